@@ -1,0 +1,392 @@
+# Ingot is built by GNU make alone; there is no configure step.
+#
+#   make                                the command and both libraries, into build/
+#   make CC=clang                       into build-clang/
+#   make CROSS=x86_64-linux-gnu-        for another processor, into build-x86_64/
+#   make SAN=address,undefined          with sanitizers, into build-asan/ (SAN=thread: build-tsan/)
+#   make COVERAGE=1                     counting lines, into build-coverage/
+#   make BUILD=dir                      into a directory of your choice
+#   make help                           all targets
+#
+# A changed compiler or flag rebuilds what it touches; a new source file is found by its folder.
+
+empty :=
+space := $(empty) $(empty)
+
+# The version stands in include/ingot.h and nowhere else.
+version := $(shell sed -n 's/^.define IG_VERSION_[A-Z]* *//p' include/ingot.h)
+VERSION := $(subst $(space),.,$(version))
+ABI     := $(firstword $(version))
+
+# ---- what we build with, for whom, and where ---------------------------------------------------
+
+ifeq ($(origin CC),default)
+  CC := $(if $(CROSS),$(CROSS)gcc,cc)
+endif
+ifeq ($(origin AR),default)
+  AR := $(CROSS)ar
+endif
+ifeq ($(origin LD),default)
+  LD := $(CROSS)ld
+endif
+OBJCOPY ?= $(CROSS)objcopy
+
+is_clang := $(findstring clang,$(shell $(CC) --version 2>/dev/null))
+ifneq ($(and $(is_clang),$(CROSS)),)
+  TARGET_FLAGS := --target=$(CROSS:-=)
+endif
+
+machine := $(shell $(CC) $(TARGET_FLAGS) -dumpmachine 2>/dev/null)
+ARCH    := $(patsubst arm64,aarch64,$(patsubst amd64,x86_64,$(firstword $(subst -, ,$(machine)))))
+MACOS   := $(findstring darwin,$(machine))
+
+# As many jobs as there are cores; `make JOBS=1` for one.
+JOBS ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+ifeq ($(MAKELEVEL),0)
+  MAKEFLAGS += -j$(JOBS)
+endif
+
+variant := $(if $(CROSS),-$(ARCH))
+compiler := $(filter-out cc gcc $(CROSS)gcc,$(notdir $(CC)))
+variant := $(variant)$(if $(compiler),-$(subst $(space),,$(compiler)))
+variant := $(variant)$(if $(FUZZ),-fuzz,$(if $(findstring address,$(SAN)),-asan,$(if \
+             $(findstring thread,$(SAN)),-tsan,$(if $(SAN),-ubsan))))
+variant := $(variant)$(if $(COVERAGE),-coverage)
+BUILD ?= build$(variant)
+
+# ---- flags -------------------------------------------------------------------------------------
+
+WARNINGS := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
+            -Wpointer-arith -Wvla
+# IEEE 754 as written: an fma is one only where the source says so, on every compiler and level.
+FLOATS   := -fno-math-errno -fno-trapping-math -ffp-contract=off
+OPTIMIZE := -O2
+LANES_OPTIMIZE := -O3
+TEST_OPTIMIZE := -O1
+DEFINES  := -D_GNU_SOURCE=
+HIDDEN   := -fPIC -fvisibility=hidden
+
+ifneq ($(FUZZ),)
+  SAN ?= address,undefined
+  SAN_FLAGS := -fsanitize=fuzzer-no-link
+endif
+ifneq ($(SAN),)
+  OPTIMIZE := -O1
+  LANES_OPTIMIZE := -O1
+  SAN_FLAGS += -fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all
+  # gcc's sanitizers make it see uninitialized variables that are none.
+  WARNINGS += $(if $(is_clang),,-Wno-maybe-uninitialized)
+endif
+ifneq ($(COVERAGE),)
+  OPTIMIZE := -O1
+  LANES_OPTIMIZE := -O1
+  SAN_FLAGS += --coverage -fprofile-update=atomic $(if $(is_clang),,-fprofile-abs-path)
+endif
+
+COMMON  := -std=gnu11 -g $(TARGET_FLAGS) $(WARNINGS) $(FLOATS) $(SAN_FLAGS) -pthread
+LIBRARY := $(COMMON) $(HIDDEN) $(DEFINES) -Iinclude -Isrc -I$(BUILD)/gen
+TESTING := $(COMMON) $(DEFINES) -Iinclude -Isrc -I. -Itests -I$(BUILD)/gen
+LINK    := $(TARGET_FLAGS) $(SAN_FLAGS) -pthread
+LDLIBS  := -lm -lpthread -ldl
+
+# ---- CPU levels: src/backend/cpu/lanes is built once for each ----------------------------------
+
+LEVELS_aarch64 := neon
+LEVELS_x86_64  := sse2 avx2 avx512
+LEVELS := $(or $(LEVELS_$(ARCH)),generic)
+
+LEVEL_FLAGS_avx2   := -mavx2 -mfma -mf16c
+LEVEL_FLAGS_avx512 := -mavx512f -mavx512bw -mavx512vl -mavx512dq -mfma -mf16c \
+                      -mprefer-vector-width=512
+
+# ---- sources -----------------------------------------------------------------------------------
+
+FOLDERS := base array ops program graph kernel backend backend/cpu backend/null engine io nn bench
+SOURCES := $(sort $(wildcard $(FOLDERS:%=src/%/*.c)))
+LANES   := $(sort $(wildcard src/backend/cpu/lanes/*.c))
+CLI     := $(sort $(wildcard cli/*.c))
+
+OBJECTS     := $(SOURCES:%.c=$(BUILD)/obj/%.o)
+LANE_OBJECTS := $(foreach level,$(LEVELS),$(LANES:%.c=$(BUILD)/obj/%.$(level).o))
+CLI_OBJECTS := $(CLI:%.c=$(BUILD)/obj/%.o)
+
+# ---- where things are installed ----------------------------------------------------------------
+
+PREFIX     ?= /usr/local
+BINDIR     ?= $(PREFIX)/bin
+LIBDIR     ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+
+# ---- names of the shared library ---------------------------------------------------------------
+
+ifneq ($(MACOS),)
+  SHARED      := libingot.$(ABI).dylib
+  SHARED_DEV  := libingot.dylib
+  EXPORTS      = $(BUILD)/gen/exports.list
+  SHARED_LINK  = -dynamiclib -install_name $(LIBDIR)/$(SHARED) -compatibility_version 1 \
+                 -current_version $(VERSION) -Wl,-exported_symbols_list,$(EXPORTS)
+else
+  SHARED      := libingot.so.$(ABI)
+  SHARED_DEV  := libingot.so
+  EXPORTS      = $(BUILD)/gen/exports.map
+  SHARED_LINK  = -shared -Wl,-soname,$(SHARED) -Wl,--version-script,$(EXPORTS) \
+                 $(if $(SAN_FLAGS),,-Wl,-z,defs)
+endif
+
+# ---- targets -----------------------------------------------------------------------------------
+
+.PHONY: all run test test-quick tests tests-fuzz fuzz coverage install uninstall format \
+        check-format clean help FORCE
+.DELETE_ON_ERROR:
+.SUFFIXES:
+
+all: $(BUILD)/ingot $(BUILD)/libingot.a $(BUILD)/$(SHARED_DEV)
+
+FORCE:
+
+# keep,FILE,TEXT: a recipe that writes TEXT into FILE only when it says something new.
+define keep
+@mkdir -p $(dir $1); new=$1.$$$$; printf '%s\n' $2 > $$new; \
+if cmp -s $$new $1; then rm -f $$new; else mv -f $$new $1; fi
+endef
+quote = '$(subst ','\'',$1)'
+
+$(BUILD)/gen/flags: FORCE
+	$(call keep,$@,$(call quote,$(CC) $(LIBRARY) $(OPTIMIZE) $(LANES_OPTIMIZE) $(TESTING) \
+	    $(TEST_OPTIMIZE) $(CLI_DEFINES) $(foreach level,$(LEVELS),$(LEVEL_FLAGS_$(level))) \
+	    $(CPPFLAGS) $(CFLAGS)))
+$(BUILD)/gen/link: FORCE
+	$(call keep,$@,$(call quote,$(CC) $(LINK) $(SHARED_LINK) $(LDFLAGS) $(LDLIBS) \
+	    $(OBJECTS) $(LANE_OBJECTS) $(CLI_OBJECTS) $(SUPPORT_OBJECTS) $(OPS_OBJECTS)))
+# The rows of this build's CPU levels, lowest first: LEVEL(name).
+$(BUILD)/gen/levels.h: FORCE
+	$(call keep,$@,$(foreach level,$(LEVELS),'LEVEL($(level))'))
+$(BUILD)/gen/exports.map: FORCE
+	$(call keep,$@,'INGOT_$(ABI) { global: ig_*; local: *; };')
+$(BUILD)/gen/exports.list: FORCE
+	$(call keep,$@,'_ig_*')
+
+GENERATED := $(BUILD)/gen/flags $(BUILD)/gen/levels.h
+
+say = @printf '  %-5s %s\n' $1 '$(patsubst $(BUILD)/%,%,$2)';
+
+link = $(CC) $(LINK) $(LDFLAGS) -o $@
+
+$(BUILD)/obj/src/%.o: src/%.c $(GENERATED)
+	@mkdir -p $(@D)
+	$(call say,CC,$<) $(CC) $(LIBRARY) $(OPTIMIZE) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+define LANE_RULE
+$(BUILD)/obj/src/backend/cpu/lanes/%.$1.o: src/backend/cpu/lanes/%.c $(GENERATED)
+	@mkdir -p $$(@D)
+	$$(call say,CC,$$< [$1]) $$(CC) $$(LIBRARY) $$(LANES_OPTIMIZE) $(LEVEL_FLAGS_$1) -DLEVEL=$1 \
+	    $$(CPPFLAGS) $$(CFLAGS) -MMD -MP -c -o $$@ $$<
+endef
+$(foreach level,$(LEVELS),$(eval $(call LANE_RULE,$(level))))
+
+# Everything, internal names included: what the tests link with.
+$(BUILD)/obj/libinternal.a: $(OBJECTS) $(LANE_OBJECTS) $(BUILD)/gen/link
+	@mkdir -p $(@D); rm -f $@
+	$(call say,AR,$@) $(AR) rcs $@ $(OBJECTS) $(LANE_OBJECTS)
+
+# What users link with. Elsewhere than on macOS the internal names are made local, so that a
+# program may have functions of the same names.
+ifneq ($(MACOS),)
+$(BUILD)/libingot.a: $(BUILD)/obj/libinternal.a
+	@cp $< $@
+else
+$(BUILD)/libingot.a: $(BUILD)/obj/libinternal.a
+	@rm -f $@
+	$(call say,AR,$@) $(LD) -r -o $(BUILD)/obj/ingot.o $(OBJECTS) $(LANE_OBJECTS) && \
+	    $(OBJCOPY) --localize-hidden $(BUILD)/obj/ingot.o && $(AR) rcs $@ $(BUILD)/obj/ingot.o
+endif
+
+$(BUILD)/$(SHARED): $(OBJECTS) $(LANE_OBJECTS) $(BUILD)/gen/link $(EXPORTS)
+	$(call say,LINK,$@) $(link) $(SHARED_LINK) $(OBJECTS) $(LANE_OBJECTS) $(LDLIBS)
+
+$(BUILD)/$(SHARED_DEV): $(BUILD)/$(SHARED)
+	@ln -sf $(SHARED) $@
+
+# ---- the command -------------------------------------------------------------------------------
+
+# A line editor for the prompt, where there is one for the machine we build for.
+editor := $(if $(CROSS),,$(shell for e in libedit readline; do \
+            pkg-config --exists $$e 2>/dev/null && { echo $$e; break; }; done))
+ifneq ($(editor),)
+  CLI_DEFINES := $(if $(filter libedit,$(editor)),-DHAVE_LIBEDIT,-DHAVE_READLINE) \
+                 $(shell pkg-config --cflags $(editor))
+  CLI_LIBS    := $(shell pkg-config --libs $(editor))
+endif
+
+$(BUILD)/obj/cli/%.o: cli/%.c $(GENERATED)
+	@mkdir -p $(@D)
+	$(call say,CC,$<) $(CC) $(COMMON) $(DEFINES) -Iinclude $(CLI_DEFINES) $(OPTIMIZE) \
+	    $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$(BUILD)/ingot: $(CLI_OBJECTS) $(BUILD)/libingot.a
+	$(call say,LINK,$@) $(link) $(CLI_OBJECTS) $(BUILD)/libingot.a $(CLI_LIBS) $(LDLIBS)
+
+# ---- the tests' programs -----------------------------------------------------------------------
+
+# tests/unit, tests/math: a program for each file with a main, a test if its name is test_*; the
+# other files of the folder are linked to each. tests/ops: all files are one program.
+# tests/fuzz: one target for each file, as a libFuzzer program (FUZZ=1) and as one that replays
+# files. tests/support: helpers for all of them. All may use internal headers.
+mains = $(patsubst %.c,$(BUILD)/%,$(sort $(shell grep -l '^int main' $1/*.c 2>/dev/null)))
+parts = $(patsubst %.c,$(BUILD)/obj/%.o,$(sort $(shell grep -L '^int main' $1/*.c 2>/dev/null)))
+UNIT := $(call mains,tests/unit)
+MATH := $(call mains,tests/math)
+OPS  := $(if $(wildcard tests/ops/*.c),$(BUILD)/tests/ops/ops)
+FUZZERS := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/fuzz/*.c)))
+FUZZERS := $(filter-out %/standalone,$(FUZZERS))
+REPLAYS := $(FUZZERS:%=%-replay)
+FUZZERS := $(if $(FUZZ),$(FUZZERS))
+
+UNIT_PARTS      := $(call parts,tests/unit)
+MATH_PARTS      := $(call parts,tests/math)
+OPS_OBJECTS     := $(patsubst %.c,$(BUILD)/obj/%.o,$(sort $(wildcard tests/ops/*.c)))
+SUPPORT_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(sort $(wildcard tests/support/*.c)))
+CLI_PARTS       := $(filter-out $(BUILD)/obj/cli/main.o,$(CLI_OBJECTS))
+TEST_PARTS      := $(BUILD)/obj/libtests.a $(BUILD)/obj/libinternal.a
+FUZZ_PARTS      := $(BUILD)/obj/libcli.a $(TEST_PARTS)
+
+# Distributions have cmocka for their own processor only; for another, tests/cross stands in.
+ifneq ($(CROSS),)
+  TESTING += -Itests/cross
+  CMOCKA := $(BUILD)/obj/tests/cross/cmocka.o
+$(UNIT) $(OPS): $(CMOCKA)
+else
+  CMOCKA := -lcmocka
+endif
+
+tests: $(UNIT) $(OPS) $(if $(CROSS),,$(MATH)) $(REPLAYS) $(FUZZERS)
+tests-fuzz: $(FUZZERS)
+
+$(BUILD)/obj/libtests.a: $(SUPPORT_OBJECTS) $(BUILD)/gen/link
+	@mkdir -p $(@D); rm -f $@; $(AR) rcs $@ $(SUPPORT_OBJECTS)
+
+# The command without its main, for the tests that look inside it.
+$(BUILD)/obj/libcli.a: $(CLI_PARTS) $(BUILD)/gen/link
+	@mkdir -p $(@D); rm -f $@; $(AR) rcs $@ $(CLI_PARTS)
+inside_cli := $(shell grep -l 'include ".*cli/' tests/unit/*.c 2>/dev/null)
+$(inside_cli:%.c=$(BUILD)/%): $(BUILD)/obj/libcli.a
+
+$(BUILD)/obj/tests/%.o: tests/%.c $(GENERATED)
+	@mkdir -p $(@D)
+	$(call say,CC,$<) $(CC) $(TESTING) $(TEST_OPTIMIZE) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(UNIT_PARTS) $(TEST_PARTS)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@) $(link) $< $(UNIT_PARTS) $(filter %/libcli.a,$^) \
+	    $(TEST_PARTS) $(CMOCKA) $(CLI_LIBS) $(LDLIBS)
+
+$(BUILD)/tests/math/%: $(BUILD)/obj/tests/math/%.o $(MATH_PARTS) $(TEST_PARTS)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@) $(link) $< $(MATH_PARTS) $(TEST_PARTS) $(CMOCKA) \
+	    -lmpfr -lgmp $(LDLIBS)
+
+$(BUILD)/tests/ops/ops: $(OPS_OBJECTS) $(TEST_PARTS) $(BUILD)/gen/link
+	@mkdir -p $(@D)
+	$(call say,LINK,$@) $(link) $(OPS_OBJECTS) $(TEST_PARTS) $(CMOCKA) $(LDLIBS)
+
+# As the lanes are built, whose arithmetic these look at.
+$(BUILD)/obj/tests/math/%.o: TEST_OPTIMIZE := $(LANES_OPTIMIZE)
+$(BUILD)/obj/tests/fuzz/%.o: TESTING += -Wno-missing-prototypes
+
+REPLAY := $(BUILD)/obj/tests/fuzz/standalone.o
+$(BUILD)/tests/fuzz/%-replay: $(BUILD)/obj/tests/fuzz/%.o $(REPLAY) $(FUZZ_PARTS)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@) $(link) $< $(REPLAY) $(FUZZ_PARTS) $(CLI_LIBS) $(LDLIBS)
+
+$(BUILD)/tests/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(FUZZ_PARTS)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@) $(link) -fsanitize=fuzzer $< $(FUZZ_PARTS) $(CLI_LIBS) $(LDLIBS)
+
+.SECONDARY:
+
+# ---- run and test ------------------------------------------------------------------------------
+
+run:
+	@tools/setup
+	@$(MAKE) --no-print-directory all
+	@tools/tour $(BUILD)/ingot
+
+test:
+	@tools/setup --test
+	@tests/run
+
+test-quick:
+	@tools/setup --test
+	@tests/run --quick
+
+# FUZZ_SECONDS for each target; what is found lies in build-clang-fuzz/.
+FUZZ_SECONDS ?= 600
+fuzz:
+	@tools/setup --test
+	@tests/run --stage fuzz --fuzz-seconds $(FUZZ_SECONDS)
+
+coverage:
+	@tools/setup --test
+	@tests/run --stage coverage
+
+# ---- install -----------------------------------------------------------------------------------
+
+PKGDIR     := $(LIBDIR)/pkgconfig
+CMAKEDIR   := $(LIBDIR)/cmake/Ingot
+
+INSTALLED := $(BINDIR)/ingot $(INCLUDEDIR)/ingot.h $(LIBDIR)/libingot.a $(LIBDIR)/$(SHARED) \
+             $(LIBDIR)/$(SHARED_DEV) $(PKGDIR)/ingot.pc $(CMAKEDIR)/IngotConfig.cmake \
+             $(CMAKEDIR)/IngotConfigVersion.cmake
+
+fill = sed -e 's|@VERSION@|$(VERSION)|g' -e 's|@SERIES@|$(basename $(VERSION))|g' \
+           -e 's|@PREFIX@|$(PREFIX)|g' -e 's|@LIBDIR@|$(LIBDIR)|g' \
+           -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|g' -e 's|@SHARED@|$(SHARED)|g' \
+           tools/package/$1.in > $(DESTDIR)$2/$1 && chmod 644 $(DESTDIR)$2/$1
+
+install: all
+	@mkdir -p $(addprefix $(DESTDIR),$(BINDIR) $(INCLUDEDIR) $(PKGDIR) $(CMAKEDIR))
+	install -m 755 $(BUILD)/ingot $(DESTDIR)$(BINDIR)/ingot
+	install -m 644 include/ingot.h $(DESTDIR)$(INCLUDEDIR)/ingot.h
+	install -m 644 $(BUILD)/libingot.a $(DESTDIR)$(LIBDIR)/libingot.a
+	install -m 755 $(BUILD)/$(SHARED) $(DESTDIR)$(LIBDIR)/$(SHARED)
+	ln -sf $(SHARED) $(DESTDIR)$(LIBDIR)/$(SHARED_DEV)
+	@$(call fill,ingot.pc,$(PKGDIR))
+	@$(call fill,IngotConfig.cmake,$(CMAKEDIR))
+	@$(call fill,IngotConfigVersion.cmake,$(CMAKEDIR))
+
+uninstall:
+	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
+	-@rmdir $(DESTDIR)$(CMAKEDIR) 2>/dev/null || true
+
+# ---- housekeeping ------------------------------------------------------------------------------
+
+CLANG_FORMAT ?= clang-format
+FORMATTED = $(sort $(wildcard include/*.h cli/*.[ch] examples/*.[ch] tests/*/*.[ch] \
+              $(foreach f,$(FOLDERS) backend/cpu/lanes,src/$f/*.[ch])))
+
+format:
+	$(CLANG_FORMAT) -i $(FORMATTED)
+
+check-format:
+	@$(CLANG_FORMAT) --dry-run -Werror $(FORMATTED)
+
+clean:
+	rm -rf build build-*
+
+help:
+	@echo 'make                 the command and both libraries (build/)'
+	@echo 'make run             install what is missing, build, show what computes here'
+	@echo 'make test            install what is missing, run every test'
+	@echo 'make test-quick      the tests of the default build only'
+	@echo 'make fuzz            the fuzz targets, FUZZ_SECONDS=600 each'
+	@echo 'make coverage        which lines the tests reach'
+	@echo 'make install         DESTDIR, PREFIX=/usr/local, BINDIR, LIBDIR, INCLUDEDIR'
+	@echo 'make uninstall       takes them away again'
+	@echo 'make format          clang-format over the sources; check-format only looks'
+	@echo 'make tests           build the tests'"'"' programs, run none'
+	@echo 'make clean           remove build/ and build-*/'
+	@echo
+	@echo 'variants, each in its own directory: CC=clang  CROSS=x86_64-linux-gnu-'
+	@echo '  SAN=address,undefined  SAN=thread  COVERAGE=1  BUILD=dir  CFLAGS=...  JOBS=n'
+
+-include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)

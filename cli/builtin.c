@@ -1,0 +1,244 @@
+/* The calculator's own functions (files, making and asking arrays) and attributes. */
+#include "calc_parts.h"
+
+#include <string.h>
+
+/* ---- functions ------------------------------------------------------------------------------ */
+
+static bool argument_string(calc *c, const node *n, const value *v, const char *what)
+{
+    return v->kind == V_STRING ||
+           calc_fail(c, n->where, "%s takes a file name in quotes, not %s", what,
+                     value_kind_name(v->kind));
+}
+
+static bool argument_dtype(calc *c, const node *n, const value *v, ig_dtype *out)
+{
+    *out = v->kind == V_DTYPE    ? v->u.dtype
+           : v->kind == V_STRING ? ig_dtype_parse(v->u.s)
+                                 : IG_DTYPE_NONE;
+    if (v->kind == V_NONE || *out != IG_DTYPE_NONE)
+        return true;
+    return calc_fail(c, n->where, "dtype takes a dtype such as f32 or int64, not %s",
+                     v->kind == V_STRING ? "this string" : value_kind_name(v->kind));
+}
+
+static bool run_load(calc *c, const node *n, const value *args, value *out)
+{
+    if (c->options.no_files)
+        return calc_fail(c, n->where, "files are switched off here");
+    if (!argument_string(c, n, &args[0], "load"))
+        return false;
+    ig_array *x = ig_load(args[0].u.s);
+    *out = value_array(x);
+    return x ? true : calc_fail_library(c, n->where);
+}
+
+static bool run_save(calc *c, const node *n, const value *args, value *out)
+{
+    ig_array *x;
+    if (c->options.no_files)
+        return calc_fail(c, n->where, "files are switched off here");
+    if (!argument_string(c, n, &args[0], "save") || !calc_to_array(c, n->where, &args[1], &x))
+        return false;
+    *out = (value){0};
+    if (ig_save(args[0].u.s, x) == IG_OK)
+        return true;
+    calc_fail_library(c, n->where);
+    c->wrong.code = IG_ERR_ARGUMENT; /* IG_ERR_FILE stands for a bad input */
+    return false;
+}
+
+static bool run_array(calc *c, const node *n, const value *args, value *out)
+{
+    ig_dtype dtype;
+    if (!argument_dtype(c, n, &args[1], &dtype))
+        return false;
+    if (dtype == IG_DTYPE_NONE && value_is_number(&args[0]))
+        dtype = args[0].kind == V_BOOL ? IG_BOOL : args[0].kind == V_INT ? IG_I64 : IG_F32;
+    ig_array *x = value_to_array(&args[0], dtype);
+    *out = value_array(x);
+    return x ? true : calc_fail_library(c, n->where);
+}
+
+static bool run_print(calc *c, const node *n, const value *args, value *out)
+{
+    text t = {0};
+    bool fine = print_value(&t, &args[0], c->options.full);
+    if (fine && c->options.out && !c->muted)
+        fprintf(c->options.out, "%s\n", t.s ? t.s : "");
+    text_free(&t);
+    *out = (value){0};
+    return fine ? true : calc_fail_library(c, n->where);
+}
+
+/* ---- attributes, which are also functions where Python has them so ---------------------------- */
+
+static bool get_shape(calc *c, place where, ig_array *x, value *out)
+{
+    (void)where;
+    *out = value_ints(&c->scratch, ig_shape(x));
+    return true;
+}
+
+static bool get_dtype(calc *c, place where, ig_array *x, value *out)
+{
+    (void)c, (void)where;
+    *out = value_dtype(ig_dtype_of(x));
+    return true;
+}
+
+static bool get_ndim(calc *c, place where, ig_array *x, value *out)
+{
+    (void)c, (void)where;
+    *out = value_int(ig_ndim(x));
+    return true;
+}
+
+static bool get_size(calc *c, place where, ig_array *x, value *out)
+{
+    (void)c, (void)where;
+    *out = value_int(ig_size(x));
+    return true;
+}
+
+static bool get_reversed_axes(calc *c, place where, ig_array *x, value *out)
+{
+    int64_t axes[IG_MAX_NDIM] = {0};
+    int n = ig_ndim(x);
+    for (int i = 0; i < n; i++)
+        axes[i] = n - 1 - i;
+    ig_array *turned = ig_permute_dims(x, (ig_ints){axes, n});
+    *out = value_array(turned);
+    return turned ? true : calc_fail_library(c, where);
+}
+
+static bool get_matrix_transpose(calc *c, place where, ig_array *x, value *out)
+{
+    return call_arrays(c, where, "matrix_transpose", &x, 1, out);
+}
+
+static bool get_length(calc *c, place where, ig_array *x, value *out)
+{
+    *out = value_int(ig_dim(x, 0));
+    return ig_ndim(x) > 0 || calc_fail(c, where, "a 0-d array has no length");
+}
+
+typedef bool getter(calc *c, place where, ig_array *x, value *out);
+
+static const struct {
+    const char *name;
+    getter *get;
+} attributes[] = {{"T", get_reversed_axes}, {"mT", get_matrix_transpose}, {"shape", get_shape},
+                  {"dtype", get_dtype},     {"ndim", get_ndim},           {"size", get_size}};
+enum { ATTRIBUTES = sizeof attributes / sizeof *attributes };
+
+bool attribute_eval(calc *c, const node *n, value *out)
+{
+    value x;
+    ig_array *array;
+    nearest search = nearest_to(n->name);
+    if (n->child->kind == N_NAME && !calc_find_name(c, n->child->name) &&
+        !calc_find_constant(n->child->name, &x))
+        return calc_fail_unknown(c, n->child);
+    for (int i = 0; i < ATTRIBUTES; i++) {
+        if (strcmp(attributes[i].name, n->name) == 0)
+            return calc_eval(c, n->child, &x) && calc_to_array(c, n->where, &x, &array) &&
+                   attributes[i].get(c, n->where, array, out);
+        nearest_offer(&search, attributes[i].name);
+    }
+    if (ig_op_find(n->name))
+        return calc_fail(c, n->where, "'%s' is an op; call it: x.%s()", n->name, n->name);
+    text hint = {0};
+    text_did_you_mean(&hint, &search);
+    calc_fail(c, n->where, "arrays have no '%s'%s", n->name, hint.s ? hint.s : "");
+    text_free(&hint);
+    return false;
+}
+
+static bool run_getter(calc *c, const node *n, const value *v, getter *get, value *out)
+{
+    ig_array *x;
+    return calc_to_array(c, n->where, v, &x) && get(c, n->where, x, out);
+}
+
+static bool run_shape(calc *c, const node *n, const value *args, value *out)
+{
+    return run_getter(c, n, &args[0], get_shape, out);
+}
+
+static bool run_dtype(calc *c, const node *n, const value *args, value *out)
+{
+    return run_getter(c, n, &args[0], get_dtype, out);
+}
+
+static bool run_len(calc *c, const node *n, const value *args, value *out)
+{
+    if (!value_has_items(&args[0]))
+        return run_getter(c, n, &args[0], get_length, out);
+    *out = value_int(args[0].u.items.n);
+    return true;
+}
+
+/* ---- the table and the call ------------------------------------------------------------------- */
+
+static const builtin builtins[] = {
+    {"array", {"x", "dtype"}, 1, "x, dtype=None", "x (a list, a number, an array) as an array",
+     run_array},
+    {"asarray", {"x", "dtype"}, 1, "x, dtype=None", "the same", run_array},
+    {"dtype", {"x"}, 1, "x", "the dtype of x", run_dtype},
+    {"len", {"x"}, 1, "x", "the length of the first axis, or of a tuple", run_len},
+    {"load", {"path"}, 1, "path", "the array in an npy file", run_load},
+    {"print", {"x"}, 1, "x", "prints x", run_print},
+    {"save", {"path", "x"}, 2, "path, x", "writes x as an npy file", run_save},
+    {"shape", {"x"}, 1, "x", "the shape of x, as a tuple", run_shape},
+};
+enum { BUILTINS = sizeof builtins / sizeof *builtins };
+
+const builtin *calc_builtin_at(int i) { return i < BUILTINS ? &builtins[i] : NULL; }
+
+void calc_builtin_describe(const builtin *b, const char **name, const char **signature,
+                           const char **doc)
+{
+    *name = b->name;
+    *signature = b->signature;
+    *doc = b->doc;
+}
+
+const builtin *builtin_find(const char *name)
+{
+    for (int i = 0; i < BUILTINS; i++)
+        if (strcmp(builtins[i].name, name) == 0)
+            return &builtins[i];
+    return NULL;
+}
+
+/* The parameter that an argument is for; -1: none. */
+static int param_of(const builtin *b, const node *argument, int position)
+{
+    for (int i = 0; i < BUILTIN_PARAMS && b->params[i]; i++)
+        if (argument->kind == N_KEYWORD ? strcmp(b->params[i], argument->name) == 0 : i == position)
+            return i;
+    return -1;
+}
+
+bool builtin_call(calc *c, const node *n, const builtin *b, value *out)
+{
+    value args[BUILTIN_PARAMS] = {{0}};
+    bool given[BUILTIN_PARAMS] = {false};
+    int position = 0;
+    for (const node *a = n->child; a; a = a->next, position++) {
+        int i = param_of(b, a, position);
+        if (i < 0 || given[i])
+            return calc_fail(c, a->where, "this argument is not one of %s(%s)", b->name,
+                             b->signature);
+        if (!calc_eval(c, a->kind == N_KEYWORD ? a->child : a, &args[i]))
+            return false;
+        given[i] = true;
+    }
+    for (int i = 0; i < b->required; i++)
+        if (!given[i])
+            return calc_fail(c, n->where, "%s(%s) needs the argument '%s'", b->name, b->signature,
+                             b->params[i]);
+    return b->run(c, n, args, out);
+}

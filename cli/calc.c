@@ -1,0 +1,532 @@
+/* The calculator's third step: walks the tree and builds arrays. */
+#include "calc_parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- mistakes ------------------------------------------------------------------------------- */
+
+bool calc_fail(calc *c, place where, const char *format, ...)
+{
+    if (c->wrong.message.n)
+        return false;
+    va_list args;
+    va_start(args, format);
+    text_vprintf(&c->wrong.message, format, args);
+    va_end(args);
+    c->wrong.where = where;
+    c->wrong.code = IG_ERR_ARGUMENT;
+    return false;
+}
+
+bool calc_fail_library(calc *c, place where)
+{
+    ig_status code = IG_OK;
+    const char *message = ig_error(&code);
+    calc_fail(c, where, "%s", message ? message : "the library failed without a reason");
+    c->wrong.code = code;
+    return false;
+}
+
+static void forget_mistake(calc *c)
+{
+    text_free(&c->wrong.message);
+    c->wrong = (mistake){0};
+    ig_error(NULL);
+}
+
+const mistake *calc_mistake(const calc *c) { return &c->wrong; }
+
+void calc_describe(const calc *c, text *t, const char *source_name, bool color)
+{
+    const char *source = c->source;
+    int at = c->wrong.where.at, line = 1, start = 0;
+    for (int i = 0; i < at; i++)
+        if (source[i] == '\n') {
+            line++;
+            start = i + 1;
+        }
+    int end = start + (int)strcspn(source + start, "\n");
+    int column = 1;
+    for (int i = start; i < at; i++)
+        column += ((unsigned char)source[i] & 0xC0) != 0x80; /* characters, not bytes */
+    if (source_name)
+        text_printf(t, "%s:", source_name);
+    text_printf(t, "%d:%d: %s\n  %.*s\n  ", line, column, c->wrong.message.s, end - start,
+                source + start);
+    for (int i = start; i < at; i++)
+        if (((unsigned char)source[i] & 0xC0) != 0x80)
+            text_fill(t, source[i] == '\t' ? '\t' : ' ', 1);
+    int n = c->wrong.where.n < end - at ? c->wrong.where.n : end - at;
+    text_puts(t, color ? "\033[1;31m^" : "^");
+    text_fill(t, '~', n > 1 ? (size_t)n - 1 : 0);
+    text_puts(t, color ? "\033[0m\n" : "\n");
+}
+
+/* ---- names ---------------------------------------------------------------------------------- */
+
+static const struct constant {
+    const char *name;
+    value is;
+    bool yours; /* may be given another value */
+} constants[] = {
+    {"true", {V_BOOL, {.b = true}}, false},   {"True", {V_BOOL, {.b = true}}, false},
+    {"false", {V_BOOL, {.b = false}}, false}, {"False", {V_BOOL, {.b = false}}, false},
+    {"None", {.kind = V_NONE}, false},        {"none", {.kind = V_NONE}, false},
+    {"inf", {V_FLOAT, {.f = INFINITY}}, false}, {"nan", {V_FLOAT, {.f = NAN}}, false},
+    {"pi", {V_FLOAT, {.f = M_PI}}, true},     {"e", {V_FLOAT, {.f = M_E}}, true},
+};
+enum { CONSTANTS = sizeof constants / sizeof *constants };
+
+static const struct constant *constant_at(const char *name)
+{
+    for (int i = 0; i < CONSTANTS; i++)
+        if (strcmp(constants[i].name, name) == 0)
+            return &constants[i];
+    return NULL;
+}
+
+bool calc_find_constant(const char *name, value *out)
+{
+    const struct constant *constant = constant_at(name);
+    ig_dtype dtype = ig_dtype_parse(name);
+    if (constant)
+        *out = constant->is;
+    else if (dtype != IG_DTYPE_NONE)
+        *out = value_dtype(dtype);
+    return constant || dtype != IG_DTYPE_NONE;
+}
+
+const char *calc_reserved(const char *name)
+{
+    const struct constant *constant = constant_at(name);
+    if (constant)
+        return constant->yours ? NULL : "is a constant";
+    if (ig_dtype_parse(name) != IG_DTYPE_NONE)
+        return "is a dtype";
+    if (ig_op_find(name))
+        return "is an op";
+    return builtin_find(name) ? "is a function" : NULL;
+}
+
+const binding *calc_find_name(const calc *c, const char *name)
+{
+    const binding *b = c->names;
+    while (b && strcmp(b->name, name) != 0)
+        b = b->next;
+    return b;
+}
+
+/* What users of other libraries look for, and where it is here. */
+static const struct {
+    const char *name, *ours;
+} foreign_names[] = {
+    {"absolute", "abs(x)"},
+    {"amax", "max(x)"},
+    {"amin", "min(x)"},
+    {"arccos", "acos(x)"},
+    {"arccosh", "acosh(x)"},
+    {"arcsin", "asin(x)"},
+    {"arcsinh", "asinh(x)"},
+    {"arctan", "atan(x)"},
+    {"arctan2", "atan2(x1, x2)"},
+    {"arctanh", "atanh(x)"},
+    {"argpartition", "topk(x, k) or argsort(x)"},
+    {"argwhere", "nonzero(x)"},
+    {"array_split", "split(x, indices)"},
+    {"bmm", "x1 @ x2"},
+    {"cat", "concat(arrays)"},
+    {"clamp", "clip(x, min, max)"},
+    {"concatenate", "concat(arrays)"},
+    {"cummax", "cumulative_max(x)"},
+    {"cummin", "cumulative_min(x)"},
+    {"cumprod", "cumulative_prod(x)"},
+    {"cumsum", "cumulative_sum(x)"},
+    {"div", "x1 / x2"},
+    {"dot", "x1 @ x2"},
+    {"float", "astype(x, f32)"},
+    {"flatten", "reshape(x, -1)"},
+    {"fmod", "remainder(x1, x2)"},
+    {"identity", "eye(n)"},
+    {"index_select", "take(x, indices, axis)"},
+    {"int", "astype(x, i64)"},
+    {"invert", "~x"},
+    {"left_shift", "x1 << x2"},
+    {"linear", "x @ w.T + b"},
+    {"masked_select", "mask_select(x, mask)"},
+    {"mm", "x1 @ x2"},
+    {"mod", "remainder(x1, x2)"},
+    {"mse_loss", "mse(x1, x2)"},
+    {"l1_loss", "l1(x1, x2)"},
+    {"mul", "x1 * x2"},
+    {"neg", "-x"},
+    {"nll_loss", "cross_entropy(logits, labels)"},
+    {"partition", "sort(x) or topk(x, k)"},
+    {"permute", "permute_dims(x, axes)"},
+    {"power", "pow(x1, x2)"},
+    {"product", "prod(x)"},
+    {"PRNGKey", "key(seed)"},
+    {"rand", "uniform(key(0), shape)"},
+    {"randn", "normal(key(0), shape)"},
+    {"range", "arange(stop)"},
+    {"ravel", "reshape(x, -1)"},
+    {"right_shift", "x1 >> x2"},
+    {"sub", "x1 - x2"},
+    {"swapaxes", "permute_dims(x, axes)"},
+    {"swish", "silu(x)"},
+    {"transpose", "permute_dims(x, axes) or x.T"},
+    {"true_divide", "divide(x1, x2)"},
+    {"unique", "unique_values(x)"},
+    {"unsqueeze", "expand_dims(x, axis)"},
+    {"vdot", "vecdot(x1, x2)"},
+    {"view", "reshape(x, shape)"},
+    {"hstack", "concat(arrays, axis=1)"},
+    {"vstack", "concat(arrays, axis=0)"},
+    {"np", "the op alone: sum(x), not np.sum(x)"},
+    {"numpy", "the op alone: sum(x), not numpy.sum(x)"},
+    {"jnp", "the op alone: sum(x), not jnp.sum(x)"},
+    {"torch", "the op alone: sum(x), not torch.sum(x)"},
+    {"random", "normal(key(0), shape), uniform, randint, ... with a key"},
+};
+
+static const char *find_foreign(const char *name)
+{
+    for (size_t i = 0; i < sizeof foreign_names / sizeof *foreign_names; i++)
+        if (strcmp(foreign_names[i].name, name) == 0)
+            return foreign_names[i].ours;
+    return NULL;
+}
+
+bool calc_fail_unknown(calc *c, const node *n)
+{
+    bool call = n->kind != N_NAME;
+    const char *foreign = find_foreign(n->name);
+    nearest search = nearest_to(n->name);
+    for (int i = 0; i < ig_op_count(); i++)
+        nearest_offer(&search, ig_op_at(i)->name);
+    for (int i = 0; calc_builtin_at(i); i++)
+        nearest_offer(&search, calc_builtin_at(i)->name);
+    for (const binding *b = call ? NULL : c->names; b; b = b->next)
+        nearest_offer(&search, b->name);
+    for (int i = 0; !call && i < CONSTANTS; i++)
+        nearest_offer(&search, constants[i].name);
+    text hint = {0};
+    if (foreign)
+        text_printf(&hint, "; use %s", foreign);
+    else
+        text_did_you_mean(&hint, &search);
+    calc_fail(c, n->where, "unknown %s '%s'%s", call ? "op" : "name", n->name,
+              hint.s ? hint.s : "");
+    text_free(&hint);
+    return false;
+}
+
+/* ---- the tree ------------------------------------------------------------------------------- */
+
+bool calc_to_array(calc *c, place where, const value *v, ig_array **out)
+{
+    *out = value_to_array(v, IG_DTYPE_NONE);
+    return *out ? true : calc_fail_library(c, where);
+}
+
+static bool eval_literal(calc *c, const node *n, value *out)
+{
+    (void)c;
+    *out = n->literal;
+    return true;
+}
+
+static bool eval_name(calc *c, const node *n, value *out)
+{
+    const binding *b = calc_find_name(c, n->name);
+    if (b) {
+        *out = b->bound;
+        return true;
+    }
+    if (calc_find_constant(n->name, out))
+        return true;
+    const ig_op *op = ig_op_find(n->name);
+    const builtin *own = builtin_find(n->name);
+    if (op || own)
+        return calc_fail(c, n->where, "'%s' is an op; call it: %s(%s)", n->name, n->name,
+                         op ? op->signature : own->signature);
+    return calc_fail_unknown(c, n);
+}
+
+static bool eval_items(calc *c, const node *n, value *out)
+{
+    int count = 0;
+    for (const node *item = n->child; item; item = item->next)
+        count++;
+    value *items = arena_get(&c->scratch, sizeof(value) * (size_t)count);
+    count = 0;
+    for (const node *item = n->child; item; item = item->next)
+        if (!calc_eval(c, item, &items[count++]))
+            return false;
+    *out = (value){n->kind == N_LIST ? V_LIST : V_TUPLE, {.items = {items, count}}};
+    return true;
+}
+
+static bool eval_unary(calc *c, const node *n, value *out)
+{
+    value x;
+    ig_array *array;
+    if (!calc_eval(c, n->child, &x))
+        return false;
+    if (value_is_number(&x)) {
+        const char *why = n->op->number(&x, NULL, out);
+        return why ? calc_fail(c, n->where, "%s", why) : true;
+    }
+    return calc_to_array(c, n->where, &x, &array) &&
+           call_arrays(c, n->where, n->op->op, &array, 1, out);
+}
+
+/* Operators on what is neither number nor array: dtypes, strings, None and tuples can be told apart,
+ * and tuples joined. True if it is one of these. */
+static bool plain_operation(calc *c, const operation *op, const value *x, const value *y, value *out)
+{
+    bool tuples = x->kind == V_TUPLE && y->kind == V_TUPLE;
+    if (tuples && op->number == number_add) {
+        *out = value_concat(&c->scratch, x, y, V_TUPLE);
+        return true;
+    }
+    bool plain = tuples || x->kind == V_DTYPE || y->kind == V_DTYPE || x->kind == V_STRING ||
+                 y->kind == V_STRING || x->kind == V_NONE || y->kind == V_NONE;
+    bool equal = op->number == number_equal, unequal = op->number == number_not_equal;
+    if (!plain || (!equal && !unequal))
+        return false;
+    *out = value_bool(value_equal(x, y) == equal);
+    return true;
+}
+
+static bool eval_binary(calc *c, const node *n, value *out)
+{
+    value x, y;
+    const node *left = n->child, *right = left->next;
+    if (!calc_eval(c, left, &x) || !calc_eval(c, right, &y))
+        return false;
+    if (value_is_number(&x) && value_is_number(&y)) {
+        const char *why = n->op->number ? n->op->number(&x, &y, out)
+                                        : "@ multiplies matrices; use * for numbers";
+        return why ? calc_fail(c, n->where, "%s", why) : true;
+    }
+    if (plain_operation(c, n->op, &x, &y, out))
+        return true;
+    ig_array *operands[2];
+    return calc_to_array(c, left->where, &x, &operands[0]) &&
+           calc_to_array(c, right->where, &y, &operands[1]) &&
+           call_arrays(c, n->where, n->op->op, operands, 2, out);
+}
+
+static bool eval_call(calc *c, const node *n, value *out)
+{
+    const ig_op *op = ig_op_find(n->name);
+    const builtin *own = builtin_find(n->name);
+    if (op)
+        return call_op(c, n, op, out);
+    if (own && n->kind == N_CALL)
+        return builtin_call(c, n, own, out);
+    value constant;
+    if (n->kind == N_CALL && calc_find_constant(n->name, &constant) && constant.kind == V_DTYPE)
+        return calc_fail(c, n->where, "'%s' is a dtype; write array(x, %s) or astype(x, %s)",
+                         n->name, n->name, n->name);
+    if (n->kind == N_CALL && calc_find_name(c, n->name))
+        return calc_fail(c, n->where, "'%s' is a value and cannot be called", n->name);
+    return calc_fail_unknown(c, n);
+}
+
+static bool eval_misplaced(calc *c, const node *n, value *out)
+{
+    (void)out;
+    return calc_fail(c, n->where, "this cannot stand here");
+}
+
+/* Computes the arrays of v in one planned run. */
+static bool calc_evaluate(calc *c, const value *v)
+{
+    int n = value_collect(v, NULL, 0);
+    ig_array **arrays = arena_get(&c->scratch, sizeof *arrays * (size_t)n);
+    value_collect(v, arrays, n);
+    if (n && ig_eval(arrays, n) != IG_OK)
+        return calc_fail_library(c, c->current->where);
+    return true;
+}
+
+/* ---- assignment ----------------------------------------------------------------------------- */
+
+static void bindings_free(binding **list)
+{
+    while (*list) {
+        binding *b = *list;
+        *list = b->next;
+        value_release(&b->bound);
+        arena_free(&b->memory);
+        free(b->name);
+        free(b);
+    }
+}
+
+/* The value that the name had lives on until the statement ends, for it may be in use. */
+static void bind(calc *c, const char *name, const value *v)
+{
+    binding *b = memory_get(sizeof *b);
+    b->name = memory_string(name);
+    b->bound = value_keep(&b->memory, v);
+    binding **at = &c->names;
+    while (*at && strcmp((*at)->name, name) != 0)
+        at = &(*at)->next;
+    binding *old = *at;
+    b->next = old ? old->next : NULL;
+    *at = b;
+    if (old) {
+        old->next = c->retired;
+        c->retired = old;
+    }
+}
+
+/* One value for one name, or the items of a tuple (the rows of an array) for as many. */
+static bool target_values(calc *c, const node *n, const value *v, const value **items)
+{
+    int targets = 0;
+    for (const node *t = n->child->next; t; t = t->next)
+        targets++;
+    *items = v;
+    if (!n->literal.u.b)
+        return true;
+    value rows = *v;
+    if (!value_has_items(v)) {
+        ig_array *x;
+        const ig_op *unstack = ig_op_find("unstack");
+        if (!unstack || !calc_to_array(c, n->where, v, &x) ||
+            !call_arrays(c, n->where, "unstack", &x, 1, &rows))
+            return false;
+    }
+    if (rows.u.items.n != targets)
+        return calc_fail(c, n->where, "%d names for %d values", targets, rows.u.items.n);
+    *items = rows.u.items.v;
+    return true;
+}
+
+static bool eval_assign(calc *c, const node *n, value *out)
+{
+    const value *items;
+    for (const node *t = n->child->next; t; t = t->next) {
+        const char *why = calc_reserved(t->name);
+        if (why)
+            return calc_fail(c, t->where, "'%s' %s; choose another name", t->name, why);
+    }
+    if (!calc_eval(c, n->child, out))
+        return false;
+    if (c->options.eager && !calc_evaluate(c, out))
+        return false;
+    if (!target_values(c, n, out, &items))
+        return false;
+    for (const node *t = n->child->next; t; t = t->next)
+        bind(c, t->name, items++);
+    return true;
+}
+
+bool calc_eval(calc *c, const node *n, value *out)
+{
+    static bool (*const evaluators[N_KINDS])(calc *, const node *, value *) = {
+        [N_LITERAL] = eval_literal, [N_NAME] = eval_name,           [N_LIST] = eval_items,
+        [N_TUPLE] = eval_items,     [N_UNARY] = eval_unary,         [N_BINARY] = eval_binary,
+        [N_CALL] = eval_call,       [N_METHOD] = eval_call,         [N_KEYWORD] = eval_misplaced,
+        [N_INDEX] = index_eval,     [N_ATTRIBUTE] = attribute_eval, [N_SLICE] = eval_misplaced,
+        [N_ASSIGN] = eval_assign};
+    return evaluators[n->kind](c, n, out);
+}
+
+/* ---- running -------------------------------------------------------------------------------- */
+
+calc *calc_new(const calc_options *options)
+{
+    calc *c = memory_get(sizeof *c);
+    c->options = *options;
+    c->source = memory_string("");
+    c->results = memory_get(sizeof *c->results * RESULTS_MOST);
+    return c;
+}
+
+static void close_statement(calc *c)
+{
+    if (c->scope_open)
+        ig_scope_end();
+    c->scope_open = false;
+    bindings_free(&c->retired);
+    arena_free(&c->scratch);
+}
+
+void calc_free(calc *c)
+{
+    if (!c)
+        return;
+    close_statement(c);
+    forget_mistake(c);
+    bindings_free(&c->names);
+    arena_free(&c->program);
+    free(c->results);
+    free(c->source);
+    free(c);
+}
+
+bool calc_parse(calc *c, const char *source)
+{
+    close_statement(c);
+    forget_mistake(c);
+    arena_free(&c->program);
+    free(c->source);
+    c->source = memory_string(source);
+    c->current = NULL;
+    c->next = parse(&c->program, c->source, &c->wrong);
+    return c->wrong.message.n == 0;
+}
+
+bool calc_more(const calc *c) { return c->next != NULL; }
+
+bool calc_assigned(const calc *c) { return c->current && c->current->kind == N_ASSIGN; }
+
+void calc_mute(calc *c, bool mute) { c->muted = mute; }
+
+bool calc_again(calc *c, value *out)
+{
+    close_statement(c);
+    if (ig_scope_begin() != IG_OK)
+        return calc_fail_library(c, c->current->where);
+    c->scope_open = true;
+    return calc_eval(c, c->current, out);
+}
+
+bool calc_step(calc *c, value *out)
+{
+    c->current = c->next;
+    c->next = c->next->next;
+    return calc_again(c, out);
+}
+
+bool calc_settle(calc *c, value *v, bool compute)
+{
+    if (v->kind == V_LIST) {
+        ig_array *x;
+        if (!calc_to_array(c, c->current->where, v, &x))
+            return false;
+        *v = value_array(x);
+    }
+    return !compute || calc_evaluate(c, v);
+}
+
+bool calc_run(calc *c, const char *source)
+{
+    value v = {0};
+    bool fine = calc_parse(c, source);
+    while (fine && calc_more(c))
+        fine = calc_step(c, &v);
+    if (fine && c->current) {
+        text ignored = {0};
+        fine = calc_settle(c, &v, true) &&
+               (print_value(&ignored, &v, false) || calc_fail_library(c, c->current->where));
+        text_free(&ignored);
+    }
+    return fine;
+}

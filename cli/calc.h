@@ -1,0 +1,65 @@
+/* The array calculator: text -> values. Flow: lex -> parse -> calc (-> call, index, builtin) -> print.
+ *
+ * Parse a program, then step through its statements. What a statement made dies with the next step,
+ * but for the values that were given names. After a mistake the calculator goes on: parse again. */
+#ifndef CLI_CALC_H
+#define CLI_CALC_H
+
+#include "syntax.h"
+
+typedef struct calc calc;
+
+typedef struct calc_options {
+    bool no_files; /* load and save are refused */
+    bool eager;    /* a value is computed when it is given a name, not when it is used */
+    bool full;     /* print() never shortens */
+    FILE *out;     /* where print() goes; NULL: nowhere */
+} calc_options;
+
+calc *calc_new(const calc_options *options);
+void calc_free(calc *c);
+
+/* Replaces the program. False: see calc_mistake. */
+bool calc_parse(calc *c, const char *source);
+
+bool calc_more(const calc *c);        /* a statement is left */
+bool calc_assigned(const calc *c);    /* the last step was an assignment */
+void calc_mute(calc *c, bool mute);   /* print() says nothing */
+
+/* Runs the next statement, or the last one once more with a new graph. The value is lazy, and valid
+ * until the next step. */
+bool calc_step(calc *c, value *out);
+bool calc_again(calc *c, value *out);
+
+/* Makes a list an array and, with compute, runs all arrays of the value in one plan: ready to be
+ * explained, printed or saved. A mistake points at the statement. */
+bool calc_settle(calc *c, value *v, bool compute);
+
+/* All of a program: computes and prints the last value to nowhere. For tests and fuzzing. */
+bool calc_run(calc *c, const char *source);
+
+/* The mistake of the last call that returned false. */
+const mistake *calc_mistake(const calc *c);
+
+/* "name:1:14: message", the line and a caret under the place. */
+void calc_describe(const calc *c, text *t, const char *source_name, bool color);
+
+/* The calculator's own functions, for lists and help; NULL past the last. */
+typedef struct builtin builtin;
+const builtin *calc_builtin_at(int i);
+void calc_builtin_describe(const builtin *b, const char **name, const char **signature,
+                           const char **doc);
+
+/* ---- print: arrays as NumPy prints them ---- */
+
+/* Evaluates v and adds it; false with the library's error set. */
+bool print_value(text *t, const value *v, bool full);
+
+/* Adds the shortest decimal that reads back as f in dtype, as str() of NumPy's scalar. */
+void print_float(text *t, double f, ig_dtype dtype);
+
+/* Adds "dtype": ..., "shape": ..., "value": ... of v; false with the library's error set. */
+bool json_value(text *t, const value *v);
+void json_string(text *t, const char *s);
+
+#endif

@@ -1,0 +1,69 @@
+/* What the files of the calculator share: its state, and the ways from one to the other. */
+#ifndef CLI_CALC_PARTS_H
+#define CLI_CALC_PARTS_H
+
+#include "calc.h"
+
+/* A name and its value, which lies in its own arena with its arrays retained. */
+typedef struct binding {
+    struct binding *next;
+    char *name;
+    arena memory;
+    value bound;
+} binding;
+
+struct calc {
+    calc_options options;
+    bool muted;
+    char *source;
+    arena program;       /* the tree */
+    arena scratch;       /* values of the statement that runs */
+    const node *current; /* the statement that ran last */
+    const node *next;
+    bool scope_open;
+    binding *names;
+    binding *retired; /* values whose names were given others by this statement */
+    ig_array **results; /* room for the results of an op */
+    mistake wrong;
+};
+
+enum { RESULTS_MOST = 1 << 16 };
+
+/* Both return false. The second passes the library's error on. */
+bool calc_fail(calc *c, place where, const char *format, ...) __attribute__((format(printf, 3, 4)));
+bool calc_fail_library(calc *c, place where);
+
+bool calc_eval(calc *c, const node *n, value *out);
+bool calc_to_array(calc *c, place where, const value *v, ig_array **out);
+
+/* None as IG missing, an int, or a 0-d integer array, as an int. */
+bool calc_to_int(calc *c, place where, const value *v, int64_t missing, int64_t *out);
+
+const binding *calc_find_name(const calc *c, const char *name);
+bool calc_find_constant(const char *name, value *out);
+/* Why name cannot be given a value, or NULL. */
+const char *calc_reserved(const char *name);
+/* "unknown op 'sofmax'; did you mean 'softmax'?" */
+bool calc_fail_unknown(calc *c, const node *n);
+
+/* call.c: ops by name, with arguments coerced to what their parameters take. */
+bool call_op(calc *c, const node *n, const ig_op *op, value *out);
+bool call_arrays(calc *c, place where, const char *op, ig_array *const *arrays, int n, value *out);
+
+/* index.c */
+bool index_eval(calc *c, const node *n, value *out);
+
+/* builtin.c */
+enum { BUILTIN_PARAMS = 2 };
+struct builtin {
+    const char *name;
+    const char *params[BUILTIN_PARAMS];
+    int required;
+    const char *signature, *doc;
+    bool (*run)(calc *c, const node *n, const value *args, value *out);
+};
+const builtin *builtin_find(const char *name);
+bool builtin_call(calc *c, const node *n, const builtin *b, value *out);
+bool attribute_eval(calc *c, const node *n, value *out);
+
+#endif

@@ -1,0 +1,286 @@
+/* Calls: arguments are coerced to what the op's parameters take, then ig_call checks and builds. */
+#include "calc_parts.h"
+
+#include <string.h>
+
+/* ---- coercion: from a value to one of the kinds that a parameter takes ----------------------- */
+
+/* Where an argument stands, for its mistakes and its memory. */
+typedef struct argument {
+    calc *c;
+    const value *v;
+    ig_arg *out;
+} argument;
+
+static bool to_none(argument *a)
+{
+    (void)a;
+    return true;
+}
+
+static bool to_bool(argument *a)
+{
+    a->out->u.b = value_int_of(a->v) != 0;
+    return a->v->kind == V_BOOL || value_int_of(a->v) == a->out->u.b;
+}
+
+static bool to_int(argument *a)
+{
+    a->out->u.i = value_int_of(a->v);
+    return true;
+}
+
+static bool to_float(argument *a)
+{
+    a->out->u.f = value_float_of(a->v);
+    return true;
+}
+
+static bool to_string(argument *a)
+{
+    a->out->u.str = a->v->u.s;
+    return true;
+}
+
+static bool to_dtype(argument *a)
+{
+    a->out->u.dtype = a->v->kind == V_DTYPE ? a->v->u.dtype : ig_dtype_parse(a->v->u.s);
+    return a->out->u.dtype != IG_DTYPE_NONE;
+}
+
+static bool to_array(argument *a)
+{
+    a->out->u.array = value_to_array(a->v, IG_DTYPE_NONE);
+    return a->out->u.array != NULL;
+}
+
+static bool to_arrays(argument *a)
+{
+    int n = a->v->u.items.n;
+    ig_array **arrays = arena_get(&a->c->scratch, sizeof *arrays * (size_t)(n + 1));
+    for (int i = 0; i < n; i++)
+        if (!(arrays[i] = value_to_array(&a->v->u.items.v[i], IG_DTYPE_NONE)))
+            return false;
+    a->out->u.arrays.v = arrays;
+    a->out->u.arrays.n = n;
+    return true;
+}
+
+/* Counts the integers of a nested list, and writes them where out is not NULL; -1: not integers. */
+static int flatten_ints(arena *memory, const value *v, int64_t *out)
+{
+    if (v->kind == V_INT || v->kind == V_BOOL) {
+        if (out)
+            *out = value_int_of(v);
+        return 1;
+    }
+    if (v->kind == V_ARRAY) {
+        value number = value_from_index_array(memory, v->u.array);
+        return number.kind == V_INT ? flatten_ints(memory, &number, out) : -1;
+    }
+    if (!value_has_items(v))
+        return -1;
+    int n = 0;
+    for (int i = 0; i < v->u.items.n; i++) {
+        int more = flatten_ints(memory, &v->u.items.v[i], out ? out + n : NULL);
+        if (more < 0)
+            return -1;
+        n += more;
+    }
+    return n;
+}
+
+static bool to_ints(argument *a)
+{
+    int n = flatten_ints(&a->c->scratch, a->v, NULL);
+    if (n < 0)
+        return false;
+    int64_t *ints = arena_get(&a->c->scratch, sizeof *ints * (size_t)(n + 1));
+    flatten_ints(&a->c->scratch, a->v, ints);
+    a->out->u.ints = (ig_ints){ints, n};
+    return true;
+}
+
+/* An array of integers where plain integers are wanted is computed and read. */
+static bool from_index_array(argument *a, value_kind kind, bool (*convert)(argument *))
+{
+    value number = value_from_index_array(&a->c->scratch, a->v->u.array);
+    argument plain = {a->c, &number, a->out};
+    return number.kind == kind && convert(&plain);
+}
+
+static bool array_to_int(argument *a) { return from_index_array(a, V_INT, to_int); }
+
+static bool array_to_ints(argument *a)
+{
+    return from_index_array(a, V_INT, to_ints) || from_index_array(a, V_TUPLE, to_ints);
+}
+
+static bool array_to_float(argument *a)
+{
+    if (ig_ndim(a->v->u.array) != 0)
+        return false;
+    a->out->u.f = ig_item(a->v->u.array);
+    return !ig_failed();
+}
+
+/* In order of preference: the first that the parameter takes, and that works, is used. */
+static const struct conversion {
+    value_kind from;
+    ig_kind to;
+    bool (*convert)(argument *a);
+} conversions[] = {
+    {V_NONE, IG_ARG_NONE, to_none},
+    {V_BOOL, IG_ARG_BOOL, to_bool},
+    {V_BOOL, IG_ARG_INT, to_int},
+    {V_BOOL, IG_ARG_ARRAY, to_array},
+    {V_INT, IG_ARG_INT, to_int},
+    {V_INT, IG_ARG_FLOAT, to_float},
+    {V_INT, IG_ARG_INTS, to_ints},
+    {V_INT, IG_ARG_ARRAY, to_array},
+    {V_INT, IG_ARG_BOOL, to_bool},
+    {V_FLOAT, IG_ARG_FLOAT, to_float},
+    {V_FLOAT, IG_ARG_ARRAY, to_array},
+    {V_STRING, IG_ARG_STRING, to_string},
+    {V_STRING, IG_ARG_DTYPE, to_dtype},
+    {V_DTYPE, IG_ARG_DTYPE, to_dtype},
+    {V_ARRAY, IG_ARG_ARRAY, to_array},
+    {V_ARRAY, IG_ARG_INT, array_to_int},
+    {V_ARRAY, IG_ARG_INTS, array_to_ints},
+    {V_ARRAY, IG_ARG_FLOAT, array_to_float},
+    {V_LIST, IG_ARG_ARRAYS, to_arrays},
+    {V_LIST, IG_ARG_INTS, to_ints},
+    {V_LIST, IG_ARG_ARRAY, to_array},
+    {V_TUPLE, IG_ARG_ARRAYS, to_arrays},
+    {V_TUPLE, IG_ARG_INTS, to_ints},
+    {V_TUPLE, IG_ARG_ARRAY, to_array},
+};
+
+static const char *const kind_names[] = {
+    [IG_ARG_NONE] = "None",   [IG_ARG_ARRAY] = "an array", [IG_ARG_ARRAYS] = "a list of arrays",
+    [IG_ARG_INT] = "an int",  [IG_ARG_FLOAT] = "a float",  [IG_ARG_BOOL] = "a bool",
+    [IG_ARG_INTS] = "ints",   [IG_ARG_DTYPE] = "a dtype",  [IG_ARG_STRING] = "a string"};
+enum { KIND_NAMES = sizeof kind_names / sizeof *kind_names };
+
+static bool fail_kind(argument *a, place where, const char *name, unsigned kinds)
+{
+    text wanted = {0};
+    for (int kind = 1; kind < KIND_NAMES; kind++)
+        if (kinds & 1u << kind)
+            text_printf(&wanted, "%s%s", wanted.n ? " or " : "", kind_names[kind]);
+    calc_fail(a->c, where, "%s takes %s, not %s", name, wanted.s ? wanted.s : "nothing",
+              a->v->kind == V_STRING && (kinds & 1u << IG_ARG_DTYPE)
+                  ? "this string"
+                  : value_kind_name(a->v->kind));
+    text_free(&wanted);
+    return false;
+}
+
+static bool coerce(calc *c, place where, const ig_param *param, const value *v, ig_arg *out)
+{
+    argument a = {c, v, out};
+    /* Each argument that a variadic parameter takes is one array. */
+    unsigned kinds = param->variadic ? 1u << IG_ARG_ARRAY : param->kinds;
+    for (size_t i = 0; i < sizeof conversions / sizeof *conversions; i++) {
+        const struct conversion *way = &conversions[i];
+        bool taken = way->to == IG_ARG_NONE || (kinds & 1u << way->to);
+        if (way->from != v->kind || !taken)
+            continue;
+        if (way->convert(&a)) {
+            out->kind = way->to;
+            return true;
+        }
+        if (ig_failed()) /* a ragged list, an array that cannot be computed */
+            return calc_fail_library(c, where);
+    }
+    return fail_kind(&a, where, param->name, kinds);
+}
+
+/* ---- arguments to parameters ---------------------------------------------------------------- */
+
+static const ig_param *positional_param(const ig_op *op, int i)
+{
+    for (int k = 0; k < op->n_params && k <= i; k++)
+        if (k == i || op->params[k].variadic)
+            return &op->params[k];
+    return NULL;
+}
+
+static const ig_param *keyword_param(calc *c, const ig_op *op, const node *n)
+{
+    nearest search = nearest_to(n->name);
+    for (int i = 0; i < op->n_params; i++) {
+        if (strcmp(op->params[i].name, n->name) == 0)
+            return &op->params[i];
+        nearest_offer(&search, op->params[i].name);
+    }
+    text hint = {0};
+    text_did_you_mean(&hint, &search);
+    calc_fail(c, n->where, "%s(%s) has no argument '%s'%s", op->name, op->signature, n->name,
+              hint.s ? hint.s : "");
+    text_free(&hint);
+    return NULL;
+}
+
+static bool argument_eval(calc *c, const ig_op *op, const node *n, int position, ig_arg *out)
+{
+    bool keyword = n->kind == N_KEYWORD;
+    const ig_param *param = keyword ? keyword_param(c, op, n) : positional_param(op, position);
+    if (!param)
+        return calc_fail(c, n->where, "%s(%s) takes %d arguments at most", op->name,
+                         op->signature, op->n_params);
+    const node *expression = keyword ? n->child : n;
+    value v;
+    if (!calc_eval(c, expression, &v))
+        return false;
+    out->name = keyword ? param->name : NULL;
+    return coerce(c, expression->where, param, &v, out);
+}
+
+/* ---- the call ------------------------------------------------------------------------------- */
+
+/* Ops that give a list even when it has one item. */
+static bool gives_list(const char *op)
+{
+    static const char *const names[] = {"broadcast_arrays", "meshgrid", "nonzero", "split",
+                                        "unstack"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], op) == 0)
+            return true;
+    return false;
+}
+
+static bool call(calc *c, place where, const char *op, const ig_arg *args, int n, value *out)
+{
+    int results = ig_call(op, args, n, c->results, RESULTS_MOST);
+    if (results == 0 && ig_failed())
+        return calc_fail_library(c, where);
+    *out = results == 1 && !gives_list(op) ? value_array(c->results[0])
+                                           : value_arrays(&c->scratch, c->results, results);
+    return true;
+}
+
+bool call_arrays(calc *c, place where, const char *op, ig_array *const *arrays, int n, value *out)
+{
+    ig_arg args[2];
+    for (int i = 0; i < n && i < 2; i++)
+        args[i] = (ig_arg){.kind = IG_ARG_ARRAY, .u.array = arrays[i]};
+    return call(c, where, op, args, n, out);
+}
+
+bool call_op(calc *c, const node *n, const ig_op *op, value *out)
+{
+    int count = 0;
+    for (const node *a = n->child; a; a = a->next)
+        count++;
+    if (n->kind == N_METHOD &&
+        (!op->n_params || !(op->params[0].kinds & (1u << IG_ARG_ARRAY | 1u << IG_ARG_ARRAYS))))
+        return calc_fail(c, n->where, "'%s' is no method of an array; call it: %s(%s)", op->name,
+                         op->name, op->signature);
+    ig_arg *args = arena_get(&c->scratch, sizeof *args * (size_t)count);
+    int position = 0;
+    for (const node *a = n->child; a; a = a->next, position++)
+        if (!argument_eval(c, op, a, position, &args[position]))
+            return false;
+    return call(c, n->where, op->name, args, count, out);
+}

@@ -1,0 +1,91 @@
+/* The command's frame: verbs, their options, how they end. */
+#ifndef CLI_CLI_H
+#define CLI_CLI_H
+
+#include "text.h"
+
+enum {
+    EXIT_FINE = 0,
+    EXIT_FAILED = 1,
+    EXIT_USAGE = 2,
+    EXIT_ABSENT = 4, /* a device or feature that is not here */
+    EXIT_INPUT = 5   /* a bad input file */
+};
+
+/* ---- options.c ---- */
+
+/* An option of a verb. Without a placeholder it is a flag. */
+typedef struct option {
+    const char *name; /* "--full" */
+    char letter;      /* "-f", or 0 */
+    const char *placeholder;
+    /* Reads the value's text into place; false: it is not what the placeholder says. */
+    bool (*read)(const char *s, void *place);
+    void *place;
+    const char *help;
+} option;
+
+bool option_flag(const char *s, void *place);   /* bool; s is NULL */
+bool option_text(const char *s, void *place);   /* const char * */
+bool option_threads(const char *s, void *place); /* int, at least 1 */
+bool option_bytes(const char *s, void *place);  /* uint64_t: 512MiB, 4GiB, 2GB, 1000000 */
+
+/* A verb as its user sees it. */
+typedef struct command {
+    const char *name;  /* "eval" */
+    const char *usage; /* "[options] EXPRESSION" */
+    const char *about;
+    const option *options; /* ends with a row without a name */
+} command;
+
+/* Reads the options out of argv and leaves the other words in it, *argc of them. Returns -1 to go
+ * on; else the exit code: --help was shown, or a mistake was reported. */
+int options_read(const command *c, int *argc, char **argv);
+
+/* Where and how arrays are computed: options that many verbs share. */
+typedef struct engine_options {
+    int threads;
+    uint64_t memory_limit;
+    const char *device;
+} engine_options;
+
+#define ENGINE_OPTIONS(e)                                                                         \
+    {"--threads", 0, "N", option_threads, &(e).threads, "threads of the CPU device"},             \
+    {"--memory-limit", 0, "SIZE", option_bytes, &(e).memory_limit,                                \
+     "bytes that arrays may hold (512MiB, 4GiB)"},                                                \
+    {"--device", 0, "NAME", option_text, &(e).device, "the device that computes (cpu)"}
+
+#define FLAG(name, place, help) {name, 0, NULL, option_flag, place, help}
+
+/* Applies them; returns -1 to go on, else the exit code. */
+int engine_apply(const command *c, const engine_options *e);
+
+/* "ingot eval: message" on stderr. */
+void say(const command *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The exit code for the library's error. */
+int exit_for(int status);
+
+/* Reports the library's error; returns its exit code. */
+int fail_library(const command *c);
+
+/* Colors are for terminals, unless NO_COLOR is set. */
+bool color_for(FILE *file);
+
+/* ---- the verbs: argv[0] is the verb ---- */
+
+int verb_devices(int argc, char **argv);
+int verb_eval(int argc, char **argv);
+int verb_ops(int argc, char **argv);
+
+/* Adds all ops by class, or one with what there is to say about it; false if there is none. */
+void ops_list(text *t);
+bool ops_describe(text *t, const char *name);
+void ops_nearest(text *t, const char *name);
+
+/* prompt.c: a line from the user, NULL at the end; release with free. */
+char *prompt_read(const char *prompt);
+void prompt_begin(void);
+void prompt_end(void);
+
+#endif

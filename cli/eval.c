@@ -1,0 +1,321 @@
+/* ingot eval: the array calculator. Reads a program from the command line, a file, standard input or
+ * a prompt; prints, times, explains or writes its last value. */
+#include "calc.h"
+#include "cli.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+typedef struct settings {
+    bool full, json, time, explain, quiet;
+    const char *file, *output;
+    engine_options engine;
+} settings;
+
+/* One run of the verb. */
+typedef struct session {
+    const command *command;
+    const settings *set;
+    calc *calc;
+    const char *source_name; /* of the file, or NULL */
+} session;
+
+static int report(const session *s)
+{
+    text t = {0};
+    calc_describe(s->calc, &t, s->source_name, color_for(stderr));
+    fflush(stdout);
+    fprintf(stderr, "ingot %s: %s", s->command->name, t.s);
+    text_free(&t);
+    return exit_for((int)calc_mistake(s->calc)->code);
+}
+
+/* ---- timing --------------------------------------------------------------------------------- */
+
+enum { RUNS_LEAST = 5, RUNS_MOST = 100000 };
+static const double time_least_s = 0.5;
+
+typedef struct timing {
+    double median_ms, min_ms, max_ms;
+    int runs;
+} timing;
+
+static double now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Repeats the last statement with a new graph each time; v is what the last run gives. */
+static bool time_again(calc *c, value *v, timing *out)
+{
+    double *ms = memory_get(sizeof *ms * RUNS_MOST), start = now_s();
+    int n = 0;
+    bool fine = true;
+    calc_mute(c, true);
+    while (fine && n < RUNS_MOST && (n < RUNS_LEAST || now_s() - start < time_least_s)) {
+        double begin = now_s();
+        fine = calc_again(c, v) && calc_settle(c, v, true);
+        ms[n++] = (now_s() - begin) * 1e3;
+    }
+    calc_mute(c, false);
+    qsort(ms, (size_t)n, sizeof *ms, compare_doubles);
+    double median = n % 2 ? ms[n / 2] : (ms[n / 2 - 1] + ms[n / 2]) / 2;
+    *out = (timing){median, ms[0], ms[n - 1], n};
+    free(ms);
+    return fine;
+}
+
+/* ---- what is done with the value ------------------------------------------------------------ */
+
+static bool explain(const session *s, const value *v, text *t)
+{
+    int n = value_collect(v, NULL, 0);
+    ig_array **arrays = memory_get(sizeof *arrays * (size_t)n);
+    value_collect(v, arrays, n);
+    char *schedule = ig_explain(arrays, n);
+    free(arrays);
+    if (!schedule)
+        return false;
+    if (s->set->json) {
+        text_puts(t, "{\"schema\": 1, \"explain\": ");
+        json_string(t, schedule);
+        text_puts(t, "}");
+    } else {
+        text_puts(t, schedule);
+        while (t->n && t->s[t->n - 1] == '\n')
+            t->s[--t->n] = 0;
+    }
+    ig_free(schedule);
+    return true;
+}
+
+static bool show(const session *s, const value *v, const timing *timed, text *t)
+{
+    if (!s->set->json)
+        return v->kind == V_NONE || print_value(t, v, s->set->full);
+    text_puts(t, "{\"schema\": 1, ");
+    if (!json_value(t, v))
+        return false;
+    if (timed)
+        text_printf(t,
+                    ", \"time\": {\"median_ms\": %.6g, \"min_ms\": %.6g, \"max_ms\": %.6g, "
+                    "\"runs\": %d}",
+                    timed->median_ms, timed->min_ms, timed->max_ms, timed->runs);
+    text_puts(t, "}");
+    return true;
+}
+
+static int write_output(const session *s, const value *v)
+{
+    if (v->kind == V_NONE || (v->kind == V_TUPLE && value_collect(v, NULL, 0) > 0)) {
+        say(s->command, "-o writes one array, and the last value is %s%s", value_kind_name(v->kind),
+            v->kind == V_TUPLE ? "; choose an item: (...)[0]" : "");
+        return EXIT_FAILED;
+    }
+    ig_array *x = value_to_array(v, IG_DTYPE_NONE);
+    if (x && ig_save(s->set->output, x) == IG_OK)
+        return EXIT_FINE;
+    fail_library(s->command);
+    return EXIT_FAILED; /* not an input: a file error is a failure as any other */
+}
+
+static void show_timing(const timing *t)
+{
+    fprintf(stderr, "median %.4g ms (%d runs, min %.4g, max %.4g)\n", t->median_ms, t->runs,
+            t->min_ms, t->max_ms);
+}
+
+/* The last value, lazy as it is, comes to its end. */
+static int finish(const session *s, value *v)
+{
+    const settings *set = s->set;
+    timing timed = {0};
+    text t = {0};
+    int code = EXIT_FINE;
+    if (!calc_settle(s->calc, v, !set->explain) || (set->time && !time_again(s->calc, v, &timed)))
+        return report(s);
+    bool print = !set->quiet && !(set->output && !set->json);
+    bool fine = set->explain ? explain(s, v, &t)
+                             : !print || show(s, v, set->time ? &timed : NULL, &t);
+    if (!fine)
+        code = fail_library(s->command);
+    else if (set->output)
+        code = write_output(s, v);
+    if (code == EXIT_FINE && t.n) {
+        fwrite(t.s, 1, t.n, stdout);
+        putchar('\n');
+    }
+    if (code == EXIT_FINE && set->time && !(set->json && print)) {
+        fflush(stdout);
+        show_timing(&timed);
+    }
+    text_free(&t);
+    return code;
+}
+
+static int run_program(const session *s, const char *source)
+{
+    value v = {0};
+    if (!calc_parse(s->calc, source))
+        return report(s);
+    if (!calc_more(s->calc)) {
+        say(s->command, "there is nothing to compute in the program");
+        return EXIT_USAGE;
+    }
+    while (calc_more(s->calc))
+        if (!calc_step(s->calc, &v))
+            return report(s);
+    return finish(s, &v);
+}
+
+/* ---- the prompt ----------------------------------------------------------------------------- */
+
+static void prompt_help(const char *name)
+{
+    text t = {0};
+    if (!*name)
+        ops_list(&t);
+    else if (!ops_describe(&t, name))
+        ops_nearest(&t, name);
+    fputs(t.s, stdout);
+    if (t.n && t.s[t.n - 1] != '\n')
+        putchar('\n');
+    text_free(&t);
+}
+
+/* Runs what was typed so far; true if more lines are needed first. */
+static bool prompt_run(const session *s, const char *source)
+{
+    value v = {0};
+    bool fine = calc_parse(s->calc, source);
+    if (!fine && calc_mistake(s->calc)->unfinished)
+        return true;
+    bool any = fine && calc_more(s->calc);
+    while (fine && calc_more(s->calc))
+        fine = calc_step(s->calc, &v);
+    if (!fine)
+        report(s);
+    else if (any && !calc_assigned(s->calc))
+        finish(s, &v);
+    fflush(stdout);
+    return false;
+}
+
+static int run_prompt(const session *s)
+{
+    text typed = {0};
+    char *line;
+    printf("ingot %s: type an expression, 'help' or 'help NAME'; Ctrl-D ends\n", ig_version());
+    prompt_begin();
+    while ((line = prompt_read(typed.n ? "... " : "> "))) {
+        bool first = typed.n == 0, help = first && strncmp(line, "help", 4) == 0;
+        if (help && (line[4] == ' ' || !line[4])) {
+            prompt_help(line + 4 + strspn(line + 4, " "));
+        } else if (first && (strcmp(line, "exit") == 0 || strcmp(line, "quit") == 0)) {
+            free(line);
+            break;
+        } else {
+            text_printf(&typed, "%s\n", line);
+            /* An empty line gives up on what cannot be finished. */
+            if (!prompt_run(s, typed.s) || !*line)
+                text_free(&typed);
+        }
+        free(line);
+    }
+    prompt_end();
+    text_free(&typed);
+    putchar('\n');
+    return EXIT_FINE;
+}
+
+/* ---- where the program comes from ------------------------------------------------------------ */
+
+static int run_file(session *s, const char *path)
+{
+    size_t n;
+    char *source = text_read_file(path, SOURCE_MOST_BYTES, &n);
+    int code = EXIT_INPUT;
+    if (!source)
+        say(s->command, "%s: %s", path, errno == EFBIG ? "too long for a program" : strerror(errno));
+    else if (strlen(source) != n)
+        say(s->command, "%s: not a text: it has a zero byte", path);
+    else {
+        s->source_name = strcmp(path, "-") == 0 ? NULL : path;
+        code = run_program(s, source);
+    }
+    free(source);
+    return code;
+}
+
+/* Several words are several lines. */
+static int run_words(const session *s, int argc, char **argv)
+{
+    text source = {0};
+    for (int i = 0; i < argc; i++)
+        text_printf(&source, "%s%s", i ? "\n" : "", argv[i]);
+    int code = source.n > SOURCE_MOST_BYTES ? EXIT_USAGE : run_program(s, source.s);
+    text_free(&source);
+    return code;
+}
+
+static int run_session(session *s, int argc, char **argv)
+{
+    const settings *set = s->set;
+    bool standard = argc == 1 && strcmp(argv[0], "-") == 0;
+    bool terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+    if (set->file && argc > 0) {
+        say(s->command, "give an expression or -f, not both");
+        return EXIT_USAGE;
+    }
+    if (set->file || standard)
+        return run_file(s, set->file ? set->file : "-");
+    if (argc > 0)
+        return run_words(s, argc, argv);
+    if (terminal)
+        return run_prompt(s);
+    say(s->command, "an expression is missing; write one, -f FILE, or - for standard input");
+    return EXIT_USAGE;
+}
+
+int verb_eval(int argc, char **argv)
+{
+    settings set = {0};
+    const option options[] = {
+        {"--file", 'f', "FILE", option_text, &set.file, "reads the program from FILE"},
+        {"--output", 'o', "FILE", option_text, &set.output, "writes the last value as npy"},
+        FLAG("--full", &set.full, "prints all elements of long arrays"),
+        FLAG("--json", &set.json, "prints JSON, schema 1"),
+        FLAG("--time", &set.time, "repeats the last statement and prints the median time"),
+        FLAG("--explain", &set.explain, "prints the schedule instead of the value"),
+        FLAG("--quiet", &set.quiet, "does not print the value"),
+        ENGINE_OPTIONS(set.engine),
+        {0}};
+    const command c = {"eval", "[options] [EXPRESSION | -f FILE | -]",
+                       "The array calculator. Statements are separated by ';' or new lines; the "
+                       "last value is\nprinted as NumPy prints it. Without an expression, at a "
+                       "terminal: a prompt.",
+                       options};
+    int code = options_read(&c, &argc, argv);
+    if (code < 0)
+        code = engine_apply(&c, &set.engine);
+    if (code >= 0)
+        return code;
+    bool prompt = argc == 0 && !set.file;
+    const calc_options how = {.eager = set.time || prompt, .full = set.full, .out = stdout};
+    session s = {&c, &set, calc_new(&how), NULL};
+    code = run_session(&s, argc, argv);
+    calc_free(s.calc);
+    return code;
+}

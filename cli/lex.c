@@ -1,0 +1,268 @@
+/* The calculator's first step: text -> tokens.
+ *
+ * Brackets are matched here, so that new lines inside of them do not end a statement, and so that a
+ * bracket that is never closed is pointed at where it opens. */
+#include "syntax.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct lexer {
+    arena *memory;
+    const char *text;
+    int at;
+    token *tokens;
+    int n, room;
+    int open[NESTING_MOST]; /* where the open brackets are */
+    int depth;
+    mistake *wrong;
+} lexer;
+
+bool mistake_set(mistake *m, place where, const char *format, ...)
+{
+    if (m->message.n)
+        return false;
+    va_list args;
+    va_start(args, format);
+    text_vprintf(&m->message, format, args);
+    va_end(args);
+    m->where = where;
+    m->code = IG_ERR_ARGUMENT;
+    return false;
+}
+
+static bool is_name_start(char c) { return isalpha((unsigned char)c) || c == '_'; }
+static bool is_name_part(char c) { return isalnum((unsigned char)c) || c == '_'; }
+
+static token *token_add(lexer *l, token_kind kind, int n)
+{
+    if (l->n == l->room) {
+        l->room = l->room ? 2 * l->room : 64;
+        l->tokens = memory_resize(l->tokens, sizeof *l->tokens * (size_t)l->room);
+    }
+    token *t = &l->tokens[l->n++];
+    *t = (token){.kind = kind, .where = {l->at, n}};
+    l->at += n;
+    return t;
+}
+
+static void skip_blanks(lexer *l)
+{
+    for (;;) {
+        const char *s = l->text + l->at;
+        if (*s == '#')
+            l->at += (int)strcspn(s, "\n");
+        else if (*s == ' ' || *s == '\t' || *s == '\r' || (*s == '\n' && l->depth))
+            l->at++;
+        else if (s[0] == '\\' && s[1] == '\n')
+            l->at += 2;
+        else
+            return;
+    }
+}
+
+/* ---- numbers -------------------------------------------------------------------------------- */
+
+/* Copies digits without the '_' between them; returns how much text they are. */
+static int copy_digits(text *out, const char *s, int (*is_digit)(int))
+{
+    int n = 0;
+    while (is_digit((unsigned char)s[n]) ||
+           (s[n] == '_' && n > 0 && s[n - 1] != '_' && is_digit((unsigned char)s[n + 1]))) {
+        if (s[n] != '_')
+            text_add(out, s + n, 1);
+        n++;
+    }
+    return n;
+}
+
+static bool lex_int(lexer *l, const char *digits, int base, int n)
+{
+    errno = 0;
+    uint64_t i = strtoull(digits, NULL, base);
+    if (errno == ERANGE || i > (uint64_t)1 << 63)
+        return mistake_set(l->wrong, (place){l->at, n},
+                           "the integer does not fit in 64 bits; write it as a float (%.3e)",
+                           strtod(digits, NULL));
+    token_add(l, T_INT, n)->u.i = i;
+    return true;
+}
+
+/* The exponent's text, or 0 where there is none: "e" may also begin a name. */
+static int copy_exponent(text *out, const char *s)
+{
+    int sign = s[0] && (s[1] == '+' || s[1] == '-');
+    if ((s[0] != 'e' && s[0] != 'E') || !isdigit((unsigned char)s[1 + sign]))
+        return 0;
+    text_add(out, s, (size_t)sign + 1);
+    return sign + 1 + copy_digits(out, s + sign + 1, isdigit);
+}
+
+static bool lex_number(lexer *l)
+{
+    const char *s = l->text + l->at;
+    text digits = {0};
+    bool hex = s[0] == '0' && (s[1] == 'x' || s[1] == 'X');
+    bool whole = true, fine;
+    int n;
+    if (hex) {
+        text_add(&digits, s, 2);
+        n = 2 + copy_digits(&digits, s + 2, isxdigit);
+    } else {
+        n = copy_digits(&digits, s, isdigit);
+        if (s[n] == '.') {
+            whole = false;
+            text_puts(&digits, ".");
+            n++;
+            n += copy_digits(&digits, s + n, isdigit);
+        }
+        int exponent = copy_exponent(&digits, s + n);
+        whole &= exponent == 0;
+        n += exponent;
+    }
+    double f = strtod(digits.s, NULL);
+    if (is_name_part(s[n]) || (hex && n == 2))
+        fine = mistake_set(l->wrong, (place){l->at, n + 1}, "this is no number");
+    else if (whole)
+        fine = lex_int(l, digits.s, hex ? 16 : 10, n);
+    else if (f > 1.7976931348623157e308)
+        fine = mistake_set(l->wrong, (place){l->at, n}, "the number is too large for a float; "
+                                                        "write inf if you mean infinity");
+    else
+        fine = (token_add(l, T_FLOAT, n)->u.f = f, true);
+    text_free(&digits);
+    return fine;
+}
+
+/* ---- strings -------------------------------------------------------------------------------- */
+
+static bool lex_string(lexer *l)
+{
+    static const char escapes[][2] = {{'n', '\n'},  {'t', '\t'},  {'r', '\r'},
+                                      {'\\', '\\'}, {'\'', '\''}, {'"', '"'}};
+    const char *s = l->text + l->at;
+    text out = {0};
+    bool fine = true;
+    int n = 1;
+    while (fine && s[n] != s[0]) {
+        if (s[n] == 0 || s[n] == '\n') {
+            fine = mistake_set(l->wrong, (place){l->at, 1}, "the string is never closed");
+        } else if (s[n] != '\\') {
+            text_add(&out, s + n++, 1);
+        } else {
+            size_t i = 0, count = sizeof escapes / sizeof *escapes;
+            while (i < count && escapes[i][0] != s[n + 1])
+                i++;
+            if (i < count)
+                text_add(&out, &escapes[i][1], 1);
+            else
+                fine = mistake_set(l->wrong, (place){l->at + n, 2},
+                                   "unknown escape; write \\\\ for a backslash");
+            n += 2;
+        }
+    }
+    if (fine)
+        token_add(l, T_STRING, n + 1)->u.s = arena_string(l->memory, out.s, out.n);
+    text_free(&out);
+    return fine;
+}
+
+/* ---- symbols -------------------------------------------------------------------------------- */
+
+static const char opening[] = "([{", closing[] = ")]}";
+
+static bool open_bracket(lexer *l)
+{
+    if (l->depth == NESTING_MOST)
+        return mistake_set(l->wrong, (place){l->at, 1},
+                           "brackets are nested deeper than %d levels", NESTING_MOST);
+    l->open[l->depth++] = l->at;
+    return true;
+}
+
+static bool close_bracket(lexer *l, char c)
+{
+    if (l->depth == 0)
+        return mistake_set(l->wrong, (place){l->at, 1}, "'%c' closes nothing", c);
+    char opened = l->text[l->open[--l->depth]];
+    if (strchr(opening, opened) - opening != strchr(closing, c) - closing)
+        return mistake_set(l->wrong, (place){l->at, 1}, "'%c' does not close '%c'", c, opened);
+    return true;
+}
+
+static bool lex_symbol(lexer *l)
+{
+    /* Longer ones first. */
+    static const char *const symbols[] = {"...", "**", "//", "<<", ">>", "<=", ">=", "==", "!=",
+                                          "+",   "-",  "*",  "/",  "%",  "@",  "&",  "|",  "^",
+                                          "~",   "<",  ">",  "=",  "(",  ")",  "[",  "]",  ",",
+                                          ":",   "."};
+    const char *s = l->text + l->at;
+    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
+        size_t n = strlen(symbols[i]);
+        if (strncmp(s, symbols[i], n) != 0)
+            continue;
+        bool fine = true;
+        if (strchr(opening, s[0]))
+            fine = open_bracket(l);
+        else if (strchr(closing, s[0]))
+            fine = close_bracket(l, s[0]);
+        if (fine)
+            token_add(l, T_SYMBOL, (int)n);
+        return fine;
+    }
+    bool printable = isprint((unsigned char)*s);
+    return mistake_set(l->wrong, (place){l->at, 1},
+                       printable ? "unexpected '%c'" : "unexpected byte 0x%02x",
+                       (unsigned char)*s);
+}
+
+/* ---- the whole ------------------------------------------------------------------------------ */
+
+static bool lex_token(lexer *l)
+{
+    const char *s = l->text + l->at;
+    if (*s == '\n' || *s == ';') {
+        if (l->depth)
+            return mistake_set(l->wrong, (place){l->open[l->depth - 1], 1},
+                               "'%c' is not closed before the statement ends",
+                               l->text[l->open[l->depth - 1]]);
+        token_add(l, T_STOP, 1);
+        return true;
+    }
+    if (is_name_start(*s)) {
+        int n = 1;
+        while (is_name_part(s[n]))
+            n++;
+        token_add(l, T_NAME, n)->u.s = arena_string(l->memory, s, (size_t)n);
+        return true;
+    }
+    if (isdigit((unsigned char)s[0]) || (s[0] == '.' && isdigit((unsigned char)s[1])))
+        return lex_number(l);
+    if (*s == '"' || *s == '\'')
+        return lex_string(l);
+    return lex_symbol(l);
+}
+
+const token *lex(arena *a, const char *source, mistake *m)
+{
+    lexer l = {.memory = a, .text = source, .wrong = m};
+    bool fine = true;
+    for (skip_blanks(&l); fine && source[l.at]; skip_blanks(&l))
+        fine = lex_token(&l);
+    if (fine && l.depth) {
+        int opened = l.open[l.depth - 1];
+        fine = mistake_set(m, (place){opened, 1}, "'%c' is never closed", source[opened]);
+        m->unfinished = true;
+    }
+    token *tokens = NULL;
+    if (fine) {
+        token_add(&l, T_END, 0);
+        tokens = arena_get(a, sizeof *tokens * (size_t)l.n);
+        memcpy(tokens, l.tokens, sizeof *tokens * (size_t)l.n);
+    }
+    free(l.tokens);
+    return tokens;
+}

@@ -1,0 +1,75 @@
+/* ingot: the command. One table of verbs; each verb is a file. */
+#include "cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <ingot.h>
+
+static const struct verb {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *about;
+} verbs[] = {
+    {"devices", verb_devices, "what can compute here"},
+    {"eval", verb_eval, "the array calculator: every op, from the shell"},
+    {"ops", verb_ops, "the ops, their arguments, what they give"},
+};
+enum { VERBS = sizeof verbs / sizeof *verbs };
+
+static void show_help(FILE *file)
+{
+    fputs("usage: ingot VERB [options] ...\n\n", file);
+    for (int i = 0; i < VERBS; i++)
+        fprintf(file, "  %-12s %s\n", verbs[i].name, verbs[i].about);
+    fputs("\n  ingot VERB --help   its options\n"
+          "  ingot --version\n\n"
+          "For example:\n"
+          "  ingot eval 'a = normal(key(0), [1000, 1000]); mean(a @ a.T)'\n",
+          file);
+}
+
+static int unknown_verb(const char *name)
+{
+    nearest search = nearest_to(name);
+    for (int i = 0; i < VERBS; i++)
+        nearest_offer(&search, verbs[i].name);
+    text hint = {0};
+    text_did_you_mean(&hint, &search);
+    fprintf(stderr, "ingot: unknown %s '%s'%s\n", name[0] == '-' ? "option" : "verb", name,
+            hint.s ? hint.s : "; see 'ingot --help'");
+    text_free(&hint);
+    return EXIT_USAGE;
+}
+
+static int run(int argc, char **argv)
+{
+    if (argc < 2) {
+        show_help(stderr);
+        return EXIT_USAGE;
+    }
+    const char *name = argv[1];
+    if (strcmp(name, "--version") == 0 || strcmp(name, "version") == 0) {
+        printf("ingot %s\n", ig_version());
+        return EXIT_FINE;
+    }
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
+        show_help(stdout);
+        return EXIT_FINE;
+    }
+    for (int i = 0; i < VERBS; i++)
+        if (strcmp(verbs[i].name, name) == 0)
+            return verbs[i].run(argc - 1, argv + 1);
+    return unknown_verb(name);
+}
+
+int main(int argc, char **argv)
+{
+    int code = run(argc, argv);
+    if ((fflush(stdout) != 0 || ferror(stdout)) && code == EXIT_FINE) {
+        fputs("ingot: the output cannot be written\n", stderr);
+        code = EXIT_FAILED;
+    }
+    ig_shutdown();
+    return code;
+}

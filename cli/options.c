@@ -1,0 +1,204 @@
+/* Options of verbs: one table for each verb drives reading, --help and the nearest name. */
+#include "cli.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <ingot.h>
+
+/* ---- values --------------------------------------------------------------------------------- */
+
+bool option_flag(const char *s, void *place)
+{
+    *(bool *)place = true;
+    return s == NULL;
+}
+
+bool option_text(const char *s, void *place)
+{
+    *(const char **)place = s;
+    return true;
+}
+
+bool option_threads(const char *s, void *place)
+{
+    char *end;
+    errno = 0;
+    long n = strtol(s, &end, 10);
+    *(int *)place = (int)n;
+    return !errno && end != s && !*end && n >= 1 && n <= 4096;
+}
+
+bool option_bytes(const char *s, void *place)
+{
+    static const struct {
+        const char *suffix;
+        double bytes;
+    } units[] = {{"", 1},         {"B", 1},        {"K", 0x1p10},  {"KiB", 0x1p10}, {"KB", 1e3},
+                 {"kB", 1e3},     {"M", 0x1p20},   {"MiB", 0x1p20}, {"MB", 1e6},    {"G", 0x1p30},
+                 {"GiB", 0x1p30}, {"GB", 1e9},     {"T", 0x1p40},  {"TiB", 0x1p40}, {"TB", 1e12}};
+    char *end;
+    double size = strtod(s, &end);
+    if (end == s || !(isdigit((unsigned char)*s) || *s == '.'))
+        return false;
+    while (*end == ' ')
+        end++;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (strcmp(units[i].suffix, end) == 0) {
+            double bytes = size * units[i].bytes;
+            *(uint64_t *)place = bytes < 0x1p63 ? (uint64_t)bytes : 0;
+            return bytes >= 1 && bytes < 0x1p63;
+        }
+    return false;
+}
+
+/* ---- talk ----------------------------------------------------------------------------------- */
+
+void say(const command *c, const char *format, ...)
+{
+    text t = {0};
+    va_list args;
+    va_start(args, format);
+    text_vprintf(&t, format, args);
+    va_end(args);
+    fprintf(stderr, "ingot %s: %s\n", c->name, t.s);
+    text_free(&t);
+}
+
+int exit_for(int status)
+{
+    static const int codes[] = {[IG_ERR_FILE] = EXIT_INPUT,
+                                [IG_ERR_FORMAT] = EXIT_INPUT,
+                                [IG_ERR_DEVICE] = EXIT_ABSENT,
+                                [IG_ERR_UNSUPPORTED] = EXIT_ABSENT,
+                                [IG_ERR_INTERNAL] = EXIT_FAILED};
+    bool known = status >= 0 && status < (int)(sizeof codes / sizeof *codes);
+    return known && codes[status] ? codes[status] : EXIT_FAILED;
+}
+
+int fail_library(const command *c)
+{
+    ig_status status = IG_OK;
+    const char *message = ig_error(&status);
+    say(c, "%s", message ? message : "failed without a reason");
+    return exit_for((int)status);
+}
+
+bool color_for(FILE *file)
+{
+    const char *no_color = getenv("NO_COLOR");
+    return !(no_color && *no_color) && isatty(fileno(file));
+}
+
+static void show_help(const command *c)
+{
+    printf("usage: ingot %s %s\n\n%s\n\n", c->name, c->usage, c->about);
+    for (const option *o = c->options; o->name; o++) {
+        char left[64], letter[8] = "";
+        if (o->letter)
+            snprintf(letter, sizeof letter, "-%c, ", o->letter);
+        snprintf(left, sizeof left, "%s%s%s%s", letter, o->name, o->placeholder ? " " : "",
+                 o->placeholder ? o->placeholder : "");
+        printf("  %-24s %s\n", left, o->help);
+    }
+    printf("  %-24s %s\n", "-h, --help", "this text");
+}
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+/* "-3 + 4" is an expression, "-" is standard input, "-f" an option. */
+static bool looks_like_option(const char *word)
+{
+    return word[0] == '-' && (word[1] == '-' || isalpha((unsigned char)word[1]));
+}
+
+static int usage_error(const command *c, const char *word, const char *why)
+{
+    say(c, "%s '%s'%s; see 'ingot %s --help'", why, word, "", c->name);
+    return EXIT_USAGE;
+}
+
+static int unknown_option(const command *c, const char *word, size_t n)
+{
+    char *name = memory_string(word);
+    name[n] = 0;
+    nearest search = nearest_to(name);
+    for (const option *o = c->options; o->name; o++)
+        nearest_offer(&search, o->name);
+    text hint = {0};
+    text_did_you_mean(&hint, &search);
+    if (!hint.n && name[1] != '-')
+        text_puts(&hint, "; put -- before an expression that begins with '-'");
+    say(c, "unknown option '%s'%s", name, hint.s ? hint.s : "; see --help");
+    text_free(&hint);
+    free(name);
+    return EXIT_USAGE;
+}
+
+static const option *find_option(const command *c, const char *word, size_t n)
+{
+    for (const option *o = c->options; o->name; o++) {
+        bool letter = n == 2 && o->letter && word[1] == o->letter;
+        if (letter || (strlen(o->name) == n && strncmp(o->name, word, n) == 0))
+            return o;
+    }
+    return NULL;
+}
+
+/* Reads argv[*i] and, where the value is a word of its own, the next. */
+static int read_option(const command *c, int argc, char **argv, int *i)
+{
+    const char *word = argv[*i];
+    size_t n = strcspn(word, "=");
+    const option *o = find_option(c, word, n);
+    if (!o)
+        return unknown_option(c, word, n);
+    const char *given = word[n] ? word + n + 1 : NULL;
+    if (!o->placeholder)
+        return o->read(given, o->place) ? -1
+                                        : usage_error(c, o->name, "no value is taken by");
+    if (!given && *i + 1 >= argc)
+        return usage_error(c, o->name, "a value is needed after");
+    if (!given)
+        given = argv[++*i];
+    if (o->read(given, o->place))
+        return -1;
+    say(c, "%s takes %s, not '%s'; see 'ingot %s --help'", o->name, o->placeholder, given, c->name);
+    return EXIT_USAGE;
+}
+
+int options_read(const command *c, int *argc, char **argv)
+{
+    int words = 0, code = -1;
+    bool only_words = false;
+    for (int i = 1; code < 0 && i < *argc; i++) {
+        if (only_words || !looks_like_option(argv[i])) {
+            argv[words++] = argv[i];
+        } else if (strcmp(argv[i], "--") == 0) {
+            only_words = true;
+        } else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            show_help(c);
+            code = EXIT_FINE;
+        } else {
+            code = read_option(c, *argc, argv, &i);
+        }
+    }
+    *argc = words;
+    return code;
+}
+
+int engine_apply(const command *c, const engine_options *e)
+{
+    bool fine = (!e->threads || ig_set_threads(e->threads) == IG_OK) &&
+                (!e->memory_limit || ig_set_memory_limit(e->memory_limit) == IG_OK);
+    if (!fine)
+        return fail_library(c);
+    if (e->device && ig_set_device(e->device) != IG_OK) {
+        fail_library(c);
+        return EXIT_ABSENT;
+    }
+    return -1;
+}

@@ -1,0 +1,498 @@
+/* The calculator's second step: tokens -> statements, with Python's precedence.
+ *
+ *   statement   expressions [ '=' expressions ]
+ *   expressions expression { ',' expression } [ ',' ]           a tuple if there is a comma
+ *   expression  unary { operator unary }                        by precedence, to the left
+ *   unary       ('+' | '-' | '~') unary  |  postfix [ '**' unary ]
+ *   postfix     primary { '(' arguments ')' | '[' items ']' | '.' name }
+ *   primary     number | string | name | '...' | '(' ... ')' | '[' ... ']'
+ *
+ * Every function returns NULL after a mistake, and the mistake stays. */
+#include "syntax.h"
+
+#include <string.h>
+
+typedef struct parser {
+    arena *memory;
+    const char *source;
+    const token *now;
+    int nesting;
+    mistake *wrong;
+} parser;
+
+enum { COMPARE = 1 };
+
+static const operation binary_operations[] = {
+    {"==", COMPARE, "equal", number_equal},
+    {"!=", COMPARE, "not_equal", number_not_equal},
+    {"<", COMPARE, "less", number_less},
+    {"<=", COMPARE, "less_equal", number_less_equal},
+    {">", COMPARE, "greater", number_greater},
+    {">=", COMPARE, "greater_equal", number_greater_equal},
+    {"|", 2, "bitwise_or", number_or},
+    {"^", 3, "bitwise_xor", number_xor},
+    {"&", 4, "bitwise_and", number_and},
+    {"<<", 5, "bitwise_left_shift", number_left_shift},
+    {">>", 5, "bitwise_right_shift", number_right_shift},
+    {"+", 6, "add", number_add},
+    {"-", 6, "subtract", number_subtract},
+    {"*", 7, "multiply", number_multiply},
+    {"/", 7, "divide", number_divide},
+    {"//", 7, "floor_divide", number_floor_divide},
+    {"%", 7, "remainder", number_remainder},
+    {"@", 7, "matmul", NULL},
+    {NULL, 0, NULL, NULL}};
+
+static const operation power = {"**", 8, "pow", number_power};
+
+static const operation unary_operations[] = {{"-", 0, "negative", number_negative},
+                                             {"+", 0, "positive", number_positive},
+                                             {"~", 0, "bitwise_invert", number_invert},
+                                             {NULL, 0, NULL, NULL}};
+
+/* Python's words that are not ours, and what to write instead. */
+static const struct {
+    const char *word, *advice;
+} refused_words[] = {
+    {"and", "use & (and put comparisons in parentheses)"},
+    {"or", "use | (and put comparisons in parentheses)"},
+    {"not", "use ~ (or logical_not)"},
+    {"in", "use isin(x1, x2)"},
+    {"is", "use =="},
+    {"if", "use where(condition, x1, x2)"},
+    {"else", "use where(condition, x1, x2)"},
+    {"for", "write it with arrays: there are no loops"},
+    {"while", "write it with arrays: there are no loops"},
+    {"lambda", "there are no functions"},
+    {"def", "there are no functions"},
+    {"import", "every op is already there"},
+};
+
+static const node *parse_expression(parser *p);
+
+/* ---- tokens and nodes ----------------------------------------------------------------------- */
+
+static bool token_is(const parser *p, const token *t, const char *symbol)
+{
+    size_t n = strlen(symbol);
+    return t->kind == T_SYMBOL && (size_t)t->where.n == n &&
+           strncmp(p->source + t->where.at, symbol, n) == 0;
+}
+
+static bool at_symbol(const parser *p, const char *symbol) { return token_is(p, p->now, symbol); }
+
+static bool take_symbol(parser *p, const char *symbol)
+{
+    bool there = at_symbol(p, symbol);
+    p->now += there;
+    return there;
+}
+
+static const char *advice_for(const token *t)
+{
+    for (size_t i = 0; t->kind == T_NAME && i < sizeof refused_words / sizeof *refused_words; i++)
+        if (strcmp(refused_words[i].word, t->u.s) == 0)
+            return refused_words[i].advice;
+    return NULL;
+}
+
+/* Says that something else was wanted here. */
+static const node *expected(parser *p, const char *what)
+{
+    const token *t = p->now;
+    const char *advice = advice_for(t);
+    if (advice)
+        mistake_set(p->wrong, t->where, "'%s' is not used here: %s", t->u.s, advice);
+    else if (t->kind == T_END || t->kind == T_STOP)
+        mistake_set(p->wrong, t->where, "%s is expected here, but the statement ends", what);
+    else
+        mistake_set(p->wrong, t->where, "%s is expected, not '%.*s'", what,
+                    t->where.n < 40 ? t->where.n : 40, p->source + t->where.at);
+    return NULL;
+}
+
+static node *node_new(parser *p, node_kind kind, place where)
+{
+    node *n = arena_get(p->memory, sizeof *n);
+    n->kind = kind;
+    n->where = where;
+    n->depth = 1;
+    return n;
+}
+
+/* Children are chained in the order in which they are added. */
+typedef struct chain {
+    node *parent;
+    node *last;
+} chain;
+
+/* Takes a copy of child as the next of the parent's children; false if child is NULL or the tree
+ * becomes too deep. A copy, because a node stands in one chain only. */
+static bool chain_add(parser *p, chain *c, const node *child)
+{
+    if (!child)
+        return false;
+    node *copy = arena_get(p->memory, sizeof *copy);
+    *copy = *child;
+    copy->next = NULL;
+    if (c->last)
+        c->last->next = copy;
+    else
+        c->parent->child = copy;
+    c->last = copy;
+    if (child->depth >= c->parent->depth)
+        c->parent->depth = child->depth + 1;
+    if (c->parent->depth > CHAIN_MOST)
+        return mistake_set(p->wrong, c->parent->where,
+                           "the expression is deeper than %d operators; give its parts names",
+                           CHAIN_MOST);
+    return true;
+}
+
+static const operation *find_operation(const parser *p, const operation *table)
+{
+    while (table->text && !at_symbol(p, table->text))
+        table++;
+    return table->text ? table : NULL;
+}
+
+/* ---- primary -------------------------------------------------------------------------------- */
+
+static const node *parse_literal(parser *p, value literal)
+{
+    node *n = node_new(p, N_LITERAL, p->now->where);
+    n->literal = literal;
+    p->now++;
+    return n;
+}
+
+static const node *parse_int(parser *p)
+{
+    uint64_t i = p->now->u.i;
+    if (i > INT64_MAX) {
+        mistake_set(p->wrong, p->now->where, "the integer does not fit in 64 bits");
+        return NULL;
+    }
+    return parse_literal(p, value_int((int64_t)i));
+}
+
+/* Items up to the closing bracket, a comma after the last is fine. Sets *comma if there was one. */
+static bool parse_items(parser *p, chain *items, const char *close,
+                        const node *(*parse_item)(parser *), bool *comma)
+{
+    while (!at_symbol(p, close)) {
+        if (!chain_add(p, items, parse_item(p)))
+            return false;
+        if (!take_symbol(p, ",")) {
+            if (!at_symbol(p, close))
+                return expected(p, close[0] == ')' ? "',' or ')'" : "',' or ']'") != NULL;
+            break;
+        }
+        *comma = true;
+    }
+    p->now++;
+    return true;
+}
+
+static const node *parse_parentheses(parser *p)
+{
+    node *n = node_new(p, N_TUPLE, p->now++->where);
+    chain items = {n, NULL};
+    bool comma = false;
+    if (!parse_items(p, &items, ")", parse_expression, &comma))
+        return NULL;
+    return n->child && !comma ? n->child : n;
+}
+
+static const node *parse_list(parser *p)
+{
+    node *n = node_new(p, N_LIST, p->now++->where);
+    chain items = {n, NULL};
+    bool comma;
+    return parse_items(p, &items, "]", parse_expression, &comma) ? n : NULL;
+}
+
+static const node *parse_name(parser *p)
+{
+    if (advice_for(p->now))
+        return expected(p, "a value");
+    node *n = node_new(p, N_NAME, p->now->where);
+    n->name = p->now++->u.s;
+    return n;
+}
+
+static const node *parse_primary(parser *p)
+{
+    switch (p->now->kind) {
+    case T_INT: return parse_int(p);
+    case T_FLOAT: return parse_literal(p, value_float(p->now->u.f));
+    case T_STRING: return parse_literal(p, (value){V_STRING, {.s = p->now->u.s}});
+    case T_NAME: return parse_name(p);
+    default: break;
+    }
+    if (at_symbol(p, "..."))
+        return parse_literal(p, (value){.kind = V_REST});
+    if (at_symbol(p, "("))
+        return parse_parentheses(p);
+    if (at_symbol(p, "["))
+        return parse_list(p);
+    return expected(p, "a value");
+}
+
+/* ---- postfix: calls, items, attributes ------------------------------------------------------ */
+
+static const node *parse_argument(parser *p)
+{
+    if (p->now->kind != T_NAME || !token_is(p, p->now + 1, "="))
+        return parse_expression(p);
+    node *n = node_new(p, N_KEYWORD, p->now->where);
+    n->name = p->now->u.s;
+    p->now += 2;
+    chain one = {n, NULL};
+    return chain_add(p, &one, parse_expression(p)) ? n : NULL;
+}
+
+/* callee( ...: the callee is a name, or the attribute of a receiver. */
+static const node *parse_call(parser *p, const node *callee)
+{
+    bool method = callee->kind == N_ATTRIBUTE;
+    if (!method && callee->kind != N_NAME) {
+        mistake_set(p->wrong, p->now->where, "only an op's name can be called");
+        return NULL;
+    }
+    node *n = node_new(p, method ? N_METHOD : N_CALL, callee->where);
+    n->name = callee->name;
+    chain items = {n, NULL};
+    bool comma;
+    p->now++;
+    if (method && !chain_add(p, &items, callee->child))
+        return NULL;
+    if (!parse_items(p, &items, ")", parse_argument, &comma))
+        return NULL;
+    bool keywords = false;
+    for (const node *a = n->child; a; a = a->next) {
+        if (keywords && a->kind != N_KEYWORD) {
+            mistake_set(p->wrong, a->where, "an argument by position stands after one by keyword");
+            return NULL;
+        }
+        keywords |= a->kind == N_KEYWORD;
+    }
+    return n;
+}
+
+/* One of the three parts of a slice; None where it is left out. */
+static const node *parse_bound(parser *p)
+{
+    if (at_symbol(p, ":") || at_symbol(p, ",") || at_symbol(p, "]"))
+        return node_new(p, N_LITERAL, p->now->where);
+    return parse_expression(p);
+}
+
+static const node *parse_item(parser *p)
+{
+    const node *start = parse_bound(p);
+    if (!start || !at_symbol(p, ":"))
+        return start && start->where.at == p->now->where.at ? expected(p, "an index") : start;
+    node *n = node_new(p, N_SLICE, p->now->where);
+    chain bounds = {n, NULL};
+    if (!chain_add(p, &bounds, start))
+        return NULL;
+    for (int i = 0; i < 2; i++)
+        if (take_symbol(p, ":")) {
+            if (!chain_add(p, &bounds, parse_bound(p)))
+                return NULL;
+        } else if (!chain_add(p, &bounds, node_new(p, N_LITERAL, n->where))) {
+            return NULL;
+        }
+    return n;
+}
+
+static const node *parse_index(parser *p, const node *receiver)
+{
+    node *n = node_new(p, N_INDEX, p->now->where);
+    chain items = {n, NULL};
+    bool comma;
+    p->now++;
+    if (!chain_add(p, &items, receiver))
+        return NULL;
+    if (at_symbol(p, "]"))
+        return expected(p, "an index");
+    return parse_items(p, &items, "]", parse_item, &comma) ? n : NULL;
+}
+
+static const node *parse_attribute(parser *p, const node *receiver)
+{
+    p->now++;
+    if (p->now->kind != T_NAME)
+        return expected(p, "a name");
+    node *n = node_new(p, N_ATTRIBUTE, p->now->where);
+    n->name = p->now++->u.s;
+    chain one = {n, NULL};
+    return chain_add(p, &one, receiver) ? n : NULL;
+}
+
+static const node *parse_postfix(parser *p)
+{
+    const node *n = parse_primary(p);
+    while (n) {
+        if (at_symbol(p, "("))
+            n = parse_call(p, n);
+        else if (at_symbol(p, "["))
+            n = parse_index(p, n);
+        else if (at_symbol(p, "."))
+            n = parse_attribute(p, n);
+        else
+            break;
+    }
+    return n;
+}
+
+/* ---- operators ------------------------------------------------------------------------------ */
+
+static const node *node_operation(parser *p, node_kind kind, const operation *op, place where,
+                                  const node *left, const node *right)
+{
+    node *n = node_new(p, kind, where);
+    n->op = op;
+    chain operands = {n, NULL};
+    if (!chain_add(p, &operands, left) || (right && !chain_add(p, &operands, right)))
+        return NULL;
+    return n;
+}
+
+static const node *parse_unary(parser *p);
+
+static const node *parse_power(parser *p)
+{
+    const node *base = parse_postfix(p);
+    if (!base || !at_symbol(p, "**"))
+        return base;
+    place where = p->now++->where;
+    const node *exponent = parse_unary(p);
+    return exponent ? node_operation(p, N_BINARY, &power, where, base, exponent) : NULL;
+}
+
+static const node *parse_sign(parser *p, const operation *op)
+{
+    const token *sign = p->now++;
+    /* The one integer whose magnitude does not fit. */
+    if (op->text[0] == '-' && p->now->kind == T_INT && p->now->u.i == (uint64_t)1 << 63)
+        return parse_literal(p, value_int(INT64_MIN));
+    const node *operand = parse_unary(p);
+    return operand ? node_operation(p, N_UNARY, op, sign->where, operand, NULL) : NULL;
+}
+
+/* All recursion passes here, so here it is counted. */
+static const node *parse_unary(parser *p)
+{
+    if (p->nesting >= NESTING_MOST) {
+        mistake_set(p->wrong, p->now->where, "the expression is nested deeper than %d levels",
+                    NESTING_MOST);
+        return NULL;
+    }
+    p->nesting++;
+    const operation *op = find_operation(p, unary_operations);
+    const node *n = op ? parse_sign(p, op) : parse_power(p);
+    p->nesting--;
+    return n;
+}
+
+static const node *parse_binary(parser *p, int least)
+{
+    const node *left = parse_unary(p);
+    const operation *op;
+    while (left && (op = find_operation(p, binary_operations)) && op->precedence >= least) {
+        place where = p->now++->where;
+        const node *right = parse_binary(p, op->precedence + 1);
+        if (!right)
+            return NULL;
+        const operation *next = find_operation(p, binary_operations);
+        if (op->precedence == COMPARE && next && next->precedence == COMPARE) {
+            mistake_set(p->wrong, p->now->where,
+                        "comparisons do not chain; write (a %s b) & (b %s c)", op->text,
+                        next->text);
+            return NULL;
+        }
+        left = node_operation(p, N_BINARY, op, where, left, right);
+    }
+    return left;
+}
+
+static const node *parse_expression(parser *p) { return parse_binary(p, COMPARE); }
+
+/* ---- statements ----------------------------------------------------------------------------- */
+
+static bool at_end(const parser *p) { return p->now->kind == T_END || p->now->kind == T_STOP; }
+
+static const node *parse_expressions(parser *p)
+{
+    const node *first = parse_expression(p);
+    if (!first || !at_symbol(p, ","))
+        return first;
+    node *n = node_new(p, N_TUPLE, first->where);
+    chain items = {n, NULL};
+    bool more = chain_add(p, &items, first);
+    while (more && take_symbol(p, ",") && !at_end(p) && !at_symbol(p, "="))
+        more = chain_add(p, &items, parse_expression(p));
+    return more ? n : NULL;
+}
+
+static bool check_target(parser *p, const node *target)
+{
+    if (target->kind == N_NAME)
+        return true;
+    const char *advice = target->kind == N_INDEX
+                             ? "arrays do not change; use slice_update(x, update, start) or "
+                               "where(condition, x1, x2)"
+                             : "only a name can stand left of '='";
+    return mistake_set(p->wrong, target->where, "%s", advice);
+}
+
+static const node *parse_assignment(parser *p, const node *left)
+{
+    node *n = node_new(p, N_ASSIGN, left->where);
+    chain parts = {n, NULL};
+    bool several = left->kind == N_TUPLE;
+    p->now++;
+    if (!chain_add(p, &parts, parse_expressions(p)))
+        return NULL;
+    for (const node *t = several ? left->child : left; t; t = several ? t->next : NULL)
+        if (!check_target(p, t) || !chain_add(p, &parts, t))
+            return NULL;
+    if (!n->child->next) {
+        mistake_set(p->wrong, left->where, "only a name can stand left of '='");
+        return NULL;
+    }
+    /* "a, = x" takes one item apart; "a = x" does not. */
+    n->literal = value_bool(several);
+    return n;
+}
+
+static const node *parse_statement(parser *p)
+{
+    const node *n = parse_expressions(p);
+    if (n && at_symbol(p, "="))
+        n = parse_assignment(p, n);
+    if (n && !at_end(p))
+        return expected(p, "an operator or the end of the statement");
+    return n;
+}
+
+const node *parse(arena *a, const char *source, mistake *m)
+{
+    parser p = {.memory = a, .source = source, .wrong = m};
+    p.now = lex(a, source, m);
+    if (!p.now)
+        return NULL;
+    node *program = node_new(&p, N_TUPLE, (place){0, 0});
+    chain statements = {program, NULL};
+    while (p.now->kind != T_END) {
+        if (p.now->kind == T_STOP) {
+            p.now++;
+            continue;
+        }
+        if (!chain_add(&p, &statements, parse_statement(&p)))
+            return NULL;
+    }
+    return program->child;
+}

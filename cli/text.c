@@ -1,0 +1,228 @@
+/* Text and memory for the command. */
+#include "text.h"
+
+#include <errno.h>
+#include <stdalign.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- memory --------------------------------------------------------------------------------- */
+
+static void *memory_or_exit(void *block)
+{
+    if (!block) {
+        fputs("ingot: the system has no memory left\n", stderr);
+        exit(1);
+    }
+    return block;
+}
+
+void *memory_get(size_t bytes) { return memory_or_exit(calloc(1, bytes ? bytes : 1)); }
+
+void *memory_resize(void *old, size_t bytes) { return memory_or_exit(realloc(old, bytes)); }
+
+char *memory_string(const char *s) { return memory_or_exit(strdup(s)); }
+
+/* ---- growing text --------------------------------------------------------------------------- */
+
+static void text_reserve(text *t, size_t more)
+{
+    size_t need = t->n + more + 1;
+    if (need > t->room) {
+        t->room = need * 2;
+        t->s = memory_resize(t->s, t->room);
+    }
+}
+
+void text_add(text *t, const char *s, size_t n)
+{
+    text_reserve(t, n);
+    if (n)
+        memcpy(t->s + t->n, s, n);
+    t->n += n;
+    t->s[t->n] = 0;
+}
+
+void text_puts(text *t, const char *s) { text_add(t, s, strlen(s)); }
+
+void text_vprintf(text *t, const char *format, va_list args)
+{
+    va_list again;
+    va_copy(again, args);
+    int n = vsnprintf(NULL, 0, format, args);
+    if (n > 0) {
+        text_reserve(t, (size_t)n);
+        vsnprintf(t->s + t->n, (size_t)n + 1, format, again);
+        t->n += (size_t)n;
+    }
+    va_end(again);
+}
+
+void text_printf(text *t, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    text_vprintf(t, format, args);
+    va_end(args);
+}
+
+void text_fill(text *t, char c, size_t n)
+{
+    text_reserve(t, n);
+    memset(t->s + t->n, c, n);
+    t->n += n;
+    t->s[t->n] = 0;
+}
+
+void text_trim(text *t)
+{
+    while (t->n && t->s[t->n - 1] == ' ')
+        t->s[--t->n] = 0;
+}
+
+void text_replace(text *t, size_t at, char c)
+{
+    if (at < t->n)
+        t->s[at] = c;
+}
+
+void text_free(text *t)
+{
+    free(t->s);
+    *t = (text){0};
+}
+
+/* ---- arenas --------------------------------------------------------------------------------- */
+
+typedef struct arena_block {
+    struct arena_block *next;
+    size_t used, room;
+    alignas(max_align_t) unsigned char bytes[];
+} arena_block;
+
+enum { ARENA_BLOCK_BYTES = 4096 };
+
+void *arena_get(arena *a, size_t bytes)
+{
+    const size_t unit = alignof(max_align_t);
+    bytes = (bytes + unit - 1) / unit * unit;
+    arena_block *block = a->blocks;
+    if (!block || block->room - block->used < bytes) {
+        size_t room = bytes > ARENA_BLOCK_BYTES ? bytes : ARENA_BLOCK_BYTES;
+        block = memory_get(sizeof *block + room);
+        block->room = room;
+        block->next = a->blocks;
+        a->blocks = block;
+    }
+    void *at = block->bytes + block->used;
+    block->used += bytes;
+    return at;
+}
+
+char *arena_string(arena *a, const char *s, size_t n)
+{
+    char *copy = arena_get(a, n + 1);
+    if (n)
+        memcpy(copy, s, n);
+    return copy;
+}
+
+void arena_free(arena *a)
+{
+    while (a->blocks) {
+        arena_block *next = a->blocks->next;
+        free(a->blocks);
+        a->blocks = next;
+    }
+}
+
+/* ---- the nearest name ----------------------------------------------------------------------- */
+
+enum { NAME_MOST = 64 };
+
+static int least(int a, int b) { return a < b ? a : b; }
+
+/* Edits (insert, drop, change, swap neighbours) from a to b. */
+static int edit_distance(const char *a, const char *b)
+{
+    int na = (int)strlen(a), nb = (int)strlen(b);
+    int rows[3][NAME_MOST + 1];
+    if (na > NAME_MOST || nb > NAME_MOST)
+        return NAME_MOST;
+    for (int j = 0; j <= nb; j++)
+        rows[0][j] = j;
+    for (int i = 1; i <= na; i++) {
+        int *row = rows[i % 3], *up = rows[(i + 2) % 3], *up2 = rows[(i + 1) % 3];
+        row[0] = i;
+        for (int j = 1; j <= nb; j++) {
+            bool same = a[i - 1] == b[j - 1];
+            row[j] = least(least(up[j], row[j - 1]) + 1, up[j - 1] + !same);
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                row[j] = least(row[j], up2[j - 2] + 1);
+        }
+    }
+    return rows[na % 3][nb];
+}
+
+/* A third of the word may be wrong; of one letter nothing can be told. */
+nearest nearest_to(const char *word)
+{
+    int n = (int)strlen(word);
+    return (nearest){word, NULL, n < 2 ? 0 : n / 3 + 2};
+}
+
+void nearest_offer(nearest *search, const char *candidate)
+{
+    int distance = edit_distance(search->word, candidate);
+    int longer = (int)strlen(candidate);
+    if (distance < search->distance && distance < longer) {
+        search->best = candidate;
+        search->distance = distance;
+    }
+}
+
+void text_did_you_mean(text *t, const nearest *search)
+{
+    if (search->best)
+        text_printf(t, "; did you mean '%s'?", search->best);
+}
+
+/* ---- sizes and files ------------------------------------------------------------------------ */
+
+void text_size(text *t, uint64_t bytes)
+{
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB"};
+    double size = (double)bytes;
+    int unit = 0;
+    while (size >= 1024 && unit < 5) {
+        size /= 1024;
+        unit++;
+    }
+    bool whole = size == (double)(int64_t)size || size >= 100;
+    text_printf(t, whole ? "%.0f %s" : "%.1f %s", size, units[unit]);
+}
+
+char *text_read_file(const char *path, size_t most_bytes, size_t *n)
+{
+    bool standard = strcmp(path, "-") == 0;
+    FILE *file = standard ? stdin : fopen(path, "rb");
+    if (!file)
+        return NULL;
+    text all = {0};
+    char block[16384];
+    size_t got;
+    errno = 0;
+    while (all.n <= most_bytes && (got = fread(block, 1, sizeof block, file)) > 0)
+        text_add(&all, block, got);
+    int problem = all.n > most_bytes ? EFBIG : ferror(file) ? errno : 0;
+    if (!standard)
+        fclose(file);
+    if (problem) {
+        text_free(&all);
+        errno = problem;
+        return NULL;
+    }
+    text_add(&all, "", 0);
+    *n = all.n;
+    return all.s;
+}

@@ -1,0 +1,747 @@
+/* Ingot: lazy arrays on whatever computes here.
+ *
+ * The only public header. Three rules hold for every function:
+ *
+ * - Builders (all functions that return an ig_array *) are lazy and cheap: they check, infer and
+ *   record. Work happens in ig_eval, or when data is asked for (ig_data, ig_read, ig_item).
+ * - A builder that fails returns NULL, and a builder that is given NULL passes it on, so expressions
+ *   nest. The first error of a thread stays until ig_error reads it. Where NULL stands for an absent
+ *   argument ("may be NULL"), it does so only while no error waits.
+ * - Arguments are borrowed. A result belongs to the innermost open scope of the calling thread;
+ *   ig_retain what must live longer.
+ *
+ * Names, arguments, defaults and special cases follow the Python array API standard 2025.12 where
+ * it has the function. "axis" counts from the end when negative.
+ */
+#ifndef INGOT_H
+#define INGOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define IG_API __attribute__((visibility("default")))
+#define IG_PRINTF(f, a) __attribute__((format(printf, f, a)))
+#else
+#define IG_API
+#define IG_PRINTF(f, a)
+#endif
+
+#define IG_VERSION_MAJOR 0
+#define IG_VERSION_MINOR 1
+#define IG_VERSION_PATCH 0
+#define IG_MAX_NDIM 16
+
+typedef struct ig_array ig_array;
+
+typedef enum ig_status {
+    IG_OK = 0,
+    IG_ERR_ARGUMENT,    /* a wrong value, name or combination of arguments */
+    IG_ERR_SHAPE,       /* shapes or axes that do not go together */
+    IG_ERR_DTYPE,       /* a dtype that the op does not take */
+    IG_ERR_INDEX,       /* an index outside of its axis */
+    IG_ERR_MEMORY,      /* the system or the memory limit refused */
+    IG_ERR_FILE,        /* a file that cannot be opened, read or written */
+    IG_ERR_FORMAT,      /* a file whose content is not what it says */
+    IG_ERR_DEVICE,      /* a device that is absent or failed */
+    IG_ERR_UNSUPPORTED, /* something that this build or device cannot do */
+    IG_ERR_INTERNAL     /* a defect of Ingot: please report it */
+} ig_status;
+
+/* IG_DTYPE_NONE means "not given": the op's default applies. */
+typedef enum ig_dtype {
+    IG_DTYPE_NONE = 0,
+    IG_BOOL,
+    IG_I8,
+    IG_I16,
+    IG_I32,
+    IG_I64,
+    IG_U8,
+    IG_U16,
+    IG_U32,
+    IG_U64,
+    IG_F16,
+    IG_BF16,
+    IG_F32,
+    IG_F64
+} ig_dtype;
+
+/* A borrowed list of integers: a shape, axes, strides. v == NULL means "not given" (None). */
+typedef struct ig_ints {
+    const int64_t *v;
+    int n;
+} ig_ints;
+
+/* IG_SHAPE(2, 3), IG_AXES(0, -1): lists in place. IG_NONE: not given. IG_SCALAR: the 0-d shape.
+ * C only; from C++ fill an ig_ints by hand. */
+#define IG_SHAPE(...)                                                                             \
+    ((ig_ints){(const int64_t[]){__VA_ARGS__},                                                    \
+               (int)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))})
+#define IG_AXES(...) IG_SHAPE(__VA_ARGS__)
+#define IG_NONE ((ig_ints){NULL, 0})
+#define IG_SCALAR ((ig_ints){(const int64_t[]){0}, 0})
+
+/* ---- errors ------------------------------------------------------------------------------- */
+
+/* Reads and clears the calling thread's first error: its message (one line that says what, where,
+ * why and what to do), or NULL if there is none. code may be NULL. The text stays valid until the
+ * next error of this thread is read. */
+IG_API const char *ig_error(ig_status *code);
+
+/* True if an error waits to be read; does not clear it. */
+IG_API bool ig_failed(void);
+
+/* Sets the calling thread's error if none waits: for code that is built on Ingot. Returns code. */
+IG_API ig_status ig_fail(ig_status code, const char *format, ...) IG_PRINTF(2, 3);
+
+/* "IG_ERR_SHAPE" and so on; never NULL. */
+IG_API const char *ig_status_name(ig_status code);
+
+/* ---- the library ---------------------------------------------------------------------------- */
+
+/* "0.1.0" */
+IG_API const char *ig_version(void);
+
+/* Sets how many threads the CPU device uses; 0 is the default again (IG_NUM_THREADS, else the CPUs
+ * that affinity and cgroup quota leave). Results do not depend on it, to the last bit. */
+IG_API ig_status ig_set_threads(int n);
+IG_API int ig_threads(void);
+
+/* The byte budget of the process for array data; 0 is the default again (what the machine or the
+ * cgroup has). An evaluation whose plan does not fit is refused before it starts. */
+IG_API ig_status ig_set_memory_limit(uint64_t bytes);
+IG_API uint64_t ig_memory_limit(void);
+/* Bytes of array data now held, and the most that were ever held. */
+IG_API uint64_t ig_memory_used(void);
+IG_API uint64_t ig_memory_peak(void);
+
+/* Frees the schedule cache, the scopes of the calling thread and the worker threads. Optional: for
+ * leak checkers and libraries that are unloaded. Arrays that were retained stay valid. */
+IG_API void ig_shutdown(void);
+
+/* Releases text that Ingot returned (ig_explain). NULL is fine. */
+IG_API void ig_free(void *text);
+
+/* ---- devices ---------------------------------------------------------------------------------- */
+
+typedef struct ig_device_info {
+    const char *name;    /* "cpu" */
+    const char *kind;    /* "cpu", "gpu", "null" */
+    const char *model;   /* the processor's own name */
+    const char *level;   /* instruction set in use */
+    const char *levels;  /* instruction sets that this build has and the machine can run */
+    const char *isa;     /* features that the processor reports */
+    const char *note;    /* why a setting was ignored, or NULL */
+    int cores;           /* logical cores of the machine */
+    int threads;         /* threads in use */
+    double quota;        /* cgroup CPU quota in cores; 0: none */
+    uint64_t memory;     /* bytes of memory */
+    uint64_t memory_limit; /* bytes that Ingot may hold */
+    uint64_t cache[3];   /* bytes of L1 data, L2, L3; 0: unknown */
+} ig_device_info;
+
+/* Number of devices here, and the facts of the i-th. Text belongs to the library. */
+IG_API int ig_device_count(void);
+IG_API ig_status ig_device_get(int i, ig_device_info *info);
+
+/* The device on which the calling thread evaluates: "cpu" (the default), or "null", which computes
+ * nothing and serves to test schedules. */
+IG_API ig_status ig_set_device(const char *name);
+IG_API const char *ig_device(void);
+
+/* ---- scopes and ownership ------------------------------------------------------------------- */
+
+/* Opens a scope for the calling thread; ig_scope_end releases every array that was made in it
+ * since. Scopes nest. Without an open scope arrays live until ig_shutdown, or until their last
+ * ig_release after ig_scope_forget. */
+IG_API ig_status ig_scope_begin(void);
+IG_API void ig_scope_end(void);
+
+/* Adds and drops one reference. ig_release(NULL) is fine; ig_retain returns its argument. */
+IG_API ig_array *ig_retain(ig_array *x);
+IG_API void ig_release(ig_array *x);
+
+/* Takes x out of its scope: the caller now owns the scope's reference and must ig_release it. The
+ * way to let a function return one array out of the scope that it opened. Returns x. */
+IG_API ig_array *ig_scope_forget(ig_array *x);
+
+/* ---- arrays: making, asking, reading ------------------------------------------------------------ */
+
+/* Copies row-major data of the given dtype. */
+IG_API ig_array *ig_from_data(const void *data, ig_ints shape, ig_dtype dtype);
+
+/* 0-d constants. ig_int, ig_float and ig_bool are weak, like Python's numbers: they take the dtype
+ * of the array that they meet (ig_multiply(x, ig_float(0.5)) keeps x's dtype). ig_scalar is not. */
+IG_API ig_array *ig_int(int64_t value);
+IG_API ig_array *ig_float(double value);
+IG_API ig_array *ig_bool(bool value);
+IG_API ig_array *ig_scalar(double value, ig_dtype dtype);
+
+IG_API int ig_ndim(const ig_array *x);
+IG_API int64_t ig_dim(const ig_array *x, int axis); /* negative counts from the end; -1 if none */
+IG_API ig_ints ig_shape(const ig_array *x);         /* valid as long as x */
+IG_API int64_t ig_size(const ig_array *x);          /* number of elements */
+IG_API ig_dtype ig_dtype_of(const ig_array *x);
+IG_API bool ig_is_evaluated(const ig_array *x);
+
+/* Computes the arrays, and all that they need, in one planned run. What was not asked for stays
+ * lazy. On failure nothing changes: each array is as it was. */
+IG_API ig_status ig_eval(ig_array *const *arrays, int n);
+
+/* The schedule that ig_eval would run: programs, fused ops, bytes, FLOPs, buffers, peak memory.
+ * Release the text with ig_free; NULL on failure. */
+IG_API char *ig_explain(ig_array *const *arrays, int n);
+
+/* Evaluates x and returns its elements in row-major order, valid as long as x; NULL on failure.
+ * A strided view is made contiguous first. */
+IG_API const void *ig_data(ig_array *x);
+
+/* Evaluates x and copies its elements to dst in row-major order; bytes must be the exact size. */
+IG_API ig_status ig_read(ig_array *x, void *dst, size_t bytes);
+
+/* Evaluates x, which has one element, and returns it; NaN on failure. */
+IG_API double ig_item(ig_array *x);
+
+/* ---- dtypes ------------------------------------------------------------------------------------ */
+
+IG_API const char *ig_dtype_name(ig_dtype dtype);     /* "f32" */
+IG_API const char *ig_dtype_std_name(ig_dtype dtype); /* "float32" */
+IG_API ig_dtype ig_dtype_parse(const char *name);     /* either name; IG_DTYPE_NONE if unknown */
+IG_API size_t ig_dtype_bytes(ig_dtype dtype);
+/* The dtype that two dtypes meet in: the standard's table; beyond it an integer with a float gives
+ * the float, bool gives the other, f16 with bf16 gives f32. u64 with a signed integer has none. */
+IG_API ig_dtype ig_promote(ig_dtype a, ig_dtype b);
+/* Promotion over arrays; weak scalars adapt. */
+IG_API ig_dtype ig_result_type(ig_array *const *arrays, int n);
+IG_API bool ig_can_cast(ig_dtype from, ig_dtype to); /* without loss of kind, by promotion */
+/* kind: "bool", "signed integer", "unsigned integer", "integral", "real floating", "numeric". */
+IG_API bool ig_isdtype(ig_dtype dtype, const char *kind);
+typedef struct ig_finfo {
+    int bits;
+    double eps, max, min, smallest_normal;
+} ig_finfo;
+typedef struct ig_iinfo {
+    int bits;
+    int64_t min;
+    uint64_t max;
+} ig_iinfo;
+IG_API ig_status ig_finfo_of(ig_dtype dtype, ig_finfo *info);
+IG_API ig_status ig_iinfo_of(ig_dtype dtype, ig_iinfo *info);
+
+/* ---- every op by its name ------------------------------------------------------------------------ */
+
+typedef enum ig_kind {
+    IG_ARG_NONE = 0, /* not given */
+    IG_ARG_ARRAY,
+    IG_ARG_ARRAYS, /* a list of arrays */
+    IG_ARG_INT,
+    IG_ARG_FLOAT,
+    IG_ARG_BOOL,
+    IG_ARG_INTS,
+    IG_ARG_DTYPE,
+    IG_ARG_STRING
+} ig_kind;
+
+/* One argument: positional when name is NULL, else by keyword. */
+typedef struct ig_arg {
+    const char *name;
+    ig_kind kind;
+    union {
+        ig_array *array;
+        struct {
+            ig_array *const *v;
+            int n;
+        } arrays;
+        int64_t i;
+        double f;
+        bool b;
+        ig_ints ints;
+        ig_dtype dtype;
+        const char *str;
+    } u;
+} ig_arg;
+
+/* Calls op by name; args are checked against the op's signature. Writes the results to out and
+ * returns how many there are; 0 on failure. max_out must hold them all (most ops give one). */
+IG_API int ig_call(const char *op, const ig_arg *args, int nargs, ig_array **out, int max_out);
+
+/* A parameter of an op. kinds is a bit set of 1 << ig_kind; a default is there if !required. */
+typedef struct ig_param {
+    const char *name;
+    unsigned kinds;
+    bool required;
+    bool variadic; /* takes all further positional arguments */
+    ig_arg def;
+} ig_param;
+
+typedef struct ig_op {
+    const char *name;
+    const char *cls;       /* "elementwise", "reduce", "move", "index", "contract", ... */
+    const char *signature; /* "x, axis=None, keepdims=False" */
+    const char *doc;       /* one line */
+    const ig_param *params;
+    int n_params;
+    bool evaluates; /* its result's shape depends on data, so calling it evaluates its inputs */
+} ig_op;
+
+/* The op table. ig_op_find returns NULL for an unknown name; ig_op_nearest never does. */
+IG_API int ig_op_count(void);
+IG_API const ig_op *ig_op_at(int i);
+IG_API const ig_op *ig_op_find(const char *name);
+IG_API const ig_op *ig_op_nearest(const char *name);
+
+
+/* ---- elementwise, one input -------------------------------------------------------------------- */
+
+/* Any shape; integers are promoted to f32 where the op needs a float. */
+
+IG_API ig_array *ig_abs(ig_array *x); /* Absolute value. */
+IG_API ig_array *ig_acos(ig_array *x); /* Inverse cosine. */
+IG_API ig_array *ig_acosh(ig_array *x); /* Inverse hyperbolic cosine. */
+IG_API ig_array *ig_asin(ig_array *x); /* Inverse sine. */
+IG_API ig_array *ig_asinh(ig_array *x); /* Inverse hyperbolic sine. */
+IG_API ig_array *ig_atan(ig_array *x); /* Inverse tangent. */
+IG_API ig_array *ig_atanh(ig_array *x); /* Inverse hyperbolic tangent. */
+IG_API ig_array *ig_bitwise_invert(ig_array *x); /* Each bit flipped; for bool, not. */
+IG_API ig_array *ig_ceil(ig_array *x); /* Rounded up; integers unchanged. */
+IG_API ig_array *ig_cos(ig_array *x); /* Cosine. */
+IG_API ig_array *ig_cosh(ig_array *x); /* Hyperbolic cosine. */
+IG_API ig_array *ig_erf(ig_array *x); /* Error function. */
+IG_API ig_array *ig_erfinv(ig_array *x); /* Inverse error function. */
+IG_API ig_array *ig_exp(ig_array *x); /* e to the power x. */
+IG_API ig_array *ig_exp2(ig_array *x); /* 2 to the power x. */
+IG_API ig_array *ig_expm1(ig_array *x); /* exp(x) - 1, exact near 0. */
+IG_API ig_array *ig_floor(ig_array *x); /* Rounded down; integers unchanged. */
+IG_API ig_array *ig_isfinite(ig_array *x); /* bool: neither infinite nor NaN. */
+IG_API ig_array *ig_isinf(ig_array *x); /* bool: infinite. */
+IG_API ig_array *ig_isnan(ig_array *x); /* bool: not a number. */
+IG_API ig_array *ig_log(ig_array *x); /* Natural logarithm. */
+IG_API ig_array *ig_log10(ig_array *x); /* Logarithm to base 10. */
+IG_API ig_array *ig_log1p(ig_array *x); /* log(1 + x), exact near 0. */
+IG_API ig_array *ig_log2(ig_array *x); /* Logarithm to base 2. */
+IG_API ig_array *ig_logical_not(ig_array *x); /* bool: x is zero or false. */
+IG_API ig_array *ig_negative(ig_array *x); /* -x; integers wrap. */
+IG_API ig_array *ig_positive(ig_array *x); /* +x. */
+IG_API ig_array *ig_reciprocal(ig_array *x); /* 1 / x. */
+IG_API ig_array *ig_round(ig_array *x); /* Rounded to the nearest integer, halves to even; integers unchanged. */
+IG_API ig_array *ig_rsqrt(ig_array *x); /* 1 / sqrt(x). */
+IG_API ig_array *ig_sigmoid(ig_array *x); /* 1 / (1 + exp(-x)). */
+IG_API ig_array *ig_sign(ig_array *x); /* -1, 0 or 1; NaN for NaN. */
+IG_API ig_array *ig_signbit(ig_array *x); /* bool: the sign bit is set (also of -0.0). */
+IG_API ig_array *ig_sin(ig_array *x); /* Sine, right for any argument. */
+IG_API ig_array *ig_sinh(ig_array *x); /* Hyperbolic sine. */
+IG_API ig_array *ig_sqrt(ig_array *x); /* Square root, correctly rounded. */
+IG_API ig_array *ig_square(ig_array *x); /* x * x. */
+IG_API ig_array *ig_tan(ig_array *x); /* Tangent. */
+IG_API ig_array *ig_tanh(ig_array *x); /* Hyperbolic tangent. */
+IG_API ig_array *ig_trunc(ig_array *x); /* Rounded towards 0; integers unchanged. */
+
+/* ---- elementwise, two inputs ------------------------------------------------------------------- */
+
+/* Shapes broadcast, dtypes promote (ig_promote). */
+
+IG_API ig_array *ig_add(ig_array *x1, ig_array *x2); /* x1 + x2. */
+/* The angle of the point (x2, x1), in [-pi, pi]. */
+IG_API ig_array *ig_atan2(ig_array *x1, ig_array *x2);
+IG_API ig_array *ig_bitwise_and(ig_array *x1, ig_array *x2); /* Bitwise and. */
+/* x1 << x2; 0 when x2 is negative or not below the width. */
+IG_API ig_array *ig_bitwise_left_shift(ig_array *x1, ig_array *x2);
+IG_API ig_array *ig_bitwise_or(ig_array *x1, ig_array *x2); /* Bitwise or. */
+/* x1 >> x2, sign kept; 0 or -1 when x2 is not below the width. */
+IG_API ig_array *ig_bitwise_right_shift(ig_array *x1, ig_array *x2);
+IG_API ig_array *ig_bitwise_xor(ig_array *x1, ig_array *x2); /* Bitwise exclusive or. */
+IG_API ig_array *ig_copysign(ig_array *x1, ig_array *x2); /* x1 with the sign of x2. */
+IG_API ig_array *ig_divide(ig_array *x1, ig_array *x2); /* x1 / x2, always in floating point. */
+IG_API ig_array *ig_equal(ig_array *x1, ig_array *x2); /* bool: x1 == x2. */
+/* floor(x1 / x2); an integer by 0 gives 0. */
+IG_API ig_array *ig_floor_divide(ig_array *x1, ig_array *x2);
+IG_API ig_array *ig_greater(ig_array *x1, ig_array *x2); /* bool: x1 > x2. */
+IG_API ig_array *ig_greater_equal(ig_array *x1, ig_array *x2); /* bool: x1 >= x2. */
+IG_API ig_array *ig_hypot(ig_array *x1, ig_array *x2); /* sqrt(x1**2 + x2**2) without overflow. */
+IG_API ig_array *ig_less(ig_array *x1, ig_array *x2); /* bool: x1 < x2. */
+IG_API ig_array *ig_less_equal(ig_array *x1, ig_array *x2); /* bool: x1 <= x2. */
+/* log(exp(x1) + exp(x2)) without overflow. */
+IG_API ig_array *ig_logaddexp(ig_array *x1, ig_array *x2);
+IG_API ig_array *ig_logical_and(ig_array *x1, ig_array *x2); /* bool: both. */
+IG_API ig_array *ig_logical_or(ig_array *x1, ig_array *x2); /* bool: either. */
+IG_API ig_array *ig_logical_xor(ig_array *x1, ig_array *x2); /* bool: one of them only. */
+IG_API ig_array *ig_maximum(ig_array *x1, ig_array *x2); /* The larger; NaN if either is NaN. */
+IG_API ig_array *ig_minimum(ig_array *x1, ig_array *x2); /* The smaller; NaN if either is NaN. */
+IG_API ig_array *ig_multiply(ig_array *x1, ig_array *x2); /* x1 * x2; integers wrap. */
+IG_API ig_array *ig_nextafter(ig_array *x1, ig_array *x2); /* The next float after x1 towards x2. */
+IG_API ig_array *ig_not_equal(ig_array *x1, ig_array *x2); /* bool: x1 != x2. */
+/* x1 to the power x2; integers wrap, and a negative integer power rounds towards 0. */
+IG_API ig_array *ig_pow(ig_array *x1, ig_array *x2);
+/* x1 - x2 * floor(x1 / x2), with the sign of x2; an integer by 0 gives 0. */
+IG_API ig_array *ig_remainder(ig_array *x1, ig_array *x2);
+IG_API ig_array *ig_subtract(ig_array *x1, ig_array *x2); /* x1 - x2. */
+
+/* ---- elementwise, more ------------------------------------------------------------------------- */
+
+/* x1 where condition holds, else x2; all three broadcast. */
+IG_API ig_array *ig_where(ig_array *condition, ig_array *x1, ig_array *x2);
+/* x kept within [min, max]; either bound may be NULL. */
+IG_API ig_array *ig_clip(ig_array *x, ig_array *min, ig_array *max);
+/* x converted. Float to integer rounds towards 0 and saturates, NaN gives 0; integer to narrower
+ * integer wraps; anything to bool is x != 0. */
+IG_API ig_array *ig_astype(ig_array *x, ig_dtype dtype);
+
+/* ---- reduce ------------------------------------------------------------------------------------ */
+
+/* Axis IG_NONE is all axes; reduced axes vanish, or stay as 1 with keepdims. */
+
+/* The sum. Integers and bool add up in i64 (unsigned in u64) unless dtype says otherwise. */
+IG_API ig_array *ig_sum(ig_array *x, ig_ints axis, ig_dtype dtype, bool keepdims);
+/* The product; dtype as for ig_sum. */
+IG_API ig_array *ig_prod(ig_array *x, ig_ints axis, ig_dtype dtype, bool keepdims);
+/* The largest element; NaN if there is one. Fails over an axis of length 0. */
+IG_API ig_array *ig_max(ig_array *x, ig_ints axis, bool keepdims);
+/* The smallest element; NaN if there is one. Fails over an axis of length 0. */
+IG_API ig_array *ig_min(ig_array *x, ig_ints axis, bool keepdims);
+/* bool: all are true (not zero); true over nothing. */
+IG_API ig_array *ig_all(ig_array *x, ig_ints axis, bool keepdims);
+/* bool: any is true (not zero); false over nothing. */
+IG_API ig_array *ig_any(ig_array *x, ig_ints axis, bool keepdims);
+/* i64 index of the first largest element or first NaN; axis is one axis, or IG_NONE: of the
+ * flattened x. */
+IG_API ig_array *ig_argmax(ig_array *x, ig_ints axis, bool keepdims);
+/* i64 index of the first smallest element or first NaN. */
+IG_API ig_array *ig_argmin(ig_array *x, ig_ints axis, bool keepdims);
+/* i64: how many elements are not zero. */
+IG_API ig_array *ig_count_nonzero(ig_array *x, ig_ints axis, bool keepdims);
+/* log(sum(exp(x))) without overflow. */
+IG_API ig_array *ig_logsumexp(ig_array *x, ig_ints axis, bool keepdims);
+/* The mean; f16 and bf16 add up in f32. */
+IG_API ig_array *ig_mean(ig_array *x, ig_ints axis, bool keepdims);
+/* The standard deviation; the divisor is n - correction. */
+IG_API ig_array *ig_std(ig_array *x, ig_ints axis, double correction, bool keepdims);
+/* The variance, in two passes; the divisor is n - correction. */
+IG_API ig_array *ig_var(ig_array *x, ig_ints axis, double correction, bool keepdims);
+/* Running sums along one axis; IG_NONE only for 1-d x. include_initial puts a 0 before. */
+IG_API ig_array *ig_cumulative_sum(ig_array *x, ig_ints axis, ig_dtype dtype, bool include_initial);
+/* Running products; include_initial puts a 1 before. */
+IG_API ig_array *ig_cumulative_prod(ig_array *x, ig_ints axis, ig_dtype dtype, bool
+                                    include_initial);
+/* Running maximum; NaN from the first NaN on. */
+IG_API ig_array *ig_cumulative_max(ig_array *x, ig_ints axis);
+/* Running minimum; NaN from the first NaN on. */
+IG_API ig_array *ig_cumulative_min(ig_array *x, ig_ints axis);
+/* Differences of neighbours along axis, n times over; prepend and append (may be NULL) are joined
+ * first. */
+IG_API ig_array *ig_diff(ig_array *x, int axis, int n, ig_array *prepend, ig_array *append);
+
+/* ---- move -------------------------------------------------------------------------------------- */
+
+/* Views wherever strides can say it; a view never copies. */
+
+/* A view of x repeated to shape. */
+IG_API ig_array *ig_broadcast_to(ig_array *x, ig_ints shape);
+/* Views of n arrays broadcast against each other; returns n, 0 on failure. */
+IG_API int ig_broadcast_arrays(ig_array *const *arrays, int n, ig_array **out);
+/* Joined along one axis; IG_NONE flattens first. */
+IG_API ig_array *ig_concat(ig_array *const *arrays, int n, ig_ints axis);
+/* A view of the diagonal of the last two axes. */
+IG_API ig_array *ig_diagonal(ig_array *x, int64_t offset);
+/* A view with new axes of length 1 at the given places of the result. */
+IG_API ig_array *ig_expand_dims(ig_array *x, ig_ints axis);
+/* A view with the order of elements reversed along axis. */
+IG_API ig_array *ig_flip(ig_array *x, ig_ints axis);
+/* A view with the last two axes swapped. */
+IG_API ig_array *ig_matrix_transpose(ig_array *x);
+/* Coordinate grids of 1-d arrays, indexing "xy" or "ij"; returns n, 0 on failure. */
+IG_API int ig_meshgrid(ig_array *const *arrays, int n, const char *indexing, ig_array **out);
+/* A view with axes moved. */
+IG_API ig_array *ig_moveaxis(ig_array *x, ig_ints source, ig_ints destination);
+/* x with a border. pad_width: before and after for each axis, or one pair, or one number, for
+ * all. mode "constant" (value; NULL: 0), "edge" or "reflect". */
+IG_API ig_array *ig_pad(ig_array *x, ig_ints pad_width, const char *mode, ig_array *value);
+/* A view with the axes in the given order. */
+IG_API ig_array *ig_permute_dims(ig_array *x, ig_ints axes);
+/* Each element repeated; repeats is one integer or one for each element of axis (which evaluates
+ * it). IG_NONE flattens. */
+IG_API ig_array *ig_repeat(ig_array *x, ig_array *repeats, ig_ints axis);
+/* The same elements in row-major order in another shape, one of which may be -1. A view where
+ * strides allow it. */
+IG_API ig_array *ig_reshape(ig_array *x, ig_ints shape);
+/* Elements moved by shift along axis, around the end. */
+IG_API ig_array *ig_roll(ig_array *x, ig_ints shift, ig_ints axis);
+/* The view x[start:stop:step] of the leading axes, with Python's rules: negative counts from the
+ * end, bounds are clipped, INT64_MAX or INT64_MIN is "to the very end". step IG_NONE is 1. */
+IG_API ig_array *ig_slice(ig_array *x, ig_ints start, ig_ints stop, ig_ints step);
+/* x with update written from start on, every step-th element of each leading axis. */
+IG_API ig_array *ig_slice_update(ig_array *x, ig_array *update, ig_ints start, ig_ints step);
+/* Views of x cut into equal parts (one number) or before each index; returns how many, 0 on
+ * failure. */
+IG_API int ig_split(ig_array *x, ig_ints indices_or_sections, int axis, ig_array **out, int
+                    max_out);
+/* A view without the given axes, which have length 1. */
+IG_API ig_array *ig_squeeze(ig_array *x, ig_ints axis);
+/* Arrays of one shape joined along a new axis. */
+IG_API ig_array *ig_stack(ig_array *const *arrays, int n, int axis);
+/* x repeated as a whole along each axis. */
+IG_API ig_array *ig_tile(ig_array *x, ig_ints repetitions);
+/* Views of x without axis, one for each of its elements; returns how many, 0 on failure. */
+IG_API int ig_unstack(ig_array *x, int axis, ig_array **out, int max_out);
+
+/* ---- index ------------------------------------------------------------------------------------- */
+
+/* Negative indices count from the end; one that is outside fails when evaluated. */
+
+/* out[i, j] = x[indices[i, j], j] for axis 0. indices has as many axes as x, none longer (but
+ * axis). */
+IG_API ig_array *ig_gather(ig_array *x, ig_array *indices, int axis);
+/* bool: which elements of x1 are in x2. */
+IG_API ig_array *ig_isin(ig_array *x1, ig_array *x2, bool invert);
+/* x[mask]: the elements (or slices) where the bool mask, which matches x's leading axes, is
+ * true. Evaluates mask. */
+IG_API ig_array *ig_mask_select(ig_array *x, ig_array *mask);
+/* One i64 array for each axis of x with the indices of elements that are not zero. Evaluates x. */
+IG_API int ig_nonzero(ig_array *x, ig_array **out, int max_out);
+/* 1 at index x along a new last axis, else 0; an index outside gives zeros. The default dtype is
+ * f32. */
+IG_API ig_array *ig_one_hot(ig_array *x, int64_t num_classes, ig_dtype dtype);
+/* i64 indices that sort x along axis; always stable, NaN last. */
+IG_API ig_array *ig_argsort(ig_array *x, int axis, bool descending, bool stable);
+/* x with out[indices[i, j], j] = updates[i, j] for axis 0; of several writes the last wins. */
+IG_API ig_array *ig_scatter(ig_array *x, ig_array *indices, ig_array *updates, int axis);
+/* x with out[indices[i, j], j] += updates[i, j] for axis 0, in row-major order of updates. */
+IG_API ig_array *ig_scatter_add(ig_array *x, ig_array *indices, ig_array *updates, int axis);
+/* i64 positions in the sorted 1-d x1 before (side "left") or after ("right") elements equal to
+ * x2. sorter (may be NULL) sorts x1 first. */
+IG_API ig_array *ig_searchsorted(ig_array *x1, ig_array *x2, const char *side, ig_array *sorter);
+/* x sorted along axis; always stable, NaN last. */
+IG_API ig_array *ig_sort(ig_array *x, int axis, bool descending, bool stable);
+/* x at indices along one axis, which the axes of indices replace; IG_NONE only for 1-d x. */
+IG_API ig_array *ig_take(ig_array *x, ig_array *indices, ig_ints axis);
+/* x at matching indices along axis; the other axes broadcast. */
+IG_API ig_array *ig_take_along_axis(ig_array *x, ig_array *indices, int axis);
+/* The k largest along axis, largest first, and their i64 indices; returns 2, 0 on failure. */
+IG_API int ig_topk(ig_array *x, int64_t k, int axis, ig_array *out[2]);
+/* Sorted values, i64 first indices, inverse indices in the shape of x, counts; each NaN is
+ * distinct. Evaluates x. Returns 4, 0 on failure. */
+IG_API int ig_unique_all(ig_array *x, ig_array *out[4]);
+/* Values and counts. Evaluates x. */
+IG_API int ig_unique_counts(ig_array *x, ig_array *out[2]);
+/* Values and inverse indices. Evaluates x. */
+IG_API int ig_unique_inverse(ig_array *x, ig_array *out[2]);
+/* Sorted distinct values. Evaluates x. */
+IG_API ig_array *ig_unique_values(ig_array *x);
+
+/* ---- contract ---------------------------------------------------------------------------------- */
+
+/* F16 and bf16 add up in f32 and round once; integers wrap. */
+
+/* Matrix product over the last two axes, leading axes broadcast; 1-d operands as the standard
+ * says. Transposed and strided inputs are not copied. */
+IG_API ig_array *ig_matmul(ig_array *x1, ig_array *x2);
+/* One number n: the last n axes of x1 with the first n of x2. Otherwise x1's axes, then as many
+ * of x2's. */
+IG_API ig_array *ig_tensordot(ig_array *x1, ig_array *x2, ig_ints axes);
+/* Dot products along axis, the rest broadcast. */
+IG_API ig_array *ig_vecdot(ig_array *x1, ig_array *x2, int axis);
+/* "ij,jk->ik" and the like: any number of operands, repeated letters, "..." , implicit output. */
+IG_API ig_array *ig_einsum(const char *subscripts, ig_array *const *arrays, int n);
+/* All products of two 1-d arrays. */
+IG_API ig_array *ig_outer(ig_array *x1, ig_array *x2);
+/* Cross-correlation of x (N, C, L) with weight (O, C/groups, ...). bias (O) may be NULL;
+ * stride, padding, dilation: one number, one for each axis, or IG_NONE (1, 0, 1). */
+IG_API ig_array *ig_conv1d(ig_array *x, ig_array *weight, ig_array *bias, ig_ints stride, ig_ints
+                           padding, ig_ints dilation, int groups);
+/* Cross-correlation of x (N, C, H, W) with weight (O, C/groups, ...). bias (O) may be NULL;
+ * stride, padding, dilation: one number, one for each axis, or IG_NONE (1, 0, 1). */
+IG_API ig_array *ig_conv2d(ig_array *x, ig_array *weight, ig_array *bias, ig_ints stride, ig_ints
+                           padding, ig_ints dilation, int groups);
+/* Cross-correlation of x (N, C, D, H, W) with weight (O, C/groups, ...). bias (O) may be NULL
+ * here; stride, padding, dilation: one number, one for each axis, or IG_NONE (1, 0, 1). */
+IG_API ig_array *ig_conv3d(ig_array *x, ig_array *weight, ig_array *bias, ig_ints stride, ig_ints
+                           padding, ig_ints dilation, int groups);
+/* The gradient of ig_conv1d with respect to its x: weight is (C, O/groups, ...). */
+IG_API ig_array *ig_conv_transpose1d(ig_array *x, ig_array *weight, ig_array *bias, ig_ints stride,
+                                     ig_ints padding, ig_ints output_padding, int groups, ig_ints
+                                     dilation);
+/* The gradient of ig_conv2d with respect to its x: weight is (C, O/groups, ...). */
+IG_API ig_array *ig_conv_transpose2d(ig_array *x, ig_array *weight, ig_array *bias, ig_ints stride,
+                                     ig_ints padding, ig_ints output_padding, int groups, ig_ints
+                                     dilation);
+/* The gradient of ig_conv3d with respect to its x: weight is (C, O/groups, ...). */
+IG_API ig_array *ig_conv_transpose3d(ig_array *x, ig_array *weight, ig_array *bias, ig_ints stride,
+                                     ig_ints padding, ig_ints output_padding, int groups, ig_ints
+                                     dilation);
+/* The largest element of each window of x (N, C, ...). stride IG_NONE is kernel_size. */
+IG_API ig_array *ig_max_pool1d(ig_array *x, ig_ints kernel_size, ig_ints stride, ig_ints padding,
+                               ig_ints dilation, bool ceil_mode);
+/* The largest element of each window of x (N, C, ...). stride IG_NONE is kernel_size. */
+IG_API ig_array *ig_max_pool2d(ig_array *x, ig_ints kernel_size, ig_ints stride, ig_ints padding,
+                               ig_ints dilation, bool ceil_mode);
+/* The largest element of each window of x (N, C, ...). stride IG_NONE is kernel_size. */
+IG_API ig_array *ig_max_pool3d(ig_array *x, ig_ints kernel_size, ig_ints stride, ig_ints padding,
+                               ig_ints dilation, bool ceil_mode);
+/* The mean of each window of x (N, C, ...). */
+IG_API ig_array *ig_avg_pool1d(ig_array *x, ig_ints kernel_size, ig_ints stride, ig_ints padding,
+                               bool ceil_mode, bool count_include_pad);
+/* The mean of each window of x (N, C, ...). */
+IG_API ig_array *ig_avg_pool2d(ig_array *x, ig_ints kernel_size, ig_ints stride, ig_ints padding,
+                               bool ceil_mode, bool count_include_pad);
+/* The mean of each window of x (N, C, ...). */
+IG_API ig_array *ig_avg_pool3d(ig_array *x, ig_ints kernel_size, ig_ints stride, ig_ints padding,
+                               bool ceil_mode, bool count_include_pad);
+/* The means of output_size windows that cover x (N, C, ...). */
+IG_API ig_array *ig_adaptive_avg_pool1d(ig_array *x, ig_ints output_size);
+/* The means of output_size windows that cover x (N, C, ...). */
+IG_API ig_array *ig_adaptive_avg_pool2d(ig_array *x, ig_ints output_size);
+/* The means of output_size windows that cover x (N, C, ...). */
+IG_API ig_array *ig_adaptive_avg_pool3d(ig_array *x, ig_ints output_size);
+
+/* ---- source ------------------------------------------------------------------------------------ */
+
+/* Dtype IG_DTYPE_NONE is f32, or i64 where all numbers are integers. */
+
+/* start, start + step, ... before stop. */
+IG_API ig_array *ig_arange(double start, double stop, double step, ig_dtype dtype);
+/* Zeros: nothing is left undefined. */
+IG_API ig_array *ig_empty(ig_ints shape, ig_dtype dtype);
+/* Zeros in the shape and dtype of x. */
+IG_API ig_array *ig_empty_like(ig_array *x, ig_dtype dtype);
+/* Ones on the k-th diagonal; n_cols -1 is n_rows. */
+IG_API ig_array *ig_eye(int64_t n_rows, int64_t n_cols, int64_t k, ig_dtype dtype);
+/* The 0-d fill_value everywhere, as a view: it takes no memory. */
+IG_API ig_array *ig_full(ig_ints shape, ig_array *fill_value, ig_dtype dtype);
+/* The same in the shape and dtype of x. */
+IG_API ig_array *ig_full_like(ig_array *x, ig_array *fill_value, ig_dtype dtype);
+/* num evenly spaced values from start to stop. */
+IG_API ig_array *ig_linspace(double start, double stop, int64_t num, ig_dtype dtype, bool endpoint);
+/* Ones. */
+IG_API ig_array *ig_ones(ig_ints shape, ig_dtype dtype);
+/* Ones in the shape and dtype of x. */
+IG_API ig_array *ig_ones_like(ig_array *x, ig_dtype dtype);
+/* x with zeros above the k-th diagonal of the last two axes. */
+IG_API ig_array *ig_tril(ig_array *x, int64_t k);
+/* x with zeros below the k-th diagonal of the last two axes. */
+IG_API ig_array *ig_triu(ig_array *x, int64_t k);
+/* Zeros. */
+IG_API ig_array *ig_zeros(ig_ints shape, ig_dtype dtype);
+/* Zeros in the shape and dtype of x. */
+IG_API ig_array *ig_zeros_like(ig_array *x, ig_dtype dtype);
+
+/* ---- random ------------------------------------------------------------------------------------ */
+
+/* The same key gives the same bits on every device and for any number of threads. */
+
+/* A key: u32[4] for "philox" (Philox 4x32-10; NULL is this), u32[2] for "threefry"
+ * (threefry2x32, the bits that JAX gives). The generator of all that follows is told by the
+ * key's length. */
+IG_API ig_array *ig_key(uint64_t seed, const char *generator);
+/* num independent keys, as (num, 4) or (num, 2). */
+IG_API ig_array *ig_split_key(ig_array *key, int64_t num);
+/* An independent key from a key and a number. */
+IG_API ig_array *ig_fold_in(ig_array *key, int64_t data);
+/* Random bits of an unsigned dtype. */
+IG_API ig_array *ig_bits(ig_array *key, ig_ints shape, ig_dtype dtype);
+/* Uniform floats in [minval, maxval); each may be NULL: 0 and 1. */
+IG_API ig_array *ig_uniform(ig_array *key, ig_ints shape, ig_dtype dtype, ig_array *minval, ig_array
+                            *maxval);
+/* Normal floats, mean 0, deviation 1. */
+IG_API ig_array *ig_normal(ig_array *key, ig_ints shape, ig_dtype dtype);
+/* Uniform integers in [minval, maxval); the default dtype is i32. */
+IG_API ig_array *ig_randint(ig_array *key, ig_ints shape, int64_t minval, int64_t maxval, ig_dtype
+                            dtype);
+/* bool: true with probability p; shape IG_NONE is p's. */
+IG_API ig_array *ig_bernoulli(ig_array *key, ig_array *p, ig_ints shape);
+/* i64 indices along axis drawn with probabilities softmax(logits); shape IG_NONE is one draw for
+ * each distribution. */
+IG_API ig_array *ig_categorical(ig_array *key, ig_array *logits, int axis, ig_ints shape);
+/* x shuffled along axis. */
+IG_API ig_array *ig_permutation(ig_array *key, ig_array *x, int axis);
+
+/* ---- composite --------------------------------------------------------------------------------- */
+
+/* Made of the ops above. */
+
+/* max(x, 0). */
+IG_API ig_array *ig_relu(ig_array *x);
+/* x, or negative_slope * x below 0. */
+IG_API ig_array *ig_leaky_relu(ig_array *x, double negative_slope);
+/* x, or alpha * (exp(x) - 1) below 0. */
+IG_API ig_array *ig_elu(ig_array *x, double alpha);
+/* x * Phi(x): "none" (or NULL) by erf, "tanh" by tanh. */
+IG_API ig_array *ig_gelu(ig_array *x, const char *approximate);
+/* x * sigmoid(x). */
+IG_API ig_array *ig_silu(ig_array *x);
+/* log(1 + exp(x)) without overflow. */
+IG_API ig_array *ig_softplus(ig_array *x);
+/* exp(x) / sum(exp(x)) along axis, without overflow. */
+IG_API ig_array *ig_softmax(ig_array *x, ig_ints axis);
+/* log(softmax(x)) along axis. */
+IG_API ig_array *ig_log_softmax(ig_array *x, ig_ints axis);
+/* (x - mean) / sqrt(var + eps) along axis, then * weight + bias (each may be NULL). */
+IG_API ig_array *ig_layer_norm(ig_array *x, ig_array *weight, ig_array *bias, ig_ints axis, double
+                               eps);
+/* x / sqrt(mean(x**2) + eps) along axis, then * weight (may be NULL). */
+IG_API ig_array *ig_rms_norm(ig_array *x, ig_array *weight, ig_ints axis, double eps);
+/* x (N, C, ...) normalised by channel, with the batch's own statistics where mean and var are
+ * NULL. */
+IG_API ig_array *ig_batch_norm(ig_array *x, ig_array *mean, ig_array *var, ig_array *weight,
+                               ig_array *bias, double eps);
+/* x (N, C, ...) normalised by groups of channels. */
+IG_API ig_array *ig_group_norm(ig_array *x, int64_t num_groups, ig_array *weight, ig_array *bias,
+                               double eps);
+/* x / (1 - p), or 0 with probability p. */
+IG_API ig_array *ig_dropout(ig_array *x, ig_array *key, double p);
+/* softmax(query @ key.T * scale + mask) @ value over the last two axes. mask (may be NULL) is
+ * bool (true: attend) or added; scale 0 is 1 / sqrt(width). */
+IG_API ig_array *ig_scaled_dot_product_attention(ig_array *query, ig_array *key, ig_array *value,
+                                                 ig_array *mask, bool is_causal, double scale);
+/* Rows of weight (V, D): indices.shape + (D,). */
+IG_API ig_array *ig_embedding(ig_array *indices, ig_array *weight);
+/* -log_softmax(logits) at integer labels; reduction "mean" (or NULL), "sum" or "none", as for
+ * all losses. */
+IG_API ig_array *ig_cross_entropy(ig_array *logits, ig_array *labels, int axis, const char
+                                  *reduction);
+/* (x1 - x2)**2. */
+IG_API ig_array *ig_mse(ig_array *x1, ig_array *x2, const char *reduction);
+/* abs(x1 - x2). */
+IG_API ig_array *ig_l1(ig_array *x1, ig_array *x2, const char *reduction);
+/* Quadratic within delta, linear beyond. */
+IG_API ig_array *ig_huber(ig_array *x1, ig_array *x2, double delta, const char *reduction);
+/* Binary cross entropy of sigmoid(x1) with target x2. */
+IG_API ig_array *ig_bce_with_logits(ig_array *x1, ig_array *x2, const char *reduction);
+/* x2 * (log(x2) - x1): x1 holds log probabilities, x2 the target. */
+IG_API ig_array *ig_kl_div(ig_array *x1, ig_array *x2, const char *reduction);
+
+/* ---- indexing as NumPy writes it ---------------------------------------------------------- */
+
+typedef enum ig_index_kind {
+    IG_INDEX_INT,     /* x[3]: start; the axis vanishes */
+    IG_INDEX_SLICE,   /* x[start:stop:step]; INT64_MIN means "not given" */
+    IG_INDEX_NEWAXIS, /* x[None] */
+    IG_INDEX_REST,    /* x[...] */
+    IG_INDEX_ARRAY    /* x[array]: integers, or a bool mask (evaluates the mask) */
+} ig_index_kind;
+
+typedef struct ig_index {
+    ig_index_kind kind;
+    int64_t start, stop, step;
+    ig_array *array;
+} ig_index;
+
+/* x[items...] with NumPy's rules, several index arrays included. Integers, slices and new axes give
+ * a view. */
+IG_API ig_array *ig_get(ig_array *x, const ig_index *items, int n);
+
+/* ---- files -------------------------------------------------------------------------------- */
+
+/* Reads and writes .npy. Fortran order and big-endian files are read; bf16 is stored as "V2". Files
+ * are written beside their place and renamed, so a failure leaves the old file as it was. */
+IG_API ig_array *ig_load(const char *path);
+IG_API ig_status ig_save(const char *path, ig_array *x);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,274 @@
+/* Arrays, buffers and scopes: creation, ownership, release. Release is iterative, so that a chain of
+ * a million nodes does not exhaust the stack. */
+#include "array/array.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include <assert.h>
+#include <string.h>
+
+/* ---- buffers ---- */
+
+static void destroy_host(buffer *b) { memory_data_free(b->data, b->bytes); }
+
+buffer *buffer_new(size_t bytes)
+{
+    buffer *b = memory_new(sizeof *b);
+    if (!b)
+        return NULL;
+    b->data = memory_data_get(bytes);
+    if (!b->data) {
+        memory_free(b);
+        return NULL;
+    }
+    b->refs = 1;
+    b->bytes = bytes;
+    b->destroy = destroy_host;
+    return b;
+}
+
+buffer *buffer_retain(buffer *b)
+{
+    atomic_fetch_add_explicit(&b->refs, 1, memory_order_relaxed);
+    return b;
+}
+
+void buffer_release(buffer *b)
+{
+    if (!b || atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    b->destroy(b);
+    memory_free(b);
+}
+
+/* ---- scopes: each thread has a stack of them; each is a list of the arrays that it owns ---- */
+
+typedef struct scope {
+    struct scope *outer;
+    struct ig_array *first;
+} scope;
+
+static _Thread_local scope base_scope;
+static _Thread_local scope *innermost;
+
+static scope *scope_now(void) { return innermost ? innermost : &base_scope; }
+
+static void scope_add(ig_array *x)
+{
+    scope *s = scope_now();
+    x->scope = s;
+    x->scope_prev = NULL;
+    x->scope_next = s->first;
+    if (s->first)
+        s->first->scope_prev = x;
+    s->first = x;
+}
+
+static void scope_remove(ig_array *x)
+{
+    scope *s = x->scope;
+    if (!s)
+        return;
+    if (x->scope_prev)
+        x->scope_prev->scope_next = x->scope_next;
+    else
+        s->first = x->scope_next;
+    if (x->scope_next)
+        x->scope_next->scope_prev = x->scope_prev;
+    x->scope = NULL;
+}
+
+ig_status ig_scope_begin(void)
+{
+    scope *s = memory_new(sizeof *s);
+    if (!s)
+        return IG_ERR_MEMORY;
+    s->outer = innermost;
+    innermost = s;
+    return IG_OK;
+}
+
+static void scope_clear(scope *s)
+{
+    while (s->first) {
+        ig_array *x = s->first;
+        scope_remove(x);
+        ig_release(x);
+    }
+}
+
+void ig_scope_end(void)
+{
+    scope *s = innermost;
+    if (!s)
+        return;
+    scope_clear(s);
+    innermost = s->outer;
+    memory_free(s);
+}
+
+void scope_end_all(void)
+{
+    while (innermost)
+        ig_scope_end();
+    scope_clear(&base_scope);
+}
+
+ig_array *ig_scope_forget(ig_array *x)
+{
+    if (x)
+        scope_remove(x);
+    return x;
+}
+
+/* ---- arrays ---- */
+
+ig_array *ig_retain(ig_array *x)
+{
+    if (x)
+        atomic_fetch_add_explicit(&x->refs, 1, memory_order_relaxed);
+    return x;
+}
+
+/* Drops a reference; if it was the last, puts x on the list of arrays to destroy, which is linked
+ * through scope_next (a dying array is in no scope). */
+static void drop(ig_array *x, ig_array **dying)
+{
+    if (!x || atomic_fetch_sub_explicit(&x->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    assert(!x->scope);
+    x->scope_next = *dying;
+    *dying = x;
+}
+
+static void drop_inputs(ig_array *x, ig_array **dying)
+{
+    for (int i = 0; i < x->n_in; i++)
+        drop(x->in[i], dying);
+    if (x->in != x->in_few)
+        memory_free(x->in);
+    x->in = x->in_few;
+    x->n_in = 0;
+    memory_free(x->attr.dst);
+    x->attr.dst = NULL;
+}
+
+static void destroy(ig_array *dying)
+{
+    while (dying) {
+        ig_array *x = dying;
+        dying = x->scope_next;
+        drop_inputs(x, &dying);
+        if (x->root != x)
+            drop(x->root, &dying);
+        buffer_release(x->data);
+        memory_free(x);
+    }
+}
+
+void ig_release(ig_array *x)
+{
+    ig_array *dying = NULL;
+    drop(x, &dying);
+    destroy(dying);
+}
+
+void array_detach(ig_array *x)
+{
+    ig_array *dying = NULL;
+    drop_inputs(x, &dying);
+    destroy(dying);
+}
+
+static ig_array *array_new(int op, ig_dtype dtype)
+{
+    ig_array *x = memory_new(sizeof *x);
+    if (!x)
+        return NULL;
+    x->refs = 1;
+    x->op = (uint16_t)op;
+    x->dtype = (uint8_t)dtype;
+    x->root = x;
+    x->in = x->in_few;
+    scope_add(x);
+    return x;
+}
+
+ig_array *array_node(int op, ig_dtype dtype, int ndim, const int64_t *shape, ig_array *const *in,
+                     int n_in, const node_attr *attr)
+{
+    view *dst = attr ? attr->dst : NULL;
+    bool whole = true;
+    for (int i = 0; i < n_in; i++)
+        whole = whole && in[i];
+    ig_array **many = NULL;
+    if (whole && n_in > 3 && !(many = memory_get((size_t)n_in * sizeof *many)))
+        whole = false;
+    ig_array *x = whole ? array_new(op, dtype) : NULL;
+    if (!x) {
+        memory_free(many);
+        memory_free(dst);
+        return NULL;
+    }
+    view_contiguous(&x->view, ndim, shape);
+    if (many)
+        x->in = many;
+    for (int i = 0; i < n_in; i++)
+        x->in[i] = ig_retain(in[i]);
+    x->n_in = n_in;
+    if (attr)
+        x->attr = *attr;
+    return x;
+}
+
+ig_array *array_view(int op, ig_array *x, const view *v)
+{
+    if (!x)
+        return NULL;
+    ig_array *y = array_new(op, (ig_dtype)x->dtype);
+    if (!y)
+        return NULL;
+    y->view = *v;
+    y->root = ig_retain(x->root);
+    y->is_key = x->is_key;
+    y->weak = x->weak && v->ndim == 0;
+    y->in[0] = ig_retain(x);
+    y->n_in = 1;
+    return y;
+}
+
+ig_array *array_leaf(ig_dtype dtype, int ndim, const int64_t *shape, buffer *data)
+{
+    ig_array *x = array_new(ARRAY_DATA, dtype);
+    if (!x) {
+        buffer_release(data);
+        return NULL;
+    }
+    view_contiguous(&x->view, ndim, shape);
+    x->data = data;
+    return x;
+}
+
+void *array_host(const ig_array *x)
+{
+    return (char *)x->root->data->data + x->view.offset * (int64_t)ig_dtype_bytes(x->dtype);
+}
+
+/* ---- asking ---- */
+
+int ig_ndim(const ig_array *x) { return x ? x->view.ndim : 0; }
+
+int64_t ig_dim(const ig_array *x, int axis)
+{
+    if (!x || axis < -x->view.ndim || axis >= x->view.ndim)
+        return -1;
+    return x->view.shape[axis < 0 ? axis + x->view.ndim : axis];
+}
+
+ig_ints ig_shape(const ig_array *x)
+{
+    return x ? (ig_ints){x->view.shape, x->view.ndim} : (ig_ints){NULL, 0};
+}
+
+int64_t ig_size(const ig_array *x) { return x ? view_size(&x->view) : 0; }
+ig_dtype ig_dtype_of(const ig_array *x) { return x ? (ig_dtype)x->dtype : IG_DTYPE_NONE; }
+bool ig_is_evaluated(const ig_array *x) { return x && x->root->data; }

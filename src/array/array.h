@@ -1,0 +1,82 @@
+/* The array handle. An array is a node of the lazy graph and a view of a root:
+ *
+ * - a root computes (op, in, attr) or holds data; its view is the contiguous one;
+ * - any other array is a view: root names the root, and view says how it sees the root's elements.
+ *   Views of views are composed when they are built, so a view never points at a view.
+ *
+ * A view keeps the array it was made from in in[0] (op says how), for those who differentiate. */
+#ifndef ARRAY_ARRAY_H
+#define ARRAY_ARRAY_H
+
+#include "array/dtype.h"
+#include "array/view.h"
+#include <stdatomic.h>
+
+/* Storage, shared by reference count. data is host memory for the CPU; other devices use handle. */
+typedef struct buffer {
+    atomic_int refs;
+    size_t bytes;
+    void *data;
+    void *handle;
+    void (*destroy)(struct buffer *b); /* frees data and handle, not the struct */
+} buffer;
+
+/* A counted host buffer; NULL on failure. */
+buffer *buffer_new(size_t bytes);
+buffer *buffer_retain(buffer *b);
+void buffer_release(buffer *b);
+
+/* What a node needs beyond its inputs; zero where it does not apply. */
+typedef struct node_attr {
+    uint16_t fold;       /* reduce, scan: the FOLD row; argreduce: OP_max or OP_min */
+    bool flag;           /* sort: descending; searchsorted: right; write: add */
+    uint8_t ndim[4];     /* contract: axes of each group b, m, n, k; reduce: ndim[0] trailing axes */
+    int64_t axis_len;    /* read, write: length of the indexed axis ... */
+    int64_t axis_stride; /* ... and its stride in elements of the indexed array */
+    view *dst;           /* assemble: a view of the output for each input; write: one; owned */
+} node_attr;
+
+struct ig_array {
+    atomic_int refs;
+    uint8_t dtype; /* ig_dtype */
+    bool weak;     /* a number without a dtype of its own */
+    bool is_key;   /* made by key, split_key or fold_in */
+    uint16_t op;   /* row of ops.def that made it, or ARRAY_DATA */
+    int n_in;
+    view view;
+    struct ig_array *root;
+    struct ig_array **in; /* in_few, or owned memory when there are more */
+    struct ig_array *in_few[3];
+    node_attr attr;
+    buffer *data; /* of a root: set once evaluated */
+    struct ig_array *scope_prev, *scope_next;
+    void *scope;
+    /* Scratch of graph/order.c, valid while the engine's lock is held. */
+    uint32_t mark;
+    int32_t index;
+};
+
+/* The op of an array that was given as data. */
+enum { ARRAY_DATA = UINT16_MAX };
+
+/* A root with the contiguous view of shape, retaining the inputs; it belongs to the innermost scope.
+ * Takes over attr->dst, also on failure. attr may be NULL. NULL on failure or if an input is NULL. */
+ig_array *array_node(int op, ig_dtype dtype, int ndim, const int64_t *shape, ig_array *const *in,
+                     int n_in, const node_attr *attr);
+
+/* x seen through v, a view of x's root. op is the row that asked for it. */
+ig_array *array_view(int op, ig_array *x, const view *v);
+
+/* A root that holds data (the array takes over the caller's reference, also on failure). */
+ig_array *array_leaf(ig_dtype dtype, int ndim, const int64_t *shape, buffer *data);
+
+/* Drops the inputs of an evaluated root: it is now a leaf. */
+void array_detach(ig_array *x);
+
+/* Host address of the first element of an evaluated array's view. */
+void *array_host(const ig_array *x);
+
+/* Releases all scopes of the calling thread. */
+void scope_end_all(void);
+
+#endif

@@ -1,0 +1,42 @@
+/* A view: an affine map from a row-major index space to the elements of a buffer. Strides and offset
+ * count elements; a stride may be 0 (broadcast) or negative (flipped). Every array sees its storage
+ * through one, and programs read and write through them. */
+#ifndef ARRAY_VIEW_H
+#define ARRAY_VIEW_H
+
+#include "ingot.h"
+
+typedef struct view {
+    int ndim;
+    int64_t offset;
+    int64_t shape[IG_MAX_NDIM];
+    int64_t stride[IG_MAX_NDIM];
+} view;
+
+/* Number of elements of the space. */
+int64_t view_size(const view *v);
+/* The row-major view of a fresh buffer. shape may be v->shape itself. */
+void view_contiguous(view *v, int ndim, const int64_t *shape);
+/* True if elements lie one after another in row-major order from v->offset on (any size-1 or empty
+ * axis is fine). */
+bool view_is_contiguous(const view *v);
+bool view_same_shape(const view *a, const view *b);
+bool view_equal(const view *a, const view *b);
+/* v broadcast to shape; false if it does not go. out may be v. */
+bool view_broadcast(const view *v, int ndim, const int64_t *shape, view *out);
+/* The same elements in another shape of the same size, if strides can say it; else false. */
+bool view_reshape(const view *v, int ndim, const int64_t *shape, view *out);
+/* out axis i is v axis axes[i]. out must not be v. */
+void view_permute(const view *v, const int *axes, view *out);
+/* Lowest and highest element that v touches (both v->offset for a scalar); v must not be empty. */
+void view_bounds(const view *v, int64_t *low, int64_t *high);
+/* Merges neighbouring axes that every one of the n views (of one shape) walks as one, and drops
+ * axes of length 1. What remains is the same space in the same order. */
+void view_collapse(view *const *views, int n);
+/* Element offset of the index-th point of the space. */
+int64_t view_at(const view *v, int64_t index);
+
+/* "(2, 3)" into text; returns text. */
+const char *view_shape_text(int ndim, const int64_t *shape, char text[static 400]);
+
+#endif

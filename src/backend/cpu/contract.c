@@ -1,0 +1,333 @@
+/* The contraction: out[b, m, n] = sum over k of in0[b, m, k] * in1[b, n, k], where b, m, n and k are
+ * groups of axes of two views. Matrix products, tensordot, einsum and convolution (a view of
+ * overlapping windows) all arrive here.
+ *
+ * The output is cut into tiles. A worker packs the panels that a tile needs, one block of k after the
+ * other, sums the tile in its own scratch, and hands the finished rows to the post tape. An element's
+ * address is a sum of one offset for each group, so packing reads any strides through small tables,
+ * and nothing is ever laid out beyond the panels.
+ *
+ * Invariant: how the output is cut (which depends on the number of threads) enters no sum; the blocks
+ * of k, which do, depend on the length of k alone. */
+#include "backend/cpu/cpu.h"
+#include "backend/cpu/gemm.h"
+#include "base/threads.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum {
+    TILE_M = 512, /* most rows and columns of a tile: what packing a panel is shared by */
+    TILE_N = TAPE_BLOCK,
+    STRIP_M = 128,   /* rows of in[0] that are packed at a time: they stay in the L2 cache */
+    TILE_SMALL = 48, /* a side is not cut below this to give all threads work ... */
+    TASKS_PER_THREAD = 4,
+};
+#define TASK_PRODUCTS 250000.0 /* ... nor the whole below this many products for each task */
+
+/* ---- groups of axes ---------------------------------------------------------------------------- */
+
+/* One group of an operand's axes: the same points in the same order, neighbours merged. */
+typedef struct group {
+    int ndim;
+    int64_t shape[IG_MAX_NDIM], stride[IG_MAX_NDIM];
+} group;
+
+static void group_set(group *g, const view *v, int first, int ndim)
+{
+    g->ndim = 0;
+    for (int i = first; i < first + ndim; i++) {
+        if (v->shape[i] == 1)
+            continue;
+        const int last = g->ndim - 1;
+        if (last >= 0 && g->stride[last] == v->stride[i] * v->shape[i]) {
+            g->shape[last] *= v->shape[i];
+            g->stride[last] = v->stride[i];
+        } else {
+            g->shape[g->ndim] = v->shape[i];
+            g->stride[g->ndim++] = v->stride[i];
+        }
+    }
+}
+
+/* offset[i] of the points start ... start + n of the group, which has that many. */
+static void group_offsets(const group *g, int64_t start, int64_t n, int64_t *offset)
+{
+    if (g->ndim == 0) {
+        offset[0] = 0;
+        return;
+    }
+    int64_t at[IG_MAX_NDIM], sum = 0;
+    for (int d = g->ndim - 1; d >= 0; d--) {
+        at[d] = start % g->shape[d];
+        start /= g->shape[d];
+        sum += at[d] * g->stride[d];
+    }
+    const int last = g->ndim - 1;
+    for (int64_t i = 0; i < n;) {
+        int64_t run = g->shape[last] - at[last];
+        run = run < n - i ? run : n - i;
+        for (int64_t j = 0; j < run; j++)
+            offset[i + j] = sum + j * g->stride[last];
+        i += run;
+        at[last] += run;
+        sum += run * g->stride[last];
+        for (int d = last; d > 0 && at[d] == g->shape[d]; d--) {
+            sum += g->stride[d - 1] - at[d] * g->stride[d];
+            at[d] = 0;
+            at[d - 1]++;
+        }
+    }
+}
+
+/* ---- the plan of one launch -------------------------------------------------------------------- */
+
+/* How one side of the output, or k, is cut into parts of the same size (the last may be shorter). */
+typedef struct cut {
+    int64_t extent, parts, size;
+} cut;
+
+/* At least `parts` parts (none of nothing); sizes are multiples of `unit`. */
+static cut cut_into(int64_t extent, int64_t parts, int64_t unit)
+{
+    const int64_t even = parts > 0 ? (extent + parts - 1) / parts : 1;
+    const int64_t size = (even + unit - 1) / unit * unit;
+    return (cut){extent, (extent + size - 1) / size, size};
+}
+
+/* Parts of at most `most`, which is at least one unit. */
+static cut cut_at_most(int64_t extent, int64_t most, int64_t unit)
+{
+    most = most / unit * unit;
+    return cut_into(extent, (extent + most - 1) / most, unit);
+}
+
+static int64_t cut_length(const cut *c, int64_t part)
+{
+    const int64_t left = c->extent - part * c->size;
+    return left < c->size ? left : c->size;
+}
+
+/* Where a worker's scratch keeps what, in bytes from its start. */
+typedef struct layout {
+    size_t panel[2], sums, row[2], point[2], tape, bytes;
+} layout;
+
+typedef struct contraction {
+    const program *p;
+    const binding *bindings;
+    const gemm_kernel *kernel;
+    int64_t lane_bytes, element_bytes;
+    group batch[2], row[2], k[2]; /* of in[0] and in[1]; row is m for the first, n for the second */
+    int64_t batches;
+    cut m, n, kc;
+    layout at;
+    int64_t tiles, tasks;
+    cpu_fault fault;
+} contraction;
+
+static size_t layout_add(layout *at, int64_t bytes)
+{
+    const size_t place = at->bytes;
+    at->bytes += ((size_t)bytes + 63) / 64 * 64;
+    return place;
+}
+
+static void layout_set(layout *at, const contraction *c)
+{
+    const int64_t m = c->m.size, n = c->n.size, kc = c->kc.size, lane = c->lane_bytes;
+    at->bytes = 0;
+    at->panel[0] = layout_add(at, (m < STRIP_M ? m : STRIP_M) * kc * lane);
+    at->panel[1] = layout_add(at, n * kc * lane);
+    at->sums = layout_add(at, m * n * lane);
+    at->row[0] = layout_add(at, m * (int64_t)sizeof(int64_t));
+    at->row[1] = layout_add(at, n * (int64_t)sizeof(int64_t));
+    at->point[0] = layout_add(at, kc * (int64_t)sizeof(int64_t));
+    at->point[1] = layout_add(at, kc * (int64_t)sizeof(int64_t));
+    at->tape = layout_add(at, (int64_t)tape_scratch_bytes(&c->p->post));
+}
+
+static bool group_stands_still(const group *g)
+{
+    for (int d = 0; d < g->ndim; d++)
+        if (g->stride[d] != 0)
+            return false;
+    return true;
+}
+
+/* All but what depends on the number of threads: the tiles are the largest. */
+static void contraction_set(contraction *c, const program *p)
+{
+    const int b = p->ndim[0], m = p->ndim[1], n = p->ndim[2], k = p->ndim[3];
+    c->p = p;
+    c->kernel = &cpu_level_now()->gemm->of[p->dtype];
+    assert(c->kernel->tile);
+    c->element_bytes = (int64_t)ig_dtype_bytes(p->dtype);
+    c->lane_bytes = (int64_t)ig_dtype_bytes(dtype_lane(p->dtype));
+    group_set(&c->batch[0], &p->in[0].v, 0, b);
+    group_set(&c->batch[1], &p->in[1].v, 0, b);
+    group_set(&c->row[0], &p->in[0].v, b, m);
+    group_set(&c->row[1], &p->in[1].v, b, n);
+    group_set(&c->k[0], &p->in[0].v, b + m, k);
+    group_set(&c->k[1], &p->in[1].v, b + n, k);
+    c->batches = p->extent[0];
+    int64_t rows = p->extent[1];
+    if (group_stands_still(&c->batch[1])) {
+        /* One in[1] for all batches: they are more rows of one product. */
+        group_set(&c->row[0], &p->in[0].v, 0, b + m);
+        c->batch[0].ndim = 0;
+        c->batch[1].ndim = 0;
+        rows *= c->batches;
+        c->batches = 1;
+    }
+    c->m = cut_at_most(rows, TILE_M, c->kernel->mr);
+    c->n = cut_at_most(p->extent[2], TILE_N, c->kernel->nr);
+    c->kc = cut_at_most(p->extent[3], GEMM_KC, 1);
+    layout_set(&c->at, c);
+}
+
+/* Cuts the tiles further until all threads have work, but not into crumbs. */
+static void contraction_share(contraction *c, int threads)
+{
+    const double products =
+        (double)c->batches * (double)c->m.extent * (double)c->n.extent * (double)(c->kc.extent + 1);
+    int64_t wanted = threads > 1 ? (int64_t)threads * TASKS_PER_THREAD : 1;
+    if (products < (double)wanted * TASK_PRODUCTS)
+        wanted = (int64_t)(products / TASK_PRODUCTS) + 1;
+    const gemm_kernel *kernel = c->kernel;
+    while (c->batches * c->m.parts * c->n.parts < wanted) {
+        if (c->n.size >= c->m.size && c->n.size > TILE_SMALL)
+            c->n = cut_into(c->n.extent, c->n.parts * 2, kernel->nr);
+        else if (c->m.size > TILE_SMALL)
+            c->m = cut_into(c->m.extent, c->m.parts * 2, kernel->mr);
+        else
+            break;
+    }
+    c->tiles = c->batches * c->m.parts * c->n.parts;
+    c->tasks = c->tiles < wanted ? c->tiles : wanted;
+}
+
+/* ---- one tile ---------------------------------------------------------------------------------- */
+
+/* A worker in a task: its scratch, and the tile it is at. */
+typedef struct worker_state {
+    char *panel[2], *sums;
+    int64_t *row[2], *point[2];
+    tape_run run;
+    int64_t batch, m0, m, n0,
+        n;               /* of the tile: its batch, first row and rows, the same for columns */
+    const char *from[2]; /* of the tile's batch */
+} worker_state;
+
+/* Packs rows first ... first + rows of operand `side`, in panels one after the other. */
+static void tile_pack(const contraction *c, const worker_state *w, int side, int64_t first,
+                      int64_t rows, int64_t k)
+{
+    const int64_t width = side == 0 ? c->kernel->mr : c->kernel->nr;
+    char *to = w->panel[side];
+    for (int64_t r = 0; r < rows; r += width, to += width * k * c->lane_bytes) {
+        const int64_t n = rows - r < width ? rows - r : width;
+        (side == 0 ? c->kernel->pack_m : c->kernel->pack_n)(
+            to, w->from[side], n, w->row[side] + first + r, k, w->point[side]);
+    }
+}
+
+/* Sums one block of k into the tile. */
+static void tile_sum_block(const contraction *c, const worker_state *w, int64_t block)
+{
+    const gemm_kernel *g = c->kernel;
+    const int64_t k = cut_length(&c->kc, block), lane = c->lane_bytes, ldc = c->n.size;
+    const int64_t strip = STRIP_M / g->mr * g->mr;
+    for (int side = 0; side < 2; side++)
+        group_offsets(&c->k[side], block * c->kc.size, k, w->point[side]);
+    tile_pack(c, w, 1, 0, w->n, k);
+    for (int64_t s = 0; s < w->m; s += strip) {
+        const int64_t rows = w->m - s < strip ? w->m - s : strip;
+        tile_pack(c, w, 0, s, rows, k);
+        for (int64_t j = 0; j < w->n; j += g->nr)
+            for (int64_t i = 0; i < rows; i += g->mr)
+                g->tile(k, w->panel[0] + i * k * lane, w->panel[1] + j * k * lane,
+                        w->sums + ((s + i) * ldc + j) * lane, ldc, block > 0);
+    }
+}
+
+/* Hands the tile's rows to the post tape. */
+static void tile_finish(const contraction *c, worker_state *w)
+{
+    enum { SHORT_ROW = TAPE_BLOCK / 4 };
+    const int64_t lane = c->lane_bytes, ldc = c->n.size, n_all = c->n.extent;
+    const int64_t start = (w->batch * c->m.extent + w->m0) * n_all + w->n0;
+    if (w->n < n_all || n_all > SHORT_ROW) {
+        for (int64_t i = 0; i < w->m; i++)
+            tape_block(&w->run, start + i * n_all, w->n, w->sums + i * ldc * lane);
+        return;
+    }
+    /* Whole rows follow each other in the output, so many short ones make one block. */
+    for (int64_t i = 1; i < w->m && ldc > n_all; i++)
+        memmove(w->sums + i * n_all * lane, w->sums + i * ldc * lane, (size_t)(n_all * lane));
+    const int64_t size = w->m * n_all;
+    for (int64_t i = 0; i < size; i += TAPE_BLOCK)
+        tape_block(&w->run, start + i, size - i < TAPE_BLOCK ? size - i : TAPE_BLOCK,
+                   w->sums + i * lane);
+}
+
+static void tile_run(const contraction *c, worker_state *w, int64_t tile)
+{
+    const int64_t j = tile % c->n.parts, i = tile / c->n.parts % c->m.parts;
+    w->batch = tile / c->n.parts / c->m.parts;
+    w->m0 = i * c->m.size;
+    w->n0 = j * c->n.size;
+    w->m = cut_length(&c->m, i);
+    w->n = cut_length(&c->n, j);
+    for (int side = 0; side < 2; side++) {
+        int64_t offset;
+        group_offsets(&c->batch[side], w->batch, 1, &offset);
+        w->from[side] = operand_host(&c->p->in[side], c->bindings) + offset * c->element_bytes;
+    }
+    group_offsets(&c->row[0], w->m0, w->m, w->row[0]);
+    group_offsets(&c->row[1], w->n0, w->n, w->row[1]);
+    if (c->kc.parts == 0)
+        memset(w->sums, 0, (size_t)(w->m * c->n.size * c->lane_bytes));
+    for (int64_t block = 0; block < c->kc.parts; block++)
+        tile_sum_block(c, w, block);
+    tile_finish(c, w);
+}
+
+static void task_run(void *context, int64_t task, int worker)
+{
+    contraction *c = context;
+    char *scratch = scratch_of(worker);
+    worker_state w;
+    for (int side = 0; side < 2; side++) {
+        w.panel[side] = scratch + c->at.panel[side];
+        w.row[side] = (int64_t *)(scratch + c->at.row[side]);
+        w.point[side] = (int64_t *)(scratch + c->at.point[side]);
+    }
+    w.sums = scratch + c->at.sums;
+    tape_start(&w.run, &c->p->post, c->bindings, &c->fault, scratch + c->at.tape);
+    const int64_t end = c->tiles * (task + 1) / c->tasks;
+    for (int64_t tile = c->tiles * task / c->tasks; tile < end; tile++)
+        tile_run(c, &w, tile);
+}
+
+/* ---- the core ---------------------------------------------------------------------------------- */
+
+size_t cpu_contract_scratch(const program *p)
+{
+    contraction c;
+    contraction_set(&c, p);
+    return c.at.bytes;
+}
+
+ig_status cpu_contract(const program *p, const binding *b)
+{
+    if (p->extent[0] * p->extent[1] * p->extent[2] == 0)
+        return IG_OK;
+    contraction c;
+    contraction_set(&c, p);
+    contraction_share(&c, pool_threads());
+    c.bindings = b;
+    cpu_fault_clear(&c.fault);
+    pool_run(c.tasks, task_run, &c);
+    return cpu_fault_status(&c.fault);
+}

@@ -1,0 +1,128 @@
+/* The CPU device inside: levels (instruction sets), running a tape over a block, and the cores. */
+#ifndef CPU_CPU_H
+#define CPU_CPU_H
+
+#include "backend/backend.h"
+
+/* ---- levels: the loops of lanes/, built once for each instruction set ---- */
+
+enum { FOLD_LANES = 32 }; /* running values of a fold; the order of a sum is fixed by this */
+
+/* Micro-kernels of the contraction (lanes/gemm.c). */
+typedef struct gemm_level gemm_level;
+
+/* All loops of one instruction set. Registers hold lanes: see dtype_lane; `lane` may be any dtype and
+ * means its lane. n <= TAPE_BLOCK, but for convert any n. A result may lie on an input of the same
+ * element size, but not partly over it. */
+typedef struct cpu_level {
+    const char *name;
+    bool (*available)(void);
+    /* d[i] = row op of a[i], b[i], in lanes of dtype; TRUTH rows write u8. OP_where: a is the
+     * condition (u8), b and c the values. */
+    void (*map)(int op, ig_dtype lane, int64_t n, void *d, const void *a, const void *b,
+                const void *c);
+    /* Storage of one dtype to storage of another, by the rules of ig_astype (between f16, bf16 and
+     * f32 too), strided by elements: d[i * ds] = a[i * as]. from == to copies. */
+    void (*convert)(ig_dtype from, ig_dtype to, int64_t n, void *d, int64_t ds, const void *a,
+                    int64_t as);
+    void (*round)(ig_dtype to, int64_t n, float *d, const float *a); /* f32 rounded to f16 or bf16 */
+    /* Random bits: d[i] for index start + i; key has words 2 (threefry) or 4 (philox). */
+    void (*bits)(ig_dtype to, const uint32_t *key, int words, int64_t start, int64_t n, void *d);
+    /* d[i] = what a FOLD row begins with. */
+    void (*identity)(int op, ig_dtype lane, int64_t n, void *d);
+    /* d[i] = FOLD row op of a[i] and b[i]. */
+    void (*join)(int op, ig_dtype lane, int64_t n, void *d, const void *a, const void *b);
+    /* d[r] = the fold of the r-th row of a: len values, 0 < len <= TAPE_BLOCK. See reduce.c for the
+     * order. */
+    void (*fold)(int op, ig_dtype lane, int64_t rows, int64_t len, void *d, const void *a);
+    /* d[i] = the fold of a[0] ... a[i] one after another, then of carry (if it is there) and that.
+     * n > 0; d may be a. */
+    void (*scan)(int op, ig_dtype lane, int64_t n, void *d, const void *a, const void *carry);
+    /* The place of a's first extreme (OP_max, OP_min; a NaN is the most extreme) if it is beyond
+     * *best or first is set, and *best is then that value; else -1. n > 0. */
+    int64_t (*extreme)(int op, ig_dtype lane, int64_t n, const void *a, void *best, bool first);
+    const gemm_level *gemm;
+} cpu_level;
+
+/* The level in use: the best that the machine has, or IG_CPU_LEVEL. */
+const cpu_level *cpu_level_now(void);
+/* For describe: names of the levels that the machine can run, lowest first; why IG_CPU_LEVEL was
+ * ignored, or NULL. */
+const char *cpu_level_names(void);
+const char *cpu_level_note(void);
+
+/* ---- faults: an index outside of its axis ---- */
+
+/* The first one of a launch: that at the lowest index of the space. */
+typedef struct cpu_fault {
+    _Atomic int64_t at; /* INT64_MAX: none */
+    int64_t index, axis_len;
+} cpu_fault;
+
+void cpu_fault_clear(cpu_fault *fault);
+/* Any thread may note one at any time. */
+void cpu_fault_note(cpu_fault *fault, int64_t at, int64_t index, int64_t axis_len);
+/* IG_OK, or IG_ERR_INDEX with its message. */
+ig_status cpu_fault_status(const cpu_fault *fault);
+
+/* ---- tapes ---- */
+
+struct tape_plan;
+
+/* One worker's view of a tape while it runs. */
+typedef struct tape_run {
+    const tape *t;
+    const cpu_level *level;
+    const binding *bindings;
+    cpu_fault *fault;
+    void **reg;             /* what each register now points at: its own block, or data in place */
+    struct tape_plan *plan; /* how each operand and instruction is run; see tape.c */
+} tape_run;
+
+/* Readies a worker's run in scratch, which holds at least tape_scratch_bytes(t). */
+size_t tape_scratch_bytes(const tape *t);
+void tape_start(tape_run *run, const tape *t, const binding *bindings, cpu_fault *fault,
+                void *scratch);
+/* Runs points [start, start + n) of the space, n <= TAPE_BLOCK; core holds the core's lanes for them
+ * (NULL for a pre tape). Stores happen; registers stay readable until the next call. */
+void tape_block(tape_run *run, int64_t start, int64_t n, const void *core);
+
+/* Element-operations that a task should have at least, to be worth handing to another core. */
+enum { TASK_WORK = 1 << 16 };
+/* What one point of the tape costs, in element-operations; at least 1. */
+int64_t tape_cost(const tape *t);
+
+/* ---- scratch ---- */
+
+/* Scratch of a worker: at least bytes, aligned to 64, alive until the process ends or grows it.
+ * Reserved by compile, so that nothing is allocated in a launch. Launches are one at a time (the
+ * engine's lock), so workers do not share it. */
+ig_status scratch_reserve(size_t bytes);
+void *scratch_of(int worker);
+/* Gives all of it back; the next reserve begins anew. */
+void scratch_free(void);
+
+/* ---- the cores: each runs one kind of program over the pool ---- */
+ig_status cpu_map(const program *p, const binding *b);
+ig_status cpu_reduce(const program *p, const binding *b);
+ig_status cpu_contract(const program *p, const binding *b);
+ig_status cpu_scan(const program *p, const binding *b);
+ig_status cpu_sort(const program *p, const binding *b);
+ig_status cpu_search(const program *p, const binding *b);
+ig_status cpu_write(const program *p, const binding *b);
+/* Bytes of scratch that a worker needs for p. */
+size_t cpu_map_scratch(const program *p);
+size_t cpu_reduce_scratch(const program *p);
+size_t cpu_contract_scratch(const program *p);
+size_t cpu_rows_scratch(const program *p);
+/* What p->compiled is for a reduction; NULL with the error set on failure. */
+void *cpu_reduce_plan(const program *p);
+
+/* Host address of an operand's element 0 (its offset applied). */
+static inline char *operand_host(const operand *o, const binding *b)
+{
+    return (char *)b[o->slot].buf->data + b[o->slot].offset +
+           o->v.offset * (int64_t)ig_dtype_bytes(o->dtype);
+}
+
+#endif

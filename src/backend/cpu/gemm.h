@@ -1,0 +1,35 @@
+/* Micro-kernels of the contraction: what lanes/gemm.c offers for one instruction set, and what
+ * contract.c builds on. A panel is a strip of `mr` rows of in[0] (or `nr` rows of in[1]) laid out
+ * point by point of k, so that a kernel reads both panels from front to back.
+ *
+ * Invariant: an element of the result is the sum over k in order, each product fused into the sum
+ * where the instruction set can, from zero again in every block of k (gemm_k_block), and the blocks'
+ * sums added in order. No tile size enters, so the bits are those of any level that has fma. */
+#ifndef CPU_GEMM_H
+#define CPU_GEMM_H
+
+#include "array/dtype.h"
+
+enum {
+    GEMM_KC = 256,    /* most points of k in one block */
+    GEMM_MR_MAX = 16, /* of any kernel */
+    GEMM_NR_MAX = 64
+};
+
+typedef struct gemm_kernel {
+    int mr, nr;
+    /* Packs a panel: to[i * width + r] = lane of from[row[r] + point[i]] for r < rows <= width and
+     * i < k, and 0 for the other r. Width is mr for pack_m and nr for pack_n; offsets in elements. */
+    void (*pack_m)(void *to, const void *from, int64_t rows, const int64_t *row, int64_t k,
+                   const int64_t *point);
+    void (*pack_n)(void *to, const void *from, int64_t rows, const int64_t *row, int64_t k,
+                   const int64_t *point);
+    /* c[i * ldc + j] (+)= sum over k of a[k * mr + i] * b[k * nr + j], for all mr x nr lanes. */
+    void (*tile)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool add);
+} gemm_kernel;
+
+struct gemm_level {
+    gemm_kernel of[DTYPE_COUNT]; /* by the dtype of the elements; bool has none */
+};
+
+#endif

@@ -1,0 +1,37 @@
+/* What the files of lanes/ are made of together: each is built once for each level and gives its part
+ * of the level's table (lanes.c) under a name that ends in the level's. */
+#ifndef LANES_PARTS_H
+#define LANES_PARTS_H
+
+#include "backend/cpu/cpu.h"
+#include "ops/ops.h"
+
+#include <string.h>
+
+#define PART_JOIN(name, level) name##_##level
+#define PART_NAME(name, level) PART_JOIN(name, level)
+#define PART(name) PART_NAME(name, LEVEL)
+
+/* The same for a function that a template stamps once for each lane type. */
+#define NAME(name) PART_NAME(name, LANE)
+
+/* Before a loop over lanes: point i of the result needs no other point, also where the result lies
+ * on an input. */
+#if defined(__clang__)
+#pragma clang diagnostic ignored "-Wpass-failed"
+#define LANE_LOOP _Pragma("clang loop vectorize(assume_safety)")
+#elif defined(__GNUC__)
+#define LANE_LOOP _Pragma("GCC ivdep")
+#else
+#define LANE_LOOP
+#endif
+
+/* The contracts are those of cpu_level's members; lane is the dtype of a lane. */
+void PART(lane_map_float)(int op, ig_dtype lane, int64_t n, void *d, const void *a, const void *b);
+void PART(lane_map_int)(int op, ig_dtype lane, int64_t n, void *d, const void *a, const void *b);
+void PART(lane_convert)(ig_dtype from, ig_dtype to, int64_t n, void *d, int64_t ds, const void *a,
+                        int64_t as);
+void PART(lane_round)(ig_dtype to, int64_t n, float *d, const float *a);
+void PART(lane_bits)(ig_dtype to, const uint32_t *key, int words, int64_t start, int64_t n, void *d);
+
+#endif

@@ -1,0 +1,101 @@
+/* Vector math of the CPU lane loops: elementary functions as branch-free scalar code.
+ *
+ * Each function is `static inline`, has selects instead of branches, and calls nothing but fma, sqrt,
+ * the exact roundings and fabs/copysign, so `for (i) d[i] = m_exp(a[i])` becomes vector code on every
+ * level. Key invariant: the same source gives the same bits with every compiler and instruction set
+ * (a NaN stays a NaN, but its sign and payload are the machine's). That holds when it is built with
+ * -fno-math-errno -fno-trapping-math -ffp-contract=off and no -ffast-math, rounding to nearest.
+ *
+ * m_NAME(x) picks vm_NAME_f32 or vm_NAME_f64 by the type of x. The error is below 4 ulp everywhere
+ * (for logaddexp: of the larger argument, see there), results and inputs may be denormal, special
+ * values are those of C Annex F and the Python array API.
+ *
+ * Far paths. A few functions are right only up to a limit, because the rest of their domain takes
+ * integer loops: VM_FAR_UNARY and VM_FAR_BINARY list them. For each of them
+ *     m_NAME(x)        is right where m_NAME_far(x) is 0, and harmless elsewhere,
+ *     m_NAME_far(x)    is branch-free, and 1 for arguments that are rare in practice,
+ *     m_NAME_slow(x)   is right where m_NAME_far(x) is 1; it branches and loops,
+ *     m_NAME_full(x)   is right everywhere, for code that works on one element.
+ * A loop runs m_NAME over a block and ORs m_NAME_far; only if that is not 0 a second loop puts
+ * m_NAME_slow where far. Binary functions take (x, y) in all four. */
+#ifndef BACKEND_CPU_VMATH_H
+#define BACKEND_CPU_VMATH_H
+
+#include <stdint.h>
+#include <string.h>
+
+#define VM_FAR_UNARY(X) X(sin) X(cos) X(tan)
+#define VM_FAR_BINARY(X) X(remainder)
+
+#include "backend/cpu/vmath_poly.h"
+
+#include "backend/cpu/vmath_f64.h"
+
+#include "backend/cpu/vmath_f32.h"
+
+#include "backend/cpu/vmath_far.h"
+
+#define VM_PICK(name, x) _Generic((x), float : vm_##name##_f32, double : vm_##name##_f64)
+
+#define m_exp(x) VM_PICK(exp, x)(x)
+#define m_exp2(x) VM_PICK(exp2, x)(x)
+#define m_expm1(x) VM_PICK(expm1, x)(x)
+#define m_log(x) VM_PICK(log, x)(x)
+#define m_log1p(x) VM_PICK(log1p, x)(x)
+#define m_log2(x) VM_PICK(log2, x)(x)
+#define m_log10(x) VM_PICK(log10, x)(x)
+#define m_sin(x) VM_PICK(sin, x)(x)
+#define m_cos(x) VM_PICK(cos, x)(x)
+#define m_tan(x) VM_PICK(tan, x)(x)
+#define m_asin(x) VM_PICK(asin, x)(x)
+#define m_acos(x) VM_PICK(acos, x)(x)
+#define m_atan(x) VM_PICK(atan, x)(x)
+#define m_sinh(x) VM_PICK(sinh, x)(x)
+#define m_cosh(x) VM_PICK(cosh, x)(x)
+#define m_tanh(x) VM_PICK(tanh, x)(x)
+#define m_asinh(x) VM_PICK(asinh, x)(x)
+#define m_acosh(x) VM_PICK(acosh, x)(x)
+#define m_atanh(x) VM_PICK(atanh, x)(x)
+#define m_erf(x) VM_PICK(erf, x)(x)
+#define m_erfinv(x) VM_PICK(erfinv, x)(x)
+#define m_sigmoid(x) VM_PICK(sigmoid, x)(x)
+#define m_sqrt(x) VM_PICK(sqrt, x)(x)
+#define m_rsqrt(x) VM_PICK(rsqrt, x)(x)
+#define m_reciprocal(x) VM_PICK(reciprocal, x)(x)
+#define m_floor(x) VM_PICK(floor, x)(x)
+#define m_ceil(x) VM_PICK(ceil, x)(x)
+#define m_trunc(x) VM_PICK(trunc, x)(x)
+#define m_round(x) VM_PICK(round, x)(x)
+#define m_abs(x) VM_PICK(abs, x)(x)
+#define m_sign(x) VM_PICK(sign, x)(x)
+
+#define m_pow(x, y) VM_PICK(pow, x)(x, y)
+#define m_atan2(y, x) VM_PICK(atan2, y)(y, x)
+#define m_hypot(x, y) VM_PICK(hypot, x)(x, y)
+#define m_logaddexp(x, y) VM_PICK(logaddexp, x)(x, y)
+#define m_copysign(x, y) VM_PICK(copysign, x)(x, y)
+#define m_nextafter(x, y) VM_PICK(nextafter, x)(x, y)
+#define m_floor_divide(x, y) VM_PICK(floor_divide, x)(x, y)
+#define m_remainder(x, y) VM_PICK(remainder, x)(x, y)
+#define m_maximum(x, y) VM_PICK(maximum, x)(x, y)
+#define m_minimum(x, y) VM_PICK(minimum, x)(x, y)
+
+#define m_signbit(x) VM_PICK(signbit, x)(x)
+#define m_isnan(x) VM_PICK(isnan, x)(x)
+#define m_isinf(x) VM_PICK(isinf, x)(x)
+#define m_isfinite(x) VM_PICK(isfinite, x)(x)
+
+#define m_sin_far(x) VM_PICK(sin_far, x)(x)
+#define m_sin_slow(x) VM_PICK(sin_slow, x)(x)
+#define m_sin_full(x) VM_PICK(sin_full, x)(x)
+#define m_cos_far(x) VM_PICK(cos_far, x)(x)
+#define m_cos_slow(x) VM_PICK(cos_slow, x)(x)
+#define m_cos_full(x) VM_PICK(cos_full, x)(x)
+#define m_tan_far(x) VM_PICK(tan_far, x)(x)
+#define m_tan_slow(x) VM_PICK(tan_slow, x)(x)
+#define m_tan_full(x) VM_PICK(tan_full, x)(x)
+#define m_remainder_far(x, y) VM_PICK(remainder_far, x)(x, y)
+#define m_remainder_slow(x, y) VM_PICK(remainder_slow, x)(x, y)
+#define m_remainder_full(x, y) VM_PICK(remainder_full, x)(x, y)
+
+#endif

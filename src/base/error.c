@@ -1,0 +1,56 @@
+/* The pending error of each thread, and the names of status codes. */
+#include "base/error.h"
+#include <stdarg.h>
+#include <stdio.h>
+
+/* Two texts, so that the one that ig_error returned stays valid while the next is written. */
+static _Thread_local struct {
+    ig_status code;
+    int which;
+    char text[2][1024];
+} pending;
+
+ig_status ig_fail(ig_status code, const char *format, ...)
+{
+    if (pending.code != IG_OK)
+        return code;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(pending.text[pending.which], sizeof pending.text[0], format, args);
+    va_end(args);
+    pending.code = code;
+    return code;
+}
+
+bool ig_failed(void) { return pending.code != IG_OK; }
+
+const char *ig_error(ig_status *code)
+{
+    if (code)
+        *code = pending.code;
+    if (pending.code == IG_OK)
+        return NULL;
+    const char *text = pending.text[pending.which];
+    pending.which ^= 1;
+    pending.code = IG_OK;
+    return text;
+}
+
+const char *ig_status_name(ig_status code)
+{
+    static const char *const names[] = {
+        [IG_OK] = "IG_OK",
+        [IG_ERR_ARGUMENT] = "IG_ERR_ARGUMENT",
+        [IG_ERR_SHAPE] = "IG_ERR_SHAPE",
+        [IG_ERR_DTYPE] = "IG_ERR_DTYPE",
+        [IG_ERR_INDEX] = "IG_ERR_INDEX",
+        [IG_ERR_MEMORY] = "IG_ERR_MEMORY",
+        [IG_ERR_FILE] = "IG_ERR_FILE",
+        [IG_ERR_FORMAT] = "IG_ERR_FORMAT",
+        [IG_ERR_DEVICE] = "IG_ERR_DEVICE",
+        [IG_ERR_UNSUPPORTED] = "IG_ERR_UNSUPPORTED",
+        [IG_ERR_INTERNAL] = "IG_ERR_INTERNAL",
+    };
+    bool known = code >= IG_OK && (size_t)code < sizeof names / sizeof *names;
+    return known ? names[code] : "unknown status";
+}

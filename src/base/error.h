@@ -1,0 +1,23 @@
+/* Errors: one pending message for each thread. The first error stays until ig_error reads it, so a
+ * failed builder deep in an expression is the one that is reported. */
+#ifndef BASE_ERROR_H
+#define BASE_ERROR_H
+
+#include "ingot.h"
+
+/* Returns from the function with code after recording the message. */
+#define FAIL(...) return ig_fail(__VA_ARGS__)
+/* The same in a function that returns a pointer. */
+#define FAIL_NULL(...) return (ig_fail(__VA_ARGS__), NULL)
+/* The same in a function that returns a count, where 0 is failure. */
+#define FAIL_NONE(...) return (ig_fail(__VA_ARGS__), 0)
+
+/* Passes a failure on. */
+#define TRY(expression)                                                                            \
+    do {                                                                                           \
+        ig_status try_status = (expression);                                                       \
+        if (try_status != IG_OK)                                                                   \
+            return try_status;                                                                     \
+    } while (0)
+
+#endif

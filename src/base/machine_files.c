@@ -1,0 +1,539 @@
+/* What Linux's system files say about the machine: cgroup limits, CPU name, caches, memory.
+ *
+ * Everything read here is untrusted text: lines are cut at a fixed length, numbers must be whole
+ * and in range, and what does not parse counts as absent. Nothing here depends on the system that
+ * it runs on, so the tests can feed it any tree of files.
+ */
+#include "base/machine.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LINE_SIZE = 4096, PATH_SIZE = 4096 };
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+/* Reads a non-negative whole number; `end` may be NULL, and then nothing but blanks may follow. */
+static bool text_to_int64(const char *text, const char **end, int64_t *value)
+{
+    while (*text == ' ' || *text == '\t')
+        text++;
+    if (!isdigit((unsigned char)*text))
+        return false;
+    char *stop;
+    errno = 0;
+    const long long parsed = strtoll(text, &stop, 10);
+    if (errno != 0)
+        return false;
+    *value = parsed;
+    if (end) {
+        *end = stop;
+        return true;
+    }
+    while (isspace((unsigned char)*stop))
+        stop++;
+    return *stop == '\0';
+}
+
+/* Copies text with runs of blanks as one blank and none at the ends. */
+static void text_copy_trimmed(char *out, size_t size, const char *text)
+{
+    size_t used = 0;
+    bool gap = false;
+    for (; *text != '\0'; text++) {
+        if (isspace((unsigned char)*text)) {
+            gap = used > 0;
+            continue;
+        }
+        if (used + 2 >= size)
+            break;
+        if (gap)
+            out[used++] = ' ';
+        gap = false;
+        out[used++] = *text;
+    }
+    out[used] = '\0';
+}
+
+/* Joins root and path; false if they do not fit. */
+static bool path_join(char *out, size_t size, const char *root, const char *path)
+{
+    const int length = snprintf(out, size, "%s%s", root, path);
+    return length >= 0 && (size_t)length < size;
+}
+
+static FILE *file_open(const char *root, const char *path)
+{
+    char full[PATH_SIZE];
+    return path_join(full, sizeof full, root, path) ? fopen(full, "re") : NULL;
+}
+
+/* Reads one line without its newline. What does not fit is dropped. False at the end of the file. */
+static bool line_read(FILE *file, char *line, size_t size)
+{
+    size_t used = 0;
+    int c = getc_unlocked(file);
+    if (c == EOF)
+        return false;
+    for (; c != EOF && c != '\n'; c = getc_unlocked(file))
+        if (used + 1 < size)
+            line[used++] = (char)c;
+    line[used] = '\0';
+    return true;
+}
+
+static bool file_first_line(const char *dir, const char *path, char *line, size_t size)
+{
+    FILE *file = file_open(dir, path);
+    if (!file)
+        return false;
+    const bool found = line_read(file, line, size);
+    fclose(file);
+    return found;
+}
+
+static bool file_int64(const char *dir, const char *path, int64_t *value)
+{
+    char line[64];
+    return file_first_line(dir, path, line, sizeof line) && text_to_int64(line, NULL, value);
+}
+
+/* Finds the line "key value" or "key: value unit" and reads its number. */
+static bool file_keyed_int64(const char *dir, const char *path, const char *key, int64_t *value)
+{
+    FILE *file = file_open(dir, path);
+    if (!file)
+        return false;
+    char line[256];
+    const char *end;
+    const size_t key_length = strlen(key);
+    bool found = false;
+    while (!found && line_read(file, line, sizeof line)) {
+        if (strncmp(line, key, key_length) != 0)
+            continue;
+        const char *rest = line + key_length;
+        if (*rest == ':')
+            rest++;
+        found = (*rest == ' ' || *rest == '\t') && text_to_int64(rest, &end, value);
+    }
+    fclose(file);
+    return found;
+}
+
+/* ---- cgroups --------------------------------------------------------------------------------- */
+
+/* What is asked of a cgroup. Each question has a reader, which narrows the answer by one cgroup. */
+typedef struct cgroup_limits {
+    double cpu_quota;           /* 0 = no limit */
+    int64_t memory_limit_bytes; /* INT64_MAX = no limit */
+    int64_t memory_left_bytes;
+} cgroup_limits;
+
+typedef void (*cgroup_reader)(const char *dir, bool v2, cgroup_limits *limits);
+
+/* Is `name` in the comma-separated list? The list ends at a NUL or at `end`. */
+static bool list_has(const char *list, char end, const char *name)
+{
+    const size_t length = strlen(name);
+    for (const char *item = list;; item++) {
+        const size_t item_length = strcspn(item, end == ':' ? ",:" : ",");
+        if (item_length == length && strncmp(item, name, length) == 0)
+            return true;
+        item += item_length;
+        if (*item != ',')
+            return false;
+    }
+}
+
+/* Finds this process's cgroup in /proc/self/cgroup, whose lines are "id:controllers:path". The
+ * controller "" stands for version 2. */
+static bool cgroup_find_path(const char *root, const char *controller, char *path, size_t size)
+{
+    FILE *file = file_open(root, "/proc/self/cgroup");
+    if (!file)
+        return false;
+    char line[LINE_SIZE];
+    bool found = false;
+    while (!found && line_read(file, line, sizeof line)) {
+        const char *controllers = strchr(line, ':');
+        const char *rest = controllers ? strchr(++controllers, ':') : NULL;
+        if (!rest || rest[1] != '/' || !list_has(controllers, ':', controller))
+            continue;
+        found = path_join(path, size, rest + 1, "");
+    }
+    fclose(file);
+    return found;
+}
+
+typedef struct mount_row {
+    char *root, *point, *type, *options;
+} mount_row;
+
+/* Undoes the octal escapes (\040 is a blank) of /proc/self/mountinfo, in place. */
+static void mount_unescape(char *text)
+{
+    char *out = text;
+    while (*text != '\0') {
+        int code = 0, digits = 0;
+        if (*text == '\\')
+            for (; digits < 3 && text[1 + digits] >= '0' && text[1 + digits] <= '7'; digits++)
+                code = code * 8 + (text[1 + digits] - '0');
+        if (digits == 3 && code > 0 && code < 256) {
+            *out++ = (char)code;
+            text += 4;
+        } else {
+            *out++ = *text++;
+        }
+    }
+    *out = '\0';
+}
+
+/* Splits "id parent dev root point options [tags] - type source options"; false if it is not one. */
+static bool mount_parse(char *line, mount_row *row)
+{
+    char *save, *field[6];
+    for (int i = 0; i < 6; i++)
+        if (!(field[i] = strtok_r(i == 0 ? line : NULL, " ", &save)))
+            return false;
+    for (char *tag;;) {
+        if (!(tag = strtok_r(NULL, " ", &save)))
+            return false;
+        if (strcmp(tag, "-") == 0)
+            break;
+    }
+    char *type = strtok_r(NULL, " ", &save);
+    char *source = strtok_r(NULL, " ", &save);
+    char *options = strtok_r(NULL, " ", &save);
+    if (!type || !source || !options)
+        return false;
+    *row = (mount_row){field[3], field[4], type, options};
+    mount_unescape(row->root);
+    mount_unescape(row->point);
+    return true;
+}
+
+/* What is left of `path` below the directory `top`, as "" or "/..."; NULL if it is not below. */
+static const char *path_below(const char *path, const char *top)
+{
+    size_t length = strlen(top);
+    if (length == 1 && top[0] == '/')
+        length = 0;
+    if (strncmp(path, top, length) != 0)
+        return NULL;
+    path += length;
+    if (*path != '\0' && *path != '/')
+        return NULL;
+    return strcmp(path, "/") == 0 ? "" : path;
+}
+
+/* Finds the directory of cgroup `path`. In `dir`, the first *top_length characters are the mount
+ * point: the topmost ancestor that can be seen. A container may see its own cgroup as the mount
+ * point while /proc/self/cgroup names it from the host's root, so a path that is not below the
+ * mount's root stands for the mount point itself. */
+static bool cgroup_find_dir(const char *root, const char *controller, const char *path, char *dir,
+                            size_t size, size_t *top_length)
+{
+    FILE *file = file_open(root, "/proc/self/mountinfo");
+    if (!file)
+        return false;
+    const char *type = controller[0] ? "cgroup" : "cgroup2";
+    char line[LINE_SIZE];
+    mount_row row;
+    bool found = false, exact = false;
+    while (!exact && line_read(file, line, sizeof line)) {
+        if (!mount_parse(line, &row) || strcmp(row.type, type) != 0)
+            continue;
+        if (controller[0] && !list_has(row.options, '\0', controller))
+            continue;
+        const char *below = strstr(path, "/..") ? NULL : path_below(path, row.root);
+        if (found && !below)
+            continue;
+        char point[PATH_SIZE], full[PATH_SIZE];
+        if (!path_join(point, sizeof point, root, row.point))
+            continue;
+        if (!path_join(full, sizeof full, point, below ? below : ""))
+            continue;
+        if (!path_join(dir, size, full, ""))
+            continue;
+        *top_length = strlen(point);
+        found = true;
+        exact = below != NULL;
+    }
+    fclose(file);
+    return found;
+}
+
+/* "quota period" or "max period" in version 2, two files in version 1. */
+static void cgroup_read_cpu(const char *dir, bool v2, cgroup_limits *limits)
+{
+    int64_t quota = 0, period = 100000;
+    if (v2) {
+        char line[64];
+        const char *end;
+        if (!file_first_line(dir, "/cpu.max", line, sizeof line))
+            return;
+        if (!text_to_int64(line, &end, &quota) || (*end != '\0' && *end != ' '))
+            return;
+        if (*end == ' ' && !text_to_int64(end, NULL, &period))
+            return;
+    } else {
+        if (!file_int64(dir, "/cpu.cfs_quota_us", &quota))
+            return;
+        if (!file_int64(dir, "/cpu.cfs_period_us", &period))
+            return;
+    }
+    if (quota <= 0 || period <= 0)
+        return;
+    const double cpus = (double)quota / (double)period;
+    if (limits->cpu_quota == 0 || cpus < limits->cpu_quota)
+        limits->cpu_quota = cpus;
+}
+
+static bool cgroup_memory_limit(const char *dir, bool v2, int64_t *bytes)
+{
+    /* Version 1 writes a number close to INT64_MAX for no limit. */
+    return file_int64(dir, v2 ? "/memory.max" : "/memory.limit_in_bytes", bytes) &&
+           *bytes < INT64_MAX / 2;
+}
+
+static void cgroup_read_limit(const char *dir, bool v2, cgroup_limits *limits)
+{
+    int64_t bytes;
+    if (cgroup_memory_limit(dir, v2, &bytes) && bytes < limits->memory_limit_bytes)
+        limits->memory_limit_bytes = bytes;
+}
+
+static void cgroup_read_left(const char *dir, bool v2, cgroup_limits *limits)
+{
+    int64_t bytes, used, cached;
+    if (!cgroup_memory_limit(dir, v2, &bytes))
+        return;
+    if (!file_int64(dir, v2 ? "/memory.current" : "/memory.usage_in_bytes", &used))
+        used = 0;
+    const char *key = v2 ? "inactive_file" : "total_inactive_file";
+    if (!file_keyed_int64(dir, "/memory.stat", key, &cached))
+        cached = 0;
+    const int64_t held = used > cached ? used - cached : 0;
+    const int64_t left = bytes > held ? bytes - held : 0;
+    if (left < limits->memory_left_bytes)
+        limits->memory_left_bytes = left;
+}
+
+/* Reads this process's cgroup and every ancestor, as each one's limit holds. Version 2 has one
+ * hierarchy for everything, version 1 one for each controller; a machine may have both. */
+static cgroup_limits cgroup_read(const char *root, const char *v1_controller, cgroup_reader reader)
+{
+    cgroup_limits limits = {0, INT64_MAX, INT64_MAX};
+    const char *const controllers[] = {"", v1_controller};
+    for (int i = 0; i < 2; i++) {
+        char path[PATH_SIZE], dir[PATH_SIZE];
+        size_t top;
+        if (!cgroup_find_path(root, controllers[i], path, sizeof path))
+            continue;
+        if (!cgroup_find_dir(root, controllers[i], path, dir, sizeof dir, &top))
+            continue;
+        for (;;) {
+            reader(dir, i == 0, &limits);
+            char *slash = strrchr(dir, '/');
+            if (!slash || (size_t)(slash - dir) < top)
+                break;
+            *slash = '\0';
+        }
+    }
+    return limits;
+}
+
+double machine_read_quota(const char *root)
+{
+    return cgroup_read(root, "cpu", cgroup_read_cpu).cpu_quota;
+}
+
+int64_t machine_read_memory_limit(const char *root)
+{
+    return cgroup_read(root, "memory", cgroup_read_limit).memory_limit_bytes;
+}
+
+int64_t machine_read_memory_left(const char *root)
+{
+    return cgroup_read(root, "memory", cgroup_read_left).memory_left_bytes;
+}
+
+/* ---- CPU name, caches and memory from Linux's files ------------------------------------------ */
+
+typedef struct arm_part {
+    unsigned implementer, part;
+    const char *name;
+} arm_part;
+
+static const arm_part arm_parts[] = {
+    {0x41, 0xd03, "Cortex-A53"},
+    {0x41, 0xd04, "Cortex-A35"},
+    {0x41, 0xd05, "Cortex-A55"},
+    {0x41, 0xd07, "Cortex-A57"},
+    {0x41, 0xd08, "Cortex-A72"},
+    {0x41, 0xd09, "Cortex-A73"},
+    {0x41, 0xd0a, "Cortex-A75"},
+    {0x41, 0xd0b, "Cortex-A76"},
+    {0x41, 0xd0c, "Neoverse-N1"},
+    {0x41, 0xd0d, "Cortex-A77"},
+    {0x41, 0xd40, "Neoverse-V1"},
+    {0x41, 0xd41, "Cortex-A78"},
+    {0x41, 0xd42, "Cortex-A78AE"},
+    {0x41, 0xd44, "Cortex-X1"},
+    {0x41, 0xd46, "Cortex-A510"},
+    {0x41, 0xd47, "Cortex-A710"},
+    {0x41, 0xd48, "Cortex-X2"},
+    {0x41, 0xd49, "Neoverse-N2"},
+    {0x41, 0xd4a, "Neoverse-E1"},
+    {0x41, 0xd4b, "Cortex-A78C"},
+    {0x41, 0xd4d, "Cortex-A715"},
+    {0x41, 0xd4e, "Cortex-X3"},
+    {0x41, 0xd4f, "Neoverse-V2"},
+    {0x41, 0xd80, "Cortex-A520"},
+    {0x41, 0xd81, "Cortex-A720"},
+    {0x41, 0xd82, "Cortex-X4"},
+    {0x41, 0xd83, "Neoverse-V3AE"},
+    {0x41, 0xd84, "Neoverse-V3"},
+    {0x41, 0xd85, "Cortex-X925"},
+    {0x41, 0xd87, "Cortex-A725"},
+    {0x41, 0xd8e, "Neoverse-N3"},
+    {0x43, 0x0a1, "ThunderX"},
+    {0x43, 0x0af, "ThunderX2"},
+    {0x46, 0x001, "A64FX"},
+    {0x48, 0xd01, "Kunpeng-920"},
+    {0x4e, 0x004, "NVIDIA Carmel"},
+    {0x51, 0x001, "Oryon"},
+    {0x51, 0xc00, "Falkor"},
+    {0x61, 0x022, "Apple M1 (E)"},
+    {0x61, 0x023, "Apple M1 (P)"},
+    {0x61, 0x024, "Apple M1 Pro (E)"},
+    {0x61, 0x025, "Apple M1 Pro (P)"},
+    {0x61, 0x028, "Apple M1 Max (E)"},
+    {0x61, 0x029, "Apple M1 Max (P)"},
+    {0x61, 0x032, "Apple M2 (E)"},
+    {0x61, 0x033, "Apple M2 (P)"},
+    {0x6d, 0xd49, "Azure Cobalt 100"},
+    {0xc0, 0xac3, "AmpereOne"},
+    {0xc0, 0xac4, "AmpereOne-A"},
+};
+
+static void arm_part_name(unsigned implementer, unsigned part, char *name, size_t size)
+{
+    for (size_t i = 0; i < sizeof arm_parts / sizeof arm_parts[0]; i++)
+        if (arm_parts[i].implementer == implementer && arm_parts[i].part == part) {
+            snprintf(name, size, "%s", arm_parts[i].name);
+            return;
+        }
+    snprintf(name, size, "ARM part %#x of implementer %#x", part, implementer);
+}
+
+/* The value of a "key : value" line of /proc/cpuinfo, or NULL if the key is another. */
+static const char *cpuinfo_value(const char *line, const char *key)
+{
+    const size_t length = strlen(key);
+    if (strncmp(line, key, length) != 0)
+        return NULL;
+    line += length + strspn(line + length, " \t");
+    return *line == ':' ? line + 1 : NULL;
+}
+
+/* The first "model name" is the name. ARM gives part numbers instead, one for each core: their
+ * distinct names are joined. */
+static void read_cpu_name(const char *root, char *cpu, size_t size)
+{
+    FILE *file = file_open(root, "/proc/cpuinfo");
+    if (!file)
+        return;
+    char line[LINE_SIZE], name[64], joined[128] = "";
+    const char *value;
+    unsigned long implementer = 0, part, last_part = 0;
+    while (line_read(file, line, sizeof line)) {
+        if ((value = cpuinfo_value(line, "model name")) || (value = cpuinfo_value(line, "uarch"))) {
+            text_copy_trimmed(joined, sizeof joined, value);
+            break;
+        }
+        if ((value = cpuinfo_value(line, "CPU implementer")))
+            implementer = strtoul(value, NULL, 0);
+        if (!(value = cpuinfo_value(line, "CPU part")))
+            continue;
+        part = strtoul(value, NULL, 0);
+        if (part == last_part)
+            continue;
+        last_part = part;
+        arm_part_name((unsigned)implementer, (unsigned)part, name, sizeof name);
+        const size_t used = strlen(joined);
+        if (!strstr(joined, name) && used + strlen(name) + 3 < sizeof joined)
+            snprintf(joined + used, sizeof joined - used, "%s%s", used ? " + " : "", name);
+    }
+    fclose(file);
+    if (joined[0])
+        snprintf(cpu, size, "%s", joined);
+}
+
+/* Reads a size such as "64K" or "32M". */
+static bool read_cache_size(const char *dir, int64_t *bytes)
+{
+    char line[64];
+    const char *end;
+    if (!file_first_line(dir, "/size", line, sizeof line))
+        return false;
+    if (!text_to_int64(line, &end, bytes) || *bytes > INT64_MAX >> 20)
+        return false;
+    if (*end == 'K')
+        *bytes <<= 10;
+    if (*end == 'M')
+        *bytes <<= 20;
+    return true;
+}
+
+static void read_caches(const char *root, machine_facts *facts)
+{
+    int64_t *const sizes[] = {NULL, &facts->cache_l1d_bytes, &facts->cache_l2_bytes,
+                              &facts->cache_l3_bytes};
+    for (int i = 0; i < 8; i++) {
+        char dir[PATH_SIZE], tail[64], type[32];
+        int64_t level, bytes, line_bytes;
+        snprintf(tail, sizeof tail, "/sys/devices/system/cpu/cpu0/cache/index%d", i);
+        if (!path_join(dir, sizeof dir, root, tail))
+            return;
+        if (!file_first_line(dir, "/type", type, sizeof type))
+            return;
+        if (strcmp(type, "Instruction") == 0)
+            continue;
+        if (!file_int64(dir, "/level", &level) || level < 1 || level > 3)
+            continue;
+        if (read_cache_size(dir, &bytes))
+            *sizes[level] = bytes;
+        if (file_int64(dir, "/coherency_line_size", &line_bytes))
+            facts->cache_line_bytes = line_bytes;
+    }
+}
+
+/* Reads a line of /proc/meminfo, which counts in KiB. */
+static bool read_meminfo(const char *root, const char *key, int64_t *bytes)
+{
+    int64_t kib;
+    if (!file_keyed_int64(root, "/proc/meminfo", key, &kib) || kib > INT64_MAX >> 10)
+        return false;
+    *bytes = kib << 10;
+    return true;
+}
+
+void machine_read_files(const char *root, machine_facts *facts)
+{
+    read_cpu_name(root, facts->cpu, sizeof facts->cpu);
+    read_caches(root, facts);
+    read_meminfo(root, "MemTotal", &facts->memory_bytes);
+}
+
+int64_t machine_read_memory_free(const char *root)
+{
+    int64_t bytes;
+    if (read_meminfo(root, "MemAvailable", &bytes) || read_meminfo(root, "MemFree", &bytes))
+        return bytes;
+    return 0;
+}

@@ -1,0 +1,17 @@
+/* Growing text. A failed allocation sticks: further additions do nothing, text_take gives NULL. */
+#ifndef BASE_TEXT_H
+#define BASE_TEXT_H
+
+#include "ingot.h"
+
+typedef struct text {
+    char *at;
+    size_t used, room;
+    bool failed;
+} text;
+
+void text_add(text *t, const char *format, ...) IG_PRINTF(2, 3);
+/* The text (release with memory_free), or NULL if something failed. t is empty again. */
+char *text_take(text *t);
+
+#endif

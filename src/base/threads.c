@@ -1,0 +1,410 @@
+/* The thread pool: workers that enter a run through a gate and claim its tasks from a counter.
+ *
+ * Invariant: a run needs nobody but its caller. Workers are helpers: one that wakes late finds the
+ * gate shut and goes back to wait, so the caller waits only for those that did enter. The run's
+ * fields are written only by the pool's owner, and only while the gate is shut and nobody is
+ * inside; a worker reads them only while inside.
+ */
+#include "base/threads.h"
+
+#include "base/machine.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <time.h>
+
+#if defined(__linux__) && !defined(POOL_USE_CONDVAR)
+#define POOL_USE_FUTEX 1
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#else
+#define POOL_USE_FUTEX 0
+#endif
+
+enum {
+    LINE_BYTES = 128,       /* no less than a cache line anywhere, so that words do not share one */
+    SPIN_NS = 30000,        /* how long to spin before sleeping */
+    PAUSES_PER_CLOCK = 32,  /* spins between two looks at the clock */
+    CHUNKS_PER_WORKER = 64, /* at most: a claim is for more than one task when there are many */
+    STACK_BYTES = 1 << 20,
+};
+
+/* The gate is one word, so that every change of it is one atomic step. */
+#define GATE_COUNT 0x0fffu /* how many workers are inside */
+#define GATE_OPEN 0x1000u  /* workers may enter */
+#define GATE_WAIT 0x2000u  /* the caller sleeps until the last worker has left */
+#define GATE_QUIT 0x4000u  /* workers must end */
+#define GATE_EPOCH 0x8000u /* one step of the number of the run, in the bits from here up */
+#define GATE_EPOCHS (~(GATE_EPOCH - 1u))
+
+static_assert(MACHINE_MAX_THREADS <= GATE_COUNT, "every worker must fit in the gate");
+
+/* A word to sleep on. */
+typedef struct sleep_word {
+    _Atomic uint32_t value;
+#if !POOL_USE_FUTEX
+    pthread_mutex_t lock;
+    pthread_cond_t cond;
+#endif
+} sleep_word;
+
+static struct {
+    _Alignas(LINE_BYTES) sleep_word gate;
+    /* The run, beside the gate because who enters reads both. */
+    pool_fn fn;
+    void *ctx;
+    uint64_t ntasks, chunk;
+    _Alignas(LINE_BYTES) _Atomic uint64_t next; /* the first task not yet claimed */
+    _Alignas(LINE_BYTES) sleep_word done;       /* changes when a waiting caller may look again */
+    _Atomic int sleepers;                       /* workers asleep or about to be */
+    _Alignas(LINE_BYTES) atomic_bool owned;     /* some thread has the pool */
+    _Atomic int wanted;                         /* what pool_set_threads asked for; 0 = default */
+    /* The owner's. */
+    int width;   /* what the threads were started for; 0 = not started */
+    int started; /* how many run: fewer than width - 1 if the system refused some */
+    bool spin;
+    uint32_t birth; /* the gate's epoch when the threads were started */
+    pthread_t threads[MACHINE_MAX_THREADS - 1];
+} pool = {
+#if !POOL_USE_FUTEX
+    .gate = {0, PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER},
+    .done = {0, PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER},
+#else
+    .gate = {0},
+#endif
+};
+
+/* The worker number of this thread while it is in a parallel run, else -1. */
+static _Thread_local int this_worker = -1;
+
+/* ---- sleeping and spinning ------------------------------------------------------------------- */
+
+/* Sleeps unless the word's value is not `expected`. May return early. */
+static void word_sleep(sleep_word *word, uint32_t expected)
+{
+#if POOL_USE_FUTEX
+    syscall(SYS_futex, &word->value, FUTEX_WAIT_PRIVATE, expected, NULL, NULL, 0);
+#else
+    pthread_mutex_lock(&word->lock);
+    if (atomic_load(&word->value) == expected)
+        pthread_cond_wait(&word->cond, &word->lock);
+    pthread_mutex_unlock(&word->lock);
+#endif
+}
+
+/* Wakes up to n sleepers. The value must have been changed before. */
+static void word_wake(sleep_word *word, int n)
+{
+#if POOL_USE_FUTEX
+    syscall(SYS_futex, &word->value, FUTEX_WAKE_PRIVATE, n, NULL, NULL, 0);
+#else
+    /* Taking the lock orders the change after the look of one that is about to sleep. */
+    pthread_mutex_lock(&word->lock);
+    pthread_mutex_unlock(&word->lock);
+    for (int i = 0; i < n; i++)
+        pthread_cond_signal(&word->cond);
+#endif
+}
+
+/* In a child of fork: nobody sleeps on the word, whatever the parent's threads did to it. */
+static void word_reset(sleep_word *word)
+{
+    atomic_store(&word->value, 0);
+#if !POOL_USE_FUTEX
+    pthread_mutex_init(&word->lock, NULL);
+    pthread_cond_init(&word->cond, NULL);
+#endif
+}
+
+static inline void cpu_pause(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("isb" ::: "memory"); /* `yield` does nothing on most cores */
+#else
+    atomic_signal_fence(memory_order_seq_cst);
+#endif
+}
+
+static int64_t clock_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* Spins until the masked gate is `value` (or is not, if `differ`), or the time is up. */
+static void gate_spin(uint32_t mask, uint32_t value, bool differ)
+{
+    if (!pool.spin)
+        return;
+    for (int64_t end = 0;;) {
+        for (int i = 0; i < PAUSES_PER_CLOCK; i++) {
+            const uint32_t gate = atomic_load_explicit(&pool.gate.value, memory_order_acquire);
+            if (((gate & mask) == value) != differ)
+                return;
+            cpu_pause();
+        }
+        const int64_t now = clock_ns();
+        if (end == 0)
+            end = now + SPIN_NS;
+        if (now >= end)
+            return;
+    }
+}
+
+/* ---- workers --------------------------------------------------------------------------------- */
+
+static void tasks_run(int worker)
+{
+    const pool_fn fn = pool.fn;
+    void *const ctx = pool.ctx;
+    const uint64_t ntasks = pool.ntasks, chunk = pool.chunk;
+    for (;;) {
+        const uint64_t first = atomic_fetch_add_explicit(&pool.next, chunk, memory_order_relaxed);
+        if (first >= ntasks)
+            return;
+        const uint64_t end = ntasks - first > chunk ? first + chunk : ntasks;
+        for (uint64_t task = first; task < end; task++)
+            fn(ctx, (int64_t)task, worker);
+    }
+}
+
+/* Waits until the gate's epoch is not `seen` and returns the gate. */
+static uint32_t gate_wait(uint32_t seen)
+{
+    gate_spin(GATE_EPOCHS, seen, true);
+    for (;;) {
+        uint32_t gate = atomic_load(&pool.gate.value);
+        if ((gate & GATE_EPOCHS) != seen)
+            return gate;
+        /* Either the owner, which changes the gate first and then looks for sleepers, finds this
+         * one, or the value has changed and it does not sleep. */
+        atomic_fetch_add(&pool.sleepers, 1);
+        gate = atomic_load(&pool.gate.value);
+        if ((gate & GATE_EPOCHS) == seen)
+            word_sleep(&pool.gate, gate);
+        atomic_fetch_sub(&pool.sleepers, 1);
+    }
+}
+
+/* Enters if the gate is open. *gate is what it was. */
+static bool gate_enter(uint32_t *gate)
+{
+    while (*gate & GATE_OPEN)
+        if (atomic_compare_exchange_weak(&pool.gate.value, gate, *gate + 1))
+            return true;
+    return false;
+}
+
+static void gate_leave(void)
+{
+    const uint32_t before = atomic_fetch_sub(&pool.gate.value, 1);
+    if ((before & GATE_COUNT) == 1 && (before & GATE_WAIT)) {
+        atomic_fetch_add(&pool.done.value, 1);
+        word_wake(&pool.done, 1);
+    }
+}
+
+static void *worker_main(void *arg)
+{
+    const int worker = (int)(intptr_t)arg;
+    char name[16];
+    snprintf(name, sizeof name, "ingot-%d", worker);
+#if defined(__APPLE__)
+    pthread_setname_np(name);
+#elif defined(__linux__)
+    pthread_setname_np(pthread_self(), name);
+#endif
+    this_worker = worker;
+    uint32_t gate = pool.birth;
+    for (;;) {
+        gate = gate_wait(gate & GATE_EPOCHS);
+        if (gate & GATE_QUIT)
+            return NULL;
+        if (!gate_enter(&gate))
+            continue;
+        tasks_run(worker);
+        gate_leave();
+    }
+}
+
+/* ---- the owner ------------------------------------------------------------------------------- */
+
+static bool pool_take(void)
+{
+    return !atomic_load_explicit(&pool.owned, memory_order_relaxed) &&
+           !atomic_exchange_explicit(&pool.owned, true, memory_order_acquire);
+}
+
+static void pool_give(void) { atomic_store_explicit(&pool.owned, false, memory_order_release); }
+
+/* The gate that begins a new epoch. The gate must be shut and empty, so nobody else changes it. */
+static void gate_set(uint32_t flags)
+{
+    const uint32_t gate = atomic_load_explicit(&pool.gate.value, memory_order_relaxed);
+    atomic_store(&pool.gate.value, ((gate & GATE_EPOCHS) + GATE_EPOCH) | flags);
+}
+
+/* Lets workers in, and wakes as many as there is work for beyond those that are awake. */
+static void gate_open(int helpers)
+{
+    gate_set(GATE_OPEN);
+    const int sleepers = atomic_load(&pool.sleepers);
+    const int awake = pool.started - sleepers;
+    if (sleepers > 0 && helpers > awake)
+        word_wake(&pool.gate, helpers - awake);
+}
+
+/* Lets nobody in any more and waits until all have left. */
+static void gate_shut(void)
+{
+    uint32_t gate = atomic_fetch_and(&pool.gate.value, ~GATE_OPEN);
+    if ((gate & GATE_COUNT) == 0)
+        return;
+    gate_spin(GATE_COUNT, 0, false);
+    for (;;) {
+        /* Read before asking to be woken: the last worker changes it after it saw GATE_WAIT. */
+        const uint32_t done = atomic_load(&pool.done.value);
+        gate = atomic_fetch_or(&pool.gate.value, GATE_WAIT);
+        if ((gate & GATE_COUNT) == 0)
+            return;
+        word_sleep(&pool.done, done);
+    }
+}
+
+static void threads_stop(void)
+{
+    if (pool.started > 0) {
+        gate_set(GATE_QUIT);
+        word_wake(&pool.gate, pool.started);
+        for (int i = 0; i < pool.started; i++)
+            pthread_join(pool.threads[i], NULL);
+        gate_set(0);
+    }
+    pool.started = 0;
+    pool.width = 0;
+}
+
+/* All signals but those that a fault raises in the thread itself: blocked, they would kill the
+ * process without its handlers. */
+static void signals_to_block(sigset_t *set)
+{
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
+    sigfillset(set);
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++)
+        sigdelset(set, faults[i]);
+}
+
+static void threads_start(int width)
+{
+    sigset_t blocked, before;
+    signals_to_block(&blocked);
+    pthread_sigmask(SIG_SETMASK, &blocked, &before);
+    pthread_attr_t attr;
+    const bool has_attr = pthread_attr_init(&attr) == 0;
+    if (has_attr)
+        pthread_attr_setstacksize(&attr, STACK_BYTES);
+    pool.width = width;
+    pool.spin = width <= machine_cpus();
+    pool.birth = atomic_load(&pool.gate.value) & GATE_EPOCHS;
+    for (int i = 0; i < width - 1; i++) {
+        void *const arg = (void *)(intptr_t)(i + 1);
+        int status = pthread_create(&pool.threads[i], has_attr ? &attr : NULL, worker_main, arg);
+        if (status == EINVAL) /* thread-local data too large for that stack */
+            status = pthread_create(&pool.threads[i], NULL, worker_main, arg);
+        if (status != 0)
+            break;
+        pool.started = i + 1;
+    }
+    if (has_attr)
+        pthread_attr_destroy(&attr);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* In a child of fork there are no workers, and any state may be half changed: begin anew. */
+static void fork_child(void)
+{
+    word_reset(&pool.gate);
+    word_reset(&pool.done);
+    atomic_store(&pool.sleepers, 0);
+    pool.started = 0;
+    pool.width = 0;
+    atomic_store(&pool.owned, false);
+}
+
+static void fork_handler_set(void) { pthread_atfork(NULL, NULL, fork_child); }
+
+/* At exit, and when a library that holds this is unloaded. The pool is not given back, so later runs
+ * are plain loops. When some thread is in a run, the threads are left to the end of the process. */
+__attribute__((destructor)) static void pool_end(void)
+{
+    if (this_worker < 0 && pool_take())
+        threads_stop();
+}
+
+/* ---- the interface --------------------------------------------------------------------------- */
+
+int pool_threads(void)
+{
+    const int wanted = atomic_load_explicit(&pool.wanted, memory_order_relaxed);
+    return wanted > 0 ? wanted : machine_threads();
+}
+
+int pool_set_threads(int n)
+{
+    if (n > MACHINE_MAX_THREADS)
+        n = MACHINE_MAX_THREADS;
+    if (n >= 0)
+        atomic_store_explicit(&pool.wanted, n, memory_order_relaxed);
+    return pool_threads();
+}
+
+static void run_inline(int64_t ntasks, pool_fn fn, void *ctx)
+{
+    const int worker = this_worker < 0 ? 0 : this_worker;
+    for (int64_t task = 0; task < ntasks; task++)
+        fn(ctx, task, worker);
+}
+
+/* Runs the tasks with the pool's threads. The caller owns the pool. */
+static void run_parallel(int64_t ntasks, pool_fn fn, void *ctx, int width)
+{
+    if (width != pool.width) {
+        threads_stop();
+        threads_start(width);
+    }
+    const uint64_t chunk = (uint64_t)ntasks / ((uint64_t)width * CHUNKS_PER_WORKER);
+    pool.fn = fn;
+    pool.ctx = ctx;
+    pool.ntasks = (uint64_t)ntasks;
+    pool.chunk = chunk > 1 ? chunk : 1;
+    atomic_store_explicit(&pool.next, 0, memory_order_relaxed);
+    this_worker = 0;
+    gate_open(ntasks <= pool.started ? (int)ntasks - 1 : pool.started);
+    tasks_run(0);
+    gate_shut();
+    this_worker = -1;
+}
+
+void pool_run(int64_t ntasks, pool_fn fn, void *ctx)
+{
+    static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
+    const int width = ntasks > 1 && this_worker < 0 ? pool_threads() : 1;
+    if (width > 1) {
+        pthread_once(&fork_once, fork_handler_set);
+        if (pool_take()) {
+            run_parallel(ntasks, fn, ctx, width);
+            pool_give();
+            return;
+        }
+    }
+    run_inline(ntasks, fn, ctx);
+}

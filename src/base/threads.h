@@ -1,0 +1,37 @@
+/* The thread pool: one set of workers for the whole process, for loops whose tasks are independent.
+ *
+ * Which worker runs a task is not determined, nor is the order of tasks. A caller must make its
+ * result independent of both; that is what keeps results the same for any number of threads.
+ */
+#ifndef BASE_THREADS_H
+#define BASE_THREADS_H
+
+#include <stdint.h>
+
+/* One task of a run. `task` is in [0, ntasks). `worker` is in [0, pool_threads()), and no two tasks
+ * of one run have the same worker at the same time: use it to index scratch memory that belongs to
+ * this run's ctx, and nothing that outlives or is shared between runs.
+ *
+ * A task must return: no longjmp, no pthread_exit. If it forks, the child must exec or exit without
+ * returning from the task. */
+typedef void (*pool_fn)(void *ctx, int64_t task, int worker);
+
+/* Runs fn for every task and returns when all are done; what the tasks wrote is then visible to the
+ * caller. The calling thread takes part as worker 0. Any thread may call this at any time:
+ *   - With one task or one thread it is a plain loop: no lock, no wake-up.
+ *   - Inside a task of a parallel run it is a plain loop too, with that task's worker number.
+ *   - While another thread has the pool it is a plain loop too, as worker 0; it never waits.
+ * Threads are started by the first run that needs them. If some cannot be started, the rest do the
+ * work. They block all signals but those of a fault of their own. */
+void pool_run(int64_t ntasks, pool_fn fn, void *ctx);
+
+/* How many workers a run may have, the caller included. */
+int pool_threads(void);
+
+/* Sets that number, from 1 up to MACHINE_MAX_THREADS; 0 means the default of machine_threads()
+ * again, and a negative number changes nothing. Returns the number in force. It holds from the next
+ * run on. Not to be called while another thread is between asking pool_threads() and its run: that
+ * run could meet a worker number that it has no scratch for. */
+int pool_set_threads(int n);
+
+#endif

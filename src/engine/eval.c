@@ -1,0 +1,356 @@
+/* Evaluation: the one place that ties graph and backend together. One call stack:
+ *
+ *   order -> number -> (cached schedule, or fuse, emit, plan, compile) -> admit -> launch -> attach
+ *
+ * One evaluation runs at a time; a lock guards the graph's scratch fields, the cache and the pool. */
+#include "backend/backend.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/threads.h"
+#include "graph/graph.h"
+#include <math.h>
+#include <pthread.h>
+#include <string.h>
+
+enum { CACHE_SLOTS = 1024, CACHE_PROBES = 8 };
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_once_t once;
+    graph g;
+    struct {
+        schedule *plan;
+        const backend *device;
+    } cache[CACHE_SLOTS];
+    uint64_t clock;
+    binding *bound;
+    buffer **made;
+    int room_bound, room_made;
+} engine = {.lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT};
+
+static _Thread_local const backend *device_now;
+
+/* A child of fork must not inherit a lock that a thread of its parent held. */
+static void lock_engine(void) { pthread_mutex_lock(&engine.lock); }
+static void unlock_engine(void) { pthread_mutex_unlock(&engine.lock); }
+static void watch_fork(void) { pthread_atfork(lock_engine, unlock_engine, unlock_engine); }
+
+static void engine_enter(void)
+{
+    pthread_once(&engine.once, watch_fork);
+    lock_engine();
+}
+
+/* ---- devices ---- */
+
+static const backend *device(void) { return device_now ? device_now : &backend_cpu; }
+
+const char *ig_device(void) { return device()->name; }
+
+ig_status ig_set_device(const char *name)
+{
+    const backend *found = name ? backend_find(name) : NULL;
+    if (!found)
+        FAIL(IG_ERR_DEVICE, "there is no device '%s' here; see 'ingot devices'", name ? name : "");
+    device_now = found;
+    return IG_OK;
+}
+
+int ig_device_count(void) { return backend_count(); }
+
+ig_status ig_device_get(int i, ig_device_info *info)
+{
+    if (i < 0 || i >= backend_count())
+        FAIL(IG_ERR_ARGUMENT, "device %d: there are %d", i, backend_count());
+    *info = (ig_device_info){.name = backend_at(i)->name};
+    return backend_at(i)->describe(info);
+}
+
+/* ---- the cache of schedules ---- */
+
+static uint64_t hash_key(const byte_list *key)
+{
+    uint64_t h = 0xcbf29ce484222325u ^ key->used;
+    size_t i = 0;
+    for (; i + 8 <= key->used; i += 8) {
+        uint64_t w;
+        memcpy(&w, key->at + i, 8);
+        h = (h ^ w) * 0x9ddfea08eb382d69u;
+        h ^= h >> 29;
+    }
+    for (; i < key->used; i++)
+        h = (h ^ key->at[i]) * 0x100000001b3u;
+    return h ^ h >> 32;
+}
+
+static void discard(schedule *s, const backend *dev)
+{
+    for (int i = 0; s && i < s->n_program; i++)
+        dev->discard(&s->program[i]);
+    schedule_free(s);
+}
+
+static ig_status compile(schedule *s, const backend *dev)
+{
+    for (int i = 0; i < s->n_program; i++)
+        TRY(dev->compile(&s->program[i]));
+    return IG_OK;
+}
+
+/* The schedule for the graph in engine.g, from the cache or new; NULL on failure. It stays the
+ * cache's. The oldest of the places that the hash allows gives way. */
+static schedule *find_schedule(const backend *dev)
+{
+    uint64_t hash = hash_key(&engine.g.key);
+    size_t place = hash % CACHE_SLOTS, victim = place;
+    for (int i = 0; i < CACHE_PROBES; i++) {
+        size_t at = (hash + (uint64_t)i) % CACHE_SLOTS;
+        schedule *s = engine.cache[at].plan;
+        if (s && s->hash == hash && engine.cache[at].device == dev &&
+            s->key_bytes == engine.g.key.used && memcmp(s->key, engine.g.key.at, s->key_bytes) == 0) {
+            s->used = ++engine.clock;
+            return s;
+        }
+        schedule *worst = engine.cache[victim].plan;
+        if (worst && (!s || s->used < worst->used))
+            victim = at;
+    }
+    schedule *s = schedule_build(&engine.g);
+    if (!s)
+        return NULL;
+    if (compile(s, dev) != IG_OK) {
+        discard(s, dev);
+        return NULL;
+    }
+    discard(engine.cache[victim].plan, engine.cache[victim].device);
+    s->hash = hash;
+    s->used = ++engine.clock;
+    engine.cache[victim].plan = s;
+    engine.cache[victim].device = dev;
+    return s;
+}
+
+/* ---- one run ---- */
+
+/* Buffers for all slots; engine.made holds those that the run owns (outputs, then the arena). */
+static ig_status bind_slots(const schedule *s, const backend *dev, int *n_made)
+{
+    const graph *g = &engine.g;
+    TRY(memory_admit((uint64_t)(s->arena_bytes + s->out_bytes), "this evaluation"));
+    for (int n = s->n_slot; n >= engine.room_bound || n >= engine.room_made;)
+        if (!graph_room(&engine.bound, engine.room_bound, &engine.room_bound, sizeof *engine.bound) ||
+            !graph_room(&engine.made, engine.room_made, &engine.room_made, sizeof *engine.made))
+            return IG_ERR_MEMORY;
+    buffer *arena = NULL;
+    if (s->arena_bytes) {
+        arena = dev->alloc((size_t)s->arena_bytes);
+        if (!arena)
+            return IG_ERR_MEMORY;
+        engine.made[(*n_made)++] = arena;
+    }
+    for (int i = 0; i < s->n_slot; i++) {
+        const slot *t = &s->slot[i];
+        buffer *b = t->kind == SLOT_LEAF   ? g->leaf[t->index]->data
+                    : t->kind == SLOT_TEMP ? arena
+                    : t->donor >= 0        ? buffer_retain(g->leaf[t->donor]->data)
+                                           : dev->alloc((size_t)t->bytes);
+        if (!b && t->bytes)
+            return IG_ERR_MEMORY;
+        if (t->kind == SLOT_OUT)
+            engine.made[(*n_made)++] = b;
+        engine.bound[i] = (binding){b, t->kind == SLOT_TEMP ? (size_t)t->offset : 0};
+    }
+    return IG_OK;
+}
+
+/* The arrays asked for get their buffers and forget how they were made. */
+static void attach(const schedule *s)
+{
+    const graph *g = &engine.g;
+    for (int i = 0; i < g->n_out; i++) {
+        int node = g->same[g->out[i]->index];
+        for (int k = g->n_leaf; k < s->n_slot; k++)
+            if (s->slot[k].node == node)
+                g->out[i]->data = buffer_retain(engine.bound[k].buf);
+    }
+    for (int i = 0; i < g->n_out; i++)
+        array_detach(g->out[i]);
+}
+
+static ig_status run(const schedule *s, const backend *dev)
+{
+    int n_made = 0;
+    ig_status status = bind_slots(s, dev, &n_made);
+    for (int i = 0; i < s->n_program && status == IG_OK; i++)
+        status = dev->launch(&s->program[i], engine.bound);
+    ig_status finished = dev->finish();
+    if (status == IG_OK)
+        status = finished;
+    if (status == IG_OK)
+        attach(s);
+    for (int i = 0; i < n_made; i++)
+        buffer_release(engine.made[i]);
+    return status;
+}
+
+/* Orders and numbers what the arrays need; the lock is held. */
+static ig_status prepare(ig_array *const *arrays, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (!arrays[i]) {
+            if (!ig_failed())
+                ig_fail(IG_ERR_ARGUMENT, "eval: array %d of %d is NULL", i, n);
+            return IG_ERR_ARGUMENT;
+        }
+    TRY(graph_order(&engine.g, arrays, n));
+    return graph_number(&engine.g);
+}
+
+static ig_status eval_locked(ig_array *const *arrays, int n)
+{
+    const backend *dev = device();
+    TRY(prepare(arrays, n));
+    if (engine.g.n_node == 0)
+        return IG_OK;
+    schedule *s = find_schedule(dev);
+    return s ? run(s, dev) : IG_ERR_MEMORY;
+}
+
+ig_status ig_eval(ig_array *const *arrays, int n)
+{
+    engine_enter();
+    ig_status status = eval_locked(arrays, n);
+    unlock_engine();
+    return status;
+}
+
+char *ig_explain(ig_array *const *arrays, int n)
+{
+    text t = {0};
+    engine_enter();
+    if (prepare(arrays, n) == IG_OK) {
+        schedule *s = find_schedule(device());
+        if (s)
+            schedule_text(s, &engine.g, device()->name, &t);
+        else
+            t.failed = true;
+    } else {
+        t.failed = true;
+    }
+    unlock_engine();
+    return text_take(&t);
+}
+
+void ig_shutdown(void)
+{
+    engine_enter();
+    for (int i = 0; i < CACHE_SLOTS; i++) {
+        if (engine.cache[i].plan)
+            discard(engine.cache[i].plan, engine.cache[i].device);
+        engine.cache[i].plan = NULL;
+    }
+    graph_free(&engine.g);
+    memory_free(engine.bound);
+    memory_free(engine.made);
+    engine.bound = NULL;
+    engine.made = NULL;
+    engine.room_bound = engine.room_made = 0;
+    unlock_engine();
+    scope_end_all();
+}
+
+/* ---- reading ---- */
+
+static ig_status read_check(ig_array *x, const char *what)
+{
+    if (!x) {
+        if (!ig_failed())
+            ig_fail(IG_ERR_ARGUMENT, "%s: the array is NULL", what);
+        return IG_ERR_ARGUMENT;
+    }
+    TRY(ig_eval(&x, 1));
+    if (!x->root->data->data && x->root->data->bytes)
+        FAIL(IG_ERR_DEVICE, "%s: the device computes nothing, so there is nothing to read", what);
+    return IG_OK;
+}
+
+/* A contiguous evaluated array with x's elements: x itself where it is contiguous. It is the
+ * caller's to release. */
+static ig_array *contiguous_of(ig_array *x)
+{
+    if (view_is_contiguous(&x->view))
+        return ig_retain(x);
+    ig_array *copy = ig_scope_forget(build_contiguous(OP_reshape, x));
+    if (copy && ig_eval(&copy, 1) == IG_OK)
+        return copy;
+    ig_release(copy);
+    return NULL;
+}
+
+const void *ig_data(ig_array *x)
+{
+    if (read_check(x, "data") != IG_OK)
+        return NULL;
+    ig_array *c = contiguous_of(x);
+    if (!c)
+        return NULL;
+    if (c != x) { /* x now sees the copy */
+        array_detach(x);
+        ig_release(x->root);
+        x->root = c;
+        x->view = c->view;
+    } else {
+        ig_release(c);
+    }
+    return array_host(x);
+}
+
+ig_status ig_read(ig_array *x, void *dst, size_t size)
+{
+    TRY(read_check(x, "read"));
+    size_t have = (size_t)view_size(&x->view) * ig_dtype_bytes((ig_dtype)x->dtype);
+    if (have != size)
+        FAIL(IG_ERR_ARGUMENT, "read: the array has %zu bytes, but there is room for %zu", have, size);
+    ig_array *c = contiguous_of(x);
+    if (!c)
+        return IG_ERR_MEMORY;
+    if (size)
+        memcpy(dst, array_host(c), size);
+    ig_release(c);
+    return IG_OK;
+}
+
+double ig_item(ig_array *x)
+{
+    if (read_check(x, "item") != IG_OK)
+        return NAN;
+    if (view_size(&x->view) != 1) {
+        char shape[400];
+        ig_fail(IG_ERR_SHAPE, "item: the array must have one element, but its shape is %s",
+                view_shape_text(x->view.ndim, x->view.shape, shape));
+        return NAN;
+    }
+    return dtype_fetch((ig_dtype)x->dtype, array_host(x));
+}
+
+/* ---- settings ---- */
+
+#define TEXT_OF(x) #x
+#define VERSION_TEXT(a, b, c) TEXT_OF(a) "." TEXT_OF(b) "." TEXT_OF(c)
+
+const char *ig_version(void)
+{
+    return VERSION_TEXT(IG_VERSION_MAJOR, IG_VERSION_MINOR, IG_VERSION_PATCH);
+}
+
+ig_status ig_set_threads(int n)
+{
+    if (n < 0)
+        FAIL(IG_ERR_ARGUMENT, "threads: %d is negative; 0 asks for the default", n);
+    engine_enter(); /* a running evaluation counts on its number of workers */
+    pool_set_threads(n);
+    unlock_engine();
+    return IG_OK;
+}
+
+int ig_threads(void) { return pool_threads(); }

@@ -1,0 +1,566 @@
+/* Emitting: a fused group becomes a program. Map nodes become instructions, whatever comes from
+ * outside becomes an operand, and what others need is stored at the end of the tape. */
+#include "base/error.h"
+#include "base/memory.h"
+#include "graph/graph.h"
+#include <limits.h>
+#include <string.h>
+
+/* A group has at most 128 nodes of 3 inputs, each stored at most once. */
+enum { GROUP_OPERANDS_MOST = 4 * 128 };
+
+/* A tape in the making. */
+typedef struct writer {
+    const graph *g;
+    schedule *s;
+    tape *t;
+    int room_inst, room_operand;
+    const int *slot_of;  /* of each stored node, else -1 */
+    const group *grp;
+    const view *shape;   /* the space in the order of the nodes */
+    bool permuted;
+    int *value_of;       /* of each node that this tape has computed, else -1 */
+    text *label;
+    int64_t ops;
+} writer;
+
+static int slot_add(schedule *s, slot entry)
+{
+    if (!graph_room(&s->slot, s->n_slot, &s->room_slot, sizeof *s->slot))
+        return -1;
+    s->slot[s->n_slot] = entry;
+    return s->n_slot++;
+}
+
+static int64_t bytes_of(const ig_array *x)
+{
+    return view_size(&x->view) * (int64_t)ig_dtype_bytes(x->dtype);
+}
+
+static ig_status inst_add(writer *w, tape_inst inst)
+{
+    tape *t = w->t;
+    if (t->n_reg > INT16_MAX - 8 || !graph_room(&t->inst, t->n_inst, &w->room_inst, sizeof *t->inst))
+        return IG_ERR_MEMORY;
+    t->inst[t->n_inst++] = inst;
+    return IG_OK;
+}
+
+static const tape_inst nothing = {.operand = -1, .dst = -1, .a = -1, .b = -1, .c = -1};
+
+/* An instruction that makes a value; *value is its number. */
+static ig_status value_add(writer *w, tape_inst inst, int *value)
+{
+    inst.dst = (int16_t)w->t->n_reg;
+    TRY(inst_add(w, inst));
+    *value = w->t->n_reg++;
+    return IG_OK;
+}
+
+/* The view in the shape and order in which this tape walks its space. */
+static void to_space(const writer *w, const view *from, view *to)
+{
+    view v = *from;
+    if (!view_same_shape(from, w->shape))
+        view_reshape(from, w->shape->ndim, w->shape->shape, &v);
+    if (w->permuted)
+        view_permute(&v, w->grp->perm, to);
+    else
+        *to = v;
+}
+
+static int slot_of_root(const writer *w, const ig_array *root)
+{
+    return root->data ? -1 - root->index : w->slot_of[w->g->same[root->index]];
+}
+
+/* The operand through which y is read, new or found again; -1 on failure. */
+static int operand_add(writer *w, operand o)
+{
+    tape *t = w->t;
+    for (int i = 0; i < t->n_operand; i++) {
+        const operand *p = &t->operand[i];
+        if (p->slot == o.slot && p->dtype == o.dtype && p->axis_len == o.axis_len &&
+            p->axis_stride == o.axis_stride && view_equal(&p->v, &o.v))
+            return i;
+    }
+    if (t->n_operand == INT16_MAX ||
+        !graph_room(&t->operand, t->n_operand, &w->room_operand, sizeof *t->operand))
+        return -1;
+    t->operand[t->n_operand] = o;
+    return t->n_operand++;
+}
+
+static int operand_of(writer *w, const ig_array *y, bool in_space)
+{
+    operand o = {.slot = slot_of_root(w, y->root), .dtype = (ig_dtype)y->dtype};
+    if (in_space)
+        to_space(w, &y->view, &o.v);
+    else
+        o.v = y->view;
+    return operand_add(w, o);
+}
+
+/* The value of y on this tape: computed here, or loaded. */
+static ig_status value_of(writer *w, const ig_array *y, int *value)
+{
+    int node = y->root->data ? -1 : w->g->same[y->root->index];
+    if (node >= 0 && w->value_of[node] >= 0) {
+        *value = w->value_of[node];
+        return IG_OK;
+    }
+    int o = operand_of(w, y, true);
+    if (o < 0)
+        return IG_ERR_MEMORY;
+    for (int i = 0; i < w->t->n_inst; i++)
+        if (w->t->inst[i].code == TAPE_LOAD && w->t->inst[i].operand == o) {
+            *value = w->t->inst[i].dst;
+            return IG_OK;
+        }
+    tape_inst load = nothing;
+    load.code = TAPE_LOAD;
+    load.dtype = load.to = (uint8_t)y->dtype;
+    load.operand = (int16_t)o;
+    return value_add(w, load, value);
+}
+
+static ig_status round_half(writer *w, ig_dtype dtype, int *value)
+{
+    if (!dtype_is_half(dtype))
+        return IG_OK;
+    tape_inst inst = nothing;
+    inst.code = TAPE_ROUND;
+    inst.dtype = IG_F32;
+    inst.to = (uint8_t)dtype;
+    inst.a = (int16_t)*value;
+    return value_add(w, inst, value);
+}
+
+/* read and bits take one input that is not walked lane by lane. */
+static ig_status emit_table(writer *w, const ig_array *x, tape_inst *inst)
+{
+    int o;
+    if (x->op == OP_bits) {
+        inst->code = TAPE_BITS;
+        o = operand_of(w, x->in[0], false);
+        if (o >= 0)
+            w->t->operand[o].axis_len = x->attr.axis_len; /* the first index */
+    } else {
+        inst->code = TAPE_READ;
+        operand table = {.slot = slot_of_root(w, x->in[1]->root),
+                         .dtype = (ig_dtype)x->dtype,
+                         .axis_len = x->attr.axis_len,
+                         .axis_stride = x->attr.axis_stride};
+        to_space(w, &x->in[1]->view, &table.v);
+        int index;
+        TRY(value_of(w, x->in[0], &index));
+        inst->a = (int16_t)index;
+        o = operand_add(w, table);
+    }
+    inst->operand = (int16_t)o;
+    return o < 0 ? IG_ERR_MEMORY : IG_OK;
+}
+
+static ig_status emit_map_row(writer *w, const ig_array *x, tape_inst *inst)
+{
+    int v[3] = {-1, -1, -1};
+    for (int j = 0; j < x->n_in; j++)
+        TRY(value_of(w, x->in[j], &v[j]));
+    inst->a = (int16_t)v[0];
+    inst->b = (int16_t)v[1];
+    inst->c = (int16_t)v[2];
+    if (x->op == OP_astype) {
+        inst->code = TAPE_CAST;
+        inst->dtype = x->in[0]->dtype;
+    } else {
+        inst->code = TAPE_MAP;
+        inst->op = x->op;
+        inst->dtype = (uint8_t)dtype_lane((ig_dtype)x->in[x->n_in - 1]->dtype);
+    }
+    return IG_OK;
+}
+
+/* One map node. */
+static ig_status emit_node(writer *w, int node)
+{
+    const ig_array *x = w->g->node[node];
+    tape_inst inst = nothing;
+    int value;
+    inst.to = inst.dtype = x->dtype;
+    if (x->op == OP_astype && x->in[0]->dtype == x->dtype) { /* a copy: the value itself */
+        TRY(value_of(w, x->in[0], &w->value_of[node]));
+        text_add(w->label, " copy");
+        return IG_OK;
+    }
+    if (x->op == OP_iota)
+        inst.code = TAPE_IOTA;
+    else if (x->op == OP_bits || x->op == OP_read)
+        TRY(emit_table(w, x, &inst));
+    else
+        TRY(emit_map_row(w, x, &inst));
+    TRY(value_add(w, inst, &value));
+    if (inst.code == TAPE_MAP && x->op != OP_where && op_rows[x->op].result != RESULT_TRUTH)
+        TRY(round_half(w, (ig_dtype)x->dtype, &value));
+    w->value_of[node] = value;
+    w->ops++;
+    text_add(w->label, " %s", op_rows[x->op].name);
+    return IG_OK;
+}
+
+static ig_status emit_store(writer *w, int node)
+{
+    const ig_array *x = w->g->node[node];
+    if (w->slot_of[node] < 0)
+        return IG_OK;
+    operand o = {.slot = w->slot_of[node], .dtype = (ig_dtype)x->dtype};
+    to_space(w, &x->view, &o.v);
+    tape_inst inst = nothing;
+    inst.code = TAPE_STORE;
+    inst.dtype = inst.to = x->dtype;
+    inst.a = (int16_t)w->value_of[node];
+    inst.operand = (int16_t)operand_add(w, o);
+    return inst.operand < 0 ? IG_ERR_MEMORY : inst_add(w, inst);
+}
+
+/* Merges axes that all operands walk as one, and shares registers. */
+static ig_status finish_tape(writer *w)
+{
+    tape *t = w->t;
+    view space, *all[GROUP_OPERANDS_MOST + 1];
+    int n = 0;
+    view_contiguous(&space, w->shape->ndim, w->shape->shape);
+    if (w->permuted) {
+        view v;
+        view_permute(&space, w->grp->perm, &v);
+        view_contiguous(&space, v.ndim, v.shape);
+    }
+    t->size = view_size(&space);
+    bool whole = t->n_operand <= GROUP_OPERANDS_MOST;
+    all[n++] = &space;
+    for (int i = 0; i < t->n_operand && whole; i++) {
+        bool key = false;
+        for (int k = 0; k < t->n_inst; k++)
+            key = key || (t->inst[k].code == TAPE_BITS && t->inst[k].operand == i);
+        if (!key)
+            all[n++] = &t->operand[i].v;
+    }
+    if (whole)
+        view_collapse(all, n);
+    t->ndim = space.ndim;
+    memcpy(t->shape, space.shape, sizeof t->shape);
+    return tape_assign_registers(t);
+}
+
+/* The tape of a list of map nodes. core (or -1) is a node whose value the tape starts with; result
+ * (or NULL) is an array whose value the tape must leave in t->result. */
+static ig_status emit_tape(writer *w, const int *nodes, int n, int core, const ig_array *result)
+{
+    w->t->result = -1;
+    if (core >= 0) {
+        const ig_array *x = w->g->node[core];
+        tape_inst inst = nothing;
+        inst.code = TAPE_CORE;
+        inst.dtype = inst.to = x->dtype;
+        TRY(value_add(w, inst, &w->value_of[core]));
+        TRY(round_half(w, (ig_dtype)x->dtype, &w->value_of[core]));
+    }
+    for (int i = 0; i < n; i++)
+        TRY(emit_node(w, nodes[i]));
+    if (result)
+        TRY(value_of(w, result, &w->t->result));
+    if (core >= 0)
+        TRY(emit_store(w, core));
+    for (int i = 0; i < n; i++)
+        TRY(emit_store(w, nodes[i]));
+    TRY(finish_tape(w));
+    if (core >= 0)
+        w->value_of[core] = -1;
+    for (int i = 0; i < n; i++)
+        w->value_of[nodes[i]] = -1;
+    return IG_OK;
+}
+
+/* ---- programs ---- */
+
+/* What all groups share while they are emitted. */
+typedef struct emitter {
+    const graph *g;
+    schedule *s;
+    int *slot_of, *value_of;
+} emitter;
+
+static program *program_add(emitter *e, program_kind kind)
+{
+    schedule *s = e->s;
+    if (!graph_room(&s->program, s->n_program, &s->room_program, sizeof *s->program))
+        return NULL;
+    program *p = &s->program[s->n_program++];
+    *p = (program){.kind = kind, .pre.result = -1, .post.result = -1};
+    return p;
+}
+
+static writer writer_for(emitter *e, tape *t, const view *shape, text *label)
+{
+    return (writer){.g = e->g,
+                    .s = e->s,
+                    .t = t,
+                    .slot_of = e->slot_of,
+                    .shape = shape,
+                    .value_of = e->value_of,
+                    .label = label};
+}
+
+/* Elements that an operand touches: a broadcast axis is read again and again, but is there once. */
+static int64_t operand_bytes(const operand *o)
+{
+    int64_t n = 1;
+    for (int i = 0; i < o->v.ndim; i++)
+        n *= o->v.stride[i] ? o->v.shape[i] : 1;
+    return n * (int64_t)ig_dtype_bytes(o->dtype);
+}
+
+static void count_tape(program *p, const tape *t)
+{
+    for (int i = 0; i < t->n_inst; i++) {
+        const tape_inst *inst = &t->inst[i];
+        if (inst->code == TAPE_LOAD || inst->code == TAPE_READ)
+            p->bytes_read += operand_bytes(&t->operand[inst->operand]);
+        else if (inst->code == TAPE_STORE)
+            p->bytes_written += operand_bytes(&t->operand[inst->operand]);
+    }
+}
+
+static ig_status finish_program(program *p, text *label)
+{
+    count_tape(p, &p->pre);
+    count_tape(p, &p->post);
+    p->label = text_take(label);
+    return p->label ? IG_OK : IG_ERR_MEMORY;
+}
+
+/* An operand outside of tapes. */
+static operand plain_operand(const emitter *e, const ig_array *y)
+{
+    const ig_array *root = y->root;
+    return (operand){.slot = root->data ? -1 - root->index : e->slot_of[e->g->same[root->index]],
+                     .dtype = (ig_dtype)y->dtype,
+                     .v = y->view};
+}
+
+/* from copied to the place `to` of slot. */
+static ig_status emit_copy(emitter *e, const ig_array *from, int slot_to, const view *to,
+                           const char *name)
+{
+    program *p = program_add(e, PROGRAM_MAP);
+    if (!p)
+        return IG_ERR_MEMORY;
+    text label = {0};
+    int value;
+    writer w = writer_for(e, &p->pre, &from->view, &label);
+    text_add(&label, " %s", name);
+    ig_status status = value_of(&w, from, &value);
+    tape_inst store = nothing;
+    store.code = TAPE_STORE;
+    store.dtype = store.to = from->dtype;
+    if (status == IG_OK) {
+        store.a = (int16_t)value;
+        operand o = {.slot = slot_to, .dtype = (ig_dtype)from->dtype, .v = *to};
+        store.operand = (int16_t)operand_add(&w, o);
+        status = store.operand < 0 ? IG_ERR_MEMORY : inst_add(&w, store);
+    }
+    if (status == IG_OK)
+        status = finish_tape(&w);
+    ig_status finished = finish_program(p, &label);
+    return status != IG_OK ? status : finished;
+}
+
+static ig_status emit_assemble(emitter *e, const ig_array *x, int node)
+{
+    for (int i = 0; i < x->n_in; i++)
+        if (view_size(&x->in[i]->view) > 0)
+            TRY(emit_copy(e, x->in[i], e->slot_of[node], &x->attr.dst[i], "assemble"));
+    return IG_OK;
+}
+
+static ig_status emit_write(emitter *e, const ig_array *x, int node)
+{
+    TRY(emit_copy(e, x->in[0], e->slot_of[node], &x->view, "copy"));
+    program *p = program_add(e, PROGRAM_WRITE);
+    if (!p)
+        return IG_ERR_MEMORY;
+    text label = {0};
+    p->dtype = (ig_dtype)x->dtype;
+    p->flag = x->attr.flag;
+    p->in[0] = plain_operand(e, x->in[1]);
+    p->in[1] = plain_operand(e, x->in[2]);
+    p->out = (operand){.slot = e->slot_of[node],
+                       .dtype = p->dtype,
+                       .v = *x->attr.dst,
+                       .axis_len = x->attr.axis_len,
+                       .axis_stride = x->attr.axis_stride};
+    p->bytes_read = operand_bytes(&p->in[0]) + operand_bytes(&p->in[1]);
+    p->bytes_written = operand_bytes(&p->in[1]);
+    text_add(&label, x->attr.flag ? " scatter_add" : " scatter");
+    return finish_program(p, &label);
+}
+
+/* scan, sort, argsort, searchsorted: views in, one contiguous array out. */
+static ig_status emit_rows(emitter *e, const ig_array *x, int node, program_kind kind)
+{
+    program *p = program_add(e, kind);
+    if (!p)
+        return IG_ERR_MEMORY;
+    text label = {0};
+    const view *v = &x->in[0]->view;
+    p->dtype = (ig_dtype)x->in[0]->dtype;
+    p->fold = x->attr.fold;
+    p->flag = x->attr.flag;
+    p->inner = v->ndim ? v->shape[v->ndim - 1] : 1;
+    p->outer = p->inner ? view_size(v) / p->inner : 0;
+    for (int i = 0; i < x->n_in; i++) {
+        p->in[i] = plain_operand(e, x->in[i]);
+        p->bytes_read += operand_bytes(&p->in[i]);
+    }
+    p->out = (operand){.slot = e->slot_of[node], .dtype = (ig_dtype)x->dtype, .v = x->view};
+    p->bytes_written = bytes_of(x);
+    p->flops = kind == PROGRAM_SCAN ? view_size(v) : 0;
+    text_add(&label, " %s", op_rows[x->op].name);
+    return finish_program(p, &label);
+}
+
+/* The core of a reduction or contraction, with what was fused before and behind it. */
+static void describe_core(emitter *e, program *p, const ig_array *x)
+{
+    p->dtype = (ig_dtype)x->in[0]->dtype;
+    p->fold = x->attr.fold;
+    if (p->kind != PROGRAM_CONTRACT) {
+        p->outer = view_size(&x->view);
+        p->inner = 1;
+        const view *v = &x->in[0]->view;
+        for (int i = v->ndim - x->attr.ndim[0]; i < v->ndim; i++)
+            p->inner *= v->shape[i];
+        p->flops += p->outer * p->inner;
+        return;
+    }
+    memcpy(p->ndim, x->attr.ndim, sizeof p->ndim);
+    const int nb = p->ndim[0], nm = p->ndim[1], nn = p->ndim[2], nk = p->ndim[3];
+    const int64_t *a = x->in[0]->view.shape, *b = x->in[1]->view.shape;
+    const int64_t *from[4] = {a, a + nb, b + nb, a + nb + nm};
+    const int count[4] = {nb, nm, nn, nk};
+    for (int k = 0; k < 4; k++) {
+        p->extent[k] = 1;
+        for (int i = 0; i < count[k]; i++)
+            p->extent[k] *= from[k][i];
+    }
+    for (int i = 0; i < 2; i++) {
+        p->in[i] = plain_operand(e, x->in[i]);
+        p->bytes_read += operand_bytes(&p->in[i]);
+    }
+    p->flops += 2 * p->extent[0] * p->extent[1] * p->extent[2] * p->extent[3];
+}
+
+static ig_status emit_fused(emitter *e, const group *grp, program_kind kind)
+{
+    const graph *g = e->g;
+    program *p = program_add(e, kind);
+    if (!p)
+        return IG_ERR_MEMORY;
+    const ig_array *x = grp->core >= 0 ? g->node[grp->core] : NULL;
+    bool reduces = kind == PROGRAM_REDUCE || kind == PROGRAM_ARGREDUCE;
+    text label = {0};
+    ig_status status = IG_OK;
+    if (grp->n_pre || reduces) {
+        const view *shape = grp->n_pre ? &g->node[grp->pre_like]->view : &x->in[0]->view;
+        writer w = writer_for(e, &p->pre, shape, &label);
+        w.grp = grp;
+        w.permuted = grp->permuted;
+        status = emit_tape(&w, grp->pre, grp->n_pre, -1, reduces ? x->in[0] : NULL);
+        p->flops += w.ops * p->pre.size;
+    }
+    if (x && status == IG_OK) {
+        describe_core(e, p, x);
+        text_add(&label, " %s", op_rows[x->op].name);
+        writer w = writer_for(e, &p->post, &x->view, &label);
+        status = emit_tape(&w, grp->post, grp->n_post, grp->core, NULL);
+        p->flops += w.ops * p->post.size;
+    }
+    ig_status finished = finish_program(p, &label);
+    return status != IG_OK ? status : finished;
+}
+
+static ig_status emit_group(emitter *e, const group *grp)
+{
+    static const program_kind kinds[] = {
+        [KIND_MAP] = PROGRAM_MAP,           [KIND_REDUCE] = PROGRAM_REDUCE,
+        [KIND_ARGREDUCE] = PROGRAM_ARGREDUCE, [KIND_CONTRACT] = PROGRAM_CONTRACT,
+        [KIND_SCAN] = PROGRAM_SCAN,         [KIND_SORT] = PROGRAM_SORT,
+        [KIND_ARGSORT] = PROGRAM_ARGSORT,   [KIND_SEARCH] = PROGRAM_SEARCH,
+    };
+    if (grp->core < 0)
+        return emit_fused(e, grp, PROGRAM_MAP);
+    const ig_array *x = e->g->node[grp->core];
+    node_kind k = node_kind_of(x);
+    switch (k) {
+    case KIND_ASSEMBLE: return emit_assemble(e, x, grp->core);
+    case KIND_WRITE: return emit_write(e, x, grp->core);
+    case KIND_SCAN:
+    case KIND_SORT:
+    case KIND_ARGSORT:
+    case KIND_SEARCH: return emit_rows(e, x, grp->core, kinds[k]);
+    default: return emit_fused(e, grp, kinds[k]);
+    }
+}
+
+/* Slots: leaves first, so that a leaf's slot is its number; then every node that is asked for or
+ * read by another group. */
+static ig_status find_slots(emitter *e, const group *groups, int n_groups, int *group_of)
+{
+    const graph *g = e->g;
+    for (int i = 0; i < n_groups; i++) {
+        const group *grp = &groups[i];
+        for (int k = 0; k < grp->n_pre; k++)
+            group_of[grp->pre[k]] = i;
+        for (int k = 0; k < grp->n_post; k++)
+            group_of[grp->post[k]] = i;
+        if (grp->core >= 0)
+            group_of[grp->core] = i;
+    }
+    for (int i = 0; i < g->n_leaf; i++)
+        if (slot_add(e->s, (slot){SLOT_LEAF, i, -1, -1, (int64_t)g->leaf[i]->data->bytes, 0, -1, -1}) < 0)
+            return IG_ERR_MEMORY;
+    enum { NO = -1, TEMP = -2, OUT = -3 };
+    for (int i = 0; i < g->n_node; i++)
+        e->slot_of[i] = NO;
+    for (int i = 0; i < g->n_node; i++)
+        for (int j = 0; j < g->node[i]->n_in && g->same[i] == i; j++) {
+            const ig_array *root = g->node[i]->in[j]->root;
+            if (!root->data && group_of[g->same[root->index]] != group_of[i])
+                e->slot_of[g->same[root->index]] = TEMP;
+        }
+    for (int i = 0; i < g->n_out; i++)
+        e->slot_of[g->same[g->out[i]->index]] = OUT;
+    for (int i = 0; i < g->n_node; i++) {
+        if (e->slot_of[i] == NO)
+            continue;
+        slot_kind kind = e->slot_of[i] == OUT ? SLOT_OUT : SLOT_TEMP;
+        e->slot_of[i] = slot_add(e->s, (slot){kind, -1, i, -1, bytes_of(g->node[i]), 0, -1, -1});
+        if (e->slot_of[i] < 0)
+            return IG_ERR_MEMORY;
+    }
+    return IG_OK;
+}
+
+ig_status schedule_emit(const graph *g, const group *groups, int n_groups, schedule *s)
+{
+    size_t n = (size_t)g->n_node + 1;
+    int *memory = memory_get(3 * n * sizeof *memory);
+    if (!memory)
+        return IG_ERR_MEMORY;
+    emitter e = {.g = g, .s = s, .slot_of = memory, .value_of = memory + n};
+    memset(e.value_of, -1, n * sizeof *e.value_of);
+    ig_status status = find_slots(&e, groups, n_groups, memory + 2 * n);
+    for (int i = 0; i < n_groups && status == IG_OK; i++)
+        status = emit_group(&e, &groups[i]);
+    memory_free(memory);
+    return status;
+}

@@ -1,0 +1,355 @@
+/* Fusing: which nodes run as one program.
+ *
+ * Nodes are taken in order. A map node joins the group of an input that it reads element by element
+ * (the same linear index), before or behind that group's core. The depth of a group counts the
+ * boundaries that had to be crossed to reach it; a node joins only a group of its own depth, and
+ * every edge between two groups leads to a greater depth. So no cycle can arise, and groups of one
+ * depth can be joined. */
+#include "base/error.h"
+#include "base/memory.h"
+#include "graph/graph.h"
+#include <string.h>
+
+enum { GROUP_MOST = 128 }; /* nodes of one program: bounds the registers of a tape */
+
+typedef enum role { ROLE_NONE, ROLE_PRE, ROLE_CORE, ROLE_POST } role;
+
+typedef struct fuser {
+    const graph *g;
+    group *group;
+    int n_group, room_group;
+    int *group_of; /* of each node, before joining: see group_at */
+    unsigned char *role_of;
+    int *joined_to; /* of each group: itself, or the group that took it in */
+    int *next;      /* of each node: the next member of its group, or -1 */
+} fuser;
+
+node_kind node_kind_of(const ig_array *x)
+{
+    switch (x->op) {
+    case OP_assemble: return KIND_ASSEMBLE;
+    case OP_write: return KIND_WRITE;
+    case OP_contract: return KIND_CONTRACT;
+    case OP_sort: return KIND_SORT;
+    case OP_argsort: return KIND_ARGSORT;
+    case OP_searchsorted: return KIND_SEARCH;
+    case OP_argmax:
+    case OP_argmin: return KIND_ARGREDUCE;
+    default: break;
+    }
+    if (op_rows[x->op].cls != CLASS_REDUCE)
+        return KIND_MAP;
+    bool running = x->op >= OP_cumulative_sum && x->op <= OP_cumulative_min;
+    return running ? KIND_SCAN : KIND_REDUCE;
+}
+
+static int group_at(const fuser *f, int node)
+{
+    int i = f->group_of[node];
+    while (f->joined_to[i] != i)
+        i = f->joined_to[i];
+    return i;
+}
+
+static int64_t node_size(const fuser *f, int node) { return view_size(&f->g->node[node]->view); }
+
+/* The node that input j of x reads, or -1 for a leaf. */
+static int source_of(const fuser *f, const ig_array *x, int j)
+{
+    const ig_array *root = x->in[j]->root;
+    return root->data ? -1 : f->g->same[root->index];
+}
+
+/* True if y's elements are its root's, in the same linear order. */
+static bool is_identity(const ig_array *y)
+{
+    return y == y->root || (y->view.offset == 0 && view_is_contiguous(&y->view) &&
+                            view_size(&y->view) == view_size(&y->root->view));
+}
+
+/* The inputs of a map node that are read element by element: the key of bits and the table of read
+ * are not. */
+static bool is_lane_input(const ig_array *x, int j)
+{
+    return !(x->op == OP_bits || (x->op == OP_read && j == 1));
+}
+
+/* The node whose shape is the space of that part of the group. */
+static int space_like(const group *g, role r) { return r == ROLE_PRE ? g->pre_like : g->core; }
+
+/* True if every outside operand of x can be walked in the shape of the part's space. */
+static bool fits_space(const fuser *f, const ig_array *x, const group *g, role r)
+{
+    const view *space = &f->g->node[space_like(g, r)]->view;
+    view v;
+    if (view_same_shape(&x->view, space))
+        return true;
+    for (int j = 0; j < x->n_in; j++)
+        if (x->op != OP_bits && !view_reshape(&x->in[j]->view, space->ndim, space->shape, &v))
+            return false;
+    return true;
+}
+
+/* The part of group gi that map node x can join because of input j; ROLE_NONE if it cannot. */
+static role can_join(const fuser *f, const ig_array *x, int j, int gi)
+{
+    const group *g = &f->group[gi];
+    int source = source_of(f, x, j);
+    if (!is_lane_input(x, j) || !is_identity(x->in[j]) || g->n_node >= GROUP_MOST)
+        return ROLE_NONE;
+    role r = f->role_of[source] == ROLE_PRE ? ROLE_PRE : ROLE_POST;
+    if (g->core >= 0) {
+        node_kind k = node_kind_of(f->g->node[g->core]);
+        if (k != KIND_REDUCE && k != KIND_ARGREDUCE && k != KIND_CONTRACT)
+            return ROLE_NONE;
+    }
+    if (r == ROLE_PRE && g->permuted && (x->op == OP_bits || x->op == OP_iota))
+        return ROLE_NONE;
+    if (view_size(&x->view) != node_size(f, space_like(g, r)) || !fits_space(f, x, g, r))
+        return ROLE_NONE;
+    /* All that x reads from this group must come from the same part, lane by lane. */
+    for (int i = 0; i < x->n_in; i++) {
+        int s = source_of(f, x, i);
+        if (s < 0 || group_at(f, s) != gi)
+            continue;
+        role other = f->role_of[s] == ROLE_PRE ? ROLE_PRE : ROLE_POST;
+        if (other != r || !is_lane_input(x, i) || !is_identity(x->in[i]))
+            return ROLE_NONE;
+    }
+    return r;
+}
+
+static int new_group(fuser *f, int depth)
+{
+    if (f->n_group == f->room_group) {
+        int room = f->room_group;
+        if (!graph_room(&f->joined_to, f->n_group, &room, sizeof *f->joined_to) ||
+            !graph_room(&f->group, f->n_group, &f->room_group, sizeof *f->group))
+            return -1;
+    }
+    f->joined_to[f->n_group] = f->n_group;
+    f->group[f->n_group] = (group){.core = -1, .depth = depth, .pre_like = -1, .members = -1};
+    return f->n_group++;
+}
+
+static void put_node(fuser *f, int node, int gi, role r)
+{
+    group *g = &f->group[gi];
+    const ig_array *x = f->g->node[node];
+    f->group_of[node] = gi;
+    f->role_of[node] = (unsigned char)r;
+    f->next[node] = g->members;
+    g->members = node;
+    g->n_node++;
+    if (r == ROLE_CORE)
+        g->core = node;
+    if (r == ROLE_PRE && g->pre_like < 0)
+        g->pre_like = node;
+    if (r == ROLE_PRE && (x->op == OP_bits || x->op == OP_iota))
+        g->linear = true;
+}
+
+/* Takes the coreless group `from` into part r of group `into`, if the spaces are the same. */
+static bool join_groups(fuser *f, int from, int into, role r)
+{
+    group *a = &f->group[from], *b = &f->group[into];
+    const ig_array *pre = f->g->node[a->pre_like >= 0 ? a->pre_like : 0];
+    if (a->core >= 0 || a->pre_like < 0 || a->n_node + b->n_node > GROUP_MOST ||
+        !view_same_shape(&pre->view, &f->g->node[space_like(b, r)]->view) ||
+        (r == ROLE_PRE && b->permuted && a->linear))
+        return false;
+    for (int i = a->members, after; i >= 0; i = after) {
+        after = f->next[i];
+        f->role_of[i] = (unsigned char)r;
+        f->next[i] = b->members;
+        b->members = i;
+    }
+    b->n_node += a->n_node;
+    b->linear = b->linear || (r == ROLE_PRE && a->linear);
+    f->joined_to[from] = into;
+    return true;
+}
+
+/* How deep x must lie, given which of its inputs can be fused. */
+static int depth_of(const fuser *f, const ig_array *x, const role *join)
+{
+    int depth = 0;
+    for (int j = 0; j < x->n_in; j++) {
+        int s = source_of(f, x, j);
+        if (s < 0)
+            continue;
+        int d = f->group[group_at(f, s)].depth + (join[j] == ROLE_NONE);
+        depth = d > depth ? d : depth;
+    }
+    return depth;
+}
+
+static ig_status fuse_map(fuser *f, int node)
+{
+    const ig_array *x = f->g->node[node];
+    role join[3] = {ROLE_NONE, ROLE_NONE, ROLE_NONE};
+    for (int j = 0; j < x->n_in; j++) {
+        int s = source_of(f, x, j);
+        if (s >= 0)
+            join[j] = can_join(f, x, j, group_at(f, s));
+    }
+    int depth = depth_of(f, x, join), target = -1;
+    role part = ROLE_PRE;
+    /* Among the groups of this depth prefer one with a core: its tail comes for free. */
+    for (int j = 0; j < x->n_in; j++) {
+        int gi = join[j] == ROLE_NONE ? -1 : group_at(f, source_of(f, x, j));
+        if (gi >= 0 && f->group[gi].depth == depth && (target < 0 || f->group[target].core < 0)) {
+            target = gi;
+            part = join[j];
+        }
+    }
+    for (int j = 0; j < x->n_in && target >= 0; j++) {
+        int s = source_of(f, x, j);
+        int gi = s < 0 ? target : group_at(f, s);
+        if (gi != target && f->group[gi].depth == depth && !join_groups(f, gi, target, part)) {
+            target = -1;
+            depth++;
+        }
+    }
+    if (target < 0) {
+        target = new_group(f, depth);
+        part = ROLE_PRE;
+    }
+    if (target < 0)
+        return IG_ERR_MEMORY;
+    put_node(f, node, target, part);
+    return IG_OK;
+}
+
+/* If y is its root with the axes in another order: that order. */
+static bool find_permutation(const ig_array *y, int *perm)
+{
+    const view *v = &y->view, *r = &y->root->view;
+    unsigned used = 0;
+    if (v->ndim != r->ndim || v->offset != 0)
+        return false;
+    for (int i = 0; i < v->ndim; i++) {
+        int at = -1;
+        for (int k = 0; k < r->ndim && at < 0; k++)
+            if (!(used >> k & 1) && r->shape[k] == v->shape[i] &&
+                (r->stride[k] == v->stride[i] || r->shape[k] == 1))
+                at = k;
+        if (at < 0)
+            return false;
+        used |= 1u << at;
+        perm[i] = at;
+    }
+    return true;
+}
+
+/* A reduction takes the map nodes that it reads into its own program. */
+static bool take_pre(fuser *f, int node, int gi)
+{
+    const ig_array *y = f->g->node[node]->in[0];
+    group *g = &f->group[gi];
+    if (g->core >= 0 || g->n_node >= GROUP_MOST)
+        return false;
+    if (is_identity(y))
+        return true;
+    if (g->linear || !view_same_shape(&y->root->view, &f->g->node[g->pre_like]->view) ||
+        !find_permutation(y, g->perm))
+        return false;
+    g->permuted = true;
+    return true;
+}
+
+static ig_status fuse_core(fuser *f, int node)
+{
+    const ig_array *x = f->g->node[node];
+    node_kind k = node_kind_of(x);
+    int s = x->n_in == 1 ? source_of(f, x, 0) : -1, target = -1;
+    if ((k == KIND_REDUCE || k == KIND_ARGREDUCE) && s >= 0 && f->role_of[s] == ROLE_PRE &&
+        take_pre(f, node, group_at(f, s)))
+        target = group_at(f, s);
+    if (target < 0) {
+        int depth = 0;
+        for (int j = 0; j < x->n_in; j++) {
+            int i = source_of(f, x, j);
+            int d = i < 0 ? 0 : f->group[group_at(f, i)].depth + 1;
+            depth = d > depth ? d : depth;
+        }
+        target = new_group(f, depth);
+    }
+    if (target < 0)
+        return IG_ERR_MEMORY;
+    put_node(f, node, target, ROLE_CORE);
+    return IG_OK;
+}
+
+/* Writes the members of each group into one shared list, in order of depth, and packs the groups. */
+static ig_status collect(fuser *f, group **groups, int *n_groups)
+{
+    int n = f->g->n_node, n_left = 0, deepest = 0;
+    group *sorted = memory_new((size_t)(f->n_group + 1) * sizeof *sorted);
+    int *members = memory_get((size_t)(n + 1) * sizeof *members);
+    int *place = memory_get((size_t)(f->n_group + 1) * sizeof *place);
+    if (!sorted || !members || !place) {
+        memory_free(sorted);
+        memory_free(members);
+        memory_free(place);
+        return IG_ERR_MEMORY;
+    }
+    for (int i = 0; i < f->n_group; i++)
+        deepest = f->group[i].depth > deepest ? f->group[i].depth : deepest;
+    for (int d = 0; d <= deepest; d++)
+        for (int i = 0; i < f->n_group; i++)
+            if (f->joined_to[i] == i && f->group[i].depth == d) {
+                place[i] = n_left;
+                sorted[n_left++] = f->group[i];
+            }
+    int *at = members;
+    for (int k = 0; k < n_left; k++) { /* each group's share of the list */
+        sorted[k].pre = at;
+        sorted[k].post = at + sorted[k].n_node;
+        at += sorted[k].n_node;
+    }
+    for (int i = 0; i < n; i++) {
+        if (f->g->same[i] != i || f->role_of[i] == ROLE_CORE)
+            continue;
+        group *g = &sorted[place[group_at(f, i)]];
+        if (f->role_of[i] == ROLE_PRE)
+            g->pre[g->n_pre++] = i;
+        else
+            *--g->post = i, g->n_post++;
+    }
+    for (int k = 0; k < n_left; k++) { /* post grew downwards: put it in order */
+        int *p = sorted[k].post, m = sorted[k].n_post;
+        for (int i = 0; i < m / 2; i++) {
+            int t = p[i];
+            p[i] = p[m - 1 - i], p[m - 1 - i] = t;
+        }
+    }
+    memory_free(place);
+    if (n_left == 0)
+        memory_free(members);
+    *groups = sorted;
+    *n_groups = n_left;
+    return IG_OK;
+}
+
+ig_status schedule_fuse(const graph *g, group **groups, int *n_groups)
+{
+    fuser f = {.g = g};
+    ig_status status = IG_ERR_MEMORY;
+    f.group_of = memory_new((size_t)(g->n_node + 1) * sizeof *f.group_of);
+    f.role_of = memory_new((size_t)g->n_node + 1);
+    f.next = memory_get((size_t)(g->n_node + 1) * sizeof *f.next);
+    if (f.group_of && f.role_of && f.next)
+        status = IG_OK;
+    for (int i = 0; i < g->n_node && status == IG_OK; i++)
+        if (g->same[i] == i)
+            status = node_kind_of(g->node[i]) == KIND_MAP ? fuse_map(&f, i) : fuse_core(&f, i);
+    if (status == IG_OK)
+        status = collect(&f, groups, n_groups);
+    memory_free(f.group_of);
+    memory_free(f.role_of);
+    memory_free(f.next);
+    memory_free(f.group);
+    memory_free(f.joined_to);
+    return status;
+}

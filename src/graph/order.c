@@ -1,0 +1,253 @@
+/* Order and numbering: which nodes are to be computed, in what order, which are equal, and the bytes
+ * that say what the whole graph looks like. */
+#include "base/error.h"
+#include "base/memory.h"
+#include "graph/graph.h"
+#include <string.h>
+
+bool graph_room(void *array_pointer, int n, int *room, size_t element_bytes)
+{
+    if (n < *room)
+        return true;
+    int wanted = 2 * *room + 16;
+    void *at;
+    memcpy(&at, array_pointer, sizeof at);
+    at = memory_resize(at, (size_t)wanted * element_bytes);
+    if (!at)
+        return false;
+    memcpy(array_pointer, &at, sizeof at);
+    *room = wanted;
+    return true;
+}
+
+/* At least n elements in *at, content lost. */
+static bool at_least(void *array_pointer, size_t n, size_t *room, size_t element_bytes)
+{
+    void *at;
+    if (n <= *room)
+        return true;
+    memcpy(&at, array_pointer, sizeof at);
+    void *bigger = memory_get(2 * n * element_bytes);
+    if (!bigger)
+        return false;
+    memory_free(at);
+    memcpy(array_pointer, &bigger, sizeof bigger);
+    *room = 2 * n;
+    return true;
+}
+
+/* ---- order ---- */
+
+static ig_status visit_leaf(graph *g, ig_array *x)
+{
+    if (x->mark == g->epoch)
+        return IG_OK;
+    if (!graph_room(&g->leaf, g->n_leaf, &g->room_leaf, sizeof *g->leaf))
+        return IG_ERR_MEMORY;
+    x->mark = g->epoch;
+    x->index = -1 - g->n_leaf;
+    g->leaf[g->n_leaf++] = x;
+    return IG_OK;
+}
+
+static ig_status push(graph *g, ig_array *x, int *depth)
+{
+    if (!graph_room(&g->stack, *depth, &g->room_stack, sizeof *g->stack))
+        return IG_ERR_MEMORY;
+    x->mark = g->epoch;
+    x->index = 0;
+    g->stack[(*depth)++] = x;
+    return IG_OK;
+}
+
+/* Depth first without recursion. While x is on the stack x->index is the next input to look at. */
+static ig_status visit(graph *g, ig_array *from)
+{
+    int depth = 0;
+    if (from->mark != g->epoch)
+        TRY(push(g, from, &depth));
+    while (depth) {
+        ig_array *x = g->stack[depth - 1];
+        if (x->index < x->n_in) {
+            ig_array *y = x->in[x->index++]->root;
+            if (y->data)
+                TRY(visit_leaf(g, y));
+            else if (y->mark != g->epoch)
+                TRY(push(g, y, &depth));
+            continue;
+        }
+        if (!graph_room(&g->node, g->n_node, &g->room_node, sizeof *g->node))
+            return IG_ERR_MEMORY;
+        x->index = g->n_node;
+        g->node[g->n_node++] = x;
+        depth--;
+    }
+    return IG_OK;
+}
+
+/* A leaf dies if all its references come from nodes that die: those asked for drop their inputs,
+ * and a node dies when everyone who holds it does. */
+static ig_status find_donated(graph *g)
+{
+    size_t n = (size_t)(g->n_node + g->n_leaf);
+    if (!at_least(&g->scratch, n + 1, &g->room_scratch, sizeof *g->scratch) ||
+        !at_least(&g->donated, (size_t)g->n_leaf + 1, &g->room_donated, sizeof *g->donated))
+        return IG_ERR_MEMORY;
+    int *held = g->scratch, *leaf_held = held + g->n_node;
+    memset(held, 0, n * sizeof *held);
+    for (int i = 0; i < g->n_out; i++)
+        held[g->out[i]->index] = -1; /* asked for: drops its inputs in any case */
+    for (int i = g->n_node - 1; i >= 0; i--) {
+        const ig_array *x = g->node[i];
+        if (held[i] >= 0 && held[i] != atomic_load(&x->refs))
+            continue;
+        for (int j = 0; j < x->n_in; j++) {
+            const ig_array *y = x->in[j];
+            bool sole = y->root == y || atomic_load(&y->refs) == 1; /* a view that dies too */
+            int *count = y->root->data ? &leaf_held[-1 - y->root->index] : &held[y->root->index];
+            if (sole && *count >= 0)
+                ++*count;
+        }
+    }
+    for (int i = 0; i < g->n_leaf; i++)
+        g->donated[i] = leaf_held[i] == atomic_load(&g->leaf[i]->refs) &&
+                        atomic_load(&g->leaf[i]->data->refs) == 1;
+    return IG_OK;
+}
+
+ig_status graph_order(graph *g, ig_array *const *arrays, int n)
+{
+    g->epoch++;
+    g->n_node = g->n_leaf = g->n_out = 0;
+    for (int i = 0; i < n; i++) {
+        ig_array *x = arrays[i]->root;
+        if (x->data)
+            continue;
+        bool asked = false;
+        for (int j = 0; j < g->n_out && !asked; j++)
+            asked = g->out[j] == x;
+        if (asked)
+            continue;
+        TRY(visit(g, x));
+        if (!graph_room(&g->out, g->n_out, &g->room_out, sizeof *g->out))
+            return IG_ERR_MEMORY;
+        g->out[g->n_out++] = x;
+    }
+    return find_donated(g);
+}
+
+/* ---- numbering ---- */
+
+static bool put(byte_list *b, const void *from, size_t n)
+{
+    if (b->used + n > b->room) {
+        size_t room = 2 * b->room + n + 1024;
+        unsigned char *at = memory_resize(b->at, room);
+        if (!at)
+            return false;
+        b->at = at;
+        b->room = room;
+    }
+    memcpy(b->at + b->used, from, n);
+    b->used += n;
+    return true;
+}
+
+static bool put_view(byte_list *b, const view *v)
+{
+    size_t n = (size_t)v->ndim * sizeof(int64_t);
+    return put(b, &v->ndim, sizeof v->ndim) && put(b, &v->offset, sizeof v->offset) &&
+           put(b, v->shape, n) && put(b, v->stride, n);
+}
+
+/* Everything that tells one node from another, given its inputs' numbers. */
+static bool put_node(graph *g, const ig_array *x)
+{
+    byte_list *b = &g->key;
+    const node_attr *a = &x->attr;
+    const int32_t head[4] = {x->op, x->dtype, x->n_in, a->fold | a->flag << 16};
+    const int64_t axis[2] = {a->axis_len, a->axis_stride};
+    bool ok = put(b, head, sizeof head) && put(b, a->ndim, sizeof a->ndim) &&
+              put(b, axis, sizeof axis) && put(b, &x->view.ndim, sizeof x->view.ndim) &&
+              put(b, x->view.shape, (size_t)x->view.ndim * sizeof(int64_t));
+    int n_dst = !a->dst ? 0 : x->op == OP_assemble ? x->n_in : 1;
+    for (int i = 0; i < n_dst && ok; i++)
+        ok = put_view(b, &a->dst[i]);
+    for (int i = 0; i < x->n_in && ok; i++) {
+        const ig_array *root = x->in[i]->root;
+        int32_t number = root->data ? root->index : g->same[root->index];
+        ok = put(b, &number, sizeof number) && put_view(b, &x->in[i]->view);
+    }
+    return ok;
+}
+
+static uint32_t hash_of(const unsigned char *at, size_t n)
+{
+    uint64_t h = 0x9e3779b97f4a7c15u ^ n;
+    for (; n >= 8; at += 8, n -= 8) {
+        uint64_t w;
+        memcpy(&w, at, 8);
+        h = (h ^ w) * 0xff51afd7ed558ccdu;
+        h ^= h >> 32;
+    }
+    for (; n; at++, n--)
+        h = (h ^ *at) * 0x100000001b3u;
+    return (uint32_t)(h ^ h >> 29);
+}
+
+/* Each node's bytes stay in the key. An equal node is found by them and leaves no trace but same. */
+ig_status graph_number(graph *g)
+{
+    size_t slots = 16;
+    while (slots < 2 * (size_t)g->n_node)
+        slots *= 2;
+    /* scratch: hash table (node or -1), then where each node's bytes begin. */
+    size_t n = (size_t)g->n_node;
+    if (!at_least(&g->scratch, slots + n + 1, &g->room_scratch, sizeof *g->scratch) ||
+        !at_least(&g->same, n + 1, &g->room_same, sizeof *g->same))
+        return IG_ERR_MEMORY;
+    int *table = g->scratch, *begin = table + slots;
+    memset(table, -1, slots * sizeof *table);
+    g->key.used = 0;
+    for (int i = 0; i < g->n_node; i++) {
+        begin[i] = (int)g->key.used;
+        if (!put_node(g, g->node[i]))
+            return IG_ERR_MEMORY;
+        size_t length = g->key.used - (size_t)begin[i];
+        const unsigned char *mine = g->key.at + begin[i];
+        size_t at = hash_of(mine, length) & (slots - 1);
+        for (; table[at] >= 0; at = (at + 1) & (slots - 1)) {
+            int other = table[at], next = other + 1;
+            size_t other_length = (size_t)begin[next] - (size_t)begin[other];
+            if (other_length == length && memcmp(g->key.at + begin[other], mine, length) == 0)
+                break;
+        }
+        g->same[i] = table[at] >= 0 ? table[at] : i;
+        if (table[at] >= 0)
+            g->key.used = (size_t)begin[i];
+        table[at] = g->same[i];
+    }
+    for (int i = 0; i < g->n_leaf; i++) {
+        const ig_array *x = g->leaf[i];
+        int64_t facts[3] = {x->dtype, (int64_t)x->data->bytes, g->donated[i]};
+        if (!put(&g->key, facts, sizeof facts))
+            return IG_ERR_MEMORY;
+    }
+    for (int i = 0; i < g->n_out; i++)
+        if (!put(&g->key, &g->same[g->out[i]->index], sizeof *g->same))
+            return IG_ERR_MEMORY;
+    return IG_OK;
+}
+
+void graph_free(graph *g)
+{
+    memory_free(g->node);
+    memory_free(g->leaf);
+    memory_free(g->out);
+    memory_free(g->same);
+    memory_free(g->donated);
+    memory_free(g->stack);
+    memory_free(g->scratch);
+    memory_free(g->key.at);
+    *g = (graph){.epoch = g->epoch};
+}

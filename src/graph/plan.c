@@ -1,0 +1,164 @@
+/* Planning buffers: how long each slot lives, which outputs take over a dying leaf, and where in one
+ * arena the temporaries lie. Nothing is allocated while a schedule runs. */
+#include "base/error.h"
+#include "base/memory.h"
+#include "graph/graph.h"
+#include <string.h>
+
+enum { ALIGN = 64 };
+
+static int64_t aligned(int64_t size) { return (size + ALIGN - 1) / ALIGN * ALIGN; }
+
+static void touch(schedule *s, int slot_index, int program_index)
+{
+    slot *t = &s->slot[slot_index];
+    if (t->first < 0)
+        t->first = program_index;
+    t->last = program_index;
+}
+
+static void find_lifetimes(schedule *s)
+{
+    for (int i = 0; i < s->n_program; i++) {
+        const program *p = &s->program[i];
+        const tape *tapes[2] = {&p->pre, &p->post};
+        for (int k = 0; k < 2; k++)
+            for (int j = 0; j < tapes[k]->n_operand; j++)
+                touch(s, tapes[k]->operand[j].slot, i);
+        if (p->kind == PROGRAM_CONTRACT || p->kind >= PROGRAM_SCAN) {
+            touch(s, p->in[0].slot, i);
+            if (p->kind == PROGRAM_CONTRACT || p->kind == PROGRAM_SEARCH || p->kind == PROGRAM_WRITE)
+                touch(s, p->in[1].slot, i);
+            if (p->kind >= PROGRAM_SCAN)
+                touch(s, p->out.slot, i);
+        }
+    }
+}
+
+/* The operand that the register of the i-th instruction, a store, was loaded from in place, or -1. */
+static int stored_operand(const tape *t, int i)
+{
+    for (int k = i - 1; k >= 0; k--)
+        if (t->inst[k].dst == t->inst[i].a)
+            return t->inst[k].code == TAPE_LOAD ? t->inst[k].operand : -1;
+    return -1;
+}
+
+/* True if program p, which stores slot `to` and reads slot `from` for the last time, may do so in
+ * one and the same memory: a map that reads each element just where it writes it. A register may
+ * point at what it loaded, so nothing that was loaded from there may itself be stored. */
+static bool in_place(const schedule *s, const program *p, int from, int to)
+{
+    const tape *t = &p->pre;
+    const operand *store = NULL;
+    if (p->kind != PROGRAM_MAP || s->slot[from].bytes != s->slot[to].bytes)
+        return false;
+    for (int i = 0; i < t->n_inst; i++) {
+        if (t->inst[i].code != TAPE_STORE)
+            continue;
+        int loaded = stored_operand(t, i);
+        if (loaded >= 0 && t->operand[loaded].slot == from)
+            return false;
+        if (t->operand[t->inst[i].operand].slot == to)
+            store = &t->operand[t->inst[i].operand];
+    }
+    for (int i = 0; i < t->n_inst && store; i++) {
+        const operand *o = t->inst[i].operand < 0 ? NULL : &t->operand[t->inst[i].operand];
+        if (!o || o->slot != from)
+            continue;
+        if (t->inst[i].code != TAPE_LOAD || ig_dtype_bytes(o->dtype) != ig_dtype_bytes(store->dtype) ||
+            !view_equal(&o->v, &store->v))
+            return false;
+    }
+    return store != NULL;
+}
+
+/* An output takes the buffer of a donated leaf that is read for the last time where it is written. */
+static void find_donors(const graph *g, schedule *s)
+{
+    for (int i = 0; i < s->n_slot; i++) {
+        slot *out = &s->slot[i];
+        for (int k = 0; k < g->n_leaf && out->kind == SLOT_OUT && out->donor < 0; k++) {
+            slot *leaf = &s->slot[k];
+            if (!g->donated[k] || leaf->donor >= 0 || leaf->last != out->first ||
+                !in_place(s, &s->program[out->first], k, i))
+                continue;
+            out->donor = k;
+            leaf->donor = i;
+        }
+    }
+}
+
+/* A stretch of the arena that is taken. */
+typedef struct extent {
+    int64_t begin, end;
+    int last; /* program after which it is free */
+    int slot;
+} extent;
+
+/* The arena while it is laid out: stretches sorted by begin. */
+typedef struct arena {
+    extent *taken;
+    int n;
+} arena;
+
+/* First fit for slot i, which program s->slot[i].first writes. It may lie in one that this program
+ * reads for the last time, if it can work in place. */
+static void place(schedule *s, arena *a, int i)
+{
+    slot *t = &s->slot[i];
+    extent *taken = a->taken;
+    int64_t size = aligned(t->bytes), begin = 0;
+    int at = 0;
+    for (int k = 0; k < a->n; k++) /* forget those that are free by now */
+        if (taken[k].last >= t->first)
+            taken[at++] = taken[k];
+    a->n = at;
+    for (int k = 0; k < a->n; k++)
+        if (taken[k].last == t->first && in_place(s, &s->program[t->first], taken[k].slot, i)) {
+            t->offset = taken[k].begin;
+            taken[k].last = t->last;
+            taken[k].slot = i;
+            return;
+        }
+    for (at = 0; at < a->n && taken[at].begin - begin < size; at++)
+        begin = taken[at].end > begin ? taken[at].end : begin;
+    memmove(taken + at + 1, taken + at, (size_t)(a->n - at) * sizeof *taken);
+    taken[at] = (extent){begin, begin + size, t->last, i};
+    a->n++;
+    t->offset = begin;
+    s->arena_bytes = begin + size > s->arena_bytes ? begin + size : s->arena_bytes;
+}
+
+static ig_status place_temporaries(schedule *s)
+{
+    size_t n = (size_t)s->n_slot + 1, m = (size_t)s->n_program + 1;
+    arena a = {.taken = memory_get(n * sizeof *a.taken)};
+    int *head = memory_get((m + n) * sizeof *head), *next = head ? head + m : NULL;
+    if (a.taken && head) {
+        /* Lists of the slots that each program writes first. */
+        memset(head, -1, m * sizeof *head);
+        for (int i = s->n_slot - 1; i >= 0; i--)
+            if (s->slot[i].kind == SLOT_TEMP && s->slot[i].first >= 0) {
+                next[i] = head[s->slot[i].first];
+                head[s->slot[i].first] = i;
+            }
+        for (int p = 0; p < s->n_program; p++)
+            for (int i = head[p]; i >= 0; i = next[i])
+                place(s, &a, i);
+    }
+    bool ok = a.taken && head;
+    memory_free(a.taken);
+    memory_free(head);
+    return ok ? IG_OK : IG_ERR_MEMORY;
+}
+
+ig_status schedule_plan(const graph *g, schedule *s)
+{
+    find_lifetimes(s);
+    find_donors(g, s);
+    for (int i = 0; i < s->n_slot; i++)
+        if (s->slot[i].kind == SLOT_OUT && s->slot[i].donor < 0)
+            s->out_bytes += s->slot[i].bytes;
+    return place_temporaries(s);
+}

@@ -1,0 +1,134 @@
+/* Schedules: built from a graph, printed, freed. */
+#include "graph/graph.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include <stdio.h>
+#include <string.h>
+
+void schedule_free(schedule *s)
+{
+    if (!s)
+        return;
+    for (int i = 0; i < s->n_program; i++)
+        program_free_parts(&s->program[i]);
+    memory_free(s->program);
+    memory_free(s->slot);
+    memory_free(s->key);
+    memory_free(s);
+}
+
+schedule *schedule_build(const graph *g)
+{
+    group *groups = NULL;
+    int n_groups = 0;
+    schedule *s = memory_new(sizeof *s);
+    if (!s)
+        return NULL;
+    s->n_node = g->n_node;
+    s->key = memory_get(g->key.used);
+    ig_status status = s->key ? schedule_fuse(g, &groups, &n_groups) : IG_ERR_MEMORY;
+    if (status == IG_OK) {
+        memcpy(s->key, g->key.at, g->key.used);
+        s->key_bytes = g->key.used;
+        status = schedule_emit(g, groups, n_groups, s);
+    }
+    if (status == IG_OK)
+        status = schedule_plan(g, s);
+    if (n_groups)
+        memory_free(groups[0].pre); /* all members share one list */
+    memory_free(groups);
+    if (status == IG_OK)
+        return s;
+    schedule_free(s);
+    return NULL;
+}
+
+/* ---- for people ---- */
+
+static const char *const kind_names[] = {
+    [PROGRAM_MAP] = "map",           [PROGRAM_REDUCE] = "reduce", [PROGRAM_ARGREDUCE] = "argreduce",
+    [PROGRAM_CONTRACT] = "contract", [PROGRAM_SCAN] = "scan",     [PROGRAM_SORT] = "sort",
+    [PROGRAM_ARGSORT] = "argsort",   [PROGRAM_SEARCH] = "search", [PROGRAM_WRITE] = "write",
+};
+
+static const char *slot_name(const schedule *s, int i, char name[static 16])
+{
+    static const char letters[] = {[SLOT_LEAF] = 'x', [SLOT_OUT] = 'y', [SLOT_TEMP] = 't'};
+    int nth = 0;
+    for (int k = 0; k < i; k++)
+        nth += s->slot[k].kind == s->slot[i].kind;
+    snprintf(name, 16, "%c%d", letters[s->slot[i].kind], nth);
+    return name;
+}
+
+/* " x0 t1": the slots that the tapes and operands of p read, or write, each once. */
+static void slots_text(const schedule *s, const program *p, bool written, text *t)
+{
+    char name[16];
+    for (int i = 0; i < s->n_slot; i++) {
+        bool reads = false, writes = false;
+        const tape *tapes[2] = {&p->pre, &p->post};
+        for (int k = 0; k < 2; k++)
+            for (int j = 0; j < tapes[k]->n_inst; j++) {
+                const tape_inst *inst = &tapes[k]->inst[j];
+                if (inst->operand >= 0 && tapes[k]->operand[inst->operand].slot == i)
+                    *(inst->code == TAPE_STORE ? &writes : &reads) = true;
+            }
+        bool rows = p->kind >= PROGRAM_SCAN;
+        bool two = p->kind == PROGRAM_CONTRACT || p->kind == PROGRAM_SEARCH || p->kind == PROGRAM_WRITE;
+        reads = reads || ((rows || two) && p->in[0].slot == i) || (two && p->in[1].slot == i);
+        writes = writes || (rows && p->out.slot == i);
+        if (written ? writes : reads)
+            text_add(t, " %s", slot_name(s, i, name));
+    }
+}
+
+static void program_text(const schedule *s, int i, text *t)
+{
+    const program *p = &s->program[i];
+    char shape[400];
+    text_add(t, "%3d %-9s", i + 1, kind_names[p->kind]);
+    if (p->kind == PROGRAM_CONTRACT)
+        text_add(t, " %s b=%lld m=%lld n=%lld k=%lld", ig_dtype_name(p->dtype),
+                 (long long)p->extent[0], (long long)p->extent[1], (long long)p->extent[2],
+                 (long long)p->extent[3]);
+    else if (p->kind == PROGRAM_MAP)
+        text_add(t, " %s", view_shape_text(p->pre.ndim, p->pre.shape, shape));
+    else if (p->kind != PROGRAM_WRITE)
+        text_add(t, " %s %lld x %lld", ig_dtype_name(p->dtype), (long long)p->outer,
+                 (long long)p->inner);
+    text_add(t, " |%s |", p->label);
+    slots_text(s, p, false, t);
+    text_add(t, " ->");
+    slots_text(s, p, true, t);
+    text_add(t, " | read %lld B, write %lld B, %lld FLOP\n", (long long)p->bytes_read,
+             (long long)p->bytes_written, (long long)p->flops);
+}
+
+void schedule_text(const schedule *s, const graph *g, const char *device, text *t)
+{
+    char shape[400], name[16];
+    int64_t flops = 0, leaf_bytes = 0;
+    for (int i = 0; i < s->n_program; i++)
+        flops += s->program[i].flops;
+    text_add(t, "device %s: %d node%s in %d program%s\n", device, s->n_node,
+             s->n_node == 1 ? "" : "s", s->n_program, s->n_program == 1 ? "" : "s");
+    for (int i = 0; i < s->n_program; i++)
+        program_text(s, i, t);
+    text_add(t, "buffers\n");
+    for (int i = 0; i < s->n_slot; i++) {
+        const slot *b = &s->slot[i];
+        const ig_array *x = b->kind == SLOT_LEAF ? g->leaf[b->index] : g->node[b->node];
+        text_add(t, "  %s %s %s %lld B", slot_name(s, i, name), ig_dtype_name((ig_dtype)x->dtype),
+                 view_shape_text(x->view.ndim, x->view.shape, shape), (long long)b->bytes);
+        if (b->kind == SLOT_TEMP)
+            text_add(t, " at %lld", (long long)b->offset);
+        if (b->kind == SLOT_OUT && b->donor >= 0)
+            text_add(t, " in place of %s", slot_name(s, b->donor, name));
+        text_add(t, "\n");
+        leaf_bytes += b->kind == SLOT_LEAF ? b->bytes : 0;
+    }
+    text_add(t, "total %lld FLOP, inputs %lld B, outputs %lld B, temporaries %lld B, peak %lld B\n",
+             (long long)flops, (long long)leaf_bytes, (long long)s->out_bytes,
+             (long long)s->arena_bytes, (long long)(leaf_bytes + s->out_bytes + s->arena_bytes));
+}

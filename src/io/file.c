@@ -1,0 +1,241 @@
+/* Files for the formats: see file.h.
+ *
+ * Every call's result is checked, a call that a signal broke off goes on, and each message carries
+ * the system's own words and what to do. A file is written beside its place and renamed; devices,
+ * pipes and streams, which have no place to be renamed to, are written straight.
+ */
+#include "io/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    TRANSFER_BYTES = 1 << 30, /* macOS refuses more than INT_MAX in one call */
+    STEM_BYTES = 200,         /* of a file's name in its temporary name: names end at 255 */
+    TEMP_TRIES = 1000
+};
+
+static const struct advice {
+    int error;
+    const char *text;
+} advices[] = {
+    {ENOENT, "check the path; its folder must be there"},
+    {ENOTDIR, "a part of the path is a file: check the path"},
+    {EISDIR, "name a file in the folder"},
+    {ELOOP, "its links run in a circle: name the file itself"},
+    {ENAMETOOLONG, "choose a shorter name"},
+    {EACCES, "check the permissions of the file and of its folder"},
+    {EPERM, "check the permissions of the file and of its folder"},
+    {EROFS, "choose a place that can be written"},
+    {ENOSPC, "free some space or choose another place"},
+    {EDQUOT, "free some space or choose another place"},
+    {EFBIG, "raise the file size limit (ulimit -f)"},
+    {EMFILE, "close files or raise their limit (ulimit -n)"},
+    {EPIPE, "start its reader again"},
+    {EIO, "check the disk"},
+};
+
+#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
+
+/* Copies a path for messages, on one line; where it does not fit, "..." and its last bytes. */
+static void path_show(const char *path, char out[IO_SHOWN_BYTES])
+{
+    size_t length = strlen(path);
+    if (length >= IO_SHOWN_BYTES) {
+        path += length - (IO_SHOWN_BYTES - 4);
+        while ((*path & 0xc0) == 0x80) /* not from the middle of a UTF-8 character */
+            path++;
+        length = strlen(path);
+        memcpy(out, "...", 3);
+        out += 3;
+    }
+    for (size_t i = 0; i < length; i++)
+        out[i] = (unsigned char)path[i] < ' ' || path[i] == 0x7f ? '?' : path[i];
+    out[length] = '\0';
+}
+
+ig_status io_fail(const struct io_file *file, ig_status code, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return ig_fail(code, "%s '%s': %s", file->verb, file->shown, text);
+}
+
+/* what: "it cannot be opened" */
+static ig_status fail_system(const struct io_file *file, int error, const char *what)
+{
+    const char *advice = "try again, or choose another place";
+    for (size_t i = 0; i < COUNT(advices); i++)
+        if (advices[i].error == error)
+            advice = advices[i].text;
+    return io_fail(file, error == ENOMEM ? IG_ERR_MEMORY : IG_ERR_FILE, "%s: %s; %s", what,
+                   strerror(error), advice);
+}
+
+/* A file of this name, not open yet. */
+static ig_status file_name(struct io_file *file, const char *verb, const char *path)
+{
+    *file = (struct io_file){.verb = verb, .fd = -1, .left = -1};
+    if (!path || !*path)
+        return ig_fail(IG_ERR_ARGUMENT, "%s: no path is given; name a file", verb);
+    path_show(path, file->shown);
+    return IG_OK;
+}
+
+/* ---- reading ------------------------------------------------------------------------------- */
+
+ig_status io_open(struct io_file *file, const char *path)
+{
+    struct stat info;
+    const ig_status status = file_name(file, "load", path);
+    if (status != IG_OK)
+        return status;
+    file->fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (file->fd < 0 || fstat(file->fd, &info) != 0)
+        return fail_system(file, errno, "it cannot be opened");
+    if (S_ISDIR(info.st_mode))
+        return io_fail(file, IG_ERR_FILE, "it is a folder; name a file in it");
+    /* Files of /proc call themselves regular and empty: they are read like pipes. */
+    if (S_ISREG(info.st_mode) && info.st_size > 0)
+        file->left = info.st_size;
+    return IG_OK;
+}
+
+void io_close(struct io_file *file)
+{
+    if (file->fd >= 0)
+        close(file->fd);
+    file->fd = -1;
+}
+
+ig_status io_read(struct io_file *file, void *out, size_t bytes, size_t *got)
+{
+    for (*got = 0; *got < bytes;) {
+        const size_t rest = bytes - *got;
+        const ssize_t n = read(file->fd, (char *)out + *got,
+                               rest < TRANSFER_BYTES ? rest : (size_t)TRANSFER_BYTES);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return fail_system(file, errno, "it cannot be read");
+        if (n == 0)
+            break;
+        *got += (size_t)n;
+    }
+    if (file->left >= 0)
+        file->left -= (int64_t)*got;
+    return IG_OK;
+}
+
+/* ---- writing ------------------------------------------------------------------------------- */
+
+/* Names that stand for an open stream of this process, whatever lies behind it. */
+static bool path_is_stream(const char *path)
+{
+    static const char *const begins[] = {"/dev/std", "/dev/fd/", "/proc/"};
+    for (size_t i = 0; i < COUNT(begins); i++)
+        if (strncmp(path, begins[i], strlen(begins[i])) == 0)
+            return true;
+    return false;
+}
+
+/* Opens a new file beside file->real: its name, ".tmp-", process and number. */
+static ig_status temp_open(struct io_file *file)
+{
+    static atomic_uint counter;
+    const char *slash = strrchr(file->real, '/');
+    const size_t folder = slash ? (size_t)(slash + 1 - file->real) : 0;
+    const size_t name = strlen(file->real + folder);
+    const size_t stem = folder + (name < STEM_BYTES ? name : STEM_BYTES);
+    const size_t room = stem + 48;
+    file->temp = malloc(room);
+    if (!file->temp)
+        return fail_system(file, ENOMEM, "no file can be made there");
+    for (int tries = 0; tries < TEMP_TRIES; tries++) {
+        snprintf(file->temp, room, "%.*s.tmp-%ld-%u", (int)stem, file->real, (long)getpid(),
+                 atomic_fetch_add(&counter, 1));
+        file->fd = open(file->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (file->fd >= 0 || errno != EEXIST)
+            break;
+    }
+    if (file->fd >= 0)
+        return IG_OK;
+    const int error = errno;
+    free(file->temp); /* it is not ours: io_finish must not take it away */
+    file->temp = NULL;
+    return fail_system(file, error, "no file can be made there");
+}
+
+ig_status io_create(struct io_file *file, const char *path)
+{
+    struct stat old;
+    ig_status status = file_name(file, "save", path);
+    if (status != IG_OK)
+        return status;
+    const bool exists = stat(path, &old) == 0;
+    if (!exists && errno != ENOENT)
+        return fail_system(file, errno, "it cannot be written");
+    if (!exists && lstat(path, &old) == 0)
+        return io_fail(file, IG_ERR_FILE,
+                       "it is a link to a file that is not there; remove the link or name another "
+                       "file");
+    if (exists && S_ISDIR(old.st_mode))
+        return io_fail(file, IG_ERR_FILE, "it is a folder; name a file in it");
+    if (exists && access(path, W_OK) != 0)
+        return fail_system(file, errno, "it cannot be written");
+    if (exists && (!S_ISREG(old.st_mode) || path_is_stream(path))) {
+        file->fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+        return file->fd < 0 ? fail_system(file, errno, "it cannot be opened") : IG_OK;
+    }
+
+    /* A link stays a link: the file behind it is the one that is replaced. */
+    file->real = exists ? realpath(path, NULL) : strdup(path);
+    if (!file->real)
+        return fail_system(file, errno, "it cannot be written");
+    status = temp_open(file);
+    if (status == IG_OK && exists && fchmod(file->fd, old.st_mode & 0777) != 0)
+        return fail_system(file, errno, "its permissions cannot be kept");
+    return status;
+}
+
+ig_status io_write(struct io_file *file, const void *data, size_t bytes)
+{
+    for (size_t done = 0; done < bytes;) {
+        const size_t rest = bytes - done;
+        const ssize_t n = write(file->fd, (const char *)data + done,
+                                rest < TRANSFER_BYTES ? rest : (size_t)TRANSFER_BYTES);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return fail_system(file, n < 0 ? errno : ENOSPC, "it cannot be written");
+        done += (size_t)n;
+    }
+    return IG_OK;
+}
+
+ig_status io_finish(struct io_file *file, ig_status status)
+{
+    if (file->fd >= 0 && close(file->fd) != 0 && errno != EINTR && status == IG_OK)
+        status = fail_system(file, errno, "it cannot be written");
+    file->fd = -1;
+    if (file->temp) {
+        if (status == IG_OK && rename(file->temp, file->real) != 0)
+            status = fail_system(file, errno, "it cannot be put in its place");
+        if (status != IG_OK)
+            unlink(file->temp);
+    }
+    free(file->temp);
+    free(file->real);
+    file->temp = file->real = NULL;
+    return status;
+}

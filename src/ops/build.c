@@ -1,0 +1,263 @@
+/* Building blocks of all builders: nodes and views that know broadcasting, casting and copying. */
+#include "base/error.h"
+#include "base/memory.h"
+#include "ops/rows.h"
+#include <math.h>
+#include <string.h>
+
+/* ---- constants and data ---- */
+
+static ig_array *scalar_of(ig_dtype dtype, const void *value)
+{
+    buffer *b = buffer_new(ig_dtype_bytes(dtype));
+    if (!b)
+        return NULL;
+    memcpy(b->data, value, b->bytes);
+    return array_leaf(dtype, 0, NULL, b);
+}
+
+ig_array *build_scalar(double value, ig_dtype dtype)
+{
+    uint64_t bits;
+    dtype_store(dtype, &bits, value);
+    return scalar_of(dtype, &bits);
+}
+
+ig_array *build_scalar_int(int64_t value, ig_dtype dtype)
+{
+    uint64_t bits;
+    dtype_store_int(dtype, &bits, value);
+    return scalar_of(dtype, &bits);
+}
+
+static ig_array *weakened(ig_array *x)
+{
+    if (x)
+        x->weak = true;
+    return x;
+}
+
+ig_array *ig_int(int64_t value) { return weakened(build_scalar_int(value, IG_I64)); }
+ig_array *ig_float(double value) { return weakened(build_scalar(value, IG_F64)); }
+ig_array *ig_bool(bool value) { return weakened(build_scalar(value, IG_BOOL)); }
+
+ig_array *ig_scalar(double value, ig_dtype dtype)
+{
+    if (ig_dtype_bytes(dtype) == 0)
+        FAIL_NULL(IG_ERR_DTYPE, "scalar: %d is not a dtype", (int)dtype);
+    return build_scalar(value, dtype);
+}
+
+ig_array *ig_from_data(const void *data, ig_ints shape, ig_dtype dtype)
+{
+    int64_t size;
+    if (ig_dtype_bytes(dtype) == 0)
+        FAIL_NULL(IG_ERR_DTYPE, "from_data: %d is not a dtype", (int)dtype);
+    if (infer_size(OP_reshape, shape.n, shape.v, dtype, &size) != IG_OK)
+        return NULL;
+    buffer *b = buffer_new((size_t)size * ig_dtype_bytes(dtype));
+    if (!b)
+        return NULL;
+    if (b->bytes)
+        memcpy(b->data, data, b->bytes);
+    return array_leaf(dtype, shape.n, shape.v, b);
+}
+
+/* ---- views ---- */
+
+ig_array *build_broadcast(op_id op, ig_array *x, int ndim, const int64_t *shape)
+{
+    view v;
+    if (!x)
+        return NULL;
+    if (!view_broadcast(&x->view, ndim, shape, &v)) {
+        char have[400], want[400];
+        FAIL_NULL(IG_ERR_SHAPE, "%s: shape %s does not broadcast to %s", op_rows[op].name,
+                  view_shape_text(x->view.ndim, x->view.shape, have),
+                  view_shape_text(ndim, shape, want));
+    }
+    return view_same_shape(&v, &x->view) ? x : array_view(op, x, &v);
+}
+
+ig_array *build_reshape(op_id op, ig_array *x, int ndim, const int64_t *shape)
+{
+    view v;
+    if (!x)
+        return NULL;
+    if (!view_reshape(&x->view, ndim, shape, &v)) {
+        x = build_contiguous(op, x);
+        if (!x || !view_reshape(&x->view, ndim, shape, &v))
+            return NULL;
+    }
+    return array_view(op, x, &v);
+}
+
+ig_array *build_permute(op_id op, ig_array *x, const int *axes)
+{
+    view v;
+    if (!x)
+        return NULL;
+    view_permute(&x->view, axes, &v);
+    return array_view(op, x, &v);
+}
+
+ig_array *build_axis_last(op_id op, ig_array *x, int axis)
+{
+    int axes[IG_MAX_NDIM], n = 0;
+    if (!x || axis == x->view.ndim - 1)
+        return x;
+    for (int i = 0; i < x->view.ndim; i++)
+        if (i != axis)
+            axes[n++] = i;
+    axes[n] = axis;
+    return build_permute(op, x, axes);
+}
+
+ig_array *build_axis_back(op_id op, ig_array *x, int axis)
+{
+    int axes[IG_MAX_NDIM];
+    if (!x || axis == x->view.ndim - 1)
+        return x;
+    for (int i = 0; i < x->view.ndim; i++)
+        axes[i] = i < axis ? i : i == axis ? x->view.ndim - 1 : i - 1;
+    return build_permute(op, x, axes);
+}
+
+/* ---- nodes ---- */
+
+/* A map node over inputs that all have shape already. */
+static ig_array *map_node(op_id op, ig_dtype dtype, ig_array *const *x, int n)
+{
+    return array_node(op, dtype, x[0]->view.ndim, x[0]->view.shape, x, n, NULL);
+}
+
+ig_array *build_map(op_id op, ig_dtype dtype, ig_array *const *x, int n)
+{
+    ig_array *in[3];
+    int ndim;
+    int64_t shape[IG_MAX_NDIM], size;
+    for (int i = 0; i < n; i++)
+        if (!x[i])
+            return NULL;
+    if (infer_broadcast(op, x, n, &ndim, shape) != IG_OK ||
+        infer_size(op, ndim, shape, dtype, &size) != IG_OK)
+        return NULL;
+    for (int i = 0; i < n; i++)
+        if (!(in[i] = build_broadcast(op, x[i], ndim, shape)))
+            return NULL;
+    return map_node(op, dtype, in, n);
+}
+
+/* A number takes the dtype that it is asked for, if it can be told in it. */
+static ig_array *cast_weak(ig_array *x, ig_dtype dtype)
+{
+    const void *value = array_host(x);
+    if (dtype_kind_of(x->dtype) == DTYPE_KIND_FLOAT || !dtype_is_int(dtype)) {
+        return x->dtype == IG_I64 ? build_scalar_int(*(const int64_t *)value, dtype)
+                                  : build_scalar(dtype_fetch(x->dtype, value), dtype);
+    }
+    ig_iinfo info;
+    int64_t number = dtype_fetch_int(x->dtype, value);
+    ig_iinfo_of(dtype, &info);
+    if (number < info.min || (number > 0 && (uint64_t)number > info.max))
+        FAIL_NULL(IG_ERR_ARGUMENT, "the number %lld does not fit %s; convert the array with astype",
+                  (long long)number, ig_dtype_name(dtype));
+    return build_scalar_int(number, dtype);
+}
+
+ig_array *build_cast(ig_array *x, ig_dtype dtype)
+{
+    if (!x)
+        return NULL;
+    if (x->weak && x->root->data)
+        return cast_weak(x, dtype);
+    return x->dtype == dtype ? x : map_node(OP_astype, dtype, &x, 1);
+}
+
+ig_array *build_contiguous(op_id op, ig_array *x)
+{
+    (void)op;
+    if (!x || (x->root == x || (view_is_contiguous(&x->view))))
+        return x;
+    return map_node(OP_astype, x->dtype, &x, 1);
+}
+
+ig_array *build_iota(int ndim, const int64_t *shape)
+{
+    return array_node(OP_iota, IG_I64, ndim, shape, NULL, 0, NULL);
+}
+
+ig_array *build_assemble(op_id op, ig_dtype dtype, int ndim, const int64_t *shape,
+                         ig_array *const *parts, view *dst, int n)
+{
+    int64_t size;
+    if (!dst)
+        return NULL;
+    if (infer_size(op, ndim, shape, dtype, &size) != IG_OK) {
+        memory_free(dst);
+        return NULL;
+    }
+    return array_node(OP_assemble, dtype, ndim, shape, parts, n, &(node_attr){.dst = dst});
+}
+
+/* ---- the elementwise rule ---- */
+
+/* The dtype in which a row computes, given the promoted dtype of its inputs. */
+static ig_status accept(op_id op, ig_dtype *dtype)
+{
+    ig_dtype d = *dtype;
+    const char *wants = NULL;
+    switch (op_rows[op].accepts) {
+    case ACCEPTS_FLOAT: *dtype = dtype_is_float(d) ? d : IG_F32; break;
+    case ACCEPTS_BOOL: *dtype = IG_BOOL; break;
+    case ACCEPTS_ROUND:
+    case ACCEPTS_NUM: wants = d == IG_BOOL ? "numbers" : NULL; break;
+    case ACCEPTS_INT: wants = !dtype_is_int(d) ? "integers" : NULL; break;
+    case ACCEPTS_BITS: wants = dtype_is_float(d) ? "integers or bool" : NULL; break;
+    default: break;
+    }
+    if (wants)
+        FAIL(IG_ERR_DTYPE, "%s takes %s, not %s; convert with astype", op_rows[op].name, wants,
+             ig_dtype_name(d));
+    return IG_OK;
+}
+
+int op_elementwise(op_id op, const ig_arg *args, ig_array **out)
+{
+    const op_row *row = &op_rows[op];
+    ig_array *x[2];
+    ig_dtype dtype;
+    for (int i = 0; i < row->arity; i++)
+        x[i] = args[i].u.array;
+    if (infer_dtype(op, x, row->arity, &dtype) != IG_OK || accept(op, &dtype) != IG_OK)
+        return 0;
+    if (row->accepts == ACCEPTS_ROUND && !dtype_is_float(dtype))
+        return op_one(out, x[0]);
+    if (op == OP_bitwise_invert && dtype == IG_BOOL)
+        op = OP_logical_not;
+    for (int i = 0; i < row->arity; i++)
+        if (!(x[i] = build_cast(x[i], dtype)))
+            return 0;
+    return op_one(out, build_map(op, row->result == RESULT_TRUTH ? IG_BOOL : dtype, x, row->arity));
+}
+
+int op_where(op_id op, const ig_arg *args, ig_array **out)
+{
+    ig_array *x[3] = {build_cast(args[0].u.array, IG_BOOL), args[1].u.array, args[2].u.array};
+    ig_dtype dtype;
+    if (!x[0] || infer_dtype(op, x + 1, 2, &dtype) != IG_OK)
+        return 0;
+    x[1] = build_cast(x[1], dtype);
+    x[2] = build_cast(x[2], dtype);
+    return op_one(out, build_map(op, dtype, x, 3));
+}
+
+int op_astype(op_id op, const ig_arg *args, ig_array **out)
+{
+    (void)op; /* copy=True asks for a new array; arrays never change, so x itself serves */
+    ig_array *x = args[0].u.array;
+    ig_array *y = x->weak && dtype_is_float(x->dtype) && dtype_is_int(args[1].u.dtype)
+                      ? build_scalar(dtype_fetch(x->dtype, array_host(x)), args[1].u.dtype)
+                      : build_cast(x, args[1].u.dtype);
+    return op_one(out, y);
+}

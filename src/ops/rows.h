@@ -1,0 +1,17 @@
+/* A builder for each row that is not built by rule: op_<name>, in the file of its class. */
+#ifndef OPS_ROWS_H
+#define OPS_ROWS_H
+
+#include "ops/ops.h"
+
+#define UNARY(name, accepts, result, expr, doc)
+#define BINARY(name, accepts, result, expr, doc)
+#define FOLD(name, accepts, identity, expr, doc)
+#define OP(name, class, signature, doc) int op_##name(op_id op, const ig_arg *args, ig_array **out);
+#include "ops/ops.def"
+
+/* The rules: UNARY and BINARY rows, and FOLD rows. */
+int op_elementwise(op_id op, const ig_arg *args, ig_array **out);
+int op_fold(op_id op, const ig_arg *args, ig_array **out);
+
+#endif

@@ -1,0 +1,101 @@
+/* A program: the unit of work that a graph hands to a backend, and all that a backend sees.
+ *
+ * The elementwise part is a tape: instructions over registers, where a register holds one block of
+ * lanes (TAPE_BLOCK consecutive points of the tape's space, in row-major order). The heavy part, if
+ * there is one, is the core: a reduction reads its values from the pre tape, and every core hands its
+ * results to the post tape, block by block. Fusing is thereby only a matter of which instructions
+ * stand on which tape, and never changes what one instruction computes.
+ *
+ *   MAP        pre                          out[i] = f(loads at i)
+ *   REDUCE     pre -> fold rows -> post     space of pre is (outer, inner); of post is (outer)
+ *   ARGREDUCE  the same; the value is the i64 index of the extreme
+ *   CONTRACT   in[0], in[1] -> post         out[b, m, n] = sum over k of in0[b, m, k] * in1[b, n, k]
+ *   SCAN       in[0] -> out                 running fold along rows of length inner
+ *   SORT, ARGSORT  in[0] -> out             each row sorted, stable, NaN last
+ *   SEARCH     in[0] sorted, in[1] -> out   position of each in[1] in in[0], i64
+ *   WRITE      in[0] index, in[1] updates -> out   out, which holds the base already, is written at
+ *                                           out.v + index * axis_stride, in row-major order
+ */
+#ifndef PROGRAM_PROGRAM_H
+#define PROGRAM_PROGRAM_H
+
+#include "array/array.h"
+
+enum { TAPE_BLOCK = 1024 };
+
+/* Where a program reads or writes: a buffer slot of the launch, seen through a view. On a tape the
+ * view's shape is the tape's space. Exceptions: the key of TAPE_BITS is 1-d of 2 or 4. */
+typedef struct operand {
+    int slot;
+    ig_dtype dtype;
+    view v;
+    int64_t axis_len, axis_stride; /* TAPE_READ and WRITE: the indexed axis */
+} operand;
+
+typedef enum tape_code {
+    TAPE_LOAD,  /* dst = operand at this block, converted to its lane */
+    TAPE_STORE, /* operand at this block = a, converted from its lane */
+    TAPE_MAP,   /* dst = row op of a, b, c, computed in lanes of dtype */
+    TAPE_CAST,  /* dst = a, of dtype, converted to dtype `to` (storage dtypes: ig_astype's rules) */
+    TAPE_ROUND, /* dst = a (f32 lanes) rounded to `to`, f16 or bf16 */
+    TAPE_IOTA,  /* dst = index in the space, i64 */
+    TAPE_BITS,  /* dst = random bits of dtype `to` (u8 ... u64) for the key in operand, at the index */
+    TAPE_READ,  /* dst = operand at the index, moved by a (i64) * axis_stride; checked */
+    TAPE_CORE   /* dst = the core's value at the index (first instruction of a post tape) */
+} tape_code;
+
+typedef struct tape_inst {
+    uint8_t code;    /* tape_code */
+    uint8_t dtype;   /* MAP, CAST: dtype of the inputs; others: dtype of the value */
+    uint8_t to;      /* dtype of the result, where it is another */
+    uint16_t op;     /* MAP: row of ops.def */
+    int16_t operand; /* LOAD, STORE, BITS, READ */
+    int16_t dst, a, b, c;
+} tape_inst;
+
+typedef struct tape {
+    int ndim; /* the space, collapsed */
+    int64_t shape[IG_MAX_NDIM];
+    int64_t size;
+    int n_inst, n_operand, n_reg;
+    tape_inst *inst;
+    operand *operand;
+    int result; /* pre tape of a reduction: the register that is folded; else -1 */
+} tape;
+
+typedef enum program_kind {
+    PROGRAM_MAP,
+    PROGRAM_REDUCE,
+    PROGRAM_ARGREDUCE,
+    PROGRAM_CONTRACT,
+    PROGRAM_SCAN,
+    PROGRAM_SORT,
+    PROGRAM_ARGSORT,
+    PROGRAM_SEARCH,
+    PROGRAM_WRITE
+} program_kind;
+
+typedef struct program {
+    program_kind kind;
+    ig_dtype dtype;       /* the core's element dtype (storage); its lanes compute */
+    uint16_t fold;        /* REDUCE, ARGREDUCE, SCAN: row of ops.def */
+    bool flag;            /* SORT: descending; SEARCH: right side; WRITE: add */
+    int64_t outer, inner; /* REDUCE, SCAN, SORT: number of rows and their length */
+    uint8_t ndim[4];      /* CONTRACT: axes of the groups b, m, n, k */
+    int64_t extent[4];    /* CONTRACT: number of points of each group */
+    tape pre, post;
+    operand in[2], out;
+    /* For people: the ops in it, and what it costs. */
+    char *label;
+    int64_t flops, bytes_read, bytes_written;
+    void *compiled; /* the backend's own */
+} program;
+
+/* Frees tapes and label; not what the backend compiled. */
+void program_free_parts(program *p);
+
+/* Registers of a tape on which each value has one of its own, shared where lifetimes allow. */
+ig_status tape_assign_registers(tape *t);
+
+
+#endif

@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+"""Minimax polynomials for src/backend/cpu/vmath_f32.h and vmath_f64.h.
+
+Each row of TABLE names a function, its interval, the weight under which the error is levelled, and
+the degree for f32 and for f64. Remez exchange in 60 digits; the printed coefficients are rounded to
+the type and written as hexadecimal floats.
+
+    minimax.py > src/backend/cpu/vmath_poly.h     the whole header
+    minimax.py f32 exp                            one function, to look at
+"""
+import sys
+
+from mpmath import (asin, atan, cos, erf, erfc, erfinv, expm1, frexp, ldexp, log, log1p, lu_solve,
+                    matrix, mp, mpf, nint, pi, sin, sinh, sqrt, tan)
+
+mp.dps = 60
+TINY = mpf(10) ** -24  # stands in for 0 where a quotient is 0/0; the limit is met to 40 digits
+
+
+HEAD = """\
+/* The minimax polynomials of the vector math, printed by tests/math/minimax.py.
+ * vm_poly_NAME_TYPE(x) joins its terms in pairs, and the pairs in pairs (Estrin), which leaves the
+ * processor short chains of fma; the script's table says what each one stands for and under which
+ * weight its error is levelled. */
+#ifndef BACKEND_CPU_VMATH_POLY_H
+#define BACKEND_CPU_VMATH_POLY_H
+"""
+
+
+def at0(f):
+    """f, moved off the removable singularity at 0."""
+    return lambda x: f(x if abs(x) > TINY else TINY)
+
+
+def odd_tail(f, lead=1):
+    """P with f(x) = x*(lead + z*P(z)), z = x*x."""
+    return at0(lambda z: (f(sqrt(z)) / sqrt(z) - lead) / z)
+
+
+def cos_tail(z):
+    """P with cos(x) = 1 - z/2 + z*z*P(z), z = x*x."""
+    return (cos(sqrt(z)) - 1 + z / 2) / z ** 2 if z > TINY ** mpf("0.5") else mpf(1) / 24
+
+
+def log_tail(f):
+    """P with log(1+f) = f - f*f/2 + f*f*f*P(f)."""
+    return (log1p(f) - f + f * f / 2) / f ** 3 if abs(f) > TINY ** mpf("0.4") else mpf(1) / 3 - f / 4
+
+
+def atanh_tail(z):
+    """P with log((1+s)/(1-s)) = s*(2 + z*P(z)), z = s*s."""
+    s = sqrt(z) if z > TINY else sqrt(TINY)
+    return ((log1p(s) - log1p(-s)) / s - 2) / (s * s)
+
+
+def atanh_tail5(z):
+    """Q with log((1+s)/(1-s)) = s*(2 + z*(2/3 + z*Q(z))), z = s*s."""
+    return (atanh_tail(z) - mpf(2) / 3) / z if z > TINY ** mpf("0.5") else mpf(2) / 5
+
+
+def erfinv_ratio(w):
+    """erfinv(x)/x against w = -log(1-x*x)."""
+    if w < TINY:
+        return sqrt(pi) / 2
+    x = sqrt(-expm1(-w))
+    return erfinv(x) / x
+
+
+EXP_TAIL = at0(lambda r: (expm1(r) - r) / r ** 2)  # exp(r) = 1 + r + r*r*P(r)
+HALF_LN2 = log(2) / 2 * mpf("1.001")
+S_MAX2 = (3 - 2 * sqrt(mpf(2))) ** 2
+QUARTER_PI2 = (pi / 4 * mpf("1.01")) ** 2
+
+# name: (function, low, high, weight, degree for f32, degree for f64)
+TABLE = {
+    "exp": (EXP_TAIL, -HALF_LN2, HALF_LN2, abs, 4, 9),
+    "exp_short": (EXP_TAIL, -HALF_LN2, HALF_LN2, abs, None, 5),
+    "exp2": (at0(lambda r: expm1(r * log(2)) / r), mpf(-0.5), mpf(0.5), lambda r: 1, 5, 10),
+    "log": (log_tail, sqrt(mpf(0.5)) - 1, sqrt(mpf(2)) - 1, lambda f: f * f, 7, None),
+    "atanh": (atanh_tail, mpf(0), S_MAX2, lambda z: z, None, 6),
+    "atanh_short": (atanh_tail, mpf(0), S_MAX2, lambda z: z, None, 3),
+    "atanh5": (atanh_tail5, mpf(0), S_MAX2, lambda z: z * z, None, 6),
+    "sin": (odd_tail(sin), mpf(0), QUARTER_PI2, lambda z: z, 2, 5),
+    "cos": (cos_tail, mpf(0), QUARTER_PI2, lambda z: z * z, 2, 5),
+    "tan": (odd_tail(tan), mpf(0), QUARTER_PI2, lambda z: z, 6, 13),
+    "asin": (odd_tail(asin), mpf(0), mpf(0.25), lambda z: z, 4, 11),
+    "atan": (odd_tail(atan), mpf(0), mpf(1), lambda z: z, 8, 19),
+    "sinh": (odd_tail(sinh), mpf(0), mpf(1), lambda z: z, 3, 6),
+    "erf": (at0(lambda z: erf(sqrt(z)) / sqrt(z) - 1), mpf(0), mpf(1), lambda z: 1, 6, 11),
+    "erfc": (lambda t: log(erfc(t + 1)), mpf(0), {"f32": mpf(3), "f64": mpf(5)},
+             lambda t: erfc(t + 1), 6, 18),
+    "erfinv_near": (lambda t: erfinv_ratio(t + 3) - 1, mpf(-3), {"f32": mpf(2), "f64": mpf(5)},
+                    lambda t: 1 / erfinv_ratio(t + 3), 11, 27),
+    "erfinv_tail": (lambda t: erfinv_ratio((t + 4) ** 2) - 1,
+                    {"f32": sqrt(mpf(5)) - 4, "f64": sqrt(mpf(8)) - 4},
+                    {"f32": mpf(0), "f64": sqrt(mpf("36.1")) - 4},
+                    lambda t: 1 / erfinv_ratio((t + 4) ** 2), 10, 25),
+}
+
+
+def poly(c, x):
+    total = mpf(0)
+    for a in reversed(c):
+        total = total * x + a
+    return total
+
+
+def remez(f, low, high, weight, degree, rounds=12):
+    """Coefficients c (lowest first) and max |weight*(f - poly)|, levelled by exchange."""
+    n = degree + 2
+    grid = [(low + high) / 2 - (high - low) / 2 * cos(pi * i / (n * 24)) for i in range(n * 24 + 1)]
+    f_grid = [f(x) for x in grid]
+    w_grid = [mpf(weight(x)) for x in grid]
+    nodes = [24 * i + 12 for i in range(n)]
+    for _ in range(rounds):
+        rows = matrix(n, n)
+        right = matrix(n, 1)
+        for i, k in enumerate(nodes):
+            for j in range(degree + 1):
+                rows[i, j] = grid[k] ** j
+            w = w_grid[k] if abs(w_grid[k]) > TINY else TINY
+            rows[i, n - 1] = (-1) ** i / w
+            right[i] = f_grid[k]
+        solved = lu_solve(rows, right)
+        c = [solved[j] for j in range(degree + 1)]
+        error = [w * (y - poly(c, x)) for x, y, w in zip(grid, f_grid, w_grid)]
+        peaks = []
+        for k, e in enumerate(error):
+            if peaks and (e >= 0) == (error[peaks[-1]] >= 0):
+                if abs(e) > abs(error[peaks[-1]]):
+                    peaks[-1] = k
+            else:
+                peaks.append(k)
+        while len(peaks) > n:
+            peaks.pop(0 if abs(error[peaks[0]]) < abs(error[peaks[-1]]) else -1)
+        worst = max(abs(e) for e in error)
+        if len(peaks) < n or abs(solved[n - 1]) > worst * mpf("0.98"):
+            break
+        nodes = peaks
+    return c, worst
+
+
+def round_to(x, bits):
+    m, e = frexp(x)
+    return ldexp(nint(ldexp(m, bits)), e - bits)
+
+
+def hex_float(x, suffix):
+    digits, exponent = float(x).hex().split("p")
+    return digits.rstrip("0").rstrip(".") + "p" + exponent + suffix
+
+
+def print_poly(name, kind, worst, c):
+    real, fma, bits, suffix = ("float", "fmaf", 24, "f") if kind == "f32" else ("double", "fma", 53, "")
+    text = [hex_float(round_to(a, bits), suffix) for a in c]
+    print(f"\n/* error 2^{float(log(worst, 2)):.1f} */")
+    print(f"static inline {real} vm_poly_{name}_{kind}({real} x)\n{{")
+    power, level = "x", 0
+    while len(text) > 1:
+        if level:
+            print(f"    {real} x{2 ** level} = {power} * {power};")
+            power = f"x{2 ** level}"
+        pairs = []
+        for k in range(0, len(text) - 1, 2):
+            pairs.append("abcde"[level] + str(k // 2))
+            print(f"    {real} {pairs[-1]} = __builtin_{fma}({text[k + 1]}, {power}, {text[k]});")
+        text = pairs + text[len(text) & ~1:]
+        level += 1
+    print(f"    return {text[0]};\n}}")
+
+
+def main(args):
+    kinds = [args[0]] if args else ["f32", "f64"]
+    names = args[1:] or list(TABLE)
+    if not args:
+        print(HEAD, end="")
+    for name in names:
+        f, low, high, weight, degree32, degree64 = TABLE[name]
+        for kind in kinds:
+            bottom = low[kind] if isinstance(low, dict) else low
+            top = high[kind] if isinstance(high, dict) else high
+            degree = degree32 if kind == "f32" else degree64
+            if degree is not None:
+                c, worst = remez(f, bottom, top, weight, degree)
+                print_poly(name, kind, worst, c)
+    if not args:
+        print("\n#endif")
+
+
+main(sys.argv[1:])

@@ -1,0 +1,26 @@
+# Each header compiles alone and twice; the public one also in strict C11 and in C++.
+. tests/check.sh
+build=${BUILD:-build}
+cc=${CC:-cc}
+temporary=$(mktemp -d)
+trap 'rm -rf "$temporary"' EXIT
+flags="-Wall -Wextra -Werror -Wstrict-prototypes -fsyntax-only -Iinclude"
+
+printf '#include "ingot.h"\n#include "ingot.h"\nint main(void) { return 0; }\n' >"$temporary/public.c"
+cp "$temporary/public.c" "$temporary/public.cc"
+check 'ingot.h in C11' $cc -std=c11 -pedantic-errors $flags "$temporary/public.c"
+check 'ingot.h in C23' $cc -std=c2x $flags "$temporary/public.c"
+for cxx in g++ clang++; do
+    if command -v $cxx >/dev/null; then
+        check "ingot.h in C++ ($cxx)" $cxx -std=c++11 -Wall -Wextra -Werror -fsyntax-only -Iinclude \
+            "$temporary/public.cc"
+    fi
+done
+
+for header in $(find src -name '*.h' | sort); do
+    # One without a guard is a piece of text that others include on purpose.
+    grep -q '^#ifndef\|^#pragma once' "$header" || continue
+    printf '#include "%s"\n#include "%s"\n' "${header#src/}" "${header#src/}" >"$temporary/one.c"
+    check "$header" $cc -std=gnu11 -D_GNU_SOURCE $flags -Isrc -I"$build/gen" "$temporary/one.c"
+done
+finish

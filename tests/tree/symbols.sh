@@ -1,0 +1,63 @@
+# The libraries show ig_ names and nothing else; what the header promises is there; the library never
+# calls abort or exit; the SONAME is set.
+. tests/check.sh
+build=${BUILD:-build}
+
+if [ "$(uname -s)" = Darwin ]; then
+    shared=$build/libingot.dylib
+    exported() { nm -gU "$1" | awk '{ sub(/^_/, "", $3); if ($3) print $3 }'; }
+else
+    shared=$build/libingot.so
+    exported() { nm -g --defined-only ${2:-} "$1" | awk '$2 ~ /[TDBRVWi]/ { sub(/@.*/, "", $3); print $3 }'; }
+fi
+
+only_public() { # prints the names that should not be seen
+    local strays
+    strays=$(exported "$@" | grep -v '^ig_')
+    [ -z "$strays" ] || { echo "$strays"; return 1; }
+    exported "$@" | grep -q '^ig_' || { echo "no ig_ name in $1"; return 1; }
+}
+
+declared() {
+    cc -E -P -Iinclude include/ingot.h | tr '\n' ' ' | tr ';' '\n' | grep 'visibility' |
+        grep -o '\big_[a-z0-9_]* *(' | tr -d ' (' | sort -u
+}
+
+all_there() { # every function that ingot.h declares is exported
+    local missing
+    missing=$(comm -23 <(declared) <(exported "$@" | sort -u))
+    [ -z "$missing" ] || { echo "declared but not defined: $missing"; return 1; }
+    [ -n "$(declared)" ] || { echo 'found no declarations'; return 1; }
+}
+
+all_declared() { # and nothing else is
+    local extra
+    extra=$(comm -13 <(declared) <(exported "$@" | sort -u))
+    [ -z "$extra" ] || { echo "exported but not in ingot.h: $extra"; return 1; }
+}
+
+never_calls() {
+    local calls
+    calls=$(nm -u "$1" | grep -wE '(abort|exit|_exit|quick_exit)(@.*)?$')
+    [ -z "$calls" ] || { echo "$calls"; return 1; }
+}
+
+soname() { readelf -d "$shared" | grep -q 'SONAME.*\[libingot\.so\.[0-9]*\]'; }
+command_needs_no_library() { ! readelf -d "$build/ingot" | grep 'NEEDED.*libingot'; }
+
+if [ "$(uname -s)" = Darwin ]; then
+    check 'the shared library shows ig_ names only' only_public "$shared"
+    check 'the shared library has all that ingot.h declares' all_there "$shared"
+    check 'the shared library has nothing else' all_declared "$shared"
+else
+    # The version's own name (INGOT_0) is an absolute symbol, kind A, and is not counted.
+    check 'the shared library shows ig_ names only' only_public "$shared" -D
+    check 'the static library shows ig_ names only' only_public "$build/libingot.a"
+    check 'the shared library has all that ingot.h declares' all_there "$shared" -D
+    check 'the shared library has nothing else' all_declared "$shared" -D
+    check 'the static library has all that ingot.h declares' all_there "$build/libingot.a"
+    check 'the shared library has a SONAME' soname
+    check 'the command stands alone' command_needs_no_library
+fi
+check 'the library never calls abort or exit' never_calls "$shared"
+finish

@@ -1,0 +1,571 @@
+/* The contraction core against a reference that sums in twice the precision (exactly for integers),
+ * over every dtype and odd layouts; bitwise the same for any number of threads and fused or not. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "backend/cpu/cpu.h"
+#include "base/threads.h"
+#include "ops/ops.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { IN0, IN1, OUT, BIAS, SLOTS };
+
+static const ig_dtype dtypes[] = {IG_I8,  IG_I16, IG_I32, IG_I64,  IG_U8,  IG_U16,
+                                  IG_U32, IG_U64, IG_F16, IG_BF16, IG_F32, IG_F64};
+enum { DTYPES = sizeof dtypes / sizeof dtypes[0] };
+
+/* ---- random numbers ---- */
+
+static uint64_t random_state = 1;
+
+static uint64_t random_bits(void)
+{
+    uint64_t z = random_state += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+static int64_t random_below(int64_t n) { return (int64_t)(random_bits() % (uint64_t)n); }
+
+/* ---- one case ---- */
+
+typedef struct work {
+    program p;
+    buffer buf[SLOTS];
+    binding bindings[SLOTS];
+    tape_inst inst[6];
+    operand operand[2];
+} work;
+
+/* How the axes of an input lie in memory. */
+typedef enum layout {
+    PLAIN,    /* row-major */
+    REVERSED, /* column-major: transposed */
+    FLIPPED,  /* row-major, all strides negative */
+    GAPPED,   /* row-major, every second element */
+    STILL,    /* stride 0 in every other axis */
+    ANY,      /* random order, signs, gaps, broadcasts and overlaps */
+    LAYOUTS
+} layout;
+
+static void layout_axes(view *v, layout how)
+{
+    int order[IG_MAX_NDIM];
+    for (int i = 0; i < v->ndim; i++)
+        order[i] = how == REVERSED ? i : v->ndim - 1 - i;
+    for (int i = v->ndim - 1; how == ANY && i > 0; i--) {
+        const int j = (int)random_below(i + 1), swap = order[i];
+        order[i] = order[j];
+        order[j] = swap;
+    }
+    int64_t step = how == GAPPED || (how == ANY && random_below(3) == 0) ? 2 : 1;
+    for (int i = 0; i < v->ndim; i++) {
+        const int axis = order[i];
+        v->stride[axis] = step;
+        step *= v->shape[axis] > 0 ? v->shape[axis] : 1;
+        const int64_t dice = how == ANY ? random_below(10) : -1;
+        if (how == FLIPPED || dice == 0 || dice == 1)
+            v->stride[axis] = -v->stride[axis];
+        if ((how == STILL && axis % 2 == 0) || dice == 2)
+            v->stride[axis] = 0;
+        if (dice == 3)
+            v->stride[axis] = 1 + random_below(4);
+    }
+}
+
+/* Moves the offset so that the view touches element 0 and up; returns how many elements it spans. */
+static int64_t view_settle(view *v)
+{
+    int64_t low = 0, high = 0;
+    v->offset = 0;
+    if (view_size(v) > 0)
+        view_bounds(v, &low, &high);
+    v->offset = -low;
+    return high - low + 1;
+}
+
+/* Small magnitudes for floats; any bits for integers. */
+static void fill(ig_dtype dtype, void *data, int64_t n)
+{
+    const int64_t bytes = (int64_t)ig_dtype_bytes(dtype);
+    for (int64_t i = 0; i < n; i++) {
+        const uint64_t bits = random_bits();
+        if (dtype_is_float(dtype))
+            dtype_store(dtype, (char *)data + i * bytes, (double)(int64_t)bits * 0x1p-63);
+        else
+            memcpy((char *)data + i * bytes, &bits, (size_t)bytes);
+    }
+}
+
+static void work_buffer(work *w, int slot, ig_dtype dtype, int64_t elements)
+{
+    const size_t bytes = (size_t)elements * ig_dtype_bytes(dtype);
+    w->buf[slot].data = malloc(bytes + 1);
+    assert_non_null(w->buf[slot].data);
+    w->buf[slot].bytes = bytes;
+    w->bindings[slot] = (binding){&w->buf[slot], 0};
+    fill(dtype, w->buf[slot].data, elements);
+}
+
+static int16_t work_inst(work *w, tape_inst inst)
+{
+    w->inst[w->p.post.n_inst++] = inst;
+    return inst.dst;
+}
+
+/* The post tape: the core's value, rounded where the dtype asks for it, plus the bias (if fused). */
+static void work_tape(work *w, bool fused)
+{
+    tape *t = &w->p.post;
+    const ig_dtype dtype = w->p.dtype;
+    const uint8_t d = (uint8_t)dtype;
+    t->inst = w->inst;
+    t->operand = w->operand;
+    t->n_inst = 0;
+    int16_t value = work_inst(w, (tape_inst){.code = TAPE_CORE, .dtype = d, .dst = 0});
+    if (dtype_is_half(dtype))
+        value = work_inst(w, (tape_inst){.code = TAPE_ROUND, .dtype = d, .to = d, .dst = 1});
+    if (fused) {
+        work_inst(w, (tape_inst){.code = TAPE_LOAD, .dtype = d, .operand = 1, .dst = 2});
+        value = work_inst(
+            w,
+            (tape_inst){.code = TAPE_MAP, .dtype = d, .op = OP_add, .dst = 3, .a = value, .b = 2});
+        if (dtype_is_half(dtype))
+            value = work_inst(
+                w, (tape_inst){.code = TAPE_ROUND, .dtype = d, .to = d, .dst = 4, .a = value});
+    }
+    work_inst(w, (tape_inst){.code = TAPE_STORE, .dtype = d, .operand = 0, .a = value});
+    t->n_operand = fused ? 2 : 1;
+    t->n_reg = 5;
+}
+
+/* Everything but the inputs' strides: groups of ndim axes, whose lengths follow each other in shape
+ * (b, m, n, k). */
+static void work_shape(work *w, ig_dtype dtype, const int ndim[4], const int64_t *shape)
+{
+    memset(w, 0, sizeof *w);
+    program *p = &w->p;
+    p->kind = PROGRAM_CONTRACT;
+    p->dtype = dtype;
+    const int64_t *from = shape;
+    view *a = &p->in[0].v, *b = &p->in[1].v, *out = &w->operand[0].v;
+    for (int g = 0; g < 4; g++) {
+        p->ndim[g] = (uint8_t)ndim[g];
+        p->extent[g] = 1;
+        for (int i = 0; i < ndim[g]; i++, from++) {
+            p->extent[g] *= *from;
+            if (g != 2)
+                a->shape[a->ndim++] = *from;
+            if (g != 1)
+                b->shape[b->ndim++] = *from;
+        }
+    }
+    view_contiguous(out, 3, p->extent);
+    p->in[0].slot = IN0;
+    p->in[1].slot = IN1;
+    p->in[0].dtype = p->in[1].dtype = dtype;
+    w->operand[0].slot = OUT;
+    w->operand[1].slot = BIAS;
+    w->operand[0].dtype = w->operand[1].dtype = dtype;
+    p->post.ndim = 3;
+    memcpy(p->post.shape, out->shape, sizeof p->post.shape);
+    p->post.size = view_size(out);
+}
+
+/* The inputs have their strides; makes and fills the buffers. The bias is one for each column. */
+static void work_fill(work *w)
+{
+    program *p = &w->p;
+    work_buffer(w, IN0, p->dtype, view_settle(&p->in[0].v));
+    work_buffer(w, IN1, p->dtype, view_settle(&p->in[1].v));
+    work_buffer(w, OUT, p->dtype, p->post.size);
+    work_buffer(w, BIAS, p->dtype, p->extent[2]);
+    w->operand[1].v = w->operand[0].v;
+    w->operand[1].v.stride[0] = w->operand[1].v.stride[1] = 0;
+}
+
+static void work_free(work *w)
+{
+    for (int i = 0; i < SLOTS; i++)
+        free(w->buf[i].data);
+}
+
+static void work_make(work *w, ig_dtype dtype, const int ndim[4], const int64_t *shape, layout how0,
+                      layout how1)
+{
+    work_shape(w, dtype, ndim, shape);
+    layout_axes(&w->p.in[0].v, how0);
+    layout_axes(&w->p.in[1].v, how1);
+    work_fill(w);
+}
+
+static void work_run(work *w, int threads, bool fused)
+{
+    work_tape(w, fused);
+    pool_set_threads(threads);
+    assert_int_equal(scratch_reserve(cpu_contract_scratch(&w->p)), IG_OK);
+    assert_int_equal(cpu_contract(&w->p, w->bindings), IG_OK);
+    pool_set_threads(0);
+}
+
+/* ---- the reference ---- */
+
+typedef struct sum {
+    double high, low, magnitude; /* floats: high + low is the sum; sum of |a| |b| */
+    uint64_t bits;               /* integers */
+} sum;
+
+static const void *work_at(const work *w, int side, int64_t i)
+{
+    const operand *o = &w->p.in[side];
+    return (const char *)w->buf[side].data + view_at(&o->v, i) * (int64_t)ig_dtype_bytes(o->dtype);
+}
+
+static sum reference(const work *w, int64_t b, int64_t m, int64_t n)
+{
+    const int64_t *extent = w->p.extent, k = extent[3];
+    const size_t bytes = ig_dtype_bytes(w->p.dtype);
+    sum s = {0};
+    for (int64_t i = 0; i < k; i++) {
+        const void *x = work_at(w, IN0, (b * extent[1] + m) * k + i);
+        const void *y = work_at(w, IN1, (b * extent[2] + n) * k + i);
+        if (!dtype_is_float(w->p.dtype)) {
+            uint64_t xi = 0, yi = 0;
+            memcpy(&xi, x, bytes);
+            memcpy(&yi, y, bytes);
+            s.bits += xi * yi;
+            continue;
+        }
+        const double xf = dtype_fetch(w->p.dtype, x), yf = dtype_fetch(w->p.dtype, y);
+        const double product = xf * yf, rest = fma(xf, yf, -product);
+        const double next = s.high + product, part = next - s.high;
+        s.low += ((s.high - (next - part)) + (product - part)) + rest;
+        s.high = next;
+        s.magnitude += fabs(product);
+    }
+    return s;
+}
+
+/* Half an ulp of 1. */
+static double unit_of(ig_dtype dtype)
+{
+    return dtype == IG_F64   ? 0x1p-53
+           : dtype == IG_F32 ? 0x1p-24
+           : dtype == IG_F16 ? 0x1p-11
+                             : 0x1p-8;
+}
+
+static bool element_is_right(const work *w, int64_t b, int64_t m, int64_t n)
+{
+    const ig_dtype dtype = w->p.dtype;
+    const int64_t *extent = w->p.extent;
+    const size_t bytes = ig_dtype_bytes(dtype);
+    const char *got =
+        (const char *)w->buf[OUT].data + ((b * extent[1] + m) * extent[2] + n) * (int64_t)bytes;
+    const sum s = reference(w, b, m, n);
+    if (!dtype_is_float(dtype))
+        return memcmp(got, &s.bits, bytes) == 0; /* little endian */
+    const double value = dtype_fetch(dtype, got), right = s.high + s.low;
+    if (isnan(right) || isnan(s.high))
+        return isnan(value) || (isinf(s.high) && value == s.high);
+    double bound = (double)(extent[3] + 2) * unit_of(dtype_lane(dtype)) * s.magnitude;
+    if (dtype_is_half(dtype))
+        bound += unit_of(dtype) * (fabs(right) + bound) + 0x1p-25;
+    return fabs(value - s.high - s.low) <= bound;
+}
+
+/* All elements, or about `most` of them. */
+static void check_values(const work *w, int64_t most)
+{
+    const int64_t *extent = w->p.extent, size = w->p.post.size;
+    const int64_t step = size > most ? size / most | 1 : 1;
+    for (int64_t i = 0; i < size; i += step) {
+        const int64_t n = i % extent[2], m = i / extent[2] % extent[1],
+                      b = i / extent[2] / extent[1];
+        if (!element_is_right(w, b, m, n))
+            fail_msg("%s: b %lld m %lld n %lld k %lld is wrong at (%lld, %lld, %lld)",
+                     ig_dtype_name(w->p.dtype), (long long)extent[0], (long long)extent[1],
+                     (long long)extent[2], (long long)extent[3], (long long)b, (long long)m,
+                     (long long)n);
+    }
+}
+
+static void check_matrix(ig_dtype dtype, int64_t m, int64_t n, int64_t k, layout how0, layout how1,
+                         int64_t most)
+{
+    work w;
+    work_make(&w, dtype, (const int[]){0, 1, 1, 1}, (const int64_t[]){m, n, k}, how0, how1);
+    work_run(&w, 2, false);
+    check_values(&w, most);
+    work_free(&w);
+}
+
+/* ---- tests ---- */
+
+static void test_random_layouts(void **state)
+{
+    (void)state;
+    static const int64_t lengths[] = {0, 1, 1, 2, 3, 5, 7, 8, 13, 17};
+    for (int i = 0; i < 200 * DTYPES; i++) {
+        int ndim[4], total = 0;
+        int64_t shape[12];
+        for (int g = 0; g < 4; g++)
+            for (int j = ndim[g] = (int)random_below(g == 0 ? 2 : 3); j > 0; j--)
+                shape[total++] = lengths[random_below(10)];
+        work w;
+        work_make(&w, dtypes[i % DTYPES], ndim, shape, ANY, ANY);
+        work_run(&w, 1 + i % 3, false);
+        check_values(&w, 300);
+        work_free(&w);
+    }
+}
+
+static void test_transposes(void **state)
+{
+    (void)state;
+    for (int i = 0; i < DTYPES; i++)
+        for (int a = 0; a < ANY; a++)
+            for (int b = 0; b < ANY; b++)
+                check_matrix(dtypes[i], 37, 53, 41, (layout)a, (layout)b, 500);
+}
+
+static void test_sizes_around_blocks(void **state)
+{
+    (void)state;
+    static const int64_t sizes[][3] = {
+        {1, 1, 1},     {1, 1, 1000},  {1, 1000, 1},   {1000, 1, 1},    {1, 300, 600},
+        {300, 1, 600}, {8, 12, 256},  {9, 13, 257},   {127, 129, 255}, {128, 128, 512},
+        {129, 5, 513}, {513, 17, 31}, {17, 1025, 31}, {600, 1300, 7},  {130, 150, 769},
+        {5, 3, 5003},  {1, 1, 0},     {4, 6, 0},      {0, 5, 5},       {5, 0, 5}};
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++)
+        for (int i = 0; i < DTYPES; i++)
+            check_matrix(dtypes[i], sizes[s][0], sizes[s][1], sizes[s][2], s % 2 ? PLAIN : REVERSED,
+                         s % 3 ? REVERSED : PLAIN, 200);
+}
+
+static void test_batches(void **state)
+{
+    (void)state;
+    for (int i = 0; i < DTYPES; i++)
+        for (int side = 0; side < 3; side++) {
+            work w;
+            work_shape(&w, dtypes[i], (const int[]){2, 1, 1, 1},
+                       (const int64_t[]){3, 5, 9, 21, 34});
+            layout_axes(&w.p.in[0].v, PLAIN);
+            layout_axes(&w.p.in[1].v, REVERSED);
+            if (side < 2) /* one matrix for all batches */
+                w.p.in[side].v.stride[0] = w.p.in[side].v.stride[1] = 0;
+            work_fill(&w);
+            work_run(&w, 3, false);
+            check_values(&w, 1000);
+            work_free(&w);
+        }
+}
+
+typedef struct image {
+    int64_t batch, channels, height, width, filters, kernel, stride, dilation;
+    bool channels_last;
+} image;
+
+/* A convolution: b is the batch, m the filters, n (row, column), k (channel, row, column) or, with
+ * the channels last, (row, column, channel). */
+static void work_convolution(work *w, ig_dtype dtype, const image *im)
+{
+    const int64_t span = (im->kernel - 1) * im->dilation;
+    const int64_t h = (im->height - span - 1) / im->stride + 1;
+    const int64_t v = (im->width - span - 1) / im->stride + 1;
+    const int64_t first[] = {im->batch, im->filters, h, v, im->channels, im->kernel, im->kernel};
+    const int64_t last[] = {im->batch, im->filters, h, v, im->kernel, im->kernel, im->channels};
+    work_shape(w, dtype, (const int[]){1, 1, 2, 3}, im->channels_last ? last : first);
+    layout_axes(&w->p.in[0].v, PLAIN);
+    w->p.in[0].v.stride[0] = 0;
+    const int64_t c = im->channels_last ? im->channels : 1; /* from one column to the next */
+    const int64_t line = im->width * c, plane = im->height * im->width;
+    int64_t *s = w->p.in[1].v.stride;
+    s[0] = plane * im->channels;
+    s[1] = im->stride * line;
+    s[2] = im->stride * c;
+    int64_t *k = s + 3;
+    if (!im->channels_last)
+        *k++ = plane;
+    *k++ = im->dilation * line;
+    *k++ = im->dilation * c;
+    if (im->channels_last)
+        *k++ = 1;
+    work_fill(w);
+}
+
+static void test_windows(void **state)
+{
+    (void)state;
+    static const image images[] = {
+        {2, 3, 11, 13, 5, 3, 1, 1, false}, {2, 3, 11, 13, 5, 3, 1, 1, true},
+        {1, 4, 30, 31, 9, 5, 2, 1, false}, {1, 40, 9, 10, 8, 3, 1, 2, true},
+        {3, 1, 28, 28, 8, 3, 1, 1, false}, {1, 17, 5, 5, 1, 5, 1, 1, true}};
+    for (size_t s = 0; s < sizeof images / sizeof images[0]; s++)
+        for (int i = 0; i < DTYPES; i++) {
+            work w;
+            work_convolution(&w, dtypes[i], &images[s]);
+            work_run(&w, 2, false);
+            check_values(&w, 500);
+            work_free(&w);
+        }
+}
+
+static void test_same_bits_for_any_threads(void **state)
+{
+    (void)state;
+    static const int threads[] = {2, 3, 8};
+    static const int64_t shapes[][4] = {{1, 300, 411, 601}, {7, 33, 65, 129}, {1, 1, 1700, 300}};
+    for (int i = 0; i < 3 * DTYPES; i++) {
+        work w;
+        work_make(&w, dtypes[i % DTYPES], (const int[]){1, 1, 1, 1}, shapes[i / DTYPES], PLAIN,
+                  REVERSED);
+        const size_t bytes = w.buf[OUT].bytes;
+        void *first = malloc(bytes);
+        assert_non_null(first);
+        work_run(&w, 1, false);
+        memcpy(first, w.buf[OUT].data, bytes);
+        for (int t = 0; t < 3; t++) {
+            memset(w.buf[OUT].data, 0x55, bytes);
+            work_run(&w, threads[t], false);
+            assert_memory_equal(first, w.buf[OUT].data, bytes);
+        }
+        free(first);
+        work_free(&w);
+    }
+}
+
+/* The sum of two stored elements, as the tape's add gives it. */
+static void add_elements(ig_dtype dtype, void *to, const void *x, const void *y)
+{
+    const size_t bytes = ig_dtype_bytes(dtype);
+    if (dtype == IG_F64) {
+        dtype_store(dtype, to, dtype_fetch(dtype, x) + dtype_fetch(dtype, y));
+    } else if (dtype_is_float(dtype)) {
+        const float value = (float)dtype_fetch(dtype, x) + (float)dtype_fetch(dtype, y);
+        dtype_store(dtype, to, (double)value);
+    } else {
+        uint64_t a = 0, b = 0;
+        memcpy(&a, x, bytes);
+        memcpy(&b, y, bytes);
+        a += b;
+        memcpy(to, &a, bytes);
+    }
+}
+
+static void test_fused_is_unfused(void **state)
+{
+    (void)state;
+    static const int64_t shapes[][3] = {{45, 10, 300}, {45, 67, 300}, {19, 1100, 33}};
+    for (int i = 0; i < 3 * DTYPES; i++) {
+        work w;
+        const ig_dtype dtype = dtypes[i % DTYPES];
+        work_make(&w, dtype, (const int[]){0, 1, 1, 1}, shapes[i / DTYPES], PLAIN, PLAIN);
+        const size_t bytes = w.buf[OUT].bytes;
+        const int64_t element = (int64_t)ig_dtype_bytes(dtype);
+        char *plain = malloc(bytes);
+        assert_non_null(plain);
+        work_run(&w, 2, false);
+        memcpy(plain, w.buf[OUT].data, bytes);
+        for (int64_t j = 0; j < w.p.post.size; j++)
+            add_elements(dtype, plain + j * element, plain + j * element,
+                         (char *)w.buf[BIAS].data + j % w.p.extent[2] * element);
+        work_run(&w, 2, true);
+        assert_memory_equal(plain, w.buf[OUT].data, bytes);
+        free(plain);
+        work_free(&w);
+    }
+}
+
+static void test_special_values(void **state)
+{
+    (void)state;
+    static const double specials[] = {INFINITY, -INFINITY, NAN, 0.0};
+    for (int i = 0; i < DTYPES * 20; i++) {
+        const ig_dtype dtype = dtypes[i % DTYPES];
+        if (!dtype_is_float(dtype))
+            continue;
+        work w;
+        work_make(&w, dtype, (const int[]){0, 1, 1, 1}, (const int64_t[]){13, 21, 17}, PLAIN,
+                  REVERSED);
+        const int64_t bytes = (int64_t)ig_dtype_bytes(dtype);
+        for (int j = 0; j < 5; j++) {
+            dtype_store(dtype, (char *)w.buf[IN0].data + random_below(13 * 17) * bytes,
+                        specials[random_below(4)]);
+            dtype_store(dtype, (char *)w.buf[IN1].data + random_below(21 * 17) * bytes,
+                        specials[random_below(4)]);
+        }
+        work_run(&w, 1, false);
+        for (int64_t j = 0; j < 13 * 21; j++) {
+            double right = 0;
+            for (int64_t k = 0; k < 17; k++)
+                right += dtype_fetch(dtype, work_at(&w, IN0, j / 21 * 17 + k)) *
+                         dtype_fetch(dtype, work_at(&w, IN1, j % 21 * 17 + k));
+            const double value = dtype_fetch(dtype, (char *)w.buf[OUT].data + j * bytes);
+            assert_true(isnan(right) ? isnan(value) : isinf(right) == isinf(value));
+            if (isinf(right))
+                assert_true(right == value);
+        }
+        work_free(&w);
+    }
+}
+
+static void test_no_k_gives_zeros_and_no_output_nothing(void **state)
+{
+    (void)state;
+    for (int i = 0; i < DTYPES; i++) {
+        work w;
+        work_make(&w, dtypes[i], (const int[]){1, 1, 1, 2}, (const int64_t[]){2, 9, 30, 4, 0},
+                  PLAIN, PLAIN);
+        work_run(&w, 2, false);
+        const char *out = w.buf[OUT].data;
+        for (size_t j = 0; j < w.buf[OUT].bytes; j++)
+            assert_int_equal(out[j], 0);
+        work_free(&w);
+        work_make(&w, dtypes[i], (const int[]){1, 1, 1, 1}, (const int64_t[]){0, 9, 30, 4}, PLAIN,
+                  PLAIN);
+        work_run(&w, 2, false);
+        work_free(&w);
+    }
+}
+
+/* A running f32 sum of ones stops at 2^24; blocks of k do not. */
+static void test_long_sums_stay_exact(void **state)
+{
+    (void)state;
+    work w;
+    work_shape(&w, IG_F32, (const int[]){0, 0, 0, 1}, (const int64_t[]){1 << 25});
+    work_fill(&w); /* strides are 0 */
+    ((float *)w.buf[IN0].data)[0] = 1;
+    ((float *)w.buf[IN1].data)[0] = 1;
+    work_run(&w, 1, false);
+    assert_true(((const float *)w.buf[OUT].data)[0] == 0x1p25f);
+    work_free(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random_layouts),
+        cmocka_unit_test(test_transposes),
+        cmocka_unit_test(test_sizes_around_blocks),
+        cmocka_unit_test(test_batches),
+        cmocka_unit_test(test_windows),
+        cmocka_unit_test(test_same_bits_for_any_threads),
+        cmocka_unit_test(test_fused_is_unfused),
+        cmocka_unit_test(test_special_values),
+        cmocka_unit_test(test_no_k_gives_zeros_and_no_output_nothing),
+        cmocka_unit_test(test_long_sums_stay_exact),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
