@@ -59,7 +59,8 @@ BUILD ?= build$(variant)
 WARNINGS := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
             -Wpointer-arith -Wvla
 # IEEE 754 as written: an fma is one only where the source says so, on every compiler and level.
-FLOATS   := -fno-math-errno -fno-trapping-math -ffp-contract=off
+# Integer overflow wraps.
+FLOATS   := -fno-math-errno -fno-trapping-math -ffp-contract=off -fwrapv
 OPTIMIZE := -O2
 LANES_OPTIMIZE := -O3
 TEST_OPTIMIZE := -O1

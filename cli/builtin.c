@@ -7,9 +7,8 @@
 
 static bool argument_string(calc *c, const node *n, const value *v, const char *what)
 {
-    return v->kind == V_STRING ||
-           calc_fail(c, n->where, "%s takes a file name in quotes, not %s", what,
-                     value_kind_name(v->kind));
+    return v->kind == V_STRING || calc_fail(c, n->where, "%s takes a file name in quotes, not %s",
+                                            what, value_kind_name(v->kind));
 }
 
 static bool argument_dtype(calc *c, const node *n, const value *v, ig_dtype *out)
@@ -29,9 +28,7 @@ static bool run_load(calc *c, const node *n, const value *args, value *out)
         return calc_fail(c, n->where, "files are switched off here");
     if (!argument_string(c, n, &args[0], "load"))
         return false;
-    ig_array *x = ig_load(args[0].u.s);
-    *out = value_array(x);
-    return x ? true : calc_fail_library(c, n->where);
+    return calc_give(c, n->where, ig_load(args[0].u.s), out);
 }
 
 static bool run_save(calc *c, const node *n, const value *args, value *out)
@@ -56,23 +53,21 @@ static bool run_array(calc *c, const node *n, const value *args, value *out)
         return false;
     if (dtype == IG_DTYPE_NONE && value_is_number(&args[0]))
         dtype = args[0].kind == V_BOOL ? IG_BOOL : args[0].kind == V_INT ? IG_I64 : IG_F32;
-    ig_array *x = value_to_array(&args[0], dtype);
-    *out = value_array(x);
-    return x ? true : calc_fail_library(c, n->where);
+    return calc_give(c, n->where, value_to_array(&args[0], dtype), out);
 }
 
 static bool run_print(calc *c, const node *n, const value *args, value *out)
 {
-    text t = {0};
+    str t = {0};
     bool fine = print_value(&t, &args[0], c->options.full);
     if (fine && c->options.out && !c->muted)
         fprintf(c->options.out, "%s\n", t.s ? t.s : "");
-    text_free(&t);
+    str_free(&t);
     *out = (value){0};
     return fine ? true : calc_fail_library(c, n->where);
 }
 
-/* ---- attributes, which are also functions where Python has them so ---------------------------- */
+/* ---- attributes, which are also functions where Python has them so -------------------------- */
 
 static bool get_shape(calc *c, place where, ig_array *x, value *out)
 {
@@ -108,9 +103,7 @@ static bool get_reversed_axes(calc *c, place where, ig_array *x, value *out)
     int n = ig_ndim(x);
     for (int i = 0; i < n; i++)
         axes[i] = n - 1 - i;
-    ig_array *turned = ig_permute_dims(x, (ig_ints){axes, n});
-    *out = value_array(turned);
-    return turned ? true : calc_fail_library(c, where);
+    return calc_give(c, where, ig_permute_dims(x, (ig_ints){axes, n}), out);
 }
 
 static bool get_matrix_transpose(calc *c, place where, ig_array *x, value *out)
@@ -149,10 +142,10 @@ bool attribute_eval(calc *c, const node *n, value *out)
     }
     if (ig_op_find(n->name))
         return calc_fail(c, n->where, "'%s' is an op; call it: x.%s()", n->name, n->name);
-    text hint = {0};
-    text_did_you_mean(&hint, &search);
+    str hint = {0};
+    str_did_you_mean(&hint, &search);
     calc_fail(c, n->where, "arrays have no '%s'%s", n->name, hint.s ? hint.s : "");
-    text_free(&hint);
+    str_free(&hint);
     return false;
 }
 
@@ -180,10 +173,14 @@ static bool run_len(calc *c, const node *n, const value *args, value *out)
     return true;
 }
 
-/* ---- the table and the call ------------------------------------------------------------------- */
+/* ---- the table and the call ------------------------------------------------------------------ */
 
 static const builtin builtins[] = {
-    {"array", {"x", "dtype"}, 1, "x, dtype=None", "x (a list, a number, an array) as an array",
+    {"array",
+     {"x", "dtype"},
+     1,
+     "x, dtype=None",
+     "x (a list, a number, an array) as an array",
      run_array},
     {"asarray", {"x", "dtype"}, 1, "x, dtype=None", "the same", run_array},
     {"dtype", {"x"}, 1, "x", "the dtype of x", run_dtype},
@@ -196,14 +193,6 @@ static const builtin builtins[] = {
 enum { BUILTINS = sizeof builtins / sizeof *builtins };
 
 const builtin *calc_builtin_at(int i) { return i < BUILTINS ? &builtins[i] : NULL; }
-
-void calc_builtin_describe(const builtin *b, const char **name, const char **signature,
-                           const char **doc)
-{
-    *name = b->name;
-    *signature = b->signature;
-    *doc = b->doc;
-}
 
 const builtin *builtin_find(const char *name)
 {

@@ -1,7 +1,6 @@
 /* The calculator's third step: walks the tree and builds arrays. */
 #include "calc_parts.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,14 +8,10 @@
 
 bool calc_fail(calc *c, place where, const char *format, ...)
 {
-    if (c->wrong.message.n)
-        return false;
     va_list args;
     va_start(args, format);
-    text_vprintf(&c->wrong.message, format, args);
+    mistake_vset(&c->wrong, where, format, args);
     va_end(args);
-    c->wrong.where = where;
-    c->wrong.code = IG_ERR_ARGUMENT;
     return false;
 }
 
@@ -31,14 +26,14 @@ bool calc_fail_library(calc *c, place where)
 
 static void forget_mistake(calc *c)
 {
-    text_free(&c->wrong.message);
+    str_free(&c->wrong.message);
     c->wrong = (mistake){0};
     ig_error(NULL);
 }
 
 const mistake *calc_mistake(const calc *c) { return &c->wrong; }
 
-void calc_describe(const calc *c, text *t, const char *source_name, bool color)
+void calc_describe(const calc *c, str *t, const char *source_name, bool color)
 {
     const char *source = c->source;
     int at = c->wrong.where.at, line = 1, start = 0;
@@ -52,174 +47,16 @@ void calc_describe(const calc *c, text *t, const char *source_name, bool color)
     for (int i = start; i < at; i++)
         column += ((unsigned char)source[i] & 0xC0) != 0x80; /* characters, not bytes */
     if (source_name)
-        text_printf(t, "%s:", source_name);
-    text_printf(t, "%d:%d: %s\n  %.*s\n  ", line, column, c->wrong.message.s, end - start,
-                source + start);
+        str_printf(t, "%s:", source_name);
+    str_printf(t, "%d:%d: %s\n  %.*s\n  ", line, column, c->wrong.message.s, end - start,
+               source + start);
     for (int i = start; i < at; i++)
         if (((unsigned char)source[i] & 0xC0) != 0x80)
-            text_fill(t, source[i] == '\t' ? '\t' : ' ', 1);
+            str_fill(t, source[i] == '\t' ? '\t' : ' ', 1);
     int n = c->wrong.where.n < end - at ? c->wrong.where.n : end - at;
-    text_puts(t, color ? "\033[1;31m^" : "^");
-    text_fill(t, '~', n > 1 ? (size_t)n - 1 : 0);
-    text_puts(t, color ? "\033[0m\n" : "\n");
-}
-
-/* ---- names ---------------------------------------------------------------------------------- */
-
-static const struct constant {
-    const char *name;
-    value is;
-    bool yours; /* may be given another value */
-} constants[] = {
-    {"true", {V_BOOL, {.b = true}}, false},   {"True", {V_BOOL, {.b = true}}, false},
-    {"false", {V_BOOL, {.b = false}}, false}, {"False", {V_BOOL, {.b = false}}, false},
-    {"None", {.kind = V_NONE}, false},        {"none", {.kind = V_NONE}, false},
-    {"inf", {V_FLOAT, {.f = INFINITY}}, false}, {"nan", {V_FLOAT, {.f = NAN}}, false},
-    {"pi", {V_FLOAT, {.f = M_PI}}, true},     {"e", {V_FLOAT, {.f = M_E}}, true},
-};
-enum { CONSTANTS = sizeof constants / sizeof *constants };
-
-static const struct constant *constant_at(const char *name)
-{
-    for (int i = 0; i < CONSTANTS; i++)
-        if (strcmp(constants[i].name, name) == 0)
-            return &constants[i];
-    return NULL;
-}
-
-bool calc_find_constant(const char *name, value *out)
-{
-    const struct constant *constant = constant_at(name);
-    ig_dtype dtype = ig_dtype_parse(name);
-    if (constant)
-        *out = constant->is;
-    else if (dtype != IG_DTYPE_NONE)
-        *out = value_dtype(dtype);
-    return constant || dtype != IG_DTYPE_NONE;
-}
-
-const char *calc_reserved(const char *name)
-{
-    const struct constant *constant = constant_at(name);
-    if (constant)
-        return constant->yours ? NULL : "is a constant";
-    if (ig_dtype_parse(name) != IG_DTYPE_NONE)
-        return "is a dtype";
-    if (ig_op_find(name))
-        return "is an op";
-    return builtin_find(name) ? "is a function" : NULL;
-}
-
-const binding *calc_find_name(const calc *c, const char *name)
-{
-    const binding *b = c->names;
-    while (b && strcmp(b->name, name) != 0)
-        b = b->next;
-    return b;
-}
-
-/* What users of other libraries look for, and where it is here. */
-static const struct {
-    const char *name, *ours;
-} foreign_names[] = {
-    {"absolute", "abs(x)"},
-    {"amax", "max(x)"},
-    {"amin", "min(x)"},
-    {"arccos", "acos(x)"},
-    {"arccosh", "acosh(x)"},
-    {"arcsin", "asin(x)"},
-    {"arcsinh", "asinh(x)"},
-    {"arctan", "atan(x)"},
-    {"arctan2", "atan2(x1, x2)"},
-    {"arctanh", "atanh(x)"},
-    {"argpartition", "topk(x, k) or argsort(x)"},
-    {"argwhere", "nonzero(x)"},
-    {"array_split", "split(x, indices)"},
-    {"bmm", "x1 @ x2"},
-    {"cat", "concat(arrays)"},
-    {"clamp", "clip(x, min, max)"},
-    {"concatenate", "concat(arrays)"},
-    {"cummax", "cumulative_max(x)"},
-    {"cummin", "cumulative_min(x)"},
-    {"cumprod", "cumulative_prod(x)"},
-    {"cumsum", "cumulative_sum(x)"},
-    {"div", "x1 / x2"},
-    {"dot", "x1 @ x2"},
-    {"float", "astype(x, f32)"},
-    {"flatten", "reshape(x, -1)"},
-    {"fmod", "remainder(x1, x2)"},
-    {"identity", "eye(n)"},
-    {"index_select", "take(x, indices, axis)"},
-    {"int", "astype(x, i64)"},
-    {"invert", "~x"},
-    {"left_shift", "x1 << x2"},
-    {"linear", "x @ w.T + b"},
-    {"masked_select", "mask_select(x, mask)"},
-    {"mm", "x1 @ x2"},
-    {"mod", "remainder(x1, x2)"},
-    {"mse_loss", "mse(x1, x2)"},
-    {"l1_loss", "l1(x1, x2)"},
-    {"mul", "x1 * x2"},
-    {"neg", "-x"},
-    {"nll_loss", "cross_entropy(logits, labels)"},
-    {"partition", "sort(x) or topk(x, k)"},
-    {"permute", "permute_dims(x, axes)"},
-    {"power", "pow(x1, x2)"},
-    {"product", "prod(x)"},
-    {"PRNGKey", "key(seed)"},
-    {"rand", "uniform(key(0), shape)"},
-    {"randn", "normal(key(0), shape)"},
-    {"range", "arange(stop)"},
-    {"ravel", "reshape(x, -1)"},
-    {"right_shift", "x1 >> x2"},
-    {"sub", "x1 - x2"},
-    {"swapaxes", "permute_dims(x, axes)"},
-    {"swish", "silu(x)"},
-    {"transpose", "permute_dims(x, axes) or x.T"},
-    {"true_divide", "divide(x1, x2)"},
-    {"unique", "unique_values(x)"},
-    {"unsqueeze", "expand_dims(x, axis)"},
-    {"vdot", "vecdot(x1, x2)"},
-    {"view", "reshape(x, shape)"},
-    {"hstack", "concat(arrays, axis=1)"},
-    {"vstack", "concat(arrays, axis=0)"},
-    {"np", "the op alone: sum(x), not np.sum(x)"},
-    {"numpy", "the op alone: sum(x), not numpy.sum(x)"},
-    {"jnp", "the op alone: sum(x), not jnp.sum(x)"},
-    {"torch", "the op alone: sum(x), not torch.sum(x)"},
-    {"random", "normal(key(0), shape), uniform, randint, ... with a key"},
-};
-
-static const char *find_foreign(const char *name)
-{
-    for (size_t i = 0; i < sizeof foreign_names / sizeof *foreign_names; i++)
-        if (strcmp(foreign_names[i].name, name) == 0)
-            return foreign_names[i].ours;
-    return NULL;
-}
-
-bool calc_fail_unknown(calc *c, const node *n)
-{
-    bool call = n->kind != N_NAME;
-    const char *foreign = find_foreign(n->name);
-    nearest search = nearest_to(n->name);
-    for (int i = 0; i < ig_op_count(); i++)
-        nearest_offer(&search, ig_op_at(i)->name);
-    for (int i = 0; calc_builtin_at(i); i++)
-        nearest_offer(&search, calc_builtin_at(i)->name);
-    for (const binding *b = call ? NULL : c->names; b; b = b->next)
-        nearest_offer(&search, b->name);
-    for (int i = 0; !call && i < CONSTANTS; i++)
-        nearest_offer(&search, constants[i].name);
-    text hint = {0};
-    if (foreign)
-        text_printf(&hint, "; use %s", foreign);
-    else
-        text_did_you_mean(&hint, &search);
-    calc_fail(c, n->where, "unknown %s '%s'%s", call ? "op" : "name", n->name,
-              hint.s ? hint.s : "");
-    text_free(&hint);
-    return false;
+    str_puts(t, color ? "\033[1;31m^" : "^");
+    str_fill(t, '~', n > 1 ? (size_t)n - 1 : 0);
+    str_puts(t, color ? "\033[0m\n" : "\n");
 }
 
 /* ---- the tree ------------------------------------------------------------------------------- */
@@ -228,6 +65,18 @@ bool calc_to_array(calc *c, place where, const value *v, ig_array **out)
 {
     *out = value_to_array(v, IG_DTYPE_NONE);
     return *out ? true : calc_fail_library(c, where);
+}
+
+bool calc_give(calc *c, place where, ig_array *x, value *out)
+{
+    if (!x)
+        return calc_fail_library(c, where);
+    int64_t most = c->options.size_most;
+    if (most && ig_size(x) > most)
+        return calc_fail(c, where, "arrays of more than %lld elements are refused here",
+                         (long long)most);
+    *out = value_array(x);
+    return true;
 }
 
 static bool eval_literal(calc *c, const node *n, value *out)
@@ -248,10 +97,13 @@ static bool eval_name(calc *c, const node *n, value *out)
         return true;
     const ig_op *op = ig_op_find(n->name);
     const builtin *own = builtin_find(n->name);
-    if (op || own)
-        return calc_fail(c, n->where, "'%s' is an op; call it: %s(%s)", n->name, n->name,
-                         op ? op->signature : own->signature);
-    return calc_fail_unknown(c, n);
+    if (!op && !own)
+        return calc_fail_unknown(c, n);
+    str t = {0};
+    str_signature(&t, op ? op->signature : own->signature);
+    calc_fail(c, n->where, "'%s' is an op; call it: %s(%s)", n->name, n->name, t.s ? t.s : "");
+    str_free(&t);
+    return false;
 }
 
 static bool eval_items(calc *c, const node *n, value *out)
@@ -282,9 +134,10 @@ static bool eval_unary(calc *c, const node *n, value *out)
            call_arrays(c, n->where, n->op->op, &array, 1, out);
 }
 
-/* Operators on what is neither number nor array: dtypes, strings, None and tuples can be told apart,
- * and tuples joined. True if it is one of these. */
-static bool plain_operation(calc *c, const operation *op, const value *x, const value *y, value *out)
+/* Operators on what is neither number nor array: dtypes, strings, None and tuples can be told
+ * apart, and tuples joined. True if it is one of these. */
+static bool plain_operation(calc *c, const operation *op, const value *x, const value *y,
+                            value *out)
 {
     bool tuples = x->kind == V_TUPLE && y->kind == V_TUPLE;
     if (tuples && op->number == number_add) {
@@ -307,8 +160,8 @@ static bool eval_binary(calc *c, const node *n, value *out)
     if (!calc_eval(c, left, &x) || !calc_eval(c, right, &y))
         return false;
     if (value_is_number(&x) && value_is_number(&y)) {
-        const char *why = n->op->number ? n->op->number(&x, &y, out)
-                                        : "@ multiplies matrices; use * for numbers";
+        const char *why =
+            n->op->number ? n->op->number(&x, &y, out) : "@ multiplies matrices; use * for numbers";
         return why ? calc_fail(c, n->where, "%s", why) : true;
     }
     if (plain_operation(c, n->op, &x, &y, out))
@@ -370,8 +223,8 @@ static void bindings_free(binding **list)
 /* The value that the name had lives on until the statement ends, for it may be in use. */
 static void bind(calc *c, const char *name, const value *v)
 {
-    binding *b = memory_get(sizeof *b);
-    b->name = memory_string(name);
+    binding *b = heap_get(sizeof *b);
+    b->name = heap_string(name);
     b->bound = value_keep(&b->memory, v);
     binding **at = &c->names;
     while (*at && strcmp((*at)->name, name) != 0)
@@ -442,10 +295,10 @@ bool calc_eval(calc *c, const node *n, value *out)
 
 calc *calc_new(const calc_options *options)
 {
-    calc *c = memory_get(sizeof *c);
+    calc *c = heap_get(sizeof *c);
     c->options = *options;
-    c->source = memory_string("");
-    c->results = memory_get(sizeof *c->results * RESULTS_MOST);
+    c->source = heap_string("");
+    c->results = heap_get(sizeof *c->results * RESULTS_MOST);
     return c;
 }
 
@@ -477,7 +330,7 @@ bool calc_parse(calc *c, const char *source)
     forget_mistake(c);
     arena_free(&c->program);
     free(c->source);
-    c->source = memory_string(source);
+    c->source = heap_string(source);
     c->current = NULL;
     c->next = parse(&c->program, c->source, &c->wrong);
     return c->wrong.message.n == 0;
@@ -523,10 +376,10 @@ bool calc_run(calc *c, const char *source)
     while (fine && calc_more(c))
         fine = calc_step(c, &v);
     if (fine && c->current) {
-        text ignored = {0};
+        str ignored = {0};
         fine = calc_settle(c, &v, true) &&
                (print_value(&ignored, &v, false) || calc_fail_library(c, c->current->where));
-        text_free(&ignored);
+        str_free(&ignored);
     }
     return fine;
 }

@@ -10,10 +10,11 @@
 typedef struct calc calc;
 
 typedef struct calc_options {
-    bool no_files; /* load and save are refused */
-    bool eager;    /* a value is computed when it is given a name, not when it is used */
-    bool full;     /* print() never shortens */
-    FILE *out;     /* where print() goes; NULL: nowhere */
+    bool no_files;     /* load and save are refused */
+    bool eager;        /* a value is computed when it is given a name, not when it is used */
+    bool full;         /* print() never shortens */
+    FILE *out;         /* where print() goes; NULL: nowhere */
+    int64_t size_most; /* arrays of more elements are refused; 0: they are not */
 } calc_options;
 
 calc *calc_new(const calc_options *options);
@@ -22,9 +23,9 @@ void calc_free(calc *c);
 /* Replaces the program. False: see calc_mistake. */
 bool calc_parse(calc *c, const char *source);
 
-bool calc_more(const calc *c);        /* a statement is left */
-bool calc_assigned(const calc *c);    /* the last step was an assignment */
-void calc_mute(calc *c, bool mute);   /* print() says nothing */
+bool calc_more(const calc *c);      /* a statement is left */
+bool calc_assigned(const calc *c);  /* the last step was an assignment */
+void calc_mute(calc *c, bool mute); /* print() says nothing */
 
 /* Runs the next statement, or the last one once more with a new graph. The value is lazy, and valid
  * until the next step. */
@@ -42,24 +43,29 @@ bool calc_run(calc *c, const char *source);
 const mistake *calc_mistake(const calc *c);
 
 /* "name:1:14: message", the line and a caret under the place. */
-void calc_describe(const calc *c, text *t, const char *source_name, bool color);
+void calc_describe(const calc *c, str *t, const char *source_name, bool color);
 
-/* The calculator's own functions, for lists and help; NULL past the last. */
-typedef struct builtin builtin;
+/* The calculator's own functions, such as load; NULL past the last. */
+enum { BUILTIN_PARAMS = 2 };
+typedef struct builtin {
+    const char *name;
+    const char *params[BUILTIN_PARAMS];
+    int required;
+    const char *signature, *doc;
+    bool (*run)(calc *c, const node *n, const value *args, value *out);
+} builtin;
 const builtin *calc_builtin_at(int i);
-void calc_builtin_describe(const builtin *b, const char **name, const char **signature,
-                           const char **doc);
 
 /* ---- print: arrays as NumPy prints them ---- */
 
 /* Evaluates v and adds it; false with the library's error set. */
-bool print_value(text *t, const value *v, bool full);
+bool print_value(str *t, const value *v, bool full);
 
 /* Adds the shortest decimal that reads back as f in dtype, as str() of NumPy's scalar. */
-void print_float(text *t, double f, ig_dtype dtype);
+void print_float(str *t, double f, ig_dtype dtype);
 
 /* Adds "dtype": ..., "shape": ..., "value": ... of v; false with the library's error set. */
-bool json_value(text *t, const value *v);
-void json_string(text *t, const char *s);
+bool json_value(str *t, const value *v);
+void json_string(str *t, const char *s);
 
 #endif

@@ -22,7 +22,7 @@ struct calc {
     const node *next;
     bool scope_open;
     binding *names;
-    binding *retired; /* values whose names were given others by this statement */
+    binding *retired;   /* values whose names were given others by this statement */
     ig_array **results; /* room for the results of an op */
     mistake wrong;
 };
@@ -35,10 +35,13 @@ bool calc_fail_library(calc *c, place where);
 
 bool calc_eval(calc *c, const node *n, value *out);
 bool calc_to_array(calc *c, place where, const value *v, ig_array **out);
+/* x as the value; NULL passes the library's error on. */
+bool calc_give(calc *c, place where, ig_array *x, value *out);
 
-/* None as IG missing, an int, or a 0-d integer array, as an int. */
+/* An int, or a 0-d array of one; None is missing. */
 bool calc_to_int(calc *c, place where, const value *v, int64_t missing, int64_t *out);
 
+/* names.c */
 const binding *calc_find_name(const calc *c, const char *name);
 bool calc_find_constant(const char *name, value *out);
 /* Why name cannot be given a value, or NULL. */
@@ -54,14 +57,6 @@ bool call_arrays(calc *c, place where, const char *op, ig_array *const *arrays, 
 bool index_eval(calc *c, const node *n, value *out);
 
 /* builtin.c */
-enum { BUILTIN_PARAMS = 2 };
-struct builtin {
-    const char *name;
-    const char *params[BUILTIN_PARAMS];
-    int required;
-    const char *signature, *doc;
-    bool (*run)(calc *c, const node *n, const value *args, value *out);
-};
 const builtin *builtin_find(const char *name);
 bool builtin_call(calc *c, const node *n, const builtin *b, value *out);
 bool attribute_eval(calc *c, const node *n, value *out);

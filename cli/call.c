@@ -130,49 +130,36 @@ static const struct conversion {
     ig_kind to;
     bool (*convert)(argument *a);
 } conversions[] = {
-    {V_NONE, IG_ARG_NONE, to_none},
-    {V_BOOL, IG_ARG_BOOL, to_bool},
-    {V_BOOL, IG_ARG_INT, to_int},
-    {V_BOOL, IG_ARG_ARRAY, to_array},
-    {V_INT, IG_ARG_INT, to_int},
-    {V_INT, IG_ARG_FLOAT, to_float},
-    {V_INT, IG_ARG_INTS, to_ints},
-    {V_INT, IG_ARG_ARRAY, to_array},
-    {V_INT, IG_ARG_BOOL, to_bool},
-    {V_FLOAT, IG_ARG_FLOAT, to_float},
-    {V_FLOAT, IG_ARG_ARRAY, to_array},
-    {V_STRING, IG_ARG_STRING, to_string},
-    {V_STRING, IG_ARG_DTYPE, to_dtype},
-    {V_DTYPE, IG_ARG_DTYPE, to_dtype},
-    {V_ARRAY, IG_ARG_ARRAY, to_array},
-    {V_ARRAY, IG_ARG_INT, array_to_int},
-    {V_ARRAY, IG_ARG_INTS, array_to_ints},
-    {V_ARRAY, IG_ARG_FLOAT, array_to_float},
-    {V_LIST, IG_ARG_ARRAYS, to_arrays},
-    {V_LIST, IG_ARG_INTS, to_ints},
-    {V_LIST, IG_ARG_ARRAY, to_array},
-    {V_TUPLE, IG_ARG_ARRAYS, to_arrays},
-    {V_TUPLE, IG_ARG_INTS, to_ints},
-    {V_TUPLE, IG_ARG_ARRAY, to_array},
+    {V_NONE, IG_ARG_NONE, to_none},        {V_BOOL, IG_ARG_BOOL, to_bool},
+    {V_BOOL, IG_ARG_INT, to_int},          {V_BOOL, IG_ARG_ARRAY, to_array},
+    {V_INT, IG_ARG_INT, to_int},           {V_INT, IG_ARG_FLOAT, to_float},
+    {V_INT, IG_ARG_INTS, to_ints},         {V_INT, IG_ARG_ARRAY, to_array},
+    {V_INT, IG_ARG_BOOL, to_bool},         {V_FLOAT, IG_ARG_FLOAT, to_float},
+    {V_FLOAT, IG_ARG_ARRAY, to_array},     {V_STRING, IG_ARG_STRING, to_string},
+    {V_STRING, IG_ARG_DTYPE, to_dtype},    {V_DTYPE, IG_ARG_DTYPE, to_dtype},
+    {V_ARRAY, IG_ARG_ARRAY, to_array},     {V_ARRAY, IG_ARG_INT, array_to_int},
+    {V_ARRAY, IG_ARG_INTS, array_to_ints}, {V_ARRAY, IG_ARG_FLOAT, array_to_float},
+    {V_LIST, IG_ARG_ARRAYS, to_arrays},    {V_LIST, IG_ARG_INTS, to_ints},
+    {V_LIST, IG_ARG_ARRAY, to_array},      {V_TUPLE, IG_ARG_ARRAYS, to_arrays},
+    {V_TUPLE, IG_ARG_INTS, to_ints},       {V_TUPLE, IG_ARG_ARRAY, to_array},
 };
 
 static const char *const kind_names[] = {
-    [IG_ARG_NONE] = "None",   [IG_ARG_ARRAY] = "an array", [IG_ARG_ARRAYS] = "a list of arrays",
-    [IG_ARG_INT] = "an int",  [IG_ARG_FLOAT] = "a float",  [IG_ARG_BOOL] = "a bool",
-    [IG_ARG_INTS] = "ints",   [IG_ARG_DTYPE] = "a dtype",  [IG_ARG_STRING] = "a string"};
+    [IG_ARG_NONE] = "None",  [IG_ARG_ARRAY] = "an array", [IG_ARG_ARRAYS] = "a list of arrays",
+    [IG_ARG_INT] = "an int", [IG_ARG_FLOAT] = "a float",  [IG_ARG_BOOL] = "a bool",
+    [IG_ARG_INTS] = "ints",  [IG_ARG_DTYPE] = "a dtype",  [IG_ARG_STRING] = "a string"};
 enum { KIND_NAMES = sizeof kind_names / sizeof *kind_names };
 
 static bool fail_kind(argument *a, place where, const char *name, unsigned kinds)
 {
-    text wanted = {0};
+    str wanted = {0};
     for (int kind = 1; kind < KIND_NAMES; kind++)
         if (kinds & 1u << kind)
-            text_printf(&wanted, "%s%s", wanted.n ? " or " : "", kind_names[kind]);
+            str_printf(&wanted, "%s%s", wanted.n ? " or " : "", kind_names[kind]);
     calc_fail(a->c, where, "%s takes %s, not %s", name, wanted.s ? wanted.s : "nothing",
-              a->v->kind == V_STRING && (kinds & 1u << IG_ARG_DTYPE)
-                  ? "this string"
-                  : value_kind_name(a->v->kind));
-    text_free(&wanted);
+              a->v->kind == V_STRING && (kinds & 1u << IG_ARG_DTYPE) ? "this string"
+                                                                     : value_kind_name(a->v->kind));
+    str_free(&wanted);
     return false;
 }
 
@@ -206,6 +193,23 @@ static const ig_param *positional_param(const ig_op *op, int i)
     return NULL;
 }
 
+/* "sum(x, axis=None) has no argument 'axs'; did you mean 'axis'?" */
+static bool fail_argument(calc *c, place where, const ig_op *op, const char *why,
+                          const nearest *search)
+{
+    str t = {0};
+    str_printf(&t, "%s(", op->name);
+    str_signature(&t, op->signature);
+    str_printf(&t, ") %s", why);
+    if (search) {
+        str_printf(&t, " '%s'", search->word);
+        str_did_you_mean(&t, search);
+    }
+    calc_fail(c, where, "%s", t.s);
+    str_free(&t);
+    return false;
+}
+
 static const ig_param *keyword_param(calc *c, const ig_op *op, const node *n)
 {
     nearest search = nearest_to(n->name);
@@ -214,11 +218,7 @@ static const ig_param *keyword_param(calc *c, const ig_op *op, const node *n)
             return &op->params[i];
         nearest_offer(&search, op->params[i].name);
     }
-    text hint = {0};
-    text_did_you_mean(&hint, &search);
-    calc_fail(c, n->where, "%s(%s) has no argument '%s'%s", op->name, op->signature, n->name,
-              hint.s ? hint.s : "");
-    text_free(&hint);
+    fail_argument(c, n->where, op, "has no argument", &search);
     return NULL;
 }
 
@@ -227,8 +227,7 @@ static bool argument_eval(calc *c, const ig_op *op, const node *n, int position,
     bool keyword = n->kind == N_KEYWORD;
     const ig_param *param = keyword ? keyword_param(c, op, n) : positional_param(op, position);
     if (!param)
-        return calc_fail(c, n->where, "%s(%s) takes %d arguments at most", op->name,
-                         op->signature, op->n_params);
+        return fail_argument(c, n->where, op, "does not take that many arguments", NULL);
     const node *expression = keyword ? n->child : n;
     value v;
     if (!calc_eval(c, expression, &v))
@@ -250,13 +249,20 @@ static bool gives_list(const char *op)
     return false;
 }
 
+/* The keys that a random key is split into are one array, with an axis more than the key. */
+static bool gives_keys(const ig_arg *args, const ig_array *result)
+{
+    return args[0].kind == IG_ARG_ARRAY && ig_ndim(result) > ig_ndim(args[0].u.array);
+}
+
 static bool call(calc *c, place where, const char *op, const ig_arg *args, int n, value *out)
 {
     int results = ig_call(op, args, n, c->results, RESULTS_MOST);
     if (results == 0 && ig_failed())
         return calc_fail_library(c, where);
-    *out = results == 1 && !gives_list(op) ? value_array(c->results[0])
-                                           : value_arrays(&c->scratch, c->results, results);
+    if (results == 1 && (!gives_list(op) || gives_keys(args, c->results[0])))
+        return calc_give(c, where, c->results[0], out);
+    *out = value_arrays(&c->scratch, c->results, results);
     return true;
 }
 
@@ -275,8 +281,7 @@ bool call_op(calc *c, const node *n, const ig_op *op, value *out)
         count++;
     if (n->kind == N_METHOD &&
         (!op->n_params || !(op->params[0].kinds & (1u << IG_ARG_ARRAY | 1u << IG_ARG_ARRAYS))))
-        return calc_fail(c, n->where, "'%s' is no method of an array; call it: %s(%s)", op->name,
-                         op->name, op->signature);
+        return fail_argument(c, n->where, op, "is no method of an array", NULL);
     ig_arg *args = arena_get(&c->scratch, sizeof *args * (size_t)count);
     int position = 0;
     for (const node *a = n->child; a; a = a->next, position++)

@@ -2,7 +2,7 @@
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 
-#include "text.h"
+#include "str.h"
 
 enum {
     EXIT_FINE = 0,
@@ -25,10 +25,10 @@ typedef struct option {
     const char *help;
 } option;
 
-bool option_flag(const char *s, void *place);   /* bool; s is NULL */
-bool option_text(const char *s, void *place);   /* const char * */
+bool option_flag(const char *s, void *place);    /* bool; s is NULL */
+bool option_text(const char *s, void *place);    /* const char * */
 bool option_threads(const char *s, void *place); /* int, at least 1 */
-bool option_bytes(const char *s, void *place);  /* uint64_t: 512MiB, 4GiB, 2GB, 1000000 */
+bool option_bytes(const char *s, void *place);   /* uint64_t: 512MiB, 4GiB, 2GB, 1000000 */
 
 /* A verb as its user sees it. */
 typedef struct command {
@@ -49,13 +49,15 @@ typedef struct engine_options {
     const char *device;
 } engine_options;
 
-#define ENGINE_OPTIONS(e)                                                                         \
-    {"--threads", 0, "N", option_threads, &(e).threads, "threads of the CPU device"},             \
-    {"--memory-limit", 0, "SIZE", option_bytes, &(e).memory_limit,                                \
-     "bytes that arrays may hold (512MiB, 4GiB)"},                                                \
+/* clang-format off */
+#define ENGINE_OPTIONS(e) \
+    {"--threads", 0, "N", option_threads, &(e).threads, "threads of the CPU device"}, \
+    {"--memory-limit", 0, "SIZE", option_bytes, &(e).memory_limit, \
+     "bytes that arrays may hold (512MiB, 4GiB)"}, \
     {"--device", 0, "NAME", option_text, &(e).device, "the device that computes (cpu)"}
 
 #define FLAG(name, place, help) {name, 0, NULL, option_flag, place, help}
+/* clang-format on */
 
 /* Applies them; returns -1 to go on, else the exit code. */
 int engine_apply(const command *c, const engine_options *e);
@@ -79,9 +81,9 @@ int verb_eval(int argc, char **argv);
 int verb_ops(int argc, char **argv);
 
 /* Adds all ops by class, or one with what there is to say about it; false if there is none. */
-void ops_list(text *t);
-bool ops_describe(text *t, const char *name);
-void ops_nearest(text *t, const char *name);
+void ops_list(str *t);
+bool ops_describe(str *t, const char *name);
+void ops_nearest(str *t, const char *name);
 
 /* prompt.c: a line from the user, NULL at the end; release with free. */
 char *prompt_read(const char *prompt);

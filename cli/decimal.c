@@ -61,8 +61,8 @@ static decimal decimal_read(const char *s)
     return d;
 }
 
-/* Just above a power of two floats lie twice as wide as below, so of the decimals that read back the
- * nearest may be beaten in length by one a step further from zero. */
+/* Just above a power of two floats lie twice as wide as below, so of the decimals that read back
+ * the nearest may be beaten in length by one a step further from zero. */
 static bool next_reads_back(char *s, double f, const struct float_type *type)
 {
     int exponent;
@@ -127,19 +127,19 @@ decimal decimal_scientific(double f, ig_dtype dtype, int least, int most)
     return decimal_read(s);
 }
 
-void text_decimal(text *t, const decimal *d)
+void str_decimal(str *t, const decimal *d)
 {
     if (d->negative)
-        text_puts(t, "-");
+        str_puts(t, "-");
     int before = d->point < 0 ? 0 : d->point < d->n ? d->point : d->n;
-    text_add(t, d->digits, (size_t)before);
+    str_add(t, d->digits, (size_t)before);
     if (d->point > before)
-        text_fill(t, '0', (size_t)(d->point - before));
+        str_fill(t, '0', (size_t)(d->point - before));
     if (d->point <= 0)
-        text_puts(t, "0");
-    text_puts(t, ".");
+        str_puts(t, "0");
+    str_puts(t, ".");
     if (d->point < 0 && d->digits[0] != '0')
-        text_fill(t, '0', (size_t)-d->point);
+        str_fill(t, '0', (size_t)-d->point);
     if (d->digits[0] != '0')
-        text_add(t, d->digits + before, (size_t)(d->n - before));
+        str_add(t, d->digits + before, (size_t)(d->n - before));
 }

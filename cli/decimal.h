@@ -4,7 +4,7 @@
 
 #include <ingot.h>
 
-#include "text.h"
+#include "str.h"
 
 /* value = 0.d1 d2 d3 ... * 10^point, with the sign. Zero has the one digit 0 and point 1. */
 typedef struct decimal {
@@ -31,7 +31,7 @@ double decimal_round(double f, ig_dtype dtype);
 int decimal_digits(ig_dtype dtype);
 
 /* "12.", "-0.25": the digits before the point, the point, the digits after it. */
-void text_decimal(text *t, const decimal *d);
+void str_decimal(str *t, const decimal *d);
 int decimal_places(const decimal *d); /* digits after the point in that form */
 
 #endif

@@ -5,54 +5,54 @@
 #include <string.h>
 
 /* A line of a card; nothing where there is nothing to say. */
-static void card_line(text *t, const char *label, const char *says)
+static void card_line(str *t, const char *label, const char *says)
 {
     if (says && *says)
-        text_printf(t, "  %-9s %s\n", label, says);
+        str_printf(t, "  %-9s %s\n", label, says);
 }
 
-static void card_caches(text *t, const ig_device_info *d)
+static void card_caches(str *t, const ig_device_info *d)
 {
     static const char *const names[] = {"L1d", "L2", "L3"};
-    text line = {0};
+    str line = {0};
     for (int i = 0; i < 3; i++)
         if (d->cache[i]) {
-            text_printf(&line, "%s%s ", line.n ? ", " : "", names[i]);
-            text_size(&line, d->cache[i]);
+            str_printf(&line, "%s%s ", line.n ? ", " : "", names[i]);
+            str_size(&line, d->cache[i]);
         }
     card_line(t, "caches", line.s);
-    text_free(&line);
+    str_free(&line);
 }
 
-static void card_memory(text *t, const ig_device_info *d)
+static void card_memory(str *t, const ig_device_info *d)
 {
-    text line = {0};
+    str line = {0};
     if (d->memory) {
-        text_size(&line, d->memory);
-        text_puts(&line, ", of which Ingot may hold ");
-        text_size(&line, d->memory_limit);
+        str_size(&line, d->memory);
+        str_puts(&line, ", of which Ingot may hold ");
+        str_size(&line, d->memory_limit);
     }
     card_line(t, "memory", line.s);
-    text_free(&line);
+    str_free(&line);
 }
 
-static void card_threads(text *t, const ig_device_info *d)
+static void card_threads(str *t, const ig_device_info *d)
 {
-    text line = {0};
+    str line = {0};
     if (d->cores) {
-        text_printf(&line, "%d, %d thread%s in use", d->cores, d->threads,
-                    d->threads == 1 ? "" : "s");
+        str_printf(&line, "%d, %d thread%s in use", d->cores, d->threads,
+                   d->threads == 1 ? "" : "s");
         if (d->quota > 0)
-            text_printf(&line, " (quota of the cgroup: %g)", d->quota);
+            str_printf(&line, " (quota of the cgroup: %g)", d->quota);
     }
     card_line(t, "cores", line.s);
-    text_free(&line);
+    str_free(&line);
 }
 
-static void card(text *t, const ig_device_info *d, bool color)
+static void card(str *t, const ig_device_info *d, bool color)
 {
-    text_printf(t, "%s%s%s  %s\n", color ? "\033[1m" : "", d->name, color ? "\033[0m" : "",
-                d->model ? d->model : "");
+    str_printf(t, "%s%s%s  %s\n", color ? "\033[1m" : "", d->name, color ? "\033[0m" : "",
+               d->model ? d->model : "");
     card_line(t, "kind", d->kind);
     card_threads(t, d);
     card_memory(t, d);
@@ -63,19 +63,19 @@ static void card(text *t, const ig_device_info *d, bool color)
     card_line(t, "note", d->note);
 }
 
-static void json_text(text *t, const char *name, const char *s)
+static void json_text(str *t, const char *name, const char *s)
 {
-    text_printf(t, "\"%s\": ", name);
+    str_printf(t, "\"%s\": ", name);
     if (s)
         json_string(t, s);
     else
-        text_puts(t, "null");
-    text_puts(t, ", ");
+        str_puts(t, "null");
+    str_puts(t, ", ");
 }
 
-static void json_device(text *t, const ig_device_info *d)
+static void json_device(str *t, const ig_device_info *d)
 {
-    text_puts(t, "{");
+    str_puts(t, "{");
     json_text(t, "name", d->name);
     json_text(t, "kind", d->kind);
     json_text(t, "model", d->model);
@@ -83,20 +83,20 @@ static void json_device(text *t, const ig_device_info *d)
     json_text(t, "levels", d->levels);
     json_text(t, "isa", d->isa);
     json_text(t, "note", d->note);
-    text_printf(t,
-                "\"cores\": %d, \"threads\": %d, \"quota\": %g, \"memory\": %llu, "
-                "\"memory_limit\": %llu, \"cache\": [%llu, %llu, %llu]}",
-                d->cores, d->threads, d->quota, (unsigned long long)d->memory,
-                (unsigned long long)d->memory_limit, (unsigned long long)d->cache[0],
-                (unsigned long long)d->cache[1], (unsigned long long)d->cache[2]);
+    str_printf(t,
+               "\"cores\": %d, \"threads\": %d, \"quota\": %g, \"memory\": %llu, "
+               "\"memory_limit\": %llu, \"cache\": [%llu, %llu, %llu]}",
+               d->cores, d->threads, d->quota, (unsigned long long)d->memory,
+               (unsigned long long)d->memory_limit, (unsigned long long)d->cache[0],
+               (unsigned long long)d->cache[1], (unsigned long long)d->cache[2]);
 }
 
 int verb_devices(int argc, char **argv)
 {
     bool json = false;
     engine_options engine = {0};
-    const option options[] = {FLAG("--json", &json, "as JSON, schema 1"), ENGINE_OPTIONS(engine),
-                              {0}};
+    const option options[] = {
+        FLAG("--json", &json, "as JSON, schema 1"), ENGINE_OPTIONS(engine), {0}};
     const command c = {"devices", "[options]", "Shows what can compute here.", options};
     int code = options_read(&c, &argc, argv);
     if (code < 0 && argc > 0) {
@@ -107,22 +107,22 @@ int verb_devices(int argc, char **argv)
         code = engine_apply(&c, &engine);
     if (code >= 0)
         return code;
-    text t = {0};
-    text_puts(&t, json ? "{\"schema\": 1, \"devices\": [" : "");
+    str t = {0};
+    str_puts(&t, json ? "{\"schema\": 1, \"devices\": [" : "");
     for (int i = 0; i < ig_device_count(); i++) {
         ig_device_info d = {0};
         if (ig_device_get(i, &d) != IG_OK) {
-            text_free(&t);
+            str_free(&t);
             return fail_library(&c);
         }
-        text_puts(&t, i == 0 ? "" : json ? ", " : "\n");
+        str_puts(&t, i == 0 ? "" : json ? ", " : "\n");
         if (json)
             json_device(&t, &d);
         else
             card(&t, &d, color_for(stdout));
     }
-    text_puts(&t, json ? "]}\n" : "");
+    str_puts(&t, json ? "]}\n" : "");
     fputs(t.s, stdout);
-    text_free(&t);
+    str_free(&t);
     return EXIT_FINE;
 }

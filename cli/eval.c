@@ -1,5 +1,5 @@
-/* ingot eval: the array calculator. Reads a program from the command line, a file, standard input or
- * a prompt; prints, times, explains or writes its last value. */
+/* ingot eval: the array calculator. Reads a program from the command line, a file, standard input
+ * or a prompt; prints, times, explains or writes its last value. */
 #include "calc.h"
 #include "cli.h"
 
@@ -26,11 +26,11 @@ typedef struct session {
 
 static int report(const session *s)
 {
-    text t = {0};
+    str t = {0};
     calc_describe(s->calc, &t, s->source_name, color_for(stderr));
     fflush(stdout);
     fprintf(stderr, "ingot %s: %s", s->command->name, t.s);
-    text_free(&t);
+    str_free(&t);
     return exit_for((int)calc_mistake(s->calc)->code);
 }
 
@@ -60,7 +60,7 @@ static int compare_doubles(const void *a, const void *b)
 /* Repeats the last statement with a new graph each time; v is what the last run gives. */
 static bool time_again(calc *c, value *v, timing *out)
 {
-    double *ms = memory_get(sizeof *ms * RUNS_MOST), start = now_s();
+    double *ms = heap_get(sizeof *ms * RUNS_MOST), start = now_s();
     int n = 0;
     bool fine = true;
     calc_mute(c, true);
@@ -79,21 +79,21 @@ static bool time_again(calc *c, value *v, timing *out)
 
 /* ---- what is done with the value ------------------------------------------------------------ */
 
-static bool explain(const session *s, const value *v, text *t)
+static bool explain(const session *s, const value *v, str *t)
 {
     int n = value_collect(v, NULL, 0);
-    ig_array **arrays = memory_get(sizeof *arrays * (size_t)n);
+    ig_array **arrays = heap_get(sizeof *arrays * (size_t)n);
     value_collect(v, arrays, n);
     char *schedule = ig_explain(arrays, n);
     free(arrays);
     if (!schedule)
         return false;
     if (s->set->json) {
-        text_puts(t, "{\"schema\": 1, \"explain\": ");
+        str_puts(t, "{\"schema\": 1, \"explain\": ");
         json_string(t, schedule);
-        text_puts(t, "}");
+        str_puts(t, "}");
     } else {
-        text_puts(t, schedule);
+        str_puts(t, schedule);
         while (t->n && t->s[t->n - 1] == '\n')
             t->s[--t->n] = 0;
     }
@@ -101,19 +101,19 @@ static bool explain(const session *s, const value *v, text *t)
     return true;
 }
 
-static bool show(const session *s, const value *v, const timing *timed, text *t)
+static bool show(const session *s, const value *v, const timing *timed, str *t)
 {
     if (!s->set->json)
         return v->kind == V_NONE || print_value(t, v, s->set->full);
-    text_puts(t, "{\"schema\": 1, ");
+    str_puts(t, "{\"schema\": 1, ");
     if (!json_value(t, v))
         return false;
     if (timed)
-        text_printf(t,
-                    ", \"time\": {\"median_ms\": %.6g, \"min_ms\": %.6g, \"max_ms\": %.6g, "
-                    "\"runs\": %d}",
-                    timed->median_ms, timed->min_ms, timed->max_ms, timed->runs);
-    text_puts(t, "}");
+        str_printf(t,
+                   ", \"time\": {\"median_ms\": %.6g, \"min_ms\": %.6g, \"max_ms\": %.6g, "
+                   "\"runs\": %d}",
+                   timed->median_ms, timed->min_ms, timed->max_ms, timed->runs);
+    str_puts(t, "}");
     return true;
 }
 
@@ -142,13 +142,13 @@ static int finish(const session *s, value *v)
 {
     const settings *set = s->set;
     timing timed = {0};
-    text t = {0};
+    str t = {0};
     int code = EXIT_FINE;
     if (!calc_settle(s->calc, v, !set->explain) || (set->time && !time_again(s->calc, v, &timed)))
         return report(s);
     bool print = !set->quiet && !(set->output && !set->json);
-    bool fine = set->explain ? explain(s, v, &t)
-                             : !print || show(s, v, set->time ? &timed : NULL, &t);
+    bool fine =
+        set->explain ? explain(s, v, &t) : !print || show(s, v, set->time ? &timed : NULL, &t);
     if (!fine)
         code = fail_library(s->command);
     else if (set->output)
@@ -161,7 +161,7 @@ static int finish(const session *s, value *v)
         fflush(stdout);
         show_timing(&timed);
     }
-    text_free(&t);
+    str_free(&t);
     return code;
 }
 
@@ -184,7 +184,7 @@ static int run_program(const session *s, const char *source)
 
 static void prompt_help(const char *name)
 {
-    text t = {0};
+    str t = {0};
     if (!*name)
         ops_list(&t);
     else if (!ops_describe(&t, name))
@@ -192,7 +192,7 @@ static void prompt_help(const char *name)
     fputs(t.s, stdout);
     if (t.n && t.s[t.n - 1] != '\n')
         putchar('\n');
-    text_free(&t);
+    str_free(&t);
 }
 
 /* Runs what was typed so far; true if more lines are needed first. */
@@ -215,7 +215,7 @@ static bool prompt_run(const session *s, const char *source)
 
 static int run_prompt(const session *s)
 {
-    text typed = {0};
+    str typed = {0};
     char *line;
     printf("ingot %s: type an expression, 'help' or 'help NAME'; Ctrl-D ends\n", ig_version());
     prompt_begin();
@@ -227,15 +227,15 @@ static int run_prompt(const session *s)
             free(line);
             break;
         } else {
-            text_printf(&typed, "%s\n", line);
+            str_printf(&typed, "%s\n", line);
             /* An empty line gives up on what cannot be finished. */
             if (!prompt_run(s, typed.s) || !*line)
-                text_free(&typed);
+                str_free(&typed);
         }
         free(line);
     }
     prompt_end();
-    text_free(&typed);
+    str_free(&typed);
     putchar('\n');
     return EXIT_FINE;
 }
@@ -245,10 +245,11 @@ static int run_prompt(const session *s)
 static int run_file(session *s, const char *path)
 {
     size_t n;
-    char *source = text_read_file(path, SOURCE_MOST_BYTES, &n);
+    char *source = str_read_file(path, SOURCE_MOST_BYTES, &n);
     int code = EXIT_INPUT;
     if (!source)
-        say(s->command, "%s: %s", path, errno == EFBIG ? "too long for a program" : strerror(errno));
+        say(s->command, "%s: %s", path,
+            errno == EFBIG ? "too long for a program" : strerror(errno));
     else if (strlen(source) != n)
         say(s->command, "%s: not a text: it has a zero byte", path);
     else {
@@ -262,11 +263,11 @@ static int run_file(session *s, const char *path)
 /* Several words are several lines. */
 static int run_words(const session *s, int argc, char **argv)
 {
-    text source = {0};
+    str source = {0};
     for (int i = 0; i < argc; i++)
-        text_printf(&source, "%s%s", i ? "\n" : "", argv[i]);
+        str_printf(&source, "%s%s", i ? "\n" : "", argv[i]);
     int code = source.n > SOURCE_MOST_BYTES ? EXIT_USAGE : run_program(s, source.s);
-    text_free(&source);
+    str_free(&source);
     return code;
 }
 

@@ -1,7 +1,7 @@
 /* x[...]: items of arrays by ig_get, items of tuples as Python has them. */
 #include "calc_parts.h"
 
-enum { NOT_GIVEN_BOUNDS = 3 };
+enum { BOUNDS = 3 };
 static const int64_t not_given = INT64_MIN;
 
 bool calc_to_int(calc *c, place where, const value *v, int64_t missing, int64_t *out)
@@ -22,7 +22,7 @@ bool calc_to_int(calc *c, place where, const value *v, int64_t missing, int64_t 
 
 static bool slice_eval(calc *c, const node *n, ig_index *out)
 {
-    int64_t bounds[NOT_GIVEN_BOUNDS];
+    int64_t bounds[BOUNDS];
     int i = 0;
     for (const node *bound = n->child; bound; bound = bound->next, i++) {
         value v;
@@ -161,9 +161,5 @@ bool index_eval(calc *c, const node *n, value *out)
     if (!calc_to_array(c, n->child->where, &x, &array) ||
         !items_eval(c, n->child->next, &items, &count))
         return false;
-    ig_array *got = ig_get(array, items, count);
-    if (!got)
-        return calc_fail_library(c, n->where);
-    *out = value_array(got);
-    return true;
+    return calc_give(c, n->where, ig_get(array, items, count), out);
 }

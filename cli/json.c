@@ -3,38 +3,38 @@
 
 #include <math.h>
 
-void json_string(text *t, const char *s)
+void json_string(str *t, const char *s)
 {
-    text_puts(t, "\"");
+    str_puts(t, "\"");
     for (; *s; s++) {
         if (*s == '"' || *s == '\\')
-            text_printf(t, "\\%c", *s);
+            str_printf(t, "\\%c", *s);
         else if ((unsigned char)*s < 0x20)
-            text_printf(t, "\\u%04x", *s);
+            str_printf(t, "\\u%04x", *s);
         else
-            text_add(t, s, 1);
+            str_add(t, s, 1);
     }
-    text_puts(t, "\"");
+    str_puts(t, "\"");
 }
 
-static void json_number(text *t, const value *v, ig_dtype dtype)
+static void json_number(str *t, const value *v, ig_dtype dtype)
 {
     if (v->kind == V_BOOL) {
-        text_puts(t, v->u.b ? "true" : "false");
+        str_puts(t, v->u.b ? "true" : "false");
     } else if (v->kind == V_FLOAT) {
         const char *quote = isfinite(v->u.f) ? "" : "\"";
-        text_puts(t, quote);
+        str_puts(t, quote);
         print_float(t, v->u.f, dtype);
-        text_puts(t, quote);
+        str_puts(t, quote);
     } else if (dtype == IG_U64) {
-        text_printf(t, "%llu", (unsigned long long)v->u.i);
+        str_printf(t, "%llu", (unsigned long long)v->u.i);
     } else {
-        text_printf(t, "%lld", (long long)v->u.i);
+        str_printf(t, "%lld", (long long)v->u.i);
     }
 }
 
 /* The elements from axis on, nested as the axes are; returns the offset after them. */
-static int64_t json_elements(text *t, const void *data, ig_dtype dtype, ig_ints shape, int axis,
+static int64_t json_elements(str *t, const void *data, ig_dtype dtype, ig_ints shape, int axis,
                              int64_t offset)
 {
     if (axis == shape.n) {
@@ -42,24 +42,24 @@ static int64_t json_elements(text *t, const void *data, ig_dtype dtype, ig_ints 
         json_number(t, &v, dtype);
         return offset + 1;
     }
-    text_puts(t, "[");
+    str_puts(t, "[");
     for (int64_t i = 0; i < shape.v[axis]; i++) {
-        text_puts(t, i ? ", " : "");
+        str_puts(t, i ? ", " : "");
         offset = json_elements(t, data, dtype, shape, axis + 1, offset);
     }
-    text_puts(t, "]");
+    str_puts(t, "]");
     return offset;
 }
 
-static void json_head(text *t, const char *dtype, ig_ints shape)
+static void json_head(str *t, const char *dtype, ig_ints shape)
 {
-    text_printf(t, "\"dtype\": \"%s\", \"shape\": [", dtype);
+    str_printf(t, "\"dtype\": \"%s\", \"shape\": [", dtype);
     for (int i = 0; i < shape.n; i++)
-        text_printf(t, "%s%lld", i ? ", " : "", (long long)shape.v[i]);
-    text_puts(t, "], \"value\": ");
+        str_printf(t, "%s%lld", i ? ", " : "", (long long)shape.v[i]);
+    str_puts(t, "], \"value\": ");
 }
 
-static bool json_array(text *t, ig_array *x)
+static bool json_array(str *t, ig_array *x)
 {
     const void *data = ig_data(x);
     if (!data && ig_failed())
@@ -70,31 +70,31 @@ static bool json_array(text *t, ig_array *x)
     return true;
 }
 
-static bool json_tuple(text *t, const value *v)
+static bool json_tuple(str *t, const value *v)
 {
     int64_t n = v->u.items.n;
     json_head(t, "tuple", (ig_ints){&n, 1});
-    text_puts(t, "[");
+    str_puts(t, "[");
     for (int i = 0; i < n; i++) {
         const value *item = &v->u.items.v[i];
-        text_puts(t, i ? ", " : "");
+        str_puts(t, i ? ", " : "");
         if (value_is_number(item)) {
             json_number(t, item, IG_F64);
             continue;
         }
-        text_puts(t, "{");
+        str_puts(t, "{");
         if (!json_value(t, item))
             return false;
-        text_puts(t, "}");
+        str_puts(t, "}");
     }
-    text_puts(t, "]");
+    str_puts(t, "]");
     return true;
 }
 
-bool json_value(text *t, const value *v)
+bool json_value(str *t, const value *v)
 {
     static const char *const types[V_KINDS] = {
-        [V_NONE] = "none", [V_BOOL] = "bool",    [V_INT] = "int",   [V_FLOAT] = "float",
+        [V_NONE] = "none",  [V_BOOL] = "bool",   [V_INT] = "int",  [V_FLOAT] = "float",
         [V_STRING] = "str", [V_DTYPE] = "dtype", [V_REST] = "rest"};
     if (v->kind == V_TUPLE)
         return json_tuple(t, v);
@@ -110,6 +110,6 @@ bool json_value(text *t, const value *v)
     else if (v->kind == V_DTYPE)
         json_string(t, ig_dtype_name(v->u.dtype));
     else
-        text_puts(t, "null");
+        str_puts(t, "null");
     return true;
 }

@@ -11,7 +11,7 @@
 
 typedef struct lexer {
     arena *memory;
-    const char *text;
+    const char *source;
     int at;
     token *tokens;
     int n, room;
@@ -20,16 +20,22 @@ typedef struct lexer {
     mistake *wrong;
 } lexer;
 
-bool mistake_set(mistake *m, place where, const char *format, ...)
+bool mistake_vset(mistake *m, place where, const char *format, va_list args)
 {
     if (m->message.n)
         return false;
-    va_list args;
-    va_start(args, format);
-    text_vprintf(&m->message, format, args);
-    va_end(args);
+    str_vprintf(&m->message, format, args);
     m->where = where;
     m->code = IG_ERR_ARGUMENT;
+    return false;
+}
+
+bool mistake_set(mistake *m, place where, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    mistake_vset(m, where, format, args);
+    va_end(args);
     return false;
 }
 
@@ -40,7 +46,7 @@ static token *token_add(lexer *l, token_kind kind, int n)
 {
     if (l->n == l->room) {
         l->room = l->room ? 2 * l->room : 64;
-        l->tokens = memory_resize(l->tokens, sizeof *l->tokens * (size_t)l->room);
+        l->tokens = heap_resize(l->tokens, sizeof *l->tokens * (size_t)l->room);
     }
     token *t = &l->tokens[l->n++];
     *t = (token){.kind = kind, .where = {l->at, n}};
@@ -51,7 +57,7 @@ static token *token_add(lexer *l, token_kind kind, int n)
 static void skip_blanks(lexer *l)
 {
     for (;;) {
-        const char *s = l->text + l->at;
+        const char *s = l->source + l->at;
         if (*s == '#')
             l->at += (int)strcspn(s, "\n");
         else if (*s == ' ' || *s == '\t' || *s == '\r' || (*s == '\n' && l->depth))
@@ -66,13 +72,13 @@ static void skip_blanks(lexer *l)
 /* ---- numbers -------------------------------------------------------------------------------- */
 
 /* Copies digits without the '_' between them; returns how much text they are. */
-static int copy_digits(text *out, const char *s, int (*is_digit)(int))
+static int copy_digits(str *out, const char *s, int (*is_digit)(int))
 {
     int n = 0;
     while (is_digit((unsigned char)s[n]) ||
            (s[n] == '_' && n > 0 && s[n - 1] != '_' && is_digit((unsigned char)s[n + 1]))) {
         if (s[n] != '_')
-            text_add(out, s + n, 1);
+            str_add(out, s + n, 1);
         n++;
     }
     return n;
@@ -91,30 +97,30 @@ static bool lex_int(lexer *l, const char *digits, int base, int n)
 }
 
 /* The exponent's text, or 0 where there is none: "e" may also begin a name. */
-static int copy_exponent(text *out, const char *s)
+static int copy_exponent(str *out, const char *s)
 {
     int sign = s[0] && (s[1] == '+' || s[1] == '-');
     if ((s[0] != 'e' && s[0] != 'E') || !isdigit((unsigned char)s[1 + sign]))
         return 0;
-    text_add(out, s, (size_t)sign + 1);
+    str_add(out, s, (size_t)sign + 1);
     return sign + 1 + copy_digits(out, s + sign + 1, isdigit);
 }
 
 static bool lex_number(lexer *l)
 {
-    const char *s = l->text + l->at;
-    text digits = {0};
+    const char *s = l->source + l->at;
+    str digits = {0};
     bool hex = s[0] == '0' && (s[1] == 'x' || s[1] == 'X');
     bool whole = true, fine;
     int n;
     if (hex) {
-        text_add(&digits, s, 2);
+        str_add(&digits, s, 2);
         n = 2 + copy_digits(&digits, s + 2, isxdigit);
     } else {
         n = copy_digits(&digits, s, isdigit);
         if (s[n] == '.') {
             whole = false;
-            text_puts(&digits, ".");
+            str_puts(&digits, ".");
             n++;
             n += copy_digits(&digits, s + n, isdigit);
         }
@@ -128,11 +134,12 @@ static bool lex_number(lexer *l)
     else if (whole)
         fine = lex_int(l, digits.s, hex ? 16 : 10, n);
     else if (f > 1.7976931348623157e308)
-        fine = mistake_set(l->wrong, (place){l->at, n}, "the number is too large for a float; "
-                                                        "write inf if you mean infinity");
+        fine = mistake_set(l->wrong, (place){l->at, n},
+                           "the number is too large for a float; "
+                           "write inf if you mean infinity");
     else
         fine = (token_add(l, T_FLOAT, n)->u.f = f, true);
-    text_free(&digits);
+    str_free(&digits);
     return fine;
 }
 
@@ -142,21 +149,21 @@ static bool lex_string(lexer *l)
 {
     static const char escapes[][2] = {{'n', '\n'},  {'t', '\t'},  {'r', '\r'},
                                       {'\\', '\\'}, {'\'', '\''}, {'"', '"'}};
-    const char *s = l->text + l->at;
-    text out = {0};
+    const char *s = l->source + l->at;
+    str out = {0};
     bool fine = true;
     int n = 1;
     while (fine && s[n] != s[0]) {
         if (s[n] == 0 || s[n] == '\n') {
             fine = mistake_set(l->wrong, (place){l->at, 1}, "the string is never closed");
         } else if (s[n] != '\\') {
-            text_add(&out, s + n++, 1);
+            str_add(&out, s + n++, 1);
         } else {
             size_t i = 0, count = sizeof escapes / sizeof *escapes;
             while (i < count && escapes[i][0] != s[n + 1])
                 i++;
             if (i < count)
-                text_add(&out, &escapes[i][1], 1);
+                str_add(&out, &escapes[i][1], 1);
             else
                 fine = mistake_set(l->wrong, (place){l->at + n, 2},
                                    "unknown escape; write \\\\ for a backslash");
@@ -165,7 +172,7 @@ static bool lex_string(lexer *l)
     }
     if (fine)
         token_add(l, T_STRING, n + 1)->u.s = arena_string(l->memory, out.s, out.n);
-    text_free(&out);
+    str_free(&out);
     return fine;
 }
 
@@ -176,8 +183,8 @@ static const char opening[] = "([{", closing[] = ")]}";
 static bool open_bracket(lexer *l)
 {
     if (l->depth == NESTING_MOST)
-        return mistake_set(l->wrong, (place){l->at, 1},
-                           "brackets are nested deeper than %d levels", NESTING_MOST);
+        return mistake_set(l->wrong, (place){l->at, 1}, "brackets are nested deeper than %d levels",
+                           NESTING_MOST);
     l->open[l->depth++] = l->at;
     return true;
 }
@@ -186,7 +193,7 @@ static bool close_bracket(lexer *l, char c)
 {
     if (l->depth == 0)
         return mistake_set(l->wrong, (place){l->at, 1}, "'%c' closes nothing", c);
-    char opened = l->text[l->open[--l->depth]];
+    char opened = l->source[l->open[--l->depth]];
     if (strchr(opening, opened) - opening != strchr(closing, c) - closing)
         return mistake_set(l->wrong, (place){l->at, 1}, "'%c' does not close '%c'", c, opened);
     return true;
@@ -195,11 +202,10 @@ static bool close_bracket(lexer *l, char c)
 static bool lex_symbol(lexer *l)
 {
     /* Longer ones first. */
-    static const char *const symbols[] = {"...", "**", "//", "<<", ">>", "<=", ">=", "==", "!=",
-                                          "+",   "-",  "*",  "/",  "%",  "@",  "&",  "|",  "^",
-                                          "~",   "<",  ">",  "=",  "(",  ")",  "[",  "]",  ",",
-                                          ":",   "."};
-    const char *s = l->text + l->at;
+    static const char *const symbols[] = {
+        "...", "**", "//", "<<", ">>", "<=", ">=", "==", "!=", "+", "-", "*", "/", "%", "@",
+        "&",   "|",  "^",  "~",  "<",  ">",  "=",  "(",  ")",  "[", "]", ",", ":", "."};
+    const char *s = l->source + l->at;
     for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
         size_t n = strlen(symbols[i]);
         if (strncmp(s, symbols[i], n) != 0)
@@ -215,20 +221,19 @@ static bool lex_symbol(lexer *l)
     }
     bool printable = isprint((unsigned char)*s);
     return mistake_set(l->wrong, (place){l->at, 1},
-                       printable ? "unexpected '%c'" : "unexpected byte 0x%02x",
-                       (unsigned char)*s);
+                       printable ? "unexpected '%c'" : "unexpected byte 0x%02x", (unsigned char)*s);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------ */
 
 static bool lex_token(lexer *l)
 {
-    const char *s = l->text + l->at;
+    const char *s = l->source + l->at;
     if (*s == '\n' || *s == ';') {
         if (l->depth)
             return mistake_set(l->wrong, (place){l->open[l->depth - 1], 1},
                                "'%c' is not closed before the statement ends",
-                               l->text[l->open[l->depth - 1]]);
+                               l->source[l->open[l->depth - 1]]);
         token_add(l, T_STOP, 1);
         return true;
     }
@@ -248,7 +253,7 @@ static bool lex_token(lexer *l)
 
 const token *lex(arena *a, const char *source, mistake *m)
 {
-    lexer l = {.memory = a, .text = source, .wrong = m};
+    lexer l = {.memory = a, .source = source, .wrong = m};
     bool fine = true;
     for (skip_blanks(&l); fine && source[l.at]; skip_blanks(&l))
         fine = lex_token(&l);

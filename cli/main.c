@@ -34,11 +34,11 @@ static int unknown_verb(const char *name)
     nearest search = nearest_to(name);
     for (int i = 0; i < VERBS; i++)
         nearest_offer(&search, verbs[i].name);
-    text hint = {0};
-    text_did_you_mean(&hint, &search);
+    str hint = {0};
+    str_did_you_mean(&hint, &search);
     fprintf(stderr, "ingot: unknown %s '%s'%s\n", name[0] == '-' ? "option" : "verb", name,
             hint.s ? hint.s : "; see 'ingot --help'");
-    text_free(&hint);
+    str_free(&hint);
     return EXIT_USAGE;
 }
 

@@ -4,7 +4,8 @@
 
 #include <math.h>
 
-static const char too_large[] = "the integer result does not fit in 64 bits; make an operand a float";
+static const char too_large[] =
+    "the integer result does not fit in 64 bits; make an operand a float";
 static const char by_zero[] = "division by zero; write inf or nan if you mean them";
 static const char no_bits[] = "bits of a float: &, |, ^, ~, << and >> take integers or bools";
 

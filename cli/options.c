@@ -37,9 +37,9 @@ bool option_bytes(const char *s, void *place)
     static const struct {
         const char *suffix;
         double bytes;
-    } units[] = {{"", 1},         {"B", 1},        {"K", 0x1p10},  {"KiB", 0x1p10}, {"KB", 1e3},
-                 {"kB", 1e3},     {"M", 0x1p20},   {"MiB", 0x1p20}, {"MB", 1e6},    {"G", 0x1p30},
-                 {"GiB", 0x1p30}, {"GB", 1e9},     {"T", 0x1p40},  {"TiB", 0x1p40}, {"TB", 1e12}};
+    } units[] = {{"", 1},         {"B", 1},      {"K", 0x1p10},   {"KiB", 0x1p10}, {"KB", 1e3},
+                 {"kB", 1e3},     {"M", 0x1p20}, {"MiB", 0x1p20}, {"MB", 1e6},     {"G", 0x1p30},
+                 {"GiB", 0x1p30}, {"GB", 1e9},   {"T", 0x1p40},   {"TiB", 0x1p40}, {"TB", 1e12}};
     char *end;
     double size = strtod(s, &end);
     if (end == s || !(isdigit((unsigned char)*s) || *s == '.'))
@@ -59,13 +59,13 @@ bool option_bytes(const char *s, void *place)
 
 void say(const command *c, const char *format, ...)
 {
-    text t = {0};
+    str t = {0};
     va_list args;
     va_start(args, format);
-    text_vprintf(&t, format, args);
+    str_vprintf(&t, format, args);
     va_end(args);
     fprintf(stderr, "ingot %s: %s\n", c->name, t.s);
-    text_free(&t);
+    str_free(&t);
 }
 
 int exit_for(int status)
@@ -117,23 +117,23 @@ static bool looks_like_option(const char *word)
 
 static int usage_error(const command *c, const char *word, const char *why)
 {
-    say(c, "%s '%s'%s; see 'ingot %s --help'", why, word, "", c->name);
+    say(c, "%s '%s'; see 'ingot %s --help'", why, word, c->name);
     return EXIT_USAGE;
 }
 
 static int unknown_option(const command *c, const char *word, size_t n)
 {
-    char *name = memory_string(word);
+    char *name = heap_string(word);
     name[n] = 0;
     nearest search = nearest_to(name);
     for (const option *o = c->options; o->name; o++)
         nearest_offer(&search, o->name);
-    text hint = {0};
-    text_did_you_mean(&hint, &search);
+    str hint = {0};
+    str_did_you_mean(&hint, &search);
     if (!hint.n && name[1] != '-')
-        text_puts(&hint, "; put -- before an expression that begins with '-'");
+        str_puts(&hint, "; put -- before an expression that begins with '-'");
     say(c, "unknown option '%s'%s", name, hint.s ? hint.s : "; see --help");
-    text_free(&hint);
+    str_free(&hint);
     free(name);
     return EXIT_USAGE;
 }
@@ -158,8 +158,7 @@ static int read_option(const command *c, int argc, char **argv, int *i)
         return unknown_option(c, word, n);
     const char *given = word[n] ? word + n + 1 : NULL;
     if (!o->placeholder)
-        return o->read(given, o->place) ? -1
-                                        : usage_error(c, o->name, "no value is taken by");
+        return o->read(given, o->place) ? -1 : usage_error(c, o->name, "no value is taken by");
     if (!given && *i + 1 >= argc)
         return usage_error(c, o->name, "a value is needed after");
     if (!given)

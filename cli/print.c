@@ -20,7 +20,7 @@ typedef struct style {
 } style;
 
 typedef struct printer {
-    text *out;
+    str *out;
     const void *data;
     const int64_t *shape;
     int64_t strides[IG_MAX_NDIM]; /* in elements */
@@ -31,59 +31,59 @@ typedef struct printer {
 
 /* ---- one element ---------------------------------------------------------------------------- */
 
-static void text_exponent(text *t, int exponent, int width)
+static void str_exponent(str *t, int exponent, int width)
 {
-    text_printf(t, "e%c%0*d", exponent < 0 ? '-' : '+', width, exponent < 0 ? -exponent : exponent);
+    str_printf(t, "e%c%0*d", exponent < 0 ? '-' : '+', width, exponent < 0 ? -exponent : exponent);
 }
 
 /* d.ddde+xx with at least places digits after the point. */
-static void text_scientific(text *t, const decimal *d, int places, int exponent_width)
+static void str_scientific(str *t, const decimal *d, int places, int exponent_width)
 {
-    text_printf(t, "%s%c.%.*s", d->negative ? "-" : "", d->digits[0], d->n - 1, d->digits + 1);
+    str_printf(t, "%s%c.%.*s", d->negative ? "-" : "", d->digits[0], d->n - 1, d->digits + 1);
     if (places > d->n - 1)
-        text_fill(t, '0', (size_t)(places - (d->n - 1)));
-    text_exponent(t, d->digits[0] == '0' ? 0 : d->point - 1, exponent_width);
+        str_fill(t, '0', (size_t)(places - (d->n - 1)));
+    str_exponent(t, d->digits[0] == '0' ? 0 : d->point - 1, exponent_width);
 }
 
 static const char *not_finite(double f) { return isnan(f) ? "nan" : f < 0 ? "-inf" : "inf"; }
 
-static void text_whole(text *t, const value *v, ig_dtype dtype)
+static void str_whole(str *t, const value *v, ig_dtype dtype)
 {
     if (v->kind == V_BOOL)
-        text_puts(t, v->u.b ? "True" : "False");
+        str_puts(t, v->u.b ? "True" : "False");
     else if (dtype == IG_U64)
-        text_printf(t, "%llu", (unsigned long long)v->u.i);
+        str_printf(t, "%llu", (unsigned long long)v->u.i);
     else
-        text_printf(t, "%lld", (long long)v->u.i);
+        str_printf(t, "%lld", (long long)v->u.i);
 }
 
-static void text_float(text *t, double f, const style *s)
+static void str_float(str *t, double f, const style *s)
 {
     if (!isfinite(f)) {
-        text_puts(t, not_finite(f));
+        str_puts(t, not_finite(f));
     } else if (s->scientific) {
         decimal d = decimal_scientific(f, s->dtype, s->places, s->places);
-        text_scientific(t, &d, s->places, s->exponent_width);
+        str_scientific(t, &d, s->places, s->exponent_width);
     } else {
         decimal d = decimal_fixed(f, s->dtype, PLACES);
-        text_decimal(t, &d);
-        text_fill(t, ' ', (size_t)(s->after - decimal_places(&d)));
+        str_decimal(t, &d);
+        str_fill(t, ' ', (size_t)(s->after - decimal_places(&d)));
     }
 }
 
 /* The element in its column. */
-static void text_element(text *t, const value *v, const style *s)
+static void str_element(str *t, const value *v, const style *s)
 {
-    text word = {0};
+    str word = {0};
     if (s->floats)
-        text_float(&word, v->u.f, s);
+        str_float(&word, v->u.f, s);
     else
-        text_whole(&word, v, s->dtype);
+        str_whole(&word, v, s->dtype);
     int width = s->before + s->after + s->floats;
     if ((int)word.n < width)
-        text_fill(t, ' ', (size_t)width - word.n);
-    text_add(t, word.s, word.n);
-    text_free(&word);
+        str_fill(t, ' ', (size_t)width - word.n);
+    str_add(t, word.s, word.n);
+    str_free(&word);
 }
 
 /* bf16 is laid out as f32. */
@@ -96,23 +96,23 @@ static double whole_limit(ig_dtype dtype)
     return pow(10, decimal_digits(dtype) + (dtype == IG_F64));
 }
 
-void print_float(text *t, double f, ig_dtype dtype)
+void print_float(str *t, double f, ig_dtype dtype)
 {
     double magnitude = fabs(f), least = decimal_round(1e-4, style_dtype(dtype));
     if (!isfinite(f)) {
-        text_puts(t, not_finite(f));
+        str_puts(t, not_finite(f));
         return;
     }
     decimal d = decimal_shortest(f, dtype);
     if (magnitude == 0 || (magnitude >= least && magnitude < whole_limit(style_dtype(dtype)))) {
-        text_decimal(t, &d);
+        str_decimal(t, &d);
         if (decimal_places(&d) == 0)
-            text_puts(t, "0");
+            str_puts(t, "0");
     } else if (d.n == 1) {
-        text_printf(t, "%s%c", d.negative ? "-" : "", d.digits[0]);
-        text_exponent(t, d.point - 1, 2);
+        str_printf(t, "%s%c", d.negative ? "-" : "", d.digits[0]);
+        str_exponent(t, d.point - 1, 2);
     } else {
-        text_scientific(t, &d, 0, 2);
+        str_scientific(t, &d, 0, 2);
     }
 }
 
@@ -195,23 +195,22 @@ static void measure_float(style *s, const value *v, void *context)
 static void measure_whole(style *s, const value *v, void *context)
 {
     (void)context;
-    text word = {0};
-    text_whole(&word, v, s->dtype);
+    str word = {0};
+    str_whole(&word, v, s->dtype);
     widen(&s->before, (int)word.n);
-    text_free(&word);
+    str_free(&word);
     if (s->dtype == IG_BOOL)
         s->before = (int)strlen("False");
 }
 
-/* Past the digits that the dtype holds (8 at most), below 0.0001, or where magnitudes differ too much;
- * all compared in the dtype itself. */
+/* Past the digits that the dtype holds (8 at most), below 0.0001, or where magnitudes differ too
+ * much; all compared in the dtype itself. */
 static bool wants_exponents(const survey *seen, ig_dtype dtype)
 {
     dtype = style_dtype(dtype);
     double ratio = decimal_round(seen->largest / seen->smallest, dtype);
-    return seen->smallest != 0 &&
-           (seen->largest >= fmin(whole_limit(dtype), 1e8) ||
-            seen->smallest < decimal_round(1e-4, dtype) || ratio > 1000);
+    return seen->smallest != 0 && (seen->largest >= fmin(whole_limit(dtype), 1e8) ||
+                                   seen->smallest < decimal_round(1e-4, dtype) || ratio > 1000);
 }
 
 static void measure(printer *p)
@@ -235,15 +234,15 @@ static void measure(printer *p)
 /* ---- laying out ----------------------------------------------------------------------------- */
 
 /* Adds a word to the row that ends in column *column, or to a new line where it does not fit. */
-static void row_add(printer *p, const text *word, size_t indent, size_t width, size_t *column)
+static void row_add(printer *p, const str *word, size_t indent, size_t width, size_t *column)
 {
     if (*column + word->n > width && *column > indent) {
-        text_trim(p->out);
-        text_puts(p->out, "\n");
-        text_fill(p->out, ' ', indent);
+        str_trim(p->out);
+        str_puts(p->out, "\n");
+        str_fill(p->out, ' ', indent);
         *column = indent;
     }
-    text_add(p->out, word->s, word->n);
+    str_add(p->out, word->s, word->n);
     *column += word->n;
 }
 
@@ -252,50 +251,50 @@ static void print_row(printer *p, int64_t offset)
     int axis = p->ndim - 1;
     size_t indent = (size_t)p->ndim, column = indent;
     size_t width = (size_t)(LINE_WIDTH - axis - 1);
-    text word = {0};
+    str word = {0};
     for (int64_t i = 0; i < p->shape[axis]; i = next_shown(p, axis, i)) {
         if (i > 0) {
-            text_puts(p->out, " ");
+            str_puts(p->out, " ");
             column++;
         }
         if (axis_is_shortened(p, axis) && i == p->shape[axis] - EDGE_ITEMS) {
-            const text dots = {(char *)"...", 3, 0};
+            const str dots = {(char *)"...", 3, 0};
             row_add(p, &dots, indent, width, &column);
-            text_puts(p->out, " ");
+            str_puts(p->out, " ");
             column++;
         }
         value v = value_element(p->data, p->style.dtype, offset + i * p->strides[axis]);
         word.n = 0;
-        text_element(&word, &v, &p->style);
+        str_element(&word, &v, &p->style);
         row_add(p, &word, indent, width, &column);
     }
-    text_free(&word);
+    str_free(&word);
 }
 
 static void print_axis(printer *p, int axis, int64_t offset)
 {
-    text_puts(p->out, "[");
+    str_puts(p->out, "[");
     if (axis == p->ndim - 1) {
         print_row(p, offset);
     } else {
         size_t lines = (size_t)(p->ndim - 1 - axis), indent = (size_t)axis + 1;
         for (int64_t i = 0; i < p->shape[axis]; i = next_shown(p, axis, i)) {
             if (axis_is_shortened(p, axis) && i == p->shape[axis] - EDGE_ITEMS) {
-                text_fill(p->out, '\n', lines);
-                text_fill(p->out, ' ', indent);
-                text_puts(p->out, "...");
+                str_fill(p->out, '\n', lines);
+                str_fill(p->out, ' ', indent);
+                str_puts(p->out, "...");
             }
             if (i > 0) {
-                text_fill(p->out, '\n', lines);
-                text_fill(p->out, ' ', indent);
+                str_fill(p->out, '\n', lines);
+                str_fill(p->out, ' ', indent);
             }
             print_axis(p, axis + 1, offset + i * p->strides[axis]);
         }
     }
-    text_puts(p->out, "]");
+    str_puts(p->out, "]");
 }
 
-static bool print_array(text *t, ig_array *x, bool full)
+static bool print_array(str *t, ig_array *x, bool full)
 {
     const void *data = ig_data(x);
     if (!data && ig_failed())
@@ -310,13 +309,13 @@ static bool print_array(text *t, ig_array *x, bool full)
     }
     p.shorten = !full && size > SHOWN_MOST;
     if (size == 0) {
-        text_puts(t, "[]");
+        str_puts(t, "[]");
     } else if (shape.n == 0) {
         value v = value_element(data, p.style.dtype, 0);
         if (v.kind == V_FLOAT)
             print_float(t, v.u.f, p.style.dtype);
         else
-            text_whole(t, &v, p.style.dtype);
+            str_whole(t, &v, p.style.dtype);
     } else {
         measure(&p);
         print_axis(&p, 0, 0);
@@ -327,27 +326,27 @@ static bool print_array(text *t, ig_array *x, bool full)
 /* ---- values --------------------------------------------------------------------------------- */
 
 /* (2, 3), (2,): as Python has it. Where there are arrays, each item is on its own line. */
-static bool print_tuple(text *t, const value *v, bool full)
+static bool print_tuple(str *t, const value *v, bool full)
 {
     int n = v->u.items.n;
     bool lines = value_collect(v, NULL, 0) > 0;
     if (!lines)
-        text_puts(t, "(");
+        str_puts(t, "(");
     for (int i = 0; i < n; i++) {
         const value *item = &v->u.items.v[i];
         const char *quote = !lines && item->kind == V_STRING ? "'" : "";
-        text_puts(t, i == 0 ? "" : lines ? "\n" : ", ");
-        text_puts(t, quote);
+        str_puts(t, i == 0 ? "" : lines ? "\n" : ", ");
+        str_puts(t, quote);
         if (!print_value(t, item, full))
             return false;
-        text_puts(t, quote);
+        str_puts(t, quote);
     }
     if (!lines)
-        text_puts(t, n == 1 ? ",)" : ")");
+        str_puts(t, n == 1 ? ",)" : ")");
     return true;
 }
 
-bool print_value(text *t, const value *v, bool full)
+bool print_value(str *t, const value *v, bool full)
 {
     switch (v->kind) {
     case V_ARRAY: return print_array(t, v->u.array, full);
@@ -357,11 +356,11 @@ bool print_value(text *t, const value *v, bool full)
         return x && print_array(t, x, full);
     }
     case V_FLOAT: print_float(t, v->u.f, IG_F64); break;
-    case V_STRING: text_puts(t, v->u.s); break;
-    case V_DTYPE: text_puts(t, ig_dtype_name(v->u.dtype)); break;
-    case V_REST: text_puts(t, "..."); break;
-    case V_NONE: text_puts(t, "None"); break;
-    default: text_whole(t, v, IG_I64);
+    case V_STRING: str_puts(t, v->u.s); break;
+    case V_DTYPE: str_puts(t, ig_dtype_name(v->u.dtype)); break;
+    case V_REST: str_puts(t, "..."); break;
+    case V_NONE: str_puts(t, "None"); break;
+    default: str_whole(t, v, IG_I64);
     }
     return true;
 }

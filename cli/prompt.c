@@ -20,16 +20,16 @@
 enum { HISTORY_LINES = 1000 };
 
 /* $XDG_STATE_HOME/ingot/history, else ~/.local/state/ingot/history; false: there is no home. */
-static bool history_path(text *t)
+static bool history_path(str *t)
 {
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
     if (state && *state)
-        text_puts(t, state);
+        str_puts(t, state);
     else if (home && *home)
-        text_printf(t, "%s/.local/state", home);
+        str_printf(t, "%s/.local/state", home);
     else
         return false;
-    text_puts(t, "/ingot/history");
+    str_puts(t, "/ingot/history");
     return true;
 }
 
@@ -44,22 +44,22 @@ static void make_folders(char *path)
 
 void prompt_begin(void)
 {
-    text path = {0};
+    str path = {0};
     using_history();
     stifle_history(HISTORY_LINES);
     if (history_path(&path))
         read_history(path.s);
-    text_free(&path);
+    str_free(&path);
 }
 
 void prompt_end(void)
 {
-    text path = {0};
+    str path = {0};
     if (history_path(&path)) {
         make_folders(path.s);
         write_history(path.s);
     }
-    text_free(&path);
+    str_free(&path);
 }
 
 char *prompt_read(const char *prompt)

@@ -16,7 +16,7 @@ typedef struct place {
 
 /* What is wrong, and where. */
 typedef struct mistake {
-    text message;
+    str message;
     place where;
     ig_status code;
     bool unfinished; /* the text only ends too early: more of it may help */
@@ -25,6 +25,7 @@ typedef struct mistake {
 /* Writes the mistake if there is none yet; returns false. */
 bool mistake_set(mistake *m, place where, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+bool mistake_vset(mistake *m, place where, const char *format, va_list args);
 
 typedef enum token_kind {
     T_END,

@@ -8,9 +8,10 @@
 const char *value_kind_name(value_kind kind)
 {
     static const char *const names[V_KINDS] = {
-        [V_NONE] = "None",      [V_BOOL] = "a bool",   [V_INT] = "an int",   [V_FLOAT] = "a float",
-        [V_STRING] = "a string", [V_DTYPE] = "a dtype", [V_ARRAY] = "an array", [V_LIST] = "a list",
-        [V_TUPLE] = "a tuple",  [V_REST] = "'...'"};
+        [V_NONE] = "None",      [V_BOOL] = "a bool",     [V_INT] = "an int",
+        [V_FLOAT] = "a float",  [V_STRING] = "a string", [V_DTYPE] = "a dtype",
+        [V_ARRAY] = "an array", [V_LIST] = "a list",     [V_TUPLE] = "a tuple",
+        [V_REST] = "'...'"};
     return names[kind];
 }
 
@@ -189,7 +190,7 @@ static ig_array *literal_array(const literal *l, const value *v, ig_dtype dtype)
         size *= l->shape[i];
     bool floats = l->any_float || size == 0;
     bool whole = !floats && l->any_whole;
-    void *data = memory_get((size_t)size * sizeof(double));
+    void *data = heap_get((size_t)size * sizeof(double));
     literal_out out = {floats ? data : NULL, whole ? data : NULL, data};
     literal_fill(&out, v);
     ig_dtype held = floats ? IG_F64 : whole ? IG_I64 : IG_BOOL;
@@ -210,7 +211,7 @@ static ig_array *literal_array(const literal *l, const value *v, ig_dtype dtype)
 static ig_array *stack_items(const value *v, ig_dtype dtype)
 {
     int n = v->u.items.n;
-    ig_array **arrays = memory_get(sizeof *arrays * (size_t)n);
+    ig_array **arrays = heap_get(sizeof *arrays * (size_t)n);
     bool fine = true;
     for (int i = 0; fine && i < n; i++)
         fine = (arrays[i] = value_to_array(&v->u.items.v[i], dtype)) != NULL;

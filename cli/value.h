@@ -7,7 +7,7 @@
 
 #include <ingot.h>
 
-#include "text.h"
+#include "str.h"
 
 typedef enum value_kind {
     V_NONE,
@@ -62,8 +62,8 @@ static inline bool value_has_items(const value *v)
 int64_t value_int_of(const value *v);
 double value_float_of(const value *v);
 
-value value_ints(arena *a, ig_ints ints);                  /* a tuple */
-value value_arrays(arena *a, ig_array *const *v, int n);   /* a tuple */
+value value_ints(arena *a, ig_ints ints);                /* a tuple */
+value value_arrays(arena *a, ig_array *const *v, int n); /* a tuple */
 value value_concat(arena *a, const value *x, const value *y, value_kind kind);
 
 /* A copy whose text and items lie in a; retains its arrays. value_release drops them again. */

@@ -70,12 +70,10 @@ int op_logsumexp(op_id op, const ig_arg *args, ig_array **out)
         return 0;
     if (ig_size(x) == 0) /* nothing has no largest element; its sum is 0 */
         return composite_result(out, ig_log(ig_sum(x, axis, IG_DTYPE_NONE, keepdims)), dtype);
-    ig_array *zero = ig_float(0);
-    ig_array *most = ig_max(x, axis, true), *shift = ig_where(ig_isfinite(most), most, zero);
+    ig_array *most = ig_max(x, axis, true);
+    ig_array *shift = ig_where(ig_isfinite(most), most, ig_float(0));
     ig_array *sum = ig_sum(ig_exp(ig_subtract(x, shift)), axis, IG_DTYPE_NONE, keepdims);
-    if (!keepdims)
-        most = ig_max(x, axis, false), shift = ig_where(ig_isfinite(most), most, zero);
-    return composite_result(out, ig_add(ig_log(sum), shift), dtype);
+    return composite_result(out, ig_add(ig_log(sum), ig_reshape(shift, ig_shape(sum))), dtype);
 }
 
 ig_array *composite_mean(op_id op, ig_array *x, ig_ints axis, bool keepdims)

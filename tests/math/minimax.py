@@ -44,7 +44,9 @@ def cos_tail(z):
 
 def log_tail(f):
     """P with log(1+f) = f - f*f/2 + f*f*f*P(f)."""
-    return (log1p(f) - f + f * f / 2) / f ** 3 if abs(f) > TINY ** mpf("0.4") else mpf(1) / 3 - f / 4
+    if abs(f) < TINY ** mpf("0.4"):
+        return mpf(1) / 3 - f / 4
+    return (log1p(f) - f + f * f / 2) / f ** 3
 
 
 def atanh_tail(z):
@@ -151,7 +153,8 @@ def hex_float(x, suffix):
 
 
 def print_poly(name, kind, worst, c):
-    real, fma, bits, suffix = ("float", "fmaf", 24, "f") if kind == "f32" else ("double", "fma", 53, "")
+    f32 = kind == "f32"
+    real, fma, bits, suffix = ("float", "fmaf", 24, "f") if f32 else ("double", "fma", 53, "")
     text = [hex_float(round_to(a, bits), suffix) for a in c]
     print(f"\n/* error 2^{float(log(worst, 2)):.1f} */")
     print(f"static inline {real} vm_poly_{name}_{kind}({real} x)\n{{")

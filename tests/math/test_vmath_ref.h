@@ -113,7 +113,7 @@ static int exact_logaddexp(mpfr_ptr r, mpfr_srcptr x, mpfr_srcptr y, mpfr_rnd_t 
     mpfr_srcptr large = mpfr_cmp(x, y) > 0 ? x : y, small = large == x ? y : x;
     if (mpfr_nan_p(x) || mpfr_nan_p(y))
         return mpfr_add(r, x, y, round);
-    if (mpfr_inf_p(large) || mpfr_inf_p(small))
+    if (mpfr_inf_p(large))
         return mpfr_set(r, large, round);
     mpfr_t gap;
     mpfr_init2(gap, 2200);

@@ -9,16 +9,18 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 flags="-I$here/../../src -std=gnu11 -O3 -fno-math-errno -fno-trapping-math -ffp-contract=off"
 
-# NAME TYPE for every row: floats and doubles, one argument or two.
+# The number of arguments and the name of every row.
 sed -n 's/^\(UNARY\|UNARY_FAR\|EXACT1\|TEST1\)(\([a-z0-9_]*\))$/1 \2/p
-        s/^\(BINARY\|BINARY_FAR\|EXACT2\)(\([a-z0-9_]*\))$/2 \2/p' "$here/vmath_rows.def" > "$work/rows"
+        s/^\(BINARY\|BINARY_FAR\|EXACT2\)(\([a-z0-9_]*\))$/2 \2/p' \
+    "$here/vmath_rows.def" > "$work/rows"
 echo "#include \"backend/cpu/vmath.h\"" > "$work/loops.c"
 echo "-" > "$work/names"
 for type in f32 f64; do
     [ $type = f32 ] && real=float || real=double
     while read -r arguments name; do
         [ "$arguments" = 1 ] && call="a[i]" || call="a[i], b[i]"
-        echo "void loop_${name}_$type($real *restrict d, const $real *restrict a, const $real *restrict b, int n)" \
+        echo "void loop_${name}_$type($real *restrict d, const $real *restrict a," \
+             "const $real *restrict b, int n)" \
              "{ (void)b; for (int i = 0; i < n; i++) d[i] = ($real)vm_${name}_$type($call); }"
         echo "$name $type" >> "$work/names"
     done < "$work/rows" >> "$work/loops.c"
@@ -34,8 +36,10 @@ check() # COMPILER FLAGS...
     fi
     # shellcheck disable=SC2086
     "$@" $flags -fopt-info-vec-optimized="$work/report" -S -o /dev/null "$work/loops.c"
-    sed -n 's/^.*loops\.c:\([0-9]*\):.*optimized: loop vectorized.*/\1/p' "$work/report" | sort -un > "$work/done"
-    scalar=$(awk 'NR == FNR { done[$1] = 1; next } FNR > 1 && !(FNR in done)' "$work/done" "$work/names")
+    sed -n 's/^.*loops\.c:\([0-9]*\):.*optimized: loop vectorized.*/\1/p' "$work/report" |
+        sort -un > "$work/done"
+    scalar=$(awk 'NR == FNR { done[$1] = 1; next } FNR > 1 && !(FNR in done)' \
+        "$work/done" "$work/names")
     count=$(printf '%s' "$scalar" | grep -c . || true)
     echo "$*: $((loops - count)) of $loops loops vectorised"
     if [ "$count" -gt 0 ]; then

@@ -1,5 +1,5 @@
 /* Prints one hash of the result bits for each vector math function and type, over a fixed set of
- * arguments: special values, all magnitudes, moderate values. Two builds agree when the output does.
+ * arguments: special values, all magnitudes, moderate values. Two builds agree if the output does.
  * A NaN counts as one value, because its sign and payload are the machine's. */
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* One plain loop for each function and type, as the lane loops run them: loop_NAME_TYPE(d, a, b, n).
+/* One plain loop for each function and type, as the lanes run them: loop_NAME_TYPE(d, a, b, n).
  * b is read by functions of two arguments only. A function with a far path gets its second loop,
  * entered only when an element is far. Key invariant: the rows are those of vmath_rows.def. */
 #ifndef TESTS_MATH_VMATH_LOOPS_H

@@ -39,9 +39,7 @@ static int64_t place_of(int layout, const int64_t *i, ig_ints shape, ig_ints sto
     int64_t at[IG_MAX_NDIM];
     for (int a = 0; a < shape.n; a++) {
         int from = layout == 2 ? shape.n - 1 - a : a;
-        at[a] = layout == 1   ? shape.v[a] - 1 - i[a]
-                : layout == 3 ? 1 + 2 * i[a]
-                              : i[from];
+        at[a] = layout == 1 ? shape.v[a] - 1 - i[a] : layout == 3 ? 1 + 2 * i[a] : i[from];
     }
     return layout_number(at, stored);
 }
@@ -107,8 +105,9 @@ void layout_expect(ig_array *y, ig_ints shape, int64_t (*rule)(const int64_t *i)
     int64_t *have = read_all(y), n = 0;
     if (ig_size(y) > 0) {
         do {
-            if (have[n] != rule(i))
-                fail_msg("element %" PRId64 " is %" PRId64 ", not %" PRId64, n, have[n], rule(i));
+            int64_t want = rule ? rule(i) : n;
+            if (have[n] != want)
+                fail_msg("element %" PRId64 " is %" PRId64 ", not %" PRId64, n, have[n], want);
             n++;
         } while (layout_next(i, shape));
     }

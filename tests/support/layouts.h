@@ -16,7 +16,8 @@ bool layout_next(int64_t *i, ig_ints shape);
 /* x with x[i] = layout_number(i, shape). */
 ig_array *layout_make(int layout, ig_ints shape, ig_dtype dtype);
 
-/* Fails the test unless y has this shape and y[i] == rule(i) everywhere. */
+/* Fails the test unless y has this shape and y[i] == rule(i) everywhere; the rule NULL is the
+ * row-major number of i in shape. */
 void layout_expect(ig_array *y, ig_ints shape, int64_t (*rule)(const int64_t *i));
 /* The same against numbers in row-major order. */
 void layout_expect_data(ig_array *y, ig_ints shape, const int64_t *data);

@@ -12,8 +12,8 @@ enum { FOLD_LANES = 32 }; /* running values of a fold; the order of a sum is fix
 typedef struct gemm_level gemm_level;
 
 /* All loops of one instruction set. Registers hold lanes: see dtype_lane; `lane` may be any dtype and
- * means its lane. n <= TAPE_BLOCK, but for convert any n. A result may lie on an input of the same
- * element size, but not partly over it. */
+ * means its lane. n <= TAPE_BLOCK, but for convert, identity and join any n. A result may lie on an
+ * input of the same element size, but not partly over it. */
 typedef struct cpu_level {
     const char *name;
     bool (*available)(void);
@@ -114,7 +114,10 @@ ig_status cpu_write(const program *p, const binding *b);
 size_t cpu_map_scratch(const program *p);
 size_t cpu_reduce_scratch(const program *p);
 size_t cpu_contract_scratch(const program *p);
-size_t cpu_rows_scratch(const program *p);
+size_t cpu_scan_scratch(const program *p);
+size_t cpu_sort_scratch(const program *p);
+size_t cpu_search_scratch(const program *p);
+size_t cpu_write_scratch(const program *p);
 /* What p->compiled is for a reduction; NULL with the error set on failure. */
 void *cpu_reduce_plan(const program *p);
 

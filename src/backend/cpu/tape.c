@@ -6,7 +6,6 @@
  * that is both read and written is so through one view, so data in place is read before it changes. */
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/raw.h"
-#include "ops/ops.h"
 
 #include <assert.h>
 #include <string.h>
@@ -268,19 +267,13 @@ static void do_store(const block *b, int k)
     }
 }
 
-/* Where to compute a result of another width than x: not over x itself. */
-static void *beside(const block *b, void *d, const void *x) { return d == x ? b->plan->spare : d; }
-
 static void do_map(const block *b, int k)
 {
     const tape_inst *in = &b->run->t->inst[k];
     void **reg = b->run->reg;
     const void *x = reg[in->a], *y = in->b >= 0 ? reg[in->b] : NULL;
     const void *z = in->c >= 0 ? reg[in->c] : NULL;
-    void *d = result(b, k), *to = in->op == OP_where ? beside(b, d, x) : d;
-    b->run->level->map(in->op, (ig_dtype)in->dtype, b->n, to, x, y, z);
-    if (to != d)
-        memcpy(d, to, (size_t)b->n * lane_bytes(in->dtype));
+    b->run->level->map(in->op, (ig_dtype)in->dtype, b->n, result(b, k), x, y, z);
 }
 
 static void do_cast(const block *b, int k)
@@ -290,16 +283,13 @@ static void do_cast(const block *b, int k)
     const ig_dtype from = dtype_lane((ig_dtype)in->dtype), to = (ig_dtype)in->to;
     const void *x = b->run->reg[in->a];
     void *d = result(b, k);
-    if (dtype_is_half(to) && from == IG_F32) {
+    if (!dtype_is_half(to)) {
+        level->convert(from, to, b->n, d, 1, x, 1);
+    } else if (from == IG_F32) {
         level->round(to, b->n, d, x);
-    } else if (dtype_is_half(to)) {
+    } else {
         level->convert(from, to, b->n, b->plan->narrow, 1, x, 1);
         level->convert(to, IG_F32, b->n, d, 1, b->plan->narrow, 1);
-    } else {
-        void *packed = beside(b, d, x);
-        level->convert(from, to, b->n, packed, 1, x, 1);
-        if (packed != d)
-            memcpy(d, packed, (size_t)b->n * ig_dtype_bytes(to));
     }
 }
 
@@ -325,7 +315,7 @@ static void do_bits(const block *b, int k)
     uint32_t key[4] = {0};
     assert(words == 2 || words == 4);
     raw_read(o, b->run->bindings, 0, words, key);
-    b->run->level->bits((ig_dtype)in->to, key, words, b->start, b->n, result(b, k));
+    b->run->level->bits((ig_dtype)in->to, key, words, o->axis_len + b->start, b->n, result(b, k));
 }
 
 static void do_read(const block *b, int k)

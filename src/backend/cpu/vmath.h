@@ -1,10 +1,11 @@
 /* Vector math of the CPU lane loops: elementary functions as branch-free scalar code.
  *
- * Each function is `static inline`, has selects instead of branches, and calls nothing but fma, sqrt,
- * the exact roundings and fabs/copysign, so `for (i) d[i] = m_exp(a[i])` becomes vector code on every
- * level. Key invariant: the same source gives the same bits with every compiler and instruction set
- * (a NaN stays a NaN, but its sign and payload are the machine's). That holds when it is built with
- * -fno-math-errno -fno-trapping-math -ffp-contract=off and no -ffast-math, rounding to nearest.
+ * Each function is `static inline`, has selects instead of branches, and calls nothing but fma,
+ * sqrt, the exact roundings and fabs/copysign, so `for (i) d[i] = m_exp(a[i])` becomes vector code
+ * on every level. Key invariant: the same source gives the same bits with every compiler and
+ * instruction set (a NaN stays a NaN, but its sign and payload are the machine's). That holds when
+ * it is built with -fno-math-errno -fno-trapping-math -ffp-contract=off and no -ffast-math, and
+ * runs with rounding to nearest.
  *
  * m_NAME(x) picks vm_NAME_f32 or vm_NAME_f64 by the type of x. The error is below 4 ulp everywhere
  * (for logaddexp: of the larger argument, see there), results and inputs may be denormal, special

@@ -64,8 +64,8 @@ static inline double vm_log_core_f64(double f)
 #undef U
 #undef VM
 
-/* log(x) for a positive finite x as a sum: returns the high part, the rest through low. The relative
- * error is near 2^-64, which leaves y*log(x) good to a quarter ulp of exp wherever pow is finite. */
+/* log(x) for a positive finite x as a sum: returns the high part, the rest through low. The
+ * relative error is near 2^-64: y*log(x) is good to a quarter ulp of exp wherever pow is finite. */
 static inline double vm_log_pair_f64(double x, double *low)
 {
     const double third_hi = 0x1.5555555555555p-1, third_lo = 0x1.5555555555555p-55;

@@ -10,7 +10,7 @@ __extension__ typedef __int128 vm_i128;
 
 /* x less the nearest multiple q of pi/2 (q modulo 4), for finite |x| >= 2.
  * With x = m*2^e, the bits of 2/pi above 2^(1-e) only add multiples of 4 to m*2^e*(2/pi): a window
- * of 192 bits from there on holds the quadrant in its product's top two bits and the fraction below. */
+ * of 192 bits from there on has the quadrant in its product's top two bits, the fraction below. */
 static inline double vm_quarters_slow_f64(double x, unsigned *quadrant)
 {
     /* 2/pi in binary, after one word of zeros. */

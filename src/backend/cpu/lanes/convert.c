@@ -120,7 +120,7 @@ void PART(lane_round)(ig_dtype to, int64_t n, float *d, const float *a)
 typedef void (*convert_fn)(ig_dtype to, int64_t n, void *d, const void *a);
 
 static const convert_fn converts[DTYPE_COUNT] = {
-#define DTYPE(id, name, standard, lane, kind, bytes, npy) [IG_##id] = convert_##name,
+#define DTYPE(id, name, standard, lane, kind, bytes) [IG_##id] = convert_##name,
 #include "array/dtype.def"
 };
 

@@ -1,5 +1,5 @@
 /* Text and memory for the command. */
-#include "text.h"
+#include "str.h"
 
 #include <errno.h>
 #include <stdalign.h>
@@ -8,7 +8,7 @@
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
-static void *memory_or_exit(void *block)
+static void *heap_or_exit(void *block)
 {
     if (!block) {
         fputs("ingot: the system has no memory left\n", stderr);
@@ -17,79 +17,73 @@ static void *memory_or_exit(void *block)
     return block;
 }
 
-void *memory_get(size_t bytes) { return memory_or_exit(calloc(1, bytes ? bytes : 1)); }
+void *heap_get(size_t bytes) { return heap_or_exit(calloc(1, bytes ? bytes : 1)); }
 
-void *memory_resize(void *old, size_t bytes) { return memory_or_exit(realloc(old, bytes)); }
+void *heap_resize(void *old, size_t bytes) { return heap_or_exit(realloc(old, bytes)); }
 
-char *memory_string(const char *s) { return memory_or_exit(strdup(s)); }
+char *heap_string(const char *s) { return heap_or_exit(strdup(s)); }
 
 /* ---- growing text --------------------------------------------------------------------------- */
 
-static void text_reserve(text *t, size_t more)
+static void str_reserve(str *t, size_t more)
 {
     size_t need = t->n + more + 1;
     if (need > t->room) {
         t->room = need * 2;
-        t->s = memory_resize(t->s, t->room);
+        t->s = heap_resize(t->s, t->room);
     }
 }
 
-void text_add(text *t, const char *s, size_t n)
+void str_add(str *t, const char *s, size_t n)
 {
-    text_reserve(t, n);
+    str_reserve(t, n);
     if (n)
         memcpy(t->s + t->n, s, n);
     t->n += n;
     t->s[t->n] = 0;
 }
 
-void text_puts(text *t, const char *s) { text_add(t, s, strlen(s)); }
+void str_puts(str *t, const char *s) { str_add(t, s, strlen(s)); }
 
-void text_vprintf(text *t, const char *format, va_list args)
+void str_vprintf(str *t, const char *format, va_list args)
 {
     va_list again;
     va_copy(again, args);
     int n = vsnprintf(NULL, 0, format, args);
-    if (n > 0) {
-        text_reserve(t, (size_t)n);
+    if (n >= 0) {
+        str_reserve(t, (size_t)n);
         vsnprintf(t->s + t->n, (size_t)n + 1, format, again);
         t->n += (size_t)n;
     }
     va_end(again);
 }
 
-void text_printf(text *t, const char *format, ...)
+void str_printf(str *t, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    text_vprintf(t, format, args);
+    str_vprintf(t, format, args);
     va_end(args);
 }
 
-void text_fill(text *t, char c, size_t n)
+void str_fill(str *t, char c, size_t n)
 {
-    text_reserve(t, n);
+    str_reserve(t, n);
     memset(t->s + t->n, c, n);
     t->n += n;
     t->s[t->n] = 0;
 }
 
-void text_trim(text *t)
+void str_trim(str *t)
 {
     while (t->n && t->s[t->n - 1] == ' ')
         t->s[--t->n] = 0;
 }
 
-void text_replace(text *t, size_t at, char c)
-{
-    if (at < t->n)
-        t->s[at] = c;
-}
-
-void text_free(text *t)
+void str_free(str *t)
 {
     free(t->s);
-    *t = (text){0};
+    *t = (str){0};
 }
 
 /* ---- arenas --------------------------------------------------------------------------------- */
@@ -109,7 +103,7 @@ void *arena_get(arena *a, size_t bytes)
     arena_block *block = a->blocks;
     if (!block || block->room - block->used < bytes) {
         size_t room = bytes > ARENA_BLOCK_BYTES ? bytes : ARENA_BLOCK_BYTES;
-        block = memory_get(sizeof *block + room);
+        block = heap_get(sizeof *block + room);
         block->room = room;
         block->next = a->blocks;
         a->blocks = block;
@@ -181,15 +175,33 @@ void nearest_offer(nearest *search, const char *candidate)
     }
 }
 
-void text_did_you_mean(text *t, const nearest *search)
+void str_did_you_mean(str *t, const nearest *search)
 {
     if (search->best)
-        text_printf(t, "; did you mean '%s'?", search->best);
+        str_printf(t, "; did you mean '%s'?", search->best);
+}
+
+void str_signature(str *t, const char *signature)
+{
+    for (const char *s = signature; *s;) {
+        str_add(t, s, strcspn(s, " :=,"));
+        s += strcspn(s, "=,");
+        if (*s == '=') {
+            s += 1 + strspn(s + 1, " ");
+            size_t value = strcspn(s, ",");
+            str_printf(t, "=%.*s", (int)value, s);
+            s += value;
+        }
+        if (*s == ',') {
+            str_puts(t, ", ");
+            s += 1 + strspn(s + 1, " ");
+        }
+    }
 }
 
 /* ---- sizes and files ------------------------------------------------------------------------ */
 
-void text_size(text *t, uint64_t bytes)
+void str_size(str *t, uint64_t bytes)
 {
     static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB"};
     double size = (double)bytes;
@@ -199,30 +211,30 @@ void text_size(text *t, uint64_t bytes)
         unit++;
     }
     bool whole = size == (double)(int64_t)size || size >= 100;
-    text_printf(t, whole ? "%.0f %s" : "%.1f %s", size, units[unit]);
+    str_printf(t, whole ? "%.0f %s" : "%.1f %s", size, units[unit]);
 }
 
-char *text_read_file(const char *path, size_t most_bytes, size_t *n)
+char *str_read_file(const char *path, size_t most_bytes, size_t *n)
 {
     bool standard = strcmp(path, "-") == 0;
     FILE *file = standard ? stdin : fopen(path, "rb");
     if (!file)
         return NULL;
-    text all = {0};
+    str all = {0};
     char block[16384];
     size_t got;
     errno = 0;
     while (all.n <= most_bytes && (got = fread(block, 1, sizeof block, file)) > 0)
-        text_add(&all, block, got);
+        str_add(&all, block, got);
     int problem = all.n > most_bytes ? EFBIG : ferror(file) ? errno : 0;
     if (!standard)
         fclose(file);
     if (problem) {
-        text_free(&all);
+        str_free(&all);
         errno = problem;
         return NULL;
     }
-    text_add(&all, "", 0);
+    str_add(&all, "", 0);
     *n = all.n;
     return all.s;
 }

@@ -2,8 +2,8 @@
  *
  * The command's own memory never fails quietly: when the system refuses, it says so and exits with
  * 1. Arrays are the library's, which reports and goes on. */
-#ifndef CLI_TEXT_H
-#define CLI_TEXT_H
+#ifndef CLI_STR_H
+#define CLI_STR_H
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -11,24 +11,23 @@
 #include <stdint.h>
 #include <stdio.h>
 
-void *memory_get(size_t bytes); /* zeroed; release with free */
-void *memory_resize(void *old, size_t bytes);
-char *memory_string(const char *s);
+void *heap_get(size_t bytes); /* zeroed; release with free */
+void *heap_resize(void *old, size_t bytes);
+char *heap_string(const char *s);
 
 /* A growing, always terminated text. {0} is the empty one. */
-typedef struct text {
+typedef struct str {
     char *s;
     size_t n, room;
-} text;
+} str;
 
-void text_add(text *t, const char *s, size_t n);
-void text_puts(text *t, const char *s);
-void text_printf(text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void text_vprintf(text *t, const char *format, va_list args);
-void text_fill(text *t, char c, size_t n);
-void text_trim(text *t);    /* drops blanks at the end */
-void text_replace(text *t, size_t at, char c);
-void text_free(text *t);
+void str_add(str *t, const char *s, size_t n);
+void str_puts(str *t, const char *s);
+void str_printf(str *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void str_vprintf(str *t, const char *format, va_list args);
+void str_fill(str *t, char c, size_t n);
+void str_trim(str *t); /* drops blanks at the end */
+void str_free(str *t);
 
 /* Memory that is released all at once. {0} is the empty one. */
 typedef struct arena {
@@ -50,13 +49,17 @@ nearest nearest_to(const char *word);
 void nearest_offer(nearest *search, const char *candidate);
 
 /* Adds "; did you mean 'best'?" if there is one. */
-void text_did_you_mean(text *t, const nearest *search);
+void str_did_you_mean(str *t, const nearest *search);
+
+/* Adds a signature without the kinds of its parameters: "x, axis=None" for "x: array, axis: int =
+ * None". */
+void str_signature(str *t, const char *signature);
 
 /* "1.5 GiB", "32 KiB", "17 bytes". */
-void text_size(text *t, uint64_t bytes);
+void str_size(str *t, uint64_t bytes);
 
 /* The whole of a file, or of standard input for "-"; NULL with errno set. More than most_bytes is
  * EFBIG. Release with free. */
-char *text_read_file(const char *path, size_t most_bytes, size_t *n);
+char *str_read_file(const char *path, size_t most_bytes, size_t *n);
 
 #endif

@@ -1,0 +1,162 @@
+/* Names of the calculator: the user's, constants, dtypes; and, for a name that is none of these, what
+ * may have been meant. */
+#include "calc_parts.h"
+
+#include <math.h>
+#include <string.h>
+
+static const struct constant {
+    const char *name;
+    value is;
+    bool yours; /* may be given another value */
+} constants[] = {
+    {"true", {V_BOOL, {.b = true}}, false},     {"True", {V_BOOL, {.b = true}}, false},
+    {"false", {V_BOOL, {.b = false}}, false},   {"False", {V_BOOL, {.b = false}}, false},
+    {"None", {.kind = V_NONE}, false},          {"none", {.kind = V_NONE}, false},
+    {"inf", {V_FLOAT, {.f = INFINITY}}, false}, {"nan", {V_FLOAT, {.f = NAN}}, false},
+    {"pi", {V_FLOAT, {.f = M_PI}}, true},       {"e", {V_FLOAT, {.f = M_E}}, true},
+};
+enum { CONSTANTS = sizeof constants / sizeof *constants };
+
+static const struct constant *constant_at(const char *name)
+{
+    for (int i = 0; i < CONSTANTS; i++)
+        if (strcmp(constants[i].name, name) == 0)
+            return &constants[i];
+    return NULL;
+}
+
+bool calc_find_constant(const char *name, value *out)
+{
+    const struct constant *constant = constant_at(name);
+    ig_dtype dtype = ig_dtype_parse(name);
+    if (constant)
+        *out = constant->is;
+    else if (dtype != IG_DTYPE_NONE)
+        *out = value_dtype(dtype);
+    return constant || dtype != IG_DTYPE_NONE;
+}
+
+const char *calc_reserved(const char *name)
+{
+    const struct constant *constant = constant_at(name);
+    if (constant)
+        return constant->yours ? NULL : "is a constant";
+    if (ig_dtype_parse(name) != IG_DTYPE_NONE)
+        return "is a dtype";
+    if (ig_op_find(name))
+        return "is an op";
+    return builtin_find(name) ? "is a function" : NULL;
+}
+
+const binding *calc_find_name(const calc *c, const char *name)
+{
+    const binding *b = c->names;
+    while (b && strcmp(b->name, name) != 0)
+        b = b->next;
+    return b;
+}
+
+/* What users of other libraries look for, and where it is here. */
+static const struct {
+    const char *name, *ours;
+} foreign_names[] = {
+    {"absolute", "abs(x)"},
+    {"amax", "max(x)"},
+    {"amin", "min(x)"},
+    {"arccos", "acos(x)"},
+    {"arccosh", "acosh(x)"},
+    {"arcsin", "asin(x)"},
+    {"arcsinh", "asinh(x)"},
+    {"arctan", "atan(x)"},
+    {"arctan2", "atan2(x1, x2)"},
+    {"arctanh", "atanh(x)"},
+    {"argpartition", "topk(x, k) or argsort(x)"},
+    {"argwhere", "nonzero(x)"},
+    {"array_split", "split(x, indices)"},
+    {"bmm", "x1 @ x2"},
+    {"cat", "concat(arrays)"},
+    {"clamp", "clip(x, min, max)"},
+    {"concatenate", "concat(arrays)"},
+    {"cummax", "cumulative_max(x)"},
+    {"cummin", "cumulative_min(x)"},
+    {"cumprod", "cumulative_prod(x)"},
+    {"cumsum", "cumulative_sum(x)"},
+    {"div", "x1 / x2"},
+    {"dot", "x1 @ x2"},
+    {"float", "astype(x, f32)"},
+    {"flatten", "reshape(x, -1)"},
+    {"fmod", "remainder(x1, x2)"},
+    {"identity", "eye(n)"},
+    {"index_select", "take(x, indices, axis)"},
+    {"int", "astype(x, i64)"},
+    {"invert", "~x"},
+    {"left_shift", "x1 << x2"},
+    {"linear", "x @ w.T + b"},
+    {"masked_select", "mask_select(x, mask)"},
+    {"mm", "x1 @ x2"},
+    {"mod", "remainder(x1, x2)"},
+    {"mse_loss", "mse(x1, x2)"},
+    {"l1_loss", "l1(x1, x2)"},
+    {"mul", "x1 * x2"},
+    {"neg", "-x"},
+    {"nll_loss", "cross_entropy(logits, labels)"},
+    {"partition", "sort(x) or topk(x, k)"},
+    {"permute", "permute_dims(x, axes)"},
+    {"power", "pow(x1, x2)"},
+    {"product", "prod(x)"},
+    {"PRNGKey", "key(seed)"},
+    {"rand", "uniform(key(0), shape)"},
+    {"randn", "normal(key(0), shape)"},
+    {"range", "arange(stop)"},
+    {"ravel", "reshape(x, -1)"},
+    {"right_shift", "x1 >> x2"},
+    {"sub", "x1 - x2"},
+    {"swapaxes", "permute_dims(x, axes)"},
+    {"swish", "silu(x)"},
+    {"transpose", "permute_dims(x, axes) or x.T"},
+    {"true_divide", "divide(x1, x2)"},
+    {"unique", "unique_values(x)"},
+    {"unsqueeze", "expand_dims(x, axis)"},
+    {"vdot", "vecdot(x1, x2)"},
+    {"view", "reshape(x, shape)"},
+    {"hstack", "concat(arrays, axis=1)"},
+    {"vstack", "concat(arrays, axis=0)"},
+    {"np", "the op alone: sum(x), not np.sum(x)"},
+    {"numpy", "the op alone: sum(x), not numpy.sum(x)"},
+    {"jnp", "the op alone: sum(x), not jnp.sum(x)"},
+    {"torch", "the op alone: sum(x), not torch.sum(x)"},
+    {"random", "normal(key(0), shape), uniform, randint, ... with a key"},
+};
+
+static const char *find_foreign(const char *name)
+{
+    for (size_t i = 0; i < sizeof foreign_names / sizeof *foreign_names; i++)
+        if (strcmp(foreign_names[i].name, name) == 0)
+            return foreign_names[i].ours;
+    return NULL;
+}
+
+bool calc_fail_unknown(calc *c, const node *n)
+{
+    bool call = n->kind != N_NAME;
+    const char *foreign = find_foreign(n->name);
+    nearest search = nearest_to(n->name);
+    for (int i = 0; i < ig_op_count(); i++)
+        nearest_offer(&search, ig_op_at(i)->name);
+    for (int i = 0; calc_builtin_at(i); i++)
+        nearest_offer(&search, calc_builtin_at(i)->name);
+    for (const binding *b = call ? NULL : c->names; b; b = b->next)
+        nearest_offer(&search, b->name);
+    for (int i = 0; !call && i < CONSTANTS; i++)
+        nearest_offer(&search, constants[i].name);
+    str hint = {0};
+    if (foreign)
+        str_printf(&hint, "; use %s", foreign);
+    else
+        str_did_you_mean(&hint, &search);
+    calc_fail(c, n->where, "unknown %s '%s'%s", call ? "op" : "name", n->name,
+              hint.s ? hint.s : "");
+    str_free(&hint);
+    return false;
+}

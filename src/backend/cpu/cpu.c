@@ -1,0 +1,90 @@
+/* The CPU as a backend: a table of cores, one for each kind of program. Launches run to their end. */
+#include "backend/cpu/cpu.h"
+
+#include "base/error.h"
+#include "base/machine.h"
+#include "base/memory.h"
+#include "base/threads.h"
+
+#include <stddef.h>
+#include <stdio.h>
+
+typedef struct core {
+    size_t (*scratch)(const program *p);
+    ig_status (*launch)(const program *p, const binding *b);
+    void *(*plan)(const program *p); /* what p->compiled is; NULL: nothing */
+} core;
+
+static const core cores[] = {
+    [PROGRAM_MAP] = {cpu_map_scratch, cpu_map, NULL},
+    [PROGRAM_REDUCE] = {cpu_reduce_scratch, cpu_reduce, cpu_reduce_plan},
+    [PROGRAM_ARGREDUCE] = {cpu_reduce_scratch, cpu_reduce, cpu_reduce_plan},
+    [PROGRAM_CONTRACT] = {cpu_contract_scratch, cpu_contract, NULL},
+    [PROGRAM_SCAN] = {cpu_scan_scratch, cpu_scan, NULL},
+    [PROGRAM_SORT] = {cpu_sort_scratch, cpu_sort, NULL},
+    [PROGRAM_ARGSORT] = {cpu_sort_scratch, cpu_sort, NULL},
+    [PROGRAM_SEARCH] = {cpu_search_scratch, cpu_search, NULL},
+    [PROGRAM_WRITE] = {cpu_write_scratch, cpu_write, NULL},
+};
+
+static ig_status describe(ig_device_info *info)
+{
+    static char note[512];
+    const machine_facts *m = machine_get();
+    const char *threads = machine_threads_note(), *level = cpu_level_note();
+    snprintf(note, sizeof note, "%s%s%s", threads ? threads : "", threads && level ? "; " : "",
+             level ? level : "");
+    *info = (ig_device_info){
+        .name = "cpu",
+        .kind = "cpu",
+        .model = m->cpu,
+        .level = cpu_level_now()->name,
+        .levels = cpu_level_names(),
+        .isa = m->isa,
+        .note = note[0] ? note : NULL,
+        .cores = m->cores_logical,
+        .threads = pool_threads(),
+        .quota = m->cpu_quota,
+        .memory = (uint64_t)m->memory_bytes,
+        .memory_limit = ig_memory_limit(),
+        .cache = {(uint64_t)m->cache_l1d_bytes, (uint64_t)m->cache_l2_bytes,
+                  (uint64_t)m->cache_l3_bytes},
+    };
+    return IG_OK;
+}
+
+static ig_status compile(program *p)
+{
+    const core *c = &cores[p->kind];
+    p->compiled = c->plan ? c->plan(p) : NULL;
+    if (c->plan && !p->compiled)
+        return IG_ERR_MEMORY;
+    return scratch_reserve(c->scratch(p));
+}
+
+static void discard(program *p)
+{
+    memory_free(p->compiled);
+    p->compiled = NULL;
+}
+
+/* Scratch is there since compile, unless the number of threads has grown since. */
+static ig_status launch(const program *p, const binding *bindings)
+{
+    const core *c = &cores[p->kind];
+    TRY(scratch_reserve(c->scratch(p)));
+    return c->launch(p, bindings);
+}
+
+static ig_status finish(void) { return IG_OK; }
+
+const backend backend_cpu = {
+    .name = "cpu",
+    .computes = true,
+    .describe = describe,
+    .alloc = buffer_new,
+    .compile = compile,
+    .discard = discard,
+    .launch = launch,
+    .finish = finish,
+};

@@ -1,0 +1,61 @@
+/* A device that computes nothing: its buffers have no memory and its launches do nothing. It shows
+ * what the scheduler does, at any size, and costs nothing. */
+#include "backend/backend.h"
+
+#include "base/memory.h"
+
+#include <stdatomic.h>
+
+static ig_status describe(ig_device_info *info)
+{
+    *info = (ig_device_info){
+        .name = "null",
+        .kind = "null",
+        .model = "computes nothing: for tests of the scheduler",
+        .level = "",
+        .levels = "",
+        .isa = "",
+    };
+    return IG_OK;
+}
+
+static void destroy(buffer *b) { (void)b; }
+
+static buffer *alloc(size_t bytes)
+{
+    buffer *b = memory_new(sizeof *b);
+    if (!b)
+        return NULL;
+    atomic_init(&b->refs, 1);
+    b->bytes = bytes;
+    b->destroy = destroy;
+    return b;
+}
+
+static ig_status compile(program *p)
+{
+    p->compiled = NULL;
+    return IG_OK;
+}
+
+static void discard(program *p) { (void)p; }
+
+static ig_status launch(const program *p, const binding *bindings)
+{
+    (void)p;
+    (void)bindings;
+    return IG_OK;
+}
+
+static ig_status finish(void) { return IG_OK; }
+
+const backend backend_null = {
+    .name = "null",
+    .computes = false,
+    .describe = describe,
+    .alloc = alloc,
+    .compile = compile,
+    .discard = discard,
+    .launch = launch,
+    .finish = finish,
+};

@@ -1,0 +1,228 @@
+/* Builders of convolutions: x's windows, seen as a view, contracted with the weight. A transposed
+ * convolution spreads x out among zeros and convolves it with the kernel the other way around. */
+#include "base/error.h"
+#include "ops/contract.h"
+#include "ops/index.h"
+#include "ops/window.h"
+#include <string.h>
+
+/* Operands of one dtype, and the numbers of a convolution. */
+typedef struct conv {
+    op_id op;
+    ig_array *x, *weight, *bias; /* bias may be NULL */
+    int64_t groups;
+    int64_t in, out; /* channels of each group */
+    windows w;
+} conv;
+
+/* Operands and channels. weight is (groups * out, in, kernel...), transposed (groups * in, out,
+ * kernel...). */
+static ig_status conv_read(conv *c, op_id op, const ig_arg *args, int64_t groups, bool transposed)
+{
+    ig_array *x[3] = {args[0].u.array, args[1].u.array, arg_array(&args[2])};
+    const char *name = op_rows[op].name;
+    *c = (conv){.op = op, .groups = groups, .w.n = window_axes(op)};
+    TRY(window_check(op, "x", x[0]));
+    TRY(window_check(op, "weight", x[1]));
+    const int64_t *shape = x[1]->view.shape, channels = x[0]->view.shape[1];
+    if (groups < 1 || channels % groups != 0 || shape[0] % groups != 0)
+        FAIL(IG_ERR_ARGUMENT, "%s: groups is %lld, which does not divide %lld channels of x and %lld "
+             "rows of weight", name, (long long)groups, (long long)channels, (long long)shape[0]);
+    c->in = channels / groups;
+    c->out = transposed ? shape[1] : shape[0] / groups;
+    if ((transposed ? shape[0] / groups : shape[1]) != c->in)
+        FAIL(IG_ERR_SHAPE, "%s: axis %d of weight has length %lld, but x has %lld channels in %lld "
+             "group%s, so it must be %lld", name, !transposed, (long long)shape[!transposed],
+             (long long)channels, (long long)groups, groups == 1 ? "" : "s",
+             (long long)(transposed ? channels : c->in));
+    for (int a = 0; a < c->w.n; a++)
+        if ((c->w.kernel[a] = shape[2 + a]) == 0)
+            FAIL(IG_ERR_SHAPE, "%s: axis %d of weight has length 0", name, 2 + a);
+    if (x[2] && (x[2]->view.ndim != 1 || x[2]->view.shape[0] != groups * c->out)) {
+        char text[400];
+        FAIL(IG_ERR_SHAPE, "%s: bias has shape %s, but there are %lld channels in the result", name,
+             view_shape_text(x[2]->view.ndim, x[2]->view.shape, text),
+             (long long)(groups * c->out));
+    }
+    TRY(contract_cast(op, x, x[2] ? 3 : 2));
+    c->x = x[0];
+    c->weight = x[1];
+    c->bias = x[2];
+    return IG_OK;
+}
+
+/* An axis of n * length elements becomes two. */
+static void axis_split(view *v, int axis, int64_t n, int64_t length)
+{
+    const int64_t step = v->stride[axis];
+    v->shape[axis] = n;
+    v->stride[axis] = step * length;
+    axis_insert(v, axis + 1, length, step);
+}
+
+/* c->weight as (N, groups, out, in, kernel...): the same for each of the N. */
+static ig_array *conv_weight(const conv *c, bool transposed)
+{
+    view v = c->weight->view;
+    axis_split(&v, 0, c->groups, transposed ? c->in : c->out);
+    if (transposed) {
+        view from = v;
+        view_permute(&from, (const int[]){0, 2, 1, 3, 4, 5}, &v);
+        for (int a = 3; a < v.ndim; a++)
+            span_apply(&v, a, span_clip(INT64_MAX, INT64_MIN, -1, v.shape[a]));
+    }
+    axis_insert(&v, 0, c->x->view.shape[0], 0);
+    return array_view(c->op, c->weight, &v);
+}
+
+/* The windows of x, which is padded, as (N, groups, out..., in, kernel...). */
+static ig_array *conv_windows(const conv *c, ig_array *x)
+{
+    const int n = c->w.n;
+    view from, v;
+    int order[3 + 2 * WINDOW_AXES_MOST] = {0, 1};
+    if (!x)
+        return NULL;
+    window_view(&x->view, &c->w, &from);
+    axis_split(&from, 1, c->groups, c->in);
+    for (int a = 0; a < n; a++) {
+        order[2 + a] = 3 + a;
+        order[3 + n + a] = 3 + n + a;
+    }
+    order[2 + n] = 2;
+    view_permute(&from, order, &v);
+    return array_view(c->op, x, &v);
+}
+
+/* The result: x is padded, weight is conv_weight's. f16 and bf16 round once, after the bias. */
+static ig_array *conv_result(const conv *c, ig_array *x, ig_array *weight)
+{
+    const int n = c->w.n;
+    const ig_dtype dtype = (ig_dtype)c->x->dtype;
+    const ig_dtype wide = c->bias && dtype_is_half(dtype) ? IG_F32 : dtype;
+    ig_array *in[2] = {weight, conv_windows(c, x)};
+    ig_array *y = contract_node(c->op, in, (contract_axes){2, 1, n, 1 + n}, wide);
+    int64_t shape[2 + WINDOW_AXES_MOST] = {c->x->view.shape[0], c->groups * c->out};
+    memcpy(shape + 2, c->w.out, sizeof c->w.out);
+    y = build_reshape(c->op, y, 2 + n, shape);
+    if (!c->bias)
+        return y;
+    const int64_t column[1 + WINDOW_AXES_MOST] = {c->groups * c->out, 1, 1, 1};
+    ig_array *bias = build_reshape(c->op, build_cast(c->bias, wide), 1 + n, column);
+    return build_cast(ig_add(y, bias), dtype);
+}
+
+static int convolve(op_id op, const ig_arg *args, ig_array **out)
+{
+    conv c;
+    if (conv_read(&c, op, args, args[6].u.i, false) != IG_OK)
+        return 0;
+    windows *w = &c.w;
+    if (window_numbers(op, "stride", args[3].u.ints, w->n, 1, w->stride) != IG_OK ||
+        window_numbers(op, "padding", args[4].u.ints, w->n, 0, w->padding) != IG_OK ||
+        window_numbers(op, "dilation", args[5].u.ints, w->n, 1, w->dilation) != IG_OK ||
+        window_count(op, w, c.x->view.shape + 2, false) != IG_OK)
+        return 0;
+    return op_one(out, conv_result(&c, window_pad(c.x, w, NULL), conv_weight(&c, false)));
+}
+
+int op_conv1d(op_id op, const ig_arg *args, ig_array **out) { return convolve(op, args, out); }
+int op_conv2d(op_id op, const ig_arg *args, ig_array **out) { return convolve(op, args, out); }
+int op_conv3d(op_id op, const ig_arg *args, ig_array **out) { return convolve(op, args, out); }
+
+/* ---- transposed ---- */
+
+/* Where x goes along one axis of the array that the flipped kernel slides over: element i to
+ * first + i * step. What falls outside is cut off. */
+typedef struct spread {
+    int64_t length, first, step;
+} spread;
+
+/* Elements [from, to) of the n that s puts inside. */
+static void spread_inside(const spread *s, int64_t n, int64_t *from, int64_t *to)
+{
+    *from = s->first < 0 ? (-s->first + s->step - 1) / s->step : 0;
+    *to = s->first < s->length ? (s->length - 1 - s->first) / s->step + 1 : 0;
+    *to = *to < n ? *to : n;
+    *from = *from < *to ? *from : *to;
+}
+
+/* x among zeros: (N, C, lengths of s...). */
+static ig_array *spread_out(ig_array *x, const spread *s, int n)
+{
+    enum { MOST = 2 + WINDOW_AXES_MOST };
+    int64_t shape[MOST], from[MOST] = {0}, to[MOST], start[MOST] = {0}, step[MOST] = {1, 1};
+    memcpy(shape, x->view.shape, 2 * sizeof *shape);
+    memcpy(to, shape, 2 * sizeof *to);
+    for (int a = 0; a < n; a++) {
+        spread_inside(&s[a], x->view.shape[2 + a], &from[2 + a], &to[2 + a]);
+        shape[2 + a] = s[a].length;
+        start[2 + a] = s[a].first + from[2 + a] * s[a].step;
+        step[2 + a] = s[a].step;
+    }
+    const int ndim = 2 + n;
+    ig_array *part = ig_slice(x, (ig_ints){from, ndim}, (ig_ints){to, ndim}, IG_NONE);
+    return ig_slice_update(ig_zeros((ig_ints){shape, ndim}, (ig_dtype)x->dtype), part,
+                           (ig_ints){start, ndim}, (ig_ints){step, ndim});
+}
+
+/* The length of the result along each axis, and where x goes. output_padding is extra[]. */
+static ig_status transposed_count(conv *c, spread *s)
+{
+    windows *w = &c->w;
+    for (int a = 0; a < w->n; a++) {
+        const int64_t length = c->x->view.shape[2 + a], reach = window_reach(w, a);
+        int64_t behind;
+        if (length == 0)
+            FAIL(IG_ERR_SHAPE, "%s: spatial axis %d of x has length 0", op_rows[c->op].name, a);
+        if (w->extra[a] >= w->stride[a] && w->extra[a] >= w->dilation[a])
+            FAIL(IG_ERR_ARGUMENT, "%s: output_padding is %lld; it must be smaller than stride (%lld) "
+                 "or dilation (%lld)", op_rows[c->op].name, (long long)w->extra[a],
+                 (long long)w->stride[a], (long long)w->dilation[a]);
+        if (reach < 0 || __builtin_mul_overflow(length - 1, w->stride[a], &behind) ||
+            __builtin_add_overflow(behind, reach, &behind) || behind > INT64_MAX / 4)
+            FAIL(IG_ERR_SHAPE, "%s: spatial axis %d of the result is longer than can be addressed",
+                 op_rows[c->op].name, a);
+        w->out[a] = behind - 2 * w->padding[a] + w->extra[a];
+        if (w->out[a] <= 0)
+            FAIL(IG_ERR_SHAPE, "%s: spatial axis %d of the result would have length %lld (x %lld, "
+                 "kernel %lld, stride %lld, dilation %lld, padding %lld); pad less",
+                 op_rows[c->op].name, a, (long long)w->out[a], (long long)length,
+                 (long long)w->kernel[a], (long long)w->stride[a], (long long)w->dilation[a],
+                 (long long)w->padding[a]);
+        s[a] = (spread){w->out[a] + reach - 1, reach - 1 - w->padding[a], w->stride[a]};
+        w->stride[a] = 1; /* of the windows over what is spread out */
+    }
+    return IG_OK;
+}
+
+static int convolve_transposed(op_id op, const ig_arg *args, ig_array **out)
+{
+    conv c;
+    spread s[WINDOW_AXES_MOST];
+    if (conv_read(&c, op, args, args[6].u.i, true) != IG_OK)
+        return 0;
+    windows *w = &c.w;
+    if (window_numbers(op, "stride", args[3].u.ints, w->n, 1, w->stride) != IG_OK ||
+        window_numbers(op, "padding", args[4].u.ints, w->n, 0, w->padding) != IG_OK ||
+        window_numbers(op, "output_padding", args[5].u.ints, w->n, 0, w->extra) != IG_OK ||
+        window_numbers(op, "dilation", args[7].u.ints, w->n, 1, w->dilation) != IG_OK ||
+        transposed_count(&c, s) != IG_OK)
+        return 0;
+    return op_one(out, conv_result(&c, spread_out(c.x, s, w->n), conv_weight(&c, true)));
+}
+
+int op_conv_transpose1d(op_id op, const ig_arg *args, ig_array **out)
+{
+    return convolve_transposed(op, args, out);
+}
+
+int op_conv_transpose2d(op_id op, const ig_arg *args, ig_array **out)
+{
+    return convolve_transposed(op, args, out);
+}
+
+int op_conv_transpose3d(op_id op, const ig_arg *args, ig_array **out)
+{
+    return convolve_transposed(op, args, out);
+}

@@ -1,0 +1,247 @@
+# ingot eval: what expressions give, how errors point at their place, exit codes, files, JSON.
+. tests/check.sh
+ingot=${INGOT:-build/ingot}
+temporary=$(mktemp -d)
+trap 'rm -rf "$temporary"' EXIT
+export NO_COLOR=1
+
+# prints TEXT EXPRESSION...: the expression's value looks so.
+prints() {
+    local expected=$1 got
+    shift
+    got=$("$ingot" eval "$@" 2>&1)
+    [ "$got" = "$expected" ] || { printf 'got      %s\nexpected %s\n' "$got" "$expected"; return 1; }
+}
+gives() { check "$2" prints "$1" -- "$2"; }
+
+# fails CODE TEXT ARGUMENTS...: exit code, and the first line of what is said.
+fails() {
+    local code=$1 expected=$2 got status
+    shift 2
+    got=$("$ingot" eval "$@" 2>&1 >/dev/null </dev/null)
+    status=$?
+    [ "$status" = "$code" ] && [ "${got%%$'\n'*}" = "ingot eval: $expected" ] && return
+    printf 'exit code %s, expected %s\ngot      %s\nexpected ingot eval: %s\n' \
+        "$status" "$code" "$got" "$expected"
+    return 1
+}
+wrong() { check "error: $2" fails 1 "$1" -- "$2"; }
+
+# ---- numbers, as Python computes with them
+gives 7 '1 + 2 * 3'
+gives -4 '-2 ** 2'
+gives 512 '2 ** 3 ** 2'
+gives 0.25 '2 ** -2'
+gives -4 '-7 // 2'
+gives 1 '-7 % 2'
+gives -0.5 '7.5 % -2'
+gives 3.5 '7 / 2'
+gives 6 '2 + 1 << 1'
+gives 7 '1 | 2 ^ 4'
+gives 3 '5 & 3 | 2'
+gives True '1 + 1 == 2'
+gives False '(1 < 2) & (2 < 1)'
+gives -6 '~5'
+gives 1 '- -1'
+gives 1000255 '1_000_000 + 0xff'
+gives 0.001 '1e-3'
+gives 1e+16 '1e16'
+gives inf '-(-inf)'
+gives nan 'nan'
+gives -9223372036854775808 '-9223372036854775808'
+gives True 'true & True'
+gives 2 'true + true'
+gives 3.141592653589793 'pi'
+gives 2 'e = 2; e'
+
+# ---- arrays
+gives '[1 2 3]' '[1, 2, 3]'
+gives '[1.  2.5]' '[1, 2.5]'
+gives '[ True False]' '[true, false]'
+gives $'[[1 2]\n [3 4]]' '[[1, 2], [3, 4]]'
+gives '[2. 3.]' 'array([1, 2], dtype=f32) + 1'
+gives '[1 4 9]' '[1, 2, 3] ** 2'
+gives '[ True False]' '[1, 5] < 3'
+gives '[[19 22]
+ [43 50]]' '[[1, 2], [3, 4]] @ [[5, 6], [7, 8]]'
+gives '(2, 3)' 'x = zeros([2, 3]); x.shape'
+gives '(3, 2)' 'zeros([2, 3]).T.shape'
+gives '(5, 3, 2)' 'zeros([2, 3, 5]).T.shape'
+gives '(2, 5, 3)' 'zeros([2, 3, 5]).mT.shape'
+gives 3 'zeros([2, 3]).shape[-1]'
+gives '(3, 5)' 'zeros([2, 3, 5]).shape[1:]'
+gives 2 'zeros([2, 3]).ndim'
+gives 6 'zeros([2, 3]).size'
+gives f32 'zeros([2]).dtype'
+gives True 'zeros([2]).dtype == float32'
+gives f16 'astype([1.5], float16).dtype'
+gives '[]' '[]'
+gives '(2, 0)' '[[], []].shape'
+gives 6 '[1, 2, 3].sum()'
+gives '[4 6]' 'sum([[1, 2], [3, 4]], axis=0)'
+gives '[[3]
+ [7]]' 'sum([[1, 2], [3, 4]], axis=[1], keepdims=true)'
+gives '[[1 2 3]
+ [4 5 6]]' 'arange(1, 7).reshape([2, 3])'
+gives '[[1 2 3]
+ [4 5 6]]' 's = [2, 3]; arange(1, 7).reshape(s)'
+gives '(1, 4, 3)' 'pad(zeros([1, 2, 1]), [[0, 0], [1, 1], [1, 1]]).shape'
+gives '[3. 2.]' 'topk([1.0, 3.0, 2.0], 2)[0]'
+gives '[1 2]' 'v, i = topk([1.0, 3.0, 2.0], 2); i'
+gives $'[3. 2.]\n[1 2]' 'topk([1.0, 3.0, 2.0], 2)'
+gives '[0 2]' 'nonzero([1, 0, 1])[0]'
+gives '[1 2 3 4]' 'concat([[1, 2], [3, 4]])'
+gives '(2, 2)' 'a = ones([2]); [a, a + 1].shape'
+gives 32 'einsum("i,i->", [1, 2, 3], [4, 5, 6])'
+gives '(3, 4)' 'split(key(0), 3).shape'
+gives 3 'a = 1
+b = 2  # a comment; not a statement
+a + b'
+gives '[1 2]' '[1,
+  2]'
+gives 1 'max([1, 0])'
+
+# ---- indexing
+x='x = arange(12).reshape([3, 4]); '
+gives '[4 5 6 7]' "${x}x[1]"
+gives 6 "${x}x[1, 2]"
+gives '[1 5 9]' "${x}x[:, 1]"
+gives '[11 10  9  8]' "${x}x[-1, ::-1]"
+gives '[[ 0  2]
+ [ 8 10]]' "${x}x[::2, ::2]"
+gives '(1, 3, 4, 1)' "${x}x[None, ..., None].shape"
+gives '[ 2 11]' "${x}x[[0, 2], [2, -1]]"
+gives '[ 9 10 11]' "${x}x[x > 8]"
+gives '[4 5]' "${x}n = 1; x[n, :n + 1]"
+gives '[1 2]' "${x}i = array([1, 2]); x[0, i]"
+gives 6 "${x}x[(1, 2)]"
+
+# ---- errors: what, where, why, what to do
+wrong "1:5: unknown op 'sofmax'; did you mean 'softmax'?" '1 + sofmax([1, 2])'
+wrong "1:1: unknown name 'y'" 'y + 1'
+wrong "1:1: unknown op 'concatenate'; use concat(arrays)" 'concatenate([[1], [2]])'
+wrong "1:1: unknown op 'arctan'; use atan(x)" 'arctan(1)'
+wrong "1:1: unknown name 'np'; use the op alone: sum(x), not np.sum(x)" 'np.pi'
+wrong "1:13: sum(x, axis=None, dtype=None, keepdims=False) has no argument 'axs'; did you mean 'axis'?" \
+    'sum([1, 2], axs=0)'
+wrong "1:13: axis takes an int or ints, not a string" "sum([1, 2], 'x')"
+wrong "1:1: 'sum' is an op; choose another name" 'sum = 3'
+wrong "1:1: 'true' is a constant; choose another name" 'true = 3'
+wrong "1:11: arrays do not change; use slice_update(x, update, start) or where(condition, x1, x2)" \
+    'x = [1]; x[0] = 2'
+wrong "1:8: comparisons do not chain; write (a < b) & (b < c)" '1 < 2  < 3'
+wrong "1:3: 'and' is not used here: use & (and put comparisons in parentheses)" '1 and 2'
+wrong "1:1: 'not' is not used here: use ~ (or logical_not)" 'not 1'
+wrong "1:1: '(' is never closed" '(1 + 2'
+wrong "1:4: ')' does not close '['" '[1,)'
+wrong "1:3: ')' closes nothing" '1 )'
+wrong "1:1: the string is never closed" '"abc'
+wrong "1:5: a value is expected here, but the statement ends" '1 + '
+wrong "1:3: division by zero; write inf or nan if you mean them" '1 / 0'
+wrong "1:21: the integer result does not fit in 64 bits; make an operand a float" \
+    '9223372036854775807 + 1'
+wrong "1:1: the integer does not fit in 64 bits; write it as a float (1.000e+20)" \
+    '100000000000000000000'
+wrong "1:1: the number is too large for a float; write inf if you mean infinity" '1e999'
+wrong "1:1: the list is ragged: its items have different lengths or depths; make them alike" \
+    '[[1, 2], [3]]'
+wrong "1:5: unexpected '?'" 'a = ?'
+wrong "2:5: unknown name 'bet'; did you mean 'beta'?" $'beta = 1\n1 + bet'
+wrong "1:1: 'zeros' is an op; call it: zeros(shape, dtype=None)" 'zeros'
+wrong "1:1: 'f32' is a dtype; write array(x, f32) or astype(x, f32)" 'f32(1)'
+wrong "1:1: 2 names for 3 values" 'a, b = (1, 2, 3)'
+
+caret() { "$ingot" eval 'x = 1; x + sofmax(x)' 2>&1 | sed -n "$1p"; }
+line_is() { [ "$(caret "$1")" = "$2" ] || { caret "$1"; return 1; }; }
+check 'the line that is wrong' line_is 2 '  x = 1; x + sofmax(x)'
+check 'the caret under it' line_is 3 '             ^~~~~~'
+
+deep=$(printf '(%.0s' {1..300})1$(printf ')%.0s' {1..300})
+wrong '1:201: brackets are nested deeper than 200 levels' "$deep"
+minuses=$(printf -- '-%.0s' {1..300})
+wrong '1:201: the expression is nested deeper than 200 levels' "${minuses}1"
+check 'a sum of 900 terms' prints 901 "1$(printf '+1%.0s' {1..900})"
+check 'a sum of 2000 terms is refused' not prints 2001 "1$(printf '+1%.0s' {1..2000})"
+
+# ---- exit codes
+code() {
+    local expected=$1 status
+    shift
+    "$ingot" "$@" </dev/null >"$temporary/out" 2>&1
+    status=$?
+    [ "$status" = "$expected" ] || { echo "exit code $status"; cat "$temporary/out"; return 1; }
+}
+check 'exit 0' code 0 eval 1
+check 'exit 1: an error' code 1 eval 1/0
+check 'exit 2: no expression' code 2 eval
+check 'exit 2: an empty program' code 2 eval ''
+check 'exit 2: unknown option' code 2 eval --ful 1
+check 'exit 2: unknown verb' code 2 evla 1
+check 'exit 2: bad thread count' code 2 eval --threads=x 1
+check 'exit 2: bad size' code 2 eval --memory-limit lots 1
+check 'exit 4: no such device' code 4 eval --device nowhere 1
+check 'exit 5: no such npy' code 5 eval 'load("/nonexistent/x.npy")'
+printf 'not an npy' >"$temporary/bad.npy"
+check 'exit 5: a bad npy' code 5 eval "load('$temporary/bad.npy')"
+check 'exit 5: no such program' code 5 eval -f /nonexistent/program
+check 'exit 1: an output that cannot be written' code 1 eval -o /nonexistent/y.npy 1
+check 'exit 1: more memory than allowed' code 1 eval --memory-limit 1MiB 'sum(normal(key(0), [1000, 1000]) + 1.0)[None] + ones([2000, 2000])'
+says() { "$ingot" "${@:2}" 2>&1 </dev/null | grep -qF -- "$1" || { "$ingot" "${@:2}"; return 1; }; }
+check 'the nearest option' says "unknown option '--ful'; did you mean '--full'?" eval --ful 1
+check 'the nearest verb' says "unknown verb 'evla'; did you mean 'eval'?" evla
+check 'an option by =' says '901' eval --threads=1 '900 + 1'
+
+# ---- files, standard input
+check '-o' code 0 eval 'arange(6).reshape([2, 3])' -o "$temporary/x.npy"
+check 'load' prints $'[[0 1 2]\n [3 4 5]]' "load('$temporary/x.npy')"
+check 'the issue: load, flip, softmax, -o' code 0 eval \
+    "x = load('$temporary/x.npy'); softmax(x[:, ::-1] * 1.0, axis=-1)" -o "$temporary/y.npy"
+check 'what was written' prints '(2, 3)' "load('$temporary/y.npy').shape"
+check 'save' prints '' "save('$temporary/z.npy', [1.5])"
+check 'what was saved' prints '[1.5]' "load('$temporary/z.npy')"
+printf 'a = 2\n# a comment\n\na * 21\n' >"$temporary/program"
+check '-f' prints 42 -f "$temporary/program"
+piped() { [ "$(printf 'a = 2; a * 21' | "$ingot" eval -)" = 42 ]; }
+check 'standard input' piped
+printf 'a = 2\na * b\n' >"$temporary/program"
+check 'an error in a file' fails 1 "$temporary/program:2:5: unknown name 'b'" -f "$temporary/program"
+check 'print()' prints $'[1 2]\n3' 'print([1, 2]); 3'
+check '--quiet' prints '' --quiet 1
+
+# ---- JSON, --full, --time, --explain
+json() { "$ingot" eval --json "$@" | python3 -m json.tool >/dev/null; }
+json_is() { [ "$("$ingot" eval --json "$2" | python3 -c "import json, sys; print(json.load(sys.stdin)$1)")" = "$3" ]; }
+check 'JSON of an array' json_is "['value']" '[[1, 2], [3, 4]]' '[[1, 2], [3, 4]]'
+check 'JSON dtype' json_is "['dtype']" 'zeros([2], f16)' f16
+check 'JSON shape' json_is "['shape']" 'zeros([2, 0])' '[2, 0]'
+check 'JSON schema' json_is "['schema']" 1 1
+check 'JSON of nan and inf' json_is "['value']" 'array([nan, inf, -inf, 1.5])' "['nan', 'inf', '-inf', 1.5]"
+check 'JSON of a tuple' json_is "['value']" 'zeros([2, 3]).shape' '[2, 3]'
+check 'JSON of several arrays' json_is "['value'][1]['value']" 'topk([1.0, 2.0], 1)' '[1]'
+check 'JSON of a string' json_is "['value']" '"a\"b"' 'a"b'
+check 'JSON of a time' json --time '1 + array([1])'
+check 'JSON of u64' json_is "['value']" '~zeros([1], u64)' '[18446744073709551615]'
+check 'JSON of a schedule' json --explain 'zeros([2]) + 1'
+summary() { [ "$("$ingot" eval "$@" 'arange(2000)' | tr -d "[]" | wc -w)" = "$words" ]; }
+words=7 && check 'long arrays are shortened' summary
+words=2000 && check '--full' summary --full
+check '--time' says 'median' eval --time 'ones([10]) + 1'
+check '--explain' code 0 eval --explain 'relu(zeros([64, 64]) @ ones([64, 64]) + 1)'
+check 'the issue: the first example' code 0 eval 'a = normal(key(0), [1000, 1000]); mean(a @ a.T)'
+plain() { ! "$ingot" eval 'x +' 2>&1 | grep -q $'\033'; }
+check 'no color where it is not wanted' plain
+
+# ---- the other verbs
+check 'ingot devices' says cpu devices
+devices_json() { "$ingot" devices --json | python3 -m json.tool >/dev/null; }
+check 'ingot devices --json' devices_json
+check 'ingot ops' says 'softmax(x, axis=-1)' ops
+check 'ingot ops softmax' says 'class: composite' ops softmax
+check 'ingot ops sofmax' says "did you mean 'softmax'?" ops sofmax
+ops_json() { "$ingot" ops --json | python3 -m json.tool >/dev/null; }
+check 'ingot ops --json' ops_json
+check 'ingot --version' says 'ingot 0.' --version
+check 'ingot --help' says 'ingot VERB' --help
+check 'ingot eval --help' says '--memory-limit SIZE' eval --help
+check 'ingot alone' code 2
+finish

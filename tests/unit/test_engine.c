@@ -1,0 +1,373 @@
+/* The engine as a whole: fusing changes no bit, thread counts change no bit, the budget holds, a
+ * failing allocation harms nothing, fork after use works, scopes do not leak. */
+#include "base/memory.h"
+#include "ingot.h"
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static uint64_t state = 1;
+
+static uint32_t pick(uint32_t n)
+{
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(state >> 33) % n;
+}
+
+static ig_array *random_array(ig_ints shape, ig_dtype dtype)
+{
+    int64_t n = 1;
+    for (int i = 0; i < shape.n; i++)
+        n *= shape.v[i];
+    double *values = malloc((size_t)(n + 1) * sizeof *values);
+    for (int64_t i = 0; i < n; i++)
+        values[i] = ((double)pick(2001) - 1000) / 250;
+    ig_array *x = ig_astype(ig_from_data(values, shape, IG_F64), dtype);
+    free(values);
+    return x;
+}
+
+static void *bytes_of(ig_array *x, size_t *size)
+{
+    *size = (size_t)ig_size(x) * ig_dtype_bytes(ig_dtype_of(x));
+    void *at = malloc(*size + 1);
+    if (ig_read(x, at, *size) != IG_OK)
+        fail_msg("%s", ig_error(NULL));
+    return at;
+}
+
+/* ---- fused against one by one ---- */
+
+/* A random graph over arrays of one shape (and reductions of it), the same for the same seed. With
+ * eager, every op is evaluated as soon as it is built. */
+static ig_array *random_graph(uint64_t seed, ig_dtype dtype, bool eager)
+{
+    enum { N = 24 };
+    ig_array *x[N];
+    state = seed;
+    const int64_t shape[] = {1 + pick(5), 1 + pick(40), 1 + pick(70)};
+    for (int i = 0; i < 3; i++)
+        x[i] = random_array((ig_ints){shape, 3}, dtype);
+    for (int i = 3; i < N; i++) {
+        ig_array *a = x[pick((uint32_t)i)], *b = x[pick((uint32_t)i)];
+        int64_t axis = pick(3);
+        switch (pick(14)) {
+        case 0: x[i] = ig_add(a, b); break;
+        case 1: x[i] = ig_subtract(a, b); break;
+        case 2: x[i] = ig_multiply(a, ig_float(0.37)); break;
+        case 3: x[i] = ig_tanh(a); break;
+        case 4: x[i] = ig_exp(ig_negative(ig_abs(a))); break;
+        case 5: x[i] = ig_where(ig_less(a, b), a, ig_sqrt(ig_abs(b))); break;
+        case 6: x[i] = ig_subtract(a, ig_max(b, (ig_ints){&axis, 1}, true)); break;
+        case 7: x[i] = ig_add(a, ig_mean(b, (ig_ints){&axis, 1}, true)); break;
+        case 8: x[i] = ig_multiply(a, ig_flip(b, (ig_ints){&axis, 1})); break;
+        case 9: x[i] = ig_tanh(ig_sum(ig_multiply(a, b), (ig_ints){&axis, 1}, IG_DTYPE_NONE, true)); break;
+        case 10: x[i] = ig_reshape(ig_tanh(ig_reshape(a, IG_SHAPE(-1))), (ig_ints){shape, 3}); break;
+        case 11: x[i] = ig_softmax(a, (ig_ints){&axis, 1}); break;
+        case 12:
+            x[i] = ig_tanh(ig_add(ig_matmul(ig_matmul(a, ig_matrix_transpose(b)), a), ig_float(0.1)));
+            break;
+        default: x[i] = ig_astype(ig_astype(a, IG_F64), dtype); break;
+        }
+        assert_non_null(x[i]);
+        if (ig_ndim(x[i]) < 3 || ig_dim(x[i], 0) != shape[0] || ig_dim(x[i], 1) != shape[1] ||
+            ig_dim(x[i], 2) != shape[2])
+            x[i] = ig_broadcast_to(x[i], (ig_ints){shape, 3});
+        if (eager)
+            assert_int_equal(ig_eval(&x[i], 1), IG_OK);
+    }
+    return ig_concat((ig_array *[]){x[N - 1], x[N - 2], x[N - 3]}, 3, IG_AXES(0));
+}
+
+static void fusing_changes_no_bit(void **unused)
+{
+    (void)unused;
+    const ig_dtype dtypes[] = {IG_F32, IG_F64, IG_F16, IG_BF16};
+    for (uint64_t seed = 1; seed <= 120; seed++) {
+        ig_dtype dtype = dtypes[seed % 4];
+        size_t n, m;
+        ig_scope_begin();
+        void *fused = bytes_of(random_graph(seed, dtype, false), &n);
+        void *single = bytes_of(random_graph(seed, dtype, true), &m);
+        assert_int_equal(n, m);
+        if (memcmp(fused, single, n) != 0)
+            fail_msg("graph %d (%s): fused and unfused results differ", (int)seed,
+                     ig_dtype_name(dtype));
+        free(fused);
+        free(single);
+        ig_scope_end();
+    }
+}
+
+static void threads_change_no_bit(void **unused)
+{
+    (void)unused;
+    const int counts[] = {1, 2, 3, 8};
+    for (uint64_t seed = 200; seed < 230; seed++) {
+        void *first = NULL;
+        size_t n = 0;
+        for (int i = 0; i < 4; i++) {
+            size_t m;
+            ig_scope_begin();
+            ig_set_threads(counts[i]);
+            void *now = bytes_of(random_graph(seed, seed % 2 ? IG_F32 : IG_F16, false), &m);
+            if (first) {
+                assert_int_equal(n, m);
+                assert_memory_equal(first, now, n);
+                free(now);
+            } else {
+                first = now;
+                n = m;
+            }
+            ig_scope_end();
+        }
+        free(first);
+    }
+    /* Long rows, split over tasks. */
+    double sums[4];
+    for (int i = 0; i < 4; i++) {
+        ig_scope_begin();
+        ig_set_threads(counts[i]);
+        ig_array *x = ig_normal(ig_key(3, NULL), IG_SHAPE(3000000), IG_F32);
+        ig_array *y = ig_matmul(ig_reshape(x, IG_SHAPE(1500, 2000)), ig_reshape(x, IG_SHAPE(2000, 1500)));
+        sums[i] = ig_item(ig_sum(x, IG_NONE, IG_DTYPE_NONE, false)) +
+                  ig_item(ig_sum(y, IG_NONE, IG_DTYPE_NONE, false));
+        ig_scope_end();
+        assert_true(sums[i] == sums[0]);
+    }
+    ig_set_threads(0);
+}
+
+/* ---- memory ---- */
+
+static void sums_keep_their_accuracy(void **unused)
+{
+    (void)unused;
+    ig_scope_begin();
+    ig_array *tenth = ig_full(IG_SHAPE(10000000), ig_scalar(0.1, IG_F32), IG_F32);
+    double sum = ig_item(ig_sum(tenth, IG_NONE, IG_DTYPE_NONE, false));
+    assert_true(fabs(sum - 1e7 * (double)0.1f) < 1.0);
+    ig_scope_end();
+}
+
+static void the_budget_holds(void **unused)
+{
+    (void)unused;
+    ig_status code;
+    ig_scope_begin();
+    ig_array *x = ig_zeros(IG_SHAPE(1000, 1000), IG_F32);
+    ig_array *y = ig_exp(x);
+    ig_set_memory_limit(ig_memory_used() + 1000000);
+    assert_int_equal(ig_eval(&y, 1), IG_ERR_MEMORY);
+    const char *message = ig_error(&code);
+    assert_int_equal(code, IG_ERR_MEMORY);
+    assert_non_null(strstr(message, "4000000 bytes"));
+    assert_false(ig_is_evaluated(y));
+    ig_set_memory_limit(0);
+    assert_int_equal(ig_eval(&y, 1), IG_OK);
+    assert_true(ig_item(ig_max(y, IG_NONE, false)) == 1);
+    ig_scope_end();
+}
+
+/* A dying input gives its buffer to the result. */
+static void donation_saves_a_buffer(void **unused)
+{
+    (void)unused;
+    const int64_t n = 1 << 20;
+    ig_scope_begin();
+    ig_array *x = ig_scope_forget(ig_arange(0, (double)n, 1, IG_F32));
+    assert_int_equal(ig_eval(&x, 1), IG_OK);
+    uint64_t before = ig_memory_used();
+    for (int i = 0; i < 3; i++) {
+        ig_scope_begin();
+        ig_array *y = ig_scope_forget(ig_add(x, ig_scalar(1, IG_F32)));
+        ig_release(x);
+        ig_scope_end();
+        assert_int_equal(ig_eval(&y, 1), IG_OK);
+        x = y;
+        assert_true(ig_memory_used() <= before + 64);
+    }
+    assert_true(ig_item(ig_max(x, IG_NONE, false)) == (double)n + 2);
+    ig_release(x);
+    /* An array that is still held keeps its values. */
+    ig_array *a = ig_arange(0, 100, 1, IG_F32);
+    ig_eval(&a, 1);
+    ig_array *b = ig_add(a, ig_float(5));
+    ig_eval(&b, 1);
+    assert_true(ig_item(ig_max(a, IG_NONE, false)) == 99);
+    ig_scope_end();
+}
+
+static void scopes_do_not_leak(void **unused)
+{
+    (void)unused;
+    ig_shutdown();
+    int64_t before = memory_live();
+    uint64_t used = ig_memory_used();
+    for (int i = 0; i < 50; i++) {
+        ig_scope_begin();
+        ig_array *x = ig_ones(IG_SHAPE(10, 10), IG_F32);
+        ig_scope_begin();
+        ig_array *y = ig_scope_forget(ig_add(ig_matmul(x, ig_exp(x)), ig_float(1)));
+        ig_scope_end();
+        assert_true(ig_item(ig_mean(y, IG_NONE, false)) > 0);
+        ig_release(y);
+        assert_null(ig_add(x, ig_ones(IG_SHAPE(3, 10), IG_F32)));
+        assert_null(ig_exp(ig_add(x, ig_ones(IG_SHAPE(3, 10), IG_F32))));
+        assert_non_null(ig_error(NULL));
+        ig_scope_end();
+    }
+    ig_shutdown();
+    assert_int_equal(memory_live(), before);
+    assert_int_equal(ig_memory_used(), used);
+}
+
+/* A chain of a million nodes is built, evaluated and freed without deep recursion. */
+static void deep_graphs_are_fine(void **unused)
+{
+    (void)unused;
+    ig_scope_begin();
+    ig_array *x = ig_zeros(IG_SHAPE(2), IG_F32), *one = ig_scalar(1, IG_F32);
+    for (int i = 0; i < 100000; i++)
+        x = ig_add(x, one);
+    assert_true(ig_item(ig_max(x, IG_NONE, false)) == 100000);
+    ig_scope_end();
+    ig_shutdown();
+}
+
+/* ---- the n-th allocation fails ---- */
+
+/* Uses much of the library; returns false as soon as something failed. */
+static bool script(void)
+{
+    bool fine = ig_scope_begin() == IG_OK;
+    if (!fine)
+        return false;
+    ig_array *x = ig_normal(ig_key(1, NULL), IG_SHAPE(6, 8), IG_F32), *sum = ig_float(0);
+    for (int i = 0; i < 20 && fine; i++) {
+        ig_array *w = ig_reshape(ig_arange(0, 8 * (i + 1), 1, IG_F32), IG_SHAPE(8, -1));
+        ig_array *h = ig_gelu(ig_matmul(x, w), NULL), *parts[4];
+        h = ig_layer_norm(h, NULL, NULL, IG_AXES(-1), 1e-5);
+        int n = ig_split(ig_concat((ig_array *[]){h, h}, 2, IG_AXES(0)), IG_SHAPE(4), 0, parts, 4);
+        ig_array *order = ig_argsort(h, -1, false, true);
+        ig_array *y = ig_take_along_axis(h, order, -1);
+        y = ig_add(ig_sum(y, IG_NONE, IG_DTYPE_NONE, false),
+                   n ? ig_mean(parts[3], IG_NONE, false) : NULL);
+        y = ig_add(y, ig_sum(ig_softmax(h, IG_AXES(-1)), IG_NONE, IG_DTYPE_NONE, false));
+        sum = ig_add(sum, y);
+        char *plan = ig_explain(&sum, 1);
+        fine = plan && ig_eval(&sum, 1) == IG_OK;
+        ig_free(plan);
+    }
+    fine = fine && !isnan(ig_item(sum));
+    ig_scope_end();
+    return fine;
+}
+
+static void any_allocation_may_fail(void **unused)
+{
+    (void)unused;
+    ig_set_threads(1);
+    assert_true(script());
+    ig_shutdown();
+    int64_t live = memory_live(), before = memory_count();
+    assert_true(script());
+    int64_t count = memory_count() - before;
+    ig_shutdown();
+    assert_int_equal(memory_live(), live);
+    if (count < 2000)
+        fail_msg("the script makes only %lld allocations", (long long)count);
+    for (int64_t n = 1; n <= count; n++) {
+        memory_fail_at(n);
+        bool fine = script();
+        memory_fail_at(0);
+        ig_status code = IG_OK;
+        const char *message = ig_error(&code);
+        ig_shutdown();
+        if (fine || !message || code != IG_ERR_MEMORY)
+            fail_msg("allocation %lld failed, but the script says %s: %s", (long long)n,
+                     fine ? "fine" : "failed", message ? message : "no message");
+        if (memory_live() != live)
+            fail_msg("allocation %lld failed, and %lld blocks leaked", (long long)n,
+                     (long long)(memory_live() - live));
+    }
+    assert_true(script());
+    ig_shutdown();
+    ig_set_threads(0);
+}
+
+/* ---- errors ---- */
+
+static void errors_stay_until_read(void **unused)
+{
+    (void)unused;
+    ig_status code;
+    ig_scope_begin();
+    ig_array *x = ig_ones(IG_SHAPE(2, 3), IG_F32);
+    assert_null(ig_sum(x, IG_AXES(7), IG_DTYPE_NONE, false));
+    assert_null(ig_matmul(x, x));
+    const char *message = ig_error(&code);
+    assert_non_null(strstr(message, "sum: axis 7"));
+    assert_int_equal(code, IG_ERR_SHAPE);
+    assert_null(ig_error(&code));
+    assert_int_equal(code, IG_OK);
+    /* A failed argument is not taken for an absent one. */
+    assert_null(ig_layer_norm(x, ig_matmul(x, x), NULL, IG_AXES(-1), 1e-5));
+    assert_non_null(ig_error(NULL));
+    /* An index outside fails when evaluated, and the next call works. */
+    ig_array *bad = ig_take(x, ig_scalar(5, IG_I64), IG_AXES(0));
+    assert_non_null(bad);
+    assert_int_equal(ig_eval(&bad, 1), IG_ERR_INDEX);
+    assert_non_null(strstr(ig_error(NULL), "index 5"));
+    assert_true(ig_item(ig_sum(x, IG_NONE, IG_DTYPE_NONE, false)) == 6);
+    ig_array *out[2];
+    assert_int_equal(ig_call("sofmax", NULL, 0, out, 2), 0);
+    assert_non_null(strstr(ig_error(NULL), "'softmax'"));
+    ig_arg args[] = {{.kind = IG_ARG_ARRAY, .u.array = x},
+                     {.name = "axes", .kind = IG_ARG_INT, .u.i = 0}};
+    assert_int_equal(ig_call("sum", args, 2, out, 2), 0);
+    assert_non_null(strstr(ig_error(NULL), "no argument 'axes'"));
+    ig_scope_end();
+}
+
+static void fork_after_use(void **unused)
+{
+    (void)unused;
+    ig_scope_begin();
+    ig_set_threads(3);
+    ig_array *x = ig_normal(ig_key(5, NULL), IG_SHAPE(300, 400), IG_F32);
+    double want = ig_item(ig_sum(ig_matmul(x, ig_matrix_transpose(x)), IG_NONE, IG_DTYPE_NONE, false));
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(60);
+        ig_array *y = ig_normal(ig_key(5, NULL), IG_SHAPE(300, 400), IG_F32);
+        double got = ig_item(ig_sum(ig_matmul(y, ig_matrix_transpose(y)), IG_NONE, IG_DTYPE_NONE, false));
+        _exit(got == want ? 0 : 1);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    ig_set_threads(0);
+    ig_scope_end();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fusing_changes_no_bit), cmocka_unit_test(threads_change_no_bit),
+        cmocka_unit_test(sums_keep_their_accuracy), cmocka_unit_test(the_budget_holds),
+        cmocka_unit_test(donation_saves_a_buffer), cmocka_unit_test(scopes_do_not_leak),
+        cmocka_unit_test(deep_graphs_are_fine), cmocka_unit_test(any_allocation_may_fail),
+        cmocka_unit_test(errors_stay_until_read), cmocka_unit_test(fork_after_use),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    ig_shutdown();
+    return failed;
+}

@@ -1,0 +1,588 @@
+/* The lane loops of every level that runs here: elementwise rows, conversions and random bits, against
+ * plain scalar C. */
+#define LEVEL test
+#include "backend/cpu/lanes/lane_math.h"
+
+#include "ops/ops.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+/* What rows with a far path are to give. */
+#undef m_sin
+#undef m_cos
+#undef m_tan
+#undef m_remainder
+#define m_sin(x) m_sin_full(x)
+#define m_cos(x) m_cos_full(x)
+#define m_tan(x) m_tan_full(x)
+#define m_remainder(x, y)                                                                          \
+    _Generic((x), float                                                                            \
+             : vm_remainder_full_f32, double                                                       \
+             : vm_remainder_full_f64, LANE_PICK_INT(remainder))(x, y)
+
+/* ---- the levels ---- */
+
+#undef LEVEL
+#define LEVEL(name) extern const cpu_level cpu_level_##name;
+#include "levels.h"
+#undef LEVEL
+#define LEVEL(name) &cpu_level_##name,
+static const cpu_level *const all_levels[] = {
+#include "levels.h"
+};
+#undef LEVEL
+
+enum { ALL_LEVELS = sizeof all_levels / sizeof all_levels[0] };
+static const cpu_level *level;
+
+static void on_each_level(void (*check)(void))
+{
+    for (int i = 0; i < ALL_LEVELS; i++) {
+        level = all_levels[i];
+        if (level->available())
+            check();
+    }
+}
+
+/* ---- inputs ---- */
+
+static uint64_t state = 1;
+static uint64_t next_random(void)
+{
+    uint64_t z = (state += 0x9E3779B97F4A7C15u);
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+    return z ^ z >> 31;
+}
+
+/* Bits that are special in some dtype, small numbers, and any bits. */
+static uint64_t next_bits(ig_dtype dtype)
+{
+    static const double special[] = {0.0,   -0.0,     1,         -1,       0.5,    2,     -3,
+                                     1e-45, INFINITY, -INFINITY, NAN,      1e30,   -1e30, 3e-39,
+                                     65504, 65520,    1e300,     -2.5,     127.9,  255.5, 1e10,
+                                     -128,  32768.5,  4294967296.0, 1e19};
+    const uint64_t r = next_random();
+    uint64_t bits = r;
+    const double number = r % 3 == 0 ? special[r / 3 % (sizeof special / sizeof *special)]
+                                     : (double)(int64_t)(r >> 8) * 0x1p-50;
+    if (dtype == IG_F64 && r % 8)
+        memcpy(&bits, &number, 8);
+    const float single = (float)number;
+    if (dtype == IG_F32 && r % 8)
+        memcpy(&bits, &single, 4);
+    if (dtype != IG_F32 && dtype != IG_F64 && r % 4 == 0)
+        bits = r / 4 % 9 - 4;
+    if (dtype == IG_BOOL)
+        bits = r & 1;
+    return bits;
+}
+
+enum { MOST = 1024, GUARD = 64 };
+static uint64_t mem_a[MOST + 1], mem_b[MOST + 1], mem_c[MOST + 1];
+static uint64_t mem_d[MOST + 2 * GUARD], mem_e[MOST + 2 * GUARD];
+
+static void fill(ig_dtype dtype, int64_t n, void *to)
+{
+    const size_t bytes = ig_dtype_bytes(dtype);
+    for (int64_t i = 0; i < n; i++) {
+        const uint64_t bits = next_bits(dtype);
+        memcpy((char *)to + (size_t)i * bytes, &bits, bytes);
+    }
+}
+
+static const int64_t sizes[] = {1, 2, 3, 5, 7, 8, 15, 17, 33, 63, 129, 1000, 1023, 1024};
+enum { SIZES = sizeof sizes / sizeof sizes[0] };
+
+/* ---- elementwise rows: the same expression, one element at a time ---- */
+
+#define TEMPLATE "tests/unit/lanes_reference.inc"
+#include "backend/cpu/lanes/each_int.inc"
+#include "backend/cpu/lanes/each_float.inc"
+#undef TEMPLATE
+
+typedef struct lane_reference {
+    int (*unary)(int op, int64_t n, void *d, const void *a);
+    int (*binary)(int op, int64_t n, void *d, const void *a, const void *b);
+    bool (*same)(int64_t n, int bytes, const void *x, const void *y);
+} lane_reference;
+
+static const lane_reference references[DTYPE_COUNT] = {
+#define DTYPE(id, name, standard, lane, kind, bytes)                                               \
+    [IG_##id] = {reference_unary_##lane, reference_binary_##lane, reference_same_##lane},
+#include "array/dtype.def"
+};
+
+static int rows_checked;
+
+static void check_row(int op, ig_dtype dtype, bool in_place)
+{
+    const lane_reference *ref = &references[dtype];
+    for (int s = 0; s < SIZES; s++) {
+        const int64_t n = sizes[s];
+        fill(dtype, n, mem_a);
+        fill(dtype, n, mem_b);
+        memset(mem_d, 0xAB, sizeof mem_d);
+        memset(mem_e, 0xAB, sizeof mem_e);
+        char *d = (char *)(mem_d + GUARD), *e = (char *)(mem_e + GUARD);
+        int bytes = ref->unary(op, n, e, mem_a);
+        if (!bytes)
+            bytes = ref->binary(op, n, e, mem_a, mem_b);
+        if (!bytes || (in_place && bytes != (int)ig_dtype_bytes(dtype)))
+            return;
+        if (in_place)
+            memcpy(d, mem_a, (size_t)n * ig_dtype_bytes(dtype));
+        level->map(op, dtype, n, d, in_place ? (const void *)d : mem_a, mem_b, NULL);
+        if (!ref->same(n, bytes, d, e))
+            fail_msg("%s of %s on %s differs, n = %d", op_rows[op].name, ig_dtype_name(dtype),
+                     level->name, (int)n);
+        const size_t done = (size_t)n * (size_t)bytes;
+        assert_memory_equal(d + done, e + done, 64);
+        assert_memory_equal(mem_d, mem_e, GUARD * 8);
+        rows_checked++;
+    }
+}
+
+static void check_rows(void)
+{
+    static const ig_dtype lanes[] = {IG_I8,  IG_I16, IG_I32, IG_I64, IG_U8,  IG_BOOL,
+                                     IG_U16, IG_U32, IG_U64, IG_F32, IG_F64};
+    for (int op = 0; op < OP_COUNT; op++)
+        for (size_t i = 0; i < sizeof lanes / sizeof lanes[0]; i++) {
+            check_row(op, lanes[i], false);
+            check_row(op, lanes[i], true);
+        }
+    assert_true(rows_checked > 50 * 2 * SIZES);
+}
+
+static void test_rows(void **s)
+{
+    (void)s;
+    on_each_level(check_rows);
+}
+
+static void check_where(void)
+{
+    for (int dtype = IG_BOOL; dtype < DTYPE_COUNT; dtype++) {
+        const ig_dtype lane = dtype_lane((ig_dtype)dtype);
+        const size_t bytes = ig_dtype_bytes(lane);
+        fill(IG_BOOL, 777, mem_c);
+        fill(lane, 777, mem_a);
+        fill(lane, 777, mem_b);
+        level->map(OP_where, (ig_dtype)dtype, 777, mem_d, mem_c, mem_a, mem_b);
+        for (size_t i = 0; i < 777; i++)
+            assert_memory_equal((char *)mem_d + i * bytes,
+                                (char *)(((uint8_t *)mem_c)[i] ? mem_a : mem_b) + i * bytes, bytes);
+    }
+}
+
+static void test_where(void **s)
+{
+    (void)s;
+    on_each_level(check_where);
+}
+
+/* What integers do where C does not say. */
+static void check_integers(void)
+{
+    int32_t d[8];
+    level->map(OP_floor_divide, IG_I32, 8, d, (int32_t[]){7, -7, 7, -7, 5, INT32_MIN, 0, -1},
+               (int32_t[]){2, 2, -2, -2, 0, -1, 0, INT32_MAX}, NULL);
+    assert_memory_equal(d, ((int32_t[]){3, -4, -4, 3, 0, INT32_MIN, 0, -1}), sizeof d);
+    level->map(OP_remainder, IG_I32, 8, d, (int32_t[]){7, -7, 7, -7, 5, INT32_MIN, 0, -1},
+               (int32_t[]){2, 2, -2, -2, 0, -1, 0, INT32_MAX}, NULL);
+    assert_memory_equal(d, ((int32_t[]){1, 1, -1, -1, 0, 0, 0, INT32_MAX - 1}), sizeof d);
+    level->map(OP_pow, IG_I32, 8, d, (int32_t[]){3, -2, 2, 1, -1, -1, 0, 0},
+               (int32_t[]){4, 3, 32, -5, -5, -4, -1, 0}, NULL);
+    assert_memory_equal(d, ((int32_t[]){81, -8, 0, 1, -1, 1, 0, 1}), sizeof d);
+    level->map(OP_bitwise_left_shift, IG_I32, 8, d, (int32_t[]){1, 1, 1, -1, -1, 3, 1, 1},
+               (int32_t[]){0, 31, 32, 1, 40, 30, -1, 33}, NULL);
+    assert_memory_equal(d, ((int32_t[]){1, INT32_MIN, 0, -2, 0, INT32_MIN | 1 << 30, 0, 0}), sizeof d);
+    level->map(OP_bitwise_right_shift, IG_I32, 8, d, (int32_t[]){-8, 8, -8, 8, -1, 1, -1, 1},
+               (int32_t[]){1, 1, 32, 32, 31, 31, -1, -1}, NULL);
+    assert_memory_equal(d, ((int32_t[]){-4, 4, -1, 0, -1, 0, -1, 0}), sizeof d);
+    level->map(OP_abs, IG_I32, 3, d, (int32_t[]){INT32_MIN, -3, 3}, NULL, NULL);
+    assert_memory_equal(d, ((int32_t[]){INT32_MIN, 3, 3}), 12);
+    level->map(OP_multiply, IG_I32, 1, d, (int32_t[]){65536 * 3}, (int32_t[]){65536 * 5}, NULL);
+    assert_int_equal(d[0], 0);
+    uint16_t w[2];
+    level->map(OP_multiply, IG_U16, 2, w, (uint16_t[]){65535, 256}, (uint16_t[]){65535, 256}, NULL);
+    assert_int_equal(w[0], 1);
+    assert_int_equal(w[1], 0);
+    uint8_t u[2];
+    level->map(OP_bitwise_right_shift, IG_U8, 2, u, (uint8_t[]){255, 255}, (uint8_t[]){7, 8}, NULL);
+    assert_int_equal(u[0], 1);
+    assert_int_equal(u[1], 0);
+}
+
+static void test_integers(void **s)
+{
+    (void)s;
+    on_each_level(check_integers);
+}
+
+/* ---- conversions ---- */
+
+/* The 16-bit float nearest to x, by arithmetic: bits of mantissa, lowest and highest exponent. */
+static uint16_t nearest(long double x, int mantissa, int low, int high)
+{
+    const uint16_t sign = signbit(x) ? 0x8000 : 0;
+    const uint16_t infinity = (uint16_t)((high - low + 2) << mantissa);
+    if (x != x)
+        return (uint16_t)(sign | infinity | 1 << (mantissa - 1));
+    x = fabsl(x);
+    if (x == 0)
+        return sign;
+    if (x > ldexpl(1, high + 1))
+        return sign | infinity;
+    int e = ilogbl(x) > low ? ilogbl(x) : low;
+    const long double units = nearbyintl(ldexpl(x, mantissa - e));
+    /* A carry in units moves the exponent by itself. */
+    const int64_t bits = ((int64_t)(e - low) << mantissa) + (int64_t)units;
+    return (uint16_t)(sign | (bits < infinity ? bits : infinity));
+}
+
+static uint16_t nearest_f16(long double x) { return nearest(x, 10, -14, 15); }
+static uint16_t nearest_bf16(long double x) { return nearest(x, 7, -126, 127); }
+
+static double value_of_f16(uint16_t h)
+{
+    const int e = h >> 10 & 31, m = h & 1023;
+    const double v = e == 31 ? (m ? NAN : INFINITY) : ldexp(e ? m + 1024 : m, (e ? e : 1) - 25);
+    return h & 0x8000 ? -v : v;
+}
+
+static bool same_half(uint16_t a, uint16_t b, uint16_t infinity)
+{
+    return a == b || ((a & 0x7fff) > infinity && (b & 0x7fff) > infinity);
+}
+
+static void check_half_exhaustive(void)
+{
+    static uint16_t in[1 << 16], out[1 << 16];
+    static float wide[1 << 16];
+    static double wider[1 << 16];
+    for (int i = 0; i < 1 << 16; i++)
+        in[i] = (uint16_t)i;
+    level->convert(IG_F16, IG_F32, 1 << 16, wide, 1, in, 1);
+    level->convert(IG_F16, IG_F64, 1 << 16, wider, 1, in, 1);
+    level->convert(IG_F32, IG_F16, 1 << 16, out, 1, wide, 1);
+    for (int i = 0; i < 1 << 16; i++) {
+        const double v = value_of_f16((uint16_t)i);
+        assert_true(v != v ? wide[i] != wide[i] : v == wide[i] && !!signbit(v) == !!signbit(wide[i]));
+        assert_true(v != v ? wider[i] != wider[i] : v == wider[i]);
+        assert_true(same_half(out[i], in[i], 0x7c00));
+    }
+    level->convert(IG_BF16, IG_F32, 1 << 16, wide, 1, in, 1);
+    level->convert(IG_F32, IG_BF16, 1 << 16, out, 1, wide, 1);
+    for (int i = 0; i < 1 << 16; i++) {
+        const uint32_t u = (uint32_t)i << 16;
+        assert_memory_equal(&wide[i], &u, 4);
+        assert_true(same_half(out[i], in[i], 0x7f80));
+    }
+}
+
+/* Around every 16-bit float and every middle of two: where rounding decides. */
+static void check_half_rounding(void)
+{
+    enum { N = 7 };
+    for (int i = 0; i < 0x7c00; i++) {
+        const double a = value_of_f16((uint16_t)i);
+        const double b = i + 1 == 0x7c00 ? 65536 : value_of_f16((uint16_t)(i + 1));
+        const double mid = (a + b) / 2;
+        const double x[N] = {a,  nextafter(a, -1), mid, nextafter(mid, 0), nextafter(mid, 1e9), -mid,
+                             -nextafter(mid, 1e9)};
+        float y[N], r[N];
+        uint16_t got[N], got32[N];
+        for (int k = 0; k < N; k++)
+            y[k] = (float)x[k];
+        level->convert(IG_F64, IG_F16, N, got, 1, x, 1);
+        level->convert(IG_F32, IG_F16, N, got32, 1, y, 1);
+        level->round(IG_F16, N, r, y);
+        for (int k = 0; k < N; k++) {
+            assert_int_equal(got[k], nearest_f16(x[k]));
+            assert_int_equal(got32[k], nearest_f16(y[k]));
+            assert_true(r[k] == value_of_f16(got32[k]));
+        }
+    }
+    for (uint32_t i = 0; i < 0x7f80; i++) {
+        const uint32_t u[4] = {i << 16, (i << 16) + 0x7fff, (i << 16) + 0x8000, (i << 16) + 0x8001};
+        float y[4];
+        double x[8];
+        uint16_t got[8];
+        memcpy(y, u, sizeof y);
+        level->convert(IG_F32, IG_BF16, 4, got, 1, y, 1);
+        for (int k = 0; k < 4; k++) {
+            assert_int_equal(got[k], nearest_bf16(y[k]));
+            x[2 * k] = nextafter(y[k], 0);
+            x[2 * k + 1] = -nextafter(y[k], 1e300);
+        }
+        level->convert(IG_F64, IG_BF16, 8, got, 1, x, 1);
+        for (int k = 0; k < 8; k++)
+            assert_int_equal(got[k], nearest_bf16(x[k]));
+    }
+}
+
+static void test_half(void **s)
+{
+    (void)s;
+    on_each_level(check_half_exhaustive);
+    on_each_level(check_half_rounding);
+}
+
+/* One element to a dtype, by the rules of ig_astype in plain C: x holds integers exactly. */
+static void convert_one(long double x, ig_dtype to, void *d)
+{
+    const uint16_t h = to == IG_F16 ? nearest_f16(x) : nearest_bf16(x);
+    const float f = (float)x;
+    const double g = (double)x;
+    ig_iinfo info;
+    if (to == IG_BOOL) {
+        *(uint8_t *)d = x != 0;
+    } else if (dtype_is_half(to)) {
+        memcpy(d, &h, 2);
+    } else if (to == IG_F32) {
+        memcpy(d, &f, 4);
+    } else if (to == IG_F64) {
+        memcpy(d, &g, 8);
+    } else {
+        ig_iinfo_of(to, &info);
+        uint64_t v = 0;
+        if (x >= (long double)info.max)
+            v = info.max;
+        else if (x <= (long double)info.min)
+            v = (uint64_t)info.min;
+        else if (x == x)
+            v = x < 0 ? (uint64_t)(int64_t)x : (uint64_t)x;
+        memcpy(d, &v, ig_dtype_bytes(to));
+    }
+}
+
+static long double element(ig_dtype dtype, const void *x)
+{
+    uint16_t h;
+    uint64_t u = 0;
+    memcpy(&u, x, ig_dtype_bytes(dtype));
+    memcpy(&h, x, sizeof h);
+    float f;
+    double g;
+    memcpy(&g, &u, 8);
+    const uint32_t low = dtype == IG_BF16 ? (uint32_t)h << 16 : (uint32_t)u;
+    memcpy(&f, &low, 4);
+    const int spare = 64 - 8 * (int)ig_dtype_bytes(dtype);
+    switch (dtype_kind_of(dtype)) {
+    case DTYPE_KIND_FLOAT: return dtype == IG_F16 ? value_of_f16(h) : dtype == IG_F64 ? g : f;
+    case DTYPE_KIND_SIGNED: return (long double)((int64_t)(u << spare) >> spare);
+    default: return (long double)u;
+    }
+}
+
+static void expect_converted(ig_dtype from, ig_dtype to, const void *x, const void *got)
+{
+    uint64_t want = 0, have = 0, raw = 0;
+    const bool ints = !dtype_is_float(from) && !dtype_is_float(to) && to != IG_BOOL;
+    const long double v = element(from, x);
+    convert_one(v, to, &want);
+    memcpy(&raw, x, ig_dtype_bytes(from));
+    memcpy(&have, got, ig_dtype_bytes(to));
+    if (ints) { /* wraps */
+        const uint64_t whole = v < 0 ? (uint64_t)(int64_t)v : (uint64_t)v;
+        want = 0;
+        memcpy(&want, &whole, ig_dtype_bytes(to));
+    }
+    if (v != v && dtype_is_float(to)) {
+        assert_true(element(to, got) != element(to, got));
+        return;
+    }
+    if (have != want)
+        fail_msg("%s to %s on %s: %llx gave %llx, not %llx", ig_dtype_name(from), ig_dtype_name(to),
+                 level->name, (unsigned long long)raw, (unsigned long long)have,
+                 (unsigned long long)want);
+}
+
+/* Every pair of dtypes, packed and strided. Needs long double to hold 64-bit integers. */
+static void check_convert(void)
+{
+    for (int from = IG_BOOL; from < DTYPE_COUNT; from++) {
+        for (int to = IG_BOOL; to < DTYPE_COUNT; to++) {
+            const size_t in = ig_dtype_bytes((ig_dtype)from), out = ig_dtype_bytes((ig_dtype)to);
+            for (int round = 0; round < 4; round++) {
+                const int64_t as = round % 3 + 1, ds = round % 2 + 1, n = 300;
+                fill((ig_dtype)from, as * n, mem_a);
+                level->convert((ig_dtype)from, (ig_dtype)to, n, mem_d, ds, mem_a, as);
+                for (int64_t i = 0; i < n; i++) {
+                    const char *x = (char *)mem_a + (size_t)(i * as) * in;
+                    const char *d = (char *)mem_d + (size_t)(i * ds) * out;
+                    if (from == to)
+                        assert_memory_equal(x, d, in);
+                    else
+                        expect_converted((ig_dtype)from, (ig_dtype)to, x, d);
+                }
+            }
+        }
+    }
+}
+
+static void test_convert(void **s)
+{
+    (void)s;
+    on_each_level(check_convert);
+}
+
+/* Integers at the edges of what 16 bits round to. */
+static void check_convert_int_to_half(void)
+{
+    for (int shift = 8; shift < 63; shift++) {
+        for (int k = -2; k <= 2; k++) {
+            const int64_t big = (int64_t)1 << shift;
+            const int64_t x[4] = {big + k, big + big / 256 + k, big + 3 * (big / 256) + k,
+                                  -(big + big / 2048 + k)};
+            uint16_t got[4];
+            level->convert(IG_I64, IG_BF16, 4, got, 1, x, 1);
+            for (int i = 0; i < 4; i++)
+                assert_int_equal(got[i], nearest_bf16((long double)x[i]));
+            level->convert(IG_I64, IG_F16, 4, got, 1, x, 1);
+            for (int i = 0; i < 4; i++)
+                assert_int_equal(got[i], nearest_f16((long double)x[i]));
+        }
+    }
+}
+
+static void test_convert_int_to_half(void **s)
+{
+    (void)s;
+    on_each_level(check_convert_int_to_half);
+}
+
+/* ---- random bits ---- */
+
+/* Philox 4x32-10 as the paper has it, for one counter. */
+static void philox_reference(const uint32_t ctr[4], const uint32_t key[2], uint32_t out[4])
+{
+    uint32_t c[4] = {ctr[0], ctr[1], ctr[2], ctr[3]}, k[2] = {key[0], key[1]};
+    for (int r = 0; r < 10; r++) {
+        const uint64_t a = (uint64_t)c[0] * 0xD2511F53u, b = (uint64_t)c[2] * 0xCD9E8D57u;
+        const uint32_t n[4] = {(uint32_t)(b >> 32) ^ c[1] ^ k[0], (uint32_t)b,
+                               (uint32_t)(a >> 32) ^ c[3] ^ k[1], (uint32_t)a};
+        memcpy(c, n, sizeof c);
+        k[0] += 0x9E3779B9u;
+        k[1] += 0xBB67AE85u;
+    }
+    memcpy(out, c, sizeof c);
+}
+
+/* The known answers of Random123's kat_vectors. */
+static void test_philox_known_answers(void **s)
+{
+    static const uint32_t known[3][10] = {
+        {0, 0, 0, 0, 0, 0, 0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8},
+        {~0u, ~0u, ~0u, ~0u, ~0u, ~0u, 0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd},
+        {0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344, 0xa4093822, 0x299f31d0, 0xd16cfe09,
+         0x94fdcceb, 0x5001e420, 0x24126ea1}};
+    (void)s;
+    for (int i = 0; i < 3; i++) {
+        uint32_t out[4];
+        philox_reference(known[i], known[i] + 4, out);
+        assert_memory_equal(out, known[i] + 6, sizeof out);
+    }
+}
+
+static void check_philox(void)
+{
+    static const int64_t starts[] = {0, 1, 2, 3, 4, 777, 1021, (int64_t)1 << 34, INT64_MAX - 2000};
+    const uint32_t key[4] = {0x12345678, 0x9abcdef0, 0xdeadbeef, 0x0badf00d};
+    for (size_t k = 0; k < sizeof starts / sizeof starts[0]; k++) {
+        const int64_t n = k % 2 ? 1024 : 101;
+        const uint64_t start = (uint64_t)starts[k];
+        level->bits(IG_U32, key, 4, starts[k], n, mem_a);
+        level->bits(IG_U64, key, 4, starts[k], n, mem_b);
+        level->bits(IG_U16, key, 4, starts[k], n, mem_c);
+        level->bits(IG_U8, key, 4, starts[k], n, mem_d);
+        for (int64_t i = 0; i < n; i++) {
+            const uint64_t at = start + (uint64_t)i;
+            uint32_t w[4];
+            uint32_t ctr[4] = {(uint32_t)(at / 4), (uint32_t)(at / 4 >> 32), key[2], key[3]};
+            philox_reference(ctr, key, w);
+            assert_int_equal(((uint32_t *)mem_a)[i], w[at % 4]);
+            assert_int_equal(((uint16_t *)mem_c)[i], w[at % 4] & 0xffff);
+            assert_int_equal(((uint8_t *)mem_d)[i], w[at % 4] & 0xff);
+            ctr[0] = (uint32_t)(at / 2);
+            ctr[1] = (uint32_t)(at / 2 >> 32);
+            philox_reference(ctr, key, w);
+            assert_true(mem_b[i] == ((uint64_t)w[at % 2 * 2 + 1] << 32 | w[at % 2 * 2]));
+        }
+    }
+}
+
+static void test_philox(void **s)
+{
+    (void)s;
+    on_each_level(check_philox);
+}
+
+/* jax.random.bits(jax.random.key(seed), (5,), dtype) of JAX 0.10.2, threefry partitionable. */
+static void check_threefry(void)
+{
+    static const uint32_t key0[2] = {0, 0}, key42[2] = {0, 42}, key7[2] = {0, 7};
+    static const uint8_t u8_42[] = {0xa2, 0xd9, 0xf9, 0xd7, 0x15};
+    static const uint16_t u16_42[] = {0x13a2, 0x30d9, 0xf9f9, 0xc1d7, 0x7315};
+    static const uint32_t u32_0[] = {0xf29a4fa7, 0xfa843692, 0x55110e28, 0x77faa835, 0x91e43bb7};
+    static const uint32_t u32_42[] = {0x7d1c13a2, 0xae0730d9, 0x9dc3f9f9, 0x8f9ec1d7, 0x735d7315};
+    static const uint64_t u64_0[] = {0x6b20015999ba4efe, 0x375f238fcddb151d, 0xf71f4ea9a20e4081,
+                                     0x9312778be4e8dfbe, 0x883ffec119dbc576};
+    static const uint64_t u64_42[] = {0x6d3e048f1022172d, 0x03d7b32dadd083f4, 0x92fb20ea0f38d913,
+                                      0xbad56946354ba891, 0xb013aee3c34eddf6};
+    level->bits(IG_U8, key42, 2, 0, 5, mem_d);
+    assert_memory_equal(mem_d, u8_42, sizeof u8_42);
+    level->bits(IG_U16, key42, 2, 0, 5, mem_d);
+    assert_memory_equal(mem_d, u16_42, sizeof u16_42);
+    level->bits(IG_U32, key0, 2, 0, 5, mem_d);
+    assert_memory_equal(mem_d, u32_0, sizeof u32_0);
+    level->bits(IG_U32, key42, 2, 0, 5, mem_d);
+    assert_memory_equal(mem_d, u32_42, sizeof u32_42);
+    level->bits(IG_U64, key0, 2, 0, 5, mem_d);
+    assert_memory_equal(mem_d, u64_0, sizeof u64_0);
+    level->bits(IG_U64, key42, 2, 2, 3, mem_d);
+    assert_memory_equal(mem_d, u64_42 + 2, 3 * sizeof u64_42[0]);
+    /* Of key 7, 3000 values: their exclusive or. */
+    uint32_t all = 0;
+    uint64_t all64 = 0;
+    for (int64_t at = 0; at < 3000; at += 1000) {
+        level->bits(IG_U32, key7, 2, at, 1000, mem_a);
+        level->bits(IG_U64, key7, 2, at, 1000, mem_b);
+        for (int i = 0; i < 1000; i++) {
+            all ^= ((uint32_t *)mem_a)[i];
+            all64 ^= mem_b[i];
+        }
+    }
+    assert_int_equal(((uint32_t *)mem_a)[999], 0xead3173a);
+    assert_int_equal(all, 0x271c9a97);
+    assert_true(mem_b[999] == 0x4b24ceb7a1f7d98d && all64 == 0x1291bb39358d21ae);
+}
+
+static void test_threefry(void **s)
+{
+    (void)s;
+    on_each_level(check_threefry);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_where),
+        cmocka_unit_test(test_integers),
+        cmocka_unit_test(test_half),
+        cmocka_unit_test(test_convert),
+        cmocka_unit_test(test_convert_int_to_half),
+        cmocka_unit_test(test_philox_known_answers),
+        cmocka_unit_test(test_philox),
+        cmocka_unit_test(test_threefry),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
