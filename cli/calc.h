@@ -1,4 +1,4 @@
-/* The array calculator: text -> values. Flow: lex -> parse -> calc (-> call, index, builtin) -> print.
+/* The array calculator: text -> values. lex -> parse -> calc (-> call, index, builtin) -> print.
  *
  * Parse a program, then step through its statements. What a statement made dies with the next step,
  * but for the values that were given names. After a mistake the calculator goes on: parse again. */

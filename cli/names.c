@@ -1,5 +1,5 @@
-/* Names of the calculator: the user's, constants, dtypes; and, for a name that is none of these, what
- * may have been meant. */
+/* Names of the calculator: the user's, constants, dtypes; and, for a name that is none of these,
+ * what may have been meant. */
 #include "calc_parts.h"
 
 #include <math.h>

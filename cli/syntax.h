@@ -1,7 +1,7 @@
 /* From text to tree. lex: text -> tokens; parse: tokens -> statements.
  *
- * All that a tree holds lies in the arena it was parsed into. A place is a byte offset into the text;
- * a tree is never deeper than the parser allows, so walking it by recursion is safe. */
+ * All that a tree holds lies in the arena it was parsed into. A place is a byte offset into the
+ * text. A tree is never deeper than the parser allows, so walking it by recursion is safe. */
 #ifndef CLI_SYNTAX_H
 #define CLI_SYNTAX_H
 
@@ -87,7 +87,7 @@ struct node {
     const node *next;  /* sibling */
 };
 
-/* The statements of source in order (next), in a. NULL if there are none, or if there is a mistake. */
+/* The statements of source in order (next), in a. NULL if there are none or there is a mistake. */
 const node *parse(arena *a, const char *source, mistake *m);
 
 #endif

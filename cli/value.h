@@ -1,7 +1,7 @@
 /* What the calculator computes with: Python's plain values, and arrays.
  *
- * A value is small and copied freely; its text and items lie in an arena, its arrays in an ig_scope.
- * Numbers stay numbers until they meet an array: then they are weak, and take the array's dtype. */
+ * A value is small and copied freely; its text and items lie in an arena, its arrays in an
+ * ig_scope. Numbers stay numbers until they meet an array: then they are weak and take its dtype. */
 #ifndef CLI_VALUE_H
 #define CLI_VALUE_H
 
@@ -58,7 +58,7 @@ static inline bool value_has_items(const value *v)
     return v->kind == V_LIST || v->kind == V_TUPLE;
 }
 
-/* The number's value in another type. A float is no int, so ask value_int_of only for V_BOOL, V_INT. */
+/* The number in another type. A float is no int: ask value_int_of only for V_BOOL, V_INT. */
 int64_t value_int_of(const value *v);
 double value_float_of(const value *v);
 
@@ -83,8 +83,8 @@ ig_array *value_to_array(const value *v, ig_dtype dtype);
 /* Element i of row-major data as a number. */
 value value_element(const void *data, ig_dtype dtype, int64_t i);
 
-/* An evaluated array of few integers as ints: a 0-d one as an int, a 1-d one as a tuple. V_NONE with
- * or without the library's error set where it is not that. */
+/* An array of few integers, evaluated and read: a 0-d one as an int, a 1-d one as a tuple. V_NONE
+ * where it is not that, with the library's error set where it failed. */
 value value_from_index_array(arena *a, ig_array *x);
 
 /* ---- numbers, as Python computes with them ---- */

@@ -310,30 +310,32 @@ static writer writer_for(emitter *e, tape *t, const view *shape, text *label)
                     .label = label};
 }
 
-/* Elements that an operand touches: a broadcast axis is read again and again, but is there once. */
-static int64_t operand_bytes(const operand *o)
+/* Bytes that an operand touches: a broadcast axis or an overlap is read again and again, but is there
+ * once. A table that is read at computed places counts each read, up to its size. */
+static int64_t operand_bytes(const schedule *s, const operand *o, bool table)
 {
-    int64_t n = 1;
+    int64_t n = (int64_t)ig_dtype_bytes(o->dtype), whole = s->slot[o->slot].bytes;
     for (int i = 0; i < o->v.ndim; i++)
-        n *= o->v.stride[i] ? o->v.shape[i] : 1;
-    return n * (int64_t)ig_dtype_bytes(o->dtype);
+        n *= o->v.stride[i] || table ? o->v.shape[i] : 1;
+    return n < whole ? n : whole;
 }
 
-static void count_tape(program *p, const tape *t)
+static void count_tape(const schedule *s, program *p, const tape *t)
 {
     for (int i = 0; i < t->n_inst; i++) {
         const tape_inst *inst = &t->inst[i];
-        if (inst->code == TAPE_LOAD || inst->code == TAPE_READ)
-            p->bytes_read += operand_bytes(&t->operand[inst->operand]);
-        else if (inst->code == TAPE_STORE)
-            p->bytes_written += operand_bytes(&t->operand[inst->operand]);
+        const operand *o = inst->operand < 0 ? NULL : &t->operand[inst->operand];
+        if (o && inst->code == TAPE_STORE)
+            p->bytes_written += operand_bytes(s, o, false);
+        else if (o)
+            p->bytes_read += operand_bytes(s, o, inst->code == TAPE_READ);
     }
 }
 
-static ig_status finish_program(program *p, text *label)
+static ig_status finish_program(const schedule *s, program *p, text *label)
 {
-    count_tape(p, &p->pre);
-    count_tape(p, &p->post);
+    count_tape(s, p, &p->pre);
+    count_tape(s, p, &p->post);
     p->label = text_take(label);
     return p->label ? IG_OK : IG_ERR_MEMORY;
 }
@@ -370,7 +372,7 @@ static ig_status emit_copy(emitter *e, const ig_array *from, int slot_to, const 
     }
     if (status == IG_OK)
         status = finish_tape(&w);
-    ig_status finished = finish_program(p, &label);
+    ig_status finished = finish_program(e->s, p, &label);
     return status != IG_OK ? status : finished;
 }
 
@@ -398,10 +400,10 @@ static ig_status emit_write(emitter *e, const ig_array *x, int node)
                        .v = *x->attr.dst,
                        .axis_len = x->attr.axis_len,
                        .axis_stride = x->attr.axis_stride};
-    p->bytes_read = operand_bytes(&p->in[0]) + operand_bytes(&p->in[1]);
-    p->bytes_written = operand_bytes(&p->in[1]);
+    p->bytes_read = operand_bytes(e->s, &p->in[0], false) + operand_bytes(e->s, &p->in[1], false);
+    p->bytes_written = operand_bytes(e->s, &p->in[1], false);
     text_add(&label, x->attr.flag ? " scatter_add" : " scatter");
-    return finish_program(p, &label);
+    return finish_program(e->s, p, &label);
 }
 
 /* scan, sort, argsort, searchsorted: views in, one contiguous array out. */
@@ -419,13 +421,13 @@ static ig_status emit_rows(emitter *e, const ig_array *x, int node, program_kind
     p->outer = p->inner ? view_size(v) / p->inner : 0;
     for (int i = 0; i < x->n_in; i++) {
         p->in[i] = plain_operand(e, x->in[i]);
-        p->bytes_read += operand_bytes(&p->in[i]);
+        p->bytes_read += operand_bytes(e->s, &p->in[i], false);
     }
     p->out = (operand){.slot = e->slot_of[node], .dtype = (ig_dtype)x->dtype, .v = x->view};
     p->bytes_written = bytes_of(x);
     p->flops = kind == PROGRAM_SCAN ? view_size(v) : 0;
     text_add(&label, " %s", op_rows[x->op].name);
-    return finish_program(p, &label);
+    return finish_program(e->s, p, &label);
 }
 
 /* The core of a reduction or contraction, with what was fused before and behind it. */
@@ -454,7 +456,7 @@ static void describe_core(emitter *e, program *p, const ig_array *x)
     }
     for (int i = 0; i < 2; i++) {
         p->in[i] = plain_operand(e, x->in[i]);
-        p->bytes_read += operand_bytes(&p->in[i]);
+        p->bytes_read += operand_bytes(e->s, &p->in[i], false);
     }
     p->flops += 2 * p->extent[0] * p->extent[1] * p->extent[2] * p->extent[3];
 }
@@ -484,7 +486,7 @@ static ig_status emit_fused(emitter *e, const group *grp, program_kind kind)
         status = emit_tape(&w, grp->post, grp->n_post, grp->core, NULL);
         p->flops += w.ops * p->post.size;
     }
-    ig_status finished = finish_program(p, &label);
+    ig_status finished = finish_program(e->s, p, &label);
     return status != IG_OK ? status : finished;
 }
 

@@ -39,7 +39,9 @@ static int64_t place_of(int layout, const int64_t *i, ig_ints shape, ig_ints sto
     int64_t at[IG_MAX_NDIM];
     for (int a = 0; a < shape.n; a++) {
         int from = layout == 2 ? shape.n - 1 - a : a;
-        at[a] = layout == 1 ? shape.v[a] - 1 - i[a] : layout == 3 ? 1 + 2 * i[a] : i[from];
+        at[a] = layout == 1   ? shape.v[a] - 1 - i[a]
+                : layout == 3 ? (shape.v[a] > 1) + 2 * i[a]
+                              : i[from];
     }
     return layout_number(at, stored);
 }
@@ -47,13 +49,13 @@ static int64_t place_of(int layout, const int64_t *i, ig_ints shape, ig_ints sto
 ig_array *layout_make(int layout, ig_ints shape, ig_dtype dtype)
 {
     int64_t stored_shape[IG_MAX_NDIM] = {0}, i[IG_MAX_NDIM] = {0}, order[IG_MAX_NDIM] = {0};
-    int64_t one[IG_MAX_NDIM], two[IG_MAX_NDIM], end[IG_MAX_NDIM];
+    int64_t start[IG_MAX_NDIM], two[IG_MAX_NDIM], end[IG_MAX_NDIM];
     for (int a = 0; a < shape.n; a++) {
-        stored_shape[a] = layout == 2   ? shape.v[shape.n - 1 - a]
-                          : layout == 3 ? 2 * shape.v[a] + 1
-                                        : shape.v[a];
+        stored_shape[a] = layout == 2                     ? shape.v[shape.n - 1 - a]
+                          : layout == 3 && shape.v[a] > 1 ? 2 * shape.v[a] + 1
+                                                          : shape.v[a];
         order[a] = shape.n - 1 - a;
-        one[a] = 1;
+        start[a] = shape.v[a] > 1;
         two[a] = 2;
         end[a] = INT64_MAX;
     }
@@ -72,7 +74,8 @@ ig_array *layout_make(int layout, ig_ints shape, ig_dtype dtype)
     if (layout == 2)
         x = ig_permute_dims(x, (ig_ints){order, shape.n});
     if (layout == 3)
-        x = ig_slice(x, (ig_ints){one, shape.n}, (ig_ints){end, shape.n}, (ig_ints){two, shape.n});
+        x = ig_slice(x, (ig_ints){start, shape.n}, (ig_ints){end, shape.n},
+                     (ig_ints){two, shape.n});
     assert_non_null(x);
     return x;
 }

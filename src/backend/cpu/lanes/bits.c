@@ -40,20 +40,43 @@ static void philox_words(const uint32_t key[4], uint64_t first, int64_t blocks, 
 
 static inline uint32_t rotate(uint32_t x, int by) { return x << by | x >> (32 - by); }
 
+static inline void threefry_turn(uint32_t x[static 2], int by)
+{
+    x[0] += x[1];
+    x[1] = rotate(x[1], by) ^ x[0];
+}
+
+/* Four rounds, then the next words of the key. */
+static inline void threefry_even(uint32_t x[static 2], uint32_t add0, uint32_t add1)
+{
+    threefry_turn(x, 13);
+    threefry_turn(x, 15);
+    threefry_turn(x, 26);
+    threefry_turn(x, 6);
+    x[0] += add0;
+    x[1] += add1;
+}
+
+static inline void threefry_odd(uint32_t x[static 2], uint32_t add0, uint32_t add1)
+{
+    threefry_turn(x, 17);
+    threefry_turn(x, 29);
+    threefry_turn(x, 16);
+    threefry_turn(x, 24);
+    x[0] += add0;
+    x[1] += add1;
+}
+
 static inline void threefry(uint32_t x[static 2], uint32_t k0, uint32_t k1)
 {
-    static const int turn[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
-    const uint32_t k[3] = {k0, k1, k0 ^ k1 ^ 0x1BD11BDAu};
-    x[0] += k[0];
-    x[1] += k[1];
-    for (uint32_t group = 0; group < 5; group++) {
-        for (int i = 0; i < 4; i++) {
-            x[0] += x[1];
-            x[1] = rotate(x[1], turn[group % 2][i]) ^ x[0];
-        }
-        x[0] += k[(group + 1) % 3];
-        x[1] += k[(group + 2) % 3] + group + 1;
-    }
+    const uint32_t k2 = k0 ^ k1 ^ 0x1BD11BDAu;
+    x[0] += k0;
+    x[1] += k1;
+    threefry_even(x, k1, k2 + 1);
+    threefry_odd(x, k2, k0 + 2);
+    threefry_even(x, k0, k1 + 3);
+    threefry_odd(x, k1, k2 + 4);
+    threefry_even(x, k2, k0 + 5);
 }
 
 static void threefry_words(const uint32_t key[2], uint64_t first, int64_t n, uint32_t *d)

@@ -1,0 +1,862 @@
+/* The CPU device on programs made by hand: tapes through all kinds of views, reductions in their stated
+ * order for any number of threads, scans, sorts, searches, writes and faults. */
+#include "backend/cpu/cpu.h"
+
+#include "base/threads.h"
+#include "ops/ops.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SLOTS = 6, INSTS = 24 };
+
+/* A program with room for its tapes, and memory for its slots. */
+typedef struct bench {
+    program p;
+    tape_inst pre_inst[INSTS], post_inst[INSTS];
+    operand pre_operand[SLOTS], post_operand[SLOTS];
+    buffer buf[SLOTS];
+    binding bind[SLOTS];
+} bench;
+
+static bench *bench_new(program_kind kind, ig_dtype dtype)
+{
+    bench *b = calloc(1, sizeof *b);
+    b->p.kind = kind;
+    b->p.dtype = dtype;
+    b->p.pre.inst = b->pre_inst;
+    b->p.pre.operand = b->pre_operand;
+    b->p.post.inst = b->post_inst;
+    b->p.post.operand = b->post_operand;
+    for (int i = 0; i < SLOTS; i++)
+        b->bind[i].buf = &b->buf[i];
+    return b;
+}
+
+static void bind(bench *b, int slot, void *data) { b->buf[slot].data = data; }
+
+static void space(tape *t, int ndim, const int64_t *shape)
+{
+    t->ndim = ndim;
+    t->size = 1;
+    for (int i = 0; i < ndim; i++) {
+        t->shape[i] = shape[i];
+        t->size *= shape[i];
+    }
+}
+
+static view packed(int ndim, const int64_t *shape)
+{
+    view v;
+    view_contiguous(&v, ndim, shape);
+    return v;
+}
+
+static view line(int64_t n) { return packed(1, &n); }
+
+static int add_operand(tape *t, int slot, ig_dtype dtype, view v)
+{
+    t->operand[t->n_operand] = (operand){.slot = slot, .dtype = dtype, .v = v};
+    return t->n_operand++;
+}
+
+static int add_inst(tape *t, tape_inst in)
+{
+    if (in.code != TAPE_STORE)
+        in.dst = (int16_t)t->n_reg++;
+    t->inst[t->n_inst++] = in;
+    return in.dst;
+}
+
+static int load(tape *t, int slot, ig_dtype dtype, view v)
+{
+    const int o = add_operand(t, slot, dtype, v);
+    return add_inst(t, (tape_inst){.code = TAPE_LOAD, .dtype = dtype, .operand = (int16_t)o});
+}
+
+static void store(tape *t, int reg, int slot, ig_dtype dtype, view v)
+{
+    const int o = add_operand(t, slot, dtype, v);
+    add_inst(t, (tape_inst){
+                    .code = TAPE_STORE, .dtype = dtype, .operand = (int16_t)o, .a = (int16_t)reg});
+}
+
+static int map(tape *t, int op, ig_dtype dtype, int a, int b, int c)
+{
+    return add_inst(t, (tape_inst){.code = TAPE_MAP,
+                                   .op = (uint16_t)op,
+                                   .dtype = dtype,
+                                   .a = (int16_t)a,
+                                   .b = (int16_t)b,
+                                   .c = (int16_t)c});
+}
+
+static int core(tape *t, ig_dtype dtype)
+{
+    return add_inst(t, (tape_inst){.code = TAPE_CORE, .dtype = dtype});
+}
+
+static ig_status run(bench *b)
+{
+    assert_int_equal(backend_cpu.compile(&b->p), IG_OK);
+    ig_status status = backend_cpu.launch(&b->p, b->bind);
+    ig_status again = backend_cpu.finish();
+    backend_cpu.discard(&b->p);
+    return status ? status : again;
+}
+
+static uint64_t state = 7;
+static uint64_t next_random(void)
+{
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return state >> 33;
+}
+
+static float next_float(void) { return ((float)next_random() - 0x1p30f) * 0x1p-29f; }
+
+static float *floats(int64_t n)
+{
+    float *x = malloc((size_t)n * sizeof *x + 1);
+    for (int64_t i = 0; i < n; i++)
+        x[i] = next_float();
+    return x;
+}
+
+static const int thread_counts[] = {1, 2, 3, 8};
+enum { THREAD_COUNTS = 4 };
+
+/* ---- maps ---- */
+
+/* d = a * b + c through views of one shape, checked point by point. */
+static void check_views(view a, view b, view d, ig_dtype dtype)
+{
+    const int64_t n = view_size(&d);
+    enum { ROOM = 40000 };
+    float *x = floats(ROOM), *y = floats(ROOM), *z = calloc(ROOM, sizeof *z);
+    bench *w = bench_new(PROGRAM_MAP, dtype);
+    tape *t = &w->p.pre;
+    space(t, d.ndim, d.shape);
+    const int ra = load(t, 0, IG_F32, a), rb = load(t, 1, IG_F32, b);
+    const int rm = map(t, OP_multiply, IG_F32, ra, rb, -1);
+    const int rs = map(t, OP_subtract, IG_F32, rm, ra, -1);
+    store(t, rs, 2, IG_F32, d);
+    bind(w, 0, x);
+    bind(w, 1, y);
+    bind(w, 2, z);
+    assert_int_equal(run(w), IG_OK);
+    for (int64_t i = 0; i < n; i++) {
+        const float want = x[view_at(&a, i)] * y[view_at(&b, i)] - x[view_at(&a, i)];
+        assert_true(memcmp(&z[view_at(&d, i)], &want, 4) == 0);
+    }
+    free(x);
+    free(y);
+    free(z);
+    free(w);
+}
+
+static void test_views(void **s)
+{
+    static const int64_t shapes[][3] = {{1, 1, 1}, {3, 5, 7},    {2, 3, 1500}, {2, 1025, 3},
+                                        {40, 1, 9}, {1, 30, 513}, {7, 11, 64},  {1, 1, 5000}};
+    (void)s;
+    for (size_t k = 0; k < sizeof shapes / sizeof shapes[0]; k++) {
+        const int64_t *n = shapes[k];
+        const view p = packed(3, n);
+        view row = p, column = p, one = p, turned = p, back = p, apart = p;
+        row.stride[0] = row.stride[1] = 0; /* the same for all rows */
+        column.stride[2] = 0;
+        column.stride[1] = 1;
+        column.stride[0] = n[1];
+        one.stride[0] = one.stride[1] = one.stride[2] = 0;
+        one.offset = 3;
+        turned.stride[0] = 1;
+        turned.stride[1] = n[0];
+        turned.stride[2] = n[0] * n[1];
+        back.stride[2] = -1;
+        back.stride[1] = -n[2];
+        back.stride[0] = -n[1] * n[2];
+        back.offset = n[0] * n[1] * n[2] + 4;
+        for (int i = 0; i < 3; i++)
+            apart.stride[i] *= 2;
+        const view some[] = {p, row, column, one, turned, back, apart};
+        for (int a = 0; a < 7; a++)
+            for (int b = 0; b < 7; b++)
+                check_views(some[a], some[b], p, IG_F32);
+        check_views(turned, p, turned, IG_F32);
+        check_views(row, back, back, IG_F32);
+        check_views(one, one, apart, IG_F32);
+    }
+}
+
+/* A program without an element does nothing; one of no axes has one element. */
+static void test_no_points(void **s)
+{
+    (void)s;
+    bench *w = bench_new(PROGRAM_MAP, IG_F32);
+    const int64_t none[2] = {3, 0};
+    space(&w->p.pre, 2, none);
+    store(&w->p.pre, load(&w->p.pre, 0, IG_F32, packed(2, none)), 1, IG_F32, packed(2, none));
+    assert_int_equal(run(w), IG_OK);
+    free(w);
+    w = bench_new(PROGRAM_MAP, IG_F32);
+    float x = 2, y = 0;
+    space(&w->p.pre, 0, NULL);
+    const int r = load(&w->p.pre, 0, IG_F32, packed(0, NULL));
+    store(&w->p.pre, map(&w->p.pre, OP_square, IG_F32, r, -1, -1), 1, IG_F32, packed(0, NULL));
+    bind(w, 0, &x);
+    bind(w, 1, &y);
+    assert_int_equal(run(w), IG_OK);
+    assert_true(y == 4);
+    free(w);
+}
+
+/* A buffer that is read and written through one view, with other readers after the first result. */
+static void test_in_place(void **s)
+{
+    enum { N = 100000 };
+    (void)s;
+    float *x = floats(N), *old = malloc(N * sizeof *old), *other = malloc(N * sizeof *other);
+    memcpy(old, x, N * sizeof *old);
+    for (int order = 0; order < 2; order++) {
+        memcpy(x, old, N * sizeof *old);
+        bench *w = bench_new(PROGRAM_MAP, IG_F32);
+        tape *t = &w->p.pre;
+        space(t, 1, (int64_t[]){N});
+        const int r = load(t, 0, IG_F32, line(N));
+        const int twice = map(t, OP_add, IG_F32, r, r, -1);
+        const int square = map(t, OP_square, IG_F32, r, -1, -1);
+        store(t, order ? square : twice, 0, IG_F32, line(N));
+        store(t, order ? twice : square, 1, IG_F32, line(N));
+        bind(w, 0, x);
+        bind(w, 1, other);
+        assert_int_equal(run(w), IG_OK);
+        for (int i = 0; i < N; i++) {
+            assert_true((order ? other : x)[i] == old[i] + old[i]);
+            assert_true((order ? x : other)[i] == old[i] * old[i]);
+        }
+        free(w);
+    }
+    free(x);
+    free(old);
+    free(other);
+}
+
+/* f16 is computed in f32 and rounded where the tape says so; casts go from lane to lane. */
+static void test_half_and_casts(void **s)
+{
+    enum { N = 2500 };
+    (void)s;
+    static uint16_t x[2 * N], y[N];
+    static int64_t big[N];
+    static uint8_t truth[N];
+    for (int i = 0; i < 2 * N; i++)
+        dtype_store(IG_F16, &x[i], next_float());
+    bench *w = bench_new(PROGRAM_MAP, IG_F16);
+    tape *t = &w->p.pre;
+    view every_second = line(N);
+    every_second.stride[0] = 2;
+    space(t, 1, (int64_t[]){N});
+    const int a = load(t, 0, IG_F16, every_second);
+    const int m = map(t, OP_multiply, IG_F32, a, a, -1);
+    const int r = add_inst(t, (tape_inst){.code = TAPE_ROUND, .dtype = IG_F32, .to = IG_F16, .a = (int16_t)m});
+    const int sum = map(t, OP_add, IG_F32, r, a, -1);
+    store(t, sum, 1, IG_F16, line(N));
+    const int index = add_inst(t, (tape_inst){.code = TAPE_IOTA, .dtype = IG_I64});
+    const int square = map(t, OP_pow, IG_I64, index, index, -1);
+    const int half = add_inst(t, (tape_inst){.code = TAPE_CAST, .dtype = IG_I64, .to = IG_F16, .a = (int16_t)index});
+    const int whole = add_inst(t, (tape_inst){.code = TAPE_CAST, .dtype = IG_F16, .to = IG_I64, .a = (int16_t)half});
+    const int both = map(t, OP_subtract, IG_I64, square, whole, -1);
+    store(t, both, 2, IG_I64, line(N));
+    const int yes = add_inst(t, (tape_inst){.code = TAPE_CAST, .dtype = IG_F16, .to = IG_BOOL, .a = (int16_t)half});
+    store(t, yes, 3, IG_BOOL, line(N));
+    bind(w, 0, x);
+    bind(w, 1, y);
+    bind(w, 2, big);
+    bind(w, 3, truth);
+    assert_int_equal(run(w), IG_OK);
+    for (int i = 0; i < N; i++) {
+        const double v = dtype_fetch(IG_F16, &x[2 * i]);
+        uint16_t product, want, rounded;
+        dtype_store(IG_F16, &product, v * v);
+        dtype_store(IG_F16, &want, dtype_fetch(IG_F16, &product) + v);
+        assert_int_equal(y[i], want);
+        dtype_store(IG_F16, &rounded, i);
+        uint64_t power = 1;
+        for (int k = 0; k < i; k++)
+            power *= (uint64_t)i;
+        assert_true((uint64_t)big[i] == power - (uint64_t)dtype_fetch(IG_F16, &rounded));
+        assert_int_equal(truth[i], i != 0);
+    }
+    free(w);
+}
+
+/* ---- reads, random bits ---- */
+
+static void test_read(void **s)
+{
+    enum { ROWS = 700, COLUMNS = 13, TABLE = 50 };
+    (void)s;
+    static double table[TABLE * COLUMNS], out[ROWS * COLUMNS];
+    static int64_t index[ROWS];
+    for (int i = 0; i < TABLE * COLUMNS; i++)
+        table[i] = i;
+    for (int i = 0; i < ROWS; i++)
+        index[i] = (int64_t)(next_random() % (2 * TABLE)) - TABLE;
+    for (int bad = 0; bad < 2; bad++) {
+        bench *w = bench_new(PROGRAM_MAP, IG_F64);
+        tape *t = &w->p.pre;
+        const int64_t shape[2] = {ROWS, COLUMNS};
+        view rows = packed(2, shape), base = packed(2, shape);
+        rows.stride[0] = 1;
+        rows.stride[1] = 0;
+        base.stride[0] = 0;
+        space(t, 2, shape);
+        const int r = load(t, 0, IG_I64, rows);
+        const int o = add_operand(t, 1, IG_F64, base);
+        t->operand[o].axis_len = TABLE;
+        t->operand[o].axis_stride = COLUMNS;
+        const int v = add_inst(t, (tape_inst){.code = TAPE_READ, .dtype = IG_F64, .operand = (int16_t)o, .a = (int16_t)r});
+        store(t, v, 2, IG_F64, packed(2, shape));
+        bind(w, 0, index);
+        bind(w, 1, table);
+        bind(w, 2, out);
+        if (bad) {
+            index[300] = TABLE;
+            index[600] = -TABLE - 1;
+            for (int k = 0; k < THREAD_COUNTS; k++) {
+                pool_set_threads(thread_counts[k]);
+                assert_int_equal(run(w), IG_ERR_INDEX);
+                ig_status code;
+                const char *text = ig_error(&code);
+                assert_int_equal(code, IG_ERR_INDEX);
+                assert_non_null(strstr(text, "index 50 is out of bounds for an axis of length 50"));
+            }
+            pool_set_threads(0);
+        } else {
+            assert_int_equal(run(w), IG_OK);
+            for (int i = 0; i < ROWS * COLUMNS; i++) {
+                const int64_t k = index[i / COLUMNS] < 0 ? index[i / COLUMNS] + TABLE : index[i / COLUMNS];
+                assert_true(out[i] == (double)(k * COLUMNS + i % COLUMNS));
+            }
+        }
+        free(w);
+    }
+}
+
+static void test_bits(void **s)
+{
+    enum { N = 70001 };
+    (void)s;
+    static uint32_t first[N], other[N];
+    uint32_t key[8] = {1, 9, 2, 9, 3, 9, 4, 9};
+    const uint32_t straight[4] = {1, 2, 3, 4};
+    for (int k = 0; k < THREAD_COUNTS; k++) {
+        bench *w = bench_new(PROGRAM_MAP, IG_U32);
+        tape *t = &w->p.pre;
+        view v = line(4);
+        v.stride[0] = 2;
+        space(t, 1, (int64_t[]){N});
+        const int o = add_operand(t, 0, IG_U32, v);
+        store(t, add_inst(t, (tape_inst){.code = TAPE_BITS, .to = IG_U32, .operand = (int16_t)o}), 1, IG_U32, line(N));
+        bind(w, 0, key);
+        bind(w, 1, k ? other : first);
+        pool_set_threads(thread_counts[k]);
+        assert_int_equal(run(w), IG_OK);
+        assert_memory_equal(first, k ? other : first, sizeof first);
+        free(w);
+    }
+    pool_set_threads(0);
+    cpu_level_now()->bits(IG_U32, straight, 4, 70000, 1, other);
+    assert_int_equal(first[70000], other[0]);
+}
+
+/* ---- reductions: the order, written down once more ---- */
+
+static float join_sum(float x, float y) { return x + y; }
+static float join_max(float x, float y) { return x != x || y != y ? NAN : x > y ? x : y; }
+
+typedef float (*join_fn)(float x, float y);
+
+/* What `fold` of a row of n values is, where at(ctx, i) is the i-th. */
+static float reference_chunk(join_fn join, float identity, const float *x, int64_t step, int64_t n)
+{
+    float lane[FOLD_LANES];
+    for (int j = 0; j < FOLD_LANES; j++)
+        lane[j] = identity;
+    for (int64_t i = 0; i < n; i++)
+        lane[i % FOLD_LANES] = join(lane[i % FOLD_LANES], x[i * step]);
+    for (int half = FOLD_LANES / 2; half > 0; half /= 2)
+        for (int j = 0; j < half; j++)
+            lane[j] = join(lane[j], lane[j + half]);
+    return lane[0];
+}
+
+static float reference_row(join_fn join, float identity, const float *x, int64_t step, int64_t n)
+{
+    float value[64];
+    int64_t stands_for[64];
+    int depth = 0;
+    for (int64_t i = 0; i < n; i += TAPE_BLOCK) {
+        const int64_t len = n - i < TAPE_BLOCK ? n - i : TAPE_BLOCK;
+        value[depth] = reference_chunk(join, identity, x + i * step, step, len);
+        stands_for[depth++] = 1;
+        for (; depth > 1 && stands_for[depth - 1] == stands_for[depth - 2]; depth--) {
+            value[depth - 2] = join(value[depth - 2], value[depth - 1]);
+            stands_for[depth - 2] *= 2;
+        }
+    }
+    for (; depth > 1; depth--)
+        value[depth - 2] = join(value[depth - 2], value[depth - 1]);
+    return depth ? value[0] : 0;
+}
+
+/* Folds rows of x seen through v, a view of (outer, inner), into out, negated by the post tape. */
+static void reduce(int fold, const float *x, view v, float *out)
+{
+    bench *w = bench_new(PROGRAM_REDUCE, IG_F32);
+    w->p.fold = (uint16_t)fold;
+    w->p.outer = v.shape[0];
+    w->p.inner = v.shape[1];
+    view out_view = line(w->p.outer);
+    view_collapse((view *[]){&v}, 1);
+    space(&w->p.pre, v.ndim, v.shape);
+    const int r = load(&w->p.pre, 0, IG_F32, v);
+    w->p.pre.result = map(&w->p.pre, OP_positive, IG_F32, r, -1, -1);
+    space(&w->p.post, 1, out_view.shape);
+    const int c = core(&w->p.post, IG_F32);
+    store(&w->p.post, map(&w->p.post, OP_negative, IG_F32, c, -1, -1), 1, IG_F32, out_view);
+    bind(w, 0, (void *)x);
+    bind(w, 1, out);
+    assert_int_equal(run(w), IG_OK);
+    free(w);
+}
+
+static void check_reduce(int64_t outer, int64_t inner, const float *x)
+{
+    float *got = malloc((size_t)outer * sizeof *got + 1);
+    const int64_t shape[2] = {outer, inner};
+    for (int turned = 0; turned < 2; turned++) {
+        view v = packed(2, shape);
+        if (turned) {
+            v.stride[0] = 1;
+            v.stride[1] = outer;
+        }
+        for (int k = 0; k < THREAD_COUNTS; k++) {
+            pool_set_threads(thread_counts[k]);
+            reduce(OP_sum, x, v, got);
+            for (int64_t o = 0; o < outer; o++) {
+                const float want =
+                    -reference_row(join_sum, -0.0f, x + o * v.stride[0], v.stride[1], inner);
+                if (memcmp(&got[o], &want, 4) != 0)
+                    fail_msg("sum (%d, %d) turned %d threads %d at %d: %a, not %a", (int)outer,
+                             (int)inner, turned, thread_counts[k], (int)o, got[o], want);
+            }
+        }
+        reduce(OP_max, x, v, got);
+        for (int64_t o = 0; o < outer && inner > 0; o++)
+            assert_true(got[o] == -reference_row(join_max, -INFINITY, x + o * v.stride[0], v.stride[1], inner));
+    }
+    pool_set_threads(0);
+    free(got);
+}
+
+static void test_reduce_order(void **s)
+{
+    (void)s;
+    float *x = floats(1000003);
+    static const int64_t lengths[] = {0,    1,    2,    3,    5,    16,   31,   32,   33,  63,  64,
+                                      65,   100,  500,  1000, 1023, 1024, 1025, 2047, 2048, 2049,
+                                      3000, 3072, 4096, 5000};
+    for (size_t k = 0; k < sizeof lengths / sizeof lengths[0]; k++) {
+        check_reduce(1, lengths[k], x);
+        check_reduce(7, lengths[k], x);
+        check_reduce(193, lengths[k], x);
+    }
+    for (int64_t n = 6; n < 200; n += 7)
+        check_reduce(3, n, x);
+    check_reduce(1, 1000003, x);
+    check_reduce(3, 333333, x);
+    check_reduce(333333, 3, x);
+    check_reduce(1000, 1000, x);
+    check_reduce(600, 1500, x);
+    check_reduce(0, 5, x);
+    free(x);
+}
+
+/* A sum of -0.0 is -0.0, and of nothing it is +0. */
+static void test_reduce_zero(void **s)
+{
+    (void)s;
+    float x[5] = {-0.0f, -0.0f, -0.0f, -0.0f, -0.0f}, got = 1;
+    reduce(OP_sum, x, packed(2, (int64_t[]){1, 5}), &got);
+    assert_true(got == 0 && !signbit(got));
+    reduce(OP_sum, x, packed(2, (int64_t[]){1, 0}), &got);
+    assert_true(got == 0 && signbit(got)); /* the post tape negates */
+    reduce(OP_prod, x, packed(2, (int64_t[]){1, 0}), &got);
+    assert_true(got == -1);
+    x[3] = NAN;
+    reduce(OP_max, x, packed(2, (int64_t[]){1, 5}), &got);
+    assert_true(got != got);
+}
+
+/* any and all of nothing. */
+static void test_reduce_empty_bool(void **s)
+{
+    (void)s;
+    for (int fold = 0; fold < 2; fold++) {
+        uint8_t got[3] = {9, 9, 9};
+        bench *w = bench_new(PROGRAM_REDUCE, IG_BOOL);
+        w->p.fold = fold ? OP_min : OP_max;
+        w->p.outer = 3;
+        space(&w->p.pre, 2, (int64_t[]){3, 0});
+        w->p.pre.result = load(&w->p.pre, 0, IG_BOOL, packed(2, (int64_t[]){3, 0}));
+        space(&w->p.post, 1, (int64_t[]){3});
+        store(&w->p.post, core(&w->p.post, IG_BOOL), 1, IG_BOOL, line(3));
+        bind(w, 0, got);
+        bind(w, 1, got);
+        assert_int_equal(run(w), IG_OK);
+        for (int i = 0; i < 3; i++)
+            assert_int_equal(got[i], fold);
+        free(w);
+    }
+}
+
+static void check_argreduce(int64_t outer, int64_t inner, const float *x)
+{
+    int64_t *got = malloc((size_t)outer * sizeof *got);
+    for (int fold = 0; fold < 2; fold++) {
+        bench *w = bench_new(PROGRAM_ARGREDUCE, IG_F32);
+        w->p.fold = fold ? OP_min : OP_max;
+        w->p.outer = outer;
+        w->p.inner = inner;
+        space(&w->p.pre, 1, (int64_t[]){outer * inner});
+        w->p.pre.result = load(&w->p.pre, 0, IG_F32, line(outer * inner));
+        space(&w->p.post, 1, &outer);
+        store(&w->p.post, core(&w->p.post, IG_I64), 1, IG_I64, line(outer));
+        bind(w, 0, (void *)x);
+        bind(w, 1, got);
+        assert_int_equal(run(w), IG_OK);
+        for (int64_t o = 0; o < outer; o++) {
+            const float *row = x + o * inner;
+            int64_t best = 0;
+            for (int64_t i = 1; i < inner && row[best] == row[best]; i++)
+                if (row[i] != row[i] || (fold ? row[i] < row[best] : row[i] > row[best]))
+                    best = i;
+            assert_int_equal(got[o], best);
+        }
+        free(w);
+    }
+    free(got);
+}
+
+static void test_argreduce(void **s)
+{
+    (void)s;
+    float *x = floats(200000);
+    for (int i = 0; i < 200000; i++) /* ties */
+        x[i] = floorf(x[i] * 20);
+    check_argreduce(1, 200000, x);
+    check_argreduce(19, 10000, x);
+    check_argreduce(20000, 10, x);
+    check_argreduce(150, 1023, x);
+    check_argreduce(5, 1, x);
+    for (int i = 0; i < 200000; i += 4999)
+        x[i] = NAN;
+    check_argreduce(19, 10000, x);
+    check_argreduce(20000, 10, x);
+    free(x);
+}
+
+/* ---- scans ---- */
+
+static void check_scan(int64_t outer, int64_t inner, const float *x)
+{
+    float *got = malloc((size_t)(outer * inner) * sizeof *got + 1);
+    const int64_t shape[2] = {outer, inner};
+    view back = packed(2, shape);
+    back.stride[1] = -1;
+    back.offset = inner - 1;
+    for (int k = 0; k < THREAD_COUNTS; k++) {
+        bench *w = bench_new(PROGRAM_SCAN, IG_F32);
+        w->p.fold = OP_sum;
+        w->p.outer = outer;
+        w->p.inner = inner;
+        w->p.in[0] = (operand){.slot = 0, .dtype = IG_F32, .v = back};
+        w->p.out = (operand){.slot = 1, .dtype = IG_F32, .v = packed(2, shape)};
+        bind(w, 0, (void *)x);
+        bind(w, 1, got);
+        pool_set_threads(thread_counts[k]);
+        assert_int_equal(run(w), IG_OK);
+        for (int64_t o = 0; o < outer; o++) {
+            float carry = 0, prefix = 0;
+            for (int64_t i = 0; i < inner; i++) {
+                const float v = x[o * inner + inner - 1 - i];
+                prefix = i % TAPE_BLOCK ? prefix + v : v;
+                const float want = i < TAPE_BLOCK ? prefix : carry + prefix;
+                assert_true(memcmp(&got[o * inner + i], &want, 4) == 0);
+                if (i % TAPE_BLOCK == TAPE_BLOCK - 1)
+                    carry = want;
+            }
+        }
+        free(w);
+    }
+    pool_set_threads(0);
+    free(got);
+}
+
+static void test_scan(void **s)
+{
+    (void)s;
+    float *x = floats(300000);
+    check_scan(1, 0, x);
+    check_scan(1, 1, x);
+    check_scan(3, 1024, x);
+    check_scan(2, 5001, x);
+    check_scan(1000, 17, x);
+    check_scan(1, 300000, x);
+    free(x);
+}
+
+/* ---- sorts and searches ---- */
+
+static bool stands_before(float x, float y) { return x < y || (x == x && y != y); }
+
+static void check_sort(int64_t outer, int64_t inner, const float *x, bool descending)
+{
+    const int64_t n = outer * inner, shape[2] = {outer, inner};
+    float *values = malloc((size_t)n * sizeof *values);
+    int64_t *ranks = malloc((size_t)n * sizeof *ranks);
+    char *seen = malloc((size_t)inner);
+    for (int arg = 0; arg < 2; arg++) {
+        bench *w = bench_new(arg ? PROGRAM_ARGSORT : PROGRAM_SORT, IG_F32);
+        w->p.outer = outer;
+        w->p.inner = inner;
+        w->p.flag = descending;
+        w->p.in[0] = (operand){.slot = 0, .dtype = IG_F32, .v = packed(2, shape)};
+        w->p.out = (operand){.slot = 1, .dtype = arg ? IG_I64 : IG_F32, .v = packed(2, shape)};
+        bind(w, 0, (void *)x);
+        bind(w, 1, arg ? (void *)ranks : values);
+        assert_int_equal(run(w), IG_OK);
+        free(w);
+    }
+    for (int64_t o = 0; o < outer; o++) {
+        const float *row = x + o * inner;
+        memset(seen, 0, (size_t)inner);
+        for (int64_t i = 0; i < inner; i++) {
+            const int64_t at = ranks[o * inner + i];
+            assert_true(at >= 0 && at < inner && !seen[at]++);
+            assert_memory_equal(&values[o * inner + i], &row[at], 4);
+            if (i == 0)
+                continue;
+            const int64_t prior = ranks[o * inner + i - 1];
+            const float p = row[prior], q = row[at];
+            const bool nan = p != p || q != q;
+            const bool before = descending && !nan ? p > q : stands_before(p, q);
+            const bool equal = p == q || (p != p && q != q);
+            assert_true(before || (equal && prior < at));
+        }
+    }
+    free(values);
+    free(ranks);
+    free(seen);
+}
+
+static void test_sort(void **s)
+{
+    enum { N = 100000 };
+    (void)s;
+    float *x = floats(N);
+    for (int i = 0; i < N; i++) {
+        if (i % 3 == 0)
+            x[i] = floorf(x[i] * 4);
+        if (i % 17 == 0)
+            x[i] = i % 2 ? 0.0f : -0.0f;
+        if (i % 23 == 0)
+            x[i] = i % 2 ? NAN : -NAN;
+        if (i % 29 == 0)
+            x[i] = i % 2 ? INFINITY : -INFINITY;
+    }
+    for (int descending = 0; descending < 2; descending++) {
+        check_sort(1, 1, x, descending);
+        check_sort(9, 2, x, descending);
+        check_sort(1000, 39, x, descending);
+        check_sort(1000, 41, x, descending);
+        check_sort(3, 30000, x, descending);
+        check_sort(1, N, x, descending);
+    }
+    free(x);
+}
+
+/* Every dtype: sorted ascending by its own order. */
+static void test_sort_dtypes(void **s)
+{
+    enum { N = 1500 };
+    (void)s;
+    static uint64_t x[N], y[N];
+    for (int dtype = IG_BOOL; dtype < DTYPE_COUNT; dtype++) {
+        const size_t bytes = ig_dtype_bytes((ig_dtype)dtype);
+        for (int i = 0; i < N; i++) {
+            const uint64_t bits = next_random() << 33 ^ next_random();
+            if (dtype == IG_BOOL)
+                ((uint8_t *)x)[i] = bits & 1;
+            else
+                memcpy((char *)x + (size_t)i * bytes, &bits, bytes);
+        }
+        bench *w = bench_new(PROGRAM_SORT, (ig_dtype)dtype);
+        w->p.outer = 1;
+        w->p.inner = N;
+        w->p.in[0] = (operand){.slot = 0, .dtype = (ig_dtype)dtype, .v = line(N)};
+        w->p.out = (operand){.slot = 1, .dtype = (ig_dtype)dtype, .v = line(N)};
+        bind(w, 0, x);
+        bind(w, 1, y);
+        assert_int_equal(run(w), IG_OK);
+        for (int i = 1; i < N; i++) {
+            const char *p = (char *)y + (size_t)(i - 1) * bytes, *q = p + bytes;
+            if (dtype == IG_U64)
+                assert_true(y[i - 1] <= y[i]);
+            else if (dtype_is_int((ig_dtype)dtype))
+                assert_true(dtype_fetch_int((ig_dtype)dtype, p) <= dtype_fetch_int((ig_dtype)dtype, q));
+            else
+                assert_true(dtype_fetch((ig_dtype)dtype, p) <= dtype_fetch((ig_dtype)dtype, q) ||
+                            dtype_fetch((ig_dtype)dtype, q) != dtype_fetch((ig_dtype)dtype, q));
+        }
+        free(w);
+    }
+}
+
+static void test_search(void **s)
+{
+    enum { SORTED = 999, VALUES = 10000 };
+    (void)s;
+    static float sorted[2 * SORTED], values[VALUES];
+    static int64_t got[VALUES];
+    for (int i = 0; i < SORTED; i++)
+        sorted[2 * i] = i < SORTED - 2 ? (float)(i / 3) : NAN;
+    for (int i = 0; i < VALUES; i++)
+        values[i] = i % 100 ? floorf(next_float() * 200 + 150) + (i % 2 ? 0.5f : 0) : i % 200 ? NAN : -0.0f;
+    for (int right = 0; right < 2; right++) {
+        bench *w = bench_new(PROGRAM_SEARCH, IG_F32);
+        view every_second = line(SORTED);
+        every_second.stride[0] = 2;
+        w->p.flag = right;
+        w->p.in[0] = (operand){.slot = 0, .dtype = IG_F32, .v = every_second};
+        w->p.in[1] = (operand){.slot = 1, .dtype = IG_F32, .v = line(VALUES)};
+        w->p.out = (operand){.slot = 2, .dtype = IG_I64, .v = line(VALUES)};
+        bind(w, 0, sorted);
+        bind(w, 1, values);
+        bind(w, 2, got);
+        assert_int_equal(run(w), IG_OK);
+        for (int i = 0; i < VALUES; i++) {
+            int64_t want = 0;
+            while (want < SORTED && (right ? !stands_before(values[i], sorted[2 * want])
+                                           : stands_before(sorted[2 * want], values[i])))
+                want++;
+            assert_int_equal(got[i], want);
+        }
+        free(w);
+    }
+}
+
+/* ---- writes ---- */
+
+static ig_status write_rows(bool add, ig_dtype dtype, void *out, const int64_t *index, int64_t n,
+                            const void *updates, int64_t len)
+{
+    bench *w = bench_new(PROGRAM_WRITE, dtype);
+    view all = line(n);
+    all.stride[0] = 0;
+    w->p.flag = add;
+    w->p.in[0] = (operand){.slot = 0, .dtype = IG_I64, .v = line(n)};
+    w->p.in[1] = (operand){.slot = 1, .dtype = dtype, .v = line(n)};
+    w->p.out = (operand){.slot = 2, .dtype = dtype, .v = all, .axis_len = len, .axis_stride = 1};
+    bind(w, 0, (void *)index);
+    bind(w, 1, (void *)updates);
+    bind(w, 2, out);
+    const ig_status status = run(w);
+    free(w);
+    return status;
+}
+
+static void test_write(void **s)
+{
+    enum { N = 5000, LEN = 37 };
+    (void)s;
+    static int64_t index[N];
+    static float x[N], out[LEN], want[LEN];
+    static uint16_t h[N], half[LEN], half_want[LEN];
+    static int8_t b[N], bytes[LEN], bytes_want[LEN];
+    for (int i = 0; i < N; i++) {
+        index[i] = (int64_t)(next_random() % (2 * LEN)) - LEN;
+        x[i] = next_float();
+        dtype_store(IG_F16, &h[i], x[i]);
+        b[i] = (int8_t)next_random();
+    }
+    for (int add = 0; add < 2; add++) {
+        memset(out, 0, sizeof out);
+        memset(want, 0, sizeof want);
+        memset(half, 0, sizeof half);
+        memset(half_want, 0, sizeof half_want);
+        memset(bytes, 0, sizeof bytes);
+        memset(bytes_want, 0, sizeof bytes_want);
+        for (int i = 0; i < N; i++) {
+            const int64_t at = index[i] < 0 ? index[i] + LEN : index[i];
+            want[at] = add ? want[at] + x[i] : x[i];
+            bytes_want[at] = (int8_t)(add ? bytes_want[at] + b[i] : b[i]);
+            dtype_store(IG_F16, &half_want[at],
+                        (add ? dtype_fetch(IG_F16, &half_want[at]) : 0) + dtype_fetch(IG_F16, &h[i]));
+        }
+        assert_int_equal(write_rows(add, IG_F32, out, index, N, x, LEN), IG_OK);
+        assert_memory_equal(out, want, sizeof out);
+        assert_int_equal(write_rows(add, IG_F16, half, index, N, h, LEN), IG_OK);
+        assert_memory_equal(half, half_want, sizeof half);
+        assert_int_equal(write_rows(add, IG_I8, bytes, index, N, b, LEN), IG_OK);
+        assert_memory_equal(bytes, bytes_want, sizeof bytes);
+    }
+    index[77] = LEN;
+    index[78] = -LEN - 1;
+    assert_int_equal(write_rows(true, IG_F32, out, index, N, x, LEN), IG_ERR_INDEX);
+    assert_non_null(strstr(ig_error(NULL), "index 37 is out of bounds for an axis of length 37"));
+}
+
+/* ---- devices ---- */
+
+static void test_devices(void **s)
+{
+    (void)s;
+    ig_device_info info;
+    assert_ptr_equal(backend_find("cpu"), &backend_cpu);
+    assert_ptr_equal(backend_find("null"), &backend_null);
+    assert_null(backend_find("gpu"));
+    assert_null(backend_at(backend_count()));
+    for (int i = 0; i < backend_count(); i++) {
+        assert_int_equal(backend_at(i)->describe(&info), IG_OK);
+        assert_string_equal(info.name, backend_at(i)->name);
+    }
+    assert_int_equal(backend_cpu.describe(&info), IG_OK);
+    assert_non_null(strstr(info.levels, info.level));
+    const uint64_t used = ig_memory_used();
+    buffer *b = backend_null.alloc((size_t)1 << 50);
+    assert_non_null(b);
+    assert_true(ig_memory_used() == used && !b->data);
+    buffer_release(b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_views),        cmocka_unit_test(test_no_points),
+        cmocka_unit_test(test_in_place),     cmocka_unit_test(test_half_and_casts),
+        cmocka_unit_test(test_read),         cmocka_unit_test(test_bits),
+        cmocka_unit_test(test_reduce_order), cmocka_unit_test(test_reduce_zero),
+        cmocka_unit_test(test_reduce_empty_bool), cmocka_unit_test(test_argreduce),
+        cmocka_unit_test(test_scan),         cmocka_unit_test(test_sort),
+        cmocka_unit_test(test_sort_dtypes),  cmocka_unit_test(test_search),
+        cmocka_unit_test(test_write),        cmocka_unit_test(test_devices),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

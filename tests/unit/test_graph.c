@@ -1,0 +1,151 @@
+/* Schedules against golden text, on the null device: what fuses, what is stored, where it lies. */
+#include "ingot.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static ig_array *input(int64_t rows, int64_t columns)
+{
+    static const float zeros[65536];
+    return ig_from_data(zeros, IG_SHAPE(rows, columns), IG_F32);
+}
+
+static ig_array *vector(int64_t n)
+{
+    return ig_reshape(input(1, n), IG_SHAPE(n));
+}
+
+/* ---- the graphs ---- */
+
+static ig_array *chain(void)
+{
+    return ig_maximum(ig_add(ig_multiply(input(8, 16), input(8, 16)), input(8, 16)), ig_float(0));
+}
+
+static ig_array *dense_layer(void)
+{
+    return ig_relu(ig_add(ig_matmul(input(32, 64), input(64, 10)), vector(10)));
+}
+
+static ig_array *softmax(void) { return ig_softmax(input(100, 20), IG_AXES(-1)); }
+
+static ig_array *outer_reduction(void)
+{
+    return ig_mean(ig_multiply(input(50, 8), input(50, 8)), IG_AXES(0), false);
+}
+
+/* t is used twice with the same inputs, written twice in the source: one computes for both. */
+static ig_array *common_subexpression(void)
+{
+    ig_array *x = input(4, 4);
+    return ig_multiply(ig_exp(x), ig_exp(x));
+}
+
+static ig_array *transposed_use(void)
+{
+    ig_array *t = ig_exp(input(6, 6));
+    return ig_add(t, ig_matrix_transpose(t));
+}
+
+static ig_array *joined(void)
+{
+    return ig_tanh(ig_concat((ig_array *[]){ig_exp(input(2, 3)), input(4, 3)}, 2, IG_AXES(0)));
+}
+
+static ig_array *random_mean(void)
+{
+    return ig_mean(ig_uniform(ig_key(1, NULL), IG_SHAPE(100, 100), IG_F32, NULL, NULL), IG_NONE, false);
+}
+
+static ig_array *half(void)
+{
+    ig_array *x = ig_astype(input(4, 8), IG_F16);
+    return ig_sum(ig_multiply(ig_add(x, x), x), IG_AXES(-1), IG_DTYPE_NONE, false);
+}
+
+static ig_array *lookup(void)
+{
+    ig_array *rows = ig_from_data((const int64_t[]){3, 1, 2}, IG_SHAPE(3), IG_I64);
+    return ig_multiply(ig_take(input(5, 7), rows, IG_AXES(0)), ig_float(2));
+}
+
+static ig_array *convolution(void)
+{
+    ig_array *x = ig_reshape(input(4, 64), IG_SHAPE(1, 4, 8, 8));
+    ig_array *w = ig_reshape(input(6, 36), IG_SHAPE(6, 4, 3, 3));
+    return ig_relu(ig_conv2d(x, w, vector(6), IG_NONE, IG_NONE, IG_NONE, 1));
+}
+
+static const struct {
+    const char *name;
+    ig_array *(*build)(void);
+    const char *want;
+} cases[] = {
+#include "test_graph_golden.inc"
+};
+
+static void schedules_are_golden(void **unused)
+{
+    (void)unused;
+    assert_int_equal(ig_set_device("null"), IG_OK);
+    int wrong = 0;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ig_scope_begin();
+        ig_array *y = cases[i].build();
+        char *got = ig_explain(&y, 1);
+        assert_non_null(got);
+        if (strcmp(got, cases[i].want) != 0) {
+            print_error("%s:\n--- wanted\n%s--- got\n%s", cases[i].name, cases[i].want, got);
+            wrong++;
+        }
+        ig_free(got);
+        assert_int_equal(ig_eval(&y, 1), IG_OK);
+        assert_null(ig_data(y)); /* nothing was computed, and it says so */
+        assert_non_null(ig_error(NULL));
+        ig_scope_end();
+    }
+    ig_set_device("cpu");
+    assert_int_equal(wrong, 0);
+}
+
+/* The same structure is scheduled once: the second evaluation finds the first one's plan. */
+static void plans_are_reused(void **unused)
+{
+    (void)unused;
+    ig_scope_begin();
+    ig_array *a = chain(), *b = chain();
+    char *one = ig_explain(&a, 1), *two = ig_explain(&b, 1);
+    assert_string_equal(one, two);
+    ig_free(one);
+    ig_free(two);
+    ig_scope_end();
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], "--print") == 0) { /* to review and renew the golden text */
+        ig_set_device("null");
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+            ig_array *y = cases[i].build();
+            char *text = ig_explain(&y, 1);
+            printf("{\"%s\", %s,\n", cases[i].name, cases[i].name);
+            for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
+                printf(" \"%s\\n\"\n", line);
+            printf("},\n");
+            ig_free(text);
+        }
+        return 0;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(schedules_are_golden),
+        cmocka_unit_test(plans_are_reused),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    ig_shutdown();
+    return failed;
+}
