@@ -35,7 +35,9 @@ static ig_array *elementwise(op_id op, ig_array *x1, ig_array *x2)
     if (!x1 || !x2)
         return one_result(op, (ig_arg[]){ARRAY(x1), ARRAY(x2)}, op_rows[op].arity);
     const ig_arg args[2] = {ARRAY(x1), ARRAY(x2)};
-    return op_elementwise(op, args, &y) ? y : NULL;
+    if (!op_elementwise(op, args, &y))
+        return NULL;
+    return y == x1 ? array_view(op, x1, &x1->view) : y; /* a handle of its own */
 }
 
 #define UNARY(name, accepts, result, expr, doc) \

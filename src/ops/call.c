@@ -47,10 +47,12 @@ static ig_array *number_array(const ig_arg *a)
                                      : ig_bool(a->u.b);
 }
 
-/* Numbers stay without dtype only where they meet arrays. */
-static bool keeps_weak(op_class cls)
+/* Numbers stay without dtype where they meet arrays, or adapt to the first argument. */
+static bool keeps_weak(op_class cls, int i)
 {
-    return cls == CLASS_ELEMENTWISE || cls == CLASS_COMPOSITE || cls == CLASS_SOURCE;
+    bool adapts = cls == CLASS_MOVE || cls == CLASS_INDEX;
+    return cls == CLASS_ELEMENTWISE || cls == CLASS_COMPOSITE || cls == CLASS_SOURCE ||
+           (adapts && i > 0);
 }
 
 static ig_status bind_array(call *c, int i, ig_array *x)
@@ -60,7 +62,7 @@ static ig_status bind_array(call *c, int i, ig_array *x)
             ig_fail(IG_ERR_ARGUMENT, "%s: %s is NULL", c->info->name, c->info->params[i].name);
         return IG_ERR_ARGUMENT;
     }
-    if (x->weak && !keeps_weak(op_rows[c->op].cls))
+    if (x->weak && !keeps_weak(op_rows[c->op].cls, i))
         x = build_cast(x, ig_result_type(&x, 1));
     c->bound[i] = (ig_arg){.kind = IG_ARG_ARRAY, .u.array = x};
     return x ? IG_OK : IG_ERR_MEMORY;
@@ -102,7 +104,7 @@ static int bind_rest(call *c, int i, const ig_arg *args, int from, int nargs)
     int n = 0;
     while (from + n < nargs && !args[from + n].name)
         n++;
-    if (n == 1 && args[from].kind == IG_ARG_ARRAYS) {
+    if (n && args[from].kind == IG_ARG_ARRAYS) {
         c->bound[i] = args[from];
         return 1;
     }
@@ -151,7 +153,7 @@ static ig_status bind(call *c, const ig_arg *args, int nargs)
             if (n < 0)
                 return IG_ERR_ARGUMENT;
             j += n - 1;
-            next = MAX_PARAMS;
+            next = i + 1;
         } else {
             TRY(bind_one(c, i, &args[j]));
         }
@@ -184,6 +186,20 @@ static ig_status check_lists(const call *c)
     return IG_OK;
 }
 
+/* A result is always a handle of its own: an op that had nothing to do gives a view of its input. */
+static ig_array *own_handle(const call *c, ig_array *x)
+{
+    for (int i = 0; i < c->info->n_params; i++) {
+        const ig_arg *a = &c->bound[i];
+        bool same = a->kind == IG_ARG_ARRAY && a->u.array == x;
+        for (int j = 0; a->kind == IG_ARG_ARRAYS && j < a->u.arrays.n && !same; j++)
+            same = a->u.arrays.v[j] == x;
+        if (same)
+            return array_view(c->op, x, &x->view);
+    }
+    return x;
+}
+
 int op_call(op_id op, const ig_arg *args, int nargs, ig_array **out, int max_out)
 {
     call c = {.op = op, .info = op_info(op)};
@@ -191,6 +207,9 @@ int op_call(op_id op, const ig_arg *args, int nargs, ig_array **out, int max_out
     int n = 0;
     if (bind(&c, args, nargs) == IG_OK && check_lists(&c) == IG_OK)
         n = op_rows[op].build(op, c.bound, results);
+    for (int i = 0; i < n; i++)
+        if (!(results[i] = own_handle(&c, results[i])))
+            n = 0;
     memory_free(c.gathered);
     if (n > max_out)
         FAIL_NONE(IG_ERR_ARGUMENT, "%s gives %d results, but there is room for %d", c.info->name, n,

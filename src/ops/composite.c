@@ -115,8 +115,8 @@ static int spread(op_id op, const ig_arg *args, bool root, ig_array **out)
     ig_dtype dtype;
     if (composite_floats(op, &x, 1, &dtype) != IG_OK || composite_length(op, x, axis) < 0)
         return 0;
-    ig_array *y = composite_variance(op, composite_centre(op, x, axis), axis, args[2].u.f,
-                                     args[3].u.b);
+    ig_array *y =
+        composite_variance(op, composite_centre(op, x, axis), axis, args[2].u.f, args[3].u.b);
     return composite_result(out, root ? ig_sqrt(y) : y, dtype);
 }
 
@@ -224,8 +224,8 @@ int op_topk(op_id op, const ig_arg *args, ig_array **out)
     if (infer_axis(op, args[2].u.i, x->view.ndim, &axis) != IG_OK)
         return 0;
     if (k < 0 || k > x->view.shape[axis])
-        FAIL_NONE(IG_ERR_ARGUMENT, "topk: k is %lld, but axis %d has length %lld", (long long)k, axis,
-                  (long long)x->view.shape[axis]);
+        FAIL_NONE(IG_ERR_ARGUMENT, "topk: k is %lld, but axis %d has length %lld", (long long)k,
+                  axis, (long long)x->view.shape[axis]);
     out[1] = part(op, ig_argsort(x, axis, true, true), axis, 0, k);
     out[0] = ig_take_along_axis(x, out[1], axis);
     return out[0] ? 2 : 0;

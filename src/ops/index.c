@@ -23,7 +23,8 @@ ig_array *index_cast(const char *who, ig_array *indices)
 ig_array *index_fit(op_id op, const char *what, ig_array *x, ig_array *value)
 {
     dtype_kind to = dtype_kind_of(x->dtype), from = dtype_kind_of(value->dtype);
-    bool loses = (from == DTYPE_KIND_FLOAT && to != from) || (from != to && to == DTYPE_KIND_BOOL);
+    bool loses = (from == DTYPE_KIND_FLOAT && to != from) ||
+                 (from != to && to == DTYPE_KIND_BOOL && !value->weak);
     if (loses)
         FAIL_NULL(IG_ERR_DTYPE, "%s: %s is %s, but x is %s; convert one with astype",
                   op_rows[op].name, what, ig_dtype_name(value->dtype), ig_dtype_name(x->dtype));

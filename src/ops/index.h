@@ -1,5 +1,5 @@
-/* What the move and index builders share: axes put in and taken out of views, Python's slices, index
- * arrays, and reads at computed places. */
+/* What the move and index builders share: axes put in and taken out of views, Python's slices,
+ * index arrays, and reads at computed places. */
 #ifndef OPS_INDEX_H
 #define OPS_INDEX_H
 
@@ -32,8 +32,8 @@ ig_array *index_cast(const char *who, ig_array *indices);
 /* value in x's dtype. Fails for a change of kind that loses: float to integer, number to bool. */
 ig_array *index_fit(op_id op, const char *what, ig_array *x, ig_array *value);
 
-/* out[i, j, k] = x at v[i, k] moved by index[j] * stride elements, where i are v's axes before place
- * and k the others. index is i64 within [-length, length), checked when it is evaluated. */
+/* out[i, j, k] = x at v[i, k] moved by index[j] * stride elements, where i are v's axes before
+ * place and k the others. index is i64 within [-length, length), checked when it is evaluated. */
 ig_array *index_read(const char *who, ig_array *x, const view *v, int place, ig_array *index,
                      int64_t length, int64_t stride);
 /* x at index along axis. */

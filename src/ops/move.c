@@ -1,5 +1,5 @@
-/* Builders of the move ops that only look at x in another way. Each composes one view on x's own, so
- * nothing is copied; reshape alone may copy, where strides cannot say it. What joins or repeats
+/* Builders of the move ops that only look at x in another way. Each composes one view on x's own,
+ * so nothing is copied; reshape alone may copy, where strides cannot say it. What joins or repeats
  * elements is in join.c. */
 #include "base/error.h"
 #include "base/memory.h"

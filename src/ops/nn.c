@@ -75,8 +75,14 @@ int op_leaky_relu(op_id op, const ig_arg *args, ig_array **out)
 }
 
 int op_elu(op_id op, const ig_arg *args, ig_array **out) { return activation(op, args, elu, out); }
-int op_gelu(op_id op, const ig_arg *args, ig_array **out) { return activation(op, args, gelu, out); }
-int op_silu(op_id op, const ig_arg *args, ig_array **out) { return activation(op, args, silu, out); }
+int op_gelu(op_id op, const ig_arg *args, ig_array **out)
+{
+    return activation(op, args, gelu, out);
+}
+int op_silu(op_id op, const ig_arg *args, ig_array **out)
+{
+    return activation(op, args, silu, out);
+}
 
 int op_softplus(op_id op, const ig_arg *args, ig_array **out)
 {
@@ -89,7 +95,8 @@ int op_dropout(op_id op, const ig_arg *args, ig_array **out)
     double p = args[2].u.f;
     ig_dtype dtype;
     if (!(p >= 0 && p < 1))
-        FAIL_NONE(IG_ERR_ARGUMENT, "dropout: p is %g; give a probability of at least 0 and below 1", p);
+        FAIL_NONE(IG_ERR_ARGUMENT, "dropout: p is %g; give a probability of at least 0 and below 1",
+                  p);
     if (composite_floats(op, &x, 1, &dtype) != IG_OK)
         return 0;
     if (p == 0)
@@ -107,7 +114,10 @@ static ig_array *below_max(ig_array *x, ig_ints axis)
     return ig_size(x) == 0 ? x : ig_subtract(x, ig_max(x, axis, true));
 }
 
-static ig_array *row_sums(ig_array *x, ig_ints axis) { return ig_sum(x, axis, IG_DTYPE_NONE, true); }
+static ig_array *row_sums(ig_array *x, ig_ints axis)
+{
+    return ig_sum(x, axis, IG_DTYPE_NONE, true);
+}
 
 static ig_array *softmax(ig_array *x, ig_ints axis)
 {
@@ -121,7 +131,8 @@ static ig_array *log_softmax(ig_array *x, ig_ints axis)
     return ig_subtract(y, ig_log(row_sums(ig_exp(y), axis)));
 }
 
-static int along(op_id op, const ig_arg *args, ig_array *formula(ig_array *, ig_ints), ig_array **out)
+static int along(op_id op, const ig_arg *args, ig_array *formula(ig_array *, ig_ints),
+                 ig_array **out)
 {
     ig_array *x = args[0].u.array;
     ig_ints axis = args[1].u.ints;
@@ -131,7 +142,10 @@ static int along(op_id op, const ig_arg *args, ig_array *formula(ig_array *, ig_
     return composite_result(out, formula(x, axis), dtype);
 }
 
-int op_softmax(op_id op, const ig_arg *args, ig_array **out) { return along(op, args, softmax, out); }
+int op_softmax(op_id op, const ig_arg *args, ig_array **out)
+{
+    return along(op, args, softmax, out);
+}
 
 int op_log_softmax(op_id op, const ig_arg *args, ig_array **out)
 {
@@ -160,13 +174,15 @@ static ig_array *parameter(op_id op, const char *name, ig_array *p, const ig_arr
     if (p->view.ndim != k || memcmp(p->view.shape, want, (size_t)k * sizeof *want) != 0) {
         char have[400], text[400];
         FAIL_NULL(IG_ERR_SHAPE, "%s: %s has shape %s, but must have %s", op_rows[op].name, name,
-                  view_shape_text(p->view.ndim, p->view.shape, have), view_shape_text(k, want, text));
+                  view_shape_text(p->view.ndim, p->view.shape, have),
+                  view_shape_text(k, want, text));
     }
     return build_reshape(op, p, x->view.ndim, seen);
 }
 
 /* y * weight + bias along axis; either may be absent. */
-static ig_array *affine(op_id op, ig_array *y, const ig_arg *weight, const ig_arg *bias, ig_ints axis)
+static ig_array *affine(op_id op, ig_array *y, const ig_arg *weight, const ig_arg *bias,
+                        ig_ints axis)
 {
     if (y && weight->kind == IG_ARG_ARRAY)
         y = ig_multiply(y, parameter(op, "weight", weight->u.array, y, axis));
@@ -352,7 +368,8 @@ int op_embedding(op_id op, const ig_arg *args, ig_array **out)
 /* ---- losses ---- */
 
 /* loss reduced as asked: 'mean', 'sum' or 'none'. */
-static int reduced(op_id op, ig_array *loss, const ig_arg *reduction, ig_dtype dtype, ig_array **out)
+static int reduced(op_id op, ig_array *loss, const ig_arg *reduction, ig_dtype dtype,
+                   ig_array **out)
 {
     const char *how = reduction->u.str;
     if (strcmp(how, "mean") == 0)
@@ -377,8 +394,9 @@ int op_cross_entropy(op_id op, const ig_arg *args, ig_array **out)
     axis_remove(&rest, axis);
     if (!view_same_shape(&labels->view, &rest)) {
         char have[400], want[400];
-        FAIL_NONE(IG_ERR_SHAPE, "cross_entropy: labels have shape %s, but must have %s, that of logits "
-                                "without axis %d",
+        FAIL_NONE(IG_ERR_SHAPE,
+                  "cross_entropy: labels have shape %s, but must have %s, that of logits "
+                  "without axis %d",
                   view_shape_text(labels->view.ndim, labels->view.shape, have),
                   view_shape_text(rest.ndim, rest.shape, want), axis);
     }

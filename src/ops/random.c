@@ -31,12 +31,14 @@ static ig_array *checked(op_id op, ig_array *key)
     const view *v = &key->view;
     int64_t words = v->ndim ? v->shape[v->ndim - 1] : 0;
     if (key->dtype != IG_U32 || (words != PHILOX_WORDS && words != THREEFRY_WORDS))
-        FAIL_NULL(IG_ERR_ARGUMENT,
-                  "%s: a random key is u32 of length 4 (philox) or 2 (threefry), not %s of shape %s; "
-                  "make one with key(seed)",
-                  op_rows[op].name, ig_dtype_name(key->dtype), view_shape_text(v->ndim, v->shape, text));
+        FAIL_NULL(
+            IG_ERR_ARGUMENT,
+            "%s: a random key is u32 of length 4 (philox) or 2 (threefry), not %s of shape %s; "
+            "make one with key(seed)",
+            op_rows[op].name, ig_dtype_name(key->dtype), view_shape_text(v->ndim, v->shape, text));
     if (v->ndim != 1)
-        FAIL_NULL(IG_ERR_SHAPE, "%s: one key is needed, but there are many, shape %s; pick one, keys[i]",
+        FAIL_NULL(IG_ERR_SHAPE,
+                  "%s: one key is needed, but there are many, shape %s; pick one, keys[i]",
                   op_rows[op].name, view_shape_text(v->ndim, v->shape, text));
     return key;
 }
@@ -65,11 +67,11 @@ int op_key(op_id op, const ig_arg *args, ig_array **out)
     const char *generator = args[1].u.str;
     uint32_t high = (uint32_t)(seed >> 32), low = (uint32_t)seed;
     if (strcmp(generator, "philox") == 0)
-        return op_one(out, as_key(ig_from_data((uint32_t[]){low, high, 0, 0}, IG_SHAPE(PHILOX_WORDS),
-                                               IG_U32)));
+        return op_one(out, as_key(ig_from_data((uint32_t[]){low, high, 0, 0},
+                                               IG_SHAPE(PHILOX_WORDS), IG_U32)));
     if (strcmp(generator, "threefry") == 0)
-        return op_one(out, as_key(ig_from_data((uint32_t[]){high, low}, IG_SHAPE(THREEFRY_WORDS),
-                                               IG_U32)));
+        return op_one(
+            out, as_key(ig_from_data((uint32_t[]){high, low}, IG_SHAPE(THREEFRY_WORDS), IG_U32)));
     FAIL_NONE(IG_ERR_ARGUMENT, "key: generator is 'philox' or 'threefry', not '%s'", generator);
 }
 
@@ -120,8 +122,10 @@ static ig_array *unit(op_id op, ig_array *key, ig_ints shape, ig_dtype dtype)
     static const struct {
         ig_dtype bits;
         int digits;
-    } rows[DTYPE_COUNT] = {
-        [IG_F16] = {IG_U16, 10}, [IG_BF16] = {IG_U8, 7}, [IG_F32] = {IG_U32, 23}, [IG_F64] = {IG_U64, 52}};
+    } rows[DTYPE_COUNT] = {[IG_F16] = {IG_U16, 10},
+                           [IG_BF16] = {IG_U8, 7},
+                           [IG_F32] = {IG_U32, 23},
+                           [IG_F64] = {IG_U64, 52}};
     ig_dtype from = rows[dtype].bits;
     int digits = rows[dtype].digits, width = (int)(8 * ig_dtype_bytes(from));
     if (!dtype_is_float(dtype))
@@ -159,8 +163,8 @@ static ig_array *between(op_id op, ig_array *key, ig_ints shape, ig_dtype dtype,
 
 int op_uniform(op_id op, const ig_arg *args, ig_array **out)
 {
-    return op_one(out, between(op, args[0].u.array, args[1].u.ints, args[2].u.dtype, args[3].u.array,
-                               args[4].u.array));
+    return op_one(out, between(op, args[0].u.array, args[1].u.ints, args[2].u.dtype,
+                               args[3].u.array, args[4].u.array));
 }
 
 int op_normal(op_id op, const ig_arg *args, ig_array **out)
@@ -213,8 +217,8 @@ static ig_array *offsets(op_id op, ig_array *key, ig_ints shape, ig_dtype bits, 
     ig_array *low = ig_remainder(draw[1], divisor);
     if (carry == 0)
         return low;
-    ig_array *high = ig_multiply(ig_remainder(draw[0], divisor),
-                                 build_scalar_int((int64_t)carry, bits));
+    ig_array *high =
+        ig_multiply(ig_remainder(draw[0], divisor), build_scalar_int((int64_t)carry, bits));
     return ig_remainder(ig_add(high, low), divisor);
 }
 
@@ -227,7 +231,8 @@ int op_randint(op_id op, const ig_arg *args, ig_array **out)
         FAIL_NONE(IG_ERR_DTYPE, "randint: dtype is an integer one, not %s", ig_dtype_name(dtype));
     ig_iinfo_of(dtype, &info);
     if (low >= high)
-        FAIL_NONE(IG_ERR_ARGUMENT, "randint: minval %lld is not below maxval %lld, which is never drawn",
+        FAIL_NONE(IG_ERR_ARGUMENT,
+                  "randint: minval %lld is not below maxval %lld, which is never drawn",
                   (long long)low, (long long)high);
     if (low < info.min || (high > 0 && (uint64_t)high - 1 > info.max))
         FAIL_NONE(IG_ERR_ARGUMENT, "randint: %lld ... %lld do not fit %s", (long long)low,
@@ -237,7 +242,8 @@ int op_randint(op_id op, const ig_arg *args, ig_array **out)
     uint64_t span = (uint64_t)high - (uint64_t)low;
     if (bits == IG_U32)
         span = (uint32_t)span;
-    ig_array *from_low = build_cast(offsets(op, args[0].u.array, args[1].u.ints, bits, span), drawn);
+    ig_array *from_low =
+        build_cast(offsets(op, args[0].u.array, args[1].u.ints, bits, span), drawn);
     return op_one(out, build_cast(ig_add(from_low, build_scalar_int(low, drawn)), dtype));
 }
 
@@ -257,8 +263,8 @@ int op_categorical(op_id op, const ig_arg *args, ig_array **out)
     ig_ints shape = arg_ints(&args[3]);
     int n = shape.v ? shape.n + 1 : ndim, lead = n - ndim, at = lead + axis;
     if (lead < 0)
-        FAIL_NONE(IG_ERR_SHAPE, "categorical: shape has %d lengths, but logits leaves %d axes", shape.n,
-                  ndim - 1);
+        FAIL_NONE(IG_ERR_SHAPE, "categorical: shape has %d lengths, but logits leaves %d axes",
+                  shape.n, ndim - 1);
     if (shape.v && infer_size(op, shape.n, shape.v, IG_I64, &size) != IG_OK)
         return 0;
     for (int a = 0; a < n; a++)
@@ -285,7 +291,7 @@ int op_permutation(op_id op, const ig_arg *args, ig_array **out)
             return 0;
         n = x->view.shape[axis];
     }
-    ig_array *order = ig_argsort(bits_from(op, args[0].u.array, 0, (ig_ints){&n, 1}, IG_U64), 0, false,
-                                 true);
+    ig_array *order =
+        ig_argsort(bits_from(op, args[0].u.array, 0, (ig_ints){&n, 1}, IG_U64), 0, false, true);
     return op_one(out, number ? order : ig_take(x, order, IG_AXES(axis)));
 }

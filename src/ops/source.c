@@ -41,8 +41,14 @@ static int filled_like(op_id op, const ig_arg *args, double value, ig_array **ou
     return filled(op, ig_shape(x), build_scalar(value, dtype), dtype, out);
 }
 
-int op_empty(op_id op, const ig_arg *args, ig_array **out) { return filled_shape(op, args, 0, out); }
-int op_zeros(op_id op, const ig_arg *args, ig_array **out) { return filled_shape(op, args, 0, out); }
+int op_empty(op_id op, const ig_arg *args, ig_array **out)
+{
+    return filled_shape(op, args, 0, out);
+}
+int op_zeros(op_id op, const ig_arg *args, ig_array **out)
+{
+    return filled_shape(op, args, 0, out);
+}
 int op_ones(op_id op, const ig_arg *args, ig_array **out) { return filled_shape(op, args, 1, out); }
 
 int op_empty_like(op_id op, const ig_arg *args, ig_array **out)
@@ -87,15 +93,12 @@ static uint64_t count_ints(int64_t start, int64_t stop, int64_t step)
 static double count_floats(double start, double stop, double step)
 {
     double n = ceil((stop - start) / step);
-    return !isfinite(start) || !isfinite(stop) || !isfinite(step) || n >= 0x1p62 ? -1
-           : n < 0                                                               ? 0
-                                                                                 : n;
+    if (!isfinite(start) || !isfinite(stop) || !isfinite(step) || n >= 0x1p62)
+        return -1;
+    return fmax(n, 0);
 }
 
-static double number(const ig_arg *a)
-{
-    return a->kind == IG_ARG_INT ? (double)a->u.i : a->u.f;
-}
+static double number(const ig_arg *a) { return a->kind == IG_ARG_INT ? (double)a->u.i : a->u.f; }
 
 /* start + i * step for the i64 indices i, each step of the formula in dtype. */
 static ig_array *sequence(ig_array *i, ig_array *start, ig_array *step, ig_dtype dtype)
@@ -107,7 +110,8 @@ int op_arange(op_id op, const ig_arg *args, ig_array **out)
 {
     static const ig_arg zero = {.kind = IG_ARG_INT};
     bool one = args[1].kind == IG_ARG_NONE;
-    const ig_arg *start = one ? &zero : &args[0], *stop = one ? &args[0] : &args[1], *step = &args[2];
+    const ig_arg *start = one ? &zero : &args[0], *stop = one ? &args[0] : &args[1],
+                 *step = &args[2];
     bool ints = start->kind == IG_ARG_INT && stop->kind == IG_ARG_INT && step->kind == IG_ARG_INT;
     ig_dtype dtype = arg_dtype(&args[3], ints ? IG_I64 : IG_F32);
     int64_t n, size;
@@ -119,8 +123,9 @@ int op_arange(op_id op, const ig_arg *args, ig_array **out)
     } else {
         n = (int64_t)count_floats(number(start), number(stop), number(step));
         if (n < 0)
-            FAIL_NONE(IG_ERR_ARGUMENT, "arange: from %g to %g by %g is not a number of elements that "
-                                       "an array can have",
+            FAIL_NONE(IG_ERR_ARGUMENT,
+                      "arange: from %g to %g by %g is not a number of elements that "
+                      "an array can have",
                       number(start), number(stop), number(step));
     }
     if (infer_size(op, 1, &n, IG_F64, &size) != IG_OK)
@@ -156,8 +161,8 @@ int op_linspace(op_id op, const ig_arg *args, ig_array **out)
 /* ---- diagonals and triangles ---- */
 
 /* bool (rows, cols): where compare(row + k, col) holds. */
-static ig_array *diagonal_mask(ig_array *compare(ig_array *, ig_array *), int64_t rows, int64_t cols,
-                               int64_t k)
+static ig_array *diagonal_mask(ig_array *compare(ig_array *, ig_array *), int64_t rows,
+                               int64_t cols, int64_t k)
 {
     ig_array *row = build_iota(2, (int64_t[]){rows, 1}), *col = build_iota(1, &cols);
     return compare(ig_add(row, build_scalar_int(k, IG_I64)), col);
@@ -181,8 +186,8 @@ static int triangle(op_id op, const ig_arg *args, ig_array *compare(ig_array *, 
     if (ndim < 2)
         FAIL_NONE(IG_ERR_SHAPE, "%s: x has %d dimension%s, but needs at least 2", op_rows[op].name,
                   ndim, ndim == 1 ? "" : "s");
-    ig_array *keep = diagonal_mask(compare, x->view.shape[ndim - 2], x->view.shape[ndim - 1],
-                                   args[1].u.i);
+    ig_array *keep =
+        diagonal_mask(compare, x->view.shape[ndim - 2], x->view.shape[ndim - 1], args[1].u.i);
     return op_one(out, ig_where(keep, x, build_scalar(0, x->dtype)));
 }
 

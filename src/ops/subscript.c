@@ -1,6 +1,6 @@
-/* x[items...] as NumPy has it. Integers, slices, new axes and "..." make one view of x. Index arrays
- * and masks make one read on top of it: each says how far it moves along its axes, and several add
- * up to one distance in elements, so x is never copied before it is read. */
+/* x[items...] as NumPy has it. Integers, slices, new axes and "..." make one view of x. Index
+ * arrays and masks make one read on top of it: each says how far it moves along its axes, and
+ * several add up to one distance in elements, so x is never copied before it is read. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "ops/index.h"
@@ -208,8 +208,8 @@ static bool survey(subscript *s, const ig_index *items, int n)
     return true;
 }
 
-/* Several movers as one: the distance from the lowest element that they can reach. Where an index is
- * outside of its axis the distance is outside too, so that it fails when it is evaluated. */
+/* Several movers as one: the distance from the lowest element that they can reach. Where an index
+ * is outside of its axis the distance is outside too, so that it fails when it is evaluated. */
 static mover join_movers(subscript *s)
 {
     ig_array *distance = ig_int(0), *outside = ig_bool(false), *zero = ig_int(0);

@@ -69,7 +69,7 @@ int op_nonzero(op_id op, const ig_arg *args, ig_array **out)
 
 /* ---- unique ---- */
 
-/* What there is to know about the distinct values of x, in the order in which they are asked for. */
+/* What there is to know about the distinct values of x. */
 enum unique_part { VALUES, INDICES, INVERSE, COUNTS, UNIQUE_PARTS };
 
 /* x sorted: order[i] is where sorted element i stands in x; starts[k] is where group k begins, and

@@ -12,7 +12,7 @@ prints() {
     got=$("$ingot" eval "$@" 2>&1)
     [ "$got" = "$expected" ] || { printf 'got      %s\nexpected %s\n' "$got" "$expected"; return 1; }
 }
-gives() { check "$2" prints "$1" -- "$2"; }
+gives() { check "${2//$'\n'/ | }" prints "$1" -- "$2"; }
 
 # fails CODE TEXT ARGUMENTS...: exit code, and the first line of what is said.
 fails() {
@@ -25,7 +25,7 @@ fails() {
         "$status" "$code" "$got" "$expected"
     return 1
 }
-wrong() { check "error: $2" fails 1 "$1" -- "$2"; }
+wrong() { check "error: ${2//$'\n'/ | }" fails 1 "$1" -- "$2"; }
 
 # ---- numbers, as Python computes with them
 gives 7 '1 + 2 * 3'

@@ -96,7 +96,7 @@ TABLE = {
     "erfinv_tail": (lambda t: erfinv_ratio((t + 4) ** 2) - 1,
                     {"f32": sqrt(mpf(5)) - 4, "f64": sqrt(mpf(8)) - 4},
                     {"f32": mpf(0), "f64": sqrt(mpf("36.1")) - 4},
-                    lambda t: 1 / erfinv_ratio((t + 4) ** 2), 10, 25),
+                    lambda t: 1 / erfinv_ratio((t + 4) ** 2), 10, 27),
 }
 
 

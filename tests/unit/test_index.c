@@ -25,6 +25,7 @@ static const int64_t *at;
 static int begin(void **state)
 {
     (void)state;
+    ig_error(NULL);
     return ig_scope_begin();
 }
 
@@ -434,7 +435,8 @@ static ig_index draw_int(int axis, bool has_array)
     return (ig_index){.kind = IG_INDEX_INT, .start = i};
 }
 
-/* Draws items for x, and fills ref; -1 if they got too many. kinds: 0 integer, 1 slice, 2 new axis, 3 rest, 4 array. */
+/* Draws items for x, and fills ref; -1 if they got too many. kind: 0 integer, 1 slice, 2 new axis,
+ * 3 rest, 4 array, 5 mask. */
 static int draw_items(ig_index *items, bool arrays)
 {
     int axis = 0, n = 0, run = 0; /* run: 0 none yet, 1 inside, 2 after one */

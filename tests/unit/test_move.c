@@ -1,5 +1,5 @@
 /* The move ops against plain loops: every element of x tells where it stands, so each result says
- * where its elements came from. All layouts; 0-d, empty and 16-d arrays; errors by code and text. */
+ * where its elements came from. All layouts; 0-d, empty and 16-d arrays; errors by code, text. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,6 +22,7 @@ static int64_t p[4];
 static int begin(void **state)
 {
     (void)state;
+    ig_error(NULL);
     return ig_scope_begin();
 }
 
@@ -533,16 +534,17 @@ static void test_views_do_not_copy(void **state)
 
 /* ---- errors ---- */
 
-static void test_errors(void **state)
-{
-    ig_array *x = make(0, INTS(2, 3)), *y = make(0, INTS(4, 3)), *s = make(0, scalar), *out[8];
-    ig_array *xy[] = {x, y}, *f = ig_from_data((float[]){1}, scalar, IG_F32);
-    (void)state;
 #define FAILS(code, start, call) \
     do { \
         assert_false(call); \
         layout_expect_error(code, start); \
     } while (0)
+
+static void test_errors(void **state)
+{
+    ig_array *x = make(0, INTS(2, 3)), *y = make(0, INTS(4, 3)), *s = make(0, scalar), *out[8];
+    ig_array *xy[] = {x, y};
+    (void)state;
     FAILS(IG_ERR_SHAPE, "broadcast_to: shape (2, 3)", ig_broadcast_to(x, INTS(3, 3)));
     FAILS(IG_ERR_SHAPE, "broadcast_to: shape (2, 3)", ig_broadcast_to(x, INTS(3)));
     FAILS(IG_ERR_SHAPE, "broadcast_to: shape (-1, 3)", ig_broadcast_to(x, INTS(-1, 3)));
@@ -571,6 +573,13 @@ static void test_errors(void **state)
     FAILS(IG_ERR_SHAPE, "moveaxis: axis 0 is given twice", ig_moveaxis(x, INTS(0, 0), INTS(0, 1)));
     FAILS(IG_ERR_SHAPE, "permute_dims: 1 axes", ig_permute_dims(x, INTS(0)));
     FAILS(IG_ERR_SHAPE, "permute_dims: axis 1 is given twice", ig_permute_dims(x, INTS(1, 1)));
+}
+
+static void test_errors_of_copies(void **state)
+{
+    ig_array *x = make(0, INTS(2, 3)), *s = make(0, scalar), *out[8];
+    ig_array *f = ig_from_data((float[]){1}, scalar, IG_F32);
+    (void)state;
     FAILS(IG_ERR_ARGUMENT, "pad: mode is", ig_pad(x, INTS(1), "wrap", NULL));
     FAILS(IG_ERR_ARGUMENT, "pad: pad_width has 3", ig_pad(x, INTS(1, 2, 3), "edge", NULL));
     FAILS(IG_ERR_ARGUMENT, "pad: -1 for axis 1", ig_pad(x, INTS(0, 0, -1, 0), "edge", NULL));
@@ -606,7 +615,6 @@ static void test_errors(void **state)
     FAILS(IG_ERR_ARGUMENT, "unstack: the axis has length 0",
           ig_unstack(make(0, INTS(0)), 0, out, 8));
     FAILS(IG_ERR_SHAPE, "unstack: axis 0", ig_unstack(s, 0, out, 8));
-#undef FAILS
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -632,6 +640,7 @@ int main(void)
         TEST(test_most_axes),
         TEST(test_views_do_not_copy),
         TEST(test_errors),
+        TEST(test_errors_of_copies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -50,7 +50,7 @@ static void expect_bytes(ig_array *x, const void *want, size_t bytes)
     assert_memory_equal(have, want, bytes);
 }
 
-#define EXPECT(x, type, ...)                                                                      \
+#define EXPECT(x, type, ...) \
     expect_bytes(x, (const type[]){__VA_ARGS__}, sizeof((const type[]){__VA_ARGS__}))
 
 static void expect_near(ig_array *x, const double *want, int n, double relative)
@@ -64,7 +64,7 @@ static void expect_near(ig_array *x, const double *want, int n, double relative)
             fail_msg("element %d is %a, not %a", i, have[i], want[i]);
 }
 
-#define EXPECT_NEAR(x, relative, ...)                                                             \
+#define EXPECT_NEAR(x, relative, ...) \
     expect_near(x, (const double[]){__VA_ARGS__}, COUNT(((const double[]){__VA_ARGS__})), relative)
 
 static void expect_error(const ig_array *x, ig_status code, const char *part)
@@ -89,8 +89,8 @@ static void test_jax_keys(void **state)
     EXPECT(jax(), uint32_t, 0, 42);
     EXPECT(ig_key(0x123456789abcdef0, "threefry"), uint32_t, 0x12345678, 0x9abcdef0);
     EXPECT(ig_key((uint64_t)-1, "threefry"), uint32_t, 0xffffffff, 0xffffffff);
-    EXPECT(ig_split_key(jax(), 3), uint32_t, 0x6d3e048f, 0x1022172d, 0x3d7b32d, 0xadd083f4, 0x92fb20ea,
-           0xf38d913);
+    EXPECT(ig_split_key(jax(), 3), uint32_t, 0x6d3e048f, 0x1022172d, 0x3d7b32d, 0xadd083f4,
+           0x92fb20ea, 0xf38d913);
     EXPECT(ig_fold_in(jax(), 0), uint32_t, 0x6d3e048f, 0x1022172d);
     EXPECT(ig_fold_in(jax(), 7), uint32_t, 0x97d0552f, 0x51bf719f);
     EXPECT(ig_fold_in(jax(), 0xffffffff), uint32_t, 0x8ef6c48d, 0xe7eb97ca);
@@ -108,8 +108,8 @@ static void test_jax_bits(void **state)
            0x92fb20ea0f38d913, 0xbad56946354ba891, 0xb013aee3c34eddf6, 0xa4d91a963122544e);
     EXPECT(ig_bits(jax(), IG_SCALAR, IG_U32), uint32_t, 0x7d1c13a2);
     ig_array *many = ig_bits(jax(), IG_SHAPE(100003), IG_U32);
-    EXPECT(ig_slice(many, IG_AXES(-3), IG_AXES(INT64_MAX), IG_NONE), uint32_t, 0x59aa758f, 0x8c875502,
-           0xbdefac5a);
+    EXPECT(ig_slice(many, IG_AXES(-3), IG_AXES(INT64_MAX), IG_NONE), uint32_t, 0x59aa758f,
+           0x8c875502, 0xbdefac5a);
 }
 
 static void test_jax_floats(void **state)
@@ -130,10 +130,10 @@ static void test_jax_floats(void **state)
     EXPECT_NEAR(ig_uniform(jax(), five, IG_F64, ig_float(-3), ig_float(5)), 0, 0x1.a7c091e20442p-2,
                 -0x1.70a1334948bep+1, 0x1.97d9075079c68p+0, 0x1.6b55a518d52e8p+1,
                 0x1.404ebb8f0d3b4p+1);
-    EXPECT_NEAR(ig_uniform(jax(), five, IG_F32, ig_float(0.1), ig_float(0.7)), 0x1p-23, 0x1.92a9c4p-2,
-                0x1.0408ap-1, 0x1.e10986p-2, 0x1.bf1698p-2, 0x1.7b46aap-2);
-    EXPECT_NEAR(ig_normal(jax(), five, IG_F32), 0x1p-20, -0x1.cfbe2ap-6, 0x1.de57dp-2, 0x1.2eccc2p-2,
-                0x1.3a7648p-3, -0x1.fc09d6p-4);
+    EXPECT_NEAR(ig_uniform(jax(), five, IG_F32, ig_float(0.1), ig_float(0.7)), 0x1p-23,
+                0x1.92a9c4p-2, 0x1.0408ap-1, 0x1.e10986p-2, 0x1.bf1698p-2, 0x1.7b46aap-2);
+    EXPECT_NEAR(ig_normal(jax(), five, IG_F32), 0x1p-20, -0x1.cfbe2ap-6, 0x1.de57dp-2,
+                0x1.2eccc2p-2, 0x1.3a7648p-3, -0x1.fc09d6p-4);
     EXPECT_NEAR(ig_normal(jax(), five, IG_F64), 0x1p-48, -0x1.7a4a26c962159p-3,
                 -0x1.15bccfaa7ba3ap+1, 0x1.7ed8110b5046p-3, 0x1.397ad84a04356p-1,
                 0x1.f5603e3665211p-2);
@@ -147,7 +147,8 @@ static void test_jax_integers(void **state)
 {
     (void)state;
     const ig_ints six = IG_SHAPE(6), four = IG_SHAPE(4);
-    EXPECT(ig_randint(jax(), IG_SHAPE(2, 4), 0, 10, IG_DTYPE_NONE), int32_t, 4, 4, 1, 9, 9, 9, 7, 7);
+    EXPECT(ig_randint(jax(), IG_SHAPE(2, 4), 0, 10, IG_DTYPE_NONE), int32_t, 4, 4, 1, 9, 9, 9, 7,
+           7);
     EXPECT(ig_randint(jax(), six, -5, 100000, IG_I32), int32_t, 38016, 96177, 32107, 32017, 55241,
            49328);
     EXPECT(ig_randint(jax(), four, INT32_MIN, (int64_t)INT32_MAX + 1, IG_I32), int32_t, 977810628,
@@ -158,10 +159,10 @@ static void test_jax_integers(void **state)
     EXPECT(ig_randint(jax(), four, -7, 1000000000000, IG_I64), int64_t, 463954874117, 604908823457,
            848937147695, 550021954570);
     EXPECT(ig_randint(jax(), six, 0, 1000, IG_I64), int64_t, 85, 718, 503, 271, 505, 146);
-    EXPECT(ig_randint(jax(), four, 0, 0xffffffff, IG_U32), uint32_t, 3125294276, 3383865362, 780371127,
-           1127988417);
-    EXPECT(ig_randint(jax(), four, 1, (int64_t)1 << 40, IG_U64), uint64_t, 1035228787128, 739911919909,
-           138007716192, 1022497596220);
+    EXPECT(ig_randint(jax(), four, 0, 0xffffffff, IG_U32), uint32_t, 3125294276, 3383865362,
+           780371127, 1127988417);
+    EXPECT(ig_randint(jax(), four, 1, (int64_t)1 << 40, IG_U64), uint64_t, 1035228787128,
+           739911919909, 138007716192, 1022497596220);
     EXPECT(ig_randint(jax(), four, 5, 6, IG_I32), int32_t, 5, 5, 5, 5);
 }
 
@@ -170,10 +171,10 @@ static void test_jax_choices(void **state)
     (void)state;
     const float one[] = {0, 1, 2, -1}, two[] = {0, 1, 2, 3, -1, 0};
     ig_array *logits = ig_from_data(two, IG_SHAPE(2, 3), IG_F32);
-    EXPECT(ig_bernoulli(jax(), ig_float(0.3), IG_SHAPE(16)), uint8_t, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0,
-           0, 0, 0, 0, 0);
-    EXPECT(ig_categorical(jax(), ig_from_data(one, IG_SHAPE(4), IG_F32), -1, IG_SHAPE(16)), int64_t, 2,
-           1, 1, 1, 1, 2, 1, 1, 2, 2, 2, 2, 2, 1, 2, 2);
+    EXPECT(ig_bernoulli(jax(), ig_float(0.3), IG_SHAPE(16)), uint8_t, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0,
+           0, 0, 0, 0, 0, 0);
+    EXPECT(ig_categorical(jax(), ig_from_data(one, IG_SHAPE(4), IG_F32), -1, IG_SHAPE(16)), int64_t,
+           2, 1, 1, 1, 1, 2, 1, 1, 2, 2, 2, 2, 2, 1, 2, 2);
     EXPECT(ig_categorical(jax(), logits, 1, IG_NONE), int64_t, 2, 0);
     EXPECT(ig_categorical(jax(), logits, 0, IG_SHAPE(2, 3)), int64_t, 1, 0, 0, 1, 0, 0);
 }
@@ -203,8 +204,9 @@ static void test_philox_keys(void **state)
     (void)state;
     ig_array *key = ig_key(42, NULL);
     EXPECT(ig_key(0x123456789abcdef0, NULL), uint32_t, 0x9abcdef0, 0x12345678, 0, 0);
-    EXPECT(ig_split_key(key, 3), uint32_t, 0x20439b04, 0x9807e022, 0x5419fa3f, 0xc8fa5a2d, 0x1f858d22,
-           0x5a936ff5, 0x261ef70d, 0x92dd60bf, 0x207eb3d4, 0x97af2590, 0x5b8a0a9f, 0x93de5fc);
+    EXPECT(ig_split_key(key, 3), uint32_t, 0x20439b04, 0x9807e022, 0x5419fa3f, 0xc8fa5a2d,
+           0x1f858d22, 0x5a936ff5, 0x261ef70d, 0x92dd60bf, 0x207eb3d4, 0x97af2590, 0x5b8a0a9f,
+           0x93de5fc);
     EXPECT(ig_fold_in(key, 7), uint32_t, 0x9bc8af24, 0x81697300, 0x1302f19, 0xee463c6b);
     EXPECT(ig_fold_in(key, -1), uint32_t, 0x7e1cc97d, 0xb57bb019, 0x6c394fa7, 0xc37711d9);
     EXPECT(ig_fold_in(key, (int64_t)1 << 40), uint32_t, 0xab40a161, 0x6c637211, 0x7d4e4872,
@@ -266,7 +268,8 @@ static void test_bits_do_not_depend(void **state)
             }
             ig_array *x = ig_bits(ig_key(5, generators[g]), IG_SHAPE(77, 13), dtypes[d]);
             expect_bytes(x, first, 77 * 13 * ig_dtype_bytes(dtypes[d]));
-            ig_array *y = ig_matrix_transpose(ig_bits(ig_key(5, generators[g]), IG_SHAPE(77, 13), dtypes[d]));
+            ig_array *y =
+                ig_matrix_transpose(ig_bits(ig_key(5, generators[g]), IG_SHAPE(77, 13), dtypes[d]));
             y = ig_bitwise_xor(ig_bitwise_xor(y, ig_int(85)), ig_int(85));
             expect_bytes(ig_matrix_transpose(y), first, 77 * 13 * ig_dtype_bytes(dtypes[d]));
             free(first);
@@ -302,7 +305,8 @@ static void test_same_for_any_threads(void **state)
 
 /* ---- distributions ---- */
 
-static void expect_moments(ig_array *x, double mean, double mean_bound, double var, double var_bound)
+static void expect_moments(ig_array *x, double mean, double mean_bound, double var,
+                           double var_bound)
 {
     const double *v = ig_data(ig_astype(x, IG_F64));
     double sum = 0, square = 0;
@@ -360,8 +364,9 @@ static void test_distributions(void **state)
             assert_true(ig_item(ig_all(ig_isfinite(z), IG_NONE, false)));
         }
         expect_counts(ig_randint(key, draws, 0, 10, IG_I32), 10, NULL);
-        expect_counts(ig_subtract(ig_randint(key, draws, -100, 100, IG_I8), ig_scalar(-100, IG_I32)), 200,
-                      NULL);
+        expect_counts(
+            ig_subtract(ig_randint(key, draws, -100, 100, IG_I8), ig_scalar(-100, IG_I32)), 200,
+            NULL);
         expect_counts(ig_randint(key, draws, 0, 7, IG_U64), 7, NULL);
         const double p[] = {0.1, 0.2, 0.3, 0.4};
         ig_array *logits = ig_log(ig_from_data(p, IG_SHAPE(4), IG_F64));
@@ -408,7 +413,8 @@ static void test_permutation(void **state)
         /* Along an axis, whole slices move. */
         ig_array *m = ig_permutation(key, ig_reshape(x, IG_SHAPE(4, 15)), 1);
         ig_array *first = ig_slice(m, IG_AXES(0), IG_AXES(1), IG_NONE);
-        ig_array *rows = ig_multiply(ig_reshape(ig_arange(0, 4, 1, IG_I64), IG_SHAPE(4, 1)), ig_int(15));
+        ig_array *rows =
+            ig_multiply(ig_reshape(ig_arange(0, 4, 1, IG_I64), IG_SHAPE(4, 1)), ig_int(15));
         expect_bytes(ig_add(first, rows), ig_data(m), 60 * 8);
         assert_int_equal(ig_size(ig_permutation(key, ig_int(0), 0)), 0);
     }
@@ -469,8 +475,10 @@ static void test_errors(void **state)
     expect_error(ig_split_key(key, 0), IG_ERR_ARGUMENT, "1 or more");
     expect_error(ig_bernoulli(key, ig_zeros(IG_SHAPE(3), IG_F32), two), IG_ERR_SHAPE, "broadcast");
     expect_error(ig_categorical(key, ig_float(1), -1, IG_NONE), IG_ERR_SHAPE, "axis -1");
-    expect_error(ig_categorical(key, ig_zeros(IG_SHAPE(2, 3, 4), IG_F32), 0, two), IG_ERR_SHAPE, "leaves 2");
-    expect_error(ig_categorical(key, ig_zeros(IG_SHAPE(2, 3), IG_F32), 0, two), IG_ERR_SHAPE, "broadcast");
+    expect_error(ig_categorical(key, ig_zeros(IG_SHAPE(2, 3, 4), IG_F32), 0, two), IG_ERR_SHAPE,
+                 "leaves 2");
+    expect_error(ig_categorical(key, ig_zeros(IG_SHAPE(2, 3), IG_F32), 0, two), IG_ERR_SHAPE,
+                 "broadcast");
     expect_error(ig_permutation(key, ig_int(-1), 0), IG_ERR_ARGUMENT, "0 or more");
     expect_error(ig_permutation(key, ig_scalar(3, IG_I32), 0), IG_ERR_SHAPE, "axis 0");
 }

@@ -44,9 +44,9 @@ static void expect(ig_array *x, ig_dtype dtype, const double *want, int n, doubl
     }
 }
 
-#define EXPECT(x, dtype, ...)                                                                     \
+#define EXPECT(x, dtype, ...) \
     expect(x, dtype, (const double[]){__VA_ARGS__}, COUNT(((const double[]){__VA_ARGS__})), 0)
-#define EXPECT_NEAR(x, dtype, bound, ...)                                                         \
+#define EXPECT_NEAR(x, dtype, bound, ...) \
     expect(x, dtype, (const double[]){__VA_ARGS__}, COUNT(((const double[]){__VA_ARGS__})), bound)
 #define EXPECT_NOTHING(x, dtype) expect(x, dtype, NULL, 0, 0)
 
@@ -81,10 +81,16 @@ static int call(const char *op, const ig_arg *args, int n, ig_array **out)
     return ig_call(op, args, n, out, 1);
 }
 
-#define CALL(op, out, ...)                                                                        \
+#define CALL(op, out, ...) \
     call(op, (const ig_arg[]){__VA_ARGS__}, COUNT(((const ig_arg[]){__VA_ARGS__})), out)
-#define INT(x) {.kind = IG_ARG_INT, .u.i = (x)}
-#define FLOAT(x) {.kind = IG_ARG_FLOAT, .u.f = (x)}
+#define INT(x) \
+    { \
+        .kind = IG_ARG_INT, .u.i = (x) \
+    }
+#define FLOAT(x) \
+    { \
+        .kind = IG_ARG_FLOAT, .u.f = (x) \
+    }
 
 /* ---- source ---- */
 
@@ -105,8 +111,9 @@ static void test_constants(void **state)
     EXPECT(ig_full(IG_SHAPE(2), ig_bool(true), IG_DTYPE_NONE), IG_BOOL, 1, 1);
     EXPECT(ig_full(IG_SHAPE(2), ig_scalar(3, IG_U16), IG_DTYPE_NONE), IG_U16, 3, 3);
     EXPECT(ig_full(IG_SHAPE(2), ig_float(2.75), IG_I32), IG_I32, 2, 2);
-    EXPECT(ig_full(IG_SHAPE(2), ig_sum(F32(IG_SHAPE(2), 1, 2), IG_NONE, IG_DTYPE_NONE, false), IG_F64),
-           IG_F64, 3, 3);
+    EXPECT(
+        ig_full(IG_SHAPE(2), ig_sum(F32(IG_SHAPE(2), 1, 2), IG_NONE, IG_DTYPE_NONE, false), IG_F64),
+        IG_F64, 3, 3);
     ig_array *x = I32(IG_SHAPE(2), 5, 6);
     EXPECT(ig_zeros_like(x, IG_DTYPE_NONE), IG_I32, 0, 0);
     EXPECT(ig_empty_like(x, IG_F16), IG_F16, 0, 0);
@@ -126,8 +133,8 @@ static void test_arange(void **state)
     EXPECT(ig_arange(0, 3, 1, IG_DTYPE_NONE), IG_I64, 0, 1, 2);
     EXPECT(ig_arange(5, -2, -3, IG_DTYPE_NONE), IG_I64, 5, 2, -1);
     EXPECT(ig_arange(1, 2, 0.25, IG_DTYPE_NONE), IG_F32, 1, 1.25, 1.5, 1.75);
-    EXPECT(ig_arange(0, 1, 0.1, IG_F64), IG_F64, 0, 0.1, 0.2, 3 * 0.1, 0.4, 0.5, 6 * 0.1, 7 * 0.1, 0.8,
-           0.9);
+    EXPECT(ig_arange(0, 1, 0.1, IG_F64), IG_F64, 0, 0.1, 0.2, 3 * 0.1, 0.4, 0.5, 6 * 0.1, 7 * 0.1,
+           0.8, 0.9);
     EXPECT(ig_arange(0, 4, 1.5, IG_I32), IG_I32, 0, 1, 3);
     EXPECT(ig_arange(3, 6, 1, IG_F16), IG_F16, 3, 4, 5);
     EXPECT_NOTHING(ig_arange(3, 3, 1, IG_DTYPE_NONE), IG_I64);
@@ -264,7 +271,8 @@ static void test_var_std(void **state)
     EXPECT(ig_std(F32(IG_SHAPE(1), 3), IG_NONE, 1, false), IG_F32, NAN);
     EXPECT(ig_var(F32(IG_SHAPE(2), 3, INFINITY), IG_NONE, 0, false), IG_F32, NAN);
     EXPECT(ig_var(I32(IG_SHAPE(2), 1, 3), IG_NONE, 0, false), IG_F32, 1);
-    EXPECT(ig_std(ig_full(IG_SHAPE(3, 2), ig_float(300), IG_F16), IG_AXES(0), 0, false), IG_F16, 0, 0);
+    EXPECT(ig_std(ig_full(IG_SHAPE(3, 2), ig_float(300), IG_F16), IG_AXES(0), 0, false), IG_F16, 0,
+           0);
     EXPECT(ig_std(ig_astype(F32(IG_SHAPE(2), -300, 300), IG_F16), IG_NONE, 0, false), IG_F16, 300);
 }
 
@@ -277,7 +285,8 @@ static void test_diff(void **state)
     EXPECT(ig_diff(x, -1, 2, NULL, NULL), IG_I32, 2, 5);
     EXPECT(ig_diff(x, -1, 0, ig_int(7), NULL), IG_I32, 1, 4, 9, 0, 0, 5);
     EXPECT(ig_diff(x, -1, 1, ig_int(0), NULL), IG_I32, 1, 3, 5, 0, 0, 5);
-    EXPECT(ig_diff(x, -1, 1, ig_int(0), I32(IG_SHAPE(2, 1), 10, 20)), IG_I32, 1, 3, 5, 1, 0, 0, 5, 15);
+    EXPECT(ig_diff(x, -1, 1, ig_int(0), I32(IG_SHAPE(2, 1), 10, 20)), IG_I32, 1, 3, 5, 1, 0, 0, 5,
+           15);
     EXPECT(ig_diff(x, 0, 1, NULL, ig_float(0.5)), IG_F32, -1, -4, -4, 0.5, 0.5, -4.5);
     EXPECT(ig_diff(BOOLS(IG_SHAPE(3), 1, 1, 0), 0, 1, NULL, NULL), IG_BOOL, 0, 1);
     expect_shape(ig_diff(x, 1, 3, NULL, NULL), IG_SHAPE(2, 0));
@@ -300,8 +309,8 @@ static void test_isin(void **state)
     EXPECT(ig_isin(x, ig_zeros(IG_SHAPE(0), IG_F32), true), IG_BOOL, 1, 1, 1, 1, 1, 1);
     EXPECT(ig_isin(I64(IG_SHAPE(2), 3, 4), ig_int(4), false), IG_BOOL, 0, 1);
     EXPECT(ig_isin(ig_int(4), I64(IG_SHAPE(2, 1), 3, 4), false), IG_BOOL, 1);
-    EXPECT(ig_isin(I32(IG_SHAPE(2), -1, 4), ig_from_data((const uint8_t[]){255, 4}, IG_SHAPE(2), IG_U8),
-                   false),
+    EXPECT(ig_isin(I32(IG_SHAPE(2), -1, 4),
+                   ig_from_data((const uint8_t[]){255, 4}, IG_SHAPE(2), IG_U8), false),
            IG_BOOL, 0, 1);
     EXPECT(ig_isin(BOOLS(IG_SHAPE(2), 0, 1), BOOLS(IG_SHAPE(2), 1, 1), false), IG_BOOL, 0, 1);
     expect_error(ig_isin(I32(IG_SHAPE(1), 1), ig_zeros(IG_SHAPE(1), IG_U64), false), IG_ERR_DTYPE,

@@ -19,9 +19,9 @@
 #include <string.h>
 
 enum {
-    WIDTH_ACROSS = 256, /* outputs that are folded side by side */
+    WIDTH_ACROSS = 1024, /* outputs that are folded side by side */
     ENOUGH_TASKS = 64,  /* then rows are not split */
-    MOST_RANGES = 256,  /* that strips are split into, all together */
+    MOST_RANGES = 128,  /* that strips are split into, all together */
     VALUE = 8           /* bytes that any lane fits in */
 };
 

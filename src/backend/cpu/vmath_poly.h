@@ -467,22 +467,23 @@ static inline float vm_poly_erfinv_tail_f32(float x)
     return d0;
 }
 
-/* error 2^-55.7 */
+/* error 2^-60.5 */
 static inline double vm_poly_erfinv_tail_f64(double x)
 {
     double a0 = __builtin_fma(0x1.026e265c38c4p+0, x, 0x1.6b7e0914cbf1bp+1);
-    double a1 = __builtin_fma(-0x1.c79a1b11a80d1p-11, x, 0x1.4a42eb3d7eb07p-10);
-    double a2 = __builtin_fma(-0x1.ee5c5afb058cp-14, x, 0x1.508bb6b5a414p-12);
-    double a3 = __builtin_fma(-0x1.110ad752c6cbbp-15, x, 0x1.d30909d6cf878p-15);
-    double a4 = __builtin_fma(-0x1.29f35b1f6b9ecp-17, x, 0x1.394410c7d1f4fp-16);
-    double a5 = __builtin_fma(-0x1.be6f644643328p-22, x, 0x1.94a4403bef542p-19);
-    double a6 = __builtin_fma(0x1.00ab6a4f72922p-22, x, -0x1.270d2f14768b8p-22);
-    double a7 = __builtin_fma(0x1.025694f844ebep-26, x, -0x1.922fc3a74aac3p-24);
-    double a8 = __builtin_fma(-0x1.4535cbb52229ep-28, x, 0x1.796414d13b408p-28);
-    double a9 = __builtin_fma(-0x1.1bcad0500b8d1p-33, x, 0x1.a6adec4048ed5p-30);
-    double a10 = __builtin_fma(0x1.cbfc048ddf2dap-35, x, -0x1.dfb2366d65304p-34);
-    double a11 = __builtin_fma(-0x1.d786c8ce2bb45p-45, x, -0x1.48c7402da9d46p-37);
-    double a12 = __builtin_fma(-0x1.15359ed992e99p-45, x, 0x1.353aba6d8cc69p-42);
+    double a1 = __builtin_fma(-0x1.c79a1b11b766ap-11, x, 0x1.4a42eb3d8998ap-10);
+    double a2 = __builtin_fma(-0x1.ee5c5af18592dp-14, x, 0x1.508bb6b18d549p-12);
+    double a3 = __builtin_fma(-0x1.110ad81664471p-15, x, 0x1.d3090b087d705p-15);
+    double a4 = __builtin_fma(-0x1.29f349b65ebc3p-17, x, 0x1.39440567fddfcp-16);
+    double a5 = __builtin_fma(-0x1.be76ac1985832p-22, x, 0x1.94a53803b4e27p-19);
+    double a6 = __builtin_fma(0x1.00ba5ed3ca765p-22, x, -0x1.2719a98eb741fp-22);
+    double a7 = __builtin_fma(0x1.01234be5b323cp-26, x, -0x1.9202c2c8d1153p-24);
+    double a8 = __builtin_fma(-0x1.416cf175ae0afp-28, x, 0x1.7874abb2468d4p-28);
+    double a9 = __builtin_fma(-0x1.516aa16366983p-33, x, 0x1.a405a749a5741p-30);
+    double a10 = __builtin_fma(0x1.f0be6095e41cbp-35, x, -0x1.aa8b2b4adf565p-34);
+    double a11 = __builtin_fma(0x1.70fc2a268fa6ap-41, x, -0x1.ee8da5476619fp-37);
+    double a12 = __builtin_fma(-0x1.5b6a32357354fp-42, x, 0x1.cc81a7e163f34p-41);
+    double a13 = __builtin_fma(-0x1.f4d7c0aa34d51p-49, x, 0x1.cd02e7ae05b52p-45);
     double x2 = x * x;
     double b0 = __builtin_fma(a1, x2, a0);
     double b1 = __builtin_fma(a3, x2, a2);
@@ -490,13 +491,14 @@ static inline double vm_poly_erfinv_tail_f64(double x)
     double b3 = __builtin_fma(a7, x2, a6);
     double b4 = __builtin_fma(a9, x2, a8);
     double b5 = __builtin_fma(a11, x2, a10);
+    double b6 = __builtin_fma(a13, x2, a12);
     double x4 = x2 * x2;
     double c0 = __builtin_fma(b1, x4, b0);
     double c1 = __builtin_fma(b3, x4, b2);
     double c2 = __builtin_fma(b5, x4, b4);
     double x8 = x4 * x4;
     double d0 = __builtin_fma(c1, x8, c0);
-    double d1 = __builtin_fma(a12, x8, c2);
+    double d1 = __builtin_fma(b6, x8, c2);
     double x16 = x8 * x8;
     double e0 = __builtin_fma(d1, x16, d0);
     return e0;

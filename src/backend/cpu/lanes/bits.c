@@ -6,89 +6,70 @@
  * threefry: the counter is the index, high half first, as JAX has it by default. */
 #include "backend/cpu/lanes/parts.h"
 
-enum { PHILOX_ROUNDS = 10, BITS_PASS = 64 /* counters worked on together */ };
+/* Counters that are worked on together. Rounds are the outer loop: the rounds of one counter wait for
+ * each other, those of different counters do not. */
+enum { PASS = 64, PHILOX_ROUNDS = 10 };
 
-static inline void philox(uint32_t x[static 4], uint32_t k0, uint32_t k1)
+static void philox_round(uint32_t x[4][PASS], uint32_t k0, uint32_t k1)
 {
-    for (int round = 0; round < PHILOX_ROUNDS; round++) {
-        const uint64_t p0 = (uint64_t)0xD2511F53u * x[0], p1 = (uint64_t)0xCD9E8D57u * x[2];
-        const uint32_t y0 = (uint32_t)(p1 >> 32) ^ x[1] ^ k0;
-        const uint32_t y2 = (uint32_t)(p0 >> 32) ^ x[3] ^ k1;
-        x[0] = y0;
-        x[1] = (uint32_t)p1;
-        x[2] = y2;
-        x[3] = (uint32_t)p0;
-        k0 += 0x9E3779B9u;
-        k1 += 0xBB67AE85u;
+    for (int i = 0; i < PASS; i++) {
+        const uint64_t p0 = (uint64_t)0xD2511F53u * x[0][i], p1 = (uint64_t)0xCD9E8D57u * x[2][i];
+        const uint32_t y0 = (uint32_t)(p1 >> 32) ^ x[1][i] ^ k0;
+        const uint32_t y2 = (uint32_t)(p0 >> 32) ^ x[3][i] ^ k1;
+        x[0][i] = y0;
+        x[1][i] = (uint32_t)p1;
+        x[2][i] = y2;
+        x[3][i] = (uint32_t)p0;
     }
 }
 
-/* The four words of `blocks` blocks from the first on. */
-static void philox_words(const uint32_t key[4], uint64_t first, int64_t blocks, uint32_t *d)
+/* The four words of PASS blocks from the first on. */
+static void philox(const uint32_t key[static 4], uint64_t first, uint32_t d[static 4 * PASS])
 {
-    LANE_LOOP for (int64_t i = 0; i < blocks; i++)
-    {
-        const uint64_t block = first + (uint64_t)i;
-        uint32_t x[4] = {(uint32_t)block, (uint32_t)(block >> 32), key[2], key[3]};
-        philox(x, key[0], key[1]);
-        d[4 * i] = x[0];
-        d[4 * i + 1] = x[1];
-        d[4 * i + 2] = x[2];
-        d[4 * i + 3] = x[3];
+    uint32_t x[4][PASS];
+    for (int i = 0; i < PASS; i++) {
+        x[0][i] = (uint32_t)(first + (uint64_t)i);
+        x[1][i] = (uint32_t)((first + (uint64_t)i) >> 32);
+        x[2][i] = key[2];
+        x[3][i] = key[3];
     }
+    for (uint32_t r = 0; r < PHILOX_ROUNDS; r++)
+        philox_round(x, key[0] + r * 0x9E3779B9u, key[1] + r * 0xBB67AE85u);
+    for (int i = 0; i < PASS; i++)
+        for (int j = 0; j < 4; j++)
+            d[4 * i + j] = x[j][i];
 }
 
 static inline uint32_t rotate(uint32_t x, int by) { return x << by | x >> (32 - by); }
 
-static inline void threefry_turn(uint32_t x[static 2], int by)
+/* Four rounds, then words of the key are added. */
+static inline __attribute__((always_inline)) void
+threefry_rounds(uint32_t x[2][PASS], int t0, int t1, int t2, int t3, uint32_t k0, uint32_t k1)
 {
-    x[0] += x[1];
-    x[1] = rotate(x[1], by) ^ x[0];
-}
-
-/* Four rounds, then the next words of the key. */
-static inline void threefry_even(uint32_t x[static 2], uint32_t add0, uint32_t add1)
-{
-    threefry_turn(x, 13);
-    threefry_turn(x, 15);
-    threefry_turn(x, 26);
-    threefry_turn(x, 6);
-    x[0] += add0;
-    x[1] += add1;
-}
-
-static inline void threefry_odd(uint32_t x[static 2], uint32_t add0, uint32_t add1)
-{
-    threefry_turn(x, 17);
-    threefry_turn(x, 29);
-    threefry_turn(x, 16);
-    threefry_turn(x, 24);
-    x[0] += add0;
-    x[1] += add1;
-}
-
-static inline void threefry(uint32_t x[static 2], uint32_t k0, uint32_t k1)
-{
-    const uint32_t k2 = k0 ^ k1 ^ 0x1BD11BDAu;
-    x[0] += k0;
-    x[1] += k1;
-    threefry_even(x, k1, k2 + 1);
-    threefry_odd(x, k2, k0 + 2);
-    threefry_even(x, k0, k1 + 3);
-    threefry_odd(x, k1, k2 + 4);
-    threefry_even(x, k2, k0 + 5);
-}
-
-static void threefry_words(const uint32_t key[2], uint64_t first, int64_t n, uint32_t *d)
-{
-    LANE_LOOP for (int64_t i = 0; i < n; i++)
-    {
-        const uint64_t index = first + (uint64_t)i;
-        uint32_t x[2] = {(uint32_t)(index >> 32), (uint32_t)index};
-        threefry(x, key[0], key[1]);
-        d[2 * i] = x[0];
-        d[2 * i + 1] = x[1];
+    for (int i = 0; i < PASS; i++) {
+        uint32_t a = x[0][i], b = x[1][i];
+        a += b, b = rotate(b, t0) ^ a;
+        a += b, b = rotate(b, t1) ^ a;
+        a += b, b = rotate(b, t2) ^ a;
+        a += b, b = rotate(b, t3) ^ a;
+        x[0][i] = a + k0;
+        x[1][i] = b + k1;
     }
+}
+
+/* Both words of PASS counters from the first on. */
+static void threefry(const uint32_t key[static 2], uint64_t first, uint32_t x[2][PASS])
+{
+    const uint32_t k0 = key[0], k1 = key[1], k2 = k0 ^ k1 ^ 0x1BD11BDAu;
+    for (int i = 0; i < PASS; i++) {
+        x[0][i] = (uint32_t)((first + (uint64_t)i) >> 32) + k0;
+        x[1][i] = (uint32_t)(first + (uint64_t)i) + k1;
+    }
+    threefry_rounds(x, 13, 15, 26, 6, k1, k2 + 1);
+    threefry_rounds(x, 17, 29, 16, 24, k2, k0 + 2);
+    threefry_rounds(x, 13, 15, 26, 6, k0, k1 + 3);
+    threefry_rounds(x, 17, 29, 16, 24, k1, k2 + 4);
+    threefry_rounds(x, 13, 15, 26, 6, k2, k0 + 5);
 }
 
 /* ---- from words to values: d[i] from w ---- */
@@ -108,17 +89,16 @@ static void narrow(ig_dtype to, int64_t n, void *d, const uint32_t *w)
 static void philox_bits(ig_dtype to, const uint32_t *key, uint64_t start, int64_t n, void *d)
 {
     const int64_t bytes = (int64_t)ig_dtype_bytes(to);
-    const uint64_t each = bytes == 8 ? 2 : 4; /* values of a block */
-    uint32_t w[4 * BITS_PASS];
+    const int64_t each = bytes == 8 ? 2 : 4; /* values of a block */
+    uint32_t w[4 * PASS];
     for (int64_t done = 0; done < n;) {
         const uint64_t index = start + (uint64_t)done;
-        const int64_t skip = (int64_t)(index % each), room = (int64_t)each * BITS_PASS - skip;
+        const int64_t skip = (int64_t)(index % (uint64_t)each), room = each * PASS - skip;
         const int64_t now = n - done < room ? n - done : room;
-        philox_words(key, index / each, (skip + now + (int64_t)each - 1) / (int64_t)each, w);
+        philox(key, index / (uint64_t)each, w);
         if (bytes == 8)
             for (int64_t i = 0; i < now; i++)
-                ((uint64_t *)d)[done + i] =
-                    (uint64_t)w[2 * (skip + i) + 1] << 32 | w[2 * (skip + i)];
+                ((uint64_t *)d)[done + i] = (uint64_t)w[2 * (skip + i) + 1] << 32 | w[2 * (skip + i)];
         else
             narrow(to, now, (char *)d + done * bytes, w + skip);
         done += now;
@@ -128,19 +108,18 @@ static void philox_bits(ig_dtype to, const uint32_t *key, uint64_t start, int64_
 static void threefry_bits(ig_dtype to, const uint32_t *key, uint64_t start, int64_t n, void *d)
 {
     const int64_t bytes = (int64_t)ig_dtype_bytes(to);
-    uint32_t w[2 * BITS_PASS], both[BITS_PASS];
-    for (int64_t done = 0; done < n;) {
-        const int64_t now = n - done < BITS_PASS ? n - done : BITS_PASS;
-        threefry_words(key, start + (uint64_t)done, now, w);
+    uint32_t w[2][PASS];
+    for (int64_t done = 0; done < n; done += PASS) {
+        const int64_t now = n - done < PASS ? n - done : PASS;
+        threefry(key, start + (uint64_t)done, w);
         if (bytes == 8) {
             for (int64_t i = 0; i < now; i++)
-                ((uint64_t *)d)[done + i] = (uint64_t)w[2 * i] << 32 | w[2 * i + 1];
+                ((uint64_t *)d)[done + i] = (uint64_t)w[0][i] << 32 | w[1][i];
         } else {
-            for (int64_t i = 0; i < now; i++)
-                both[i] = w[2 * i] ^ w[2 * i + 1];
-            narrow(to, now, (char *)d + done * bytes, both);
+            for (int i = 0; i < PASS; i++)
+                w[0][i] ^= w[1][i];
+            narrow(to, now, (char *)d + done * bytes, w[0]);
         }
-        done += now;
     }
 }
 

@@ -59,7 +59,8 @@ static inline float half_odd_f64(double x)
     const uint32_t u = half_bits(near);
     const double back = (double)near;
     const uint32_t outward = (back < x) != (u >> 31) ? 1u : (uint32_t)-1;
-    return half_float((back == x) | (x != x) | (u & 1) ? u : u + outward);
+    const uint32_t keep = (back == x) | (x != x) | (u & 1);
+    return half_float(keep ? u : u + outward);
 }
 
 static inline uint16_t f16_of_f64(double x) { return f16_of_f32(half_odd_f64(x)); }

@@ -3,8 +3,8 @@
 #ifndef LANES_LANE_MATH_H
 #define LANES_LANE_MATH_H
 
-#include "backend/cpu/vmath.h"
 #include "backend/cpu/lanes/parts.h"
+#include "backend/cpu/vmath.h"
 
 #include <math.h>
 
