@@ -132,7 +132,7 @@ static schedule *find_schedule(const backend *dev)
 
 /* ---- one run ---- */
 
-/* Buffers for all slots; engine.made holds those that the run owns (outputs, then the arena). */
+/* Buffers for all slots; engine.made holds those that the run owns (outputs and the arena). */
 static ig_status bind_slots(const schedule *s, const backend *dev, int *n_made)
 {
     const graph *g = &engine.g;
@@ -142,19 +142,19 @@ static ig_status bind_slots(const schedule *s, const backend *dev, int *n_made)
             !graph_room(&engine.made, engine.room_made, &engine.room_made, sizeof *engine.made))
             return IG_ERR_MEMORY;
     buffer *arena = NULL;
-    if (s->arena_bytes) {
-        arena = dev->alloc((size_t)s->arena_bytes);
-        if (!arena)
-            return IG_ERR_MEMORY;
-        engine.made[(*n_made)++] = arena;
-    }
     for (int i = 0; i < s->n_slot; i++) {
         const slot *t = &s->slot[i];
+        if (t->kind == SLOT_TEMP && !arena) {
+            arena = dev->alloc((size_t)s->arena_bytes);
+            if (!arena)
+                return IG_ERR_MEMORY;
+            engine.made[(*n_made)++] = arena;
+        }
         buffer *b = t->kind == SLOT_LEAF   ? g->leaf[t->index]->data
                     : t->kind == SLOT_TEMP ? arena
                     : t->donor >= 0        ? buffer_retain(g->leaf[t->donor]->data)
                                            : dev->alloc((size_t)t->bytes);
-        if (!b && t->bytes)
+        if (!b)
             return IG_ERR_MEMORY;
         if (t->kind == SLOT_OUT)
             engine.made[(*n_made)++] = b;

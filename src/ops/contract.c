@@ -58,8 +58,8 @@ static ig_status unequal(op_id op, ig_array *const x[2], const char *what, int64
     char have[2][400];
     for (int i = 0; i < 2; i++)
         view_shape_text(x[i]->view.ndim, x[i]->view.shape, have[i]);
-    FAIL(IG_ERR_SHAPE, "%s: shapes %s and %s do not go together: %s %lld and %lld", op_rows[op].name,
-         have[0], have[1], what, (long long)one, (long long)two);
+    FAIL(IG_ERR_SHAPE, "%s: shapes %s and %s do not go together: %s %lld and %lld",
+         op_rows[op].name, have[0], have[1], what, (long long)one, (long long)two);
 }
 
 /* Broadcasts the first lead[i] axes of y[i] against each other, leaving the others as they are.
@@ -109,10 +109,9 @@ int op_matmul(op_id op, const ig_arg *args, ig_array **out)
     y[1] = build_axis_last(op, y[1], y[1]->view.ndim - 1 - n);
     if (!y[1])
         return 0;
-    const int b = broadcast_lead(
-        op, x, y, (const int[2]){y[0]->view.ndim - m - 1, y[1]->view.ndim - n - 1});
-    return b < 0 ? 0
-                 : op_one(out, contract_node(op, y, (contract_axes){b, m, n, 1}, y[0]->dtype));
+    const int b =
+        broadcast_lead(op, x, y, (const int[2]){y[0]->view.ndim - m - 1, y[1]->view.ndim - n - 1});
+    return b < 0 ? 0 : op_one(out, contract_node(op, y, (contract_axes){b, m, n, 1}, y[0]->dtype));
 }
 
 /* axis is counted in the broadcast shape, so from the end it is the same axis of both. */
@@ -141,8 +140,7 @@ int op_vecdot(op_id op, const ig_arg *args, ig_array **out)
         if (!(y[i] = build_axis_last(op, y[i], own[i])))
             return 0;
     const int b = broadcast_lead(op, x, y, (const int[2]){ndim[0] - 1, ndim[1] - 1});
-    return b < 0 ? 0
-                 : op_one(out, contract_node(op, y, (contract_axes){b, 0, 0, 1}, y[0]->dtype));
+    return b < 0 ? 0 : op_one(out, contract_node(op, y, (contract_axes){b, 0, 0, 1}, y[0]->dtype));
 }
 
 /* ---- products over chosen axes ---- */
@@ -168,12 +166,12 @@ static int summed_axes(op_id op, ig_array *const x[2], ig_ints given, int axes[2
     int64_t spelled[2][IG_MAX_NDIM];
     ig_ints list[2];
     if (given.n == 1) {
-        const int64_t n = given.v[0], most = x[0]->view.ndim < x[1]->view.ndim ? x[0]->view.ndim
-                                                                               : x[1]->view.ndim;
+        const int64_t n = given.v[0],
+                      most = x[0]->view.ndim < x[1]->view.ndim ? x[0]->view.ndim : x[1]->view.ndim;
         if (n < 0 || n > most) {
-            ig_fail(IG_ERR_ARGUMENT, "%s: axes is %lld; x1 has %d axes and x2 %d, so give 0 to %lld",
-                    op_rows[op].name, (long long)n, x[0]->view.ndim, x[1]->view.ndim,
-                    (long long)most);
+            ig_fail(
+                IG_ERR_ARGUMENT, "%s: axes is %lld; x1 has %d axes and x2 %d, so give 0 to %lld",
+                op_rows[op].name, (long long)n, x[0]->view.ndim, x[1]->view.ndim, (long long)most);
             return -1;
         }
         for (int i = 0; i < n; i++) {

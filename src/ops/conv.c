@@ -26,15 +26,18 @@ static ig_status conv_read(conv *c, op_id op, const ig_arg *args, int64_t groups
     TRY(window_check(op, "weight", x[1]));
     const int64_t *shape = x[1]->view.shape, channels = x[0]->view.shape[1];
     if (groups < 1 || channels % groups != 0 || shape[0] % groups != 0)
-        FAIL(IG_ERR_ARGUMENT, "%s: groups is %lld, which does not divide %lld channels of x and %lld "
-             "rows of weight", name, (long long)groups, (long long)channels, (long long)shape[0]);
+        FAIL(IG_ERR_ARGUMENT,
+             "%s: groups is %lld, which does not divide %lld channels of x and %lld "
+             "rows of weight",
+             name, (long long)groups, (long long)channels, (long long)shape[0]);
     c->in = channels / groups;
     c->out = transposed ? shape[1] : shape[0] / groups;
     if ((transposed ? shape[0] / groups : shape[1]) != c->in)
-        FAIL(IG_ERR_SHAPE, "%s: axis %d of weight has length %lld, but x has %lld channels in %lld "
-             "group%s, so it must be %lld", name, !transposed, (long long)shape[!transposed],
-             (long long)channels, (long long)groups, groups == 1 ? "" : "s",
-             (long long)(transposed ? channels : c->in));
+        FAIL(IG_ERR_SHAPE,
+             "%s: axis %d of weight has length %lld, but x has %lld channels in %lld "
+             "group%s, so it must be %lld",
+             name, !transposed, (long long)shape[!transposed], (long long)channels,
+             (long long)groups, groups == 1 ? "" : "s", (long long)(transposed ? channels : c->in));
     for (int a = 0; a < c->w.n; a++)
         if ((c->w.kernel[a] = shape[2 + a]) == 0)
             FAIL(IG_ERR_SHAPE, "%s: axis %d of weight has length 0", name, 2 + a);
@@ -176,16 +179,19 @@ static ig_status transposed_count(conv *c, spread *s)
         if (length == 0)
             FAIL(IG_ERR_SHAPE, "%s: spatial axis %d of x has length 0", op_rows[c->op].name, a);
         if (w->extra[a] >= w->stride[a] && w->extra[a] >= w->dilation[a])
-            FAIL(IG_ERR_ARGUMENT, "%s: output_padding is %lld; it must be smaller than stride (%lld) "
-                 "or dilation (%lld)", op_rows[c->op].name, (long long)w->extra[a],
-                 (long long)w->stride[a], (long long)w->dilation[a]);
+            FAIL(IG_ERR_ARGUMENT,
+                 "%s: output_padding is %lld; it must be smaller than stride (%lld) "
+                 "or dilation (%lld)",
+                 op_rows[c->op].name, (long long)w->extra[a], (long long)w->stride[a],
+                 (long long)w->dilation[a]);
         if (reach < 0 || __builtin_mul_overflow(length - 1, w->stride[a], &behind) ||
             __builtin_add_overflow(behind, reach, &behind) || behind > INT64_MAX / 4)
             FAIL(IG_ERR_SHAPE, "%s: spatial axis %d of the result is longer than can be addressed",
                  op_rows[c->op].name, a);
         w->out[a] = behind - 2 * w->padding[a] + w->extra[a];
         if (w->out[a] <= 0)
-            FAIL(IG_ERR_SHAPE, "%s: spatial axis %d of the result would have length %lld (x %lld, "
+            FAIL(IG_ERR_SHAPE,
+                 "%s: spatial axis %d of the result would have length %lld (x %lld, "
                  "kernel %lld, stride %lld, dilation %lld, padding %lld); pad less",
                  op_rows[c->op].name, a, (long long)w->out[a], (long long)length,
                  (long long)w->kernel[a], (long long)w->stride[a], (long long)w->dilation[a],

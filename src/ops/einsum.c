@@ -104,8 +104,10 @@ static ig_status read_operands(einsum *e, ig_array *const *x, const char **at, i
         TRY(read_term(e->text, &c, &w));
         const int ndim = x[i]->view.ndim, rest = ndim - w.n;
         if (rest < 0 || (rest > 0 && w.rest < 0))
-            FAIL(IG_ERR_SHAPE, "einsum: '%s', position %d: %d letter%s for operand %d, which has %d "
-                 "ax%ss", e->text, (int)(start - e->text), w.n, w.n == 1 ? "" : "s", i, ndim,
+            FAIL(IG_ERR_SHAPE,
+                 "einsum: '%s', position %d: %d letter%s for operand %d, which has %d "
+                 "ax%ss",
+                 e->text, (int)(start - e->text), w.n, w.n == 1 ? "" : "s", i, ndim,
                  ndim == 1 ? "i" : "e");
         spell_out(&w, rest, &e->operand[i].t);
         e->operand[i].x = x[i];
@@ -116,8 +118,8 @@ static ig_status read_operands(einsum *e, ig_array *const *x, const char **at, i
         c += i + 1 < e->n;
     }
     if (*c == ',')
-        FAIL(IG_ERR_ARGUMENT, "einsum: '%s', position %d: more terms than the %d operand%s", e->text,
-             (int)(c - e->text), e->n, e->n == 1 ? "" : "s");
+        FAIL(IG_ERR_ARGUMENT, "einsum: '%s', position %d: more terms than the %d operand%s",
+             e->text, (int)(c - e->text), e->n, e->n == 1 ? "" : "s");
     *at = c;
     return IG_OK;
 }
@@ -183,8 +185,9 @@ static ig_status learn_length(einsum *e, int i, int label, int64_t length)
         return IG_OK;
     if (*known != 1) {
         const char letter[2] = {label < LETTERS ? letter_of(label) : '.', 0};
-        FAIL(IG_ERR_SHAPE, "einsum: '%s': '%s' has length %lld in operand %d and %lld in operand %d",
-             e->text, label < LETTERS ? letter : "...", (long long)*known, e->seen_in[label],
+        FAIL(IG_ERR_SHAPE,
+             "einsum: '%s': '%s' has length %lld in operand %d and %lld in operand %d", e->text,
+             label < LETTERS ? letter : "...", (long long)*known, e->seen_in[label],
              (long long)length, i);
     }
     *known = length;
@@ -205,8 +208,8 @@ static ig_status take_diagonals(einsum *e, int i)
         while (at < t.n && t.label[at] != label)
             at++;
         if (at < t.n && v.shape[at] != from->shape[a])
-            FAIL(IG_ERR_SHAPE, "einsum: '%s': '%c' has lengths %lld and %lld in operand %d", e->text,
-                 letter_of(label), (long long)v.shape[at], (long long)from->shape[a], i);
+            FAIL(IG_ERR_SHAPE, "einsum: '%s': '%c' has lengths %lld and %lld in operand %d",
+                 e->text, letter_of(label), (long long)v.shape[at], (long long)from->shape[a], i);
         v.shape[at] = from->shape[a];
         v.stride[at] += from->stride[a];
         if (at < t.n)

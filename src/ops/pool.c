@@ -18,7 +18,8 @@ static ig_status pool_read(op_id op, const ig_arg *args, windows *w)
         if (x->view.shape[2 + a] == 0)
             FAIL(IG_ERR_SHAPE, "%s: spatial axis %d of x has length 0", op_rows[op].name, a);
         if (w->padding[a] > w->kernel[a] / 2)
-            FAIL(IG_ERR_ARGUMENT, "%s: padding is %lld, but may be at most half of kernel_size %lld",
+            FAIL(IG_ERR_ARGUMENT,
+                 "%s: padding is %lld, but may be at most half of kernel_size %lld",
                  op_rows[op].name, (long long)w->padding[a], (long long)w->kernel[a]);
     }
     return IG_OK;
@@ -154,8 +155,8 @@ static ig_array *cover_bound(const cover *c, int64_t more)
 {
     const int64_t whole = c->length / c->n, rest = c->length % c->n;
     ig_array *i = build_iota(1, &c->n);
-    ig_array *part = ig_floor_divide(ig_add(ig_multiply(i, ig_int(rest)), ig_int(more)),
-                                     ig_int(c->n));
+    ig_array *part =
+        ig_floor_divide(ig_add(ig_multiply(i, ig_int(rest)), ig_int(more)), ig_int(c->n));
     return ig_add(ig_multiply(i, ig_int(whole)), part);
 }
 

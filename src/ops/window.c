@@ -17,7 +17,9 @@ ig_status window_numbers(op_id op, const char *what, ig_ints given, int n, int64
 {
     if (given.n != 1 && given.n != n)
         FAIL(IG_ERR_ARGUMENT, "%s: %s has %d numbers; give 1%s", op_rows[op].name, what, given.n,
-             n == 1 ? "" : n == 2 ? " or 2, one for each axis" : " or 3, one for each axis");
+             n == 1   ? ""
+             : n == 2 ? " or 2, one for each axis"
+                      : " or 3, one for each axis");
     for (int a = 0; a < n; a++) {
         numbers[a] = given.v[given.n == 1 ? 0 : a];
         if (numbers[a] < least || numbers[a] > NUMBER_MOST)
@@ -35,8 +37,8 @@ ig_status window_check(op_id op, const char *what, const ig_array *x)
     char text[400];
     if (x->view.ndim != n + 2)
         FAIL(IG_ERR_SHAPE, "%s: %s has shape %s, but needs %d axes%s%s", op_rows[op].name, what,
-             view_shape_text(x->view.ndim, x->view.shape, text), n + 2,
-             what[0] == 'x' ? ": " : "", what[0] == 'x' ? wants[n - 1] : "");
+             view_shape_text(x->view.ndim, x->view.shape, text), n + 2, what[0] == 'x' ? ": " : "",
+             what[0] == 'x' ? wants[n - 1] : "");
     return IG_OK;
 }
 
@@ -64,11 +66,12 @@ ig_status window_count(op_id op, windows *w, const int64_t *length, bool ceil_mo
         if (ceil_mode && last > 0 && last * stride >= length[a] + pad)
             last--;
         if (last < 0 || (ceil_mode && last == 0 && length[a] + pad == 0))
-            FAIL(IG_ERR_SHAPE,
-                 "%s: spatial axis %d has length %lld, with padding %lld, but a window reaches over "
-                 "%lld (kernel %lld, dilation %lld); pad more or take a smaller kernel",
-                 op_rows[op].name, a, (long long)length[a], (long long)padded, (long long)reach,
-                 (long long)w->kernel[a], (long long)w->dilation[a]);
+            FAIL(
+                IG_ERR_SHAPE,
+                "%s: spatial axis %d has length %lld, with padding %lld, but a window reaches over "
+                "%lld (kernel %lld, dilation %lld); pad more or take a smaller kernel",
+                op_rows[op].name, a, (long long)length[a], (long long)padded, (long long)reach,
+                (long long)w->kernel[a], (long long)w->dilation[a]);
         const int64_t over = last * stride + reach - padded;
         w->out[a] = last + 1;
         w->extra[a] = over > 0 ? over : 0;

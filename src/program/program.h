@@ -29,7 +29,7 @@ typedef struct operand {
     int slot;
     ig_dtype dtype;
     view v;
-    int64_t axis_len, axis_stride; /* TAPE_READ and WRITE: the indexed axis */
+    int64_t axis_len, axis_stride; /* TAPE_READ and WRITE: the indexed axis; TAPE_BITS: first index */
 } operand;
 
 typedef enum tape_code {

@@ -59,8 +59,8 @@ sample sample_make(int layout, ig_ints shape, ig_dtype dtype)
         end[IG_MAX_NDIM];
     memcpy(s.shape, shape.v, (size_t)n * sizeof *s.shape);
     for (int a = 0; a < n; a++) {
-        stored[a] = layout == 2   ? shape.v[n - 1 - a]
-                    : layout == 3 ? 2 * shape.v[a] + (shape.v[a] > 1)
+        stored[a] = layout == 2                               ? shape.v[n - 1 - a]
+                    : layout == 3                             ? 2 * shape.v[a] + (shape.v[a] > 1)
                     : layout == 4 && a == n - 1 && shape.v[a] ? 1
                                                               : shape.v[a];
         order[a] = n - 1 - a;

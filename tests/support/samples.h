@@ -24,6 +24,7 @@ sample sample_make(int layout, ig_ints shape, ig_dtype dtype);
 void sample_free(sample *s);
 
 /* Fails the test unless y has this shape and dtype, and y[i] is want[i] rounded to it, to the bit. */
-void sample_expect(const char *what, ig_array *y, ig_ints shape, ig_dtype dtype, const double *want);
+void sample_expect(const char *what, ig_array *y, ig_ints shape, ig_dtype dtype,
+                   const double *want);
 
 #endif

@@ -348,7 +348,8 @@ static void test_large(void **state)
 static void test_dtypes(void **state)
 {
     (void)state;
-    ig_array *i = ig_full(IG_SHAPE(2, 3), ig_int(2), IG_I32), *b = ig_full(IG_SHAPE(3, 2), ig_bool(1), IG_BOOL);
+    ig_array *i = ig_full(IG_SHAPE(2, 3), ig_int(2), IG_I32),
+             *b = ig_full(IG_SHAPE(3, 2), ig_bool(1), IG_BOOL);
     ig_array *h = ig_full(IG_SHAPE(3, 2), ig_float(0.5), IG_F16);
     assert_int_equal(ig_dtype_of(ig_matmul(i, b)), IG_I32);
     assert_true(ig_item(ig_sum(ig_matmul(i, b), IG_NONE, IG_DTYPE_NONE, false)) == 24);
@@ -387,9 +388,9 @@ static void test_errors(void **state)
     expect_fail(ig_matmul(zero, a), IG_ERR_SHAPE, "matmul: x1 has no axes");
     expect_fail(ig_matmul(a, zero), IG_ERR_SHAPE, "matmul: x2 has no axes");
     expect_fail(ig_matmul(truth, truth), IG_ERR_DTYPE, "matmul takes numbers, not bool");
-    expect_fail(ig_matmul(ig_full(IG_SHAPE(1), ig_int(1), IG_U64),
-                          ig_full(IG_SHAPE(1), ig_int(1), IG_I64)),
-                IG_ERR_DTYPE, "matmul: u64 and i64 have no common dtype");
+    expect_fail(
+        ig_matmul(ig_full(IG_SHAPE(1), ig_int(1), IG_U64), ig_full(IG_SHAPE(1), ig_int(1), IG_I64)),
+        IG_ERR_DTYPE, "matmul: u64 and i64 have no common dtype");
     expect_fail(ig_matmul(NULL, a), IG_ERR_ARGUMENT, "matmul: x1 is NULL");
     expect_fail(ig_matmul(ig_matmul(a, c), a), IG_ERR_SHAPE, "matmul: shapes (2, 3) and (4, 5)");
     expect_fail(ig_vecdot(a, c, -1), IG_ERR_SHAPE, "vecdot: shapes (2, 3) and (4, 5)");
@@ -400,10 +401,12 @@ static void test_errors(void **state)
     expect_fail(ig_tensordot(a, c, IG_AXES(-1)), IG_ERR_ARGUMENT, "tensordot: axes is -1;");
     expect_fail(ig_tensordot(a, c, IG_AXES(0, 1, 0)), IG_ERR_ARGUMENT, "tensordot: 3 axes are");
     expect_fail(ig_tensordot(a, c, IG_AXES(0, 2)), IG_ERR_SHAPE, "tensordot: axis 2 is out of");
-    expect_fail(ig_tensordot(a, a, IG_AXES(0, 0, 0, 1)), IG_ERR_SHAPE, "tensordot: axis 0 is given");
-    expect_fail(ig_tensordot(a, c, IG_AXES(1, 0)), IG_ERR_SHAPE,
-                "tensordot: shapes (2, 3) and (4, 5) do not go together: axis 1 of x1 and axis 0 of "
-                "x2 have lengths 3 and 4");
+    expect_fail(ig_tensordot(a, a, IG_AXES(0, 0, 0, 1)), IG_ERR_SHAPE,
+                "tensordot: axis 0 is given");
+    expect_fail(
+        ig_tensordot(a, c, IG_AXES(1, 0)), IG_ERR_SHAPE,
+        "tensordot: shapes (2, 3) and (4, 5) do not go together: axis 1 of x1 and axis 0 of "
+        "x2 have lengths 3 and 4");
     ig_array *wide = ones(IG_SHAPE(1, 1, 1, 1, 1, 1, 1, 1, 1));
     expect_fail(ig_tensordot(wide, wide, IG_AXES(0)), IG_ERR_SHAPE, "tensordot: 18 dimensions");
     /* More products than can be counted. */
@@ -420,8 +423,7 @@ static void test_einsum_errors(void **state)
         const char *text, *shapes, *error;
         ig_status code;
     } cases[] = {
-        {"ij,j!->i", "23 34", "einsum: 'ij,j!->i', position 4: expected a letter",
-         IG_ERR_ARGUMENT},
+        {"ij,j!->i", "23 34", "einsum: 'ij,j!->i', position 4: expected a letter", IG_ERR_ARGUMENT},
         {"i.j", "23", "einsum: 'i.j', position 1: axes that are not named", IG_ERR_ARGUMENT},
         {"...i...", "23", "einsum: '...i...', position 4: '...' may stand once", IG_ERR_ARGUMENT},
         {"ij", "234", "einsum: 'ij', position 0: 2 letters for operand 0, which has 3 axes",

@@ -161,7 +161,7 @@ static void check_views(view a, view b, view d, ig_dtype dtype)
 
 static void test_views(void **s)
 {
-    static const int64_t shapes[][3] = {{1, 1, 1}, {3, 5, 7},    {2, 3, 1500}, {2, 1025, 3},
+    static const int64_t shapes[][3] = {{1, 1, 1},  {3, 5, 7},    {2, 3, 1500}, {2, 1025, 3},
                                         {40, 1, 9}, {1, 30, 513}, {7, 11, 64},  {1, 1, 5000}};
     (void)s;
     for (size_t k = 0; k < sizeof shapes / sizeof shapes[0]; k++) {
@@ -263,16 +263,20 @@ static void test_half_and_casts(void **s)
     space(t, 1, (int64_t[]){N});
     const int a = load(t, 0, IG_F16, every_second);
     const int m = map(t, OP_multiply, IG_F32, a, a, -1);
-    const int r = add_inst(t, (tape_inst){.code = TAPE_ROUND, .dtype = IG_F32, .to = IG_F16, .a = (int16_t)m});
+    const int r = add_inst(
+        t, (tape_inst){.code = TAPE_ROUND, .dtype = IG_F32, .to = IG_F16, .a = (int16_t)m});
     const int sum = map(t, OP_add, IG_F32, r, a, -1);
     store(t, sum, 1, IG_F16, line(N));
     const int index = add_inst(t, (tape_inst){.code = TAPE_IOTA, .dtype = IG_I64});
     const int square = map(t, OP_pow, IG_I64, index, index, -1);
-    const int half = add_inst(t, (tape_inst){.code = TAPE_CAST, .dtype = IG_I64, .to = IG_F16, .a = (int16_t)index});
-    const int whole = add_inst(t, (tape_inst){.code = TAPE_CAST, .dtype = IG_F16, .to = IG_I64, .a = (int16_t)half});
+    const int half = add_inst(
+        t, (tape_inst){.code = TAPE_CAST, .dtype = IG_I64, .to = IG_F16, .a = (int16_t)index});
+    const int whole = add_inst(
+        t, (tape_inst){.code = TAPE_CAST, .dtype = IG_F16, .to = IG_I64, .a = (int16_t)half});
     const int both = map(t, OP_subtract, IG_I64, square, whole, -1);
     store(t, both, 2, IG_I64, line(N));
-    const int yes = add_inst(t, (tape_inst){.code = TAPE_CAST, .dtype = IG_F16, .to = IG_BOOL, .a = (int16_t)half});
+    const int yes = add_inst(
+        t, (tape_inst){.code = TAPE_CAST, .dtype = IG_F16, .to = IG_BOOL, .a = (int16_t)half});
     store(t, yes, 3, IG_BOOL, line(N));
     bind(w, 0, x);
     bind(w, 1, y);
@@ -320,7 +324,9 @@ static void test_read(void **s)
         const int o = add_operand(t, 1, IG_F64, base);
         t->operand[o].axis_len = TABLE;
         t->operand[o].axis_stride = COLUMNS;
-        const int v = add_inst(t, (tape_inst){.code = TAPE_READ, .dtype = IG_F64, .operand = (int16_t)o, .a = (int16_t)r});
+        const int v = add_inst(
+            t, (tape_inst){
+                   .code = TAPE_READ, .dtype = IG_F64, .operand = (int16_t)o, .a = (int16_t)r});
         store(t, v, 2, IG_F64, packed(2, shape));
         bind(w, 0, index);
         bind(w, 1, table);
@@ -340,7 +346,8 @@ static void test_read(void **s)
         } else {
             assert_int_equal(run(w), IG_OK);
             for (int i = 0; i < ROWS * COLUMNS; i++) {
-                const int64_t k = index[i / COLUMNS] < 0 ? index[i / COLUMNS] + TABLE : index[i / COLUMNS];
+                const int64_t k =
+                    index[i / COLUMNS] < 0 ? index[i / COLUMNS] + TABLE : index[i / COLUMNS];
                 assert_true(out[i] == (double)(k * COLUMNS + i % COLUMNS));
             }
         }
@@ -362,7 +369,8 @@ static void test_bits(void **s)
         v.stride[0] = 2;
         space(t, 1, (int64_t[]){N});
         const int o = add_operand(t, 0, IG_U32, v);
-        store(t, add_inst(t, (tape_inst){.code = TAPE_BITS, .to = IG_U32, .operand = (int16_t)o}), 1, IG_U32, line(N));
+        store(t, add_inst(t, (tape_inst){.code = TAPE_BITS, .to = IG_U32, .operand = (int16_t)o}),
+              1, IG_U32, line(N));
         bind(w, 0, key);
         bind(w, 1, k ? other : first);
         pool_set_threads(thread_counts[k]);
@@ -459,7 +467,8 @@ static void check_reduce(int64_t outer, int64_t inner, const float *x)
         }
         reduce(OP_max, x, v, got);
         for (int64_t o = 0; o < outer && inner > 0; o++)
-            assert_true(got[o] == -reference_row(join_max, -INFINITY, x + o * v.stride[0], v.stride[1], inner));
+            assert_true(got[o] == -reference_row(join_max, -INFINITY, x + o * v.stride[0],
+                                                 v.stride[1], inner));
     }
     pool_set_threads(0);
     free(got);
@@ -469,9 +478,9 @@ static void test_reduce_order(void **s)
 {
     (void)s;
     float *x = floats(1000003);
-    static const int64_t lengths[] = {0,    1,    2,    3,    5,    16,   31,   32,   33,  63,  64,
-                                      65,   100,  500,  1000, 1023, 1024, 1025, 2047, 2048, 2049,
-                                      3000, 3072, 4096, 5000};
+    static const int64_t lengths[] = {0,    1,    2,    3,    5,    16,   31,   32,   33,
+                                      63,   64,   65,   100,  500,  1000, 1023, 1024, 1025,
+                                      2047, 2048, 2049, 3000, 3072, 4096, 5000};
     for (size_t k = 0; k < sizeof lengths / sizeof lengths[0]; k++) {
         check_reduce(1, lengths[k], x);
         check_reduce(7, lengths[k], x);
@@ -720,7 +729,8 @@ static void test_sort_dtypes(void **s)
             if (dtype == IG_U64)
                 assert_true(y[i - 1] <= y[i]);
             else if (dtype_is_int((ig_dtype)dtype))
-                assert_true(dtype_fetch_int((ig_dtype)dtype, p) <= dtype_fetch_int((ig_dtype)dtype, q));
+                assert_true(dtype_fetch_int((ig_dtype)dtype, p) <=
+                            dtype_fetch_int((ig_dtype)dtype, q));
             else
                 assert_true(dtype_fetch((ig_dtype)dtype, p) <= dtype_fetch((ig_dtype)dtype, q) ||
                             dtype_fetch((ig_dtype)dtype, q) != dtype_fetch((ig_dtype)dtype, q));
@@ -738,7 +748,9 @@ static void test_search(void **s)
     for (int i = 0; i < SORTED; i++)
         sorted[2 * i] = i < SORTED - 2 ? (float)(i / 3) : NAN;
     for (int i = 0; i < VALUES; i++)
-        values[i] = i % 100 ? floorf(next_float() * 200 + 150) + (i % 2 ? 0.5f : 0) : i % 200 ? NAN : -0.0f;
+        values[i] = i % 100   ? floorf(next_float() * 200 + 150) + (i % 2 ? 0.5f : 0)
+                    : i % 200 ? NAN
+                              : -0.0f;
     for (int right = 0; right < 2; right++) {
         bench *w = bench_new(PROGRAM_SEARCH, IG_F32);
         view every_second = line(SORTED);
@@ -808,7 +820,8 @@ static void test_write(void **s)
             want[at] = add ? want[at] + x[i] : x[i];
             bytes_want[at] = (int8_t)(add ? bytes_want[at] + b[i] : b[i]);
             dtype_store(IG_F16, &half_want[at],
-                        (add ? dtype_fetch(IG_F16, &half_want[at]) : 0) + dtype_fetch(IG_F16, &h[i]));
+                        (add ? dtype_fetch(IG_F16, &half_want[at]) : 0) +
+                            dtype_fetch(IG_F16, &h[i]));
         }
         assert_int_equal(write_rows(add, IG_F32, out, index, N, x, LEN), IG_OK);
         assert_memory_equal(out, want, sizeof out);
@@ -849,14 +862,22 @@ static void test_devices(void **s)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_views),        cmocka_unit_test(test_no_points),
-        cmocka_unit_test(test_in_place),     cmocka_unit_test(test_half_and_casts),
-        cmocka_unit_test(test_read),         cmocka_unit_test(test_bits),
-        cmocka_unit_test(test_reduce_order), cmocka_unit_test(test_reduce_zero),
-        cmocka_unit_test(test_reduce_empty_bool), cmocka_unit_test(test_argreduce),
-        cmocka_unit_test(test_scan),         cmocka_unit_test(test_sort),
-        cmocka_unit_test(test_sort_dtypes),  cmocka_unit_test(test_search),
-        cmocka_unit_test(test_write),        cmocka_unit_test(test_devices),
+        cmocka_unit_test(test_views),
+        cmocka_unit_test(test_no_points),
+        cmocka_unit_test(test_in_place),
+        cmocka_unit_test(test_half_and_casts),
+        cmocka_unit_test(test_read),
+        cmocka_unit_test(test_bits),
+        cmocka_unit_test(test_reduce_order),
+        cmocka_unit_test(test_reduce_zero),
+        cmocka_unit_test(test_reduce_empty_bool),
+        cmocka_unit_test(test_argreduce),
+        cmocka_unit_test(test_scan),
+        cmocka_unit_test(test_sort),
+        cmocka_unit_test(test_sort_dtypes),
+        cmocka_unit_test(test_search),
+        cmocka_unit_test(test_write),
+        cmocka_unit_test(test_devices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,9 +20,9 @@
 #define m_sin(x) m_sin_full(x)
 #define m_cos(x) m_cos_full(x)
 #define m_tan(x) m_tan_full(x)
-#define m_remainder(x, y)                                                                          \
-    _Generic((x), float                                                                            \
-             : vm_remainder_full_f32, double                                                       \
+#define m_remainder(x, y) \
+    _Generic((x), float \
+             : vm_remainder_full_f32, double \
              : vm_remainder_full_f64, LANE_PICK_INT(remainder))(x, y)
 
 /* ---- the levels ---- */
@@ -63,10 +63,10 @@ static uint64_t next_random(void)
 /* Bits that are special in some dtype, small numbers, and any bits. */
 static uint64_t next_bits(ig_dtype dtype)
 {
-    static const double special[] = {0.0,   -0.0,     1,         -1,       0.5,    2,     -3,
-                                     1e-45, INFINITY, -INFINITY, NAN,      1e30,   -1e30, 3e-39,
-                                     65504, 65520,    1e300,     -2.5,     127.9,  255.5, 1e10,
-                                     -128,  32768.5,  4294967296.0, 1e19};
+    static const double special[] = {
+        0.0,  -0.0, 1,       -1,           0.5,   2,     -3,    1e-45, INFINITY, -INFINITY,
+        NAN,  1e30, -1e30,   3e-39,        65504, 65520, 1e300, -2.5,  127.9,    255.5,
+        1e10, -128, 32768.5, 4294967296.0, 1e19};
     const uint64_t r = next_random();
     uint64_t bits = r;
     const double number = r % 3 == 0 ? special[r / 3 % (sizeof special / sizeof *special)]
@@ -113,7 +113,7 @@ typedef struct lane_reference {
 } lane_reference;
 
 static const lane_reference references[DTYPE_COUNT] = {
-#define DTYPE(id, name, standard, lane, kind, bytes)                                               \
+#define DTYPE(id, name, standard, lane, kind, bytes) \
     [IG_##id] = {reference_unary_##lane, reference_binary_##lane, reference_same_##lane},
 #include "array/dtype.def"
 };
@@ -150,7 +150,7 @@ static void check_row(int op, ig_dtype dtype, bool in_place)
 
 static void check_rows(void)
 {
-    static const ig_dtype lanes[] = {IG_I8,  IG_I16, IG_I32, IG_I64, IG_U8,  IG_BOOL,
+    static const ig_dtype lanes[] = {IG_I8,  IG_I16, IG_I32, IG_I64, IG_U8, IG_BOOL,
                                      IG_U16, IG_U32, IG_U64, IG_F32, IG_F64};
     for (int op = 0; op < OP_COUNT; op++)
         for (size_t i = 0; i < sizeof lanes / sizeof lanes[0]; i++) {
@@ -202,7 +202,8 @@ static void check_integers(void)
     assert_memory_equal(d, ((int32_t[]){81, -8, 0, 1, -1, 1, 0, 1}), sizeof d);
     level->map(OP_bitwise_left_shift, IG_I32, 8, d, (int32_t[]){1, 1, 1, -1, -1, 3, 1, 1},
                (int32_t[]){0, 31, 32, 1, 40, 30, -1, 33}, NULL);
-    assert_memory_equal(d, ((int32_t[]){1, INT32_MIN, 0, -2, 0, INT32_MIN | 1 << 30, 0, 0}), sizeof d);
+    assert_memory_equal(d, ((int32_t[]){1, INT32_MIN, 0, -2, 0, INT32_MIN | 1 << 30, 0, 0}),
+                        sizeof d);
     level->map(OP_bitwise_right_shift, IG_I32, 8, d, (int32_t[]){-8, 8, -8, 8, -1, 1, -1, 1},
                (int32_t[]){1, 1, 32, 32, 31, 31, -1, -1}, NULL);
     assert_memory_equal(d, ((int32_t[]){-4, 4, -1, 0, -1, 0, -1, 0}), sizeof d);
@@ -274,7 +275,8 @@ static void check_half_exhaustive(void)
     level->convert(IG_F32, IG_F16, 1 << 16, out, 1, wide, 1);
     for (int i = 0; i < 1 << 16; i++) {
         const double v = value_of_f16((uint16_t)i);
-        assert_true(v != v ? wide[i] != wide[i] : v == wide[i] && !!signbit(v) == !!signbit(wide[i]));
+        assert_true(v != v ? wide[i] != wide[i]
+                           : v == wide[i] && !!signbit(v) == !!signbit(wide[i]));
         assert_true(v != v ? wider[i] != wider[i] : v == wider[i]);
         assert_true(same_half(out[i], in[i], 0x7c00));
     }
@@ -295,8 +297,8 @@ static void check_half_rounding(void)
         const double a = value_of_f16((uint16_t)i);
         const double b = i + 1 == 0x7c00 ? 65536 : value_of_f16((uint16_t)(i + 1));
         const double mid = (a + b) / 2;
-        const double x[N] = {a,  nextafter(a, -1), mid, nextafter(mid, 0), nextafter(mid, 1e9), -mid,
-                             -nextafter(mid, 1e9)};
+        const double x[N] = {a,    nextafter(a, -1),    mid, nextafter(mid, 0), nextafter(mid, 1e9),
+                             -mid, -nextafter(mid, 1e9)};
         float y[N], r[N];
         uint16_t got[N], got32[N];
         for (int k = 0; k < N; k++)

@@ -25,7 +25,8 @@ typedef struct cpu_level {
      * f32 too), strided by elements: d[i * ds] = a[i * as]. from == to copies. */
     void (*convert)(ig_dtype from, ig_dtype to, int64_t n, void *d, int64_t ds, const void *a,
                     int64_t as);
-    void (*round)(ig_dtype to, int64_t n, float *d, const float *a); /* f32 rounded to f16 or bf16 */
+    void (*round)(ig_dtype to, int64_t n, float *d,
+                  const float *a); /* f32 rounded to f16 or bf16 */
     /* Random bits: d[i] for index start + i; key has words 2 (threefry) or 4 (philox). */
     void (*bits)(ig_dtype to, const uint32_t *key, int words, int64_t start, int64_t n, void *d);
     /* d[i] = what a FOLD row begins with. */

@@ -12,11 +12,11 @@ typedef struct map_job {
     const program *p;
     const binding *b;
     cpu_fault fault;
-    int64_t row;       /* points that are cut alone */
-    int64_t block;     /* points of a block: of one row, or of some rows */
-    int64_t in_row;    /* blocks of a row */
-    int64_t blocks;    /* of all */
-    int64_t task;      /* blocks of a task */
+    int64_t row;    /* points that are cut alone */
+    int64_t block;  /* points of a block: of one row, or of some rows */
+    int64_t in_row; /* blocks of a row */
+    int64_t blocks; /* of all */
+    int64_t task;   /* blocks of a task */
 } map_job;
 
 static void map_cut(map_job *j)

@@ -33,8 +33,8 @@
 #undef SIZE
 
 static const raw_moves moves[DTYPE_COUNT] = {
-#define DTYPE(id, name, standard, lane, kind, bytes)                                          \
-    [IG_##id] = {RAW_NAME(gather, bytes), RAW_NAME(scatter, bytes), RAW_NAME(fetch, bytes),        \
+#define DTYPE(id, name, standard, lane, kind, bytes) \
+    [IG_##id] = {RAW_NAME(gather, bytes), RAW_NAME(scatter, bytes), RAW_NAME(fetch, bytes), \
                  RAW_NAME(put, bytes), RAW_NAME(splat, bytes)},
 #include "array/dtype.def"
 };

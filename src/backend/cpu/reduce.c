@@ -20,9 +20,9 @@
 
 enum {
     WIDTH_ACROSS = 1024, /* outputs that are folded side by side */
-    ENOUGH_TASKS = 64,  /* then rows are not split */
-    MOST_RANGES = 128,  /* that strips are split into, all together */
-    VALUE = 8           /* bytes that any lane fits in */
+    ENOUGH_TASKS = 64,   /* then rows are not split */
+    MOST_RANGES = 128,   /* that strips are split into, all together */
+    VALUE = 8            /* bytes that any lane fits in */
 };
 
 /* Outputs are taken `width` at a time: a strip. */
@@ -285,8 +285,8 @@ static void find_extremes(reduce_worker *w, int64_t o, int64_t n, int64_t *d)
         tape_block(&w->pre, o * p->inner + c * TAPE_BLOCK, n * len, NULL);
         const char *x = w->pre.reg[p->pre.result];
         for (int64_t r = 0; r < n; r++) {
-            const int64_t at = w->j->level->extreme(p->fold, p->dtype, len, x + (size_t)r * row,
-                                                    &best[r], c == 0);
+            const int64_t at =
+                w->j->level->extreme(p->fold, p->dtype, len, x + (size_t)r * row, &best[r], c == 0);
             d[r] = at >= 0 ? c * TAPE_BLOCK + at : d[r];
         }
     }

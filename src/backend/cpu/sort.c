@@ -10,18 +10,30 @@
 #include <string.h>
 
 enum {
-    SORT_FEW = 40,             /* elements that are sorted by insertion */
-    SORT_SCRATCH = 1 << 18,    /* bytes of a row up to which the workers' own scratch is used */
+    SORT_FEW = 40,          /* elements that are sorted by insertion */
+    SORT_SCRATCH = 1 << 18, /* bytes of a row up to which the workers' own scratch is used */
     CHUNK_BYTES = TAPE_BLOCK * 8
 };
 
 #define DTYPE(id, name, standard, lane, kind, bytes) [IG_##id] = ORDER_##kind(bytes, name),
 #define ORDER_ALL(bytes) (UINT64_MAX >> (64 - 8 * bytes))
 #define ORDER_TOP(bytes) ((uint64_t)1 << (8 * bytes - 1))
-#define ORDER_BOOL(bytes, name) {bytes, ORDER_ALL(bytes), 0, 0}
-#define ORDER_UNSIGNED(bytes, name) {bytes, ORDER_ALL(bytes), 0, 0}
-#define ORDER_SIGNED(bytes, name) {bytes, ORDER_ALL(bytes), ORDER_TOP(bytes), 0}
-#define ORDER_FLOAT(bytes, name) {bytes, ORDER_ALL(bytes), ORDER_TOP(bytes), INFINITY_##name}
+#define ORDER_BOOL(bytes, name) \
+    { \
+        bytes, ORDER_ALL(bytes), 0, 0 \
+    }
+#define ORDER_UNSIGNED(bytes, name) \
+    { \
+        bytes, ORDER_ALL(bytes), 0, 0 \
+    }
+#define ORDER_SIGNED(bytes, name) \
+    { \
+        bytes, ORDER_ALL(bytes), ORDER_TOP(bytes), 0 \
+    }
+#define ORDER_FLOAT(bytes, name) \
+    { \
+        bytes, ORDER_ALL(bytes), ORDER_TOP(bytes), INFINITY_##name \
+    }
 #define INFINITY_f16 0x7c00
 #define INFINITY_bf16 0x7f80
 #define INFINITY_f32 0x7f800000

@@ -340,9 +340,9 @@ static void do_core(const block *b, int k)
 void tape_block(tape_run *run, int64_t start, int64_t n, const void *core)
 {
     static void (*const code[])(const block *b, int k) = {
-        [TAPE_LOAD] = do_load,   [TAPE_STORE] = do_store, [TAPE_MAP] = do_map,
-        [TAPE_CAST] = do_cast,   [TAPE_ROUND] = do_round, [TAPE_IOTA] = do_iota,
-        [TAPE_BITS] = do_bits,   [TAPE_READ] = do_read,   [TAPE_CORE] = do_core,
+        [TAPE_LOAD] = do_load, [TAPE_STORE] = do_store, [TAPE_MAP] = do_map,
+        [TAPE_CAST] = do_cast, [TAPE_ROUND] = do_round, [TAPE_IOTA] = do_iota,
+        [TAPE_BITS] = do_bits, [TAPE_READ] = do_read,   [TAPE_CORE] = do_core,
     };
     assert(start >= 0 && n > 0 && n <= TAPE_BLOCK && start + n <= run->t->size);
     const block b = {run, run->plan, start, n, core};

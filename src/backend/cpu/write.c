@@ -82,8 +82,8 @@ static void add_bf16(int64_t n, void *base, const int64_t *offset, const void *f
 /* Signed integers wrap as unsigned ones do. */
 static void (*const adds[DTYPE_COUNT])(int64_t n, void *base, const int64_t *offset,
                                        const void *from) = {
-    [IG_BOOL] = add_bool, [IG_I8] = add_u8,   [IG_I16] = add_u16, [IG_I32] = add_u32,
-    [IG_I64] = add_u64,   [IG_U8] = add_u8,   [IG_U16] = add_u16, [IG_U32] = add_u32,
+    [IG_BOOL] = add_bool, [IG_I8] = add_u8,   [IG_I16] = add_u16,   [IG_I32] = add_u32,
+    [IG_I64] = add_u64,   [IG_U8] = add_u8,   [IG_U16] = add_u16,   [IG_U32] = add_u32,
     [IG_U64] = add_u64,   [IG_F16] = add_f16, [IG_BF16] = add_bf16, [IG_F32] = add_f32,
     [IG_F64] = add_f64,
 };

@@ -43,8 +43,9 @@ static void philox(const uint32_t key[static 4], uint64_t first, uint32_t d[stat
 static inline uint32_t rotate(uint32_t x, int by) { return x << by | x >> (32 - by); }
 
 /* Four rounds, then words of the key are added. */
-static inline __attribute__((always_inline)) void
-threefry_rounds(uint32_t x[2][PASS], int t0, int t1, int t2, int t3, uint32_t k0, uint32_t k1)
+static inline __attribute__((always_inline)) void threefry_rounds(uint32_t x[2][PASS], int t0,
+                                                                  int t1, int t2, int t3,
+                                                                  uint32_t k0, uint32_t k1)
 {
     for (int i = 0; i < PASS; i++) {
         uint32_t a = x[0][i], b = x[1][i];
@@ -98,7 +99,8 @@ static void philox_bits(ig_dtype to, const uint32_t *key, uint64_t start, int64_
         philox(key, index / (uint64_t)each, w);
         if (bytes == 8)
             for (int64_t i = 0; i < now; i++)
-                ((uint64_t *)d)[done + i] = (uint64_t)w[2 * (skip + i) + 1] << 32 | w[2 * (skip + i)];
+                ((uint64_t *)d)[done + i] =
+                    (uint64_t)w[2 * (skip + i) + 1] << 32 | w[2 * (skip + i)];
         else
             narrow(to, now, (char *)d + done * bytes, w + skip);
         done += now;

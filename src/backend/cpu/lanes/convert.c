@@ -49,7 +49,7 @@ typedef double stored_f64;
 /* ---- floats: towards 0, saturating; NaN gives 0 ---- */
 
 /* end is the first power of 2 above max, which a float may not hold. */
-#define SATURATE(x, type, min, max, end)                                                           \
+#define SATURATE(x, type, min, max, end) \
     ((x) >= (T)(end) ? (max) : (x) > (T)(min) ? (type)(x) : (x) <= (T)(min) ? (min) : 0)
 #define TO_i8(x) SATURATE(x, int8_t, INT8_MIN, INT8_MAX, 0x1p7)
 #define TO_i16(x) SATURATE(x, int16_t, INT16_MIN, INT16_MAX, 0x1p15)

@@ -22,8 +22,8 @@ typedef struct lane_loops {
 #define MAP_OF_UNSIGNED PART(lane_map_int)
 #define MAP_OF_FLOAT PART(lane_map_float)
 static const lane_loops loops[DTYPE_COUNT] = {
-#define DTYPE(id, name, standard, lane, kind, bytes)                                          \
-    [IG_##id] = {MAP_OF_##kind, choose_##lane, identity_##lane, join_##lane,                       \
+#define DTYPE(id, name, standard, lane, kind, bytes) \
+    [IG_##id] = {MAP_OF_##kind, choose_##lane, identity_##lane, join_##lane, \
                  fold_##lane,   scan_##lane,   extreme_##lane},
 #include "array/dtype.def"
 };

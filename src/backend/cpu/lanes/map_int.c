@@ -8,7 +8,7 @@
 typedef void (*unary_fn)(int op, int64_t n, void *d, const void *a);
 typedef void (*binary_fn)(int op, int64_t n, void *d, const void *a, const void *b);
 
-#define INT_LANES(X)                                                                               \
+#define INT_LANES(X) \
     X(I8, i8) X(I16, i16) X(I32, i32) X(I64, i64) X(U8, u8) X(U16, u16) X(U32, u32) X(U64, u64)
 
 void PART(lane_map_int)(int op, ig_dtype lane, int64_t n, void *d, const void *a, const void *b)
