@@ -1,7 +1,8 @@
 /* What the calculator computes with: Python's plain values, and arrays.
  *
  * A value is small and copied freely; its text and items lie in an arena, its arrays in an
- * ig_scope. Numbers stay numbers until they meet an array: then they are weak and take its dtype. */
+ * ig_scope. Numbers stay numbers until they meet an array: then they are weak, and take its
+ * dtype. */
 #ifndef CLI_VALUE_H
 #define CLI_VALUE_H
 

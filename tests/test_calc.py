@@ -1,8 +1,8 @@
 """Numbers in the calculator against Python's own: random expressions without parentheses where
 precedence decides, with integers, floats, bools and every operator, are evaluated by both.
 
-An expression that Python refuses (division by zero, a float's bits), or whose integers leave 64 bits,
-must be refused here too. INGOT names the command. Ends with "N passed, N failed".
+An expression that Python refuses (division by zero, a float's bits), or whose integers leave 64
+bits, must be refused here too. INGOT names the command. Ends with "N passed, N failed".
 """
 import ast
 import operator
@@ -31,7 +31,8 @@ def operand(depth):
     if kind < 0.75:
         return sign + str(rng.choice([0, 1, 2, 3, 5, 7, 10, 63, 1000, 2**31, 12345678901]))
     if kind < 0.95:
-        return sign.replace("~", "-") + rng.choice(["0.5", "2.0", "1e-3", "3.75", "1e10", ".25", "7."])
+        sign = sign.replace("~", "-")
+        return sign + rng.choice(["0.5", "2.0", "1e-3", "3.75", "1e10", ".25", "7."])
     return rng.choice(["True", "False"])
 
 
@@ -114,7 +115,8 @@ def main():
             failed += 1
             print(f"FAILED {text}: {ours}, Python {says}")
     for text, _ in refused:
-        done = subprocess.run([INGOT, "eval", "--", text], capture_output=True, timeout=60, check=False)
+        done = subprocess.run([INGOT, "eval", "--", text], capture_output=True, timeout=60,
+                              check=False)
         if done.returncode != 1:
             failed += 1
             print(f"FAILED {text}: not refused: {done.stdout.decode().strip()}")

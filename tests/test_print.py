@@ -16,8 +16,8 @@ INGOT = os.environ.get("INGOT", "build/ingot")
 FOLDER = tempfile.TemporaryDirectory(prefix="ingot-print-")
 MARK = "=" * 20
 BATCH = 200
-SHAPES = [(), (1,), (2,), (5,), (20,), (50,), (3, 4), (2, 3, 4), (1, 1, 1), (2, 2, 2, 2), (0,), (2, 0),
-          (1001,), (40, 40), (12, 12, 12), (7, 200), (200, 7), (1000,), (3, 30), (11, 2, 60)]
+SHAPES = [(), (1,), (2,), (5,), (20,), (50,), (3, 4), (2, 3, 4), (1, 1, 1), (2, 2, 2, 2), (0,),
+          (2, 0), (1001,), (40, 40), (12, 12, 12), (7, 200), (200, 7), (1000,), (3, 30), (11, 2, 60)]
 FLOATS = {"float16": "uint16", "float32": "uint32", "float64": "uint64"}
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 rng = np.random.default_rng(20251)

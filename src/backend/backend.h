@@ -21,7 +21,8 @@ typedef struct backend {
     /* Makes p ready to launch any number of times; whatever it needs is allocated here. */
     ig_status (*compile)(program *p);
     void (*discard)(program *p);
-    /* Runs p; bindings are indexed by operand slots. An index outside of its axis is IG_ERR_INDEX. */
+    /* Runs the chain of p->chain programs that begins with p, one after another or rows at a time;
+     * bindings are indexed by operand slots. An index outside of its axis is IG_ERR_INDEX. */
     ig_status (*launch)(const program *p, const binding *bindings);
     /* Waits until all launches are done and tells if one of them failed. */
     ig_status (*finish)(void);

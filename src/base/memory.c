@@ -1,10 +1,12 @@
-/* Counting allocator. The counters are atomic; nothing here takes a lock. */
+/* Counting allocator. The counters are atomic; only the list of kept blocks has a lock. */
 #include "base/memory.h"
 #include "base/error.h"
 #include "base/machine.h"
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static atomic_int_fast64_t n_allocations, n_live, fail_at;
 static atomic_uint_fast64_t data_used, data_peak, limit_set;
@@ -90,8 +92,95 @@ ig_status memory_admit(uint64_t bytes, const char *what)
          what, (unsigned long long)bytes, (unsigned long long)used, (unsigned long long)limit);
 }
 
-/* Room for whole vectors behind the last element, so that loops may read (never write) past it. */
-static size_t data_room(size_t bytes) { return (bytes + 127) & ~(size_t)63; }
+/* A block of array data: a head, which says how large it is, then the data. */
+typedef struct data_head {
+    size_t room; /* bytes of data that fit */
+    struct data_head *next;
+} data_head;
+
+enum { HEAD = 64, HUGE_PAGE = 2 << 20, KEEP_FROM = 64 << 10, KEEP_MOST = 16 };
+
+/* Large blocks are kept for the next array of about their size: asking the system for memory and
+ * touching it for the first time costs more than most programs that fill it. */
+static struct {
+    pthread_mutex_t lock;
+    data_head *first; /* newest first */
+    int n;
+} kept = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Takes the first kept block with room for bytes and not much more; NULL if there is none. */
+static data_head *kept_take(size_t bytes)
+{
+    data_head *found = NULL;
+    if (pthread_mutex_trylock(&kept.lock) != 0)
+        return NULL; /* busy, or held by a thread that a fork left behind: do without */
+    for (data_head **at = &kept.first; *at && !found; at = &(*at)->next)
+        if ((*at)->room >= bytes && (*at)->room - bytes <= bytes / 4) {
+            found = *at;
+            *at = found->next;
+            kept.n--;
+            break;
+        }
+    pthread_mutex_unlock(&kept.lock);
+    return found;
+}
+
+/* Keeps a block, or frees the oldest beyond `most`; block may be NULL. */
+static void kept_put(data_head *block, int most)
+{
+    data_head *old = NULL;
+    if (pthread_mutex_trylock(&kept.lock) != 0) {
+        free(block);
+        return;
+    }
+    if (block) {
+        block->next = kept.first;
+        kept.first = block;
+        kept.n++;
+    }
+    if (kept.n > most) {
+        data_head **at = &kept.first;
+        for (int i = 0; i < most; i++)
+            at = &(*at)->next;
+        old = *at;
+        *at = NULL;
+        kept.n = most;
+    }
+    pthread_mutex_unlock(&kept.lock);
+    while (old) {
+        data_head *next = old->next;
+        free(old);
+        old = next;
+    }
+}
+
+void memory_trim(void) { kept_put(NULL, 0); }
+
+static data_head *block_from_system(size_t bytes)
+{
+    /* Room for whole vectors behind the last element: loops may read, never write, past it. */
+    size_t room = (bytes + 127) & ~(size_t)63;
+    bool large = room >= 2 * HUGE_PAGE;
+    size_t unit = large ? HUGE_PAGE : HEAD;
+    size_t whole = (room + HEAD + unit - 1) / unit * unit;
+    data_head *block = aligned_alloc(unit, whole);
+    if (!block)
+        return NULL;
+#ifdef MADV_HUGEPAGE
+    if (large)
+        madvise(block, whole, MADV_HUGEPAGE); /* a wish; nothing depends on it */
+#endif
+    block->room = whole - HEAD - 64;
+    return block;
+}
+
+static void count_used(size_t bytes)
+{
+    uint64_t used = atomic_fetch_add(&data_used, bytes) + bytes;
+    uint64_t peak = atomic_load(&data_peak);
+    while (used > peak && !atomic_compare_exchange_weak(&data_peak, &peak, used))
+        ;
+}
 
 void *memory_data_get(size_t bytes)
 {
@@ -99,22 +188,33 @@ void *memory_data_get(size_t bytes)
         FAIL_NULL(IG_ERR_MEMORY, "out of memory: %zu bytes are more than can be addressed", bytes);
     if (memory_admit(bytes, "this array") != IG_OK)
         return NULL;
-    void *data = counted(refused() ? NULL : aligned_alloc(64, data_room(bytes)), bytes);
-    if (!data)
+    data_head *block = NULL;
+    if (!refused()) {
+        block = bytes >= KEEP_FROM ? kept_take(bytes) : NULL;
+        if (!block)
+            block = block_from_system(bytes);
+        if (!block) { /* what is kept for later may be what is missing now */
+            memory_trim();
+            block = block_from_system(bytes);
+        }
+    }
+    if (!counted(block, bytes))
         return NULL;
-    uint64_t used = atomic_fetch_add(&data_used, bytes) + bytes;
-    uint64_t peak = atomic_load(&data_peak);
-    while (used > peak && !atomic_compare_exchange_weak(&data_peak, &peak, used))
-        ;
-    return data;
+    count_used(bytes);
+    return (char *)block + HEAD;
 }
 
 void memory_data_free(void *data, size_t bytes)
 {
     if (!data)
         return;
+    data_head *block = (data_head *)((char *)data - HEAD);
     atomic_fetch_sub(&data_used, bytes);
-    memory_free(data);
+    atomic_fetch_sub(&n_live, 1);
+    if (block->room >= KEEP_FROM)
+        kept_put(block, KEEP_MOST);
+    else
+        free(block);
 }
 
 /* ---- for tests ---- */

@@ -16,6 +16,8 @@ char *memory_text(const char *text); /* a copy */
 /* Array data: aligned to 64 bytes, counted. memory_data_free is told the size it was asked with. */
 void *memory_data_get(size_t bytes);
 void memory_data_free(void *data, size_t bytes);
+/* Freed blocks of some size are kept for the next array; this gives them back to the system. */
+void memory_trim(void);
 
 /* IG_OK if bytes more of array data fit the budget; else IG_ERR_MEMORY that names what asked. */
 ig_status memory_admit(uint64_t bytes, const char *what);

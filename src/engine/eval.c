@@ -141,24 +141,31 @@ static ig_status bind_slots(const schedule *s, const backend *dev, int *n_made)
         if (!graph_room(&engine.bound, engine.room_bound, &engine.room_bound, sizeof *engine.bound) ||
             !graph_room(&engine.made, engine.room_made, &engine.room_made, sizeof *engine.made))
             return IG_ERR_MEMORY;
+    for (int i = 0; i < s->n_slot; i++) { /* leaves come first, then outputs before temporaries */
+        const slot *t = &s->slot[i];
+        if (t->kind == SLOT_LEAF)
+            engine.bound[i] = (binding){g->leaf[t->index]->data, 0};
+        if (t->kind != SLOT_OUT)
+            continue;
+        buffer *b = t->home >= 0 ? buffer_retain(engine.bound[t->home].buf)
+                                 : dev->alloc((size_t)t->bytes);
+        if (!b)
+            return IG_ERR_MEMORY;
+        engine.made[(*n_made)++] = b;
+        engine.bound[i] = (binding){b, 0};
+    }
     buffer *arena = NULL;
     for (int i = 0; i < s->n_slot; i++) {
         const slot *t = &s->slot[i];
-        if (t->kind == SLOT_TEMP && !arena) {
+        if (t->kind != SLOT_TEMP)
+            continue;
+        if (t->home < 0 && !arena) {
             arena = dev->alloc((size_t)s->arena_bytes);
             if (!arena)
                 return IG_ERR_MEMORY;
             engine.made[(*n_made)++] = arena;
         }
-        buffer *b = t->kind == SLOT_LEAF   ? g->leaf[t->index]->data
-                    : t->kind == SLOT_TEMP ? arena
-                    : t->donor >= 0        ? buffer_retain(g->leaf[t->donor]->data)
-                                           : dev->alloc((size_t)t->bytes);
-        if (!b)
-            return IG_ERR_MEMORY;
-        if (t->kind == SLOT_OUT)
-            engine.made[(*n_made)++] = b;
-        engine.bound[i] = (binding){b, t->kind == SLOT_TEMP ? (size_t)t->offset : 0};
+        engine.bound[i] = t->home >= 0 ? engine.bound[t->home] : (binding){arena, (size_t)t->offset};
     }
     return IG_OK;
 }
@@ -181,7 +188,7 @@ static ig_status run(const schedule *s, const backend *dev)
 {
     int n_made = 0;
     ig_status status = bind_slots(s, dev, &n_made);
-    for (int i = 0; i < s->n_program && status == IG_OK; i++)
+    for (int i = 0; i < s->n_program && status == IG_OK; i += s->program[i].chain)
         status = dev->launch(&s->program[i], engine.bound);
     ig_status finished = dev->finish();
     if (status == IG_OK)
@@ -257,6 +264,7 @@ void ig_shutdown(void)
     engine.room_bound = engine.room_made = 0;
     unlock_engine();
     scope_end_all();
+    memory_trim();
 }
 
 /* ---- reading ---- */

@@ -24,6 +24,12 @@ typedef struct writer {
     int64_t ops;
 } writer;
 
+static slot slot_new(slot_kind kind, int leaf, int node, int64_t size)
+{
+    return (slot){.kind = kind, .index = leaf, .node = node, .home = -1, .bytes = size, .first = -1,
+                  .last = -1, .from = -1, .until = -1};
+}
+
 static int slot_add(schedule *s, slot entry)
 {
     if (!graph_room(&s->slot, s->n_slot, &s->room_slot, sizeof *s->slot))
@@ -528,7 +534,7 @@ static ig_status find_slots(emitter *e, const group *groups, int n_groups, int *
             group_of[grp->core] = i;
     }
     for (int i = 0; i < g->n_leaf; i++)
-        if (slot_add(e->s, (slot){SLOT_LEAF, i, -1, -1, (int64_t)g->leaf[i]->data->bytes, 0, -1, -1}) < 0)
+        if (slot_add(e->s, slot_new(SLOT_LEAF, i, -1, (int64_t)g->leaf[i]->data->bytes)) < 0)
             return IG_ERR_MEMORY;
     enum { NO = -1, TEMP = -2, OUT = -3 };
     for (int i = 0; i < g->n_node; i++)
@@ -545,7 +551,7 @@ static ig_status find_slots(emitter *e, const group *groups, int n_groups, int *
         if (e->slot_of[i] == NO)
             continue;
         slot_kind kind = e->slot_of[i] == OUT ? SLOT_OUT : SLOT_TEMP;
-        e->slot_of[i] = slot_add(e->s, (slot){kind, -1, i, -1, bytes_of(g->node[i]), 0, -1, -1});
+        e->slot_of[i] = slot_add(e->s, slot_new(kind, -1, i, bytes_of(g->node[i])));
         if (e->slot_of[i] < 0)
             return IG_ERR_MEMORY;
     }

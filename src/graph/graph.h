@@ -2,7 +2,7 @@
  *
  *   graph_order     the unevaluated roots behind the arrays, inputs first
  *   graph_number    equal nodes found (one computes for all), and the key: the structure as bytes
- *   schedule_build  nodes to programs: groups are fused, tapes written, buffers planned
+ *   schedule_build  nodes to programs: groups are fused, tapes written, chains found, buffers planned
  *   schedule_text   the schedule for people
  *
  * A schedule holds no array and no buffer, so one with the same key serves every graph of that
@@ -54,10 +54,12 @@ typedef struct slot {
     slot_kind kind;
     int index;       /* of the leaf */
     int node;        /* that it holds, for SLOT_OUT and SLOT_TEMP */
-    int donor;       /* leaf whose buffer this output takes over, or -1 */
+    int home;        /* slot whose buffer it shares: an output a donated leaf's, a temporary an
+                      * output's; of a leaf: who shares it; or -1 */
     int64_t bytes;
-    int64_t offset;  /* of SLOT_TEMP within the arena */
-    int first, last; /* programs that write it first and read it last */
+    int64_t offset;  /* of SLOT_TEMP without a home: within the arena */
+    int first, last; /* programs that touch it first and last */
+    int from, until; /* the same, widened to whole chains: when its memory must be its own */
 } slot;
 
 typedef struct schedule {
@@ -83,6 +85,8 @@ void schedule_free(schedule *s);
 typedef struct group group;
 ig_status schedule_fuse(const graph *g, group **groups, int *n_groups);
 ig_status schedule_emit(const graph *g, const group *groups, int n_groups, schedule *s);
+void schedule_lifetimes(schedule *s); /* first and last of all slots */
+void schedule_chain(schedule *s);     /* marks chains; widens lifetimes */
 ig_status schedule_plan(const graph *g, schedule *s);
 
 /* For people. */

@@ -1,5 +1,5 @@
-/* Planning buffers: how long each slot lives, which outputs take over a dying leaf, and where in one
- * arena the temporaries lie. Nothing is allocated while a schedule runs. */
+/* Planning buffers: how long each slot lives, which slots share memory, and where in one arena the
+ * temporaries lie. Nothing is allocated while a schedule runs. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "graph/graph.h"
@@ -17,7 +17,7 @@ static void touch(schedule *s, int slot_index, int program_index)
     t->last = program_index;
 }
 
-static void find_lifetimes(schedule *s)
+void schedule_lifetimes(schedule *s)
 {
     for (int i = 0; i < s->n_program; i++) {
         const program *p = &s->program[i];
@@ -73,26 +73,53 @@ static bool in_place(const schedule *s, const program *p, int from, int to)
     return store != NULL;
 }
 
-/* An output takes the buffer of a donated leaf that is read for the last time where it is written. */
-static void find_donors(const graph *g, schedule *s)
+/* The first program of the chain to which program p belongs. */
+static int chain_start(const schedule *s, int p)
+{
+    while (s->program[p].chain == 0)
+        p--;
+    return p;
+}
+
+/* True if program p may write slot `to` over slot `from`, which nobody reads after it. In a chain rows
+ * are under way in all programs at once: then `from` must be of the chain itself, where everybody keeps
+ * to his row, or p must be the only one who reads it. */
+static bool may_share(const schedule *s, int p, int from, int to)
+{
+    const slot *f = &s->slot[from];
+    if (f->last != p || s->slot[to].first != p || !in_place(s, &s->program[p], from, to))
+        return false;
+    int start = chain_start(s, p);
+    bool made_here = f->kind != SLOT_LEAF && f->first >= start;
+    return s->program[start].chain == 1 || made_here || (f->kind == SLOT_LEAF && f->first == p);
+}
+
+/* An output takes the buffer of a donated leaf, or gives its own to a temporary, that is read for the
+ * last time where the output is written. */
+static void share_outputs(const graph *g, schedule *s)
 {
     for (int i = 0; i < s->n_slot; i++) {
         slot *out = &s->slot[i];
-        for (int k = 0; k < g->n_leaf && out->kind == SLOT_OUT && out->donor < 0; k++) {
-            slot *leaf = &s->slot[k];
-            if (!g->donated[k] || leaf->donor >= 0 || leaf->last != out->first ||
-                !in_place(s, &s->program[out->first], k, i))
-                continue;
-            out->donor = k;
-            leaf->donor = i;
-        }
+        if (out->kind != SLOT_OUT)
+            continue;
+        for (int k = 0; k < g->n_leaf && out->home < 0; k++)
+            if (g->donated[k] && s->slot[k].home < 0 && may_share(s, out->first, k, i)) {
+                out->home = k;
+                s->slot[k].home = i;
+            }
+        for (int k = 0; k < s->n_slot && out->home < 0; k++)
+            if (s->slot[k].kind == SLOT_TEMP && s->slot[k].home < 0 &&
+                may_share(s, out->first, k, i)) {
+                s->slot[k].home = i;
+                break;
+            }
     }
 }
 
 /* A stretch of the arena that is taken. */
 typedef struct extent {
     int64_t begin, end;
-    int last; /* program after which it is free */
+    int until; /* the last program for which it is taken */
     int slot;
 } extent;
 
@@ -103,7 +130,7 @@ typedef struct arena {
 } arena;
 
 /* First fit for slot i, which program s->slot[i].first writes. It may lie in one that this program
- * reads for the last time, if it can work in place. */
+ * reads for the last time. */
 static void place(schedule *s, arena *a, int i)
 {
     slot *t = &s->slot[i];
@@ -111,20 +138,20 @@ static void place(schedule *s, arena *a, int i)
     int64_t size = aligned(t->bytes), begin = 0;
     int at = 0;
     for (int k = 0; k < a->n; k++) /* forget those that are free by now */
-        if (taken[k].last >= t->first)
+        if (taken[k].until >= t->from)
             taken[at++] = taken[k];
     a->n = at;
     for (int k = 0; k < a->n; k++)
-        if (taken[k].last == t->first && in_place(s, &s->program[t->first], taken[k].slot, i)) {
+        if (may_share(s, t->first, taken[k].slot, i)) {
             t->offset = taken[k].begin;
-            taken[k].last = t->last;
+            taken[k].until = t->until;
             taken[k].slot = i;
             return;
         }
     for (at = 0; at < a->n && taken[at].begin - begin < size; at++)
         begin = taken[at].end > begin ? taken[at].end : begin;
     memmove(taken + at + 1, taken + at, (size_t)(a->n - at) * sizeof *taken);
-    taken[at] = (extent){begin, begin + size, t->last, i};
+    taken[at] = (extent){begin, begin + size, t->until, i};
     a->n++;
     t->offset = begin;
     s->arena_bytes = begin + size > s->arena_bytes ? begin + size : s->arena_bytes;
@@ -139,7 +166,7 @@ static ig_status place_temporaries(schedule *s)
         /* Lists of the slots that each program writes first. */
         memset(head, -1, m * sizeof *head);
         for (int i = s->n_slot - 1; i >= 0; i--)
-            if (s->slot[i].kind == SLOT_TEMP && s->slot[i].first >= 0) {
+            if (s->slot[i].kind == SLOT_TEMP && s->slot[i].first >= 0 && s->slot[i].home < 0) {
                 next[i] = head[s->slot[i].first];
                 head[s->slot[i].first] = i;
             }
@@ -155,10 +182,9 @@ static ig_status place_temporaries(schedule *s)
 
 ig_status schedule_plan(const graph *g, schedule *s)
 {
-    find_lifetimes(s);
-    find_donors(g, s);
+    share_outputs(g, s);
     for (int i = 0; i < s->n_slot; i++)
-        if (s->slot[i].kind == SLOT_OUT && s->slot[i].donor < 0)
+        if (s->slot[i].kind == SLOT_OUT && s->slot[i].home < 0)
             s->out_bytes += s->slot[i].bytes;
     return place_temporaries(s);
 }

@@ -32,8 +32,11 @@ schedule *schedule_build(const graph *g)
         s->key_bytes = g->key.used;
         status = schedule_emit(g, groups, n_groups, s);
     }
-    if (status == IG_OK)
+    if (status == IG_OK) {
+        schedule_lifetimes(s);
+        schedule_chain(s);
         status = schedule_plan(g, s);
+    }
     if (n_groups)
         memory_free(groups[0].pre); /* all members share one list */
     memory_free(groups);
@@ -87,7 +90,7 @@ static void program_text(const schedule *s, int i, text *t)
 {
     const program *p = &s->program[i];
     char shape[400];
-    text_add(t, "%3d %-9s", i + 1, kind_names[p->kind]);
+    text_add(t, "%3d%c%-9s", i + 1, p->chain == 1 ? ' ' : p->chain ? '/' : '|', kind_names[p->kind]);
     if (p->kind == PROGRAM_CONTRACT)
         text_add(t, " %s b=%lld m=%lld n=%lld k=%lld", ig_dtype_name(p->dtype),
                  (long long)p->extent[0], (long long)p->extent[1], (long long)p->extent[2],
@@ -121,10 +124,10 @@ void schedule_text(const schedule *s, const graph *g, const char *device, text *
         const ig_array *x = b->kind == SLOT_LEAF ? g->leaf[b->index] : g->node[b->node];
         text_add(t, "  %s %s %s %lld B", slot_name(s, i, name), ig_dtype_name((ig_dtype)x->dtype),
                  view_shape_text(x->view.ndim, x->view.shape, shape), (long long)b->bytes);
-        if (b->kind == SLOT_TEMP)
+        if (b->kind != SLOT_LEAF && b->home >= 0)
+            text_add(t, " in %s", slot_name(s, b->home, name));
+        else if (b->kind == SLOT_TEMP)
             text_add(t, " at %lld", (long long)b->offset);
-        if (b->kind == SLOT_OUT && b->donor >= 0)
-            text_add(t, " in place of %s", slot_name(s, b->donor, name));
         text_add(t, "\n");
         leaf_bytes += b->kind == SLOT_LEAF ? b->bytes : 0;
     }

@@ -126,7 +126,8 @@ static int convolve(op_id op, const ig_arg *args, ig_array **out)
         window_numbers(op, "dilation", args[5].u.ints, w->n, 1, w->dilation) != IG_OK ||
         window_count(op, w, c.x->view.shape + 2, false) != IG_OK)
         return 0;
-    return op_one(out, conv_result(&c, window_pad(c.x, w, NULL), conv_weight(&c, false)));
+    ig_array *x = window_pad(c.x, w, BORDER_ZERO);
+    return op_one(out, conv_result(&c, x, conv_weight(&c, false)));
 }
 
 int op_conv1d(op_id op, const ig_arg *args, ig_array **out) { return convolve(op, args, out); }

@@ -1,6 +1,6 @@
-/* The builder of einsum. Each axis of an operand has a label: a letter, or a place in "...". Operands
- * are freed of repeated labels (a diagonal is a view) and of labels that nobody else has (summed),
- * and then contracted two at a time until one is left.
+/* The builder of einsum. Each axis of an operand has a label: a letter, or a place in "...".
+ * Operands are freed of repeated labels (a diagonal is a view) and of labels that nobody else has
+ * (summed), and then contracted two at a time until one is left.
  *
  * An axis of length 1 says nothing about its label, so it is dropped: that is all there is to
  * broadcasting. What remains has the label's one length. */
@@ -195,7 +195,7 @@ static ig_status learn_length(einsum *e, int i, int label, int64_t length)
     return IG_OK;
 }
 
-/* Operand i with each label once, on the diagonal where it stood more often, and none of length 1. */
+/* Operand i with each label once, on the diagonal where it stood more often; none of length 1. */
 static ig_status take_diagonals(einsum *e, int i)
 {
     operand_term *o = &e->operand[i];
@@ -249,8 +249,8 @@ static int sum_alone(einsum *e, operand_term *o, bool now)
     return n;
 }
 
-/* One dtype for all, and lonely labels summed. f16 and bf16 go on in f32 where there is more than one
- * step, so that they round once. */
+/* One dtype for all, and lonely labels summed. f16 and bf16 go on in f32 where there is more than
+ * one step, so that they round once. */
 static ig_status einsum_prepare(einsum *e, ig_array *const *x, ig_dtype *dtype)
 {
     int steps = e->n - 1;

@@ -25,11 +25,11 @@ static ig_status pool_read(op_id op, const ig_arg *args, windows *w)
     return IG_OK;
 }
 
-/* (N, C, out..., kernel...) of x bordered by value. */
-static ig_array *pool_windows(op_id op, ig_array *x, const windows *w, ig_array *value)
+/* (N, C, out..., kernel...) of the bordered x. */
+static ig_array *pool_windows(op_id op, ig_array *x, const windows *w, window_border border)
 {
     view v;
-    if (!(x = window_pad(x, w, value)))
+    if (!(x = window_pad(x, w, border)))
         return NULL;
     window_view(&x->view, w, &v);
     return array_view(op, x, &v);
@@ -44,15 +44,6 @@ static ig_ints kernel_axes(const windows *w)
 
 /* ---- the largest element ---- */
 
-/* A value that no other is below. */
-static ig_array *lowest(ig_dtype dtype)
-{
-    ig_iinfo info;
-    if (dtype_is_float(dtype))
-        return build_scalar(-__builtin_inf(), dtype);
-    return ig_iinfo_of(dtype, &info) == IG_OK ? build_scalar_int(info.min, dtype) : NULL;
-}
-
 static int max_pool(op_id op, const ig_arg *args, ig_array **out)
 {
     ig_array *x = args[0].u.array;
@@ -64,7 +55,7 @@ static int max_pool(op_id op, const ig_arg *args, ig_array **out)
         window_numbers(op, "dilation", args[4].u.ints, w.n, 1, w.dilation) != IG_OK ||
         window_count(op, &w, x->view.shape + 2, args[5].u.b) != IG_OK)
         return 0;
-    ig_array *seen = pool_windows(op, x, &w, lowest((ig_dtype)x->dtype));
+    ig_array *seen = pool_windows(op, x, &w, BORDER_LOWEST);
     return op_one(out, ig_max(seen, kernel_axes(&w), false));
 }
 
@@ -77,14 +68,14 @@ int op_max_pool3d(op_id op, const ig_arg *args, ig_array **out) { return max_poo
 /* The dtype in which means of x add up. */
 static ig_dtype sum_dtype(const ig_array *x) { return x->dtype == IG_F64 ? IG_F64 : IG_F32; }
 
-/* How many elements the windows along one axis have: all the same number, or i64 (out). */
+/* How many elements the windows along one axis have: all the same number, or one for each. */
 typedef struct sizes {
     int64_t all;
-    ig_array *each; /* or NULL */
+    ig_array *each; /* (out) of sum_dtype, or NULL */
 } sizes;
 
-/* sums (N, C, out...) divided by the number of elements of each window, in the dtype that a mean of x
- * has. size is of the n spatial axes. */
+/* sums (N, C, out...) divided by the number of elements of each window, in the dtype that a mean of
+ * x has. size is of the n spatial axes. */
 static ig_array *mean_of(op_id op, const ig_array *x, ig_array *sums, const sizes *size, int n)
 {
     double same = 1;
@@ -95,8 +86,7 @@ static ig_array *mean_of(op_id op, const ig_array *x, ig_array *sums, const size
         if (!size[a].each)
             continue;
         const int64_t column[WINDOW_AXES_MOST] = {ig_size(size[a].each), 1, 1};
-        ig_array *each = build_cast(size[a].each, sum_dtype(x));
-        count = ig_multiply(count, build_reshape(op, each, n - a, column));
+        count = ig_multiply(count, build_reshape(op, size[a].each, n - a, column));
     }
     return build_cast(ig_divide(sums, count),
                       dtype_is_float((ig_dtype)x->dtype) ? (ig_dtype)x->dtype : IG_F32);
@@ -104,20 +94,26 @@ static ig_array *mean_of(op_id op, const ig_array *x, ig_array *sums, const size
 
 /* What counts along one axis: elements of x, and those of the padding if asked for, but never what
  * ceil_mode hangs over. */
-static ig_status window_sizes(const windows *w, int axis, int64_t length, bool with_padding,
+static ig_status window_sizes(const windows *w, int axis, const ig_array *x, bool with_padding,
                               sizes *size)
 {
-    const int64_t pad = w->padding[axis], kernel = w->kernel[axis];
-    *size = (sizes){.all = kernel};
+    const int64_t pad = w->padding[axis], n = w->out[axis];
+    *size = (sizes){.all = w->kernel[axis]};
     if (w->extra[axis] == 0 && (with_padding || pad == 0))
         return IG_OK;
-    ig_array *start = ig_subtract(
-        ig_multiply(build_iota(1, &w->out[axis]), ig_int(w->stride[axis])), ig_int(pad));
-    ig_array *end = ig_add(start, ig_int(kernel));
-    end = ig_minimum(end, ig_int(length + (with_padding ? pad : 0)));
-    if (!with_padding)
-        start = ig_maximum(start, ig_int(0));
-    size->each = ig_subtract(end, start);
+    const int64_t first = with_padding ? -pad : 0;
+    const int64_t last = x->view.shape[2 + axis] + (with_padding ? pad : 0);
+    const ig_dtype dtype = sum_dtype(x);
+    buffer *b = buffer_new((size_t)n * ig_dtype_bytes(dtype));
+    if (!b)
+        return IG_ERR_MEMORY;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t start = i * w->stride[axis] - pad, end = start + w->kernel[axis];
+        start = start > first ? start : first;
+        end = end < last ? end : last;
+        dtype_store_int(dtype, (char *)b->data + (size_t)i * ig_dtype_bytes(dtype), end - start);
+    }
+    size->each = array_leaf(dtype, 1, &n, b);
     return size->each ? IG_OK : IG_ERR_MEMORY;
 }
 
@@ -130,9 +126,9 @@ static int avg_pool(op_id op, const ig_arg *args, ig_array **out)
         window_count(op, &w, x->view.shape + 2, args[4].u.b) != IG_OK)
         return 0;
     for (int a = 0; a < w.n; a++)
-        if (window_sizes(&w, a, x->view.shape[2 + a], args[5].u.b, &size[a]) != IG_OK)
+        if (window_sizes(&w, a, x, args[5].u.b, &size[a]) != IG_OK)
             return 0;
-    ig_array *seen = pool_windows(op, x, &w, build_scalar(0, (ig_dtype)x->dtype));
+    ig_array *seen = pool_windows(op, x, &w, BORDER_ZERO);
     ig_array *sums = ig_sum(seen, kernel_axes(&w), sum_dtype(x), false);
     return op_one(out, mean_of(op, x, sums, size, w.n));
 }
@@ -146,54 +142,77 @@ int op_avg_pool3d(op_id op, const ig_arg *args, ig_array **out) { return avg_poo
 /* Window i of n over a length covers [floor(i * length / n), ceil((i + 1) * length / n)). */
 typedef struct cover {
     int64_t length, n, most; /* most: elements of the longest window */
-    ig_array *start;         /* i64 (n), or NULL if all windows are equal, one behind the other */
+    /* NULL if the windows are equal and lie one behind the other, else (n, most): */
+    ig_array *at;     /* i64: the elements of each window */
+    ig_array *inside; /* bool: false behind the last one */
     sizes size;
 } cover;
 
-/* i64 (n): floor((i * length + more) / n) + i * whole, where length has been freed of whole * n. */
-static ig_array *cover_bound(const cover *c, int64_t more)
+/* floor(i * length / n), where i * length may be more than can be counted. */
+static int64_t cover_start(const cover *c, int64_t i)
 {
-    const int64_t whole = c->length / c->n, rest = c->length % c->n;
-    ig_array *i = build_iota(1, &c->n);
-    ig_array *part =
-        ig_floor_divide(ig_add(ig_multiply(i, ig_int(rest)), ig_int(more)), ig_int(c->n));
-    return ig_add(ig_multiply(i, ig_int(whole)), part);
+    return i * (c->length / c->n) + i * (c->length % c->n) / c->n;
 }
 
-static ig_status cover_set(cover *c, int64_t length, int64_t n)
+/* ceil(i * length / n) */
+static int64_t cover_end(const cover *c, int64_t i)
+{
+    return i * (c->length / c->n) + (i * (c->length % c->n) + c->n - 1) / c->n;
+}
+
+/* The tables of unequal windows. */
+static ig_status cover_tables(cover *c, ig_dtype dtype)
+{
+    const size_t width = ig_dtype_bytes(dtype), cells = (size_t)(c->n * c->most);
+    const int64_t shape[2] = {c->n, c->most};
+    buffer *at = buffer_new(cells * sizeof(int64_t)), *inside = buffer_new(cells);
+    buffer *size = buffer_new((size_t)c->n * width);
+    if (!at || !inside || !size) {
+        buffer_release(at);
+        buffer_release(inside);
+        buffer_release(size);
+        return IG_ERR_MEMORY;
+    }
+    for (int64_t i = 0, cell = 0; i < c->n; i++) {
+        const int64_t start = cover_start(c, i), n = cover_end(c, i + 1) - start;
+        dtype_store_int(dtype, (char *)size->data + (size_t)i * width, n);
+        for (int64_t j = 0; j < c->most; j++, cell++) {
+            ((int64_t *)at->data)[cell] = start + (j < n ? j : 0);
+            ((uint8_t *)inside->data)[cell] = j < n;
+        }
+    }
+    c->at = array_leaf(IG_I64, 2, shape, at);
+    c->inside = array_leaf(IG_BOOL, 2, shape, inside);
+    c->size.each = array_leaf(dtype, 1, shape, size);
+    return c->at && c->inside && c->size.each ? IG_OK : IG_ERR_MEMORY;
+}
+
+static ig_status cover_set(cover *c, int64_t length, int64_t n, ig_dtype dtype)
 {
     const int64_t whole = length / n, rest = length % n;
-    *c = (cover){.length = length, .n = n};
-    /* An odd rest makes windows begin and end inside of elements: one or two more are touched. */
-    c->most = whole + (rest != 0) + (rest != 0 && n % rest != 0);
-    c->size = (sizes){.all = whole};
-    if (rest == 0)
-        return IG_OK;
-    c->start = cover_bound(c, 0);
-    ig_array *end = ig_add(cover_bound(c, rest + n - 1), ig_int(whole));
-    c->size.each = ig_subtract(end, c->start);
-    return c->size.each ? IG_OK : IG_ERR_MEMORY;
+    /* A rest makes windows begin and end inside of elements: one or two more are touched. */
+    *c = (cover){.length = length,
+                 .n = n,
+                 .most = whole + (rest != 0) + (rest != 0 && n % rest != 0),
+                 .size.all = whole};
+    return rest == 0 ? IG_OK : cover_tables(c, dtype);
 }
 
-/* x whose axis became two: windows, and the elements of each. Zeros fill up those that are shorter. */
+/* x whose axis became two: windows, and the elements of each, with zeros behind the last. */
 static ig_array *cover_axis(op_id op, ig_array *x, int axis, const cover *c)
 {
     if (!x)
         return NULL;
-    if (!c->start) {
+    if (!c->at) {
         view v = x->view;
         axis_insert(&v, axis + 1, c->most, v.stride[axis]);
         v.shape[axis] = c->n;
         v.stride[axis] *= c->most;
         return array_view(op, x, &v);
     }
-    ig_array *j = build_iota(1, &c->most);
-    ig_array *at = ig_add(ig_expand_dims(c->start, IG_AXES(1)), j);
-    ig_array *inside = ig_less(j, ig_expand_dims(c->size.each, IG_AXES(1)));
-    ig_array *seen = ig_take(x, ig_minimum(at, ig_int(c->length - 1)), IG_AXES(axis));
-    int64_t shape[2 + 2 * WINDOW_AXES_MOST] = {c->n, c->most, 1, 1, 1, 1, 1, 1};
-    inside = build_reshape(op, inside, x->view.ndim + 1 - axis, shape);
-    return ig_where(inside, seen, build_scalar(0, (ig_dtype)x->dtype));
+    const int64_t shape[2 + 2 * WINDOW_AXES_MOST] = {c->n, c->most, 1, 1, 1, 1, 1, 1};
+    ig_array *inside = build_reshape(op, c->inside, x->view.ndim + 1 - axis, shape);
+    return ig_where(inside, ig_take(x, c->at, IG_AXES(axis)), build_scalar(0, (ig_dtype)x->dtype));
 }
 
 static int adaptive_avg_pool(op_id op, const ig_arg *args, ig_array **out)
@@ -209,7 +228,7 @@ static int adaptive_avg_pool(op_id op, const ig_arg *args, ig_array **out)
         cover c;
         if (x->view.shape[2 + a] == 0)
             FAIL_NONE(IG_ERR_SHAPE, "%s: spatial axis %d of x has length 0", op_rows[op].name, a);
-        if (cover_set(&c, x->view.shape[2 + a], wanted[a]) != IG_OK)
+        if (cover_set(&c, x->view.shape[2 + a], wanted[a], sum_dtype(x)) != IG_OK)
             return 0;
         size[a] = c.size;
         seen = cover_axis(op, seen, 2 + 2 * a, &c);

@@ -1,6 +1,7 @@
 /* Windows over spatial axes: their numbers checked, counted, and seen as views. See window.h. */
 #include "base/error.h"
 #include "ops/window.h"
+#include <math.h>
 #include <string.h>
 
 /* No stride, padding or kernel is longer; so sums and products of a few of them do not overflow. */
@@ -79,7 +80,17 @@ ig_status window_count(op_id op, windows *w, const int64_t *length, bool ceil_mo
     return IG_OK;
 }
 
-ig_array *window_pad(ig_array *x, const windows *w, ig_array *value)
+static ig_array *border_value(ig_dtype dtype, window_border border)
+{
+    ig_iinfo info;
+    if (border == BORDER_ZERO)
+        return build_scalar(0, dtype);
+    if (dtype_is_float(dtype))
+        return build_scalar(-INFINITY, dtype);
+    return ig_iinfo_of(dtype, &info) == IG_OK ? build_scalar_int(info.min, dtype) : NULL;
+}
+
+ig_array *window_pad(ig_array *x, const windows *w, window_border border)
 {
     int64_t width[2 * (2 + WINDOW_AXES_MOST)] = {0};
     bool any = false;
@@ -88,7 +99,10 @@ ig_array *window_pad(ig_array *x, const windows *w, ig_array *value)
         width[5 + 2 * a] = w->padding[a] + w->extra[a];
         any = any || width[5 + 2 * a] > 0;
     }
-    return any ? ig_pad(x, (ig_ints){width, 4 + 2 * w->n}, "constant", value) : x;
+    if (!any)
+        return x;
+    return ig_pad(x, (ig_ints){width, 4 + 2 * w->n}, "constant",
+                  border_value((ig_dtype)x->dtype, border));
 }
 
 void window_view(const view *x, const windows *w, view *v)

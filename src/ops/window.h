@@ -33,8 +33,11 @@ int64_t window_reach(const windows *w, int axis);
  * hang over, if it starts inside of x or of the padding before it. */
 ig_status window_count(op_id op, windows *w, const int64_t *length, bool ceil_mode);
 
-/* x with w->padding and w->extra elements of value around it; x itself if there are none. */
-ig_array *window_pad(ig_array *x, const windows *w, ig_array *value);
+/* What stands around x: 0, or a value that no other is below. */
+typedef enum window_border { BORDER_ZERO, BORDER_LOWEST } window_border;
+
+/* x with w->padding and w->extra elements of the border around it; x itself if there are none. */
+ig_array *window_pad(ig_array *x, const windows *w, window_border border);
 
 /* (N, C, out..., kernel...) of the padded x (N, C, spatial...). */
 void window_view(const view *x, const windows *w, view *v);

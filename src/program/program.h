@@ -85,6 +85,10 @@ typedef struct program {
     int64_t extent[4];    /* CONTRACT: number of points of each group */
     tape pre, post;
     operand in[2], out;
+    /* How many programs, this one and those behind it, work row by row: row r of each (of all its
+     * tapes, cut into the same number of rows) needs of the others only row r. 1: it stands alone;
+     * 0: it belongs to a chain that began before. */
+    int chain;
     /* For people: the ops in it, and what it costs. */
     char *label;
     int64_t flops, bytes_read, bytes_written;

@@ -1,134 +1,6 @@
 /* The CPU device on programs made by hand: tapes through all kinds of views, reductions in their stated
- * order for any number of threads, scans, sorts, searches, writes and faults. */
-#include "backend/cpu/cpu.h"
-
-#include "base/threads.h"
-#include "ops/ops.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-enum { SLOTS = 6, INSTS = 24 };
-
-/* A program with room for its tapes, and memory for its slots. */
-typedef struct bench {
-    program p;
-    tape_inst pre_inst[INSTS], post_inst[INSTS];
-    operand pre_operand[SLOTS], post_operand[SLOTS];
-    buffer buf[SLOTS];
-    binding bind[SLOTS];
-} bench;
-
-static bench *bench_new(program_kind kind, ig_dtype dtype)
-{
-    bench *b = calloc(1, sizeof *b);
-    b->p.kind = kind;
-    b->p.dtype = dtype;
-    b->p.pre.inst = b->pre_inst;
-    b->p.pre.operand = b->pre_operand;
-    b->p.post.inst = b->post_inst;
-    b->p.post.operand = b->post_operand;
-    for (int i = 0; i < SLOTS; i++)
-        b->bind[i].buf = &b->buf[i];
-    return b;
-}
-
-static void bind(bench *b, int slot, void *data) { b->buf[slot].data = data; }
-
-static void space(tape *t, int ndim, const int64_t *shape)
-{
-    t->ndim = ndim;
-    t->size = 1;
-    for (int i = 0; i < ndim; i++) {
-        t->shape[i] = shape[i];
-        t->size *= shape[i];
-    }
-}
-
-static view packed(int ndim, const int64_t *shape)
-{
-    view v;
-    view_contiguous(&v, ndim, shape);
-    return v;
-}
-
-static view line(int64_t n) { return packed(1, &n); }
-
-static int add_operand(tape *t, int slot, ig_dtype dtype, view v)
-{
-    t->operand[t->n_operand] = (operand){.slot = slot, .dtype = dtype, .v = v};
-    return t->n_operand++;
-}
-
-static int add_inst(tape *t, tape_inst in)
-{
-    if (in.code != TAPE_STORE)
-        in.dst = (int16_t)t->n_reg++;
-    t->inst[t->n_inst++] = in;
-    return in.dst;
-}
-
-static int load(tape *t, int slot, ig_dtype dtype, view v)
-{
-    const int o = add_operand(t, slot, dtype, v);
-    return add_inst(t, (tape_inst){.code = TAPE_LOAD, .dtype = dtype, .operand = (int16_t)o});
-}
-
-static void store(tape *t, int reg, int slot, ig_dtype dtype, view v)
-{
-    const int o = add_operand(t, slot, dtype, v);
-    add_inst(t, (tape_inst){
-                    .code = TAPE_STORE, .dtype = dtype, .operand = (int16_t)o, .a = (int16_t)reg});
-}
-
-static int map(tape *t, int op, ig_dtype dtype, int a, int b, int c)
-{
-    return add_inst(t, (tape_inst){.code = TAPE_MAP,
-                                   .op = (uint16_t)op,
-                                   .dtype = dtype,
-                                   .a = (int16_t)a,
-                                   .b = (int16_t)b,
-                                   .c = (int16_t)c});
-}
-
-static int core(tape *t, ig_dtype dtype)
-{
-    return add_inst(t, (tape_inst){.code = TAPE_CORE, .dtype = dtype});
-}
-
-static ig_status run(bench *b)
-{
-    assert_int_equal(backend_cpu.compile(&b->p), IG_OK);
-    ig_status status = backend_cpu.launch(&b->p, b->bind);
-    ig_status again = backend_cpu.finish();
-    backend_cpu.discard(&b->p);
-    return status ? status : again;
-}
-
-static uint64_t state = 7;
-static uint64_t next_random(void)
-{
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return state >> 33;
-}
-
-static float next_float(void) { return ((float)next_random() - 0x1p30f) * 0x1p-29f; }
-
-static float *floats(int64_t n)
-{
-    float *x = malloc((size_t)n * sizeof *x + 1);
-    for (int64_t i = 0; i < n; i++)
-        x[i] = next_float();
-    return x;
-}
-
-static const int thread_counts[] = {1, 2, 3, 8};
-enum { THREAD_COUNTS = 4 };
+ * order for any number of threads, and faults. */
+#include "cpu_programs.h"
 
 /* ---- maps ---- */
 
@@ -355,6 +227,8 @@ static void test_read(void **s)
     }
 }
 
+enum { BITS_FROM = 5 }; /* the first index, in axis_len */
+
 static void test_bits(void **s)
 {
     enum { N = 70001 };
@@ -369,6 +243,7 @@ static void test_bits(void **s)
         v.stride[0] = 2;
         space(t, 1, (int64_t[]){N});
         const int o = add_operand(t, 0, IG_U32, v);
+        t->operand[o].axis_len = BITS_FROM;
         store(t, add_inst(t, (tape_inst){.code = TAPE_BITS, .to = IG_U32, .operand = (int16_t)o}),
               1, IG_U32, line(N));
         bind(w, 0, key);
@@ -379,7 +254,7 @@ static void test_bits(void **s)
         free(w);
     }
     pool_set_threads(0);
-    cpu_level_now()->bits(IG_U32, straight, 4, 70000, 1, other);
+    cpu_level_now()->bits(IG_U32, straight, 4, BITS_FROM + 70000, 1, other);
     assert_int_equal(first[70000], other[0]);
 }
 
@@ -581,261 +456,6 @@ static void test_argreduce(void **s)
     free(x);
 }
 
-/* ---- scans ---- */
-
-static void check_scan(int64_t outer, int64_t inner, const float *x)
-{
-    float *got = malloc((size_t)(outer * inner) * sizeof *got + 1);
-    const int64_t shape[2] = {outer, inner};
-    view back = packed(2, shape);
-    back.stride[1] = -1;
-    back.offset = inner - 1;
-    for (int k = 0; k < THREAD_COUNTS; k++) {
-        bench *w = bench_new(PROGRAM_SCAN, IG_F32);
-        w->p.fold = OP_sum;
-        w->p.outer = outer;
-        w->p.inner = inner;
-        w->p.in[0] = (operand){.slot = 0, .dtype = IG_F32, .v = back};
-        w->p.out = (operand){.slot = 1, .dtype = IG_F32, .v = packed(2, shape)};
-        bind(w, 0, (void *)x);
-        bind(w, 1, got);
-        pool_set_threads(thread_counts[k]);
-        assert_int_equal(run(w), IG_OK);
-        for (int64_t o = 0; o < outer; o++) {
-            float carry = 0, prefix = 0;
-            for (int64_t i = 0; i < inner; i++) {
-                const float v = x[o * inner + inner - 1 - i];
-                prefix = i % TAPE_BLOCK ? prefix + v : v;
-                const float want = i < TAPE_BLOCK ? prefix : carry + prefix;
-                assert_true(memcmp(&got[o * inner + i], &want, 4) == 0);
-                if (i % TAPE_BLOCK == TAPE_BLOCK - 1)
-                    carry = want;
-            }
-        }
-        free(w);
-    }
-    pool_set_threads(0);
-    free(got);
-}
-
-static void test_scan(void **s)
-{
-    (void)s;
-    float *x = floats(300000);
-    check_scan(1, 0, x);
-    check_scan(1, 1, x);
-    check_scan(3, 1024, x);
-    check_scan(2, 5001, x);
-    check_scan(1000, 17, x);
-    check_scan(1, 300000, x);
-    free(x);
-}
-
-/* ---- sorts and searches ---- */
-
-static bool stands_before(float x, float y) { return x < y || (x == x && y != y); }
-
-static void check_sort(int64_t outer, int64_t inner, const float *x, bool descending)
-{
-    const int64_t n = outer * inner, shape[2] = {outer, inner};
-    float *values = malloc((size_t)n * sizeof *values);
-    int64_t *ranks = malloc((size_t)n * sizeof *ranks);
-    char *seen = malloc((size_t)inner);
-    for (int arg = 0; arg < 2; arg++) {
-        bench *w = bench_new(arg ? PROGRAM_ARGSORT : PROGRAM_SORT, IG_F32);
-        w->p.outer = outer;
-        w->p.inner = inner;
-        w->p.flag = descending;
-        w->p.in[0] = (operand){.slot = 0, .dtype = IG_F32, .v = packed(2, shape)};
-        w->p.out = (operand){.slot = 1, .dtype = arg ? IG_I64 : IG_F32, .v = packed(2, shape)};
-        bind(w, 0, (void *)x);
-        bind(w, 1, arg ? (void *)ranks : values);
-        assert_int_equal(run(w), IG_OK);
-        free(w);
-    }
-    for (int64_t o = 0; o < outer; o++) {
-        const float *row = x + o * inner;
-        memset(seen, 0, (size_t)inner);
-        for (int64_t i = 0; i < inner; i++) {
-            const int64_t at = ranks[o * inner + i];
-            assert_true(at >= 0 && at < inner && !seen[at]++);
-            assert_memory_equal(&values[o * inner + i], &row[at], 4);
-            if (i == 0)
-                continue;
-            const int64_t prior = ranks[o * inner + i - 1];
-            const float p = row[prior], q = row[at];
-            const bool nan = p != p || q != q;
-            const bool before = descending && !nan ? p > q : stands_before(p, q);
-            const bool equal = p == q || (p != p && q != q);
-            assert_true(before || (equal && prior < at));
-        }
-    }
-    free(values);
-    free(ranks);
-    free(seen);
-}
-
-static void test_sort(void **s)
-{
-    enum { N = 100000 };
-    (void)s;
-    float *x = floats(N);
-    for (int i = 0; i < N; i++) {
-        if (i % 3 == 0)
-            x[i] = floorf(x[i] * 4);
-        if (i % 17 == 0)
-            x[i] = i % 2 ? 0.0f : -0.0f;
-        if (i % 23 == 0)
-            x[i] = i % 2 ? NAN : -NAN;
-        if (i % 29 == 0)
-            x[i] = i % 2 ? INFINITY : -INFINITY;
-    }
-    for (int descending = 0; descending < 2; descending++) {
-        check_sort(1, 1, x, descending);
-        check_sort(9, 2, x, descending);
-        check_sort(1000, 39, x, descending);
-        check_sort(1000, 41, x, descending);
-        check_sort(3, 30000, x, descending);
-        check_sort(1, N, x, descending);
-    }
-    free(x);
-}
-
-/* Every dtype: sorted ascending by its own order. */
-static void test_sort_dtypes(void **s)
-{
-    enum { N = 1500 };
-    (void)s;
-    static uint64_t x[N], y[N];
-    for (int dtype = IG_BOOL; dtype < DTYPE_COUNT; dtype++) {
-        const size_t bytes = ig_dtype_bytes((ig_dtype)dtype);
-        for (int i = 0; i < N; i++) {
-            const uint64_t bits = next_random() << 33 ^ next_random();
-            if (dtype == IG_BOOL)
-                ((uint8_t *)x)[i] = bits & 1;
-            else
-                memcpy((char *)x + (size_t)i * bytes, &bits, bytes);
-        }
-        bench *w = bench_new(PROGRAM_SORT, (ig_dtype)dtype);
-        w->p.outer = 1;
-        w->p.inner = N;
-        w->p.in[0] = (operand){.slot = 0, .dtype = (ig_dtype)dtype, .v = line(N)};
-        w->p.out = (operand){.slot = 1, .dtype = (ig_dtype)dtype, .v = line(N)};
-        bind(w, 0, x);
-        bind(w, 1, y);
-        assert_int_equal(run(w), IG_OK);
-        for (int i = 1; i < N; i++) {
-            const char *p = (char *)y + (size_t)(i - 1) * bytes, *q = p + bytes;
-            if (dtype == IG_U64)
-                assert_true(y[i - 1] <= y[i]);
-            else if (dtype_is_int((ig_dtype)dtype))
-                assert_true(dtype_fetch_int((ig_dtype)dtype, p) <=
-                            dtype_fetch_int((ig_dtype)dtype, q));
-            else
-                assert_true(dtype_fetch((ig_dtype)dtype, p) <= dtype_fetch((ig_dtype)dtype, q) ||
-                            dtype_fetch((ig_dtype)dtype, q) != dtype_fetch((ig_dtype)dtype, q));
-        }
-        free(w);
-    }
-}
-
-static void test_search(void **s)
-{
-    enum { SORTED = 999, VALUES = 10000 };
-    (void)s;
-    static float sorted[2 * SORTED], values[VALUES];
-    static int64_t got[VALUES];
-    for (int i = 0; i < SORTED; i++)
-        sorted[2 * i] = i < SORTED - 2 ? (float)(i / 3) : NAN;
-    for (int i = 0; i < VALUES; i++)
-        values[i] = i % 100   ? floorf(next_float() * 200 + 150) + (i % 2 ? 0.5f : 0)
-                    : i % 200 ? NAN
-                              : -0.0f;
-    for (int right = 0; right < 2; right++) {
-        bench *w = bench_new(PROGRAM_SEARCH, IG_F32);
-        view every_second = line(SORTED);
-        every_second.stride[0] = 2;
-        w->p.flag = right;
-        w->p.in[0] = (operand){.slot = 0, .dtype = IG_F32, .v = every_second};
-        w->p.in[1] = (operand){.slot = 1, .dtype = IG_F32, .v = line(VALUES)};
-        w->p.out = (operand){.slot = 2, .dtype = IG_I64, .v = line(VALUES)};
-        bind(w, 0, sorted);
-        bind(w, 1, values);
-        bind(w, 2, got);
-        assert_int_equal(run(w), IG_OK);
-        for (int i = 0; i < VALUES; i++) {
-            int64_t want = 0;
-            while (want < SORTED && (right ? !stands_before(values[i], sorted[2 * want])
-                                           : stands_before(sorted[2 * want], values[i])))
-                want++;
-            assert_int_equal(got[i], want);
-        }
-        free(w);
-    }
-}
-
-/* ---- writes ---- */
-
-static ig_status write_rows(bool add, ig_dtype dtype, void *out, const int64_t *index, int64_t n,
-                            const void *updates, int64_t len)
-{
-    bench *w = bench_new(PROGRAM_WRITE, dtype);
-    view all = line(n);
-    all.stride[0] = 0;
-    w->p.flag = add;
-    w->p.in[0] = (operand){.slot = 0, .dtype = IG_I64, .v = line(n)};
-    w->p.in[1] = (operand){.slot = 1, .dtype = dtype, .v = line(n)};
-    w->p.out = (operand){.slot = 2, .dtype = dtype, .v = all, .axis_len = len, .axis_stride = 1};
-    bind(w, 0, (void *)index);
-    bind(w, 1, (void *)updates);
-    bind(w, 2, out);
-    const ig_status status = run(w);
-    free(w);
-    return status;
-}
-
-static void test_write(void **s)
-{
-    enum { N = 5000, LEN = 37 };
-    (void)s;
-    static int64_t index[N];
-    static float x[N], out[LEN], want[LEN];
-    static uint16_t h[N], half[LEN], half_want[LEN];
-    static int8_t b[N], bytes[LEN], bytes_want[LEN];
-    for (int i = 0; i < N; i++) {
-        index[i] = (int64_t)(next_random() % (2 * LEN)) - LEN;
-        x[i] = next_float();
-        dtype_store(IG_F16, &h[i], x[i]);
-        b[i] = (int8_t)next_random();
-    }
-    for (int add = 0; add < 2; add++) {
-        memset(out, 0, sizeof out);
-        memset(want, 0, sizeof want);
-        memset(half, 0, sizeof half);
-        memset(half_want, 0, sizeof half_want);
-        memset(bytes, 0, sizeof bytes);
-        memset(bytes_want, 0, sizeof bytes_want);
-        for (int i = 0; i < N; i++) {
-            const int64_t at = index[i] < 0 ? index[i] + LEN : index[i];
-            want[at] = add ? want[at] + x[i] : x[i];
-            bytes_want[at] = (int8_t)(add ? bytes_want[at] + b[i] : b[i]);
-            dtype_store(IG_F16, &half_want[at],
-                        (add ? dtype_fetch(IG_F16, &half_want[at]) : 0) +
-                            dtype_fetch(IG_F16, &h[i]));
-        }
-        assert_int_equal(write_rows(add, IG_F32, out, index, N, x, LEN), IG_OK);
-        assert_memory_equal(out, want, sizeof out);
-        assert_int_equal(write_rows(add, IG_F16, half, index, N, h, LEN), IG_OK);
-        assert_memory_equal(half, half_want, sizeof half);
-        assert_int_equal(write_rows(add, IG_I8, bytes, index, N, b, LEN), IG_OK);
-        assert_memory_equal(bytes, bytes_want, sizeof bytes);
-    }
-    index[77] = LEN;
-    index[78] = -LEN - 1;
-    assert_int_equal(write_rows(true, IG_F32, out, index, N, x, LEN), IG_ERR_INDEX);
-    assert_non_null(strstr(ig_error(NULL), "index 37 is out of bounds for an axis of length 37"));
-}
-
 /* ---- devices ---- */
 
 static void test_devices(void **s)
@@ -872,11 +492,6 @@ int main(void)
         cmocka_unit_test(test_reduce_zero),
         cmocka_unit_test(test_reduce_empty_bool),
         cmocka_unit_test(test_argreduce),
-        cmocka_unit_test(test_scan),
-        cmocka_unit_test(test_sort),
-        cmocka_unit_test(test_sort_dtypes),
-        cmocka_unit_test(test_search),
-        cmocka_unit_test(test_write),
         cmocka_unit_test(test_devices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -219,19 +219,6 @@ typedef struct worker_state {
     const char *from[2]; /* of the tile's batch */
 } worker_state;
 
-/* Packs rows first ... first + rows of operand `side`, in panels one after the other. */
-static void tile_pack(const contraction *c, const worker_state *w, int side, int64_t first,
-                      int64_t rows, int64_t k)
-{
-    const int64_t width = side == 0 ? c->kernel->mr : c->kernel->nr;
-    char *to = w->panel[side];
-    for (int64_t r = 0; r < rows; r += width, to += width * k * c->lane_bytes) {
-        const int64_t n = rows - r < width ? rows - r : width;
-        (side == 0 ? c->kernel->pack_m : c->kernel->pack_n)(
-            to, w->from[side], n, w->row[side] + first + r, k, w->point[side]);
-    }
-}
-
 /* Sums one block of k into the tile. */
 static void tile_sum_block(const contraction *c, const worker_state *w, int64_t block)
 {
@@ -240,10 +227,10 @@ static void tile_sum_block(const contraction *c, const worker_state *w, int64_t 
     const int64_t strip = STRIP_M / g->mr * g->mr;
     for (int side = 0; side < 2; side++)
         group_offsets(&c->k[side], block * c->kc.size, k, w->point[side]);
-    tile_pack(c, w, 1, 0, w->n, k);
+    g->pack_n(w->panel[1], w->from[1], w->n, w->row[1], k, w->point[1]);
     for (int64_t s = 0; s < w->m; s += strip) {
         const int64_t rows = w->m - s < strip ? w->m - s : strip;
-        tile_pack(c, w, 0, s, rows, k);
+        g->pack_m(w->panel[0], w->from[0], rows, w->row[0] + s, k, w->point[0]);
         for (int64_t j = 0; j < w->n; j += g->nr)
             for (int64_t i = 0; i < rows; i += g->mr)
                 g->tile(k, w->panel[0] + i * k * lane, w->panel[1] + j * k * lane,

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/threads.h"
 
+#include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -27,13 +28,20 @@ static const core cores[] = {
     [PROGRAM_WRITE] = {cpu_write_scratch, cpu_write, NULL},
 };
 
-static ig_status describe(ig_device_info *info)
+static pthread_once_t note_once = PTHREAD_ONCE_INIT;
+static char note[512];
+
+static void write_note(void)
 {
-    static char note[512];
-    const machine_facts *m = machine_get();
     const char *threads = machine_threads_note(), *level = cpu_level_note();
     snprintf(note, sizeof note, "%s%s%s", threads ? threads : "", threads && level ? "; " : "",
              level ? level : "");
+}
+
+static ig_status describe(ig_device_info *info)
+{
+    const machine_facts *m = machine_get();
+    pthread_once(&note_once, write_note);
     *info = (ig_device_info){
         .name = "cpu",
         .kind = "cpu",
@@ -68,10 +76,14 @@ static void discard(program *p)
     p->compiled = NULL;
 }
 
-/* Scratch is there since compile, unless the number of threads has grown since. */
+/* Scratch is there since compile, unless the number of threads has grown since, or p is a chain. */
 static ig_status launch(const program *p, const binding *bindings)
 {
     const core *c = &cores[p->kind];
+    if (p->chain > 1) {
+        TRY(scratch_reserve(cpu_chain_scratch(p)));
+        return cpu_chain(p, bindings);
+    }
     TRY(scratch_reserve(c->scratch(p)));
     return c->launch(p, bindings);
 }

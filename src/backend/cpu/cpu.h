@@ -25,8 +25,8 @@ typedef struct cpu_level {
      * f32 too), strided by elements: d[i * ds] = a[i * as]. from == to copies. */
     void (*convert)(ig_dtype from, ig_dtype to, int64_t n, void *d, int64_t ds, const void *a,
                     int64_t as);
-    void (*round)(ig_dtype to, int64_t n, float *d,
-                  const float *a); /* f32 rounded to f16 or bf16 */
+    /* f32 rounded to f16 or bf16, in f32 lanes. */
+    void (*round)(ig_dtype to, int64_t n, float *d, const float *a);
     /* Random bits: d[i] for index start + i; key has words 2 (threefry) or 4 (philox). */
     void (*bits)(ig_dtype to, const uint32_t *key, int words, int64_t start, int64_t n, void *d);
     /* d[i] = what a FOLD row begins with. */
@@ -121,6 +121,15 @@ size_t cpu_search_scratch(const program *p);
 size_t cpu_write_scratch(const program *p);
 /* What p->compiled is for a reduction; NULL with the error set on failure. */
 void *cpu_reduce_plan(const program *p);
+
+/* A chain of programs, some rows at a time: see program.h. */
+ig_status cpu_chain(const program *p, const binding *b);
+size_t cpu_chain_scratch(const program *p);
+/* A reduction of some rows, in scratch that a worker has started with. */
+bool cpu_reduce_has_rows(const program *p);
+size_t cpu_reduce_rows_scratch(const program *p);
+void cpu_reduce_rows_start(const program *p, const binding *b, cpu_fault *fault, void *scratch);
+void cpu_reduce_rows(void *scratch, int64_t first, int64_t n);
 
 /* Host address of an operand's element 0 (its offset applied). */
 static inline char *operand_host(const operand *o, const binding *b)

@@ -18,13 +18,15 @@ enum {
 
 typedef struct gemm_kernel {
     int mr, nr;
-    /* Packs a panel: to[i * width + r] = lane of from[row[r] + point[i]] for r < rows <= width and
-     * i < k, and 0 for the other r. Width is mr for pack_m and nr for pack_n; offsets in elements. */
+    /* Packs rows into as many panels of `width` rows as they fill, one after the other, each
+     * to[i * width + r] = lane of from[row[r] + point[i]] for i < k; rows that lack in the last one
+     * are 0. Width is mr for pack_m and nr for pack_n; offsets count elements; rows, k > 0. */
     void (*pack_m)(void *to, const void *from, int64_t rows, const int64_t *row, int64_t k,
                    const int64_t *point);
     void (*pack_n)(void *to, const void *from, int64_t rows, const int64_t *row, int64_t k,
                    const int64_t *point);
-    /* c[i * ldc + j] (+)= sum over k of a[k * mr + i] * b[k * nr + j], for all mr x nr lanes. */
+    /* c[i * ldc + j] = (or += if add) the sum over k of a[k * mr + i] * b[k * nr + j], for all
+     * mr x nr lanes; k > 0. */
     void (*tile)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool add);
 } gemm_kernel;
 

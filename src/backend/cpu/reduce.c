@@ -19,10 +19,10 @@
 #include <string.h>
 
 enum {
-    WIDTH_ACROSS = 1024, /* outputs that are folded side by side */
-    ENOUGH_TASKS = 64,   /* then rows are not split */
-    MOST_RANGES = 128,   /* that strips are split into, all together */
-    VALUE = 8            /* bytes that any lane fits in */
+    WIDTH_ACROSS = TAPE_BLOCK, /* outputs that are folded side by side */
+    ENOUGH_TASKS = 64,         /* then rows are not split */
+    MOST_RANGES = 128,         /* that strips are split into, all together */
+    VALUE = 8                  /* bytes that any lane fits in */
 };
 
 /* Outputs are taken `width` at a time: a strip. */
@@ -150,7 +150,7 @@ typedef struct reduce_job {
     const binding *b;
     const cpu_level *level;
     size_t lane; /* bytes */
-    cpu_fault fault;
+    cpu_fault *fault;
 } reduce_job;
 
 typedef struct reduce_worker {
@@ -179,18 +179,17 @@ size_t cpu_reduce_scratch(const program *p)
            tape_scratch_bytes(&p->post);
 }
 
-static void worker_start(reduce_worker *w, reduce_job *j, int worker)
+static void worker_start(reduce_worker *w, const reduce_job *j, char *scratch)
 {
     const reduce_plan *r = j->plan;
     const tape *pre = r->across ? &r->turned : &j->p->pre;
-    char *scratch = scratch_of(worker);
     *w = (reduce_worker){.j = j, .core = scratch};
     w->stack = w->core + (size_t)TAPE_BLOCK * VALUE;
     w->lanes = w->stack + (size_t)r->depth * strip_bytes(r);
     char *tapes = scratch + worker_bytes(r);
     if (pre->size > 0)
-        tape_start(&w->pre, pre, j->b, &j->fault, tapes);
-    tape_start(&w->post, &j->p->post, j->b, &j->fault, tapes + pre_bytes(pre));
+        tape_start(&w->pre, pre, j->b, j->fault, tapes);
+    tape_start(&w->post, &j->p->post, j->b, j->fault, tapes + pre_bytes(pre));
 }
 
 static void join(const reduce_job *j, int64_t n, void *d, const void *a, const void *b)
@@ -310,7 +309,7 @@ static void task_group(void *ctx, int64_t task, int worker)
     const int64_t end = first + r->group < r->strips ? first + r->group : r->strips;
     reduce_worker w;
     int64_t done = 0;
-    worker_start(&w, j, worker);
+    worker_start(&w, j, scratch_of(worker));
     for (int64_t s = first; s < end; s++) {
         const int64_t o = s * r->width, n = outputs_of(j, s);
         if (arg)
@@ -333,7 +332,7 @@ static void task_range(void *ctx, int64_t task, int worker)
     const int64_t strip = task / r->ranges, first = task % r->ranges * r->range;
     const int64_t end = first + r->range < r->chunks ? first + r->range : r->chunks;
     reduce_worker w;
-    worker_start(&w, j, worker);
+    worker_start(&w, j, scratch_of(worker));
     fold_leaves(&w, r->across ? leaf_across : leaf_along, strip * r->width, outputs_of(j, strip),
                 first, end, r->partial + task * r->width * VALUE);
 }
@@ -343,7 +342,7 @@ static void reduce_empty(reduce_job *j)
 {
     const program *p = j->p;
     reduce_worker w;
-    worker_start(&w, j, 0);
+    worker_start(&w, j, scratch_of(0));
     if (p->fold == OP_sum)
         memset(w.core, 0, (size_t)TAPE_BLOCK * VALUE);
     else
@@ -354,20 +353,71 @@ static void reduce_empty(reduce_job *j)
         tape_block(&w.post, o, p->outer - o < TAPE_BLOCK ? p->outer - o : TAPE_BLOCK, w.core);
 }
 
+static reduce_job job_of(const program *p, const binding *b, cpu_fault *fault)
+{
+    return (reduce_job){.p = p,
+                        .plan = p->compiled,
+                        .b = b,
+                        .level = cpu_level_now(),
+                        .lane = ig_dtype_bytes(dtype_lane(p->dtype)),
+                        .fault = fault};
+}
+
 ig_status cpu_reduce(const program *p, const binding *b)
 {
     const reduce_plan *r = p->compiled;
-    reduce_job j = {.p = p, .plan = r, .b = b, .level = cpu_level_now()};
-    j.lane = ig_dtype_bytes(dtype_lane(p->dtype));
-    cpu_fault_clear(&j.fault);
+    cpu_fault fault;
+    reduce_job j = job_of(p, b, &fault);
+    cpu_fault_clear(&fault);
     if (p->outer == 0)
         return IG_OK;
     if (p->inner == 0) {
         reduce_empty(&j);
-        return cpu_fault_status(&j.fault);
+        return cpu_fault_status(&fault);
     }
     if (r->ranges > 1)
         pool_run(r->strips * r->ranges, task_range, &j);
     pool_run(ceil_div(r->strips, r->group), task_group, &j);
-    return cpu_fault_status(&j.fault);
+    return cpu_fault_status(&fault);
+}
+
+/* ---- some rows, for a chain ---- */
+
+typedef struct reduce_rows {
+    reduce_job j;
+    reduce_worker w;
+} reduce_rows;
+
+static size_t rows_head(void) { return (sizeof(reduce_rows) + 63) & ~(size_t)63; }
+
+bool cpu_reduce_has_rows(const program *p)
+{
+    const reduce_plan *r = p->compiled;
+    return p->kind == PROGRAM_REDUCE && p->inner > 0 && !r->across;
+}
+
+size_t cpu_reduce_rows_scratch(const program *p) { return rows_head() + cpu_reduce_scratch(p); }
+
+void cpu_reduce_rows_start(const program *p, const binding *b, cpu_fault *fault, void *scratch)
+{
+    reduce_rows *s = scratch;
+    s->j = job_of(p, b, fault);
+    worker_start(&s->w, &s->j, (char *)scratch + rows_head());
+}
+
+void cpu_reduce_rows(void *scratch, int64_t first, int64_t n)
+{
+    reduce_rows *s = scratch;
+    const reduce_plan *r = s->j.plan;
+    for (int64_t o = first; o < first + n;) {
+        int64_t done = 0, from = o;
+        while (o < first + n && done + r->width <= TAPE_BLOCK) {
+            const int64_t now = first + n - o < r->width ? first + n - o : r->width;
+            fold_leaves(&s->w, leaf_along, o, now, 0, r->chunks,
+                        s->w.core + (size_t)done * s->j.lane);
+            done += now;
+            o += now;
+        }
+        tape_block(&s->w.post, from, done, s->w.core);
+    }
 }

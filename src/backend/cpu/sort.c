@@ -18,22 +18,12 @@ enum {
 #define DTYPE(id, name, standard, lane, kind, bytes) [IG_##id] = ORDER_##kind(bytes, name),
 #define ORDER_ALL(bytes) (UINT64_MAX >> (64 - 8 * bytes))
 #define ORDER_TOP(bytes) ((uint64_t)1 << (8 * bytes - 1))
-#define ORDER_BOOL(bytes, name) \
-    { \
-        bytes, ORDER_ALL(bytes), 0, 0 \
-    }
-#define ORDER_UNSIGNED(bytes, name) \
-    { \
-        bytes, ORDER_ALL(bytes), 0, 0 \
-    }
-#define ORDER_SIGNED(bytes, name) \
-    { \
-        bytes, ORDER_ALL(bytes), ORDER_TOP(bytes), 0 \
-    }
-#define ORDER_FLOAT(bytes, name) \
-    { \
-        bytes, ORDER_ALL(bytes), ORDER_TOP(bytes), INFINITY_##name \
-    }
+/* clang-format off */
+#define ORDER_BOOL(bytes, name) {bytes, ORDER_ALL(bytes), 0, 0}
+#define ORDER_UNSIGNED(bytes, name) {bytes, ORDER_ALL(bytes), 0, 0}
+#define ORDER_SIGNED(bytes, name) {bytes, ORDER_ALL(bytes), ORDER_TOP(bytes), 0}
+#define ORDER_FLOAT(bytes, name) {bytes, ORDER_ALL(bytes), ORDER_TOP(bytes), INFINITY_##name}
+/* clang-format on */
 #define INFINITY_f16 0x7c00
 #define INFINITY_bf16 0x7f80
 #define INFINITY_f32 0x7f800000

@@ -20,18 +20,15 @@ static inline double vm_lowest_f64(double x) { return (void)x, -INFINITY; }
 static inline float vm_highest_f32(float x) { return (void)x, INFINITY; }
 static inline double vm_highest_f64(double x) { return (void)x, INFINITY; }
 
+/* clang-format off */
 #define LANE_PICK_INT(name) \
-    int8_t: \
-    lane_##name##_i8, \
-        int16_t : lane_##name##_i16, \
-                  int32_t : lane_##name##_i32, \
-                            int64_t : lane_##name##_i64, \
-                                      uint8_t : lane_##name##_u8, \
-                                                uint16_t : lane_##name##_u16, \
-                                                           uint32_t : lane_##name##_u32, \
-                                                                      uint64_t : lane_##name##_u64
+    int8_t: lane_##name##_i8, int16_t: lane_##name##_i16, \
+    int32_t: lane_##name##_i32, int64_t: lane_##name##_i64, \
+    uint8_t: lane_##name##_u8, uint16_t: lane_##name##_u16, \
+    uint32_t: lane_##name##_u32, uint64_t: lane_##name##_u64
 #define LANE_PICK(name, x) \
     _Generic((x), float : vm_##name##_f32, double : vm_##name##_f64, LANE_PICK_INT(name))
+/* clang-format on */
 
 #undef m_abs
 #undef m_sign
