@@ -26,6 +26,8 @@ typedef struct backend {
     ig_status (*launch)(const program *p, const binding *bindings);
     /* Waits until all launches are done and tells if one of them failed. */
     ig_status (*finish)(void);
+    /* Gives back what it keeps between launches. */
+    void (*release)(void);
 } backend;
 
 int backend_count(void);

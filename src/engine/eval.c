@@ -262,6 +262,8 @@ void ig_shutdown(void)
     engine.bound = NULL;
     engine.made = NULL;
     engine.room_bound = engine.room_made = 0;
+    for (int i = 0; i < backend_count(); i++)
+        backend_at(i)->release();
     unlock_engine();
     scope_end_all();
     memory_trim();

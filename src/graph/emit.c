@@ -97,15 +97,6 @@ static int operand_add(writer *w, operand o)
     return t->n_operand++;
 }
 
-static int operand_of(writer *w, const ig_array *y, bool in_space)
-{
-    operand o = {.slot = slot_of_root(w, y->root), .dtype = (ig_dtype)y->dtype};
-    if (in_space)
-        to_space(w, &y->view, &o.v);
-    else
-        o.v = y->view;
-    return operand_add(w, o);
-}
 
 /* The value of y on this tape: computed here, or loaded. */
 static ig_status value_of(writer *w, const ig_array *y, int *value)
@@ -115,7 +106,9 @@ static ig_status value_of(writer *w, const ig_array *y, int *value)
         *value = w->value_of[node];
         return IG_OK;
     }
-    int o = operand_of(w, y, true);
+    operand there = {.slot = slot_of_root(w, y->root), .dtype = (ig_dtype)y->dtype};
+    to_space(w, &y->view, &there.v);
+    int o = operand_add(w, there);
     if (o < 0)
         return IG_ERR_MEMORY;
     for (int i = 0; i < w->t->n_inst; i++)
@@ -145,24 +138,20 @@ static ig_status round_half(writer *w, ig_dtype dtype, int *value)
 /* read and bits take one input that is not walked lane by lane. */
 static ig_status emit_table(writer *w, const ig_array *x, tape_inst *inst)
 {
-    int o;
-    if (x->op == OP_bits) {
-        inst->code = TAPE_BITS;
-        o = operand_of(w, x->in[0], false);
-        if (o >= 0)
-            w->t->operand[o].axis_len = x->attr.axis_len; /* the first index */
-    } else {
-        inst->code = TAPE_READ;
-        operand table = {.slot = slot_of_root(w, x->in[1]->root),
-                         .dtype = (ig_dtype)x->dtype,
-                         .axis_len = x->attr.axis_len,
-                         .axis_stride = x->attr.axis_stride};
-        to_space(w, &x->in[1]->view, &table.v);
+    const ig_array *from = x->in[x->n_in - 1];
+    operand table = {.slot = slot_of_root(w, from->root),
+                     .dtype = (ig_dtype)from->dtype,
+                     .v = from->view,
+                     .axis_len = x->attr.axis_len,
+                     .axis_stride = x->attr.axis_stride};
+    inst->code = x->op == OP_bits ? TAPE_BITS : TAPE_READ;
+    if (x->op == OP_read) {
         int index;
+        to_space(w, &from->view, &table.v);
         TRY(value_of(w, x->in[0], &index));
         inst->a = (int16_t)index;
-        o = operand_add(w, table);
     }
+    int o = operand_add(w, table);
     inst->operand = (int16_t)o;
     return o < 0 ? IG_ERR_MEMORY : IG_OK;
 }

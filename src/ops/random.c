@@ -282,7 +282,7 @@ int op_permutation(op_id op, const ig_arg *args, ig_array **out)
 {
     ig_array *x = arg_array(&args[1]);
     bool number = !x || (x->weak && dtype_is_int(x->dtype));
-    int64_t n = x ? (int64_t)value_of(x, 0) : args[1].u.i;
+    int64_t n = !x ? args[1].u.i : number ? (int64_t)value_of(x, 0) : 0;
     int axis = 0;
     if (number && n < 0)
         FAIL_NONE(IG_ERR_ARGUMENT, "permutation: of %lld numbers; give 0 or more", (long long)n);

@@ -57,6 +57,7 @@ typedef struct tensor {
     int64_t shape[MAX_AXES], size;
     real *v;      /* row-major */
     real *tol;    /* of a result: what it may be off; 0: it is v rounded to dtype, to the bit */
+    double ulps;  /* of a result: the steps that tol stands for, if they are to be reported */
     int same_as;  /* of an input: the earlier input of which it is a view, or -1 */
     bool is_part; /* not an argument itself, but one of a list */
 } tensor;
@@ -145,7 +146,7 @@ const plan *plan_elementwise(const char *op);
 
 typedef struct tally {
     int64_t passed, failed;
-    double worst[IG_F64 + 1]; /* ulp, by dtype of result, where results may be off */
+    double worst[IG_F64 + 1]; /* ulp, by dtype of result, of results that have ulps */
 } tally;
 
 /* Runs p in the layouts that its mode allows. */

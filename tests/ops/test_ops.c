@@ -88,7 +88,7 @@ static void report_class(const char *cls, int count)
         ops++;
         passed += t->passed;
         failed += t->failed;
-        if ((t->worst[IG_F32] > 0 || t->worst[IG_F64] > 0) && strcmp(cls, "elementwise") == 0)
+        if ((t->worst[IG_F32] > 0 || t->worst[IG_F64] > 0))
             n += (size_t)snprintf(text + n, sizeof text - n, "%s %s %.2f/%.2f", n ? "," : "",
                                   op->name, t->worst[IG_F32], t->worst[IG_F64]);
     }

@@ -99,4 +99,5 @@ const backend backend_cpu = {
     .discard = discard,
     .launch = launch,
     .finish = finish,
+    .release = scratch_free,
 };

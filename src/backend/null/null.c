@@ -49,6 +49,8 @@ static ig_status launch(const program *p, const binding *bindings)
 
 static ig_status finish(void) { return IG_OK; }
 
+static void release(void) {}
+
 const backend backend_null = {
     .name = "null",
     .computes = false,
@@ -58,4 +60,5 @@ const backend backend_null = {
     .discard = discard,
     .launch = launch,
     .finish = finish,
+    .release = release,
 };

@@ -339,6 +339,7 @@ static bool make(problem *p, int variant)
         s.x[1] = 3;
     tensor *out = problem_out(p, r->truth ? IG_BOOL : d, (ig_ints){s.x, s.n[0]});
     int64_t i[MAX_AXES] = {0};
+    out->ulps = dtype_in(d, HALVES) && r->ulp > 0 ? 1 : r->ulp;
     p->signed_zeros = true;
     for (int64_t n = 0; n < out->size && taken; n++, shape_next(tensor_shape(out), i))
         out->v[n] = reference(r, d, value_round(d, tensor_cast_at(x, i, out->ndim)),

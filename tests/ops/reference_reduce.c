@@ -1,0 +1,367 @@
+/* Reductions, scans and statistics: each result from the elements that it is made of, in row-major
+ * order. Sums may be off by c * log2(n) * eps * sum |x|, in the precision in which they add up. */
+#include "ops/plan.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The result for n elements v of dtype d; *tol is what it may be off, in a result of dtype out. */
+typedef real (*fold)(ig_dtype d, ig_dtype out, const real *v, int64_t n, real *tol);
+
+static real depth(int64_t n) { return 4 + 2 * log2l((real)n + 1); }
+
+/* What rounding to the result adds. */
+static real rounding(ig_dtype out, real want) { return value_ulp(out, want); }
+
+static real fold_sum(ig_dtype d, ig_dtype out, const real *v, int64_t n, real *tol)
+{
+    real sum = 0, size = 0;
+    uint64_t bits = 0;
+    *tol = 0;
+    if (!dtype_in(out, FLOATS)) {
+        for (int64_t i = 0; i < n; i++)
+            bits += value_bits(v[i]);
+        return value_wrap(out, bits);
+    }
+    for (int64_t i = 0; i < n; i++) {
+        sum += value_round(out, v[i]);
+        size += fabsl(v[i]);
+    }
+    (void)d;
+    *tol = n <= 1 ? 0 : depth(n) * value_eps(value_compute(out)) * size + rounding(out, sum);
+    return sum;
+}
+
+static real fold_prod(ig_dtype d, ig_dtype out, const real *v, int64_t n, real *tol)
+{
+    real product = 1;
+    uint64_t bits = 1;
+    (void)d;
+    *tol = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (!dtype_in(out, FLOATS))
+            bits *= value_bits(v[i]);
+        else
+            product *= value_round(out, v[i]);
+    }
+    if (!dtype_in(out, FLOATS))
+        return value_wrap(out, bits);
+    *tol = n <= 1 ? 0
+                  : (real)n * value_eps(value_compute(out)) * fabsl(product) +
+                        rounding(out, product);
+    return product;
+}
+
+/* The first of the elements that no other is beyond; a NaN is beyond all. */
+static int64_t extreme(const real *v, int64_t n, int sign)
+{
+    int64_t best = 0;
+    for (int64_t i = 1; i < n && !isnan(v[best]); i++)
+        if (isnan(v[i]) || (real)sign * v[i] > (real)sign * v[best])
+            best = i;
+    return best;
+}
+
+static real fold_max(ig_dtype d, ig_dtype out, const real *v, int64_t n, real *tol)
+{
+    return (void)d, (void)out, *tol = 0, v[extreme(v, n, 1)];
+}
+static real fold_min(ig_dtype d, ig_dtype out, const real *v, int64_t n, real *tol)
+{
+    return (void)d, (void)out, *tol = 0, v[extreme(v, n, -1)];
+}
+static real fold_argmax(ig_dtype d, ig_dtype out, const real *v, int64_t n, real *tol)
+{
+    return (void)d, (void)out, *tol = 0, (real)extreme(v, n, 1);
+}
+static real fold_argmin(ig_dtype d, ig_dtype out, const real *v, int64_t n, real *tol)
+{
+    return (void)d, (void)out, *tol = 0, (real)extreme(v, n, -1);
+}
+
+static real fold_count(ig_dtype d, ig_dtype out, const real *v, int64_t n, real *tol)
+{
+    int64_t count = 0;
+    (void)d, (void)out, *tol = 0;
+    for (int64_t i = 0; i < n; i++)
+        count += v[i] != 0;
+    return (real)count;
+}
+
+static real fold_any(ig_dtype d, ig_dtype out, const real *v, int64_t n, real *tol)
+{
+    return fold_count(d, out, v, n, tol) > 0;
+}
+static real fold_all(ig_dtype d, ig_dtype out, const real *v, int64_t n, real *tol)
+{
+    return fold_count(d, out, v, n, tol) == (real)n;
+}
+
+static real fold_mean(ig_dtype d, ig_dtype out, const real *v, int64_t n, real *tol)
+{
+    const ig_dtype compute = value_compute(d);
+    real sum = 0, size = 0;
+    for (int64_t i = 0; i < n; i++) {
+        sum += value_round(compute, v[i]);
+        size += fabsl(v[i]);
+    }
+    const real mean = sum / (real)n;
+    *tol = depth(n) * value_eps(compute) * size / (real)n + rounding(out, mean);
+    return mean;
+}
+
+/* Two passes; correction is 1. What the mean is off by counts squared, but each difference by itself. */
+static real fold_var(ig_dtype d, ig_dtype out, const real *v, int64_t n, real *tol)
+{
+    real off, sum = 0, largest = 0;
+    const ig_dtype compute = value_compute(d);
+    const real mean = fold_mean(d, out, v, n, &off);
+    for (int64_t i = 0; i < n; i++) {
+        const real x = value_round(compute, v[i]);
+        sum += (x - mean) * (x - mean);
+        largest = fmaxl(largest, fabsl(x));
+    }
+    const real divisor = fmaxl((real)n - 1, 0), var = sum / divisor, eps = value_eps(compute);
+    const real each = eps * depth(n) * largest;
+    *tol = isfinite(var) ? 2 * depth(n) * eps * var + 4 * each * sqrtl(var) + each * each +
+                               rounding(out, var)
+                         : 0;
+    return var;
+}
+
+static real fold_std(ig_dtype d, ig_dtype out, const real *v, int64_t n, real *tol)
+{
+    const real var = fold_var(d, out, v, n, tol), std = sqrtl(var);
+    if (*tol != 0)
+        *tol = fminl(*tol / fmaxl(std, 1e-30L), sqrtl(*tol)) + rounding(out, std);
+    return std;
+}
+
+static real fold_logsumexp(ig_dtype d, ig_dtype out, const real *v, int64_t n, real *tol)
+{
+    const ig_dtype compute = value_compute(d);
+    real sum = 0, most = -(real)INFINITY;
+    for (int64_t i = 0; i < n; i++)
+        most = fmaxl(most, value_round(compute, v[i]));
+    for (int64_t i = 0; i < n; i++)
+        sum += expl(value_round(compute, v[i]) - most);
+    const real want = n ? most + logl(sum) : -(real)INFINITY;
+    *tol = n ? (depth(n) + 8) * value_eps(compute) * (1 + fabsl(most)) + rounding(out, want) : 0;
+    return want;
+}
+
+/* ---- rows ---- */
+
+enum result { SUM, SAME, INDEX, TRUTH, FLOAT };
+
+static const struct reduction {
+    fold f;
+    enum result gives;
+    bool of_nothing; /* has a result for no elements */
+    bool one_axis;
+    bool correction;
+    domain from;
+} sum_row = {fold_sum, SUM, true, false, false, {-9, 9, false}},
+  prod_row = {fold_prod, SUM, true, false, false, {0.75, 1.35, false}},
+  max_row = {fold_max, SAME, false, false, false, {-99, 99, true}},
+  min_row = {fold_min, SAME, false, false, false, {-99, 99, true}},
+  argmax_row = {fold_argmax, INDEX, false, true, false, {-99, 99, true}},
+  argmin_row = {fold_argmin, INDEX, false, true, false, {-99, 99, true}},
+  any_row = {fold_any, TRUTH, true, false, false, {0, 0.2, false}},
+  all_row = {fold_all, TRUTH, true, false, false, {-1, 3, false}},
+  count_row = {fold_count, INDEX, true, false, false, {-2, 2, true}},
+  mean_row = {fold_mean, FLOAT, false, false, false, {-9, 9, false}},
+  var_row = {fold_var, FLOAT, false, false, true, {-9, 9, false}},
+  std_row = {fold_std, FLOAT, false, false, true, {-9, 9, false}},
+  logsumexp_row = {fold_logsumexp, FLOAT, true, false, false, {-30, 30, false}};
+
+static ig_dtype result_dtype(enum result gives, ig_dtype d)
+{
+    const ig_dtype sums = dtype_in(d, UNSIGNED) ? IG_U64 : dtype_in(d, FLOATS) ? d : IG_I64;
+    return gives == SUM     ? sums
+           : gives == INDEX ? IG_I64
+           : gives == TRUTH ? IG_BOOL
+           : gives == FLOAT ? value_float(d)
+                            : d;
+}
+
+/* axes 0 with n_axes -1: all axes. */
+static const struct reduce_case {
+    int ndim, n_axes;
+    int64_t shape[4], axes[3];
+    bool keepdims;
+} cases[] = {
+    {2, 1, {7, 43}, {1}, false},    {2, 1, {43, 7}, {0}, true},    {1, -1, {1025}, {0}, false},
+    {3, 2, {5, 6, 9}, {0, -1}, true}, {0, -1, {0}, {0}, false},    {2, 1, {0, 3}, {0}, false},
+    {2, 1, {0, 3}, {-1}, false},    {2, -1, {35, 43}, {0}, false}, {1, -1, {1}, {0}, true},
+    {1, 1, {3}, {0}, false},        {1, -1, {17}, {0}, false},     {1, -1, {63}, {0}, false},
+    {1, -1, {64}, {0}, false},      {1, -1, {65}, {0}, false},     {1, -1, {1023}, {0}, false},
+    {1, -1, {1024}, {0}, false},    {1, -1, {1500}, {0}, false},   {2, 1, {3, 2100}, {1}, false},
+    {2, 1, {2100, 3}, {0}, false},  {3, 1, {4, 33, 5}, {1}, false}, {3, 2, {4, 33, 5}, {1, 2}, false},
+};
+enum { CASES = sizeof cases / sizeof *cases, QUICK_CASES = 7 };
+
+/* Folds the elements along the marked axes. */
+static void reduce(const tensor *x, const bool *along, fold f, ig_dtype dtype, tensor *out)
+{
+    int64_t outer[MAX_AXES] = {0}, kept[MAX_AXES], lengths[MAX_AXES];
+    for (int a = 0; a < x->ndim; a++) {
+        kept[a] = along[a] ? 1 : x->shape[a];
+        lengths[a] = along[a] ? x->shape[a] : 1;
+    }
+    const ig_ints outside = {kept, x->ndim}, inside = {lengths, x->ndim};
+    const int64_t n = shape_size(inside);
+    real *v = malloc(((size_t)n + 1) * sizeof *v);
+    if (!v)
+        abort();
+    for (int64_t k = 0; k < out->size; k++, shape_next(outside, outer)) {
+        int64_t inner[MAX_AXES] = {0}, at[MAX_AXES];
+        for (int64_t i = 0; i < n; i++, shape_next(inside, inner)) {
+            for (int a = 0; a < x->ndim; a++)
+                at[a] = outer[a] + inner[a];
+            v[i] = tensor_at(x, at);
+        }
+        out->v[k] = f(dtype, out->dtype, v, n, &out->tol[k]);
+    }
+    free(v);
+}
+
+static bool make_reduction(problem *p, int variant)
+{
+    const struct reduction *r = p->row;
+    if (variant >= (p->quick ? QUICK_CASES : CASES) || (p->mode != MODE_PLAIN && variant > 3))
+        return false;
+    struct reduce_case c = cases[variant];
+    bool along[MAX_AXES];
+    int64_t shape[MAX_AXES];
+    int ndim = 0;
+    if (c.ndim == 2 && c.shape[0] == 0 && c.axes[0] == 0 && !r->of_nothing)
+        c.shape[0] = 2;
+    if (r->one_axis && c.n_axes > 1)
+        c.n_axes = 1;
+    for (int a = 0; a < c.ndim; a++)
+        along[a] = c.n_axes < 0;
+    for (int i = 0; i < c.n_axes; i++)
+        along[c.axes[i] < 0 ? c.axes[i] + c.ndim : c.axes[i]] = true;
+    for (int a = 0; a < c.ndim; a++)
+        if (!along[a] || c.keepdims)
+            shape[ndim++] = along[a] ? 1 : c.shape[a];
+    const tensor *x = problem_in(p, NULL, p->dtype, (ig_ints){c.shape, c.ndim}, r->from);
+    if (c.n_axes == 1)
+        problem_int(p, "axis", c.axes[0]);
+    else if (c.n_axes > 1)
+        problem_ints(p, "axis", (ig_ints){c.axes, c.n_axes});
+    if (r->correction)
+        problem_float(p, "correction", 1);
+    if (c.keepdims)
+        problem_bool(p, "keepdims", true);
+    ig_dtype d = result_dtype(r->gives, p->dtype);
+    if (r->gives == SUM && variant == 1) {
+        d = dtype_in(p->dtype, FLOATS) ? IG_F64 : IG_I32;
+        problem_dtype(p, "dtype", d);
+    }
+    reduce(x, along, r->f, p->dtype, problem_out(p, d, (ig_ints){shape, ndim}));
+    return true;
+}
+
+/* ---- scans ---- */
+
+static const struct scan_row {
+    const struct reduction *of;
+    bool initial;
+} scan_sum = {&sum_row, true}, scan_prod = {&prod_row, true}, scan_max = {&max_row, false},
+  scan_min = {&min_row, false};
+
+static const struct scan_case {
+    int ndim, axis;
+    int64_t shape[3];
+    bool initial;
+} scans[] = {{2, 1, {5, 43}, false}, {2, 0, {43, 5}, false},  {1, 0, {1025}, true},
+             {3, 1, {3, 17, 2}, true}, {2, 0, {0, 3}, false}, {2, 1, {3, 0}, true},
+             {1, 0, {1}, false},       {1, 0, {64}, false},   {2, -1, {2, 1500}, false}};
+
+static bool make_scan(problem *p, int variant)
+{
+    const struct scan_row *r = p->row;
+    if (variant >= (int)(sizeof scans / sizeof *scans) || (p->mode != MODE_PLAIN && variant > 1))
+        return false;
+    const struct scan_case *c = &scans[variant];
+    const int axis = c->axis < 0 ? c->axis + c->ndim : c->axis;
+    const bool initial = r->initial && c->initial;
+    const tensor *x = problem_in(p, NULL, p->dtype, (ig_ints){c->shape, c->ndim}, r->of->from);
+    int64_t shape[3], i[MAX_AXES] = {0};
+    memcpy(shape, c->shape, sizeof shape);
+    shape[axis] += initial;
+    if (c->ndim > 1)
+        problem_int(p, "axis", c->axis);
+    if (initial)
+        problem_bool(p, "include_initial", true);
+    tensor *out =
+        problem_out(p, result_dtype(r->of->gives, p->dtype), (ig_ints){shape, c->ndim});
+    real *v = malloc(((size_t)shape[axis] + 1) * sizeof *v);
+    if (!v)
+        abort();
+    for (int64_t n = 0; n < out->size; n++, shape_next(tensor_shape(out), i)) {
+        int64_t at[MAX_AXES];
+        const int64_t count = i[axis] + !initial;
+        memcpy(at, i, sizeof at);
+        for (at[axis] = 0; at[axis] < count; at[axis]++)
+            v[at[axis]] = tensor_at(x, at);
+        out->v[n] = r->of->f(p->dtype, out->dtype, v, count, &out->tol[n]);
+    }
+    free(v);
+    return true;
+}
+
+/* ---- diff: exact differences, rounded each time ---- */
+
+static bool make_diff(problem *p, int variant)
+{
+    static const struct {
+        int64_t shape[2];
+        int axis, times;
+    } diffs[] = {{{5, 43}, 1, 1}, {{43, 5}, 0, 2}, {{3, 1025}, -1, 3}, {{3, 1}, 1, 1}, {{0, 4}, 1, 2}};
+    if (variant >= (int)(sizeof diffs / sizeof *diffs))
+        return false;
+    const int axis = diffs[variant].axis & 1, times = diffs[variant].times;
+    int64_t shape[2] = {diffs[variant].shape[0], diffs[variant].shape[1]}, i[2] = {0};
+    const tensor *x = problem_in(p, NULL, p->dtype, (ig_ints){shape, 2}, (domain){-99, 99, false});
+    problem_int(p, "axis", diffs[variant].axis);
+    problem_int(p, "n", times);
+    shape[axis] = shape[axis] > times ? shape[axis] - times : 0;
+    tensor *out = problem_out(p, p->dtype, (ig_ints){shape, 2});
+    for (int64_t n = 0; n < out->size; n++, shape_next(tensor_shape(out), i)) {
+        real v[4];
+        for (int k = 0; k <= times; k++)
+            v[k] = tensor_at(x, axis ? (int64_t[]){i[0], i[1] + k} : (int64_t[]){i[0] + k, i[1]});
+        for (int t = times; t > 0; t--)
+            for (int k = 0; k < t; k++)
+                v[k] = p->dtype == IG_BOOL          ? (real)(v[k] != v[k + 1])
+                       : dtype_in(p->dtype, FLOATS) ? value_round(p->dtype, v[k + 1] - v[k])
+                           : value_wrap(p->dtype, value_bits(v[k + 1]) - value_bits(v[k]));
+        out->v[n] = v[0];
+    }
+    return true;
+}
+
+const plan plans_reduce[] = {
+    {"sum", ANY, make_reduction, &sum_row},
+    {"prod", ANY, make_reduction, &prod_row},
+    {"max", NUMBERS, make_reduction, &max_row},
+    {"min", NUMBERS, make_reduction, &min_row},
+    {"argmax", ANY, make_reduction, &argmax_row},
+    {"argmin", ANY, make_reduction, &argmin_row},
+    {"any", ANY, make_reduction, &any_row},
+    {"all", ANY, make_reduction, &all_row},
+    {"count_nonzero", ANY, make_reduction, &count_row},
+    {"mean", ANY, make_reduction, &mean_row},
+    {"var", ANY, make_reduction, &var_row},
+    {"std", ANY, make_reduction, &std_row},
+    {"logsumexp", ANY, make_reduction, &logsumexp_row},
+    {"cumulative_sum", ANY, make_scan, &scan_sum},
+    {"cumulative_prod", ANY, make_scan, &scan_prod},
+    {"cumulative_max", ANY, make_scan, &scan_max},
+    {"cumulative_min", ANY, make_scan, &scan_min},
+    {"diff", ANY, make_diff, NULL},
+    {NULL, 0, NULL, NULL},
+};
