@@ -238,17 +238,6 @@ static bool argument_eval(calc *c, const ig_op *op, const node *n, int position,
 
 /* ---- the call ------------------------------------------------------------------------------- */
 
-/* Ops that give a list even when it has one item. */
-static bool gives_list(const char *op)
-{
-    static const char *const names[] = {"broadcast_arrays", "meshgrid", "nonzero", "split",
-                                        "unstack"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(names[i], op) == 0)
-            return true;
-    return false;
-}
-
 /* The keys that a random key is split into are one array, with an axis more than the key. */
 static bool gives_keys(const ig_arg *args, const ig_array *result)
 {
@@ -260,7 +249,7 @@ static bool call(calc *c, place where, const char *op, const ig_arg *args, int n
     int results = ig_call(op, args, n, c->results, RESULTS_MOST);
     if (results == 0 && ig_failed())
         return calc_fail_library(c, where);
-    if (results == 1 && (!gives_list(op) || gives_keys(args, c->results[0])))
+    if (results == 1 && (!ig_op_find(op)->gives_list || gives_keys(args, c->results[0])))
         return calc_give(c, where, c->results[0], out);
     *out = value_arrays(&c->scratch, c->results, results);
     return true;

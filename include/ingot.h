@@ -282,11 +282,12 @@ typedef struct ig_param {
 typedef struct ig_op {
     const char *name;
     const char *cls;       /* "elementwise", "reduce", "move", "index", "contract", ... */
-    const char *signature; /* "x, axis=None, keepdims=False" */
+    const char *signature; /* "x: array, axis: int|ints = None, keepdims: bool = False" */
     const char *doc;       /* one line */
     const ig_param *params;
     int n_params;
-    bool evaluates; /* its result's shape depends on data, so calling it evaluates its inputs */
+    bool gives_list; /* of arrays, also when it holds only one */
+    bool evaluates;  /* its result's shape depends on data, so calling it evaluates its inputs */
 } ig_op;
 
 /* The op table. ig_op_find returns NULL for an unknown name; ig_op_nearest never does. */

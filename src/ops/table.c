@@ -126,14 +126,18 @@ static int parse_signature(const char *s, ig_param *p)
 
 static void parse_all(void)
 {
-    for (int i = 0; i < OP_PUBLIC_COUNT; i++)
+    for (int i = 0; i < OP_PUBLIC_COUNT; i++) {
+        const char *text = op_rows[i].signature, *arrow = strstr(text, " -> list");
+        const char *signature = arrow ? keep(text, (size_t)(arrow - text)) : text;
         infos[i] = (ig_op){.name = op_rows[i].name,
                            .cls = class_names[op_rows[i].cls],
-                           .signature = op_rows[i].signature,
+                           .signature = signature,
                            .doc = op_rows[i].doc,
                            .params = params[i],
-                           .n_params = parse_signature(op_rows[i].signature, params[i]),
+                           .n_params = parse_signature(signature, params[i]),
+                           .gives_list = arrow != NULL,
                            .evaluates = op_rows[i].cls == CLASS_EVALUATE};
+    }
 }
 
 const ig_op *op_info(op_id op)
