@@ -136,7 +136,7 @@ endif
 
 # ---- targets -----------------------------------------------------------------------------------
 
-.PHONY: all run test test-quick tests tests-fuzz fuzz coverage install uninstall format \
+.PHONY: all run test test-quick tests tests-fuzz fuzz coverage bench install uninstall format \
         check-format clean help FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -330,6 +330,32 @@ coverage:
 	@tools/setup --test
 	@tests/run --stage coverage
 
+# ---- bench -------------------------------------------------------------------------------------
+
+# WORK=pattern for some works, THREADS=n, QUICK=1 to see only that it runs; bench/README.md.
+BENCH_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(sort $(wildcard bench/*.c)))
+BENCH_FLAGS   := $(if $(WORK),--work '$(WORK)') $(if $(THREADS),--threads $(THREADS)) \
+                 $(if $(QUICK),--quick)
+
+$(BUILD)/obj/bench/%.o: bench/%.c $(GENERATED)
+	@mkdir -p $(@D)
+	$(call say,CC,$<) $(CC) $(COMMON) $(DEFINES) -Iinclude $(OPTIMIZE) $(CPPFLAGS) $(CFLAGS) -MMD -MP \
+	    -c -o $@ $<
+
+# It measures the machine, so the fma is wanted.
+$(BUILD)/obj/bench/limits.o: OPTIMIZE := -O3 -ffp-contract=fast
+$(BUILD)/obj/bench/limits_arm.o: OPTIMIZE := -O3 $(if $(filter aarch64,$(ARCH)),\
+    -march=armv8.2-a+bf16+fp16fml)
+
+$(BUILD)/bench/ours: $(BENCH_OBJECTS) $(BUILD)/libingot.a
+	@mkdir -p $(@D)
+	$(call say,LINK,$@) $(link) $(BENCH_OBJECTS) $(BUILD)/libingot.a $(LDLIBS)
+
+bench:
+	@tools/setup --peers
+	@$(MAKE) --no-print-directory all $(BUILD)/bench/ours
+	@bench/run --build $(BUILD) $(BENCH_FLAGS)
+
 # ---- install -----------------------------------------------------------------------------------
 
 PKGDIR     := $(LIBDIR)/pkgconfig
@@ -362,7 +388,7 @@ uninstall:
 # ---- housekeeping ------------------------------------------------------------------------------
 
 CLANG_FORMAT ?= clang-format
-FORMATTED = $(sort $(wildcard include/*.h cli/*.[ch] examples/*.[ch] tests/*/*.[ch] \
+FORMATTED = $(sort $(wildcard include/*.h cli/*.[ch] examples/*.[ch] bench/*.[ch] tests/*/*.[ch] \
               $(foreach f,$(FOLDERS) backend/cpu/lanes,src/$f/*.[ch])))
 
 format:
@@ -381,6 +407,7 @@ help:
 	@echo 'make test-quick      the tests of the default build only'
 	@echo 'make fuzz            the fuzz targets, FUZZ_SECONDS=600 each'
 	@echo 'make coverage        which lines the tests reach'
+	@echo 'make bench           times beside NumPy, PyTorch, JAX, MLX, Dask: WORK=pattern THREADS=n QUICK=1'
 	@echo 'make install         DESTDIR, PREFIX=/usr/local, BINDIR, LIBDIR, INCLUDEDIR'
 	@echo 'make uninstall       takes them away again'
 	@echo 'make format          clang-format over the sources; check-format only looks'

@@ -143,8 +143,7 @@ static ig_status bind_slots(const schedule *s, const backend *dev, int *n_made)
             return IG_ERR_MEMORY;
     for (int i = 0; i < s->n_slot; i++) { /* leaves come first, then outputs before temporaries */
         const slot *t = &s->slot[i];
-        if (t->kind == SLOT_LEAF)
-            engine.bound[i] = (binding){g->leaf[t->index]->data, 0};
+        engine.bound[i] = (binding){t->kind == SLOT_LEAF ? g->leaf[t->index]->data : NULL, 0};
         if (t->kind != SLOT_OUT)
             continue;
         buffer *b = t->home >= 0 ? buffer_retain(engine.bound[t->home].buf)

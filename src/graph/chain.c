@@ -3,6 +3,8 @@
  * A softmax is three programs, but each row of each needs only the same row of those before. Such
  * programs are marked as a chain, so that a backend can take some rows through all of them while they
  * are in its cache. What a program computes, and in which order, stays as it is. */
+#include "base/error.h"
+#include "base/memory.h"
 #include "graph/graph.h"
 
 /* Longer rows do not stay in a cache on their way through a chain. */
@@ -65,28 +67,75 @@ static bool tape_fits(const schedule *s, const tape *t, int64_t outer, int first
     return true;
 }
 
-static bool can_chain(const schedule *s, const program *p, int64_t outer, int first)
+/* A contraction's rows are (b, m): in[0] is read row by row, in[1] as a whole. */
+static bool contract_fits(const schedule *s, const program *p, int64_t outer, int first)
 {
-    if (p->kind != PROGRAM_MAP && p->kind != PROGRAM_REDUCE)
-        return false;
-    if (p->kind == PROGRAM_REDUCE && p->outer != outer)
-        return false;
-    return tape_fits(s, &p->pre, outer, first) && tape_fits(s, &p->post, outer, first);
+    const slot *a = &s->slot[p->in[0].slot], *b = &s->slot[p->in[1].slot];
+    bool a_before = a->kind == SLOT_LEAF || a->first < first;
+    bool b_before = b->kind == SLOT_LEAF || b->first < first;
+    int64_t own = a->bytes / (int64_t)ig_dtype_bytes(p->dtype) / outer;
+    return p->extent[0] * p->extent[1] == outer && b_before &&
+           (a_before || is_row_local(&p->in[0].v, outer, p->extent[3], own));
 }
 
-/* Rows of the chain that could begin with program i: those of the first reduction in reach. */
+static bool can_chain(const schedule *s, const program *p, int64_t outer, int first)
+{
+    bool core = p->kind == PROGRAM_MAP || (p->kind == PROGRAM_REDUCE && p->outer == outer) ||
+                (p->kind == PROGRAM_CONTRACT && contract_fits(s, p, outer, first));
+    return core && tape_fits(s, &p->pre, outer, first) && tape_fits(s, &p->post, outer, first);
+}
+
+/* Rows of the chain that could begin with program i: those of the first reduction in reach. A
+ * contraction may come first: then its rows need not all exist at once. */
 static int64_t rows_at(const schedule *s, int i)
 {
     for (int k = i; k < s->n_program && k < i + 2; k++) {
-        if (s->program[k].kind == PROGRAM_REDUCE)
+        program_kind kind = s->program[k].kind;
+        if (kind == PROGRAM_REDUCE)
             return s->program[k].outer;
-        if (s->program[k].kind != PROGRAM_MAP)
+        if (kind != PROGRAM_MAP && !(kind == PROGRAM_CONTRACT && k == i))
             break;
     }
     return 0;
 }
 
-void schedule_chain(schedule *s)
+/* How many programs from i on are a chain of `outer` rows. A contraction belongs to it as the first,
+ * or as the last behind such a first: elsewhere its rows would be too few to pay for packing in[1]. */
+static int chain_length(const schedule *s, int i, int64_t outer)
+{
+    bool contracts = s->program[i].kind == PROGRAM_CONTRACT;
+    for (int n = 0; n < CHAIN_MOST && i + n < s->n_program; n++) {
+        const program *p = &s->program[i + n];
+        if (!can_chain(s, p, outer, i) || (n > 0 && p->kind == PROGRAM_CONTRACT && !contracts))
+            return n;
+        if (n > 0 && p->kind == PROGRAM_CONTRACT)
+            return n + 1;
+    }
+    return i + CHAIN_MOST < s->n_program ? CHAIN_MOST : s->n_program - i;
+}
+
+/* Temporaries that nobody outside of programs [i, i + n) sees exist by rows only. */
+static ig_status keep_by_rows(schedule *s, int i, int n, int64_t outer)
+{
+    program *p = &s->program[i];
+    p->local = memory_get((size_t)s->n_slot * sizeof *p->local);
+    if (!p->local)
+        return IG_ERR_MEMORY;
+    for (int k = 0; k < s->n_slot; k++) {
+        slot *t = &s->slot[k];
+        if (t->kind != SLOT_TEMP || t->first < i || t->last >= i + n)
+            continue;
+        t->kind = SLOT_ROWS;
+        p->local[p->n_local] = (row_slot){k, p->n_local, t->bytes / outer};
+        p->n_local++;
+    }
+    p->n_slot = s->n_slot;
+    for (int k = 0; k < n; k++)
+        p[k].by_rows = true;
+    return IG_OK;
+}
+
+ig_status schedule_chain(schedule *s)
 {
     for (int k = 0; k < s->n_slot; k++) {
         s->slot[k].from = s->slot[k].first;
@@ -94,12 +143,10 @@ void schedule_chain(schedule *s)
     }
     for (int i = 0; i < s->n_program;) {
         int64_t outer = rows_at(s, i);
-        int n = 0;
-        while (outer > 1 && i + n < s->n_program && n < CHAIN_MOST &&
-               can_chain(s, &s->program[i + n], outer, i))
-            n++;
+        int n = outer > 1 ? chain_length(s, i, outer) : 1;
         n = n > 1 ? n : 1;
         s->program[i].chain = n;
+        s->program[i].rows = outer;
         /* Rows are under way in all programs at once: what one writes, none may overwrite. */
         for (int k = 0; k < s->n_slot && n > 1; k++) {
             slot *t = &s->slot[k];
@@ -108,6 +155,9 @@ void schedule_chain(schedule *s)
             if (t->last >= i && t->last < i + n)
                 t->until = i + n - 1;
         }
+        if (n > 1 && s->program[i].kind == PROGRAM_CONTRACT)
+            TRY(keep_by_rows(s, i, n, outer));
         i += n;
     }
+    return IG_OK;
 }

@@ -47,7 +47,8 @@ void graph_free(graph *g);
 
 /* ---- schedules ---- */
 
-typedef enum slot_kind { SLOT_LEAF, SLOT_OUT, SLOT_TEMP } slot_kind;
+/* SLOT_ROWS is a temporary that only a chain sees: it exists by rows, in the backend's own memory. */
+typedef enum slot_kind { SLOT_LEAF, SLOT_OUT, SLOT_TEMP, SLOT_ROWS } slot_kind;
 
 /* A buffer of a schedule. */
 typedef struct slot {
@@ -86,7 +87,7 @@ typedef struct group group;
 ig_status schedule_fuse(const graph *g, group **groups, int *n_groups);
 ig_status schedule_emit(const graph *g, const group *groups, int n_groups, schedule *s);
 void schedule_lifetimes(schedule *s); /* first and last of all slots */
-void schedule_chain(schedule *s);     /* marks chains; widens lifetimes */
+ig_status schedule_chain(schedule *s); /* marks chains; widens lifetimes */
 ig_status schedule_plan(const graph *g, schedule *s);
 
 /* For people. */

@@ -45,14 +45,18 @@ static int stored_operand(const tape *t, int i)
 }
 
 /* True if program p, which stores slot `to` and reads slot `from` for the last time, may do so in
- * one and the same memory: a map that reads each element just where it writes it. A register may
+ * one and the same memory: its first tape reads each element just where it writes it. A register may
  * point at what it loaded, so nothing that was loaded from there may itself be stored. */
 static bool in_place(const schedule *s, const program *p, int from, int to)
 {
     const tape *t = &p->pre;
     const operand *store = NULL;
-    if (p->kind != PROGRAM_MAP || s->slot[from].bytes != s->slot[to].bytes)
+    if ((p->kind != PROGRAM_MAP && p->kind != PROGRAM_REDUCE) ||
+        s->slot[from].bytes != s->slot[to].bytes)
         return false;
+    for (int i = 0; i < p->post.n_operand; i++)
+        if (p->post.operand[i].slot == from)
+            return false;
     for (int i = 0; i < t->n_inst; i++) {
         if (t->inst[i].code != TAPE_STORE)
             continue;
@@ -100,7 +104,7 @@ static void share_outputs(const graph *g, schedule *s)
 {
     for (int i = 0; i < s->n_slot; i++) {
         slot *out = &s->slot[i];
-        if (out->kind != SLOT_OUT)
+        if (out->kind != SLOT_OUT || out->first < 0) /* no program writes an assembly of nothing */
             continue;
         for (int k = 0; k < g->n_leaf && out->home < 0; k++)
             if (g->donated[k] && s->slot[k].home < 0 && may_share(s, out->first, k, i)) {
@@ -114,6 +118,21 @@ static void share_outputs(const graph *g, schedule *s)
                 break;
             }
     }
+}
+
+/* The same for what a chain keeps by rows. */
+static void share_rows(const schedule *s, program *p)
+{
+    for (int i = 0; i < p->n_local; i++)
+        for (int k = 0; k < i; k++) {
+            bool taken = false;
+            for (int j = 0; j < i; j++)
+                taken = taken || (j != k && p->local[j].home == p->local[k].home && j > k);
+            row_slot *mine = &p->local[i];
+            if (!taken && mine->home == i &&
+                may_share(s, s->slot[mine->slot].first, p->local[k].slot, mine->slot))
+                mine->home = p->local[k].home;
+        }
 }
 
 /* A stretch of the arena that is taken. */
@@ -183,6 +202,8 @@ static ig_status place_temporaries(schedule *s)
 ig_status schedule_plan(const graph *g, schedule *s)
 {
     share_outputs(g, s);
+    for (int i = 0; i < s->n_program; i++)
+        share_rows(s, &s->program[i]);
     for (int i = 0; i < s->n_slot; i++)
         if (s->slot[i].kind == SLOT_OUT && s->slot[i].home < 0)
             s->out_bytes += s->slot[i].bytes;

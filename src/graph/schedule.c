@@ -34,9 +34,10 @@ schedule *schedule_build(const graph *g)
     }
     if (status == IG_OK) {
         schedule_lifetimes(s);
-        schedule_chain(s);
-        status = schedule_plan(g, s);
+        status = schedule_chain(s);
     }
+    if (status == IG_OK)
+        status = schedule_plan(g, s);
     if (n_groups)
         memory_free(groups[0].pre); /* all members share one list */
     memory_free(groups);
@@ -56,7 +57,7 @@ static const char *const kind_names[] = {
 
 static const char *slot_name(const schedule *s, int i, char name[static 16])
 {
-    static const char letters[] = {[SLOT_LEAF] = 'x', [SLOT_OUT] = 'y', [SLOT_TEMP] = 't'};
+    static const char letters[] = {[SLOT_LEAF] = 'x', [SLOT_OUT] = 'y', [SLOT_TEMP] = 't', [SLOT_ROWS] = 'r'};
     int nth = 0;
     for (int k = 0; k < i; k++)
         nth += s->slot[k].kind == s->slot[i].kind;
@@ -128,6 +129,8 @@ void schedule_text(const schedule *s, const graph *g, const char *device, text *
             text_add(t, " in %s", slot_name(s, b->home, name));
         else if (b->kind == SLOT_TEMP)
             text_add(t, " at %lld", (long long)b->offset);
+        else if (b->kind == SLOT_ROWS)
+            text_add(t, " by rows");
         text_add(t, "\n");
         leaf_bytes += b->kind == SLOT_LEAF ? b->bytes : 0;
     }

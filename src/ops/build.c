@@ -222,6 +222,25 @@ static ig_status accept(op_id op, ig_dtype *dtype)
     return IG_OK;
 }
 
+/* nextafter of f16 or bf16 x and y, whose steps are not those of the f32 in which they compute: x moved
+ * by 0.6 of its largest step, which rounds to the neighbour on either side of a power of 2 as well. */
+static ig_array *half_nextafter(ig_array *const half[2], ig_dtype dtype)
+{
+    ig_finfo info;
+    if (ig_finfo_of(dtype, &info) != IG_OK)
+        return NULL;
+    ig_array *x = build_cast(half[0], IG_F32), *y = build_cast(half[1], IG_F32);
+    const double least = info.smallest_normal * info.eps;
+    ig_array *step = ig_maximum(ig_multiply(ig_abs(x), ig_float(0.6 * info.eps)),
+                                ig_float(0.6 * least));
+    ig_array *moved = ig_add(x, ig_multiply(ig_sign(ig_subtract(y, x)), step));
+    /* From infinity to the largest number, or to NaN if y is. */
+    ig_array *inside = ig_add(ig_copysign(ig_float(info.max), x),
+                              ig_multiply(ig_sign(y), ig_float(0)));
+    moved = ig_where(ig_isinf(x), inside, moved);
+    return build_cast(ig_where(ig_equal(x, y), y, moved), dtype);
+}
+
 int op_elementwise(op_id op, const ig_arg *args, ig_array **out)
 {
     const op_row *row = &op_rows[op];
@@ -238,6 +257,8 @@ int op_elementwise(op_id op, const ig_arg *args, ig_array **out)
     for (int i = 0; i < row->arity; i++)
         if (!(x[i] = build_cast(x[i], dtype)))
             return 0;
+    if (op == OP_nextafter && dtype_is_half(dtype))
+        return op_one(out, half_nextafter(x, dtype));
     return op_one(out, build_map(op, row->result == RESULT_TRUTH ? IG_BOOL : dtype, x, row->arity));
 }
 

@@ -39,6 +39,8 @@ int op_clip(op_id op, const ig_arg *args, ig_array **out)
         x[n++] = high;
     if (infer_dtype(op, x, n, &dtype) != IG_OK || infer_broadcast(op, x, n, &ndim, shape) != IG_OK)
         return 0;
+    if (dtype == IG_BOOL)
+        FAIL_NONE(IG_ERR_DTYPE, "clip takes numbers, not bool; convert with astype");
     ig_array *y = build_cast(x[0], dtype);
     if (low)
         y = ig_maximum(y, build_cast(low, dtype));

@@ -11,7 +11,8 @@
 
 int op_relu(op_id op, const ig_arg *args, ig_array **out)
 {
-    (void)op;
+    if (args[0].u.array->dtype == IG_BOOL)
+        FAIL_NONE(IG_ERR_DTYPE, "%s takes numbers, not bool; convert with astype", op_rows[op].name);
     return op_one(out, ig_maximum(args[0].u.array, ig_int(0)));
 }
 
@@ -326,16 +327,17 @@ static ig_array *with_mask(op_id op, ig_array *scores, ig_array *mask)
     return ig_add(scores, build_cast(mask, scores->dtype));
 }
 
-/* softmax along the last axis; a row of -inf, which attends to nothing, gives zeros, not NaN, as in
- * PyTorch since 2.5 (_safe_softmax). */
-static ig_array *attention_weights(ig_array *scores)
+/* softmax(scores) @ value, divided behind the product, where there is less to divide. A row of -inf,
+ * which attends to nothing, gives zeros, not NaN, as in PyTorch since 2.5 (_safe_softmax). */
+static ig_array *attend(ig_array *scores, ig_array *value)
 {
     if (ig_size(scores) == 0)
-        return scores;
+        return ig_matmul(scores, value);
     ig_array *most = ig_max(scores, IG_AXES(-1), true);
     ig_array *none = ig_equal(most, ig_float(-INFINITY));
     ig_array *e = ig_exp(ig_subtract(scores, ig_where(none, ig_float(0), most)));
-    return ig_divide(e, ig_where(none, ig_float(1), row_sums(e, IG_AXES(-1))));
+    ig_array *sum = ig_where(none, ig_float(1), row_sums(e, IG_AXES(-1)));
+    return ig_divide(ig_matmul(e, value), sum);
 }
 
 int op_scaled_dot_product_attention(op_id op, const ig_arg *args, ig_array **out)
@@ -345,14 +347,14 @@ int op_scaled_dot_product_attention(op_id op, const ig_arg *args, ig_array **out
     if (attention_shapes(op, x) != IG_OK || composite_floats(op, x, 3, &dtype) != IG_OK)
         return 0;
     double scale = args[5].kind == IG_ARG_FLOAT ? args[5].u.f : 1 / sqrt((double)ig_dim(x[0], -1));
-    ig_array *scores = ig_multiply(ig_matmul(x[0], ig_matrix_transpose(x[1])), ig_float(scale));
+    ig_array *scores = ig_matmul(ig_multiply(x[0], ig_float(scale)), ig_matrix_transpose(x[1]));
     if (args[3].kind == IG_ARG_ARRAY)
         scores = with_mask(op, scores, args[3].u.array);
     if (args[4].u.b) {
         ig_ints square = IG_SHAPE(ig_dim(x[0], -2), ig_dim(x[1], -2));
         scores = masked(scores, ig_tril(ig_ones(square, IG_BOOL), 0));
     }
-    return composite_result(out, ig_matmul(attention_weights(scores), x[2]), dtype);
+    return composite_result(out, attend(scores, x[2]), dtype);
 }
 
 int op_embedding(op_id op, const ig_arg *args, ig_array **out)

@@ -20,7 +20,9 @@ static int64_t *get_i64(int64_t n, const char *who)
 
 int64_t *mask_positions(ig_array *mask, int64_t *count)
 {
-    const uint8_t *holds = ig_data(mask);
+    /* ig_data makes the array that it is given contiguous: mask may be the x that a caller looks at. */
+    ig_array *own = mask ? array_view(OP_nonzero, mask, &mask->view) : NULL;
+    const uint8_t *holds = own ? ig_data(own) : NULL;
     int64_t size = ig_size(mask), n = 0;
     if (!holds)
         return NULL;

@@ -13,7 +13,9 @@ void program_free_parts(program *p)
 {
     tape_free(&p->pre);
     tape_free(&p->post);
+    memory_free(p->local);
     memory_free(p->label);
+    p->local = NULL;
     p->label = NULL;
 }
 

@@ -63,6 +63,13 @@ typedef struct tape {
     int result; /* pre tape of a reduction: the register that is folded; else -1 */
 } tape;
 
+/* A slot of which a chain needs only the rows under way. */
+typedef struct row_slot {
+    int slot;
+    int home; /* entry whose memory it uses: its own number, or one that it may overwrite */
+    int64_t row_bytes;
+} row_slot;
+
 typedef enum program_kind {
     PROGRAM_MAP,
     PROGRAM_REDUCE,
@@ -89,6 +96,12 @@ typedef struct program {
      * tapes, cut into the same number of rows) needs of the others only row r. 1: it stands alone;
      * 0: it belongs to a chain that began before. */
     int chain;
+    /* A chain may keep what only it sees by rows: the first program tells which slots have no memory
+     * but a backend's own, for the rows that are under way. Then it must run rows at a time. */
+    bool by_rows;      /* of each program of such a chain */
+    int64_t rows;      /* of the first: how many */
+    row_slot *local;   /* of the first: owned */
+    int n_local, n_slot; /* of the first: such slots, and all slots of the launch */
     /* For people: the ops in it, and what it costs. */
     char *label;
     int64_t flops, bytes_read, bytes_written;

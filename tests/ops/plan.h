@@ -124,6 +124,17 @@ real tensor_at(const tensor *t, const int64_t *i);
 /* The same with i broadcast: i has ndim numbers, of which the last t->ndim count. */
 real tensor_cast_at(const tensor *t, const int64_t *i, int ndim);
 
+/* ---- sums of products (reference_contract.c) ---- */
+
+/* Integers wrap; floats may be off by (k + 2) * eps * sum |x * y|, and half a step. */
+typedef struct dot {
+    real sum, size;
+    uint64_t bits;
+    int64_t n;
+} dot;
+void dot_add(dot *s, real x, real y);
+real dot_result(const dot *s, ig_dtype d, real *tol);
+
 /* ---- plans ---- */
 
 /* Makes the variant-th problem of the plan's op and p->dtype; false if there is none. */

@@ -1,13 +1,21 @@
 /* Chains: some rows go through all programs of a chain while they are in the cache, then the next.
- * Each program computes what it computes alone, in the same order, so no bit depends on this. */
+ * Each program computes what it computes alone, in the same order, so no bit depends on this.
+ *
+ * Where a chain keeps values by rows (attention's scores, say), they lie in the worker's scratch. Their
+ * slots are bound so that the rows under way fall on it, and the programs are started anew for them. */
 #include "backend/cpu/cpu.h"
 
 #include "base/error.h"
 #include "base/threads.h"
 
+#include <string.h>
+
 enum {
-    TILE_POINTS = 8192, /* of the widest program, that go through the chain at once */
-    ROW_ALONE = 512     /* rows from this length on do not share a block */
+    TILE_POINTS = 8192,      /* of the widest program, that go through the chain at once */
+    TILE_BYTES = 512 * 1024, /* of values kept by rows: they stay in the L2 cache */
+    TILE_ROWS_LEAST = 16,    /* a contraction of fewer rows wastes what it packs */
+    TILE_ROWS_MOST = 128,
+    ROW_ALONE = 512 /* rows from this length on do not share a block */
 };
 
 typedef struct chain_job {
@@ -21,78 +29,169 @@ typedef struct chain_job {
 
 static size_t whole_lines(size_t bytes) { return (bytes + 63) & ~(size_t)63; }
 
-static size_t program_scratch(const program *p)
+/* ---- a map by rows ---- */
+
+typedef struct map_rows {
+    tape_run run;
+    int64_t row; /* points */
+} map_rows;
+
+static size_t map_scratch(const program *p, int64_t tile)
 {
-    size_t bytes = p->kind == PROGRAM_REDUCE ? cpu_reduce_rows_scratch(p)
-                                             : whole_lines(sizeof(tape_run)) + cpu_map_scratch(p);
-    return whole_lines(bytes);
+    (void)tile;
+    return whole_lines(sizeof(map_rows)) + cpu_map_scratch(p);
+}
+
+static void map_start(const program *p, const binding *b, cpu_fault *fault, int64_t rows,
+                      int64_t tile, void *scratch)
+{
+    (void)tile;
+    map_rows *m = scratch;
+    m->row = p->pre.size / rows;
+    tape_start(&m->run, &p->pre, b, fault, (char *)scratch + whole_lines(sizeof *m));
+}
+
+static void map_run(void *scratch, int64_t first, int64_t n)
+{
+    map_rows *m = scratch;
+    const int64_t row = m->row, end = (first + n) * row;
+    const int64_t block = row >= ROW_ALONE ? TAPE_BLOCK : TAPE_BLOCK / row * row;
+    const int64_t cut = row >= ROW_ALONE ? row : n * row;
+    for (int64_t at = first * row; at < end; at += cut)
+        for (int64_t from = 0; from < cut; from += block)
+            tape_block(&m->run, at + from, cut - from < block ? cut - from : block, NULL);
+}
+
+/* ---- the chain ---- */
+
+static const struct {
+    size_t (*scratch)(const program *p, int64_t tile);
+    void (*start)(const program *p, const binding *b, cpu_fault *fault, int64_t rows, int64_t tile,
+                  void *scratch);
+    void (*run)(void *scratch, int64_t first, int64_t n);
+} cores[] = {
+    [PROGRAM_MAP] = {map_scratch, map_start, map_run},
+    [PROGRAM_REDUCE] = {cpu_reduce_rows_scratch, cpu_reduce_rows_start, cpu_reduce_rows},
+    [PROGRAM_CONTRACT] = {cpu_contract_rows_scratch, cpu_contract_rows_start, cpu_contract_rows},
+};
+
+/* Memory of the values that the chain keeps by rows, for one row. */
+static int64_t local_row_bytes(const program *p)
+{
+    int64_t bytes = 0;
+    for (int i = 0; i < p->n_local; i++)
+        bytes += p->local[i].home == i ? p->local[i].row_bytes : 0;
+    return bytes;
+}
+
+/* Rows that go through the chain at once. */
+static int64_t tile_rows(const program *p)
+{
+    int64_t widest = 1;
+    for (int i = 0; i < p->chain; i++)
+        if (p[i].pre.size / p->rows > widest)
+            widest = p[i].pre.size / p->rows;
+    if (!p->by_rows)
+        return TILE_POINTS / widest > 1 ? TILE_POINTS / widest : 1;
+    int64_t rows = TILE_BYTES / (local_row_bytes(p) + 1) / TILE_ROWS_LEAST * TILE_ROWS_LEAST;
+    rows = rows < TILE_ROWS_LEAST ? TILE_ROWS_LEAST : rows;
+    return rows > TILE_ROWS_MOST ? TILE_ROWS_MOST : rows;
+}
+
+/* Where a worker's scratch keeps what: the programs' own, then bindings, buffers and values. */
+static size_t programs_bytes(const program *p, int64_t tile)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < p->chain; i++)
+        bytes += whole_lines(cores[p[i].kind].scratch(&p[i], tile));
+    return bytes;
 }
 
 size_t cpu_chain_scratch(const program *p)
 {
-    size_t bytes = 0;
-    for (int i = 0; i < p->chain; i++)
-        bytes += program_scratch(&p[i]);
+    const int64_t tile = tile_rows(p);
+    size_t bytes = programs_bytes(p, tile);
+    if (p->by_rows) {
+        bytes += whole_lines((size_t)p->n_slot * sizeof(binding));
+        bytes += whole_lines((size_t)p->n_local * sizeof(buffer));
+        for (int i = 0; i < p->n_local; i++)
+            bytes += whole_lines((size_t)(tile * p->local[i].row_bytes)) + 64;
+    }
     return bytes;
 }
 
-/* Rows [first, first + n) of a map whose rows have `row` points. */
-static void map_rows(tape_run *run, int64_t row, int64_t first, int64_t n)
+static void start_all(chain_job *j, const binding *b, char *scratch)
 {
-    const int64_t block = row >= ROW_ALONE ? TAPE_BLOCK : TAPE_BLOCK / row * row;
-    const int64_t cut = row >= ROW_ALONE ? row : n * row, end = (first + n) * row;
-    for (int64_t at = first * row; at < end; at += cut)
-        for (int64_t from = 0; from < cut; from += block)
-            tape_block(run, at + from, cut - from < block ? cut - from : block, NULL);
+    for (int i = 0; i < j->p->chain; i++) {
+        const program *p = &j->p[i];
+        cores[p->kind].start(p, b, &j->fault, j->outer, j->tile, scratch);
+        scratch += whole_lines(cores[p->kind].scratch(p, j->tile));
+    }
+}
+
+static void run_all(const chain_job *j, char *scratch, int64_t row, int64_t n)
+{
+    for (int i = 0; i < j->p->chain; i++) {
+        const program *p = &j->p[i];
+        cores[p->kind].run(scratch, row, n);
+        scratch += whole_lines(cores[p->kind].scratch(p, j->tile));
+    }
+}
+
+/* Bindings in which the rows from `row` on of what is kept by rows lie in `at`. */
+static const binding *bind_rows(const chain_job *j, char *at, int64_t row)
+{
+    const program *p = j->p;
+    binding *b = (binding *)at;
+    buffer *buffers = (buffer *)(at + whole_lines((size_t)p->n_slot * sizeof *b));
+    char *values = (char *)buffers + whole_lines((size_t)p->n_local * sizeof *buffers);
+    memcpy(b, j->b, (size_t)p->n_slot * sizeof *b);
+    for (int i = 0; i < p->n_local; i++) {
+        const row_slot *l = &p->local[i];
+        if (l->home == i) {
+            buffers[i].data = (void *)((uintptr_t)values - (uintptr_t)(row * l->row_bytes));
+            values += whole_lines((size_t)(j->tile * l->row_bytes)) + 64;
+        } else {
+            buffers[i].data = buffers[l->home].data;
+        }
+        b[l->slot] = (binding){&buffers[i], 0};
+    }
+    return b;
 }
 
 static void chain_task(void *ctx, int64_t task, int worker)
 {
     chain_job *j = ctx;
-    char *scratch = scratch_of(worker), *at = scratch;
-    for (int i = 0; i < j->p->chain; i++) {
-        const program *p = &j->p[i];
-        if (p->kind == PROGRAM_REDUCE)
-            cpu_reduce_rows_start(p, j->b, &j->fault, at);
-        else
-            tape_start((tape_run *)at, &p->pre, j->b, &j->fault,
-                       at + whole_lines(sizeof(tape_run)));
-        at += program_scratch(p);
-    }
+    char *scratch = scratch_of(worker), *rows = scratch;
+    if (j->p->by_rows)
+        rows += programs_bytes(j->p, j->tile);
+    else
+        start_all(j, j->b, scratch);
     const int64_t end = (task + 1) * j->task < j->outer ? (task + 1) * j->task : j->outer;
     for (int64_t row = task * j->task; row < end; row += j->tile) {
-        const int64_t n = end - row < j->tile ? end - row : j->tile;
-        at = scratch;
-        for (int i = 0; i < j->p->chain; i++) {
-            const program *p = &j->p[i];
-            if (p->kind == PROGRAM_REDUCE)
-                cpu_reduce_rows(at, row, n);
-            else
-                map_rows((tape_run *)at, p->pre.size / j->outer, row, n);
-            at += program_scratch(p);
-        }
+        if (j->p->by_rows)
+            start_all(j, bind_rows(j, rows, row), scratch);
+        run_all(j, scratch, row, end - row < j->tile ? end - row : j->tile);
     }
 }
 
 /* Cuts the rows into tiles and tasks; false if the programs are better run one after another. */
 static bool chain_cut(chain_job *j)
 {
-    int64_t widest = 1, cost = 0;
-    for (int i = 0; i < j->p->chain; i++) {
-        const program *p = &j->p[i];
-        if (p->kind == PROGRAM_REDUCE && !cpu_reduce_has_rows(p))
+    const program *p = j->p;
+    int64_t cost = 0;
+    j->outer = p->rows;
+    j->tile = j->task = tile_rows(p);
+    if (p->by_rows)
+        return true;
+    for (int i = 0; i < p->chain; i++) {
+        if (p[i].kind == PROGRAM_REDUCE && !cpu_reduce_has_rows(&p[i]))
             return false;
-        j->outer = p->kind == PROGRAM_REDUCE ? p->outer : j->outer;
-        cost += tape_cost(&p->pre) + tape_cost(&p->post);
+        cost += (tape_cost(&p[i].pre) + tape_cost(&p[i].post)) * (p[i].pre.size / p->rows);
     }
     if (j->outer < pool_threads())
         return false;
-    for (int i = 0; i < j->p->chain; i++)
-        if (j->p[i].pre.size / j->outer > widest)
-            widest = j->p[i].pre.size / j->outer;
-    j->tile = TILE_POINTS / widest > 1 ? TILE_POINTS / widest : 1;
-    j->task = TASK_WORK / (widest * cost);
-    j->task = (j->task + j->tile) / j->tile * j->tile;
+    j->task = (TASK_WORK / cost + j->tile) / j->tile * j->tile;
     return true;
 }
 

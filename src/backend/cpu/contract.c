@@ -19,8 +19,8 @@
 enum {
     TILE_M = 512, /* most rows and columns of a tile: what packing a panel is shared by */
     TILE_N = TAPE_BLOCK,
-    STRIP_M = 128,   /* rows of in[0] that are packed at a time: they stay in the L2 cache */
-    TILE_SMALL = 48, /* a side is not cut below this to give all threads work ... */
+    STRIP_M = 128, /* rows of in[0] that are packed at a time: they stay in the L2 cache */
+    TILE_SMALL = GEMM_WIDTH_MAX, /* a side is not cut below this to give all threads work ... */
     TASKS_PER_THREAD = 4,
 };
 #define TASK_PRODUCTS 250000.0 /* ... nor the whole below this many products for each task */
@@ -214,9 +214,8 @@ typedef struct worker_state {
     char *panel[2], *sums;
     int64_t *row[2], *point[2];
     tape_run run;
-    int64_t batch, m0, m, n0,
-        n;               /* of the tile: its batch, first row and rows, the same for columns */
-    const char *from[2]; /* of the tile's batch */
+    int64_t batch, m0, m, n0, n; /* the tile: first row and how many, the same for columns */
+    const char *from[2];         /* element 0 of the inputs in its batch */
 } worker_state;
 
 /* Sums one block of k into the tile. */
@@ -258,13 +257,14 @@ static void tile_finish(const contraction *c, worker_state *w)
                    w->sums + i * lane);
 }
 
-static void tile_run(const contraction *c, worker_state *w, int64_t tile)
+/* Rows [m0, m0 + rows) of a batch, columns of part j. */
+static void tile_run(const contraction *c, worker_state *w, int64_t batch, int64_t m0, int64_t rows,
+                     int64_t j)
 {
-    const int64_t j = tile % c->n.parts, i = tile / c->n.parts % c->m.parts;
-    w->batch = tile / c->n.parts / c->m.parts;
-    w->m0 = i * c->m.size;
+    w->batch = batch;
+    w->m0 = m0;
+    w->m = rows;
     w->n0 = j * c->n.size;
-    w->m = cut_length(&c->m, i);
     w->n = cut_length(&c->n, j);
     for (int side = 0; side < 2; side++) {
         int64_t offset;
@@ -280,21 +280,28 @@ static void tile_run(const contraction *c, worker_state *w, int64_t tile)
     tile_finish(c, w);
 }
 
+static void worker_start(worker_state *w, const contraction *c, cpu_fault *fault, char *scratch)
+{
+    for (int side = 0; side < 2; side++) {
+        w->panel[side] = scratch + c->at.panel[side];
+        w->row[side] = (int64_t *)(scratch + c->at.row[side]);
+        w->point[side] = (int64_t *)(scratch + c->at.point[side]);
+    }
+    w->sums = scratch + c->at.sums;
+    tape_start(&w->run, &c->p->post, c->bindings, fault, scratch + c->at.tape);
+}
+
 static void task_run(void *context, int64_t task, int worker)
 {
     contraction *c = context;
-    char *scratch = scratch_of(worker);
     worker_state w;
-    for (int side = 0; side < 2; side++) {
-        w.panel[side] = scratch + c->at.panel[side];
-        w.row[side] = (int64_t *)(scratch + c->at.row[side]);
-        w.point[side] = (int64_t *)(scratch + c->at.point[side]);
-    }
-    w.sums = scratch + c->at.sums;
-    tape_start(&w.run, &c->p->post, c->bindings, &c->fault, scratch + c->at.tape);
+    worker_start(&w, c, &c->fault, scratch_of(worker));
     const int64_t end = c->tiles * (task + 1) / c->tasks;
-    for (int64_t tile = c->tiles * task / c->tasks; tile < end; tile++)
-        tile_run(c, &w, tile);
+    for (int64_t tile = c->tiles * task / c->tasks; tile < end; tile++) {
+        const int64_t i = tile / c->n.parts % c->m.parts;
+        tile_run(c, &w, tile / c->n.parts / c->m.parts, i * c->m.size, cut_length(&c->m, i),
+                 tile % c->n.parts);
+    }
 }
 
 /* ---- the core ---------------------------------------------------------------------------------- */
@@ -317,4 +324,53 @@ ig_status cpu_contract(const program *p, const binding *b)
     cpu_fault_clear(&c.fault);
     pool_run(c.tasks, task_run, &c);
     return cpu_fault_status(&c.fault);
+}
+
+/* ---- some rows, for a chain -------------------------------------------------------------------- */
+
+typedef struct contract_rows {
+    contraction c;
+    worker_state w;
+} contract_rows;
+
+static size_t rows_head(void) { return (sizeof(contract_rows) + 63) & ~(size_t)63; }
+
+/* The contraction with tiles of at most `tile` rows. */
+static void rows_set(contraction *c, const program *p, int64_t tile)
+{
+    contraction_set(c, p);
+    c->m = cut_at_most(c->m.extent, tile + c->kernel->mr - 1, c->kernel->mr);
+    layout_set(&c->at, c);
+}
+
+size_t cpu_contract_rows_scratch(const program *p, int64_t tile)
+{
+    contraction c;
+    rows_set(&c, p, tile);
+    return rows_head() + c.at.bytes;
+}
+
+void cpu_contract_rows_start(const program *p, const binding *b, cpu_fault *fault, int64_t rows,
+                             int64_t tile, void *scratch)
+{
+    (void)rows;
+    contract_rows *s = scratch;
+    rows_set(&s->c, p, tile);
+    s->c.bindings = b;
+    worker_start(&s->w, &s->c, fault, (char *)scratch + rows_head());
+}
+
+void cpu_contract_rows(void *scratch, int64_t first, int64_t n)
+{
+    contract_rows *s = scratch;
+    const contraction *c = &s->c;
+    while (n > 0) { /* a tile lies in one batch */
+        const int64_t m0 = first % c->m.extent, left = c->m.extent - m0;
+        int64_t rows = n < left ? n : left;
+        rows = rows < c->m.size ? rows : c->m.size;
+        for (int64_t j = 0; j < c->n.parts; j++)
+            tile_run(c, &s->w, first / c->m.extent, m0, rows, j);
+        first += rows;
+        n -= rows;
+    }
 }

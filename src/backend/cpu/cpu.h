@@ -125,11 +125,17 @@ void *cpu_reduce_plan(const program *p);
 /* A chain of programs, some rows at a time: see program.h. */
 ig_status cpu_chain(const program *p, const binding *b);
 size_t cpu_chain_scratch(const program *p);
-/* A reduction of some rows, in scratch that a worker has started with. */
+/* Cores by rows: started in scratch for a program of so many rows, then run for at most `tile` of them
+ * at a time. A reduction can be run so unless its rows lie across memory. */
 bool cpu_reduce_has_rows(const program *p);
-size_t cpu_reduce_rows_scratch(const program *p);
-void cpu_reduce_rows_start(const program *p, const binding *b, cpu_fault *fault, void *scratch);
+size_t cpu_reduce_rows_scratch(const program *p, int64_t tile);
+void cpu_reduce_rows_start(const program *p, const binding *b, cpu_fault *fault, int64_t rows,
+                           int64_t tile, void *scratch);
 void cpu_reduce_rows(void *scratch, int64_t first, int64_t n);
+size_t cpu_contract_rows_scratch(const program *p, int64_t tile);
+void cpu_contract_rows_start(const program *p, const binding *b, cpu_fault *fault, int64_t rows,
+                             int64_t tile, void *scratch);
+void cpu_contract_rows(void *scratch, int64_t first, int64_t n);
 
 /* Host address of an operand's element 0 (its offset applied). */
 static inline char *operand_host(const operand *o, const binding *b)

@@ -2,18 +2,18 @@
  * contract.c builds on. A panel is a strip of `mr` rows of in[0] (or `nr` rows of in[1]) laid out
  * point by point of k, so that a kernel reads both panels from front to back.
  *
- * Invariant: an element of the result is the sum over k in order, each product fused into the sum
- * where the instruction set can, from zero again in every block of k (gemm_k_block), and the blocks'
- * sums added in order. No tile size enters, so the bits are those of any level that has fma. */
+ * Invariant: k is cut evenly into the fewest blocks of at most GEMM_KC. An element of the result is
+ * the sum over k in order, each product fused into the sum where the instruction set can, from zero
+ * again in every block, and the blocks' sums added in order. No tile size enters, so the bits are the
+ * same on all levels that have fma. */
 #ifndef CPU_GEMM_H
 #define CPU_GEMM_H
 
 #include "array/dtype.h"
 
 enum {
-    GEMM_KC = 256,    /* most points of k in one block */
-    GEMM_MR_MAX = 16, /* of any kernel */
-    GEMM_NR_MAX = 64
+    GEMM_KC = 256,
+    GEMM_WIDTH_MAX = 64 /* mr and nr of any kernel */
 };
 
 typedef struct gemm_kernel {

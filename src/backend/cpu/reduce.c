@@ -113,7 +113,8 @@ static void plan_ranges(const program *p, reduce_plan *r)
 static void plan_strips(const program *p, int axis, reduce_plan *r)
 {
     const int64_t together = p->inner < TAPE_BLOCK ? TAPE_BLOCK / p->inner : 1;
-    r->across = axis >= 0 && p->kind == PROGRAM_REDUCE && lies_across(&p->pre, axis);
+    r->across =
+        axis >= 0 && p->kind == PROGRAM_REDUCE && !p->by_rows && lies_across(&p->pre, axis);
     r->width = r->across ? WIDTH_ACROSS : together;
     if (r->width > p->outer)
         r->width = p->outer;
@@ -396,10 +397,17 @@ bool cpu_reduce_has_rows(const program *p)
     return p->kind == PROGRAM_REDUCE && p->inner > 0 && !r->across;
 }
 
-size_t cpu_reduce_rows_scratch(const program *p) { return rows_head() + cpu_reduce_scratch(p); }
-
-void cpu_reduce_rows_start(const program *p, const binding *b, cpu_fault *fault, void *scratch)
+size_t cpu_reduce_rows_scratch(const program *p, int64_t tile)
 {
+    (void)tile;
+    return rows_head() + cpu_reduce_scratch(p);
+}
+
+void cpu_reduce_rows_start(const program *p, const binding *b, cpu_fault *fault, int64_t rows,
+                           int64_t tile, void *scratch)
+{
+    (void)rows;
+    (void)tile;
     reduce_rows *s = scratch;
     s->j = job_of(p, b, fault);
     worker_start(&s->w, &s->j, (char *)scratch + rows_head());

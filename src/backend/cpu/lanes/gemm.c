@@ -4,7 +4,8 @@
  * A tile is chosen so that its sums, one row of b and the factors of a just fit the registers. */
 #include "backend/cpu/gemm.h"
 
-#include "simd.h"
+#include "backend/cpu/lanes/half.h"
+#include "backend/cpu/lanes/simd.h"
 
 #define GEMM_JOIN(a, b) a##_##b
 #define GEMM_NAME(a, b) GEMM_JOIN(a, b)
@@ -58,13 +59,13 @@ static inline int64_t gemm_run(const int64_t *offset, int64_t n)
 #define T f16
 #define STORED uint16_t
 #define LANE float
-#define TO_LANE(x) simd_f16_to_f32(x)
+#define TO_LANE(x) f16_to_f32(x)
 #include "gemm_pack.inc"
 
 #define T bf16
 #define STORED uint16_t
 #define LANE float
-#define TO_LANE(x) simd_bf16_to_f32(x)
+#define TO_LANE(x) bf16_to_f32(x)
 #include "gemm_pack.inc"
 
 #define T f32
@@ -136,9 +137,8 @@ static inline int64_t gemm_run(const int64_t *offset, int64_t n)
 #define FLOAT_NR(lane) (int)(FLOAT_NV * SIMD_BYTES / sizeof(lane))
 #define INT_NR(lane) (int)(INT_NV * SIMD_INT_BYTES / sizeof(lane))
 
-_Static_assert(FLOAT_MR <= GEMM_MR_MAX && INT_MR <= GEMM_MR_MAX, "gemm.h promises it");
-_Static_assert(FLOAT_NR(float) <= GEMM_NR_MAX && INT_NR(uint8_t) <= GEMM_NR_MAX,
-               "gemm.h promises it");
+_Static_assert(FLOAT_NR(float) <= GEMM_WIDTH_MAX && FLOAT_MR <= FLOAT_NR(float), "see gemm.h");
+_Static_assert(INT_NR(uint8_t) <= GEMM_WIDTH_MAX && INT_MR <= INT_NR(uint8_t), "see gemm.h");
 
 #define FLOAT_KERNEL(element, lane, type) \
     { \

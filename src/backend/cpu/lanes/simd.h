@@ -4,7 +4,6 @@
 #define LANES_SIMD_H
 
 #include <stdint.h>
-#include <string.h>
 
 #if defined(__AVX512F__)
 #include <immintrin.h>
@@ -83,26 +82,5 @@ static inline simd_u8 simd_fma_u8(simd_u8 c, simd_u8 b, uint8_t a) { return c + 
 static inline simd_u16 simd_fma_u16(simd_u16 c, simd_u16 b, uint16_t a) { return c + b * a; }
 static inline simd_u32 simd_fma_u32(simd_u32 c, simd_u32 b, uint32_t a) { return c + b * a; }
 static inline simd_u64 simd_fma_u64(simd_u64 c, simd_u64 b, uint64_t a) { return c + b * a; }
-
-static inline float simd_float_of_bits(uint32_t bits)
-{
-    float x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
-static inline float simd_bf16_to_f32(uint16_t h) { return simd_float_of_bits((uint32_t)h << 16); }
-
-/* Without a branch, so that loops of it become vector code on every level. */
-static inline float simd_f16_to_f32(uint16_t h)
-{
-    const uint32_t magnitude = h & 0x7fffu, sign = (uint32_t)(h & 0x8000u) << 16;
-    /* As f32 bits the exponent is 112 too small; the product mends it, denormals included. */
-    const float scaled = simd_float_of_bits(magnitude << 13) * 0x1p112f;
-    uint32_t bits;
-    memcpy(&bits, &scaled, sizeof bits);
-    bits |= magnitude >= 0x7c00u ? 0x7f800000u : 0u;
-    return simd_float_of_bits(bits | sign);
-}
 
 #endif

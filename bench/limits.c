@@ -1,0 +1,252 @@
+/* Measures the machine: multiply-adds in registers and copies in memory, on all threads at once.
+ *
+ * Each loop keeps enough independent sums in flight to hide the latency of its instruction. Built
+ * with contraction on, so that a vector's a * b + c is one fma. The best of several tries counts:
+ * a limit is what the machine can do, not what it does on average. */
+#include "limits.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#if defined(__aarch64__) && defined(__linux__)
+#include <sys/auxv.h>
+#endif
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+enum { TRIES = 9, MAX_THREADS = 1024 };
+/* Runs count turns of a loop of multiply-adds and returns some result of them. */
+typedef double fma_loop(long count, double factor, double term);
+
+static const double try_s = 0.03;
+static const size_t copy_bytes = (size_t)128 << 20;
+
+static double now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* ---- one job on all threads --------------------------------------------------------------------- */
+
+struct part {
+    void (*job)(struct part *);
+    atomic_int *missing; /* threads that have not come to the start yet */
+    double begin_s, end_s;
+    fma_loop *loop;
+    long count;          /* of its turns */
+    double factor, term; /* its operands */
+    double result;       /* so that it is not left out */
+    char *from, *to;     /* of a copy */
+    size_t size_bytes;
+};
+
+static void *part_run(void *argument)
+{
+    struct part *part = argument;
+    atomic_fetch_sub(part->missing, 1);
+    while (atomic_load(part->missing) > 0)
+        sched_yield();
+    part->begin_s = now_s();
+    part->job(part);
+    part->end_s = now_s();
+    return NULL;
+}
+
+/* Seconds from the first begin to the last end; 0 when not all threads can be had. */
+static double parts_run(struct part *parts, int n)
+{
+    pthread_t thread[MAX_THREADS];
+    atomic_int missing = n;
+    int made = 0;
+    for (; made < n; made++) {
+        parts[made].missing = &missing;
+        if (pthread_create(&thread[made], NULL, part_run, &parts[made]) != 0)
+            break;
+    }
+    atomic_fetch_sub(&missing, n - made);
+    double begin = 0, end = 0;
+    for (int i = 0; i < made; i++) {
+        pthread_join(thread[i], NULL);
+        begin = i == 0 || parts[i].begin_s < begin ? parts[i].begin_s : begin;
+        end = i == 0 || parts[i].end_s > end ? parts[i].end_s : end;
+    }
+    return made == n ? end - begin : 0;
+}
+
+/* ---- multiply-adds: one loop for each instruction ----------------------------------------------- */
+
+struct loop {
+    fma_loop *run;
+    double flops; /* of one turn of the loop */
+};
+
+#define TARGET
+#define NAME fma_f32
+#define SCALAR float
+#define BYTES 16
+#define SUMS 12
+#include "fma_loop.inc"
+#define TARGET
+#define NAME fma_f64
+#define SCALAR double
+#define BYTES 16
+#define SUMS 12
+#include "fma_loop.inc"
+
+#if defined(__aarch64__) && defined(__linux__)
+
+static struct loop loop_find(ig_dtype dtype)
+{
+    const unsigned long has_fhm = 1ul << 23, has_bf16 = 1ul << 14;
+    if (dtype == IG_F64)
+        return (struct loop){fma_f64, 12 * 2 * 2};
+    if (dtype == IG_BF16 && (getauxval(AT_HWCAP2) & has_bf16))
+        return (struct loop){limits_bfmmla, 20 * 16 * 2};
+    if (dtype == IG_F16 && (getauxval(AT_HWCAP) & has_fhm))
+        return (struct loop){limits_fmlal, 20 * 4 * 2};
+    return (struct loop){fma_f32, 12 * 4 * 2};
+}
+
+#elif defined(__x86_64__)
+
+#define TARGET __attribute__((target("avx2,fma")))
+#define NAME fma_f32_avx2
+#define SCALAR float
+#define BYTES 32
+#define SUMS 12
+#include "fma_loop.inc"
+#define TARGET __attribute__((target("avx2,fma")))
+#define NAME fma_f64_avx2
+#define SCALAR double
+#define BYTES 32
+#define SUMS 12
+#include "fma_loop.inc"
+#define TARGET __attribute__((target("avx512f")))
+#define NAME fma_f32_avx512
+#define SCALAR float
+#define BYTES 64
+#define SUMS 16
+#include "fma_loop.inc"
+#define TARGET __attribute__((target("avx512f")))
+#define NAME fma_f64_avx512
+#define SCALAR double
+#define BYTES 64
+#define SUMS 16
+#include "fma_loop.inc"
+
+/* Sixteen f32 sums, each of them two products of bf16. */
+__attribute__((target("avx512f,avx512bf16"))) static double dpbf16(long count, double factor,
+                                                                   double term)
+{
+    __m512 sum[16];
+    for (int k = 0; k < 16; k++)
+        sum[k] = _mm512_set1_ps((float)(term * k));
+    const __m512bh x = _mm512_cvtne2ps_pbh(sum[1], sum[2]);
+    const __m512bh y = _mm512_cvtne2ps_pbh(sum[0], _mm512_set1_ps((float)factor));
+    for (long i = 0; i < count; i++) {
+#pragma GCC unroll 32
+        for (int k = 0; k < 16; k++)
+            sum[k] = _mm512_dpbf16_ps(sum[k], x, y);
+    }
+    double all = 0;
+    for (int k = 0; k < 16; k++)
+        all += (double)sum[k][0];
+    return all;
+}
+
+static struct loop loop_find(ig_dtype dtype)
+{
+    const bool wide = __builtin_cpu_supports("avx512f");
+    const bool fma = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    if (dtype == IG_BF16 && wide && __builtin_cpu_supports("avx512bf16"))
+        return (struct loop){dpbf16, 16 * 32 * 2};
+    if (dtype == IG_F64)
+        return wide  ? (struct loop){fma_f64_avx512, 16 * 8 * 2}
+               : fma ? (struct loop){fma_f64_avx2, 12 * 4 * 2}
+                     : (struct loop){fma_f64, 12 * 2 * 2};
+    return wide  ? (struct loop){fma_f32_avx512, 16 * 16 * 2}
+           : fma ? (struct loop){fma_f32_avx2, 12 * 8 * 2}
+                 : (struct loop){fma_f32, 12 * 4 * 2};
+}
+
+#else
+
+static struct loop loop_find(ig_dtype dtype)
+{
+    return dtype == IG_F64 ? (struct loop){fma_f64, 12 * 2 * 2}
+                           : (struct loop){fma_f32, 12 * 4 * 2};
+}
+
+#endif
+
+static void multiply_add(struct part *part)
+{
+    part->result = part->loop(part->count, part->factor, part->term);
+}
+
+double limit_fma(ig_dtype dtype, int threads)
+{
+    static struct part parts[MAX_THREADS];
+    if (!ig_isdtype(dtype, "real floating") || threads < 1 || threads > MAX_THREADS)
+        return 0;
+    const struct loop loop = loop_find(dtype);
+    const struct part part = {
+        .job = multiply_add, .loop = loop.run, .count = 1000, .factor = 0.999, .term = 1e-3};
+    double best = 0;
+    for (int t = 0; t < TRIES;) {
+        const long count = t == 0 ? parts[0].count * 2 : parts[0].count;
+        for (int i = 0; i < threads; i++) {
+            parts[i] = part;
+            parts[i].count = count < part.count ? part.count : count;
+        }
+        const double took_s = parts_run(parts, threads);
+        if (took_s <= 0)
+            return 0;
+        const double rate = loop.flops * (double)parts[0].count * threads / took_s * 1e-9;
+        best = rate > best ? rate : best;
+        t += took_s >= try_s || t > 0;
+    }
+    return best;
+}
+
+/* ---- copies ------------------------------------------------------------------------------------- */
+
+static void touch(struct part *part)
+{
+    memset(part->from, 1, part->size_bytes);
+    memset(part->to, 2, part->size_bytes);
+}
+
+static void copy(struct part *part) { memcpy(part->to, part->from, part->size_bytes); }
+
+double limit_copy(int threads)
+{
+    static struct part parts[MAX_THREADS];
+    if (threads < 1 || threads > MAX_THREADS)
+        return 0;
+    const size_t size_bytes = copy_bytes / (size_t)threads;
+    char *from = malloc(copy_bytes), *to = malloc(copy_bytes);
+    double best = 0;
+    for (int t = -1; from && to && t < TRIES; t++) {
+        for (int i = 0; i < threads; i++)
+            parts[i] = (struct part){.job = t < 0 ? touch : copy,
+                                     .from = from + (size_t)i * size_bytes,
+                                     .to = to + (size_t)i * size_bytes,
+                                     .size_bytes = size_bytes};
+        const double took_s = parts_run(parts, threads);
+        if (took_s <= 0)
+            break;
+        const double rate = 2e-9 * (double)(size_bytes * (size_t)threads) / took_s;
+        best = t >= 0 && rate > best ? rate : best;
+    }
+    free(from);
+    free(to);
+    return best;
+}

@@ -1,0 +1,21 @@
+/* What the machine can do at best, measured: the yardstick of limit_ratio. */
+#ifndef BENCH_LIMITS_H
+#define BENCH_LIMITS_H
+
+#include "ingot.h"
+
+/* GFLOP/s of multiply-adds that never leave the registers, on all threads: f32 and f64 by fma, bf16
+ * and f16 by the instruction that multiplies them into f32 sums, or as f32 where there is none.
+ * 0 for other dtypes. */
+double limit_fma(ig_dtype dtype, int threads);
+
+/* GB/s, read and written counted, of copying 128 MiB from memory to memory on all threads; 0 when
+ * there is no memory for it. */
+double limit_copy(int threads);
+
+/* limits_arm.c: turns of 20 bfmmla (16 products each) and of 20 fmlal (4 products each). Call them
+ * only where the processor has the instruction. */
+double limits_bfmmla(long count, double factor, double term);
+double limits_fmlal(long count, double factor, double term);
+
+#endif

@@ -1,0 +1,45 @@
+/* The multiply-adds of ARM's bf16 and f16 levels. A file of its own, because only its two loops may
+ * be built with instructions that a processor of today may lack. */
+#include "limits.h"
+
+#if defined(__aarch64__)
+#include <arm_neon.h>
+
+enum { SUMS = 20 };
+
+double limits_bfmmla(long count, double factor, double term)
+{
+    float32x4_t sum[SUMS];
+    for (int k = 0; k < SUMS; k++)
+        sum[k] = vdupq_n_f32((float)(term * k));
+    const bfloat16x8_t x = vcombine_bf16(vcvt_bf16_f32(sum[1]), vcvt_bf16_f32(sum[2]));
+    const bfloat16x4_t half = vcvt_bf16_f32(vdupq_n_f32((float)factor));
+    const bfloat16x8_t y = vcombine_bf16(half, half);
+    for (long i = 0; i < count; i++) {
+#pragma GCC unroll 32
+        for (int k = 0; k < SUMS; k++)
+            sum[k] = vbfmmlaq_f32(sum[k], x, y);
+    }
+    float32x4_t all = sum[0];
+    for (int k = 1; k < SUMS; k++)
+        all = vaddq_f32(all, sum[k]);
+    return (double)vgetq_lane_f32(all, 0);
+}
+
+double limits_fmlal(long count, double factor, double term)
+{
+    float32x4_t sum[SUMS];
+    for (int k = 0; k < SUMS; k++)
+        sum[k] = vdupq_n_f32((float)(term * k));
+    const float16x8_t x = vdupq_n_f16((float16_t)factor), y = vdupq_n_f16((float16_t)term);
+    for (long i = 0; i < count; i++) {
+#pragma GCC unroll 32
+        for (int k = 0; k < SUMS; k++)
+            sum[k] = vfmlalq_low_f16(sum[k], x, y);
+    }
+    float32x4_t all = sum[0];
+    for (int k = 1; k < SUMS; k++)
+        all = vaddq_f32(all, sum[k]);
+    return (double)vgetq_lane_f32(all, 0);
+}
+#endif

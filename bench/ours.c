@@ -1,0 +1,382 @@
+/* Ingot's side of the benchmark: one process that reads commands and answers each with one line.
+ *
+ *   machine                              JSON: the device, as the library sees it
+ *   peak DTYPE                           GFLOP/s of fused multiply-adds in registers, all threads
+ *   copy                                 GB/s read and written by a copy in memory, all threads
+ *   prepare WORK DTYPE DIMS [FILE...]    loads the inputs; DIMS is "-" or "a,b,c"
+ *   run N                                milliseconds of one run, the mean of N
+ *   save FILE                            one more run, its answer as .npy (f16 and bf16 as f32)
+ *   memory                               bytes of arrays now held, and the most ever held
+ *
+ * "ok ..." or "error ...". A run builds the expression anew from inputs that are evaluated, as a
+ * program's loop does, and ends when the answer is in memory. Only the public header is used. */
+#include "ingot.h"
+#include "limits.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { MAX_INPUTS = 8, MAX_DIMS = 8, MAX_WORDS = 16, LINE_BYTES = 8192 };
+
+/* What a work may look at: its inputs, of one dtype but for indices, and its numbers. */
+struct prepared {
+    ig_array *in[MAX_INPUTS];
+    int n_in;
+    int64_t dims[MAX_DIMS];
+    int n_dims;
+    ig_dtype dtype;
+};
+
+typedef ig_array *build_fn(const struct prepared *p);
+
+/* ---- the works ---------------------------------------------------------------------------------- */
+
+static ig_array *build_matmul(const struct prepared *p) { return ig_matmul(p->in[0], p->in[1]); }
+
+/* x (M, K), weight (N, K): the layout in which models store a linear layer. */
+static ig_array *build_linear(const struct prepared *p)
+{
+    return ig_matmul(p->in[0], ig_matrix_transpose(p->in[1]));
+}
+
+static ig_array *build_relu_fma(const struct prepared *p)
+{
+    return ig_relu(ig_add(ig_multiply(p->in[0], p->in[1]), p->in[2]));
+}
+
+static ig_array *build_gelu(const struct prepared *p) { return ig_gelu(p->in[0], NULL); }
+
+static ig_array *build_sum(const struct prepared *p)
+{
+    return ig_sum(p->in[0], IG_NONE, IG_DTYPE_NONE, false);
+}
+
+static ig_array *build_sum_outer(const struct prepared *p)
+{
+    return ig_sum(p->in[0], IG_AXES(0), IG_DTYPE_NONE, false);
+}
+
+static ig_array *build_softmax(const struct prepared *p)
+{
+    return ig_softmax(p->in[0], IG_AXES(-1));
+}
+
+static ig_array *build_layer_norm(const struct prepared *p)
+{
+    return ig_layer_norm(p->in[0], p->in[1], p->in[2], IG_AXES(-1), 1e-5);
+}
+
+static ig_array *build_attention(const struct prepared *p)
+{
+    return ig_scaled_dot_product_attention(p->in[0], p->in[1], p->in[2], NULL, false, 0);
+}
+
+static ig_array *build_conv(const struct prepared *p)
+{
+    return ig_conv2d(p->in[0], p->in[1], NULL, IG_NONE, IG_SHAPE(1, 1), IG_NONE, 1);
+}
+
+static ig_array *build_depthwise(const struct prepared *p)
+{
+    return ig_conv2d(p->in[0], p->in[1], NULL, IG_NONE, IG_SHAPE(1, 1), IG_NONE,
+                     (int)ig_dim(p->in[0], 1));
+}
+
+static ig_array *build_max_pool(const struct prepared *p)
+{
+    return ig_max_pool2d(p->in[0], IG_SHAPE(2, 2), IG_NONE, IG_NONE, IG_NONE, false);
+}
+
+static ig_array *build_cumulative_sum(const struct prepared *p)
+{
+    return ig_cumulative_sum(p->in[0], IG_NONE, IG_DTYPE_NONE, false);
+}
+
+static ig_array *build_sort(const struct prepared *p) { return ig_sort(p->in[0], -1, false, true); }
+
+static ig_array *build_argsort(const struct prepared *p)
+{
+    return ig_argsort(p->in[0], -1, false, true);
+}
+
+static ig_array *build_topk(const struct prepared *p)
+{
+    ig_array *out[2];
+    return ig_topk(p->in[0], p->dims[0], -1, out) == 2 ? out[0] : NULL;
+}
+
+static ig_array *build_uniform_mean(const struct prepared *p)
+{
+    const ig_ints shape = {p->dims, p->n_dims};
+    return ig_mean(ig_uniform(ig_key(1, NULL), shape, p->dtype, NULL, NULL), IG_NONE, false);
+}
+
+/* A flat view of a transpose has no strides, so this is a copy. */
+static ig_array *build_transpose(const struct prepared *p)
+{
+    return ig_reshape(ig_matrix_transpose(p->in[0]), IG_SHAPE(-1));
+}
+
+static ig_array *build_embedding(const struct prepared *p)
+{
+    return ig_embedding(p->in[0], p->in[1]);
+}
+
+/* x, then weight (in, out) and bias of each layer; relu between the layers. */
+static ig_array *build_mlp(const struct prepared *p)
+{
+    ig_array *y = p->in[0];
+    for (int i = 1; i + 1 < p->n_in; i += 2) {
+        y = ig_add(ig_matmul(y, p->in[i]), p->in[i + 1]);
+        if (i + 2 < p->n_in)
+            y = ig_relu(y);
+    }
+    return y;
+}
+
+static ig_array *build_graph10(const struct prepared *p)
+{
+    ig_array *a = p->in[0], *b = p->in[1];
+    ig_array *y = ig_multiply(ig_add(a, b), a);
+    y = ig_negative(ig_maximum(ig_subtract(y, b), a));
+    y = ig_multiply(ig_add(ig_abs(y), b), a);
+    return ig_square(ig_minimum(y, b));
+}
+
+static const struct work {
+    const char *name;
+    build_fn *build;
+    bool eval_only; /* only ig_eval is timed, not the building before it */
+} works[] = {
+    {"matmul", build_matmul, false},
+    {"linear", build_linear, false},
+    {"relu_fma", build_relu_fma, false},
+    {"gelu", build_gelu, false},
+    {"sum", build_sum, false},
+    {"sum_outer", build_sum_outer, false},
+    {"softmax", build_softmax, false},
+    {"layer_norm", build_layer_norm, false},
+    {"attention", build_attention, false},
+    {"conv", build_conv, false},
+    {"depthwise", build_depthwise, false},
+    {"max_pool", build_max_pool, false},
+    {"cumulative_sum", build_cumulative_sum, false},
+    {"sort", build_sort, false},
+    {"argsort", build_argsort, false},
+    {"topk", build_topk, false},
+    {"uniform_mean", build_uniform_mean, false},
+    {"transpose", build_transpose, false},
+    {"embedding", build_embedding, false},
+    {"mlp", build_mlp, false},
+    {"graph10", build_graph10, false},
+    {"graph10_eval", build_graph10, true},
+};
+
+static const struct work *work_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof works / sizeof *works; i++)
+        if (strcmp(works[i].name, name) == 0)
+            return &works[i];
+    return NULL;
+}
+
+/* ---- commands ----------------------------------------------------------------------------------- */
+
+static struct prepared prepared;
+static const struct work *current;
+
+static void answer_error(const char *format, ...) IG_PRINTF(1, 2);
+static void answer_error(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    printf("error ");
+    vprintf(format, args);
+    printf("\n");
+    va_end(args);
+}
+
+static void answer_failure(void)
+{
+    const char *message = ig_error(NULL);
+    answer_error("%s", message ? message : "failed without a message");
+}
+
+static double now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+static void inputs_release(void)
+{
+    for (int i = 0; i < prepared.n_in; i++)
+        ig_release(prepared.in[i]);
+    memset(&prepared, 0, sizeof prepared);
+    current = NULL;
+}
+
+/* Loads one input; floats take the work's dtype, indices stay as they are. */
+static ig_array *input_load(const char *path, ig_dtype dtype)
+{
+    ig_scope_begin();
+    ig_array *x = ig_load(path);
+    if (x && ig_isdtype(ig_dtype_of(x), "real floating"))
+        x = ig_astype(x, dtype);
+    if (x && ig_eval(&x, 1) == IG_OK)
+        ig_retain(x);
+    else
+        x = NULL;
+    ig_scope_end();
+    return x;
+}
+
+static void command_prepare(char **word, int n)
+{
+    inputs_release();
+    if (n < 4 || n - 4 > MAX_INPUTS) {
+        answer_error("prepare WORK DTYPE DIMS [FILE...]");
+        return;
+    }
+    const struct work *work = work_find(word[1]);
+    prepared.dtype = ig_dtype_parse(word[2]);
+    if (!work || prepared.dtype == IG_DTYPE_NONE) {
+        answer_error("unknown work %s or dtype %s", word[1], word[2]);
+        return;
+    }
+    for (char *text = word[3]; *text && *text != '-' && prepared.n_dims < MAX_DIMS;) {
+        prepared.dims[prepared.n_dims++] = strtoll(text, &text, 10);
+        if (*text == ',')
+            text++;
+    }
+    for (int i = 4; i < n; i++) {
+        ig_array *x = input_load(word[i], prepared.dtype);
+        if (!x) {
+            answer_failure();
+            inputs_release();
+            return;
+        }
+        prepared.in[prepared.n_in++] = x;
+    }
+    current = work;
+    printf("ok\n");
+}
+
+/* One run; the milliseconds that count, negative on failure. */
+static double run_once(void)
+{
+    ig_scope_begin();
+    double start = now_ms();
+    ig_array *y = current->build(&prepared);
+    if (current->eval_only)
+        start = now_ms();
+    const bool done = y && ig_eval(&y, 1) == IG_OK;
+    const double stop = now_ms();
+    ig_scope_end();
+    return done ? stop - start : -1;
+}
+
+static void command_run(char **word, int n)
+{
+    const long count = n > 1 ? strtol(word[1], NULL, 10) : 1;
+    if (!current || count < 1) {
+        answer_error("run N, after prepare");
+        return;
+    }
+    double inner = 0;
+    const double start = now_ms();
+    for (long i = 0; i < count; i++) {
+        const double ms = run_once();
+        if (ms < 0) {
+            answer_failure();
+            return;
+        }
+        inner += ms;
+    }
+    /* The scopes count too, unless only the evaluation is asked for. */
+    const double total = current->eval_only ? inner : now_ms() - start;
+    printf("ok %.9g\n", total / (double)count);
+}
+
+static void command_save(char **word, int n)
+{
+    if (!current || n < 2) {
+        answer_error("save FILE, after prepare");
+        return;
+    }
+    ig_scope_begin();
+    ig_array *y = current->build(&prepared);
+    if (y && (ig_dtype_of(y) == IG_F16 || ig_dtype_of(y) == IG_BF16))
+        y = ig_astype(y, IG_F32);
+    if (y && ig_save(word[1], y) == IG_OK)
+        printf("ok\n");
+    else
+        answer_failure();
+    ig_scope_end();
+}
+
+static void command_machine(void)
+{
+    ig_device_info d;
+    if (ig_device_get(0, &d) != IG_OK) {
+        answer_failure();
+        return;
+    }
+    printf("ok {\"model\": \"%s\", \"level\": \"%s\", \"levels\": \"%s\", \"cores\": %d, "
+           "\"threads\": %d, \"quota\": %g, \"memory_bytes\": %llu, "
+           "\"cache_bytes\": [%llu, %llu, %llu], \"ingot\": \"%s\"}\n",
+           d.model, d.level, d.levels, d.cores, d.threads, d.quota, (unsigned long long)d.memory,
+           (unsigned long long)d.cache[0], (unsigned long long)d.cache[1],
+           (unsigned long long)d.cache[2], ig_version());
+}
+
+static void command_limit(char **word, int n)
+{
+    const bool copy = strcmp(word[0], "copy") == 0;
+    const ig_dtype dtype = n > 1 ? ig_dtype_parse(word[1]) : IG_F32;
+    const double limit = copy ? limit_copy(ig_threads()) : limit_fma(dtype, ig_threads());
+    if (limit > 0)
+        printf("ok %.6g\n", limit);
+    else
+        answer_error("no such limit here");
+}
+
+static void command_run_one(char **word, int n)
+{
+    if (strcmp(word[0], "prepare") == 0)
+        command_prepare(word, n);
+    else if (strcmp(word[0], "run") == 0)
+        command_run(word, n);
+    else if (strcmp(word[0], "save") == 0)
+        command_save(word, n);
+    else if (strcmp(word[0], "peak") == 0 || strcmp(word[0], "copy") == 0)
+        command_limit(word, n);
+    else if (strcmp(word[0], "machine") == 0)
+        command_machine();
+    else if (strcmp(word[0], "memory") == 0)
+        printf("ok %llu %llu\n", (unsigned long long)ig_memory_used(),
+               (unsigned long long)ig_memory_peak());
+    else
+        answer_error("unknown command %s", word[0]);
+}
+
+int main(void)
+{
+    static char line[LINE_BYTES];
+    while (fgets(line, sizeof line, stdin)) {
+        char *word[MAX_WORDS], *rest = line;
+        int n = 0;
+        for (char *w; n < MAX_WORDS && (w = strtok_r(rest, " \t\n", &rest)); n++)
+            word[n] = w;
+        if (n > 0)
+            command_run_one(word, n);
+        fflush(stdout);
+    }
+    inputs_release();
+    ig_shutdown();
+    return 0;
+}

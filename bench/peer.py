@@ -1,0 +1,539 @@
+"""A peer's side of the benchmark: `peer.py NAME THREADS` reads commands and answers each with one line.
+
+    version                              the library's version
+    prepare WORK DTYPE DIMS [FILE...]    as for bench/ours.c; "none" when the peer lacks the work
+    run N                                milliseconds of one run, the mean of N
+    save FILE                            one more run, its answer as .npy (f16 and bf16 as f32)
+
+"ok ...", "none ..." or "error ...". A class has a method for each work that its library does: it is
+given the inputs and returns a function of no arguments that does the work, waits for it, and returns
+the answer. Each library is asked in the way that its own documentation calls the fast one.
+"""
+
+import os
+import sys
+import time
+
+
+class Numpy:
+    dtypes = {"f32": "float32", "f64": "float64"}
+
+    def __init__(self, threads):
+        import numpy
+
+        self.np = numpy
+        self.version = numpy.__version__
+        self.rng = numpy.random.default_rng(1)
+
+    def load(self, path, dtype):
+        x = self.np.load(path)
+        return x.astype(self.dtypes[dtype], copy=False) if x.dtype.kind == "f" else x
+
+    def save(self, path, y):
+        self.np.save(path, self.np.asarray(y))
+
+    def matmul(self, a, b):
+        return lambda: a @ b
+
+    def linear(self, x, weight):
+        return lambda: x @ weight.T
+
+    def relu_fma(self, a, b, c):
+        return lambda: self.np.maximum(a * b + c, 0)
+
+    def sum(self, x):
+        return lambda: x.sum()
+
+    def sum_outer(self, x):
+        return lambda: x.sum(axis=0)
+
+    def softmax(self, x):
+        np = self.np
+
+        def run():
+            e = np.exp(x - x.max(axis=-1, keepdims=True))
+            e /= e.sum(axis=-1, keepdims=True)
+            return e
+
+        return run
+
+    def layer_norm(self, x, weight, bias):
+        np = self.np
+
+        def run():
+            y = x - x.mean(axis=-1, keepdims=True)
+            y *= 1 / np.sqrt(np.square(y).mean(axis=-1, keepdims=True) + np.float32(1e-5))
+            y *= weight
+            y += bias
+            return y
+
+        return run
+
+    def attention(self, q, k, v):
+        np = self.np
+        scale = np.float32(q.shape[-1] ** -0.5)
+
+        def run():
+            s = (q * scale) @ k.swapaxes(-1, -2)
+            np.exp(s - s.max(axis=-1, keepdims=True), out=s)
+            return (s @ v) / s.sum(axis=-1, keepdims=True)
+
+        return run
+
+    def cumulative_sum(self, x):
+        return lambda: self.np.cumsum(x)
+
+    def sort(self, x):
+        return lambda: self.np.sort(x)
+
+    def argsort(self, x):
+        return lambda: self.np.argsort(x)
+
+    def topk(self, x, k):
+        def run():
+            best = self.np.partition(x, x.size - k)[-k:]
+            best.sort()
+            return best[::-1]
+
+        return run
+
+    def uniform_mean(self, *shape, dtype):
+        return lambda: self.rng.random(shape, dtype=self.dtypes[dtype]).mean()
+
+    def transpose(self, x):
+        return lambda: self.np.ascontiguousarray(x.T).reshape(-1)
+
+    def embedding(self, indices, weight):
+        return lambda: self.np.take(weight, indices, axis=0)
+
+    def mlp(self, x, *layers):
+        np = self.np
+
+        def run():
+            y = x
+            for i in range(0, len(layers), 2):
+                y = y @ layers[i] + layers[i + 1]
+                if i + 2 < len(layers):
+                    y = np.maximum(y, 0)
+            return y
+
+        return run
+
+    def graph10(self, a, b):
+        np = self.np
+
+        def run():
+            y = (a + b) * a
+            y = -np.maximum(y - b, a)
+            y = (np.abs(y) + b) * a
+            return np.square(np.minimum(y, b))
+
+        return run
+
+
+class Torch:
+    dtypes = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64"}
+    compiled = False
+
+    def __init__(self, threads):
+        import torch
+
+        self.torch = torch
+        self.version = torch.__version__
+        torch.set_num_threads(threads)
+        torch.set_grad_enabled(False)
+        torch.manual_seed(1)
+
+    def load(self, path, dtype):
+        import numpy
+
+        x = self.torch.from_numpy(numpy.load(path))
+        return x.to(getattr(self.torch, self.dtypes[dtype])) if x.is_floating_point() else x
+
+    def save(self, path, y):
+        import numpy
+
+        half = y.dtype in (self.torch.float16, self.torch.bfloat16)
+        numpy.save(path, (y.float() if half else y).numpy())
+
+    def function(self, f, *inputs):
+        return lambda: f(*inputs)
+
+    def matmul(self, a, b):
+        return self.function(self.torch.matmul, a, b)
+
+    def linear(self, x, weight):
+        return self.function(self.torch.nn.functional.linear, x, weight)
+
+    def relu_fma(self, a, b, c):
+        return self.function(lambda a, b, c: self.torch.relu(a * b + c), a, b, c)
+
+    def gelu(self, x):
+        return self.function(self.torch.nn.functional.gelu, x)
+
+    def sum(self, x):
+        return self.function(self.torch.sum, x)
+
+    def sum_outer(self, x):
+        return self.function(lambda x: self.torch.sum(x, 0), x)
+
+    def softmax(self, x):
+        return self.function(lambda x: self.torch.softmax(x, -1), x)
+
+    def layer_norm(self, x, weight, bias):
+        f = self.torch.nn.functional.layer_norm
+        return self.function(lambda x, w, b: f(x, w.shape, w, b, 1e-5), x, weight, bias)
+
+    def attention(self, q, k, v):
+        return self.function(self.torch.nn.functional.scaled_dot_product_attention, q, k, v)
+
+    def conv(self, x, weight):
+        return self.function(lambda x, w: self.torch.nn.functional.conv2d(x, w, padding=1), x, weight)
+
+    def depthwise(self, x, weight):
+        f = self.torch.nn.functional.conv2d
+        return self.function(lambda x, w: f(x, w, padding=1, groups=w.shape[0]), x, weight)
+
+    def max_pool(self, x):
+        return self.function(lambda x: self.torch.nn.functional.max_pool2d(x, 2), x)
+
+    def cumulative_sum(self, x):
+        return self.function(lambda x: self.torch.cumsum(x, 0), x)
+
+    def sort(self, x):
+        return self.function(lambda x: self.torch.sort(x)[0], x)
+
+    def argsort(self, x):
+        return self.function(self.torch.argsort, x)
+
+    def topk(self, x, k):
+        return self.function(lambda x: self.torch.topk(x, k)[0], x)
+
+    def uniform_mean(self, *shape, dtype):
+        dtype = getattr(self.torch, self.dtypes[dtype])
+        return self.function(lambda: self.torch.rand(shape, dtype=dtype).mean())
+
+    def transpose(self, x):
+        return self.function(lambda x: x.t().contiguous().view(-1), x)
+
+    def embedding(self, indices, weight):
+        return self.function(self.torch.nn.functional.embedding, indices, weight)
+
+    def mlp(self, x, *layers):
+        torch = self.torch
+
+        def forward(y, *layers):
+            for i in range(0, len(layers), 2):
+                y = torch.addmm(layers[i + 1], y, layers[i])
+                if i + 2 < len(layers):
+                    y = torch.relu(y)
+            return y
+
+        return self.function(forward, x, *layers)
+
+    def graph10(self, a, b):
+        torch = self.torch
+
+        def forward(a, b):
+            y = (a + b) * a
+            y = -torch.maximum(y - b, a)
+            y = (torch.abs(y) + b) * a
+            return torch.square(torch.minimum(y, b))
+
+        return self.function(forward, a, b)
+
+
+class TorchCompile(Torch):
+    """torch.compile, for what is more than one call of a library."""
+
+    works = ("relu_fma", "gelu", "sum", "sum_outer", "softmax", "layer_norm", "uniform_mean", "mlp", "graph10")
+
+    def function(self, f, *inputs):
+        compiled = self.torch.compile(f)
+        return lambda: compiled(*inputs)
+
+
+class Jax:
+    dtypes = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64"}
+
+    def __init__(self, threads):
+        os.environ["JAX_ENABLE_X64"] = "1"
+        os.environ["JAX_PLATFORMS"] = "cpu"
+        import jax
+
+        self.jax = jax
+        self.version = jax.__version__
+
+    def load(self, path, dtype):
+        import numpy
+
+        x = self.jax.numpy.asarray(numpy.load(path))
+        return x.astype(self.dtypes[dtype]) if self.jax.numpy.issubdtype(x.dtype, "float") else x
+
+    def save(self, path, y):
+        import numpy
+
+        half = y.dtype.itemsize == 2
+        numpy.save(path, numpy.asarray(y.astype("float32") if half else y))
+
+    def function(self, f, *inputs):
+        compiled = self.jax.jit(f)
+        return lambda: compiled(*inputs).block_until_ready()
+
+    def matmul(self, a, b):
+        return self.function(self.jax.numpy.matmul, a, b)
+
+    def linear(self, x, weight):
+        return self.function(lambda x, w: x @ w.T, x, weight)
+
+    def relu_fma(self, a, b, c):
+        return self.function(lambda a, b, c: self.jax.nn.relu(a * b + c), a, b, c)
+
+    def gelu(self, x):
+        return self.function(lambda x: self.jax.nn.gelu(x, approximate=False), x)
+
+    def sum(self, x):
+        return self.function(self.jax.numpy.sum, x)
+
+    def sum_outer(self, x):
+        return self.function(lambda x: x.sum(axis=0), x)
+
+    def softmax(self, x):
+        return self.function(self.jax.nn.softmax, x)
+
+    def layer_norm(self, x, weight, bias):
+        def forward(x, weight, bias):
+            y = x - x.mean(axis=-1, keepdims=True)
+            return y * self.jax.lax.rsqrt((y * y).mean(axis=-1, keepdims=True) + 1e-5) * weight + bias
+
+        return self.function(forward, x, weight, bias)
+
+    def attention(self, q, k, v):
+        scale = q.shape[-1] ** -0.5
+        softmax = self.jax.nn.softmax
+        return self.function(lambda q, k, v: softmax(q * scale @ k.swapaxes(-1, -2)) @ v, q, k, v)
+
+    def conv(self, x, weight, groups=1):
+        f = self.jax.lax.conv_general_dilated
+        return self.function(lambda x, w: f(x, w, (1, 1), "SAME", feature_group_count=groups), x, weight)
+
+    def depthwise(self, x, weight):
+        return self.conv(x, weight, weight.shape[0])
+
+    def max_pool(self, x):
+        lax = self.jax.lax
+        window = (1, 1, 2, 2)
+        return self.function(lambda x: lax.reduce_window(x, -float("inf"), lax.max, window, window, "VALID"), x)
+
+    def cumulative_sum(self, x):
+        return self.function(self.jax.numpy.cumsum, x)
+
+    def sort(self, x):
+        return self.function(self.jax.numpy.sort, x)
+
+    def argsort(self, x):
+        return self.function(self.jax.numpy.argsort, x)
+
+    def topk(self, x, k):
+        return self.function(lambda x: self.jax.lax.top_k(x, k)[0], x)
+
+    def uniform_mean(self, *shape, dtype):
+        random, key = self.jax.random, self.jax.random.key(1)
+        return self.function(lambda key: random.uniform(key, shape, self.dtypes[dtype]).mean(), key)
+
+    def transpose(self, x):
+        return self.function(lambda x: x.T.reshape(-1), x)
+
+    def embedding(self, indices, weight):
+        return self.function(lambda i, w: w[i], indices, weight)
+
+    def mlp(self, x, *layers):
+        def forward(y, *layers):
+            for i in range(0, len(layers), 2):
+                y = y @ layers[i] + layers[i + 1]
+                if i + 2 < len(layers):
+                    y = self.jax.nn.relu(y)
+            return y
+
+        return self.function(forward, x, *layers)
+
+    def graph10(self, a, b):
+        jnp = self.jax.numpy
+
+        def forward(a, b):
+            y = (a + b) * a
+            y = -jnp.maximum(y - b, a)
+            y = (jnp.abs(y) + b) * a
+            return jnp.square(jnp.minimum(y, b))
+
+        return self.function(forward, a, b)
+
+
+class Mlx:
+    dtypes = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64"}
+
+    def __init__(self, threads):
+        import importlib.metadata
+        import mlx.core
+
+        self.mx = mlx.core
+        self.version = importlib.metadata.version("mlx")
+        self.mx.set_default_device(self.mx.cpu)
+
+    def load(self, path, dtype):
+        import numpy
+
+        x = numpy.load(path)
+        y = self.mx.array(x, getattr(self.mx, self.dtypes[dtype])) if x.dtype.kind == "f" else self.mx.array(x)
+        self.mx.eval(y)
+        return y
+
+    def save(self, path, y):
+        import numpy
+
+        half = y.dtype in (self.mx.float16, self.mx.bfloat16)
+        numpy.save(path, numpy.array(y.astype(self.mx.float32) if half else y))
+
+    def function(self, f, *inputs):
+        def run():
+            y = f(*inputs)
+            self.mx.eval(y)
+            return y
+
+        return run
+
+    def matmul(self, a, b):
+        # Its wheel for Linux multiplies without a BLAS: minutes for one run of the large ones.
+        return self.function(self.mx.matmul, a, b) if a.size * b.shape[-1] < 2e10 else None
+
+    def linear(self, x, weight):
+        return self.function(lambda x, w: x @ w.T, x, weight)
+
+    def relu_fma(self, a, b, c):
+        return self.function(self.mx.compile(lambda a, b, c: self.mx.maximum(a * b + c, 0)), a, b, c)
+
+    def sum(self, x):
+        return self.function(self.mx.sum, x)
+
+    def sum_outer(self, x):
+        return self.function(lambda x: self.mx.sum(x, axis=0), x)
+
+    def softmax(self, x):
+        return self.function(lambda x: self.mx.softmax(x, axis=-1), x)
+
+    def layer_norm(self, x, weight, bias):
+        return self.function(lambda x, w, b: self.mx.fast.layer_norm(x, w, b, 1e-5), x, weight, bias)
+
+    def attention(self, q, k, v):
+        f = self.mx.fast.scaled_dot_product_attention
+        return self.function(lambda q, k, v: f(q, k, v, scale=q.shape[-1] ** -0.5), q, k, v)
+
+    def cumulative_sum(self, x):
+        return self.function(self.mx.cumsum, x)
+
+    def sort(self, x):
+        return self.function(self.mx.sort, x)
+
+    def argsort(self, x):
+        return self.function(self.mx.argsort, x)
+
+    def uniform_mean(self, *shape, dtype):
+        if dtype == "f64":
+            return None
+        return self.function(lambda: self.mx.random.uniform(shape=shape).mean())
+
+    def transpose(self, x):
+        return self.function(lambda x: self.mx.contiguous(x.T).reshape(-1), x)
+
+    def embedding(self, indices, weight):
+        return self.function(lambda i, w: w[i], indices, weight)
+
+    def graph10(self, a, b):
+        mx = self.mx
+
+        def forward(a, b):
+            y = (a + b) * a
+            y = -mx.maximum(y - b, a)
+            y = (mx.abs(y) + b) * a
+            return mx.square(mx.minimum(y, b))
+
+        return self.function(mx.compile(forward), a, b)
+
+
+class Dask:
+    dtypes = {"f32": "float32", "f64": "float64"}
+
+    def __init__(self, threads):
+        import dask
+        import dask.array
+
+        self.array = dask.array
+        self.version = dask.__version__
+        dask.config.set(scheduler="threads", num_workers=threads)
+
+    def save(self, path, y):
+        import numpy
+
+        numpy.save(path, numpy.asarray(y))
+
+    def uniform_mean(self, *shape, dtype):
+        rng = self.array.random.default_rng(1)
+        return lambda: rng.random(shape, dtype=self.dtypes[dtype]).mean().compute()
+
+
+PEERS = {"numpy": Numpy, "torch": Torch, "torch.compile": TorchCompile, "jax": Jax, "mlx": Mlx, "dask": Dask}
+
+
+class Commands:
+    def __init__(self, peer):
+        self.peer = peer
+        self.work = None
+
+    def version(self):
+        return f"ok {self.peer.version}"
+
+    def prepare(self, name, dtype, dims, *paths):
+        peer = self.peer
+        self.work = None
+        make = getattr(peer, name, None) if name in getattr(peer, "works", (name,)) else None
+        if make is None or dtype not in peer.dtypes:
+            return "none"
+        arguments = [peer.load(path, dtype) for path in paths]
+        arguments += [int(d) for d in dims.split(",") if d != "-"]
+        self.work = make(*arguments, **({} if paths else {"dtype": dtype}))
+        return "ok" if self.work else "none"
+
+    def run(self, n):
+        n, work = int(n), self.work
+        start = time.perf_counter()
+        for _ in range(n):
+            work()
+        return f"ok {(time.perf_counter() - start) * 1e3 / n:.9g}"
+
+    def save(self, path):
+        self.peer.save(path, self.work())
+        return "ok"
+
+
+def main():
+    # Libraries may print: only our answers go to the driver.
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    try:
+        commands = Commands(PEERS[sys.argv[1]](int(sys.argv[2])))
+    except Exception as problem:  # not there, or not for this machine
+        print(f"none {type(problem).__name__}: {str(problem).splitlines()[0]}", file=answers, flush=True)
+        return
+    print("ok", file=answers, flush=True)
+    for line in sys.stdin:
+        command, *arguments = line.split()
+        try:
+            answer = getattr(commands, command)(*arguments)
+        except Exception as problem:
+            text = (str(problem).splitlines() or [""])[0]
+            answer = f"error {type(problem).__name__}: {text}"
+        print(answer, file=answers, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,99 @@
+"""What is measured: one Work for each row, with its inputs, its cost and its bar.
+
+bench/ours.c and the classes of bench/peer.py have a function for each name.
+"""
+
+import platform
+from dataclasses import dataclass
+
+MATMUL_BAR = 0.95 if platform.machine() in ("x86_64", "AMD64") else 1.0
+
+
+@dataclass(frozen=True)
+class Work:
+    name: str  # the function of ours.c and peer.py that does it
+    size: str  # for readers
+    dtype: str = "f32"
+    inputs: tuple = ()  # shapes of normal floats, or ("index", below, shape...)
+    dims: tuple = ()  # further numbers that the function needs
+    flops: float = 0  # of one run, where the multiply-adds are the limit
+    bytes: float = 0  # that must be read and written, where the memory is the limit
+    bar: float = 0  # at least so many times as fast as the best peer; 0: none
+    bar_peer: str = ""  # as fast as this peer, rather than as the best
+    bar_limit: float = 0  # at least this share of the machine's limit
+    bar_us: float = 0  # at most so many microseconds
+    check: str = "close"  # how answers are compared: close, order, mean
+    tolerance: float = 0  # of the largest element; 0: the dtype's
+
+    @property
+    def title(self):
+        return f"{self.name} {self.size} {self.dtype}"
+
+
+M = 1_000_000
+BYTES = {"f16": 2, "bf16": 2, "f32": 4, "f64": 8}
+
+
+def matmul(n, dtype, bar, bar_limit=0.0):
+    return Work("matmul", str(n), dtype, ((n, n), (n, n)), flops=2.0 * n**3, bar=bar, bar_limit=bar_limit)
+
+
+def attention(heads, tokens, width, bar):
+    shape = (1, heads, tokens, width)
+    return Work(
+        "attention", f"{heads}x{tokens}x{width}", inputs=(shape, shape, shape), flops=4.0 * heads * tokens**2 * width, bar=bar
+    )
+
+
+def conv(batch, bar):
+    x, weight = (batch, 64, 56, 56), (64, 64, 3, 3)
+    return Work("conv", f"{batch}x64x56x56 3x3", inputs=(x, weight), flops=2.0 * batch * 56 * 56 * 64 * 64 * 9, bar=bar)
+
+
+def works():
+    yield from (matmul(n, "f32", MATMUL_BAR, 0.85 if n == 2048 else 0) for n in (512, 1000, 2048, 4096))
+    yield from (matmul(n, "f64", MATMUL_BAR) for n in (512, 1000, 2048, 4096))
+    yield from (matmul(n, "bf16", MATMUL_BAR) for n in (512, 1000, 2048))
+    yield from (matmul(n, "f16", 1.5) for n in (512, 1000, 2048))
+
+    flat, rows = (16 * M,), (16000, 1000)
+    yield Work("relu_fma", "16M", inputs=(flat, flat, flat), bytes=16 * M * 16, bar=1.0)
+    yield Work("sum", "16M", inputs=(flat,), bytes=16 * M * 4, bar=1.2)
+    yield Work("softmax", "16000x1000", inputs=(rows,), bytes=16 * M * 8, bar=4)
+    yield Work("layer_norm", "16000x1000", inputs=(rows, (1000,), (1000,)), bytes=16 * M * 8, bar=3)
+    yield attention(12, 128, 64, 1.5)
+    yield attention(12, 2048, 64, 1.4)
+    yield conv(1, 1.2)
+    yield conv(8, 1.2)
+    # Peers that add in order, in f32, are off by some units of the last places.
+    yield Work("cumulative_sum", "16M", inputs=(flat,), bytes=16 * M * 8, bar=8, tolerance=3e-3)
+    yield Work("sort", "16M", inputs=(flat,), bar=1.5)
+    yield Work("uniform_mean", "10000x10000", "f32", dims=(10000, 10000), bar=3, check="mean")
+    yield Work("uniform_mean", "10000x10000", "f64", dims=(10000, 10000), bar=2.5, check="mean")
+    yield Work("start", "1000", flops=0, bar=3.5, bar_peer="numpy")
+    yield Work("graph10_eval", "64", inputs=((64,), (64,)), bar_us=3)
+
+    # Beyond the table: what programs do besides.
+    yield Work("graph10", "64", inputs=((64,), (64,)))
+    yield Work("gelu", "16M", inputs=(flat,), bytes=16 * M * 8)
+    yield Work("sum_outer", "4096x4096", inputs=((4096, 4096),), bytes=4096**2 * 4)
+    yield Work("transpose", "4096x4096", inputs=((4096, 4096),), bytes=4096**2 * 8)
+    yield Work("embedding", "30000x768 4096", inputs=(("index", 30000, 4096), (30000, 768)), bytes=4096 * 768 * 8)
+    yield Work("argsort", "1M", inputs=((M,),), check="order")
+    yield Work("topk", "1M 100", inputs=((M,),), dims=(100,), bytes=M * 4)
+    yield Work("matmul", "1x768x3072", inputs=((1, 768), (768, 3072)), bytes=768 * 3072 * 4)
+    yield Work("linear", "1x768x3072", inputs=((1, 768), (3072, 768)), bytes=768 * 3072 * 4)
+    yield Work("linear", "128x768x3072", inputs=((128, 768), (3072, 768)), flops=2.0 * 128 * 768 * 3072)
+    yield Work("matmul", "32x128x10", inputs=((32, 128), (128, 10)), flops=2.0 * 32 * 128 * 10)
+    yield Work("matmul", "96x128x64x128", inputs=((96, 128, 64), (96, 64, 128)), flops=2.0 * 96 * 128 * 64 * 128)
+    yield mlp(64, (784, 512, 256, 10))
+    yield Work("depthwise", "8x64x56x56 3x3", inputs=((8, 64, 56, 56), (64, 1, 3, 3)), bytes=8 * 64 * 56 * 56 * 8)
+    yield Work("max_pool", "8x64x56x56 2x2", inputs=((8, 64, 56, 56),), bytes=8 * 64 * 56 * 56 * 5)
+
+
+def mlp(batch, widths):
+    inputs, flops = [(batch, widths[0])], 0.0
+    for n_in, n_out in zip(widths, widths[1:]):
+        inputs += [(n_in, n_out), (n_out,)]
+        flops += 2.0 * batch * n_in * n_out
+    return Work("mlp", f"{batch} {'-'.join(map(str, widths))}", inputs=tuple(inputs), flops=flops)

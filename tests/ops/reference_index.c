@@ -1,0 +1,313 @@
+/* Index ops: reads and writes at computed places, sorting, searching, distinct values. Exact. Sorting
+ * is by insertion, the simplest that is stable. */
+#include "ops/plan.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const domain any = {-9, 9, true}, few = {0, 6, false};
+
+static const int64_t lengths[][2] = {{7, 43}, {65, 3}, {1, 1}, {17, 64}};
+static bool beyond(const problem *p, int variant)
+{
+    return variant >= (p->quick ? 2 : 4) || (p->mode != MODE_PLAIN && variant > 1);
+}
+
+static real *reals(int64_t n)
+{
+    real *v = calloc((size_t)n + 1, sizeof *v);
+    if (!v)
+        abort();
+    return v;
+}
+
+/* ---- reads and writes: indices along axis 0 of x (n, m) ---- */
+
+/* Indices of an axis of n elements, some counted from the end. */
+static const tensor *indices(problem *p, ig_ints shape, int64_t n)
+{
+    return problem_in(p, NULL, IG_I64, shape, (domain){(double)-n, (double)n - 1, false});
+}
+
+static int64_t place(real index, int64_t n) { return (int64_t)index + (index < 0 ? n : 0); }
+
+static bool make_take(problem *p, int variant)
+{
+    if (beyond(p, variant))
+        return false;
+    const int64_t *l = lengths[variant];
+    const tensor *x = problem_in(p, NULL, p->dtype, IG_SHAPE(2, l[0], l[1]), any);
+    const tensor *at = indices(p, IG_SHAPE(5, 3), l[0]);
+    problem_int(p, "axis", 1);
+    tensor *out = problem_out(p, p->dtype, IG_SHAPE(2, 5, 3, l[1]));
+    int64_t i[4] = {0};
+    for (int64_t n = 0; n < out->size; n++, shape_next(tensor_shape(out), i))
+        out->v[n] = tensor_at(x, (int64_t[]){i[0], place(tensor_at(at, i + 1), l[0]), i[3]});
+    return true;
+}
+
+/* gather and take_along_axis, whose indices may also broadcast. */
+static bool make_along(problem *p, int variant)
+{
+    if (beyond(p, variant))
+        return false;
+    const bool broadcasts = p->row && variant % 2;
+    const int64_t *l = lengths[variant], cols = broadcasts ? 1 : l[1];
+    const tensor *x = problem_in(p, NULL, p->dtype, IG_SHAPE(l[0], l[1]), any);
+    const tensor *at = indices(p, IG_SHAPE(9, cols), l[0]);
+    problem_int(p, "axis", 0);
+    tensor *out = problem_out(p, p->dtype, IG_SHAPE(9, l[1]));
+    int64_t i[2] = {0};
+    for (int64_t n = 0; n < out->size; n++, shape_next(tensor_shape(out), i))
+        out->v[n] = tensor_at(x, (int64_t[]){place(tensor_cast_at(at, i, 2), l[0]), i[1]});
+    return true;
+}
+
+/* Additions are made one by one, each rounded to the dtype. */
+static bool make_scatter(problem *p, int variant)
+{
+    if (beyond(p, variant))
+        return false;
+    const bool add = p->row != NULL;
+    const int64_t *l = lengths[variant];
+    const tensor *x = problem_in(p, NULL, p->dtype, IG_SHAPE(l[0], l[1]), add ? few : any);
+    const tensor *at = indices(p, IG_SHAPE(9, l[1]), l[0]);
+    const tensor *u = problem_in(p, NULL, p->dtype, IG_SHAPE(9, l[1]), add ? few : any);
+    tensor *out = problem_out(p, p->dtype, IG_SHAPE(l[0], l[1]));
+    memcpy(out->v, x->v, (size_t)x->size * sizeof *x->v);
+    int64_t i[2] = {0};
+    for (int64_t n = 0; n < u->size; n++, shape_next(tensor_shape(u), i)) {
+        real *to = &out->v[place(at->v[n], l[0]) * l[1] + i[1]];
+        if (!add)
+            *to = u->v[n];
+        else
+            *to = dtype_in(p->dtype, FLOATS)
+                      ? value_round(p->dtype, *to + u->v[n])
+                      : value_wrap(p->dtype, value_bits(*to) + value_bits(u->v[n]));
+    }
+    return true;
+}
+
+static bool make_one_hot(problem *p, int variant)
+{
+    if (beyond(p, variant))
+        return false;
+    const int64_t *l = lengths[variant];
+    const tensor *x = problem_in(p, NULL, p->dtype, IG_SHAPE(l[0], l[1]), (domain){-2, 9, false});
+    problem_int(p, NULL, 7);
+    if (variant % 2)
+        problem_dtype(p, NULL, IG_I8);
+    tensor *out = problem_out(p, variant % 2 ? IG_I8 : IG_F32, IG_SHAPE(l[0], l[1], 7));
+    for (int64_t n = 0; n < out->size; n++)
+        out->v[n] = x->v[n / 7] == (real)(n % 7);
+    return true;
+}
+
+/* ---- order ---- */
+
+/* Whether x goes before y: NaN last, whichever way the others go. */
+static bool before(real x, real y, bool descending)
+{
+    if (isnan(x) || isnan(y))
+        return !isnan(x) && isnan(y);
+    return descending ? x > y : x < y;
+}
+
+/* order[i] is where the i-th of v[0], v[step], ... stands. */
+static void sort_row(const real *v, int64_t n, int64_t step, bool descending, int64_t *order)
+{
+    for (int64_t i = 0; i < n; i++) {
+        int64_t at = i;
+        for (; at > 0 && before(v[i * step], v[order[at - 1] * step], descending); at--)
+            order[at] = order[at - 1];
+        order[at] = i;
+    }
+}
+
+static const struct sorting {
+    bool values, indices, top;
+} sort_rows = {true, false, false}, argsort_rows = {false, true, false}, topk_rows = {true, true, true};
+
+static bool make_sort(problem *p, int variant)
+{
+    const struct sorting *s = p->row;
+    static const int64_t shapes[][2] = {{7, 43}, {65, 3}, {1, 1025}, {3, 1}, {0, 4}, {3, 0}, {2, 64}};
+    if (variant >= (p->quick ? 2 : 7) || (p->mode != MODE_PLAIN && variant > 1))
+        return false;
+    const int axis = variant == 1 ? 0 : 1;
+    const int64_t *l = shapes[variant], n = l[axis], k = s->top ? n / 2 : n;
+    const bool descending = s->top || variant % 2 == 0;
+    const domain from = variant ? any : few; /* many equal ones: order must be kept */
+    const tensor *x = problem_in(p, NULL, p->dtype, (ig_ints){l, 2}, from);
+    if (s->top)
+        problem_int(p, NULL, k);
+    problem_int(p, "axis", axis);
+    if (!s->top)
+        problem_bool(p, "descending", descending);
+    const ig_ints shape = axis ? IG_SHAPE(l[0], k) : IG_SHAPE(k, l[1]);
+    tensor *values = s->values ? problem_out(p, p->dtype, shape) : NULL;
+    tensor *at = s->indices ? problem_out(p, IG_I64, shape) : NULL;
+    const int64_t step = axis ? 1 : l[1], rows = l[1 - axis], stride = axis ? l[1] : 1;
+    const int64_t out_stride = axis ? k : 1;
+    int64_t *order = malloc(((size_t)n + 1) * sizeof *order);
+    if (!order)
+        abort();
+    for (int64_t r = 0; r < rows; r++) {
+        sort_row(x->v + r * stride, n, step, descending, order);
+        for (int64_t i = 0; i < k; i++) {
+            if (values)
+                values->v[r * out_stride + i * step] = x->v[r * stride + order[i] * step];
+            if (at)
+                at->v[r * out_stride + i * step] = (real)order[i];
+        }
+    }
+    free(order);
+    return true;
+}
+
+static bool make_searchsorted(problem *p, int variant)
+{
+    if (beyond(p, variant))
+        return false;
+    const int64_t *l = lengths[variant], n = l[0] * l[1];
+    const bool right = variant % 2;
+    int64_t *order = malloc(((size_t)n + 1) * sizeof *order);
+    real *sorted = reals(n);
+    tensor *x = problem_in(p, NULL, p->dtype, IG_SHAPE(n), variant ? any : few);
+    if (!order)
+        abort();
+    sort_row(x->v, n, 1, false, order);
+    for (int64_t i = 0; i < n; i++)
+        sorted[i] = x->v[order[i]];
+    memcpy(x->v, sorted, (size_t)n * sizeof *sorted);
+    free(sorted);
+    free(order);
+    const tensor *y = problem_in(p, NULL, p->dtype, variant ? IG_SHAPE(5, 9) : IG_SHAPE(n), any);
+    if (right)
+        problem_str(p, "side", "right");
+    tensor *out = problem_out(p, IG_I64, tensor_shape(y));
+    for (int64_t i = 0; i < y->size; i++)
+        for (int64_t k = 0; k < n; k++)
+            out->v[i] += right ? !before(y->v[i], x->v[k], false) : before(x->v[k], y->v[i], false);
+    return true;
+}
+
+static bool make_isin(problem *p, int variant)
+{
+    if (beyond(p, variant))
+        return false;
+    const int64_t *l = lengths[variant];
+    const bool invert = variant % 2;
+    const tensor *x = problem_in(p, NULL, p->dtype, (ig_ints){l, 2}, (domain){-9, 20, true});
+    const tensor *y = problem_in(p, NULL, p->dtype, variant ? IG_SHAPE(5) : (ig_ints){l, 2}, any);
+    if (invert)
+        problem_bool(p, "invert", true);
+    tensor *out = problem_out(p, IG_BOOL, (ig_ints){l, 2});
+    for (int64_t i = 0; i < x->size; i++) {
+        bool found = false;
+        for (int64_t k = 0; k < y->size; k++)
+            found = found || x->v[i] == y->v[k];
+        out->v[i] = found != invert;
+    }
+    return true;
+}
+
+/* ---- what depends on data ---- */
+
+static bool make_mask_select(problem *p, int variant)
+{
+    if (beyond(p, variant))
+        return false;
+    const int64_t *l = lengths[variant];
+    const bool rows = variant % 2;
+    int64_t count = 0;
+    const tensor *x = problem_in(p, NULL, p->dtype, (ig_ints){l, 2}, any);
+    const tensor *mask = problem_in(p, NULL, IG_BOOL, (ig_ints){l, rows ? 1 : 2}, any);
+    for (int64_t i = 0; i < mask->size; i++)
+        count += mask->v[i] != 0;
+    const int64_t each = rows ? l[1] : 1;
+    tensor *out = problem_out(p, p->dtype, rows ? IG_SHAPE(count, each) : IG_SHAPE(count));
+    for (int64_t i = 0, n = 0; i < mask->size; i++)
+        for (int64_t k = 0; mask->v[i] != 0 && k < each; k++)
+            out->v[n++] = x->v[i * each + k];
+    return true;
+}
+
+static bool make_nonzero(problem *p, int variant)
+{
+    if (beyond(p, variant))
+        return false;
+    const int64_t *l = lengths[variant];
+    int64_t count = 0;
+    const tensor *x = problem_in(p, NULL, p->dtype, (ig_ints){l, 2}, (domain){-1, 1, true});
+    for (int64_t i = 0; i < x->size; i++)
+        count += x->v[i] != 0;
+    tensor *row = problem_out(p, IG_I64, IG_SHAPE(count)), *col = problem_out(p, IG_I64, IG_SHAPE(count));
+    for (int64_t i = 0, n = 0; i < x->size; i++)
+        if (x->v[i] != 0) {
+            row->v[n] = (real)(i / l[1]);
+            col->v[n++] = (real)(i % l[1]);
+        }
+    return true;
+}
+
+static const struct unique_row {
+    bool first, inverse, counts;
+} unique_all = {true, true, true}, unique_counts = {false, false, true},
+  unique_inverse = {false, true, false}, unique_values = {false, false, false};
+
+static bool make_unique(problem *p, int variant)
+{
+    const struct unique_row *r = p->row;
+    if (beyond(p, variant))
+        return false;
+    const tensor *x = problem_in(p, NULL, p->dtype, (ig_ints){lengths[variant], 2}, any);
+    int64_t *order = malloc(((size_t)x->size + 1) * sizeof *order), groups = 0;
+    if (!order)
+        abort();
+    sort_row(x->v, x->size, 1, false, order);
+    for (int64_t i = 0; i < x->size; i++)
+        groups += i == 0 || x->v[order[i]] != x->v[order[i - 1]];
+    tensor *values = problem_out(p, p->dtype, IG_SHAPE(groups)), *first = NULL, *inverse = NULL,
+           *counts = NULL;
+    if (r->first)
+        first = problem_out(p, IG_I64, IG_SHAPE(groups));
+    if (r->inverse)
+        inverse = problem_out(p, IG_I64, tensor_shape(x));
+    if (r->counts)
+        counts = problem_out(p, IG_I64, IG_SHAPE(groups));
+    for (int64_t i = 0, g = -1; i < x->size; i++) {
+        if (i == 0 || x->v[order[i]] != x->v[order[i - 1]]) {
+            values->v[++g] = x->v[order[i]];
+            if (first)
+                first->v[g] = (real)order[i];
+        }
+        if (inverse)
+            inverse->v[order[i]] = (real)g;
+        if (counts)
+            counts->v[g]++;
+    }
+    free(order);
+    return true;
+}
+
+const plan plans_index[] = {
+    {"take", ANY, make_take, NULL},
+    {"gather", ANY, make_along, NULL},
+    {"take_along_axis", ANY, make_along, ""},
+    {"scatter", ANY, make_scatter, NULL},
+    {"scatter_add", NUMBERS, make_scatter, ""},
+    {"one_hot", INTS, make_one_hot, NULL},
+    {"sort", ANY, make_sort, &sort_rows},
+    {"argsort", ANY, make_sort, &argsort_rows},
+    {"topk", ANY, make_sort, &topk_rows},
+    {"searchsorted", ANY, make_searchsorted, NULL},
+    {"isin", ANY, make_isin, NULL},
+    {"mask_select", ANY, make_mask_select, NULL},
+    {"nonzero", ANY, make_nonzero, NULL},
+    {"unique_all", ANY, make_unique, &unique_all},
+    {"unique_counts", ANY, make_unique, &unique_counts},
+    {"unique_inverse", ANY, make_unique, &unique_inverse},
+    {"unique_values", ANY, make_unique, &unique_values},
+    {NULL, 0, NULL, NULL},
+};
