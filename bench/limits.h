@@ -5,7 +5,7 @@
 #include "ingot.h"
 
 /* GFLOP/s of multiply-adds that never leave the registers, on all threads: f32 and f64 by fma, bf16
- * and f16 by the instruction that multiplies them into f32 sums, or as f32 where there is none.
+ * and f16 by the instruction that multiplies them into f32 sums, or as f32 where that is faster.
  * 0 for other dtypes. */
 double limit_fma(ig_dtype dtype, int threads);
 

@@ -10,6 +10,7 @@ enum { SUMS = 20 };
 double limits_bfmmla(long count, double factor, double term)
 {
     float32x4_t sum[SUMS];
+#pragma GCC unroll 32
     for (int k = 0; k < SUMS; k++)
         sum[k] = vdupq_n_f32((float)(term * k));
     const bfloat16x8_t x = vcombine_bf16(vcvt_bf16_f32(sum[1]), vcvt_bf16_f32(sum[2]));
@@ -21,6 +22,7 @@ double limits_bfmmla(long count, double factor, double term)
             sum[k] = vbfmmlaq_f32(sum[k], x, y);
     }
     float32x4_t all = sum[0];
+#pragma GCC unroll 32
     for (int k = 1; k < SUMS; k++)
         all = vaddq_f32(all, sum[k]);
     return (double)vgetq_lane_f32(all, 0);
@@ -29,6 +31,7 @@ double limits_bfmmla(long count, double factor, double term)
 double limits_fmlal(long count, double factor, double term)
 {
     float32x4_t sum[SUMS];
+#pragma GCC unroll 32
     for (int k = 0; k < SUMS; k++)
         sum[k] = vdupq_n_f32((float)(term * k));
     const float16x8_t x = vdupq_n_f16((float16_t)factor), y = vdupq_n_f16((float16_t)term);
@@ -38,6 +41,7 @@ double limits_fmlal(long count, double factor, double term)
             sum[k] = vfmlalq_low_f16(sum[k], x, y);
     }
     float32x4_t all = sum[0];
+#pragma GCC unroll 32
     for (int k = 1; k < SUMS; k++)
         all = vaddq_f32(all, sum[k]);
     return (double)vgetq_lane_f32(all, 0);

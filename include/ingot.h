@@ -79,8 +79,8 @@ typedef struct ig_ints {
 
 /* IG_SHAPE(2, 3), IG_AXES(0, -1): lists in place. IG_NONE: not given. IG_SCALAR: the 0-d shape.
  * C only; from C++ fill an ig_ints by hand. */
-#define IG_SHAPE(...)                                                                             \
-    ((ig_ints){(const int64_t[]){__VA_ARGS__},                                                    \
+#define IG_SHAPE(...) \
+    ((ig_ints){(const int64_t[]){__VA_ARGS__}, \
                (int)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))})
 #define IG_AXES(...) IG_SHAPE(__VA_ARGS__)
 #define IG_NONE ((ig_ints){NULL, 0})
@@ -130,19 +130,19 @@ IG_API void ig_free(void *text);
 /* ---- devices ---------------------------------------------------------------------------------- */
 
 typedef struct ig_device_info {
-    const char *name;    /* "cpu" */
-    const char *kind;    /* "cpu", "gpu", "null" */
-    const char *model;   /* the processor's own name */
-    const char *level;   /* instruction set in use */
-    const char *levels;  /* instruction sets that this build has and the machine can run */
-    const char *isa;     /* features that the processor reports */
-    const char *note;    /* why a setting was ignored, or NULL */
-    int cores;           /* logical cores of the machine */
-    int threads;         /* threads in use */
-    double quota;        /* cgroup CPU quota in cores; 0: none */
-    uint64_t memory;     /* bytes of memory */
+    const char *name;      /* "cpu" */
+    const char *kind;      /* "cpu", "gpu", "null" */
+    const char *model;     /* the processor's own name */
+    const char *level;     /* instruction set in use */
+    const char *levels;    /* instruction sets that this build has and the machine can run */
+    const char *isa;       /* features that the processor reports */
+    const char *note;      /* why a setting was ignored, or NULL */
+    int cores;             /* logical cores of the machine */
+    int threads;           /* threads in use */
+    double quota;          /* cgroup CPU quota in cores; 0: none */
+    uint64_t memory;       /* bytes of memory */
     uint64_t memory_limit; /* bytes that Ingot may hold */
-    uint64_t cache[3];   /* bytes of L1 data, L2, L3; 0: unknown */
+    uint64_t cache[3];     /* bytes of L1 data, L2, L3; 0: unknown */
 } ig_device_info;
 
 /* Number of devices here, and the facts of the i-th. Text belongs to the library. */
@@ -296,51 +296,51 @@ IG_API const ig_op *ig_op_at(int i);
 IG_API const ig_op *ig_op_find(const char *name);
 IG_API const ig_op *ig_op_nearest(const char *name);
 
-
 /* ---- elementwise, one input -------------------------------------------------------------------- */
 
 /* Any shape; integers are promoted to f32 where the op needs a float. */
 
-IG_API ig_array *ig_abs(ig_array *x); /* Absolute value. */
-IG_API ig_array *ig_acos(ig_array *x); /* Inverse cosine. */
-IG_API ig_array *ig_acosh(ig_array *x); /* Inverse hyperbolic cosine. */
-IG_API ig_array *ig_asin(ig_array *x); /* Inverse sine. */
-IG_API ig_array *ig_asinh(ig_array *x); /* Inverse hyperbolic sine. */
-IG_API ig_array *ig_atan(ig_array *x); /* Inverse tangent. */
-IG_API ig_array *ig_atanh(ig_array *x); /* Inverse hyperbolic tangent. */
+IG_API ig_array *ig_abs(ig_array *x);            /* Absolute value. */
+IG_API ig_array *ig_acos(ig_array *x);           /* Inverse cosine. */
+IG_API ig_array *ig_acosh(ig_array *x);          /* Inverse hyperbolic cosine. */
+IG_API ig_array *ig_asin(ig_array *x);           /* Inverse sine. */
+IG_API ig_array *ig_asinh(ig_array *x);          /* Inverse hyperbolic sine. */
+IG_API ig_array *ig_atan(ig_array *x);           /* Inverse tangent. */
+IG_API ig_array *ig_atanh(ig_array *x);          /* Inverse hyperbolic tangent. */
 IG_API ig_array *ig_bitwise_invert(ig_array *x); /* Each bit flipped; for bool, not. */
-IG_API ig_array *ig_ceil(ig_array *x); /* Rounded up; integers unchanged. */
-IG_API ig_array *ig_cos(ig_array *x); /* Cosine. */
-IG_API ig_array *ig_cosh(ig_array *x); /* Hyperbolic cosine. */
-IG_API ig_array *ig_erf(ig_array *x); /* Error function. */
-IG_API ig_array *ig_erfinv(ig_array *x); /* Inverse error function. */
-IG_API ig_array *ig_exp(ig_array *x); /* e to the power x. */
-IG_API ig_array *ig_exp2(ig_array *x); /* 2 to the power x. */
-IG_API ig_array *ig_expm1(ig_array *x); /* exp(x) - 1, exact near 0. */
-IG_API ig_array *ig_floor(ig_array *x); /* Rounded down; integers unchanged. */
-IG_API ig_array *ig_isfinite(ig_array *x); /* bool: neither infinite nor NaN. */
-IG_API ig_array *ig_isinf(ig_array *x); /* bool: infinite. */
-IG_API ig_array *ig_isnan(ig_array *x); /* bool: not a number. */
-IG_API ig_array *ig_log(ig_array *x); /* Natural logarithm. */
-IG_API ig_array *ig_log10(ig_array *x); /* Logarithm to base 10. */
-IG_API ig_array *ig_log1p(ig_array *x); /* log(1 + x), exact near 0. */
-IG_API ig_array *ig_log2(ig_array *x); /* Logarithm to base 2. */
-IG_API ig_array *ig_logical_not(ig_array *x); /* bool: x is zero or false. */
-IG_API ig_array *ig_negative(ig_array *x); /* -x; integers wrap. */
-IG_API ig_array *ig_positive(ig_array *x); /* +x. */
-IG_API ig_array *ig_reciprocal(ig_array *x); /* 1 / x. */
-IG_API ig_array *ig_round(ig_array *x); /* Rounded to the nearest integer, halves to even; integers unchanged. */
-IG_API ig_array *ig_rsqrt(ig_array *x); /* 1 / sqrt(x). */
+IG_API ig_array *ig_ceil(ig_array *x);           /* Rounded up; integers unchanged. */
+IG_API ig_array *ig_cos(ig_array *x);            /* Cosine. */
+IG_API ig_array *ig_cosh(ig_array *x);           /* Hyperbolic cosine. */
+IG_API ig_array *ig_erf(ig_array *x);            /* Error function. */
+IG_API ig_array *ig_erfinv(ig_array *x);         /* Inverse error function. */
+IG_API ig_array *ig_exp(ig_array *x);            /* e to the power x. */
+IG_API ig_array *ig_exp2(ig_array *x);           /* 2 to the power x. */
+IG_API ig_array *ig_expm1(ig_array *x);          /* exp(x) - 1, exact near 0. */
+IG_API ig_array *ig_floor(ig_array *x);          /* Rounded down; integers unchanged. */
+IG_API ig_array *ig_isfinite(ig_array *x);       /* bool: neither infinite nor NaN. */
+IG_API ig_array *ig_isinf(ig_array *x);          /* bool: infinite. */
+IG_API ig_array *ig_isnan(ig_array *x);          /* bool: not a number. */
+IG_API ig_array *ig_log(ig_array *x);            /* Natural logarithm. */
+IG_API ig_array *ig_log10(ig_array *x);          /* Logarithm to base 10. */
+IG_API ig_array *ig_log1p(ig_array *x);          /* log(1 + x), exact near 0. */
+IG_API ig_array *ig_log2(ig_array *x);           /* Logarithm to base 2. */
+IG_API ig_array *ig_logical_not(ig_array *x);    /* bool: x is zero or false. */
+IG_API ig_array *ig_negative(ig_array *x);       /* -x; integers wrap. */
+IG_API ig_array *ig_positive(ig_array *x);       /* +x. */
+IG_API ig_array *ig_reciprocal(ig_array *x);     /* 1 / x. */
+IG_API ig_array *ig_round(
+    ig_array *x); /* Rounded to the nearest integer, halves to even; integers unchanged. */
+IG_API ig_array *ig_rsqrt(ig_array *x);   /* 1 / sqrt(x). */
 IG_API ig_array *ig_sigmoid(ig_array *x); /* 1 / (1 + exp(-x)). */
-IG_API ig_array *ig_sign(ig_array *x); /* -1, 0 or 1; NaN for NaN. */
+IG_API ig_array *ig_sign(ig_array *x);    /* -1, 0 or 1; NaN for NaN. */
 IG_API ig_array *ig_signbit(ig_array *x); /* bool: the sign bit is set (also of -0.0). */
-IG_API ig_array *ig_sin(ig_array *x); /* Sine, right for any argument. */
-IG_API ig_array *ig_sinh(ig_array *x); /* Hyperbolic sine. */
-IG_API ig_array *ig_sqrt(ig_array *x); /* Square root, correctly rounded. */
-IG_API ig_array *ig_square(ig_array *x); /* x * x. */
-IG_API ig_array *ig_tan(ig_array *x); /* Tangent. */
-IG_API ig_array *ig_tanh(ig_array *x); /* Hyperbolic tangent. */
-IG_API ig_array *ig_trunc(ig_array *x); /* Rounded towards 0; integers unchanged. */
+IG_API ig_array *ig_sin(ig_array *x);     /* Sine, right for any argument. */
+IG_API ig_array *ig_sinh(ig_array *x);    /* Hyperbolic sine. */
+IG_API ig_array *ig_sqrt(ig_array *x);    /* Square root, correctly rounded. */
+IG_API ig_array *ig_square(ig_array *x);  /* x * x. */
+IG_API ig_array *ig_tan(ig_array *x);     /* Tangent. */
+IG_API ig_array *ig_tanh(ig_array *x);    /* Hyperbolic tangent. */
+IG_API ig_array *ig_trunc(ig_array *x);   /* Rounded towards 0; integers unchanged. */
 
 /* ---- elementwise, two inputs ------------------------------------------------------------------- */
 
@@ -356,24 +356,24 @@ IG_API ig_array *ig_bitwise_or(ig_array *x1, ig_array *x2); /* Bitwise or. */
 /* x1 >> x2, sign kept; 0 or -1 when x2 is not below the width. */
 IG_API ig_array *ig_bitwise_right_shift(ig_array *x1, ig_array *x2);
 IG_API ig_array *ig_bitwise_xor(ig_array *x1, ig_array *x2); /* Bitwise exclusive or. */
-IG_API ig_array *ig_copysign(ig_array *x1, ig_array *x2); /* x1 with the sign of x2. */
+IG_API ig_array *ig_copysign(ig_array *x1, ig_array *x2);    /* x1 with the sign of x2. */
 IG_API ig_array *ig_divide(ig_array *x1, ig_array *x2); /* x1 / x2, always in floating point. */
-IG_API ig_array *ig_equal(ig_array *x1, ig_array *x2); /* bool: x1 == x2. */
+IG_API ig_array *ig_equal(ig_array *x1, ig_array *x2);  /* bool: x1 == x2. */
 /* floor(x1 / x2); an integer by 0 gives 0. */
 IG_API ig_array *ig_floor_divide(ig_array *x1, ig_array *x2);
-IG_API ig_array *ig_greater(ig_array *x1, ig_array *x2); /* bool: x1 > x2. */
+IG_API ig_array *ig_greater(ig_array *x1, ig_array *x2);       /* bool: x1 > x2. */
 IG_API ig_array *ig_greater_equal(ig_array *x1, ig_array *x2); /* bool: x1 >= x2. */
 IG_API ig_array *ig_hypot(ig_array *x1, ig_array *x2); /* sqrt(x1**2 + x2**2) without overflow. */
-IG_API ig_array *ig_less(ig_array *x1, ig_array *x2); /* bool: x1 < x2. */
+IG_API ig_array *ig_less(ig_array *x1, ig_array *x2);  /* bool: x1 < x2. */
 IG_API ig_array *ig_less_equal(ig_array *x1, ig_array *x2); /* bool: x1 <= x2. */
 /* log(exp(x1) + exp(x2)) without overflow. */
 IG_API ig_array *ig_logaddexp(ig_array *x1, ig_array *x2);
 IG_API ig_array *ig_logical_and(ig_array *x1, ig_array *x2); /* bool: both. */
-IG_API ig_array *ig_logical_or(ig_array *x1, ig_array *x2); /* bool: either. */
+IG_API ig_array *ig_logical_or(ig_array *x1, ig_array *x2);  /* bool: either. */
 IG_API ig_array *ig_logical_xor(ig_array *x1, ig_array *x2); /* bool: one of them only. */
-IG_API ig_array *ig_maximum(ig_array *x1, ig_array *x2); /* The larger; NaN if either is NaN. */
-IG_API ig_array *ig_minimum(ig_array *x1, ig_array *x2); /* The smaller; NaN if either is NaN. */
-IG_API ig_array *ig_multiply(ig_array *x1, ig_array *x2); /* x1 * x2; integers wrap. */
+IG_API ig_array *ig_maximum(ig_array *x1, ig_array *x2);     /* The larger; NaN if either is NaN. */
+IG_API ig_array *ig_minimum(ig_array *x1, ig_array *x2);   /* The smaller; NaN if either is NaN. */
+IG_API ig_array *ig_multiply(ig_array *x1, ig_array *x2);  /* x1 * x2; integers wrap. */
 IG_API ig_array *ig_nextafter(ig_array *x1, ig_array *x2); /* The next float after x1 towards x2. */
 IG_API ig_array *ig_not_equal(ig_array *x1, ig_array *x2); /* bool: x1 != x2. */
 /* x1 to the power x2; integers wrap, and a negative integer power rounds towards 0. */
@@ -426,8 +426,8 @@ IG_API ig_array *ig_var(ig_array *x, ig_ints axis, double correction, bool keepd
 /* Running sums along one axis; IG_NONE only for 1-d x. include_initial puts a 0 before. */
 IG_API ig_array *ig_cumulative_sum(ig_array *x, ig_ints axis, ig_dtype dtype, bool include_initial);
 /* Running products; include_initial puts a 1 before. */
-IG_API ig_array *ig_cumulative_prod(ig_array *x, ig_ints axis, ig_dtype dtype, bool
-                                    include_initial);
+IG_API ig_array *ig_cumulative_prod(ig_array *x, ig_ints axis, ig_dtype dtype,
+                                    bool include_initial);
 /* Running maximum; NaN from the first NaN on. */
 IG_API ig_array *ig_cumulative_max(ig_array *x, ig_ints axis);
 /* Running minimum; NaN from the first NaN on. */
@@ -478,8 +478,8 @@ IG_API ig_array *ig_slice(ig_array *x, ig_ints start, ig_ints stop, ig_ints step
 IG_API ig_array *ig_slice_update(ig_array *x, ig_array *update, ig_ints start, ig_ints step);
 /* Views of x cut into equal parts (one number) or before each index; returns how many, 0 on
  * failure. */
-IG_API int ig_split(ig_array *x, ig_ints indices_or_sections, int axis, ig_array **out, int
-                    max_out);
+IG_API int ig_split(ig_array *x, ig_ints indices_or_sections, int axis, ig_array **out,
+                    int max_out);
 /* A view without the given axes, which have length 1. */
 IG_API ig_array *ig_squeeze(ig_array *x, ig_ints axis);
 /* Arrays of one shape joined along a new axis. */
@@ -551,28 +551,28 @@ IG_API ig_array *ig_einsum(const char *subscripts, ig_array *const *arrays, int 
 IG_API ig_array *ig_outer(ig_array *x1, ig_array *x2);
 /* Cross-correlation of x (N, C, L) with weight (O, C/groups, ...). bias (O) may be NULL;
  * stride, padding, dilation: one number, one for each axis, or IG_NONE (1, 0, 1). */
-IG_API ig_array *ig_conv1d(ig_array *x, ig_array *weight, ig_array *bias, ig_ints stride, ig_ints
-                           padding, ig_ints dilation, int groups);
+IG_API ig_array *ig_conv1d(ig_array *x, ig_array *weight, ig_array *bias, ig_ints stride,
+                           ig_ints padding, ig_ints dilation, int groups);
 /* Cross-correlation of x (N, C, H, W) with weight (O, C/groups, ...). bias (O) may be NULL;
  * stride, padding, dilation: one number, one for each axis, or IG_NONE (1, 0, 1). */
-IG_API ig_array *ig_conv2d(ig_array *x, ig_array *weight, ig_array *bias, ig_ints stride, ig_ints
-                           padding, ig_ints dilation, int groups);
+IG_API ig_array *ig_conv2d(ig_array *x, ig_array *weight, ig_array *bias, ig_ints stride,
+                           ig_ints padding, ig_ints dilation, int groups);
 /* Cross-correlation of x (N, C, D, H, W) with weight (O, C/groups, ...). bias (O) may be NULL
  * here; stride, padding, dilation: one number, one for each axis, or IG_NONE (1, 0, 1). */
-IG_API ig_array *ig_conv3d(ig_array *x, ig_array *weight, ig_array *bias, ig_ints stride, ig_ints
-                           padding, ig_ints dilation, int groups);
+IG_API ig_array *ig_conv3d(ig_array *x, ig_array *weight, ig_array *bias, ig_ints stride,
+                           ig_ints padding, ig_ints dilation, int groups);
 /* The gradient of ig_conv1d with respect to its x: weight is (C, O/groups, ...). */
 IG_API ig_array *ig_conv_transpose1d(ig_array *x, ig_array *weight, ig_array *bias, ig_ints stride,
-                                     ig_ints padding, ig_ints output_padding, int groups, ig_ints
-                                     dilation);
+                                     ig_ints padding, ig_ints output_padding, int groups,
+                                     ig_ints dilation);
 /* The gradient of ig_conv2d with respect to its x: weight is (C, O/groups, ...). */
 IG_API ig_array *ig_conv_transpose2d(ig_array *x, ig_array *weight, ig_array *bias, ig_ints stride,
-                                     ig_ints padding, ig_ints output_padding, int groups, ig_ints
-                                     dilation);
+                                     ig_ints padding, ig_ints output_padding, int groups,
+                                     ig_ints dilation);
 /* The gradient of ig_conv3d with respect to its x: weight is (C, O/groups, ...). */
 IG_API ig_array *ig_conv_transpose3d(ig_array *x, ig_array *weight, ig_array *bias, ig_ints stride,
-                                     ig_ints padding, ig_ints output_padding, int groups, ig_ints
-                                     dilation);
+                                     ig_ints padding, ig_ints output_padding, int groups,
+                                     ig_ints dilation);
 /* The largest element of each window of x (N, C, ...). stride IG_NONE is kernel_size. */
 IG_API ig_array *ig_max_pool1d(ig_array *x, ig_ints kernel_size, ig_ints stride, ig_ints padding,
                                ig_ints dilation, bool ceil_mode);
@@ -644,13 +644,13 @@ IG_API ig_array *ig_fold_in(ig_array *key, int64_t data);
 /* Random bits of an unsigned dtype. */
 IG_API ig_array *ig_bits(ig_array *key, ig_ints shape, ig_dtype dtype);
 /* Uniform floats in [minval, maxval); each may be NULL: 0 and 1. */
-IG_API ig_array *ig_uniform(ig_array *key, ig_ints shape, ig_dtype dtype, ig_array *minval, ig_array
-                            *maxval);
+IG_API ig_array *ig_uniform(ig_array *key, ig_ints shape, ig_dtype dtype, ig_array *minval,
+                            ig_array *maxval);
 /* Normal floats, mean 0, deviation 1. */
 IG_API ig_array *ig_normal(ig_array *key, ig_ints shape, ig_dtype dtype);
 /* Uniform integers in [minval, maxval); the default dtype is i32. */
-IG_API ig_array *ig_randint(ig_array *key, ig_ints shape, int64_t minval, int64_t maxval, ig_dtype
-                            dtype);
+IG_API ig_array *ig_randint(ig_array *key, ig_ints shape, int64_t minval, int64_t maxval,
+                            ig_dtype dtype);
 /* bool: true with probability p; shape IG_NONE is p's. */
 IG_API ig_array *ig_bernoulli(ig_array *key, ig_array *p, ig_ints shape);
 /* i64 indices along axis drawn with probabilities softmax(logits); shape IG_NONE is one draw for
@@ -680,8 +680,8 @@ IG_API ig_array *ig_softmax(ig_array *x, ig_ints axis);
 /* log(softmax(x)) along axis. */
 IG_API ig_array *ig_log_softmax(ig_array *x, ig_ints axis);
 /* (x - mean) / sqrt(var + eps) along axis, then * weight + bias (each may be NULL). */
-IG_API ig_array *ig_layer_norm(ig_array *x, ig_array *weight, ig_array *bias, ig_ints axis, double
-                               eps);
+IG_API ig_array *ig_layer_norm(ig_array *x, ig_array *weight, ig_array *bias, ig_ints axis,
+                               double eps);
 /* x / sqrt(mean(x**2) + eps) along axis, then * weight (may be NULL). */
 IG_API ig_array *ig_rms_norm(ig_array *x, ig_array *weight, ig_ints axis, double eps);
 /* x (N, C, ...) normalised by channel, with the batch's own statistics where mean and var are
@@ -701,8 +701,8 @@ IG_API ig_array *ig_scaled_dot_product_attention(ig_array *query, ig_array *key,
 IG_API ig_array *ig_embedding(ig_array *indices, ig_array *weight);
 /* -log_softmax(logits) at integer labels; reduction "mean" (or NULL), "sum" or "none", as for
  * all losses. */
-IG_API ig_array *ig_cross_entropy(ig_array *logits, ig_array *labels, int axis, const char
-                                  *reduction);
+IG_API ig_array *ig_cross_entropy(ig_array *logits, ig_array *labels, int axis,
+                                  const char *reduction);
 /* (x1 - x2)**2. */
 IG_API ig_array *ig_mse(ig_array *x1, ig_array *x2, const char *reduction);
 /* abs(x1 - x2). */

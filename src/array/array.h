@@ -28,10 +28,10 @@ void buffer_release(buffer *b);
 
 /* What a node needs beyond its inputs; zero where it does not apply. */
 typedef struct node_attr {
-    uint16_t fold;       /* reduce, scan: the FOLD row; argreduce: OP_max or OP_min */
-    bool flag;           /* sort: descending; searchsorted: right; write: add */
-    uint8_t ndim[4];     /* contract: axes of each group b, m, n, k; reduce: ndim[0] trailing axes */
-    int64_t axis_len;    /* read, write: length of the indexed axis; bits: the first index */
+    uint16_t fold;    /* reduce, scan: the FOLD row; argreduce: OP_max or OP_min */
+    bool flag;        /* sort: descending; searchsorted: right; write: add */
+    uint8_t ndim[4];  /* contract: axes of each group b, m, n, k; reduce: ndim[0] trailing axes */
+    int64_t axis_len; /* read, write: length of the indexed axis; bits: the first index */
     int64_t axis_stride; /* read, write: its stride in elements of the indexed array */
     view *dst;           /* assemble: a view of the output for each input; write: one; owned */
 } node_attr;

@@ -25,7 +25,7 @@ typedef struct dtype_facts {
 
 static const dtype_facts facts[DTYPE_COUNT] = {
     [IG_DTYPE_NONE] = {"none", "none", IG_DTYPE_NONE, DTYPE_KIND_NONE, 0},
-#define DTYPE(id, name, std, lane, kind, bytes)                                                    \
+#define DTYPE(id, name, std, lane, kind, bytes) \
     [IG_##id] = {#name, #std, LANE_##lane, DTYPE_KIND_##kind, bytes},
 #include "array/dtype.def"
 };
@@ -132,7 +132,8 @@ ig_status ig_iinfo_of(ig_dtype dtype, ig_iinfo *info)
 static uint16_t pack_float(double value, int digits, int bias)
 {
     int width = 16 - digits; /* exponent bits */
-    uint16_t sign = signbit(value) ? 0x8000 : 0, inf = (uint16_t)(((1u << width) - 1) << (digits - 1));
+    uint16_t sign = signbit(value) ? 0x8000 : 0,
+             inf = (uint16_t)(((1u << width) - 1) << (digits - 1));
     if (isnan(value))
         return sign | inf | (uint16_t)(1u << (digits - 2));
     if (isinf(value) || value == 0)
@@ -154,8 +155,8 @@ static double unpack_float(uint16_t bits, int digits, int bias)
     uint32_t field = (bits & 0x7fffu) >> (digits - 1), low = bits & ((1u << (digits - 1)) - 1);
     uint32_t top = (1u << (16 - digits)) - 1;
     double magnitude = field == top ? (low ? NAN : INFINITY)
-                       : field      ? ldexp(low + (1u << (digits - 1)), (int)field - bias - digits + 1)
-                                    : ldexp(low, 1 - bias - digits + 1);
+                       : field ? ldexp(low + (1u << (digits - 1)), (int)field - bias - digits + 1)
+                               : ldexp(low, 1 - bias - digits + 1);
     return bits & 0x8000 ? -magnitude : magnitude;
 }
 
@@ -189,7 +190,8 @@ void dtype_store(ig_dtype dtype, void *to, double value)
         else if (dtype == IG_F32)
             *(float *)to = (float)value;
         else
-            *(uint16_t *)to = dtype == IG_F16 ? pack_float(value, 11, 15) : pack_float(value, 8, 127);
+            *(uint16_t *)to =
+                dtype == IG_F16 ? pack_float(value, 11, 15) : pack_float(value, 8, 127);
     }
 }
 

@@ -13,11 +13,11 @@
 #define FAIL_NONE(...) return (ig_fail(__VA_ARGS__), 0)
 
 /* Passes a failure on. */
-#define TRY(expression)                                                                            \
-    do {                                                                                           \
-        ig_status try_status = (expression);                                                       \
-        if (try_status != IG_OK)                                                                   \
-            return try_status;                                                                     \
+#define TRY(expression) \
+    do { \
+        ig_status try_status = (expression); \
+        if (try_status != IG_OK) \
+            return try_status; \
     } while (0)
 
 #endif

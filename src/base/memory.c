@@ -219,10 +219,7 @@ void memory_data_free(void *data, size_t bytes)
 
 /* ---- for tests ---- */
 
-void memory_fail_at(int64_t n)
-{
-    atomic_store(&fail_at, n ? atomic_load(&n_allocations) + n : 0);
-}
+void memory_fail_at(int64_t n) { atomic_store(&fail_at, n ? atomic_load(&n_allocations) + n : 0); }
 
 int64_t memory_count(void) { return atomic_load(&n_allocations); }
 int64_t memory_live(void) { return atomic_load(&n_live); }

@@ -107,7 +107,8 @@ static schedule *find_schedule(const backend *dev)
         size_t at = (hash + (uint64_t)i) % CACHE_SLOTS;
         schedule *s = engine.cache[at].plan;
         if (s && s->hash == hash && engine.cache[at].device == dev &&
-            s->key_bytes == engine.g.key.used && memcmp(s->key, engine.g.key.at, s->key_bytes) == 0) {
+            s->key_bytes == engine.g.key.used &&
+            memcmp(s->key, engine.g.key.at, s->key_bytes) == 0) {
             s->used = ++engine.clock;
             return s;
         }
@@ -138,7 +139,8 @@ static ig_status bind_slots(const schedule *s, const backend *dev, int *n_made)
     const graph *g = &engine.g;
     TRY(memory_admit((uint64_t)(s->arena_bytes + s->out_bytes), "this evaluation"));
     for (int n = s->n_slot; n >= engine.room_bound || n >= engine.room_made;)
-        if (!graph_room(&engine.bound, engine.room_bound, &engine.room_bound, sizeof *engine.bound) ||
+        if (!graph_room(&engine.bound, engine.room_bound, &engine.room_bound,
+                        sizeof *engine.bound) ||
             !graph_room(&engine.made, engine.room_made, &engine.room_made, sizeof *engine.made))
             return IG_ERR_MEMORY;
     for (int i = 0; i < s->n_slot; i++) { /* leaves come first, then outputs before temporaries */
@@ -146,8 +148,8 @@ static ig_status bind_slots(const schedule *s, const backend *dev, int *n_made)
         engine.bound[i] = (binding){t->kind == SLOT_LEAF ? g->leaf[t->index]->data : NULL, 0};
         if (t->kind != SLOT_OUT)
             continue;
-        buffer *b = t->home >= 0 ? buffer_retain(engine.bound[t->home].buf)
-                                 : dev->alloc((size_t)t->bytes);
+        buffer *b =
+            t->home >= 0 ? buffer_retain(engine.bound[t->home].buf) : dev->alloc((size_t)t->bytes);
         if (!b)
             return IG_ERR_MEMORY;
         engine.made[(*n_made)++] = b;
@@ -164,7 +166,8 @@ static ig_status bind_slots(const schedule *s, const backend *dev, int *n_made)
                 return IG_ERR_MEMORY;
             engine.made[(*n_made)++] = arena;
         }
-        engine.bound[i] = t->home >= 0 ? engine.bound[t->home] : (binding){arena, (size_t)t->offset};
+        engine.bound[i] =
+            t->home >= 0 ? engine.bound[t->home] : (binding){arena, (size_t)t->offset};
     }
     return IG_OK;
 }
@@ -319,7 +322,8 @@ ig_status ig_read(ig_array *x, void *dst, size_t size)
     TRY(read_check(x, "read"));
     size_t have = (size_t)view_size(&x->view) * ig_dtype_bytes((ig_dtype)x->dtype);
     if (have != size)
-        FAIL(IG_ERR_ARGUMENT, "read: the array has %zu bytes, but there is room for %zu", have, size);
+        FAIL(IG_ERR_ARGUMENT, "read: the array has %zu bytes, but there is room for %zu", have,
+             size);
     ig_array *c = contiguous_of(x);
     if (!c)
         return IG_ERR_MEMORY;

@@ -61,7 +61,8 @@ static bool tape_fits(const schedule *s, const tape *t, int64_t outer, int first
             continue; /* was there before the chain, and nobody in it writes it */
         int64_t elements = b->bytes / (int64_t)ig_dtype_bytes(o->dtype);
         bool walked = stored || inst->code == TAPE_LOAD;
-        if (!walked || elements % outer != 0 || !is_row_local(&o->v, outer, inner, elements / outer))
+        if (!walked || elements % outer != 0 ||
+            !is_row_local(&o->v, outer, inner, elements / outer))
             return false;
     }
     return true;

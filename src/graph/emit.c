@@ -15,19 +15,26 @@ typedef struct writer {
     schedule *s;
     tape *t;
     int room_inst, room_operand;
-    const int *slot_of;  /* of each stored node, else -1 */
+    const int *slot_of; /* of each stored node, else -1 */
     const group *grp;
-    const view *shape;   /* the space in the order of the nodes */
+    const view *shape; /* the space in the order of the nodes */
     bool permuted;
-    int *value_of;       /* of each node that this tape has computed, else -1 */
+    int *value_of; /* of each node that this tape has computed, else -1 */
     text *label;
     int64_t ops;
 } writer;
 
 static slot slot_new(slot_kind kind, int leaf, int node, int64_t size)
 {
-    return (slot){.kind = kind, .index = leaf, .node = node, .home = -1, .bytes = size, .first = -1,
-                  .last = -1, .from = -1, .until = -1};
+    return (slot){.kind = kind,
+                  .index = leaf,
+                  .node = node,
+                  .home = -1,
+                  .bytes = size,
+                  .first = -1,
+                  .last = -1,
+                  .from = -1,
+                  .until = -1};
 }
 
 static int slot_add(schedule *s, slot entry)
@@ -46,7 +53,8 @@ static int64_t bytes_of(const ig_array *x)
 static ig_status inst_add(writer *w, tape_inst inst)
 {
     tape *t = w->t;
-    if (t->n_reg > INT16_MAX - 8 || !graph_room(&t->inst, t->n_inst, &w->room_inst, sizeof *t->inst))
+    if (t->n_reg > INT16_MAX - 8 ||
+        !graph_room(&t->inst, t->n_inst, &w->room_inst, sizeof *t->inst))
         return IG_ERR_MEMORY;
     t->inst[t->n_inst++] = inst;
     return IG_OK;
@@ -96,7 +104,6 @@ static int operand_add(writer *w, operand o)
     t->operand[t->n_operand] = o;
     return t->n_operand++;
 }
-
 
 /* The value of y on this tape: computed here, or loaded. */
 static ig_status value_of(writer *w, const ig_array *y, int *value)
@@ -488,10 +495,14 @@ static ig_status emit_fused(emitter *e, const group *grp, program_kind kind)
 static ig_status emit_group(emitter *e, const group *grp)
 {
     static const program_kind kinds[] = {
-        [KIND_MAP] = PROGRAM_MAP,           [KIND_REDUCE] = PROGRAM_REDUCE,
-        [KIND_ARGREDUCE] = PROGRAM_ARGREDUCE, [KIND_CONTRACT] = PROGRAM_CONTRACT,
-        [KIND_SCAN] = PROGRAM_SCAN,         [KIND_SORT] = PROGRAM_SORT,
-        [KIND_ARGSORT] = PROGRAM_ARGSORT,   [KIND_SEARCH] = PROGRAM_SEARCH,
+        [KIND_MAP] = PROGRAM_MAP,
+        [KIND_REDUCE] = PROGRAM_REDUCE,
+        [KIND_ARGREDUCE] = PROGRAM_ARGREDUCE,
+        [KIND_CONTRACT] = PROGRAM_CONTRACT,
+        [KIND_SCAN] = PROGRAM_SCAN,
+        [KIND_SORT] = PROGRAM_SORT,
+        [KIND_ARGSORT] = PROGRAM_ARGSORT,
+        [KIND_SEARCH] = PROGRAM_SEARCH,
     };
     if (grp->core < 0)
         return emit_fused(e, grp, PROGRAM_MAP);

@@ -29,11 +29,11 @@ typedef struct graph {
     int n_leaf, room_leaf;
     ig_array **out; /* the roots asked for, each once; all are nodes */
     int n_out, room_out;
-    int *same;      /* same[i] is the first node equal to node i */
-    bool *donated;  /* leaf i dies with this evaluation */
+    int *same;        /* same[i] is the first node equal to node i */
+    bool *donated;    /* leaf i dies with this evaluation */
     ig_array **stack; /* of the walk */
     int room_stack;
-    int *scratch;   /* hash table, counters */
+    int *scratch; /* hash table, counters */
     size_t room_same, room_donated, room_scratch;
     byte_list key;
     uint32_t epoch;
@@ -53,9 +53,9 @@ typedef enum slot_kind { SLOT_LEAF, SLOT_OUT, SLOT_TEMP, SLOT_ROWS } slot_kind;
 /* A buffer of a schedule. */
 typedef struct slot {
     slot_kind kind;
-    int index;       /* of the leaf */
-    int node;        /* that it holds, for SLOT_OUT and SLOT_TEMP */
-    int home;        /* slot whose buffer it shares: an output a donated leaf's, a temporary an
+    int index; /* of the leaf */
+    int node;  /* that it holds, for SLOT_OUT and SLOT_TEMP */
+    int home;  /* slot whose buffer it shares: an output a donated leaf's, a temporary an
                       * output's; of a leaf: who shares it; or -1 */
     int64_t bytes;
     int64_t offset;  /* of SLOT_TEMP without a home: within the arena */
@@ -86,7 +86,7 @@ void schedule_free(schedule *s);
 typedef struct group group;
 ig_status schedule_fuse(const graph *g, group **groups, int *n_groups);
 ig_status schedule_emit(const graph *g, const group *groups, int n_groups, schedule *s);
-void schedule_lifetimes(schedule *s); /* first and last of all slots */
+void schedule_lifetimes(schedule *s);  /* first and last of all slots */
 ig_status schedule_chain(schedule *s); /* marks chains; widens lifetimes */
 ig_status schedule_plan(const graph *g, schedule *s);
 
@@ -116,13 +116,13 @@ node_kind node_kind_of(const ig_array *x);
 /* One program in the making: map nodes before the core, the core, map nodes behind it. A group
  * without a core is a map program. Groups of one depth never depend on each other. */
 struct group {
-    int core;       /* node, or -1 */
+    int core; /* node, or -1 */
     int depth;
-    int n_node;     /* members, the core included */
-    int members;    /* head of the list of members while fusing */
-    int pre_like;   /* a node whose shape is the space of the pre part, or -1 */
-    bool permuted;  /* the core reads the pre part's axes in the order perm */
-    bool linear;    /* a pre node uses the linear index, so the axes must stay as they are */
+    int n_node;    /* members, the core included */
+    int members;   /* head of the list of members while fusing */
+    int pre_like;  /* a node whose shape is the space of the pre part, or -1 */
+    bool permuted; /* the core reads the pre part's axes in the order perm */
+    bool linear;   /* a pre node uses the linear index, so the axes must stay as they are */
     int perm[IG_MAX_NDIM];
     int *pre, *post; /* nodes in order */
     int n_pre, n_post;

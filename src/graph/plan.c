@@ -27,7 +27,8 @@ void schedule_lifetimes(schedule *s)
                 touch(s, tapes[k]->operand[j].slot, i);
         if (p->kind == PROGRAM_CONTRACT || p->kind >= PROGRAM_SCAN) {
             touch(s, p->in[0].slot, i);
-            if (p->kind == PROGRAM_CONTRACT || p->kind == PROGRAM_SEARCH || p->kind == PROGRAM_WRITE)
+            if (p->kind == PROGRAM_CONTRACT || p->kind == PROGRAM_SEARCH ||
+                p->kind == PROGRAM_WRITE)
                 touch(s, p->in[1].slot, i);
             if (p->kind >= PROGRAM_SCAN)
                 touch(s, p->out.slot, i);
@@ -70,7 +71,8 @@ static bool in_place(const schedule *s, const program *p, int from, int to)
         const operand *o = t->inst[i].operand < 0 ? NULL : &t->operand[t->inst[i].operand];
         if (!o || o->slot != from)
             continue;
-        if (t->inst[i].code != TAPE_LOAD || ig_dtype_bytes(o->dtype) != ig_dtype_bytes(store->dtype) ||
+        if (t->inst[i].code != TAPE_LOAD ||
+            ig_dtype_bytes(o->dtype) != ig_dtype_bytes(store->dtype) ||
             !view_equal(&o->v, &store->v))
             return false;
     }

@@ -57,7 +57,8 @@ static const char *const kind_names[] = {
 
 static const char *slot_name(const schedule *s, int i, char name[static 16])
 {
-    static const char letters[] = {[SLOT_LEAF] = 'x', [SLOT_OUT] = 'y', [SLOT_TEMP] = 't', [SLOT_ROWS] = 'r'};
+    static const char letters[] = {
+        [SLOT_LEAF] = 'x', [SLOT_OUT] = 'y', [SLOT_TEMP] = 't', [SLOT_ROWS] = 'r'};
     int nth = 0;
     for (int k = 0; k < i; k++)
         nth += s->slot[k].kind == s->slot[i].kind;
@@ -79,7 +80,8 @@ static void slots_text(const schedule *s, const program *p, bool written, text *
                     *(inst->code == TAPE_STORE ? &writes : &reads) = true;
             }
         bool rows = p->kind >= PROGRAM_SCAN;
-        bool two = p->kind == PROGRAM_CONTRACT || p->kind == PROGRAM_SEARCH || p->kind == PROGRAM_WRITE;
+        bool two =
+            p->kind == PROGRAM_CONTRACT || p->kind == PROGRAM_SEARCH || p->kind == PROGRAM_WRITE;
         reads = reads || ((rows || two) && p->in[0].slot == i) || (two && p->in[1].slot == i);
         writes = writes || (rows && p->out.slot == i);
         if (written ? writes : reads)
@@ -91,7 +93,11 @@ static void program_text(const schedule *s, int i, text *t)
 {
     const program *p = &s->program[i];
     char shape[400];
-    text_add(t, "%3d%c%-9s", i + 1, p->chain == 1 ? ' ' : p->chain ? '/' : '|', kind_names[p->kind]);
+    text_add(t, "%3d%c%-9s", i + 1,
+             p->chain == 1 ? ' '
+             : p->chain    ? '/'
+                           : '|',
+             kind_names[p->kind]);
     if (p->kind == PROGRAM_CONTRACT)
         text_add(t, " %s b=%lld m=%lld n=%lld k=%lld", ig_dtype_name(p->dtype),
                  (long long)p->extent[0], (long long)p->extent[1], (long long)p->extent[2],

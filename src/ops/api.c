@@ -56,10 +56,7 @@ ig_array *ig_clip(ig_array *x, ig_array *min, ig_array *max)
     return ONE(clip, ARRAY(x), OPTIONAL(min), OPTIONAL(max));
 }
 
-ig_array *ig_astype(ig_array *x, ig_dtype dtype)
-{
-    return ONE(astype, ARRAY(x), DTYPE(dtype));
-}
+ig_array *ig_astype(ig_array *x, ig_dtype dtype) { return ONE(astype, ARRAY(x), DTYPE(dtype)); }
 
 ig_array *ig_all(ig_array *x, ig_ints axis, bool keepdims)
 {
@@ -146,25 +143,16 @@ ig_array *ig_concat(ig_array *const *arrays, int n, ig_ints axis)
     return ONE(concat, ARRAYS(arrays, n), AXIS(axis));
 }
 
-ig_array *ig_diagonal(ig_array *x, int64_t offset)
-{
-    return ONE(diagonal, ARRAY(x), INT(offset));
-}
+ig_array *ig_diagonal(ig_array *x, int64_t offset) { return ONE(diagonal, ARRAY(x), INT(offset)); }
 
 ig_array *ig_expand_dims(ig_array *x, ig_ints axis)
 {
     return ONE(expand_dims, ARRAY(x), INTS(axis));
 }
 
-ig_array *ig_flip(ig_array *x, ig_ints axis)
-{
-    return ONE(flip, ARRAY(x), INTS(axis));
-}
+ig_array *ig_flip(ig_array *x, ig_ints axis) { return ONE(flip, ARRAY(x), INTS(axis)); }
 
-ig_array *ig_matrix_transpose(ig_array *x)
-{
-    return ONE(matrix_transpose, ARRAY(x));
-}
+ig_array *ig_matrix_transpose(ig_array *x) { return ONE(matrix_transpose, ARRAY(x)); }
 
 int ig_meshgrid(ig_array *const *arrays, int n, const char *indexing, ig_array **out)
 {
@@ -191,10 +179,7 @@ ig_array *ig_repeat(ig_array *x, ig_array *repeats, ig_ints axis)
     return ONE(repeat, ARRAY(x), ARRAY(repeats), AXIS(axis));
 }
 
-ig_array *ig_reshape(ig_array *x, ig_ints shape)
-{
-    return ONE(reshape, ARRAY(x), INTS(shape));
-}
+ig_array *ig_reshape(ig_array *x, ig_ints shape) { return ONE(reshape, ARRAY(x), INTS(shape)); }
 
 ig_array *ig_roll(ig_array *x, ig_ints shift, ig_ints axis)
 {
@@ -216,10 +201,7 @@ int ig_split(ig_array *x, ig_ints indices_or_sections, int axis, ig_array **out,
     return MANY(split, out, max_out, ARRAY(x), INTS(indices_or_sections), INT(axis));
 }
 
-ig_array *ig_squeeze(ig_array *x, ig_ints axis)
-{
-    return ONE(squeeze, ARRAY(x), INTS(axis));
-}
+ig_array *ig_squeeze(ig_array *x, ig_ints axis) { return ONE(squeeze, ARRAY(x), INTS(axis)); }
 
 ig_array *ig_stack(ig_array *const *arrays, int n, int axis)
 {
@@ -301,10 +283,7 @@ int ig_topk(ig_array *x, int64_t k, int axis, ig_array *out[2])
     return MANY(topk, out, 2, ARRAY(x), INT(k), INT(axis));
 }
 
-int ig_unique_all(ig_array *x, ig_array *out[4])
-{
-    return MANY(unique_all, out, 4, ARRAY(x));
-}
+int ig_unique_all(ig_array *x, ig_array *out[4]) { return MANY(unique_all, out, 4, ARRAY(x)); }
 
 int ig_unique_counts(ig_array *x, ig_array *out[2])
 {
@@ -316,15 +295,9 @@ int ig_unique_inverse(ig_array *x, ig_array *out[2])
     return MANY(unique_inverse, out, 2, ARRAY(x));
 }
 
-ig_array *ig_unique_values(ig_array *x)
-{
-    return ONE(unique_values, ARRAY(x));
-}
+ig_array *ig_unique_values(ig_array *x) { return ONE(unique_values, ARRAY(x)); }
 
-ig_array *ig_matmul(ig_array *x1, ig_array *x2)
-{
-    return ONE(matmul, ARRAY(x1), ARRAY(x2));
-}
+ig_array *ig_matmul(ig_array *x1, ig_array *x2) { return ONE(matmul, ARRAY(x1), ARRAY(x2)); }
 
 ig_array *ig_tensordot(ig_array *x1, ig_array *x2, ig_ints axes)
 {
@@ -341,69 +314,90 @@ ig_array *ig_einsum(const char *subscripts, ig_array *const *arrays, int n)
     return ONE(einsum, STRING(subscripts), ARRAYS(arrays, n));
 }
 
-ig_array *ig_outer(ig_array *x1, ig_array *x2)
+ig_array *ig_outer(ig_array *x1, ig_array *x2) { return ONE(outer, ARRAY(x1), ARRAY(x2)); }
+
+ig_array *ig_conv1d(ig_array *x, ig_array *weight, ig_array *bias, ig_ints stride, ig_ints padding,
+                    ig_ints dilation, int groups)
 {
-    return ONE(outer, ARRAY(x1), ARRAY(x2));
+    return ONE(conv1d, ARRAY(x), ARRAY(weight), OPTIONAL(bias), INTS(stride), INTS(padding),
+               INTS(dilation), INT(groups));
 }
 
-ig_array *ig_conv1d(ig_array *x, ig_array *weight, ig_array *bias, ig_ints stride, ig_ints padding, ig_ints dilation, int groups)
+ig_array *ig_conv2d(ig_array *x, ig_array *weight, ig_array *bias, ig_ints stride, ig_ints padding,
+                    ig_ints dilation, int groups)
 {
-    return ONE(conv1d, ARRAY(x), ARRAY(weight), OPTIONAL(bias), INTS(stride), INTS(padding), INTS(dilation), INT(groups));
+    return ONE(conv2d, ARRAY(x), ARRAY(weight), OPTIONAL(bias), INTS(stride), INTS(padding),
+               INTS(dilation), INT(groups));
 }
 
-ig_array *ig_conv2d(ig_array *x, ig_array *weight, ig_array *bias, ig_ints stride, ig_ints padding, ig_ints dilation, int groups)
+ig_array *ig_conv3d(ig_array *x, ig_array *weight, ig_array *bias, ig_ints stride, ig_ints padding,
+                    ig_ints dilation, int groups)
 {
-    return ONE(conv2d, ARRAY(x), ARRAY(weight), OPTIONAL(bias), INTS(stride), INTS(padding), INTS(dilation), INT(groups));
+    return ONE(conv3d, ARRAY(x), ARRAY(weight), OPTIONAL(bias), INTS(stride), INTS(padding),
+               INTS(dilation), INT(groups));
 }
 
-ig_array *ig_conv3d(ig_array *x, ig_array *weight, ig_array *bias, ig_ints stride, ig_ints padding, ig_ints dilation, int groups)
+ig_array *ig_conv_transpose1d(ig_array *x, ig_array *weight, ig_array *bias, ig_ints stride,
+                              ig_ints padding, ig_ints output_padding, int groups, ig_ints dilation)
 {
-    return ONE(conv3d, ARRAY(x), ARRAY(weight), OPTIONAL(bias), INTS(stride), INTS(padding), INTS(dilation), INT(groups));
+    return ONE(conv_transpose1d, ARRAY(x), ARRAY(weight), OPTIONAL(bias), INTS(stride),
+               INTS(padding), INTS(output_padding), INT(groups), INTS(dilation));
 }
 
-ig_array *ig_conv_transpose1d(ig_array *x, ig_array *weight, ig_array *bias, ig_ints stride, ig_ints padding, ig_ints output_padding, int groups, ig_ints dilation)
+ig_array *ig_conv_transpose2d(ig_array *x, ig_array *weight, ig_array *bias, ig_ints stride,
+                              ig_ints padding, ig_ints output_padding, int groups, ig_ints dilation)
 {
-    return ONE(conv_transpose1d, ARRAY(x), ARRAY(weight), OPTIONAL(bias), INTS(stride), INTS(padding), INTS(output_padding), INT(groups), INTS(dilation));
+    return ONE(conv_transpose2d, ARRAY(x), ARRAY(weight), OPTIONAL(bias), INTS(stride),
+               INTS(padding), INTS(output_padding), INT(groups), INTS(dilation));
 }
 
-ig_array *ig_conv_transpose2d(ig_array *x, ig_array *weight, ig_array *bias, ig_ints stride, ig_ints padding, ig_ints output_padding, int groups, ig_ints dilation)
+ig_array *ig_conv_transpose3d(ig_array *x, ig_array *weight, ig_array *bias, ig_ints stride,
+                              ig_ints padding, ig_ints output_padding, int groups, ig_ints dilation)
 {
-    return ONE(conv_transpose2d, ARRAY(x), ARRAY(weight), OPTIONAL(bias), INTS(stride), INTS(padding), INTS(output_padding), INT(groups), INTS(dilation));
+    return ONE(conv_transpose3d, ARRAY(x), ARRAY(weight), OPTIONAL(bias), INTS(stride),
+               INTS(padding), INTS(output_padding), INT(groups), INTS(dilation));
 }
 
-ig_array *ig_conv_transpose3d(ig_array *x, ig_array *weight, ig_array *bias, ig_ints stride, ig_ints padding, ig_ints output_padding, int groups, ig_ints dilation)
+ig_array *ig_max_pool1d(ig_array *x, ig_ints kernel_size, ig_ints stride, ig_ints padding,
+                        ig_ints dilation, bool ceil_mode)
 {
-    return ONE(conv_transpose3d, ARRAY(x), ARRAY(weight), OPTIONAL(bias), INTS(stride), INTS(padding), INTS(output_padding), INT(groups), INTS(dilation));
+    return ONE(max_pool1d, ARRAY(x), INTS(kernel_size), INTS(stride), INTS(padding), INTS(dilation),
+               BOOL(ceil_mode));
 }
 
-ig_array *ig_max_pool1d(ig_array *x, ig_ints kernel_size, ig_ints stride, ig_ints padding, ig_ints dilation, bool ceil_mode)
+ig_array *ig_max_pool2d(ig_array *x, ig_ints kernel_size, ig_ints stride, ig_ints padding,
+                        ig_ints dilation, bool ceil_mode)
 {
-    return ONE(max_pool1d, ARRAY(x), INTS(kernel_size), INTS(stride), INTS(padding), INTS(dilation), BOOL(ceil_mode));
+    return ONE(max_pool2d, ARRAY(x), INTS(kernel_size), INTS(stride), INTS(padding), INTS(dilation),
+               BOOL(ceil_mode));
 }
 
-ig_array *ig_max_pool2d(ig_array *x, ig_ints kernel_size, ig_ints stride, ig_ints padding, ig_ints dilation, bool ceil_mode)
+ig_array *ig_max_pool3d(ig_array *x, ig_ints kernel_size, ig_ints stride, ig_ints padding,
+                        ig_ints dilation, bool ceil_mode)
 {
-    return ONE(max_pool2d, ARRAY(x), INTS(kernel_size), INTS(stride), INTS(padding), INTS(dilation), BOOL(ceil_mode));
+    return ONE(max_pool3d, ARRAY(x), INTS(kernel_size), INTS(stride), INTS(padding), INTS(dilation),
+               BOOL(ceil_mode));
 }
 
-ig_array *ig_max_pool3d(ig_array *x, ig_ints kernel_size, ig_ints stride, ig_ints padding, ig_ints dilation, bool ceil_mode)
+ig_array *ig_avg_pool1d(ig_array *x, ig_ints kernel_size, ig_ints stride, ig_ints padding,
+                        bool ceil_mode, bool count_include_pad)
 {
-    return ONE(max_pool3d, ARRAY(x), INTS(kernel_size), INTS(stride), INTS(padding), INTS(dilation), BOOL(ceil_mode));
+    return ONE(avg_pool1d, ARRAY(x), INTS(kernel_size), INTS(stride), INTS(padding),
+               BOOL(ceil_mode), BOOL(count_include_pad));
 }
 
-ig_array *ig_avg_pool1d(ig_array *x, ig_ints kernel_size, ig_ints stride, ig_ints padding, bool ceil_mode, bool count_include_pad)
+ig_array *ig_avg_pool2d(ig_array *x, ig_ints kernel_size, ig_ints stride, ig_ints padding,
+                        bool ceil_mode, bool count_include_pad)
 {
-    return ONE(avg_pool1d, ARRAY(x), INTS(kernel_size), INTS(stride), INTS(padding), BOOL(ceil_mode), BOOL(count_include_pad));
+    return ONE(avg_pool2d, ARRAY(x), INTS(kernel_size), INTS(stride), INTS(padding),
+               BOOL(ceil_mode), BOOL(count_include_pad));
 }
 
-ig_array *ig_avg_pool2d(ig_array *x, ig_ints kernel_size, ig_ints stride, ig_ints padding, bool ceil_mode, bool count_include_pad)
+ig_array *ig_avg_pool3d(ig_array *x, ig_ints kernel_size, ig_ints stride, ig_ints padding,
+                        bool ceil_mode, bool count_include_pad)
 {
-    return ONE(avg_pool2d, ARRAY(x), INTS(kernel_size), INTS(stride), INTS(padding), BOOL(ceil_mode), BOOL(count_include_pad));
-}
-
-ig_array *ig_avg_pool3d(ig_array *x, ig_ints kernel_size, ig_ints stride, ig_ints padding, bool ceil_mode, bool count_include_pad)
-{
-    return ONE(avg_pool3d, ARRAY(x), INTS(kernel_size), INTS(stride), INTS(padding), BOOL(ceil_mode), BOOL(count_include_pad));
+    return ONE(avg_pool3d, ARRAY(x), INTS(kernel_size), INTS(stride), INTS(padding),
+               BOOL(ceil_mode), BOOL(count_include_pad));
 }
 
 ig_array *ig_adaptive_avg_pool1d(ig_array *x, ig_ints output_size)
@@ -426,10 +420,7 @@ ig_array *ig_arange(double start, double stop, double step, ig_dtype dtype)
     return ONE(arange, NUMBER(start), NUMBER(stop), NUMBER(step), DTYPE(dtype));
 }
 
-ig_array *ig_empty(ig_ints shape, ig_dtype dtype)
-{
-    return ONE(empty, INTS(shape), DTYPE(dtype));
-}
+ig_array *ig_empty(ig_ints shape, ig_dtype dtype) { return ONE(empty, INTS(shape), DTYPE(dtype)); }
 
 ig_array *ig_empty_like(ig_array *x, ig_dtype dtype)
 {
@@ -456,30 +447,18 @@ ig_array *ig_linspace(double start, double stop, int64_t num, ig_dtype dtype, bo
     return ONE(linspace, FLOAT(start), FLOAT(stop), INT(num), DTYPE(dtype), BOOL(endpoint));
 }
 
-ig_array *ig_ones(ig_ints shape, ig_dtype dtype)
-{
-    return ONE(ones, INTS(shape), DTYPE(dtype));
-}
+ig_array *ig_ones(ig_ints shape, ig_dtype dtype) { return ONE(ones, INTS(shape), DTYPE(dtype)); }
 
 ig_array *ig_ones_like(ig_array *x, ig_dtype dtype)
 {
     return ONE(ones_like, ARRAY(x), DTYPE(dtype));
 }
 
-ig_array *ig_tril(ig_array *x, int64_t k)
-{
-    return ONE(tril, ARRAY(x), INT(k));
-}
+ig_array *ig_tril(ig_array *x, int64_t k) { return ONE(tril, ARRAY(x), INT(k)); }
 
-ig_array *ig_triu(ig_array *x, int64_t k)
-{
-    return ONE(triu, ARRAY(x), INT(k));
-}
+ig_array *ig_triu(ig_array *x, int64_t k) { return ONE(triu, ARRAY(x), INT(k)); }
 
-ig_array *ig_zeros(ig_ints shape, ig_dtype dtype)
-{
-    return ONE(zeros, INTS(shape), DTYPE(dtype));
-}
+ig_array *ig_zeros(ig_ints shape, ig_dtype dtype) { return ONE(zeros, INTS(shape), DTYPE(dtype)); }
 
 ig_array *ig_zeros_like(ig_array *x, ig_dtype dtype)
 {
@@ -491,22 +470,17 @@ ig_array *ig_key(uint64_t seed, const char *generator)
     return ONE(key, INT((int64_t)seed), STRING(generator));
 }
 
-ig_array *ig_split_key(ig_array *key, int64_t num)
-{
-    return ONE(split_key, ARRAY(key), INT(num));
-}
+ig_array *ig_split_key(ig_array *key, int64_t num) { return ONE(split_key, ARRAY(key), INT(num)); }
 
-ig_array *ig_fold_in(ig_array *key, int64_t data)
-{
-    return ONE(fold_in, ARRAY(key), INT(data));
-}
+ig_array *ig_fold_in(ig_array *key, int64_t data) { return ONE(fold_in, ARRAY(key), INT(data)); }
 
 ig_array *ig_bits(ig_array *key, ig_ints shape, ig_dtype dtype)
 {
     return ONE(bits, ARRAY(key), INTS(shape), DTYPE(dtype));
 }
 
-ig_array *ig_uniform(ig_array *key, ig_ints shape, ig_dtype dtype, ig_array *minval, ig_array *maxval)
+ig_array *ig_uniform(ig_array *key, ig_ints shape, ig_dtype dtype, ig_array *minval,
+                     ig_array *maxval)
 {
     return ONE(uniform, ARRAY(key), INTS(shape), DTYPE(dtype), OPTIONAL(minval), OPTIONAL(maxval));
 }
@@ -536,40 +510,25 @@ ig_array *ig_permutation(ig_array *key, ig_array *x, int axis)
     return ONE(permutation, ARRAY(key), ARRAY(x), INT(axis));
 }
 
-ig_array *ig_relu(ig_array *x)
-{
-    return ONE(relu, ARRAY(x));
-}
+ig_array *ig_relu(ig_array *x) { return ONE(relu, ARRAY(x)); }
 
 ig_array *ig_leaky_relu(ig_array *x, double negative_slope)
 {
     return ONE(leaky_relu, ARRAY(x), FLOAT(negative_slope));
 }
 
-ig_array *ig_elu(ig_array *x, double alpha)
-{
-    return ONE(elu, ARRAY(x), FLOAT(alpha));
-}
+ig_array *ig_elu(ig_array *x, double alpha) { return ONE(elu, ARRAY(x), FLOAT(alpha)); }
 
 ig_array *ig_gelu(ig_array *x, const char *approximate)
 {
     return ONE(gelu, ARRAY(x), STRING(approximate));
 }
 
-ig_array *ig_silu(ig_array *x)
-{
-    return ONE(silu, ARRAY(x));
-}
+ig_array *ig_silu(ig_array *x) { return ONE(silu, ARRAY(x)); }
 
-ig_array *ig_softplus(ig_array *x)
-{
-    return ONE(softplus, ARRAY(x));
-}
+ig_array *ig_softplus(ig_array *x) { return ONE(softplus, ARRAY(x)); }
 
-ig_array *ig_softmax(ig_array *x, ig_ints axis)
-{
-    return ONE(softmax, ARRAY(x), INTS(axis));
-}
+ig_array *ig_softmax(ig_array *x, ig_ints axis) { return ONE(softmax, ARRAY(x), INTS(axis)); }
 
 ig_array *ig_log_softmax(ig_array *x, ig_ints axis)
 {
@@ -586,12 +545,15 @@ ig_array *ig_rms_norm(ig_array *x, ig_array *weight, ig_ints axis, double eps)
     return ONE(rms_norm, ARRAY(x), OPTIONAL(weight), INTS(axis), FLOAT(eps));
 }
 
-ig_array *ig_batch_norm(ig_array *x, ig_array *mean, ig_array *var, ig_array *weight, ig_array *bias, double eps)
+ig_array *ig_batch_norm(ig_array *x, ig_array *mean, ig_array *var, ig_array *weight,
+                        ig_array *bias, double eps)
 {
-    return ONE(batch_norm, ARRAY(x), OPTIONAL(mean), OPTIONAL(var), OPTIONAL(weight), OPTIONAL(bias), FLOAT(eps));
+    return ONE(batch_norm, ARRAY(x), OPTIONAL(mean), OPTIONAL(var), OPTIONAL(weight),
+               OPTIONAL(bias), FLOAT(eps));
 }
 
-ig_array *ig_group_norm(ig_array *x, int64_t num_groups, ig_array *weight, ig_array *bias, double eps)
+ig_array *ig_group_norm(ig_array *x, int64_t num_groups, ig_array *weight, ig_array *bias,
+                        double eps)
 {
     return ONE(group_norm, ARRAY(x), INT(num_groups), OPTIONAL(weight), OPTIONAL(bias), FLOAT(eps));
 }
@@ -601,9 +563,11 @@ ig_array *ig_dropout(ig_array *x, ig_array *key, double p)
     return ONE(dropout, ARRAY(x), ARRAY(key), FLOAT(p));
 }
 
-ig_array *ig_scaled_dot_product_attention(ig_array *query, ig_array *key, ig_array *value, ig_array *mask, bool is_causal, double scale)
+ig_array *ig_scaled_dot_product_attention(ig_array *query, ig_array *key, ig_array *value,
+                                          ig_array *mask, bool is_causal, double scale)
 {
-    return ONE(scaled_dot_product_attention, ARRAY(query), ARRAY(key), ARRAY(value), OPTIONAL(mask), BOOL(is_causal), scale == 0 ? NOTHING : FLOAT(scale));
+    return ONE(scaled_dot_product_attention, ARRAY(query), ARRAY(key), ARRAY(value), OPTIONAL(mask),
+               BOOL(is_causal), scale == 0 ? NOTHING : FLOAT(scale));
 }
 
 ig_array *ig_embedding(ig_array *indices, ig_array *weight)

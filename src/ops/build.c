@@ -231,12 +231,12 @@ static ig_array *half_nextafter(ig_array *const half[2], ig_dtype dtype)
         return NULL;
     ig_array *x = build_cast(half[0], IG_F32), *y = build_cast(half[1], IG_F32);
     const double least = info.smallest_normal * info.eps;
-    ig_array *step = ig_maximum(ig_multiply(ig_abs(x), ig_float(0.6 * info.eps)),
-                                ig_float(0.6 * least));
+    ig_array *step =
+        ig_maximum(ig_multiply(ig_abs(x), ig_float(0.6 * info.eps)), ig_float(0.6 * least));
     ig_array *moved = ig_add(x, ig_multiply(ig_sign(ig_subtract(y, x)), step));
     /* From infinity to the largest number, or to NaN if y is. */
-    ig_array *inside = ig_add(ig_copysign(ig_float(info.max), x),
-                              ig_multiply(ig_sign(y), ig_float(0)));
+    ig_array *inside =
+        ig_add(ig_copysign(ig_float(info.max), x), ig_multiply(ig_sign(y), ig_float(0)));
     moved = ig_where(ig_isinf(x), inside, moved);
     return build_cast(ig_where(ig_equal(x, y), y, moved), dtype);
 }

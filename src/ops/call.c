@@ -13,14 +13,14 @@ typedef struct call {
     op_id op;
     const ig_op *info;
     ig_arg bound[MAX_PARAMS];
-    int64_t one[MAX_PARAMS];   /* an int that stands for a list of one */
-    ig_array **gathered;       /* arrays of a variadic parameter */
+    int64_t one[MAX_PARAMS]; /* an int that stands for a list of one */
+    ig_array **gathered;     /* arrays of a variadic parameter */
 } call;
 
 static const char *const kind_names[] = {
-    [IG_ARG_NONE] = "None",     [IG_ARG_ARRAY] = "an array",       [IG_ARG_ARRAYS] = "a list of arrays",
-    [IG_ARG_INT] = "an integer", [IG_ARG_FLOAT] = "a number",       [IG_ARG_BOOL] = "a bool",
-    [IG_ARG_INTS] = "integers",  [IG_ARG_DTYPE] = "a dtype",        [IG_ARG_STRING] = "a string",
+    [IG_ARG_NONE] = "None",      [IG_ARG_ARRAY] = "an array", [IG_ARG_ARRAYS] = "a list of arrays",
+    [IG_ARG_INT] = "an integer", [IG_ARG_FLOAT] = "a number", [IG_ARG_BOOL] = "a bool",
+    [IG_ARG_INTS] = "integers",  [IG_ARG_DTYPE] = "a dtype",  [IG_ARG_STRING] = "a string",
 };
 
 static ig_status wrong_kind(const call *c, const ig_param *p, const ig_arg *given)
@@ -29,7 +29,8 @@ static ig_status wrong_kind(const call *c, const ig_param *p, const ig_arg *give
     size_t n = 0;
     for (int k = IG_ARG_ARRAY; k <= IG_ARG_STRING; k++)
         if (p->kinds >> k & 1)
-            n += (size_t)snprintf(wants + n, sizeof wants - n, "%s%s", n ? " or " : "", kind_names[k]);
+            n += (size_t)snprintf(wants + n, sizeof wants - n, "%s%s", n ? " or " : "",
+                                  kind_names[k]);
     FAIL(IG_ERR_ARGUMENT, "%s: %s must be %s, not %s", c->info->name, p->name, wants,
          kind_names[given->kind]);
 }
@@ -140,8 +141,8 @@ static ig_status bind(call *c, const ig_arg *args, int nargs)
     for (int j = 0; j < nargs; j++) {
         int i = args[j].name ? find_param(c, args[j].name) : next++;
         if (i < 0)
-            FAIL(IG_ERR_ARGUMENT, "%s has no argument '%s'; it takes (%s)", info->name, args[j].name,
-                 info->signature);
+            FAIL(IG_ERR_ARGUMENT, "%s has no argument '%s'; it takes (%s)", info->name,
+                 args[j].name, info->signature);
         if (i >= info->n_params)
             FAIL(IG_ERR_ARGUMENT, "%s: too many arguments; it takes (%s)", info->name,
                  info->signature);

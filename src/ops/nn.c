@@ -12,7 +12,8 @@
 int op_relu(op_id op, const ig_arg *args, ig_array **out)
 {
     if (args[0].u.array->dtype == IG_BOOL)
-        FAIL_NONE(IG_ERR_DTYPE, "%s takes numbers, not bool; convert with astype", op_rows[op].name);
+        FAIL_NONE(IG_ERR_DTYPE, "%s takes numbers, not bool; convert with astype",
+                  op_rows[op].name);
     return op_one(out, ig_maximum(args[0].u.array, ig_int(0)));
 }
 

@@ -81,7 +81,7 @@ ig_status infer_size(op_id op, int ndim, const int64_t *shape, ig_dtype dtype, i
 
 /* Nodes. Each returns NULL on failure and passes NULL on. */
 ig_array *build_map(op_id op, ig_dtype dtype, ig_array *const *x, int n); /* x broadcast together */
-ig_array *build_cast(ig_array *x, ig_dtype dtype);                        /* x itself if it is that */
+ig_array *build_cast(ig_array *x, ig_dtype dtype); /* x itself if it is that */
 ig_array *build_broadcast(op_id op, ig_array *x, int ndim, const int64_t *shape);
 ig_array *build_reshape(op_id op, ig_array *x, int ndim, const int64_t *shape);
 ig_array *build_permute(op_id op, ig_array *x, const int *axes);

@@ -82,7 +82,8 @@ int op_fold(op_id op, const ig_arg *args, ig_array **out)
     if (sums && dtype == IG_BOOL)
         FAIL_NONE(IG_ERR_DTYPE, "%s: dtype bool cannot hold the result; use any or all",
                   op_rows[op].name);
-    return reduce(op, op, build_cast(x, dtype), dtype, arg_ints(&args[1]), args[sums ? 3 : 2].u.b, out);
+    return reduce(op, op, build_cast(x, dtype), dtype, arg_ints(&args[1]), args[sums ? 3 : 2].u.b,
+                  out);
 }
 
 int op_all(op_id op, const ig_arg *args, ig_array **out)
@@ -128,7 +129,8 @@ static int scan(op_id op, op_id fold, ig_array *x, const ig_arg *axis_arg, bool 
     if (axis_arg->kind == IG_ARG_NONE && x->view.ndim != 1)
         FAIL_NONE(IG_ERR_ARGUMENT, "%s: axis must be given for an array of %d dimensions",
                   op_rows[op].name, x->view.ndim);
-    if (axis_arg->kind != IG_ARG_NONE && infer_axis(op, axis_arg->u.i, x->view.ndim, &axis) != IG_OK)
+    if (axis_arg->kind != IG_ARG_NONE &&
+        infer_axis(op, axis_arg->u.i, x->view.ndim, &axis) != IG_OK)
         return 0;
     ig_array *in = build_axis_last(op, x, axis);
     if (!in)

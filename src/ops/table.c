@@ -8,26 +8,38 @@
 #include <string.h>
 
 const op_row op_rows[OP_COUNT] = {
-#define UNARY(id, accepts_, result_, expr, text)                                                   \
-    [OP_##id] = {#id, "x: array", text, CLASS_ELEMENTWISE, ACCEPTS_##accepts_, RESULT_##result_,   \
-                 1, op_elementwise},
-#define BINARY(id, accepts_, result_, expr, text)                                                  \
-    [OP_##id] = {#id, "x1: array, x2: array", text, CLASS_ELEMENTWISE, ACCEPTS_##accepts_,         \
-                 RESULT_##result_, 2, op_elementwise},
-#define FOLD(id, accepts_, identity, expr, text)                                                   \
-    [OP_##id] = {#id, FOLD_SIGNATURE_##accepts_, text, CLASS_REDUCE, ACCEPTS_##accepts_,           \
-                 RESULT_SAME, 0, op_fold},
-#define OP(id, class, signature_, text)                                                            \
+#define UNARY(id, accepts_, result_, expr, text) \
+    [OP_## \
+        id] = {#id, "x: array",    text, CLASS_ELEMENTWISE, ACCEPTS_##accepts_, RESULT_##result_, \
+               1,   op_elementwise},
+#define BINARY(id, accepts_, result_, expr, text) \
+    [OP_##id] = {#id, \
+                 "x1: array, x2: array", \
+                 text, \
+                 CLASS_ELEMENTWISE, \
+                 ACCEPTS_##accepts_, \
+                 RESULT_##result_, \
+                 2, \
+                 op_elementwise},
+#define FOLD(id, accepts_, identity, expr, text) \
+    [OP_##id] = { \
+        #id,    FOLD_SIGNATURE_##accepts_, text, CLASS_REDUCE, ACCEPTS_##accepts_, RESULT_SAME, 0, \
+        op_fold},
+#define OP(id, class, signature_, text) \
     [OP_##id] = {#id, signature_, text, CLASS_##class, ACCEPTS_NONE, RESULT_NONE, 0, op_##id},
 #define NODE(id) [OP_##id] = {#id, "", "", CLASS_NODE, ACCEPTS_NONE, RESULT_NONE, 0, NULL},
 #include "ops/ops.def"
 };
 
 static const char *const class_names[] = {
-    [CLASS_ELEMENTWISE] = "elementwise", [CLASS_REDUCE] = "reduce",
-    [CLASS_MOVE] = "move",               [CLASS_INDEX] = "index",
-    [CLASS_EVALUATE] = "index",          [CLASS_CONTRACT] = "contract",
-    [CLASS_SOURCE] = "source",           [CLASS_COMPOSITE] = "composite",
+    [CLASS_ELEMENTWISE] = "elementwise",
+    [CLASS_REDUCE] = "reduce",
+    [CLASS_MOVE] = "move",
+    [CLASS_INDEX] = "index",
+    [CLASS_EVALUATE] = "index",
+    [CLASS_CONTRACT] = "contract",
+    [CLASS_SOURCE] = "source",
+    [CLASS_COMPOSITE] = "composite",
     [CLASS_NODE] = "node",
 };
 
@@ -173,7 +185,8 @@ static int distance(const char *a, const char *b)
             int best = up[j - 1] + (a[i - 1] != b[j - 1]);
             best = up[j] + 1 < best ? up[j] + 1 : best;
             best = now[j - 1] + 1 < best ? now[j - 1] + 1 : best;
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && up2[j - 2] + 1 < best)
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+                up2[j - 2] + 1 < best)
                 best = up2[j - 2] + 1;
             now[j] = best;
         }

@@ -29,7 +29,8 @@ typedef struct operand {
     int slot;
     ig_dtype dtype;
     view v;
-    int64_t axis_len, axis_stride; /* TAPE_READ and WRITE: the indexed axis; TAPE_BITS: first index */
+    int64_t axis_len,
+        axis_stride; /* TAPE_READ and WRITE: the indexed axis; TAPE_BITS: first index */
 } operand;
 
 typedef enum tape_code {
@@ -39,9 +40,9 @@ typedef enum tape_code {
     TAPE_CAST,  /* dst = a, of dtype, converted to dtype `to` (storage dtypes: ig_astype's rules) */
     TAPE_ROUND, /* dst = a (f32 lanes) rounded to `to`, f16 or bf16 */
     TAPE_IOTA,  /* dst = index in the space, i64 */
-    TAPE_BITS,  /* dst = random bits of dtype `to` (u8 ... u64) for the key in operand, at the index */
-    TAPE_READ,  /* dst = operand at the index, moved by a (i64) * axis_stride; checked */
-    TAPE_CORE   /* dst = the core's value at the index (first instruction of a post tape) */
+    TAPE_BITS, /* dst = random bits of dtype `to` (u8 ... u64) for the key in operand, at the index */
+    TAPE_READ, /* dst = operand at the index, moved by a (i64) * axis_stride; checked */
+    TAPE_CORE  /* dst = the core's value at the index (first instruction of a post tape) */
 } tape_code;
 
 typedef struct tape_inst {
@@ -98,9 +99,9 @@ typedef struct program {
     int chain;
     /* A chain may keep what only it sees by rows: the first program tells which slots have no memory
      * but a backend's own, for the rows that are under way. Then it must run rows at a time. */
-    bool by_rows;      /* of each program of such a chain */
-    int64_t rows;      /* of the first: how many */
-    row_slot *local;   /* of the first: owned */
+    bool by_rows;        /* of each program of such a chain */
+    int64_t rows;        /* of the first: how many */
+    row_slot *local;     /* of the first: owned */
     int n_local, n_slot; /* of the first: such slots, and all slots of the launch */
     /* For people: the ops in it, and what it costs. */
     char *label;
@@ -113,6 +114,5 @@ void program_free_parts(program *p);
 
 /* Registers of a tape on which each value has one of its own, shared where lifetimes allow. */
 ig_status tape_assign_registers(tape *t);
-
 
 #endif

@@ -97,8 +97,8 @@ static int run_one(const struct CMUnitTest *test, void **state)
     return outcome;
 }
 
-int cross_run(const char *group, const struct CMUnitTest *tests, size_t count,
-              CMFixtureFunction up, CMFixtureFunction down)
+int cross_run(const char *group, const struct CMUnitTest *tests, size_t count, CMFixtureFunction up,
+              CMFixtureFunction down)
 {
     static const char *const mark[] = {"       OK ", "  FAILED  ", "  SKIPPED "};
     int tally[3] = {0, 0, 0};

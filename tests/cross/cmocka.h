@@ -20,12 +20,30 @@ struct CMUnitTest {
     void *initial_state;
 };
 
-#define cmocka_unit_test(f) { #f, f, NULL, NULL, NULL }
-#define cmocka_unit_test_setup(f, up) { #f, f, up, NULL, NULL }
-#define cmocka_unit_test_teardown(f, down) { #f, f, NULL, down, NULL }
-#define cmocka_unit_test_setup_teardown(f, up, down) { #f, f, up, down, NULL }
-#define cmocka_unit_test_prestate(f, state) { #f, f, NULL, NULL, state }
-#define cmocka_unit_test_prestate_setup_teardown(f, up, down, state) { #f, f, up, down, state }
+#define cmocka_unit_test(f) \
+    { \
+#f, f, NULL, NULL, NULL \
+    }
+#define cmocka_unit_test_setup(f, up) \
+    { \
+#f, f, up, NULL, NULL \
+    }
+#define cmocka_unit_test_teardown(f, down) \
+    { \
+#f, f, NULL, down, NULL \
+    }
+#define cmocka_unit_test_setup_teardown(f, up, down) \
+    { \
+#f, f, up, down, NULL \
+    }
+#define cmocka_unit_test_prestate(f, state) \
+    { \
+#f, f, NULL, NULL, state \
+    }
+#define cmocka_unit_test_prestate_setup_teardown(f, up, down, state) \
+    { \
+#f, f, up, down, state \
+    }
 
 #define cmocka_run_group_tests(tests, up, down) \
     cross_run(#tests, tests, sizeof(tests) / sizeof((tests)[0]), up, down)
@@ -33,8 +51,8 @@ struct CMUnitTest {
     cross_run(name, tests, sizeof(tests) / sizeof((tests)[0]), up, down)
 
 /* Runs the tests in order; returns how many failed. */
-int cross_run(const char *group, const struct CMUnitTest *tests, size_t count,
-              CMFixtureFunction up, CMFixtureFunction down);
+int cross_run(const char *group, const struct CMUnitTest *tests, size_t count, CMFixtureFunction up,
+              CMFixtureFunction down);
 
 /* Each ends the running test when what it says is not so. */
 void cross_true(int holds, const char *text, const char *file, int line);

@@ -38,7 +38,7 @@ real value_round(ig_dtype d, real v);
 real value_ulp(ig_dtype d, real v);
 real value_eps(ig_dtype d);
 real value_max(ig_dtype d);
-real value_min(ig_dtype d); /* of floats: -value_max */
+real value_min(ig_dtype d);  /* of floats: -value_max */
 int value_width(ig_dtype d); /* in bits */
 /* Integers as 64 bits, extended by their sign, and back: what does not fit the dtype wraps. */
 uint64_t value_bits(real v);

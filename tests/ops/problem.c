@@ -23,8 +23,8 @@ double problem_uniform(problem *p, double low, double high)
 
 static real draw_float(problem *p, ig_dtype d, domain from)
 {
-    static const double special[] = {0.0,  -0.0, 1,   -1,   0.5, -0.5,     2,         -2,
-                                     1.5,  -2.5, 3,   10,   100, INFINITY, -INFINITY, NAN};
+    static const double special[] = {0.0, -0.0, 1, -1, 0.5, -0.5,     2,         -2,
+                                     1.5, -2.5, 3, 10, 100, INFINITY, -INFINITY, NAN};
     const unsigned kind = from.wild ? (unsigned)(problem_random(p) % 8) : 7;
     const real top = value_max(d), low = value_ulp(d, 0);
     if (kind == 0)

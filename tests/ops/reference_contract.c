@@ -30,17 +30,23 @@ typedef struct product {
     int64_t axes[4];
 } product;
 
-static const product matmuls[] = {
-    {"ab,bc->ac", {9, 9, 9}, 0, {0}},      {"ab,bc->ac", {7, 33, 10}, 0, {0}},
-    {"a1cd,bde->abce", {2, 3, 5, 17, 4}, 0, {0}}, {"ab,bc->ac", {5, 0, 3}, 0, {0}},
-    {"b,bc->c", {0, 65, 7}, 0, {0}},       {"ab,b->a", {5, 64}, 0, {0}},
-    {"b,b->", {0, 1025}, 0, {0}},          {"ab,bc->ac", {1, 1, 1}, 0, {0}},
-    {"ab,bc->ac", {35, 130, 66}, 0, {0}},  {"eab,ebc->eac", {3, 17, 5, 0, 2}, 0, {0}},
-    {NULL, {0}, 0, {0}}};
-static const product tensordots[] = {
-    {"ab,ab->", {9, 17}, 0, {0}},          {"ab,bc->ac", {9, 9, 9}, 1, {1}},
-    {"abc,dcb->ad", {3, 4, 17, 5}, 4, {1, 2, 2, 1}}, {"a,b->ab", {17, 3}, 1, {0}},
-    {"ab,cb->ac", {3, 0, 2}, 2, {1, 1}},   {NULL, {0}, 0, {0}}};
+static const product matmuls[] = {{"ab,bc->ac", {9, 9, 9}, 0, {0}},
+                                  {"ab,bc->ac", {7, 33, 10}, 0, {0}},
+                                  {"a1cd,bde->abce", {2, 3, 5, 17, 4}, 0, {0}},
+                                  {"ab,bc->ac", {5, 0, 3}, 0, {0}},
+                                  {"b,bc->c", {0, 65, 7}, 0, {0}},
+                                  {"ab,b->a", {5, 64}, 0, {0}},
+                                  {"b,b->", {0, 1025}, 0, {0}},
+                                  {"ab,bc->ac", {1, 1, 1}, 0, {0}},
+                                  {"ab,bc->ac", {35, 130, 66}, 0, {0}},
+                                  {"eab,ebc->eac", {3, 17, 5, 0, 2}, 0, {0}},
+                                  {NULL, {0}, 0, {0}}};
+static const product tensordots[] = {{"ab,ab->", {9, 17}, 0, {0}},
+                                     {"ab,bc->ac", {9, 9, 9}, 1, {1}},
+                                     {"abc,dcb->ad", {3, 4, 17, 5}, 4, {1, 2, 2, 1}},
+                                     {"a,b->ab", {17, 3}, 1, {0}},
+                                     {"ab,cb->ac", {3, 0, 2}, 2, {1, 1}},
+                                     {NULL, {0}, 0, {0}}};
 static const product vecdots[] = {{"ab,ab->a", {9, 17}, 0, {0}},
                                   {"abc,bc->ab", {2, 3, 65}, 0, {0}},
                                   {"a,a->", {1025}, 0, {0}},
@@ -113,8 +119,10 @@ static void contract(const problem *p, const product *c, const parsed *s, tensor
             const real x = p->in[0].v[place(s, 0, at)];
             const real y = s->n > 1 ? p->in[1].v[place(s, 1, at)] : 1;
             const real z = s->n > 2 ? p->in[2].v[place(s, 2, at)] : 1;
-            dot_add(&sum, dtype_in(p->dtype, FLOATS) ? x * y : value_wrap(IG_I64, value_bits(x) *
-                                                                          value_bits(y)), z);
+            dot_add(&sum,
+                    dtype_in(p->dtype, FLOATS) ? x * y
+                                               : value_wrap(IG_I64, value_bits(x) * value_bits(y)),
+                    z);
         }
         const int64_t to = place(s, s->n, outer);
         out->v[to] = dot_result(&sum, p->dtype, &out->tol[to]);
@@ -154,7 +162,7 @@ static bool make(problem *p, int variant)
 }
 
 const plan plans_contract[] = {
-    {"matmul", NUMBERS, make, matmuls},     {"tensordot", NUMBERS, make, tensordots},
-    {"vecdot", NUMBERS, make, vecdots},     {"outer", NUMBERS, make, outers},
-    {"einsum", NUMBERS, make, einsums},     {NULL, 0, NULL, NULL},
+    {"matmul", NUMBERS, make, matmuls}, {"tensordot", NUMBERS, make, tensordots},
+    {"vecdot", NUMBERS, make, vecdots}, {"outer", NUMBERS, make, outers},
+    {"einsum", NUMBERS, make, einsums}, {NULL, 0, NULL, NULL},
 };

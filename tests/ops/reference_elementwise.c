@@ -8,10 +8,11 @@
 typedef struct row {
     const char *name;
     int arity;
-    char accepts; /* F: floats, others as f32; N: numbers; R: numbers, integers unchanged; I: integers;
+    char
+        accepts; /* F: floats, others as f32; N: numbers; R: numbers, integers unchanged; I: integers;
                    * B: integers and bool; L: all, as truth; A: all */
-    bool truth;   /* gives bool */
-    double ulp;   /* bound for f32 and f64 */
+    bool truth; /* gives bool */
+    double ulp; /* bound for f32 and f64 */
     domain x, y;
     real (*f1)(real);
     real (*f2)(real, real);
@@ -174,11 +175,15 @@ static uint64_t bits_power(ig_dtype d, uint64_t x, uint64_t y)
 
 /* ---- the table ---- */
 
-#define ONE(name, accepts, truth, ulp, low, high, f, bits)                                         \
-    {name, 1, accepts, truth, ulp, {low, high, true}, {low, high, true}, f, NULL, bits, false}
-#define TWO(name, accepts, truth, ulp, x_low, x_high, y_low, y_high, f, bits, by_argument)         \
-    {name, 2, accepts, truth, ulp, {x_low, x_high, true}, {y_low, y_high, true}, NULL, f, bits,     \
-     by_argument}
+#define ONE(name, accepts, truth, ulp, low, high, f, bits) \
+    { \
+        name, 1, accepts, truth, ulp, {low, high, true}, {low, high, true}, f, NULL, bits, false \
+    }
+#define TWO(name, accepts, truth, ulp, x_low, x_high, y_low, y_high, f, bits, by_argument) \
+    { \
+        name, 2, accepts, truth, ulp, {x_low, x_high, true}, {y_low, y_high, true}, NULL, f, bits, \
+            by_argument \
+    }
 static const row rows[] = {
     ONE("abs", 'N', 0, 0, -9, 9, fabsl, bits_abs),
     ONE("acos", 'F', 0, 4, -1, 1, acosl, 0),
@@ -253,7 +258,8 @@ enum { ROWS = sizeof rows / sizeof *rows };
 
 static unsigned dtypes_of(char accepts)
 {
-    return accepts == 'N' || accepts == 'R' ? NUMBERS : accepts == 'I' ? INTS
+    return accepts == 'N' || accepts == 'R' ? NUMBERS
+           : accepts == 'I'                 ? INTS
            : accepts == 'B'                 ? INTS | BOOLS
                                             : ANY;
 }
@@ -313,11 +319,21 @@ typedef struct shapes {
 
 /* Odd sizes around the width of vectors and the length of blocks; nothing; no axes; broadcasting. */
 static const shapes variants[] = {
-    {{2, 2}, {35, 43}, {35, 43}}, {{1, 1}, {1025}, {1025}},         {{3, 2}, {4, 1, 17}, {3, 1}},
-    {{0, 0}, {0}, {0}},           {{3, 3}, {3, 0, 5}, {3, 0, 5}},   {{1, 1}, {1}, {1}},
-    {{1, 1}, {17}, {17}},         {{1, 1}, {3}, {3}},               {{1, 1}, {63}, {63}},
-    {{1, 1}, {64}, {64}},         {{1, 1}, {65}, {65}},             {{1, 1}, {1023}, {1023}},
-    {{1, 1}, {1024}, {1024}},     {{1, 1}, {1500}, {1500}},         {{1, 0}, {17}, {0}},
+    {{2, 2}, {35, 43}, {35, 43}},
+    {{1, 1}, {1025}, {1025}},
+    {{3, 2}, {4, 1, 17}, {3, 1}},
+    {{0, 0}, {0}, {0}},
+    {{3, 3}, {3, 0, 5}, {3, 0, 5}},
+    {{1, 1}, {1}, {1}},
+    {{1, 1}, {17}, {17}},
+    {{1, 1}, {3}, {3}},
+    {{1, 1}, {63}, {63}},
+    {{1, 1}, {64}, {64}},
+    {{1, 1}, {65}, {65}},
+    {{1, 1}, {1023}, {1023}},
+    {{1, 1}, {1024}, {1024}},
+    {{1, 1}, {1500}, {1500}},
+    {{1, 0}, {17}, {0}},
     {{1, 1}, {0}, {0}},
 };
 enum { VARIANTS = sizeof variants / sizeof *variants, QUICK_VARIANTS = 7, RELATED_VARIANTS = 2 };
@@ -334,7 +350,8 @@ static bool make(problem *p, int variant)
     const ig_dtype d = r->accepts == 'F' ? value_float(p->dtype) : p->dtype;
     const bool taken = dtype_in(p->dtype, dtypes_of(r->accepts));
     const tensor *x = problem_in(p, NULL, p->dtype, (ig_ints){s.x, s.n[0]}, r->x);
-    const tensor *y = r->arity == 1 ? x : problem_in(p, NULL, p->dtype, (ig_ints){s.y, s.n[1]}, r->y);
+    const tensor *y =
+        r->arity == 1 ? x : problem_in(p, NULL, p->dtype, (ig_ints){s.y, s.n[1]}, r->y);
     if (r->arity == 2 && s.n[0] == 3 && s.x[1] == 1) /* (4, 1, 17) with (3, 1) */
         s.x[1] = 3;
     tensor *out = problem_out(p, r->truth ? IG_BOOL : d, (ig_ints){s.x, s.n[0]});

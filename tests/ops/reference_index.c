@@ -126,12 +126,14 @@ static void sort_row(const real *v, int64_t n, int64_t step, bool descending, in
 
 static const struct sorting {
     bool values, indices, top;
-} sort_rows = {true, false, false}, argsort_rows = {false, true, false}, topk_rows = {true, true, true};
+} sort_rows = {true, false, false}, argsort_rows = {false, true, false},
+  topk_rows = {true, true, true};
 
 static bool make_sort(problem *p, int variant)
 {
     const struct sorting *s = p->row;
-    static const int64_t shapes[][2] = {{7, 43}, {65, 3}, {1, 1025}, {3, 1}, {0, 4}, {3, 0}, {2, 64}};
+    static const int64_t shapes[][2] = {{7, 43}, {65, 3}, {1, 1025}, {3, 1},
+                                        {0, 4},  {3, 0},  {2, 64}};
     if (variant >= (p->quick ? 2 : 7) || (p->mode != MODE_PLAIN && variant > 1))
         return false;
     const int axis = variant == 1 ? 0 : 1;
@@ -242,7 +244,8 @@ static bool make_nonzero(problem *p, int variant)
     const tensor *x = problem_in(p, NULL, p->dtype, (ig_ints){l, 2}, (domain){-1, 1, true});
     for (int64_t i = 0; i < x->size; i++)
         count += x->v[i] != 0;
-    tensor *row = problem_out(p, IG_I64, IG_SHAPE(count)), *col = problem_out(p, IG_I64, IG_SHAPE(count));
+    tensor *row = problem_out(p, IG_I64, IG_SHAPE(count)),
+           *col = problem_out(p, IG_I64, IG_SHAPE(count));
     for (int64_t i = 0, n = 0; i < x->size; i++)
         if (x->v[i] != 0) {
             row->v[n] = (real)(i / l[1]);

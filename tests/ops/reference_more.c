@@ -5,8 +5,8 @@
 static const struct more_shapes {
     int ndim;
     int64_t shape[3];
-} shapes[] = {{2, {7, 43}}, {1, {1025}}, {0, {0}}, {2, {3, 0}}, {1, {1}}, {1, {17}}, {1, {64}},
-              {1, {1500}}, {3, {3, 5, 7}}};
+} shapes[] = {{2, {7, 43}}, {1, {1025}}, {0, {0}},    {2, {3, 0}},   {1, {1}},
+              {1, {17}},    {1, {64}},   {1, {1500}}, {3, {3, 5, 7}}};
 enum { SHAPES = sizeof shapes / sizeof *shapes, QUICK_SHAPES = 4 };
 
 static const domain wild = {-99, 99, true};
@@ -43,8 +43,8 @@ static bool make_clip(problem *p, int variant)
         return false;
     const tensor *x = problem_in(p, NULL, p->dtype, shape, wild);
     const tensor *low = problem_in(p, "min", p->dtype, shape, (domain){-50, 10, false});
-    const tensor *high = variant % 2 ? NULL : problem_in(p, "max", p->dtype, shape,
-                                                         (domain){-10, 50, false});
+    const tensor *high =
+        variant % 2 ? NULL : problem_in(p, "max", p->dtype, shape, (domain){-10, 50, false});
     tensor *out = problem_out(p, p->dtype, shape);
     for (int64_t i = 0; i < out->size; i++) {
         real v = x->v[i];

@@ -30,7 +30,10 @@ static bool result(problem *p, ig_ints shape, source f)
     return true;
 }
 
-static const tensor *input(problem *p, ig_ints shape) { return problem_in(p, NULL, p->dtype, shape, any); }
+static const tensor *input(problem *p, ig_ints shape)
+{
+    return problem_in(p, NULL, p->dtype, shape, any);
+}
 
 /* Lengths that all ops below share: plain, long and odd, with nothing in them. */
 static const int64_t lengths[][3] = {{3, 4, 5}, {2, 17, 65}, {2, 0, 3}, {1, 64, 2}};
@@ -422,7 +425,10 @@ static bool from_pad(const problem *p, int k, const int64_t *i, int *from, int64
         if (!inside && mode[0] == 'c')
             return false;
         const int64_t period = n > 1 ? 2 * (n - 1) : 1, phase = (x % period + period) % period;
-        at[a] = inside ? x : mode[0] == 'e' ? (x < 0 ? 0 : n - 1) : phase < n ? phase : period - phase;
+        at[a] = inside           ? x
+                : mode[0] == 'e' ? (x < 0 ? 0 : n - 1)
+                : phase < n      ? phase
+                                 : period - phase;
     }
     return true;
 }

@@ -46,9 +46,9 @@ static real fold_prod(ig_dtype d, ig_dtype out, const real *v, int64_t n, real *
     }
     if (!dtype_in(out, FLOATS))
         return value_wrap(out, bits);
-    *tol = n <= 1 ? 0
-                  : (real)n * value_eps(value_compute(out)) * fabsl(product) +
-                        rounding(out, product);
+    *tol = n <= 1
+               ? 0
+               : (real)n * value_eps(value_compute(out)) * fabsl(product) + rounding(out, product);
     return product;
 }
 
@@ -123,9 +123,9 @@ static real fold_var(ig_dtype d, ig_dtype out, const real *v, int64_t n, real *t
     }
     const real divisor = fmaxl((real)n - 1, 0), var = sum / divisor, eps = value_eps(compute);
     const real each = eps * depth(n) * largest;
-    *tol = isfinite(var) ? 2 * depth(n) * eps * var + 4 * each * sqrtl(var) + each * each +
-                               rounding(out, var)
-                         : 0;
+    *tol = isfinite(var)
+               ? 2 * depth(n) * eps * var + 4 * each * sqrtl(var) + each * each + rounding(out, var)
+               : 0;
     return var;
 }
 
@@ -191,13 +191,17 @@ static const struct reduce_case {
     int64_t shape[4], axes[3];
     bool keepdims;
 } cases[] = {
-    {2, 1, {7, 43}, {1}, false},    {2, 1, {43, 7}, {0}, true},    {1, -1, {1025}, {0}, false},
-    {3, 2, {5, 6, 9}, {0, -1}, true}, {0, -1, {0}, {0}, false},    {2, 1, {0, 3}, {0}, false},
-    {2, 1, {0, 3}, {-1}, false},    {2, -1, {35, 43}, {0}, false}, {1, -1, {1}, {0}, true},
-    {1, 1, {3}, {0}, false},        {1, -1, {17}, {0}, false},     {1, -1, {63}, {0}, false},
-    {1, -1, {64}, {0}, false},      {1, -1, {65}, {0}, false},     {1, -1, {1023}, {0}, false},
-    {1, -1, {1024}, {0}, false},    {1, -1, {1500}, {0}, false},   {2, 1, {3, 2100}, {1}, false},
-    {2, 1, {2100, 3}, {0}, false},  {3, 1, {4, 33, 5}, {1}, false}, {3, 2, {4, 33, 5}, {1, 2}, false},
+    {2, 1, {7, 43}, {1}, false},       {2, 1, {43, 7}, {0}, true},
+    {1, -1, {1025}, {0}, false},       {3, 2, {5, 6, 9}, {0, -1}, true},
+    {0, -1, {0}, {0}, false},          {2, 1, {0, 3}, {0}, false},
+    {2, 1, {0, 3}, {-1}, false},       {2, -1, {35, 43}, {0}, false},
+    {1, -1, {1}, {0}, true},           {1, 1, {3}, {0}, false},
+    {1, -1, {17}, {0}, false},         {1, -1, {63}, {0}, false},
+    {1, -1, {64}, {0}, false},         {1, -1, {65}, {0}, false},
+    {1, -1, {1023}, {0}, false},       {1, -1, {1024}, {0}, false},
+    {1, -1, {1500}, {0}, false},       {2, 1, {3, 2100}, {1}, false},
+    {2, 1, {2100, 3}, {0}, false},     {3, 1, {4, 33, 5}, {1}, false},
+    {3, 2, {4, 33, 5}, {1, 2}, false},
 };
 enum { CASES = sizeof cases / sizeof *cases, QUICK_CASES = 7 };
 
@@ -276,9 +280,9 @@ static const struct scan_case {
     int ndim, axis;
     int64_t shape[3];
     bool initial;
-} scans[] = {{2, 1, {5, 43}, false}, {2, 0, {43, 5}, false},  {1, 0, {1025}, true},
-             {3, 1, {3, 17, 2}, true}, {2, 0, {0, 3}, false}, {2, 1, {3, 0}, true},
-             {1, 0, {1}, false},       {1, 0, {64}, false},   {2, -1, {2, 1500}, false}};
+} scans[] = {{2, 1, {5, 43}, false},   {2, 0, {43, 5}, false}, {1, 0, {1025}, true},
+             {3, 1, {3, 17, 2}, true}, {2, 0, {0, 3}, false},  {2, 1, {3, 0}, true},
+             {1, 0, {1}, false},       {1, 0, {64}, false},    {2, -1, {2, 1500}, false}};
 
 static bool make_scan(problem *p, int variant)
 {
@@ -296,8 +300,7 @@ static bool make_scan(problem *p, int variant)
         problem_int(p, "axis", c->axis);
     if (initial)
         problem_bool(p, "include_initial", true);
-    tensor *out =
-        problem_out(p, result_dtype(r->of->gives, p->dtype), (ig_ints){shape, c->ndim});
+    tensor *out = problem_out(p, result_dtype(r->of->gives, p->dtype), (ig_ints){shape, c->ndim});
     real *v = malloc(((size_t)shape[axis] + 1) * sizeof *v);
     if (!v)
         abort();
@@ -320,7 +323,8 @@ static bool make_diff(problem *p, int variant)
     static const struct {
         int64_t shape[2];
         int axis, times;
-    } diffs[] = {{{5, 43}, 1, 1}, {{43, 5}, 0, 2}, {{3, 1025}, -1, 3}, {{3, 1}, 1, 1}, {{0, 4}, 1, 2}};
+    } diffs[] = {
+        {{5, 43}, 1, 1}, {{43, 5}, 0, 2}, {{3, 1025}, -1, 3}, {{3, 1}, 1, 1}, {{0, 4}, 1, 2}};
     if (variant >= (int)(sizeof diffs / sizeof *diffs))
         return false;
     const int axis = diffs[variant].axis & 1, times = diffs[variant].times;
@@ -336,8 +340,9 @@ static bool make_diff(problem *p, int variant)
             v[k] = tensor_at(x, axis ? (int64_t[]){i[0], i[1] + k} : (int64_t[]){i[0] + k, i[1]});
         for (int t = times; t > 0; t--)
             for (int k = 0; k < t; k++)
-                v[k] = p->dtype == IG_BOOL          ? (real)(v[k] != v[k + 1])
-                       : dtype_in(p->dtype, FLOATS) ? value_round(p->dtype, v[k + 1] - v[k])
+                v[k] = p->dtype == IG_BOOL ? (real)(v[k] != v[k + 1])
+                       : dtype_in(p->dtype, FLOATS)
+                           ? value_round(p->dtype, v[k + 1] - v[k])
                            : value_wrap(p->dtype, value_bits(v[k + 1]) - value_bits(v[k]));
         out->v[n] = v[0];
     }

@@ -27,9 +27,14 @@ static bool window_of(const problem *p, int variant, window *w)
     if (variant >= (p->quick ? 2 : CASES) || (p->mode != MODE_PLAIN && variant > 0))
         return false;
     const struct window_case *c = &cases[variant];
-    *w = (window){.stride = c->stride, .padding = c->padding, .dilation = c->dilation,
-                  .groups = c->groups, .extra = c->extra, .bias = c->bias,
-                  .ceil_mode = c->ceil_mode, .count_pad = c->count_pad};
+    *w = (window){.stride = c->stride,
+                  .padding = c->padding,
+                  .dilation = c->dilation,
+                  .groups = c->groups,
+                  .extra = c->extra,
+                  .bias = c->bias,
+                  .ceil_mode = c->ceil_mode,
+                  .count_pad = c->count_pad};
     w->n = p->op[strlen(p->op) - 2] - '0';
     for (int a = 0; a < 3; a++) {
         const bool own = a >= 3 - w->n;
@@ -254,8 +259,12 @@ static bool make_adaptive(problem *p, int variant)
         const ig_ints inside = {length, 3};
         dot sum = {0};
         for (int64_t left = shape_size(inside); left > 0; left--, shape_next(inside, i))
-            dot_add(&sum, value_round(compute, at5(x, o[0], o[1], (int64_t[]){first[0] + i[0],
-                    first[1] + i[1], first[2] + i[2]}, w.x, CHANNELS)), 1);
+            dot_add(&sum,
+                    value_round(compute,
+                                at5(x, o[0], o[1],
+                                    (int64_t[]){first[0] + i[0], first[1] + i[1], first[2] + i[2]},
+                                    w.x, CHANNELS)),
+                    1);
         out->v[n] = sum.sum / (real)sum.n;
         out->tol[n] = 8 * value_eps(compute) * sum.size / (real)sum.n + value_ulp(d, out->v[n]);
     }

@@ -83,15 +83,15 @@ typedef enum layout {
 } layout;
 
 static const char *const layout_names[LAYOUTS] = {
-    "contiguous", "transposed", "negative step", "offset view", "mixed views",
-    "unevaluated", "donated", "donated unevaluated", "stride 0", "stride 0 donated"};
+    "contiguous",  "transposed", "negative step",       "offset view", "mixed views",
+    "unevaluated", "donated",    "donated unevaluated", "stride 0",    "stride 0 donated"};
 static const char *const mode_names[MODES] = {"", "", ", aliased", ", overlapping"};
 
 static const unsigned mode_layouts[MODES] = {
     [MODE_PLAIN] = (1u << STRIDE_0) - 1,
     [MODE_REPEAT] = 1u << STRIDE_0 | 1u << STRIDE_0_DONATED,
-    [MODE_ALIAS] = 1u << CONTIGUOUS | 1u << TRANSPOSED | 1u << FLIPPED | 1u << LAZY | 1u << DONATED |
-                   1u << DONATED_LAZY,
+    [MODE_ALIAS] = 1u << CONTIGUOUS | 1u << TRANSPOSED | 1u << FLIPPED | 1u << LAZY |
+                   1u << DONATED | 1u << DONATED_LAZY,
     [MODE_OVERLAP] = 1u << CONTIGUOUS | 1u << TRANSPOSED | 1u << DONATED | 1u << DONATED_LAZY,
 };
 
@@ -257,9 +257,9 @@ static bool holds(const problem *p, layout l, const char *what, int k, ig_array 
         }
     }
     if (at >= 0)
-        run_fail(tl, most, "%s: %s %d at %lld: got %.21Lg, expected %.21Lg (%.3g x the bound)", text,
-                 what, k, (long long)at, value_load(t->dtype, data + (size_t)at * width), t->v[at],
-                 most);
+        run_fail(tl, most, "%s: %s %d at %lld: got %.21Lg, expected %.21Lg (%.3g x the bound)",
+                 text, what, k, (long long)at, value_load(t->dtype, data + (size_t)at * width),
+                 t->v[at], most);
     free(data);
     return at < 0;
 }

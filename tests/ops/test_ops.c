@@ -11,9 +11,9 @@
 #include <string.h>
 #include <time.h>
 
-static const plan *const tables[] = {plans_more,     plans_reduce, plans_move,   plans_index,
-                                     plans_contract, plans_window, plans_source, plans_random,
-                                     plans_composite};
+static const plan *const tables[] = {plans_more,   plans_reduce,   plans_move,
+                                     plans_index,  plans_contract, plans_window,
+                                     plans_source, plans_random,   plans_composite};
 
 static const plan *plan_find(const char *op)
 {

@@ -81,11 +81,16 @@ static ig_array *random_graph(uint64_t seed, ig_dtype dtype, bool eager)
         case 6: x[i] = ig_subtract(a, ig_max(b, (ig_ints){&axis, 1}, true)); break;
         case 7: x[i] = ig_add(a, ig_mean(b, (ig_ints){&axis, 1}, true)); break;
         case 8: x[i] = ig_multiply(a, ig_flip(b, (ig_ints){&axis, 1})); break;
-        case 9: x[i] = ig_tanh(ig_sum(ig_multiply(a, b), (ig_ints){&axis, 1}, IG_DTYPE_NONE, true)); break;
-        case 10: x[i] = ig_reshape(ig_tanh(ig_reshape(a, IG_SHAPE(-1))), (ig_ints){shape, 3}); break;
+        case 9:
+            x[i] = ig_tanh(ig_sum(ig_multiply(a, b), (ig_ints){&axis, 1}, IG_DTYPE_NONE, true));
+            break;
+        case 10:
+            x[i] = ig_reshape(ig_tanh(ig_reshape(a, IG_SHAPE(-1))), (ig_ints){shape, 3});
+            break;
         case 11: x[i] = ig_softmax(a, (ig_ints){&axis, 1}); break;
         case 12:
-            x[i] = ig_tanh(ig_add(ig_matmul(ig_matmul(a, ig_matrix_transpose(b)), a), ig_float(0.1)));
+            x[i] =
+                ig_tanh(ig_add(ig_matmul(ig_matmul(a, ig_matrix_transpose(b)), a), ig_float(0.1)));
             break;
         case 13: x[i] = attention(a, b, eager); break;
         default: x[i] = ig_astype(ig_astype(a, IG_F64), dtype); break;
@@ -150,7 +155,8 @@ static void threads_change_no_bit(void **unused)
         ig_scope_begin();
         ig_set_threads(counts[i]);
         ig_array *x = ig_normal(ig_key(3, NULL), IG_SHAPE(3000000), IG_F32);
-        ig_array *y = ig_matmul(ig_reshape(x, IG_SHAPE(1500, 2000)), ig_reshape(x, IG_SHAPE(2000, 1500)));
+        ig_array *y =
+            ig_matmul(ig_reshape(x, IG_SHAPE(1500, 2000)), ig_reshape(x, IG_SHAPE(2000, 1500)));
         sums[i] = ig_item(ig_sum(x, IG_NONE, IG_DTYPE_NONE, false)) +
                   ig_item(ig_sum(y, IG_NONE, IG_DTYPE_NONE, false));
         ig_scope_end();
@@ -357,12 +363,14 @@ static void fork_after_use(void **unused)
     ig_scope_begin();
     ig_set_threads(3);
     ig_array *x = ig_normal(ig_key(5, NULL), IG_SHAPE(300, 400), IG_F32);
-    double want = ig_item(ig_sum(ig_matmul(x, ig_matrix_transpose(x)), IG_NONE, IG_DTYPE_NONE, false));
+    double want =
+        ig_item(ig_sum(ig_matmul(x, ig_matrix_transpose(x)), IG_NONE, IG_DTYPE_NONE, false));
     pid_t child = fork();
     if (child == 0) {
         alarm(60);
         ig_array *y = ig_normal(ig_key(5, NULL), IG_SHAPE(300, 400), IG_F32);
-        double got = ig_item(ig_sum(ig_matmul(y, ig_matrix_transpose(y)), IG_NONE, IG_DTYPE_NONE, false));
+        double got =
+            ig_item(ig_sum(ig_matmul(y, ig_matrix_transpose(y)), IG_NONE, IG_DTYPE_NONE, false));
         _exit(got == want ? 0 : 1);
     }
     int status = -1;
@@ -375,11 +383,11 @@ static void fork_after_use(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fusing_changes_no_bit), cmocka_unit_test(threads_change_no_bit),
+        cmocka_unit_test(fusing_changes_no_bit),    cmocka_unit_test(threads_change_no_bit),
         cmocka_unit_test(sums_keep_their_accuracy), cmocka_unit_test(the_budget_holds),
-        cmocka_unit_test(donation_saves_a_buffer), cmocka_unit_test(scopes_do_not_leak),
-        cmocka_unit_test(deep_graphs_are_fine), cmocka_unit_test(any_allocation_may_fail),
-        cmocka_unit_test(errors_stay_until_read), cmocka_unit_test(fork_after_use),
+        cmocka_unit_test(donation_saves_a_buffer),  cmocka_unit_test(scopes_do_not_leak),
+        cmocka_unit_test(deep_graphs_are_fine),     cmocka_unit_test(any_allocation_may_fail),
+        cmocka_unit_test(errors_stay_until_read),   cmocka_unit_test(fork_after_use),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     ig_shutdown();

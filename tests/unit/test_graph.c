@@ -15,10 +15,7 @@ static ig_array *input(int64_t rows, int64_t columns)
     return ig_from_data(zeros, IG_SHAPE(rows, columns), IG_F32);
 }
 
-static ig_array *vector(int64_t n)
-{
-    return ig_reshape(input(1, n), IG_SHAPE(n));
-}
+static ig_array *vector(int64_t n) { return ig_reshape(input(1, n), IG_SHAPE(n)); }
 
 /* ---- the graphs ---- */
 
@@ -59,7 +56,8 @@ static ig_array *joined(void)
 
 static ig_array *random_mean(void)
 {
-    return ig_mean(ig_uniform(ig_key(1, NULL), IG_SHAPE(100, 100), IG_F32, NULL, NULL), IG_NONE, false);
+    return ig_mean(ig_uniform(ig_key(1, NULL), IG_SHAPE(100, 100), IG_F32, NULL, NULL), IG_NONE,
+                   false);
 }
 
 static ig_array *half(void)

@@ -113,8 +113,7 @@ static void plan_ranges(const program *p, reduce_plan *r)
 static void plan_strips(const program *p, int axis, reduce_plan *r)
 {
     const int64_t together = p->inner < TAPE_BLOCK ? TAPE_BLOCK / p->inner : 1;
-    r->across =
-        axis >= 0 && p->kind == PROGRAM_REDUCE && !p->by_rows && lies_across(&p->pre, axis);
+    r->across = axis >= 0 && p->kind == PROGRAM_REDUCE && !p->by_rows && lies_across(&p->pre, axis);
     r->width = r->across ? WIDTH_ACROSS : together;
     if (r->width > p->outer)
         r->width = p->outer;
