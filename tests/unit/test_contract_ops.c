@@ -1,11 +1,6 @@
 /* matmul, tensordot, vecdot, outer and einsum against plain loops over all letters, in every layout
  * and several dtypes, to the last bit; and what they say when they are misused. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "support/unit.h"
 #include "support/layouts.h"
 #include "support/samples.h"
 
@@ -18,19 +13,6 @@ enum { OPERANDS = 8 };
 
 static const ig_dtype dtypes[] = {IG_F32, IG_F64, IG_F16, IG_BF16, IG_I32, IG_U8, IG_I64};
 enum { DTYPES = sizeof dtypes / sizeof dtypes[0] };
-
-static int begin(void **state)
-{
-    (void)state;
-    return ig_scope_begin();
-}
-
-static int end(void **state)
-{
-    (void)state;
-    ig_scope_end();
-    return ig_failed();
-}
 
 /* ---- the reference: "ij,jk->ik" by loops; a length 1 stands for any ---- */
 

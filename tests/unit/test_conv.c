@@ -1,12 +1,7 @@
 /* Convolutions, transposed convolutions and pools against plain loops, to the last bit: random
  * strides, paddings, dilations and groups in one to three dimensions, in every layout; what PyTorch
  * makes of ceil_mode; and what they say when they are misused. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "support/unit.h"
 #include "support/layouts.h"
 #include "support/samples.h"
 
@@ -16,19 +11,6 @@
 
 static const ig_dtype dtypes[] = {IG_F32, IG_F64, IG_F16, IG_BF16, IG_I32, IG_U8};
 enum { DTYPES = sizeof dtypes / sizeof dtypes[0], ROUNDS = 300 };
-
-static int begin(void **state)
-{
-    (void)state;
-    return ig_scope_begin();
-}
-
-static int end(void **state)
-{
-    (void)state;
-    ig_scope_end();
-    return ig_failed();
-}
 
 /* ---- a case: always three spatial axes, of which the first may be unused ---- */
 

@@ -1,14 +1,9 @@
 /* The index ops and x[...] against plain loops. Subscripts are drawn at random, thousands of them,
  * and held against a reference that looks up one element at a time; NumPy's own answers pin the
  * rule for where the axes of index arrays go. */
+#include "support/unit.h"
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
-
 #include "support/layouts.h"
 
 #define INTS(...) \
@@ -21,20 +16,6 @@ static const ig_ints scalar = {nothing, 0};
 
 static ig_ints from; /* the shape of x, for the rules */
 static const int64_t *at;
-
-static int begin(void **state)
-{
-    (void)state;
-    ig_error(NULL);
-    return ig_scope_begin();
-}
-
-static int end(void **state)
-{
-    (void)state;
-    ig_scope_end();
-    return ig_failed();
-}
 
 static ig_array *make(int layout, ig_ints shape)
 {

@@ -1,12 +1,7 @@
 /* The move ops against plain loops: every element of x tells where it stands, so each result says
  * where its elements came from. All layouts; 0-d, empty and 16-d arrays; errors by code, text. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "support/unit.h"
 #include <string.h>
-#include <cmocka.h>
-
 #include "support/layouts.h"
 
 #define INTS(...) \
@@ -18,20 +13,6 @@ static const ig_ints scalar = {nothing, 0};
 /* What the rules look at: the shape of x, and up to four numbers. */
 static ig_ints from;
 static int64_t p[4];
-
-static int begin(void **state)
-{
-    (void)state;
-    ig_error(NULL);
-    return ig_scope_begin();
-}
-
-static int end(void **state)
-{
-    (void)state;
-    ig_scope_end();
-    return ig_failed();
-}
 
 static ig_array *make(int layout, ig_ints shape)
 {

@@ -2,35 +2,15 @@
  *
  * All of them compute in f32 (f64 for f64) and round once, so f16 and bf16 are held to half a step of
  * their own and a little: a formula that rounds after each op does not pass. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "support/unit.h"
 #include <math.h>
 #include <string.h>
-
-#include "ingot.h"
 
 #define COUNT(table) ((int)(sizeof(table) / sizeof((table)[0])))
 
 enum { ROOM = 512 };
 
 static const ig_dtype floats[] = {IG_F16, IG_BF16, IG_F32, IG_F64};
-
-static int begin(void **state)
-{
-    (void)state;
-    return ig_scope_begin();
-}
-
-static int end(void **state)
-{
-    (void)state;
-    ig_scope_end();
-    return ig_failed();
-}
 
 static void expect_shape(const ig_array *x, ig_ints shape)
 {

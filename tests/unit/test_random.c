@@ -8,36 +8,16 @@
  *
  * Statistics have 100,000 draws of a fixed key: a bound of five standard deviations is never crossed
  * by chance, and a wrong shift or a reused word crosses it by far. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "support/unit.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "ingot.h"
 
 enum { DRAWS = 100000 };
 
 #define COUNT(table) ((int)(sizeof(table) / sizeof((table)[0])))
 
 static const char *const generators[] = {"philox", "threefry"};
-
-static int begin(void **state)
-{
-    (void)state;
-    return ig_scope_begin();
-}
-
-static int end(void **state)
-{
-    (void)state;
-    ig_scope_end();
-    return ig_failed();
-}
 
 static void expect_bytes(ig_array *x, const void *want, size_t bytes)
 {

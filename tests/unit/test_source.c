@@ -1,30 +1,10 @@
 /* Arrays from numbers (source.c), and reductions and index ops that are made of other ops
  * (composite.c), against what NumPy gives. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "support/unit.h"
 #include <math.h>
 #include <string.h>
 
-#include "ingot.h"
-
 #define COUNT(table) ((int)(sizeof(table) / sizeof((table)[0])))
-
-static int begin(void **state)
-{
-    (void)state;
-    return ig_scope_begin();
-}
-
-static int end(void **state)
-{
-    (void)state;
-    ig_scope_end();
-    return ig_failed();
-}
 
 /* x has this dtype and these values, NaN where they are NaN; with bound, nearly so. */
 static void expect(ig_array *x, ig_dtype dtype, const double *want, int n, double bound)
