@@ -99,19 +99,19 @@ typedef struct stats {
     real most, sum, mean, var, square, largest;
 } stats;
 
-/* Of n elements from first on, step apart. */
-static stats stats_of(const problem *p, int64_t first, int64_t n, int64_t step)
+/* Of n elements from first on. */
+static stats stats_of(const problem *p, int64_t first, int64_t n)
 {
     stats s = {.most = -(real)INFINITY};
     for (int64_t i = 0; i < n; i++) {
-        const real x = get(p, 0, first + i * step);
+        const real x = get(p, 0, first + i);
         s.most = fmaxl(s.most, x);
         s.mean += x / (real)n;
         s.square += x * x / (real)n;
         s.largest = fmaxl(s.largest, fabsl(x));
     }
     for (int64_t i = 0; i < n; i++) {
-        const real x = get(p, 0, first + i * step);
+        const real x = get(p, 0, first + i);
         s.sum += expl(x - s.most);
         s.var += (x - s.mean) * (x - s.mean) / (real)n;
     }
@@ -128,8 +128,10 @@ static bool make_softmax(problem *p, int variant)
     const int64_t *l = shapes[variant], n = l[1];
     const tensor *x = problem_in(p, NULL, p->dtype, (ig_ints){l, 2}, (domain){-30, 30, false});
     tensor *out = problem_out(p, value_float(p->dtype), tensor_shape(x));
+    stats s = {0};
     for (int64_t i = 0; i < out->size; i++) {
-        const stats s = stats_of(p, i - i % n, n, 1);
+        if (i % n == 0)
+            s = stats_of(p, i, n);
         const real d = get(p, 0, i) - s.most;
         const real want = logarithm ? d - logl(s.sum) : expl(d) / s.sum;
         put(p, out, i, want, logarithm ? depth(n) + fabsl(d) : want * (depth(n) + fabsl(d)));
@@ -154,8 +156,10 @@ static bool make_norm(problem *p, int variant)
         b = problem_in(p, "bias", p->dtype, IG_SHAPE(n), mild);
     problem_float(p, "eps", eps_given);
     tensor *out = problem_out(p, value_float(p->dtype), tensor_shape(x));
+    stats s = {0};
     for (int64_t i = 0; i < out->size; i++) {
-        const stats s = stats_of(p, i - i % n, n, 1);
+        if (i % n == 0)
+            s = stats_of(p, i, n);
         const real scale = 1 / sqrtl((rms ? s.square : s.var) + (real)eps_given);
         const real weight = w ? get(p, 1, i % n) : 1, bias = b ? get(p, 2, i % n) : 0;
         const real y = (get(p, 0, i) - (rms ? 0 : s.mean)) * scale;
@@ -287,7 +291,7 @@ static bool make_cross_entropy(problem *p, int variant)
     problem_str(p, "reduction", "none");
     tensor *out = problem_out(p, value_float(p->dtype), IG_SHAPE(l[0]));
     for (int64_t i = 0; i < l[0]; i++) {
-        const stats s = stats_of(p, i * n, n, 1);
+        const stats s = stats_of(p, i * n, n);
         const real d = s.most - get(p, 0, i * n + (int64_t)label->v[i]);
         put(p, out, i, d + logl(s.sum), depth(n) + d);
     }

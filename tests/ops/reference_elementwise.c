@@ -93,8 +93,6 @@ static real modulo(real x, real y)
 /* The whole number below the true quotient; beyond 2^60 every float is whole. */
 static real floored_quotient(real x, real y)
 {
-    if (isinf(y) && isfinite(x) && x != 0)
-        return (x < 0) == (y < 0) ? copysignl(0, x / y) : -1;
     if (!isfinite(x) || !isfinite(y) || x == 0 || y == 0 || fabsl(x / y) >= 0x1p60L)
         return x / y;
     const real r = fmodl(x, y), q = rintl((x - r) / y);

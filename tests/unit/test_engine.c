@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "ingot.h"
 #include <math.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,6 +15,9 @@
 #include <cmocka.h>
 
 static uint64_t state = 1;
+
+/* Under sanitizers and emulators: every k-th case only. */
+static int sparse(int k) { return getenv("IG_TEST_QUICK") ? k : 1; }
 
 static uint32_t pick(uint32_t n)
 {
@@ -109,7 +113,7 @@ static void fusing_changes_no_bit(void **unused)
 {
     (void)unused;
     const ig_dtype dtypes[] = {IG_F32, IG_F64, IG_F16, IG_BF16};
-    for (uint64_t seed = 1; seed <= 120; seed++) {
+    for (uint64_t seed = 1; seed <= 120; seed += (uint64_t)sparse(7)) {
         ig_dtype dtype = dtypes[seed % 4];
         size_t n, m;
         ig_scope_begin();
@@ -129,7 +133,7 @@ static void threads_change_no_bit(void **unused)
 {
     (void)unused;
     const int counts[] = {1, 2, 3, 8};
-    for (uint64_t seed = 200; seed < 230; seed++) {
+    for (uint64_t seed = 200; seed < 230; seed += (uint64_t)sparse(7)) {
         void *first = NULL;
         size_t n = 0;
         for (int i = 0; i < 4; i++) {
@@ -154,9 +158,9 @@ static void threads_change_no_bit(void **unused)
     for (int i = 0; i < 4; i++) {
         ig_scope_begin();
         ig_set_threads(counts[i]);
-        ig_array *x = ig_normal(ig_key(3, NULL), IG_SHAPE(3000000), IG_F32);
+        ig_array *x = ig_normal(ig_key(3, NULL), IG_SHAPE(300000), IG_F32);
         ig_array *y =
-            ig_matmul(ig_reshape(x, IG_SHAPE(1500, 2000)), ig_reshape(x, IG_SHAPE(2000, 1500)));
+            ig_matmul(ig_reshape(x, IG_SHAPE(300, 1000)), ig_reshape(x, IG_SHAPE(1000, 300)));
         sums[i] = ig_item(ig_sum(x, IG_NONE, IG_DTYPE_NONE, false)) +
                   ig_item(ig_sum(y, IG_NONE, IG_DTYPE_NONE, false));
         ig_scope_end();
@@ -304,7 +308,7 @@ static void any_allocation_may_fail(void **unused)
     assert_int_equal(memory_live(), live);
     if (count < 2000)
         fail_msg("the script makes only %lld allocations", (long long)count);
-    for (int64_t n = 1; n <= count; n++) {
+    for (int64_t n = 1; n <= count; n += sparse(17)) {
         memory_fail_at(n);
         bool fine = script();
         memory_fail_at(0);
@@ -380,14 +384,44 @@ static void fork_after_use(void **unused)
     ig_scope_end();
 }
 
+/* Each thread has its own scopes, errors and device; evaluations take turns. */
+static void *side_by_side(void *seed)
+{
+    double total = 0;
+    for (int i = 0; i < 20; i++) {
+        ig_scope_begin();
+        ig_array *x = ig_normal(ig_key((uint64_t)(intptr_t)seed, NULL), IG_SHAPE(64, 64), IG_F32);
+        total += ig_item(ig_sum(ig_softmax(ig_matmul(x, x), IG_AXES(-1)), IG_NONE, IG_F64, false));
+        if (ig_reshape(x, IG_SHAPE(3)) || !ig_error(NULL))
+            total = -1;
+        ig_scope_end();
+    }
+    ig_scope_end();
+    return (void *)(intptr_t)(fabs(total - 20 * 64) < 1e-2);
+}
+
+static void threads_work_side_by_side(void **unused)
+{
+    (void)unused;
+    pthread_t threads[4];
+    for (intptr_t i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, side_by_side, (void *)i), 0);
+    for (int i = 0; i < 4; i++) {
+        void *fine = NULL;
+        pthread_join(threads[i], &fine);
+        assert_non_null(fine);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fusing_changes_no_bit),    cmocka_unit_test(threads_change_no_bit),
-        cmocka_unit_test(sums_keep_their_accuracy), cmocka_unit_test(the_budget_holds),
-        cmocka_unit_test(donation_saves_a_buffer),  cmocka_unit_test(scopes_do_not_leak),
-        cmocka_unit_test(deep_graphs_are_fine),     cmocka_unit_test(any_allocation_may_fail),
-        cmocka_unit_test(errors_stay_until_read),   cmocka_unit_test(fork_after_use),
+        cmocka_unit_test(fusing_changes_no_bit),     cmocka_unit_test(threads_change_no_bit),
+        cmocka_unit_test(sums_keep_their_accuracy),  cmocka_unit_test(the_budget_holds),
+        cmocka_unit_test(donation_saves_a_buffer),   cmocka_unit_test(scopes_do_not_leak),
+        cmocka_unit_test(deep_graphs_are_fine),      cmocka_unit_test(any_allocation_may_fail),
+        cmocka_unit_test(errors_stay_until_read),    cmocka_unit_test(fork_after_use),
+        cmocka_unit_test(threads_work_side_by_side),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     ig_shutdown();
