@@ -334,10 +334,11 @@ coverage:
 
 # ---- bench -------------------------------------------------------------------------------------
 
-# WORK=pattern for some works, THREADS=n, QUICK=1 to see only that it runs; bench/README.md.
+# WORK=pattern for some works, THREADS=n, QUICK=1 to see only that it runs, BENCH=further options of
+# bench/run; bench/README.md.
 BENCH_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(sort $(wildcard bench/*.c)))
 BENCH_FLAGS   := $(if $(WORK),--work '$(WORK)') $(if $(THREADS),--threads $(THREADS)) \
-                 $(if $(QUICK),--quick)
+                 $(if $(QUICK),--quick) $(BENCH)
 
 $(BUILD)/obj/bench/%.o: bench/%.c $(GENERATED)
 	@mkdir -p $(@D)

@@ -212,21 +212,21 @@ static void multiply_add(struct part *part)
 static double loop_limit(struct loop loop, int threads)
 {
     static struct part parts[MAX_THREADS];
-    const struct part part = {
+    struct part part = {
         .job = multiply_add, .loop = loop.run, .count = 1000, .factor = 0.999, .term = 1e-3};
     double best = 0;
     for (int t = 0; t < TRIES;) {
-        const long count = t == 0 ? parts[0].count * 2 : parts[0].count;
-        for (int i = 0; i < threads; i++) {
+        for (int i = 0; i < threads; i++)
             parts[i] = part;
-            parts[i].count = count < part.count ? part.count : count;
-        }
         const double took_s = parts_run(parts, threads);
         if (took_s <= 0)
             return 0;
-        const double rate = loop.flops * (double)parts[0].count * threads / took_s * 1e-9;
+        const double rate = loop.flops * (double)part.count * threads / took_s * 1e-9;
         best = rate > best ? rate : best;
-        t += took_s >= try_s || t > 0;
+        if (t > 0 || took_s >= try_s)
+            t++;
+        else
+            part.count *= 2;
     }
     return best;
 }

@@ -83,6 +83,7 @@ typedef struct problem {
     const void *row; /* of the plan */
     ig_dtype dtype;  /* under test */
     problem_mode mode;
+    int variant;
     bool related; /* the mode changed something */
     bool quick;
     bool signed_zeros; /* results: -0 is not 0 */

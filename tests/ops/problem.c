@@ -111,7 +111,8 @@ void problem_begin(problem *p, const char *op, const void *row, ig_dtype dtype, 
                    int variant)
 {
     const bool quick = p->quick;
-    *p = (problem){.op = op, .row = row, .dtype = dtype, .mode = mode, .quick = quick};
+    *p = (problem){
+        .op = op, .row = row, .dtype = dtype, .mode = mode, .variant = variant, .quick = quick};
     p->random = hash(op) + (uint64_t)dtype * 1000 + (uint64_t)variant;
 }
 

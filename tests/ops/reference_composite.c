@@ -21,7 +21,7 @@ static void put(const problem *p, tensor *out, int64_t i, real want, real size)
     out->tol[i] = eps_of(p) * size + value_ulp(out->dtype, want) * 0.51L;
 }
 
-static const int64_t shapes[][2] = {{7, 43}, {3, 1025}, {1, 1}, {65, 3}, {0, 5}};
+static const int64_t shapes[][2] = {{7, 43}, {5, 65}, {1, 1}, {65, 3}, {0, 5}, {2, 1025}};
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 static bool beyond(const problem *p, int variant)
 {
@@ -32,10 +32,7 @@ static bool beyond(const problem *p, int variant)
 
 typedef real (*activation)(real x, bool second, real *size);
 
-static real relu(real x, bool second, real *size)
-{
-    return (void)second, *size = 0, x > 0 ? x : 0;
-}
+static real relu(real x, bool second, real *size) { return (void)second, *size = 0, x > 0 ? x : 0; }
 static real leaky_relu(real x, bool second, real *size)
 {
     const real y = x > 0 ? x : x * (second ? 0.125L : 0.01L);
@@ -48,8 +45,8 @@ static real elu(real x, bool second, real *size)
 }
 static real gelu(real x, bool second, real *size)
 {
-    const real inner = second ? tanhl((x + 0.044715L * x * x * x) * sqrtl(2 / acosl(-1)))
-                              : erfl(x / sqrtl(2));
+    const real inner =
+        second ? tanhl((x + 0.044715L * x * x * x) * sqrtl(2 / acosl(-1))) : erfl(x / sqrtl(2));
     return *size = 8 * fabsl(x), x / 2 * (1 + inner);
 }
 static real silu(real x, bool second, real *size)
@@ -164,7 +161,8 @@ static bool make_norm(problem *p, int variant)
         const real weight = w ? get(p, 1, i % n) : 1, bias = b ? get(p, 2, i % n) : 0;
         const real y = (get(p, 0, i) - (rms ? 0 : s.mean)) * scale;
         put(p, out, i, y * weight + bias,
-            depth(n) * (fabsl(weight) * (scale * s.largest * (1 + fabsl(y)) + fabsl(y)) + fabsl(bias)));
+            depth(n) *
+                (fabsl(weight) * (scale * s.largest * (1 + fabsl(y)) + fabsl(y)) + fabsl(bias)));
     }
     return true;
 }
@@ -172,9 +170,9 @@ static bool make_norm(problem *p, int variant)
 /* batch_norm: x (N, C, W) by C, by its own or given statistics; group_norm: by N and groups of C. */
 static bool make_channels(problem *p, int variant)
 {
-    static const int64_t sizes[][3] = {{4, 6, 9}, {3, 4, 65}, {2, 2, 1}};
+    static const int64_t sizes[][3] = {{4, 6, 9}, {3, 4, 17}, {2, 2, 65}};
     const bool groups = p->row != NULL;
-    if (variant >= 3 || (p->mode != MODE_PLAIN && variant > 0))
+    if (variant >= (p->quick ? 2 : 3) || (p->mode != MODE_PLAIN && variant > 0))
         return false;
     const int64_t *l = sizes[variant], each = l[1] / 2; /* channels of a group */
     const bool given = variant == 1 && !groups;
@@ -248,8 +246,9 @@ static real kl_div(real x, real t, real *size)
 static const struct loss_row {
     loss f;
     domain target;
-} mse_row = {mse, {-4, 4, false}}, l1_row = {l1, {-4, 4, false}}, huber_row = {huber, {-4, 4, false}},
-  bce_row = {bce, {0, 1, false}}, kl_row = {kl_div, {0.01, 1, false}};
+} mse_row = {mse, {-4, 4, false}}, l1_row = {l1, {-4, 4, false}},
+  huber_row = {huber, {-4, 4, false}}, bce_row = {bce, {0, 1, false}},
+  kl_row = {kl_div, {0.01, 1, false}};
 
 static bool make_loss(problem *p, int variant)
 {
@@ -269,7 +268,8 @@ static bool make_loss(problem *p, int variant)
     for (int64_t i = 0; i < x->size; i++) {
         const real t = get(p, 1, i);
         real size;
-        const real want = r == &kl_row && t < 0 ? (size = 0, (real)NAN) : r->f(get(p, 0, i), t, &size);
+        const real want =
+            r == &kl_row && t < 0 ? (size = 0, (real)NAN) : r->f(get(p, 0, i), t, &size);
         sum += want;
         total += size + depth(x->size) * fabsl(want);
         if (each)
@@ -287,7 +287,8 @@ static bool make_cross_entropy(problem *p, int variant)
         return false;
     const int64_t *l = shapes[variant], n = l[1];
     problem_in(p, NULL, p->dtype, (ig_ints){l, 2}, (domain){-30, 30, false});
-    const tensor *label = problem_in(p, NULL, IG_I64, IG_SHAPE(l[0]), (domain){0, (double)n - 1, false});
+    const tensor *label =
+        problem_in(p, NULL, IG_I64, IG_SHAPE(l[0]), (domain){0, (double)n - 1, false});
     problem_str(p, "reduction", "none");
     tensor *out = problem_out(p, value_float(p->dtype), IG_SHAPE(l[0]));
     for (int64_t i = 0; i < l[0]; i++) {
@@ -300,7 +301,7 @@ static bool make_cross_entropy(problem *p, int variant)
 
 /* ---- the rest ---- */
 
-/* Kept elements are divided by 1 - p. With p 0 that is all; else about as many as asked for. */
+/* With p 0 all elements are kept; which are dropped else is bernoulli's, which has its own plan. */
 static bool make_dropout(problem *p, int variant)
 {
     if (beyond(p, variant))
@@ -319,7 +320,8 @@ static bool make_embedding(problem *p, int variant)
     if (beyond(p, variant) || shapes[variant][0] == 0)
         return false;
     const int64_t *l = shapes[variant], rows = l[0], width = l[1];
-    const tensor *at = problem_in(p, NULL, IG_I32, IG_SHAPE(5, 3), (domain){0, (double)rows - 1, false});
+    const tensor *at =
+        problem_in(p, NULL, IG_I32, IG_SHAPE(5, 3), (domain){0, (double)rows - 1, false});
     const tensor *w = problem_in(p, NULL, p->dtype, (ig_ints){l, 2}, (domain){-9, 9, true});
     tensor *out = problem_out(p, p->dtype, IG_SHAPE(5, 3, width));
     for (int64_t i = 0; i < out->size; i++)
@@ -330,7 +332,9 @@ static bool make_embedding(problem *p, int variant)
 static const struct attention {
     int64_t batch, queries, keys, width, values;
     bool mask, causal;
-} attentions[] = {{2, 9, 9, 9, 9, false, false}, {1, 5, 17, 8, 3, true, false}, {2, 65, 65, 4, 4, false, true},
+} attentions[] = {{2, 9, 9, 9, 9, false, false},
+                  {1, 5, 17, 8, 3, true, false},
+                  {2, 65, 65, 4, 4, false, true},
                   {1, 1, 1, 1, 1, false, false}};
 
 /* Row q of one batch: weights, then the mean of values. */
@@ -376,8 +380,7 @@ static bool make_attention(problem *p, int variant)
         problem_in(p, "mask", IG_BOOL, IG_SHAPE(a->queries, a->keys), unit);
     if (a->causal)
         problem_bool(p, "is_causal", true);
-    tensor *out =
-        problem_out(p, value_float(p->dtype), IG_SHAPE(a->batch, a->queries, a->values));
+    tensor *out = problem_out(p, value_float(p->dtype), IG_SHAPE(a->batch, a->queries, a->values));
     for (int64_t b = 0; b < a->batch; b++)
         for (int64_t q = 0; q < a->queries; q++)
             attend(p, a, b, q, out);

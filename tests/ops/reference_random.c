@@ -93,7 +93,7 @@ static void key_out(tensor *out, int64_t row, const key *k)
         out->v[row * k->words + i] = (real)k->w[i];
 }
 
-static const int64_t shapes[][2] = {{5, 17}, {1, 1025}, {3, 0}, {2, 65}};
+static const int64_t shapes[][2] = {{5, 17}, {1, 257}, {3, 0}, {2, 65}};
 static bool beyond(const problem *p, int variant)
 {
     return variant >= 4 || (p->mode != MODE_PLAIN && variant > 1);
@@ -174,8 +174,9 @@ static real unit_at(const key *k, ig_dtype d, int64_t i)
 /* u * (high - low) + low, rounded at each step. */
 static real between(ig_dtype d, real u, real low, real high)
 {
-    const real range = value_round(d, high - low);
-    return fmaxl(low, value_round(d, value_round(d, u * range) + low));
+    const double range = (double)value_round(d, (real)((double)high - (double)low));
+    const double scaled = (double)value_round(d, (real)((double)u * range));
+    return fmaxl(low, value_round(d, (real)(scaled + (double)low)));
 }
 
 static bool make_uniform(problem *p, int variant)
@@ -213,9 +214,11 @@ static bool make_normal(problem *p, int variant)
     for (int64_t i = 0; i < out->size && dtype_in(d, FLOATS); i++) {
         const real u = between(d, unit_at(&k, d, i), value_round(d, value_eps(d) / 2 - 1), 1);
         real y = 0;
-        for (int step = 0; step < 60; step++) { /* Newton's method, held back where erf is flat */
+        real move = 1;
+        for (int step = 0; step < 60 && fabsl(move) > 1e-15L; step++) {
+            /* Newton's method, held back where erf is flat */
             const real error = u < 0 ? erfcl(-y) - (1 + u) : (1 - u) - erfcl(y);
-            const real move = error * expl(y * y) * 0.886226925452758013649083741670572591L;
+            move = error * expl(y * y) * 0.886226925452758013649083741670572591L;
             y -= fmaxl(fminl(move, 0.5L), -0.5L);
         }
         out->v[i] = y * sqrtl(2);

@@ -346,7 +346,7 @@ static bool make_diff(problem *p, int variant)
             for (int k = 0; k < t; k++)
                 v[k] = p->dtype == IG_BOOL ? (real)(v[k] != v[k + 1])
                        : dtype_in(p->dtype, FLOATS)
-                           ? value_round(p->dtype, v[k + 1] - v[k])
+                           ? value_round(p->dtype, (real)((double)v[k + 1] - (double)v[k]))
                            : value_wrap(p->dtype, value_bits(v[k + 1]) - value_bits(v[k]));
         out->v[n] = v[0];
     }

@@ -1,5 +1,4 @@
-/* Sources: arrays made of numbers, and random arrays. Random bits are worked out by the generators'
- * definitions (Salmon et al. 2011); what is drawn from bits, by its formula. */
+/* Sources: arrays made of numbers alone, exact. */
 #include "ops/plan.h"
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Every op x dtype x layout against exact references. Walks the op table at run time: a row without a
  * plan is a failure, so a new op cannot be forgotten. Dtypes that a plan does not take must be refused.
  *
- *   ops [--op NAME] [--quick]      (IG_TEST_QUICK=1 is --quick)
+ *   ops [--op NAME] [--quick]      (IG_TEST_QUICK=1 is --quick; IG_TEST_TIMES=1 shows times)
  *
  * Ends with "N passed, N failed", where N counts op x dtype x shape x layout. */
 #include "ops/plan.h"
@@ -131,6 +131,10 @@ int main(int argc, char **argv)
     if (LDBL_MANT_DIG < 64) {
         printf("long double has no room for 64-bit integers here\n0 passed, 0 failed, 1 skipped\n");
         return 0;
+    }
+    if (only && !ig_op_find(only)) {
+        fprintf(stderr, "no op is called %s; the nearest is %s\n", only, ig_op_nearest(only)->name);
+        return 2;
     }
     const int count = ig_op_count();
     for (int i = 0; i < count && i < MAX_OPS; i++) {

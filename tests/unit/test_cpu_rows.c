@@ -1,197 +1,330 @@
-/* Scans, sorts, searches and writes of the CPU device, on programs made by hand. */
+/* Scans, searches and writes of the CPU device, on programs made by hand, against plain loops. */
 #include "cpu_programs.h"
 
 /* ---- scans ---- */
 
-static void check_scan(int64_t outer, int64_t inner, const float *x)
+/* A value of any lane type, as its bits. */
+typedef uint64_t box;
+
+static float box_f32(box x)
 {
-    float *got = malloc((size_t)(outer * inner) * sizeof *got + 1);
+    float f;
+    memcpy(&f, &x, sizeof f);
+    return f;
+}
+
+static double box_f64(box x)
+{
+    double f;
+    memcpy(&f, &x, sizeof f);
+    return f;
+}
+
+static double join_f64(int op, double x, double y)
+{
+    if (op == OP_sum || op == OP_prod)
+        return op == OP_sum ? x + y : x * y;
+    if (x != x || y != y)
+        return x != x ? x : y;
+    if (x == y)
+        return signbit(x) == (op == OP_max) ? y : x;
+    return (x > y) == (op == OP_max) ? x : y;
+}
+
+static int64_t join_int(int op, ig_dtype lane, int64_t x, int64_t y)
+{
+    if (op == OP_sum || op == OP_prod)
+        return op == OP_sum ? x + y : x * y;
+    const bool greater = lane == IG_U64 ? (uint64_t)x > (uint64_t)y : x > y;
+    return greater == (op == OP_max) ? x : y;
+}
+
+/* Sums and products of floats are rounded to the lane; of f32 they are exact in f64 until then. */
+static box join(int op, ig_dtype lane, box x, box y)
+{
+    box r = 0;
+    if (lane == IG_F32) {
+        float f = (float)join_f64(op, box_f32(x), box_f32(y));
+        if (op == OP_sum)
+            f = box_f32(x) + box_f32(y);
+        memcpy(&r, &f, sizeof f);
+    } else if (lane == IG_F64) {
+        const double f = join_f64(op, box_f64(x), box_f64(y));
+        memcpy(&r, &f, sizeof f);
+    } else {
+        const int64_t i = join_int(op, lane, dtype_fetch_int(lane, &x), dtype_fetch_int(lane, &y));
+        memcpy(&r, &i, ig_dtype_bytes(lane));
+    }
+    return r;
+}
+
+/* The rule at the top of scan.c, with nothing joined where nothing is before. */
+static void halves(int op, ig_dtype lane, box *x, int64_t n, int64_t len)
+{
+    const int64_t half = len / 2;
+    if (n < 2)
+        return;
+    halves(op, lane, x, n < half ? n : half, half);
+    if (n <= half)
+        return;
+    halves(op, lane, x + half, n - half, half);
+    for (int64_t i = half; i < n; i++)
+        x[i] = join(op, lane, x[half - 1], x[i]);
+}
+
+static void scan_plainly(int op, ig_dtype lane, box *x, int64_t n)
+{
+    enum { BLOCK = 16, CHUNK = 1024, RANGE = 65536 };
+    box before[3] = {0}, total[3] = {0}; /* range, chunk, block */
+    bool has[3] = {false, false, false};
+    for (int64_t i = 0; i < n; i += BLOCK) {
+        const int64_t now = n - i < BLOCK ? n - i : BLOCK;
+        if (i > 0 && i % CHUNK == 0) {
+            before[1] = has[1] ? join(op, lane, before[1], total[2]) : total[2];
+            has[1] = true;
+            has[2] = false;
+        }
+        if (i > 0 && i % RANGE == 0) {
+            before[0] = has[0] ? join(op, lane, before[0], before[1]) : before[1];
+            has[0] = true;
+            has[1] = false;
+        }
+        halves(op, lane, x + i, now, BLOCK);
+        for (int64_t k = i; k < i + now; k++) {
+            if (has[2])
+                x[k] = join(op, lane, before[2], x[k]);
+            total[2] = x[k];
+            if (has[0] || has[1])
+                x[k] = join(op, lane,
+                            !has[0]   ? before[1]
+                            : !has[1] ? before[0]
+                                      : join(op, lane, before[0], before[1]),
+                            x[k]);
+        }
+        before[2] = total[2];
+        has[2] = true;
+    }
+}
+
+/* Storage to lanes and back. */
+static box box_of(ig_dtype dtype, const char *at)
+{
+    box x = 0;
+    if (dtype_is_half(dtype)) {
+        const float f = (float)dtype_fetch(dtype, at);
+        memcpy(&x, &f, sizeof f);
+    } else
+        memcpy(&x, at, ig_dtype_bytes(dtype));
+    return x;
+}
+
+static void box_store(ig_dtype dtype, char *at, box x)
+{
+    if (dtype_is_half(dtype))
+        dtype_store(dtype, at, box_f32(x));
+    else
+        memcpy(at, &x, ig_dtype_bytes(dtype));
+}
+
+typedef enum layout { ALONG, ACROSS, BACKWARDS } layout;
+
+static view lay(layout how, int64_t outer, int64_t inner)
+{
     const int64_t shape[2] = {outer, inner};
-    view back = packed(2, shape);
-    back.stride[1] = -1;
-    back.offset = inner - 1;
+    view v = packed(2, shape);
+    if (how == ACROSS) {
+        v.stride[0] = 1;
+        v.stride[1] = outer;
+    }
+    if (how == BACKWARDS) {
+        v.stride[1] = -1;
+        v.offset = inner - 1;
+    }
+    return v;
+}
+
+static bool same(ig_dtype dtype, const char *a, const char *b)
+{
+    if (dtype_is_float(dtype) && isnan(dtype_fetch(dtype, a)))
+        return isnan(dtype_fetch(dtype, b));
+    return memcmp(a, b, ig_dtype_bytes(dtype)) == 0;
+}
+
+static void check_scan(int op, ig_dtype dtype, int64_t outer, int64_t inner, layout how,
+                       const char *x)
+{
+    const int64_t n = outer * inner, bytes = (int64_t)ig_dtype_bytes(dtype);
+    const view v = lay(how, outer, inner);
+    box *want = malloc((size_t)n * sizeof *want + 1);
+    char *got = malloc((size_t)(n * bytes) + 1), element[8];
+    for (int64_t i = 0; i < n; i++)
+        want[i] = box_of(dtype, x + view_at(&v, i) * bytes);
+    for (int64_t o = 0; o < outer; o++)
+        scan_plainly(op, dtype_lane(dtype), want + o * inner, inner);
     for (int k = 0; k < THREAD_COUNTS; k++) {
-        bench *w = bench_new(PROGRAM_SCAN, IG_F32);
-        w->p.fold = OP_sum;
+        bench *w = bench_new(PROGRAM_SCAN, dtype);
+        w->p.fold = (uint16_t)op;
         w->p.outer = outer;
         w->p.inner = inner;
-        w->p.in[0] = (operand){.slot = 0, .dtype = IG_F32, .v = back};
-        w->p.out = (operand){.slot = 1, .dtype = IG_F32, .v = packed(2, shape)};
+        w->p.in[0] = (operand){.slot = 0, .dtype = dtype, .v = v};
+        w->p.out = (operand){.slot = 1, .dtype = dtype, .v = lay(ALONG, outer, inner)};
         bind(w, 0, (void *)x);
         bind(w, 1, got);
         pool_set_threads(thread_counts[k]);
         assert_int_equal(run(w), IG_OK);
-        for (int64_t o = 0; o < outer; o++) {
-            float carry = 0, prefix = 0;
-            for (int64_t i = 0; i < inner; i++) {
-                const float v = x[o * inner + inner - 1 - i];
-                prefix = i % TAPE_BLOCK ? prefix + v : v;
-                const float want = i < TAPE_BLOCK ? prefix : carry + prefix;
-                assert_true(memcmp(&got[o * inner + i], &want, 4) == 0);
-                if (i % TAPE_BLOCK == TAPE_BLOCK - 1)
-                    carry = want;
-            }
+        for (int64_t i = 0; i < n; i++) {
+            box_store(dtype, element, want[i]);
+            assert_true(same(dtype, element, got + i * bytes));
         }
         free(w);
     }
     pool_set_threads(0);
+    free(want);
     free(got);
+}
+
+/* Values whose running sums and products stay finite, and some that do not. */
+static void fill(int op, ig_dtype dtype, int64_t n, char *x)
+{
+    const int64_t bytes = (int64_t)ig_dtype_bytes(dtype);
+    for (int64_t i = 0; i < n; i++) {
+        const uint64_t bits = next_random() << 33 ^ next_random();
+        const float f = op == OP_prod ? 1 + next_float() * 0x1p-4f : next_float();
+        if (dtype_is_float(dtype))
+            dtype_store(dtype, x + i * bytes, i % 1000 == 999 ? (i % 3 ? 0.0 : -0.0) : f);
+        else if (dtype == IG_BOOL)
+            x[i] = bits % 50 == 0;
+        else
+            memcpy(x + i * bytes, &bits, (size_t)bytes);
+    }
 }
 
 static void test_scan(void **s)
 {
+    static const int64_t sizes[][2] = {{1, 0},     {1, 1},     {3, 15},   {3, 16},    {2, 17},
+                                       {3, 1023},  {3, 1024},  {3, 1025}, {2, 5001},  {1000, 17},
+                                       {1, 65536}, {3, 65537}, {70, 9},   {1, 300000}};
     (void)s;
-    float *x = floats(300000);
-    check_scan(1, 0, x);
-    check_scan(1, 1, x);
-    check_scan(3, 1024, x);
-    check_scan(2, 5001, x);
-    check_scan(1000, 17, x);
-    check_scan(1, 300000, x);
+    char *x = malloc(300000 * 8);
+    fill(OP_sum, IG_F32, 300000, x);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (int how = ALONG; how <= BACKWARDS; how++)
+            check_scan(OP_sum, IG_F32, sizes[i][0], sizes[i][1], (layout)how, x);
     free(x);
 }
 
-/* ---- sorts and searches ---- */
-
-static bool stands_before(float x, float y) { return x < y || (x == x && y != y); }
-
-static void check_sort(int64_t outer, int64_t inner, const float *x, bool descending)
+static void test_scan_dtypes(void **s)
 {
-    const int64_t n = outer * inner, shape[2] = {outer, inner};
-    float *values = malloc((size_t)n * sizeof *values);
-    int64_t *ranks = malloc((size_t)n * sizeof *ranks);
-    char *seen = malloc((size_t)inner);
-    for (int arg = 0; arg < 2; arg++) {
-        bench *w = bench_new(arg ? PROGRAM_ARGSORT : PROGRAM_SORT, IG_F32);
-        w->p.outer = outer;
-        w->p.inner = inner;
-        w->p.flag = descending;
-        w->p.in[0] = (operand){.slot = 0, .dtype = IG_F32, .v = packed(2, shape)};
-        w->p.out = (operand){.slot = 1, .dtype = arg ? IG_I64 : IG_F32, .v = packed(2, shape)};
-        bind(w, 0, (void *)x);
-        bind(w, 1, arg ? (void *)ranks : values);
-        assert_int_equal(run(w), IG_OK);
-        free(w);
-    }
-    for (int64_t o = 0; o < outer; o++) {
-        const float *row = x + o * inner;
-        memset(seen, 0, (size_t)inner);
-        for (int64_t i = 0; i < inner; i++) {
-            const int64_t at = ranks[o * inner + i];
-            assert_true(at >= 0 && at < inner && !seen[at]++);
-            assert_memory_equal(&values[o * inner + i], &row[at], 4);
-            if (i == 0)
-                continue;
-            const int64_t prior = ranks[o * inner + i - 1];
-            const float p = row[prior], q = row[at];
-            const bool nan = p != p || q != q;
-            const bool before = descending && !nan ? p > q : stands_before(p, q);
-            const bool equal = p == q || (p != p && q != q);
-            assert_true(before || (equal && prior < at));
+    static const int ops[] = {OP_sum, OP_prod, OP_max, OP_min};
+    enum { N = 67 * 1030 };
+    (void)s;
+    char *x = malloc(N * 8);
+    for (int dtype = IG_BOOL; dtype < DTYPE_COUNT; dtype++) {
+        for (int k = dtype == IG_BOOL ? 2 : 0; k < 4; k++) {
+            fill(ops[k], (ig_dtype)dtype, N, x);
+            check_scan(ops[k], (ig_dtype)dtype, 67, 1030, k % 2 ? ALONG : ACROSS, x);
+            check_scan(ops[k], (ig_dtype)dtype, 1, N, ALONG, x);
+            check_scan(ops[k], (ig_dtype)dtype, 9, 61, BACKWARDS, x);
         }
     }
-    free(values);
-    free(ranks);
-    free(seen);
+    free(x);
 }
 
-static void test_sort(void **s)
+static void test_scan_specials(void **s)
 {
-    enum { N = 100000 };
+    enum { N = 70000 };
+    static const int ops[] = {OP_sum, OP_prod, OP_max, OP_min};
     (void)s;
     float *x = floats(N);
-    for (int i = 0; i < N; i++) {
-        if (i % 3 == 0)
-            x[i] = floorf(x[i] * 4);
-        if (i % 17 == 0)
+    for (int k = 0; k < 4; k++) {
+        for (int at = 40; at < N; at += 22222)
+            x[at] = k < 2 ? NAN : at % 3 ? INFINITY : -INFINITY;
+        check_scan(ops[k], IG_F32, 1, N, ALONG, (char *)x);
+        x[66000] = NAN;
+        check_scan(ops[k], IG_F32, 1, N, ALONG, (char *)x);
+        for (int i = 0; i < N; i++)
             x[i] = i % 2 ? 0.0f : -0.0f;
-        if (i % 23 == 0)
-            x[i] = i % 2 ? NAN : -NAN;
-        if (i % 29 == 0)
-            x[i] = i % 2 ? INFINITY : -INFINITY;
-    }
-    for (int descending = 0; descending < 2; descending++) {
-        check_sort(1, 1, x, descending);
-        check_sort(9, 2, x, descending);
-        check_sort(1000, 39, x, descending);
-        check_sort(1000, 41, x, descending);
-        check_sort(3, 30000, x, descending);
-        check_sort(1, N, x, descending);
+        check_scan(ops[k], IG_F32, 7, N / 7, ALONG, (char *)x);
+        for (int i = 0; i < N; i++)
+            x[i] = -0.0f;
+        check_scan(ops[k], IG_F32, 1, N, ALONG, (char *)x);
     }
     free(x);
 }
 
-/* Every dtype: sorted ascending by its own order. */
-static void test_sort_dtypes(void **s)
+/* ---- searches ---- */
+
+/* True if the value with bits x of a dtype stands before that of y. */
+static bool stands_before(ig_dtype dtype, const void *x, const void *y)
 {
-    enum { N = 1500 };
-    (void)s;
-    static uint64_t x[N], y[N];
-    for (int dtype = IG_BOOL; dtype < DTYPE_COUNT; dtype++) {
-        const size_t bytes = ig_dtype_bytes((ig_dtype)dtype);
-        for (int i = 0; i < N; i++) {
-            const uint64_t bits = next_random() << 33 ^ next_random();
-            if (dtype == IG_BOOL)
-                ((uint8_t *)x)[i] = bits & 1;
-            else
-                memcpy((char *)x + (size_t)i * bytes, &bits, bytes);
-        }
-        bench *w = bench_new(PROGRAM_SORT, (ig_dtype)dtype);
-        w->p.outer = 1;
-        w->p.inner = N;
-        w->p.in[0] = (operand){.slot = 0, .dtype = (ig_dtype)dtype, .v = line(N)};
-        w->p.out = (operand){.slot = 1, .dtype = (ig_dtype)dtype, .v = line(N)};
-        bind(w, 0, x);
-        bind(w, 1, y);
-        assert_int_equal(run(w), IG_OK);
-        for (int i = 1; i < N; i++) {
-            const char *p = (char *)y + (size_t)(i - 1) * bytes, *q = p + bytes;
-            if (dtype == IG_U64)
-                assert_true(y[i - 1] <= y[i]);
-            else if (dtype_is_int((ig_dtype)dtype))
-                assert_true(dtype_fetch_int((ig_dtype)dtype, p) <=
-                            dtype_fetch_int((ig_dtype)dtype, q));
-            else
-                assert_true(dtype_fetch((ig_dtype)dtype, p) <= dtype_fetch((ig_dtype)dtype, q) ||
-                            dtype_fetch((ig_dtype)dtype, q) != dtype_fetch((ig_dtype)dtype, q));
-        }
-        free(w);
+    if (dtype == IG_U64)
+        return *(const uint64_t *)x < *(const uint64_t *)y;
+    if (dtype_is_int(dtype))
+        return dtype_fetch_int(dtype, x) < dtype_fetch_int(dtype, y);
+    const double a = dtype_fetch(dtype, x), b = dtype_fetch(dtype, y);
+    return a < b || (!isnan(a) && isnan(b));
+}
+
+/* A sorted row with repetitions: every second element of len * 2. */
+static void fill_sorted(ig_dtype dtype, int64_t len, char *x)
+{
+    const int64_t bytes = (int64_t)ig_dtype_bytes(dtype);
+    for (int64_t i = 0; i < len; i++) {
+        const int64_t whole = i / 3 < 60 ? i / 3 : 60;
+        char *at = x + 2 * i * bytes;
+        if (dtype_is_float(dtype))
+            dtype_store(dtype, at, i < len - 2 ? (double)whole - 20 : NAN);
+        else
+            memcpy(at, &whole, (size_t)bytes);
     }
+}
+
+static void check_search(ig_dtype dtype, int64_t len, bool right)
+{
+    enum { VALUES = 5000 };
+    static uint64_t values[VALUES];
+    static int64_t got[VALUES];
+    const int64_t bytes = (int64_t)ig_dtype_bytes(dtype);
+    char *sorted = calloc((size_t)(2 * len) + 1, 8);
+    fill_sorted(dtype, len, sorted);
+    for (int i = 0; i < VALUES; i++) {
+        const int64_t whole = (int64_t)(next_random() % 70);
+        char *at = (char *)values + i * bytes;
+        if (dtype_is_float(dtype))
+            dtype_store(dtype, at, i % 50 ? (double)(whole - 25) / 2 : i % 100 ? NAN : -0.0);
+        else
+            memcpy(at, &whole, (size_t)bytes);
+    }
+    bench *w = bench_new(PROGRAM_SEARCH, dtype);
+    view every_second = line(len);
+    every_second.stride[0] = 2;
+    w->p.flag = right;
+    w->p.in[0] = (operand){.slot = 0, .dtype = dtype, .v = every_second};
+    w->p.in[1] = (operand){.slot = 1, .dtype = dtype, .v = line(VALUES)};
+    w->p.out = (operand){.slot = 2, .dtype = IG_I64, .v = line(VALUES)};
+    bind(w, 0, sorted);
+    bind(w, 1, values);
+    bind(w, 2, got);
+    assert_int_equal(run(w), IG_OK);
+    for (int i = 0; i < VALUES; i++) {
+        const char *v = (char *)values + i * bytes;
+        int64_t want = 0;
+        while (want < len && (right ? !stands_before(dtype, v, sorted + 2 * want * bytes)
+                                    : stands_before(dtype, sorted + 2 * want * bytes, v)))
+            want++;
+        assert_int_equal(got[i], want);
+    }
+    free(w);
+    free(sorted);
 }
 
 static void test_search(void **s)
 {
-    enum { SORTED = 999, VALUES = 10000 };
+    static const int64_t lengths[] = {0, 1, 2, 3, 8, 199};
     (void)s;
-    static float sorted[2 * SORTED], values[VALUES];
-    static int64_t got[VALUES];
-    for (int i = 0; i < SORTED; i++)
-        sorted[2 * i] = i < SORTED - 2 ? (float)(i / 3) : NAN;
-    for (int i = 0; i < VALUES; i++)
-        values[i] = i % 100   ? floorf(next_float() * 200 + 150) + (i % 2 ? 0.5f : 0)
-                    : i % 200 ? NAN
-                              : -0.0f;
-    for (int right = 0; right < 2; right++) {
-        bench *w = bench_new(PROGRAM_SEARCH, IG_F32);
-        view every_second = line(SORTED);
-        every_second.stride[0] = 2;
-        w->p.flag = right;
-        w->p.in[0] = (operand){.slot = 0, .dtype = IG_F32, .v = every_second};
-        w->p.in[1] = (operand){.slot = 1, .dtype = IG_F32, .v = line(VALUES)};
-        w->p.out = (operand){.slot = 2, .dtype = IG_I64, .v = line(VALUES)};
-        bind(w, 0, sorted);
-        bind(w, 1, values);
-        bind(w, 2, got);
-        assert_int_equal(run(w), IG_OK);
-        for (int i = 0; i < VALUES; i++) {
-            int64_t want = 0;
-            while (want < SORTED && (right ? !stands_before(values[i], sorted[2 * want])
-                                           : stands_before(sorted[2 * want], values[i])))
-                want++;
-            assert_int_equal(got[i], want);
-        }
-        free(w);
-    }
+    for (int dtype = IG_I8; dtype < DTYPE_COUNT; dtype++)
+        for (int i = 0; i < 12; i++)
+            check_search((ig_dtype)dtype, lengths[i / 2], i % 2);
 }
 
 /* ---- writes ---- */
@@ -256,12 +389,108 @@ static void test_write(void **s)
     assert_non_null(strstr(ig_error(NULL), "index 37 is out of bounds for an axis of length 37"));
 }
 
+/* Writes to (I, J, K) along each axis, by any number of threads, with an index of its own for each
+ * point or for each line; against one point after another. */
+typedef struct write_case {
+    int axis;
+    bool add, lines;
+    ig_dtype dtype;
+} write_case;
+
+static const int64_t base_shape[3] = {30, 40, 50}, update_shape[3] = {29, 37, 48};
+
+static void write_plainly(const write_case *c, const view *index, const int32_t *indices,
+                          const char *updates, char *out)
+{
+    const view space = packed(3, update_shape), base = packed(3, base_shape);
+    const int64_t bytes = (int64_t)ig_dtype_bytes(c->dtype);
+    for (int64_t i = 0; i < view_size(&space); i++) {
+        int64_t at[3] = {i / (update_shape[1] * update_shape[2]),
+                         i / update_shape[2] % update_shape[1], i % update_shape[2]};
+        const int64_t k = indices[view_at(index, i)];
+        at[c->axis] = k < 0 ? k + base_shape[c->axis] : k;
+        char *d = out;
+        for (int a = 0; a < 3; a++)
+            d += at[a] * base.stride[a] * bytes;
+        const double sum =
+            dtype_fetch(c->dtype, updates + i * bytes) + (c->add ? dtype_fetch(c->dtype, d) : 0);
+        dtype_store(c->dtype, d, c->dtype == IG_F32 ? (float)sum : sum);
+    }
+}
+
+static void check_write(const write_case *c)
+{
+    enum { N = 29 * 37 * 48, BASE = 30 * 40 * 50, WRONG = 417 * 48 };
+    const int64_t bytes = (int64_t)ig_dtype_bytes(c->dtype);
+    char *base = malloc(BASE * 8), *want = malloc(BASE * 8), *got = malloc(BASE * 8);
+    char *updates = malloc(N * 8);
+    int32_t *indices = malloc(N * sizeof *indices);
+    view index = packed(3, update_shape), out = packed(3, base_shape);
+    for (int i = 0; i < 3; i++)
+        out.shape[i] = update_shape[i];
+    for (int64_t i = 0; i < N; i++) {
+        indices[i] = (int32_t)(next_random() % (uint64_t)(2 * base_shape[c->axis])) -
+                     (int32_t)base_shape[c->axis];
+        dtype_store(c->dtype, updates + i * bytes, next_float() * 50);
+    }
+    for (int64_t i = 0; i < BASE; i++)
+        dtype_store(c->dtype, base + i * bytes, next_float() * 50);
+    if (c->lines)
+        index.stride[2] = 0;
+    memcpy(want, base, (size_t)(BASE * bytes));
+    write_plainly(c, &index, indices, updates, want);
+    for (int k = 0; k < THREAD_COUNTS; k++) {
+        bench *w = bench_new(PROGRAM_WRITE, c->dtype);
+        w->p.flag = c->add;
+        w->p.in[0] = (operand){.slot = 0, .dtype = IG_I32, .v = index};
+        w->p.in[1] = (operand){.slot = 1, .dtype = c->dtype, .v = packed(3, update_shape)};
+        w->p.out = (operand){.slot = 2,
+                             .dtype = c->dtype,
+                             .v = out,
+                             .axis_len = base_shape[c->axis],
+                             .axis_stride = out.stride[c->axis]};
+        w->p.out.v.stride[c->axis] = 0;
+        memcpy(got, base, (size_t)(BASE * bytes));
+        bind(w, 0, indices);
+        bind(w, 1, updates);
+        bind(w, 2, got);
+        pool_set_threads(thread_counts[k]);
+        assert_int_equal(run(w), IG_OK);
+        assert_memory_equal(got, want, (size_t)(BASE * bytes));
+        /* The first of some wrong ones is the one that is reported. */
+        const int32_t first = indices[WRONG], last = indices[N - 48];
+        indices[WRONG] = 77;
+        indices[N - 48] = 78;
+        assert_int_equal(run(w), IG_ERR_INDEX);
+        assert_non_null(strstr(ig_error(NULL), "index 77 is out of bounds"));
+        indices[WRONG] = first;
+        indices[N - 48] = last;
+        free(w);
+    }
+    pool_set_threads(0);
+    free(base);
+    free(want);
+    free(got);
+    free(updates);
+    free(indices);
+}
+
+static void test_write_axes(void **s)
+{
+    static const ig_dtype dtypes[] = {IG_F32, IG_F16, IG_BF16, IG_F64};
+    (void)s;
+    for (int d = 0; d < 4; d++)
+        for (int axis = 0; axis < 3; axis++)
+            for (int k = 0; k < (axis < 2 ? 4 : 2); k++)
+                check_write(&(write_case){axis, k % 2, k / 2, dtypes[d]});
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_scan),        cmocka_unit_test(test_sort),
-        cmocka_unit_test(test_sort_dtypes), cmocka_unit_test(test_search),
-        cmocka_unit_test(test_write),
+        cmocka_unit_test(test_scan),          cmocka_unit_test(test_scan_dtypes),
+        cmocka_unit_test(test_scan_specials), cmocka_unit_test(test_search),
+        cmocka_unit_test(test_write),         cmocka_unit_test(test_write_axes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,8 @@ enum { FOLD_LANES = 32 }; /* running values of a fold; the order of a sum is fix
 
 /* Micro-kernels of the contraction (lanes/gemm.c). */
 typedef struct gemm_level gemm_level;
+/* Loops of scans, sorts and searches (rows.h). */
+typedef struct rows_level rows_level;
 
 /* All loops of one instruction set. Registers hold lanes: see dtype_lane; `lane` may be any dtype and
  * means its lane. n <= TAPE_BLOCK, but for convert, identity and join any n. A result may lie on an
@@ -36,13 +38,11 @@ typedef struct cpu_level {
     /* d[r] = the fold of the r-th row of a: len values, 0 < len <= TAPE_BLOCK. See reduce.c for the
      * order. */
     void (*fold)(int op, ig_dtype lane, int64_t rows, int64_t len, void *d, const void *a);
-    /* d[i] = the fold of a[0] ... a[i] one after another, then of carry (if it is there) and that.
-     * n > 0; d may be a. */
-    void (*scan)(int op, ig_dtype lane, int64_t n, void *d, const void *a, const void *carry);
     /* The place of a's first extreme (OP_max, OP_min; a NaN is the most extreme) if it is beyond
      * *best or first is set, and *best is then that value; else -1. n > 0. */
     int64_t (*extreme)(int op, ig_dtype lane, int64_t n, const void *a, void *best, bool first);
     const gemm_level *gemm;
+    const rows_level *rows;
 } cpu_level;
 
 /* The level in use: the best that the machine has, or IG_CPU_LEVEL. */

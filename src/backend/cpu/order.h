@@ -1,5 +1,8 @@
-/* The order of sort, argsort and searchsorted, as unsigned keys: the key of x is below that of y
- * exactly if x stands before y. NaN is last (also descending), and -0.0 equals 0.0. */
+/* The order of sort, argsort and searchsorted, as unsigned numbers of an element's width.
+ *
+ * The key of x is below that of y exactly if x stands before y: NaN is last (also descending), and
+ * -0.0 equals 0.0. The code of x says the same, but is another one for other bits, so that the element
+ * can be had back from it: zeros have two neighbouring codes, and NaNs all those after `last`. */
 #ifndef CPU_ORDER_H
 #define CPU_ORDER_H
 
@@ -10,17 +13,22 @@
 /* What is needed to know of a dtype's bits. */
 typedef struct order {
     int bytes;
+    bool is_float;
     uint64_t all;      /* its bits */
     uint64_t sign;     /* its sign bit, or 0 */
-    uint64_t infinity; /* of floats; else 0 */
+    uint64_t negative; /* floats: all, what a negative one is turned with; else 0 */
+    uint64_t turn;     /* descending: all; else 0 */
+    uint64_t base;     /* floats: what the first that is no NaN would else have as its code */
+    uint64_t zero;     /* floats: the lower code of a zero */
+    uint64_t last;     /* the last code but for NaNs */
 } order;
 
-order order_of(ig_dtype dtype);
+order order_of(ig_dtype dtype, bool descending);
 
 /* The bits of the i-th of packed elements. */
-static inline uint64_t order_bits(const order *o, const void *elements, int64_t i)
+static inline uint64_t order_bits(int bytes, const void *elements, int64_t i)
 {
-    switch (o->bytes) {
+    switch (bytes) {
     case 1: return ((const uint8_t *)elements)[i];
     case 2: return ((const uint16_t *)elements)[i];
     case 4: return ((const uint32_t *)elements)[i];
@@ -28,19 +36,17 @@ static inline uint64_t order_bits(const order *o, const void *elements, int64_t 
     }
 }
 
-static inline uint64_t order_key(const order *o, uint64_t bits, bool descending)
+static inline uint64_t order_code(const order *o, uint64_t bits)
 {
-    const uint64_t magnitude = bits & ~o->sign;
-    uint64_t key = bits ^ o->sign;
-    if (o->infinity) {
-        if (magnitude > o->infinity)
-            return o->all;
-        if (magnitude == 0)
-            key = o->sign;
-        else if (bits & o->sign)
-            key = ~bits & o->all;
-    }
-    return descending ? ~key & o->all : key;
+    const uint64_t below = bits & o->sign ? o->negative : 0;
+    return ((bits ^ (below | o->sign) ^ o->turn) - o->base) & o->all;
+}
+
+static inline uint64_t order_key(const order *o, uint64_t bits)
+{
+    const uint64_t code = order_code(o, bits);
+    const uint64_t key = code + (o->is_float & (code == o->zero));
+    return code > o->last ? o->all : key;
 }
 
 #endif

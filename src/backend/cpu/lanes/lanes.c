@@ -12,7 +12,6 @@ typedef struct lane_loops {
     void (*identity)(int op, int64_t n, void *d);
     void (*join)(int op, int64_t n, void *d, const void *a, const void *b);
     void (*fold)(int op, int64_t rows, int64_t len, void *d, const void *a);
-    void (*scan)(int op, int64_t n, void *d, const void *a, const void *carry);
     int64_t (*extreme)(int op, int64_t n, const void *a, void *best, bool first);
 } lane_loops;
 
@@ -23,8 +22,8 @@ typedef struct lane_loops {
 #define MAP_OF_FLOAT PART(lane_map_float)
 static const lane_loops loops[DTYPE_COUNT] = {
 #define DTYPE(id, name, standard, lane, kind, bytes) \
-    [IG_##id] = {MAP_OF_##kind, choose_##lane, identity_##lane, join_##lane, \
-                 fold_##lane,   scan_##lane,   extreme_##lane},
+    [IG_##id] = {MAP_OF_##kind, choose_##lane, identity_##lane, \
+                 join_##lane,   fold_##lane,   extreme_##lane},
 #include "array/dtype.def"
 };
 
@@ -58,11 +57,6 @@ static void lane_fold(int op, ig_dtype lane, int64_t rows, int64_t len, void *d,
     loops[lane].fold(op, rows, len, d, a);
 }
 
-static void lane_scan(int op, ig_dtype lane, int64_t n, void *d, const void *a, const void *carry)
-{
-    loops[lane].scan(op, n, d, a, carry);
-}
-
 static int64_t lane_extreme(int op, ig_dtype lane, int64_t n, const void *a, void *best, bool first)
 {
     return loops[lane].extreme(op, n, a, best, first);
@@ -87,6 +81,7 @@ static bool lane_available(void)
 #define TEXT(x) TEXT_OF(x)
 
 extern const gemm_level PART(gemm);
+extern const rows_level PART(rows);
 extern const cpu_level PART(cpu_level);
 const cpu_level PART(cpu_level) = {
     .name = TEXT(LEVEL),
@@ -98,7 +93,7 @@ const cpu_level PART(cpu_level) = {
     .identity = lane_identity,
     .join = lane_join,
     .fold = lane_fold,
-    .scan = lane_scan,
     .extreme = lane_extreme,
     .gemm = &PART(gemm),
+    .rows = &PART(rows),
 };

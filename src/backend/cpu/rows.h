@@ -1,0 +1,33 @@
+/* Rows: the loops of lanes/ that scans, sorts and searches need, and reading rows that lie across
+ * memory. */
+#ifndef CPU_ROWS_H
+#define CPU_ROWS_H
+
+#include "backend/cpu/cpu.h"
+#include "backend/cpu/order.h"
+
+enum { SCAN_BLOCK = 16 }; /* elements that a scan takes by halves; see scan.c */
+
+struct rows_level {
+    /* d[i] = carry joined with the chunk's own running fold up to i (scan.c says in which order);
+     * *total = the chunk's fold. 0 < n <= TAPE_BLOCK; d may be a. carry and total are lanes. */
+    void (*scan)(int op, ig_dtype lane, int64_t n, void *d, const void *a, const void *carry,
+                 void *total);
+    /* The same *total, and nothing else. */
+    void (*total)(int op, ig_dtype lane, int64_t n, const void *a, void *total);
+    /* Codes of packed elements (order.h), to u32 or u64 (wide); elements of 8 bytes need u64. */
+    void (*codes)(const order *o, bool wide, int64_t n, void *codes, const void *elements);
+    /* Back again. elements may be codes, if they are as wide. */
+    void (*elements)(const order *o, bool wide, int64_t n, void *elements, const void *codes);
+    /* Keys of packed elements (order.h), as codes are. */
+    void (*keys)(const order *o, bool wide, int64_t n, void *keys, const void *elements);
+};
+
+/* Elements [first, first + n) of `rows` rows of length inner from the row-th on: each to packed memory
+ * of its own, `apart` elements from the one before. */
+void rows_read(const operand *o, const binding *b, int64_t inner, int64_t row, int64_t rows,
+               int64_t first, int64_t n, void *to, int64_t apart);
+/* How many rows are best read together: 1, but where neighbours lie beside each other. */
+int64_t rows_together(const operand *o);
+
+#endif
