@@ -2,7 +2,8 @@
  *
  * Each loop keeps enough independent sums in flight to hide the latency of its instruction. Built
  * with contraction on, so that a vector's a * b + c is one fma. The best of several tries counts:
- * a limit is what the machine can do, not what it does on average. */
+ * a limit is what the machine can do, not what it does on average. A try is short, so that on a busy
+ * machine some fit between the turns of others. */
 #include "limits.h"
 
 #include <pthread.h>
@@ -19,11 +20,11 @@
 #include <immintrin.h>
 #endif
 
-enum { TRIES = 50, COPY_TRIES = 15, MAX_THREADS = 1024 };
+enum { TRIES = 300, COPY_TRIES = 15, MAX_THREADS = 1024 };
 /* Runs count turns of a loop of multiply-adds and returns some result of them. */
 typedef double fma_loop(long count, double factor, double term);
 
-static const double try_s = 0.003;
+static const double try_s = 0.0005;
 static const size_t copy_bytes = (size_t)128 << 20;
 
 static double now_s(void)
@@ -96,11 +97,11 @@ struct loop {
     double flops; /* of one turn of the loop */
 };
 
-/* As many as the base level's registers hold: four pipes of latency four want sixteen. */
+/* Four pipes of latency four want sixteen; sixteen registers hold twelve. */
 #if defined(__x86_64__)
 #define BASE_SUMS 12
 #else
-#define BASE_SUMS 20
+#define BASE_SUMS 16
 #endif
 
 #define TARGET
@@ -124,9 +125,9 @@ static struct loop loop_find(ig_dtype dtype)
     if (dtype == IG_F64)
         return (struct loop){fma_f64, BASE_SUMS * 2 * 2};
     if (dtype == IG_BF16 && (getauxval(AT_HWCAP2) & has_bf16))
-        return (struct loop){limits_bfmmla, 20 * 16 * 2};
+        return (struct loop){limits_bfmmla, 16 * 16 * 2};
     if (dtype == IG_F16 && (getauxval(AT_HWCAP) & has_fhm))
-        return (struct loop){limits_fmlal, 20 * 4 * 2};
+        return (struct loop){limits_fmlal, 16 * 4 * 2};
     return (struct loop){fma_f32, BASE_SUMS * 4 * 2};
 }
 

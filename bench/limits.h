@@ -13,7 +13,7 @@ double limit_fma(ig_dtype dtype, int threads);
  * there is no memory for it. */
 double limit_copy(int threads);
 
-/* limits_arm.c: turns of 20 bfmmla (16 products each) and of 20 fmlal (4 products each). Call them
+/* limits_arm.c: turns of 16 bfmmla (16 products each) and of 16 fmlal (4 products each). Call them
  * only where the processor has the instruction. */
 double limits_bfmmla(long count, double factor, double term);
 double limits_fmlal(long count, double factor, double term);

@@ -5,7 +5,7 @@
 #if defined(__aarch64__)
 #include <arm_neon.h>
 
-enum { SUMS = 20 };
+enum { SUMS = 16 };
 
 double limits_bfmmla(long count, double factor, double term)
 {

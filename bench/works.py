@@ -40,9 +40,8 @@ def matmul(n, dtype, bar, bar_limit=0.0):
 
 def attention(heads, tokens, width, bar):
     shape = (1, heads, tokens, width)
-    return Work(
-        "attention", f"{heads}x{tokens}x{width}", inputs=(shape, shape, shape), flops=4.0 * heads * tokens**2 * width, bar=bar
-    )
+    flops = 4.0 * heads * tokens**2 * width
+    return Work("attention", f"{heads}x{tokens}x{width}", inputs=(shape, shape, shape), flops=flops, bar=bar)
 
 
 def conv(batch, bar):

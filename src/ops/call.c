@@ -204,19 +204,25 @@ static ig_array *own_handle(const call *c, ig_array *x)
 int op_call(op_id op, const ig_arg *args, int nargs, ig_array **out, int max_out)
 {
     call c = {.op = op, .info = op_info(op)};
-    ig_array *results[OP_MAX_RESULTS];
+    ig_array *only, **results = &only;
     int n = 0;
+    if (c.info->gives_list && !(results = memory_get(OP_MAX_RESULTS * sizeof *results)))
+        return 0;
     if (bind(&c, args, nargs) == IG_OK && check_lists(&c) == IG_OK)
         n = op_rows[op].build(op, c.bound, results);
     for (int i = 0; i < n; i++)
         if (!(results[i] = own_handle(&c, results[i])))
             n = 0;
-    memory_free(c.gathered);
-    if (n > max_out)
-        FAIL_NONE(IG_ERR_ARGUMENT, "%s gives %d results, but there is room for %d", c.info->name, n,
-                  max_out);
+    if (n > max_out) {
+        ig_fail(IG_ERR_ARGUMENT, "%s gives %d results, but there is room for %d", c.info->name, n,
+                max_out);
+        n = 0;
+    }
     if (n)
         memcpy(out, results, (size_t)n * sizeof *out);
+    if (results != &only)
+        memory_free(results);
+    memory_free(c.gathered);
     return n;
 }
 

@@ -49,6 +49,14 @@ static void on_each_level(void (*check)(void))
     }
 }
 
+static void map(int op, ig_dtype dtype, int64_t n, void *d, const void *a, const void *b,
+                const void *c, int one)
+{
+    const map_loop loop = level->loop(op, dtype, one);
+    if (loop)
+        loop(n, d, a, b, c);
+}
+
 /* ---- inputs ---- */
 
 static uint64_t state = 1;
@@ -120,6 +128,30 @@ static const lane_reference references[DTYPE_COUNT] = {
 
 static int rows_checked;
 
+/* An operand that is one value, against the same value in every lane. */
+static void check_row_of_one(int op, ig_dtype dtype, int one)
+{
+    const lane_reference *ref = &references[dtype];
+    const size_t bytes = ig_dtype_bytes(dtype);
+    for (int s = 0; s < SIZES; s++) {
+        const int64_t n = sizes[s];
+        uint64_t *spread = one == MAP_ONE_A ? mem_a : mem_b;
+        fill(dtype, n, mem_a);
+        fill(dtype, n, mem_b);
+        memcpy(mem_c, spread, bytes);
+        for (int64_t i = 1; i < n; i++)
+            memcpy((char *)spread + (size_t)i * bytes, mem_c, bytes);
+        const int result = ref->binary(op, n, mem_e, mem_a, mem_b);
+        if (!result)
+            return;
+        map(op, dtype, n, mem_d, one == MAP_ONE_A ? mem_c : mem_a, one == MAP_ONE_B ? mem_c : mem_b,
+            NULL, one);
+        if (!ref->same(n, result, mem_d, mem_e))
+            fail_msg("%s of %s and one value on %s differs, n = %d", op_rows[op].name,
+                     ig_dtype_name(dtype), level->name, (int)n);
+    }
+}
+
 static void check_row(int op, ig_dtype dtype, bool in_place)
 {
     const lane_reference *ref = &references[dtype];
@@ -137,7 +169,7 @@ static void check_row(int op, ig_dtype dtype, bool in_place)
             return;
         if (in_place)
             memcpy(d, mem_a, (size_t)n * ig_dtype_bytes(dtype));
-        level->map(op, dtype, n, d, in_place ? (const void *)d : mem_a, mem_b, NULL);
+        map(op, dtype, n, d, in_place ? (const void *)d : mem_a, mem_b, NULL, 0);
         if (!ref->same(n, bytes, d, e))
             fail_msg("%s of %s on %s differs, n = %d", op_rows[op].name, ig_dtype_name(dtype),
                      level->name, (int)n);
@@ -145,6 +177,10 @@ static void check_row(int op, ig_dtype dtype, bool in_place)
         assert_memory_equal(d + done, e + done, 64);
         assert_memory_equal(mem_d, mem_e, GUARD * 8);
         rows_checked++;
+    }
+    if (op_rows[op].arity == 2 && !in_place) {
+        check_row_of_one(op, dtype, MAP_ONE_A);
+        check_row_of_one(op, dtype, MAP_ONE_B);
     }
 }
 
@@ -174,7 +210,7 @@ static void check_where(void)
         fill(IG_BOOL, 777, mem_c);
         fill(lane, 777, mem_a);
         fill(lane, 777, mem_b);
-        level->map(OP_where, (ig_dtype)dtype, 777, mem_d, mem_c, mem_a, mem_b);
+        map(OP_where, (ig_dtype)dtype, 777, mem_d, mem_c, mem_a, mem_b, 0);
         for (size_t i = 0; i < 777; i++)
             assert_memory_equal((char *)mem_d + i * bytes,
                                 (char *)(((uint8_t *)mem_c)[i] ? mem_a : mem_b) + i * bytes, bytes);
@@ -191,32 +227,32 @@ static void test_where(void **s)
 static void check_integers(void)
 {
     int32_t d[8];
-    level->map(OP_floor_divide, IG_I32, 8, d, (int32_t[]){7, -7, 7, -7, 5, INT32_MIN, 0, -1},
-               (int32_t[]){2, 2, -2, -2, 0, -1, 0, INT32_MAX}, NULL);
+    map(OP_floor_divide, IG_I32, 8, d, (int32_t[]){7, -7, 7, -7, 5, INT32_MIN, 0, -1},
+        (int32_t[]){2, 2, -2, -2, 0, -1, 0, INT32_MAX}, NULL, 0);
     assert_memory_equal(d, ((int32_t[]){3, -4, -4, 3, 0, INT32_MIN, 0, -1}), sizeof d);
-    level->map(OP_remainder, IG_I32, 8, d, (int32_t[]){7, -7, 7, -7, 5, INT32_MIN, 0, -1},
-               (int32_t[]){2, 2, -2, -2, 0, -1, 0, INT32_MAX}, NULL);
+    map(OP_remainder, IG_I32, 8, d, (int32_t[]){7, -7, 7, -7, 5, INT32_MIN, 0, -1},
+        (int32_t[]){2, 2, -2, -2, 0, -1, 0, INT32_MAX}, NULL, 0);
     assert_memory_equal(d, ((int32_t[]){1, 1, -1, -1, 0, 0, 0, INT32_MAX - 1}), sizeof d);
-    level->map(OP_pow, IG_I32, 8, d, (int32_t[]){3, -2, 2, 1, -1, -1, 0, 0},
-               (int32_t[]){4, 3, 32, -5, -5, -4, -1, 0}, NULL);
+    map(OP_pow, IG_I32, 8, d, (int32_t[]){3, -2, 2, 1, -1, -1, 0, 0},
+        (int32_t[]){4, 3, 32, -5, -5, -4, -1, 0}, NULL, 0);
     assert_memory_equal(d, ((int32_t[]){81, -8, 0, 1, -1, 1, 0, 1}), sizeof d);
-    level->map(OP_bitwise_left_shift, IG_I32, 8, d, (int32_t[]){1, 1, 1, -1, -1, 3, 1, 1},
-               (int32_t[]){0, 31, 32, 1, 40, 30, -1, 33}, NULL);
+    map(OP_bitwise_left_shift, IG_I32, 8, d, (int32_t[]){1, 1, 1, -1, -1, 3, 1, 1},
+        (int32_t[]){0, 31, 32, 1, 40, 30, -1, 33}, NULL, 0);
     assert_memory_equal(d, ((int32_t[]){1, INT32_MIN, 0, -2, 0, INT32_MIN | 1 << 30, 0, 0}),
                         sizeof d);
-    level->map(OP_bitwise_right_shift, IG_I32, 8, d, (int32_t[]){-8, 8, -8, 8, -1, 1, -1, 1},
-               (int32_t[]){1, 1, 32, 32, 31, 31, -1, -1}, NULL);
+    map(OP_bitwise_right_shift, IG_I32, 8, d, (int32_t[]){-8, 8, -8, 8, -1, 1, -1, 1},
+        (int32_t[]){1, 1, 32, 32, 31, 31, -1, -1}, NULL, 0);
     assert_memory_equal(d, ((int32_t[]){-4, 4, -1, 0, -1, 0, -1, 0}), sizeof d);
-    level->map(OP_abs, IG_I32, 3, d, (int32_t[]){INT32_MIN, -3, 3}, NULL, NULL);
+    map(OP_abs, IG_I32, 3, d, (int32_t[]){INT32_MIN, -3, 3}, NULL, NULL, 0);
     assert_memory_equal(d, ((int32_t[]){INT32_MIN, 3, 3}), 12);
-    level->map(OP_multiply, IG_I32, 1, d, (int32_t[]){65536 * 3}, (int32_t[]){65536 * 5}, NULL);
+    map(OP_multiply, IG_I32, 1, d, (int32_t[]){65536 * 3}, (int32_t[]){65536 * 5}, NULL, 0);
     assert_int_equal(d[0], 0);
     uint16_t w[2];
-    level->map(OP_multiply, IG_U16, 2, w, (uint16_t[]){65535, 256}, (uint16_t[]){65535, 256}, NULL);
+    map(OP_multiply, IG_U16, 2, w, (uint16_t[]){65535, 256}, (uint16_t[]){65535, 256}, NULL, 0);
     assert_int_equal(w[0], 1);
     assert_int_equal(w[1], 0);
     uint8_t u[2];
-    level->map(OP_bitwise_right_shift, IG_U8, 2, u, (uint8_t[]){255, 255}, (uint8_t[]){7, 8}, NULL);
+    map(OP_bitwise_right_shift, IG_U8, 2, u, (uint8_t[]){255, 255}, (uint8_t[]){7, 8}, NULL, 0);
     assert_int_equal(u[0], 1);
     assert_int_equal(u[1], 0);
 }

@@ -8,6 +8,11 @@
 
 enum { FOLD_LANES = 32 }; /* running values of a fold; the order of a sum is fixed by this */
 
+/* d[i] = a row of a[i], b[i]; TRUTH rows write u8. OP_where: a is the condition (u8), b and c the
+ * values. An operand may be one value for all i: then it is that which it points at. n > 0. */
+typedef void (*map_loop)(int64_t n, void *d, const void *a, const void *b, const void *c);
+enum { MAP_ONE_A = 1, MAP_ONE_B = 2, MAP_ONE_C = 4 };
+
 /* Micro-kernels of the contraction (lanes/gemm.c). */
 typedef struct gemm_level gemm_level;
 /* Loops of scans, sorts and searches (rows.h). */
@@ -19,10 +24,9 @@ typedef struct rows_level rows_level;
 typedef struct cpu_level {
     const char *name;
     bool (*available)(void);
-    /* d[i] = row op of a[i], b[i], in lanes of dtype; TRUTH rows write u8. OP_where: a is the
-     * condition (u8), b and c the values. */
-    void (*map)(int op, ig_dtype lane, int64_t n, void *d, const void *a, const void *b,
-                const void *c);
+    /* The loop of a row in lanes of dtype. one: flags MAP_ONE_*, at most one of two operands and no
+     * condition. NULL if the lanes have no such row. */
+    map_loop (*loop)(int op, ig_dtype lane, int one);
     /* Storage of one dtype to storage of another, by the rules of ig_astype (between f16, bf16 and
      * f32 too), strided by elements: d[i * ds] = a[i * as]. from == to copies. */
     void (*convert)(ig_dtype from, ig_dtype to, int64_t n, void *d, int64_t ds, const void *a,
@@ -38,6 +42,8 @@ typedef struct cpu_level {
     /* d[r] = the fold of the r-th row of a: len values, 0 < len <= TAPE_BLOCK. See reduce.c for the
      * order. */
     void (*fold)(int op, ig_dtype lane, int64_t rows, int64_t len, void *d, const void *a);
+    /* The same for two rows of TAPE_BLOCK values each. */
+    void (*fold_two)(int op, ig_dtype lane, void *d, const void *a, void *d_2, const void *a_2);
     /* The place of a's first extreme (OP_max, OP_min; a NaN is the most extreme) if it is beyond
      * *best or first is set, and *best is then that value; else -1. n > 0. */
     int64_t (*extreme)(int op, ig_dtype lane, int64_t n, const void *a, void *best, bool first);
@@ -76,7 +82,9 @@ typedef struct tape_run {
     const cpu_level *level;
     const binding *bindings;
     cpu_fault *fault;
-    void **reg;             /* what each register now points at: its own block, or data in place */
+    void **reg; /* what each register now points at: its own block, or data in place */
+    bool *one;  /* of each register: it now points at one value, which all points have */
+    bool tiled; /* set by who runs blocks in tiles: no operand changes in between */
     struct tape_plan *plan; /* how each operand and instruction is run; see tape.c */
 } tape_run;
 
@@ -84,9 +92,17 @@ typedef struct tape_run {
 size_t tape_scratch_bytes(const tape *t);
 void tape_start(tape_run *run, const tape *t, const binding *bindings, cpu_fault *fault,
                 void *scratch);
-/* Runs points [start, start + n) of the space, n <= TAPE_BLOCK; core holds the core's lanes for them
+/* How many points a block of the tape may have: TAPE_BLOCK or more. */
+int64_t tape_most_points(const tape *t);
+/* The axis along which rows (the last axis) should be run TAPE_TILE_ROWS together, TAPE_TILE points of
+ * each, because an operand lies along it; -1: none. Rows of other blocks are right too, but slow. */
+enum { TAPE_TILE_ROWS = 16, TAPE_TILE = 256 };
+int tape_tile_axis(const tape *t);
+/* Runs points [start, start + n) of the space, n <= tape_most_points(t); core holds the core's lanes for them
  * (NULL for a pre tape). Stores happen; registers stay readable until the next call. */
 void tape_block(tape_run *run, int64_t start, int64_t n, const void *core);
+/* The n lanes of dtype's that register r has since that call, one after another. */
+void *tape_lanes(tape_run *run, int r, ig_dtype dtype, int64_t n);
 
 /* Element-operations that a task should have at least, to be worth handing to another core. */
 enum { TASK_WORK = 1 << 16 };

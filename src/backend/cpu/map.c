@@ -6,7 +6,7 @@
 
 /* Rows from this length on are not shared by blocks, so that an operand that is the same for all rows
  * is read in place. Shorter ones are taken together, as many as a block holds. */
-enum { ROW_ALONE = 512 };
+enum { ROW_ALONE = 512, MOST_TASKS = 512 };
 
 typedef struct map_job {
     const program *p;
@@ -17,18 +17,57 @@ typedef struct map_job {
     int64_t in_row; /* blocks of a row */
     int64_t blocks; /* of all */
     int64_t task;   /* blocks of a task */
+    /* Tiles (see map_cut_tiles): rows beside each other, how many rows apart they are, and groups
+     * of them; 0: no tiles. */
+    int64_t beside, apart, groups;
 } map_job;
+
+/* Blocks of so many points are made tasks. */
+static void map_cut_tasks(map_job *j, int64_t points)
+{
+    const int64_t least = (j->blocks + MOST_TASKS - 1) / MOST_TASKS;
+    j->task = TASK_WORK / (points * tape_cost(&j->p->pre));
+    j->task = j->task > least ? j->task : least;
+}
 
 static void map_cut(map_job *j)
 {
     const tape *t = &j->p->pre;
     const int64_t inner = t->ndim > 0 ? t->shape[t->ndim - 1] : 1;
     j->row = inner >= ROW_ALONE ? inner : t->size;
-    j->block = inner >= ROW_ALONE ? TAPE_BLOCK : TAPE_BLOCK / inner * inner;
+    j->block = inner >= ROW_ALONE ? tape_most_points(t) : TAPE_BLOCK / inner * inner;
     j->in_row = (j->row + j->block - 1) / j->block;
     j->blocks = t->size / j->row * j->in_row;
-    j->task = TASK_WORK / (j->block * tape_cost(t));
-    j->task = j->task > 0 ? j->task : 1;
+    map_cut_tasks(j, j->block);
+}
+
+/* Blocks in tiles: a few rows that are neighbours along axis, some points of each, then the next. */
+static void map_cut_tiles(map_job *j, int axis)
+{
+    const tape *t = &j->p->pre;
+    j->row = t->shape[t->ndim - 1];
+    j->block = TAPE_TILE;
+    j->in_row = (j->row + j->block - 1) / j->block;
+    j->beside = t->shape[axis];
+    j->apart = 1;
+    for (int i = axis + 1; i < t->ndim - 1; i++)
+        j->apart *= t->shape[i];
+    j->groups = (j->beside + TAPE_TILE_ROWS - 1) / TAPE_TILE_ROWS;
+    /* A "block" is all of a tile's rows. */
+    j->blocks = t->size / (j->row * j->beside) * j->groups * j->in_row;
+    map_cut_tasks(j, j->block * TAPE_TILE_ROWS);
+}
+
+static void map_tile(const map_job *j, tape_run *run, int64_t i)
+{
+    const int64_t from = i % j->in_row * j->block, points = j->row - from;
+    const int64_t at = i / j->in_row, group = at / j->apart % j->groups;
+    const int64_t first = group * TAPE_TILE_ROWS, left = j->beside - first;
+    const int64_t rows = left < TAPE_TILE_ROWS ? left : TAPE_TILE_ROWS;
+    const int64_t before = at / j->apart / j->groups * j->beside * j->apart + at % j->apart;
+    for (int64_t r = first; r < first + rows; r++)
+        tape_block(run, (before + r * j->apart) * j->row + from,
+                   points < j->block ? points : j->block, NULL);
 }
 
 static void map_task(void *ctx, int64_t task, int worker)
@@ -36,9 +75,14 @@ static void map_task(void *ctx, int64_t task, int worker)
     map_job *j = ctx;
     tape_run run;
     tape_start(&run, &j->p->pre, j->b, &j->fault, scratch_of(worker));
+    run.tiled = j->groups > 0;
     const int64_t first = task * j->task;
     const int64_t end = first + j->task < j->blocks ? first + j->task : j->blocks;
     for (int64_t i = first; i < end; i++) {
+        if (j->groups > 0) {
+            map_tile(j, &run, i);
+            continue;
+        }
         const int64_t from = i % j->in_row * j->block, left = j->row - from;
         tape_block(&run, i / j->in_row * j->row + from, left < j->block ? left : j->block, NULL);
     }
@@ -52,7 +96,11 @@ ig_status cpu_map(const program *p, const binding *b)
     if (p->pre.size == 0)
         return IG_OK;
     cpu_fault_clear(&job.fault);
-    map_cut(&job);
+    const int axis = tape_tile_axis(&p->pre);
+    if (axis >= 0)
+        map_cut_tiles(&job, axis);
+    else
+        map_cut(&job);
     pool_run((job.blocks + job.task - 1) / job.task, map_task, &job);
     return cpu_fault_status(&job.fault);
 }

@@ -35,7 +35,7 @@
 static const raw_moves moves[DTYPE_COUNT] = {
 #define DTYPE(id, name, standard, lane, kind, bytes) \
     [IG_##id] = {RAW_NAME(gather, bytes), RAW_NAME(scatter, bytes), RAW_NAME(fetch, bytes), \
-                 RAW_NAME(put, bytes), RAW_NAME(splat, bytes)},
+                 RAW_NAME(put, bytes),    RAW_NAME(tile, bytes),    RAW_NAME(splat, bytes)},
 #include "array/dtype.def"
 };
 

@@ -58,6 +58,8 @@ static inline void walk_move(view_walk *w, int64_t n)
 /* An offset from here on is that of no element: 0 is fetched from it, and nothing is put there. */
 #define RAW_NOWHERE (INT64_MAX / 2)
 
+enum { RAW_TILE = 16 };
+
 typedef struct raw_moves {
     /* n elements from w on, in order, to packed memory; and back. base is where w's offset is 0. */
     void (*gather)(view_walk *w, int64_t n, void *to, const void *base);
@@ -65,6 +67,8 @@ typedef struct raw_moves {
     /* n elements at offsets from base. */
     void (*fetch)(int64_t n, void *to, const void *base, const int64_t *offset);
     void (*put)(int64_t n, void *base, const int64_t *offset, const void *from);
+    /* to[r * n + i] = from[r + i * step]: rows that lie across, RAW_TILE or less of them. */
+    void (*tile)(int64_t rows, int64_t n, void *to, const void *from, int64_t step);
     /* n times the same. */
     void (*splat)(int64_t n, void *to, const void *from);
 } raw_moves;

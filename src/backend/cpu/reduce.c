@@ -21,6 +21,7 @@
 enum {
     WIDTH_ACROSS = TAPE_BLOCK, /* outputs that are folded side by side */
     ENOUGH_TASKS = 64,         /* then rows are not split */
+    STREAM_FROM = 32,          /* chunks of a range that is read as two streams */
     MOST_RANGES = 128,         /* that strips are split into, all together */
     VALUE = 8                  /* bytes that any lane fits in */
 };
@@ -33,6 +34,7 @@ typedef struct reduce_plan {
     int64_t range, ranges; /* chunks of a task, and tasks of a strip, when rows are split */
     int depth;             /* of the pairwise joining */
     bool across;
+    bool plain;    /* across: the tape is one LOAD, of rows that lie one after another */
     tape turned;   /* across: the pre tape over (inner, outer) */
     char *partial; /* ranges > 1: values of strip s, range r at (s * ranges + r) * width */
 } reduce_plan;
@@ -63,6 +65,15 @@ static bool lies_across(const tape *t, int axis)
         votes += (v->stride[axis - 1] == 1) - (v->stride[v->ndim - 1] == 1);
     }
     return votes > 0;
+}
+
+/* True if the tape is a LOAD alone, of lanes as they are, over two axes. */
+static bool is_plain(const program *p, int axis)
+{
+    const tape *t = &p->pre;
+    const operand *o = t->operand;
+    return t->n_inst == 1 && t->n_operand == 1 && t->ndim == 2 && axis == 1 &&
+           !dtype_is_half(o->dtype) && o->v.stride[0] == 1;
 }
 
 /* t over (inner, outer); its operands go to `operands`. */
@@ -114,6 +125,7 @@ static void plan_strips(const program *p, int axis, reduce_plan *r)
 {
     const int64_t together = p->inner < TAPE_BLOCK ? TAPE_BLOCK / p->inner : 1;
     r->across = axis >= 0 && p->kind == PROGRAM_REDUCE && !p->by_rows && lies_across(&p->pre, axis);
+    r->plain = r->across && is_plain(p, axis);
     r->width = r->across ? WIDTH_ACROSS : together;
     if (r->width > p->outer)
         r->width = p->outer;
@@ -157,7 +169,7 @@ typedef struct reduce_worker {
     const reduce_job *j;
     tape_run pre, post;
     char *core;  /* values of up to TAPE_BLOCK outputs */
-    char *stack; /* depth strips of values that wait to be joined */
+    char *stack; /* depth strips of values that wait to be joined; twice */
     char *lanes; /* across: FOLD_LANES strips */
 } reduce_worker;
 
@@ -167,7 +179,7 @@ static size_t strip_bytes(const reduce_plan *r) { return (size_t)(r->width * VAL
 static size_t worker_bytes(const reduce_plan *r)
 {
     const size_t lanes = r->across ? FOLD_LANES : 0;
-    return (size_t)TAPE_BLOCK * VALUE + strip_bytes(r) * ((size_t)r->depth + lanes);
+    return (size_t)TAPE_BLOCK * VALUE + strip_bytes(r) * (2 * (size_t)r->depth + lanes);
 }
 
 static size_t pre_bytes(const tape *t) { return (tape_scratch_bytes(t) + 63) & ~(size_t)63; }
@@ -185,7 +197,7 @@ static void worker_start(reduce_worker *w, const reduce_job *j, char *scratch)
     const tape *pre = r->across ? &r->turned : &j->p->pre;
     *w = (reduce_worker){.j = j, .core = scratch};
     w->stack = w->core + (size_t)TAPE_BLOCK * VALUE;
-    w->lanes = w->stack + (size_t)r->depth * strip_bytes(r);
+    w->lanes = w->stack + 2 * (size_t)r->depth * strip_bytes(r);
     char *tapes = scratch + worker_bytes(r);
     if (pre->size > 0)
         tape_start(&w->pre, pre, j->b, j->fault, tapes);
@@ -213,7 +225,8 @@ static void leaf_along(reduce_worker *w, int64_t o, int64_t n, int64_t c, void *
     const int64_t len = chunk_length(p, c);
     assert(n == 1 || len == p->inner);
     tape_block(&w->pre, o * p->inner + c * TAPE_BLOCK, n * len, NULL);
-    w->j->level->fold(p->fold, p->dtype, n, len, d, w->pre.reg[p->pre.result]);
+    w->j->level->fold(p->fold, p->dtype, n, len, d,
+                      tape_lanes(&w->pre, p->pre.result, p->dtype, n * len));
 }
 
 static void leaf_across(reduce_worker *w, int64_t o, int64_t n, int64_t c, void *d)
@@ -230,7 +243,7 @@ static void leaf_across(reduce_worker *w, int64_t o, int64_t n, int64_t c, void 
     for (int64_t i = 0; i < len; i += at_once) {
         const int64_t rows = len - i < at_once ? len - i : at_once;
         tape_block(&w->pre, (first + i) * p->outer + o, rows * n, NULL);
-        const char *x = w->pre.reg[p->pre.result];
+        const char *x = tape_lanes(&w->pre, p->pre.result, p->dtype, rows * n);
         for (int64_t r = 0, now; r < rows; r += now) {
             const int64_t lane = (i + r) % FOLD_LANES;
             char *acc = w->lanes + lane * strip;
@@ -248,6 +261,34 @@ static void leaf_partial(reduce_worker *w, int64_t o, int64_t n, int64_t c, void
     const reduce_plan *r = w->j->plan;
     const int64_t at = (o / r->width * r->ranges + c) * r->width * VALUE;
     memcpy(d, r->partial + at, (size_t)n * w->j->lane);
+}
+
+/* leaf_across without the tape: rows are read in place, those of a lane after each other, so that its
+ * strip stays near. */
+static void leaf_plain(reduce_worker *w, int64_t o, int64_t n, int64_t c, void *d)
+{
+    const reduce_job *j = w->j;
+    const operand *from = &j->p->pre.operand[0];
+    const int64_t len = chunk_length(j->p, c), strip = n * (int64_t)j->lane;
+    const int64_t step = from->v.stride[1] * (int64_t)j->lane;
+    const char *x = operand_host(from, j->b) + c * TAPE_BLOCK * step + o * (int64_t)j->lane;
+    int64_t lanes = 1;
+    while (lanes < len && lanes < FOLD_LANES)
+        lanes *= 2;
+    if (lanes > len)
+        j->level->identity(j->p->fold, j->p->dtype, lanes * n, w->lanes);
+    for (int64_t lane = 0; lane < lanes && lane < len; lane++) {
+        char *acc = memcpy(w->lanes + lane * strip, x + lane * step, (size_t)strip);
+        for (int64_t i = lane + FOLD_LANES; i < len; i += FOLD_LANES) {
+            const char *next = x + (i + FOLD_LANES < len ? i + FOLD_LANES : lane + 1) * step;
+            for (int64_t line = 0; line < strip; line += 64)
+                __builtin_prefetch(next + line, 0, 2);
+            join(j, n, acc, acc, x + i * step);
+        }
+    }
+    for (int64_t half = lanes / 2; half > 0; half /= 2)
+        join(j, half * n, w->lanes, w->lanes, w->lanes + half * strip);
+    memcpy(d, w->lanes, (size_t)strip);
 }
 
 /* Joins the top two of the stack. */
@@ -273,6 +314,37 @@ static void fold_leaves(reduce_worker *w, reduce_leaf leaf, int64_t o, int64_t n
     memcpy(d, w->stack, (size_t)n * w->j->lane);
 }
 
+/* True if outputs are single and their values are lanes as they lie, one after another. */
+static bool is_stream(const reduce_job *j)
+{
+    const tape *t = &j->p->pre;
+    return !j->plan->across && j->plan->width == 1 && t->n_inst == 1 && t->n_operand == 1 &&
+           !dtype_is_half(t->operand[0].dtype) && view_is_contiguous(&t->operand[0].v);
+}
+
+/* fold_leaves of 2 * half whole chunks, half a power of 2, of an output whose values lie as they are:
+ * both halves are read side by side. */
+static void fold_streams(reduce_worker *w, int64_t o, int64_t first, int64_t half, void *d)
+{
+    const reduce_job *j = w->j;
+    const int64_t far = half * TAPE_BLOCK * (int64_t)j->lane;
+    const char *x = operand_host(&j->p->pre.operand[0], j->b) +
+                    (o * j->p->inner + first * TAPE_BLOCK) * (int64_t)j->lane;
+    char *stack = w->stack, *stack_2 = stack + j->plan->depth * VALUE;
+    int depth = 0;
+    for (int64_t c = 0; c < half; c++, x += TAPE_BLOCK * (int64_t)j->lane) {
+        j->level->fold_two(j->p->fold, j->p->dtype, stack + depth * VALUE, x,
+                           stack_2 + depth * VALUE, x + far);
+        for (int64_t k = c + 1; k % 2 == 0; k /= 2, depth--) {
+            char *below = stack + (depth - 1) * VALUE, *below_2 = stack_2 + (depth - 1) * VALUE;
+            join(j, 1, below, below, below + VALUE);
+            join(j, 1, below_2, below_2, below_2 + VALUE);
+        }
+        depth++;
+    }
+    join(j, 1, d, stack, stack_2);
+}
+
 /* The place of the extreme in each row. */
 static void find_extremes(reduce_worker *w, int64_t o, int64_t n, int64_t *d)
 {
@@ -282,7 +354,7 @@ static void find_extremes(reduce_worker *w, int64_t o, int64_t n, int64_t *d)
     for (int64_t c = 0; c < w->j->plan->chunks; c++) {
         const int64_t len = chunk_length(p, c);
         tape_block(&w->pre, o * p->inner + c * TAPE_BLOCK, n * len, NULL);
-        const char *x = w->pre.reg[p->pre.result];
+        const char *x = tape_lanes(&w->pre, p->pre.result, p->dtype, n * len);
         for (int64_t r = 0; r < n; r++) {
             const int64_t at =
                 w->j->level->extreme(p->fold, p->dtype, len, x + (size_t)r * row, &best[r], c == 0);
@@ -297,6 +369,11 @@ static int64_t outputs_of(const reduce_job *j, int64_t strip)
 {
     const int64_t left = j->p->outer - strip * j->plan->width;
     return left < j->plan->width ? left : j->plan->width;
+}
+
+static reduce_leaf leaf_of(const reduce_plan *r)
+{
+    return r->plain ? leaf_plain : r->across ? leaf_across : leaf_along;
 }
 
 /* A group of strips, whole rows. */
@@ -317,8 +394,7 @@ static void task_group(void *ctx, int64_t task, int worker)
         else if (r->ranges > 1)
             fold_leaves(&w, leaf_partial, o, n, 0, r->ranges, w.core + (size_t)done * j->lane);
         else
-            fold_leaves(&w, r->across ? leaf_across : leaf_along, o, n, 0, r->chunks,
-                        w.core + (size_t)done * j->lane);
+            fold_leaves(&w, leaf_of(r), o, n, 0, r->chunks, w.core + (size_t)done * j->lane);
         done += n;
     }
     tape_block(&w.post, first * r->width, done, w.core);
@@ -333,8 +409,13 @@ static void task_range(void *ctx, int64_t task, int worker)
     const int64_t end = first + r->range < r->chunks ? first + r->range : r->chunks;
     reduce_worker w;
     worker_start(&w, j, scratch_of(worker));
-    fold_leaves(&w, r->across ? leaf_across : leaf_along, strip * r->width, outputs_of(j, strip),
-                first, end, r->partial + task * r->width * VALUE);
+    if (end - first == r->range && r->range >= STREAM_FROM && end * TAPE_BLOCK <= j->p->inner &&
+        is_stream(j)) {
+        fold_streams(&w, strip, first, r->range / 2, r->partial + task * VALUE);
+        return;
+    }
+    fold_leaves(&w, leaf_of(r), strip * r->width, outputs_of(j, strip), first, end,
+                r->partial + task * r->width * VALUE);
 }
 
 /* Rows without elements: the identity, where a sum's is +0 and a bool's is 0 or 1. */

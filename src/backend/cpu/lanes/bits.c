@@ -5,72 +5,91 @@
  * 3 its last. A block has four 32-bit values, or two of 64 bits with the low half first.
  * threefry: the counter is the index, high half first, as JAX has it by default. */
 #include "backend/cpu/lanes/parts.h"
+#include "backend/cpu/lanes/simd.h"
 
-/* Counters that are worked on together. Rounds are the outer loop: the rounds of one counter wait for
- * each other, those of different counters do not. */
-enum { PASS = 64, PHILOX_ROUNDS = 10 };
+/* Counters that are worked on together: the rounds of one counter wait for each other, those of
+ * different counters do not. */
+enum {
+    LANES = sizeof(simd_u32) / sizeof(uint32_t),
+    REGISTERS = 4, /* of each word */
+    PASS = LANES * REGISTERS,
+    PHILOX_ROUNDS = 10
+};
 
-static void philox_round(uint32_t x[4][PASS], uint32_t k0, uint32_t k1)
+/* Word w of the counters from the first on: its low (0) or high (1) half. */
+static inline void count(simd_u32 x[static REGISTERS], uint64_t first, int high)
 {
-    for (int i = 0; i < PASS; i++) {
-        const uint64_t p0 = (uint64_t)0xD2511F53u * x[0][i], p1 = (uint64_t)0xCD9E8D57u * x[2][i];
-        const uint32_t y0 = (uint32_t)(p1 >> 32) ^ x[1][i] ^ k0;
-        const uint32_t y2 = (uint32_t)(p0 >> 32) ^ x[3][i] ^ k1;
-        x[0][i] = y0;
-        x[1][i] = (uint32_t)p1;
-        x[2][i] = y2;
-        x[3][i] = (uint32_t)p0;
-    }
+    uint32_t words[PASS];
+    for (int i = 0; i < PASS; i++)
+        words[i] = (uint32_t)((first + (uint64_t)i) >> 32 * high);
+    memcpy(x, words, sizeof words);
 }
 
 /* The four words of PASS blocks from the first on. */
 static void philox(const uint32_t key[static 4], uint64_t first, uint32_t d[static 4 * PASS])
 {
-    uint32_t x[4][PASS];
-    for (int i = 0; i < PASS; i++) {
-        x[0][i] = (uint32_t)(first + (uint64_t)i);
-        x[1][i] = (uint32_t)((first + (uint64_t)i) >> 32);
-        x[2][i] = key[2];
-        x[3][i] = key[3];
+    simd_u32 x0[REGISTERS], x1[REGISTERS], x2[REGISTERS], x3[REGISTERS];
+    uint32_t k0 = key[0], k1 = key[1];
+    count(x0, first, 0);
+    count(x1, first, 1);
+    for (int j = 0; j < REGISTERS; j++) {
+        x2[j] = (simd_u32){0} + key[2];
+        x3[j] = (simd_u32){0} + key[3];
     }
-    for (uint32_t r = 0; r < PHILOX_ROUNDS; r++)
-        philox_round(x, key[0] + r * 0x9E3779B9u, key[1] + r * 0xBB67AE85u);
-    for (int i = 0; i < PASS; i++)
-        for (int j = 0; j < 4; j++)
-            d[4 * i + j] = x[j][i];
+    for (int r = 0; r < PHILOX_ROUNDS; r++, k0 += 0x9E3779B9u, k1 += 0xBB67AE85u) {
+        SIMD_UNROLL_4 for (int j = 0; j < REGISTERS; j++)
+        {
+            simd_u32 low0, low1;
+            const simd_u32 high0 = simd_multiply_wide(x0[j], 0xD2511F53u, &low0);
+            const simd_u32 high1 = simd_multiply_wide(x2[j], 0xCD9E8D57u, &low1);
+            x0[j] = high1 ^ (x1[j] ^ k0);
+            x1[j] = low1;
+            x2[j] = high0 ^ (x3[j] ^ k1);
+            x3[j] = low0;
+        }
+    }
+    SIMD_UNROLL_4 for (int j = 0; j < REGISTERS; j++)
+        simd_keep_by_turns(d + 4 * LANES * j, x0[j], x1[j], x2[j], x3[j]);
 }
 
-static inline uint32_t rotate(uint32_t x, int by) { return x << by | x >> (32 - by); }
-
 /* Four rounds, then words of the key are added. */
-static inline __attribute__((always_inline)) void threefry_rounds(uint32_t x[2][PASS], int t0,
+static inline __attribute__((always_inline)) void threefry_rounds(simd_u32 x[2][REGISTERS], int t0,
                                                                   int t1, int t2, int t3,
                                                                   uint32_t k0, uint32_t k1)
 {
-    for (int i = 0; i < PASS; i++) {
-        uint32_t a = x[0][i], b = x[1][i];
-        a += b, b = rotate(b, t0) ^ a;
-        a += b, b = rotate(b, t1) ^ a;
-        a += b, b = rotate(b, t2) ^ a;
-        a += b, b = rotate(b, t3) ^ a;
-        x[0][i] = a + k0;
-        x[1][i] = b + k1;
+    const int turns[4] = {t0, t1, t2, t3};
+    SIMD_UNROLL_4 for (int t = 0; t < 4; t++)
+    {
+        SIMD_UNROLL_4 for (int j = 0; j < REGISTERS; j++)
+        {
+            x[0][j] += x[1][j];
+            x[1][j] = (x[1][j] << turns[t] | x[1][j] >> (32 - turns[t])) ^ x[0][j];
+        }
+    }
+    SIMD_UNROLL_4 for (int j = 0; j < REGISTERS; j++)
+    {
+        x[0][j] += k0;
+        x[1][j] += k1;
     }
 }
 
 /* Both words of PASS counters from the first on. */
-static void threefry(const uint32_t key[static 2], uint64_t first, uint32_t x[2][PASS])
+static void threefry(const uint32_t key[static 2], uint64_t first, uint32_t w[2][PASS])
 {
     const uint32_t k0 = key[0], k1 = key[1], k2 = k0 ^ k1 ^ 0x1BD11BDAu;
-    for (int i = 0; i < PASS; i++) {
-        x[0][i] = (uint32_t)((first + (uint64_t)i) >> 32) + k0;
-        x[1][i] = (uint32_t)(first + (uint64_t)i) + k1;
+    simd_u32 x[2][REGISTERS];
+    count(x[0], first, 1);
+    count(x[1], first, 0);
+    for (int j = 0; j < REGISTERS; j++) {
+        x[0][j] += k0;
+        x[1][j] += k1;
     }
     threefry_rounds(x, 13, 15, 26, 6, k1, k2 + 1);
     threefry_rounds(x, 17, 29, 16, 24, k2, k0 + 2);
     threefry_rounds(x, 13, 15, 26, 6, k0, k1 + 3);
     threefry_rounds(x, 17, 29, 16, 24, k1, k2 + 4);
     threefry_rounds(x, 13, 15, 26, 6, k2, k0 + 5);
+    memcpy(w, x, sizeof x);
 }
 
 /* ---- from words to values: d[i] from w ---- */
@@ -87,22 +106,32 @@ static void narrow(ig_dtype to, int64_t n, void *d, const uint32_t *w)
             ((uint8_t *)d)[i] = (uint8_t)w[i];
 }
 
+/* Words [skip, skip + n) of the blocks from the first on; n fits in one pass. */
+static void philox_words(const uint32_t *key, uint64_t first, int64_t skip, int64_t n, void *d)
+{
+    uint32_t w[4 * PASS];
+    philox(key, first, w);
+    memcpy(d, w + skip, (size_t)n * sizeof *w);
+}
+
+/* A value of 64 bits is two words as they lie in memory, the low one first. */
 static void philox_bits(ig_dtype to, const uint32_t *key, uint64_t start, int64_t n, void *d)
 {
-    const int64_t bytes = (int64_t)ig_dtype_bytes(to);
-    const int64_t each = bytes == 8 ? 2 : 4; /* values of a block */
+    const uint64_t wide = ig_dtype_bytes(to) == 8 ? 2 : 1; /* words of a value */
+    const int64_t words = n * (int64_t)wide;
+    const bool narrows = ig_dtype_bytes(to) < sizeof(uint32_t);
     uint32_t w[4 * PASS];
-    for (int64_t done = 0; done < n;) {
-        const uint64_t index = start + (uint64_t)done;
-        const int64_t skip = (int64_t)(index % (uint64_t)each), room = each * PASS - skip;
-        const int64_t now = n - done < room ? n - done : room;
-        philox(key, index / (uint64_t)each, w);
-        if (bytes == 8)
-            for (int64_t i = 0; i < now; i++)
-                ((uint64_t *)d)[done + i] =
-                    (uint64_t)w[2 * (skip + i) + 1] << 32 | w[2 * (skip + i)];
+    for (int64_t done = 0; done < words;) {
+        const uint64_t word = (start * wide) + (uint64_t)done;
+        const int64_t skip = (int64_t)(word % 4), room = 4 * PASS - skip;
+        const int64_t now = words - done < room ? words - done : room;
+        uint32_t *at = narrows ? w : (uint32_t *)d + done;
+        if (now == 4 * PASS)
+            philox(key, word / 4, at);
         else
-            narrow(to, now, (char *)d + done * bytes, w + skip);
+            philox_words(key, word / 4, skip, now, at);
+        if (narrows)
+            narrow(to, now, (char *)d + done * (int64_t)ig_dtype_bytes(to), w);
         done += now;
     }
 }

@@ -2,6 +2,7 @@
  * f16 and bf16 are read through f32, which holds them exactly. */
 #include "backend/cpu/lanes/half.h"
 #include "backend/cpu/lanes/parts.h"
+#include "backend/cpu/lanes/simd.h"
 
 #include <assert.h>
 
@@ -72,7 +73,7 @@ enum { CONVERT_PASS = 256 /* elements that wait on the stack */ };
 static void widen(ig_dtype from, int64_t n, float *d, const uint16_t *a)
 {
     if (from == IG_F16)
-        LANE_LOOP for (int64_t i = 0; i < n; i++) d[i] = f16_to_f32(a[i]);
+        LANE_LOOP for (int64_t i = simd_widen_f16(n, d, a); i < n; i++) d[i] = f16_to_f32(a[i]);
     else
         LANE_LOOP for (int64_t i = 0; i < n; i++) d[i] = bf16_to_f32(a[i]);
 }
@@ -110,7 +111,8 @@ static void convert_bool(ig_dtype to, int64_t n, void *d, const void *a)
 void PART(lane_round)(ig_dtype to, int64_t n, float *d, const float *a)
 {
     if (to == IG_F16)
-        LANE_LOOP for (int64_t i = 0; i < n; i++) d[i] = f16_to_f32(f16_of_f32(a[i]));
+        LANE_LOOP for (int64_t i = simd_round_f16(n, d, a); i < n; i++) d[i] =
+            f16_to_f32(f16_of_f32(a[i]));
     else
         LANE_LOOP for (int64_t i = 0; i < n; i++) d[i] = bf16_to_f32(bf16_of_f32(a[i]));
 }
@@ -126,7 +128,10 @@ static const convert_fn converts[DTYPE_COUNT] = {
 
 static void convert_packed(ig_dtype from, ig_dtype to, int64_t n, void *d, const void *a)
 {
-    if (from == to)
+    if (from == IG_F32 && to == IG_F16) {
+        const int64_t done = simd_narrow_f16(n, d, a);
+        convert_f32(to, n - done, (uint16_t *)d + done, (const float *)a + done);
+    } else if (from == to)
         memcpy(d, a, (size_t)n * ig_dtype_bytes(to));
     else
         converts[from](to, n, d, a);

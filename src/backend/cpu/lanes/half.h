@@ -1,5 +1,7 @@
 /* f16 and bf16 as integer arithmetic on bits, without branches, so that loops over them are vector
- * code on every level. Rounding is to nearest, ties to even; a NaN stays a (quiet) NaN. */
+ * code on every level. Rounding is to nearest, ties to even; a NaN stays a NaN with its sign and what
+ * fits of its payload, and becomes quiet. (bf16 to f32 only moves bits.) That is what the conversions
+ * of ARM and x86 do too: see simd.h. */
 #ifndef LANES_HALF_H
 #define LANES_HALF_H
 
@@ -24,7 +26,8 @@ static inline float f16_to_f32(uint16_t h)
 {
     const uint32_t sign = (uint32_t)(h & 0x8000) << 16, magnitude = (uint32_t)(h & 0x7fff) << 13;
     const uint32_t rebias = 112u << 23;
-    const uint32_t normal = magnitude + rebias, huge = magnitude + 2 * rebias;
+    const uint32_t quiet = magnitude > 0x7c00u << 13 ? 1u << 22 : 0;
+    const uint32_t normal = magnitude + rebias, huge = (magnitude + 2 * rebias) | quiet;
     /* A denormal gets an exponent by floating point: (2^-14 + x) - 2^-14. */
     const uint32_t small = half_bits(half_float(magnitude + (113u << 23)) - half_float(113u << 23));
     const uint32_t finite = magnitude < 0x0400u << 13 ? small : normal;
@@ -48,8 +51,8 @@ static inline float bf16_to_f32(uint16_t h) { return half_float((uint32_t)h << 1
 static inline uint16_t bf16_of_f32(float x)
 {
     const uint32_t u = half_bits(x);
-    const uint32_t rounded = (u + 0x7fff + (u >> 16 & 1)) >> 16;
-    return (uint16_t)((u & 0x7fffffff) > 0x7f800000 ? u >> 16 | 0x40 : rounded);
+    const uint32_t rounded = u + 0x7fff + (u >> 16 & 1);
+    return (uint16_t)(((u & 0x7fffffff) > 0x7f800000 ? u | 1u << 22 : rounded) >> 16);
 }
 
 /* x rounded to odd: what is rounded again to 16 bits is then as if rounded once. */

@@ -4,6 +4,7 @@
 #define LANES_LANE_MATH_H
 
 #include "backend/cpu/lanes/parts.h"
+#include "backend/cpu/lanes/simd.h"
 #include "backend/cpu/vmath.h"
 
 #include <math.h>

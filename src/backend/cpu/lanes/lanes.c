@@ -1,45 +1,40 @@
 /* A level: all loops of one instruction set in one table. This file has the folds itself. */
 #include "backend/cpu/lanes/lane_math.h"
 
+#define TEMPLATE "backend/cpu/lanes/fold_extreme.inc"
+#include "backend/cpu/lanes/each_float.inc"
+#undef TEMPLATE
 #define TEMPLATE "backend/cpu/lanes/fold.inc"
 #include "backend/cpu/lanes/each_int.inc"
 #include "backend/cpu/lanes/each_float.inc"
 #undef TEMPLATE
 
 typedef struct lane_loops {
-    void (*map)(int op, ig_dtype lane, int64_t n, void *d, const void *a, const void *b);
-    void (*choose)(int64_t n, void *d, const uint8_t *c, const void *a, const void *b);
+    map_loop (*loop)(int op, ig_dtype lane, int one);
+    const map_loop *choices;
     void (*identity)(int op, int64_t n, void *d);
     void (*join)(int op, int64_t n, void *d, const void *a, const void *b);
     void (*fold)(int op, int64_t rows, int64_t len, void *d, const void *a);
+    void (*fold_two)(int op, void *d, const void *a, void *d_2, const void *a_2);
     int64_t (*extreme)(int op, int64_t n, const void *a, void *best, bool first);
 } lane_loops;
 
 /* Indexed by any dtype: its lane's loops. */
-#define MAP_OF_BOOL PART(lane_map_int)
-#define MAP_OF_SIGNED PART(lane_map_int)
-#define MAP_OF_UNSIGNED PART(lane_map_int)
-#define MAP_OF_FLOAT PART(lane_map_float)
+#define MAP_OF_BOOL PART(lane_loop_int)
+#define MAP_OF_SIGNED PART(lane_loop_int)
+#define MAP_OF_UNSIGNED PART(lane_loop_int)
+#define MAP_OF_FLOAT PART(lane_loop_float)
 static const lane_loops loops[DTYPE_COUNT] = {
 #define DTYPE(id, name, standard, lane, kind, bytes) \
-    [IG_##id] = {MAP_OF_##kind, choose_##lane, identity_##lane, \
-                 join_##lane,   fold_##lane,   extreme_##lane},
+    [IG_##id] = {MAP_OF_##kind, choices_##lane,  identity_##lane, join_##lane, \
+                 fold_##lane,   fold_two_##lane, extreme_##lane},
 #include "array/dtype.def"
 };
 
-static const uint8_t arity[OP_COUNT] = {
-#define UNARY(name, accepts, result, expr, doc) [OP_##name] = 1,
-#define BINARY(name, accepts, result, expr, doc) [OP_##name] = 2,
-#include "ops/ops.def"
-};
-
-static void lane_map(int op, ig_dtype lane, int64_t n, void *d, const void *a, const void *b,
-                     const void *c)
+static map_loop lane_loop(int op, ig_dtype lane, int one)
 {
-    if (op == OP_where)
-        loops[lane].choose(n, d, a, b, c);
-    else
-        loops[lane].map(op, dtype_lane(lane), n, d, a, arity[op] == 2 ? b : NULL);
+    return op == OP_where ? loops[lane].choices[one >> 1]
+                          : loops[lane].loop(op, dtype_lane(lane), one);
 }
 
 static void lane_identity(int op, ig_dtype lane, int64_t n, void *d)
@@ -55,6 +50,11 @@ static void lane_join(int op, ig_dtype lane, int64_t n, void *d, const void *a, 
 static void lane_fold(int op, ig_dtype lane, int64_t rows, int64_t len, void *d, const void *a)
 {
     loops[lane].fold(op, rows, len, d, a);
+}
+
+static void lane_fold_two(int op, ig_dtype lane, void *d, const void *a, void *d_2, const void *a_2)
+{
+    loops[lane].fold_two(op, d, a, d_2, a_2);
 }
 
 static int64_t lane_extreme(int op, ig_dtype lane, int64_t n, const void *a, void *best, bool first)
@@ -86,13 +86,14 @@ extern const cpu_level PART(cpu_level);
 const cpu_level PART(cpu_level) = {
     .name = TEXT(LEVEL),
     .available = lane_available,
-    .map = lane_map,
+    .loop = lane_loop,
     .convert = PART(lane_convert),
     .round = PART(lane_round),
     .bits = PART(lane_bits),
     .identity = lane_identity,
     .join = lane_join,
     .fold = lane_fold,
+    .fold_two = lane_fold_two,
     .extreme = lane_extreme,
     .gemm = &PART(gemm),
     .rows = &PART(rows),

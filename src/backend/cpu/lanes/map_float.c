@@ -4,11 +4,18 @@
 #define TEMPLATE "backend/cpu/lanes/map.inc"
 #include "backend/cpu/lanes/each_float.inc"
 #undef TEMPLATE
+#define TEMPLATE "backend/cpu/lanes/pass.inc"
+#include "backend/cpu/lanes/each_float.inc"
+#undef TEMPLATE
+#define TEMPLATE "backend/cpu/lanes/extreme.inc"
+#include "backend/cpu/lanes/each_float.inc"
+#undef TEMPLATE
 #define TEMPLATE "backend/cpu/lanes/far.inc"
 #include "backend/cpu/lanes/each_float.inc"
 #undef TEMPLATE
 
-void PART(lane_map_float)(int op, ig_dtype lane, int64_t n, void *d, const void *a, const void *b)
+map_loop PART(lane_loop_float)(int op, ig_dtype lane, int one)
 {
-    (lane == IG_F64 ? map_f64 : map_f32)(op, n, d, a, b);
+    const map_loop special = (lane == IG_F64 ? special_f64 : special_f32)[op][one];
+    return special ? special : (lane == IG_F64 ? row_loops_f64 : row_loops_f32)[op][one];
 }

@@ -31,9 +31,11 @@
 #define LANE_LOOP
 #endif
 
+#define MAP_LOOP_ARGS int64_t n, void *d, const void *a, const void *b, const void *c
+
 /* The contracts are those of cpu_level's members; lane is the dtype of a lane. */
-void PART(lane_map_float)(int op, ig_dtype lane, int64_t n, void *d, const void *a, const void *b);
-void PART(lane_map_int)(int op, ig_dtype lane, int64_t n, void *d, const void *a, const void *b);
+map_loop PART(lane_loop_float)(int op, ig_dtype lane, int one);
+map_loop PART(lane_loop_int)(int op, ig_dtype lane, int one);
 void PART(lane_convert)(ig_dtype from, ig_dtype to, int64_t n, void *d, int64_t ds, const void *a,
                         int64_t as);
 void PART(lane_round)(ig_dtype to, int64_t n, float *d, const float *a);

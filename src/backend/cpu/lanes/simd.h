@@ -29,8 +29,10 @@
 /* Before a loop: gcc leaves it as it is unless told; clang needs no telling. */
 #if defined(__clang__)
 #define SIMD_UNROLL_4
+#define SIMD_UNROLL_16
 #else
 #define SIMD_UNROLL_4 _Pragma("GCC unroll 4")
+#define SIMD_UNROLL_16 _Pragma("GCC unroll 16")
 #endif
 
 /* Integers gain nothing from the widest registers. */
@@ -76,6 +78,187 @@ static inline simd_f64 simd_fma_f64(simd_f64 c, simd_f64 b, double a)
     return c + b * a;
 #endif
 }
+
+/* The high halves of the lanes' products with m; the low ones go to *low. */
+static inline simd_u32 simd_multiply_wide(simd_u32 x, uint32_t m, simd_u32 *low)
+{
+#if defined(__aarch64__)
+    const uint32x4_t by = vdupq_n_u32(m);
+    const uint32x4_t a = (uint32x4_t)vmull_u32(vget_low_u32((uint32x4_t)x), vget_low_u32(by));
+    const uint32x4_t b = (uint32x4_t)vmull_high_u32((uint32x4_t)x, by);
+    *low = (simd_u32)vuzp1q_u32(a, b);
+    return (simd_u32)vuzp2q_u32(a, b);
+#elif defined(__AVX2__)
+    const __m256i by = _mm256_set1_epi32((int)m);
+    const __m256i even = _mm256_mul_epu32((__m256i)x, by);
+    const __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64((__m256i)x, 32), by);
+    *low = (simd_u32)_mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xaa);
+    return (simd_u32)_mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa);
+#else
+    simd_u32 high;
+    for (unsigned i = 0; i < sizeof x / sizeof x[0]; i++)
+        high[i] = (uint32_t)((uint64_t)x[i] * m >> 32);
+    *low = x * m;
+    return high;
+#endif
+}
+
+/* d[4 * i + j] = lane i of the j-th. */
+static inline void simd_keep_by_turns(uint32_t *d, simd_u32 x0, simd_u32 x1, simd_u32 x2,
+                                      simd_u32 x3)
+{
+#if defined(__aarch64__)
+    const uint32x4x4_t all = {{(uint32x4_t)x0, (uint32x4_t)x1, (uint32x4_t)x2, (uint32x4_t)x3}};
+    vst4q_u32(d, all);
+#else
+    for (unsigned i = 0; i < sizeof x0 / sizeof x0[0]; i++, d += 4) {
+        d[0] = x0[i];
+        d[1] = x1[i];
+        d[2] = x2[i];
+        d[3] = x3[i];
+    }
+#endif
+}
+
+/* f16 and f32, where the level has instructions for it: eight lanes at a time, as long as there are
+ * eight. Return how many are done. */
+#if defined(__aarch64__)
+typedef float16x8_t simd_f16x8;
+typedef float32x4x2_t simd_f32x8;
+static inline simd_f16x8 simd_load_f16x8(const uint16_t *a)
+{
+    return vreinterpretq_f16_u16(vld1q_u16(a));
+}
+static inline void simd_keep_f16x8(uint16_t *d, simd_f16x8 x)
+{
+    vst1q_u16(d, vreinterpretq_u16_f16(x));
+}
+static inline simd_f32x8 simd_load_f32x8(const float *a)
+{
+    return (simd_f32x8){{vld1q_f32(a), vld1q_f32(a + 4)}};
+}
+static inline void simd_keep_f32x8(float *d, simd_f32x8 x)
+{
+    vst1q_f32(d, x.val[0]);
+    vst1q_f32(d + 4, x.val[1]);
+}
+static inline simd_f32x8 simd_widen_f16x8(simd_f16x8 x)
+{
+    return (simd_f32x8){{vcvt_f32_f16(vget_low_f16(x)), vcvt_high_f32_f16(x)}};
+}
+static inline simd_f16x8 simd_narrow_f16x8(simd_f32x8 x)
+{
+    return vcvt_high_f16_f32(vcvt_f16_f32(x.val[0]), x.val[1]);
+}
+#define SIMD_F16 8
+#elif defined(__F16C__)
+typedef __m128i simd_f16x8;
+typedef __m256 simd_f32x8;
+static inline simd_f16x8 simd_load_f16x8(const uint16_t *a)
+{
+    return _mm_loadu_si128((const __m128i *)a);
+}
+static inline void simd_keep_f16x8(uint16_t *d, simd_f16x8 x) { _mm_storeu_si128((__m128i *)d, x); }
+static inline simd_f32x8 simd_load_f32x8(const float *a) { return _mm256_loadu_ps(a); }
+static inline void simd_keep_f32x8(float *d, simd_f32x8 x) { _mm256_storeu_ps(d, x); }
+static inline simd_f32x8 simd_widen_f16x8(simd_f16x8 x) { return _mm256_cvtph_ps(x); }
+static inline simd_f16x8 simd_narrow_f16x8(simd_f32x8 x)
+{
+    return _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT);
+}
+#define SIMD_F16 8
+#else
+#define SIMD_F16 0
+#endif
+
+static inline int64_t simd_widen_f16(int64_t n, float *d, const uint16_t *a)
+{
+    int64_t i = 0;
+    (void)n, (void)d, (void)a;
+#if SIMD_F16
+    for (; i + 8 <= n; i += 8)
+        simd_keep_f32x8(d + i, simd_widen_f16x8(simd_load_f16x8(a + i)));
+#endif
+    return i;
+}
+
+static inline int64_t simd_narrow_f16(int64_t n, uint16_t *d, const float *a)
+{
+    int64_t i = 0;
+    (void)n, (void)d, (void)a;
+#if SIMD_F16
+    for (; i + 8 <= n; i += 8)
+        simd_keep_f16x8(d + i, simd_narrow_f16x8(simd_load_f32x8(a + i)));
+#endif
+    return i;
+}
+
+static inline int64_t simd_round_f16(int64_t n, float *d, const float *a)
+{
+    int64_t i = 0;
+    (void)n, (void)d, (void)a;
+#if SIMD_F16
+    for (; i + 8 <= n; i += 8)
+        simd_keep_f32x8(d + i, simd_widen_f16x8(simd_narrow_f16x8(simd_load_f32x8(a + i))));
+#endif
+    return i;
+}
+
+/* The larger and the smaller of each lane: a NaN if either is one, and -0 is below +0. */
+#if defined(__aarch64__)
+static inline simd_f32 simd_max_f32(simd_f32 x, simd_f32 y)
+{
+    return (simd_f32)vmaxq_f32((float32x4_t)x, (float32x4_t)y);
+}
+static inline simd_f32 simd_min_f32(simd_f32 x, simd_f32 y)
+{
+    return (simd_f32)vminq_f32((float32x4_t)x, (float32x4_t)y);
+}
+static inline simd_f64 simd_max_f64(simd_f64 x, simd_f64 y)
+{
+    return (simd_f64)vmaxq_f64((float64x2_t)x, (float64x2_t)y);
+}
+static inline simd_f64 simd_min_f64(simd_f64 x, simd_f64 y)
+{
+    return (simd_f64)vminq_f64((float64x2_t)x, (float64x2_t)y);
+}
+#else
+typedef int32_t simd_mask_f32 __attribute__((vector_size(SIMD_BYTES)));
+typedef int64_t simd_mask_f64 __attribute__((vector_size(SIMD_BYTES)));
+
+static inline simd_f32 simd_choose_f32(simd_mask_f32 c, simd_f32 x, simd_f32 y)
+{
+    return (simd_f32)((c & (simd_mask_f32)x) | (~c & (simd_mask_f32)y));
+}
+static inline simd_f64 simd_choose_f64(simd_mask_f64 c, simd_f64 x, simd_f64 y)
+{
+    return (simd_f64)((c & (simd_mask_f64)x) | (~c & (simd_mask_f64)y));
+}
+static inline simd_f32 simd_max_f32(simd_f32 x, simd_f32 y)
+{
+    const simd_f32 zero = (simd_f32)((simd_mask_f32)x & (simd_mask_f32)y);
+    const simd_f32 some = simd_choose_f32(x == y, zero, simd_choose_f32(x > y, x, y));
+    return simd_choose_f32(x == x, some, x);
+}
+static inline simd_f32 simd_min_f32(simd_f32 x, simd_f32 y)
+{
+    const simd_f32 zero = (simd_f32)((simd_mask_f32)x | (simd_mask_f32)y);
+    const simd_f32 some = simd_choose_f32(x == y, zero, simd_choose_f32(x < y, x, y));
+    return simd_choose_f32(x == x, some, x);
+}
+static inline simd_f64 simd_max_f64(simd_f64 x, simd_f64 y)
+{
+    const simd_f64 zero = (simd_f64)((simd_mask_f64)x & (simd_mask_f64)y);
+    const simd_f64 some = simd_choose_f64(x == y, zero, simd_choose_f64(x > y, x, y));
+    return simd_choose_f64(x == x, some, x);
+}
+static inline simd_f64 simd_min_f64(simd_f64 x, simd_f64 y)
+{
+    const simd_f64 zero = (simd_f64)((simd_mask_f64)x | (simd_mask_f64)y);
+    const simd_f64 some = simd_choose_f64(x == y, zero, simd_choose_f64(x < y, x, y));
+    return simd_choose_f64(x == x, some, x);
+}
+#endif
 
 /* Integers wrap. */
 static inline simd_u8 simd_fma_u8(simd_u8 c, simd_u8 b, uint8_t a) { return c + b * a; }
