@@ -314,11 +314,13 @@ static void fold_leaves(reduce_worker *w, reduce_leaf leaf, int64_t o, int64_t n
     memcpy(d, w->stack, (size_t)n * w->j->lane);
 }
 
-/* True if outputs are single and their values are lanes as they lie, one after another. */
+/* True if outputs are single and their values are lanes as they lie, one after another. max and min
+ * have loops of their own for one row. */
 static bool is_stream(const reduce_job *j)
 {
     const tape *t = &j->p->pre;
-    return !j->plan->across && j->plan->width == 1 && t->n_inst == 1 && t->n_operand == 1 &&
+    return (j->p->fold == OP_sum || j->p->fold == OP_prod) && !j->plan->across &&
+           j->plan->width == 1 && t->n_inst == 1 && t->n_operand == 1 &&
            !dtype_is_half(t->operand[0].dtype) && view_is_contiguous(&t->operand[0].v);
 }
 
