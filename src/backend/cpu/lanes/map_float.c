@@ -10,6 +10,7 @@
 #define TEMPLATE "backend/cpu/lanes/extreme.inc"
 #include "backend/cpu/lanes/each_float.inc"
 #undef TEMPLATE
+enum { FAR_PIECE = 1024 }; /* elements that are looked through at a time */
 #define TEMPLATE "backend/cpu/lanes/far.inc"
 #include "backend/cpu/lanes/each_float.inc"
 #undef TEMPLATE
