@@ -227,12 +227,12 @@ static void *worker_main(void *arg)
     uint32_t gate = pool.birth;
     for (;;) {
         gate = gate_wait(gate & GATE_EPOCHS);
-        if (gate & GATE_QUIT)
+        if (gate_enter(&gate)) {
+            tasks_run(worker);
+            gate_leave();
+        } else if (gate & GATE_QUIT) { /* it may have come while the gate was tried */
             return NULL;
-        if (!gate_enter(&gate))
-            continue;
-        tasks_run(worker);
-        gate_leave();
+        }
     }
 }
 
