@@ -92,13 +92,22 @@ LDLIBS  := -lm -lpthread -ldl
 
 # ---- CPU levels: src/backend/cpu/lanes is built once for each ----------------------------------
 
-LEVELS_aarch64 := neon
-LEVELS_x86_64  := sse2 avx2 avx512
+LEVELS_aarch64 := neon bf16
+LEVELS_x86_64  := sse2 avx2 avx512 avx512bf16
 LEVELS := $(or $(LEVELS_$(ARCH)),generic)
 
 LEVEL_FLAGS_avx2   := -mavx2 -mfma -mf16c
 LEVEL_FLAGS_avx512 := -mavx512f -mavx512bw -mavx512vl -mavx512dq -mfma -mf16c \
                       -mprefer-vector-width=512
+LEVEL_FLAGS_bf16   := -march=armv8.2-a+dotprod+bf16+i8mm
+LEVEL_FLAGS_avx512bf16 := $(LEVEL_FLAGS_avx512) -mavx512bf16
+
+# A level on a base differs from it in products alone: only gemm.c is built for it. The machine must
+# have what it needs, in the words of machine_get()->isa.
+LEVEL_BASE_bf16  := neon
+LEVEL_NEEDS_bf16 := dotprod bf16 i8mm
+LEVEL_BASE_avx512bf16  := avx512
+LEVEL_NEEDS_avx512bf16 := avx512bf16
 
 # ---- sources -----------------------------------------------------------------------------------
 
@@ -108,7 +117,8 @@ LANES   := $(sort $(wildcard src/backend/cpu/lanes/*.c))
 CLI     := $(sort $(wildcard cli/*.c))
 
 OBJECTS     := $(SOURCES:%.c=$(BUILD)/obj/%.o)
-LANE_OBJECTS := $(foreach level,$(LEVELS),$(LANES:%.c=$(BUILD)/obj/%.$(level).o))
+LANES_OF = $(if $(LEVEL_BASE_$1),$(filter %/gemm.c,$(LANES)),$(LANES))
+LANE_OBJECTS := $(foreach level,$(LEVELS),$(patsubst %.c,$(BUILD)/obj/%.$(level).o,$(call LANES_OF,$(level))))
 CLI_OBJECTS := $(CLI:%.c=$(BUILD)/obj/%.o)
 
 # ---- where things are installed ----------------------------------------------------------------
@@ -159,9 +169,11 @@ $(BUILD)/gen/flags: FORCE
 $(BUILD)/gen/link: FORCE
 	$(call keep,$@,$(call quote,$(CC) $(LINK) $(SHARED_LINK) $(LDFLAGS) $(LDLIBS) \
 	    $(OBJECTS) $(LANE_OBJECTS) $(CLI_OBJECTS) $(SUPPORT_OBJECTS) $(OPS_OBJECTS)))
-# The rows of this build's CPU levels, lowest first: LEVEL(name).
+# The rows of this build's CPU levels, lowest first: LEVEL(name), or LEVEL_ON(name, base, needs).
+level_row = $(if $(LEVEL_BASE_$1),'LEVEL_ON($1, $(LEVEL_BASE_$1), "$(LEVEL_NEEDS_$1)")','LEVEL($1)')
 $(BUILD)/gen/levels.h: FORCE
-	$(call keep,$@,$(foreach level,$(LEVELS),'LEVEL($(level))'))
+	$(call keep,$@,'#ifndef LEVEL_ON' '#define LEVEL_ON(name, base, needs)' '#endif' \
+	    $(foreach level,$(LEVELS),$(call level_row,$(level))))
 $(BUILD)/gen/exports.map: FORCE
 	$(call keep,$@,'INGOT_$(ABI) { global: ig_*; local: *; };')
 $(BUILD)/gen/exports.list: FORCE

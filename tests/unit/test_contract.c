@@ -1,5 +1,6 @@
 /* The contraction core against a reference that sums in twice the precision (exactly for integers),
- * over every dtype and odd layouts; bitwise the same for any number of threads and fused or not. */
+ * over every dtype and odd layouts; bitwise the same for any number of threads, any layout, and fused
+ * or not. All of it on each level that the machine has, or on IG_CPU_LEVEL alone. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,6 +16,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { IN0, IN1, OUT, BIAS, SLOTS };
 
@@ -352,6 +355,36 @@ static void test_sizes_around_blocks(void **state)
                          s % 3 ? REVERSED : PLAIN, 200);
 }
 
+static void test_few_rows(void **state)
+{
+    (void)state;
+    static const int64_t ks[] = {1, 3, 9, 16, 49, 256, 257, 530};
+    for (int i = 0; i < 8 * 4 * DTYPES; i++) {
+        const int64_t k = ks[i % 8], few = 1 + i / 8 % 4, many = (i % 3 ? 133 : 7) + i % 5;
+        const ig_dtype dtype = dtypes[i / 32];
+        for (int how = 0; how < 4; how++) {
+            const layout a = how & 1 ? REVERSED : PLAIN, b = how & 2 ? REVERSED : PLAIN;
+            check_matrix(dtype, few, many, k, a, b, 60);
+            check_matrix(dtype, many, few, k, a, b, 60);
+        }
+    }
+}
+
+static void test_rows_of_one(void **state)
+{
+    (void)state;
+    static const int64_t shapes[][4] = {{1, 1, 1, 5000}, {33, 1, 1, 64}, {1500, 1, 1, 3},
+                                        {3, 1, 1, 700},  {5, 1, 3, 300}, {5, 2, 1, 300}};
+    for (int i = 0; i < 6 * DTYPES; i++) {
+        work w;
+        work_make(&w, dtypes[i % DTYPES], (const int[]){1, 1, 1, 1}, shapes[i / DTYPES], PLAIN,
+                  i % 2 ? PLAIN : REVERSED);
+        work_run(&w, 2, false);
+        check_values(&w, 300);
+        work_free(&w);
+    }
+}
+
 static void test_batches(void **state)
 {
     (void)state;
@@ -410,7 +443,9 @@ static void test_windows(void **state)
     static const image images[] = {
         {2, 3, 11, 13, 5, 3, 1, 1, false}, {2, 3, 11, 13, 5, 3, 1, 1, true},
         {1, 4, 30, 31, 9, 5, 2, 1, false}, {1, 40, 9, 10, 8, 3, 1, 2, true},
-        {3, 1, 28, 28, 8, 3, 1, 1, false}, {1, 17, 5, 5, 1, 5, 1, 1, true}};
+        {3, 1, 28, 28, 8, 3, 1, 1, false}, {1, 17, 5, 5, 1, 5, 1, 1, true},
+        {3, 1, 28, 29, 1, 3, 1, 1, false}, {2, 1, 60, 60, 3, 7, 1, 1, false},
+        {1, 2, 9, 140, 2, 3, 1, 1, false}, {2, 1, 30, 31, 1, 3, 2, 1, false}};
     for (size_t s = 0; s < sizeof images / sizeof images[0]; s++)
         for (int i = 0; i < DTYPES; i++) {
             work w;
@@ -443,6 +478,73 @@ static void test_same_bits_for_any_threads(void **state)
         free(first);
         work_free(&w);
     }
+}
+
+/* The inputs' elements as those of another work, whose groups may be longer. */
+static void work_copy_inputs(work *to, const work *from)
+{
+    const int64_t *small = to->p.extent, *large = from->p.extent, k = small[3];
+    const size_t bytes = ig_dtype_bytes(to->p.dtype);
+    for (int side = 0; side < 2; side++) {
+        const int64_t rows = small[1 + side], stride = large[1 + side];
+        for (int64_t i = 0; i < small[0] * rows * k; i++) {
+            const int64_t row = i / k % rows, batch = i / k / rows;
+            memcpy((void *)work_at(to, side, i),
+                   work_at(from, side, (batch * stride + row) * k + i % k), bytes);
+        }
+    }
+}
+
+/* Whichever way the elements lie, and whatever is packed or not for their sake. */
+static void test_same_bits_for_any_layout(void **state)
+{
+    (void)state;
+    static const int64_t shapes[][4] = {{1, 1, 1, 700},  {9, 1, 1, 77},   {1, 1, 300, 600},
+                                        {1, 300, 1, 65}, {2, 3, 77, 530}, {2, 40, 50, 300}};
+    static const layout hows[][2] = {{PLAIN, REVERSED},  {REVERSED, PLAIN}, {REVERSED, REVERSED},
+                                     {FLIPPED, FLIPPED}, {GAPPED, GAPPED},  {GAPPED, PLAIN}};
+    for (int i = 0; i < 6 * DTYPES; i++) {
+        work plain;
+        const ig_dtype dtype = dtypes[i % DTYPES];
+        const int ndim[] = {1, 1, 1, 1};
+        work_make(&plain, dtype, ndim, shapes[i / DTYPES], PLAIN, PLAIN);
+        work_run(&plain, 2, false);
+        for (int j = 0; j < 6; j++) {
+            work w;
+            work_make(&w, dtype, ndim, shapes[i / DTYPES], hows[j][0], hows[j][1]);
+            work_copy_inputs(&w, &plain);
+            work_run(&w, 2, false);
+            assert_memory_equal(plain.buf[OUT].data, w.buf[OUT].data, w.buf[OUT].bytes);
+            work_free(&w);
+        }
+        work_free(&plain);
+    }
+}
+
+/* A row is the same among few others and among many. */
+static void test_same_bits_for_any_other_rows(void **state)
+{
+    (void)state;
+    enum { M = 30, N = 110, K = 333 };
+    for (int i = 0; i < DTYPES; i++)
+        for (int64_t few = 1; few <= 5; few++) {
+            work all, some;
+            const int64_t m = few % 2 ? few : M, n = few % 2 ? N : few;
+            work_make(&all, dtypes[i], (const int[]){0, 1, 1, 1}, (const int64_t[]){M, N, K}, PLAIN,
+                      few > 2 ? PLAIN : REVERSED);
+            work_make(&some, dtypes[i], (const int[]){0, 1, 1, 1}, (const int64_t[]){m, n, K},
+                      PLAIN, few > 2 ? PLAIN : REVERSED);
+            work_copy_inputs(&some, &all);
+            work_run(&all, 1, false);
+            work_run(&some, 1, false);
+            const size_t bytes = ig_dtype_bytes(dtypes[i]);
+            for (int64_t r = 0; r < m; r++)
+                assert_memory_equal((char *)some.buf[OUT].data + (size_t)(r * n) * bytes,
+                                    (char *)all.buf[OUT].data + (size_t)(r * N) * bytes,
+                                    (size_t)n * bytes);
+            work_free(&some);
+            work_free(&all);
+        }
 }
 
 /* The sum of two stored elements, as the tape's add gives it. */
@@ -491,22 +593,23 @@ static void test_special_values(void **state)
 {
     (void)state;
     static const double specials[] = {INFINITY, -INFINITY, NAN, 0.0};
-    for (int i = 0; i < DTYPES * 20; i++) {
+    for (int i = 0; i < DTYPES * 40; i++) {
+        const int64_t m = i < DTYPES * 20 ? 13 : 2;
         const ig_dtype dtype = dtypes[i % DTYPES];
         if (!dtype_is_float(dtype))
             continue;
         work w;
-        work_make(&w, dtype, (const int[]){0, 1, 1, 1}, (const int64_t[]){13, 21, 17}, PLAIN,
-                  REVERSED);
+        work_make(&w, dtype, (const int[]){0, 1, 1, 1}, (const int64_t[]){m, 21, 17}, PLAIN,
+                  i % 2 ? PLAIN : REVERSED);
         const int64_t bytes = (int64_t)ig_dtype_bytes(dtype);
         for (int j = 0; j < 5; j++) {
-            dtype_store(dtype, (char *)w.buf[IN0].data + random_below(13 * 17) * bytes,
+            dtype_store(dtype, (char *)w.buf[IN0].data + random_below(m * 17) * bytes,
                         specials[random_below(4)]);
             dtype_store(dtype, (char *)w.buf[IN1].data + random_below(21 * 17) * bytes,
                         specials[random_below(4)]);
         }
         work_run(&w, 1, false);
-        for (int64_t j = 0; j < 13 * 21; j++) {
+        for (int64_t j = 0; j < m * 21; j++) {
             double right = 0;
             for (int64_t k = 0; k < 17; k++)
                 right += dtype_fetch(dtype, work_at(&w, IN0, j / 21 * 17 + k)) *
@@ -558,19 +661,51 @@ static void test_long_sums_stay_accurate(void **state)
     work_free(&w);
 }
 
-int main(void)
+static int run_all(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_layouts),
         cmocka_unit_test(test_transposes),
         cmocka_unit_test(test_sizes_around_blocks),
+        cmocka_unit_test(test_few_rows),
+        cmocka_unit_test(test_rows_of_one),
         cmocka_unit_test(test_batches),
         cmocka_unit_test(test_windows),
         cmocka_unit_test(test_same_bits_for_any_threads),
+        cmocka_unit_test(test_same_bits_for_any_layout),
+        cmocka_unit_test(test_same_bits_for_any_other_rows),
         cmocka_unit_test(test_fused_is_unfused),
         cmocka_unit_test(test_special_values),
         cmocka_unit_test(test_no_k_gives_zeros_and_no_output_nothing),
         cmocka_unit_test(test_long_sums_stay_accurate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+/* A process for each level, since it is chosen once. */
+int main(void)
+{
+    static const char *const levels[] = {
+#define LEVEL(name) #name,
+#define LEVEL_ON(name, base, needs) #name,
+#include "levels.h"
+    };
+    if (getenv("IG_CPU_LEVEL"))
+        return run_all();
+    int failed = 0;
+    for (size_t i = 0; i < sizeof levels / sizeof levels[0]; i++) {
+        fflush(NULL);
+        const pid_t child = fork();
+        if (child == 0) {
+            setenv("IG_CPU_LEVEL", levels[i], 1);
+            if (strcmp(cpu_level_now()->name, levels[i]) != 0)
+                exit(0);
+            fprintf(stderr, "level %s\n", levels[i]);
+            exit(run_all() ? 1 : 0);
+        }
+        int status = 1;
+        if (child < 0 || waitpid(child, &status, 0) != child || status != 0)
+            failed++;
+    }
+    return failed;
 }

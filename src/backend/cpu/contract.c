@@ -7,6 +7,8 @@
  * address is a sum of one offset for each group, so packing reads any strides through small tables,
  * and nothing is ever laid out beyond the panels.
  *
+ * Where one side has few rows, the other is read from where it lies instead (see thin_side).
+ *
  * Invariant: how the output is cut (which depends on the number of threads) enters no sum; the blocks
  * of k, which do, depend on the length of k alone. */
 #include "backend/cpu/cpu.h"
@@ -121,6 +123,8 @@ typedef struct contraction {
     group batch[2], row[2], k[2]; /* of in[0] and in[1]; row is m for the first, n for the second */
     int64_t batches;
     cut m, n, kc;
+    int thin;  /* which side has few rows and is not packed; -1: neither */
+    bool dots; /* one row on either side: batches are summed side by side */
     layout at;
     int64_t tiles, tasks;
     cpu_fault fault;
@@ -133,13 +137,23 @@ static size_t layout_add(layout *at, int64_t bytes)
     return place;
 }
 
+/* Bytes of one row's k points in a panel. */
+static int64_t panel_row(const contraction *c, int64_t k)
+{
+    const int64_t together = c->kernel->group;
+    return (k + together - 1) / together * together * c->kernel->element_bytes;
+}
+
 static void layout_set(layout *at, const contraction *c)
 {
     const int64_t m = c->m.size, n = c->n.size, kc = c->kc.size, lane = c->lane_bytes;
-    at->bytes = 0;
-    at->panel[0] = layout_add(at, (m < STRIP_M ? m : STRIP_M) * kc * lane);
-    at->panel[1] = layout_add(at, n * kc * lane);
-    at->sums = layout_add(at, m * n * lane);
+    const int64_t deep = panel_row(c, kc);
+    *at = (layout){0};
+    if (c->thin < 0) {
+        at->panel[0] = layout_add(at, (m < STRIP_M ? m : STRIP_M) * deep);
+        at->panel[1] = layout_add(at, n * deep);
+    }
+    at->sums = layout_add(at, (c->dots ? TAPE_BLOCK : m * n) * lane);
     at->row[0] = layout_add(at, m * (int64_t)sizeof(int64_t));
     at->row[1] = layout_add(at, n * (int64_t)sizeof(int64_t));
     at->point[0] = layout_add(at, kc * (int64_t)sizeof(int64_t));
@@ -153,6 +167,29 @@ static bool group_stands_still(const group *g)
         if (g->stride[d] != 0)
             return false;
     return true;
+}
+
+static bool group_is_run(const group *g)
+{
+    return g->ndim == 0 || (g->ndim == 1 && g->stride[0] == 1);
+}
+
+static bool group_ends_in_run(const group *g)
+{
+    enum { WORTH = 8 };
+    const int last = g->ndim - 1;
+    return g->ndim > 0 && g->stride[last] == 1 && g->shape[last] >= WORTH;
+}
+
+/* The side with so few rows that packing the other would cost more than it saves, if the other can be
+ * read as it lies; -1 if there is none. The sums are the same either way. */
+static int thin_side(const contraction *c, int64_t rows, int64_t columns)
+{
+    const int side = rows <= columns ? 0 : 1;
+    const int64_t few = side == 0 ? rows : columns;
+    if (!c->kernel->thin || few > GEMM_THIN_MAX || c->p->extent[3] == 0)
+        return -1;
+    return group_is_run(&c->k[!side]) || group_ends_in_run(&c->row[!side]) ? side : -1;
 }
 
 /* All but what depends on the number of threads: the tiles are the largest. */
@@ -180,9 +217,12 @@ static void contraction_set(contraction *c, const program *p)
         rows *= c->batches;
         c->batches = 1;
     }
-    c->m = cut_at_most(rows, TILE_M, c->kernel->mr);
-    c->n = cut_at_most(p->extent[2], TILE_N, c->kernel->nr);
-    c->kc = cut_at_most(p->extent[3], GEMM_KC, 1);
+    c->thin = thin_side(c, rows, p->extent[2]);
+    c->dots = c->thin >= 0 && rows == 1 && p->extent[2] == 1 && group_is_run(&c->k[0]) &&
+              group_is_run(&c->k[1]);
+    c->m = cut_at_most(rows, TILE_M, c->thin < 0 ? c->kernel->mr : 1);
+    c->n = cut_at_most(p->extent[2], TILE_N, c->thin < 0 ? c->kernel->nr : 1);
+    c->kc = cut_at_most(p->extent[3], c->kernel->kc, 1);
     layout_set(&c->at, c);
 }
 
@@ -223,7 +263,7 @@ static void tile_sum_block(const contraction *c, const worker_state *w, int64_t 
 {
     const gemm_kernel *g = c->kernel;
     const int64_t k = cut_length(&c->kc, block), lane = c->lane_bytes, ldc = c->n.size;
-    const int64_t strip = STRIP_M / g->mr * g->mr;
+    const int64_t strip = STRIP_M / g->mr * g->mr, deep = panel_row(c, k);
     for (int side = 0; side < 2; side++)
         group_offsets(&c->k[side], block * c->kc.size, k, w->point[side]);
     g->pack_n(w->panel[1], w->from[1], w->n, w->row[1], k, w->point[1]);
@@ -232,9 +272,40 @@ static void tile_sum_block(const contraction *c, const worker_state *w, int64_t 
         g->pack_m(w->panel[0], w->from[0], rows, w->row[0] + s, k, w->point[0]);
         for (int64_t j = 0; j < w->n; j += g->nr)
             for (int64_t i = 0; i < rows; i += g->mr)
-                g->tile(k, w->panel[0] + i * k * lane, w->panel[1] + j * k * lane,
+                g->tile(k, w->panel[0] + i * deep, w->panel[1] + j * deep,
                         w->sums + ((s + i) * ldc + j) * lane, ldc, block > 0);
     }
+}
+
+/* Sums a tile with few rows on one side. */
+static void tile_sum_thin(const contraction *c, const worker_state *w)
+{
+    enum { SHARE = 64 }; /* rows whose points are side by side: all of their k, then the next */
+    const int x = c->thin, y = !x;
+    const int64_t n = y == 0 ? w->m : w->n, ldc = c->n.size;
+    const int64_t share = group_is_run(&c->k[y]) ? SHARE : n;
+    for (int64_t r = 0; r < n; r += share)
+        for (int64_t block = 0; block < c->kc.parts; block++) {
+            const int64_t k = cut_length(&c->kc, block);
+            for (int side = 0; side < 2; side++)
+                group_offsets(&c->k[side], block * c->kc.size, k, w->point[side]);
+            const gemm_thin g = {
+                .thin = y == 0 ? w->n : w->m,
+                .n = n - r < share ? n - r : share,
+                .k = k,
+                .x = w->from[x],
+                .from = w->from[y],
+                .x_row = w->row[x],
+                .x_point = w->point[x],
+                .row = w->row[y] + r,
+                .point = w->point[y],
+                .c = w->sums + r * (y == 0 ? ldc : 1) * c->lane_bytes,
+                .c_row = y == 0 ? ldc : 1,
+                .c_thin = y == 0 ? 1 : ldc,
+                .add = block > 0,
+            };
+            c->kernel->thin(&g);
+        }
 }
 
 /* Hands the tile's rows to the post tape. */
@@ -275,10 +346,68 @@ static void tile_run(const contraction *c, worker_state *w, int64_t batch, int64
     group_offsets(&c->row[1], w->n0, w->n, w->row[1]);
     if (c->kc.parts == 0)
         memset(w->sums, 0, (size_t)(w->m * c->n.size * c->lane_bytes));
-    for (int64_t block = 0; block < c->kc.parts; block++)
+    if (c->thin >= 0)
+        tile_sum_thin(c, w);
+    for (int64_t block = 0; c->thin < 0 && block < c->kc.parts; block++)
         tile_sum_block(c, w, block);
     tile_finish(c, w);
 }
+
+/* ---- one row on either side -------------------------------------------------------------------- */
+
+/* Products that wait to be summed side by side: blocks of k of several batches. */
+typedef struct dots {
+    const void *x[GEMM_THIN_LANES], *y[GEMM_THIN_LANES];
+    void *c[GEMM_THIN_LANES];
+    bool add[GEMM_THIN_LANES];
+    int64_t n, k;
+} dots;
+
+static void dots_flush(const contraction *c, dots *d)
+{
+    if (d->n > 0)
+        c->kernel->dots(d->n, d->k, d->x, d->y, d->c, d->add);
+    d->n = 0;
+}
+
+/* Batches [first, first + n) into the worker's sums. The last block of k may be shorter, so it comes
+ * in a round of its own. */
+static void dots_sum(const contraction *c, const worker_state *w, int64_t first, int64_t n)
+{
+    dots d = {.n = 0};
+    const int64_t even = c->kc.extent % c->kc.size ? c->kc.parts - 1 : c->kc.parts;
+    for (int round = 0; round < 2; round++) {
+        const int64_t begin = round == 0 ? 0 : even, end = round == 0 ? even : c->kc.parts;
+        d.k = round == 0 ? c->kc.size : c->kc.extent % c->kc.size;
+        for (int64_t i = 0; i < n * (end - begin); i++) {
+            const int64_t batch = i / (end - begin), block = begin + i % (end - begin);
+            const int64_t k0 = block * c->kc.size;
+            int64_t offset[2];
+            for (int side = 0; side < 2; side++)
+                group_offsets(&c->batch[side], first + batch, 1, &offset[side]);
+            d.x[d.n] = w->from[0] + (offset[0] + k0) * c->element_bytes;
+            d.y[d.n] = w->from[1] + (offset[1] + k0) * c->element_bytes;
+            d.c[d.n] = w->sums + batch * c->lane_bytes;
+            d.add[d.n++] = block > 0;
+            if (d.n == GEMM_THIN_LANES)
+                dots_flush(c, &d);
+        }
+        dots_flush(c, &d);
+    }
+}
+
+static void dots_task(const contraction *c, worker_state *w, int64_t first, int64_t end)
+{
+    for (int side = 0; side < 2; side++)
+        w->from[side] = operand_host(&c->p->in[side], c->bindings);
+    for (int64_t n; first < end; first += n) {
+        n = end - first < TAPE_BLOCK ? end - first : TAPE_BLOCK;
+        dots_sum(c, w, first, n);
+        tape_block(&w->run, first, n, w->sums);
+    }
+}
+
+/* ---- tasks ------------------------------------------------------------------------------------- */
 
 static void worker_start(worker_state *w, const contraction *c, cpu_fault *fault, char *scratch)
 {
@@ -297,6 +426,10 @@ static void task_run(void *context, int64_t task, int worker)
     worker_state w;
     worker_start(&w, c, &c->fault, scratch_of(worker));
     const int64_t end = c->tiles * (task + 1) / c->tasks;
+    if (c->dots) {
+        dots_task(c, &w, c->tiles * task / c->tasks, end);
+        return;
+    }
     for (int64_t tile = c->tiles * task / c->tasks; tile < end; tile++) {
         const int64_t i = tile / c->n.parts % c->m.parts;
         tile_run(c, &w, tile / c->n.parts / c->m.parts, i * c->m.size, cut_length(&c->m, i),
@@ -339,7 +472,9 @@ static size_t rows_head(void) { return (sizeof(contract_rows) + 63) & ~(size_t)6
 static void rows_set(contraction *c, const program *p, int64_t tile)
 {
     contraction_set(c, p);
-    c->m = cut_at_most(c->m.extent, tile + c->kernel->mr - 1, c->kernel->mr);
+    const int64_t unit = c->thin < 0 ? c->kernel->mr : 1;
+    c->dots = false;
+    c->m = cut_at_most(c->m.extent, tile + unit - 1, unit);
     layout_set(&c->at, c);
 }
 

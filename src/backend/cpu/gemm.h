@@ -2,10 +2,12 @@
  * contract.c builds on. A panel is a strip of `mr` rows of in[0] (or `nr` rows of in[1]) laid out
  * point by point of k, so that a kernel reads both panels from front to back.
  *
- * Invariant: k is cut evenly into the fewest blocks of at most GEMM_KC. An element of the result is
+ * Invariant: k is cut evenly into the fewest blocks of at most the kernel's kc, which is GEMM_KC. An element of the result is
  * the sum over k in order, each product fused into the sum where the instruction set can, from zero
  * again in every block, and the blocks' sums added in order. No tile size enters, so the bits are the
- * same on all levels that have fma. */
+ * same on all levels that have fma, and whichever kernel is chosen. The exception is bf16 on levels
+ * with instructions for it: they add small groups of products at a time and round in their own way
+ * (and take denormals for 0), so there the last bits are the level's. */
 #ifndef CPU_GEMM_H
 #define CPU_GEMM_H
 
@@ -13,14 +15,31 @@
 
 enum {
     GEMM_KC = 256,
-    GEMM_WIDTH_MAX = 64 /* mr and nr of any kernel */
+    GEMM_WIDTH_MAX = 64, /* mr and nr of any kernel */
+    GEMM_THIN_MAX = 4,   /* rows of the thin side */
+    GEMM_THIN_LANES = 16 /* sums that thin_along makes at a time */
 };
+
+/* A block of k of a product in which x has few rows: c[r * c_row + t * c_thin] = (or += if add) the
+ * sum over k of x[x_row[t] + x_point[i]] * from[row[r] + point[i]], t < thin, r < n, i < k. */
+typedef struct gemm_thin {
+    int64_t thin, n, k;
+    const void *x, *from;
+    const int64_t *x_row, *x_point, *row, *point;
+    void *c;
+    int64_t c_row, c_thin;
+    bool add;
+} gemm_thin;
 
 typedef struct gemm_kernel {
     int mr, nr;
+    int group;         /* points of k that lie together in a panel; its k is filled up with zeros */
+    int element_bytes; /* in a panel */
+    int kc;            /* most points of k in a block */
     /* Packs rows into as many panels of `width` rows as they fill, one after the other, each
-     * to[i * width + r] = lane of from[row[r] + point[i]] for i < k; rows that lack in the last one
-     * are 0. Width is mr for pack_m and nr for pack_n; offsets count elements; rows, k > 0. */
+     * to[(i / group * width + r) * group + i % group] = from[row[r] + point[i]] for i < k; rows that
+     * lack in the last one are 0. Width is mr for pack_m and nr for pack_n; offsets count elements;
+     * rows, k > 0. */
     void (*pack_m)(void *to, const void *from, int64_t rows, const int64_t *row, int64_t k,
                    const int64_t *point);
     void (*pack_n)(void *to, const void *from, int64_t rows, const int64_t *row, int64_t k,
@@ -28,6 +47,13 @@ typedef struct gemm_kernel {
     /* c[i * ldc + j] = (or += if add) the sum over k of a[k * mr + i] * b[k * nr + j], for all
      * mr x nr lanes; k > 0. */
     void (*tile)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool add);
+    /* What reads the large side from where it lies, at memory speed if its rows are side by side or
+     * its points are; NULL if there is none. thin <= GEMM_THIN_MAX, 0 < k <= kc, which is GEMM_KC. */
+    void (*thin)(const gemm_thin *g);
+    /* For r < n, one after the other: *c[r] = (or += if add[r]) the sum over k of x[r][i] * y[r][i].
+     * NULL if there is none. */
+    void (*dots)(int64_t n, int64_t k, const void *const *x, const void *const *y, void *const *c,
+                 const bool *add);
 } gemm_kernel;
 
 struct gemm_level {

@@ -1,44 +1,78 @@
-/* Choosing the level: the best that this build has and the machine can run, or IG_CPU_LEVEL. */
+/* Choosing the level: the best that this build has and the machine can run, or IG_CPU_LEVEL.
+ *
+ * A level may stand on a base: then it is the base's loops with kernels of its own for products. */
 #include "backend/cpu/cpu.h"
+
+#include "base/machine.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* gen/levels.h has a row LEVEL(name) for each level of the build, lowest first. */
-#define LEVEL(name) extern const cpu_level cpu_level_##name;
+/* gen/levels.h has a row for each level of the build, lowest first: LEVEL(name) or
+ * LEVEL_ON(name, base, needs). */
+#define LEVEL(name) \
+    extern const cpu_level cpu_level_##name; \
+    extern const gemm_level gemm_##name;
+#define LEVEL_ON(name, base, needs) extern const gemm_level gemm_##name;
 #include "levels.h"
 #undef LEVEL
+#undef LEVEL_ON
 
-static const cpu_level *const levels[] = {
-#define LEVEL(name) &cpu_level_##name,
+static const struct level_row {
+    const char *name;
+    const cpu_level *loops;
+    const gemm_level *gemm;
+    const char *needs; /* beyond what the loops do: words of machine_get()->isa */
+} rows[] = {
+#define LEVEL(name) {#name, &cpu_level_##name, &gemm_##name, ""},
+#define LEVEL_ON(name, base, needs) {#name, &cpu_level_##base, &gemm_##name, needs},
 #include "levels.h"
 #undef LEVEL
+#undef LEVEL_ON
 };
 
-enum { LEVEL_COUNT = sizeof levels / sizeof levels[0] };
+enum { LEVEL_COUNT = sizeof rows / sizeof rows[0] };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static const cpu_level *chosen;
+static cpu_level chosen;
 static char names[128], note[256];
+
+/* Whether each word of `needs` is one of `has`; both are separated by spaces. */
+static bool words_are_there(const char *needs, const char *has)
+{
+    char padded[512], word[64];
+    snprintf(padded, sizeof padded, " %s ", has);
+    while (*needs) {
+        const int n = (int)strcspn(needs, " ");
+        snprintf(word, sizeof word, " %.*s ", n, needs);
+        if (!strstr(padded, word))
+            return false;
+        needs += n + (needs[n] == ' ');
+    }
+    return true;
+}
 
 static void choose(void)
 {
     const char *wish = getenv("IG_CPU_LEVEL");
-    const cpu_level *asked = NULL;
+    bool asked = false;
     for (int i = 0; i < LEVEL_COUNT; i++) {
-        if (!levels[i]->available())
+        const struct level_row *row = &rows[i];
+        if (!row->loops->available() ||
+            (*row->needs && !words_are_there(row->needs, machine_get()->isa)))
             continue;
-        chosen = levels[i];
         const size_t used = strlen(names);
-        snprintf(names + used, sizeof names - used, "%s%s", used ? " " : "", levels[i]->name);
-        if (wish && strcmp(wish, levels[i]->name) == 0)
-            asked = levels[i];
+        snprintf(names + used, sizeof names - used, "%s%s", used ? " " : "", row->name);
+        if (asked)
+            continue;
+        chosen = *row->loops;
+        chosen.name = row->name;
+        chosen.gemm = row->gemm;
+        asked = wish && strcmp(wish, row->name) == 0;
     }
-    if (asked)
-        chosen = asked;
-    else if (wish && *wish)
+    if (wish && *wish && !asked)
         snprintf(note, sizeof note, "IG_CPU_LEVEL=%.64s was ignored: the levels here are %s", wish,
                  names);
 }
@@ -46,7 +80,7 @@ static void choose(void)
 const cpu_level *cpu_level_now(void)
 {
     pthread_once(&once, choose);
-    return chosen;
+    return &chosen;
 }
 
 const char *cpu_level_names(void)

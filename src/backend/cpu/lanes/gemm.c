@@ -4,8 +4,9 @@
  * A tile is chosen so that its sums, one row of b and the factors of a just fit the registers. */
 #include "backend/cpu/gemm.h"
 
-#include "backend/cpu/lanes/half.h"
-#include "backend/cpu/lanes/simd.h"
+#include "backend/cpu/lanes/simd_gemm.h"
+
+#include <string.h>
 
 #define GEMM_JOIN(a, b) a##_##b
 #define GEMM_NAME(a, b) GEMM_JOIN(a, b)
@@ -32,6 +33,15 @@
 #define INT_NV 2
 #define INT_ROWS ROWS_4
 
+/* ---- where neighbours lie ---- */
+
+enum {
+    LONG_RUN = 8,         /* points of k side by side that are worth looking for */
+    TOGETHER_BYTES = 192, /* of rows side by side that are read for each point */
+    THIN_RUN = 1024,      /* most rows side by side that thin looks at together ... */
+    THIN_MANY = 96        /* ... and from how many on their sums are not in registers */
+};
+
 /* How many offsets from the first on follow each other by one. n is at least 1. */
 static inline int64_t gemm_run(const int64_t *offset, int64_t n)
 {
@@ -41,7 +51,33 @@ static inline int64_t gemm_run(const int64_t *offset, int64_t n)
     return i;
 }
 
-/* ---- floating point: f16 and bf16 are widened by packing ---- */
+/* The same, cut to whole groups unless it reaches the end. */
+static inline int64_t gemm_run_of_groups(const int64_t *offset, int64_t n, int64_t group)
+{
+    const int64_t run = gemm_run(offset, n);
+    return run < n ? run / group * group : run;
+}
+
+/* In how many such runs n offsets lie. */
+static inline int64_t gemm_runs(const int64_t *offset, int64_t n)
+{
+    int64_t runs = 0;
+    for (int64_t i = 0; i < n; i += gemm_run(offset + i, n - i))
+        runs++;
+    return runs;
+}
+
+/* Vector code of packing: GROUP 1 and the panel's lanes as they are in memory; f32 from another. */
+#define COPY_16(to, s, r) *(quad_memory_f32 *)(to) = quad_of_f32((s)[0] + (r))
+#define TURN_4(of, to, width, s, row) \
+    quad_turn_f32(to, width, of((s) + (row)[0]), of((s) + (row)[1]), of((s) + (row)[2]), \
+                  of((s) + (row)[3]))
+#define TURN_F32(to, width, s, row) TURN_4(quad_of_f32, to, width, s, row)
+#define TURN_F64(to, width, s, row) \
+    quad_turn_f64(to, width, quad_of_f64((s) + (row)[0]), quad_of_f64((s) + (row)[1]))
+#define TURN_NONE(to, width, s, row) (void)0
+
+/* ---- floating point ---- */
 
 #define MR FLOAT_MR
 #define NV FLOAT_NV
@@ -50,40 +86,181 @@ static inline int64_t gemm_run(const int64_t *offset, int64_t n)
 
 #define T f32
 #define LANE float
+#define GROUP 1
 #include "gemm_tile.inc"
 
 #define T f64
 #define LANE double
+#define GROUP 1
 #include "gemm_tile.inc"
-
-#define T f16
-#define STORED uint16_t
-#define LANE float
-#define TO_LANE(x) f16_to_f32(x)
-#include "gemm_pack.inc"
-
-#define T bf16
-#define STORED uint16_t
-#define LANE float
-#define TO_LANE(x) bf16_to_f32(x)
-#include "gemm_pack.inc"
 
 #define T f32
 #define STORED float
 #define LANE float
 #define TO_LANE(x) (x)
+#define GROUP 1
+#define WEAVE_ROWS 4
+#define WEAVE COPY_16
+#define TURN_SIDE 4
+#define TURN TURN_F32
 #include "gemm_pack.inc"
 
 #define T f64
 #define STORED double
 #define LANE double
 #define TO_LANE(x) (x)
+#define GROUP 1
+#define WEAVE_ROWS 2
+#define WEAVE COPY_16
+#define TURN_SIDE 2
+#define TURN TURN_F64
 #include "gemm_pack.inc"
+
+/* Widened by packing. */
+#define T f16
+#define STORED uint16_t
+#define LANE float
+#define TO_LANE(x) f16_to_f32(x)
+#define GROUP 1
+#define WEAVE_ROWS 4
+#define WEAVE(to, s, r) *(quad_memory_f32 *)(to) = quad_of_f16((s)[0] + (r))
+#define TURN_SIDE 4
+#define TURN(to, width, s, row) TURN_4(quad_of_f16, to, width, s, row)
+#include "gemm_pack.inc"
+
+#if SIMD_PAIRS
+#define T bf16
+#define LANE float
+#define GROUP 2
+#include "gemm_tile.inc"
+
+#define T bf16
+#define STORED uint16_t
+#define LANE uint16_t
+#define TO_LANE(x) (x)
+#define GROUP 2
+#define WEAVE_ROWS 1
+#define WEAVE(to, s, r) ((to)[0] = (s)[0][r], (to)[1] = (s)[1][r])
+#define TURN_SIDE 1
+#define TURN TURN_NONE
+#undef NR
+#define NR ((int)(NV * SIMD_BYTES / sizeof(float)))
+#include "gemm_pack.inc"
+
+#elif !SIMD_MMA
+#define T bf16
+#define STORED uint16_t
+#define LANE float
+#define TO_LANE(x) bf16_to_f32(x)
+#define GROUP 1
+#define WEAVE_ROWS 4
+#define WEAVE(to, s, r) *(quad_memory_f32 *)(to) = quad_of_bf16((s)[0] + (r))
+#define TURN_SIDE 4
+#define TURN(to, width, s, row) TURN_4(quad_of_bf16, to, width, s, row)
+#include "gemm_pack.inc"
+#endif
 
 #undef MR
 #undef NV
 #undef ROWS
 #undef NR
+
+/* ---- matrix instructions ---- */
+
+#define MMA_MR 8
+#define MMA_NR 12
+
+#if SIMD_MMA
+#define MR MMA_MR
+#define NR MMA_NR
+
+#define T bf16
+#define LANE float
+#define GROUP 4
+#include "gemm_mma.inc"
+
+#define T i8
+#define LANE uint8_t
+#define GROUP 8
+#include "gemm_mma.inc"
+
+#define T bf16
+#define STORED uint16_t
+#define LANE uint16_t
+#define TO_LANE(x) (x)
+#define GROUP 4
+#define WEAVE_ROWS 4
+#define WEAVE mma_weave_bf16
+#define TURN_SIDE 1
+#define TURN TURN_NONE
+#include "gemm_pack.inc"
+
+#define T i8
+#define STORED uint8_t
+#define LANE uint8_t
+#define TO_LANE(x) (x)
+#define GROUP 8
+#define WEAVE_ROWS 4
+#define WEAVE mma_weave_i8
+#define TURN_SIDE 1
+#define TURN TURN_NONE
+#include "gemm_pack.inc"
+
+#undef MR
+#undef NR
+#endif
+
+/* ---- thin products ---- */
+
+#define T f32
+#define STORED float
+#define LANE float
+#define TO_LANE(x) (x)
+#define QUAD quad_f32
+#define SIDE 4
+#define LOAD(s) quad_of_f32(s)
+#define CROSS quad_cross_f32
+#define FMA quad_fma_by_f32
+#define FMA_QUAD quad_fma_f32
+#include "gemm_thin.inc"
+
+#define T f64
+#define STORED double
+#define LANE double
+#define TO_LANE(x) (x)
+#define QUAD quad_f64
+#define SIDE 2
+#define LOAD(s) quad_of_f64(s)
+#define CROSS quad_cross_f64
+#define FMA quad_fma_by_f64
+#define FMA_QUAD quad_fma_f64
+#include "gemm_thin.inc"
+
+#define T f16
+#define STORED uint16_t
+#define LANE float
+#define TO_LANE(x) f16_to_f32(x)
+#define QUAD quad_f32
+#define SIDE 4
+#define LOAD(s) quad_of_f16(s)
+#define CROSS quad_cross_f32
+#define FMA quad_fma_by_f32
+#define FMA_QUAD quad_fma_f32
+#include "gemm_thin.inc"
+
+#if !SIMD_MMA && !SIMD_PAIRS
+#define T bf16
+#define STORED uint16_t
+#define LANE float
+#define TO_LANE(x) bf16_to_f32(x)
+#define QUAD quad_f32
+#define SIDE 4
+#define LOAD(s) quad_of_bf16(s)
+#define CROSS quad_cross_f32
+#define FMA quad_fma_by_f32
+#define FMA_QUAD quad_fma_f32
+#include "gemm_thin.inc"
+#endif
 
 /* ---- integers: signed ones wrap as unsigned ones do ---- */
 
@@ -92,44 +269,70 @@ static inline int64_t gemm_run(const int64_t *offset, int64_t n)
 #define ROWS INT_ROWS
 #define NR ((int)(NV * SIMD_INT_BYTES / sizeof(LANE)))
 
+#if !SIMD_MMA
 #define T u8
 #define LANE uint8_t
-#include "gemm_tile.inc"
-
-#define T u16
-#define LANE uint16_t
-#include "gemm_tile.inc"
-
-#define T u32
-#define LANE uint32_t
-#include "gemm_tile.inc"
-
-#define T u64
-#define LANE uint64_t
+#define GROUP 1
 #include "gemm_tile.inc"
 
 #define T u8
 #define STORED uint8_t
 #define LANE uint8_t
 #define TO_LANE(x) (x)
+#define GROUP 1
+#define WEAVE_ROWS 16
+#define WEAVE COPY_16
+#define TURN_SIDE 1
+#define TURN TURN_NONE
 #include "gemm_pack.inc"
+#endif
+
+#define T u16
+#define LANE uint16_t
+#define GROUP 1
+#include "gemm_tile.inc"
 
 #define T u16
 #define STORED uint16_t
 #define LANE uint16_t
 #define TO_LANE(x) (x)
+#define GROUP 1
+#define WEAVE_ROWS 8
+#define WEAVE COPY_16
+#define TURN_SIDE 1
+#define TURN TURN_NONE
 #include "gemm_pack.inc"
+
+#define T u32
+#define LANE uint32_t
+#define GROUP 1
+#include "gemm_tile.inc"
 
 #define T u32
 #define STORED uint32_t
 #define LANE uint32_t
 #define TO_LANE(x) (x)
+#define GROUP 1
+#define WEAVE_ROWS 4
+#define WEAVE COPY_16
+#define TURN_SIDE 4
+#define TURN TURN_F32
 #include "gemm_pack.inc"
+
+#define T u64
+#define LANE uint64_t
+#define GROUP 1
+#include "gemm_tile.inc"
 
 #define T u64
 #define STORED uint64_t
 #define LANE uint64_t
 #define TO_LANE(x) (x)
+#define GROUP 1
+#define WEAVE_ROWS 2
+#define WEAVE COPY_16
+#define TURN_SIDE 2
+#define TURN TURN_F64
 #include "gemm_pack.inc"
 
 /* ---- the level ---- */
@@ -142,21 +345,39 @@ _Static_assert(INT_NR(uint8_t) <= GEMM_WIDTH_MAX && INT_MR <= INT_NR(uint8_t), "
 
 #define FLOAT_KERNEL(element, lane, type) \
     { \
-        FLOAT_MR, FLOAT_NR(type), pack_m_##element, pack_n_##element, tile_##lane \
+        FLOAT_MR, FLOAT_NR(type), 1, sizeof(type), GEMM_KC, pack_m_##element, pack_n_##element, \
+            tile_##lane, thin_##element, dots_##element \
     }
 #define INT_KERNEL(lane, type) \
     { \
-        INT_MR, INT_NR(type), pack_m_##lane, pack_n_##lane, tile_##lane \
+        INT_MR, INT_NR(type), 1, sizeof(type), GEMM_KC, pack_m_##lane, pack_n_##lane, tile_##lane, \
+            NULL, NULL \
     }
+#define GROUP_KERNEL(mr, nr, group, bytes, element) \
+    { \
+        mr, nr, group, bytes, GEMM_KC * 4 / bytes, pack_m_##element, pack_n_##element, \
+            tile_##element, NULL, NULL \
+    }
+
+#if SIMD_MMA
+#define BF16_KERNEL GROUP_KERNEL(MMA_MR, MMA_NR, 4, 2, bf16)
+#define BYTE_KERNEL GROUP_KERNEL(MMA_MR, MMA_NR, 8, 1, i8)
+#elif SIMD_PAIRS
+#define BF16_KERNEL GROUP_KERNEL(FLOAT_MR, FLOAT_NR(float), 2, 2, bf16)
+#define BYTE_KERNEL INT_KERNEL(u8, uint8_t)
+#else
+#define BF16_KERNEL FLOAT_KERNEL(bf16, f32, float)
+#define BYTE_KERNEL INT_KERNEL(u8, uint8_t)
+#endif
 
 extern const struct gemm_level GEMM_NAME(gemm, LEVEL);
 const struct gemm_level GEMM_NAME(gemm, LEVEL) = {{
     [IG_F16] = FLOAT_KERNEL(f16, f32, float),
-    [IG_BF16] = FLOAT_KERNEL(bf16, f32, float),
+    [IG_BF16] = BF16_KERNEL,
     [IG_F32] = FLOAT_KERNEL(f32, f32, float),
     [IG_F64] = FLOAT_KERNEL(f64, f64, double),
-    [IG_I8] = INT_KERNEL(u8, uint8_t),
-    [IG_U8] = INT_KERNEL(u8, uint8_t),
+    [IG_I8] = BYTE_KERNEL,
+    [IG_U8] = BYTE_KERNEL,
     [IG_I16] = INT_KERNEL(u16, uint16_t),
     [IG_U16] = INT_KERNEL(u16, uint16_t),
     [IG_I32] = INT_KERNEL(u32, uint32_t),

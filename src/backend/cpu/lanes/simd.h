@@ -1,5 +1,5 @@
 /* Vector registers of the level that is built, as GCC/Clang vector extensions, and the few things
- * that the extensions cannot say. Intrinsics stand here and nowhere else. */
+ * that the extensions cannot say. Intrinsics stand here, in simd_gemm.h, and nowhere else. */
 #ifndef LANES_SIMD_H
 #define LANES_SIMD_H
 

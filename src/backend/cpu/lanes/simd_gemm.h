@@ -1,0 +1,229 @@
+/* What the contraction needs beside simd.h: 16 bytes of lanes that are turned and woven, and the
+ * instructions that multiply small matrices or pairs. */
+#ifndef LANES_SIMD_GEMM_H
+#define LANES_SIMD_GEMM_H
+
+#include "backend/cpu/lanes/half.h"
+#include "backend/cpu/lanes/simd.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+/* Before a loop: see SIMD_UNROLL_4. UNROLL_ALL is for at most 8 rounds over an array of registers,
+ * which goes through memory otherwise. */
+#if defined(__clang__)
+#define SIMD_UNROLL_2
+#define SIMD_UNROLL_ALL _Pragma("clang loop unroll(full)")
+#else
+#define SIMD_UNROLL_2 _Pragma("GCC unroll 2")
+#define SIMD_UNROLL_ALL _Pragma("GCC unroll 8")
+#endif
+
+/* No load moves across this: gcc would do all of a loop's first, for which registers do not suffice. */
+#define SIMD_LOADS_STAY __asm__ volatile("" ::: "memory");
+
+/* Lanes of two vectors; mask is an integer vector of the same form. */
+#if defined(__clang__)
+#define SIMD_SHUFFLE(mask, x, y, ...) __builtin_shufflevector(x, y, __VA_ARGS__)
+#else
+#define SIMD_SHUFFLE(mask, x, y, ...) __builtin_shuffle(x, y, (mask){__VA_ARGS__})
+#endif
+
+/* ---- 16 bytes: what rows are turned and woven by ---- */
+
+typedef float quad_f32 __attribute__((vector_size(16)));
+typedef double quad_f64 __attribute__((vector_size(16)));
+typedef int32_t quad_i32 __attribute__((vector_size(16)));
+typedef int64_t quad_i64 __attribute__((vector_size(16)));
+typedef quad_f32 quad_memory_f32 __attribute__((aligned(1), may_alias));
+typedef quad_f64 quad_memory_f64 __attribute__((aligned(1), may_alias));
+
+/* Lanes that lie side by side in memory. */
+static inline quad_f32 quad_of_f32(const void *from) { return *(const quad_memory_f32 *)from; }
+static inline quad_f64 quad_of_f64(const void *from) { return *(const quad_memory_f64 *)from; }
+
+static inline quad_f32 quad_of_f16(const uint16_t *from)
+{
+#if defined(__aarch64__)
+    return (quad_f32)vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(from)));
+#elif defined(__F16C__)
+    return (quad_f32)_mm_cvtph_ps(_mm_loadl_epi64((const __m128i *)from));
+#else
+    return (quad_f32){f16_to_f32(from[0]), f16_to_f32(from[1]), f16_to_f32(from[2]),
+                      f16_to_f32(from[3])};
+#endif
+}
+
+static inline quad_f32 quad_of_bf16(const uint16_t *from)
+{
+    return (quad_f32){bf16_to_f32(from[0]), bf16_to_f32(from[1]), bf16_to_f32(from[2]),
+                      bf16_to_f32(from[3])};
+}
+
+/* c + b * a, as simd_fma_T; and with a factor for each lane. */
+static inline quad_f32 quad_fma_f32(quad_f32 c, quad_f32 b, quad_f32 a)
+{
+#if defined(__FMA__)
+    return (quad_f32)_mm_fmadd_ps((__m128)b, (__m128)a, (__m128)c);
+#elif defined(__aarch64__)
+    return (quad_f32)vfmaq_f32((float32x4_t)c, (float32x4_t)b, (float32x4_t)a);
+#else
+    return c + b * a;
+#endif
+}
+
+static inline quad_f64 quad_fma_f64(quad_f64 c, quad_f64 b, quad_f64 a)
+{
+#if defined(__FMA__)
+    return (quad_f64)_mm_fmadd_pd((__m128d)b, (__m128d)a, (__m128d)c);
+#elif defined(__aarch64__)
+    return (quad_f64)vfmaq_f64((float64x2_t)c, (float64x2_t)b, (float64x2_t)a);
+#else
+    return c + b * a;
+#endif
+}
+
+static inline quad_f32 quad_fma_by_f32(quad_f32 c, quad_f32 b, float a)
+{
+    return quad_fma_f32(c, b, (quad_f32){a, a, a, a});
+}
+
+static inline quad_f64 quad_fma_by_f64(quad_f64 c, quad_f64 b, double a)
+{
+    return quad_fma_f64(c, b, (quad_f64){a, a});
+}
+
+/* Rows become columns. */
+static inline void quad_cross_f32(quad_f32 r[4])
+{
+    const quad_f32 low0 = SIMD_SHUFFLE(quad_i32, r[0], r[1], 0, 4, 1, 5);
+    const quad_f32 low1 = SIMD_SHUFFLE(quad_i32, r[2], r[3], 0, 4, 1, 5);
+    const quad_f32 high0 = SIMD_SHUFFLE(quad_i32, r[0], r[1], 2, 6, 3, 7);
+    const quad_f32 high1 = SIMD_SHUFFLE(quad_i32, r[2], r[3], 2, 6, 3, 7);
+    r[0] = SIMD_SHUFFLE(quad_i32, low0, low1, 0, 1, 4, 5);
+    r[1] = SIMD_SHUFFLE(quad_i32, low0, low1, 2, 3, 6, 7);
+    r[2] = SIMD_SHUFFLE(quad_i32, high0, high1, 0, 1, 4, 5);
+    r[3] = SIMD_SHUFFLE(quad_i32, high0, high1, 2, 3, 6, 7);
+}
+
+static inline void quad_cross_f64(quad_f64 r[2])
+{
+    const quad_f64 low = SIMD_SHUFFLE(quad_i64, r[0], r[1], 0, 2);
+    r[1] = SIMD_SHUFFLE(quad_i64, r[0], r[1], 1, 3);
+    r[0] = low;
+}
+
+/* Puts rows as columns: lane j of each to[j * width ...]. */
+static inline void quad_turn_f32(void *to, int64_t width, quad_f32 r0, quad_f32 r1, quad_f32 r2,
+                                 quad_f32 r3)
+{
+    quad_f32 r[4] = {r0, r1, r2, r3};
+    quad_cross_f32(r);
+    for (int j = 0; j < 4; j++)
+        *(quad_memory_f32 *)((float *)to + j * width) = r[j];
+}
+
+static inline void quad_turn_f64(void *to, int64_t width, quad_f64 r0, quad_f64 r1)
+{
+    quad_f64 r[2] = {r0, r1};
+    quad_cross_f64(r);
+    for (int j = 0; j < 2; j++)
+        *(quad_memory_f64 *)((double *)to + j * width) = r[j];
+}
+
+/* ---- matrix instructions: 2 x 2 sums of 8 bytes' products ---- */
+
+#if defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC) && defined(__ARM_FEATURE_MATMUL_INT8)
+#define SIMD_MMA 1
+typedef bfloat16x8_t mma_bf16 __attribute__((may_alias));
+typedef int8x16_t mma_i8 __attribute__((may_alias));
+typedef quad_f32 mma_sum_bf16;
+typedef quad_i32 mma_sum_i8;
+typedef uint8_t mma_u8x4 __attribute__((vector_size(4)));
+
+static inline mma_sum_bf16 mma_step_bf16(mma_sum_bf16 sum, mma_bf16 a, mma_bf16 b)
+{
+    return (mma_sum_bf16)vbfmmlaq_f32((float32x4_t)sum, a, b);
+}
+
+static inline mma_sum_i8 mma_step_i8(mma_sum_i8 sum, mma_i8 a, mma_i8 b)
+{
+    return (mma_sum_i8)vmmlaq_s32((int32x4_t)sum, a, b);
+}
+
+/* Two neighbours' sums are 2 rows of 4. */
+static inline void mma_put_bf16(float *c, int64_t ldc, mma_sum_bf16 x, mma_sum_bf16 y, bool add)
+{
+    mma_sum_bf16 row0 = SIMD_SHUFFLE(quad_i32, x, y, 0, 1, 4, 5);
+    mma_sum_bf16 row1 = SIMD_SHUFFLE(quad_i32, x, y, 2, 3, 6, 7);
+    if (add) {
+        row0 = *(const quad_memory_f32 *)c + row0;
+        row1 = *(const quad_memory_f32 *)(c + ldc) + row1;
+    }
+    *(quad_memory_f32 *)c = row0;
+    *(quad_memory_f32 *)(c + ldc) = row1;
+}
+
+/* The sums' low bytes. */
+static inline void mma_put_row_i8(uint8_t *c, quad_i32 sum, bool add)
+{
+    mma_u8x4 old = {0}, low = __builtin_convertvector(sum, mma_u8x4);
+    if (add)
+        memcpy(&old, c, sizeof old);
+    low += old;
+    memcpy(c, &low, sizeof low);
+}
+
+static inline void mma_put_i8(uint8_t *c, int64_t ldc, mma_sum_i8 x, mma_sum_i8 y, bool add)
+{
+    mma_put_row_i8(c, SIMD_SHUFFLE(quad_i32, x, y, 0, 1, 4, 5), add);
+    mma_put_row_i8(c + ldc, SIMD_SHUFFLE(quad_i32, x, y, 2, 3, 6, 7), add);
+}
+
+/* Rows r ... r + 4 of the points s[], which lie side by side: a row's points together. */
+static inline void mma_weave_bf16(uint16_t *to, const uint16_t *const *s, int64_t r)
+{
+    typedef uint16_t eight __attribute__((vector_size(16)));
+    const eight x = (eight)vcombine_u16(vld1_u16(s[0] + r), vld1_u16(s[1] + r));
+    const eight y = (eight)vcombine_u16(vld1_u16(s[2] + r), vld1_u16(s[3] + r));
+    const eight low = SIMD_SHUFFLE(eight, x, y, 0, 4, 8, 12, 1, 5, 9, 13);
+    const eight high = SIMD_SHUFFLE(eight, x, y, 2, 6, 10, 14, 3, 7, 11, 15);
+    memcpy(to, &low, sizeof low);
+    memcpy(to + 8, &high, sizeof high);
+}
+
+static inline void mma_weave_i8(uint8_t *to, const uint8_t *const *s, int64_t r)
+{
+    typedef uint8_t sixteen __attribute__((vector_size(16)));
+    sixteen x, y;
+    for (int g = 0; g < 4; g++) {
+        memcpy((char *)&x + 4 * g, s[g] + r, 4);
+        memcpy((char *)&y + 4 * g, s[4 + g] + r, 4);
+    }
+    const sixteen low =
+        SIMD_SHUFFLE(sixteen, x, y, 0, 4, 8, 12, 16, 20, 24, 28, 1, 5, 9, 13, 17, 21, 25, 29);
+    const sixteen high =
+        SIMD_SHUFFLE(sixteen, x, y, 2, 6, 10, 14, 18, 22, 26, 30, 3, 7, 11, 15, 19, 23, 27, 31);
+    memcpy(to, &low, sizeof low);
+    memcpy(to + 16, &high, sizeof high);
+}
+#else
+#define SIMD_MMA 0
+#endif
+
+/* ---- pairs ---- */
+
+#if defined(__AVX512BF16__)
+/* Pairs of bf16 in each lane of b and in a: c + b.0 * a.0 + b.1 * a.1. */
+#define SIMD_PAIRS 1
+typedef simd_f32 simd_bf16;
+typedef simd_memory_f32 simd_memory_bf16;
+static inline simd_f32 simd_fma_bf16(simd_f32 c, simd_f32 b, float a)
+{
+    return (simd_f32)_mm512_dpbf16_ps((__m512)c, (__m512bh)b, (__m512bh)_mm512_set1_ps(a));
+}
+#else
+#define SIMD_PAIRS 0
+#endif
+
+#endif
