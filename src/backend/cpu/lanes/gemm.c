@@ -128,26 +128,7 @@ static inline int64_t gemm_runs(const int64_t *offset, int64_t n)
 #define TURN(to, width, s, row) TURN_4(quad_of_f16, to, width, s, row)
 #include "gemm_pack.inc"
 
-#if SIMD_PAIRS
-#define T bf16
-#define LANE float
-#define GROUP 2
-#include "gemm_tile.inc"
-
-#define T bf16
-#define STORED uint16_t
-#define LANE uint16_t
-#define TO_LANE(x) (x)
-#define GROUP 2
-#define WEAVE_ROWS 1
-#define WEAVE(to, s, r) ((to)[0] = (s)[0][r], (to)[1] = (s)[1][r])
-#define TURN_SIDE 1
-#define TURN TURN_NONE
-#undef NR
-#define NR ((int)(NV * SIMD_BYTES / sizeof(float)))
-#include "gemm_pack.inc"
-
-#elif !SIMD_MMA
+#if !SIMD_MMA
 #define T bf16
 #define STORED uint16_t
 #define LANE float
@@ -248,7 +229,7 @@ static inline int64_t gemm_runs(const int64_t *offset, int64_t n)
 #define FMA_QUAD quad_fma_f32
 #include "gemm_thin.inc"
 
-#if !SIMD_MMA && !SIMD_PAIRS
+#if !SIMD_MMA
 #define T bf16
 #define STORED uint16_t
 #define LANE float
@@ -362,9 +343,6 @@ _Static_assert(INT_NR(uint8_t) <= GEMM_WIDTH_MAX && INT_MR <= INT_NR(uint8_t), "
 #if SIMD_MMA
 #define BF16_KERNEL GROUP_KERNEL(MMA_MR, MMA_NR, 4, 2, bf16)
 #define BYTE_KERNEL GROUP_KERNEL(MMA_MR, MMA_NR, 8, 1, i8)
-#elif SIMD_PAIRS
-#define BF16_KERNEL GROUP_KERNEL(FLOAT_MR, FLOAT_NR(float), 2, 2, bf16)
-#define BYTE_KERNEL INT_KERNEL(u8, uint8_t)
 #else
 #define BF16_KERNEL FLOAT_KERNEL(bf16, f32, float)
 #define BYTE_KERNEL INT_KERNEL(u8, uint8_t)

@@ -1,5 +1,5 @@
 /* What the contraction needs beside simd.h: 16 bytes of lanes that are turned and woven, and the
- * instructions that multiply small matrices or pairs. */
+ * instructions that multiply small matrices. */
 #ifndef LANES_SIMD_GEMM_H
 #define LANES_SIMD_GEMM_H
 
@@ -209,21 +209,6 @@ static inline void mma_weave_i8(uint8_t *to, const uint8_t *const *s, int64_t r)
 }
 #else
 #define SIMD_MMA 0
-#endif
-
-/* ---- pairs ---- */
-
-#if defined(__AVX512BF16__)
-/* Pairs of bf16 in each lane of b and in a: c + b.0 * a.0 + b.1 * a.1. */
-#define SIMD_PAIRS 1
-typedef simd_f32 simd_bf16;
-typedef simd_memory_f32 simd_memory_bf16;
-static inline simd_f32 simd_fma_bf16(simd_f32 c, simd_f32 b, float a)
-{
-    return (simd_f32)_mm512_dpbf16_ps((__m512)c, (__m512bh)b, (__m512bh)_mm512_set1_ps(a));
-}
-#else
-#define SIMD_PAIRS 0
 #endif
 
 #endif
