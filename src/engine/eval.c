@@ -292,7 +292,7 @@ static ig_array *contiguous_of(ig_array *x)
 {
     if (view_is_contiguous(&x->view))
         return ig_retain(x);
-    ig_array *copy = ig_scope_forget(build_contiguous(OP_reshape, x));
+    ig_array *copy = ig_scope_forget(build_contiguous(x));
     if (copy && ig_eval(&copy, 1) == IG_OK)
         return copy;
     ig_release(copy);

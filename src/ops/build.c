@@ -85,7 +85,7 @@ ig_array *build_reshape(op_id op, ig_array *x, int ndim, const int64_t *shape)
     if (!x)
         return NULL;
     if (!view_reshape(&x->view, ndim, shape, &v)) {
-        x = build_contiguous(op, x);
+        x = build_contiguous(x);
         if (!x || !view_reshape(&x->view, ndim, shape, &v))
             return NULL;
     }
@@ -174,12 +174,9 @@ ig_array *build_cast(ig_array *x, ig_dtype dtype)
     return x->dtype == dtype ? x : map_node(OP_astype, dtype, &x, 1);
 }
 
-ig_array *build_contiguous(op_id op, ig_array *x)
+ig_array *build_contiguous(ig_array *x)
 {
-    (void)op;
-    if (!x || (x->root == x || (view_is_contiguous(&x->view))))
-        return x;
-    return map_node(OP_astype, x->dtype, &x, 1);
+    return !x || view_is_contiguous(&x->view) ? x : map_node(OP_astype, x->dtype, &x, 1);
 }
 
 ig_array *build_iota(int ndim, const int64_t *shape)

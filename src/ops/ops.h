@@ -97,7 +97,7 @@ ig_array *build_iota(int ndim, const int64_t *shape);
 ig_array *build_assemble(op_id op, ig_dtype dtype, int ndim, const int64_t *shape,
                          ig_array *const *parts, view *dst, int n);
 /* A contiguous copy of x (x itself if it is contiguous already). */
-ig_array *build_contiguous(op_id op, ig_array *x);
+ig_array *build_contiguous(ig_array *x);
 
 /* Reading bound arguments. */
 static inline ig_array *arg_array(const ig_arg *a)
