@@ -13,6 +13,9 @@ double limit_fma(ig_dtype dtype, int threads);
  * there is no memory for it. */
 double limit_copy(int threads);
 
+/* The compiler may assume nothing about what is in memory at v after this, so it must load it. */
+#define HIDE_MEMORY(v) __asm__("" : "+m"(v))
+
 /* limits_arm.c: turns of 16 bfmmla (16 products each) and of 16 fmlal (4 products each). Call them
  * only where the processor has the instruction. */
 double limits_bfmmla(long count, double factor, double term);

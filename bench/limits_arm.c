@@ -13,9 +13,11 @@ double limits_bfmmla(long count, double factor, double term)
 #pragma GCC unroll 32
     for (int k = 0; k < SUMS; k++)
         sum[k] = vdupq_n_f32((float)(term * k));
-    const bfloat16x8_t x = vcombine_bf16(vcvt_bf16_f32(sum[1]), vcvt_bf16_f32(sum[2]));
     const bfloat16x4_t half = vcvt_bf16_f32(vdupq_n_f32((float)factor));
-    const bfloat16x8_t y = vcombine_bf16(half, half);
+    bfloat16x8_t operand[2] = {vcombine_bf16(vcvt_bf16_f32(sum[1]), vcvt_bf16_f32(sum[2])),
+                               vcombine_bf16(half, half)};
+    HIDE_MEMORY(operand);
+    const bfloat16x8_t x = operand[0], y = operand[1];
     for (long i = 0; i < count; i++) {
 #pragma GCC unroll 32
         for (int k = 0; k < SUMS; k++)
@@ -34,7 +36,9 @@ double limits_fmlal(long count, double factor, double term)
 #pragma GCC unroll 32
     for (int k = 0; k < SUMS; k++)
         sum[k] = vdupq_n_f32((float)(term * k));
-    const float16x8_t x = vdupq_n_f16((float16_t)factor), y = vdupq_n_f16((float16_t)term);
+    float16x8_t operand[2] = {vdupq_n_f16((float16_t)factor), vdupq_n_f16((float16_t)term)};
+    HIDE_MEMORY(operand);
+    const float16x8_t x = operand[0], y = operand[1];
     for (long i = 0; i < count; i++) {
 #pragma GCC unroll 32
         for (int k = 0; k < SUMS; k++)

@@ -170,6 +170,12 @@ IG_API void ig_release(ig_array *x);
  * way to let a function return one array out of the scope that it opened. Returns x. */
 IG_API ig_array *ig_scope_forget(ig_array *x);
 
+/* An evaluated array remembers how it was made, for gradients, until the scope that it was made in
+ * ends or it is taken out of it; from then on it is a constant. With true the arrays that the calling
+ * thread evaluates or lets out of scopes remember as long as they live, and so does what they were
+ * made of. */
+IG_API void ig_keep_history(bool keep);
+
 /* ---- arrays: making, asking, reading ------------------------------------------------------------ */
 
 /* Copies row-major data of the given dtype. */
@@ -691,6 +697,8 @@ IG_API ig_array *ig_batch_norm(ig_array *x, ig_array *mean, ig_array *var, ig_ar
 /* x (N, C, ...) normalised by groups of channels. */
 IG_API ig_array *ig_group_norm(ig_array *x, int64_t num_groups, ig_array *weight, ig_array *bias,
                                double eps);
+/* x as a constant: gradients do not pass it. A view. */
+IG_API ig_array *ig_stop_gradient(ig_array *x);
 /* x / (1 - p), or 0 with probability p. */
 IG_API ig_array *ig_dropout(ig_array *x, ig_array *key, double p);
 /* softmax(query @ key.T * scale + mask) @ value over the last two axes. mask (may be NULL) is
@@ -733,6 +741,150 @@ typedef struct ig_index {
 /* x[items...] with NumPy's rules, several index arrays included. Integers, slices and new axes give
  * a view. */
 IG_API ig_array *ig_get(ig_array *x, const ig_index *items, int n);
+
+/* ---- gradients ---------------------------------------------------------------------------- */
+
+/* Gradients are arrays as any other: lazy, and to be differentiated again. They are taken of what was
+ * built, so nothing has to be declared beforehand; see ig_keep_history for how long that is known. */
+
+/* Writes d loss / d params[i] to grads[i], in the shape of params[i]. loss is a float scalar; a
+ * parameter that it does not depend on is an error. */
+IG_API ig_status ig_grad(ig_array *loss, ig_array *const *params, int n, ig_array **grads);
+
+/* The same, then evaluates loss and gradients in one run and writes the loss's value. */
+IG_API ig_status ig_value_and_grad(ig_array *loss, ig_array *const *params, int n, double *value,
+                                   ig_array **grads);
+
+/* Vector-Jacobian products: grads[i] is the sum over all outputs of cotangent * d output / d
+ * inputs[i]; zeros where nothing depends on it. */
+IG_API ig_status ig_vjp(ig_array *const *outputs, ig_array *const *cotangents, int n_out,
+                        ig_array *const *inputs, int n_in, ig_array **grads);
+
+/* From the gradient g of out to those of the n inputs, which are written to grads; NULL is zero. */
+typedef ig_status (*ig_pullback)(void *context, ig_array *const *inputs, int n, ig_array *out,
+                                 ig_array *g, ig_array **grads);
+
+/* out, with the gradient that rule gives with respect to inputs, instead of that of its definition.
+ * release (may be NULL) is called with context when nobody needs it any more. */
+IG_API ig_array *ig_custom_grad(ig_array *out, ig_array *const *inputs, int n, ig_pullback rule,
+                                void *context, void (*release)(void *context));
+
+/* out, a function of inputs whose intermediate results are not kept for the gradient but computed
+ * again: memory for time. */
+IG_API ig_array *ig_checkpoint(ig_array *out, ig_array *const *inputs, int n);
+
+/* Maps a function over an axis. outputs are what it gives for inputs, one example of each; results
+ * are what it gives for all slices of batched[i] along axes[i], stacked along a new first axis. A
+ * negative axis: batched[i] has the shape of inputs[i] and is the same for all. */
+IG_API ig_status ig_vmap(ig_array *const *outputs, int n_out, ig_array *const *inputs,
+                         ig_array *const *batched, const int *axes, int n_in, ig_array **results);
+
+/* ---- networks ----------------------------------------------------------------------------- */
+
+/* A model is the named parameters of a network and what training has to remember. Layers are functions:
+ * the first call with a name makes the layer's parameters ("fc.weight", "fc.bias"), drawn from the
+ * model's key; later calls use them. So the forward function is the whole description:
+ *
+ *     ig_array *net(ig_model *m, ig_array *x)
+ *     {
+ *         x = ig_relu(ig_nn_linear(m, "hidden", x, 128, true));
+ *         return ig_nn_linear(m, "out", x, 10, true);
+ *     }
+ *
+ * A layer called in another shape than its parameters have fails. A model belongs to one thread at a
+ * time. */
+typedef struct ig_model ig_model;
+
+IG_API ig_model *ig_model_new(uint64_t seed);
+IG_API void ig_model_free(ig_model *m);
+
+/* Training (the default) or use: dropout and batch_norm differ. */
+IG_API void ig_model_train(ig_model *m, bool training);
+
+/* How the elements of a new parameter are drawn. */
+typedef enum ig_init {
+    IG_INIT_ZEROS,
+    IG_INIT_ONES,
+    IG_INIT_UNIFORM, /* in [-scale, scale) */
+    IG_INIT_NORMAL   /* mean 0, deviation scale */
+} ig_init;
+
+/* The parameter of that name, made at the first call. For layers of one's own. The array is the
+ * model's, valid until the next step or load. */
+IG_API ig_array *ig_model_param(ig_model *m, const char *name, ig_ints shape, ig_dtype dtype,
+                                ig_init init, double scale);
+
+/* The parameters in the order in which they were made; ig_model_get: by name, NULL without an error
+ * if there is none. State that is kept but not trained (batch_norm's means) is listed behind them. */
+IG_API int ig_model_count(const ig_model *m);
+IG_API const char *ig_model_name(const ig_model *m, int i);
+IG_API ig_array *ig_model_get(const ig_model *m, const char *name);
+IG_API ig_status ig_model_set(ig_model *m, const char *name, ig_array *value);
+IG_API bool ig_model_is_trained(const ig_model *m, int i);
+
+/* x (..., in) @ weight.T + bias; weight is (out, in). Drawn as PyTorch does: uniform in
+ * +-1 / sqrt(in). */
+IG_API ig_array *ig_nn_linear(ig_model *m, const char *name, ig_array *x, int64_t out, bool bias);
+/* Convolution of x (N, C, L), (N, C, H, W) or (N, C, D, H, W); kernel, stride, padding: one number or
+ * one for each axis. */
+IG_API ig_array *ig_nn_conv(ig_model *m, const char *name, ig_array *x, int64_t out, ig_ints kernel,
+                            ig_ints stride, ig_ints padding, bool bias);
+/* Rows of a (count, width) table; drawn from the normal distribution. */
+IG_API ig_array *ig_nn_embedding(ig_model *m, const char *name, ig_array *indices, int64_t count,
+                                 int64_t width);
+/* Norms over the last axis, with weight (and bias). */
+IG_API ig_array *ig_nn_layer_norm(ig_model *m, const char *name, ig_array *x, double eps);
+IG_API ig_array *ig_nn_rms_norm(ig_model *m, const char *name, ig_array *x, double eps);
+/* By channel (axis 1): with the batch's statistics while training, whose running means, kept by
+ * momentum, serve in use. */
+IG_API ig_array *ig_nn_batch_norm(ig_model *m, const char *name, ig_array *x, double momentum,
+                                  double eps);
+IG_API ig_array *ig_nn_group_norm(ig_model *m, const char *name, ig_array *x, int64_t groups,
+                                  double eps);
+/* While training x / (1 - p), or 0 with probability p, from another key at each call and step. */
+IG_API ig_array *ig_nn_dropout(ig_model *m, ig_array *x, double p);
+/* Multi-head attention of x (N, T, width) to context (N, S, width; NULL: x itself). mask as for
+ * ig_scaled_dot_product_attention, broadcast to (N, heads, T, S); may be NULL. */
+IG_API ig_array *ig_nn_attention(ig_model *m, const char *name, ig_array *x, ig_array *context,
+                                 int64_t heads, ig_array *mask, bool is_causal);
+
+/* Optimisers. State lives in the optimiser, by parameter. */
+typedef struct ig_optimizer ig_optimizer;
+
+IG_API ig_optimizer *ig_sgd(double lr, double momentum, bool nesterov, double weight_decay);
+IG_API ig_optimizer *ig_adam(double lr, double beta1, double beta2, double eps);
+IG_API ig_optimizer *ig_adamw(double lr, double beta1, double beta2, double eps,
+                              double weight_decay);
+IG_API ig_optimizer *ig_rmsprop(double lr, double alpha, double eps, double momentum);
+IG_API ig_optimizer *ig_lion(double lr, double beta1, double beta2, double weight_decay);
+IG_API void ig_optimizer_free(ig_optimizer *o);
+
+/* Schedules: the rate grows linearly over the first `warmup` steps; then it stays (total 0), falls
+ * to `last` of its value along a cosine or a line until step `total`, or is multiplied by `factor`
+ * every `every` steps. */
+IG_API ig_status ig_schedule_warmup(ig_optimizer *o, int64_t warmup);
+IG_API ig_status ig_schedule_cosine(ig_optimizer *o, int64_t total, double last);
+IG_API ig_status ig_schedule_linear(ig_optimizer *o, int64_t total, double last);
+IG_API ig_status ig_schedule_step(ig_optimizer *o, int64_t every, double factor);
+/* Gradients whose norm, over all parameters, is above max_norm are scaled down to it; 0: never. */
+IG_API ig_status ig_optimizer_clip(ig_optimizer *o, double max_norm);
+/* The rate of the next step, and the number of steps made. */
+IG_API double ig_optimizer_rate(const ig_optimizer *o);
+IG_API int64_t ig_optimizer_steps(const ig_optimizer *o);
+
+/* One step: gradients of loss with respect to the model's parameters, the update, and one evaluation
+ * of all of it; value (may be NULL) gets the loss. On failure model and optimiser are as before. The
+ * arrays in also, n of them, are evaluated in the same run (accuracy, say). The parameters' old arrays
+ * may be overwritten: evaluate what else is built on them here, not later. */
+IG_API ig_status ig_step(ig_optimizer *o, ig_model *m, ig_array *loss, double *value,
+                         ig_array *const *also, int n);
+
+/* Model, and optimiser unless NULL, to and from a safetensors file; text is kept with it (may be
+ * NULL). Loading checks every name, shape and dtype first, and changes nothing if one is wrong; a
+ * model without parameters takes all that are in the file. */
+IG_API ig_status ig_model_save(const ig_model *m, const ig_optimizer *o, const char *text,
+                               const char *path);
+IG_API ig_status ig_model_load(ig_model *m, ig_optimizer *o, const char *path);
 
 /* ---- files -------------------------------------------------------------------------------- */
 

@@ -52,9 +52,8 @@ static _Thread_local scope *innermost;
 
 static scope *scope_now(void) { return innermost ? innermost : &base_scope; }
 
-static void scope_add(ig_array *x)
+static void scope_add(scope *s, ig_array *x)
 {
-    scope *s = scope_now();
     x->scope = s;
     x->scope_prev = NULL;
     x->scope_next = s->first;
@@ -89,11 +88,8 @@ ig_status ig_scope_begin(void)
 
 static void scope_clear(scope *s)
 {
-    while (s->first) {
-        ig_array *x = s->first;
-        scope_remove(x);
-        ig_release(x);
-    }
+    while (s->first)
+        ig_release(ig_scope_forget(s->first));
 }
 
 void ig_scope_end(void)
@@ -115,8 +111,11 @@ void scope_end_all(void)
 
 ig_array *ig_scope_forget(ig_array *x)
 {
-    if (x)
-        scope_remove(x);
+    if (!x)
+        return NULL;
+    scope_remove(x);
+    if (x->data)
+        array_settle(x);
     return x;
 }
 
@@ -161,6 +160,9 @@ static void destroy(ig_array *dying)
         if (x->root != x)
             drop(x->root, &dying);
         buffer_release(x->data);
+        if (x->custom && x->custom->release)
+            x->custom->release(x->custom->context);
+        memory_free(x->custom);
         memory_free(x);
     }
 }
@@ -172,11 +174,25 @@ void ig_release(ig_array *x)
     destroy(dying);
 }
 
-void array_detach(ig_array *x)
+/* Drops the inputs of an evaluated array: it is now a leaf. */
+static void detach(ig_array *x)
 {
     ig_array *dying = NULL;
     drop_inputs(x, &dying);
+    x->op = ARRAY_DATA;
     destroy(dying);
+}
+
+static _Thread_local bool keeps_history;
+
+void ig_keep_history(bool keep) { keeps_history = keep; }
+
+bool array_is_settled(const ig_array *x) { return !x->scope && !keeps_history; }
+
+void array_settle(ig_array *x)
+{
+    if (array_is_settled(x))
+        detach(x);
 }
 
 static ig_array *array_new(int op, ig_dtype dtype)
@@ -189,7 +205,7 @@ static ig_array *array_new(int op, ig_dtype dtype)
     x->dtype = (uint8_t)dtype;
     x->root = x;
     x->in = x->in_few;
-    scope_add(x);
+    scope_add(scope_now(), x);
     return x;
 }
 
@@ -234,6 +250,49 @@ ig_array *array_view(int op, ig_array *x, const view *v)
     y->in[0] = ig_retain(x);
     y->n_in = 1;
     return y;
+}
+
+ig_array *array_custom(int op, ig_array *x, ig_array *const *in, int n_in, custom rule)
+{
+    ig_array **all = x ? memory_get((size_t)(n_in + 1) * sizeof *all) : NULL;
+    custom *own = all ? memory_get(sizeof *own) : NULL;
+    ig_array *y = own ? array_view(op, x, &x->view) : NULL;
+    bool whole = y != NULL;
+    for (int i = 0; i < n_in; i++)
+        whole = whole && in[i];
+    if (!whole) {
+        memory_free(all);
+        memory_free(own);
+        if (rule.release)
+            rule.release(rule.context);
+        return NULL;
+    }
+    all[0] = y->in[0];
+    for (int i = 0; i < n_in; i++)
+        all[1 + i] = ig_retain(in[i]);
+    *own = rule;
+    y->in = all;
+    y->n_in = n_in + 1;
+    y->custom = own;
+    return y;
+}
+
+void array_see(ig_array *x, ig_array *copy)
+{
+    ig_array *dying = NULL;
+    drop_inputs(x, &dying);
+    drop(x->root, &dying);
+    x->root = ig_retain(copy);
+    x->in[0] = ig_retain(copy);
+    x->n_in = 1;
+    x->view = copy->view;
+    scope_remove(copy);
+    if (x->scope)
+        scope_add(x->scope, copy);
+    else
+        drop(copy, &dying);
+    array_settle(copy);
+    destroy(dying);
 }
 
 ig_array *array_leaf(ig_dtype dtype, int ndim, const int64_t *shape, buffer *data)

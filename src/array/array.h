@@ -36,6 +36,13 @@ typedef struct node_attr {
     view *dst;           /* assemble: a view of the output for each input; write: one; owned */
 } node_attr;
 
+/* A gradient of somebody's own, in place of that of the definition. */
+typedef struct custom {
+    ig_pullback pull;
+    void *context;
+    void (*release)(void *context); /* may be NULL */
+} custom;
+
 struct ig_array {
     atomic_int refs;
     uint8_t dtype; /* ig_dtype */
@@ -48,7 +55,8 @@ struct ig_array {
     struct ig_array **in; /* in_few, or owned memory when there are more */
     struct ig_array *in_few[3];
     node_attr attr;
-    buffer *data; /* of a root: set once evaluated */
+    buffer *data;   /* of a root: set once evaluated */
+    custom *custom; /* of a view with a gradient of its own; in[1], ... are what it depends on */
     struct ig_array *scope_prev, *scope_next;
     void *scope;
     /* Scratch of graph/order.c, valid while the engine's lock is held. */
@@ -67,11 +75,20 @@ ig_array *array_node(int op, ig_dtype dtype, int ndim, const int64_t *shape, ig_
 /* x seen through v, a view of x's root. op is the row that asked for it. */
 ig_array *array_view(int op, ig_array *x, const view *v);
 
+/* x seen as it is, with a gradient of its own for the inputs. Calls rule.release also on failure. */
+ig_array *array_custom(int op, ig_array *x, ig_array *const *in, int n_in, custom rule);
+
+/* The view x now sees copy, an evaluated contiguous root in a scope, which from now on lives as
+ * long as x: it moves to x's scope. */
+void array_see(ig_array *x, ig_array *copy);
+
 /* A root that holds data (the array takes over the caller's reference, also on failure). */
 ig_array *array_leaf(ig_dtype dtype, int ndim, const int64_t *shape, buffer *data);
 
-/* Drops the inputs of an evaluated root: it is now a leaf. */
-void array_detach(ig_array *x);
+/* An evaluated root in no scope forgets how it was made, unless its thread keeps history; one in a
+ * scope does so when it leaves it. */
+bool array_is_settled(const ig_array *x);
+void array_settle(ig_array *x);
 
 /* Host address of the first element of an evaluated array's view. */
 void *array_host(const ig_array *x);

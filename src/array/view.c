@@ -2,6 +2,7 @@
 #include "array/view.h"
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 int64_t view_size(const view *v)
@@ -122,6 +123,34 @@ static void drop_axis(view *v, int a)
     v->ndim--;
     memmove(v->shape + a, v->shape + a + 1, (size_t)(v->ndim - a) * sizeof *v->shape);
     memmove(v->stride + a, v->stride + a + 1, (size_t)(v->ndim - a) * sizeof *v->stride);
+}
+
+int view_axes_by_stride(const view *v, int axes[static IG_MAX_NDIM])
+{
+    int n = 0;
+    for (int a = 0; a < v->ndim; a++) {
+        if (v->shape[a] == 1)
+            continue;
+        int at = n++;
+        for (; at > 0 && llabs(v->stride[axes[at - 1]]) < llabs(v->stride[a]); at--)
+            axes[at] = axes[at - 1];
+        axes[at] = a;
+    }
+    return n;
+}
+
+/* Each axis must step over all that the axes of shorter strides reach. */
+bool view_is_injective(const view *v)
+{
+    int axes[IG_MAX_NDIM];
+    int64_t reach = 0;
+    for (int i = view_axes_by_stride(v, axes) - 1; i >= 0; i--) {
+        const int64_t step = llabs(v->stride[axes[i]]);
+        if (step <= reach)
+            return false;
+        reach += step * (v->shape[axes[i]] - 1);
+    }
+    return true;
 }
 
 void view_collapse(view *const *views, int n)

@@ -30,6 +30,10 @@ bool view_reshape(const view *v, int ndim, const int64_t *shape, view *out);
 void view_permute(const view *v, const int *axes, view *out);
 /* Lowest and highest element that v touches (both v->offset for a scalar); v must not be empty. */
 void view_bounds(const view *v, int64_t *low, int64_t *high);
+/* The axes longer than 1, from the longest stride to the shortest; returns how many there are. */
+int view_axes_by_stride(const view *v, int axes[static IG_MAX_NDIM]);
+/* True if no element is seen twice. For strides that interleave oddly it may say no in error. */
+bool view_is_injective(const view *v);
 /* Merges neighbouring axes that every one of the n views (of one shape) walks as one, and drops
  * axes of length 1. What remains is the same space in the same order. */
 void view_collapse(view *const *views, int n);

@@ -172,7 +172,7 @@ static ig_status bind_slots(const schedule *s, const backend *dev, int *n_made)
     return IG_OK;
 }
 
-/* The arrays asked for get their buffers and forget how they were made. */
+/* The arrays asked for get their buffers. */
 static void attach(const schedule *s)
 {
     const graph *g = &engine.g;
@@ -183,7 +183,7 @@ static void attach(const schedule *s)
                 g->out[i]->data = buffer_retain(engine.bound[k].buf);
     }
     for (int i = 0; i < g->n_out; i++)
-        array_detach(g->out[i]);
+        array_settle(g->out[i]);
 }
 
 static ig_status run(const schedule *s, const backend *dev)
@@ -286,33 +286,25 @@ static ig_status read_check(ig_array *x, const char *what)
     return IG_OK;
 }
 
-/* A contiguous evaluated array with x's elements: x itself where it is contiguous. It is the
- * caller's to release. */
-static ig_array *contiguous_of(ig_array *x)
+/* The elements of x, a strided view, copied to an evaluated root that belongs to the innermost scope.
+ * It knows x by another handle, so that x may come to see it. */
+static ig_array *contiguous_copy(ig_array *x)
 {
-    if (view_is_contiguous(&x->view))
-        return ig_retain(x);
-    ig_array *copy = ig_scope_forget(build_contiguous(x));
-    if (copy && ig_eval(&copy, 1) == IG_OK)
-        return copy;
-    ig_release(copy);
-    return NULL;
+    ig_array *seen = ig_scope_forget(array_view(x->op, x->in[0], &x->view));
+    ig_array *copy = build_contiguous(seen);
+    ig_release(seen);
+    return copy && ig_eval(&copy, 1) == IG_OK ? copy : NULL;
 }
 
 const void *ig_data(ig_array *x)
 {
     if (read_check(x, "data") != IG_OK)
         return NULL;
-    ig_array *c = contiguous_of(x);
-    if (!c)
-        return NULL;
-    if (c != x) { /* x now sees the copy */
-        array_detach(x);
-        ig_release(x->root);
-        x->root = c;
-        x->view = c->view;
-    } else {
-        ig_release(c);
+    if (!view_is_contiguous(&x->view)) {
+        ig_array *copy = contiguous_copy(x);
+        if (!copy)
+            return NULL;
+        array_see(x, copy);
     }
     return array_host(x);
 }
@@ -324,12 +316,14 @@ ig_status ig_read(ig_array *x, void *dst, size_t size)
     if (have != size)
         FAIL(IG_ERR_ARGUMENT, "read: the array has %zu bytes, but there is room for %zu", have,
              size);
-    ig_array *c = contiguous_of(x);
-    if (!c)
+    const bool whole = view_is_contiguous(&x->view);
+    ig_array *from = whole ? x : contiguous_copy(x);
+    if (!from)
         return IG_ERR_MEMORY;
     if (size)
-        memcpy(dst, array_host(c), size);
-    ig_release(c);
+        memcpy(dst, array_host(from), size);
+    if (!whole)
+        ig_release(ig_scope_forget(from));
     return IG_OK;
 }
 

@@ -85,8 +85,9 @@ static ig_status visit(graph *g, ig_array *from)
     return IG_OK;
 }
 
-/* A leaf dies if all its references come from nodes that die: those asked for drop their inputs,
- * and a node dies when everyone who holds it does. */
+/* A leaf dies if all its references come from nodes that die: those asked for drop their inputs
+ * unless their scope may still ask how they were made, and a node dies when everyone who holds it
+ * does. */
 static ig_status find_donated(graph *g)
 {
     size_t n = (size_t)(g->n_node + g->n_leaf);
@@ -96,7 +97,8 @@ static ig_status find_donated(graph *g)
     int *held = g->scratch, *leaf_held = held + g->n_node;
     memset(held, 0, n * sizeof *held);
     for (int i = 0; i < g->n_out; i++)
-        held[g->out[i]->index] = -1; /* asked for: drops its inputs in any case */
+        if (array_is_settled(g->out[i]))
+            held[g->out[i]->index] = -1; /* drops its inputs in any case */
     for (int i = g->n_node - 1; i >= 0; i--) {
         const ig_array *x = g->node[i];
         if (held[i] >= 0 && held[i] != atomic_load(&x->refs))

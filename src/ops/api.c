@@ -558,6 +558,8 @@ ig_array *ig_group_norm(ig_array *x, int64_t num_groups, ig_array *weight, ig_ar
     return ONE(group_norm, ARRAY(x), INT(num_groups), OPTIONAL(weight), OPTIONAL(bias), FLOAT(eps));
 }
 
+ig_array *ig_stop_gradient(ig_array *x) { return ONE(stop_gradient, ARRAY(x)); }
+
 ig_array *ig_dropout(ig_array *x, ig_array *key, double p)
 {
     return ONE(dropout, ARRAY(x), ARRAY(key), FLOAT(p));

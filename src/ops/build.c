@@ -169,7 +169,7 @@ ig_array *build_cast(ig_array *x, ig_dtype dtype)
 {
     if (!x)
         return NULL;
-    if (x->weak && x->root->data)
+    if (x->weak && x->root->op == ARRAY_DATA)
         return cast_weak(x, dtype);
     return x->dtype == dtype ? x : map_node(OP_astype, dtype, &x, 1);
 }

@@ -2,6 +2,7 @@
  * convolution spreads x out among zeros and convolves it with the kernel the other way around. */
 #include "base/error.h"
 #include "ops/contract.h"
+#include "ops/grad.h"
 #include "ops/index.h"
 #include "ops/window.h"
 #include <string.h>
@@ -232,4 +233,58 @@ int op_conv_transpose2d(op_id op, const ig_arg *args, ig_array **out)
 int op_conv_transpose3d(op_id op, const ig_arg *args, ig_array **out)
 {
     return convolve_transposed(op, args, out);
+}
+
+/* ---- the gradient of the windows ---- */
+
+/* How the windows w slide along the spatial axes of x, told by the strides of both. */
+static bool conv_numbers(const view *x, const view *w, int n, int64_t *stride, int64_t *dilation,
+                         int64_t *left)
+{
+    for (int a = 0; a < n; a++) {
+        const int64_t step = x->stride[2 + a], out = w->shape[2 + a], kernel = w->shape[3 + n + a];
+        if (step == 0)
+            return false;
+        stride[a] = out > 1 ? w->stride[2 + a] / step : 1;
+        dilation[a] = kernel > 1 ? w->stride[3 + n + a] / step : 1;
+        left[a] = x->shape[2 + a] - ((out - 1) * stride[a] + (kernel - 1) * dilation[a] + 1);
+    }
+    return true;
+}
+
+/* No window is written out: g, convolved the other way around with the same weight, is the gradient of
+ * what the windows slide over, but for elements behind the last window. */
+ig_array *conv_pull_windows(pull *p, ig_array *g)
+{
+    static ig_array *(*const transposed[])(ig_array *, ig_array *, ig_array *, ig_ints, ig_ints,
+                                           ig_ints, int, ig_ints) = {
+        ig_conv_transpose1d, ig_conv_transpose2d, ig_conv_transpose3d};
+    ig_array *weight = p->node->in[0], *seen = p->node->in[1];
+    if (seen->op < OP_conv1d || seen->op > OP_conv_transpose3d ||
+        view_is_injective(&seen->view))
+        return NULL;
+    const int n = seen->in[0]->view.ndim - 2;
+    const view *x = &seen->in[0]->view, *w = &seen->view;
+    int64_t stride[WINDOW_AXES_MOST], dilation[WINDOW_AXES_MOST];
+    int64_t width[2 * (2 + WINDOW_AXES_MOST)] = {0}, left[WINDOW_AXES_MOST];
+    if (!conv_numbers(x, w, n, stride, dilation, left))
+        return NULL;
+    /* (N, groups, out, ...) and (N, groups, out, in, ...): the weight is that of the first of the N. */
+    view one = weight->view;
+    axis_remove(&one, 0);
+    int64_t shape[2][2 + WINDOW_AXES_MOST] = {{w->shape[0], one.shape[0] * one.shape[1]},
+                                              {one.shape[0] * one.shape[1], one.shape[2]}};
+    memcpy(shape[0] + 2, w->shape + 2, (size_t)n * sizeof(int64_t));
+    memcpy(shape[1] + 2, one.shape + 3, (size_t)n * sizeof(int64_t));
+    g = build_reshape(seen->op, g, 2 + n, shape[0]);
+    weight = build_reshape(seen->op, array_view(seen->op, weight, &one), 2 + n, shape[1]);
+    ig_array *dx = transposed[n - 1](g, weight, NULL, (ig_ints){stride, n}, IG_AXES(0), IG_AXES(0),
+                                     (int)one.shape[0], (ig_ints){dilation, n});
+    bool more = false;
+    for (int a = 0; a < n; a++) {
+        width[5 + 2 * a] = left[a];
+        more = more || left[a] > 0;
+    }
+    p->seen = *x;
+    return more ? ig_pad(dx, (ig_ints){width, 4 + 2 * n}, "constant", NULL) : dx;
 }

@@ -1,0 +1,414 @@
+/* Every gradient: one short rule for each row that nodes are made of. Rows that are built of others
+ * need none, and rows that give integers or bool have nothing to differentiate.
+ *
+ * In a rule, g is the gradient of the node y, and x, or x1 and x2, are its inputs, broadcast to one
+ * shape. Where two inputs are as good as each other (maximum at a tie), the second has the gradient;
+ * so relu's is 0 at 0. */
+#include "base/memory.h"
+#include "ops/contract.h"
+#include "ops/grad.h"
+#include "ops/index.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static ig_array *mul(ig_array *a, ig_array *b) { return ig_multiply(a, b); }
+static ig_array *scaled(ig_array *a, double factor) { return ig_multiply(a, ig_float(factor)); }
+static ig_array *plus(ig_array *a, double number) { return ig_add(a, ig_float(number)); }
+static ig_array *zero_unless(ig_array *condition, ig_array *a)
+{
+    return ig_where(condition, a, ig_float(0));
+}
+
+/* ---- elementwise: a formula for each input ---- */
+
+#define UNARY_GRADS(D) \
+    D(abs, mul(g, ig_sign(x))) \
+    D(acos, ig_negative(mul(g, ig_rsqrt(plus(ig_negative(ig_square(x)), 1))))) \
+    D(acosh, mul(g, ig_rsqrt(plus(ig_square(x), -1)))) \
+    D(asin, mul(g, ig_rsqrt(plus(ig_negative(ig_square(x)), 1)))) \
+    D(asinh, mul(g, ig_rsqrt(plus(ig_square(x), 1)))) \
+    D(atan, ig_divide(g, plus(ig_square(x), 1))) \
+    D(atanh, ig_divide(g, plus(ig_negative(ig_square(x)), 1))) \
+    D(cos, ig_negative(mul(g, ig_sin(x)))) \
+    D(cosh, mul(g, ig_sinh(x))) \
+    D(erf, mul(g, scaled(ig_exp(ig_negative(ig_square(x))), M_2_SQRTPI))) \
+    D(erfinv, mul(g, scaled(ig_exp(ig_square(y)), 1 / M_2_SQRTPI))) \
+    D(exp, mul(g, y)) \
+    D(exp2, mul(g, scaled(y, M_LN2))) \
+    D(expm1, mul(g, plus(y, 1))) \
+    D(log, ig_divide(g, x)) \
+    D(log10, ig_divide(g, scaled(x, M_LN10))) \
+    D(log1p, ig_divide(g, plus(x, 1))) \
+    D(log2, ig_divide(g, scaled(x, M_LN2))) \
+    D(negative, ig_negative(g)) \
+    D(positive, g) \
+    D(reciprocal, ig_negative(mul(g, ig_square(y)))) \
+    D(rsqrt, mul(g, scaled(mul(y, ig_square(y)), -0.5))) \
+    D(sigmoid, mul(g, mul(y, plus(ig_negative(y), 1)))) \
+    D(sin, mul(g, ig_cos(x))) \
+    D(sinh, mul(g, ig_cosh(x))) \
+    D(sqrt, ig_divide(scaled(g, 0.5), y)) \
+    D(square, mul(g, scaled(x, 2))) \
+    D(tan, mul(g, plus(ig_square(y), 1))) \
+    D(tanh, mul(g, plus(ig_negative(ig_square(y)), 1)))
+
+/* pow's: where the base is 0, so is its logarithm's share; x**0 is 1 whatever x is. */
+#define BINARY_GRADS(D) \
+    D(add, g, g) \
+    D(atan2, mul(g, ig_divide(x2, ig_add(ig_square(x1), ig_square(x2)))), \
+      ig_negative(mul(g, ig_divide(x1, ig_add(ig_square(x1), ig_square(x2)))))) \
+    D(copysign, mul(g, mul(ig_sign(x1), ig_sign(y))), NULL) \
+    D(divide, ig_divide(g, x2), ig_negative(ig_divide(mul(g, y), x2))) \
+    D(hypot, mul(g, ig_divide(x1, y)), mul(g, ig_divide(x2, y))) \
+    D(logaddexp, mul(g, ig_exp(ig_subtract(x1, y))), mul(g, ig_exp(ig_subtract(x2, y)))) \
+    D(maximum, zero_unless(ig_greater(x1, x2), g), zero_unless(ig_less_equal(x1, x2), g)) \
+    D(minimum, zero_unless(ig_less(x1, x2), g), zero_unless(ig_greater_equal(x1, x2), g)) \
+    D(multiply, mul(g, x2), mul(g, x1)) \
+    D(pow, \
+      mul(g, zero_unless(ig_not_equal(x2, ig_float(0)), mul(x2, ig_pow(x1, plus(x2, -1))))), \
+      mul(g, mul(y, zero_unless(ig_not_equal(x1, ig_float(0)), ig_log(x1))))) \
+    D(remainder, g, ig_negative(mul(g, ig_floor_divide(x1, x2)))) \
+    D(subtract, g, ig_negative(g))
+
+/* Constant but for steps, so zero wherever there is a derivative. */
+#define FLAT_GRADS(D) D(ceil) D(floor) D(floor_divide) D(round) D(sign) D(trunc)
+
+#define DEFINE_UNARY(name, dx) \
+    static ig_array *d_##name(pull *p, int i) \
+    { \
+        ig_array *const g = p->g, *const y = p->node, *const x = p->node->in[0]; \
+        (void)i; \
+        (void)x; \
+        (void)y; \
+        return dx; \
+    }
+#define DEFINE_BINARY(name, dx1, dx2) \
+    static ig_array *d_##name(pull *p, int i) \
+    { \
+        ig_array *const g = p->g, *const y = p->node; \
+        ig_array *const x1 = y->in[0], *const x2 = y->in[1]; \
+        (void)x1; \
+        (void)x2; \
+        return i == 0 ? dx1 : dx2; \
+    }
+UNARY_GRADS(DEFINE_UNARY)
+BINARY_GRADS(DEFINE_BINARY)
+
+static ig_array *d_flat(pull *p, int i)
+{
+    (void)p;
+    (void)i;
+    return NULL;
+}
+
+static ig_array *d_where(pull *p, int i)
+{
+    ig_array *const zero = ig_float(0), *const condition = p->node->in[0];
+    return i == 1 ? ig_where(condition, p->g, zero) : ig_where(condition, zero, p->g);
+}
+
+static ig_array *d_astype(pull *p, int i) { return ig_astype(p->g, p->node->in[i]->dtype); }
+
+/* ---- reduce: the node's trailing axes are gone ---- */
+
+/* a, which has the shape of the node, repeated along the axes that the node folded. */
+static ig_array *unfold(const pull *p, ig_array *a)
+{
+    if (!a)
+        return NULL;
+    const view *in = &p->node->in[0]->view;
+    view v = a->view;
+    for (int k = v.ndim; k < in->ndim; k++)
+        axis_insert(&v, k, in->shape[k], 0);
+    return array_view(OP_broadcast_to, a, &v);
+}
+
+static ig_array *d_sum(pull *p, int i)
+{
+    (void)i;
+    return unfold(p, p->g);
+}
+
+/* The product of the elements before each, along the last axis. */
+static ig_array *prod_before(ig_array *x)
+{
+    ig_array *y = x ? ig_cumulative_prod(x, IG_AXES(-1), x->dtype, true) : NULL;
+    if (!y)
+        return NULL;
+    view v = y->view;
+    v.shape[v.ndim - 1]--;
+    return array_view(OP_slice, y, &v);
+}
+
+/* The product of all others: those before times those behind, so zeros do no harm. */
+static ig_array *d_prod(pull *p, int i)
+{
+    ig_array *x = p->node->in[i];
+    const int kept = p->node->view.ndim;
+    int64_t shape[IG_MAX_NDIM];
+    memcpy(shape, x->view.shape, (size_t)kept * sizeof *shape);
+    shape[kept] = 1;
+    for (int a = kept; a < x->view.ndim; a++)
+        shape[kept] *= x->view.shape[a];
+    const ig_ints last = IG_AXES(-1);
+    ig_array *row = build_reshape(OP_reshape, x, kept + 1, shape);
+    ig_array *others = mul(prod_before(row), ig_flip(prod_before(ig_flip(row, last)), last));
+    return mul(unfold(p, p->g), ig_reshape(others, ig_shape(x)));
+}
+
+/* Of several that are the largest each has its share. */
+static ig_array *d_extreme(pull *p, int i)
+{
+    ig_array *x = p->node->in[i];
+    int64_t axes[IG_MAX_NDIM];
+    const int n = p->node->attr.ndim[0];
+    for (int k = 0; k < n; k++)
+        axes[k] = k - n;
+    ig_array *chosen = ig_equal(x, unfold(p, p->node));
+    ig_array *many = ig_sum(ig_astype(chosen, x->dtype), (ig_ints){axes, n}, x->dtype, false);
+    return zero_unless(chosen, unfold(p, ig_divide(p->g, many)));
+}
+
+/* ---- scans, along the last axis ---- */
+
+/* Sums from each element to the end. */
+static ig_array *sum_behind(ig_array *x)
+{
+    const ig_ints last = IG_AXES(-1);
+    ig_array *back = ig_flip(x, last);
+    return ig_flip(ig_cumulative_sum(back, last, x ? x->dtype : 0, false), last);
+}
+
+static ig_array *d_cumulative_sum(pull *p, int i)
+{
+    (void)i;
+    return sum_behind(p->g);
+}
+
+/* Products over an element by that element. They are 0 from the first zero on; for that zero itself
+ * they are taken as if it were 1, and what follows it has no say. */
+static ig_array *d_cumulative_prod(pull *p, int i)
+{
+    ig_array *x = p->node->in[i], *zero = ig_equal(x, ig_float(0));
+    const ig_ints last = IG_AXES(-1);
+    ig_array *zeros = ig_cumulative_sum(ig_astype(zero, IG_I64), last, IG_I64, false);
+    ig_array *first = ig_logical_and(zero, ig_equal(zeros, ig_int(1)));
+    ig_array *without = ig_cumulative_prod(ig_where(first, ig_float(1), x), last, x->dtype, false);
+    ig_array *at_first = zero_unless(first, sum_behind(mul(p->g, without)));
+    ig_array *elsewhere =
+        ig_divide(sum_behind(mul(p->g, p->node)), ig_where(zero, ig_float(1), x));
+    return ig_where(zero, at_first, elsewhere);
+}
+
+/* Each result is the element that was last found to be the largest so far. */
+static ig_array *d_cumulative_extreme(pull *p, int i)
+{
+    ig_array *x = p->node->in[i];
+    const int64_t n = x->view.shape[x->view.ndim - 1];
+    ig_array *own = ig_where(ig_equal(x, p->node), build_iota(1, &n), ig_int(0));
+    ig_array *at = ig_cumulative_max(own, IG_AXES(-1));
+    return ig_scatter_add(ig_zeros_like(x, IG_DTYPE_NONE), at, p->g, -1);
+}
+
+static ig_array *d_sort(pull *p, int i)
+{
+    ig_array *x = p->node->in[i];
+    ig_array *at = ig_argsort(x, -1, p->node->attr.flag, true);
+    return ig_scatter(ig_zeros_like(x, IG_DTYPE_NONE), at, p->g, -1);
+}
+
+/* ---- places ---- */
+
+/* A node that reads g where node reads or writes: in the same view, moved by the same index. */
+static ig_array *read_like(const ig_array *node, ig_array *index, ig_array *g, const view *at)
+{
+    if (!g)
+        return NULL;
+    ig_array *in[2] = {index, grad_see(g, at)};
+    node_attr attr = {.axis_len = node->attr.axis_len, .axis_stride = node->attr.axis_stride};
+    return array_node(OP_read, g->dtype, at->ndim, at->shape, in, 2, &attr);
+}
+
+/* A node that writes, or adds, updates to x at the places of view and index. */
+static ig_array *write_like(const ig_array *node, ig_array *x, ig_array *index, ig_array *updates,
+                            const view *at, bool add)
+{
+    view *dst = x && updates ? memory_get(sizeof *dst) : NULL;
+    if (!dst)
+        return NULL;
+    *dst = *at;
+    node_attr attr = {.flag = add,
+                      .axis_len = node->attr.axis_len,
+                      .axis_stride = node->attr.axis_stride,
+                      .dst = dst};
+    ig_array *in[3] = {x, index, updates};
+    return array_node(OP_write, x->dtype, x->view.ndim, x->view.shape, in, 3, &attr);
+}
+
+static ig_array *d_read(pull *p, int i)
+{
+    ig_array *const index = p->node->in[0], *const root = p->node->in[i]->root;
+    const view at = p->seen;
+    p->seen = root->view;
+    ig_array *zeros = ig_zeros((ig_ints){root->view.shape, root->view.ndim}, root->dtype);
+    return write_like(p->node, zeros, index, p->g, &at, true);
+}
+
+/* The last of several writes to a place wins; who that is, the places tell when each writes its
+ * number. */
+static ig_array *d_write(pull *p, int i)
+{
+    const ig_array *node = p->node;
+    const view *at = node->attr.dst;
+    ig_array *const index = node->in[1], *const updates = node->in[2];
+    if (i == 0 && node->attr.flag)
+        return p->g;
+    if (i == 0)
+        return write_like(node, p->g, index, ig_zeros_like(updates, IG_DTYPE_NONE), at, false);
+    ig_array *mine = read_like(node, index, p->g, at);
+    if (node->attr.flag)
+        return mine;
+    ig_array *number = build_iota(updates->view.ndim, updates->view.shape);
+    ig_array *nobody = ig_full(ig_shape(node->in[0]), ig_int(-1), IG_I64);
+    ig_array *winner = write_like(node, nobody, index, number, at, false);
+    return zero_unless(ig_equal(read_like(node, index, winner, at), number), mine);
+}
+
+/* g with zeros where the parts behind the i-th were written. */
+static ig_array *without_later(ig_array *g, const ig_array *node, int i)
+{
+    const int n = node->n_in - i;
+    view *dst = memory_get((size_t)n * sizeof *dst);
+    ig_array **part = memory_get((size_t)n * sizeof *part), *y = NULL;
+    ig_array *zero = build_scalar(0, g->dtype);
+    if (dst && part && zero) {
+        dst[0] = node->view;
+        part[0] = g;
+        for (int k = 1; k < n; k++) {
+            dst[k] = node->attr.dst[i + k];
+            part[k] = build_broadcast(OP_assemble, zero, dst[k].ndim, dst[k].shape);
+        }
+        y = build_assemble(OP_assemble, g->dtype, node->view.ndim, node->view.shape, part, dst, n);
+    } else {
+        memory_free(dst);
+    }
+    memory_free(part);
+    return y;
+}
+
+/* A part has the gradient of its place, but for what later parts covered. */
+static ig_array *d_assemble(pull *p, int i)
+{
+    const ig_array *node = p->node;
+    const view *in = &node->in[i]->view;
+    int64_t written = 0;
+    for (int k = 0; k < node->n_in; k++)
+        written += view_size(&node->attr.dst[k]);
+    const bool covered = i + 1 < node->n_in && written != view_size(&node->view);
+    ig_array *g = covered ? without_later(p->g, node, i) : p->g;
+    ig_array *mine = g ? grad_see(g, &node->attr.dst[i]) : NULL;
+    return build_reshape(OP_reshape, mine, in->ndim, in->shape);
+}
+
+/* ---- contract: out[b, m, n] = sum over k of x[0][b, m, k] * x[1][b, n, k] ---- */
+
+/* Axes of an operand, in the order in which they are wanted. */
+typedef struct axis_list {
+    int axis[IG_MAX_NDIM], n;
+} axis_list;
+
+static void list_axes(axis_list *l, int first, int count)
+{
+    for (int i = 0; i < count; i++)
+        l->axis[l->n++] = first + i;
+}
+
+/* Batch axes along which the operand is only repeated, as a weight is, are summed over right in the
+ * contraction. */
+static void split_batch(const view *in, int b, axis_list *kept, axis_list *summed)
+{
+    for (int a = 0; a < b; a++)
+        list_axes(in->stride[a] == 0 && in->shape[a] > 1 ? summed : kept, a, 1);
+}
+
+static void append_axes(axis_list *l, const axis_list *more)
+{
+    for (int i = 0; i < more->n; i++)
+        l->axis[l->n++] = more->axis[i];
+}
+
+/* p->seen with only the axes in l. */
+static void see_axes(pull *p, const axis_list *l)
+{
+    const view whole = p->seen;
+    p->seen.ndim = l->n;
+    for (int a = 0; a < l->n; a++) {
+        p->seen.shape[a] = whole.shape[l->axis[a]];
+        p->seen.stride[a] = whole.stride[l->axis[a]];
+    }
+}
+
+/* The gradient of operand i is g contracted with the other operand over the other's own axes. It
+ * comes in the order in which operand i lies in memory. */
+static ig_array *pull_operand(pull *p, int i, ig_array *g)
+{
+    ig_array *mine = p->node->in[i], *other = p->node->in[1 - i];
+    const uint8_t *axes = p->node->attr.ndim; /* b, m, n, k */
+    const int b = axes[0], own = axes[1 + i], others = axes[2 - i], k = axes[3];
+    axis_list kept = {.n = 0}, summed = {.n = 0};
+    split_batch(&mine->view, b, &kept, &summed);
+    axis_list of_g = kept, of_other = kept, of_mine = kept;
+    list_axes(&of_g, i == 0 ? b : b + others, own);
+    list_axes(&of_g, i == 0 ? b + own : b, others);
+    append_axes(&of_g, &summed);
+    list_axes(&of_other, b + others, k);
+    list_axes(&of_other, b, others);
+    append_axes(&of_other, &summed);
+    const int64_t *stride = mine->view.stride + b;
+    const bool turned = own && k && llabs(stride[own - 1]) < llabs(stride[own + k - 1]);
+    list_axes(&of_mine, turned ? b + own : b, turned ? k : own);
+    list_axes(&of_mine, turned ? b : b + own, turned ? own : k);
+    see_axes(p, &of_mine);
+    ig_array *x[2];
+    x[turned] = build_permute(OP_permute_dims, g, of_g.axis);
+    x[!turned] = build_permute(OP_permute_dims, other, of_other.axis);
+    const contract_axes groups = {kept.n, turned ? k : own, turned ? own : k, others + summed.n};
+    return contract_node(OP_matmul, x, groups, mine->dtype);
+}
+
+static ig_array *d_contract(pull *p, int i)
+{
+    ig_array *g = build_cast(p->g, p->node->in[i]->dtype);
+    if (!g)
+        return NULL;
+    ig_array *windows = i == 1 ? conv_pull_windows(p, g) : NULL;
+    return windows || ig_failed() ? windows : pull_operand(p, i, g);
+}
+
+/* ---- the table ---- */
+
+#define UNARY_ENTRY(name, dx) [OP_##name] = d_##name,
+#define BINARY_ENTRY(name, dx1, dx2) [OP_##name] = d_##name,
+#define FLAT_ENTRY(name) [OP_##name] = d_flat,
+
+static const grad_rule rules[OP_COUNT] = {
+    UNARY_GRADS(UNARY_ENTRY) BINARY_GRADS(BINARY_ENTRY) FLAT_GRADS(FLAT_ENTRY)
+    [OP_where] = d_where,
+    [OP_astype] = d_astype,
+    [OP_sum] = d_sum,
+    [OP_prod] = d_prod,
+    [OP_max] = d_extreme,
+    [OP_min] = d_extreme,
+    [OP_cumulative_sum] = d_cumulative_sum,
+    [OP_cumulative_prod] = d_cumulative_prod,
+    [OP_cumulative_max] = d_cumulative_extreme,
+    [OP_cumulative_min] = d_cumulative_extreme,
+    [OP_sort] = d_sort,
+    [OP_read] = d_read,
+    [OP_write] = d_write,
+    [OP_assemble] = d_assemble,
+    [OP_contract] = d_contract,
+};
+
+grad_rule grad_rule_of(const ig_array *node) { return node->op < OP_COUNT ? rules[node->op] : NULL; }

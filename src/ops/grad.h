@@ -1,0 +1,35 @@
+/* Derivatives. A rule says how a small change of one input of a node changes the node, the other way
+ * around: from the gradient g of the node's result it builds the gradient of input i. Rules are
+ * written in ops, so gradients are lazy, fused, and can be differentiated again. */
+#ifndef OPS_GRAD_H
+#define OPS_GRAD_H
+
+#include "ops/ops.h"
+
+/* The question that a rule answers. */
+typedef struct pull {
+    ig_array *node;
+    ig_array *g; /* in the shape of node */
+    view seen;   /* the elements of the input's root that the answer belongs to: at first all that
+                  * the node reads; a rule may name others */
+} pull;
+
+/* The gradient of node->in[i], in the shape of p->seen; NULL without an error: it is zero. */
+typedef ig_array *(*grad_rule)(pull *p, int i);
+
+/* The rule of a node's row; NULL if the row has no derivative. */
+grad_rule grad_rule_of(const ig_array *node);
+
+/* g, the gradient of x seen through v, a view of x's root, brought to the shape of the root: what is
+ * read more than once adds up, what is not read is zero. x says how the view was made. */
+ig_array *grad_unview(ig_array *g, const ig_array *x, const view *v);
+
+/* What a convolution's rule for its windows, input 1, comes to: the gradient of the array that they
+ * slide over, whose view p->seen becomes. g is p->g in the input's dtype. NULL without an error: the
+ * node reads no overlapping windows. */
+ig_array *conv_pull_windows(pull *p, ig_array *g);
+
+/* The elements of x that `at` names by their row-major places. */
+ig_array *grad_see(ig_array *x, const view *at);
+
+#endif
