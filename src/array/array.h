@@ -29,6 +29,7 @@ void buffer_release(buffer *b);
 /* What a node needs beyond its inputs; zero where it does not apply. */
 typedef struct node_attr {
     uint16_t fold;    /* reduce, scan: the FOLD row; argreduce: OP_max or OP_min */
+    uint16_t copy;    /* not 0: computed again on purpose, and equal only to nodes of that number */
     bool flag;        /* sort: descending; searchsorted: right; write: add */
     uint8_t ndim[4];  /* contract: axes of each group b, m, n, k; reduce: ndim[0] trailing axes */
     int64_t axis_len; /* read, write: length of the indexed axis; bits: the first index */

@@ -167,7 +167,7 @@ static bool put_node(graph *g, const ig_array *x)
 {
     byte_list *b = &g->key;
     const node_attr *a = &x->attr;
-    const int32_t head[4] = {x->op, x->dtype, x->n_in, a->fold | a->flag << 16};
+    const int32_t head[4] = {x->op | a->copy << 16, x->dtype, x->n_in, a->fold | a->flag << 16};
     const int64_t axis[2] = {a->axis_len, a->axis_stride};
     bool ok = put(b, head, sizeof head) && put(b, a->ndim, sizeof a->ndim) &&
               put(b, axis, sizeof axis) && put(b, &x->view.ndim, sizeof x->view.ndim) &&

@@ -260,10 +260,10 @@ ig_array *conv_pull_windows(pull *p, ig_array *g)
                                            ig_ints, int, ig_ints) = {
         ig_conv_transpose1d, ig_conv_transpose2d, ig_conv_transpose3d};
     ig_array *weight = p->node->in[0], *seen = p->node->in[1];
+    const int n = seen->n_in ? seen->in[0]->view.ndim - 2 : 0;
     if (seen->op < OP_conv1d || seen->op > OP_conv_transpose3d ||
-        view_is_injective(&seen->view))
+        view_is_injective(&seen->view) || p->node->attr.ndim[2] != n)
         return NULL;
-    const int n = seen->in[0]->view.ndim - 2;
     const view *x = &seen->in[0]->view, *w = &seen->view;
     int64_t stride[WINDOW_AXES_MOST], dilation[WINDOW_AXES_MOST];
     int64_t width[2 * (2 + WINDOW_AXES_MOST)] = {0}, left[WINDOW_AXES_MOST];

@@ -29,6 +29,10 @@ ig_array *grad_unview(ig_array *g, const ig_array *x, const view *v);
  * node reads no overlapping windows. */
 ig_array *conv_pull_windows(pull *p, ig_array *g);
 
+/* x put to the places v of a row-major array of root's shape, where all else is zero; v is injective,
+ * but for strides of 0, along which x adds up. */
+ig_array *grad_place(ig_array *x, const view *v, const view *root);
+
 /* The elements of x that `at` names by their row-major places. */
 ig_array *grad_see(ig_array *x, const view *at);
 

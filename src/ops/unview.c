@@ -143,6 +143,20 @@ static bool close_windows(ig_array **g, const ig_array *x, const view *v)
     return true;
 }
 
+ig_array *grad_place(ig_array *x, const view *v, const view *root)
+{
+    seen s = {x, *v};
+    sum_repeated(&s);
+    if (!s.g)
+        return NULL;
+    walk_forward(&s);
+    if (!s.g)
+        return NULL;
+    if (s.v.offset == 0 && view_size(&s.v) == view_size(root)) /* all, each once */
+        return build_reshape(OP_reshape, s.g, root->ndim, root->shape);
+    return among_zeros(&s, root);
+}
+
 ig_array *grad_unview(ig_array *g, const ig_array *x, const view *v)
 {
     const view *root = &x->root->view;
@@ -159,12 +173,7 @@ ig_array *grad_unview(ig_array *g, const ig_array *x, const view *v)
             return g ? grad_unview(g, x->in[0], &x->in[0]->view) : NULL;
         return add_up(&s, root);
     }
-    walk_forward(&s);
-    if (!s.g)
-        return NULL;
-    if (s.v.offset == 0 && view_size(&s.v) == view_size(root)) /* all, each once */
-        return build_reshape(OP_reshape, s.g, root->ndim, root->shape);
-    return among_zeros(&s, root);
+    return grad_place(s.g, &s.v, root);
 }
 
 ig_array *grad_see(ig_array *x, const view *at)

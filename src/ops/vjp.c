@@ -1,156 +1,16 @@
-/* Reverse mode: the graph behind the results is walked from its end, and at each node the gradient so
- * far is handed to the node's rule, which hands gradients on to the inputs.
- *
- * A place is where gradients come together: a root, or a view that has a name of its own here, being
- * an input that the caller asks about, a stop_gradient or a custom gradient. All other views only
- * say which elements of a place are meant. */
+/* Reverse mode: the graph behind the results is walked from its end, and at each place the gradient so
+ * far is handed to the rule of the node, which hands gradients on to the inputs. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "ops/grad.h"
 #include "ops/rows.h"
+#include "ops/walk.h"
 #include <string.h>
-
-typedef struct place {
-    ig_array *at;
-    ig_array *g;   /* the sum so far; NULL is zero */
-    int next;      /* edge to look at, while the walk is on it */
-    bool needed;   /* it is asked about, or something behind it is */
-    bool finished; /* all behind it is known */
-} place;
-
-typedef struct tape {
-    place *place;
-    int n, room;
-    int *slot; /* hash table of places by address; -1: free */
-    size_t slots;
-    int *order, *stack; /* places; inputs first */
-    int n_order;
-} tape;
-
-/* ---- places ---- */
-
-static size_t slot_of(const tape *t, const ig_array *x)
-{
-    size_t h = (size_t)((uintptr_t)x >> 4) * 0x9e3779b97f4a7c15u;
-    h = (h ^ h >> 29) & (t->slots - 1);
-    while (t->slot[h] >= 0 && t->place[t->slot[h]].at != x)
-        h = (h + 1) & (t->slots - 1);
-    return h;
-}
-
-static int place_find(const tape *t, const ig_array *x) { return t->slot[slot_of(t, x)]; }
-
-/* Twice the room for places; hashes them anew. */
-static ig_status tape_grow(tape *t)
-{
-    const int room = t->room ? 2 * t->room : 64;
-    place *p = memory_resize(t->place, (size_t)room * sizeof *p);
-    t->place = p ? p : t->place;
-    int *order = memory_resize(t->order, (size_t)room * sizeof *order);
-    t->order = order ? order : t->order;
-    int *stack = memory_resize(t->stack, (size_t)room * sizeof *stack);
-    t->stack = stack ? stack : t->stack;
-    int *slot = memory_resize(t->slot, 4 * (size_t)room * sizeof *slot);
-    t->slot = slot ? slot : t->slot;
-    if (!p || !order || !stack || !slot)
-        return IG_ERR_MEMORY;
-    t->room = room;
-    t->slots = 4 * (size_t)room;
-    memset(t->slot, -1, t->slots * sizeof *t->slot);
-    for (int i = 0; i < t->n; i++)
-        t->slot[slot_of(t, t->place[i].at)] = i;
-    return IG_OK;
-}
-
-/* The place of x, new if there is none; -1: failed. */
-static int place_of(tape *t, ig_array *x)
-{
-    if (t->n == t->room && tape_grow(t) != IG_OK)
-        return -1;
-    const size_t h = slot_of(t, x);
-    if (t->slot[h] < 0) {
-        t->place[t->n] = (place){.at = x};
-        t->slot[h] = t->n++;
-    }
-    return t->slot[h];
-}
-
-static void tape_free(tape *t)
-{
-    memory_free(t->place);
-    memory_free(t->order);
-    memory_free(t->stack);
-    memory_free(t->slot);
-}
-
-/* ---- edges: from a place to what it was made of ---- */
-
-static bool is_boundary(const ig_array *x)
-{
-    return x->op == OP_stop_gradient || x->op == OP_custom;
-}
-
-/* The place whose elements x sees: x itself if it is one. */
-static ig_array *place_behind(const tape *t, ig_array *x)
-{
-    while (x != x->root && !is_boundary(x) && place_find(t, x) < 0)
-        x = x->in[0];
-    return x;
-}
-
-/* A root depends on its inputs, a custom gradient on those that it names, which follow its
- * definition, and any other view on what it was made of. */
-static int edge_first(const ig_array *x) { return x != x->root && x->op == OP_custom; }
-
-static int edge_end(const ig_array *x)
-{
-    return x != x->root && x->op == OP_stop_gradient ? 0 : x->n_in;
-}
-
-/* The place at the i-th edge of x; NULL if it has no gradient. */
-static ig_array *edge_to(const tape *t, const ig_array *x, int i)
-{
-    ig_array *y = x->in[i];
-    return dtype_is_float((ig_dtype)y->dtype) ? place_behind(t, y) : NULL;
-}
-
-/* ---- forward: which places there are, and which lead to what is asked for ---- */
-
-static ig_status visit(tape *t, ig_array *from)
-{
-    int depth = 0, at = place_of(t, from);
-    if (at < 0)
-        return IG_ERR_MEMORY;
-    if (!t->place[at].finished)
-        t->stack[depth++] = at;
-    while (depth) {
-        at = t->stack[depth - 1];
-        const ig_array *x = t->place[at].at;
-        const int i = edge_first(x) + t->place[at].next;
-        if (i >= edge_end(x)) {
-            t->place[at].finished = true;
-            t->order[t->n_order++] = at;
-            depth--;
-            continue;
-        }
-        ig_array *to = edge_to(t, x, i);
-        const int next = to ? place_of(t, to) : 0;
-        if (next < 0)
-            return IG_ERR_MEMORY;
-        if (to && !t->place[next].finished) {
-            t->stack[depth++] = next;
-            continue;
-        }
-        t->place[at].needed = t->place[at].needed || (to && t->place[next].needed);
-        t->place[at].next++;
-    }
-    return IG_OK;
-}
 
 /* ---- backward ---- */
 
 /* Adds d, the gradient of what x sees through seen, to the place behind x. */
-static ig_status deliver(tape *t, ig_array *to, const ig_array *x, const view *seen, ig_array *d)
+static ig_status deliver(walk *w, ig_array *to, const ig_array *x, const view *seen, ig_array *d)
 {
     if (!d)
         return ig_failed() ? IG_ERR_ARGUMENT : IG_OK;
@@ -163,23 +23,23 @@ static ig_status deliver(tape *t, ig_array *to, const ig_array *x, const view *s
         if (d && to != to->root)
             d = grad_see(d, &to->view);
     }
-    place *p = &t->place[place_find(t, to)];
+    place *p = walk_find(w, to);
     d = build_cast(d, (ig_dtype)to->dtype);
-    p->g = p->g ? ig_add(p->g, d) : d;
-    return p->g ? IG_OK : IG_ERR_ARGUMENT;
+    p->made = p->made ? ig_add(p->made, d) : d;
+    return p->made ? IG_OK : IG_ERR_ARGUMENT;
 }
 
-static bool edge_needed(const tape *t, const ig_array *to)
+static bool edge_needed(const walk *w, const ig_array *to)
 {
-    return to && t->place[place_find(t, to)].needed;
+    return to && walk_find(w, to)->needed;
 }
 
-static ig_status pull_root(tape *t, ig_array *node, ig_array *g)
+static ig_status pull_root(walk *w, ig_array *node, ig_array *g)
 {
     const grad_rule rule = grad_rule_of(node);
     for (int i = 0; i < node->n_in; i++) {
-        ig_array *to = edge_to(t, node, i);
-        if (!edge_needed(t, to))
+        ig_array *to = edge_to(w, node, i);
+        if (!edge_needed(w, to))
             continue;
         if (!rule)
             FAIL(IG_ERR_UNSUPPORTED,
@@ -188,12 +48,12 @@ static ig_status pull_root(tape *t, ig_array *node, ig_array *g)
                  op_rows[node->op].name);
         pull p = {node, g, node->in[i]->view};
         ig_array *d = rule(&p, i);
-        TRY(deliver(t, to, node->in[i], &p.seen, d));
+        TRY(deliver(w, to, node->in[i], &p.seen, d));
     }
     return IG_OK;
 }
 
-static ig_status pull_custom(tape *t, ig_array *x, ig_array *g)
+static ig_status pull_custom(walk *w, ig_array *x, ig_array *g)
 {
     const int n = x->n_in - 1;
     ig_array **d = memory_new((size_t)n * sizeof *d);
@@ -203,36 +63,37 @@ static ig_status pull_custom(tape *t, ig_array *x, ig_array *g)
     if (status != IG_OK)
         ig_fail(status, "grad: a custom gradient failed without saying why");
     for (int i = 0; i < n && status == IG_OK; i++) {
-        ig_array *y = x->in[1 + i], *to = edge_to(t, x, 1 + i);
+        ig_array *y = x->in[1 + i], *to = edge_to(w, x, 1 + i);
         if (d[i] && !view_same_shape(&d[i]->view, &y->view)) {
             char have[400], want[400];
             status = ig_fail(IG_ERR_SHAPE,
                              "grad: a custom gradient gave shape %s for input %d of shape %s",
                              view_shape_text(d[i]->view.ndim, d[i]->view.shape, have), i,
                              view_shape_text(y->view.ndim, y->view.shape, want));
-        } else if (edge_needed(t, to)) {
-            status = deliver(t, to, y, &y->view, d[i]);
+        } else if (edge_needed(w, to)) {
+            status = deliver(w, to, y, &y->view, d[i]);
         }
     }
     memory_free(d);
     return status;
 }
 
-static ig_status backward(tape *t)
+/* A view that is asked about hands on what it has to the place it sees. */
+static ig_status pull_view(walk *w, ig_array *x, ig_array *g)
 {
-    for (int k = t->n_order - 1; k >= 0; k--) {
-        const place p = t->place[t->order[k]];
-        if (!p.g || !p.needed)
+    ig_array *to = edge_end(w, x) ? edge_to(w, x, 0) : NULL;
+    return edge_needed(w, to) ? deliver(w, to, x, &x->view, g) : IG_OK;
+}
+
+static ig_status backward(walk *w)
+{
+    for (int k = w->n_order - 1; k >= 0; k--) {
+        const place p = w->place[w->order[k]];
+        if (!p.made || !p.needed)
             continue;
-        if (p.at == p.at->root) {
-            TRY(pull_root(t, p.at, p.g));
-        } else if (p.at->op == OP_custom) {
-            TRY(pull_custom(t, p.at, p.g));
-        } else {
-            ig_array *to = edge_end(p.at) ? edge_to(t, p.at, 0) : NULL;
-            if (edge_needed(t, to))
-                TRY(deliver(t, to, p.at->in[0], &p.at->view, p.g));
-        }
+        TRY(p.at == p.at->root ? pull_root(w, p.at, p.made)
+            : p.at->custom     ? pull_custom(w, p.at, p.made)
+                               : pull_view(w, p.at, p.made));
     }
     return IG_OK;
 }
@@ -244,21 +105,21 @@ typedef struct question {
     int n_y, n_x;
 } question;
 
-static ig_status ask(tape *t, const question *q)
+static ig_status ask(walk *w, const question *q)
 {
     for (int i = 0; i < q->n_x; i++) {
-        const int at = place_of(t, q->x[i]);
-        if (at < 0)
+        place *p = walk_put(w, q->x[i]);
+        if (!p)
             return IG_ERR_MEMORY;
-        t->place[at].needed = true;
+        p->needed = true;
     }
     for (int i = 0; i < q->n_y; i++)
-        TRY(visit(t, place_behind(t, q->y[i])));
+        TRY(walk_from(w, q->y[i]));
     for (int i = 0; i < q->n_y; i++) {
-        ig_array *to = place_behind(t, q->y[i]);
-        TRY(deliver(t, to, q->y[i], &q->y[i]->view, q->g[i]));
+        ig_array *to = walk_behind(w, q->y[i]);
+        TRY(deliver(w, to, q->y[i], &q->y[i]->view, q->g[i]));
     }
-    return backward(t);
+    return backward(w);
 }
 
 /* Whatever is wrong with the arrays that are given. */
@@ -291,19 +152,18 @@ static ig_status check_seeds(ig_array *const *y, ig_array *const *g, int n)
 /* The gradients into out; of an input that is not reached: NULL. */
 static ig_status differentiate(const question *q, ig_array **out)
 {
-    tape t = {0};
-    ig_status status = ask(&t, q);
+    walk w = {.gradients = true};
+    ig_status status = ask(&w, q);
     for (int i = 0; i < q->n_x; i++) {
-        const int at = status == IG_OK ? place_find(&t, q->x[i]) : -1;
-        const bool reached = at >= 0 && t.place[at].finished;
-        out[i] = !reached ? NULL
-                 : t.place[at].g
-                     ? t.place[at].g
-                     : ig_zeros(ig_shape(q->x[i]), (ig_dtype)q->x[i]->dtype);
+        const place *p = status == IG_OK ? walk_find(&w, q->x[i]) : NULL;
+        const bool reached = p && p->finished;
+        out[i] = reached ? p->made : NULL;
+        if (reached && !out[i])
+            out[i] = ig_zeros(ig_shape(q->x[i]), (ig_dtype)q->x[i]->dtype);
         if (reached && !out[i])
             status = IG_ERR_MEMORY;
     }
-    tape_free(&t);
+    walk_free(&w);
     return status;
 }
 
