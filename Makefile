@@ -238,13 +238,14 @@ $(BUILD)/ingot: $(CLI_OBJECTS) $(BUILD)/libingot.a
 
 # ---- the tests' programs -----------------------------------------------------------------------
 
-# tests/unit, tests/math: a program for each file with a main, a test if its name is test_*; the
-# other files of the folder are linked to each. tests/ops: all files are one program.
+# tests/unit, tests/grad, tests/math: a program for each file with a main, a test if its name is
+# test_*; the other files of the folder are linked to each. tests/ops: all files are one program.
 # tests/fuzz: one target for each file, as a libFuzzer program (FUZZ=1) and as one that replays
 # files. tests/support: helpers for all of them. All may use internal headers.
 mains = $(patsubst %.c,$(BUILD)/%,$(sort $(shell grep -l '^int main' $1/*.c 2>/dev/null)))
 parts = $(patsubst %.c,$(BUILD)/obj/%.o,$(sort $(shell grep -L '^int main' $1/*.c 2>/dev/null)))
 UNIT := $(call mains,tests/unit)
+GRAD := $(call mains,tests/grad)
 MATH := $(call mains,tests/math)
 OPS  := $(if $(wildcard tests/ops/*.c),$(BUILD)/tests/ops/ops)
 FUZZERS := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/fuzz/*.c)))
@@ -253,6 +254,7 @@ REPLAYS := $(FUZZERS:%=%-replay)
 FUZZERS := $(if $(FUZZ),$(FUZZERS))
 
 UNIT_PARTS      := $(call parts,tests/unit)
+GRAD_PARTS      := $(call parts,tests/grad)
 MATH_PARTS      := $(call parts,tests/math)
 OPS_OBJECTS     := $(patsubst %.c,$(BUILD)/obj/%.o,$(sort $(wildcard tests/ops/*.c)))
 SUPPORT_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(sort $(wildcard tests/support/*.c)))
@@ -266,12 +268,12 @@ STANDIN ?= $(CROSS)
 ifneq ($(STANDIN),)
   TESTING += -Itests/cross
   CMOCKA := $(BUILD)/obj/tests/cross/cmocka.o
-$(UNIT) $(OPS): $(CMOCKA)
+$(UNIT) $(GRAD) $(OPS): $(CMOCKA)
 else
   CMOCKA := -lcmocka
 endif
 
-tests: $(UNIT) $(OPS) $(if $(STANDIN),,$(MATH)) $(REPLAYS) $(FUZZERS)
+tests: $(UNIT) $(GRAD) $(OPS) $(if $(STANDIN),,$(MATH)) $(REPLAYS) $(FUZZERS)
 tests-fuzz: $(FUZZERS)
 
 $(BUILD)/obj/libtests.a: $(SUPPORT_OBJECTS) $(BUILD)/gen/link
@@ -291,6 +293,10 @@ $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(UNIT_PARTS) $(TEST_PARTS)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@) $(link) $< $(UNIT_PARTS) $(filter %/libcli.a,$^) \
 	    $(TEST_PARTS) $(CMOCKA) $(CLI_LIBS) $(LDLIBS)
+
+$(BUILD)/tests/grad/%: $(BUILD)/obj/tests/grad/%.o $(GRAD_PARTS) $(TEST_PARTS)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@) $(link) $< $(GRAD_PARTS) $(TEST_PARTS) $(CMOCKA) $(LDLIBS)
 
 $(BUILD)/tests/math/%: $(BUILD)/obj/tests/math/%.o $(MATH_PARTS) $(TEST_PARTS)
 	@mkdir -p $(@D)

@@ -173,8 +173,8 @@ IG_API ig_array *ig_scope_forget(ig_array *x);
 /* An evaluated array remembers how it was made, for gradients, until the scope that it was made in
  * ends or it is taken out of it; from then on it is a constant. With true the arrays that the calling
  * thread evaluates or lets out of scopes remember as long as they live, and so does what they were
- * made of. */
-IG_API void ig_keep_history(bool keep);
+ * made of. Returns what held before. */
+IG_API bool ig_keep_history(bool keep);
 
 /* ---- arrays: making, asking, reading ------------------------------------------------------------ */
 
@@ -199,9 +199,25 @@ IG_API bool ig_is_evaluated(const ig_array *x);
  * lazy. On failure nothing changes: each array is as it was. */
 IG_API ig_status ig_eval(ig_array *const *arrays, int n);
 
+/* The same; moreover the memory of given may be computed in, so that a training step needs no second
+ * copy of what it replaces. The given arrays, and views of them, are void afterwards: evaluating what
+ * needs one is an error. */
+IG_API ig_status ig_eval_giving(ig_array *const *arrays, int n, ig_array *const *given, int n_given);
+
 /* The schedule that ig_eval would run: programs, fused ops, bytes, FLOPs, buffers, peak memory.
  * Release the text with ig_free; NULL on failure. */
 IG_API char *ig_explain(ig_array *const *arrays, int n);
+
+/* A computation that is planned once and run many times. outputs are what it gives for inputs, which
+ * only stand for what later comes in their shapes and dtypes; everything else that outputs need is a
+ * constant. The first n_given inputs are given up in each run, as ig_eval_giving does. NULL on
+ * failure. */
+typedef struct ig_compiled ig_compiled;
+IG_API ig_compiled *ig_compile(ig_array *const *inputs, int n_in, int n_given,
+                               ig_array *const *outputs, int n_out);
+/* Evaluates inputs where they are not yet, and writes evaluated outputs. */
+IG_API ig_status ig_run(const ig_compiled *c, ig_array *const *inputs, ig_array **outputs);
+IG_API void ig_compiled_free(ig_compiled *c);
 
 /* Evaluates x and returns its elements in row-major order, valid as long as x; NULL on failure.
  * A strided view is made contiguous first. */
@@ -885,6 +901,8 @@ IG_API ig_status ig_step(ig_optimizer *o, ig_model *m, ig_array *loss, double *v
 IG_API ig_status ig_model_save(const ig_model *m, const ig_optimizer *o, const char *text,
                                const char *path);
 IG_API ig_status ig_model_load(ig_model *m, ig_optimizer *o, const char *path);
+/* The text of the file that the model was loaded from, valid until the next load; NULL: none. */
+IG_API const char *ig_model_text(const ig_model *m);
 
 /* ---- files -------------------------------------------------------------------------------- */
 

@@ -183,9 +183,23 @@ static void detach(ig_array *x)
     destroy(dying);
 }
 
+void array_void(ig_array *x)
+{
+    detach(x);
+    buffer_release(x->data);
+    x->data = NULL;
+}
+
+bool array_is_void(const ig_array *x) { return x->op == ARRAY_DATA && !x->data; }
+
 static _Thread_local bool keeps_history;
 
-void ig_keep_history(bool keep) { keeps_history = keep; }
+bool ig_keep_history(bool keep)
+{
+    const bool kept = keeps_history;
+    keeps_history = keep;
+    return kept;
+}
 
 bool array_is_settled(const ig_array *x) { return !x->scope && !keeps_history; }
 

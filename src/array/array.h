@@ -91,6 +91,10 @@ ig_array *array_leaf(ig_dtype dtype, int ndim, const int64_t *shape, buffer *dat
 bool array_is_settled(const ig_array *x);
 void array_settle(ig_array *x);
 
+/* Gives up the data of an evaluated root. It cannot be read or computed any more. */
+void array_void(ig_array *x);
+bool array_is_void(const ig_array *x);
+
 /* Host address of the first element of an evaluated array's view. */
 void *array_host(const ig_array *x);
 

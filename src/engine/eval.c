@@ -3,39 +3,23 @@
  *   order -> number -> (cached schedule, or fuse, emit, plan, compile) -> admit -> launch -> attach
  *
  * One evaluation runs at a time; a lock guards the graph's scratch fields, the cache and the pool. */
-#include "backend/backend.h"
+#include "engine/engine.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/threads.h"
-#include "graph/graph.h"
 #include <math.h>
-#include <pthread.h>
 #include <string.h>
 
-enum { CACHE_SLOTS = 1024, CACHE_PROBES = 8 };
-
-static struct {
-    pthread_mutex_t lock;
-    pthread_once_t once;
-    graph g;
-    struct {
-        schedule *plan;
-        const backend *device;
-    } cache[CACHE_SLOTS];
-    uint64_t clock;
-    binding *bound;
-    buffer **made;
-    int room_bound, room_made;
-} engine = {.lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT};
+struct engine engine = {.lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT};
 
 static _Thread_local const backend *device_now;
 
 /* A child of fork must not inherit a lock that a thread of its parent held. */
 static void lock_engine(void) { pthread_mutex_lock(&engine.lock); }
-static void unlock_engine(void) { pthread_mutex_unlock(&engine.lock); }
-static void watch_fork(void) { pthread_atfork(lock_engine, unlock_engine, unlock_engine); }
+void engine_leave(void) { pthread_mutex_unlock(&engine.lock); }
+static void watch_fork(void) { pthread_atfork(lock_engine, engine_leave, engine_leave); }
 
-static void engine_enter(void)
+void engine_enter(void)
 {
     pthread_once(&engine.once, watch_fork);
     lock_engine();
@@ -43,9 +27,9 @@ static void engine_enter(void)
 
 /* ---- devices ---- */
 
-static const backend *device(void) { return device_now ? device_now : &backend_cpu; }
+const backend *engine_device(void) { return device_now ? device_now : &backend_cpu; }
 
-const char *ig_device(void) { return device()->name; }
+const char *ig_device(void) { return engine_device()->name; }
 
 ig_status ig_set_device(const char *name)
 {
@@ -83,18 +67,23 @@ static uint64_t hash_key(const byte_list *key)
     return h ^ h >> 32;
 }
 
-static void discard(schedule *s, const backend *dev)
+void engine_discard(schedule *s, const backend *dev)
 {
     for (int i = 0; s && i < s->n_program; i++)
         dev->discard(&s->program[i]);
     schedule_free(s);
 }
 
-static ig_status compile(schedule *s, const backend *dev)
+schedule *engine_build(const backend *dev)
 {
-    for (int i = 0; i < s->n_program; i++)
-        TRY(dev->compile(&s->program[i]));
-    return IG_OK;
+    schedule *s = schedule_build(&engine.g);
+    ig_status status = s ? IG_OK : IG_ERR_MEMORY;
+    for (int i = 0; status == IG_OK && i < s->n_program; i++)
+        status = dev->compile(&s->program[i]);
+    if (status == IG_OK)
+        return s;
+    engine_discard(s, dev);
+    return NULL;
 }
 
 /* The schedule for the graph in engine.g, from the cache or new; NULL on failure. It stays the
@@ -116,14 +105,10 @@ static schedule *find_schedule(const backend *dev)
         if (worst && (!s || s->used < worst->used))
             victim = at;
     }
-    schedule *s = schedule_build(&engine.g);
+    schedule *s = engine_build(dev);
     if (!s)
         return NULL;
-    if (compile(s, dev) != IG_OK) {
-        discard(s, dev);
-        return NULL;
-    }
-    discard(engine.cache[victim].plan, engine.cache[victim].device);
+    engine_discard(engine.cache[victim].plan, engine.cache[victim].device);
     s->hash = hash;
     s->used = ++engine.clock;
     engine.cache[victim].plan = s;
@@ -133,23 +118,41 @@ static schedule *find_schedule(const backend *dev)
 
 /* ---- one run ---- */
 
-/* Buffers for all slots; engine.made holds those that the run owns (outputs and the arena). */
-static ig_status bind_slots(const schedule *s, const backend *dev, int *n_made)
+ig_status engine_room(const schedule *s)
 {
-    const graph *g = &engine.g;
-    TRY(memory_admit((uint64_t)(s->arena_bytes + s->out_bytes), "this evaluation"));
-    for (int n = s->n_slot; n >= engine.room_bound || n >= engine.room_made;)
+    while (s->n_slot >= engine.room_bound || s->n_slot >= engine.room_made)
         if (!graph_room(&engine.bound, engine.room_bound, &engine.room_bound,
                         sizeof *engine.bound) ||
             !graph_room(&engine.made, engine.room_made, &engine.room_made, sizeof *engine.made))
             return IG_ERR_MEMORY;
+    return IG_OK;
+}
+
+/* A leaf that dies gives its buffer to an output, unless somebody else has it too or it is a part of a
+ * larger one. */
+static bool shares_leaf(const slot *t)
+{
+    if (t->home < 0)
+        return false;
+    const binding *b = &engine.bound[t->home];
+    return b->offset == 0 && b->buf->bytes == (size_t)t->bytes && atomic_load(&b->buf->refs) == 1;
+}
+
+/* Buffers for outputs and temporaries; leaves are bound. engine.made holds those that the run owns
+ * (outputs and the arena). */
+static ig_status bind_slots(const schedule *s, const backend *dev, int *n_made)
+{
+    uint64_t bytes = (uint64_t)(s->arena_bytes + s->out_bytes);
+    for (int i = 0; i < s->n_slot; i++)
+        if (s->slot[i].kind == SLOT_OUT && s->slot[i].home >= 0 && !shares_leaf(&s->slot[i]))
+            bytes += (uint64_t)s->slot[i].bytes;
+    TRY(memory_admit(bytes, "this evaluation"));
     for (int i = 0; i < s->n_slot; i++) { /* leaves come first, then outputs before temporaries */
         const slot *t = &s->slot[i];
-        engine.bound[i] = (binding){t->kind == SLOT_LEAF ? g->leaf[t->index]->data : NULL, 0};
         if (t->kind != SLOT_OUT)
             continue;
-        buffer *b =
-            t->home >= 0 ? buffer_retain(engine.bound[t->home].buf) : dev->alloc((size_t)t->bytes);
+        buffer *b = shares_leaf(t) ? buffer_retain(engine.bound[t->home].buf)
+                                   : dev->alloc((size_t)t->bytes);
         if (!b)
             return IG_ERR_MEMORY;
         engine.made[(*n_made)++] = b;
@@ -172,81 +175,92 @@ static ig_status bind_slots(const schedule *s, const backend *dev, int *n_made)
     return IG_OK;
 }
 
+ig_status engine_run(const schedule *s, const backend *dev, int *n_made)
+{
+    *n_made = 0;
+    ig_status status = bind_slots(s, dev, n_made);
+    for (int i = 0; i < s->n_program && status == IG_OK; i += s->program[i].chain)
+        status = dev->launch(&s->program[i], engine.bound);
+    ig_status finished = dev->finish();
+    return status == IG_OK ? finished : status;
+}
+
+void engine_drop(int n_made)
+{
+    for (int i = 0; i < n_made; i++)
+        buffer_release(engine.made[i]);
+}
+
 /* The arrays asked for get their buffers. */
 static void attach(const schedule *s)
 {
     const graph *g = &engine.g;
-    for (int i = 0; i < g->n_out; i++) {
-        int node = g->same[g->out[i]->index];
-        for (int k = g->n_leaf; k < s->n_slot; k++)
-            if (s->slot[k].node == node)
-                g->out[i]->data = buffer_retain(engine.bound[k].buf);
-    }
+    for (int i = 0; i < g->n_out; i++)
+        g->out[i]->data = buffer_retain(engine.bound[s->out_slot[i]].buf);
     for (int i = 0; i < g->n_out; i++)
         array_settle(g->out[i]);
 }
 
-static ig_status run(const schedule *s, const backend *dev)
-{
-    int n_made = 0;
-    ig_status status = bind_slots(s, dev, &n_made);
-    for (int i = 0; i < s->n_program && status == IG_OK; i += s->program[i].chain)
-        status = dev->launch(&s->program[i], engine.bound);
-    ig_status finished = dev->finish();
-    if (status == IG_OK)
-        status = finished;
-    if (status == IG_OK)
-        attach(s);
-    for (int i = 0; i < n_made; i++)
-        buffer_release(engine.made[i]);
-    return status;
-}
-
 /* Orders and numbers what the arrays need; the lock is held. */
-static ig_status prepare(ig_array *const *arrays, int n)
+static ig_status prepare(ig_array *const *arrays, int n, ig_array *const *given, int n_given)
 {
-    for (int i = 0; i < n; i++)
-        if (!arrays[i]) {
+    for (int i = 0; i < n + n_given; i++)
+        if (!(i < n ? arrays[i] : given[i - n])) {
             if (!ig_failed())
-                ig_fail(IG_ERR_ARGUMENT, "eval: array %d of %d is NULL", i, n);
+                ig_fail(IG_ERR_ARGUMENT, "eval: array %d of %d is NULL", i, n + n_given);
             return IG_ERR_ARGUMENT;
         }
     TRY(graph_order(&engine.g, arrays, n));
+    graph_give(&engine.g, given, n_given);
     return graph_number(&engine.g);
 }
 
-static ig_status eval_locked(ig_array *const *arrays, int n)
+static ig_status eval_locked(ig_array *const *arrays, int n, ig_array *const *given, int n_given)
 {
-    const backend *dev = device();
-    TRY(prepare(arrays, n));
+    const backend *dev = engine_device();
+    int n_made;
+    TRY(prepare(arrays, n, given, n_given));
     if (engine.g.n_node == 0)
         return IG_OK;
     schedule *s = find_schedule(dev);
-    return s ? run(s, dev) : IG_ERR_MEMORY;
-}
-
-ig_status ig_eval(ig_array *const *arrays, int n)
-{
-    engine_enter();
-    ig_status status = eval_locked(arrays, n);
-    unlock_engine();
+    if (!s || engine_room(s) != IG_OK)
+        return IG_ERR_MEMORY;
+    for (int i = 0; i < engine.g.n_leaf; i++)
+        engine.bound[i] = (binding){engine.g.leaf[i]->data, 0};
+    ig_status status = engine_run(s, dev, &n_made);
+    if (status == IG_OK)
+        attach(s);
+    engine_drop(n_made);
     return status;
 }
+
+ig_status ig_eval_giving(ig_array *const *arrays, int n, ig_array *const *given, int n_given)
+{
+    engine_enter();
+    ig_status status = eval_locked(arrays, n, given, n_given);
+    for (int i = 0; i < n_given && status == IG_OK; i++)
+        if (given[i]->root->data)
+            array_void(given[i]->root);
+    engine_leave();
+    return status;
+}
+
+ig_status ig_eval(ig_array *const *arrays, int n) { return ig_eval_giving(arrays, n, NULL, 0); }
 
 char *ig_explain(ig_array *const *arrays, int n)
 {
     text t = {0};
     engine_enter();
-    if (prepare(arrays, n) == IG_OK) {
-        schedule *s = find_schedule(device());
+    if (prepare(arrays, n, NULL, 0) == IG_OK) {
+        schedule *s = find_schedule(engine_device());
         if (s)
-            schedule_text(s, &engine.g, device()->name, &t);
+            schedule_text(s, &engine.g, engine_device()->name, &t);
         else
             t.failed = true;
     } else {
         t.failed = true;
     }
-    unlock_engine();
+    engine_leave();
     return text_take(&t);
 }
 
@@ -255,7 +269,7 @@ void ig_shutdown(void)
     engine_enter();
     for (int i = 0; i < CACHE_SLOTS; i++) {
         if (engine.cache[i].plan)
-            discard(engine.cache[i].plan, engine.cache[i].device);
+            engine_discard(engine.cache[i].plan, engine.cache[i].device);
         engine.cache[i].plan = NULL;
     }
     graph_free(&engine.g);
@@ -266,7 +280,7 @@ void ig_shutdown(void)
     engine.room_bound = engine.room_made = 0;
     for (int i = 0; i < backend_count(); i++)
         backend_at(i)->release();
-    unlock_engine();
+    engine_leave();
     scope_end_all();
     memory_trim();
 }
@@ -356,7 +370,7 @@ ig_status ig_set_threads(int n)
         FAIL(IG_ERR_ARGUMENT, "threads: %d is negative; 0 asks for the default", n);
     engine_enter(); /* a running evaluation counts on its number of workers */
     pool_set_threads(n);
-    unlock_engine();
+    engine_leave();
     return IG_OK;
 }
 

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "graph/graph.h"
+#include <limits.h>
 #include <string.h>
 
 enum { GROUP_MOST = 128 }; /* nodes of one program: bounds the registers of a tape */
@@ -281,27 +282,71 @@ static ig_status fuse_core(fuser *f, int node)
     return IG_OK;
 }
 
+/* The groups that are left, in order of depth; returns how many. order has room for twice as many:
+ * the second half is scratch. */
+static int by_depth(const fuser *f, int *order)
+{
+    int *first = order + f->n_group, n = 0; /* where each depth begins; no depth is n_group or more */
+    memset(first, 0, (size_t)(f->n_group + 1) * sizeof *first);
+    for (int i = 0; i < f->n_group; i++)
+        if (f->joined_to[i] == i)
+            first[f->group[i].depth + 1]++;
+    for (int d = 1; d <= f->n_group; d++)
+        first[d] += first[d - 1];
+    for (int i = 0; i < f->n_group; i++)
+        if (f->joined_to[i] == i) {
+            order[first[f->group[i].depth]++] = i;
+            n++;
+        }
+    return n;
+}
+
+/* What is computed again to save memory must not run before it is needed: such a group moves to the
+ * depth just before the first that reads it. order is by_depth's. */
+static void postpone_copies(fuser *f, const int *order, int n)
+{
+    for (int k = 0; k < n; k++)
+        f->group[order[k]].latest = INT_MAX;
+    for (int k = n - 1; k >= 0; k--) {
+        group *g = &f->group[order[k]];
+        bool copied = false;
+        for (int i = g->members; i >= 0; i = f->next[i])
+            copied = copied || f->g->node[i]->attr.copy;
+        if (copied && g->latest != INT_MAX)
+            g->depth = g->latest;
+        for (int i = g->members; i >= 0; i = f->next[i])
+            for (int j = 0; j < f->g->node[i]->n_in; j++) {
+                const int s = source_of(f, f->g->node[i], j);
+                group *from = s < 0 ? g : &f->group[group_at(f, s)];
+                if (from != g && from->latest >= g->depth)
+                    from->latest = g->depth - 1;
+            }
+    }
+}
+
 /* Writes the members of each group into one shared list, in order of depth, and packs the groups. */
 static ig_status collect(fuser *f, group **groups, int *n_groups)
 {
-    int n = f->g->n_node, n_left = 0, deepest = 0;
+    int n = f->g->n_node;
     group *sorted = memory_new((size_t)(f->n_group + 1) * sizeof *sorted);
     int *members = memory_get((size_t)(n + 1) * sizeof *members);
     int *place = memory_get((size_t)(f->n_group + 1) * sizeof *place);
-    if (!sorted || !members || !place) {
+    int *order = memory_get((size_t)(2 * f->n_group + 2) * sizeof *order);
+    if (!sorted || !members || !place || !order) {
         memory_free(sorted);
         memory_free(members);
         memory_free(place);
+        memory_free(order);
         return IG_ERR_MEMORY;
     }
-    for (int i = 0; i < f->n_group; i++)
-        deepest = f->group[i].depth > deepest ? f->group[i].depth : deepest;
-    for (int d = 0; d <= deepest; d++)
-        for (int i = 0; i < f->n_group; i++)
-            if (f->joined_to[i] == i && f->group[i].depth == d) {
-                place[i] = n_left;
-                sorted[n_left++] = f->group[i];
-            }
+    const int n_left = by_depth(f, order);
+    postpone_copies(f, order, n_left);
+    by_depth(f, order);
+    for (int k = 0; k < n_left; k++) {
+        place[order[k]] = k;
+        sorted[k] = f->group[order[k]];
+    }
+    memory_free(order);
     int *at = members;
     for (int k = 0; k < n_left; k++) { /* each group's share of the list */
         sorted[k].pre = at;

@@ -41,6 +41,8 @@ typedef struct graph {
 
 /* Fills node, leaf, out and donated. Arrays that are evaluated already are skipped. */
 ig_status graph_order(graph *g, ig_array *const *arrays, int n);
+/* The leaves among the roots of given die with this evaluation, whoever holds them. */
+void graph_give(graph *g, ig_array *const *given, int n);
 /* Fills same and key. */
 ig_status graph_number(graph *g);
 void graph_free(graph *g);
@@ -70,6 +72,7 @@ typedef struct schedule {
     int n_slot, room_slot;
     int64_t arena_bytes; /* all temporaries */
     int64_t out_bytes;   /* all outputs that are not donated */
+    int *out_slot;       /* of each root asked for, in the graph's order */
     int n_node;          /* of the graph, before fusing */
     unsigned char *key;
     size_t key_bytes;
@@ -118,6 +121,7 @@ node_kind node_kind_of(const ig_array *x);
 struct group {
     int core; /* node, or -1 */
     int depth;
+    int latest;    /* the greatest depth that is before all who read it, while fusing */
     int n_node;    /* members, the core included */
     int members;   /* head of the list of members while fusing */
     int pre_like;  /* a node whose shape is the space of the pre part, or -1 */

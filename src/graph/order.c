@@ -52,6 +52,9 @@ static ig_status visit_leaf(graph *g, ig_array *x)
 
 static ig_status push(graph *g, ig_array *x, int *depth)
 {
+    if (array_is_void(x))
+        FAIL(IG_ERR_ARGUMENT, "eval: an array that this needs was given up in an earlier step; "
+                              "evaluate what is built on it in that step, or before");
     if (!graph_room(&g->stack, *depth, &g->room_stack, sizeof *g->stack))
         return IG_ERR_MEMORY;
     x->mark = g->epoch;
@@ -115,6 +118,15 @@ static ig_status find_donated(graph *g)
         g->donated[i] = leaf_held[i] == atomic_load(&g->leaf[i]->refs) &&
                         atomic_load(&g->leaf[i]->data->refs) == 1;
     return IG_OK;
+}
+
+void graph_give(graph *g, ig_array *const *given, int n)
+{
+    for (int i = 0; i < n; i++) {
+        const ig_array *x = given[i]->root;
+        if (x->data && x->mark == g->epoch)
+            g->donated[-1 - x->index] = true;
+    }
 }
 
 ig_status graph_order(graph *g, ig_array *const *arrays, int n)

@@ -13,8 +13,25 @@ void schedule_free(schedule *s)
         program_free_parts(&s->program[i]);
     memory_free(s->program);
     memory_free(s->slot);
+    memory_free(s->out_slot);
     memory_free(s->key);
     memory_free(s);
+}
+
+/* Equal nodes that are asked for twice share a slot. */
+static ig_status find_outputs(const graph *g, schedule *s)
+{
+    int *slot_of = memory_get((size_t)(g->n_node + 1) * sizeof *slot_of);
+    s->out_slot = memory_get((size_t)(g->n_out + 1) * sizeof *s->out_slot);
+    if (slot_of && s->out_slot) {
+        for (int k = g->n_leaf; k < s->n_slot; k++)
+            slot_of[s->slot[k].node] = k;
+        for (int i = 0; i < g->n_out; i++)
+            s->out_slot[i] = slot_of[g->same[g->out[i]->index]];
+    }
+    bool ok = slot_of && s->out_slot;
+    memory_free(slot_of);
+    return ok ? IG_OK : IG_ERR_MEMORY;
 }
 
 schedule *schedule_build(const graph *g)
@@ -38,6 +55,8 @@ schedule *schedule_build(const graph *g)
     }
     if (status == IG_OK)
         status = schedule_plan(g, s);
+    if (status == IG_OK)
+        status = find_outputs(g, s);
     if (n_groups)
         memory_free(groups[0].pre); /* all members share one list */
     memory_free(groups);

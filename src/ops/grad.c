@@ -65,8 +65,7 @@ static ig_array *zero_unless(ig_array *condition, ig_array *a)
     D(maximum, zero_unless(ig_greater(x1, x2), g), zero_unless(ig_less_equal(x1, x2), g)) \
     D(minimum, zero_unless(ig_less(x1, x2), g), zero_unless(ig_greater_equal(x1, x2), g)) \
     D(multiply, mul(g, x2), mul(g, x1)) \
-    D(pow, \
-      mul(g, zero_unless(ig_not_equal(x2, ig_float(0)), mul(x2, ig_pow(x1, plus(x2, -1))))), \
+    D(pow, mul(g, zero_unless(ig_not_equal(x2, ig_float(0)), mul(x2, ig_pow(x1, plus(x2, -1))))), \
       mul(g, mul(y, zero_unless(ig_not_equal(x1, ig_float(0)), ig_log(x1))))) \
     D(remainder, g, ig_negative(mul(g, ig_floor_divide(x1, x2)))) \
     D(subtract, g, ig_negative(g))
@@ -186,19 +185,32 @@ static ig_array *d_cumulative_sum(pull *p, int i)
     return sum_behind(p->g);
 }
 
-/* Products over an element by that element. They are 0 from the first zero on; for that zero itself
- * they are taken as if it were 1, and what follows it has no say. */
+/* x[i + by] along the last axis; 0 behind the end. */
+static ig_array *ahead(ig_array *x, int64_t by)
+{
+    if (!x)
+        return NULL;
+    int64_t width[2 * IG_MAX_NDIM] = {0};
+    view v = x->view;
+    const int last = v.ndim - 1;
+    v.offset += by * v.stride[last];
+    v.shape[last] -= by;
+    width[2 * last + 1] = by;
+    return ig_pad(array_view(OP_slice, x, &v), (ig_ints){width, 2 * v.ndim}, "constant", NULL);
+}
+
+/* The products before each element, times rest[i] = g[i] + x[i + 1] * rest[i + 1], which is found by
+ * joining pairs, pairs of pairs, and so on. Nothing is divided by, so zeros do no harm. */
 static ig_array *d_cumulative_prod(pull *p, int i)
 {
-    ig_array *x = p->node->in[i], *zero = ig_equal(x, ig_float(0));
-    const ig_ints last = IG_AXES(-1);
-    ig_array *zeros = ig_cumulative_sum(ig_astype(zero, IG_I64), last, IG_I64, false);
-    ig_array *first = ig_logical_and(zero, ig_equal(zeros, ig_int(1)));
-    ig_array *without = ig_cumulative_prod(ig_where(first, ig_float(1), x), last, x->dtype, false);
-    ig_array *at_first = zero_unless(first, sum_behind(mul(p->g, without)));
-    ig_array *elsewhere =
-        ig_divide(sum_behind(mul(p->g, p->node)), ig_where(zero, ig_float(1), x));
-    return ig_where(zero, at_first, elsewhere);
+    ig_array *x = p->node->in[i], *rest = p->g;
+    const int64_t n = x->view.shape[x->view.ndim - 1];
+    ig_array *factor = n ? ahead(x, 1) : NULL;
+    for (int64_t by = 1; by < n; by *= 2) {
+        rest = ig_add(rest, mul(factor, ahead(rest, by)));
+        factor = mul(factor, ahead(factor, by));
+    }
+    return mul(prod_before(x), rest);
 }
 
 /* Each result is the element that was last found to be the largest so far. */
@@ -393,8 +405,7 @@ static ig_array *d_contract(pull *p, int i)
 #define FLAT_ENTRY(name) [OP_##name] = d_flat,
 
 static const grad_rule rules[OP_COUNT] = {
-    UNARY_GRADS(UNARY_ENTRY) BINARY_GRADS(BINARY_ENTRY) FLAT_GRADS(FLAT_ENTRY)
-    [OP_where] = d_where,
+    UNARY_GRADS(UNARY_ENTRY) BINARY_GRADS(BINARY_ENTRY) FLAT_GRADS(FLAT_ENTRY)[OP_where] = d_where,
     [OP_astype] = d_astype,
     [OP_sum] = d_sum,
     [OP_prod] = d_prod,
@@ -411,4 +422,7 @@ static const grad_rule rules[OP_COUNT] = {
     [OP_contract] = d_contract,
 };
 
-grad_rule grad_rule_of(const ig_array *node) { return node->op < OP_COUNT ? rules[node->op] : NULL; }
+grad_rule grad_rule_of(const ig_array *node)
+{
+    return node->op < OP_COUNT ? rules[node->op] : NULL;
+}

@@ -36,4 +36,8 @@ ig_array *grad_place(ig_array *x, const view *v, const view *root);
 /* The elements of x that `at` names by their row-major places. */
 ig_array *grad_see(ig_array *x, const view *at);
 
+/* What outputs would be if others stood in the places of inputs; theirs are the shapes and dtypes. */
+ig_status replay_with(ig_array *const *outputs, int n_out, ig_array *const *inputs,
+                      ig_array *const *others, int n_in, ig_array **results);
+
 #endif

@@ -124,7 +124,7 @@ static ig_array *row_sums(ig_array *x, ig_ints axis)
 static ig_array *softmax(ig_array *x, ig_ints axis)
 {
     ig_array *e = ig_exp(below_max(x, axis));
-    return ig_divide(e, row_sums(e, axis));
+    return ig_multiply(e, ig_reciprocal(row_sums(e, axis)));
 }
 
 static ig_array *log_softmax(ig_array *x, ig_ints axis)

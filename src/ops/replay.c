@@ -61,8 +61,13 @@ static ig_array *copy_of(const replay *r, ig_array *x)
 {
     ig_array *at = walk_behind(&r->w, x);
     const place *p = walk_find(&r->w, at);
-    if (x == at && (!p->given || p->made == at))
+    const bool spread = p->given && !view_is_injective(&at->view);
+    if (x == at && (!p->given || p->made == at || spread))
         return p->made;
+    if (spread)
+        FAIL_NULL(IG_ERR_UNSUPPORTED,
+                  "an input repeats elements (a broadcast), and is used through another view of "
+                  "it; give the array that it repeats as the input, or a copy by ig_from_data");
     ig_array *from = x == at ? p->made : copy_of(r, x->in[0]);
     if (!from || check_room(r, x->view.ndim) != IG_OK)
         return NULL;
@@ -234,18 +239,18 @@ static ig_status replay_all(replay *r, ig_array *const *outputs, int n)
     return IG_OK;
 }
 
-/* value, batched, put where views of x's root look for the elements of x: see frame_of. */
-static ig_array *stand_in(const replay *r, const ig_array *x, ig_array *value)
+/* value, batched, put where views of x's root look for the elements of x: see frame_of. An input that
+ * repeats elements is only ever used as it is, and so is what stands for it. */
+static ig_array *stand_in(const replay *r, ig_array *x, ig_array *value)
 {
-    view v = x->view;
-    if (!view_is_injective(&v))
-        FAIL_NULL(IG_ERR_UNSUPPORTED, "vmap: an input repeats elements (a broadcast); give the "
-                                      "array that it repeats as the input");
-    const frame f = frame_of(&(place){.at = (ig_array *)x, .made = value, .given = true});
-    view whole;
+    if (!view_is_injective(&x->view))
+        return value;
+    const frame f = frame_of(&(place){.at = x, .made = value, .given = true});
+    view v = x->view, whole;
     v.offset -= f.first;
     add_slices(r, &v, f.size);
-    view_contiguous(&whole, 2, (const int64_t[]){r->batch, f.size});
+    view_contiguous(&whole, 1, &f.size);
+    add_slices(r, &whole, f.size);
     return build_contiguous(grad_place(value, &v, &whole));
 }
 
@@ -322,6 +327,24 @@ ig_status ig_vmap(ig_array *const *outputs, int n_out, ig_array *const *inputs,
         FAIL(IG_ERR_ARGUMENT, r.batch == 0 ? "vmap: there are no slices"
                                            : "vmap: no input has an axis to map over");
     ig_status status = vmap(&r, outputs, n_out, inputs, batched, axes, n_in, results);
+    walk_free(&r.w);
+    return status;
+}
+
+/* ---- other inputs ---- */
+
+ig_status replay_with(ig_array *const *outputs, int n_out, ig_array *const *inputs,
+                      ig_array *const *others, int n_in, ig_array **results)
+{
+    replay r = {0};
+    ig_status status = IG_OK;
+    for (int i = 0; i < n_in && status == IG_OK; i++)
+        status = give(&r, inputs[i], stand_in(&r, inputs[i], others[i]));
+    if (status == IG_OK)
+        status = replay_all(&r, outputs, n_out);
+    for (int i = 0; i < n_out && status == IG_OK; i++)
+        if (!(results[i] = input_of(&r, outputs[i])))
+            status = IG_ERR_ARGUMENT;
     walk_free(&r.w);
     return status;
 }

@@ -164,6 +164,9 @@ def print_poly(name, kind, worst, c):
             print(f"    {real} x{2 ** level} = {power} * {power};")
             power = f"x{2 ** level}"
         pairs = []
+        if len(text) == 3:  # in a row: no later, and one power less
+            print(f"    {real} top = __builtin_{fma}({text[2]}, {power}, {text[1]});")
+            text[1:] = ["top"]
         for k in range(0, len(text) - 1, 2):
             pairs.append("abcde"[level] + str(k // 2))
             print(f"    {real} {pairs[-1]} = __builtin_{fma}({text[k + 1]}, {power}, {text[k]});")

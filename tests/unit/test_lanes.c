@@ -202,6 +202,44 @@ static void test_rows(void **s)
     on_each_level(check_rows);
 }
 
+/* Rows with a near path, where all arguments are within its reach: the bits are m_NAME's. */
+static void check_near_row(int op, float reach_f32, double reach_f64)
+{
+    float *single = (float *)mem_a;
+    double *wide = (double *)mem_b;
+    for (int64_t i = 0; i < MOST; i++) {
+        const double x = (double)(int64_t)next_random() * 0x1p-63;
+        single[i] = (float)x * reach_f32;
+        wide[i] = x * reach_f64;
+        if (i % 4 == 0) { /* halves: between two powers */
+            single[i] = rintf(2 * single[i]) / 2;
+            wide[i] = rint(2 * wide[i]) / 2;
+        }
+    }
+    single[0] = reach_f32, single[1] = -reach_f32;
+    wide[0] = reach_f64, wide[1] = -reach_f64;
+    map(op, IG_F32, MOST, mem_d, mem_a, NULL, NULL, 0);
+    reference_unary_f32(op, MOST, mem_e, mem_a);
+    assert_memory_equal(mem_d, mem_e, MOST * sizeof *single);
+    map(op, IG_F64, MOST, mem_d, mem_b, NULL, NULL, 0);
+    reference_unary_f64(op, MOST, mem_e, mem_b);
+    assert_memory_equal(mem_d, mem_e, MOST * sizeof *wide);
+}
+
+static void check_near(void)
+{
+#define NEAR_ROW(name) check_near_row(OP_##name, vm_##name##_reach_f32, vm_##name##_reach_f64);
+    for (int i = 0; i < 200; i++) {
+        VM_NEAR(NEAR_ROW)
+    }
+}
+
+static void test_near(void **s)
+{
+    (void)s;
+    on_each_level(check_near);
+}
+
 static void check_where(void)
 {
     for (int dtype = IG_BOOL; dtype < DTYPE_COUNT; dtype++) {
@@ -613,6 +651,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_near),
         cmocka_unit_test(test_where),
         cmocka_unit_test(test_integers),
         cmocka_unit_test(test_half),

@@ -15,7 +15,8 @@ enum {
     TILE_BYTES = 512 * 1024, /* of values kept by rows: they stay in the L2 cache */
     TILE_ROWS_LEAST = 16,    /* a contraction of fewer rows wastes what it packs */
     TILE_ROWS_MOST = 128,
-    ROW_ALONE = 512 /* rows from this length on do not share a block */
+    ROW_ALONE = 512, /* rows from this length on do not share a block */
+    MOST_TASKS = 512
 };
 
 typedef struct chain_job {
@@ -191,7 +192,8 @@ static bool chain_cut(chain_job *j)
     }
     if (j->outer < pool_threads())
         return false;
-    j->task = (TASK_WORK / cost + j->tile) / j->tile * j->tile;
+    const int64_t work = TASK_WORK / cost, least = j->outer / MOST_TASKS;
+    j->task = ((work > least ? work : least) + j->tile) / j->tile * j->tile;
     return true;
 }
 

@@ -7,12 +7,17 @@
  * address is a sum of one offset for each group, so packing reads any strides through small tables,
  * and nothing is ever laid out beyond the panels.
  *
+ * Where many workers make the tiles small, panels are packed once for all of them before the tiles
+ * begin: every tile of a row of tiles would pack the same ones again.
+ *
  * Where one side has few rows, the other is read from where it lies instead (see thin_side).
  *
  * Invariant: how the output is cut (which depends on the number of threads) enters no sum; the blocks
  * of k, which do, depend on the length of k alone. */
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/gemm.h"
+#include "base/machine.h"
+#include "base/memory.h"
 #include "base/threads.h"
 
 #include <assert.h>
@@ -21,11 +26,15 @@
 enum {
     TILE_M = 512, /* most rows and columns of a tile: what packing a panel is shared by */
     TILE_N = TAPE_BLOCK,
-    STRIP_M = 128, /* rows of in[0] that are packed at a time: they stay in the L2 cache */
+    TILE_LEAST = 64,  /* columns, and rows of a strip, of a tile however small the cache is */
+    TILE_PACKS = 400, /* a tile of so many rows packs columns for itself, and the other way around:
+                         that costs less than reading again what is not in its cache */
     TILE_SMALL = GEMM_WIDTH_MAX, /* a side is not cut below this to give all threads work ... */
     TASKS_PER_THREAD = 4,
 };
 #define TASK_PRODUCTS 250000.0 /* ... nor the whole below this many products for each task */
+/* Most bytes of one side's panels that are packed for all. */
+#define SHARED_BYTES ((int64_t)64 << 20)
 
 /* ---- groups of axes ---------------------------------------------------------------------------- */
 
@@ -123,8 +132,10 @@ typedef struct contraction {
     group batch[2], row[2], k[2]; /* of in[0] and in[1]; row is m for the first, n for the second */
     int64_t batches;
     cut m, n, kc;
-    int thin;  /* which side has few rows and is not packed; -1: neither */
-    bool dots; /* one row on either side: batches are summed side by side */
+    int64_t strip;   /* rows of in[0] that are packed at a time: they stay in the L2 cache */
+    char *shared[2]; /* panels of a side that were packed for all workers; or NULL */
+    int thin;        /* which side has few rows and is not packed; -1: neither */
+    bool dots;       /* one row on either side: batches are summed side by side */
     layout at;
     int64_t tiles, tasks;
     cpu_fault fault;
@@ -150,7 +161,7 @@ static void layout_set(layout *at, const contraction *c)
     const int64_t deep = panel_row(c, kc);
     *at = (layout){0};
     if (c->thin < 0) {
-        at->panel[0] = layout_add(at, (m < STRIP_M ? m : STRIP_M) * deep);
+        at->panel[0] = layout_add(at, (m < c->strip ? m : c->strip) * deep);
         at->panel[1] = layout_add(at, n * deep);
     }
     at->sums = layout_add(at, (c->dots ? TAPE_BLOCK : m * n) * lane);
@@ -192,6 +203,15 @@ static int thin_side(const contraction *c, int64_t rows, int64_t columns)
     return group_is_run(&c->k[!side]) || group_ends_in_run(&c->row[!side]) ? side : -1;
 }
 
+/* Rows of so many bytes that fit a share of the L2 cache, in [TILE_LEAST, most]. */
+static int64_t rows_in_cache(int64_t row_bytes, int64_t parts, int64_t most)
+{
+    enum { USUAL = 1 << 20 };
+    const int64_t reported = machine_get()->cache_l2_bytes;
+    const int64_t rows = (reported > 0 ? reported : USUAL) / parts / row_bytes;
+    return rows < TILE_LEAST ? TILE_LEAST : rows < most ? rows : most;
+}
+
 /* All but what depends on the number of threads: the tiles are the largest. */
 static void contraction_set(contraction *c, const program *p)
 {
@@ -220,9 +240,14 @@ static void contraction_set(contraction *c, const program *p)
     c->thin = thin_side(c, rows, p->extent[2]);
     c->dots = c->thin >= 0 && rows == 1 && p->extent[2] == 1 && group_is_run(&c->k[0]) &&
               group_is_run(&c->k[1]);
-    c->m = cut_at_most(rows, TILE_M, c->thin < 0 ? c->kernel->mr : 1);
-    c->n = cut_at_most(p->extent[2], TILE_N, c->thin < 0 ? c->kernel->nr : 1);
     c->kc = cut_at_most(p->extent[3], c->kernel->kc, 1);
+    c->shared[0] = c->shared[1] = NULL;
+    const bool packs = c->thin < 0;
+    const int64_t deep = packs ? panel_row(c, c->kernel->kc) : 1;
+    c->strip = rows_in_cache(deep, 8, TILE_M) / c->kernel->mr * c->kernel->mr;
+    c->m = cut_at_most(rows, TILE_M, packs ? c->kernel->mr : 1);
+    c->n = cut_at_most(p->extent[2], packs ? rows_in_cache(deep, 1, TILE_N) : TILE_N,
+                       packs ? c->kernel->nr : 1);
     layout_set(&c->at, c);
 }
 
@@ -258,21 +283,45 @@ typedef struct worker_state {
     const char *from[2];         /* element 0 of the inputs in its batch */
 } worker_state;
 
+/* A block of k of a part of a side, in the panels that were packed for all. */
+static char *shared_panels(const contraction *c, int side, int64_t batch, int64_t part,
+                           int64_t block)
+{
+    const cut *rows = side == 0 ? &c->m : &c->n;
+    const int64_t nth = (batch * rows->parts + part) * c->kc.parts + block;
+    return c->shared[side] + nth * rows->size * panel_row(c, c->kc.size);
+}
+
+/* The panels of rows [first, first + n) of the worker's tile in a block of k: those packed for all, or
+ * packed now. The first is 0, unless the rows of in[0] come strip by strip. */
+static const char *tile_panels(const contraction *c, const worker_state *w, int side, int64_t first,
+                               int64_t n, int64_t block)
+{
+    if (c->shared[side]) {
+        const int64_t part = side == 0 ? w->m0 / c->m.size : w->n0 / c->n.size;
+        return shared_panels(c, side, w->batch, part, block) +
+               first * panel_row(c, cut_length(&c->kc, block));
+    }
+    const int64_t k = cut_length(&c->kc, block);
+    group_offsets(&c->k[side], block * c->kc.size, k, w->point[side]);
+    (side == 0 ? c->kernel->pack_m : c->kernel->pack_n)(w->panel[side], w->from[side], n,
+                                                        w->row[side] + first, k, w->point[side]);
+    return w->panel[side];
+}
+
 /* Sums one block of k into the tile. */
 static void tile_sum_block(const contraction *c, const worker_state *w, int64_t block)
 {
     const gemm_kernel *g = c->kernel;
     const int64_t k = cut_length(&c->kc, block), lane = c->lane_bytes, ldc = c->n.size;
-    const int64_t strip = STRIP_M / g->mr * g->mr, deep = panel_row(c, k);
-    for (int side = 0; side < 2; side++)
-        group_offsets(&c->k[side], block * c->kc.size, k, w->point[side]);
-    g->pack_n(w->panel[1], w->from[1], w->n, w->row[1], k, w->point[1]);
-    for (int64_t s = 0; s < w->m; s += strip) {
-        const int64_t rows = w->m - s < strip ? w->m - s : strip;
-        g->pack_m(w->panel[0], w->from[0], rows, w->row[0] + s, k, w->point[0]);
+    const int64_t deep = panel_row(c, k);
+    const char *columns = tile_panels(c, w, 1, 0, w->n, block);
+    for (int64_t s = 0; s < w->m; s += c->strip) {
+        const int64_t n = w->m - s < c->strip ? w->m - s : c->strip;
+        const char *rows = tile_panels(c, w, 0, s, n, block);
         for (int64_t j = 0; j < w->n; j += g->nr)
-            for (int64_t i = 0; i < rows; i += g->mr)
-                g->tile(k, w->panel[0] + i * deep, w->panel[1] + j * deep,
+            for (int64_t i = 0; i < n; i += g->mr)
+                g->tile(k, rows + i * deep, columns + j * deep,
                         w->sums + ((s + i) * ldc + j) * lane, ldc, block > 0);
     }
 }
@@ -328,6 +377,16 @@ static void tile_finish(const contraction *c, worker_state *w)
                    w->sums + i * lane);
 }
 
+/* Finds n rows of a side in a batch. */
+static void rows_find(const contraction *c, worker_state *w, int side, int64_t batch, int64_t first,
+                      int64_t n)
+{
+    int64_t offset;
+    group_offsets(&c->batch[side], batch, 1, &offset);
+    w->from[side] = operand_host(&c->p->in[side], c->bindings) + offset * c->element_bytes;
+    group_offsets(&c->row[side], first, n, w->row[side]);
+}
+
 /* Rows [m0, m0 + rows) of a batch, columns of part j. */
 static void tile_run(const contraction *c, worker_state *w, int64_t batch, int64_t m0, int64_t rows,
                      int64_t j)
@@ -337,13 +396,8 @@ static void tile_run(const contraction *c, worker_state *w, int64_t batch, int64
     w->m = rows;
     w->n0 = j * c->n.size;
     w->n = cut_length(&c->n, j);
-    for (int side = 0; side < 2; side++) {
-        int64_t offset;
-        group_offsets(&c->batch[side], w->batch, 1, &offset);
-        w->from[side] = operand_host(&c->p->in[side], c->bindings) + offset * c->element_bytes;
-    }
-    group_offsets(&c->row[0], w->m0, w->m, w->row[0]);
-    group_offsets(&c->row[1], w->n0, w->n, w->row[1]);
+    rows_find(c, w, 0, batch, w->m0, w->m);
+    rows_find(c, w, 1, batch, w->n0, w->n);
     if (c->kc.parts == 0)
         memset(w->sums, 0, (size_t)(w->m * c->n.size * c->lane_bytes));
     if (c->thin >= 0)
@@ -437,6 +491,60 @@ static void task_run(void *context, int64_t task, int worker)
     }
 }
 
+/* ---- panels for all ---------------------------------------------------------------------------- */
+
+static int64_t shared_bytes(const contraction *c, int side)
+{
+    const cut *rows = side == 0 ? &c->m : &c->n;
+    return c->batches * rows->parts * c->kc.parts * rows->size * panel_row(c, c->kc.size);
+}
+
+/* Gets memory for the panels of a side if small tiles would pack them again and again, and the process's
+ * budget has room for it. */
+static ig_status shared_get(contraction *c, int side)
+{
+    const cut *others = side == 0 ? &c->n : &c->m;
+    if (c->thin >= 0 || c->kc.parts == 0 || others->parts == 1 || others->size >= TILE_PACKS)
+        return IG_OK;
+    const int64_t bytes = shared_bytes(c, side);
+    const uint64_t used = ig_memory_used(), limit = ig_memory_limit();
+    if (bytes > SHARED_BYTES || used >= limit || (uint64_t)bytes > limit - used)
+        return IG_OK;
+    c->shared[side] = memory_data_get((size_t)bytes);
+    return c->shared[side] ? IG_OK : IG_ERR_MEMORY;
+}
+
+static void shared_free(contraction *c)
+{
+    for (int side = 0; side < 2; side++)
+        if (c->shared[side])
+            memory_data_free(c->shared[side], (size_t)shared_bytes(c, side));
+}
+
+static int64_t shared_tasks(const contraction *c, int side)
+{
+    return c->shared[side] ? c->batches * (side == 0 ? c->m.parts : c->n.parts) * c->kc.parts : 0;
+}
+
+/* Packs one block of k of one part of a side. */
+static void shared_pack(void *context, int64_t task, int worker)
+{
+    contraction *c = context;
+    worker_state w;
+    worker_start(&w, c, &c->fault, scratch_of(worker));
+    const int64_t first = shared_tasks(c, 0);
+    const int side = task >= first;
+    const cut *rows = side == 0 ? &c->m : &c->n;
+    const int64_t nth = side == 0 ? task : task - first;
+    const int64_t block = nth % c->kc.parts, part = nth / c->kc.parts % rows->parts;
+    const int64_t batch = nth / c->kc.parts / rows->parts, k = cut_length(&c->kc, block);
+    const int64_t n = cut_length(rows, part);
+    rows_find(c, &w, side, batch, part * rows->size, n);
+    group_offsets(&c->k[side], block * c->kc.size, k, w.point[side]);
+    (side == 0 ? c->kernel->pack_m : c->kernel->pack_n)(
+        shared_panels(c, side, batch, part, block), w.from[side], n, w.row[side], k, w.point[side]);
+}
+
 /* ---- the core ---------------------------------------------------------------------------------- */
 
 size_t cpu_contract_scratch(const program *p)
@@ -455,8 +563,16 @@ ig_status cpu_contract(const program *p, const binding *b)
     contraction_share(&c, pool_threads());
     c.bindings = b;
     cpu_fault_clear(&c.fault);
-    pool_run(c.tasks, task_run, &c);
-    return cpu_fault_status(&c.fault);
+    ig_status status = shared_get(&c, 0);
+    if (status == IG_OK)
+        status = shared_get(&c, 1);
+    if (status == IG_OK) {
+        pool_run(shared_tasks(&c, 0) + shared_tasks(&c, 1), shared_pack, &c);
+        pool_run(c.tasks, task_run, &c);
+        status = cpu_fault_status(&c.fault);
+    }
+    shared_free(&c);
+    return status;
 }
 
 /* ---- some rows, for a chain -------------------------------------------------------------------- */

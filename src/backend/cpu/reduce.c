@@ -22,6 +22,7 @@ enum {
     WIDTH_ACROSS = TAPE_BLOCK, /* outputs that are folded side by side */
     ENOUGH_TASKS = 64,         /* then rows are not split */
     STREAM_FROM = 32,          /* chunks of a range that is read as two streams */
+    SHORT_RUN = 16,            /* elements that are too few to be read as a row */
     MOST_RANGES = 128,         /* that strips are split into, all together */
     VALUE = 8                  /* bytes that any lane fits in */
 };
@@ -51,7 +52,17 @@ static int axis_of_inner(const tape *t, int64_t inner)
     return points == inner && axis > 0 && axis < t->ndim ? axis : -1;
 }
 
-/* True if most of what the tape loads lies along the outer part rather than along the inner. */
+/* Whether an operand is better walked along the outer part (1) or along the inner (-1): where its
+ * elements lie one after another, unless that is only for a few at a time, as in a window. */
+static int walks_across(const view *v, int axis)
+{
+    const int last = v->ndim - 1;
+    if (last > axis && v->shape[last] < SHORT_RUN && v->shape[last] < v->shape[axis - 1])
+        return 1;
+    return (v->stride[axis - 1] == 1) - (v->stride[last] == 1);
+}
+
+/* True if most of what the tape loads is better walked along the outer part. */
 static bool lies_across(const tape *t, int axis)
 {
     int votes = 0;
@@ -61,8 +72,7 @@ static bool lies_across(const tape *t, int axis)
             return false; /* it would see another index */
         if (code != TAPE_LOAD)
             continue;
-        const view *v = &t->operand[t->inst[k].operand].v;
-        votes += (v->stride[axis - 1] == 1) - (v->stride[v->ndim - 1] == 1);
+        votes += walks_across(&t->operand[t->inst[k].operand].v, axis);
     }
     return votes > 0;
 }
@@ -239,7 +249,8 @@ static void leaf_across(reduce_worker *w, int64_t o, int64_t n, int64_t c, void 
     int64_t lanes = 1;
     while (lanes < len && lanes < FOLD_LANES)
         lanes *= 2;
-    j->level->identity(p->fold, p->dtype, lanes * n, w->lanes);
+    if (lanes > len)
+        j->level->identity(p->fold, p->dtype, (lanes - len) * n, w->lanes + len * strip);
     for (int64_t i = 0; i < len; i += at_once) {
         const int64_t rows = len - i < at_once ? len - i : at_once;
         tape_block(&w->pre, (first + i) * p->outer + o, rows * n, NULL);
@@ -248,7 +259,10 @@ static void leaf_across(reduce_worker *w, int64_t o, int64_t n, int64_t c, void 
             const int64_t lane = (i + r) % FOLD_LANES;
             char *acc = w->lanes + lane * strip;
             now = rows - r < FOLD_LANES - lane ? rows - r : FOLD_LANES - lane;
-            join(j, now * n, acc, acc, x + r * strip);
+            if (i + r < FOLD_LANES)
+                memcpy(acc, x + r * strip, (size_t)(now * strip));
+            else
+                join(j, now * n, acc, acc, x + r * strip);
         }
     }
     for (int64_t half = lanes / 2; half > 0; half /= 2)
@@ -276,7 +290,7 @@ static void leaf_plain(reduce_worker *w, int64_t o, int64_t n, int64_t c, void *
     while (lanes < len && lanes < FOLD_LANES)
         lanes *= 2;
     if (lanes > len)
-        j->level->identity(j->p->fold, j->p->dtype, lanes * n, w->lanes);
+        j->level->identity(j->p->fold, j->p->dtype, (lanes - len) * n, w->lanes + len * strip);
     for (int64_t lane = 0; lane < lanes && lane < len; lane++) {
         char *acc = memcpy(w->lanes + lane * strip, x + lane * step, (size_t)strip);
         for (int64_t i = lane + FOLD_LANES; i < len; i += FOLD_LANES) {

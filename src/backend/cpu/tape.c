@@ -16,8 +16,8 @@
 enum {
     LINE = 64,
     NOT_DIRECT = -1,
-    STEP_MOST = 16,     /* MAPs that go through a block together ... */
-    STEP_BYTES = 1024,  /* ... and of each lane what is computed at a time */
+    STEP_MOST = 16,    /* MAPs that go through a block together ... */
+    STEP_BYTES = 1024, /* ... and what each computes at a time, of a block that comes from memory */
     STREAM_BLOCK = 8192 /* points of a block of a tape that needs no more scratch for it */
 };
 
@@ -37,10 +37,39 @@ typedef struct operand_plan {
     int64_t tile_points; /* ... with this n; 0: none */
 } operand_plan;
 
+/* How an instruction is run. */
+typedef struct inst_plan {
+    int direct;    /* the operand into which it may write its result, or NOT_DIRECT */
+    int one;       /* MAP: its inputs of one value (MAP_ONE_*) when it last ran; -1: not yet */
+    map_loop loop; /* MAP: its loop then */
+    size_t bytes;  /* MAP that can share steps with others: of a lane; else 0 */
+} inst_plan;
+
+/* Where row r of the space finds or leaves values: at + r * move. */
+typedef struct row_place {
+    char *at;
+    int64_t move;
+    bool one; /* one value for all points of the row */
+} row_place;
+
+typedef struct row_step {
+    map_loop loop;
+    row_place d, x[3];
+} row_step;
+
+/* A tape over rows that all run alike, see plan_rows. */
+typedef struct rows_plan {
+    int64_t points;   /* of a row; 0: it is no such tape */
+    row_place *shown; /* of each register: what it shows at the end */
+    row_step *step;
+    int n_step;
+} rows_plan;
+
 typedef struct tape_plan {
     operand_plan *operand;
-    char **own;      /* of each register: its block */
-    int16_t *direct; /* of each instruction: the operand into which it may write its result */
+    inst_plan *inst;
+    rows_plan rows;
+    char **own; /* of each register: its block */
     int tile_axis;
     char *spare;  /* a block for what waits between two steps ... */
     char *narrow; /* ... and another, for elements of 16 bits too */
@@ -184,7 +213,9 @@ size_t tape_scratch_bytes(const tape *t)
     arena_take(&a, (size_t)t->n_reg * sizeof(bool));
     arena_take(&a, (size_t)t->n_reg * sizeof(char *));
     arena_take(&a, (size_t)t->n_operand * sizeof(operand_plan));
-    arena_take(&a, (size_t)t->n_inst * sizeof(int16_t));
+    arena_take(&a, (size_t)t->n_inst * sizeof(inst_plan));
+    arena_take(&a, (size_t)t->n_reg * sizeof(row_place));
+    arena_take(&a, STEP_MOST * sizeof(row_step));
     for (int i = 0; i < t->n_reg + 2; i++) /* blocks of the registers, spare and narrow */
         arena_take(&a, (size_t)block_points(t) * sizeof(int64_t));
     const int axis = tape_tile_axis(t);
@@ -242,12 +273,14 @@ static bool is_read_later(const tape_run *run, const tape_plan *plan, int k, int
     return false;
 }
 
-/* Finds, for each STORE, the instruction that may write its result in place. */
-static void plan_direct(const tape_run *run, tape_plan *plan)
+/* For each STORE this also finds the instruction that may write its result in place. */
+static void plan_insts(const tape_run *run, tape_plan *plan)
 {
     const tape *t = run->t;
-    for (int k = 0; k < t->n_inst; k++)
-        plan->direct[k] = NOT_DIRECT;
+    for (int k = 0; k < t->n_inst; k++) {
+        const size_t bytes = is_step(&t->inst[k]) ? lane_bytes(t->inst[k].dtype) : 0;
+        plan->inst[k] = (inst_plan){.direct = NOT_DIRECT, .one = -1, .bytes = bytes};
+    }
     for (int s = 0; s < t->n_inst; s++) {
         const tape_inst *store = &t->inst[s];
         if (store->code != TAPE_STORE || plan->operand[store->operand].half)
@@ -257,8 +290,83 @@ static void plan_direct(const tape_run *run, tape_plan *plan)
             k--;
         if (k < 0 || t->inst[k].code == TAPE_LOAD || t->inst[k].code == TAPE_CORE)
             continue;
-        if (plan->direct[k] == NOT_DIRECT && !is_read_later(run, plan, k, store->operand))
-            plan->direct[k] = store->operand;
+        if (plan->inst[k].direct == NOT_DIRECT && !is_read_later(run, plan, k, store->operand))
+            plan->inst[k].direct = store->operand;
+    }
+}
+
+/* ---- rows: where every row takes the same steps, they are found once for all rows ---- */
+
+static row_place row_of_operand(const tape_run *run, int i)
+{
+    const operand_plan *p = &run->plan->operand[i];
+    const int64_t *stride = run->t->operand[i].v.stride;
+    return (row_place){p->base, stride[0] * p->bytes, stride[1] == 0};
+}
+
+/* A LOAD of what lies in a row one after another, or is one value in each row. */
+static bool plan_row_load(const tape_run *run, const tape_inst *in)
+{
+    operand_plan *p = &run->plan->operand[in->operand];
+    const int64_t step = run->t->operand[in->operand].v.stride[1];
+    run->plan->rows.shown[in->dst] =
+        p->constant ? (row_place){(char *)&p->lane, 0, true} : row_of_operand(run, in->operand);
+    return p->constant || (!p->half && (step == 0 || step == 1));
+}
+
+/* A MAP that is one of the steps; not if it has only one value to compute for a row. */
+static bool plan_row_map(const tape_run *run, const tape_inst *in, const inst_plan *plan)
+{
+    rows_plan *rows = &run->plan->rows;
+    row_step *s = &rows->step[rows->n_step];
+    const int input[] = {in->a, in->b, in->c};
+    int one = 0, all = 0;
+    if (!plan->bytes || rows->n_step == STEP_MOST ||
+        (plan->direct != NOT_DIRECT && run->t->operand[plan->direct].v.stride[1] != 1))
+        return false;
+    for (int i = 0; i < 3; i++) {
+        const int r = input[i];
+        s->x[i] = r >= 0 ? rows->shown[r] : (row_place){run->plan->spare, 0, false};
+        one |= s->x[i].one ? 1 << i : 0;
+        all |= r >= 0 ? 1 << i : 0;
+    }
+    s->d = plan->direct != NOT_DIRECT ? row_of_operand(run, plan->direct)
+                                      : (row_place){run->plan->own[in->dst], 0, false};
+    s->loop = one != all ? run->level->loop(in->op, (ig_dtype)in->dtype, one) : NULL;
+    rows->shown[in->dst] = s->d;
+    rows->n_step++;
+    return s->loop != NULL;
+}
+
+/* True if the space has rows that fit a block, and each takes the same steps on data in place. */
+static bool plan_rows(const tape_run *run, tape_plan *plan)
+{
+    const tape *t = run->t;
+    bool plain = t->ndim == 2 && t->shape[1] > 1 && t->shape[1] <= TAPE_BLOCK;
+    plan->rows.n_step = 0;
+    for (int k = 0; k < t->n_inst && plain; k++) {
+        const tape_inst *in = &t->inst[k];
+        if (in->code == TAPE_LOAD)
+            plain = plan_row_load(run, in);
+        else if (in->code == TAPE_MAP)
+            plain = plan_row_map(run, in, &plan->inst[k]);
+        else /* a STORE of what has been written in place */
+            plain = in->code == TAPE_STORE &&
+                    plan->rows.shown[in->a].at == plan->operand[in->operand].base;
+    }
+    return plain;
+}
+
+static void run_row(tape_run *run, int64_t row)
+{
+    const rows_plan *rows = &run->plan->rows;
+    const int result = run->t->result;
+    for (const row_step *s = rows->step; s < rows->step + rows->n_step; s++)
+        s->loop(rows->points, s->d.at + row * s->d.move, s->x[0].at + row * s->x[0].move,
+                s->x[1].at + row * s->x[1].move, s->x[2].at + row * s->x[2].move);
+    if (result >= 0) {
+        run->reg[result] = rows->shown[result].at + row * rows->shown[result].move;
+        run->one[result] = rows->shown[result].one;
     }
 }
 
@@ -273,13 +381,16 @@ void tape_start(tape_run *run, const tape *t, const binding *bindings, cpu_fault
     run->one = arena_take(&a, (size_t)t->n_reg * sizeof *run->one);
     plan->own = arena_take(&a, (size_t)t->n_reg * sizeof *plan->own);
     plan->operand = arena_take(&a, (size_t)t->n_operand * sizeof *plan->operand);
-    plan->direct = arena_take(&a, (size_t)t->n_inst * sizeof *plan->direct);
+    plan->inst = arena_take(&a, (size_t)t->n_inst * sizeof *plan->inst);
+    plan->rows.shown = arena_take(&a, (size_t)t->n_reg * sizeof *plan->rows.shown);
+    plan->rows.step = arena_take(&a, STEP_MOST * sizeof *plan->rows.step);
     plan->spare = arena_take(&a, (size_t)block_points(t) * sizeof(int64_t));
     plan->narrow = arena_take(&a, (size_t)block_points(t) * sizeof(int64_t));
     take_blocks(t, &a, plan->own);
     plan_operands(run, plan);
     plan_tiles(t, plan, &a);
-    plan_direct(run, plan);
+    plan_insts(run, plan);
+    plan->rows.points = plan_rows(run, plan) ? t->shape[1] : 0;
 }
 
 int64_t tape_cost(const tape *t) { return t->n_inst > 0 ? t->n_inst : 1; }
@@ -331,7 +442,7 @@ static char *in_place(const block *b, int i, bool *one)
 /* Where the k-th instruction is to write its result, which is then what its register shows. */
 static void *result(const block *b, int k)
 {
-    const int dst = b->run->t->inst[k].dst, direct = b->plan->direct[k];
+    const int dst = b->run->t->inst[k].dst, direct = b->plan->inst[k].direct;
     void *to = direct == NOT_DIRECT ? NULL : in_place(b, direct, NULL);
     show(b, dst, to ? to : b->plan->own[dst], false);
     return b->run->reg[dst];
@@ -450,7 +561,7 @@ typedef struct map_step {
 
 static void run_steps(const map_step *step, int n_step, int64_t n, int64_t bytes)
 {
-    const int64_t most = n_step > 1 ? STEP_BYTES / bytes : n;
+    const int64_t most = n > TAPE_BLOCK && n_step > 1 ? STEP_BYTES / bytes : n;
     for (int64_t at = 0; at < n; at += most)
         for (int i = 0; i < n_step; i++) {
             const map_step *s = &step[i];
@@ -471,7 +582,8 @@ static bool make_step(const block *b, int k, map_step *s)
 {
     const tape_inst *in = &b->run->t->inst[k];
     const int input[] = {in->a, in->b, in->c};
-    const int64_t bytes = (int64_t)lane_bytes(in->dtype);
+    inst_plan *plan = &b->plan->inst[k];
+    const int64_t bytes = (int64_t)plan->bytes;
     int one = 0, all = 0;
     for (int i = 0; i < 3; i++) {
         const int r = input[i];
@@ -490,7 +602,11 @@ static bool make_step(const block *b, int k, map_step *s)
         s->x[0] = spread(b->run, in->a, IG_BOOL, b->n, b->plan->spare);
         one &= ~MAP_ONE_A;
     }
-    s->loop = b->run->level->loop(in->op, (ig_dtype)in->dtype, one);
+    if (plan->one != one) {
+        plan->one = one;
+        plan->loop = b->run->level->loop(in->op, (ig_dtype)in->dtype, one);
+    }
+    s->loop = plan->loop;
     s->d = result(b, k);
     s->move = is_reused(b, in->dst) ? 0 : bytes;
     return true;
@@ -510,20 +626,19 @@ static bool goes_along(const block *b, int k, size_t bytes, int *n, map_step *st
     const tape_inst *in = &b->run->t->inst[k];
     if (in->code == TAPE_LOAD)
         return load_in_place(b, k);
-    return is_step(in) && lane_bytes(in->dtype) == bytes && !is_once(b, in) && *n < STEP_MOST &&
+    return b->plan->inst[k].bytes == bytes && !is_once(b, in) && *n < STEP_MOST &&
            make_step(b, k, &step[(*n)++]);
 }
 
 /* Runs the k-th instruction, and those behind it that can go along. Returns the next. */
 static int do_maps(const block *b, int k)
 {
-    const tape_inst *first = &b->run->t->inst[k++];
-    const size_t bytes = lane_bytes(first->dtype);
+    const size_t bytes = b->plan->inst[k].bytes;
     map_step step[STEP_MOST];
     int n = 1;
-    if (!make_step(b, k - 1, step))
+    if (!make_step(b, k++, step))
         return k;
-    while (is_step(first) && k < b->run->t->n_inst && goes_along(b, k, bytes, &n, step))
+    while (bytes && k < b->run->t->n_inst && goes_along(b, k, bytes, &n, step))
         k++;
     run_steps(step, n, b->n, (int64_t)bytes);
     return k;
@@ -621,6 +736,10 @@ void tape_block(tape_run *run, int64_t start, int64_t n, const void *core)
     };
     assert(start >= 0 && n > 0 && start + n <= run->t->size);
     assert(n <= TAPE_BLOCK || n <= tape_most_points(run->t));
+    if (n == run->plan->rows.points && start % n == 0) {
+        run_row(run, start / n);
+        return;
+    }
     const block b = {run, run->plan, start, n, core};
     for (int k = 0; k < run->t->n_inst;) {
         if (run->t->inst[k].code == TAPE_MAP)

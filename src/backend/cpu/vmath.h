@@ -18,7 +18,10 @@
  *     m_NAME_slow(x)   is right where m_NAME_far(x) is 1; it branches and loops,
  *     m_NAME_full(x)   is right everywhere, for code that works on one element.
  * A loop runs m_NAME over a block and ORs m_NAME_far; only if that is not 0 a second loop puts
- * m_NAME_slow where far. Binary functions take (x, y) in all four. */
+ * m_NAME_slow where far. Binary functions take (x, y) in all four.
+ *
+ * Near paths. VM_NEAR lists functions that take fewer steps where no argument is large:
+ *     m_NAME_near(x)   has the bits of m_NAME(x) where |x| <= m_NAME_reach(x), which is a constant. */
 #ifndef BACKEND_CPU_VMATH_H
 #define BACKEND_CPU_VMATH_H
 
@@ -27,6 +30,7 @@
 
 #define VM_FAR_UNARY(X) X(sin) X(cos) X(tan)
 #define VM_FAR_BINARY(X) X(remainder)
+#define VM_NEAR(X) X(exp) X(exp2) X(sigmoid)
 
 #include "backend/cpu/vmath_poly.h"
 
@@ -85,6 +89,13 @@
 #define m_isnan(x) VM_PICK(isnan, x)(x)
 #define m_isinf(x) VM_PICK(isinf, x)(x)
 #define m_isfinite(x) VM_PICK(isfinite, x)(x)
+
+#define m_exp_near(x) VM_PICK(exp_near, x)(x)
+#define m_exp_reach(x) VM_PICK(exp_reach, x)
+#define m_exp2_near(x) VM_PICK(exp2_near, x)(x)
+#define m_exp2_reach(x) VM_PICK(exp2_reach, x)
+#define m_sigmoid_near(x) VM_PICK(sigmoid_near, x)(x)
+#define m_sigmoid_reach(x) VM_PICK(sigmoid_reach, x)
 
 #define m_sin_far(x) VM_PICK(sin_far, x)(x)
 #define m_sin_slow(x) VM_PICK(sin_slow, x)(x)

@@ -13,6 +13,7 @@ static const uint32_t vm_one_bits_f32 = 0x3f800000;
 static const uint32_t vm_sqrt_half_bits_f32 = 0x3f3504f3;
 static const float vm_two_mantissa_f32 = 0x1p23f;
 static const float vm_magic_f32 = 0x1.8p23f;
+static const float vm_biased_f32 = 0x1.8p23f + 127;
 static const float vm_shift_f32 = 0x1.8p23f + 254;
 static const float vm_ln2_hi_f32 = 0x1.62e43p-1f;
 static const float vm_ln2_lo_f32 = -0x1.05c61p-29f;
@@ -31,6 +32,9 @@ static const float vm_exp_hi_f32 = 89.0f;
 static const float vm_exp_lo_f32 = -104.0f;
 static const float vm_exp2_hi_f32 = 129.0f;
 static const float vm_exp2_lo_f32 = -151.0f;
+static const float vm_exp_reach_f32 = 87.0f;
+static const float vm_exp2_reach_f32 = 126.0f;
+static const float vm_sigmoid_reach_f32 = 87.0f;
 static const float vm_expm1_lo_f32 = -18.0f;
 static const float vm_tanh_one_f32 = 10.0f;
 static const float vm_cosh_hi_f32 = 90.0f;
@@ -74,7 +78,7 @@ static inline float vm_pow_f32(float x, float y)
     h = vm_select_f64(h > 100, 100, h);
     h = vm_select_f64(h < -110, -110, h);
     double t;
-    double r = vm_exp_reduce_f64(h, &t);
+    double r = vm_exp_reduce_f64(h, vm_biased_f64, &t);
     double p = 1 + vm_fma_f64(r * r, vm_poly_exp_short_f64(r), r);
     return vm_pow_special_f32(x, y, (float)(p * vm_power_f64(t)));
 }

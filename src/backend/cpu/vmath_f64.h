@@ -13,6 +13,7 @@ static const uint64_t vm_one_bits_f64 = UINT64_C(0x3ff0000000000000);
 static const uint64_t vm_sqrt_half_bits_f64 = UINT64_C(0x3fe6a09e667f3bcd);
 static const double vm_two_mantissa_f64 = 0x1p52;
 static const double vm_magic_f64 = 0x1.8p52;
+static const double vm_biased_f64 = 0x1.8p52 + 1023;
 static const double vm_shift_f64 = 0x1.8p52 + 2046;
 static const double vm_ln2_hi_f64 = 0x1.62e42fefa39efp-1;
 static const double vm_ln2_lo_f64 = 0x1.abc9e3b39803fp-56;
@@ -31,6 +32,9 @@ static const double vm_exp_hi_f64 = 710.0;
 static const double vm_exp_lo_f64 = -746.0;
 static const double vm_exp2_hi_f64 = 1025.0;
 static const double vm_exp2_lo_f64 = -1076.0;
+static const double vm_exp_reach_f64 = 708.0;
+static const double vm_exp2_reach_f64 = 1022.0;
+static const double vm_sigmoid_reach_f64 = 708.0;
 static const double vm_expm1_lo_f64 = -38.0;
 static const double vm_tanh_one_f64 = 20.0;
 static const double vm_cosh_hi_f64 = 711.0;
@@ -106,7 +110,7 @@ static inline double vm_exp_pair_f64(double h, double l)
     double t = vm_fma_f64(h, vm_log2e_f64, vm_shift_f64);
     double k = t - vm_shift_f64;
     double r = vm_fma_f64(k, -vm_ln2_hi_f64, h) + vm_fma_f64(k, -vm_ln2_lo_f64, l);
-    return vm_scale_f64(1 + vm_exp_tail_f64(r), t);
+    return vm_scale_f64(1 + vm_exp_tail_f64(r), vm_bits_f64(t));
 }
 
 static inline double vm_pow_f64(double x, double y)

@@ -11,10 +11,9 @@ static inline float vm_poly_exp_f32(float x)
     float a0 = __builtin_fmaf(0x1.5554aep-3f, x, 0x1p-1f);
     float a1 = __builtin_fmaf(0x1.122882p-7f, x, 0x1.555486p-5f);
     float x2 = x * x;
-    float b0 = __builtin_fmaf(a1, x2, a0);
-    float x4 = x2 * x2;
-    float c0 = __builtin_fmaf(0x1.6d996p-10f, x4, b0);
-    return c0;
+    float top = __builtin_fmaf(0x1.6d996p-10f, x2, a1);
+    float b0 = __builtin_fmaf(top, x2, a0);
+    return b0;
 }
 
 /* error 2^-55.6 */
@@ -29,10 +28,9 @@ static inline double vm_poly_exp_f64(double x)
     double b0 = __builtin_fma(a1, x2, a0);
     double b1 = __builtin_fma(a3, x2, a2);
     double x4 = x2 * x2;
-    double c0 = __builtin_fma(b1, x4, b0);
-    double x8 = x4 * x4;
-    double d0 = __builtin_fma(a4, x8, c0);
-    return d0;
+    double top = __builtin_fma(a4, x4, b1);
+    double c0 = __builtin_fma(top, x4, b0);
+    return c0;
 }
 
 /* error 2^-32.0 */
@@ -42,10 +40,9 @@ static inline double vm_poly_exp_short_f64(double x)
     double a1 = __builtin_fma(0x1.11108ed3bdcap-7, x, 0x1.5554ad39fff1ap-5);
     double a2 = __builtin_fma(0x1.a1a2790c32796p-13, x, 0x1.6d7527afcbe37p-10);
     double x2 = x * x;
-    double b0 = __builtin_fma(a1, x2, a0);
-    double x4 = x2 * x2;
-    double c0 = __builtin_fma(a2, x4, b0);
-    return c0;
+    double top = __builtin_fma(a2, x2, a1);
+    double b0 = __builtin_fma(top, x2, a0);
+    return b0;
 }
 
 /* error 2^-27.0 */
@@ -55,10 +52,9 @@ static inline float vm_poly_exp2_f32(float x)
     float a1 = __builtin_fmaf(0x1.3b29e4p-7f, x, 0x1.c6af6cp-5f);
     float a2 = __builtin_fmaf(0x1.446c7ep-13f, x, 0x1.5f089ep-10f);
     float x2 = x * x;
-    float b0 = __builtin_fmaf(a1, x2, a0);
-    float x4 = x2 * x2;
-    float c0 = __builtin_fmaf(a2, x4, b0);
-    return c0;
+    float top = __builtin_fmaf(a2, x2, a1);
+    float b0 = __builtin_fmaf(top, x2, a0);
+    return b0;
 }
 
 /* error 2^-56.2 */
@@ -74,10 +70,9 @@ static inline double vm_poly_exp2_f64(double x)
     double b1 = __builtin_fma(a3, x2, a2);
     double b2 = __builtin_fma(0x1.ea0410a6d77c8p-32, x2, a4);
     double x4 = x2 * x2;
-    double c0 = __builtin_fma(b1, x4, b0);
-    double x8 = x4 * x4;
-    double d0 = __builtin_fma(b2, x8, c0);
-    return d0;
+    double top = __builtin_fma(b2, x4, b1);
+    double c0 = __builtin_fma(top, x4, b0);
+    return c0;
 }
 
 /* error 2^-27.3 */
@@ -136,10 +131,9 @@ static inline double vm_poly_atanh5_f64(double x)
 /* error 2^-27.9 */
 static inline float vm_poly_sin_f32(float x)
 {
-    float a0 = __builtin_fmaf(0x1.1106fcp-7f, x, -0x1.555544p-3f);
-    float x2 = x * x;
-    float b0 = __builtin_fmaf(-0x1.992c2ap-13f, x2, a0);
-    return b0;
+    float top = __builtin_fmaf(-0x1.992c2ap-13f, x, 0x1.1106fcp-7f);
+    float a0 = __builtin_fmaf(top, x, -0x1.555544p-3f);
+    return a0;
 }
 
 /* error 2^-57.8 */
@@ -149,19 +143,17 @@ static inline double vm_poly_sin_f64(double x)
     double a1 = __builtin_fma(0x1.71de352bff856p-19, x, -0x1.a01a019bbd148p-13);
     double a2 = __builtin_fma(0x1.5d80e6bdb185p-33, x, -0x1.ae5e29465f956p-26);
     double x2 = x * x;
-    double b0 = __builtin_fma(a1, x2, a0);
-    double x4 = x2 * x2;
-    double c0 = __builtin_fma(a2, x4, b0);
-    return c0;
+    double top = __builtin_fma(a2, x2, a1);
+    double b0 = __builtin_fma(top, x2, a0);
+    return b0;
 }
 
 /* error 2^-33.1 */
 static inline float vm_poly_cos_f32(float x)
 {
-    float a0 = __builtin_fmaf(-0x1.6c0c24p-10f, x, 0x1.55554ap-5f);
-    float x2 = x * x;
-    float b0 = __builtin_fmaf(0x1.99e37ep-16f, x2, a0);
-    return b0;
+    float top = __builtin_fmaf(0x1.99e37ep-16f, x, -0x1.6c0c24p-10f);
+    float a0 = __builtin_fmaf(top, x, 0x1.55554ap-5f);
+    return a0;
 }
 
 /* error 2^-64.0 */
@@ -171,10 +163,9 @@ static inline double vm_poly_cos_f64(double x)
     double a1 = __builtin_fma(-0x1.27e4f7d4b6f57p-22, x, 0x1.a01a019c6a78dp-16);
     double a2 = __builtin_fma(-0x1.8f9ad25d9d1b3p-37, x, 0x1.1ee9c6a9b9569p-29);
     double x2 = x * x;
-    double b0 = __builtin_fma(a1, x2, a0);
-    double x4 = x2 * x2;
-    double c0 = __builtin_fma(a2, x4, b0);
-    return c0;
+    double top = __builtin_fma(a2, x2, a1);
+    double b0 = __builtin_fma(top, x2, a0);
+    return b0;
 }
 
 /* error 2^-29.1 */
@@ -219,10 +210,9 @@ static inline float vm_poly_asin_f32(float x)
     float a0 = __builtin_fmaf(0x1.33014ep-4f, x, 0x1.5555cap-3f);
     float a1 = __builtin_fmaf(0x1.8ba272p-6f, x, 0x1.748c6p-5f);
     float x2 = x * x;
-    float b0 = __builtin_fmaf(a1, x2, a0);
-    float x4 = x2 * x2;
-    float c0 = __builtin_fmaf(0x1.59dac4p-5f, x4, b0);
-    return c0;
+    float top = __builtin_fmaf(0x1.59dac4p-5f, x2, a1);
+    float b0 = __builtin_fmaf(top, x2, a0);
+    return b0;
 }
 
 /* error 2^-55.9 */
@@ -239,10 +229,9 @@ static inline double vm_poly_asin_f64(double x)
     double b1 = __builtin_fma(a3, x2, a2);
     double b2 = __builtin_fma(a5, x2, a4);
     double x4 = x2 * x2;
-    double c0 = __builtin_fma(b1, x4, b0);
-    double x8 = x4 * x4;
-    double d0 = __builtin_fma(b2, x8, c0);
-    return d0;
+    double top = __builtin_fma(b2, x4, b1);
+    double c0 = __builtin_fma(top, x4, b0);
+    return c0;
 }
 
 /* error 2^-28.7 */
@@ -256,10 +245,9 @@ static inline float vm_poly_atan_f32(float x)
     float b0 = __builtin_fmaf(a1, x2, a0);
     float b1 = __builtin_fmaf(a3, x2, a2);
     float x4 = x2 * x2;
-    float c0 = __builtin_fmaf(b1, x4, b0);
-    float x8 = x4 * x4;
-    float d0 = __builtin_fmaf(-0x1.df072ap-10f, x8, c0);
-    return d0;
+    float top = __builtin_fmaf(-0x1.df072ap-10f, x4, b1);
+    float c0 = __builtin_fmaf(top, x4, b0);
+    return c0;
 }
 
 /* error 2^-57.7 */
@@ -285,10 +273,9 @@ static inline double vm_poly_atan_f64(double x)
     double c0 = __builtin_fma(b1, x4, b0);
     double c1 = __builtin_fma(b3, x4, b2);
     double x8 = x4 * x4;
-    double d0 = __builtin_fma(c1, x8, c0);
-    double x16 = x8 * x8;
-    double e0 = __builtin_fma(b4, x16, d0);
-    return e0;
+    double top = __builtin_fma(b4, x8, c1);
+    double d0 = __builtin_fma(top, x8, c0);
+    return d0;
 }
 
 /* error 2^-34.0 */
@@ -343,10 +330,9 @@ static inline double vm_poly_erf_f64(double x)
     double b1 = __builtin_fma(a3, x2, a2);
     double b2 = __builtin_fma(a5, x2, a4);
     double x4 = x2 * x2;
-    double c0 = __builtin_fma(b1, x4, b0);
-    double x8 = x4 * x4;
-    double d0 = __builtin_fma(b2, x8, c0);
-    return d0;
+    double top = __builtin_fma(b2, x4, b1);
+    double c0 = __builtin_fma(top, x4, b0);
+    return c0;
 }
 
 /* error 2^-29.9 */
@@ -385,10 +371,9 @@ static inline double vm_poly_erfc_f64(double x)
     double c0 = __builtin_fma(b1, x4, b0);
     double c1 = __builtin_fma(b3, x4, b2);
     double x8 = x4 * x4;
-    double d0 = __builtin_fma(c1, x8, c0);
-    double x16 = x8 * x8;
-    double e0 = __builtin_fma(b4, x16, d0);
-    return e0;
+    double top = __builtin_fma(b4, x8, c1);
+    double d0 = __builtin_fma(top, x8, c0);
+    return d0;
 }
 
 /* error 2^-31.2 */
@@ -405,10 +390,9 @@ static inline float vm_poly_erfinv_near_f32(float x)
     float b1 = __builtin_fmaf(a3, x2, a2);
     float b2 = __builtin_fmaf(a5, x2, a4);
     float x4 = x2 * x2;
-    float c0 = __builtin_fmaf(b1, x4, b0);
-    float x8 = x4 * x4;
-    float d0 = __builtin_fmaf(b2, x8, c0);
-    return d0;
+    float top = __builtin_fmaf(b2, x4, b1);
+    float c0 = __builtin_fmaf(top, x4, b0);
+    return c0;
 }
 
 /* error 2^-56.6 */
@@ -461,10 +445,9 @@ static inline float vm_poly_erfinv_tail_f32(float x)
     float b1 = __builtin_fmaf(a3, x2, a2);
     float b2 = __builtin_fmaf(-0x1.ba0c6ap-16f, x2, a4);
     float x4 = x2 * x2;
-    float c0 = __builtin_fmaf(b1, x4, b0);
-    float x8 = x4 * x4;
-    float d0 = __builtin_fmaf(b2, x8, c0);
-    return d0;
+    float top = __builtin_fmaf(b2, x4, b1);
+    float c0 = __builtin_fmaf(top, x4, b0);
+    return c0;
 }
 
 /* error 2^-60.5 */

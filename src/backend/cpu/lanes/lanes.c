@@ -4,6 +4,7 @@
 #define TEMPLATE "backend/cpu/lanes/fold_extreme.inc"
 #include "backend/cpu/lanes/each_float.inc"
 #undef TEMPLATE
+enum { BESIDE = 16 }; /* short rows that are folded together */
 #define TEMPLATE "backend/cpu/lanes/fold.inc"
 #include "backend/cpu/lanes/each_int.inc"
 #include "backend/cpu/lanes/each_float.inc"
@@ -44,7 +45,11 @@ static void lane_identity(int op, ig_dtype lane, int64_t n, void *d)
 
 static void lane_join(int op, ig_dtype lane, int64_t n, void *d, const void *a, const void *b)
 {
-    loops[lane].join(op, n, d, a, b);
+    const int row = op == OP_max ? OP_maximum : op == OP_min ? OP_minimum : OP_COUNT;
+    if (row == OP_COUNT)
+        loops[lane].join(op, n, d, a, b);
+    else
+        lane_loop(row, lane, 0)(n, d, a, b, NULL); /* rows have better ones: see extreme.inc */
 }
 
 static void lane_fold(int op, ig_dtype lane, int64_t rows, int64_t len, void *d, const void *a)

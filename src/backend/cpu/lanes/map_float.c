@@ -4,13 +4,13 @@
 #define TEMPLATE "backend/cpu/lanes/map.inc"
 #include "backend/cpu/lanes/each_float.inc"
 #undef TEMPLATE
+enum { PIECE = 1024 }; /* elements that are looked through before a choice is made for them */
 #define TEMPLATE "backend/cpu/lanes/pass.inc"
 #include "backend/cpu/lanes/each_float.inc"
 #undef TEMPLATE
 #define TEMPLATE "backend/cpu/lanes/extreme.inc"
 #include "backend/cpu/lanes/each_float.inc"
 #undef TEMPLATE
-enum { FAR_PIECE = 1024 }; /* elements that are looked through at a time */
 #define TEMPLATE "backend/cpu/lanes/far.inc"
 #include "backend/cpu/lanes/each_float.inc"
 #undef TEMPLATE

@@ -1,0 +1,231 @@
+/* Computations planned once: a schedule, and which array each of its leaves and outputs is. */
+#include "base/error.h"
+#include "base/memory.h"
+#include "engine/engine.h"
+#include "ops/grad.h"
+#include <string.h>
+
+/* An array as a run needs to see it: its shape, and where the buffer comes from or goes to. */
+typedef struct port {
+    ig_dtype dtype;
+    view view;       /* of the root */
+    view root;       /* of an output */
+    int input;       /* of a leaf, or of an output that is none of the run's: the input, or -1 */
+    int out;         /* of an output: which of the schedule's, or -1 */
+    ig_array *array; /* of a leaf or output that is a constant: retained */
+} port;
+
+struct ig_compiled {
+    const backend *device;
+    schedule *plan; /* NULL: there is nothing to compute */
+    port *in, *leaf, *out;
+    int n_in, n_given, n_leaf, n_out;
+};
+
+/* ---- making ---- */
+
+static void forget_buffer(buffer *b) { (void)b; }
+
+/* A leaf without memory, which stands for an input while the plan is made. */
+static ig_array *placeholder(const ig_array *x)
+{
+    buffer *b = memory_new(sizeof *b);
+    if (!b)
+        return NULL;
+    b->refs = 1;
+    b->bytes = (size_t)view_size(&x->view) * ig_dtype_bytes((ig_dtype)x->dtype);
+    b->destroy = forget_buffer;
+    return array_leaf((ig_dtype)x->dtype, x->view.ndim, x->view.shape, b);
+}
+
+static int find_input(ig_array *const *standing, int n, const ig_array *root)
+{
+    for (int i = 0; i < n; i++)
+        if (standing[i]->root == root)
+            return i;
+    return -1;
+}
+
+/* Fills leaf and out from the graph that is ordered in the engine. */
+static void connect(ig_compiled *c, ig_array *const *standing, ig_array *const *results)
+{
+    const graph *g = &engine.g;
+    c->n_leaf = g->n_leaf;
+    for (int i = 0; i < g->n_leaf; i++) {
+        c->leaf[i].input = find_input(standing, c->n_in, g->leaf[i]);
+        if (c->leaf[i].input < 0)
+            c->leaf[i].array = ig_retain(g->leaf[i]);
+    }
+    for (int i = 0; i < c->n_out; i++) {
+        port *p = &c->out[i];
+        *p = (port){(ig_dtype)results[i]->dtype, results[i]->view, results[i]->root->view, -1, -1,
+                    NULL};
+        for (int k = 0; k < g->n_out; k++)
+            if (g->out[k] == results[i]->root)
+                p->out = k;
+        if (p->out < 0)
+            p->input = find_input(standing, c->n_in, results[i]->root);
+        if (p->out < 0 && p->input < 0)
+            p->array = ig_retain(results[i]);
+    }
+}
+
+static ig_status plan(ig_compiled *c, ig_array *const *standing, ig_array *const *results)
+{
+    TRY(graph_order(&engine.g, results, c->n_out));
+    graph_give(&engine.g, standing, c->n_given);
+    TRY(graph_number(&engine.g));
+    c->leaf = memory_new((size_t)(engine.g.n_leaf + 1) * sizeof *c->leaf);
+    if (!c->leaf)
+        return IG_ERR_MEMORY;
+    connect(c, standing, results);
+    c->plan = engine.g.n_node ? engine_build(c->device) : NULL;
+    return engine.g.n_node && !c->plan ? IG_ERR_MEMORY : IG_OK;
+}
+
+static ig_status compile(ig_compiled *c, ig_array *const *inputs, ig_array *const *outputs)
+{
+    ig_array **standing = memory_new((size_t)(c->n_in + 1) * sizeof *standing);
+    ig_array **results = memory_new((size_t)(c->n_out + 1) * sizeof *results);
+    ig_status status = standing && results && c->in && c->out ? IG_OK : IG_ERR_MEMORY;
+    for (int i = 0; i < c->n_in && status == IG_OK; i++) {
+        c->in[i] = (port){.dtype = (ig_dtype)inputs[i]->dtype, .view = inputs[i]->view};
+        if (!(standing[i] = placeholder(inputs[i])))
+            status = IG_ERR_MEMORY;
+    }
+    if (status == IG_OK)
+        status = replay_with(outputs, c->n_out, inputs, standing, c->n_in, results);
+    if (status == IG_OK) {
+        engine_enter();
+        status = plan(c, standing, results);
+        engine_leave();
+    }
+    memory_free(standing);
+    memory_free(results);
+    return status;
+}
+
+ig_compiled *ig_compile(ig_array *const *inputs, int n_in, int n_given, ig_array *const *outputs,
+                        int n_out)
+{
+    if (n_given < 0 || n_given > n_in)
+        FAIL_NULL(IG_ERR_ARGUMENT, "compile: %d of %d inputs cannot be given up", n_given, n_in);
+    for (int i = 0; i < n_in + n_out; i++)
+        if (!(i < n_in ? inputs[i] : outputs[i - n_in])) {
+            ig_fail(IG_ERR_ARGUMENT, "compile: %s %d is NULL", i < n_in ? "input" : "output",
+                    i < n_in ? i : i - n_in);
+            return NULL;
+        }
+    ig_compiled *c = memory_new(sizeof *c);
+    if (!c || ig_scope_begin() != IG_OK) {
+        memory_free(c);
+        return NULL;
+    }
+    *c = (ig_compiled){.device = engine_device(), .n_in = n_in, .n_given = n_given, .n_out = n_out};
+    c->in = memory_new((size_t)(n_in + 1) * sizeof *c->in);
+    c->out = memory_new((size_t)(n_out + 1) * sizeof *c->out);
+    ig_status status = compile(c, inputs, outputs);
+    ig_scope_end();
+    if (status == IG_OK)
+        return c;
+    ig_compiled_free(c);
+    return NULL;
+}
+
+void ig_compiled_free(ig_compiled *c)
+{
+    if (!c)
+        return;
+    for (int i = 0; i < c->n_leaf; i++)
+        ig_release(c->leaf[i].array);
+    for (int i = 0; c->out && i < c->n_out; i++)
+        ig_release(c->out[i].array);
+    if (c->plan) {
+        engine_enter();
+        engine_discard(c->plan, c->device);
+        engine_leave();
+    }
+    memory_free(c->in);
+    memory_free(c->leaf);
+    memory_free(c->out);
+    memory_free(c);
+}
+
+/* ---- running ---- */
+
+/* Inputs evaluated and contiguous. */
+static ig_status check_inputs(const ig_compiled *c, ig_array *const *in)
+{
+    bool ready = true;
+    for (int i = 0; i < c->n_in; i++) {
+        if (!in[i] || in[i]->dtype != c->in[i].dtype || !view_same_shape(&in[i]->view, &c->in[i].view)) {
+            char have[400] = "NULL", want[400];
+            if (in[i])
+                view_shape_text(in[i]->view.ndim, in[i]->view.shape, have);
+            FAIL(IG_ERR_SHAPE, "run: input %d is %s%s, but was compiled as %s%s", i,
+                 in[i] ? ig_dtype_name((ig_dtype)in[i]->dtype) : "", have,
+                 ig_dtype_name(c->in[i].dtype),
+                 view_shape_text(c->in[i].view.ndim, c->in[i].view.shape, want));
+        }
+        ready = ready && in[i]->root->data;
+    }
+    if (!ready)
+        TRY(ig_eval(in, c->n_in));
+    for (int i = 0; i < c->n_in; i++)
+        if (!view_is_contiguous(&in[i]->view) && !ig_data(in[i]))
+            return IG_ERR_MEMORY;
+    return IG_OK;
+}
+
+static binding bind_leaf(const port *p, ig_array *const *in)
+{
+    if (p->input < 0)
+        return (binding){p->array->data, 0};
+    const ig_array *x = in[p->input];
+    return (binding){x->root->data, (size_t)x->view.offset * ig_dtype_bytes((ig_dtype)x->dtype)};
+}
+
+/* The output p of the run that was just made. One that is an input is handed through. */
+static ig_array *take_output(const ig_compiled *c, const port *p, ig_array *const *in)
+{
+    if (p->array)
+        return array_view(p->array->op, p->array, &p->array->view);
+    const ig_array *through = p->input >= 0 ? in[p->input] : NULL;
+    const view *whole = through ? &through->root->view : &p->root;
+    buffer *b = through ? through->root->data : engine.bound[c->plan->out_slot[p->out]].buf;
+    ig_array *root = array_leaf(p->dtype, whole->ndim, whole->shape, buffer_retain(b));
+    view v = p->view;
+    v.offset += through ? through->view.offset : 0;
+    return view_equal(&v, whole) ? root : array_view(OP_slice, root, &v);
+}
+
+static ig_status run(const ig_compiled *c, ig_array *const *in, ig_array **out)
+{
+    int n_made = 0;
+    ig_status status = IG_OK;
+    if (c->plan) {
+        TRY(engine_room(c->plan));
+        for (int i = 0; i < c->n_leaf; i++)
+            engine.bound[i] = bind_leaf(&c->leaf[i], in);
+        status = engine_run(c->plan, c->device, &n_made);
+    }
+    for (int i = 0; i < c->n_out && status == IG_OK; i++)
+        if (!(out[i] = take_output(c, &c->out[i], in)))
+            status = IG_ERR_MEMORY;
+    engine_drop(n_made);
+    for (int i = 0; i < c->n_given && status == IG_OK; i++)
+        if (in[i]->root->data)
+            array_void(in[i]->root);
+    return status;
+}
+
+ig_status ig_run(const ig_compiled *c, ig_array *const *inputs, ig_array **outputs)
+{
+    if (!c)
+        return ig_failed() ? IG_ERR_ARGUMENT : ig_fail(IG_ERR_ARGUMENT, "run: nothing is compiled");
+    TRY(check_inputs(c, inputs));
+    engine_enter();
+    ig_status status = run(c, inputs, outputs);
+    engine_leave();
+    return status;
+}

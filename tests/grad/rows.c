@@ -1,0 +1,185 @@
+/* See rows.h. */
+#include "grad/rows.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *get(int64_t n, size_t width)
+{
+    void *block = calloc((size_t)n + 1, width);
+    if (!block)
+        abort();
+    return block;
+}
+
+/* ---- the table ---- */
+
+/* x[i, 1:4:2, j] with index arrays around a slice. */
+static ig_array *got(ig_array *x, ig_array *i, ig_array *j)
+{
+    const ig_index items[] = {{.kind = IG_INDEX_ARRAY, .array = i},
+                              {.kind = IG_INDEX_SLICE, .start = 1, .stop = 4, .step = 2},
+                              {.kind = IG_INDEX_ARRAY, .array = j}};
+    return ig_get(x, items, 3);
+}
+
+static int give_one(ig_array **y, ig_array *x) { return (y[0] = x) != NULL; }
+static int give_list(ig_array **y, int n) { return (void)y, n; }
+#define GIVE(results) _Generic((results), ig_array * : give_one, int : give_list)(y, results)
+
+#define JOIN_(a, b) a##b
+#define JOIN(a, b) JOIN_(a, b)
+#define ROW(kind, op, inputs, results) \
+    static int JOIN(make_, __LINE__)(ig_array *const *in, ig_array **y) \
+    { \
+        ig_array *const a = in[0], *const b = in[1], *const c = in[2], *const d = in[3]; \
+        ig_array *const e = in[4]; \
+        (void)a, (void)b, (void)c, (void)d, (void)e; \
+        return GIVE(results); \
+    }
+#include "grad/rows.def"
+
+const row rows[] = {
+#define ROW(kind, op, inputs, results) {ROW_##kind, #op, inputs, __LINE__, JOIN(make_, __LINE__)},
+#include "grad/rows.def"
+};
+const int row_count = sizeof rows / sizeof *rows;
+
+/* ---- values ---- */
+
+/* A walk by the golden section: as even as can be, no two alike. */
+void values_fill(double *v, int64_t n, int seed)
+{
+    for (int64_t i = 0; i < n; i++)
+        v[i] = 2 * fmod((double)(i + 1 + 7919 * (int64_t)seed) * 0.6180339887498949, 1) - 1;
+}
+
+/* u in (-1, 1) brought to where the letter says that the values lie. */
+static double value_in(char from, double u, int64_t i, int64_t below)
+{
+    const double half = floor(4 * u), steep = half / 2 + 0.1 + 0.3 * (4 * u - half);
+    switch (from) {
+    case '+': return 1.3 + u;
+    case '>': return 2.1 + 0.9 * u;
+    case 'u': return 0.45 * steep;
+    case 'z': return i % 3 == 1 ? 0 : steep;
+    case '#': return floor((u + 1) / 2 * (double)below);
+    case '?': return floor(u + 1);
+    case 'k': return floor((u + 1) * 2e9);
+    default: return steep;
+    }
+}
+
+/* Reads one input, "3x4+", and steps over it. */
+static const char *input_parse(input *in, const char *text, int seed)
+{
+    char *end = (char *)text;
+    *in = (input){.dtype = IG_F64, .size = 1};
+    if (*text == 'k')
+        in->shape[in->ndim++] = in->size = 4;
+    else if (*text == '-')
+        end++;
+    else
+        for (;; text = end + 1) {
+            in->size *= in->shape[in->ndim++] = strtoll(text, &end, 10);
+            if (*end != 'x')
+                break;
+        }
+    const char from = *end;
+    const int64_t below = from == '#' ? strtoll(end + 1, &end, 10) : 0;
+    end += *end && *end != ' ' && from != '#';
+    in->is_key = from == 'k';
+    in->dtype = in->is_key ? IG_U32 : from == '#' ? IG_I64 : from == '?' ? IG_BOOL : IG_F64;
+    in->v = get(in->size, sizeof *in->v);
+    values_fill(in->v, in->size, seed);
+    for (int64_t i = 0; i < in->size; i++)
+        in->v[i] = value_in(from, in->v[i], i, below);
+    return end + (*end == ' ');
+}
+
+int inputs_new(const row *r, input *in)
+{
+    int n = 0;
+    for (const char *text = r->inputs; *text; n++)
+        text = input_parse(&in[n], text, n + 1);
+    return n;
+}
+
+void inputs_free(input *in, int n)
+{
+    for (int i = 0; i < n; i++)
+        free(in[i].v);
+}
+
+ig_array *array_of(const double *v, ig_ints shape, ig_dtype dtype)
+{
+    ig_array *x = ig_from_data(v, shape, IG_F64);
+    return dtype == IG_F64 ? x : ig_astype(x, dtype);
+}
+
+bool array_read(ig_array *x, double *v, int64_t n)
+{
+    return ig_read(ig_astype(x, IG_F64), v, (size_t)n * sizeof *v) == IG_OK;
+}
+
+/* ---- layouts ---- */
+
+const char *const layout_names[LAYOUTS] = {"plain",  "transposed", "flipped",
+                                           "sliced", "repeated",   "last axis repeated"};
+
+/* The length of axis a as it is stored. */
+static int64_t stored_length(const laid *l, int a)
+{
+    const int n = l->in->ndim;
+    const int64_t length = l->in->shape[l->how == TRANSPOSED ? n - 1 - a : a];
+    if ((l->how == REPEATED && a == 0) || (l->how == REPEATED_LAST && a == n - 1))
+        return 1;
+    return l->how == SLICED ? 2 * length + 1 : length;
+}
+
+ig_array *laid_see(const laid *l, ig_array *stored)
+{
+    int64_t order[MOST_AXES], one[MOST_AXES], two[MOST_AXES], end[MOST_AXES];
+    const int n = l->ndim;
+    for (int a = 0; a < n; a++) {
+        order[a] = n - 1 - a;
+        one[a] = 1;
+        two[a] = 2;
+        end[a] = INT64_MAX;
+    }
+    switch (n ? l->how : PLAIN) {
+    case TRANSPOSED: return ig_permute_dims(stored, (ig_ints){order, n});
+    case FLIPPED: return ig_flip(stored, IG_NONE);
+    case SLICED: return ig_slice(stored, (ig_ints){one, n}, (ig_ints){end, n}, (ig_ints){two, n});
+    case REPEATED:
+    case REPEATED_LAST: return ig_broadcast_to(stored, input_shape(l->in));
+    default: return stored;
+    }
+}
+
+void laid_new(laid *l, const input *in, layout how)
+{
+    *l = (laid){.in = in, .how = in->is_key ? PLAIN : how, .ndim = in->ndim, .size = 1};
+    for (int a = 0; a < l->ndim; a++)
+        l->size *= l->shape[a] = stored_length(l, a);
+    l->stored = get(l->size, sizeof *l->stored);
+    l->place = get(in->size, sizeof *l->place);
+    ig_array *number = ig_arange(0, (double)l->size, 1, IG_I64);
+    ig_array *seen = laid_see(l, ig_reshape(number, (ig_ints){l->shape, l->ndim}));
+    if (ig_read(seen, l->place, (size_t)in->size * sizeof *l->place) != IG_OK)
+        abort();
+    values_fill(l->stored, l->size, 99);
+    for (int64_t i = 0; i < in->size; i++)
+        l->stored[l->place[i]] = in->v[i];
+}
+
+void laid_free(laid *l)
+{
+    free(l->stored);
+    free(l->place);
+}
+
+ig_array *laid_store(const laid *l)
+{
+    return array_of(l->stored, (ig_ints){l->shape, l->ndim}, l->in->dtype);
+}

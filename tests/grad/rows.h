@@ -1,0 +1,78 @@
+/* The calls of rows.def as data: what each row of the op table makes of which inputs, inputs with
+ * values on the host, and the layouts in which they can be handed over. */
+#ifndef TESTS_GRAD_ROWS_H
+#define TESTS_GRAD_ROWS_H
+
+#include "ingot.h"
+
+enum { MOST_INPUTS = 5, MOST_RESULTS = 8, MOST_AXES = 6 };
+
+/* What rows.def says of them. */
+typedef enum row_kind { ROW_DIFF, ROW_FLAT, ROW_WHOLE, ROW_SHARP, ROW_SOURCE, ROW_STOP } row_kind;
+
+/* Makes results, at most MOST_RESULTS of them, and returns how many; 0: failed. */
+typedef int (*row_make)(ig_array *const *in, ig_array **y);
+
+typedef struct row {
+    row_kind kind;
+    const char *op, *inputs;
+    int line; /* of rows.def */
+    row_make make;
+} row;
+
+extern const row rows[];
+extern const int row_count;
+
+/* An input of a row: its shape, its dtype, and its values, row-major. */
+typedef struct input {
+    int ndim;
+    int64_t shape[MOST_AXES], size;
+    ig_dtype dtype; /* f64 stands for any float */
+    bool is_key;
+    double *v;
+} input;
+
+/* The inputs of r, n of them; values are the same in every run. */
+int inputs_new(const row *r, input *in);
+void inputs_free(input *in, int n);
+static inline bool input_is_float(const input *in) { return in->dtype == IG_F64; }
+static inline ig_ints input_shape(const input *in) { return (ig_ints){in->shape, in->ndim}; }
+
+/* n values in (-1, 1), no two alike, that depend on seed. */
+void values_fill(double *v, int64_t n, int seed);
+
+/* Values as an array of the input's dtype. */
+ig_array *array_of(const double *v, ig_ints shape, ig_dtype dtype);
+/* The elements of x, n of them, as doubles; false: failed, with the error left to be read. */
+bool array_read(ig_array *x, double *v, int64_t n);
+
+/* ---- layouts ---- */
+
+typedef enum layout {
+    PLAIN,
+    TRANSPOSED,
+    FLIPPED,
+    SLICED,        /* every second element of a larger array */
+    REPEATED,      /* the first axis repeats one element */
+    REPEATED_LAST, /* the last one does */
+    LAYOUTS
+} layout;
+extern const char *const layout_names[LAYOUTS];
+
+/* An input as it is stored, and as it is seen: element i is stored[place[i]]. */
+typedef struct laid {
+    const input *in;
+    layout how;
+    int ndim;
+    int64_t shape[MOST_AXES], size; /* as stored */
+    double *stored;
+    int64_t *place;
+} laid;
+
+void laid_new(laid *l, const input *in, layout how);
+void laid_free(laid *l);
+/* Values as stored, in an array; and what the layout sees of such an array. */
+ig_array *laid_store(const laid *l);
+ig_array *laid_see(const laid *l, ig_array *stored);
+
+#endif
