@@ -116,7 +116,7 @@ static bool eval_items(calc *c, const node *n, value *out)
     for (const node *item = n->child; item; item = item->next)
         if (!calc_eval(c, item, &items[count++]))
             return false;
-    *out = (value){n->kind == N_LIST ? V_LIST : V_TUPLE, {.items = {items, count}}};
+    *out = (value){.kind = n->kind == N_LIST ? V_LIST : V_TUPLE, .u = {.items = {items, count}}};
     return true;
 }
 
@@ -128,7 +128,7 @@ static bool eval_unary(calc *c, const node *n, value *out)
         return false;
     if (value_is_number(&x)) {
         const char *why = n->op->number(&x, NULL, out);
-        return why ? calc_fail(c, n->where, "%s", why) : true;
+        return why ? calc_fail(c, n->where, "%s", why) : trace_operation(c, n, &x, NULL, out);
     }
     return calc_to_array(c, n->where, &x, &array) &&
            call_arrays(c, n->where, n->op->op, &array, 1, out);
@@ -162,7 +162,7 @@ static bool eval_binary(calc *c, const node *n, value *out)
     if (value_is_number(&x) && value_is_number(&y)) {
         const char *why =
             n->op->number ? n->op->number(&x, &y, out) : "@ multiplies matrices; use * for numbers";
-        return why ? calc_fail(c, n->where, "%s", why) : true;
+        return why ? calc_fail(c, n->where, "%s", why) : trace_operation(c, n, &x, &y, out);
     }
     if (plain_operation(c, n->op, &x, &y, out))
         return true;
@@ -221,11 +221,15 @@ static void bindings_free(binding **list)
 }
 
 /* The value that the name had lives on until the statement ends, for it may be in use. */
-static void bind(calc *c, const char *name, const value *v)
+static bool bind(calc *c, const node *target, const value *v)
 {
+    const char *name = target->name;
+    value named = *v;
+    if (c->differentiates && !trace_begin(c, target->where, &named))
+        return false;
     binding *b = heap_get(sizeof *b);
     b->name = heap_string(name);
-    b->bound = value_keep(&b->memory, v);
+    b->bound = value_keep(&b->memory, &named);
     binding **at = &c->names;
     while (*at && strcmp((*at)->name, name) != 0)
         at = &(*at)->next;
@@ -236,6 +240,7 @@ static void bind(calc *c, const char *name, const value *v)
         old->next = c->retired;
         c->retired = old;
     }
+    return true;
 }
 
 /* One value for one name, or the items of a tuple (the rows of an array) for as many. */
@@ -276,7 +281,8 @@ static bool eval_assign(calc *c, const node *n, value *out)
     if (!target_values(c, n, out, &items))
         return false;
     for (const node *t = n->child->next; t; t = t->next)
-        bind(c, t->name, items++);
+        if (!bind(c, t, items++))
+            return false;
     return true;
 }
 
@@ -309,6 +315,7 @@ static void close_statement(calc *c)
     c->scope_open = false;
     bindings_free(&c->retired);
     arena_free(&c->scratch);
+    trace_limit(c);
 }
 
 void calc_free(calc *c)
@@ -318,6 +325,7 @@ void calc_free(calc *c)
     close_statement(c);
     forget_mistake(c);
     bindings_free(&c->names);
+    ig_keep_history(false);
     arena_free(&c->program);
     free(c->results);
     free(c->source);
@@ -333,6 +341,8 @@ bool calc_parse(calc *c, const char *source)
     c->source = heap_string(source);
     c->current = NULL;
     c->next = parse(&c->program, c->source, &c->wrong);
+    c->has_grad |= mentions_grad(c->next);
+    c->differentiates = c->has_grad || c->options.history;
     return c->wrong.message.n == 0;
 }
 
@@ -348,6 +358,7 @@ bool calc_again(calc *c, value *out)
     if (ig_scope_begin() != IG_OK)
         return calc_fail_library(c, c->current->where);
     c->scope_open = true;
+    ig_keep_history(c->differentiates);
     return calc_eval(c, c->current, out);
 }
 

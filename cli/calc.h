@@ -14,7 +14,9 @@ typedef struct calc_options {
     bool eager;        /* a value is computed when it is given a name, not when it is used */
     bool full;         /* print() never shortens */
     FILE *out;         /* where print() goes; NULL: nowhere */
+    bool history;      /* a later program may call grad for values of this one */
     int64_t size_most; /* arrays of more elements are refused; 0: they are not */
+    int grads_most;    /* so are more calls of grad; 0: they are not */
 } calc_options;
 
 calc *calc_new(const calc_options *options);

@@ -15,6 +15,10 @@ typedef struct binding {
 struct calc {
     calc_options options;
     bool muted;
+    bool has_grad;       /* a program so far calls grad */
+    bool differentiates; /* so named values get traces, and arrays remember how they were made */
+    bool forgot;         /* some that were made before the first grad do not */
+    int grads;           /* calls so far */
     char *source;
     arena program;       /* the tree */
     arena scratch;       /* values of the statement that runs */
@@ -55,6 +59,17 @@ bool call_arrays(calc *c, place where, const char *op, ig_array *const *arrays, 
 
 /* index.c */
 bool index_eval(calc *c, const node *n, value *out);
+
+/* grad.c: derivatives. */
+/* Does the program call grad? */
+bool mentions_grad(const node *n);
+/* v is given a name: from now on grad can ask by it. */
+bool trace_begin(calc *c, place where, value *v);
+/* out is what n's operator made of the numbers x and y (NULL if it is unary): so are their traces. */
+bool trace_operation(calc *c, const node *n, const value *x, const value *y, value *out);
+/* Forgets how arrays were made, if nobody has asked for grad and memory runs short. */
+void trace_limit(calc *c);
+bool run_grad(calc *c, const node *n, const value *args, value *out);
 
 /* builtin.c */
 const builtin *builtin_find(const char *name);

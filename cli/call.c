@@ -58,9 +58,14 @@ static bool to_arrays(argument *a)
 {
     int n = a->v->u.items.n;
     ig_array **arrays = arena_get(&a->c->scratch, sizeof *arrays * (size_t)(n + 1));
-    for (int i = 0; i < n; i++)
-        if (!(arrays[i] = value_to_array(&a->v->u.items.v[i], IG_DTYPE_NONE)))
+    ig_array *whole = a->v->trace ? value_to_array(a->v, IG_DTYPE_NONE) : NULL;
+    for (int i = 0; i < n; i++) {
+        const ig_index item = {.kind = IG_INDEX_INT, .start = i};
+        arrays[i] =
+            whole ? ig_get(whole, &item, 1) : value_to_array(&a->v->u.items.v[i], IG_DTYPE_NONE);
+        if (!arrays[i])
             return false;
+    }
     a->out->u.arrays.v = arrays;
     a->out->u.arrays.n = n;
     return true;

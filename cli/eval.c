@@ -306,7 +306,9 @@ int verb_eval(int argc, char **argv)
     const command c = {"eval", "[options] [EXPRESSION | -f FILE | -]",
                        "The array calculator. Statements are separated by ';' or new lines; the "
                        "last value is\nprinted as NumPy prints it. Without an expression, at a "
-                       "terminal: a prompt.",
+                       "terminal: a prompt.\n\n"
+                       "  ingot eval 'softmax([1.0, 2.0, 3.0])'\n"
+                       "  ingot eval 'x = 2.0; grad(x**3, x)'      derivatives, also by arrays",
                        options};
     int code = options_read(&c, &argc, argv);
     if (code < 0)
@@ -314,7 +316,8 @@ int verb_eval(int argc, char **argv)
     if (code >= 0)
         return code;
     bool prompt = argc == 0 && !set.file;
-    const calc_options how = {.eager = set.time || prompt, .full = set.full, .out = stdout};
+    const calc_options how = {
+        .eager = set.time || prompt, .history = prompt, .full = set.full, .out = stdout};
     session s = {&c, &set, calc_new(&how), NULL};
     code = run_session(&s, argc, argv);
     calc_free(s.calc);

@@ -81,7 +81,7 @@ static bool tuple_slice(calc *c, const node *n, const value *tuple, value *out)
     int kept = 0;
     for (int64_t i = start; step > 0 ? i < stop : i > stop; i += step)
         items[kept++] = tuple->u.items.v[i];
-    *out = (value){V_TUPLE, {.items = {items, kept}}};
+    *out = (value){.kind = V_TUPLE, .u = {.items = {items, kept}}};
     return true;
 }
 

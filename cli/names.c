@@ -10,11 +10,16 @@ static const struct constant {
     value is;
     bool yours; /* may be given another value */
 } constants[] = {
-    {"true", {V_BOOL, {.b = true}}, false},     {"True", {V_BOOL, {.b = true}}, false},
-    {"false", {V_BOOL, {.b = false}}, false},   {"False", {V_BOOL, {.b = false}}, false},
-    {"None", {.kind = V_NONE}, false},          {"none", {.kind = V_NONE}, false},
-    {"inf", {V_FLOAT, {.f = INFINITY}}, false}, {"nan", {V_FLOAT, {.f = NAN}}, false},
-    {"pi", {V_FLOAT, {.f = M_PI}}, true},       {"e", {V_FLOAT, {.f = M_E}}, true},
+    {"true", {.kind = V_BOOL, .u.b = true}, false},
+    {"True", {.kind = V_BOOL, .u.b = true}, false},
+    {"false", {.kind = V_BOOL, .u.b = false}, false},
+    {"False", {.kind = V_BOOL, .u.b = false}, false},
+    {"None", {.kind = V_NONE}, false},
+    {"none", {.kind = V_NONE}, false},
+    {"inf", {.kind = V_FLOAT, .u.f = INFINITY}, false},
+    {"nan", {.kind = V_FLOAT, .u.f = NAN}, false},
+    {"pi", {.kind = V_FLOAT, .u.f = M_PI}, true},
+    {"e", {.kind = V_FLOAT, .u.f = M_E}, true},
 };
 enum { CONSTANTS = sizeof constants / sizeof *constants };
 
@@ -74,6 +79,7 @@ static const struct {
     {"argpartition", "topk(x, k) or argsort(x)"},
     {"argwhere", "nonzero(x)"},
     {"array_split", "split(x, indices)"},
+    {"backward", "grad(loss, x)"},
     {"bmm", "x1 @ x2"},
     {"cat", "concat(arrays)"},
     {"clamp", "clip(x, min, max)"},
@@ -82,6 +88,7 @@ static const struct {
     {"cummin", "cumulative_min(x)"},
     {"cumprod", "cumulative_prod(x)"},
     {"cumsum", "cumulative_sum(x)"},
+    {"detach", "stop_gradient(x)"},
     {"div", "x1 / x2"},
     {"dot", "x1 @ x2"},
     {"float", "astype(x, f32)"},
@@ -118,6 +125,7 @@ static const struct {
     {"true_divide", "divide(x1, x2)"},
     {"unique", "unique_values(x)"},
     {"unsqueeze", "expand_dims(x, axis)"},
+    {"value_and_grad", "grad(loss, x)"},
     {"vdot", "vecdot(x1, x2)"},
     {"view", "reshape(x, shape)"},
     {"hstack", "concat(arrays, axis=1)"},

@@ -226,7 +226,7 @@ static const node *parse_primary(parser *p)
     switch (p->now->kind) {
     case T_INT: return parse_int(p);
     case T_FLOAT: return parse_literal(p, value_float(p->now->u.f));
-    case T_STRING: return parse_literal(p, (value){V_STRING, {.s = p->now->u.s}});
+    case T_STRING: return parse_literal(p, (value){.kind = V_STRING, .u.s = p->now->u.s});
     case T_NAME: return parse_name(p);
     default: break;
     }

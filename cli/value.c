@@ -17,7 +17,7 @@ const char *value_kind_name(value_kind kind)
 
 static value value_tuple(const value *items, int n)
 {
-    return (value){V_TUPLE, {.items = {items, n}}};
+    return (value){.kind = V_TUPLE, .u = {.items = {items, n}}};
 }
 
 value value_ints(arena *a, ig_ints ints)
@@ -44,12 +44,13 @@ value value_concat(arena *a, const value *x, const value *y, value_kind kind)
         memcpy(items, x->u.items.v, sizeof(value) * (size_t)nx);
     if (ny)
         memcpy(items + nx, y->u.items.v, sizeof(value) * (size_t)ny);
-    return (value){kind, {.items = {items, nx + ny}}};
+    return (value){.kind = kind, .u = {.items = {items, nx + ny}}};
 }
 
 value value_keep(arena *a, const value *v)
 {
     value copy = *v;
+    ig_retain(v->trace);
     if (v->kind == V_ARRAY) {
         ig_retain(v->u.array);
     } else if (v->kind == V_STRING) {
@@ -65,6 +66,7 @@ value value_keep(arena *a, const value *v)
 
 void value_release(const value *v)
 {
+    ig_release(v->trace);
     if (v->kind == V_ARRAY)
         ig_release(v->u.array);
     else if (value_has_items(v))
@@ -129,7 +131,7 @@ static ig_status ragged(void)
 
 static ig_status literal_measure(literal *l, const value *v, int depth)
 {
-    if (v->kind == V_ARRAY) {
+    if (v->kind == V_ARRAY || v->trace) {
         l->any_array = true;
         return IG_OK;
     }
@@ -220,8 +222,18 @@ static ig_array *stack_items(const value *v, ig_dtype dtype)
     return x;
 }
 
+/* A number stays weak; a list with a trace has floats in it, and so is f32. */
+static ig_array *traced_array(const value *v, ig_dtype dtype)
+{
+    if (dtype != IG_DTYPE_NONE)
+        return ig_astype(v->trace, dtype);
+    return v->kind == V_FLOAT ? ig_weak(v->trace) : ig_astype(v->trace, IG_F32);
+}
+
 ig_array *value_to_array(const value *v, ig_dtype dtype)
 {
+    if (v->trace)
+        return traced_array(v, dtype);
     if (v->kind == V_ARRAY)
         return dtype == IG_DTYPE_NONE ? v->u.array : ig_astype(v->u.array, dtype);
     if (dtype == IG_DTYPE_NONE && value_is_number(v))

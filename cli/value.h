@@ -39,13 +39,16 @@ struct value {
             int n;
         } items;
     } u;
+    /* A float or a list of numbers that was given a name: itself as an array of f64, by which grad
+     * can ask. So are the floats that are computed from it. Else NULL. */
+    ig_array *trace;
 };
 
-static inline value value_int(int64_t i) { return (value){V_INT, {.i = i}}; }
-static inline value value_float(double f) { return (value){V_FLOAT, {.f = f}}; }
-static inline value value_bool(bool b) { return (value){V_BOOL, {.b = b}}; }
-static inline value value_dtype(ig_dtype d) { return (value){V_DTYPE, {.dtype = d}}; }
-static inline value value_array(ig_array *x) { return (value){V_ARRAY, {.array = x}}; }
+static inline value value_int(int64_t i) { return (value){.kind = V_INT, .u.i = i}; }
+static inline value value_float(double f) { return (value){.kind = V_FLOAT, .u.f = f}; }
+static inline value value_bool(bool b) { return (value){.kind = V_BOOL, .u.b = b}; }
+static inline value value_dtype(ig_dtype d) { return (value){.kind = V_DTYPE, .u.dtype = d}; }
+static inline value value_array(ig_array *x) { return (value){.kind = V_ARRAY, .u.array = x}; }
 
 /* "an int", "a list": for messages. */
 const char *value_kind_name(value_kind kind);

@@ -187,6 +187,9 @@ IG_API ig_array *ig_int(int64_t value);
 IG_API ig_array *ig_float(double value);
 IG_API ig_array *ig_bool(bool value);
 IG_API ig_array *ig_scalar(double value, ig_dtype dtype);
+/* x, a 0-d float array, as a weak number. Unlike ig_float's it is not copied where it is used, so that
+ * gradients reach x. */
+IG_API ig_array *ig_weak(ig_array *x);
 
 IG_API int ig_ndim(const ig_array *x);
 IG_API int64_t ig_dim(const ig_array *x, int axis); /* negative counts from the end; -1 if none */

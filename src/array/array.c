@@ -8,21 +8,40 @@
 
 /* ---- buffers ---- */
 
+/* A buffer and data of few bytes are one piece: the struct, the data, room for a vector behind it. */
+enum { FEW_BYTES = 64, FEW_PIECE = 256, FEW_OFFSET = 64 };
+static_assert(sizeof(buffer) <= FEW_OFFSET, "data follows the struct");
+
 static void destroy_host(buffer *b) { memory_data_free(b->data, b->bytes); }
+static void destroy_few(buffer *b) { memory_count_unused(b->bytes); }
+static void destroy_hollow(buffer *b) { (void)b; }
+
+static size_t buffer_piece(const buffer *b) { return b->destroy == destroy_few ? FEW_PIECE : sizeof *b; }
 
 buffer *buffer_new(size_t bytes)
 {
-    buffer *b = memory_new(sizeof *b);
+    const bool few = bytes <= FEW_BYTES;
+    if (few && memory_admit(bytes, "this array") != IG_OK)
+        return NULL;
+    buffer *b = memory_piece_get(few ? FEW_PIECE : sizeof *b);
     if (!b)
         return NULL;
-    b->data = memory_data_get(bytes);
+    *b = (buffer){.refs = 1, .bytes = bytes, .destroy = few ? destroy_few : destroy_host};
+    b->data = few ? (char *)b + FEW_OFFSET : memory_data_get(bytes);
     if (!b->data) {
-        memory_free(b);
+        memory_piece_free(b, sizeof *b);
         return NULL;
     }
-    b->refs = 1;
-    b->bytes = bytes;
-    b->destroy = destroy_host;
+    if (few)
+        memory_count_used(bytes);
+    return b;
+}
+
+buffer *buffer_hollow(size_t bytes)
+{
+    buffer *b = memory_piece_get(sizeof *b);
+    if (b)
+        *b = (buffer){.refs = 1, .bytes = bytes, .destroy = destroy_hollow};
     return b;
 }
 
@@ -37,7 +56,7 @@ void buffer_release(buffer *b)
     if (!b || atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) != 1)
         return;
     b->destroy(b);
-    memory_free(b);
+    memory_piece_free(b, buffer_piece(b));
 }
 
 /* ---- scopes: each thread has a stack of them; each is a list of the arrays that it owns ---- */
@@ -163,7 +182,7 @@ static void destroy(ig_array *dying)
         if (x->custom && x->custom->release)
             x->custom->release(x->custom->context);
         memory_free(x->custom);
-        memory_free(x);
+        memory_piece_free(x, sizeof *x);
     }
 }
 
@@ -211,12 +230,15 @@ void array_settle(ig_array *x)
 
 static ig_array *array_new(int op, ig_dtype dtype)
 {
-    ig_array *x = memory_new(sizeof *x);
+    ig_array *x = memory_piece_get(sizeof *x);
     if (!x)
         return NULL;
+    memset((char *)x + offsetof(ig_array, root), 0, sizeof *x - offsetof(ig_array, root));
     x->refs = 1;
     x->op = (uint16_t)op;
     x->dtype = (uint8_t)dtype;
+    x->weak = x->is_key = false;
+    x->n_in = 0;
     x->root = x;
     x->in = x->in_few;
     scope_add(scope_now(), x);

@@ -23,6 +23,8 @@ typedef struct buffer {
 
 /* A counted host buffer; NULL on failure. */
 buffer *buffer_new(size_t bytes);
+/* One that only says how many bytes it would have. */
+buffer *buffer_hollow(size_t bytes);
 buffer *buffer_retain(buffer *b);
 void buffer_release(buffer *b);
 

@@ -1,4 +1,5 @@
-/* Counting allocator. The counters are atomic; only the list of kept blocks has a lock. */
+/* Counting allocator. The counters are atomic, and order nothing; only the list of kept blocks has a
+ * lock. */
 #include "base/memory.h"
 #include "base/error.h"
 #include "base/machine.h"
@@ -14,18 +15,20 @@ static atomic_uint_fast64_t data_used, data_peak, limit_set;
 /* True if this allocation is the one that a test chose to fail. */
 static bool refused(void)
 {
-    int64_t n = atomic_fetch_add(&n_allocations, 1) + 1;
-    int64_t at = n;
-    return atomic_load(&fail_at) != 0 && atomic_compare_exchange_strong(&fail_at, &at, 0);
+    int64_t at = atomic_fetch_add_explicit(&n_allocations, 1, memory_order_relaxed) + 1;
+    return atomic_load_explicit(&fail_at, memory_order_relaxed) != 0 &&
+           atomic_compare_exchange_strong(&fail_at, &at, 0);
 }
 
 static void *counted(void *block, size_t bytes)
 {
     if (!block)
         FAIL_NULL(IG_ERR_MEMORY, "out of memory: the system refused %zu bytes", bytes);
-    atomic_fetch_add(&n_live, 1);
+    atomic_fetch_add_explicit(&n_live, 1, memory_order_relaxed);
     return block;
 }
+
+static void uncount(void) { atomic_fetch_sub_explicit(&n_live, 1, memory_order_relaxed); }
 
 void *memory_get(size_t bytes)
 {
@@ -51,7 +54,7 @@ void memory_free(void *block)
 {
     if (!block)
         return;
-    atomic_fetch_sub(&n_live, 1);
+    uncount();
     free(block);
 }
 
@@ -63,6 +66,97 @@ char *memory_text(const char *text)
 }
 
 void ig_free(void *text) { memory_free(text); }
+
+/* ---- pieces: small blocks that are made and dropped all the time ---- */
+
+/* Sanitizers shall see each block made and dropped. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define REUSES_PIECES 0
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
+    __has_feature(memory_sanitizer)
+#define REUSES_PIECES 0
+#endif
+#endif
+#ifndef REUSES_PIECES
+#define REUSES_PIECES 1
+#endif
+
+/* Sizes are powers of two from PIECE on. A thread keeps at most BIN_BYTES of each. */
+enum { PIECE = 64, BINS = 11, PIECE_MOST = PIECE << (BINS - 1), BIN_BYTES = 256 << 10 };
+
+typedef struct piece {
+    struct piece *next;
+} piece;
+
+static _Thread_local struct {
+    piece *first[BINS];
+    int n[BINS];
+    bool known; /* its end is watched */
+} bins;
+
+static pthread_key_t bins_key;
+static pthread_once_t bins_once = PTHREAD_ONCE_INIT;
+
+static void bins_empty(void *unused)
+{
+    (void)unused;
+    for (int i = 0; i < BINS; i++)
+        while (bins.first[i]) {
+            piece *p = bins.first[i];
+            bins.first[i] = p->next;
+            free(p);
+        }
+    memset(bins.n, 0, sizeof bins.n);
+    bins.known = false;
+}
+
+static void bins_begin(void) { pthread_key_create(&bins_key, bins_empty); }
+
+static int bin_of(size_t bytes)
+{
+    int bin = 0;
+    while (((size_t)PIECE << bin) < bytes)
+        bin++;
+    return bin;
+}
+
+static void *piece_take(size_t bytes)
+{
+    const int bin = bin_of(bytes);
+    piece *p = bins.first[bin];
+    if (!p)
+        return aligned_alloc(PIECE, (size_t)PIECE << bin);
+    bins.first[bin] = p->next;
+    bins.n[bin]--;
+    return p;
+}
+
+static void piece_put(void *block, size_t bytes)
+{
+    const int bin = bin_of(bytes);
+    if (!REUSES_PIECES || ((size_t)bins.n[bin] << bin) * PIECE >= BIN_BYTES) {
+        free(block);
+        return;
+    }
+    if (!bins.known) { /* what a thread keeps goes when it does */
+        pthread_once(&bins_once, bins_begin);
+        pthread_setspecific(bins_key, &bins);
+        bins.known = true;
+    }
+    piece *p = block;
+    p->next = bins.first[bin];
+    bins.first[bin] = p;
+    bins.n[bin]++;
+}
+
+void *memory_piece_get(size_t bytes) { return counted(refused() ? NULL : piece_take(bytes), bytes); }
+
+void memory_piece_free(void *block, size_t bytes)
+{
+    uncount();
+    piece_put(block, bytes);
+}
 
 /* ---- array data and its budget ---- */
 
@@ -154,7 +248,11 @@ static void kept_put(data_head *block, int most)
     }
 }
 
-void memory_trim(void) { kept_put(NULL, 0); }
+void memory_trim(void)
+{
+    kept_put(NULL, 0);
+    bins_empty(NULL);
+}
 
 static data_head *block_from_system(size_t bytes)
 {
@@ -163,7 +261,7 @@ static data_head *block_from_system(size_t bytes)
     bool large = room >= 2 * HUGE_PAGE;
     size_t unit = large ? HUGE_PAGE : HEAD;
     size_t whole = (room + HEAD + unit - 1) / unit * unit;
-    data_head *block = aligned_alloc(unit, whole);
+    data_head *block = whole <= PIECE_MOST ? piece_take(whole) : aligned_alloc(unit, whole);
     if (!block)
         return NULL;
 #ifdef MADV_HUGEPAGE
@@ -174,12 +272,17 @@ static data_head *block_from_system(size_t bytes)
     return block;
 }
 
-static void count_used(size_t bytes)
+void memory_count_used(size_t bytes)
 {
-    uint64_t used = atomic_fetch_add(&data_used, bytes) + bytes;
-    uint64_t peak = atomic_load(&data_peak);
+    uint64_t used = atomic_fetch_add_explicit(&data_used, bytes, memory_order_relaxed) + bytes;
+    uint64_t peak = atomic_load_explicit(&data_peak, memory_order_relaxed);
     while (used > peak && !atomic_compare_exchange_weak(&data_peak, &peak, used))
         ;
+}
+
+void memory_count_unused(size_t bytes)
+{
+    atomic_fetch_sub_explicit(&data_used, bytes, memory_order_relaxed);
 }
 
 void *memory_data_get(size_t bytes)
@@ -200,7 +303,7 @@ void *memory_data_get(size_t bytes)
     }
     if (!counted(block, bytes))
         return NULL;
-    count_used(bytes);
+    memory_count_used(bytes);
     return (char *)block + HEAD;
 }
 
@@ -209,10 +312,13 @@ void memory_data_free(void *data, size_t bytes)
     if (!data)
         return;
     data_head *block = (data_head *)((char *)data - HEAD);
-    atomic_fetch_sub(&data_used, bytes);
-    atomic_fetch_sub(&n_live, 1);
+    const size_t whole = block->room + HEAD + 64;
+    memory_count_unused(bytes);
+    uncount();
     if (block->room >= KEEP_FROM)
         kept_put(block, KEEP_MOST);
+    else if (whole <= PIECE_MOST)
+        piece_put(block, whole);
     else
         free(block);
 }

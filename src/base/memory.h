@@ -13,9 +13,17 @@ void *memory_resize(void *block, size_t bytes);
 void memory_free(void *block);
 char *memory_text(const char *text); /* a copy */
 
+/* The same for blocks of up to 64 KiB that come and go all the time, aligned to 64 bytes; not zeroed.
+ * memory_piece_free is told the size it was asked with. */
+void *memory_piece_get(size_t bytes);
+void memory_piece_free(void *block, size_t bytes);
+
 /* Array data: aligned to 64 bytes, counted. memory_data_free is told the size it was asked with. */
 void *memory_data_get(size_t bytes);
 void memory_data_free(void *data, size_t bytes);
+/* For array data that lies in other memory: it counts too. */
+void memory_count_used(size_t bytes);
+void memory_count_unused(size_t bytes);
 /* Freed blocks of some size are kept for the next array; this gives them back to the system. */
 void memory_trim(void);
 

@@ -24,18 +24,12 @@ struct ig_compiled {
 
 /* ---- making ---- */
 
-static void forget_buffer(buffer *b) { (void)b; }
-
 /* A leaf without memory, which stands for an input while the plan is made. */
 static ig_array *placeholder(const ig_array *x)
 {
-    buffer *b = memory_new(sizeof *b);
-    if (!b)
-        return NULL;
-    b->refs = 1;
-    b->bytes = (size_t)view_size(&x->view) * ig_dtype_bytes((ig_dtype)x->dtype);
-    b->destroy = forget_buffer;
-    return array_leaf((ig_dtype)x->dtype, x->view.ndim, x->view.shape, b);
+    const ig_dtype dtype = (ig_dtype)x->dtype;
+    buffer *b = buffer_hollow((size_t)view_size(&x->view) * ig_dtype_bytes(dtype));
+    return b ? array_leaf(dtype, x->view.ndim, x->view.shape, b) : NULL;
 }
 
 static int find_input(ig_array *const *standing, int n, const ig_array *root)

@@ -254,7 +254,7 @@ char *ig_explain(ig_array *const *arrays, int n)
     if (prepare(arrays, n, NULL, 0) == IG_OK) {
         schedule *s = find_schedule(engine_device());
         if (s)
-            schedule_text(s, &engine.g, engine_device()->name, &t);
+            schedule_text(s, &engine.g, engine_device()->name, engine_device()->how, &t);
         else
             t.failed = true;
     } else {

@@ -4,7 +4,8 @@
  * (the same linear index), before or behind that group's core. The depth of a group counts the
  * boundaries that had to be crossed to reach it; a node joins only a group of its own depth, and
  * every edge between two groups leads to a greater depth. So no cycle can arise, and groups of one
- * depth can be joined. */
+ * depth can be joined. A group without a core that nobody else has read yet may also sink to the depth
+ * of the node that reads it. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "graph/graph.h"
@@ -171,6 +172,16 @@ static bool join_groups(fuser *f, int from, int into, role r)
     return true;
 }
 
+/* Notes that node reads groups other than its own. */
+static void mark_read(fuser *f, int node)
+{
+    for (int j = 0; j < f->g->node[node]->n_in; j++) {
+        const int s = source_of(f, f->g->node[node], j);
+        if (s >= 0 && group_at(f, s) != group_at(f, node))
+            f->group[group_at(f, s)].read = true;
+    }
+}
+
 /* How deep x must lie, given which of its inputs can be fused. */
 static int depth_of(const fuser *f, const ig_array *x, const role *join)
 {
@@ -219,6 +230,12 @@ static ig_status fuse_map(fuser *f, int node)
     if (target < 0)
         return IG_ERR_MEMORY;
     put_node(f, node, target, part);
+    for (int j = 0; j < x->n_in; j++) {
+        const int gi = join[j] == ROLE_NONE ? target : group_at(f, source_of(f, x, j));
+        if (gi != target && !f->group[gi].read)
+            join_groups(f, gi, target, part);
+    }
+    mark_read(f, node);
     return IG_OK;
 }
 
@@ -279,6 +296,7 @@ static ig_status fuse_core(fuser *f, int node)
     if (target < 0)
         return IG_ERR_MEMORY;
     put_node(f, node, target, ROLE_CORE);
+    mark_read(f, node);
     return IG_OK;
 }
 

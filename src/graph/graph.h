@@ -93,8 +93,9 @@ void schedule_lifetimes(schedule *s);  /* first and last of all slots */
 ig_status schedule_chain(schedule *s); /* marks chains; widens lifetimes */
 ig_status schedule_plan(const graph *g, schedule *s);
 
-/* For people. */
-void schedule_text(const schedule *s, const graph *g, const char *device, text *t);
+/* For people. how, which may be NULL, tells what a device runs a program's core by, or NULL. */
+void schedule_text(const schedule *s, const graph *g, const char *device,
+                   const char *(*how)(const program *p), text *t);
 
 /* Growing an array of anything: room for one more of n; false on failure. */
 bool graph_room(void *array_pointer, int n, int *room, size_t element_bytes);
@@ -125,6 +126,7 @@ struct group {
     int n_node;    /* members, the core included */
     int members;   /* head of the list of members while fusing */
     int pre_like;  /* a node whose shape is the space of the pre part, or -1 */
+    bool read;     /* by a node of another group, while fusing */
     bool permuted; /* the core reads the pre part's axes in the order perm */
     bool linear;   /* a pre node uses the linear index, so the axes must stay as they are */
     int perm[IG_MAX_NDIM];

@@ -108,7 +108,7 @@ static void slots_text(const schedule *s, const program *p, bool written, text *
     }
 }
 
-static void program_text(const schedule *s, int i, text *t)
+static void program_text(const schedule *s, int i, const char *by, text *t)
 {
     const program *p = &s->program[i];
     char shape[400];
@@ -126,6 +126,8 @@ static void program_text(const schedule *s, int i, text *t)
     else if (p->kind != PROGRAM_WRITE)
         text_add(t, " %s %lld x %lld", ig_dtype_name(p->dtype), (long long)p->outer,
                  (long long)p->inner);
+    if (by)
+        text_add(t, " by %s", by);
     text_add(t, " |%s |", p->label);
     slots_text(s, p, false, t);
     text_add(t, " ->");
@@ -134,7 +136,8 @@ static void program_text(const schedule *s, int i, text *t)
              (long long)p->bytes_written, (long long)p->flops);
 }
 
-void schedule_text(const schedule *s, const graph *g, const char *device, text *t)
+void schedule_text(const schedule *s, const graph *g, const char *device,
+                   const char *(*how)(const program *p), text *t)
 {
     char shape[400], name[16];
     int64_t flops = 0, leaf_bytes = 0;
@@ -143,7 +146,7 @@ void schedule_text(const schedule *s, const graph *g, const char *device, text *
     text_add(t, "device %s: %d node%s in %d program%s\n", device, s->n_node,
              s->n_node == 1 ? "" : "s", s->n_program, s->n_program == 1 ? "" : "s");
     for (int i = 0; i < s->n_program; i++)
-        program_text(s, i, t);
+        program_text(s, i, how ? how(&s->program[i]) : NULL, t);
     text_add(t, "buffers\n");
     for (int i = 0; i < s->n_slot; i++) {
         const slot *b = &s->slot[i];

@@ -171,7 +171,15 @@ ig_array *build_cast(ig_array *x, ig_dtype dtype)
         return NULL;
     if (x->weak && x->root->op == ARRAY_DATA)
         return cast_weak(x, dtype);
-    return x->dtype == dtype ? x : map_node(OP_astype, dtype, &x, 1);
+    return x->dtype == dtype && !x->weak ? x : map_node(OP_astype, dtype, &x, 1);
+}
+
+ig_array *ig_weak(ig_array *x)
+{
+    if (x && (x->view.ndim != 0 || !dtype_is_float(x->dtype)))
+        FAIL_NULL(IG_ERR_ARGUMENT, "weak: x must be a 0-d float array; take one element of it");
+    /* A node, since a weak leaf is copied where it meets an array. */
+    return x ? weakened(map_node(OP_positive, x->dtype, &x, 1)) : NULL;
 }
 
 ig_array *build_contiguous(ig_array *x)
@@ -274,7 +282,8 @@ int op_astype(op_id op, const ig_arg *args, ig_array **out)
 {
     (void)op; /* copy=True asks for a new array; arrays never change, so x itself serves */
     ig_array *x = args[0].u.array;
-    ig_array *y = x->weak && dtype_is_float(x->dtype) && dtype_is_int(args[1].u.dtype)
+    bool number = x->weak && x->root->op == ARRAY_DATA;
+    ig_array *y = number && dtype_is_float(x->dtype) && dtype_is_int(args[1].u.dtype)
                       ? build_scalar(dtype_fetch(x->dtype, array_host(x)), args[1].u.dtype)
                       : build_cast(x, args[1].u.dtype);
     return op_one(out, y);

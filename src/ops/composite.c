@@ -72,7 +72,7 @@ int op_logsumexp(op_id op, const ig_arg *args, ig_array **out)
         return 0;
     if (ig_size(x) == 0) /* nothing has no largest element; its sum is 0 */
         return composite_result(out, ig_log(ig_sum(x, axis, IG_DTYPE_NONE, keepdims)), dtype);
-    ig_array *most = ig_max(x, axis, true);
+    ig_array *most = ig_stop_gradient(ig_max(x, axis, true)); /* the shift cancels out */
     ig_array *shift = ig_where(ig_isfinite(most), most, ig_float(0));
     ig_array *sum = ig_sum(ig_exp(ig_subtract(x, shift)), axis, IG_DTYPE_NONE, keepdims);
     return composite_result(out, ig_add(ig_log(sum), ig_reshape(shift, ig_shape(sum))), dtype);

@@ -110,10 +110,11 @@ int op_dropout(op_id op, const ig_arg *args, ig_array **out)
 
 /* ---- softmax ---- */
 
-/* x less its largest element along axis, which is valid. A row of -inf becomes NaN. */
+/* x less its largest element along axis, which is valid. A row of -inf becomes NaN. What is taken away
+ * cancels out in the end, so it has no part in gradients. */
 static ig_array *below_max(ig_array *x, ig_ints axis)
 {
-    return ig_size(x) == 0 ? x : ig_subtract(x, ig_max(x, axis, true));
+    return ig_size(x) == 0 ? x : ig_subtract(x, ig_stop_gradient(ig_max(x, axis, true)));
 }
 
 static ig_array *row_sums(ig_array *x, ig_ints axis)
@@ -334,7 +335,7 @@ static ig_array *attend(ig_array *scores, ig_array *value)
 {
     if (ig_size(scores) == 0)
         return ig_matmul(scores, value);
-    ig_array *most = ig_max(scores, IG_AXES(-1), true);
+    ig_array *most = ig_stop_gradient(ig_max(scores, IG_AXES(-1), true));
     ig_array *none = ig_equal(most, ig_float(-INFINITY));
     ig_array *e = ig_exp(ig_subtract(scores, ig_where(none, ig_float(0), most)));
     ig_array *sum = ig_where(none, ig_float(1), row_sums(e, IG_AXES(-1)));
@@ -385,6 +386,26 @@ static int reduced(op_id op, ig_array *loss, const ig_arg *reduction, ig_dtype d
     return composite_result(out, loss, dtype);
 }
 
+/* What cross_entropy's gradient needs beside the logits. */
+typedef enum entropy_input { ENTROPY_LOGITS, ENTROPY_LOGS, ENTROPY_PLACES, ENTROPY_INPUTS } entropy_input;
+
+/* exp(log_softmax) - 1 at the label: nothing is scattered. The axis of the classes is that along which
+ * the places have length 1. */
+static ig_status pull_entropy(void *context, ig_array *const *in, int n, ig_array *out, ig_array *g,
+                              ig_array **grads)
+{
+    (void)n;
+    (void)out;
+    const int axis = (int)(intptr_t)context, ndim = ig_ndim(in[ENTROPY_LOGITS]);
+    int64_t column[IG_MAX_NDIM];
+    for (int a = 0; a < ndim; a++)
+        column[a] = a == axis ? ig_dim(in[ENTROPY_LOGITS], a) : 1;
+    ig_array *chosen = ig_equal(in[ENTROPY_PLACES], build_iota(ndim, column));
+    ig_array *p = ig_exp(in[ENTROPY_LOGS]);
+    grads[ENTROPY_LOGITS] = ig_multiply(g, ig_where(chosen, ig_subtract(p, ig_float(1)), p));
+    return grads[ENTROPY_LOGITS] ? IG_OK : IG_ERR_MEMORY;
+}
+
 int op_cross_entropy(op_id op, const ig_arg *args, ig_array **out)
 {
     ig_array *x = args[0].u.array, *labels = args[1].u.array;
@@ -409,8 +430,11 @@ int op_cross_entropy(op_id op, const ig_arg *args, ig_array **out)
     ig_array *outside = ig_subtract(labels, ig_int(x->view.shape[axis]));
     labels = ig_where(ig_less(labels, ig_int(0)), outside, labels);
     ig_array *at = ig_expand_dims(labels, IG_AXES(axis));
-    ig_array *chosen = ig_take_along_axis(log_softmax(x, IG_AXES(axis)), at, axis);
-    ig_array *loss = ig_negative(ig_squeeze(chosen, IG_AXES(axis)));
+    ig_array *logs = log_softmax(x, IG_AXES(axis));
+    ig_array *loss = ig_negative(ig_take_along_axis(logs, at, axis));
+    ig_array *in[ENTROPY_INPUTS] = {x, logs, at};
+    loss = ig_custom_grad(loss, in, ENTROPY_INPUTS, pull_entropy, (void *)(intptr_t)axis, NULL);
+    loss = ig_squeeze(loss, IG_AXES(axis));
     return reduced(op, loss, &args[3], dtype, out);
 }
 

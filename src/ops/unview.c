@@ -178,10 +178,15 @@ ig_array *grad_unview(ig_array *g, const ig_array *x, const view *v)
 
 ig_array *grad_see(ig_array *x, const view *at)
 {
+    view v = *at, whole;
+    if (!x)
+        return NULL;
+    view_contiguous(&whole, x->view.ndim, x->view.shape);
+    if (view_equal(at, &whole))
+        return x;
     x = build_contiguous(x);
     if (!x)
         return NULL;
-    view v = *at;
     v.offset += x->view.offset;
     return array_view(OP_slice, x, &v);
 }

@@ -118,6 +118,41 @@ gives '[4 5]' "${x}n = 1; x[n, :n + 1]"
 gives '[1 2]' "${x}i = array([1, 2]); x[0, i]"
 gives 6 "${x}x[(1, 2)]"
 
+# ---- derivatives
+gives 12.0 'x = 2.0; grad(x**3, x)'
+gives 12.0 'x = 2.0; y = x**3; grad(grad(y, x), x)'
+gives '[0. 2. 4.]' 'x = arange(3.0); grad(sum(x**2), x)'
+gives $'5.0\n[0. 2. 4.]' 'x = arange(3.0); y = sum(x**2); print(y); grad(y, x)'
+gives $'[10.5 34. ]\n12.0' 'w = [1.0, 2.0]; b = 0.5; grad(mean((w * [3.0, 4.0] + b)**2), [w, b])'
+gives '(4.0, 3.0)' 'x = 3.0; y = 4.0; grad(x * y, (x, y))'
+gives '(2.0,)' 'x = 1.0; grad(loss=x * x, x=[x])'
+gives 3.0 'x = 2.0; y = x * x; z = y * 3; grad(z, y)'
+gives 2.0 'x = 2.0; grad(x * stop_gradient(x), x)'
+gives 7.389056 'x = 2.0; grad(exp(x), x)'
+gives -0.9092974 'x = 2.0; grad(grad(sin(x), x), x)'
+gives 5.0 'x = 2.0; a = [x, 3.0, x * x]; grad(sum(a), x)'
+gives $'[[2.]\n [4.]]' 'f = [[1.0], [2.0]]; grad(sum(concat(f)**2), f)'
+gives f64 'x = 2.0; a = ones([1], f64) * x; grad(sum(a), x); a.dtype'
+gives f16 'x = 2.0; y = grad(x * x, x); (zeros([2], f16) + y).dtype'
+gives f32 'x = ones([2]); s = 0.5; grad(sum(x * s), x).dtype'
+gives '[1.]' 'w = [1, 0.5]; v = w[1:] * 2; grad(sum(w), w); v'
+gives 0.1 'w = [0.1]; grad(sum(w), w); array(w, f64)[0]'
+wrong '1:20: only floats have gradients, and this is the int 2; write 2.0' 'x = 2; grad(x**2,  x)'
+wrong '1:31: only floats have gradients, and this is i64; use astype(x, f32)' \
+    'x = arange(3); grad(sum(x)/2, x)'
+wrong '1:15: only floats have gradients, and the loss is i64' 'x = 2.0; grad([1, 2], x)'
+wrong '1:14: this number has no name, so nothing depends on it; give it one: x = 2.0' \
+    'grad(2.0**2, 2.0)'
+wrong '1:20: the loss does not depend on this' 'x = 2.0; grad(3.0, x)'
+wrong '1:36: the loss does not depend on this' 'x = 2.0; y = 1.0; grad(x * x, [x,  y])'
+wrong '1:24: the loss must be a scalar, and has shape (3,); take its sum or mean' \
+    'x = arange(3.0); grad(x**2, x)'
+wrong '1:20: grad asks by a name, an array or a list of these, not by a string' \
+    'x = 1.0; grad(x*x, "x")'
+wrong "1:1: grad(loss, x) needs the argument 'x'" 'grad(1.0)'
+wrong "1:1: 'grad' is a function; choose another name" 'grad = 3'
+wrong "1:10: unknown op 'backward'; use grad(loss, x)" 'x = 1.0; backward(x)'
+
 # ---- errors: what, where, why, what to do
 wrong "1:5: unknown op 'sofmax'; did you mean 'softmax'?" '1 + sofmax([1, 2])'
 wrong "1:1: unknown name 'y'" 'y + 1'
@@ -244,6 +279,7 @@ devices_json() { "$ingot" devices --json | python3 -m json.tool >/dev/null; }
 check 'ingot devices --json' devices_json
 check 'ingot ops' says 'softmax(x, axis=-1)' ops
 check 'ingot ops softmax' says 'class: composite' ops softmax
+check 'ingot ops grad' says 'derivative of loss' ops grad
 check 'ingot ops sofmax' says "did you mean 'softmax'?" ops sofmax
 ops_json() { "$ingot" ops --json | python3 -m json.tool >/dev/null; }
 check 'ingot ops --json' ops_json

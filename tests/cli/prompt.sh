@@ -47,6 +47,12 @@ b = [1,
 2]
 b.shape
 help softmax
+x = 5.0
+y = x * x
+grad(y, x)
+v = [7.0, 8.0]
+s = sum(v * v)
+grad(s, v)
 None
 LINES
 code=$?
@@ -59,6 +65,8 @@ check 'an error points at its place' has "unknown op 'sofmax'; did you mean 'sof
 check 'and does not end the prompt' has '[11 21 31]'
 check 'a bracket that is open asks for more' has '(2,)'
 check 'help shows an op' has 'softmax(x: array, axis: int|ints = -1)'
+check 'grad asks by what was named before it' has '10.0'
+check 'and by arrays that were computed before it' has '[14. 16.]'
 if "$ingot" eval 1 >/dev/null && [ -d "$temporary/state/ingot" ]; then
     check 'history is kept' grep -q 'a \* 2\|a\\040\*\\0402' "$temporary/state/ingot/history"
 else

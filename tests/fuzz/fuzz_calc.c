@@ -24,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     ig_set_threads(2);
     ig_set_memory_limit(64 << 20);
-    const calc_options options = {.no_files = true, .size_most = 1 << 14};
+    const calc_options options = {.no_files = true, .size_most = 1 << 14, .grads_most = 5};
     calc *c = calc_new(&options);
     if (!calc_run(c, source)) {
         str described = {0};

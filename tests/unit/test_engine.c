@@ -69,7 +69,8 @@ static ig_array *random_graph(uint64_t seed, ig_dtype dtype, bool eager)
     enum { N = 24 };
     ig_array *x[N];
     state = seed;
-    const int64_t shape[] = {1 + pick(5), 1 + pick(40), 1 + pick(70)};
+    const bool wide = pick(4) == 0; /* rows around the length of a block */
+    const int64_t shape[] = {1 + pick(5), 1 + pick(wide ? 6 : 40), 1 + pick(wide ? 1100 : 70)};
     for (int i = 0; i < 3; i++)
         x[i] = random_array((ig_ints){shape, 3}, dtype);
     for (int i = 3; i < N; i++) {

@@ -10,10 +10,12 @@
  * Where many workers make the tiles small, panels are packed once for all of them before the tiles
  * begin: every tile of a row of tiles would pack the same ones again.
  *
- * Where one side has few rows, the other is read from where it lies instead (see thin_side).
+ * Where one side has few rows, the other is read from where it lies instead (see thin_side). If the user
+ * wants a BLAS, that sums a tile instead (see blas_fits).
  *
  * Invariant: how the output is cut (which depends on the number of threads) enters no sum; the blocks
  * of k, which do, depend on the length of k alone. */
+#include "backend/cpu/blas.h"
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/gemm.h"
 #include "base/machine.h"
@@ -22,6 +24,7 @@
 
 #include <assert.h>
 #include <string.h>
+#include <time.h>
 
 enum {
     TILE_M = 512, /* most rows and columns of a tile: what packing a panel is shared by */
@@ -132,10 +135,11 @@ typedef struct contraction {
     group batch[2], row[2], k[2]; /* of in[0] and in[1]; row is m for the first, n for the second */
     int64_t batches;
     cut m, n, kc;
-    int64_t strip;   /* rows of in[0] that are packed at a time: they stay in the L2 cache */
-    char *shared[2]; /* panels of a side that were packed for all workers; or NULL */
-    int thin;        /* which side has few rows and is not packed; -1: neither */
-    bool dots;       /* one row on either side: batches are summed side by side */
+    int64_t strip;    /* rows of in[0] that are packed at a time: they stay in the L2 cache */
+    char *shared[2];  /* panels of a side that were packed for all workers; or NULL */
+    int thin;         /* which side has few rows and is not packed; -1: neither */
+    bool dots;        /* one row on either side: batches are summed side by side */
+    const blas *blas; /* what sums the tiles instead of our kernels; or NULL */
     layout at;
     int64_t tiles, tasks;
     cpu_fault fault;
@@ -160,7 +164,7 @@ static void layout_set(layout *at, const contraction *c)
     const int64_t m = c->m.size, n = c->n.size, kc = c->kc.size, lane = c->lane_bytes;
     const int64_t deep = panel_row(c, kc);
     *at = (layout){0};
-    if (c->thin < 0) {
+    if (c->thin < 0 && !c->blas) {
         at->panel[0] = layout_add(at, (m < c->strip ? m : c->strip) * deep);
         at->panel[1] = layout_add(at, n * deep);
     }
@@ -242,6 +246,7 @@ static void contraction_set(contraction *c, const program *p)
               group_is_run(&c->k[1]);
     c->kc = cut_at_most(p->extent[3], c->kernel->kc, 1);
     c->shared[0] = c->shared[1] = NULL;
+    c->blas = NULL;
     const bool packs = c->thin < 0;
     const int64_t deep = packs ? panel_row(c, c->kernel->kc) : 1;
     c->strip = rows_in_cache(deep, 8, TILE_M) / c->kernel->mr * c->kernel->mr;
@@ -260,7 +265,7 @@ static void contraction_share(contraction *c, int threads)
     if (products < (double)wanted * TASK_PRODUCTS)
         wanted = (int64_t)(products / TASK_PRODUCTS) + 1;
     const gemm_kernel *kernel = c->kernel;
-    while (c->batches * c->m.parts * c->n.parts < wanted) {
+    while (!c->blas && c->batches * c->m.parts * c->n.parts < wanted) {
         if (c->n.size >= c->m.size && c->n.size > TILE_SMALL)
             c->n = cut_into(c->n.extent, c->n.parts * 2, kernel->nr);
         else if (c->m.size > TILE_SMALL)
@@ -357,6 +362,50 @@ static void tile_sum_thin(const contraction *c, const worker_state *w)
         }
 }
 
+/* Whether a matrix of a row and a k group is one of BLAS: either is side by side, in its own order. Gives
+ * the other's stride. */
+static bool blas_matrix(const group *row, const group *k, bool *turned, int64_t *stride)
+{
+    if (row->ndim != 1 || k->ndim != 1)
+        return false;
+    *turned = k->stride[0] != 1;
+    *stride = *turned ? k->stride[0] : row->stride[0];
+    return (*turned ? row : k)->stride[0] == 1 && *stride >= (*turned ? row : k)->shape[0] &&
+           *stride <= INT32_MAX;
+}
+
+/* Sums a tile by BLAS: its rows lie at a constant stride, so the first one's offset tells where. */
+static void tile_sum_blas(const contraction *c, const worker_state *w)
+{
+    bool turned[2];
+    int64_t stride[2];
+    for (int side = 0; side < 2; side++)
+        blas_matrix(&c->row[side], &c->k[side], &turned[side], &stride[side]);
+    const int m = (int)w->m, n = (int)w->n, k = (int)c->kc.extent, ldc = (int)c->n.size;
+    const int turn_a = turned[0] ? BLAS_TURNED : BLAS_PLAIN;
+    const int turn_b = turned[1] ? BLAS_PLAIN : BLAS_TURNED; /* in[1] is (n, k) */
+    const char *a = w->from[0] + w->row[0][0] * c->element_bytes;
+    const char *b = w->from[1] + w->row[1][0] * c->element_bytes;
+    if (c->p->dtype == IG_F32)
+        c->blas->sgemm(BLAS_ROW_MAJOR, turn_a, turn_b, m, n, k, 1, (const float *)a, (int)stride[0],
+                       (const float *)b, (int)stride[1], 0, (float *)w->sums, ldc);
+    else
+        c->blas->dgemm(BLAS_ROW_MAJOR, turn_a, turn_b, m, n, k, 1, (const double *)a,
+                       (int)stride[0], (const double *)b, (int)stride[1], 0, (double *)w->sums,
+                       ldc);
+}
+
+static void tile_sum(const contraction *c, const worker_state *w)
+{
+    if (c->blas)
+        tile_sum_blas(c, w);
+    else if (c->thin >= 0)
+        tile_sum_thin(c, w);
+    else
+        for (int64_t block = 0; block < c->kc.parts; block++)
+            tile_sum_block(c, w, block);
+}
+
 /* Hands the tile's rows to the post tape. */
 static void tile_finish(const contraction *c, worker_state *w)
 {
@@ -400,10 +449,7 @@ static void tile_run(const contraction *c, worker_state *w, int64_t batch, int64
     rows_find(c, w, 1, batch, w->n0, w->n);
     if (c->kc.parts == 0)
         memset(w->sums, 0, (size_t)(w->m * c->n.size * c->lane_bytes));
-    if (c->thin >= 0)
-        tile_sum_thin(c, w);
-    for (int64_t block = 0; c->thin < 0 && block < c->kc.parts; block++)
-        tile_sum_block(c, w, block);
+    tile_sum(c, w);
     tile_finish(c, w);
 }
 
@@ -463,7 +509,7 @@ static void dots_task(const contraction *c, worker_state *w, int64_t first, int6
 
 /* ---- tasks ------------------------------------------------------------------------------------- */
 
-static void worker_start(worker_state *w, const contraction *c, cpu_fault *fault, char *scratch)
+static void worker_place(worker_state *w, const contraction *c, char *scratch)
 {
     for (int side = 0; side < 2; side++) {
         w->panel[side] = scratch + c->at.panel[side];
@@ -471,6 +517,11 @@ static void worker_start(worker_state *w, const contraction *c, cpu_fault *fault
         w->point[side] = (int64_t *)(scratch + c->at.point[side]);
     }
     w->sums = scratch + c->at.sums;
+}
+
+static void worker_start(worker_state *w, const contraction *c, cpu_fault *fault, char *scratch)
+{
+    worker_place(w, c, scratch);
     tape_start(&w->run, &c->p->post, c->bindings, fault, scratch + c->at.tape);
 }
 
@@ -504,7 +555,8 @@ static int64_t shared_bytes(const contraction *c, int side)
 static ig_status shared_get(contraction *c, int side)
 {
     const cut *others = side == 0 ? &c->n : &c->m;
-    if (c->thin >= 0 || c->kc.parts == 0 || others->parts == 1 || others->size >= TILE_PACKS)
+    if (c->thin >= 0 || c->blas || c->kc.parts == 0 || others->parts == 1 ||
+        others->size >= TILE_PACKS)
         return IG_OK;
     const int64_t bytes = shared_bytes(c, side);
     const uint64_t used = ig_memory_used(), limit = ig_memory_limit();
@@ -545,13 +597,115 @@ static void shared_pack(void *context, int64_t task, int worker)
         shared_panels(c, side, batch, part, block), w.from[side], n, w.row[side], k, w.point[side]);
 }
 
+/* ---- BLAS -------------------------------------------------------------------------------------- */
+
+/* Tiles that BLAS sums: of a size that does not depend on the number of threads. */
+enum { BLAS_TILE_M = 256, BLAS_TILE_N = 512, BLAS_LEAST = 128, BLAS_DEEP = 512 };
+
+/* Whether BLAS can express the product, and it is large enough to be worth it. */
+static bool blas_fits(const contraction *c)
+{
+    bool turned;
+    int64_t stride;
+    if ((c->p->dtype != IG_F32 && c->p->dtype != IG_F64) || c->m.extent < BLAS_LEAST ||
+        c->n.extent < BLAS_LEAST || c->kc.extent < BLAS_LEAST || c->kc.extent > INT32_MAX)
+        return false;
+    return blas_matrix(&c->row[0], &c->k[0], &turned, &stride) &&
+           blas_matrix(&c->row[1], &c->k[1], &turned, &stride);
+}
+
+static void blas_use(contraction *c, const blas *library)
+{
+    c->blas = library;
+    c->m = cut_into(c->m.extent, (c->m.extent + BLAS_TILE_M - 1) / BLAS_TILE_M, 1);
+    c->n = cut_into(c->n.extent, (c->n.extent + BLAS_TILE_N - 1) / BLAS_TILE_N, 1);
+    layout_set(&c->at, c);
+}
+
+/* Seconds of a tile's sum, the best of some tries. */
+static double tile_time(const contraction *c, char *memory, const buffer *data)
+{
+    enum { TRIES = 3 };
+    const binding bindings[1] = {{(buffer *)(uintptr_t)data, 0}};
+    contraction timed = *c;
+    timed.bindings = bindings;
+    worker_state w = {.m = c->m.extent, .n = c->n.extent};
+    worker_place(&w, c, memory);
+    rows_find(&timed, &w, 0, 0, 0, w.m);
+    rows_find(&timed, &w, 1, 0, 0, w.n);
+    double best = 0;
+    for (int i = 0; i < TRIES; i++) {
+        struct timespec begin, end;
+        clock_gettime(CLOCK_MONOTONIC, &begin);
+        tile_sum(&timed, &w);
+        clock_gettime(CLOCK_MONOTONIC, &end);
+        const double s =
+            (double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec) * 1e-9;
+        best = i == 0 || s < best ? s : best;
+    }
+    return best;
+}
+
+/* Whether BLAS sums a tile of k points faster than our kernels, measured on zeros. */
+static bool blas_measure(ig_dtype dtype, int64_t k, const blas *library)
+{
+    program p = {.kind = PROGRAM_CONTRACT,
+                 .dtype = dtype,
+                 .ndim = {0, 1, 1, 1},
+                 .chain = 1,
+                 .extent = {1, BLAS_TILE_M, BLAS_TILE_N, k}};
+    for (int side = 0; side < 2; side++)
+        p.in[side] = (operand){
+            .dtype = dtype, .v = {.ndim = 2, .shape = {p.extent[1 + side], k}, .stride = {k, 1}}};
+    contraction ours, theirs;
+    contraction_set(&ours, &p);
+    theirs = ours;
+    blas_use(&theirs, library);
+    const size_t scratch = ours.at.bytes > theirs.at.bytes ? ours.at.bytes : theirs.at.bytes;
+    const size_t bytes = (size_t)(BLAS_TILE_N * k) * ig_dtype_bytes(dtype);
+    char *memory = memory_new(scratch + bytes + 64);
+    if (!memory)
+        return false;
+    char *aligned = memory + (64 - (uintptr_t)memory % 64) % 64;
+    const buffer data = {.data = aligned + scratch};
+    const bool faster = tile_time(&theirs, aligned, &data) < tile_time(&ours, aligned, &data);
+    memory_free(memory);
+    return faster;
+}
+
+/* Decides who sums the tiles. With IG_BLAS=auto, by one measurement for each dtype and for short and
+ * long k, which holds for the process. Evaluations are one at a time. */
+static void blas_choose(contraction *c)
+{
+    static enum { UNKNOWN, SLOWER, FASTER } speed[DTYPE_COUNT][2];
+    const blas *library = blas_fits(c) ? blas_get() : NULL;
+    if (!library)
+        return;
+    const int deep = c->kc.extent >= BLAS_DEEP;
+    if (library->measured && speed[c->p->dtype][deep] == UNKNOWN)
+        speed[c->p->dtype][deep] =
+            blas_measure(c->p->dtype, deep ? BLAS_DEEP : BLAS_LEAST, library) ? FASTER : SLOWER;
+    if (!library->measured || speed[c->p->dtype][deep] == FASTER)
+        blas_use(c, library);
+}
+
 /* ---- the core ---------------------------------------------------------------------------------- */
 
 size_t cpu_contract_scratch(const program *p)
 {
     contraction c;
     contraction_set(&c, p);
+    blas_choose(&c);
     return c.at.bytes;
+}
+
+const char *cpu_contract_how(const program *p)
+{
+    contraction c;
+    contraction_set(&c, p);
+    if (p->chain == 1 && !p->by_rows)
+        blas_choose(&c);
+    return c.blas ? c.blas->name : cpu_level_now()->name;
 }
 
 ig_status cpu_contract(const program *p, const binding *b)
@@ -560,6 +714,7 @@ ig_status cpu_contract(const program *p, const binding *b)
         return IG_OK;
     contraction c;
     contraction_set(&c, p);
+    blas_choose(&c);
     contraction_share(&c, pool_threads());
     c.bindings = b;
     cpu_fault_clear(&c.fault);

@@ -1,6 +1,7 @@
 /* The CPU as a backend: a table of cores, one for each kind of program. Launches run to their end. */
 #include "backend/cpu/cpu.h"
 
+#include "backend/cpu/blas.h"
 #include "base/error.h"
 #include "base/machine.h"
 #include "base/memory.h"
@@ -9,6 +10,7 @@
 #include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 typedef struct core {
     size_t (*scratch)(const program *p);
@@ -33,9 +35,12 @@ static char note[512];
 
 static void write_note(void)
 {
-    const char *threads = machine_threads_note(), *level = cpu_level_note();
-    snprintf(note, sizeof note, "%s%s%s", threads ? threads : "", threads && level ? "; " : "",
-             level ? level : "");
+    const char *const notes[] = {machine_threads_note(), cpu_level_note(), blas_note()};
+    for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++) {
+        const size_t used = strlen(note);
+        if (notes[i])
+            snprintf(note + used, sizeof note - used, "%s%s", used ? "; " : "", notes[i]);
+    }
 }
 
 static ig_status describe(ig_device_info *info)
@@ -76,6 +81,11 @@ static void discard(program *p)
     p->compiled = NULL;
 }
 
+static const char *how(const program *p)
+{
+    return p->kind == PROGRAM_CONTRACT ? cpu_contract_how(p) : NULL;
+}
+
 /* Scratch is there since compile, unless the number of threads has grown since, or p is a chain. */
 static ig_status launch(const program *p, const binding *bindings)
 {
@@ -97,6 +107,7 @@ const backend backend_cpu = {
     .alloc = buffer_new,
     .compile = compile,
     .discard = discard,
+    .how = how,
     .launch = launch,
     .finish = finish,
     .release = scratch_free,

@@ -135,6 +135,8 @@ size_t cpu_scan_scratch(const program *p);
 size_t cpu_sort_scratch(const program *p);
 size_t cpu_search_scratch(const program *p);
 size_t cpu_write_scratch(const program *p);
+/* Who multiplies in this contraction, for people: a level's or a BLAS library's name. */
+const char *cpu_contract_how(const program *p);
 /* What p->compiled is for a reduction; NULL with the error set on failure. */
 void *cpu_reduce_plan(const program *p);
 

@@ -5,7 +5,8 @@
  * LOAD would only copy, or at where a STORE will put it. Stores stand last on a tape, and a buffer
  * that is both read and written is so through one view, so data in place is read before it changes.
  * What all points of a block share (a number, a row's mean) is one value in its register, and what
- * is made of such values alone is computed once. */
+ * is made of such values alone is computed once. Where all rows of a space take the same steps, these
+ * are bound when the run starts, and a row only moves the pointers. */
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/raw.h"
 #include "ops/ops.h"
@@ -45,11 +46,14 @@ typedef struct inst_plan {
     size_t bytes;  /* MAP that can share steps with others: of a lane; else 0 */
 } inst_plan;
 
-/* Where row r of the space finds or leaves values: at + r * move. */
+/* Where row r of the space finds or leaves values: at + r * move; in a register's own block, where the
+ * r-th row of the block does. */
 typedef struct row_place {
     char *at;
     int64_t move;
-    bool one; /* one value for all points of the row */
+    bool one;    /* one value for all points of the row */
+    bool own;    /* in such a block */
+    bool packed; /* rows lie one after another */
 } row_place;
 
 typedef struct row_step {
@@ -60,9 +64,11 @@ typedef struct row_step {
 /* A tape over rows that all run alike, see plan_rows. */
 typedef struct rows_plan {
     int64_t points;   /* of a row; 0: it is no such tape */
+    int64_t most;     /* rows of a block that are better run so */
     row_place *shown; /* of each register: what it shows at the end */
     row_step *step;
     int n_step;
+    size_t bytes; /* of a lane: the same in all steps */
 } rows_plan;
 
 typedef struct tape_plan {
@@ -301,7 +307,14 @@ static row_place row_of_operand(const tape_run *run, int i)
 {
     const operand_plan *p = &run->plan->operand[i];
     const int64_t *stride = run->t->operand[i].v.stride;
-    return (row_place){p->base, stride[0] * p->bytes, stride[1] == 0};
+    return (row_place){
+        .at = p->base, .move = stride[0] * p->bytes, .one = stride[1] == 0, .packed = p->packed};
+}
+
+static row_place row_of_own(const tape_run *run, int r, size_t bytes)
+{
+    const int64_t move = run->t->shape[1] * (int64_t)bytes;
+    return (row_place){.at = run->plan->own[r], .move = move, .own = true, .packed = true};
 }
 
 /* A LOAD of what lies in a row one after another, or is one value in each row. */
@@ -309,8 +322,8 @@ static bool plan_row_load(const tape_run *run, const tape_inst *in)
 {
     operand_plan *p = &run->plan->operand[in->operand];
     const int64_t step = run->t->operand[in->operand].v.stride[1];
-    run->plan->rows.shown[in->dst] =
-        p->constant ? (row_place){(char *)&p->lane, 0, true} : row_of_operand(run, in->operand);
+    run->plan->rows.shown[in->dst] = p->constant ? (row_place){.at = (char *)&p->lane, .one = true}
+                                                 : row_of_operand(run, in->operand);
     return p->constant || (!p->half && (step == 0 || step == 1));
 }
 
@@ -321,21 +334,35 @@ static bool plan_row_map(const tape_run *run, const tape_inst *in, const inst_pl
     row_step *s = &rows->step[rows->n_step];
     const int input[] = {in->a, in->b, in->c};
     int one = 0, all = 0;
-    if (!plan->bytes || rows->n_step == STEP_MOST ||
+    rows->bytes = rows->n_step ? rows->bytes : plan->bytes;
+    if (!plan->bytes || plan->bytes != rows->bytes || rows->n_step == STEP_MOST ||
         (plan->direct != NOT_DIRECT && run->t->operand[plan->direct].v.stride[1] != 1))
         return false;
     for (int i = 0; i < 3; i++) {
         const int r = input[i];
-        s->x[i] = r >= 0 ? rows->shown[r] : (row_place){run->plan->spare, 0, false};
+        s->x[i] = r >= 0 ? rows->shown[r] : (row_place){.at = run->plan->spare};
         one |= s->x[i].one ? 1 << i : 0;
         all |= r >= 0 ? 1 << i : 0;
     }
     s->d = plan->direct != NOT_DIRECT ? row_of_operand(run, plan->direct)
-                                      : (row_place){run->plan->own[in->dst], 0, false};
+                                      : row_of_own(run, in->dst, plan->bytes);
     s->loop = one != all ? run->level->loop(in->op, (ig_dtype)in->dtype, one) : NULL;
     rows->shown[in->dst] = s->d;
     rows->n_step++;
     return s->loop != NULL;
+}
+
+/* Rows of a block that are better run one by one: a single one, and all where the block would have to
+ * gather what its rows do not share. Their results must then lie one after another. */
+static int64_t most_rows(const tape_run *run, const rows_plan *rows)
+{
+    enum { ROW_LEAST = 32 }; /* shorter ones are not worth a call for each step */
+    const tape *t = run->t;
+    bool gathers = false;
+    for (int i = 0; i < t->n_operand; i++)
+        gathers |= !run->plan->operand[i].packed && !run->plan->operand[i].constant;
+    const bool packed = t->result < 0 || rows->shown[t->result].packed;
+    return gathers && packed && t->shape[1] >= ROW_LEAST ? TAPE_BLOCK : 1;
 }
 
 /* True if the space has rows that fit a block, and each takes the same steps on data in place. */
@@ -354,20 +381,38 @@ static bool plan_rows(const tape_run *run, tape_plan *plan)
             plain = in->code == TAPE_STORE &&
                     plan->rows.shown[in->a].at == plan->operand[in->operand].base;
     }
+    plan->rows.most = plain ? most_rows(run, &plan->rows) : 0;
     return plain;
 }
 
-static void run_row(tape_run *run, int64_t row)
+/* The place of the r-th of the rows from the first on. */
+static char *row_at(const row_place *p, int64_t first, int64_t r)
+{
+    return p->at + (p->own ? r : first + r) * p->move;
+}
+
+static void run_rows(tape_run *run, int64_t first, int64_t n)
 {
     const rows_plan *rows = &run->plan->rows;
     const int result = run->t->result;
-    for (const row_step *s = rows->step; s < rows->step + rows->n_step; s++)
-        s->loop(rows->points, s->d.at + row * s->d.move, s->x[0].at + row * s->x[0].move,
-                s->x[1].at + row * s->x[1].move, s->x[2].at + row * s->x[2].move);
+    for (int64_t r = 0; r < n; r++)
+        for (const row_step *s = rows->step; s < rows->step + rows->n_step; s++)
+            s->loop(rows->points, row_at(&s->d, first, r), row_at(&s->x[0], first, r),
+                    row_at(&s->x[1], first, r), row_at(&s->x[2], first, r));
     if (result >= 0) {
-        run->reg[result] = rows->shown[result].at + row * rows->shown[result].move;
+        run->reg[result] = row_at(&rows->shown[result], first, 0);
         run->one[result] = rows->shown[result].one;
     }
+}
+
+/* Runs the block by rows if it has whole ones, and not too many. */
+static bool run_by_rows(tape_run *run, int64_t start, int64_t n)
+{
+    const int64_t points = run->plan->rows.points, rows = points ? n / points : 0;
+    if (rows == 0 || rows > run->plan->rows.most || n != rows * points || start % points != 0)
+        return false;
+    run_rows(run, start / points, rows);
+    return true;
 }
 
 void tape_start(tape_run *run, const tape *t, const binding *bindings, cpu_fault *fault,
@@ -736,10 +781,8 @@ void tape_block(tape_run *run, int64_t start, int64_t n, const void *core)
     };
     assert(start >= 0 && n > 0 && start + n <= run->t->size);
     assert(n <= TAPE_BLOCK || n <= tape_most_points(run->t));
-    if (n == run->plan->rows.points && start % n == 0) {
-        run_row(run, start / n);
+    if (run_by_rows(run, start, n))
         return;
-    }
     const block b = {run, run->plan, start, n, core};
     for (int k = 0; k < run->t->n_inst;) {
         if (run->t->inst[k].code == TAPE_MAP)

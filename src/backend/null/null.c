@@ -19,19 +19,6 @@ static ig_status describe(ig_device_info *info)
     return IG_OK;
 }
 
-static void destroy(buffer *b) { (void)b; }
-
-static buffer *alloc(size_t bytes)
-{
-    buffer *b = memory_new(sizeof *b);
-    if (!b)
-        return NULL;
-    atomic_init(&b->refs, 1);
-    b->bytes = bytes;
-    b->destroy = destroy;
-    return b;
-}
-
 static ig_status compile(program *p)
 {
     p->compiled = NULL;
@@ -55,7 +42,7 @@ const backend backend_null = {
     .name = "null",
     .computes = false,
     .describe = describe,
-    .alloc = alloc,
+    .alloc = buffer_hollow,
     .compile = compile,
     .discard = discard,
     .launch = launch,
