@@ -810,14 +810,15 @@ IG_API ig_status ig_vmap(ig_array *const *outputs, int n_out, ig_array *const *i
  *         return ig_nn_linear(m, "out", x, 10, true);
  *     }
  *
- * A layer called in another shape than its parameters have fails. A model belongs to one thread at a
- * time. */
+ * A new parameter has the dtype of x, or f32 where x is not a float. A layer called in another shape than
+ * its parameters have fails. A model belongs to one thread at a time. */
 typedef struct ig_model ig_model;
 
 IG_API ig_model *ig_model_new(uint64_t seed);
 IG_API void ig_model_free(ig_model *m);
 
-/* Training (the default) or use: dropout and batch_norm differ. */
+/* Training (the default) or use: dropout and batch_norm differ. Either call also drops what layers left
+ * for a step that did not come: new means of batch_norm, and the count of dropout's calls. */
 IG_API void ig_model_train(ig_model *m, bool training);
 
 /* How the elements of a new parameter are drawn. */
@@ -828,8 +829,8 @@ typedef enum ig_init {
     IG_INIT_NORMAL   /* mean 0, deviation scale */
 } ig_init;
 
-/* The parameter of that name, made at the first call. For layers of one's own. The array is the
- * model's, valid until the next step or load. */
+/* The parameter of that name, made at the first call, each from a key of its own. For layers of one's
+ * own. The array is the model's, valid until the next step or load. */
 IG_API ig_array *ig_model_param(ig_model *m, const char *name, ig_ints shape, ig_dtype dtype,
                                 ig_init init, double scale);
 
@@ -838,6 +839,7 @@ IG_API ig_array *ig_model_param(ig_model *m, const char *name, ig_ints shape, ig
 IG_API int ig_model_count(const ig_model *m);
 IG_API const char *ig_model_name(const ig_model *m, int i);
 IG_API ig_array *ig_model_get(const ig_model *m, const char *name);
+/* Copies value, which has the same shape and dtype, into the model. */
 IG_API ig_status ig_model_set(ig_model *m, const char *name, ig_array *value);
 IG_API bool ig_model_is_trained(const ig_model *m, int i);
 
@@ -854,8 +856,8 @@ IG_API ig_array *ig_nn_embedding(ig_model *m, const char *name, ig_array *indice
 /* Norms over the last axis, with weight (and bias). */
 IG_API ig_array *ig_nn_layer_norm(ig_model *m, const char *name, ig_array *x, double eps);
 IG_API ig_array *ig_nn_rms_norm(ig_model *m, const char *name, ig_array *x, double eps);
-/* By channel (axis 1): with the batch's statistics while training, whose running means, kept by
- * momentum, serve in use. */
+/* By channel (axis 1): with the batch's statistics while training, whose running means serve in use. Each
+ * step moves those ("running_mean", "running_var") by momentum, say 0.1, of the way to the batch's. */
 IG_API ig_array *ig_nn_batch_norm(ig_model *m, const char *name, ig_array *x, double momentum,
                                   double eps);
 IG_API ig_array *ig_nn_group_norm(ig_model *m, const char *name, ig_array *x, int64_t groups,
@@ -863,11 +865,14 @@ IG_API ig_array *ig_nn_group_norm(ig_model *m, const char *name, ig_array *x, in
 /* While training x / (1 - p), or 0 with probability p, from another key at each call and step. */
 IG_API ig_array *ig_nn_dropout(ig_model *m, ig_array *x, double p);
 /* Multi-head attention of x (N, T, width) to context (N, S, width; NULL: x itself). mask as for
- * ig_scaled_dot_product_attention, broadcast to (N, heads, T, S); may be NULL. */
+ * ig_scaled_dot_product_attention, broadcast to (N, heads, T, S); may be NULL. Its parts are the linear
+ * layers "query", "key", "value" and "out". */
 IG_API ig_array *ig_nn_attention(ig_model *m, const char *name, ig_array *x, ig_array *context,
                                  int64_t heads, ig_array *mask, bool is_causal);
 
-/* Optimisers. State lives in the optimiser, by parameter. */
+/* Optimisers. State lives in the optimiser, by parameter, in f32 (f64 for f64 parameters); one optimiser
+ * serves one model. Formulas are PyTorch's: weight_decay is added to sgd's gradients, and taken off the
+ * parameters by adamw and lion. NULL on failure. */
 typedef struct ig_optimizer ig_optimizer;
 
 IG_API ig_optimizer *ig_sgd(double lr, double momentum, bool nesterov, double weight_decay);
@@ -880,7 +885,7 @@ IG_API void ig_optimizer_free(ig_optimizer *o);
 
 /* Schedules: the rate grows linearly over the first `warmup` steps; then it stays (total 0), falls
  * to `last` of its value along a cosine or a line until step `total`, or is multiplied by `factor`
- * every `every` steps. */
+ * every `every` steps. Warmup goes with one of the others, of which the last that is asked for counts. */
 IG_API ig_status ig_schedule_warmup(ig_optimizer *o, int64_t warmup);
 IG_API ig_status ig_schedule_cosine(ig_optimizer *o, int64_t total, double last);
 IG_API ig_status ig_schedule_linear(ig_optimizer *o, int64_t total, double last);
@@ -891,10 +896,10 @@ IG_API ig_status ig_optimizer_clip(ig_optimizer *o, double max_norm);
 IG_API double ig_optimizer_rate(const ig_optimizer *o);
 IG_API int64_t ig_optimizer_steps(const ig_optimizer *o);
 
-/* One step: gradients of loss with respect to the model's parameters, the update, and one evaluation
- * of all of it; value (may be NULL) gets the loss. On failure model and optimiser are as before. The
- * arrays in also, n of them, are evaluated in the same run (accuracy, say). The parameters' old arrays
- * may be overwritten: evaluate what else is built on them here, not later. */
+/* One step: gradients of loss with respect to the model's parameters, each of which must reach it, the
+ * update, and one evaluation of all of it; value (may be NULL) gets the loss. The arrays in also, n of
+ * them, are evaluated in the same run (accuracy, say). The parameters' old arrays may be overwritten:
+ * evaluate what else is built on them here, not later. On failure model and optimiser are as before. */
 IG_API ig_status ig_step(ig_optimizer *o, ig_model *m, ig_array *loss, double *value,
                          ig_array *const *also, int n);
 

@@ -8,12 +8,13 @@
 
 /* ---- buffers ---- */
 
-/* A buffer and data of few bytes are one piece: the struct, the data, room for a vector behind it. */
+/* A buffer and data of few bytes are one piece: the struct, the data, room for a vector behind it. As
+ * all structs, it is not counted. */
 enum { FEW_BYTES = 64, FEW_PIECE = 256, FEW_OFFSET = 64 };
 static_assert(sizeof(buffer) <= FEW_OFFSET, "data follows the struct");
 
 static void destroy_host(buffer *b) { memory_data_free(b->data, b->bytes); }
-static void destroy_few(buffer *b) { memory_count_unused(b->bytes); }
+static void destroy_few(buffer *b) { (void)b; }
 static void destroy_hollow(buffer *b) { (void)b; }
 
 static size_t buffer_piece(const buffer *b) { return b->destroy == destroy_few ? FEW_PIECE : sizeof *b; }
@@ -21,8 +22,6 @@ static size_t buffer_piece(const buffer *b) { return b->destroy == destroy_few ?
 buffer *buffer_new(size_t bytes)
 {
     const bool few = bytes <= FEW_BYTES;
-    if (few && memory_admit(bytes, "this array") != IG_OK)
-        return NULL;
     buffer *b = memory_piece_get(few ? FEW_PIECE : sizeof *b);
     if (!b)
         return NULL;
@@ -32,8 +31,6 @@ buffer *buffer_new(size_t bytes)
         memory_piece_free(b, sizeof *b);
         return NULL;
     }
-    if (few)
-        memory_count_used(bytes);
     return b;
 }
 
@@ -133,7 +130,7 @@ ig_array *ig_scope_forget(ig_array *x)
     if (!x)
         return NULL;
     scope_remove(x);
-    if (x->data)
+    if (x->root == x && x->data)
         array_settle(x);
     return x;
 }
@@ -311,24 +308,6 @@ ig_array *array_custom(int op, ig_array *x, ig_array *const *in, int n_in, custo
     y->n_in = n_in + 1;
     y->custom = own;
     return y;
-}
-
-void array_see(ig_array *x, ig_array *copy)
-{
-    ig_array *dying = NULL;
-    drop_inputs(x, &dying);
-    drop(x->root, &dying);
-    x->root = ig_retain(copy);
-    x->in[0] = ig_retain(copy);
-    x->n_in = 1;
-    x->view = copy->view;
-    scope_remove(copy);
-    if (x->scope)
-        scope_add(x->scope, copy);
-    else
-        drop(copy, &dying);
-    array_settle(copy);
-    destroy(dying);
 }
 
 ig_array *array_leaf(ig_dtype dtype, int ndim, const int64_t *shape, buffer *data)

@@ -58,7 +58,7 @@ struct ig_array {
     struct ig_array **in; /* in_few, or owned memory when there are more */
     struct ig_array *in_few[3];
     node_attr attr;
-    buffer *data;   /* of a root: set once evaluated */
+    buffer *data;   /* of a root: set once evaluated; of a strided view: a copy in order, for ig_data */
     custom *custom; /* of a view with a gradient of its own; in[1], ... are what it depends on */
     struct ig_array *scope_prev, *scope_next;
     void *scope;
@@ -80,10 +80,6 @@ ig_array *array_view(int op, ig_array *x, const view *v);
 
 /* x seen as it is, with a gradient of its own for the inputs. Calls rule.release also on failure. */
 ig_array *array_custom(int op, ig_array *x, ig_array *const *in, int n_in, custom rule);
-
-/* The view x now sees copy, an evaluated contiguous root in a scope, which from now on lives as
- * long as x: it moves to x's scope. */
-void array_see(ig_array *x, ig_array *copy);
 
 /* A root that holds data (the array takes over the caller's reference, also on failure). */
 ig_array *array_leaf(ig_dtype dtype, int ndim, const int64_t *shape, buffer *data);

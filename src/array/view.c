@@ -139,9 +139,12 @@ int view_axes_by_stride(const view *v, int axes[static IG_MAX_NDIM])
     return n;
 }
 
-/* Each axis must step over all that the axes of shorter strides reach. */
+/* Each axis must step over all that the axes of shorter strides reach. Where there is nothing, nothing
+ * is seen twice. */
 bool view_is_injective(const view *v)
 {
+    if (view_size(v) == 0)
+        return true;
     int axes[IG_MAX_NDIM];
     int64_t reach = 0;
     for (int i = view_axes_by_stride(v, axes) - 1; i >= 0; i--) {

@@ -272,17 +272,12 @@ static data_head *block_from_system(size_t bytes)
     return block;
 }
 
-void memory_count_used(size_t bytes)
+static void count_used(size_t bytes)
 {
     uint64_t used = atomic_fetch_add_explicit(&data_used, bytes, memory_order_relaxed) + bytes;
     uint64_t peak = atomic_load_explicit(&data_peak, memory_order_relaxed);
     while (used > peak && !atomic_compare_exchange_weak(&data_peak, &peak, used))
         ;
-}
-
-void memory_count_unused(size_t bytes)
-{
-    atomic_fetch_sub_explicit(&data_used, bytes, memory_order_relaxed);
 }
 
 void *memory_data_get(size_t bytes)
@@ -303,7 +298,7 @@ void *memory_data_get(size_t bytes)
     }
     if (!counted(block, bytes))
         return NULL;
-    memory_count_used(bytes);
+    count_used(bytes);
     return (char *)block + HEAD;
 }
 
@@ -313,7 +308,7 @@ void memory_data_free(void *data, size_t bytes)
         return;
     data_head *block = (data_head *)((char *)data - HEAD);
     const size_t whole = block->room + HEAD + 64;
-    memory_count_unused(bytes);
+    atomic_fetch_sub_explicit(&data_used, bytes, memory_order_relaxed);
     uncount();
     if (block->room >= KEEP_FROM)
         kept_put(block, KEEP_MOST);

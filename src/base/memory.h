@@ -21,9 +21,6 @@ void memory_piece_free(void *block, size_t bytes);
 /* Array data: aligned to 64 bytes, counted. memory_data_free is told the size it was asked with. */
 void *memory_data_get(size_t bytes);
 void memory_data_free(void *data, size_t bytes);
-/* For array data that lies in other memory: it counts too. */
-void memory_count_used(size_t bytes);
-void memory_count_unused(size_t bytes);
 /* Freed blocks of some size are kept for the next array; this gives them back to the system. */
 void memory_trim(void);
 

@@ -300,27 +300,24 @@ static ig_status read_check(ig_array *x, const char *what)
     return IG_OK;
 }
 
-/* The elements of x, a strided view, copied to an evaluated root that belongs to the innermost scope.
- * It knows x by another handle, so that x may come to see it. */
-static ig_array *contiguous_copy(ig_array *x)
+/* The elements of x, a strided view, in order. */
+static buffer *contiguous_copy(ig_array *x)
 {
-    ig_array *seen = ig_scope_forget(array_view(x->op, x->in[0], &x->view));
-    ig_array *copy = build_contiguous(seen);
-    ig_release(seen);
-    return copy && ig_eval(&copy, 1) == IG_OK ? copy : NULL;
+    ig_array *copy = build_contiguous(x);
+    buffer *data = copy && ig_eval(&copy, 1) == IG_OK ? buffer_retain(copy->data) : NULL;
+    ig_release(ig_scope_forget(copy));
+    return data;
 }
 
 const void *ig_data(ig_array *x)
 {
     if (read_check(x, "data") != IG_OK)
         return NULL;
-    if (!view_is_contiguous(&x->view)) {
-        ig_array *copy = contiguous_copy(x);
-        if (!copy)
-            return NULL;
-        array_see(x, copy);
-    }
-    return array_host(x);
+    if (view_is_contiguous(&x->view))
+        return array_host(x);
+    if (!x->data)
+        x->data = contiguous_copy(x);
+    return x->data ? x->data->data : NULL;
 }
 
 ig_status ig_read(ig_array *x, void *dst, size_t size)
@@ -331,13 +328,12 @@ ig_status ig_read(ig_array *x, void *dst, size_t size)
         FAIL(IG_ERR_ARGUMENT, "read: the array has %zu bytes, but there is room for %zu", have,
              size);
     const bool whole = view_is_contiguous(&x->view);
-    ig_array *from = whole ? x : contiguous_copy(x);
-    if (!from)
+    buffer *copy = whole ? NULL : contiguous_copy(x);
+    if (!whole && !copy)
         return IG_ERR_MEMORY;
     if (size)
-        memcpy(dst, array_host(from), size);
-    if (!whole)
-        ig_release(ig_scope_forget(from));
+        memcpy(dst, whole ? array_host(x) : copy->data, size);
+    buffer_release(copy);
     return IG_OK;
 }
 

@@ -168,6 +168,7 @@ static bool join_groups(fuser *f, int from, int into, role r)
     }
     b->n_node += a->n_node;
     b->linear = b->linear || (r == ROLE_PRE && a->linear);
+    b->read = b->read || a->read;
     f->joined_to[from] = into;
     return true;
 }
@@ -319,18 +320,34 @@ static int by_depth(const fuser *f, int *order)
     return n;
 }
 
-/* What is computed again to save memory must not run before it is needed: such a group moves to the
- * depth just before the first that reads it. order is by_depth's. */
+/* True if g is computed again to save memory, or made of nothing but what is. */
+static bool is_copied(const fuser *f, const group *g)
+{
+    bool reads = false, others = false;
+    for (int i = g->members; i >= 0; i = f->next[i]) {
+        if (f->g->node[i]->attr.copy)
+            return true;
+        for (int j = 0; j < f->g->node[i]->n_in; j++) {
+            const int s = source_of(f, f->g->node[i], j);
+            const group *from = s < 0 ? g : &f->group[group_at(f, s)];
+            reads = reads || from != g;
+            others = others || (from != g && !from->copied);
+        }
+    }
+    return reads && !others;
+}
+
+/* What is computed again must not run before it is needed: such a group moves to the depth just before
+ * the first that reads it. order is by_depth's. */
 static void postpone_copies(fuser *f, const int *order, int n)
 {
-    for (int k = 0; k < n; k++)
+    for (int k = 0; k < n; k++) {
         f->group[order[k]].latest = INT_MAX;
+        f->group[order[k]].copied = is_copied(f, &f->group[order[k]]);
+    }
     for (int k = n - 1; k >= 0; k--) {
         group *g = &f->group[order[k]];
-        bool copied = false;
-        for (int i = g->members; i >= 0; i = f->next[i])
-            copied = copied || f->g->node[i]->attr.copy;
-        if (copied && g->latest != INT_MAX)
+        if (g->copied && g->latest != INT_MAX)
             g->depth = g->latest;
         for (int i = g->members; i >= 0; i = f->next[i])
             for (int j = 0; j < f->g->node[i]->n_in; j++) {

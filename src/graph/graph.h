@@ -123,6 +123,7 @@ struct group {
     int core; /* node, or -1 */
     int depth;
     int latest;    /* the greatest depth that is before all who read it, while fusing */
+    bool copied;   /* it is computed again to save memory, while fusing */
     int n_node;    /* members, the core included */
     int members;   /* head of the list of members while fusing */
     int pre_like;  /* a node whose shape is the space of the pre part, or -1 */

@@ -100,16 +100,39 @@ static bool may_share(const schedule *s, int p, int from, int to)
     return s->program[start].chain == 1 || made_here || (f->kind == SLOT_LEAF && f->first == p);
 }
 
+/* True if the program may come upon an index out of bounds. */
+static bool may_fail(const program *p)
+{
+    const tape *tapes[2] = {&p->pre, &p->post};
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < tapes[k]->n_inst; i++)
+            if (tapes[k]->inst[i].code == TAPE_READ)
+                return true;
+    return p->kind == PROGRAM_WRITE;
+}
+
+/* The first program behind all that may fail. Leaves are not written over before it, so that after a
+ * failure everything is as it was. */
+static int safe_from(const schedule *s)
+{
+    int i = s->n_program;
+    while (i > 0 && !may_fail(&s->program[i - 1]))
+        i--;
+    return i;
+}
+
 /* An output takes the buffer of a donated leaf, or gives its own to a temporary, that is read for the
  * last time where the output is written. */
 static void share_outputs(const graph *g, schedule *s)
 {
+    const int safe = safe_from(s);
     for (int i = 0; i < s->n_slot; i++) {
         slot *out = &s->slot[i];
         if (out->kind != SLOT_OUT || out->first < 0) /* no program writes an assembly of nothing */
             continue;
         for (int k = 0; k < g->n_leaf && out->home < 0; k++)
-            if (g->donated[k] && s->slot[k].home < 0 && may_share(s, out->first, k, i)) {
+            if (g->donated[k] && s->slot[k].home < 0 && chain_start(s, out->first) >= safe &&
+                may_share(s, out->first, k, i)) {
                 out->home = k;
                 s->slot[k].home = i;
             }

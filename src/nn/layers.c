@@ -46,14 +46,14 @@ static ig_array *linear(ig_model *m, const char *name, const char *part, ig_arra
 {
     if (!x)
         return NULL;
-    const path weight = {{name, part ? part : "weight", part ? "weight" : NULL}};
+    const name_parts weight = {{name, part ? part : "weight", part ? "weight" : NULL}};
     const int64_t in = ig_dim(x, -1);
     const double bound = 1 / sqrt((double)in);
     ig_array *w = model_param(m, weight, IG_SHAPE(out, in), dtype_for(x), IG_INIT_UNIFORM, bound);
     ig_array *y = w ? ig_tensordot(x, w, IG_AXES(-1, 1)) : NULL;
     if (!y || !bias)
         return y;
-    const path offset = {{name, part ? part : "bias", part ? "bias" : NULL}};
+    const name_parts offset = {{name, part ? part : "bias", part ? "bias" : NULL}};
     return ig_add(y, model_param(m, offset, IG_SHAPE(out), dtype_for(x), IG_INIT_UNIFORM, bound));
 }
 
@@ -97,10 +97,11 @@ ig_array *ig_nn_conv(ig_model *m, const char *name, ig_array *x, int64_t out, ig
         fan *= (double)shape[2 + i];
     }
     const ig_dtype dtype = dtype_for(x);
-    ig_array *b = NULL, *w = model_param(m, (path){{name, "weight"}}, (ig_ints){shape, 2 + axes},
-                                         dtype, IG_INIT_UNIFORM, 1 / sqrt(fan));
+    ig_array *b = NULL,
+             *w = model_param(m, (name_parts){{name, "weight"}}, (ig_ints){shape, 2 + axes}, dtype,
+                              IG_INIT_UNIFORM, 1 / sqrt(fan));
     if (w && bias)
-        b = model_param(m, (path){{name, "bias"}}, IG_SHAPE(out), dtype, IG_INIT_UNIFORM,
+        b = model_param(m, (name_parts){{name, "bias"}}, IG_SHAPE(out), dtype, IG_INIT_UNIFORM,
                         1 / sqrt(fan));
     return w && (b || !bias) ? convolved(x, w, b, stride, padding) : NULL;
 }
@@ -112,8 +113,8 @@ ig_array *ig_nn_embedding(ig_model *m, const char *name, ig_array *indices, int6
         !positive("embedding", name, "count", count) ||
         !positive("embedding", name, "width", width))
         return NULL;
-    return ig_embedding(indices, model_param(m, (path){{name, "weight"}}, IG_SHAPE(count, width),
-                                             IG_F32, IG_INIT_NORMAL, 1));
+    return ig_embedding(indices, model_param(m, (name_parts){{name, "weight"}},
+                                             IG_SHAPE(count, width), IG_F32, IG_INIT_NORMAL, 1));
 }
 
 /* ---- norms ---- */
@@ -122,7 +123,7 @@ ig_array *ig_nn_embedding(ig_model *m, const char *name, ig_array *indices, int6
 static ig_array *one_each(ig_model *m, const char *name, const char *which, int64_t n, ig_array *x)
 {
     const ig_init init = which[0] == 'w' ? IG_INIT_ONES : IG_INIT_ZEROS;
-    return model_param(m, (path){{name, which}}, IG_SHAPE(n), dtype_for(x), init, 1);
+    return model_param(m, (name_parts){{name, which}}, IG_SHAPE(n), dtype_for(x), init, 1);
 }
 
 ig_array *ig_nn_layer_norm(ig_model *m, const char *name, ig_array *x, double eps)
@@ -184,7 +185,7 @@ static ig_array *batch_norm_train(ig_model *m, const char *name, ig_array *x, ig
     const ig_ints axes = {rest, ig_ndim(x) - 1};
     const ig_dtype fine = dtype_for(x) == IG_F64 ? IG_F64 : IG_F32;
     ig_array *wide = ig_astype(x, fine);
-    const path mean = {{name, "running_mean"}}, var = {{name, "running_var"}};
+    const name_parts mean = {{name, "running_mean"}}, var = {{name, "running_var"}};
     if (!follow(model_state(m, mean, IG_SHAPE(channels), fine, IG_INIT_ZEROS),
                 ig_mean(wide, axes, false), momentum) ||
         !follow(model_state(m, var, IG_SHAPE(channels), fine, IG_INIT_ONES),
@@ -210,7 +211,7 @@ ig_array *ig_nn_batch_norm(ig_model *m, const char *name, ig_array *x, double mo
     if (m->training)
         return batch_norm_train(m, name, x, w, b, momentum, eps);
     const ig_dtype fine = dtype_for(x) == IG_F64 ? IG_F64 : IG_F32;
-    const path mean = {{name, "running_mean"}}, var = {{name, "running_var"}};
+    const name_parts mean = {{name, "running_mean"}}, var = {{name, "running_var"}};
     const entry *e = model_state(m, mean, IG_SHAPE(channels), fine, IG_INIT_ZEROS);
     ig_array *centre = e ? e->value : NULL;
     e = centre ? model_state(m, var, IG_SHAPE(channels), fine, IG_INIT_ONES) : NULL;

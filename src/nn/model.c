@@ -33,7 +33,7 @@ ig_status error_code(void)
 
 /* ---- lists of entries ---- */
 
-static bool is_named(const char *text, const path *name)
+static bool is_named(const char *text, const name_parts *name)
 {
     for (int i = 0; i < 3 && name->part[i]; i++) {
         const size_t n = strlen(name->part[i]);
@@ -44,7 +44,7 @@ static bool is_named(const char *text, const path *name)
     return *text == 0;
 }
 
-static entry *list_find(entries *list, const path *name)
+static entry *list_find(entries *list, const name_parts *name)
 {
     for (int k = 0; k < list->n; k++) {
         const int i = list->cursor + k < list->n ? list->cursor + k : list->cursor + k - list->n;
@@ -130,8 +130,8 @@ ig_status model_name_check(const char *name)
     for (const char *c = name; *c; c++)
         if ((unsigned char)*c < ' ')
             return ig_fail(IG_ERR_ARGUMENT,
-                           "model: the name '%s' has a control character; use printable ones",
-                           name);
+                           "model: a name has the control character 0x%02x; use printable ones",
+                           *c);
     if (strncmp(name, "optimizer.", 10) == 0 || strcmp(name, "__metadata__") == 0)
         return ig_fail(IG_ERR_ARGUMENT,
                        "model: the name '%s' is taken by the file format; choose another", name);
@@ -139,7 +139,7 @@ ig_status model_name_check(const char *name)
 }
 
 /* The parts joined; NULL, with an error, if that is no name. */
-static char *joined(const path *name)
+static char *joined(const name_parts *name)
 {
     size_t bytes = 1;
     for (int i = 0; i < 3 && name->part[i]; i++)
@@ -158,8 +158,8 @@ static char *joined(const path *name)
     return NULL;
 }
 
-static entry *entry_new(ig_model *m, entries *list, const path *name, ig_ints shape, ig_dtype dtype,
-                        ig_init init, double scale)
+static entry *entry_new(ig_model *m, entries *list, const name_parts *name, ig_ints shape,
+                        ig_dtype dtype, ig_init init, double scale)
 {
     char *text = joined(name), have[SHAPE_TEXT_BYTES];
     if (!text)
@@ -189,7 +189,7 @@ static entry *entry_new(ig_model *m, entries *list, const path *name, ig_ints sh
     return status == IG_OK ? &list->at[list->n - 1] : NULL;
 }
 
-static entry *entry_get(ig_model *m, entries *list, path name, ig_ints shape, ig_dtype dtype,
+static entry *entry_get(ig_model *m, entries *list, name_parts name, ig_ints shape, ig_dtype dtype,
                         ig_init init, double scale)
 {
     entry *e = list_find(list, &name);
@@ -205,14 +205,14 @@ static entry *entry_get(ig_model *m, entries *list, path name, ig_ints shape, ig
     return NULL;
 }
 
-ig_array *model_param(ig_model *m, path name, ig_ints shape, ig_dtype dtype, ig_init init,
+ig_array *model_param(ig_model *m, name_parts name, ig_ints shape, ig_dtype dtype, ig_init init,
                       double scale)
 {
     entry *e = entry_get(m, &m->param, name, shape, dtype, init, scale);
     return e ? e->value : NULL;
 }
 
-entry *model_state(ig_model *m, path name, ig_ints shape, ig_dtype dtype, ig_init init)
+entry *model_state(ig_model *m, name_parts name, ig_ints shape, ig_dtype dtype, ig_init init)
 {
     return entry_get(m, &m->state, name, shape, dtype, init, 1);
 }
@@ -339,7 +339,7 @@ ig_array *ig_model_param(ig_model *m, const char *name, ig_ints shape, ig_dtype 
         return NULL;
     }
     const ig_dtype wanted = dtype == IG_DTYPE_NONE ? IG_F32 : dtype;
-    ig_array *x = model_param(m, (path){{name}}, shape, wanted, init, scale);
+    ig_array *x = model_param(m, (name_parts){{name}}, shape, wanted, init, scale);
     if (x && dtype != IG_DTYPE_NONE && ig_dtype_of(x) != dtype) {
         ig_fail(IG_ERR_DTYPE,
                 "model_param: '%s' is %s, but %s is asked for; convert it with astype", name,

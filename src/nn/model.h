@@ -31,17 +31,17 @@ struct ig_model {
 
 /* A name in parts that dots join ("block", "query", "weight"), so that no text is built to look for
  * it; unused parts are NULL. */
-typedef struct path {
+typedef struct name_parts {
     const char *part[3];
-} path;
+} name_parts;
 
 /* The parameter of that name, new if there is none; NULL on failure. dtype is that of a new one; one
  * that is there may have another. */
-ig_array *model_param(ig_model *m, path name, ig_ints shape, ig_dtype dtype, ig_init init,
+ig_array *model_param(ig_model *m, name_parts name, ig_ints shape, ig_dtype dtype, ig_init init,
                       double scale);
 
 /* The same for what is kept but not trained. */
-entry *model_state(ig_model *m, path name, ig_ints shape, ig_dtype dtype, ig_init init);
+entry *model_state(ig_model *m, name_parts name, ig_ints shape, ig_dtype dtype, ig_init init);
 
 /* A key of its own for each call, until the next step begins the count anew. */
 ig_array *model_draw_key(ig_model *m);

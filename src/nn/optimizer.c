@@ -128,14 +128,14 @@ int64_t ig_optimizer_steps(const ig_optimizer *o) { return o ? o->steps : 0; }
 /* ---- one step ---- */
 
 /* Lists of arrays, all in the optimiser's room. out is what is evaluated: for each parameter its new
- * value and its new state, then new states of the model, the loss, and what the caller adds. */
+ * value and its new state, which the step owns (n_made of them) until they are handed on; then new
+ * states of the model, the loss, and what the caller adds. given is what they replace. */
 typedef struct step {
     ig_optimizer *o;
     ig_model *m;
     ig_array *loss;
     ig_array **param, **grad, **out, **given;
-    int n, n_out, n_made,
-        n_given; /* of out, n_made are owned by the step until they are handed on */
+    int n, n_out, n_made, n_given;
     double value[NUMBERS_MAX];
 } step;
 
@@ -228,7 +228,8 @@ static ig_status clip(step *s)
     return IG_OK;
 }
 
-/* The step's numbers as scalars. One that has not changed since the last step is there already. */
+/* The step's numbers as scalars, NULL on failure. One that has not changed since the last step is there
+ * already. */
 static ig_array *const *numbers_in(const step *s, ig_dtype dtype)
 {
     ig_optimizer *o = s->o;
@@ -239,6 +240,8 @@ static ig_array *const *numbers_in(const step *s, ig_dtype dtype)
         ig_release(own->array[i]);
         own->array[i] = ig_scope_forget(ig_scalar(s->value[i], dtype));
         own->value[i] = s->value[i];
+        if (!own->array[i])
+            return NULL;
     }
     return own->array;
 }
@@ -261,7 +264,8 @@ static ig_status update(step *s, int i)
         p = ig_astype(p, fine);
         g = ig_astype(g, fine);
     }
-    ig_array *value = o->rule->update(o, numbers_in(s, fine), p, g, state, next);
+    ig_array *const *number = numbers_in(s, fine);
+    ig_array *value = number ? o->rule->update(o, number, p, g, state, next) : NULL;
     if (own != fine)
         value = ig_astype(value, own);
     if (!value)

@@ -203,12 +203,11 @@ static ig_array *ahead(ig_array *x, int64_t by)
  * joining pairs, pairs of pairs, and so on. Nothing is divided by, so zeros do no harm. */
 static ig_array *d_cumulative_prod(pull *p, int i)
 {
-    ig_array *x = p->node->in[i], *rest = p->g;
+    ig_array *x = p->node->in[i], *rest = p->g, *factor = NULL;
     const int64_t n = x->view.shape[x->view.ndim - 1];
-    ig_array *factor = n ? ahead(x, 1) : NULL;
     for (int64_t by = 1; by < n; by *= 2) {
+        factor = by == 1 ? ahead(x, 1) : mul(factor, ahead(factor, by / 2));
         rest = ig_add(rest, mul(factor, ahead(rest, by)));
-        factor = mul(factor, ahead(factor, by));
     }
     return mul(prod_before(x), rest);
 }

@@ -28,9 +28,11 @@ static ig_array *leaky_relu(ig_array *x, const ig_arg *slope)
     return positive_or(x, ig_multiply(x, ig_float(slope->u.f)));
 }
 
+/* Above 0 the exponential must not overflow: its gradient, times 0, has to be 0. */
 static ig_array *elu(ig_array *x, const ig_arg *alpha)
 {
-    return positive_or(x, ig_multiply(ig_expm1(x), ig_float(alpha->u.f)));
+    ig_array *below = ig_expm1(ig_minimum(ig_float(0), x));
+    return positive_or(x, ig_multiply(below, ig_float(alpha->u.f)));
 }
 
 static ig_array *gelu(ig_array *x, const ig_arg *approximate)

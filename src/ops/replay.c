@@ -56,19 +56,9 @@ static frame frame_of(const place *p)
     return (frame){low, high - low + 1, p->made->view.offset};
 }
 
-/* x again: as a view of the copy of what it sees. */
-static ig_array *copy_of(const replay *r, ig_array *x)
+/* The view x again: of from, the copy of something that sees the place p as x does. */
+static ig_array *see_again(const replay *r, const place *p, const ig_array *x, ig_array *from)
 {
-    ig_array *at = walk_behind(&r->w, x);
-    const place *p = walk_find(&r->w, at);
-    const bool spread = p->given && !view_is_injective(&at->view);
-    if (x == at && (!p->given || p->made == at || spread))
-        return p->made;
-    if (spread)
-        FAIL_NULL(IG_ERR_UNSUPPORTED,
-                  "an input repeats elements (a broadcast), and is used through another view of "
-                  "it; give the array that it repeats as the input, or a copy by ig_from_data");
-    ig_array *from = x == at ? p->made : copy_of(r, x->in[0]);
     if (!from || check_room(r, x->view.ndim) != IG_OK)
         return NULL;
     const frame f = frame_of(p);
@@ -77,6 +67,24 @@ static ig_array *copy_of(const replay *r, ig_array *x)
     add_slices(r, &v, f.size);
     /* Rules that know a row's view by its axes do not know it with one more. */
     return array_view(r->batch ? OP_slice : x->op, from, &v);
+}
+
+/* x again: as a view of the copy of what it sees. Rules look at what a view was made of, but not
+ * further, so of many views of each other two are built again. */
+static ig_array *copy_of(const replay *r, ig_array *x)
+{
+    ig_array *at = walk_behind(&r->w, x);
+    const place *p = walk_find(&r->w, at);
+    const bool spread = p->given && !view_is_injective(&at->view);
+    const bool whole = !p->given || p->made == at;
+    if (x == at && (whole || spread))
+        return p->made;
+    if (spread)
+        FAIL_NULL(IG_ERR_UNSUPPORTED,
+                  "an input repeats elements (a broadcast), and is used through another view of "
+                  "it; give the array that it repeats as the input, or a copy by ig_from_data");
+    const bool direct = x == at || (x->in[0] == at && whole);
+    return see_again(r, p, x, direct ? p->made : see_again(r, p, x->in[0], p->made));
 }
 
 /* x as an input of a copy: where nothing depends on the new inputs, each slice is x itself. */
@@ -173,7 +181,7 @@ static ig_status pull_batched(void *context, ig_array *const *inputs, int n, ig_
 {
     ig_array *original = context;
     const custom *rule = original->custom;
-    ig_array *one = ig_zeros(ig_shape(original), (ig_dtype)original->dtype);
+    ig_array *one = build_contiguous(ig_zeros(ig_shape(original), (ig_dtype)original->dtype));
     ig_array **from = memory_get((size_t)(n + 2) * sizeof *from);
     ig_array **to = memory_get((size_t)(n + 2) * sizeof *to);
     int *axes = memory_new((size_t)(n + 2) * sizeof *axes);

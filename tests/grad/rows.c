@@ -64,6 +64,7 @@ static double value_in(char from, double u, int64_t i, int64_t below)
     case 'u': return 0.45 * steep;
     case 'z': return i % 3 == 1 ? 0 : steep;
     case '#': return floor((u + 1) / 2 * (double)below);
+    case '~': return floor((u + 1) / 2 * (double)below) - (i % 3 == 1 ? (double)below : 0);
     case '?': return floor(u + 1);
     case 'k': return floor((u + 1) * 2e9);
     default: return steep;
@@ -86,10 +87,11 @@ static const char *input_parse(input *in, const char *text, int seed)
                 break;
         }
     const char from = *end;
-    const int64_t below = from == '#' ? strtoll(end + 1, &end, 10) : 0;
-    end += *end && *end != ' ' && from != '#';
+    const bool is_index = from == '#' || from == '~';
+    const int64_t below = is_index ? strtoll(end + 1, &end, 10) : 0;
+    end += *end && *end != ' ' && !is_index;
     in->is_key = from == 'k';
-    in->dtype = in->is_key ? IG_U32 : from == '#' ? IG_I64 : from == '?' ? IG_BOOL : IG_F64;
+    in->dtype = in->is_key ? IG_U32 : is_index ? IG_I64 : from == '?' ? IG_BOOL : IG_F64;
     in->v = get(in->size, sizeof *in->v);
     values_fill(in->v, in->size, seed);
     for (int64_t i = 0; i < in->size; i++)
@@ -97,11 +99,11 @@ static const char *input_parse(input *in, const char *text, int seed)
     return end + (*end == ' ');
 }
 
-int inputs_new(const row *r, input *in)
+int inputs_new(const row *r, int seed, input *in)
 {
     int n = 0;
     for (const char *text = r->inputs; *text; n++)
-        text = input_parse(&in[n], text, n + 1);
+        text = input_parse(&in[n], text, seed * MOST_INPUTS + n);
     return n;
 }
 
@@ -117,15 +119,26 @@ ig_array *array_of(const double *v, ig_ints shape, ig_dtype dtype)
     return dtype == IG_F64 ? x : ig_astype(x, dtype);
 }
 
+ig_array *numbers_like(ig_array *x, int seed)
+{
+    double *v = get(ig_size(x), sizeof *v);
+    values_fill(v, ig_size(x), seed);
+    ig_array *y = array_of(v, ig_shape(x), ig_dtype_of(x));
+    free(v);
+    return y;
+}
+
 bool array_read(ig_array *x, double *v, int64_t n)
 {
     return ig_read(ig_astype(x, IG_F64), v, (size_t)n * sizeof *v) == IG_OK;
 }
 
+bool array_is_float(const ig_array *x) { return ig_isdtype(ig_dtype_of(x), "real floating"); }
+
 /* ---- layouts ---- */
 
-const char *const layout_names[LAYOUTS] = {"plain",  "transposed", "flipped",
-                                           "sliced", "repeated",   "last axis repeated"};
+const char *const layout_names[LAYOUT_COUNT] = {"plain",  "transposed", "flipped",
+                                                "sliced", "repeated",   "last axis repeated"};
 
 /* The length of axis a as it is stored. */
 static int64_t stored_length(const laid *l, int a)

@@ -32,8 +32,8 @@ typedef struct input {
     double *v;
 } input;
 
-/* The inputs of r, n of them; values are the same in every run. */
-int inputs_new(const row *r, input *in);
+/* The inputs of r; returns how many. Their values depend on seed alone. */
+int inputs_new(const row *r, int seed, input *in);
 void inputs_free(input *in, int n);
 static inline bool input_is_float(const input *in) { return in->dtype == IG_F64; }
 static inline ig_ints input_shape(const input *in) { return (ig_ints){in->shape, in->ndim}; }
@@ -41,10 +41,13 @@ static inline ig_ints input_shape(const input *in) { return (ig_ints){in->shape,
 /* n values in (-1, 1), no two alike, that depend on seed. */
 void values_fill(double *v, int64_t n, int seed);
 
-/* Values as an array of the input's dtype. */
+/* Values as an array of that dtype. */
 ig_array *array_of(const double *v, ig_ints shape, ig_dtype dtype);
+/* Such values in the shape and dtype of x. */
+ig_array *numbers_like(ig_array *x, int seed);
 /* The elements of x, n of them, as doubles; false: failed, with the error left to be read. */
 bool array_read(ig_array *x, double *v, int64_t n);
+bool array_is_float(const ig_array *x);
 
 /* ---- layouts ---- */
 
@@ -55,9 +58,9 @@ typedef enum layout {
     SLICED,        /* every second element of a larger array */
     REPEATED,      /* the first axis repeats one element */
     REPEATED_LAST, /* the last one does */
-    LAYOUTS
+    LAYOUT_COUNT
 } layout;
-extern const char *const layout_names[LAYOUTS];
+extern const char *const layout_names[LAYOUT_COUNT];
 
 /* An input as it is stored, and as it is seen: element i is stored[place[i]]. */
 typedef struct laid {

@@ -1,4 +1,5 @@
-# Every example, and every C program in README.md, compiles without a warning and runs.
+# Every example compiles without a warning and prints what the comment at its end says; every C program
+# in README.md compiles and runs.
 . tests/check.sh
 build=${BUILD:-build}
 temporary=$(mktemp -d)
@@ -17,8 +18,30 @@ extract() {
         inside { text = text $0 "\n" }' README.md
 }
 
+# The program prints the lines behind "Prints:"; "..." stands for anything in a line, or, alone, for
+# any lines.
+prints() {
+    python3 - "$1" "$2" <<'PYTHON'
+import re, subprocess, sys
+source, program = sys.argv[1:]
+expected = re.search(r"^/\* Prints:\n(.*)^\*/", open(source).read(), re.M | re.S).group(1)
+pattern = "".join(r"(?:.*\n)*" if line == "..." else
+                  ".*".join(map(re.escape, line.split("..."))) + r"\n"
+                  for line in expected.splitlines())
+done = subprocess.run([program], capture_output=True, text=True, timeout=120, check=False)
+print(done.stdout + done.stderr)
+sys.exit(done.returncode or not re.fullmatch(pattern, done.stdout))
+PYTHON
+}
+
+check 'make examples' make --no-print-directory BUILD="$build" examples
+for source in examples/*.c; do
+    name=${source%.c}
+    [ -x "$build/$name" ] && check "$name prints what it says" prints "$source" "$build/$name"
+done
+
 [ -f README.md ] && extract
-for source in examples/*.c "$temporary"/readme-*.c; do
+for source in "$temporary"/readme-*.c; do
     [ -f "$source" ] || continue
     name=${source#"$temporary"/}
     check "$name compiles" compile "$source"
