@@ -152,49 +152,75 @@ ig_status graph_order(graph *g, ig_array *const *arrays, int n)
 
 /* ---- numbering ---- */
 
-static bool put(byte_list *b, const void *from, size_t n)
+/* Room for n more bytes; the place where they go, NULL on failure. */
+static unsigned char *more(byte_list *b, size_t n)
 {
-    if (b->used + n > b->room) {
+    if (b->used + n >= b->room) {
         size_t room = 2 * b->room + n + 1024;
         unsigned char *at = memory_resize(b->at, room);
         if (!at)
-            return false;
+            return NULL;
         b->at = at;
         b->room = room;
     }
-    memcpy(b->at + b->used, from, n);
-    b->used += n;
+    return b->at + b->used;
+}
+
+static unsigned char *put(unsigned char *at, const void *from, size_t n)
+{
+    memcpy(at, from, n);
+    return at + n;
+}
+
+static unsigned char *put_view(unsigned char *at, const view *v)
+{
+    const int64_t head[2] = {v->ndim, v->offset};
+    const size_t n = (size_t)v->ndim * sizeof(int64_t);
+    return put(put(put(at, head, sizeof head), v->shape, n), v->stride, n);
+}
+
+static size_t view_bytes(const view *v) { return (2 + 2 * (size_t)v->ndim) * sizeof(int64_t); }
+
+static int places_of(const ig_array *x)
+{
+    return !x->attr.dst ? 0 : x->op == OP_assemble ? x->n_in : 1;
+}
+
+/* Everything that tells one node from another, given its inputs' numbers. All of it is whole words. */
+static bool put_node(graph *g, const ig_array *x)
+{
+    const node_attr *a = &x->attr;
+    const int n_dst = places_of(x);
+    struct {
+        uint16_t op, copy, fold;
+        uint8_t dtype, flag;
+        uint8_t ndim[4];
+        int32_t n_in;
+        int64_t axis[2];
+    } head = {x->op, a->copy, a->fold, x->dtype, a->flag, {0}, x->n_in, {a->axis_len, a->axis_stride}};
+    memcpy(head.ndim, a->ndim, sizeof head.ndim);
+    size_t bytes = sizeof head + view_bytes(&x->view);
+    for (int i = 0; i < n_dst; i++)
+        bytes += view_bytes(&a->dst[i]);
+    for (int i = 0; i < x->n_in; i++)
+        bytes += sizeof(int64_t) + view_bytes(&x->in[i]->view);
+    unsigned char *at = more(&g->key, bytes);
+    if (!at)
+        return false;
+    at = put(at, &head, sizeof head);
+    at = put_view(at, &x->view);
+    for (int i = 0; i < n_dst; i++)
+        at = put_view(at, &a->dst[i]);
+    for (int i = 0; i < x->n_in; i++) {
+        const ig_array *root = x->in[i]->root;
+        const int64_t number = root->data ? root->index : g->same[root->index];
+        at = put_view(put(at, &number, sizeof number), &x->in[i]->view);
+    }
+    g->key.used += bytes;
     return true;
 }
 
-static bool put_view(byte_list *b, const view *v)
-{
-    size_t n = (size_t)v->ndim * sizeof(int64_t);
-    return put(b, &v->ndim, sizeof v->ndim) && put(b, &v->offset, sizeof v->offset) &&
-           put(b, v->shape, n) && put(b, v->stride, n);
-}
-
-/* Everything that tells one node from another, given its inputs' numbers. */
-static bool put_node(graph *g, const ig_array *x)
-{
-    byte_list *b = &g->key;
-    const node_attr *a = &x->attr;
-    const int32_t head[4] = {x->op | a->copy << 16, x->dtype, x->n_in, a->fold | a->flag << 16};
-    const int64_t axis[2] = {a->axis_len, a->axis_stride};
-    bool ok = put(b, head, sizeof head) && put(b, a->ndim, sizeof a->ndim) &&
-              put(b, axis, sizeof axis) && put(b, &x->view.ndim, sizeof x->view.ndim) &&
-              put(b, x->view.shape, (size_t)x->view.ndim * sizeof(int64_t));
-    int n_dst = !a->dst ? 0 : x->op == OP_assemble ? x->n_in : 1;
-    for (int i = 0; i < n_dst && ok; i++)
-        ok = put_view(b, &a->dst[i]);
-    for (int i = 0; i < x->n_in && ok; i++) {
-        const ig_array *root = x->in[i]->root;
-        int32_t number = root->data ? root->index : g->same[root->index];
-        ok = put(b, &number, sizeof number) && put_view(b, &x->in[i]->view);
-    }
-    return ok;
-}
-
+/* Of whole words. */
 static uint32_t hash_of(const unsigned char *at, size_t n)
 {
     uint64_t h = 0x9e3779b97f4a7c15u ^ n;
@@ -204,8 +230,6 @@ static uint32_t hash_of(const unsigned char *at, size_t n)
         h = (h ^ w) * 0xff51afd7ed558ccdu;
         h ^= h >> 32;
     }
-    for (; n; at++, n--)
-        h = (h ^ *at) * 0x100000001b3u;
     return (uint32_t)(h ^ h >> 29);
 }
 
@@ -241,15 +265,20 @@ ig_status graph_number(graph *g)
             g->key.used = (size_t)begin[i];
         table[at] = g->same[i];
     }
+    const size_t bytes = sizeof(int64_t) * (3 * (size_t)g->n_leaf + (size_t)g->n_out);
+    unsigned char *at = more(&g->key, bytes);
+    if (!at)
+        return IG_ERR_MEMORY;
     for (int i = 0; i < g->n_leaf; i++) {
         const ig_array *x = g->leaf[i];
-        int64_t facts[3] = {x->dtype, (int64_t)x->data->bytes, g->donated[i]};
-        if (!put(&g->key, facts, sizeof facts))
-            return IG_ERR_MEMORY;
+        const int64_t facts[3] = {x->dtype, (int64_t)x->data->bytes, g->donated[i]};
+        at = put(at, facts, sizeof facts);
     }
-    for (int i = 0; i < g->n_out; i++)
-        if (!put(&g->key, &g->same[g->out[i]->index], sizeof *g->same))
-            return IG_ERR_MEMORY;
+    for (int i = 0; i < g->n_out; i++) {
+        const int64_t node = g->same[g->out[i]->index];
+        at = put(at, &node, sizeof node);
+    }
+    g->key.used += bytes;
     return IG_OK;
 }
 
