@@ -1,8 +1,8 @@
 /* Builders of convolutions: x's windows, seen as a view, contracted with the weight. A transposed
  * convolution spreads x out among zeros and convolves it with the kernel the other way around. */
 #include "base/error.h"
+#include "base/memory.h"
 #include "ops/contract.h"
-#include "ops/grad.h"
 #include "ops/index.h"
 #include "ops/window.h"
 #include <string.h>
@@ -116,6 +116,74 @@ static ig_array *conv_result(const conv *c, ig_array *x, ig_array *weight)
     return build_cast(ig_add(y, bias), dtype);
 }
 
+/* ---- gradients: each of the two is the other's with respect to x ---- */
+
+typedef struct conv_numbers {
+    bool transposed;
+    int n, groups;
+    int64_t stride[WINDOW_AXES_MOST], padding[WINDOW_AXES_MOST], dilation[WINDOW_AXES_MOST];
+} conv_numbers;
+
+/* g convolved back over x: output_padding makes up for what the last window did not reach. */
+static ig_array *pull_back(const conv_numbers *c, const view *x, ig_array *weight, ig_array *g)
+{
+    static ig_array *(*const back[])(ig_array *, ig_array *, ig_array *, ig_ints, ig_ints, ig_ints,
+                                     int, ig_ints) = {
+        ig_conv_transpose1d, ig_conv_transpose2d, ig_conv_transpose3d};
+    int64_t left[WINDOW_AXES_MOST];
+    for (int a = 0; a < c->n; a++)
+        left[a] = x->shape[2 + a] + 2 * c->padding[a] - 1 -
+                  (weight->view.shape[2 + a] - 1) * c->dilation[a] -
+                  (g->view.shape[2 + a] - 1) * c->stride[a];
+    return back[c->n - 1](g, weight, NULL, (ig_ints){c->stride, c->n}, (ig_ints){c->padding, c->n},
+                          (ig_ints){left, c->n}, c->groups, (ig_ints){c->dilation, c->n});
+}
+
+/* The same for a transposed one: windows that only output_padding makes room for are none of x's. */
+static ig_array *pull_forth(const conv_numbers *c, const view *x, ig_array *weight, ig_array *g)
+{
+    static ig_array *(*const forth[])(ig_array *, ig_array *, ig_array *, ig_ints, ig_ints, ig_ints,
+                                      int) = {ig_conv1d, ig_conv2d, ig_conv3d};
+    ig_array *y =
+        forth[c->n - 1](g, weight, NULL, (ig_ints){c->stride, c->n}, (ig_ints){c->padding, c->n},
+                        (ig_ints){c->dilation, c->n}, c->groups);
+    if (!y || view_same_shape(&y->view, x))
+        return y;
+    view v = y->view;
+    memcpy(v.shape, x->shape, sizeof v.shape);
+    return array_view(OP_slice, y, &v);
+}
+
+/* x's gradient without the windows that the definition would write out; the others by definition. */
+static ig_status pull_conv(void *context, ig_array *const *in, int n, ig_array *out, ig_array *g,
+                           ig_array **grads)
+{
+    const conv_numbers *c = context;
+    const view *x = &in[0]->view;
+    grads[0] = c->transposed ? pull_forth(c, x, in[1], g) : pull_back(c, x, in[1], g);
+    return grads[0] ? ig_vjp(&out->in[0], &g, 1, in + 1, n - 1, grads + 1) : IG_ERR_ARGUMENT;
+}
+
+/* y, made of c->x, weight and bias, with its gradient. numbers are of the call, not of the windows. */
+static ig_array *with_gradient(const conv *c, conv_numbers numbers, ig_array *y)
+{
+    conv_numbers *kept = y ? memory_get(sizeof *kept) : NULL;
+    if (!kept)
+        return NULL;
+    *kept = numbers;
+    ig_array *in[3] = {c->x, c->weight, c->bias};
+    return ig_custom_grad(y, in, c->bias ? 3 : 2, pull_conv, kept, memory_free);
+}
+
+static conv_numbers numbers_of(const conv *c, bool transposed)
+{
+    conv_numbers r = {.transposed = transposed, .n = c->w.n, .groups = (int)c->groups};
+    memcpy(r.stride, c->w.stride, sizeof r.stride);
+    memcpy(r.padding, c->w.padding, sizeof r.padding);
+    memcpy(r.dilation, c->w.dilation, sizeof r.dilation);
+    return r;
+}
+
 static int convolve(op_id op, const ig_arg *args, ig_array **out)
 {
     conv c;
@@ -127,8 +195,8 @@ static int convolve(op_id op, const ig_arg *args, ig_array **out)
         window_numbers(op, "dilation", args[5].u.ints, w->n, 1, w->dilation) != IG_OK ||
         window_count(op, w, c.x->view.shape + 2, false) != IG_OK)
         return 0;
-    ig_array *x = window_pad(c.x, w, BORDER_ZERO);
-    return op_one(out, conv_result(&c, x, conv_weight(&c, false)));
+    ig_array *y = conv_result(&c, window_pad(c.x, w, BORDER_ZERO), conv_weight(&c, false));
+    return op_one(out, with_gradient(&c, numbers_of(&c, false), y));
 }
 
 int op_conv1d(op_id op, const ig_arg *args, ig_array **out) { return convolve(op, args, out); }
@@ -214,10 +282,13 @@ static int convolve_transposed(op_id op, const ig_arg *args, ig_array **out)
     if (window_numbers(op, "stride", args[3].u.ints, w->n, 1, w->stride) != IG_OK ||
         window_numbers(op, "padding", args[4].u.ints, w->n, 0, w->padding) != IG_OK ||
         window_numbers(op, "output_padding", args[5].u.ints, w->n, 0, w->extra) != IG_OK ||
-        window_numbers(op, "dilation", args[7].u.ints, w->n, 1, w->dilation) != IG_OK ||
-        transposed_count(&c, s) != IG_OK)
+        window_numbers(op, "dilation", args[7].u.ints, w->n, 1, w->dilation) != IG_OK)
         return 0;
-    return op_one(out, conv_result(&c, spread_out(c.x, s, w->n), conv_weight(&c, true)));
+    const conv_numbers numbers = numbers_of(&c, true); /* before stride becomes that of the windows */
+    if (transposed_count(&c, s) != IG_OK)
+        return 0;
+    ig_array *y = conv_result(&c, spread_out(c.x, s, w->n), conv_weight(&c, true));
+    return op_one(out, with_gradient(&c, numbers, y));
 }
 
 int op_conv_transpose1d(op_id op, const ig_arg *args, ig_array **out)
@@ -233,58 +304,4 @@ int op_conv_transpose2d(op_id op, const ig_arg *args, ig_array **out)
 int op_conv_transpose3d(op_id op, const ig_arg *args, ig_array **out)
 {
     return convolve_transposed(op, args, out);
-}
-
-/* ---- the gradient of the windows ---- */
-
-/* How the windows w slide along the spatial axes of x, told by the strides of both. */
-static bool conv_numbers(const view *x, const view *w, int n, int64_t *stride, int64_t *dilation,
-                         int64_t *left)
-{
-    for (int a = 0; a < n; a++) {
-        const int64_t step = x->stride[2 + a], out = w->shape[2 + a], kernel = w->shape[3 + n + a];
-        if (step == 0)
-            return false;
-        stride[a] = out > 1 ? w->stride[2 + a] / step : 1;
-        dilation[a] = kernel > 1 ? w->stride[3 + n + a] / step : 1;
-        left[a] = x->shape[2 + a] - ((out - 1) * stride[a] + (kernel - 1) * dilation[a] + 1);
-    }
-    return true;
-}
-
-/* No window is written out: g, convolved the other way around with the same weight, is the gradient of
- * what the windows slide over, but for elements behind the last window. */
-ig_array *conv_pull_windows(pull *p, ig_array *g)
-{
-    static ig_array *(*const transposed[])(ig_array *, ig_array *, ig_array *, ig_ints, ig_ints,
-                                           ig_ints, int, ig_ints) = {
-        ig_conv_transpose1d, ig_conv_transpose2d, ig_conv_transpose3d};
-    ig_array *weight = p->node->in[0], *seen = p->node->in[1];
-    const int n = seen->n_in ? seen->in[0]->view.ndim - 2 : 0;
-    if (seen->op < OP_conv1d || seen->op > OP_conv_transpose3d ||
-        view_is_injective(&seen->view) || p->node->attr.ndim[2] != n)
-        return NULL;
-    const view *x = &seen->in[0]->view, *w = &seen->view;
-    int64_t stride[WINDOW_AXES_MOST], dilation[WINDOW_AXES_MOST];
-    int64_t width[2 * (2 + WINDOW_AXES_MOST)] = {0}, left[WINDOW_AXES_MOST];
-    if (!conv_numbers(x, w, n, stride, dilation, left))
-        return NULL;
-    /* (N, groups, out, ...) and (N, groups, out, in, ...): the weight is that of the first of the N. */
-    view one = weight->view;
-    axis_remove(&one, 0);
-    int64_t shape[2][2 + WINDOW_AXES_MOST] = {{w->shape[0], one.shape[0] * one.shape[1]},
-                                              {one.shape[0] * one.shape[1], one.shape[2]}};
-    memcpy(shape[0] + 2, w->shape + 2, (size_t)n * sizeof(int64_t));
-    memcpy(shape[1] + 2, one.shape + 3, (size_t)n * sizeof(int64_t));
-    g = build_reshape(seen->op, g, 2 + n, shape[0]);
-    weight = build_reshape(seen->op, array_view(seen->op, weight, &one), 2 + n, shape[1]);
-    ig_array *dx = transposed[n - 1](g, weight, NULL, (ig_ints){stride, n}, IG_AXES(0), IG_AXES(0),
-                                     (int)one.shape[0], (ig_ints){dilation, n});
-    bool more = false;
-    for (int a = 0; a < n; a++) {
-        width[5 + 2 * a] = left[a];
-        more = more || left[a] > 0;
-    }
-    p->seen = *x;
-    return more ? ig_pad(dx, (ig_ints){width, 4 + 2 * n}, "constant", NULL) : dx;
 }

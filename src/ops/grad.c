@@ -391,10 +391,7 @@ static ig_array *pull_operand(pull *p, int i, ig_array *g)
 static ig_array *d_contract(pull *p, int i)
 {
     ig_array *g = build_cast(p->g, p->node->in[i]->dtype);
-    if (!g)
-        return NULL;
-    ig_array *windows = i == 1 ? conv_pull_windows(p, g) : NULL;
-    return windows || ig_failed() ? windows : pull_operand(p, i, g);
+    return g ? pull_operand(p, i, g) : NULL;
 }
 
 /* ---- the table ---- */

@@ -24,11 +24,6 @@ grad_rule grad_rule_of(const ig_array *node);
  * read more than once adds up, what is not read is zero. x says how the view was made. */
 ig_array *grad_unview(ig_array *g, const ig_array *x, const view *v);
 
-/* What a convolution's rule for its windows, input 1, comes to: the gradient of the array that they
- * slide over, whose view p->seen becomes. g is p->g in the input's dtype. NULL without an error: the
- * node reads no overlapping windows. */
-ig_array *conv_pull_windows(pull *p, ig_array *g);
-
 /* x put to the places v of a row-major array of root's shape, where all else is zero; v is injective,
  * but for strides of 0, along which x adds up. */
 ig_array *grad_place(ig_array *x, const view *v, const view *root);
