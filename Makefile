@@ -235,6 +235,9 @@ $(BUILD)/obj/cli/%.o: cli/%.c $(GENERATED)
 	$(call say,CC,$<) $(CC) $(COMMON) $(DEFINES) -Iinclude $(CLI_DEFINES) $(OPTIMIZE) \
 	    $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
+# It takes these files in.
+$(BUILD)/obj/cli/digits_data.o: $(wildcard data/digits/*.idx)
+
 $(BUILD)/ingot: $(CLI_OBJECTS) $(BUILD)/libingot.a
 	$(call say,LINK,$@) $(link) $(CLI_OBJECTS) $(BUILD)/libingot.a $(CLI_LIBS) $(LDLIBS)
 

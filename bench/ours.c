@@ -12,6 +12,7 @@
  * program's loop does, and ends when the answer is in memory. Only the public header is used. */
 #include "ingot.h"
 #include "limits.h"
+#include "train.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -19,7 +20,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { MAX_INPUTS = 8, MAX_DIMS = 8, MAX_WORDS = 16, LINE_BYTES = 8192 };
+enum { MAX_INPUTS = 16, MAX_DIMS = 8, MAX_WORDS = 24, LINE_BYTES = 8192 };
 
 /* What a work may look at: its inputs, of one dtype but for indices, and its numbers. */
 struct prepared {
@@ -28,6 +29,7 @@ struct prepared {
     int64_t dims[MAX_DIMS];
     int n_dims;
     ig_dtype dtype;
+    struct training *training; /* of a work that is a step of one */
 };
 
 typedef ig_array *build_fn(const struct prepared *p);
@@ -146,6 +148,8 @@ static ig_array *build_graph10(const struct prepared *p)
     return ig_square(ig_minimum(y, b));
 }
 
+static ig_array *build_step(const struct prepared *p) { return training_step(p->training); }
+
 static const struct work {
     const char *name;
     build_fn *build;
@@ -173,6 +177,9 @@ static const struct work {
     {"mlp", build_mlp, false},
     {"graph10", build_graph10, false},
     {"graph10_eval", build_graph10, true},
+    {"train_mlp", build_step, false},
+    {"train_mlp_compiled", build_step, false},
+    {"train_cnn", build_step, false},
 };
 
 static const struct work *work_find(const char *name)
@@ -214,6 +221,7 @@ static double now_ms(void)
 
 static void inputs_release(void)
 {
+    training_free(prepared.training);
     for (int i = 0; i < prepared.n_in; i++)
         ig_release(prepared.in[i]);
     memset(&prepared, 0, sizeof prepared);
@@ -262,6 +270,14 @@ static void command_prepare(char **word, int n)
         }
         prepared.in[prepared.n_in++] = x;
     }
+    if (work->build == build_step) {
+        prepared.training = training_new(work->name, prepared.in, prepared.n_in);
+        if (!prepared.training) {
+            answer_failure();
+            inputs_release();
+            return;
+        }
+    }
     current = work;
     printf("ok\n");
 }
@@ -302,6 +318,15 @@ static void command_run(char **word, int n)
     printf("ok %.9g\n", total / (double)count);
 }
 
+/* The answer of a training is that of a new one, however many steps were timed. */
+static ig_array *answer_training(void)
+{
+    struct training *t = training_new(current->name, prepared.in, prepared.n_in);
+    ig_array *y = t ? training_answer(t) : NULL;
+    training_free(t);
+    return y;
+}
+
 static void command_save(char **word, int n)
 {
     if (!current || n < 2) {
@@ -309,7 +334,7 @@ static void command_save(char **word, int n)
         return;
     }
     ig_scope_begin();
-    ig_array *y = current->build(&prepared);
+    ig_array *y = prepared.training ? answer_training() : current->build(&prepared);
     if (y && (ig_dtype_of(y) == IG_F16 || ig_dtype_of(y) == IG_BF16))
         y = ig_astype(y, IG_F32);
     if (y && ig_save(word[1], y) == IG_OK)

@@ -15,6 +15,21 @@ import sys
 import time
 
 
+def training(begin, stack):
+    """A work that is a step of a training. Its answer is the losses of the first steps of a new one."""
+    step = begin()
+
+    def run():
+        return step()
+
+    def answer():
+        new = begin()
+        return stack([new() for _ in range(5)])
+
+    run.answer = answer
+    return run
+
+
 class Numpy:
     dtypes = {"f32": "float32", "f64": "float64"}
 
@@ -243,6 +258,46 @@ class Torch:
         return self.function(forward, a, b)
 
 
+    def train(self, forward, x, labels, *weights):
+        torch = self.torch
+
+        def begin():
+            params = [(w * 0.1).requires_grad_() for w in weights]
+            optimizer = torch.optim.Adam(params, lr=1e-3)
+
+            def step():
+                with torch.enable_grad():
+                    loss = torch.nn.functional.cross_entropy(forward(x, params), labels)
+                    optimizer.zero_grad()
+                    loss.backward()
+                    optimizer.step()
+                return loss.detach()
+
+            return step
+
+        return training(begin, torch.stack)
+
+    def train_mlp(self, *inputs):
+        f = self.torch.nn.functional
+
+        def forward(x, p):
+            return f.linear(f.relu(f.linear(x, p[0], p[1])), p[2], p[3])
+
+        return self.train(forward, *inputs)
+
+    train_mlp_compiled = train_mlp
+
+    def train_cnn(self, *inputs):
+        f = self.torch.nn.functional
+
+        def forward(x, p):
+            x = f.relu(f.conv2d(x, p[0], p[1], padding=1))
+            x = f.max_pool2d(f.relu(f.conv2d(x, p[2], p[3], padding=1)), 2)
+            return f.linear(f.relu(f.linear(x.flatten(1), p[4], p[5])), p[6], p[7])
+
+        return self.train(forward, *inputs)
+
+
 class TorchCompile(Torch):
     """torch.compile, for what is more than one call of a library."""
 
@@ -367,6 +422,62 @@ class Jax:
             return jnp.square(jnp.minimum(y, b))
 
         return self.function(forward, a, b)
+
+
+    def train(self, forward, x, labels, *weights):
+        jax, jnp = self.jax, self.jax.numpy
+
+        def loss_of(params):
+            logs = jax.nn.log_softmax(forward(x, params))
+            return -jnp.mean(jnp.take_along_axis(logs, labels[:, None], 1))
+
+        def update(state, rate, correction):
+            params, means, squares = state
+            loss, grads = jax.value_and_grad(loss_of)(params)
+            means = [0.9 * m + 0.1 * g for m, g in zip(means, grads)]
+            squares = [0.999 * v + 0.001 * g * g for v, g in zip(squares, grads)]
+            steps = zip(params, means, squares)
+            params = [p - rate * m / (jnp.sqrt(v) * correction + 1e-8) for p, m, v in steps]
+            return (params, means, squares), loss
+
+        compiled = jax.jit(update, donate_argnums=0)
+
+        def begin():
+            params = [w * 0.1 for w in weights]
+            state = [params, [p * 0 for p in params], [p * 0 for p in params]]
+            count = 0
+
+            def step():
+                nonlocal state, count
+                count += 1
+                rate = jnp.float32(1e-3 / (1 - 0.9**count))
+                state, loss = compiled(tuple(state), rate, jnp.float32((1 - 0.999**count) ** -0.5))
+                return loss.block_until_ready()
+
+            return step
+
+        return training(begin, jnp.stack)
+
+    def train_mlp(self, *inputs):
+        def forward(x, p):
+            return self.jax.nn.relu(x @ p[0].T + p[1]) @ p[2].T + p[3]
+
+        return self.train(forward, *inputs)
+
+    train_mlp_compiled = train_mlp
+
+    def train_cnn(self, *inputs):
+        lax, relu = self.jax.lax, self.jax.nn.relu
+
+        def conv(x, weight, bias):
+            return relu(lax.conv_general_dilated(x, weight, (1, 1), "SAME") + bias[:, None, None])
+
+        def forward(x, p):
+            x = conv(conv(x, p[0], p[1]), p[2], p[3])
+            x = lax.reduce_window(x, -float("inf"), lax.max, (1, 1, 2, 2), (1, 1, 2, 2), "VALID")
+            return relu(x.reshape(x.shape[0], -1) @ p[4].T + p[5]) @ p[6].T + p[7]
+
+        return self.train(forward, *inputs)
 
 
 class Mlx:
@@ -511,7 +622,7 @@ class Commands:
         return f"ok {(time.perf_counter() - start) * 1e3 / n:.9g}"
 
     def save(self, path):
-        self.peer.save(path, self.work())
+        self.peer.save(path, getattr(self.work, "answer", self.work)())
         return "ok"
 
 

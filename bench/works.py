@@ -72,6 +72,11 @@ def works():
     yield Work("start", "1000", flops=0, bar=3.5, bar_peer="numpy")
     yield Work("graph10_eval", "64", inputs=((64,), (64,)), bar_us=3)
 
+    yield train("train_mlp", "32 32-128-10", MLP, 2.5, "jax")
+    yield train("train_mlp", "32 32-128-10 eager", MLP, 20, "torch")
+    yield train("train_mlp_compiled", "32 32-128-10", MLP, 4, "jax")
+    yield train("train_cnn", "64x1x8x8 32-64-128-10", CNN, 2, "torch")
+
     # Beyond the table: what programs do besides.
     yield Work("graph10", "64", inputs=((64,), (64,)))
     yield Work("gelu", "16M", inputs=(flat,), bytes=16 * M * 8)
@@ -88,6 +93,15 @@ def works():
     yield mlp(64, (784, 512, 256, 10))
     yield Work("depthwise", "8x64x56x56 3x3", inputs=((8, 64, 56, 56), (64, 1, 3, 3)), bytes=8 * 64 * 56 * 56 * 8)
     yield Work("max_pool", "8x64x56x56 2x2", inputs=((8, 64, 56, 56),), bytes=8 * 64 * 56 * 56 * 5)
+
+
+# x, labels, then weight and bias of each layer.
+MLP = ((32, 32), ("index", 10, 32), (128, 32), (128,), (10, 128), (10,))
+CNN = ((64, 1, 8, 8), ("index", 10, 64), (32, 1, 3, 3), (32,), (64, 32, 3, 3), (64,), (128, 1024), (128,), (10, 128), (10,))
+
+
+def train(name, size, inputs, bar, bar_peer):
+    return Work(name, size, inputs=inputs, bar=bar, bar_peer=bar_peer, tolerance=1e-3)
 
 
 def mlp(batch, widths):

@@ -919,6 +919,39 @@ IG_API const char *ig_model_text(const ig_model *m);
 IG_API ig_array *ig_load(const char *path);
 IG_API ig_status ig_save(const char *path, ig_array *x);
 
+/* Reads an idx file, the format of MNIST's images and labels; not one that is packed by gzip. The
+ * second reads the same from memory, which it copies from. */
+IG_API ig_array *ig_load_idx(const char *path);
+IG_API ig_array *ig_idx_from_memory(const void *bytes, size_t n);
+
+/* Named arrays in order, and texts by key: parameters and checkpoints, as .safetensors files. Names
+ * and texts are UTF-8. A set is for one thread at a time. */
+typedef struct ig_tensors ig_tensors;
+
+/* An empty set; NULL on failure. Freeing NULL is fine. */
+IG_API ig_tensors *ig_tensors_new(void);
+IG_API void ig_tensors_free(ig_tensors *t);
+
+/* Adds x, or puts it in the place of the array of that name. The set keeps a reference to it. */
+IG_API ig_status ig_tensors_put(ig_tensors *t, const char *name, ig_array *x);
+IG_API int ig_tensors_count(const ig_tensors *t);
+/* The i-th name, NULL if there is none; valid as long as the set. */
+IG_API const char *ig_tensors_name(const ig_tensors *t, int i);
+/* The array of that name, borrowed from the set; NULL, without an error, if there is none. */
+IG_API ig_array *ig_tensors_get(const ig_tensors *t, const char *name);
+
+/* The texts beside the arrays (the format's __metadata__). Putting replaces; the text is copied.
+ * What is returned is valid until it is replaced or the set is freed; NULL if there is none. */
+IG_API ig_status ig_tensors_put_text(ig_tensors *t, const char *key, const char *value);
+IG_API const char *ig_tensors_text(const ig_tensors *t, const char *key);
+
+/* Reads a set, whose arrays belong to it and to no scope; NULL on failure. A file that breaks any
+ * rule of the format is refused. */
+IG_API ig_tensors *ig_tensors_load(const char *path);
+/* Evaluates the arrays in one run and writes them, as ig_save does; what is in path's place is
+ * whole at every moment, through a kill and a power cut. */
+IG_API ig_status ig_tensors_save(const ig_tensors *t, const char *path);
+
 #ifdef __cplusplus
 }
 #endif

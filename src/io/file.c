@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -19,7 +20,8 @@
 enum {
     TRANSFER_BYTES = 1 << 30, /* macOS refuses more than INT_MAX in one call */
     STEM_BYTES = 200,         /* of a file's name in its temporary name: names end at 255 */
-    TEMP_TRIES = 1000
+    TEMP_TRIES = 1000,
+    FIRST_PIECE_BYTES = 1 << 20 /* what a pipe's header can make us ask for */
 };
 
 static const struct advice {
@@ -44,20 +46,19 @@ static const struct advice {
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
-/* Copies a path for messages, on one line; where it does not fit, "..." and its last bytes. */
-static void path_show(const char *path, char out[IO_SHOWN_BYTES])
+void io_show(const char *name, char out[IO_SHOWN_BYTES])
 {
-    size_t length = strlen(path);
+    size_t length = strlen(name);
     if (length >= IO_SHOWN_BYTES) {
-        path += length - (IO_SHOWN_BYTES - 4);
-        while ((*path & 0xc0) == 0x80) /* not from the middle of a UTF-8 character */
-            path++;
-        length = strlen(path);
+        name += length - (IO_SHOWN_BYTES - 4);
+        while ((*name & 0xc0) == 0x80) /* not from the middle of a UTF-8 character */
+            name++;
+        length = strlen(name);
         memcpy(out, "...", 3);
         out += 3;
     }
     for (size_t i = 0; i < length; i++)
-        out[i] = (unsigned char)path[i] < ' ' || path[i] == 0x7f ? '?' : path[i];
+        out[i] = (unsigned char)name[i] < ' ' || name[i] == 0x7f ? '?' : name[i];
     out[length] = '\0';
 }
 
@@ -69,6 +70,14 @@ ig_status io_fail(const struct io_file *file, ig_status code, const char *format
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     return ig_fail(code, "%s '%s': %s", file->verb, file->shown, text);
+}
+
+ig_status io_waiting(void)
+{
+    ig_status code = IG_ERR_INTERNAL;
+    const char *text = ig_error(&code);
+    return ig_fail(code ? code : IG_ERR_INTERNAL, "%s",
+                   text ? text : "no data and no error; please report it");
 }
 
 /* what: "it cannot be opened" */
@@ -88,7 +97,7 @@ static ig_status file_name(struct io_file *file, const char *verb, const char *p
     *file = (struct io_file){.verb = verb, .fd = -1, .left = -1};
     if (!path || !*path)
         return ig_fail(IG_ERR_ARGUMENT, "%s: no path is given; name a file", verb);
-    path_show(path, file->shown);
+    io_show(path, file->shown);
     return IG_OK;
 }
 
@@ -111,6 +120,12 @@ ig_status io_open(struct io_file *file, const char *path)
     return IG_OK;
 }
 
+void io_open_memory(struct io_file *file, const void *bytes, size_t n, const char *shown)
+{
+    *file = (struct io_file){.verb = "load", .fd = -1, .memory = bytes, .left = (int64_t)n};
+    io_show(shown, file->shown);
+}
+
 void io_close(struct io_file *file)
 {
     if (file->fd >= 0)
@@ -118,8 +133,22 @@ void io_close(struct io_file *file)
     file->fd = -1;
 }
 
+static size_t memory_read(struct io_file *file, void *out, size_t bytes)
+{
+    const size_t n = bytes < (size_t)file->left ? bytes : (size_t)file->left;
+    if (n)
+        memcpy(out, file->memory, n);
+    file->memory += n;
+    file->left -= (int64_t)n;
+    return n;
+}
+
 ig_status io_read(struct io_file *file, void *out, size_t bytes, size_t *got)
 {
+    if (file->memory) {
+        *got = memory_read(file, out, bytes);
+        return IG_OK;
+    }
     for (*got = 0; *got < bytes;) {
         const size_t rest = bytes - *got;
         const ssize_t n = read(file->fd, (char *)out + *got,
@@ -135,6 +164,79 @@ ig_status io_read(struct io_file *file, void *out, size_t bytes, size_t *got)
     if (file->left >= 0)
         file->left -= (int64_t)*got;
     return IG_OK;
+}
+
+ig_status io_read_new(struct io_file *file, size_t bytes, void **data, size_t *got)
+{
+    size_t room = file->left < 0 && bytes > FIRST_PIECE_BYTES ? FIRST_PIECE_BYTES : bytes;
+    *got = 0;
+    *data = NULL;
+    for (;;) {
+        size_t more = 0;
+        void *larger = realloc(*data, room ? room : 1);
+        if (!larger)
+            return io_fail(file, IG_ERR_MEMORY, "no memory for its %zu bytes; free some", bytes);
+        *data = larger;
+        const ig_status status = io_read(file, (char *)larger + *got, room - *got, &more);
+        *got += more;
+        if (status != IG_OK || *got < room || room == bytes)
+            return status;
+        room = bytes - room < room ? bytes : 2 * room;
+    }
+}
+
+bool io_measure(const int64_t *shape, int ndim, ig_dtype dtype, size_t *bytes)
+{
+    size_t product = ig_dtype_bytes(dtype);
+    bool empty = false;
+    for (int i = 0; i < ndim; i++) {
+        empty |= shape[i] == 0;
+        if ((shape[i] && __builtin_mul_overflow(product, shape[i], &product)) ||
+            product > PTRDIFF_MAX / 2)
+            return false;
+    }
+    *bytes = empty ? 0 : product;
+    return true;
+}
+
+ig_status io_admit(const struct io_file *file, uint64_t bytes)
+{
+    const uint64_t limit = ig_memory_limit(), used = ig_memory_used();
+    const uint64_t free_bytes = used < limit ? limit - used : 0;
+    if (!limit || bytes <= free_bytes)
+        return IG_OK;
+    return io_fail(file, IG_ERR_MEMORY,
+                   "it needs %" PRIu64 " bytes, and the memory limit of %" PRIu64 " leaves %" PRIu64
+                   "; raise the limit (ig_set_memory_limit, --memory-limit) or release arrays",
+                   bytes, limit, free_bytes);
+}
+
+ig_status io_expect_end(struct io_file *file, const char *after)
+{
+    char byte;
+    size_t got = 0;
+    const int64_t left = file->left;
+    const ig_status status = io_read(file, &byte, 1, &got);
+    if (status != IG_OK || got == 0)
+        return status;
+    if (left > 0)
+        return io_fail(file, IG_ERR_FORMAT,
+                       "%" PRId64 " bytes behind %s belong to nothing; copy or save it again", left,
+                       after);
+    return io_fail(file, IG_ERR_FORMAT,
+                   "there are bytes behind %s that belong to nothing; copy or save it again",
+                   after);
+}
+
+void io_swap(void *data, size_t bytes, size_t element_bytes)
+{
+    unsigned char *const end = (unsigned char *)data + bytes;
+    for (unsigned char *element = data; element < end; element += element_bytes)
+        for (size_t i = 0; i < element_bytes / 2; i++) {
+            const unsigned char byte = element[i];
+            element[i] = element[element_bytes - 1 - i];
+            element[element_bytes - 1 - i] = byte;
+        }
 }
 
 /* ---- writing ------------------------------------------------------------------------------- */
@@ -223,15 +325,51 @@ ig_status io_write(struct io_file *file, const void *data, size_t bytes)
     return IG_OK;
 }
 
+/* Waits until the file is on the disk: renamed before that, a power cut could leave it empty in the
+ * place of the old one. */
+static ig_status disk_reach(const struct io_file *file)
+{
+    int result;
+#ifdef F_FULLFSYNC
+    if (fcntl(file->fd, F_FULLFSYNC) == 0) /* macOS: its fsync stops at the disk's own memory */
+        return IG_OK;
+#endif
+    do
+        result = fsync(file->fd);
+    while (result != 0 && errno == EINTR);
+    /* Some file systems have nothing to wait for, and say so. */
+    if (result == 0 || errno == EINVAL || errno == ENOTSUP)
+        return IG_OK;
+    return fail_system(file, errno, "it cannot be written");
+}
+
+/* The same for the new name. The file in its place is whole with or without, so no failure counts.
+ */
+static void name_reach_disk(struct io_file *file)
+{
+    char *slash = strrchr(file->real, '/');
+    if (slash)
+        slash[slash == file->real] = '\0';
+    const int folder = open(slash ? file->real : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0)
+        return;
+    (void)fsync(folder);
+    close(folder);
+}
+
 ig_status io_finish(struct io_file *file, ig_status status)
 {
+    if (file->temp && status == IG_OK)
+        status = disk_reach(file);
     if (file->fd >= 0 && close(file->fd) != 0 && errno != EINTR && status == IG_OK)
         status = fail_system(file, errno, "it cannot be written");
     file->fd = -1;
     if (file->temp) {
         if (status == IG_OK && rename(file->temp, file->real) != 0)
             status = fail_system(file, errno, "it cannot be put in its place");
-        if (status != IG_OK)
+        if (status == IG_OK)
+            name_reach_disk(file);
+        else
             unlink(file->temp);
     }
     free(file->temp);

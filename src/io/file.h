@@ -6,14 +6,21 @@
 
 #include "ingot.h"
 
-enum { IO_SHOWN_BYTES = 164 }; /* of a path in a message */
+enum { IO_SHOWN_BYTES = 164 }; /* of a path or a name in a message */
+
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+enum { IO_BIG_ENDIAN = 1 }; /* this machine */
+#else
+enum { IO_BIG_ENDIAN = 0 };
+#endif
 
 struct io_file {
     const char *verb; /* "load" or "save": messages begin with it */
     int fd;
-    int64_t left; /* bytes still to be read; -1 where nobody knows (a pipe) */
-    char *real;   /* what temp is renamed to */
-    char *temp;   /* where we write; NULL: straight into what cannot be renamed to */
+    const char *memory; /* what is read instead of a file; NULL: there is a file */
+    int64_t left;       /* bytes still to be read; -1 where nobody knows (a pipe) */
+    char *real;         /* what temp is renamed to */
+    char *temp;         /* where we write; NULL: straight into what cannot be renamed to */
     char shown[IO_SHOWN_BYTES];
 };
 
@@ -21,16 +28,41 @@ struct io_file {
 ig_status io_fail(const struct io_file *file, ig_status code, const char *format, ...)
     IG_PRINTF(3, 4);
 
-/* Opens for reading. io_close also after a failure. */
+/* The code of the thread's error, which goes on waiting: for a call that had nothing to return. */
+ig_status io_waiting(void);
+
+/* Copies a name for messages, on one line; where it does not fit, "..." and its last bytes. */
+void io_show(const char *name, char out[IO_SHOWN_BYTES]);
+
+/* Opens for reading: a file, or bytes that outlive it and that messages call shown. io_close also
+ * after a failure. */
 ig_status io_open(struct io_file *file, const char *path);
+void io_open_memory(struct io_file *file, const void *bytes, size_t n, const char *shown);
 void io_close(struct io_file *file);
 
 /* Reads up to bytes; *got is less only at the end of the file. */
 ig_status io_read(struct io_file *file, void *out, size_t bytes, size_t *got);
 
+/* The same into new memory: *data is the caller's to free, also after a failure. Where nobody knows
+ * the file's size, memory grows with the bytes that have come, whatever was promised. */
+ig_status io_read_new(struct io_file *file, size_t bytes, void **data, size_t *got);
+
+/* How many bytes an array has; false if Ingot cannot address them. Lengths beside a 0 count too,
+ * since strides are products of them. */
+bool io_measure(const int64_t *shape, int ndim, ig_dtype dtype, size_t *bytes);
+
+/* IG_OK if bytes of array data fit the memory limit. */
+ig_status io_admit(const struct io_file *file, uint64_t bytes);
+
+/* IG_ERR_FORMAT where the file goes on; after: "its tensors". */
+ig_status io_expect_end(struct io_file *file, const char *after);
+
+/* Turns the bytes of each element around. */
+void io_swap(void *data, size_t bytes, size_t element_bytes);
+
 /* Opens for writing, beside path where path is a plain file or not there yet. io_finish also after
- * a failure: with IG_OK it puts the file in its place, else it takes it away and leaves what was
- * there. Returns status, or why it could not. */
+ * a failure: with IG_OK it brings the file to the disk and puts it in its place, else it takes it
+ * away and leaves what was there. Returns status, or why it could not. */
 ig_status io_create(struct io_file *file, const char *path);
 ig_status io_write(struct io_file *file, const void *data, size_t bytes);
 ig_status io_finish(struct io_file *file, ig_status status);

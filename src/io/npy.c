@@ -19,16 +19,11 @@ enum {
     HEADER_ALIGN = 64,            /* where elements start in a file of ours */
     GROWTH_DIGITS = 21,           /* room that NumPy leaves for the first length to grow */
     WRITTEN_HEADER_MAX = 640,     /* 16 lengths of 19 digits fit */
-    FIRST_PIECE_BYTES = 1 << 20,  /* what a pipe's header can make us ask for */
 };
 
 static const char magic[MAGIC_BYTES + 1] = "\x93NUMPY";
 
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-static const char native_order = '>';
-#else
-static const char native_order = '<';
-#endif
+static const char native_order = IO_BIG_ENDIAN ? '>' : '<';
 
 /* What the format calls our dtypes. NumPy has no bf16: ml_dtypes stores it as V2, and so do we. */
 static const struct code {
@@ -315,21 +310,13 @@ static ig_status parse_dict(struct parser *p, struct header *header)
     return IG_OK;
 }
 
-/* Sets header->bytes. Lengths beside a 0 count too, so that strides cannot overflow either. */
 static ig_status header_measure(const struct io_file *file, struct header *header)
 {
-    size_t bytes = ig_dtype_bytes(header->dtype);
-    bool empty = false;
-    for (int i = 0; i < header->ndim; i++) {
-        const int64_t length = header->shape[i];
-        empty |= length == 0;
-        if ((length && __builtin_mul_overflow(bytes, length, &bytes)) || bytes > PTRDIFF_MAX)
-            return io_fail(file, IG_ERR_FORMAT,
-                           "its shape has more elements than any memory; the file is damaged: "
-                           "save it again");
-    }
-    header->bytes = empty ? 0 : bytes;
-    return IG_OK;
+    if (io_measure(header->shape, header->ndim, header->dtype, &header->bytes))
+        return IG_OK;
+    return io_fail(
+        file, IG_ERR_FORMAT,
+        "its shape has more elements than any memory; the file is damaged: save it again");
 }
 
 /* ---- reading ------------------------------------------------------------------------------- */
@@ -423,60 +410,24 @@ static ig_status data_cut(const struct io_file *file, const struct header *heade
                    header->bytes, ig_dtype_name(header->dtype), found);
 }
 
-/* Refuses what cannot be held, before memory is asked for. */
-static ig_status data_check(const struct io_file *file, const struct header *header)
-{
-    if (file->left >= 0 && header->bytes > (uint64_t)file->left)
-        return data_cut(file, header, (uint64_t)file->left);
-    const uint64_t limit = ig_memory_limit(), used = ig_memory_used();
-    const uint64_t free_bytes = used < limit ? limit - used : 0;
-    if (limit && header->bytes > free_bytes)
-        return io_fail(file, IG_ERR_MEMORY,
-                       "it needs %zu bytes, and the memory limit of %" PRIu64 " leaves %" PRIu64
-                       "; raise the limit (ig_set_memory_limit, --memory-limit) or release arrays",
-                       header->bytes, limit, free_bytes);
-    return IG_OK;
-}
-
 /* Reads the elements as they lie in the file; *data is the caller's to free, also on failure. */
 static ig_status data_read(struct io_file *file, const struct header *header, void **data)
 {
-    const size_t bytes = header->bytes;
-    size_t room = file->left < 0 && bytes > FIRST_PIECE_BYTES ? FIRST_PIECE_BYTES : bytes;
-    size_t have = 0;
-    ig_status status = data_check(file, header);
-    if (status != IG_OK)
-        return status;
-    for (;;) {
-        size_t got = 0;
-        void *larger = realloc(*data, room ? room : 1);
-        if (!larger)
-            return io_fail(file, IG_ERR_MEMORY, "no memory for its %zu bytes; free some", bytes);
-        *data = larger;
-        status = io_read(file, (char *)larger + have, room - have, &got);
-        if (status != IG_OK)
-            return status;
-        have += got;
-        if (have < room)
-            return data_cut(file, header, have);
-        if (room == bytes)
-            return IG_OK;
-        room = bytes - room < room ? bytes : 2 * room;
-    }
+    size_t got = 0;
+    if (file->left >= 0 && header->bytes > (uint64_t)file->left)
+        return data_cut(file, header, (uint64_t)file->left);
+    ig_status status = io_admit(file, header->bytes);
+    if (status == IG_OK)
+        status = io_read_new(file, header->bytes, data, &got);
+    return status == IG_OK && got < header->bytes ? data_cut(file, header, got) : status;
 }
 
 /* Makes the file's elements ours: byte order, and bools of 0 and 1 where NumPy takes any byte that
  * is not 0 for true. */
 static void data_adapt(const struct header *header, unsigned char *data)
 {
-    const size_t width = ig_dtype_bytes(header->dtype);
     if (header->swap)
-        for (unsigned char *element = data; element < data + header->bytes; element += width)
-            for (size_t i = 0; i < width / 2; i++) {
-                const unsigned char byte = element[i];
-                element[i] = element[width - 1 - i];
-                element[width - 1 - i] = byte;
-            }
+        io_swap(data, header->bytes, ig_dtype_bytes(header->dtype));
     if (header->dtype == IG_BOOL)
         for (size_t i = 0; i < header->bytes; i++)
             data[i] = data[i] != 0;
@@ -549,21 +500,13 @@ static size_t header_write(const ig_array *x, unsigned char out[WRITTEN_HEADER_M
     return end;
 }
 
-/* The code of the error that waits, which goes on waiting. */
-static ig_status error_waiting(void)
-{
-    ig_status code = IG_ERR_INTERNAL;
-    const char *text = ig_error(&code);
-    return ig_fail(code, "%s", text ? text : "save: no data and no error; please report it");
-}
-
 ig_status ig_save(const char *path, ig_array *x)
 {
     if (!x)
         return ig_fail(IG_ERR_ARGUMENT, "save: there is no array; give one");
     const void *data = ig_data(x);
     if (!data && (ig_size(x) != 0 || ig_failed()))
-        return error_waiting();
+        return io_waiting();
 
     unsigned char header[WRITTEN_HEADER_MAX];
     const size_t header_bytes = header_write(x, header);

@@ -1,6 +1,7 @@
 /* Models: named arrays that outlive scopes, made at the first call that asks for them. */
 #include "nn/model.h"
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -272,11 +273,13 @@ void model_step_end(ig_model *m, bool made)
 
 ig_model *ig_model_new(uint64_t seed)
 {
+    static _Atomic uint64_t last_id;
     ig_model *m = calloc(1, sizeof *m);
     if (!m) {
         ig_fail(IG_ERR_MEMORY, "model_new: no memory for a model");
         return NULL;
     }
+    m->id = atomic_fetch_add(&last_id, 1) + 1;
     m->seed = seed;
     m->training = true;
     return m;

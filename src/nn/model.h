@@ -20,6 +20,7 @@ typedef struct entries {
 } entries;
 
 struct ig_model {
+    uint64_t id; /* no other model of the process has it; not 0 */
     uint64_t seed;
     uint32_t words[2]; /* the key of dropout, once drawn */
     bool has_words, training;

@@ -96,7 +96,7 @@ void optimizer_clear(ig_optimizer *o)
             ig_release(o->state[i][k]);
     free(o->state);
     o->state = NULL;
-    o->owner = NULL;
+    o->owner = 0;
     o->n = 0;
 }
 
@@ -154,7 +154,7 @@ static ig_status step_check(const ig_optimizer *o, const ig_model *m, const ig_a
     if (m->param.n == 0)
         return ig_fail(IG_ERR_ARGUMENT,
                        "step: the model has no parameters; call its layers before the first step");
-    if (o->owner && o->owner != m)
+    if (o->owner && o->owner != m->id)
         return ig_fail(IG_ERR_ARGUMENT, "step: this optimiser holds the state of another model; "
                                         "make one for each model");
     if (o->owner && o->n != m->param.n)
@@ -315,7 +315,7 @@ static void step_commit(step *s)
             o->state[i][k] = *from++;
         }
     }
-    o->owner = s->m;
+    o->owner = s->m->id;
     o->n = s->n;
     o->steps++;
 }

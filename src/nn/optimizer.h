@@ -40,7 +40,7 @@ struct ig_optimizer {
     double max_norm; /* 0: gradients are not clipped */
 
     int64_t steps;
-    const ig_model *owner; /* whose parameters state belongs to, once there is any */
+    uint64_t owner; /* id of the model whose parameters state belongs to; 0: there is none yet */
     ig_array *(*state)[SLOTS_MAX];
     int n; /* of parameters with state */
 

@@ -1,18 +1,15 @@
 /* The rules of the optimisers, one short function each, in as few ops as say it: a step builds them
- * anew for every parameter.
+ * anew for every parameter, and they run over every element.
  *
- * A running mean is old + (new - old) * share. p is the parameter, g its gradient. */
+ * p is the parameter, g its gradient. Where the papers keep a running mean, beta * m + (1 - beta) * g,
+ * the state here is the sum beta * s + g; so m = (1 - beta) * s, and the factor goes into a number that
+ * is computed once for all. */
 #include "nn/optimizer.h"
 #include <math.h>
 
 static ig_array *add(ig_array *a, ig_array *b) { return ig_add(a, b); }
 static ig_array *sub(ig_array *a, ig_array *b) { return ig_subtract(a, b); }
 static ig_array *mul(ig_array *a, ig_array *b) { return ig_multiply(a, b); }
-
-static ig_array *mean_of(ig_array *old, ig_array *now, ig_array *share)
-{
-    return add(old, mul(sub(now, old), share));
-}
 
 /* ---- SGD ---- */
 
@@ -38,48 +35,57 @@ static ig_array *sgd(const ig_optimizer *o, ig_array *const *number, ig_array *p
 
 /* ---- Adam and AdamW ---- */
 
-/* With m / c1 and v / c2 the corrected means, c being 1 - beta**t, the step is
+/* The paper's step, with m and v the means of g and g**2 and c1, c2 what corrects them (1 - beta**t), is
  *
- *     rate * (m / c1) / (sqrt(v / c2) + eps) = m * (rate * sqrt(c2) / c1) / (sqrt(v) + eps * sqrt(c2))
- */
+ *     rate * (m / c1) / (sqrt(v / c2) + eps)
+ *
+ * In sums, m = (1 - beta1) * s and v = (1 - beta2) * q, with k = sqrt((1 - beta2) / c2) that is
+ *
+ *     s * (rate * (1 - beta1) / c1 / k) / (sqrt(q) + eps / k) */
 static void adam_numbers(const ig_optimizer *o, double rate, double *number)
 {
     const double t = (double)(o->steps + 1);
-    const double c1 = 1 - pow(o->beta1, t), c2 = sqrt(1 - pow(o->beta2, t));
-    number[0] = 1 - o->beta1;
-    number[1] = 1 - o->beta2;
-    number[2] = rate * c2 / c1;
-    number[3] = o->eps * c2;
+    const double c1 = 1 - pow(o->beta1, t), c2 = 1 - pow(o->beta2, t);
+    const double k = sqrt((1 - o->beta2) / c2);
+    number[0] = o->beta1;
+    number[1] = o->beta2;
+    number[2] = rate * (1 - o->beta1) / c1 / k;
+    number[3] = o->eps / k;
     number[4] = 1 - rate * o->decay;
 }
 
 static ig_array *adam(const ig_optimizer *o, ig_array *const *number, ig_array *p, ig_array *g,
                       ig_array *const *state, ig_array **next)
 {
+    ig_array *const beta1 = number[0], *const beta2 = number[1];
     ig_array *const rate = number[2], *const eps = number[3], *const keep = number[4];
-    ig_array *const m = next[0] = mean_of(state[0], g, number[0]);
-    ig_array *const v = next[1] = mean_of(state[1], ig_square(g), number[1]);
+    ig_array *const s = next[0] = add(mul(state[0], beta1), g);
+    ig_array *const q = next[1] = add(mul(state[1], beta2), ig_square(g));
     if (o->decay != 0)
         p = mul(p, keep);
-    return sub(p, ig_divide(mul(m, rate), add(ig_sqrt(v), eps)));
+    return sub(p, ig_divide(mul(s, rate), add(ig_sqrt(q), eps)));
 }
 
 /* ---- RMSprop ---- */
 
+/* rate * g / (sqrt(v) + eps), with v = (1 - alpha) * q as above. Momentum is linear in it, so the factor
+ * may as well come behind. */
 static void rmsprop_numbers(const ig_optimizer *o, double rate, double *number)
 {
-    number[0] = 1 - o->beta2;
-    number[1] = o->eps;
+    const double k = sqrt(1 - o->beta2);
+    number[0] = o->beta2;
+    number[1] = o->eps / k;
     number[2] = o->beta1;
-    number[3] = rate;
+    number[3] = rate / k;
 }
 
 static ig_array *rmsprop(const ig_optimizer *o, ig_array *const *number, ig_array *p, ig_array *g,
                          ig_array *const *state, ig_array **next)
 {
-    ig_array *const eps = number[1], *const momentum = number[2], *const rate = number[3];
-    next[0] = mean_of(state[0], ig_square(g), number[0]);
-    g = ig_divide(g, add(ig_sqrt(next[0]), eps));
+    ig_array *const alpha = number[0], *const eps = number[1];
+    ig_array *const momentum = number[2], *const rate = number[3];
+    ig_array *const q = next[0] = add(mul(state[0], alpha), ig_square(g));
+    g = ig_divide(g, add(ig_sqrt(q), eps));
     if (o->slots == 2)
         g = next[1] = add(mul(state[1], momentum), g);
     return sub(p, mul(g, rate));
@@ -87,10 +93,11 @@ static ig_array *rmsprop(const ig_optimizer *o, ig_array *const *number, ig_arra
 
 /* ---- Lion ---- */
 
+/* The sign of beta1 * m + (1 - beta1) * g, m = (1 - beta2) * s, is that of s * k + g. */
 static void lion_numbers(const ig_optimizer *o, double rate, double *number)
 {
-    number[0] = 1 - o->beta1;
-    number[1] = 1 - o->beta2;
+    number[0] = o->beta1 * (1 - o->beta2) / (1 - o->beta1);
+    number[1] = o->beta2;
     number[2] = rate;
     number[3] = 1 - rate * o->decay;
 }
@@ -98,16 +105,17 @@ static void lion_numbers(const ig_optimizer *o, double rate, double *number)
 static ig_array *lion(const ig_optimizer *o, ig_array *const *number, ig_array *p, ig_array *g,
                       ig_array *const *state, ig_array **next)
 {
+    ig_array *const k = number[0], *const beta2 = number[1];
     ig_array *const rate = number[2], *const keep = number[3];
-    ig_array *const way = ig_sign(mean_of(state[0], g, number[0]));
-    next[0] = mean_of(state[0], g, number[1]);
+    ig_array *const way = ig_sign(add(mul(state[0], k), g));
+    next[0] = add(mul(state[0], beta2), g);
     if (o->decay != 0)
         p = mul(p, keep);
     return sub(p, mul(way, rate));
 }
 
 const rule rule_sgd = {"sgd", {"momentum"}, 3, sgd_numbers, sgd};
-const rule rule_adam = {"adam", {"mean", "square"}, 5, adam_numbers, adam};
-const rule rule_adamw = {"adamw", {"mean", "square"}, 5, adam_numbers, adam};
-const rule rule_rmsprop = {"rmsprop", {"square", "momentum"}, 4, rmsprop_numbers, rmsprop};
-const rule rule_lion = {"lion", {"mean"}, 4, lion_numbers, lion};
+const rule rule_adam = {"adam", {"sum", "squares"}, 5, adam_numbers, adam};
+const rule rule_adamw = {"adamw", {"sum", "squares"}, 5, adam_numbers, adam};
+const rule rule_rmsprop = {"rmsprop", {"squares", "momentum"}, 4, rmsprop_numbers, rmsprop};
+const rule rule_lion = {"lion", {"sum"}, 4, lion_numbers, lion};

@@ -1,0 +1,104 @@
+/* A strict reader of JSON (RFC 8259), and how to write a string of it.
+ *
+ * The reader walks over text in memory and hands out one value after the other; it builds no tree,
+ * so hostile text cannot make it ask for much more memory than the text itself takes. It checks all
+ * of the grammar that it walks over, UTF-8 and pairs of surrogates included, refuses an object that
+ * has a key twice, and goes JSON_DEPTH_MAX deep.
+ *
+ * The first failure stays: from then on every call returns false, which ends every loop, and only
+ * json_end needs to be asked how it went.
+ *
+ *     json_begin(&r, source, bytes);
+ *     if (json_open_object(&r))
+ *         while (json_next_key(&r, &key))
+ *             json_text_is(key, "size") ? json_read_uint(&r, &size) : json_skip(&r);
+ *     status = json_end(&r);
+ */
+#ifndef BASE_JSON_H
+#define BASE_JSON_H
+
+#include "base/text.h"
+
+enum { JSON_DEPTH_MAX = 64, JSON_NUMBER_MAX = 1024 /* characters of a number */ };
+
+typedef enum json_kind {
+    JSON_NOTHING, /* no value begins here */
+    JSON_NULL,
+    JSON_BOOL,
+    JSON_NUMBER,
+    JSON_TEXT,
+    JSON_ARRAY,
+    JSON_OBJECT
+} json_kind;
+
+/* A string as it stands in the source, between its quotes: checked, escapes and all. Valid as long
+ * as the source. */
+typedef struct json_text {
+    const char *at;
+    size_t bytes;
+    bool escaped; /* it has a backslash in it */
+} json_text;
+
+/* Written without fraction and exponent, a number is exactly an i64 or, above that, a u64. All
+ * others, and -0, are the nearest double. */
+typedef struct json_number {
+    enum { JSON_I64, JSON_U64, JSON_F64 } kind;
+    union {
+        int64_t i;
+        uint64_t u;
+        double f;
+    } as;
+} json_number;
+
+typedef struct json_reader {
+    const char *begin, *at, *end;
+    ig_status status;
+    char problem[160]; /* "at byte 7: expected ':', found '}'" */
+    json_text *keys;   /* of all objects that are open, outermost first */
+    size_t n_keys, room;
+    int depth;
+    struct {
+        size_t first_key;
+        bool object;
+        bool begun; /* it has a member or an item already */
+    } open[JSON_DEPTH_MAX];
+} json_reader;
+
+/* Begins to read. The source needs no terminator and is borrowed until json_end. */
+void json_begin(json_reader *r, const char *source, size_t bytes);
+
+/* Nothing but space may follow the value that was read. Returns IG_OK, or else IG_ERR_FORMAT and
+ * r->problem says why, or IG_ERR_MEMORY, which is then the thread's error too. Always to be called;
+ * at is where reading stopped. */
+ig_status json_end(json_reader *r);
+
+/* What comes next. */
+json_kind json_peek(json_reader *r);
+
+/* Goes into an object or array; it is left when json_next_key or json_next_item returns false.
+ * Behind each key and before each item that follows, exactly one value is to be read, opened or
+ * skipped. */
+bool json_open_object(json_reader *r);
+bool json_open_array(json_reader *r);
+bool json_next_key(json_reader *r, json_text *key);
+bool json_next_item(json_reader *r);
+
+bool json_read_null(json_reader *r);
+bool json_read_bool(json_reader *r, bool *value);
+bool json_read_text(json_reader *r, json_text *value);
+bool json_read_number(json_reader *r, json_number *value);
+bool json_read_uint(json_reader *r, uint64_t *value); /* an integer from 0 to 2**64 - 1 */
+bool json_skip(json_reader *r);                       /* any value, whole */
+
+/* What a string means: compared with plain text, which has no backslash; copied and terminated, its
+ * length in *bytes where bytes is not NULL (release with memory_free; NULL on failure). */
+bool json_text_is(json_text value, const char *plain);
+char *json_text_copy(json_text value, size_t *bytes);
+
+/* Adds plain text, which is UTF-8, as a JSON string. */
+void json_quote(text *t, const char *plain);
+
+/* True if this is UTF-8, as the Unicode standard has it. */
+bool json_is_utf8(const char *plain);
+
+#endif

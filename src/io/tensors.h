@@ -1,0 +1,35 @@
+/* What a set of named arrays is made of: two lists in the order of their making, each with a search
+ * tree by name through it. The tree is balanced whatever the names are: a stranger's file chooses
+ * them.
+ */
+#ifndef IO_TENSORS_H
+#define IO_TENSORS_H
+
+#include "ingot.h"
+
+struct named {
+    char *name;
+    ig_array *array; /* of a tensor; ours */
+    char *text;      /* of metadata; ours */
+    int level;       /* in the tree: an AA tree */
+    int child[2];    /* smaller and greater names, as indices; -1: none */
+};
+
+struct names {
+    struct named *at;
+    int n, room;
+    int root;
+};
+
+struct ig_tensors {
+    struct names arrays, texts;
+};
+
+/* NULL if there is none of that name. */
+struct named *names_find(const struct names *names, const char *name);
+
+/* Adds one at the end. Takes name, from memory_text or the like, also when it fails; NULL on
+ * failure. Of several with one name, any may be found. */
+struct named *names_add(struct names *names, char *name);
+
+#endif

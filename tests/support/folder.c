@@ -1,0 +1,98 @@
+/* A folder around each test. */
+#include "support/folder.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+unsigned char folder_content[FOLDER_FILE_MAX];
+static char folder[64];
+
+int folder_begin(void **state)
+{
+    snprintf(folder, sizeof folder, "/tmp/ingot-test-XXXXXX");
+    return mkdtemp(folder) ? begin(state) : -1;
+}
+
+static bool is_entry(const char *name) { return strcmp(name, ".") != 0 && strcmp(name, "..") != 0; }
+
+int folder_end(void **state)
+{
+    const int failed = end(state);
+    DIR *dir = opendir(folder);
+    if (!dir)
+        return -1;
+    for (const struct dirent *entry; (entry = readdir(dir));)
+        if (is_entry(entry->d_name))
+            remove(folder_path(entry->d_name));
+    closedir(dir);
+    return rmdir(folder) || failed;
+}
+
+const char *folder_path(const char *name)
+{
+    static char paths[4][512];
+    static int next;
+    char *path = paths[next++ % 4];
+    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
+    return path;
+}
+
+int folder_entries(void)
+{
+    int count = 0;
+    DIR *dir = opendir(folder);
+    assert_non_null(dir);
+    for (const struct dirent *entry; (entry = readdir(dir));)
+        count += is_entry(entry->d_name);
+    closedir(dir);
+    return count;
+}
+
+void folder_put(const char *path, const void *data, size_t bytes)
+{
+    remove(path); /* a file system may wait for the disk when a file is cut to nothing and filled */
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(data, 1, bytes, file), bytes);
+    assert_int_equal(fclose(file), 0);
+}
+
+size_t folder_get(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    const size_t bytes = fread(folder_content, 1, FOLDER_FILE_MAX, file);
+    fclose(file);
+    return bytes;
+}
+
+void assert_error(ig_status code, const char *part)
+{
+    ig_status found = IG_OK;
+    const char *text = ig_error(&found);
+    if (!text)
+        fail_msg("no error; expected: %s", part);
+    else if (found != code || !strstr(text, part) || strchr(text, '\n'))
+        fail_msg("%s: %s; expected %s: %s", ig_status_name(found), text, ig_status_name(code),
+                 part);
+    assert_false(ig_failed());
+}
+
+void assert_array(ig_array *x, ig_dtype dtype, ig_ints shape, const void *data)
+{
+    if (!x)
+        fail_msg("no array: %s", ig_error(NULL));
+    assert_int_equal(ig_dtype_of(x), dtype);
+    assert_int_equal(ig_ndim(x), shape.n);
+    int64_t size = 1;
+    for (int i = 0; i < shape.n; i++) {
+        assert_int_equal(ig_dim(x, i), shape.v[i]);
+        size *= shape.v[i];
+    }
+    assert_int_equal(ig_size(x), size);
+    if (size)
+        assert_memory_equal(ig_data(x), data, (size_t)size * ig_dtype_bytes(dtype));
+}

@@ -1,0 +1,31 @@
+/* For tests of files: a folder of the test's own, which must hold nothing but what the test put
+ * there, and a scope. A temporary file that stays behind shows in folder_entries. */
+#ifndef SUPPORT_FOLDER_H
+#define SUPPORT_FOLDER_H
+
+#include "support/unit.h"
+
+enum { FOLDER_FILE_MAX = 1 << 20 };
+
+/* What folder_get read last. */
+extern unsigned char folder_content[FOLDER_FILE_MAX];
+
+/* Setup and teardown of a test. */
+int folder_begin(void **state);
+int folder_end(void **state);
+
+/* A path in the folder; the last four stay valid. */
+const char *folder_path(const char *name);
+int folder_entries(void);
+
+/* Writes and reads a whole file; by its path. */
+void folder_put(const char *path, const void *data, size_t bytes);
+size_t folder_get(const char *path);
+
+/* The error that waits has this code, and is one line with this in it. */
+void assert_error(ig_status code, const char *part);
+
+/* x is exactly this. */
+void assert_array(ig_array *x, ig_dtype dtype, ig_ints shape, const void *data);
+
+#endif
