@@ -93,18 +93,21 @@ LDLIBS  := -lm -lpthread -ldl
 # ---- CPU levels: src/backend/cpu/lanes is built once for each ----------------------------------
 
 LEVELS_aarch64 := neon bf16
-LEVELS_x86_64  := sse2 avx2 avx512
+LEVELS_x86_64  := sse2 avx2 avx512 $(if $(MACOS),,amx)
 LEVELS := $(or $(LEVELS_$(ARCH)),generic)
 
 LEVEL_FLAGS_avx2   := -mavx2 -mfma -mf16c
 LEVEL_FLAGS_avx512 := -mavx512f -mavx512bw -mavx512vl -mavx512dq -mfma -mf16c \
                       -mprefer-vector-width=512
+LEVEL_FLAGS_amx    := $(LEVEL_FLAGS_avx512) -mamx-tile -mamx-bf16 -mamx-int8
 LEVEL_FLAGS_bf16   := -march=armv8.2-a+dotprod+bf16+i8mm
 
 # A level on a base differs from it in products alone: only gemm.c is built for it. The machine must
 # have what it needs, in the words of machine_get()->isa.
 LEVEL_BASE_bf16  := neon
 LEVEL_NEEDS_bf16 := dotprod bf16 i8mm
+LEVEL_BASE_amx   := avx512
+LEVEL_NEEDS_amx  := amx-tile amx-bf16 amx-int8
 
 # ---- sources -----------------------------------------------------------------------------------
 

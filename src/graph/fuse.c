@@ -151,14 +151,23 @@ static void put_node(fuser *f, int node, int gi, role r)
         g->linear = true;
 }
 
+/* True if all of the coreless group a can be walked in the shape of part r of group b. */
+static bool group_fits(const fuser *f, const group *a, const group *b, role r)
+{
+    if (node_size(f, a->pre_like) != node_size(f, space_like(b, r)))
+        return false;
+    for (int i = a->members; i >= 0; i = f->next[i])
+        if (!fits_space(f, f->g->node[i], b, r))
+            return false;
+    return true;
+}
+
 /* Takes the coreless group `from` into part r of group `into`, if the spaces are the same. */
 static bool join_groups(fuser *f, int from, int into, role r)
 {
     group *a = &f->group[from], *b = &f->group[into];
-    const ig_array *pre = f->g->node[a->pre_like >= 0 ? a->pre_like : 0];
     if (a->core >= 0 || a->pre_like < 0 || a->n_node + b->n_node > GROUP_MOST ||
-        !view_same_shape(&pre->view, &f->g->node[space_like(b, r)]->view) ||
-        (r == ROLE_PRE && b->permuted && a->linear))
+        !group_fits(f, a, b, r) || (r == ROLE_PRE && b->permuted && a->linear))
         return false;
     for (int i = a->members, after; i >= 0; i = after) {
         after = f->next[i];

@@ -16,6 +16,12 @@ typedef struct conv {
     windows w;
 } conv;
 
+/* x itself, or a copy if it repeats elements: who differentiates by it must tell them apart. */
+static ig_array *apart(ig_array *x)
+{
+    return !x || view_is_injective(&x->view) ? x : build_contiguous(x);
+}
+
 /* Operands and channels. weight is (groups * out, in, kernel...), transposed (groups * in, out,
  * kernel...). */
 static ig_status conv_read(conv *c, op_id op, const ig_arg *args, int64_t groups, bool transposed)
@@ -50,9 +56,9 @@ static ig_status conv_read(conv *c, op_id op, const ig_arg *args, int64_t groups
     }
     TRY(contract_cast(op, x, x[2] ? 3 : 2));
     c->x = x[0];
-    c->weight = x[1];
-    c->bias = x[2];
-    return IG_OK;
+    c->weight = apart(x[1]);
+    c->bias = apart(x[2]);
+    return c->weight && (c->bias || !x[2]) ? IG_OK : IG_ERR_MEMORY;
 }
 
 /* An axis of n * length elements becomes two. */

@@ -33,13 +33,13 @@ typedef struct gemm_thin {
 
 typedef struct gemm_kernel {
     int mr, nr;
-    int group;         /* points of k that lie together in a panel; its k is filled up with zeros */
+    int group;         /* what a panel's k is filled up to a multiple of, with zeros */
     int element_bytes; /* in a panel */
     int kc;            /* most points of k in a block */
     /* Packs rows into as many panels of `width` rows as they fill, one after the other, each
-     * to[(i / group * width + r) * group + i % group] = from[row[r] + point[i]] for i < k; rows that
-     * lack in the last one are 0. Width is mr for pack_m and nr for pack_n; offsets count elements;
-     * rows, k > 0. */
+     * to[(i / g * width + r) * g + i % g] = from[row[r] + point[i]] for i < k; rows that lack in the
+     * last one are 0. Width is mr for pack_m and nr for pack_n, and g, the points that lie together, is
+     * a divisor of group of the kernel's own for each of them. Offsets count elements; rows, k > 0. */
     void (*pack_m)(void *to, const void *from, int64_t rows, const int64_t *row, int64_t k,
                    const int64_t *point);
     void (*pack_n)(void *to, const void *from, int64_t rows, const int64_t *row, int64_t k,
@@ -58,6 +58,8 @@ typedef struct gemm_kernel {
 
 struct gemm_level {
     gemm_kernel of[DTYPE_COUNT]; /* by the dtype of the elements; bool has none */
+    /* Whether the system lets this process use the level, beyond what the processor has; NULL: yes. */
+    bool (*ready)(void);
 };
 
 #endif

@@ -3,6 +3,7 @@
  * A level may stand on a base: then it is the base's loops with kernels of its own for products. */
 #include "backend/cpu/cpu.h"
 
+#include "backend/cpu/gemm.h"
 #include "base/machine.h"
 
 #include <pthread.h>
@@ -61,7 +62,8 @@ static void choose(void)
     for (int i = 0; i < LEVEL_COUNT; i++) {
         const struct level_row *row = &rows[i];
         if (!row->loops->available() ||
-            (*row->needs && !words_are_there(row->needs, machine_get()->isa)))
+            (*row->needs && !words_are_there(row->needs, machine_get()->isa)) ||
+            (row->gemm->ready && !row->gemm->ready()))
             continue;
         const size_t used = strlen(names);
         snprintf(names + used, sizeof names - used, "%s%s", used ? " " : "", row->name);

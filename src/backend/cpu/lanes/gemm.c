@@ -4,6 +4,7 @@
  * A tile is chosen so that its sums, one row of b and the factors of a just fit the registers. */
 #include "backend/cpu/gemm.h"
 
+#include "backend/cpu/lanes/simd_amx.h"
 #include "backend/cpu/lanes/simd_gemm.h"
 
 #include <string.h>
@@ -128,7 +129,7 @@ static inline int64_t gemm_runs(const int64_t *offset, int64_t n)
 #define TURN(to, width, s, row) TURN_4(quad_of_f16, to, width, s, row)
 #include "gemm_pack.inc"
 
-#if !SIMD_MMA
+#if !SIMD_MMA && !SIMD_AMX
 #define T bf16
 #define STORED uint16_t
 #define LANE float
@@ -191,6 +192,90 @@ static inline int64_t gemm_runs(const int64_t *offset, int64_t n)
 #undef NR
 #endif
 
+/* ---- AMX: rows of in[0] hold 64 bytes of k together, columns of in[1] 4 ---- */
+
+#define AMX_SIDE 32
+
+#if SIMD_AMX
+#define MR AMX_SIDE
+#define NR AMX_SIDE
+
+#define T bf16
+#define SUM float
+#define LANE float
+#define UNIT 32
+#include "gemm_amx.inc"
+
+#define T i8
+#define SUM int32_t
+#define LANE uint8_t
+#define UNIT 64
+#include "gemm_amx.inc"
+
+/* One row's points, which lie apart. */
+#define GATHER(to, s, r) \
+    for (int g_ = 0; g_ < GROUP; g_++) \
+    (to)[g_] = (s)[g_][r]
+
+#define T bf16
+#define ONLY_M
+#define PACK pack_rows_bf16
+#define STORED uint16_t
+#define LANE uint16_t
+#define TO_LANE(x) (x)
+#define GROUP 32
+#define WEAVE_ROWS 1
+#define WEAVE GATHER
+#define TURN_SIDE 1
+#define TURN TURN_NONE
+#include "gemm_pack.inc"
+
+#define T bf16
+#define ONLY_N
+#define PACK pack_columns_bf16
+#define STORED uint16_t
+#define LANE uint16_t
+#define TO_LANE(x) (x)
+#define GROUP 2
+#define UNIT 32
+#define WEAVE_ROWS 8
+#define WEAVE weave_2_bytes
+#define TURN_SIDE 1
+#define TURN TURN_NONE
+#include "gemm_pack.inc"
+
+#define T i8
+#define ONLY_M
+#define PACK pack_rows_i8
+#define STORED uint8_t
+#define LANE uint8_t
+#define TO_LANE(x) (x)
+#define GROUP 64
+#define WEAVE_ROWS 1
+#define WEAVE GATHER
+#define TURN_SIDE 1
+#define TURN TURN_NONE
+#include "gemm_pack.inc"
+
+#define T i8
+#define ONLY_N
+#define PACK pack_columns_i8
+#define STORED uint8_t
+#define LANE uint8_t
+#define TO_LANE(x) (x)
+#define GROUP 4
+#define UNIT 64
+#define WEAVE_ROWS 1
+#define WEAVE GATHER
+#define TURN_SIDE 1
+#define TURN TURN_NONE
+#include "gemm_pack.inc"
+
+#undef GATHER
+#undef MR
+#undef NR
+#endif
+
 /* ---- thin products ---- */
 
 #define T f32
@@ -229,7 +314,7 @@ static inline int64_t gemm_runs(const int64_t *offset, int64_t n)
 #define FMA_QUAD quad_fma_f32
 #include "gemm_thin.inc"
 
-#if !SIMD_MMA
+#if !SIMD_MMA && !SIMD_AMX
 #define T bf16
 #define STORED uint16_t
 #define LANE float
@@ -250,7 +335,7 @@ static inline int64_t gemm_runs(const int64_t *offset, int64_t n)
 #define ROWS INT_ROWS
 #define NR ((int)(NV * SIMD_INT_BYTES / sizeof(LANE)))
 
-#if !SIMD_MMA
+#if !SIMD_MMA && !SIMD_AMX
 #define T u8
 #define LANE uint8_t
 #define GROUP 1
@@ -343,23 +428,33 @@ _Static_assert(INT_NR(uint8_t) <= GEMM_WIDTH_MAX && INT_MR <= INT_NR(uint8_t), "
 #if SIMD_MMA
 #define BF16_KERNEL GROUP_KERNEL(MMA_MR, MMA_NR, 4, 2, bf16)
 #define BYTE_KERNEL GROUP_KERNEL(MMA_MR, MMA_NR, 8, 1, i8)
+#elif SIMD_AMX
+#define BF16_KERNEL GROUP_KERNEL(AMX_SIDE, AMX_SIDE, 32, 2, bf16)
+#define BYTE_KERNEL GROUP_KERNEL(AMX_SIDE, AMX_SIDE, 64, 1, i8)
 #else
 #define BF16_KERNEL FLOAT_KERNEL(bf16, f32, float)
 #define BYTE_KERNEL INT_KERNEL(u8, uint8_t)
 #endif
 
+#if SIMD_AMX
+#define READY amx_ready
+#else
+#define READY NULL
+#endif
+
 extern const struct gemm_level GEMM_NAME(gemm, LEVEL);
-const struct gemm_level GEMM_NAME(gemm, LEVEL) = {{
-    [IG_F16] = FLOAT_KERNEL(f16, f32, float),
-    [IG_BF16] = BF16_KERNEL,
-    [IG_F32] = FLOAT_KERNEL(f32, f32, float),
-    [IG_F64] = FLOAT_KERNEL(f64, f64, double),
-    [IG_I8] = BYTE_KERNEL,
-    [IG_U8] = BYTE_KERNEL,
-    [IG_I16] = INT_KERNEL(u16, uint16_t),
-    [IG_U16] = INT_KERNEL(u16, uint16_t),
-    [IG_I32] = INT_KERNEL(u32, uint32_t),
-    [IG_U32] = INT_KERNEL(u32, uint32_t),
-    [IG_I64] = INT_KERNEL(u64, uint64_t),
-    [IG_U64] = INT_KERNEL(u64, uint64_t),
-}};
+const struct gemm_level GEMM_NAME(gemm, LEVEL) = {.ready = READY,
+                                                  .of = {
+                                                      [IG_F16] = FLOAT_KERNEL(f16, f32, float),
+                                                      [IG_BF16] = BF16_KERNEL,
+                                                      [IG_F32] = FLOAT_KERNEL(f32, f32, float),
+                                                      [IG_F64] = FLOAT_KERNEL(f64, f64, double),
+                                                      [IG_I8] = BYTE_KERNEL,
+                                                      [IG_U8] = BYTE_KERNEL,
+                                                      [IG_I16] = INT_KERNEL(u16, uint16_t),
+                                                      [IG_U16] = INT_KERNEL(u16, uint16_t),
+                                                      [IG_I32] = INT_KERNEL(u32, uint32_t),
+                                                      [IG_U32] = INT_KERNEL(u32, uint32_t),
+                                                      [IG_I64] = INT_KERNEL(u64, uint64_t),
+                                                      [IG_U64] = INT_KERNEL(u64, uint64_t),
+                                                  }};

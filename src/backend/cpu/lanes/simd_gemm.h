@@ -131,6 +131,19 @@ static inline void quad_turn_f64(void *to, int64_t width, quad_f64 r0, quad_f64 
         *(quad_memory_f64 *)((double *)to + j * width) = r[j];
 }
 
+/* Eight rows from the r-th on of two points s[], which lie side by side: a row's points together. */
+static inline void weave_2_bytes(uint16_t *to, const uint16_t *const *s, int64_t r)
+{
+    typedef uint16_t eight __attribute__((vector_size(16)));
+    eight x, y;
+    memcpy(&x, s[0] + r, sizeof x);
+    memcpy(&y, s[1] + r, sizeof y);
+    const eight low = SIMD_SHUFFLE(eight, x, y, 0, 8, 1, 9, 2, 10, 3, 11);
+    const eight high = SIMD_SHUFFLE(eight, x, y, 4, 12, 5, 13, 6, 14, 7, 15);
+    memcpy(to, &low, sizeof low);
+    memcpy(to + 8, &high, sizeof high);
+}
+
 /* ---- matrix instructions: 2 x 2 sums of 8 bytes' products ---- */
 
 #if defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC) && defined(__ARM_FEATURE_MATMUL_INT8)

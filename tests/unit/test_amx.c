@@ -1,0 +1,89 @@
+/* The AMX kernels on any machine, with the matrix unit's steps in plain C: packing of every layout and
+ * the tiles, against sums written out. (test_contract runs the real ones where the processor has them.) */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#if !defined(__AMX_TILE__)
+#define AMX_EMULATED 1
+#endif
+#undef __ARM_FEATURE_BF16_VECTOR_ARITHMETIC
+#define LEVEL emulated
+#include "backend/cpu/lanes/gemm.c"
+
+enum { SIDE = 40, K_MOST = 150 }; /* a panel and a part of one */
+
+/* Small whole numbers, so that every sum is exact. */
+static int value(int side, int64_t r, int64_t i)
+{
+    return (int)((r * 7 + i * 5 + side * 3) % 9) - 4;
+}
+
+static uint16_t bf16_of(int x)
+{
+    const float f = (float)x;
+    uint32_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    return (uint16_t)(bits >> 16);
+}
+
+/* One product of SIDE x SIDE by k; along: a row's points lie side by side, else the rows of a point. */
+static void check(const gemm_kernel *g, bool bytes, int64_t k, const bool along[2])
+{
+    static uint16_t from[2][SIDE * K_MOST];
+    static _Alignas(64) char panel[2][2 * 32 * 192 * 2];
+    static float c[64 * 64];
+    int64_t row[SIDE], point[K_MOST];
+    const int64_t deep = (k + g->group - 1) / g->group * g->group * g->element_bytes;
+    memset(panel, 0xff, sizeof panel); /* NaNs: what is not filled shows */
+    for (int side = 0; side < 2; side++) {
+        for (int64_t r = 0; r < SIDE; r++)
+            row[r] = along[side] ? r * k : r;
+        for (int64_t i = 0; i < k; i++)
+            point[i] = along[side] ? i : i * SIDE;
+        for (int64_t r = 0; r < SIDE; r++)
+            for (int64_t i = 0; i < k; i++)
+                if (bytes)
+                    ((int8_t *)from[side])[row[r] + point[i]] = (int8_t)value(side, r, i);
+                else
+                    from[side][row[r] + point[i]] = bf16_of(value(side, r, i));
+        (side == 0 ? g->pack_m : g->pack_n)(panel[side], from[side], SIDE, row, k, point);
+    }
+    for (int add = 0; add < 2; add++)
+        for (int64_t i = 0; i < 64; i += 32)
+            for (int64_t j = 0; j < 64; j += 32)
+                g->tile(k, panel[0] + i * deep, panel[1] + j * deep,
+                        (char *)c + (i * 64 + j) * (bytes ? 1 : 4), 64, add);
+    for (int64_t i = 0; i < SIDE; i++)
+        for (int64_t j = 0; j < SIDE; j++) {
+            int sum = 0;
+            for (int64_t p = 0; p < k; p++)
+                sum += 2 * value(0, i, p) * value(1, j, p);
+            if (bytes)
+                assert_int_equal(((uint8_t *)c)[i * 64 + j], (uint8_t)sum);
+            else
+                assert_true(c[i * 64 + j] == (float)sum);
+        }
+}
+
+static void products_are_right(void **unused)
+{
+    (void)unused;
+    static const int64_t lengths[] = {1, 2, 3, 31, 32, 33, 64, 65, 127, 150};
+    if (gemm_emulated.ready && !gemm_emulated.ready())
+        return;
+    for (size_t n = 0; n < sizeof lengths / sizeof lengths[0]; n++)
+        for (int way = 0; way < 4; way++) {
+            const bool along[2] = {way & 1, way >> 1};
+            check(&gemm_emulated.of[IG_BF16], false, lengths[n], along);
+            check(&gemm_emulated.of[IG_I8], true, lengths[n], along);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(products_are_right)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
