@@ -55,6 +55,9 @@ static ig_status conv_read(conv *c, op_id op, const ig_arg *args, int64_t groups
              (long long)(groups * c->out));
     }
     TRY(contract_cast(op, x, x[2] ? 3 : 2));
+    for (int i = 0; i < 3; i++) /* the rule below asks for gradients by them, through views */
+        if (x[i] && !view_is_injective(&x[i]->view) && !(x[i] = build_contiguous(x[i])))
+            return IG_ERR_MEMORY;
     c->x = x[0];
     c->weight = apart(x[1]);
     c->bias = apart(x[2]);
