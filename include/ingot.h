@@ -635,7 +635,7 @@ IG_API ig_array *ig_empty(ig_ints shape, ig_dtype dtype);
 IG_API ig_array *ig_empty_like(ig_array *x, ig_dtype dtype);
 /* Ones on the k-th diagonal; n_cols -1 is n_rows. */
 IG_API ig_array *ig_eye(int64_t n_rows, int64_t n_cols, int64_t k, ig_dtype dtype);
-/* The 0-d fill_value everywhere, as a view: it takes no memory. */
+/* The 0-d fill_value everywhere. */
 IG_API ig_array *ig_full(ig_ints shape, ig_array *fill_value, ig_dtype dtype);
 /* The same in the shape and dtype of x. */
 IG_API ig_array *ig_full_like(ig_array *x, ig_array *fill_value, ig_dtype dtype);

@@ -187,6 +187,11 @@ ig_array *build_contiguous(ig_array *x)
     return !x || view_is_contiguous(&x->view) ? x : map_node(OP_astype, x->dtype, &x, 1);
 }
 
+ig_array *build_fill(double value, ig_dtype dtype, int ndim, const int64_t *shape)
+{
+    return build_broadcast(OP_full, build_scalar(value, dtype), ndim, shape);
+}
+
 ig_array *build_iota(int ndim, const int64_t *shape)
 {
     return array_node(OP_iota, IG_I64, ndim, shape, NULL, 0, NULL);

@@ -244,7 +244,7 @@ static ig_array *spread_out(ig_array *x, const spread *s, int n)
     }
     const int ndim = 2 + n;
     ig_array *part = ig_slice(x, (ig_ints){from, ndim}, (ig_ints){to, ndim}, IG_NONE);
-    return ig_slice_update(ig_zeros((ig_ints){shape, ndim}, (ig_dtype)x->dtype), part,
+    return ig_slice_update(build_fill(0, (ig_dtype)x->dtype, ndim, shape), part,
                            (ig_ints){start, ndim}, (ig_ints){step, ndim});
 }
 

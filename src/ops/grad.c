@@ -20,6 +20,11 @@ static ig_array *zero_unless(ig_array *condition, ig_array *a)
     return ig_where(condition, a, ig_float(0));
 }
 
+static ig_array *zeros_like(const ig_array *x)
+{
+    return build_fill(0, (ig_dtype)x->dtype, x->view.ndim, x->view.shape);
+}
+
 /* ---- elementwise: a formula for each input ---- */
 
 #define UNARY_GRADS(D) \
@@ -219,14 +224,14 @@ static ig_array *d_cumulative_extreme(pull *p, int i)
     const int64_t n = x->view.shape[x->view.ndim - 1];
     ig_array *own = ig_where(ig_equal(x, p->node), build_iota(1, &n), ig_int(0));
     ig_array *at = ig_cumulative_max(own, IG_AXES(-1));
-    return ig_scatter_add(ig_zeros_like(x, IG_DTYPE_NONE), at, p->g, -1);
+    return ig_scatter_add(zeros_like(x), at, p->g, -1);
 }
 
 static ig_array *d_sort(pull *p, int i)
 {
     ig_array *x = p->node->in[i];
     ig_array *at = ig_argsort(x, -1, p->node->attr.flag, true);
-    return ig_scatter(ig_zeros_like(x, IG_DTYPE_NONE), at, p->g, -1);
+    return ig_scatter(zeros_like(x), at, p->g, -1);
 }
 
 /* ---- places ---- */
@@ -262,8 +267,7 @@ static ig_array *d_read(pull *p, int i)
     ig_array *const index = p->node->in[0], *const root = p->node->in[i]->root;
     const view at = p->seen;
     p->seen = root->view;
-    ig_array *zeros = ig_zeros((ig_ints){root->view.shape, root->view.ndim}, root->dtype);
-    return write_like(p->node, zeros, index, p->g, &at, true);
+    return write_like(p->node, zeros_like(root), index, p->g, &at, true);
 }
 
 /* The last of several writes to a place wins; who that is, the places tell when each writes its
@@ -276,12 +280,12 @@ static ig_array *d_write(pull *p, int i)
     if (i == 0 && node->attr.flag)
         return p->g;
     if (i == 0)
-        return write_like(node, p->g, index, ig_zeros_like(updates, IG_DTYPE_NONE), at, false);
+        return write_like(node, p->g, index, zeros_like(updates), at, false);
     ig_array *mine = read_like(node, index, p->g, at);
     if (node->attr.flag)
         return mine;
     ig_array *number = build_iota(updates->view.ndim, updates->view.shape);
-    ig_array *nobody = ig_full(ig_shape(node->in[0]), ig_int(-1), IG_I64);
+    ig_array *nobody = build_fill(-1, IG_I64, node->view.ndim, node->view.shape);
     ig_array *winner = write_like(node, nobody, index, number, at, false);
     return zero_unless(ig_equal(read_like(node, index, winner, at), number), mine);
 }

@@ -356,7 +356,7 @@ int op_scaled_dot_product_attention(op_id op, const ig_arg *args, ig_array **out
         scores = with_mask(op, scores, args[3].u.array);
     if (args[4].u.b) {
         ig_ints square = IG_SHAPE(ig_dim(x[0], -2), ig_dim(x[1], -2));
-        scores = masked(scores, ig_tril(ig_ones(square, IG_BOOL), 0));
+        scores = masked(scores, ig_tril(build_fill(1, IG_BOOL, square.n, square.v), 0));
     }
     return composite_result(out, attend(scores, x[2]), dtype);
 }

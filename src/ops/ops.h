@@ -91,6 +91,8 @@ ig_array *build_axis_back(op_id op, ig_array *x, int axis);
 /* A 0-d constant of exactly this dtype. */
 ig_array *build_scalar(double value, ig_dtype dtype);
 ig_array *build_scalar_int(int64_t value, ig_dtype dtype);
+/* A number everywhere, as a view: it takes no memory. */
+ig_array *build_fill(double value, ig_dtype dtype, int ndim, const int64_t *shape);
 /* 0 ... n-1 as i64, in shape. */
 ig_array *build_iota(int ndim, const int64_t *shape);
 /* Each part i copied into dst[i], a view of the output. Takes over dst. */

@@ -181,7 +181,7 @@ static ig_status pull_batched(void *context, ig_array *const *inputs, int n, ig_
 {
     ig_array *original = context;
     const custom *rule = original->custom;
-    ig_array *one = build_contiguous(ig_zeros(ig_shape(original), (ig_dtype)original->dtype));
+    ig_array *one = ig_zeros(ig_shape(original), (ig_dtype)original->dtype);
     ig_array **from = memory_get((size_t)(n + 2) * sizeof *from);
     ig_array **to = memory_get((size_t)(n + 2) * sizeof *to);
     int *axes = memory_new((size_t)(n + 2) * sizeof *axes);

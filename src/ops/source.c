@@ -19,7 +19,10 @@ static int filled(op_id op, ig_ints shape, ig_array *value, ig_dtype dtype, ig_a
         dtype = ig_result_type(&value, 1);
     if (infer_size(op, shape.n, shape.v, dtype, &size) != IG_OK)
         return 0;
-    return op_one(out, build_broadcast(op, ig_astype(value, dtype), shape.n, shape.v));
+    /* Written out where it is evaluated: a view that repeats one number could not be told apart by
+     * element, and people differentiate by what they began with zeros. */
+    return op_one(out, build_contiguous(
+                           build_broadcast(op, ig_astype(value, dtype), shape.n, shape.v)));
 }
 
 /* The rows whose value is in their name: (shape, dtype) and (x, dtype). */

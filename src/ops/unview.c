@@ -14,7 +14,7 @@ typedef struct seen {
 static ig_array *among_zeros(const seen *s, const view *root)
 {
     view *dst = memory_get(2 * sizeof *dst);
-    ig_array *zero = ig_zeros((ig_ints){root->shape, root->ndim}, s->g->dtype);
+    ig_array *zero = build_fill(0, s->g->dtype, root->ndim, root->shape);
     if (!dst || !zero) {
         memory_free(dst);
         return NULL;
@@ -81,7 +81,7 @@ static ig_array *add_up(const seen *s, const view *root)
         at = ig_add(at, ig_multiply(build_iota(s->v.ndim, column), ig_int(s->v.stride[a])));
     }
     const int64_t n = view_size(&s->v);
-    ig_array *sum = ig_scatter_add(ig_zeros((ig_ints){&size, 1}, s->g->dtype),
+    ig_array *sum = ig_scatter_add(build_fill(0, s->g->dtype, 1, &size),
                                    build_reshape(OP_reshape, at, 1, &n),
                                    build_reshape(OP_reshape, s->g, 1, &n), 0);
     return build_reshape(OP_reshape, sum, root->ndim, root->shape);
@@ -163,7 +163,7 @@ ig_array *grad_unview(ig_array *g, const ig_array *x, const view *v)
     if (!g || view_equal(v, root))
         return g;
     if (view_size(v) == 0)
-        return ig_zeros((ig_ints){root->shape, root->ndim}, g->dtype);
+        return build_fill(0, g->dtype, root->ndim, root->shape);
     seen s = {g, *v};
     sum_repeated(&s);
     if (!s.g)
