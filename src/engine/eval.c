@@ -247,22 +247,20 @@ ig_status ig_eval_giving(ig_array *const *arrays, int n, ig_array *const *given,
 
 ig_status ig_eval(ig_array *const *arrays, int n) { return ig_eval_giving(arrays, n, NULL, 0); }
 
-char *ig_explain(ig_array *const *arrays, int n)
+char *ig_explain_giving(ig_array *const *arrays, int n, ig_array *const *given, int n_given)
 {
     text t = {0};
     engine_enter();
-    if (prepare(arrays, n, NULL, 0) == IG_OK) {
-        schedule *s = find_schedule(engine_device());
-        if (s)
-            schedule_text(s, &engine.g, engine_device()->name, engine_device()->how, &t);
-        else
-            t.failed = true;
-    } else {
+    schedule *s = prepare(arrays, n, given, n_given) == IG_OK ? find_schedule(engine_device()) : NULL;
+    if (s)
+        schedule_text(s, &engine.g, engine_device()->name, engine_device()->how, &t);
+    else
         t.failed = true;
-    }
     engine_leave();
     return text_take(&t);
 }
+
+char *ig_explain(ig_array *const *arrays, int n) { return ig_explain_giving(arrays, n, NULL, 0); }
 
 void ig_shutdown(void)
 {

@@ -17,23 +17,48 @@ static void touch(schedule *s, int slot_index, int program_index)
     t->last = program_index;
 }
 
+/* How many slots the core of p reads and writes by itself: in[0], in[1] and out, in that order. */
+static int core_slots(const program *p, int slots[3])
+{
+    int n = 0;
+    if (p->kind == PROGRAM_CONTRACT || p->kind >= PROGRAM_SCAN)
+        slots[n++] = p->in[0].slot;
+    if (p->kind == PROGRAM_CONTRACT || p->kind == PROGRAM_SEARCH || p->kind == PROGRAM_WRITE)
+        slots[n++] = p->in[1].slot;
+    if (p->kind >= PROGRAM_SCAN)
+        slots[n++] = p->out.slot;
+    return n;
+}
+
 void schedule_lifetimes(schedule *s)
 {
     for (int i = 0; i < s->n_program; i++) {
         const program *p = &s->program[i];
         const tape *tapes[2] = {&p->pre, &p->post};
+        int core[3];
         for (int k = 0; k < 2; k++)
             for (int j = 0; j < tapes[k]->n_operand; j++)
                 touch(s, tapes[k]->operand[j].slot, i);
-        if (p->kind == PROGRAM_CONTRACT || p->kind >= PROGRAM_SCAN) {
-            touch(s, p->in[0].slot, i);
-            if (p->kind == PROGRAM_CONTRACT || p->kind == PROGRAM_SEARCH ||
-                p->kind == PROGRAM_WRITE)
-                touch(s, p->in[1].slot, i);
-            if (p->kind >= PROGRAM_SCAN)
-                touch(s, p->out.slot, i);
-        }
+        for (int k = core_slots(p, core) - 1; k >= 0; k--)
+            touch(s, core[k], i);
     }
+}
+
+static bool tape_touches(const tape *t, int index)
+{
+    for (int i = 0; i < t->n_operand; i++)
+        if (t->operand[i].slot == index)
+            return true;
+    return false;
+}
+
+static bool core_touches(const program *p, int index)
+{
+    int core[3];
+    bool touches = false;
+    for (int k = core_slots(p, core) - 1; k >= 0; k--)
+        touches = touches || core[k] == index;
+    return touches;
 }
 
 /* The operand that the register of the i-th instruction, a store, was loaded from in place, or -1. */
@@ -46,18 +71,17 @@ static int stored_operand(const tape *t, int i)
 }
 
 /* True if program p, which stores slot `to` and reads slot `from` for the last time, may do so in
- * one and the same memory: its first tape reads each element just where it writes it. A register may
- * point at what it loaded, so nothing that was loaded from there may itself be stored. */
+ * one and the same memory: one of its tapes reads each element just where it writes it, and nothing
+ * else of it reads the slot. A register may point at what it loaded, so nothing that was loaded from
+ * there may itself be stored. */
 static bool in_place(const schedule *s, const program *p, int from, int to)
 {
-    const tape *t = &p->pre;
+    const bool behind = tape_touches(&p->post, to);
+    const tape *t = behind ? &p->post : &p->pre, *other = behind ? &p->pre : &p->post;
     const operand *store = NULL;
-    if ((p->kind != PROGRAM_MAP && p->kind != PROGRAM_REDUCE) ||
-        s->slot[from].bytes != s->slot[to].bytes)
+    if (p->kind > PROGRAM_CONTRACT || s->slot[from].bytes != s->slot[to].bytes ||
+        tape_touches(other, from) || tape_touches(other, to) || core_touches(p, from))
         return false;
-    for (int i = 0; i < p->post.n_operand; i++)
-        if (p->post.operand[i].slot == from)
-            return false;
     for (int i = 0; i < t->n_inst; i++) {
         if (t->inst[i].code != TAPE_STORE)
             continue;
@@ -89,15 +113,18 @@ static int chain_start(const schedule *s, int p)
 
 /* True if program p may write slot `to` over slot `from`, which nobody reads after it. In a chain rows
  * are under way in all programs at once: then `from` must be of the chain itself, where everybody keeps
- * to his row, or p must be the only one who reads it. */
+ * to his row, or p must be the only one of the chain who reads it. */
 static bool may_share(const schedule *s, int p, int from, int to)
 {
     const slot *f = &s->slot[from];
     if (f->last != p || s->slot[to].first != p || !in_place(s, &s->program[p], from, to))
         return false;
     int start = chain_start(s, p);
-    bool made_here = f->kind != SLOT_LEAF && f->first >= start;
-    return s->program[start].chain == 1 || made_here || (f->kind == SLOT_LEAF && f->first == p);
+    bool made_here = f->kind != SLOT_LEAF && f->first >= start, alone = f->kind == SLOT_LEAF;
+    for (int i = start; i < p && alone; i++)
+        alone = !tape_touches(&s->program[i].pre, from) &&
+                !tape_touches(&s->program[i].post, from) && !core_touches(&s->program[i], from);
+    return s->program[start].chain == 1 || made_here || alone;
 }
 
 /* True if the program may come upon an index out of bounds. */
