@@ -55,10 +55,31 @@ static inline void walk_move(view_walk *w, int64_t n)
     }
 }
 
+/* How many whole runs follow each other along the axis before the last, within the next n points; 0 in
+ * the middle of a run. */
+static inline int64_t walk_lines(const view_walk *w, int64_t n)
+{
+    const int last = w->v->ndim - 1;
+    if (last < 1 || w->at[last] != 0)
+        return 0;
+    const int64_t whole = n / w->v->shape[last], left = w->v->shape[last - 1] - w->at[last - 1];
+    return whole < left ? whole : left;
+}
+
+/* Moves on by so many of them. */
+static inline void walk_move_lines(view_walk *w, int64_t lines)
+{
+    const view *v = w->v;
+    const int last = v->ndim - 1;
+    w->at[last - 1] += lines - 1;
+    w->offset += (lines - 1) * v->stride[last - 1];
+    walk_move(w, v->shape[last]);
+}
+
 /* An offset from here on is that of no element: 0 is fetched from it, and nothing is put there. */
 #define RAW_NOWHERE (INT64_MAX / 2)
 
-enum { RAW_TILE = 16 };
+enum { RAW_TILE = 16, RAW_SHORT = 16 };
 
 typedef struct raw_moves {
     /* n elements from w on, in order, to packed memory; and back. base is where w's offset is 0. */
