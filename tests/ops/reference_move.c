@@ -129,6 +129,14 @@ static bool make_squeeze(problem *p, int variant)
     return result(p, IG_SHAPE(l[0], l[1]), from_same_order);
 }
 
+static bool make_stop_gradient(problem *p, int variant)
+{
+    if (beyond(p, variant))
+        return false;
+    input(p, length_of(variant));
+    return result(p, length_of(variant), from_same_order);
+}
+
 static bool make_reshape(problem *p, int variant)
 {
     if (beyond(p, variant))
@@ -472,6 +480,7 @@ const plan plans_move[] = {
     {"split", ANY, make_split, NULL},
     {"squeeze", ANY, make_squeeze, NULL},
     {"stack", ANY, make_stack, NULL},
+    {"stop_gradient", ANY, make_stop_gradient, NULL},
     {"tile", ANY, make_tile, NULL},
     {"unstack", ANY, make_unstack, NULL},
     {NULL, 0, NULL, NULL},

@@ -1,0 +1,183 @@
+# ingot train: what it prints, its exit codes, and what it says of bad files. How it learns:
+# tests/test_train.py.
+. tests/check.sh
+ingot=${INGOT:-build/ingot}
+temporary=$(mktemp -d)
+trap 'chmod -R u+w "$temporary"; rm -rf "$temporary"' EXIT
+export NO_COLOR=1
+
+# fails CODE TEXT ARGUMENTS...: exit code, and the one line that is said.
+fails() {
+    local code=$1 expected="ingot train: $2" got status
+    shift 2
+    got=$("$ingot" train --quiet "$@" 2>&1 </dev/null)
+    status=$?
+    [ "$status" = "$code" ] && [ "$got" = "$expected" ] && return
+    printf 'exit code %s, expected %s\ngot      %s\nexpected %s\n' "$status" "$code" "$got" "$expected"
+    return 1
+}
+# ends CODE TEXT ARGUMENTS...: exit code, and a part of what is said in one line.
+ends() {
+    local code=$1 part=$2 got status
+    shift 2
+    got=$("$ingot" train --quiet "$@" 2>&1 </dev/null)
+    status=$?
+    [ "$status" = "$code" ] && [ "${got#*"$part"}" != "$got" ] && [ "${got#*$'\n'}" = "$got" ] && return
+    printf 'exit code %s, expected %s\ngot      %s\nexpected %s\n' "$status" "$code" "$got" "$part"
+    return 1
+}
+
+# ---- usage
+check 'no data set' fails 2 "a data set is missing: ingot train digits; see 'ingot train --help'"
+check 'two of them' fails 2 "one data set at a time; see 'ingot train --help'" digits digits
+check 'the nearest data set' fails 2 "unknown data set 'digit'; did you mean 'digits'?" digit
+check 'a data set unlike any' fails 2 "unknown data set 'x'; there are digits and mnist" x
+check 'mnist needs files' fails 2 'mnist is not carried along: give its folder with --data DIR' mnist
+check 'the nearest model' fails 2 "unknown model 'cn'; did you mean 'cnn'?" digits --model cn
+check 'the nearest optimizer' fails 2 "unknown optimizer 'adma'; did you mean 'adam'?" digits \
+    --optimizer adma
+check 'the nearest option' ends 2 "did you mean '--epochs'?" digits --epoch 1
+check 'no epochs' ends 2 "--epochs takes N, not '0'" digits --epochs 0
+check 'a batch of less than one' ends 2 "--batch takes N, not '-1'" digits --batch=-1
+check 'a rate that is none' ends 2 "--lr takes RATE, not 'fast'" digits --lr fast
+check 'a negative rate' ends 2 "--lr takes RATE, not '-1'" digits --lr=-1
+check 'a seed that is none' ends 2 "--seed takes N, not '-3'" digits --seed=-3
+check 'no such device' ends 4 nowhere digits --device nowhere
+check 'a loss that diverges' ends 1 'it diverges; try a smaller --lr' digits --lr 1e30 --optimizer sgd
+
+# ---- what is printed where
+streams() { "$ingot" train digits --epochs 1 "$@" >"$temporary/out" 2>"$temporary/err"; }
+check 'it learns' streams
+check 'the result on standard output' grep -qx 'test accuracy [0-9.]* %' "$temporary/out"
+check 'the epochs on standard error' grep -q '^epoch 1/1  loss [0-9.]*  accuracy [0-9.]* %' \
+    "$temporary/err"
+no_bar() { ! grep -q $'[\r\033]' "$temporary/err"; }
+check 'no bar where there is no terminal' no_bar
+check '--quiet' streams --quiet
+check 'says nothing while it learns' test ! -s "$temporary/err"
+check '--json' streams --json --seed 7 --threads 2 --batch 100 --optimizer lion
+json_is() {
+    local got
+    got=$(python3 -c "import json; r = json.load(open('$temporary/out')); print($1)")
+    [ "$got" = "$2" ] || { echo "$got"; return 1; }
+}
+check 'JSON schema' json_is "r['schema'], r['dataset'], r['device']" '1 digits cpu'
+check 'JSON by epoch' json_is "len(r['loss']), len(r['accuracy'])" '1 1'
+check 'JSON test accuracy' json_is "0 < r['test_accuracy'] < 1" True
+check 'JSON of the machine' json_is "r['threads'], r['seed'], r['seconds'] > 0" '2 7 True'
+check 'JSON options' json_is "r['options']['batch'], r['options']['optimizer']" '100 lion'
+bar() {
+    python3 - "$ingot" <<'PYTHON'
+import os, pty, sys
+pid, fd = pty.fork()
+if pid == 0:
+    os.environ["TERM"] = "xterm"
+    os.execv(sys.argv[1], [sys.argv[1], "train", "digits", "--epochs", "4"])
+said = b""
+try:
+    while more := os.read(fd, 65536):
+        said += more
+except OSError:
+    pass
+os.waitpid(pid, 0)
+print(said)
+assert b"left" in said and b"epoch 4/4  loss" in said, said
+assert b"\x1b[3" not in said, "colors in spite of NO_COLOR"
+PYTHON
+}
+check 'a bar with the time that is left on a terminal' bar
+check 'ingot train --help' grep -q -- '--resume FILE' <("$ingot" train --help)
+
+# ---- idx files of others, in MNIST's names
+write_idx() { # FOLDER SIZE TRAIN TEST
+    python3 - "$@" <<'PYTHON'
+import os, random, struct, sys
+folder, (size, *counts) = sys.argv[1], map(int, sys.argv[2:])
+os.makedirs(folder, exist_ok=True)
+rng = random.Random(1)
+for stem, n in zip(("train", "t10k"), counts):
+    labels = bytes(i % 10 for i in range(n))
+    images = bytearray()
+    for label in labels:
+        picture = bytearray(rng.randrange(40) for _ in range(size * size))
+        for k in range(6):
+            picture[(label * 7 + k * 5) % (size * size)] = 250
+        images += picture
+    with open(f"{folder}/{stem}-images-idx3-ubyte", "wb") as file:
+        file.write(struct.pack(">IIII", 0x803, n, size, size) + images)
+    with open(f"{folder}/{stem}-labels-idx1-ubyte", "wb") as file:
+        file.write(struct.pack(">II", 0x801, n) + labels)
+PYTHON
+}
+m=$temporary/mnist
+check 'files are written' write_idx "$m" 12 300 50
+learnt() { "$ingot" train mnist --data "$m" --epochs 10 --quiet "$@" | grep -q 'accuracy 100.00 %'; }
+check '--data: its pictures are learnt' learnt
+check 'and by convolution' learnt --model cnn
+bad() { # NAME: a copy in which something is wrong
+    rm -rf "$temporary/bad" && cp -r "$m" "$temporary/bad"
+}
+b=$temporary/bad
+bad && rm "$b/train-labels-idx1-ubyte"
+check 'a file is missing' ends 5 'train-labels-idx1-ubyte' mnist --data "$b"
+check 'the folder is missing' ends 5 'train-images-idx3-ubyte' mnist --data "$temporary/none"
+bad && truncate -s 1000 "$b/train-images-idx3-ubyte"
+check 'images end early' ends 5 'train-images-idx3-ubyte' mnist --data "$b"
+bad && printf 'no idx at all' >"$b/t10k-images-idx3-ubyte"
+check 'no idx file' ends 5 't10k-images-idx3-ubyte' mnist --data "$b"
+bad && printf '\0\0\010\003\377\377\377\377\377\377\377\377\377\377\377\377' >"$b/train-images-idx3-ubyte"
+check 'sizes beyond all memory' ends 5 'train-images-idx3-ubyte' mnist --data "$b"
+bad && : >"$b/t10k-labels-idx1-ubyte"
+check 'an empty file' ends 5 't10k-labels-idx1-ubyte' mnist --data "$b"
+bad && gzip -k "$b/train-images-idx3-ubyte" &&
+    mv "$b/train-images-idx3-ubyte.gz" "$b/train-images-idx3-ubyte"
+check 'a packed file' ends 5 'gzip' mnist --data "$b"
+bad && printf '\013' | dd of="$b/train-labels-idx1-ubyte" bs=1 seek=20 conv=notrunc 2>/dev/null
+check 'a label of 11' ends 5 'label 12 is 11; labels are 0 to 9' mnist --data "$b"
+write_idx "$temporary/few" 12 299 50
+bad && cp "$temporary/few/train-labels-idx1-ubyte" "$b/"
+check 'as many labels as images' ends 5 'there are 300 images and 299 labels' mnist --data "$b"
+bad && cp "$b/train-labels-idx1-ubyte" "$b/train-images-idx3-ubyte"
+check 'labels in place of images' ends 5 'the images are u8 with 1 axes' mnist --data "$b"
+write_idx "$temporary/small" 8 300 50
+bad && cp "$temporary"/small/t10k* "$b/"
+check 'two sizes of pictures' ends 5 'are 12 x 12, and those to test with 8 x 8' mnist --data "$b"
+write_idx "$temporary/tiny" 1 20 10
+check 'pictures too small to convolve' ends 5 'too small for cnn' mnist --data "$temporary/tiny" \
+    --model cnn
+write_idx "$temporary/none" 12 0 0
+check 'no pictures' ends 5 'there are no images' mnist --data "$temporary/none"
+
+# ---- checkpoints
+s=$temporary/mlp.safetensors
+check '--save' streams --save "$s"
+check '--resume that is done already' streams --resume "$s" --json
+check 'it only tests' json_is "len(r['loss']), r['options']['model']" '1 mlp'
+check '--resume for longer' streams --resume "$s" --epochs 2 --json
+check 'it goes on' json_is "len(r['loss'])" 2
+check 'a checkpoint of another model' fails 5 \
+    "$s: it was made with --model mlp, not cnn; leave --model away, or train anew" digits --resume "$s" \
+    --model cnn
+check 'of another seed' ends 5 'it was made with --seed 0, not 4' digits --resume "$s" --seed 4
+check 'of another optimizer' ends 5 'it was made with --optimizer adam, not sgd' digits --resume "$s" \
+    --optimizer sgd
+check 'of other shapes' ends 5 'hidden.weight' mnist --data "$m" --resume "$s"
+check 'there is none' ends 5 "$temporary/nothing" digits --resume "$temporary/nothing"
+printf 'not a checkpoint' >"$temporary/text"
+check 'it is none' ends 5 "$temporary/text" digits --resume "$temporary/text"
+truncate -s 20000 "$s"
+check 'it ends early' ends 5 "$s" digits --resume "$s"
+check 'a place that is not there, before the first step' ends 1 'it cannot be written: No such file' \
+    digits --epochs 1000000 --save /nonexistent/x
+check 'a folder' ends 1 'it cannot be written: Is a directory' digits --epochs 1000000 \
+    --save "$temporary"
+if [ "$(id -u)" != 0 ]; then
+    mkdir "$temporary/closed" && chmod 500 "$temporary/closed"
+    check 'a folder that is closed' ends 1 'it cannot be written: Permission denied' digits \
+        --epochs 1000000 --save "$temporary/closed/x"
+fi
+if [ -e /dev/full ]; then
+    check 'a full device' ends 1 'No space left on device' digits --save /dev/full
+fi
+check 'nothing is left beside' test "$(ls "$temporary" | grep -c 'tmp\|XXX')" = 0
+finish
