@@ -450,8 +450,8 @@ class Jax:
             def step():
                 nonlocal state, count
                 count += 1
-                rate = jnp.float32(1e-3 / (1 - 0.9**count))
-                state, loss = compiled(tuple(state), rate, jnp.float32((1 - 0.999**count) ** -0.5))
+                rate = 1e-3 / (1 - 0.9**count)
+                state, loss = compiled(tuple(state), rate, (1 - 0.999**count) ** -0.5)
                 return loss.block_until_ready()
 
             return step

@@ -9,7 +9,8 @@ enum {
     EXIT_FAILED = 1,
     EXIT_USAGE = 2,
     EXIT_ABSENT = 4, /* a device or feature that is not here */
-    EXIT_INPUT = 5   /* a bad input file */
+    EXIT_INPUT = 5,  /* a bad input file */
+    EXIT_INTERRUPTED = 130
 };
 
 /* ---- options.c ---- */
@@ -28,6 +29,9 @@ typedef struct option {
 bool option_flag(const char *s, void *place);    /* bool; s is NULL */
 bool option_text(const char *s, void *place);    /* const char * */
 bool option_threads(const char *s, void *place); /* int, at least 1 */
+bool option_count(const char *s, void *place);   /* int64_t, at least 1 */
+bool option_seed(const char *s, void *place);    /* uint64_t */
+bool option_rate(const char *s, void *place);    /* double above 0 */
 bool option_bytes(const char *s, void *place);   /* uint64_t: 512MiB, 4GiB, 2GB, 1000000 */
 
 /* A verb as its user sees it. */
@@ -79,6 +83,7 @@ bool color_for(FILE *file);
 int verb_devices(int argc, char **argv);
 int verb_eval(int argc, char **argv);
 int verb_ops(int argc, char **argv);
+int verb_train(int argc, char **argv);
 
 /* Adds all ops by class, or one with what there is to say about it; false if there is none. */
 void ops_list(str *t);

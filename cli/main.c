@@ -14,6 +14,7 @@ static const struct verb {
     {"devices", verb_devices, "what can compute here"},
     {"eval", verb_eval, "the array calculator: every op, from the shell"},
     {"ops", verb_ops, "the ops, their arguments, what they give"},
+    {"train", verb_train, "a network that learns to read digits"},
 };
 enum { VERBS = sizeof verbs / sizeof *verbs };
 

@@ -3,11 +3,14 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <ingot.h>
+
+enum { COUNT_MOST = 1000000 };
 
 /* ---- values --------------------------------------------------------------------------------- */
 
@@ -30,6 +33,32 @@ bool option_threads(const char *s, void *place)
     long n = strtol(s, &end, 10);
     *(int *)place = (int)n;
     return !errno && end != s && !*end && n >= 1 && n <= 4096;
+}
+
+static bool read_whole(const char *s, uint64_t most, uint64_t *out)
+{
+    char *end;
+    errno = 0;
+    *out = strtoull(s, &end, 10);
+    return !errno && end != s && !*end && isdigit((unsigned char)*s) && *out <= most;
+}
+
+bool option_count(const char *s, void *place)
+{
+    uint64_t n;
+    bool fine = read_whole(s, COUNT_MOST, &n) && n >= 1;
+    *(int64_t *)place = fine ? (int64_t)n : 0;
+    return fine;
+}
+
+bool option_seed(const char *s, void *place) { return read_whole(s, UINT64_MAX - 1, place); }
+
+bool option_rate(const char *s, void *place)
+{
+    char *end;
+    double f = strtod(s, &end);
+    *(double *)place = f;
+    return end != s && !*end && f > 0 && isfinite(f);
 }
 
 bool option_bytes(const char *s, void *place)

@@ -288,12 +288,19 @@ typedef struct worker_state {
     const char *from[2];         /* element 0 of the inputs in its batch */
 } worker_state;
 
+/* How many batches differ on a side: a weight is the same in all of them. */
+static int64_t side_batches(const contraction *c, int side)
+{
+    return group_stands_still(&c->batch[side]) ? 1 : c->batches;
+}
+
 /* A block of k of a part of a side, in the panels that were packed for all. */
 static char *shared_panels(const contraction *c, int side, int64_t batch, int64_t part,
                            int64_t block)
 {
     const cut *rows = side == 0 ? &c->m : &c->n;
-    const int64_t nth = (batch * rows->parts + part) * c->kc.parts + block;
+    const int64_t own = side_batches(c, side) == 1 ? 0 : batch;
+    const int64_t nth = (own * rows->parts + part) * c->kc.parts + block;
     return c->shared[side] + nth * rows->size * panel_row(c, c->kc.size);
 }
 
@@ -547,16 +554,18 @@ static void task_run(void *context, int64_t task, int worker)
 static int64_t shared_bytes(const contraction *c, int side)
 {
     const cut *rows = side == 0 ? &c->m : &c->n;
-    return c->batches * rows->parts * c->kc.parts * rows->size * panel_row(c, c->kc.size);
+    return side_batches(c, side) * rows->parts * c->kc.parts * rows->size *
+           panel_row(c, c->kc.size);
 }
 
-/* Gets memory for the panels of a side if small tiles would pack them again and again, and the process's
- * budget has room for it. */
+/* Gets memory for the panels of a side if small tiles or batches would pack them again and again, and
+ * the process's budget has room for it. */
 static ig_status shared_get(contraction *c, int side)
 {
     const cut *others = side == 0 ? &c->n : &c->m;
-    if (c->thin >= 0 || c->blas || c->kc.parts == 0 || others->parts == 1 ||
-        others->size >= TILE_PACKS)
+    const bool again = others->parts > 1 && others->size < TILE_PACKS;
+    if (c->thin >= 0 || c->blas || c->kc.parts == 0 ||
+        !(again || side_batches(c, side) < c->batches))
         return IG_OK;
     const int64_t bytes = shared_bytes(c, side);
     const uint64_t used = ig_memory_used(), limit = ig_memory_limit();
@@ -575,7 +584,8 @@ static void shared_free(contraction *c)
 
 static int64_t shared_tasks(const contraction *c, int side)
 {
-    return c->shared[side] ? c->batches * (side == 0 ? c->m.parts : c->n.parts) * c->kc.parts : 0;
+    const cut *rows = side == 0 ? &c->m : &c->n;
+    return c->shared[side] ? side_batches(c, side) * rows->parts * c->kc.parts : 0;
 }
 
 /* Packs one block of k of one part of a side. */

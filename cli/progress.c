@@ -1,0 +1,65 @@
+/* A bar with the time that is left, on standard error if that is a terminal. */
+#include "train.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { BAR_WIDTH = 24 };
+static const double redraw_s = 0.1;
+
+double clock_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+void progress_begin(progress *p, int64_t total, bool quiet)
+{
+    const char *term = getenv("TERM");
+    bool dumb = !term || strcmp(term, "dumb") == 0;
+    *p = (progress){
+        .shown = !quiet && !dumb && isatty(STDERR_FILENO), .begin_s = clock_s(), .total = total};
+}
+
+/* "1:05 left", "12 s left" */
+static void str_left(str *t, double seconds)
+{
+    long whole = (long)(seconds + 0.5);
+    if (whole >= 3600)
+        str_printf(t, "%ld:%02ld:%02ld left", whole / 3600, whole / 60 % 60, whole % 60);
+    else if (whole >= 60)
+        str_printf(t, "%ld:%02ld left", whole / 60, whole % 60);
+    else
+        str_printf(t, "%ld s left", whole);
+}
+
+void progress_step(progress *p, const char *label, double loss)
+{
+    double now = clock_s();
+    p->done++;
+    if (!p->shown || now - p->drawn_s < redraw_s)
+        return;
+    p->drawn_s = now;
+    double share = (double)p->done / (double)p->total;
+    int full = (int)(share * BAR_WIDTH);
+    bool color = color_for(stderr);
+    str t = {0};
+    str_printf(&t, "\r%s %s", label, color ? "\033[32m" : "[");
+    str_fill(&t, '#', (size_t)full);
+    str_puts(&t, color ? "\033[2m" : "");
+    str_fill(&t, '.', (size_t)(BAR_WIDTH - full));
+    str_printf(&t, "%s %3.0f %%  loss %.4f  ", color ? "\033[0m" : "]", 100 * share, loss);
+    str_left(&t, (now - p->begin_s) / share * (1 - share));
+    fprintf(stderr, "%s\033[K", t.s);
+    fflush(stderr);
+    str_free(&t);
+}
+
+void progress_clear(const progress *p)
+{
+    if (p->shown)
+        fputs("\r\033[K", stderr);
+}

@@ -1,0 +1,371 @@
+/* ingot train: a network learns to read digits.
+ *
+ * Everything that is random comes from the seed, and the order of epoch e from the seed and e alone. So
+ * a run gives the same losses, to the last bit, each time and for any number of threads, and one that
+ * was interrupted goes on as if it had not been. */
+#include "train.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { TEST_BATCH = 256, SHUFFLE = -2 }; /* the model folds other numbers into its key */
+
+/* One run of the verb. */
+typedef struct session {
+    const command *command;
+    const train_settings *set;
+    dataset data;
+    training run;
+    ig_model *model;
+    ig_optimizer *optimizer;
+    int64_t *order; /* of the epoch under way */
+    int64_t steps;  /* of an epoch */
+    progress bar;
+    double begin_s;
+    result end;
+} session;
+
+/* ---- the model and its file ------------------------------------------------------------------ */
+
+/* Calls the network once, which makes its parameters. */
+static bool make_model(session *s)
+{
+    const int64_t first = 0;
+    s->model = ig_model_new(s->run.seed);
+    s->optimizer = s->run.teacher->make(s->run.lr);
+    if (!s->model || !s->optimizer || ig_scope_begin() != IG_OK)
+        return false;
+    ig_array *x = pictures_pick(&s->data, &s->data.train, &first, 1);
+    ig_array *y = s->run.net->forward(s->model, x);
+    ig_scope_end();
+    return y != NULL;
+}
+
+/* The train_settings of the file, before there is a model to load it into. */
+static int read_settings(session *s, const char *path)
+{
+    str why = {0};
+    ig_model *any = ig_model_new(0);
+    int code = -1;
+    if (!any || ig_model_load(any, NULL, path) != IG_OK) {
+        fail_library(s->command);
+        code = EXIT_INPUT;
+    } else if (!training_read(&s->run, ig_model_text(any), &why)) {
+        say(s->command, "%s: %s", path, why.s);
+        code = EXIT_INPUT;
+    }
+    ig_model_free(any);
+    str_free(&why);
+    return code;
+}
+
+static int load_model(session *s, const char *path)
+{
+    if (ig_model_load(s->model, s->optimizer, path) != IG_OK) {
+        fail_library(s->command);
+        return EXIT_INPUT;
+    }
+    if (s->run.step < s->steps)
+        return -1;
+    say(s->command, "%s: it was made with more pictures than there are here", path);
+    return EXIT_INPUT;
+}
+
+static int save_model(session *s)
+{
+    str text = {0};
+    training_write(&s->run, &text);
+    ig_status status = ig_model_save(s->model, s->optimizer, text.s, s->set->save);
+    str_free(&text);
+    if (status == IG_OK)
+        return -1;
+    progress_clear(&s->bar);
+    fail_library(s->command);
+    return EXIT_FAILED; /* not an input */
+}
+
+/* Whether a checkpoint could be written, before hours are spent on it. Writes nothing into path. */
+static int check_place(const session *s, const char *path)
+{
+    struct stat old;
+    bool exists = stat(path, &old) == 0;
+    int problem = 0;
+    if (exists && S_ISDIR(old.st_mode)) {
+        problem = EISDIR;
+    } else if (exists && access(path, W_OK) != 0) {
+        problem = errno;
+    } else if (!exists || S_ISREG(old.st_mode)) {
+        str beside = {0};
+        str_printf(&beside, "%s.XXXXXX", path);
+        int file = mkstemp(beside.s);
+        problem = file < 0 ? errno : 0;
+        if (file >= 0) {
+            close(file);
+            unlink(beside.s);
+        }
+        str_free(&beside);
+    }
+    if (problem)
+        say(s->command, "--save %s: it cannot be written: %s", path, strerror(problem));
+    return problem ? EXIT_FAILED : -1;
+}
+
+/* ---- learning -------------------------------------------------------------------------------- */
+
+static bool shuffle(session *s)
+{
+    if (ig_scope_begin() != IG_OK)
+        return false;
+    int64_t n = s->data.train.count;
+    ig_array *key = ig_fold_in(ig_fold_in(ig_key(s->run.seed, NULL), SHUFFLE), s->run.epoch);
+    ig_array *order = ig_permutation(key, ig_arange(0, (double)n, 1, IG_I64), 0);
+    bool fine = ig_read(order, s->order, sizeof *s->order * (size_t)n) == IG_OK;
+    ig_scope_end();
+    return fine;
+}
+
+static ig_array *count_right(ig_array *logits, ig_array *labels)
+{
+    ig_array *right = ig_equal(ig_argmax(logits, IG_AXES(-1), false), labels);
+    return ig_sum(ig_astype(right, IG_I64), IG_NONE, IG_I64, false);
+}
+
+/* A step with n pictures. */
+static bool learn(session *s, const int64_t *indices, int64_t n, double *loss)
+{
+    if (ig_scope_begin() != IG_OK)
+        return false;
+    const pictures *p = &s->data.train;
+    ig_array *labels = pictures_labels(p, indices, n);
+    ig_array *logits = s->run.net->forward(s->model, pictures_pick(&s->data, p, indices, n));
+    ig_array *right = count_right(logits, labels);
+    bool fine = ig_step(s->optimizer, s->model, ig_cross_entropy(logits, labels, -1, NULL), loss,
+                        &right, 1) == IG_OK;
+    if (fine) {
+        s->run.sum += *loss * (double)n;
+        s->run.right += (int64_t)ig_item(right);
+    }
+    ig_scope_end();
+    return fine;
+}
+
+/* The steps of the epoch that are left; returns -1, or the exit code. */
+static int learn_epoch(session *s)
+{
+    training *t = &s->run;
+    int64_t count = s->data.train.count;
+    char label[64];
+    snprintf(label, sizeof label, "epoch %lld/%lld", (long long)t->epoch + 1, (long long)t->epochs);
+    if (!shuffle(s))
+        return fail_library(s->command);
+    while (t->step < s->steps && !interrupt_asked()) {
+        int64_t start = t->step * t->batch, left = count - start;
+        double loss = 0;
+        if (!learn(s, s->order + start, left < t->batch ? left : t->batch, &loss)) {
+            progress_clear(&s->bar);
+            return fail_library(s->command);
+        }
+        if (!isfinite(loss)) {
+            progress_clear(&s->bar);
+            say(s->command, "the loss is %g in epoch %lld: it diverges; try a smaller --lr than %g",
+                loss, (long long)t->epoch + 1, t->lr);
+            return EXIT_FAILED;
+        }
+        t->step++;
+        progress_step(&s->bar, label, loss);
+    }
+    return -1;
+}
+
+static void end_epoch(session *s)
+{
+    training *t = &s->run;
+    double count = (double)s->data.train.count;
+    t->loss[t->epoch] = t->sum / count;
+    t->accuracy[t->epoch] = (double)t->right / count;
+    t->epoch++;
+    progress_clear(&s->bar);
+    if (!s->set->quiet)
+        fprintf(stderr, "epoch %lld/%lld  loss %.4f  accuracy %.2f %%  %.1f s\n",
+                (long long)t->epoch, (long long)t->epochs, t->loss[t->epoch - 1],
+                100 * t->accuracy[t->epoch - 1], clock_s() - s->begin_s);
+    t->step = 0;
+    t->sum = 0;
+    t->right = 0;
+}
+
+static int stop(session *s)
+{
+    const char *file = s->set->save;
+    s->end.interrupted = true;
+    progress_clear(&s->bar);
+    int code = file ? save_model(s) : -1;
+    if (code >= 0)
+        return code;
+    say(s->command, "interrupted in epoch %lld; %s%s%s", (long long)s->run.epoch + 1,
+        file ? "saved: go on with --resume " : "nothing is saved without --save FILE",
+        file ? file : "", "");
+    return EXIT_INTERRUPTED;
+}
+
+static int learn_all(session *s)
+{
+    training *t = &s->run;
+    progress_begin(&s->bar, (t->epochs - t->epoch) * s->steps - t->step, s->set->quiet);
+    while (t->epoch < t->epochs) {
+        int code = learn_epoch(s);
+        if (code >= 0)
+            return code;
+        if (t->step < s->steps)
+            return stop(s);
+        end_epoch(s);
+        if (s->set->save && (code = save_model(s)) >= 0)
+            return code;
+    }
+    return -1;
+}
+
+/* ---- testing --------------------------------------------------------------------------------- */
+
+static bool test(session *s)
+{
+    const pictures *p = &s->data.test;
+    int64_t right = 0, indices[TEST_BATCH];
+    ig_model_train(s->model, false);
+    for (int64_t start = 0; start < p->count && !ig_failed(); start += TEST_BATCH) {
+        int64_t n = p->count - start < TEST_BATCH ? p->count - start : TEST_BATCH;
+        for (int64_t i = 0; i < n; i++)
+            indices[i] = start + i;
+        if (ig_scope_begin() != IG_OK)
+            return false;
+        ig_array *x = pictures_pick(&s->data, p, indices, n);
+        ig_array *y = s->run.net->forward(s->model, x);
+        right += (int64_t)ig_item(count_right(y, pictures_labels(p, indices, n)));
+        ig_scope_end();
+    }
+    s->end.test_accuracy = (double)right / (double)p->count;
+    return !ig_failed();
+}
+
+/* ---- what is said at the end ------------------------------------------------------------------ */
+
+static int finish(session *s, int code)
+{
+    bool whole = code < 0;
+    if (whole && !test(s))
+        return fail_library(s->command);
+    s->end.seconds = clock_s() - s->begin_s;
+    if (s->set->json && (whole || s->end.interrupted))
+        result_json(&s->end, s->set, &s->run);
+    else if (whole)
+        printf("test accuracy %.2f %%\n", 100 * s->end.test_accuracy);
+    return whole ? EXIT_FINE : code;
+}
+
+/* ---- the verb --------------------------------------------------------------------------------- */
+
+/* What neither the command line nor a checkpoint says. */
+static void fill_in(session *s)
+{
+    training *t = &s->run;
+    t->net = t->net ? t->net : net_find(NULL, "mlp");
+    t->teacher = t->teacher ? t->teacher : teacher_find(NULL, "adam");
+    t->lr = t->lr != 0 ? t->lr : t->teacher->lr;
+    t->batch = t->batch ? t->batch : 64;
+    t->epochs = t->epochs ? t->epochs : s->data.epochs;
+    t->seed = t->seed != SEED_NONE ? t->seed : 0;
+}
+
+/* All that can go wrong before the first step. */
+static int prepare(session *s)
+{
+    const train_settings *set = s->set;
+    training *t = &s->run;
+    int code = -1;
+    if ((set->model && !(t->net = net_find(s->command, set->model))) ||
+        (set->optimizer && !(t->teacher = teacher_find(s->command, set->optimizer))))
+        return EXIT_USAGE;
+    if (set->save)
+        code = check_place(s, set->save);
+    if (code < 0 && set->resume)
+        code = read_settings(s, set->resume);
+    if (code < 0)
+        code = dataset_open(s->command, &s->data, set->dataset, set->data);
+    if (code >= 0)
+        return code;
+    fill_in(s);
+    const pictures *p = &s->data.train;
+    if (p->height < t->net->least || p->width < t->net->least) {
+        say(s->command, "pictures of %lld x %lld are too small for %s", (long long)p->height,
+            (long long)p->width, t->net->name);
+        return EXIT_INPUT;
+    }
+    s->steps = (p->count + t->batch - 1) / t->batch;
+    s->order = heap_get(sizeof *s->order * (size_t)p->count);
+    training_grow(t, t->epoch > t->epochs ? t->epoch : t->epochs);
+    if (!make_model(s))
+        return fail_library(s->command);
+    return set->resume ? load_model(s, set->resume) : -1;
+}
+
+static int run_session(session *s)
+{
+    int code = prepare(s);
+    if (code < 0) {
+        interrupt_watch();
+        s->begin_s = clock_s();
+        code = finish(s, learn_all(s));
+    }
+    ig_optimizer_free(s->optimizer);
+    ig_model_free(s->model);
+    dataset_free(&s->data);
+    training_free(&s->run);
+    free(s->order);
+    return code;
+}
+
+int verb_train(int argc, char **argv)
+{
+    train_settings set = {0};
+    session s = {.set = &set, .run = {.seed = SEED_NONE}};
+    const option options[] = {
+        {"--model", 0, "NAME", option_text, &set.model, "mlp (the default) or cnn"},
+        {"--epochs", 0, "N", option_count, &s.run.epochs,
+         "passes over the data (digits 40, mnist 5)"},
+        {"--batch", 0, "N", option_count, &s.run.batch, "pictures in a step (64)"},
+        {"--optimizer", 0, "NAME", option_text, &set.optimizer,
+         "adam (the default), adamw, sgd, rmsprop, lion"},
+        {"--lr", 0, "RATE", option_rate, &s.run.lr, "how far a step goes (adam 0.001)"},
+        {"--seed", 0, "N", option_seed, &s.run.seed, "all that is random comes from it (0)"},
+        {"--data", 0, "DIR", option_text, &set.data, "MNIST's four files, unpacked"},
+        {"--save", 0, "FILE", option_text, &set.save, "writes a checkpoint after each epoch"},
+        {"--resume", 0, "FILE", option_text, &set.resume, "goes on from a checkpoint"},
+        FLAG("--json", &set.json, "prints JSON, schema 1"),
+        FLAG("--quiet", &set.quiet, "says nothing while it learns"),
+        ENGINE_OPTIONS(set.engine),
+        {0}};
+    const command c = {
+        "train", "[options] digits | mnist --data DIR",
+        "Trains a network to read handwritten digits, and tests it on digits that it "
+        "has not seen.\n'digits' are 1797 pictures that the command carries. The same "
+        "seed gives the same losses, to\nthe last bit; Ctrl-C stops after the step "
+        "and, with --save, keeps what was learnt.",
+        options};
+    s.command = &c;
+    int code = options_read(&c, &argc, argv);
+    if (code < 0 && argc != 1) {
+        say(&c, "%s; see 'ingot train --help'",
+            argc ? "one data set at a time" : "a data set is missing: ingot train digits");
+        code = EXIT_USAGE;
+    }
+    if (code < 0)
+        code = engine_apply(&c, &set.engine);
+    if (code >= 0)
+        return code;
+    set.dataset = argv[0];
+    return run_session(&s);
+}

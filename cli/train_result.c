@@ -1,0 +1,58 @@
+/* What ingot train has to say at its end, as JSON. Floats have all their digits: runs are compared. */
+#include "calc.h"
+#include "train.h"
+
+static void json_floats(str *t, const char *key, const double *f, int64_t n)
+{
+    str_printf(t, "\"%s\": [", key);
+    for (int64_t i = 0; i < n; i++)
+        str_printf(t, "%s%.17g", i ? ", " : "", f[i]);
+    str_puts(t, "], ");
+}
+
+static void json_text(str *t, const char *key, const char *text)
+{
+    str_printf(t, "\"%s\": ", key);
+    if (text)
+        json_string(t, text);
+    else
+        str_puts(t, "null");
+}
+
+static void json_options(str *t, const train_settings *set, const training *run)
+{
+    str_puts(t, "\"options\": {");
+    json_text(t, "model", run->net->name);
+    str_printf(t, ", \"epochs\": %lld, \"batch\": %lld, \"lr\": %.17g, ", (long long)run->epochs,
+               (long long)run->batch, run->lr);
+    json_text(t, "optimizer", run->teacher->name);
+    str_puts(t, ", ");
+    json_text(t, "data", set->data);
+    str_puts(t, ", ");
+    json_text(t, "save", set->save);
+    str_puts(t, ", ");
+    json_text(t, "resume", set->resume);
+    str_puts(t, "}}\n");
+}
+
+void result_json(const result *end, const train_settings *set, const training *run)
+{
+    str t = {0};
+    str_puts(&t, "{\"schema\": 1, ");
+    json_text(&t, "dataset", set->dataset);
+    str_puts(&t, ", ");
+    json_floats(&t, "loss", run->loss, run->epoch);
+    json_floats(&t, "accuracy", run->accuracy, run->epoch);
+    if (end->interrupted)
+        str_puts(&t, "\"test_accuracy\": null, ");
+    else
+        str_printf(&t, "\"test_accuracy\": %.17g, ", end->test_accuracy);
+    str_printf(&t, "\"interrupted\": %s, \"seconds\": %.6g, ", end->interrupted ? "true" : "false",
+               end->seconds);
+    json_text(&t, "device", ig_device());
+    str_printf(&t, ", \"threads\": %d, \"seed\": %llu, ", ig_threads(),
+               (unsigned long long)run->seed);
+    json_options(&t, set, run);
+    fputs(t.s, stdout);
+    str_free(&t);
+}

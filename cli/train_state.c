@@ -1,0 +1,153 @@
+/* The text of a checkpoint: a line "key value" for each fact, always in the same order. Floats are in
+ * hexadecimal, so that a run goes on from exactly what it was. */
+#include "train.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char first_line[] = "ingot-train 1";
+enum { EPOCHS_MOST = 1000000 };
+
+void training_grow(training *t, int64_t epochs)
+{
+    t->loss = heap_resize(t->loss, sizeof *t->loss * (size_t)(epochs + 1));
+    t->accuracy = heap_resize(t->accuracy, sizeof *t->accuracy * (size_t)(epochs + 1));
+}
+
+void training_free(training *t)
+{
+    free(t->loss);
+    free(t->accuracy);
+}
+
+/* ---- writing -------------------------------------------------------------------------------- */
+
+static void write_floats(str *text, const char *key, const double *f, int64_t n)
+{
+    str_puts(text, key);
+    for (int64_t i = 0; i < n; i++)
+        str_printf(text, " %a", f[i]);
+    str_puts(text, "\n");
+}
+
+void training_write(const training *t, str *text)
+{
+    str_printf(text, "%s\nmodel %s\noptimizer %s\n", first_line, t->net->name, t->teacher->name);
+    write_floats(text, "lr", &t->lr, 1);
+    str_printf(text, "batch %lld\nseed %llu\nepochs %lld\nepoch %lld\nstep %lld\n",
+               (long long)t->batch, (unsigned long long)t->seed, (long long)t->epochs,
+               (long long)t->epoch, (long long)t->step);
+    write_floats(text, "sum", &t->sum, 1);
+    str_printf(text, "right %lld\n", (long long)t->right);
+    write_floats(text, "loss", t->loss, t->epoch);
+    write_floats(text, "accuracy", t->accuracy, t->epoch);
+}
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+/* What is left of the text; bad once a line was not what it should be. */
+typedef struct reader {
+    char *at;
+    bool bad;
+} reader;
+
+/* The value of the next line, whose key must be this one; never NULL. */
+static char *read_line(reader *r, const char *key)
+{
+    size_t n = strlen(key);
+    char *line = r->at, *end = strchr(line, '\n');
+    if (r->bad || !end || strncmp(line, key, n) != 0 || (line[n] != ' ' && line + n != end)) {
+        r->bad = true;
+        return r->at + strlen(r->at);
+    }
+    *end = 0;
+    r->at = end + 1;
+    return line + n + (line[n] == ' ');
+}
+
+static uint64_t read_whole(reader *r, const char *key, uint64_t most)
+{
+    char *end, *s = read_line(r, key);
+    errno = 0;
+    unsigned long long i = strtoull(s, &end, 10);
+    r->bad |= errno || end == s || *end || *s < '0' || *s > '9' || i > most;
+    return r->bad ? 0 : i;
+}
+
+static void read_floats(reader *r, const char *key, double *f, int64_t n)
+{
+    char *s = read_line(r, key), *end = s;
+    for (int64_t i = 0; i < n && !r->bad; i++, s = end) {
+        f[i] = strtod(s, &end);
+        r->bad |= end == s || !isfinite(f[i]);
+    }
+    r->bad |= *end != 0;
+}
+
+static bool differs(str *why, const char *name, const char *file, const char *given)
+{
+    str_printf(why, "it was made with %s %s, not %s; leave %s away, or train anew", name, file,
+               given, name);
+    return false;
+}
+
+static bool differs_whole(str *why, const char *name, uint64_t file, uint64_t given)
+{
+    char a[32], b[32];
+    snprintf(a, sizeof a, "%llu", (unsigned long long)file);
+    snprintf(b, sizeof b, "%llu", (unsigned long long)given);
+    return differs(why, name, a, b);
+}
+
+/* What was asked for must be what the file has; what was not is taken from it. */
+static bool adopt(training *t, const training *file, str *why)
+{
+    if (t->net && t->net != file->net)
+        return differs(why, "--model", file->net->name, t->net->name);
+    if (t->teacher && t->teacher != file->teacher)
+        return differs(why, "--optimizer", file->teacher->name, t->teacher->name);
+    if (t->batch && t->batch != file->batch)
+        return differs_whole(why, "--batch", (uint64_t)file->batch, (uint64_t)t->batch);
+    if (t->seed != SEED_NONE && t->seed != file->seed)
+        return differs_whole(why, "--seed", file->seed, t->seed);
+    double lr = t->lr != 0 ? t->lr : file->lr;
+    int64_t epochs = t->epochs ? t->epochs : file->epochs;
+    *t = *file;
+    t->lr = lr;
+    t->epochs = epochs;
+    return true;
+}
+
+bool training_read(training *t, const char *text, str *why)
+{
+    char *copy = heap_string(text ? text : "");
+    reader r = {copy, false};
+    training file = {0};
+    bool ours = text && *read_line(&r, first_line) == 0 && !r.bad;
+    const char *model = ours ? read_line(&r, "model") : "";
+    const char *optimizer = ours ? read_line(&r, "optimizer") : "";
+    read_floats(&r, "lr", &file.lr, 1);
+    file.batch = (int64_t)read_whole(&r, "batch", INT32_MAX);
+    file.seed = read_whole(&r, "seed", SEED_NONE - 1);
+    file.epochs = (int64_t)read_whole(&r, "epochs", EPOCHS_MOST);
+    file.epoch = (int64_t)read_whole(&r, "epoch", EPOCHS_MOST);
+    file.step = (int64_t)read_whole(&r, "step", INT32_MAX);
+    read_floats(&r, "sum", &file.sum, 1);
+    file.right = (int64_t)read_whole(&r, "right", INT32_MAX);
+    training_grow(&file, file.epoch);
+    read_floats(&r, "loss", file.loss, file.epoch);
+    read_floats(&r, "accuracy", file.accuracy, file.epoch);
+    bool fine = false;
+    if (!ours || r.bad || !file.batch || !(file.lr > 0))
+        str_puts(why, "it is no checkpoint of ingot train");
+    else if ((file.net = net_find(NULL, model)) && (file.teacher = teacher_find(NULL, optimizer)))
+        fine = adopt(t, &file, why);
+    else
+        str_puts(why, "it was made by another version of ingot");
+    if (!fine)
+        training_free(&file);
+    free(copy);
+    return fine;
+}
