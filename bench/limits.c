@@ -213,10 +213,10 @@ static struct loop loop_find(ig_dtype dtype)
     if (dtype == IG_BF16 && wide && __builtin_cpu_supports("avx512bf16"))
         return (struct loop){dpbf16, 16 * 32 * 2};
     if (dtype == IG_F64)
-        return wide  ? (struct loop){fma_f64_avx512, 16 * 8 * 2}
+        return wide ? (struct loop){fma_f64_avx512, 16 * 8 * 2}
                : fma ? (struct loop){fma_f64_avx2, 12 * 4 * 2}
                      : (struct loop){fma_f64, BASE_SUMS * 2 * 2};
-    return wide  ? (struct loop){fma_f32_avx512, 16 * 16 * 2}
+    return wide ? (struct loop){fma_f32_avx512, 16 * 16 * 2}
            : fma ? (struct loop){fma_f32_avx2, 12 * 8 * 2}
                  : (struct loop){fma_f32, BASE_SUMS * 4 * 2};
 }

@@ -211,8 +211,7 @@ IG_API ig_status ig_eval_giving(ig_array *const *arrays, int n, ig_array *const 
 /* The schedule that ig_eval would run: programs, fused ops, bytes, FLOPs, buffers, peak memory.
  * Release the text with ig_free; NULL on failure. */
 IG_API char *ig_explain(ig_array *const *arrays, int n);
-IG_API char *ig_explain_giving(ig_array *const *arrays, int n, ig_array *const *given,
-                               int n_given);
+IG_API char *ig_explain_giving(ig_array *const *arrays, int n, ig_array *const *given, int n_given);
 
 /* A computation that is planned once and run many times. outputs are what it gives for inputs, which
  * only stand for what later comes in their shapes and dtypes; everything else that outputs need is a

@@ -17,7 +17,10 @@ static void destroy_host(buffer *b) { memory_data_free(b->data, b->bytes); }
 static void destroy_few(buffer *b) { (void)b; }
 static void destroy_hollow(buffer *b) { (void)b; }
 
-static size_t buffer_piece(const buffer *b) { return b->destroy == destroy_few ? FEW_PIECE : sizeof *b; }
+static size_t buffer_piece(const buffer *b)
+{
+    return b->destroy == destroy_few ? FEW_PIECE : sizeof *b;
+}
 
 buffer *buffer_new(size_t bytes)
 {

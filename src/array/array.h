@@ -58,7 +58,8 @@ struct ig_array {
     struct ig_array **in; /* in_few, or owned memory when there are more */
     struct ig_array *in_few[3];
     node_attr attr;
-    buffer *data;   /* of a root: set once evaluated; of a strided view: a copy in order, for ig_data */
+    buffer
+        *data; /* of a root: set once evaluated; of a strided view: a copy in order, for ig_data */
     custom *custom; /* of a view with a gradient of its own; in[1], ... are what it depends on */
     struct ig_array *scope_prev, *scope_next;
     void *scope;

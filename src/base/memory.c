@@ -150,7 +150,10 @@ static void piece_put(void *block, size_t bytes)
     bins.n[bin]++;
 }
 
-void *memory_piece_get(size_t bytes) { return counted(refused() ? NULL : piece_take(bytes), bytes); }
+void *memory_piece_get(size_t bytes)
+{
+    return counted(refused() ? NULL : piece_take(bytes), bytes);
+}
 
 void memory_piece_free(void *block, size_t bytes)
 {

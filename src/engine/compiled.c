@@ -52,8 +52,8 @@ static void connect(ig_compiled *c, ig_array *const *standing, ig_array *const *
     }
     for (int i = 0; i < c->n_out; i++) {
         port *p = &c->out[i];
-        *p = (port){(ig_dtype)results[i]->dtype, results[i]->view, results[i]->root->view, -1, -1,
-                    NULL};
+        *p = (port){
+            (ig_dtype)results[i]->dtype, results[i]->view, results[i]->root->view, -1, -1, NULL};
         for (int k = 0; k < g->n_out; k++)
             if (g->out[k] == results[i]->root)
                 p->out = k;
@@ -152,7 +152,8 @@ static ig_status check_inputs(const ig_compiled *c, ig_array *const *in)
 {
     bool ready = true;
     for (int i = 0; i < c->n_in; i++) {
-        if (!in[i] || in[i]->dtype != c->in[i].dtype || !view_same_shape(&in[i]->view, &c->in[i].view)) {
+        if (!in[i] || in[i]->dtype != c->in[i].dtype ||
+            !view_same_shape(&in[i]->view, &c->in[i].view)) {
             char have[400] = "NULL", want[400];
             if (in[i])
                 view_shape_text(in[i]->view.ndim, in[i]->view.shape, have);

@@ -251,7 +251,8 @@ char *ig_explain_giving(ig_array *const *arrays, int n, ig_array *const *given, 
 {
     text t = {0};
     engine_enter();
-    schedule *s = prepare(arrays, n, given, n_given) == IG_OK ? find_schedule(engine_device()) : NULL;
+    schedule *s =
+        prepare(arrays, n, given, n_given) == IG_OK ? find_schedule(engine_device()) : NULL;
     if (s)
         schedule_text(s, &engine.g, engine_device()->name, engine_device()->how, &t);
     else

@@ -314,7 +314,8 @@ static ig_status fuse_core(fuser *f, int node)
  * the second half is scratch. */
 static int by_depth(const fuser *f, int *order)
 {
-    int *first = order + f->n_group, n = 0; /* where each depth begins; no depth is n_group or more */
+    int *first = order + f->n_group,
+        n = 0; /* where each depth begins; no depth is n_group or more */
     memset(first, 0, (size_t)(f->n_group + 1) * sizeof *first);
     for (int i = 0; i < f->n_group; i++)
         if (f->joined_to[i] == i)

@@ -197,7 +197,8 @@ static bool put_node(graph *g, const ig_array *x)
         uint8_t ndim[4];
         int32_t n_in;
         int64_t axis[2];
-    } head = {x->op, a->copy, a->fold, x->dtype, a->flag, {0}, x->n_in, {a->axis_len, a->axis_stride}};
+    } head = {x->op,   a->copy, a->fold, x->dtype,
+              a->flag, {0},     x->n_in, {a->axis_len, a->axis_stride}};
     memcpy(head.ndim, a->ndim, sizeof head.ndim);
     size_t bytes = sizeof head + view_bytes(&x->view);
     for (int i = 0; i < n_dst; i++)

@@ -137,8 +137,8 @@ typedef struct conv_numbers {
 static ig_array *pull_back(const conv_numbers *c, const view *x, ig_array *weight, ig_array *g)
 {
     static ig_array *(*const back[])(ig_array *, ig_array *, ig_array *, ig_ints, ig_ints, ig_ints,
-                                     int, ig_ints) = {
-        ig_conv_transpose1d, ig_conv_transpose2d, ig_conv_transpose3d};
+                                     int, ig_ints) = {ig_conv_transpose1d, ig_conv_transpose2d,
+                                                      ig_conv_transpose3d};
     int64_t left[WINDOW_AXES_MOST];
     for (int a = 0; a < c->n; a++)
         left[a] = x->shape[2 + a] + 2 * c->padding[a] - 1 -
@@ -293,7 +293,8 @@ static int convolve_transposed(op_id op, const ig_arg *args, ig_array **out)
         window_numbers(op, "output_padding", args[5].u.ints, w->n, 0, w->extra) != IG_OK ||
         window_numbers(op, "dilation", args[7].u.ints, w->n, 1, w->dilation) != IG_OK)
         return 0;
-    const conv_numbers numbers = numbers_of(&c, true); /* before stride becomes that of the windows */
+    const conv_numbers numbers =
+        numbers_of(&c, true); /* before stride becomes that of the windows */
     if (transposed_count(&c, s) != IG_OK)
         return 0;
     ig_array *y = conv_result(&c, spread_out(c.x, s, w->n), conv_weight(&c, true));

@@ -389,7 +389,12 @@ static int reduced(op_id op, ig_array *loss, const ig_arg *reduction, ig_dtype d
 }
 
 /* What cross_entropy's gradient needs beside the logits. */
-typedef enum entropy_input { ENTROPY_LOGITS, ENTROPY_LOGS, ENTROPY_PLACES, ENTROPY_INPUTS } entropy_input;
+typedef enum entropy_input {
+    ENTROPY_LOGITS,
+    ENTROPY_LOGS,
+    ENTROPY_PLACES,
+    ENTROPY_INPUTS
+} entropy_input;
 
 /* exp(log_softmax) - 1 at the label: nothing is scattered. The axis of the classes is that along which
  * the places have length 1. */

@@ -158,7 +158,7 @@ static ig_array *copy_root(const replay *r, ig_array *x)
     bool ok = in != NULL;
     for (int i = 0; i < x->n_in && ok; i++)
         ok = (in[i] = input_of(r, x->in[i])) != NULL;
-    ig_array *y = !ok                                                       ? NULL
+    ig_array *y = !ok                                               ? NULL
                   : r->batch && takes_one(x) && is_new(r, x->in[0]) ? one_by_one(r, x, in)
                                                                     : node_like(r, x, in);
     if (in != few)
@@ -294,8 +294,7 @@ static ig_status check_batch(int i, const ig_array *x, const ig_array *value, in
     if (!view_same_shape(&v, &x->view) || value->dtype != x->dtype)
         FAIL(IG_ERR_SHAPE, "vmap: slices of input %d are %s%s, but the example is %s%s", i,
              ig_dtype_name((ig_dtype)value->dtype), view_shape_text(v.ndim, v.shape, have),
-             ig_dtype_name((ig_dtype)x->dtype),
-             view_shape_text(x->view.ndim, x->view.shape, want));
+             ig_dtype_name((ig_dtype)x->dtype), view_shape_text(x->view.ndim, x->view.shape, want));
     return IG_OK;
 }
 
@@ -332,8 +331,8 @@ ig_status ig_vmap(ig_array *const *outputs, int n_out, ig_array *const *inputs,
     for (int i = 0; i < n_in; i++)
         TRY(check_batch(i, inputs[i], batched[i], axes[i], &r.batch));
     if (r.batch <= 0)
-        FAIL(IG_ERR_ARGUMENT, r.batch == 0 ? "vmap: there are no slices"
-                                           : "vmap: no input has an axis to map over");
+        FAIL(IG_ERR_ARGUMENT,
+             r.batch == 0 ? "vmap: there are no slices" : "vmap: no input has an axis to map over");
     ig_status status = vmap(&r, outputs, n_out, inputs, batched, axes, n_in, results);
     walk_free(&r.w);
     return status;

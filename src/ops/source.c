@@ -21,8 +21,8 @@ static int filled(op_id op, ig_ints shape, ig_array *value, ig_dtype dtype, ig_a
         return 0;
     /* Written out where it is evaluated: a view that repeats one number could not be told apart by
      * element, and people differentiate by what they began with zeros. */
-    return op_one(out, build_contiguous(
-                           build_broadcast(op, ig_astype(value, dtype), shape.n, shape.v)));
+    return op_one(out,
+                  build_contiguous(build_broadcast(op, ig_astype(value, dtype), shape.n, shape.v)));
 }
 
 /* The rows whose value is in their name: (shape, dtype) and (x, dtype). */

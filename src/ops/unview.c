@@ -81,9 +81,9 @@ static ig_array *add_up(const seen *s, const view *root)
         at = ig_add(at, ig_multiply(build_iota(s->v.ndim, column), ig_int(s->v.stride[a])));
     }
     const int64_t n = view_size(&s->v);
-    ig_array *sum = ig_scatter_add(build_fill(0, s->g->dtype, 1, &size),
-                                   build_reshape(OP_reshape, at, 1, &n),
-                                   build_reshape(OP_reshape, s->g, 1, &n), 0);
+    ig_array *sum =
+        ig_scatter_add(build_fill(0, s->g->dtype, 1, &size), build_reshape(OP_reshape, at, 1, &n),
+                       build_reshape(OP_reshape, s->g, 1, &n), 0);
     return build_reshape(OP_reshape, sum, root->ndim, root->shape);
 }
 

@@ -187,7 +187,8 @@ ig_status ig_grad(ig_array *loss, ig_array *const *params, int n, ig_array **gra
     TRY(check("grad", "parameter", params, n));
     if (loss->view.ndim != 0) {
         char have[400];
-        FAIL(IG_ERR_SHAPE, "grad: the loss has shape %s, but must be a scalar; take its mean or sum",
+        FAIL(IG_ERR_SHAPE,
+             "grad: the loss has shape %s, but must be a scalar; take its mean or sum",
              view_shape_text(loss->view.ndim, loss->view.shape, have));
     }
     ig_array *one = build_scalar(1, (ig_dtype)loss->dtype);
@@ -199,10 +200,11 @@ ig_status ig_grad(ig_array *loss, ig_array *const *params, int n, ig_array **gra
             FAIL(IG_ERR_ARGUMENT,
                  "grad: parameter %d does not reach the loss%s; leave it out, or use ig_vjp, which "
                  "gives zeros",
-                 i, params[i]->weak ? " (a number without a dtype is copied: use ig_scalar)"
-                    : loss->op == ARRAY_DATA
-                        ? " (which is a constant: gradients are taken before its scope ends)"
-                        : "");
+                 i,
+                 params[i]->weak ? " (a number without a dtype is copied: use ig_scalar)"
+                 : loss->op == ARRAY_DATA
+                     ? " (which is a constant: gradients are taken before its scope ends)"
+                     : "");
     return IG_OK;
 }
 

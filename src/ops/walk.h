@@ -19,7 +19,8 @@ typedef struct place {
 } place;
 
 typedef struct walk {
-    bool gradients; /* follow only what gradients pass: floats, and custom inputs, not definitions */
+    bool
+        gradients; /* follow only what gradients pass: floats, and custom inputs, not definitions */
     place *place;
     int n, room;
     int *slot; /* hash table of places by address; -1: free */
