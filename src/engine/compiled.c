@@ -147,6 +147,9 @@ void ig_compiled_free(ig_compiled *c)
 
 /* ---- running ---- */
 
+/* A strided view has an ordered copy of what it sees, see ig_data; any other array lies in its root. */
+static bool is_copied(const ig_array *x) { return !view_is_contiguous(&x->view); }
+
 /* Inputs evaluated and contiguous. */
 static ig_status check_inputs(const ig_compiled *c, ig_array *const *in)
 {
@@ -177,6 +180,8 @@ static binding bind_leaf(const port *p, ig_array *const *in)
     if (p->input < 0)
         return (binding){p->array->data, 0};
     const ig_array *x = in[p->input];
+    if (is_copied(x))
+        return (binding){x->data, 0};
     return (binding){x->root->data, (size_t)x->view.offset * ig_dtype_bytes((ig_dtype)x->dtype)};
 }
 
@@ -186,12 +191,16 @@ static ig_array *take_output(const ig_compiled *c, const port *p, ig_array *cons
     if (p->array)
         return array_view(p->array->op, p->array, &p->array->view);
     const ig_array *through = p->input >= 0 ? in[p->input] : NULL;
-    const view *whole = through ? &through->root->view : &p->root;
-    buffer *b = through ? through->root->data : engine.bound[c->plan->out_slot[p->out]].buf;
+    const view *whole = !through             ? &p->root
+                        : is_copied(through) ? &through->view
+                                             : &through->root->view;
+    buffer *b = !through             ? engine.bound[c->plan->out_slot[p->out]].buf
+                : is_copied(through) ? through->data
+                                     : through->root->data;
     ig_array *root = array_leaf(p->dtype, whole->ndim, whole->shape, buffer_retain(b));
     view v = p->view;
-    v.offset += through ? through->view.offset : 0;
-    return view_equal(&v, whole) ? root : array_view(OP_slice, root, &v);
+    v.offset += through && !is_copied(through) ? through->view.offset : 0;
+    return root && view_equal(&v, &root->view) ? root : array_view(OP_slice, root, &v);
 }
 
 static ig_status run(const ig_compiled *c, ig_array *const *in, ig_array **out)

@@ -1,0 +1,241 @@
+/* Runs that compute in place, and computations that are planned once: what they give is what an
+ * evaluation gives, what was given up cannot be read any more, and a failure changes nothing. */
+#include "base/memory.h"
+#include "support/unit.h"
+#include <math.h>
+#include <string.h>
+
+static void expect_floats(ig_array *x, const float *want, int n)
+{
+    const float *have = ig_data(x);
+    if (!have)
+        fail_msg("%s", ig_error(NULL));
+    assert_int_equal(ig_size(x), n);
+    for (int i = 0; i < n; i++)
+        if (!(fabsf(have[i] - want[i]) <= 1e-5f * (1 + fabsf(want[i]))))
+            fail_msg("element %d is %g, not %g", i, (double)have[i], (double)want[i]);
+}
+
+static void expect_error(ig_status code, const char *part)
+{
+    ig_status have;
+    const char *message = ig_error(&have);
+    assert_non_null(message);
+    assert_int_equal(have, code);
+    if (!strstr(message, part))
+        fail_msg("'%s' does not say '%s'", message, part);
+}
+
+static ig_array *floats(const float *v, int64_t n)
+{
+    ig_array *x = ig_from_data(v, IG_SHAPE(n), IG_F32);
+    assert_non_null(x);
+    return x;
+}
+
+/* ---- giving ---- */
+
+static void given_memory_is_used(void **state)
+{
+    (void)state;
+    enum { N = 1 << 18 };
+    ig_array *x = ig_arange(0, N, 1, IG_F32);
+    assert_int_equal(ig_eval(&x, 1), IG_OK);
+    const uint64_t before = ig_memory_used();
+    ig_array *y = ig_add(ig_multiply(x, ig_float(2)), ig_float(1));
+    assert_int_equal(ig_eval_giving(&y, 1, &x, 1), IG_OK);
+    assert_int_equal(ig_memory_used(), before);
+    assert_float_equal(((const float *)ig_data(y))[N - 1], 2.0 * (N - 1) + 1, 0);
+}
+
+static void given_arrays_are_void(void **state)
+{
+    (void)state;
+    ig_array *x = floats((const float[]){1, 2, 3}, 3), *seen = ig_flip(x, IG_NONE);
+    ig_array *y = ig_negative(x), *later = ig_exp(x);
+    assert_int_equal(ig_eval_giving(&y, 1, &x, 1), IG_OK);
+    expect_floats(y, (const float[]){-1, -2, -3}, 3);
+    assert_null(ig_data(x));
+    expect_error(IG_ERR_ARGUMENT, "given up");
+    assert_null(ig_data(seen));
+    expect_error(IG_ERR_ARGUMENT, "given up");
+    assert_int_equal(ig_eval(&later, 1), IG_ERR_ARGUMENT);
+    expect_error(IG_ERR_ARGUMENT, "given up");
+}
+
+/* The index is found to be wrong by one program when another could have written over x already. */
+static void a_failure_gives_nothing_up(void **state)
+{
+    (void)state;
+    ig_array *x = floats((const float[]){1, 2, 3, 4}, 4);
+    ig_array *at = ig_from_data((const int64_t[]){1, 9}, IG_SHAPE(2), IG_I64);
+    ig_array *y[2] = {ig_negative(x), ig_sum(ig_take(ig_exp(x), at, IG_NONE), IG_NONE, 0, false)};
+    assert_int_equal(ig_eval_giving(y, 2, &x, 1), IG_ERR_INDEX);
+    expect_error(IG_ERR_INDEX, "9");
+    expect_floats(x, (const float[]){1, 2, 3, 4}, 4);
+}
+
+/* ---- compiled ---- */
+
+/* sum(relu(a @ b + c)), and the transpose of a @ b. */
+static void build(ig_array *const in[3], ig_array *out[2])
+{
+    ig_array *product = ig_matmul(in[0], in[1]);
+    out[0] = ig_sum(ig_relu(ig_add(product, in[2])), IG_AXES(0), IG_DTYPE_NONE, false);
+    out[1] = ig_matrix_transpose(product);
+}
+
+static void draw(ig_array *in[3], int seed)
+{
+    ig_array *key = ig_key((uint64_t)seed, NULL);
+    in[0] = ig_normal(key, IG_SHAPE(4, 3), IG_F32);
+    in[1] = ig_normal(ig_fold_in(key, 1), IG_SHAPE(3, 5), IG_F32);
+    in[2] = ig_normal(ig_fold_in(key, 2), IG_SHAPE(5), IG_F32);
+}
+
+static void expect_same(ig_array *a, ig_array *b)
+{
+    assert_true(ig_ndim(a) == ig_ndim(b) && ig_size(a) == ig_size(b));
+    const size_t bytes = (size_t)ig_size(a) * ig_dtype_bytes(ig_dtype_of(a));
+    const void *one = ig_data(a), *two = ig_data(b);
+    assert_true(one && two);
+    assert_memory_equal(one, two, bytes);
+}
+
+static void runs_give_what_evaluations_give(void **state)
+{
+    (void)state;
+    ig_array *example[3], *given[2];
+    draw(example, 0); /* not evaluated: they only stand for what comes */
+    build(example, given);
+    ig_compiled *c = ig_compile(example, 3, 0, given, 2);
+    assert_non_null(c);
+    for (int seed = 1; seed < 5; seed++) {
+        ig_array *in[3], *want[2], *have[2];
+        draw(in, seed);
+        build(in, want);
+        assert_int_equal(ig_run(c, in, have), IG_OK);
+        expect_same(have[0], want[0]);
+        expect_same(have[1], want[1]);
+    }
+    ig_compiled_free(c);
+}
+
+/* Slices, transposes and repeated numbers stand for inputs, and come as inputs. */
+static void inputs_may_be_views(void **state)
+{
+    (void)state;
+    ig_array *whole = ig_reshape(ig_arange(0, 24, 1, IG_F32), IG_SHAPE(4, 6));
+    ig_array *example[2] = {ig_matrix_transpose(whole),
+                            ig_broadcast_to(ig_scalar(1, IG_F32), IG_SHAPE(4))};
+    ig_array *y = ig_add(ig_matrix_transpose(example[0]), ig_reshape(example[1], IG_SHAPE(4, 1)));
+    ig_compiled *c = ig_compile(example, 1, 0, &y, 1);
+    assert_non_null(c);
+    ig_array *turned = ig_matrix_transpose(ig_multiply(whole, ig_float(2))), *have;
+    assert_int_equal(ig_run(c, &turned, &have), IG_OK);
+    expect_same(have, ig_add(ig_multiply(whole, ig_float(2)), ig_float(1)));
+    ig_compiled_free(c);
+    /* Another view of what repeats has lost which element is which. */
+    assert_null(ig_compile(example, 2, 0, &y, 1));
+    expect_error(IG_ERR_UNSUPPORTED, "repeats elements");
+}
+
+static void outputs_may_be_inputs_or_constants(void **state)
+{
+    (void)state;
+    ig_array *x = floats((const float[]){1, 2}, 2), *constant = floats((const float[]){7}, 1);
+    ig_array *out[3] = {x, ig_flip(x, IG_NONE), constant}, *have[3];
+    ig_compiled *c = ig_compile(&x, 1, 1, out, 3);
+    assert_non_null(c);
+    ig_array *in = floats((const float[]){5, 6}, 2);
+    assert_int_equal(ig_run(c, &in, have), IG_OK);
+    ig_compiled_free(c);
+    expect_floats(have[0], (const float[]){5, 6}, 2);
+    expect_floats(have[1], (const float[]){6, 5}, 2);
+    expect_floats(have[2], (const float[]){7}, 1);
+}
+
+/* A state that each run replaces: no memory is added from step to step. */
+static void state_is_replaced_in_place(void **state)
+{
+    (void)state;
+    enum { N = 1 << 16, STEPS = 10 };
+    ig_array *x = ig_arange(0, N, 1, IG_F32), *next = ig_add(x, ig_float(1));
+    ig_compiled *c = ig_compile(&x, 1, 1, &next, 1);
+    assert_non_null(c);
+    assert_int_equal(ig_eval(&x, 1), IG_OK);
+    uint64_t before = ig_memory_used();
+    for (int i = 0; i < STEPS; i++) {
+        ig_array *y;
+        assert_int_equal(ig_run(c, &x, &y), IG_OK);
+        x = y;
+        assert_int_equal(ig_memory_used(), before);
+    }
+    assert_float_equal(((const float *)ig_data(x))[N - 1], N - 1 + STEPS, 0);
+    ig_compiled_free(c);
+}
+
+static void mistakes_are_told(void **state)
+{
+    (void)state;
+    ig_array *x = floats((const float[]){1, 2}, 2), *y = ig_exp(x), *out;
+    ig_array *longer = floats((const float[]){1, 2, 3}, 3), *whole = ig_astype(x, IG_I32);
+    ig_compiled *c = ig_compile(&x, 1, 0, &y, 1);
+    assert_non_null(c);
+    assert_int_equal(ig_run(c, &longer, &out), IG_ERR_SHAPE);
+    expect_error(IG_ERR_SHAPE, "input 0");
+    assert_int_equal(ig_run(c, &whole, &out), IG_ERR_SHAPE);
+    expect_error(IG_ERR_SHAPE, "i32");
+    ig_compiled_free(c);
+    assert_int_equal(ig_run(NULL, &x, &out), IG_ERR_ARGUMENT);
+    expect_error(IG_ERR_ARGUMENT, "nothing is compiled");
+    assert_null(ig_compile(&x, 1, 2, &y, 1));
+    expect_error(IG_ERR_ARGUMENT, "given up");
+    assert_null(ig_compile((ig_array *[]){NULL}, 1, 0, &y, 1));
+    expect_error(IG_ERR_ARGUMENT, "input 0 is NULL");
+}
+
+static bool compile_and_run(void)
+{
+    ig_array *in[3], *out[2], *have[2];
+    draw(in, 3);
+    build(in, out);
+    ig_compiled *c = ig_failed() ? NULL : ig_compile(in, 3, 3, out, 2);
+    const bool ok = c && ig_run(c, in, have) == IG_OK;
+    ig_compiled_free(c);
+    return ok;
+}
+
+static void any_allocation_may_fail(void **state)
+{
+    (void)state;
+    bool done = false;
+    for (int n = 1; !done; n++) {
+        ig_scope_begin();
+        memory_fail_at(n);
+        done = compile_and_run();
+        memory_fail_at(0);
+        if (!done)
+            expect_error(IG_ERR_MEMORY, "memory");
+        ig_scope_end();
+        assert_true(n < 100000);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(given_memory_is_used, begin, end),
+        cmocka_unit_test_setup_teardown(given_arrays_are_void, begin, end),
+        cmocka_unit_test_setup_teardown(a_failure_gives_nothing_up, begin, end),
+        cmocka_unit_test_setup_teardown(runs_give_what_evaluations_give, begin, end),
+        cmocka_unit_test_setup_teardown(inputs_may_be_views, begin, end),
+        cmocka_unit_test_setup_teardown(outputs_may_be_inputs_or_constants, begin, end),
+        cmocka_unit_test_setup_teardown(state_is_replaced_in_place, begin, end),
+        cmocka_unit_test_setup_teardown(mistakes_are_told, begin, end),
+        cmocka_unit_test_setup_teardown(any_allocation_may_fail, begin, end),
+    };
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    ig_shutdown();
+    return failed;
+}
