@@ -86,6 +86,32 @@ static bool can_chain(const schedule *s, const program *p, int64_t outer, int fi
     return core && tape_fits(s, &p->pre, outer, first) && tape_fits(s, &p->post, outer, first);
 }
 
+/* True if one of programs [first, p) touches the slot, and it is more than a number or two. */
+static bool is_shared(const schedule *s, int index, int first, int p)
+{
+    enum { FEW_BYTES = 64 };
+    for (int i = first; i < p && s->slot[index].bytes > FEW_BYTES; i++)
+        if (program_touches(&s->program[i], index))
+            return true;
+    return false;
+}
+
+/* True if program p and one of [first, p) touch the same rows: others gain nothing by running together,
+ * and their slots would have to live longer. */
+static bool is_akin(const schedule *s, int first, int p)
+{
+    const program *own = &s->program[p];
+    const tape *tapes[2] = {&own->pre, &own->post};
+    int core[3];
+    bool akin = p == first;
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < tapes[k]->n_operand && !akin; i++)
+            akin = is_shared(s, tapes[k]->operand[i].slot, first, p);
+    for (int i = program_core_slots(own, core) - 1; i >= 0 && !akin; i--)
+        akin = is_shared(s, core[i], first, p);
+    return akin;
+}
+
 /* Rows of the chain that could begin with program i: those of the first reduction in reach. A
  * contraction may come first: then its rows need not all exist at once. */
 static int64_t rows_at(const schedule *s, int i)
@@ -107,7 +133,8 @@ static int chain_length(const schedule *s, int i, int64_t outer)
     bool contracts = s->program[i].kind == PROGRAM_CONTRACT;
     for (int n = 0; n < CHAIN_MOST && i + n < s->n_program; n++) {
         const program *p = &s->program[i + n];
-        if (!can_chain(s, p, outer, i) || (n > 0 && p->kind == PROGRAM_CONTRACT && !contracts))
+        if (!can_chain(s, p, outer, i) || !is_akin(s, i, i + n) ||
+            (n > 0 && p->kind == PROGRAM_CONTRACT && !contracts))
             return n;
         if (n > 0 && p->kind == PROGRAM_CONTRACT)
             return n + 1;

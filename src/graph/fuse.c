@@ -310,21 +310,21 @@ static ig_status fuse_core(fuser *f, int node)
     return IG_OK;
 }
 
-/* The groups that are left, in order of depth; returns how many. order has room for twice as many:
- * the second half is scratch. */
+/* The groups that are left, in order of depth, and of one depth those that can wait last; returns how
+ * many. order has room for three times as many and two: what is behind them is scratch. */
 static int by_depth(const fuser *f, int *order)
 {
     int *first = order + f->n_group,
-        n = 0; /* where each depth begins; no depth is n_group or more */
-    memset(first, 0, (size_t)(f->n_group + 1) * sizeof *first);
+        n = 0; /* where each rank begins; no depth is n_group or more */
+    memset(first, 0, (size_t)(2 * f->n_group + 2) * sizeof *first);
     for (int i = 0; i < f->n_group; i++)
         if (f->joined_to[i] == i)
-            first[f->group[i].depth + 1]++;
-    for (int d = 1; d <= f->n_group; d++)
+            first[2 * f->group[i].depth + f->group[i].waits + 1]++;
+    for (int d = 1; d < 2 * f->n_group + 2; d++)
         first[d] += first[d - 1];
     for (int i = 0; i < f->n_group; i++)
         if (f->joined_to[i] == i) {
-            order[first[f->group[i].depth]++] = i;
+            order[first[2 * f->group[i].depth + f->group[i].waits]++] = i;
             n++;
         }
     return n;
@@ -347,17 +347,25 @@ static bool is_copied(const fuser *f, const group *g)
     return reads && !others;
 }
 
-/* What is computed again must not run before it is needed: such a group moves to the depth just before
- * the first that reads it. order is by_depth's. */
-static void postpone_copies(fuser *f, const int *order, int n)
+static bool is_assembly(const fuser *f, const group *g)
+{
+    return g->core >= 0 && node_kind_of(f->g->node[g->core]) == KIND_ASSEMBLE;
+}
+
+/* What only takes memory should not do so before it is needed. A group that is computed again, or that
+ * copies what others read too (a border for a convolution), waits until just before the first that
+ * reads it. order is by_depth's. */
+static void postpone(fuser *f, const int *order, int n)
 {
     for (int k = 0; k < n; k++) {
-        f->group[order[k]].latest = INT_MAX;
-        f->group[order[k]].copied = is_copied(f, &f->group[order[k]]);
+        group *g = &f->group[order[k]];
+        g->latest = INT_MAX;
+        g->copied = is_copied(f, g);
+        g->waits = g->copied || is_assembly(f, g);
     }
     for (int k = n - 1; k >= 0; k--) {
         group *g = &f->group[order[k]];
-        if (g->copied && g->latest != INT_MAX)
+        if (g->waits && g->latest != INT_MAX)
             g->depth = g->latest;
         for (int i = g->members; i >= 0; i = f->next[i])
             for (int j = 0; j < f->g->node[i]->n_in; j++) {
@@ -376,7 +384,7 @@ static ig_status collect(fuser *f, group **groups, int *n_groups)
     group *sorted = memory_new((size_t)(f->n_group + 1) * sizeof *sorted);
     int *members = memory_get((size_t)(n + 1) * sizeof *members);
     int *place = memory_get((size_t)(f->n_group + 1) * sizeof *place);
-    int *order = memory_get((size_t)(2 * f->n_group + 2) * sizeof *order);
+    int *order = memory_get((size_t)(3 * f->n_group + 2) * sizeof *order);
     if (!sorted || !members || !place || !order) {
         memory_free(sorted);
         memory_free(members);
@@ -385,7 +393,7 @@ static ig_status collect(fuser *f, group **groups, int *n_groups)
         return IG_ERR_MEMORY;
     }
     const int n_left = by_depth(f, order);
-    postpone_copies(f, order, n_left);
+    postpone(f, order, n_left);
     by_depth(f, order);
     for (int k = 0; k < n_left; k++) {
         place[order[k]] = k;

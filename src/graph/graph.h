@@ -123,6 +123,7 @@ struct group {
     int core; /* node, or -1 */
     int depth;
     int latest;    /* the greatest depth that is before all who read it, while fusing */
+    bool waits;    /* it may run as late as it can */
     bool copied;   /* it is computed again to save memory, while fusing */
     int n_node;    /* members, the core included */
     int members;   /* head of the list of members while fusing */

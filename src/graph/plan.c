@@ -17,19 +17,6 @@ static void touch(schedule *s, int slot_index, int program_index)
     t->last = program_index;
 }
 
-/* How many slots the core of p reads and writes by itself: in[0], in[1] and out, in that order. */
-static int core_slots(const program *p, int slots[3])
-{
-    int n = 0;
-    if (p->kind == PROGRAM_CONTRACT || p->kind >= PROGRAM_SCAN)
-        slots[n++] = p->in[0].slot;
-    if (p->kind == PROGRAM_CONTRACT || p->kind == PROGRAM_SEARCH || p->kind == PROGRAM_WRITE)
-        slots[n++] = p->in[1].slot;
-    if (p->kind >= PROGRAM_SCAN)
-        slots[n++] = p->out.slot;
-    return n;
-}
-
 void schedule_lifetimes(schedule *s)
 {
     for (int i = 0; i < s->n_program; i++) {
@@ -39,26 +26,9 @@ void schedule_lifetimes(schedule *s)
         for (int k = 0; k < 2; k++)
             for (int j = 0; j < tapes[k]->n_operand; j++)
                 touch(s, tapes[k]->operand[j].slot, i);
-        for (int k = core_slots(p, core) - 1; k >= 0; k--)
+        for (int k = program_core_slots(p, core) - 1; k >= 0; k--)
             touch(s, core[k], i);
     }
-}
-
-static bool tape_touches(const tape *t, int index)
-{
-    for (int i = 0; i < t->n_operand; i++)
-        if (t->operand[i].slot == index)
-            return true;
-    return false;
-}
-
-static bool core_touches(const program *p, int index)
-{
-    int core[3];
-    bool touches = false;
-    for (int k = core_slots(p, core) - 1; k >= 0; k--)
-        touches = touches || core[k] == index;
-    return touches;
 }
 
 /* The operand that the register of the i-th instruction, a store, was loaded from in place, or -1. */
@@ -80,7 +50,7 @@ static bool in_place(const schedule *s, const program *p, int from, int to)
     const tape *t = behind ? &p->post : &p->pre, *other = behind ? &p->pre : &p->post;
     const operand *store = NULL;
     if (p->kind > PROGRAM_CONTRACT || s->slot[from].bytes != s->slot[to].bytes ||
-        tape_touches(other, from) || tape_touches(other, to) || core_touches(p, from))
+        tape_touches(other, from) || tape_touches(other, to) || program_core_touches(p, from))
         return false;
     for (int i = 0; i < t->n_inst; i++) {
         if (t->inst[i].code != TAPE_STORE)
@@ -122,8 +92,7 @@ static bool may_share(const schedule *s, int p, int from, int to)
     int start = chain_start(s, p);
     bool made_here = f->kind != SLOT_LEAF && f->first >= start, alone = f->kind == SLOT_LEAF;
     for (int i = start; i < p && alone; i++)
-        alone = !tape_touches(&s->program[i].pre, from) &&
-                !tape_touches(&s->program[i].post, from) && !core_touches(&s->program[i], from);
+        alone = !program_touches(&s->program[i], from);
     return s->program[start].chain == 1 || made_here || alone;
 }
 

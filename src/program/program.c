@@ -65,3 +65,38 @@ ig_status tape_assign_registers(tape *t)
     memory_free(last);
     return IG_OK;
 }
+
+int program_core_slots(const program *p, int slots[static 3])
+{
+    int n = 0;
+    if (p->kind == PROGRAM_CONTRACT || p->kind >= PROGRAM_SCAN)
+        slots[n++] = p->in[0].slot;
+    if (p->kind == PROGRAM_CONTRACT || p->kind == PROGRAM_SEARCH || p->kind == PROGRAM_WRITE)
+        slots[n++] = p->in[1].slot;
+    if (p->kind >= PROGRAM_SCAN)
+        slots[n++] = p->out.slot;
+    return n;
+}
+
+bool program_core_touches(const program *p, int slot)
+{
+    int core[3];
+    bool touches = false;
+    for (int k = program_core_slots(p, core) - 1; k >= 0; k--)
+        touches = touches || core[k] == slot;
+    return touches;
+}
+
+bool tape_touches(const tape *t, int slot)
+{
+    for (int i = 0; i < t->n_operand; i++)
+        if (t->operand[i].slot == slot)
+            return true;
+    return false;
+}
+
+bool program_touches(const program *p, int slot)
+{
+    return tape_touches(&p->pre, slot) || tape_touches(&p->post, slot) ||
+           program_core_touches(p, slot);
+}

@@ -112,6 +112,13 @@ typedef struct program {
 /* Frees tapes and label; not what the backend compiled. */
 void program_free_parts(program *p);
 
+/* The slots that the core reads and writes by itself, not by a tape; returns how many there are. */
+int program_core_slots(const program *p, int slots[static 3]);
+/* True if the slot is one of the core's, of the tape's, or of either. */
+bool program_core_touches(const program *p, int slot);
+bool tape_touches(const tape *t, int slot);
+bool program_touches(const program *p, int slot);
+
 /* Registers of a tape on which each value has one of its own, shared where lifetimes allow. */
 ig_status tape_assign_registers(tape *t);
 
