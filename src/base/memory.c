@@ -1,5 +1,5 @@
-/* Counting allocator. The counters are atomic, and order nothing; only the list of kept blocks has a
- * lock. */
+/* Counting allocator. Blocks are counted by thread, since they come and go all the time; the bytes of
+ * array data, which the budget is about, for all. Only the list of kept blocks has a lock. */
 #include "base/memory.h"
 #include "base/error.h"
 #include "base/machine.h"
@@ -9,26 +9,36 @@
 #include <string.h>
 #include <sys/mman.h>
 
-static atomic_int_fast64_t n_allocations, n_live, fail_at;
+static _Thread_local struct {
+    int64_t allocations, live, fail_at;
+    bool watched; /* what the thread keeps goes when it does */
+} mine;
+
+static atomic_int_fast64_t ended_live; /* of threads that are gone */
 static atomic_uint_fast64_t data_used, data_peak, limit_set;
+
+static void watch_thread(void);
 
 /* True if this allocation is the one that a test chose to fail. */
 static bool refused(void)
 {
-    int64_t at = atomic_fetch_add_explicit(&n_allocations, 1, memory_order_relaxed) + 1;
-    return atomic_load_explicit(&fail_at, memory_order_relaxed) != 0 &&
-           atomic_compare_exchange_strong(&fail_at, &at, 0);
+    if (++mine.allocations != mine.fail_at)
+        return false;
+    mine.fail_at = 0;
+    return true;
 }
 
 static void *counted(void *block, size_t bytes)
 {
     if (!block)
         FAIL_NULL(IG_ERR_MEMORY, "out of memory: the system refused %zu bytes", bytes);
-    atomic_fetch_add_explicit(&n_live, 1, memory_order_relaxed);
+    if (!mine.watched)
+        watch_thread();
+    mine.live++;
     return block;
 }
 
-static void uncount(void) { atomic_fetch_sub_explicit(&n_live, 1, memory_order_relaxed); }
+static void uncount(void) { mine.live--; }
 
 void *memory_get(size_t bytes)
 {
@@ -92,15 +102,10 @@ typedef struct piece {
 static _Thread_local struct {
     piece *first[BINS];
     int n[BINS];
-    bool known; /* its end is watched */
 } bins;
 
-static pthread_key_t bins_key;
-static pthread_once_t bins_once = PTHREAD_ONCE_INIT;
-
-static void bins_empty(void *unused)
+static void bins_empty(void)
 {
-    (void)unused;
     for (int i = 0; i < BINS; i++)
         while (bins.first[i]) {
             piece *p = bins.first[i];
@@ -108,10 +113,28 @@ static void bins_empty(void *unused)
             free(p);
         }
     memset(bins.n, 0, sizeof bins.n);
-    bins.known = false;
 }
 
-static void bins_begin(void) { pthread_key_create(&bins_key, bins_empty); }
+static pthread_key_t thread_key;
+static pthread_once_t thread_once = PTHREAD_ONCE_INIT;
+
+static void thread_end(void *unused)
+{
+    (void)unused;
+    bins_empty();
+    atomic_fetch_add(&ended_live, mine.live);
+    mine.live = 0;
+    mine.watched = false; /* another destructor may come back */
+}
+
+static void thread_begin(void) { pthread_key_create(&thread_key, thread_end); }
+
+static void watch_thread(void)
+{
+    pthread_once(&thread_once, thread_begin);
+    pthread_setspecific(thread_key, &mine);
+    mine.watched = true;
+}
 
 static int bin_of(size_t bytes)
 {
@@ -139,11 +162,8 @@ static void piece_put(void *block, size_t bytes)
         free(block);
         return;
     }
-    if (!bins.known) { /* what a thread keeps goes when it does */
-        pthread_once(&bins_once, bins_begin);
-        pthread_setspecific(bins_key, &bins);
-        bins.known = true;
-    }
+    if (!mine.watched)
+        watch_thread();
     piece *p = block;
     p->next = bins.first[bin];
     bins.first[bin] = p;
@@ -254,7 +274,7 @@ static void kept_put(data_head *block, int most)
 void memory_trim(void)
 {
     kept_put(NULL, 0);
-    bins_empty(NULL);
+    bins_empty();
 }
 
 static data_head *block_from_system(size_t bytes)
@@ -323,7 +343,7 @@ void memory_data_free(void *data, size_t bytes)
 
 /* ---- for tests ---- */
 
-void memory_fail_at(int64_t n) { atomic_store(&fail_at, n ? atomic_load(&n_allocations) + n : 0); }
+void memory_fail_at(int64_t n) { mine.fail_at = n ? mine.allocations + n : 0; }
 
-int64_t memory_count(void) { return atomic_load(&n_allocations); }
-int64_t memory_live(void) { return atomic_load(&n_live); }
+int64_t memory_count(void) { return mine.allocations; }
+int64_t memory_live(void) { return atomic_load(&ended_live) + mine.live; }

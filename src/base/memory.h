@@ -27,8 +27,9 @@ void memory_trim(void);
 /* IG_OK if bytes more of array data fit the budget; else IG_ERR_MEMORY that names what asked. */
 ig_status memory_admit(uint64_t bytes, const char *what);
 
-/* For tests: the n-th allocation from now on fails (1 is the next), once; 0 switches it off.
- * memory_count is the number of allocations so far, memory_live those not yet freed. */
+/* For tests: the calling thread's n-th allocation from now on fails (1 is the next), once; 0 switches
+ * it off. memory_count is the number of its allocations so far, memory_live those of it and of threads
+ * that ended which are not yet freed. */
 void memory_fail_at(int64_t n);
 int64_t memory_count(void);
 int64_t memory_live(void);

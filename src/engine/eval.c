@@ -52,21 +52,6 @@ ig_status ig_device_get(int i, ig_device_info *info)
 
 /* ---- the cache of schedules ---- */
 
-static uint64_t hash_key(const byte_list *key)
-{
-    uint64_t h = 0xcbf29ce484222325u ^ key->used;
-    size_t i = 0;
-    for (; i + 8 <= key->used; i += 8) {
-        uint64_t w;
-        memcpy(&w, key->at + i, 8);
-        h = (h ^ w) * 0x9ddfea08eb382d69u;
-        h ^= h >> 29;
-    }
-    for (; i < key->used; i++)
-        h = (h ^ key->at[i]) * 0x100000001b3u;
-    return h ^ h >> 32;
-}
-
 void engine_discard(schedule *s, const backend *dev)
 {
     for (int i = 0; s && i < s->n_program; i++)
@@ -90,7 +75,7 @@ schedule *engine_build(const backend *dev)
  * cache's. The oldest of the places that the hash allows gives way. */
 static schedule *find_schedule(const backend *dev)
 {
-    uint64_t hash = hash_key(&engine.g.key);
+    const uint64_t hash = engine.g.hash;
     size_t place = hash % CACHE_SLOTS, victim = place;
     for (int i = 0; i < CACHE_PROBES; i++) {
         size_t at = (hash + (uint64_t)i) % CACHE_SLOTS;

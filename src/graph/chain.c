@@ -86,11 +86,16 @@ static bool can_chain(const schedule *s, const program *p, int64_t outer, int fi
     return core && tape_fits(s, &p->pre, outer, first) && tape_fits(s, &p->post, outer, first);
 }
 
-/* True if one of programs [first, p) touches the slot, and it is more than a number or two. */
+/* True if one of programs [first, p) touches the slot, and it is more than a number or two. What only
+ * reads the same as a product does not read it by the same rows. */
 static bool is_shared(const schedule *s, int index, int first, int p)
 {
     enum { FEW_BYTES = 64 };
-    for (int i = first; i < p && s->slot[index].bytes > FEW_BYTES; i++)
+    const slot *t = &s->slot[index];
+    const bool made = t->kind != SLOT_LEAF && t->first >= first;
+    if (t->bytes <= FEW_BYTES || (s->program[first].kind == PROGRAM_CONTRACT && !made))
+        return false;
+    for (int i = first; i < p; i++)
         if (program_touches(&s->program[i], index))
             return true;
     return false;

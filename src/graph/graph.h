@@ -36,6 +36,7 @@ typedef struct graph {
     int *scratch; /* hash table, counters */
     size_t room_same, room_donated, room_scratch;
     byte_list key;
+    uint64_t hash; /* of key */
     uint32_t epoch;
 } graph;
 
@@ -43,7 +44,7 @@ typedef struct graph {
 ig_status graph_order(graph *g, ig_array *const *arrays, int n);
 /* The leaves among the roots of given die with this evaluation, whoever holds them. */
 void graph_give(graph *g, ig_array *const *given, int n);
-/* Fills same and key. */
+/* Fills same, key and hash. */
 ig_status graph_number(graph *g);
 void graph_free(graph *g);
 

@@ -221,17 +221,27 @@ static bool put_node(graph *g, const ig_array *x)
     return true;
 }
 
-/* Of whole words. */
-static uint32_t hash_of(const unsigned char *at, size_t n)
+static uint64_t mix(uint64_t h, uint64_t word)
 {
-    uint64_t h = 0x9e3779b97f4a7c15u ^ n;
-    for (; n >= 8; at += 8, n -= 8) {
-        uint64_t w;
-        memcpy(&w, at, 8);
-        h = (h ^ w) * 0xff51afd7ed558ccdu;
-        h ^= h >> 32;
+    h = (h ^ word) * 0xff51afd7ed558ccdu;
+    return h ^ h >> 32;
+}
+
+/* Of n bytes, which are whole words. Two halves, so that one multiplication need not wait for the
+ * other. */
+static uint64_t hash_of(const unsigned char *at, size_t n)
+{
+    uint64_t a = n, b = 0x9e3779b97f4a7c15u, w[2];
+    for (; n >= 16; at += 16, n -= 16) {
+        memcpy(w, at, 16);
+        a = mix(a, w[0]);
+        b = mix(b, w[1]);
     }
-    return (uint32_t)(h ^ h >> 29);
+    if (n) {
+        memcpy(w, at, 8);
+        a = mix(a, w[0]);
+    }
+    return mix(a, b);
 }
 
 /* Each node's bytes stay in the key. An equal node is found by them and leaves no trace but same. */
@@ -248,13 +258,15 @@ ig_status graph_number(graph *g)
     int *table = g->scratch, *begin = table + slots;
     memset(table, -1, slots * sizeof *table);
     g->key.used = 0;
+    g->hash = 0;
     for (int i = 0; i < g->n_node; i++) {
         begin[i] = (int)g->key.used;
         if (!put_node(g, g->node[i]))
             return IG_ERR_MEMORY;
         size_t length = g->key.used - (size_t)begin[i];
         const unsigned char *mine = g->key.at + begin[i];
-        size_t at = hash_of(mine, length) & (slots - 1);
+        const uint64_t hash = hash_of(mine, length);
+        size_t at = hash & (slots - 1);
         for (; table[at] >= 0; at = (at + 1) & (slots - 1)) {
             int other = table[at], next = other + 1;
             size_t other_length = (size_t)begin[next] - (size_t)begin[other];
@@ -264,6 +276,8 @@ ig_status graph_number(graph *g)
         g->same[i] = table[at] >= 0 ? table[at] : i;
         if (table[at] >= 0)
             g->key.used = (size_t)begin[i];
+        else
+            g->hash = mix(g->hash, hash);
         table[at] = g->same[i];
     }
     const size_t bytes = sizeof(int64_t) * (3 * (size_t)g->n_leaf + (size_t)g->n_out);
@@ -279,6 +293,7 @@ ig_status graph_number(graph *g)
         const int64_t node = g->same[g->out[i]->index];
         at = put(at, &node, sizeof node);
     }
+    g->hash = mix(g->hash, hash_of(g->key.at + g->key.used, bytes));
     g->key.used += bytes;
     return IG_OK;
 }
