@@ -94,12 +94,8 @@ static bool compiled_begin(struct training *t, ig_array *const *weights)
 {
     const int n = t->n;
     ig_array *in[STATES * PARAMS_MOST + 2], *out[STATES * PARAMS_MOST + 1], *g[PARAMS_MOST];
-    for (int i = 0; i < n; i++) {
-        in[i] = scaled(weights[i]);
-        in[n + i] = in[2 * n + i] = NULL;
-    }
-    for (int i = n; i < STATES * n; i++)
-        in[i] = ig_multiply(weights[i % n], ig_float(0));
+    for (int i = 0; i < STATES * n; i++)
+        in[i] = i < n ? scaled(weights[i]) : ig_multiply(weights[i % n], ig_float(0));
     in[STATES * n] = ig_scalar(rate, IG_F32);
     in[STATES * n + 1] = ig_scalar(1, IG_F32);
     if (ig_eval(in, STATES * n + 2) != IG_OK)

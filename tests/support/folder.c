@@ -2,6 +2,7 @@
 #include "support/folder.h"
 
 #include <dirent.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,8 @@ int folder_end(void **state)
     closedir(dir);
     return rmdir(folder) || failed;
 }
+
+const char *folder_itself(void) { return folder; }
 
 const char *folder_path(const char *name)
 {
@@ -67,6 +70,44 @@ size_t folder_get(const char *path)
     const size_t bytes = fread(folder_content, 1, FOLDER_FILE_MAX, file);
     fclose(file);
     return bytes;
+}
+
+static struct {
+    int ends[2];
+    const unsigned char *data;
+    size_t bytes;
+    pthread_t thread;
+} feed;
+
+static void *feed_run(void *unused)
+{
+    (void)unused;
+    for (size_t done = 0; done < feed.bytes;) {
+        const size_t piece = feed.bytes - done < 4099 ? feed.bytes - done : 4099;
+        const ssize_t n = write(feed.ends[1], feed.data + done, piece);
+        if (n <= 0)
+            break;
+        done += (size_t)n;
+    }
+    close(feed.ends[1]);
+    return NULL;
+}
+
+const char *folder_feed(const unsigned char *data, size_t bytes)
+{
+    static char path[64];
+    assert_int_equal(pipe(feed.ends), 0);
+    feed.data = data;
+    feed.bytes = bytes;
+    assert_int_equal(pthread_create(&feed.thread, NULL, feed_run, NULL), 0);
+    snprintf(path, sizeof path, "/dev/fd/%d", feed.ends[0]);
+    return path;
+}
+
+void folder_feed_end(void)
+{
+    close(feed.ends[0]);
+    pthread_join(feed.thread, NULL);
 }
 
 void assert_error(ig_status code, const char *part)

@@ -14,6 +14,8 @@ extern unsigned char folder_content[FOLDER_FILE_MAX];
 int folder_begin(void **state);
 int folder_end(void **state);
 
+/* The folder's own path. */
+const char *folder_itself(void);
 /* A path in the folder; the last four stay valid. */
 const char *folder_path(const char *name);
 int folder_entries(void);
@@ -21,6 +23,11 @@ int folder_entries(void);
 /* Writes and reads a whole file; by its path. */
 void folder_put(const char *path, const void *data, size_t bytes);
 size_t folder_get(const char *path);
+
+/* Feeds a pipe in odd pieces, so that reads come short; the pipe's end comes after bytes. The path of its
+ * other end, which folder_feed_end closes. One at a time; data stays the caller's. */
+const char *folder_feed(const unsigned char *data, size_t bytes);
+void folder_feed_end(void);
 
 /* The error that waits has this code, and is one line with this in it. */
 void assert_error(ig_status code, const char *part);

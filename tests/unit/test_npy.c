@@ -3,14 +3,8 @@
  * Each test works in a folder of its own making, which must hold nothing but what the test put
  * there: a temporary file that stays behind fails it. tests/test_npy.py holds both against NumPy.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "support/folder.h"
 
-#include <cmocka.h>
-
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -22,79 +16,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "ingot.h"
-
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
-enum { FILE_MAX = 1 << 20 };
-
-static char folder[64];
-static unsigned char content[FILE_MAX];
-
 /* ---- helpers ------------------------------------------------------------------------------- */
-
-/* A path in the test's folder; the last four stay valid. */
-static const char *in_folder(const char *name)
-{
-    static char paths[4][512];
-    static int next;
-    char *path = paths[next++ % 4];
-    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
-    return path;
-}
-
-static int entries(void)
-{
-    int count = 0;
-    DIR *dir = opendir(folder);
-    assert_non_null(dir);
-    for (const struct dirent *entry; (entry = readdir(dir));)
-        count += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
-    closedir(dir);
-    return count;
-}
-
-static int set_up(void **state)
-{
-    (void)state;
-    snprintf(folder, sizeof folder, "/tmp/ingot-npy-XXXXXX");
-    if (!mkdtemp(folder))
-        return -1;
-    ig_error(NULL);
-    return ig_scope_begin() == IG_OK ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    ig_scope_end();
-    DIR *dir = opendir(folder);
-    if (!dir)
-        return -1;
-    for (const struct dirent *entry; (entry = readdir(dir));)
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            remove(in_folder(entry->d_name));
-    closedir(dir);
-    return rmdir(folder);
-}
-
-static void put(const char *path, const void *data, size_t bytes)
-{
-    FILE *file = fopen(path, "wb");
-    assert_non_null(file);
-    assert_int_equal(fwrite(data, 1, bytes, file), bytes);
-    assert_int_equal(fclose(file), 0);
-}
-
-/* Reads a whole file into content. */
-static size_t get(const char *path)
-{
-    FILE *file = fopen(path, "rb");
-    assert_non_null(file);
-    const size_t bytes = fread(content, 1, FILE_MAX, file);
-    fclose(file);
-    return bytes;
-}
 
 /* An npy file of version 1.0 with this header text and these elements; returns its bytes. */
 static size_t build(unsigned char *out, const char *text, const void *data, size_t bytes)
@@ -111,38 +35,9 @@ static size_t build(unsigned char *out, const char *text, const void *data, size
 
 static ig_array *load_text(const char *text, const void *data, size_t bytes)
 {
-    const size_t size = build(content, text, data, bytes);
-    put(in_folder("x.npy"), content, size);
-    return ig_load(in_folder("x.npy"));
-}
-
-/* The error that waits has this code, and is one line with this in it. */
-static void assert_error(ig_status code, const char *part)
-{
-    ig_status found = IG_OK;
-    const char *text = ig_error(&found);
-    if (!text)
-        fail_msg("no error; expected: %s", part);
-    else if (found != code || !strstr(text, part) || strchr(text, '\n'))
-        fail_msg("%s: %s; expected %s: %s", ig_status_name(found), text, ig_status_name(code),
-                 part);
-    assert_false(ig_failed());
-}
-
-static void assert_array(ig_array *x, ig_dtype dtype, ig_ints shape, const void *data)
-{
-    if (!x)
-        fail_msg("%s", ig_error(NULL));
-    assert_int_equal(ig_dtype_of(x), dtype);
-    assert_int_equal(ig_ndim(x), shape.n);
-    int64_t size = 1;
-    for (int i = 0; i < shape.n; i++) {
-        assert_int_equal(ig_dim(x, i), shape.v[i]);
-        size *= shape.v[i];
-    }
-    assert_int_equal(ig_size(x), size);
-    if (size)
-        assert_memory_equal(ig_data(x), data, (size_t)size * ig_dtype_bytes(dtype));
+    const size_t size = build(folder_content, text, data, bytes);
+    folder_put(folder_path("x.npy"), folder_content, size);
+    return ig_load(folder_path("x.npy"));
 }
 
 /* Bytes that are all different within an element; 0 and 1 for bool. */
@@ -198,25 +93,25 @@ static void test_round_trip(void **state)
             char text[256];
             fill(data, bytes, dtype);
             ig_array *x = ig_from_data(data, shape, dtype);
-            assert_int_equal(ig_save(in_folder("x.npy"), x), IG_OK);
-            assert_array(ig_load(in_folder("x.npy")), dtype, shape, data);
+            assert_int_equal(ig_save(folder_path("x.npy"), x), IG_OK);
+            assert_array(ig_load(folder_path("x.npy")), dtype, shape, data);
 
             /* The file as the format has it: aligned, padded, then the bytes. */
-            const size_t size = get(in_folder("x.npy"));
+            const size_t size = folder_get(folder_path("x.npy"));
             snprintf(text, sizeof text, "{'descr': '%s', 'fortran_order': False, 'shape': %s, }",
                      descrs[dtype], shapes[i].text);
             const size_t start = size - bytes;
             assert_int_equal(start, shapes[i].n == 16 ? 192 : 128); /* as NumPy 2.4 has them */
-            assert_memory_equal(content, "\x93NUMPY\1\0", 8);
-            assert_int_equal(content[8] + 256 * content[9], start - 10);
-            assert_memory_equal(content + 10, text, strlen(text));
+            assert_memory_equal(folder_content, "\x93NUMPY\1\0", 8);
+            assert_int_equal(folder_content[8] + 256 * folder_content[9], start - 10);
+            assert_memory_equal(folder_content + 10, text, strlen(text));
             for (size_t k = 10 + strlen(text); k < start - 1; k++)
-                assert_int_equal(content[k], ' ');
-            assert_int_equal(content[start - 1], '\n');
+                assert_int_equal(folder_content[k], ' ');
+            assert_int_equal(folder_content[start - 1], '\n');
             if (bytes)
-                assert_memory_equal(content + start, data, bytes);
+                assert_memory_equal(folder_content + start, data, bytes);
         }
-    assert_int_equal(entries(), 1);
+    assert_int_equal(folder_entries(), 1);
 }
 
 /* numpy.save(path, numpy.array([[1.5, -2], [inf, 0]], numpy.float32)), NumPy 2.4 */
@@ -228,12 +123,12 @@ static void test_golden_bytes(void **state)
         "                                                          \n"
         "\x00\x00\xc0\x3f\x00\x00\x00\xc0\x00\x00\x80\x7f\x00\x00\x00\x00";
     const float data[] = {1.5f, -2.0f, (float)(1e300 * 1e300), 0.0f};
-    put(in_folder("golden.npy"), golden, sizeof golden - 1);
-    assert_array(ig_load(in_folder("golden.npy")), IG_F32, IG_SHAPE(2, 2), data);
-    assert_int_equal(ig_save(in_folder("x.npy"), ig_from_data(data, IG_SHAPE(2, 2), IG_F32)),
+    folder_put(folder_path("golden.npy"), golden, sizeof golden - 1);
+    assert_array(ig_load(folder_path("golden.npy")), IG_F32, IG_SHAPE(2, 2), data);
+    assert_int_equal(ig_save(folder_path("x.npy"), ig_from_data(data, IG_SHAPE(2, 2), IG_F32)),
                      IG_OK);
-    assert_int_equal(get(in_folder("x.npy")), sizeof golden - 1);
-    assert_memory_equal(content, golden, sizeof golden - 1);
+    assert_int_equal(folder_get(folder_path("x.npy")), sizeof golden - 1);
+    assert_memory_equal(folder_content, golden, sizeof golden - 1);
 }
 
 /* A view is written in row-major order of its own. */
@@ -242,8 +137,8 @@ static void test_save_view(void **state)
     (void)state;
     const int32_t data[] = {1, 2, 3, 4, 5, 6}, turned[] = {1, 4, 2, 5, 3, 6};
     ig_array *x = ig_from_data(data, IG_SHAPE(2, 3), IG_I32);
-    assert_int_equal(ig_save(in_folder("x.npy"), ig_permute_dims(x, IG_AXES(1, 0))), IG_OK);
-    assert_array(ig_load(in_folder("x.npy")), IG_I32, IG_SHAPE(3, 2), turned);
+    assert_int_equal(ig_save(folder_path("x.npy"), ig_permute_dims(x, IG_AXES(1, 0))), IG_OK);
+    assert_array(ig_load(folder_path("x.npy")), IG_I32, IG_SHAPE(3, 2), turned);
 }
 
 static void test_fortran_order(void **state)
@@ -321,8 +216,8 @@ static void test_versions(void **state)
         file[8] = (unsigned char)strlen(text);
         memcpy(file + 12, text, strlen(text));
         memcpy(file + 12 + strlen(text), &value, 4);
-        put(in_folder("x.npy"), file, 12 + strlen(text) + 4);
-        assert_array(ig_load(in_folder("x.npy")), IG_I32, IG_SHAPE(1), &value);
+        folder_put(folder_path("x.npy"), file, 12 + strlen(text) + 4);
+        assert_array(ig_load(folder_path("x.npy")), IG_I32, IG_SHAPE(1), &value);
     }
 }
 
@@ -481,9 +376,9 @@ static void test_every_byte_damaged(void **state)
     const double data[] = {1, 2};
     const size_t size = build(good, "{'descr': '<f8', 'fortran_order': True, 'shape': (2, 1), }\n",
                               data, sizeof data);
-    const char *path = in_folder("x.npy");
+    const char *path = folder_path("x.npy");
     for (size_t cut = 0; cut < size; cut++) {
-        put(path, good, cut);
+        folder_put(path, good, cut);
         assert_null(ig_load(path));
         assert_error(IG_ERR_FORMAT, cut ? cut < 6 ? "not an npy file" : "cut short" : "empty");
     }
@@ -491,12 +386,12 @@ static void test_every_byte_damaged(void **state)
         for (size_t k = 0; k < COUNT(values); k++) {
             memcpy(bad, good, size);
             bad[i] = values[k];
-            put(path, bad, size);
+            folder_put(path, bad, size);
             ig_array *x = ig_load(path);
             assert_int_equal(x == NULL, ig_failed());
             ig_error(NULL);
         }
-    assert_int_equal(entries(), 1);
+    assert_int_equal(folder_entries(), 1);
 }
 
 static void test_not_npy(void **state)
@@ -522,8 +417,8 @@ static void test_not_npy(void **state)
          "65537 bytes long, and Ingot takes up to 65536"},
     };
     for (size_t i = 0; i < COUNT(files); i++) {
-        put(in_folder("x.npy"), files[i].bytes, files[i].size);
-        assert_null(ig_load(in_folder("x.npy")));
+        folder_put(folder_path("x.npy"), files[i].bytes, files[i].size);
+        assert_null(ig_load(folder_path("x.npy")));
         assert_error(files[i].code, files[i].message);
     }
 }
@@ -535,16 +430,16 @@ static void test_load_wrong_path(void **state)
     assert_error(IG_ERR_ARGUMENT, "load: no path");
     assert_null(ig_load(""));
     assert_error(IG_ERR_ARGUMENT, "load: no path");
-    assert_null(ig_load(in_folder("no.npy")));
+    assert_null(ig_load(folder_path("no.npy")));
     assert_error(IG_ERR_FILE, "no.npy': it cannot be opened: No such file or directory; check");
-    assert_null(ig_load(folder));
+    assert_null(ig_load(folder_itself()));
     assert_error(IG_ERR_FILE, "it is a folder");
-    assert_null(ig_load(in_folder("two\nlines")));
+    assert_null(ig_load(folder_path("two\nlines")));
     assert_error(IG_ERR_FILE, "two?lines");
     char path[600];
     memset(path, 'a', sizeof path);
-    memcpy(path, folder, strlen(folder));
-    path[strlen(folder)] = '/';
+    memcpy(path, folder_itself(), strlen(folder_itself()));
+    path[strlen(folder_itself())] = '/';
     path[sizeof path - 1] = '\0';
     assert_null(ig_load(path));
     assert_error(IG_ERR_FILE,
@@ -568,40 +463,10 @@ static void test_memory_limit(void **state)
 
 /* ---- pipes --------------------------------------------------------------------------------- */
 
-struct feed {
-    int fd;
-    const unsigned char *data;
-    size_t bytes;
-};
-
-/* Writes in odd pieces, so that reads come short. */
-static void *feed_run(void *arg)
-{
-    const struct feed *feed = arg;
-    for (size_t done = 0; done < feed->bytes;) {
-        const size_t piece = feed->bytes - done < 4099 ? feed->bytes - done : 4099;
-        const ssize_t n = write(feed->fd, feed->data + done, piece);
-        if (n <= 0)
-            break;
-        done += (size_t)n;
-    }
-    close(feed->fd);
-    return NULL;
-}
-
-/* Loads what a pipe brings; the pipe's end comes after bytes. */
 static ig_array *load_piped(const unsigned char *data, size_t bytes)
 {
-    int ends[2];
-    char path[64];
-    pthread_t thread;
-    assert_int_equal(pipe(ends), 0);
-    struct feed feed = {ends[1], data, bytes};
-    assert_int_equal(pthread_create(&thread, NULL, feed_run, &feed), 0);
-    snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
-    ig_array *x = ig_load(path);
-    close(ends[0]);
-    pthread_join(thread, NULL);
+    ig_array *x = ig_load(folder_feed(data, bytes));
+    folder_feed_end();
     return x;
 }
 
@@ -643,7 +508,7 @@ static void *drain_run(void *arg)
     const int fd = *(const int *)arg;
     size_t *total = malloc(sizeof *total);
     *total = 0;
-    for (ssize_t n; (n = read(fd, content + *total, FILE_MAX - *total)) > 0;)
+    for (ssize_t n; (n = read(fd, folder_content + *total, FOLDER_FILE_MAX - *total)) > 0;)
         *total += (size_t)n;
     return total;
 }
@@ -669,7 +534,7 @@ static void test_save_to_pipe(void **state)
     close(ends[0]);
     assert_int_equal(status, IG_OK);
     assert_int_equal(*(size_t *)total, 128 + length);
-    assert_memory_equal(content + 128, data, (size_t)length);
+    assert_memory_equal(folder_content + 128, data, (size_t)length);
     free(total);
     free(data);
 }
@@ -685,29 +550,30 @@ static void test_save_wrong_path(void **state)
     assert_error(IG_ERR_ARGUMENT, "save: no path");
     assert_int_equal(ig_save("", x), IG_ERR_ARGUMENT);
     assert_error(IG_ERR_ARGUMENT, "save: no path");
-    assert_int_equal(ig_save(in_folder("x.npy"), NULL), IG_ERR_ARGUMENT);
+    assert_int_equal(ig_save(folder_path("x.npy"), NULL), IG_ERR_ARGUMENT);
     assert_error(IG_ERR_ARGUMENT, "save: there is no array");
-    assert_int_equal(ig_save(folder, x), IG_ERR_FILE);
+    assert_int_equal(ig_save(folder_itself(), x), IG_ERR_FILE);
     assert_error(IG_ERR_FILE, "it is a folder");
-    assert_int_equal(ig_save(in_folder("no/x.npy"), x), IG_ERR_FILE);
+    assert_int_equal(ig_save(folder_path("no/x.npy"), x), IG_ERR_FILE);
     assert_error(IG_ERR_FILE,
                  "no/x.npy': no file can be made there: No such file or directory; check");
-    put(in_folder("file"), "old", 3);
-    assert_int_equal(ig_save(in_folder("file/x.npy"), x), IG_ERR_FILE);
+    folder_put(folder_path("file"), "old", 3);
+    assert_int_equal(ig_save(folder_path("file/x.npy"), x), IG_ERR_FILE);
     assert_error(IG_ERR_FILE, "a part of the path is a file");
-    assert_int_equal(symlink("nowhere", in_folder("link")), 0);
-    assert_int_equal(ig_save(in_folder("link"), x), IG_ERR_FILE);
+    assert_int_equal(symlink("nowhere", folder_path("link")), 0);
+    assert_int_equal(ig_save(folder_path("link"), x), IG_ERR_FILE);
     assert_error(IG_ERR_FILE, "it is a link to a file that is not there");
-    assert_int_equal(entries(), 2);
+    assert_int_equal(folder_entries(), 2);
 }
 
 /* The error that came first stays. */
 static void test_first_error_stays(void **state)
 {
     (void)state;
-    assert_int_equal(ig_save(in_folder("x.npy"), ig_load(in_folder("no.npy"))), IG_ERR_ARGUMENT);
+    assert_int_equal(ig_save(folder_path("x.npy"), ig_load(folder_path("no.npy"))),
+                     IG_ERR_ARGUMENT);
     assert_error(IG_ERR_FILE, "load '");
-    assert_int_equal(entries(), 0);
+    assert_int_equal(folder_entries(), 0);
 }
 
 static void test_full_device(void **state)
@@ -740,21 +606,21 @@ static void test_write_fails_anywhere(void **state)
     (void)state;
     const int64_t data[] = {1, 2, 3};
     ig_array *x = ig_from_data(data, IG_SHAPE(3), IG_I64);
-    const char *path = in_folder("x.npy");
+    const char *path = folder_path("x.npy");
     signal(SIGXFSZ, SIG_IGN);
     for (rlim_t bytes = 0; bytes < 128 + sizeof data; bytes++) {
-        put(path, "old content", 11);
+        folder_put(path, "old folder_content", 11);
         const ig_status status = save_limited(path, x, bytes);
         assert_int_equal(status, IG_ERR_FILE);
         assert_error(IG_ERR_FILE, "it cannot be written: File too large; raise");
-        assert_int_equal(get(path), 11);
-        assert_memory_equal(content, "old content", 11);
-        assert_int_equal(entries(), 1);
+        assert_int_equal(folder_get(path), 11);
+        assert_memory_equal(folder_content, "old folder_content", 11);
+        assert_int_equal(folder_entries(), 1);
     }
     remove(path);
     assert_int_equal(save_limited(path, x, 100), IG_ERR_FILE);
     assert_error(IG_ERR_FILE, "File too large");
-    assert_int_equal(entries(), 0);
+    assert_int_equal(folder_entries(), 0);
     assert_int_equal(save_limited(path, x, 128 + sizeof data), IG_OK);
     assert_array(ig_load(path), IG_I64, IG_SHAPE(3), data);
 }
@@ -768,25 +634,25 @@ static void test_permissions(void **state)
     const float value = 1.0f;
     ig_array *x = ig_from_data(&value, IG_SCALAR, IG_F32);
     const mode_t mask = umask(027);
-    const ig_status made = ig_save(in_folder("new.npy"), x);
+    const ig_status made = ig_save(folder_path("new.npy"), x);
     umask(mask);
     assert_int_equal(made, IG_OK);
-    assert_int_equal(stat(in_folder("new.npy"), &info), 0);
+    assert_int_equal(stat(folder_path("new.npy"), &info), 0);
     assert_int_equal(info.st_mode & 0777, 0640);
 
-    put(in_folder("old.npy"), "old", 3);
-    assert_int_equal(chmod(in_folder("old.npy"), 0600), 0);
-    assert_int_equal(ig_save(in_folder("old.npy"), x), IG_OK);
-    assert_int_equal(stat(in_folder("old.npy"), &info), 0);
+    folder_put(folder_path("old.npy"), "old", 3);
+    assert_int_equal(chmod(folder_path("old.npy"), 0600), 0);
+    assert_int_equal(ig_save(folder_path("old.npy"), x), IG_OK);
+    assert_int_equal(stat(folder_path("old.npy"), &info), 0);
     assert_int_equal(info.st_mode & 0777, 0600);
     assert_int_equal(info.st_size, 132);
 
     if (geteuid() != 0) {
-        assert_int_equal(chmod(in_folder("old.npy"), 0400), 0);
-        assert_int_equal(ig_save(in_folder("old.npy"), x), IG_ERR_FILE);
+        assert_int_equal(chmod(folder_path("old.npy"), 0400), 0);
+        assert_int_equal(ig_save(folder_path("old.npy"), x), IG_ERR_FILE);
         assert_error(IG_ERR_FILE, "Permission denied; check the permissions");
     }
-    assert_int_equal(entries(), 2);
+    assert_int_equal(folder_entries(), 2);
 }
 
 static void test_link_stays(void **state)
@@ -794,14 +660,14 @@ static void test_link_stays(void **state)
     (void)state;
     struct stat info;
     const float value = 1.0f;
-    put(in_folder("file.npy"), "old", 3);
-    assert_int_equal(symlink("file.npy", in_folder("link.npy")), 0);
-    assert_int_equal(ig_save(in_folder("link.npy"), ig_from_data(&value, IG_SCALAR, IG_F32)),
+    folder_put(folder_path("file.npy"), "old", 3);
+    assert_int_equal(symlink("file.npy", folder_path("link.npy")), 0);
+    assert_int_equal(ig_save(folder_path("link.npy"), ig_from_data(&value, IG_SCALAR, IG_F32)),
                      IG_OK);
-    assert_int_equal(lstat(in_folder("link.npy"), &info), 0);
+    assert_int_equal(lstat(folder_path("link.npy"), &info), 0);
     assert_true(S_ISLNK(info.st_mode));
-    assert_array(ig_load(in_folder("file.npy")), IG_F32, IG_SCALAR, &value);
-    assert_int_equal(entries(), 2);
+    assert_array(ig_load(folder_path("file.npy")), IG_F32, IG_SCALAR, &value);
+    assert_int_equal(folder_entries(), 2);
 }
 
 static void test_names(void **state)
@@ -814,32 +680,32 @@ static void test_names(void **state)
     name[255] = '\0';
     const char *const names[] = {"a b.npy", "no suffix", "\xc3\xa9.npy", ".hidden", name};
     for (size_t i = 0; i < COUNT(names); i++) {
-        assert_int_equal(ig_save(in_folder(names[i]), x), IG_OK);
-        assert_array(ig_load(in_folder(names[i])), IG_F32, IG_SCALAR, &value);
+        assert_int_equal(ig_save(folder_path(names[i]), x), IG_OK);
+        assert_array(ig_load(folder_path(names[i])), IG_F32, IG_SCALAR, &value);
     }
-    assert_int_equal(entries(), COUNT(names));
+    assert_int_equal(folder_entries(), COUNT(names));
 
     /* Names that a dead process of our number left do not stand in the way. */
     enum { LEFT = 600 }; /* more than the saves before this one */
     char left[64];
     for (int i = 0; i < LEFT; i++) {
         snprintf(left, sizeof left, "y.npy.tmp-%ld-%d", (long)getpid(), i);
-        put(in_folder(left), "", 0);
+        folder_put(folder_path(left), "", 0);
     }
-    assert_int_equal(ig_save(in_folder("y.npy"), x), IG_OK);
-    assert_int_equal(entries(), COUNT(names) + LEFT + 1);
+    assert_int_equal(ig_save(folder_path("y.npy"), x), IG_OK);
+    assert_int_equal(folder_entries(), COUNT(names) + LEFT + 1);
 
     /* A name without a folder is in the one we are in. */
     char here[512];
     assert_non_null(getcwd(here, sizeof here));
-    assert_int_equal(chdir(folder), 0);
+    assert_int_equal(chdir(folder_itself()), 0);
     const ig_status status = ig_save("plain.npy", x);
     assert_int_equal(chdir(here), 0);
     assert_int_equal(status, IG_OK);
-    assert_array(ig_load(in_folder("plain.npy")), IG_F32, IG_SCALAR, &value);
+    assert_array(ig_load(folder_path("plain.npy")), IG_F32, IG_SCALAR, &value);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, folder_begin, folder_end)
 
 int main(void)
 {

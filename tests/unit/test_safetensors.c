@@ -4,7 +4,6 @@
  */
 #include "support/folder.h"
 
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -613,38 +612,10 @@ static void test_no_memory(void **state)
 
 /* ---- pipes --------------------------------------------------------------------------------- */
 
-struct feed {
-    int fd;
-    const unsigned char *data;
-    size_t bytes;
-};
-
-static void *feed_run(void *arg)
-{
-    const struct feed *feed = arg;
-    for (size_t done = 0; done < feed->bytes;) {
-        const size_t piece = feed->bytes - done < 4099 ? feed->bytes - done : 4099;
-        const ssize_t n = write(feed->fd, feed->data + done, piece);
-        if (n <= 0)
-            break;
-        done += (size_t)n;
-    }
-    close(feed->fd);
-    return NULL;
-}
-
 static ig_tensors *load_piped(const unsigned char *data, size_t bytes)
 {
-    int ends[2];
-    char path[64];
-    pthread_t thread;
-    assert_int_equal(pipe(ends), 0);
-    struct feed feed = {ends[1], data, bytes};
-    assert_int_equal(pthread_create(&thread, NULL, feed_run, &feed), 0);
-    snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
-    ig_tensors *t = ig_tensors_load(path);
-    close(ends[0]);
-    pthread_join(thread, NULL);
+    ig_tensors *t = ig_tensors_load(folder_feed(data, bytes));
+    folder_feed_end();
     return t;
 }
 
