@@ -111,10 +111,10 @@ LEVEL_NEEDS_amx  := amx-tile amx-bf16 amx-int8
 
 # ---- sources -----------------------------------------------------------------------------------
 
-FOLDERS := base array ops program graph kernel backend backend/cpu backend/null engine io nn bench
+FOLDERS := base array ops program graph kernel backend backend/cpu backend/null engine io nn
 SOURCES := $(sort $(wildcard $(FOLDERS:%=src/%/*.c)))
 LANES   := $(sort $(wildcard src/backend/cpu/lanes/*.c))
-CLI     := $(sort $(wildcard cli/*.c))
+CLI     := $(sort $(wildcard cli/*.c cli/*/*.c))
 
 OBJECTS     := $(SOURCES:%.c=$(BUILD)/obj/%.o)
 LANES_OF = $(if $(LEVEL_BASE_$1),$(filter %/gemm.c,$(LANES)),$(LANES))
@@ -235,14 +235,15 @@ endif
 
 $(BUILD)/obj/cli/%.o: cli/%.c $(GENERATED)
 	@mkdir -p $(@D)
-	$(call say,CC,$<) $(CC) $(COMMON) $(DEFINES) -Iinclude $(CLI_DEFINES) $(OPTIMIZE) \
+	$(call say,CC,$<) $(CC) $(COMMON) $(DEFINES) -Iinclude -Isrc -Icli $(CLI_DEFINES) $(OPTIMIZE) \
 	    $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 # It takes these files in.
 $(BUILD)/obj/cli/digits_data.o: $(wildcard data/digits/*.idx)
 
-$(BUILD)/ingot: $(CLI_OBJECTS) $(BUILD)/libingot.a
-	$(call say,LINK,$@) $(link) $(CLI_OBJECTS) $(BUILD)/libingot.a $(CLI_LIBS) $(LDLIBS)
+# It reads its own files with base/json, which is not public.
+$(BUILD)/ingot: $(CLI_OBJECTS) $(BUILD)/obj/libinternal.a
+	$(call say,LINK,$@) $(link) $(CLI_OBJECTS) $(BUILD)/obj/libinternal.a $(CLI_LIBS) $(LDLIBS)
 
 # ---- examples: a program for each file, as a user would build it --------------------------------
 
@@ -424,7 +425,7 @@ uninstall:
 # ---- housekeeping ------------------------------------------------------------------------------
 
 CLANG_FORMAT ?= clang-format
-FORMATTED = $(sort $(wildcard include/*.h cli/*.[ch] examples/*.[ch] bench/*.[ch] tests/*/*.[ch] \
+FORMATTED = $(sort $(wildcard include/*.h cli/*.[ch] cli/*/*.[ch] examples/*.[ch] bench/*.[ch] tests/*/*.[ch] \
               $(foreach f,$(FOLDERS) backend/cpu/lanes,src/$f/*.[ch])))
 
 format:

@@ -1,0 +1,70 @@
+/* The result of a bench run: who measured, on what, and every sample. A file of JSON, schema 1
+ * (docs/schema/bench.json). `ingot bench` writes it; `ingot compare` and `ingot report` read it. */
+#ifndef CLI_BENCH_RESULT_H
+#define CLI_BENCH_RESULT_H
+
+#include "str.h"
+
+enum { RESULT_SCHEMA = 1 };
+
+/* One workload on one device. Two rows may be compared if work, size, dtype, input and math agree. */
+typedef struct result_row {
+    const char *work;   /* "matmul" */
+    const char *size;   /* "1024", "12x128x64"; for people and for matching */
+    const char *dtype;  /* "f32" */
+    const char *device; /* "cpu" */
+    const char *group;  /* the chart it belongs to: "compute", "memory", "train", "latency", "scaling" */
+    const char *input;  /* what was computed, from which seeds, in one line */
+    const char *math;   /* "strict" */
+    int threads;
+    double extent;       /* the size as one number, for curves over it; 0: none */
+    double flops, bytes; /* of one repetition; 0: does not apply */
+    const char *answer;  /* digest of the checked answer, the same on every right machine; or NULL */
+    int repeats;         /* repetitions that one sample is the mean of */
+    int n;               /* samples */
+    double *seconds;     /* of one repetition, in the order in which they were measured */
+    int *round;          /* in which pass over all workloads each of them was measured, from 0 */
+    const char **warnings; /* "drift: ...", "outliers: ..." */
+    int n_warnings;
+} result_row;
+
+typedef struct result_device {
+    const char *name, *kind, *model, *level, *isa, *driver; /* NULL: unknown */
+    int cores, performance_cores, efficiency_cores, threads;
+    double quota;
+    uint64_t memory, memory_limit, cache[3];
+    double peak_flops, peak_bytes; /* per second, measured by this run; 0: not measured */
+} result_device;
+
+/* What `ingot ops` says of one op on one device; lists of dtypes, "f32 f64", may be empty. */
+typedef struct result_op {
+    const char *name, *cls, *device, *native, *fallback, *refused;
+} result_op;
+
+typedef struct result {
+    int schema;
+    const char *version, *compiler, *started, *command; /* started: "2026-11-15T08:30:00Z" */
+    const char *math;
+    const char *system, *arch, *virtual_machine; /* "Linux 6.1", "aarch64", NULL: none found */
+    bool complete;                               /* false: interrupted */
+    double seconds;                              /* that the run took */
+    const char **disturbances;                   /* "load 3.1 on 2 cores" */
+    int n_disturbances;
+    result_device *devices;
+    int n_devices;
+    result_op *ops;
+    int n_ops;
+    result_row *rows;
+    int n_rows;
+    arena memory; /* everything above */
+} result;
+
+/* Reads a file. False: *why says what is wrong with it, in one line, and *code is the exit code. */
+bool result_read(result *r, const char *path, str *why, int *code);
+/* Writes through a temporary file and a rename: what was there before is lost only for what is whole. */
+bool result_write(const result *r, const char *path, str *why);
+/* The file's text. */
+void result_json(const result *r, str *t);
+void result_free(result *r);
+
+#endif
