@@ -1,5 +1,5 @@
 /* Ctrl-C: the first one asks, the second one ends. */
-#include "train.h"
+#include "progress.h"
 
 #include <signal.h>
 #include <string.h>

@@ -1,5 +1,7 @@
 /* A bar with the time that is left, on standard error if that is a terminal. */
-#include "train.h"
+#include "progress.h"
+
+#include "cli.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,12 +18,11 @@ double clock_s(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-void progress_begin(progress *p, int64_t total, bool quiet)
+void progress_begin(progress *p, bool quiet)
 {
     const char *term = getenv("TERM");
     bool dumb = !term || strcmp(term, "dumb") == 0;
-    *p = (progress){
-        .shown = !quiet && !dumb && isatty(STDERR_FILENO), .begin_s = clock_s(), .total = total};
+    *p = (progress){.shown = !quiet && !dumb && isatty(STDERR_FILENO), .begin_s = clock_s()};
 }
 
 /* "1:05 left", "12 s left" */
@@ -36,14 +37,13 @@ static void str_left(str *t, double seconds)
         str_printf(t, "%ld s left", whole);
 }
 
-void progress_step(progress *p, const char *label, double loss)
+void progress_show(progress *p, const char *label, double share, const char *note)
 {
     double now = clock_s();
-    p->done++;
     if (!p->shown || now - p->drawn_s < redraw_s)
         return;
     p->drawn_s = now;
-    double share = (double)p->done / (double)p->total;
+    share = share < 0.001 ? 0.001 : share > 1 ? 1 : share;
     int full = (int)(share * BAR_WIDTH);
     bool color = color_for(stderr);
     str t = {0};
@@ -51,7 +51,8 @@ void progress_step(progress *p, const char *label, double loss)
     str_fill(&t, '#', (size_t)full);
     str_puts(&t, color ? "\033[2m" : "");
     str_fill(&t, '.', (size_t)(BAR_WIDTH - full));
-    str_printf(&t, "%s %3.0f %%  loss %.4f  ", color ? "\033[0m" : "]", 100 * share, loss);
+    str_printf(&t, "%s %3.0f %%  %s%s", color ? "\033[0m" : "]", 100 * share, note,
+               *note ? "  " : "");
     str_left(&t, (now - p->begin_s) / share * (1 - share));
     fprintf(stderr, "%s\033[K", t.s);
     fflush(stderr);

@@ -22,11 +22,12 @@ typedef struct session {
     training run;
     ig_model *model;
     ig_optimizer *optimizer;
-    int64_t *order; /* of the epoch under way */
-    int64_t steps;  /* of an epoch */
+    int64_t *order;                  /* of the epoch under way */
+    int64_t steps;                   /* of an epoch */
+    int64_t first_epoch, first_step; /* where this run began */
     progress bar;
     double begin_s;
-    result end;
+    train_result end;
 } session;
 
 /* ---- the model and its file ------------------------------------------------------------------ */
@@ -153,6 +154,16 @@ static bool learn(session *s, const int64_t *indices, int64_t n, double *loss)
     return fine;
 }
 
+static void show_progress(session *s, const char *label, double loss)
+{
+    const training *t = &s->run;
+    int64_t done = (t->epoch - s->first_epoch) * s->steps + t->step - s->first_step;
+    int64_t total = (t->epochs - s->first_epoch) * s->steps - s->first_step;
+    char note[32];
+    snprintf(note, sizeof note, "loss %.4f", loss);
+    progress_show(&s->bar, label, (double)done / (double)total, note);
+}
+
 /* The steps of the epoch that are left; returns -1, or the exit code. */
 static int learn_epoch(session *s)
 {
@@ -176,7 +187,7 @@ static int learn_epoch(session *s)
             return EXIT_FAILED;
         }
         t->step++;
-        progress_step(&s->bar, label, loss);
+        show_progress(s, label, loss);
     }
     return -1;
 }
@@ -215,7 +226,9 @@ static int stop(session *s)
 static int learn_all(session *s)
 {
     training *t = &s->run;
-    progress_begin(&s->bar, (t->epochs - t->epoch) * s->steps - t->step, s->set->quiet);
+    s->first_epoch = t->epoch;
+    s->first_step = t->step;
+    progress_begin(&s->bar, s->set->quiet);
     while (t->epoch < t->epochs) {
         int code = learn_epoch(s);
         if (code >= 0)
@@ -260,7 +273,7 @@ static int finish(session *s, int code)
         return fail_library(s->command);
     s->end.seconds = clock_s() - s->begin_s;
     if (s->set->json && (whole || s->end.interrupted))
-        result_json(&s->end, s->set, &s->run);
+        train_result_json(&s->end, s->set, &s->run);
     else if (whole)
         printf("test accuracy %.2f %%\n", 100 * s->end.test_accuracy);
     return whole ? EXIT_FINE : code;

@@ -3,6 +3,7 @@
 #define CLI_TRAIN_H
 
 #include "cli.h"
+#include "progress.h"
 
 #include <ingot.h>
 
@@ -91,32 +92,11 @@ typedef struct train_settings {
     engine_options engine;
 } train_settings;
 
-typedef struct result {
+typedef struct train_result {
     double seconds, test_accuracy;
     bool interrupted; /* then there was no test */
-} result;
+} train_result;
 
-void result_json(const result *end, const train_settings *set, const training *run);
-
-/* ---- progress.c: a bar, on a terminal ---- */
-
-typedef struct progress {
-    bool shown;
-    double begin_s, drawn_s;
-    int64_t done, total; /* since begin */
-} progress;
-
-double clock_s(void);
-void progress_begin(progress *p, int64_t total, bool quiet);
-/* One more is done; label stands before the bar. */
-void progress_step(progress *p, const char *label, double loss);
-/* Takes the bar away, for a line in its place. */
-void progress_clear(const progress *p);
-
-/* ---- interrupt.c ---- */
-
-/* From now on the first Ctrl-C, or SIGTERM, only asks to stop; the next one ends the process. */
-void interrupt_watch(void);
-bool interrupt_asked(void);
+void train_result_json(const train_result *end, const train_settings *set, const training *run);
 
 #endif

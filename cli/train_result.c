@@ -35,7 +35,7 @@ static void json_options(str *t, const train_settings *set, const training *run)
     str_puts(t, "}}\n");
 }
 
-void result_json(const result *end, const train_settings *set, const training *run)
+void train_result_json(const train_result *end, const train_settings *set, const training *run)
 {
     str t = {0};
     str_puts(&t, "{\"schema\": 1, ");
