@@ -81,6 +81,7 @@ bool color_for(FILE *file);
 /* ---- the verbs: argv[0] is the verb ---- */
 
 int verb_devices(int argc, char **argv);
+int verb_doctor(int argc, char **argv);
 int verb_eval(int argc, char **argv);
 int verb_ops(int argc, char **argv);
 int verb_train(int argc, char **argv);

@@ -1,4 +1,5 @@
-/* ingot devices: what can compute here, a card for each device. */
+/* ingot devices: what can compute here, a card for each device, and why others cannot.
+ * ingot doctor: the same in short, and what disturbs measuring on this machine. */
 #include "calc.h"
 #include "cli.h"
 
@@ -36,15 +37,20 @@ static void card_memory(str *t, const ig_device_info *d)
     str_free(&line);
 }
 
+static void str_cores(str *t, const ig_device_info *d)
+{
+    str_printf(t, "%d", d->cores);
+    if (d->efficiency_cores)
+        str_printf(t, " (%d performance, %d efficiency)", d->performance_cores,
+                   d->efficiency_cores);
+    str_printf(t, ", %d thread%s in use", d->threads, d->threads == 1 ? "" : "s");
+}
+
 static void card_threads(str *t, const ig_device_info *d)
 {
     str line = {0};
-    if (d->cores) {
-        str_printf(&line, "%d, %d thread%s in use", d->cores, d->threads,
-                   d->threads == 1 ? "" : "s");
-        if (d->quota > 0)
-            str_printf(&line, " (quota of the cgroup: %g)", d->quota);
-    }
+    if (d->cores)
+        str_cores(&line, d);
     card_line(t, "cores", line.s);
     str_free(&line);
 }
@@ -56,12 +62,24 @@ static void card(str *t, const ig_device_info *d, bool color)
     card_line(t, "kind", d->kind);
     card_threads(t, d);
     card_memory(t, d);
+    card_line(t, "limits", d->limits);
     card_caches(t, d);
+    card_line(t, "driver", d->driver);
     card_line(t, "level", d->level);
     card_line(t, "levels", d->levels && d->level && strcmp(d->levels, d->level) ? d->levels : NULL);
     card_line(t, "features", d->isa);
     card_line(t, "note", d->note);
 }
+
+/* A device that is not here, in the place of its card. */
+static void card_absent(str *t, const ig_absent *a, bool color)
+{
+    str_printf(t, "%s%s%s  not here\n", color ? "\033[1m" : "", a->name, color ? "\033[0m" : "");
+    card_line(t, "why", a->why);
+    card_line(t, "try", a->remedy);
+}
+
+/* ---- JSON ----------------------------------------------------------------------------------- */
 
 static void json_text(str *t, const char *name, const char *s)
 {
@@ -71,6 +89,14 @@ static void json_text(str *t, const char *name, const char *s)
     else
         str_puts(t, "null");
     str_puts(t, ", ");
+}
+
+/* Takes the last comma away, and closes. */
+static void json_close(str *t, const char *end)
+{
+    if (t->n > 2 && strcmp(t->s + t->n - 2, ", ") == 0)
+        t->s[t->n -= 2] = 0;
+    str_puts(t, end);
 }
 
 static void json_device(str *t, const ig_device_info *d)
@@ -83,12 +109,173 @@ static void json_device(str *t, const ig_device_info *d)
     json_text(t, "levels", d->levels);
     json_text(t, "isa", d->isa);
     json_text(t, "note", d->note);
+    json_text(t, "driver", d->driver);
+    json_text(t, "limits", d->limits);
     str_printf(t,
-               "\"cores\": %d, \"threads\": %d, \"quota\": %g, \"memory\": %llu, "
+               "\"cores\": %d, \"performance_cores\": %d, \"efficiency_cores\": %d, "
+               "\"threads\": %d, \"quota\": %g, \"memory\": %llu, "
                "\"memory_limit\": %llu, \"cache\": [%llu, %llu, %llu]}",
-               d->cores, d->threads, d->quota, (unsigned long long)d->memory,
-               (unsigned long long)d->memory_limit, (unsigned long long)d->cache[0],
-               (unsigned long long)d->cache[1], (unsigned long long)d->cache[2]);
+               d->cores, d->performance_cores, d->efficiency_cores, d->threads, d->quota,
+               (unsigned long long)d->memory, (unsigned long long)d->memory_limit,
+               (unsigned long long)d->cache[0], (unsigned long long)d->cache[1],
+               (unsigned long long)d->cache[2]);
+}
+
+static void json_absent(str *t, const ig_machine *m)
+{
+    str_puts(t, "\"absent\": [");
+    for (int i = 0; i < m->n_absent; i++) {
+        str_puts(t, "{");
+        json_text(t, "name", m->absent[i].name);
+        json_text(t, "why", m->absent[i].why);
+        json_text(t, "remedy", m->absent[i].remedy);
+        json_close(t, "}, ");
+    }
+    json_close(t, "]");
+}
+
+static const char *const severities[] = {
+    [IG_FINE] = "fine", [IG_NOTE] = "note", [IG_WARNING] = "warning"};
+
+static void json_machine(str *t, const ig_machine *m)
+{
+    str_puts(t, "\"machine\": {");
+    json_text(t, "system", m->system);
+    json_text(t, "distribution", m->distribution);
+    json_text(t, "arch", m->arch);
+    json_text(t, "virtual_machine", m->virtual_machine);
+    json_text(t, "container", m->container);
+    json_close(t, "}, \"findings\": [");
+    for (int i = 0; i < m->n_findings; i++) {
+        const ig_finding *f = &m->findings[i];
+        str_puts(t, "{");
+        json_text(t, "severity", severities[f->severity]);
+        json_text(t, "subject", f->subject);
+        json_text(t, "what", f->what);
+        json_text(t, "remedy", f->remedy);
+        json_close(t, "}, ");
+    }
+    json_close(t, "]");
+}
+
+/* ---- the doctor ----------------------------------------------------------------------------- */
+
+static void finding(str *t, const char *mark, int color, const char *subject, const char *what,
+                    const char *remedy)
+{
+    if (color)
+        str_printf(t, "\033[%dm%-8s\033[0m ", color, mark);
+    else
+        str_printf(t, "%-8s ", mark);
+    str_printf(t, "%-10s %s\n", subject, what);
+    if (remedy)
+        str_printf(t, "%20stry: %s\n", "", remedy);
+}
+
+static void doctor_place(str *t, const ig_machine *m)
+{
+    const char *const parts[] = {m->distribution, m->arch, m->container};
+    str_printf(t, "%s", m->system ? m->system : "an unknown system");
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (parts[i])
+            str_printf(t, ", %s%s", i == 2 ? "in " : "", parts[i]);
+    str_puts(t, "\n");
+}
+
+static void doctor_devices(str *t, const ig_machine *m, bool color)
+{
+    for (int i = 0; i < ig_device_count(); i++) {
+        ig_device_info d = {0};
+        if (ig_device_get(i, &d) != IG_OK || !d.cores)
+            continue;
+        str line = {0};
+        str_printf(&line, "%s, cores: ", d.model && *d.model ? d.model : "of unknown make");
+        str_cores(&line, &d);
+        finding(t, "fine", color ? 32 : 0, d.name, line.s, NULL);
+        if (d.limits)
+            finding(t, "note", color ? 33 : 0, d.name, d.limits, NULL);
+        if (d.note)
+            finding(t, "warning", color ? 31 : 0, d.name, d.note, "correct the setting");
+        str_free(&line);
+    }
+    for (int i = 0; i < m->n_absent; i++)
+        finding(t, "absent", color ? 2 : 0, m->absent[i].name, m->absent[i].why,
+                m->absent[i].remedy);
+}
+
+static void doctor(str *t, const ig_machine *m, bool color)
+{
+    static const int colors[] = {[IG_FINE] = 32, [IG_NOTE] = 33, [IG_WARNING] = 31};
+    int warnings = 0;
+    doctor_place(t, m);
+    doctor_devices(t, m, color);
+    for (int i = 0; i < m->n_findings; i++) {
+        const ig_finding *f = &m->findings[i];
+        finding(t, severities[f->severity], color ? colors[f->severity] : 0, f->subject, f->what,
+                f->remedy);
+        warnings += f->severity == IG_WARNING;
+    }
+    if (warnings)
+        str_printf(t, "%d warning%s: times measured now may be off\n", warnings,
+                   warnings == 1 ? "" : "s");
+}
+
+/* ---- the verbs ------------------------------------------------------------------------------ */
+
+static bool devices(str *t, const ig_machine *m, bool json, bool color)
+{
+    str_puts(t, json ? "\"devices\": [" : "");
+    for (int i = 0; i < ig_device_count(); i++) {
+        ig_device_info d = {0};
+        if (ig_device_get(i, &d) != IG_OK)
+            return false;
+        str_puts(t, i == 0 ? "" : json ? ", " : "\n");
+        if (json)
+            json_device(t, &d);
+        else
+            card(t, &d, color);
+    }
+    str_puts(t, json ? "], " : "");
+    if (json)
+        json_absent(t, m);
+    for (int i = 0; !json && i < m->n_absent; i++) {
+        str_puts(t, "\n");
+        card_absent(t, &m->absent[i], color);
+    }
+    return true;
+}
+
+/* What both verbs read, and their end. */
+static int show(const command *c, int argc, char **argv, const bool *json,
+                const engine_options *engine, bool with_doctor)
+{
+    int code = options_read(c, &argc, argv);
+    if (code < 0 && argc > 0) {
+        say(c, "unexpected '%s'; see 'ingot %s --help'", argv[0], c->name);
+        code = EXIT_USAGE;
+    }
+    if (code < 0)
+        code = engine_apply(c, engine);
+    if (code >= 0)
+        return code;
+    bool color = color_for(stdout), fine = true;
+    ig_machine *m = ig_machine_get();
+    str t = {0};
+    str_puts(&t, *json ? "{\"schema\": 1, " : "");
+    if (m && (!with_doctor || *json))
+        fine = devices(&t, m, *json, color);
+    else if (m)
+        doctor(&t, m, color);
+    if (m && with_doctor && *json) {
+        str_puts(&t, ", ");
+        json_machine(&t, m);
+    }
+    str_puts(&t, *json ? "}\n" : "");
+    if (m && fine)
+        fputs(t.s, stdout);
+    str_free(&t);
+    ig_free(m);
+    return m && fine ? EXIT_FINE : fail_library(c);
 }
 
 int verb_devices(int argc, char **argv)
@@ -97,32 +284,21 @@ int verb_devices(int argc, char **argv)
     engine_options engine = {0};
     const option options[] = {
         FLAG("--json", &json, "as JSON, schema 1"), ENGINE_OPTIONS(engine), {0}};
-    const command c = {"devices", "[options]", "Shows what can compute here.", options};
-    int code = options_read(&c, &argc, argv);
-    if (code < 0 && argc > 0) {
-        say(&c, "unexpected '%s'; see 'ingot devices --help'", argv[0]);
-        code = EXIT_USAGE;
-    }
-    if (code < 0)
-        code = engine_apply(&c, &engine);
-    if (code >= 0)
-        return code;
-    str t = {0};
-    str_puts(&t, json ? "{\"schema\": 1, \"devices\": [" : "");
-    for (int i = 0; i < ig_device_count(); i++) {
-        ig_device_info d = {0};
-        if (ig_device_get(i, &d) != IG_OK) {
-            str_free(&t);
-            return fail_library(&c);
-        }
-        str_puts(&t, i == 0 ? "" : json ? ", " : "\n");
-        if (json)
-            json_device(&t, &d);
-        else
-            card(&t, &d, color_for(stdout));
-    }
-    str_puts(&t, json ? "]}\n" : "");
-    fputs(t.s, stdout);
-    str_free(&t);
-    return EXIT_FINE;
+    const command c = {"devices", "[options]",
+                       "Shows what can compute here, and why what cannot does not.", options};
+    return show(&c, argc, argv, &json, &engine, false);
+}
+
+int verb_doctor(int argc, char **argv)
+{
+    bool json = false;
+    engine_options engine = {0};
+    const option options[] = {
+        FLAG("--json", &json, "as JSON, schema 1"), ENGINE_OPTIONS(engine), {0}};
+    const command c = {
+        "doctor", "[options]",
+        "Says what disturbs measuring on this machine, and what would help: fine, note "
+        "or warning,\none line for each thing that it looked at.",
+        options};
+    return show(&c, argc, argv, &json, &engine, true);
 }

@@ -12,6 +12,7 @@ static const struct verb {
     const char *about;
 } verbs[] = {
     {"devices", verb_devices, "what can compute here"},
+    {"doctor", verb_doctor, "what disturbs measuring here, and what would help"},
     {"eval", verb_eval, "the array calculator: every op, from the shell"},
     {"ops", verb_ops, "the ops, their arguments, what they give"},
     {"train", verb_train, "a network that learns to read digits"},

@@ -124,7 +124,7 @@ IG_API uint64_t ig_memory_peak(void);
  * leak checkers and libraries that are unloaded. Arrays that were retained stay valid. */
 IG_API void ig_shutdown(void);
 
-/* Releases text that Ingot returned (ig_explain). NULL is fine. */
+/* Releases what says so (ig_explain, ig_machine_get). NULL is fine. */
 IG_API void ig_free(void *text);
 
 /* ---- devices ---------------------------------------------------------------------------------- */
@@ -137,7 +137,11 @@ typedef struct ig_device_info {
     const char *levels;    /* instruction sets that this build has and the machine can run */
     const char *isa;       /* features that the processor reports */
     const char *note;      /* why a setting was ignored, or NULL */
+    const char *driver;    /* its version, or NULL */
+    const char *limits;    /* what keeps it from using all of the machine, or NULL */
     int cores;             /* logical cores of the machine */
+    int performance_cores; /* of these; all of them where cores are of one kind */
+    int efficiency_cores;  /* of these: cores of two thirds the speed, or less */
     int threads;           /* threads in use */
     double quota;          /* cgroup CPU quota in cores; 0: none */
     uint64_t memory;       /* bytes of memory */
@@ -153,6 +157,41 @@ IG_API ig_status ig_device_get(int i, ig_device_info *info);
  * nothing and serves to test schedules. */
 IG_API ig_status ig_set_device(const char *name);
 IG_API const char *ig_device(void);
+
+/* ---- the machine ---------------------------------------------------------------------------- */
+
+typedef enum ig_severity { IG_FINE = 0, IG_NOTE, IG_WARNING } ig_severity;
+
+/* One thing that may disturb a measurement. */
+typedef struct ig_finding {
+    ig_severity severity;
+    const char *subject; /* "load" */
+    const char *what;    /* "load 3.1 on 2 CPUs" */
+    const char *remedy;  /* what would help, or NULL */
+} ig_finding;
+
+/* A kind of device that cannot be used here. */
+typedef struct ig_absent {
+    const char *name;   /* "opencl" */
+    const char *why;    /* in this build, and on this machine */
+    const char *remedy; /* a command that would help, or NULL */
+} ig_absent;
+
+typedef struct ig_machine {
+    const char *system;          /* "Linux 6.1.0" */
+    const char *distribution;    /* "Debian GNU/Linux 12 (bookworm)"; NULL: unknown */
+    const char *arch;            /* "aarch64" */
+    const char *virtual_machine; /* "KVM"; NULL: none was found */
+    const char *container;       /* "Docker"; NULL: none was found */
+    const ig_finding *findings;  /* what was looked at; what cannot be known is left out */
+    int n_findings;
+    const ig_absent *absent;
+    int n_absent;
+} ig_machine;
+
+/* The machine as it is at this moment, in some milliseconds. One block: release it with ig_free. NULL
+ * on failure. */
+IG_API ig_machine *ig_machine_get(void);
 
 /* ---- scopes and ownership ------------------------------------------------------------------- */
 

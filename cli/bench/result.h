@@ -13,17 +13,18 @@ typedef struct result_row {
     const char *size;   /* "1024", "12x128x64"; for people and for matching */
     const char *dtype;  /* "f32" */
     const char *device; /* "cpu" */
-    const char *group;  /* the chart it belongs to: "compute", "memory", "train", "latency", "scaling" */
-    const char *input;  /* what was computed, from which seeds, in one line */
-    const char *math;   /* "strict" */
+    const char
+        *group; /* the chart it belongs to: "compute", "memory", "train", "latency", "scaling" */
+    const char *input; /* what was computed, from which seeds, in one line */
+    const char *math;  /* "strict" */
     int threads;
     double extent;       /* the size as one number, for curves over it; 0: none */
     double flops, bytes; /* of one repetition; 0: does not apply */
-    const char *answer;  /* digest of the checked answer, the same on every right machine; or NULL */
-    int repeats;         /* repetitions that one sample is the mean of */
-    int n;               /* samples */
-    double *seconds;     /* of one repetition, in the order in which they were measured */
-    int *round;          /* in which pass over all workloads each of them was measured, from 0 */
+    const char *answer; /* digest of the checked answer, the same on every right machine; or NULL */
+    int repeats;        /* repetitions that one sample is the mean of */
+    int n;              /* samples */
+    double *seconds;    /* of one repetition, in the order in which they were measured */
+    int *round;         /* in which pass over all workloads each of them was measured, from 0 */
     const char **warnings; /* "drift: ...", "outliers: ..." */
     int n_warnings;
 } result_row;

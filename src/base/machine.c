@@ -174,6 +174,12 @@ static void read_system(machine_facts *facts)
 
 static int read_usable_cores(void) { return (int)sysctl_first("hw.logicalcpu", "hw.ncpu"); }
 
+void machine_cores(int *performance, int *efficiency)
+{
+    *performance = (int)sysctl_first("hw.perflevel0.logicalcpu", "hw.logicalcpu");
+    *efficiency = (int)sysctl_int64("hw.perflevel1.logicalcpu");
+}
+
 int64_t machine_memory_available(void)
 {
     vm_statistics64_data_t vm;
@@ -226,6 +232,11 @@ static int read_usable_cores(void)
         return CPU_COUNT_S(sizeof sets, sets);
 #endif
     return (int)sysconf_positive(_SC_NPROCESSORS_ONLN);
+}
+
+void machine_cores(int *performance, int *efficiency)
+{
+    machine_read_cores("", performance, efficiency);
 }
 
 int64_t machine_memory_available(void)
@@ -311,6 +322,27 @@ static void limits_read(void)
                                             limits.note, sizeof limits.note);
 }
 
+/* "affinity leaves 4 of 8 cores, the cgroup leaves 1.50 CPUs and 2.0 GiB" */
+static void limits_tell(machine_facts *facts)
+{
+    char *const out = facts->limits;
+    const size_t size = sizeof facts->limits;
+    const bool fewer = facts->memory_limit_bytes < facts->memory_bytes;
+    if (facts->cores_usable < facts->cores_logical)
+        snprintf(out, size, "affinity leaves %d of %d cores", facts->cores_usable,
+                 facts->cores_logical);
+    size_t used = strlen(out);
+    if (facts->cpu_quota > 0 || fewer)
+        snprintf(out + used, size - used, "%sthe cgroup leaves", used ? ", " : "");
+    used = strlen(out);
+    if (facts->cpu_quota > 0)
+        snprintf(out + used, size - used, " %.2f CPUs", facts->cpu_quota);
+    used = strlen(out);
+    if (fewer)
+        snprintf(out + used, size - used, "%s %.1f GiB", facts->cpu_quota > 0 ? " and" : "",
+                 (double)facts->memory_limit_bytes / (1 << 30));
+}
+
 static void facts_read(void)
 {
     machine_facts *facts = &machine.facts;
@@ -326,6 +358,7 @@ static void facts_read(void)
     facts->memory_limit_bytes = facts->memory_bytes;
     if (limit != INT64_MAX && (facts->memory_bytes == 0 || limit < facts->memory_bytes))
         facts->memory_limit_bytes = limit;
+    limits_tell(facts);
 }
 
 const machine_facts *machine_get(void)

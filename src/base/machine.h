@@ -25,10 +25,15 @@ typedef struct machine_facts {
     int64_t cache_l3_bytes;
     int64_t cache_line_bytes;
     int64_t page_bytes;
+    char limits[192]; /* what keeps this process from all of the machine, in words; "": nothing */
 } machine_facts;
 
 /* The facts, read at the first call and constant from then on. */
 const machine_facts *machine_get(void);
+
+/* How many of the cores that are online are fast ones, and how many are made to save power. 0 and 0:
+ * unknown. Read anew at each call. */
+void machine_cores(int *performance, int *efficiency);
 
 /* How many bytes could be allocated now without swapping and within the cgroup's limit; 0 if
  * unknown. Read anew at each call. */
@@ -61,6 +66,10 @@ int64_t machine_read_memory_free(const char *root);
 /* Fills cpu, the caches and memory_bytes from Linux's /proc and /sys; leaves a field that they do
  * not tell as it is. */
 void machine_read_files(const char *root, machine_facts *facts);
+
+/* The rule of machine_cores: by cpu_capacity (ARM), by the lists of Intel's hybrid processors, or else
+ * by the highest clock. A core of less than two thirds of the best one saves power. */
+void machine_read_cores(const char *root, int *performance, int *efficiency);
 
 /* The rule of machine_threads. `env` may be NULL. `note` receives the sentence, or "". */
 int machine_choose_threads(const char *env, int usable, double quota, char *note, size_t note_size);

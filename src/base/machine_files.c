@@ -1,128 +1,17 @@
 /* What Linux's system files say about the machine: cgroup limits, CPU name, caches, memory.
  *
- * Everything read here is untrusted text: lines are cut at a fixed length, numbers must be whole
- * and in range, and what does not parse counts as absent. Nothing here depends on the system that
- * it runs on, so the tests can feed it any tree of files.
+ * Everything read here is untrusted text (sysfile.h); what does not parse counts as absent. Nothing
+ * here depends on the system that it runs on, so the tests can feed it any tree of files.
  */
 #include "base/machine.h"
+#include "base/sysfile.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINE_SIZE = 4096, PATH_SIZE = 4096 };
-
-/* ---- text ------------------------------------------------------------------------------------ */
-
-/* Reads a non-negative whole number; `end` may be NULL, and then nothing but blanks may follow. */
-static bool text_to_int64(const char *text, const char **end, int64_t *value)
-{
-    while (*text == ' ' || *text == '\t')
-        text++;
-    if (!isdigit((unsigned char)*text))
-        return false;
-    char *stop;
-    errno = 0;
-    const long long parsed = strtoll(text, &stop, 10);
-    if (errno != 0)
-        return false;
-    *value = parsed;
-    if (end) {
-        *end = stop;
-        return true;
-    }
-    while (isspace((unsigned char)*stop))
-        stop++;
-    return *stop == '\0';
-}
-
-/* Copies text with runs of blanks as one blank and none at the ends. */
-static void text_copy_trimmed(char *out, size_t size, const char *text)
-{
-    size_t used = 0;
-    bool gap = false;
-    for (; *text != '\0'; text++) {
-        if (isspace((unsigned char)*text)) {
-            gap = used > 0;
-            continue;
-        }
-        if (used + 2 >= size)
-            break;
-        if (gap)
-            out[used++] = ' ';
-        gap = false;
-        out[used++] = *text;
-    }
-    out[used] = '\0';
-}
-
-/* Joins root and path; false if they do not fit. */
-static bool path_join(char *out, size_t size, const char *root, const char *path)
-{
-    const int length = snprintf(out, size, "%s%s", root, path);
-    return length >= 0 && (size_t)length < size;
-}
-
-static FILE *file_open(const char *root, const char *path)
-{
-    char full[PATH_SIZE];
-    return path_join(full, sizeof full, root, path) ? fopen(full, "re") : NULL;
-}
-
-/* Reads one line without its newline. What does not fit is dropped. False at the end of the file. */
-static bool line_read(FILE *file, char *line, size_t size)
-{
-    size_t used = 0;
-    int c = getc_unlocked(file);
-    if (c == EOF)
-        return false;
-    for (; c != EOF && c != '\n'; c = getc_unlocked(file))
-        if (used + 1 < size)
-            line[used++] = (char)c;
-    line[used] = '\0';
-    return true;
-}
-
-static bool file_first_line(const char *dir, const char *path, char *line, size_t size)
-{
-    FILE *file = file_open(dir, path);
-    if (!file)
-        return false;
-    const bool found = line_read(file, line, size);
-    fclose(file);
-    return found;
-}
-
-static bool file_int64(const char *dir, const char *path, int64_t *value)
-{
-    char line[64];
-    return file_first_line(dir, path, line, sizeof line) && text_to_int64(line, NULL, value);
-}
-
-/* Finds the line "key value" or "key: value unit" and reads its number. */
-static bool file_keyed_int64(const char *dir, const char *path, const char *key, int64_t *value)
-{
-    FILE *file = file_open(dir, path);
-    if (!file)
-        return false;
-    char line[256];
-    const char *end;
-    const size_t key_length = strlen(key);
-    bool found = false;
-    while (!found && line_read(file, line, sizeof line)) {
-        if (strncmp(line, key, key_length) != 0)
-            continue;
-        const char *rest = line + key_length;
-        if (*rest == ':')
-            rest++;
-        found = (*rest == ' ' || *rest == '\t') && text_to_int64(rest, &end, value);
-    }
-    fclose(file);
-    return found;
-}
+enum { CPUS_MOST = 8192 };
 
 /* ---- cgroups --------------------------------------------------------------------------------- */
 
@@ -153,17 +42,17 @@ static bool list_has(const char *list, char end, const char *name)
  * controller "" stands for version 2. */
 static bool cgroup_find_path(const char *root, const char *controller, char *path, size_t size)
 {
-    FILE *file = file_open(root, "/proc/self/cgroup");
+    FILE *file = sysfile_open(root, "/proc/self/cgroup");
     if (!file)
         return false;
-    char line[LINE_SIZE];
+    char line[SYSFILE_LINE_SIZE];
     bool found = false;
-    while (!found && line_read(file, line, sizeof line)) {
+    while (!found && sysfile_next(file, line, sizeof line)) {
         const char *controllers = strchr(line, ':');
         const char *rest = controllers ? strchr(++controllers, ':') : NULL;
         if (!rest || rest[1] != '/' || !list_has(controllers, ':', controller))
             continue;
-        found = path_join(path, size, rest + 1, "");
+        found = sysfile_path(path, size, rest + 1, "");
     }
     fclose(file);
     return found;
@@ -237,14 +126,14 @@ static const char *path_below(const char *path, const char *top)
 static bool cgroup_find_dir(const char *root, const char *controller, const char *path, char *dir,
                             size_t size, size_t *top_length)
 {
-    FILE *file = file_open(root, "/proc/self/mountinfo");
+    FILE *file = sysfile_open(root, "/proc/self/mountinfo");
     if (!file)
         return false;
     const char *type = controller[0] ? "cgroup" : "cgroup2";
-    char line[LINE_SIZE];
+    char line[SYSFILE_LINE_SIZE];
     mount_row row;
     bool found = false, exact = false;
-    while (!exact && line_read(file, line, sizeof line)) {
+    while (!exact && sysfile_next(file, line, sizeof line)) {
         if (!mount_parse(line, &row) || strcmp(row.type, type) != 0)
             continue;
         if (controller[0] && !list_has(row.options, '\0', controller))
@@ -252,12 +141,12 @@ static bool cgroup_find_dir(const char *root, const char *controller, const char
         const char *below = strstr(path, "/..") ? NULL : path_below(path, row.root);
         if (found && !below)
             continue;
-        char point[PATH_SIZE], full[PATH_SIZE];
-        if (!path_join(point, sizeof point, root, row.point))
+        char point[SYSFILE_PATH_SIZE], full[SYSFILE_PATH_SIZE];
+        if (!sysfile_path(point, sizeof point, root, row.point))
             continue;
-        if (!path_join(full, sizeof full, point, below ? below : ""))
+        if (!sysfile_path(full, sizeof full, point, below ? below : ""))
             continue;
-        if (!path_join(dir, size, full, ""))
+        if (!sysfile_path(dir, size, full, ""))
             continue;
         *top_length = strlen(point);
         found = true;
@@ -274,16 +163,16 @@ static void cgroup_read_cpu(const char *dir, bool v2, cgroup_limits *limits)
     if (v2) {
         char line[64];
         const char *end;
-        if (!file_first_line(dir, "/cpu.max", line, sizeof line))
+        if (!sysfile_line(dir, "/cpu.max", line, sizeof line))
             return;
-        if (!text_to_int64(line, &end, &quota) || (*end != '\0' && *end != ' '))
+        if (!sysfile_number(line, &end, &quota) || (*end != '\0' && *end != ' '))
             return;
-        if (*end == ' ' && !text_to_int64(end, NULL, &period))
+        if (*end == ' ' && !sysfile_number(end, NULL, &period))
             return;
     } else {
-        if (!file_int64(dir, "/cpu.cfs_quota_us", &quota))
+        if (!sysfile_int(dir, "/cpu.cfs_quota_us", &quota))
             return;
-        if (!file_int64(dir, "/cpu.cfs_period_us", &period))
+        if (!sysfile_int(dir, "/cpu.cfs_period_us", &period))
             return;
     }
     if (quota <= 0 || period <= 0)
@@ -296,7 +185,7 @@ static void cgroup_read_cpu(const char *dir, bool v2, cgroup_limits *limits)
 static bool cgroup_memory_limit(const char *dir, bool v2, int64_t *bytes)
 {
     /* Version 1 writes a number close to INT64_MAX for no limit. */
-    return file_int64(dir, v2 ? "/memory.max" : "/memory.limit_in_bytes", bytes) &&
+    return sysfile_int(dir, v2 ? "/memory.max" : "/memory.limit_in_bytes", bytes) &&
            *bytes < INT64_MAX / 2;
 }
 
@@ -312,10 +201,10 @@ static void cgroup_read_left(const char *dir, bool v2, cgroup_limits *limits)
     int64_t bytes, used, cached;
     if (!cgroup_memory_limit(dir, v2, &bytes))
         return;
-    if (!file_int64(dir, v2 ? "/memory.current" : "/memory.usage_in_bytes", &used))
+    if (!sysfile_int(dir, v2 ? "/memory.current" : "/memory.usage_in_bytes", &used))
         used = 0;
     const char *key = v2 ? "inactive_file" : "total_inactive_file";
-    if (!file_keyed_int64(dir, "/memory.stat", key, &cached))
+    if (!sysfile_keyed(dir, "/memory.stat", key, &cached))
         cached = 0;
     const int64_t held = used > cached ? used - cached : 0;
     const int64_t left = bytes > held ? bytes - held : 0;
@@ -330,7 +219,7 @@ static cgroup_limits cgroup_read(const char *root, const char *v1_controller, cg
     cgroup_limits limits = {0, INT64_MAX, INT64_MAX};
     const char *const controllers[] = {"", v1_controller};
     for (int i = 0; i < 2; i++) {
-        char path[PATH_SIZE], dir[PATH_SIZE];
+        char path[SYSFILE_PATH_SIZE], dir[SYSFILE_PATH_SIZE];
         size_t top;
         if (!cgroup_find_path(root, controllers[i], path, sizeof path))
             continue;
@@ -445,15 +334,15 @@ static const char *cpuinfo_value(const char *line, const char *key)
  * distinct names are joined. */
 static void read_cpu_name(const char *root, char *cpu, size_t size)
 {
-    FILE *file = file_open(root, "/proc/cpuinfo");
+    FILE *file = sysfile_open(root, "/proc/cpuinfo");
     if (!file)
         return;
-    char line[LINE_SIZE], name[64], joined[128] = "";
+    char line[SYSFILE_LINE_SIZE], name[64], joined[128] = "";
     const char *value;
     unsigned long implementer = 0, part, last_part = 0;
-    while (line_read(file, line, sizeof line)) {
+    while (sysfile_next(file, line, sizeof line)) {
         if ((value = cpuinfo_value(line, "model name")) || (value = cpuinfo_value(line, "uarch"))) {
-            text_copy_trimmed(joined, sizeof joined, value);
+            sysfile_trim(joined, sizeof joined, value);
             break;
         }
         if ((value = cpuinfo_value(line, "CPU implementer")))
@@ -479,9 +368,9 @@ static bool read_cache_size(const char *dir, int64_t *bytes)
 {
     char line[64];
     const char *end;
-    if (!file_first_line(dir, "/size", line, sizeof line))
+    if (!sysfile_line(dir, "/size", line, sizeof line))
         return false;
-    if (!text_to_int64(line, &end, bytes) || *bytes > INT64_MAX >> 20)
+    if (!sysfile_number(line, &end, bytes) || *bytes > INT64_MAX >> 20)
         return false;
     if (*end == 'K')
         *bytes <<= 10;
@@ -495,21 +384,84 @@ static void read_caches(const char *root, machine_facts *facts)
     int64_t *const sizes[] = {NULL, &facts->cache_l1d_bytes, &facts->cache_l2_bytes,
                               &facts->cache_l3_bytes};
     for (int i = 0; i < 8; i++) {
-        char dir[PATH_SIZE], tail[64], type[32];
+        char dir[SYSFILE_PATH_SIZE], tail[64], type[32];
         int64_t level, bytes, line_bytes;
         snprintf(tail, sizeof tail, "/sys/devices/system/cpu/cpu0/cache/index%d", i);
-        if (!path_join(dir, sizeof dir, root, tail))
+        if (!sysfile_path(dir, sizeof dir, root, tail))
             return;
-        if (!file_first_line(dir, "/type", type, sizeof type))
+        if (!sysfile_line(dir, "/type", type, sizeof type))
             return;
         if (strcmp(type, "Instruction") == 0)
             continue;
-        if (!file_int64(dir, "/level", &level) || level < 1 || level > 3)
+        if (!sysfile_int(dir, "/level", &level) || level < 1 || level > 3)
             continue;
         if (read_cache_size(dir, &bytes))
             *sizes[level] = bytes;
-        if (file_int64(dir, "/coherency_line_size", &line_bytes))
+        if (sysfile_int(dir, "/coherency_line_size", &line_bytes))
             facts->cache_line_bytes = line_bytes;
+    }
+}
+
+/* Takes the next range off a list such as "0-3,8"; false at its end. */
+static bool list_range(const char **list, int64_t *first, int64_t *last)
+{
+    if (!sysfile_number(*list, list, first))
+        return false;
+    *last = *first;
+    if (**list == '-' && !sysfile_number(*list + 1, list, last))
+        return false;
+    *list += **list == ',';
+    return *first <= *last && *last < CPUS_MOST;
+}
+
+static int count_list(const char *root, const char *path)
+{
+    char line[SYSFILE_LINE_SIZE];
+    const char *list = line;
+    int64_t first, last, n = 0;
+    if (sysfile_line(root, path, line, sizeof line))
+        while (list_range(&list, &first, &last))
+            n += last - first + 1;
+    return (int)n;
+}
+
+/* The number in that file of each online CPU; returns how many have one. */
+static int read_of_cpus(const char *root, const char *file, int64_t numbers[static CPUS_MOST])
+{
+    char line[SYSFILE_LINE_SIZE], path[128];
+    const char *list = line;
+    int64_t first, last;
+    int n = 0;
+    if (!sysfile_line(root, "/sys/devices/system/cpu/online", line, sizeof line))
+        return 0;
+    while (n < CPUS_MOST && list_range(&list, &first, &last))
+        for (int64_t cpu = first; cpu <= last && n < CPUS_MOST; cpu++) {
+            snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/%s", (int)cpu, file);
+            if (!sysfile_int(root, path, &numbers[n]))
+                return n;
+            n++;
+        }
+    return n;
+}
+
+void machine_read_cores(const char *root, int *performance, int *efficiency)
+{
+    static const char *const measures[] = {"cpu_capacity", "cpufreq/cpuinfo_max_freq"};
+    const int online = count_list(root, "/sys/devices/system/cpu/online");
+    const int fast = count_list(root, "/sys/devices/cpu_core/cpus");
+    const int slow = count_list(root, "/sys/devices/cpu_atom/cpus");
+    int64_t speed[CPUS_MOST], best = 0;
+    *performance = fast && slow ? fast : online;
+    *efficiency = fast && slow ? slow : 0;
+    for (int i = 0; i < 2 && best == 0 && !(fast && slow); i++) {
+        const int n = read_of_cpus(root, measures[i], speed);
+        if (n == 0 || n != online)
+            continue;
+        for (int k = 0; k < n; k++)
+            best = speed[k] > best ? speed[k] : best;
+        for (int k = 0; k < n; k++)
+            *efficiency += speed[k] < best - best / 3;
+        *performance = n - *efficiency;
     }
 }
 
@@ -517,7 +469,7 @@ static void read_caches(const char *root, machine_facts *facts)
 static bool read_meminfo(const char *root, const char *key, int64_t *bytes)
 {
     int64_t kib;
-    if (!file_keyed_int64(root, "/proc/meminfo", key, &kib) || kib > INT64_MAX >> 10)
+    if (!sysfile_keyed(root, "/proc/meminfo", key, &kib) || kib > INT64_MAX >> 10)
         return false;
     *bytes = kib << 10;
     return true;

@@ -55,6 +55,7 @@ static ig_status describe(ig_device_info *info)
         .levels = cpu_level_names(),
         .isa = m->isa,
         .note = note[0] ? note : NULL,
+        .limits = m->limits[0] ? m->limits : NULL,
         .cores = m->cores_logical,
         .threads = pool_threads(),
         .quota = m->cpu_quota,
@@ -63,6 +64,7 @@ static ig_status describe(ig_device_info *info)
         .cache = {(uint64_t)m->cache_l1d_bytes, (uint64_t)m->cache_l2_bytes,
                   (uint64_t)m->cache_l3_bytes},
     };
+    machine_cores(&info->performance_cores, &info->efficiency_cores);
     return IG_OK;
 }
 

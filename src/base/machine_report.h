@@ -1,0 +1,39 @@
+/* The machine as it is at this moment: where this process runs, what disturbs measuring here, and why a
+ * kind of device cannot be used. One block of fixed size, which ig_machine_get hands out.
+ *
+ * Invariant: a row is a fact. What a machine does not tell has no row, and is never called fine. */
+#ifndef BASE_MACHINE_REPORT_H
+#define BASE_MACHINE_REPORT_H
+
+#include "ingot.h"
+
+enum { REPORT_FINDINGS = 16, REPORT_ABSENT = 8, REPORT_WORDS = 4096 };
+
+typedef struct machine_report {
+    ig_machine facts; /* the first, so that the block is released by it */
+    ig_finding findings[REPORT_FINDINGS];
+    ig_absent absent[REPORT_ABSENT];
+    char words[REPORT_WORDS]; /* the texts of the rows */
+    size_t used;
+} machine_report;
+
+/* Fills a report that is all zero. root is put before the path of every file that is read (sysfile.h).
+ * has_backend says which kinds of device this build has, by name. */
+void machine_report_read(machine_report *r, const char *root, bool (*has_backend)(const char *));
+
+/* ---- its parts ---- */
+
+/* Adds text; NULL if there is no room. */
+const char *report_words(machine_report *r, const char *format, ...) IG_PRINTF(2, 3);
+/* what and remedy may be NULL: then there is no row, and no remedy. They are kept, not copied. */
+void report_finding(machine_report *r, ig_severity severity, const char *subject, const char *what,
+                    const char *remedy);
+
+/* System, distribution, processor, virtual machine, container. */
+void report_place(machine_report *r, const char *root);
+/* What disturbs measuring. */
+void report_disturbances(machine_report *r, const char *root);
+/* Kinds of device that this build does not have. */
+void report_absent(machine_report *r, const char *root, bool (*has_backend)(const char *));
+
+#endif

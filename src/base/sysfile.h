@@ -1,0 +1,42 @@
+/* Small system files (/proc, /sys), read as untrusted text.
+ *
+ * Lines are cut at a fixed length, numbers must be whole and in range, and what does not parse counts
+ * as absent. `root` is put before every path: "" is the real machine, a test has a tree of its own. */
+#ifndef BASE_SYSFILE_H
+#define BASE_SYSFILE_H
+
+#include <dirent.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { SYSFILE_LINE_SIZE = 4096, SYSFILE_PATH_SIZE = 4096 };
+
+/* Reads a non-negative whole number; `end` may be NULL, and then nothing but blanks may follow. */
+bool sysfile_number(const char *text, const char **end, int64_t *value);
+
+/* Copies text with runs of blanks as one blank and none at the ends. */
+void sysfile_trim(char *out, size_t size, const char *text);
+
+/* Joins root and path; false if they do not fit. */
+bool sysfile_path(char *out, size_t size, const char *root, const char *path);
+
+FILE *sysfile_open(const char *root, const char *path);
+bool sysfile_exists(const char *root, const char *path);
+
+/* A folder's entries, one after another, but for those that begin with a dot; NULL at the end, which
+ * closes it. sysfile_folder may give NULL, which has no entries. */
+DIR *sysfile_folder(const char *root, const char *path);
+const char *sysfile_entry(DIR *folder);
+
+/* Reads one line without its newline. What does not fit is dropped. False at the end of the file. */
+bool sysfile_next(FILE *file, char *line, size_t size);
+
+/* The first line of a file; the number that is all of it; the number in its line "key value" or
+ * "key: value unit". */
+bool sysfile_line(const char *root, const char *path, char *line, size_t size);
+bool sysfile_int(const char *root, const char *path, int64_t *value);
+bool sysfile_keyed(const char *root, const char *path, const char *key, int64_t *value);
+
+#endif
