@@ -50,7 +50,7 @@ int options_read(const command *c, int *argc, char **argv);
 typedef struct engine_options {
     int threads;
     uint64_t memory_limit;
-    const char *device;
+    const char *device, *trace;
 } engine_options;
 
 /* clang-format off */
@@ -58,7 +58,8 @@ typedef struct engine_options {
     {"--threads", 0, "N", option_threads, &(e).threads, "threads of the CPU device"}, \
     {"--memory-limit", 0, "SIZE", option_bytes, &(e).memory_limit, \
      "bytes that arrays may hold (512MiB, 4GiB)"}, \
-    {"--device", 0, "NAME", option_text, &(e).device, "the device that computes (cpu)"}
+    {"--device", 0, "NAME", option_text, &(e).device, "the device that computes (cpu)"}, \
+    {"--trace", 0, "FILE", option_text, &(e).trace, "writes a timeline for ui.perfetto.dev"}
 
 #define FLAG(name, place, help) {name, 0, NULL, option_flag, place, help}
 /* clang-format on */

@@ -1,10 +1,20 @@
-/* Ctrl-C: the first one asks, the second one ends. */
+/* Ctrl-C: the first one asks, the second one ends.
+ *
+ * While a timeline is recorded the signals are blocked and a thread of their own waits for them, since
+ * no handler could write a file. */
+#include "cli.h"
 #include "progress.h"
 
+#include <ingot.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
+#include <unistd.h>
 
+static const int numbers[] = {SIGINT, SIGTERM};
 static volatile sig_atomic_t asked;
+static atomic_bool watched;
 
 static void ask(int number)
 {
@@ -14,18 +24,52 @@ static void ask(int number)
     signal(SIGTERM, SIG_DFL);
 }
 
+/* What was started with signals ignored, as nohup does it, goes on ignoring them. */
+static bool is_ignored(int number)
+{
+    struct sigaction now;
+    return sigaction(number, NULL, &now) != 0 || now.sa_handler == SIG_IGN;
+}
+
 void interrupt_watch(void)
 {
-    static const int numbers[] = {SIGINT, SIGTERM};
+    atomic_store(&watched, true);
     for (int i = 0; i < 2; i++) {
-        struct sigaction now, ours;
+        struct sigaction ours;
         memset(&ours, 0, sizeof ours);
         ours.sa_handler = ask;
         ours.sa_flags = SA_RESTART;
-        /* What was started with signals ignored, as nohup does it, goes on ignoring them. */
-        if (sigaction(numbers[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+        if (!is_ignored(numbers[i]))
             sigaction(numbers[i], &ours, NULL);
     }
 }
 
 bool interrupt_asked(void) { return asked != 0; }
+
+static void *wait_for_signals(void *set)
+{
+    int number;
+    while (sigwait(set, &number) == 0)
+        if (atomic_load(&watched) && !asked) {
+            asked = 1;
+        } else {
+            ig_trace_end();
+            _exit(EXIT_INTERRUPTED);
+        }
+    return NULL;
+}
+
+void interrupt_trace(void)
+{
+    static sigset_t set;
+    pthread_t thread;
+    sigemptyset(&set);
+    for (int i = 0; i < 2; i++)
+        if (!is_ignored(numbers[i]))
+            sigaddset(&set, numbers[i]);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    if (pthread_create(&thread, NULL, wait_for_signals, &set) == 0)
+        pthread_detach(thread);
+    else
+        pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}

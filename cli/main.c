@@ -1,5 +1,6 @@
 /* ingot: the command. One table of verbs; each verb is a file. */
 #include "cli.h"
+#include "progress.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -65,9 +66,27 @@ static int run(int argc, char **argv)
     return unknown_verb(name);
 }
 
+/* What --trace does, for IG_TRACE, so that a path that cannot be written is found at once. */
+static bool trace_by_environment(void)
+{
+    const char *path = getenv("IG_TRACE");
+    bool wanted = path && *path, fine = !wanted || ig_trace_begin(path) == IG_OK;
+    if (!fine)
+        fprintf(stderr, "ingot: IG_TRACE: %s\n", ig_error(NULL));
+    else if (wanted)
+        interrupt_trace();
+    unsetenv("IG_TRACE"); /* it is done: the library need not */
+    return fine;
+}
+
 int main(int argc, char **argv)
 {
-    int code = run(argc, argv);
+    int code = trace_by_environment() ? run(argc, argv) : EXIT_FAILED;
+    ig_error(NULL); /* what waits was said */
+    if (ig_trace_end() != IG_OK) {
+        fprintf(stderr, "ingot: %s\n", ig_error(NULL));
+        code = code == EXIT_FINE ? EXIT_FAILED : code;
+    }
     if ((fflush(stdout) != 0 || ferror(stdout)) && code == EXIT_FINE) {
         fputs("ingot: the output cannot be written\n", stderr);
         code = EXIT_FAILED;

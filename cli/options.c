@@ -1,5 +1,6 @@
 /* Options of verbs: one table for each verb drives reading, --help and the nearest name. */
 #include "cli.h"
+#include "progress.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -228,5 +229,11 @@ int engine_apply(const command *c, const engine_options *e)
         fail_library(c);
         return EXIT_ABSENT;
     }
+    if (e->trace && ig_trace_begin(e->trace) != IG_OK) {
+        fail_library(c);
+        return EXIT_FAILED; /* not an input */
+    }
+    if (e->trace)
+        interrupt_trace();
     return -1;
 }

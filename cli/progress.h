@@ -28,4 +28,8 @@ void progress_clear(const progress *p);
 void interrupt_watch(void);
 bool interrupt_asked(void);
 
+/* A timeline is being recorded: Ctrl-C where nobody watches, and a second one where somebody does, write
+ * it before the process ends. To be called before there are other threads. */
+void interrupt_trace(void);
+
 #endif

@@ -120,9 +120,17 @@ IG_API uint64_t ig_memory_limit(void);
 IG_API uint64_t ig_memory_used(void);
 IG_API uint64_t ig_memory_peak(void);
 
-/* Frees the schedule cache, the scopes of the calling thread and the worker threads. Optional: for
+/* Ends the timeline, frees the schedule cache, the scopes of the calling thread and the worker threads. Optional: for
  * leak checkers and libraries that are unloaded. Arrays that were retained stay valid. */
 IG_API void ig_shutdown(void);
+
+/* A timeline of what the process does from now on: graph work, programs by device and thread with what
+ * they read, write and compute, each worker's share, and the memory that arrays hold. It becomes a file
+ * in Chrome's trace event format, which ui.perfetto.dev opens, at ig_trace_end, ig_shutdown or the end
+ * of the process. A path that cannot be written fails at once. IG_TRACE=path in the environment does
+ * the same for any program. */
+IG_API ig_status ig_trace_begin(const char *path);
+IG_API ig_status ig_trace_end(void);
 
 /* Releases what says so (ig_explain, ig_machine_get). NULL is fine. */
 IG_API void ig_free(void *text);

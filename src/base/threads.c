@@ -8,6 +8,7 @@
 #include "base/threads.h"
 
 #include "base/machine.h"
+#include "base/trace.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -60,6 +61,7 @@ static struct {
     pool_fn fn;
     void *ctx;
     uint64_t ntasks, chunk;
+    const char *label; /* what the timeline calls it; NULL: it is not traced */
     _Alignas(LINE_BYTES) _Atomic uint64_t next; /* the first task not yet claimed */
     _Alignas(LINE_BYTES) sleep_word done;       /* changes when a waiting caller may look again */
     _Atomic int sleepers;                       /* workers asleep or about to be */
@@ -167,14 +169,19 @@ static void tasks_run(int worker)
     const pool_fn fn = pool.fn;
     void *const ctx = pool.ctx;
     const uint64_t ntasks = pool.ntasks, chunk = pool.chunk;
+    const int64_t begin = pool.label ? trace_begin() : 0;
+    int64_t done = 0;
     for (;;) {
         const uint64_t first = atomic_fetch_add_explicit(&pool.next, chunk, memory_order_relaxed);
         if (first >= ntasks)
-            return;
+            break;
         const uint64_t end = ntasks - first > chunk ? first + chunk : ntasks;
         for (uint64_t task = first; task < end; task++)
             fn(ctx, (int64_t)task, worker);
+        done += (int64_t)(end - first);
     }
+    if (begin && done)
+        trace_end_share(begin, pool.label, worker, done);
 }
 
 /* Waits until the gate's epoch is not `seen` and returns the gate. */
@@ -386,6 +393,7 @@ static void run_parallel(int64_t ntasks, pool_fn fn, void *ctx, int width)
     pool.ctx = ctx;
     pool.ntasks = (uint64_t)ntasks;
     pool.chunk = chunk > 1 ? chunk : 1;
+    pool.label = trace_label();
     atomic_store_explicit(&pool.next, 0, memory_order_relaxed);
     this_worker = 0;
     gate_open(ntasks <= pool.started ? (int)ntasks - 1 : pool.started);

@@ -1,6 +1,7 @@
 /* Computations planned once: a schedule, and which array each of its leaves and outputs is. */
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/trace.h"
 #include "engine/engine.h"
 #include "ops/grad.h"
 #include <string.h>
@@ -229,7 +230,9 @@ ig_status ig_run(const ig_compiled *c, ig_array *const *inputs, ig_array **outpu
         return ig_failed() ? IG_ERR_ARGUMENT : ig_fail(IG_ERR_ARGUMENT, "run: nothing is compiled");
     TRY(check_inputs(c, inputs));
     engine_enter();
+    const int64_t began = trace_begin();
     ig_status status = run(c, inputs, outputs);
+    trace_end(began, "run");
     engine_leave();
     return status;
 }

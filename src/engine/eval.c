@@ -7,7 +7,9 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/threads.h"
+#include "base/trace.h"
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 struct engine engine = {.lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT};
@@ -17,11 +19,15 @@ static _Thread_local const backend *device_now;
 /* A child of fork must not inherit a lock that a thread of its parent held. */
 static void lock_engine(void) { pthread_mutex_lock(&engine.lock); }
 void engine_leave(void) { pthread_mutex_unlock(&engine.lock); }
-static void watch_fork(void) { pthread_atfork(lock_engine, engine_leave, engine_leave); }
+static void start(void)
+{
+    pthread_atfork(lock_engine, engine_leave, engine_leave);
+    trace_begin_by_environment();
+}
 
 void engine_enter(void)
 {
-    pthread_once(&engine.once, watch_fork);
+    pthread_once(&engine.once, start);
     lock_engine();
 }
 
@@ -63,8 +69,10 @@ schedule *engine_build(const backend *dev)
 {
     schedule *s = schedule_build(&engine.g);
     ig_status status = s ? IG_OK : IG_ERR_MEMORY;
+    const int64_t began = trace_begin();
     for (int i = 0; status == IG_OK && i < s->n_program; i++)
         status = dev->compile(&s->program[i]);
+    trace_end(began, "compile");
     if (status == IG_OK)
         return s;
     engine_discard(s, dev);
@@ -160,12 +168,37 @@ static ig_status bind_slots(const schedule *s, const backend *dev, int *n_made)
     return IG_OK;
 }
 
+/* A launch, with its span on the timeline: all programs of a chain together. */
+static ig_status launch_traced(const program *p, const backend *dev)
+{
+    trace_cost cost = {0};
+    char label[512];
+    size_t used = 0;
+    for (int i = 0; i < p->chain; i++) {
+        cost.flops += p[i].flops;
+        cost.bytes_read += p[i].bytes_read;
+        cost.bytes_written += p[i].bytes_written;
+        if (used < sizeof label)
+            used += (size_t)snprintf(label + used, sizeof label - used, "%s%s", i ? " / " : "",
+                                     p[i].label + strspn(p[i].label, " "));
+    }
+    trace_program(label);
+    const int64_t began = trace_begin();
+    ig_status status = dev->launch(p, engine.bound);
+    trace_end_program(began, dev->name, label, &cost);
+    return status;
+}
+
 ig_status engine_run(const schedule *s, const backend *dev, int *n_made)
 {
     *n_made = 0;
     ig_status status = bind_slots(s, dev, n_made);
+    const bool traced = trace_on();
+    if (traced)
+        trace_memory(ig_memory_used());
     for (int i = 0; i < s->n_program && status == IG_OK; i += s->program[i].chain)
-        status = dev->launch(&s->program[i], engine.bound);
+        status =
+            traced ? launch_traced(&s->program[i], dev) : dev->launch(&s->program[i], engine.bound);
     ig_status finished = dev->finish();
     return status == IG_OK ? finished : status;
 }
@@ -174,6 +207,8 @@ void engine_drop(int n_made)
 {
     for (int i = 0; i < n_made; i++)
         buffer_release(engine.made[i]);
+    if (trace_on())
+        trace_memory(ig_memory_used());
 }
 
 /* The arrays asked for get their buffers. */
@@ -204,7 +239,9 @@ static ig_status eval_locked(ig_array *const *arrays, int n, ig_array *const *gi
 {
     const backend *dev = engine_device();
     int n_made;
+    const int64_t began = trace_begin();
     TRY(prepare(arrays, n, given, n_given));
+    trace_end(began, "order");
     if (engine.g.n_node == 0)
         return IG_OK;
     schedule *s = find_schedule(dev);
@@ -222,7 +259,9 @@ static ig_status eval_locked(ig_array *const *arrays, int n, ig_array *const *gi
 ig_status ig_eval_giving(ig_array *const *arrays, int n, ig_array *const *given, int n_given)
 {
     engine_enter();
+    const int64_t began = trace_begin();
     ig_status status = eval_locked(arrays, n, given, n_given);
+    trace_end(began, "eval");
     for (int i = 0; i < n_given && status == IG_OK; i++)
         if (given[i]->root->data)
             array_void(given[i]->root);
@@ -250,6 +289,7 @@ char *ig_explain(ig_array *const *arrays, int n) { return ig_explain_giving(arra
 
 void ig_shutdown(void)
 {
+    ig_trace_end();
     engine_enter();
     for (int i = 0; i < CACHE_SLOTS; i++) {
         if (engine.cache[i].plan)

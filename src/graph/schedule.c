@@ -2,6 +2,7 @@
 #include "graph/graph.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/trace.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -43,12 +44,17 @@ schedule *schedule_build(const graph *g)
         return NULL;
     s->n_node = g->n_node;
     s->key = memory_get(g->key.used);
+    int64_t began = trace_begin();
     ig_status status = s->key ? schedule_fuse(g, &groups, &n_groups) : IG_ERR_MEMORY;
+    trace_end(began, "fuse");
     if (status == IG_OK) {
+        began = trace_begin();
         memcpy(s->key, g->key.at, g->key.used);
         s->key_bytes = g->key.used;
         status = schedule_emit(g, groups, n_groups, s);
+        trace_end(began, "emit");
     }
+    began = trace_begin();
     if (status == IG_OK) {
         schedule_lifetimes(s);
         status = schedule_chain(s);
@@ -57,6 +63,7 @@ schedule *schedule_build(const graph *g)
         status = schedule_plan(g, s);
     if (status == IG_OK)
         status = find_outputs(g, s);
+    trace_end(began, "plan");
     if (n_groups)
         memory_free(groups[0].pre); /* all members share one list */
     memory_free(groups);

@@ -1,0 +1,51 @@
+/* A timeline of what the library does: spans by device and thread, and the memory that arrays hold.
+ *
+ * While nothing is traced each of these calls is one branch. Any thread may record at any time; a
+ * timeline holds a fixed number of events, and those that come later are only counted. Spans of a
+ * thread nest, since each ends in the function that began it. */
+#ifndef BASE_TRACE_H
+#define BASE_TRACE_H
+
+#include "ingot.h"
+
+#include <stdatomic.h>
+
+enum { TRACE_EVENTS = 1 << 19, TRACE_NAME_BYTES = 1 << 18 };
+
+/* What a program costs. */
+typedef struct trace_cost {
+    int64_t flops, bytes_read, bytes_written;
+} trace_cost;
+
+extern atomic_bool trace_running;
+
+static inline bool trace_on(void)
+{
+    return atomic_load_explicit(&trace_running, memory_order_relaxed);
+}
+
+int64_t trace_clock(void); /* in ns, above 0 */
+
+/* A span begins; 0 if nothing is traced. What ends it does nothing for 0. */
+static inline int64_t trace_begin(void) { return trace_on() ? trace_clock() : 0; }
+
+/* Work of the host: order, fuse, plan. name is a literal. */
+void trace_end(int64_t begin, const char *name);
+/* A program on a device, which is a literal; the label as trace_program was told it. */
+void trace_end_program(int64_t begin, const char *device, const char *label,
+                       const trace_cost *cost);
+/* One worker's part of a parallel run, within the program of that name, which trace_label gave. */
+void trace_end_share(int64_t begin, const char *name, int worker, int64_t tasks);
+
+/* The bytes that arrays hold from now on. */
+void trace_memory(uint64_t bytes);
+
+/* The calling thread is about to run the program of that label: what its workers' shares are called.
+ * trace_label gives it, as a text that stays; NULL: none. */
+void trace_program(const char *label);
+const char *trace_label(void);
+
+/* Begins to trace if the environment has IG_TRACE and nothing is traced yet. */
+void trace_begin_by_environment(void);
+
+#endif

@@ -1,0 +1,190 @@
+/* A timeline as a file: Chrome's trace event format, which ui.perfetto.dev opens.
+ *
+ * A device is a process of the format and a thread is a thread; times are microseconds from the first
+ * event. */
+#include "base/trace_file.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { DEVICES = 16, THREADS = 4096, PATH_ROOM = 32 };
+
+/* ---- the file ---- */
+
+static ig_status fail(const char *path, int problem)
+{
+    FAIL(IG_ERR_FILE, "trace '%s': it cannot be written: %s", path, strerror(problem));
+}
+
+/* True where the file can be renamed to path: it is a plain one, or not there yet. */
+static bool is_plain(const char *path)
+{
+    struct stat old;
+    return stat(path, &old) != 0 || S_ISREG(old.st_mode);
+}
+
+/* Opens a file beside path, whose name it returns in *beside (memory_free), or path itself. */
+static int open_beside(const char *path, char **beside)
+{
+    const size_t room = strlen(path) + PATH_ROOM;
+    *beside = NULL;
+    if (!is_plain(path))
+        return open(path, O_WRONLY | O_CLOEXEC);
+    if (access(path, F_OK) == 0 && access(path, W_OK) != 0)
+        return -1;
+    if (!(*beside = memory_get(room)))
+        return -1;
+    snprintf(*beside, room, "%s.%ld.tmp", path, (long)getpid());
+    return open(*beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+}
+
+ig_status trace_file_check(const char *path)
+{
+    char *beside;
+    const int file = open_beside(path, &beside);
+    const int problem = errno;
+    if (file >= 0 && beside)
+        unlink(beside);
+    if (file >= 0)
+        close(file);
+    memory_free(beside);
+    return file < 0 ? fail(path, problem) : IG_OK;
+}
+
+/* ---- its content ---- */
+
+typedef struct page {
+    FILE *file;
+    const char *comma;
+    const char *device[DEVICES]; /* number of the process, less 1; the first is the host */
+    bool seen[DEVICES][THREADS];
+} page;
+
+static int device_number(page *p, const char *name)
+{
+    for (int i = 0; i < DEVICES; i++) {
+        if (!p->device[i])
+            p->device[i] = name;
+        if (!name || strcmp(p->device[i], name) == 0)
+            return i;
+    }
+    return DEVICES - 1;
+}
+
+/* The opening of an event: name, letter, process and thread. */
+static void event_open(page *p, const char *name, char letter, int device, int thread)
+{
+    text quoted = {0};
+    json_quote(&quoted, name);
+    char *shown = text_take(&quoted);
+    fprintf(p->file, "%s\n{\"name\": %s, \"ph\": \"%c\", \"pid\": %d, \"tid\": %d", p->comma,
+            shown ? shown : "\"?\"", letter, device + 1, thread);
+    memory_free(shown);
+    p->comma = ",";
+}
+
+static void write_time(page *p, const char *key, int64_t ns)
+{
+    fprintf(p->file, ", \"%s\": %" PRId64 ".%03d", key, ns / 1000, (int)(ns % 1000));
+}
+
+static void write_event(page *p, const trace_event *e, int64_t zero)
+{
+    static const char *const categories[] = {
+        [TRACE_SPAN] = "graph", [TRACE_PROGRAM] = "program", [TRACE_SHARE] = "share"};
+    const int device = device_number(p, e->kind == TRACE_PROGRAM ? e->device : NULL);
+    event_open(p, e->name, e->kind == TRACE_COUNTER ? 'C' : 'X', device, e->thread);
+    write_time(p, "ts", e->begin - zero);
+    if (e->kind == TRACE_COUNTER) {
+        fprintf(p->file, ", \"args\": {\"bytes\": %" PRId64 "}}", e->count);
+        return;
+    }
+    p->seen[device][e->thread % THREADS] = true;
+    write_time(p, "dur", e->end - e->begin);
+    fprintf(p->file, ", \"cat\": \"%s\"", categories[e->kind]);
+    const double ns = e->end > e->begin ? (double)(e->end - e->begin) : 1;
+    const trace_cost *c = &e->cost;
+    if (e->kind == TRACE_SHARE)
+        fprintf(p->file, ", \"args\": {\"tasks\": %" PRId64 "}", e->count);
+    if (e->kind == TRACE_PROGRAM)
+        fprintf(p->file,
+                ", \"args\": {\"bytes read\": %" PRId64 ", \"bytes written\": %" PRId64
+                ", \"FLOPs\": %" PRId64 ", \"GB/s\": %.6g, \"GFLOP/s\": %.6g}",
+                c->bytes_read, c->bytes_written, c->flops,
+                (double)(c->bytes_read + c->bytes_written) / ns, (double)c->flops / ns);
+    fputs("}", p->file);
+}
+
+static void write_name(page *p, const char *kind, int device, int thread, const char *name)
+{
+    event_open(p, kind, 'M', device, thread);
+    fprintf(p->file, ", \"args\": {\"name\": \"%s\"}}", name);
+}
+
+static void write_names(page *p)
+{
+    for (int i = 0; i < DEVICES && p->device[i]; i++) {
+        write_name(p, "process_name", i, 0, p->device[i]);
+        for (int k = 0; k < THREADS; k++) {
+            char name[32];
+            if (k > TRACE_WORKERS)
+                snprintf(name, sizeof name, "worker %d", k - TRACE_WORKERS);
+            else
+                snprintf(name, sizeof name, "caller %d", k);
+            if (p->seen[i][k])
+                write_name(p, "thread_name", i, k, name);
+        }
+    }
+}
+
+static void write_page(page *p, const trace_event *events, int64_t n, int64_t dropped)
+{
+    int64_t zero = n ? events[0].begin : 0;
+    for (int64_t i = 0; i < n; i++)
+        zero = events[i].begin < zero ? events[i].begin : zero;
+    fprintf(p->file,
+            "{\"displayTimeUnit\": \"ms\", \"otherData\": {\"schema\": 1, \"version\": \"%s\", "
+            "\"dropped\": %" PRId64 "},\n\"traceEvents\": [",
+            ig_version(), dropped);
+    for (int64_t i = 0; i < n; i++)
+        write_event(p, &events[i], zero);
+    if (dropped) {
+        event_open(p, "the timeline is full: later events were dropped", 'i', 0, 0);
+        write_time(p, "ts", events[n - 1].begin - zero);
+        fprintf(p->file, ", \"s\": \"g\", \"args\": {\"dropped\": %" PRId64 "}}", dropped);
+    }
+    write_names(p);
+    fputs("\n]}\n", p->file);
+}
+
+ig_status trace_file_write(const char *path, const trace_event *events, int64_t n, int64_t dropped)
+{
+    char *beside;
+    page *p = memory_new(sizeof *p);
+    const int fd = p ? open_beside(path, &beside) : -1;
+    if (!p)
+        return IG_ERR_MEMORY;
+    *p = (page){.file = fd >= 0 ? fdopen(fd, "w") : NULL, .comma = "", .device = {"cpu"}};
+    bool fine = p->file != NULL;
+    int problem = errno;
+    if (fine) {
+        write_page(p, events, n, dropped);
+        fine = !ferror(p->file);
+        fine = fclose(p->file) == 0 && fine;
+        fine = fine && (!beside || rename(beside, path) == 0);
+        problem = errno;
+        if (!fine && beside)
+            unlink(beside);
+    }
+    memory_free(beside);
+    memory_free(p);
+    return fine ? IG_OK : fail(path, problem);
+}
