@@ -397,10 +397,24 @@ bench:
 
 PKGDIR     := $(LIBDIR)/pkgconfig
 CMAKEDIR   := $(LIBDIR)/cmake/Ingot
+SHAREDIR   ?= $(PREFIX)/share
+
+# The command tells these itself: "what it is asked|where that goes". RUN is what runs it where it is for
+# another processor (RUN='qemu-x86_64 -L ...'); without, they are left out.
+TOLD := man|$(SHAREDIR)/man/man1/ingot.1 \
+        completion_bash|$(SHAREDIR)/bash-completion/completions/ingot \
+        completion_zsh|$(SHAREDIR)/zsh/site-functions/_ingot \
+        completion_fish|$(SHAREDIR)/fish/vendor_completions.d/ingot.fish
+TOLD := $(if $(CROSS),$(if $(RUN),$(TOLD)),$(TOLD))
+told_what = $(subst _,$(space),$(firstword $(subst |,$(space),$1)))
+told_where = $(lastword $(subst |,$(space),$1))
+tell = mkdir -p $(dir $(DESTDIR)$(call told_where,$1)) && \
+    $(RUN) $(BUILD)/ingot $(call told_what,$1) > $(DESTDIR)$(call told_where,$1) && \
+    chmod 644 $(DESTDIR)$(call told_where,$1)
 
 INSTALLED := $(BINDIR)/ingot $(INCLUDEDIR)/ingot.h $(LIBDIR)/libingot.a $(LIBDIR)/$(SHARED) \
              $(LIBDIR)/$(SHARED_DEV) $(PKGDIR)/ingot.pc $(CMAKEDIR)/IngotConfig.cmake \
-             $(CMAKEDIR)/IngotConfigVersion.cmake
+             $(CMAKEDIR)/IngotConfigVersion.cmake $(foreach t,$(TOLD),$(call told_where,$t))
 
 fill = sed -e 's|@VERSION@|$(VERSION)|g' -e 's|@SERIES@|$(basename $(VERSION))|g' \
            -e 's|@PREFIX@|$(PREFIX)|g' -e 's|@LIBDIR@|$(LIBDIR)|g' \
@@ -417,6 +431,7 @@ install: all
 	@$(call fill,ingot.pc,$(PKGDIR))
 	@$(call fill,IngotConfig.cmake,$(CMAKEDIR))
 	@$(call fill,IngotConfigVersion.cmake,$(CMAKEDIR))
+	@set -e; $(foreach t,$(TOLD),$(call tell,$t);)
 
 uninstall:
 	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
@@ -445,7 +460,7 @@ help:
 	@echo 'make fuzz            the fuzz targets, FUZZ_SECONDS=600 each'
 	@echo 'make coverage        which lines the tests reach'
 	@echo 'make bench           times beside NumPy, PyTorch, JAX, MLX, Dask: WORK=pattern THREADS=n QUICK=1'
-	@echo 'make install         DESTDIR, PREFIX=/usr/local, BINDIR, LIBDIR, INCLUDEDIR'
+	@echo 'make install         DESTDIR, PREFIX=/usr/local, BINDIR, LIBDIR, INCLUDEDIR, SHAREDIR'
 	@echo 'make uninstall       takes them away again'
 	@echo 'make format          clang-format over the sources; check-format only looks'
 	@echo 'make examples        the programs of examples/, into build/examples/'

@@ -15,7 +15,8 @@ enum {
 
 /* ---- options.c ---- */
 
-/* An option of a verb. Without a placeholder it is a flag. */
+/* An option of a verb. Without a placeholder it is a flag. "FILE" and "DIR" are files and folders, "OP",
+ * "DTYPE" and "DEVICE" names that there are, and "mlp|cnn" is one of its words: shells complete them. */
 typedef struct option {
     const char *name; /* "--full" */
     char letter;      /* "-f", or 0 */
@@ -36,8 +37,10 @@ bool option_bytes(const char *s, void *place);   /* uint64_t: 512MiB, 4GiB, 2GB,
 
 /* A verb as its user sees it. */
 typedef struct command {
-    const char *name;  /* "eval" */
-    const char *usage; /* "[options] EXPRESSION" */
+    const char *name; /* "eval" */
+    /* "[options] EXPRESSION". Words in small letters are meant as they stand; those in capitals are
+     * completed as placeholders are, and are files where they are nothing else. */
+    const char *usage;
     const char *about;
     const option *options; /* ends with a row without a name */
 } command;
@@ -45,6 +48,18 @@ typedef struct command {
 /* Reads the options out of argv and leaves the other words in it, *argc of them. Returns -1 to go
  * on; else the exit code: --help was shown, or a mistake was reported. */
 int options_read(const command *c, int *argc, char **argv);
+
+/* The verbs, in the order of the help; the last has no name. Each makes its command and calls
+ * options_read before anything else; that is what command_visit counts on. */
+typedef struct verb {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *about;
+} verb;
+extern const verb verbs[];
+
+/* Calls visit with the verb's command, and nothing else happens. */
+void command_visit(const verb *v, void (*visit)(const command *c, void *ctx), void *ctx);
 
 /* Where and how arrays are computed: options that many verbs share. */
 typedef struct engine_options {
@@ -58,7 +73,7 @@ typedef struct engine_options {
     {"--threads", 0, "N", option_threads, &(e).threads, "threads of the CPU device"}, \
     {"--memory-limit", 0, "SIZE", option_bytes, &(e).memory_limit, \
      "bytes that arrays may hold (512MiB, 4GiB)"}, \
-    {"--device", 0, "NAME", option_text, &(e).device, "the device that computes (cpu)"}, \
+    {"--device", 0, "DEVICE", option_text, &(e).device, "the device that computes (cpu)"}, \
     {"--trace", 0, "FILE", option_text, &(e).trace, "writes a timeline for ui.perfetto.dev"}
 
 #define FLAG(name, place, help) {name, 0, NULL, option_flag, place, help}
@@ -81,9 +96,11 @@ bool color_for(FILE *file);
 
 /* ---- the verbs: argv[0] is the verb ---- */
 
+int verb_completion(int argc, char **argv);
 int verb_devices(int argc, char **argv);
 int verb_doctor(int argc, char **argv);
 int verb_eval(int argc, char **argv);
+int verb_man(int argc, char **argv);
 int verb_ops(int argc, char **argv);
 int verb_train(int argc, char **argv);
 

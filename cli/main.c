@@ -7,24 +7,22 @@
 
 #include <ingot.h>
 
-static const struct verb {
-    const char *name;
-    int (*run)(int argc, char **argv);
-    const char *about;
-} verbs[] = {
+const verb verbs[] = {
     {"devices", verb_devices, "what can compute here"},
     {"doctor", verb_doctor, "what disturbs measuring here, and what would help"},
     {"eval", verb_eval, "the array calculator: every op, from the shell"},
     {"ops", verb_ops, "the ops, their arguments, what they give"},
     {"train", verb_train, "a network that learns to read digits"},
+    {"man", verb_man, "this command's manual page"},
+    {"completion", verb_completion, "what a shell needs to complete this command"},
+    {0},
 };
-enum { VERBS = sizeof verbs / sizeof *verbs };
 
 static void show_help(FILE *file)
 {
     fputs("usage: ingot VERB [options] ...\n\n", file);
-    for (int i = 0; i < VERBS; i++)
-        fprintf(file, "  %-12s %s\n", verbs[i].name, verbs[i].about);
+    for (const verb *v = verbs; v->name; v++)
+        fprintf(file, "  %-12s %s\n", v->name, v->about);
     fputs("\n  ingot VERB --help   its options\n"
           "  ingot --version\n\n"
           "For example:\n"
@@ -35,14 +33,22 @@ static void show_help(FILE *file)
 static int unknown_verb(const char *name)
 {
     nearest search = nearest_to(name);
-    for (int i = 0; i < VERBS; i++)
-        nearest_offer(&search, verbs[i].name);
+    for (const verb *v = verbs; v->name; v++)
+        nearest_offer(&search, v->name);
     str hint = {0};
     str_did_you_mean(&hint, &search);
     fprintf(stderr, "ingot: unknown %s '%s'%s\n", name[0] == '-' ? "option" : "verb", name,
             hint.s ? hint.s : "; see 'ingot --help'");
     str_free(&hint);
     return EXIT_USAGE;
+}
+
+static const verb *find_verb(const char *name)
+{
+    for (const verb *v = verbs; v->name; v++)
+        if (strcmp(v->name, name) == 0)
+            return v;
+    return NULL;
 }
 
 static int run(int argc, char **argv)
@@ -56,14 +62,16 @@ static int run(int argc, char **argv)
         printf("ingot %s\n", ig_version());
         return EXIT_FINE;
     }
-    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
+    bool help = strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0;
+    if (help && argc == 2) {
         show_help(stdout);
         return EXIT_FINE;
     }
-    for (int i = 0; i < VERBS; i++)
-        if (strcmp(verbs[i].name, name) == 0)
-            return verbs[i].run(argc - 1, argv + 1);
-    return unknown_verb(name);
+    const verb *v = find_verb(help ? argv[2] : name);
+    char *help_of[] = {argv[2], "--help", NULL};
+    if (v)
+        return help ? v->run(2, help_of) : v->run(argc - 1, argv + 1);
+    return unknown_verb(help ? argv[2] : name);
 }
 
 /* What --trace does, for IG_TRACE, so that a path that cannot be written is found at once. */

@@ -148,8 +148,8 @@ int verb_ops(int argc, char **argv)
 {
     bool json = false;
     const option options[] = {FLAG("--json", &json, "as JSON, schema 1"), {0}};
-    const command c = {"ops", "[options] [NAME]",
-                       "Shows the ops by class, or the one that is named.", options};
+    const command c = {"ops", "[options] [OP]", "Shows the ops by class, or the one that is named.",
+                       options};
     int code = options_read(&c, &argc, argv);
     if (code >= 0)
         return code;

@@ -123,18 +123,27 @@ bool color_for(FILE *file)
     return !(no_color && *no_color) && isatty(fileno(file));
 }
 
+/* Two columns, or two lines where the first is long. */
+static void help_line(const char *left, const char *right)
+{
+    enum { COLUMN = 24 };
+    bool fits = strlen(left) <= COLUMN;
+    printf("  %-*s%s%*s%s\n", COLUMN, left, fits ? "" : "\n", fits ? 1 : COLUMN + 3, "", right);
+}
+
 static void show_help(const command *c)
 {
-    printf("usage: ingot %s %s\n\n%s\n\n", c->name, c->usage, c->about);
+    printf("usage: ingot %s%s%s\n\n%s\n\n", c->name, *c->usage ? " " : "", c->usage, c->about);
     for (const option *o = c->options; o->name; o++) {
-        char left[64], letter[8] = "";
+        str left = {0};
         if (o->letter)
-            snprintf(letter, sizeof letter, "-%c, ", o->letter);
-        snprintf(left, sizeof left, "%s%s%s%s", letter, o->name, o->placeholder ? " " : "",
-                 o->placeholder ? o->placeholder : "");
-        printf("  %-24s %s\n", left, o->help);
+            str_printf(&left, "-%c, ", o->letter);
+        str_printf(&left, "%s%s%s", o->name, o->placeholder ? " " : "",
+                   o->placeholder ? o->placeholder : "");
+        help_line(left.s, o->help);
+        str_free(&left);
     }
-    printf("  %-24s %s\n", "-h, --help", "this text");
+    help_line("-h, --help", "this text");
 }
 
 /* ---- reading -------------------------------------------------------------------------------- */
@@ -199,8 +208,26 @@ static int read_option(const command *c, int argc, char **argv, int *i)
     return EXIT_USAGE;
 }
 
+static struct {
+    void (*visit)(const command *c, void *ctx);
+    void *ctx;
+} visitor;
+
+void command_visit(const verb *v, void (*visit)(const command *c, void *ctx), void *ctx)
+{
+    char *argv[] = {(char *)v->name, NULL};
+    visitor.visit = visit;
+    visitor.ctx = ctx;
+    v->run(1, argv);
+    visitor.visit = NULL;
+}
+
 int options_read(const command *c, int *argc, char **argv)
 {
+    if (visitor.visit) {
+        visitor.visit(c, visitor.ctx);
+        return EXIT_FINE;
+    }
     int words = 0, code = -1;
     bool only_words = false;
     for (int i = 1; code < 0 && i < *argc; i++) {

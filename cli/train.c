@@ -346,12 +346,12 @@ int verb_train(int argc, char **argv)
     train_settings set = {0};
     session s = {.set = &set, .run = {.seed = SEED_NONE}};
     const option options[] = {
-        {"--model", 0, "NAME", option_text, &set.model, "mlp (the default) or cnn"},
+        {"--model", 0, "mlp|cnn", option_text, &set.model, "the network (mlp)"},
         {"--epochs", 0, "N", option_count, &s.run.epochs,
          "passes over the data (digits 40, mnist 5)"},
         {"--batch", 0, "N", option_count, &s.run.batch, "pictures in a step (64)"},
-        {"--optimizer", 0, "NAME", option_text, &set.optimizer,
-         "adam (the default), adamw, sgd, rmsprop, lion"},
+        {"--optimizer", 0, "adam|adamw|sgd|rmsprop|lion", option_text, &set.optimizer,
+         "how it learns (adam)"},
         {"--lr", 0, "RATE", option_rate, &s.run.lr, "how far a step goes (adam 0.001)"},
         {"--seed", 0, "N", option_seed, &s.run.seed, "all that is random comes from it (0)"},
         {"--data", 0, "DIR", option_text, &set.data, "MNIST's four files, unpacked"},

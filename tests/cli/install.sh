@@ -39,8 +39,10 @@ TEXT
 
 check 'make install' $make install PREFIX="$prefix"
 for file in bin/ingot include/ingot.h lib/libingot.a lib/pkgconfig/ingot.pc \
-    lib/cmake/Ingot/IngotConfig.cmake lib/cmake/Ingot/IngotConfigVersion.cmake; do
-    check "$file" test -f "$prefix/$file"
+    lib/cmake/Ingot/IngotConfig.cmake lib/cmake/Ingot/IngotConfigVersion.cmake share/man/man1/ingot.1 \
+    share/bash-completion/completions/ingot share/zsh/site-functions/_ingot \
+    share/fish/vendor_completions.d/ingot.fish; do
+    check "$file" test -s "$prefix/$file"
 done
 check 'the command runs' "$prefix/bin/ingot" devices
 

@@ -1,0 +1,298 @@
+/* ingot completion: what a shell needs to complete verbs, options and their values, as a script for it.
+ * All of it comes from the verbs' own tables. */
+#include "cli.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include <ingot.h>
+
+/* ---- what can stand in a place --------------------------------------------------------------- */
+
+/* words: names that can stand there; files: any file can. */
+typedef struct choice {
+    str words;
+    bool files;
+} choice;
+
+static void add_word(choice *c, const char *word, size_t n)
+{
+    str_puts(&c->words, c->words.n ? " " : "");
+    str_add(&c->words, word, n);
+}
+
+static void add_devices(choice *c)
+{
+    for (int i = 0; i < ig_device_count(); i++) {
+        ig_device_info d = {0};
+        if (ig_device_get(i, &d) == IG_OK)
+            add_word(c, d.name, strlen(d.name));
+    }
+}
+
+static void add_ops(choice *c)
+{
+    for (int i = 0; i < ig_op_count(); i++)
+        add_word(c, ig_op_at(i)->name, strlen(ig_op_at(i)->name));
+}
+
+static void add_dtypes(choice *c)
+{
+    for (int d = IG_BOOL; d <= IG_F64; d++)
+        add_word(c, ig_dtype_name((ig_dtype)d), strlen(ig_dtype_name((ig_dtype)d)));
+}
+
+static void add_files(choice *c) { c->files = true; }
+
+/* By its name, a placeholder says what it stands for; false if it does not. */
+static bool add_placeholder(choice *c, const char *name, size_t n)
+{
+    static const struct {
+        const char *name;
+        void (*add)(choice *c);
+    } kinds[] = {{"DEVICE", add_devices},
+                 {"OP", add_ops},
+                 {"DTYPE", add_dtypes},
+                 {"FILE", add_files},
+                 {"DIR", add_files}};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strlen(kinds[i].name) == n && strncmp(kinds[i].name, name, n) == 0) {
+            kinds[i].add(c);
+            return true;
+        }
+    return false;
+}
+
+static choice choice_of(const option *o)
+{
+    choice c = {0};
+    if (!o->placeholder || add_placeholder(&c, o->placeholder, strlen(o->placeholder)))
+        return c;
+    if (strchr(o->placeholder, '|'))
+        for (const char *s = o->placeholder; *s; s += *s == '|') {
+            size_t n = strcspn(s, "|");
+            add_word(&c, s, n);
+            s += n;
+        }
+    return c;
+}
+
+/* From the usage: "[options] digits | mnist --data DIR" is digits or mnist. */
+static choice words_of(const command *c)
+{
+    static const char between[] = " |[].";
+    choice found = {0};
+    bool value = false; /* of an option */
+    for (const char *s = c->usage; *s;) {
+        s += strspn(s, between);
+        size_t n = strcspn(s, between);
+        bool dashed = *s == '-', taken = value && isupper((unsigned char)*s);
+        value = dashed && n > 1;
+        if (dashed || taken || n == 0 || (n == 7 && strncmp(s, "options", n) == 0))
+            ; /* no word of the user's */
+        else if (islower((unsigned char)*s))
+            add_word(&found, s, n);
+        else if (!add_placeholder(&found, s, n))
+            found.files = true;
+        s += n;
+    }
+    return found;
+}
+
+static const char *words_in(const choice *c) { return c->words.s ? c->words.s : ""; }
+
+/* ---- bash: an empty answer lets readline complete files --------------------------------------- */
+
+static void bash_values(const command *c, void *ctx)
+{
+    for (const option *o = c->options; o->name; o++) {
+        choice v = choice_of(o);
+        if (o->placeholder && o->letter)
+            str_printf(ctx, "    '%s -%c' |", c->name, o->letter);
+        if (o->placeholder)
+            str_printf(ctx, "%s'%s %s') words='%s' ;;\n", o->letter ? " " : "    ", c->name,
+                       o->name, words_in(&v));
+        str_free(&v.words);
+    }
+}
+
+static void bash_options(const command *c, void *ctx)
+{
+    choice words = words_of(c);
+    str_printf(ctx, "    %s:-*) words='", c->name);
+    for (const option *o = c->options; o->name; o++)
+        str_printf(ctx, "%s ", o->name);
+    str_printf(ctx, "--help' ;;\n    %s:*) words='%s' ;;\n", c->name, words_in(&words));
+    str_free(&words.words);
+}
+
+static void bash(str *t)
+{
+    str_puts(
+        t, "# ingot completion bash\n_ingot() {\n"
+           "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} words=\n"
+           "    local verb=${COMP_WORDS[1]}\n"
+           "    if [ \"$word\" = '=' ]; then\n        word=\n"
+           "    elif [ \"$before\" = '=' ]; then\n"
+           "        before=${COMP_WORDS[COMP_CWORD - 2]}\n    fi\n"
+           "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n        before= verb=\n    fi\n"
+           "    case \"$verb $before\" in\n");
+    for (const verb *v = verbs; v->name; v++)
+        command_visit(v, bash_values, t);
+    str_puts(t, "    *)\n    case $verb:$word in\n    :*) words='");
+    for (const verb *v = verbs; v->name; v++)
+        str_printf(t, "%s ", v->name);
+    str_puts(t, "--help --version' ;;\n");
+    for (const verb *v = verbs; v->name; v++)
+        command_visit(v, bash_options, t);
+    str_puts(t, "    esac ;;\n    esac\n"
+                "    COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n}\n"
+                "complete -o default -F _ingot ingot\n");
+}
+
+/* ---- zsh -------------------------------------------------------------------------------------- */
+
+/* Text within '...', where also brackets and colons mean something. */
+static void zsh_text(str *t, const char *s)
+{
+    for (; *s && *s != '\n'; s++)
+        if (*s == '\'')
+            str_puts(t, "'\\''");
+        else
+            str_printf(t, "%s%c", strchr("[]:", *s) ? "\\" : "", *s);
+}
+
+static void zsh_option(str *t, const option *o)
+{
+    choice v = choice_of(o);
+    str_puts(t, " \\\n            ");
+    if (o->letter)
+        str_printf(t, "'(-%c %s)'{-%c,%s}'[", o->letter, o->name, o->letter, o->name);
+    else
+        str_printf(t, "'%s[", o->name);
+    zsh_text(t, o->help);
+    str_puts(t, "]");
+    if (o->placeholder) {
+        str_puts(t, ":");
+        zsh_text(t, o->placeholder);
+        if (v.words.n)
+            str_printf(t, ":(%s)", v.words.s);
+        else
+            str_puts(t, v.files ? ":_files" : ": ");
+    }
+    str_puts(t, "'");
+    str_free(&v.words);
+}
+
+static void zsh_command(const command *c, void *ctx)
+{
+    str *t = ctx;
+    choice words = words_of(c);
+    str_printf(t, "    %s)\n        _arguments -s", c->name);
+    for (const option *o = c->options; o->name; o++)
+        zsh_option(t, o);
+    str_puts(t, " \\\n            '(-h --help)'{-h,--help}'[this text]'");
+    if (words.words.n)
+        str_printf(t, " \\\n            '*:word:(%s)'", words.words.s);
+    else if (words.files)
+        str_puts(t, " \\\n            '*:file:_files'");
+    str_puts(t, " ;;\n");
+    str_free(&words.words);
+}
+
+static void zsh(str *t)
+{
+    str_puts(t,
+             "#compdef ingot\n# ingot completion zsh\n_ingot() {\n    local -a verbs\n    verbs=(");
+    for (const verb *v = verbs; v->name; v++) {
+        str_printf(t, "\n        '%s:", v->name);
+        zsh_text(t, v->about);
+        str_puts(t, "'");
+    }
+    str_puts(t, ")\n    if (( CURRENT == 2 )); then\n        _describe verb verbs\n        return\n"
+                "    fi\n    shift words\n    (( CURRENT-- ))\n    case $words[1] in\n");
+    for (const verb *v = verbs; v->name; v++)
+        command_visit(v, zsh_command, t);
+    str_puts(t, "    esac\n}\n_ingot \"$@\"\n");
+}
+
+/* ---- fish ------------------------------------------------------------------------------------- */
+
+static void fish_text(str *t, const char *s)
+{
+    str_puts(t, "'");
+    for (; *s && *s != '\n'; s++)
+        str_printf(t, "%s%c", *s == '\'' || *s == '\\' ? "\\" : "", *s);
+    str_puts(t, "'\n");
+}
+
+static void fish_command(const command *c, void *ctx)
+{
+    str *t = ctx;
+    str when = {0};
+    choice words = words_of(c);
+    str_printf(&when, "complete -c ingot -n '__fish_seen_subcommand_from %s'", c->name);
+    for (const option *o = c->options; o->name; o++) {
+        choice v = choice_of(o);
+        str_printf(t, "%s -l %s", when.s, o->name + 2);
+        if (o->letter)
+            str_printf(t, " -s %c", o->letter);
+        if (v.words.n)
+            str_printf(t, " -x -a '%s'", v.words.s);
+        else if (o->placeholder)
+            str_puts(t, v.files ? " -r -F" : " -x");
+        str_puts(t, " -d ");
+        fish_text(t, o->help);
+        str_free(&v.words);
+    }
+    if (words.words.n)
+        str_printf(t, "%s -f -a '%s'\n", when.s, words.words.s);
+    else if (words.files)
+        str_printf(t, "%s -F\n", when.s);
+    str_free(&words.words);
+    str_free(&when);
+}
+
+static void fish(str *t)
+{
+    str_puts(t, "# ingot completion fish\ncomplete -c ingot -f\n");
+    for (const verb *v = verbs; v->name; v++) {
+        str_printf(t, "complete -c ingot -n __fish_use_subcommand -a %s -d ", v->name);
+        fish_text(t, v->about);
+    }
+    for (const verb *v = verbs; v->name; v++)
+        command_visit(v, fish_command, t);
+}
+
+/* ---- the verb --------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    void (*write)(str *t);
+} shells[] = {{"bash", bash}, {"zsh", zsh}, {"fish", fish}};
+
+int verb_completion(int argc, char **argv)
+{
+    const option options[] = {{0}};
+    const command c = {
+        "completion", "bash | zsh | fish",
+        "Prints what the shell needs to complete this command. 'make install' puts it "
+        "in place; by hand:\n\n"
+        "  eval \"$(ingot completion bash)\"\n"
+        "  ingot completion zsh > \"${fpath[1]}/_ingot\"\n"
+        "  ingot completion fish | source",
+        options};
+    int code = options_read(&c, &argc, argv);
+    if (code >= 0)
+        return code;
+    for (size_t i = 0; argc == 1 && i < sizeof shells / sizeof *shells; i++)
+        if (strcmp(shells[i].name, argv[0]) == 0) {
+            str t = {0};
+            shells[i].write(&t);
+            fputs(t.s, stdout);
+            str_free(&t);
+            return EXIT_FINE;
+        }
+    say(&c, "one shell is needed: bash, zsh or fish");
+    return EXIT_USAGE;
+}
