@@ -165,11 +165,12 @@ static void zsh_text(str *t, const char *s)
 static void zsh_option(str *t, const option *o)
 {
     choice v = choice_of(o);
+    const char *equals = o->placeholder ? "=" : ""; /* the value may stand behind one */
     str_puts(t, " \\\n            ");
     if (o->letter)
-        str_printf(t, "'(-%c %s)'{-%c,%s}'[", o->letter, o->name, o->letter, o->name);
+        str_printf(t, "'(-%c %s)'{-%c,%s%s}'[", o->letter, o->name, o->letter, o->name, equals);
     else
-        str_printf(t, "'%s[", o->name);
+        str_printf(t, "'%s%s[", o->name, equals);
     zsh_text(t, o->help);
     str_puts(t, "]");
     if (o->placeholder) {

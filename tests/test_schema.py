@@ -1,0 +1,232 @@
+#!/usr/bin/env python3
+"""Every --json of the command against its schema, docs/schema/VERB.json.
+
+A verb with --json that has no schema or no example here fails. The validator knows a part of JSON
+Schema 2020-12 and is strict about the schemas too: a keyword that it does not know is an error, and an
+object says what it may hold.
+"""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+INGOT = os.environ.get("INGOT", "build/ingot")
+FOLDER = os.path.join(ROOT, "docs", "schema")
+
+# What is run for each verb; "{}" is a temporary folder.
+EXAMPLES = {
+    "devices": ["devices --json", "devices --json --threads 1 --memory-limit 1GiB"],
+    "doctor": ["doctor --json"],
+    "eval": ["eval --json 1+1", "eval --json nan", "eval --json none", "eval --json --time ones([2,0,3])",
+             "eval --json --explain sin(ones([9]))", "eval --json 'text\\t\u00e9'", "eval --json f32",
+             "eval --json (1,[2.5,inf],(true,))", "eval --json uniform(key(0),[2,2],dtype=f16)"],
+    "ops": ["ops --json", "ops --json softmax"],
+    "train": ["train digits --json --epochs 1 --quiet",
+              "train digits --json --epochs 1 --quiet --model cnn --batch 256 --save {}/m.safetensors"],
+}
+# Files that are JSON too: schema, what makes it, and where.
+FILES = [("trace", "eval --quiet --trace {}/t.json --threads 2 sum(exp(ones([300,300])@ones([300,300])))",
+          "{}/t.json")]
+
+NOTES = {"$schema", "$defs", "title", "description"}
+TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
+schemas = {}
+
+
+def refuse(text):
+    raise ValueError(f"{text} is not JSON")
+
+
+def unique(pairs):
+    keys = [key for key, _ in pairs]
+    if len(set(keys)) != len(keys):
+        raise ValueError(f"a key stands twice: {keys}")
+    return dict(pairs)
+
+
+def parse(text):
+    return json.loads(text, parse_constant=refuse, object_pairs_hook=unique)
+
+
+def load(name):
+    if name not in schemas:
+        with open(os.path.join(FOLDER, name), encoding="utf-8") as file:
+            schemas[name] = parse(file.read())
+    return schemas[name]
+
+
+def is_type(value, name):
+    if name in ("integer", "number"):
+        return not isinstance(value, bool) and isinstance(value, int if name == "integer" else (int, float))
+    return isinstance(value, TYPES[name])
+
+
+def same(a, b):
+    return a == b and isinstance(a, bool) == isinstance(b, bool)
+
+
+class Schema:
+    """Checks values against the schemas of one file; each keyword is a method that yields problems."""
+
+    def __init__(self, file):
+        self.file = file
+
+    def check(self, schema, value, where):
+        if "properties" in schema and "additionalProperties" not in schema:
+            yield f"{self.file}: an object with properties leaves open what else it may hold: {where}"
+        for keyword, argument in schema.items():
+            if keyword in NOTES:
+                continue
+            rule = getattr(self, "rule_" + keyword.lstrip("$"), None)
+            if rule is None:
+                yield f"{self.file}: the keyword '{keyword}' is not known to this test"
+            else:
+                yield from rule(argument, value, where, schema)
+
+    def rule_ref(self, argument, value, where, _):
+        file, _, path = argument.partition("#")
+        schema = load(file or self.file)
+        for part in path.strip("/").split("/"):
+            schema = schema[part]
+        yield from Schema(file or self.file).check(schema, value, where)
+
+    def rule_type(self, argument, value, where, _):
+        names = argument if isinstance(argument, list) else [argument]
+        if not any(is_type(value, name) for name in names):
+            yield f"{where}: {value!r} is not {argument}"
+
+    def rule_const(self, argument, value, where, _):
+        if not same(value, argument):
+            yield f"{where}: {value!r} is not {argument!r}"
+
+    def rule_enum(self, argument, value, where, _):
+        if not any(same(value, item) for item in argument):
+            yield f"{where}: {value!r} is none of {argument}"
+
+    def rule_properties(self, argument, value, where, _):
+        for key, schema in argument.items():
+            if isinstance(value, dict) and key in value:
+                yield from self.check(schema, value[key], f"{where}.{key}")
+
+    def rule_additionalProperties(self, argument, value, where, schema):
+        for key in set(value) - set(schema.get("properties", {})) if isinstance(value, dict) else ():
+            if argument is False:
+                yield f"{where}: '{key}' is not in the schema"
+            else:
+                yield from self.check(argument, value[key], f"{where}.{key}")
+
+    def rule_required(self, argument, value, where, _):
+        for key in argument:
+            if isinstance(value, dict) and key not in value:
+                yield f"{where}: '{key}' is missing"
+
+    def rule_items(self, argument, value, where, _):
+        for i, item in enumerate(value if isinstance(value, list) else ()):
+            yield from self.check(argument, item, f"{where}[{i}]")
+
+    def rule_minItems(self, argument, value, where, _):
+        if isinstance(value, list) and len(value) < argument:
+            yield f"{where}: fewer than {argument} items"
+
+    def rule_maxItems(self, argument, value, where, _):
+        if isinstance(value, list) and len(value) > argument:
+            yield f"{where}: more than {argument} items"
+
+    def rule_minimum(self, argument, value, where, _):
+        if is_type(value, "number") and not value >= argument:
+            yield f"{where}: {value} is less than {argument}"
+
+    def rule_exclusiveMinimum(self, argument, value, where, _):
+        if is_type(value, "number") and not value > argument:
+            yield f"{where}: {value} is not above {argument}"
+
+    def rule_maximum(self, argument, value, where, _):
+        if is_type(value, "number") and not value <= argument:
+            yield f"{where}: {value} is more than {argument}"
+
+    def rule_pattern(self, argument, value, where, _):
+        if isinstance(value, str) and not re.search(argument, value):
+            yield f"{where}: {value!r} does not match {argument}"
+
+    def rule_oneOf(self, argument, value, where, _):
+        found = [list(self.check(schema, value, where)) for schema in argument]
+        if sum(not problems for problems in found) != 1:
+            yield f"{where}: fits {sum(not p for p in found)} of {len(argument)} forms: {found}"[:400]
+
+    def rule_anyOf(self, argument, value, where, _):
+        found = [list(self.check(schema, value, where)) for schema in argument]
+        if all(found):
+            yield f"{where}: fits none of {len(argument)} forms: {found}"[:400]
+
+
+passed = failed = 0
+
+
+def report(name, problems):
+    global passed, failed
+    passed += not problems
+    failed += bool(problems)
+    for problem in problems[:5]:
+        print(f"FAILED   {name}: {problem}")
+
+
+def run(words):
+    result = subprocess.run([INGOT, *words], capture_output=True, text=True, timeout=300)
+    return result.stdout, [] if result.returncode == 0 else [f"exit code {result.returncode}: {result.stderr}"]
+
+
+def check_text(name, text):
+    try:
+        value = parse(text)
+    except ValueError as problem:
+        return [f"not strict JSON: {problem}"]
+    return list(Schema(name + ".json").check(load(name + ".json"), value, name))
+
+
+def test_validator():
+    """It can refuse: each of these must be wrong, in a schema that is otherwise fine."""
+    schema = {"type": "object", "properties": {"a": {"type": "integer", "minimum": 1}, "b": {"enum": [0]},
+              "c": {"oneOf": [{"type": "number"}, {"type": "integer"}]}, "d": {"items": {"const": 1}}},
+              "required": ["a"], "additionalProperties": False}
+    right = [{"a": 1}, {"a": 2, "b": 0, "c": 1.5, "d": [1, 1]}]
+    wrong = [[], {}, {"a": 0}, {"a": True}, {"a": 1.5}, {"a": 1, "b": False}, {"a": 1, "c": 1},
+             {"a": 1, "d": [1, 2]}, {"a": 1, "d": [True]}, {"a": 1, "e": 1}]
+    check = Schema("a test").check
+    report("right values", [v for v in right if list(check(schema, v, ""))])
+    report("wrong values", [v for v in wrong if not list(check(schema, v, ""))])
+    report("an unknown keyword", [] if list(check({"minimun": 1}, 1, "")) else ["is taken"])
+    report("an open object", [] if list(check({"properties": {}}, {}, "")) else ["is taken"])
+
+
+def verbs_with_json():
+    listed = re.findall(r"^  (\w+) ", run(["--help"])[0].split("\n\n")[1], re.M)
+    return [verb for verb in listed if "--json" in run([verb, "--help"])[0]]
+
+
+def main():
+    test_validator()
+    verbs = verbs_with_json()
+    report("verbs", [] if "eval" in verbs else ["found none"])
+    for verb in verbs:
+        there = os.path.exists(os.path.join(FOLDER, verb + ".json"))
+        report(verb, [] if there else [f"has --json, but there is no docs/schema/{verb}.json"])
+        if there and verb not in EXAMPLES:
+            report(verb, ["has no example in tests/test_schema.py"])
+    with tempfile.TemporaryDirectory() as folder:
+        for verb in verbs:
+            for line in EXAMPLES.get(verb, []):
+                text, problems = run(line.replace("{}", folder).split(" "))
+                report(line, problems or check_text(verb, text))
+        for name, line, path in FILES:
+            problems = run(line.replace("{}", folder).split(" "))[1]
+            with open(path.replace("{}", folder), encoding="utf-8") as file:
+                report(line, problems or check_text(name, file.read()))
+    print(f"{passed} passed, {failed} failed")
+    return failed != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
