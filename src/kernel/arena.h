@@ -1,0 +1,44 @@
+/* The memory of one run of the front end: handed out piece by piece, given back all at once.
+ *
+ * Nobody in the front end checks an allocation: one that cannot be had, or that would pass the cap,
+ * records IG_ERR_MEMORY and jumps to the escape that is set. Whoever is called from outside sets it:
+ *
+ *     jmp_buf escape, *outer = arena->escape;
+ *     arena->escape = &escape;
+ *     status = setjmp(escape) ? IG_ERR_MEMORY : work(...);
+ *     arena->escape = outer;
+ *
+ * Between the two, nothing may hold what is not in the arena. */
+#ifndef KERNEL_ARENA_H
+#define KERNEL_ARENA_H
+
+#include <setjmp.h>
+
+#include "ingot.h"
+
+typedef struct kernel_arena {
+    struct kernel_block *blocks;
+    char *at, *end;
+    size_t taken_bytes, cap_bytes; /* of whole blocks */
+    jmp_buf *escape;
+} kernel_arena;
+
+void kernel_arena_begin(kernel_arena *a, size_t cap_bytes);
+void kernel_arena_end(kernel_arena *a);
+
+/* Aligned to 16 bytes, not zeroed, never NULL. kernel_arena_new is zeroed. */
+void *kernel_arena_get(kernel_arena *a, size_t bytes);
+void *kernel_arena_new(kernel_arena *a, size_t bytes);
+
+/* A copy with a zero byte behind it. */
+char *kernel_arena_text(kernel_arena *a, const char *text, size_t bytes);
+
+/* Room for `need` items of `size` bytes: block itself if *room is enough, else a larger block (at least
+ * twice as large) with the first *room items copied, and *room set anew. The old one is lost, so a list
+ * that grows costs at most twice its size. */
+void *kernel_arena_grow(kernel_arena *a, void *block, uint32_t *room, uint32_t need, size_t size);
+
+/* The arena's escape is taken with record of "out of memory": for limits that are not bytes. */
+_Noreturn void kernel_arena_fail(kernel_arena *a, const char *what);
+
+#endif
