@@ -14,8 +14,9 @@
 #ifndef KERNEL_DIAG_H
 #define KERNEL_DIAG_H
 
-#include "base/text.h"
 #include "kernel/source.h"
+
+struct text; /* of base/text.h */
 
 enum { DIAG_MAX = 50 /* errors and warnings that are kept; the others are counted */ };
 
@@ -55,8 +56,9 @@ void diag_do(kernel_diags *d, const char *format, ...) IG_PRINTF(2, 3);
 void diag_underline(kernel_diags *d, kernel_place from, kernel_place to);
 
 /* Adds all that was said, in the order in which it was said; colours are those of terminals. */
-void kernel_diags_render(const kernel_diags *d, bool colour, text *out);
+void kernel_diags_render(const kernel_diags *d, bool colour, struct text *out);
 /* Adds one of them, with its macros and includes. */
-void kernel_diag_render(const kernel_source *s, const kernel_diag *diag, bool colour, text *out);
+void kernel_diag_render(const kernel_source *s, const kernel_diag *diag, bool colour,
+                        struct text *out);
 
 #endif

@@ -69,6 +69,9 @@ kernel_file *kernel_source_add(kernel_source *s, const char *name, const char *f
 kernel_file *kernel_source_read(kernel_source *s, const char *path, kernel_place included,
                                 const char **problem);
 
+/* Adds a file once more, at places of its own, for another #include of it. */
+kernel_file *kernel_source_again(kernel_source *s, const kernel_file *file, kernel_place included);
+
 /* A place as people read it. */
 typedef struct kernel_where {
     const kernel_file *file;

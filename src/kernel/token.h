@@ -18,7 +18,7 @@ typedef enum kernel_token_kind {
     TOKEN_STRING,     /* neighbours are joined already */
     TOKEN_PRAGMA,     /* as.name is the pragma; its tokens and a TOKEN_PRAGMA_END follow */
     TOKEN_PRAGMA_END, /* unroll and nounroll come so; others never reach the parser */
-    TOKEN_OTHER,      /* a character that is none of C's, reported already */
+    TOKEN_OTHER,      /* a character that is none of C's; never in a stream that is given out */
 #define PUNCTUATOR(name, spelling) TOKEN_##name,
 #include "kernel/token.def"
     TOKEN_KINDS
@@ -54,6 +54,7 @@ typedef struct kernel_name {
     uint8_t keyword;            /* a kernel_keyword */
     uint8_t alternative;        /* the kind that "and", "or", ... stand for, or 0 */
     uint8_t directive;          /* of the preprocessor */
+    uint8_t foreign;            /* it has characters outside of ASCII */
     struct kernel_macro *macro; /* of the preprocessor: what it stands for now, or NULL */
     void *symbol;               /* of the parser */
     struct kernel_name *next;   /* of the table */
@@ -107,6 +108,10 @@ kernel_name *kernel_name_get(kernel_names *names, const char *text, size_t bytes
 
 /* ">" of a punctuator; "name", "integer", ... of the others. */
 const char *kernel_token_kind_text(kernel_token_kind kind);
+
+/* A token as a message shows it: its text, cut where it is long, without control characters; what its
+ * kind is called where it has none. */
+const char *kernel_token_text(kernel_arena *arena, const kernel_token *t);
 
 /* Takes the first '>' off ">>", ">>>", ">=" or ">>=", as the end of a list of template arguments needs
  * it: true, and *t is what is left, at its place. False for all others; a plain ">" too. */
