@@ -113,6 +113,22 @@ static bool sees_paren(const kernel_pp *pp)
     return pp->n_files && pp_lex_sees_paren(&pp->files[pp->n_files - 1].lexer);
 }
 
+/* ---- limits ---- */
+
+/* Counts what is made; too much of it ends all expanding. */
+static void count_expanded(kernel_pp *pp, uint32_t n, const kernel_token *name)
+{
+    pp->n_expanded += n + 1;
+    if (pp->n_expanded <= PP_EXPANDED_MOST || pp->exhausted)
+        return;
+    pp->exhausted = true;
+    diag_error(pp->diags, name->place, NULL, "macros expand to more than %d tokens",
+               PP_EXPANDED_MOST);
+    diag_do(pp->diags,
+            "look for macros that use each other more than once; '%s' is the one at hand",
+            name->as.name->text);
+}
+
 /* ---- arguments ---- */
 
 static void check_count(kernel_pp *pp, const kernel_macro *m, const kernel_token *name, uint32_t n)
@@ -156,10 +172,15 @@ static bool read_arguments(kernel_pp *pp, const kernel_macro *m, const kernel_to
         if (t.flags & TOKEN_BEGINS)
             t.flags = (uint8_t)((t.flags & ~TOKEN_BEGINS) | TOKEN_SPACE);
         pp_scratch_add(pp, &t);
-        pp->n_expanded += pp->nesting > 0;
+        /* Arguments within arguments are read once for each level. */
+        if (pp->n_frames && ++pp->n_expanded > PP_EXPANDED_MOST)
+            break;
     }
     pp->collecting--;
     pp->n_scratch = from;
+    count_expanded(pp, 0, name);
+    if (pp->exhausted)
+        return false;
     if (depth) {
         diag_error(pp->diags, name->place, NULL, "this use of macro '%s' has no closing ')'",
                    m->name->text);
@@ -384,20 +405,6 @@ static void push_builtin(kernel_pp *pp, const kernel_macro *m, const kernel_toke
     }
     t->flags = name->flags;
     frame_push(pp, t, 1);
-}
-
-/* Counts what is made; too much of it ends all expanding. */
-static void count_expanded(kernel_pp *pp, uint32_t n, const kernel_token *name)
-{
-    pp->n_expanded += n + 1;
-    if (pp->n_expanded <= PP_EXPANDED_MOST || pp->exhausted)
-        return;
-    pp->exhausted = true;
-    diag_error(pp->diags, name->place, NULL, "macros expand to more than %d tokens",
-               PP_EXPANDED_MOST);
-    diag_do(pp->diags,
-            "look for macros that use each other more than once; '%s' is the one at hand",
-            name->as.name->text);
 }
 
 /* Expands the macro that name is the name of: true if its tokens are next in the input. */
