@@ -89,8 +89,8 @@ typedef struct ig_ints {
 /* ---- errors ------------------------------------------------------------------------------- */
 
 /* Reads and clears the calling thread's first error: its message (one line that says what, where,
- * why and what to do), or NULL if there is none. code may be NULL. The text stays valid until the
- * next error of this thread is read. */
+ * why and what to do; a compiler's log may follow on further lines), or NULL if there is none. code
+ * may be NULL. The text stays valid until the next error of this thread is read. */
 IG_API const char *ig_error(ig_status *code);
 
 /* True if an error waits to be read; does not clear it. */
@@ -138,8 +138,8 @@ IG_API void ig_free(void *text);
 /* ---- devices ---------------------------------------------------------------------------------- */
 
 typedef struct ig_device_info {
-    const char *name;      /* "cpu" */
-    const char *kind;      /* "cpu", "gpu", "null" */
+    const char *name;      /* "cpu", "opencl:0" */
+    const char *kind;      /* "cpu", "gpu", "accelerator", "null" */
     const char *model;     /* the processor's own name */
     const char *level;     /* instruction set in use */
     const char *levels;    /* instruction sets that this build has and the machine can run */
@@ -155,6 +155,8 @@ typedef struct ig_device_info {
     uint64_t memory;       /* bytes of memory */
     uint64_t memory_limit; /* bytes that Ingot may hold */
     uint64_t cache[3];     /* bytes of L1 data, L2, L3; 0: unknown */
+    bool runs_arrays;      /* ig_set_device takes it, and results can be read */
+    bool runs_kernels;     /* kernels in CUDA C run on it */
 } ig_device_info;
 
 /* Number of devices here, and the facts of the i-th. Text belongs to the library. */

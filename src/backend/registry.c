@@ -1,20 +1,83 @@
-/* The list of devices, in the order in which `ingot devices` shows them. */
+/* The list of devices, in the order in which `ingot devices` shows them: single ones, and families,
+ * whose members are looked for only when somebody asks. */
 #include "backend/backend.h"
 
 #include <string.h>
 
-static const backend *const backends[] = {&backend_cpu, &backend_null};
+static const struct row {
+    const backend *one;
+    const backend_family *many;
+} rows[] = {{.one = &backend_cpu}, {.many = &backend_opencl}, {.one = &backend_null}};
 
-enum { BACKEND_COUNT = sizeof backends / sizeof backends[0] };
+enum { ROWS = sizeof rows / sizeof rows[0] };
 
-int backend_count(void) { return BACKEND_COUNT; }
+static int row_count(const struct row *r) { return r->one ? 1 : r->many->count(); }
 
-const backend *backend_at(int i) { return i >= 0 && i < BACKEND_COUNT ? backends[i] : NULL; }
+int backend_count(void)
+{
+    int count = 0;
+    for (int i = 0; i < ROWS; i++)
+        count += row_count(&rows[i]);
+    return count;
+}
+
+const backend *backend_at(int i)
+{
+    for (int r = 0; i >= 0 && r < ROWS; r++) {
+        const int here = row_count(&rows[r]);
+        if (i < here)
+            return rows[r].one ? rows[r].one : rows[r].many->at(i);
+        i -= here;
+    }
+    return NULL;
+}
+
+/* The member that is called so; NULL if the name is not of this family or there is no such member. */
+static const backend *family_find(const backend_family *f, const char *name)
+{
+    const size_t length = strlen(f->name);
+    if (strncmp(f->name, name, length) != 0)
+        return NULL;
+    if (name[length] == '\0')
+        return f->at(0);
+    if (name[length] != ':')
+        return NULL;
+    for (int i = 0; i < f->count(); i++)
+        if (strcmp(f->at(i)->name, name) == 0)
+            return f->at(i);
+    return NULL;
+}
 
 const backend *backend_find(const char *name)
 {
-    for (int i = 0; i < BACKEND_COUNT; i++)
-        if (strcmp(backends[i]->name, name) == 0)
-            return backends[i];
+    for (int i = 0; i < ROWS; i++) {
+        const backend *found = !rows[i].one ? family_find(rows[i].many, name)
+                               : strcmp(rows[i].one->name, name) == 0 ? rows[i].one
+                                                                      : NULL;
+        if (found)
+            return found;
+    }
     return NULL;
+}
+
+bool backend_absent(int i, backend_absence *a)
+{
+    for (int r = 0; r < ROWS; r++) {
+        const backend_family *f = rows[r].many;
+        *a = (backend_absence){0};
+        if (!f || !(a->why = f->absent(&a->remedy)) || i-- > 0)
+            continue;
+        a->name = f->name;
+        return true;
+    }
+    return false;
+}
+
+void backend_release_all(void)
+{
+    for (int i = 0; i < ROWS; i++)
+        if (rows[i].one)
+            rows[i].one->release(rows[i].one);
+        else
+            rows[i].many->release();
 }

@@ -7,7 +7,7 @@
 static _Thread_local struct {
     ig_status code;
     int which;
-    char text[2][1024];
+    char text[2][4096]; /* room for a compiler's log */
 } pending;
 
 ig_status ig_fail(ig_status code, const char *format, ...)

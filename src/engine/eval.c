@@ -37,11 +37,23 @@ const backend *engine_device(void) { return device_now ? device_now : &backend_c
 
 const char *ig_device(void) { return engine_device()->name; }
 
+/* Says why, where somebody knows. */
+static ig_status device_missing(const char *name)
+{
+    backend_absence a;
+    for (int i = 0; backend_absent(i, &a); i++)
+        if (strncmp(a.name, name, strlen(a.name)) == 0)
+            FAIL(IG_ERR_DEVICE, "there is no device '%s' here: %s; %s", name, a.why, a.remedy);
+    FAIL(IG_ERR_DEVICE, "there is no device '%s' here; see 'ingot devices'", name);
+}
+
 ig_status ig_set_device(const char *name)
 {
     const backend *found = name ? backend_find(name) : NULL;
     if (!found)
-        FAIL(IG_ERR_DEVICE, "there is no device '%s' here; see 'ingot devices'", name ? name : "");
+        return device_missing(name ? name : "");
+    if (found->no_arrays)
+        FAIL(IG_ERR_UNSUPPORTED, "device '%s': %s", found->name, found->no_arrays);
     device_now = found;
     return IG_OK;
 }
@@ -52,8 +64,11 @@ ig_status ig_device_get(int i, ig_device_info *info)
 {
     if (i < 0 || i >= backend_count())
         FAIL(IG_ERR_ARGUMENT, "device %d: there are %d", i, backend_count());
-    *info = (ig_device_info){.name = backend_at(i)->name};
-    return backend_at(i)->describe(info);
+    const backend *dev = backend_at(i);
+    TRY(dev->describe(dev, info));
+    info->runs_arrays = dev->computes && !dev->no_arrays;
+    info->runs_kernels = dev->kernel_build != NULL;
+    return IG_OK;
 }
 
 /* ---- the cache of schedules ---- */
@@ -71,7 +86,7 @@ schedule *engine_build(const backend *dev)
     ig_status status = s ? IG_OK : IG_ERR_MEMORY;
     const int64_t began = trace_begin();
     for (int i = 0; status == IG_OK && i < s->n_program; i++)
-        status = dev->compile(&s->program[i]);
+        status = dev->compile(dev, &s->program[i]);
     trace_end(began, "compile");
     if (status == IG_OK)
         return s;
@@ -145,7 +160,7 @@ static ig_status bind_slots(const schedule *s, const backend *dev, int *n_made)
         if (t->kind != SLOT_OUT)
             continue;
         buffer *b = shares_leaf(t) ? buffer_retain(engine.bound[t->home].buf)
-                                   : dev->alloc((size_t)t->bytes);
+                                   : dev->alloc(dev, (size_t)t->bytes);
         if (!b)
             return IG_ERR_MEMORY;
         engine.made[(*n_made)++] = b;
@@ -157,7 +172,7 @@ static ig_status bind_slots(const schedule *s, const backend *dev, int *n_made)
         if (t->kind != SLOT_TEMP)
             continue;
         if (t->home < 0 && !arena) {
-            arena = dev->alloc((size_t)s->arena_bytes);
+            arena = dev->alloc(dev, (size_t)s->arena_bytes);
             if (!arena)
                 return IG_ERR_MEMORY;
             engine.made[(*n_made)++] = arena;
@@ -199,7 +214,7 @@ ig_status engine_run(const schedule *s, const backend *dev, int *n_made)
     for (int i = 0; i < s->n_program && status == IG_OK; i += s->program[i].chain)
         status =
             traced ? launch_traced(&s->program[i], dev) : dev->launch(&s->program[i], engine.bound);
-    ig_status finished = dev->finish();
+    ig_status finished = dev->finish(dev);
     return status == IG_OK ? finished : status;
 }
 
@@ -302,8 +317,7 @@ void ig_shutdown(void)
     engine.bound = NULL;
     engine.made = NULL;
     engine.room_bound = engine.room_made = 0;
-    for (int i = 0; i < backend_count(); i++)
-        backend_at(i)->release();
+    backend_release_all();
     engine_leave();
     scope_end_all();
     memory_trim();

@@ -105,9 +105,9 @@ static inline int core(tape *t, ig_dtype dtype)
 
 static inline ig_status run(bench *b)
 {
-    assert_int_equal(backend_cpu.compile(&b->p), IG_OK);
+    assert_int_equal(backend_cpu.compile(&backend_cpu, &b->p), IG_OK);
     ig_status status = backend_cpu.launch(&b->p, b->bind);
-    ig_status again = backend_cpu.finish();
+    ig_status again = backend_cpu.finish(&backend_cpu);
     backend_cpu.discard(&b->p);
     return status ? status : again;
 }

@@ -467,13 +467,13 @@ static void test_devices(void **s)
     assert_null(backend_find("gpu"));
     assert_null(backend_at(backend_count()));
     for (int i = 0; i < backend_count(); i++) {
-        assert_int_equal(backend_at(i)->describe(&info), IG_OK);
+        assert_int_equal(backend_at(i)->describe(backend_at(i), &info), IG_OK);
         assert_string_equal(info.name, backend_at(i)->name);
     }
-    assert_int_equal(backend_cpu.describe(&info), IG_OK);
+    assert_int_equal(backend_cpu.describe(&backend_cpu, &info), IG_OK);
     assert_non_null(strstr(info.levels, info.level));
     const uint64_t used = ig_memory_used();
-    buffer *b = backend_null.alloc((size_t)1 << 50);
+    buffer *b = backend_null.alloc(&backend_null, (size_t)1 << 50);
     assert_non_null(b);
     assert_true(ig_memory_used() == used && !b->data);
     buffer_release(b);

@@ -43,8 +43,9 @@ static void write_note(void)
     }
 }
 
-static ig_status describe(ig_device_info *info)
+static ig_status describe(const backend *dev, ig_device_info *info)
 {
+    (void)dev;
     const machine_facts *m = machine_get();
     pthread_once(&note_once, write_note);
     *info = (ig_device_info){
@@ -68,8 +69,15 @@ static ig_status describe(ig_device_info *info)
     return IG_OK;
 }
 
-static ig_status compile(program *p)
+static buffer *alloc(const backend *dev, size_t bytes)
 {
+    (void)dev;
+    return buffer_new(bytes);
+}
+
+static ig_status compile(const backend *dev, program *p)
+{
+    (void)dev;
     const core *c = &cores[p->kind];
     p->compiled = c->plan ? c->plan(p) : NULL;
     if (c->plan && !p->compiled)
@@ -100,17 +108,27 @@ static ig_status launch(const program *p, const binding *bindings)
     return c->launch(p, bindings);
 }
 
-static ig_status finish(void) { return IG_OK; }
+static ig_status finish(const backend *dev)
+{
+    (void)dev;
+    return IG_OK;
+}
+
+static void release(const backend *dev)
+{
+    (void)dev;
+    scratch_free();
+}
 
 const backend backend_cpu = {
     .name = "cpu",
     .computes = true,
     .describe = describe,
-    .alloc = buffer_new,
+    .alloc = alloc,
     .compile = compile,
     .discard = discard,
     .how = how,
     .launch = launch,
     .finish = finish,
-    .release = scratch_free,
+    .release = release,
 };

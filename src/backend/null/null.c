@@ -6,8 +6,9 @@
 
 #include <stdatomic.h>
 
-static ig_status describe(ig_device_info *info)
+static ig_status describe(const backend *dev, ig_device_info *info)
 {
+    (void)dev;
     *info = (ig_device_info){
         .name = "null",
         .kind = "null",
@@ -19,8 +20,15 @@ static ig_status describe(ig_device_info *info)
     return IG_OK;
 }
 
-static ig_status compile(program *p)
+static buffer *alloc(const backend *dev, size_t bytes)
 {
+    (void)dev;
+    return buffer_hollow(bytes);
+}
+
+static ig_status compile(const backend *dev, program *p)
+{
+    (void)dev;
     p->compiled = NULL;
     return IG_OK;
 }
@@ -34,15 +42,19 @@ static ig_status launch(const program *p, const binding *bindings)
     return IG_OK;
 }
 
-static ig_status finish(void) { return IG_OK; }
+static ig_status finish(const backend *dev)
+{
+    (void)dev;
+    return IG_OK;
+}
 
-static void release(void) {}
+static void release(const backend *dev) { (void)dev; }
 
 const backend backend_null = {
     .name = "null",
     .computes = false,
     .describe = describe,
-    .alloc = buffer_hollow,
+    .alloc = alloc,
     .compile = compile,
     .discard = discard,
     .launch = launch,

@@ -1,0 +1,281 @@
+/* From text to a kernel: by the driver's compiler, or from the cache on the disk, which has what the
+ * compiler made of the same text, for the same device and driver. A binary that the driver does not
+ * take any more is thrown away, and the text is compiled again. */
+#include "backend/opencl/opencl.h"
+
+#include "base/cache.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { LOG_BYTES = 3000 };
+
+static const cache binaries = {.kind = "opencl", .max_bytes = (uint64_t)256 << 20};
+
+/* What is being built, and all that the result depends on. */
+typedef struct building {
+    opencl_device *dev;
+    const kernel_text *text;
+    char *options;
+    char *key;
+    size_t key_bytes;
+} building;
+
+/* Each part with its length, so that two keys are the same only if all parts are. */
+static ig_status building_begin(building *b, opencl_device *d, const kernel_text *t)
+{
+    text options = {0}, key = {0};
+    *b = (building){.dev = d, .text = t};
+    text_add(&options, "%s%s", t->options ? t->options : "",
+             d->base.limits.exact_division ? " -cl-fp32-correctly-rounded-divide-sqrt" : "");
+    b->options = text_take(&options);
+    if (!b->options)
+        return IG_ERR_MEMORY;
+    const char *const parts[] = {ig_version(), d->platform_name, d->platform_version,
+                                 d->model,     d->version,       d->driver,
+                                 b->options,   t->entry,         t->source};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        text_add(&key, "%zu %s\n", strlen(parts[i]), parts[i]);
+    b->key_bytes = key.used;
+    b->key = text_take(&key);
+    return b->key ? IG_OK : IG_ERR_MEMORY;
+}
+
+static void building_end(building *b)
+{
+    memory_free(b->options);
+    memory_free(b->key);
+}
+
+/* ---- the kernel of a program ---- */
+
+typedef struct made {
+    cl_kernel kernel;
+    cl_uint n_args;
+    size_t threads;
+    cl_ulong shared_bytes;
+} made;
+
+static cl_int kernel_of(const building *b, cl_program built, made *out)
+{
+    const cl_device_id id = b->dev->id;
+    cl_int status = CL_SUCCESS;
+    out->kernel = cl.clCreateKernel(built, b->text->entry, &status);
+    if (status != CL_SUCCESS)
+        return status;
+    status =
+        cl.clGetKernelInfo(out->kernel, CL_KERNEL_NUM_ARGS, sizeof out->n_args, &out->n_args, NULL);
+    if (status == CL_SUCCESS)
+        status = cl.clGetKernelWorkGroupInfo(out->kernel, id, CL_KERNEL_WORK_GROUP_SIZE,
+                                             sizeof out->threads, &out->threads, NULL);
+    if (status == CL_SUCCESS)
+        status = cl.clGetKernelWorkGroupInfo(out->kernel, id, CL_KERNEL_LOCAL_MEM_SIZE,
+                                             sizeof out->shared_bytes, &out->shared_bytes, NULL);
+    if (status != CL_SUCCESS)
+        cl.clReleaseKernel(out->kernel);
+    return status;
+}
+
+/* ---- the cache ---- */
+
+static cl_int from_binary(const building *b, const void *data, size_t bytes, made *out)
+{
+    const opencl_device *d = b->dev;
+    const unsigned char *at = data;
+    cl_int status = CL_SUCCESS, taken = CL_SUCCESS;
+    cl_program built =
+        cl.clCreateProgramWithBinary(d->context, 1, &d->id, &bytes, &at, &taken, &status);
+    if (status != CL_SUCCESS)
+        return status;
+    if (taken == CL_SUCCESS)
+        taken = cl.clBuildProgram(built, 1, &d->id, b->options, NULL, NULL);
+    if (taken == CL_SUCCESS)
+        taken = kernel_of(b, built, out);
+    cl.clReleaseProgram(built);
+    return taken;
+}
+
+static bool from_cache(const building *b, made *out)
+{
+    void *data;
+    size_t bytes;
+    if (!cache_get(&binaries, b->key, b->key_bytes, &data, &bytes))
+        return false;
+    const bool good = from_binary(b, data, bytes, out) == CL_SUCCESS;
+    memory_free(data);
+    if (!good)
+        cache_remove(&binaries, b->key, b->key_bytes);
+    return good;
+}
+
+/* A driver that does not hand out its binary, or no memory for it: then nothing is kept. */
+static void to_cache(const building *b, cl_program built)
+{
+    size_t bytes = 0;
+    if (cl.clGetProgramInfo(built, CL_PROGRAM_BINARY_SIZES, sizeof bytes, &bytes, NULL) !=
+            CL_SUCCESS ||
+        bytes == 0 || bytes > binaries.max_bytes)
+        return;
+    const bool failed = ig_failed();
+    unsigned char *data = memory_get(bytes);
+    if (!data && !failed)
+        ig_error(NULL);
+    if (data &&
+        cl.clGetProgramInfo(built, CL_PROGRAM_BINARIES, sizeof data, &data, NULL) == CL_SUCCESS)
+        cache_put(&binaries, b->key, b->key_bytes, data, bytes);
+    memory_free(data);
+}
+
+/* ---- the compiler ---- */
+
+/* What the compiler said, in whole lines and of bounded length; "" where it said nothing. */
+static void read_log(const building *b, cl_program built, char out[static LOG_BYTES])
+{
+    size_t bytes = 0;
+    out[0] = '\0';
+    if (cl.clGetProgramBuildInfo(built, b->dev->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &bytes) !=
+            CL_SUCCESS ||
+        bytes == 0)
+        return;
+    char *all = memory_new(bytes + 1);
+    if (all && cl.clGetProgramBuildInfo(built, b->dev->id, CL_PROGRAM_BUILD_LOG, bytes, all,
+                                        NULL) == CL_SUCCESS) {
+        size_t length = strlen(all);
+        while (length && strchr(" \t\r\n", all[length - 1]))
+            all[--length] = '\0';
+        const int n = snprintf(out, LOG_BYTES - 4, "%s", all);
+        char *line = n >= LOG_BYTES - 4 ? strrchr(out, '\n') : NULL;
+        if (line)
+            memcpy(line, "\n...", 5);
+    }
+    memory_free(all);
+}
+
+static ig_status build_failed(const building *b, cl_program built, cl_int status)
+{
+    char log[LOG_BYTES];
+    read_log(b, built, log);
+    FAIL(IG_ERR_DEVICE, "%s: the driver's compiler refuses kernel '%s': %s%s%s", b->dev->name,
+         b->text->entry, opencl_status_name(status), log[0] ? "\n" : "; it does not say why", log);
+}
+
+static ig_status from_source(const building *b, made *out)
+{
+    const opencl_device *d = b->dev;
+    const char *source = b->text->source;
+    cl_int status = CL_SUCCESS;
+    cl_program built = cl.clCreateProgramWithSource(d->context, 1, &source, NULL, &status);
+    TRY(opencl_check(d, status, "clCreateProgramWithSource"));
+    status = cl.clBuildProgram(built, 1, &d->id, b->options, NULL, NULL);
+    ig_status result = status == CL_SUCCESS ? IG_OK : build_failed(b, built, status);
+    if (result == IG_OK) {
+        status = kernel_of(b, built, out);
+        if (status == CL_INVALID_KERNEL_NAME)
+            result = ig_fail(IG_ERR_ARGUMENT, "%s: the text has no kernel '%s'", d->name,
+                             b->text->entry);
+        else
+            result = opencl_check(d, status, "clCreateKernel");
+    }
+    if (result == IG_OK)
+        to_cache(b, built);
+    cl.clReleaseProgram(built);
+    return result;
+}
+
+/* ---- the vtable's entries ---- */
+
+/* How many arguments OpenCL sees. */
+static cl_uint args_of(const kernel_text *t)
+{
+    cl_uint n = t->dynamic_shared;
+    for (int i = 0; i < t->n_params; i++)
+        n += t->params[i].kind == KERNEL_BUFFER ? 2 : 1;
+    return n;
+}
+
+static ig_status check_params(const opencl_device *d, const kernel_text *t)
+{
+    uint64_t bytes = 0;
+    for (int i = 0; i < t->n_params; i++)
+        bytes += t->params[i].kind == KERNEL_BUFFER ? sizeof(void *) + sizeof(cl_ulong)
+                                                    : t->params[i].bytes;
+    if (bytes > d->base.limits.param_bytes)
+        FAIL(IG_ERR_UNSUPPORTED, "%s: kernel '%s' has %llu bytes of parameters; here %llu are all",
+             d->name, t->entry, (unsigned long long)bytes,
+             (unsigned long long)d->base.limits.param_bytes);
+    return IG_OK;
+}
+
+static ig_status kernel_wrap(const building *b, const made *m, kernel_code **out)
+{
+    const kernel_text *t = b->text;
+    const cl_uint expected = args_of(t);
+    if (m->n_args != expected)
+        FAIL(
+            IG_ERR_ARGUMENT,
+            "%s: kernel '%s' has %u parameters in its text, but %u are described (a buffer is two)",
+            b->dev->name, t->entry, m->n_args, expected);
+    opencl_kernel *k = memory_new(sizeof *k + (size_t)t->n_params * sizeof *k->params);
+    if (!k)
+        return IG_ERR_MEMORY;
+    k->base.dev = &b->dev->base;
+    k->dev = b->dev;
+    k->kernel = m->kernel;
+    k->threads = m->threads;
+    k->shared_bytes = m->shared_bytes;
+    k->dynamic_shared = t->dynamic_shared;
+    k->n_params = t->n_params;
+    if (t->n_params)
+        memcpy(k->params, t->params, (size_t)t->n_params * sizeof *k->params);
+    snprintf(k->name, sizeof k->name, "kernel '%.48s'", t->entry);
+    *out = &k->base;
+    return IG_OK;
+}
+
+static ig_status build(opencl_device *d, const kernel_text *t, kernel_code **out)
+{
+    building b;
+    made m = {0};
+    ig_status status = building_begin(&b, d, t);
+    if (status == IG_OK && !from_cache(&b, &m))
+        status = from_source(&b, &m);
+    if (status == IG_OK) {
+        status = kernel_wrap(&b, &m, out);
+        if (status != IG_OK)
+            cl.clReleaseKernel(m.kernel);
+    }
+    building_end(&b);
+    return status;
+}
+
+/* Compilers take their time: the device is kept open meanwhile, but not locked. */
+ig_status opencl_kernel_build(const backend *dev, const kernel_text *t, kernel_code **out)
+{
+    opencl_device *d = opencl_device_of(dev);
+    TRY(check_params(d, t));
+    TRY(opencl_enter(d));
+    d->live++;
+    opencl_leave(d);
+    const ig_status status = build(d, t, out);
+    if (status != IG_OK && opencl_enter_open(d)) {
+        d->live--;
+        opencl_leave(d);
+    }
+    return status;
+}
+
+void opencl_kernel_discard(kernel_code *code)
+{
+    opencl_kernel *k = (opencl_kernel *)code;
+    if (!k)
+        return;
+    if (opencl_enter_open(k->dev)) {
+        cl.clReleaseKernel(k->kernel);
+        k->dev->live--;
+        opencl_leave(k->dev);
+    }
+    memory_free(k);
+}

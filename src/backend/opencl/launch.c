@@ -1,0 +1,125 @@
+/* Launching a kernel. What the caller got wrong is refused before the driver sees it and changes
+ * nothing; what the driver refuses counts as a command that failed. */
+#include "backend/opencl/opencl.h"
+
+#include "base/error.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static ig_status check_shape(const opencl_kernel *k, const kernel_launch *l)
+{
+    const backend_limits *can = &k->dev->base.limits;
+    const uint64_t most = k->threads && k->threads < can->threads ? k->threads : can->threads;
+    uint64_t threads = 1;
+    for (int i = 0; i < 3; i++) {
+        if (l->grid[i] == 0 || l->block[i] == 0)
+            FAIL(IG_ERR_ARGUMENT, "%s: a grid of %u x %u x %u blocks of %u x %u x %u threads",
+                 k->name, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1],
+                 l->block[2]);
+        if (l->block[i] > can->thread_at[i])
+            FAIL(IG_ERR_ARGUMENT, "%s: %u threads along %c, but a block on %s has at most %llu",
+                 k->name, l->block[i], "xyz"[i], k -> dev -> name,
+                 (unsigned long long)can -> thread_at[i]);
+        threads *= l->block[i];
+        if (threads > most)
+            FAIL(IG_ERR_ARGUMENT,
+                 "%s: a block of %u x %u x %u threads, but on %s it can have %llu at most", k->name,
+                 l->block[0], l->block[1], l->block[2], k->dev->name, (unsigned long long)most);
+    }
+    const uint64_t dynamic = k->dynamic_shared ? l->shared_bytes : 0;
+    if (k->shared_bytes > can->shared_bytes || dynamic > can->shared_bytes - k->shared_bytes)
+        FAIL(IG_ERR_ARGUMENT, "%s: %llu bytes of shared memory, but a block on %s has %llu",
+             k->name, (unsigned long long)(dynamic + k->shared_bytes), k->dev->name,
+             (unsigned long long)can->shared_bytes);
+    return IG_OK;
+}
+
+/* A buffer of the right device and a place in it, or a null pointer. */
+static ig_status check_args(const opencl_kernel *k, const kernel_launch *l)
+{
+    opencl_memory *m;
+    for (int i = 0; i < k->n_params; i++) {
+        const binding *at = &l->args[i].at;
+        if (k->params[i].kind != KERNEL_BUFFER)
+            continue;
+        if (at->buf)
+            TRY(opencl_memory_of(k->dev, at->buf, k->name, &m));
+        if (at->offset > (at->buf ? at->buf->bytes : 0))
+            FAIL(IG_ERR_ARGUMENT, "%s: parameter %d points %zu bytes into a buffer of %zu", k->name,
+                 i + 1, at->offset, at->buf ? at->buf->bytes : 0);
+    }
+    return IG_OK;
+}
+
+static cl_int set_args(const opencl_kernel *k, const kernel_launch *l)
+{
+    cl_uint n = 0;
+    cl_int status = CL_SUCCESS;
+    for (int i = 0; i < k->n_params && status == CL_SUCCESS; i++) {
+        const kernel_arg *a = &l->args[i];
+        if (k->params[i].kind == KERNEL_BYTES) {
+            status = cl.clSetKernelArg(k->kernel, n++, k->params[i].bytes, a->bytes);
+            continue;
+        }
+        const opencl_memory *m = a->at.buf ? a->at.buf->handle : NULL;
+        const cl_ulong offset = a->at.offset;
+        status = cl.clSetKernelArg(k->kernel, n++, sizeof(cl_mem), m ? &m->mem : NULL);
+        if (status == CL_SUCCESS)
+            status = cl.clSetKernelArg(k->kernel, n++, sizeof offset, &offset);
+    }
+    if (k->dynamic_shared && status == CL_SUCCESS) /* OpenCL has no local memory of 0 bytes */
+        status = cl.clSetKernelArg(k->kernel, n, l->shared_bytes ? l->shared_bytes : 1, NULL);
+    return status;
+}
+
+static ig_status time_of(opencl_device *d, cl_event event, uint64_t *ns)
+{
+    cl_ulong start = 0, end = 0;
+    cl_int status = cl.clWaitForEvents(1, &event);
+    if (status == CL_SUCCESS)
+        status = cl.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof start, &start,
+                                            NULL);
+    if (status == CL_SUCCESS)
+        status =
+            cl.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL);
+    TRY(queue_settle(d)); /* why it failed is better known there */
+    *ns = end - start;
+    return opencl_check(d, status, "the time of a launch");
+}
+
+static ig_status launch_locked(opencl_kernel *k, const kernel_launch *l)
+{
+    opencl_device *d = k->dev;
+    size_t global[3], local[3];
+    cl_event event = NULL;
+    TRY(queue_room(d));
+    for (int i = 0; i < k->n_params; i++)
+        if (k->params[i].kind == KERNEL_BUFFER && l->args[i].at.buf)
+            TRY(opencl_memory_valid(l->args[i].at.buf->handle, k->name));
+    for (int i = 0; i < 3; i++) {
+        local[i] = l->block[i];
+        global[i] = local[i] * l->grid[i];
+    }
+    const uint64_t number = queue_number(d);
+    for (int i = 0; i < k->n_params; i++)
+        if (k->params[i].kind == KERNEL_BUFFER && l->args[i].at.buf)
+            ((opencl_memory *)l->args[i].at.buf->handle)->written = number;
+    cl_int status = set_args(k, l);
+    if (status == CL_SUCCESS)
+        status =
+            cl.clEnqueueNDRangeKernel(d->queue, k->kernel, 3, NULL, global, local, 0, NULL, &event);
+    TRY(queue_given(d, number, status, event, k->name));
+    return l->device_ns ? time_of(d, event, l->device_ns) : IG_OK;
+}
+
+ig_status opencl_kernel_launch(kernel_code *code, const kernel_launch *l)
+{
+    opencl_kernel *k = (opencl_kernel *)code;
+    TRY(check_shape(k, l));
+    TRY(check_args(k, l));
+    TRY(opencl_enter(k->dev));
+    const ig_status status = launch_locked(k, l);
+    opencl_leave(k->dev);
+    return status;
+}

@@ -1,0 +1,96 @@
+/* Finding OpenCL: the ICD loader, or macOS's framework, by dlopen. A machine without one pays for a
+ * few failed dlopens, once, when somebody asks for its devices. */
+#include "backend/opencl/api.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const candidates[] = {
+#if defined(__APPLE__)
+    "/System/Library/Frameworks/OpenCL.framework/OpenCL",
+#else
+    "libOpenCL.so.1",
+    "libOpenCL.so",
+#endif
+};
+
+enum { CANDIDATES = sizeof candidates / sizeof candidates[0] };
+
+typedef void any_function(void);
+
+/* In the order of struct opencl_api. */
+static const char *const names[] = {
+#define CL_FUNCTION(result, name, parameters) #name,
+#include "backend/opencl/api.def"
+};
+
+enum { FUNCTIONS = sizeof names / sizeof names[0] };
+_Static_assert(sizeof(opencl_api) == FUNCTIONS * sizeof(any_function *), "only functions in it");
+
+static const char *load_from(void *library, opencl_api *api, const char **remedy)
+{
+    static char why[96];
+    for (int i = 0; i < FUNCTIONS; i++) {
+        void *at = dlsym(library, names[i]);
+        if (!at) {
+            snprintf(why, sizeof why, "its library lacks %s: it is older than OpenCL 1.2",
+                     names[i]);
+            *remedy = "install a newer OpenCL loader";
+            return why;
+        }
+        memcpy((char *)api + (size_t)i * sizeof at, &at, sizeof at);
+    }
+    return NULL;
+}
+
+const char *opencl_api_load(opencl_api *api, const char **remedy)
+{
+    static char why[512];
+    const char *wish = getenv("IG_OPENCL");
+    void *library = NULL;
+    if (wish && strcmp(wish, "off") == 0) {
+        *remedy = "unset IG_OPENCL";
+        return "IG_OPENCL=off switches it off";
+    }
+    if (wish && *wish) {
+        library = dlopen(wish, RTLD_NOW | RTLD_LOCAL);
+        if (!library) {
+            const char *said = dlerror();
+            snprintf(why, sizeof why, "IG_OPENCL names a library that does not load: %s",
+                     said ? said : wish);
+            *remedy = "give its path, or unset IG_OPENCL";
+            return why;
+        }
+        return load_from(library, api, remedy);
+    }
+    for (int i = 0; i < CANDIDATES && !library; i++)
+        library = dlopen(candidates[i], RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        snprintf(why, sizeof why, "%s is not installed", candidates[0]);
+        *remedy = "install an OpenCL loader and your device's driver (for the CPU, Debian's are "
+                  "ocl-icd-libopencl1 and pocl-opencl-icd)";
+        return why;
+    }
+    return load_from(library, api, remedy);
+}
+
+static const struct status {
+    cl_int value;
+    const char *name;
+} statuses[] = {
+#define CL_STATUS(name, value) {value, #name},
+#include "backend/opencl/api.def"
+    {CL_PLATFORM_NOT_FOUND_KHR, "CL_PLATFORM_NOT_FOUND_KHR"},
+};
+
+const char *opencl_status_name(cl_int status)
+{
+    static _Thread_local char other[32];
+    for (size_t i = 0; i < sizeof statuses / sizeof statuses[0]; i++)
+        if (statuses[i].value == status)
+            return statuses[i].name;
+    snprintf(other, sizeof other, "OpenCL error %d", (int)status);
+    return other;
+}

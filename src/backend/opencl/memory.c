@@ -1,0 +1,188 @@
+/* Buffers of an OpenCL device: made, written, read, copied, filled. Host memory is not kept: a write
+ * returns when it has been taken. */
+#include "backend/opencl/opencl.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void destroy(buffer *b)
+{
+    opencl_memory *m = b->handle;
+    opencl_device *d = m->dev;
+    if (opencl_enter_open(d)) {
+        cl.clReleaseMemObject(m->mem);
+        d->live--;
+        opencl_leave(d);
+    }
+    memory_free(m);
+}
+
+static ig_status mem_create(opencl_device *d, size_t bytes, cl_mem *mem)
+{
+    cl_int status = CL_SUCCESS;
+    char what[64];
+    snprintf(what, sizeof what, "a buffer of %zu bytes", bytes);
+    TRY(opencl_enter(d));
+    /* OpenCL has no buffers of 0 bytes. */
+    *mem = cl.clCreateBuffer(d->context, CL_MEM_READ_WRITE, bytes ? bytes : 1, NULL, &status);
+    d->live += status == CL_SUCCESS;
+    opencl_leave(d);
+    return opencl_check(d, status, what);
+}
+
+buffer *opencl_alloc(const backend *dev, size_t bytes)
+{
+    opencl_device *d = opencl_device_of(dev);
+    if (bytes > dev->limits.alloc_bytes)
+        FAIL_NULL(IG_ERR_MEMORY, "%s: a buffer of %zu bytes is asked for, but one has at most %llu",
+                  dev->name, bytes, (unsigned long long)dev->limits.alloc_bytes);
+    buffer *b = buffer_hollow(bytes);
+    opencl_memory *m = b ? memory_new(sizeof *m) : NULL;
+    if (!m || mem_create(d, bytes, &m->mem) != IG_OK) {
+        memory_free(m);
+        buffer_release(b);
+        return NULL;
+    }
+    m->dev = d;
+    b->handle = m;
+    b->destroy = destroy;
+    return b;
+}
+
+ig_status opencl_memory_of(const opencl_device *d, const buffer *b, const char *what,
+                           opencl_memory **m)
+{
+    *m = b && b->destroy == destroy ? b->handle : NULL;
+    if (!*m || (d && (*m)->dev != d))
+        FAIL(IG_ERR_ARGUMENT, "%s: the buffer is %s", what,
+             !b   ? "NULL"
+             : *m ? "another device's; copy it through the host"
+                  : "not one of an OpenCL device");
+    return IG_OK;
+}
+
+ig_status opencl_memory_valid(const opencl_memory *m, const char *what)
+{
+    const opencl_failure *f = queue_failure(m->dev, m->written);
+    if (f)
+        FAIL(IG_ERR_DEVICE,
+             "%s: %s: the buffer's content is not valid, because %s; write it as a whole first",
+             m->dev->name, what, f->text);
+    return IG_OK;
+}
+
+/* The memory, if it has these bytes. */
+static ig_status range_of(const buffer *b, size_t offset, size_t bytes, const char *what,
+                          opencl_memory **m)
+{
+    TRY(opencl_memory_of(NULL, b, what, m));
+    if (offset > b->bytes || bytes > b->bytes - offset)
+        FAIL(IG_ERR_ARGUMENT, "%s: %zu bytes at %zu are not all in the buffer, which has %zu", what,
+             bytes, offset, b->bytes);
+    return IG_OK;
+}
+
+/* The number of a command that is to write these bytes. What has no valid content gets one only by a
+ * command that writes all of it. */
+static uint64_t number_for(opencl_memory *m, const buffer *b, size_t bytes)
+{
+    const uint64_t number = queue_number(m->dev);
+    if (bytes == b->bytes || !queue_failure(m->dev, m->written))
+        m->written = number;
+    return number;
+}
+
+ig_status opencl_write(buffer *to, size_t offset, const void *from, size_t bytes)
+{
+    opencl_memory *m;
+    TRY(range_of(to, offset, bytes, "write", &m));
+    if (bytes == 0)
+        return IG_OK;
+    TRY(opencl_enter(m->dev));
+    const uint64_t number = number_for(m, to, bytes);
+    const cl_int status =
+        cl.clEnqueueWriteBuffer(m->dev->queue, m->mem, CL_TRUE, offset, bytes, from, 0, NULL, NULL);
+    const ig_status given = queue_given(m->dev, number, status, NULL, "a write from the host");
+    opencl_leave(m->dev);
+    return given;
+}
+
+/* A failed launch is found before anything is read. */
+static ig_status read_locked(opencl_memory *m, size_t offset, void *to, size_t bytes)
+{
+    TRY(queue_settle(m->dev));
+    TRY(opencl_memory_valid(m, "read"));
+    const cl_int status =
+        cl.clEnqueueReadBuffer(m->dev->queue, m->mem, CL_TRUE, offset, bytes, to, 0, NULL, NULL);
+    return opencl_check(m->dev, status, "read");
+}
+
+ig_status opencl_read(buffer *from, size_t offset, void *to, size_t bytes)
+{
+    opencl_memory *m;
+    TRY(range_of(from, offset, bytes, "read", &m));
+    if (bytes == 0)
+        return IG_OK;
+    TRY(opencl_enter(m->dev));
+    const ig_status status = read_locked(m, offset, to, bytes);
+    opencl_leave(m->dev);
+    return status;
+}
+
+static ig_status copy_locked(buffer *b, opencl_memory *to, size_t to_offset, opencl_memory *from,
+                             size_t from_offset, size_t bytes)
+{
+    cl_event event = NULL;
+    TRY(queue_room(to->dev));
+    TRY(opencl_memory_valid(from, "copy"));
+    const uint64_t number = number_for(to, b, bytes);
+    const cl_int status = cl.clEnqueueCopyBuffer(to->dev->queue, from->mem, to->mem, from_offset,
+                                                 to_offset, bytes, 0, NULL, &event);
+    return queue_given(to->dev, number, status, event, "a copy");
+}
+
+ig_status opencl_copy(buffer *to, size_t to_offset, buffer *from, size_t from_offset, size_t bytes)
+{
+    opencl_memory *t, *f;
+    TRY(range_of(to, to_offset, bytes, "copy", &t));
+    TRY(range_of(from, from_offset, bytes, "copy", &f));
+    TRY(opencl_memory_of(t->dev, from, "copy", &f));
+    if (bytes == 0)
+        return IG_OK;
+    if (t == f && to_offset < from_offset + bytes && from_offset < to_offset + bytes)
+        FAIL(IG_ERR_ARGUMENT, "copy: %zu bytes from %zu to %zu of one buffer overlap", bytes,
+             from_offset, to_offset);
+    TRY(opencl_enter(t->dev));
+    const ig_status status = copy_locked(to, t, to_offset, f, from_offset, bytes);
+    opencl_leave(t->dev);
+    return status;
+}
+
+static ig_status fill_locked(buffer *b, opencl_memory *m, size_t offset, uint8_t value,
+                             size_t bytes)
+{
+    uint8_t pattern[16];
+    cl_event event = NULL;
+    memset(pattern, value, sizeof pattern);
+    TRY(queue_room(m->dev));
+    const uint64_t number = number_for(m, b, bytes);
+    const size_t step = (offset | bytes) % sizeof pattern == 0 ? sizeof pattern : 1;
+    const cl_int status = cl.clEnqueueFillBuffer(m->dev->queue, m->mem, pattern, step, offset,
+                                                 bytes, 0, NULL, &event);
+    return queue_given(m->dev, number, status, event, "a fill");
+}
+
+ig_status opencl_fill(buffer *to, size_t offset, uint8_t value, size_t bytes)
+{
+    opencl_memory *m;
+    TRY(range_of(to, offset, bytes, "fill", &m));
+    if (bytes == 0)
+        return IG_OK;
+    TRY(opencl_enter(m->dev));
+    const ig_status status = fill_locked(to, m, offset, value, bytes);
+    opencl_leave(m->dev);
+    return status;
+}

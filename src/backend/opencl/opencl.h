@@ -1,0 +1,125 @@
+/* An OpenCL device as a backend.
+ *
+ * A device is looked at when it is found, and opened (a context and a queue, in order) by the first
+ * buffer or kernel. Its lock is held around every use of what stands below it.
+ *
+ * Commands are numbered. A buffer knows the number of the last command that may have written it; when
+ * a command is found to have failed, its number and all that were given out since are marked, so
+ * whatever depends on it is refused from then on, with the first failure's text. */
+#ifndef OPENCL_OPENCL_H
+#define OPENCL_OPENCL_H
+
+#include "backend/backend.h"
+#include "backend/opencl/api.h"
+
+#include <pthread.h>
+
+enum { OPENCL_PENDING = 64, OPENCL_FAILURES = 16, OPENCL_NAME_BYTES = 64 };
+
+/* A command that was given to the queue and whose end was not seen yet. */
+typedef struct opencl_pending {
+    cl_event event;
+    uint64_t number;
+    char what[OPENCL_NAME_BYTES]; /* "kernel 'saxpy'" */
+} opencl_pending;
+
+/* Commands whose results must not be used. */
+typedef struct opencl_failure {
+    uint64_t first, last;
+    char text[256];
+} opencl_failure;
+
+typedef struct opencl_device {
+    backend base; /* first: a backend is a device */
+    cl_platform_id platform;
+    cl_device_id id;
+    const char *kind;
+    char name[16], model[128], driver[128], version[128], features[128];
+    char platform_name[128], platform_version[128];
+    int cores;
+    uint64_t memory, cache_bytes;
+
+    pthread_mutex_t lock;
+    cl_context context; /* NULL: not open */
+    cl_command_queue queue;
+    int live; /* buffers and kernels that need the context */
+    uint64_t number;
+    opencl_pending pending[OPENCL_PENDING]; /* a ring */
+    int pending_first, n_pending;
+    opencl_failure failures[OPENCL_FAILURES]; /* oldest first */
+    int n_failures;
+} opencl_device;
+
+/* buffer.handle */
+typedef struct opencl_memory {
+    opencl_device *dev;
+    cl_mem mem;
+    uint64_t written; /* by the command of this number */
+} opencl_memory;
+
+typedef struct opencl_kernel {
+    kernel_code base;
+    opencl_device *dev;
+    cl_kernel kernel;
+    char name[OPENCL_NAME_BYTES];
+    uint64_t threads;      /* of a block, at most */
+    uint64_t shared_bytes; /* that the text itself declares */
+    bool dynamic_shared;
+    int n_params;
+    kernel_param params[];
+} opencl_kernel;
+
+/* The functions; valid once a device was found. */
+extern opencl_api cl;
+
+/* ---- device.c ---- */
+
+opencl_device *opencl_device_of(const backend *dev);
+
+/* Locks the device and opens it; on failure it is not locked. */
+ig_status opencl_enter(opencl_device *d);
+/* The same for what gives something back: false where OpenCL must not be called any more. */
+bool opencl_enter_open(opencl_device *d);
+void opencl_leave(opencl_device *d);
+
+/* IG_OK, or an error that says what failed and how. */
+ig_status opencl_check(const opencl_device *d, cl_int status, const char *what);
+
+/* ---- queue.c: called with the lock ---- */
+
+/* Room for one more command; may find out that one failed. */
+ig_status queue_room(opencl_device *d);
+/* The number of the command that comes next. */
+uint64_t queue_number(opencl_device *d);
+/* What became of it: it was refused, or it is under way (event is taken over; NULL: it is done). */
+ig_status queue_given(opencl_device *d, uint64_t number, cl_int status, cl_event event,
+                      const char *what);
+/* Waits for all commands, and tells if one failed. */
+ig_status queue_settle(opencl_device *d);
+/* Gives up on all commands: for closing. */
+void queue_drop(opencl_device *d);
+
+/* Why what the command of this number wrote must not be used; NULL: it may be. */
+const opencl_failure *queue_failure(const opencl_device *d, uint64_t number);
+
+/* ---- memory.c ---- */
+
+buffer *opencl_alloc(const backend *dev, size_t bytes);
+ig_status opencl_write(buffer *to, size_t offset, const void *from, size_t bytes);
+ig_status opencl_read(buffer *from, size_t offset, void *to, size_t bytes);
+ig_status opencl_copy(buffer *to, size_t to_offset, buffer *from, size_t from_offset, size_t bytes);
+ig_status opencl_fill(buffer *to, size_t offset, uint8_t value, size_t bytes);
+
+/* The memory of a buffer of this device, or an error; what says who asks. */
+ig_status opencl_memory_of(const opencl_device *d, const buffer *b, const char *what,
+                           opencl_memory **m);
+/* IG_OK if its content may be used. With the lock. */
+ig_status opencl_memory_valid(const opencl_memory *m, const char *what);
+
+/* ---- build.c, launch.c ---- */
+
+ig_status opencl_kernel_build(const backend *dev, const kernel_text *text, kernel_code **out);
+void opencl_kernel_discard(kernel_code *code);
+ig_status opencl_kernel_launch(kernel_code *code, const kernel_launch *l);
+
+#endif
