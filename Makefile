@@ -259,6 +259,7 @@ $(BUILD)/examples/%: examples/%.c include/ingot.h $(BUILD)/libingot.a $(BUILD)/g
 
 # tests/unit, tests/grad, tests/math: a program for each file with a main, a test if its name is
 # test_*; the other files of the folder are linked to each. tests/ops: all files are one program.
+# tests/opencl: a library that stands in for OpenCL's.
 # tests/fuzz: one target for each file, as a libFuzzer program (FUZZ=1) and as one that replays
 # files. tests/support: helpers for all of them. All may use internal headers.
 mains = $(patsubst %.c,$(BUILD)/%,$(sort $(shell grep -l '^int main' $1/*.c 2>/dev/null)))
@@ -271,6 +272,8 @@ FUZZERS := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/fuzz/*.c)))
 FUZZERS := $(filter-out %/standalone,$(FUZZERS))
 REPLAYS := $(FUZZERS:%=%-replay)
 FUZZERS := $(if $(FUZZ),$(FUZZERS))
+
+FAILING := $(BUILD)/tests/opencl/failing.so
 
 UNIT_PARTS      := $(call parts,tests/unit)
 GRAD_PARTS      := $(call parts,tests/grad)
@@ -292,7 +295,7 @@ else
   CMOCKA := -lcmocka
 endif
 
-tests: $(UNIT) $(GRAD) $(OPS) $(if $(STANDIN),,$(MATH)) $(REPLAYS) $(FUZZERS)
+tests: $(UNIT) $(GRAD) $(OPS) $(if $(STANDIN),,$(MATH)) $(REPLAYS) $(FUZZERS) $(FAILING)
 tests-fuzz: $(FUZZERS)
 
 $(BUILD)/obj/libtests.a: $(SUPPORT_OBJECTS) $(BUILD)/gen/link
@@ -329,6 +332,12 @@ $(BUILD)/tests/ops/ops: $(OPS_OBJECTS) $(TEST_PARTS) $(BUILD)/gen/link
 # As the lanes are built, whose arithmetic these look at.
 $(BUILD)/obj/tests/math/%.o: TEST_OPTIMIZE := $(LANES_OPTIMIZE)
 $(BUILD)/obj/tests/fuzz/%.o: TESTING += -Wno-missing-prototypes
+
+# It hides its own names from the library that it loads.
+$(FAILING): tests/opencl/failing.c $(GENERATED)
+	@mkdir -p $(@D) $(BUILD)/obj/tests/opencl
+	$(call say,LINK,$@) $(CC) $(TESTING) $(TEST_OPTIMIZE) $(HIDDEN) $(CPPFLAGS) $(CFLAGS) -shared \
+	    -MMD -MP -MF $(BUILD)/obj/tests/opencl/failing.d $(LDFLAGS) -o $@ $< $(LDLIBS)
 
 REPLAY := $(BUILD)/obj/tests/fuzz/standalone.o
 $(BUILD)/tests/fuzz/%-replay: $(BUILD)/obj/tests/fuzz/%.o $(REPLAY) $(FUZZ_PARTS)

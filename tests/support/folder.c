@@ -2,6 +2,7 @@
 #include "support/folder.h"
 
 #include <dirent.h>
+#include <ftw.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,17 +20,18 @@ int folder_begin(void **state)
 
 static bool is_entry(const char *name) { return strcmp(name, ".") != 0 && strcmp(name, "..") != 0; }
 
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)
+{
+    (void)st;
+    (void)kind;
+    (void)at;
+    return remove(path);
+}
+
 int folder_end(void **state)
 {
     const int failed = end(state);
-    DIR *dir = opendir(folder);
-    if (!dir)
-        return -1;
-    for (const struct dirent *entry; (entry = readdir(dir));)
-        if (is_entry(entry->d_name))
-            remove(folder_path(entry->d_name));
-    closedir(dir);
-    return rmdir(folder) || failed;
+    return nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS) || failed;
 }
 
 const char *folder_itself(void) { return folder; }

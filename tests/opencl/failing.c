@@ -1,0 +1,315 @@
+/* A stand-in for the OpenCL library that forwards to the real one (IG_TEST_OPENCL, or the loader's
+ * usual name) and can be told to fail: the n-th call, or a launch when it is waited for. It counts
+ * the objects that are alive. A call that gives something back does so even when it is to fail, so
+ * that a leak which is seen is the caller's. Not for several threads. */
+#include "opencl/failing.h"
+
+#include "backend/opencl/api.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SHOWN __attribute__((visibility("default")))
+
+/* The prototypes of what we stand in for. */
+#define CL_FUNCTION(result, name, parameters) SHOWN result name parameters;
+#include "backend/opencl/api.def"
+
+static opencl_api real;
+static long calls, objects, compiled, fail_at, launches, fail_launch;
+static bool fail_always;
+static cl_event lost; /* the event of the launch that is to have failed */
+
+SHOWN void failing_at(long n, bool always)
+{
+    calls = 0;
+    fail_at = n;
+    fail_always = always;
+}
+
+SHOWN void failing_launch(long n)
+{
+    launches = 0;
+    fail_launch = n;
+    lost = NULL;
+}
+
+SHOWN long failing_calls(void) { return calls; }
+SHOWN long failing_objects(void) { return objects; }
+SHOWN long failing_compiled(void) { return compiled; }
+
+__attribute__((constructor)) static void load(void)
+{
+    static const char *const names[] = {
+#define CL_FUNCTION(result, name, parameters) #name,
+#include "backend/opencl/api.def"
+    };
+    const char *path = getenv("IG_TEST_OPENCL");
+    void *library = dlopen(path ? path : "libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL);
+    for (size_t i = 0; library && i < sizeof names / sizeof names[0]; i++) {
+        void *at = dlsym(library, names[i]);
+        memcpy((char *)&real + i * sizeof at, &at, sizeof at);
+    }
+}
+
+/* Counts a call; true: it is to fail. */
+static bool fails(void)
+{
+    calls++;
+    const bool now = fail_at && (fail_always ? calls >= fail_at : calls == fail_at);
+    return now || !real.clFinish;
+}
+
+/* What is made is counted. */
+static void *made(void *object)
+{
+    objects += object != NULL;
+    return object;
+}
+
+static void *refuse(cl_int code, cl_int *status)
+{
+    if (status)
+        *status = code;
+    return NULL;
+}
+
+/* What is given back is given back. */
+static cl_int gone(cl_int status, bool failing, cl_int code)
+{
+    objects -= status == CL_SUCCESS;
+    return failing ? code : status;
+}
+
+static cl_int enqueued(cl_int status, cl_event *event)
+{
+    objects += status == CL_SUCCESS && event;
+    return status;
+}
+
+/* ---- asking ---- */
+
+cl_int clGetPlatformIDs(cl_uint n, cl_platform_id *ids, cl_uint *count)
+{
+    return fails() ? CL_OUT_OF_HOST_MEMORY : real.clGetPlatformIDs(n, ids, count);
+}
+
+cl_int clGetPlatformInfo(cl_platform_id id, cl_platform_info what, size_t bytes, void *to,
+                         size_t *got)
+{
+    return fails() ? CL_INVALID_PLATFORM : real.clGetPlatformInfo(id, what, bytes, to, got);
+}
+
+cl_int clGetDeviceIDs(cl_platform_id id, cl_device_type type, cl_uint n, cl_device_id *ids,
+                      cl_uint *count)
+{
+    return fails() ? CL_INVALID_PLATFORM : real.clGetDeviceIDs(id, type, n, ids, count);
+}
+
+cl_int clGetDeviceInfo(cl_device_id id, cl_device_info what, size_t bytes, void *to, size_t *got)
+{
+    return fails() ? CL_DEVICE_NOT_AVAILABLE : real.clGetDeviceInfo(id, what, bytes, to, got);
+}
+
+cl_int clGetProgramInfo(cl_program p, cl_program_info what, size_t bytes, void *to, size_t *got)
+{
+    return fails() ? CL_INVALID_PROGRAM : real.clGetProgramInfo(p, what, bytes, to, got);
+}
+
+cl_int clGetProgramBuildInfo(cl_program p, cl_device_id id, cl_program_build_info what,
+                             size_t bytes, void *to, size_t *got)
+{
+    return fails() ? CL_INVALID_PROGRAM : real.clGetProgramBuildInfo(p, id, what, bytes, to, got);
+}
+
+cl_int clGetKernelInfo(cl_kernel k, cl_kernel_info what, size_t bytes, void *to, size_t *got)
+{
+    return fails() ? CL_INVALID_KERNEL : real.clGetKernelInfo(k, what, bytes, to, got);
+}
+
+cl_int clGetKernelWorkGroupInfo(cl_kernel k, cl_device_id id, cl_kernel_work_group_info what,
+                                size_t bytes, void *to, size_t *got)
+{
+    return fails() ? CL_INVALID_KERNEL : real.clGetKernelWorkGroupInfo(k, id, what, bytes, to, got);
+}
+
+cl_int clGetEventInfo(cl_event e, cl_event_info what, size_t bytes, void *to, size_t *got)
+{
+    if (fails())
+        return CL_INVALID_EVENT;
+    const cl_int status = real.clGetEventInfo(e, what, bytes, to, got);
+    if (status == CL_SUCCESS && e == lost && what == CL_EVENT_COMMAND_EXECUTION_STATUS)
+        *(cl_int *)to = CL_OUT_OF_RESOURCES;
+    return status;
+}
+
+cl_int clGetEventProfilingInfo(cl_event e, cl_profiling_info what, size_t bytes, void *to,
+                               size_t *got)
+{
+    return fails() ? CL_PROFILING_INFO_NOT_AVAILABLE
+                   : real.clGetEventProfilingInfo(e, what, bytes, to, got);
+}
+
+/* ---- making and giving back ---- */
+
+cl_context clCreateContext(const cl_context_properties *properties, cl_uint n,
+                           const cl_device_id *ids,
+                           void (*tell)(const char *, const void *, size_t, void *), void *user,
+                           cl_int *status)
+{
+    return fails() ? refuse(CL_OUT_OF_RESOURCES, status)
+                   : made(real.clCreateContext(properties, n, ids, tell, user, status));
+}
+
+cl_command_queue clCreateCommandQueue(cl_context c, cl_device_id id,
+                                      cl_command_queue_properties properties, cl_int *status)
+{
+    return fails() ? refuse(CL_OUT_OF_HOST_MEMORY, status)
+                   : made(real.clCreateCommandQueue(c, id, properties, status));
+}
+
+cl_mem clCreateBuffer(cl_context c, cl_mem_flags flags, size_t bytes, void *host, cl_int *status)
+{
+    return fails() ? refuse(CL_MEM_OBJECT_ALLOCATION_FAILURE, status)
+                   : made(real.clCreateBuffer(c, flags, bytes, host, status));
+}
+
+cl_program clCreateProgramWithSource(cl_context c, cl_uint n, const char **source,
+                                     const size_t *lengths, cl_int *status)
+{
+    compiled++;
+    return fails() ? refuse(CL_OUT_OF_HOST_MEMORY, status)
+                   : made(real.clCreateProgramWithSource(c, n, source, lengths, status));
+}
+
+cl_program clCreateProgramWithBinary(cl_context c, cl_uint n, const cl_device_id *ids,
+                                     const size_t *bytes, const unsigned char **data, cl_int *taken,
+                                     cl_int *status)
+{
+    return fails() ? refuse(CL_INVALID_BINARY, status)
+                   : made(real.clCreateProgramWithBinary(c, n, ids, bytes, data, taken, status));
+}
+
+cl_kernel clCreateKernel(cl_program p, const char *name, cl_int *status)
+{
+    return fails() ? refuse(CL_OUT_OF_RESOURCES, status)
+                   : made(real.clCreateKernel(p, name, status));
+}
+
+cl_int clReleaseContext(cl_context c)
+{
+    const bool failing = fails();
+    return gone(real.clReleaseContext(c), failing, CL_OUT_OF_RESOURCES);
+}
+
+cl_int clReleaseCommandQueue(cl_command_queue q)
+{
+    const bool failing = fails();
+    return gone(real.clReleaseCommandQueue(q), failing, CL_OUT_OF_RESOURCES);
+}
+
+cl_int clReleaseMemObject(cl_mem m)
+{
+    const bool failing = fails();
+    return gone(real.clReleaseMemObject(m), failing, CL_OUT_OF_RESOURCES);
+}
+
+cl_int clReleaseProgram(cl_program p)
+{
+    const bool failing = fails();
+    return gone(real.clReleaseProgram(p), failing, CL_OUT_OF_RESOURCES);
+}
+
+cl_int clReleaseKernel(cl_kernel k)
+{
+    const bool failing = fails();
+    return gone(real.clReleaseKernel(k), failing, CL_OUT_OF_RESOURCES);
+}
+
+cl_int clReleaseEvent(cl_event e)
+{
+    const bool failing = fails();
+    if (e == lost)
+        lost = NULL;
+    return gone(real.clReleaseEvent(e), failing, CL_OUT_OF_RESOURCES);
+}
+
+/* ---- working ---- */
+
+cl_int clBuildProgram(cl_program p, cl_uint n, const cl_device_id *ids, const char *options,
+                      void (*tell)(cl_program, void *), void *user)
+{
+    return fails() ? CL_COMPILER_NOT_AVAILABLE
+                   : real.clBuildProgram(p, n, ids, options, tell, user);
+}
+
+cl_int clSetKernelArg(cl_kernel k, cl_uint i, size_t bytes, const void *value)
+{
+    return fails() ? CL_OUT_OF_RESOURCES : real.clSetKernelArg(k, i, bytes, value);
+}
+
+cl_int clEnqueueNDRangeKernel(cl_command_queue q, cl_kernel k, cl_uint n, const size_t *offset,
+                              const size_t *global, const size_t *local, cl_uint n_wait,
+                              const cl_event *wait, cl_event *event)
+{
+    if (fails())
+        return CL_OUT_OF_RESOURCES;
+    const cl_int status =
+        real.clEnqueueNDRangeKernel(q, k, n, offset, global, local, n_wait, wait, event);
+    if (status == CL_SUCCESS && event && ++launches == fail_launch)
+        lost = *event;
+    return enqueued(status, event);
+}
+
+cl_int clEnqueueReadBuffer(cl_command_queue q, cl_mem m, cl_bool block, size_t offset, size_t bytes,
+                           void *to, cl_uint n_wait, const cl_event *wait, cl_event *event)
+{
+    return fails() ? CL_OUT_OF_RESOURCES
+                   : enqueued(real.clEnqueueReadBuffer(q, m, block, offset, bytes, to, n_wait, wait,
+                                                       event),
+                              event);
+}
+
+cl_int clEnqueueWriteBuffer(cl_command_queue q, cl_mem m, cl_bool block, size_t offset,
+                            size_t bytes, const void *from, cl_uint n_wait, const cl_event *wait,
+                            cl_event *event)
+{
+    return fails() ? CL_OUT_OF_RESOURCES
+                   : enqueued(real.clEnqueueWriteBuffer(q, m, block, offset, bytes, from, n_wait,
+                                                        wait, event),
+                              event);
+}
+
+cl_int clEnqueueCopyBuffer(cl_command_queue q, cl_mem from, cl_mem to, size_t from_offset,
+                           size_t to_offset, size_t bytes, cl_uint n_wait, const cl_event *wait,
+                           cl_event *event)
+{
+    return fails() ? CL_OUT_OF_HOST_MEMORY
+                   : enqueued(real.clEnqueueCopyBuffer(q, from, to, from_offset, to_offset, bytes,
+                                                       n_wait, wait, event),
+                              event);
+}
+
+cl_int clEnqueueFillBuffer(cl_command_queue q, cl_mem m, const void *pattern, size_t step,
+                           size_t offset, size_t bytes, cl_uint n_wait, const cl_event *wait,
+                           cl_event *event)
+{
+    return fails() ? CL_OUT_OF_HOST_MEMORY
+                   : enqueued(real.clEnqueueFillBuffer(q, m, pattern, step, offset, bytes, n_wait,
+                                                       wait, event),
+                              event);
+}
+
+cl_int clWaitForEvents(cl_uint n, const cl_event *events)
+{
+    if (fails())
+        return CL_OUT_OF_RESOURCES;
+    const cl_int status = real.clWaitForEvents(n, events);
+    for (cl_uint i = 0; i < n; i++)
+        if (events[i] == lost)
+            return CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+    return status;
+}
+
+cl_int clFinish(cl_command_queue q) { return fails() ? CL_OUT_OF_RESOURCES : real.clFinish(q); }

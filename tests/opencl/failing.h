@@ -1,0 +1,19 @@
+/* The shim's own functions: see failing.c. A test finds them by dlsym. */
+#ifndef OPENCL_FAILING_H
+#define OPENCL_FAILING_H
+
+#include <stdbool.h>
+
+/* The n-th call from now on fails, once or from there on always; 0: none does. */
+typedef void failing_at_fn(long n, bool always);
+/* The n-th launch from now on is taken, and turns out to have failed when somebody waits for it. */
+typedef void failing_launch_fn(long n);
+/* How many calls there were since failing_at, and how many of all that have made something (objects
+ * that are alive now; programs that were ever made of text). */
+typedef long failing_count_fn(void);
+
+failing_at_fn failing_at;
+failing_launch_fn failing_launch;
+failing_count_fn failing_calls, failing_objects, failing_compiled;
+
+#endif

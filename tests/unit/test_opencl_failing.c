@@ -1,0 +1,314 @@
+/* When OpenCL fails: the n-th call, once or from there on, for every n of a whole life of a device;
+ * the n-th allocation of ours; a launch that turns out to have failed when somebody waits for it.
+ * Each time there is one clear error or the right result: no crash, nothing left behind, and no
+ * result of a command that failed. */
+#include "support/opencl.h"
+
+#include "base/memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N = 32, UNTOUCHED = -77 };
+
+/* ---- a whole life ---- */
+
+/* Everything that a life makes; what was not made is NULL. */
+typedef struct life {
+    const backend *dev;
+    buffer *x, *y, *sum;
+    kernel_code *number, *add;
+    uint64_t ns;
+} life;
+
+static ig_status live_on(life *l, int32_t got[N])
+{
+    const backend *dev = l->dev;
+    const int32_t scale = 3;
+    const kernel_arg args[] = {{.at = {l->x, 4}}, {.bytes = &scale}};
+    const kernel_launch timed = {
+        .grid = {N / 8, 1, 1}, .block = {8, 1, 1}, .args = args, .device_ns = &l->ns};
+    ig_status s = dev->fill(l->x, 0, 1, l->x->bytes);
+    if (s == IG_OK)
+        s = dev->write(l->y, 0, got, N * sizeof *got);
+    if (s == IG_OK)
+        s = dev->kernel_build(dev, &opencl_number, &l->number);
+    if (s == IG_OK)
+        s = dev->kernel_build(dev, &opencl_add, &l->add);
+    if (s == IG_OK)
+        s = dev->kernel_launch(l->number, &timed);
+    if (s == IG_OK)
+        s = opencl_run_add(l->add, (binding){l->x, 4}, (binding){l->y, 0}, (binding){l->sum, 0}, N);
+    if (s == IG_OK)
+        s = dev->copy(l->y, 0, l->sum, 0, N * sizeof *got);
+    if (s == IG_OK)
+        s = dev->finish(dev);
+    return s;
+}
+
+/* One life, from looking for devices to the end; got is what it computed where this is IG_OK, and
+ * untouched where it is not. */
+static ig_status live(int32_t got[N])
+{
+    life l = {.dev = backend_find("opencl")};
+    backend_absence a;
+    ig_status s = IG_ERR_MEMORY;
+    if (!l.dev) {
+        assert_true(backend_absent(0, &a));
+        assert_true(a.why[0] && a.remedy && a.remedy[0]);
+        backend_release_all();
+        return IG_ERR_DEVICE;
+    }
+    int32_t first[N];
+    for (int i = 0; i < N; i++)
+        first[i] = i;
+    l.x = l.dev->alloc(l.dev, 4 + sizeof first);
+    l.y = l.x ? l.dev->alloc(l.dev, sizeof first) : NULL;
+    l.sum = l.y ? l.dev->alloc(l.dev, sizeof first) : NULL;
+    if (l.sum)
+        s = live_on(&l, first);
+    if (s == IG_OK)
+        s = l.dev->read(l.y, 0, got, sizeof first);
+    assert_int_equal(s == IG_OK, !ig_failed());
+    l.dev->kernel_discard(l.number);
+    l.dev->kernel_discard(l.add);
+    buffer_release(l.x);
+    buffer_release(l.y);
+    buffer_release(l.sum);
+    backend_release_all();
+    return s;
+}
+
+/* One life in which something fails; n is for people. */
+static bool check_life(const char *what, long n)
+{
+    int32_t got[N];
+    for (int i = 0; i < N; i++)
+        got[i] = UNTOUCHED;
+    const long objects = shim.objects();
+    const ig_status s = live(got);
+    for (int i = 0; i < N; i++)
+        if (got[i] != (s == IG_OK ? 4 * i : UNTOUCHED))
+            fail_msg("%s %ld: element %d is %d after %s", what, n, i, got[i], ig_status_name(s));
+    if (shim.objects() != objects)
+        fail_msg("%s %ld: %ld objects of OpenCL left", what, n, shim.objects() - objects);
+    const char *text = ig_error(NULL);
+    if (text && (!*text || strchr(text, '\n')))
+        fail_msg("%s %ld: not one line: '%s'", what, n, text);
+    return s == IG_OK;
+}
+
+/* For every n, until a life ends before the n-th call. Returns how many lives failed. */
+static int lives_with_failures(bool always)
+{
+    int failed = 0;
+    for (long n = 1;; n++) {
+        shim.at(n, always);
+        failed += !check_life(always ? "all calls from" : "call", n);
+        const long calls = shim.calls();
+        shim.at(0, false);
+        if (calls < n)
+            return failed;
+    }
+}
+
+static void every_call_fails_once(void **unused)
+{
+    (void)unused;
+    if (!opencl_device_or_skip(0))
+        return;
+    backend_release_all();
+    setenv("IG_CACHE", "off", 1);
+    assert_true(check_life("no call", 0));
+    assert_true(lives_with_failures(false) > 20);
+    unsetenv("IG_CACHE");
+}
+
+/* With binaries from the cache: there, other calls are made. */
+static void every_call_with_the_cache_fails_once(void **unused)
+{
+    (void)unused;
+    if (!opencl_device_or_skip(0))
+        return;
+    backend_release_all();
+    assert_true(check_life("no call", 0));
+    assert_true(lives_with_failures(false) > 20);
+}
+
+/* A device that is lost. */
+static void all_calls_fail_from_then_on(void **unused)
+{
+    (void)unused;
+    if (!opencl_device_or_skip(0))
+        return;
+    backend_release_all();
+    assert_true(check_life("no call", 0));
+    assert_true(lives_with_failures(true) > 20);
+}
+
+static void every_allocation_fails(void **unused)
+{
+    (void)unused;
+    if (!opencl_device_or_skip(0))
+        return;
+    backend_release_all();
+    const int64_t live_before = memory_live();
+    for (int64_t n = 1;; n++) {
+        const int64_t before = memory_count();
+        memory_fail_at(n);
+        check_life("allocation", (long)n);
+        const int64_t made = memory_count() - before;
+        memory_fail_at(0);
+        if (memory_live() != live_before)
+            fail_msg("allocation %ld: memory is left", (long)n);
+        if (made < n)
+            break;
+    }
+}
+
+/* ---- launches that fail after they were taken ---- */
+
+typedef struct three {
+    const backend *dev;
+    kernel_code *number, *add;
+    buffer *x, *y, *z;
+    int32_t got[N];
+} three;
+
+static bool three_begin(three *t)
+{
+    *t = (three){.dev = opencl_device_or_skip(0)};
+    if (!t->dev)
+        return false;
+    assert_int_equal(t->dev->kernel_build(t->dev, &opencl_number, &t->number), IG_OK);
+    assert_int_equal(t->dev->kernel_build(t->dev, &opencl_add, &t->add), IG_OK);
+    buffer **b[] = {&t->x, &t->y, &t->z};
+    for (int i = 0; i < 3; i++) {
+        assert_non_null(*b[i] = t->dev->alloc(t->dev, sizeof t->got));
+        assert_int_equal(t->dev->fill(*b[i], 0, 0, sizeof t->got), IG_OK);
+    }
+    for (int i = 0; i < N; i++)
+        t->got[i] = UNTOUCHED;
+    return true;
+}
+
+static void three_end(three *t)
+{
+    t->dev->kernel_discard(t->number);
+    t->dev->kernel_discard(t->add);
+    buffer_release(t->x);
+    buffer_release(t->y);
+    buffer_release(t->z);
+}
+
+static void check_refused(three *t, buffer *b)
+{
+    assert_int_equal(t->dev->read(b, 0, t->got, sizeof t->got), IG_ERR_DEVICE);
+    assert_error(IG_ERR_DEVICE, "kernel 'number' failed with CL_OUT_OF_RESOURCES");
+    assert_int_equal(t->got[0], UNTOUCHED);
+}
+
+/* x is to be written by a launch that fails, y is made from x, z from nothing of that. */
+static void results_of_a_failed_launch_are_refused(void **unused)
+{
+    (void)unused;
+    three t;
+    int32_t fresh[N] = {0};
+    if (!three_begin(&t))
+        return;
+    assert_int_equal(opencl_run_number(t.number, (binding){t.z, 0}, 2, N), IG_OK);
+    shim.launch(1);
+    assert_int_equal(opencl_run_number(t.number, (binding){t.x, 0}, 3, N), IG_OK);
+    assert_int_equal(
+        opencl_run_add(t.add, (binding){t.x, 0}, (binding){t.x, 0}, (binding){t.y, 0}, N), IG_OK);
+    assert_int_equal(t.dev->finish(t.dev), IG_ERR_DEVICE);
+    assert_error(IG_ERR_DEVICE, "kernel 'number' failed with CL_OUT_OF_RESOURCES");
+    assert_int_equal(t.dev->finish(t.dev), IG_OK); /* it was told */
+    check_refused(&t, t.x);
+    check_refused(&t, t.y);
+    assert_int_equal(
+        opencl_run_add(t.add, (binding){t.y, 0}, (binding){t.y, 0}, (binding){t.z, 0}, N),
+        IG_ERR_DEVICE);
+    assert_error(IG_ERR_DEVICE, "not valid");
+    assert_int_equal(t.dev->copy(t.z, 0, t.x, 0, 8), IG_ERR_DEVICE);
+    assert_error(IG_ERR_DEVICE, "not valid");
+    assert_int_equal(t.dev->read(t.z, 0, t.got, sizeof t.got),
+                     IG_OK); /* it had nothing to do with it */
+    for (int i = 0; i < N; i++)
+        assert_int_equal(t.got[i], 2 * i);
+    t.got[0] = UNTOUCHED;
+    assert_int_equal(t.dev->write(t.x, 0, fresh, sizeof fresh - 4), IG_OK); /* not all of it */
+    check_refused(&t, t.x);
+    assert_int_equal(t.dev->write(t.x, 0, fresh, sizeof fresh), IG_OK);
+    assert_int_equal(t.dev->read(t.x, 0, t.got, sizeof t.got), IG_OK);
+    assert_memory_equal(t.got, fresh, sizeof fresh);
+    t.got[0] = UNTOUCHED;
+    check_refused(&t, t.y);
+    assert_int_equal(t.dev->fill(t.y, 0, 0, sizeof fresh), IG_OK);
+    assert_int_equal(t.dev->read(t.y, 0, t.got, sizeof t.got), IG_OK);
+    three_end(&t);
+}
+
+/* A read finds it out by itself, and so does a launch when many are under way. */
+static void failures_are_found_by_whoever_comes(void **unused)
+{
+    (void)unused;
+    three t;
+    ig_status s = IG_OK;
+    int launched = 0;
+    if (!three_begin(&t))
+        return;
+    shim.launch(1);
+    assert_int_equal(opencl_run_number(t.number, (binding){t.x, 0}, 3, N), IG_OK);
+    check_refused(&t, t.x);
+    assert_int_equal(t.dev->fill(t.x, 0, 0, sizeof t.got), IG_OK);
+    shim.launch(5);
+    while (s == IG_OK && launched++ < 1000)
+        s = opencl_run_number(t.number, (binding){t.x, 0}, launched, N);
+    assert_in_range(launched, 6, 999);
+    assert_error(IG_ERR_DEVICE, "kernel 'number' failed");
+    check_refused(&t, t.x);
+    three_end(&t);
+}
+
+/* However many fail, none is forgotten. */
+static void many_failures_are_remembered(void **unused)
+{
+    (void)unused;
+    three t;
+    if (!three_begin(&t))
+        return;
+    shim.launch(1);
+    assert_int_equal(opencl_run_number(t.number, (binding){t.y, 0}, 3, N), IG_OK);
+    assert_int_equal(t.dev->finish(t.dev), IG_ERR_DEVICE);
+    ig_error(NULL);
+    for (int i = 0; i < 50; i++) {
+        assert_int_equal(t.dev->fill(t.x, 0, 0, sizeof t.got), IG_OK);
+        shim.launch(1);
+        assert_int_equal(opencl_run_number(t.number, (binding){t.x, 0}, 3, N), IG_OK);
+        assert_int_equal(t.dev->finish(t.dev), IG_ERR_DEVICE);
+        ig_error(NULL);
+    }
+    check_refused(&t, t.x);
+    check_refused(&t, t.y);
+    three_end(&t);
+}
+
+int main(int argc, char **argv)
+{
+    (void)argc;
+    opencl_prepare(argv[0]);
+    setenv("POCL_DEVICES", "basic", 1); /* no threads: each life is short */
+#define TEST(f) cmocka_unit_test_setup_teardown(f, opencl_test_begin, opencl_test_end)
+    const struct CMUnitTest tests[] = {
+        TEST(every_call_fails_once),
+        TEST(every_call_with_the_cache_fails_once),
+        TEST(all_calls_fail_from_then_on),
+        TEST(every_allocation_fails),
+        TEST(results_of_a_failed_launch_are_refused),
+        TEST(failures_are_found_by_whoever_comes),
+        TEST(many_failures_are_remembered),
+    };
+    return cmocka_run_group_tests(tests, opencl_begin, opencl_end);
+}
