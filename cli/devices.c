@@ -43,7 +43,8 @@ static void str_cores(str *t, const ig_device_info *d)
     if (d->efficiency_cores)
         str_printf(t, " (%d performance, %d efficiency)", d->performance_cores,
                    d->efficiency_cores);
-    str_printf(t, ", %d thread%s in use", d->threads, d->threads == 1 ? "" : "s");
+    if (d->threads)
+        str_printf(t, ", %d thread%s in use", d->threads, d->threads == 1 ? "" : "s");
 }
 
 static void card_threads(str *t, const ig_device_info *d)
@@ -60,6 +61,11 @@ static void card(str *t, const ig_device_info *d, bool color)
     str_printf(t, "%s%s%s  %s\n", color ? "\033[1m" : "", d->name, color ? "\033[0m" : "",
                d->model ? d->model : "");
     card_line(t, "kind", d->kind);
+    card_line(t, "runs",
+              d->runs_arrays && d->runs_kernels ? "arrays, kernels"
+              : d->runs_arrays                  ? "arrays"
+              : d->runs_kernels                 ? "kernels"
+                                                : NULL);
     card_threads(t, d);
     card_memory(t, d);
     card_line(t, "limits", d->limits);
@@ -111,6 +117,8 @@ static void json_device(str *t, const ig_device_info *d)
     json_text(t, "note", d->note);
     json_text(t, "driver", d->driver);
     json_text(t, "limits", d->limits);
+    str_printf(t, "\"runs_arrays\": %s, \"runs_kernels\": %s, ", d->runs_arrays ? "true" : "false",
+               d->runs_kernels ? "true" : "false");
     str_printf(t,
                "\"cores\": %d, \"performance_cores\": %d, \"efficiency_cores\": %d, "
                "\"threads\": %d, \"quota\": %g, \"memory\": %llu, "

@@ -277,6 +277,18 @@ check 'no color where it is not wanted' plain
 check 'ingot devices' says cpu devices
 devices_json() { "$ingot" devices --json | python3 -m json.tool >/dev/null; }
 check 'ingot devices --json' devices_json
+check 'ingot devices --json says what runs where' says '"runs_arrays": true' devices --json
+off() { IG_OPENCL=off "$ingot" "$@" 2>&1; }
+off_says_why() { off eval --device opencl 1 | grep -q 'IG_OPENCL=off'; }
+check 'an absent device says why' off_says_why
+check 'arrays on OpenCL: exit code 4' code 4 eval --device opencl 1
+asks_for_opencl() { LD_DEBUG=files "$ingot" "$@" 2>&1 </dev/null | grep -q 'file=libOpenCL'; }
+leaves_opencl_alone() { ! asks_for_opencl eval 1+1; }
+if asks_for_opencl devices; then
+    check 'arrays on the CPU load no OpenCL' leaves_opencl_alone
+else
+    skip 'arrays on the CPU load no OpenCL' 'this loader has no LD_DEBUG'
+fi
 check 'ingot ops' says 'softmax(x, axis=-1)' ops
 check 'ingot ops softmax' says 'class: composite' ops softmax
 check 'ingot ops grad' says 'derivative of loss' ops grad

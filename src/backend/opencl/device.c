@@ -111,7 +111,6 @@ static cl_int read_facts(opencl_device *d)
     } numbers[] = {
         {CL_DEVICE_MAX_COMPUTE_UNITS, &cores},
         {CL_DEVICE_GLOBAL_MEM_SIZE, &d->memory},
-        {CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, &d->cache_bytes},
         {CL_DEVICE_MAX_WORK_GROUP_SIZE, &l->threads},
         {CL_DEVICE_LOCAL_MEM_SIZE, &l->shared_bytes},
         {CL_DEVICE_MAX_MEM_ALLOC_SIZE, &l->alloc_bytes},
@@ -207,6 +206,7 @@ static bool device_look(opencl_device *d)
         because(available ? "a device has no compiler" : "a device is not available", CL_SUCCESS,
                 look_again);
     d->base.limits.version = 100 * major + minor;
+    snprintf(d->level, sizeof d->level, "OpenCL %d.%d", major, minor);
     return d->base.limits.version >= VERSION_NEEDED && available && compiler;
 }
 
@@ -393,14 +393,13 @@ static ig_status describe(const backend *dev, ig_device_info *info)
         .name = d->name,
         .kind = d->kind,
         .model = d->model,
-        .level = d->version,
+        .level = d->level,
         .levels = "",
         .isa = d->features,
         .driver = d->driver,
         .cores = d->cores,
         .memory = d->memory,
         .memory_limit = d->memory,
-        .cache = {0, d->cache_bytes, 0},
     };
     return IG_OK;
 }

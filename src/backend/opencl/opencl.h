@@ -34,10 +34,10 @@ typedef struct opencl_device {
     cl_platform_id platform;
     cl_device_id id;
     const char *kind;
-    char name[16], model[128], driver[128], version[128], features[128];
+    char name[16], level[32], model[128], driver[128], version[128], features[128];
     char platform_name[128], platform_version[128];
     int cores;
-    uint64_t memory, cache_bytes;
+    uint64_t memory;
 
     pthread_mutex_t lock;
     cl_context context; /* NULL: not open */
