@@ -168,7 +168,7 @@ $(BUILD)/gen/flags: FORCE
 	    $(CPPFLAGS) $(CFLAGS)))
 $(BUILD)/gen/link: FORCE
 	$(call keep,$@,$(call quote,$(CC) $(LINK) $(SHARED_LINK) $(LDFLAGS) $(LDLIBS) \
-	    $(OBJECTS) $(LANE_OBJECTS) $(CLI_OBJECTS) $(SUPPORT_OBJECTS) $(OPS_OBJECTS)))
+	    $(OBJECTS) $(LANE_OBJECTS) $(CLI_OBJECTS) $(SUPPORT_OBJECTS)))
 # The rows of this build's CPU levels, lowest first: LEVEL(name), or LEVEL_ON(name, base, needs).
 level_row = $(if $(LEVEL_BASE_$1),'LEVEL_ON($1, $(LEVEL_BASE_$1), "$(LEVEL_NEEDS_$1)")','LEVEL($1)')
 $(BUILD)/gen/levels.h: FORCE
@@ -258,7 +258,7 @@ $(BUILD)/examples/%: examples/%.c include/ingot.h $(BUILD)/libingot.a $(BUILD)/g
 # ---- the tests' programs -----------------------------------------------------------------------
 
 # tests/unit, tests/grad, tests/math: a program for each file with a main, a test if its name is
-# test_*; the other files of the folder are linked to each. tests/ops: all files are one program.
+# test_*; the other files of the folder are linked to each.
 # tests/opencl: a library that stands in for OpenCL's.
 # tests/fuzz: one target for each file, as a libFuzzer program (FUZZ=1) and as one that replays
 # files. tests/support: helpers for all of them. All may use internal headers.
@@ -267,7 +267,6 @@ parts = $(patsubst %.c,$(BUILD)/obj/%.o,$(sort $(shell grep -L '^int main' $1/*.
 UNIT := $(call mains,tests/unit)
 GRAD := $(call mains,tests/grad)
 MATH := $(call mains,tests/math)
-OPS  := $(if $(wildcard tests/ops/*.c),$(BUILD)/tests/ops/ops)
 FUZZERS := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/fuzz/*.c)))
 FUZZERS := $(filter-out %/standalone,$(FUZZERS))
 REPLAYS := $(FUZZERS:%=%-replay)
@@ -278,7 +277,6 @@ FAILING := $(BUILD)/tests/opencl/failing.so
 UNIT_PARTS      := $(call parts,tests/unit)
 GRAD_PARTS      := $(call parts,tests/grad)
 MATH_PARTS      := $(call parts,tests/math)
-OPS_OBJECTS     := $(patsubst %.c,$(BUILD)/obj/%.o,$(sort $(wildcard tests/ops/*.c)))
 SUPPORT_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(sort $(wildcard tests/support/*.c)))
 CLI_PARTS       := $(filter-out $(BUILD)/obj/cli/main.o,$(CLI_OBJECTS))
 TEST_PARTS      := $(BUILD)/obj/libtests.a $(BUILD)/obj/libinternal.a
@@ -290,12 +288,12 @@ STANDIN ?= $(CROSS)
 ifneq ($(STANDIN),)
   TESTING += -Itests/cross
   CMOCKA := $(BUILD)/obj/tests/cross/cmocka.o
-$(UNIT) $(GRAD) $(OPS): $(CMOCKA)
+$(UNIT) $(GRAD): $(CMOCKA)
 else
   CMOCKA := -lcmocka
 endif
 
-tests: $(UNIT) $(GRAD) $(OPS) $(if $(STANDIN),,$(MATH)) $(REPLAYS) $(FUZZERS) $(FAILING)
+tests: $(UNIT) $(GRAD) $(if $(STANDIN),,$(MATH)) $(REPLAYS) $(FUZZERS) $(FAILING)
 tests-fuzz: $(FUZZERS)
 
 $(BUILD)/obj/libtests.a: $(SUPPORT_OBJECTS) $(BUILD)/gen/link
@@ -324,10 +322,6 @@ $(BUILD)/tests/math/%: $(BUILD)/obj/tests/math/%.o $(MATH_PARTS) $(TEST_PARTS)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@) $(link) $< $(MATH_PARTS) $(TEST_PARTS) $(CMOCKA) \
 	    -lmpfr -lgmp $(LDLIBS)
-
-$(BUILD)/tests/ops/ops: $(OPS_OBJECTS) $(TEST_PARTS) $(BUILD)/gen/link
-	@mkdir -p $(@D)
-	$(call say,LINK,$@) $(link) $(OPS_OBJECTS) $(TEST_PARTS) $(CMOCKA) $(LDLIBS)
 
 # As the lanes are built, whose arithmetic these look at.
 $(BUILD)/obj/tests/math/%.o: TEST_OPTIMIZE := $(LANES_OPTIMIZE)

@@ -103,6 +103,7 @@ int verb_eval(int argc, char **argv);
 int verb_man(int argc, char **argv);
 int verb_ops(int argc, char **argv);
 int verb_train(int argc, char **argv);
+int verb_verify(int argc, char **argv);
 
 /* Adds all ops by class, or one with what there is to say about it; false if there is none. */
 void ops_list(str *t);

@@ -13,6 +13,7 @@ const verb verbs[] = {
     {"eval", verb_eval, "the array calculator: every op, from the shell"},
     {"ops", verb_ops, "the ops, their arguments, what they give"},
     {"train", verb_train, "a network that learns to read digits"},
+    {"verify", verb_verify, "proves every op, dtype and layout right on this machine"},
     {"man", verb_man, "this command's manual page"},
     {"completion", verb_completion, "what a shell needs to complete this command"},
     {0},

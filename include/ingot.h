@@ -364,6 +364,8 @@ typedef struct ig_op {
     int n_params;
     bool gives_list; /* of arrays, also when it holds only one */
     bool evaluates;  /* its result's shape depends on data, so calling it evaluates its inputs */
+    double
+        ulp; /* elementwise: what f32 and f64 results may be off; 0: they are correctly rounded */
 } ig_op;
 
 /* The op table. ig_op_find returns NULL for an unknown name; ig_op_nearest never does. */

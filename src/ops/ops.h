@@ -57,6 +57,9 @@ typedef struct op_row {
 
 extern const op_row op_rows[OP_COUNT];
 
+/* What an elementwise row's float results may be off, in ulp; 0: they are the exact ones, rounded. */
+extern const double op_ulps[OP_COUNT];
+
 /* The parameters of a row, parsed once; NULL on failure. */
 const ig_op *op_info(op_id op);
 

@@ -31,6 +31,11 @@ const op_row op_rows[OP_COUNT] = {
 #include "ops/ops.def"
 };
 
+const double op_ulps[OP_COUNT] = {
+#define ULP(id, bound) [OP_##id] = bound,
+#include "ops/ops.def"
+};
+
 static const char *const class_names[] = {
     [CLASS_ELEMENTWISE] = "elementwise",
     [CLASS_REDUCE] = "reduce",
@@ -148,7 +153,8 @@ static void parse_all(void)
                            .params = params[i],
                            .n_params = parse_signature(signature, params[i]),
                            .gives_list = arrow != NULL,
-                           .evaluates = op_rows[i].cls == CLASS_EVALUATE};
+                           .evaluates = op_rows[i].cls == CLASS_EVALUATE,
+                           .ulp = op_ulps[i]};
     }
 }
 

@@ -1,7 +1,7 @@
 /* Rows with one or two inputs, element by element: what each gives for one value of each input, in
- * reals, or in 64 bits for integers. An ulp of 0 means the result is the exact one, rounded. f16 and
- * bf16 compute in f32 and round, so what is off in f32 may be off by one step in them. */
-#include "ops/plan.h"
+ * reals, or in 64 bits for integers. The op table says what floats may be off: 0 ulp means that the
+ * result is the exact one, rounded. f16 and bf16 compute in f32 and round, so what is off in f32 may be off by one step in them. */
+#include "verify/plan.h"
 #include <math.h>
 #include <string.h>
 
@@ -12,7 +12,6 @@ typedef struct row {
         accepts; /* F: floats, others as f32; N: numbers; R: numbers, integers unchanged; I: integers;
                    * B: integers and bool; L: all, as truth; A: all */
     bool truth; /* gives bool */
-    double ulp; /* bound for f32 and f64 */
     domain x, y;
     real (*f1)(real);
     real (*f2)(real, real);
@@ -126,12 +125,12 @@ static uint64_t bits_abs(ig_dtype d, uint64_t x, uint64_t y)
 
 static uint64_t bits_left(ig_dtype d, uint64_t x, uint64_t y)
 {
-    return y < (uint64_t)value_width(d) ? x << y : 0;
+    return y < (uint64_t)real_width(d) ? x << y : 0;
 }
 
 static uint64_t bits_right(ig_dtype d, uint64_t x, uint64_t y)
 {
-    if (y >= (uint64_t)value_width(d))
+    if (y >= (uint64_t)real_width(d))
         return negative(d, x) ? UINT64_MAX : 0;
     return is_signed(d) ? (uint64_t)((int64_t)x >> y) : x >> y;
 }
@@ -174,84 +173,84 @@ static uint64_t bits_power(ig_dtype d, uint64_t x, uint64_t y)
 
 /* ---- the table ---- */
 
-#define ONE(name, accepts, truth, ulp, low, high, f, bits) \
+#define ONE(name, accepts, truth, low, high, f, bits) \
     { \
-        name, 1, accepts, truth, ulp, {low, high, true}, {low, high, true}, f, NULL, bits, false \
+        name, 1, accepts, truth, {low, high, true}, {low, high, true}, f, NULL, bits, false \
     }
-#define TWO(name, accepts, truth, ulp, x_low, x_high, y_low, y_high, f, bits, by_argument) \
+#define TWO(name, accepts, truth, x_low, x_high, y_low, y_high, f, bits, by_argument) \
     { \
-        name, 2, accepts, truth, ulp, {x_low, x_high, true}, {y_low, y_high, true}, NULL, f, bits, \
+        name, 2, accepts, truth, {x_low, x_high, true}, {y_low, y_high, true}, NULL, f, bits, \
             by_argument \
     }
 static const row rows[] = {
-    ONE("abs", 'N', 0, 0, -9, 9, fabsl, bits_abs),
-    ONE("acos", 'F', 0, 4, -1, 1, acosl, 0),
-    ONE("acosh", 'F', 0, 4, 1, 20, acoshl, 0),
-    ONE("asin", 'F', 0, 4, -1, 1, asinl, 0),
-    ONE("asinh", 'F', 0, 4, -20, 20, asinhl, 0),
-    ONE("atan", 'F', 0, 4, -9, 9, atanl, 0),
-    ONE("atanh", 'F', 0, 4, -1, 1, atanhl, 0),
-    ONE("bitwise_invert", 'B', 0, 0, -9, 9, 0, bits_not),
-    ONE("ceil", 'R', 0, 0, -99, 99, ceill, 0),
-    ONE("cos", 'F', 0, 4, -30, 30, cosl, 0),
-    ONE("cosh", 'F', 0, 4, -20, 20, coshl, 0),
-    ONE("erf", 'F', 0, 4, -4, 4, erfl, 0),
-    ONE("erfinv", 'F', 0, 4, -1, 1, inverse_erf, 0),
-    ONE("exp", 'F', 0, 4, -20, 20, expl, 0),
-    ONE("exp2", 'F', 0, 4, -20, 20, exp2l, 0),
-    ONE("expm1", 'F', 0, 4, -5, 5, expm1l, 0),
-    ONE("floor", 'R', 0, 0, -99, 99, floorl, 0),
-    ONE("isfinite", 'F', 1, 0, -9, 9, is_finite, 0),
-    ONE("isinf", 'F', 1, 0, -9, 9, infinite, 0),
-    ONE("isnan", 'F', 1, 0, -9, 9, not_a_number, 0),
-    ONE("log", 'F', 0, 4, 0, 9, logl, 0),
-    ONE("log10", 'F', 0, 4, 0, 99, log10l, 0),
-    ONE("log1p", 'F', 0, 4, -1, 3, log1pl, 0),
-    ONE("log2", 'F', 0, 4, 0, 9, log2l, 0),
-    ONE("logical_not", 'L', 1, 0, -2, 2, is_zero, 0),
-    ONE("negative", 'N', 0, 0, -9, 9, negated, bits_minus),
-    ONE("positive", 'N', 0, 0, -9, 9, same, 0),
-    ONE("reciprocal", 'F', 0, 0, -9, 9, inverse, 0),
-    ONE("round", 'R', 0, 0, -9, 9, rintl, 0),
-    ONE("rsqrt", 'F', 0, 4, 0, 9, inverse_root, 0),
-    ONE("sigmoid", 'F', 0, 4, -20, 20, sigmoid, 0),
-    ONE("sign", 'N', 0, 0, -2, 2, sign, 0),
-    ONE("signbit", 'F', 1, 0, -9, 9, sign_bit, 0),
-    ONE("sin", 'F', 0, 4, -30, 30, sinl, 0),
-    ONE("sinh", 'F', 0, 4, -20, 20, sinhl, 0),
-    ONE("sqrt", 'F', 0, 0, 0, 99, root, 0),
-    ONE("square", 'N', 0, 0, -99, 99, squared, bits_square),
-    ONE("tan", 'F', 0, 4, -30, 30, tanl, 0),
-    ONE("tanh", 'F', 0, 4, -9, 9, tanhl, 0),
-    ONE("trunc", 'R', 0, 0, -99, 99, truncl, 0),
-    TWO("add", 'N', 0, 0, -9, 9, -9, 9, sum, bits_sum, false),
-    TWO("atan2", 'F', 0, 4, -9, 9, -9, 9, atan2l, 0, false),
-    TWO("bitwise_and", 'B', 0, 0, -9, 9, -9, 9, 0, bits_and, false),
-    TWO("bitwise_left_shift", 'I', 0, 0, -9, 99, 0, 70, 0, bits_left, false),
-    TWO("bitwise_or", 'B', 0, 0, -9, 9, -9, 9, 0, bits_or, false),
-    TWO("bitwise_right_shift", 'I', 0, 0, -9, 99, 0, 70, 0, bits_right, false),
-    TWO("bitwise_xor", 'B', 0, 0, -9, 9, -9, 9, 0, bits_xor, false),
-    TWO("copysign", 'F', 0, 0, -9, 9, -9, 9, copysignl, 0, false),
-    TWO("divide", 'F', 0, 0, -9, 9, -9, 9, quotient, 0, false),
-    TWO("equal", 'A', 1, 0, 0, 2, 0, 2, equal, 0, false),
-    TWO("floor_divide", 'N', 0, 0, -99, 99, -9, 9, floored_quotient, bits_quotient, false),
-    TWO("greater", 'A', 1, 0, -2, 2, -2, 2, greater, 0, false),
-    TWO("greater_equal", 'A', 1, 0, -2, 2, -2, 2, greater_equal, 0, false),
-    TWO("hypot", 'F', 0, 4, -9, 9, -9, 9, hypotl, 0, false),
-    TWO("less", 'A', 1, 0, -2, 2, -2, 2, less, 0, false),
-    TWO("less_equal", 'A', 1, 0, -2, 2, -2, 2, less_equal, 0, false),
-    TWO("logaddexp", 'F', 0, 4, -9, 9, -9, 9, log_add_exp, 0, true),
-    TWO("logical_and", 'L', 1, 0, -1, 1, -1, 1, both, 0, false),
-    TWO("logical_or", 'L', 1, 0, -1, 1, -1, 1, either, 0, false),
-    TWO("logical_xor", 'L', 1, 0, -1, 1, -1, 1, one_only, 0, false),
-    TWO("maximum", 'N', 0, 0, -2, 2, -2, 2, larger, 0, false),
-    TWO("minimum", 'N', 0, 0, -2, 2, -2, 2, smaller, 0, false),
-    TWO("multiply", 'N', 0, 0, -99, 99, -9, 9, product, bits_product, false),
-    TWO("nextafter", 'F', 0, 0, -9, 9, -9, 9, 0, 0, false),
-    TWO("not_equal", 'A', 1, 0, 0, 2, 0, 2, unequal, 0, false),
-    TWO("pow", 'N', 0, 4, 0, 9, -5, 9, powl, bits_power, false),
-    TWO("remainder", 'N', 0, 0, -99, 99, -9, 9, modulo, bits_modulo, false),
-    TWO("subtract", 'N', 0, 0, -9, 9, -9, 9, difference, bits_difference, false),
+    ONE("abs", 'N', 0, -9, 9, fabsl, bits_abs),
+    ONE("acos", 'F', 0, -1, 1, acosl, 0),
+    ONE("acosh", 'F', 0, 1, 20, acoshl, 0),
+    ONE("asin", 'F', 0, -1, 1, asinl, 0),
+    ONE("asinh", 'F', 0, -20, 20, asinhl, 0),
+    ONE("atan", 'F', 0, -9, 9, atanl, 0),
+    ONE("atanh", 'F', 0, -1, 1, atanhl, 0),
+    ONE("bitwise_invert", 'B', 0, -9, 9, 0, bits_not),
+    ONE("ceil", 'R', 0, -99, 99, ceill, 0),
+    ONE("cos", 'F', 0, -30, 30, cosl, 0),
+    ONE("cosh", 'F', 0, -20, 20, coshl, 0),
+    ONE("erf", 'F', 0, -4, 4, erfl, 0),
+    ONE("erfinv", 'F', 0, -1, 1, inverse_erf, 0),
+    ONE("exp", 'F', 0, -20, 20, expl, 0),
+    ONE("exp2", 'F', 0, -20, 20, exp2l, 0),
+    ONE("expm1", 'F', 0, -5, 5, expm1l, 0),
+    ONE("floor", 'R', 0, -99, 99, floorl, 0),
+    ONE("isfinite", 'F', 1, -9, 9, is_finite, 0),
+    ONE("isinf", 'F', 1, -9, 9, infinite, 0),
+    ONE("isnan", 'F', 1, -9, 9, not_a_number, 0),
+    ONE("log", 'F', 0, 0, 9, logl, 0),
+    ONE("log10", 'F', 0, 0, 99, log10l, 0),
+    ONE("log1p", 'F', 0, -1, 3, log1pl, 0),
+    ONE("log2", 'F', 0, 0, 9, log2l, 0),
+    ONE("logical_not", 'L', 1, -2, 2, is_zero, 0),
+    ONE("negative", 'N', 0, -9, 9, negated, bits_minus),
+    ONE("positive", 'N', 0, -9, 9, same, 0),
+    ONE("reciprocal", 'F', 0, -9, 9, inverse, 0),
+    ONE("round", 'R', 0, -9, 9, rintl, 0),
+    ONE("rsqrt", 'F', 0, 0, 9, inverse_root, 0),
+    ONE("sigmoid", 'F', 0, -20, 20, sigmoid, 0),
+    ONE("sign", 'N', 0, -2, 2, sign, 0),
+    ONE("signbit", 'F', 1, -9, 9, sign_bit, 0),
+    ONE("sin", 'F', 0, -30, 30, sinl, 0),
+    ONE("sinh", 'F', 0, -20, 20, sinhl, 0),
+    ONE("sqrt", 'F', 0, 0, 99, root, 0),
+    ONE("square", 'N', 0, -99, 99, squared, bits_square),
+    ONE("tan", 'F', 0, -30, 30, tanl, 0),
+    ONE("tanh", 'F', 0, -9, 9, tanhl, 0),
+    ONE("trunc", 'R', 0, -99, 99, truncl, 0),
+    TWO("add", 'N', 0, -9, 9, -9, 9, sum, bits_sum, false),
+    TWO("atan2", 'F', 0, -9, 9, -9, 9, atan2l, 0, false),
+    TWO("bitwise_and", 'B', 0, -9, 9, -9, 9, 0, bits_and, false),
+    TWO("bitwise_left_shift", 'I', 0, -9, 99, 0, 70, 0, bits_left, false),
+    TWO("bitwise_or", 'B', 0, -9, 9, -9, 9, 0, bits_or, false),
+    TWO("bitwise_right_shift", 'I', 0, -9, 99, 0, 70, 0, bits_right, false),
+    TWO("bitwise_xor", 'B', 0, -9, 9, -9, 9, 0, bits_xor, false),
+    TWO("copysign", 'F', 0, -9, 9, -9, 9, copysignl, 0, false),
+    TWO("divide", 'F', 0, -9, 9, -9, 9, quotient, 0, false),
+    TWO("equal", 'A', 1, 0, 2, 0, 2, equal, 0, false),
+    TWO("floor_divide", 'N', 0, -99, 99, -9, 9, floored_quotient, bits_quotient, false),
+    TWO("greater", 'A', 1, -2, 2, -2, 2, greater, 0, false),
+    TWO("greater_equal", 'A', 1, -2, 2, -2, 2, greater_equal, 0, false),
+    TWO("hypot", 'F', 0, -9, 9, -9, 9, hypotl, 0, false),
+    TWO("less", 'A', 1, -2, 2, -2, 2, less, 0, false),
+    TWO("less_equal", 'A', 1, -2, 2, -2, 2, less_equal, 0, false),
+    TWO("logaddexp", 'F', 0, -9, 9, -9, 9, log_add_exp, 0, true),
+    TWO("logical_and", 'L', 1, -1, 1, -1, 1, both, 0, false),
+    TWO("logical_or", 'L', 1, -1, 1, -1, 1, either, 0, false),
+    TWO("logical_xor", 'L', 1, -1, 1, -1, 1, one_only, 0, false),
+    TWO("maximum", 'N', 0, -2, 2, -2, 2, larger, 0, false),
+    TWO("minimum", 'N', 0, -2, 2, -2, 2, smaller, 0, false),
+    TWO("multiply", 'N', 0, -99, 99, -9, 9, product, bits_product, false),
+    TWO("nextafter", 'F', 0, -9, 9, -9, 9, 0, 0, false),
+    TWO("not_equal", 'A', 1, 0, 2, 0, 2, unequal, 0, false),
+    TWO("pow", 'N', 0, 0, 9, -5, 9, powl, bits_power, false),
+    TWO("remainder", 'N', 0, -99, 99, -9, 9, modulo, bits_modulo, false),
+    TWO("subtract", 'N', 0, -9, 9, -9, 9, difference, bits_difference, false),
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
@@ -271,15 +270,15 @@ static real neighbour(ig_dtype d, real x, real y)
     if (isnan(x) || isnan(y) || x == y)
         return isnan(x) || isnan(y) ? (real)NAN : y;
     if (x == 0)
-        return copysignl(value_ulp(d, 0), y);
+        return copysignl(real_ulp(d, 0), y);
     if (isinf(x))
-        return copysignl(value_max(d), x);
+        return copysignl(real_max(d), x);
     const bool away = (x < y) == (x > 0);
-    real step = value_ulp(d, x);
+    real step = real_ulp(d, x);
     if (!away && fabsl(x) == exp2l((real)ilogbl(x)))
-        step = value_ulp(d, x * 0.75L);
+        step = real_ulp(d, x * 0.75L);
     const real moved = fabsl(x) + (away ? step : -step);
-    return copysignl(moved > value_max(d) ? (real)INFINITY : moved, x);
+    return copysignl(moved > real_max(d) ? (real)INFINITY : moved, x);
 }
 
 static real exact(const row *r, ig_dtype d, real x, real y)
@@ -287,25 +286,25 @@ static real exact(const row *r, ig_dtype d, real x, real y)
     if (r->accepts == 'R' && !dtype_in(d, FLOATS))
         return x;
     if (r->bits && !dtype_in(d, FLOATS))
-        return value_wrap(d, r->bits(d, value_bits(x), value_bits(y)));
+        return real_wrap(d, r->bits(d, real_bits(x), real_bits(y)));
     if (!r->f1 && !r->f2)
         return neighbour(d, x, y);
     return r->f1 ? r->f1(x) : r->f2(x, y);
 }
 
 /* The result for the inputs in dtype d (where they meet), and what it may be off. */
-static real reference(const row *r, ig_dtype d, real x, real y, real *tol)
+static real reference(const row *r, double ulp, ig_dtype d, real x, real y, real *tol)
 {
     const real want = exact(r, d, x, y);
     *tol = 0;
     if (!dtype_in(d, FLOATS) || r->truth)
         return want;
-    if (r->ulp == 0) /* computed in f32, then rounded; nextafter knows its own steps */
-        return dtype_in(d, HALVES) && (r->f1 || r->f2) ? value_round(IG_F32, want) : want;
+    if (ulp == 0) /* computed in f32, then rounded; nextafter knows its own steps */
+        return dtype_in(d, HALVES) && (r->f1 || r->f2) ? real_round(IG_F32, want) : want;
     real at = fabsl(want);
     if (r->by_argument && isfinite(x) && isfinite(y))
         at = fmaxl(at, fmaxl(fabsl(x), fabsl(y)));
-    *tol = (dtype_in(d, HALVES) ? 1 : (real)r->ulp) * value_ulp(d, value_round(d, at));
+    *tol = (dtype_in(d, HALVES) ? 1 : (real)ulp) * real_ulp(d, real_round(d, at));
     return want;
 }
 
@@ -351,7 +350,7 @@ static bool make(problem *p, int variant)
         s.x[0] = s.y[0] = 5;
     if (p->quick && variant == 1 && !dtype_in(p->dtype, quick_long))
         s.x[0] = s.y[0] = 65;
-    const ig_dtype d = r->accepts == 'F' ? value_float(p->dtype) : p->dtype;
+    const ig_dtype d = r->accepts == 'F' ? real_float(p->dtype) : p->dtype;
     const bool taken = dtype_in(p->dtype, dtypes_of(r->accepts));
     const tensor *x = problem_in(p, NULL, p->dtype, (ig_ints){s.x, s.n[0]}, r->x);
     const tensor *y =
@@ -360,21 +359,21 @@ static bool make(problem *p, int variant)
         s.x[1] = 3;
     tensor *out = problem_out(p, r->truth ? IG_BOOL : d, (ig_ints){s.x, s.n[0]});
     int64_t i[MAX_AXES] = {0};
-    out->ulps = dtype_in(d, HALVES) && r->ulp > 0 ? 1 : r->ulp;
+    const double ulp = ig_op_find(r->name)->ulp;
+    out->ulps = dtype_in(d, HALVES) && ulp > 0 ? 1 : ulp;
     p->signed_zeros = true;
     for (int64_t n = 0; n < out->size && taken; n++, shape_next(tensor_shape(out), i))
-        out->v[n] = reference(r, d, value_round(d, tensor_cast_at(x, i, out->ndim)),
-                              value_round(d, tensor_cast_at(y, i, out->ndim)), &out->tol[n]);
+        out->v[n] = reference(r, ulp, d, real_round(d, tensor_cast_at(x, i, out->ndim)),
+                              real_round(d, tensor_cast_at(y, i, out->ndim)), &out->tol[n]);
     return true;
 }
 
-const plan *plan_elementwise(const char *op)
+bool plan_elementwise(const char *op, plan *out)
 {
-    static plan found;
     for (int i = 0; i < ROWS; i++)
         if (strcmp(rows[i].name, op) == 0) {
-            found = (plan){op, dtypes_of(rows[i].accepts), make, &rows[i]};
-            return &found;
+            *out = (plan){op, dtypes_of(rows[i].accepts), make, &rows[i]};
+            return true;
         }
-    return NULL;
+    return false;
 }

@@ -1,6 +1,6 @@
 /* Reductions, scans and statistics: each result from the elements that it is made of, in row-major
  * order. Sums may be off by c * log2(n) * eps * sum |x|, in the precision in which they add up. */
-#include "ops/plan.h"
+#include "verify/plan.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@ typedef real (*fold)(ig_dtype d, ig_dtype out, const real *v, int64_t n, real *t
 static real depth(int64_t n) { return 4 + 2 * log2l((real)n + 1); }
 
 /* What rounding to the result adds. */
-static real rounding(ig_dtype out, real want) { return value_ulp(out, want); }
+static real rounding(ig_dtype out, real want) { return real_ulp(out, want); }
 
 static real fold_sum(ig_dtype d, ig_dtype out, const real *v, int64_t n, real *tol)
 {
@@ -20,15 +20,15 @@ static real fold_sum(ig_dtype d, ig_dtype out, const real *v, int64_t n, real *t
     *tol = 0;
     if (!dtype_in(out, FLOATS)) {
         for (int64_t i = 0; i < n; i++)
-            bits += value_bits(v[i]);
-        return value_wrap(out, bits);
+            bits += real_bits(v[i]);
+        return real_wrap(out, bits);
     }
     for (int64_t i = 0; i < n; i++) {
-        sum += value_round(out, v[i]);
+        sum += real_round(out, v[i]);
         size += fabsl(v[i]);
     }
     (void)d;
-    *tol = n <= 1 ? 0 : depth(n) * value_eps(value_compute(out)) * size + rounding(out, sum);
+    *tol = n <= 1 ? 0 : depth(n) * real_eps(real_compute(out)) * size + rounding(out, sum);
     return sum;
 }
 
@@ -40,15 +40,14 @@ static real fold_prod(ig_dtype d, ig_dtype out, const real *v, int64_t n, real *
     *tol = 0;
     for (int64_t i = 0; i < n; i++) {
         if (!dtype_in(out, FLOATS))
-            bits *= value_bits(v[i]);
+            bits *= real_bits(v[i]);
         else
-            product *= value_round(out, v[i]);
+            product *= real_round(out, v[i]);
     }
     if (!dtype_in(out, FLOATS))
-        return value_wrap(out, bits);
-    *tol = n <= 1
-               ? 0
-               : (real)n * value_eps(value_compute(out)) * fabsl(product) + rounding(out, product);
+        return real_wrap(out, bits);
+    *tol = n <= 1 ? 0
+                  : (real)n * real_eps(real_compute(out)) * fabsl(product) + rounding(out, product);
     return product;
 }
 
@@ -99,14 +98,14 @@ static real fold_all(ig_dtype d, ig_dtype out, const real *v, int64_t n, real *t
 
 static real fold_mean(ig_dtype d, ig_dtype out, const real *v, int64_t n, real *tol)
 {
-    const ig_dtype compute = value_compute(d);
+    const ig_dtype compute = real_compute(d);
     real sum = 0, size = 0;
     for (int64_t i = 0; i < n; i++) {
-        sum += value_round(compute, v[i]);
+        sum += real_round(compute, v[i]);
         size += fabsl(v[i]);
     }
     const real mean = sum / (real)n;
-    *tol = depth(n) * value_eps(compute) * size / (real)n + rounding(out, mean);
+    *tol = depth(n) * real_eps(compute) * size / (real)n + rounding(out, mean);
     return mean;
 }
 
@@ -114,14 +113,14 @@ static real fold_mean(ig_dtype d, ig_dtype out, const real *v, int64_t n, real *
 static real fold_var(ig_dtype d, ig_dtype out, const real *v, int64_t n, real *tol)
 {
     real off, sum = 0, largest = 0;
-    const ig_dtype compute = value_compute(d);
+    const ig_dtype compute = real_compute(d);
     const real mean = fold_mean(d, out, v, n, &off);
     for (int64_t i = 0; i < n; i++) {
-        const real x = value_round(compute, v[i]);
+        const real x = real_round(compute, v[i]);
         sum += (x - mean) * (x - mean);
         largest = fmaxl(largest, fabsl(x));
     }
-    const real divisor = fmaxl((real)n - 1, 0), var = sum / divisor, eps = value_eps(compute);
+    const real divisor = fmaxl((real)n - 1, 0), var = sum / divisor, eps = real_eps(compute);
     const real each = eps * depth(n) * largest;
     *tol = isfinite(var)
                ? 2 * depth(n) * eps * var + 4 * each * sqrtl(var) + each * each + rounding(out, var)
@@ -139,14 +138,14 @@ static real fold_std(ig_dtype d, ig_dtype out, const real *v, int64_t n, real *t
 
 static real fold_logsumexp(ig_dtype d, ig_dtype out, const real *v, int64_t n, real *tol)
 {
-    const ig_dtype compute = value_compute(d);
+    const ig_dtype compute = real_compute(d);
     real sum = 0, most = -(real)INFINITY;
     for (int64_t i = 0; i < n; i++)
-        most = fmaxl(most, value_round(compute, v[i]));
+        most = fmaxl(most, real_round(compute, v[i]));
     for (int64_t i = 0; i < n; i++)
-        sum += expl(value_round(compute, v[i]) - most);
+        sum += expl(real_round(compute, v[i]) - most);
     const real want = n ? most + logl(sum) : -(real)INFINITY;
-    *tol = n ? (depth(n) + 8) * value_eps(compute) * (1 + fabsl(most)) + rounding(out, want) : 0;
+    *tol = n ? (depth(n) + 8) * real_eps(compute) * (1 + fabsl(most)) + rounding(out, want) : 0;
     return want;
 }
 
@@ -181,7 +180,7 @@ static ig_dtype result_dtype(enum result gives, ig_dtype d)
     return gives == SUM     ? sums
            : gives == INDEX ? IG_I64
            : gives == TRUTH ? IG_BOOL
-           : gives == FLOAT ? value_float(d)
+           : gives == FLOAT ? real_float(d)
                             : d;
 }
 
@@ -215,9 +214,7 @@ static void reduce(const tensor *x, const bool *along, fold f, ig_dtype dtype, t
     }
     const ig_ints outside = {kept, x->ndim}, inside = {lengths, x->ndim};
     const int64_t n = shape_size(inside);
-    real *v = malloc(((size_t)n + 1) * sizeof *v);
-    if (!v)
-        abort();
+    real *v = heap_get(((size_t)n + 1) * sizeof *v);
     for (int64_t k = 0; k < out->size; k++, shape_next(outside, outer)) {
         int64_t inner[MAX_AXES] = {0}, at[MAX_AXES];
         for (int64_t i = 0; i < n; i++, shape_next(inside, inner)) {
@@ -305,9 +302,7 @@ static bool make_scan(problem *p, int variant)
     if (initial)
         problem_bool(p, "include_initial", true);
     tensor *out = problem_out(p, result_dtype(r->of->gives, p->dtype), (ig_ints){shape, c->ndim});
-    real *v = malloc(((size_t)shape[axis] + 1) * sizeof *v);
-    if (!v)
-        abort();
+    real *v = heap_get(((size_t)shape[axis] + 1) * sizeof *v);
     for (int64_t n = 0; n < out->size; n++, shape_next(tensor_shape(out), i)) {
         int64_t at[MAX_AXES];
         const int64_t count = i[axis] + !initial;
@@ -346,8 +341,8 @@ static bool make_diff(problem *p, int variant)
             for (int k = 0; k < t; k++)
                 v[k] = p->dtype == IG_BOOL ? (real)(v[k] != v[k + 1])
                        : dtype_in(p->dtype, FLOATS)
-                           ? value_round(p->dtype, (real)((double)v[k + 1] - (double)v[k]))
-                           : value_wrap(p->dtype, value_bits(v[k + 1]) - value_bits(v[k]));
+                           ? real_round(p->dtype, (real)((double)v[k + 1] - (double)v[k]))
+                           : real_wrap(p->dtype, real_bits(v[k + 1]) - real_bits(v[k]));
         out->v[n] = v[0];
     }
     return true;

@@ -1,6 +1,6 @@
 /* Index ops: reads and writes at computed places, sorting, searching, distinct values. Exact. Sorting
  * is by insertion, the simplest that is stable. */
-#include "ops/plan.h"
+#include "verify/plan.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,13 +13,7 @@ static bool beyond(const problem *p, int variant)
     return variant >= (p->quick ? 2 : 4) || (p->mode != MODE_PLAIN && variant > 1);
 }
 
-static real *reals(int64_t n)
-{
-    real *v = calloc((size_t)n + 1, sizeof *v);
-    if (!v)
-        abort();
-    return v;
-}
+static real *reals(int64_t n) { return heap_get(((size_t)n + 1) * sizeof(real)); }
 
 /* ---- reads and writes: indices along axis 0 of x (n, m) ---- */
 
@@ -82,8 +76,8 @@ static bool make_scatter(problem *p, int variant)
             *to = u->v[n];
         else
             *to = dtype_in(p->dtype, FLOATS)
-                      ? value_round(p->dtype, *to + u->v[n])
-                      : value_wrap(p->dtype, value_bits(*to) + value_bits(u->v[n]));
+                      ? real_round(p->dtype, *to + u->v[n])
+                      : real_wrap(p->dtype, real_bits(*to) + real_bits(u->v[n]));
     }
     return true;
 }
@@ -151,9 +145,7 @@ static bool make_sort(problem *p, int variant)
     tensor *at = s->indices ? problem_out(p, IG_I64, shape) : NULL;
     const int64_t step = axis ? 1 : l[1], rows = l[1 - axis], stride = axis ? l[1] : 1;
     const int64_t out_stride = axis ? k : 1;
-    int64_t *order = malloc(((size_t)n + 1) * sizeof *order);
-    if (!order)
-        abort();
+    int64_t *order = heap_get(((size_t)n + 1) * sizeof *order);
     for (int64_t r = 0; r < rows; r++) {
         sort_row(x->v + r * stride, n, step, descending, order);
         for (int64_t i = 0; i < k; i++) {
@@ -173,11 +165,9 @@ static bool make_searchsorted(problem *p, int variant)
         return false;
     const int64_t *l = lengths[variant], n = l[0] * l[1];
     const bool right = variant % 2;
-    int64_t *order = malloc(((size_t)n + 1) * sizeof *order);
+    int64_t *order = heap_get(((size_t)n + 1) * sizeof *order);
     real *sorted = reals(n);
     tensor *x = problem_in(p, NULL, p->dtype, IG_SHAPE(n), variant ? any : few);
-    if (!order)
-        abort();
     sort_row(x->v, n, 1, false, order);
     for (int64_t i = 0; i < n; i++)
         sorted[i] = x->v[order[i]];
@@ -265,9 +255,7 @@ static bool make_unique(problem *p, int variant)
     if (beyond(p, variant))
         return false;
     const tensor *x = problem_in(p, NULL, p->dtype, (ig_ints){lengths[variant], 2}, any);
-    int64_t *order = malloc(((size_t)x->size + 1) * sizeof *order), groups = 0;
-    if (!order)
-        abort();
+    int64_t *order = heap_get(((size_t)x->size + 1) * sizeof *order), groups = 0;
     sort_row(x->v, x->size, 1, false, order);
     for (int64_t i = 0; i < x->size; i++)
         groups += i == 0 || x->v[order[i]] != x->v[order[i - 1]];

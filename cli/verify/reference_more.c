@@ -1,5 +1,5 @@
 /* Elementwise rows with a rule of their own: where, clip, astype. */
-#include "ops/plan.h"
+#include "verify/plan.h"
 #include <math.h>
 
 static const struct more_shapes {
@@ -72,7 +72,7 @@ static bool make_astype(problem *p, int variant)
     tensor *out = problem_out(p, to, shape);
     p->signed_zeros = dtype_in(p->dtype, FLOATS) && dtype_in(to, FLOATS);
     for (int64_t i = 0; i < out->size; i++)
-        out->v[i] = value_cast(p->dtype, to, x->v[i]);
+        out->v[i] = real_cast(p->dtype, to, x->v[i]);
     return true;
 }
 

@@ -1,6 +1,6 @@
 /* Random arrays. Bits are worked out by the generators' definitions (Salmon et al., SC 2011); what is
  * drawn from bits, by its formula. Keys are inputs like any other, in all layouts. */
-#include "ops/plan.h"
+#include "verify/plan.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -160,23 +160,23 @@ static bool make_bits(problem *p, int variant)
     problem_dtype(p, NULL, p->dtype);
     tensor *out = problem_out(p, p->dtype, (ig_ints){shapes[variant], 2});
     for (int64_t i = 0; i < out->size; i++)
-        out->v[i] = (real)bits_at(&k, (uint64_t)i, value_width(p->dtype));
+        out->v[i] = (real)bits_at(&k, (uint64_t)i, real_width(p->dtype));
     return true;
 }
 
 /* Element i in [0, 1): as many bits as the dtype has digits after the first. */
 static real unit_at(const key *k, ig_dtype d, int64_t i)
 {
-    const int digits = (int)-log2l(value_eps(d)), width = d == IG_BF16 ? 8 : value_width(d);
+    const int digits = (int)-log2l(real_eps(d)), width = d == IG_BF16 ? 8 : real_width(d);
     return ldexpl((real)(bits_at(k, (uint64_t)i, width) >> (width - digits)), -digits);
 }
 
 /* u * (high - low) + low, rounded at each step. */
 static real between(ig_dtype d, real u, real low, real high)
 {
-    const double range = (double)value_round(d, (real)((double)high - (double)low));
-    const double scaled = (double)value_round(d, (real)((double)u * range));
-    return fmaxl(low, value_round(d, (real)(scaled + (double)low)));
+    const double range = (double)real_round(d, (real)((double)high - (double)low));
+    const double scaled = (double)real_round(d, (real)((double)u * range));
+    return fmaxl(low, real_round(d, (real)(scaled + (double)low)));
 }
 
 static bool make_uniform(problem *p, int variant)
@@ -189,8 +189,8 @@ static bool make_uniform(problem *p, int variant)
     problem_dtype(p, NULL, p->dtype);
     real low = 0, high = 1;
     if (!plain) {
-        low = problem_in(p, NULL, value_float(p->dtype), IG_SCALAR, (domain){-5, 0, false})->v[0];
-        high = problem_in(p, NULL, value_float(p->dtype), IG_SCALAR, (domain){1, 9, false})->v[0];
+        low = problem_in(p, NULL, real_float(p->dtype), IG_SCALAR, (domain){-5, 0, false})->v[0];
+        high = problem_in(p, NULL, real_float(p->dtype), IG_SCALAR, (domain){1, 9, false})->v[0];
     }
     tensor *out = problem_out(p, p->dtype, (ig_ints){shapes[variant], 2});
     for (int64_t i = 0; i < out->size && dtype_in(p->dtype, FLOATS); i++) {
@@ -212,7 +212,7 @@ static bool make_normal(problem *p, int variant)
     problem_dtype(p, NULL, d);
     tensor *out = problem_out(p, d, (ig_ints){shapes[variant], 2});
     for (int64_t i = 0; i < out->size && dtype_in(d, FLOATS); i++) {
-        const real u = between(d, unit_at(&k, d, i), value_round(d, value_eps(d) / 2 - 1), 1);
+        const real u = between(d, unit_at(&k, d, i), real_round(d, real_eps(d) / 2 - 1), 1);
         real y = 0;
         real move = 1;
         for (int step = 0; step < 60 && fabsl(move) > 1e-15L; step++) {
@@ -222,7 +222,7 @@ static bool make_normal(problem *p, int variant)
             y -= fmaxl(fminl(move, 0.5L), -0.5L);
         }
         out->v[i] = y * sqrtl(2);
-        out->tol[i] = (dtype_in(d, HALVES) ? 2 : 8) * value_ulp(d, out->v[i]);
+        out->tol[i] = (dtype_in(d, HALVES) ? 2 : 8) * real_ulp(d, out->v[i]);
     }
     return true;
 }
@@ -235,7 +235,7 @@ static bool make_randint(problem *p, int variant)
     const int64_t low = dtype_in(p->dtype, SIGNED) ? -3 : 0, high = variant % 2 ? 100 : 7;
     const uint64_t span = (uint64_t)(high - low);
     const key k = key_in(p, variant), first = new_key(&k, 0, 1), second = new_key(&k, 1, 1);
-    const int width = value_width(p->dtype) == 64 ? 64 : 32;
+    const int width = real_width(p->dtype) == 64 ? 64 : 32;
     problem_ints(p, NULL, (ig_ints){shapes[variant], 2});
     problem_int(p, NULL, low);
     problem_int(p, NULL, high);
@@ -255,12 +255,12 @@ static bool make_bernoulli(problem *p, int variant)
     if (beyond(p, variant))
         return false;
     const key k = key_in(p, variant);
-    const ig_dtype d = value_float(p->dtype);
+    const ig_dtype d = real_float(p->dtype);
     const tensor *prob =
         problem_in(p, NULL, p->dtype, (ig_ints){shapes[variant], 2}, (domain){0, 1, false});
     tensor *out = problem_out(p, IG_BOOL, (ig_ints){shapes[variant], 2});
     for (int64_t i = 0; i < out->size; i++)
-        out->v[i] = unit_at(&k, d, i) < value_round(d, prob->v[i]);
+        out->v[i] = unit_at(&k, d, i) < real_round(d, prob->v[i]);
     return true;
 }
 

@@ -1,5 +1,5 @@
 /* Sources: arrays made of numbers alone, exact. */
-#include "ops/plan.h"
+#include "verify/plan.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,7 +82,7 @@ static bool make_arange(problem *p, int variant)
     problem_dtype(p, NULL, p->dtype);
     tensor *out = problem_out(p, p->dtype, IG_SHAPE(n));
     for (int64_t i = 0; i < n; i++)
-        out->v[i] = value_cast(IG_I64, p->dtype, (real)(r[0] + i * step));
+        out->v[i] = real_cast(IG_I64, p->dtype, (real)(r[0] + i * step));
     return true;
 }
 
@@ -104,7 +104,7 @@ static bool make_linspace(problem *p, int variant)
     tensor *out = problem_out(p, p->dtype, IG_SHAPE(n));
     for (int64_t i = 0; i < n; i++) {
         const double v = endpoint && n > 1 && i == n - 1 ? stop : (double)i * step + start;
-        out->v[i] = value_cast(IG_F64, p->dtype, (real)(dtype_in(p->dtype, INTS) ? floor(v) : v));
+        out->v[i] = real_cast(IG_F64, p->dtype, (real)(dtype_in(p->dtype, INTS) ? floor(v) : v));
     }
     return true;
 }

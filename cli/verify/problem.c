@@ -1,6 +1,6 @@
 /* Problems: arguments and results put together by plans, inputs drawn from their domains. The same op,
- * dtype and variant always give the same numbers. */
-#include "ops/plan.h"
+ * dtype, variant and seed always give the same numbers. */
+#include "verify/plan.h"
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
@@ -26,28 +26,28 @@ static real draw_float(problem *p, ig_dtype d, domain from)
     static const double special[] = {0.0, -0.0, 1, -1, 0.5, -0.5,     2,         -2,
                                      1.5, -2.5, 3, 10, 100, INFINITY, -INFINITY, NAN};
     const unsigned kind = from.wild ? (unsigned)(problem_random(p) % 8) : 7;
-    const real top = value_max(d), low = value_ulp(d, 0);
+    const real top = real_max(d), low = real_ulp(d, 0);
     if (kind == 0)
         return (real)special[problem_random(p) % (sizeof special / sizeof *special)];
     if (kind == 1) { /* any magnitude; now and then a limit */
         const double e = problem_uniform(p, (double)log2l(low), (double)log2l(top));
         const real any = exp2l((real)e), limits[] = {any, any, any, any, top, low, 3 * low, any};
-        const real v = value_round(d, limits[problem_random(p) % 8]);
+        const real v = real_round(d, limits[problem_random(p) % 8]);
         return problem_random(p) & 1 ? -v : v;
     }
-    return value_round(d, (real)problem_uniform(p, from.low, from.high));
+    return real_round(d, (real)problem_uniform(p, from.low, from.high));
 }
 
 static real draw_int(problem *p, ig_dtype d, domain from)
 {
-    const real low = value_min(d), high = value_max(d);
+    const real low = real_min(d), high = real_max(d);
     const unsigned kind = from.wild ? (unsigned)(problem_random(p) % 4) : 3;
     if (kind == 0) {
-        const real special[] = {0, 1, low, high, low + 1, high - 1, value_wrap(d, UINT64_MAX), 2};
+        const real special[] = {0, 1, low, high, low + 1, high - 1, real_wrap(d, UINT64_MAX), 2};
         return special[problem_random(p) % 8];
     }
     if (kind == 1)
-        return value_wrap(d, problem_random(p));
+        return real_wrap(d, problem_random(p));
     const real v = floorl((real)problem_uniform(p, from.low, from.high + 1));
     return fminl(fmaxl(v, low), high);
 }
@@ -111,9 +111,15 @@ void problem_begin(problem *p, const char *op, const void *row, ig_dtype dtype, 
                    int variant)
 {
     const bool quick = p->quick;
-    *p = (problem){
-        .op = op, .row = row, .dtype = dtype, .mode = mode, .variant = variant, .quick = quick};
-    p->random = hash(op) + (uint64_t)dtype * 1000 + (uint64_t)variant;
+    const uint64_t seed = p->seed;
+    *p = (problem){.op = op,
+                   .row = row,
+                   .dtype = dtype,
+                   .mode = mode,
+                   .variant = variant,
+                   .quick = quick,
+                   .seed = seed};
+    p->random = hash(op) + (uint64_t)dtype * 1000 + (uint64_t)variant + seed * 0x2545f4914f6cdd1du;
 }
 
 void problem_end(problem *p)
@@ -135,9 +141,7 @@ static void tensor_new(tensor *t, ig_dtype d, ig_ints shape)
     *t = (tensor){.dtype = d, .ndim = shape.n, .size = shape_size(shape), .same_as = -1};
     if (shape.n)
         memcpy(t->shape, shape.v, (size_t)shape.n * sizeof *t->shape);
-    t->v = calloc((size_t)t->size + 1, sizeof *t->v);
-    if (!t->v)
-        abort();
+    t->v = heap_get(((size_t)t->size + 1) * sizeof *t->v);
 }
 
 /* Makes t what the mode asks for. */
@@ -229,8 +233,6 @@ tensor *problem_out(problem *p, ig_dtype d, ig_ints shape)
     assert(p->n_out < MAX_OUTPUTS);
     tensor *t = &p->out[p->n_out++];
     tensor_new(t, d, shape);
-    t->tol = calloc((size_t)t->size + 1, sizeof *t->tol);
-    if (!t->tol)
-        abort();
+    t->tol = heap_get(((size_t)t->size + 1) * sizeof *t->tol);
     return t;
 }

@@ -1,20 +1,22 @@
-/* What the parts of the op test share: exact values on the host, problems, and plans.
+/* What the parts of verify share: exact values on the host, problems, and plans.
  *
- * A *plan* says how one row of the op table is tested. It makes *problems*: array arguments by value,
- * other arguments, and the results that must come out, each with what it may be off. The driver hands
- * each problem to the library in every layout, so a plan knows nothing of layouts.
+ * A *plan* says how one row of the op table is checked. It makes *problems*: array arguments by value,
+ * other arguments, and the results that must come out, each with what it may be off. Each problem
+ * is handed to the library in every layout, so a plan knows nothing of layouts.
  *
  * Every value of every dtype is exact in a `real`, which has at least 64 bits (80-bit or quad). */
-#ifndef TESTS_OPS_PLAN_H
-#define TESTS_OPS_PLAN_H
+#ifndef CLI_VERIFY_PLAN_H
+#define CLI_VERIFY_PLAN_H
 
-#include "ingot.h"
+#include "str.h"
+
+#include <ingot.h>
 
 typedef long double real;
 
 enum { MAX_AXES = 8, MAX_INPUTS = 6, MAX_ARGS = 10, MAX_OUTPUTS = 16, MAX_INTS = 64 };
 
-/* ---- values (values.c) ---- */
+/* ---- values (real.c) ---- */
 
 #define BIT(dtype) (1u << (dtype))
 enum {
@@ -30,24 +32,24 @@ enum {
 static inline bool dtype_in(ig_dtype d, unsigned set) { return set >> d & 1; }
 
 /* Scalars from and to storage; what is stored must be a value of the dtype. */
-real value_load(ig_dtype d, const void *from);
-void value_store(ig_dtype d, void *to, real v);
+real real_load(ig_dtype d, const void *from);
+void real_store(ig_dtype d, void *to, real v);
 /* v rounded to the nearest value of a float dtype, ties to even; other dtypes: v itself. */
-real value_round(ig_dtype d, real v);
+real real_round(ig_dtype d, real v);
 /* The step between values of a float dtype around v. */
-real value_ulp(ig_dtype d, real v);
-real value_eps(ig_dtype d);
-real value_max(ig_dtype d);
-real value_min(ig_dtype d);  /* of floats: -value_max */
-int value_width(ig_dtype d); /* in bits */
+real real_ulp(ig_dtype d, real v);
+real real_eps(ig_dtype d);
+real real_max(ig_dtype d);
+real real_min(ig_dtype d);  /* of floats: -real_max */
+int real_width(ig_dtype d); /* in bits */
 /* Integers as 64 bits, extended by their sign, and back: what does not fit the dtype wraps. */
-uint64_t value_bits(real v);
-real value_wrap(ig_dtype d, uint64_t bits);
+uint64_t real_bits(real v);
+real real_wrap(ig_dtype d, uint64_t bits);
 /* The float in which composites compute for d, and the dtype of their results. */
-ig_dtype value_compute(ig_dtype d);
-ig_dtype value_float(ig_dtype d);
+ig_dtype real_compute(ig_dtype d);
+ig_dtype real_float(ig_dtype d);
 /* v converted as ig_astype does. */
-real value_cast(ig_dtype from, ig_dtype to, real v);
+real real_cast(ig_dtype from, ig_dtype to, real v);
 
 /* ---- problems (problem.c) ---- */
 
@@ -86,6 +88,7 @@ typedef struct problem {
     int variant;
     bool related; /* the mode changed something */
     bool quick;
+    uint64_t seed;
     bool signed_zeros; /* results: -0 is not 0 */
     uint64_t random;
     int n_in, n_args, n_out, n_ints;
@@ -151,30 +154,7 @@ typedef struct plan {
 /* Tables that end with a row without op. */
 extern const plan plans_more[], plans_reduce[], plans_move[], plans_index[], plans_contract[],
     plans_window[], plans_source[], plans_random[], plans_composite[];
-/* Rows of elementwise.c as plans; NULL if there is none. */
-const plan *plan_elementwise(const char *op);
-
-/* ---- running (run.c) ---- */
-
-typedef struct tally {
-    int64_t passed, failed;
-    double worst[IG_F64 + 1]; /* ulp, by dtype of result, of results that have ulps */
-} tally;
-
-/* Runs p in the layouts that its mode allows. */
-void run_problem(const problem *p, tally *t);
-/* Checks that p is refused with IG_ERR_DTYPE and a message that names the op. */
-void run_refused(const problem *p, tally *t);
-/* A failure that is none of a problem's; severity orders the report. */
-void run_fail(tally *t, double severity, const char *format, ...) IG_PRINTF(3, 4);
-/* Prints the worst failures. */
-void run_report(void);
-
-/* ---- special values (special.c) ---- */
-
-/* All rows of op, counted into t. */
-void special_check(const char *op, tally *t);
-/* Fails for rows whose op the table does not have; returns how many rows there are. */
-int special_check_names(tally *t);
+/* The row of reference_elementwise.c as a plan; false if there is none. */
+bool plan_elementwise(const char *op, plan *out);
 
 #endif

@@ -1,6 +1,6 @@
 /* Values of every dtype, exact in a real: storage, rounding and steps worked out from each format's
  * numbers alone. Nothing here rests on the library's own conversions. */
-#include "ops/plan.h"
+#include "verify/plan.h"
 #include <math.h>
 #include <string.h>
 
@@ -18,42 +18,42 @@ static const struct format {
     [IG_F64] = {64, 53, -1022, true},
 };
 
-int value_width(ig_dtype d) { return formats[d].bits; }
+int real_width(ig_dtype d) { return formats[d].bits; }
 
 static bool is_float(ig_dtype d) { return formats[d].digits != 0; }
 
-real value_eps(ig_dtype d) { return ldexpl(1, 1 - formats[d].digits); }
+real real_eps(ig_dtype d) { return ldexpl(1, 1 - formats[d].digits); }
 
-real value_max(ig_dtype d)
+real real_max(ig_dtype d)
 {
     const struct format *f = &formats[d];
     if (is_float(d))
-        return ldexpl(2 - value_eps(d), 1 - f->lowest);
+        return ldexpl(2 - real_eps(d), 1 - f->lowest);
     if (d == IG_BOOL)
         return 1;
     return (real)(UINT64_MAX >> (64 - f->bits + f->is_signed));
 }
 
-real value_min(ig_dtype d)
+real real_min(ig_dtype d)
 {
     if (is_float(d))
-        return -value_max(d);
-    return formats[d].is_signed ? -value_max(d) - 1 : 0;
+        return -real_max(d);
+    return formats[d].is_signed ? -real_max(d) - 1 : 0;
 }
 
-real value_ulp(ig_dtype d, real v)
+real real_ulp(ig_dtype d, real v)
 {
     const struct format *f = &formats[d];
     int e = v == 0 || !isfinite(v) ? f->lowest : ilogbl(v);
-    return ldexpl(1, (e > f->lowest ? e : f->lowest) + 1 - f->digits);
+    return (real)ldexp(1, (e > f->lowest ? e : f->lowest) + 1 - f->digits); /* exact, and fast */
 }
 
-real value_round(ig_dtype d, real v)
+real real_round(ig_dtype d, real v)
 {
     if (!is_float(d) || !isfinite(v) || v == 0)
         return v;
-    const real step = value_ulp(d, v), y = rintl(v / step) * step;
-    return fabsl(y) > value_max(d) ? copysignl((real)INFINITY, v) : copysignl(y, v);
+    const real step = real_ulp(d, v), y = rintl(v / step) * step;
+    return fabsl(y) > real_max(d) ? copysignl((real)INFINITY, v) : copysignl(y, v);
 }
 
 /* ---- storage ---- */
@@ -68,8 +68,8 @@ static real load_half(ig_dtype d, uint16_t bits)
     if (exponent == (0x7fff >> mantissa_bits))
         v = mantissa ? (real)NAN : (real)INFINITY;
     else
-        v = ldexpl((real)(mantissa + (exponent ? 1 << mantissa_bits : 0)),
-                   f->lowest - mantissa_bits + (exponent ? exponent - 1 : 0));
+        v = (real)ldexp((double)(mantissa + (exponent ? 1 << mantissa_bits : 0)),
+                        f->lowest - mantissa_bits + (exponent ? exponent - 1 : 0));
     return bits & 0x8000 ? -v : v;
 }
 
@@ -82,12 +82,12 @@ static uint16_t store_half(ig_dtype d, real v)
         return (uint16_t)(sign | infinite | 1 << (mantissa_bits - 1));
     if (isinf(v))
         return (uint16_t)(sign | infinite);
-    const int steps = (int)(fabsl(v) / value_ulp(d, v));
+    const int steps = (int)(fabsl(v) / real_ulp(d, v));
     const int above = v == 0 ? 0 : ilogbl(v) - f->lowest;
     return (uint16_t)(sign | (steps + ((above > 0 ? above : 0) << mantissa_bits)));
 }
 
-real value_load(ig_dtype d, const void *from)
+real real_load(ig_dtype d, const void *from)
 {
     uint64_t bits = 0;
     float f;
@@ -99,11 +99,11 @@ real value_load(ig_dtype d, const void *from)
     case IG_F16:
     case IG_BF16: return load_half(d, (uint16_t)bits);
     case IG_BOOL: return (real)bits;
-    default: return value_wrap(d, bits);
+    default: return real_wrap(d, bits);
     }
 }
 
-void value_store(ig_dtype d, void *to, real v)
+void real_store(ig_dtype d, void *to, real v)
 {
     const float f = d == IG_F32 ? (float)v : 0;
     const double g = d == IG_F64 ? (double)v : 0;
@@ -113,14 +113,14 @@ void value_store(ig_dtype d, void *to, real v)
     case IG_F64: memcpy(to, &g, sizeof g); return;
     case IG_F16:
     case IG_BF16: bits = store_half(d, v); break;
-    default: bits = value_bits(v); break;
+    default: bits = real_bits(v); break;
     }
     memcpy(to, &bits, (size_t)formats[d].bits / 8); /* both our processors are little-endian */
 }
 
-uint64_t value_bits(real v) { return v < 0 ? (uint64_t)(int64_t)v : (uint64_t)v; }
+uint64_t real_bits(real v) { return v < 0 ? (uint64_t)(int64_t)v : (uint64_t)v; }
 
-real value_wrap(ig_dtype d, uint64_t bits)
+real real_wrap(ig_dtype d, uint64_t bits)
 {
     const int unused = 64 - formats[d].bits;
     bits <<= unused;
@@ -129,17 +129,17 @@ real value_wrap(ig_dtype d, uint64_t bits)
 
 /* ---- conversions ---- */
 
-ig_dtype value_compute(ig_dtype d) { return d == IG_F64 ? IG_F64 : IG_F32; }
+ig_dtype real_compute(ig_dtype d) { return d == IG_F64 ? IG_F64 : IG_F32; }
 
-ig_dtype value_float(ig_dtype d) { return is_float(d) ? d : IG_F32; }
+ig_dtype real_float(ig_dtype d) { return is_float(d) ? d : IG_F32; }
 
-real value_cast(ig_dtype from, ig_dtype to, real v)
+real real_cast(ig_dtype from, ig_dtype to, real v)
 {
     if (to == IG_BOOL)
         return v != 0;
     if (is_float(to))
-        return value_round(to, v);
+        return real_round(to, v);
     if (!is_float(from))
-        return value_wrap(to, value_bits(v));
-    return isnan(v) ? 0 : fminl(fmaxl(truncl(v), value_min(to)), value_max(to)) + 0;
+        return real_wrap(to, real_bits(v));
+    return isnan(v) ? 0 : fminl(fmaxl(truncl(v), real_min(to)), real_max(to)) + 0;
 }

@@ -1,7 +1,7 @@
 /* Moves: which element of which input stands at each place of each result, by plain index arithmetic.
  * Results are exact. Every op has a case, told by name, that sets shapes and arguments; `source` then
  * says for each place where its element comes from. */
-#include "ops/plan.h"
+#include "verify/plan.h"
 #include <math.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@ static void fill_out(problem *p, tensor *out, int k, source f)
         int from = 0;
         const bool inside = f(p, k, i, &from, at);
         out->v[n] = inside ? tensor_at(&p->in[from], at)
-                           : value_cast(IG_I64, p->dtype, p->dtype == IG_BOOL ? 1 : fill);
+                           : real_cast(IG_I64, p->dtype, p->dtype == IG_BOOL ? 1 : fill);
     }
 }
 

@@ -1,24 +1,24 @@
 /* Ops made of others: activations, softmax, norms, losses, attention. Each by its plain formula in
  * reals. They compute in f32 (f64 for f64) and round to the dtype once: results may be off by a few
  * eps of the numbers that they are made of, and half a step. */
-#include "ops/plan.h"
+#include "verify/plan.h"
 #include <math.h>
 #include <string.h>
 
 static const domain mild = {-4, 4, false};
 
-static real eps_of(const problem *p) { return value_eps(value_compute(p->dtype)); }
+static real eps_of(const problem *p) { return real_eps(real_compute(p->dtype)); }
 
 /* Element i of an input, as the op computes with it. */
 static real get(const problem *p, int k, int64_t i)
 {
-    return value_round(value_compute(p->dtype), p->in[k].v[i]);
+    return real_round(real_compute(p->dtype), p->in[k].v[i]);
 }
 
 static void put(const problem *p, tensor *out, int64_t i, real want, real size)
 {
     out->v[i] = want;
-    out->tol[i] = eps_of(p) * size + value_ulp(out->dtype, want) * 0.51L;
+    out->tol[i] = eps_of(p) * size + real_ulp(out->dtype, want) * 0.51L;
 }
 
 static const int64_t shapes[][2] = {{7, 43}, {5, 65}, {1, 1}, {65, 3}, {0, 5}, {2, 1025}};
@@ -79,7 +79,7 @@ static bool make_activation(problem *p, int variant)
     else if (second)
         problem_float(p, r->name, r->number);
     const bool keeps = r == &relu_row; /* integers too */
-    tensor *out = problem_out(p, keeps ? p->dtype : value_float(p->dtype), tensor_shape(x));
+    tensor *out = problem_out(p, keeps ? p->dtype : real_float(p->dtype), tensor_shape(x));
     for (int64_t i = 0; i < out->size; i++) {
         real size;
         const real want = r->f(keeps ? x->v[i] : get(p, 0, i), second, &size);
@@ -124,7 +124,7 @@ static bool make_softmax(problem *p, int variant)
         return false;
     const int64_t *l = shapes[variant], n = l[1];
     const tensor *x = problem_in(p, NULL, p->dtype, (ig_ints){l, 2}, (domain){-30, 30, false});
-    tensor *out = problem_out(p, value_float(p->dtype), tensor_shape(x));
+    tensor *out = problem_out(p, real_float(p->dtype), tensor_shape(x));
     stats s = {0};
     for (int64_t i = 0; i < out->size; i++) {
         if (i % n == 0)
@@ -152,7 +152,7 @@ static bool make_norm(problem *p, int variant)
     if (given && !rms)
         b = problem_in(p, "bias", p->dtype, IG_SHAPE(n), mild);
     problem_float(p, "eps", eps_given);
-    tensor *out = problem_out(p, value_float(p->dtype), tensor_shape(x));
+    tensor *out = problem_out(p, real_float(p->dtype), tensor_shape(x));
     stats s = {0};
     for (int64_t i = 0; i < out->size; i++) {
         if (i % n == 0)
@@ -187,7 +187,7 @@ static bool make_channels(problem *p, int variant)
     problem_in(p, "weight", p->dtype, IG_SHAPE(l[1]), mild);
     problem_in(p, "bias", p->dtype, IG_SHAPE(l[1]), mild);
     problem_float(p, "eps", eps_given);
-    tensor *out = problem_out(p, value_float(p->dtype), (ig_ints){l, 3});
+    tensor *out = problem_out(p, real_float(p->dtype), (ig_ints){l, 3});
     for (int64_t i = 0; i < out->size; i++) {
         const int64_t c = i / l[2] % l[1], row = i / (l[1] * l[2]);
         const int64_t n = groups ? each * l[2] : l[0] * l[2];
@@ -263,7 +263,7 @@ static bool make_loss(problem *p, int variant)
     problem_in(p, NULL, p->dtype, shape, r->target);
     problem_str(p, "reduction", reduction);
     const bool each = variant % 3 == 0;
-    tensor *out = problem_out(p, value_float(p->dtype), each ? shape : IG_SCALAR);
+    tensor *out = problem_out(p, real_float(p->dtype), each ? shape : IG_SCALAR);
     real sum = 0, total = 0;
     for (int64_t i = 0; i < x->size; i++) {
         const real t = get(p, 1, i);
@@ -290,7 +290,7 @@ static bool make_cross_entropy(problem *p, int variant)
     const tensor *label =
         problem_in(p, NULL, IG_I64, IG_SHAPE(l[0]), (domain){0, (double)n - 1, false});
     problem_str(p, "reduction", "none");
-    tensor *out = problem_out(p, value_float(p->dtype), IG_SHAPE(l[0]));
+    tensor *out = problem_out(p, real_float(p->dtype), IG_SHAPE(l[0]));
     for (int64_t i = 0; i < l[0]; i++) {
         const stats s = stats_of(p, i * n, n);
         const real d = s.most - get(p, 0, i * n + (int64_t)label->v[i]);
@@ -309,9 +309,9 @@ static bool make_dropout(problem *p, int variant)
     const tensor *x = problem_in(p, NULL, p->dtype, (ig_ints){shapes[variant], 2}, mild);
     problem_in(p, NULL, IG_U32, IG_SHAPE(4), (domain){0, 1e9, false});
     problem_float(p, NULL, 0);
-    tensor *out = problem_out(p, value_float(p->dtype), tensor_shape(x));
+    tensor *out = problem_out(p, real_float(p->dtype), tensor_shape(x));
     for (int64_t i = 0; i < out->size; i++)
-        out->v[i] = value_round(value_compute(p->dtype), x->v[i]);
+        out->v[i] = real_round(real_compute(p->dtype), x->v[i]);
     return true;
 }
 
@@ -380,7 +380,7 @@ static bool make_attention(problem *p, int variant)
         problem_in(p, "mask", IG_BOOL, IG_SHAPE(a->queries, a->keys), unit);
     if (a->causal)
         problem_bool(p, "is_causal", true);
-    tensor *out = problem_out(p, value_float(p->dtype), IG_SHAPE(a->batch, a->queries, a->values));
+    tensor *out = problem_out(p, real_float(p->dtype), IG_SHAPE(a->batch, a->queries, a->values));
     for (int64_t b = 0; b < a->batch; b++)
         for (int64_t q = 0; q < a->queries; q++)
             attend(p, a, b, q, out);

@@ -1,6 +1,6 @@
 /* Products: every case is an Einstein sum over axes named by letters, whose plain meaning, a loop over
  * all letters, is the reference. A 1 among the letters is an axis of length 1 that broadcasts. */
-#include "ops/plan.h"
+#include "verify/plan.h"
 #include <math.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@ void dot_add(dot *s, real x, real y)
 {
     s->sum += x * y;
     s->size += fabsl(x * y);
-    s->bits += value_bits(x) * value_bits(y);
+    s->bits += real_bits(x) * real_bits(y);
     s->n++;
 }
 
@@ -16,8 +16,8 @@ real dot_result(const dot *s, ig_dtype d, real *tol)
 {
     *tol = 0;
     if (!dtype_in(d, FLOATS))
-        return value_wrap(d, s->bits);
-    *tol = (real)(s->n + 2) * value_eps(value_compute(d)) * s->size + value_ulp(d, s->sum) / 2;
+        return real_wrap(d, s->bits);
+    *tol = (real)(s->n + 2) * real_eps(real_compute(d)) * s->size + real_ulp(d, s->sum) / 2;
     return s->sum;
 }
 
@@ -121,13 +121,13 @@ static void contract(const problem *p, const product *c, const parsed *s, tensor
             const real z = s->n > 2 ? p->in[2].v[place(s, 2, at)] : 1;
             dot_add(&sum,
                     dtype_in(p->dtype, FLOATS) ? x * y
-                                               : value_wrap(IG_I64, value_bits(x) * value_bits(y)),
+                                               : real_wrap(IG_I64, real_bits(x) * real_bits(y)),
                     z);
         }
         const int64_t to = place(s, s->n, outer);
         out->v[to] = dot_result(&sum, p->dtype, &out->tol[to]);
         if (s->n > 2 && out->tol[to] != 0) /* what is between two products rounds, too */
-            out->tol[to] += 4 * value_eps(p->dtype) * sum.size;
+            out->tol[to] += 4 * real_eps(p->dtype) * sum.size;
     }
 }
 

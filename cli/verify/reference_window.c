@@ -1,6 +1,6 @@
 /* Convolutions and pools of (N, C, spatial...): plain loops over three spatial axes, of which those that
  * the op does not have are of length 1. */
-#include "ops/plan.h"
+#include "verify/plan.h"
 #include <math.h>
 #include <string.h>
 
@@ -189,7 +189,7 @@ static void pool(const problem *p, const window *w, tensor *out)
     const ig_ints places = {all, 5}, kernel = {w->kernel, 3};
     int64_t o[5] = {0};
     for (int64_t n = 0; n < out->size; n++, shape_next(places, o)) {
-        real most = dtype_in(p->dtype, FLOATS) ? -(real)INFINITY : value_min(p->dtype);
+        real most = dtype_in(p->dtype, FLOATS) ? -(real)INFINITY : real_min(p->dtype);
         int64_t k[3] = {0}, at[3];
         dot sum = {0};
         for (int64_t left = shape_size(kernel); left > 0; left--, shape_next(kernel, k)) {
@@ -197,7 +197,7 @@ static void pool(const problem *p, const window *w, tensor *out)
                 continue;
             const real v = at5(x, o[0], o[1], at, w->x, CHANNELS);
             most = isnan(v) || v > most ? v : most;
-            dot_add(&sum, value_round(value_compute(p->dtype), v), 1);
+            dot_add(&sum, real_round(real_compute(p->dtype), v), 1);
         }
         if (p->row == &pool_max) {
             out->v[n] = most;
@@ -205,8 +205,8 @@ static void pool(const problem *p, const window *w, tensor *out)
         }
         const real size = (real)pool_size(w, o + 2);
         out->v[n] = sum.sum / size;
-        out->tol[n] = 8 * value_eps(value_compute(p->dtype)) * sum.size / size +
-                      value_ulp(out->dtype, out->v[n]);
+        out->tol[n] = 8 * real_eps(real_compute(p->dtype)) * sum.size / size +
+                      real_ulp(out->dtype, out->v[n]);
     }
 }
 
@@ -231,7 +231,7 @@ static bool make_pool(problem *p, int variant)
         problem_int(p, "dilation", w.dilation);
     else
         problem_bool(p, "count_include_pad", w.count_pad);
-    const ig_dtype d = is_max ? p->dtype : value_float(p->dtype);
+    const ig_dtype d = is_max ? p->dtype : real_float(p->dtype);
     pool(p, &w, problem_out(p, d, shape_of(&w, BATCH, CHANNELS, w.out, room)));
     return true;
 }
@@ -247,7 +247,7 @@ static bool make_adaptive(problem *p, int variant)
     const tensor *x = problem_in(p, NULL, p->dtype, shape_of(&w, BATCH, CHANNELS, w.x, room),
                                  (domain){-9, 9, false});
     problem_int(p, NULL, 2 + variant);
-    const ig_dtype compute = value_compute(p->dtype), d = value_float(p->dtype);
+    const ig_dtype compute = real_compute(p->dtype), d = real_float(p->dtype);
     tensor *out = problem_out(p, d, shape_of(&w, BATCH, CHANNELS, w.out, room));
     const int64_t all[] = {BATCH, CHANNELS, w.out[0], w.out[1], w.out[2]};
     for (int64_t n = 0; n < out->size; n++, shape_next((ig_ints){all, 5}, o)) {
@@ -260,13 +260,13 @@ static bool make_adaptive(problem *p, int variant)
         dot sum = {0};
         for (int64_t left = shape_size(inside); left > 0; left--, shape_next(inside, i))
             dot_add(&sum,
-                    value_round(compute,
-                                at5(x, o[0], o[1],
-                                    (int64_t[]){first[0] + i[0], first[1] + i[1], first[2] + i[2]},
-                                    w.x, CHANNELS)),
+                    real_round(compute,
+                               at5(x, o[0], o[1],
+                                   (int64_t[]){first[0] + i[0], first[1] + i[1], first[2] + i[2]},
+                                   w.x, CHANNELS)),
                     1);
         out->v[n] = sum.sum / (real)sum.n;
-        out->tol[n] = 8 * value_eps(compute) * sum.size / (real)sum.n + value_ulp(d, out->v[n]);
+        out->tol[n] = 8 * real_eps(compute) * sum.size / (real)sum.n + real_ulp(d, out->v[n]);
     }
     return true;
 }

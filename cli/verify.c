@@ -1,0 +1,419 @@
+/* ingot verify: proves the devices of this machine right. Runs every op x dtype x layout (verify/) and
+ * says by class how far results are from exact ones; the first bad case of an op comes with the command
+ * that repeats it. */
+#include "calc.h"
+#include "cli.h"
+#include "progress.h"
+#include "verify/verify.h"
+
+#include <float.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FAILURES_SHOWN = 10, DEVICES_MOST = 16 };
+
+typedef struct settings {
+    const char *devices, *op, *dtype, *name;
+    bool quick, json;
+    uint64_t seed;
+    engine_options engine;
+} settings;
+
+/* One run of the verb: devices, and a report for each op on each of them. */
+typedef struct session {
+    const command *command;
+    const settings *set;
+    verify_scope scope;
+    ig_device_info device[DEVICES_MOST];
+    int n_device;
+    const ig_op **op;
+    int n_op;
+    op_report *report; /* of op k on device d: d * n_op + k */
+    int n_report;      /* so many are there */
+    double seconds;
+    bool interrupted;
+} session;
+
+/* ---- what is asked for ---------------------------------------------------------------------- */
+
+static bool computes(const ig_device_info *d) { return strcmp(d->kind, "null") != 0; }
+
+/* Takes the device of that name, or all that compute if it is NULL; false if there is none. */
+static bool take_devices(session *s, const char *name, size_t n)
+{
+    const int before = s->n_device;
+    for (int i = 0; i < ig_device_count(); i++) {
+        ig_device_info d = {0};
+        if (s->n_device == DEVICES_MOST || ig_device_get(i, &d) != IG_OK)
+            return false;
+        if (computes(&d) && (!name || (strlen(d.name) == n && strncmp(d.name, name, n) == 0)))
+            s->device[s->n_device++] = d;
+    }
+    return s->n_device > before;
+}
+
+static int no_device(const session *s, const char *name, size_t n)
+{
+    str word = {0}, hint = {0};
+    str_add(&word, name, n);
+    nearest search = nearest_to(word.s ? word.s : "");
+    ig_device_info d = {0};
+    for (int i = 0; i < ig_device_count(); i++)
+        if (ig_device_get(i, &d) == IG_OK && computes(&d))
+            nearest_offer(&search, d.name);
+    str_did_you_mean(&hint, &search);
+    say(s->command, "no device '%s' computes here%s", word.s ? word.s : "",
+        hint.s ? hint.s : "; see 'ingot devices'");
+    str_free(&word);
+    str_free(&hint);
+    return EXIT_ABSENT;
+}
+
+static int read_devices(session *s)
+{
+    const char *list = s->set->devices;
+    if (!list)
+        return take_devices(s, NULL, 0) ? -1 : no_device(s, "", 0);
+    for (;; list++) {
+        const size_t n = strcspn(list, ",");
+        if (!take_devices(s, list, n))
+            return no_device(s, list, n);
+        list += n;
+        if (!*list)
+            return -1;
+    }
+}
+
+static int no_dtype(const session *s)
+{
+    str hint = {0};
+    nearest search = nearest_to(s->set->dtype);
+    for (ig_dtype d = IG_BOOL; d <= IG_F64; d++) {
+        nearest_offer(&search, ig_dtype_name(d));
+        nearest_offer(&search, ig_dtype_std_name(d));
+    }
+    str_did_you_mean(&hint, &search);
+    say(s->command, "unknown dtype '%s'%s", s->set->dtype, hint.s ? hint.s : "");
+    str_free(&hint);
+    return EXIT_USAGE;
+}
+
+static int read_scope(session *s)
+{
+    const settings *set = s->set;
+    s->scope = (verify_scope){
+        .name = set->name, .quick = set->quick, .seed = set->seed, .stop = interrupt_asked};
+    if (set->dtype && !(s->scope.dtype = ig_dtype_parse(set->dtype)))
+        return no_dtype(s);
+    if (set->name && !(set->op && set->dtype)) {
+        say(s->command, "--case names a case of an op and dtype: give --op and --dtype, too");
+        return EXIT_USAGE;
+    }
+    s->op = heap_get((size_t)ig_op_count() * sizeof *s->op);
+    for (int i = 0; i < ig_op_count(); i++)
+        if (!set->op || strcmp(set->op, ig_op_at(i)->name) == 0)
+            s->op[s->n_op++] = ig_op_at(i);
+    if (s->n_op)
+        return read_devices(s);
+    str t = {0};
+    ops_nearest(&t, set->op);
+    say(s->command, "%s", t.s);
+    str_free(&t);
+    return EXIT_USAGE;
+}
+
+/* ---- running -------------------------------------------------------------------------------- */
+
+static tally total(const session *s)
+{
+    tally all = {0};
+    for (int i = 0; i < s->n_report; i++) {
+        const tally t = verify_total(&s->report[i]);
+        tally_add(&all, &t);
+    }
+    return all;
+}
+
+static int run_all(session *s)
+{
+    const int n = s->n_device * s->n_op;
+    const double begin = clock_s();
+    progress bar;
+    s->report = heap_get((size_t)n * sizeof *s->report);
+    progress_begin(&bar, s->set->json);
+    interrupt_watch();
+    for (int i = 0; i < n && !s->interrupted; i++) {
+        const ig_device_info *d = &s->device[i / s->n_op];
+        const ig_op *op = s->op[i % s->n_op];
+        if (ig_set_device(d->name) != IG_OK)
+            return fail_library(s->command);
+        progress_show(&bar, d->name, (double)i / n, op->name);
+        s->interrupted = !verify_op(op, &s->scope, &s->report[i]);
+        s->n_report++;
+    }
+    progress_clear(&bar);
+    s->seconds = clock_s() - begin;
+    const tally all = total(s);
+    if (s->set->name && all.cases == 0 && !s->interrupted) {
+        say(s->command, "%s %s has no case '%s'%s", s->set->op, s->set->dtype, s->set->name,
+            s->set->quick ? "" : "; was it one of --quick?");
+        return EXIT_USAGE;
+    }
+    return s->interrupted ? EXIT_INTERRUPTED : all.failed ? EXIT_FAILED : EXIT_FINE;
+}
+
+/* ---- for people ----------------------------------------------------------------------------- */
+
+/* The sum over the reports of one class, by dtype. */
+typedef struct class_report {
+    const char *cls;
+    int ops;
+    tally by_dtype[DTYPES];
+} class_report;
+
+static class_report class_of(const session *s, const op_report *r, const char *cls)
+{
+    class_report c = {.cls = cls};
+    for (int i = 0; i < s->n_op && r + i < s->report + s->n_report; i++) {
+        const tally all = verify_total(&r[i]);
+        if (strcmp(r[i].op->cls, cls) != 0 || all.cases == 0)
+            continue;
+        c.ops++;
+        for (int d = 0; d < DTYPES; d++)
+            tally_add(&c.by_dtype[d], &r[i].by_dtype[d]);
+    }
+    return c;
+}
+
+/* A number in a column; nothing where there was no error. */
+static void column(str *t, const char *format, int width, double x)
+{
+    if (x > 0)
+        str_printf(t, format, width, x);
+    else
+        str_printf(t, " %*s", width, "-");
+}
+
+static void class_line(str *t, const class_report *c)
+{
+    static const ig_dtype floats[] = {IG_F16, IG_BF16, IG_F32, IG_F64};
+    tally all = {0};
+    for (int d = 0; d < DTYPES; d++)
+        tally_add(&all, &c->by_dtype[d]);
+    str_printf(t, "%-12s %4d %8lld %7lld", c->cls, c->ops, (long long)all.cases,
+               (long long)all.failed);
+    for (int i = 0; i < 4; i++)
+        column(t, " %*.2f", 5, c->by_dtype[floats[i]].ulp);
+    for (int i = 0; i < 4; i++)
+        column(t, " %*.0e", 6, c->by_dtype[floats[i]].relative);
+    column(t, " %*.2f", 6, all.bound);
+    str_puts(t, "\n");
+}
+
+static bool class_begins(const op_report *r, int i)
+{
+    for (int k = 0; k < i; k++)
+        if (strcmp(r[k].op->cls, r[i].op->cls) == 0)
+            return false;
+    return true;
+}
+
+static void table(const session *s, int device, str *t)
+{
+    const op_report *r = s->report + device * s->n_op;
+    const ig_device_info *d = &s->device[device];
+    str_printf(t, "%s: %s\n\n", d->name, d->model ? d->model : d->kind);
+    str_printf(t, "%36s%-24s%-28s%s\n", "", "worst ulp", "worst relative error", "share of");
+    str_printf(t, "%-12s %4s %8s %7s %5s %5s %5s %5s %6s %6s %6s %6s %6s\n", "class", "ops",
+               "cases", "failed", "f16", "bf16", "f32", "f64", "f16", "bf16", "f32", "f64",
+               "bound");
+    for (int i = 0; i < s->n_op && r + i < s->report + s->n_report; i++) {
+        const class_report c = class_of(s, r, r[i].op->cls);
+        if (class_begins(r, i) && c.ops)
+            class_line(t, &c);
+    }
+}
+
+static void str_command(const session *s, int i, str *t)
+{
+    const op_report *r = &s->report[i];
+    str_printf(t, "ingot verify --device %s --op %s --dtype %s --case %s",
+               s->device[i / s->n_op].name, r->op->name, ig_dtype_name(r->first.dtype),
+               r->first.name);
+    str_puts(t, s->set->quick ? " --quick" : "");
+    if (s->set->seed)
+        str_printf(t, " --seed %llu", (unsigned long long)s->set->seed);
+}
+
+static void failures(const session *s, str *t)
+{
+    int shown = 0, bad = 0;
+    for (int i = 0; i < s->n_report; i++) {
+        const op_report *r = &s->report[i];
+        if (!r->first.text || (bad++, shown == FAILURES_SHOWN))
+            continue;
+        shown++;
+        str_printf(t, "\nFAILED %s %s on %s, case %s: %s\n  ", r->op->name,
+                   ig_dtype_name(r->first.dtype), s->device[i / s->n_op].name, r->first.name,
+                   r->first.text);
+        str_command(s, i, t);
+        str_puts(t, "\n");
+    }
+    if (bad > shown)
+        str_printf(t, "\n... and %d more ops; --json tells all\n", bad - shown);
+}
+
+static void show(const session *s)
+{
+    const tally all = total(s);
+    str t = {0};
+    for (int d = 0; d < s->n_device && d * s->n_op < s->n_report; d++) {
+        table(s, d, &t);
+        str_puts(&t, "\n");
+    }
+    failures(s, &t);
+    if (s->interrupted)
+        str_printf(&t, "interrupted at %s, the %d. of %d ops\n",
+                   s->report[s->n_report - 1].op->name, s->n_report, s->n_device * s->n_op);
+    str_printf(&t, "%lld passed, %lld failed", (long long)(all.cases - all.failed - all.refused),
+               (long long)all.failed);
+    if (all.refused)
+        str_printf(&t, ", %lld skipped", (long long)all.refused);
+    printf("%s\n", t.s);
+    str_free(&t);
+}
+
+/* ---- JSON ----------------------------------------------------------------------------------- */
+
+static void json_tally(str *t, const tally *x)
+{
+    str_printf(t,
+               "\"cases\": %lld, \"failed\": %lld, \"refused\": %lld, \"worst_ulp\": %.6g, "
+               "\"worst_relative\": %.6g, \"worst_bound\": %.6g",
+               (long long)x->cases, (long long)x->failed, (long long)x->refused, x->ulp,
+               x->relative, x->bound);
+}
+
+static void json_failure(const session *s, int i, str *t)
+{
+    const failure *f = &s->report[i].first;
+    if (!f->text) {
+        str_puts(t, "null");
+        return;
+    }
+    str again = {0};
+    str_command(s, i, &again);
+    str_printf(t, "{\"dtype\": \"%s\", \"case\": \"%s\", \"text\": ", ig_dtype_name(f->dtype),
+               f->name);
+    json_string(t, f->text);
+    str_puts(t, ", \"command\": ");
+    json_string(t, again.s);
+    str_puts(t, "}");
+    str_free(&again);
+}
+
+static void json_report(const session *s, int i, str *t)
+{
+    const op_report *r = &s->report[i];
+    const tally all = verify_total(r);
+    const char *comma = "";
+    str_printf(t, "{\"device\": \"%s\", \"op\": \"%s\", \"class\": \"%s\", ",
+               s->device[i / s->n_op].name, r->op->name, r->op->cls);
+    json_tally(t, &all);
+    str_puts(t, ", \"dtypes\": [");
+    for (ig_dtype d = IG_BOOL; d <= IG_F64; d++)
+        if (r->by_dtype[d].cases) {
+            str_printf(t, "%s{\"dtype\": \"%s\", ", comma, ig_dtype_name(d));
+            json_tally(t, &r->by_dtype[d]);
+            str_puts(t, "}");
+            comma = ", ";
+        }
+    str_puts(t, "], \"first_failure\": ");
+    json_failure(s, i, t);
+    str_puts(t, "}");
+}
+
+static void show_json(const session *s)
+{
+    const tally all = total(s);
+    str t = {0};
+    str_puts(&t, "{\"schema\": 1, \"devices\": [");
+    for (int d = 0; d < s->n_device; d++) {
+        str_puts(&t, d ? ", " : "");
+        json_string(&t, s->device[d].name);
+    }
+    str_printf(&t, "], \"quick\": %s, \"seed\": %llu, \"interrupted\": %s, \"seconds\": %.3f, ",
+               s->set->quick ? "true" : "false", (unsigned long long)s->set->seed,
+               s->interrupted ? "true" : "false", s->seconds);
+    json_tally(&t, &all);
+    str_puts(&t, ", \"ops\": [");
+    for (int i = 0; i < s->n_report; i++) {
+        str_puts(&t, i ? ",\n" : "");
+        json_report(s, i, &t);
+    }
+    str_puts(&t, "]}");
+    puts(t.s);
+    str_free(&t);
+}
+
+/* ---- the verb ------------------------------------------------------------------------------- */
+
+static void session_free(session *s)
+{
+    for (int i = 0; i < s->n_report; i++)
+        verify_free(&s->report[i]);
+    free(s->report);
+    free(s->op);
+}
+
+static int verify(const command *c, const settings *set)
+{
+    session s = {.command = c, .set = set};
+    int code = read_scope(&s);
+    if (code < 0) {
+        code = run_all(&s);
+        if (code != EXIT_USAGE)
+            (set->json ? show_json : show)(&s);
+    }
+    session_free(&s);
+    return code;
+}
+
+int verb_verify(int argc, char **argv)
+{
+    settings set = {0};
+    const option options[] = {
+        {"--device", 0, "D[,D...]", option_text, &set.devices,
+         "these devices, not all that compute"},
+        {"--op", 0, "OP", option_text, &set.op, "one op"},
+        {"--dtype", 0, "DTYPE", option_text, &set.dtype, "one dtype"},
+        {"--case", 0, "CASE", option_text, &set.name, "one case, by the name that a failure has"},
+        FLAG("--quick", &set.quick, "fewer and smaller cases: some seconds"),
+        {"--seed", 0, "N", option_seed, &set.seed, "other random numbers (0)"},
+        FLAG("--json", &set.json, "as JSON, schema 1"),
+        {"--threads", 0, "N", option_threads, &set.engine.threads, "threads of the CPU device"},
+        {"--memory-limit", 0, "SIZE", option_bytes, &set.engine.memory_limit,
+         "bytes that arrays may hold (512MiB, 4GiB)"},
+        {0}};
+    const command c = {
+        "verify", "[options]",
+        "Computes every op, in every dtype and memory layout that it takes, on the "
+        "devices of this\nmachine, and holds each result against an exact one or its "
+        "bound. Exit code 1: one is wrong.\n\n"
+        "  ingot verify --quick\n"
+        "  ingot verify --op exp --dtype f32",
+        options};
+    int code = options_read(&c, &argc, argv);
+    if (code < 0 && argc > 0) {
+        say(&c, "unexpected '%s'; see 'ingot verify --help'", argv[0]);
+        code = EXIT_USAGE;
+    }
+    if (code < 0 && LDBL_MANT_DIG < 64) {
+        say(&c, "long double has %d bits here, too few to be exact for 64-bit integers",
+            LDBL_MANT_DIG);
+        code = EXIT_ABSENT;
+    }
+    if (code < 0)
+        code = engine_apply(&c, &set.engine);
+    return code < 0 ? verify(&c, &set) : code;
+}

@@ -1,0 +1,126 @@
+/* The cases of an op: its plan's problems in every dtype, mode and variant, and its special values. An op
+ * without a plan fails, so a new one cannot be forgotten; dtypes that a plan does not take must be
+ * refused. */
+#include "verify/verify.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const plan *const tables[] = {plans_more,   plans_reduce,   plans_move,
+                                     plans_index,  plans_contract, plans_window,
+                                     plans_source, plans_random,   plans_composite};
+enum { TABLES = sizeof tables / sizeof *tables };
+
+static bool plan_find(const char *op, plan *out)
+{
+    for (int t = 0; t < TABLES; t++)
+        for (const plan *p = tables[t]; p->op; p++)
+            if (strcmp(p->op, op) == 0) {
+                *out = *p;
+                return true;
+            }
+    return plan_elementwise(op, out);
+}
+
+const char *verify_stray(void)
+{
+    for (int t = 0; t < TABLES; t++)
+        for (const plan *p = tables[t]; p->op; p++)
+            if (!ig_op_find(p->op))
+                return p->op;
+    return special_stray();
+}
+
+/* The problem of the plan by its numbers; false if there is none. End it in any case. */
+static bool begin(problem *p, const plan *how, ig_dtype dtype, int mode, int variant)
+{
+    problem_begin(p, how->op, how->row, dtype, (problem_mode)mode, variant);
+    return how->make(p, variant);
+}
+
+static bool verify_mode(run *r, const plan *how, problem *p, int mode)
+{
+    bool more = true;
+    for (int variant = 0; more; variant++) {
+        if (r->scope->stop && r->scope->stop())
+            return false;
+        more = begin(p, how, r->dtype, mode, variant);
+        if (more && (mode == MODE_PLAIN || p->related))
+            run_problem(r, p);
+        problem_end(p);
+    }
+    return true;
+}
+
+static bool verify_dtype(run *r, const plan *how)
+{
+    problem p = {.quick = r->scope->quick, .seed = r->scope->seed};
+    bool more = true;
+    if (!dtype_in(r->dtype, how->takes)) {
+        if (begin(&p, how, r->dtype, MODE_PLAIN, 0))
+            run_refused(r, &p);
+        problem_end(&p);
+        return true;
+    }
+    for (int mode = 0; mode < MODES && more; mode++)
+        more = verify_mode(r, how, &p, mode);
+    if (more)
+        special_check(r);
+    return more;
+}
+
+bool verify_op(const ig_op *op, const verify_scope *scope, op_report *report)
+{
+    plan how;
+    bool more = true;
+    *report = (op_report){.op = op};
+    run r = {scope, report, IG_DTYPE_NONE};
+    if (!plan_find(op->name, &how)) {
+        run_fail(&r, "none", "the op has no reference in cli/verify");
+        return true;
+    }
+    for (r.dtype = IG_BOOL; r.dtype <= IG_F64 && more; r.dtype++)
+        if (scope->dtype == IG_DTYPE_NONE || scope->dtype == r.dtype)
+            more = verify_dtype(&r, &how);
+    return more;
+}
+
+void verify_free(op_report *r)
+{
+    free(r->first.text);
+    r->first.text = NULL;
+}
+
+void tally_add(tally *to, const tally *t)
+{
+    to->cases += t->cases;
+    to->failed += t->failed;
+    to->refused += t->refused;
+    to->ulp = fmax(to->ulp, t->ulp);
+    to->relative = fmax(to->relative, t->relative);
+    to->bound = fmax(to->bound, t->bound);
+}
+
+tally verify_total(const op_report *r)
+{
+    tally all = {0};
+    for (int d = 0; d < DTYPES; d++)
+        tally_add(&all, &r->by_dtype[d]);
+    return all;
+}
+
+char *verify_refusal(const ig_op *op, ig_dtype dtype)
+{
+    problem p = {.quick = true};
+    plan how;
+    const char *why = "the op has no reference in cli/verify";
+    ig_status code = IG_OK;
+    if (plan_find(op->name, &how)) {
+        const bool taken = begin(&p, &how, dtype, MODE_PLAIN, 0) && run_try(&p) == IG_OK;
+        why = ig_error(&code);
+        problem_end(&p);
+        if (taken)
+            return NULL;
+    }
+    return heap_string(why ? why : "no problem is known for it");
+}

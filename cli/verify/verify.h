@@ -1,0 +1,89 @@
+/* Every op x dtype x layout on the calling thread's device, against exact references: what is asked
+ * for, and what comes of it. Nothing here prints.
+ *
+ * A case is one problem of a plan in one layout. It has a name that says all of it beside op and dtype:
+ * "plain.3.transposed" is the third problem, its inputs not related, transposed in memory;
+ * "special.7" the seventh special value; "refused" that the dtype is not taken. Names do not change
+ * with what else is run, but quick problems are others than full ones. */
+#ifndef CLI_VERIFY_VERIFY_H
+#define CLI_VERIFY_VERIFY_H
+
+#include "verify/plan.h"
+
+enum { DTYPES = IG_F64 + 1, CASE_NAME = 48 };
+
+/* What is to be checked of an op. */
+typedef struct verify_scope {
+    const char *name; /* of the only case, or NULL */
+    ig_dtype dtype;   /* the only one, or IG_DTYPE_NONE */
+    bool quick;       /* fewer and smaller problems */
+    uint64_t seed;    /* of the numbers drawn */
+    bool (*stop)(void);
+} verify_scope;
+
+/* What was seen of an op in one dtype. Errors are those of right results, too. */
+typedef struct tally {
+    int64_t cases, failed;
+    int64_t refused; /* cases, not failed, that the device says it cannot do */
+    double ulp;      /* worst, of results whose bound is a number of ulp */
+    double relative; /* worst: to the result; where many numbers add up, to the largest result */
+    double bound;    /* worst, in units of what it may be: above 1 is wrong */
+} tally;
+
+typedef struct failure {
+    ig_dtype dtype;
+    char name[CASE_NAME];
+    char *text; /* what is wrong, in one line; NULL: nothing is */
+} failure;
+
+typedef struct op_report {
+    const ig_op *op;
+    tally by_dtype[DTYPES]; /* of the inputs */
+    failure first;          /* that was found */
+} op_report;
+
+/* ---- cases.c ---- */
+
+/* Checks all that scope asks for of op. False if stopped before the end. */
+bool verify_op(const ig_op *op, const verify_scope *scope, op_report *r);
+void verify_free(op_report *r);
+/* The sum over dtypes; errors are the worst. */
+tally verify_total(const op_report *r);
+void tally_add(tally *to, const tally *t);
+
+/* Whether the op takes the dtype on the calling thread's device: NULL, or why not. Release with free. */
+char *verify_refusal(const ig_op *op, ig_dtype dtype);
+
+/* The op of a plan, or of a special value, that the op table does not have; NULL: there is none. */
+const char *verify_stray(void);
+
+/* ---- run.c ---- */
+
+/* What a run goes by: where it counts, and what it is to run. */
+typedef struct run {
+    const verify_scope *scope;
+    op_report *report;
+    ig_dtype dtype; /* under test */
+} run;
+
+/* True if the scope has the case of that name. */
+bool run_wants(const run *r, const char *name);
+/* Counts a failure of that case; text in the manner of printf. */
+void run_fail(run *r, const char *name, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void run_pass(run *r);
+
+/* Runs p in the layouts that its mode allows. */
+void run_problem(run *r, const problem *p);
+/* Checks that p is refused with IG_ERR_DTYPE and a message that names the op. */
+void run_refused(run *r, const problem *p);
+/* Calls the op of p and evaluates its results; IG_OK, or why not, with the library's error waiting. */
+ig_status run_try(const problem *p);
+
+/* ---- special.c ---- */
+
+/* All rows of the op and dtype of r. */
+void special_check(run *r);
+const char *special_stray(void);
+
+#endif
