@@ -283,6 +283,34 @@ IG_API ig_status ig_read(ig_array *x, void *dst, size_t bytes);
 /* Evaluates x, which has one element, and returns it; NaN on failure. */
 IG_API double ig_item(ig_array *x);
 
+/* ---- is it right? ------------------------------------------------------------------------------ */
+
+/* What ig_verify found. An operation is a node of the graph as ig_explain names it: most ops are one,
+ * softmax is several, matmul and convolution are "contract". */
+typedef struct ig_verify_report {
+    int nodes;             /* operations that were checked */
+    int failed;            /* of them, those that left their bound */
+    int64_t elements;      /* of their results */
+    double worst_ulp;      /* of elementwise operations */
+    double worst_relative; /* to the result; where many numbers add up, to the largest result */
+    double worst_bound;    /* in units of what it may be; above 1 is wrong */
+    /* The first operation in the order of the graph that left its bound, and its worst element. */
+    int node;     /* its number, from 0 on; -1: none did */
+    bool fused;   /* it was right by itself, but not when it was computed together with others */
+    char op[32];  /* "exp" */
+    double error; /* in units of its bound */
+    double expected, got;
+    char text[600]; /* all of that, with dtypes and shapes, in one line; "" if none did */
+} ig_verify_report;
+
+/* Holds what the calling thread's device computes for the arrays against the CPU in f64, operation by
+ * operation, from the inputs on: each is given the very values that the device has computed so far, so an
+ * error is found where it arises, and not in what follows. Results of f32 and f64 may be off by the
+ * op's ulp, sums and products by a multiple of eps of what they add up; all else is exact. The graph
+ * is computed anew, as a whole and with every intermediate result kept; the arrays stay as they are.
+ * IG_OK: it could be compared; whether it is right is in report->failed. */
+IG_API ig_status ig_verify(ig_array *const *arrays, int n, ig_verify_report *report);
+
 /* ---- dtypes ------------------------------------------------------------------------------------ */
 
 IG_API const char *ig_dtype_name(ig_dtype dtype);     /* "f32" */

@@ -29,6 +29,10 @@ void engine_leave(void);
 /* The device of the calling thread. */
 const backend *engine_device(void);
 
+/* While true, the memory of the calling thread's evaluations is full of NaN (ones, for integers) before
+ * they run, so that what is not written shows. */
+void engine_spoil(bool spoil);
+
 /* A compiled schedule for engine.g; NULL on failure. */
 schedule *engine_build(const backend *dev);
 void engine_discard(schedule *s, const backend *dev);

@@ -15,6 +15,7 @@
 struct engine engine = {.lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT};
 
 static _Thread_local const backend *device_now;
+static _Thread_local bool spoils;
 
 /* A child of fork must not inherit a lock that a thread of its parent held. */
 static void lock_engine(void) { pthread_mutex_lock(&engine.lock); }
@@ -146,6 +147,16 @@ static bool shares_leaf(const slot *t)
     return b->offset == 0 && b->buf->bytes == (size_t)t->bytes && atomic_load(&b->buf->refs) == 1;
 }
 
+void engine_spoil(bool spoil) { spoils = spoil; }
+
+static buffer *alloc_on(const backend *dev, int64_t bytes)
+{
+    buffer *b = dev->alloc(dev, (size_t)bytes);
+    if (b && b->data && spoils)
+        memset(b->data, 0xff, b->bytes);
+    return b;
+}
+
 /* Buffers for outputs and temporaries; leaves are bound. engine.made holds those that the run owns
  * (outputs and the arena). */
 static ig_status bind_slots(const schedule *s, const backend *dev, int *n_made)
@@ -159,8 +170,8 @@ static ig_status bind_slots(const schedule *s, const backend *dev, int *n_made)
         const slot *t = &s->slot[i];
         if (t->kind != SLOT_OUT)
             continue;
-        buffer *b = shares_leaf(t) ? buffer_retain(engine.bound[t->home].buf)
-                                   : dev->alloc(dev, (size_t)t->bytes);
+        buffer *b =
+            shares_leaf(t) ? buffer_retain(engine.bound[t->home].buf) : alloc_on(dev, t->bytes);
         if (!b)
             return IG_ERR_MEMORY;
         engine.made[(*n_made)++] = b;
@@ -172,7 +183,7 @@ static ig_status bind_slots(const schedule *s, const backend *dev, int *n_made)
         if (t->kind != SLOT_TEMP)
             continue;
         if (t->home < 0 && !arena) {
-            arena = dev->alloc(dev, (size_t)s->arena_bytes);
+            arena = alloc_on(dev, s->arena_bytes);
             if (!arena)
                 return IG_ERR_MEMORY;
             engine.made[(*n_made)++] = arena;

@@ -31,6 +31,9 @@ ig_array *grad_place(ig_array *x, const view *v, const view *root);
 /* The elements of x that `at` names by their row-major places. */
 ig_array *grad_see(ig_array *x, const view *at);
 
+/* The node x again, with other inputs in the places of its own and a result of that dtype. */
+ig_array *replay_node(const ig_array *x, ig_dtype dtype, ig_array *const *in);
+
 /* What outputs would be if others stood in the places of inputs; theirs are the shapes and dtypes. */
 ig_status replay_with(ig_array *const *outputs, int n_out, ig_array *const *inputs,
                       ig_array *const *others, int n_in, ig_array **results);

@@ -112,8 +112,8 @@ static view *copy_places(const replay *r, const ig_array *x)
     return dst;
 }
 
-/* The node x with the inputs in, all of which have the new axis. */
-static ig_array *node_like(const replay *r, const ig_array *x, ig_array *const *in)
+/* The node x in a dtype, with the inputs in, all of which have the new axis. */
+static ig_array *node_like(const replay *r, const ig_array *x, ig_dtype dtype, ig_array *const *in)
 {
     view v = x->view;
     node_attr attr = x->attr;
@@ -124,7 +124,12 @@ static ig_array *node_like(const replay *r, const ig_array *x, ig_array *const *
     attr.ndim[0] = (uint8_t)(attr.ndim[0] + (r->batch && x->op == OP_contract));
     if (attr.dst && !(attr.dst = copy_places(r, x)))
         return NULL;
-    return array_node(x->op, (ig_dtype)x->dtype, v.ndim, v.shape, in, x->n_in, &attr);
+    return array_node(x->op, dtype, v.ndim, v.shape, in, x->n_in, &attr);
+}
+
+ig_array *replay_node(const ig_array *x, ig_dtype dtype, ig_array *const *in)
+{
+    return node_like(&(replay){0}, x, dtype, in);
 }
 
 /* True if the node has no form with an axis in front: it takes one key, or one sorted row. */
@@ -144,7 +149,7 @@ static ig_array *one_by_one(const replay *r, const ig_array *x, ig_array *const 
             axis_remove(&v, 0);
             one[i] = array_view(OP_slice, in[i], &v);
         }
-        ok = (slice[b] = node_like(&single, x, one)) != NULL;
+        ok = (slice[b] = node_like(&single, x, (ig_dtype)x->dtype, one)) != NULL;
     }
     if (ok)
         y = ig_stack(slice, (int)r->batch, 0);
@@ -158,9 +163,10 @@ static ig_array *copy_root(const replay *r, ig_array *x)
     bool ok = in != NULL;
     for (int i = 0; i < x->n_in && ok; i++)
         ok = (in[i] = input_of(r, x->in[i])) != NULL;
-    ig_array *y = !ok                                               ? NULL
-                  : r->batch && takes_one(x) && is_new(r, x->in[0]) ? one_by_one(r, x, in)
-                                                                    : node_like(r, x, in);
+    ig_array *y = !ok ? NULL
+                  : r->batch && takes_one(x) && is_new(r, x->in[0])
+                      ? one_by_one(r, x, in)
+                      : node_like(r, x, (ig_dtype)x->dtype, in);
     if (in != few)
         memory_free(in);
     return y;
