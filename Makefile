@@ -86,7 +86,7 @@ endif
 
 COMMON  := -std=gnu11 -g $(TARGET_FLAGS) $(WARNINGS) $(FLOATS) $(SAN_FLAGS) -pthread
 LIBRARY := $(COMMON) $(HIDDEN) $(DEFINES) -Iinclude -Isrc -I$(BUILD)/gen
-TESTING := $(COMMON) $(DEFINES) -Iinclude -Isrc -I. -Itests -I$(BUILD)/gen
+TESTING := $(COMMON) $(DEFINES) -Iinclude -Isrc -Icli -I. -Itests -I$(BUILD)/gen
 LINK    := $(TARGET_FLAGS) $(SAN_FLAGS) -pthread
 LDLIBS  := -lm -lpthread -ldl
 

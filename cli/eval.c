@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 typedef struct settings {
-    bool full, json, time, explain, quiet;
+    bool full, json, time, explain, verify, quiet;
     const char *file, *output;
     engine_options engine;
 } settings;
@@ -79,11 +79,19 @@ static bool time_again(calc *c, value *v, timing *out)
 
 /* ---- what is done with the value ------------------------------------------------------------ */
 
+/* The arrays of v, *n of them: release with free. */
+static ig_array **arrays_of(const value *v, int *n)
+{
+    *n = value_collect(v, NULL, 0);
+    ig_array **arrays = heap_get(sizeof *arrays * (size_t)*n);
+    value_collect(v, arrays, *n);
+    return arrays;
+}
+
 static bool explain(const session *s, const value *v, str *t)
 {
-    int n = value_collect(v, NULL, 0);
-    ig_array **arrays = heap_get(sizeof *arrays * (size_t)n);
-    value_collect(v, arrays, n);
+    int n;
+    ig_array **arrays = arrays_of(v, &n);
     char *schedule = ig_explain(arrays, n);
     free(arrays);
     if (!schedule)
@@ -98,6 +106,48 @@ static bool explain(const session *s, const value *v, str *t)
             t->s[--t->n] = 0;
     }
     ig_free(schedule);
+    return true;
+}
+
+static void json_report(str *t, const ig_verify_report *r)
+{
+    str_printf(
+        t,
+        "{\"schema\": 1, \"verify\": {\"device\": \"%s\", \"operations\": %d, \"failed\": %d, "
+        "\"elements\": %lld, \"worst_ulp\": %.6g, \"worst_relative\": %.6g, \"worst_bound\": ",
+        ig_device(), r->nodes, r->failed, (long long)r->elements, r->worst_ulp, r->worst_relative);
+    str_printf(t, isfinite(r->worst_bound) ? "%.6g" : "\"%g\"", r->worst_bound);
+    str_puts(t, ", \"first_failure\": ");
+    if (r->failed) {
+        str_printf(t, "{\"operation\": %d, \"op\": \"%s\", \"fused\": %s, \"text\": ", r->node,
+                   r->op, r->fused ? "true" : "false");
+        json_string(t, r->text);
+        str_puts(t, "}");
+    } else {
+        str_puts(t, "null");
+    }
+    str_puts(t, "}}");
+}
+
+/* Holds the value against f64; *wrong: it is not right. */
+static bool verify(const session *s, const value *v, str *t, bool *wrong)
+{
+    int n;
+    ig_array **arrays = arrays_of(v, &n);
+    ig_verify_report r;
+    const ig_status status = ig_verify(arrays, n, &r);
+    free(arrays);
+    if (status != IG_OK)
+        return false;
+    *wrong = r.failed > 0;
+    if (s->set->json) {
+        json_report(t, &r);
+        return true;
+    }
+    if (r.failed)
+        str_printf(t, "FAILED %s\n", r.text);
+    str_printf(t, "%d operations, %d failed; worst: %.2f ulp, %.1e relative, %.2f of the bound",
+               r.nodes, r.failed, r.worst_ulp, r.worst_relative, r.worst_bound);
     return true;
 }
 
@@ -144,11 +194,14 @@ static int finish(const session *s, value *v)
     timing timed = {0};
     str t = {0};
     int code = EXIT_FINE;
-    if (!calc_settle(s->calc, v, !set->explain) || (set->time && !time_again(s->calc, v, &timed)))
+    bool wrong = false;
+    if (!calc_settle(s->calc, v, !set->explain && !set->verify) ||
+        (set->time && !time_again(s->calc, v, &timed)))
         return report(s);
     bool print = !set->quiet && !(set->output && !set->json);
-    bool fine =
-        set->explain ? explain(s, v, &t) : !print || show(s, v, set->time ? &timed : NULL, &t);
+    bool fine = set->explain  ? explain(s, v, &t)
+                : set->verify ? verify(s, v, &t, &wrong)
+                              : !print || show(s, v, set->time ? &timed : NULL, &t);
     if (!fine)
         code = fail_library(s->command);
     else if (set->output)
@@ -162,7 +215,7 @@ static int finish(const session *s, value *v)
         show_timing(&timed);
     }
     str_free(&t);
-    return code;
+    return code == EXIT_FINE && wrong ? EXIT_FAILED : code;
 }
 
 static int run_program(const session *s, const char *source)
@@ -300,6 +353,8 @@ int verb_eval(int argc, char **argv)
         FLAG("--json", &set.json, "prints JSON, schema 1"),
         FLAG("--time", &set.time, "repeats the last statement and prints the median time"),
         FLAG("--explain", &set.explain, "prints the schedule instead of the value"),
+        FLAG("--verify", &set.verify,
+             "holds each operation against f64 instead of printing the value"),
         FLAG("--quiet", &set.quiet, "does not print the value"),
         ENGINE_OPTIONS(set.engine),
         {0}};

@@ -119,6 +119,10 @@ typedef struct backend_family {
     void (*release)(void);
 } backend_family;
 
+/* Adds a device behind all others, before anybody uses it; it must stay valid, and its name be none of
+ * those that are there. For devices that are not of this library, such as those of tests. */
+ig_status backend_register(const backend *dev);
+
 /* Devices of all kinds, in the order in which they are shown. */
 int backend_count(void);
 const backend *backend_at(int i);

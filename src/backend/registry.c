@@ -1,29 +1,41 @@
 /* The list of devices, in the order in which `ingot devices` shows them: single ones, and families,
- * whose members are looked for only when somebody asks. */
+ * whose members are looked for only when somebody asks. What is registered comes behind them. */
 #include "backend/backend.h"
+#include "base/error.h"
 
 #include <string.h>
 
-static const struct row {
+enum { ROWS_MOST = 16 };
+
+static struct row {
     const backend *one;
     const backend_family *many;
-} rows[] = {{.one = &backend_cpu}, {.many = &backend_opencl}, {.one = &backend_null}};
+} rows[ROWS_MOST] = {{.one = &backend_cpu}, {.many = &backend_opencl}, {.one = &backend_null}};
+static int n_rows = 3;
 
-enum { ROWS = sizeof rows / sizeof rows[0] };
+ig_status backend_register(const backend *dev)
+{
+    if (n_rows == ROWS_MOST)
+        FAIL(IG_ERR_DEVICE, "device '%s': there is room for %d kinds", dev->name, ROWS_MOST);
+    if (backend_find(dev->name))
+        FAIL(IG_ERR_DEVICE, "device '%s' is there already", dev->name);
+    rows[n_rows++] = (struct row){.one = dev};
+    return IG_OK;
+}
 
 static int row_count(const struct row *r) { return r->one ? 1 : r->many->count(); }
 
 int backend_count(void)
 {
     int count = 0;
-    for (int i = 0; i < ROWS; i++)
+    for (int i = 0; i < n_rows; i++)
         count += row_count(&rows[i]);
     return count;
 }
 
 const backend *backend_at(int i)
 {
-    for (int r = 0; i >= 0 && r < ROWS; r++) {
+    for (int r = 0; i >= 0 && r < n_rows; r++) {
         const int here = row_count(&rows[r]);
         if (i < here)
             return rows[r].one ? rows[r].one : rows[r].many->at(i);
@@ -50,7 +62,7 @@ static const backend *family_find(const backend_family *f, const char *name)
 
 const backend *backend_find(const char *name)
 {
-    for (int i = 0; i < ROWS; i++) {
+    for (int i = 0; i < n_rows; i++) {
         const backend *found = !rows[i].one ? family_find(rows[i].many, name)
                                : strcmp(rows[i].one->name, name) == 0 ? rows[i].one
                                                                       : NULL;
@@ -62,7 +74,7 @@ const backend *backend_find(const char *name)
 
 bool backend_absent(int i, backend_absence *a)
 {
-    for (int r = 0; r < ROWS; r++) {
+    for (int r = 0; r < n_rows; r++) {
         const backend_family *f = rows[r].many;
         *a = (backend_absence){0};
         if (!f || !(a->why = f->absent(&a->remedy)) || i-- > 0)
@@ -75,7 +87,7 @@ bool backend_absent(int i, backend_absence *a)
 
 void backend_release_all(void)
 {
-    for (int i = 0; i < ROWS; i++)
+    for (int i = 0; i < n_rows; i++)
         if (rows[i].one)
             rows[i].one->release(rows[i].one);
         else

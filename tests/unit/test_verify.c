@@ -1,0 +1,327 @@
+/* ig_verify, and ingot verify on a device with planted faults: what is right passes, each fault is found
+ * and blamed on the op that has it. */
+#include "backend/backend.h"
+#include "base/memory.h"
+#include "cli/cli.h"
+#include "cli/verify/verify.h"
+#include "support/capture.h"
+#include "support/faulty.h"
+#include "support/folder.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static ig_array *normal(int seed, ig_ints shape, ig_dtype dtype)
+{
+    ig_array *x = ig_normal(ig_key((uint64_t)seed, NULL), shape, dtype);
+    assert_int_equal(ig_eval(&x, 1), IG_OK);
+    return ig_from_data(ig_data(x), shape, dtype); /* a constant */
+}
+
+static ig_verify_report verify(ig_array *x)
+{
+    ig_verify_report r;
+    if (ig_verify(&x, 1, &r) != IG_OK)
+        fail_msg("%s", ig_error(NULL));
+    return r;
+}
+
+static void expect_right(const char *what, ig_array *x)
+{
+    const ig_verify_report r = verify(x);
+    if (r.failed || r.node != -1 || r.text[0])
+        fail_msg("%s %s: %s", what, ig_dtype_name(ig_dtype_of(x)), r.text);
+    assert_true(r.worst_bound <= 1);
+    assert_int_equal(r.op[0], 0);
+}
+
+/* ---- what is right ---- */
+
+/* All kinds of nodes. */
+static void right_graphs_pass(void **state)
+{
+    (void)state;
+    static const ig_dtype dtypes[] = {IG_F16, IG_BF16, IG_F32, IG_F64};
+    for (int i = 0; i < 4; i++) {
+        const ig_dtype d = dtypes[i];
+        ig_array *x = normal(1, IG_SHAPE(40, 33), d), *w = normal(2, IG_SHAPE(33, 7), d), *g;
+        ig_array *index = ig_from_data((const int64_t[]){3, 1, 3}, IG_SHAPE(3), IG_I64);
+        ig_array *rows = ig_broadcast_to(ig_reshape(index, IG_SHAPE(3, 1)), IG_SHAPE(3, 33));
+        expect_right("softmax", ig_softmax(ig_matmul(x, w), IG_AXES(-1)));
+        expect_right("gelu", ig_gelu(ig_flip(x, IG_NONE), NULL));
+        expect_right("sum", ig_sum(x, IG_AXES(0), IG_DTYPE_NONE, false));
+        expect_right("prod", ig_prod(x, IG_AXES(1), IG_DTYPE_NONE, false));
+        expect_right("max", ig_max(x, IG_NONE, false));
+        expect_right("argmax", ig_argmax(x, IG_NONE, false));
+        expect_right("running", ig_cumulative_sum(x, IG_AXES(1), IG_DTYPE_NONE, true));
+        expect_right("sort", ig_sort(x, 0, true, true));
+        expect_right("argsort", ig_argsort(x, 0, true, true));
+        expect_right("take", ig_take(ig_exp(x), index, IG_AXES(0)));
+        expect_right("add at", ig_scatter_add(ig_exp(x), rows, ig_take(x, index, IG_AXES(0)), 0));
+        expect_right("joined", ig_concat((ig_array *[]){ig_sin(x), x}, 2, IG_AXES(1)));
+        expect_right("nextafter", ig_nextafter(x, ig_exp(x)));
+        expect_right("compared", ig_less(x, ig_sin(x)));
+        expect_right("random", ig_normal(ig_key(5, NULL), IG_SHAPE(50), d));
+        expect_right("converted", ig_astype(ig_multiply(x, ig_float(1000)), IG_I32));
+        expect_right("far out", ig_exp(ig_multiply(x, ig_float(1e4))));
+        assert_int_equal(ig_grad(ig_mean(ig_square(ig_matmul(x, w)), IG_NONE, false), &w, 1, &g),
+                         IG_OK);
+        expect_right("gradient", g);
+    }
+}
+
+static void integers_pass(void **state)
+{
+    (void)state;
+    ig_array *n = ig_arange(-50, 50, 1, IG_I64);
+    expect_right("i64", ig_pow(n, ig_int(5)));
+    expect_right("i64 as f32", ig_astype(ig_multiply(n, ig_int(123456789012345)), IG_F32));
+    expect_right("u8", ig_matmul(ig_astype(n, IG_U8), ig_astype(n, IG_U8)));
+}
+
+static void infinities_pass(void **state)
+{
+    (void)state;
+    const float v[] = {INFINITY, -INFINITY, NAN, 0, 3e38f, 3e38f, -1};
+    ig_array *x = ig_from_data(v, IG_SHAPE(7), IG_F32);
+    expect_right("sum", ig_cumulative_sum(x, IG_NONE, IG_DTYPE_NONE, false));
+    expect_right("prod", ig_cumulative_prod(x, IG_NONE, IG_DTYPE_NONE, false));
+    expect_right("outer", ig_outer(x, x));
+    expect_right("log", ig_log(x));
+}
+
+static void arrays_stay_as_they_are(void **state)
+{
+    (void)state;
+    ig_array *x = normal(3, IG_SHAPE(100), IG_F32), *y = ig_exp(x);
+    float before[100], after[100];
+    assert_int_equal(ig_read(x, before, sizeof before), IG_OK);
+    const ig_verify_report r = verify(ig_sum(y, IG_NONE, IG_DTYPE_NONE, false));
+    assert_int_equal(r.nodes, 2);
+    assert_int_equal(r.elements, 100 + 1 + 1); /* the sum twice: alone and fused */
+    assert_false(ig_is_evaluated(y));
+    assert_int_equal(ig_read(x, after, sizeof after), IG_OK);
+    assert_memory_equal(before, after, sizeof before);
+    assert_string_equal(ig_device(), "cpu");
+}
+
+/* What is evaluated already is computed anew, as long as it remembers how. */
+static void history_is_checked(void **state)
+{
+    (void)state;
+    ig_array *x = normal(3, IG_SHAPE(100), IG_F32), *y = ig_exp(x);
+    assert_int_equal(ig_eval(&y, 1), IG_OK);
+    assert_int_equal(verify(y).nodes, 1);
+    assert_int_equal(verify(x).nodes, 0);
+}
+
+static void mistakes_are_told(void **state)
+{
+    (void)state;
+    ig_verify_report r;
+    ig_array *none = NULL, *x = ig_exp(ig_float(1));
+    assert_int_equal(ig_verify(&none, 1, &r), IG_ERR_ARGUMENT);
+    assert_error(IG_ERR_ARGUMENT, "array 0 of 1 is NULL");
+    assert_int_equal(ig_set_device("null"), IG_OK);
+    assert_int_equal(ig_verify(&x, 1, &r), IG_ERR_DEVICE);
+    assert_error(IG_ERR_DEVICE, "computes nothing");
+    assert_int_equal(ig_set_device("cpu"), IG_OK);
+}
+
+static void any_allocation_may_fail(void **state)
+{
+    (void)state;
+    ig_array *x = normal(3, IG_SHAPE(6, 5), IG_F16);
+    bool done = false;
+    for (int n = 1; !done; n++) {
+        ig_verify_report r;
+        ig_scope_begin();
+        ig_array *y = ig_softmax(x, IG_AXES(-1));
+        memory_fail_at(n);
+        done = ig_verify(&y, 1, &r) == IG_OK;
+        memory_fail_at(0);
+        if (!done)
+            assert_error(IG_ERR_MEMORY, "memory");
+        assert_string_equal(ig_device(), "cpu");
+        ig_scope_end();
+        assert_true(n < 100000);
+    }
+}
+
+/* ---- what is wrong ---- */
+
+static int on_faulty(void **state)
+{
+    faulty_plant((fault){0});
+    return begin(state) || ig_set_device("faulty") != IG_OK;
+}
+
+static int off_faulty(void **state)
+{
+    faulty_plant((fault){0});
+    return ig_set_device("cpu") != IG_OK || end(state);
+}
+
+/* exp(x * w + w) / sum, on the device with that fault. */
+static ig_verify_report with_fault(fault f)
+{
+    ig_array *x = normal(1, IG_SHAPE(20, 31), IG_F32), *w = normal(2, IG_SHAPE(31), IG_F32);
+    ig_array *y = ig_exp(ig_add(ig_multiply(x, w), w));
+    faulty_plant(f);
+    return verify(ig_divide(y, ig_sum(y, IG_AXES(1), IG_DTYPE_NONE, true)));
+}
+
+static void expect_blame(const char *op, ig_verify_report r)
+{
+    if (!r.failed)
+        fail_msg("the fault in %s was not found", op);
+    assert_string_equal(r.op, op);
+    assert_non_null(strstr(r.text, op));
+    assert_true(r.node >= 0 && r.error > 1);
+    assert_true(r.got != r.expected);
+}
+
+static void a_device_without_fault_passes(void **state)
+{
+    (void)state;
+    assert_int_equal(with_fault((fault){0}).failed, 0);
+}
+
+static void steps_beyond_the_bound_are_found(void **state)
+{
+    (void)state;
+    expect_blame("add", with_fault((fault){.op = "add", .steps = 1}));
+    expect_blame("multiply", with_fault((fault){.op = "multiply", .steps = 1}));
+    expect_blame("exp", with_fault((fault){.op = "exp", .steps = 5}));
+    expect_blame("sum", with_fault((fault){.op = "sum", .steps = 60}));
+}
+
+static void steps_within_the_bound_pass(void **state)
+{
+    (void)state;
+    faulty_plant((fault){.op = "exp", .steps = 2});
+    const ig_verify_report r = verify(ig_exp(normal(1, IG_SHAPE(300), IG_F32)));
+    assert_int_equal(r.failed, 0);
+    assert_true(r.worst_ulp > 2 && r.worst_ulp < 4);
+}
+
+static void one_wrong_element_is_found(void **state)
+{
+    (void)state;
+    static const char *const ops[] = {"multiply", "add", "exp", "sum", "divide"};
+    for (int i = 0; i < 5; i++)
+        expect_blame(ops[i], with_fault((fault){.op = ops[i], .kind = FAULT_ELEMENT}));
+    faulty_plant((fault){.op = "contract", .kind = FAULT_ELEMENT});
+    ig_array *x = normal(1, IG_SHAPE(20, 31), IG_F16);
+    expect_blame("contract", verify(ig_relu(ig_matmul(x, ig_matrix_transpose(x)))));
+}
+
+static void a_stale_buffer_is_found(void **state)
+{
+    (void)state;
+    static const char *const ops[] = {"multiply", "exp", "sum", "divide"};
+    for (int i = 0; i < 4; i++) {
+        with_fault((fault){0}); /* leaves the right results behind */
+        expect_blame(ops[i], with_fault((fault){.op = ops[i], .kind = FAULT_STALE}));
+    }
+}
+
+static void a_fault_of_fusing_is_found(void **state)
+{
+    (void)state;
+    ig_array *x = normal(1, IG_SHAPE(300), IG_F32);
+    faulty_plant((fault){.op = "add", .kind = FAULT_ELEMENT, .fused = true});
+    const ig_verify_report r = verify(ig_add(ig_multiply(x, x), x));
+    expect_blame("add", r);
+    assert_true(r.fused);
+}
+
+static void a_name_is_taken_once(void **state)
+{
+    (void)state;
+    assert_int_equal(backend_register(&backend_cpu), IG_ERR_DEVICE);
+    assert_error(IG_ERR_DEVICE, "'cpu' is there already");
+}
+
+/* ---- the verb ---- */
+
+/* Runs the verb with the fault planted: it must fail, name op and device, and tell a command that finds
+ * the same case. */
+static void expect_verb_finds(const char *line, const char *what, fault f)
+{
+    char *said, again[400];
+    faulty_plant(f);
+    const int code = capture_verb(verb_verify, line, &said);
+    char *told = strstr(said, "\n  ingot verify --device faulty");
+    if (code != EXIT_FAILED || !strstr(said, what) || !told)
+        fail_msg("%s: exit code %d: %s", line, code, said);
+    told += strlen("\n  ingot ");
+    snprintf(again, sizeof again, "%.*s", (int)strcspn(told, "\n"), told);
+    free(said);
+    assert_int_equal(capture_verb(verb_verify, again, &said), EXIT_FAILED);
+    if (!strstr(said, "\n0 passed, 1 failed\n"))
+        fail_msg("%s: %s", again, said);
+    free(said);
+}
+
+static void the_verb_finds_faults(void **state)
+{
+    (void)state;
+    expect_verb_finds("verify --quick --device faulty --op exp --dtype f32",
+                      "FAILED exp f32 on faulty", (fault){.op = "exp", .steps = 5});
+    expect_verb_finds("verify --quick --device faulty --op add --dtype f64 --seed 3",
+                      "FAILED add f64 on faulty", (fault){.op = "add", .steps = 1});
+    expect_verb_finds("verify --device faulty --op matmul --dtype bf16",
+                      "FAILED matmul bf16 on faulty",
+                      (fault){.op = "contract", .kind = FAULT_ELEMENT});
+    expect_verb_finds("verify --device faulty --op maximum --dtype i8",
+                      "FAILED maximum i8 on faulty", (fault){.op = "maximum", .kind = FAULT_STALE});
+}
+
+static void the_verb_passes_what_is_right(void **state)
+{
+    (void)state;
+    char *said;
+    assert_int_equal(
+        capture_verb(verb_verify, "verify --quick --device faulty,cpu --op exp --dtype f32", &said),
+        EXIT_FINE);
+    assert_non_null(strstr(said, " passed, 0 failed\n"));
+    free(said);
+}
+
+static void every_reference_has_an_op(void **state)
+{
+    (void)state;
+    const char *stray = verify_stray();
+    if (stray)
+        fail_msg("%s has a reference, but is not in the op table", stray);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define FAULTY(name) cmocka_unit_test_setup_teardown(name, on_faulty, off_faulty)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(right_graphs_pass),
+        TEST(integers_pass),
+        TEST(infinities_pass),
+        TEST(arrays_stay_as_they_are),
+        TEST(history_is_checked),
+        TEST(mistakes_are_told),
+        TEST(any_allocation_may_fail),
+        FAULTY(a_device_without_fault_passes),
+        FAULTY(steps_beyond_the_bound_are_found),
+        FAULTY(steps_within_the_bound_pass),
+        FAULTY(one_wrong_element_is_found),
+        FAULTY(a_stale_buffer_is_found),
+        FAULTY(a_fault_of_fusing_is_found),
+        TEST(a_name_is_taken_once),
+        FAULTY(the_verb_finds_faults),
+        FAULTY(the_verb_passes_what_is_right),
+        TEST(every_reference_has_an_op),
+    };
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    ig_shutdown();
+    return failed;
+}
