@@ -146,8 +146,8 @@ endif
 
 # ---- targets -----------------------------------------------------------------------------------
 
-.PHONY: all run test test-quick tests tests-fuzz fuzz coverage bench examples install uninstall format \
-        check-format clean help FORCE
+.PHONY: all run test test-quick tests tests-fuzz fuzz coverage bench examples docs install uninstall \
+        format check-format clean help FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
@@ -440,6 +440,11 @@ uninstall:
 	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
 	-@rmdir $(DESTDIR)$(CMAKEDIR) 2>/dev/null || true
 
+# ---- what is written by the command itself -------------------------------------------------------
+
+docs: $(BUILD)/ingot
+	$(BUILD)/ingot ops --markdown > docs/ops.md
+
 # ---- housekeeping ------------------------------------------------------------------------------
 
 CLANG_FORMAT ?= clang-format
@@ -466,6 +471,7 @@ help:
 	@echo 'make install         DESTDIR, PREFIX=/usr/local, BINDIR, LIBDIR, INCLUDEDIR, SHAREDIR'
 	@echo 'make uninstall       takes them away again'
 	@echo 'make format          clang-format over the sources; check-format only looks'
+	@echo 'make docs            docs/ops.md, by the command itself'
 	@echo 'make examples        the programs of examples/, into build/examples/'
 	@echo 'make tests           build the tests'"'"' programs, run none'
 	@echo 'make clean           remove build/ and build-*/'

@@ -1,6 +1,7 @@
 /* ingot ops: the op table, as its users see it. */
 #include "calc.h"
 #include "cli.h"
+#include "support.h"
 
 #include <string.h>
 
@@ -57,13 +58,27 @@ static void describe(str *t, const char *name, const char *signature, const char
     str_printf(t, "%s(%s)\n  %s\n  class: %s\n", name, signature, doc, cls);
 }
 
+static void describe_dtypes(str *t, const ig_op *op)
+{
+    support s = support_ask(op, ig_device());
+    str_puts(t, "  dtypes: ");
+    support_dtypes(t, &s, TAKING_NATIVE);
+    if (support_reason(&s))
+        str_printf(t, "\n  else: %s", support_reason(&s));
+    str_puts(t, "\n");
+    support_free(&s);
+}
+
 bool ops_describe(str *t, const char *name)
 {
     const ig_op *op = ig_op_find(name);
     if (op) {
         describe(t, op->name, op->signature, op->doc, op->cls);
+        if (op->ulp > 0)
+            str_printf(t, "  error: at most %g ulp in f32 and f64\n", op->ulp);
         if (op->evaluates)
             str_puts(t, "  calling it evaluates its inputs: the result's shape depends on data\n");
+        describe_dtypes(t, op);
         return true;
     }
     const builtin *b;
@@ -119,12 +134,15 @@ static void json_op(str *t, const ig_op *op)
     json_member(t, "class", op->cls);
     json_member(t, "signature", op->signature);
     json_member(t, "doc", op->doc);
-    str_printf(t, "\"evaluates\": %s, \"params\": [", op->evaluates ? "true" : "false");
+    str_printf(t, "\"evaluates\": %s, \"ulp\": %g, \"params\": [", op->evaluates ? "true" : "false",
+               op->ulp);
     for (int i = 0; i < op->n_params; i++) {
         str_puts(t, i ? ", " : "");
         json_param(t, &op->params[i]);
     }
-    str_puts(t, "]}");
+    str_puts(t, "], \"support\": ");
+    support_json(t, op);
+    str_puts(t, "}");
 }
 
 static void json_ops(str *t, const char *only)
@@ -146,17 +164,22 @@ static void json_ops(str *t, const char *only)
 
 int verb_ops(int argc, char **argv)
 {
-    bool json = false;
-    const option options[] = {FLAG("--json", &json, "as JSON, schema 1"), {0}};
-    const command c = {"ops", "[options] [OP]", "Shows the ops by class, or the one that is named.",
-                       options};
+    bool json = false, table = false, markdown = false;
+    const option options[] = {
+        FLAG("--support", &table, "which dtypes each op takes on each device"),
+        FLAG("--markdown", &markdown, "the same for the CPU, as docs/ops.md"),
+        FLAG("--json", &json, "as JSON, schema 1"),
+        {0}};
+    const command c = {"ops", "[options] [OP]",
+                       "Shows the ops by class, or the one that is named.", options};
     int code = options_read(&c, &argc, argv);
     if (code >= 0)
         return code;
     const char *name = argc > 0 ? argv[0] : NULL;
     str t = {0};
-    if (argc > 1) {
-        say(&c, "one name at most; see 'ingot ops --help'");
+    if (argc > 1 || (name && (table || markdown))) {
+        say(&c, name && argc == 1 ? "a name goes without --support and --markdown"
+                                  : "one name at most; see 'ingot ops --help'");
         code = EXIT_USAGE;
     } else if (name && (json ? !ig_op_find(name) : !ops_describe(&t, name))) {
         ops_nearest(&t, name);
@@ -165,6 +188,8 @@ int verb_ops(int argc, char **argv)
     } else {
         if (json)
             json_ops(&t, name);
+        else if (table || markdown)
+            (markdown ? support_markdown : support_table)(&t);
         else if (!name)
             ops_list(&t);
         fputs(t.s, stdout);

@@ -36,8 +36,6 @@ typedef struct session {
 
 /* ---- what is asked for ---------------------------------------------------------------------- */
 
-static bool computes(const ig_device_info *d) { return strcmp(d->kind, "null") != 0; }
-
 /* Takes the device of that name, or all that compute if it is NULL; false if there is none. */
 static bool take_devices(session *s, const char *name, size_t n)
 {
@@ -46,7 +44,8 @@ static bool take_devices(session *s, const char *name, size_t n)
         ig_device_info d = {0};
         if (s->n_device == DEVICES_MOST || ig_device_get(i, &d) != IG_OK)
             return false;
-        if (computes(&d) && (!name || (strlen(d.name) == n && strncmp(d.name, name, n) == 0)))
+        if (device_computes(&d) &&
+            (!name || (strlen(d.name) == n && strncmp(d.name, name, n) == 0)))
             s->device[s->n_device++] = d;
     }
     return s->n_device > before;
@@ -59,7 +58,7 @@ static int no_device(const session *s, const char *name, size_t n)
     nearest search = nearest_to(word.s ? word.s : "");
     ig_device_info d = {0};
     for (int i = 0; i < ig_device_count(); i++)
-        if (ig_device_get(i, &d) == IG_OK && computes(&d))
+        if (ig_device_get(i, &d) == IG_OK && device_computes(&d))
             nearest_offer(&search, d.name);
     str_did_you_mean(&hint, &search);
     say(s->command, "no device '%s' computes here%s", word.s ? word.s : "",

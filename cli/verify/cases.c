@@ -109,18 +109,19 @@ tally verify_total(const op_report *r)
     return all;
 }
 
-char *verify_refusal(const ig_op *op, ig_dtype dtype)
+taking verify_taking(const ig_op *op, ig_dtype dtype, char **why)
 {
     problem p = {.quick = true};
     plan how;
-    const char *why = "the op has no reference in cli/verify";
-    ig_status code = IG_OK;
-    if (plan_find(op->name, &how)) {
-        const bool taken = begin(&p, &how, dtype, MODE_PLAIN, 0) && run_try(&p) == IG_OK;
-        why = ig_error(&code);
-        problem_end(&p);
-        if (taken)
-            return NULL;
+    taking is = TAKING_NONE;
+    *why = NULL;
+    if (!plan_find(op->name, &how))
+        return is;
+    if (begin(&p, &how, dtype, MODE_PLAIN, 0)) {
+        is = run_try(&p) == IG_OK ? TAKING_NATIVE : TAKING_REFUSED;
+        const char *text = ig_error(NULL);
+        *why = is == TAKING_REFUSED ? heap_string(text ? text : "failed without a reason") : NULL;
     }
-    return heap_string(why ? why : "no problem is known for it");
+    problem_end(&p);
+    return is;
 }

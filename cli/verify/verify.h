@@ -10,6 +10,8 @@
 
 #include "verify/plan.h"
 
+#include <string.h>
+
 enum { DTYPES = IG_F64 + 1, CASE_NAME = 48 };
 
 /* What is to be checked of an op. */
@@ -42,6 +44,9 @@ typedef struct op_report {
     failure first;          /* that was found */
 } op_report;
 
+/* True of all devices but "null". */
+static inline bool device_computes(const ig_device_info *d) { return strcmp(d->kind, "null") != 0; }
+
 /* ---- cases.c ---- */
 
 /* Checks all that scope asks for of op. False if stopped before the end. */
@@ -51,8 +56,13 @@ void verify_free(op_report *r);
 tally verify_total(const op_report *r);
 void tally_add(tally *to, const tally *t);
 
-/* Whether the op takes the dtype on the calling thread's device: NULL, or why not. Release with free. */
-char *verify_refusal(const ig_op *op, ig_dtype dtype);
+/* Whether the op takes the dtype on the calling thread's device. */
+typedef enum taking {
+    TAKING_NONE, /* it has no argument of that dtype */
+    TAKING_NATIVE,
+    TAKING_REFUSED /* *why is the reason: release with free */
+} taking;
+taking verify_taking(const ig_op *op, ig_dtype dtype, char **why);
 
 /* The op of a plan, or of a special value, that the op table does not have; NULL: there is none. */
 const char *verify_stray(void);

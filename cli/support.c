@@ -1,0 +1,183 @@
+/* The support table: op x device x dtype. An op is tried with the arguments that verify knows for it;
+ * what the library refuses, it refuses with a reason. */
+#include "support.h"
+#include "calc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+support support_ask(const ig_op *op, const char *device)
+{
+    support s = {0};
+    const char *before = ig_device();
+    if (ig_set_device(device) != IG_OK)
+        return s;
+    for (ig_dtype d = IG_BOOL; d <= IG_F64; d++)
+        s.is[d] = verify_taking(op, d, &s.why[d]);
+    ig_set_device(before);
+    return s;
+}
+
+void support_free(support *s)
+{
+    for (int d = 0; d < DTYPES; d++)
+        free(s->why[d]);
+}
+
+const char *support_reason(const support *s)
+{
+    for (int d = 0; d < DTYPES; d++)
+        if (s->why[d])
+            return s->why[d];
+    return NULL;
+}
+
+/* Adds a word for the dtypes of a set where all of them are left, and takes them out. */
+static void add_set(str *t, size_t start, unsigned *left, unsigned set, const char *word)
+{
+    if ((*left & set) != set)
+        return;
+    str_printf(t, "%s%s", t->n > start ? ", " : "", word);
+    *left &= ~set;
+}
+
+void support_dtypes(str *t, const support *s, taking which)
+{
+    const size_t start = t->n;
+    unsigned left = 0;
+    for (ig_dtype d = IG_BOOL; d <= IG_F64; d++)
+        left |= s->is[d] == which ? BIT(d) : 0;
+    if (!left)
+        str_puts(t, "-");
+    add_set(t, start, &left, ANY, "all");
+    add_set(t, start, &left, BOOLS, "bool");
+    add_set(t, start, &left, INTS, "integers");
+    add_set(t, start, &left, SIGNED, "signed integers");
+    add_set(t, start, &left, UNSIGNED, "unsigned integers");
+    add_set(t, start, &left, FLOATS, "floats");
+    for (ig_dtype d = IG_BOOL; d <= IG_F64; d++)
+        add_set(t, start, &left, BIT(d), ig_dtype_name(d));
+}
+
+/* ---- tables --------------------------------------------------------------------------------- */
+
+/* The next op of a class from i on, or -1; and the first of a class that none before i has. */
+static int next_of_class(int i, const char *cls)
+{
+    for (; i < ig_op_count(); i++)
+        if (strcmp(ig_op_at(i)->cls, cls) == 0)
+            return i;
+    return -1;
+}
+static bool class_begins(int i) { return next_of_class(0, ig_op_at(i)->cls) == i; }
+
+static void table_row(str *t, const ig_op *op, const char *device)
+{
+    support s = support_ask(op, device);
+    str takes = {0};
+    support_dtypes(&takes, &s, TAKING_NATIVE);
+    str_printf(t, "  %-30s", op->name);
+    if (!support_reason(&s)) {
+        str_printf(t, "%s\n", takes.s);
+    } else {
+        str_printf(t, "%-24s not ", takes.s);
+        support_dtypes(t, &s, TAKING_REFUSED);
+        str_printf(t, ": %s\n", support_reason(&s));
+    }
+    str_free(&takes);
+    support_free(&s);
+}
+
+void support_table(str *t)
+{
+    for (int k = 0; k < ig_device_count(); k++) {
+        ig_device_info d = {0};
+        if (ig_device_get(k, &d) != IG_OK || !device_computes(&d))
+            continue;
+        str_printf(t, "%s%s: dtypes that are computed there, and those that are refused\n",
+                   t->n ? "\n" : "", d.name);
+        for (int i = 0; i < ig_op_count(); i++) {
+            const char *cls = ig_op_at(i)->cls;
+            if (class_begins(i))
+                str_printf(t, "\n%s\n", cls);
+            for (int n = class_begins(i) ? i : -1; n >= 0; n = next_of_class(n + 1, cls))
+                table_row(t, ig_op_at(n), d.name);
+        }
+    }
+}
+
+/* Text for a cell of a table. */
+static void add_cell(str *t, const char *s)
+{
+    for (; *s; s++)
+        str_printf(t, *s == '|' ? "\\%c" : "%c", *s);
+}
+
+static void markdown_row(str *t, const ig_op *op)
+{
+    support s = support_ask(op, "cpu");
+    str_printf(t, "| `%s(", op->name);
+    str_signature(t, op->signature);
+    str_puts(t, ")` | ");
+    add_cell(t, op->doc);
+    str_puts(t, " | ");
+    support_dtypes(t, &s, TAKING_NATIVE);
+    str_printf(t, op->ulp > 0 ? "; %g ulp |\n" : " |\n", op->ulp);
+    support_free(&s);
+}
+
+void support_markdown(str *t)
+{
+    str_puts(
+        t,
+        "# The ops\n\n"
+        "Made by `make docs` from what the library says; `ingot ops --support` prints it for "
+        "the devices of\nyour machine, with the reason for each refusal. Dtypes are those that "
+        "the CPU computes with: where an\nop needs floats, integers and bool are converted to "
+        "f32. \"4 ulp\" is what f32 and f64 results of an\nelementwise op may be off by; without "
+        "it they are correctly rounded.\n");
+    for (int i = 0; i < ig_op_count(); i++) {
+        const char *cls = ig_op_at(i)->cls;
+        if (class_begins(i))
+            str_printf(t, "\n## %s\n\n| op | what it gives | dtypes |\n|---|---|---|\n", cls);
+        for (int n = class_begins(i) ? i : -1; n >= 0; n = next_of_class(n + 1, cls))
+            markdown_row(t, ig_op_at(n));
+    }
+}
+
+/* ---- JSON ----------------------------------------------------------------------------------- */
+
+static void json_dtypes(str *t, const support *s)
+{
+    const char *comma = "";
+    for (ig_dtype d = IG_BOOL; d <= IG_F64; d++) {
+        if (s->is[d] == TAKING_NONE)
+            continue;
+        str_printf(t, "%s\"%s\": {\"by\": \"%s\"", comma, ig_dtype_name(d),
+                   s->why[d] ? "refused" : "native");
+        comma = ", ";
+        if (s->why[d]) {
+            str_puts(t, ", \"why\": ");
+            json_string(t, s->why[d]);
+        }
+        str_puts(t, "}");
+    }
+}
+
+void support_json(str *t, const ig_op *op)
+{
+    const char *comma = "";
+    str_puts(t, "{");
+    for (int k = 0; k < ig_device_count(); k++) {
+        ig_device_info d = {0};
+        if (ig_device_get(k, &d) != IG_OK || !device_computes(&d))
+            continue;
+        support s = support_ask(op, d.name);
+        str_printf(t, "%s\"%s\": {", comma, d.name);
+        json_dtypes(t, &s);
+        str_puts(t, "}");
+        comma = ", ";
+        support_free(&s);
+    }
+    str_puts(t, "}");
+}

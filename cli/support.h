@@ -1,0 +1,28 @@
+/* What an op takes on a device: asked of the library, not known. */
+#ifndef CLI_SUPPORT_H
+#define CLI_SUPPORT_H
+
+#include "verify/verify.h"
+
+typedef struct support {
+    taking is[DTYPES];
+    char *why[DTYPES];
+} support;
+
+/* Tries the op in every dtype on the device of that name. Release with support_free. */
+support support_ask(const ig_op *op, const char *device);
+void support_free(support *s);
+
+/* Adds the dtypes that are taken, or refused, in words: "integers, f32"; "-" if there are none. */
+void support_dtypes(str *t, const support *s, taking which);
+/* The first reason for a refusal; NULL: there is none. */
+const char *support_reason(const support *s);
+
+/* Adds all ops by class: for a terminal, one table for each device that computes; or as Markdown,
+ * docs/ops.md, for the CPU alone, which is the same everywhere. */
+void support_table(str *t);
+void support_markdown(str *t);
+/* Adds {"cpu": {"bool": {"by": "refused", "why": ...}, "f32": {"by": "native"}, ...}, ...} */
+void support_json(str *t, const ig_op *op);
+
+#endif

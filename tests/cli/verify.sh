@@ -1,0 +1,83 @@
+# ingot verify, ingot eval --verify and ingot ops --support: what they print, exit codes, JSON, mistakes.
+. tests/check.sh
+ingot=${INGOT:-build/ingot}
+temporary=$(mktemp -d)
+trap 'rm -rf "$temporary"' EXIT
+export NO_COLOR=1
+
+# ends CODE TEXT ARGUMENTS...: the exit code, and TEXT is in what is said.
+ends() {
+    local code=$1 expected=$2 got status
+    shift 2
+    got=$("$ingot" "$@" 2>&1 </dev/null)
+    status=$?
+    [ "$status" = "$code" ] && [[ $got == *"$expected"* ]] && return
+    printf 'exit code %s, expected %s\ngot      %s\nexpected %s\n' "$status" "$code" "$got" "$expected"
+    return 1
+}
+
+# ---- what is right
+check 'one op' ends 0 $'elementwise     1 ' verify --op exp --quick
+check 'the tally is the last line' bash -c "'$ingot' verify --op exp --quick | tail -n 1 |
+    grep -Eqx '[0-9]+ passed, 0 failed'"
+check 'one case' ends 0 $'\n1 passed, 0 failed' verify --op exp --dtype f32 --case plain.0.transposed
+check 'a special value' ends 0 $'\n1 passed, 0 failed' verify --op exp --dtype f32 --case special.2
+check 'a dtype that is refused' ends 0 $'\n1 passed, 0 failed' verify --op add --dtype bool
+check 'a dtype by its long name' ends 0 ' passed, 0 failed' verify --op add --dtype float16 --quick
+check 'a device by name' ends 0 'cpu: ' verify --device cpu --op add --dtype u8 --quick
+check 'another seed, one thread' ends 0 ' passed, 0 failed' verify --op sum --quick --seed 9 --threads 1
+check 'no bar without a terminal' bash -c "[ -z \"\$('$ingot' verify --op exp --quick 2>&1 >/dev/null)\" ]"
+check 'help' ends 0 'usage: ingot verify' verify --help
+
+# ---- JSON
+json() { "$ingot" "${@:2}" | python3 -c "import json, sys; d = json.load(sys.stdin); assert ($1), d"; }
+check 'JSON has cases and failed' json 'd["schema"] == 1 and d["cases"] > 100 and d["failed"] == 0' \
+    verify --op exp --quick --json
+check 'JSON has rows by op and dtype' json \
+    '[(r["op"], r["device"], [t["dtype"] for t in r["dtypes"]], r["first_failure"]) for r in d["ops"]] ==
+     [("exp", "cpu", ["f32"], None)]' verify --op exp --dtype f32 --quick --json
+check 'errors are told' json '0 < d["worst_ulp"] < 4 and 0 < d["worst_relative"] < 1e-6' \
+    verify --op exp --dtype f32 --quick --json
+
+# ---- mistakes
+check 'unknown op' ends 2 "unknown op 'ex'; did you mean 'exp'?" verify --op ex
+check 'unknown dtype' ends 2 "unknown dtype 'f31'; did you mean 'f32'?" verify --dtype f31
+check 'unknown device' ends 4 "no device 'cpo' computes here; did you mean 'cpu'?" verify --device cpo
+check 'a device that computes nothing' ends 4 "no device 'null' computes here" verify --device cpu,null
+check 'an empty device' ends 4 "no device '' computes here" verify --device cpu,
+check 'unknown case' ends 2 "exp f32 has no case 'plain.9'" verify --op exp --dtype f32 --case plain.9
+check 'a case of what' ends 2 'give --op and --dtype' verify --case plain.0.transposed
+check 'a bad seed' ends 2 '--seed takes N' verify --seed -1
+check 'a word too many' ends 2 "unexpected 'exp'" verify exp
+check 'unknown option' ends 2 "did you mean '--quick'?" verify --quik
+
+# ---- stopped: what was seen so far, and 130
+stopped() {
+    "$ingot" verify "$@" >"$temporary/out" &
+    sleep 0.7
+    kill -TERM $!
+    wait $!
+    [ $? = 130 ]
+}
+check 'stopped' stopped
+check 'what was seen is told' grep -Eq '^interrupted at [a-z_0-9]+' "$temporary/out"
+check 'stopped with JSON' stopped --json
+check 'the JSON is whole' python3 -c \
+    "import json; assert json.load(open('$temporary/out'))['interrupted'] is True"
+
+# ---- a graph of one's own
+check 'eval --verify' ends 0 ', 0 failed; worst: ' eval --verify 'x = normal(key(0), [9, 9]); softmax(x @ x.T)'
+check 'eval --verify --json' json 'd["verify"]["operations"] > 1 and d["verify"]["first_failure"] is None' \
+    eval --verify --json 'exp(arange(9.0))'
+check 'eval --verify without a device that computes' ends 4 'computes nothing' \
+    eval --verify --device null 'exp(arange(9.0))'
+
+# ---- the support table
+check 'ops --support' ends 0 'not bool: abs takes numbers' ops --support
+check 'ops NAME tells dtypes and error' ends 0 $'error: at most 4 ulp in f32 and f64\n  dtypes: all' ops exp
+check 'ops NAME tells a refusal' ends 0 'else: bitwise_and takes integers or bool' ops bitwise_and
+check 'ops --json has the table' json \
+    'd["ops"][0]["support"]["cpu"]["f32"] == {"by": "native"} and
+     d["ops"][0]["support"]["cpu"]["bool"]["by"] == "refused"' ops abs --json
+check 'a name and the table' ends 2 'a name goes without --support' ops abs --support
+finish
