@@ -238,7 +238,8 @@ static void fail_element(run *r, const problem *p, const char *name, const char 
         str_printf(&of, "%s%s", n ? ", " : " of ", ig_dtype_name(p->in[n].dtype));
         add_shape(&of, p->in[n].shape, p->in[n].ndim);
     }
-    str_printf(&of, error < NOT_EVEN_CLOSE ? ", %.3g x its bound" : "", error);
+    if (error < NOT_EVEN_CLOSE)
+        str_printf(&of, ", %.3g x its bound", error);
     run_fail(r, name, "%s %d%s: got %.21Lg, expected %.21Lg%s", what, k, place.s, got, t->v[i],
              of.s ? of.s : "");
     str_free(&place);
