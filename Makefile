@@ -462,7 +462,7 @@ clean:
 
 help:
 	@echo 'make                 the command and both libraries (build/)'
-	@echo 'make run             install what is missing, build, show what computes here'
+	@echo 'make run             install what is missing, build; devices, verify, bench and a report'
 	@echo 'make test            install what is missing, run every test'
 	@echo 'make test-quick      the tests of the default build only'
 	@echo 'make fuzz            the fuzz targets, FUZZ_SECONDS=600 each'

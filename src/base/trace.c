@@ -94,9 +94,9 @@ static const char *keep_name(const char *name)
     return found ? found : "a program";
 }
 
-void trace_end(int64_t begin, const char *name)
+void trace_end_work(int64_t begin, const char *name)
 {
-    if (!begin || !writer_enter())
+    if (!writer_enter())
         return;
     record(&(trace_event){.kind = TRACE_SPAN,
                           .name = name,

@@ -30,7 +30,12 @@ int64_t trace_clock(void); /* in ns, above 0 */
 static inline int64_t trace_begin(void) { return trace_on() ? trace_clock() : 0; }
 
 /* Work of the host: order, fuse, plan. name is a literal. */
-void trace_end(int64_t begin, const char *name);
+void trace_end_work(int64_t begin, const char *name);
+static inline void trace_end(int64_t begin, const char *name)
+{
+    if (begin)
+        trace_end_work(begin, name);
+}
 /* A program on a device, which is a literal; the label as trace_program was told it. */
 void trace_end_program(int64_t begin, const char *device, const char *label,
                        const trace_cost *cost);
