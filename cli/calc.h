@@ -68,6 +68,5 @@ void print_float(str *t, double f, ig_dtype dtype);
 
 /* Adds "dtype": ..., "shape": ..., "value": ... of v; false with the library's error set. */
 bool json_value(str *t, const value *v);
-void json_string(str *t, const char *s);
 
 #endif

@@ -3,20 +3,6 @@
 
 #include <math.h>
 
-void json_string(str *t, const char *s)
-{
-    str_puts(t, "\"");
-    for (; *s; s++) {
-        if (*s == '"' || *s == '\\')
-            str_printf(t, "\\%c", *s);
-        else if ((unsigned char)*s < 0x20)
-            str_printf(t, "\\u%04x", *s);
-        else
-            str_add(t, s, 1);
-    }
-    str_puts(t, "\"");
-}
-
 static void json_number(str *t, const value *v, ig_dtype dtype)
 {
     if (v->kind == V_BOOL) {

@@ -86,6 +86,20 @@ void str_free(str *t)
     *t = (str){0};
 }
 
+void json_string(str *t, const char *s)
+{
+    str_puts(t, "\"");
+    for (; *s; s++) {
+        if (*s == '"' || *s == '\\')
+            str_printf(t, "\\%c", *s);
+        else if ((unsigned char)*s < 0x20)
+            str_printf(t, "\\u%04x", *s);
+        else
+            str_add(t, s, 1);
+    }
+    str_puts(t, "\"");
+}
+
 /* ---- arenas --------------------------------------------------------------------------------- */
 
 typedef struct arena_block {

@@ -28,6 +28,7 @@ void str_vprintf(str *t, const char *format, va_list args);
 void str_fill(str *t, char c, size_t n);
 void str_trim(str *t); /* drops blanks at the end */
 void str_free(str *t);
+void json_string(str *t, const char *s); /* in quotes, as JSON writes it */
 
 /* Memory that is released all at once. {0} is the empty one. */
 typedef struct arena {
