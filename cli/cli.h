@@ -8,6 +8,7 @@ enum {
     EXIT_FINE = 0,
     EXIT_FAILED = 1,
     EXIT_USAGE = 2,
+    EXIT_REGRESSION = 3,
     EXIT_ABSENT = 4, /* a device or feature that is not here */
     EXIT_INPUT = 5,  /* a bad input file */
     EXIT_INTERRUPTED = 130
@@ -90,6 +91,10 @@ int exit_for(int status);
 
 /* Reports the library's error; returns its exit code. */
 int fail_library(const command *c);
+
+/* Writes a file, beside it first: what was there stays until all of t is on the disk. False: *why says
+ * what went wrong. */
+bool write_file(const char *path, const str *t, str *why);
 
 /* Colors are for terminals, unless NO_COLOR is set. */
 bool color_for(FILE *file);

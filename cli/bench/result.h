@@ -24,7 +24,7 @@ typedef struct result_row {
     int repeats;        /* repetitions that one sample is the mean of */
     int n;              /* samples */
     double *seconds;    /* of one repetition, in the order in which they were measured */
-    int *round;         /* in which pass over all workloads each of them was measured, from 0 */
+    int *round; /* in which pass over all workloads each was measured, from 0, never falling */
     const char **warnings; /* "drift: ...", "outliers: ..." */
     int n_warnings;
 } result_row;
@@ -44,6 +44,7 @@ typedef struct result_op {
 
 typedef struct result {
     int schema;
+    const char *verb; /* "bench"; both are set by whoever writes */
     const char *version, *compiler, *started, *command; /* started: "2026-11-15T08:30:00Z" */
     const char *math;
     const char *system, *arch, *virtual_machine; /* "Linux 6.1", "aarch64", NULL: none found */
@@ -62,6 +63,8 @@ typedef struct result {
 
 /* Reads a file. False: *why says what is wrong with it, in one line, and *code is the exit code. */
 bool result_read(result *r, const char *path, str *why, int *code);
+/* The same for a text. */
+bool result_parse(result *r, const char *source, size_t n, str *why);
 /* Writes through a temporary file and a rename: what was there before is lost only for what is whole. */
 bool result_write(const result *r, const char *path, str *why);
 /* The file's text. */

@@ -1,0 +1,494 @@
+/* The file of a bench run: JSON, schema 1, read and written by the same tables of fields.
+ *
+ * What is read is safe to use: names that rows are matched by are there, counts and quantities are
+ * not negative, times are above 0, and no text can move a terminal's cursor. Keys that we do not know
+ * are skipped, so a later version may add some. */
+#include "bench/result.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/memory.h"
+#include "cli.h"
+
+enum { FILE_BYTES_MOST = 64 << 20, LIST_MOST = 100000 };
+
+/* ---- what is in the file -------------------------------------------------------------------- */
+
+typedef enum kind {
+    TEXT,    /* const char *; null where it is unknown */
+    NAME,    /* const char * that must be there */
+    YESNO,   /* bool */
+    COUNT,   /* int, at least 0 */
+    SIZE,    /* uint64_t */
+    REAL,    /* double, at least 0 */
+    CACHES,  /* uint64_t [3] */
+    TEXTS,   /* const char ** and, at count, how many */
+    SAMPLES, /* a list for each pass: seconds and round of a row */
+    LIST     /* structures and, at count, how many */
+} kind;
+
+typedef struct field {
+    const char *key;
+    kind kind;
+    size_t at, count;
+    const struct record *of;
+} field;
+
+/* A structure of the file. */
+typedef struct record {
+    const char *name; /* for messages: "row" */
+    size_t bytes;
+    const field *fields; /* ends with a row without a key */
+} record;
+
+#define AT(type, member) offsetof(struct type, member)
+
+static const field row_fields[] = {
+    {"work", NAME, AT(result_row, work), 0, NULL},
+    {"size", NAME, AT(result_row, size), 0, NULL},
+    {"dtype", NAME, AT(result_row, dtype), 0, NULL},
+    {"device", NAME, AT(result_row, device), 0, NULL},
+    {"group", NAME, AT(result_row, group), 0, NULL},
+    {"input", NAME, AT(result_row, input), 0, NULL},
+    {"math", NAME, AT(result_row, math), 0, NULL},
+    {"threads", COUNT, AT(result_row, threads), 0, NULL},
+    {"extent", REAL, AT(result_row, extent), 0, NULL},
+    {"flops", REAL, AT(result_row, flops), 0, NULL},
+    {"bytes", REAL, AT(result_row, bytes), 0, NULL},
+    {"answer", TEXT, AT(result_row, answer), 0, NULL},
+    {"repeats", COUNT, AT(result_row, repeats), 0, NULL},
+    {"warnings", TEXTS, AT(result_row, warnings), AT(result_row, n_warnings), NULL},
+    {"seconds", SAMPLES, 0, 0, NULL},
+    {0}};
+static const record row_record = {"row", sizeof(result_row), row_fields};
+
+static const field device_fields[] = {
+    {"name", NAME, AT(result_device, name), 0, NULL},
+    {"kind", TEXT, AT(result_device, kind), 0, NULL},
+    {"model", TEXT, AT(result_device, model), 0, NULL},
+    {"level", TEXT, AT(result_device, level), 0, NULL},
+    {"isa", TEXT, AT(result_device, isa), 0, NULL},
+    {"driver", TEXT, AT(result_device, driver), 0, NULL},
+    {"cores", COUNT, AT(result_device, cores), 0, NULL},
+    {"performance_cores", COUNT, AT(result_device, performance_cores), 0, NULL},
+    {"efficiency_cores", COUNT, AT(result_device, efficiency_cores), 0, NULL},
+    {"threads", COUNT, AT(result_device, threads), 0, NULL},
+    {"quota", REAL, AT(result_device, quota), 0, NULL},
+    {"memory", SIZE, AT(result_device, memory), 0, NULL},
+    {"memory_limit", SIZE, AT(result_device, memory_limit), 0, NULL},
+    {"cache", CACHES, AT(result_device, cache), 0, NULL},
+    {"peak_flops", REAL, AT(result_device, peak_flops), 0, NULL},
+    {"peak_bytes", REAL, AT(result_device, peak_bytes), 0, NULL},
+    {0}};
+static const record device_record = {"device", sizeof(result_device), device_fields};
+
+static const field op_fields[] = {{"name", NAME, AT(result_op, name), 0, NULL},
+                                  {"class", NAME, AT(result_op, cls), 0, NULL},
+                                  {"device", NAME, AT(result_op, device), 0, NULL},
+                                  {"native", TEXT, AT(result_op, native), 0, NULL},
+                                  {"fallback", TEXT, AT(result_op, fallback), 0, NULL},
+                                  {"refused", TEXT, AT(result_op, refused), 0, NULL},
+                                  {0}};
+static const record op_record = {"op", sizeof(result_op), op_fields};
+
+static const field file_fields[] = {
+    {"schema", COUNT, AT(result, schema), 0, NULL},
+    {"verb", NAME, AT(result, verb), 0, NULL},
+    {"version", NAME, AT(result, version), 0, NULL},
+    {"compiler", TEXT, AT(result, compiler), 0, NULL},
+    {"started", TEXT, AT(result, started), 0, NULL},
+    {"command", TEXT, AT(result, command), 0, NULL},
+    {"math", TEXT, AT(result, math), 0, NULL},
+    {"system", TEXT, AT(result, system), 0, NULL},
+    {"arch", TEXT, AT(result, arch), 0, NULL},
+    {"virtual_machine", TEXT, AT(result, virtual_machine), 0, NULL},
+    {"complete", YESNO, AT(result, complete), 0, NULL},
+    {"seconds", REAL, AT(result, seconds), 0, NULL},
+    {"disturbances", TEXTS, AT(result, disturbances), AT(result, n_disturbances), NULL},
+    {"devices", LIST, AT(result, devices), AT(result, n_devices), &device_record},
+    {"ops", LIST, AT(result, ops), AT(result, n_ops), &op_record},
+    {"rows", LIST, AT(result, rows), AT(result, n_rows), &row_record},
+    {0}};
+static const record file_record = {"file", sizeof(result), file_fields};
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+typedef struct reading {
+    json_reader json;
+    arena *memory;
+    str *why; /* not empty: what is wrong, beyond the grammar */
+} reading;
+
+static bool refuse(reading *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Says what is wrong, unless something was already; false. */
+static bool refuse(reading *r, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    if (!r->why->n && r->json.status == IG_OK)
+        str_vprintf(r->why, format, args);
+    va_end(args);
+    return false;
+}
+
+/* Control characters become '?': a name is printed on terminals. */
+static void tame(char *s)
+{
+    for (; *s; s++) {
+        const unsigned char c = (unsigned char)*s, next = (unsigned char)s[1];
+        if (c < 0x20 || c == 0x7f)
+            *s = '?';
+        else if (c == 0xc2 && next < 0xa0)
+            s[0] = s[1] = '?';
+    }
+}
+
+static bool read_text(reading *r, const char *key, const char **out)
+{
+    json_text source;
+    size_t n = 0;
+    if (!json_read_text(&r->json, &source))
+        return false;
+    char *plain = json_text_copy(source, &n);
+    if (!plain) {
+        str_puts(r->why, ig_error(NULL));
+        return false;
+    }
+    char *copy = arena_string(r->memory, plain, n);
+    bool whole = strlen(plain) == n;
+    memory_free(plain);
+    tame(copy);
+    *out = copy;
+    return whole || refuse(r, "'%s' has a zero byte in it", key);
+}
+
+static bool read_real(reading *r, const char *key, double *out)
+{
+    json_number n;
+    if (!json_read_number(&r->json, &n))
+        return false;
+    *out = n.kind == JSON_I64 ? (double)n.as.i : n.kind == JSON_U64 ? (double)n.as.u : n.as.f;
+    return *out >= 0 || refuse(r, "'%s' is %g, and is never below 0", key, *out);
+}
+
+static bool read_count(reading *r, const char *key, int *out)
+{
+    uint64_t u;
+    if (!json_read_uint(&r->json, &u))
+        return false;
+    *out = u <= INT_MAX ? (int)u : INT_MAX;
+    return u <= INT_MAX || refuse(r, "'%s' is %llu, which is too many", key, (unsigned long long)u);
+}
+
+static bool read_caches(reading *r, uint64_t *out)
+{
+    uint64_t spare;
+    json_open_array(&r->json);
+    for (int i = 0; json_next_item(&r->json); i++)
+        if (!json_read_uint(&r->json, i < 3 ? &out[i] : &spare))
+            return false;
+    return r->json.status == IG_OK;
+}
+
+/* Items of a list while it is read; list_end moves them into the arena. */
+typedef struct list {
+    char *items;
+    size_t bytes, n, room;
+} list;
+
+static void *list_next(list *l)
+{
+    if (l->n == l->room) {
+        l->room = l->room ? l->room * 2 : 8;
+        l->items = heap_resize(l->items, l->room * l->bytes);
+    }
+    return memset(l->items + l->n++ * l->bytes, 0, l->bytes);
+}
+
+static void *list_end(list *l, arena *memory)
+{
+    void *all = arena_get(memory, l->n * l->bytes);
+    if (l->n)
+        memcpy(all, l->items, l->n * l->bytes);
+    free(l->items);
+    return all;
+}
+
+static void read_texts(reading *r, const char *key, const char ***out, int *count)
+{
+    list l = {.bytes = sizeof(const char *)};
+    json_open_array(&r->json);
+    while (json_next_item(&r->json) && read_text(r, key, list_next(&l)))
+        if (l.n > LIST_MOST && !refuse(r, "'%s' has too many items", key))
+            break;
+    *count = (int)l.n;
+    *out = list_end(&l, r->memory);
+}
+
+static bool read_pass(reading *r, int pass, list *seconds, list *rounds)
+{
+    double *s;
+    json_open_array(&r->json);
+    while (json_next_item(&r->json)) {
+        s = list_next(seconds);
+        if (!read_real(r, "seconds", s))
+            return false;
+        if (!(*s > 0))
+            return refuse(r, "a time of %g s was measured, and times are above 0", *s);
+        if (seconds->n > LIST_MOST)
+            return refuse(r, "there are more than %d samples", LIST_MOST);
+        *(int *)list_next(rounds) = pass;
+    }
+    return r->json.status == IG_OK;
+}
+
+static void read_samples(reading *r, result_row *row)
+{
+    list seconds = {.bytes = sizeof(double)}, rounds = {.bytes = sizeof(int)};
+    json_open_array(&r->json);
+    for (int pass = 0; json_next_item(&r->json); pass++)
+        if (!read_pass(r, pass, &seconds, &rounds))
+            break;
+    row->n = (int)rounds.n;
+    row->seconds = list_end(&seconds, r->memory);
+    row->round = list_end(&rounds, r->memory);
+}
+
+static bool read_record(reading *r, const record *of, void *out);
+
+static void read_list(reading *r, const field *f, void *out)
+{
+    list l = {.bytes = f->of->bytes};
+    json_open_array(&r->json);
+    while (json_next_item(&r->json) && read_record(r, f->of, list_next(&l)))
+        if (l.n > LIST_MOST && !refuse(r, "'%s' has too many items", f->key))
+            break;
+    if (r->why->n && l.n)
+        str_printf(r->why, " (%s %zu)", f->of->name, l.n);
+    *(int *)((char *)out + f->count) = (int)l.n;
+    *(void **)((char *)out + f->at) = list_end(&l, r->memory);
+}
+
+static bool read_field(reading *r, const field *f, void *out)
+{
+    void *place = (char *)out + f->at;
+    int *count = (int *)((char *)out + f->count);
+    switch (f->kind) {
+    case TEXT:
+        if (json_peek(&r->json) == JSON_NULL)
+            return json_read_null(&r->json);
+        return read_text(r, f->key, place);
+    case NAME: return read_text(r, f->key, place);
+    case YESNO: return json_read_bool(&r->json, place);
+    case COUNT: return read_count(r, f->key, place);
+    case SIZE: return json_read_uint(&r->json, place);
+    case REAL: return read_real(r, f->key, place);
+    case CACHES: return read_caches(r, place);
+    case TEXTS: read_texts(r, f->key, place, count); break;
+    case SAMPLES: read_samples(r, out); break;
+    case LIST: read_list(r, f, out); break;
+    }
+    return !r->why->n && r->json.status == IG_OK;
+}
+
+/* One object; what must be there is there. */
+static bool read_record(reading *r, const record *of, void *out)
+{
+    json_text key;
+    json_open_object(&r->json);
+    while (json_next_key(&r->json, &key)) {
+        const field *f = of->fields;
+        while (f->key && !json_text_is(key, f->key))
+            f++;
+        if (!(f->key ? read_field(r, f, out) : json_skip(&r->json)))
+            return false;
+    }
+    if (r->json.status != IG_OK)
+        return false;
+    for (const field *f = of->fields; f->key; f++)
+        if (f->kind == NAME && !*(const char **)((char *)out + f->at))
+            return refuse(r, "'%s' is missing", f->key);
+    return true;
+}
+
+/* The file's schema and verb, before anything else is believed of it. */
+static bool read_head(const char *source, size_t n, str *why)
+{
+    json_reader r;
+    json_text key, verb = {0};
+    uint64_t schema = 0;
+    json_begin(&r, source, n);
+    bool object = json_peek(&r) == JSON_OBJECT && json_open_object(&r);
+    while (object && json_next_key(&r, &key))
+        if (json_text_is(key, "schema") && json_peek(&r) == JSON_NUMBER)
+            json_read_uint(&r, &schema);
+        else if (json_text_is(key, "verb") && json_peek(&r) == JSON_TEXT)
+            json_read_text(&r, &verb);
+        else
+            json_skip(&r);
+    if (!object)
+        json_skip(&r);
+    if (json_end(&r) != IG_OK)
+        str_printf(why, "it is not JSON, or not whole: %s", r.problem);
+    else if (!schema || !verb.at || !json_text_is(verb, "bench"))
+        str_puts(why, "it is not a result of 'ingot bench'");
+    else if (schema > RESULT_SCHEMA)
+        str_printf(why, "it has schema %llu, and this ingot reads %d: a newer ingot is needed",
+                   (unsigned long long)schema, RESULT_SCHEMA);
+    return !why->n;
+}
+
+bool result_parse(result *r, const char *source, size_t n, str *why)
+{
+    *r = (result){0};
+    if (!read_head(source, n, why))
+        return false;
+    reading reads = {.memory = &r->memory, .why = why};
+    json_begin(&reads.json, source, n);
+    read_record(&reads, &file_record, r);
+    const ig_status status = why->n ? (json_end(&reads.json), IG_OK) : json_end(&reads.json);
+    if (status != IG_OK)
+        str_puts(why, reads.json.problem);
+    if (why->n)
+        result_free(r);
+    return !why->n;
+}
+
+bool result_read(result *r, const char *path, str *why, int *code)
+{
+    size_t n;
+    str problem = {0};
+    *r = (result){0};
+    char *source = str_read_file(path, FILE_BYTES_MOST, &n);
+    if (!source)
+        str_puts(&problem, strerror(errno));
+    else
+        result_parse(r, source, n, &problem);
+    free(source);
+    if (problem.n)
+        str_printf(why, "'%s': %s", path, problem.s);
+    *code = problem.n ? EXIT_INPUT : EXIT_FINE;
+    str_free(&problem);
+    return *code == EXIT_FINE;
+}
+
+void result_free(result *r)
+{
+    arena_free(&r->memory);
+    *r = (result){0};
+}
+
+/* ---- writing -------------------------------------------------------------------------------- */
+
+/* JSON is UTF-8; a path or a model's name may be something else. */
+static void write_text(str *t, const char *s)
+{
+    if (!s) {
+        str_puts(t, "null");
+    } else if (json_is_utf8(s)) {
+        json_string(t, s);
+    } else {
+        char *plain = heap_string(s);
+        for (char *c = plain; *c; c++)
+            if ((unsigned char)*c >= 0x80)
+                *c = '?';
+        json_string(t, plain);
+        free(plain);
+    }
+}
+
+static void write_samples(str *t, const result_row *row)
+{
+    str_puts(t, "[");
+    for (int i = 0, pass = 0; i < row->n; pass++) {
+        str_puts(t, pass ? ", [" : "[");
+        for (bool first = true; i < row->n && row->round[i] <= pass; i++, first = false)
+            str_printf(t, first ? "%.9g" : ", %.9g", row->seconds[i]);
+        str_puts(t, "]");
+    }
+    str_puts(t, "]");
+}
+
+static void write_record(str *t, const record *of, const void *from);
+
+/* A record on a line of its own for each item. */
+static void write_list(str *t, const field *f, const void *from)
+{
+    const int n = *(const int *)((const char *)from + f->count);
+    const char *items = *(char *const *)((const char *)from + f->at);
+    str_puts(t, "[");
+    for (int i = 0; i < n; i++) {
+        str_puts(t, i ? ",\n  " : "\n  ");
+        write_record(t, f->of, items + (size_t)i * f->of->bytes);
+    }
+    str_puts(t, "]");
+}
+
+static void write_texts(str *t, const char *const *texts, int n)
+{
+    str_puts(t, "[");
+    for (int i = 0; i < n; i++) {
+        str_puts(t, i ? ", " : "");
+        write_text(t, texts[i]);
+    }
+    str_puts(t, "]");
+}
+
+static void write_field(str *t, const field *f, const void *from)
+{
+    const void *place = (const char *)from + f->at;
+    const uint64_t *sizes = place;
+    switch (f->kind) {
+    case TEXT:
+    case NAME: write_text(t, *(const char *const *)place); break;
+    case YESNO: str_puts(t, *(const bool *)place ? "true" : "false"); break;
+    case COUNT: str_printf(t, "%d", *(const int *)place); break;
+    case SIZE: str_printf(t, "%llu", (unsigned long long)*sizes); break;
+    case REAL: str_printf(t, "%.15g", *(const double *)place); break;
+    case CACHES:
+        str_printf(t, "[%llu, %llu, %llu]", (unsigned long long)sizes[0],
+                   (unsigned long long)sizes[1], (unsigned long long)sizes[2]);
+        break;
+    case TEXTS:
+        write_texts(t, *(const char *const *const *)place,
+                    *(const int *)((const char *)from + f->count));
+        break;
+    case SAMPLES: write_samples(t, from); break;
+    case LIST: write_list(t, f, from); break;
+    }
+}
+
+static void write_record(str *t, const record *of, const void *from)
+{
+    const bool outermost = of == &file_record;
+    str_puts(t, "{");
+    for (const field *f = of->fields; f->key; f++) {
+        str_printf(t, "%s\"%s\": ", f == of->fields ? "" : outermost ? ",\n " : ", ", f->key);
+        write_field(t, f, from);
+    }
+    str_puts(t, "}");
+}
+
+void result_json(const result *r, str *t)
+{
+    result whole = *r;
+    whole.schema = RESULT_SCHEMA;
+    whole.verb = "bench";
+    write_record(t, &file_record, &whole);
+    str_puts(t, "\n");
+}
+
+bool result_write(const result *r, const char *path, str *why)
+{
+    str t = {0};
+    result_json(r, &t);
+    bool fine = write_file(path, &t, why);
+    str_free(&t);
+    return fine;
+}

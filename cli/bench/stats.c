@@ -1,0 +1,187 @@
+/* Statistics of a measurement.
+ *
+ * Samples of one pass share the machine's state, so a pass counts once: by the median of its samples.
+ * All is done with logarithms, since noise multiplies. The estimate is the trimmed mean of the passes,
+ * its error Yuen's (the winsorized variance, Student's t), so that a pass that something disturbed
+ * weighs little. A machine that drifts is caught by its halves: the interval is never narrower than
+ * the first half of the passes differs from the second, with room for the next run to go on drifting.
+ * docs/COMPARING.md has the measurements that the constants rest on. */
+#include "bench/stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "str.h"
+
+enum { PASSES_LEAST = 3 }; /* of fewer nothing can be told of their spread */
+
+static const double TRIMMED = 0.2; /* of the passes, at each end */
+/* Of the halves' difference: two runs that drift alike differ by twice as much as the halves of each;
+ * the intervals of both add up to more than that. */
+static const double DRIFT = 1.5;
+/* What two runs of the same binary differ by though nothing changed: other pages, another layout. */
+static const double RUN_FLOOR = 0.02;
+/* A difference of less is none. */
+static const double SAME_WITHIN = 0.05;
+
+static int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double sorted_median(const double *v, int n)
+{
+    return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
+}
+
+double stats_median(const double *v, int n)
+{
+    if (n < 1)
+        return NAN;
+    double *copy = heap_get((size_t)n * sizeof *copy);
+    memcpy(copy, v, (size_t)n * sizeof *copy);
+    qsort(copy, (size_t)n, sizeof *copy, ascending);
+    double middle = sorted_median(copy, n);
+    free(copy);
+    return middle;
+}
+
+/* Student's t for 99 % on both sides; between rows 1/freedom is linear enough. */
+static double student(double freedom)
+{
+    static const struct {
+        double freedom, t;
+    } rows[] = {{1, 63.657}, {2, 9.925}, {3, 5.841},  {4, 4.604},  {5, 4.032},  {6, 3.707},
+                {7, 3.499},  {8, 3.355}, {9, 3.250},  {10, 3.169}, {12, 3.055}, {15, 2.947},
+                {20, 2.845}, {30, 2.75}, {60, 2.660}, {1e9, 2.576}};
+    const int last = sizeof rows / sizeof *rows - 1;
+    int i = 0;
+    while (i < last && rows[i + 1].freedom <= freedom)
+        i++;
+    if (i == last || freedom <= rows[0].freedom)
+        return rows[i].t;
+    const double part =
+        (1 / rows[i].freedom - 1 / freedom) / (1 / rows[i].freedom - 1 / rows[i + 1].freedom);
+    return rows[i].t + part * (rows[i + 1].t - rows[i].t);
+}
+
+/* What is known of the logarithm of the typical time. */
+typedef struct estimate {
+    double middle, error, freedom;
+    double drift;     /* by how much the halves of the run differ */
+    double low, high; /* of all samples, where passes are too few for an error */
+    int passes;
+} estimate;
+
+/* Trimmed mean and winsorized error of n sorted values. */
+static void trimmed_mean(estimate *e, const double *v, int n)
+{
+    const int cut = (int)(TRIMMED * n), left = n - 2 * cut;
+    double sum = 0, mean = 0, squares = 0;
+    for (int i = 0; i < n; i++) {
+        const double w = v[i < cut ? cut : i >= n - cut ? n - cut - 1 : i];
+        mean += w / n;
+        sum += i >= cut && i < n - cut ? w : 0;
+    }
+    for (int i = 0; i < n; i++) {
+        const double w = v[i < cut ? cut : i >= n - cut ? n - cut - 1 : i] - mean;
+        squares += w * w;
+    }
+    e->middle = sum / left;
+    e->freedom = left - 1;
+    e->error = sqrt(squares / (n - 1) * n) / left;
+}
+
+/* The logarithm of each pass's median, in order; returns how many there are. */
+static int pass_medians(const double *v, const int *pass, int n, double *out)
+{
+    int passes = 0;
+    for (int first = 0, end; first < n; first = end) {
+        for (end = first + 1; end < n && pass[end] == pass[first];)
+            end++;
+        out[passes++] = log(stats_median(v + first, end - first));
+    }
+    return passes;
+}
+
+static estimate estimate_of(const double *v, const int *pass, int n)
+{
+    estimate e = {.middle = NAN, .low = INFINITY, .high = -INFINITY};
+    double *m = heap_get((size_t)n * sizeof *m);
+    e.passes = pass_medians(v, pass, n, m);
+    for (int i = 0; i < n; i++) {
+        e.low = fmin(e.low, log(v[i]));
+        e.high = fmax(e.high, log(v[i]));
+    }
+    if (e.passes >= PASSES_LEAST) {
+        const int half = e.passes / 2;
+        e.drift = fabs(stats_median(m, half) - stats_median(m + e.passes - half, half));
+        qsort(m, (size_t)e.passes, sizeof *m, ascending);
+        trimmed_mean(&e, m, e.passes);
+    } else if (e.passes) {
+        e.middle = stats_median(m, e.passes);
+    }
+    free(m);
+    return e;
+}
+
+/* Half of the interval's width for one or, with b, for the difference of two. */
+static double half_width(const estimate *a, const estimate *b)
+{
+    const double va = a->error * a->error, vb = b ? b->error * b->error : 0;
+    const double v = va + vb;
+    if (v == 0)
+        return 0;
+    const double freedom = v * v / (va * va / a->freedom + (b ? vb * vb / b->freedom : 0));
+    const double drift = DRIFT * hypot(a->drift, b ? b->drift : 0);
+    return fmax(student(freedom) * sqrt(v), drift);
+}
+
+/* Too few passes for an error: everything that was seen, and a factor of two. */
+static void too_few(interval *out, const estimate *e)
+{
+    out->low = exp(e->low) / 2;
+    out->middle = exp(e->middle);
+    out->high = exp(e->high) * 2;
+}
+
+interval stats_typical(const double *v, const int *pass, int n)
+{
+    interval out = {NAN, NAN, NAN};
+    if (n < 1)
+        return out;
+    const estimate e = estimate_of(v, pass, n);
+    if (e.passes < PASSES_LEAST) {
+        too_few(&out, &e);
+        return out;
+    }
+    const double half = half_width(&e, NULL);
+    return (interval){exp(e.middle - half), exp(e.middle), exp(e.middle + half)};
+}
+
+interval stats_ratio(const double *a, const int *pass_a, int n_a, const double *b,
+                     const int *pass_b, int n_b)
+{
+    if (n_a < 1 || n_b < 1)
+        return (interval){NAN, NAN, NAN};
+    const estimate ea = estimate_of(a, pass_a, n_a), eb = estimate_of(b, pass_b, n_b);
+    const double middle = ea.middle - eb.middle;
+    if (ea.passes < PASSES_LEAST || eb.passes < PASSES_LEAST) {
+        interval ia = stats_typical(a, pass_a, n_a), ib = stats_typical(b, pass_b, n_b);
+        return (interval){ia.low / ib.high, exp(middle), ia.high / ib.low};
+    }
+    const double half = hypot(half_width(&ea, &eb), RUN_FLOOR);
+    return (interval){exp(middle - half), exp(middle), exp(middle + half)};
+}
+
+verdict stats_verdict(interval speedup)
+{
+    if (speedup.low > 1)
+        return VERDICT_FASTER;
+    if (speedup.high < 1)
+        return VERDICT_SLOWER;
+    const bool same = speedup.low > 1 / (1 + SAME_WITHIN) && speedup.high < 1 + SAME_WITHIN;
+    return same ? VERDICT_SAME : VERDICT_UNSURE;
+}
