@@ -241,6 +241,11 @@ $(BUILD)/obj/cli/%.o: cli/%.c $(GENERATED)
 # It takes these files in.
 $(BUILD)/obj/cli/digits_data.o: $(wildcard data/digits/*.idx)
 
+# They measure the machine, so the fma is wanted.
+$(BUILD)/obj/cli/bench/limits.o: OPTIMIZE := -O3 -ffp-contract=fast
+$(BUILD)/obj/cli/bench/limits_arm.o: OPTIMIZE := -O3 $(if $(filter aarch64,$(ARCH)),\
+    -march=armv8.2-a+bf16+fp16fml)
+
 # It reads its own files with base/json, which is not public.
 $(BUILD)/ingot: $(CLI_OBJECTS) $(BUILD)/obj/libinternal.a
 	$(call say,LINK,$@) $(link) $(CLI_OBJECTS) $(BUILD)/obj/libinternal.a $(CLI_LIBS) $(LDLIBS)
@@ -373,19 +378,14 @@ coverage:
 
 # WORK=pattern for some works, THREADS=n, QUICK=1 to see only that it runs, BENCH=further options of
 # bench/run; bench/README.md.
-BENCH_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(sort $(wildcard bench/*.c)))
+BENCH_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(sort $(wildcard bench/*.c cli/bench/limits*.c)))
 BENCH_FLAGS   := $(if $(WORK),--work '$(WORK)') $(if $(THREADS),--threads $(THREADS)) \
                  $(if $(QUICK),--quick) $(BENCH)
 
 $(BUILD)/obj/bench/%.o: bench/%.c $(GENERATED)
 	@mkdir -p $(@D)
-	$(call say,CC,$<) $(CC) $(COMMON) $(DEFINES) -Iinclude $(OPTIMIZE) $(CPPFLAGS) $(CFLAGS) -MMD -MP \
+	$(call say,CC,$<) $(CC) $(COMMON) $(DEFINES) -Iinclude -Icli $(OPTIMIZE) $(CPPFLAGS) $(CFLAGS) -MMD -MP \
 	    -c -o $@ $<
-
-# It measures the machine, so the fma is wanted.
-$(BUILD)/obj/bench/limits.o: OPTIMIZE := -O3 -ffp-contract=fast
-$(BUILD)/obj/bench/limits_arm.o: OPTIMIZE := -O3 $(if $(filter aarch64,$(ARCH)),\
-    -march=armv8.2-a+bf16+fp16fml)
 
 $(BUILD)/bench/ours: $(BENCH_OBJECTS) $(BUILD)/libingot.a
 	@mkdir -p $(@D)

@@ -11,7 +11,7 @@
  * "ok ..." or "error ...". A run builds the expression anew from inputs that are evaluated, as a
  * program's loop does, and ends when the answer is in memory. Only the public header is used. */
 #include "ingot.h"
-#include "limits.h"
+#include "bench/limits.h"
 #include "train.h"
 
 #include <stdarg.h>

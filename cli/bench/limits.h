@@ -1,8 +1,9 @@
-/* What the machine can do at best, measured: the yardstick of limit_ratio. */
-#ifndef BENCH_LIMITS_H
-#define BENCH_LIMITS_H
+/* What the machine can do at best, measured: the yardstick of `ingot bench`, and of
+ * limit_ratio in `make bench`. */
+#ifndef CLI_BENCH_LIMITS_H
+#define CLI_BENCH_LIMITS_H
 
-#include "ingot.h"
+#include <ingot.h>
 
 /* GFLOP/s of multiply-adds that never leave the registers, on all threads: f32 and f64 by fma, bf16
  * and f16 by the instruction that multiplies them into f32 sums, or as f32 where that is faster.
