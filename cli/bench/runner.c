@@ -1,0 +1,228 @@
+/* The runner: passes, visits, samples; see runner.h.
+ *
+ * The first pass finds out how long everything takes. Then the rest of the time is planned: as many
+ * passes as fit, fewer visits for what is slow, more samples in a visit of what is fast. */
+#include "runner.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { SAMPLES_MOST = 10, SLOW_VISITS = 4, WARM_BATCHES = 8, REPEATS_MOST = 1 << 24 };
+static const double sample_least_s = 0.002, /* of a clock of nanoseconds, and of turns of others */
+    warm_most_s = 0.25, stable = 0.05,
+                    own_warm_up_s = 1, /* what takes longer loses nothing by being cold */
+    slow_shares = 3;                   /* a visit beyond so many equal shares of the time is slow */
+
+/* ---- random order ------------------------------------------------------------------------------- */
+
+/* splitmix64 */
+static uint64_t draw(uint64_t *state)
+{
+    uint64_t z = *state += 0x9E3779B97F4A7C15u;
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+    return z ^ z >> 31;
+}
+
+void runner_shuffle(uint64_t *state, int *order, int n)
+{
+    for (int i = 0; i < n; i++) {
+        int j = (int)(draw(state) % (uint64_t)(i + 1));
+        order[i] = order[j];
+        order[j] = i;
+    }
+}
+
+/* ---- samples ------------------------------------------------------------------------------------ */
+
+void task_free(task *t)
+{
+    str_free(&t->why);
+    free(t->seconds);
+    free(t->round);
+}
+
+static void keep(task *t, double seconds, int round)
+{
+    if (t->n == t->room) {
+        t->room = t->room ? 2 * t->room : 16;
+        t->seconds = heap_resize(t->seconds, sizeof *t->seconds * (size_t)t->room);
+        t->round = heap_resize(t->round, sizeof *t->round * (size_t)t->room);
+    }
+    t->seconds[t->n] = seconds;
+    t->round[t->n++] = round;
+}
+
+/* Runs the repetitions of one sample; false: one of them failed. */
+static bool batch(const runner *r, task *t, double *seconds)
+{
+    double aside_s = 0, begin_s = r->clock(r->context);
+    for (int i = 0; i < t->repeats && t->outcome == OUTCOME_FINE; i++)
+        t->outcome = t->calls->run(t->context, &aside_s, &t->why);
+    *seconds = r->clock(r->context) - begin_s - aside_s;
+    t->sample_s = *seconds + aside_s;
+    return t->outcome == OUTCOME_FINE;
+}
+
+/* Finds how many repetitions a sample needs, then runs until two in a row agree. Keeps a sample where
+ * that is its own warm-up. */
+static bool warm_up_first(const runner *r, task *t)
+{
+    double seconds = 0, before = 0, begin_s = r->clock(r->context);
+    t->repeats = 1;
+    while (batch(r, t, &seconds) && seconds < sample_least_s && t->repeats < REPEATS_MOST) {
+        double wanted = t->repeats * (seconds > 0 ? 1.2 * sample_least_s / seconds : 2);
+        t->repeats =
+            (int)fmin(REPEATS_MOST, fmin(ceil(fmax(wanted, t->repeats + 1)), 64. * t->repeats));
+    }
+    if (t->outcome == OUTCOME_FINE && seconds >= own_warm_up_s) {
+        keep(t, seconds, 0);
+        return true;
+    }
+    for (int i = 0;
+         i < WARM_BATCHES && t->outcome == OUTCOME_FINE &&
+         fabs(seconds - before) > stable * seconds && r->clock(r->context) - begin_s < warm_most_s;
+         i++) {
+        before = seconds;
+        batch(r, t, &seconds);
+    }
+    return t->outcome == OUTCOME_FINE;
+}
+
+/* ---- a visit ------------------------------------------------------------------------------------ */
+
+static bool check(const runner *r, task *t)
+{
+    double begin_s = r->clock(r->context);
+    if (t->calls->check)
+        t->outcome = t->calls->check(t->context, &t->why);
+    t->check_s = r->clock(r->context) - begin_s;
+    return t->outcome == OUTCOME_FINE;
+}
+
+/* Answers are checked in the first visit, and in all others where that is quickly done. */
+static bool check_again(const runner *r, task *t, int pass)
+{
+    return (pass > 0 && t->check_s > 0.1 * t->visit_s) || check(r, t);
+}
+
+static void visit_open(const runner *r, task *t, int pass)
+{
+    double seconds;
+    int samples = pass == 0 ? 1 : t->samples;
+    if (!check_again(r, t, pass))
+        return;
+    if (pass == 0 && warm_up_first(r, t))
+        samples -= t->n; /* what took so long is not repeated at once */
+    else if (pass > 0 && t->sample_s < own_warm_up_s)
+        batch(r, t, &seconds);
+    while (samples-- > 0 && t->outcome == OUTCOME_FINE && !r->interrupted(r->context))
+        if (batch(r, t, &seconds))
+            keep(t, seconds / t->repeats, pass);
+}
+
+static void visit(const runner *r, task *t, int pass)
+{
+    double begin_s = r->clock(r->context);
+    t->outcome = t->calls->open(t->context, &t->why);
+    t->open_s = r->clock(r->context) - begin_s;
+    if (t->outcome == OUTCOME_FINE)
+        visit_open(r, t, pass);
+    double close_s = r->clock(r->context);
+    t->calls->close(t->context);
+    t->open_s += r->clock(r->context) - close_s;
+    if (t->outcome == OUTCOME_FINE || r->interrupted(r->context)) {
+        /* A failure after Ctrl-C is none: a child process hears the signal too. */
+        t->outcome = t->outcome == OUTCOME_WRONG ? OUTCOME_WRONG : OUTCOME_FINE;
+        return;
+    }
+    t->n = 0;
+    r->ended(r->context, t);
+}
+
+/* ---- the plan ----------------------------------------------------------------------------------- */
+
+/* Of a visit with so many samples, and one more to warm up. */
+static double visit_cost(const task *t, int samples)
+{
+    return t->open_s + t->sample_s * (samples + (t->sample_s < own_warm_up_s));
+}
+
+/* Sets how often each task is visited in so many passes, in left_s seconds; returns what that takes
+ * with one sample in each visit. */
+static double plan_visits(task *tasks, int n, int passes, double left_s)
+{
+    double total_s = 0, share_s = slow_shares * left_s / passes / n;
+    for (int i = 0; i < n; i++) {
+        task *t = &tasks[i];
+        double cost_s = visit_cost(t, 1), fit = floor(passes * share_s / fmax(cost_s, 1e-9));
+        int least = passes < SLOW_VISITS ? passes : SLOW_VISITS;
+        t->visits = t->outcome != OUTCOME_FINE ? 0 : fit >= passes ? passes : (int)fmax(least, fit);
+        total_s += t->visits * cost_s;
+    }
+    return total_s;
+}
+
+/* Plans the passes after the first; returns how many passes there are in all. */
+static int plan(const runner *r, task *tasks, int n, double left_s)
+{
+    int passes = r->most_passes, all = 0;
+    double total_s = plan_visits(tasks, n, passes, left_s);
+    while (passes > r->least_passes && total_s > left_s)
+        total_s = plan_visits(tasks, n, --passes, left_s);
+    for (int i = 0; i < n; i++)
+        all += tasks[i].visits;
+    double more_s = fmax(0, left_s - total_s) / fmax(1, all); /* for each visit */
+    for (int i = 0; i < n; i++) {
+        task *t = &tasks[i];
+        double more = floor(more_s / fmax(t->sample_s, 1e-9));
+        t->samples = 1 + (int)fmin(SAMPLES_MOST - 1, more);
+        t->visit_s = visit_cost(t, t->samples);
+    }
+    return passes;
+}
+
+/* Whether a task is visited in this pass: its visits are spread evenly over all of them. */
+static bool due(const task *t, int pass, int passes)
+{
+    if (t->outcome != OUTCOME_FINE || t->visits < 2 || passes < 2)
+        return t->outcome == OUTCOME_FINE && pass == 0;
+    int steps = t->visits - 1, last = passes - 1;
+    return pass == 0 || pass * steps / last > (pass - 1) * steps / last;
+}
+
+/* ---- passes ------------------------------------------------------------------------------------- */
+
+bool runner_run(const runner *r, task *tasks, int n)
+{
+    int *order = heap_get(sizeof *order * (size_t)(n + 1));
+    uint64_t state = r->seed;
+    double begin_s = r->clock(r->context), done_s = 0, total_s = 0;
+    bool whole = true;
+    for (int pass = 0, passes = 1; pass < passes && whole; pass++) {
+        runner_shuffle(&state, order, n);
+        for (int i = 0; i < n && whole; i++) {
+            task *t = &tasks[order[i]];
+            double now_s = r->clock(r->context) - begin_s;
+            if ((pass > 0 && !due(t, pass, passes)) ||
+                (pass >= r->least_passes && now_s > 1.1 * r->seconds))
+                continue;
+            /* Of the first pass nothing is known but that there are some more. */
+            double first = (double)i / n / r->most_passes;
+            r->visit(r->context, t, pass == 0 ? first : done_s / total_s);
+            visit(r, t, pass);
+            done_s += pass > 0 ? t->visit_s : 0;
+            whole = !r->interrupted(r->context);
+        }
+        if (pass == 0 && whole) {
+            done_s = r->clock(r->context) - begin_s;
+            passes = plan(r, tasks, n, r->seconds - done_s);
+            total_s = done_s;
+            for (int i = 0; i < n; i++)
+                total_s += (tasks[i].visits - 1) * tasks[i].visit_s;
+            total_s = fmax(total_s, 1e-9);
+        }
+    }
+    free(order);
+    return whole;
+}

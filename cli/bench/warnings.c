@@ -1,0 +1,84 @@
+/* What makes samples doubtful: times far from the others, times that moved while we measured. */
+#include "runner.h"
+#include "stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { ENOUGH = 6, DRIFT_PASSES = 4 };
+static const double far = 1.5, many = 0.1, moved = 0.05, wide = 0.2;
+
+static int warn_outliers(const double *seconds, int n, double median, str *line)
+{
+    int out = 0;
+    double most = 0;
+    for (int i = 0; i < n; i++) {
+        out += seconds[i] > far * median;
+        most = fmax(most, seconds[i]);
+    }
+    if (out <= many * n)
+        return 0;
+    str_printf(line,
+               "outliers: %d of %d samples took more than %g times the median, one %.1f times", out,
+               n, far, most / median);
+    return 1;
+}
+
+/* The median of each pass, in order; returns how many passes there are. medians has room for n. */
+static int pass_medians(const double *seconds, const int *round, int n, double *medians)
+{
+    int passes = 0;
+    for (int i = 0, end; i < n; i = end) {
+        for (end = i + 1; end < n && round[end] == round[i];)
+            end++;
+        medians[passes++] = stats_median(seconds + i, end - i);
+    }
+    return passes;
+}
+
+/* A drift is a difference between the passes of the first half and those of the last, with nothing in
+ * common. */
+static int warn_drift(const double *seconds, const int *round, int n, str *line)
+{
+    double *m = heap_get(sizeof *m * (size_t)n);
+    int passes = pass_medians(seconds, round, n, m), half = passes / 2, warned = 0;
+    if (passes >= DRIFT_PASSES) {
+        double first_low = INFINITY, first_high = 0, last_low = INFINITY, last_high = 0;
+        for (int i = 0; i < half; i++) {
+            first_low = fmin(first_low, m[i]);
+            first_high = fmax(first_high, m[i]);
+            last_low = fmin(last_low, m[passes - 1 - i]);
+            last_high = fmax(last_high, m[passes - 1 - i]);
+        }
+        double ratio = stats_median(m + passes - half, half) / stats_median(m, half);
+        bool apart = last_low > first_high || last_high < first_low;
+        if (apart && fabs(ratio - 1) > moved) {
+            str_printf(line, "drift: the last passes took %.0f %% %s time than the first",
+                       100 * fabs(ratio - 1), ratio > 1 ? "more" : "less");
+            warned = 1;
+        }
+    }
+    free(m);
+    return warned;
+}
+
+static int warn_wide(const double *seconds, const int *round, int n, str *line)
+{
+    interval i = stats_typical(seconds, round, n);
+    if (!(i.high - i.low > wide * i.middle))
+        return 0;
+    str_printf(line, "noise: the interval of the median is %.0f %% wide",
+               100 * (i.high - i.low) / i.middle);
+    return 1;
+}
+
+int samples_warn(const double *seconds, const int *round, int n, str warnings[WARNINGS_MOST])
+{
+    int k = 0;
+    if (n < ENOUGH)
+        return 0;
+    k += warn_outliers(seconds, n, stats_median(seconds, n), &warnings[k]);
+    k += warn_drift(seconds, round, n, &warnings[k]);
+    k += warn_wide(seconds, round, n, &warnings[k]);
+    return k;
+}
