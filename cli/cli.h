@@ -95,12 +95,16 @@ int fail_library(const command *c);
 /* Writes a file, beside it first: what was there stays until all of t is on the disk. False: *why says
  * what went wrong. */
 bool write_file(const char *path, const str *t, str *why);
+/* Whether a file could be written, before hours are spent on what goes into it. Changes nothing in
+ * path. Returns -1, or the exit code after the mistake was reported; name is the option's. */
+int write_check(const command *c, const char *name, const char *path);
 
 /* Colors are for terminals, unless NO_COLOR is set. */
 bool color_for(FILE *file);
 
 /* ---- the verbs: argv[0] is the verb ---- */
 
+int verb_bench(int argc, char **argv);
 int verb_completion(int argc, char **argv);
 int verb_devices(int argc, char **argv);
 int verb_doctor(int argc, char **argv);

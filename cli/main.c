@@ -8,6 +8,7 @@
 #include <ingot.h>
 
 const verb verbs[] = {
+    {"bench", verb_bench, "how fast this machine is, with checked answers and honest intervals"},
     {"devices", verb_devices, "what can compute here"},
     {"doctor", verb_doctor, "what disturbs measuring here, and what would help"},
     {"eval", verb_eval, "the array calculator: every op, from the shell"},

@@ -5,12 +5,9 @@
  * was interrupted goes on as if it had not been. */
 #include "train.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { TEST_BATCH = 256, SHUFFLE = -2 }; /* the model folds other numbers into its key */
 
@@ -87,32 +84,6 @@ static int save_model(session *s)
     progress_clear(&s->bar);
     fail_library(s->command);
     return EXIT_FAILED; /* not an input */
-}
-
-/* Whether a checkpoint could be written, before hours are spent on it. Writes nothing into path. */
-static int check_place(const session *s, const char *path)
-{
-    struct stat old;
-    bool exists = stat(path, &old) == 0;
-    int problem = 0;
-    if (exists && S_ISDIR(old.st_mode)) {
-        problem = EISDIR;
-    } else if (exists && access(path, W_OK) != 0) {
-        problem = errno;
-    } else if (!exists || S_ISREG(old.st_mode)) {
-        str beside = {0};
-        str_printf(&beside, "%s.XXXXXX", path);
-        int file = mkstemp(beside.s);
-        problem = file < 0 ? errno : 0;
-        if (file >= 0) {
-            close(file);
-            unlink(beside.s);
-        }
-        str_free(&beside);
-    }
-    if (problem)
-        say(s->command, "--save %s: it cannot be written: %s", path, strerror(problem));
-    return problem ? EXIT_FAILED : -1;
 }
 
 /* ---- learning -------------------------------------------------------------------------------- */
@@ -303,7 +274,7 @@ static int prepare(session *s)
         (set->optimizer && !(t->teacher = teacher_find(s->command, set->optimizer))))
         return EXIT_USAGE;
     if (set->save)
-        code = check_place(s, set->save);
+        code = write_check(s->command, "--save", set->save);
     if (code < 0 && set->resume)
         code = read_settings(s, set->resume);
     if (code < 0)

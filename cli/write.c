@@ -3,6 +3,15 @@
 
 #include "io/file.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { ROOM_BYTES = 1 << 20 };
+
 bool write_file(const char *path, const str *t, str *why)
 {
     struct io_file file;
@@ -13,4 +22,39 @@ bool write_file(const char *path, const str *t, str *why)
     if (status != IG_OK)
         str_puts(why, ig_error(NULL));
     return status == IG_OK;
+}
+
+/* Makes a file of some size beside path, and takes it away again; returns 0 or errno. */
+static int try_beside(const char *path)
+{
+    str beside = {0};
+    str_printf(&beside, "%s.XXXXXX", path);
+    int file = mkstemp(beside.s), problem = file < 0 ? errno : 0;
+    if (file >= 0) {
+#if !defined(__APPLE__)
+        problem = posix_fallocate(file, 0, ROOM_BYTES);
+        problem =
+            problem == ENOSPC || problem == EDQUOT ? problem : 0; /* else it cannot be asked */
+#endif
+        close(file);
+        unlink(beside.s);
+    }
+    str_free(&beside);
+    return problem;
+}
+
+int write_check(const command *c, const char *name, const char *path)
+{
+    struct stat old;
+    bool exists = stat(path, &old) == 0;
+    int problem = 0;
+    if (exists && S_ISDIR(old.st_mode))
+        problem = EISDIR;
+    else if (exists && access(path, W_OK) != 0)
+        problem = errno;
+    else if (!exists || S_ISREG(old.st_mode))
+        problem = try_beside(path);
+    if (problem)
+        say(c, "%s %s: it cannot be written: %s", name, path, strerror(problem));
+    return problem ? EXIT_FAILED : -1;
 }

@@ -1,0 +1,493 @@
+/* ingot bench: how fast this machine is.
+ *
+ * Chooses devices and works, lets the runner measure them, and tells what came out: a table, or the
+ * file that 'ingot compare' and 'ingot report' read. How it is measured: docs/BENCHING.md. */
+#include "bench/collect.h"
+#include "bench/limits.h"
+#include "bench/table.h"
+#include "cli.h"
+#include "progress.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { THREADS_MOST = 8, COMMANDS_MOST = 16, LIMITS_MOST = 128 };
+static const double quick_s = 40, full_s = 450,
+                    too_slow = 25; /* a repetition of more than 1 / so much */
+
+typedef struct threads_list {
+    int v[THREADS_MOST], n;
+} threads_list;
+
+typedef struct commands_list {
+    user_command v[COMMANDS_MOST];
+    int n;
+} commands_list;
+
+/* What the user asked for; NULL and 0: not given. */
+typedef struct bench_settings {
+    bool quick, list, json, show_output, quiet;
+    const char *device, *only, *output, *csv, *markdown;
+    threads_list threads;
+    double seconds;
+    uint64_t seed, memory_limit;
+    commands_list commands;
+} bench_settings;
+
+typedef struct session {
+    const command *command;
+    bench_settings *set;
+    result result;
+    job_list jobs;
+    task *tasks; /* the jobs', then the commands' */
+    int n;
+    struct limit {
+        ig_dtype dtype;
+        int threads;
+        double rate;
+    } limits[LIMITS_MOST];
+    int n_limits;
+    progress bar;
+    int bad; /* tasks that were wrong or failed */
+} session;
+
+/* ---- options ------------------------------------------------------------------------------------ */
+
+/* "4", "1,2,all"; all is stored as 0. */
+static bool read_threads(const char *s, void *place)
+{
+    threads_list *list = place;
+    *list = (threads_list){0};
+    for (const char *at = s; *at; at += *at == ',') {
+        char word[8];
+        size_t n = strcspn(at, ",");
+        if (n >= sizeof word || list->n == THREADS_MOST)
+            return false;
+        snprintf(word, sizeof word, "%.*s", (int)n, at);
+        int *to = &list->v[list->n++];
+        if (strcmp(word, "all") == 0)
+            *to = 0;
+        else if (!option_threads(word, to))
+            return false;
+        at += n;
+    }
+    return list->n > 0;
+}
+
+static bool read_command(const char *s, void *place)
+{
+    commands_list *list = place;
+    if (list->n == COMMANDS_MOST)
+        return false;
+    list->v[list->n++] = (user_command){.text = s};
+    return true;
+}
+
+/* ---- devices ------------------------------------------------------------------------------------ */
+
+static bool named(const char *list, const char *name)
+{
+    for (size_t n; *list; list += n + (list[n] == ',')) {
+        n = strcspn(list, ",");
+        if (strlen(name) == n && strncmp(list, name, n) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Whether each name of the list is a device's, a kind's, or "all". */
+static int unknown_device(const session *s, const char *list)
+{
+    for (size_t n; *list; list += n + (list[n] == ',')) {
+        str name = {0}, all = {0};
+        n = strcspn(list, ",");
+        str_add(&name, list, n);
+        bool found = strcmp(name.s, "all") == 0;
+        for (int i = 0; i < ig_device_count(); i++) {
+            ig_device_info d = {0};
+            if (ig_device_get(i, &d) != IG_OK || strcmp(d.kind, "null") == 0)
+                continue;
+            found |= strcmp(d.name, name.s) == 0 || strcmp(d.kind, name.s) == 0;
+            str_printf(&all, "%s%s", all.n ? ", " : "", d.name);
+        }
+        if (!found)
+            say(s->command, "there is no device '%s' here; there is %s", name.s, all.s);
+        str_free(&name);
+        str_free(&all);
+        if (!found)
+            return EXIT_ABSENT;
+    }
+    return -1;
+}
+
+static bool device_chosen(const session *s, const ig_device_info *d)
+{
+    const char *list = s->set->device ? s->set->device : "all";
+    return strcmp(d->kind, "null") != 0 &&
+           (named(list, "all") || named(list, d->name) || named(list, d->kind));
+}
+
+/* ---- limits ------------------------------------------------------------------------------------- */
+
+static const result_device *device_of(const session *s, const char *name)
+{
+    for (int i = 0; i < s->result.n_devices; i++)
+        if (strcmp(s->result.devices[i].name, name) == 0)
+            return &s->result.devices[i];
+    return NULL;
+}
+
+/* What the CPU can do with so many threads, in FLOP/s of the dtype, or in bytes/s for IG_DTYPE_NONE;
+ * measured when it is asked for first. */
+static double cpu_limit(session *s, ig_dtype dtype, int threads)
+{
+    for (int i = 0; i < s->n_limits; i++)
+        if (s->limits[i].dtype == dtype && s->limits[i].threads == threads)
+            return s->limits[i].rate;
+    double rate = 1e9 * (dtype == IG_DTYPE_NONE ? limit_copy(threads) : limit_fma(dtype, threads));
+    if (s->n_limits < LIMITS_MOST)
+        s->limits[s->n_limits++] = (struct limit){dtype, threads, rate};
+    return rate;
+}
+
+/* The least time for a repetition, if the device did nothing but what it can do best; 0: unknown. */
+static double limit_of(session *s, const job *j)
+{
+    const result_device *d = device_of(s, j->device);
+    bool cpu = strcmp(d->kind, "cpu") == 0;
+    double flops = cpu                  ? cpu_limit(s, j->dtype, j->threads)
+                   : j->dtype == IG_F32 ? d->peak_flops
+                                        : 0;
+    double bytes = cpu ? cpu_limit(s, IG_DTYPE_NONE, j->threads) : d->peak_bytes;
+    double compute_s = flops > 0 ? j->flops / flops : 0, move_s = bytes > 0 ? j->bytes / bytes : 0;
+    bool computes = j->flops >= 2 * j->bytes;
+    return computes && compute_s <= 0 ? 0 : compute_s > move_s ? compute_s : move_s;
+}
+
+/* ---- which jobs --------------------------------------------------------------------------------- */
+
+static int by_number(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
+
+/* The numbers of threads to measure with, the least first. */
+static threads_list threads_chosen(const bench_settings *set)
+{
+    threads_list list = set->threads;
+    list.n = list.n ? list.n : 1;
+    for (int i = 0; i < list.n; i++)
+        list.v[i] = list.v[i] ? list.v[i] : ig_threads();
+    qsort(list.v, (size_t)list.n, sizeof *list.v, by_number);
+    return list;
+}
+
+/* All that can be wrong with what was asked for. */
+static int check_settings(session *s)
+{
+    bench_settings *set = s->set;
+    const struct {
+        const char *option, *path;
+    } files[] = {{"--output", set->output}, {"--csv", set->csv}, {"--md", set->markdown}};
+    str why = {0};
+    bool fine = works_known(&(work_choice){.quick = set->quick, .only = set->only}, &why);
+    for (int i = 0; i < set->commands.n && fine; i++)
+        fine = command_read(&set->commands.v[i], &why);
+    if (!fine)
+        say(s->command, "%s", why.s);
+    str_free(&why);
+    int code = fine ? -1 : EXIT_USAGE;
+    if (code < 0 && set->device)
+        code = unknown_device(s, set->device);
+    for (int i = 0; i < 3 && code < 0; i++)
+        if (files[i].path && strcmp(files[i].path, "-") != 0)
+            code = write_check(s->command, files[i].option, files[i].path);
+    return code;
+}
+
+static void make_tasks(session *s)
+{
+    commands_list *commands = &s->set->commands;
+    s->n = s->jobs.n + commands->n;
+    s->tasks = heap_get(sizeof *s->tasks * (size_t)(s->n + 1));
+    for (int i = 0; i < s->n; i++) {
+        bool is_job = i < s->jobs.n;
+        s->tasks[i].calls = is_job ? &job_calls : &command_calls;
+        s->tasks[i].context =
+            is_job ? (void *)&s->jobs.jobs[i] : (void *)&commands->v[i - s->jobs.n];
+    }
+}
+
+/* Devices with their limits, and the jobs for each. Commands alone need neither. */
+static int choose(session *s)
+{
+    const bench_settings *set = s->set;
+    threads_list threads = threads_chosen(set);
+    const work_choice choice = {set->quick, set->only, threads.v, threads.n, set->seed};
+    if (!set->commands.n || set->only)
+        for (int i = 0; i < ig_device_count(); i++) {
+            ig_device_info d = {0};
+            if (ig_device_get(i, &d) != IG_OK)
+                return fail_library(s->command);
+            if (!device_chosen(s, &d))
+                continue;
+            int most = threads.v[threads.n - 1];
+            bool cpu = strcmp(d.kind, "cpu") == 0;
+            collect_device(&s->result, &d, most, cpu ? cpu_limit(s, IG_F32, most) : 0,
+                           cpu ? cpu_limit(s, IG_DTYPE_NONE, most) : 0);
+            jobs_add(&s->jobs, &choice, &d);
+        }
+    make_tasks(s);
+    return -1;
+}
+
+/* ---- while it runs ------------------------------------------------------------------------------ */
+
+static void title_of(const session *s, const task *t, str *title)
+{
+    int i = (int)(t - s->tasks);
+    if (i < s->jobs.n) {
+        job_title(title, &s->jobs.jobs[i]);
+        str_printf(title, " on %s", s->jobs.jobs[i].device);
+    } else {
+        str_puts(title, s->set->commands.v[i - s->jobs.n].text);
+    }
+}
+
+static double now(void *context)
+{
+    (void)context;
+    return clock_s();
+}
+
+static bool interrupted(void *context)
+{
+    (void)context;
+    return interrupt_asked();
+}
+
+static void on_visit(void *context, const task *t, double share)
+{
+    session *s = context;
+    str title = {0};
+    title_of(s, t, &title);
+    progress_show(&s->bar, "bench", share, title.s);
+    str_free(&title);
+}
+
+static void on_end(void *context, const task *t)
+{
+    static const char *const words[] = {[OUTCOME_LEFT_OUT] = "left out",
+                                        [OUTCOME_WRONG] = "the answer is wrong",
+                                        [OUTCOME_FAILED] = "failed"};
+    session *s = context;
+    str line = {0};
+    title_of(s, t, &line);
+    str_printf(&line, ": %s: %s", words[t->outcome], t->why.n ? t->why.s : "no reason is known");
+    progress_clear(&s->bar);
+    say(s->command, "%s", line.s);
+    collect_disturbance(&s->result, line.s);
+    s->bad += t->outcome != OUTCOME_LEFT_OUT;
+    str_free(&line);
+}
+
+/* A repetition that would take a large part of all the time even at the limit is not begun. */
+static void leave_out_slow(session *s, double seconds)
+{
+    for (int i = 0; i < s->jobs.n; i++) {
+        const job *j = &s->jobs.jobs[i];
+        double limit_s = limit_of(s, j);
+        if (limit_s <= seconds / too_slow)
+            continue;
+        s->tasks[i].outcome = OUTCOME_LEFT_OUT;
+        str_printf(&s->tasks[i].why, "it takes %.0f s or more; give more time with --seconds",
+                   limit_s);
+    }
+}
+
+static void measure(session *s)
+{
+    const bench_settings *set = s->set;
+    double seconds = set->seconds > 0 ? set->seconds : set->quick ? quick_s : full_s;
+    const runner r = {.seconds = seconds,
+                      .least_passes = 3,
+                      .most_passes = set->quick ? 8 : 15,
+                      .seed = set->seed,
+                      .clock = now,
+                      .interrupted = interrupted,
+                      .visit = on_visit,
+                      .ended = on_end,
+                      .context = s};
+    leave_out_slow(s, seconds);
+    int kept = 0;
+    for (int i = 0; i < s->n; i++)
+        if (s->tasks[i].outcome != OUTCOME_FINE)
+            on_end(s, &s->tasks[i]);
+        else
+            kept++;
+    progress_begin(&s->bar, set->quiet);
+    s->result.complete = runner_run(&r, s->tasks, s->n) && kept > 0;
+    progress_clear(&s->bar);
+}
+
+/* ---- what came out ------------------------------------------------------------------------------ */
+
+static int put(const session *s, const str *t, const char *name, const char *path)
+{
+    str why = {0};
+    int code = -1;
+    if (strcmp(path, "-") == 0) {
+        fwrite(t->s, 1, t->n, stdout);
+    } else if (!write_file(path, t, &why)) {
+        say(s->command, "%s: %s", name, why.s);
+        code = EXIT_FAILED;
+    }
+    str_free(&why);
+    return code;
+}
+
+/* Writes what was asked for; the table goes to standard output unless something else does. */
+static int tell(session *s, const double *limits)
+{
+    const bench_settings *set = s->set;
+    str json = {0}, csv = {0}, markdown = {0}, text = {0};
+    result_json(&s->result, &json);
+    table_csv(&csv, &s->result, limits);
+    table_markdown(&markdown, &s->result, limits);
+    table_text(&text, &s->result, limits, color_for(stdout));
+    const char *dash = "-";
+    bool taken = set->json;
+    const char *asked[] = {set->output, set->csv, set->markdown};
+    for (int i = 0; i < 3; i++)
+        taken |= asked[i] && strcmp(asked[i], dash) == 0;
+    int code = -1;
+    if (set->output)
+        code = put(s, &json, "--output", set->output);
+    if (code < 0 && set->csv)
+        code = put(s, &csv, "--csv", set->csv);
+    if (code < 0 && set->markdown)
+        code = put(s, &markdown, "--md", set->markdown);
+    if (set->json)
+        fwrite(json.s, 1, json.n, stdout);
+    else if (!taken && s->result.n_rows)
+        fwrite(text.s, 1, text.n, stdout);
+    str_free(&json);
+    str_free(&csv);
+    str_free(&markdown);
+    str_free(&text);
+    return code;
+}
+
+/* Rows by their groups, each in the order of the works. */
+static void collect_rows(session *s, double *limits)
+{
+    static const char *const groups[] = {"compute", "memory", "train", "latency", "scaling"};
+    enum { GROUPS = sizeof groups / sizeof *groups };
+    for (int g = 0; g <= GROUPS; g++)
+        for (int i = 0; i < s->n; i++) {
+            const task *t = &s->tasks[i];
+            const job *j = i < s->jobs.n ? &s->jobs.jobs[i] : NULL;
+            bool here = g < GROUPS ? j && strcmp(j->work->group, groups[g]) == 0 : !j;
+            if (!here || t->outcome != OUTCOME_FINE || t->n == 0)
+                continue;
+            limits[s->result.n_rows] = j ? limit_of(s, j) : 0;
+            collect_row(&s->result, t, j, j ? NULL : &s->set->commands.v[i - s->jobs.n]);
+        }
+}
+
+static int finish(session *s)
+{
+    double *limits = heap_get(sizeof *limits * (size_t)(s->n + 1));
+    collect_rows(s, limits);
+    int code = tell(s, limits);
+    free(limits);
+    if (code >= 0)
+        return code;
+    if (interrupt_asked()) {
+        say(s->command, "interrupted; what was measured until then is %s",
+            s->set->output ? "in the file, marked as incomplete" : "above");
+        return EXIT_INTERRUPTED;
+    }
+    if (s->result.n_rows == 0)
+        say(s->command, "nothing was measured");
+    return s->bad || s->result.n_rows == 0 ? EXIT_FAILED : EXIT_FINE;
+}
+
+/* ---- the verb ----------------------------------------------------------------------------------- */
+
+static int run_session(session *s, int argc, char **argv)
+{
+    double begin_s = clock_s();
+    int code = check_settings(s);
+    if (code < 0 && !collect_begin(&s->result, argc, argv))
+        code = fail_library(s->command);
+    if (code < 0) {
+        for (int i = 0; i < s->result.n_disturbances && !s->set->quiet; i++)
+            say(s->command, "disturbance: %s", s->result.disturbances[i]);
+        interrupt_watch();
+        code = choose(s);
+    }
+    if (code < 0) {
+        measure(s);
+        s->result.seconds = clock_s() - begin_s;
+        code = finish(s);
+    }
+    for (int i = 0; i < s->n; i++)
+        task_free(&s->tasks[i]);
+    for (int i = 0; i < s->set->commands.n; i++)
+        command_free(&s->set->commands.v[i]);
+    free(s->tasks);
+    jobs_free(&s->jobs);
+    result_free(&s->result);
+    return code;
+}
+
+int verb_bench(int argc, char **argv)
+{
+    bench_settings set = {0};
+    const option options[] = {
+        FLAG("--quick", &set.quick, "a minute instead of ten: fewer sizes, fewer samples"),
+        {"--device", 0, "NAMES", option_text, &set.device, "cpu,gpu or all (the default)"},
+        {"--only", 0, "PATTERNS", option_text, &set.only,
+         "works by name, group, 'name size' or 'name size dtype': matmul,'sort 1M',*bf16"},
+        FLAG("--list", &set.list, "names the works, measures nothing"),
+        {"--threads", 0, "N,...", read_threads, &set.threads, "threads of the CPU: 1, 1,all (all)"},
+        {"--seconds", 0, "S", option_rate, &set.seconds, "time to spend (quick 40, else 450)"},
+        {"--seed", 0, "N", option_seed, &set.seed, "of inputs and of the order of measuring (0)"},
+        {"--output", 'o', "FILE", option_text, &set.output,
+         "writes the result: ingot compare reads it"},
+        FLAG("--json", &set.json, "prints that instead of a table, schema 1"),
+        {"--csv", 0, "FILE", option_text, &set.csv, "writes a table; - is standard output"},
+        {"--md", 0, "FILE", option_text, &set.markdown, "writes a table in Markdown; - likewise"},
+        {"--cmd", 0, "COMMAND", read_command, &set.commands,
+         "measures a command of yours; may be given again, to compare"},
+        FLAG("--show-output", &set.show_output, "shows what the commands print"),
+        {"--memory-limit", 0, "SIZE", option_bytes, &set.memory_limit,
+         "bytes that arrays may hold (512MiB, 4GiB)"},
+        FLAG("--quiet", &set.quiet, "says nothing while it measures"),
+        {0}};
+    const command c = {"bench", "[options]",
+                       "Measures how fast this machine is. Every answer is checked; a wrong one is "
+                       "an error, never\na time. Ctrl-C stops and keeps what was measured.",
+                       options};
+    char **words = heap_get(sizeof *words * (size_t)(argc + 1));
+    memcpy(words, argv, sizeof *words * (size_t)argc);
+    int n = argc, code = options_read(&c, &argc, argv);
+    if (code < 0 && argc > 0) {
+        say(&c, "unexpected '%s'; see 'ingot bench --help'", argv[0]);
+        code = EXIT_USAGE;
+    }
+    if (code < 0 && set.list) {
+        str t = {0};
+        works_list(&t, set.json);
+        fputs(t.s, stdout);
+        str_free(&t);
+        code = EXIT_FINE;
+    }
+    if (code < 0)
+        code = engine_apply(&c, &(engine_options){.memory_limit = set.memory_limit});
+    for (int i = 0; i < set.commands.n; i++)
+        set.commands.v[i].show = set.show_output;
+    session s = {.command = &c, .set = &set};
+    if (code < 0)
+        code = run_session(&s, n, words);
+    free(words);
+    return code;
+}

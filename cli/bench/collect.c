@@ -1,0 +1,119 @@
+/* Filling in a result. All of it lies in the result's arena. */
+#include "bench/collect.h"
+
+#include "machine.h"
+
+#include <string.h>
+#include <time.h>
+
+#if defined(__clang__)
+#define COMPILER __VERSION__
+#else
+#define COMPILER "gcc " __VERSION__
+#endif
+
+static const char *keep(result *r, const char *s)
+{
+    return s ? arena_string(&r->memory, s, strlen(s)) : NULL;
+}
+
+/* A list with room for one more; lists are short. */
+static void *grown(result *r, const void *old, int n, size_t bytes)
+{
+    void *list = arena_get(&r->memory, bytes * (size_t)(n + 1));
+    if (n)
+        memcpy(list, old, bytes * (size_t)n);
+    return list;
+}
+
+bool collect_begin(result *r, int argc, char **argv)
+{
+    ig_machine *m = ig_machine_get();
+    if (!m)
+        return false;
+    str line = {0};
+    char started[32];
+    time_t now = time(NULL);
+    strftime(started, sizeof started, "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
+    str_puts(&line, "ingot");
+    for (int i = 0; i < argc; i++)
+        str_printf(&line, strpbrk(argv[i], " ;|&") ? " '%s'" : " %s", argv[i]);
+    r->version = keep(r, ig_version());
+    r->compiler = COMPILER;
+    r->started = keep(r, started);
+    r->command = keep(r, line.s);
+    r->math = "strict";
+    r->system = keep(r, m->system);
+    r->arch = keep(r, m->arch);
+    r->virtual_machine = keep(r, m->virtual_machine);
+    r->n_disturbances = machine_disturbances(m, &r->memory, &r->disturbances);
+    str_free(&line);
+    ig_free(m);
+    return true;
+}
+
+void collect_disturbance(result *r, const char *text)
+{
+    r->disturbances = grown(r, r->disturbances, r->n_disturbances, sizeof *r->disturbances);
+    r->disturbances[r->n_disturbances++] = keep(r, text);
+}
+
+void collect_device(result *r, const ig_device_info *d, int threads, double flops, double bytes)
+{
+    bool cpu = strcmp(d->kind, "cpu") == 0;
+    r->devices = grown(r, r->devices, r->n_devices, sizeof *r->devices);
+    r->devices[r->n_devices++] = (result_device){
+        .name = keep(r, d->name),
+        .kind = keep(r, d->kind),
+        .model = keep(r, d->model),
+        .level = keep(r, d->level),
+        .isa = keep(r, d->isa),
+        .driver = keep(r, d->driver),
+        .cores = d->cores,
+        .performance_cores = d->performance_cores,
+        .efficiency_cores = d->efficiency_cores,
+        .threads = cpu ? threads : d->threads,
+        .quota = d->quota,
+        .memory = d->memory,
+        .memory_limit = d->memory_limit,
+        .cache = {d->cache[0], d->cache[1], d->cache[2]},
+        .peak_flops = flops,
+        .peak_bytes = bytes,
+    };
+}
+
+static void row_warnings(result *r, result_row *row)
+{
+    str lines[WARNINGS_MOST] = {0};
+    row->n_warnings = samples_warn(row->seconds, row->round, row->n, lines);
+    row->warnings = arena_get(&r->memory, sizeof *row->warnings * WARNINGS_MOST);
+    for (int i = 0; i < WARNINGS_MOST; i++) {
+        row->warnings[i] = keep(r, lines[i].s);
+        str_free(&lines[i]);
+    }
+}
+
+void collect_row(result *r, const task *t, const job *j, const user_command *c)
+{
+    r->rows = grown(r, r->rows, r->n_rows, sizeof *r->rows);
+    result_row *row = &r->rows[r->n_rows++];
+    *row = (result_row){.work = c ? "command" : j->work->name,
+                        .size = keep(r, c ? c->text : j->size),
+                        .dtype = c ? "none" : ig_dtype_name(j->dtype),
+                        .device = c ? "system" : keep(r, j->device),
+                        .group = c ? "command" : j->work->group,
+                        .input = keep(r, c ? c->text : j->input),
+                        .math = "strict",
+                        .threads = c ? 0 : j->threads,
+                        .extent = c ? 0 : j->extent,
+                        .flops = c ? 0 : j->flops,
+                        .bytes = c ? 0 : j->bytes,
+                        .answer = c || !*j->answer ? NULL : keep(r, j->answer),
+                        .repeats = t->repeats,
+                        .n = t->n};
+    row->seconds = arena_get(&r->memory, sizeof *row->seconds * (size_t)(t->n + 1));
+    row->round = arena_get(&r->memory, sizeof *row->round * (size_t)(t->n + 1));
+    memcpy(row->seconds, t->seconds, sizeof *row->seconds * (size_t)t->n);
+    memcpy(row->round, t->round, sizeof *row->round * (size_t)t->n);
+    row_warnings(r, row);
+}
