@@ -185,8 +185,8 @@ static int plan(const runner *r, task *tasks, int n, double left_s)
 /* Whether a task is visited in this pass: its visits are spread evenly over all of them. */
 static bool due(const task *t, int pass, int passes)
 {
-    if (t->outcome != OUTCOME_FINE || t->visits < 2 || passes < 2)
-        return t->outcome == OUTCOME_FINE && pass == 0;
+    if (t->visits < 2 || passes < 2)
+        return pass == 0;
     int steps = t->visits - 1, last = passes - 1;
     return pass == 0 || pass * steps / last > (pass - 1) * steps / last;
 }
@@ -197,19 +197,19 @@ bool runner_run(const runner *r, task *tasks, int n)
 {
     int *order = heap_get(sizeof *order * (size_t)(n + 1));
     uint64_t state = r->seed;
-    double begin_s = r->clock(r->context), done_s = 0, total_s = 0;
+    double begin_s = r->clock(r->context), done_s = 0, total_s = 0, share = 0;
     bool whole = true;
     for (int pass = 0, passes = 1; pass < passes && whole; pass++) {
         runner_shuffle(&state, order, n);
         for (int i = 0; i < n && whole; i++) {
             task *t = &tasks[order[i]];
             double now_s = r->clock(r->context) - begin_s;
-            if ((pass > 0 && !due(t, pass, passes)) ||
+            if (t->outcome != OUTCOME_FINE || (pass > 0 && !due(t, pass, passes)) ||
                 (pass >= r->least_passes && now_s > 1.1 * r->seconds))
                 continue;
             /* Of the first pass nothing is known but that there are some more. */
-            double first = (double)i / n / r->most_passes;
-            r->visit(r->context, t, pass == 0 ? first : done_s / total_s);
+            share = fmax(share, pass == 0 ? (double)i / n / r->most_passes : done_s / total_s);
+            r->visit(r->context, t, fmin(share, 1));
             visit(r, t, pass);
             done_s += pass > 0 ? t->visit_s : 0;
             whole = !r->interrupted(r->context);
@@ -219,7 +219,7 @@ bool runner_run(const runner *r, task *tasks, int n)
             passes = plan(r, tasks, n, r->seconds - done_s);
             total_s = done_s;
             for (int i = 0; i < n; i++)
-                total_s += (tasks[i].visits - 1) * tasks[i].visit_s;
+                total_s += fmax(0, tasks[i].visits - 1) * tasks[i].visit_s;
             total_s = fmax(total_s, 1e-9);
         }
     }

@@ -52,7 +52,8 @@ typedef struct runner {
     void *context;
 } runner;
 
-/* Measures all tasks; returns false if it was interrupted: what was measured until then is there. */
+/* Measures all tasks whose outcome is fine; returns false if it was interrupted: what was measured until
+ * then is there. */
 bool runner_run(const runner *r, task *tasks, int n);
 void task_free(task *t);
 

@@ -1,0 +1,481 @@
+/* ingot bench: the runner's rules under a clock of ours, and checks that refuse wrong answers. */
+#include "support/unit.h"
+
+#include "cli/bench/child.h"
+#include "cli/bench/runner.h"
+#include "cli/bench/works.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- tasks that take as long as they say --------------------------------------------------------- */
+
+static double time_s;
+static int runs_left; /* until Ctrl-C; negative: never */
+
+typedef struct fake {
+    double open_s, run_s, aside_s, drift; /* drift: of run_s, by every visit */
+    outcome opens, runs, checks;
+    int opened, closed, ran, checked;
+    int *log, *n_log, number; /* of visits */
+} fake;
+
+static outcome fake_open(void *context, str *why)
+{
+    fake *f = context;
+    f->opened++;
+    f->run_s *= 1 + f->drift;
+    time_s += f->open_s;
+    if (f->log)
+        f->log[(*f->n_log)++] = f->number;
+    if (f->opens != OUTCOME_FINE)
+        str_puts(why, "it does not fit");
+    return f->opens;
+}
+
+static outcome fake_run(void *context, double *aside_s, str *why)
+{
+    fake *f = context;
+    f->ran++;
+    runs_left -= runs_left > 0;
+    time_s += f->run_s + f->aside_s;
+    *aside_s += f->aside_s;
+    if (f->runs != OUTCOME_FINE)
+        str_puts(why, "exit code 3");
+    return f->runs;
+}
+
+static outcome fake_check(void *context, str *why)
+{
+    fake *f = context;
+    f->checked++;
+    if (f->checks != OUTCOME_FINE)
+        str_puts(why, "element 7 is 2, expected 3");
+    return f->checks;
+}
+
+static void fake_close(void *context) { ((fake *)context)->closed++; }
+
+static const task_calls fake_calls = {fake_open, fake_run, fake_check, fake_close};
+
+static double fake_clock(void *context)
+{
+    (void)context;
+    return time_s;
+}
+static bool fake_interrupted(void *context)
+{
+    (void)context;
+    return runs_left == 0;
+}
+static double last_share;
+static void fake_visit(void *context, const task *t, double share)
+{
+    (void)context;
+    (void)t;
+    assert_true(share >= last_share && share <= 1);
+    last_share = share;
+}
+static int ended;
+static void fake_ended(void *context, const task *t)
+{
+    (void)context;
+    assert_int_equal(t->n, 0);
+    assert_true(t->why.n > 0);
+    ended++;
+}
+
+enum { MOST = 64 };
+static task tasks[MOST];
+
+static bool measure(fake *fakes, int n, double seconds, int passes)
+{
+    time_s = 1000;
+    last_share = 0;
+    ended = 0;
+    const runner r = {.seconds = seconds,
+                      .least_passes = 3,
+                      .most_passes = passes,
+                      .seed = 7,
+                      .clock = fake_clock,
+                      .interrupted = fake_interrupted,
+                      .visit = fake_visit,
+                      .ended = fake_ended};
+    memset(tasks, 0, sizeof tasks);
+    for (int i = 0; i < n; i++)
+        tasks[i] = (task){.calls = &fake_calls, .context = &fakes[i]};
+    bool whole = runner_run(&r, tasks, n);
+    for (int i = 0; i < n; i++)
+        assert_int_equal(fakes[i].opened, fakes[i].closed);
+    return whole;
+}
+
+static void release(int n)
+{
+    for (int i = 0; i < n; i++)
+        task_free(&tasks[i]);
+}
+
+static int begin_fake(void **state)
+{
+    runs_left = -1;
+    return begin(state);
+}
+
+/* ---- the runner --------------------------------------------------------------------------------- */
+
+static void fast_works_repeat_inside_a_sample(void **state)
+{
+    (void)state;
+    fake f[] = {{.run_s = 1e-6}, {.run_s = 1e-3}, {.run_s = 0.5}, {.run_s = 1e-5, .aside_s = 1e-3}};
+    assert_true(measure(f, 4, 30, 8));
+    for (int i = 0; i < 4; i++) {
+        assert_true(tasks[i].n >= 8);
+        assert_true(tasks[i].repeats * f[i].run_s >= 0.002 * 0.999);
+        assert_true(tasks[i].repeats == 1 || tasks[i].repeats * f[i].run_s < 0.2);
+        for (int k = 0; k < tasks[i].n; k++)
+            assert_true(fabs(tasks[i].seconds[k] / f[i].run_s - 1) < 1e-6);
+    }
+    assert_int_equal(tasks[2].repeats, 1);
+    assert_true(time_s - 1000 < 33);
+    release(4);
+}
+
+static void passes_cover_all_in_other_orders(void **state)
+{
+    (void)state;
+    enum { TASKS = 10, PASSES = 8 };
+    int log[TASKS * PASSES * 2], n_log = 0, same = 0;
+    fake f[TASKS];
+    for (int i = 0; i < TASKS; i++)
+        f[i] = (fake){.run_s = 1e-3, .log = log, .n_log = &n_log, .number = i};
+    assert_true(measure(f, TASKS, 100, PASSES));
+    assert_int_equal(n_log, TASKS * PASSES);
+    for (int pass = 0; pass < PASSES; pass++) {
+        unsigned seen = 0;
+        for (int i = 0; i < TASKS; i++)
+            seen |= 1u << log[pass * TASKS + i];
+        assert_int_equal(seen, (1u << TASKS) - 1);
+        for (int before = 0; before < pass; before++)
+            same += memcmp(&log[pass * TASKS], &log[before * TASKS], TASKS * sizeof *log) == 0;
+    }
+    assert_int_equal(same, 0);
+    for (int i = 0; i < TASKS; i++)
+        for (int k = 1; k < tasks[i].n; k++)
+            assert_true(tasks[i].round[k] - tasks[i].round[k - 1] <= 1);
+    release(TASKS);
+}
+
+/* Each place of the order is as likely for each. */
+static void orders_are_even(void **state)
+{
+    (void)state;
+    enum { N = 5, DRAWS = 20000 };
+    int count[N][N] = {{0}}, order[N];
+    uint64_t seed = 1;
+    for (int i = 0; i < DRAWS; i++) {
+        runner_shuffle(&seed, order, N);
+        for (int k = 0; k < N; k++)
+            count[order[k]][k]++;
+    }
+    for (int i = 0; i < N; i++)
+        for (int k = 0; k < N; k++)
+            assert_true(abs(count[i][k] - DRAWS / N) < 300); /* 5 deviations */
+}
+
+static void slow_works_are_visited_less_often(void **state)
+{
+    (void)state;
+    fake f[12];
+    for (int i = 0; i < 12; i++)
+        f[i] = (fake){.run_s = i ? 1e-3 : 8, .open_s = 0.01};
+    assert_true(measure(f, 12, 60, 15));
+    assert_int_equal(f[0].opened, 4);
+    assert_int_equal(tasks[0].n, 4); /* and is its own warm-up */
+    assert_int_equal(tasks[0].round[3], 14);
+    assert_int_equal(f[1].opened, 15);
+    assert_true(time_s - 1000 < 66);
+    release(12);
+}
+
+static void too_little_time_still_gives_three_passes(void **state)
+{
+    (void)state;
+    fake f[] = {{.run_s = 2}, {.run_s = 3}};
+    assert_true(measure(f, 2, 1, 15));
+    assert_true(f[0].opened == 3 && f[1].opened == 3);
+    release(2);
+}
+
+static void wrong_answers_have_no_time(void **state)
+{
+    (void)state;
+    fake f[] = {{.run_s = 1e-3},
+                {.run_s = 1e-3, .checks = OUTCOME_WRONG},
+                {.run_s = 1e-3, .opens = OUTCOME_LEFT_OUT},
+                {.run_s = 1e-3, .runs = OUTCOME_FAILED}};
+    assert_true(measure(f, 4, 10, 5));
+    assert_int_equal(ended, 3);
+    assert_true(tasks[0].n > 0 && tasks[0].outcome == OUTCOME_FINE);
+    assert_int_equal(tasks[1].outcome, OUTCOME_WRONG);
+    assert_int_equal(f[1].ran, 0);
+    assert_string_equal(tasks[1].why.s, "element 7 is 2, expected 3");
+    assert_int_equal(tasks[2].outcome, OUTCOME_LEFT_OUT);
+    assert_int_equal(tasks[3].outcome, OUTCOME_FAILED);
+    for (int i = 1; i < 4; i++)
+        assert_true(tasks[i].n == 0 && f[i].opened == 1);
+    assert_true(f[0].checked >= 5); /* cheap: in every visit */
+    release(4);
+}
+
+static void interrupted_keeps_what_there_is(void **state)
+{
+    (void)state;
+    fake f[] = {{.run_s = 0.01}, {.run_s = 0.01}, {.run_s = 0.01}};
+    runs_left = 40;
+    assert_false(measure(f, 3, 100, 15));
+    assert_int_equal(f[0].ran + f[1].ran + f[2].ran, 40);
+    assert_true(tasks[0].n > 0 && tasks[1].n > 0 && tasks[2].n > 0);
+    release(3);
+    /* A task that failed when Ctrl-C came, as a child process does, is none that failed. */
+    fake g[] = {{.run_s = 0.01, .runs = OUTCOME_FAILED}};
+    runs_left = 1;
+    assert_false(measure(g, 1, 100, 15));
+    assert_int_equal(ended, 0);
+    release(1);
+}
+
+/* ---- warnings ----------------------------------------------------------------------------------- */
+
+static int warned(const double *s, const int *round, int n, const char *word)
+{
+    str w[WARNINGS_MOST] = {0};
+    int k = samples_warn(s, round, n, w), found = 0;
+    for (int i = 0; i < k; i++)
+        found += strncmp(w[i].s, word, strlen(word)) == 0;
+    for (int i = 0; i < WARNINGS_MOST; i++)
+        str_free(&w[i]);
+    return found;
+}
+
+static void drift_and_outliers_are_told(void **state)
+{
+    (void)state;
+    enum { N = 40 };
+    double s[N];
+    int round[N];
+    for (int i = 0; i < N; i++) {
+        round[i] = i / 4;
+        s[i] = 1e-3 * (1 + 0.001 * (i * 7 % 5));
+    }
+    assert_false(warned(s, round, N, "drift") || warned(s, round, N, "outliers"));
+    s[7] *= 3; /* one of forty is to be expected */
+    assert_false(warned(s, round, N, "drift") || warned(s, round, N, "outliers"));
+    for (int i = 0; i < N; i += 5)
+        s[i] *= 2;
+    assert_true(warned(s, round, N, "outliers"));
+    fake f[] = {{.run_s = 0.01}, {.run_s = 0.01, .drift = 0.03}};
+    assert_true(measure(f, 2, 100, 10));
+    assert_false(warned(tasks[0].seconds, tasks[0].round, tasks[0].n, "drift"));
+    assert_true(warned(tasks[1].seconds, tasks[1].round, tasks[1].n, "drift"));
+    release(2);
+}
+
+/* ---- every check refuses a wrong answer ----------------------------------------------------------- */
+
+static const work *const tables[] = {works_dense, works_memory, works_index, works_train,
+                                     works_latency};
+
+/* Sizes that are quickly checked, for works whose own are not. */
+static void small_dims(const work *w, job *j)
+{
+    static const struct {
+        const char *name;
+        int64_t dims[WORK_DIMS];
+    } rows[] = {{"matmul", {96}},
+                {"matmul_threads", {96}},
+                {"matmul_batched", {5, 24}},
+                {"attention", {2, 9, 8}},
+                {"conv", {2, 5, 7}},
+                {"transformer", {6, 128}},
+                {"softmax", {65, 33}},
+                {"layer_norm", {40, 33}},
+                {"max_pool", {2, 3, 8}},
+                {"random_mean", {1100, 1000}},
+                {"train_mlp", {8, 6, 16, 4}},
+                {"train_digits", {1498}},
+                {"start", {100}}};
+    memset(j->dims, 0, sizeof j->dims);
+    j->dims[0] = 5000;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(rows[i].name, w->name) == 0)
+            memcpy(j->dims, rows[i].dims, sizeof j->dims);
+}
+
+/* x with one element changed by a good part of itself. */
+static ig_array *damaged(ig_array *x)
+{
+    size_t bytes = ig_dtype_bytes(ig_dtype_of(x)), n = (size_t)ig_size(x);
+    unsigned char *copy = malloc(bytes * n);
+    assert_int_equal(ig_read(x, copy, bytes * n), IG_OK);
+    unsigned char *at = copy + bytes * (n / 2);
+    if (ig_isdtype(ig_dtype_of(x), "integral"))
+        at[0] ^= 1;
+    else
+        at[bytes - 1] ^= 0x83; /* the sign and some of the exponent */
+    ig_array *y = ig_from_data(copy, ig_shape(x), ig_dtype_of(x));
+    free(copy);
+    assert_int_equal(ig_eval(&y, 1), IG_OK);
+    return y;
+}
+
+static void check_job(const work *w, const char *dtype)
+{
+    job j = {.work = w, .device = "cpu", .seed = 3, .memory_limit = UINT64_MAX, .size = "small"};
+    str why = {0};
+    j.dtype = ig_dtype_parse(dtype);
+    small_dims(w, &j);
+    w->cost(&j);
+    assert_int_equal(job_calls.open(&j, &why), OUTCOME_FINE);
+    double aside_s = 0;
+    bool itself = strcmp(w->name, "start") == 0; /* would run this test */
+    if (!itself) {
+        if (job_calls.check(&j, &why) != OUTCOME_FINE)
+            fail_msg("%s %s: %s", w->name, dtype, why.s);
+        assert_int_equal(job_calls.run(&j, &aside_s, &why), OUTCOME_FINE);
+    }
+    if (w->build) {
+        assert_int_equal(ig_scope_begin(), IG_OK);
+        ig_array *y = w->build(&j);
+        assert_non_null(y);
+        j.answer[0] = 0;
+        if (w->check(&j, damaged(y), &why))
+            fail_msg("%s %s: a damaged answer passed", w->name, dtype);
+        if (!why.n || !strstr(why.s, "expected"))
+            fail_msg("%s %s: why is '%s'", w->name, dtype, why.s ? why.s : "");
+        assert_string_equal(j.answer, "");
+        ig_scope_end();
+    }
+    job_calls.close(&j);
+    str_free(&why);
+}
+
+static void answers_are_checked(void **state)
+{
+    (void)state;
+    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
+        for (const work *w = tables[t]; w->name; w++) {
+            char list[64], *rest = list, *dtype;
+            snprintf(list, sizeof list, "%s", w->dtypes);
+            while ((dtype = strtok_r(rest, " ", &rest)))
+                check_job(w, dtype);
+        }
+}
+
+/* The digest is that of the answer, whoever computed it. */
+static void answers_have_digests(void **state)
+{
+    (void)state;
+    char first[ANSWER_CHARS] = "";
+    for (int threads = 1; threads <= 2; threads++) {
+        job j = {.work = &works_memory[0], .device = "cpu", .dtype = IG_F32, .threads = threads};
+        str why = {0};
+        j.memory_limit = UINT64_MAX;
+        j.dims[0] = 100000;
+        assert_int_equal(job_calls.open(&j, &why), OUTCOME_FINE);
+        assert_int_equal(job_calls.check(&j, &why), OUTCOME_FINE);
+        assert_int_equal(strlen(j.answer), 16);
+        if (threads == 1)
+            memcpy(first, j.answer, sizeof first);
+        assert_string_equal(j.answer, first);
+        job_calls.close(&j);
+        str_free(&why);
+    }
+}
+
+/* The first words of Philox with the key of seed 0, as Salmon et al. give them. */
+static void philox_is_philox(void **state)
+{
+    (void)state;
+    uint32_t block[4];
+    philox_block(0, 0, block);
+    assert_int_equal(block[0], 0x6627e8d5u);
+    assert_int_equal(block[1], 0xe169c58du);
+    assert_int_equal(block[2], 0xbc57ac4cu);
+    assert_int_equal(block[3], 0x9b00dbd8u);
+}
+
+/* ---- commands ----------------------------------------------------------------------------------- */
+
+static void commands_are_cut_into_words(void **state)
+{
+    (void)state;
+    str why = {0};
+    user_command plain = {.text = "  prog 'two words' \"a\"b  c "}, shell = {.text = "a | b"};
+    assert_true(command_read(&plain, &why));
+    const char *const words[] = {"prog", "two words", "ab", "c"};
+    for (int i = 0; i < 4; i++)
+        assert_string_equal(plain.words[i], words[i]);
+    assert_null(plain.words[4]);
+    assert_true(command_read(&shell, &why));
+    assert_string_equal(shell.words[0], "sh");
+    assert_string_equal(shell.words[2], "a | b");
+    user_command open = {.text = "a 'b"}, none = {.text = "  "};
+    assert_false(command_read(&open, &why));
+    assert_false(command_read(&none, &why));
+    command_free(&plain);
+    command_free(&shell);
+    command_free(&open);
+    command_free(&none);
+    str_free(&why);
+}
+
+static void commands_tell_how_they_end(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int code;
+        const char *says;
+    } rows[] = {
+        {"true", 0, ""}, {"exit 3;", 3, ""}, {"echo 5;", 0, "5\n"}, {"kill -9 $$", 137, ""}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        user_command c = {.text = rows[i].text};
+        str out = {0}, why = {0};
+        assert_true(command_read(&c, &why));
+        assert_int_equal(child_run(c.words, false, &out, &why), rows[i].code);
+        assert_string_equal(out.s ? out.s : "", rows[i].says);
+        command_free(&c);
+        str_free(&out);
+        str_free(&why);
+    }
+    user_command absent = {.text = "/nonexistent/program"};
+    str why = {0};
+    assert_true(command_read(&absent, &why));
+    assert_int_equal(child_run(absent.words, false, NULL, &why), -1);
+    assert_non_null(strstr(why.s, "No such file"));
+    command_free(&absent);
+    str_free(&why);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, begin_fake, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {TEST(fast_works_repeat_inside_a_sample),
+                                       TEST(passes_cover_all_in_other_orders),
+                                       TEST(orders_are_even),
+                                       TEST(slow_works_are_visited_less_often),
+                                       TEST(too_little_time_still_gives_three_passes),
+                                       TEST(wrong_answers_have_no_time),
+                                       TEST(interrupted_keeps_what_there_is),
+                                       TEST(drift_and_outliers_are_told),
+                                       TEST(philox_is_philox),
+                                       TEST(answers_are_checked),
+                                       TEST(answers_have_digests),
+                                       TEST(commands_are_cut_into_words),
+                                       TEST(commands_tell_how_they_end)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
