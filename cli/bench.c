@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum { THREADS_MOST = 8, COMMANDS_MOST = 16, LIMITS_MOST = 128 };
-static const double quick_s = 40, full_s = 450,
+static const double quick_s = 40, quick_most_s = 54, full_s = 450, full_most_s = 560,
                     too_slow = 25; /* a repetition of more than 1 / so much */
 
 typedef struct threads_list {
@@ -307,6 +307,9 @@ static void measure(session *s)
     const bench_settings *set = s->set;
     double seconds = set->seconds > 0 ? set->seconds : set->quick ? quick_s : full_s;
     const runner r = {.seconds = seconds,
+                      .most_seconds = set->seconds > 0 ? 0
+                                      : set->quick     ? quick_most_s
+                                                       : full_most_s,
                       .least_passes = 3,
                       .most_passes = set->quick ? 8 : 15,
                       .seed = set->seed,
@@ -316,14 +319,11 @@ static void measure(session *s)
                       .ended = on_end,
                       .context = s};
     leave_out_slow(s, seconds);
-    int kept = 0;
     for (int i = 0; i < s->n; i++)
         if (s->tasks[i].outcome != OUTCOME_FINE)
             on_end(s, &s->tasks[i]);
-        else
-            kept++;
     progress_begin(&s->bar, set->quiet);
-    s->result.complete = runner_run(&r, s->tasks, s->n) && kept > 0;
+    s->result.complete = runner_run(&r, s->tasks, s->n);
     progress_clear(&s->bar);
 }
 

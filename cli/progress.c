@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -37,6 +38,16 @@ static void str_left(str *t, double seconds)
         str_printf(t, "%ld s left", whole);
 }
 
+/* How much of the note fits behind the bar into one line. */
+static int room_for_note(const char *label)
+{
+    enum { BESIDE = BAR_WIDTH + 28 }; /* the bar, its share, the time that is left */
+    struct winsize size;
+    int columns = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
+    int room = columns - BESIDE - (int)strlen(label);
+    return room > 0 ? room : 0;
+}
+
 void progress_show(progress *p, const char *label, double share, const char *note)
 {
     double now = clock_s();
@@ -51,8 +62,8 @@ void progress_show(progress *p, const char *label, double share, const char *not
     str_fill(&t, '#', (size_t)full);
     str_puts(&t, color ? "\033[2m" : "");
     str_fill(&t, '.', (size_t)(BAR_WIDTH - full));
-    str_printf(&t, "%s %3.0f %%  %s%s", color ? "\033[0m" : "]", 100 * share, note,
-               *note ? "  " : "");
+    str_printf(&t, "%s %3.0f %%  %.*s%s", color ? "\033[0m" : "]", 100 * share,
+               room_for_note(label), note, *note ? "  " : "");
     str_left(&t, (now - p->begin_s) / share * (1 - share));
     fprintf(stderr, "%s\033[K", t.s);
     fflush(stderr);

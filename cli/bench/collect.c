@@ -82,12 +82,31 @@ void collect_device(result *r, const ig_device_info *d, int threads, double flop
     };
 }
 
-static void row_warnings(result *r, result_row *row)
+/* Whether what a job moves may be in a cache, where it is said to be the memory's speed. */
+static bool warn_cache(const result *r, const job *j, str *line)
 {
-    str lines[WARNINGS_MOST] = {0};
-    row->n_warnings = samples_warn(row->seconds, row->round, row->n, lines);
-    row->warnings = arena_get(&r->memory, sizeof *row->warnings * WARNINGS_MOST);
-    for (int i = 0; i < WARNINGS_MOST; i++) {
+    uint64_t cache = 0;
+    for (int i = 0; i < r->n_devices; i++)
+        for (int k = 0; k < 3 && strcmp(r->devices[i].name, j->device) == 0; k++)
+            cache = r->devices[i].cache[k] > cache ? r->devices[i].cache[k] : cache;
+    if (strcmp(j->work->group, "memory") != 0 || j->bytes <= 0 ||
+        j->memory_bytes > 2 * (double)cache)
+        return false;
+    str_puts(line, "cache: its ");
+    str_size(line, (uint64_t)j->memory_bytes);
+    str_puts(line, " may stay in a cache of ");
+    str_size(line, cache);
+    return true;
+}
+
+static void row_warnings(result *r, result_row *row, const job *j)
+{
+    enum { MOST = WARNINGS_MOST + 1 };
+    str lines[MOST] = {0};
+    int n = samples_warn(row->seconds, row->round, row->n, lines);
+    row->n_warnings = n + (j && warn_cache(r, j, &lines[n]));
+    row->warnings = arena_get(&r->memory, sizeof *row->warnings * MOST);
+    for (int i = 0; i < MOST; i++) {
         row->warnings[i] = keep(r, lines[i].s);
         str_free(&lines[i]);
     }
@@ -115,5 +134,5 @@ void collect_row(result *r, const task *t, const job *j, const user_command *c)
     row->round = arena_get(&r->memory, sizeof *row->round * (size_t)(t->n + 1));
     memcpy(row->seconds, t->seconds, sizeof *row->seconds * (size_t)t->n);
     memcpy(row->round, t->round, sizeof *row->round * (size_t)t->n);
-    row_warnings(r, row);
+    row_warnings(r, row, j);
 }

@@ -191,6 +191,24 @@ static bool due(const task *t, int pass, int passes)
     return pass == 0 || pass * steps / last > (pass - 1) * steps / last;
 }
 
+/* Whether the time is over before a visit of this pass. */
+static bool over(const runner *r, int pass, double spent_s)
+{
+    return (pass >= r->least_passes && spent_s > 1.1 * r->seconds) ||
+           (r->most_seconds > 0 && spent_s > r->most_seconds);
+}
+
+/* Tasks that nothing was measured of have no time, also where there was none to measure them in. */
+static void leave_out_rest(const runner *r, task *tasks, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (tasks[i].outcome == OUTCOME_FINE && tasks[i].n == 0) {
+            tasks[i].outcome = OUTCOME_LEFT_OUT;
+            str_puts(&tasks[i].why, "there was no time left for it; give more with --seconds");
+            r->ended(r->context, &tasks[i]);
+        }
+}
+
 /* ---- passes ------------------------------------------------------------------------------------- */
 
 bool runner_run(const runner *r, task *tasks, int n)
@@ -203,9 +221,8 @@ bool runner_run(const runner *r, task *tasks, int n)
         runner_shuffle(&state, order, n);
         for (int i = 0; i < n && whole; i++) {
             task *t = &tasks[order[i]];
-            double now_s = r->clock(r->context) - begin_s;
             if (t->outcome != OUTCOME_FINE || (pass > 0 && !due(t, pass, passes)) ||
-                (pass >= r->least_passes && now_s > 1.1 * r->seconds))
+                over(r, pass, r->clock(r->context) - begin_s))
                 continue;
             /* Of the first pass nothing is known but that there are some more. */
             share = fmax(share, pass == 0 ? (double)i / n / r->most_passes : done_s / total_s);
@@ -223,6 +240,8 @@ bool runner_run(const runner *r, task *tasks, int n)
             total_s = fmax(total_s, 1e-9);
         }
     }
+    if (whole)
+        leave_out_rest(r, tasks, n);
     free(order);
     return whole;
 }

@@ -41,8 +41,9 @@ typedef struct task {
 } task;
 
 typedef struct runner {
-    double seconds;                 /* to spend */
-    int least_passes, most_passes;  /* the least are made however long they take */
+    double seconds;      /* to spend */
+    double most_seconds; /* after which nothing is begun; 0: the least passes are made */
+    int least_passes, most_passes;
     uint64_t seed;                  /* of the order */
     double (*clock)(void *context); /* seconds */
     bool (*interrupted)(void *context);
@@ -62,8 +63,8 @@ void runner_shuffle(uint64_t *state, int *order, int n);
 
 /* ---- warnings.c ---- */
 
-/* Adds one line for each thing that makes the samples doubtful; returns how many, at most 3. */
-enum { WARNINGS_MOST = 3 };
+/* Adds one line for each thing that makes the samples doubtful; returns how many. */
+enum { WARNINGS_MOST = 4 };
 int samples_warn(const double *seconds, const int *round, int n, str warnings[WARNINGS_MOST]);
 
 #endif

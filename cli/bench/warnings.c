@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { ENOUGH = 6, DRIFT_PASSES = 4 };
+enum { ENOUGH = 6, DRIFT_PASSES = 4, FEW_PASSES = 3 };
 static const double far = 1.5, many = 0.1, moved = 0.05, wide = 0.2;
 
 static int warn_outliers(const double *seconds, int n, double median, str *line)
@@ -62,6 +62,19 @@ static int warn_drift(const double *seconds, const int *round, int n, str *line)
     return warned;
 }
 
+static int warn_few(const int *round, int n, str *line)
+{
+    int passes = n > 0;
+    for (int i = 1; i < n; i++)
+        passes += round[i] != round[i - 1];
+    if (passes >= FEW_PASSES)
+        return 0;
+    str_printf(line,
+               "few: measured in %d pass%s, of which no interval can be told; give more --seconds",
+               passes, passes == 1 ? "" : "es");
+    return 1;
+}
+
 static int warn_wide(const double *seconds, const int *round, int n, str *line)
 {
     interval i = stats_typical(seconds, round, n);
@@ -75,6 +88,8 @@ static int warn_wide(const double *seconds, const int *round, int n, str *line)
 int samples_warn(const double *seconds, const int *round, int n, str warnings[WARNINGS_MOST])
 {
     int k = 0;
+    if (warn_few(round, n, &warnings[0]))
+        return 1;
     if (n < ENOUGH)
         return 0;
     k += warn_outliers(seconds, n, stats_median(seconds, n), &warnings[k]);

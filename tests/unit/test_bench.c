@@ -90,12 +90,15 @@ static void fake_ended(void *context, const task *t)
 enum { MOST = 64 };
 static task tasks[MOST];
 
+static double most_seconds;
+
 static bool measure(fake *fakes, int n, double seconds, int passes)
 {
     time_s = 1000;
     last_share = 0;
     ended = 0;
     const runner r = {.seconds = seconds,
+                      .most_seconds = most_seconds,
                       .least_passes = 3,
                       .most_passes = passes,
                       .seed = 7,
@@ -121,6 +124,7 @@ static void release(int n)
 static int begin_fake(void **state)
 {
     runs_left = -1;
+    most_seconds = 0;
     return begin(state);
 }
 
@@ -209,6 +213,18 @@ static void too_little_time_still_gives_three_passes(void **state)
     release(2);
 }
 
+static void no_time_is_told(void **state)
+{
+    (void)state;
+    fake f[] = {{.run_s = 4}, {.run_s = 4}, {.run_s = 4}};
+    most_seconds = 5;
+    assert_true(measure(f, 3, 5, 15));
+    assert_int_equal(ended, 1); /* which had no time left for it */
+    assert_int_equal(tasks[0].n + tasks[1].n + tasks[2].n, 2);
+    assert_true(time_s - 1000 < 9);
+    release(3);
+}
+
 static void wrong_answers_have_no_time(void **state)
 {
     (void)state;
@@ -276,6 +292,8 @@ static void drift_and_outliers_are_told(void **state)
     for (int i = 0; i < N; i += 5)
         s[i] *= 2;
     assert_true(warned(s, round, N, "outliers"));
+    assert_false(warned(s, round, N, "few"));
+    assert_true(warned(s, round, 8, "few"));
     fake f[] = {{.run_s = 0.01}, {.run_s = 0.01, .drift = 0.03}};
     assert_true(measure(f, 2, 100, 10));
     assert_false(warned(tasks[0].seconds, tasks[0].round, tasks[0].n, "drift"));
@@ -469,6 +487,7 @@ int main(void)
                                        TEST(orders_are_even),
                                        TEST(slow_works_are_visited_less_often),
                                        TEST(too_little_time_still_gives_three_passes),
+                                       TEST(no_time_is_told),
                                        TEST(wrong_answers_have_no_time),
                                        TEST(interrupted_keeps_what_there_is),
                                        TEST(drift_and_outliers_are_told),
