@@ -168,14 +168,18 @@ static double limit_of(session *s, const job *j)
 
 static int by_number(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
 
-/* The numbers of threads to measure with, the least first. */
+/* The numbers of threads to measure with, each once, the least first. */
 static threads_list threads_chosen(const bench_settings *set)
 {
     threads_list list = set->threads;
-    list.n = list.n ? list.n : 1;
-    for (int i = 0; i < list.n; i++)
+    int asked = list.n ? list.n : 1;
+    for (int i = 0; i < asked; i++)
         list.v[i] = list.v[i] ? list.v[i] : ig_threads();
-    qsort(list.v, (size_t)list.n, sizeof *list.v, by_number);
+    qsort(list.v, (size_t)asked, sizeof *list.v, by_number);
+    list.n = 0;
+    for (int i = 0; i < asked; i++)
+        if (i == 0 || list.v[i] != list.v[list.n - 1])
+            list.v[list.n++] = list.v[i];
     return list;
 }
 
@@ -231,7 +235,8 @@ static int choose(session *s)
             int most = threads.v[threads.n - 1];
             bool cpu = strcmp(d.kind, "cpu") == 0;
             collect_device(&s->result, &d, most, cpu ? cpu_limit(s, IG_F32, most) : 0,
-                           cpu ? cpu_limit(s, IG_DTYPE_NONE, most) : 0);
+                           cpu ? cpu_limit(s, IG_DTYPE_NONE, most)
+                               : 1e9 * limit_device_copy(d.name));
             jobs_add(&s->jobs, &choice, &d);
         }
     make_tasks(s);

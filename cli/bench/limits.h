@@ -14,6 +14,13 @@ double limit_fma(ig_dtype dtype, int threads);
  * there is no memory for it. */
 double limit_copy(int threads);
 
+/* The same of another device, by what the library does there; 0 when it cannot. It becomes the thread's
+ * device. */
+double limit_device_copy(const char *device);
+
+/* Seconds of a clock that is never set. */
+double limit_clock_s(void);
+
 /* The compiler may assume nothing about what is in memory at v after this, so it must load it. */
 #define HIDE_MEMORY(v) __asm__("" : "+m"(v))
 

@@ -2,6 +2,7 @@
 #include "support/unit.h"
 
 #include "cli/bench/child.h"
+#include "cli/bench/limits.h"
 #include "cli/bench/runner.h"
 #include "cli/bench/works.h"
 
@@ -425,6 +426,14 @@ static void philox_is_philox(void **state)
     assert_int_equal(block[3], 0x9b00dbd8u);
 }
 
+static void devices_have_a_bandwidth(void **state)
+{
+    (void)state;
+    assert_true(limit_device_copy("cpu") > 0.01);
+    assert_true(limit_device_copy("abacus") <= 0);
+    assert_false(ig_failed());
+}
+
 /* ---- commands ----------------------------------------------------------------------------------- */
 
 static void commands_are_cut_into_words(void **state)
@@ -494,6 +503,7 @@ int main(void)
                                        TEST(philox_is_philox),
                                        TEST(answers_are_checked),
                                        TEST(answers_have_digests),
+                                       TEST(devices_have_a_bandwidth),
                                        TEST(commands_are_cut_into_words),
                                        TEST(commands_tell_how_they_end)};
     return cmocka_run_group_tests(tests, NULL, NULL);

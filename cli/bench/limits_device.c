@@ -1,0 +1,35 @@
+/* The bandwidth of a device that we reach through the library only: negating a large array reads and
+ * writes it once and computes next to nothing. */
+#include "limits.h"
+
+enum { TRIES = 12 };
+static const int64_t elements = (int64_t)32 << 20;
+
+/* One try; seconds, or 0 on failure. */
+static double try_once(ig_array *x)
+{
+    if (ig_scope_begin() != IG_OK)
+        return 0;
+    double begin_s = limit_clock_s();
+    ig_array *y = ig_negative(x);
+    bool fine = y && ig_eval(&y, 1) == IG_OK;
+    double took_s = limit_clock_s() - begin_s;
+    ig_scope_end();
+    return fine ? took_s : 0;
+}
+
+double limit_device_copy(const char *device)
+{
+    double best = 0;
+    if (ig_set_device(device) == IG_OK && ig_scope_begin() == IG_OK) {
+        ig_array *x = ig_ones(IG_SHAPE(elements), IG_F32);
+        bool fine = x && ig_eval(&x, 1) == IG_OK;
+        for (int i = 0; i < TRIES && fine; i++) {
+            double took_s = try_once(x), rate = took_s > 0 ? 8e-9 * (double)elements / took_s : 0;
+            best = rate > best ? rate : best;
+        }
+        ig_scope_end();
+    }
+    ig_error(NULL); /* what cannot be measured is unknown */
+    return best;
+}
