@@ -321,7 +321,7 @@ static bool read_record(reading *r, const record *of, void *out)
 static bool read_head(const char *source, size_t n, str *why)
 {
     json_reader r;
-    json_text key, verb = {0};
+    json_text key, whose = {0};
     uint64_t schema = 0;
     json_begin(&r, source, n);
     bool object = json_peek(&r) == JSON_OBJECT && json_open_object(&r);
@@ -329,14 +329,14 @@ static bool read_head(const char *source, size_t n, str *why)
         if (json_text_is(key, "schema") && json_peek(&r) == JSON_NUMBER)
             json_read_uint(&r, &schema);
         else if (json_text_is(key, "verb") && json_peek(&r) == JSON_TEXT)
-            json_read_text(&r, &verb);
+            json_read_text(&r, &whose);
         else
             json_skip(&r);
     if (!object)
         json_skip(&r);
     if (json_end(&r) != IG_OK)
         str_printf(why, "it is not JSON, or not whole: %s", r.problem);
-    else if (!schema || !verb.at || !json_text_is(verb, "bench"))
+    else if (!schema || !whose.at || !json_text_is(whose, "bench"))
         str_puts(why, "it is not a result of 'ingot bench'");
     else if (schema > RESULT_SCHEMA)
         str_printf(why, "it has schema %llu, and this ingot reads %d: a newer ingot is needed",
