@@ -105,7 +105,7 @@ static int unknown_device(const session *s, const char *list)
         bool found = strcmp(name.s, "all") == 0;
         for (int i = 0; i < ig_device_count(); i++) {
             ig_device_info d = {0};
-            if (ig_device_get(i, &d) != IG_OK || strcmp(d.kind, "null") == 0)
+            if (ig_device_get(i, &d) != IG_OK || !d.runs_arrays)
                 continue;
             found |= strcmp(d.name, name.s) == 0 || strcmp(d.kind, name.s) == 0;
             str_printf(&all, "%s%s", all.n ? ", " : "", d.name);
@@ -123,7 +123,7 @@ static int unknown_device(const session *s, const char *list)
 static bool device_chosen(const session *s, const ig_device_info *d)
 {
     const char *list = s->set->device ? s->set->device : "all";
-    return strcmp(d->kind, "null") != 0 &&
+    return d->runs_arrays &&
            (named(list, "all") || named(list, d->name) || named(list, d->kind));
 }
 
