@@ -170,8 +170,8 @@ int verb_ops(int argc, char **argv)
         FLAG("--markdown", &markdown, "the same for the CPU, as docs/ops.md"),
         FLAG("--json", &json, "as JSON, schema 1"),
         {0}};
-    const command c = {"ops", "[options] [OP]",
-                       "Shows the ops by class, or the one that is named.", options};
+    const command c = {"ops", "[options] [OP]", "Shows the ops by class, or the one that is named.",
+                       options};
     int code = options_read(&c, &argc, argv);
     if (code >= 0)
         return code;

@@ -92,7 +92,7 @@ void support_table(str *t)
 {
     for (int k = 0; k < ig_device_count(); k++) {
         ig_device_info d = {0};
-        if (ig_device_get(k, &d) != IG_OK || !device_computes(&d))
+        if (ig_device_get(k, &d) != IG_OK || !d.runs_arrays)
             continue;
         str_printf(t, "%s%s: dtypes that are computed there, and those that are refused\n",
                    t->n ? "\n" : "", d.name);
@@ -170,7 +170,7 @@ void support_json(str *t, const ig_op *op)
     str_puts(t, "{");
     for (int k = 0; k < ig_device_count(); k++) {
         ig_device_info d = {0};
-        if (ig_device_get(k, &d) != IG_OK || !device_computes(&d))
+        if (ig_device_get(k, &d) != IG_OK || !d.runs_arrays)
             continue;
         support s = support_ask(op, d.name);
         str_printf(t, "%s\"%s\": {", comma, d.name);

@@ -36,51 +36,50 @@ typedef struct session {
 
 /* ---- what is asked for ---------------------------------------------------------------------- */
 
-/* Takes the device of that name, or all that compute if it is NULL; false if there is none. */
-static bool take_devices(session *s, const char *name, size_t n)
+/* Takes the device of that name, or all that compute if it is NULL. */
+static void take_devices(session *s, const char *name)
 {
-    const int before = s->n_device;
-    for (int i = 0; i < ig_device_count(); i++) {
+    for (int i = 0; i < ig_device_count() && s->n_device < DEVICES_MOST; i++) {
         ig_device_info d = {0};
-        if (s->n_device == DEVICES_MOST || ig_device_get(i, &d) != IG_OK)
-            return false;
-        if (device_computes(&d) &&
-            (!name || (strlen(d.name) == n && strncmp(d.name, name, n) == 0)))
+        if (ig_device_get(i, &d) == IG_OK && d.runs_arrays && (!name || strcmp(d.name, name) == 0))
             s->device[s->n_device++] = d;
     }
-    return s->n_device > before;
 }
 
-static int no_device(const session *s, const char *name, size_t n)
+/* Says what the library says about a device that cannot be used, and which one may be meant. */
+static int no_device(const session *s, const char *name)
 {
-    str word = {0}, hint = {0};
-    str_add(&word, name, n);
-    nearest search = nearest_to(word.s ? word.s : "");
+    str hint = {0};
+    nearest search = nearest_to(name);
+    ig_status code = IG_OK;
+    const char *why = ig_error(&code);
     ig_device_info d = {0};
-    for (int i = 0; i < ig_device_count(); i++)
-        if (ig_device_get(i, &d) == IG_OK && device_computes(&d))
+    for (int i = 0; code == IG_ERR_DEVICE && i < ig_device_count(); i++)
+        if (ig_device_get(i, &d) == IG_OK && d.runs_arrays)
             nearest_offer(&search, d.name);
     str_did_you_mean(&hint, &search);
-    say(s->command, "no device '%s' computes here%s", word.s ? word.s : "",
-        hint.s ? hint.s : "; see 'ingot devices'");
-    str_free(&word);
+    say(s->command, "%s%s", why ? why : "that device computes nothing", hint.s ? hint.s : "");
     str_free(&hint);
     return EXIT_ABSENT;
 }
 
 static int read_devices(session *s)
 {
-    const char *list = s->set->devices;
-    if (!list)
-        return take_devices(s, NULL, 0) ? -1 : no_device(s, "", 0);
-    for (;; list++) {
-        const size_t n = strcspn(list, ",");
-        if (!take_devices(s, list, n))
-            return no_device(s, list, n);
-        list += n;
-        if (!*list)
-            return -1;
+    int code = -1;
+    if (!s->set->devices) {
+        take_devices(s, NULL);
+        return code;
     }
+    char *list = heap_string(s->set->devices), *rest = list;
+    for (char *word; code < 0 && (word = strsep(&rest, ","));) {
+        const int before = s->n_device;
+        if (ig_set_device(word) == IG_OK)
+            take_devices(s, ig_device());
+        if (s->n_device == before)
+            code = no_device(s, word);
+    }
+    free(list);
+    return code;
 }
 
 static int no_dtype(const session *s)
@@ -382,8 +381,8 @@ int verb_verify(int argc, char **argv)
 {
     settings set = {0};
     const option options[] = {
-        {"--device", 0, "D[,D...]", option_text, &set.devices,
-         "these devices, not all that compute"},
+        {"--device", 0, "DEVICE", option_text, &set.devices,
+         "this one, or several with commas between them (all that compute)"},
         {"--op", 0, "OP", option_text, &set.op, "one op"},
         {"--dtype", 0, "DTYPE", option_text, &set.dtype, "one dtype"},
         {"--case", 0, "CASE", option_text, &set.name, "one case, by the name that a failure has"},
@@ -393,6 +392,8 @@ int verb_verify(int argc, char **argv)
         {"--threads", 0, "N", option_threads, &set.engine.threads, "threads of the CPU device"},
         {"--memory-limit", 0, "SIZE", option_bytes, &set.engine.memory_limit,
          "bytes that arrays may hold (512MiB, 4GiB)"},
+        {"--trace", 0, "FILE", option_text, &set.engine.trace,
+         "writes a timeline for ui.perfetto.dev"},
         {0}};
     const command c = {
         "verify", "[options]",

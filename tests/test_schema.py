@@ -22,8 +22,9 @@ EXAMPLES = {
     "doctor": ["doctor --json"],
     "eval": ["eval --json 1+1", "eval --json nan", "eval --json none", "eval --json --time ones([2,0,3])",
              "eval --json --explain sin(ones([9]))", "eval --json 'text\\t\u00e9'", "eval --json f32",
-             "eval --json (1,[2.5,inf],(true,))", "eval --json uniform(key(0),[2,2],dtype=f16)"],
+             "eval --json --verify softmax(uniform(key(0),[9,9]))", "eval --json (1,[2.5,inf],(true,))", "eval --json uniform(key(0),[2,2],dtype=f16)"],
     "ops": ["ops --json", "ops --json softmax"],
+    "verify": ["verify --json --quick --op exp", "verify --json --op key --dtype u32 --seed 5"],
     "train": ["train digits --json --epochs 1 --quiet",
               "train digits --json --epochs 1 --quiet --model cnn --batch 256 --save {}/m.safetensors"],
 }

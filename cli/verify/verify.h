@@ -10,8 +10,6 @@
 
 #include "verify/plan.h"
 
-#include <string.h>
-
 enum { DTYPES = IG_F64 + 1, CASE_NAME = 48 };
 
 /* What is to be checked of an op. */
@@ -43,9 +41,6 @@ typedef struct op_report {
     tally by_dtype[DTYPES]; /* of the inputs */
     failure first;          /* that was found */
 } op_report;
-
-/* True of all devices but "null". */
-static inline bool device_computes(const ig_device_info *d) { return d->runs_arrays; }
 
 /* ---- cases.c ---- */
 

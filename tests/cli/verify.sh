@@ -42,9 +42,10 @@ check 'errors are told' json '0 < d["worst_ulp"] < 4 and 0 < d["worst_relative"]
 # ---- mistakes
 check 'unknown op' ends 2 "unknown op 'ex'; did you mean 'exp'?" verify --op ex
 check 'unknown dtype' ends 2 "unknown dtype 'f31'; did you mean 'f32'?" verify --dtype f31
-check 'unknown device' ends 4 "no device 'cpo' computes here; did you mean 'cpu'?" verify --device cpo
-check 'a device that computes nothing' ends 4 "no device 'null' computes here" verify --device cpu,null
-check 'an empty device' ends 4 "no device '' computes here" verify --device cpu,
+check 'unknown device' ends 4 "there is no device 'cpo' here; see 'ingot devices'; did you mean 'cpu'?" \
+    verify --device cpo
+check 'a device that computes nothing' ends 4 'that device computes nothing' verify --device cpu,null
+check 'an empty device' ends 4 "there is no device '' here" verify --device cpu,
 check 'unknown case' ends 2 "exp f32 has no case 'plain.9'" verify --op exp --dtype f32 --case plain.9
 check 'a case of what' ends 2 'give --op and --dtype' verify --case plain.0.transposed
 check 'a bad seed' ends 2 '--seed takes N' verify --seed -1
