@@ -4,6 +4,8 @@
 
 #include "str.h"
 
+#include <ingot.h>
+
 enum {
     EXIT_FINE = 0,
     EXIT_FAILED = 1,
@@ -113,6 +115,9 @@ int verb_man(int argc, char **argv);
 int verb_ops(int argc, char **argv);
 int verb_train(int argc, char **argv);
 int verb_verify(int argc, char **argv);
+
+/* The op behind op when they are walked class by class, or the first for NULL; NULL behind the last. */
+const ig_op *ops_next(const ig_op *op);
 
 /* Adds all ops by class, or one with what there is to say about it; false if there is none. */
 void ops_list(str *t);

@@ -33,18 +33,39 @@ static bool class_begins(int i)
     return true;
 }
 
+/* The first op of the class from i on; its number is the number of ops if there is none. */
+static int find_of_class(int i, const char *cls)
+{
+    while (i < ig_op_count() && strcmp(ig_op_at(i)->cls, cls) != 0)
+        i++;
+    return i;
+}
+
+const ig_op *ops_next(const ig_op *op)
+{
+    int i = 0;
+    if (op) {
+        const int first = find_of_class(0, op->cls);
+        for (i = first; ig_op_at(i) != op; i++)
+            ;
+        i = find_of_class(i + 1, op->cls);
+        if (i < ig_op_count())
+            return ig_op_at(i);
+        i = first + 1;
+    }
+    while (i < ig_op_count() && !class_begins(i))
+        i++;
+    return ig_op_at(i);
+}
+
 void ops_list(str *t)
 {
-    for (int i = 0; i < ig_op_count(); i++) {
-        if (!class_begins(i))
-            continue;
-        const char *cls = ig_op_at(i)->cls;
-        str_printf(t, "%s%s\n", i ? "\n" : "", cls);
-        for (int k = i; k < ig_op_count(); k++) {
-            const ig_op *op = ig_op_at(k);
-            if (strcmp(op->cls, cls) == 0)
-                str_op(t, op->name, op->signature, op->doc);
-        }
+    const char *cls = NULL;
+    for (const ig_op *op = ops_next(NULL); op; op = ops_next(op)) {
+        if (!cls || strcmp(cls, op->cls) != 0)
+            str_printf(t, "%s%s\n", cls ? "\n" : "", op->cls);
+        cls = op->cls;
+        str_op(t, op->name, op->signature, op->doc);
     }
     str_puts(t, "\ncalculator\n");
     const builtin *b;

@@ -2,6 +2,7 @@
  * what the library refuses, it refuses with a reason. */
 #include "support.h"
 #include "calc.h"
+#include "cli.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -61,16 +62,6 @@ void support_dtypes(str *t, const support *s, taking which)
 
 /* ---- tables --------------------------------------------------------------------------------- */
 
-/* The next op of a class from i on, or -1; and the first of a class that none before i has. */
-static int next_of_class(int i, const char *cls)
-{
-    for (; i < ig_op_count(); i++)
-        if (strcmp(ig_op_at(i)->cls, cls) == 0)
-            return i;
-    return -1;
-}
-static bool class_begins(int i) { return next_of_class(0, ig_op_at(i)->cls) == i; }
-
 static void table_row(str *t, const ig_op *op, const char *device)
 {
     support s = support_ask(op, device);
@@ -96,12 +87,12 @@ void support_table(str *t)
             continue;
         str_printf(t, "%s%s: dtypes that are computed there, and those that are refused\n",
                    t->n ? "\n" : "", d.name);
-        for (int i = 0; i < ig_op_count(); i++) {
-            const char *cls = ig_op_at(i)->cls;
-            if (class_begins(i))
-                str_printf(t, "\n%s\n", cls);
-            for (int n = class_begins(i) ? i : -1; n >= 0; n = next_of_class(n + 1, cls))
-                table_row(t, ig_op_at(n), d.name);
+        const char *cls = NULL;
+        for (const ig_op *op = ops_next(NULL); op; op = ops_next(op)) {
+            if (!cls || strcmp(cls, op->cls) != 0)
+                str_printf(t, "\n%s\n", op->cls);
+            cls = op->cls;
+            table_row(t, op, d.name);
         }
     }
 }
@@ -136,12 +127,12 @@ void support_markdown(str *t)
         "the CPU computes with: where an\nop needs floats, integers and bool are converted to "
         "f32. \"4 ulp\" is what f32 and f64 results of an\nelementwise op may be off by; without "
         "it they are correctly rounded.\n");
-    for (int i = 0; i < ig_op_count(); i++) {
-        const char *cls = ig_op_at(i)->cls;
-        if (class_begins(i))
-            str_printf(t, "\n## %s\n\n| op | what it gives | dtypes |\n|---|---|---|\n", cls);
-        for (int n = class_begins(i) ? i : -1; n >= 0; n = next_of_class(n + 1, cls))
-            markdown_row(t, ig_op_at(n));
+    const char *cls = NULL;
+    for (const ig_op *op = ops_next(NULL); op; op = ops_next(op)) {
+        if (!cls || strcmp(cls, op->cls) != 0)
+            str_printf(t, "\n## %s\n\n| op | what it gives | dtypes |\n|---|---|---|\n", op->cls);
+        cls = op->cls;
+        markdown_row(t, op);
     }
 }
 

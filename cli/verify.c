@@ -208,14 +208,6 @@ static void class_line(str *t, const class_report *c)
     str_puts(t, "\n");
 }
 
-static bool class_begins(const op_report *r, int i)
-{
-    for (int k = 0; k < i; k++)
-        if (strcmp(r[k].op->cls, r[i].op->cls) == 0)
-            return false;
-    return true;
-}
-
 static void table(const session *s, int device, str *t)
 {
     const op_report *r = s->report + device * s->n_op;
@@ -225,9 +217,13 @@ static void table(const session *s, int device, str *t)
     str_printf(t, "%-12s %4s %8s %7s %5s %5s %5s %5s %6s %6s %6s %6s %6s\n", "class", "ops",
                "cases", "failed", "f16", "bf16", "f32", "f64", "f16", "bf16", "f32", "f64",
                "bound");
-    for (int i = 0; i < s->n_op && r + i < s->report + s->n_report; i++) {
-        const class_report c = class_of(s, r, r[i].op->cls);
-        if (class_begins(r, i) && c.ops)
+    const char *cls = NULL;
+    for (const ig_op *op = ops_next(NULL); op; op = ops_next(op)) {
+        if (cls && strcmp(cls, op->cls) == 0)
+            continue;
+        cls = op->cls;
+        const class_report c = class_of(s, r, cls);
+        if (c.ops)
             class_line(t, &c);
     }
 }

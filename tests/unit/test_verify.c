@@ -278,6 +278,19 @@ static void the_verb_finds_faults(void **state)
                       "FAILED maximum i8 on faulty", (fault){.op = "maximum", .kind = FAULT_STALE});
 }
 
+static void the_calculator_finds_faults(void **state)
+{
+    (void)state;
+    char *said;
+    faulty_plant((fault){.op = "exp", .kind = FAULT_ELEMENT});
+    const int code =
+        capture_verb(verb_eval, "eval --device faulty --verify sum(exp(arange(9.0)))", &said);
+    if (code != EXIT_FAILED || strncmp(said, "FAILED operation ", 17) != 0 ||
+        !strstr(said, ", exp: f32(9,) of f32(9,): element (4,) is "))
+        fail_msg("exit code %d: %s", code, said);
+    free(said);
+}
+
 static void the_verb_passes_what_is_right(void **state)
 {
     (void)state;
@@ -318,6 +331,7 @@ int main(void)
         FAULTY(a_fault_of_fusing_is_found),
         TEST(a_name_is_taken_once),
         FAULTY(the_verb_finds_faults),
+        FAULTY(the_calculator_finds_faults),
         FAULTY(the_verb_passes_what_is_right),
         TEST(every_reference_has_an_op),
     };
