@@ -122,6 +122,8 @@ static void mistakes_are_told(void **state)
     ig_array *none = NULL, *x = ig_exp(ig_float(1));
     assert_int_equal(ig_verify(&none, 1, &r), IG_ERR_ARGUMENT);
     assert_error(IG_ERR_ARGUMENT, "array 0 of 1 is NULL");
+    assert_int_equal(ig_verify(&x, 1, NULL), IG_ERR_ARGUMENT);
+    assert_error(IG_ERR_ARGUMENT, "no report");
     assert_int_equal(ig_set_device("null"), IG_OK);
     assert_int_equal(ig_verify(&x, 1, &r), IG_ERR_DEVICE);
     assert_error(IG_ERR_DEVICE, "computes nothing");
