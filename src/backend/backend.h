@@ -129,11 +129,9 @@ const backend *backend_at(int i);
 /* NULL if there is none of that name. Looks for a family's devices only if it is one of theirs. */
 const backend *backend_find(const char *name);
 
-/* The i-th kind of device that is not here; false: there are no more. */
-typedef struct backend_absence {
-    const char *name, *why, *remedy;
-} backend_absence;
-bool backend_absent(int i, backend_absence *a);
+/* The i-th kind of device that we have a backend for, but that is not here; false: there are no more.
+ * Text stays valid until devices are looked for again. */
+bool backend_absent(int i, ig_absent *a);
 
 /* Releases what all devices that are in use keep; looks for no more. */
 void backend_release_all(void);

@@ -72,11 +72,11 @@ const backend *backend_find(const char *name)
     return NULL;
 }
 
-bool backend_absent(int i, backend_absence *a)
+bool backend_absent(int i, ig_absent *a)
 {
     for (int r = 0; r < n_rows; r++) {
         const backend_family *f = rows[r].many;
-        *a = (backend_absence){0};
+        *a = (ig_absent){0};
         if (!f || !(a->why = f->absent(&a->remedy)) || i-- > 0)
             continue;
         a->name = f->name;

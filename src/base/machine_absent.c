@@ -1,4 +1,5 @@
-/* Why a kind of device cannot be used: what this build lacks, and what this machine lacks for it. */
+/* Why a kind of device that this build has no backend for cannot be used, and what this machine lacks
+ * for it. A backend says such things by itself. */
 #include "base/machine_report.h"
 #include "base/sysfile.h"
 
@@ -81,32 +82,14 @@ static void why_metal(machine_report *r, const char *root, ig_absent *row)
 #endif
 }
 
-static void why_opencl(machine_report *r, const char *root, ig_absent *row)
+void report_add_absent(machine_report *r, const ig_absent *a)
 {
-    static const char lead[] = "this build has no OpenCL backend yet";
-#if defined(__APPLE__)
-    row->why = lead;
-    (void)r;
-    (void)root;
-    return;
-#endif
-    if (!library_loads(root, "libOpenCL.so.1")) {
-        row->why = report_words(r, "%s; libOpenCL.so.1 was not found", lead);
-        row->remedy = "apt-get install ocl-icd-libopencl1 pocl-opencl-icd";
+    if (r->facts.n_absent == REPORT_ABSENT)
         return;
-    }
-    DIR *folder = sysfile_folder(root, "/etc/OpenCL/vendors");
-    char drivers[256] = "";
-    for (const char *entry; (entry = sysfile_entry(folder));) {
-        const size_t used = strlen(drivers), n = strcspn(entry, ".");
-        if (strcmp(entry + n, ".icd") == 0 && used + n + 3 < sizeof drivers)
-            snprintf(drivers + used, sizeof drivers - used, "%s%.*s", used ? ", " : "", (int)n,
-                     entry);
-    }
-    row->why = report_words(r, "%s; libOpenCL.so.1 loads, %s%s", lead,
-                            drivers[0] ? "with drivers: " : "but /etc/OpenCL/vendors has no driver",
-                            drivers);
-    row->remedy = drivers[0] ? NULL : "apt-get install pocl-opencl-icd";
+    ig_absent *row = &r->absent[r->facts.n_absent++];
+    row->name = a->name;
+    row->why = report_words(r, "%s", a->why);
+    row->remedy = a->remedy ? report_words(r, "%s", a->remedy) : NULL;
 }
 
 void report_absent(machine_report *r, const char *root, bool (*has_backend)(const char *))
@@ -114,7 +97,7 @@ void report_absent(machine_report *r, const char *root, bool (*has_backend)(cons
     static const struct {
         const char *name;
         void (*why)(machine_report *r, const char *root, ig_absent *row);
-    } kinds[] = {{"cuda", why_cuda}, {"metal", why_metal}, {"opencl", why_opencl}};
+    } kinds[] = {{"cuda", why_cuda}, {"metal", why_metal}};
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         if (has_backend(kinds[i].name))
             continue;

@@ -35,5 +35,7 @@ void report_place(machine_report *r, const char *root);
 void report_disturbances(machine_report *r, const char *root);
 /* Kinds of device that this build does not have. */
 void report_absent(machine_report *r, const char *root, bool (*has_backend)(const char *));
+/* One that it has, but for which there is no device; the texts are copied, but not the name. */
+void report_add_absent(machine_report *r, const ig_absent *a);
 
 #endif

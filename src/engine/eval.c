@@ -41,10 +41,10 @@ const char *ig_device(void) { return engine_device()->name; }
 /* Says why, where somebody knows. */
 static ig_status device_missing(const char *name)
 {
-    backend_absence a;
+    ig_absent a;
     for (int i = 0; backend_absent(i, &a); i++)
         if (strncmp(a.name, name, strlen(a.name)) == 0)
-            FAIL(IG_ERR_DEVICE, "there is no device '%s' here: %s; %s", name, a.why, a.remedy);
+            FAIL(IG_ERR_DEVICE, "there is no device '%s' here: %s; try: %s", name, a.why, a.remedy);
     FAIL(IG_ERR_DEVICE, "there is no device '%s' here; see 'ingot devices'", name);
 }
 

@@ -1,4 +1,4 @@
-/* The machine, as callers see it: what base finds, but for the kinds of device that this build has. */
+/* The machine, as callers see it: what base finds, and what backends say of devices that are absent. */
 #include "backend/backend.h"
 #include "base/machine_report.h"
 #include "base/memory.h"
@@ -11,5 +11,8 @@ ig_machine *ig_machine_get(void)
     if (!r)
         return NULL;
     machine_report_read(r, "", has_backend);
+    ig_absent a;
+    for (int i = 0; backend_absent(i, &a); i++)
+        report_add_absent(r, &a);
     return &r->facts;
 }

@@ -81,7 +81,7 @@ int opencl_test_end(void **state)
 
 const backend *opencl_device_or_skip(int i)
 {
-    backend_absence a;
+    ig_absent a;
     const backend *dev = backend_opencl.at(i);
     if (dev)
         return dev;

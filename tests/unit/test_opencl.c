@@ -72,7 +72,7 @@ static void absence_has_a_reason(void **unused)
     static const struct {
         const char *setting, *why;
     } rows[] = {{"off", "IG_OPENCL=off"}, {"/not/there.so", "/not/there.so"}};
-    backend_absence a;
+    ig_absent a;
     char *before = strdup(getenv("IG_OPENCL"));
     for (int i = 0; i < 2; i++) {
         backend_release_all();
@@ -85,6 +85,11 @@ static void absence_has_a_reason(void **unused)
         assert_false(backend_absent(1, &a));
         assert_int_equal(ig_set_device("opencl:0"), IG_ERR_DEVICE);
         assert_error(IG_ERR_DEVICE, rows[i].why);
+        ig_machine *m = ig_machine_get(); /* the last row: backends come behind what base found */
+        assert_non_null(m);
+        assert_string_equal(m->absent[m->n_absent - 1].name, "opencl");
+        assert_non_null(strstr(m->absent[m->n_absent - 1].why, rows[i].why));
+        ig_free(m);
     }
     setenv("IG_OPENCL", before, 1);
     free(before);

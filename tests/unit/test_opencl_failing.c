@@ -52,7 +52,7 @@ static ig_status live_on(life *l, int32_t got[N])
 static ig_status live(int32_t got[N])
 {
     life l = {.dev = backend_find("opencl")};
-    backend_absence a;
+    ig_absent a;
     ig_status s = IG_ERR_MEMORY;
     if (!l.dev) {
         assert_true(backend_absent(0, &a));

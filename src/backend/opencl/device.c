@@ -55,7 +55,7 @@ static void because(const char *what, cl_int status, const char *remedy)
         snprintf(here.why, sizeof here.why, "%s: %s", what, opencl_status_name(status));
 }
 
-static const char look_again[] = "see what 'clinfo' says, and install the device's driver again";
+static const char look_again[] = "clinfo, and install the device's driver again";
 
 /* A number of 4 or 8 bytes. */
 static cl_int device_number(cl_device_id id, cl_device_info what, uint64_t *out)
@@ -201,7 +201,7 @@ static bool device_look(opencl_device *d)
     }
     if (sscanf(d->version, "OpenCL %d.%d", &major, &minor) != 2 ||
         100 * major + minor < VERSION_NEEDED)
-        because("a device is older than OpenCL 1.2", CL_SUCCESS, "install a newer driver");
+        because("a device is older than OpenCL 1.2", CL_SUCCESS, "a newer driver");
     else if (!available || !compiler)
         because(available ? "a device has no compiler" : "a device is not available", CL_SUCCESS,
                 look_again);
@@ -266,7 +266,7 @@ static void look(void)
         }
     because(n ? "there is a driver, but it has no device"
               : "there is an OpenCL loader, but no driver",
-            CL_SUCCESS, "install your device's driver (for the CPU, Debian's is pocl-opencl-icd)");
+            CL_SUCCESS, "apt-get install your device's driver (for the CPU, pocl-opencl-icd)");
 }
 
 /* An error that waits is the caller's, and stays; one of ours would only hide the reason. */

@@ -37,7 +37,7 @@ static const char *load_from(void *library, opencl_api *api, const char **remedy
         if (!at) {
             snprintf(why, sizeof why, "its library lacks %s: it is older than OpenCL 1.2",
                      names[i]);
-            *remedy = "install a newer OpenCL loader";
+            *remedy = "apt-get install ocl-icd-libopencl1";
             return why;
         }
         memcpy((char *)api + (size_t)i * sizeof at, &at, sizeof at);
@@ -60,7 +60,7 @@ const char *opencl_api_load(opencl_api *api, const char **remedy)
             const char *said = dlerror();
             snprintf(why, sizeof why, "IG_OPENCL names a library that does not load: %s",
                      said ? said : wish);
-            *remedy = "give its path, or unset IG_OPENCL";
+            *remedy = "unset IG_OPENCL";
             return why;
         }
         return load_from(library, api, remedy);
@@ -69,8 +69,8 @@ const char *opencl_api_load(opencl_api *api, const char **remedy)
         library = dlopen(candidates[i], RTLD_NOW | RTLD_LOCAL);
     if (!library) {
         snprintf(why, sizeof why, "%s is not installed", candidates[0]);
-        *remedy = "install an OpenCL loader and your device's driver (for the CPU, Debian's are "
-                  "ocl-icd-libopencl1 and pocl-opencl-icd)";
+        *remedy = "apt-get install ocl-icd-libopencl1, and your device's driver (for the CPU, "
+                  "pocl-opencl-icd)";
         return why;
     }
     return load_from(library, api, remedy);
