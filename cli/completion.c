@@ -21,11 +21,12 @@ static void add_word(choice *c, const char *word, size_t n)
     str_add(&c->words, word, n);
 }
 
+/* Those that ig_set_device takes. */
 static void add_devices(choice *c)
 {
     for (int i = 0; i < ig_device_count(); i++) {
         ig_device_info d = {0};
-        if (ig_device_get(i, &d) == IG_OK)
+        if (ig_device_get(i, &d) == IG_OK && (d.runs_arrays || !d.runs_kernels))
             add_word(c, d.name, strlen(d.name));
     }
 }
