@@ -8,7 +8,7 @@
  * - Expressions are evaluated left to right, arguments too, the value of an assignment before its place.
  * - Constants are folded: an operation on constants that C can fold at compile time is an EXPR_CONST.
  * - Each pointer knows its address space, and a device function stands once for each way in which it is
- *   called: `sum__gs` is `sum` with a global and a shared pointer.
+ *   called: `sum__gs` is `sum` with a global and a shared pointer, `sum` the one with global ones alone.
  * - Names of variables are unique in their function and are neither keywords of C nor of CUDA; names of
  *   functions, globals and structs are unique in the tree and are C identifiers.
  * - What a device may not have is in a kernel's features. The tree never refuses it.
@@ -87,6 +87,7 @@ typedef enum kernel_storage {
 typedef struct kernel_var {
     const char *name;
     const kernel_type *type; /* of STORE_DYNAMIC, an array of 0 elements */
+    uint32_t align;          /* of globals and shared ones, at least the type's */
     uint8_t storage;         /* a kernel_storage */
     uint8_t space;  /* if it holds pointers (in arrays too; in structs they are global): where to */
     bool addressed; /* its address is taken, also by indexing: it cannot live in a register */
@@ -159,7 +160,8 @@ typedef enum expr_kind {
     EXPR_COMMA,  /* a for its effect, then b */
     EXPR_ASSIGN, /* place a = value b; its value is b's. Structs too, never arrays */
     EXPR_UPDATE, /* place a = (a's type)((compute)a op b), op one of the binary ones. b has the type that
-                    op wants beside `compute`. The value is the new one, the old one if `post` */
+                    op wants beside `compute`. The value is the new one, the old one if `post`. It is
+                    soft if compute is double only because of literals */
     EXPR_CALL,    /* function, args */
     EXPR_BUILTIN, /* builtin, args */
     EXPR_INDEX,   /* U32: base and axis: threadIdx.y is INDEX_THREAD, 1 */
@@ -262,10 +264,16 @@ typedef struct kernel_function {
     kernel_stmt *body;                /* a list */
     struct kernel_function **callees; /* each once, in the order of the source */
     uint32_t n_callees;
+    kernel_var *
+        *shared; /* static and dynamic __shared__ variables that it reads or writes, each once */
+    uint32_t n_shared;
     kernel_use uses[FEATURES]; /* of this function alone */
     void *mark;                /* for the consumer; NULL at first */
     struct kernel_function *next;
-    struct kernel_instance *instance; /* of the front end */
+    /* Of the front end: */
+    struct kernel_instance *instance;
+    uint32_t visited;
+    bool collected, listed;
 } kernel_function;
 
 /* What a launch has to know. */
@@ -279,7 +287,8 @@ typedef struct kernel_entry {
     kernel_shared *shared;            /* static ones */
     uint32_t n_shared;
     uint64_t shared_bytes;   /* of all of them; dynamic ones begin at dynamic_offset */
-    uint64_t dynamic_offset; /* shared_bytes, aligned for the dynamic ones */
+    uint64_t dynamic_offset; /* shared_bytes, aligned to 16 or to what the dynamic ones ask for */
+    uint32_t dynamic_align;  /* 0 if there are none */
     uint64_t argument_bytes; /* its parameters as CUDA packs them */
     struct kernel_entry *next;
 } kernel_entry;
@@ -293,7 +302,6 @@ typedef struct kernel_tree {
                                    they are recursive; kernels are not in it */
     kernel_var *globals; /* a list of those that kernels use, and all that are __device__,
                                    __constant__ or __managed__ */
-    struct kernel_parser *parser; /* of the front end */
 } kernel_tree;
 
 /* ---- from source to tree ---------------------------------------------------------------------- */
@@ -309,10 +317,11 @@ typedef struct kernel_parse_options {
     bool colour;      /* in diagnostics */
 } kernel_parse_options;
 
-/* Parses and checks a source. IG_OK with *out if there is a tree, although some of its kernels may have
- * failed; then and otherwise *diagnostics (memory_free; NULL if nothing was said; may be asked for with
- * NULL) has all messages. IG_ERR_FORMAT with *out NULL if the mistakes do not belong to a kernel;
- * IG_ERR_MEMORY beyond the cap. The thread's error has the first message. */
+/* Parses and checks a source. IG_OK with *out if there is a tree with something to run, although some of
+ * its kernels may have failed; then and otherwise *diagnostics (memory_free; NULL if nothing was said;
+ * diagnostics may be NULL) has all messages. IG_ERR_FORMAT with *out NULL if there were mistakes and no
+ * kernel is without; IG_ERR_MEMORY beyond the cap. The thread's error has the first message then.
+ * Device functions that no kernel reaches are not looked at. */
 ig_status kernel_parse(const char *name, const char *text, const kernel_parse_options *options,
                        kernel_tree **out, char **diagnostics);
 void kernel_tree_free(kernel_tree *tree);

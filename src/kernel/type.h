@@ -181,7 +181,9 @@ static inline bool type_is_signed(const kernel_type *t)
     return t->kind >= TYPE_I8 && t->kind <= TYPE_I64 && (t->kind - TYPE_I8) % 2 == 0;
 }
 
-/* As the source would write it: "const float *", "int[4][8]". In the arena. */
+/* As the source would write it: "const float *", "int[4][8]"; cut where there is no room. */
+void type_spell(const kernel_type *type, char *into, size_t room);
+/* The same in the arena. */
 const char *type_text(kernel_types *t, const kernel_type *type);
 
 #endif

@@ -1,0 +1,679 @@
+/* Statements of a function's body. After a mistake parsing goes on behind the statement. */
+#include "kernel/parser.h"
+
+typedef struct list {
+    kernel_stmt *first, **end;
+} list;
+
+static void parse_statement(parser *p, list *out);
+
+static kernel_stmt *add(parser *p, list *out, stmt_kind kind, kernel_place place)
+{
+    kernel_stmt *s = kernel_arena_new(p->arena, sizeof *s);
+    s->kind = kind;
+    s->place = place;
+    *out->end = s;
+    out->end = &s->next;
+    return s;
+}
+
+static list list_new(list *l)
+{
+    l->first = NULL;
+    l->end = &l->first;
+    return *l;
+}
+
+/* ---- blocks and mistakes ----------------------------------------------------------------------- */
+
+static void guarded_statement(parser *p, void *out)
+{
+    p->chain = 0;
+    parse_statement(p, out);
+}
+
+/* Behind the statement that begins at t. */
+static const kernel_token *statement_end(const kernel_token *t)
+{
+    for (;;) {
+        switch (t->kind) {
+        case TOKEN_END:
+        case TOKEN_RBRACE: return t;
+        case TOKEN_SEMICOLON: return t + 1;
+        case TOKEN_LPAREN:
+        case TOKEN_LBRACKET: t = skip_group(t); break;
+        case TOKEN_LBRACE:
+            t = skip_group(t);
+            if (t->kind != TOKEN_SEMICOLON && t->kind != TOKEN_COMMA && t->kind != TOKEN_RPAREN &&
+                t->keyword != KEYWORD_else && t->keyword != KEYWORD_while)
+                return t;
+            break;
+        default: t++;
+        }
+    }
+}
+
+static void parse_guarded(parser *p, list *out)
+{
+    const kernel_token *from = p->t;
+    if (parser_guard(p, guarded_statement, out))
+        return;
+    const kernel_token *end = statement_end(from);
+    p->t = end > from || end->kind == TOKEN_RBRACE || end->kind == TOKEN_END ? end : from + 1;
+}
+
+/* Behind "{", to behind "}". */
+static void parse_statements(parser *p, list *out)
+{
+    while (!at(p, TOKEN_RBRACE) && !at(p, TOKEN_END))
+        parse_guarded(p, out);
+    expect(p, TOKEN_RBRACE, "at the end of a block");
+}
+
+kernel_stmt *parse_body(parser *p)
+{
+    list out;
+    list_new(&out);
+    expect(p, TOKEN_LBRACE, "before a function's body");
+    parse_statements(p, &out);
+    return out.first;
+}
+
+static void parse_block(parser *p, list *out)
+{
+    const kernel_place place = (p->t++)->place;
+    kernel_stmt *s = add(p, out, STMT_BLOCK, place);
+    list inner;
+    list_new(&inner);
+    p->scope = scope_open(p, p->scope, true);
+    scope *mine = p->scope;
+    parse_statements(p, &inner);
+    scope_close(p, mine);
+    s->body = inner.first;
+}
+
+/* A statement as a list with a scope of its own: what an if or a loop does. */
+static kernel_stmt *parse_controlled(parser *p)
+{
+    list inner;
+    list_new(&inner);
+    p->scope = scope_open(p, p->scope, true);
+    scope *mine = p->scope;
+    if (accept(p, TOKEN_LBRACE))
+        parse_statements(p, &inner);
+    else
+        parse_statement(p, &inner);
+    scope_close(p, mine);
+    return inner.first;
+}
+
+/* ---- declarations ----------------------------------------------------------------------------- */
+
+kernel_var *local_new(parser *p, kernel_name *name, const kernel_type *type, kernel_place place)
+{
+    kernel_var *v = kernel_arena_new(p->arena, sizeof *v);
+    kernel_function *f = p->current->function;
+    v->name = name_unique(p, name->text, false);
+    v->source_name = name;
+    v->type = type;
+    v->storage = STORE_LOCAL;
+    v->place = place;
+    v->index = f->n_locals++;
+    *p->locals_end = v;
+    p->locals_end = &v->next;
+    return v;
+}
+
+static symbol *declare(parser *p, const declarator *d, kernel_var *v)
+{
+    const symbol *old = symbol_here(p->scope, d->name);
+    if (old && old->kind != SYMBOL_TYPE) {
+        parser_error(p, d->place, "'%s' is declared twice", d->name->text);
+        if (!p->quiet)
+            diag_note(p->diags, old->place, "first here");
+    }
+    symbol *y = symbol_add(p, p->scope, SYMBOL_VAR, d->name, d->place);
+    y->as.var = v;
+    return y;
+}
+
+static void declare_shared(parser *p, const specifiers *s, const declarator *d)
+{
+    if (at(p, TOKEN_ASSIGN) || at(p, TOKEN_LBRACE) || at(p, TOKEN_LPAREN))
+        parser_fail_do(p, p->t->place, "assign to it in one thread, then __syncthreads()",
+                       "shared variable '%s' cannot be initialized", d->name->text);
+    const bool open = d->type->kind == TYPE_ARRAY && !d->type->count;
+    if (open && !(s->flags & IS_EXTERN))
+        parser_fail_do(p, d->place, "write its size, or extern __shared__",
+                       "shared array '%s' has no size", d->name->text);
+    if (d->type->kind == TYPE_REFERENCE)
+        parser_fail(p, d->place, "a reference cannot be shared");
+    type_complete(p, d->type, d->place);
+    kernel_var *v = kernel_arena_new(p->arena, sizeof *v);
+    v->name = name_unique(p, d->name->text, true);
+    v->source_name = d->name;
+    v->type = d->type;
+    v->align = s->align > d->type->align ? s->align : d->type->align;
+    v->storage = s->flags & IS_EXTERN ? STORE_DYNAMIC : STORE_SHARED;
+    v->place = d->place;
+    declare(p, d, v);
+}
+
+/* What auto, const auto & and auto * stand for. */
+static const kernel_type *deduce_auto(parser *p, const kernel_type *type, kernel_expr *e)
+{
+    if (type->kind == TYPE_REFERENCE && type->of->kind == TYPE_AUTO)
+        return type_reference(p->types, type_qualify(p->types, e->type, type->of->quals));
+    if (type->kind == TYPE_POINTER && type->of->kind == TYPE_AUTO) {
+        const kernel_type *t = expr_value(p, e)->type;
+        if (!type_is_pointer(t))
+            parser_fail(p, e->place, "'auto *' is made from a pointer, not '%s'", type_name(p, t));
+        return t;
+    }
+    if (type->kind == TYPE_AUTO) {
+        const kernel_type *t = expr_value(p, e)->type;
+        if (t->kind == TYPE_VOID)
+            parser_fail(p, e->place, "there is no variable of type void");
+        return type_qualify(p->types, t, type->quals);
+    }
+    return type;
+}
+
+static void declare_reference(parser *p, const declarator *d, const kernel_type *type,
+                              kernel_expr *e, list *out)
+{
+    kernel_expr *address = expr_bind(p, e, type->of, parser_format(p, "'%s'", d->name->text));
+    kernel_var *v = local_new(p, d->name, type_pointer(p->types, type->of), d->place);
+    declare(p, d, v)->is_reference = true;
+    kernel_stmt *s = add(p, out, STMT_DECLARE, d->place);
+    s->var = v;
+    s->value = address;
+}
+
+/* A static const table is a constant of the tree. */
+static void declare_static(parser *p, const declarator *d, const kernel_type *type, kernel_expr *e)
+{
+    uint8_t *bytes = kernel_arena_new(p->arena, type->size + 1);
+    if (!(type->quals & TYPE_CONST) || !e || !init_bytes(e, type, bytes))
+        parser_fail_do(p, d->place, "use a __device__ variable outside of the function",
+                       "static variable '%s' is not a constant", d->name->text);
+    kernel_var *v = global_new(p, d->name, type, STORE_CONSTANT, d->place);
+    v->init = bytes;
+    symbol *y = declare(p, d, v);
+    y->constant = e->kind == EXPR_CONST ? e : NULL;
+}
+
+static void declare_local(parser *p, const specifiers *s, declarator *d, list *out)
+{
+    const kernel_type *type = d->type;
+    const char *what = parser_format(p, "'%s'", d->name->text);
+    kernel_expr *e = NULL;
+    if (type->kind == TYPE_ARRAY && type->of->kind == TYPE_REFERENCE)
+        parser_fail(p, d->place, "there is no array of references");
+    if (at(p, TOKEN_ASSIGN) || at(p, TOKEN_LBRACE) || at(p, TOKEN_LPAREN))
+        e = parse_init(p, &type, what);
+    if (e)
+        type = deduce_auto(p, type, e);
+    if (type->kind == TYPE_AUTO || type->kind == TYPE_REFERENCE) {
+        if (!e)
+            parser_fail(p, d->place, "%s needs a value", what);
+        declare_reference(p, d, type, e, out);
+        return;
+    }
+    type_complete(p, type, d->place);
+    if (type->kind == TYPE_VOID || (type->kind == TYPE_ARRAY && !type->count))
+        parser_fail(p, d->place, "%s has no size", what);
+    if (type->size > UINT32_MAX)
+        parser_fail(p, d->place, "%s is too large", what);
+    if (s->flags & IS_CONSTEXPR)
+        type = type_qualify(p->types, type, TYPE_CONST);
+    if (e && type->kind != TYPE_ARRAY)
+        e = expr_convert(p, e, type->plain, what);
+    if (e && (type->quals & TYPE_CONST))
+        e = fold_all(p, e);
+    if ((s->flags & IS_CONSTEXPR) && (!e || (type_is_scalar(type) && e->kind != EXPR_CONST)))
+        parser_fail(p, d->place, "%s is constexpr, but its value is not a constant", what);
+    if (s->flags & IS_STATIC) {
+        declare_static(p, d, type, e);
+        return;
+    }
+    kernel_var *v = local_new(p, d->name, type, d->place);
+    symbol *y = declare(p, d, v);
+    if (e && e->kind == EXPR_CONST && (type->quals & TYPE_CONST) && !(type->quals & TYPE_VOLATILE))
+        y->constant = e;
+    kernel_stmt *made = add(p, out, STMT_DECLARE, d->place);
+    made->var = v;
+    made->value = e;
+}
+
+static void parse_declarators(parser *p, const specifiers *s, list *out)
+{
+    do {
+        declarator d = parse_declarator(p, s->type);
+        if (!d.name)
+            parser_fail(p, d.place, "expected a name, found %s", token_text(p, p->t));
+        if (d.is_function)
+            parser_fail_do(p, d.place, "declare it outside",
+                           "a function is declared inside of a function: '%s'", d.name->text);
+        if (s->flags & IS_SHARED)
+            declare_shared(p, s, &d);
+        else if (s->flags & (IS_DEVICE | IS_CONSTANT | IS_MANAGED | IS_EXTERN))
+            parser_fail_do(p, d.place, "declare it outside of the function",
+                           "variable '%s' cannot be declared so here", d.name->text);
+        else
+            declare_local(p, s, &d, out);
+    } while (accept(p, TOKEN_COMMA));
+}
+
+static void parse_declaration(parser *p, list *out)
+{
+    specifiers s;
+    parse_specifiers(p, &s);
+    if (s.flags & IS_TYPEDEF) {
+        parse_typedef(p, &s);
+        return;
+    }
+    if (!at(p, TOKEN_SEMICOLON))
+        parse_declarators(p, &s, out);
+    expect(p, TOKEN_SEMICOLON, "after a declaration");
+}
+
+void parse_static_assert(parser *p)
+{
+    const kernel_place place = p->t->place;
+    expect(p, TOKEN_LPAREN, "after 'static_assert'");
+    kernel_expr *e = fold_all(p, expr_bool(p, parse_assignment(p)));
+    const kernel_string *message = NULL;
+    if (accept(p, TOKEN_COMMA) && at(p, TOKEN_STRING))
+        message = (p->t++)->as.string;
+    expect(p, TOKEN_RPAREN, "after 'static_assert'");
+    expect(p, TOKEN_SEMICOLON, "after 'static_assert'");
+    if (e->kind != EXPR_CONST)
+        parser_fail(p, place, "static_assert: not a constant");
+    if (!e->value.integer)
+        parser_fail(p, place, "static_assert failed%s%s", message ? ": " : "",
+                    message ? message->text : "");
+}
+
+/* Does a declaration begin here? "float(x);" and "T{};" are expressions. */
+static bool at_declaration(parser *p)
+{
+    if (!at_type(p))
+        return false;
+    if (p->t->keyword == KEYWORD_const || p->t->keyword == KEYWORD_static)
+        return true;
+    const kernel_token *back = p->t;
+    const kernel_token *last = back;
+    if (at(p, TOKEN_NAME) && p->t->keyword)
+        p->t++;
+    else
+        parse_name(p, &last);
+    const kernel_token *next = p->t;
+    p->t = back;
+    if (next->kind == TOKEN_LPAREN)
+        return next[1].kind == TOKEN_STAR || next[1].kind == TOKEN_AMP;
+    return next->kind != TOKEN_LBRACE || back->keyword == KEYWORD_struct ||
+           back->keyword == KEYWORD_enum || back->keyword == KEYWORD_union;
+}
+
+/* ---- control ---------------------------------------------------------------------------------- */
+
+/* The condition behind "(", which may declare a variable into out. */
+static kernel_expr *parse_condition(parser *p, list *out)
+{
+    if (!at_declaration(p))
+        return expr_bool(p, parse_expression(p));
+    specifiers s;
+    parse_specifiers(p, &s);
+    declarator d = parse_declarator(p, s.type);
+    if (!d.name || !at(p, TOKEN_ASSIGN))
+        parser_fail(p, d.place, "a condition that declares a variable gives it a value");
+    declare_local(p, &s, &d, out);
+    symbol *y = symbol_here(p->scope, d.name);
+    kernel_expr *e = expr_var(p, d.place, y->as.var);
+    return expr_bool(p, y->is_reference ? expr_deref(p, d.place, e) : e);
+}
+
+/* Opens a block for what a statement declares in its head; *out is that block's list then. */
+static scope *open_head(parser *p, list *out, kernel_place place, list *inner, kernel_stmt **block)
+{
+    *block = add(p, out, STMT_BLOCK, place);
+    list_new(inner);
+    p->scope = scope_open(p, p->scope, true);
+    return p->scope;
+}
+
+static void close_head(parser *p, list *out, scope *mine, list *inner, kernel_stmt *block)
+{
+    scope_close(p, mine);
+    block->body = inner->first;
+    /* Nothing was declared: the block is not needed. */
+    if (inner->first && !inner->first->next && inner->first->kind != STMT_DECLARE) {
+        const kernel_stmt only = *inner->first;
+        *block = only;
+        block->next = NULL;
+        out->end = &block->next;
+    }
+}
+
+/* Behind a branch that is not parsed; an "else" behind it belongs to whoever asks. */
+static const kernel_token *skip_branch(const kernel_token *t)
+{
+    for (int ifs = 0;; t++, ifs--) {
+        for (; t->keyword == KEYWORD_if; ifs++)
+            t = skip_group(t + 1 + (t[1].keyword == KEYWORD_constexpr));
+        t = t->kind == TOKEN_LBRACE ? skip_group(t) : statement_end(t);
+        if (!ifs || t->keyword != KEYWORD_else)
+            return t;
+    }
+}
+
+static void parse_if(parser *p, list *out)
+{
+    const kernel_place place = (p->t++)->place;
+    const bool is_constexpr = accept_word(p, KEYWORD_constexpr);
+    list inner;
+    kernel_stmt *block;
+    scope *mine = open_head(p, out, place, &inner, &block);
+    expect(p, TOKEN_LPAREN, "after 'if'");
+    kernel_expr *value = parse_condition(p, &inner);
+    if (accept(p, TOKEN_SEMICOLON))
+        value = parse_condition(p, &inner);
+    expect(p, TOKEN_RPAREN, "after a condition");
+    if (is_constexpr) {
+        value = fold_all(p, value);
+        if (value->kind != EXPR_CONST)
+            parser_fail(p, place, "the condition of 'if constexpr' is not a constant");
+    }
+    parser_down(p);
+    kernel_stmt *s = add(p, &inner, STMT_IF, place);
+    s->value = value;
+    const bool known = is_constexpr;
+    if (known && !value->value.integer)
+        p->t = skip_branch(p->t);
+    else
+        s->body = parse_controlled(p);
+    if (accept_word(p, KEYWORD_else)) {
+        if (known && value->value.integer)
+            p->t = skip_branch(p->t);
+        else
+            s->otherwise = parse_controlled(p);
+    }
+    parser_up(p);
+    close_head(p, out, mine, &inner, block);
+}
+
+static void parse_loop_body(parser *p, kernel_stmt *s)
+{
+    const uint32_t switches = p->switches;
+    p->loops++;
+    p->switches = 0;
+    parser_down(p);
+    s->unroll = p->unroll;
+    p->unroll = UNROLL_NONE;
+    s->body = parse_controlled(p);
+    parser_up(p);
+    p->loops--;
+    p->switches = switches;
+}
+
+static void parse_while(parser *p, list *out)
+{
+    const kernel_place place = (p->t++)->place;
+    expect(p, TOKEN_LPAREN, "after 'while'");
+    if (at_declaration(p))
+        parser_fail_do(p, p->t->place, "declare it before the loop",
+                       "a variable declared in the condition of 'while' is not supported");
+    kernel_stmt *s = add(p, out, STMT_LOOP, place);
+    s->value = expr_bool(p, parse_expression(p));
+    expect(p, TOKEN_RPAREN, "after a condition");
+    parse_loop_body(p, s);
+}
+
+static void parse_do(parser *p, list *out)
+{
+    kernel_stmt *s = add(p, out, STMT_LOOP, (p->t++)->place);
+    s->post = true;
+    parse_loop_body(p, s);
+    if (!accept_word(p, KEYWORD_while))
+        parser_fail(p, p->t->place, "expected 'while' after 'do', found %s", token_text(p, p->t));
+    expect(p, TOKEN_LPAREN, "after 'while'");
+    s->value = expr_bool(p, parse_expression(p));
+    expect(p, TOKEN_RPAREN, "after a condition");
+    expect(p, TOKEN_SEMICOLON, "after 'do ... while'");
+}
+
+static void add_expression(parser *p, list *out, kernel_expr *e)
+{
+    kernel_stmt *s = add(p, out, STMT_EXPR, e->place);
+    s->value = e->type->kind == TYPE_VOID ? e : expr_value(p, e);
+}
+
+static void parse_for(parser *p, list *out)
+{
+    const kernel_place place = (p->t++)->place;
+    list inner;
+    kernel_stmt *block;
+    const int32_t unroll = p->unroll;
+    scope *mine = open_head(p, out, place, &inner, &block);
+    expect(p, TOKEN_LPAREN, "after 'for'");
+    if (at_declaration(p)) {
+        specifiers s;
+        parse_specifiers(p, &s);
+        parse_declarators(p, &s, &inner);
+        if (at(p, TOKEN_COLON))
+            parser_fail_do(p, p->t->place, "write a loop with an index",
+                           "'for (x : range)' is not supported");
+        expect(p, TOKEN_SEMICOLON, "in 'for'");
+    } else if (!accept(p, TOKEN_SEMICOLON)) {
+        add_expression(p, &inner, parse_expression(p));
+        expect(p, TOKEN_SEMICOLON, "in 'for'");
+    }
+    kernel_stmt *s = kernel_arena_new(p->arena, sizeof *s);
+    s->kind = STMT_LOOP;
+    s->place = place;
+    if (!at(p, TOKEN_SEMICOLON))
+        s->value = expr_bool(p, parse_expression(p));
+    expect(p, TOKEN_SEMICOLON, "in 'for'");
+    if (!at(p, TOKEN_RPAREN)) {
+        kernel_expr *e = parse_expression(p);
+        s->step = e->type->kind == TYPE_VOID ? e : expr_value(p, e);
+    }
+    expect(p, TOKEN_RPAREN, "after 'for'");
+    *inner.end = s;
+    inner.end = &s->next;
+    p->unroll = unroll;
+    parse_loop_body(p, s);
+    close_head(p, out, mine, &inner, block);
+}
+
+/* ---- switch ----------------------------------------------------------------------------------- */
+
+typedef struct switch_state {
+    kernel_stmt *s;
+    uint32_t room, waiting; /* cases from `waiting` on have no statement yet */
+    list body;
+} switch_state;
+
+static void parse_label(parser *p, void *context)
+{
+    switch_state *w = context;
+    kernel_stmt *s = w->s;
+    const kernel_place place = p->t->place;
+    kernel_case made = {.is_default = p->t->keyword == KEYWORD_default};
+    p->t++;
+    if (!made.is_default) {
+        kernel_expr *e = parse_constant(p);
+        if (!type_is_integer(e->type) || e->kind != EXPR_CONST)
+            parser_fail(p, place, "the value of a case is not an integer constant");
+        made.value = fold_wrap(s->value->type->kind, e->value.integer);
+    }
+    expect(p, TOKEN_COLON, "after a case");
+    for (uint32_t i = 0; i < s->n_cases; i++)
+        if (s->cases[i].is_default == made.is_default && s->cases[i].value == made.value)
+            parser_fail(p, place, "this case is there twice");
+    s->cases = kernel_arena_grow(p->arena, s->cases, &w->room, s->n_cases + 1, sizeof *s->cases);
+    s->cases[s->n_cases++] = made;
+}
+
+static void parse_switch(parser *p, list *out)
+{
+    const kernel_place place = (p->t++)->place;
+    list inner;
+    kernel_stmt *block;
+    scope *mine = open_head(p, out, place, &inner, &block);
+    expect(p, TOKEN_LPAREN, "after 'switch'");
+    kernel_expr *e = expr_value(p, parse_expression(p));
+    expect(p, TOKEN_RPAREN, "after 'switch'");
+    if (!type_is_integer(e->type))
+        parser_fail(p, place, "'switch' takes an integer, not '%s'", type_name(p, e->type));
+    switch_state w = {.s = add(p, &inner, STMT_SWITCH, place)};
+    w.s->value = expr_cast(p, e, type_promote(p, e->type), place);
+    list_new(&w.body);
+    expect(p, TOKEN_LBRACE, "after 'switch (...)'");
+    parser_down(p);
+    p->switches++;
+    while (!at(p, TOKEN_RBRACE) && !at(p, TOKEN_END)) {
+        if (at_word(p, KEYWORD_case) || at_word(p, KEYWORD_default)) {
+            const kernel_token *from = p->t;
+            if (!parser_guard(p, parse_label, &w))
+                p->t = from->keyword && p->t == from ? from + 1 : p->t;
+            continue;
+        }
+        kernel_stmt **before = w.body.end;
+        parse_guarded(p, &w.body);
+        if (*before)
+            for (; w.waiting < w.s->n_cases; w.waiting++)
+                w.s->cases[w.waiting].from = *before;
+    }
+    p->switches--;
+    parser_up(p);
+    expect(p, TOKEN_RBRACE, "at the end of 'switch'");
+    w.s->body = w.body.first;
+    close_head(p, out, mine, &inner, block);
+}
+
+/* ---- the rest --------------------------------------------------------------------------------- */
+
+static void parse_return(parser *p, list *out)
+{
+    const kernel_place place = (p->t++)->place;
+    kernel_function *f = p->current->function;
+    const kernel_type *result = p->current->result;
+    kernel_stmt *s = add(p, out, STMT_RETURN, place);
+    if (!at(p, TOKEN_SEMICOLON)) {
+        const kernel_type *braced = result;
+        kernel_expr *e = at(p, TOKEN_LBRACE) ? parse_braces(p, &braced) : parse_expression(p);
+        if (result->kind == TYPE_AUTO)
+            p->current->result = f->result = result = expr_value(p, e)->type;
+        if (result->kind == TYPE_VOID && e->type->kind == TYPE_VOID) {
+            s->kind = STMT_EXPR; /* return f(); of void */
+            s->value = e;
+            add(p, out, STMT_RETURN, place);
+        } else if (result->kind == TYPE_VOID) {
+            parser_fail(p, place, "'%s' returns nothing, but a value is returned", f->source_name);
+        } else {
+            s->value = expr_convert(p, e, result, "the value that is returned");
+        }
+    } else if (result->kind == TYPE_AUTO) {
+        p->current->result = f->result = type_word_of(p, WORD_VOID);
+    } else if (result->kind != TYPE_VOID) {
+        parser_fail(p, place, "'%s' returns '%s', but no value is returned", f->source_name,
+                    type_name(p, result));
+    }
+    expect(p, TOKEN_SEMICOLON, "after 'return'");
+}
+
+static void parse_jump(parser *p, list *out)
+{
+    const bool is_break = p->t->keyword == KEYWORD_break;
+    if (!p->loops && !(is_break && p->switches))
+        parser_fail(p, p->t->place, "%s outside of a loop", token_text(p, p->t));
+    add(p, out, is_break ? STMT_BREAK : STMT_CONTINUE, (p->t++)->place);
+    expect(p, TOKEN_SEMICOLON, is_break ? "after 'break'" : "after 'continue'");
+}
+
+/* asm volatile ("..." : ...); : PTX is not parsed, the kernel is refused where it cannot be had. */
+static void parse_asm(parser *p, list *out)
+{
+    const kernel_place place = (p->t++)->place;
+    while (accept_word(p, KEYWORD_volatile) || accept_word(p, KEYWORD___volatile__))
+        ;
+    if (!at(p, TOKEN_LPAREN))
+        expect(p, TOKEN_LPAREN, "after 'asm'");
+    p->t = skip_group(p->t);
+    expect(p, TOKEN_SEMICOLON, "after 'asm'");
+    add(p, out, STMT_EXPR, place)->value =
+        expr_builtin(p, place, BUILTIN_PTX, type_word_of(p, WORD_VOID), 0, NULL);
+}
+
+static void parse_pragma(parser *p)
+{
+    const bool unroll = p->t->as.name == name_of(p, "unroll");
+    p->t++;
+    p->unroll = unroll ? UNROLL_ALL : UNROLL_NEVER;
+    if (unroll && !at(p, TOKEN_PRAGMA_END)) {
+        const int64_t n = fold_integer(p, parse_constant(p), "'#pragma unroll'");
+        p->unroll = n < 1 || n > 65536 ? UNROLL_ALL : (int32_t)n;
+    }
+    while (!at(p, TOKEN_PRAGMA_END) && !at(p, TOKEN_END))
+        p->t++;
+    accept(p, TOKEN_PRAGMA_END);
+}
+
+static bool parse_keyword_statement(parser *p, list *out)
+{
+    switch (p->t->keyword) {
+    case KEYWORD_if: parse_if(p, out); break;
+    case KEYWORD_for: parse_for(p, out); break;
+    case KEYWORD_while: parse_while(p, out); break;
+    case KEYWORD_do: parse_do(p, out); break;
+    case KEYWORD_switch: parse_switch(p, out); break;
+    case KEYWORD_return: parse_return(p, out); break;
+    case KEYWORD_break:
+    case KEYWORD_continue: parse_jump(p, out); break;
+    case KEYWORD_asm:
+    case KEYWORD___asm:
+    case KEYWORD___asm__: parse_asm(p, out); break;
+    case KEYWORD_using:
+        p->t++;
+        parse_using(p);
+        break;
+    case KEYWORD_static_assert:
+        p->t++;
+        parse_static_assert(p);
+        break;
+    case KEYWORD_goto:
+        parser_fail_do(p, p->t->place, "use loops, break and return", "'goto' is not supported");
+    case KEYWORD_else: parser_fail(p, p->t->place, "'else' without 'if'");
+    case KEYWORD_case:
+    case KEYWORD_default:
+        parser_fail_do(p, p->t->place, "move it out of the inner block",
+                       "%s does not stand directly in the braces of a 'switch'",
+                       token_text(p, p->t));
+    default: return false;
+    }
+    return true;
+}
+
+static void parse_statement(parser *p, list *out)
+{
+    while (at(p, TOKEN_PRAGMA))
+        parse_pragma(p);
+    if (accept(p, TOKEN_SEMICOLON))
+        return;
+    parser_down(p);
+    if (at(p, TOKEN_LBRACE)) {
+        parse_block(p, out);
+    } else if (at(p, TOKEN_NAME) && p->t->keyword && parse_keyword_statement(p, out)) {
+        /* done */
+    } else if (at(p, TOKEN_NAME) && !p->t->keyword && p->t[1].kind == TOKEN_COLON) {
+        parser_fail_do(p, p->t->place, "use loops, break and return", "labels are not supported");
+    } else if (at_declaration(p)) {
+        parse_declaration(p, out);
+    } else {
+        add_expression(p, out, parse_expression(p));
+        expect(p, TOKEN_SEMICOLON, "after an expression");
+    }
+    parser_up(p);
+}

@@ -1,0 +1,326 @@
+/* Structs, unions, enums, and templates of structs. Members of a file's structs are parsed when they are
+ * first needed: one that only the host uses may contain whatever it likes. */
+#include "kernel/parser.h"
+
+/* The names inside of a struct, which are found by "::" and by its own members. */
+static scope *members_of(parser *p, kernel_struct *s)
+{
+    for (symbol *y = s->source_name ? s->source_name->symbol : NULL; y; y = y->shadowed)
+        if (y->kind == SYMBOL_TYPE && y->as.type && y->as.type->plain == s->type) {
+            if (!y->members)
+                y->members = scope_open(p, s->syntax->scope, false);
+            return y->members;
+        }
+    return scope_open(p, s->syntax->scope, false);
+}
+
+/* Behind a function of a struct. */
+static void skip_function(parser *p)
+{
+    while (!at(p, TOKEN_END) && !at(p, TOKEN_SEMICOLON) && !at(p, TOKEN_LBRACE))
+        p->t = at(p, TOKEN_LPAREN) ? skip_group(p->t) : p->t + 1;
+    if (at(p, TOKEN_LBRACE))
+        p->t = skip_group(p->t);
+    accept(p, TOKEN_SEMICOLON);
+}
+
+/* Does a function without a type begin here: a constructor, a destructor, a conversion? */
+static bool at_constructor(const kernel_token *t, const kernel_struct *s)
+{
+    while (t->kind == TOKEN_NAME && t->keyword && t->keyword != KEYWORD_operator) {
+        t++;
+        if (t->kind == TOKEN_LPAREN)
+            return false;
+    }
+    if (t->kind == TOKEN_TILDE)
+        return true;
+    if (t->kind == TOKEN_NAME && t->keyword == KEYWORD_operator)
+        return true;
+    return t->kind == TOKEN_NAME && t->as.name == s->source_name && t[1].kind == TOKEN_LPAREN;
+}
+
+static void static_member(parser *p, const specifiers *spec, declarator *d)
+{
+    kernel_expr *value = NULL;
+    if (at(p, TOKEN_ASSIGN) || at(p, TOKEN_LBRACE))
+        value = fold_all(p, parse_init(p, &d->type, d->name->text));
+    if (!value || value->kind != EXPR_CONST || !(spec->flags & IS_CONST_WORD))
+        parser_fail(p, d->place, "static member '%s' is not a constant number", d->name->text);
+    symbol_add(p, p->scope, SYMBOL_CONSTANT, d->name, d->place)->constant = value;
+}
+
+static void parse_fields(parser *p, kernel_struct *s, const specifiers *spec)
+{
+    if (at(p, TOKEN_SEMICOLON)) {
+        const kernel_type *t = spec->type->plain;
+        if (t->kind == TYPE_STRUCT && !t->record->source_name)
+            type_member_add(p->types, s, NULL, spec->type, p->t->place);
+        return;
+    }
+    do {
+        declarator d = parse_declarator(p, spec->type);
+        if (d.is_function) {
+            s->has_methods = true;
+            skip_function(p);
+            p->t--; /* at what ends it */
+            return;
+        }
+        if (!d.name)
+            parser_fail(p, d.place, "expected the name of a member, found %s", token_text(p, p->t));
+        if (spec->flags & IS_STATIC) {
+            static_member(p, spec, &d);
+            continue;
+        }
+        if (at(p, TOKEN_COLON))
+            parser_fail_do(p, p->t->place, "use a whole integer and masks",
+                           "bit-fields are not supported");
+        if (at(p, TOKEN_ASSIGN) || at(p, TOKEN_LBRACE))
+            parser_fail_do(p, p->t->place, "give the value where the struct is made",
+                           "default values of members are not supported");
+        if (d.type->kind == TYPE_REFERENCE)
+            parser_fail_do(p, d.place, "use a pointer",
+                           "members that are references are not supported");
+        const kernel_member *path[8];
+        if (type_member_find(s, d.name, path))
+            parser_fail(p, d.place, "member '%s' is declared twice", d.name->text);
+        type_complete(p, d.type, d.place);
+        const kernel_type *type = d.type;
+        type_member_add(p->types, s, d.name, type, d.place);
+    } while (accept(p, TOKEN_COMMA));
+}
+
+static void parse_member(parser *p, kernel_struct *s)
+{
+    if (at(p, TOKEN_NAME) && p->t[1].kind == TOKEN_COLON) {
+        p->t += 2; /* public: */
+        return;
+    }
+    if (at_word(p, KEYWORD_template) || at_constructor(p->t, s)) {
+        s->has_methods = true;
+        skip_function(p);
+        return;
+    }
+    if (accept_word(p, KEYWORD_using)) {
+        parse_using(p);
+        return;
+    }
+    if (accept_word(p, KEYWORD_static_assert)) {
+        parse_static_assert(p);
+        return;
+    }
+    if (accept(p, TOKEN_SEMICOLON))
+        return;
+    specifiers spec;
+    parse_specifiers(p, &spec);
+    if (spec.flags & IS_TYPEDEF) {
+        parse_typedef(p, &spec);
+        return;
+    }
+    parse_fields(p, s, &spec);
+    /* A function's body ends without a semicolon. */
+    if (!accept(p, TOKEN_SEMICOLON) && !(s->has_methods && accept(p, TOKEN_RBRACE)))
+        expect(p, TOKEN_SEMICOLON, "after a member");
+}
+
+static void complete(parser *p, kernel_struct *s, kernel_place place)
+{
+    kernel_syntax *syntax = s->syntax;
+    if (s->failed)
+        parser_jump(p); /* it was reported */
+    if (!syntax || !syntax->body || syntax->open)
+        parser_fail(p, place, "struct '%s' is not complete here", s->name);
+    if (s->source_name)
+        s->name = name_unique(p, s->name, true);
+    s->failed = syntax->open = true;
+    const parser_place back = parser_enter(p, syntax->body, members_of(p, s));
+    kernel_instance *current = p->current;
+    if (accept(p, TOKEN_COLON))
+        parser_fail_do(p, p->t->place, "make the base a member", "base classes are not supported");
+    expect(p, TOKEN_LBRACE, "before members");
+    while (!accept(p, TOKEN_RBRACE)) {
+        if (at(p, TOKEN_END))
+            expect(p, TOKEN_RBRACE, "after members");
+        parse_member(p, s);
+    }
+    p->current = current;
+    parser_leave(p, back);
+    s->failed = syntax->open = false;
+    type_struct_end(p->types, s, syntax->align);
+}
+
+void type_complete(parser *p, const kernel_type *type, kernel_place place)
+{
+    while (type->kind == TYPE_ARRAY)
+        type = type->of;
+    if (type->kind == TYPE_STRUCT && !type->record->complete && !p->patterns) {
+        complete(p, type->record, place);
+        /* A struct's copy with qualifiers may be older than its end. */
+        if (type != type->plain) {
+            ((kernel_type *)type)->size = type->plain->size;
+            ((kernel_type *)type)->align = type->plain->align;
+        }
+    }
+}
+
+/* The struct of a name in this very scope, which is made if there is none. */
+static kernel_struct *struct_named(parser *p, kernel_name *name, bool define, kernel_place place)
+{
+    symbol *y = define ? symbol_here(p->scope, name) : symbol_find(p, name);
+    if (y && y->kind == SYMBOL_TYPE && y->as.type && y->as.type->kind == TYPE_STRUCT &&
+        !(define && y->as.type->record->complete))
+        return y->as.type->record;
+    kernel_struct *s = type_struct(p->types, name, place);
+    y = symbol_add(p, p->scope, SYMBOL_TYPE, name, place);
+    y->as.type = s->type;
+    return s;
+}
+
+const kernel_type *parse_struct(parser *p, bool is_union)
+{
+    uint32_t align = 0;
+    while (at_word(p, KEYWORD___align__) || at_word(p, KEYWORD_alignas) ||
+           at_word(p, KEYWORD___attribute__)) {
+        if (p->t->keyword != KEYWORD___attribute__ && p->t[2].kind == TOKEN_INTEGER)
+            align = (uint32_t)p->t[2].as.integer;
+        p->t = skip_group(p->t + 1);
+    }
+    const kernel_place place = p->t->place;
+    kernel_name *name = at(p, TOKEN_NAME) && !p->t->keyword ? (p->t++)->as.name : NULL;
+    const bool defined = at(p, TOKEN_LBRACE) || at(p, TOKEN_COLON);
+    if (!name && !defined)
+        parser_fail(p, place, "expected the name of a struct, found %s", token_text(p, p->t));
+    if (!defined && name) {
+        symbol *y = symbol_find(p, name);
+        if (y && y->kind == SYMBOL_STRUCT_TEMPLATE)
+            return struct_instance(p, y->as.syntax, place);
+    }
+    kernel_struct *s =
+        name ? struct_named(p, name, defined, place) : type_struct(p->types, NULL, place);
+    if (!s->syntax && !s->complete) {
+        s->is_union = is_union;
+        s->syntax = kernel_arena_new(p->arena, sizeof *s->syntax);
+        *s->syntax = (kernel_syntax){.name = name, .scope = p->scope, .record = s};
+    }
+    if (!defined)
+        return s->type;
+    if (s->syntax->body)
+        parser_fail(p, place, "struct '%s' is defined twice", s->name);
+    s->place = place;
+    s->is_union = is_union;
+    s->syntax->align = align;
+    s->syntax->body = p->t;
+    while (!at(p, TOKEN_LBRACE) && !at(p, TOKEN_END))
+        p->t++; /* base classes */
+    p->t = skip_group(p->t);
+    if (at_word(p, KEYWORD___attribute__) || at_word(p, KEYWORD___align__))
+        p->t = skip_group(p->t + 1);
+    if (!name || p->current)
+        complete(p, s, place);
+    return s->type;
+}
+
+const kernel_type *struct_instance(parser *p, kernel_syntax *syntax, kernel_place place)
+{
+    template_arg *args = NULL, *all;
+    if (!at(p, TOKEN_LT))
+        parser_fail(p, place, "template '%s' needs arguments in '<>'", syntax->name->text);
+    const uint32_t n = parse_template_args(p, &args);
+    if (syntax->is_special)
+        parser_fail_do(p, place, "write structs of different names",
+                       "'%s' has specializations, which are not supported", syntax->name->text);
+    if (n > syntax->n_params)
+        parser_fail(p, place, "template '%s' takes %u arguments, not %u", syntax->name->text,
+                    syntax->n_params, n);
+    all = kernel_arena_new(p->arena, syntax->n_params * sizeof *all);
+    for (uint32_t i = 0; i < n; i++)
+        all[i] = args[i];
+    const int missing = template_defaults(p, syntax->scope, syntax->params, syntax->n_params, all);
+    if (missing >= 0)
+        parser_fail(p, place, "template '%s' lacks its argument %d", syntax->name->text,
+                    missing + 1);
+    for (kernel_syntax *i = syntax->instances; i; i = i->next)
+        if (template_same(i->args, all, syntax->n_params))
+            return i->record->type;
+    if (++p->n_instances > INSTANCES_MOST)
+        parser_fail(p, place, "more than %d instances of templates", INSTANCES_MOST);
+    scope *bound = scope_open(p, syntax->scope, false);
+    template_bind(p, bound, syntax->params, syntax->n_params, all);
+    kernel_struct *s = type_struct(p->types, syntax->name, syntax->record->place);
+    s->name = parser_format(p, "%s_%s", syntax->name->text,
+                            template_text(p, all, syntax->n_params, true));
+    s->syntax = kernel_arena_new(p->arena, sizeof *s->syntax);
+    *s->syntax = *syntax;
+    s->syntax->scope = bound;
+    s->syntax->record = s;
+    s->syntax->args = all;
+    s->syntax->origin = syntax;
+    s->syntax->next = syntax->instances;
+    syntax->instances = s->syntax;
+    s->is_union = syntax->is_union;
+    symbol_add(p, bound, SYMBOL_TYPE, syntax->name, place)->as.type = s->type;
+    return s->type;
+}
+
+/* ---- enums ------------------------------------------------------------------------------------ */
+
+const kernel_type *parse_enum(parser *p)
+{
+    const bool scoped = accept_word(p, KEYWORD_class) || accept_word(p, KEYWORD_struct);
+    const kernel_place place = p->t->place;
+    kernel_name *name = at(p, TOKEN_NAME) && !p->t->keyword ? (p->t++)->as.name : NULL;
+    const kernel_type *integer = type_word_of(p, WORD_INT);
+    const bool told = accept(p, TOKEN_COLON);
+    if (told)
+        integer = parse_type(p)->plain;
+    if (!type_is_integer(integer))
+        parser_fail(p, place, "an enum is an integer, not '%s'", type_name(p, integer));
+    if (!at(p, TOKEN_LBRACE)) {
+        symbol *y = name ? symbol_find(p, name) : NULL;
+        if (y && y->kind == SYMBOL_TYPE && y->as.type && y->as.type->enumeration)
+            return y->as.type;
+        if (!told && !scoped)
+            parser_fail(p, place, "unknown enum");
+    }
+    const kernel_type *type = type_enum(p->types, name, integer, scoped);
+    scope *in = scoped ? scope_open(p, p->scope, false) : p->scope;
+    if (name) {
+        symbol *y = symbol_add(p, p->scope, SYMBOL_TYPE, name, place);
+        y->as.type = type;
+        y->members = in;
+        if (!scoped)
+            y->members = scope_open(p, NULL, false);
+    }
+    scope *also = name && !scoped ? symbol_here(p->scope, name)->members : NULL;
+    if (!accept(p, TOKEN_LBRACE))
+        return type;
+    uint64_t next = 0;
+    scope *outer = p->scope;
+    while (!at(p, TOKEN_RBRACE)) {
+        const kernel_place here = p->t->place;
+        kernel_name *item = expect_name(p, "an enumerator");
+        if (accept(p, TOKEN_ASSIGN)) {
+            p->scope = in;
+            next = (uint64_t)fold_integer(p, parse_constant(p), "an enumerator");
+            p->scope = outer;
+        }
+        /* Within the range of int it is one; else it is as wide as need be. */
+        if (!told && (int64_t)next != (int32_t)next)
+            *(kernel_type *)type = (kernel_type){
+                .kind = next <= UINT32_MAX ? TYPE_U32 : TYPE_I64,
+                .word = next <= UINT32_MAX ? WORD_UINT : WORD_LONG,
+                .size = next <= UINT32_MAX ? 4 : 8,
+                .align = next <= UINT32_MAX ? 4 : 8,
+                .plain = type,
+                .enumeration = type->enumeration,
+                .qualified = {type},
+            };
+        kernel_expr *value = expr_integer(p, here, type, next++);
+        symbol_add(p, in, SYMBOL_CONSTANT, item, here)->constant = value;
+        if (also)
+            symbol_add(p, also, SYMBOL_CONSTANT, item, here)->constant = value;
+        if (!accept(p, TOKEN_COMMA))
+            break;
+    }
+    expect(p, TOKEN_RBRACE, "after enumerators");
+    return type;
+}
