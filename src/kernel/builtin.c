@@ -147,10 +147,10 @@ static int rank_of(parser *p, const kernel_expr *e, const kernel_type *to, char 
     if (rank < 0)
         return RANK_NONE;
     if (type_is_float(to) && type_is_integer(e->type))
-        return to->kind == TYPE_F64 ? 2 : 3;
+        return to->kind == TYPE_F64 ? 3 : 4;
     /* A 16-bit float becomes float, not double or a number of the other kind. */
     if (type_is_float(to) && e->type->kind < TYPE_F32 && type_is_float(e->type) && e->type != to)
-        return to->kind == TYPE_F32 ? 1 : 2;
+        return to->kind == TYPE_F32 ? 2 : 3;
     return rank;
 }
 

@@ -220,7 +220,7 @@ static int pointee_rank(const kernel_type *from, const kernel_type *to)
     if (from->plain == to->plain)
         return from == to ? 0 : 1;
     if (to->kind == TYPE_VOID)
-        return 2;
+        return 3;
     if (from->kind == TYPE_ARRAY && to->kind == TYPE_ARRAY && from->of->plain == to->of->plain &&
         (from->count == to->count || !to->count))
         return 1;
@@ -234,8 +234,8 @@ static int arithmetic_rank(parser *p, const kernel_type *from, const kernel_type
     if (is_group(from) || is_group(to) || is_scoped(from) || to->enumeration)
         return -1;
     if (type_promote(p, from) == to || (from->kind == TYPE_F32 && to->kind == TYPE_F64))
-        return 1;
-    return 2;
+        return 2;
+    return 3;
 }
 
 static bool is_uint3(const kernel_type *t)
@@ -251,7 +251,7 @@ int expr_rank(parser *p, const kernel_expr *e, const kernel_type *to)
         const kernel_type *of = to->of;
         const bool place = expr_is_place(e);
         if (place && from->plain == of->plain && !(from->quals & ~of->quals))
-            return 0;
+            return from->quals != of->quals;
         if (place && from->kind == TYPE_ARRAY)
             return pointee_rank(from, of);
         if (!(of->quals & TYPE_CONST))
@@ -268,17 +268,17 @@ int expr_rank(parser *p, const kernel_expr *e, const kernel_type *to)
         return arithmetic_rank(p, from, to);
     if (to->kind == TYPE_POINTER && to->word != WORD_NULL) {
         if (expr_is_null(e))
-            return 2;
+            return 3;
         if (from->kind == TYPE_FUNCTION)
             return from == to->of ? 0 : -1;
         return from->kind == TYPE_POINTER ? pointee_rank(from->of, to->of) : -1;
     }
     if (from->kind == TYPE_POINTER && to->kind == TYPE_BOOL)
-        return 2;
+        return 3;
     if (is_uint3(from) && is_uint3(to))
-        return 2;
+        return 3;
     if (to == p->types->dim3 && type_is_integer(from))
-        return 2;
+        return 3;
     return -1;
 }
 
@@ -287,6 +287,8 @@ static kernel_expr *cast_to(parser *p, kernel_expr *e, const kernel_type *to, bo
 {
     if (e->type == to)
         return e;
+    if (e->kind == EXPR_STRING && to->kind == TYPE_BOOL)
+        return expr_integer(p, e->place, to, 1); /* assert(x && "why") */
     kernel_expr *c = expr_new(p, EXPR_CAST, e->place, to);
     c->a = e;
     c->soft = implicit && to->kind == TYPE_F64 && e->type->kind != TYPE_F64;
@@ -344,6 +346,9 @@ kernel_expr *expr_convert(parser *p, kernel_expr *e, const kernel_type *to, cons
     if (expr_rank(p, e, to) < 0)
         cannot(p, e, to, what);
     e = expr_value(p, e);
+    if (e->kind == EXPR_STRING && to->kind != TYPE_BOOL)
+        parser_fail_do(p, e->place, "use an array of characters: char text[] = \"...\"",
+                       "%s: a string is for printf only", what);
     if (e->type == to)
         return e;
     if (to->kind == TYPE_STRUCT)

@@ -181,7 +181,7 @@ static void declare_variable(parser *p, const specifiers *s, declarator *d)
         e = parse_init(p, &type, d->name->text);
         if (type->kind != TYPE_ARRAY && type->kind != TYPE_AUTO && type->kind != TYPE_REFERENCE)
             e = expr_convert(p, e, type->plain, d->name->text);
-        e = fold_all(p, expr_value(p, e));
+        e = fold_all(p, e->type->kind == TYPE_ARRAY ? e : expr_value(p, e));
     }
     if (device)
         declare_device(p, s, d, type, e);
@@ -465,7 +465,7 @@ static void parse_template(parser *p)
 
 static void parse_declarations(parser *p, bool braced);
 
-static void parse_namespace(parser *p)
+void parse_namespace(parser *p)
 {
     scope *outer = p->scope;
     if (at(p, TOKEN_NAME) &&
@@ -579,7 +579,8 @@ static void parse_declarations(parser *p, bool braced)
     while (!at(p, TOKEN_END) && !(braced && at(p, TOKEN_RBRACE))) {
         const kernel_token *from = p->t;
         const int mark = device_mark(from);
-        const bool space = at_word(p, KEYWORD_namespace) || at_word(p, KEYWORD_extern);
+        const bool space = at_word(p, KEYWORD_namespace) ||
+                           (at_word(p, KEYWORD_extern) && from[2].kind == TOKEN_LBRACE);
         const bool silent = p->options->skip_host && !mark && !space;
         kernel_diag *before = p->diags->last;
         p->quiet += silent;

@@ -24,6 +24,7 @@ static const char *const operators[] = {
     [OP_DISTANCE] = "-"};
 
 static void expr(dumper *d, const kernel_expr *e);
+static void operand(dumper *d, const kernel_expr *e);
 
 static const char *spell(dumper *d, const kernel_type *t)
 {
@@ -132,7 +133,10 @@ static void args(dumper *d, const kernel_expr *e)
 {
     for (uint32_t i = 0; i < e->n_args; i++) {
         text_add(d->out, "%s", i ? ", " : "");
-        expr(d, e->args[i]);
+        if (e->args[i]->kind == EXPR_COMMA)
+            operand(d, e->args[i]);
+        else
+            expr(d, e->args[i]);
     }
 }
 

@@ -63,6 +63,14 @@ static kernel_expr *parse_literal(parser *p)
     return e;
 }
 
+/* A constant at another place. */
+static kernel_expr *expr_known(parser *p, const kernel_expr *constant, kernel_place place)
+{
+    kernel_expr *e = expr_new(p, EXPR_CONST, place, constant->type);
+    e->value = constant->value;
+    return e;
+}
+
 static kernel_expr *use_var(parser *p, symbol *y, kernel_place place)
 {
     if (y->is_host) {
@@ -98,11 +106,9 @@ static kernel_expr *use_grid(parser *p, int which, kernel_place place)
     return list;
 }
 
-static kernel_expr *parse_make(parser *p, const kernel_type *type, kernel_place place)
+static kernel_expr *make_vector(parser *p, const kernel_type *type, kernel_place place, uint32_t n,
+                                kernel_expr **args)
 {
-    kernel_expr **args;
-    expect(p, TOKEN_LPAREN, "after the name of a vector");
-    const uint32_t n = parse_arguments(p, &args);
     if (n != type->record->n_vector)
         parser_fail(p, place, "'make_%s' takes %d arguments, not %u", type->record->name,
                     type->record->n_vector, n);
@@ -114,6 +120,14 @@ static kernel_expr *parse_make(parser *p, const kernel_type *type, kernel_place 
     return list;
 }
 
+static kernel_expr *parse_make(parser *p, const kernel_type *type, kernel_place place)
+{
+    kernel_expr **args;
+    expect(p, TOKEN_LPAREN, "after the name of a vector");
+    const uint32_t n = parse_arguments(p, &args);
+    return make_vector(p, type, place, n, args);
+}
+
 /* T(x), T{...}: we are at the type. */
 static kernel_expr *parse_functional_cast(parser *p)
 {
@@ -121,6 +135,14 @@ static kernel_expr *parse_functional_cast(parser *p)
     specifiers s;
     parse_specifiers(p, &s);
     const kernel_type *type = s.type;
+    if (accept(p, TOKEN_SCOPE)) { /* vec<float, 4>::size */
+        const scope *in = type_members(p, type, place);
+        const kernel_name *name = expect_name(p, "the name of a member");
+        const symbol *y = in ? symbol_here(in, name) : NULL;
+        if (!y || y->kind != SYMBOL_CONSTANT)
+            parser_fail(p, place, "'%s' has no constant '%s'", type_name(p, type), name->text);
+        return expr_known(p, y->constant, place);
+    }
     if (!at(p, TOKEN_LPAREN) && !at(p, TOKEN_LBRACE))
         parser_fail(p, p->t->place, "expected '(' after the type '%s', found %s",
                     type_name(p, type), token_text(p, p->t));
@@ -149,13 +171,16 @@ static kernel_expr *parse_function(parser *p, symbol *y, kernel_place place)
 {
     /* A source may add overloads to a name of CUDA's. */
     symbol *own = symbol_here(p->root, y->name);
-    if (!own || own->kind != SYMBOL_BUILTIN || !at(p, TOKEN_LPAREN))
+    if (!own || (own->kind != SYMBOL_BUILTIN && own->kind != SYMBOL_MAKE) || !at(p, TOKEN_LPAREN))
         return parse_call(p, y->as.functions, place);
     p->t++;
     kernel_expr **args;
     const uint32_t n = parse_arguments(p, &args);
     kernel_expr *e = call_functions(p, y->as.functions, place, NULL, 0, args, n, true);
-    return e ? e : builtin_call(p, own->as.builtin, place, n, args);
+    if (e)
+        return e;
+    return own->kind == SYMBOL_MAKE ? make_vector(p, own->as.type, place, n, args)
+                                    : builtin_call(p, own->as.builtin, place, n, args);
 }
 
 static kernel_expr *parse_named(parser *p)
@@ -170,11 +195,7 @@ static kernel_expr *parse_named(parser *p)
     }
     switch (y->kind) {
     case SYMBOL_VAR: return use_var(p, y, place);
-    case SYMBOL_CONSTANT: {
-        kernel_expr *e = expr_new(p, EXPR_CONST, place, y->constant->type);
-        e->value = y->constant->value;
-        return e;
-    }
+    case SYMBOL_CONSTANT: return expr_known(p, y->constant, place);
     case SYMBOL_FUNCTION: return parse_function(p, y, place);
     case SYMBOL_BUILTIN: return parse_builtin(p, y->as.builtin, place);
     case SYMBOL_SPECIAL: return y->special(p, y->which, place);

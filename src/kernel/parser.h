@@ -64,7 +64,7 @@ typedef struct symbol {
         int number; /* of a grid variable */
     } as;
     kernel_expr *constant;   /* of a constant; of a variable whose value is known, or NULL */
-    scope *members;          /* of a type: what :: finds in it, or NULL */
+    scope *members;          /* of an enum: its enumerators */
     special_parser *special; /* of a special */
     int which;
     bool
@@ -112,6 +112,7 @@ typedef struct kernel_syntax {
     struct kernel_syntax *instances;     /* of a template, by `next` */
     struct kernel_syntax *origin, *next; /* of an instance */
     template_arg *args;
+    scope *members; /* what "::" finds in it */
     kernel_struct *record; /* of a template, one that is never used */
 } kernel_syntax;
 
@@ -314,6 +315,7 @@ void parse_specifiers(parser *p, specifiers *s);
 declarator parse_declarator(parser *p, const kernel_type *base);
 const kernel_type *parse_type(parser *p);        /* "const float *" */
 void parse_parameters(parser *p, declarator *d); /* behind "(", to behind ")" */
+scope *type_members(parser *p, const kernel_type *type, kernel_place place); /* or NULL */
 void type_complete(parser *p, const kernel_type *type, kernel_place place);
 const kernel_type *parse_struct(parser *p, bool is_union); /* behind the keyword */
 const kernel_type *parse_enum(parser *p);
@@ -356,7 +358,7 @@ kernel_expr *expr_bool(parser *p, kernel_expr *e);
 /* The implicit conversion to a type; a mistake if there is none. what: "argument 2 of 'f'". */
 kernel_expr *expr_convert(parser *p, kernel_expr *e, const kernel_type *to, const char *what);
 kernel_expr *expr_cast(parser *p, kernel_expr *e, const kernel_type *to, kernel_place place);
-/* How good it is: 0 exact, 1 promotion, 2 conversion, 3 by a variadic or a lenient rule, -1 none. */
+/* How good it is: 0 exact, 1 with const added, 2 promotion, 3 conversion, -1 none. */
 int expr_rank(parser *p, const kernel_expr *e, const kernel_type *to);
 kernel_expr *expr_binary(parser *p, kernel_place place, int token, kernel_expr *a, kernel_expr *b);
 kernel_expr *expr_op(parser *p, kernel_place place, kernel_operator op, kernel_expr *a,
@@ -446,6 +448,7 @@ void parse_static_assert(parser *p);
 
 /* decl_parse.c */
 void parse_file(parser *p);
+void parse_namespace(parser *p); /* behind "namespace" */
 void global_list(parser *p, kernel_var *v); /* adds it to the tree's */
 /* "tile<float, 16>" at p->t: its instance is made. */
 void parse_request(parser *p, void *ignored);

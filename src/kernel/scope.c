@@ -90,9 +90,8 @@ static scope *inside_of(parser *p, symbol *y)
         return y->as.inside;
     if (y->kind != SYMBOL_TYPE)
         return NULL;
-    if (y->as.type->kind == TYPE_STRUCT)
-        type_complete(p, y->as.type, y->place);
-    return y->members;
+    return y->as.type && y->as.type->kind == TYPE_STRUCT ? type_members(p, y->as.type, y->place)
+                                                         : y->members;
 }
 
 symbol *parse_name(parser *p, const kernel_token **last)

@@ -379,6 +379,13 @@ void special_names(parser *p)
         symbol_add(p, p->root, SYMBOL_GRID, name_of(p, grid[i]), 0)->as.number = i;
     symbol_add(p, p->root, SYMBOL_CONSTANT, name_of(p, "warpSize"), 0)->constant =
         expr_integer(p, 0, type_word_of(p, WORD_INT), 32);
+    /* What nvcc includes without being asked. */
+    symbol_add(p, p->root, SYMBOL_CONSTANT, name_of(p, "NULL"), 0)->constant =
+        expr_integer(p, 0, type_word_of(p, WORD_NULL), 0);
+    symbol_add(p, p->root, SYMBOL_CONSTANT, name_of(p, "INFINITY"), 0)->constant =
+        expr_number(p, 0, type_word_of(p, WORD_FLOAT), INFINITY);
+    symbol_add(p, p->root, SYMBOL_CONSTANT, name_of(p, "NAN"), 0)->constant =
+        expr_number(p, 0, type_word_of(p, WORD_FLOAT), NAN);
     scope_use(p, add_namespace(p, p->root, "std"), p->root);
     scope_use(p, add_namespace(p, add_namespace(p, p->root, "cuda"), "std"), p->root);
 }

@@ -386,15 +386,18 @@ static void parse_if(parser *p, list *out)
             parser_fail(p, place, "the condition of 'if constexpr' is not a constant");
     }
     parser_down(p);
-    kernel_stmt *s = add(p, &inner, STMT_IF, place);
-    s->value = value;
-    const bool known = is_constexpr;
-    if (known && !value->value.integer)
+    kernel_stmt *s = add(p, &inner, is_constexpr ? STMT_BLOCK : STMT_IF, place);
+    s->value = is_constexpr ? NULL : value;
+    /* Of if constexpr the branch that is not taken is not even parsed. */
+    const bool skips = is_constexpr && !value->value.integer;
+    if (skips)
         p->t = skip_branch(p->t);
     else
         s->body = parse_controlled(p);
     if (accept_word(p, KEYWORD_else)) {
-        if (known && value->value.integer)
+        if (skips)
+            s->body = parse_controlled(p);
+        else if (is_constexpr)
             p->t = skip_branch(p->t);
         else
             s->otherwise = parse_controlled(p);
@@ -638,6 +641,12 @@ static bool parse_keyword_statement(parser *p, list *out)
     case KEYWORD_using:
         p->t++;
         parse_using(p);
+        break;
+    case KEYWORD_namespace:
+        if (p->t[2].kind != TOKEN_ASSIGN)
+            parser_fail(p, p->t->place, "a namespace inside of a function");
+        p->t++;
+        parse_namespace(p);
         break;
     case KEYWORD_static_assert:
         p->t++;

@@ -2,16 +2,12 @@
  * first needed: one that only the host uses may contain whatever it likes. */
 #include "kernel/parser.h"
 
-/* The names inside of a struct, which are found by "::" and by its own members. */
-static scope *members_of(parser *p, kernel_struct *s)
+scope *type_members(parser *p, const kernel_type *type, kernel_place place)
 {
-    for (symbol *y = s->source_name ? s->source_name->symbol : NULL; y; y = y->shadowed)
-        if (y->kind == SYMBOL_TYPE && y->as.type && y->as.type->plain == s->type) {
-            if (!y->members)
-                y->members = scope_open(p, s->syntax->scope, false);
-            return y->members;
-        }
-    return scope_open(p, s->syntax->scope, false);
+    if (type->kind != TYPE_STRUCT)
+        return NULL;
+    type_complete(p, type, place);
+    return type->record->syntax ? type->record->syntax->members : NULL;
 }
 
 /* Behind a function of a struct. */
@@ -129,10 +125,10 @@ static void complete(parser *p, kernel_struct *s, kernel_place place)
         parser_jump(p); /* it was reported */
     if (!syntax || !syntax->body || syntax->open)
         parser_fail(p, place, "struct '%s' is not complete here", s->name);
-    if (s->source_name)
-        s->name = name_unique(p, s->name, true);
+    s->name = name_unique(p, s->name, true);
     s->failed = syntax->open = true;
-    const parser_place back = parser_enter(p, syntax->body, members_of(p, s));
+    syntax->members = scope_open(p, syntax->scope, false);
+    const parser_place back = parser_enter(p, syntax->body, syntax->members);
     kernel_instance *current = p->current;
     if (accept(p, TOKEN_COLON))
         parser_fail_do(p, p->t->place, "make the base a member", "base classes are not supported");

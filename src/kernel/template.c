@@ -283,16 +283,23 @@ static const char *qualified(parser *p, const scope *s, const char *name)
     return name;
 }
 
-/* "ns::f" -> "ns_f" */
+/* "ns::f" -> "ns_f", "operator+" -> "operator_p" */
 static const char *identifier(parser *p, const char *name)
 {
-    char *made = kernel_arena_text(p->arena, name, strlen(name));
+    static const char signs[] = "+-*/%&|^<>=!~[]()", letters[] = "pstdrabxlgenc____";
+    char *made = kernel_arena_get(p->arena, 2 * strlen(name) + 1);
     size_t n = 0;
-    for (const char *c = name; *c; c++)
-        if (isalnum((unsigned char)*c) || *c == '_')
+    for (const char *c = name; *c; c++) {
+        const char *sign = strchr(signs, *c);
+        if (isalnum((unsigned char)*c) || *c == '_') {
             made[n++] = *c;
-        else if (n && made[n - 1] != '_')
+            continue;
+        }
+        if (n && made[n - 1] != '_')
             made[n++] = '_';
+        if (sign && letters[sign - signs] != '_')
+            made[n++] = letters[sign - signs];
+    }
     while (n && made[n - 1] == '_')
         n--;
     made[n] = 0;

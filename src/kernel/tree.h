@@ -18,6 +18,7 @@
 #ifndef KERNEL_TREE_H
 #define KERNEL_TREE_H
 
+#include "base/text.h"
 #include "kernel/preprocess.h"
 #include "kernel/type.h"
 

@@ -492,10 +492,7 @@ void parse_typedef(parser *p, const specifiers *s)
             plain->record->source_name = d.name;
             plain->record->name = name_unique(p, d.name->text, true);
         }
-        const symbol *old = symbol_here(p->scope, d.name);
-        symbol *y = symbol_add(p, p->scope, SYMBOL_TYPE, d.name, d.place);
-        y->as.type = d.type;
-        y->members = old && old->kind == SYMBOL_TYPE ? old->members : NULL;
+        symbol_add(p, p->scope, SYMBOL_TYPE, d.name, d.place)->as.type = d.type;
     } while (accept(p, TOKEN_COMMA));
     expect(p, TOKEN_SEMICOLON, "after a typedef");
 }
