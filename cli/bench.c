@@ -85,46 +85,59 @@ static bool read_command(const char *s, void *place)
 
 /* ---- devices ------------------------------------------------------------------------------------ */
 
-static bool named(const char *list, const char *name)
+/* The i-th device, if it computes arrays. */
+static bool device_at(int i, ig_device_info *d)
 {
-    for (size_t n; *list; list += n + (list[n] == ',')) {
-        n = strcspn(list, ",");
-        if (strlen(name) == n && strncmp(list, name, n) == 0)
-            return true;
-    }
-    return false;
+    *d = (ig_device_info){0};
+    return ig_device_get(i, d) == IG_OK && d->runs_arrays;
 }
 
-/* Whether each name of the list is a device's, a kind's, or "all". */
-static int unknown_device(const session *s, const char *list)
+/* Whether a word means a device: "all", its name, or its kind where no device has that name. */
+static bool means(const char *word, size_t n, const ig_device_info *d)
 {
-    for (size_t n; *list; list += n + (list[n] == ',')) {
-        str name = {0}, all = {0};
-        n = strcspn(list, ",");
-        str_add(&name, list, n);
-        bool found = strcmp(name.s, "all") == 0;
-        for (int i = 0; i < ig_device_count(); i++) {
-            ig_device_info d = {0};
-            if (ig_device_get(i, &d) != IG_OK || !d.runs_arrays)
-                continue;
-            found |= strcmp(d.name, name.s) == 0 || strcmp(d.kind, name.s) == 0;
-            str_printf(&all, "%s%s", all.n ? ", " : "", d.name);
-        }
-        if (!found)
-            say(s->command, "there is no device '%s' here; there is %s", name.s, all.s);
-        str_free(&name);
-        str_free(&all);
-        if (!found)
-            return EXIT_ABSENT;
-    }
-    return -1;
+    const char *texts[] = {"all", d->name, d->kind};
+    for (int i = 0; i < 2; i++)
+        if (strlen(texts[i]) == n && strncmp(word, texts[i], n) == 0)
+            return true;
+    ig_device_info other;
+    for (int i = 0; i < ig_device_count(); i++)
+        if (device_at(i, &other) && strlen(other.name) == n && strncmp(word, other.name, n) == 0)
+            return false;
+    return strlen(d->kind) == n && strncmp(word, d->kind, n) == 0;
 }
 
 static bool device_chosen(const session *s, const ig_device_info *d)
 {
     const char *list = s->set->device ? s->set->device : "all";
-    return d->runs_arrays &&
-           (named(list, "all") || named(list, d->name) || named(list, d->kind));
+    for (size_t n; *list; list += n + (list[n] == ',')) {
+        n = strcspn(list, ",");
+        if (means(list, n, d))
+            return true;
+    }
+    return false;
+}
+
+/* Reports a word of the list that means no device. */
+static int unknown_device(const session *s, const char *list)
+{
+    for (size_t n; *list; list += n + (list[n] == ',')) {
+        bool found = false;
+        ig_device_info d;
+        str all = {0};
+        n = strcspn(list, ",");
+        for (int i = 0; i < ig_device_count(); i++)
+            if (device_at(i, &d)) {
+                found |= means(list, n, &d);
+                str_printf(&all, "%s%s", all.n ? ", " : "", d.name);
+            }
+        if (!found)
+            say(s->command, "there is no device '%.*s' that computes arrays here; there is %s",
+                (int)n, list, all.s);
+        str_free(&all);
+        if (!found)
+            return EXIT_ABSENT;
+    }
+    return -1;
 }
 
 /* ---- limits ------------------------------------------------------------------------------------- */
@@ -154,7 +167,7 @@ static double cpu_limit(session *s, ig_dtype dtype, int threads)
 static double limit_of(session *s, const job *j)
 {
     const result_device *d = device_of(s, j->device);
-    bool cpu = strcmp(d->kind, "cpu") == 0;
+    bool cpu = device_is_host(d->name);
     double flops = cpu                  ? cpu_limit(s, j->dtype, j->threads)
                    : j->dtype == IG_F32 ? d->peak_flops
                                         : 0;
@@ -227,13 +240,11 @@ static int choose(session *s)
     const work_choice choice = {set->quick, set->only, threads.v, threads.n, set->seed};
     if (!set->commands.n || set->only)
         for (int i = 0; i < ig_device_count(); i++) {
-            ig_device_info d = {0};
-            if (ig_device_get(i, &d) != IG_OK)
-                return fail_library(s->command);
-            if (!device_chosen(s, &d))
+            ig_device_info d;
+            if (!device_at(i, &d) || !device_chosen(s, &d))
                 continue;
             int most = threads.v[threads.n - 1];
-            bool cpu = strcmp(d.kind, "cpu") == 0;
+            bool cpu = device_is_host(d.name);
             collect_device(&s->result, &d, most, cpu ? cpu_limit(s, IG_F32, most) : 0,
                            cpu ? cpu_limit(s, IG_DTYPE_NONE, most)
                                : 1e9 * limit_device_copy(d.name));

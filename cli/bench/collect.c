@@ -60,7 +60,6 @@ void collect_disturbance(result *r, const char *text)
 
 void collect_device(result *r, const ig_device_info *d, int threads, double flops, double bytes)
 {
-    bool cpu = strcmp(d->kind, "cpu") == 0;
     r->devices = grown(r, r->devices, r->n_devices, sizeof *r->devices);
     r->devices[r->n_devices++] = (result_device){
         .name = keep(r, d->name),
@@ -72,7 +71,7 @@ void collect_device(result *r, const ig_device_info *d, int threads, double flop
         .cores = d->cores,
         .performance_cores = d->performance_cores,
         .efficiency_cores = d->efficiency_cores,
-        .threads = cpu ? threads : d->threads,
+        .threads = device_is_host(d->name) ? threads : d->threads,
         .quota = d->quota,
         .memory = d->memory,
         .memory_limit = d->memory_limit,

@@ -168,7 +168,7 @@ static void add_row(void *context, const work *w, const char *size, const char *
     const struct adding *a = context;
     const work_choice *c = a->choice;
     const char *plain = size + (*size == '*');
-    bool cpu = strcmp(a->device->kind, "cpu") == 0;
+    bool cpu = device_is_host(a->device->name);
     if (!chosen(&(work_choice){.only = c->only}, w, plain, dtype) || (c->quick && *size != '*') ||
         (w->scaling && !cpu))
         return;
@@ -231,6 +231,8 @@ void works_list(str *t, bool json)
         }
     str_puts(t, "\nSizes with * are those of --quick.\n");
 }
+
+bool device_is_host(const char *name) { return strcmp(name, "cpu") == 0; }
 
 /* ---- a job as a task ---------------------------------------------------------------------------- */
 

@@ -68,6 +68,9 @@ typedef struct job_list {
     int n;
 } job_list;
 
+/* Whether this device is the CPU that we run on, with threads of ours. */
+bool device_is_host(const char *name);
+
 /* Adds the jobs of one device. */
 void jobs_add(job_list *list, const work_choice *choice, const ig_device_info *device);
 void jobs_free(job_list *list);
