@@ -18,6 +18,8 @@ FOLDER = os.path.join(ROOT, "docs", "schema")
 
 # What is run for each verb; "{}" is a temporary folder.
 EXAMPLES = {
+    "bench": ["bench --json --quiet --only launch --seconds 0.1 --threads 1",
+              "bench --json --quiet --cmd true --seconds 0.1", "bench --list --json"],
     "devices": ["devices --json", "devices --json --threads 1 --memory-limit 1GiB"],
     "doctor": ["doctor --json"],
     "eval": ["eval --json 1+1", "eval --json nan", "eval --json none", "eval --json --time ones([2,0,3])",
@@ -29,7 +31,8 @@ EXAMPLES = {
               "train digits --json --epochs 1 --quiet --model cnn --batch 256 --save {}/m.safetensors"],
 }
 # Files that are JSON too: schema, what makes it, and where.
-FILES = [("trace", "eval --quiet --trace {}/t.json --threads 2 sum(exp(ones([300,300])@ones([300,300])))",
+FILES = [("bench", "bench --quiet --only sort*1M*i32 --seconds 0.1 -o {}/b.json", "{}/b.json"),
+         ("trace", "eval --quiet --trace {}/t.json --threads 2 sum(exp(ones([300,300])@ones([300,300])))",
           "{}/t.json")]
 
 NOTES = {"$schema", "$defs", "title", "description"}
