@@ -60,16 +60,19 @@ static const backend *family_find(const backend_family *f, const char *name)
     return NULL;
 }
 
+static const backend *row_find(const struct row *r, const char *name)
+{
+    if (r->many)
+        return family_find(r->many, name);
+    return strcmp(r->one->name, name) == 0 ? r->one : NULL;
+}
+
 const backend *backend_find(const char *name)
 {
-    for (int i = 0; i < n_rows; i++) {
-        const backend *found = !rows[i].one ? family_find(rows[i].many, name)
-                               : strcmp(rows[i].one->name, name) == 0 ? rows[i].one
-                                                                      : NULL;
-        if (found)
-            return found;
-    }
-    return NULL;
+    const backend *found = NULL;
+    for (int i = 0; i < n_rows && !found; i++)
+        found = row_find(&rows[i], name);
+    return found;
 }
 
 bool backend_absent(int i, ig_absent *a)
