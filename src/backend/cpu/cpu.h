@@ -17,6 +17,8 @@ enum { MAP_ONE_A = 1, MAP_ONE_B = 2, MAP_ONE_C = 4 };
 typedef struct gemm_level gemm_level;
 /* Loops of scans, sorts and searches (rows.h). */
 typedef struct rows_level rows_level;
+/* Loops of kernels (simt.h). */
+typedef struct simt_level simt_level;
 
 /* All loops of one instruction set. Registers hold lanes: see dtype_lane; `lane` may be any dtype and
  * means its lane. n <= TAPE_BLOCK, but for convert, identity and join any n. A result may lie on an
@@ -49,6 +51,7 @@ typedef struct cpu_level {
     int64_t (*extreme)(int op, ig_dtype lane, int64_t n, const void *a, void *best, bool first);
     const gemm_level *gemm;
     const rows_level *rows;
+    const simt_level *simt;
 } cpu_level;
 
 /* The level in use: the best that the machine has, or IG_CPU_LEVEL. */

@@ -87,6 +87,7 @@ static bool lane_available(void)
 
 extern const gemm_level PART(gemm);
 extern const rows_level PART(rows);
+extern const simt_level PART(simt);
 extern const cpu_level PART(cpu_level);
 const cpu_level PART(cpu_level) = {
     .name = TEXT(LEVEL),
@@ -102,4 +103,5 @@ const cpu_level PART(cpu_level) = {
     .extreme = lane_extreme,
     .gemm = &PART(gemm),
     .rows = &PART(rows),
+    .simt = &PART(simt),
 };

@@ -1,0 +1,139 @@
+/* A gang: warps of one block that run lane code in one lock step.
+ *
+ * A block is one gang or several: barriers, and nothing else, hold them together. Registers lie in the
+ * gang's memory, lane after lane; a mask says which lanes are at the current instruction. Lane loops run
+ * over all lanes, whatever the mask, because that is faster; what they give is kept for the lanes of the
+ * mask only where it matters: in variables and in memory. */
+#ifndef CPU_GANG_H
+#define CPU_GANG_H
+
+#include "backend/cpu/simt.h"
+#include "kernel/code.h"
+
+enum {
+    WARP_LANES = 32,
+    GANG_WARPS = 8, /* at most */
+    GANG_LANES = GANG_WARPS * WARP_LANES,
+    BLOCK_THREADS = 1024,
+    BLOCK_WARPS = BLOCK_THREADS / WARP_LANES
+};
+
+typedef uint32_t gang_mask[GANG_WARPS];
+
+/* An instruction made ready: operands are offsets into a gang's memory. */
+typedef struct gang_step {
+    uint8_t op, dtype, to, flags;
+    uint16_t row, level;
+    uint8_t ones;  /* of a, b, c, e, d: bits GANG_ONE_* */
+    uint8_t width; /* bytes of a lane of d, or of what is stored */
+    int32_t d, a, b, c, e;
+    int32_t jump, scale, offset;
+    uint32_t place;
+    map_loop loop;
+} gang_step;
+
+enum { GANG_ONE_A = 1, GANG_ONE_B = 2, GANG_ONE_C = 4, GANG_ONE_E = 8, GANG_ONE_D = 16 };
+
+/* Code made ready for blocks of a given number of threads. */
+typedef struct gang_code {
+    const code *code;
+    const cpu_level *level;
+    int threads; /* of a block */
+    int lanes;   /* of a gang, a multiple of WARP_LANES */
+    int n_gangs;
+    size_t ones_at, masks_at, spare_at, bytes; /* of a gang's memory: see gang.c */
+    gang_step step[];
+} gang_code;
+
+typedef enum gang_state { GANG_READY, GANG_WAITS, GANG_RELEASED, GANG_ENDED } gang_state;
+
+typedef enum gang_fault_kind {
+    FAULT_NONE,
+    FAULT_ASSERT,
+    FAULT_TRAP,
+    FAULT_STOPPED, /* by a watcher */
+} gang_fault_kind;
+
+/* What stopped a launch: where and who. */
+typedef struct gang_fault {
+    gang_fault_kind kind;
+    uint32_t place;
+    int row; /* of an assert: its message */
+    uint32_t block[3], thread[3];
+} gang_fault;
+
+struct gang;
+
+/* Somebody who looks at all that kernels do to memory: the checker, the profiler. */
+typedef enum gang_touch { TOUCH_LOAD, TOUCH_STORE, TOUCH_ATOMIC } gang_touch;
+typedef struct gang_watch {
+    /* Before lanes of the mask touch width bytes at their places; false stops the launch. Lanes for which
+     * it clears the mask do not touch. May be called by several threads at a time. */
+    bool (*touch)(struct gang_watch *w, struct gang *g, const gang_step *s, gang_touch how,
+                  int width, const uint64_t *place, uint32_t *mask);
+    /* Each instruction, before it runs; NULL: not asked. */
+    bool (*step)(struct gang_watch *w, struct gang *g, const gang_step *s);
+    /* All gangs of the block have come to a barrier. NULL: not asked. */
+    void (*barrier)(struct gang_watch *w, struct gang *g);
+} gang_watch;
+
+typedef struct gang_launch {
+    uint32_t grid[3], block[3];
+    size_t dynamic_bytes;  /* shared memory behind the static one */
+    const void *arguments; /* code->argument_bytes of them; pointers are addresses of the host */
+    gang_watch *watch;     /* or NULL */
+    /* Where printf goes; called by one thread. NULL: standard output. */
+    void (*print)(void *context, const char *text, size_t bytes);
+    void *context;
+} gang_launch;
+
+typedef struct gang {
+    const gang_code *code;
+    const gang_launch *launch;
+    char *memory;
+    char *local;  /* of its first lane */
+    char *shared; /* of the block */
+    int first;    /* thread of lane 0 */
+    int lanes;    /* that there are */
+    int pc;
+    gang_mask mask;
+    bool full, any; /* the mask has all lanes that there are; one of them */
+    uint32_t block[3];
+    int votes, voters; /* of a barrier: what its lanes say, then what the block says */
+    gang_state state;
+    gang_fault *fault;
+} gang;
+
+/* NULL with the error set on failure. */
+gang_code *gang_compile(const code *c, int threads);
+void gang_code_free(gang_code *g);
+
+/* Runs the grid over all cores. A fault is IG_OK with *fault told. */
+ig_status gang_run_grid(const gang_code *c, const gang_launch *l, gang_fault *fault);
+
+/* ---- inside ---- */
+
+/* Runs until the gang ends, comes to a barrier, or gives others their turn. False: a fault. */
+bool gang_run(gang *g);
+/* Where register r is in a gang's memory. */
+int32_t gang_home(const gang_code *c, int32_t r);
+/* Recomputes any and full. */
+void gang_mask_changed(gang *g);
+/* Operand `at` as lanes of width bytes: in place, or spread into spare number n. */
+const void *gang_lanes(gang *g, int32_t at, bool is_one, int width, int n);
+/* Where to write lanes of d: its register, or spare 0 if other lanes must keep theirs. */
+void *gang_target(gang *g, const gang_step *s);
+void gang_keep(gang *g, const gang_step *s, void *from);
+void *gang_spare(gang *g, int n);
+/* Tells of a fault at the lowest lane of the mask; false. */
+bool gang_fails(gang *g, const gang_step *s, gang_fault_kind kind, const uint32_t *mask);
+
+/* False: a fault. */
+bool gang_load(gang *g, const gang_step *s);
+bool gang_store(gang *g, const gang_step *s);
+bool gang_atomic(gang *g, const gang_step *s);
+void gang_address(gang *g, const gang_step *s);
+void gang_warp(gang *g, const gang_step *s);
+void gang_print(gang *g, const gang_step *s);
+
+#endif

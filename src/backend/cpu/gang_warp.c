@@ -1,0 +1,165 @@
+/* Lane code between the lanes of a warp: shuffles, votes, matches, sums. A lane takes part if it is here
+ * and in the mask that the instruction names. */
+#include "backend/cpu/gang.h"
+
+#include <string.h>
+
+/* One warp of a gang at one instruction. Values are bits; those of lanes that take no part are there, too. */
+typedef struct warp {
+    const gang_step *s;
+    int width; /* bytes of a value */
+    uint32_t here;
+    const char *value;      /* a, by lanes */
+    const uint32_t *choice; /* b: a lane, a distance */
+    const uint32_t *named;  /* c: masks */
+    const int32_t *group;   /* e: how many lanes are a group of their own */
+    uint64_t out[WARP_LANES];
+} warp;
+
+static uint64_t value_of(const warp *w, int lane)
+{
+    uint64_t v = 0;
+    memcpy(&v, w->value + (size_t)lane * (size_t)w->width, (size_t)w->width);
+    return v;
+}
+
+/* From which lane a shuffle takes; outside of the lane's group it is the lane itself. */
+static int shuffled_from(const warp *w, int lane)
+{
+    const int size = w->group ? w->group[lane] : WARP_LANES;
+    const int first = size > 0 && size < WARP_LANES ? lane / size * size : 0;
+    const int last = first + (size > 0 && size < WARP_LANES ? size : WARP_LANES) - 1;
+    const uint32_t by = w->choice[lane];
+    int64_t from = lane;
+    switch (w->s->row) {
+    case WARP_SHUFFLE: from = first + (int64_t)(by & (uint32_t)(last - first)); break;
+    case WARP_SHUFFLE_UP: from = (int64_t)lane - by; break;
+    case WARP_SHUFFLE_DOWN: from = (int64_t)lane + by; break;
+    case WARP_SHUFFLE_XOR: from = lane ^ (int64_t)(by & (WARP_LANES - 1)); break;
+    }
+    /* XOR may reach an earlier group, but not a later one. */
+    const bool inside = from <= last && (from >= first || w->s->row == WARP_SHUFFLE_XOR);
+    return inside && from >= 0 ? (int)from : lane;
+}
+
+static void shuffle(warp *w)
+{
+    for (int i = 0; i < WARP_LANES; i++)
+        w->out[i] = value_of(w, shuffled_from(w, i));
+}
+
+/* The lanes whose value is not 0. */
+static uint32_t ballot(const warp *w)
+{
+    uint32_t yes = 0;
+    for (int i = 0; i < WARP_LANES; i++)
+        yes |= (uint32_t)(value_of(w, i) != 0) << i;
+    return yes & w->here;
+}
+
+static void vote(warp *w)
+{
+    const uint32_t yes = ballot(w);
+    for (int i = 0; i < WARP_LANES; i++) {
+        const uint32_t part = w->here & w->named[i], votes = yes & part;
+        w->out[i] = w->s->row == WARP_BALLOT ? votes
+                    : w->s->row == WARP_ANY  ? votes != 0
+                    : w->s->row == WARP_ALL  ? votes == part
+                                             : votes == part || votes == 0;
+    }
+}
+
+static void match(warp *w)
+{
+    for (int i = 0; i < WARP_LANES; i++) {
+        const uint32_t part = w->here & w->named[i];
+        uint32_t alike = 0;
+        for (uint32_t left = part; left; left &= left - 1) {
+            const int k = __builtin_ctz(left);
+            alike |= (uint32_t)(value_of(w, k) == value_of(w, i)) << k;
+        }
+        w->out[i] = w->s->row == WARP_MATCH_ANY || alike == part ? alike : 0;
+    }
+}
+
+/* The fold of the lanes that take part, in their order: loops of one lane do the arithmetic. */
+static uint64_t folded(const gang *g, const warp *w, uint32_t part)
+{
+    uint64_t sum = 0;
+    bool first = true;
+    for (uint32_t left = part; left; left &= left - 1) {
+        const uint64_t v = value_of(w, __builtin_ctz(left));
+        if (first)
+            sum = v;
+        else
+            w->s->loop(1, &sum, &sum, &v, NULL);
+        first = false;
+    }
+    (void)g;
+    return sum;
+}
+
+static void fold(const gang *g, warp *w)
+{
+    for (int i = 0; i < WARP_LANES; i++) {
+        const uint32_t part = w->here & w->named[i];
+        const bool again = i > 0 && part == (w->here & w->named[i - 1]);
+        w->out[i] = again ? w->out[i - 1] : folded(g, w, part);
+    }
+}
+
+static void rank_shuffle(warp *w)
+{
+    for (int i = 0; i < WARP_LANES; i++) {
+        uint32_t left = w->here & w->named[i];
+        for (uint32_t k = w->choice[i]; k && left; k--)
+            left &= left - 1;
+        w->out[i] = value_of(w, left ? __builtin_ctz(left) : i);
+    }
+}
+
+static void one_warp(const gang *g, warp *w)
+{
+    switch (w->s->row) {
+    case WARP_SHUFFLE:
+    case WARP_SHUFFLE_UP:
+    case WARP_SHUFFLE_DOWN:
+    case WARP_SHUFFLE_XOR: shuffle(w); break;
+    case WARP_SHUFFLE_RANK: rank_shuffle(w); break;
+    case WARP_BALLOT:
+    case WARP_ANY:
+    case WARP_ALL:
+    case WARP_SAME: vote(w); break;
+    case WARP_MATCH_ANY:
+    case WARP_MATCH_ALL: match(w); break;
+    default: fold(g, w);
+    }
+}
+
+void gang_warp(gang *g, const gang_step *s)
+{
+    const bool active = s->op == CODE_ACTIVE;
+    const int width = active ? 4 : (int)ig_dtype_bytes(dtype_lane((ig_dtype)s->dtype));
+    const char *a = gang_lanes(g, s->a, s->ones & GANG_ONE_A, width, 1);
+    const uint32_t *b = gang_lanes(g, s->b, s->ones & GANG_ONE_B, 4, 2);
+    const uint32_t *c = gang_lanes(g, s->c, s->ones & GANG_ONE_C, 4, 3);
+    const int32_t *e = gang_lanes(g, s->e, s->ones & GANG_ONE_E, 4, 4);
+    char *d = gang_target(g, s);
+    for (int first = 0; first < g->lanes; first += WARP_LANES) {
+        warp w = {s, width, g->mask[first / WARP_LANES], NULL, NULL, NULL, NULL, {0}};
+        const int n = g->lanes - first < WARP_LANES ? g->lanes - first : WARP_LANES;
+        if (active) {
+            for (int i = 0; i < n; i++)
+                w.out[i] = w.here;
+        } else {
+            w.value = a + (size_t)first * (size_t)width;
+            w.choice = b ? b + first : NULL;
+            w.named = c + first;
+            w.group = e ? e + first : NULL;
+            one_warp(g, &w);
+        }
+        for (int i = 0; i < n; i++)
+            memcpy(d + (size_t)(first + i) * s->width, &w.out[i], s->width);
+    }
+    gang_keep(g, s, d);
+}
