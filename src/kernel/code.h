@@ -21,6 +21,7 @@
 
 #include "array/dtype.h"
 #include "base/error.h"
+#include "kernel/arena.h"
 
 typedef enum code_row {
 #define ROW(name, takes, arity, expr) CODE_ROW_##name,
@@ -104,7 +105,9 @@ typedef enum code_barrier { BARRIER_PLAIN, BARRIER_COUNT, BARRIER_AND, BARRIER_O
 enum {
     CODE_MASKED = 1,   /* d is a variable: lanes that are not here keep what it was */
     CODE_VOLATILE = 2, /* memory that another thread may write: never one for all lanes */
-    CODE_ROUNDING = 4  /* times 1, 2, 3: arithmetic rounds towards zero, up, down */
+    CODE_OWN = 4,      /* memory of the block or the lane: no other core sees it */
+    CODE_LOCALS = 8,   /* of ADDRESS: the scale is the bytes of a lane's local memory */
+    CODE_ROUNDING = 16 /* times 1, 2, 3: arithmetic rounds towards zero, up, down */
 };
 
 enum { CODE_NONE = -1, CODE_LEVELS = 256 /* how deep they may nest */ };
@@ -140,7 +143,8 @@ typedef enum code_origin {
     ORIGIN_GRID_DIM_X,
     ORIGIN_GRID_DIM_Y,
     ORIGIN_GRID_DIM_Z,
-    ORIGIN_SHARED /* address of the block's shared memory */
+    ORIGIN_SHARED, /* address of the block's shared memory */
+    ORIGIN_GLOBAL  /* of the memory of all globals */
 } code_origin;
 
 typedef struct code_reg {
@@ -176,8 +180,9 @@ typedef struct code {
     bool apart; /* warps go their own ways between barriers, or wait for each other by memory: they
                    * must not run in one lock step */
     int n_narrow,
-        n_wide; /* slots of registers with a value for each lane: of up to 4 bytes, of 8 */
-    int n_one;  /* of those with one value */
+        n_wide;         /* slots of registers with a value for each lane: of up to 4 bytes, of 8 */
+    int n_one;          /* of those with one value */
+    kernel_arena arena; /* all of it */
 } code;
 
 /* Finds out which registers are one for all lanes and gives each its slot. All lanes of a block count,

@@ -68,6 +68,8 @@ static void make_step(gang_code *g, const code_inst *i, gang_step *s)
     s->c = gang_home(g, i->c);
     s->e = gang_home(g, i->e);
     s->loop = loop_of(g, i, s->ones);
+    if (i->flags & CODE_LOCALS)
+        s->scale = (int32_t)c->local_bytes;
 }
 
 gang_code *gang_compile(const code *c, int threads)

@@ -81,6 +81,7 @@ typedef struct gang_launch {
     uint32_t grid[3], block[3];
     size_t dynamic_bytes;  /* shared memory behind the static one */
     const void *arguments; /* code->argument_bytes of them; pointers are addresses of the host */
+    void *globals;         /* of the kernel's tree */
     gang_watch *watch;     /* or NULL */
     /* Where printf goes; called by one thread. NULL: standard output. */
     void (*print)(void *context, const char *text, size_t bytes);

@@ -46,6 +46,7 @@ static void fill_register(gang *g, const code_reg *r, int32_t at)
         memcpy(to, (const char *)g->launch->arguments + r->bits, (size_t)width);
         break;
     case ORIGIN_SHARED: memcpy(to, &(uint64_t){(uintptr_t)g->shared}, 8); break;
+    case ORIGIN_GLOBAL: memcpy(to, &(uint64_t){(uintptr_t)g->launch->globals}, 8); break;
     case ORIGIN_LOCAL:
         for (int i = 0; i < g->lanes; i++)
             ((uint64_t *)(void *)to)[i] =

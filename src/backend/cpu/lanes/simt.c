@@ -22,6 +22,8 @@
 #define C_FUNNEL_LEFT(x, y, z) ((T)(uint32_t)(C_WIDE(x, y) << ((uint32_t)(z)&63) >> 32))
 #define C_FUNNEL_RIGHT(x, y, z) ((T)(uint32_t)(C_WIDE(x, y) >> ((uint32_t)(z)&63)))
 #define C_WIDE(low, high) ((uint64_t)(uint32_t)(high) << 32 | (uint32_t)(low))
+#define C_DOT_BYTES(x, y, z) \
+    ((T)((U)(z) + dot_bytes((uint32_t)(x), (uint32_t)(y), NEGATIVE((T)-1))))
 #define C_SCALE(x, y) C_LIBRARY(ldexp)(x, (int)(y))
 #define C_LGAMMA(x) C_LIBRARY(lgamma)(x)
 #define C_SINPI(x) sin_pi(x)
@@ -46,6 +48,59 @@ static inline uint32_t permute_bytes(uint32_t x, uint32_t y, uint32_t z)
         out |= (choice & 8 ? (byte & 0x80 ? 0xff : 0) : byte) << (8 * i);
     }
     return out;
+}
+
+static inline uint32_t dot_bytes(uint32_t x, uint32_t y, bool is_signed)
+{
+    uint32_t sum = 0;
+    for (int i = 0; i < 32; i += 8) {
+        const uint8_t a = (uint8_t)(x >> i), b = (uint8_t)(y >> i);
+        sum += is_signed ? (uint32_t)((int8_t)a * (int8_t)b) : (uint32_t)a * b;
+    }
+    return sum;
+}
+
+/* exp(x^2) erfc(x); far out by its continued fraction, since erfc is too small there. */
+static double erfc_scaled(double x)
+{
+    if (x < 10)
+        return exp(x * x) * erfc(x);
+    double f = x;
+    for (int k = 60; k > 0; k--)
+        f = x + 0.5 * k / f;
+    return 1 / (f * 1.77245385090551602730);
+}
+
+/* Newton's steps on log(erfc), from an estimate that is good to a few digits. */
+static double erfc_inverse(double p)
+{
+    if (!(p > 0 && p < 2))
+        return p == 0 ? INFINITY : p == 2 ? -INFINITY : NAN;
+    const double q = p < 1 ? p : 2 - p, t = sqrt(-2 * log(q / 2));
+    double x = M_SQRT1_2 * (t - (2.30753 + t * 0.27061) / (1 + t * (0.99229 + t * 0.04481)));
+    for (int k = 0; k < 4; k++) {
+        const double scaled = erfc_scaled(x);
+        const double slope = -1.12837916709551257390 / scaled; /* of log(erfc) */
+        x -= (log(scaled) - x * x - log(q)) / slope;
+    }
+    return p < 1 ? x : -x;
+}
+
+/* Modified Bessel functions of order 0 and 1: the power series, or far out the asymptotic one. */
+static double bessel_i(int order, double x)
+{
+    const double a = fabs(x);
+    double sum = 1, term = 1;
+    if (a < 30) {
+        for (int k = 1; k < 200 && term > sum * 1e-18; k++)
+            sum += term *= a * a / (4.0 * k * (k + order));
+        sum *= order ? a / 2 : 1;
+    } else {
+        for (int k = 1; k < 30; k++)
+            sum += term *= -(4.0 * order * order - (2 * k - 1) * (2 * k - 1)) / (8.0 * k * a);
+        sum *= exp(a) / sqrt(2 * M_PI * a);
+    }
+    return order && x < 0 ? -sum : sum;
 }
 
 /* sin(pi x), exact at multiples of a half. */
