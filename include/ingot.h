@@ -402,6 +402,63 @@ IG_API const ig_op *ig_op_at(int i);
 IG_API const ig_op *ig_op_find(const char *name);
 IG_API const ig_op *ig_op_nearest(const char *name);
 
+/* ---- kernels in CUDA C ------------------------------------------------------------------------ */
+
+/* Source in CUDA C, read and checked: kernels that can be launched on any device that runs kernels. */
+typedef struct ig_module ig_module;
+
+typedef struct ig_module_options {
+    const char *const *defines; /* "NAME" or "NAME=VALUE" */
+    int n_defines;
+    const char *const *folders; /* where includes are looked for */
+    int n_folders;
+    const char *const *instances; /* of kernel templates: "tile<float, 16>" */
+    int n_instances;
+} ig_module_options;
+
+/* name is what messages call the source, and where its own includes are looked for; options may be NULL.
+ * NULL on failure, with all that the compiler has to say in the error. A kernel with a mistake fails when
+ * it is launched, and does not keep the others from running. */
+IG_API ig_module *ig_module_new(const char *name, const char *source,
+                                const ig_module_options *options);
+IG_API void ig_module_free(ig_module *m);
+
+/* A parameter of a kernel. */
+typedef struct ig_kernel_param {
+    const char *name;
+    const char *type; /* as C writes it: "const float *" */
+    ig_dtype dtype;   /* of the value, or of what it points to; IG_DTYPE_NONE: a struct */
+    bool is_pointer;
+    bool is_written; /* a pointer to what is not const */
+    size_t bytes;    /* of the value */
+} ig_kernel_param;
+
+typedef struct ig_kernel_info {
+    const char *name;
+    const ig_kernel_param *params;
+    int n_params;
+    int n_written; /* parameters that are written */
+} ig_kernel_info;
+
+/* The kernels of a module, in the order of the source; by name, NULL if there is none. */
+IG_API int ig_module_count(const ig_module *m);
+IG_API const ig_kernel_info *ig_module_at(const ig_module *m, int i);
+IG_API const ig_kernel_info *ig_module_find(const ig_module *m, const char *kernel);
+
+typedef struct ig_launch {
+    const char *device;         /* "cpu" if NULL */
+    uint32_t grid[3], block[3]; /* blocks, and threads of each; 0 counts as 1 */
+    size_t shared_bytes;        /* dynamic shared memory */
+    const ig_arg *args; /* arrays for pointers, numbers for the others; by name or in order */
+    int n_args;
+    double *seconds; /* receives what the device took; may be NULL */
+} ig_launch;
+
+/* Runs a kernel. Arrays that it is given do not change: results receives a new array for each parameter
+ * that is written, in order, with what is there after the launch. */
+IG_API ig_status ig_module_launch(ig_module *m, const char *kernel, const ig_launch *l,
+                                  ig_array **results);
+
 /* ---- elementwise, one input -------------------------------------------------------------------- */
 
 /* Any shape; integers are promoted to f32 where the op needs a float. */

@@ -6,6 +6,7 @@
 #ifndef BACKEND_BACKEND_H
 #define BACKEND_BACKEND_H
 
+#include "kernel/code.h"
 #include "program/program.h"
 
 typedef struct backend backend;
@@ -33,7 +34,7 @@ typedef struct backend_limits {
     bool unified;        /* its memory is the host's */
 } backend_limits;
 
-/* ---- kernels: programs that are text in the device's own language ---- */
+/* ---- kernels: programs in the device's own language, which is text, or lane code ---- */
 
 /* A buffer is passed as a pointer to its first byte (in OpenCL C a __global pointer, or NULL) and,
  * as the next parameter, an offset in bytes (ulong). */
@@ -41,11 +42,14 @@ typedef enum kernel_kind { KERNEL_BUFFER, KERNEL_BYTES } kernel_kind;
 
 typedef struct kernel_param {
     kernel_kind kind;
-    size_t bytes; /* KERNEL_BYTES: of the value */
+    size_t bytes;  /* KERNEL_BYTES: of the value */
+    size_t offset; /* among the arguments as CUDA packs them: where lane code looks for it */
 } kernel_param;
 
 typedef struct kernel_text {
     const char *source, *entry;
+    const lane_code
+        *lanes; /* in place of both, where the device runs lane code; it outlives the kernel */
     const char *options; /* for the device's compiler; may be NULL */
     const kernel_param *params;
     int n_params;
@@ -66,7 +70,11 @@ typedef struct kernel_launch {
     uint32_t grid[3], block[3]; /* blocks of the grid, threads of a block: x, y, z */
     size_t shared_bytes;        /* with dynamic_shared */
     const kernel_arg *args;     /* one for each parameter */
-    uint64_t *device_ns; /* not NULL: waits, and receives the time that the device took for it */
+    uint64_t *device_ns;    /* not NULL: waits, and receives the time that the device took for it */
+    const binding *globals; /* of lane code: the memory of its tree's variables, or NULL */
+    /* Of lane code: where printf goes; NULL: standard output. */
+    void (*print)(void *context, const char *text, size_t bytes);
+    void *context;
 } kernel_launch;
 
 /* ---- the device ---- */
@@ -98,6 +106,7 @@ struct backend {
      * is timed wait. What a failed command may have written cannot be read, or be given to a kernel,
      * until it was written or filled as a whole: each attempt fails, and says why. */
     backend_limits limits;
+    bool runs_lanes; /* its kernels are lane code, not text */
     /* Memory by bytes. Ranges must lie in their buffers; those of copy do not overlap. */
     ig_status (*write)(buffer *to, size_t offset, const void *from, size_t bytes);
     ig_status (*read)(buffer *from, size_t offset, void *to, size_t bytes);

@@ -24,7 +24,7 @@ static bool closes(int op)
     return op == CODE_END_IF || op == CODE_END_LOOP || op == CODE_END_CALL;
 }
 
-static void walk_step(walk *w, const code *c, int k)
+static void walk_step(walk *w, const lane_code *c, int k)
 {
     if (opens(c->inst[k].op))
         w->begins[w->depth++] = k;
@@ -32,11 +32,11 @@ static void walk_step(walk *w, const code *c, int k)
         w->depth--;
 }
 
-static bool one(const code *c, int32_t r) { return r == CODE_NONE || c->reg[r].one; }
+static bool one(const lane_code *c, int32_t r) { return r == CODE_NONE || c->reg[r].one; }
 
 /* Not all lanes that came to the level need be in it. left has a 1 for each loop or call that some lanes
  * may have left while others stayed. */
-static bool differs(const code *c, const uint8_t *left, int32_t begin)
+static bool differs(const lane_code *c, const uint8_t *left, int32_t begin)
 {
     return c->inst[begin].op == CODE_IF ? !one(c, c->inst[begin].a) : left[begin];
 }
@@ -55,7 +55,7 @@ static bool gives_one(const code_inst *i)
 
 /* Where the instruction writes, a lane that has gone elsewhere may still need what register d held. Who
  * returned needs nothing any more that was born inside of the call. */
-static bool some_wait(const code *c, const uint8_t *left, const walk *w, const code_reg *d)
+static bool some_wait(const lane_code *c, const uint8_t *left, const walk *w, const code_reg *d)
 {
     for (int l = 0; l < w->depth; l++) {
         const int32_t begin = w->begins[l];
@@ -66,7 +66,7 @@ static bool some_wait(const code *c, const uint8_t *left, const walk *w, const c
 }
 
 /* Who leaves a loop or call that others stay in: whether that is new. */
-static bool leave(const code *c, uint8_t *left, const walk *w, const code_inst *i)
+static bool leave(const lane_code *c, uint8_t *left, const walk *w, const code_inst *i)
 {
     bool some = i->op == CODE_WHILE && !one(c, i->a);
     for (int l = i->level + 1; l < w->depth; l++)
@@ -77,7 +77,7 @@ static bool leave(const code *c, uint8_t *left, const walk *w, const code_inst *
 }
 
 /* One pass over the code; true if it found something new. */
-static bool differ_pass(code *c, uint8_t *left)
+static bool differ_pass(lane_code *c, uint8_t *left)
 {
     bool changed = false;
     walk w = {0};
@@ -101,7 +101,7 @@ static bool differ_pass(code *c, uint8_t *left)
 /* ---- warps that must not run in one lock step ---- */
 
 /* A barrier that not all lanes reach together, or a loop that waits for what others write. */
-static bool must_be_apart(const code *c, const uint8_t *left)
+static bool must_be_apart(const lane_code *c, const uint8_t *left)
 {
     walk w = {0};
     for (int k = 0; k < c->n_inst; k++) {
@@ -137,7 +137,7 @@ static void live_at(life *l, int32_t r, int k)
 }
 
 /* What is used in a loop and lives before it lives all the time that the loop runs. */
-static void live_in_loops(const code *c, life *l)
+static void live_in_loops(const lane_code *c, life *l)
 {
     walk w = {0};
     for (int k = 0; k < c->n_inst; k++) {
@@ -162,7 +162,7 @@ static int give_slot(const life *l, int32_t *busy_until, int *n)
     return s;
 }
 
-static void give_slots(code *c, const life *l, int32_t *busy)
+static void give_slots(lane_code *c, const life *l, int32_t *busy)
 {
     c->n_narrow = c->n_wide = c->n_one = 0;
     for (int filled = 1; filled >= 0; filled--) /* by the machine: these live from the start */
@@ -179,7 +179,7 @@ static void give_slots(code *c, const life *l, int32_t *busy)
         }
 }
 
-static void find_lives(code *c, life *lives)
+static void find_lives(lane_code *c, life *lives)
 {
     for (int r = 0; r < c->n_reg; r++)
         lives[r] = (life){c->reg[r].origin == ORIGIN_NONE ? INT32_MAX : -1, -1};
@@ -198,7 +198,7 @@ static void find_lives(code *c, life *lives)
     live_in_loops(c, lives);
 }
 
-ig_status code_settle(code *c)
+ig_status code_settle(lane_code *c)
 {
     uint8_t *left = memory_new((size_t)c->n_inst + 1);
     life *lives = memory_new(((size_t)c->n_reg + 1) * sizeof *lives);

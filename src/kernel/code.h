@@ -166,7 +166,7 @@ typedef struct code_print {
     const int32_t *args;
 } code_print;
 
-typedef struct code {
+typedef struct lane_code {
     const char *name;
     code_inst *inst;
     code_reg *reg;
@@ -183,10 +183,10 @@ typedef struct code {
         n_wide;         /* slots of registers with a value for each lane: of up to 4 bytes, of 8 */
     int n_one;          /* of those with one value */
     kernel_arena arena; /* all of it */
-} code;
+} lane_code;
 
 /* Finds out which registers are one for all lanes and gives each its slot. All lanes of a block count,
  * so the answer holds however many warps run together. */
-ig_status code_settle(code *c);
+ig_status code_settle(lane_code *c);
 
 #endif

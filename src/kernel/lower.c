@@ -34,7 +34,7 @@ void lower_fail(lower *l, ig_status status, const char *format, ...)
 
 static int32_t new_reg(lower *l, code_reg r)
 {
-    code *c = l->c;
+    lane_code *c = l->c;
     c->reg = kernel_arena_grow(l->arena, c->reg, &c->reg_room, (uint32_t)c->n_reg + 1, sizeof r);
     r.born = c->n_inst;
     c->reg[c->n_reg] = r;
@@ -74,7 +74,7 @@ int32_t lower_special(lower *l, code_origin origin)
 code_inst *lower_emit(lower *l, code_op op, ig_dtype dtype, int32_t d, int32_t a, int32_t b,
                       int32_t c)
 {
-    code *k = l->c;
+    lane_code *k = l->c;
     if (k->n_inst >= INST_MOST)
         lower_fail(
             l, IG_ERR_UNSUPPORTED,
@@ -124,7 +124,7 @@ int32_t lower_convert(lower *l, int32_t a, ig_dtype from, ig_dtype to)
 /* What the last instruction gave can go into the variable at once. */
 int32_t lower_assign(lower *l, int32_t variable, int32_t value)
 {
-    code *c = l->c;
+    lane_code *c = l->c;
     if (variable == value)
         return variable;
     code_inst *last = c->n_inst ? &c->inst[c->n_inst - 1] : NULL;
@@ -569,10 +569,10 @@ static void lower_kernel(lower *l)
     l->c->local_bytes = (l->c->local_bytes + 15) / 16 * 16;
 }
 
-ig_status kernel_lower(const kernel_tree *tree, const kernel_entry *entry, code **out)
+ig_status kernel_lower(const kernel_tree *tree, const kernel_entry *entry, lane_code **out)
 {
     jmp_buf escape;
-    code *c = memory_new(sizeof *c);
+    lane_code *c = memory_new(sizeof *c);
     *out = NULL;
     if (!c)
         return IG_ERR_MEMORY;
@@ -595,11 +595,11 @@ ig_status kernel_lower(const kernel_tree *tree, const kernel_entry *entry, code 
     if (status == IG_OK)
         *out = c;
     else
-        kernel_code_free(c);
+        code_free(c);
     return status;
 }
 
-void kernel_code_free(code *c)
+void code_free(lane_code *c)
 {
     if (!c)
         return;

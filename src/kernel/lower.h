@@ -57,7 +57,7 @@ typedef struct lower_loop {
 } lower_loop;
 
 typedef struct lower {
-    code *c;
+    lane_code *c;
     kernel_arena *arena;
     const kernel_tree *tree;
     const kernel_entry *entry;
@@ -138,9 +138,9 @@ lower_value lower_builtin(lower *l, const kernel_expr *e);
  * each, by index. */
 uint64_t kernel_globals(const kernel_tree *tree, uint64_t *offsets);
 
-/* The lane code of a kernel, settled; release with kernel_code_free. What the CPU cannot run is
+/* The lane code of a kernel, settled; release with code_free. What the CPU cannot run is
  * IG_ERR_UNSUPPORTED. */
-ig_status kernel_lower(const kernel_tree *tree, const kernel_entry *entry, code **out);
-void kernel_code_free(code *c);
+ig_status kernel_lower(const kernel_tree *tree, const kernel_entry *entry, lane_code **out);
+void code_free(lane_code *c);
 
 #endif

@@ -426,7 +426,7 @@ static lower_value barrier(lower *l, const kernel_expr *e)
 
 static lower_value print(lower *l, const kernel_expr *e)
 {
-    code *c = l->c;
+    lane_code *c = l->c;
     const lower_value *v = lower_args(l, e->args, e->n_args);
     int32_t *args = kernel_arena_new(l->arena, (e->n_args + 1) * sizeof *args);
     for (uint32_t i = 1; i < e->n_args; i++)
@@ -443,7 +443,7 @@ static lower_value print(lower *l, const kernel_expr *e)
 
 static void assertion(lower *l, const kernel_expr *e)
 {
-    code *c = l->c;
+    lane_code *c = l->c;
     const int32_t a = lower_scalar(l, e->args[0]);
     c->message = kernel_arena_grow(l->arena, c->message, &c->message_room,
                                    (uint32_t)c->n_message + 1, sizeof *c->message);

@@ -2,6 +2,7 @@
 #include "backend/cpu/cpu.h"
 
 #include "backend/cpu/blas.h"
+#include "backend/cpu/kernel.h"
 #include "base/error.h"
 #include "base/machine.h"
 #include "base/memory.h"
@@ -131,4 +132,25 @@ const backend backend_cpu = {
     .launch = launch,
     .finish = finish,
     .release = release,
+    .limits = {.subgroup = 32,
+               .threads = 1024,
+               .thread_at = {1024, 1024, 64},
+               .shared_bytes = 1 << 20,
+               .alloc_bytes = INT64_MAX,
+               .param_bytes = 4096,
+               .buffers = 512,
+               .f16 = true,
+               .f64 = true,
+               .atomics_i64 = true,
+               .subnormals = true,
+               .exact_division = true,
+               .unified = true},
+    .runs_lanes = true,
+    .write = cpu_memory_write,
+    .read = cpu_memory_read,
+    .copy = cpu_memory_copy,
+    .fill = cpu_memory_fill,
+    .kernel_build = cpu_kernel_build,
+    .kernel_discard = cpu_kernel_discard,
+    .kernel_launch = cpu_kernel_launch,
 };

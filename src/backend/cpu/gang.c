@@ -16,7 +16,7 @@ enum { SPARES = 5, PATIENCE = 4096 /* iterations until other gangs get their tur
 
 /* ---- making ready ---- */
 
-static int width_of(const code *c, int32_t r)
+static int width_of(const lane_code *c, int32_t r)
 {
     return r == CODE_NONE ? 0 : (int)ig_dtype_bytes((ig_dtype)c->reg[r].dtype);
 }
@@ -33,7 +33,7 @@ int32_t gang_home(const gang_code *g, int32_t r)
                                                : (size_t)reg->slot * 4 * (size_t)g->lanes);
 }
 
-static bool is_one(const code *c, int32_t r) { return r == CODE_NONE || c->reg[r].one; }
+static bool is_one(const lane_code *c, int32_t r) { return r == CODE_NONE || c->reg[r].one; }
 
 static map_loop loop_of(const gang_code *g, const code_inst *i, int ones)
 {
@@ -55,7 +55,7 @@ static map_loop loop_of(const gang_code *g, const code_inst *i, int ones)
 
 static void make_step(gang_code *g, const code_inst *i, gang_step *s)
 {
-    const code *c = g->code;
+    const lane_code *c = g->code;
     *s = (gang_step){i->op, i->dtype, i->to, i->flags, i->row,   i->level,  0,        0,   0, 0,
                      0,     0,        0,     i->jump,  i->scale, i->offset, i->place, NULL};
     s->ones = (uint8_t)(is_one(c, i->a) * GANG_ONE_A | is_one(c, i->b) * GANG_ONE_B |
@@ -72,7 +72,7 @@ static void make_step(gang_code *g, const code_inst *i, gang_step *s)
         s->scale = (int32_t)c->local_bytes;
 }
 
-gang_code *gang_compile(const code *c, int threads)
+gang_code *gang_compile(const lane_code *c, int threads)
 {
     const int warps = (threads + WARP_LANES - 1) / WARP_LANES;
     const int together = c->apart ? 1 : warps < GANG_WARPS ? warps : GANG_WARPS;

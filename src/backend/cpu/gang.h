@@ -36,7 +36,7 @@ enum { GANG_ONE_A = 1, GANG_ONE_B = 2, GANG_ONE_C = 4, GANG_ONE_E = 8, GANG_ONE_
 
 /* Code made ready for blocks of a given number of threads. */
 typedef struct gang_code {
-    const code *code;
+    const lane_code *code;
     const cpu_level *level;
     int threads; /* of a block */
     int lanes;   /* of a gang, a multiple of WARP_LANES */
@@ -106,7 +106,7 @@ typedef struct gang {
 } gang;
 
 /* NULL with the error set on failure. */
-gang_code *gang_compile(const code *c, int threads);
+gang_code *gang_compile(const lane_code *c, int threads);
 void gang_code_free(gang_code *g);
 
 /* Runs the grid over all cores. A fault is IG_OK with *fault told. */

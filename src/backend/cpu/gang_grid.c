@@ -72,7 +72,7 @@ static void fill_register(gang *g, const code_reg *r, int32_t at)
 
 static void gang_begin(gang *g)
 {
-    const code *c = g->code->code;
+    const lane_code *c = g->code->code;
     memset(g->mask, 0, sizeof g->mask);
     for (int i = 0; i < g->lanes; i++)
         g->mask[i / WARP_LANES] |= 1u << i % WARP_LANES;

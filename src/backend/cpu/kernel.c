@@ -1,0 +1,123 @@
+/* Kernels on the CPU: lane code, made ready once for each size of block, run by gangs. */
+#include "backend/cpu/kernel.h"
+
+#include "backend/cpu/gang.h"
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <string.h>
+#include <time.h>
+
+/* ---- memory ---- */
+
+ig_status cpu_memory_write(buffer *to, size_t offset, const void *from, size_t bytes)
+{
+    memcpy((char *)to->data + offset, from, bytes);
+    return IG_OK;
+}
+
+ig_status cpu_memory_read(buffer *from, size_t offset, void *to, size_t bytes)
+{
+    memcpy(to, (const char *)from->data + offset, bytes);
+    return IG_OK;
+}
+
+ig_status cpu_memory_copy(buffer *to, size_t to_offset, buffer *from, size_t from_offset,
+                          size_t bytes)
+{
+    memcpy((char *)to->data + to_offset, (const char *)from->data + from_offset, bytes);
+    return IG_OK;
+}
+
+ig_status cpu_memory_fill(buffer *to, size_t offset, uint8_t value, size_t bytes)
+{
+    memset((char *)to->data + offset, value, bytes);
+    return IG_OK;
+}
+
+/* ---- kernels ---- */
+
+typedef struct cpu_kernel {
+    kernel_code base;
+    const lane_code *lanes;
+    gang_code *ready; /* for the size of block that was asked for last, or NULL */
+    int n_params;
+    kernel_param params[];
+} cpu_kernel;
+
+ig_status cpu_kernel_build(const backend *dev, const kernel_text *text, kernel_code **out)
+{
+    cpu_kernel *k = memory_new(sizeof *k + (size_t)text->n_params * sizeof *k->params);
+    if (!k)
+        return IG_ERR_MEMORY;
+    k->base.dev = dev;
+    k->lanes = text->lanes;
+    k->n_params = text->n_params;
+    if (text->n_params)
+        memcpy(k->params, text->params, (size_t)text->n_params * sizeof *k->params);
+    *out = &k->base;
+    return IG_OK;
+}
+
+void cpu_kernel_discard(kernel_code *code)
+{
+    cpu_kernel *k = (cpu_kernel *)code;
+    gang_code_free(k->ready);
+    memory_free(k);
+}
+
+static void pack(const cpu_kernel *k, const kernel_launch *l, char *arguments)
+{
+    for (int i = 0; i < k->n_params; i++) {
+        const kernel_arg *a = &l->args[i];
+        const kernel_param *p = &k->params[i];
+        const char *at = a->at.buf ? (const char *)a->at.buf->data + a->at.offset : NULL;
+        if (p->kind == KERNEL_BUFFER)
+            memcpy(arguments + p->offset, &(uint64_t){(uintptr_t)at}, 8);
+        else
+            memcpy(arguments + p->offset, a->bytes, p->bytes);
+    }
+}
+
+static ig_status told(const cpu_kernel *k, const gang_fault *f)
+{
+    if (f->kind == FAULT_NONE)
+        return IG_OK;
+    FAIL(IG_ERR_DEVICE, "kernel '%s': %s%s, by thread (%u, %u, %u) of block (%u, %u, %u)",
+         k->lanes->name, f->kind == FAULT_ASSERT ? "assertion failed: " : "",
+         f->kind == FAULT_ASSERT ? k->lanes->message[f->row] : "__trap()", f->thread[0],
+         f->thread[1], f->thread[2], f->block[0], f->block[1], f->block[2]);
+}
+
+ig_status cpu_kernel_launch(kernel_code *code, const kernel_launch *l)
+{
+    cpu_kernel *k = (cpu_kernel *)code;
+    const uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
+    struct timespec begin, end;
+    gang_fault fault = {0};
+    if (!k->ready || k->ready->threads != (int)threads) {
+        gang_code_free(k->ready);
+        k->ready = gang_compile(k->lanes, (int)threads);
+    }
+    char *arguments = memory_new(k->lanes->argument_bytes + 8);
+    ig_status status = k->ready && arguments ? IG_OK : IG_ERR_MEMORY;
+    if (status == IG_OK) {
+        pack(k, l, arguments);
+        gang_launch g = {.dynamic_bytes = l->shared_bytes,
+                         .arguments = arguments,
+                         .globals =
+                             l->globals ? (char *)l->globals->buf->data + l->globals->offset : NULL,
+                         .print = l->print,
+                         .context = l->context};
+        memcpy(g.grid, l->grid, sizeof g.grid);
+        memcpy(g.block, l->block, sizeof g.block);
+        clock_gettime(CLOCK_MONOTONIC, &begin);
+        status = gang_run_grid(k->ready, &g, &fault);
+        clock_gettime(CLOCK_MONOTONIC, &end);
+        if (l->device_ns)
+            *l->device_ns = (uint64_t)(end.tv_sec - begin.tv_sec) * 1000000000u +
+                            (uint64_t)(end.tv_nsec - begin.tv_nsec);
+    }
+    memory_free(arguments);
+    return status == IG_OK ? told(k, &fault) : status;
+}

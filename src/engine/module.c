@@ -1,0 +1,420 @@
+/* Kernels in CUDA C: a module is a checked tree and, for each device and kernel that was asked for, what
+ * the device made of it. Source -> tree (kernel/) -> lane code or text -> device. */
+#include "base/error.h"
+#include "base/memory.h"
+#include "engine/engine.h"
+#include "kernel/lower.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A kernel on a device. */
+typedef struct built {
+    struct built *next;
+    const backend *dev;
+    const kernel_entry *entry;
+    lane_code *lanes;
+    kernel_code *code;
+} built;
+
+/* The variables of the tree on a device. */
+typedef struct globals {
+    struct globals *next;
+    const backend *dev;
+    buffer *buf;
+} globals;
+
+struct ig_module {
+    kernel_tree *tree;
+    ig_kernel_info *kernels;
+    int n_kernels;
+    built *built;
+    globals *globals;
+};
+
+/* ---- what is in it ---- */
+
+static ig_dtype dtype_of(const kernel_type *t)
+{
+    while (t->kind == TYPE_ARRAY)
+        t = t->of;
+    if (t->kind == TYPE_STRUCT && t->record->n_vector)
+        t = t->record->element;
+    return type_is_arithmetic(t) ? lower_stored(t) : IG_DTYPE_NONE;
+}
+
+static void describe_param(ig_module *m, const kernel_var *v, ig_kernel_param *p)
+{
+    const bool pointer = v->type->kind == TYPE_POINTER;
+    *p = (ig_kernel_param){.name = v->source_name ? v->source_name->text : v->name,
+                           .type = type_text(&m->tree->types, v->type),
+                           .dtype = dtype_of(pointer ? v->type->of : v->type),
+                           .is_pointer = pointer,
+                           .is_written = pointer && !(v->type->of->quals & TYPE_CONST),
+                           .bytes = (size_t)v->type->size};
+}
+
+static ig_status describe(ig_module *m)
+{
+    for (const kernel_entry *e = m->tree->kernels; e; e = e->next)
+        m->n_kernels++;
+    m->kernels = memory_new((size_t)(m->n_kernels + 1) * sizeof *m->kernels);
+    if (!m->kernels)
+        return IG_ERR_MEMORY;
+    ig_kernel_info *k = m->kernels;
+    for (const kernel_entry *e = m->tree->kernels; e; e = e->next, k++) {
+        const kernel_function *f = e->function;
+        ig_kernel_param *params = memory_new((f->n_params + 1) * sizeof *params);
+        *k = (ig_kernel_info){e->name, params, (int)f->n_params, 0};
+        if (!params)
+            return IG_ERR_MEMORY;
+        for (uint32_t i = 0; i < f->n_params; i++) {
+            describe_param(m, f->params[i], &params[i]);
+            k->n_written += params[i].is_written;
+        }
+    }
+    return IG_OK;
+}
+
+ig_module *ig_module_new(const char *name, const char *source, const ig_module_options *o)
+{
+    kernel_parse_options options = {0};
+    char *said = NULL;
+    ig_module *m = memory_new(sizeof *m);
+    if (!m)
+        return NULL;
+    if (o) {
+        options.preprocess.defines = o->defines;
+        options.preprocess.n_defines = o->n_defines;
+        options.preprocess.folders = o->folders;
+        options.preprocess.n_folders = o->n_folders;
+        options.instances = o->instances;
+        options.n_instances = o->n_instances;
+    }
+    ig_status status = kernel_parse(name, source, &options, &m->tree, &said);
+    if (status == IG_ERR_FORMAT && said) {
+        ig_error(NULL); /* its first line: said has all of them */
+        ig_fail(IG_ERR_FORMAT, "%s", said);
+    }
+    memory_free(said);
+    if (status == IG_OK)
+        status = describe(m);
+    if (status == IG_OK)
+        return m;
+    ig_module_free(m);
+    return NULL;
+}
+
+void ig_module_free(ig_module *m)
+{
+    if (!m)
+        return;
+    for (built *b = m->built, *next; b; b = next) {
+        next = b->next;
+        if (b->code)
+            b->dev->kernel_discard(b->code);
+        code_free(b->lanes);
+        memory_free(b);
+    }
+    for (globals *g = m->globals, *next; g; g = next) {
+        next = g->next;
+        buffer_release(g->buf);
+        memory_free(g);
+    }
+    for (int i = 0; i < m->n_kernels && m->kernels; i++)
+        memory_free((void *)m->kernels[i].params);
+    memory_free(m->kernels);
+    if (m->tree)
+        kernel_tree_free(m->tree);
+    memory_free(m);
+}
+
+int ig_module_count(const ig_module *m) { return m->n_kernels; }
+
+const ig_kernel_info *ig_module_at(const ig_module *m, int i)
+{
+    return i >= 0 && i < m->n_kernels ? &m->kernels[i] : NULL;
+}
+
+const ig_kernel_info *ig_module_find(const ig_module *m, const char *kernel)
+{
+    const kernel_entry *e = kernel_tree_find(m->tree, kernel);
+    const ig_kernel_info *k = m->kernels;
+    for (const kernel_entry *at = m->tree->kernels; at; at = at->next, k++)
+        if (at == e)
+            return k;
+    return NULL;
+}
+
+/* ---- on a device ---- */
+
+static ig_status build(const ig_module *m, built *b)
+{
+    const kernel_function *f = b->entry->function;
+    if (!b->dev->runs_lanes)
+        FAIL(IG_ERR_UNSUPPORTED, "device '%s' runs no CUDA C yet; run it on 'cpu'", b->dev->name);
+    TRY(kernel_lower(m->tree, b->entry, &b->lanes));
+    kernel_param *params = memory_new((f->n_params + 1) * sizeof *params);
+    if (!params)
+        return IG_ERR_MEMORY;
+    size_t at = 0;
+    for (uint32_t i = 0; i < f->n_params; i++) {
+        const kernel_type *t = f->params[i]->type;
+        at = (at + t->align - 1) / t->align * t->align;
+        params[i] = (kernel_param){t->kind == TYPE_POINTER ? KERNEL_BUFFER : KERNEL_BYTES,
+                                   (size_t)t->size, at};
+        at += t->size;
+    }
+    const kernel_text asked = {
+        .entry = f->name, .lanes = b->lanes, .params = params, .n_params = (int)f->n_params};
+    const ig_status status = b->dev->kernel_build(b->dev, &asked, &b->code);
+    memory_free(params);
+    return status;
+}
+
+static ig_status built_for(ig_module *m, const backend *dev, const kernel_entry *e, built **out)
+{
+    for (built *b = m->built; b; b = b->next)
+        if (b->dev == dev && b->entry == e)
+            return *out = b, IG_OK;
+    built *b = memory_new(sizeof *b);
+    if (!b)
+        return IG_ERR_MEMORY;
+    b->dev = dev;
+    b->entry = e;
+    const ig_status status = build(m, b);
+    if (status != IG_OK) {
+        code_free(b->lanes);
+        memory_free(b);
+        return status;
+    }
+    b->next = m->built;
+    m->built = b;
+    *out = b;
+    return IG_OK;
+}
+
+static ig_status fill_globals(const ig_module *m, globals *g, uint64_t bytes)
+{
+    uint64_t at = 0;
+    g->buf = g->dev->alloc(g->dev, (size_t)bytes);
+    if (!g->buf)
+        return IG_ERR_MEMORY;
+    TRY(g->dev->fill(g->buf, 0, 0, (size_t)bytes));
+    for (const kernel_var *v = m->tree->globals; v; v = v->next) {
+        at = (at + 15) / 16 * 16;
+        if (v->init)
+            TRY(g->dev->write(g->buf, (size_t)at, v->init, (size_t)v->type->size));
+        at += v->type->size;
+    }
+    return IG_OK;
+}
+
+static ig_status globals_for(ig_module *m, const backend *dev, binding *out)
+{
+    const uint64_t bytes = kernel_globals(m->tree, NULL);
+    *out = (binding){NULL, 0};
+    if (!bytes)
+        return IG_OK;
+    globals *g = m->globals;
+    while (g && g->dev != dev)
+        g = g->next;
+    if (!g) {
+        g = memory_new(sizeof *g);
+        if (!g)
+            return IG_ERR_MEMORY;
+        g->dev = dev;
+        const ig_status status = fill_globals(m, g, bytes);
+        if (status != IG_OK) {
+            buffer_release(g->buf);
+            memory_free(g);
+            return status;
+        }
+        g->next = m->globals;
+        m->globals = g;
+    }
+    out->buf = g->buf;
+    return IG_OK;
+}
+
+/* ---- launching ---- */
+
+typedef struct argument {
+    const ig_arg *given;
+    buffer *buf; /* of a pointer: on the device, ours */
+    uint64_t bits;
+} argument;
+
+/* Finds the argument of each parameter: by name, else in order. */
+static ig_status match(const ig_kernel_info *k, const ig_launch *l, argument *args)
+{
+    int next = 0;
+    for (int i = 0; i < l->n_args; i++) {
+        const ig_arg *a = &l->args[i];
+        int p = a->name ? 0 : next++;
+        while (a->name && p < k->n_params && strcmp(k->params[p].name, a->name) != 0)
+            p++;
+        if (p >= k->n_params && a->name)
+            FAIL(IG_ERR_ARGUMENT, "kernel '%s' has no parameter '%s'", k->name, a->name);
+        if (p >= k->n_params)
+            FAIL(IG_ERR_ARGUMENT, "kernel '%s' takes %d arguments, not %d", k->name, k->n_params,
+                 l->n_args);
+        if (args[p].given)
+            FAIL(IG_ERR_ARGUMENT, "kernel '%s': '%s' is given twice", k->name, k->params[p].name);
+        args[p].given = a;
+    }
+    for (int p = 0; p < k->n_params; p++)
+        if (!args[p].given)
+            FAIL(IG_ERR_ARGUMENT, "kernel '%s': '%s' (%s) is not given", k->name, k->params[p].name,
+                 k->params[p].type);
+    return IG_OK;
+}
+
+static ig_status take_array(const backend *dev, const ig_kernel_info *k, const ig_kernel_param *p,
+                            argument *a)
+{
+    ig_array *x = a->given->kind == IG_ARG_ARRAY ? a->given->u.array : NULL;
+    if (!x)
+        FAIL(IG_ERR_ARGUMENT, "kernel '%s': '%s' is a %s: give an array", k->name, p->name,
+             p->type);
+    if (p->dtype != IG_DTYPE_NONE && ig_dtype_of(x) != p->dtype)
+        FAIL(IG_ERR_DTYPE, "kernel '%s': '%s' points to %s, but the array is %s", k->name, p->name,
+             ig_dtype_name(p->dtype), ig_dtype_name(ig_dtype_of(x)));
+    const void *data = ig_data(x);
+    const size_t bytes = (size_t)ig_size(x) * ig_dtype_bytes(ig_dtype_of(x));
+    if (!data && bytes)
+        return IG_ERR_ARGUMENT;
+    a->buf = dev->alloc(dev, bytes ? bytes : 1);
+    if (!a->buf)
+        return IG_ERR_MEMORY;
+    return bytes ? dev->write(a->buf, 0, data, bytes) : IG_OK;
+}
+
+static ig_status take_number(const ig_kernel_info *k, const ig_kernel_param *p, argument *a)
+{
+    const ig_arg *g = a->given;
+    double f = 0;
+    int64_t i = 0;
+    bool is_int = true;
+    if (p->dtype == IG_DTYPE_NONE)
+        FAIL(IG_ERR_UNSUPPORTED, "kernel '%s': '%s' is a %s; structs cannot be given", k->name,
+             p->name, p->type);
+    if (g->kind == IG_ARG_INT) {
+        i = g->u.i;
+    } else if (g->kind == IG_ARG_BOOL) {
+        i = g->u.b;
+    } else if (g->kind == IG_ARG_FLOAT || (g->kind == IG_ARG_ARRAY && ig_size(g->u.array) == 1)) {
+        f = g->kind == IG_ARG_FLOAT ? g->u.f : ig_item(g->u.array);
+        is_int = false;
+    } else {
+        FAIL(IG_ERR_ARGUMENT, "kernel '%s': '%s' is a %s: give a number", k->name, p->name,
+             p->type);
+    }
+    if (ig_failed())
+        return IG_ERR_ARGUMENT;
+    if (!is_int && !dtype_is_float(p->dtype) && f != (double)(int64_t)f)
+        FAIL(IG_ERR_DTYPE, "kernel '%s': '%s' is a %s, which %g is not", k->name, p->name, p->type,
+             f);
+    if (is_int)
+        dtype_store_int(p->dtype, &a->bits, i);
+    else
+        dtype_store(p->dtype, &a->bits, f);
+    return IG_OK;
+}
+
+static ig_status check_shape(const backend *dev, const ig_kernel_info *k, kernel_launch *l)
+{
+    uint64_t threads = 1, blocks = 1;
+    for (int i = 0; i < 3; i++) {
+        l->grid[i] = l->grid[i] ? l->grid[i] : 1;
+        l->block[i] = l->block[i] ? l->block[i] : 1;
+        if (l->block[i] > dev->limits.thread_at[i])
+            FAIL(IG_ERR_ARGUMENT,
+                 "[IG-THREADS] kernel '%s': blocks of %u threads along %c; device '%s' "
+                 "takes %llu",
+                 k->name, l->block[i], "xyz"[i], dev -> name,
+                 (unsigned long long)dev -> limits.thread_at[i]);
+        threads *= l->block[i];
+        blocks *= l->grid[i];
+    }
+    if (threads > dev->limits.threads)
+        FAIL(IG_ERR_ARGUMENT,
+             "[IG-THREADS] kernel '%s': blocks of %llu threads; device '%s' takes %llu", k->name,
+             (unsigned long long)threads, dev->name, (unsigned long long)dev->limits.threads);
+    if (blocks > INT32_MAX)
+        FAIL(IG_ERR_ARGUMENT, "kernel '%s': a grid of %llu blocks is too large", k->name,
+             (unsigned long long)blocks);
+    return IG_OK;
+}
+
+/* What the kernel left in the array's place. */
+static ig_status give_back(const backend *dev, const argument *a, ig_array **out)
+{
+    ig_array *x = a->given->u.array;
+    const size_t bytes = (size_t)ig_size(x) * ig_dtype_bytes(ig_dtype_of(x));
+    void *data = memory_get(bytes ? bytes : 1);
+    if (!data)
+        return IG_ERR_MEMORY;
+    const ig_status status = bytes ? dev->read(a->buf, 0, data, bytes) : IG_OK;
+    *out = status == IG_OK ? ig_from_data(data, ig_shape(x), ig_dtype_of(x)) : NULL;
+    memory_free(data);
+    return *out ? IG_OK : status == IG_OK ? IG_ERR_MEMORY : status;
+}
+
+static ig_status run(ig_module *m, built *b, const ig_kernel_info *k, const ig_launch *l,
+                     argument *args, kernel_arg *passed, ig_array **results)
+{
+    const backend *dev = b->dev;
+    uint64_t ns = 0;
+    binding all;
+    kernel_launch launch = {
+        .args = passed, .shared_bytes = l->shared_bytes, .device_ns = l->seconds ? &ns : NULL};
+    memcpy(launch.grid, l->grid, sizeof launch.grid);
+    memcpy(launch.block, l->block, sizeof launch.block);
+    TRY(check_shape(dev, k, &launch));
+    TRY(match(k, l, args));
+    TRY(globals_for(m, dev, &all));
+    launch.globals = all.buf ? &all : NULL;
+    for (int p = 0; p < k->n_params; p++) {
+        TRY(k->params[p].is_pointer ? take_array(dev, k, &k->params[p], &args[p])
+                                    : take_number(k, &k->params[p], &args[p]));
+        passed[p] = (kernel_arg){{args[p].buf, 0}, &args[p].bits};
+    }
+    TRY(dev->kernel_launch(b->code, &launch));
+    TRY(dev->finish(dev));
+    if (l->seconds)
+        *l->seconds = (double)ns * 1e-9;
+    int n = 0;
+    for (int p = 0; p < k->n_params; p++)
+        if (k->params[p].is_written)
+            TRY(give_back(dev, &args[p], &results[n++]));
+    return IG_OK;
+}
+
+ig_status ig_module_launch(ig_module *m, const char *kernel, const ig_launch *l, ig_array **results)
+{
+    const char *device = l->device ? l->device : "cpu";
+    const ig_kernel_info *k = ig_module_find(m, kernel);
+    const backend *dev = backend_find(device);
+    built *b;
+    if (!k)
+        FAIL(IG_ERR_ARGUMENT, "there is no kernel '%s' in %s", kernel,
+             m->tree->unit.source.n_files ? m->tree->unit.source.files[0]->name : "the source");
+    if (!dev)
+        return engine_device_missing(device);
+    if (!dev->kernel_build)
+        FAIL(IG_ERR_UNSUPPORTED, "device '%s' runs no kernels", dev->name);
+    engine_enter();
+    ig_status status = built_for(m, dev, kernel_tree_find(m->tree, kernel), &b);
+    engine_leave();
+    if (status != IG_OK)
+        return status;
+    argument *args = memory_new((size_t)(k->n_params + 1) * sizeof *args);
+    kernel_arg *passed = memory_new((size_t)(k->n_params + 1) * sizeof *passed);
+    status = args && passed ? run(m, b, k, l, args, passed, results) : IG_ERR_MEMORY;
+    for (int p = 0; p < k->n_params && args; p++)
+        buffer_release(args[p].buf);
+    memory_free(args);
+    memory_free(passed);
+    return status;
+}
