@@ -113,7 +113,7 @@ void trace_end_program(int64_t begin, const char *device, const char *label, con
         return;
     record(&(trace_event){.kind = TRACE_PROGRAM,
                           .name = keep_name(label),
-                          .device = device,
+                          .device = keep_name(device),
                           .thread = thread_number(0),
                           .begin = begin,
                           .end = trace_clock(),

@@ -36,7 +36,7 @@ static inline void trace_end(int64_t begin, const char *name)
     if (begin)
         trace_end_work(begin, name);
 }
-/* A program on a device, which is a literal; the label as trace_program was told it. */
+/* A program on a device; the label as trace_program was told it. */
 void trace_end_program(int64_t begin, const char *device, const char *label,
                        const trace_cost *cost);
 /* One worker's part of a parallel run, within the program of that name, which trace_label gave. */
