@@ -30,7 +30,8 @@ typedef struct bench_settings {
     const char *device, *only, *output, *csv, *markdown;
     threads_list threads;
     double seconds;
-    uint64_t seed, memory_limit;
+    uint64_t seed;
+    engine_options engine; /* but for devices and threads, of which there may be many */
     commands_list commands;
 } bench_settings;
 
@@ -475,8 +476,10 @@ int verb_bench(int argc, char **argv)
         {"--cmd", 0, "COMMAND", read_command, &set.commands,
          "measures a command of yours; may be given again, to compare"},
         FLAG("--show-output", &set.show_output, "shows what the commands print"),
-        {"--memory-limit", 0, "SIZE", option_bytes, &set.memory_limit,
+        {"--memory-limit", 0, "SIZE", option_bytes, &set.engine.memory_limit,
          "bytes that arrays may hold (512MiB, 4GiB)"},
+        {"--trace", 0, "FILE", option_text, &set.engine.trace,
+         "writes a timeline for ui.perfetto.dev, which costs some time"},
         FLAG("--quiet", &set.quiet, "says nothing while it measures"),
         {0}};
     const command c = {"bench", "[options]",
@@ -498,7 +501,7 @@ int verb_bench(int argc, char **argv)
         code = EXIT_FINE;
     }
     if (code < 0)
-        code = engine_apply(&c, &(engine_options){.memory_limit = set.memory_limit});
+        code = engine_apply(&c, &set.engine);
     for (int i = 0; i < set.commands.n; i++)
         set.commands.v[i].show = set.show_output;
     session s = {.command = &c, .set = &set};
