@@ -5,6 +5,9 @@
 #include "cli/bench/limits.h"
 #include "cli/bench/runner.h"
 #include "cli/bench/works.h"
+#include "cli/cli.h"
+#include "support/capture.h"
+#include "support/faulty.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -393,6 +396,57 @@ static void answers_are_checked(void **state)
         }
 }
 
+/* A device that is right but for one op: bench refuses what it does with it, and only that. */
+static void planted_faults_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *op;
+        fault_kind kind;
+        const work *table;
+        const char *name;
+        outcome expected;
+    } rows[] = {
+        {"contract", FAULT_ELEMENT, works_dense, "matmul", OUTCOME_WRONG},
+        {"contract", FAULT_STALE, works_dense, "matmul_batched", OUTCOME_WRONG},
+        {"contract", FAULT_ELEMENT, works_dense, "conv", OUTCOME_WRONG},
+        {"maximum", FAULT_ELEMENT, works_train, "train_mlp", OUTCOME_WRONG},
+        {"contract", FAULT_ELEMENT, works_memory, "chain", OUTCOME_FINE},
+        {"maximum", FAULT_STEPS, works_memory, "chain", OUTCOME_WRONG},
+        {"add", FAULT_STEPS, works_memory, "triad", OUTCOME_WRONG},
+        {"square", FAULT_ELEMENT, works_latency, "launch", OUTCOME_WRONG},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const work *w = rows[i].table;
+        while (strcmp(w->name, rows[i].name) != 0)
+            w++;
+        faulty_plant((fault){0});
+        job j = {.work = w, .device = "faulty", .dtype = IG_F32, .memory_limit = UINT64_MAX};
+        str why = {0};
+        small_dims(w, &j);
+        assert_int_equal(job_calls.open(&j, &why), OUTCOME_FINE);
+        faulty_plant((fault){.op = rows[i].op, .kind = rows[i].kind, .steps = 1});
+        outcome got = job_calls.check(&j, &why);
+        if (got != rows[i].expected)
+            fail_msg("%s with a fault in %s: outcome %d, %s", rows[i].name, rows[i].op, (int)got,
+                     why.s ? why.s : "");
+        job_calls.close(&j);
+        str_free(&why);
+    }
+    faulty_plant((fault){.op = "square", .kind = FAULT_ELEMENT});
+    char *said = NULL;
+    int code = capture_verb(
+        verb_bench, "bench --quiet --device faulty --only launch,sort*1M*i32 --seconds 0.1", &said);
+    assert_int_equal(code, EXIT_FAILED);
+    assert_non_null(strstr(said, "launch 64 f32 on faulty: the answer is wrong: element "));
+    assert_non_null(strstr(said, ", expected exactly "));
+    assert_null(strstr(said, "launch  ")); /* no time of it */
+    assert_non_null(strstr(said, "sort  "));
+    free(said);
+    faulty_plant((fault){0});
+    assert_int_equal(ig_set_device("cpu"), IG_OK);
+}
+
 /* The digest is that of the answer, whoever computed it. */
 static void answers_have_digests(void **state)
 {
@@ -502,6 +556,7 @@ int main(void)
                                        TEST(drift_and_outliers_are_told),
                                        TEST(philox_is_philox),
                                        TEST(answers_are_checked),
+                                       TEST(planted_faults_are_refused),
                                        TEST(answers_have_digests),
                                        TEST(devices_have_a_bandwidth),
                                        TEST(commands_are_cut_into_words),
