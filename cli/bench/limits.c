@@ -21,11 +21,11 @@
 #include <immintrin.h>
 #endif
 
-enum { TRIES = 300, COPY_TRIES = 15, MAX_THREADS = 1024 };
+enum { TRIES = 300, COPY_TRIES = 15, LEAST_TRIES = 5, MAX_THREADS = 1024 };
 /* Runs count turns of a loop of multiply-adds and returns some result of them. */
 typedef double fma_loop(long count, double factor, double term);
 
-static const double try_s = 0.0005;
+static const double try_s = 0.0005, enough_s = 1;
 static const size_t copy_bytes = (size_t)128 << 20;
 
 double limit_clock_s(void)
@@ -33,6 +33,12 @@ double limit_clock_s(void)
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* Whether t tries have to do: a try waits for all threads, which takes its time on a busy machine. */
+static bool over(int t, double begin_s)
+{
+    return t >= LEAST_TRIES && limit_clock_s() - begin_s > enough_s;
 }
 
 /* ---- one job on all threads --------------------------------------------------------------------- */
@@ -241,8 +247,8 @@ static double loop_limit(struct loop loop, int threads)
     static struct part parts[MAX_THREADS];
     struct part part = {
         .job = multiply_add, .loop = loop.run, .count = 1000, .factor = 0.999, .term = 1e-3};
-    double best = 0;
-    for (int t = 0; t < TRIES;) {
+    double best = 0, begin_s = limit_clock_s();
+    for (int t = 0; t < TRIES && !over(t, begin_s);) {
         for (int i = 0; i < threads; i++)
             parts[i] = part;
         const double took_s = parts_run(parts, threads);
@@ -287,8 +293,8 @@ double limit_copy(int threads)
         return 0;
     const size_t size_bytes = copy_bytes / (size_t)threads;
     char *from = malloc(copy_bytes), *to = malloc(copy_bytes);
-    double best = 0;
-    for (int t = -1; from && to && t < COPY_TRIES; t++) {
+    double best = 0, begin_s = limit_clock_s();
+    for (int t = -1; from && to && t < COPY_TRIES && !over(t, begin_s); t++) {
         for (int i = 0; i < threads; i++)
             parts[i] = (struct part){.job = t < 0 ? touch : copy,
                                      .from = from + (size_t)i * size_bytes,
