@@ -250,6 +250,8 @@ static int choose(session *s)
                            cpu ? cpu_limit(s, IG_DTYPE_NONE, most)
                                : 1e9 * limit_device_copy(d.name));
             jobs_add(&s->jobs, &choice, &d);
+            if (!set->only && (set->output || set->json)) /* a file of all there is to know */
+                collect_ops(&s->result, d.name);
         }
     make_tasks(s);
     return -1;

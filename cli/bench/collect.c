@@ -2,6 +2,7 @@
 #include "bench/collect.h"
 
 #include "machine.h"
+#include "support.h"
 
 #include <string.h>
 #include <time.h>
@@ -79,6 +80,38 @@ void collect_device(result *r, const ig_device_info *d, int threads, double flop
         .peak_flops = flops,
         .peak_bytes = bytes,
     };
+}
+
+/* The dtypes of one kind, "f32 f64". */
+static const char *dtypes_text(result *r, const support *s, taking which)
+{
+    str t = {0};
+    str_puts(&t, "");
+    for (ig_dtype d = IG_BOOL; d <= IG_F64; d++)
+        if (s->is[d] == which)
+            str_printf(&t, "%s%s", t.n ? " " : "", ig_dtype_name(d));
+    const char *text = keep(r, t.s);
+    str_free(&t);
+    return text;
+}
+
+void collect_ops(result *r, const char *device)
+{
+    result_op *ops = arena_get(&r->memory, sizeof *ops * (size_t)(r->n_ops + ig_op_count()));
+    if (r->n_ops)
+        memcpy(ops, r->ops, sizeof *ops * (size_t)r->n_ops);
+    r->ops = ops;
+    for (int i = 0; i < ig_op_count(); i++) {
+        const ig_op *op = ig_op_at(i);
+        support s = support_ask(op, device);
+        ops[r->n_ops++] = (result_op){.name = keep(r, op->name),
+                                      .cls = keep(r, op->cls),
+                                      .device = keep(r, device),
+                                      .native = dtypes_text(r, &s, TAKING_NATIVE),
+                                      .fallback = "",
+                                      .refused = dtypes_text(r, &s, TAKING_REFUSED)};
+        support_free(&s);
+    }
 }
 
 /* Whether what a job moves may be in a cache, where it is said to be the memory's speed. */

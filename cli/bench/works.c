@@ -63,13 +63,14 @@ static const char *next_pattern(const char *list, char *out)
     return n ? list + n : NULL;
 }
 
-static bool chosen(const work_choice *choice, const work *w, const char *size, const char *dtype)
+/* Whether one of the patterns means this row; without patterns all are meant. */
+static bool chosen(const char *patterns, const work *w, const char *size, const char *dtype)
 {
     char pattern[TITLE_MOST];
-    bool meant = !choice->only;
-    for (const char *at = choice->only; !meant && at && (at = next_pattern(at, pattern));)
+    bool meant = !patterns;
+    for (const char *at = patterns; !meant && at && (at = next_pattern(at, pattern));)
         meant = pattern_means(pattern, w, size, dtype);
-    return meant && (!choice->quick || *size == '*');
+    return meant;
 }
 
 typedef void row_fn(void *context, const work *w, const char *size, const char *dtype);
@@ -169,8 +170,7 @@ static void add_row(void *context, const work *w, const char *size, const char *
     const work_choice *c = a->choice;
     const char *plain = size + (*size == '*');
     bool cpu = device_is_host(a->device->name);
-    if (!chosen(&(work_choice){.only = c->only}, w, plain, dtype) || (c->quick && *size != '*') ||
-        (w->scaling && !cpu))
+    if (!chosen(c->only, w, plain, dtype) || (c->quick && *size != '*') || (w->scaling && !cpu))
         return;
     if (!cpu) {
         job_add(a->list, c, a->device, w, plain, dtype, 0);
