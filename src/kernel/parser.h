@@ -112,7 +112,7 @@ typedef struct kernel_syntax {
     struct kernel_syntax *instances;     /* of a template, by `next` */
     struct kernel_syntax *origin, *next; /* of an instance */
     template_arg *args;
-    scope *members; /* what "::" finds in it */
+    scope *members;        /* what "::" finds in it */
     kernel_struct *record; /* of a template, one that is never used */
 } kernel_syntax;
 
@@ -448,7 +448,7 @@ void parse_static_assert(parser *p);
 
 /* decl_parse.c */
 void parse_file(parser *p);
-void parse_namespace(parser *p); /* behind "namespace" */
+void parse_namespace(parser *p);            /* behind "namespace" */
 void global_list(parser *p, kernel_var *v); /* adds it to the tree's */
 /* "tile<float, 16>" at p->t: its instance is made. */
 void parse_request(parser *p, void *ignored);

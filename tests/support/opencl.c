@@ -91,7 +91,8 @@ const backend *opencl_device_or_skip(int i)
     return NULL;
 }
 
-static const kernel_param number_params[] = {{KERNEL_BUFFER, 0}, {KERNEL_BYTES, sizeof(int32_t)}};
+static const kernel_param number_params[] = {{KERNEL_BUFFER, 0, 0},
+                                             {KERNEL_BYTES, sizeof(int32_t), 0}};
 const kernel_text opencl_number = {
     .source = "__kernel void number(__global char *y, ulong y_off, int scale)\n"
               "{\n"
@@ -103,8 +104,10 @@ const kernel_text opencl_number = {
     .n_params = 2,
 };
 
-static const kernel_param add_params[OPENCL_ADD_PARAMS] = {
-    {KERNEL_BUFFER, 0}, {KERNEL_BUFFER, 0}, {KERNEL_BUFFER, 0}, {KERNEL_BYTES, sizeof(int32_t)}};
+static const kernel_param add_params[OPENCL_ADD_PARAMS] = {{KERNEL_BUFFER, 0, 0},
+                                                           {KERNEL_BUFFER, 0, 0},
+                                                           {KERNEL_BUFFER, 0, 0},
+                                                           {KERNEL_BYTES, sizeof(int32_t), 0}};
 const kernel_text opencl_add = {
     .source = "__kernel void add(__global char *x, ulong x_off, __global char *y, ulong y_off,\n"
               "                  __global char *sum, ulong sum_off, int n)\n"

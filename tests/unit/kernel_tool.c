@@ -32,7 +32,8 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static void time_it(const char *path, const char *source, const kernel_parse_options *options, int n)
+static void time_it(const char *path, const char *source, const kernel_parse_options *options,
+                    int n)
 {
     const double from = now();
     for (int i = 0; i < n; i++) {

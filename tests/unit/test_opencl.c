@@ -195,7 +195,7 @@ static void memory_has_its_bounds(void **unused)
 static void grids_have_three_axes(void **unused)
 {
     (void)unused;
-    static const kernel_param params[] = {{KERNEL_BUFFER, 0}};
+    static const kernel_param params[] = {{KERNEL_BUFFER, 0, 0}};
     static const kernel_text text = {
         .source =
             "__kernel void places(__global char *p, ulong off) {\n"
@@ -243,7 +243,7 @@ static void kernels_get_all_kinds_of_arguments(void **unused)
 {
     (void)unused;
     static const kernel_param params[] = {
-        {KERNEL_BUFFER, 0}, {KERNEL_BUFFER, 0}, {KERNEL_BYTES, 12}, {KERNEL_BYTES, 1}};
+        {KERNEL_BUFFER, 0, 0}, {KERNEL_BUFFER, 0, 0}, {KERNEL_BYTES, 12, 0}, {KERNEL_BYTES, 1, 0}};
     static const kernel_text text = {
         .source = "typedef struct { int a; float b; int c; } three;\n"
                   "__kernel void turn(__global char *y, ulong y_off, __global char *none,\n"
@@ -367,7 +367,7 @@ static void compilers_are_quoted(void **unused)
     t = opencl_number;
     t.dynamic_shared = true;
     check_build(dev, &t, IG_ERR_ARGUMENT, "but 4 are described");
-    const kernel_param large[] = {{KERNEL_BUFFER, 0}, {KERNEL_BYTES, 1 << 20}};
+    const kernel_param large[] = {{KERNEL_BUFFER, 0, 0}, {KERNEL_BYTES, 1 << 20, 0}};
     t = opencl_number;
     t.params = large;
     check_build(dev, &t, IG_ERR_UNSUPPORTED, "bytes of parameters");
