@@ -16,10 +16,12 @@
 
 enum { PASSES_LEAST = 3 }; /* of fewer nothing can be told of their spread */
 
-static const double TRIMMED = 0.2; /* of the passes, at each end */
-/* Of the halves' difference: two runs that drift alike differ by twice as much as the halves of each;
- * the intervals of both add up to more than that. */
-static const double DRIFT = 1.5;
+static const double TRIMMED = 0.25; /* of the passes, at each end */
+/* Passes that follow each other may be alike, and then say less than their number; this is the most
+ * that so few can tell of it. */
+static const double KIN_MOST = 0.9;
+/* Two runs that drift alike, one after the other, differ by twice as much as the halves of each. */
+static const double DRIFT = 2;
 /* What two runs of the same binary differ by though nothing changed: other pages, another layout. */
 static const double RUN_FLOOR = 0.02;
 /* A difference of less is none. */
@@ -75,23 +77,27 @@ typedef struct estimate {
     int passes;
 } estimate;
 
-/* Trimmed mean and winsorized error of n sorted values. */
-static void trimmed_mean(estimate *e, const double *v, int n)
+/* Fills in what n medians say, in the order of their passes. */
+static void trimmed_mean(estimate *e, double *m, int n)
 {
-    const int cut = (int)(TRIMMED * n), left = n - 2 * cut;
-    double sum = 0, mean = 0, squares = 0;
+    const int cut = (int)(TRIMMED * (n - 1)), left = n - 2 * cut;
+    double *sorted = heap_get((size_t)n * sizeof *sorted);
+    memcpy(sorted, m, (size_t)n * sizeof *m);
+    qsort(sorted, (size_t)n, sizeof *sorted, ascending);
+    double mean = 0, squares = 0, products = 0;
     for (int i = 0; i < n; i++) {
-        const double w = v[i < cut ? cut : i >= n - cut ? n - cut - 1 : i];
-        mean += w / n;
-        sum += i >= cut && i < n - cut ? w : 0;
+        m[i] = fmin(fmax(m[i], sorted[cut]), sorted[n - cut - 1]);
+        mean += m[i] / n;
+        e->middle += i >= cut && i < n - cut ? sorted[i] / left : 0;
     }
     for (int i = 0; i < n; i++) {
-        const double w = v[i < cut ? cut : i >= n - cut ? n - cut - 1 : i] - mean;
-        squares += w * w;
+        squares += (m[i] - mean) * (m[i] - mean);
+        products += i ? (m[i] - mean) * (m[i - 1] - mean) : 0;
     }
-    e->middle = sum / left;
+    const double kin = squares > 0 ? fmin(fmax(products / squares + 1.0 / n, 0), KIN_MOST) : 0;
     e->freedom = left - 1;
-    e->error = sqrt(squares / (n - 1) * n) / left;
+    e->error = sqrt(squares / (n - 1) * n * (1 + kin) / (1 - kin)) / left;
+    free(sorted);
 }
 
 /* The logarithm of each pass's median, in order; returns how many there are. */
@@ -108,7 +114,7 @@ static int pass_medians(const double *v, const int *pass, int n, double *out)
 
 static estimate estimate_of(const double *v, const int *pass, int n)
 {
-    estimate e = {.middle = NAN, .low = INFINITY, .high = -INFINITY};
+    estimate e = {.low = INFINITY, .high = -INFINITY};
     double *m = heap_get((size_t)n * sizeof *m);
     e.passes = pass_medians(v, pass, n, m);
     for (int i = 0; i < n; i++) {
@@ -118,7 +124,6 @@ static estimate estimate_of(const double *v, const int *pass, int n)
     if (e.passes >= PASSES_LEAST) {
         const int half = e.passes / 2;
         e.drift = fabs(stats_median(m, half) - stats_median(m + e.passes - half, half));
-        qsort(m, (size_t)e.passes, sizeof *m, ascending);
         trimmed_mean(&e, m, e.passes);
     } else if (e.passes) {
         e.middle = stats_median(m, e.passes);
