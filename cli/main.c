@@ -9,10 +9,12 @@
 
 const verb verbs[] = {
     {"bench", verb_bench, "how fast this machine is, with checked answers and honest intervals"},
+    {"compare", verb_compare, "results of two machines: what is faster, what is only noise"},
     {"devices", verb_devices, "what can compute here"},
     {"doctor", verb_doctor, "what disturbs measuring here, and what would help"},
     {"eval", verb_eval, "the array calculator: every op, from the shell"},
     {"ops", verb_ops, "the ops, their arguments, what they give"},
+    {"report", verb_report, "a result as a page to look at and to pass on"},
     {"train", verb_train, "a network that learns to read digits"},
     {"verify", verb_verify, "proves every op, dtype and layout right on this machine"},
     {"man", verb_man, "this command's manual page"},

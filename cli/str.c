@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
+
 /* ---- memory --------------------------------------------------------------------------------- */
 
 static void *heap_or_exit(void *block)
@@ -88,9 +90,12 @@ void str_free(str *t)
 
 void json_string(str *t, const char *s)
 {
+    const bool utf8 = json_is_utf8(s); /* a path or a model's name may be something else */
     str_puts(t, "\"");
     for (; *s; s++) {
-        if (*s == '"' || *s == '\\')
+        if (!utf8 && (unsigned char)*s >= 0x80)
+            str_puts(t, "?");
+        else if (*s == '"' || *s == '\\')
             str_printf(t, "\\%c", *s);
         else if ((unsigned char)*s < 0x20)
             str_printf(t, "\\u%04x", *s);

@@ -16,6 +16,8 @@
 #include "cli.h"
 
 enum { FILE_BYTES_MOST = 64 << 20, LIST_MOST = 100000 };
+/* Of what is so far off nothing can be computed without surprises. */
+static const double TIME_LEAST = 1e-12, TIME_MOST = 1e9, REAL_MOST = 1e30;
 
 /* ---- what is in the file -------------------------------------------------------------------- */
 
@@ -174,7 +176,9 @@ static bool read_real(reading *r, const char *key, double *out)
     if (!json_read_number(&r->json, &n))
         return false;
     *out = n.kind == JSON_I64 ? (double)n.as.i : n.kind == JSON_U64 ? (double)n.as.u : n.as.f;
-    return *out >= 0 || refuse(r, "'%s' is %g, and is never below 0", key, *out);
+    if (*out < 0)
+        return refuse(r, "'%s' is %g, and is never below 0", key, *out);
+    return *out <= REAL_MOST || refuse(r, "'%s' is %g, which is too large", key, *out);
 }
 
 static bool read_count(reading *r, const char *key, int *out)
@@ -239,8 +243,9 @@ static bool read_pass(reading *r, int pass, list *seconds, list *rounds)
         s = list_next(seconds);
         if (!read_real(r, "seconds", s))
             return false;
-        if (!(*s > 0))
-            return refuse(r, "a time of %g s was measured, and times are above 0", *s);
+        if (*s < TIME_LEAST || *s > TIME_MOST)
+            return refuse(r, "a time of %g s was measured, and times are from %g to %g s", *s,
+                          TIME_LEAST, TIME_MOST);
         if (seconds->n > LIST_MOST)
             return refuse(r, "there are more than %d samples", LIST_MOST);
         *(int *)list_next(rounds) = pass;
@@ -386,21 +391,12 @@ void result_free(result *r)
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
-/* JSON is UTF-8; a path or a model's name may be something else. */
 static void write_text(str *t, const char *s)
 {
-    if (!s) {
-        str_puts(t, "null");
-    } else if (json_is_utf8(s)) {
+    if (s)
         json_string(t, s);
-    } else {
-        char *plain = heap_string(s);
-        for (char *c = plain; *c; c++)
-            if ((unsigned char)*c >= 0x80)
-                *c = '?';
-        json_string(t, plain);
-        free(plain);
-    }
+    else
+        str_puts(t, "null");
 }
 
 static void write_samples(str *t, const result_row *row)

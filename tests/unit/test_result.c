@@ -127,12 +127,13 @@ static const struct {
     {"{" HEAD ", \"rows\": [{}]}", "'work' is missing (row 1)"},
     {"{" HEAD ", \"rows\": [{" ROW "}, {" ROW ", \"seconds\": [[1, 0]]}]}", "(row 2)"},
     {"{" HEAD ", \"rows\": [{" ROW ", \"seconds\": [[-1]]}]}", "never below 0"},
-    {"{" HEAD ", \"rows\": [{" ROW ", \"seconds\": [[0]]}]}", "times are above 0"},
+    {"{" HEAD ", \"rows\": [{" ROW ", \"seconds\": [[0]]}]}", "times are from"},
     {"{" HEAD ", \"rows\": [{" ROW ", \"seconds\": [[NaN]]}]}", "not JSON"},
     {"{" HEAD ", \"rows\": [{" ROW ", \"seconds\": [[1e999]]}]}", "double"},
     {"{" HEAD ", \"rows\": [{" ROW ", \"seconds\": [1]}]}", "expected"},
     {"{" HEAD ", \"rows\": [{" ROW ", \"flops\": -1}]}", "never below 0"},
     {"{" HEAD ", \"rows\": [{" ROW ", \"threads\": 9999999999}]}", "too many"},
+    {"{" HEAD ", \"seconds\": 1e40}", "too large"},
     {"{" HEAD ", \"math\": \"a\\u0000b\"}", "zero byte"},
 };
 

@@ -1,0 +1,89 @@
+/* Results held against each other: which rows may be compared, how, and what comes out.
+ *
+ * A contestant is a device of a file. Those of later files meet the device of the same name in the
+ * first file, or its first device if it has none of that name; devices of a single file meet its
+ * first one. A pair of rows is compared only if both did the same work on the same inputs in the same
+ * math and found the same answer; what is left out is said. */
+#ifndef CLI_REPORT_COMPARE_H
+#define CLI_REPORT_COMPARE_H
+
+#include "bench/result.h"
+#include "bench/stats.h"
+
+/* A file as it was named. */
+typedef struct source {
+    const char *path;
+    result r;
+} source;
+
+typedef struct contestant {
+    const source *from;
+    const char *device;
+    const char *label; /* "b", "b gpu": as short as tells them apart */
+} contestant;
+
+/* Two contestants that meet. */
+typedef struct match {
+    int old, new; /* of the contestants */
+    int n, faster, slower, same, unsure;
+} match;
+
+typedef struct pairing {
+    int match;
+    const result_row *old, *new;
+    interval old_s, new_s, speedup;
+    verdict verdict;
+} pairing;
+
+typedef struct left_out {
+    int match;
+    const result_row *row; /* of either side */
+    const char *why;
+} left_out;
+
+typedef struct comparison {
+    const source *sources;
+    int n_sources;
+    contestant *contestants;
+    int n_contestants;
+    match *matches;
+    int n_matches;
+    pairing *pairs; /* by match, in the order of the first file's rows */
+    int n_pairs;
+    left_out *left_out;
+    int n_left_out;
+    int only_old, only_new;   /* rows that the other side has not */
+    bool same_machine, twins; /* all files are of one machine; two are the very same run */
+    arena memory;
+} comparison;
+
+/* The sources are borrowed and outlive it. */
+void comparison_make(comparison *c, const source *sources, int n);
+void comparison_free(comparison *c);
+
+const char *verdict_name(verdict v); /* "FASTER" */
+bool row_is_of(const result_row *r, const contestant *c);
+
+/* ---- words.c ---- */
+
+void words_time(str *t, double seconds);                /* "1.23 ms" */
+void words_ratio(str *t, double ratio);                 /* "31", "1.05" */
+void words_rate(str *t, double rate, const char *unit); /* "1.5 TFLOP/s" */
+void words_row(str *t, const result_row *r);            /* "matmul 1024 f32" */
+void words_pair(str *t, const comparison *c,
+                const pairing *p);         /* "... is 31 times faster [..] on b" */
+void words_counts(str *t, const match *m); /* "Of 24 rows 18 are faster, 2 slower" */
+/* All of it in a few sentences. */
+void words_headline(str *t, const comparison *c);
+/* What should be known beside it, a line each: interrupted runs, disturbances, rows left out. */
+void words_notes(str *t, const comparison *c);
+/* The same for one file, which is compared with nothing. */
+void words_single(str *t, const result *r);
+void words_machine(str *t, const result *r); /* "Neoverse-V1, 2 cores, Linux 6.1" */
+
+/* ---- page.c ---- */
+
+/* The HTML page of a comparison, or of one file without any match. command: what makes it again. */
+void page_make(str *t, const comparison *c, const char *command);
+
+#endif

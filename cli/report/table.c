@@ -1,0 +1,166 @@
+/* A comparison for terminals, and as JSON. */
+#include "report/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- a table of text ------------------------------------------------------------------------ */
+
+enum { COLUMNS = 6 };
+
+typedef struct line {
+    str cell[COLUMNS];
+} line;
+
+/* Characters, not bytes. */
+static size_t width_of(const char *s)
+{
+    size_t n = 0;
+    for (; s && *s; s++)
+        n += ((unsigned char)*s & 0xc0) != 0x80;
+    return n;
+}
+
+/* The first column stands left, the others right but the last. */
+static void put_line(str *t, const line *l, const size_t *width)
+{
+    str row = {0};
+    for (int i = 0; i < COLUMNS; i++) {
+        const char *s = l->cell[i].s ? l->cell[i].s : "";
+        const size_t pad = width[i] - width_of(s);
+        const bool left = i == 0 || i == COLUMNS - 1;
+        str_fill(&row, ' ', i ? 2 : 0);
+        str_fill(&row, ' ', left ? 0 : pad);
+        str_puts(&row, s);
+        str_fill(&row, ' ', left ? pad : 0);
+    }
+    str_trim(&row);
+    str_printf(t, "%s\n", row.s);
+    str_free(&row);
+}
+
+static void fill_line(line *l, const pairing *p, bool color)
+{
+    static const char *const colors[] = {[VERDICT_SAME] = "",
+                                         [VERDICT_FASTER] = "\033[32m",
+                                         [VERDICT_SLOWER] = "\033[31m",
+                                         [VERDICT_UNSURE] = "\033[33m"};
+    words_row(&l->cell[0], p->old);
+    words_time(&l->cell[1], p->old_s.middle);
+    words_time(&l->cell[2], p->new_s.middle);
+    words_ratio(&l->cell[3], p->speedup.middle);
+    str_puts(&l->cell[3], "x");
+    str_puts(&l->cell[4], "[");
+    words_ratio(&l->cell[4], p->speedup.low);
+    str_puts(&l->cell[4], ", ");
+    words_ratio(&l->cell[4], p->speedup.high);
+    str_puts(&l->cell[4], "]");
+    str_printf(&l->cell[5], "%s%s%s", color ? colors[p->verdict] : "", verdict_name(p->verdict),
+               color && *colors[p->verdict] ? "\033[0m" : "");
+}
+
+static void match_table(str *t, const comparison *c, int number, bool color)
+{
+    const match *m = &c->matches[number];
+    line *lines = heap_get((size_t)(m->n + 1) * sizeof *lines);
+    size_t width[COLUMNS] = {0};
+    const char *heads[COLUMNS] = {"work",
+                                  c->contestants[m->old].label,
+                                  c->contestants[m->new].label,
+                                  "speedup",
+                                  "99 % interval",
+                                  "verdict"};
+    int n = 1;
+    for (int i = 0; i < COLUMNS; i++)
+        str_puts(&lines[0].cell[i], heads[i]);
+    for (int i = 0; i < c->n_pairs; i++)
+        if (c->pairs[i].match == number)
+            fill_line(&lines[n++], &c->pairs[i], color);
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < COLUMNS; j++)
+            if (width_of(lines[i].cell[j].s) > width[j])
+                width[j] = width_of(lines[i].cell[j].s);
+    str_puts(t, "\n");
+    for (int i = 0; i < n; i++) {
+        put_line(t, &lines[i], width);
+        for (int j = 0; j < COLUMNS; j++)
+            str_free(&lines[i].cell[j]);
+    }
+    free(lines);
+}
+
+void table_text(str *t, const comparison *c, bool color)
+{
+    words_headline(t, c);
+    str_puts(t, "\n");
+    for (int i = 0; i < c->n_matches; i++)
+        if (c->matches[i].n)
+            match_table(t, c, i, color);
+    str notes = {0};
+    words_notes(&notes, c);
+    if (notes.n)
+        str_printf(t, "\n%s", notes.s);
+    str_free(&notes);
+}
+
+/* ---- JSON ----------------------------------------------------------------------------------- */
+
+static void json_name(str *t, const char *key, const char *s)
+{
+    str_printf(t, "\"%s\": ", key);
+    json_string(t, s);
+    str_puts(t, ", ");
+}
+
+static void json_interval(str *t, const char *key, interval i)
+{
+    str_printf(t, "\"%s\": {\"low\": %.6g, \"middle\": %.6g, \"high\": %.6g}", key, i.low, i.middle,
+               i.high);
+}
+
+static void json_row(str *t, const comparison *c, int number, const result_row *r)
+{
+    const match *m = &c->matches[number];
+    str_puts(t, "{");
+    json_name(t, "work", r->work);
+    json_name(t, "size", r->size);
+    json_name(t, "dtype", r->dtype);
+    json_name(t, "group", r->group);
+    json_name(t, "old", c->contestants[m->old].label);
+    json_name(t, "new", c->contestants[m->new].label);
+}
+
+void table_json(str *t, const comparison *c)
+{
+    str headline = {0};
+    words_headline(&headline, c);
+    str_puts(t, "{\"schema\": 1, \"verb\": \"compare\", ");
+    json_name(t, "headline", headline.s);
+    str_free(&headline);
+    str_puts(t, "\"files\": [");
+    for (int i = 0; i < c->n_sources; i++) {
+        str_puts(t, i ? ", " : "");
+        json_string(t, c->sources[i].path);
+    }
+    str_printf(t, "], \"same_machine\": %s,\n \"rows\": [", c->same_machine ? "true" : "false");
+    for (int i = 0; i < c->n_pairs; i++) {
+        const pairing *p = &c->pairs[i];
+        str_puts(t, i ? ",\n  " : "\n  ");
+        json_row(t, c, p->match, p->old);
+        json_interval(t, "old_s", p->old_s);
+        str_puts(t, ", ");
+        json_interval(t, "new_s", p->new_s);
+        str_puts(t, ", ");
+        json_interval(t, "speedup", p->speedup);
+        str_printf(t, ", \"verdict\": \"%s\"}", verdict_name(p->verdict));
+    }
+    str_puts(t, "],\n \"left_out\": [");
+    for (int i = 0; i < c->n_left_out; i++) {
+        str_puts(t, i ? ",\n  " : "\n  ");
+        json_row(t, c, c->left_out[i].match, c->left_out[i].row);
+        str_puts(t, "\"why\": ");
+        json_string(t, c->left_out[i].why);
+        str_puts(t, "}");
+    }
+    str_puts(t, "]}\n");
+}

@@ -1,0 +1,176 @@
+/* ingot compare: results against each other. ingot report: the page of one result. */
+#include "report/compare.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "report/table.h"
+
+/* Files whose rows fill one page; beyond that nobody reads it. */
+enum { FILES_MOST = 16 };
+
+static int read_sources(const command *c, source *sources, int n, char **paths)
+{
+    str why = {0};
+    int code = -1;
+    for (int i = 0; i < n && code < 0; i++) {
+        sources[i].path = paths[i];
+        if (!result_read(&sources[i].r, paths[i], &why, &code))
+            say(c, "%s", why.s);
+        else
+            code = -1;
+    }
+    str_free(&why);
+    return code;
+}
+
+static void free_sources(source *sources, int n)
+{
+    for (int i = 0; i < n; i++)
+        result_free(&sources[i].r);
+}
+
+/* The words of a shell that make the page again. */
+static void shell_word(str *t, const char *word)
+{
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=,+";
+    str_puts(t, " ");
+    if (*word && strspn(word, plain) == strlen(word)) {
+        str_puts(t, word);
+        return;
+    }
+    str_puts(t, "'");
+    for (; *word; word++)
+        str_add(t, *word == '\'' ? "'\\''" : word, *word == '\'' ? 4 : 1);
+    str_puts(t, "'");
+}
+
+static int write_page(const command *c, const comparison *comp, const char *path, const str *again)
+{
+    str page = {0}, why = {0};
+    page_make(&page, comp, again->s);
+    int code = EXIT_FINE;
+    if (strcmp(path, "-") == 0) {
+        fputs(page.s, stdout);
+    } else if (!write_file(path, &page, &why)) {
+        say(c, "%s", why.s);
+        code = EXIT_FAILED;
+    }
+    str_free(&page);
+    str_free(&why);
+    return code;
+}
+
+/* ---- compare -------------------------------------------------------------------------------- */
+
+typedef struct compare_settings {
+    bool json;
+    const char *html, *fail_on;
+} compare_settings;
+
+static bool option_fail_on(const char *s, void *place)
+{
+    *(const char **)place = s;
+    return strcmp(s, "slower") == 0;
+}
+
+static int compare(const command *c, const compare_settings *set, const source *sources, int n)
+{
+    comparison comp;
+    str t = {0};
+    comparison_make(&comp, sources, n);
+    if (n == 1 && comp.n_contestants < 2) {
+        say(c, "'%s' has one device only: name a second file to compare it with", sources[0].path);
+        comparison_free(&comp);
+        return EXIT_USAGE;
+    }
+    (set->json ? table_json(&t, &comp) : table_text(&t, &comp, color_for(stdout)));
+    fputs(t.s, stdout);
+    str_free(&t);
+    int code = EXIT_FINE;
+    if (set->html) {
+        str_puts(&t, "ingot compare");
+        for (int i = 0; i < n; i++)
+            shell_word(&t, sources[i].path);
+        str_puts(&t, " --html");
+        shell_word(&t, set->html);
+        code = write_page(c, &comp, set->html, &t);
+        str_free(&t);
+    }
+    if (code == EXIT_FINE && !comp.n_pairs) {
+        say(c, "no row of these files may be compared");
+        code = EXIT_FAILED;
+    }
+    for (int i = 0; i < comp.n_matches && set->fail_on && code == EXIT_FINE; i++)
+        if (comp.matches[i].slower)
+            code = EXIT_REGRESSION;
+    comparison_free(&comp);
+    return code;
+}
+
+int verb_compare(int argc, char **argv)
+{
+    compare_settings set = {0};
+    const option options[] = {FLAG("--json", &set.json, "as JSON, schema 1"),
+                              {"--html", 0, "FILE", option_text, &set.html,
+                               "also writes a page to look at and to pass on"},
+                              {"--fail-on", 0, "slower", option_fail_on, &set.fail_on,
+                               "exits with 3 if any row is SLOWER"},
+                              {0}};
+    const command c = {
+        "compare", "[options] A.json B.json ...",
+        "Says what is faster in results of 'ingot bench', by how much, and what is only "
+        "noise.\nOne file with several devices compares those.",
+        options};
+    int code = options_read(&c, &argc, argv);
+    if (code >= 0)
+        return code;
+    if (argc < 1 || argc > FILES_MOST) {
+        say(&c, "it takes 1 to %d results of 'ingot bench'; see 'ingot compare --help'",
+            FILES_MOST);
+        return EXIT_USAGE;
+    }
+    source sources[FILES_MOST] = {0};
+    code = read_sources(&c, sources, argc, argv);
+    if (code < 0)
+        code = compare(&c, &set, sources, argc);
+    free_sources(sources, argc);
+    return code;
+}
+
+/* ---- report --------------------------------------------------------------------------------- */
+
+int verb_report(int argc, char **argv)
+{
+    const char *out = "-";
+    const option options[] = {
+        {"--output", 'o', "FILE", option_text, &out, "where the page goes (standard output)"}, {0}};
+    const command c = {"report", "[options] A.json",
+                       "Makes a result of 'ingot bench' an HTML page that needs nothing else.",
+                       options};
+    int code = options_read(&c, &argc, argv);
+    if (code >= 0)
+        return code;
+    if (argc != 1) {
+        say(&c, "it takes one result of 'ingot bench'; see 'ingot report --help'");
+        return EXIT_USAGE;
+    }
+    source from = {0};
+    code = read_sources(&c, &from, 1, argv);
+    if (code < 0) {
+        comparison comp;
+        str again = {0};
+        comparison_make(&comp, &from, 1);
+        str_puts(&again, "ingot report");
+        shell_word(&again, argv[0]);
+        str_puts(&again, " -o");
+        shell_word(&again, strcmp(out, "-") ? out : "report.html");
+        code = write_page(&c, &comp, out, &again);
+        str_free(&again);
+        comparison_free(&comp);
+    }
+    free_sources(&from, 1);
+    return code;
+}
