@@ -238,8 +238,9 @@ $(BUILD)/obj/cli/%.o: cli/%.c $(GENERATED)
 	$(call say,CC,$<) $(CC) $(COMMON) $(DEFINES) -Iinclude -Isrc -Icli $(CLI_DEFINES) $(OPTIMIZE) \
 	    $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-# It takes these files in.
+# They take these files in.
 $(BUILD)/obj/cli/digits_data.o: $(wildcard data/digits/*.idx)
+$(BUILD)/obj/cli/report/style.o: cli/report/page.css
 
 # They measure the machine, so the fma is wanted.
 $(BUILD)/obj/cli/bench/limits.o: OPTIMIZE := -O3 -ffp-contract=fast

@@ -133,7 +133,7 @@ static void add_contestants(comparison *c, int i, bool by_device)
     const char **names =
         arena_get(&c->memory, (size_t)(from->r.n_devices + from->r.n_rows) * sizeof *names);
     const int n = list_devices(&from->r, names);
-    const char *file = short_name(c, i);
+    const char *file = c->names[i];
     for (int k = 0; k < n; k++) {
         str label = {0};
         str_puts(&label, c->n_sources == 1 ? names[k] : file);
@@ -158,6 +158,9 @@ static void find_contestants(comparison *c)
                      strcmp(r->rows[0].device, c->sources[0].r.rows[0].device) != 0;
     }
     c->contestants = arena_get(&c->memory, (size_t)most * sizeof *c->contestants);
+    c->names = arena_get(&c->memory, (size_t)c->n_sources * sizeof *c->names);
+    for (int i = 0; i < c->n_sources; i++)
+        c->names[i] = short_name(c, i);
     for (int i = 0; i < c->n_sources; i++)
         add_contestants(c, i, by_device);
 }
@@ -181,7 +184,7 @@ static void find_matches(comparison *c)
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
-static bool same_work(const result_row *a, const result_row *b)
+bool row_same_work(const result_row *a, const result_row *b)
 {
     return strcmp(a->work, b->work) == 0 && strcmp(a->size, b->size) == 0 &&
            strcmp(a->dtype, b->dtype) == 0 && strcmp(a->group, b->group) == 0;
@@ -195,7 +198,7 @@ static const result_row *find_row(const result *r, const char *device, const res
     *alike = 0;
     for (int i = 0; i < r->n_rows; i++) {
         const result_row *row = &r->rows[i];
-        if (strcmp(row->device, device) != 0 || !same_work(row, like))
+        if (strcmp(row->device, device) != 0 || !row_same_work(row, like))
             continue;
         if (!found || (row->threads == like->threads && found->threads != like->threads))
             found = row;

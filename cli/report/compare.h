@@ -44,6 +44,7 @@ typedef struct left_out {
 typedef struct comparison {
     const source *sources;
     int n_sources;
+    const char **names; /* of the sources, short */
     contestant *contestants;
     int n_contestants;
     match *matches;
@@ -62,6 +63,7 @@ void comparison_make(comparison *c, const source *sources, int n);
 void comparison_free(comparison *c);
 
 const char *verdict_name(verdict v); /* "FASTER" */
+bool row_same_work(const result_row *a, const result_row *b);
 bool row_is_of(const result_row *r, const contestant *c);
 
 /* ---- words.c ---- */
@@ -73,8 +75,10 @@ void words_row(str *t, const result_row *r);            /* "matmul 1024 f32" */
 void words_pair(str *t, const comparison *c,
                 const pairing *p);         /* "... is 31 times faster [..] on b" */
 void words_counts(str *t, const match *m); /* "Of 24 rows 18 are faster, 2 slower" */
-/* All of it in a few sentences. */
+/* All of it in a few sentences, a line for each match. */
 void words_headline(str *t, const comparison *c);
+/* The most striking row, for a title. */
+void words_title(str *t, const comparison *c);
 /* What should be known beside it, a line each: interrupted runs, disturbances, rows left out. */
 void words_notes(str *t, const comparison *c);
 /* The same for one file, which is compared with nothing. */

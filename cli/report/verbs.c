@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cli.h"
-#include "report/table.h"
+#include "report/show.h"
 
 /* Files whose rows fill one page; beyond that nobody reads it. */
 enum { FILES_MOST = 16 };
@@ -86,7 +86,7 @@ static int compare(const command *c, const compare_settings *set, const source *
         comparison_free(&comp);
         return EXIT_USAGE;
     }
-    (set->json ? table_json(&t, &comp) : table_text(&t, &comp, color_for(stdout)));
+    (set->json ? show_json(&t, &comp) : show_text(&t, &comp, color_for(stdout)));
     fputs(t.s, stdout);
     str_free(&t);
     int code = EXIT_FINE;

@@ -112,16 +112,23 @@ void words_counts(str *t, const match *m)
     str_puts(t, ".");
 }
 
-/* The strongest of a verdict in a match: the clearest of FASTER and SLOWER, the first of others. */
+/* How much a row has to say: works before latencies, and both before curves over threads. */
+static int weight(const result_row *r)
+{
+    return strcmp(r->group, "scaling") == 0 ? 0 : strcmp(r->group, "latency") == 0 ? 1 : 2;
+}
+
+/* The clearest row of a verdict in a match, or in all of them (-1); NULL: there is none. */
 static const pairing *strongest(const comparison *c, int number, verdict v)
 {
     const pairing *best = NULL;
     for (int i = 0; i < c->n_pairs; i++) {
         const pairing *p = &c->pairs[i];
-        if (p->match != number || p->verdict != v)
+        if ((number >= 0 && p->match != number) || p->verdict != v)
             continue;
-        if (!best || (v == VERDICT_FASTER && p->speedup.low > best->speedup.low) ||
-            (v == VERDICT_SLOWER && p->speedup.high < best->speedup.high))
+        const int more = best ? weight(p->old) - weight(best->old) : 1;
+        if (more > 0 || (more == 0 && v == VERDICT_FASTER && p->speedup.low > best->speedup.low) ||
+            (more == 0 && v == VERDICT_SLOWER && p->speedup.high < best->speedup.high))
             best = p;
     }
     return best;
@@ -167,18 +174,33 @@ static void headline_of(str *t, const comparison *c, int number)
 
 void words_headline(str *t, const comparison *c)
 {
+    bool any = false;
     if (c->twins)
         str_puts(t, "Two of the files are the same run. ");
     else if (c->same_machine)
         str_printf(t, "%s files are of the same machine. ", c->n_sources == 2 ? "Both" : "All");
     for (int i = 0; i < c->n_matches; i++)
         if (c->matches[i].n) {
+            str_puts(t, any ? "\n" : "");
             headline_of(t, c, i);
-            str_puts(t, " ");
+            any = true;
         }
-    if (!c->n_pairs)
+    if (!any)
         str_puts(t, "There is nothing that may be compared.");
-    str_trim(t);
+}
+
+void words_title(str *t, const comparison *c)
+{
+    static const verdict order[] = {VERDICT_FASTER, VERDICT_SLOWER, VERDICT_UNSURE};
+    const pairing *best = NULL;
+    for (int i = 0; i < 3 && !best; i++)
+        best = strongest(c, -1, order[i]);
+    if (best)
+        words_pair(t, c, best);
+    else
+        str_puts(t, c->n_pairs ? "Everything is the same within noise"
+                               : "There is nothing that may be compared");
+    capital(t, 0);
 }
 
 void words_notes(str *t, const comparison *c)

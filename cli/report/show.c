@@ -1,5 +1,5 @@
 /* A comparison for terminals, and as JSON. */
-#include "report/table.h"
+#include "report/show.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -89,7 +89,7 @@ static void match_table(str *t, const comparison *c, int number, bool color)
     free(lines);
 }
 
-void table_text(str *t, const comparison *c, bool color)
+void show_text(str *t, const comparison *c, bool color)
 {
     words_headline(t, c);
     str_puts(t, "\n");
@@ -130,7 +130,7 @@ static void json_row(str *t, const comparison *c, int number, const result_row *
     json_name(t, "new", c->contestants[m->new].label);
 }
 
-void table_json(str *t, const comparison *c)
+void show_json(str *t, const comparison *c)
 {
     str headline = {0};
     words_headline(&headline, c);

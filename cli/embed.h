@@ -1,0 +1,32 @@
+/* Files as bytes of the command. The assembler takes them in as they are; their paths are from the root
+ * of the sources, where make runs. The Makefile says which object takes in which file. */
+#ifndef CLI_EMBED_H
+#define CLI_EMBED_H
+
+#ifdef __APPLE__
+#define SECTION "__TEXT,__const"
+#define SYMBOL(name) "_" name
+#else
+#define SECTION ".rodata"
+#define SYMBOL(name) name
+#endif
+
+/* Defines name, the bytes of a file and a zero behind them, and name_size, how many there are: a number that is made here,
+ * since Apple's linker may move apart what stands under two names. */
+/* clang-format off */
+#define INCLUDE_FILE(name, path) \
+    __asm__(".pushsection " SECTION "\n" \
+            ".balign 16\n" \
+            ".globl " SYMBOL(name) "\n" \
+            SYMBOL(name) ":\n" \
+            ".incbin \"" path "\"\n" \
+            "1:\n" \
+            ".byte 0\n" \
+            ".balign 8\n" \
+            ".globl " SYMBOL(name) "_size\n" \
+            SYMBOL(name) "_size:\n" \
+            ".quad 1b - " SYMBOL(name) "\n" \
+            ".popsection\n")
+/* clang-format on */
+
+#endif

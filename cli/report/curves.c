@@ -1,0 +1,240 @@
+/* Curves: over the number of threads, and over the size of the work, where devices cross. */
+#include "report/page.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { POINTS_MOST = 32 };
+
+/* Rows of one contestant that differ in extent only, by extent. */
+typedef struct curve {
+    const result_row *row[POINTS_MOST];
+    double x[POINTS_MOST], y[POINTS_MOST];
+    interval s[POINTS_MOST];
+    int n;
+} curve;
+
+static bool is_scaling(const result_row *r) { return strcmp(r->group, "scaling") == 0; }
+
+/* Of one work: sizes of a scaling row are "1024/2", and what stands before the slash is the same. */
+static bool same_kind(const result_row *a, const result_row *b)
+{
+    if (strcmp(a->work, b->work) != 0 || strcmp(a->dtype, b->dtype) != 0 ||
+        is_scaling(a) != is_scaling(b))
+        return false;
+    const size_t n = strcspn(a->size, "/");
+    return !is_scaling(a) || (n == strcspn(b->size, "/") && strncmp(a->size, b->size, n) == 0);
+}
+
+static curve curve_of(const contestant *who, const result_row *like)
+{
+    curve v = {.n = 0};
+    for (const result_row *r = NULL; (r = row_next(who, r)) && v.n < POINTS_MOST;) {
+        if (!same_kind(r, like) || !(r->extent > 0))
+            continue;
+        int at = v.n;
+        while (at > 0 && v.row[at - 1]->extent > r->extent)
+            at--;
+        if (at > 0 && v.row[at - 1]->extent == r->extent)
+            continue; /* the same with other threads: the first counts */
+        memmove(&v.row[at + 1], &v.row[at], (size_t)(v.n++ - at) * sizeof *v.row);
+        v.row[at] = r;
+    }
+    for (int i = 0; i < v.n; i++) {
+        v.x[i] = v.row[i]->extent;
+        v.s[i] = row_time(v.row[i]);
+        v.y[i] = v.s[i].middle;
+    }
+    return v;
+}
+
+/* The kinds of rows that have a curve: for each, its first row, in order of appearance. */
+static int list_kinds(const comparison *c, bool scaling, const result_row *out[FIGURES_MOST])
+{
+    int n = 0;
+    for (int i = 0; i < c->n_contestants; i++)
+        for (const result_row *r = NULL;
+             (r = row_next(&c->contestants[i], r)) && n < FIGURES_MOST;) {
+            int j = 0;
+            while (j < n && !same_kind(out[j], r))
+                j++;
+            if (j == n && is_scaling(r) == scaling && curve_of(&c->contestants[i], r).n > 1)
+                out[n++] = r;
+        }
+    return n;
+}
+
+/* ---- threads -------------------------------------------------------------------------------- */
+
+static void scaling_figure(str *t, const comparison *c, const result_row *kind)
+{
+    static const char *const heads[] = {"Where", "Threads", "Time", "Speedup", NULL};
+    chart ch = {.x = {.log = true, .twos = true},
+                .y = {.log = true, .twos = true},
+                .x_words = axis_plain,
+                .y_words = axis_times,
+                .x_title = "threads",
+                .y_title = "speedup over one thread"};
+    str title = {0};
+    const int whole = (int)strcspn(kind->size, "/");
+    str_printf(&title, "%s %.*s %s", kind->work, whole, kind->size, kind->dtype);
+    for (int i = 0; i < c->n_contestants; i++) {
+        const curve v = curve_of(&c->contestants[i], kind);
+        for (int k = 0; k < v.n; k++) {
+            scale_see(&ch.x, v.x[k]);
+            scale_see(&ch.y, v.y[0] / v.y[k]);
+            scale_see(&ch.y, v.x[k] / v.x[0]);
+        }
+    }
+    const double ideal[] = {ch.x.low, ch.x.high}, speed[] = {1, ch.x.high / ch.x.low};
+    part_figure(t, title.s);
+    chart_begin(t, &ch, title.s, "Speedup over the number of threads; the dashed line is ideal.");
+    chart_line(t, &ch, ideal, speed, 2, "ideal");
+    for (int i = 0; i < c->n_contestants; i++) {
+        const curve v = curve_of(&c->contestants[i], kind);
+        const char class[] = {'s', (char)('0' + i % SVG_SERIES), 0};
+        double up[POINTS_MOST];
+        for (int k = 0; k < v.n; k++)
+            up[k] = v.y[0] / v.y[k];
+        if (v.n > 1)
+            chart_line(t, &ch, v.x, up, v.n, class);
+        for (int k = 0; k < v.n; k++)
+            chart_dot(t, &ch, v.x[k], up[k], i, c->contestants[i].label);
+    }
+    chart_end(t);
+    part_figure_table(t, title.s, heads);
+    for (int i = 0; i < c->n_contestants; i++) {
+        const curve v = curve_of(&c->contestants[i], kind);
+        for (int k = 0; k < v.n; k++) {
+            html_put(t, "<tr><th scope=\"row\">%s</th><td class=\"n\">%g</td>",
+                     c->contestants[i].label, v.x[k]);
+            part_cell_time(t, v.s[k]);
+            html_put(t, "<td class=\"n\">%.2f×</td></tr>\n", v.y[0] / v.y[k]);
+        }
+    }
+    part_figure_end(t);
+    str_free(&title);
+}
+
+void section_scaling(str *t, const comparison *c)
+{
+    const result_row *kinds[FIGURES_MOST];
+    const int n = list_kinds(c, true, kinds);
+    part_heading(
+        t, "threads", "More threads",
+        n ? "How much faster a work becomes with more threads of the CPU. The dashed line is "
+            "what perfect scaling would give."
+          : "The number of threads was not varied in this run.");
+    if (!n)
+        return;
+    part_legend(t, c);
+    str_puts(t, "<div class=\"figures\">\n");
+    for (int i = 0; i < n; i++)
+        scaling_figure(t, c, kinds[i]);
+    str_puts(t, "</div>\n");
+}
+
+/* ---- size: where one device begins to win ----------------------------------------------------- */
+
+/* From which size on b is faster than a, to the last one that both have. */
+static void crossing_words(str *t, const comparison *c, int ia, int ib, const result_row *kind)
+{
+    const curve a = curve_of(&c->contestants[ia], kind), b = curve_of(&c->contestants[ib], kind);
+    const result_row *from = NULL;
+    int common = 0, won = 0;
+    for (int i = 0; i < a.n; i++)
+        for (int k = 0; k < b.n; k++) {
+            if (a.x[i] != b.x[k])
+                continue;
+            common++;
+            const result_row *ra = a.row[i], *rb = b.row[k];
+            if (stats_verdict(stats_ratio(ra->seconds, ra->round, ra->n, rb->seconds, rb->round,
+                                          rb->n)) == VERDICT_FASTER) {
+                from = from ? from : rb;
+                won++;
+            } else {
+                from = NULL;
+            }
+        }
+    if (!common)
+        return;
+    const char *la = c->contestants[ia].label, *lb = c->contestants[ib].label;
+    str_puts(t, t->n ? " " : "");
+    if (from && won == common)
+        str_printf(t, "%s beats %s at every size.", lb, la);
+    else if (from)
+        str_printf(t, "%s beats %s from %s on.", lb, la, from->size);
+    else
+        str_printf(t, "%s does not beat %s at the largest size.", lb, la);
+}
+
+static void crossing_figure(str *t, const comparison *c, const result_row *kind)
+{
+    static const char *const heads[] = {"Where", "Size", "Time", NULL};
+    chart ch = {.x = {.log = true},
+                .y = {.log = true},
+                .x_words = axis_plain,
+                .y_words = axis_time,
+                .x_title = "size",
+                .y_title = "time"};
+    str title = {0}, words = {0};
+    str_printf(&title, "%s %s", kind->work, kind->dtype);
+    for (int i = 0; i < c->n_contestants; i++) {
+        const curve v = curve_of(&c->contestants[i], kind);
+        for (int k = 0; k < v.n; k++) {
+            scale_see(&ch.x, v.x[k]);
+            scale_see(&ch.y, v.s[k].low);
+            scale_see(&ch.y, v.s[k].high);
+        }
+    }
+    for (int i = 0; i < c->n_matches; i++)
+        crossing_words(&words, c, c->matches[i].old, c->matches[i].new, kind);
+    part_figure(t, title.s);
+    html_put(t, "<p>%s</p>", words.n ? words.s : "");
+    chart_begin(t, &ch, title.s, words.n ? words.s : "Time over size.");
+    for (int i = 0; i < c->n_contestants; i++) {
+        const curve v = curve_of(&c->contestants[i], kind);
+        const char class[] = {'s', (char)('0' + i % SVG_SERIES), 0};
+        if (v.n > 1) {
+            chart_band(t, &ch, v.x, v.s, v.n, i);
+            chart_line(t, &ch, v.x, v.y, v.n, class);
+        }
+        for (int k = 0; k < v.n; k++)
+            chart_dot(t, &ch, v.x[k], v.y[k], i, c->contestants[i].label);
+    }
+    chart_end(t);
+    part_figure_table(t, title.s, heads);
+    for (int i = 0; i < c->n_contestants; i++) {
+        const curve v = curve_of(&c->contestants[i], kind);
+        for (int k = 0; k < v.n; k++) {
+            html_put(t, "<tr><th scope=\"row\">%s</th><td class=\"n\">%s</td>",
+                     c->contestants[i].label, v.row[k]->size);
+            part_cell_time(t, v.s[k]);
+            str_puts(t, "</tr>\n");
+        }
+    }
+    part_figure_end(t);
+    str_free(&title);
+    str_free(&words);
+}
+
+void section_crossing(str *t, const comparison *c)
+{
+    const result_row *kinds[FIGURES_MOST];
+    const int n = list_kinds(c, false, kinds);
+    const bool many = c->n_contestants > 1;
+    part_heading(t, "sizes", many ? "Where one starts to win" : "Where a GPU would start to win",
+                 !many
+                     ? "There is one device here, so nothing crosses: a second device, or a second "
+                       "file, draws this."
+                 : n ? "Small works are held up by the way to the device, large ones by the device."
+                     : "No work was measured at several sizes.");
+    if (!many || !n)
+        return;
+    part_legend(t, c);
+    str_puts(t, "<div class=\"figures\">\n");
+    for (int i = 0; i < n; i++)
+        crossing_figure(t, c, kinds[i]);
+    str_puts(t, "</div>\n");
+}

@@ -1,0 +1,47 @@
+/* The page in sections. Each adds its own heading, charts and tables, or says why there are none. */
+#ifndef CLI_REPORT_PAGE_H
+#define CLI_REPORT_PAGE_H
+
+#include "report/compare.h"
+#include "report/html.h"
+
+enum { PAGE_BYTES_MOST = 490000, ROWS_MOST = 250, FIGURES_MOST = 12 };
+
+void section_cards(str *t, const comparison *c);                     /* cards.c */
+void section_ratios(str *t, const comparison *c);                    /* ratios.c */
+void section_times(str *t, const comparison *c);                     /* times.c */
+void section_first(str *t, const comparison *c);                     /* times.c */
+void section_roofline(str *t, const comparison *c);                  /* roofline.c */
+void section_scaling(str *t, const comparison *c);                   /* curves.c */
+void section_crossing(str *t, const comparison *c);                  /* curves.c */
+void section_support(str *t, const comparison *c);                   /* support.c */
+void section_samples(str *t, const comparison *c);                   /* samples.c */
+void section_data(str *t, const comparison *c, const char *command); /* page.c */
+
+/* ---- parts.c: what sections share ---- */
+
+void part_heading(str *t, const char *id, const char *title,
+                  const char *about); /* about: or NULL */
+/* A table with a caption; heads ends with NULL. Rows follow, then part_table_end. */
+void part_table(str *t, const char *class, const char *caption, const char *const *heads);
+void part_table_end(str *t);
+/* A figure: part_figure, the chart, part_figure_table, the table's rows, part_figure_end. */
+void part_figure(str *t, const char *title);
+void part_figure_table(str *t, const char *caption, const char *const *heads);
+void part_figure_end(str *t);
+/* Which mark is which contestant. */
+void part_legend(str *t, const comparison *c);
+/* Cells. */
+void part_cell_time(str *t, interval seconds);
+void part_cell_rate(str *t, double rate, const char *unit); /* a dash for 0 */
+
+const result_device *device_of(const contestant *c); /* NULL: the file does not list it */
+interval row_time(const result_row *r);
+/* Rows of a contestant, measured, in the file's order: the next after r, the first for NULL. */
+const result_row *row_next(const contestant *c, const result_row *r);
+/* The first of them that did what `like` did. */
+const result_row *row_like(const contestant *c, const result_row *like);
+/* Whether r, of that contestant, is the first of all that did its work. */
+bool row_is_new(const comparison *c, int of, const result_row *r);
+
+#endif

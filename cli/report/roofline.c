@@ -1,0 +1,161 @@
+/* A roofline for each device: how fast a work may be at best, given how much it computes for each byte
+ * that it moves, and how fast our kernels are. */
+#include "report/page.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { WORKS_MOST = 40 };
+
+static bool on_roof(const result_row *r)
+{
+    return r->flops > 0 && r->bytes > 0 && strcmp(r->group, "scaling") != 0;
+}
+
+static double rate_of(const result_row *r) { return r->flops / row_time(r).middle; }
+
+static bool same_line(const result_row *a, const result_row *b)
+{
+    return strcmp(a->work, b->work) == 0 && strcmp(a->dtype, b->dtype) == 0;
+}
+
+/* A work's rows, from its first one on: a line through them, and a mark for each. */
+static void work_marks(str *t, chart *ch, const contestant *who, const result_row *first,
+                       int series)
+{
+    enum { MOST = 32 };
+    double x[MOST], y[MOST];
+    int n = 0;
+    for (const result_row *r = first; r && n < MOST; r = row_next(who, r))
+        if (on_roof(r) && same_line(r, first)) {
+            x[n] = r->flops / r->bytes;
+            y[n++] = rate_of(r);
+        }
+    if (n > 1)
+        chart_line(t, ch, x, y, n, "thin");
+    const result_row *r = first;
+    for (int i = 0; i < n; r = row_next(who, r))
+        if (on_roof(r) && same_line(r, first)) {
+            str what = {0};
+            words_row(&what, r);
+            str_puts(&what, ": ");
+            words_rate(&what, y[i], "FLOP/s");
+            chart_dot(t, ch, x[i], y[i], series, what.s);
+            str_free(&what);
+            i++;
+        }
+}
+
+/* Its name, at the last of its rows. */
+static void work_name(str *t, chart *ch, const contestant *who, const result_row *first, int series)
+{
+    const result_row *last = first;
+    for (const result_row *r = first; r; r = row_next(who, r))
+        if (on_roof(r) && same_line(r, first))
+            last = r;
+    str word = {0};
+    str_puts(&word, last->work);
+    if (strcmp(last->dtype, "f32") != 0)
+        str_printf(&word, " %s", last->dtype);
+    chart_label(t, ch, last->flops / last->bytes, rate_of(last), series, word.s);
+    str_free(&word);
+}
+
+/* Whether no row before r is of the same work. */
+static bool is_first(const contestant *who, const result_row *r)
+{
+    const result_row *before = NULL;
+    while ((before = row_next(who, before)) && before != r)
+        if (on_roof(before) && same_line(before, r))
+            return false;
+    return on_roof(r);
+}
+
+static void roof(str *t, const chart *ch, const result_device *d)
+{
+    const double ridge = d->peak_flops / d->peak_bytes;
+    const double x[] = {ch->x.low, fmin(fmax(ridge, ch->x.low), ch->x.high), ch->x.high};
+    double y[3];
+    for (int i = 0; i < 3; i++)
+        y[i] = fmin(d->peak_flops, x[i] * d->peak_bytes);
+    chart_line(t, ch, x, y, 3, "roof");
+}
+
+static void roof_table(str *t, const contestant *who, const result_device *d)
+{
+    static const char *const heads[] = {"Work",    "FLOP per byte", "Reached",
+                                        "At best", "Share",         NULL};
+    part_figure_table(t, who->label, heads);
+    int shown = 0;
+    for (const result_row *r = NULL; (r = row_next(who, r)) && shown < ROWS_MOST;)
+        if (on_roof(r)) {
+            const double x = r->flops / r->bytes, y = rate_of(r);
+            const double best = fmin(d->peak_flops, x * d->peak_bytes);
+            html_put(t, "<tr><th scope=\"row\">%s <span>%s %s</span></th><td class=\"n\">%.3g</td>",
+                     r->work, r->size, r->dtype, x);
+            part_cell_rate(t, y, "FLOP/s");
+            part_cell_rate(t, best, "FLOP/s");
+            html_put(t, "<td class=\"n\">%.0f %%</td></tr>\n", 100 * y / best);
+            shown++;
+        }
+    part_figure_end(t);
+}
+
+static void roofline(str *t, const comparison *c, int number)
+{
+    const contestant *who = &c->contestants[number];
+    const result_device *d = device_of(who);
+    chart ch = {.x = {.log = true},
+                .y = {.log = true},
+                .x_words = axis_plain,
+                .y_words = axis_plain,
+                .x_title = "operations for each byte",
+                .y_title = "FLOP/s"};
+    for (const result_row *r = NULL; (r = row_next(who, r));)
+        if (on_roof(r)) {
+            scale_see(&ch.x, r->flops / r->bytes);
+            scale_see(&ch.y, rate_of(r));
+        }
+    scale_see(&ch.x, 2 * d->peak_flops / d->peak_bytes);
+    scale_see(&ch.y, d->peak_flops);
+    part_figure(t, who->label);
+    chart_begin(t, &ch, "Roofline",
+                "Each mark is a work at one size; the line is the most that the device can do.");
+    roof(t, &ch, d);
+    typedef void draw(str *, chart *, const contestant *, const result_row *, int);
+    draw *const steps[] = {work_marks, work_name};
+    for (int i = 0; i < 2; i++) {
+        int works = 0;
+        for (const result_row *r = NULL; (r = row_next(who, r)) && works < WORKS_MOST;)
+            if (is_first(who, r)) {
+                steps[i](t, &ch, who, r, number);
+                works++;
+            }
+    }
+    chart_end(t);
+    roof_table(t, who, d);
+}
+
+void section_roofline(str *t, const comparison *c)
+{
+    part_heading(
+        t, "roofline", "How near to the machine’s best",
+        "The slope is the memory’s speed, the flat part the arithmetic’s, both measured in the "
+        "same run. A mark on the line cannot become faster on this device; one above it lives "
+        "in a cache.");
+    int shown = 0;
+    str_puts(t, "<div class=\"figures\">\n");
+    for (int i = 0; i < c->n_contestants; i++) {
+        const result_device *d = device_of(&c->contestants[i]);
+        const result_row *r = NULL;
+        while ((r = row_next(&c->contestants[i], r)) && !on_roof(r))
+            ;
+        if (!r || !d || !(d->peak_flops > 0) || !(d->peak_bytes > 0) || shown == FIGURES_MOST)
+            continue;
+        roofline(t, c, i);
+        shown++;
+    }
+    str_puts(t, "</div>\n");
+    if (!shown)
+        str_puts(t, "<p>The peaks of the devices were not measured.</p>\n");
+}

@@ -1,0 +1,137 @@
+/* Every sample, on demand: a strip for each contestant, a line in it for each pass. */
+#include "report/page.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { BAND = 46, HEAD = 18, FOOT = 22, SIDE = 12, DOTS_MOST = 9000 };
+
+/* The samples of one contestant at height top. Every stride-th is drawn. */
+static void strip(str *t, const scale *x, const result_row *r, int series, double top, int stride)
+{
+    const interval s = row_time(r);
+    const double passes = r->round[r->n - 1] + 1.0;
+    html_put(t, "<path class=\"band s%d\" d=\"M%.1f %.1fH%.1fV%.1fH%.1fZ\"/>", series % SVG_SERIES,
+             scale_at(x, s.low), top, scale_at(x, s.high), top + BAND - 8, scale_at(x, s.low));
+    html_put(t, "<path class=\"middle\" d=\"M%.1f %.1fV%.1f\"/><path class=\"samples s%d\" d=\"",
+             scale_at(x, s.middle), top, top + BAND - 8, series % SVG_SERIES);
+    for (int i = 0; i < r->n; i += stride)
+        html_put(t, "M%.1f %.1fh0", scale_at(x, r->seconds[i]),
+                 top + 3 + (BAND - 14) * (passes > 1 ? r->round[i] / (passes - 1) : 0.5));
+    str_puts(t, "\"/>");
+}
+
+static void strips(str *t, const comparison *c, const result_row *kind, int stride)
+{
+    scale x = {.from = SIDE, .to = SVG_WIDTH - SIDE};
+    int n = 0;
+    for (int i = 0; i < c->n_contestants; i++) {
+        const result_row *r = row_like(&c->contestants[i], kind);
+        for (int k = 0; r && k < r->n; k++)
+            scale_see(&x, r->seconds[k]);
+        n += r != NULL;
+    }
+    x.log = x.high > 3 * x.low;
+    scale_round(&x);
+    const int height = n * (HEAD + BAND) + FOOT;
+    html_put(t,
+             "<svg viewBox=\"0 0 %d %d\" role=\"img\" xmlns=\"http://www.w3.org/2000/svg\">"
+             "<title>Samples</title><desc>Each mark is a sample, each line of marks a pass, the "
+             "first on "
+             "top; the bar is the interval of the typical time.</desc>",
+             SVG_WIDTH, height);
+    double ticks[SCALE_TICKS], last = -100;
+    const int n_ticks = scale_ticks(&x, ticks);
+    for (int i = 0; i < n_ticks; i++) {
+        const double at = scale_at(&x, ticks[i]);
+        if (at - last < 60 || at < 20 || at > SVG_WIDTH - 20)
+            continue;
+        last = at;
+        str word = {0};
+        axis_time(&word, ticks[i]);
+        html_put(t,
+                 "<path class=\"grid\" d=\"M%.1f 0V%d\"/><text class=\"tick\" x=\"%.1f\" y=\"%d\" "
+                 "text-anchor=\"middle\">%s</text>",
+                 at, height - FOOT, at, height - 6, word.s);
+        str_free(&word);
+    }
+    double top = 0;
+    for (int i = 0; i < c->n_contestants; i++) {
+        const result_row *r = row_like(&c->contestants[i], kind);
+        if (!r)
+            continue;
+        html_put(t, "<text class=\"label t%d\" x=\"%d\" y=\"%.1f\">%s</text>", i % SVG_SERIES, SIDE,
+                 top + 13, c->contestants[i].label);
+        strip(t, &x, r, i, top + HEAD, stride);
+        top += HEAD + BAND;
+    }
+    str_puts(t, "</svg>\n");
+}
+
+static void facts(str *t, const comparison *c, const result_row *kind)
+{
+    static const char *const heads[] = {"Where",   "Time", "Least",   "Most",
+                                        "Samples", "Of",   "Threads", NULL};
+    str caption = {0};
+    words_row(&caption, kind);
+    part_table(t, "small", caption.s, heads);
+    str_free(&caption);
+    for (int i = 0; i < c->n_contestants; i++) {
+        const result_row *r = row_like(&c->contestants[i], kind);
+        if (!r)
+            continue;
+        interval least = {INFINITY, INFINITY, INFINITY}, most = {0, 0, 0};
+        for (int k = 0; k < r->n; k++) {
+            least.low = least.middle = least.high = fmin(least.middle, r->seconds[k]);
+            most.low = most.middle = most.high = fmax(most.middle, r->seconds[k]);
+        }
+        html_put(t, "<tr><th scope=\"row\">%s</th>", c->contestants[i].label);
+        part_cell_time(t, row_time(r));
+        part_cell_time(t, least);
+        part_cell_time(t, most);
+        html_put(t, "<td class=\"n\">%d</td><td class=\"n\">%d</td><td class=\"n\">%d</td></tr>\n",
+                 r->n, r->repeats, r->threads);
+    }
+    part_table_end(t);
+    html_put(t, "<p class=\"note\">Input: %s.</p>", kind->input);
+    for (int i = 0; i < c->n_contestants; i++) {
+        const result_row *r = row_like(&c->contestants[i], kind);
+        for (int k = 0; r && k < r->n_warnings && k < 5; k++)
+            html_put(t, "<p class=\"note\">%s: %s.</p>", c->contestants[i].label, r->warnings[k]);
+    }
+}
+
+static void one_row(str *t, const comparison *c, const result_row *kind, int stride)
+{
+    html_put(t, "<details class=\"samples\"><summary>%s <span>%s %s</span></summary>", kind->work,
+             kind->size, kind->dtype);
+    strips(t, c, kind, stride);
+    facts(t, c, kind);
+    str_puts(t, "</details>\n");
+}
+
+void section_samples(str *t, const comparison *c)
+{
+    int64_t dots = 0;
+    int shown = 0;
+    for (int i = 0; i < c->n_contestants; i++)
+        for (const result_row *r = NULL; (r = row_next(&c->contestants[i], r));)
+            dots += r->n;
+    const int stride = 1 + (int)(dots / DOTS_MOST);
+    part_heading(
+        t, "samples", "Every sample",
+        "Each mark is a sample; each line of marks is a pass, the first on top. The tinted bar "
+        "is the 99 % interval of the typical time.");
+    if (stride > 1)
+        html_put(t, "<p class=\"note\">There are so many that one of %d is drawn.</p>\n", stride);
+    str_puts(t, "<div class=\"all\">\n");
+    for (int i = 0; i < c->n_contestants; i++)
+        for (const result_row *r = NULL;
+             (r = row_next(&c->contestants[i], r)) && shown < ROWS_MOST;) {
+            if (row_is_new(c, i, r)) {
+                one_row(t, c, r, stride);
+                shown++;
+            }
+        }
+    str_puts(t, "</div>\n");
+}
