@@ -144,26 +144,29 @@ static double half_width(const estimate *a, const estimate *b)
     return fmax(student(freedom) * sqrt(v), drift);
 }
 
-/* Too few passes for an error: everything that was seen, and a factor of two. */
-static void too_few(interval *out, const estimate *e)
+/* Everything that was seen, and a factor of two: no interval is wider, and that of too few passes is
+ * no narrower. */
+static interval seen(const estimate *e)
 {
-    out->low = exp(e->low) / 2;
-    out->middle = exp(e->middle);
-    out->high = exp(e->high) * 2;
+    return (interval){exp(e->low) / 2, exp(e->middle), exp(e->high) * 2};
+}
+
+static interval typical(const estimate *e)
+{
+    const interval most = seen(e);
+    if (e->passes < PASSES_LEAST)
+        return most;
+    const double half = half_width(e, NULL);
+    return (interval){fmax(exp(e->middle - half), most.low), most.middle,
+                      fmin(exp(e->middle + half), most.high)};
 }
 
 interval stats_typical(const double *v, const int *pass, int n)
 {
-    interval out = {NAN, NAN, NAN};
     if (n < 1)
-        return out;
+        return (interval){NAN, NAN, NAN};
     const estimate e = estimate_of(v, pass, n);
-    if (e.passes < PASSES_LEAST) {
-        too_few(&out, &e);
-        return out;
-    }
-    const double half = half_width(&e, NULL);
-    return (interval){exp(e.middle - half), exp(e.middle), exp(e.middle + half)};
+    return typical(&e);
 }
 
 interval stats_ratio(const double *a, const int *pass_a, int n_a, const double *b,
@@ -172,13 +175,14 @@ interval stats_ratio(const double *a, const int *pass_a, int n_a, const double *
     if (n_a < 1 || n_b < 1)
         return (interval){NAN, NAN, NAN};
     const estimate ea = estimate_of(a, pass_a, n_a), eb = estimate_of(b, pass_b, n_b);
-    const double middle = ea.middle - eb.middle;
-    if (ea.passes < PASSES_LEAST || eb.passes < PASSES_LEAST) {
-        interval ia = stats_typical(a, pass_a, n_a), ib = stats_typical(b, pass_b, n_b);
-        return (interval){ia.low / ib.high, exp(middle), ia.high / ib.low};
-    }
-    const double half = hypot(half_width(&ea, &eb), RUN_FLOOR);
-    return (interval){exp(middle - half), exp(middle), exp(middle + half)};
+    const interval most_a = seen(&ea), most_b = seen(&eb);
+    const interval most = {most_a.low / most_b.high, exp(ea.middle - eb.middle),
+                           most_a.high / most_b.low};
+    if (ea.passes < PASSES_LEAST || eb.passes < PASSES_LEAST)
+        return most;
+    const double half = exp(hypot(half_width(&ea, &eb), RUN_FLOOR));
+    return (interval){fmax(most.middle / half, most.low), most.middle,
+                      fmin(most.middle * half, most.high)};
 }
 
 verdict stats_verdict(interval speedup)

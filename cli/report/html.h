@@ -59,8 +59,8 @@ void chart_line(str *t, const chart *c, const double *x, const double *y, int n,
 void chart_band(str *t, const chart *c, const double *x, const interval *y, int n, int series);
 /* A mark whose form and color are the series'. What it is shows when it is pointed at. */
 void chart_dot(str *t, chart *c, double x, double y, int series, const char *what);
-/* A word beside a point, where there is room for it. */
-void chart_label(str *t, chart *c, double x, double y, int series, const char *word);
+/* A word beside a point; false: there is no room for it. */
+bool chart_label(str *t, chart *c, double x, double y, int series, const char *word);
 /* The mark of a series, for legends in the text. */
 void series_key(str *t, int series);
 

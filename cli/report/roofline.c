@@ -46,18 +46,17 @@ static void work_marks(str *t, chart *ch, const contestant *who, const result_ro
         }
 }
 
-/* Its name, at the last of its rows. */
+/* Its name, beside the last of its rows that has room. */
 static void work_name(str *t, chart *ch, const contestant *who, const result_row *first, int series)
 {
-    const result_row *last = first;
-    for (const result_row *r = first; r; r = row_next(who, r))
-        if (on_roof(r) && same_line(r, first))
-            last = r;
     str word = {0};
-    str_puts(&word, last->work);
-    if (strcmp(last->dtype, "f32") != 0)
-        str_printf(&word, " %s", last->dtype);
-    chart_label(t, ch, last->flops / last->bytes, rate_of(last), series, word.s);
+    str_puts(&word, first->work);
+    if (strcmp(first->dtype, "f32") != 0)
+        str_printf(&word, " %s", first->dtype);
+    for (const result_row *r = who->from->r.rows + who->from->r.n_rows - 1; r >= first; r--)
+        if (r->n && row_is_of(r, who) && on_roof(r) && same_line(r, first) &&
+            chart_label(t, ch, r->flops / r->bytes, rate_of(r), series, word.s))
+            break;
     str_free(&word);
 }
 

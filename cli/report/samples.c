@@ -1,4 +1,5 @@
-/* Every sample, on demand: a strip for each contestant, a line in it for each pass. */
+/* Every sample, on demand: a strip for each contestant, a line in it for each pass. Times are multiples
+ * of the typical one, so that strips of fast and slow contestants show their noise alike. */
 #include "report/page.h"
 
 #include <math.h>
@@ -9,26 +10,29 @@ enum { BAND = 46, HEAD = 18, FOOT = 22, SIDE = 12, DOTS_MOST = 9000 };
 /* The samples of one contestant at height top. Every stride-th is drawn. */
 static void strip(str *t, const scale *x, const result_row *r, int series, double top, int stride)
 {
-    const interval s = row_time(r);
+    interval s = row_time(r);
+    const double typical = s.middle;
+    s = (interval){s.low / typical, 1, s.high / typical};
     const double passes = r->round[r->n - 1] + 1.0;
     html_put(t, "<path class=\"band s%d\" d=\"M%.1f %.1fH%.1fV%.1fH%.1fZ\"/>", series % SVG_SERIES,
              scale_at(x, s.low), top, scale_at(x, s.high), top + BAND - 8, scale_at(x, s.low));
     html_put(t, "<path class=\"middle\" d=\"M%.1f %.1fV%.1f\"/><path class=\"samples s%d\" d=\"",
              scale_at(x, s.middle), top, top + BAND - 8, series % SVG_SERIES);
     for (int i = 0; i < r->n; i += stride)
-        html_put(t, "M%.1f %.1fh0", scale_at(x, r->seconds[i]),
+        html_put(t, "M%.1f %.1fh0", scale_at(x, r->seconds[i] / typical),
                  top + 3 + (BAND - 14) * (passes > 1 ? r->round[i] / (passes - 1) : 0.5));
     str_puts(t, "\"/>");
 }
 
 static void strips(str *t, const comparison *c, const result_row *kind, int stride)
 {
-    scale x = {.from = SIDE, .to = SVG_WIDTH - SIDE};
+    scale x = {.low = 0.98, .high = 1.05, .from = SIDE, .to = SVG_WIDTH - SIDE};
     int n = 0;
     for (int i = 0; i < c->n_contestants; i++) {
         const result_row *r = row_like(&c->contestants[i], kind);
+        const double typical = r ? row_time(r).middle : 1;
         for (int k = 0; r && k < r->n; k++)
-            scale_see(&x, r->seconds[k]);
+            scale_see(&x, r->seconds[k] / typical);
         n += r != NULL;
     }
     x.log = x.high > 3 * x.low;
@@ -48,7 +52,7 @@ static void strips(str *t, const comparison *c, const result_row *kind, int stri
             continue;
         last = at;
         str word = {0};
-        axis_time(&word, ticks[i]);
+        axis_times(&word, ticks[i]);
         html_put(t,
                  "<path class=\"grid\" d=\"M%.1f 0V%d\"/><text class=\"tick\" x=\"%.1f\" y=\"%d\" "
                  "text-anchor=\"middle\">%s</text>",
@@ -70,8 +74,8 @@ static void strips(str *t, const comparison *c, const result_row *kind, int stri
 
 static void facts(str *t, const comparison *c, const result_row *kind)
 {
-    static const char *const heads[] = {"Where",   "Time", "Least",   "Most",
-                                        "Samples", "Of",   "Threads", NULL};
+    static const char *const heads[] = {"Where",   "Time",    "Least",   "Most",
+                                        "Samples", "Repeats", "Threads", NULL};
     str caption = {0};
     words_row(&caption, kind);
     part_table(t, "small", caption.s, heads);
@@ -120,8 +124,8 @@ void section_samples(str *t, const comparison *c)
     const int stride = 1 + (int)(dots / DOTS_MOST);
     part_heading(
         t, "samples", "Every sample",
-        "Each mark is a sample; each line of marks is a pass, the first on top. The tinted bar "
-        "is the 99 % interval of the typical time.");
+        "Each mark is a sample, as a multiple of the typical time; each line of marks is a "
+        "pass, the first on top. The tinted bar is the 99 % interval of the typical time.");
     if (stride > 1)
         html_put(t, "<p class=\"note\">There are so many that one of %d is drawn.</p>\n", stride);
     str_puts(t, "<div class=\"all\">\n");

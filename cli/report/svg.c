@@ -220,7 +220,7 @@ static bool label_fits(const chart *c, double x, double y, double width)
     return true;
 }
 
-void chart_label(str *t, chart *c, double x, double y, int series, const char *word)
+bool chart_label(str *t, chart *c, double x, double y, int series, const char *word)
 {
     static const struct {
         double dx, dy;
@@ -237,8 +237,9 @@ void chart_label(str *t, chart *c, double x, double y, int series, const char *w
         html_put(t, "<text class=\"label t%d\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">%s</text>",
                  series % SVG_SERIES, places[i].left ? at + width : at, down,
                  places[i].left ? "end" : "start", word);
-        return;
+        return true;
     }
+    return false;
 }
 
 void svg_strip_begin(str *t, const char *class, const char *title)

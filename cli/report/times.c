@@ -51,7 +51,7 @@ void section_times(str *t, const comparison *c)
                  "device: in operations or in bytes, whichever is nearer.");
     for (int i = 0; i < c->n_contestants; i++) {
         int shown = 0;
-        part_table(t, "ratios", c->contestants[i].label, heads);
+        part_table(t, "ratios times", c->contestants[i].label, heads);
         for (const result_row *r = NULL; (r = row_next(&c->contestants[i], r)) && shown < ROWS_MOST;
              shown++)
             times_row(t, &c->contestants[i], r);

@@ -255,16 +255,15 @@ void words_single(str *t, const result *r)
     }
     words_machine(t, r);
     if (most) {
-        str_puts(t, " computes ");
+        str_puts(t, ": ");
         words_row(t, most);
         str_puts(t, " at ");
         words_rate(t, flops, "FLOP/s");
     }
     if (widest) {
-        str_puts(t, most ? " and " : " ");
+        str_puts(t, most ? ", " : ": ");
         words_row(t, widest);
         str_puts(t, " at ");
         words_rate(t, bytes, "B/s");
     }
-    str_printf(t, ": %d row%s.", r->n_rows, r->n_rows == 1 ? "" : "s");
 }
