@@ -1,0 +1,176 @@
+# ingot compare and ingot report: what they print, their exit codes, what they say of bad files. The page
+# in a browser: tests/test_report.py.
+. tests/check.sh
+ingot=${INGOT:-build/ingot}
+temporary=$(mktemp -d)
+trap 'chmod -R u+w "$temporary"; rm -rf "$temporary"' EXIT
+export NO_COLOR=1
+here=$PWD
+case $ingot in /*) ;; *) ingot=$here/$ingot ;; esac
+cd "$temporary" || exit 1
+
+# result NAME [CHANGE]...: a file with rows 'matmul 64 f32' (10 ms) and 'sum 1M f32' (2 ms); a change is a
+# line of Python on r, the result.
+result() {
+    local name=$1
+    shift
+    python3 - "$name" "$@" <<'PYTHON'
+import json, sys
+def row(work, size, seconds):
+    return {"work": work, "size": size, "dtype": "f32", "device": "cpu", "group": "compute",
+            "input": "uniform, seed 0", "math": "strict", "threads": 2, "flops": 1e6, "bytes": 1e5,
+            "answer": "ab12", "repeats": 1, "seconds": [[seconds * (1 + 0.001 * (p % 3))] * 3 for p in range(8)]}
+r = {"schema": 1, "verb": "bench", "version": "0.1.0", "system": "Linux", "arch": "x86_64", "complete": True,
+     "command": "ingot bench", "devices": [{"name": "cpu", "model": "Test", "cores": 2}],
+     "rows": [row("matmul", "64", 0.01), row("sum", "1M", 0.002)]}
+def scale(row, by):
+    row["seconds"] = [[s * by for s in p] for p in row["seconds"]]
+for change in sys.argv[2:]:
+    exec(change)
+json.dump(r, open(sys.argv[1], "w"))
+PYTHON
+}
+
+# fails VERB CODE TEXT ARGUMENTS...: exit code, and the one line that is said.
+fails() {
+    local verb=$1 code=$2 expected="ingot $1: $3" got status
+    shift 3
+    got=$("$ingot" "$verb" "$@" 2>&1 >/dev/null </dev/null)
+    status=$?
+    [ "$status" = "$code" ] && [ "$got" = "$expected" ] && return
+    printf 'exit code %s, expected %s\ngot      %s\nexpected %s\n' "$status" "$code" "$got" "$expected"
+    return 1
+}
+# says TEXT ARGUMENTS...: all that compare prints.
+says() {
+    local expected=$1 got
+    shift
+    got=$("$ingot" compare "$@" 2>&1)
+    [ "$got" = "$expected" ] && return
+    printf 'got\n%s\nexpected\n%s\n' "$got" "$expected"
+    return 1
+}
+# has TEXT ARGUMENTS...: compare prints a line with this in it.
+has() {
+    local part=$1 got
+    shift
+    got=$("$ingot" compare "$@" 2>&1)
+    [ "${got#*"$part"}" != "$got" ] && return
+    printf 'got\n%s\nexpected\n%s\n' "$got" "$part"
+    return 1
+}
+code() {
+    local expected=$1 status
+    shift
+    "$ingot" "$@" >/dev/null 2>&1
+    status=$?
+    [ "$status" = "$expected" ] || { echo "exit code $status, expected $expected"; return 1; }
+}
+
+result a.json
+result b.json 'scale(r["rows"][0], 1/31)' 'r["system"] = "macOS"'
+result slow.json 'scale(r["rows"][1], 1.05)'
+result gpu.json 'r["rows"] += [dict(r["rows"][0], device="gpu")]' 'scale(r["rows"][2], 0.25)' \
+    'r["devices"] += [{"name": "gpu"}]'
+
+# ---- what is printed
+check 'two machines' says 'Matmul 64 f32 is 31.0 times faster [30.4, 31.6] on b; sum 1M f32 is the same within noise on b.
+
+work                 a        b  speedup  99 % interval  verdict
+matmul 64 f32  10.0 ms   323 µs    31.0x   [30.4, 31.6]  FASTER
+sum 1M f32     2.00 ms  2.00 ms    1.00x   [0.98, 1.02]  SAME' a.json b.json
+check 'the same machine' has 'Both files are of the same machine. ' a.json slow.json
+check 'a slowdown of 5 %' has 'sum 1M f32 takes 1.05 times as long [1.03, 1.07] on slow' a.json slow.json
+check 'the same file twice' has 'Two of the files are the same run. ' a.json a.json
+check 'three files' has 'slow  speedup' a.json b.json slow.json
+check 'the devices of one file' says 'Matmul 64 f32 is 4.00 times faster [3.92, 4.08] on gpu.
+
+work               cpu      gpu  speedup  99 % interval  verdict
+matmul 64 f32  10.0 ms  2.50 ms    4.00x   [3.92, 4.08]  FASTER
+
+not compared: 1 row that only one side has' gpu.json
+same_twice() { [ "$("$ingot" compare a.json b.json)" = "$("$ingot" compare a.json b.json)" ]; }
+check 'the same files give the same text' same_twice
+json_is() {
+    "$ingot" compare --json a.json b.json | python3 -c '
+import json, sys
+c = json.load(sys.stdin)
+assert c["schema"] == 1 and c["verb"] == "compare" and c["files"] == ["a.json", "b.json"], c
+assert [r["verdict"] for r in c["rows"]] == ["FASTER", "SAME"], c
+assert abs(c["rows"][0]["speedup"]["middle"] - 31) < 0.1, c'
+}
+check '--json' json_is
+
+# ---- what must not be compared
+result input.json 'r["rows"][0]["input"] = "normal"'
+result math.json 'r["rows"][0]["math"] = "fast"'
+result flops.json 'r["rows"][0]["flops"] = 2e6' 'r["version"] = "0.2.0"'
+result answer.json 'r["rows"][0]["answer"] = "cd34"'
+result none.json 'r["rows"][0]["seconds"] = []'
+result version.json 'r["version"] = "0.2.0"'
+check 'other inputs' has "not compared: matmul 64 f32 on input: other inputs: 'uniform, seed 0' and 'normal'" \
+    a.json input.json
+check 'other math' has 'other math: strict and fast' a.json math.json
+check 'other work' has 'other work: 1e+06 and 2e+06 operations, 100000 and 100000 bytes (versions 0.1.0 and 0.2.0)' \
+    a.json flops.json
+check 'another answer' has 'other answers: ab12 and cd34; one of them is wrong' a.json answer.json
+check 'no samples' has 'not measured by none' a.json none.json
+check 'another version of the same work' has 'matmul 64 f32  10.0 ms' a.json version.json
+
+# ---- exit codes
+check '--fail-on slower' code 3 compare --fail-on slower a.json slow.json
+check '--fail-on slower, where nothing is' code 0 compare --fail-on slower a.json b.json
+check 'slower without it' code 0 compare a.json slow.json
+check '--fail-on else' fails compare 2 \
+    "--fail-on takes slower, not 'faster'; see 'ingot compare --help'" --fail-on faster a.json b.json
+check 'no files' fails compare 2 "it takes 1 to 16 results of 'ingot bench'; see 'ingot compare --help'"
+check 'one device alone' fails compare 2 "'a.json' has one device only: name a second file to compare it with" \
+    a.json
+result empty.json 'r["rows"] = []'
+check 'no rows' fails compare 1 'no row of these files may be compared' a.json empty.json
+check 'no rows in the first file' fails compare 1 'no row of these files may be compared' empty.json a.json
+check 'the page of no rows' code 0 report empty.json
+check 'report of two' fails report 2 "it takes one result of 'ingot bench'; see 'ingot report --help'" a.json b.json
+
+# ---- bad files
+bad() {
+    local name=$1 why=$2
+    check "$name" fails compare 5 "'$name': $why" a.json "$name"
+    check "report: $name" fails report 5 "'$name': $why" "$name"
+}
+head -c 300 a.json >cut.json
+echo '{"schema": 1, "loss": []}' >foreign.json
+echo '{"schema": 2, "verb": "bench", "rows": {}}' >newer.json
+sed 's/"seconds": \[\[[0-9.e-]*/"seconds": [[-1/' a.json >negative.json
+sed 's/"seconds": \[\[[0-9.e-]*/"seconds": [[0/' a.json >zero.json
+sed 's/"seconds": \[\[[0-9.e-]*/"seconds": [[NaN/' a.json >nan.json
+bad cut.json 'it is not JSON, or not whole: at byte 300: expected the end of a string, found the end'
+bad foreign.json "it is not a result of 'ingot bench'"
+bad newer.json 'it has schema 2, and this ingot reads 1: a newer ingot is needed'
+bad negative.json "'seconds' is -1, and is never below 0 (row 1)"
+bad zero.json 'a time of 0 s was measured, and times are from 1e-12 to 1e+09 s (row 1)'
+check 'nan.json' has 'nan.json'"'"': it is not JSON, or not whole: at byte' a.json nan.json
+bad absent.json 'No such file or directory'
+
+# ---- the page
+check 'a page' "$ingot" compare a.json b.json --html page.html
+check 'is whole' grep -q '</html>' page.html
+check 'report to a file' "$ingot" report a.json -o report.html
+check 'is whole' grep -q '</html>' report.html
+on_output() { "$ingot" report a.json | grep -q '</html>'; }
+check 'report to standard output' on_output
+check 'a folder that is not there' code 1 compare a.json b.json --html no/such/page.html
+check 'a full disk' code 1 report a.json -o /dev/full
+full() { "$ingot" compare a.json b.json >/dev/full 2>&1; [ $? = 1 ]; }
+check 'a full disk, for the text' full
+mkdir locked && cp page.html locked/ && chmod a-w locked
+if [ "$(id -u)" != 0 ]; then
+    check 'a folder that cannot be written' code 1 report a.json -o locked/page.html
+else
+    skip 'a folder that cannot be written' 'root may write everywhere'
+fi
+check 'what was there stays' cmp page.html locked/page.html
+check 'no temporary file stays' test "$(ls | grep -c tmp)" = 0
+fast() { timeout 1 "$ingot" compare a.json b.json slow.json --html fast.html >/dev/null; }
+check 'in less than a second' fast
+finish
