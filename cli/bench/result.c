@@ -15,7 +15,7 @@
 #include "base/memory.h"
 #include "cli.h"
 
-enum { FILE_BYTES_MOST = 64 << 20, LIST_MOST = 100000 };
+enum { FILE_BYTES_MOST = 64 << 20, SAMPLES_MOST = 100000, LIST_MOST = 4000, DEVICES_MOST = 16 };
 /* Of what is so far off nothing can be computed without surprises. */
 static const double TIME_LEAST = 1e-12, TIME_MOST = 1e9, REAL_MOST = 1e30;
 
@@ -229,7 +229,7 @@ static void read_texts(reading *r, const char *key, const char ***out, int *coun
     list l = {.bytes = sizeof(const char *)};
     json_open_array(&r->json);
     while (json_next_item(&r->json) && read_text(r, key, list_next(&l)))
-        if (l.n > LIST_MOST && !refuse(r, "'%s' has too many items", key))
+        if (l.n > LIST_MOST && !refuse(r, "'%s' has more than %d items", key, LIST_MOST))
             break;
     *count = (int)l.n;
     *out = list_end(&l, r->memory);
@@ -246,8 +246,8 @@ static bool read_pass(reading *r, int pass, list *seconds, list *rounds)
         if (*s < TIME_LEAST || *s > TIME_MOST)
             return refuse(r, "a time of %g s was measured, and times are from %g to %g s", *s,
                           TIME_LEAST, TIME_MOST);
-        if (seconds->n > LIST_MOST)
-            return refuse(r, "there are more than %d samples", LIST_MOST);
+        if (seconds->n > SAMPLES_MOST)
+            return refuse(r, "there are more than %d samples", SAMPLES_MOST);
         *(int *)list_next(rounds) = pass;
     }
     return r->json.status == IG_OK;
@@ -272,7 +272,7 @@ static void read_list(reading *r, const field *f, void *out)
     list l = {.bytes = f->of->bytes};
     json_open_array(&r->json);
     while (json_next_item(&r->json) && read_record(r, f->of, list_next(&l)))
-        if (l.n > LIST_MOST && !refuse(r, "'%s' has too many items", f->key))
+        if (l.n > LIST_MOST && !refuse(r, "'%s' has more than %d items", f->key, LIST_MOST))
             break;
     if (r->why->n && l.n)
         str_printf(r->why, " (%s %zu)", f->of->name, l.n);
@@ -349,6 +349,26 @@ static bool read_head(const char *source, size_t n, str *why)
     return !why->n;
 }
 
+/* Readers go over all devices for each row; a file with more of them is none of ours. */
+static bool few_devices(const result *r, str *why)
+{
+    const char *seen[DEVICES_MOST];
+    int n = 0;
+    for (int i = 0; i < r->n_devices + r->n_rows; i++) {
+        const char *name = i < r->n_devices ? r->devices[i].name : r->rows[i - r->n_devices].device;
+        int k = 0;
+        while (k < n && strcmp(seen[k], name) != 0)
+            k++;
+        if (k == DEVICES_MOST) {
+            str_printf(why, "it has more than %d devices", DEVICES_MOST);
+            return false;
+        }
+        if (k == n)
+            seen[n++] = name;
+    }
+    return true;
+}
+
 bool result_parse(result *r, const char *source, size_t n, str *why)
 {
     *r = (result){0};
@@ -360,7 +380,7 @@ bool result_parse(result *r, const char *source, size_t n, str *why)
     const ig_status status = why->n ? (json_end(&reads.json), IG_OK) : json_end(&reads.json);
     if (status != IG_OK)
         str_puts(why, reads.json.problem);
-    if (why->n)
+    if (why->n || !few_devices(r, why))
         result_free(r);
     return !why->n;
 }

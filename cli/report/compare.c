@@ -238,7 +238,7 @@ static void judge(comparison *c, int number, const result_row *a, const result_r
     match *m = &c->matches[number];
     const char *why = not_comparable(c, m, a, b);
     if (why) {
-        c->left_out[c->n_left_out++] = (left_out){number, a, why};
+        c->left_out[c->n_left_out++] = (refusal){number, a, why};
         return;
     }
     pairing *p = &c->pairs[c->n_pairs++];

@@ -35,11 +35,11 @@ typedef struct pairing {
     verdict verdict;
 } pairing;
 
-typedef struct left_out {
+typedef struct refusal {
     int match;
     const result_row *row; /* of either side */
     const char *why;
-} left_out;
+} refusal;
 
 typedef struct comparison {
     const source *sources;
@@ -51,7 +51,7 @@ typedef struct comparison {
     int n_matches;
     pairing *pairs; /* by match, in the order of the first file's rows */
     int n_pairs;
-    left_out *left_out;
+    refusal *left_out;
     int n_left_out;
     int only_old, only_new;   /* rows that the other side has not */
     bool same_machine, twins; /* all files are of one machine; two are the very same run */

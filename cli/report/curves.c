@@ -130,7 +130,7 @@ void section_scaling(str *t, const comparison *c)
         return;
     part_legend(t, c);
     str_puts(t, "<div class=\"figures\">\n");
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n && t->n < ROOFS_UNTIL; i++)
         scaling_figure(t, c, kinds[i]);
     str_puts(t, "</div>\n");
 }
@@ -234,7 +234,7 @@ void section_crossing(str *t, const comparison *c)
         return;
     part_legend(t, c);
     str_puts(t, "<div class=\"figures\">\n");
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n && t->n < CURVES_UNTIL; i++)
         crossing_figure(t, c, kinds[i]);
     str_puts(t, "</div>\n");
 }

@@ -26,7 +26,7 @@ static bool download(str *t, const source *s)
 {
     str json = {0};
     result_json(&s->r, &json);
-    const bool fits = t->n + json.n * 4 / 3 + 2000 < PAGE_BYTES_MOST;
+    const bool fits = t->n + json.n * 4 / 3 + 2000 < DATA_UNTIL;
     if (fits) {
         const char *slash = strrchr(s->path, '/');
         html_put(t, "<a download=\"%s\" href=\"data:application/json;base64,",

@@ -5,7 +5,19 @@
 #include "report/compare.h"
 #include "report/html.h"
 
-enum { PAGE_BYTES_MOST = 490000, ROWS_MOST = 250, FIGURES_MOST = 12 };
+/* However large the files, the page stays below 500 kB: a section adds rows until the page has so many
+ * bytes, and says what it left out. */
+enum {
+    RATIOS_UNTIL = 150000,
+    FIRST_UNTIL = 170000,
+    CURVES_UNTIL = 220000,
+    ROOFS_UNTIL = 270000,
+    SUPPORT_UNTIL = 310000,
+    SAMPLES_UNTIL = 410000,
+    DATA_UNTIL = 490000,
+    FIGURES_MOST = 12,
+    NOTES_MOST = 40
+};
 
 void section_cards(str *t, const comparison *c);                     /* cards.c */
 void section_ratios(str *t, const comparison *c);                    /* ratios.c */
@@ -17,6 +29,10 @@ void section_crossing(str *t, const comparison *c);                  /* curves.c
 void section_support(str *t, const comparison *c);                   /* support.c */
 void section_samples(str *t, const comparison *c);                   /* samples.c */
 void section_data(str *t, const comparison *c, const char *command); /* page.c */
+
+/* Whether a section may add a row; else it is counted. */
+bool page_has_room(const str *t, int until, int *left_out);
+void part_left_out(str *t, int rows);
 
 /* ---- parts.c: what sections share ---- */
 

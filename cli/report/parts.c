@@ -3,6 +3,20 @@
 
 #include <string.h>
 
+bool page_has_room(const str *t, int until, int *left_out)
+{
+    const bool room = t->n < (size_t)until;
+    *left_out += !room;
+    return room;
+}
+
+void part_left_out(str *t, int rows)
+{
+    if (rows)
+        html_put(t, "<p class=\"note\">%d more row%s left out, so that the page stays small.</p>\n",
+                 rows, rows == 1 ? " is" : "s are");
+}
+
 void part_heading(str *t, const char *id, const char *title, const char *about)
 {
     html_put(t, "<h2 id=\"%s\">%s</h2>\n", id, title);

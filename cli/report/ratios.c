@@ -103,14 +103,12 @@ static void match_table(str *t, const comparison *c, int number)
     axis(t, &s);
     str_puts(t, "</th><th scope=\"col\">Speedup <span>[99 %]</span></th><th "
                 "scope=\"col\">Verdict</th></tr></thead><tbody>\n");
-    int shown = 0;
+    int left_out = 0;
     for (int i = 0; i < c->n_pairs; i++)
-        if (c->pairs[i].match == number && ++shown <= ROWS_MOST)
+        if (c->pairs[i].match == number && page_has_room(t, RATIOS_UNTIL, &left_out))
             row(t, &s, &c->pairs[i]);
     part_table_end(t);
-    if (shown > ROWS_MOST)
-        html_put(t, "<p class=\"note\">%d more rows are in the data below.</p>\n",
-                 shown - ROWS_MOST);
+    part_left_out(t, left_out);
 }
 
 void section_ratios(str *t, const comparison *c)
@@ -132,7 +130,7 @@ void section_ratios(str *t, const comparison *c)
     if (notes.n) {
         str_puts(t, "<ul class=\"notes\">");
         int shown = 0;
-        for (char *line = strtok(notes.s, "\n"); line && shown++ < ROWS_MOST;
+        for (char *line = strtok(notes.s, "\n"); line && shown++ < NOTES_MOST;
              line = strtok(NULL, "\n"))
             html_put(t, "<li>%s</li>", line);
         str_puts(t, "</ul>\n");

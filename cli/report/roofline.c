@@ -5,7 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-enum { WORKS_MOST = 40 };
+/* Of one chart and its table: beyond that nothing is seen any more. */
+enum { WORKS_MOST = 16, SIZES_MOST = 12, TABLE_MOST = 60, FIGURE_BYTES = 50000 };
 
 static bool on_roof(const result_row *r)
 {
@@ -23,10 +24,9 @@ static bool same_line(const result_row *a, const result_row *b)
 static void work_marks(str *t, chart *ch, const contestant *who, const result_row *first,
                        int series)
 {
-    enum { MOST = 32 };
-    double x[MOST], y[MOST];
+    double x[SIZES_MOST], y[SIZES_MOST];
     int n = 0;
-    for (const result_row *r = first; r && n < MOST; r = row_next(who, r))
+    for (const result_row *r = first; r && n < SIZES_MOST; r = row_next(who, r))
         if (on_roof(r) && same_line(r, first)) {
             x[n] = r->flops / r->bytes;
             y[n++] = rate_of(r);
@@ -86,7 +86,7 @@ static void roof_table(str *t, const contestant *who, const result_device *d)
                                         "At best", "Share",         NULL};
     part_figure_table(t, who->label, heads);
     int shown = 0;
-    for (const result_row *r = NULL; (r = row_next(who, r)) && shown < ROWS_MOST;)
+    for (const result_row *r = NULL; (r = row_next(who, r)) && shown < TABLE_MOST;)
         if (on_roof(r)) {
             const double x = r->flops / r->bytes, y = rate_of(r);
             const double best = fmin(d->peak_flops, x * d->peak_bytes);
@@ -149,7 +149,8 @@ void section_roofline(str *t, const comparison *c)
         const result_row *r = NULL;
         while ((r = row_next(&c->contestants[i], r)) && !on_roof(r))
             ;
-        if (!r || !d || !(d->peak_flops > 0) || !(d->peak_bytes > 0) || shown == FIGURES_MOST)
+        if (!r || !d || !(d->peak_flops > 0) || !(d->peak_bytes > 0) || shown == FIGURES_MOST ||
+            t->n + FIGURE_BYTES > ROOFS_UNTIL)
             continue;
         roofline(t, c, i);
         shown++;

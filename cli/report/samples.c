@@ -117,7 +117,6 @@ static void one_row(str *t, const comparison *c, const result_row *kind, int str
 void section_samples(str *t, const comparison *c)
 {
     int64_t dots = 0;
-    int shown = 0;
     for (int i = 0; i < c->n_contestants; i++)
         for (const result_row *r = NULL; (r = row_next(&c->contestants[i], r));)
             dots += r->n;
@@ -129,13 +128,11 @@ void section_samples(str *t, const comparison *c)
     if (stride > 1)
         html_put(t, "<p class=\"note\">There are so many that one of %d is drawn.</p>\n", stride);
     str_puts(t, "<div class=\"all\">\n");
+    int left_out = 0;
     for (int i = 0; i < c->n_contestants; i++)
-        for (const result_row *r = NULL;
-             (r = row_next(&c->contestants[i], r)) && shown < ROWS_MOST;) {
-            if (row_is_new(c, i, r)) {
+        for (const result_row *r = NULL; (r = row_next(&c->contestants[i], r));)
+            if ((left_out || row_is_new(c, i, r)) && page_has_room(t, SAMPLES_UNTIL, &left_out))
                 one_row(t, c, r, stride);
-                shown++;
-            }
-        }
     str_puts(t, "</div>\n");
+    part_left_out(t, left_out);
 }

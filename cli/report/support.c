@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DTYPES_MOST = 24, DTYPE_BYTES = 12, OPS_MOST = 2000 };
+enum { DTYPES_MOST = 24, DTYPE_BYTES = 12, OPS_MOST = 2000, ROWS_MOST = 60 };
 
 typedef struct dtypes {
     char name[DTYPES_MOST][DTYPE_BYTES];
@@ -133,7 +133,7 @@ void section_support(str *t, const comparison *c)
                    : "The result does not say.");
     bool *done = heap_get((size_t)c->n_contestants * sizeof *done);
     for (int i = 0; i < c->n_contestants && n; i++)
-        if (!done[i])
+        if (!done[i] && t->n < SUPPORT_UNTIL)
             device_table(t, c, i, done);
     free(done);
 }

@@ -50,12 +50,13 @@ void section_times(str *t, const comparison *c)
                  "The typical time of each work, and how near it comes to the measured peak of the "
                  "device: in operations or in bytes, whichever is nearer.");
     for (int i = 0; i < c->n_contestants; i++) {
-        int shown = 0;
+        int left_out = 0;
         part_table(t, "ratios times", c->contestants[i].label, heads);
-        for (const result_row *r = NULL; (r = row_next(&c->contestants[i], r)) && shown < ROWS_MOST;
-             shown++)
-            times_row(t, &c->contestants[i], r);
+        for (const result_row *r = NULL; (r = row_next(&c->contestants[i], r));)
+            if (page_has_room(t, RATIOS_UNTIL, &left_out))
+                times_row(t, &c->contestants[i], r);
         part_table_end(t);
+        part_left_out(t, left_out);
     }
     if (!c->n_contestants)
         str_puts(t, "<p>The file has no rows.</p>\n");
@@ -87,15 +88,15 @@ static void first_rows(str *t, const comparison *c, const result_row *kind)
 void section_first(str *t, const comparison *c)
 {
     static const char *const heads[] = {"Work", "Where", "Time", "", NULL};
-    int n = 0;
+    int n = 0, left_out = 0;
     str rows = {0};
     for (int i = 0; i < c->n_contestants; i++)
-        for (const result_row *r = NULL; (r = row_next(&c->contestants[i], r)) && n < ROWS_MOST;) {
-            if (is_latency(r) && row_is_new(c, i, r)) {
+        for (const result_row *r = NULL; (r = row_next(&c->contestants[i], r));)
+            if (is_latency(r) && (left_out || row_is_new(c, i, r)) &&
+                page_has_room(&rows, FIRST_UNTIL - RATIOS_UNTIL, &left_out)) {
                 first_rows(&rows, c, r);
                 n++;
             }
-        }
     part_heading(t, "first", "Time to the first result",
                  n ? "What a program waits for before anything has come back."
                    : "No latencies were measured.");
@@ -104,6 +105,7 @@ void section_first(str *t, const comparison *c)
                    heads);
         str_puts(t, rows.s);
         part_table_end(t);
+        part_left_out(t, left_out);
     }
     str_free(&rows);
 }

@@ -213,7 +213,7 @@ void words_notes(str *t, const comparison *c)
             str_printf(t, "%s: disturbed: %s\n", s->path, s->r.disturbances[j]);
     }
     for (int i = 0; i < c->n_left_out; i++) {
-        const left_out *l = &c->left_out[i];
+        const refusal *l = &c->left_out[i];
         str_puts(t, "not compared: ");
         words_row(t, l->row);
         str_printf(t, " on %s: %s\n", c->contestants[c->matches[l->match].new].label, l->why);

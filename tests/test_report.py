@@ -1,0 +1,221 @@
+#!/usr/bin/env python3
+"""The page of 'ingot compare' and 'ingot report': well-formed, of bounded size, harmless whatever the file
+says, and, in a headless Chromium at 400, 800 and 1600 px, light and dark, nothing sticks out, every chart has
+its table, every link leads somewhere, and text can be read.
+"""
+import base64
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree as ET
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
+import browser as browsers  # noqa: E402
+import sample_results  # noqa: E402
+
+INGOT = os.environ.get("INGOT", "build/ingot")
+SIZE_MOST = 500000
+XHTML, SVG = "{http://www.w3.org/1999/xhtml}", "{http://www.w3.org/2000/svg}"
+EVIL = "</script></style><img src=x onerror=alert(1)>\"'&<b>" + "\u202e\u0001\ud83d\ude00"
+passed = failed = 0
+
+
+def check(name, fine, why=""):
+    global passed, failed
+    passed, failed = passed + bool(fine), failed + (not fine)
+    if not fine:
+        print(f"FAILED   {name}: {why}")
+
+
+def ingot(*arguments):
+    done = subprocess.run([INGOT, *arguments], capture_output=True, text=True, check=False)
+    check("ingot " + " ".join(arguments), done.returncode == 0, done.stderr)
+    return done.stdout
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+# ---- without a browser --------------------------------------------------------------------------
+
+
+def text_of(element):
+    return "".join(element.itertext())
+
+
+def check_tree(name, source):
+    """The rules of the page, on its tree: it is well-formed XML, or this raises."""
+    tree = ET.fromstring(source)
+    tags = [e.tag for e in tree.iter()]
+    check(f"{name}: language", tree.get("lang") == "en")
+    for bad in ["script", "img", "iframe", "object", "link", "form"]:
+        check(f"{name}: no {bad}", XHTML + bad not in tags)
+    ids = [e.get("id") for e in tree.iter() if e.get("id")]
+    check(f"{name}: ids are unique", len(ids) == len(set(ids)))
+    levels = [int(t[-1]) for t in tags if re.fullmatch(re.escape(XHTML) + "h[1-6]", t)]
+    check(f"{name}: one h1 and headings in order", levels.count(1) == 1 and levels[0] == 1
+          and all(b <= a + 1 for a, b in zip(levels, levels[1:])), levels)
+    for e in tree.iter():
+        check(f"{name}: no handlers", not any(key.startswith("on") for key in e.keys()))
+        target = e.get("href") or ""
+        if target.startswith("#"):
+            check(f"{name}: {target} leads somewhere", target[1:] in ids)
+        elif target:
+            check(f"{name}: nothing from elsewhere", target.startswith("data:application/json;base64,"))
+            json.loads(base64.b64decode(target.split(",", 1)[1]))
+        if e.tag == XHTML + "th":
+            check(f"{name}: th has a scope", e.get("scope") in ("row", "col"))
+        if e.tag == XHTML + "table":
+            check(f"{name}: a table has a caption and heads", e.find(XHTML + "caption") is not None
+                  and e.find(XHTML + "thead") is not None)
+        if e.tag == XHTML + "figure":
+            check(f"{name}: a chart has its table", e.find(SVG + "svg") is not None
+                  and e.find(f".//{XHTML}table") is not None)
+            rows = e.findall(f".//{XHTML}tbody/{XHTML}tr")
+            check(f"{name}: with rows", rows, text_of(e)[:80])
+        if e.tag == SVG + "svg" and e.get("aria-hidden") != "true":
+            check(f"{name}: a picture says what it is", e.get("role") == "img"
+                  and e.find(SVG + "title") is not None)
+    check(f"{name}: no numbers that are none", not re.search(r"[\"M L]-?(nan|inf)\b", source))
+    check(f"{name}: no url()", "url(" not in source and "@import" not in source)
+    check(f"{name}: size", len(source.encode()) <= SIZE_MOST, len(source.encode()))
+    return tree
+
+
+def check_contents(tree):
+    text = text_of(tree)
+    for part in ["Matmul 2048 f32 is 2", "notebook gpu", "Neoverse-V1", "Where one starts to win",
+                 "How near to the machine’s best", "More threads", "Time to the first result",
+                 "Which op runs where", "Every sample", "ingot bench", "ingot compare", "FASTER", "SLOWER"]:
+        check(f"the page says '{part}'", part in text)
+    marked = [text_of(e) for e in tree.iter(XHTML + "mark")]
+    check("differing facts are marked", "macOS 15.1" in marked and "strict" not in marked, marked)
+
+
+# ---- with one ------------------------------------------------------------------------------------
+
+OVERFLOW = """
+const wide = document.documentElement.clientWidth, out = [];
+if (document.documentElement.scrollWidth > wide) out.push('page ' + document.documentElement.scrollWidth);
+for (const e of document.querySelectorAll('body *')) {
+    if (e.closest('.scroll, svg, .hidden, pre')) continue;
+    const r = e.getBoundingClientRect();
+    if (r.width && (r.right > wide + 1 || r.left < -1)) out.push(e.tagName + ' ' + e.className + ' ' + r.right);
+}
+return out.slice(0, 5);"""
+
+# Of text against the nearest background that is not clear.
+CONTRAST = """
+const light = c => { const v = c.match(/[\\d.]+/g).slice(0, 3).map(x => x / 255)
+    .map(x => x <= 0.03928 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * v[0] + 0.7152 * v[1] + 0.0722 * v[2]; };
+const behind = e => { for (; e; e = e.parentElement) { const c = getComputedStyle(e).backgroundColor;
+    if (!/, 0\\)$/.test(c) && c != 'transparent') return c; } return 'rgb(255, 255, 255)'; };
+const out = {};
+for (const e of document.querySelectorAll('body *')) {
+    if (![...e.childNodes].some(n => n.nodeType == 3 && n.data.trim())) continue;
+    if (['TITLE', 'DESC', 'title', 'desc'].includes(e.tagName)) continue;
+    const style = getComputedStyle(e), color = e.closest('svg') ? style.fill : style.color;
+    const a = light(color), b = light(behind(e));
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (ratio < 4.5) out[e.tagName + '.' + (e.className.baseVal ?? e.className)] = ratio;
+}
+return out;"""
+
+SMALL_TEXT = """
+let least = 99;
+for (const e of document.querySelectorAll('svg text')) {
+    const box = e.getBoundingClientRect();
+    if (box.height) least = Math.min(least, box.height);
+}
+return least;"""
+
+
+def check_looks(browser, name, path):
+    for width in [400, 800, 1600]:
+        for dark in [False, True]:
+            look = f"{name} at {width} px, {'dark' if dark else 'light'}"
+            browser.look(width, dark=dark)
+            browser.open(path)
+            out = browser.run(OVERFLOW)
+            check(f"{look}: nothing sticks out", not out, out)
+            low = browser.run(CONTRAST)
+            check(f"{look}: contrast", not low, low)
+            browser.run("document.querySelectorAll('details').forEach(d => d.open = true)")
+            out = browser.run(OVERFLOW)
+            check(f"{look}: nor with all details open", not out, out)
+            check(f"{look}: words in charts are not tiny", browser.run(SMALL_TEXT) >= 10)
+    paper = browser.run("return getComputedStyle(document.body).backgroundColor")
+    check(f"{name}: dark is dark", max(map(int, re.findall(r"\d+", paper)[:3])) < 60, paper)
+    browser.look(800, scripts=True)
+    browser.open(path)
+    with_scripts = browser.picture()
+    browser.look(800, scripts=False)
+    browser.open(path)
+    check(f"{name}: the same without JavaScript", browser.picture() == with_scripts)
+    browser.look(800, scripts=True)
+    complaints = [line for line in browser.errors() if "favicon" not in line]
+    check(f"{name}: no complaints", not complaints, complaints)
+
+
+def tainted(value):
+    """The same with markup behind every text."""
+    if isinstance(value, dict):
+        return {k: v if k in ("schema", "verb") else tainted(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [tainted(v) for v in value]
+    return value + EVIL if isinstance(value, str) else value
+
+
+def grown(result, times):
+    """The same with so many times as many rows, as large files have."""
+    rows = []
+    for i in range(times):
+        for row in result["rows"]:
+            rows.append({**row, "size": f"{row['size']}.{i}", "seconds": row["seconds"] * 3})
+    return {**result, "rows": rows}
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        def made(name, value):
+            return sample_results.write(folder, name + ".json", value)
+
+        server, notebook = made("server", sample_results.server()), made("notebook", sample_results.notebook())
+        pages = {name: os.path.join(folder, name + ".html") for name in
+                 ["compare", "report", "devices", "hostile", "empty", "large", "three"]}
+        ingot("compare", server, notebook, "--html", pages["compare"])
+        ingot("report", server, "-o", pages["report"])
+        ingot("report", notebook, "-o", pages["devices"])
+        hostile = made("hostile", tainted(sample_results.notebook()))
+        ingot("report", hostile, "-o", pages["hostile"])
+        empty = {**sample_results.server(), "rows": [], "ops": [], "devices": [], "command": None}
+        ingot("report", made("empty", empty), "-o", pages["empty"])
+        large = [made(f"large{i}", grown(f(), 12)) for i, f in
+                 enumerate([sample_results.server, sample_results.notebook])]
+        ingot("compare", *large, "--html", pages["large"])
+        ingot("compare", server, notebook, made("again", sample_results.server(seed=3)), "--html",
+              pages["three"])
+        for name, path in pages.items():
+            tree = check_tree(name, read(path))
+            if name == "compare":
+                check_contents(tree)
+        check("one device says so", "There is one device here" in read(pages["report"]))
+        if browsers.find():
+            with browsers.Browser() as browser:
+                for name in ["compare", "report", "hostile", "empty", "three"]:
+                    check_looks(browser, name, pages[name])
+            print(f"{passed} passed, {failed} failed")
+        else:
+            print("chromium and chromedriver are not there: the page was not looked at")
+            print(f"{passed} passed, {failed} failed, 1 skipped")
+    return failed != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
