@@ -24,6 +24,9 @@ static const double KIN_MOST = 0.9;
 static const double DRIFT = 2;
 /* What two runs of the same binary differ by though nothing changed: other pages, another layout. */
 static const double RUN_FLOOR = 0.02;
+/* What disturbs a run only ever adds time, and may disturb one of two: a difference must also show
+ * where there is least of that, in the samples of which so many are faster. */
+static const double FAST = 0.1;
 /* A difference of less is none. */
 static const double SAME_WITHIN = 0.05;
 
@@ -73,7 +76,8 @@ static double student(double freedom)
 typedef struct estimate {
     double middle, error, freedom;
     double drift;     /* by how much the halves of the run differ */
-    double low, high; /* of all samples, where passes are too few for an error */
+    double low, high; /* of all samples */
+    double fast;      /* a tenth of the samples is faster */
     int passes;
 } estimate;
 
@@ -114,13 +118,14 @@ static int pass_medians(const double *v, const int *pass, int n, double *out)
 
 static estimate estimate_of(const double *v, const int *pass, int n)
 {
-    estimate e = {.low = INFINITY, .high = -INFINITY};
-    double *m = heap_get((size_t)n * sizeof *m);
+    estimate e = {0};
+    double *m = heap_get((size_t)n * sizeof *m), *sorted = heap_get((size_t)n * sizeof *sorted);
     e.passes = pass_medians(v, pass, n, m);
-    for (int i = 0; i < n; i++) {
-        e.low = fmin(e.low, log(v[i]));
-        e.high = fmax(e.high, log(v[i]));
-    }
+    memcpy(sorted, v, (size_t)n * sizeof *sorted);
+    qsort(sorted, (size_t)n, sizeof *sorted, ascending);
+    e.low = log(sorted[0]);
+    e.fast = log(sorted[(int)(FAST * (n - 1))]);
+    e.high = log(sorted[n - 1]);
     if (e.passes >= PASSES_LEAST) {
         const int half = e.passes / 2;
         e.drift = fabs(stats_median(m, half) - stats_median(m + e.passes - half, half));
@@ -129,6 +134,7 @@ static estimate estimate_of(const double *v, const int *pass, int n)
         e.middle = stats_median(m, e.passes);
     }
     free(m);
+    free(sorted);
     return e;
 }
 
@@ -181,8 +187,9 @@ interval stats_ratio(const double *a, const int *pass_a, int n_a, const double *
     if (ea.passes < PASSES_LEAST || eb.passes < PASSES_LEAST)
         return most;
     const double half = exp(hypot(half_width(&ea, &eb), RUN_FLOOR));
-    return (interval){fmax(most.middle / half, most.low), most.middle,
-                      fmin(most.middle * half, most.high)};
+    const double fast = exp(ea.fast - eb.fast);
+    return (interval){fmax(fmin(most.middle, fast) / half, most.low), most.middle,
+                      fmin(fmax(most.middle, fast) * half, most.high)};
 }
 
 verdict stats_verdict(interval speedup)

@@ -100,6 +100,14 @@ static double loaded(double part, double *memory, bool new_pass)
     return *memory + (uniform() < 0.5 ? 0.7 * uniform() : 0.02 * normal());
 }
 
+/* Others compute during every second run, and leave half of the samples alone. */
+static double now_and_then(double part, double *memory, bool new_pass)
+{
+    if (new_pass && part == floor(part))
+        *memory = uniform() < 0.5;
+    return 0.01 * normal() + (*memory > 0 && uniform() < 0.5 ? 0.5 + uniform() : 0);
+}
+
 static const struct machine {
     const char *name;
     noise *sample;
@@ -111,11 +119,12 @@ static const struct machine {
     {"passes differ", by_pass, 0, 10},
     {"two states", two_states, NAN, 0},
     {"two states of passes", two_states_by_pass, NAN, 0},
-    {"heavy tails", heavy, 0, 6},
+    {"heavy tails", heavy, 0, 20},
     {"disturbed", disturbed, NAN, 0},
     {"drifting", drifting, NAN, 0},
     {"remembering", remembering, NAN, 0},
     {"loaded", loaded, NAN, 0},
+    {"loaded now and then", now_and_then, NAN, 0},
 };
 enum { MACHINES = sizeof machines / sizeof *machines };
 
