@@ -47,10 +47,13 @@ static void shell_word(str *t, const char *word)
     str_puts(t, "'");
 }
 
-static int write_page(const command *c, const comparison *comp, const char *path, const str *again)
+/* Writes the page to path, "-" for standard output; *bytes is its size. */
+static int write_page(const command *c, const comparison *comp, const char *path, const str *again,
+                      size_t *bytes)
 {
     str page = {0}, why = {0};
     page_make(&page, comp, again->s);
+    *bytes = page.n;
     int code = EXIT_FINE;
     if (strcmp(path, "-") == 0) {
         fputs(page.s, stdout);
@@ -96,7 +99,8 @@ static int compare(const command *c, const compare_settings *set, const source *
             shell_word(&t, sources[i].path);
         str_puts(&t, " --html");
         shell_word(&t, set->html);
-        code = write_page(c, &comp, set->html, &t);
+        size_t bytes;
+        code = write_page(c, &comp, set->html, &t, &bytes);
         str_free(&t);
     }
     if (code == EXIT_FINE && !comp.n_pairs) {
@@ -142,35 +146,56 @@ int verb_compare(int argc, char **argv)
 
 /* ---- report --------------------------------------------------------------------------------- */
 
+static int report(const command *c, const source *from, const char *out, bool json)
+{
+    comparison comp;
+    str t = {0}, headline = {0};
+    size_t bytes = 0;
+    comparison_make(&comp, from, 1);
+    str_puts(&t, "ingot report");
+    shell_word(&t, from->path);
+    str_puts(&t, " -o");
+    shell_word(&t, strcmp(out, "-") ? out : "report.html");
+    int code = write_page(c, &comp, out, &t, &bytes);
+    str_free(&t);
+    if (code == EXIT_FINE && json) {
+        words_single(&headline, &from->r);
+        str_puts(&t, "{\"schema\": 1, \"verb\": \"report\", \"headline\": ");
+        json_string(&t, headline.s);
+        str_puts(&t, ", \"output\": ");
+        json_string(&t, out);
+        str_printf(&t, ", \"bytes\": %zu}\n", bytes);
+        fputs(t.s, stdout);
+        str_free(&t);
+        str_free(&headline);
+    }
+    comparison_free(&comp);
+    return code;
+}
+
 int verb_report(int argc, char **argv)
 {
     const char *out = "-";
+    bool json = false;
     const option options[] = {
-        {"--output", 'o', "FILE", option_text, &out, "where the page goes (standard output)"}, {0}};
+        {"--output", 'o', "FILE", option_text, &out, "where the page goes (standard output)"},
+        FLAG("--json", &json, "says what was written as JSON, schema 1; needs --output"),
+        {0}};
     const command c = {"report", "[options] A.json",
                        "Makes a result of 'ingot bench' an HTML page that needs nothing else.",
                        options};
     int code = options_read(&c, &argc, argv);
     if (code >= 0)
         return code;
-    if (argc != 1) {
-        say(&c, "it takes one result of 'ingot bench'; see 'ingot report --help'");
+    if (argc != 1 || (json && strcmp(out, "-") == 0)) {
+        say(&c, argc != 1 ? "it takes one result of 'ingot bench'; see 'ingot report --help'"
+                          : "--json needs a file for the page: --output FILE");
         return EXIT_USAGE;
     }
     source from = {0};
     code = read_sources(&c, &from, 1, argv);
-    if (code < 0) {
-        comparison comp;
-        str again = {0};
-        comparison_make(&comp, &from, 1);
-        str_puts(&again, "ingot report");
-        shell_word(&again, argv[0]);
-        str_puts(&again, " -o");
-        shell_word(&again, strcmp(out, "-") ? out : "report.html");
-        code = write_page(&c, &comp, out, &again);
-        str_free(&again);
-        comparison_free(&comp);
-    }
+    if (code < 0)
+        code = report(&c, &from, out, json);
     free_sources(&from, 1);
     return code;
 }

@@ -157,6 +157,14 @@ check 'a page' "$ingot" compare a.json b.json --html page.html
 check 'is whole' grep -q '</html>' page.html
 check 'report to a file' "$ingot" report a.json -o report.html
 check 'is whole' grep -q '</html>' report.html
+report_json() {
+    "$ingot" report a.json -o report.html --json | python3 -c '
+import json, os, sys
+r = json.load(sys.stdin)
+assert r["schema"] == 1 and r["bytes"] == os.path.getsize(r["output"]), r'
+}
+check 'report --json' report_json
+check 'report --json without a file' code 2 report a.json --json
 on_output() { "$ingot" report a.json | grep -q '</html>'; }
 check 'report to standard output' on_output
 check 'a folder that is not there' code 1 compare a.json b.json --html no/such/page.html
