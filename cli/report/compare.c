@@ -265,7 +265,10 @@ static void meet(comparison *c, int number)
         const result_row *a = &ra->rows[i];
         if (!row_is_of(a, old))
             continue;
-        find_row(ra, old->device, a, &mine);
+        if (find_row(ra, old->device, a, &mine) != a) {
+            c->only_old++; /* it stands there twice; the first counts */
+            continue;
+        }
         const result_row *b = find_row(rb, new->device, a, &theirs);
         if (b && (b->threads == a->threads || (mine == 1 && theirs == 1))) {
             judge(c, number, a, b);
