@@ -15,17 +15,20 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 INGOT = os.environ.get("INGOT", "build/ingot")
 FOLDER = os.path.join(ROOT, "docs", "schema")
+SAVED = "tests/fuzz/corpus/result"
 
 # What is run for each verb; "{}" is a temporary folder.
 EXAMPLES = {
     "bench": ["bench --json --quiet --only launch --seconds 0.1 --threads 1",
               "bench --json --quiet --cmd true --seconds 0.1", "bench --list --json"],
+    "compare": [f"compare --json {SAVED}/server {SAVED}/notebook", f"compare --json {SAVED}/notebook"],
     "devices": ["devices --json", "devices --json --threads 1 --memory-limit 1GiB"],
     "doctor": ["doctor --json"],
     "eval": ["eval --json 1+1", "eval --json nan", "eval --json none", "eval --json --time ones([2,0,3])",
              "eval --json --explain sin(ones([9]))", "eval --json 'text\\t\u00e9'", "eval --json f32",
              "eval --json --verify softmax(uniform(key(0),[9,9]))", "eval --json (1,[2.5,inf],(true,))", "eval --json uniform(key(0),[2,2],dtype=f16)"],
     "ops": ["ops --json", "ops --json softmax"],
+    "report": [f"report --json {SAVED}/server -o {{}}/page.html"],
     "verify": ["verify --json --quick --op exp", "verify --json --op key --dtype u32 --seed 5"],
     "train": ["train digits --json --epochs 1 --quiet",
               "train digits --json --epochs 1 --quiet --model cnn --batch 256 --save {}/m.safetensors"],
