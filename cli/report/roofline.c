@@ -8,16 +8,18 @@
 /* Of one chart and its table: beyond that nothing is seen any more. */
 enum { WORKS_MOST = 16, SIZES_MOST = 12, TABLE_MOST = 60, FIGURE_BYTES = 50000 };
 
+/* The peak is that of f32; other dtypes have others. */
 static bool on_roof(const result_row *r)
 {
-    return r->flops > 0 && r->bytes > 0 && strcmp(r->group, "scaling") != 0;
+    return strcmp(r->dtype, "f32") == 0 && r->flops > 0 && r->bytes > 0 &&
+           strcmp(r->group, "scaling") != 0;
 }
 
 static double rate_of(const result_row *r) { return r->flops / row_time(r).middle; }
 
 static bool same_line(const result_row *a, const result_row *b)
 {
-    return strcmp(a->work, b->work) == 0 && strcmp(a->dtype, b->dtype) == 0;
+    return strcmp(a->work, b->work) == 0;
 }
 
 /* A work's rows, from its first one on: a line through them, and a mark for each. */
@@ -49,15 +51,10 @@ static void work_marks(str *t, chart *ch, const contestant *who, const result_ro
 /* Its name, beside the last of its rows that has room. */
 static void work_name(str *t, chart *ch, const contestant *who, const result_row *first, int series)
 {
-    str word = {0};
-    str_puts(&word, first->work);
-    if (strcmp(first->dtype, "f32") != 0)
-        str_printf(&word, " %s", first->dtype);
     for (const result_row *r = who->from->r.rows + who->from->r.n_rows - 1; r >= first; r--)
         if (r->n && row_is_of(r, who) && on_roof(r) && same_line(r, first) &&
-            chart_label(t, ch, r->flops / r->bytes, rate_of(r), series, word.s))
+            chart_label(t, ch, r->flops / r->bytes, rate_of(r), series, first->work))
             break;
-    str_free(&word);
 }
 
 /* Whether no row before r is of the same work. */
@@ -139,7 +136,8 @@ void section_roofline(str *t, const comparison *c)
 {
     part_heading(
         t, "roofline", "How near to the machine’s best",
-        "The slope is the memory’s speed, the flat part the arithmetic’s, both measured in the "
+        "The slope is the memory’s speed, the flat part the arithmetic’s in f32, both measured in "
+        "the "
         "same run. A mark on the line cannot become faster on this device; one above it lives "
         "in a cache.");
     int shown = 0;

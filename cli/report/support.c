@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DTYPES_MOST = 24, DTYPE_BYTES = 12, OPS_MOST = 2000, ROWS_MOST = 60 };
+enum { DTYPES_MOST = 24, DTYPE_BYTES = 12, OPS_MOST = 2000, ROWS_MOST = 60, NAMES_MOST = 100 };
 
 typedef struct dtypes {
     char name[DTYPES_MOST][DTYPE_BYTES];
@@ -50,15 +50,14 @@ static bool alike(const result_op *a, const result_op *b)
 static void op_row(str *t, const result *r, int first, const dtypes *d)
 {
     const result_op *op = &r->ops[first];
-    str names = {0};
     int n = 0;
     for (int i = first; i < r->n_ops; i++)
-        if (alike(&r->ops[i], op)) {
-            str_printf(&names, "%s%s", n++ ? ", " : "", r->ops[i].name);
-        }
-    html_put(t, "<tr><th scope=\"row\">%s <span title=\"%s\">%d op%s: ", op->cls, names.s, n,
-             n == 1 ? "" : "s");
-    html_put(t, "%s</span></th>", names.s);
+        n += alike(&r->ops[i], op);
+    html_put(t, "<tr><th scope=\"row\">%s <span>%d op%s: ", op->cls, n, n == 1 ? "" : "s");
+    for (int i = first, shown = 0; i < r->n_ops && shown < NAMES_MOST; i++)
+        if (alike(&r->ops[i], op))
+            html_put(t, "%s%s", shown++ ? ", " : "", r->ops[i].name);
+    str_puts(t, n > NAMES_MOST ? ", …</span></th>" : "</span></th>");
     for (int i = 0; i < d->n; i++) {
         if (has_word(op->native, d->name[i]))
             str_puts(t, "<td class=\"yes\">●</td>");
@@ -69,7 +68,6 @@ static void op_row(str *t, const result *r, int first, const dtypes *d)
                      has_word(op->refused, d->name[i]) ? "<td class=\"no\">–</td>" : "<td></td>");
     }
     str_puts(t, "</tr>\n");
-    str_free(&names);
 }
 
 /* The table of one device, without its caption. */

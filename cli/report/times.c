@@ -21,7 +21,9 @@ static double share_of_peak(const result_row *r, const result_device *d, double 
 {
     if (!d || !(d->peak_flops > 0) || !(d->peak_bytes > 0))
         return 0;
-    return fmax(r->flops / seconds / d->peak_flops, r->bytes / seconds / d->peak_bytes);
+    const double computes =
+        strcmp(r->dtype, "f32") == 0 ? r->flops : 0; /* the peak is that of f32 */
+    return fmax(computes / seconds / d->peak_flops, r->bytes / seconds / d->peak_bytes);
 }
 
 static void times_row(str *t, const contestant *who, const result_row *r)
@@ -80,7 +82,7 @@ static void first_rows(str *t, const comparison *c, const result_row *kind)
         html_put(t, "<tr><th scope=\"row\">%s <span>%s %s</span></th><td>%s</td>", r->work, r->size,
                  r->dtype, c->contestants[i].label);
         part_cell_time(t, s);
-        share_cell(t, s.middle / longest, "time");
+        share_cell(t, c->n_contestants > 1 ? s.middle / longest : 0, "time");
         str_puts(t, "</tr>\n");
     }
 }
@@ -101,7 +103,9 @@ void section_first(str *t, const comparison *c)
                  n ? "What a program waits for before anything has come back."
                    : "No latencies were measured.");
     if (n) {
-        part_table(t, "ratios first", "Latencies; a bar is as long as the longest of its work",
+        part_table(t, "ratios first",
+                   c->n_contestants > 1 ? "Latencies; bars up to the longest of the same work"
+                                        : "Latencies",
                    heads);
         str_puts(t, rows.s);
         part_table_end(t);

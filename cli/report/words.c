@@ -244,7 +244,7 @@ void words_single(str *t, const result *r)
         if (!row->n)
             continue;
         const double s = stats_typical(row->seconds, row->round, row->n).middle;
-        if (row->flops / s > flops) {
+        if (row->flops / s > flops && strcmp(row->dtype, "f32") == 0) {
             flops = row->flops / s;
             most = row;
         }
