@@ -158,13 +158,17 @@ static int report(const command *c, const source *from, const char *out, bool js
     shell_word(&t, strcmp(out, "-") ? out : "report.html");
     int code = write_page(c, &comp, out, &t, &bytes);
     str_free(&t);
-    if (code == EXIT_FINE && json) {
+    if (code == EXIT_FINE && strcmp(out, "-") != 0) {
         words_single(&headline, &from->r);
-        str_puts(&t, "{\"schema\": 1, \"verb\": \"report\", \"headline\": ");
-        json_string(&t, headline.s);
-        str_puts(&t, ", \"output\": ");
-        json_string(&t, out);
-        str_printf(&t, ", \"bytes\": %zu}\n", bytes);
+        if (json) {
+            str_puts(&t, "{\"schema\": 1, \"verb\": \"report\", \"headline\": ");
+            json_string(&t, headline.s);
+            str_puts(&t, ", \"output\": ");
+            json_string(&t, out);
+            str_printf(&t, ", \"bytes\": %zu}\n", bytes);
+        } else {
+            str_printf(&t, "%s\nThe page: %s\n", headline.s, out);
+        }
         fputs(t.s, stdout);
         str_free(&t);
         str_free(&headline);
