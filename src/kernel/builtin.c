@@ -147,7 +147,7 @@ static int rank_of(parser *p, const kernel_expr *e, const kernel_type *to, char 
     if (rank < 0)
         return RANK_NONE;
     if (type_is_float(to) && type_is_integer(e->type))
-        return to->kind == TYPE_F64 ? 3 : 4;
+        return to->kind == TYPE_F64 ? 3 : 6;
     /* A 16-bit float becomes float, not double or a number of the other kind. */
     if (type_is_float(to) && e->type->kind < TYPE_F32 && type_is_float(e->type) && e->type != to)
         return to->kind == TYPE_F32 ? 2 : 3;
@@ -242,16 +242,14 @@ static kernel_expr *by_lanes(parser *p, kernel_place place, const variant *v, ui
 kernel_expr *builtin_pair(parser *p, kernel_place place, kernel_operator op, kernel_expr *a,
                           kernel_expr *b)
 {
-    if (!is_pair(a->type) || a->type != b->type)
+    if (!is_pair(a->type) || (b && a->type != b->type))
         return NULL;
-    if (op == OP_NONE)
-        return a;
-    if (op < OP_ADD || op > OP_DIV)
+    if (op != OP_NEGATE && (op < OP_ADD || op > OP_DIV))
         return NULL;
     const builtin_name row = {"", HOW_OPERATOR, op, NULL, NULL};
     const variant v = {.row = &row, .result = a->type};
     kernel_expr *args[2] = {a, b};
-    return by_lanes(p, place, &v, 2, args);
+    return by_lanes(p, place, &v, b ? 2 : 1, args);
 }
 
 static kernel_expr *shaped(parser *p, kernel_place place, const variant *v, uint32_t n,

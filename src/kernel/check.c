@@ -206,14 +206,6 @@ kernel_expr *expr_binary(parser *p, kernel_place place, int token, kernel_expr *
 
 /* ---- unary ------------------------------------------------------------------------------------ */
 
-static kernel_expr *lane_negate(parser *p, kernel_place place, kernel_expr *a)
-{
-    const kernel_type *element = a->type->record->element;
-    kernel_expr *zero = expr_list(p, place, a->type, 2);
-    zero->args[0] = zero->args[1] = expr_number(p, place, element, -0.0);
-    return builtin_pair(p, place, OP_SUB, zero, a);
-}
-
 kernel_expr *expr_unary(parser *p, kernel_place place, int token, kernel_expr *a)
 {
     kernel_expr *made = user_operator(p, place, token, a, NULL);
@@ -228,8 +220,9 @@ kernel_expr *expr_unary(parser *p, kernel_place place, int token, kernel_expr *a
     a = expr_value(p, a);
     if (token == TOKEN_PLUS && type_is_pointer(a->type))
         return a;
-    if (token == TOKEN_MINUS && builtin_pair(p, place, OP_NONE, a, a))
-        return lane_negate(p, place, a);
+    made = token == TOKEN_MINUS ? builtin_pair(p, place, OP_NEGATE, a, NULL) : NULL;
+    if (made)
+        return made;
     const kernel_type *type = type_usual(p, a->type, a->type) ? type_promote(p, a->type) : NULL;
     if (!type || (token == TOKEN_TILDE && !type_is_integer(type)))
         parser_fail(p, place, "'%s' does not go with '%s'", kernel_token_kind_text(token),
@@ -288,7 +281,9 @@ static void check_assignable(parser *p, kernel_place place, kernel_expr *to)
     if (to->type->kind == TYPE_VOID)
         parser_fail_do(p, place, "cast the pointer to the type that it points to",
                        "a void pointer cannot be written through");
-    while (to->kind == EXPR_MEMBER)
+    /* The variable that it is a part of. */
+    while (to->kind == EXPR_MEMBER || to->kind == EXPR_DEREF || to->kind == EXPR_DECAY ||
+           to->kind == EXPR_ADDRESS || (to->kind == EXPR_BINARY && to->op == OP_OFFSET))
         to = to->a;
     if (to->kind == EXPR_VAR) {
         if (to->as.var->storage == STORE_CONSTANT)

@@ -175,16 +175,22 @@ void expect_close_angle(parser *p)
     }
 }
 
+/* Only brackets of its own kind count, so that one that is missing inside does no harm; and what is in
+ * braces ends before theirs. */
 const kernel_token *skip_group(const kernel_token *t)
 {
-    int depth = 0;
+    const int open = t->kind;
+    const int close = open == TOKEN_LPAREN   ? TOKEN_RPAREN
+                      : open == TOKEN_LBRACE ? TOKEN_RBRACE
+                                             : TOKEN_RBRACKET;
+    int depth = 0, braces = 0;
     for (; t->kind != TOKEN_END; t++) {
-        if (t->kind == TOKEN_LPAREN || t->kind == TOKEN_LBRACE || t->kind == TOKEN_LBRACKET)
-            depth++;
-        else if (t->kind == TOKEN_RPAREN || t->kind == TOKEN_RBRACE || t->kind == TOKEN_RBRACKET)
-            depth--;
+        depth += (t->kind == open) - (t->kind == close);
         if (depth <= 0)
             return t + 1;
+        braces += (t->kind == TOKEN_LBRACE) - (t->kind == TOKEN_RBRACE);
+        if (braces < 0)
+            break;
     }
     return t;
 }

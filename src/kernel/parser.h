@@ -428,7 +428,7 @@ extern const size_t builtin_names_count;
 kernel_expr *builtin_call(parser *p, const builtin_name *row, kernel_place place, uint32_t n,
                           kernel_expr **args);
 kernel_expr *parse_builtin(parser *p, const builtin_name *row, kernel_place place);
-/* Half pairs, lane by lane; NULL if a and b are none. */
+/* Half pairs, lane by lane; NULL if a and b (NULL of one operand) are none, or have no such operator. */
 kernel_expr *builtin_pair(parser *p, kernel_place place, kernel_operator op, kernel_expr *a,
                           kernel_expr *b);
 

@@ -32,7 +32,7 @@ static void guarded_statement(parser *p, void *out)
     parse_statement(p, out);
 }
 
-/* Behind the statement that begins at t. */
+/* Behind the statement that begins at t; one with a bracket that is never closed ends at its ';'. */
 static const kernel_token *statement_end(const kernel_token *t)
 {
     for (;;) {
@@ -41,7 +41,12 @@ static const kernel_token *statement_end(const kernel_token *t)
         case TOKEN_RBRACE: return t;
         case TOKEN_SEMICOLON: return t + 1;
         case TOKEN_LPAREN:
-        case TOKEN_LBRACKET: t = skip_group(t); break;
+        case TOKEN_LBRACKET: {
+            const kernel_token *end = skip_group(t);
+            const bool closed = end[-1].kind == TOKEN_RPAREN || end[-1].kind == TOKEN_RBRACKET;
+            t = closed ? end : t + 1;
+            break;
+        }
         case TOKEN_LBRACE:
             t = skip_group(t);
             if (t->kind != TOKEN_SEMICOLON && t->kind != TOKEN_COMMA && t->kind != TOKEN_RPAREN &&
@@ -58,6 +63,8 @@ static void parse_guarded(parser *p, list *out)
     const kernel_token *from = p->t;
     if (parser_guard(p, guarded_statement, out))
         return;
+    if (p->diags->n_kept >= DIAG_MAX)
+        parser_jump(p); /* enough was said: the function is given up */
     const kernel_token *end = statement_end(from);
     p->t = end > from || end->kind == TOKEN_RBRACE || end->kind == TOKEN_END ? end : from + 1;
 }

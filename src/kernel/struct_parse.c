@@ -39,8 +39,8 @@ static void static_member(parser *p, const specifiers *spec, declarator *d)
 {
     kernel_expr *value = NULL;
     if (at(p, TOKEN_ASSIGN) || at(p, TOKEN_LBRACE))
-        value = fold_all(p, expr_convert(p, parse_init(p, &d->type, d->name->text), d->type,
-                                         d->name->text));
+        value = fold_all(
+            p, expr_convert(p, parse_init(p, &d->type, d->name->text), d->type, d->name->text));
     if (!value || value->kind != EXPR_CONST || !(spec->flags & IS_CONST_WORD))
         parser_fail(p, d->place, "static member '%s' is not a constant number", d->name->text);
     symbol_add(p, p->scope, SYMBOL_CONSTANT, d->name, d->place)->constant = value;

@@ -32,13 +32,12 @@ static outcome parse_with(const char *source, const kernel_parse_options *option
 {
     outcome o = {0};
     o.status = kernel_parse("case.cu", source, options, &o.tree, &o.says);
-    if (o.status != IG_OK)
-        ig_error(NULL);
     if (o.tree) {
         text out = {0};
         kernel_dump(o.tree, &out);
         o.dump = text_take(&out);
     }
+    ig_error(NULL);
     return o;
 }
 
@@ -176,10 +175,8 @@ static void test_host_code_is_passed_over(void **state)
 {
     (void)state;
     const char *wanted[] = {"fill<float, 16>", "fill< int , 3 >"};
-    const kernel_parse_options options = {.preprocess = {.no_disk = true},
-                                          .skip_host = true,
-                                          .instances = wanted,
-                                          .n_instances = 2};
+    const kernel_parse_options options = {
+        .preprocess = {.no_disk = true}, .skip_host = true, .instances = wanted, .n_instances = 2};
     outcome o = parse_with(program, &options);
     assert_int_equal(o.status, IG_OK);
     assert_null(o.says);
@@ -189,7 +186,8 @@ static void test_host_code_is_passed_over(void **state)
     assert_int_equal(scale->argument_bytes, 16);
     assert_non_null(kernel_tree_find(o.tree, "fill<float,16>"));
     assert_non_null(kernel_tree_find(o.tree, "fill<int,3>"));
-    assert_string_equal(kernel_tree_find(o.tree, "fill<float,16>")->function->name, "fill_float_16");
+    assert_string_equal(kernel_tree_find(o.tree, "fill<float,16>")->function->name,
+                        "fill_float_16");
     assert_null(kernel_tree_find(o.tree, "fill<double,16>"));
     drop(&o);
 }
@@ -209,8 +207,8 @@ static void test_request_that_cannot_be(void **state)
 
 /* ---- limits ----------------------------------------------------------------------------------- */
 
-static char *repeat(const char *before, const char *part, int n, const char *middle, const char *end,
-                    const char *after)
+static char *repeat(const char *before, const char *part, int n, const char *middle,
+                    const char *end, const char *after)
 {
     text t = {0};
     text_add(&t, "%s", before);
@@ -251,8 +249,8 @@ static void test_depth(void **state)
          "int a[f(100000) + 1];", "", "}"},
     };
     for (size_t i = 0; i < sizeof deep / sizeof *deep; i++) {
-        char *source = repeat(deep[i].before, deep[i].part, 20000, deep[i].middle, deep[i].end,
-                              deep[i].after);
+        char *source =
+            repeat(deep[i].before, deep[i].part, 20000, deep[i].middle, deep[i].end, deep[i].after);
         outcome o = parse(source);
         assert_true(o.status == IG_OK || o.status == IG_ERR_FORMAT);
         drop(&o);
@@ -263,7 +261,8 @@ static void test_depth(void **state)
 static void test_memory_has_a_cap(void **state)
 {
     (void)state;
-    char *source = repeat("__global__ void k(int *x) {", " x[0] = x[1] + x[2];", 20000, "", "", "}");
+    char *source =
+        repeat("__global__ void k(int *x) {", " x[0] = x[1] + x[2];", 20000, "", "", "}");
     const kernel_parse_options options = {.preprocess = {.no_disk = true}, .cap_bytes = 4 << 20};
     outcome o = parse_with(source, &options);
     assert_int_equal(o.status, IG_ERR_MEMORY);
@@ -296,10 +295,12 @@ static void test_allocations_fail(void **state)
 static void test_entry(void **state)
 {
     (void)state;
-    outcome o = parse(
-        "__device__ float f(float *p) { __shared__ float t[3]; return p[0] + t[1]; }\n"
-        "namespace n { __global__ void __launch_bounds__(128, 2) k(char c, double d, float3 v, float *p)\n"
-        "{ extern __shared__ float all[]; __shared__ char b[5]; b[0] = 1; p[0] = f(p) + all[0] + d; } }\n");
+    outcome o =
+        parse("__device__ float f(float *p) { __shared__ float t[3]; return p[0] + t[1]; }\n"
+              "namespace n { __global__ void __launch_bounds__(128, 2) k(char c, double d, float3 "
+              "v, float *p)\n"
+              "{ extern __shared__ float all[]; __shared__ char b[5]; b[0] = 1; p[0] = f(p) + "
+              "all[0] + d; } }\n");
     assert_int_equal(o.status, IG_OK);
     const kernel_entry *e = kernel_tree_find(o.tree, "k");
     assert_ptr_equal(e, kernel_tree_find(o.tree, "n::k"));
@@ -343,15 +344,14 @@ static void test_speed(void **state)
     (void)state;
     if (getenv("IG_TEST_QUICK") || getenv("IG_TEST_EMULATED"))
         skip();
-    static const char body[] =
-        "{\n"
-        "    const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
-        "    float total = 0.0f;\n"
-        "    for (int k = 0; k < n; k++)\n"
-        "        total += fmaf(x[i * n + k], y[k], 1.0f) * 0.5f;\n"
-        "    if (i < n && total > 1.0f)\n"
-        "        y[i] = sqrtf(total) + (float)i;\n"
-        "}\n";
+    static const char body[] = "{\n"
+                               "    const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                               "    float total = 0.0f;\n"
+                               "    for (int k = 0; k < n; k++)\n"
+                               "        total += fmaf(x[i * n + k], y[k], 1.0f) * 0.5f;\n"
+                               "    if (i < n && total > 1.0f)\n"
+                               "        y[i] = sqrtf(total) + (float)i;\n"
+                               "}\n";
     text t = {0};
     for (int i = 0; i < 3000; i++)
         text_add(&t, "__global__ void kernel_%d(const float *x, float *y, int n)\n%s", i, body);
@@ -377,15 +377,9 @@ static void test_speed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_cases),
-        TEST(test_host_code_is_passed_over),
-        TEST(test_request_that_cannot_be),
-        TEST(test_depth),
-        TEST(test_memory_has_a_cap),
-        TEST(test_allocations_fail),
-        TEST(test_entry),
-        TEST(test_errors_belong_to_kernels),
-        TEST(test_speed),
+        TEST(test_cases), TEST(test_host_code_is_passed_over), TEST(test_request_that_cannot_be),
+        TEST(test_depth), TEST(test_memory_has_a_cap),         TEST(test_allocations_fail),
+        TEST(test_entry), TEST(test_errors_belong_to_kernels), TEST(test_speed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
