@@ -192,6 +192,54 @@ static kernel_expr *parse_launch(parser *p, kernel_place place, int skip)
     return expr_builtin(p, place, BUILTIN_LAUNCH, type_word_of(p, WORD_VOID), n, args);
 }
 
+/* ---- member functions ------------------------------------------------------------------------- */
+
+function_decl *methods_of(parser *p, const kernel_type *type, const char *name)
+{
+    const scope *in = type_members(p, type, p->t->place);
+    const symbol *y = in ? symbol_here(in, name_of(p, name)) : NULL;
+    return y && y->kind == SYMBOL_FUNCTION ? y->as.functions : NULL;
+}
+
+kernel_expr *call_method(parser *p, kernel_expr *object, function_decl *functions, kernel_place place,
+                         kernel_expr **args, uint32_t n)
+{
+    kernel_expr **all = kernel_arena_get(p->arena, (n + 1) * sizeof *all), *before = NULL;
+    for (uint32_t i = 0; i < n; i++)
+        all[i + 1] = args[i];
+    if (object && !expr_is_place(object)) /* of a value: it is kept as long */
+        object = expr_once(p, object, &before)->a;
+    all[0] = object;
+    kernel_expr *e =
+        object ? call_functions(p, functions, place, NULL, 0, all, n + 1, true) : NULL;
+    if (!e) /* a static one, or a mistake to be told */
+        e = call_functions(p, functions, place, NULL, 0, functions->is_method && object ? all : args,
+                           functions->is_method && object ? n + 1 : n, false);
+    return before ? expr_comma(p, before, e) : e;
+}
+
+kernel_expr *parse_method(parser *p, kernel_expr *object, function_decl *functions, kernel_place place)
+{
+    kernel_expr **args;
+    expect(p, TOKEN_LPAREN, "after a member function");
+    const uint32_t n = parse_arguments(p, &args);
+    return call_method(p, object, functions, place, args, n);
+}
+
+kernel_expr *construct(parser *p, const kernel_type *type, kernel_place place, kernel_expr **args,
+                       uint32_t n)
+{
+    function_decl *functions = methods_of(p, type, "constructor");
+    if (!functions || !p->current)
+        return NULL;
+    if (n == 1 && args[0]->type->plain == type->plain)
+        return expr_value(p, args[0]);
+    kernel_var *v = local_new(p, name_of(p, "temp"), type->plain, place);
+    v->is_temporary = v->assigned = true;
+    kernel_expr *call_it = call_method(p, expr_var(p, place, v), functions, place, args, n);
+    return expr_comma(p, call_it, expr_value(p, expr_var(p, place, v)));
+}
+
 kernel_expr *parse_call(parser *p, function_decl *functions, kernel_place place)
 {
     template_arg *given = NULL;

@@ -294,6 +294,12 @@ static void check_assignable(parser *p, kernel_place place, kernel_expr *to)
 
 kernel_expr *expr_assign(parser *p, kernel_place place, kernel_expr *to, kernel_expr *value)
 {
+    if (to->type->kind == TYPE_STRUCT) {
+        function_decl *own = methods_of(p, to->type, "operator=");
+        if (own)
+            return call_method(p, to, own, place, &value, 1);
+    }
+    to = expr_chosen_place(p, to);
     check_assignable(p, place, to);
     kernel_expr *e = expr_new(p, EXPR_ASSIGN, place, to->type->plain);
     e->a = to;

@@ -361,8 +361,24 @@ kernel_expr *expr_bool(parser *p, kernel_expr *e)
     return expr_convert(p, e, type_word_of(p, WORD_BOOL), "a condition");
 }
 
+/* c ? a : b of two places is a place, where one is wanted: elsewhere it is the value of one of them. */
+kernel_expr *expr_chosen_place(parser *p, kernel_expr *e)
+{
+    if (e->kind != EXPR_CHOOSE || e->b->kind != EXPR_LOAD || e->c->kind != EXPR_LOAD ||
+        e->b->a->type != e->c->a->type)
+        return e;
+    kernel_expr *b = expr_address(p, e->place, e->b->a), *c = expr_address(p, e->place, e->c->a);
+    kernel_expr *chosen = expr_new(p, EXPR_CHOOSE, e->place, b->type);
+    chosen->a = e->a;
+    chosen->b = b;
+    chosen->c = c;
+    return expr_deref(p, e->place, chosen);
+}
+
 kernel_expr *expr_bind(parser *p, kernel_expr *e, const kernel_type *to, const char *what)
 {
+    if (!(to->quals & TYPE_CONST))
+        e = expr_chosen_place(p, e);
     const kernel_type *from = e->type;
     if (expr_is_place(e) && !(e->kind == EXPR_VAR && e->c && (to->quals & TYPE_CONST)) &&
         (from->plain == to->plain || from->kind == TYPE_ARRAY) && !(from->quals & ~to->quals)) {

@@ -202,10 +202,10 @@ static bool same_parameters(const function_decl *a, const function_decl *b)
 }
 
 /* The declaration of a function joins its overloads, or says more of one of them. */
-static void function_add(parser *p, const function_decl *made)
+void function_add(parser *p, const function_decl *made)
 {
     symbol *y = symbol_here(p->scope, made->name);
-    if (y && y->kind != SYMBOL_FUNCTION && y->kind != SYMBOL_TYPE) {
+    if (y && y->kind != SYMBOL_FUNCTION && y->kind != SYMBOL_TYPE && !made->is_method) {
         parser_error(p, made->place, "'%s' is declared as a function and as something else",
                      made->name->text);
         if (!p->quiet)

@@ -139,6 +139,8 @@ static kernel_expr *parse_functional_cast(parser *p)
         const scope *in = type_members(p, type, place);
         const kernel_name *name = expect_name(p, "the name of a member");
         const symbol *y = in ? symbol_here(in, name) : NULL;
+        if (y && y->kind == SYMBOL_FUNCTION)
+            return parse_method(p, NULL, y->as.functions, place);
         if (!y || y->kind != SYMBOL_CONSTANT)
             parser_fail(p, place, "'%s' has no constant '%s'", type_name(p, type), name->text);
         return expr_known(p, y->constant, place);
@@ -167,8 +169,26 @@ static kernel_expr *parse_functional_cast(parser *p)
     return parse_init(p, &made, parser_format(p, "'%s'", type_name(p, type)));
 }
 
+/* *this, or NULL where there is none. */
+static kernel_expr *this_object(parser *p, kernel_place place)
+{
+    symbol *y = symbol_find(p, name_of(p, "this"));
+    return y && y->kind == SYMBOL_VAR ? use_var(p, y, place) : NULL;
+}
+
+static kernel_expr *use_member(parser *p, const kernel_name *name, kernel_place place)
+{
+    kernel_expr *object = this_object(p, place);
+    if (!object)
+        parser_fail(p, place, "member '%s' without an object", name->text);
+    return expr_member(p, place, object, name);
+}
+
 static kernel_expr *parse_function(parser *p, symbol *y, kernel_place place)
 {
+    if (y->as.functions->is_method)
+        return parse_method(p, this_object(p, place), y->as.functions, place);
+
     /* A source may add overloads to a name of CUDA's. */
     symbol *own = symbol_here(p->root, y->name);
     if (!own || (own->kind != SYMBOL_BUILTIN && own->kind != SYMBOL_MAKE) || !at(p, TOKEN_LPAREN))
@@ -197,6 +217,7 @@ static kernel_expr *parse_named(parser *p)
     case SYMBOL_VAR: return use_var(p, y, place);
     case SYMBOL_CONSTANT: return expr_known(p, y->constant, place);
     case SYMBOL_FUNCTION: return parse_function(p, y, place);
+    case SYMBOL_MEMBER: return use_member(p, y->name, place);
     case SYMBOL_BUILTIN: return parse_builtin(p, y->as.builtin, place);
     case SYMBOL_SPECIAL: return y->special(p, y->which, place);
     case SYMBOL_MAKE: return parse_make(p, y->as.type, place);
@@ -306,9 +327,12 @@ static kernel_expr *parse_keyword(parser *p)
     case KEYWORD_dynamic_cast:
         parser_fail_do(p, place, "return an error in memory instead",
                        "%s is not there in device code", token_text(p, p->t));
-    case KEYWORD_this:
-        parser_fail_do(p, place, "write a __device__ function that takes the struct",
-                       "member functions are not supported");
+    case KEYWORD_this: {
+        kernel_expr *object = this_object(p, (p->t++)->place);
+        if (!object)
+            parser_fail(p, place, "'this' outside of a member function");
+        return expr_address(p, place, object);
+    }
     default: break;
     }
     if (at_type(p))
@@ -367,9 +391,13 @@ static kernel_expr *parse_member(parser *p, kernel_expr *e, bool arrow)
     if (at(p, TOKEN_LPAREN) && e->type->kind == TYPE_STRUCT) {
         type_complete(p, e->type, place);
         const kernel_member *path[8];
+        function_decl *functions = methods_of(p, e->type, name->text);
+        if (functions)
+            return parse_method(p, e, functions, place);
         if (!type_member_find(e->type->record, name, path))
             parser_fail_do(p, place, "write a __device__ function that takes the struct",
-                           "member functions are not supported: '%s'", name->text);
+                           "'%s' has no member function '%s' that is supported",
+                           type_name(p, e->type), name->text);
     }
     return expr_member(p, place, e, name);
 }
@@ -403,13 +431,16 @@ static kernel_expr *parse_postfix(parser *p)
             expect(p, TOKEN_RBRACKET, "after an index");
             if (p->chain < chain)
                 p->chain = chain;
-            e = expr_index(p, place, e, i);
+            function_decl *own = methods_of(p, e->type, "operator[]");
+            e = own ? call_method(p, e, own, place, &i, 1) : expr_index(p, place, e, i);
         } else if (accept(p, TOKEN_DOT)) {
             e = parse_member(p, e, false);
         } else if (accept(p, TOKEN_ARROW)) {
             e = parse_member(p, e, true);
         } else if (at(p, TOKEN_INCREMENT) || at(p, TOKEN_DECREMENT)) {
             e = expr_step(p, place, (p->t++)->kind == TOKEN_INCREMENT, true, e);
+        } else if (at(p, TOKEN_LPAREN) && methods_of(p, e->type, "operator()")) {
+            e = parse_method(p, e, methods_of(p, e->type, "operator()"), place);
         } else if (accept(p, TOKEN_LPAREN)) {
             e = call_pointer(p, expr_value(p, e), place);
         } else {

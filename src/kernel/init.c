@@ -104,7 +104,17 @@ kernel_expr *parse_braces(parser *p, const kernel_type **type)
     if (t->kind == TYPE_AUTO)
         parser_fail_do(p, place, "write the type", "'auto' does not say what braces make");
     type_complete(p, t, place);
-    if (!parts_of(t) && t->kind == TYPE_STRUCT) {
+    if (t->kind == TYPE_STRUCT && p->current && methods_of(p, t, "constructor")) {
+        kernel_expr **args = NULL;
+        uint32_t n = 0, room = 0;
+        while (!at(p, TOKEN_RBRACE)) {
+            args = kernel_arena_grow(p->arena, args, &room, n + 1, sizeof *args);
+            args[n++] = parse_assignment(p);
+            if (!accept(p, TOKEN_COMMA))
+                break;
+        }
+        made = construct(p, t, place, args, n);
+    } else if (!parts_of(t) && t->kind == TYPE_STRUCT) {
         made = expr_list(p, place, t, 0);
     } else if (!parts_of(t)) {
         if (at(p, TOKEN_RBRACE)) {
@@ -149,6 +159,9 @@ static kernel_expr *parse_parentheses(parser *p, const kernel_type *type, const 
     type_complete(p, type, place);
     if (n == 1 && (type->kind != TYPE_STRUCT || expr_rank(p, args[0], type) >= 0))
         return expr_convert(p, args[0], type, what);
+    kernel_expr *built = construct(p, type, place, args, n);
+    if (built)
+        return built;
     if (type->kind == TYPE_STRUCT && type->record->n_vector >= n && n) {
         kernel_expr *list = expr_list(p, place, type, type->record->n_vector);
         for (uint32_t i = 0; i < list->n_args; i++)
@@ -158,7 +171,7 @@ static kernel_expr *parse_parentheses(parser *p, const kernel_type *type, const 
             return list;
     }
     parser_fail_do(p, place, "write {...} with the members' values",
-                   "%s: constructors are not supported", what);
+                   "%s: there is no constructor for this", what);
 }
 
 kernel_expr *parse_init(parser *p, const kernel_type **type, const char *what)

@@ -30,6 +30,7 @@ typedef enum symbol_kind {
     SYMBOL_TYPE,
     SYMBOL_CONSTANT, /* an enumerator, an integer of a template */
     SYMBOL_FUNCTION,
+    SYMBOL_MEMBER, /* of the struct whose function is parsed */
     SYMBOL_NAMESPACE,
     SYMBOL_STRUCT_TEMPLATE,
     SYMBOL_BUILTIN, /* rows of builtin_names.def */
@@ -176,6 +177,7 @@ struct function_decl {
     uint32_t n_parameters;
     bool has_patterns;
     struct kernel_instance *instances;
+    bool is_method; /* its first parameter is a reference to the object */
     function_decl *next, *next_kernel;
 };
 
@@ -377,6 +379,7 @@ kernel_expr *expr_member(parser *p, kernel_place place, kernel_expr *a, const ke
 kernel_expr *expr_comma(parser *p, kernel_expr *a, kernel_expr *b);
 /* A reference's pointer: e's address, or that of a temporary if it is a value or of another type. */
 kernel_expr *expr_bind(parser *p, kernel_expr *e, const kernel_type *to, const char *what);
+kernel_expr *expr_chosen_place(parser *p, kernel_expr *e);
 /* e, to be used several times: itself if that costs and does nothing, else a temporary that *before
  * sets. */
 kernel_expr *expr_once(parser *p, kernel_expr *e, kernel_expr **before);
@@ -411,6 +414,15 @@ uint32_t parse_arguments(parser *p, kernel_expr ***args); /* behind "(", to behi
 /* call.c */
 kernel_expr *parse_call(parser *p, function_decl *functions,
                         kernel_place place); /* behind the name */
+/* A member function of an object, or of *this if it is NULL: behind "(" if args is NULL. */
+kernel_expr *parse_method(parser *p, kernel_expr *object, function_decl *functions, kernel_place place);
+kernel_expr *call_method(parser *p, kernel_expr *object, function_decl *functions, kernel_place place,
+                         kernel_expr **args, uint32_t n);
+/* The functions of that name in a struct, NULL if there are none. */
+function_decl *methods_of(parser *p, const kernel_type *type, const char *name);
+/* A value made by a constructor; NULL if the type has none. */
+kernel_expr *construct(parser *p, const kernel_type *type, kernel_place place, kernel_expr **args,
+                       uint32_t n);
 kernel_expr *call_functions(parser *p, function_decl *functions, kernel_place place,
                             const template_arg *given, uint32_t n_given, kernel_expr **args,
                             uint32_t n_args, bool quiet); /* NULL if quiet and none fits */
@@ -448,6 +460,7 @@ void parse_static_assert(parser *p);
 
 /* decl_parse.c */
 void parse_file(parser *p);
+void function_add(parser *p, const function_decl *made);
 void parse_namespace(parser *p);            /* behind "namespace" */
 void global_list(parser *p, kernel_var *v); /* adds it to the tree's */
 /* "tile<float, 16>" at p->t: its instance is made. */

@@ -77,10 +77,34 @@ static void parse_statements(parser *p, list *out)
     expect(p, TOKEN_RBRACE, "at the end of a block");
 }
 
+/* The values that a constructor gives to members: ": a(1), b(x) {". */
+static void parse_member_values(parser *p, list *out)
+{
+    do {
+        const kernel_place place = p->t->place;
+        kernel_name *name = expect_name(p, "a member");
+        symbol *self = symbol_find(p, name_of(p, "this"));
+        kernel_expr *to = expr_member(p, place, expr_deref(p, place, expr_var(p, place, self->as.var)), name);
+        const kernel_type *type = to->type->plain;
+        kernel_expr *e;
+        if (at(p, TOKEN_LPAREN) && p->t[1].kind == TOKEN_RPAREN) {
+            p->t += 2;
+            e = type->kind == TYPE_STRUCT
+                    ? expr_list(p, place, type, 0)
+                    : expr_cast(p, expr_integer(p, place, type_word_of(p, WORD_INT), 0), type, place);
+        } else {
+            e = parse_init(p, &type, parser_format(p, "'%s'", name->text));
+        }
+        add(p, out, STMT_EXPR, place)->value = expr_assign(p, place, to, e);
+    } while (accept(p, TOKEN_COMMA));
+}
+
 kernel_stmt *parse_body(parser *p)
 {
     list out;
     list_new(&out);
+    if (accept(p, TOKEN_COLON))
+        parse_member_values(p, &out);
     expect(p, TOKEN_LBRACE, "before a function's body");
     parse_statements(p, &out);
     return out.first;
@@ -234,6 +258,8 @@ static void declare_local(parser *p, const specifiers *s, declarator *d, list *o
         parser_fail(p, d->place, "%s is too large", what);
     if (s->flags & IS_CONSTEXPR)
         type = type_qualify(p->types, type, TYPE_CONST);
+    if (!e && type->kind == TYPE_STRUCT && methods_of(p, type, "constructor"))
+        e = construct(p, type, d->place, NULL, 0);
     if (e && type->kind != TYPE_ARRAY)
         e = expr_convert(p, e, type->plain, what);
     if (e && (type->quals & TYPE_CONST))

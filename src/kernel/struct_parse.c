@@ -10,7 +10,7 @@ scope *type_members(parser *p, const kernel_type *type, kernel_place place)
     return type->record->syntax ? type->record->syntax->members : NULL;
 }
 
-/* Behind a function of a struct. */
+/* Behind a function of a struct that is not kept. */
 static void skip_function(parser *p)
 {
     while (!at(p, TOKEN_END) && !at(p, TOKEN_SEMICOLON) && !at(p, TOKEN_LBRACE))
@@ -20,19 +20,90 @@ static void skip_function(parser *p)
     accept(p, TOKEN_SEMICOLON);
 }
 
-/* Does a function without a type begin here: a constructor, a destructor, a conversion? */
-static bool at_constructor(const kernel_token *t, const kernel_struct *s)
+/* Behind the values that a constructor gives to members: at its body. */
+static void skip_member_values(parser *p)
 {
-    while (t->kind == TOKEN_NAME && t->keyword && t->keyword != KEYWORD_operator) {
-        t++;
-        if (t->kind == TOKEN_LPAREN)
-            return false;
+    while (!at(p, TOKEN_END)) {
+        while (!at(p, TOKEN_LPAREN) && !at(p, TOKEN_LBRACE) && !at(p, TOKEN_END))
+            p->t++;
+        p->t = skip_group(p->t);
+        if (!accept(p, TOKEN_COMMA))
+            return;
     }
-    if (t->kind == TOKEN_TILDE)
+}
+
+/* Behind its parameters: the function joins the names of its struct, with the object as its first
+ * parameter. Its body is passed over; one without, or that is "= default", says nothing. */
+static void method_add(parser *p, kernel_struct *s, unsigned flags, declarator *d)
+{
+    s->has_methods = true;
+    const bool is_const = accept_word(p, KEYWORD_const);
+    while (accept_word(p, KEYWORD_noexcept) || accept_word(p, KEYWORD_const))
+        ;
+    if (at(p, TOKEN_ASSIGN) && p->t[1].keyword == KEYWORD_default) {
+        skip_function(p);
+        return;
+    }
+    const kernel_type *result = d->type->of;
+    if (accept(p, TOKEN_ARROW))
+        result = parse_type(p);
+    function_decl f = {.name = d->name, .place = d->place, .flags = flags, .result = result};
+    f.is_method = !(flags & IS_STATIC);
+    f.n_parameters = d->n_parameters + f.is_method;
+    f.parameters = kernel_arena_new(p->arena, (f.n_parameters + 1) * sizeof *f.parameters);
+    if (f.is_method)
+        f.parameters[0] = (parameter){
+            .name = name_of(p, "this"),
+            .place = d->place,
+            .type = type_reference(p->types,
+                                   type_qualify(p->types, s->type, is_const ? TYPE_CONST : 0))};
+    for (uint32_t i = 0; i < d->n_parameters; i++)
+        f.parameters[i + f.is_method] = d->parameters[i];
+    f.body = p->t;
+    if (accept(p, TOKEN_COLON))
+        skip_member_values(p);
+    if (!at(p, TOKEN_LBRACE))
+        f.body = NULL;
+    skip_function(p);
+    function_add(p, &f);
+}
+
+/* A function without a type: a constructor, a destructor, a conversion. */
+static bool accept_constructor(parser *p, kernel_struct *s)
+{
+    const kernel_token *t = p->t;
+    unsigned flags = 0;
+    for (;; t++) {
+        if (t->keyword == KEYWORD___device__)
+            flags |= IS_DEVICE;
+        else if (t->keyword == KEYWORD_constexpr)
+            flags |= IS_CONSTEXPR;
+        else if (t->keyword != KEYWORD___host__ && t->keyword != KEYWORD_explicit &&
+                 t->keyword != KEYWORD_inline && t->keyword != KEYWORD___forceinline__ &&
+                 t->keyword != KEYWORD_virtual)
+            break;
+    }
+    if (t->kind == TOKEN_NAME && t->keyword == KEYWORD_operator) {
+        s->has_methods = true;
+        skip_function(p);
         return true;
-    if (t->kind == TOKEN_NAME && t->keyword == KEYWORD_operator)
+    }
+    if (t->kind == TOKEN_TILDE) {
+        const kernel_token *body = skip_group(t + 2);
+        if (body->kind != TOKEN_SEMICOLON && body->kind != TOKEN_ASSIGN &&
+            !(body->kind == TOKEN_LBRACE && body[1].kind == TOKEN_RBRACE) && (flags & IS_DEVICE))
+            parser_fail(p, t->place, "destructors are not supported");
+        skip_function(p);
         return true;
-    return t->kind == TOKEN_NAME && t->as.name == s->source_name && t[1].kind == TOKEN_LPAREN;
+    }
+    if (t->kind != TOKEN_NAME || t->as.name != s->syntax->name || t[1].kind != TOKEN_LPAREN)
+        return false;
+    declarator d = {.name = name_of(p, "constructor"), .place = t->place};
+    p->t = t + 2;
+    parse_parameters(p, &d);
+    d.type = type_function(p->types, type_word_of(p, WORD_VOID), NULL, 0);
+    method_add(p, s, flags, &d);
+    return true;
 }
 
 static void static_member(parser *p, const specifiers *spec, declarator *d)
@@ -57,8 +128,7 @@ static void parse_fields(parser *p, kernel_struct *s, const specifiers *spec)
     do {
         declarator d = parse_declarator(p, spec->type);
         if (d.is_function) {
-            s->has_methods = true;
-            skip_function(p);
+            method_add(p, s, spec->flags, &d);
             p->t--; /* at what ends it */
             return;
         }
@@ -92,11 +162,13 @@ static void parse_member(parser *p, kernel_struct *s)
         p->t += 2; /* public: */
         return;
     }
-    if (at_word(p, KEYWORD_template) || at_constructor(p->t, s)) {
+    if (at_word(p, KEYWORD_template) || at_word(p, KEYWORD_friend)) {
         s->has_methods = true;
         skip_function(p);
         return;
     }
+    if (accept_constructor(p, s))
+        return;
     if (accept_word(p, KEYWORD_using)) {
         parse_using(p);
         return;
@@ -119,6 +191,17 @@ static void parse_member(parser *p, kernel_struct *s)
         expect(p, TOKEN_SEMICOLON, "after a member");
 }
 
+/* Its functions see its members by name. */
+static void name_members(parser *p, const kernel_struct *s)
+{
+    for (uint32_t i = 0; i < s->n_members; i++)
+        if (s->members[i].name)
+            symbol_add(p, p->scope, SYMBOL_MEMBER, (kernel_name *)s->members[i].name,
+                       s->members[i].place);
+        else
+            name_members(p, s->members[i].type->record);
+}
+
 static void complete(parser *p, kernel_struct *s, kernel_place place)
 {
     kernel_syntax *syntax = s->syntax;
@@ -129,6 +212,7 @@ static void complete(parser *p, kernel_struct *s, kernel_place place)
     s->name = name_unique(p, s->name, true);
     s->failed = syntax->open = true;
     syntax->members = scope_open(p, syntax->scope, false);
+    syntax->members->name = name_of(p, s->name);
     const parser_place back = parser_enter(p, syntax->body, syntax->members);
     kernel_instance *current = p->current;
     if (accept(p, TOKEN_COLON))
@@ -139,6 +223,7 @@ static void complete(parser *p, kernel_struct *s, kernel_place place)
             expect(p, TOKEN_RBRACE, "after members");
         parse_member(p, s);
     }
+    name_members(p, s);
     p->current = current;
     parser_leave(p, back);
     s->failed = syntax->open = false;
