@@ -230,7 +230,7 @@ kernel_expr *construct(parser *p, const kernel_type *type, kernel_place place, k
                        uint32_t n)
 {
     function_decl *functions = methods_of(p, type, "constructor");
-    if (!functions || !p->current)
+    if (!functions || !p->current || (!n && type->record->syntax->has_default))
         return NULL;
     if (n == 1 && args[0]->type->plain == type->plain)
         return expr_value(p, args[0]);

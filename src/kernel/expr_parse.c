@@ -151,6 +151,9 @@ static kernel_expr *parse_functional_cast(parser *p)
     if (at(p, TOKEN_LPAREN) && p->t[1].kind == TOKEN_RPAREN) {
         p->t += 2;
         type_complete(p, type, place);
+        kernel_expr *built = construct(p, type, place, NULL, 0);
+        if (built)
+            return built;
         return type->kind == TYPE_STRUCT
                    ? expr_list(p, place, type, 0)
                    : expr_cast(p, expr_integer(p, place, type_word_of(p, WORD_INT), 0), type,
@@ -399,6 +402,10 @@ static kernel_expr *parse_member(parser *p, kernel_expr *e, bool arrow)
                            "'%s' has no member function '%s' that is supported",
                            type_name(p, e->type), name->text);
     }
+    const scope *in = type_members(p, e->type, place);
+    const symbol *y = in ? symbol_here(in, name) : NULL;
+    if (y && y->kind == SYMBOL_CONSTANT) /* a static one */
+        return expr_known(p, y->constant, place);
     return expr_member(p, place, e, name);
 }
 

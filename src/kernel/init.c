@@ -114,6 +114,7 @@ kernel_expr *parse_braces(parser *p, const kernel_type **type)
                 break;
         }
         made = construct(p, t, place, args, n);
+        made = made ? made : expr_list(p, place, t, 0);
     } else if (!parts_of(t) && t->kind == TYPE_STRUCT) {
         made = expr_list(p, place, t, 0);
     } else if (!parts_of(t)) {

@@ -85,12 +85,13 @@ struct scope {
     scope_link *using;
 };
 
-/* An argument of a template: a type, or an integer of a type. */
+/* An argument of a template: a type, an integer of a type, or a function. */
 typedef struct template_arg {
     const kernel_type *type; /* of the integer, if it is one */
     bool is_value, is_set;
     uint64_t value;
     bool is_given; /* in '<>': it is not deduced */
+    function_decl *function; /* and its overloads, or NULL */
 } template_arg;
 
 typedef struct template_param {
@@ -106,6 +107,7 @@ typedef struct kernel_syntax {
     const kernel_token *body; /* at '{', NULL if it is not defined */
     scope *scope;
     bool is_union, open;
+    bool has_default; /* a constructor that is "= default" */
     bool is_special; /* of a template: there are specializations, which we do not know */
     uint32_t align;
     template_param *params; /* of a template */

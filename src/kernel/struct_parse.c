@@ -41,6 +41,7 @@ static void method_add(parser *p, kernel_struct *s, unsigned flags, declarator *
     while (accept_word(p, KEYWORD_noexcept) || accept_word(p, KEYWORD_const))
         ;
     if (at(p, TOKEN_ASSIGN) && p->t[1].keyword == KEYWORD_default) {
+        s->syntax->has_default |= !d->n_parameters;
         skip_function(p);
         return;
     }

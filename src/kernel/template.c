@@ -46,10 +46,15 @@ static template_param parse_template_param(parser *p)
         int n = 0;
         for (; at(p, TOKEN_NAME) || at(p, TOKEN_SCOPE) || at(p, TOKEN_STAR); p->t++, n++)
             made.place = p->t->place;
+        if (at(p, TOKEN_LPAREN) && p->t[1].kind == TOKEN_STAR && p->t[2].kind == TOKEN_NAME) {
+            made.name = p->t[2].as.name; /* float (*f)(float) */
+            p->t = skip_group(p->t);
+            p->t = at(p, TOKEN_LPAREN) ? skip_group(p->t) : p->t;
+        }
         if (!n)
             parser_fail(p, p->t->place, "expected a parameter of the template, found %s",
                         token_text(p, p->t));
-        if (n > 1 && p->t[-1].kind == TOKEN_NAME && !p->t[-1].keyword)
+        if (!made.name && n > 1 && p->t[-1].kind == TOKEN_NAME && !p->t[-1].keyword)
             made.name = p->t[-1].as.name;
     }
     if (accept(p, TOKEN_ASSIGN)) {
@@ -80,7 +85,26 @@ uint32_t parse_template_params(parser *p, template_param **params)
 static template_arg value_arg(parser *p, kernel_expr *e)
 {
     const int64_t value = fold_integer(p, e, "an argument of a template");
-    return (template_arg){e->type->plain, true, true, (uint64_t)value, false};
+    return (template_arg){
+        .type = e->type->plain, .is_value = true, .is_set = true, .value = (uint64_t)value};
+}
+
+static template_arg type_arg(const kernel_type *type)
+{
+    return (template_arg){.type = type, .is_set = true};
+}
+
+/* "sum" in reduce<sum>(...): a function by its name alone. */
+static bool accept_function(parser *p, template_arg *arg)
+{
+    const kernel_token *back = p->t, *last = back;
+    const symbol *y = at(p, TOKEN_NAME) || at(p, TOKEN_SCOPE) ? parse_name(p, &last) : NULL;
+    if (y && y->kind == SYMBOL_FUNCTION && (at(p, TOKEN_COMMA) || at_close_angle(p))) {
+        *arg = (template_arg){.is_value = true, .is_set = true, .function = y->as.functions};
+        return true;
+    }
+    p->t = back;
+    return false;
 }
 
 uint32_t parse_template_args(parser *p, template_arg **args)
@@ -94,8 +118,8 @@ uint32_t parse_template_args(parser *p, template_arg **args)
             parser_fail(p, p->t->place, "more than %d arguments of a template", TEMPLATE_MOST);
         *args = kernel_arena_grow(p->arena, *args, &room, n + 1, sizeof **args);
         if (at_type(p))
-            (*args)[n] = (template_arg){parse_type(p), false, true, 0, false};
-        else
+            (*args)[n] = type_arg(parse_type(p));
+        else if (!accept_function(p, &(*args)[n]))
             (*args)[n] = value_arg(p, parse_constant(p));
         n++;
         if (!accept(p, TOKEN_COMMA))
@@ -109,7 +133,7 @@ uint32_t parse_template_args(parser *p, template_arg **args)
 bool template_same(const template_arg *a, const template_arg *b, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
-        if (a[i].is_value != b[i].is_value ||
+        if (a[i].is_value != b[i].is_value || a[i].function != b[i].function ||
             (a[i].is_value ? a[i].value != b[i].value : a[i].type != b[i].type))
             return false;
     return true;
@@ -128,6 +152,10 @@ static void bind(parser *p, scope *s, const template_param *param, const templat
         symbol_add(p, s, SYMBOL_TYPE, name, param->place)->as.type = arg->type;
         return;
     }
+    if (arg->function) {
+        symbol_add(p, s, SYMBOL_FUNCTION, name, param->place)->as.functions = arg->function;
+        return;
+    }
     const parser_place back = parser_enter(p, param->type, s);
     specifiers spec;
     if (param->name) { /* its own name ends it */
@@ -137,7 +165,7 @@ static void bind(parser *p, scope *s, const template_param *param, const templat
     }
     parser_leave(p, back);
     const kernel_type *type = spec.type->kind == TYPE_AUTO ? arg->type : spec.type->plain;
-    if (!type_is_integer(type))
+    if (!type_is_integer(type) && !p->patterns)
         parser_fail(p, param->place, "parameters of type '%s' are not supported in templates",
                     type_name(p, type));
     symbol_add(p, s, SYMBOL_CONSTANT, name, param->place)->constant =
@@ -173,7 +201,7 @@ int template_defaults(parser *p, scope *in, const template_param *params, uint32
         if (params[i].type)
             args[i] = value_arg(p, parse_constant(p));
         else
-            args[i] = (template_arg){parse_type(p), false, true, 0, false};
+            args[i] = type_arg(parse_type(p));
         parser_leave(p, back);
     }
     return -1;
@@ -186,7 +214,10 @@ const char *template_text(parser *p, const template_arg *args, uint32_t n, bool 
     for (uint32_t i = 0; i < n && used < sizeof made; i++) {
         const char *join = !i ? "" : mangled ? "_" : ", ";
         const long long value = (long long)args[i].value;
-        if (!args[i].is_value)
+        if (args[i].function)
+            used += (size_t)snprintf(made + used, sizeof made - used, "%s%s", join,
+                                     args[i].function->name->text);
+        else if (!args[i].is_value)
             used += (size_t)snprintf(made + used, sizeof made - used, "%s%s", join,
                                      type_name(p, args[i].type));
         else
@@ -369,7 +400,8 @@ static void parse_function_body(parser *p, void *context)
         const kernel_type *type = reference ? type_pointer(p->types, a->type->of) : a->type;
         type_complete(p, type, a->place);
         kernel_var *v = kernel_arena_new(p->arena, sizeof *v);
-        v->name = name_unique(p, a->name ? a->name->text : "unused", false);
+        const bool self = i->decl->is_method && !k;
+        v->name = name_unique(p, self ? "self" : a->name ? a->name->text : "unused", false);
         v->source_name = a->name;
         v->type = type->plain;
         v->storage = STORE_PARAMETER;
@@ -445,7 +477,8 @@ static bool set_value(template_arg *args, uint32_t n, uint64_t pattern, uint64_t
     template_arg *arg = &args[pattern - (uint64_t)PATTERN];
     if (arg->is_set)
         return arg->is_given || arg->value == value;
-    *arg = (template_arg){type_word_of(p, WORD_INT), true, true, value, false};
+    *arg = (template_arg){
+        .type = type_word_of(p, WORD_INT), .is_value = true, .is_set = true, .value = value};
     return true;
 }
 
@@ -458,7 +491,7 @@ static bool match(parser *p, const kernel_type *pattern, const kernel_type *type
             type_qualify(p->types, type->plain, type->quals & ~(unsigned)pattern->quals);
         if (arg->is_set)
             return !arg->is_value && (arg->is_given || arg->type == rest);
-        *arg = (template_arg){rest, false, true, 0, false};
+        *arg = type_arg(rest);
         return true;
     }
     if (pattern->kind != type->kind || pattern->word != type->word)
@@ -490,7 +523,10 @@ static void make_patterns(parser *p, void *context)
         *type =
             (kernel_type){.kind = TYPE_AUTO, .count = i + 1, .align = 1, .size = 1, .plain = type};
         type->qualified[0] = type;
-        args[i] = (template_arg){type, f->params[i].type, true, (uint64_t)PATTERN + i, false};
+        args[i] = (template_arg){.type = type,
+                                 .is_value = f->params[i].type,
+                                 .is_set = true,
+                                 .value = (uint64_t)PATTERN + i};
     }
     template_bind(p, s, f->params, f->n_params, args);
     specifiers spec;

@@ -187,7 +187,7 @@ const kernel_type *type_function(kernel_types *t, const kernel_type *result,
 {
     for (const kernel_type *f = t->functions; f; f = f->next)
         if (f->of == result && f->count == count &&
-            !memcmp(f->parameters, parameters, count * sizeof *parameters))
+            (!count || !memcmp(f->parameters, parameters, count * sizeof *parameters)))
             return f;
     kernel_type *type = make(t, TYPE_FUNCTION, 1, 1);
     type->of = result;
