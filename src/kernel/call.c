@@ -201,8 +201,8 @@ function_decl *methods_of(parser *p, const kernel_type *type, const char *name)
     return y && y->kind == SYMBOL_FUNCTION ? y->as.functions : NULL;
 }
 
-kernel_expr *call_method(parser *p, kernel_expr *object, function_decl *functions, kernel_place place,
-                         kernel_expr **args, uint32_t n)
+kernel_expr *call_method(parser *p, kernel_expr *object, function_decl *functions,
+                         kernel_place place, kernel_expr **args, uint32_t n)
 {
     kernel_expr **all = kernel_arena_get(p->arena, (n + 1) * sizeof *all), *before = NULL;
     for (uint32_t i = 0; i < n; i++)
@@ -210,15 +210,16 @@ kernel_expr *call_method(parser *p, kernel_expr *object, function_decl *function
     if (object && !expr_is_place(object)) /* of a value: it is kept as long */
         object = expr_once(p, object, &before)->a;
     all[0] = object;
-    kernel_expr *e =
-        object ? call_functions(p, functions, place, NULL, 0, all, n + 1, true) : NULL;
+    kernel_expr *e = object ? call_functions(p, functions, place, NULL, 0, all, n + 1, true) : NULL;
     if (!e) /* a static one, or a mistake to be told */
-        e = call_functions(p, functions, place, NULL, 0, functions->is_method && object ? all : args,
+        e = call_functions(p, functions, place, NULL, 0,
+                           functions->is_method && object ? all : args,
                            functions->is_method && object ? n + 1 : n, false);
     return before ? expr_comma(p, before, e) : e;
 }
 
-kernel_expr *parse_method(parser *p, kernel_expr *object, function_decl *functions, kernel_place place)
+kernel_expr *parse_method(parser *p, kernel_expr *object, function_decl *functions,
+                          kernel_place place)
 {
     kernel_expr **args;
     expect(p, TOKEN_LPAREN, "after a member function");

@@ -432,8 +432,7 @@ kernel_expr *expr_member(parser *p, kernel_place place, kernel_expr *a, const ke
         parser_error(p, place, "'%s' has no member '%s'", type_name(p, a->type), name->text);
         if (!p->quiet && s->has_methods)
             diag_do(p->diags,
-                    "member functions are not supported: write a __device__ function that "
-                    "takes the struct");
+                    "if it is a template: write a __device__ function that takes the struct");
         parser_jump(p);
     }
     for (int i = 0; i < n; i++) {

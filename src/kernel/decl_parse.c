@@ -359,7 +359,8 @@ static void declare_function_template(parser *p, template_param *params, uint32_
         } else if (f.name && t->kind == TOKEN_NAME && t->as.name == f.name) {
             f.place = t->place;
             if (t[-1].kind == TOKEN_SCOPE)
-                parser_fail(p, t->place, "member functions are not supported");
+                parser_fail_do(p, t->place, "define it inside of its struct",
+                               "member functions defined elsewhere are not supported");
         }
     const kernel_token *end = declaration_end(p->t);
     if (!f.name)
@@ -515,8 +516,8 @@ static void parse_plain(parser *p)
         if (!d.name)
             parser_fail(p, d.place, "expected a name, found %s", token_text(p, p->t));
         if (at(p, TOKEN_SCOPE))
-            parser_fail_do(p, p->t->place, "write a __device__ function that takes the struct",
-                           "member functions are not supported");
+            parser_fail_do(p, p->t->place, "define it inside of its struct",
+                           "member functions defined elsewhere are not supported");
         if (d.is_function) {
             declare_function(p, &s, &d);
             return;

@@ -90,7 +90,7 @@ typedef struct template_arg {
     const kernel_type *type; /* of the integer, if it is one */
     bool is_value, is_set;
     uint64_t value;
-    bool is_given; /* in '<>': it is not deduced */
+    bool is_given;           /* in '<>': it is not deduced */
     function_decl *function; /* and its overloads, or NULL */
 } template_arg;
 
@@ -108,7 +108,7 @@ typedef struct kernel_syntax {
     scope *scope;
     bool is_union, open;
     bool has_default; /* a constructor that is "= default" */
-    bool is_special; /* of a template: there are specializations, which we do not know */
+    bool is_special;  /* of a template: there are specializations, which we do not know */
     uint32_t align;
     template_param *params; /* of a template */
     uint32_t n_params;
@@ -417,9 +417,10 @@ uint32_t parse_arguments(parser *p, kernel_expr ***args); /* behind "(", to behi
 kernel_expr *parse_call(parser *p, function_decl *functions,
                         kernel_place place); /* behind the name */
 /* A member function of an object, or of *this if it is NULL: behind "(" if args is NULL. */
-kernel_expr *parse_method(parser *p, kernel_expr *object, function_decl *functions, kernel_place place);
-kernel_expr *call_method(parser *p, kernel_expr *object, function_decl *functions, kernel_place place,
-                         kernel_expr **args, uint32_t n);
+kernel_expr *parse_method(parser *p, kernel_expr *object, function_decl *functions,
+                          kernel_place place);
+kernel_expr *call_method(parser *p, kernel_expr *object, function_decl *functions,
+                         kernel_place place, kernel_expr **args, uint32_t n);
 /* The functions of that name in a struct, NULL if there are none. */
 function_decl *methods_of(parser *p, const kernel_type *type, const char *name);
 /* A value made by a constructor; NULL if the type has none. */

@@ -84,14 +84,16 @@ static void parse_member_values(parser *p, list *out)
         const kernel_place place = p->t->place;
         kernel_name *name = expect_name(p, "a member");
         symbol *self = symbol_find(p, name_of(p, "this"));
-        kernel_expr *to = expr_member(p, place, expr_deref(p, place, expr_var(p, place, self->as.var)), name);
+        kernel_expr *to =
+            expr_member(p, place, expr_deref(p, place, expr_var(p, place, self->as.var)), name);
         const kernel_type *type = to->type->plain;
         kernel_expr *e;
         if (at(p, TOKEN_LPAREN) && p->t[1].kind == TOKEN_RPAREN) {
             p->t += 2;
             e = type->kind == TYPE_STRUCT
                     ? expr_list(p, place, type, 0)
-                    : expr_cast(p, expr_integer(p, place, type_word_of(p, WORD_INT), 0), type, place);
+                    : expr_cast(p, expr_integer(p, place, type_word_of(p, WORD_INT), 0), type,
+                                place);
         } else {
             e = parse_init(p, &type, parser_format(p, "'%s'", name->text));
         }

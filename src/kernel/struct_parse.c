@@ -53,11 +53,11 @@ static void method_add(parser *p, kernel_struct *s, unsigned flags, declarator *
     f.n_parameters = d->n_parameters + f.is_method;
     f.parameters = kernel_arena_new(p->arena, (f.n_parameters + 1) * sizeof *f.parameters);
     if (f.is_method)
-        f.parameters[0] = (parameter){
-            .name = name_of(p, "this"),
-            .place = d->place,
-            .type = type_reference(p->types,
-                                   type_qualify(p->types, s->type, is_const ? TYPE_CONST : 0))};
+        f.parameters[0] =
+            (parameter){.name = name_of(p, "this"),
+                        .place = d->place,
+                        .type = type_reference(
+                            p->types, type_qualify(p->types, s->type, is_const ? TYPE_CONST : 0))};
     for (uint32_t i = 0; i < d->n_parameters; i++)
         f.parameters[i + f.is_method] = d->parameters[i];
     f.body = p->t;

@@ -261,6 +261,9 @@ static declarator signature(parser *p, function_decl *f, scope *s, specifiers *s
             d.type = type_function(p->types, d.type, NULL, 0);
         }
     }
+    if (d.type->kind != TYPE_FUNCTION)
+        parser_fail(p, p->t->place, "expected the parameters of '%s', found %s", f->name->text,
+                    token_text(p, p->t));
     if (accept(p, TOKEN_ARROW)) {
         const kernel_type *result = parse_type(p);
         d.type = type_function(p->types, result, d.type->parameters, (uint32_t)d.type->count);
