@@ -129,7 +129,9 @@ import json, signal, subprocess, sys, time
 ingot, path, name = sys.argv[1:]
 p = subprocess.Popen([ingot, "bench", "--quiet", "--cmd", "sleep 0.05", "--cmd", "sleep 0.04",
                       "--seconds", "1000", "-o", path], stdout=subprocess.DEVNULL,
-                     stderr=subprocess.PIPE, text=True)
+                     stderr=subprocess.PIPE, text=True,
+                     # A shell's background job ignores Ctrl-C, and so would we.
+                     preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
 time.sleep(1)
 p.send_signal(getattr(signal, name))
 said = p.communicate(timeout=30)[1]
