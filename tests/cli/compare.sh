@@ -179,6 +179,7 @@ else
 fi
 check 'what was there stays' cmp page.html locked/page.html
 check 'no temporary file stays' test "$(ls | grep -c tmp)" = 0
-fast() { timeout 1 "$ingot" compare a.json b.json slow.json --html fast.html >/dev/null; }
+# Of the processor, not of the clock: others may be computing.
+fast() (ulimit -t 1 && exec "$ingot" compare a.json b.json slow.json --html fast.html >/dev/null)
 check 'in less than a second' fast
 finish
