@@ -55,6 +55,11 @@ static int compare(const candidate *a, const candidate *b)
         return better ? 1 : -1;
     if (better)
         return 0;
+    /* The same for the host and for the device: this is device code. */
+    const unsigned device = IS_DEVICE | IS_CONSTEXPR;
+    const int da = (a->decl->flags & device) != 0, db = (b->decl->flags & device) != 0;
+    if (da != db)
+        return da - db;
     const int ta = a->decl->n_params != 0, tb = b->decl->n_params != 0;
     if (ta != tb)
         return tb - ta;

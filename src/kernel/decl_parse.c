@@ -605,9 +605,8 @@ static void parse_declarations(parser *p, bool braced)
 
 void parse_file(parser *p) { parse_declarations(p, false); }
 
-void parse_request(parser *p, void *ignored)
+void parse_request(parser *p, void *wanted)
 {
-    (void)ignored;
     const kernel_token *last;
     symbol *y = parse_name(p, &last);
     template_arg *given = NULL, args[TEMPLATE_MOST];
@@ -622,7 +621,11 @@ void parse_request(parser *p, void *ignored)
         for (uint32_t i = 0; i < f->n_params; i++)
             args[i] = i < n ? given[i] : (template_arg){0};
         if (template_defaults(p, f->scope, f->params, f->n_params, args) < 0) {
-            instance_use(p, instance_get(p, f, args, last->place), last->place);
+            kernel_alias *a = kernel_arena_get(p->arena, sizeof *a);
+            a->function = instance_use(p, instance_get(p, f, args, last->place), last->place);
+            a->name = parser_format(p, "%s", (const char *)wanted);
+            a->next = p->tree->aliases;
+            p->tree->aliases = a;
             return;
         }
     }

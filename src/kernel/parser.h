@@ -466,8 +466,8 @@ void parse_file(parser *p);
 void function_add(parser *p, const function_decl *made);
 void parse_namespace(parser *p);            /* behind "namespace" */
 void global_list(parser *p, kernel_var *v); /* adds it to the tree's */
-/* "tile<float, 16>" at p->t: its instance is made. */
-void parse_request(parser *p, void *ignored);
+/* "tile<float, 16>" at p->t, which is spelled `wanted`: its instance is made. */
+void parse_request(parser *p, void *wanted);
 kernel_var *global_new(parser *p, kernel_name *name, const kernel_type *type,
                        kernel_storage storage, kernel_place place);
 

@@ -103,6 +103,15 @@ static bool accept_constructor(parser *p, kernel_struct *s)
     p->t = t + 2;
     parse_parameters(p, &d);
     d.type = type_function(p->types, type_word_of(p, WORD_VOID), NULL, 0);
+    const bool copies = d.n_parameters == 1 && d.parameters[0].type->kind == TYPE_REFERENCE &&
+                        d.parameters[0].type->of->plain == s->type;
+    if (copies && (flags & IS_DEVICE) && !at(p, TOKEN_ASSIGN))
+        parser_fail_do(p, d.place, "write a function that copies",
+                       "copy constructors are not supported");
+    if (copies) {
+        skip_function(p);
+        return true;
+    }
     method_add(p, s, flags, &d);
     return true;
 }

@@ -294,15 +294,23 @@ typedef struct kernel_entry {
     struct kernel_entry *next;
 } kernel_entry;
 
+/* A kernel under the words that it was asked for with: "tile<real, 8>" for "tile<float, 8, 0>". */
+typedef struct kernel_alias {
+    const char *name;
+    const kernel_function *function;
+    struct kernel_alias *next;
+} kernel_alias;
+
+/* Its lists: kernels in the order of the source; device functions that they reach, each after those that
+ * it calls, unless they are recursive; variables that are __device__, __constant__ or __managed__, and
+ * the tables of constants that kernels read. */
 typedef struct kernel_tree {
     kernel_unit unit; /* sources, for kernel_source_where, and diagnostics */
     kernel_types types;
-    kernel_entry *kernels; /* a list, in the order of the source; instances behind them */
-    kernel_function
-        *functions;      /* a list of device functions, each after those that it calls, unless
-                                   they are recursive; kernels are not in it */
-    kernel_var *globals; /* a list of those that kernels use, and all that are __device__,
-                                   __constant__ or __managed__ */
+    kernel_entry *kernels;
+    kernel_function *functions;
+    kernel_var *globals;
+    kernel_alias *aliases;
 } kernel_tree;
 
 /* ---- from source to tree ---------------------------------------------------------------------- */

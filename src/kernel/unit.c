@@ -164,7 +164,7 @@ static void request(parser *p, const char *wanted)
         kernel_arena_fail(p->arena, "the name of a kernel");
     p->t = tokens.at;
     p->scope = p->global;
-    parser_guard(p, parse_request, NULL);
+    parser_guard(p, parse_request, (void *)wanted);
 }
 
 static void work(parser *p, void *context)
@@ -340,6 +340,9 @@ const kernel_entry *kernel_tree_find(const kernel_tree *tree, const char *name)
     for (const kernel_entry *e = tree->kernels; e; e = e->next) {
         if (same_name(e->name, name))
             return e;
+        for (const kernel_alias *a = tree->aliases; a; a = a->next)
+            if (a->function == e->function && same_name(a->name, name))
+                return e;
         const char *last = strstr(e->name, "::"), *tail = NULL;
         for (; last && !memchr(e->name, '<', (size_t)(last - e->name));
              last = strstr(last + 2, "::"))

@@ -190,6 +190,18 @@ static void test_host_code_is_passed_over(void **state)
                         "fill_float_16");
     assert_null(kernel_tree_find(o.tree, "fill<double,16>"));
     drop(&o);
+
+    /* A kernel is found by the words that asked for it, too. */
+    const char *shorter[] = {"k<real>", "k<float, true>"};
+    const kernel_parse_options more = {
+        .preprocess = {.no_disk = true}, .instances = shorter, .n_instances = 2};
+    o = parse_with("typedef float real;\n"
+                   "template <typename T, bool B = false> __global__ void k(T *x) { x[0] = B; }\n",
+                   &more);
+    assert_int_equal(o.status, IG_OK);
+    assert_string_equal(kernel_tree_find(o.tree, "k<real>")->name, "k<float, 0>");
+    assert_string_equal(kernel_tree_find(o.tree, "k<float,true>")->name, "k<float, 1>");
+    drop(&o);
 }
 
 static void test_request_that_cannot_be(void **state)
