@@ -43,7 +43,17 @@ static bool fits(parser *p, candidate *c)
     return true;
 }
 
-/* 1 if a is better than b, -1 if b is, 0 if neither. */
+/* How much a template's parameters say: T * more than T. */
+static int specificity(const function_decl *f)
+{
+    int n = -(int)f->n_params;
+    for (uint32_t i = 0; i < f->n_parameters; i++)
+        for (const kernel_type *t = f->parameters[i].type; t->of && t->of != t; t = t->of)
+            n += 100;
+    return n;
+}
+
+/* Above 0 if a is better than b, below if b is, 0 if neither. */
 static int compare(const candidate *a, const candidate *b)
 {
     int better = 0, worse = 0;
@@ -63,10 +73,7 @@ static int compare(const candidate *a, const candidate *b)
     const int ta = a->decl->n_params != 0, tb = b->decl->n_params != 0;
     if (ta != tb)
         return tb - ta;
-    /* Of two templates the one with less left open is the more special. */
-    return ta ? (int)(b->decl->n_params > a->decl->n_params) -
-                    (int)(b->decl->n_params < a->decl->n_params)
-              : 0;
+    return ta ? specificity(a->decl) - specificity(b->decl) : 0;
 }
 
 static const char *types_of(parser *p, kernel_expr **args, uint32_t n)
@@ -235,6 +242,12 @@ kernel_expr *parse_method(parser *p, kernel_expr *object, function_decl *functio
 kernel_expr *construct(parser *p, const kernel_type *type, kernel_place place, kernel_expr **args,
                        uint32_t n)
 {
+    if (type->plain == p->types->dim3 && !n) { /* it has one, which makes ones */
+        kernel_expr *ones = expr_list(p, place, type, 3);
+        for (int i = 0; i < 3; i++)
+            ones->args[i] = expr_integer(p, place, type_word_of(p, WORD_UINT), 1);
+        return ones;
+    }
     function_decl *functions = methods_of(p, type, "constructor");
     if (!functions || !p->current || (!n && type->record->syntax->has_default))
         return NULL;

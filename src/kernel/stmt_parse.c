@@ -260,7 +260,7 @@ static void declare_local(parser *p, const specifiers *s, declarator *d, list *o
         parser_fail(p, d->place, "%s is too large", what);
     if (s->flags & IS_CONSTEXPR)
         type = type_qualify(p->types, type, TYPE_CONST);
-    if (!e && type->kind == TYPE_STRUCT && methods_of(p, type, "constructor"))
+    if (!e && type->kind == TYPE_STRUCT)
         e = construct(p, type, d->place, NULL, 0);
     if (e && type->kind != TYPE_ARRAY)
         e = expr_convert(p, e, type->plain, what);

@@ -265,8 +265,7 @@ typedef struct kernel_function {
     kernel_stmt *body;                /* a list */
     struct kernel_function **callees; /* each once, in the order of the source */
     uint32_t n_callees;
-    kernel_var *
-        *shared; /* static and dynamic __shared__ variables that it reads or writes, each once */
+    kernel_var **shared; /* __shared__ variables that it uses, static and dynamic, each once */
     uint32_t n_shared;
     kernel_use uses[FEATURES]; /* of this function alone */
     void *mark;                /* for the consumer; NULL at first */

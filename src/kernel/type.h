@@ -80,8 +80,7 @@ typedef struct kernel_type {
 } kernel_type;
 
 typedef struct kernel_member {
-    const kernel_name
-        *name; /* NULL: an anonymous struct or union, whose members are seen through it */
+    const kernel_name *name; /* NULL: anonymous, and its members are seen through it */
     const kernel_type *type;
     uint64_t offset; /* bytes */
     kernel_place place;
@@ -100,7 +99,7 @@ typedef struct kernel_struct {
     const kernel_name *source_name; /* NULL if it has none */
     kernel_place place;
     bool is_union, complete, failed;
-    bool has_methods; /* it was declared with some: v1 does not call them */
+    bool has_methods; /* of the front end: there are functions in it, whether or not we know them */
     uint8_t n_vector; /* 1 to 4: CUDA's own vector of that many `element`s, named x y z w; else 0 */
     uint8_t fragment; /* a kernel_fragment_use: a wmma fragment, whose one member x is this lane's
                            share of the elements, in an order that the back end chooses */
