@@ -4,6 +4,8 @@ __device__ float twice(float x) { return 2 * x; }
 __device__ double twice(double x) { return 2 * x; }
 __device__ void both(float &a, float *b) { a += *b; }
 __host__ __device__ inline int shared_code(int x) { return x + 1; }
+__host__ int sided(int x) { return std::max(x, 1); }
+__device__ int sided(int x) { return x + 5; }
 __device__ int later(int x);
 namespace one { __device__ int f() { return 1; } namespace two { __device__ int f() { return 2; } __device__ int g() { return f() + one::f(); } } }
 namespace { __device__ int hidden() { return 3; } }
@@ -19,7 +21,7 @@ __global__ void overloads(float *x, short s)
 }
 __global__ void names(int *x, float *y)
 {
-    x[0] = one::f() + one::two::g() + hidden() + shared_code(3) + later(1);
+    x[0] = one::f() + one::two::g() + hidden() + shared_code(3) + later(1) + sided(2);
     using namespace one;
     x[1] = two::f() + f();
     *select(y, 2) = 1;

@@ -2,7 +2,8 @@ template <typename T> __device__ T square(T x) { return x * x; }
 template <typename T, int N> __device__ T total(const T (&a)[N]) { T s = 0; for (int i = 0; i < N; i++) s += a[i]; return s; }
 template <typename T> __device__ T first(const T *p) { return p[0]; }
 template <int N = 4, typename T = float> __device__ T fill(T x) { return x * N; }
-template <typename T> __device__ const char *name() { return nullptr; }
+template <typename T> __device__ int depth(T) { return 0; }
+template <typename T> __device__ int depth(T *) { return 1; }
 template <bool up> __device__ int step(int x) { if constexpr (up) return x + 1; else return x - 1; }
 template <typename T> __device__ T special(T x) { return x; }
 template <> __device__ float special<float>(float x) { return x + 1; }
@@ -13,7 +14,7 @@ __global__ void deduced(float *x, int *n)
 {
     float a[3] = {1, 2, 3};
     x[0] = square(x[1]) + square(n[0]) + total(a) + first(x) + square<double>(2);
-    n[1] = fill(3.0f) + fill<2>(n[0]) + fill<2, long>(7) + step<true>(1) + step<false>(2);
+    n[1] = fill(3.0f) + fill<2>(n[0]) + fill<2, long>(7) + step<true>(1) + step<false>(2) + depth(x) + depth(n[0]);
     x[2] = special(x[3]) + special(n[2]) + special(2u);
     vec<float, 4> v = {{1, 2, 3, 4}};
     x[3] = sum(v) + vec<float, 4>::size;
