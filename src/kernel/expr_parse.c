@@ -221,6 +221,7 @@ static kernel_expr *parse_named(parser *p)
     case SYMBOL_CONSTANT: return expr_known(p, y->constant, place);
     case SYMBOL_FUNCTION: return parse_function(p, y, place);
     case SYMBOL_MEMBER: return use_member(p, y->name, place);
+    case SYMBOL_BROKEN: parser_jump(p);
     case SYMBOL_BUILTIN: return parse_builtin(p, y->as.builtin, place);
     case SYMBOL_SPECIAL: return y->special(p, y->which, place);
     case SYMBOL_MAKE: return parse_make(p, y->as.type, place);

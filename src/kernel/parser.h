@@ -31,6 +31,7 @@ typedef enum symbol_kind {
     SYMBOL_CONSTANT, /* an enumerator, an integer of a template */
     SYMBOL_FUNCTION,
     SYMBOL_MEMBER, /* of the struct whose function is parsed */
+    SYMBOL_BROKEN, /* its declaration had a mistake, which was told: nothing is said of its uses */
     SYMBOL_NAMESPACE,
     SYMBOL_STRUCT_TEMPLATE,
     SYMBOL_BUILTIN, /* rows of builtin_names.def */
@@ -238,6 +239,7 @@ struct kernel_parser {
     kernel_instance *current; /* whose body is parsed, or NULL */
     uint32_t loops, switches; /* around us */
     int32_t unroll;           /* what #pragma unroll said of the next loop */
+    kernel_name *declaring;   /* the local variable whose declaration is parsed, or NULL */
     kernel_var **locals_end, **globals_end;
     kernel_instance *queue, **queue_end;
     struct broken_kernel *broken, **broken_end;

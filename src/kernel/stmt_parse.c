@@ -29,6 +29,7 @@ static list list_new(list *l)
 static void guarded_statement(parser *p, void *out)
 {
     p->chain = 0;
+    p->declaring = NULL;
     parse_statement(p, out);
 }
 
@@ -65,6 +66,9 @@ static void parse_guarded(parser *p, list *out)
         return;
     if (p->diags->n_kept >= DIAG_MAX)
         parser_jump(p); /* enough was said: the function is given up */
+    if (p->declaring)
+        symbol_add(p, p->scope, SYMBOL_BROKEN, p->declaring, from->place);
+    p->declaring = NULL;
     const kernel_token *end = statement_end(from);
     p->t = end > from || end->kind == TOKEN_RBRACE || end->kind == TOKEN_END ? end : from + 1;
 }
@@ -290,6 +294,7 @@ static void parse_declarators(parser *p, const specifiers *s, list *out)
         if (d.is_function)
             parser_fail_do(p, d.place, "declare it outside",
                            "a function is declared inside of a function: '%s'", d.name->text);
+        p->declaring = d.name;
         if (s->flags & IS_SHARED)
             declare_shared(p, s, &d);
         else if (s->flags & (IS_DEVICE | IS_CONSTANT | IS_MANAGED | IS_EXTERN))
@@ -297,6 +302,7 @@ static void parse_declarators(parser *p, const specifiers *s, list *out)
                            "variable '%s' cannot be declared so here", d.name->text);
         else
             declare_local(p, s, &d, out);
+        p->declaring = NULL;
     } while (accept(p, TOKEN_COMMA));
 }
 

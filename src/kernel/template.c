@@ -447,6 +447,7 @@ void instance_parse(parser *p, kernel_instance *i)
     p->current = i;
     p->locals_end = &f->locals;
     p->loops = p->switches = 0;
+    p->declaring = NULL;
     p->quiet = 0;
     p->stamp = ++p->last_stamp;
     scope *s = scope_open(p, i->scope, true);
