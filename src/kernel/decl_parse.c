@@ -302,7 +302,7 @@ static void declare_struct_template(parser *p, template_param *params, uint32_t 
 {
     uint32_t align = 0;
     while (at_word(p, KEYWORD___align__) || at_word(p, KEYWORD_alignas)) {
-        if (p->t[2].kind == TOKEN_INTEGER)
+        if (p->t[1].kind == TOKEN_LPAREN && p->t[2].kind == TOKEN_INTEGER)
             align = (uint32_t)p->t[2].as.integer;
         p->t = skip_group(p->t + 1);
     }
@@ -353,7 +353,7 @@ static void declare_function_template(parser *p, template_param *params, uint32_
     f.name = function_name(p->t);
     f.flags = head_flags(p->t, &f.bounds);
     for (const kernel_token *t = p->t; t->kind != TOKEN_LBRACE && t->kind != TOKEN_END; t++)
-        if (t->kind == TOKEN_NAME && t->keyword == KEYWORD_operator) {
+        if (t->kind == TOKEN_NAME && t->keyword == KEYWORD_operator && t[1].kind != TOKEN_END) {
             f.name = name_of(p, parser_format(p, "operator%.*s", (int)t[1].bytes, t[1].text));
             break;
         } else if (f.name && t->kind == TOKEN_NAME && t->as.name == f.name) {
@@ -581,7 +581,8 @@ static void parse_declarations(parser *p, bool braced)
         const kernel_token *from = p->t;
         const int mark = device_mark(from);
         const bool space = at_word(p, KEYWORD_namespace) ||
-                           (at_word(p, KEYWORD_extern) && from[2].kind == TOKEN_LBRACE);
+                           (at_word(p, KEYWORD_extern) && from[1].kind == TOKEN_STRING &&
+                            from[2].kind == TOKEN_LBRACE);
         const bool silent = p->options->skip_host && !mark && !space;
         kernel_diag *before = p->diags->last;
         p->quiet += silent;

@@ -684,7 +684,7 @@ static bool parse_keyword_statement(parser *p, list *out)
         parse_using(p);
         break;
     case KEYWORD_namespace:
-        if (p->t[2].kind != TOKEN_ASSIGN)
+        if (p->t[1].kind != TOKEN_NAME || p->t[2].kind != TOKEN_ASSIGN)
             parser_fail(p, p->t->place, "a namespace inside of a function");
         p->t++;
         parse_namespace(p);

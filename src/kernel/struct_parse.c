@@ -89,7 +89,7 @@ static bool accept_constructor(parser *p, kernel_struct *s)
         skip_function(p);
         return true;
     }
-    if (t->kind == TOKEN_TILDE) {
+    if (t->kind == TOKEN_TILDE && t[1].kind == TOKEN_NAME) {
         const kernel_token *body = skip_group(t + 2);
         if (body->kind != TOKEN_SEMICOLON && body->kind != TOKEN_ASSIGN &&
             !(body->kind == TOKEN_LBRACE && body[1].kind == TOKEN_RBRACE) && (flags & IS_DEVICE))
@@ -272,7 +272,8 @@ const kernel_type *parse_struct(parser *p, bool is_union)
     uint32_t align = 0;
     while (at_word(p, KEYWORD___align__) || at_word(p, KEYWORD_alignas) ||
            at_word(p, KEYWORD___attribute__)) {
-        if (p->t->keyword != KEYWORD___attribute__ && p->t[2].kind == TOKEN_INTEGER)
+        if (p->t->keyword != KEYWORD___attribute__ && p->t[1].kind == TOKEN_LPAREN &&
+            p->t[2].kind == TOKEN_INTEGER)
             align = (uint32_t)p->t[2].as.integer;
         p->t = skip_group(p->t + 1);
     }

@@ -332,6 +332,8 @@ static kernel_name *parse_operator_name(parser *p)
         p->t += 2;
         made = "operator[]";
     } else {
+        if (at(p, TOKEN_END) || at(p, TOKEN_NAME))
+            parser_fail(p, p->t->place, "expected an operator, found %s", token_text(p, p->t));
         made = parser_format(p, "operator%.*s", (int)p->t->bytes, p->t->text);
         p->t++;
     }
