@@ -22,8 +22,10 @@ static const double TRIMMED = 0.25; /* of the passes, at each end */
 static const double KIN_MOST = 0.9;
 /* Two runs that drift alike, one after the other, differ by twice as much as the halves of each. */
 static const double DRIFT = 2;
-/* What two runs of the same binary differ by though nothing changed: other pages, another layout. */
+/* What two runs of the same binary differ by though nothing changed: other pages, another layout, other
+ * cores. Part of it shows in no run by itself; where passes differ much, runs do too. */
 static const double RUN_FLOOR = 0.02;
+static const double RUN_SPREADS = 3;
 /* What disturbs a run only ever adds time, and may disturb one of two: a difference must also show
  * where there is least of that, in the samples of which so many are faster. */
 static const double FAST = 0.1;
@@ -75,6 +77,8 @@ static double student(double freedom)
 /* What is known of the logarithm of the typical time. */
 typedef struct estimate {
     double middle, error, freedom;
+    double spread;    /* of the passes beyond what their own samples explain */
+    double chance;    /* the variance that a pass's median has by its samples alone */
     double drift;     /* by how much the halves of the run differ */
     double low, high; /* of all samples */
     double fast;      /* a tenth of the samples is faster */
@@ -100,19 +104,27 @@ static void trimmed_mean(estimate *e, double *m, int n)
     }
     const double kin = squares > 0 ? fmin(fmax(products / squares + 1.0 / n, 0), KIN_MOST) : 0;
     e->freedom = left - 1;
+    e->spread = sqrt(fmax(squares / (n - 1) - e->chance, 0));
     e->error = sqrt(squares / (n - 1) * n * (1 + kin) / (1 - kin)) / left;
     free(sorted);
 }
 
-/* The logarithm of each pass's median, in order; returns how many there are. */
-static int pass_medians(const double *v, const int *pass, int n, double *out)
+/* The logarithm of each pass's median, in order; returns how many there are. *chance is the variance of
+ * such a median if all samples of a pass were drawn alike; 0 where passes have one sample each. */
+static int pass_medians(const double *v, const int *pass, int n, double *out, double *chance)
 {
-    int passes = 0;
+    int passes = 0, freedom = 0;
+    double squares = 0;
     for (int first = 0, end; first < n; first = end) {
         for (end = first + 1; end < n && pass[end] == pass[first];)
             end++;
-        out[passes++] = log(stats_median(v + first, end - first));
+        out[passes] = log(stats_median(v + first, end - first));
+        for (int i = first; i < end && end - first > 1; i++)
+            squares += pow(log(v[i]) - out[passes], 2);
+        freedom += end - first - 1;
+        passes++;
     }
+    *chance = freedom ? M_PI_2 * squares / freedom * passes / n : 0;
     return passes;
 }
 
@@ -120,7 +132,7 @@ static estimate estimate_of(const double *v, const int *pass, int n)
 {
     estimate e = {0};
     double *m = heap_get((size_t)n * sizeof *m), *sorted = heap_get((size_t)n * sizeof *sorted);
-    e.passes = pass_medians(v, pass, n, m);
+    e.passes = pass_medians(v, pass, n, m, &e.chance);
     memcpy(sorted, v, (size_t)n * sizeof *sorted);
     qsort(sorted, (size_t)n, sizeof *sorted, ascending);
     e.low = log(sorted[0]);
@@ -186,7 +198,8 @@ interval stats_ratio(const double *a, const int *pass_a, int n_a, const double *
                            most_a.high / most_b.low};
     if (ea.passes < PASSES_LEAST || eb.passes < PASSES_LEAST)
         return most;
-    const double half = exp(hypot(half_width(&ea, &eb), RUN_FLOOR));
+    const double runs = hypot(RUN_FLOOR, RUN_SPREADS * hypot(ea.spread, eb.spread));
+    const double half = exp(hypot(half_width(&ea, &eb), runs));
     const double fast = exp(ea.fast - eb.fast);
     return (interval){fmax(fmin(most.middle, fast) / half, most.low), most.middle,
                       fmin(fmax(most.middle, fast) * half, most.high)};
