@@ -42,10 +42,17 @@ static int shuffled_from(const warp *w, int lane)
     return inside && from >= 0 ? (int)from : lane;
 }
 
-static void shuffle(warp *w)
+/* Where a choice is one for all lanes, all warps take from the same places: from is then filled once. */
+static void shuffle_warp(warp *w, int *from, bool filled)
 {
-    for (int i = 0; i < WARP_LANES; i++)
-        w->out[i] = value_of(w, shuffled_from(w, i));
+    for (int i = 0; i < WARP_LANES && !filled; i++)
+        from[i] = shuffled_from(w, i);
+    if (w->width == 4)
+        for (int i = 0; i < WARP_LANES; i++)
+            w->out[i] = ((const uint32_t *)(const void *)w->value)[from[i]];
+    else
+        for (int i = 0; i < WARP_LANES; i++)
+            w->out[i] = value_of(w, from[i]);
 }
 
 /* The lanes whose value is not 0. */
@@ -121,10 +128,6 @@ static void rank_shuffle(warp *w)
 static void one_warp(const gang *g, warp *w)
 {
     switch (w->s->row) {
-    case WARP_SHUFFLE:
-    case WARP_SHUFFLE_UP:
-    case WARP_SHUFFLE_DOWN:
-    case WARP_SHUFFLE_XOR: shuffle(w); break;
     case WARP_SHUFFLE_RANK: rank_shuffle(w); break;
     case WARP_BALLOT:
     case WARP_ANY:
@@ -145,6 +148,9 @@ void gang_warp(gang *g, const gang_step *s)
     const uint32_t *c = gang_lanes(g, s->c, s->ones & GANG_ONE_C, 4, 3);
     const int32_t *e = gang_lanes(g, s->e, s->ones & GANG_ONE_E, 4, 4);
     char *d = gang_target(g, s);
+    const bool shuffles = !active && s->row <= WARP_SHUFFLE_XOR;
+    const bool alike = s->ones & GANG_ONE_B && s->ones & GANG_ONE_E;
+    int from[WARP_LANES];
     for (int first = 0; first < g->lanes; first += WARP_LANES) {
         warp w = {s, width, g->mask[first / WARP_LANES], NULL, NULL, NULL, NULL, {0}};
         const int n = g->lanes - first < WARP_LANES ? g->lanes - first : WARP_LANES;
@@ -156,10 +162,17 @@ void gang_warp(gang *g, const gang_step *s)
             w.choice = b ? b + first : NULL;
             w.named = c + first;
             w.group = e ? e + first : NULL;
-            one_warp(g, &w);
+            if (shuffles)
+                shuffle_warp(&w, from, alike && first > 0);
+            else
+                one_warp(g, &w);
         }
-        for (int i = 0; i < n; i++)
-            memcpy(d + (size_t)(first + i) * s->width, &w.out[i], s->width);
+        if (s->width == 4)
+            for (int i = 0; i < n; i++)
+                ((uint32_t *)(void *)d)[first + i] = (uint32_t)w.out[i];
+        else
+            for (int i = 0; i < n; i++)
+                memcpy(d + (size_t)(first + i) * s->width, &w.out[i], s->width);
     }
     gang_keep(g, s, d);
 }
