@@ -31,6 +31,18 @@ typedef struct grid_run {
 
 static size_t padded(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
+/* The lanes' threadIdx along an axis; counted, since dividing would cost more than small kernels do. */
+static void number_threads(const gang *g, int axis, uint32_t *to)
+{
+    const uint32_t *dim = g->launch->block, first = (uint32_t)g->first;
+    uint32_t at[3] = {first % dim[0], first / dim[0] % dim[1], first / (dim[0] * dim[1])};
+    for (int i = 0; i < g->lanes; i++) {
+        to[i] = at[axis];
+        for (int k = 0; k < 3 && ++at[k] == dim[k] && k < 2; k++)
+            at[k] = 0;
+    }
+}
+
 static void fill_register(gang *g, const code_reg *r, int32_t at)
 {
     char *to = g->memory + at;
@@ -59,12 +71,7 @@ static void fill_register(gang *g, const code_reg *r, int32_t at)
     case ORIGIN_THREAD_X:
     case ORIGIN_THREAD_Y:
     case ORIGIN_THREAD_Z:
-        for (int i = 0; i < g->lanes; i++) {
-            const uint32_t t = (uint32_t)(g->first + i);
-            ((uint32_t *)(void *)to)[i] = r->origin == ORIGIN_THREAD_X   ? t % dim[0]
-                                          : r->origin == ORIGIN_THREAD_Y ? t / dim[0] % dim[1]
-                                                                         : t / (dim[0] * dim[1]);
-        }
+        number_threads(g, r->origin - ORIGIN_THREAD_X, (uint32_t *)(void *)to);
         break;
     default: memcpy(to, &ones[r->origin - ORIGIN_BLOCK_X], 4);
     }
