@@ -445,6 +445,56 @@ IG_API int ig_module_count(const ig_module *m);
 IG_API const ig_kernel_info *ig_module_at(const ig_module *m, int i);
 IG_API const ig_kernel_info *ig_module_find(const ig_module *m, const char *kernel);
 
+/* A mistake that a checked launch found; of those of one kind at one place in the source, the first. */
+typedef struct ig_kernel_finding {
+    const char *kind;    /* "out of bounds", "misaligned", "null pointer", "uninitialised", "race",
+                            "divergent barrier", "endless loop" */
+    const char *message; /* one line: what happened to what */
+    const char *text;    /* the same with place, source line and caret: several lines */
+    const char *file;
+    int64_t line;
+    uint32_t column;
+    uint32_t block[3], thread[3]; /* who did it */
+    uint64_t count;               /* how often it happened */
+    bool is_note;                 /* right on hardware that keeps warps in step, but fragile */
+} ig_kernel_finding;
+
+typedef struct ig_kernel_findings {
+    const ig_kernel_finding *findings; /* in the order in which they happened */
+    int n_findings;                    /* 20 at most */
+    int n_more;                        /* that are not listed */
+} ig_kernel_findings;
+
+/* What warps did at a line of the source. A request is a load, store or atomic by one warp. */
+typedef struct ig_profile_line {
+    const char *file;
+    int64_t line;
+    const char *text;             /* the line itself, without the blanks before it */
+    uint64_t runs;                /* times that a warp came to it */
+    uint64_t instructions;        /* of lane code that warps ran for it */
+    uint64_t lanes;               /* that were active, over all instructions: 32 each at best */
+    uint64_t branches, divergent; /* ifs and loop tests; those at which lanes of a warp part */
+    uint64_t barriers;            /* that warps came to */
+    uint64_t atomics;             /* requests */
+    uint64_t shared_requests;     /* to shared memory */
+    uint64_t shared_cycles;       /* that its 32 banks need; without conflicts shared_ideal */
+    uint64_t shared_ideal;
+    uint64_t global_requests; /* to global memory */
+    uint64_t global_sectors;  /* of 32 bytes that are moved; coalesced global_ideal */
+    uint64_t global_ideal;
+    uint64_t global_bytes; /* that lanes asked for */
+} ig_profile_line;
+
+typedef struct ig_profile {
+    const char *kernel;
+    const ig_profile_line *lines; /* those where something was done, in the order of the source */
+    int n_lines;
+    ig_profile_line total; /* file and text are NULL */
+} ig_profile;
+
+/* A table for people, with the source beside the numbers. Release the text with ig_free. */
+IG_API char *ig_profile_text(const ig_profile *p);
+
 typedef struct ig_launch {
     const char *device;         /* "cpu" if NULL */
     uint32_t grid[3], block[3]; /* blocks, and threads of each; 0 counts as 1 */
@@ -452,6 +502,16 @@ typedef struct ig_launch {
     const ig_arg *args; /* arrays for pointers, numbers for the others; by name or in order */
     int n_args;
     double *seconds; /* receives what the device took; may be NULL */
+    /* Looks for mistakes while the kernel runs: accesses out of bounds, races, and so on. What is found
+     * is not done, and the launch fails with IG_ERR_DEVICE and tells. On "cpu" only, and slow. */
+    bool check;
+    uint64_t check_loops; /* iterations of one block's warp until a loop is endless; 0: 2^24 */
+    ig_kernel_findings *
+        *findings; /* receives what was found, also if it is nothing; release it with ig_free.
+                             * May be NULL */
+    /* Receives what each line of the source did; release it with ig_free. NULL: not asked for. On "cpu"
+     * only. */
+    ig_profile **profile;
 } ig_launch;
 
 /* Runs a kernel. Arrays that it is given do not change: results receives a new array for each parameter

@@ -404,6 +404,8 @@ ig_status ig_module_launch(ig_module *m, const char *kernel, const ig_launch *l,
         return engine_device_missing(device);
     if (!dev->kernel_build)
         FAIL(IG_ERR_UNSUPPORTED, "device '%s' runs no kernels", dev->name);
+    if (l->check || l->profile)
+        FAIL(IG_ERR_UNSUPPORTED, "device '%s' neither checks nor profiles kernels", dev->name);
     engine_enter();
     ig_status status = built_for(m, dev, kernel_tree_find(m->tree, kernel), &b);
     engine_leave();
