@@ -66,6 +66,34 @@ typedef struct kernel_arg {
     const void *bytes; /* KERNEL_BYTES */
 } kernel_arg;
 
+/* What a checked launch can find. */
+typedef enum kernel_mistake {
+    MISTAKE_BOUNDS,
+    MISTAKE_ALIGNMENT,
+    MISTAKE_NULL,
+    MISTAKE_UNSET, /* shared memory that is read and was not written */
+    MISTAKE_RACE,
+    MISTAKE_LOCKSTEP, /* a race that lock step decides: a note */
+    MISTAKE_BARRIER,  /* that not all threads come to */
+    MISTAKE_LOOP      /* without an end */
+} kernel_mistake;
+
+enum { KERNEL_FINDINGS = 20 };
+
+typedef struct kernel_finding {
+    kernel_mistake mistake;
+    uint32_t place, other; /* in the source; other: of the earlier access of a race, or 0 */
+    uint32_t block[3], thread[3];
+    uint64_t count;
+    char message[200];
+} kernel_finding;
+
+typedef struct kernel_check {
+    uint64_t loops; /* iterations of a warp in a block until a loop is endless */
+    kernel_finding found[KERNEL_FINDINGS];
+    int n, n_more; /* those in found, and others */
+} kernel_check;
+
 typedef struct kernel_launch {
     uint32_t grid[3], block[3]; /* blocks of the grid, threads of a block: x, y, z */
     size_t shared_bytes;        /* with dynamic_shared */
@@ -75,6 +103,10 @@ typedef struct kernel_launch {
     /* Of lane code: where printf goes; NULL: standard output. */
     void (*print)(void *context, const char *text, size_t bytes);
     void *context;
+    /* Of lane code, for people: what is wrong with it, and what each instruction did, of which the
+     * counts are filled in and file and line are told. Both may be NULL. */
+    kernel_check *check;
+    ig_profile_line *profile;
 } kernel_launch;
 
 /* ---- the device ---- */

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "engine/engine.h"
+#include "engine/module_report.h"
 #include "kernel/lower.h"
 
 #include <stdio.h>
@@ -361,6 +362,39 @@ static ig_status give_back(const backend *dev, const argument *a, ig_array **out
     return *out ? IG_OK : status == IG_OK ? IG_ERR_MEMORY : status;
 }
 
+/* Launches it, watched if that was asked for. */
+static ig_status launch_watched(const ig_module *m, const built *b, const ig_launch *l,
+                                kernel_launch *launch)
+{
+    const kernel_source *source = &m->tree->unit.source;
+    kernel_check *check = l->check ? memory_new(sizeof *check) : NULL;
+    launch->profile = l->profile ? module_counts(source, b->lanes) : NULL;
+    launch->check = check;
+    if (check)
+        check->loops = l->check_loops ? l->check_loops : (uint64_t)1 << 24;
+    ig_status status =
+        (check || !l->check) && (launch->profile || !l->profile) ? IG_OK : IG_ERR_MEMORY;
+    if (status == IG_OK)
+        status = b->dev->kernel_launch(b->code, launch);
+    ig_kernel_findings *found =
+        check && status != IG_ERR_MEMORY ? module_findings(source, check) : NULL;
+    if (found) {
+        const ig_status verdict = module_verdict(b->entry->name, found);
+        status = verdict == IG_OK ? status : verdict;
+    }
+    if (l->profile && status == IG_OK) {
+        *l->profile = module_profile(b->entry->name, launch->profile, b->lanes->n_inst);
+        status = *l->profile ? IG_OK : IG_ERR_MEMORY;
+    }
+    if (l->check && l->findings)
+        *l->findings = found;
+    else
+        memory_free(found);
+    memory_free(check);
+    memory_free(launch->profile);
+    return status;
+}
+
 static ig_status run(ig_module *m, built *b, const ig_kernel_info *k, const ig_launch *l,
                      argument *args, kernel_arg *passed, ig_array **results)
 {
@@ -380,7 +414,7 @@ static ig_status run(ig_module *m, built *b, const ig_kernel_info *k, const ig_l
                                     : take_number(k, &k->params[p], &args[p]));
         passed[p] = (kernel_arg){{args[p].buf, 0}, &args[p].bits};
     }
-    TRY(dev->kernel_launch(b->code, &launch));
+    TRY(launch_watched(m, b, l, &launch));
     TRY(dev->finish(dev));
     if (l->seconds)
         *l->seconds = (double)ns * 1e-9;
@@ -397,6 +431,10 @@ ig_status ig_module_launch(ig_module *m, const char *kernel, const ig_launch *l,
     const ig_kernel_info *k = ig_module_find(m, kernel);
     const backend *dev = backend_find(device);
     built *b;
+    if (l->findings)
+        *l->findings = NULL;
+    if (l->profile)
+        *l->profile = NULL;
     if (!k)
         FAIL(IG_ERR_ARGUMENT, "there is no kernel '%s' in %s", kernel,
              m->tree->unit.source.n_files ? m->tree->unit.source.files[0]->name : "the source");
@@ -404,8 +442,9 @@ ig_status ig_module_launch(ig_module *m, const char *kernel, const ig_launch *l,
         return engine_device_missing(device);
     if (!dev->kernel_build)
         FAIL(IG_ERR_UNSUPPORTED, "device '%s' runs no kernels", dev->name);
-    if (l->check || l->profile)
-        FAIL(IG_ERR_UNSUPPORTED, "device '%s' neither checks nor profiles kernels", dev->name);
+    if ((l->check || l->profile) && !dev->runs_lanes)
+        FAIL(IG_ERR_UNSUPPORTED, "device '%s' cannot %s kernels; run it on 'cpu'", dev->name,
+             l->check ? "check" : "profile");
     engine_enter();
     ig_status status = built_for(m, dev, kernel_tree_find(m->tree, kernel), &b);
     engine_leave();

@@ -50,6 +50,7 @@ typedef enum code_op {
     CODE_ASSERT,  /* a must hold */
     CODE_TRAP,
     CODE_CLOCK, /* d = a time that grows */
+    CODE_SYNC,  /* __syncwarp: lanes are in step anyway; who watches wants to know */
     CODE_IF,
     CODE_ELSE,
     CODE_END_IF,
@@ -122,6 +123,9 @@ typedef struct code_inst {
     int32_t jump;
     int32_t scale, offset;
     uint32_t place; /* in the source, for messages */
+    int32_t
+        object; /* of memory: 1 + the number of the code_object that it is a part of; 0: unknown */
+    uint32_t align; /* of memory: what the language promises of the place; 0: nothing */
 } code_inst;
 
 /* What the machine puts into a register before the first instruction. */
@@ -159,6 +163,17 @@ typedef struct code_reg {
     uint64_t bits;
 } code_reg;
 
+/* Something with a name in memory: for who watches. */
+typedef struct code_object {
+    const char *name;
+    uint8_t
+        origin; /* PARAMETER: what the pointer at `offset` of the arguments points to; or offset from
+                       ORIGIN_SHARED, _LOCAL, _GLOBAL */
+    uint64_t offset;
+    uint64_t bytes;   /* 0: the launch knows */
+    uint32_t element; /* bytes */
+} code_object;
+
 /* A printf: its format and the registers of its arguments. */
 typedef struct code_print {
     const char *format;
@@ -172,8 +187,9 @@ typedef struct lane_code {
     code_reg *reg;
     code_print *print;
     const char **message; /* of asserts: row is the number */
-    int n_inst, n_reg, n_print, n_message, n_level;
-    uint32_t inst_room, reg_room, print_room, message_room;
+    code_object *object;
+    int n_inst, n_reg, n_print, n_message, n_object, n_level;
+    uint32_t inst_room, reg_room, print_room, message_room, object_room;
     size_t local_bytes, shared_bytes; /* of a lane; of a block, without what the launch adds */
     size_t argument_bytes;
     /* By code_settle: */

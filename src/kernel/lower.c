@@ -197,6 +197,26 @@ int32_t lower_local(lower *l, uint64_t bytes, uint32_t align)
     return (int32_t)at;
 }
 
+int32_t lower_object(lower *l, code_origin origin, const kernel_var *var, uint64_t offset)
+{
+    lane_code *c = l->c;
+    const kernel_type *t = origin == ORIGIN_PARAMETER ? var->type->of : var->type;
+    const char *name = var->source_name ? var->source_name->text : var->name;
+    const uint64_t bytes = origin == ORIGIN_PARAMETER ? 0 : t->size;
+    for (int i = c->n_object; i > 0; i--) {
+        const code_object *o = &c->object[i - 1];
+        if (o->origin == origin && o->offset == offset && o->name == name)
+            return i;
+    }
+    while (t->kind == TYPE_ARRAY)
+        t = t->of;
+    c->object = kernel_arena_grow(l->arena, c->object, &c->object_room, (uint32_t)c->n_object + 1,
+                                  sizeof *c->object);
+    c->object[c->n_object] =
+        (code_object){name, (uint8_t)origin, offset, bytes, t->size ? (uint32_t)t->size : 1};
+    return ++c->n_object;
+}
+
 static void make_home(lower *l, const kernel_var *var, lower_home *home)
 {
     const int n = var->addressed ? 0 : lower_leaves(var->type);
@@ -509,6 +529,8 @@ static void lower_parameters(lower *l, const kernel_function *f)
             const int32_t reg = new_reg(l, (code_reg){.dtype = (uint8_t)stored,
                                                       .origin = ORIGIN_PARAMETER,
                                                       .bits = offsets[r]});
+            if (var->type->kind == TYPE_POINTER)
+                lower_object(l, ORIGIN_PARAMETER, var, at);
             v.reg[r] = lower_convert(l, reg, stored, lower_lane(types[r]));
         }
         bind_parameter(l, var, &v);

@@ -30,6 +30,7 @@ typedef struct lower_place {
     uint8_t index; /* dtype of b: IG_I32, IG_U32, IG_I64 */
     uint8_t space;
     int32_t scale, offset;
+    int32_t object; /* 1 + its number, as in code_inst */
 } lower_place;
 
 /* Where a variable lives: registers, or an offset in local memory. */
@@ -94,6 +95,8 @@ void lower_close(lower *l, int begin);
 void lower_leave(lower *l, code_op op, int level);
 /* bytes of the lane's local memory. */
 int32_t lower_local(lower *l, uint64_t bytes, uint32_t align);
+/* The object of a variable, or of what a parameter points to, at offset from the origin. */
+int32_t lower_object(lower *l, code_origin origin, const kernel_var *var, uint64_t offset);
 lower_home *lower_home_of(lower *l, const kernel_var *var);
 /* The call of a function with arguments. */
 lower_value lower_call(lower *l, const kernel_function *f, kernel_expr *const *args);

@@ -332,6 +332,8 @@ static lower_value atomic(lower *l, const kernel_expr *e)
     i->to = (uint8_t)lower_stored(t);
     i->scale = p.scale;
     i->offset = p.offset;
+    i->object = p.object;
+    i->align = t->align;
     if (p.space == SPACE_SHARED || p.space == SPACE_LOCAL)
         i->flags |= CODE_OWN;
     return of_reg(l, e->type, d);
@@ -390,6 +392,8 @@ static lower_value warps(lower *l, const kernel_expr *e)
         const int32_t d = lower_temp(l, IG_U32);
         if (e->builtin == BUILTIN_ACTIVEMASK)
             lower_emit(l, CODE_ACTIVE, IG_U32, d, CODE_NONE, CODE_NONE, CODE_NONE);
+        else
+            lower_emit(l, CODE_SYNC, IG_BOOL, CODE_NONE, CODE_NONE, CODE_NONE, CODE_NONE);
         return of_reg(l, e->type, d);
     }
     if (e->builtin == BUILTIN_LANE)

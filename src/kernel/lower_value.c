@@ -196,6 +196,8 @@ static code_inst *emit_memory(lower *l, code_op op, const lower_place *p, const 
         i->flags |= CODE_VOLATILE;
     if (p->space == SPACE_SHARED || p->space == SPACE_LOCAL)
         i->flags |= CODE_OWN;
+    i->object = p->object;
+    i->align = offset ? 0 : p->type->align;
     return i;
 }
 
@@ -351,6 +353,16 @@ static lower_place memory_at(const kernel_type *t, int32_t a, uint8_t space)
     return (lower_place){.type = t, .a = a, .b = CODE_NONE, .index = IG_I64, .space = space};
 }
 
+/* What a pointer in a register points to, if it is a parameter of the kernel. */
+static int32_t object_of(const lane_code *c, int32_t pointer)
+{
+    const code_reg *r = &c->reg[pointer];
+    for (int i = 0; i < c->n_object && r->origin == ORIGIN_PARAMETER; i++)
+        if (c->object[i].origin == ORIGIN_PARAMETER && c->object[i].offset == r->bits)
+            return i + 1;
+    return 0;
+}
+
 /* Variables that lie in memory, whatever kind. */
 static lower_place variable_at(lower *l, const kernel_var *var)
 {
@@ -362,6 +374,7 @@ static lower_place variable_at(lower *l, const kernel_var *var)
         for (uint32_t i = 0; i < l->entry->n_shared && var->storage == STORE_SHARED; i++)
             if (l->entry->shared[i].var == var)
                 p.offset = (int32_t)l->entry->shared[i].offset;
+        p.object = lower_object(l, ORIGIN_SHARED, var, (uint64_t)p.offset);
         return p;
     }
     case STORE_GLOBAL:
@@ -372,6 +385,7 @@ static lower_place variable_at(lower *l, const kernel_var *var)
         for (const kernel_var *v = l->tree->globals; v != var; v = v->next)
             at = (at + 15) / 16 * 16 + v->type->size;
         p.offset = (int32_t)((at + 15) / 16 * 16);
+        p.object = lower_object(l, ORIGIN_GLOBAL, var, (uint64_t)p.offset);
         return p;
     }
     default: {
@@ -381,6 +395,7 @@ static lower_place variable_at(lower *l, const kernel_var *var)
                 .type = var->type, .reg = home->reg, .n = home->n, .a = CODE_NONE, .b = CODE_NONE};
         lower_place p = memory_at(var->type, lower_special(l, ORIGIN_LOCAL), SPACE_LOCAL);
         p.offset = home->offset;
+        p.object = lower_object(l, ORIGIN_LOCAL, var, (uint64_t)p.offset);
         return p;
     }
     }
@@ -407,6 +422,7 @@ lower_place lower_pointee(lower *l, const kernel_expr *e, const kernel_type *typ
         p = lower_pointee(l, e->a, type);
     } else {
         p = memory_at(type, lower_scalar(l, e), e->space);
+        p.object = object_of(l->c, p.a);
     }
     p.type = type;
     return p;

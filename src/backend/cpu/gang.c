@@ -208,6 +208,13 @@ static void holds(gang *g, const gang_step *s, uint32_t *mask)
     g->code->level->simt->truth(g->lanes, mask, (uint8_t *)g->memory + s->a);
 }
 
+void gang_live(const gang *g, uint32_t *mask)
+{
+    const uint32_t *all = (const uint32_t *)(g->memory + g->code->masks_at);
+    for (int w = 0; w < GANG_WARPS; w++)
+        mask[w] = all[w] & ~all[GANG_WARPS + w];
+}
+
 static void set_mask(gang *g, const uint32_t *mask)
 {
     memcpy(g->mask, mask, sizeof(gang_mask));
@@ -370,6 +377,7 @@ static bool gang_step_run(gang *g, const gang_step *s)
     case CODE_ASSERT: return check_assert(g, s);
     case CODE_TRAP: return trap(g, s);
     case CODE_CLOCK: tell_time(g, s); return true;
+    case CODE_SYNC: return true;
     default: g->pc = control(g, s); return true;
     }
 }
@@ -378,16 +386,18 @@ bool gang_run(gang *g)
 {
     const gang_step *steps = g->code->step;
     const int end = g->code->code->n_inst;
-    gang_watch *watch = g->launch->watch && g->launch->watch->step ? g->launch->watch : NULL;
     int patience = g->code->n_gangs > 1 ? PATIENCE : INT_MAX;
     if (g->state == GANG_RELEASED)
         take_votes(g, &steps[g->pc - 1]);
     g->state = GANG_READY;
     while (g->pc < end) {
         const gang_step *s = &steps[g->pc++];
-        if (watch && !watch->step(watch, g, s))
-            return gang_fails(g, s, FAULT_STOPPED, g->mask);
+        for (gang_watch *w = g->launch->watch; w; w = w->next)
+            if (!w->step(w, g, s))
+                return gang_fails(g, s, FAULT_STOPPED, g->mask);
         if (s->op == CODE_BARRIER) {
+            if (!g->any)
+                continue;
             vote(g, s);
             g->state = GANG_WAITS;
             return true;

@@ -64,17 +64,26 @@ typedef struct gang_fault {
 
 struct gang;
 
-/* Somebody who looks at all that kernels do to memory: the checker, the profiler. */
-typedef enum gang_touch { TOUCH_LOAD, TOUCH_STORE, TOUCH_ATOMIC } gang_touch;
+/* What lanes are about to do to memory. */
+typedef enum gang_touch_kind { TOUCH_LOAD, TOUCH_STORE, TOUCH_ATOMIC } gang_touch_kind;
+typedef struct gang_touch {
+    gang_touch_kind kind;
+    int width;             /* bytes at each place */
+    const uint64_t *place; /* by lanes */
+    const char *value;     /* of a store, by lanes */
+} gang_touch;
+
+/* Somebody who looks at what a kernel does: the checker, the profiler. A launch that is watched runs on
+ * one thread, block after block. */
 typedef struct gang_watch {
-    /* Before lanes of the mask touch width bytes at their places; false stops the launch. Lanes for which
-     * it clears the mask do not touch. May be called by several threads at a time. */
-    bool (*touch)(struct gang_watch *w, struct gang *g, const gang_step *s, gang_touch how,
-                  int width, const uint64_t *place, uint32_t *mask);
-    /* Each instruction, before it runs; NULL: not asked. */
+    struct gang_watch *next; /* there may be several */
+    /* Before lanes of the mask touch memory. Lanes for which it clears the mask do not: they read 0. */
+    void (*touch)(struct gang_watch *w, struct gang *g, const gang_step *s, const gang_touch *t,
+                  uint32_t *mask);
+    /* Each instruction, before it runs; false stops the launch. */
     bool (*step)(struct gang_watch *w, struct gang *g, const gang_step *s);
-    /* All gangs of the block have come to a barrier. NULL: not asked. */
-    void (*barrier)(struct gang_watch *w, struct gang *g);
+    /* All n gangs of the block have come to a barrier, or ended. NULL: not asked. */
+    void (*barrier)(struct gang_watch *w, struct gang *gangs, int n);
 } gang_watch;
 
 typedef struct gang_launch {
@@ -82,7 +91,7 @@ typedef struct gang_launch {
     size_t dynamic_bytes;  /* shared memory behind the static one */
     const void *arguments; /* code->argument_bytes of them; pointers are addresses of the host */
     void *globals;         /* of the kernel's tree */
-    gang_watch *watch;     /* or NULL */
+    gang_watch *watch;     /* a list */
     /* Where printf goes; called by one thread. NULL: standard output. */
     void (*print)(void *context, const char *text, size_t bytes);
     void *context;
@@ -118,6 +127,8 @@ ig_status gang_run_grid(const gang_code *c, const gang_launch *l, gang_fault *fa
 bool gang_run(gang *g);
 /* Where register r is in a gang's memory. */
 int32_t gang_home(const gang_code *c, int32_t r);
+/* The lanes that have not returned from the kernel. */
+void gang_live(const gang *g, uint32_t *mask);
 /* Recomputes any and full. */
 void gang_mask_changed(gang *g);
 /* Operand `at` as lanes of width bytes: in place, or spread into spare number n. */

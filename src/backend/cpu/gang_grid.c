@@ -1,6 +1,6 @@
 /* A grid of blocks over the cores: each worker has memory for one block and takes blocks as they come.
  * The gangs of a block take turns: each runs to the next barrier, and when all have come there, or ended,
- * all go on. A kernel that prints runs on one thread, so its lines come in the order of the blocks. */
+ * all go on. A kernel that prints, or is watched, runs on one thread, so its lines come in the order of the blocks. */
 #include "backend/cpu/gang.h"
 
 #include "base/memory.h"
@@ -104,6 +104,9 @@ static bool barrier_ends(gang *gangs, int n)
         votes += gangs[i].votes;
         voters += gangs[i].voters;
     }
+    for (gang_watch *w = gangs[0].launch->watch; w && waiting; w = w->next)
+        if (w->barrier)
+            w->barrier(w, gangs, n);
     for (int i = 0; i < n; i++)
         if (gangs[i].state == GANG_WAITS) {
             gangs[i].state = GANG_RELEASED;
@@ -117,11 +120,7 @@ static bool barrier_ends(gang *gangs, int n)
 static bool block_run(const grid_run *run, gang *gangs)
 {
     const int n = run->code->n_gangs;
-    gang_watch *watch =
-        run->launch->watch && run->launch->watch->barrier ? run->launch->watch : NULL;
     do {
-        if (watch && gangs[0].state != GANG_READY)
-            watch->barrier(watch, &gangs[0]);
         for (int i = 0; i < n; i++)
             if ((gangs[i].state == GANG_READY || gangs[i].state == GANG_RELEASED) &&
                 !gang_run(&gangs[i]))
@@ -193,7 +192,7 @@ static void room_end(const grid_run *run, block_room *room)
 
 ig_status gang_run_grid(const gang_code *c, const gang_launch *l, gang_fault *fault)
 {
-    const int workers = c->code->n_print ? 1 : pool_threads();
+    const int workers = c->code->n_print || l->watch ? 1 : pool_threads();
     grid_run run = {.code = c, .launch = l, .fault = fault, .lock = PTHREAD_MUTEX_INITIALIZER};
     run.shared_bytes = padded(c->code->shared_bytes + l->dynamic_bytes + 64);
     run.local_bytes = c->code->local_bytes;

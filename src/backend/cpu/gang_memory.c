@@ -57,20 +57,34 @@ void gang_address(gang *g, const gang_step *s)
     gang_keep(g, s, d);
 }
 
-/* Shows the places to whoever watches. False: the launch stops. The lanes that may go on are in mask. */
-static bool shown(gang *g, const gang_step *s, gang_touch how, bool by_lanes, const simt_places *p,
-                  uint64_t one, uint32_t *mask)
+/* Shows the places, and what is stored there, to whoever watches. The lanes that may go on are in mask;
+ * false: there are none. */
+static bool shown(gang *g, const gang_step *s, gang_touch_kind kind, bool by_lanes,
+                  const simt_places *p, uint64_t one, const void *value, uint32_t *mask)
 {
-    gang_watch *watch = g->launch->watch;
     uint64_t place[GANG_LANES];
+    uint32_t any = 0;
     memcpy(mask, g->mask, sizeof(gang_mask));
-    if (!watch)
+    if (!g->launch->watch)
         return true;
     if (by_lanes)
         g->code->level->simt->places(p, g->lanes, place);
     else
         g->code->level->simt->spread(8, g->lanes, place, &one);
-    return watch->touch(watch, g, s, how, p->width, place, mask);
+    const gang_touch touch = {kind, p->width, place, value};
+    for (gang_watch *w = g->launch->watch; w; w = w->next)
+        w->touch(w, g, s, &touch, mask);
+    for (int w = 0; w < GANG_WARPS; w++)
+        any |= mask[w];
+    return any != 0;
+}
+
+/* Lanes that were kept from reading read 0. */
+static void clear_others(const gang *g, int width, char *d, const uint32_t *mask)
+{
+    for (int lane = 0; lane < g->lanes && g->launch->watch; lane++)
+        if ((g->mask[lane / WARP_LANES] & ~mask[lane / WARP_LANES]) >> lane % WARP_LANES & 1)
+            memset(d + (size_t)lane * (size_t)width, 0, (size_t)width);
 }
 
 bool gang_load(gang *g, const gang_step *s)
@@ -85,10 +99,10 @@ bool gang_load(gang *g, const gang_step *s)
     if (!g->any)
         return true;
     const bool by_lanes = places_of(g, s, width, &p, &one);
-    if (!shown(g, s, TOUCH_LOAD, by_lanes, &p, one, mask))
-        return gang_fails(g, s, FAULT_STOPPED, mask);
+    const bool some = shown(g, s, TOUCH_LOAD, by_lanes, &p, one, NULL, mask);
     if (!by_lanes) {
-        memcpy(&value, (const void *)(uintptr_t)one, (size_t)width);
+        if (some)
+            memcpy(&value, (const void *)(uintptr_t)one, (size_t)width);
         if (to != from)
             level->convert(from, to, 1, &value, 1, &(uint64_t){value}, 1);
         if (s->ones & GANG_ONE_D) {
@@ -101,9 +115,11 @@ bool gang_load(gang *g, const gang_step *s)
         level->simt->spread(s->width, g->lanes, d, &value);
     } else if (to != from) {
         level->simt->load(&p, g->lanes, mask, gang_spare(g, 1));
+        clear_others(g, width, gang_spare(g, 1), mask);
         level->convert(from, to, g->lanes, d, 1, gang_spare(g, 1), 1);
     } else {
         level->simt->load(&p, g->lanes, mask, d);
+        clear_others(g, width, d, mask);
     }
     gang_keep(g, s, d);
     return true;
@@ -130,9 +146,9 @@ bool gang_store(gang *g, const gang_step *s)
     if (!g->any)
         return true;
     const bool by_lanes = places_of(g, s, width, &p, &one);
-    if (!shown(g, s, TOUCH_STORE, by_lanes, &p, one, mask))
-        return gang_fails(g, s, FAULT_STOPPED, mask);
     const char *v = stored_lanes(g, s, to, width);
+    if (!shown(g, s, TOUCH_STORE, by_lanes, &p, one, v, mask))
+        return true;
     if (by_lanes) {
         g->code->level->simt->store(&p, g->lanes, mask, v);
         return true;
@@ -252,8 +268,7 @@ bool gang_atomic(gang *g, const gang_step *s)
     if (!g->any)
         return true;
     const bool by_lanes = places_of(g, s, width, &p, &one);
-    if (!shown(g, s, TOUCH_ATOMIC, by_lanes, &p, one, mask))
-        return gang_fails(g, s, FAULT_STOPPED, mask);
+    shown(g, s, TOUCH_ATOMIC, by_lanes, &p, one, NULL, mask);
     if (by_lanes)
         g->code->level->simt->places(&p, g->lanes, place);
     else

@@ -1,7 +1,8 @@
 /* Kernels on the CPU: lane code, made ready once for each size of block, run by gangs. */
 #include "backend/cpu/kernel.h"
 
-#include "backend/cpu/gang.h"
+#include "backend/cpu/gang_check.h"
+#include "backend/cpu/gang_profile.h"
 #include "base/error.h"
 #include "base/memory.h"
 
@@ -83,10 +84,58 @@ static ig_status told(const cpu_kernel *k, const gang_fault *f)
 {
     if (f->kind == FAULT_NONE)
         return IG_OK;
+    if (f->kind == FAULT_STOPPED)
+        FAIL(IG_ERR_DEVICE, "kernel '%s' was stopped", k->lanes->name);
     FAIL(IG_ERR_DEVICE, "kernel '%s': %s%s, by thread (%u, %u, %u) of block (%u, %u, %u)",
          k->lanes->name, f->kind == FAULT_ASSERT ? "assertion failed: " : "",
          f->kind == FAULT_ASSERT ? k->lanes->message[f->row] : "__trap()", f->thread[0],
          f->thread[1], f->thread[2], f->block[0], f->block[1], f->block[2]);
+}
+
+/* The bytes behind each object that is a pointer among the parameters. */
+static uint64_t bytes_behind(const cpu_kernel *k, const kernel_launch *l, const code_object *o)
+{
+    for (int i = 0; i < k->n_params && o->origin == ORIGIN_PARAMETER; i++) {
+        const binding *at = &l->args[i].at;
+        if (k->params[i].kind == KERNEL_BUFFER && k->params[i].offset == o->offset && at->buf)
+            return at->buf->bytes - at->offset;
+    }
+    return 0;
+}
+
+static ig_status check_new(const cpu_kernel *k, const kernel_launch *l, const gang_launch *g,
+                           gang_check **out)
+{
+    uint64_t *bytes = memory_new(((size_t)k->lanes->n_object + 1) * sizeof *bytes);
+    for (int i = 0; bytes && i < k->lanes->n_object; i++)
+        bytes[i] = bytes_behind(k, l, &k->lanes->object[i]);
+    *out = bytes ? gang_check_new(k->ready, g, bytes, l->check) : NULL;
+    memory_free(bytes);
+    return *out ? IG_OK : IG_ERR_MEMORY;
+}
+
+/* Runs it with those who watch, if any. */
+static ig_status run_watched(const cpu_kernel *k, const kernel_launch *l, gang_launch *g,
+                             gang_fault *fault)
+{
+    gang_check *check = NULL;
+    gang_profile *profile = NULL;
+    ig_status status = l->check ? check_new(k, l, g, &check) : IG_OK;
+    if (status == IG_OK && l->profile) {
+        profile = gang_profile_new(k->ready, g, l->profile);
+        status = profile ? IG_OK : IG_ERR_MEMORY;
+    }
+    if (profile)
+        g->watch = &profile->watch;
+    if (check) { /* first, so that the other sees what is really done */
+        check->watch.next = g->watch;
+        g->watch = &check->watch;
+    }
+    if (status == IG_OK)
+        status = gang_run_grid(k->ready, g, fault);
+    gang_check_free(check);
+    gang_profile_free(profile);
+    return status;
 }
 
 ig_status cpu_kernel_launch(kernel_code *code, const kernel_launch *l)
@@ -112,7 +161,7 @@ ig_status cpu_kernel_launch(kernel_code *code, const kernel_launch *l)
         memcpy(g.grid, l->grid, sizeof g.grid);
         memcpy(g.block, l->block, sizeof g.block);
         clock_gettime(CLOCK_MONOTONIC, &begin);
-        status = gang_run_grid(k->ready, &g, &fault);
+        status = run_watched(k, l, &g, &fault);
         clock_gettime(CLOCK_MONOTONIC, &end);
         if (l->device_ns)
             *l->device_ns = (uint64_t)(end.tv_sec - begin.tv_sec) * 1000000000u +

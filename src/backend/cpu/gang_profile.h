@@ -1,0 +1,21 @@
+/* The profiler: watches a launch and counts, for each instruction of lane code, what warps did there. */
+#ifndef CPU_GANG_PROFILE_H
+#define CPU_GANG_PROFILE_H
+
+#include "backend/cpu/gang.h"
+
+typedef struct gang_profile {
+    gang_watch watch;
+    const gang_code *code;
+    size_t shared_bytes;
+    ig_profile_line *counts; /* by instruction */
+    uint8_t *span;           /* by instruction: bytes of a request; 0: it is a part of another */
+    const ig_profile_line
+        *before[BLOCK_WARPS]; /* by gang: where it was; NULL: at a new iteration */
+} gang_profile;
+
+/* counts has an entry for each instruction, with its file and line. NULL with the error set on failure. */
+gang_profile *gang_profile_new(const gang_code *c, const gang_launch *l, ig_profile_line *counts);
+void gang_profile_free(gang_profile *p);
+
+#endif
