@@ -243,6 +243,11 @@ static number exchange(const gang_step *s, uint64_t place, ig_dtype d, number x,
                        int width)
 {
     number was = read_number((const void *)(uintptr_t)place, d, width);
+    if (s->flags & CODE_OWN) {
+        const number next = replaced(s, d, was, x, expected, width);
+        memcpy((void *)(uintptr_t)place, &next, (size_t)width);
+        return was;
+    }
     for (bool done = false; !done;) {
         const number next = replaced(s, d, was, x, expected, width);
         const number before = was;
@@ -256,6 +261,22 @@ static number exchange(const gang_step *s, uint64_t place, ig_dtype d, number x,
             was = before;
     }
     return was;
+}
+
+/* The commonest: sums of words, and of floats that no other core sees. */
+static void add_lane(const gang_step *s, uint64_t place, const void *v, void *old)
+{
+    const bool own = s->flags & CODE_OWN;
+    if (s->to == IG_F32) {
+        float *at = (float *)(uintptr_t)place;
+        *(float *)old = *at;
+        *at += *(const float *)v;
+    } else {
+        uint32_t *at = (uint32_t *)(uintptr_t)place, x = *(const uint32_t *)v;
+        *(uint32_t *)old = own ? *at : __atomic_fetch_add(at, x, __ATOMIC_SEQ_CST);
+        if (own)
+            *at += x;
+    }
 }
 
 bool gang_atomic(gang *g, const gang_step *s)
@@ -275,11 +296,18 @@ bool gang_atomic(gang *g, const gang_step *s)
         g->code->level->simt->spread(8, g->lanes, place, &one);
     const char *v = stored_lanes(g, s, d, width);
     const char *e = s->e == CODE_NONE ? v : gang_lanes(g, s->e, s->ones & GANG_ONE_E, width, 3);
-    char old[GANG_LANES * 8] = {0};
+    uint64_t was_there[GANG_LANES] = {0};
+    char *old = (char *)was_there;
+    const bool adds = s->row == ATOMIC_ADD &&
+                      (d == IG_I32 || d == IG_U32 || (d == IG_F32 && s->flags & CODE_OWN));
     for (int lane = 0; lane < g->lanes; lane++) {
         if (!(mask[lane / WARP_LANES] >> lane % WARP_LANES & 1))
             continue;
         const size_t at = (size_t)lane * (size_t)width;
+        if (adds) {
+            add_lane(s, place[lane], v + at, old + at);
+            continue;
+        }
         const number was = exchange(s, place[lane], d, read_number(v + at, d, width),
                                     read_number(e + at, d, width), width);
         memcpy(old + at, &was, (size_t)width);
