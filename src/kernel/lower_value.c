@@ -594,6 +594,7 @@ static lower_value lower_choose(lower *l, const kernel_expr *e)
 static lower_value lower_assignment(lower *l, const kernel_expr *e)
 {
     const lower_value v = steady_value(l, lower_expr(l, e->b), e->a);
+    l->place = e->a->place ? e->a->place : l->place; /* messages about a store mean its target */
     const lower_place to = lower_at(l, e->a);
     lower_store(l, &to, &v);
     return to.reg ? (lower_value){.type = e->type, .reg = to.reg, .n = to.n, .address = CODE_NONE}
@@ -623,6 +624,7 @@ static lower_value lower_update(lower *l, const kernel_expr *e)
         return e->post ? value_of(l, type, old) : new;
     }
     const int32_t by = steady(l, lower_scalar(l, e->b), e->a);
+    l->place = e->a->place ? e->a->place : l->place;
     lower_place p = lower_at(l, e->a);
     int32_t was = lower_load(l, &p).reg[0], old = was;
     if (e->post && l->c->reg[was].variable)
@@ -707,7 +709,12 @@ static int32_t lower_scalar_kind(lower *l, const kernel_expr *e)
         const lower_place p = lower_at(l, e->a);
         return lower_address(l, &p);
     }
-    case EXPR_CAST: return lower_cast(l, lower_scalar(l, e->a), e->a->type, e->type);
+    case EXPR_CAST:
+        if (e->type->kind == TYPE_VOID) {
+            const lower_value v = lower_expr(l, e->a);
+            return v.reg ? v.reg[0] : CODE_NONE;
+        }
+        return lower_cast(l, lower_scalar(l, e->a), e->a->type, e->type);
     case EXPR_UNARY: return lower_unary(l, e);
     case EXPR_BINARY: {
         if (e->op == OP_OFFSET || e->op == OP_DISTANCE)

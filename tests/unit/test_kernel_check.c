@@ -1,4 +1,5 @@
 /* The checker of kernels: planted mistakes are found where they are, and right programs raise no alarm. */
+#include "base/memory.h"
 #include "support/unit.h"
 #include "kernel_launch.h"
 
@@ -536,6 +537,107 @@ static const right rights[] = {
      "        if (blockIdx.x == 0) y[threadIdx.x] = s[63 - threadIdx.x];\n"
      "    }\n"
      "}\n"},
+    {"a bitonic sort", 2, 64, 0, 128, 0,
+     "__global__ void k(float *y, const float *x) {\n"
+     "    __shared__ float s[64];\n"
+     "    unsigned t = threadIdx.x;\n"
+     "    s[t] = x[blockIdx.x * 64 + t];\n"
+     "    __syncthreads();\n"
+     "    for (unsigned size = 2; size <= 64; size *= 2)\n"
+     "        for (unsigned d = size / 2; d > 0; d /= 2) {\n"
+     "            unsigned other = t ^ d;\n"
+     "            if (other > t && (s[t] < s[other]) == ((t & size) == 0)) {\n"
+     "                float v = s[t]; s[t] = s[other]; s[other] = v;\n"
+     "            }\n"
+     "            __syncthreads();\n"
+     "        }\n"
+     "    y[blockIdx.x * 64 + t] = s[t];\n"
+     "}\n"},
+    {"a scan up and down a tree", 2, 64, 0, 256, 0,
+     "__global__ void k(float *y, const float *x) {\n"
+     "    __shared__ float s[128];\n"
+     "    int t = threadIdx.x, base = blockIdx.x * 128, step = 1;\n"
+     "    s[2 * t] = x[base + 2 * t];\n"
+     "    s[2 * t + 1] = x[base + 2 * t + 1];\n"
+     "    for (int d = 64; d > 0; d /= 2, step *= 2) {\n"
+     "        __syncthreads();\n"
+     "        if (t < d) s[step * (2 * t + 2) - 1] += s[step * (2 * t + 1) - 1];\n"
+     "    }\n"
+     "    if (t == 0) s[127] = 0;\n"
+     "    for (int d = 1; d < 128; d *= 2) {\n"
+     "        step /= 2;\n"
+     "        __syncthreads();\n"
+     "        if (t < d) {\n"
+     "            int a = step * (2 * t + 1) - 1, b = step * (2 * t + 2) - 1;\n"
+     "            float v = s[a]; s[a] = s[b]; s[b] += v;\n"
+     "        }\n"
+     "    }\n"
+     "    __syncthreads();\n"
+     "    y[base + 2 * t] = s[2 * t];\n"
+     "    y[base + 2 * t + 1] = s[2 * t + 1];\n"
+     "}\n"},
+    {"a stencil with a halo", 2, 64, 0, 128, 0,
+     "__global__ void k(float *y, const float *x, int n) {\n"
+     "    __shared__ float s[66];\n"
+     "    int i = blockIdx.x * 64 + threadIdx.x, t = threadIdx.x + 1;\n"
+     "    s[t] = x[i];\n"
+     "    if (t == 1) s[0] = i > 0 ? x[i - 1] : 0;\n"
+     "    if (t == 64) s[65] = i + 1 < n ? x[i + 1] : 0;\n"
+     "    __syncthreads();\n"
+     "    y[i] = s[t - 1] + s[t] + s[t + 1];\n"
+     "}\n"},
+    {"a maximum of floats by compare and swap", 4, 64, 0, 256, 0,
+     "__global__ void k(float *y, const float *x) {\n"
+     "    int *at = (int *)y, old = *(volatile int *)at, was;\n"
+     "    float v = x[blockIdx.x * 64 + threadIdx.x];\n"
+     "    do {\n"
+     "        was = old;\n"
+     "        old = atomicCAS(at, was, __float_as_int(fmaxf(v, __int_as_float(was))));\n"
+     "    } while (was != old);\n"
+     "}\n"},
+    {"one warp waits for another", 1, 64, 0, 64, 0,
+     "__global__ void k(float *y) {\n"
+     "    __shared__ volatile int ready;\n"
+     "    __shared__ volatile float value;\n"
+     "    if (threadIdx.x == 0) ready = 0;\n"
+     "    __syncthreads();\n"
+     "    if (threadIdx.x == 32) { value = 3; __threadfence_block(); ready = 1; }\n"
+     "    if (threadIdx.x < 32) { while (ready == 0) ; y[threadIdx.x] = value; }\n"
+     "}\n"},
+    {"votes of the block", 1, 96, 0, 96, 0,
+     "__global__ void k(int *y, const float *x) {\n"
+     "    int any = __syncthreads_or(x[threadIdx.x] > 50);\n"
+     "    y[threadIdx.x] = any + __syncthreads_count(threadIdx.x % 2);\n"
+     "}\n"},
+    {"a product by registers", 1, 64, 0, 1024, 0,
+     "__global__ void k(float *c, const float *a, const float *b) {\n"
+     "    __shared__ float s[32][8], t[8][32];\n"
+     "    float sum[4][4] = {}, u[4], v[4];\n"
+     "    int x = threadIdx.x % 8, y = threadIdx.x / 8;\n"
+     "    for (int p = 0; p < 32; p += 8) {\n"
+     "        for (int i = threadIdx.x; i < 256; i += 64) {\n"
+     "            s[i / 8][i % 8] = a[i / 8 * 32 + p + i % 8];\n"
+     "            t[i / 32][i % 32] = b[(p + i / 32) * 32 + i % 32];\n"
+     "        }\n"
+     "        __syncthreads();\n"
+     "        for (int q = 0; q < 8; q++) {\n"
+     "            for (int i = 0; i < 4; i++) { u[i] = s[y * 4 + i][q]; v[i] = t[q][x * 4 + i]; }\n"
+     "            for (int i = 0; i < 4; i++)\n"
+     "                for (int j = 0; j < 4; j++) sum[i][j] += u[i] * v[j];\n"
+     "        }\n"
+     "        __syncthreads();\n"
+     "    }\n"
+     "    for (int i = 0; i < 4; i++)\n"
+     "        for (int j = 0; j < 4; j++) c[(y * 4 + i) * 32 + x * 4 + j] = sum[i][j];\n"
+     "}\n"},
+    {"values that are not used", 1, 32, 0, 32, 0,
+     "struct pair { float a, b; };\n"
+     "__global__ void k(float *y, const float *x) {\n"
+     "    pair p = {x[threadIdx.x], 2};\n"
+     "    (void)x[0]; (void)p;\n"
+     "    std::swap(p.a, p.b);\n"
+     "    y[threadIdx.x] = p.b;\n"
+     "}\n"},
     {"in place, by its owner", 2, 32, 0, 64, 0,
      "__global__ void k(float *y) {\n"
      "    int i = blockIdx.x * 32 + threadIdx.x;\n"
@@ -587,7 +689,7 @@ static void test_many(void **state)
     assert_int_equal(found->n_findings, 20);
     assert_int_equal(found->n_more, 5);
     assert_int_equal(found->findings[0].count, 32);
-    assert_int_equal(found->findings[0].column, 16);
+    assert_int_equal(found->findings[0].column, 6);
     assert_true(!strncmp(said, "kernel 'k': the check found 25 mistakes\n", 40));
     assert_non_null(strstr(found->findings[3].text, "    y[i + 103] = 1;\n    "));
     assert_non_null(strchr(found->findings[3].text, '^'));
@@ -611,6 +713,35 @@ static void test_not_done(void **state)
     assert_non_null(strstr(ig_error(NULL), "the check found"));
 }
 
+/* Whatever allocation fails, the launch does too, and nothing stays behind. */
+static void test_memory(void **state)
+{
+    (void)state;
+    const char *source = "__device__ float t[4];\n"
+                         "__global__ void k(float *y) {\n"
+                         "    __shared__ float s[8];\n"
+                         "    s[threadIdx.x] = t[threadIdx.x];\n"
+                         "    y[threadIdx.x] = s[threadIdx.x];\n"
+                         "}\n";
+    const ig_launch plain = {.grid = {1}, .block = {8}};
+    assert_int_equal(launch_first(source, 8, &plain), IG_OK);
+    ig_status status = IG_OK;
+    for (int64_t n = 1; n < 2000 && status != IG_ERR_DEVICE; n++) {
+        ig_kernel_findings *found = NULL;
+        ig_profile *profile = NULL;
+        const ig_launch l = {
+            .grid = {1}, .block = {8}, .check = true, .findings = &found, .profile = &profile};
+        memory_fail_at(n);
+        status = launch_first(source, 8, &l);
+        memory_fail_at(0);
+        assert_int_not_equal(status, IG_OK);
+        assert_non_null(ig_error(NULL));
+        ig_free(found);
+        ig_free(profile);
+    }
+    assert_int_equal(status, IG_ERR_DEVICE);
+}
+
 static void test_refused(void **state)
 {
     (void)state;
@@ -626,6 +757,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_rights, begin, end),
         cmocka_unit_test_setup_teardown(test_many, begin, end),
         cmocka_unit_test_setup_teardown(test_not_done, begin, end),
+        cmocka_unit_test_setup_teardown(test_memory, begin, end),
         cmocka_unit_test_setup_teardown(test_refused, begin, end),
     };
     return cmocka_run_group_tests_name("kernel_check", tests, NULL, NULL);
