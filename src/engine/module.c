@@ -378,10 +378,10 @@ static ig_status launch_watched(const ig_module *m, const built *b, const ig_lau
         status = b->dev->kernel_launch(b->code, launch);
     ig_kernel_findings *found =
         check && status != IG_ERR_MEMORY ? module_findings(source, check) : NULL;
-    if (found) {
-        const ig_status verdict = module_verdict(b->entry->name, found);
-        status = verdict == IG_OK ? status : verdict;
-    }
+    const ig_status verdict = !check  ? IG_OK
+                              : found ? module_verdict(b->entry->name, found)
+                                      : IG_ERR_MEMORY;
+    status = verdict == IG_OK ? status : verdict;
     if (l->profile && status == IG_OK) {
         *l->profile = module_profile(b->entry->name, launch->profile, b->lanes->n_inst);
         status = *l->profile ? IG_OK : IG_ERR_MEMORY;

@@ -42,7 +42,10 @@ static char *render(const kernel_source *s, const kernel_finding *f, char **mess
     kernel_diag_render(s, &main, false, &all);
     if (f->other)
         kernel_diag_render(s, &other, false, &all);
-    return text_take(&all);
+    char *whole = text_take(&all);
+    if (whole && *whole)
+        whole[strlen(whole) - 1] = 0; /* the last newline */
+    return whole;
 }
 
 static char *put(char **at, const char *from)
@@ -223,7 +226,8 @@ static void add_line(text *t, const ig_profile_line *p)
     text_add(t, " %8" PRIu64, p->global_requests);
     add_ratio(t, p->global_sectors, p->global_requests);
     add_ratio(t, p->global_ideal, p->global_requests);
-    text_add(t, " %12" PRIu64 "  %s\n", p->global_bytes, p->text ? p->text : "");
+    text_add(t, " %12" PRIu64 "%s%s\n", p->global_bytes, p->text ? "  " : "",
+             p->text ? p->text : "");
 }
 
 char *ig_profile_text(const ig_profile *p)
