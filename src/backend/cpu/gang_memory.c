@@ -82,7 +82,8 @@ static bool shown(gang *g, const gang_step *s, gang_touch_kind kind, bool by_lan
 /* Lanes that were kept from reading read 0. */
 static void clear_others(const gang *g, int width, char *d, const uint32_t *mask)
 {
-    for (int lane = 0; lane < g->lanes && g->launch->watch; lane++)
+    const bool all = !memcmp(mask, g->mask, sizeof(gang_mask));
+    for (int lane = 0; lane < g->lanes && !all; lane++)
         if ((g->mask[lane / WARP_LANES] & ~mask[lane / WARP_LANES]) >> lane % WARP_LANES & 1)
             memset(d + (size_t)lane * (size_t)width, 0, (size_t)width);
 }

@@ -154,10 +154,10 @@ void check_race(gang_check *c, const check_lane *l)
                        0,
                        l->t->kind == TOUCH_ATOMIC || l->s->flags & CODE_VOLATILE};
     for (uint64_t k = from >> s->shift; k << s->shift < to; k++) {
-        for (uint64_t b = 0; b < (uint64_t)1 << s->shift; b++) {
-            const uint64_t at = (k << s->shift) + b;
-            me.bytes = (uint8_t)((me.bytes & ~(1u << b)) | (uint32_t)(at >= from && at < to) << b);
-        }
+        const uint64_t begin = k << s->shift, end = begin + ((uint64_t)1 << s->shift);
+        const uint64_t first = from > begin ? from - begin : 0,
+                       last = (to < end ? to : end) - begin;
+        me.bytes = (uint8_t)((1u << last) - (1u << first));
         if (is_shared)
             check_set(c, l, k, me.bytes);
         if (l->t->kind == TOUCH_LOAD)
