@@ -11,10 +11,11 @@
 ig_dtype lower_stored(const kernel_type *t)
 {
     static const uint8_t dtypes[] = {
-        [TYPE_BOOL] = IG_BOOL, [TYPE_I8] = IG_I8,      [TYPE_U8] = IG_U8,     [TYPE_I16] = IG_I16,
-        [TYPE_U16] = IG_U16,   [TYPE_I32] = IG_I32,    [TYPE_U32] = IG_U32,   [TYPE_I64] = IG_I64,
-        [TYPE_U64] = IG_U64,   [TYPE_F16] = IG_F16,    [TYPE_BF16] = IG_BF16, [TYPE_F32] = IG_F32,
-        [TYPE_F64] = IG_F64,   [TYPE_POINTER] = IG_U64};
+        [TYPE_BOOL] = IG_BOOL, [TYPE_I8] = IG_I8,       [TYPE_U8] = IG_U8,
+        [TYPE_I16] = IG_I16,   [TYPE_U16] = IG_U16,     [TYPE_I32] = IG_I32,
+        [TYPE_U32] = IG_U32,   [TYPE_I64] = IG_I64,     [TYPE_U64] = IG_U64,
+        [TYPE_F16] = IG_F16,   [TYPE_BF16] = IG_BF16,   [TYPE_F32] = IG_F32,
+        [TYPE_F64] = IG_F64,   [TYPE_POINTER] = IG_U64, [TYPE_STRUCT] = IG_DTYPE_NONE};
     return (ig_dtype)dtypes[t->kind];
 }
 
