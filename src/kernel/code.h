@@ -123,8 +123,7 @@ typedef struct code_inst {
     int32_t jump;
     int32_t scale, offset;
     uint32_t place; /* in the source, for messages */
-    int32_t
-        object; /* of memory: 1 + the number of the code_object that it is a part of; 0: unknown */
+    int32_t object; /* of memory: 1 + the number of its code_object; 0: unknown */
     uint32_t align; /* of memory: what the language promises of the place; 0: nothing */
 } code_inst;
 
@@ -167,9 +166,8 @@ typedef struct code_reg {
 typedef struct code_object {
     const char *name;
     uint8_t
-        origin; /* PARAMETER: what the pointer at `offset` of the arguments points to; or offset from
-                       ORIGIN_SHARED, _LOCAL, _GLOBAL */
-    uint64_t offset;
+        origin; /* ORIGIN_SHARED, _LOCAL, _GLOBAL: it is at offset from there; ORIGIN_PARAMETER: */
+    uint64_t offset;  /* the argument at offset points to it */
     uint64_t bytes;   /* 0: the launch knows */
     uint32_t element; /* bytes */
 } code_object;

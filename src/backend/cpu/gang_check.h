@@ -67,8 +67,8 @@ typedef struct check_lane {
     uint64_t base;              /* of the object */
 } check_lane;
 
-/* NULL with the error set on failure. buffers has the bytes behind each pointer parameter, by its offset
- * among the arguments, in the order of the code's objects. */
+/* NULL with the error set on failure. bytes has, for each object of the code that a parameter points to,
+ * how many there are. Code and launch outlive it. */
 gang_check *gang_check_new(const gang_code *c, const gang_launch *l, const uint64_t *bytes,
                            kernel_check *out);
 void gang_check_free(gang_check *c);

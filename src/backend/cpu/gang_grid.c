@@ -1,6 +1,7 @@
 /* A grid of blocks over the cores: each worker has memory for one block and takes blocks as they come.
  * The gangs of a block take turns: each runs to the next barrier, and when all have come there, or ended,
- * all go on. A kernel that prints, or is watched, runs on one thread, so its lines come in the order of the blocks. */
+ * all go on. A kernel that prints, or is watched, runs on one thread: its lines come in the order of the
+ * blocks. */
 #include "backend/cpu/gang.h"
 
 #include "base/memory.h"
