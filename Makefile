@@ -241,6 +241,7 @@ $(BUILD)/obj/cli/%.o: cli/%.c $(GENERATED)
 # They take these files in.
 $(BUILD)/obj/cli/digits_data.o: $(wildcard data/digits/*.idx)
 $(BUILD)/obj/cli/report/style.o: cli/report/page.css
+$(BUILD)/obj/cli/cuda/headers.o: $(wildcard cli/cuda/include/*) src/engine/cuda.h src/engine/cuda_errors.def
 
 # They measure the machine, so the fma is wanted.
 $(BUILD)/obj/cli/bench/limits.o: OPTIMIZE := -O3 -ffp-contract=fast

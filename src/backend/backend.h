@@ -98,7 +98,9 @@ typedef struct kernel_launch {
     uint32_t grid[3], block[3]; /* blocks of the grid, threads of a block: x, y, z */
     size_t shared_bytes;        /* with dynamic_shared */
     const kernel_arg *args;     /* one for each parameter */
+    const void *packed;     /* in place of args, where memory is the host's: as CUDA packs them */
     uint64_t *device_ns;    /* not NULL: waits, and receives the time that the device took for it */
+    bool *asserted;         /* receives whether an assertion failed; may be NULL */
     const binding *globals; /* of lane code: the memory of its tree's variables, or NULL */
     /* Of lane code: where printf goes; NULL: standard output. */
     void (*print)(void *context, const char *text, size_t bytes);

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "engine/engine.h"
+#include "engine/module.h"
 #include "engine/module_report.h"
 #include "kernel/lower.h"
 
@@ -16,6 +17,7 @@ typedef struct built {
     const kernel_entry *entry;
     lane_code *lanes;
     kernel_code *code;
+    size_t *offsets; /* of its parameters, as CUDA packs them */
 } built;
 
 /* The variables of the tree on a device. */
@@ -77,13 +79,30 @@ static ig_status describe(ig_module *m)
     return IG_OK;
 }
 
-ig_module *ig_module_new(const char *name, const char *source, const ig_module_options *o)
+ig_module *module_new(const char *name, const char *source, const kernel_parse_options *options,
+                      char **said)
 {
-    kernel_parse_options options = {0};
-    char *said = NULL;
+    *said = NULL;
     ig_module *m = memory_new(sizeof *m);
     if (!m)
         return NULL;
+    ig_status status = kernel_parse(name, source, options, &m->tree, said);
+    if (status == IG_ERR_FORMAT && *said) {
+        ig_error(NULL); /* its first line: said has all of them */
+        ig_fail(IG_ERR_FORMAT, "%s", *said);
+    }
+    if (status == IG_OK)
+        status = describe(m);
+    if (status == IG_OK)
+        return m;
+    ig_module_free(m);
+    return NULL;
+}
+
+ig_module *ig_module_new(const char *name, const char *source, const ig_module_options *o)
+{
+    kernel_parse_options options = {0};
+    char *said;
     if (o) {
         options.preprocess.defines = o->defines;
         options.preprocess.n_defines = o->n_defines;
@@ -92,18 +111,9 @@ ig_module *ig_module_new(const char *name, const char *source, const ig_module_o
         options.instances = o->instances;
         options.n_instances = o->n_instances;
     }
-    ig_status status = kernel_parse(name, source, &options, &m->tree, &said);
-    if (status == IG_ERR_FORMAT && said) {
-        ig_error(NULL); /* its first line: said has all of them */
-        ig_fail(IG_ERR_FORMAT, "%s", said);
-    }
+    ig_module *m = module_new(name, source, &options, &said);
     memory_free(said);
-    if (status == IG_OK)
-        status = describe(m);
-    if (status == IG_OK)
-        return m;
-    ig_module_free(m);
-    return NULL;
+    return m;
 }
 
 void ig_module_free(ig_module *m)
@@ -115,6 +125,7 @@ void ig_module_free(ig_module *m)
         if (b->code)
             b->dev->kernel_discard(b->code);
         code_free(b->lanes);
+        memory_free(b->offsets);
         memory_free(b);
     }
     for (globals *g = m->globals, *next; g; g = next) {
@@ -156,14 +167,18 @@ static ig_status build(const ig_module *m, built *b)
         FAIL(IG_ERR_UNSUPPORTED, "device '%s' runs no CUDA C yet; run it on 'cpu'", b->dev->name);
     TRY(kernel_lower(m->tree, b->entry, &b->lanes));
     kernel_param *params = memory_new((f->n_params + 1) * sizeof *params);
-    if (!params)
+    b->offsets = memory_new((f->n_params + 1) * sizeof *b->offsets);
+    if (!params || !b->offsets) {
+        memory_free(params);
         return IG_ERR_MEMORY;
+    }
     size_t at = 0;
     for (uint32_t i = 0; i < f->n_params; i++) {
         const kernel_type *t = f->params[i]->type;
         at = (at + t->align - 1) / t->align * t->align;
         params[i] = (kernel_param){t->kind == TYPE_POINTER ? KERNEL_BUFFER : KERNEL_BYTES,
                                    (size_t)t->size, at};
+        b->offsets[i] = at;
         at += t->size;
     }
     const kernel_text asked = {
@@ -186,6 +201,7 @@ static ig_status built_for(ig_module *m, const backend *dev, const kernel_entry 
     const ig_status status = build(m, b);
     if (status != IG_OK) {
         code_free(b->lanes);
+        memory_free(b->offsets);
         memory_free(b);
         return status;
     }
@@ -425,6 +441,21 @@ static ig_status run(ig_module *m, built *b, const ig_kernel_info *k, const ig_l
     return IG_OK;
 }
 
+/* The kernel on the device, or why it cannot run there. */
+static ig_status prepare(ig_module *m, const backend *dev, const char *kernel, built **b)
+{
+    const kernel_entry *e = kernel_tree_find(m->tree, kernel);
+    if (!e)
+        FAIL(IG_ERR_ARGUMENT, "there is no kernel '%s' in %s", kernel,
+             m->tree->unit.source.n_files ? m->tree->unit.source.files[0]->name : "the source");
+    if (!dev->kernel_build)
+        FAIL(IG_ERR_UNSUPPORTED, "device '%s' runs no kernels", dev->name);
+    engine_enter();
+    const ig_status status = built_for(m, dev, e, b);
+    engine_leave();
+    return status;
+}
+
 ig_status ig_module_launch(ig_module *m, const char *kernel, const ig_launch *l, ig_array **results)
 {
     const char *device = l->device ? l->device : "cpu";
@@ -435,27 +466,59 @@ ig_status ig_module_launch(ig_module *m, const char *kernel, const ig_launch *l,
         *l->findings = NULL;
     if (l->profile)
         *l->profile = NULL;
-    if (!k)
-        FAIL(IG_ERR_ARGUMENT, "there is no kernel '%s' in %s", kernel,
-             m->tree->unit.source.n_files ? m->tree->unit.source.files[0]->name : "the source");
     if (!dev)
         return engine_device_missing(device);
-    if (!dev->kernel_build)
-        FAIL(IG_ERR_UNSUPPORTED, "device '%s' runs no kernels", dev->name);
     if ((l->check || l->profile) && !dev->runs_lanes)
         FAIL(IG_ERR_UNSUPPORTED, "device '%s' cannot %s kernels; run it on 'cpu'", dev->name,
              l->check ? "check" : "profile");
-    engine_enter();
-    ig_status status = built_for(m, dev, kernel_tree_find(m->tree, kernel), &b);
-    engine_leave();
-    if (status != IG_OK)
-        return status;
+    TRY(prepare(m, dev, kernel, &b));
     argument *args = memory_new((size_t)(k->n_params + 1) * sizeof *args);
     kernel_arg *passed = memory_new((size_t)(k->n_params + 1) * sizeof *passed);
-    status = args && passed ? run(m, b, k, l, args, passed, results) : IG_ERR_MEMORY;
+    const ig_status status =
+        args && passed ? run(m, b, k, l, args, passed, results) : IG_ERR_MEMORY;
     for (int p = 0; p < k->n_params && args; p++)
         buffer_release(args[p].buf);
     memory_free(args);
     memory_free(passed);
     return status;
+}
+
+/* ---- for whole programs ---- */
+
+ig_status module_prepare(ig_module *m, const backend *dev, const char *kernel, module_kernel *out)
+{
+    built *b;
+    TRY(prepare(m, dev, kernel, &b));
+    *out = (module_kernel){ig_module_find(m, kernel), b->offsets, (size_t)b->entry->argument_bytes,
+                           (size_t)b->entry->shared_bytes, b->entry->max_threads};
+    return IG_OK;
+}
+
+ig_status module_launch(ig_module *m, const backend *dev, const char *kernel, kernel_launch *l)
+{
+    built *b;
+    binding all;
+    TRY(prepare(m, dev, kernel, &b));
+    TRY(check_shape(dev, ig_module_find(m, kernel), l));
+    TRY(globals_for(m, dev, &all));
+    l->globals = all.buf ? &all : NULL;
+    TRY(dev->kernel_launch(b->code, l));
+    return dev->finish(dev);
+}
+
+ig_status module_variable(ig_module *m, const backend *dev, const char *name, binding *at,
+                          size_t *bytes)
+{
+    uint64_t offset = 0;
+    TRY(globals_for(m, dev, at));
+    for (const kernel_var *v = m->tree->globals; v; v = v->next) {
+        offset = (offset + 15) / 16 * 16;
+        if (strcmp(v->source_name ? v->source_name->text : v->name, name) == 0) {
+            at->offset = (size_t)offset;
+            *bytes = (size_t)v->type->size;
+            return IG_OK;
+        }
+        offset += v->type->size;
+    }
+    FAIL(IG_ERR_ARGUMENT, "there is no variable '%s' on the device", name);
 }

@@ -69,6 +69,10 @@ void cpu_kernel_discard(kernel_code *code)
 
 static void pack(const cpu_kernel *k, const kernel_launch *l, char *arguments)
 {
+    if (l->packed) {
+        memcpy(arguments, l->packed, k->lanes->argument_bytes);
+        return;
+    }
     for (int i = 0; i < k->n_params; i++) {
         const kernel_arg *a = &l->args[i];
         const kernel_param *p = &k->params[i];
@@ -167,6 +171,8 @@ ig_status cpu_kernel_launch(kernel_code *code, const kernel_launch *l)
             *l->device_ns = (uint64_t)(end.tv_sec - begin.tv_sec) * 1000000000u +
                             (uint64_t)(end.tv_nsec - begin.tv_nsec);
     }
+    if (l->asserted)
+        *l->asserted = fault.kind == FAULT_ASSERT;
     memory_free(arguments);
     return status == IG_OK ? told(k, &fault) : status;
 }

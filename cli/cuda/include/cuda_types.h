@@ -1,0 +1,58 @@
+/* CUDA's words and types on the host: qualifiers mean nothing there, vectors are structs of CUDA's layout. */
+#ifndef INGOT_CUDA_TYPES_H
+#define INGOT_CUDA_TYPES_H
+
+#define __global__
+#define __device__
+#define __host__
+#define __constant__
+#define __managed__
+#define __shared__
+#define __grid_constant__
+#define __forceinline__ inline __attribute__((always_inline))
+#define __noinline__ __attribute__((noinline))
+#define __launch_bounds__(...)
+#define __cluster_dims__(...)
+#define __align__(n) __attribute__((aligned(n)))
+#define __builtin_align__(n) __attribute__((aligned(n)))
+#define CUDARTAPI
+#define CUDA_CB
+#define CUDART_CB
+#ifndef __restrict__
+#define __restrict__ __restrict
+#endif
+
+/* One row for each scalar type: the alignments of its vectors of one, two and four. Vectors of three have
+ * that of one. */
+#define IG_VECTOR(type, base, one, two, four) \
+    struct alignas(one) base##1 { type x; }; \
+    struct alignas(two) base##2 { type x, y; }; \
+    struct alignas(one) base##3 { type x, y, z; }; \
+    struct alignas(four) base##4 { type x, y, z, w; }; \
+    static inline base##1 make_##base##1(type x) { return {x}; } \
+    static inline base##2 make_##base##2(type x, type y) { return {x, y}; } \
+    static inline base##3 make_##base##3(type x, type y, type z) { return {x, y, z}; } \
+    static inline base##4 make_##base##4(type x, type y, type z, type w) { return {x, y, z, w}; }
+
+IG_VECTOR(signed char, char, 1, 2, 4)
+IG_VECTOR(unsigned char, uchar, 1, 2, 4)
+IG_VECTOR(short, short, 2, 4, 8)
+IG_VECTOR(unsigned short, ushort, 2, 4, 8)
+IG_VECTOR(int, int, 4, 8, 16)
+IG_VECTOR(unsigned int, uint, 4, 8, 16)
+IG_VECTOR(long, long, 8, 16, 16)
+IG_VECTOR(unsigned long, ulong, 8, 16, 16)
+IG_VECTOR(long long, longlong, 8, 16, 16)
+IG_VECTOR(unsigned long long, ulonglong, 8, 16, 16)
+IG_VECTOR(float, float, 4, 8, 16)
+IG_VECTOR(double, double, 8, 16, 16)
+#undef IG_VECTOR
+
+struct dim3 {
+    unsigned int x, y, z;
+    constexpr dim3(unsigned int x_ = 1, unsigned int y_ = 1, unsigned int z_ = 1) : x(x_), y(y_), z(z_) {}
+    constexpr dim3(uint3 v) : x(v.x), y(v.y), z(v.z) {}
+    constexpr operator uint3() const { return {x, y, z}; }
+};
+
+#endif

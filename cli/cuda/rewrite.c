@@ -1,0 +1,720 @@
+/* The rewriter. One walk over the tokens: it knows whether it is between declarations (of a namespace, of
+ * a class) or in a body, where the declaration began, and which macros of the file stand for qualifiers. */
+#include "cuda/rewrite.h"
+
+#include "cuda/scan.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { FILE_MOST_BYTES = 64 << 20, DEPTH_MOST = 256 };
+
+enum { IS_GLOBAL = 1, IS_DEVICE = 2, IS_HOST = 4, IS_CONSTANT = 8, IS_MANAGED = 16 };
+
+static const struct {
+    const char *word;
+    unsigned flags;
+} qualifiers[] = {{"__global__", IS_GLOBAL},
+                  {"__device__", IS_DEVICE},
+                  {"__host__", IS_HOST},
+                  {"__constant__", IS_CONSTANT},
+                  {"__managed__", IS_MANAGED}};
+
+/* Words before a name whose brackets are not its parameters. */
+static const char *const attributes[] = {"__launch_bounds__", "__attribute__", "__align__",
+                                         "alignas",           "decltype",      "__cluster_dims__"};
+
+typedef enum scope_kind { SCOPE_NAMESPACE, SCOPE_CLASS, SCOPE_BODY } scope_kind;
+
+typedef struct scope {
+    scope_kind kind;
+    const scan_token *name; /* of a namespace, or NULL */
+} scope;
+
+/* A macro of the file that stands for qualifiers. */
+typedef struct alias {
+    const scan_token *name;
+    unsigned flags;
+} alias;
+
+typedef struct rewriter {
+    rewrite_job *job;
+    const char *path;
+    scan s;
+    const char *copied; /* all before it is in out */
+    str out;
+    scope scopes[DEPTH_MOST];
+    int depth;
+    int begin; /* the first token of the declaration that we are in */
+    alias *aliases;
+    int n_aliases;
+} rewriter;
+
+/* ---- edits ---- */
+
+/* Puts text in place of [from, to), and keeps the lines. */
+static void edit(rewriter *r, const char *from, const char *to, const char *text, bool directive)
+{
+    str_add(&r->out, r->copied, (size_t)(from - r->copied));
+    str_puts(&r->out, text);
+    for (const char *c = from; c < to; c++)
+        if (*c == '\n')
+            str_puts(&r->out, directive ? "\\\n" : "\n");
+    r->copied = to;
+}
+
+static const char *end_of(const scan_token *t) { return t->at + t->bytes; }
+
+/* ---- qualifiers ---- */
+
+static unsigned flags_of(const rewriter *r, const scan_token *t)
+{
+    if (t->kind != SCAN_NAME)
+        return 0;
+    for (size_t i = 0; i < sizeof qualifiers / sizeof *qualifiers; i++)
+        if (scan_is(t, qualifiers[i].word))
+            return qualifiers[i].flags;
+    for (int i = 0; i < r->n_aliases; i++)
+        if (r->aliases[i].name->bytes == t->bytes &&
+            memcmp(r->aliases[i].name->at, t->at, t->bytes) == 0)
+            return r->aliases[i].flags;
+    return 0;
+}
+
+/* #define NAME ... with qualifiers and no body in it. */
+static void find_aliases(rewriter *r)
+{
+    const scan *s = &r->s;
+    for (int i = 0; i + 2 < s->n; i++) {
+        const scan_token *t = &s->at[i];
+        if (t->mark != '#' || !t->directive || !scan_is(&t[1], "define") ||
+            t[2].kind != SCAN_NAME || t[2].directive != t->directive)
+            continue;
+        unsigned flags = 0;
+        bool body = false;
+        for (int k = i + 3; k < s->n && s->at[k].directive == t->directive; k++) {
+            flags |= flags_of(r, &s->at[k]);
+            body |= s->at[k].mark == '{';
+        }
+        if (!flags || body)
+            continue;
+        r->aliases = heap_resize(r->aliases, (size_t)(r->n_aliases + 1) * sizeof *r->aliases);
+        r->aliases[r->n_aliases++] = (alias){&t[2], flags};
+    }
+}
+
+static bool is_attribute(const scan_token *t)
+{
+    for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++)
+        if (scan_is(t, attributes[i]))
+            return true;
+    return false;
+}
+
+/* ---- declarations ---- */
+
+/* A declaration with qualifiers: token numbers. */
+typedef struct declaration {
+    unsigned flags;
+    int begin, end; /* of all of it, the last one included */
+    int name;       /* its last word; -1: none */
+    int params;     /* the '(' of a function's parameters, or -1 */
+    int body;       /* the '{' of its body, or -1 */
+    int special;    /* the '<' of a specialisation's arguments, or -1 */
+    int template;   /* the '<' of its template parameters, or -1 */
+} declaration;
+
+/* Behind the '>' that belongs to the '<' at i; i + 1 if there is none. */
+static int behind_angles(const scan *s, int i)
+{
+    int depth = 0;
+    for (int k = i; k < s->n && s->at[k].mark != ';' && s->at[k].mark != '{'; k++) {
+        if (s->at[k].pair > k)
+            k = s->at[k].pair;
+        depth += (s->at[k].mark == '<') - (s->at[k].mark == '>');
+        if (!depth)
+            return k + 1;
+    }
+    return i + 1;
+}
+
+/* Behind a constructor's initializers, from the ':' on: at the body. */
+static int behind_initializers(const scan *s, int i)
+{
+    for (i++; i < s->n && s->at[i].kind == SCAN_NAME;) {
+        while (i < s->n && !(s->at[i].pair > i))
+            i++;
+        i = s->at[i].pair + 1;
+        if (s->at[i].mark != ',')
+            break;
+        i++;
+    }
+    return i;
+}
+
+/* From the ')' of the parameters to the body or the end. */
+static void find_body(const scan *s, declaration *d)
+{
+    const int directive = s->at[d->begin].directive;
+    d->body = -1;
+    for (int i = s->at[d->params].pair + 1; i < s->n && s->at[i].directive == directive; i++) {
+        const scan_token *t = &s->at[i];
+        if (t->mark == ':' && s->at[i + 1].mark != ':' && s->at[i - 1].mark != ':')
+            i = behind_initializers(s, i);
+        if (s->at[i].mark == ';') {
+            d->end = i;
+            return;
+        }
+        if (s->at[i].mark == '{' && s->at[i].pair > i) {
+            d->body = i;
+            d->end = s->at[i].pair;
+            return;
+        }
+        if (s->at[i].pair > i)
+            i = s->at[i].pair;
+    }
+    d->params = -1;
+}
+
+/* Reads on from the declaration's first token; false: it is none that we understand. */
+static bool declare(const rewriter *r, int begin, declaration *d)
+{
+    const scan *s = &r->s;
+    const int directive = s->at[begin].directive;
+    *d = (declaration){
+        .begin = begin, .name = -1, .params = -1, .body = -1, .special = -1, .template = -1};
+    for (int i = begin; i < s->n && s->at[i].directive == directive; i++) {
+        const scan_token *t = &s->at[i];
+        d->flags |= flags_of(r, t);
+        if (scan_is(t, "template") && s->at[i + 1].mark == '<') {
+            d->template = i + 1;
+            i = behind_angles(s, i + 1) - 1;
+        } else if (scan_is(t, "operator")) {
+            d->name = i;
+            while (i + 1 < s->n && s->at[i + 1].mark != '(')
+                i++;
+            if (s->at[i + 1].pair == i + 2 && s->at[i + 3].mark == '(')
+                i += 2;
+        } else if (is_attribute(t)) {
+            i = s->at[i + 1].mark == '(' && s->at[i + 1].pair > i ? s->at[i + 1].pair : i;
+        } else if (t->kind == SCAN_NAME) {
+            d->name = i;
+            d->special = -1;
+        } else if (t->mark == '<') {
+            d->special = i;
+            i = behind_angles(s, i) - 1;
+        } else if (t->mark == '(' && t->pair > i && d->name >= 0) {
+            d->params = i;
+            find_body(s, d);
+            return d->params >= 0;
+        } else if (strchr("=;[{,", t->mark ? t->mark : 'x')) {
+            for (d->end = i; d->end < s->n && s->at[d->end].mark != ';'; d->end++)
+                if (s->at[d->end].pair > d->end)
+                    d->end = s->at[d->end].pair;
+            return d->name >= 0 && d->end < s->n;
+        }
+    }
+    return false;
+}
+
+/* ---- kernels ---- */
+
+static void add_token(str *out, const scan_token *t) { str_add(out, t->at, t->bytes); }
+
+/* A list in brackets, cut at its commas. */
+typedef struct piece {
+    int from, to;  /* tokens, without the comma */
+    int name;      /* its last word before '=' or '[', or -1 */
+    int value;     /* the '=', or to */
+    bool variadic; /* it has "..." */
+} piece;
+
+/* The piece that begins at token i; the list ends before `end`. Returns where the next one begins. */
+static int next_piece(const scan *s, int i, int end, piece *p)
+{
+    bool named = true;
+    *p = (piece){.from = i, .to = end, .name = -1, .value = -1};
+    for (; i < end; i++) {
+        const scan_token *t = &s->at[i];
+        if (t->mark == ',') {
+            p->to = i;
+            break;
+        }
+        if (t->mark == '=' && p->value < 0)
+            p->value = i;
+        named &= t->mark != '[' && t->mark != '=';
+        if (t->kind == SCAN_NAME && named)
+            p->name = i;
+        p->variadic |= t->mark == '.';
+        if (t->mark == '<')
+            i = behind_angles(s, i) - 1;
+        else if (t->pair > i)
+            i = t->pair;
+    }
+    p->value = p->value < 0 ? p->to : p->value;
+    return p->to + 1;
+}
+
+/* `"ns::tile"`, and for templates `.text("<").type<T>()...`. In a macro the compiler knows the name. */
+static void add_name(rewriter *r, const declaration *d, str *out)
+{
+    const scan *s = &r->s;
+    str_puts(out, "::ig_cuda::name(\"");
+    if (s->at[d->begin].directive) {
+        str_puts(out, "\").function<&");
+        const char *from = s->at[d->name].at;
+        const scan_token *t = &s->at[d->name];
+        for (; t > s->at && t[-1].mark == '#'; t -= t[-2].mark == '#' ? 3 : 1)
+            from = t[-3].at;
+        str_add(out, from, (size_t)(end_of(&s->at[d->name]) - from));
+        str_puts(out, ">()");
+        return;
+    }
+    for (int i = 0; i < r->depth; i++)
+        if (r->scopes[i].name) {
+            add_token(out, r->scopes[i].name);
+            str_puts(out, "::");
+        }
+    add_token(out, &s->at[d->name]);
+    str_puts(out, "\")");
+    if (d->special >= 0) {
+        const int end = behind_angles(s, d->special);
+        const char *from = s->at[d->special].at;
+        str_puts(out, ".text(\"");
+        for (const char *c = from; c < end_of(&s->at[end - 1]); c++)
+            str_add(out, *c == '\n' ? " " : c, 1);
+        str_puts(out, "\")");
+    } else if (d->template >= 0) {
+        const char *between = "<";
+        const int end = behind_angles(s, d->template) - 1;
+        piece p;
+        for (int i = d->template + 1; i < end;) {
+            i = next_piece(s, i, end, &p);
+            const bool type =
+                scan_is(&s->at[p.from], "typename") || scan_is(&s->at[p.from], "class");
+            str_printf(out, ".text(\"%s\").%s", between, type ? "type<" : "value(");
+            if (p.name >= 0)
+                add_token(out, &s->at[p.name]);
+            str_puts(out, type ? ">()" : ")");
+            between = ", ";
+        }
+        str_puts(out, ".text(\">\")");
+    }
+}
+
+/* The stub's own address, by its type, so that overloads are told apart. */
+static void add_address(const rewriter *r, const declaration *d, str *out)
+{
+    const scan *s = &r->s;
+    const int end = s->at[d->params].pair;
+    piece p;
+    str_puts(out, "(static_cast<void (*)(");
+    for (int i = d->params + 1; i < end;) {
+        const bool first = i == d->params + 1;
+        i = next_piece(s, i, end, &p);
+        str_puts(out, first ? "" : ", ");
+        for (int k = p.from; k < p.value; k++) {
+            str_puts(out, k > p.from ? " " : "");
+            add_token(out, &s->at[k]);
+        }
+    }
+    str_puts(out, ")>(&");
+    const scan_token *t = &s->at[d->name];
+    const char *from = t->at;
+    for (; t > s->at + 2 && t[-1].mark == '#'; t -= 3)
+        from = t[-3].at;
+    str_add(out, from, (size_t)(end_of(&s->at[d->name]) - from));
+    if (d->special >= 0) {
+        const int behind = behind_angles(s, d->special);
+        str_add(out, s->at[d->special].at,
+                (size_t)(end_of(&s->at[behind - 1]) - s->at[d->special].at));
+    } else if (d->template >= 0) {
+        const char *between = "<";
+        const int last = behind_angles(s, d->template) - 1;
+        for (int i = d->template + 1; i < last; between = ", ") {
+            i = next_piece(s, i, last, &p);
+            str_puts(out, between);
+            if (p.name >= 0)
+                add_token(out, &s->at[p.name]);
+        }
+        str_puts(out, ">");
+    }
+    str_puts(out, "))");
+}
+
+/* { addresses and sizes of the parameters; launch }. Parameters without a name get none of it: a kernel
+ * that has such is launched with what the others say, so they are refused by their number. */
+static void kernel(rewriter *r, const declaration *d)
+{
+    const scan *s = &r->s;
+    const int end = s->at[d->params].pair;
+    str stub = {0}, args = {0}, sizes = {0};
+    int n = 0;
+    piece p;
+    for (int i = d->params + 1; i < end;) {
+        i = next_piece(s, i, end, &p);
+        if (p.name < 0 || (p.name == p.from && scan_is(&s->at[p.from], "void")))
+            continue;
+        str_puts(&args, "(void *)&");
+        add_token(&args, &s->at[p.name]);
+        str_puts(&args, ", ");
+        str_puts(&sizes, "sizeof(");
+        add_token(&sizes, &s->at[p.name]);
+        str_puts(&sizes, "), ");
+        n++;
+    }
+    str_puts(&stub, "{ struct ig_id { static ig_cuda_unit *unit() { return &ig_cuda_here; } static "
+                    "::ig_cuda::name name() { return ");
+    add_name(r, d, &stub);
+    str_printf(&stub,
+               "; } }; void *ig_args[] = {%s0}; const size_t ig_sizes[] = {%s0}; "
+               "::ig_cuda::launch<ig_id, ",
+               args.s ? args.s : "", sizes.s ? sizes.s : "");
+    add_address(r, d, &stub);
+    str_printf(&stub, ">(ig_args, ig_sizes, %d); }", n);
+    edit(r, s->at[d->body].at, end_of(&s->at[d->end]), stub.s, s->at[d->begin].directive != 0);
+    str_free(&stub);
+    str_free(&args);
+    str_free(&sizes);
+}
+
+/* ---- variables ---- */
+
+/* Behind the declaration, for each name: the library is told. */
+static void variables(rewriter *r, const declaration *d)
+{
+    const scan *s = &r->s;
+    static const char *const text = "ig_cuda_variable_add(&ig_cuda_here, (void *)&";
+    str made = {0};
+    piece p;
+    if (scan_is(&s->at[d->begin], "extern") && s->at[d->begin + 1].kind == SCAN_NAME)
+        return;
+    for (int i = d->begin; i < d->end;) {
+        i = next_piece(s, i, d->end, &p);
+        if (p.name < 0)
+            continue;
+        const int name = p.name;
+        str_puts(&made, " static const int ig_known_");
+        add_token(&made, &s->at[name]);
+        str_printf(&made, " = %s", text);
+        add_token(&made, &s->at[name]);
+        str_puts(&made, ", \"");
+        add_token(&made, &s->at[name]);
+        str_puts(&made, "\", sizeof(");
+        add_token(&made, &s->at[name]);
+        str_printf(&made, "), %d);", (d->flags & IS_MANAGED) != 0);
+    }
+    const char *behind = end_of(&s->at[d->end]);
+    edit(r, behind, behind, made.s ? made.s : "", false);
+    str_free(&made);
+}
+
+/* Rewrites the declaration at hand; returns its last token, or i if there is nothing to rewrite. */
+static int declaration_at(rewriter *r, int i)
+{
+    const scan *s = &r->s;
+    const bool directive = s->at[i].directive != 0;
+    const scope_kind kind = r->scopes[r->depth - 1].kind;
+    declaration d;
+    if (!declare(r, directive ? i : r->begin, &d))
+        return i;
+    const bool device_only =
+        d.flags & IS_DEVICE && !(d.flags & (IS_HOST | IS_GLOBAL)) && d.params >= 0;
+    if (d.flags & IS_GLOBAL && d.body >= 0) {
+        kernel(r, &d);
+    } else if (device_only && kind == SCOPE_NAMESPACE && !directive) {
+        edit(r, s->at[d.begin].at, end_of(&s->at[d.end]), "", false);
+    } else if (device_only && d.body >= 0) {
+        edit(r, s->at[d.body].at, end_of(&s->at[d.end]), "{ __builtin_trap(); }", directive);
+    } else if (d.params < 0 && kind == SCOPE_NAMESPACE && !directive &&
+               d.flags & (IS_DEVICE | IS_CONSTANT | IS_MANAGED)) {
+        variables(r, &d);
+    } else {
+        return i;
+    }
+    r->begin = d.end + 1;
+    return d.end;
+}
+
+/* ---- launches ---- */
+
+static bool three(const scan *s, int i, char mark)
+{
+    return i + 2 < s->n && s->at[i].mark == mark && s->at[i + 1].mark == mark &&
+           s->at[i + 2].mark == mark;
+}
+
+/* The first token of what is launched, before the "<<<" at i. */
+static int callee(const scan *s, int i)
+{
+    int k = i - 1;
+    if (s->at[k].mark == '>') {
+        int depth = 0;
+        for (; k > 0; k--) {
+            if (s->at[k].pair >= 0 && s->at[k].pair < k)
+                k = s->at[k].pair;
+            depth += (s->at[k].mark == '>') - (s->at[k].mark == '<');
+            if (!depth)
+                break;
+        }
+        k--;
+    }
+    for (;;) {
+        while (k > 0 && s->at[k].pair >= 0 && s->at[k].pair < k) /* f(x)[i]<<<...>>> */
+            k = s->at[k].pair - (s->at[s->at[k].pair - 1].kind == SCAN_NAME ||
+                                 s->at[s->at[k].pair - 1].mark == ']');
+        if (k >= 2 && s->at[k - 1].mark == ':' && s->at[k - 2].mark == ':')
+            k -= k >= 3 && s->at[k - 3].kind == SCAN_NAME ? 3 : 2;
+        else if (k >= 2 && s->at[k - 1].mark == '.')
+            k -= 2;
+        else if (k >= 3 && s->at[k - 1].mark == '>' && s->at[k - 2].mark == '-')
+            k -= 3;
+        else if (k >= 3 && s->at[k - 1].mark == '#' && s->at[k - 2].mark == '#')
+            k -= 3;
+        else
+            return k;
+    }
+}
+
+/* Rewrites the launch whose "<<<" is at i; returns the last token that is done. */
+static int launch(rewriter *r, int i)
+{
+    const scan *s = &r->s;
+    int end = i + 3;
+    while (end < s->n && s->at[end].directive == s->at[i].directive &&
+           !(three(s, end, '>') && s->at[end + 3].mark == '(') && s->at[end].mark != ';')
+        end = s->at[end].pair > end ? s->at[end].pair + 1 : end + 1;
+    const int from = callee(s, i);
+    if (!i || !three(s, end, '>') || s->at[from].at < r->copied)
+        return i + 2;
+    str text = {0};
+    const char *shape = end_of(&s->at[i + 2]), *shape_end = s->at[end].at;
+    str_puts(&text, "::ig_cuda::push(");
+    str_add(&text, shape, (size_t)(shape_end - shape));
+    str_puts(&text, ") ? (void)0 : ");
+    str_add(&text, s->at[from].at, (size_t)(end_of(&s->at[i - 1]) - s->at[from].at));
+    /* Its lines are in the shape, or between the callee and "<<<", where none is expected. */
+    str_add(&r->out, r->copied, (size_t)(s->at[from].at - r->copied));
+    str_puts(&r->out, text.s);
+    r->copied = end_of(&s->at[end + 2]);
+    str_free(&text);
+    return end + 2;
+}
+
+/* ---- scopes ---- */
+
+static scope scope_of(const rewriter *r, int brace)
+{
+    const scan *s = &r->s;
+    scope opened = {SCOPE_BODY, NULL};
+    bool class = false;
+    if (r->scopes[r->depth - 1].kind == SCOPE_BODY)
+        return opened;
+    for (int i = r->begin; i < brace; i++) {
+        const scan_token *t = &s->at[i];
+        if (scan_is(t, "namespace"))
+            return (scope){SCOPE_NAMESPACE, s->at[i + 1].kind == SCAN_NAME ? &s->at[i + 1] : NULL};
+        if (scan_is(t, "extern") && t[1].kind == SCAN_STRING && i + 2 == brace)
+            return (scope){SCOPE_NAMESPACE, NULL};
+        class |= scan_is(t, "struct") || scan_is(t, "class") || scan_is(t, "union");
+        if (scan_is(t, "template") && t[1].mark == '<')
+            i = behind_angles(s, i + 1) - 1;
+    }
+    const scan_token *before = &s->at[brace - (brace > 0)];
+    if (class && before->mark != ')' && !scan_is(before, "const"))
+        opened.kind = SCOPE_CLASS;
+    return opened;
+}
+
+static void follow(rewriter *r, int i)
+{
+    const scan_token *t = &r->s.at[i];
+    if (t->mark == '{') {
+        const scope opened = scope_of(r, i);
+        if (r->depth < DEPTH_MOST)
+            r->scopes[r->depth++] = opened;
+        r->begin = i + 1;
+    } else if (t->mark == '}') {
+        r->depth -= r->depth > 1;
+        r->begin = i + 1;
+    } else if (t->mark == ';' ||
+               (t->mark == ':' && i && r->s.at[i - 1].kind == SCAN_NAME &&
+                (scan_is(&r->s.at[i - 1], "public") || scan_is(&r->s.at[i - 1], "private") ||
+                 scan_is(&r->s.at[i - 1], "protected")))) {
+        r->begin = i + 1;
+    }
+}
+
+/* ---- files ---- */
+
+static int add_file(rewrite_job *job, const char *path, bool is_unit);
+
+static bool exists(const char *path)
+{
+    struct stat s;
+    return stat(path, &s) == 0 && S_ISREG(s.st_mode);
+}
+
+/* The number of the file that an #include names, or -1. */
+static int included(rewriter *r, const char *name, size_t bytes, bool quoted)
+{
+    str path = {0}, plain = {0};
+    const char *slash = strrchr(r->path, '/');
+    int found = -1;
+    str_add(&plain, name, bytes);
+    if (quoted && !r->job->is_ours(plain.s)) {
+        str_printf(&path, "%.*s%s", slash ? (int)(slash + 1 - r->path) : 0, r->path, plain.s);
+        if (plain.s[0] == '/' || exists(path.s))
+            found = add_file(r->job, plain.s[0] == '/' ? plain.s : path.s, false);
+    }
+    for (int i = 0; found < 0 && r->job->folders[i] && !r->job->is_ours(plain.s); i++) {
+        str_free(&path);
+        str_printf(&path, "%s/%s", r->job->folders[i], plain.s);
+        if (exists(path.s))
+            found = add_file(r->job, path.s, false);
+    }
+    str_free(&path);
+    str_free(&plain);
+    return found;
+}
+
+/* An #include at token i: of a file of the program's, by the name that we give it. */
+static void include(rewriter *r, int i)
+{
+    const scan_token *t = &r->s.at[i + 2], *last = t;
+    if (!scan_is(&t[-1], "include") || t->directive != t[-1].directive)
+        return;
+    while (last[1].directive == t->directive && last->mark != '>' && t->mark == '<')
+        last++;
+    const bool quoted = t->kind == SCAN_STRING && t->bytes > 2;
+    if (!quoted && !(t->mark == '<' && last->mark == '>'))
+        return;
+    const int found = included(
+        r, t->at + 1, (size_t)(last->at - t->at) - 1 + (quoted ? t->bytes - 1 : 0), quoted);
+    if (found < 0)
+        return;
+    str text = {0};
+    str_printf(&text, "\"%s\"", r->job->files[found].name);
+    edit(r, t->at, end_of(last), text.s, false);
+    str_free(&text);
+}
+
+static void walk(rewriter *r)
+{
+    const scan *s = &r->s;
+    scan_conditions conditions = {0};
+    for (int i = 0; i < s->n; i++) {
+        const scan_token *t = &s->at[i];
+        r->depth = scan_depth(&conditions, t, r->depth);
+        if (t->mark == '#' && t->directive && (!i || t[-1].directive != t->directive))
+            include(r, i);
+        if (i && t[-1].directive && !t->directive && r->begin < i)
+            r->begin = i;
+        if (three(s, i, '<') && i && !scan_is(&t[-1], "operator")) {
+            i = launch(r, i);
+            continue;
+        }
+        const bool inside = r->scopes[r->depth - 1].kind == SCOPE_BODY && !t->directive;
+        if (!inside && flags_of(r, t) && !(i && t[-1].directive && scan_is(&t[-1], "define"))) {
+            const int last = declaration_at(r, i);
+            if (last > i) {
+                i = last;
+                continue;
+            }
+        }
+        if (!t->directive)
+            follow(r, i);
+    }
+}
+
+static void add_string(str *out, const char *text, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++) {
+        const unsigned char c = (unsigned char)text[i];
+        if (i % 2000 == 0)
+            str_puts(out, i ? "\"\n\"" : "\"");
+        if (c == '\n')
+            str_puts(out, "\\n");
+        else if (c == '"' || c == '\\' || c == '?')
+            str_printf(out, "\\%c", c);
+        else if (c < 32 || c > 126)
+            str_printf(out, "\\%03o", c);
+        else
+            str_add(out, text + i, 1);
+    }
+    str_puts(out, bytes ? "\"" : "\"\"");
+}
+
+static void add_list(str *out, const char *name, const char *const *list)
+{
+    str_printf(out, "static const char *const %s[] = {", name);
+    for (; *list; list++) {
+        add_string(out, *list, strlen(*list));
+        str_puts(out, ", ");
+    }
+    str_puts(out, "0};\n");
+}
+
+/* The unit: what the library compiles of this file. */
+static void add_unit(const rewriter *r, const char *text, size_t bytes, str *out)
+{
+    str_puts(out, "#include \"cuda_runtime.h\"\n");
+    add_list(out, "ig_cuda_defines", r->job->defines);
+    add_list(out, "ig_cuda_folders", r->job->folders);
+    str_puts(out, "static ig_cuda_unit ig_cuda_here = {");
+    add_string(out, r->path, strlen(r->path));
+    str_puts(out, ",\n");
+    add_string(out, text, bytes);
+    str_puts(out, ",\nig_cuda_defines, ig_cuda_folders, 0};\n");
+}
+
+static int add_file(rewrite_job *job, const char *path, bool is_unit)
+{
+    size_t bytes;
+    for (int i = 0; i < job->n_files; i++)
+        if (strcmp(job->files[i].path, path) == 0 && job->files[i].is_unit == is_unit)
+            return i;
+    char *text = str_read_file(path, FILE_MOST_BYTES, &bytes);
+    if (!text)
+        return -1;
+    const int number = job->n_files++;
+    const char *slash = strrchr(path, '/');
+    str name = {0};
+    job->files = heap_resize(job->files, (size_t)job->n_files * sizeof *job->files);
+    str_printf(&name, "%d_%s", number, slash ? slash + 1 : path);
+    job->files[number] = (rewritten){.path = heap_string(path), .name = name.s, .is_unit = is_unit};
+
+    rewriter r = {.job = job, .path = path, .depth = 1};
+    const bool mark = bytes >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0;
+    const char *begin = text + (mark ? 3 : 0);
+    r.s = scan_text(begin, bytes - (size_t)(begin - text));
+    r.copied = begin;
+    find_aliases(&r);
+    if (is_unit)
+        add_unit(&r, begin, strlen(begin), &r.out);
+    str_puts(&r.out, "#line 1 ");
+    add_string(&r.out, path, strlen(path));
+    str_puts(&r.out, "\n");
+    walk(&r);
+    str_puts(&r.out, r.copied);
+    job->files[number].text = r.out;
+    scan_free(&r.s);
+    free(r.aliases);
+    free(text);
+    return number;
+}
+
+int rewrite_add(rewrite_job *job, const char *path) { return add_file(job, path, true); }
+
+void rewrite_free(rewrite_job *job)
+{
+    for (int i = 0; i < job->n_files; i++) {
+        free(job->files[i].path);
+        free(job->files[i].name);
+        str_free(&job->files[i].text);
+    }
+    free(job->files);
+    job->files = NULL;
+    job->n_files = 0;
+}

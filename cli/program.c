@@ -1,0 +1,421 @@
+/* ingot run, for whole programs: rewrite (cli/cuda), compile with c++, link with libingot, run.
+ *
+ * A compiled program is kept in the cache under all that it was made of: the rewritten text, our headers,
+ * the options, the compiler and the library. */
+#include "program.h"
+
+#include "cuda/headers.h"
+#include "cuda/rewrite.h"
+#include "cuda/scan.h"
+#include "base/cache.h"
+#include "base/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifdef __APPLE__
+#include <mach-o/dyld.h>
+#define SHARED_NAME "libingot.dylib"
+#else
+#define SHARED_NAME "libingot.so"
+#endif
+
+enum { SOURCE_MOST_BYTES = 64 << 20, SIGNAL_CODE = 128 };
+
+static const cache programs = {"programs", UINT64_C(256) << 20};
+
+/* What a run works on. */
+typedef struct job {
+    const command *c;
+    const program_options *o;
+    rewrite_job text;
+    str folder;                 /* of all that is written; goes at the end */
+    str program;                /* the executable in it */
+    str compiler, library, key; /* paths; what the program depends on */
+} job;
+
+bool program_has_main(const char *path)
+{
+    size_t bytes;
+    char *text = str_read_file(path, SOURCE_MOST_BYTES, &bytes);
+    if (!text)
+        return false;
+    scan s = scan_text(text, bytes);
+    bool found = false;
+    for (int i = 0; i + 1 < s.n && !found; i++)
+        found = !s.at[i].directive && scan_is(&s.at[i], "main") && s.at[i + 1].mark == '(';
+    scan_free(&s);
+    free(text);
+    return found;
+}
+
+/* ---- what is on the machine ---- */
+
+/* Sets path to where a program is; false: nowhere. */
+static bool find_program(const char *name, str *path)
+{
+    const char *at = getenv("PATH");
+    str_free(path);
+    if (strchr(name, '/')) {
+        str_puts(path, name);
+        return access(name, X_OK) == 0;
+    }
+    while (at && *at) {
+        const size_t n = strcspn(at, ":");
+        str_free(path);
+        str_printf(path, "%.*s/%s", (int)n, at, name);
+        if (access(path->s, X_OK) == 0)
+            return true;
+        at += n + (at[n] == ':');
+    }
+    return false;
+}
+
+static bool find_compiler(job *j)
+{
+    static const char *const names[] = {"c++", "g++", "clang++"};
+    const char *chosen = getenv("CXX");
+    if (chosen && *chosen)
+        return find_program(chosen, &j->compiler);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (find_program(names[i], &j->compiler))
+            return true;
+    return false;
+}
+
+/* The folder of this command, with a slash. */
+static void own_folder(str *out)
+{
+    char path[PATH_MAX] = "";
+#ifdef __APPLE__
+    uint32_t room = sizeof path;
+    if (_NSGetExecutablePath(path, &room) != 0)
+        path[0] = 0;
+#else
+    const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    path[n > 0 ? n : 0] = 0;
+#endif
+    const char *slash = strrchr(path, '/');
+    str_add(out, path, slash ? (size_t)(slash + 1 - path) : 0);
+}
+
+static bool find_library(job *j)
+{
+    static const char *const places[] = {"", "../lib/", "../lib64/"};
+    static const char *const names[] = {SHARED_NAME, "libingot.a"};
+    str folder = {0};
+    bool found = false;
+    if (j->o->library)
+        str_printf(&folder, "%s/", j->o->library);
+    else
+        own_folder(&folder);
+    for (size_t i = 0; i < 6 && !found; i++) {
+        str_free(&j->library);
+        str_printf(&j->library, "%s%s%s", folder.s ? folder.s : "", places[i / 2], names[i % 2]);
+        found = access(j->library.s, R_OK) == 0;
+    }
+    str_free(&folder);
+    return found;
+}
+
+/* ---- the key ---- */
+
+static void key_text(str *key, const char *text, size_t bytes)
+{
+    str_printf(key, "%zu:", bytes);
+    str_add(key, text, bytes);
+}
+
+/* A file by what tells that it changed. */
+static void key_file(str *key, const char *path)
+{
+    struct stat s = {0};
+    stat(path, &s);
+    str_printf(key, "%s %lld %lld\n", path, (long long)s.st_size, (long long)s.st_mtime);
+}
+
+static void key_list(str *key, const char *const *list)
+{
+    for (; *list; list++)
+        key_text(key, *list, strlen(*list));
+    str_puts(key, ".\n");
+}
+
+static void make_key(job *j)
+{
+    str_printf(&j->key, "1 %s\n", ig_version());
+    key_file(&j->key, j->compiler.s);
+    key_file(&j->key, j->library.s);
+    key_list(&j->key, j->o->folders);
+    key_list(&j->key, j->o->defines);
+    key_list(&j->key, j->o->libraries);
+    for (int i = 0; cuda_header_at(i).name; i++)
+        key_text(&j->key, cuda_header_at(i).text, cuda_header_at(i).bytes);
+    for (int i = 0; i < j->text.n_files; i++)
+        key_text(&j->key, j->text.files[i].text.s, j->text.files[i].text.n);
+}
+
+/* ---- files ---- */
+
+static int cannot(const job *j, const char *what, const char *path)
+{
+    say(j->c, "cannot %s '%s': %s", what, path, strerror(errno));
+    return EXIT_FAILED;
+}
+
+/* Writes a new file into the job's folder. */
+static int put(const job *j, const char *name, const void *bytes, size_t n, mode_t mode)
+{
+    str path = {0};
+    str_printf(&path, "%s/%s", j->folder.s, name);
+    const int file = open(path.s, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
+    bool fine = file >= 0;
+    for (size_t done = 0; fine && done < n;) {
+        const ssize_t wrote = write(file, (const char *)bytes + done, n - done);
+        fine = wrote > 0 || (wrote < 0 && errno == EINTR);
+        done += wrote > 0 ? (size_t)wrote : 0;
+    }
+    if (file >= 0)
+        fine = close(file) == 0 && fine;
+    const int code = fine ? -1 : cannot(j, "write", path.s);
+    str_free(&path);
+    return code;
+}
+
+static int make_folder(job *j)
+{
+    const char *where = getenv("TMPDIR");
+    str_printf(&j->folder, "%s/ingot-run-XXXXXX", where && *where ? where : "/tmp");
+    if (!mkdtemp(j->folder.s)) {
+        const int code = cannot(j, "make the folder", j->folder.s);
+        str_free(&j->folder);
+        return code;
+    }
+    str_printf(&j->program, "%s/program", j->folder.s);
+    return -1;
+}
+
+static void remove_folder(const job *j)
+{
+    if (!j->folder.s)
+        return;
+    str path = {0};
+    for (int i = 0; cuda_header_at(i).name || i < j->text.n_files; i++) {
+        const char *names[] = {cuda_header_at(i).name,
+                               i < j->text.n_files ? j->text.files[i].name : NULL};
+        for (int k = 0; k < 2; k++) {
+            str_free(&path);
+            str_printf(&path, "%s/%s", j->folder.s, names[k] ? names[k] : "program");
+            unlink(path.s);
+        }
+    }
+    str_free(&path);
+    rmdir(j->folder.s);
+}
+
+/* ---- processes ---- */
+
+/* Runs a program to its end; returns its exit code, or -1 with errno set. While it runs, Ctrl-C is its. */
+static int run_child(char *const *argv, const program_options *o)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, interrupt, quit;
+    char threads[16];
+    fflush(stdout);
+    sigaction(SIGINT, &ignore, &interrupt);
+    sigaction(SIGQUIT, &ignore, &quit);
+    const pid_t child = fork();
+    if (child == 0) {
+        sigaction(SIGINT, &interrupt, NULL);
+        sigaction(SIGQUIT, &quit, NULL);
+        if (o && o->device)
+            setenv("IG_CUDA_DEVICE", o->device, 1);
+        snprintf(threads, sizeof threads, "%d", o ? o->threads : 0);
+        if (o && o->threads)
+            setenv("IG_NUM_THREADS", threads, 1);
+        execv(argv[0], argv);
+        fprintf(stderr, "ingot run: cannot run '%s': %s\n", argv[0], strerror(errno));
+        _exit(126);
+    }
+    int status = -1;
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    sigaction(SIGINT, &interrupt, NULL);
+    sigaction(SIGQUIT, &quit, NULL);
+    if (child < 0)
+        return -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : SIGNAL_CODE + WTERMSIG(status);
+}
+
+/* A growing list of words for a child; ends with NULL. */
+typedef struct words {
+    char **at;
+    int n;
+} words;
+
+static void add_word(words *w, const char *format, const char *text)
+{
+    str word = {0};
+    w->at = heap_resize(w->at, (size_t)(w->n + 2) * sizeof *w->at);
+    str_printf(&word, format, text);
+    w->at[w->n++] = word.s;
+    w->at[w->n] = NULL;
+}
+
+static void free_words(words *w)
+{
+    for (int i = 0; i < w->n; i++)
+        free(w->at[i]);
+    free(w->at);
+}
+
+/* ---- compile and run ---- */
+
+static void compile_words(const job *j, words *w)
+{
+    static const char *const flags[] = {"-std=gnu++17", "-O1", "-w", "-fsigned-char",
+                                        "-pthread",     "-x",  "c++"};
+    const char *slash = strrchr(j->library.s, '/');
+    str folder = {0};
+    str_add(&folder, j->library.s, (size_t)(slash - j->library.s));
+    add_word(w, "%s", j->compiler.s);
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        add_word(w, "%s", flags[i]);
+    add_word(w, "-I%s", j->folder.s);
+    for (int i = 0; j->o->folders[i]; i++)
+        add_word(w, "-I%s", j->o->folders[i]);
+    for (int i = 0; j->o->defines[i]; i++)
+        add_word(w, "-D%s", j->o->defines[i]);
+    for (int i = 0; i < j->text.n_files; i++)
+        if (j->text.files[i].is_unit) {
+            str path = {0};
+            str_printf(&path, "%s/%s", j->folder.s, j->text.files[i].name);
+            add_word(w, "%s", path.s);
+            str_free(&path);
+        }
+    add_word(w, "%s", "-x");
+    add_word(w, "%s", "none");
+    add_word(w, "%s", j->library.s);
+    add_word(w, "-Wl,-rpath,%s", folder.s);
+    for (int i = 0; j->o->libraries[i]; i++)
+        add_word(w, "-l%s", j->o->libraries[i]);
+    add_word(w, "%s", "-lm");
+    add_word(w, "%s", "-ldl");
+    add_word(w, "%s", "-o");
+    add_word(w, "%s", j->program.s);
+    str_free(&folder);
+}
+
+/* Compiles into j->program; -1, or the exit code. */
+static int compile(job *j)
+{
+    words w = {0};
+    int code = -1;
+    for (int i = 0; code < 0 && cuda_header_at(i).name; i++) {
+        const cuda_header h = cuda_header_at(i);
+        code = put(j, h.name, h.text, h.bytes, 0600);
+    }
+    for (int i = 0; code < 0 && i < j->text.n_files; i++)
+        code =
+            put(j, j->text.files[i].name, j->text.files[i].text.s, j->text.files[i].text.n, 0600);
+    if (code >= 0)
+        return code;
+    compile_words(j, &w);
+    const int ended = run_child(w.at, NULL);
+    free_words(&w);
+    if (ended < 0)
+        return cannot(j, "run", j->compiler.s);
+    if (ended > 0) {
+        say(j->c, "'%s' did not compile: see above", j->o->sources[0]);
+        return ended == SIGNAL_CODE + SIGINT ? EXIT_INTERRUPTED : EXIT_INPUT;
+    }
+    size_t bytes;
+    char *made = str_read_file(j->program.s, (size_t)programs.max_bytes, &bytes);
+    if (made)
+        cache_put(&programs, j->key.s, j->key.n, made, bytes);
+    free(made);
+    return -1;
+}
+
+static int build(job *j)
+{
+    void *kept;
+    size_t bytes;
+    make_key(j);
+    int code = make_folder(j);
+    if (code >= 0)
+        return code;
+    if (!cache_get(&programs, j->key.s, j->key.n, &kept, &bytes))
+        return compile(j);
+    code = put(j, "program", kept, bytes, 0700);
+    memory_free(kept);
+    return code;
+}
+
+static int start(const job *j)
+{
+    words w = {0};
+    add_word(&w, "%s", j->program.s);
+    for (int i = 0; j->o->args[i]; i++)
+        add_word(&w, "%s", j->o->args[i]);
+    const int code = run_child(w.at, j->o);
+    free_words(&w);
+    return code < 0 ? cannot(j, "run", j->program.s) : code;
+}
+
+static bool is_ours(const char *name)
+{
+    for (int i = 0; cuda_header_at(i).name; i++)
+        if (strcmp(cuda_header_at(i).name, name) == 0)
+            return true;
+    return false;
+}
+
+static int prepare(job *j)
+{
+    for (int i = 0; j->o->sources[i]; i++)
+        if (rewrite_add(&j->text, j->o->sources[i]) < 0) {
+            cannot(j, "read", j->o->sources[i]);
+            return EXIT_INPUT;
+        }
+    if (!find_compiler(j)) {
+        const char *chosen = getenv("CXX");
+        say(j->c,
+            "%s%s: a program's host side is C++; install one (Debian: apt-get install g++; "
+            "macOS: xcode-select --install), or run one kernel with --kernel",
+            chosen && *chosen ? "there is no C++ compiler " : "there is no C++ compiler",
+            chosen && *chosen ? chosen : "");
+        return EXIT_ABSENT;
+    }
+    if (!find_library(j)) {
+        say(j->c, "libingot is neither beside this command nor in ../lib: programs are linked with "
+                  "it; build it with 'make', or install it with 'make install'");
+        return EXIT_ABSENT;
+    }
+    return -1;
+}
+
+int run_program(const command *c, const program_options *o)
+{
+    job j = {
+        .c = c, .o = o, .text = {.folders = o->folders, .defines = o->defines, .is_ours = is_ours}};
+    int code = prepare(&j);
+    if (code < 0)
+        code = build(&j);
+    if (code < 0)
+        code = start(&j);
+    remove_folder(&j);
+    rewrite_free(&j.text);
+    str_free(&j.folder);
+    str_free(&j.program);
+    str_free(&j.compiler);
+    str_free(&j.library);
+    str_free(&j.key);
+    return code;
+}

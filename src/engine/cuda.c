@@ -1,0 +1,590 @@
+/* The runtime of whole CUDA programs: their kernels and variables, by the addresses of the host's stubs.
+ *
+ * A unit is compiled at the first call that needs it; by then all instances of its templates are known,
+ * since stubs make themselves known before main. So a unit is one module, and its variables exist once.
+ * Launches run at once and in order. */
+#include "engine/cuda_parts.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "engine/engine.h"
+#include "engine/module.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* Without more being allowed, dynamic and static shared memory together are at most this. */
+enum { SHARED_BYTES = 48 << 10 };
+
+struct ig_cuda_kernel {
+    ig_cuda_kernel *next;
+    ig_cuda_unit *unit;
+    const void *stub;
+    size_t shared_allowed;
+    char name[];
+};
+
+typedef struct variable {
+    struct variable *next;
+    ig_cuda_unit *unit;
+    char *shadow;
+    size_t bytes;
+    bool managed;
+    char name[];
+} variable;
+
+/* A unit that was compiled, or could not be. */
+struct ig_cuda_state {
+    struct ig_cuda_state *next;
+    ig_cuda_unit *unit;
+    ig_module *module; /* NULL: it has a mistake, which was told */
+    char *said;        /* about those of its kernels that failed, or NULL */
+    char *globals;     /* the address of its variables, or NULL */
+};
+
+typedef struct shape {
+    uint32_t grid[3], block[3];
+    size_t shared_bytes;
+    bool there;
+} shape;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static ig_cuda_kernel *kernels;
+static variable *variables;
+static struct ig_cuda_state *states;
+static const backend *device;
+static int fatal; /* what a kernel met while it ran */
+static _Thread_local int last;
+static _Thread_local shape pushed;
+
+/* ---- errors ---- */
+
+static const struct {
+    int number;
+    const char *name, *text;
+} errors[] = {
+#define CUDA_ERROR(name, number, text) {number, #name, text},
+#include "engine/cuda_errors.def"
+#undef CUDA_ERROR
+};
+
+const char *ig_cuda_error_name(int error)
+{
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
+        if (errors[i].number == error)
+            return errors[i].name;
+    return "unrecognized error code";
+}
+
+const char *ig_cuda_error_text(int error)
+{
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
+        if (errors[i].number == error)
+            return errors[i].text;
+    return "unrecognized error code";
+}
+
+int cuda_told(int error)
+{
+    if (error)
+        last = error;
+    return error;
+}
+
+int ig_cuda_fail(int error) { return cuda_told(error); }
+
+int ig_cuda_last_error(int forget)
+{
+    const int error = fatal ? fatal : last;
+    if (forget)
+        last = cudaSuccess;
+    return error;
+}
+
+void cuda_complain(const char *what)
+{
+    const char *why = ig_error(NULL);
+    fflush(stdout);
+    fprintf(stderr, "ingot: %s: %s\n", what, why ? why : "failed");
+}
+
+/* ---- the device ---- */
+
+static const backend *choose(void)
+{
+    const char *name = getenv("IG_CUDA_DEVICE");
+    const backend *dev = backend_find(name && *name ? name : "cpu");
+    if (!dev)
+        engine_device_missing(name);
+    else if (!dev->kernel_build)
+        ig_fail(IG_ERR_UNSUPPORTED, "device '%s' runs no kernels", dev->name);
+    return dev && dev->kernel_build ? dev : NULL;
+}
+
+const backend *cuda_begin(int *error)
+{
+    pthread_mutex_lock(&lock);
+    if (!device) {
+        device = choose();
+        if (!device)
+            cuda_complain("IG_CUDA_DEVICE");
+    }
+    *error = fatal ? fatal : device ? cudaSuccess : cudaErrorNoDevice;
+    if (!*error)
+        return device;
+    pthread_mutex_unlock(&lock);
+    cuda_told(*error);
+    return NULL;
+}
+
+int cuda_end(int error)
+{
+    pthread_mutex_unlock(&lock);
+    return cuda_told(error);
+}
+
+int ig_cuda_synchronize(void)
+{
+    int error;
+    const backend *dev = cuda_begin(&error);
+    if (!dev)
+        return error;
+    if (dev->finish(dev) != IG_OK) {
+        cuda_complain(dev->name);
+        error = fatal = cudaErrorLaunchFailure;
+    }
+    fflush(stdout);
+    return cuda_end(error);
+}
+
+int ig_cuda_reset(void)
+{
+    pthread_mutex_lock(&lock);
+    cuda_units_reset();
+    cuda_memory_reset();
+    fatal = cudaSuccess;
+    return cuda_end(cudaSuccess);
+}
+
+int ig_cuda_device(ig_cuda_facts *facts)
+{
+    int error;
+    ig_device_info info = {0};
+    const backend *dev = cuda_begin(&error);
+    if (!dev)
+        return error;
+    if (dev->describe(dev, &info) != IG_OK)
+        cuda_complain(dev->name);
+    memset(facts, 0, sizeof *facts);
+    snprintf(facts->name, sizeof facts->name, "%s", info.model ? info.model : dev->name);
+    facts->memory = info.memory;
+    facts->memory_used = cuda_memory_used();
+    facts->cores = info.threads > 0 ? info.threads : info.cores > 0 ? info.cores : 1;
+    facts->threads = (int)dev->limits.threads;
+    facts->shared_bytes = dev->limits.shared_bytes;
+    return cuda_end(cudaSuccess);
+}
+
+double ig_cuda_clock(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* ---- units ---- */
+
+ig_cuda_kernel *ig_cuda_kernel_add(ig_cuda_unit *unit, const void *stub, const char *name)
+{
+    const size_t bytes = strlen(name) + 1;
+    ig_cuda_kernel *k = memory_new(sizeof *k + bytes);
+    if (!k)
+        return NULL;
+    k->unit = unit;
+    k->stub = stub;
+    memcpy(k->name, name, bytes);
+    pthread_mutex_lock(&lock);
+    k->next = kernels;
+    kernels = k;
+    pthread_mutex_unlock(&lock);
+    return k;
+}
+
+int ig_cuda_variable_add(ig_cuda_unit *unit, void *shadow, const char *name, size_t bytes,
+                         int managed)
+{
+    const size_t length = strlen(name) + 1;
+    variable *v = memory_new(sizeof *v + length);
+    if (!v)
+        return cuda_told(cudaErrorMemoryAllocation);
+    v->unit = unit;
+    v->shadow = shadow;
+    v->bytes = bytes;
+    v->managed = managed;
+    memcpy(v->name, name, length);
+    pthread_mutex_lock(&lock);
+    v->next = variables;
+    variables = v;
+    return cuda_end(cudaSuccess);
+}
+
+static int count(const char *const *list)
+{
+    int n = 0;
+    while (list && list[n])
+        n++;
+    return n;
+}
+
+/* Instances of the unit's templates, each once. */
+static int instances_of(const ig_cuda_unit *unit, const char **out)
+{
+    int n = 0;
+    for (const ig_cuda_kernel *k = kernels; k; k = k->next) {
+        bool wanted = k->unit == unit && strchr(k->name, '<');
+        for (int i = 0; i < n && wanted && out; i++)
+            wanted = strcmp(out[i], k->name) != 0;
+        if (wanted && out)
+            out[n] = k->name;
+        n += wanted;
+    }
+    return n;
+}
+
+static void compile(struct ig_cuda_state *s)
+{
+    const ig_cuda_unit *u = s->unit;
+    const char **instances = memory_new((size_t)(instances_of(u, NULL) + 1) * sizeof *instances);
+    if (!instances)
+        return;
+    const kernel_parse_options options = {.preprocess = {.defines = u->defines,
+                                                         .n_defines = count(u->defines),
+                                                         .folders = u->folders,
+                                                         .n_folders = count(u->folders)},
+                                          .skip_host = true,
+                                          .instances = instances,
+                                          .n_instances = instances_of(u, instances)};
+    s->module = module_new(u->name, u->text, &options, &s->said);
+    if (!s->module)
+        cuda_complain(u->name);
+    memory_free(instances);
+}
+
+/* The unit's module; NULL after it was told why there is none. */
+static struct ig_cuda_state *state_of(ig_cuda_unit *unit)
+{
+    if (!unit->state) {
+        struct ig_cuda_state *s = memory_new(sizeof *s);
+        if (!s)
+            return NULL;
+        s->unit = unit;
+        compile(s);
+        s->next = states;
+        states = unit->state = s;
+    }
+    return unit->state->module ? unit->state : NULL;
+}
+
+void cuda_units_reset(void)
+{
+    for (struct ig_cuda_state *s = states, *next; s; s = next) {
+        next = s->next;
+        s->unit->state = NULL;
+        ig_module_free(s->module);
+        memory_free(s->said);
+        memory_free(s);
+    }
+    states = NULL;
+}
+
+/* ---- variables ---- */
+
+/* Where the variable is on the device, as an address. */
+static int locate(const backend *dev, const variable *v, char **at)
+{
+    struct ig_cuda_state *s = state_of(v->unit);
+    binding where;
+    size_t bytes;
+    if (!s)
+        return cudaErrorInvalidDeviceFunction;
+    if (module_variable(s->module, dev, v->name, &where, &bytes) != IG_OK) {
+        cuda_complain(v->unit->name);
+        return cudaErrorInvalidSymbol;
+    }
+    if (bytes != v->bytes) {
+        ig_fail(IG_ERR_INTERNAL, "variable '%s' has %zu bytes in kernels but %zu on the host",
+                v->name, bytes, v->bytes);
+        cuda_complain(v->unit->name);
+        return cudaErrorInvalidSymbol;
+    }
+    if (!s->globals)
+        s->globals = cuda_place(dev, where.buf, IG_CUDA_DEVICE);
+    *at = s->globals ? s->globals + where.offset : NULL;
+    return s->globals ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+
+int ig_cuda_symbol(const void *shadow, void **at, size_t *bytes)
+{
+    int error;
+    const backend *dev = cuda_begin(&error);
+    if (!dev)
+        return error;
+    const variable *v = variables;
+    while (v && v->shadow != shadow)
+        v = v->next;
+    char *found = NULL;
+    error = v ? v->managed ? cudaSuccess : locate(dev, v, &found) : cudaErrorInvalidSymbol;
+    *at = v && v->managed ? v->shadow : found;
+    *bytes = v ? v->bytes : 0;
+    return cuda_end(error);
+}
+
+/* Managed variables of the unit: to the device before a launch, back to the host behind it. */
+static int exchange(const backend *dev, const ig_cuda_unit *unit, bool to_device)
+{
+    for (const variable *v = variables; v; v = v->next) {
+        char *at;
+        if (!v->managed || v->unit != unit)
+            continue;
+        const int error = locate(dev, v, &at);
+        if (error)
+            return error;
+        if (!dev->limits.unified)
+            return cudaErrorNotSupported;
+        memcpy(to_device ? at : v->shadow, to_device ? v->shadow : at, v->bytes);
+    }
+    return cudaSuccess;
+}
+
+/* ---- launches ---- */
+
+static const uint32_t grid_most[3] = {INT32_MAX, 65535, 65535};
+
+int ig_cuda_push(const uint32_t grid[3], const uint32_t block[3], size_t shared_bytes, void *stream)
+{
+    int error;
+    const backend *dev = cuda_begin(&error);
+    uint64_t threads = 1;
+    (void)stream;
+    pushed.there = false;
+    if (!dev)
+        return error;
+    for (int i = 0; i < 3; i++) {
+        if (!grid[i] || grid[i] > grid_most[i] || !block[i] || block[i] > dev->limits.thread_at[i])
+            error = cudaErrorInvalidConfiguration;
+        threads *= block[i];
+    }
+    if (threads > dev->limits.threads)
+        error = cudaErrorInvalidConfiguration;
+    memcpy(pushed.grid, grid, sizeof pushed.grid);
+    memcpy(pushed.block, block, sizeof pushed.block);
+    pushed.shared_bytes = shared_bytes;
+    pushed.there = !error;
+    return cuda_end(error);
+}
+
+/* A kernel that is ready to be launched. */
+static int prepare(const backend *dev, ig_cuda_kernel *k, struct ig_cuda_state **s,
+                   module_kernel *ready)
+{
+    *s = state_of(k->unit);
+    if (!*s)
+        return cudaErrorInvalidDeviceFunction;
+    const ig_status status = module_prepare((*s)->module, dev, k->name, ready);
+    if (status == IG_OK)
+        return cudaSuccess;
+    if (!ig_module_find((*s)->module, k->name) && (*s)->said) {
+        fprintf(stderr, "%s", (*s)->said);
+        memory_free((*s)->said);
+        (*s)->said = NULL;
+    }
+    cuda_complain(k->unit->name);
+    return status == IG_ERR_MEMORY        ? cudaErrorMemoryAllocation
+           : status == IG_ERR_UNSUPPORTED ? cudaErrorNotSupported
+                                          : cudaErrorInvalidDeviceFunction;
+}
+
+/* A pointer that no kernel could follow is told before it is tried. */
+static int check_pointer(const module_kernel *k, int i, const void *at)
+{
+    binding where;
+    size_t bytes;
+    int kind;
+    if (!at || cuda_find(at, &where, &bytes, &kind))
+        return cudaSuccess;
+    for (const variable *v = variables; v; v = v->next)
+        if (v->managed && (const char *)at >= v->shadow && (const char *)at <= v->shadow + v->bytes)
+            return cudaSuccess;
+    fflush(stdout);
+    fprintf(stderr,
+            "ingot: kernel '%s': '%s' is %p, which is no memory of the device; cudaMalloc gives "
+            "such memory\n",
+            k->info->name, k->info->params[i].name, at);
+    return cudaErrorIllegalAddress;
+}
+
+static int pack(const module_kernel *k, void *const *args, const size_t *sizes, int n, char *packed)
+{
+    if (n != k->info->n_params && n >= 0)
+        return cudaErrorInvalidValue;
+    for (int i = 0; i < k->info->n_params; i++) {
+        const ig_kernel_param *p = &k->info->params[i];
+        if (sizes && sizes[i] != p->bytes) {
+            fprintf(stderr,
+                    "ingot: kernel '%s': '%s' has %zu bytes on the host but %zu in the kernel\n",
+                    k->info->name, p->name, sizes[i], p->bytes);
+            return cudaErrorInvalidValue;
+        }
+        memcpy(packed + k->offsets[i], args[i], p->bytes);
+        const void *at;
+        if (p->is_pointer) {
+            memcpy(&at, args[i], sizeof at);
+            const int error = check_pointer(k, i, at);
+            if (error)
+                return error;
+        }
+    }
+    return cudaSuccess;
+}
+
+/* Arguments for a device with memory of its own: pointers become buffers and offsets. */
+static void bind(const module_kernel *k, const char *packed, kernel_arg *out)
+{
+    for (int i = 0; i < k->info->n_params; i++) {
+        const void *at;
+        size_t bytes;
+        int kind;
+        out[i] = (kernel_arg){{NULL, 0}, packed + k->offsets[i]};
+        memcpy(&at, packed + k->offsets[i], k->info->params[i].is_pointer ? sizeof at : 0);
+        if (k->info->params[i].is_pointer && at)
+            cuda_find(at, &out[i].at, &bytes, &kind);
+    }
+}
+
+static int start(const backend *dev, ig_cuda_kernel *k, ig_module *m, const module_kernel *ready,
+                 const shape *sh, const char *packed)
+{
+    bool asserted = false;
+    kernel_arg *args = memory_new((size_t)(ready->info->n_params + 1) * sizeof *args);
+    if (!args)
+        return cudaErrorMemoryAllocation;
+    kernel_launch l = {
+        .shared_bytes = sh->shared_bytes, .asserted = &asserted, .args = args, .packed = packed};
+    memcpy(l.grid, sh->grid, sizeof l.grid);
+    memcpy(l.block, sh->block, sizeof l.block);
+    if (!dev->limits.unified) {
+        bind(ready, packed, args);
+        l.packed = NULL;
+    }
+    const ig_status status = module_launch(m, dev, k->name, &l);
+    memory_free(args);
+    if (status == IG_OK)
+        return cudaSuccess;
+    cuda_complain(k->unit->name);
+    if (status == IG_ERR_MEMORY)
+        return cudaErrorMemoryAllocation;
+    return status == IG_ERR_DEVICE ? fatal = asserted ? cudaErrorAssert : cudaErrorLaunchFailure
+                                   : cudaErrorInvalidConfiguration;
+}
+
+static int launch(const backend *dev, ig_cuda_kernel *k, const shape *sh, void *const *args,
+                  const size_t *sizes, int n)
+{
+    struct ig_cuda_state *s;
+    module_kernel ready;
+    int error = prepare(dev, k, &s, &ready);
+    if (error)
+        return error;
+    const size_t allowed = k->shared_allowed > SHARED_BYTES ? k->shared_allowed : SHARED_BYTES;
+    const uint64_t threads = (uint64_t)sh->block[0] * sh->block[1] * sh->block[2];
+    if (ready.max_threads && threads > ready.max_threads)
+        return cudaErrorInvalidValue;
+    if (sh->shared_bytes + ready.shared_bytes > allowed)
+        return cudaErrorInvalidValue;
+    char *packed = memory_new(ready.argument_bytes + 8);
+    if (!packed)
+        return cudaErrorMemoryAllocation;
+    error = pack(&ready, args, sizes, n, packed);
+    if (error == cudaErrorIllegalAddress)
+        fatal = error;
+    if (!error)
+        error = exchange(dev, k->unit, true);
+    if (!error)
+        error = start(dev, k, s->module, &ready, sh, packed);
+    if (!error)
+        error = exchange(dev, k->unit, false);
+    memory_free(packed);
+    return error;
+}
+
+int ig_cuda_launch(ig_cuda_kernel *kernel, void *const *args, const size_t *sizes, int n)
+{
+    int error;
+    const backend *dev = cuda_begin(&error);
+    if (!dev)
+        return error;
+    const shape sh = pushed;
+    pushed.there = false;
+    if (!kernel || !sh.there)
+        return cuda_end(kernel ? cudaErrorMissingConfiguration : cudaErrorMemoryAllocation);
+    return cuda_end(launch(dev, kernel, &sh, args, sizes, n));
+}
+
+static ig_cuda_kernel *kernel_of(const void *stub)
+{
+    ig_cuda_kernel *k = kernels;
+    while (k && k->stub != stub)
+        k = k->next;
+    return k;
+}
+
+int ig_cuda_launch_stub(const void *stub, void *const *args)
+{
+    int error;
+    const backend *dev = cuda_begin(&error);
+    if (!dev)
+        return error;
+    const shape sh = pushed;
+    pushed.there = false;
+    ig_cuda_kernel *k = kernel_of(stub);
+    if (!k || !sh.there)
+        return cuda_end(k ? cudaErrorMissingConfiguration : cudaErrorInvalidDeviceFunction);
+    return cuda_end(launch(dev, k, &sh, args, NULL, -1));
+}
+
+int ig_cuda_function(const void *stub, ig_cuda_attributes *a)
+{
+    int error;
+    struct ig_cuda_state *s;
+    module_kernel ready;
+    const backend *dev = cuda_begin(&error);
+    if (!dev)
+        return error;
+    ig_cuda_kernel *k = kernel_of(stub);
+    error = k ? prepare(dev, k, &s, &ready) : cudaErrorInvalidDeviceFunction;
+    if (!error)
+        *a = (ig_cuda_attributes){.shared_bytes = ready.shared_bytes,
+                                  .max_threads = ready.max_threads ? (int)ready.max_threads
+                                                                   : (int)dev->limits.threads,
+                                  .registers = 32};
+    return cuda_end(error);
+}
+
+int ig_cuda_allow_shared(const void *stub, size_t bytes)
+{
+    int error;
+    const backend *dev = cuda_begin(&error);
+    if (!dev)
+        return error;
+    ig_cuda_kernel *k = kernel_of(stub);
+    if (!k)
+        error = cudaErrorInvalidDeviceFunction;
+    else if (bytes > dev->limits.shared_bytes)
+        error = cudaErrorInvalidValue;
+    else
+        k->shared_allowed = bytes;
+    return cuda_end(error);
+}

@@ -1,0 +1,308 @@
+/* Memory of CUDA programs: a table of address ranges, sorted, each with its buffer.
+ *
+ * Where the device's memory is the host's, an address is where the bytes are. Elsewhere it is a range of
+ * the process that nothing can be read from or written to, so that arithmetic on device pointers works
+ * and a host that follows one by mistake is stopped. */
+#include "base/error.h"
+#include "base/memory.h"
+#include "engine/cuda_parts.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+/* Rows as cudaMallocPitch makes them, and slack behind all: kernels may read a little beyond their
+ * data, as they do on a GPU. */
+enum { ROUND_BYTES = 512 };
+
+enum { COPY_TO_DEVICE = 1, COPY_TO_HOST = 2, COPY_ON_DEVICE = 3, COPY_DEFAULT = 4 };
+
+typedef struct range {
+    char *at;
+    size_t bytes; /* that were asked for */
+    int kind;
+    buffer *buf;   /* NULL: memory of the program's own, pinned */
+    bool reserved; /* addresses alone */
+} range;
+
+static struct {
+    range *at;
+    size_t n, room;
+    uint64_t bytes;
+} table;
+
+/* How many ranges begin at or before the address. */
+static size_t rank(const void *at)
+{
+    size_t low = 0, high = table.n;
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+        if ((uintptr_t)table.at[middle].at <= (uintptr_t)at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The range that an address is in; its end counts, too. */
+static range *range_of(const void *at)
+{
+    const size_t i = rank(at);
+    range *r = i ? &table.at[i - 1] : NULL;
+    return r && (size_t)((const char *)at - r->at) <= r->bytes ? r : NULL;
+}
+
+static bool insert(range r)
+{
+    if (table.n == table.room) {
+        const size_t room = table.room ? table.room * 2 : 64;
+        range *at = memory_resize(table.at, room * sizeof *at);
+        if (!at)
+            return false;
+        table.at = at;
+        table.room = room;
+    }
+    const size_t i = rank(r.at);
+    memmove(&table.at[i + 1], &table.at[i], (table.n - i) * sizeof r);
+    table.at[i] = r;
+    table.n++;
+    table.bytes += r.buf ? r.bytes : 0;
+    return true;
+}
+
+static void drop(range *r)
+{
+    if (r->reserved)
+        munmap(r->at, r->bytes);
+    table.bytes -= r->buf ? r->bytes : 0;
+    buffer_release(r->buf);
+    memmove(r, r + 1, (size_t)(&table.at[table.n] - (r + 1)) * sizeof *r);
+    table.n--;
+}
+
+static char *place(const backend *dev, buffer *b, size_t bytes, int kind)
+{
+    range r = {.at = b->data, .bytes = bytes, .kind = kind, .buf = b};
+    if (!dev->limits.unified) {
+        r.at = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        r.reserved = r.at != MAP_FAILED;
+        if (!r.reserved)
+            return NULL;
+    }
+    if (insert(r)) {
+        buffer_retain(b);
+        return r.at;
+    }
+    if (r.reserved)
+        munmap(r.at, bytes);
+    return NULL;
+}
+
+char *cuda_place(const backend *dev, buffer *b, int kind) { return place(dev, b, b->bytes, kind); }
+
+bool cuda_find(const void *at, binding *where, size_t *bytes, int *kind)
+{
+    const range *r = range_of(at);
+    if (!r)
+        return false;
+    const size_t offset = (size_t)((const char *)at - r->at);
+    *where = (binding){r->buf, offset};
+    *bytes = r->bytes - offset;
+    *kind = r->kind;
+    return true;
+}
+
+void cuda_memory_reset(void)
+{
+    while (table.n)
+        drop(&table.at[table.n - 1]);
+    memory_free(table.at);
+    table.at = NULL;
+    table.room = 0;
+}
+
+uint64_t cuda_memory_used(void) { return table.bytes; }
+
+/* ---- calls ---- */
+
+static int allocate(const backend *dev, void **at, size_t bytes, int kind)
+{
+    ig_device_info info = {0};
+    if (kind != IG_CUDA_DEVICE && !dev->limits.unified)
+        return cudaErrorNotSupported;
+    if (dev->describe(dev, &info) != IG_OK || (info.memory && bytes > info.memory))
+        return cudaErrorMemoryAllocation;
+    const size_t room = (bytes + 2 * ROUND_BYTES - 1) / ROUND_BYTES * ROUND_BYTES;
+    buffer *b = dev->alloc(dev, room);
+    *at = b ? place(dev, b, bytes, kind) : NULL;
+    buffer_release(b);
+    return *at ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+
+int ig_cuda_alloc(void **at, size_t bytes, int kind)
+{
+    int error;
+    const backend *dev = cuda_begin(&error);
+    if (!dev)
+        return error;
+    if (!at)
+        return cuda_end(cudaErrorInvalidValue);
+    *at = NULL;
+    if (bytes || kind == IG_CUDA_MANAGED)
+        error = bytes ? allocate(dev, at, bytes, kind) : cudaErrorInvalidValue;
+    ig_error(NULL); /* the code says it */
+    return cuda_end(error);
+}
+
+int ig_cuda_free(void *at, int pinned)
+{
+    int error;
+    if (!cuda_begin(&error))
+        return error;
+    range *r = at ? range_of(at) : NULL;
+    const bool fits = r && r->at == at && r->buf && (r->kind == IG_CUDA_PINNED) == (pinned != 0);
+    if (fits)
+        drop(r);
+    return cuda_end(!at || fits ? cudaSuccess : cudaErrorInvalidValue);
+}
+
+int ig_cuda_adopt(void *at, size_t bytes)
+{
+    int error;
+    const backend *dev = cuda_begin(&error);
+    if (!dev)
+        return error;
+    const range *r = range_of(at);
+    if (!at || !bytes)
+        error = cudaErrorInvalidValue;
+    else if (!dev->limits.unified)
+        error = cudaErrorNotSupported;
+    else if (r && (char *)at < r->at + r->bytes)
+        error = cudaErrorHostMemoryAlreadyRegistered;
+    else if (!insert((range){.at = at, .bytes = bytes, .kind = IG_CUDA_PINNED}))
+        error = cudaErrorMemoryAllocation;
+    return cuda_end(error);
+}
+
+int ig_cuda_forget(void *at)
+{
+    int error;
+    if (!cuda_begin(&error))
+        return error;
+    range *r = range_of(at);
+    const bool fits = r && r->at == at && !r->buf;
+    if (fits)
+        drop(r);
+    return cuda_end(fits ? cudaSuccess : cudaErrorHostMemoryNotRegistered);
+}
+
+int ig_cuda_kind(const void *at)
+{
+    int error, kind = IG_CUDA_HOST;
+    binding where;
+    size_t bytes;
+    if (cuda_begin(&error)) {
+        if (cuda_find(at, &where, &bytes, &kind) && !bytes)
+            kind = IG_CUDA_HOST;
+        cuda_end(cudaSuccess);
+    }
+    return kind;
+}
+
+/* One side of a copy: where the bytes are. */
+typedef struct side {
+    char *at;
+    binding where; /* buf: on the device, and not the host's memory */
+    bool device;   /* a kernel may use it */
+} side;
+
+/* False: that many bytes are not there. */
+static bool look(const backend *dev, const void *at, size_t bytes, side *s)
+{
+    size_t room;
+    int kind;
+    *s = (side){.at = (char *)(uintptr_t)at};
+    if (!at)
+        return false;
+    if (!cuda_find(at, &s->where, &room, &kind) || (!room && bytes)) {
+        s->where = (binding){NULL, 0};
+        return true;
+    }
+    s->device = kind == IG_CUDA_DEVICE || kind == IG_CUDA_MANAGED;
+    if (dev->limits.unified)
+        s->where = (binding){NULL, 0};
+    return bytes <= room;
+}
+
+static ig_status copy_row(const backend *dev, const side *to, size_t to_at, const side *from,
+                          size_t from_at, size_t bytes)
+{
+    if (to->where.buf && from->where.buf)
+        return dev->copy(to->where.buf, to->where.offset + to_at, from->where.buf,
+                         from->where.offset + from_at, bytes);
+    if (to->where.buf)
+        return dev->write(to->where.buf, to->where.offset + to_at, from->at + from_at, bytes);
+    if (from->where.buf)
+        return dev->read(from->where.buf, from->where.offset + from_at, to->at + to_at, bytes);
+    memmove(to->at + to_at, from->at + from_at, bytes);
+    return IG_OK;
+}
+
+/* The bytes from the first row's begin to the last row's end. */
+static size_t extent(size_t pitch, size_t width, size_t height)
+{
+    return height ? pitch * (height - 1) + width : 0;
+}
+
+int ig_cuda_copy(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
+                 size_t height, int kind)
+{
+    int error;
+    const backend *dev = cuda_begin(&error);
+    side a, b;
+    if (!dev)
+        return error;
+    if (!width || !height)
+        return cuda_end(cudaSuccess);
+    if (kind < 0 || kind > COPY_DEFAULT)
+        return cuda_end(cudaErrorInvalidMemcpyDirection);
+    if (height > 1 && (width > to_pitch || width > from_pitch))
+        return cuda_end(cudaErrorInvalidPitchValue);
+    if (!look(dev, to, extent(to_pitch, width, height), &a) ||
+        !look(dev, from, extent(from_pitch, width, height), &b))
+        return cuda_end(cudaErrorInvalidValue);
+    const bool to_device = kind == COPY_TO_DEVICE || kind == COPY_ON_DEVICE;
+    const bool from_device = kind == COPY_TO_HOST || kind == COPY_ON_DEVICE;
+    if ((to_device && !a.device) || (from_device && !b.device))
+        return cuda_end(cudaErrorInvalidValue);
+    ig_status status = IG_OK;
+    for (size_t y = 0; y < height && status == IG_OK; y++)
+        status = copy_row(dev, &a, y * to_pitch, &b, y * from_pitch, width);
+    if (status != IG_OK)
+        cuda_complain("cudaMemcpy");
+    return cuda_end(status == IG_OK ? cudaSuccess : cudaErrorUnknown);
+}
+
+int ig_cuda_fill(void *at, size_t pitch, int value, size_t width, size_t height)
+{
+    int error;
+    const backend *dev = cuda_begin(&error);
+    side s;
+    if (!dev)
+        return error;
+    if (!width || !height)
+        return cuda_end(cudaSuccess);
+    if (!look(dev, at, extent(pitch, width, height), &s) ||
+        !(s.device || ((s.where.buf || dev->limits.unified) && range_of(at))))
+        return cuda_end(cudaErrorInvalidValue);
+    ig_status status = IG_OK;
+    for (size_t y = 0; y < height && status == IG_OK; y++) {
+        if (s.where.buf)
+            status = dev->fill(s.where.buf, s.where.offset + y * pitch, (uint8_t)value, width);
+        else
+            memset(s.at + y * pitch, value, width);
+    }
+    if (status != IG_OK)
+        cuda_complain("cudaMemset");
+    return cuda_end(status == IG_OK ? cudaSuccess : cudaErrorUnknown);
+}

@@ -1,0 +1,31 @@
+/* A module as whole programs see it (cuda.c): launches by packed arguments, variables by name. */
+#ifndef ENGINE_MODULE_H
+#define ENGINE_MODULE_H
+
+#include "backend/backend.h"
+#include "kernel/tree.h"
+
+/* As ig_module_new. What was said about kernels with mistakes is in *said (memory_free; may be NULL). */
+ig_module *module_new(const char *name, const char *source, const kernel_parse_options *options,
+                      char **said);
+
+/* What a launch has to know of a kernel. */
+typedef struct module_kernel {
+    const ig_kernel_info *info;
+    const size_t *offsets; /* of its parameters among the packed arguments */
+    size_t argument_bytes;
+    size_t shared_bytes;  /* static ones */
+    uint32_t max_threads; /* of a block, as its source says; 0: it says nothing */
+} module_kernel;
+
+/* Makes a kernel ready for a device; what *out points to lives as long as the module. */
+ig_status module_prepare(ig_module *m, const backend *dev, const char *kernel, module_kernel *out);
+
+/* Launches it. l->globals is filled in here; a shape that the device cannot take is refused. */
+ig_status module_launch(ig_module *m, const backend *dev, const char *kernel, kernel_launch *l);
+
+/* A __device__, __constant__ or __managed__ variable on a device. IG_ERR_ARGUMENT if there is none. */
+ig_status module_variable(ig_module *m, const backend *dev, const char *name, binding *at,
+                          size_t *bytes);
+
+#endif
