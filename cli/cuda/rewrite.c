@@ -410,6 +410,23 @@ static void variables(rewriter *r, const declaration *d)
     str_free(&made);
 }
 
+/* Where the declaration of the qualifier at i begins: behind a macro's call that no semicolon ends. */
+static int begin_of(const rewriter *r, int i)
+{
+    const scan *s = &r->s;
+    int begin = r->begin;
+    for (int k = begin; k < i; k++) {
+        if (s->at[k].mark == '<')
+            k = behind_angles(s, k) - 1;
+        else if (s->at[k].pair > k) {
+            if (s->at[k].mark == '(' && k && !is_attribute(&s->at[k - 1]))
+                begin = s->at[k].pair + 1;
+            k = s->at[k].pair;
+        }
+    }
+    return begin;
+}
+
 /* Rewrites the declaration at hand; returns its last token, or i if there is nothing to rewrite. */
 static int declaration_at(rewriter *r, int i)
 {
@@ -417,7 +434,7 @@ static int declaration_at(rewriter *r, int i)
     const bool directive = s->at[i].directive != 0;
     const scope_kind kind = r->scopes[r->depth - 1].kind;
     declaration d;
-    if (!declare(r, directive ? i : r->begin, &d))
+    if (!declare(r, directive ? i : begin_of(r, i), &d))
         return i;
     const bool device_only =
         d.flags & IS_DEVICE && !(d.flags & (IS_HOST | IS_GLOBAL)) && d.params >= 0;

@@ -508,6 +508,30 @@ lower_value lower_call(lower *l, const kernel_function *function, kernel_expr *c
 
 /* ---- a kernel ---- */
 
+/* A parameter that is too large for registers, has a union or is empty: its bytes, in the lane's memory. */
+static lower_value parameter_in_memory(lower *l, const kernel_type *t, uint64_t at)
+{
+    static const kernel_type pieces[] = {{.kind = TYPE_U64, .size = 8},
+                                         {.kind = TYPE_U32, .size = 4},
+                                         {.kind = TYPE_U16, .size = 2},
+                                         {.kind = TYPE_U8, .size = 1}};
+    const kernel_type *piece = pieces;
+    while (t->align < piece->size)
+        piece++;
+    const lower_value v = {.type = t,
+                           .address = lower_special(l, ORIGIN_LOCAL),
+                           .offset = lower_local(l, t->size, t->align)};
+    const lower_place to = {
+        .type = t, .a = v.address, .b = CODE_NONE, .space = SPACE_LOCAL, .offset = v.offset};
+    for (uint64_t i = 0; i < t->size; i += piece->size) {
+        const code_reg from = {.dtype = (uint8_t)lower_stored(piece),
+                               .origin = ORIGIN_PARAMETER,
+                               .bits = at + i};
+        lower_store_scalar(l, &to, piece, (int64_t)i, new_reg(l, from));
+    }
+    return v;
+}
+
 static void lower_parameters(lower *l, const kernel_function *f)
 {
     uint64_t at = 0;
@@ -515,9 +539,12 @@ static void lower_parameters(lower *l, const kernel_function *f)
         const kernel_var *var = f->params[i];
         at = (at + var->type->align - 1) / var->type->align * var->type->align;
         const int n = lower_leaves(var->type);
-        if (!n)
-            lower_fail(l, IG_ERR_UNSUPPORTED, "parameter '%s' has a union, or more than %d numbers",
-                       var->name, LOWER_LEAVES);
+        if (!n) {
+            const lower_value whole = parameter_in_memory(l, var->type, at);
+            bind_parameter(l, var, &whole);
+            at += var->type->size;
+            continue;
+        }
         const kernel_type **types = kernel_arena_new(l->arena, (size_t)n * sizeof *types);
         uint64_t *offsets = kernel_arena_new(l->arena, (size_t)n * sizeof *offsets);
         int k = 0;

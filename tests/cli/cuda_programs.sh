@@ -1,0 +1,66 @@
+# Whole CUDA programs: each of tests/cuda is compiled and run, and prints what its comment says.
+#
+# The comment: `expect:` and the lines of standard output; before it, each on a line of its own, `exit: N`,
+# `args: ...`, `stderr: text that is in it`, and `sorted` where the order of lines is left open.
+. tests/check.sh
+build=${BUILD:-build}
+tool=$build/tests/unit/program_tool
+temporary=$(mktemp -d)
+trap 'rm -rf "$temporary"' EXIT
+export XDG_CACHE_HOME=$temporary/cache
+
+compiler() { [ -n "${CXX:-}" ] || command -v c++ || command -v g++ || command -v clang++; }
+if ! compiler >/dev/null; then
+    skip 'CUDA programs' 'there is no C++ compiler'
+    finish
+    exit
+fi
+[ -x "$tool" ] || make --no-print-directory BUILD="$build" "$tool" >/dev/null
+
+# The comment's line that begins with a word and a colon, without it.
+told() { sed -n '/^\/\*/,/^\*\//s/^[\/* ]*'"$2"': *//p' "$1" | head -n 1; }
+expected() { sed -n '/^ *\(\/\* *\)\?expect:$/,/^\*\/$/p' "$1" | sed '1d;$d'; }
+order() { if grep -q '^/\* sorted' "$1"; then sort; else cat; fi; }
+
+# One program, into files of its name.
+run_one() {
+    local source=$1 out=$temporary/$(basename "$1" .cu)
+    local also=${source%.cu}.part.cu
+    [ -f "$also" ] || also=
+    "$tool" "$build" -Itests/cuda/include -DGIVEN=7 "$source" $also -- $(told "$source" args) \
+        >"$out.out" 2>"$out.err" </dev/null
+    echo $? >"$out.code"
+}
+
+compare() {
+    local source=$1 out=$temporary/$(basename "$1" .cu) wrong=0 says
+    order "$source" <"$out.out" >"$out.got"
+    expected "$source" >"$out.want"
+    diff "$out.want" "$out.got" || wrong=1
+    says=$(told "$source" exit)
+    [ "$(cat "$out.code")" = "${says:-0}" ] || { echo "exit code $(cat "$out.code")"; wrong=1; }
+    says=$(told "$source" stderr)
+    if [ -n "$says" ]; then
+        grep -qF -- "$says" "$out.err" || wrong=1
+    elif [ -s "$out.err" ]; then
+        wrong=1
+    fi
+    [ $wrong = 0 ] || head -n 20 "$out.err"
+    return $wrong
+}
+
+programs=$(ls tests/cuda/*.cu | grep -v '\.part\.cu$' | grep -e "${1:-}")
+at_once=0
+for program in $programs; do
+    run_one "$program" &
+    at_once=$((at_once + 1))
+    if [ $at_once = 2 ]; then
+        wait -n
+        at_once=1
+    fi
+done
+wait
+for program in $programs; do
+    check "$(basename "$program")" compare "$program"
+done
+finish
