@@ -104,11 +104,11 @@ int ig_cuda_last_error(int forget)
     return error;
 }
 
-void cuda_complain(const char *what)
+void cuda_complain(void)
 {
     const char *why = ig_error(NULL);
     fflush(stdout);
-    fprintf(stderr, "ingot: %s: %s\n", what, why ? why : "failed");
+    fprintf(stderr, "ingot: %s\n", why ? why : "the device failed");
 }
 
 /* ---- the device ---- */
@@ -130,7 +130,7 @@ const backend *cuda_begin(int *error)
     if (!device) {
         device = choose();
         if (!device)
-            cuda_complain("IG_CUDA_DEVICE");
+            cuda_complain();
     }
     *error = fatal ? fatal : device ? cudaSuccess : cudaErrorNoDevice;
     if (!*error)
@@ -153,7 +153,7 @@ int ig_cuda_synchronize(void)
     if (!dev)
         return error;
     if (dev->finish(dev) != IG_OK) {
-        cuda_complain(dev->name);
+        cuda_complain();
         error = fatal = cudaErrorLaunchFailure;
     }
     fflush(stdout);
@@ -177,7 +177,7 @@ int ig_cuda_device(ig_cuda_facts *facts)
     if (!dev)
         return error;
     if (dev->describe(dev, &info) != IG_OK)
-        cuda_complain(dev->name);
+        cuda_complain();
     memset(facts, 0, sizeof *facts);
     snprintf(facts->name, sizeof facts->name, "%s", info.model ? info.model : dev->name);
     facts->memory = info.memory;
@@ -269,7 +269,7 @@ static void compile(struct ig_cuda_state *s)
                                           .n_instances = instances_of(u, instances)};
     s->module = module_new(u->name, u->text, &options, &s->said);
     if (!s->module)
-        cuda_complain(u->name);
+        cuda_complain();
     memory_free(instances);
 }
 
@@ -311,13 +311,13 @@ static int locate(const backend *dev, const variable *v, char **at)
     if (!s)
         return cudaErrorInvalidDeviceFunction;
     if (module_variable(s->module, dev, v->name, &where, &bytes) != IG_OK) {
-        cuda_complain(v->unit->name);
+        cuda_complain();
         return cudaErrorInvalidSymbol;
     }
     if (bytes != v->bytes) {
         ig_fail(IG_ERR_INTERNAL, "variable '%s' has %zu bytes in kernels but %zu on the host",
                 v->name, bytes, v->bytes);
-        cuda_complain(v->unit->name);
+        cuda_complain();
         return cudaErrorInvalidSymbol;
     }
     if (!s->globals)
@@ -401,7 +401,7 @@ static int prepare(const backend *dev, ig_cuda_kernel *k, struct ig_cuda_state *
         memory_free((*s)->said);
         (*s)->said = NULL;
     }
-    cuda_complain(k->unit->name);
+    cuda_complain();
     return status == IG_ERR_MEMORY        ? cudaErrorMemoryAllocation
            : status == IG_ERR_UNSUPPORTED ? cudaErrorNotSupported
                                           : cudaErrorInvalidDeviceFunction;
@@ -483,7 +483,7 @@ static int start(const backend *dev, ig_cuda_kernel *k, ig_module *m, const modu
     memory_free(args);
     if (status == IG_OK)
         return cudaSuccess;
-    cuda_complain(k->unit->name);
+    cuda_complain();
     if (status == IG_ERR_MEMORY)
         return cudaErrorMemoryAllocation;
     return status == IG_ERR_DEVICE ? fatal = asserted ? cudaErrorAssert : cudaErrorLaunchFailure

@@ -279,7 +279,7 @@ int ig_cuda_copy(void *to, size_t to_pitch, const void *from, size_t from_pitch,
     for (size_t y = 0; y < height && status == IG_OK; y++)
         status = copy_row(dev, &a, y * to_pitch, &b, y * from_pitch, width);
     if (status != IG_OK)
-        cuda_complain("cudaMemcpy");
+        cuda_complain();
     return cuda_end(status == IG_OK ? cudaSuccess : cudaErrorUnknown);
 }
 
@@ -303,6 +303,6 @@ int ig_cuda_fill(void *at, size_t pitch, int value, size_t width, size_t height)
             memset(s.at + y * pitch, value, width);
     }
     if (status != IG_OK)
-        cuda_complain("cudaMemset");
+        cuda_complain();
     return cuda_end(status == IG_OK ? cudaSuccess : cudaErrorUnknown);
 }

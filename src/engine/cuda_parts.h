@@ -20,7 +20,7 @@ int cuda_end(int error);
 int cuda_told(int error);
 
 /* Says what the library has to say about a failure, on standard error. */
-void cuda_complain(const char *what);
+void cuda_complain(void);
 
 /* Puts a buffer's memory into the table of addresses; NULL if that fails. The table holds a reference.
  * owned: it goes with ig_cuda_reset. */

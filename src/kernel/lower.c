@@ -524,9 +524,8 @@ static lower_value parameter_in_memory(lower *l, const kernel_type *t, uint64_t 
     const lower_place to = {
         .type = t, .a = v.address, .b = CODE_NONE, .space = SPACE_LOCAL, .offset = v.offset};
     for (uint64_t i = 0; i < t->size; i += piece->size) {
-        const code_reg from = {.dtype = (uint8_t)lower_stored(piece),
-                               .origin = ORIGIN_PARAMETER,
-                               .bits = at + i};
+        const code_reg from = {
+            .dtype = (uint8_t)lower_stored(piece), .origin = ORIGIN_PARAMETER, .bits = at + i};
         lower_store_scalar(l, &to, piece, (int64_t)i, new_reg(l, from));
     }
     return v;

@@ -32,7 +32,9 @@ kernel_file *kernel_unit_text(kernel_unit *u, const char *name, const char *text
         u->arena.escape = outer;
         return NULL;
     }
-    kernel_file *file = kernel_source_add(&u->source, name, NULL, text, bytes, 0);
+    const char *slash = strrchr(name, '/');
+    const char *folder = kernel_arena_text(&u->arena, name, slash ? (size_t)(slash + 1 - name) : 0);
+    kernel_file *file = kernel_source_add(&u->source, name, folder, text, bytes, 0);
     u->arena.escape = outer;
     return file;
 }

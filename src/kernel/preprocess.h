@@ -25,7 +25,8 @@ typedef struct kernel_unit {
 ig_status kernel_unit_begin(kernel_unit *u, size_t cap_bytes);
 void kernel_unit_end(kernel_unit *u);
 
-/* The main file, from memory or from disk. NULL with the thread's error set. */
+/* The main file, from memory or from disk. Its own includes are looked for in the folder that its name or
+ * path has. NULL with the thread's error set. */
 kernel_file *kernel_unit_text(kernel_unit *u, const char *name, const char *text, size_t bytes);
 kernel_file *kernel_unit_read(kernel_unit *u, const char *path);
 

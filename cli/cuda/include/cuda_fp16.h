@@ -8,13 +8,15 @@ namespace ig_cuda
 {
 static inline unsigned short half_bits(float f)
 {
-    const unsigned bits = __float_as_uint(f), sign = bits >> 16 & 0x8000u, rest = bits & 0x7fffffffu;
+    const unsigned bits = __float_as_uint(f), sign = bits >> 16 & 0x8000u,
+                   rest = bits & 0x7fffffffu;
     if (rest > 0x7f800000u)
         return (unsigned short)(sign | 0x7fffu);
     if (rest >= 0x477ff000u) /* from 65520 on it is infinite */
         return (unsigned short)(sign | 0x7c00u);
     if (rest < 0x38800000u) /* subnormal: 2^-24 is its unit, and adding 0.5 rounds to it */
-        return (unsigned short)(sign | (__float_as_uint(__uint_as_float(rest) + 0.5f) - 0x3f000000u));
+        return (unsigned short)(sign |
+                                (__float_as_uint(__uint_as_float(rest) + 0.5f) - 0x3f000000u));
     const unsigned even = rest >> 13 & 1;
     return (unsigned short)(sign | (rest - 0x38000000u + 0xfffu + even) >> 13);
 }

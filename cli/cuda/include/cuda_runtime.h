@@ -88,7 +88,8 @@ struct name {
         size_t bytes = 0;
         int depth = 0;
         for (; at[bytes] && (depth || (at[bytes] != ']' && at[bytes] != ';')); bytes++)
-            depth += (at[bytes] == '<' || at[bytes] == '(') - (at[bytes] == '>' || at[bytes] == ')');
+            depth +=
+                (at[bytes] == '<' || at[bytes] == '(') - (at[bytes] == '>' || at[bytes] == ')');
         return add(at, bytes);
     }
     template <typename ig_told> name &type() { return told(__PRETTY_FUNCTION__); }
@@ -116,8 +117,8 @@ template <typename Id, auto Stub> struct known {
     static ig_cuda_kernel *kernel;
 };
 template <typename Id, auto Stub>
-ig_cuda_kernel *known<Id, Stub>::kernel =
-    ig_cuda_kernel_add(Id::unit(), (const void *)Stub, Id::name().s);
+ig_cuda_kernel *known<Id, Stub>::kernel = ig_cuda_kernel_add(Id::unit(), (const void *)Stub,
+                                                             Id::name().s);
 
 template <typename Id, auto Stub>
 static inline void launch(void *const *args, const size_t *sizes, int n)
@@ -323,41 +324,126 @@ static inline cudaError_t cudaMemGetInfo(size_t *available, size_t *total)
     return (cudaError_t)e;
 }
 
-enum cudaLimit { cudaLimitStackSize, cudaLimitPrintfFifoSize, cudaLimitMallocHeapSize, cudaLimitDevRuntimeSyncDepth, cudaLimitDevRuntimePendingLaunchCount };
-enum cudaFuncCache { cudaFuncCachePreferNone, cudaFuncCachePreferShared, cudaFuncCachePreferL1, cudaFuncCachePreferEqual };
-enum cudaSharedMemConfig { cudaSharedMemBankSizeDefault, cudaSharedMemBankSizeFourByte, cudaSharedMemBankSizeEightByte };
-enum { cudaDeviceScheduleAuto = 0, cudaDeviceScheduleSpin = 1, cudaDeviceScheduleYield = 2, cudaDeviceScheduleBlockingSync = 4, cudaDeviceBlockingSync = 4, cudaDeviceMapHost = 8, cudaDeviceLmemResizeToMax = 16 };
-enum cudaComputeMode { cudaComputeModeDefault, cudaComputeModeExclusive, cudaComputeModeProhibited, cudaComputeModeExclusiveProcess };
+enum cudaLimit {
+    cudaLimitStackSize,
+    cudaLimitPrintfFifoSize,
+    cudaLimitMallocHeapSize,
+    cudaLimitDevRuntimeSyncDepth,
+    cudaLimitDevRuntimePendingLaunchCount
+};
+enum cudaFuncCache {
+    cudaFuncCachePreferNone,
+    cudaFuncCachePreferShared,
+    cudaFuncCachePreferL1,
+    cudaFuncCachePreferEqual
+};
+enum cudaSharedMemConfig {
+    cudaSharedMemBankSizeDefault,
+    cudaSharedMemBankSizeFourByte,
+    cudaSharedMemBankSizeEightByte
+};
+enum {
+    cudaDeviceScheduleAuto = 0,
+    cudaDeviceScheduleSpin = 1,
+    cudaDeviceScheduleYield = 2,
+    cudaDeviceScheduleBlockingSync = 4,
+    cudaDeviceBlockingSync = 4,
+    cudaDeviceMapHost = 8,
+    cudaDeviceLmemResizeToMax = 16
+};
+enum cudaComputeMode {
+    cudaComputeModeDefault,
+    cudaComputeModeExclusive,
+    cudaComputeModeProhibited,
+    cudaComputeModeExclusiveProcess
+};
 
 /* Wishes that have no effect here: nothing is limited by them, and there is one cache for all. */
 static inline cudaError_t cudaDeviceSetLimit(cudaLimit, size_t) { return cudaSuccess; }
-static inline cudaError_t cudaDeviceGetLimit(size_t *v, cudaLimit) { return *v = 8 << 20, cudaSuccess; }
+static inline cudaError_t cudaDeviceGetLimit(size_t *v, cudaLimit)
+{
+    return *v = 8 << 20, cudaSuccess;
+}
 static inline cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache) { return cudaSuccess; }
 static inline cudaError_t cudaDeviceSetSharedMemConfig(cudaSharedMemConfig) { return cudaSuccess; }
-static inline cudaError_t cudaDeviceGetSharedMemConfig(cudaSharedMemConfig *c) { return *c = cudaSharedMemBankSizeFourByte, cudaSuccess; }
+static inline cudaError_t cudaDeviceGetSharedMemConfig(cudaSharedMemConfig *c)
+{
+    return *c = cudaSharedMemBankSizeFourByte, cudaSuccess;
+}
 static inline cudaError_t cudaSetDeviceFlags(unsigned) { return cudaSuccess; }
-static inline cudaError_t cudaDeviceCanAccessPeer(int *can, int, int) { return *can = 0, cudaSuccess; }
-static inline cudaError_t cudaDeviceEnablePeerAccess(int, unsigned) { return ig_cuda::fail(cudaErrorInvalidDevice); }
+static inline cudaError_t cudaDeviceCanAccessPeer(int *can, int, int)
+{
+    return *can = 0, cudaSuccess;
+}
+static inline cudaError_t cudaDeviceEnablePeerAccess(int, unsigned)
+{
+    return ig_cuda::fail(cudaErrorInvalidDevice);
+}
 static inline cudaError_t cudaProfilerStart() { return cudaSuccess; }
 static inline cudaError_t cudaProfilerStop() { return cudaSuccess; }
 
 /* ---- memory ---- */
 
-enum cudaMemcpyKind { cudaMemcpyHostToHost, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice, cudaMemcpyDefault };
-enum cudaMemoryType { cudaMemoryTypeUnregistered, cudaMemoryTypeHost, cudaMemoryTypeDevice, cudaMemoryTypeManaged };
-enum { cudaHostAllocDefault = 0, cudaHostAllocPortable = 1, cudaHostAllocMapped = 2, cudaHostAllocWriteCombined = 4 };
-enum { cudaHostRegisterDefault = 0, cudaHostRegisterPortable = 1, cudaHostRegisterMapped = 2, cudaHostRegisterReadOnly = 8 };
+enum cudaMemcpyKind {
+    cudaMemcpyHostToHost,
+    cudaMemcpyHostToDevice,
+    cudaMemcpyDeviceToHost,
+    cudaMemcpyDeviceToDevice,
+    cudaMemcpyDefault
+};
+enum cudaMemoryType {
+    cudaMemoryTypeUnregistered,
+    cudaMemoryTypeHost,
+    cudaMemoryTypeDevice,
+    cudaMemoryTypeManaged
+};
+enum {
+    cudaHostAllocDefault = 0,
+    cudaHostAllocPortable = 1,
+    cudaHostAllocMapped = 2,
+    cudaHostAllocWriteCombined = 4
+};
+enum {
+    cudaHostRegisterDefault = 0,
+    cudaHostRegisterPortable = 1,
+    cudaHostRegisterMapped = 2,
+    cudaHostRegisterReadOnly = 8
+};
 enum { cudaMemAttachGlobal = 1, cudaMemAttachHost = 2, cudaMemAttachSingle = 4 };
-enum cudaMemoryAdvise { cudaMemAdviseSetReadMostly = 1, cudaMemAdviseUnsetReadMostly, cudaMemAdviseSetPreferredLocation, cudaMemAdviseUnsetPreferredLocation, cudaMemAdviseSetAccessedBy, cudaMemAdviseUnsetAccessedBy };
+enum cudaMemoryAdvise {
+    cudaMemAdviseSetReadMostly = 1,
+    cudaMemAdviseUnsetReadMostly,
+    cudaMemAdviseSetPreferredLocation,
+    cudaMemAdviseUnsetPreferredLocation,
+    cudaMemAdviseSetAccessedBy,
+    cudaMemAdviseUnsetAccessedBy
+};
 #define cudaCpuDeviceId (-1)
 #define cudaInvalidDeviceId (-2)
 
-template <typename T> static inline cudaError_t cudaMalloc(T **p, size_t bytes) { return (cudaError_t)ig_cuda_alloc((void **)p, bytes, IG_CUDA_DEVICE); }
-template <typename T> static inline cudaError_t cudaMallocAsync(T **p, size_t bytes, cudaStream_t) { return cudaMalloc(p, bytes); }
-template <typename T> static inline cudaError_t cudaMallocManaged(T **p, size_t bytes, unsigned = cudaMemAttachGlobal) { return (cudaError_t)ig_cuda_alloc((void **)p, bytes, IG_CUDA_MANAGED); }
-template <typename T> static inline cudaError_t cudaMallocHost(T **p, size_t bytes, unsigned = 0) { return (cudaError_t)ig_cuda_alloc((void **)p, bytes, IG_CUDA_PINNED); }
-template <typename T> static inline cudaError_t cudaHostAlloc(T **p, size_t bytes, unsigned) { return cudaMallocHost(p, bytes); }
-template <typename T> static inline cudaError_t cudaMallocPitch(T **p, size_t *pitch, size_t width, size_t height)
+template <typename T> static inline cudaError_t cudaMalloc(T **p, size_t bytes)
+{
+    return (cudaError_t)ig_cuda_alloc((void **)p, bytes, IG_CUDA_DEVICE);
+}
+template <typename T> static inline cudaError_t cudaMallocAsync(T **p, size_t bytes, cudaStream_t)
+{
+    return cudaMalloc(p, bytes);
+}
+template <typename T>
+static inline cudaError_t cudaMallocManaged(T **p, size_t bytes, unsigned = cudaMemAttachGlobal)
+{
+    return (cudaError_t)ig_cuda_alloc((void **)p, bytes, IG_CUDA_MANAGED);
+}
+template <typename T> static inline cudaError_t cudaMallocHost(T **p, size_t bytes, unsigned = 0)
+{
+    return (cudaError_t)ig_cuda_alloc((void **)p, bytes, IG_CUDA_PINNED);
+}
+template <typename T> static inline cudaError_t cudaHostAlloc(T **p, size_t bytes, unsigned)
+{
+    return cudaMallocHost(p, bytes);
+}
+template <typename T>
+static inline cudaError_t cudaMallocPitch(T **p, size_t *pitch, size_t width, size_t height)
 {
     *pitch = (width + 511) / 512 * 512;
     return cudaMalloc(p, *pitch * height);
@@ -365,25 +451,70 @@ template <typename T> static inline cudaError_t cudaMallocPitch(T **p, size_t *p
 static inline cudaError_t cudaFree(void *p) { return (cudaError_t)ig_cuda_free(p, 0); }
 static inline cudaError_t cudaFreeAsync(void *p, cudaStream_t) { return cudaFree(p); }
 static inline cudaError_t cudaFreeHost(void *p) { return (cudaError_t)ig_cuda_free(p, 1); }
-static inline cudaError_t cudaHostRegister(void *p, size_t bytes, unsigned) { return (cudaError_t)ig_cuda_adopt(p, bytes); }
+static inline cudaError_t cudaHostRegister(void *p, size_t bytes, unsigned)
+{
+    return (cudaError_t)ig_cuda_adopt(p, bytes);
+}
 static inline cudaError_t cudaHostUnregister(void *p) { return (cudaError_t)ig_cuda_forget(p); }
-template <typename T> static inline cudaError_t cudaHostGetDevicePointer(T **to, void *host, unsigned)
+template <typename T>
+static inline cudaError_t cudaHostGetDevicePointer(T **to, void *host, unsigned)
 {
     *to = (T *)host;
-    return ig_cuda_kind(host) == IG_CUDA_PINNED ? cudaSuccess : ig_cuda::fail(cudaErrorInvalidValue);
+    return ig_cuda_kind(host) == IG_CUDA_PINNED ? cudaSuccess
+                                                : ig_cuda::fail(cudaErrorInvalidValue);
 }
 
-static inline cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind) { return (cudaError_t)ig_cuda_copy(to, bytes, from, bytes, bytes, 1, kind); }
-static inline cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t = 0) { return cudaMemcpy(to, from, bytes, kind); }
-static inline cudaError_t cudaMemcpyPeer(void *to, int, const void *from, int, size_t bytes) { return cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToDevice); }
-static inline cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height, cudaMemcpyKind kind) { return (cudaError_t)ig_cuda_copy(to, to_pitch, from, from_pitch, width, height, kind); }
-static inline cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height, cudaMemcpyKind kind, cudaStream_t = 0) { return cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind); }
-static inline cudaError_t cudaMemset(void *p, int value, size_t bytes) { return (cudaError_t)ig_cuda_fill(p, bytes, value, bytes, 1); }
-static inline cudaError_t cudaMemsetAsync(void *p, int value, size_t bytes, cudaStream_t = 0) { return cudaMemset(p, value, bytes); }
-static inline cudaError_t cudaMemset2D(void *p, size_t pitch, int value, size_t width, size_t height) { return (cudaError_t)ig_cuda_fill(p, pitch, value, width, height); }
-static inline cudaError_t cudaMemset2DAsync(void *p, size_t pitch, int value, size_t width, size_t height, cudaStream_t = 0) { return cudaMemset2D(p, pitch, value, width, height); }
-static inline cudaError_t cudaMemPrefetchAsync(const void *, size_t, int, cudaStream_t = 0) { return cudaSuccess; }
-static inline cudaError_t cudaMemAdvise(const void *, size_t, cudaMemoryAdvise, int) { return cudaSuccess; }
+static inline cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind)
+{
+    return (cudaError_t)ig_cuda_copy(to, bytes, from, bytes, bytes, 1, kind);
+}
+static inline cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes,
+                                          cudaMemcpyKind kind, cudaStream_t = 0)
+{
+    return cudaMemcpy(to, from, bytes, kind);
+}
+static inline cudaError_t cudaMemcpyPeer(void *to, int, const void *from, int, size_t bytes)
+{
+    return cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToDevice);
+}
+static inline cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from,
+                                       size_t from_pitch, size_t width, size_t height,
+                                       cudaMemcpyKind kind)
+{
+    return (cudaError_t)ig_cuda_copy(to, to_pitch, from, from_pitch, width, height, kind);
+}
+static inline cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from,
+                                            size_t from_pitch, size_t width, size_t height,
+                                            cudaMemcpyKind kind, cudaStream_t = 0)
+{
+    return cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind);
+}
+static inline cudaError_t cudaMemset(void *p, int value, size_t bytes)
+{
+    return (cudaError_t)ig_cuda_fill(p, bytes, value, bytes, 1);
+}
+static inline cudaError_t cudaMemsetAsync(void *p, int value, size_t bytes, cudaStream_t = 0)
+{
+    return cudaMemset(p, value, bytes);
+}
+static inline cudaError_t cudaMemset2D(void *p, size_t pitch, int value, size_t width,
+                                       size_t height)
+{
+    return (cudaError_t)ig_cuda_fill(p, pitch, value, width, height);
+}
+static inline cudaError_t cudaMemset2DAsync(void *p, size_t pitch, int value, size_t width,
+                                            size_t height, cudaStream_t = 0)
+{
+    return cudaMemset2D(p, pitch, value, width, height);
+}
+static inline cudaError_t cudaMemPrefetchAsync(const void *, size_t, int, cudaStream_t = 0)
+{
+    return cudaSuccess;
+}
+static inline cudaError_t cudaMemAdvise(const void *, size_t, cudaMemoryAdvise, int)
+{
+    return cudaSuccess;
+}
 
 struct cudaPointerAttributes {
     cudaMemoryType type;
@@ -411,7 +542,10 @@ template <typename T> static inline cudaError_t cudaGetSymbolSize(size_t *bytes,
     void *at;
     return (cudaError_t)ig_cuda_symbol((const void *)&symbol, &at, bytes);
 }
-template <typename T> static inline cudaError_t cudaMemcpyToSymbol(const T &symbol, const void *from, size_t bytes, size_t offset = 0, cudaMemcpyKind kind = cudaMemcpyHostToDevice)
+template <typename T>
+static inline cudaError_t cudaMemcpyToSymbol(const T &symbol, const void *from, size_t bytes,
+                                             size_t offset = 0,
+                                             cudaMemcpyKind kind = cudaMemcpyHostToDevice)
 {
     void *at;
     size_t room;
@@ -421,7 +555,10 @@ template <typename T> static inline cudaError_t cudaMemcpyToSymbol(const T &symb
     (void)kind;
     return cudaMemcpy((char *)at + offset, from, bytes, cudaMemcpyDefault);
 }
-template <typename T> static inline cudaError_t cudaMemcpyFromSymbol(void *to, const T &symbol, size_t bytes, size_t offset = 0, cudaMemcpyKind kind = cudaMemcpyDeviceToHost)
+template <typename T>
+static inline cudaError_t cudaMemcpyFromSymbol(void *to, const T &symbol, size_t bytes,
+                                               size_t offset = 0,
+                                               cudaMemcpyKind kind = cudaMemcpyDeviceToHost)
 {
     void *at;
     size_t room;
@@ -431,8 +568,22 @@ template <typename T> static inline cudaError_t cudaMemcpyFromSymbol(void *to, c
     (void)kind;
     return cudaMemcpy(to, (char *)at + offset, bytes, cudaMemcpyDefault);
 }
-template <typename T> static inline cudaError_t cudaMemcpyToSymbolAsync(const T &symbol, const void *from, size_t bytes, size_t offset = 0, cudaMemcpyKind kind = cudaMemcpyHostToDevice, cudaStream_t = 0) { return cudaMemcpyToSymbol(symbol, from, bytes, offset, kind); }
-template <typename T> static inline cudaError_t cudaMemcpyFromSymbolAsync(void *to, const T &symbol, size_t bytes, size_t offset = 0, cudaMemcpyKind kind = cudaMemcpyDeviceToHost, cudaStream_t = 0) { return cudaMemcpyFromSymbol(to, symbol, bytes, offset, kind); }
+template <typename T>
+static inline cudaError_t cudaMemcpyToSymbolAsync(const T &symbol, const void *from, size_t bytes,
+                                                  size_t offset = 0,
+                                                  cudaMemcpyKind kind = cudaMemcpyHostToDevice,
+                                                  cudaStream_t = 0)
+{
+    return cudaMemcpyToSymbol(symbol, from, bytes, offset, kind);
+}
+template <typename T>
+static inline cudaError_t cudaMemcpyFromSymbolAsync(void *to, const T &symbol, size_t bytes,
+                                                    size_t offset = 0,
+                                                    cudaMemcpyKind kind = cudaMemcpyDeviceToHost,
+                                                    cudaStream_t = 0)
+{
+    return cudaMemcpyFromSymbol(to, symbol, bytes, offset, kind);
+}
 
 /* ---- streams and events: work is done when it is given, so a stream is always idle ---- */
 
@@ -445,15 +596,27 @@ struct ig_cuda_event {
     double time; /* 0: not yet recorded */
 };
 enum { cudaStreamDefault = 0, cudaStreamNonBlocking = 1 };
-enum { cudaEventDefault = 0, cudaEventBlockingSync = 1, cudaEventDisableTiming = 2, cudaEventInterprocess = 4 };
+enum {
+    cudaEventDefault = 0,
+    cudaEventBlockingSync = 1,
+    cudaEventDisableTiming = 2,
+    cudaEventInterprocess = 4
+};
 
-static inline cudaError_t cudaStreamCreateWithPriority(cudaStream_t *s, unsigned flags, int priority)
+static inline cudaError_t cudaStreamCreateWithPriority(cudaStream_t *s, unsigned flags,
+                                                       int priority)
 {
     *s = new (std::nothrow) ig_cuda_stream{flags, priority};
     return *s ? cudaSuccess : ig_cuda::fail(cudaErrorMemoryAllocation);
 }
-static inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, unsigned flags) { return cudaStreamCreateWithPriority(s, flags, 0); }
-static inline cudaError_t cudaStreamCreate(cudaStream_t *s) { return cudaStreamCreateWithPriority(s, 0, 0); }
+static inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, unsigned flags)
+{
+    return cudaStreamCreateWithPriority(s, flags, 0);
+}
+static inline cudaError_t cudaStreamCreate(cudaStream_t *s)
+{
+    return cudaStreamCreateWithPriority(s, 0, 0);
+}
 static inline cudaError_t cudaStreamDestroy(cudaStream_t s)
 {
     if ((uintptr_t)s <= 2)
@@ -463,15 +626,32 @@ static inline cudaError_t cudaStreamDestroy(cudaStream_t s)
 }
 static inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaDeviceSynchronize(); }
 static inline cudaError_t cudaStreamQuery(cudaStream_t) { return cudaDeviceSynchronize(); }
-static inline cudaError_t cudaStreamGetFlags(cudaStream_t s, unsigned *f) { return *f = (uintptr_t)s <= 2 ? 0 : s->flags, cudaSuccess; }
-static inline cudaError_t cudaStreamGetPriority(cudaStream_t s, int *p) { return *p = (uintptr_t)s <= 2 ? 0 : s->priority, cudaSuccess; }
-static inline cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest) { return *least = *greatest = 0, cudaSuccess; }
-static inline cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t e, unsigned = 0) { return e ? cudaSuccess : ig_cuda::fail(cudaErrorInvalidResourceHandle); }
-static inline cudaError_t cudaStreamAttachMemAsync(cudaStream_t, void *, size_t = 0, unsigned = cudaMemAttachSingle) { return cudaSuccess; }
+static inline cudaError_t cudaStreamGetFlags(cudaStream_t s, unsigned *f)
+{
+    return *f = (uintptr_t)s <= 2 ? 0 : s->flags, cudaSuccess;
+}
+static inline cudaError_t cudaStreamGetPriority(cudaStream_t s, int *p)
+{
+    return *p = (uintptr_t)s <= 2 ? 0 : s->priority, cudaSuccess;
+}
+static inline cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
+{
+    return *least = *greatest = 0, cudaSuccess;
+}
+static inline cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t e, unsigned = 0)
+{
+    return e ? cudaSuccess : ig_cuda::fail(cudaErrorInvalidResourceHandle);
+}
+static inline cudaError_t cudaStreamAttachMemAsync(cudaStream_t, void *, size_t = 0,
+                                                   unsigned = cudaMemAttachSingle)
+{
+    return cudaSuccess;
+}
 
 typedef void (*cudaStreamCallback_t)(cudaStream_t, cudaError_t, void *);
 typedef void (*cudaHostFn_t)(void *);
-static inline cudaError_t cudaStreamAddCallback(cudaStream_t s, cudaStreamCallback_t f, void *context, unsigned)
+static inline cudaError_t cudaStreamAddCallback(cudaStream_t s, cudaStreamCallback_t f,
+                                                void *context, unsigned)
 {
     f(s, cudaDeviceSynchronize(), context);
     return cudaSuccess;
@@ -489,7 +669,10 @@ static inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t *e, unsigned flag
     *e = new (std::nothrow) ig_cuda_event{flags, 0};
     return *e ? cudaSuccess : ig_cuda::fail(cudaErrorMemoryAllocation);
 }
-static inline cudaError_t cudaEventCreate(cudaEvent_t *e, unsigned flags = 0) { return cudaEventCreateWithFlags(e, flags); }
+static inline cudaError_t cudaEventCreate(cudaEvent_t *e, unsigned flags = 0)
+{
+    return cudaEventCreateWithFlags(e, flags);
+}
 static inline cudaError_t cudaEventDestroy(cudaEvent_t e)
 {
     if (!e)
@@ -504,11 +687,15 @@ static inline cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t = 0)
     e->time = ig_cuda_clock();
     return cudaPeekAtLastError() == cudaErrorAssert ? cudaErrorAssert : cudaSuccess;
 }
-static inline cudaError_t cudaEventSynchronize(cudaEvent_t e) { return e ? cudaDeviceSynchronize() : ig_cuda::fail(cudaErrorInvalidResourceHandle); }
+static inline cudaError_t cudaEventSynchronize(cudaEvent_t e)
+{
+    return e ? cudaDeviceSynchronize() : ig_cuda::fail(cudaErrorInvalidResourceHandle);
+}
 static inline cudaError_t cudaEventQuery(cudaEvent_t e) { return cudaEventSynchronize(e); }
 static inline cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to)
 {
-    if (!from || !to || !from->time || !to->time || ((from->flags | to->flags) & cudaEventDisableTiming))
+    if (!from || !to || !from->time || !to->time ||
+        ((from->flags | to->flags) & cudaEventDisableTiming))
         return ig_cuda::fail(cudaErrorInvalidResourceHandle);
     *ms = (float)((to->time - from->time) * 1e3);
     return cudaSuccess;
@@ -521,8 +708,15 @@ struct cudaFuncAttributes {
     int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion, cacheModeCA;
     int maxDynamicSharedSizeBytes, preferredShmemCarveout;
 };
-enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8, cudaFuncAttributePreferredSharedMemoryCarveout = 9 };
-enum { cudaSharedmemCarveoutDefault = -1, cudaSharedmemCarveoutMaxL1 = 0, cudaSharedmemCarveoutMaxShared = 100 };
+enum cudaFuncAttribute {
+    cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
+    cudaFuncAttributePreferredSharedMemoryCarveout = 9
+};
+enum {
+    cudaSharedmemCarveoutDefault = -1,
+    cudaSharedmemCarveoutMaxL1 = 0,
+    cudaSharedmemCarveoutMaxShared = 100
+};
 enum { cudaOccupancyDefault = 0, cudaOccupancyDisableCachingOverride = 1 };
 
 template <typename F> static inline cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *a, F *f)
@@ -541,17 +735,27 @@ template <typename F> static inline cudaError_t cudaFuncGetAttributes(cudaFuncAt
     a->maxDynamicSharedSizeBytes = (48 << 10) - (int)got.shared_bytes;
     return cudaSuccess;
 }
-template <typename F> static inline cudaError_t cudaFuncSetAttribute(F *f, cudaFuncAttribute attribute, int value)
+template <typename F>
+static inline cudaError_t cudaFuncSetAttribute(F *f, cudaFuncAttribute attribute, int value)
 {
     if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize)
         return cudaSuccess;
-    return value < 0 ? ig_cuda::fail(cudaErrorInvalidValue) : (cudaError_t)ig_cuda_allow_shared((const void *)f, (size_t)value);
+    return value < 0 ? ig_cuda::fail(cudaErrorInvalidValue)
+                     : (cudaError_t)ig_cuda_allow_shared((const void *)f, (size_t)value);
 }
-template <typename F> static inline cudaError_t cudaFuncSetCacheConfig(F *, cudaFuncCache) { return cudaSuccess; }
-template <typename F> static inline cudaError_t cudaFuncSetSharedMemConfig(F *, cudaSharedMemConfig) { return cudaSuccess; }
+template <typename F> static inline cudaError_t cudaFuncSetCacheConfig(F *, cudaFuncCache)
+{
+    return cudaSuccess;
+}
+template <typename F> static inline cudaError_t cudaFuncSetSharedMemConfig(F *, cudaSharedMemConfig)
+{
+    return cudaSuccess;
+}
 
 /* A multiprocessor is a core, which has room for 2,048 threads and 32 blocks as a GPU's has. */
-template <typename F> static inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, F *f, int threads, size_t shared)
+template <typename F>
+static inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, F *f,
+                                                                        int threads, size_t shared)
 {
     ig_cuda_attributes a;
     ig_cuda_facts facts;
@@ -568,8 +772,17 @@ template <typename F> static inline cudaError_t cudaOccupancyMaxActiveBlocksPerM
     *blocks = n;
     return cudaSuccess;
 }
-template <typename F> static inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, F *f, int threads, size_t shared, unsigned) { return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, f, threads, shared); }
-template <typename F> static inline cudaError_t cudaOccupancyMaxPotentialBlockSize(int *grid, int *block, F *f, size_t shared = 0, int most = 0)
+template <typename F>
+static inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, F *f,
+                                                                                 int threads,
+                                                                                 size_t shared,
+                                                                                 unsigned)
+{
+    return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, f, threads, shared);
+}
+template <typename F>
+static inline cudaError_t cudaOccupancyMaxPotentialBlockSize(int *grid, int *block, F *f,
+                                                             size_t shared = 0, int most = 0)
 {
     ig_cuda_attributes a;
     ig_cuda_facts facts;
@@ -578,42 +791,32 @@ template <typename F> static inline cudaError_t cudaOccupancyMaxPotentialBlockSi
     if (e)
         return (cudaError_t)e;
     *block = most > 0 && most < a.max_threads ? most : a.max_threads;
-    const cudaError_t found = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, f, *block, shared);
+    const cudaError_t found =
+        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, f, *block, shared);
     *grid = blocks * facts.cores;
     return found;
 }
 
 /* ---- what CUDA has for the host, too ---- */
 
-#define IG_MIN_MAX(type) \
-    static inline type min(type a, type b) { return b < a ? b : a; } \
-    static inline type max(type a, type b) { return a < b ? b : a; }
-IG_MIN_MAX(int)
-IG_MIN_MAX(unsigned)
-IG_MIN_MAX(long)
-IG_MIN_MAX(unsigned long)
-IG_MIN_MAX(long long)
-IG_MIN_MAX(unsigned long long)
-IG_MIN_MAX(float)
-IG_MIN_MAX(double)
-#undef IG_MIN_MAX
-#define IG_MIXED(a_type, b_type) \
-    static inline auto min(a_type a, b_type b) { return std::common_type<a_type, b_type>::type(b < a ? b : a); } \
-    static inline auto max(a_type a, b_type b) { return std::common_type<a_type, b_type>::type(a < b ? b : a); } \
-    static inline auto min(b_type a, a_type b) { return std::common_type<a_type, b_type>::type(b < a ? b : a); } \
-    static inline auto max(b_type a, a_type b) { return std::common_type<a_type, b_type>::type(a < b ? b : a); }
-IG_MIXED(int, unsigned)
-IG_MIXED(int, long)
-IG_MIXED(int, unsigned long)
-IG_MIXED(int, long long)
-IG_MIXED(int, unsigned long long)
-IG_MIXED(unsigned, long)
-IG_MIXED(unsigned, unsigned long)
-IG_MIXED(long, unsigned long)
-IG_MIXED(float, double)
-IG_MIXED(int, float)
-IG_MIXED(int, double)
-#undef IG_MIXED
+template <typename A, typename B>
+static inline constexpr
+    typename std::enable_if<std::is_arithmetic<A>::value && std::is_arithmetic<B>::value,
+                            typename std::common_type<A, B>::type>::type
+    min(A a, B b)
+{
+    typedef typename std::common_type<A, B>::type T;
+    return (T)b < (T)a ? (T)b : (T)a;
+}
+template <typename A, typename B>
+static inline constexpr
+    typename std::enable_if<std::is_arithmetic<A>::value && std::is_arithmetic<B>::value,
+                            typename std::common_type<A, B>::type>::type
+    max(A a, B b)
+{
+    typedef typename std::common_type<A, B>::type T;
+    return (T)a < (T)b ? (T)b : (T)a;
+}
 
 static inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
 static inline double rsqrt(double x) { return 1.0 / sqrt(x); }
@@ -621,12 +824,42 @@ static inline float fdividef(float a, float b) { return a / b; }
 static inline float __fdividef(float a, float b) { return a / b; }
 static inline float saturate(float x) { return x < 0 ? 0 : x > 1 ? 1 : x; }
 static inline float __saturatef(float x) { return x > 0 ? (x < 1 ? x : 1) : 0; }
-static inline int __float_as_int(float x) { int i; memcpy(&i, &x, 4); return i; }
-static inline unsigned __float_as_uint(float x) { unsigned i; memcpy(&i, &x, 4); return i; }
-static inline float __int_as_float(int i) { float x; memcpy(&x, &i, 4); return x; }
-static inline float __uint_as_float(unsigned i) { float x; memcpy(&x, &i, 4); return x; }
-static inline long long __double_as_longlong(double x) { long long i; memcpy(&i, &x, 8); return i; }
-static inline double __longlong_as_double(long long i) { double x; memcpy(&x, &i, 8); return x; }
+static inline int __float_as_int(float x)
+{
+    int i;
+    memcpy(&i, &x, 4);
+    return i;
+}
+static inline unsigned __float_as_uint(float x)
+{
+    unsigned i;
+    memcpy(&i, &x, 4);
+    return i;
+}
+static inline float __int_as_float(int i)
+{
+    float x;
+    memcpy(&x, &i, 4);
+    return x;
+}
+static inline float __uint_as_float(unsigned i)
+{
+    float x;
+    memcpy(&x, &i, 4);
+    return x;
+}
+static inline long long __double_as_longlong(double x)
+{
+    long long i;
+    memcpy(&i, &x, 8);
+    return i;
+}
+static inline double __longlong_as_double(long long i)
+{
+    double x;
+    memcpy(&x, &i, 8);
+    return x;
+}
 static inline int __popc(unsigned x) { return __builtin_popcount(x); }
 static inline int __clz(int x) { return x ? __builtin_clz((unsigned)x) : 32; }
 static inline int __ffs(int x) { return __builtin_ffs(x); }

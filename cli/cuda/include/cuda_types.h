@@ -50,7 +50,10 @@ IG_VECTOR(double, double, 8, 16, 16)
 
 struct dim3 {
     unsigned int x, y, z;
-    constexpr dim3(unsigned int x_ = 1, unsigned int y_ = 1, unsigned int z_ = 1) : x(x_), y(y_), z(z_) {}
+    constexpr dim3(unsigned int x_ = 1, unsigned int y_ = 1, unsigned int z_ = 1)
+        : x(x_), y(y_), z(z_)
+    {
+    }
     constexpr dim3(uint3 v) : x(v.x), y(v.y), z(v.z) {}
     constexpr operator uint3() const { return {x, y, z}; }
 };
