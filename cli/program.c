@@ -222,8 +222,9 @@ static void remove_folder(const job *j)
 
 /* ---- processes ---- */
 
-/* Runs a program to its end; returns its exit code, or -1 with errno set. While it runs, Ctrl-C is its. */
-static int run_child(char *const *argv, const program_options *o)
+/* Runs the program at path to its end; returns its exit code, or -1 with errno set. While it runs, Ctrl-C
+ * is its. */
+static int run_child(const char *path, char *const *argv, const program_options *o)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN}, interrupt, quit;
     char threads[16];
@@ -239,8 +240,8 @@ static int run_child(char *const *argv, const program_options *o)
         snprintf(threads, sizeof threads, "%d", o ? o->threads : 0);
         if (o && o->threads)
             setenv("IG_NUM_THREADS", threads, 1);
-        execv(argv[0], argv);
-        fprintf(stderr, "ingot run: cannot run '%s': %s\n", argv[0], strerror(errno));
+        execv(path, argv);
+        fprintf(stderr, "ingot run: cannot run '%s': %s\n", path, strerror(errno));
         _exit(126);
     }
     int status = -1;
@@ -327,7 +328,7 @@ static int compile(job *j)
     if (code >= 0)
         return code;
     compile_words(j, &w);
-    const int ended = run_child(w.at, NULL);
+    const int ended = run_child(j->compiler.s, w.at, NULL);
     free_words(&w);
     if (ended < 0)
         return cannot(j, "run", j->compiler.s);
@@ -361,10 +362,14 @@ static int build(job *j)
 static int start(const job *j)
 {
     words w = {0};
-    add_word(&w, "%s", j->program.s);
+    str name = {0}; /* what it would be called if it were compiled by hand */
+    const char *dot = strrchr(j->o->sources[0], '.');
+    str_add(&name, j->o->sources[0], dot ? (size_t)(dot - j->o->sources[0]) : 0);
+    add_word(&w, "%s", name.n ? name.s : "program");
+    str_free(&name);
     for (int i = 0; j->o->args[i]; i++)
         add_word(&w, "%s", j->o->args[i]);
-    const int code = run_child(w.at, j->o);
+    const int code = run_child(j->program.s, w.at, j->o);
     free_words(&w);
     return code < 0 ? cannot(j, "run", j->program.s) : code;
 }

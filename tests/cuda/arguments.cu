@@ -2,7 +2,7 @@
 /* args: 3 four
    exit: 7
    expect:
-2 arguments: 3 four
+2 arguments: 3 four, of tests/cuda/arguments
 */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +12,6 @@ __global__ void nothing() {}
 int main(int argc, char **argv)
 {
     nothing<<<1, 1>>>();
-    printf("%d arguments: %s %s\n", argc - 1, argv[1], argv[2]);
+    printf("%d arguments: %s %s, of %s\n", argc - 1, argv[1], argv[2], argv[0]);
     exit(argc == 3 ? atoi(argv[1]) + 4 : 1);
 }
