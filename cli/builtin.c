@@ -217,7 +217,7 @@ static int param_of(const builtin *b, const node *argument, int position)
     return -1;
 }
 
-bool builtin_call(calc *c, const node *n, const builtin *b, value *out)
+bool calc_call_builtin(calc *c, const node *n, const builtin *b, value *out)
 {
     value args[BUILTIN_PARAMS] = {{0}};
     bool given[BUILTIN_PARAMS] = {false};

@@ -179,7 +179,7 @@ static bool eval_call(calc *c, const node *n, value *out)
     if (op)
         return call_op(c, n, op, out);
     if (own && n->kind == N_CALL)
-        return builtin_call(c, n, own, out);
+        return calc_call_builtin(c, n, own, out);
     value constant;
     if (n->kind == N_CALL && calc_find_constant(n->name, &constant) && constant.kind == V_DTYPE)
         return calc_fail(c, n->where, "'%s' is a dtype; write array(x, %s) or astype(x, %s)",

@@ -73,7 +73,7 @@ bool run_grad(calc *c, const node *n, const value *args, value *out);
 
 /* builtin.c */
 const builtin *builtin_find(const char *name);
-bool builtin_call(calc *c, const node *n, const builtin *b, value *out);
+bool calc_call_builtin(calc *c, const node *n, const builtin *b, value *out);
 bool attribute_eval(calc *c, const node *n, value *out);
 
 #endif

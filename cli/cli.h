@@ -115,6 +115,7 @@ int verb_eval(int argc, char **argv);
 int verb_man(int argc, char **argv);
 int verb_ops(int argc, char **argv);
 int verb_report(int argc, char **argv);
+int verb_run(int argc, char **argv);
 int verb_train(int argc, char **argv);
 int verb_verify(int argc, char **argv);
 

@@ -87,7 +87,7 @@ typedef struct question {
     ig_array *of, **params, **grads;
 } question;
 
-/* Both arguments are there: builtin_call has seen to it. */
+/* Both arguments are there: calc_call_builtin has seen to it. */
 static const node *node_of_argument(const node *call, const char *name, int position)
 {
     const node *n = call->child;

@@ -15,6 +15,7 @@ const verb verbs[] = {
     {"eval", verb_eval, "the array calculator: every op, from the shell"},
     {"ops", verb_ops, "the ops, their arguments, what they give"},
     {"report", verb_report, "a result as a page to look at and to pass on"},
+    {"run", verb_run, "one kernel in CUDA C, on any device"},
     {"train", verb_train, "a network that learns to read digits"},
     {"verify", verb_verify, "proves every op, dtype and layout right on this machine"},
     {"man", verb_man, "this command's manual page"},

@@ -193,9 +193,11 @@ static int read_option(const command *c, int argc, char **argv, int *i)
     const char *word = argv[*i];
     size_t n = strcspn(word, "=");
     const option *o = find_option(c, word, n);
-    if (!o)
-        return unknown_option(c, word, n);
     const char *given = word[n] ? word + n + 1 : NULL;
+    if (!o && word[1] != '-' && (o = find_option(c, word, 2)) && o->placeholder)
+        given = word + 2; /* -DNAME=1, as compilers take it */
+    else if (!o || (!o->placeholder && word[1] != '-' && word[2] && word[2] != '='))
+        return unknown_option(c, word, n);
     if (!o->placeholder)
         return o->read(given, o->place) ? -1 : usage_error(c, o->name, "no value is taken by");
     if (!given && *i + 1 >= argc)

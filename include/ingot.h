@@ -512,6 +512,9 @@ typedef struct ig_launch {
     /* Receives what each line of the source did; release it with ig_free. NULL: not asked for. On "cpu"
      * only. */
     ig_profile **profile;
+    /* Where printf goes, by one thread at a time; NULL: standard output. */
+    void (*print)(void *context, const char *text, size_t bytes);
+    void *context;
 } ig_launch;
 
 /* Runs a kernel. Arrays that it is given do not change: results receives a new array for each parameter

@@ -29,6 +29,8 @@ EXAMPLES = {
              "eval --json --verify softmax(uniform(key(0),[9,9]))", "eval --json (1,[2.5,inf],(true,))", "eval --json uniform(key(0),[2,2],dtype=f16)"],
     "ops": ["ops --json", "ops --json softmax"],
     "report": [f"report --json {SAVED}/server -o {{}}/page.html"],
+    "run": ["run --json examples/cuda/01_vector_add.cu -g 4 -b 32 -a n=100 -a a=arange:[n] -a b=ones:[n] -a c=zeros:[n]",
+            "run --json --time --device cpu,cpu examples/cuda/01_vector_add.cu -b 8 -a n=8 -a a=ones:[8] -a b=full([8],nan) -a c=zeros:[8]"],
     "verify": ["verify --json --quick --op exp", "verify --json --op key --dtype u32 --seed 5"],
     "train": ["train digits --json --epochs 1 --quiet",
               "train digits --json --epochs 1 --quiet --model cnn --batch 256 --save {}/m.safetensors"],

@@ -417,8 +417,11 @@ static ig_status run(ig_module *m, built *b, const ig_kernel_info *k, const ig_l
     const backend *dev = b->dev;
     uint64_t ns = 0;
     binding all;
-    kernel_launch launch = {
-        .args = passed, .shared_bytes = l->shared_bytes, .device_ns = l->seconds ? &ns : NULL};
+    kernel_launch launch = {.args = passed,
+                            .shared_bytes = l->shared_bytes,
+                            .device_ns = l->seconds ? &ns : NULL,
+                            .print = l->print,
+                            .context = l->context};
     memcpy(launch.grid, l->grid, sizeof launch.grid);
     memcpy(launch.block, l->block, sizeof launch.block);
     TRY(check_shape(dev, k, &launch));

@@ -1,0 +1,522 @@
+/* ingot run: one kernel in CUDA C. Reads the source, makes the arguments, launches the kernel on each
+ * device that was named, compares what they computed, and prints or writes it. */
+#include "bench/stats.h"
+#include "calc.h"
+#include "run/run.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { SOURCE_MOST = 16 << 20, LAUNCHES_LEAST = 5, LAUNCHES_MOST = 10000 };
+static const double time_most_s = 0.5;
+
+typedef struct shape {
+    uint32_t n[3];
+} shape;
+
+typedef struct settings {
+    const char *kernel;
+    shape grid, block;
+    words args, defines, folders, outs;
+    uint64_t shared_bytes, seed;
+    int64_t ulp;
+    bool time, print, full, json;
+    engine_options engine;
+} settings;
+
+/* What one device made of the launch. */
+typedef struct answer {
+    const char *device;
+    ig_array **results; /* of the parameters that are written */
+    difference *apart;  /* of each, from the first device's */
+    double seconds;
+    interval time; /* of several launches */
+    int launches;
+    str printed;
+} answer;
+
+typedef struct session {
+    const command *command;
+    const settings *set;
+    const char *file;
+    ig_module *module;
+    const ig_kernel_info *kernel;
+    run_args args;
+    answer *answers;
+    int n_answers;
+} session;
+
+/* ---- options ---- */
+
+static bool option_word(const char *s, void *to)
+{
+    words *w = to;
+    w->v = heap_resize(w->v, sizeof *w->v * (size_t)(w->n + 1));
+    w->v[w->n++] = s;
+    return true;
+}
+
+/* "N", "NxM", "N,M,K". */
+static bool option_shape(const char *s, void *to)
+{
+    shape *out = to;
+    *out = (shape){{1, 1, 1}};
+    for (int i = 0; i < 3; i++) {
+        char *end;
+        errno = 0;
+        const unsigned long n = isdigit((unsigned char)*s) ? strtoul(s, &end, 10) : 0;
+        if (errno || n < 1 || n > INT32_MAX)
+            return false;
+        out->n[i] = (uint32_t)n;
+        if (!*end)
+            return true;
+        if (*end != 'x' && *end != ',')
+            return false;
+        s = end + 1;
+    }
+    return false;
+}
+
+/* ---- the kernel ---- */
+
+static int no_kernel(const session *s, const char *name)
+{
+    const int n = ig_module_count(s->module);
+    nearest search = nearest_to(name ? name : "");
+    str hint = {0};
+    for (int i = 0; i < n && name; i++)
+        nearest_offer(&search, ig_module_at(s->module, i)->name);
+    str_did_you_mean(&hint, &search);
+    for (int i = 0; i < n && !search.best; i++)
+        str_printf(&hint, "%s%s", i ? ", " : "; there are ", ig_module_at(s->module, i)->name);
+    if (n == 0)
+        str_puts(&hint,
+                 "; name a template's kernel with its arguments: --kernel 'tile<float, 16>'");
+    if (name)
+        say(s->command, "%s has no kernel '%s'%s", s->file, name, hint.s ? hint.s : "");
+    else
+        say(s->command, "%s: %s%s", s->file,
+            n ? "several kernels: choose one with --kernel" : "no kernel in it",
+            hint.s ? hint.s : "");
+    str_free(&hint);
+    return EXIT_USAGE;
+}
+
+static int find_kernel(session *s)
+{
+    const char *name = s->set->kernel;
+    if (!name && ig_module_count(s->module) == 1)
+        s->kernel = ig_module_at(s->module, 0);
+    else if (name)
+        s->kernel = ig_module_find(s->module, name);
+    return s->kernel ? -1 : no_kernel(s, name);
+}
+
+static int compile(session *s)
+{
+    const settings *set = s->set;
+    size_t n;
+    char *source = str_read_file(s->file, SOURCE_MOST, &n);
+    if (!source) {
+        say(s->command, "%s: %s", s->file, strerror(errno));
+        return EXIT_INPUT;
+    }
+    const bool instance = set->kernel && strchr(set->kernel, '<');
+    const ig_module_options options = {.defines = set->defines.v,
+                                       .n_defines = set->defines.n,
+                                       .folders = set->folders.v,
+                                       .n_folders = set->folders.n,
+                                       .instances = &set->kernel,
+                                       .n_instances = instance};
+    s->module = ig_module_new(s->file, source, &options);
+    free(source);
+    if (s->module)
+        return find_kernel(s);
+    ig_status status = IG_OK;
+    const char *said = ig_error(&status);
+    fputs(said ? said : "ingot run: failed without a reason", stderr);
+    if (!said || said[strlen(said) - 1] != '\n')
+        fputc('\n', stderr);
+    return exit_for((int)status);
+}
+
+/* ---- launches ---- */
+
+/* The device of that name, or the first of that kind ("opencl"), that runs kernels; NULL: there is none,
+ * which was said. */
+static const char *find_device(const session *s, const char *name)
+{
+    const int count = ig_device_count();
+    const size_t n = strlen(name);
+    ig_device_info info;
+    str all = {0};
+    for (int i = 0; i < count; i++) {
+        if (ig_device_get(i, &info) != IG_OK || !info.runs_kernels)
+            continue;
+        if (strncmp(info.name, name, n) == 0 && (!info.name[n] || info.name[n] == ':')) {
+            str_free(&all);
+            return info.name;
+        }
+        str_printf(&all, "%s%s", all.n ? ", " : "", info.name);
+    }
+    say(s->command, "there is no device '%s' that runs kernels; there are: %s", name,
+        all.s ? all.s : "none");
+    str_free(&all);
+    return NULL;
+}
+
+static void add_printed(void *context, const char *text, size_t bytes)
+{
+    str_add(context, text, bytes);
+}
+
+static int launch_failed(const session *s)
+{
+    static const int codes[] = {[IG_ERR_DEVICE] = EXIT_FAILED,
+                                [IG_ERR_ARGUMENT] = EXIT_USAGE,
+                                [IG_ERR_DTYPE] = EXIT_USAGE,
+                                [IG_ERR_FORMAT] = EXIT_INPUT};
+    ig_status status = IG_OK;
+    const char *message = ig_error(&status);
+    fflush(stdout);
+    say(s->command, "%s", message ? message : "failed without a reason");
+    const bool known = (size_t)status < sizeof codes / sizeof *codes && codes[status];
+    return known ? codes[status] : exit_for((int)status);
+}
+
+static double now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* Launches again, with what the kernel prints thrown away, and takes what the device says it took. */
+static bool time_launches(const session *s, ig_launch l, answer *a)
+{
+    double *seconds = heap_get(sizeof *seconds * LAUNCHES_MOST);
+    int *pass = heap_get(sizeof *pass * LAUNCHES_MOST), n = 0;
+    const double start = now_s();
+    ig_array **spare = heap_get(sizeof *spare * (size_t)(s->kernel->n_written + 1));
+    bool fine = true;
+    str nowhere = {0};
+    l.context = &nowhere;
+    l.print = add_printed;
+    while (fine && n < LAUNCHES_MOST && (n < LAUNCHES_LEAST || now_s() - start < time_most_s)) {
+        ig_scope_begin();
+        l.seconds = &seconds[n];
+        fine = ig_module_launch(s->module, s->kernel->name, &l, spare) == IG_OK;
+        ig_scope_end();
+        nowhere.n = 0;
+        pass[n] = n;
+        n += fine;
+    }
+    if (fine)
+        a->time = stats_typical(seconds, pass, n);
+    a->launches = n;
+    str_free(&nowhere);
+    free(spare);
+    free(seconds);
+    free(pass);
+    return fine;
+}
+
+static int launch(const session *s, const char *device, answer *a)
+{
+    const settings *set = s->set;
+    ig_launch l = {.device = find_device(s, device),
+                   .shared_bytes = (size_t)set->shared_bytes,
+                   .args = s->args.v,
+                   .n_args = s->args.n,
+                   .seconds = &a->seconds};
+    memcpy(l.grid, set->grid.n, sizeof l.grid);
+    memcpy(l.block, set->block.n, sizeof l.block);
+    if (!l.device)
+        return EXIT_ABSENT;
+    a->device = l.device;
+    a->results = heap_get(sizeof *a->results * (size_t)(s->kernel->n_written + 1));
+    a->apart = heap_get(sizeof *a->apart * (size_t)(s->kernel->n_written + 1));
+    if (set->json) {
+        l.print = add_printed;
+        l.context = &a->printed;
+    }
+    if (ig_module_launch(s->module, s->kernel->name, &l, a->results) != IG_OK)
+        return launch_failed(s);
+    for (int i = 0; i < s->kernel->n_written; i++)
+        a->apart[i] = run_compare(s->answers[0].results[i], a->results[i]);
+    return set->time && !time_launches(s, l, a) ? launch_failed(s) : -1;
+}
+
+/* ---- what came out ---- */
+
+/* The name of the i-th parameter that is written. */
+static const char *result_name(const session *s, int i)
+{
+    const ig_kernel_param *p = s->kernel->params;
+    while (!p->is_written || i-- > 0)
+        p++;
+    return p->name;
+}
+
+static int save_one(const session *s, const char *name, const char *path)
+{
+    const int n = s->kernel->n_written;
+    nearest search = nearest_to(name ? name : "");
+    for (int i = 0; i < n; i++) {
+        nearest_offer(&search, result_name(s, i));
+        if (name ? strcmp(result_name(s, i), name) != 0 : n != 1)
+            continue;
+        if (ig_save(path, s->answers[0].results[i]) == IG_OK)
+            return -1;
+        fail_library(s->command);
+        return EXIT_FAILED; /* not an input */
+    }
+    str hint = {0};
+    str_did_you_mean(&hint, &search);
+    if (name)
+        say(s->command, "--out: '%s' is no array that the kernel writes%s", name,
+            hint.s ? hint.s : "");
+    else
+        say(s->command,
+            "--out FILE is for one array, and the kernel writes %d; say which: "
+            "--out NAME=FILE",
+            n);
+    str_free(&hint);
+    return EXIT_USAGE;
+}
+
+static int save(const session *s)
+{
+    int code = -1;
+    for (int i = 0; i < s->set->outs.n && code < 0; i++) {
+        char *word = heap_string(s->set->outs.v[i]), *equals = strchr(word, '=');
+        if (equals)
+            *equals = 0;
+        code = save_one(s, equals ? word : NULL, equals ? equals + 1 : word);
+        free(word);
+    }
+    return code;
+}
+
+static bool print_results(const session *s, str *t)
+{
+    for (int i = 0; i < s->kernel->n_written; i++) {
+        const value v = value_array(s->answers[0].results[i]);
+        str_printf(t, "%s =%s", result_name(s, i), ig_ndim(v.u.array) > 1 ? "\n" : " ");
+        if (!print_value(t, &v, s->set->full))
+            return false;
+        str_puts(t, "\n");
+    }
+    return true;
+}
+
+static bool same(const session *s, const answer *a)
+{
+    bool all = true;
+    for (int i = 0; i < s->kernel->n_written; i++)
+        all &= !a->apart[i].count || a->apart[i].ulp <= (double)s->set->ulp;
+    return all;
+}
+
+static void say_differences(const session *s, const answer *a)
+{
+    const answer *first = &s->answers[0];
+    for (int i = 0; i < s->kernel->n_written; i++) {
+        const difference *d = &a->apart[i];
+        const ig_dtype dtype = ig_dtype_of(a->results[i]);
+        const char *unit = ig_isdtype(dtype, "real floating") ? " ulp" : "";
+        if (!d->count) {
+            fprintf(stderr, "%s: the same bits on %s and %s\n", result_name(s, i), first->device,
+                    a->device);
+            continue;
+        }
+        str x = {0}, y = {0};
+        const value vx = value_element(ig_data(first->results[i]), dtype, d->first);
+        const value vy = value_element(ig_data(a->results[i]), dtype, d->first);
+        print_value(&x, &vx, true);
+        print_value(&y, &vy, true);
+        fprintf(stderr,
+                "%s: %lld of %lld elements differ, by %.6g%s at most; the first is element %lld: "
+                "%s on %s, %s on %s\n",
+                result_name(s, i), (long long)d->count, (long long)ig_size(a->results[i]), d->ulp,
+                unit, (long long)d->first, x.s, first->device, y.s, a->device);
+        str_free(&x);
+        str_free(&y);
+    }
+}
+
+static void say_times(const session *s)
+{
+    for (int i = 0; i < s->n_answers; i++) {
+        const answer *a = &s->answers[i];
+        fprintf(stderr, "%s: median %.4g ms (%d launches, 99 %% between %.4g and %.4g)\n",
+                a->device, a->time.middle * 1e3, a->launches, a->time.low * 1e3,
+                a->time.high * 1e3);
+    }
+}
+
+static void json_shape(str *t, const char *name, const shape *n)
+{
+    str_printf(t, "\"%s\": [%u, %u, %u], ", name, n->n[0], n->n[1], n->n[2]);
+}
+
+static bool json_device(const session *s, str *t, const answer *a)
+{
+    str_puts(t, "{\"device\": ");
+    json_string(t, a->device);
+    str_printf(t, ", \"ms\": %.6g", a->seconds * 1e3);
+    if (s->set->time)
+        str_printf(t,
+                   ", \"time\": {\"median_ms\": %.6g, \"low_ms\": %.6g, \"high_ms\": %.6g, "
+                   "\"launches\": %d}",
+                   a->time.middle * 1e3, a->time.low * 1e3, a->time.high * 1e3, a->launches);
+    str_puts(t, ", \"printed\": ");
+    json_string(t, a->printed.s ? a->printed.s : "");
+    str_puts(t, ", \"results\": [");
+    for (int i = 0; i < s->kernel->n_written; i++) {
+        const value v = value_array(a->results[i]);
+        str_printf(t, "%s{\"name\": \"%s\", \"different\": %lld, \"worst_ulp\": ", i ? ", " : "",
+                   result_name(s, i), (long long)a->apart[i].count);
+        str_printf(t, a->apart[i].ulp < 1e300 ? "%.6g, " : "\"%g\", ", a->apart[i].ulp);
+        if (!json_value(t, &v))
+            return false;
+        str_puts(t, "}");
+    }
+    str_puts(t, "]}");
+    return true;
+}
+
+static bool json_results(const session *s, str *t, bool fine)
+{
+    str_puts(t, "{\"schema\": 1, \"file\": ");
+    json_string(t, s->file);
+    str_puts(t, ", \"kernel\": ");
+    json_string(t, s->kernel->name);
+    str_puts(t, ", ");
+    json_shape(t, "grid", &s->set->grid);
+    json_shape(t, "block", &s->set->block);
+    str_printf(t, "\"shared_bytes\": %llu, \"same\": %s, \"devices\": [",
+               (unsigned long long)s->set->shared_bytes, fine ? "true" : "false");
+    for (int i = 0; i < s->n_answers; i++) {
+        str_puts(t, i ? ", " : "");
+        if (!json_device(s, t, &s->answers[i]))
+            return false;
+    }
+    str_puts(t, "]}\n");
+    return true;
+}
+
+static int tell(const session *s)
+{
+    const settings *set = s->set;
+    const bool print = set->print || (!set->outs.n && !set->time);
+    str t = {0};
+    bool fine = true;
+    for (int i = 1; i < s->n_answers; i++)
+        fine &= same(s, &s->answers[i]);
+    const bool written = set->json ? json_results(s, &t, fine) : !print || print_results(s, &t);
+    int code = written ? save(s) : fail_library(s->command);
+    if (t.n && code < 0)
+        fwrite(t.s, 1, t.n, stdout);
+    str_free(&t);
+    fflush(stdout);
+    for (int i = 1; i < s->n_answers && !set->json; i++)
+        say_differences(s, &s->answers[i]);
+    if (set->time && !set->json)
+        say_times(s);
+    return code >= 0 ? code : fine ? EXIT_FINE : EXIT_FAILED;
+}
+
+/* ---- the verb ---- */
+
+static int run_devices(session *s, char *names)
+{
+    int code = -1, n = 1;
+    for (const char *p = names; *p; p++)
+        n += *p == ',';
+    s->answers = heap_get(sizeof *s->answers * (size_t)n);
+    for (char *name = strtok(names, ","); name && code < 0; name = strtok(NULL, ","))
+        code = launch(s, name, &s->answers[s->n_answers++]);
+    return code < 0 ? tell(s) : code;
+}
+
+static void session_end(session *s)
+{
+    for (int i = 0; i < s->n_answers; i++) {
+        free(s->answers[i].results);
+        free(s->answers[i].apart);
+        str_free(&s->answers[i].printed);
+    }
+    free(s->answers);
+    run_args_free(&s->args);
+    ig_module_free(s->module);
+}
+
+static int run(const command *c, const settings *set, const char *file)
+{
+    session s = {.command = c, .set = set, .file = file};
+    char *devices = heap_string(set->engine.device ? set->engine.device : "cpu");
+    engine_options engine = set->engine;
+    engine.device = NULL; /* arguments are made by the CPU */
+    int code = engine_apply(c, &engine);
+    ig_scope_begin();
+    if (code < 0)
+        code = compile(&s);
+    if (code < 0)
+        code = run_args_read(c, s.kernel, &set->args, set->seed, &s.args);
+    if (code < 0)
+        code = run_devices(&s, devices);
+    session_end(&s);
+    ig_scope_end();
+    free(devices);
+    return code;
+}
+
+int verb_run(int argc, char **argv)
+{
+    settings set = {.grid = {{1, 1, 1}}, .block = {{1, 1, 1}}};
+    const option options[] = {
+        {"--kernel", 'k', "NAME", option_text, &set.kernel,
+         "the kernel, if there are several; a template with its arguments: 'tile<float, 16>'"},
+        {"--grid", 'g', "N[xN[xN]]", option_shape, &set.grid, "blocks (1)"},
+        {"--block", 'b', "N[xN[xN]]", option_shape, &set.block, "threads of a block (1)"},
+        {"--arg", 'a', "NAME=VALUE", option_word, &set.args,
+         "an argument: an expression of eval, normal:f32[SHAPE] (or uniform, zeros, ones, arange), "
+         "or a .npy file"},
+        {"--shared", 0, "SIZE", option_bytes, &set.shared_bytes, "dynamic shared memory (0)"},
+        {"--out", 'o', "[NAME=]FILE", option_word, &set.outs,
+         "writes an array that the kernel wrote as npy"},
+        FLAG("--print", &set.print, "prints what the kernel wrote, also with --out or --time"),
+        FLAG("--full", &set.full, "prints all elements of long arrays"),
+        FLAG("--time", &set.time, "launches for half a second and prints the median"),
+        {"--ulp", 0, "N", option_count, &set.ulp,
+         "units in the last place by which devices may differ (0)"},
+        {"--seed", 0, "N", option_seed, &set.seed, "of normal: and uniform: (0)"},
+        {"--define", 'D', "NAME[=TEXT]", option_word, &set.defines, "defines a macro"},
+        {"--include", 'I', "DIR", option_word, &set.folders, "where includes are looked for"},
+        FLAG("--json", &set.json, "prints JSON, schema 1"),
+        ENGINE_OPTIONS(set.engine),
+        {0}};
+    const command c = {
+        "run", "[options] FILE",
+        "Runs one kernel of a file in CUDA C and prints the arrays that it wrote. With several\n"
+        "devices (--device cpu,opencl) their answers are compared: exit code 1 if they differ.\n\n"
+        "  ingot run saxpy.cu --grid 4 --block 256 --arg n=1000 --arg a=2 \\\n"
+        "      --arg 'x=arange(1000.0)' --arg y=ones:f32[1000]",
+        options};
+    int code = options_read(&c, &argc, argv);
+    if (code < 0 && argc != 1) {
+        say(&c, "one file is needed; see 'ingot run --help'");
+        code = EXIT_USAGE;
+    }
+    if (code < 0)
+        code = run(&c, &set, argv[0]);
+    free(set.args.v);
+    free(set.defines.v);
+    free(set.folders.v);
+    free(set.outs.v);
+    return code;
+}

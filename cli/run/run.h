@@ -1,0 +1,37 @@
+/* ingot run: one kernel in CUDA C from the shell. Words -> arguments -> launches -> what they left. */
+#ifndef CLI_RUN_RUN_H
+#define CLI_RUN_RUN_H
+
+#include "cli.h"
+
+/* Values of an option that may be given several times. */
+typedef struct words {
+    const char **v;
+    int n;
+} words;
+
+/* The arguments of a launch, by name. */
+typedef struct run_args {
+    ig_arg *v;
+    int n;
+    char **names;
+} run_args;
+
+/* Reads "name=VALUE" for each parameter of k. VALUE is a program of the calculator that may use the
+ * arguments before it, "normal:f32[8, n]" (also uniform, zeros, ones, arange), or a .npy file. Arrays
+ * take the dtype that the parameter points to if no value changes by it. Returns -1, or the exit code
+ * after the mistake was reported. */
+int run_args_read(const command *c, const ig_kernel_info *k, const words *given, uint64_t seed,
+                  run_args *out);
+void run_args_free(run_args *a);
+
+/* How far two arrays of one shape and dtype are apart. */
+typedef struct difference {
+    int64_t count; /* elements whose bits differ */
+    int64_t first; /* of them */
+    double ulp;    /* the largest, of floats: infinite where only one is NaN; of integers, a - b */
+} difference;
+
+difference run_compare(ig_array *a, ig_array *b);
+
+#endif
