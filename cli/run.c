@@ -80,6 +80,25 @@ static bool option_shape(const char *s, void *to)
     return false;
 }
 
+/* Reports the library's error. What the compiler says begins with its own place. */
+static int failed(const session *s)
+{
+    static const int codes[] = {[IG_ERR_DEVICE] = EXIT_FAILED,
+                                [IG_ERR_ARGUMENT] = EXIT_USAGE,
+                                [IG_ERR_DTYPE] = EXIT_USAGE,
+                                [IG_ERR_FORMAT] = EXIT_INPUT};
+    ig_status status = IG_OK;
+    const char *message = ig_error(&status);
+    const size_t n = message ? strlen(message) : 0;
+    fflush(stdout);
+    if (status == IG_ERR_FORMAT && n)
+        fprintf(stderr, "%s%s", message, message[n - 1] == '\n' ? "" : "\n");
+    else
+        say(s->command, "%s", message ? message : "failed without a reason");
+    const bool known = (size_t)status < sizeof codes / sizeof *codes && codes[status];
+    return known ? codes[status] : exit_for((int)status);
+}
+
 /* ---- the kernel ---- */
 
 static int no_kernel(const session *s, const char *name)
@@ -135,12 +154,7 @@ static int compile(session *s)
     free(source);
     if (s->module)
         return find_kernel(s);
-    ig_status status = IG_OK;
-    const char *said = ig_error(&status);
-    fputs(said ? said : "ingot run: failed without a reason", stderr);
-    if (!said || said[strlen(said) - 1] != '\n')
-        fputc('\n', stderr);
-    return exit_for((int)status);
+    return failed(s);
 }
 
 /* ---- launches ---- */
@@ -171,20 +185,6 @@ static const char *find_device(const session *s, const char *name)
 static void add_printed(void *context, const char *text, size_t bytes)
 {
     str_add(context, text, bytes);
-}
-
-static int launch_failed(const session *s)
-{
-    static const int codes[] = {[IG_ERR_DEVICE] = EXIT_FAILED,
-                                [IG_ERR_ARGUMENT] = EXIT_USAGE,
-                                [IG_ERR_DTYPE] = EXIT_USAGE,
-                                [IG_ERR_FORMAT] = EXIT_INPUT};
-    ig_status status = IG_OK;
-    const char *message = ig_error(&status);
-    fflush(stdout);
-    say(s->command, "%s", message ? message : "failed without a reason");
-    const bool known = (size_t)status < sizeof codes / sizeof *codes && codes[status];
-    return known ? codes[status] : exit_for((int)status);
 }
 
 static double now_s(void)
@@ -244,10 +244,10 @@ static int launch(const session *s, const char *device, answer *a)
         l.context = &a->printed;
     }
     if (ig_module_launch(s->module, s->kernel->name, &l, a->results) != IG_OK)
-        return launch_failed(s);
+        return failed(s);
     for (int i = 0; i < s->kernel->n_written; i++)
         a->apart[i] = run_compare(s->answers[0].results[i], a->results[i]);
-    return set->time && !time_launches(s, l, a) ? launch_failed(s) : -1;
+    return set->time && !time_launches(s, l, a) ? failed(s) : -1;
 }
 
 /* ---- what came out ---- */

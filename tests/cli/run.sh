@@ -1,0 +1,91 @@
+# ingot run: arguments, results, mistakes and exit codes.
+. tests/check.sh
+ingot=$(realpath "${INGOT:-build/ingot}")
+temporary=$(mktemp -d)
+trap 'rm -rf "$temporary"' EXIT
+cd "$temporary" || exit 1
+
+cat >two.cu <<'CUDA'
+__global__ void saxpy(int n, float a, const float *x, float *y)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        y[i] = a * x[i] + y[i];
+}
+#ifndef EXTRA
+#define EXTRA 0
+#endif
+template <typename T, int N> __global__ void times(const T *in, T *out)
+{
+    out[threadIdx.x] = in[threadIdx.x] * T(N) + T(EXTRA);
+}
+CUDA
+cat >one.cu <<'CUDA'
+#include "offset.h"
+__global__ void put(int *out, double *more)
+{
+    extern __shared__ int room[];
+    int i = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+    room[i] = i + OFFSET;
+    __syncthreads();
+    out[i] = room[blockDim.x * blockDim.y * blockDim.z - 1 - i];
+    more[0] = gridDim.x * 100 + gridDim.y * 10 + gridDim.z;
+}
+CUDA
+mkdir headers
+echo '#define OFFSET 5' >headers/offset.h
+printf '__global__ void f(int *x) { assert(x[threadIdx.x] < 2); printf("%%d\\n", x[0]); }\n' >fails.cu
+echo '__global__ void f(int *x) { x[0] = nothing; }' >wrong.cu
+
+# gives CODE OUTPUT WORDS...: the exit code and what is on standard output and error together.
+gives() {
+    local code=$1 expected=$2 output
+    shift 2
+    output=$("$ingot" run "$@" 2>&1)
+    local got=$?
+    echo "exit code $got: $output"
+    [ $got = "$code" ] && [[ "$output" == $expected ]]
+}
+
+xy=(-a x=ones:[8] -a y=zeros:[8])
+saxpy=(two.cu -k saxpy --block 8 -a n=3)
+check 'arguments' gives 0 'y = [[]2. 2. 2. 0. 0. 0. 0. 0.]' "${saxpy[@]}" -a a=2 "${xy[@]}"
+check 'expressions use what stands before' gives 0 'y = [[]0. 2. 4.]' "${saxpy[@]}" -a a=n-1 \
+    -a 'x=arange(n)' -a 'y=zeros(n)'
+check 'a template, an argument called in' gives 0 'out = [[]0 3 6 9]' two.cu -k 'times<int,3>' -b 4 \
+    -a 'in=arange(4)' -a out=zeros:[4]
+check 'a macro' gives 0 'out = [[]1. 3.]' two.cu -k 'times<float, 2>' -b 2 -DEXTRA=1 \
+    -a 'in=arange:[2]' -a out=zeros:[2]
+check 'includes, shared memory, three dimensions' gives 0 'out = [[]12 11 10  9  8  7  6  5]*more = [[]234.]' \
+    one.cu -I headers --grid 2x3,4 --block 2,2x2 --shared 32 -a out=zeros:[8] -a more=zeros:[1]
+check 'files' gives 0 '' "${saxpy[@]}" -a a=1 "${xy[@]}" -o y.npy
+check 'are read back' gives 0 'y = [[]1. 1. 1. 0. 0. 0. 0. 0.]' "${saxpy[@]}" -a a=0 -a x=y.npy -a y=y.npy
+check 'of one of several' gives 0 '' one.cu -I headers -b 2 --shared 8 -a out=zeros:[2] -a more=zeros:[1] \
+    -o out=o.npy
+check 'times' gives 0 'cpu: median * ms (* launches, 99 % between *)' "${saxpy[@]}" -a a=1 "${xy[@]}" --time
+check 'devices are compared' gives 0 'y = *y: the same bits on cpu and cpu' "${saxpy[@]}" -a a=1 \
+    "${xy[@]}" --device cpu,cpu
+check 'the seed matters' not cmp <("$ingot" run "${saxpy[@]}" -a a=1 -a x=normal:[8] -a y=zeros:[8]) \
+    <("$ingot" run "${saxpy[@]}" -a a=1 -a x=normal:[8] -a y=zeros:[8] --seed 1)
+
+check 'a misspelt kernel' gives 2 "*no kernel 'saxpi'; did you mean 'saxpy'?" two.cu -k saxpi
+check 'several kernels' gives 2 '*several kernels: choose one*put, take' <(
+    echo '__global__ void put() {} __global__ void take() {}')
+check 'a misspelt parameter' gives 2 "*no parameter 'z'; its parameters are n, a, x, y" "${saxpy[@]}" -a z=1
+check 'a missing argument' gives 2 "*'a' (float) is not given" "${saxpy[@]}" "${xy[@]}"
+check 'a number for a pointer' gives 2 "*give an array*" "${saxpy[@]}" -a x=1
+check 'an array for a number' gives 2 "*give a number" "${saxpy[@]}" -a 'a=[1, 2]'
+check 'numbers that would change' gives 2 "*points to f32*" "${saxpy[@]}" -a 'x=astype([1], f64) / 3'
+check 'a bad expression' gives 2 "*--arg a: 1:6:*" "${saxpy[@]}" -a 'a=1 +* 2'
+check 'a missing file' gives 5 "*nothing.npy*" "${saxpy[@]}" -a x=nothing.npy
+check 'a missing source' gives 5 "*nothing.cu: *" nothing.cu
+check 'a bad grid' gives 2 "*--grid takes*" two.cu -g 0x1
+check 'too many threads' gives 2 "*IG-THREADS*" two.cu -k saxpy -b 2000 -a n=1 -a a=1 "${xy[@]}"
+check 'a missing device' gives 4 "*no device 'vulkan' that runs kernels; there are: cpu*" "${saxpy[@]}" \
+    -a a=1 "${xy[@]}" --device vulkan
+check 'a broken assertion' gives 1 '*assertion failed: x[[]threadIdx.x] < 2, by thread (1, 0, 0)*' \
+    fails.cu -b 2 -a 'x=[1, 2]'
+check 'printf' gives 0 '*1*x = [[]1]' fails.cu -a 'x=[1]'
+check 'mistakes in the source' gives 5 "wrong.cu:1:36: error: unknown name 'nothing'*" wrong.cu -a x=zeros:[1]
+check 'no source' gives 2 '*one file is needed*'
+finish
