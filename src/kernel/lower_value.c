@@ -622,7 +622,9 @@ static lower_value lower_update(lower *l, const kernel_expr *e)
         }
         const lower_value new = value_of(l, type, lower_address(l, &moved));
         lower_store(l, &p, &new);
-        return e->post ? value_of(l, type, old) : new;
+        if (e->post)
+            return value_of(l, type, old);
+        return p.reg ? lower_load(l, &p) : new;
     }
     const int32_t by = steady(l, lower_scalar(l, e->b), e->a);
     l->place = e->a->place ? e->a->place : l->place;

@@ -206,7 +206,8 @@ static void store(const simt_places *p, int64_t n, const uint32_t *mask, const v
     of_width(p->width)->store[index_kind(p->index_dtype)](p, n, mask, v);
 }
 
-/* Eight bytes that are 0 or 1 become eight bits by one product. */
+/* Eight bytes that are 0 or 1 become eight bits by one product. Lanes that are elsewhere may hold anything:
+ * that must not spill into their neighbours. */
 static void truth(int64_t n, uint32_t *mask, const uint8_t *a)
 {
     for (int64_t w = 0; 32 * w < n; w++) {
@@ -217,6 +218,7 @@ static void truth(int64_t n, uint32_t *mask, const uint8_t *a)
         for (int k = 0; k < 4; k++) {
             uint64_t eight;
             memcpy(&eight, lanes + 8 * k, 8);
+            eight &= 0x0101010101010101;
             mask[w] |= (uint32_t)(eight * 0x0102040810204080 >> 56) << (8 * k);
         }
     }
