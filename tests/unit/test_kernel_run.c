@@ -1,0 +1,321 @@
+/* Kernels in CUDA C on the CPU, feature by feature: each result is held against what plain C computes.
+ * kernel_same.def has functions that are C and CUDA C alike, kernel_rows.def what only CUDA C has. */
+#include "support/unit.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { THREADS = 50, BLOCKS = 3, N = THREADS * BLOCKS, N_MOST = 1000 };
+
+/* ---- launching ---- */
+
+typedef struct printed {
+    char text[4096];
+    size_t n;
+} printed;
+
+static void keep_text(void *context, const char *text, size_t n)
+{
+    printed *p = context;
+    assert_true(p->n + n < sizeof p->text);
+    memcpy(p->text + p->n, text, n);
+    p->n += n;
+    p->text[p->n] = 0;
+}
+
+/* Runs the kernel k of the source with one array, n zeros. NULL after a failure, which is printed. */
+static ig_array *launch(const char *source, uint32_t grid, uint32_t block, int n, ig_dtype dtype,
+                        printed *said)
+{
+    ig_module *m = ig_module_new("test.cu", source, NULL);
+    ig_array *out = NULL;
+    const ig_arg arg = {.kind = IG_ARG_ARRAY, .u.array = ig_zeros(IG_SHAPE(n), dtype)};
+    const ig_launch l = {.grid = {grid},
+                         .block = {block},
+                         .shared_bytes = 4096,
+                         .args = &arg,
+                         .n_args = 1,
+                         .print = said ? keep_text : NULL,
+                         .context = said};
+    if (m && ig_module_launch(m, "k", &l, &out) != IG_OK)
+        out = NULL;
+    ig_module_free(m);
+    return out;
+}
+
+/* ---- functions that C has too ---- */
+
+/* The rows say what they mean; C compilers have opinions about it. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wimplicit-fallthrough"
+#pragma GCC diagnostic ignored "-Wsign-compare"
+#pragma GCC diagnostic ignored "-Wparentheses"
+#pragma GCC diagnostic ignored "-Wdangling-else"
+#pragma GCC diagnostic ignored "-Wshadow"
+#pragma GCC diagnostic ignored "-Wunused-value"
+#pragma GCC diagnostic ignored "-Wdouble-promotion"
+#pragma GCC diagnostic ignored "-Wconversion"
+#define WHOLE(name, ...) static long long whole_##name(int i) __VA_ARGS__
+#define REAL(name, ...) static double real_##name(int i) __VA_ARGS__
+#include "unit/kernel_same.def"
+#pragma GCC diagnostic pop
+
+static const struct {
+    const char *name, *body;
+    long long (*whole)(int i);
+    double (*real)(int i);
+} same_rows[] = {
+#define WHOLE(name, ...) {#name, #__VA_ARGS__, whole_##name, NULL},
+#define REAL(name, ...) {#name, #__VA_ARGS__, NULL, real_##name},
+#include "unit/kernel_same.def"
+};
+
+static bool same_row_holds(size_t row)
+{
+    const bool whole = same_rows[row].whole != NULL;
+    const char *type = whole ? "long long" : "double";
+    char source[4096];
+    snprintf(source, sizeof source,
+             "__device__ %s f(int i) %s\n__global__ void k(%s *out) {"
+             "int i = blockIdx.x * blockDim.x + threadIdx.x; out[i] = f(i); }",
+             type, same_rows[row].body, type);
+    ig_array *out = launch(source, BLOCKS, THREADS, N, whole ? IG_I64 : IG_F64, NULL);
+    const void *data = out ? ig_data(out) : NULL;
+    if (!data) {
+        fprintf(stderr, "%s: %s\n", same_rows[row].name, ig_error(NULL));
+        return false;
+    }
+    for (int i = 0; i < N; i++) {
+        const long long w = whole ? same_rows[row].whole(i) : 0;
+        const double r = whole ? 0 : same_rows[row].real(i);
+        if (whole ? ((const int64_t *)data)[i] == w
+                  : memcmp((const double *)data + i, &r, sizeof r) == 0)
+            continue;
+        if (whole)
+            fprintf(stderr, "%s: %lld for i = %d, not %lld\n", same_rows[row].name,
+                    (long long)((const int64_t *)data)[i], i, w);
+        else
+            fprintf(stderr, "%s: %a for i = %d, not %a\n", same_rows[row].name,
+                    ((const double *)data)[i], i, r);
+        return false;
+    }
+    return true;
+}
+
+static void test_same(void **state)
+{
+    (void)state;
+    int failed = 0;
+    for (size_t row = 0; row < sizeof same_rows / sizeof *same_rows; row++)
+        failed += !same_row_holds(row);
+    assert_int_equal(failed, 0);
+}
+
+/* ---- what only CUDA C has ---- */
+
+typedef long double exact; /* has all integers of 64 bits */
+
+#define ROW(name, dtype, grid, block, n, expected, source) \
+    static exact expect_##name(int i) { return (void)i, (exact)(expected); }
+#include "unit/kernel_rows.def"
+
+static const struct {
+    const char *name, *source;
+    ig_dtype dtype;
+    uint32_t grid, block;
+    int n;
+    exact (*expect)(int i);
+} cuda_rows[] = {
+#define ROW(name, dtype, grid, block, n, expected, source) \
+    {#name, source, IG_##dtype, grid, block, n, expect_##name},
+#include "unit/kernel_rows.def"
+};
+
+/* Element i, whatever the dtype. */
+static exact element(ig_array *x, int i)
+{
+    const ig_dtype d = ig_dtype_of(x);
+    const void *data = ig_data(x);
+    if (d == IG_I64)
+        return (exact)((const int64_t *)data)[i];
+    if (d == IG_U64)
+        return (exact)((const uint64_t *)data)[i];
+    ig_array *wide = ig_astype(x, IG_F64);
+    return (exact)((const double *)ig_data(wide))[i];
+}
+
+static bool cuda_row_holds(size_t row)
+{
+    ig_array *out = launch(cuda_rows[row].source, cuda_rows[row].grid, cuda_rows[row].block,
+                           cuda_rows[row].n, cuda_rows[row].dtype, NULL);
+    if (!out) {
+        fprintf(stderr, "%s: %s\n", cuda_rows[row].name, ig_error(NULL));
+        return false;
+    }
+    ig_array *wide = ig_dtype_bytes(cuda_rows[row].dtype) == 8 ? out : ig_astype(out, IG_F64);
+    for (int i = 0; i < cuda_rows[row].n; i++) {
+        const exact got = element(wide, i), wanted = cuda_rows[row].expect(i);
+        if (got == wanted)
+            continue;
+        fprintf(stderr, "%s: %Lg for i = %d, not %Lg\n", cuda_rows[row].name, got, i, wanted);
+        return false;
+    }
+    return true;
+}
+
+static void test_cuda(void **state)
+{
+    (void)state;
+    int failed = 0;
+    for (size_t row = 0; row < sizeof cuda_rows / sizeof *cuda_rows; row++)
+        failed += !cuda_row_holds(row);
+    assert_int_equal(failed, 0);
+}
+
+/* ---- functions of the library ---- */
+
+static double inverse_root(double x) { return 1 / sqrt(x); }
+static double tenth_power(double x) { return pow(10, x); }
+static double squared_angle(double x) { return hypot(x, 2); }
+static double raised(double x) { return pow(x, 2.5); }
+static double angle(double x) { return atan2(x, -2); }
+static double rest(double x) { return fmod(x, 0.75); }
+
+/* ulp: of float; those of double may be off by twice as much. */
+static const struct {
+    const char *call; /* of x; f is added to the name for floats */
+    double (*reference)(double x);
+    double low, high, ulp;
+} functions[] = {
+    {"exp%s(x)", exp, -80, 80, 2},
+    {"exp2%s(x)", exp2, -100, 100, 2},
+    {"exp10%s(x)", tenth_power, -30, 30, 2},
+    {"expm1%s(x)", expm1, -10, 10, 2},
+    {"log%s(x)", log, 1e-6, 1e6, 2},
+    {"log2%s(x)", log2, 1e-6, 1e6, 2},
+    {"log10%s(x)", log10, 1e-6, 1e6, 2},
+    {"log1p%s(x)", log1p, -0.9, 100, 2},
+    {"sin%s(x)", sin, -100, 100, 2},
+    {"cos%s(x)", cos, -100, 100, 2},
+    {"tan%s(x)", tan, -50, 50, 4},
+    {"asin%s(x)", asin, -1, 1, 4},
+    {"acos%s(x)", acos, -1, 1, 4},
+    {"atan%s(x)", atan, -50, 50, 3},
+    {"sinh%s(x)", sinh, -20, 20, 3},
+    {"cosh%s(x)", cosh, -20, 20, 3},
+    {"tanh%s(x)", tanh, -5, 5, 3},
+    {"asinh%s(x)", asinh, -50, 50, 3},
+    {"acosh%s(x)", acosh, 1, 50, 4},
+    {"atanh%s(x)", atanh, -0.99, 0.99, 3},
+    {"erf%s(x)", erf, -4, 4, 3},
+    {"erfc%s(x)", erfc, -3, 8, 4},
+    {"cbrt%s(x)", cbrt, -50, 50, 2},
+    {"rsqrt%s(x)", inverse_root, 0.01, 100, 2},
+    {"tgamma%s(x)", tgamma, 0.5, 20, 8},
+    {"lgamma%s(x)", lgamma, 3, 50, 4},
+    {"hypot%s(x, 2)", squared_angle, -50, 50, 2},
+    {"pow%s(x, 2.5)", raised, 0.01, 100, 2},
+    {"atan2%s(x, -2)", angle, -50, 50, 3},
+    {"fmod%s(x, 0.75)", rest, -50, 50, 0},
+};
+
+static double worst_of(size_t row, bool wide)
+{
+    char source[1024], call[64];
+    const double low = functions[row].low, step = (functions[row].high - low) / (N - 1);
+    snprintf(call, sizeof call, functions[row].call, wide ? "" : "f");
+    snprintf(source, sizeof source,
+             "__global__ void k(double *out) { int i = blockIdx.x * blockDim.x + threadIdx.x;"
+             "%s x = %.17g + %.17g * i; out[i] = %s; }",
+             wide ? "double" : "float", low, step, call);
+    ig_array *out = launch(source, BLOCKS, THREADS, N, IG_F64, NULL);
+    const double *data = out ? ig_data(out) : NULL;
+    if (!data) {
+        fprintf(stderr, "%s: %s\n", call, ig_error(NULL));
+        return (double)INFINITY;
+    }
+    double worst = 0;
+    for (int i = 0; i < N; i++) {
+        const double x = low + step * i;
+        const double wanted = functions[row].reference(wide ? x : (double)(float)x);
+        const double unit =
+            wide ? nextafter(fabs(wanted), (double)INFINITY) - fabs(wanted)
+                 : (double)(nextafterf((float)fabs(wanted), INFINITY) - (float)fabs(wanted));
+        worst = fmax(worst, fabs(data[i] - wanted) / unit);
+    }
+    return worst;
+}
+
+static void test_functions(void **state)
+{
+    (void)state;
+    int failed = 0;
+    for (size_t row = 0; row < sizeof functions / sizeof *functions; row++)
+        for (int wide = 0; wide < 2; wide++) {
+            const double worst = worst_of(row, wide);
+            const double bound = functions[row].ulp * (wide ? 2 : 1) + (wide ? 0 : 0.01);
+            if (!(worst <= bound)) {
+                fprintf(stderr, "%s of %s: %g ulp, not %g\n", functions[row].call,
+                        wide ? "double" : "float", worst, bound);
+                failed++;
+            }
+        }
+    assert_int_equal(failed, 0);
+}
+
+/* ---- printf, assert, and refusals ---- */
+
+static void test_printf(void **state)
+{
+    (void)state;
+    printed said = {.n = 0};
+    assert_non_null(
+        launch("__global__ void k(int *out) { int i = threadIdx.x; if (i % 2) "
+               "printf(\"%d:%5.2f %s %c %x %%|\", i, i * 0.5, \"odd\", 'a' + i, i + 250);"
+               "else printf(\"%lld \", 10000000000LL * blockIdx.x); }",
+               2, 4, 1, IG_I32, &said));
+    assert_string_equal(said.text,
+                        "1: 0.50 odd b fb %|3: 1.50 odd d fd %|0 0 "
+                        "1: 0.50 odd b fb %|3: 1.50 odd d fd %|10000000000 10000000000 ");
+}
+
+static void fails_with(const char *source, ig_status status, const char *part)
+{
+    ig_status got = IG_OK;
+    assert_null(launch(source, 2, 40, 80, IG_I32, NULL));
+    const char *message = ig_error(&got);
+    assert_non_null(message);
+    if (got != status || !strstr(message, part)) {
+        fprintf(stderr, "%d: %s\n", (int)got, message);
+        fail();
+    }
+}
+
+static void test_failures(void **state)
+{
+    (void)state;
+    fails_with("__global__ void k(int *out) { assert(threadIdx.x < 33 || blockIdx.x == 0); }",
+               IG_ERR_DEVICE,
+               "threadIdx.x < 33 || blockIdx.x == 0, by thread (33, 0, 0) of block (1");
+    fails_with("__global__ void k(int *out) { if (threadIdx.x == 7) __trap(); }", IG_ERR_DEVICE,
+               "by thread (7, 0, 0)");
+    fails_with("__global__ void k(int *out) { out[0] = missing; }", IG_ERR_FORMAT, "'missing'");
+    fails_with("__global__ void other(int *out) { }", IG_ERR_ARGUMENT, "no kernel 'k'");
+    fails_with("__global__ void k(float *out) { }", IG_ERR_DTYPE, "points to f32");
+    fails_with("__global__ void k(int *out, int n) { }", IG_ERR_ARGUMENT, "'n' (int) is not given");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_same, begin, end),
+        cmocka_unit_test_setup_teardown(test_cuda, begin, end),
+        cmocka_unit_test_setup_teardown(test_functions, begin, end),
+        cmocka_unit_test_setup_teardown(test_printf, begin, end),
+        cmocka_unit_test_setup_teardown(test_failures, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
