@@ -395,9 +395,10 @@ bool gang_run(gang *g)
         for (gang_watch *w = g->launch->watch; w; w = w->next)
             if (!w->step(w, g, s))
                 return gang_fails(g, s, FAULT_STOPPED, g->mask);
+        /* All lanes have left: also what is one for all must not change. */
+        if (!g->any && s->op < CODE_IF)
+            continue;
         if (s->op == CODE_BARRIER) {
-            if (!g->any)
-                continue;
             vote(g, s);
             g->state = GANG_WAITS;
             return true;
