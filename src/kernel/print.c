@@ -1,0 +1,652 @@
+/* A kernel's text: its functions, what is handed to them, the parameters, and what comes before. */
+#include "kernel/print.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "kernel/print_parts.h"
+
+enum { PRINT_CAP_BYTES = 256 << 20, ESCAPE_STOPPED = 2 };
+
+static const char *const preludes[PRELUDES][2] = {
+#define PRELUDE(id, needs, opencl, metal) {opencl, metal},
+#include "kernel/print_prelude.def"
+};
+static const uint8_t prelude_needs[PRELUDES] = {
+#define PRELUDE(id, needs, opencl, metal) PRELUDE_##needs,
+#include "kernel/print_prelude.def"
+};
+
+_Noreturn void print_stop(printer *p) { longjmp(*p->arena->escape, ESCAPE_STOPPED); }
+
+void print_out(printer *p, const char *format, ...)
+{
+    char small[512];
+    va_list args;
+    va_start(args, format);
+    const int n = vsnprintf(small, sizeof small, format, args);
+    va_end(args);
+    if (n < (int)sizeof small) {
+        text_add(p->into, "%s", small);
+        return;
+    }
+    char *large = kernel_arena_get(p->arena, (size_t)n + 1);
+    va_start(args, format);
+    vsnprintf(large, (size_t)n + 1, format, args);
+    va_end(args);
+    text_add(p->into, "%s", large);
+}
+
+void print_line(printer *p) { text_add(p->into, "%*s", 4 * p->indent, ""); }
+
+void print_use(printer *p, prelude which)
+{
+    while (which != PRELUDE_NONE && !p->preludes[which]) {
+        p->preludes[which] = true;
+        which = prelude_needs[which];
+    }
+}
+
+void print_make(printer *p, const char *name, const char *definition)
+{
+    for (const print_name *n = p->makes; n; n = n->next)
+        if (strcmp(n->name, name) == 0)
+            return;
+    print_name *made = kernel_arena_get(p->arena, sizeof *made);
+    *made = (print_name){NULL, name, p->makes};
+    p->makes = made;
+    text_add(&p->made, "%s", definition);
+}
+
+/* ---- which functions, and what they use ------------------------------------------------------- */
+
+static print_function *find_function(const printer *p, const kernel_function *f)
+{
+    for (print_function *q = p->functions; q; q = q->next)
+        if (q->f == f)
+            return q;
+    return NULL;
+}
+
+print_function *print_function_of(printer *p, const kernel_function *f)
+{
+    print_function *found = find_function(p, f);
+    if (!found) {
+        ig_fail(IG_ERR_INTERNAL, "kernel_print: '%s' calls '%s', which was not collected",
+                p->entry->name, f->name);
+        print_stop(p);
+    }
+    return found;
+}
+
+static void add_var(printer *p, print_function *f, const kernel_var *v)
+{
+    for (uint32_t i = 0; i < f->n_vars; i++)
+        if (f->vars[i] == v)
+            return;
+    f->vars = kernel_arena_grow(p->arena, f->vars, &f->vars_room, f->n_vars + 1, sizeof *f->vars);
+    f->vars[f->n_vars++] = v;
+}
+
+static bool hands_indices(const printer *p) { return p->target->language == LANGUAGE_METAL; }
+
+static void use_hand(print_function *f, int hand) { f->hands[hand] = true; }
+
+/* What a builtin of a text needs to be handed. */
+static void use_builtin(printer *p, print_function *f, const kernel_expr *e)
+{
+    const int class = kernel_builtin_rows[e->builtin].class;
+    const bool metal = hands_indices(p);
+    if (class == CLASS_WARP && metal)
+        use_hand(f, HAND_LANE);
+    if (class == CLASS_IO) {
+        use_hand(f, HAND_LOG);
+        f->hands[INDEX_THREAD] = f->hands[INDEX_THREAD] || metal;
+        f->hands[INDEX_BLOCK] = f->hands[INDEX_BLOCK] || metal;
+    }
+    if (class == CLASS_BARRIER && e->builtin != BUILTIN_BARRIER) {
+        use_hand(f, HAND_VOTE);
+        f->hands[INDEX_THREAD] = f->hands[INDEX_THREAD] || metal;
+    }
+}
+
+static void use_expr(printer *p, const kernel_expr *e, void *context)
+{
+    print_function *f = context;
+    if (e->kind == EXPR_VAR) {
+        const kernel_var *v = e->as.var;
+        if (v->storage > STORE_LOCAL)
+            add_var(p, f, v);
+    } else if (e->kind == EXPR_INDEX && hands_indices(p)) {
+        use_hand(f, e->base);
+    } else if (e->kind == EXPR_BUILTIN) {
+        use_builtin(p, f, e);
+    } else if (e->kind == EXPR_CALL) {
+        const print_function *g = print_function_of(p, e->as.function);
+        for (int i = 0; i < HANDS; i++)
+            f->hands[i] = f->hands[i] || g->hands[i];
+        for (uint32_t i = 0; i < g->n_vars; i++)
+            add_var(p, f, g->vars[i]);
+    }
+}
+
+/* Callees first. A recursive one is refused before this. */
+static void collect(printer *p, const kernel_function *f)
+{
+    if (find_function(p, f))
+        return;
+    for (uint32_t i = 0; i < f->n_callees; i++)
+        if (!f->callees[i]->is_recursive)
+            collect(p, f->callees[i]);
+    print_function *made = kernel_arena_new(p->arena, sizeof *made);
+    made->f = f;
+    *p->last = made;
+    p->last = &made->next;
+}
+
+/* ---- names ------------------------------------------------------------------------------------ */
+
+static void take_names(printer *p)
+{
+    static const char *const own[] = {"active",    "vote",     "log",      "said",
+                                      "result",    "lane",     "globals",  "dynamic_shared",
+                                      "threadIdx", "blockIdx", "blockDim", "gridDim"};
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
+        print_name_take(p, own[i]);
+}
+
+/* Variables of functions are unique in theirs; what is handed through them must differ from all. */
+static void name_locals(printer *p, const kernel_function *f)
+{
+    for (uint32_t i = 0; i < f->n_params; i++)
+        print_name_set(p, f->params[i], print_name_local(p, f->params[i]->name));
+    for (const kernel_var *v = f->locals; v; v = v->next)
+        print_name_set(p, v, print_name_local(p, v->name));
+}
+
+static void name_all(printer *p)
+{
+    const bool cuda = p->target->language == LANGUAGE_CUDA;
+    if (!cuda)
+        take_names(p);
+    for (print_function *f = p->functions; f; f = f->next) {
+        f->name = cuda ? f->f->name : print_name_new(p, f->f->name);
+        name_locals(p, f->f);
+    }
+    for (print_function *f = p->functions; f; f = f->next)
+        for (uint32_t i = 0; i < f->f->n_params; i++)
+            print_name_take(p, print_name_of(p, f->f->params[i]));
+    for (print_function *f = p->functions; f; f = f->next)
+        for (const kernel_var *v = f->f->locals; v; v = v->next)
+            print_name_take(p, print_name_of(p, v));
+    for (print_function *f = p->functions; f; f = f->next)
+        for (uint32_t i = 0; i < f->n_vars; i++)
+            if (!print_name_of(p, f->vars[i]))
+                print_name_set(p, f->vars[i],
+                               cuda ? f->vars[i]->name : print_name_new(p, f->vars[i]->name));
+}
+
+/* ---- what is handed --------------------------------------------------------------------------- */
+
+/* A variable of the kernel as a parameter: a pointer to it, or to the first element of an array. */
+static const char *var_pointer(printer *p, const kernel_var *v, const char *name)
+{
+    const uint8_t space =
+        v->storage == STORE_SHARED || v->storage == STORE_DYNAMIC ? SPACE_SHARED : SPACE_GLOBAL;
+    const bool array = v->type->kind == TYPE_ARRAY;
+    const kernel_type *to = array ? v->type->of : v->type;
+    kernel_type pointer = {.kind = TYPE_POINTER, .size = 8, .align = 8, .of = to};
+    pointer.plain = &pointer;
+    return print_declare(p, &pointer, space, name, true);
+}
+
+typedef struct separator {
+    printer *p;
+    bool first;
+    text *out;
+} separator;
+
+static void item(separator *s, const char *text_of)
+{
+    text_add(s->out, "%s%s", s->first ? "" : ", ", text_of);
+    s->first = false;
+}
+
+static const char *const index_names[] = {"threadIdx", "blockIdx", "blockDim", "gridDim"};
+
+static void hands(printer *p, const print_function *f, bool first, bool declare)
+{
+    separator s = {p, first, p->into};
+    const bool metal = hands_indices(p);
+    for (uint32_t i = 0; i < f->n_vars; i++) {
+        const char *name = print_name_of(p, f->vars[i]);
+        const kernel_var *v = f->vars[i];
+        const bool own =
+            p->at->f->is_kernel && v->storage == STORE_SHARED && v->type->kind != TYPE_ARRAY;
+        item(&s, declare ? var_pointer(p, v, name) : own ? print_format(p, "&%s", name) : name);
+    }
+    for (int i = 0; i < 4; i++)
+        if (f->hands[i])
+            item(&s, print_format(p, "%s%s", declare ? "uint3 " : "", index_names[i]));
+    if (f->hands[HAND_LANE])
+        item(&s, declare ? "uint lane" : "lane");
+    if (f->hands[HAND_LOG])
+        item(&s, print_format(p, "%s%slog", declare ? p->lang->spaces[SPACE_GLOBAL] : "",
+                              declare ? "uint *" : ""));
+    if (f->hands[HAND_VOTE])
+        item(&s, !declare ? (p->at->f->is_kernel ? "&vote" : "vote")
+                 : metal  ? "threadgroup atomic_uint *vote"
+                          : "__local uint *vote");
+    if (f->follows)
+        item(&s, declare ? "bool active" : print_flagged(p->at) ? "active" : "true");
+}
+
+void print_hand_params(printer *p, const print_function *f, bool first)
+{
+    if (p->target->language != LANGUAGE_CUDA)
+        hands(p, f, first, true);
+}
+
+void print_hand_args(printer *p, const print_function *f, bool first)
+{
+    if (p->target->language != LANGUAGE_CUDA)
+        hands(p, f, first, false);
+}
+
+/* ---- the kernel's parameters ------------------------------------------------------------------ */
+
+static void param_add(kernel_printed *out, kernel_printed_kind kind, uint64_t offset,
+                      uint64_t bytes)
+{
+    out->params[out->n_params++] = (kernel_printed_param){kind, offset, bytes};
+}
+
+static bool uses_globals(const print_function *f)
+{
+    for (uint32_t i = 0; i < f->n_vars; i++)
+        if (f->vars[i]->storage >= STORE_GLOBAL)
+            return true;
+    return false;
+}
+
+static void find_params(printer *p, const print_function *f)
+{
+    kernel_printed *out = p->printed;
+    uint64_t at = 0;
+    out->params = kernel_arena_new(p->arena, (f->f->n_params + 2) * sizeof *out->params);
+    for (uint32_t i = 0; i < f->f->n_params; i++) {
+        const kernel_type *t = f->f->params[i]->type;
+        at = (at + t->align - 1) / t->align * t->align;
+        param_add(out, type_is_pointer(t) ? PRINTED_BUFFER : PRINTED_BYTES, at, t->size);
+        at += t->size;
+    }
+    if (p->target->language == LANGUAGE_CUDA)
+        return;
+    if (uses_globals(f))
+        param_add(out, PRINTED_GLOBALS, 0, 0);
+    if (f->hands[HAND_LOG])
+        param_add(out, PRINTED_LOG, 0, 0);
+    for (uint32_t i = 0; i < f->n_vars; i++)
+        if (f->vars[i]->storage == STORE_DYNAMIC)
+            out->dynamic_shared = true;
+}
+
+static void begin_globals(printer *p)
+{
+    uint32_t n = 0;
+    uint64_t at = 0;
+    for (const kernel_var *v = p->tree->globals; v; v = v->next)
+        n = v->index >= n ? v->index + 1 : n;
+    p->globals = kernel_arena_new(p->arena, (n + 1) * sizeof *p->globals);
+    for (const kernel_var *v = p->tree->globals; v; v = v->next) {
+        at = (at + 15) / 16 * 16;
+        p->globals[v->index] = at;
+        at += v->type->size;
+    }
+}
+
+/* "    T *name = (T *)base;" for what came as bytes. */
+static void from_bytes(printer *p, const char *declared, const char *type, const char *base)
+{
+    print_line(p);
+    print_out(p, "%s = (%s)%s;\n", declared, type, base);
+}
+
+static void opencl_params(printer *p, const print_function *f)
+{
+    separator s = {p, true, p->into};
+    for (uint32_t i = 0; i < f->f->n_params; i++) {
+        const kernel_var *v = f->f->params[i];
+        const char *name = print_name_of(p, v);
+        if (type_is_pointer(v->type))
+            item(&s, print_format(p, "__global char *%s_base, ulong %s_offset", name, name));
+        else
+            item(&s, print_declare(
+                         p, v->type->plain, v->space,
+                         print_var_by_value(p, v) ? name : print_format(p, "%s_bits", name), true));
+    }
+    if (uses_globals(f))
+        item(&s, "__global char *globals, ulong globals_offset");
+    if (f->hands[HAND_LOG])
+        item(&s, "__global uint *log, ulong log_offset");
+    if (p->printed->dynamic_shared)
+        item(&s, "__local char *dynamic_shared");
+}
+
+static void opencl_begin(printer *p, const print_function *f)
+{
+    for (uint32_t i = 0; i < f->f->n_params; i++) {
+        const kernel_var *v = f->f->params[i];
+        const char *name = print_name_of(p, v);
+        if (type_is_pointer(v->type)) {
+            kernel_type bare = *v->type->plain;
+            from_bytes(p, print_declare(p, &bare, v->space, name, true),
+                       print_type(p, &bare, v->space, true),
+                       print_format(p, "(%s_base + %s_offset)", name, name));
+        } else if (!print_var_by_value(p, v)) {
+            kernel_expr load = {.kind = EXPR_LOAD, .type = v->type->plain};
+            print_line(p);
+            print_out(p, "%s = %s(%s_bits);\n",
+                      print_declare(p, v->type->plain, v->space, name, false),
+                      load.type->kind == TYPE_BF16 ? "ig_from_bf16" : "ig_from_half", name);
+            print_use(p, load.type->kind == TYPE_BF16 ? PRELUDE_BF16 : PRELUDE_F16);
+        }
+    }
+    if (uses_globals(f)) {
+        print_line(p);
+        print_out(p, "globals += globals_offset;\n");
+    }
+    if (f->hands[HAND_LOG]) {
+        print_line(p);
+        print_out(p, "log += log_offset / 4;\n");
+    }
+}
+
+static void metal_params(printer *p, const print_function *f)
+{
+    static const char *const attributes[] = {"thread_position_in_threadgroup",
+                                             "threadgroup_position_in_grid",
+                                             "threads_per_threadgroup", "threadgroups_per_grid"};
+    separator s = {p, true, p->into};
+    int at = 0;
+    for (uint32_t i = 0; i < f->f->n_params; i++) {
+        const kernel_var *v = f->f->params[i];
+        const char *name = print_name_of(p, v);
+        if (type_is_pointer(v->type))
+            item(&s, print_format(p, "%s [[buffer(%d)]]",
+                                  print_declare(p, v->type->plain, v->space, name, true), at++));
+        else
+            item(&s, print_format(p, "constant %s &%s [[buffer(%d)]]",
+                                  print_type(p, v->type->plain, v->space, true),
+                                  print_format(p, "%s_given", name), at++));
+    }
+    if (uses_globals(f))
+        item(&s, print_format(p, "device char *globals [[buffer(%d)]]", at++));
+    if (f->hands[HAND_LOG])
+        item(&s, print_format(p, "device uint *log [[buffer(%d)]]", at++));
+    if (p->printed->dynamic_shared)
+        item(&s, "threadgroup char *dynamic_shared [[threadgroup(0)]]");
+    for (int i = 0; i < 4; i++)
+        if (f->hands[i])
+            item(&s, print_format(p, "uint3 %s [[%s]]", index_names[i], attributes[i]));
+    if (f->hands[HAND_LANE])
+        item(&s, "uint lane [[thread_index_in_simdgroup]]");
+}
+
+static void metal_begin(printer *p, const print_function *f)
+{
+    for (uint32_t i = 0; i < f->f->n_params; i++) {
+        const kernel_var *v = f->f->params[i];
+        if (type_is_pointer(v->type))
+            continue;
+        const char *name = print_name_of(p, v);
+        const bool bits = v->type->kind == TYPE_BF16 && !print_var_stored(v);
+        print_line(p);
+        print_out(p, bits ? "%s = ig_from_bf16(%s_given);\n" : "%s = %s_given;\n",
+                  print_declare(p, v->type->plain, v->space, name, print_var_stored(v)), name);
+        if (bits)
+            print_use(p, PRELUDE_BF16);
+    }
+}
+
+/* Shared and global variables of the kernel, at its top. */
+static void declare_vars(printer *p, const print_function *f)
+{
+    for (uint32_t i = 0; i < f->n_vars; i++) {
+        const kernel_var *v = f->vars[i];
+        const char *name = print_name_of(p, v);
+        if (v->storage == STORE_SHARED) {
+            char align[48] = "";
+            if (v->align > v->type->align)
+                snprintf(align, sizeof align,
+                         p->target->language == LANGUAGE_METAL ? "alignas(%u) "
+                                                               : "__attribute__((aligned(%u))) ",
+                         v->align);
+            print_line(p);
+            print_out(p, "%s%s%s;\n", p->target->language == LANGUAGE_METAL ? align : "",
+                      p->lang->shared,
+                      print_declare(p, v->type, v->space,
+                                    p->target->language == LANGUAGE_METAL
+                                        ? name
+                                        : print_format(p, "%s%s%s", name, *align ? " " : "", align),
+                                    true));
+        } else if (v->storage == STORE_DYNAMIC) {
+            from_bytes(p, var_pointer(p, v, name), var_pointer(p, v, ""), "dynamic_shared");
+        } else {
+            from_bytes(
+                p, var_pointer(p, v, name), var_pointer(p, v, ""),
+                print_format(p, "(globals + %llu)", (unsigned long long)p->globals[v->index]));
+        }
+    }
+    if (f->hands[HAND_VOTE]) {
+        print_line(p);
+        print_out(p, hands_indices(p) ? "threadgroup atomic_uint vote;\n" : "__local uint vote;\n");
+    }
+}
+
+/* ---- functions -------------------------------------------------------------------------------- */
+
+static void function_params(printer *p, const print_function *f)
+{
+    for (uint32_t i = 0; i < f->f->n_params; i++) {
+        const kernel_var *v = f->f->params[i];
+        print_out(p, "%s%s", i ? ", " : "",
+                  print_declare(p, v->type, v->space, print_name_of(p, v), print_var_stored(v)));
+    }
+    print_hand_params(p, f, f->f->n_params == 0);
+}
+
+static void print_head(printer *p, const print_function *f)
+{
+    const kernel_language language = p->target->language;
+    const char *result =
+        f->f->is_kernel ? "void" : print_type(p, f->f->result, f->f->result_space, false);
+    const bool star = *result && result[strlen(result) - 1] == '*';
+    print_out(p, "%s%s%s%s(", f->f->is_kernel ? p->lang->kernel : p->lang->function, result,
+              star ? "" : " ", f->name);
+    if (!f->f->is_kernel || language == LANGUAGE_CUDA)
+        function_params(p, f);
+    else if (language == LANGUAGE_METAL)
+        metal_params(p, f);
+    else
+        opencl_params(p, f);
+    print_out(p, ")\n{\n");
+}
+
+static void join(text *to, text *from)
+{
+    text_add(to, "%s", from->at ? from->at : "");
+    to->failed = to->failed || from->failed;
+    memory_free(text_take(from));
+}
+
+static void print_function_text(printer *p, print_function *f)
+{
+    const kernel_language language = p->target->language;
+    p->at = f;
+    p->indent = 1;
+    p->n_temps = 0;
+    p->into = &p->head;
+    print_head(p, f);
+    if (language == LANGUAGE_CUDA)
+        print_cuda_shared(p, f->f);
+    else if (f->f->is_kernel) {
+        if (language == LANGUAGE_OPENCL)
+            opencl_begin(p, f);
+        else
+            metal_begin(p, f);
+        declare_vars(p, f);
+    }
+    p->into = &p->inner;
+    print_body(p);
+    join(&p->text, &p->head);
+    join(&p->text, &p->temps);
+    join(&p->text, &p->inner);
+    text_add(&p->text, f->next ? "}\n\n" : "}\n");
+    p->into = &p->text;
+}
+
+/* ---- all of it -------------------------------------------------------------------------------- */
+
+static void print_top(printer *p)
+{
+    const kernel_language language = p->target->language;
+    if (language == LANGUAGE_METAL) {
+        text_add(&p->top, "#include <metal_stdlib>\nusing namespace metal;\n\n");
+    } else if (language == LANGUAGE_OPENCL) {
+        text_add(&p->top, "#pragma OPENCL FP_CONTRACT OFF\n");
+        const struct {
+            bool used;
+            const char *name;
+        } extensions[] = {{p->target->f64 && (p->entry->uses[FEATURE_F64].place ||
+                                              p->entry->uses[FEATURE_F64_LITERAL].place),
+                           "cl_khr_fp64"},
+                          {p->target->f16 && p->entry->uses[FEATURE_F16].place, "cl_khr_fp16"},
+                          {p->entry->uses[FEATURE_A64].place || p->entry->uses[FEATURE_AF64].place,
+                           "cl_khr_int64_base_atomics"},
+                          {p->entry->uses[FEATURE_A64].place, "cl_khr_int64_extended_atomics"},
+                          {p->entry->uses[FEATURE_WARP].place, "cl_khr_subgroups"}};
+        for (size_t i = 0; i < sizeof extensions / sizeof extensions[0]; i++)
+            if (extensions[i].used)
+                text_add(&p->top, "#pragma OPENCL EXTENSION %s : enable\n", extensions[i].name);
+        text_add(&p->top, "\n");
+    }
+    print_structs(p);
+    for (int i = 0; i < PRELUDES && language != LANGUAGE_CUDA; i++)
+        if (p->preludes[i])
+            text_add(&p->top, "%s", preludes[i][language]);
+}
+
+static void print_all(printer *p)
+{
+    kernel_printed *out = p->printed;
+    p->last = &p->functions;
+    collect(p, p->entry->function);
+    print_function *entry = find_function(p, p->entry->function);
+    for (print_function *f = p->functions; f; f = f->next)
+        print_walk(p, f->f->body, use_expr, f);
+    begin_globals(p);
+    find_params(p, entry);
+    print_check(p);
+    if (p->target->language != LANGUAGE_CUDA)
+        print_active_find(p);
+    name_all(p);
+    out->entry = entry->name;
+    for (print_function *f = p->functions; f; f = f->next)
+        print_function_text(p, f);
+    print_top(p);
+    if (p->target->language == LANGUAGE_CUDA)
+        print_cuda_globals(p);
+    if (p->diags.n_errors)
+        print_stop(p);
+}
+
+static ig_status failed(printer *p, ig_status status)
+{
+    text said = {0};
+    kernel_diags_render(&p->diags, false, &said);
+    char *all = text_take(&said);
+    ig_fail(status, "%s", all && *all ? all : "the kernel cannot be printed");
+    memory_free(all);
+    return status;
+}
+
+static ig_status finish(printer *p)
+{
+    kernel_printed *out = p->printed;
+    text all = {0}, warnings = {0};
+    text_add(&all, "%s%s%s", p->top.at ? p->top.at : "", p->made.at ? p->made.at : "",
+             p->text.at ? p->text.at : "");
+    const bool lost = p->top.failed || p->made.failed || p->text.failed;
+    out->text = text_take(&all);
+    if (p->diags.n_warnings)
+        kernel_diags_render(&p->diags, false, &warnings);
+    const bool said = warnings.used > 0;
+    out->warnings = text_take(&warnings);
+    return lost || !out->text || (said && !out->warnings) ? IG_ERR_MEMORY : IG_OK;
+}
+
+static ig_status attempt(printer *p)
+{
+    jmp_buf escape;
+    ig_status status;
+    p->arena->escape = &escape;
+    switch (setjmp(escape)) {
+    case 0:
+        print_all(p);
+        status = finish(p);
+        break;
+    case ESCAPE_STOPPED:
+        status = p->diags.n_errors ? failed(p, IG_ERR_UNSUPPORTED) : IG_ERR_INTERNAL;
+        break;
+    default: status = IG_ERR_MEMORY; break;
+    }
+    p->arena->escape = NULL;
+    return status;
+}
+
+ig_status kernel_print(const kernel_tree *tree, const kernel_entry *entry,
+                       const kernel_target *target, kernel_printed **out)
+{
+    *out = NULL;
+    if (entry->failed)
+        FAIL(IG_ERR_FORMAT, "%s", entry->errors ? entry->errors : "the kernel has errors");
+    kernel_printed *made = memory_new(sizeof *made);
+    printer *p = made ? memory_new(sizeof *p) : NULL;
+    if (!p) {
+        memory_free(made);
+        return IG_ERR_MEMORY;
+    }
+    kernel_arena_begin(&made->arena, PRINT_CAP_BYTES);
+    *p = (printer){.tree = tree,
+                   .entry = entry,
+                   .target = target,
+                   .lang = &print_languages[target->language],
+                   .printed = made,
+                   .arena = &made->arena};
+    p->into = &p->text;
+    kernel_diags_begin(&p->diags, &tree->unit.source, &made->arena);
+    const ig_status status = attempt(p);
+    text *const texts[] = {&p->top, &p->made, &p->text, &p->head, &p->temps, &p->inner};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        memory_free(text_take(texts[i]));
+    memory_free(p);
+    if (status != IG_OK)
+        kernel_printed_free(made);
+    else
+        *out = made;
+    return status;
+}
+
+void kernel_printed_free(kernel_printed *printed)
+{
+    if (!printed)
+        return;
+    memory_free(printed->text);
+    memory_free(printed->warnings);
+    kernel_arena_end(&printed->arena);
+    memory_free(printed);
+}

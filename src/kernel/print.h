@@ -1,0 +1,75 @@
+/* Kernels as text: from the checked tree to OpenCL C, to the Metal Shading Language (the plain 2.4
+ * subset) and back to CUDA C. Names are kept, and the text is laid out as a person would do it.
+ *
+ * A kernel that the target cannot run as CUDA means it is refused, with a code, the place, the reason and
+ * what to do: nothing is computed otherwise than the source says, unless a warning tells so. */
+#ifndef KERNEL_PRINT_H
+#define KERNEL_PRINT_H
+
+#include "kernel/tree.h"
+
+typedef enum kernel_language {
+    LANGUAGE_OPENCL,
+    LANGUAGE_METAL,
+    LANGUAGE_CUDA,
+    LANGUAGES
+} kernel_language;
+
+/* What a text is for. A number that is 0 is not known, and not checked. */
+typedef struct kernel_target {
+    kernel_language language;
+    const char *device;    /* for messages: "Apple M2" */
+    int version;           /* of the language: OpenCL C 1.2 is 102, MSL 2.4 is 204 */
+    int subgroup;          /* threads that go in step; what is not 32 has no warps */
+    uint64_t threads;      /* of a block */
+    uint64_t shared_bytes; /* of a block */
+    int buffers;           /* parameters that a kernel may have */
+    bool f16, f64;         /* it computes in that type */
+    bool atomics_i64;
+    bool shuffles; /* the subgroup functions are there */
+} kernel_target;
+
+/* What every device of that language has, for those who have no device at hand; NULL if there is no
+ * language of that name ("opencl", "metal", "cuda"). */
+const kernel_target *kernel_target_find(const char *name);
+
+typedef enum kernel_printed_kind {
+    PRINTED_BUFFER,  /* a pointer of the kernel */
+    PRINTED_BYTES,   /* a value */
+    PRINTED_GLOBALS, /* hidden: the memory of all globals, laid out by kernel_globals */
+    PRINTED_LOG      /* hidden: what printf and assert say */
+} kernel_printed_kind;
+
+/* A parameter of the text. In OpenCL C a buffer is followed by its offset, a ulong. */
+typedef struct kernel_printed_param {
+    uint8_t kind;
+    uint64_t offset, bytes; /* where it is in the arguments as CUDA packs them; 0, 0 if hidden */
+} kernel_printed_param;
+
+typedef struct kernel_printed {
+    char *text;
+    const char *entry; /* the kernel's name in it */
+    kernel_printed_param *params;
+    int n_params;
+    bool dynamic_shared; /* one more parameter at the end: the block's dynamic shared memory */
+    char *warnings;      /* rendered, or NULL */
+    /* Of printf and assert: */
+    struct kernel_log_format *formats;
+    uint32_t n_formats;
+    kernel_arena arena;
+} kernel_printed;
+
+/* The text of one kernel. IG_ERR_UNSUPPORTED if the target cannot do what it needs, IG_ERR_FORMAT if it
+ * has an error: the thread's error is the rendered diagnostics. The tree is not needed afterwards. */
+ig_status kernel_print(const kernel_tree *tree, const kernel_entry *entry,
+                       const kernel_target *target, kernel_printed **out);
+void kernel_printed_free(kernel_printed *printed);
+
+/* A log is a buffer of n words: before a launch LOG_USED and LOG_LOST are 0 and LOG_ROOM is n - LOG_HEAD.
+ * kernel_print_drain makes text of it (memory_free; NULL if nothing was said), in the order in which
+ * threads came to it. A failed assert is IG_ERR_DEVICE, with its place; *out is set even so. */
+enum { LOG_USED, LOG_ROOM, LOG_LOST, LOG_HEAD = 4 };
+ig_status kernel_print_drain(const kernel_printed *printed, const uint32_t *words, size_t n,
+                             char **out);
+
+#endif
