@@ -373,6 +373,13 @@ static void warp(printer *p, const kernel_expr *e)
 
 /* ---- barriers --------------------------------------------------------------------------------- */
 
+const char *print_vote(const printer *p)
+{
+    if (is_metal(p))
+        return p->at->f->is_kernel ? "threadIdx, &vote" : "threadIdx, vote";
+    return p->at->f->is_kernel ? "&vote" : "vote";
+}
+
 static void barrier(printer *p, const kernel_expr *e)
 {
     if (e->builtin == BUILTIN_BARRIER) {
@@ -384,7 +391,7 @@ static void barrier(printer *p, const kernel_expr *e)
     print_out(p, e->builtin == BUILTIN_BARRIER_COUNT ? "(int)ig_count(%s" : "(int)(ig_count(%s",
               p->maybe ? "active && " : "");
     print_expr(p, e->args[0], LEVEL_EQUAL + 1);
-    print_out(p, " %s 0, %svote)", all ? "==" : "!=", is_metal(p) ? "threadIdx, " : "");
+    print_out(p, " %s 0, %s)", all ? "==" : "!=", print_vote(p));
     if (e->builtin != BUILTIN_BARRIER_COUNT)
         print_out(p, all ? " == 0)" : " != 0)");
 }

@@ -173,6 +173,9 @@ bool print_is_simple(const kernel_expr *e); /* may be written twice */
 
 void print_builtin(printer *p, const kernel_expr *e, int level);
 
+/* The last arguments of ig_count. */
+const char *print_vote(const printer *p);
+
 /* ---- print_cuda.c ---- */
 
 void print_builtin_cuda(printer *p, const kernel_expr *e, int level);

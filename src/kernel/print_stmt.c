@@ -72,7 +72,7 @@ static void condition(printer *p, const kernel_expr *e, bool together)
     print_use(p, PRELUDE_VOTE);
     print_out(p, "ig_count(active && ");
     print_expr(p, e, LEVEL_AND + 1);
-    print_out(p, ", %svote) != 0", p->target->language == LANGUAGE_METAL ? "threadIdx, " : "");
+    print_out(p, ", %s) != 0", print_vote(p));
 }
 
 static void braces(printer *p, const kernel_stmt *body)
@@ -164,8 +164,7 @@ static void loop_condition(printer *p, const kernel_stmt *s, bool together, bool
         condition(p, s->value, together);
     else if (together && p->maybe && print_returns(p, s)) {
         print_use(p, PRELUDE_VOTE);
-        print_out(p, "ig_count(active, %svote) != 0",
-                  p->target->language == LANGUAGE_METAL ? "threadIdx, " : "");
+        print_out(p, "ig_count(active, %s) != 0", print_vote(p));
     }
 }
 
