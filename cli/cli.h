@@ -117,6 +117,7 @@ int verb_ops(int argc, char **argv);
 int verb_report(int argc, char **argv);
 int verb_run(int argc, char **argv);
 int verb_train(int argc, char **argv);
+int verb_translate(int argc, char **argv);
 int verb_verify(int argc, char **argv);
 
 /* The op behind op when they are walked class by class, or the first for NULL; NULL behind the last. */

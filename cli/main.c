@@ -17,6 +17,7 @@ const verb verbs[] = {
     {"report", verb_report, "a result as a page to look at and to pass on"},
     {"run", verb_run, "one kernel in CUDA C, on any device"},
     {"train", verb_train, "a network that learns to read digits"},
+    {"translate", verb_translate, "a kernel in CUDA C as OpenCL C, Metal or plain CUDA C"},
     {"verify", verb_verify, "proves every op, dtype and layout right on this machine"},
     {"man", verb_man, "this command's manual page"},
     {"completion", verb_completion, "what a shell needs to complete this command"},

@@ -365,6 +365,13 @@ static void opencl_begin(printer *p, const print_function *f)
     }
 }
 
+/* A value that can be read where the host has put it. */
+static bool is_read_only(const printer *p, const kernel_var *v)
+{
+    return !v->assigned && !v->addressed && type_is_arithmetic(v->type) &&
+           !print_differs(p, v->type);
+}
+
 static void metal_params(printer *p, const print_function *f)
 {
     static const char *const attributes[] = {"thread_position_in_threadgroup",
@@ -379,9 +386,10 @@ static void metal_params(printer *p, const print_function *f)
             item(&s, print_format(p, "%s [[buffer(%d)]]",
                                   print_declare(p, v->type->plain, v->space, name, true), at++));
         else
-            item(&s, print_format(p, "constant %s &%s [[buffer(%d)]]",
-                                  print_type(p, v->type->plain, v->space, true),
-                                  print_format(p, "%s_given", name), at++));
+            item(&s, print_format(p, "%s %s &%s%s [[buffer(%d)]]",
+                                  v->type->kind == TYPE_STRUCT ? "device const" : "constant",
+                                  print_type(p, v->type->plain, v->space, true), name,
+                                  is_read_only(p, v) ? "" : "_given", at++));
     }
     if (uses_globals(f))
         item(&s, print_format(p, "device char *globals [[buffer(%d)]]", at++));
@@ -400,7 +408,7 @@ static void metal_begin(printer *p, const print_function *f)
 {
     for (uint32_t i = 0; i < f->f->n_params; i++) {
         const kernel_var *v = f->f->params[i];
-        if (type_is_pointer(v->type))
+        if (type_is_pointer(v->type) || is_read_only(p, v))
             continue;
         const char *name = print_name_of(p, v);
         const bool bits = v->type->kind == TYPE_BF16 && !print_var_stored(v);

@@ -56,10 +56,11 @@ static void words_of(printer *p, const kernel_expr *e, log_kind kind, uint32_t a
     const char *as_uint = metal ? "as_type<uint>" : "as_uint";
     print_line(p);
     if (kind == LOG_FLOAT) {
-        print_out(p, "said[%u] = %s((float)", at, as_uint);
-        print_expr(
-            p, e->kind == EXPR_CAST && e->a->type->size < 8 && type_is_float(e->a->type) ? e->a : e,
-            LEVEL_UNARY);
+        if (e->kind == EXPR_CAST && type_is_float(e->a->type) && e->a->type->size < 8)
+            e = e->a;
+        const bool narrow = print_kind_of(p, e) != TYPE_F32;
+        print_out(p, "said[%u] = %s(%s", at, as_uint, narrow ? "(float)" : "");
+        print_expr(p, e, narrow ? LEVEL_UNARY : LEVEL_ASSIGN);
         print_out(p, ");\n");
         return;
     }

@@ -510,8 +510,10 @@ void print_body(printer *p)
         }
         if (value) {
             print_line(p);
-            print_out(p, "%s;\n",
-                      print_declare(p, f->f->result, f->f->result_space, "result", false));
+            const bool whole = f->f->result->kind == TYPE_STRUCT && !print_native(p, f->f->result);
+            print_out(p, "%s = %s;\n",
+                      print_declare(p, f->f->result, f->f->result_space, "result", false),
+                      whole ? "{0}" : "0");
         }
     }
     p->maybe = flagged(p) && f->follows;

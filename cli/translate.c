@@ -1,0 +1,135 @@
+/* ingot translate: kernels in CUDA C as text in another language. */
+#include "cli.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <ingot.h>
+
+enum { LIST_MOST = 256, SOURCE_MOST_BYTES = 64 << 20 };
+
+/* What an option that may stand several times was given. */
+typedef struct list {
+    const char *at[LIST_MOST];
+    int n;
+} list;
+
+static bool read_list(const char *s, void *place)
+{
+    list *l = place;
+    if (l->n == LIST_MOST)
+        return false;
+    l->at[l->n++] = s;
+    return true;
+}
+
+static bool read_language(const char *s, void *place)
+{
+    *(const char **)place = s;
+    return strcmp(s, "opencl") == 0 || strcmp(s, "metal") == 0 || strcmp(s, "cuda") == 0;
+}
+
+static void json_or_null(str *t, const char *name, const char *s, const char *end)
+{
+    str_printf(t, "\"%s\": ", name);
+    if (s)
+        json_string(t, s);
+    else
+        str_puts(t, "null");
+    str_puts(t, end);
+}
+
+static void show_json(const ig_translations *all, const char *to)
+{
+    str t = {0};
+    str_puts(&t, "{\"schema\": 1, ");
+    json_or_null(&t, "to", to, ", ");
+    json_or_null(&t, "said", all->said, ", \"kernels\": [");
+    for (int i = 0; i < all->n; i++) {
+        const ig_translation *k = &all->at[i];
+        str_puts(&t, i ? ",\n  {" : "\n  {");
+        json_or_null(&t, "kernel", k->kernel, ", ");
+        json_or_null(&t, "entry", k->entry, ", ");
+        json_or_null(&t, "text", k->text, ", ");
+        json_or_null(&t, "said", k->said, "}");
+    }
+    str_puts(&t, "\n]}\n");
+    fputs(t.s, stdout);
+    str_free(&t);
+}
+
+static void show_text(const ig_translations *all)
+{
+    bool first = true;
+    if (all->said)
+        fputs(all->said, stderr);
+    for (int i = 0; i < all->n; i++) {
+        const ig_translation *k = &all->at[i];
+        if (k->said)
+            fputs(k->said, stderr);
+        if (!k->text)
+            continue;
+        if (all->n > 1)
+            printf("%s/* %s */\n", first ? "" : "\n", k->kernel);
+        fputs(k->text, stdout);
+        first = false;
+    }
+}
+
+static int translate(const command *c, const char *path, const ig_translate_options *o, bool json)
+{
+    size_t n;
+    char *source = str_read_file(path, SOURCE_MOST_BYTES, &n);
+    if (!source) {
+        say(c, "%s: %s", path, strerror(errno));
+        return EXIT_INPUT;
+    }
+    ig_translations *all = ig_translate(strcmp(path, "-") == 0 ? "<stdin>" : path, source, o);
+    free(source);
+    if (!all)
+        return fail_library(c);
+    int code = EXIT_FINE;
+    for (int i = 0; i < all->n; i++)
+        if (!all->at[i].text)
+            code = EXIT_ABSENT;
+    if (json)
+        show_json(all, o->to);
+    else
+        show_text(all);
+    ig_translations_free(all);
+    return code;
+}
+
+int verb_translate(int argc, char **argv)
+{
+    static list defines, folders;
+    ig_translate_options o = {.defines = defines.at, .folders = folders.at};
+    bool json = false;
+    const option options[] = {
+        {"--to", 0, "opencl|metal|cuda", read_language, &o.to, "the language"},
+        {"--kernel", 'k', "NAME", option_text, &o.kernel,
+         "one kernel: saxpy, 'tile<float, 16>' (all that are no templates)"},
+        {"--define", 'D', "NAME=VALUE", read_list, &defines, "defines a macro"},
+        {"--include", 'I', "DIR", read_list, &folders, "a folder for #include"},
+        FLAG("--json", &json, "as JSON, schema 1"),
+        {0}};
+    const command c = {
+        "translate", "[options] FILE",
+        "Prints kernels in CUDA C in another language. A kernel that needs what not every device\n"
+        "of the language has is refused with the reason (exit code 4); the others are printed.",
+        options};
+    defines.n = folders.n = 0;
+    const int code = options_read(&c, &argc, argv);
+    if (code >= 0)
+        return code;
+    if (argc != 1 || !o.to) {
+        say(&c, !o.to ? "a language is needed: --to opencl, metal or cuda"
+                      : "one file is needed; see 'ingot translate --help'");
+        return EXIT_USAGE;
+    }
+    o.n_defines = defines.n;
+    o.n_folders = folders.n;
+    o.colour = color_for(stderr) && !json;
+    return translate(&c, argv[0], &o, json);
+}
