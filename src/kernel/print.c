@@ -173,7 +173,7 @@ static void name_all(printer *p)
     if (!cuda)
         take_names(p);
     for (print_function *f = p->functions; f; f = f->next) {
-        f->name = cuda ? f->f->name : print_name_new(p, f->f->name);
+        f->name = cuda ? print_cuda_name(p, f) : print_name_new(p, f->f->name);
         name_locals(p, f->f);
     }
     for (print_function *f = p->functions; f; f = f->next)
@@ -564,7 +564,8 @@ static void print_all(printer *p)
     name_all(p);
     out->entry = entry->name;
     for (print_function *f = p->functions; f; f = f->next)
-        print_function_text(p, f);
+        if (!f->is_twin)
+            print_function_text(p, f);
     print_top(p);
     if (p->target->language == LANGUAGE_CUDA)
         print_cuda_globals(p);

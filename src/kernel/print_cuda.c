@@ -137,6 +137,37 @@ void print_builtin_cuda(printer *p, const kernel_expr *e, int level)
     }
 }
 
+/* ---- functions and variables ------------------------------------------------------------------ */
+
+static bool are_twins(const kernel_function *f, const kernel_function *g)
+{
+    if (f->place != g->place || f->n_params != g->n_params || f->result != g->result ||
+        strcmp(f->source_name, g->source_name) != 0)
+        return false;
+    for (uint32_t i = 0; i < f->n_params; i++)
+        if (f->params[i]->type != g->params[i]->type)
+            return false;
+    return true;
+}
+
+const char *print_cuda_name(printer *p, print_function *f)
+{
+    for (const print_function *g = p->functions; g != f; g = g->next)
+        if (are_twins(g->f, f->f)) {
+            f->is_twin = true;
+            return g->name;
+        }
+    size_t pointers = 0;
+    for (uint32_t i = 0; i < f->f->n_params; i++)
+        pointers += type_is_pointer(f->f->params[i]->type);
+    const size_t n = strlen(f->f->name);
+    const char *end = f->f->name + n - pointers;
+    const bool marked = pointers && n > pointers + 2 && strspn(end, "gcslx") == pointers &&
+                        end[-1] == '_' && end[-2] == '_';
+    return marked && !f->f->is_kernel ? print_format(p, "%.*s", (int)(n - pointers - 2), f->f->name)
+                                      : f->f->name;
+}
+
 void print_cuda_shared(printer *p, const kernel_function *f)
 {
     for (uint32_t i = 0; i < f->n_shared; i++) {

@@ -45,6 +45,7 @@ typedef struct print_function {
     bool hands[HANDS]; /* by kernel_axis_base (where indices are no functions), and HAND_... */
     const kernel_var **vars; /* shared and global ones, those of its callees too */
     uint32_t n_vars, vars_room;
+    bool is_twin; /* in CUDA C, which has no spaces, another one says the same */
     bool holds;   /* a barrier is reached in it */
     bool returns; /* it has a return that others may pass */
     bool follows; /* it is called by threads that have returned: they hand in false as `active` */
@@ -179,6 +180,8 @@ const char *print_vote(const printer *p);
 /* ---- print_cuda.c ---- */
 
 void print_builtin_cuda(printer *p, const kernel_expr *e, int level);
+/* The name without the spaces of its pointers; finds f's twin. */
+const char *print_cuda_name(printer *p, print_function *f);
 void print_cuda_shared(printer *p, const kernel_function *f);
 void print_cuda_globals(printer *p);
 

@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""Every kernel of tests/kernels through ingot translate: what comes out is what compilers accept.
+
+OpenCL C by clang for 1.2 and 3.0; Metal by clang as C++ for OpenCL, with our own declarations of Metal's
+library (tests/metal), which has the same rules for address spaces; CUDA C by ourselves, where translating
+what was translated changes nothing. Planted mistakes show that the check of Metal is one.
+"""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+INGOT = os.environ.get("INGOT", "build/ingot")
+SOURCES = {"basics.cu": [None, "smooth<float, 2>", "smooth<int, 3>"], "operations.cu": [None], "warps.cu": [None]}
+REFUSED = {("warps.cu", "opencl"): "IG-WARP"}  # others must all be there
+OPENCL = ["-x", "cl", "-target", "spir64", "-fsyntax-only", "-Xclang", "-finclude-default-header", "-Werror",
+          "-Wall", "-Wno-sign-compare", "-Wno-unused", "-Wno-unknown-pragmas"]
+METAL = ["-x", "clcpp", "-cl-std=CLC++1.0", "-Xclang", "-cl-ext=+cl_khr_fp16,-cl_khr_fp64", "-cl-no-stdinc",
+         "-cl-single-precision-constant", "-fsigned-char", "-fsyntax-only", "-Werror", "-Wall",
+         "-Wno-unknown-attributes", "-Wno-sign-compare", "-Wno-unused", "-I" + os.path.join(ROOT, "tests", "metal")]
+VECTOR = re.compile(r"\b((?:u?(?:char|short|int|long)|half|float)[24])\(")
+passed = failed = skipped = 0
+
+
+def tell(fine, name, output=""):
+    global passed, failed
+    passed, failed = passed + bool(fine), failed + (not fine)
+    print(f"{'ok' if fine else 'FAILED':<8} {name}")
+    if not fine:
+        print("\n".join("    " + line for line in output.splitlines()[:20]))
+
+
+def skip(name, why):
+    global skipped
+    skipped += 1
+    print(f"skipped  {name}: {why}")
+
+
+def translate(path, to, kernel=None):
+    command = [INGOT, "translate", "--json", "--to", to, path, *(["--kernel", kernel] if kernel else [])]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return json.loads(done.stdout)["kernels"] if done.returncode in (0, 4) else done.stderr
+
+
+def compiles(compiler, options, text):
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+        file.write(text)
+        file.flush()
+        done = subprocess.run([compiler, *options, file.name], capture_output=True, text=True, check=False)
+    return done.returncode == 0, done.stderr
+
+
+def metal_compiler():
+    for name in ["clang-19", "clang-20", "clang-21", "clang"]:
+        if shutil.which(name):
+            said = subprocess.run([name, "--version"], capture_output=True, text=True, check=False).stdout
+            version = re.search(r"version (\d+)", said)
+            if version and int(version[1]) >= 16:
+                return name
+    return None
+
+
+def check_opencl(name, text):
+    if not shutil.which("clang"):
+        skip(name, "no clang")
+        return
+    for standard in ["CL1.2", "CL3.0"]:
+        fine, said = compiles("clang", [*OPENCL, "-cl-std=" + standard], text)
+        tell(fine, f"{name} as {standard}", said)
+
+
+def check_metal(name, text, compiler):
+    if compiler:
+        fine, said = compiles(compiler, METAL, VECTOR.sub(r"make_\1(", text))
+        tell(fine, name, said)
+    else:
+        skip(name, "clang 16 or newer is needed")
+
+
+def check_cuda(name, text, entry):
+    with tempfile.NamedTemporaryFile("w", suffix=".cu") as file:
+        file.write(text)
+        file.flush()
+        again = translate(file.name, "cuda", entry)
+    same = isinstance(again, list) and again[0]["text"] == text
+    tell(same, name, str(again if isinstance(again, str) else again[0]["text"]))
+
+
+def check_source(source, kernel, to, compiler):
+    kernels = translate(os.path.join(ROOT, "tests", "kernels", source), to, kernel)
+    if isinstance(kernels, str):
+        tell(False, f"{source} as {to}", kernels)
+        return
+    code = REFUSED.get((source, to))
+    for k in kernels:
+        name = f"{k['kernel']} of {source} as {to}"
+        if code:
+            tell(k["text"] is None and code in (k["said"] or ""), f"{name} is refused", str(k["said"]))
+        elif not k["text"]:
+            tell(False, name, k["said"])
+        elif to == "opencl":
+            check_opencl(name, k["text"])
+        elif to == "metal":
+            check_metal(name, k["text"], compiler)
+        else:
+            check_cuda(name, k["text"], k["entry"])
+
+
+def check_the_check(compiler):
+    """Mistakes that Metal refuses, and so must we."""
+    head = "#include <metal_stdlib>\nusing namespace metal;\nkernel void k(device float *x [[buffer(0)]]) {\n"
+    for body in ["thread float *p = x;", "threadgroup float s; device float *p = &s;", "double d = x[0];",
+                 "atomic_fetch_add_explicit(x, 1.0f, memory_order_relaxed);", "x[0] = erf(x[0]);",
+                 "threadgroup_barrier();", "device int *p = x;", "uint u = as_type<ulong>(x[0]);"]:
+        if compiler:
+            fine, _ = compiles(compiler, METAL, head + body + "\n}\n")
+            tell(not fine, f"Metal's check refuses '{body}'")
+
+
+def main():
+    compiler = metal_compiler()
+    for source, kernels in SOURCES.items():
+        for kernel in kernels:
+            for to in ["opencl", "metal", "cuda"]:
+                check_source(source, kernel, to, compiler)
+    check_the_check(compiler)
+    print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
+    return failed != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
