@@ -168,40 +168,6 @@ IG_API ig_status ig_device_get(int i, ig_device_info *info);
 IG_API ig_status ig_set_device(const char *name);
 IG_API const char *ig_device(void);
 
-/* ---- kernels in CUDA C ------------------------------------------------------------------------ */
-
-typedef struct ig_translate_options {
-    const char *to;     /* "opencl", "metal" or "cuda" */
-    const char *kernel; /* as the host calls it: "saxpy", "tile<float, 16>"; NULL: all of them */
-    const char *const *defines; /* "NAME" or "NAME=VALUE" */
-    int n_defines;
-    const char *const *folders; /* where #include looks */
-    int n_folders;
-    bool colour; /* in messages */
-} ig_translate_options;
-
-/* A kernel in the other language. */
-typedef struct ig_translation {
-    char *kernel; /* its name in the source */
-    char *entry;  /* and in the text; NULL if it was refused */
-    char *text; /* NULL if the language, or the least device that has it, cannot do what it needs */
-    char *said; /* warnings, or why it was refused: place, reason, remedy; or NULL */
-} ig_translation;
-
-typedef struct ig_translations {
-    ig_translation *at;
-    int n;
-    char *said; /* about the source as a whole, or NULL */
-} ig_translations;
-
-/* The kernels of a source, whose name is for messages and for the folder of its includes; host code is
- * passed over. Templates are those that are asked for. Nothing is computed otherwise than the source says,
- * unless a warning tells so. Release with ig_translations_free; NULL if the source has errors, which are
- * the error's text. */
-IG_API ig_translations *ig_translate(const char *name, const char *source,
-                                     const ig_translate_options *options);
-IG_API void ig_translations_free(ig_translations *t);
-
 /* ---- the machine ---------------------------------------------------------------------------- */
 
 typedef enum ig_severity { IG_FINE = 0, IG_NOTE, IG_WARNING } ig_severity;
@@ -555,6 +521,38 @@ typedef struct ig_launch {
  * that is written, in order, with what is there after the launch. */
 IG_API ig_status ig_module_launch(ig_module *m, const char *kernel, const ig_launch *l,
                                   ig_array **results);
+
+typedef struct ig_translate_options {
+    const char *to;     /* "opencl", "metal" or "cuda" */
+    const char *kernel; /* as the host calls it: "saxpy", "tile<float, 16>"; NULL: all of them */
+    const char *const *defines; /* "NAME" or "NAME=VALUE" */
+    int n_defines;
+    const char *const *folders; /* where #include looks */
+    int n_folders;
+    bool colour; /* in messages */
+} ig_translate_options;
+
+/* A kernel in the other language. */
+typedef struct ig_translation {
+    char *kernel; /* its name in the source */
+    char *entry;  /* and in the text; NULL if it was refused */
+    char *text; /* NULL if the language, or the least device that has it, cannot do what it needs */
+    char *said; /* warnings, or why it was refused: place, reason, remedy; or NULL */
+} ig_translation;
+
+typedef struct ig_translations {
+    ig_translation *at;
+    int n;
+    char *said; /* about the source as a whole, or NULL */
+} ig_translations;
+
+/* The kernels of a source, whose name is for messages and for the folder of its includes; host code is
+ * passed over. Templates are those that are asked for. Nothing is computed otherwise than the source says,
+ * unless a warning tells so. Release with ig_translations_free; NULL if the source has errors, which are
+ * the error's text. */
+IG_API ig_translations *ig_translate(const char *name, const char *source,
+                                     const ig_translate_options *options);
+IG_API void ig_translations_free(ig_translations *t);
 
 /* ---- elementwise, one input -------------------------------------------------------------------- */
 

@@ -32,6 +32,8 @@ EXAMPLES = {
     "run": ["run --json examples/cuda/01_vector_add.cu -g 4 -b 32 -a n=100 -a a=arange:[n] -a b=ones:[n] -a c=zeros:[n]",
             "run --json --time --device cpu,cpu examples/cuda/01_vector_add.cu -b 8 -a n=8 -a a=ones:[8] -a b=full([8],nan) -a c=zeros:[8]"],
     "verify": ["verify --json --quick --op exp", "verify --json --op key --dtype u32 --seed 5"],
+    "translate": ["translate --json --to metal tests/kernels/basics.cu", "translate --json --to opencl tests/kernels/operations.cu",
+                  "translate --json --to cuda -k smooth<float,2> tests/kernels/basics.cu"],
     "train": ["train digits --json --epochs 1 --quiet",
               "train digits --json --epochs 1 --quiet --model cnn --batch 256 --save {}/m.safetensors"],
 }

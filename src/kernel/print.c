@@ -133,14 +133,14 @@ static void use_expr(printer *p, const kernel_expr *e, void *context)
     }
 }
 
-/* Callees first. A recursive one is refused before this. */
+/* Callees first, as far as they do not call each other in a circle. */
 static void collect(printer *p, const kernel_function *f)
 {
-    if (find_function(p, f))
+    if (find_function(p, f) || print_name_of(p, &f->callees))
         return;
+    print_name_set(p, &f->callees, ""); /* it is being looked at */
     for (uint32_t i = 0; i < f->n_callees; i++)
-        if (!f->callees[i]->is_recursive)
-            collect(p, f->callees[i]);
+        collect(p, f->callees[i]);
     print_function *made = kernel_arena_new(p->arena, sizeof *made);
     made->f = f;
     *p->last = made;
@@ -192,7 +192,7 @@ static void name_all(printer *p)
 /* ---- what is handed --------------------------------------------------------------------------- */
 
 /* A variable of the kernel as a parameter: a pointer to it, or to the first element of an array. */
-static const char *var_pointer(printer *p, const kernel_var *v, const char *name)
+const char *print_var_pointer(printer *p, const kernel_var *v, const char *name)
 {
     const uint8_t space =
         v->storage == STORE_SHARED || v->storage == STORE_DYNAMIC ? SPACE_SHARED : SPACE_GLOBAL;
@@ -203,45 +203,41 @@ static const char *var_pointer(printer *p, const kernel_var *v, const char *name
     return print_declare(p, &pointer, space, name, true);
 }
 
-typedef struct separator {
-    printer *p;
-    bool first;
-    text *out;
-} separator;
-
-static void item(separator *s, const char *text_of)
+void print_item(print_items *s, const char *words)
 {
-    text_add(s->out, "%s%s", s->first ? "" : ", ", text_of);
+    text_add(s->out, "%s%s", s->first ? "" : ", ", words);
     s->first = false;
 }
 
-static const char *const index_names[] = {"threadIdx", "blockIdx", "blockDim", "gridDim"};
+const char *const print_index_names[] = {"threadIdx", "blockIdx", "blockDim", "gridDim"};
 
 static void hands(printer *p, const print_function *f, bool first, bool declare)
 {
-    separator s = {p, first, p->into};
+    print_items s = {first, p->into};
     const bool metal = hands_indices(p);
     for (uint32_t i = 0; i < f->n_vars; i++) {
         const char *name = print_name_of(p, f->vars[i]);
         const kernel_var *v = f->vars[i];
         const bool own =
             p->at->f->is_kernel && v->storage == STORE_SHARED && v->type->kind != TYPE_ARRAY;
-        item(&s, declare ? var_pointer(p, v, name) : own ? print_format(p, "&%s", name) : name);
+        print_item(&s, declare ? print_var_pointer(p, v, name)
+                       : own   ? print_format(p, "&%s", name)
+                               : name);
     }
     for (int i = 0; i < 4; i++)
         if (f->hands[i])
-            item(&s, print_format(p, "%s%s", declare ? "uint3 " : "", index_names[i]));
+            print_item(&s, print_format(p, "%s%s", declare ? "uint3 " : "", print_index_names[i]));
     if (f->hands[HAND_LANE])
-        item(&s, declare ? "uint lane" : "lane");
+        print_item(&s, declare ? "uint lane" : "lane");
     if (f->hands[HAND_LOG])
-        item(&s, print_format(p, "%s%slog", declare ? p->lang->spaces[SPACE_GLOBAL] : "",
-                              declare ? "uint *" : ""));
+        print_item(&s, print_format(p, "%s%slog", declare ? p->lang->spaces[SPACE_GLOBAL] : "",
+                                    declare ? "uint *" : ""));
     if (f->hands[HAND_VOTE])
-        item(&s, !declare ? (p->at->f->is_kernel ? "&vote" : "vote")
-                 : metal  ? "threadgroup atomic_uint *vote"
-                          : "__local uint *vote");
+        print_item(&s, !declare ? (p->at->f->is_kernel ? "&vote" : "vote")
+                       : metal  ? "threadgroup atomic_uint *vote"
+                                : "__local uint *vote");
     if (f->follows)
-        item(&s, declare ? "bool active" : print_flagged(p->at) ? "active" : "true");
+        print_item(&s, declare ? "bool active" : print_flagged(p->at) ? "active" : "true");
 }
 
 void print_hand_params(printer *p, const print_function *f, bool first)
@@ -254,205 +250,6 @@ void print_hand_args(printer *p, const print_function *f, bool first)
 {
     if (p->target->language != LANGUAGE_CUDA)
         hands(p, f, first, false);
-}
-
-/* ---- the kernel's parameters ------------------------------------------------------------------ */
-
-static void param_add(kernel_printed *out, kernel_printed_kind kind, uint64_t offset,
-                      uint64_t bytes)
-{
-    out->params[out->n_params++] = (kernel_printed_param){kind, offset, bytes};
-}
-
-static bool uses_globals(const print_function *f)
-{
-    for (uint32_t i = 0; i < f->n_vars; i++)
-        if (f->vars[i]->storage >= STORE_GLOBAL)
-            return true;
-    return false;
-}
-
-static void find_params(printer *p, const print_function *f)
-{
-    kernel_printed *out = p->printed;
-    uint64_t at = 0;
-    out->params = kernel_arena_new(p->arena, (f->f->n_params + 2) * sizeof *out->params);
-    for (uint32_t i = 0; i < f->f->n_params; i++) {
-        const kernel_type *t = f->f->params[i]->type;
-        at = (at + t->align - 1) / t->align * t->align;
-        param_add(out, type_is_pointer(t) ? PRINTED_BUFFER : PRINTED_BYTES, at, t->size);
-        at += t->size;
-    }
-    if (p->target->language == LANGUAGE_CUDA)
-        return;
-    if (uses_globals(f))
-        param_add(out, PRINTED_GLOBALS, 0, 0);
-    if (f->hands[HAND_LOG])
-        param_add(out, PRINTED_LOG, 0, 0);
-    for (uint32_t i = 0; i < f->n_vars; i++)
-        if (f->vars[i]->storage == STORE_DYNAMIC)
-            out->dynamic_shared = true;
-}
-
-static void begin_globals(printer *p)
-{
-    uint32_t n = 0;
-    uint64_t at = 0;
-    for (const kernel_var *v = p->tree->globals; v; v = v->next)
-        n = v->index >= n ? v->index + 1 : n;
-    p->globals = kernel_arena_new(p->arena, (n + 1) * sizeof *p->globals);
-    for (const kernel_var *v = p->tree->globals; v; v = v->next) {
-        at = (at + 15) / 16 * 16;
-        p->globals[v->index] = at;
-        at += v->type->size;
-    }
-}
-
-/* "    T *name = (T *)base;" for what came as bytes. */
-static void from_bytes(printer *p, const char *declared, const char *type, const char *base)
-{
-    print_line(p);
-    print_out(p, "%s = (%s)%s;\n", declared, type, base);
-}
-
-static void opencl_params(printer *p, const print_function *f)
-{
-    separator s = {p, true, p->into};
-    for (uint32_t i = 0; i < f->f->n_params; i++) {
-        const kernel_var *v = f->f->params[i];
-        const char *name = print_name_of(p, v);
-        if (type_is_pointer(v->type))
-            item(&s, print_format(p, "__global char *%s_base, ulong %s_offset", name, name));
-        else
-            item(&s, print_declare(
-                         p, v->type->plain, v->space,
-                         print_var_by_value(p, v) ? name : print_format(p, "%s_bits", name), true));
-    }
-    if (uses_globals(f))
-        item(&s, "__global char *globals, ulong globals_offset");
-    if (f->hands[HAND_LOG])
-        item(&s, "__global uint *log, ulong log_offset");
-    if (p->printed->dynamic_shared)
-        item(&s, "__local char *dynamic_shared");
-}
-
-static void opencl_begin(printer *p, const print_function *f)
-{
-    for (uint32_t i = 0; i < f->f->n_params; i++) {
-        const kernel_var *v = f->f->params[i];
-        const char *name = print_name_of(p, v);
-        if (type_is_pointer(v->type)) {
-            kernel_type bare = *v->type->plain;
-            from_bytes(p, print_declare(p, &bare, v->space, name, true),
-                       print_type(p, &bare, v->space, true),
-                       print_format(p, "(%s_base + %s_offset)", name, name));
-        } else if (!print_var_by_value(p, v)) {
-            kernel_expr load = {.kind = EXPR_LOAD, .type = v->type->plain};
-            print_line(p);
-            print_out(p, "%s = %s(%s_bits);\n",
-                      print_declare(p, v->type->plain, v->space, name, false),
-                      load.type->kind == TYPE_BF16 ? "ig_from_bf16" : "ig_from_half", name);
-            print_use(p, load.type->kind == TYPE_BF16 ? PRELUDE_BF16 : PRELUDE_F16);
-        }
-    }
-    if (uses_globals(f)) {
-        print_line(p);
-        print_out(p, "globals += globals_offset;\n");
-    }
-    if (f->hands[HAND_LOG]) {
-        print_line(p);
-        print_out(p, "log += log_offset / 4;\n");
-    }
-}
-
-/* A value that can be read where the host has put it. */
-static bool is_read_only(const printer *p, const kernel_var *v)
-{
-    return !v->assigned && !v->addressed && type_is_arithmetic(v->type) &&
-           !print_differs(p, v->type);
-}
-
-static void metal_params(printer *p, const print_function *f)
-{
-    static const char *const attributes[] = {"thread_position_in_threadgroup",
-                                             "threadgroup_position_in_grid",
-                                             "threads_per_threadgroup", "threadgroups_per_grid"};
-    separator s = {p, true, p->into};
-    int at = 0;
-    for (uint32_t i = 0; i < f->f->n_params; i++) {
-        const kernel_var *v = f->f->params[i];
-        const char *name = print_name_of(p, v);
-        if (type_is_pointer(v->type))
-            item(&s, print_format(p, "%s [[buffer(%d)]]",
-                                  print_declare(p, v->type->plain, v->space, name, true), at++));
-        else
-            item(&s, print_format(p, "%s %s &%s%s [[buffer(%d)]]",
-                                  v->type->kind == TYPE_STRUCT ? "device const" : "constant",
-                                  print_type(p, v->type->plain, v->space, true), name,
-                                  is_read_only(p, v) ? "" : "_given", at++));
-    }
-    if (uses_globals(f))
-        item(&s, print_format(p, "device char *globals [[buffer(%d)]]", at++));
-    if (f->hands[HAND_LOG])
-        item(&s, print_format(p, "device uint *log [[buffer(%d)]]", at++));
-    if (p->printed->dynamic_shared)
-        item(&s, "threadgroup char *dynamic_shared [[threadgroup(0)]]");
-    for (int i = 0; i < 4; i++)
-        if (f->hands[i])
-            item(&s, print_format(p, "uint3 %s [[%s]]", index_names[i], attributes[i]));
-    if (f->hands[HAND_LANE])
-        item(&s, "uint lane [[thread_index_in_simdgroup]]");
-}
-
-static void metal_begin(printer *p, const print_function *f)
-{
-    for (uint32_t i = 0; i < f->f->n_params; i++) {
-        const kernel_var *v = f->f->params[i];
-        if (type_is_pointer(v->type) || is_read_only(p, v))
-            continue;
-        const char *name = print_name_of(p, v);
-        const bool bits = v->type->kind == TYPE_BF16 && !print_var_stored(v);
-        print_line(p);
-        print_out(p, bits ? "%s = ig_from_bf16(%s_given);\n" : "%s = %s_given;\n",
-                  print_declare(p, v->type->plain, v->space, name, print_var_stored(v)), name);
-        if (bits)
-            print_use(p, PRELUDE_BF16);
-    }
-}
-
-/* Shared and global variables of the kernel, at its top. */
-static void declare_vars(printer *p, const print_function *f)
-{
-    for (uint32_t i = 0; i < f->n_vars; i++) {
-        const kernel_var *v = f->vars[i];
-        const char *name = print_name_of(p, v);
-        if (v->storage == STORE_SHARED) {
-            char align[48] = "";
-            if (v->align > v->type->align)
-                snprintf(align, sizeof align,
-                         p->target->language == LANGUAGE_METAL ? "alignas(%u) "
-                                                               : "__attribute__((aligned(%u))) ",
-                         v->align);
-            print_line(p);
-            print_out(p, "%s%s%s;\n", p->target->language == LANGUAGE_METAL ? align : "",
-                      p->lang->shared,
-                      print_declare(p, v->type, v->space,
-                                    p->target->language == LANGUAGE_METAL
-                                        ? name
-                                        : print_format(p, "%s%s%s", name, *align ? " " : "", align),
-                                    true));
-        } else if (v->storage == STORE_DYNAMIC) {
-            from_bytes(p, var_pointer(p, v, name), var_pointer(p, v, ""), "dynamic_shared");
-        } else {
-            from_bytes(
-                p, var_pointer(p, v, name), var_pointer(p, v, ""),
-                print_format(p, "(globals + %llu)", (unsigned long long)p->globals[v->index]));
-        }
-    }
-    if (f->hands[HAND_VOTE]) {
-        print_line(p);
-        print_out(p, hands_indices(p) ? "threadgroup atomic_uint vote;\n" : "__local uint vote;\n");
-    }
 }
 
 /* ---- functions -------------------------------------------------------------------------------- */
@@ -469,19 +266,19 @@ static void function_params(printer *p, const print_function *f)
 
 static void print_head(printer *p, const print_function *f)
 {
-    const kernel_language language = p->target->language;
-    const char *result =
-        f->f->is_kernel ? "void" : print_type(p, f->f->result, f->f->result_space, false);
-    const bool star = *result && result[strlen(result) - 1] == '*';
+    const char *result = print_type(p, f->f->result, f->f->result_space, false);
+    const bool star = result[strlen(result) - 1] == '*';
     print_out(p, "%s%s%s%s(", f->f->is_kernel ? p->lang->kernel : p->lang->function, result,
               star ? "" : " ", f->name);
-    if (!f->f->is_kernel || language == LANGUAGE_CUDA)
-        function_params(p, f);
-    else if (language == LANGUAGE_METAL)
-        metal_params(p, f);
-    else
-        opencl_params(p, f);
-    print_out(p, ")\n{\n");
+    function_params(p, f);
+    print_out(p, ")");
+}
+
+/* Only CUDA C has functions that call themselves. */
+static void print_prototype(printer *p, const print_function *f)
+{
+    print_head(p, f);
+    print_out(p, ";\n\n");
 }
 
 static void join(text *to, text *from)
@@ -493,21 +290,19 @@ static void join(text *to, text *from)
 
 static void print_function_text(printer *p, print_function *f)
 {
-    const kernel_language language = p->target->language;
+    const bool cuda = p->target->language == LANGUAGE_CUDA;
     p->at = f;
     p->indent = 1;
     p->n_temps = 0;
     p->into = &p->head;
-    print_head(p, f);
-    if (language == LANGUAGE_CUDA)
-        print_cuda_shared(p, f->f);
-    else if (f->f->is_kernel) {
-        if (language == LANGUAGE_OPENCL)
-            opencl_begin(p, f);
-        else
-            metal_begin(p, f);
-        declare_vars(p, f);
+    if (f->f->is_kernel && !cuda)
+        print_kernel_head(p, f);
+    else {
+        print_head(p, f);
+        print_out(p, "\n{\n");
     }
+    if (cuda)
+        print_cuda_shared(p, f->f);
     p->into = &p->inner;
     print_body(p);
     join(&p->text, &p->head);
@@ -556,13 +351,15 @@ static void print_all(printer *p)
     print_function *entry = find_function(p, p->entry->function);
     for (print_function *f = p->functions; f; f = f->next)
         print_walk(p, f->f->body, use_expr, f);
-    begin_globals(p);
-    find_params(p, entry);
+    print_find_params(p, entry);
     print_check(p);
     if (p->target->language != LANGUAGE_CUDA)
         print_active_find(p);
     name_all(p);
     out->entry = entry->name;
+    for (print_function *f = p->functions; f; f = f->next)
+        if (f->f->is_recursive && !f->is_twin)
+            print_prototype(p, f);
     for (print_function *f = p->functions; f; f = f->next)
         if (!f->is_twin)
             print_function_text(p, f);
@@ -591,11 +388,11 @@ static ig_status finish(printer *p)
              p->text.at ? p->text.at : "");
     const bool lost = p->top.failed || p->made.failed || p->text.failed;
     out->text = text_take(&all);
-    if (p->diags.n_warnings)
+    if (p->diags.n_warnings) {
         kernel_diags_render(&p->diags, false, &warnings);
-    const bool said = warnings.used > 0;
-    out->warnings = text_take(&warnings);
-    return lost || !out->text || (said && !out->warnings) ? IG_ERR_MEMORY : IG_OK;
+        out->warnings = text_take(&warnings);
+    }
+    return lost || !out->text || (p->diags.n_warnings && !out->warnings) ? IG_ERR_MEMORY : IG_OK;
 }
 
 static ig_status attempt(printer *p)

@@ -139,6 +139,7 @@ bool print_is_uniform(const printer *p, const kernel_expr *e)
         const bool *known = e->a->kind == EXPR_VAR ? uniform_of(p->at, e->a->as.var) : NULL;
         return known && *known;
     }
+    case EXPR_BUILTIN: return kernel_builtin_rows[e->builtin].class == CLASS_BARRIER;
     case EXPR_CAST:
     case EXPR_UNARY: return print_is_uniform(p, e->a);
     case EXPR_BINARY:
@@ -191,7 +192,8 @@ static void look_at(uniform_state *u, const kernel_stmt *s, bool together, bool 
         const bool plain = s->kind == STMT_EXPR || s->kind == STMT_DECLARE || s->kind == STMT_BLOCK;
         const bool here = together && (plain || holds(u->p, s, loop, loop));
         const bool inner = s->kind == STMT_LOOP ? print_loop_holds(u->p, s) : loop;
-        if (s->kind == STMT_DECLARE && s->value && (!together || !print_is_uniform(u->p, s->value)))
+        if (s->kind == STMT_DECLARE && s->value &&
+            (!together || !print_is_pure(s->value) || !print_is_uniform(u->p, s->value)))
             not_uniform(u, s->var);
         look_at_expr(u, s->value, here && print_is_pure(s->value));
         look_at_expr(u, s->step, here && print_is_pure(s->step));

@@ -210,8 +210,8 @@ void print_check(printer *p)
         check_features(p);
         check_params(p);
         for (const print_function *f = p->functions; f; f = f->next) {
-            print_walk(p, f->f->body, check_expr, NULL);
             check_locals(p, f->f);
+            print_walk(p, f->f->body, check_expr, NULL);
         }
         check_limits(p);
     }

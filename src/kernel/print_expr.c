@@ -62,6 +62,10 @@ static type_kind usual(type_kind a, type_kind b)
 static void number(printer *p, double x, bool single)
 {
     char digits[40];
+    if (fabs(x) < 1e7 && x == floor(x)) {
+        print_out(p, "%.1f%s", x, single ? "f" : "");
+        return;
+    }
     for (int n = 1; n <= 17; n++) {
         snprintf(digits, sizeof digits, "%.*g", n, x);
         const double back = strtod(digits, NULL);
@@ -263,7 +267,9 @@ static void address(printer *p, const kernel_expr *e, int level)
     } else if (part) { /* C has no pointers to parts of vectors */
         print_out(p, "(%s)&", print_type(p, e->type, e->space, true));
         print_expr(p, a->a, LEVEL_UNARY);
-        print_out(p, " + %d", (int)(a->as.member - a->a->type->record->members));
+        const int at = (int)(a->as.member - a->a->type->record->members);
+        if (at)
+            print_out(p, " + %d", at);
     } else if (a->kind == EXPR_DEREF) {
         print_expr(p, a->a, LEVEL_UNARY);
     } else {
@@ -289,6 +295,15 @@ static void truth(printer *p, const kernel_expr *a, int level)
     close_paren(p, level > LEVEL_EQUAL);
 }
 
+/* A pointer to the same, with more qualifiers. */
+static bool adds_const(const kernel_expr *e)
+{
+    const kernel_type *to = e->type, *from = e->a->type;
+    return type_is_pointer(to) && type_is_pointer(from) && to->of->plain == from->of->plain &&
+           (from->of->quals & ~to->of->quals) == 0 && e->space == e->a->space &&
+           to->of->kind != TYPE_ARRAY;
+}
+
 static void cast(printer *p, const kernel_expr *e, int level, bool unrounded)
 {
     const kernel_expr *a = e->a;
@@ -296,6 +311,10 @@ static void cast(printer *p, const kernel_expr *e, int level, bool unrounded)
     const type_kind kind = print_kind_of(p, e), from = print_kind_of(p, a);
     if (t->kind == TYPE_BOOL && from != TYPE_BOOL) {
         truth(p, a, level);
+        return;
+    }
+    if (adds_const(e)) {
+        print_expr(p, a, level);
         return;
     }
     const char *rounding = t->kind != a->type->kind ? rounder(p, t) : NULL;
@@ -383,10 +402,10 @@ static void strip(const printer *p, type_kind kind, const kernel_expr **a, const
     if (usual(kx, ky) == kind) {
         *a = x;
         *b = y;
-    } else if (usual(kx, print_kind_of(p, *b)) == kind) {
-        *a = x;
     } else if (usual(print_kind_of(p, *a), ky) == kind) {
         *b = y;
+    } else if (usual(kx, print_kind_of(p, *b)) == kind) {
+        *a = x;
     }
 }
 

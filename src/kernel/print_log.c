@@ -310,10 +310,11 @@ ig_status kernel_print_drain(const kernel_printed *printed, const uint32_t *word
     }
     if (words[LOG_LOST])
         text_add(&said, "[printf: the buffer was full; %u more were lost]\n", words[LOG_LOST]);
-    const bool something = said.used > 0;
-    *out = text_take(&said);
-    if (something && !*out)
-        return IG_ERR_MEMORY;
+    if (said.used || said.failed) {
+        *out = text_take(&said);
+        if (!*out)
+            return IG_ERR_MEMORY;
+    }
     if (!assertion)
         return IG_OK;
     const uint32_t *a = assertion;

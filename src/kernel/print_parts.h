@@ -81,17 +81,17 @@ typedef struct printer {
     print_function *at;                /* the one that is printed */
     bool maybe;                        /* threads may have returned before the statement at hand */
     bool loop_holds;                   /* the innermost loop has a barrier */
-    bool in_switch;                    /* statements belong to a switch's own list */
     print_name *names[NAME_SLOTS];     /* of variables, structs, functions; by pointer */
     print_name *taken[NAME_SLOTS];     /* all names that are used; by text */
     bool preludes[PRELUDES];
     const kernel_struct **structs; /* that are used */
     uint32_t n_structs, structs_room;
     uint32_t formats_room;
-    uint64_t *globals; /* offset of each */
-    bool bare_index;   /* only the lower 32 bits of the expression at hand count */
-    bool unrounded;    /* what is printed next is rounded by who stores it */
-    print_name *makes; /* what is in `made` */
+    uint64_t *globals;             /* offset of each */
+    const char **bases, **offsets; /* names of the kernel's parameters as they come */
+    bool bare_index;               /* only the lower 32 bits of the expression at hand count */
+    bool unrounded;                /* what is printed next is rounded by who stores it */
+    print_name *makes;             /* what is in `made` */
     bool warned_soft, said_double, said_volatile;
 } printer;
 
@@ -109,6 +109,23 @@ void print_make(printer *p, const char *name, const char *definition);
 /* Parameters or arguments for what is handed to f; first: nothing is before them. */
 void print_hand_params(printer *p, const print_function *f, bool first);
 void print_hand_args(printer *p, const print_function *f, bool first);
+
+/* Items with commas between them. */
+typedef struct print_items {
+    bool first;
+    text *out;
+} print_items;
+void print_item(print_items *s, const char *words);
+/* A variable of the kernel as others see it: a pointer to it, or to the first element of an array. */
+const char *print_var_pointer(printer *p, const kernel_var *v, const char *name);
+extern const char *const print_index_names[4];
+
+/* ---- print_kernel.c ---- */
+
+/* Finds the parameters of the text, and where globals are. */
+void print_find_params(printer *p, const print_function *kernel);
+/* The head of a kernel to its first statement. */
+void print_kernel_head(printer *p, const print_function *f);
 
 /* ---- print_type.c ---- */
 

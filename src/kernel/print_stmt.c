@@ -246,11 +246,9 @@ static void choice(printer *p, const kernel_stmt *s)
     print_out(p, "switch (");
     print_expr(p, s->value, LEVEL_COMMA);
     print_out(p, ") {\n");
-    const bool outer = p->in_switch;
     for (const kernel_stmt *t = s->body; t; t = t->next) {
         labels(p, s, t);
         p->indent++;
-        p->in_switch = true;
         if (metal && t->kind == STMT_DECLARE) {
             if (t->value)
                 late_value(p, t->var, t->value);
@@ -267,7 +265,6 @@ static void choice(printer *p, const kernel_stmt *s)
         }
         p->indent--;
     }
-    p->in_switch = outer;
     labels(p, s, NULL);
     bool ends = false;
     for (uint32_t i = 0; i < s->n_cases; i++)
@@ -387,6 +384,25 @@ static void hoist(printer *p, const kernel_expr *e)
     print_name_set(p, e, temp ? temp : "(void)0");
 }
 
+/* A variable of the thread is set to what a call gives: nobody minds if it is set in vain. */
+static bool is_direct(printer *p, const kernel_stmt *s)
+{
+    const kernel_expr *e = s->value;
+    if (s->kind == STMT_EXPR && e->kind == EXPR_ASSIGN && e->a->kind == EXPR_VAR &&
+        e->a->as.var->storage <= STORE_LOCAL)
+        e = e->b;
+    else if (s->kind != STMT_DECLARE)
+        return false;
+    while (e->kind == EXPR_CAST)
+        e = e->a;
+    if (e->kind != EXPR_CALL && e->kind != EXPR_BUILTIN)
+        return false;
+    for (uint32_t i = 0; i < e->n_args; i++)
+        if (print_expr_holds(p, e->args[i]))
+            return false;
+    return true;
+}
+
 /* A statement with a barrier, which all threads run. */
 static void held(printer *p, const kernel_stmt *s)
 {
@@ -394,6 +410,10 @@ static void held(printer *p, const kernel_stmt *s)
     if (!simple) {
         if (s->kind == STMT_IF)
             hoist(p, s->value);
+        statement(p, s);
+        return;
+    }
+    if (is_direct(p, s)) {
         statement(p, s);
         return;
     }
@@ -518,7 +538,6 @@ void print_body(printer *p)
     }
     p->maybe = flagged(p) && f->follows;
     p->loop_holds = false;
-    p->in_switch = false;
     print_list(p, f->f->body);
     if (flagged(p) && value) {
         print_line(p);

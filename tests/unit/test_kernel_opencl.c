@@ -93,8 +93,8 @@ static void launch(const backend *dev, run *r, const kernel_tree *tree,
     for (int i = 0; i < printed->n_params; i++) {
         const kernel_printed_param *q = &printed->params[i];
         const argument *a = &r->args[i];
-        params[i] =
-            (kernel_param){q->kind == PRINTED_BYTES ? KERNEL_BYTES : KERNEL_BUFFER, q->bytes};
+        params[i] = (kernel_param){q->kind == PRINTED_BYTES ? KERNEL_BYTES : KERNEL_BUFFER,
+                                   q->bytes, q->offset};
         if (q->kind == PRINTED_BYTES) {
             assert_int_equal(q->bytes, a->bytes);
             args[i].bytes = a->data;

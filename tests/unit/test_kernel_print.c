@@ -1,0 +1,328 @@
+/* Texts of kernels in other languages: small ones as a whole, refusals with their codes and places, and
+ * what the host makes of a log. Whether compilers take them is asked by tests/test_translate.py. */
+#include "support/unit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "kernel/print.h"
+
+#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
+
+static kernel_tree *parsed(const char *source, const char *kernel)
+{
+    const kernel_parse_options options = {.instances = &kernel, .n_instances = 1};
+    kernel_tree *tree;
+    char *said;
+    if (kernel_parse("k.cu", source, &options, &tree, &said) != IG_OK)
+        fail_msg("%s", said);
+    memory_free(said);
+    return tree;
+}
+
+static ig_status printed(const char *source, const kernel_target *target, kernel_printed **out)
+{
+    kernel_tree *tree = parsed(source, "k");
+    const ig_status status = kernel_print(tree, kernel_tree_find(tree, "k"), target, out);
+    kernel_tree_free(tree);
+    return status;
+}
+
+/* ---- texts ---- */
+
+static const struct {
+    const char *name, *to, *source, *want;
+} texts[] = {
+    {"an index", "opencl",
+     "__global__ void k(float *x, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < "
+     "n) x[i] *= 2; }",
+     "#pragma OPENCL FP_CONTRACT OFF\n\n"
+     "__kernel void k(__global char *x_base, ulong x_offset, int n)\n"
+     "{\n"
+     "    __global float *x = (__global float *)(x_base + x_offset);\n"
+     "    int i = get_group_id(0) * get_local_size(0) + get_local_id(0);\n"
+     "    if (i < n)\n"
+     "        x[i] *= 2.0f;\n"
+     "}\n"},
+    {"an index", "metal",
+     "__global__ void k(float *x, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < "
+     "n) x[i] *= 2; }",
+     "#include <metal_stdlib>\nusing namespace metal;\n\n"
+     "kernel void k(device float *x [[buffer(0)]], constant int &n [[buffer(1)]],\n"
+     "              uint3 threadIdx [[thread_position_in_threadgroup]],\n"
+     "              uint3 blockIdx [[threadgroup_position_in_grid]],\n"
+     "              uint3 blockDim [[threads_per_threadgroup]])\n"
+     "{\n"
+     "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+     "    if (i < n)\n"
+     "        x[i] *= 2.0f;\n"
+     "}\n"},
+    {"an index", "cuda",
+     "__global__ void k(float *x, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < "
+     "n) x[i] *= 2; }",
+     "__global__ void k(float *x, int n)\n"
+     "{\n"
+     "    int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);\n"
+     "    if (i < n)\n"
+     "        x[i] *= 2.0f;\n"
+     "}\n"},
+    {"names of the language", "opencl",
+     "struct local { int global; }; __device__ int half(int kernel) { return kernel / 2; }\n"
+     "__global__ void k(local *constant) { constant->global = half(constant->global); }",
+     "#pragma OPENCL FP_CONTRACT OFF\n\n"
+     "typedef struct local_ {\n"
+     "    int global_;\n"
+     "} local_;\n\n"
+     "static int half_(int kernel_)\n"
+     "{\n"
+     "    return kernel_ / 2;\n"
+     "}\n\n"
+     "__kernel void k(__global char *constant__base, ulong constant__offset)\n"
+     "{\n"
+     "    __global local_ *constant_ = (__global local_ *)(constant__base + constant__offset);\n"
+     "    constant_->global_ = half_(constant_->global_);\n"
+     "}\n"},
+    {"a return before a barrier", "opencl",
+     "__global__ void k(int *x, int n) {\n"
+     "    __shared__ int s[8];\n"
+     "    if (threadIdx.x >= n) return;\n"
+     "    s[threadIdx.x] = x[0];\n"
+     "    __syncthreads();\n"
+     "    x[threadIdx.x] = s[0];\n}",
+     "#pragma OPENCL FP_CONTRACT OFF\n\n"
+     "__kernel void k(__global char *x_base, ulong x_offset, int n)\n"
+     "{\n"
+     "    __global int *x = (__global int *)(x_base + x_offset);\n"
+     "    __local int s[8];\n"
+     "    bool active = true;\n"
+     "    if ((uint)get_local_id(0) >= n)\n"
+     "        active = false;\n"
+     "    if (active) {\n"
+     "        s[get_local_id(0)] = x[0];\n"
+     "    }\n"
+     "    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);\n"
+     "    if (active) {\n"
+     "        x[get_local_id(0)] = s[0];\n"
+     "    }\n"
+     "}\n"},
+    {"shared and global variables of functions", "metal",
+     "__device__ int total;\n"
+     "__device__ void add(int x) { __shared__ int sum; sum = x; atomicAdd(&total, sum); }\n"
+     "__global__ void k() { add(3); }",
+     "#include <metal_stdlib>\nusing namespace metal;\n\n"
+     "static void add(int x, threadgroup int *sum, device int *total)\n"
+     "{\n"
+     "    *sum = x;\n"
+     "    atomic_fetch_add_explicit((device atomic_int *)total, *sum, memory_order_relaxed);\n"
+     "}\n\n"
+     "kernel void k(device char *globals [[buffer(0)]])\n"
+     "{\n"
+     "    threadgroup int sum;\n"
+     "    device int *total = (device int *)(globals + 0);\n"
+     "    add(3, &sum, total);\n"
+     "}\n"},
+};
+
+static void texts_are_readable(void **unused)
+{
+    (void)unused;
+    for (size_t i = 0; i < COUNT(texts); i++) {
+        kernel_printed *out;
+        if (printed(texts[i].source, kernel_target_find(texts[i].to), &out) != IG_OK)
+            fail_msg("%s: %s", texts[i].name, ig_error(NULL));
+        if (strcmp(out->text, texts[i].want) != 0)
+            fail_msg("%s as %s:\n%s", texts[i].name, texts[i].to, out->text);
+        kernel_printed_free(out);
+    }
+}
+
+static void params_are_told(void **unused)
+{
+    (void)unused;
+    kernel_printed *out;
+    assert_int_equal(
+        printed("__constant__ int c; struct s { char a; double b; };\n"
+                "__global__ void k(char n, float *x, s v, bool f) { extern __shared__ int d[]; "
+                "d[0] = c; printf(\"\"); }",
+                &(kernel_target){.language = LANGUAGE_OPENCL, .device = "x", .f64 = true}, &out),
+        IG_OK);
+    static const kernel_printed_param want[] = {{PRINTED_BYTES, 0, 1},   {PRINTED_BUFFER, 8, 8},
+                                                {PRINTED_BYTES, 16, 16}, {PRINTED_BYTES, 32, 1},
+                                                {PRINTED_GLOBALS, 0, 0}, {PRINTED_LOG, 0, 0}};
+    assert_int_equal(out->n_params, COUNT(want));
+    for (int i = 0; i < out->n_params; i++)
+        assert_true(out->params[i].kind == want[i].kind &&
+                    out->params[i].offset == want[i].offset &&
+                    out->params[i].bytes == want[i].bytes);
+    assert_true(out->dynamic_shared);
+    kernel_printed_free(out);
+}
+
+/* ---- refusals ---- */
+
+static const struct {
+    const char *to, *source, *want; /* the first line */
+} refusals[] = {
+    {"metal", "__global__ void k(double *x) { x[0] = 1; }",
+     "k.cu:1:27: error: 'k' uses double for 'x', which an Apple GPU does not have [IG-F64]"},
+    {"metal", "__global__ void k(float *x) { double d = x[0]; x[0] = d * d; }",
+     "k.cu:1:38: error: 'k' uses double for 'd', which an Apple GPU does not have [IG-F64]"},
+    {"opencl", "__global__ void k(unsigned long long *x) { atomicAdd(x, 1ull); }",
+     "k.cu:1:44: error: 'k' uses 64-bit atomics, which plain OpenCL does not have [IG-A64]"},
+    {"opencl", "__global__ void k(int *x) { x[0] = __shfl_sync(~0u, x[1], 0); }",
+     "k.cu:1:36: error: 'k' uses warp functions, which plain OpenCL does not have [IG-WARP]"},
+    {"opencl",
+     "__global__ void k(int *x) { __shared__ volatile int s[2]; s[0] = x[0]; x[1] = s[1]; }",
+     "k.cu:1:60: error: 'k' counts on warps, which plain OpenCL does not have [IG-WARP]"},
+    {"metal", "struct s { float *p; }; __global__ void k(s v) { v.p[0] = 1; }",
+     "k.cu:1:45: error: 'k' keeps pointers in memory: 'v' has some, which an Apple GPU cannot "
+     "follow [IG-PTRMEM]"},
+    {"opencl",
+     "__device__ int f(int n) { return n ? n * f(n - 1) : 1; } __global__ void k(int *x) { x[0] = "
+     "f(3); }",
+     "k.cu:1:16: error: 'k' uses recursion, which plain OpenCL does not have [IG-REC]"},
+    {"metal",
+     "__global__ void k(float *x) { __shared__ float s[9000]; s[threadIdx.x] = x[0]; x[1] = s[1]; "
+     "}",
+     "k.cu:1:17: error: 'k' needs 36000 bytes of shared memory, but an Apple GPU has 32768 "
+     "[IG-SMEM]"},
+    {"metal", "__global__ void k(float *x) { x[0] = __fadd_rz(x[1], x[2]); }",
+     "k.cu:1:38: error: Metal has nothing for 'ADD_RZ' [IG-ROUND]"},
+    {"opencl", "__global__ void k(float *x) { x[0] = j0f(x[1]); }",
+     "k.cu:1:38: error: OpenCL C has nothing for 'J0' [IG-MATH]"},
+    {"metal", "__global__ void k(int *x) { int y = printf(\"a\"); x[0] = y; }",
+     "k.cu:1:37: error: 'printf' inside of an expression [IG-PRINTF]"},
+};
+
+static void refusals_have_reasons(void **unused)
+{
+    (void)unused;
+    for (size_t i = 0; i < COUNT(refusals); i++) {
+        kernel_printed *out = NULL;
+        const ig_status status =
+            printed(refusals[i].source, kernel_target_find(refusals[i].to), &out);
+        if (status != IG_ERR_UNSUPPORTED)
+            fail_msg("%s: status %d\n%s", refusals[i].want, status,
+                     out ? out->text : ig_error(NULL));
+        const char *said = ig_error(NULL), *end = strchr(said, '\n');
+        if ((size_t)(end - said) != strlen(refusals[i].want) ||
+            strncmp(said, refusals[i].want, (size_t)(end - said)) != 0)
+            fail_msg("expected: %s\ngot:      %s", refusals[i].want, said);
+        assert_null(out);
+    }
+}
+
+/* Literals make no double of float arithmetic where there is none, and that is said once. */
+static void literals_are_float(void **unused)
+{
+    (void)unused;
+    kernel_printed *out;
+    assert_int_equal(printed("__global__ void k(float *x) { x[0] = x[1] * 0.1 + exp(0.5 * x[2]); }",
+                             kernel_target_find("metal"), &out),
+                     IG_OK);
+    assert_non_null(strstr(out->text, "    x[0] = x[1] * 0.1f + exp(0.5f * x[2]);\n"));
+    const char *first = strstr(out->warnings, "warning: ");
+    assert_non_null(first);
+    assert_non_null(strstr(first, "[IG-F64]"));
+    assert_null(strstr(first + 1, "warning: "));
+    kernel_printed_free(out);
+}
+
+/* ---- logs ---- */
+
+static void logs_become_text(void **unused)
+{
+    (void)unused;
+    kernel_printed *out;
+    char *said;
+    assert_int_equal(printed("__global__ void k(int i, float x) { printf(\"%3d|%-5.1f|%s|%%\\n\", "
+                             "i, x, \"yes\"); printf(\"%lld %x\\n\", (long long)i, i);\n"
+                             "assert(i > 0); }",
+                             kernel_target_find("opencl"), &out),
+                     IG_OK);
+    uint32_t words[32] = {25,
+                          28,
+                          0,
+                          0,
+                          /* */ 0,
+                          1,
+                          0,
+                          0,
+                          2,
+                          7,
+                          0x40200000,
+                          /* */ 1,
+                          1,
+                          0,
+                          0,
+                          2,
+                          0xfffffffe,
+                          0xffffffff,
+                          255,
+                          /* */ 2,
+                          4,
+                          5,
+                          6,
+                          1 | 2 << 11 | 3 << 22,
+                          /* cut off */ 0,
+                          0,
+                          0};
+    assert_int_equal(kernel_print_drain(out, words, 32, &said), IG_ERR_DEVICE);
+    assert_string_equal(ig_error(NULL),
+                        "k.cu:2: block (4, 5, 6), thread (1, 2, 3): assertion 'i > 0' failed");
+    assert_string_equal(said, "  7|2.5  |yes|%\n-2 ff\n");
+    memory_free(said);
+    words[LOG_USED] = 7;
+    words[LOG_LOST] = 3;
+    assert_int_equal(kernel_print_drain(out, words, 32, &said), IG_OK);
+    assert_string_equal(said, "  7|2.5  |yes|%\n[printf: the buffer was full; 3 more were lost]\n");
+    memory_free(said);
+    words[LOG_USED] = words[LOG_LOST] = 0;
+    assert_int_equal(kernel_print_drain(out, words, 32, &said), IG_OK);
+    assert_null(said);
+    words[LOG_USED] = 7;
+    words[4] = 99; /* no format of that number */
+    assert_int_equal(kernel_print_drain(out, words, 32, &said), IG_OK);
+    assert_null(said);
+    kernel_printed_free(out);
+}
+
+/* ---- memory ---- */
+
+static void allocations_may_fail(void **unused)
+{
+    (void)unused;
+    kernel_tree *tree = parsed("__device__ float f(float x) { return x + 1; }\n"
+                               "__global__ void k(float *x) { __shared__ float s[4]; s[0] = "
+                               "f(x[0]); printf(\"%f\", s[0]); }",
+                               "k");
+    const kernel_entry *entry = kernel_tree_find(tree, "k");
+    const int64_t live = memory_live();
+    ig_status status = IG_ERR_MEMORY;
+    for (int64_t n = 1; status != IG_OK && n < 1000; n++) {
+        kernel_printed *out = NULL;
+        memory_fail_at(n);
+        status = kernel_print(tree, entry, kernel_target_find("metal"), &out);
+        memory_fail_at(0);
+        if (status != IG_OK) {
+            assert_int_equal(status, IG_ERR_MEMORY);
+            assert_null(out);
+            ig_error(NULL);
+        }
+        kernel_printed_free(out);
+        assert_int_equal(memory_live(), live);
+    }
+    assert_int_equal(status, IG_OK);
+    kernel_tree_free(tree);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(texts_are_readable),    cmocka_unit_test(params_are_told),
+        cmocka_unit_test(refusals_have_reasons), cmocka_unit_test(literals_are_float),
+        cmocka_unit_test(logs_become_text),      cmocka_unit_test(allocations_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
