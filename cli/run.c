@@ -23,7 +23,7 @@ typedef struct settings {
     words args, defines, folders, outs;
     uint64_t shared_bytes, seed;
     int64_t ulp;
-    bool time, print, full, json;
+    bool time, print, full, json, check, profile;
     engine_options engine;
 } settings;
 
@@ -47,6 +47,8 @@ typedef struct session {
     run_args args;
     answer *answers;
     int n_answers;
+    ig_kernel_findings *findings; /* of the first device, as the profile is */
+    ig_profile *profile;
 } session;
 
 /* ---- options ---- */
@@ -224,7 +226,17 @@ static bool time_launches(const session *s, ig_launch l, answer *a)
     return fine;
 }
 
-static int launch(const session *s, const char *device, answer *a)
+/* The first launch is the one that is watched. */
+static ig_status launch_first(session *s, ig_launch l, answer *a)
+{
+    const bool watched = a == s->answers;
+    l.check = watched && s->set->check;
+    l.findings = l.check ? &s->findings : NULL;
+    l.profile = watched && s->set->profile ? &s->profile : NULL;
+    return ig_module_launch(s->module, s->kernel->name, &l, a->results);
+}
+
+static int launch(session *s, const char *device, answer *a)
 {
     const settings *set = s->set;
     ig_launch l = {.device = find_device(s, device),
@@ -243,8 +255,8 @@ static int launch(const session *s, const char *device, answer *a)
         l.print = add_printed;
         l.context = &a->printed;
     }
-    if (ig_module_launch(s->module, s->kernel->name, &l, a->results) != IG_OK)
-        return failed(s);
+    if (launch_first(s, l, a) != IG_OK)
+        return run_findings_fail(s->findings) ? EXIT_FAILED : failed(s);
     for (int i = 0; i < s->kernel->n_written; i++)
         a->apart[i] = run_compare(s->answers[0].results[i], a->results[i]);
     return set->time && !time_launches(s, l, a) ? failed(s) : -1;
@@ -389,7 +401,8 @@ static bool json_device(const session *s, str *t, const answer *a)
     return true;
 }
 
-static bool json_results(const session *s, str *t, bool fine)
+/* n devices have answered. */
+static bool json_results(const session *s, str *t, int n, bool fine)
 {
     str_puts(t, "{\"schema\": 1, \"file\": ");
     json_string(t, s->file);
@@ -398,15 +411,26 @@ static bool json_results(const session *s, str *t, bool fine)
     str_puts(t, ", ");
     json_shape(t, "grid", &s->set->grid);
     json_shape(t, "block", &s->set->block);
+    if (s->findings)
+        run_findings_json(t, s->findings);
+    if (s->profile)
+        run_profile_json(t, s->profile);
     str_printf(t, "\"shared_bytes\": %llu, \"same\": %s, \"devices\": [",
                (unsigned long long)s->set->shared_bytes, fine ? "true" : "false");
-    for (int i = 0; i < s->n_answers; i++) {
+    for (int i = 0; i < n; i++) {
         str_puts(t, i ? ", " : "");
         if (!json_device(s, t, &s->answers[i]))
             return false;
     }
     str_puts(t, "]}\n");
     return true;
+}
+
+static void add_profile(str *t, const ig_profile *p)
+{
+    char *text = ig_profile_text(p);
+    str_puts(t, text ? text : "");
+    ig_free(text);
 }
 
 static int tell(const session *s)
@@ -417,7 +441,10 @@ static int tell(const session *s)
     bool fine = true;
     for (int i = 1; i < s->n_answers; i++)
         fine &= same(s, &s->answers[i]);
-    const bool written = set->json ? json_results(s, &t, fine) : !print || print_results(s, &t);
+    const bool written =
+        set->json ? json_results(s, &t, s->n_answers, fine) : !print || print_results(s, &t);
+    if (s->profile && !set->json)
+        add_profile(&t, s->profile);
     int code = written ? save(s) : fail_library(s->command);
     if (t.n && code < 0)
         fwrite(t.s, 1, t.n, stdout);
@@ -425,9 +452,26 @@ static int tell(const session *s)
     fflush(stdout);
     for (int i = 1; i < s->n_answers && !set->json; i++)
         say_differences(s, &s->answers[i]);
+    if (!set->json)
+        run_findings_say(s->findings);
     if (set->time && !set->json)
         say_times(s);
     return code >= 0 ? code : fine ? EXIT_FINE : EXIT_FAILED;
+}
+
+/* The checker has stopped the kernel. */
+static int tell_mistakes(const session *s)
+{
+    str t = {0};
+    ig_error(NULL); /* the findings say it better */
+    if (s->set->json)
+        json_results(s, &t, 0, false);
+    fputs(t.s ? t.s : "", stdout);
+    fflush(stdout);
+    if (!s->set->json)
+        run_findings_say(s->findings);
+    str_free(&t);
+    return EXIT_FAILED;
 }
 
 /* ---- the verb ---- */
@@ -440,6 +484,8 @@ static int run_devices(session *s, char *names)
     s->answers = heap_get(sizeof *s->answers * (size_t)n);
     for (char *name = strtok(names, ","); name && code < 0; name = strtok(NULL, ","))
         code = launch(s, name, &s->answers[s->n_answers++]);
+    if (run_findings_fail(s->findings))
+        return tell_mistakes(s);
     return code < 0 ? tell(s) : code;
 }
 
@@ -451,6 +497,8 @@ static void session_end(session *s)
         str_free(&s->answers[i].printed);
     }
     free(s->answers);
+    ig_free(s->findings);
+    ig_free(s->profile);
     run_args_free(&s->args);
     ig_module_free(s->module);
 }
@@ -492,6 +540,9 @@ int verb_run(int argc, char **argv)
         FLAG("--print", &set.print, "prints what the kernel wrote, also with --out or --time"),
         FLAG("--full", &set.full, "prints all elements of long arrays"),
         FLAG("--time", &set.time, "launches for half a second and prints the median"),
+        FLAG("--check", &set.check,
+             "looks for accesses out of bounds, races, divergent barriers and the like"),
+        FLAG("--profile", &set.profile, "prints what each line of the source cost"),
         {"--ulp", 0, "N", option_count, &set.ulp,
          "units in the last place by which devices may differ (0)"},
         {"--seed", 0, "N", option_seed, &set.seed, "of normal: and uniform: (0)"},

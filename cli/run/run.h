@@ -34,4 +34,12 @@ typedef struct difference {
 
 difference run_compare(ig_array *a, ig_array *b);
 
+/* Whether one of them is a mistake; f may be NULL. */
+bool run_findings_fail(const ig_kernel_findings *f);
+/* All of them on stderr; f may be NULL. */
+void run_findings_say(const ig_kernel_findings *f);
+/* Members of an object, with a comma behind them. */
+void run_findings_json(str *t, const ig_kernel_findings *f);
+void run_profile_json(str *t, const ig_profile *p);
+
 #endif

@@ -87,5 +87,11 @@ check 'a broken assertion' gives 1 '*assertion failed: x[[]threadIdx.x] < 2, by 
     fails.cu -b 2 -a 'x=[1, 2]'
 check 'printf' gives 0 '*1*x = [[]1]' fails.cu -a 'x=[1]'
 check 'mistakes in the source' gives 5 "wrong.cu:1:36: error: unknown name 'nothing'*" wrong.cu -a x=zeros:[1]
+check 'a checked launch' gives 0 'y = *no mistake was found' "${saxpy[@]}" -a a=1 "${xy[@]}" --check
+check 'an access out of bounds' gives 1 '*two.cu:5:*' two.cu -k saxpy --block 8 -a n=8 -a a=1 -a x=ones:[4] \
+    -a y=zeros:[8] --check
+check 'the same as JSON' gives 1 '{*"findings": [[]{"kind": "out of bounds"*"devices": [[]]}' two.cu -k saxpy \
+    --block 8 -a n=8 -a a=1 -a x=ones:[4] -a y=zeros:[8] --check --json
+check 'a profile' gives 0 'y = *a [*] x[[]i]*' "${saxpy[@]}" -a a=1 "${xy[@]}" --profile
 check 'no source' gives 2 '*one file is needed*'
 finish
