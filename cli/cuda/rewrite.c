@@ -145,6 +145,8 @@ static int behind_initializers(const scan *s, int i)
     for (i++; i < s->n && s->at[i].kind == SCAN_NAME;) {
         while (i < s->n && !(s->at[i].pair > i))
             i++;
+        if (i == s->n)
+            return i;
         i = s->at[i].pair + 1;
         if (s->at[i].mark != ',')
             break;
@@ -256,6 +258,15 @@ static int next_piece(const scan *s, int i, int end, piece *p)
     return p->to + 1;
 }
 
+/* The kernel's name as it stands; in a macro it may be pasted: k_##T. */
+static void add_function(const scan *s, const declaration *d, str *out)
+{
+    const scan_token *t = &s->at[d->name];
+    while (t - s->at >= 3 && t[-1].mark == '#' && t[-2].mark == '#')
+        t -= 3;
+    str_add(out, t->at, (size_t)(end_of(&s->at[d->name]) - t->at));
+}
+
 /* `"ns::tile"`, and for templates `.text("<").type<T>()...`. In a macro the compiler knows the name. */
 static void add_name(rewriter *r, const declaration *d, str *out)
 {
@@ -263,11 +274,7 @@ static void add_name(rewriter *r, const declaration *d, str *out)
     str_puts(out, "::ig_cuda::name(\"");
     if (s->at[d->begin].directive) {
         str_puts(out, "\").function<&");
-        const char *from = s->at[d->name].at;
-        const scan_token *t = &s->at[d->name];
-        for (; t > s->at && t[-1].mark == '#'; t -= t[-2].mark == '#' ? 3 : 1)
-            from = t[-3].at;
-        str_add(out, from, (size_t)(end_of(&s->at[d->name]) - from));
+        add_function(s, d, out);
         str_puts(out, ">()");
         return;
     }
@@ -320,11 +327,7 @@ static void add_address(const rewriter *r, const declaration *d, str *out)
         }
     }
     str_puts(out, ")>(&");
-    const scan_token *t = &s->at[d->name];
-    const char *from = t->at;
-    for (; t > s->at + 2 && t[-1].mark == '#'; t -= 3)
-        from = t[-3].at;
-    str_add(out, from, (size_t)(end_of(&s->at[d->name]) - from));
+    add_function(s, d, out);
     if (d->special >= 0) {
         const int behind = behind_angles(s, d->special);
         str_add(out, s->at[d->special].at,
@@ -343,8 +346,8 @@ static void add_address(const rewriter *r, const declaration *d, str *out)
     str_puts(out, "))");
 }
 
-/* { addresses and sizes of the parameters; launch }. Parameters without a name get none of it: a kernel
- * that has such is launched with what the others say, so they are refused by their number. */
+/* { addresses and sizes of the parameters; launch }. A parameter without a name has no address: the number
+ * of those that have one tells the library, which refuses the launch. */
 static void kernel(rewriter *r, const declaration *d)
 {
     const scan *s = &r->s;

@@ -165,6 +165,7 @@ struct cudaDeviceProp {
     int canUseHostPointerForRegisteredMem, cooperativeLaunch, cooperativeMultiDeviceLaunch;
     int pageableMemoryAccessUsesHostPageTables, directManagedMemAccessFromHost;
     int maxTexture1D, maxTexture2D[2], maxTexture3D[3];
+    int maxTexture1DLayered[2], maxTexture2DLayered[3];
 };
 
 static inline cudaError_t cudaGetDeviceCount(int *n)
