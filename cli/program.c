@@ -44,6 +44,9 @@ typedef struct job {
 bool program_has_main(const char *path)
 {
     size_t bytes;
+    struct stat about;
+    if (stat(path, &about) != 0 || !S_ISREG(about.st_mode)) /* a pipe is read once */
+        return false;
     char *text = str_read_file(path, SOURCE_MOST_BYTES, &bytes);
     if (!text)
         return false;
@@ -112,10 +115,7 @@ static bool find_library(job *j)
     static const char *const names[] = {SHARED_NAME, "libingot.a"};
     str folder = {0};
     bool found = false;
-    if (j->o->library)
-        str_printf(&folder, "%s/", j->o->library);
-    else
-        own_folder(&folder);
+    own_folder(&folder);
     for (size_t i = 0; i < 6 && !found; i++) {
         str_free(&j->library);
         str_printf(&j->library, "%s%s%s", folder.s ? folder.s : "", places[i / 2], names[i % 2]);

@@ -9,10 +9,9 @@ typedef struct program_options {
     const char *const *folders;   /* -I */
     const char *const *defines;   /* -D */
     const char *const *libraries; /* -l */
-    char *const *args;            /* of the program */
+    const char *const *args;      /* of the program */
     const char *device;           /* NULL: the CPU */
     int threads;                  /* 0: as many as there are cores */
-    const char *library;          /* the folder of libingot; NULL: found beside the command */
 } program_options;
 
 /* Whether a source has a main, and so is a program rather than kernels alone. */

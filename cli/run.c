@@ -2,6 +2,7 @@
  * device that was named, compares what they computed, and prints or writes it. */
 #include "bench/stats.h"
 #include "calc.h"
+#include "program.h"
 #include "run/run.h"
 
 #include <ctype.h>
@@ -20,7 +21,7 @@ typedef struct shape {
 typedef struct settings {
     const char *kernel;
     shape grid, block;
-    words args, defines, folders, outs;
+    words args, defines, folders, libraries, outs;
     uint64_t shared_bytes, seed;
     int64_t ulp;
     bool time, print, full, json, check, profile;
@@ -523,6 +524,53 @@ static int run(const command *c, const settings *set, const char *file)
     return code;
 }
 
+/* A list that ends with NULL. */
+static const char *const *ended(words *w)
+{
+    option_word(NULL, w);
+    w->n--;
+    return w->v;
+}
+
+static bool is_source(const char *path)
+{
+    static const char *const endings[] = {".cu", ".cpp", ".cc", ".cxx"};
+    const char *dot = strrchr(path, '.');
+    for (size_t i = 0; dot && i < sizeof endings / sizeof *endings; i++)
+        if (strcmp(dot, endings[i]) == 0)
+            return true;
+    return false;
+}
+
+/* A whole program: its sources are the first words, its arguments the others. */
+static int run_whole(const command *c, settings *set, int argc, char **argv)
+{
+    words sources = {0}, args = {0};
+    int i = 0;
+    if (set->json || set->time || set->outs.n || set->args.n) {
+        say(c,
+            "'%s' is a whole program, which prints what it prints; choose a kernel of it with "
+            "--kernel",
+            argv[0]);
+        return EXIT_USAGE;
+    }
+    while (i < argc && (i == 0 || is_source(argv[i])))
+        option_word(argv[i++], &sources);
+    while (i < argc)
+        option_word(argv[i++], &args);
+    const program_options o = {.sources = ended(&sources),
+                               .folders = ended(&set->folders),
+                               .defines = ended(&set->defines),
+                               .libraries = ended(&set->libraries),
+                               .args = ended(&args),
+                               .device = set->engine.device,
+                               .threads = set->engine.threads};
+    const int code = run_program(c, &o);
+    free(sources.v);
+    free(args.v);
+    return code;
+}
+
 int verb_run(int argc, char **argv)
 {
     settings set = {.grid = {{1, 1, 1}}, .block = {{1, 1, 1}}};
@@ -548,18 +596,24 @@ int verb_run(int argc, char **argv)
         {"--seed", 0, "N", option_seed, &set.seed, "of normal: and uniform: (0)"},
         {"--define", 'D', "NAME[=TEXT]", option_word, &set.defines, "defines a macro"},
         {"--include", 'I', "DIR", option_word, &set.folders, "where includes are looked for"},
+        {"--library", 'l', "NAME", option_word, &set.libraries, "links a program with a library"},
         FLAG("--json", &set.json, "prints JSON, schema 1"),
         ENGINE_OPTIONS(set.engine),
         {0}};
     const command c = {
-        "run", "[options] FILE",
+        "run", "[options] FILE... [--] [ARGUMENT...]",
         "Runs one kernel of a file in CUDA C and prints the arrays that it wrote. With several\n"
-        "devices (--device cpu,opencl) their answers are compared: exit code 1 if they differ.\n\n"
+        "devices (--device cpu,opencl) their answers are compared: exit code 1 if they differ.\n"
+        "A file with a main is a whole program: it is compiled with the C++ compiler (CXX, c++),\n"
+        "run with the arguments, and its exit code is passed on. It may have several files.\n\n"
+        "  ingot run program.cu more.cu -- 1000 --fast\n"
         "  ingot run saxpy.cu --grid 4 --block 256 --arg n=1000 --arg a=2 \\\n"
         "      --arg 'x=arange(1000.0)' --arg y=ones:f32[1000]",
         options};
     int code = options_read(&c, &argc, argv);
-    if (code < 0 && argc != 1) {
+    if (code < 0 && argc >= 1 && !set.kernel && program_has_main(argv[0])) {
+        code = run_whole(&c, &set, argc, argv);
+    } else if (code < 0 && argc != 1) {
         say(&c, "one file is needed; see 'ingot run --help'");
         code = EXIT_USAGE;
     }
@@ -568,6 +622,7 @@ int verb_run(int argc, char **argv)
     free(set.args.v);
     free(set.defines.v);
     free(set.folders.v);
+    free(set.libraries.v);
     free(set.outs.v);
     return code;
 }

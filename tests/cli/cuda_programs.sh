@@ -3,8 +3,7 @@
 # The comment: `expect:` and the lines of standard output; before it, each on a line of its own, `exit: N`,
 # `args: ...`, `stderr: text that is in it`, and `sorted` where the order of lines is left open.
 . tests/check.sh
-build=${BUILD:-build}
-tool=$build/tests/unit/program_tool
+ingot=${INGOT:-build/ingot}
 temporary=$(mktemp -d)
 trap 'rm -rf "$temporary"' EXIT
 export XDG_CACHE_HOME=$temporary/cache
@@ -15,7 +14,6 @@ if ! compiler >/dev/null; then
     finish
     exit
 fi
-[ -x "$tool" ] || make --no-print-directory BUILD="$build" "$tool" >/dev/null
 
 # The comment's line that begins with a word and a colon, without it.
 told() { sed -n '/^\/\*/,/^\*\//s/^[\/* ]*'"$2"': *//p' "$1" | head -n 1; }
@@ -27,7 +25,7 @@ run_one() {
     local source=$1 out=$temporary/$(basename "$1" .cu)
     local also=${source%.cu}.part.cu
     [ -f "$also" ] || also=
-    "$tool" "$build" -Itests/cuda/include -DGIVEN=7 "$source" $also -- $(told "$source" args) \
+    "$ingot" run -I tests/cuda/include -D GIVEN=7 "$source" $also -- $(told "$source" args) \
         >"$out.out" 2>"$out.err" </dev/null
     echo $? >"$out.code"
 }
