@@ -352,7 +352,7 @@ static int exchange(const backend *dev, const ig_cuda_unit *unit, bool to_device
         const int error = locate(dev, v, &at);
         if (error)
             return error;
-        if (!dev->limits.unified)
+        if (!dev->runs_lanes)
             return cudaErrorNotSupported;
         memcpy(to_device ? at : v->shadow, to_device ? v->shadow : at, v->bytes);
     }
@@ -475,7 +475,7 @@ static int start(const backend *dev, ig_cuda_kernel *k, ig_module *m, const modu
         .shared_bytes = sh->shared_bytes, .asserted = &asserted, .args = args, .packed = packed};
     memcpy(l.grid, sh->grid, sizeof l.grid);
     memcpy(l.block, sh->block, sizeof l.block);
-    if (!dev->limits.unified) {
+    if (!dev->runs_lanes) {
         bind(ready, packed, args);
         l.packed = NULL;
     }

@@ -1,6 +1,6 @@
 /* Memory of CUDA programs: a table of address ranges, sorted, each with its buffer.
  *
- * Where the device's memory is the host's, an address is where the bytes are. Elsewhere it is a range of
+ * Where the device computes in the host's memory (it runs lane code), an address is where the bytes are. Elsewhere it is a range of
  * the process that nothing can be read from or written to, so that arithmetic on device pointers works
  * and a host that follows one by mistake is stopped. */
 #include "base/error.h"
@@ -83,7 +83,7 @@ static void drop(range *r)
 static char *place(const backend *dev, buffer *b, size_t bytes, int kind)
 {
     range r = {.at = b->data, .bytes = bytes, .kind = kind, .buf = b};
-    if (!dev->limits.unified) {
+    if (!dev->runs_lanes) {
         r.at = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         r.reserved = r.at != MAP_FAILED;
         if (!r.reserved)
@@ -128,8 +128,13 @@ uint64_t cuda_memory_used(void) { return table.bytes; }
 static int allocate(const backend *dev, void **at, size_t bytes, int kind)
 {
     ig_device_info info = {0};
-    if (kind != IG_CUDA_DEVICE && !dev->limits.unified)
+    if (kind != IG_CUDA_DEVICE && !dev->runs_lanes) {
+        ig_fail(IG_ERR_UNSUPPORTED,
+                "device '%s' shares no memory with the host; use cudaMalloc and cudaMemcpy, or run "
+                "it on 'cpu'",
+                dev->name);
         return cudaErrorNotSupported;
+    }
     if (dev->describe(dev, &info) != IG_OK || (info.memory && bytes > info.memory))
         return cudaErrorMemoryAllocation;
     const size_t room = (bytes + 2 * ROUND_BYTES - 1) / ROUND_BYTES * ROUND_BYTES;
@@ -150,7 +155,8 @@ int ig_cuda_alloc(void **at, size_t bytes, int kind)
     *at = NULL;
     if (bytes || kind == IG_CUDA_MANAGED)
         error = bytes ? allocate(dev, at, bytes, kind) : cudaErrorInvalidValue;
-    ig_error(NULL); /* the code says it */
+    if (error && ig_failed())
+        cuda_complain();
     return cuda_end(error);
 }
 
@@ -175,7 +181,7 @@ int ig_cuda_adopt(void *at, size_t bytes)
     const range *r = range_of(at);
     if (!at || !bytes)
         error = cudaErrorInvalidValue;
-    else if (!dev->limits.unified)
+    else if (!dev->runs_lanes)
         error = cudaErrorNotSupported;
     else if (r && (char *)at < r->at + r->bytes)
         error = cudaErrorHostMemoryAlreadyRegistered;
@@ -229,7 +235,7 @@ static bool look(const backend *dev, const void *at, size_t bytes, side *s)
         return true;
     }
     s->device = kind == IG_CUDA_DEVICE || kind == IG_CUDA_MANAGED;
-    if (dev->limits.unified)
+    if (dev->runs_lanes)
         s->where = (binding){NULL, 0};
     return bytes <= room;
 }
@@ -293,7 +299,7 @@ int ig_cuda_fill(void *at, size_t pitch, int value, size_t width, size_t height)
     if (!width || !height)
         return cuda_end(cudaSuccess);
     if (!look(dev, at, extent(pitch, width, height), &s) ||
-        !(s.device || ((s.where.buf || dev->limits.unified) && range_of(at))))
+        !(s.device || ((s.where.buf || dev->runs_lanes) && range_of(at))))
         return cuda_end(cudaErrorInvalidValue);
     ig_status status = IG_OK;
     for (size_t y = 0; y < height && status == IG_OK; y++) {
