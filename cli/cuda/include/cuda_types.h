@@ -10,7 +10,8 @@
 #define __shared__
 #define __grid_constant__
 #define __forceinline__ inline __attribute__((always_inline))
-#define __noinline__ __attribute__((noinline))
+/* Empty: the library of C++ writes __attribute__((__noinline__)). */
+#define __noinline__
 #define __launch_bounds__(...)
 #define __cluster_dims__(...)
 #define __align__(n) __attribute__((aligned(n)))
