@@ -206,7 +206,12 @@ static void check_limits(printer *p)
 
 void print_check(printer *p)
 {
-    if (p->target->language != LANGUAGE_CUDA) {
+    if (p->target->language == LANGUAGE_CUDA) {
+        const kernel_use *use = &p->entry->uses[FEATURE_WMMA];
+        if (use->place)
+            print_refuse(p, use->place, "IG-CUDA", "a fragment is more than its elements",
+                         "use the source as it is", "'%s' has wmma fragments", p->entry->name);
+    } else {
         check_features(p);
         check_params(p);
         for (const print_function *f = p->functions; f; f = f->next) {

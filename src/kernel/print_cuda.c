@@ -1,5 +1,6 @@
 /* Back to CUDA C: names of operations from the table that the front end reads them with, and variables
  * where CUDA has them. */
+#include <math.h>
 #include <string.h>
 
 #include "kernel/print_parts.h"
@@ -42,10 +43,9 @@ static bool letter_is(char letter, const kernel_type *t, const kernel_type **sha
                    {'h', TYPE_F16},  {'n', TYPE_BF16}, {'f', TYPE_F32}, {'d', TYPE_F64},
                    {'w', TYPE_I32},  {'m', TYPE_U32}};
     if (letter == 'T' || letter == 'A') {
-        if (*shared && *shared != t->plain)
-            return false;
+        const kernel_type *before = *shared;
         *shared = t->plain;
-        return true;
+        return !before || before == t->plain;
     }
     for (size_t i = 0; i < sizeof letters / sizeof letters[0]; i++)
         if (letters[i].letter == letter)
@@ -69,7 +69,13 @@ static bool signature_matches(const char *s, const kernel_expr *e)
     for (uint32_t i = 0; i < e->n_args; i++)
         if (!*s || *s == ' ' || *s == '/' || !type_matches(&s, e->args[i]->type->plain, &shared))
             return false;
-    return !*s || *s == ' ' || *s == '/';
+    if (*s != '/' || !shared)
+        return !*s || *s == ' ';
+    const kernel_type *again = NULL; /* T is one of these */
+    for (s++; *s && *s != ' '; s++)
+        if (letter_is(*s, shared, &again))
+            return true;
+    return false;
 }
 
 static const char *cuda_name(const kernel_expr *e)
@@ -175,12 +181,21 @@ void print_cuda_shared(printer *p, const kernel_function *f)
         print_line(p);
         print_out(p, "%s%s", v->storage == STORE_DYNAMIC ? "extern " : "", p->lang->shared);
         if (v->align > v->type->align)
-            print_out(p, "__align__(%u) ", v->align);
+            print_out(p, "%s ", print_align(p, v->align));
         print_out(p, "%s;\n", print_declare(p, v->type, v->space, v->name, true));
     }
 }
 
 /* ---- initial values of globals ---------------------------------------------------------------- */
+
+static double half_number(uint16_t bits)
+{
+    const int exponent = bits >> 10 & 31, fraction = bits & 1023;
+    const double size = exponent == 31 ? (fraction ? (double)NAN : (double)INFINITY)
+                        : exponent     ? ldexp(1024 + fraction, exponent - 25)
+                                       : ldexp(fraction, -24);
+    return bits & 0x8000 ? -size : size;
+}
 
 static void value_of(printer *p, const kernel_type *t, const uint8_t *bytes, text *out)
 {
@@ -204,9 +219,12 @@ static void value_of(printer *p, const kernel_type *t, const uint8_t *bytes, tex
     float single;
     uint64_t bits = 0;
     memcpy(&bits, bytes, t->size < 8 ? t->size : 8);
-    if (t->kind == TYPE_F32) {
-        memcpy(&single, bytes, sizeof single);
+    if (t->kind == TYPE_F32 || t->kind == TYPE_BF16) { /* the upper half of a float */
+        const uint32_t word = (uint32_t)(t->kind == TYPE_F32 ? bits : bits << 16);
+        memcpy(&single, &word, sizeof single);
         e.value.number = single;
+    } else if (t->kind == TYPE_F16) {
+        e.value.number = half_number((uint16_t)bits);
     } else if (t->kind == TYPE_F64) {
         memcpy(&e.value.number, bytes, sizeof(double));
     } else {

@@ -210,8 +210,19 @@ static void print_index(printer *p, const kernel_expr *i, int level)
         print_expr(p, i, level);
 }
 
+/* A pointer to the same, with more qualifiers. */
+static bool adds_const(const kernel_expr *e)
+{
+    const kernel_type *to = e->type, *from = e->a->type;
+    return type_is_pointer(to) && type_is_pointer(from) && to->of->plain == from->of->plain &&
+           (from->of->quals & ~to->of->quals) == 0 && e->space == e->a->space &&
+           to->of->kind != TYPE_ARRAY;
+}
+
 static void dereference(printer *p, const kernel_expr *pointer, int level)
 {
+    while (pointer->kind == EXPR_CAST && adds_const(pointer))
+        pointer = pointer->a;
     if (pointer->kind == EXPR_BINARY && pointer->op == OP_OFFSET) {
         print_expr(p, pointer->a, LEVEL_POSTFIX);
         print_out(p, "[");
@@ -286,22 +297,15 @@ static void truth(printer *p, const kernel_expr *a, int level)
 {
     open_paren(p, level > LEVEL_EQUAL);
     print_expr(p, a, LEVEL_EQUAL + 1);
-    const type_kind kind = print_kind_of(p, a);
-    print_out(p, " != %s",
-              kind == TYPE_F32   ? "0.0f"
-              : kind == TYPE_F64 ? "0.0"
-              : kind == TYPE_F16 ? "(half)0.0f"
-                                 : "0");
+    print_out(p, " != ");
+    if (type_is_float(a->type) || p->target->language == LANGUAGE_CUDA) {
+        const kernel_expr zero = {
+            .kind = EXPR_CONST, .type = a->type, .space = a->space, .soft = a->soft};
+        print_expr(p, &zero, LEVEL_EQUAL + 1);
+    } else {
+        print_out(p, "0");
+    }
     close_paren(p, level > LEVEL_EQUAL);
-}
-
-/* A pointer to the same, with more qualifiers. */
-static bool adds_const(const kernel_expr *e)
-{
-    const kernel_type *to = e->type, *from = e->a->type;
-    return type_is_pointer(to) && type_is_pointer(from) && to->of->plain == from->of->plain &&
-           (from->of->quals & ~to->of->quals) == 0 && e->space == e->a->space &&
-           to->of->kind != TYPE_ARRAY;
 }
 
 static void cast(printer *p, const kernel_expr *e, int level, bool unrounded)

@@ -175,20 +175,13 @@ static void declare_vars(printer *p, const print_function *f)
         const kernel_var *v = f->vars[i];
         const char *name = print_name_of(p, v);
         if (v->storage == STORE_SHARED) {
-            char align[48] = "";
-            if (v->align > v->type->align)
-                snprintf(align, sizeof align,
-                         p->target->language == LANGUAGE_METAL ? "alignas(%u) "
-                                                               : "__attribute__((aligned(%u))) ",
-                         v->align);
+            const bool aligned = v->align > v->type->align,
+                       metal = p->target->language == LANGUAGE_METAL;
+            const char *align = aligned ? print_align(p, v->align) : "";
             print_line(p);
-            print_out(p, "%s%s%s;\n", p->target->language == LANGUAGE_METAL ? align : "",
-                      p->lang->shared,
-                      print_declare(p, v->type, v->space,
-                                    p->target->language == LANGUAGE_METAL
-                                        ? name
-                                        : print_format(p, "%s%s%s", name, *align ? " " : "", align),
-                                    true));
+            print_out(p, "%s%s%s%s%s%s;\n", metal ? align : "", metal && aligned ? " " : "",
+                      p->lang->shared, print_declare(p, v->type, v->space, name, true),
+                      !metal && aligned ? " " : "", metal ? "" : align);
         } else if (v->storage == STORE_DYNAMIC) {
             from_bytes(p, print_var_pointer(p, v, name), print_var_pointer(p, v, ""),
                        "dynamic_shared");

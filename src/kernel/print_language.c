@@ -439,7 +439,6 @@ const print_language print_languages[LANGUAGES] = {
          .function = "static ",
          .kernel = "__kernel ",
          .shared = "__local ",
-         .alignment = "__attribute__((aligned(%u)))",
          .reserved = opencl_words,
          .n_reserved = COUNT(opencl_words)},
     [LANGUAGE_METAL] =
@@ -453,7 +452,6 @@ const print_language print_languages[LANGUAGES] = {
          .function = "static ",
          .kernel = "kernel ",
          .shared = "threadgroup ",
-         .alignment = "alignas(%u)",
          .reserved = metal_words,
          .n_reserved = COUNT(metal_words)},
     [LANGUAGE_CUDA] = {.name = "CUDA C",
@@ -478,8 +476,7 @@ const print_language print_languages[LANGUAGES] = {
                                   "__threadfence_system()"},
                        .function = "__device__ ",
                        .kernel = "__global__ ",
-                       .shared = "__shared__ ",
-                       .alignment = "__align__(%u)"},
+                       .shared = "__shared__ "},
 };
 
 static const struct {

@@ -20,9 +20,7 @@ typedef struct print_language {
     const char *fences[3];         /* block, device, system; NULL: not there */
     const char *function, *kernel; /* before a function's type */
     const char *shared;            /* before a shared variable */
-    const char
-        *alignment; /* format of an alignment; behind the struct in C, before its name in C++ */
-    const char *const *reserved; /* names that are taken, sorted */
+    const char *const *reserved;   /* names that are taken, sorted */
     int n_reserved;
 } print_language;
 extern const print_language print_languages[LANGUAGES];
@@ -156,6 +154,8 @@ bool print_native(const printer *p, const kernel_type *t);
 const char *print_declare(printer *p, const kernel_type *t, uint8_t space, const char *name,
                           bool stored);
 const char *print_type(printer *p, const kernel_type *t, uint8_t space, bool stored);
+/* An alignment that is more than the type's own. */
+const char *print_align(printer *p, uint32_t bytes);
 void print_structs(printer *p);
 
 /* ---- print_expr.c ---- */

@@ -238,6 +238,16 @@ const char *print_type(printer *p, const kernel_type *t, uint8_t space, bool sto
 
 /* ---- structs ---------------------------------------------------------------------------------- */
 
+const char *print_align(printer *p, uint32_t bytes)
+{
+    static const char *const formats[] = {[LANGUAGE_OPENCL] = "__attribute__((aligned(%u)))",
+                                          [LANGUAGE_METAL] = "alignas(%u)",
+                                          [LANGUAGE_CUDA] = "__align__(%u)"};
+    char words[48];
+    snprintf(words, sizeof words, formats[p->target->language], bytes);
+    return print_format(p, "%s", words);
+}
+
 static void print_struct(printer *p, const kernel_struct *s)
 {
     const bool c = p->target->language == LANGUAGE_OPENCL;
@@ -247,20 +257,14 @@ static void print_struct(printer *p, const kernel_struct *s)
     for (uint32_t i = 0; i < s->n_members; i++)
         if (s->members[i].type->align > natural)
             natural = s->members[i].type->align;
-    char align[48] = "";
-    if (s->type->align > natural)
-        snprintf(align, sizeof align,
-                 p->target->language == LANGUAGE_METAL  ? "alignas(%u)"
-                 : p->target->language == LANGUAGE_CUDA ? "__align__(%u)"
-                                                        : "__attribute__((aligned(%u)))",
-                 s->type->align);
+    const char *align = s->type->align > natural ? print_align(p, s->type->align) : "";
     text_add(&p->top, "%s%s %s%s%s {\n", c ? "typedef " : "", word, c ? "" : align,
              !c && *align ? " " : "", name);
     for (uint32_t i = 0; i < s->n_members; i++)
         text_add(&p->top, "    %s;\n",
                  print_declare(p, s->members[i].type, SPACE_GLOBAL,
                                print_member_name(p, s, &s->members[i]), true));
-    if (!s->n_members)
+    if (!s->n_members && p->target->language != LANGUAGE_CUDA) /* a byte in C++ */
         text_add(&p->top, "    char unused;\n");
     text_add(&p->top, c ? "} %s%s%s;\n\n" : "};\n\n", align, *align ? " " : "", name);
 }

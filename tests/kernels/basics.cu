@@ -1,4 +1,6 @@
 // Control flow, types and memory that every language has to say. Written for tests/test_translate.py.
+#include <cuda_fp16.h>
+
 struct pair { float first; int second; };
 struct __align__(16) cell { float3 at; unsigned char kind; bool open; short steps[3]; pair pairs[2]; };
 union bits { float number; unsigned word; };
@@ -6,6 +8,7 @@ enum color { RED, GREEN = 5, BLUE };
 
 __constant__ float weights[4] = {0.25f, 0.5f, 1.0f, -2.0f};
 __device__ int counter = 3;
+__device__ __half portion = 0.375f;
 __device__ cell board[2];
 static const int primes[] = {2, 3, 5, 7};
 
@@ -60,9 +63,10 @@ __global__ void memory(cell *cells, pair p, float4 *v, size_t n, bool flag)
     __shared__ cell near[4];
     __shared__ float rows[3][8];
     __shared__ int count;
+    __shared__ __align__(16) char local[3];
     const int t = threadIdx.x;
     if (t == 0)
-        count = 0;
+        count = local[2] = 0;
     __syncthreads();
     cell c = cells[t];
     c.at = c.at + make_float3(1, 2, p.first);
@@ -134,6 +138,7 @@ __global__ void softmax(float *x, int rows, int n)
 __global__ void messages(int n)
 {
     int i = threadIdx.x + blockIdx.y * 3;
+    portion = __float2half(2.0f) * portion;
     printf("thread %d of %d: %g %s\n", i, n, 0.5f * i, "words");
     assert(i < n);
 }
