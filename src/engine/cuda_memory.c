@@ -1,8 +1,8 @@
 /* Memory of CUDA programs: a table of address ranges, sorted, each with its buffer.
  *
- * Where the device computes in the host's memory (it runs lane code), an address is where the bytes are. Elsewhere it is a range of
- * the process that nothing can be read from or written to, so that arithmetic on device pointers works
- * and a host that follows one by mistake is stopped. */
+ * Where the device computes in the host's memory (it runs lane code), an address is where the bytes are.
+ * Elsewhere it is a range of the process that nothing can be read from or written to, so that arithmetic
+ * on device pointers works and a host that follows one by mistake is stopped. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "engine/cuda_parts.h"
