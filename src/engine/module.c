@@ -172,14 +172,12 @@ static ig_status build(const ig_module *m, built *b)
         memory_free(params);
         return IG_ERR_MEMORY;
     }
-    size_t at = 0;
     for (uint32_t i = 0; i < f->n_params; i++) {
         const kernel_type *t = f->params[i]->type;
-        at = (at + t->align - 1) / t->align * t->align;
+        const size_t at = (size_t)kernel_argument_at(f, i);
         params[i] = (kernel_param){t->kind == TYPE_POINTER ? KERNEL_BUFFER : KERNEL_BYTES,
                                    (size_t)t->size, at};
         b->offsets[i] = at;
-        at += t->size;
     }
     const kernel_text asked = {
         .entry = f->name, .lanes = b->lanes, .params = params, .n_params = (int)f->n_params};
@@ -213,23 +211,20 @@ static ig_status built_for(ig_module *m, const backend *dev, const kernel_entry 
 
 static ig_status fill_globals(const ig_module *m, globals *g, uint64_t bytes)
 {
-    uint64_t at = 0;
     g->buf = g->dev->alloc(g->dev, (size_t)bytes);
     if (!g->buf)
         return IG_ERR_MEMORY;
     TRY(g->dev->fill(g->buf, 0, 0, (size_t)bytes));
-    for (const kernel_var *v = m->tree->globals; v; v = v->next) {
-        at = (at + 15) / 16 * 16;
+    for (const kernel_var *v = m->tree->globals; v; v = v->next)
         if (v->init)
-            TRY(g->dev->write(g->buf, (size_t)at, v->init, (size_t)v->type->size));
-        at += v->type->size;
-    }
+            TRY(g->dev->write(g->buf, (size_t)kernel_global_at(m->tree, v), v->init,
+                              (size_t)v->type->size));
     return IG_OK;
 }
 
 static ig_status globals_for(ig_module *m, const backend *dev, binding *out)
 {
-    const uint64_t bytes = kernel_globals(m->tree, NULL);
+    const uint64_t bytes = kernel_global_at(m->tree, NULL);
     *out = (binding){NULL, 0};
     if (!bytes)
         return IG_OK;
@@ -512,16 +507,12 @@ ig_status module_launch(ig_module *m, const backend *dev, const char *kernel, ke
 ig_status module_variable(ig_module *m, const backend *dev, const char *name, binding *at,
                           size_t *bytes)
 {
-    uint64_t offset = 0;
     TRY(globals_for(m, dev, at));
-    for (const kernel_var *v = m->tree->globals; v; v = v->next) {
-        offset = (offset + 15) / 16 * 16;
+    for (const kernel_var *v = m->tree->globals; v; v = v->next)
         if (strcmp(v->source_name ? v->source_name->text : v->name, name) == 0) {
-            at->offset = (size_t)offset;
+            at->offset = (size_t)kernel_global_at(m->tree, v);
             *bytes = (size_t)v->type->size;
             return IG_OK;
         }
-        offset += v->type->size;
-    }
     FAIL(IG_ERR_ARGUMENT, "there is no variable '%s' on the device", name);
 }

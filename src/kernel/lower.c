@@ -533,15 +533,13 @@ static lower_value parameter_in_memory(lower *l, const kernel_type *t, uint64_t 
 
 static void lower_parameters(lower *l, const kernel_function *f)
 {
-    uint64_t at = 0;
     for (uint32_t i = 0; i < f->n_params; i++) {
         const kernel_var *var = f->params[i];
-        at = (at + var->type->align - 1) / var->type->align * var->type->align;
+        const uint64_t at = kernel_argument_at(f, i);
         const int n = lower_leaves(var->type);
         if (!n) {
             const lower_value whole = parameter_in_memory(l, var->type, at);
             bind_parameter(l, var, &whole);
-            at += var->type->size;
             continue;
         }
         const kernel_type **types = kernel_arena_new(l->arena, (size_t)n * sizeof *types);
@@ -560,7 +558,6 @@ static void lower_parameters(lower *l, const kernel_function *f)
             v.reg[r] = lower_convert(l, reg, stored, lower_lane(types[r]));
         }
         bind_parameter(l, var, &v);
-        at += var->type->size;
     }
     l->c->argument_bytes = (size_t)l->entry->argument_bytes;
 }
@@ -588,18 +585,6 @@ static void refuse(lower *l)
                        l->entry->name, row->text, refused[i].remedy);
     }
     l->place = l->entry->function->place;
-}
-
-uint64_t kernel_globals(const kernel_tree *tree, uint64_t *offsets)
-{
-    uint64_t at = 0;
-    for (const kernel_var *v = tree->globals; v; v = v->next) {
-        at = (at + 15) / 16 * 16;
-        if (offsets)
-            offsets[v->index] = at;
-        at += v->type->size;
-    }
-    return at;
 }
 
 static void lower_kernel(lower *l)

@@ -137,10 +137,6 @@ lower_value lower_builtin(lower *l, const kernel_expr *e);
 
 /* ---- from outside ---- */
 
-/* Where each global of the tree is in the memory of all of them; returns its bytes. offsets has one for
- * each, by index. */
-uint64_t kernel_globals(const kernel_tree *tree, uint64_t *offsets);
-
 /* The lane code of a kernel, settled; release with code_free. What the CPU cannot run is
  * IG_ERR_UNSUPPORTED. */
 ig_status kernel_lower(const kernel_tree *tree, const kernel_entry *entry, lane_code **out);

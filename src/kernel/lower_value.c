@@ -382,10 +382,7 @@ static lower_place variable_at(lower *l, const kernel_var *var)
     case STORE_CONSTANT: {
         lower_place p = memory_at(var->type, lower_special(l, ORIGIN_GLOBAL),
                                   var->storage == STORE_GLOBAL ? SPACE_GLOBAL : SPACE_CONSTANT);
-        uint64_t at = 0;
-        for (const kernel_var *v = l->tree->globals; v != var; v = v->next)
-            at = (at + 15) / 16 * 16 + v->type->size;
-        p.offset = (int32_t)((at + 15) / 16 * 16);
+        p.offset = (int32_t)kernel_global_at(l->tree, var);
         p.object = lower_object(l, ORIGIN_GLOBAL, var, (uint64_t)p.offset);
         return p;
     }

@@ -36,7 +36,7 @@ const kernel_target *kernel_target_find(const char *name);
 typedef enum kernel_printed_kind {
     PRINTED_BUFFER,  /* a pointer of the kernel */
     PRINTED_BYTES,   /* a value */
-    PRINTED_GLOBALS, /* hidden: the memory of all globals, laid out by kernel_globals */
+    PRINTED_GLOBALS, /* hidden: the memory of all globals, laid out by kernel_global_at */
     PRINTED_LOG      /* hidden: what printf and assert say */
 } kernel_printed_kind;
 

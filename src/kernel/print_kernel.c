@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "kernel/lower.h"
 #include "kernel/print_parts.h"
 
 enum { COLUMNS = 100 };
@@ -24,26 +23,14 @@ static bool uses_globals(const print_function *f)
     return false;
 }
 
-static void find_globals(printer *p)
-{
-    uint32_t n = 0;
-    for (const kernel_var *v = p->tree->globals; v; v = v->next)
-        n = v->index >= n ? v->index + 1 : n;
-    p->globals = kernel_arena_new(p->arena, (n + 1) * sizeof *p->globals);
-    kernel_globals(p->tree, p->globals);
-}
-
 void print_find_params(printer *p, const print_function *f)
 {
     kernel_printed *out = p->printed;
-    uint64_t at = 0;
-    find_globals(p);
     out->params = kernel_arena_new(p->arena, (f->f->n_params + 2) * sizeof *out->params);
     for (uint32_t i = 0; i < f->f->n_params; i++) {
         const kernel_type *t = f->f->params[i]->type;
-        at = (at + t->align - 1) / t->align * t->align;
-        param_add(out, type_is_pointer(t) ? PRINTED_BUFFER : PRINTED_BYTES, at, t->size);
-        at += t->size;
+        param_add(out, type_is_pointer(t) ? PRINTED_BUFFER : PRINTED_BYTES,
+                  kernel_argument_at(f->f, i), t->size);
     }
     if (p->target->language == LANGUAGE_CUDA)
         return;
@@ -186,9 +173,9 @@ static void declare_vars(printer *p, const print_function *f)
             from_bytes(p, print_var_pointer(p, v, name), print_var_pointer(p, v, ""),
                        "dynamic_shared");
         } else {
-            from_bytes(
-                p, print_var_pointer(p, v, name), print_var_pointer(p, v, ""),
-                print_format(p, "(globals + %llu)", (unsigned long long)p->globals[v->index]));
+            from_bytes(p, print_var_pointer(p, v, name), print_var_pointer(p, v, ""),
+                       print_format(p, "(globals + %llu)",
+                                    (unsigned long long)kernel_global_at(p->tree, v)));
         }
     }
     if (f->hands[HAND_VOTE]) {

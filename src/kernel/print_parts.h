@@ -85,7 +85,6 @@ typedef struct printer {
     const kernel_struct **structs; /* that are used */
     uint32_t n_structs, structs_room;
     uint32_t formats_room;
-    uint64_t *globals;             /* offset of each */
     const char **bases, **offsets; /* names of the kernel's parameters as they come */
     bool bare_index;               /* only the lower 32 bits of the expression at hand count */
     bool unrounded;                /* what is printed next is rounded by who stores it */

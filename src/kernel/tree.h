@@ -338,6 +338,12 @@ void kernel_tree_free(kernel_tree *tree);
  * template is found by its name alone, without its namespace too if there is just one. */
 const kernel_entry *kernel_tree_find(const kernel_tree *tree, const char *name);
 
+/* Where a global is in the memory of all of them, which is 16-byte aligned for each; of NULL, how many
+ * bytes that memory has. */
+uint64_t kernel_global_at(const kernel_tree *tree, const kernel_var *global);
+/* Where the i-th argument of a kernel is among all of them, as CUDA packs them; of n_params, their bytes. */
+uint64_t kernel_argument_at(const kernel_function *f, uint32_t i);
+
 /* Appends a readable form: all kernels, functions, globals and structs; or one function. */
 void kernel_dump(const kernel_tree *tree, text *out);
 void kernel_dump_function(const kernel_tree *tree, const kernel_function *f, text *out);

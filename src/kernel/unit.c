@@ -91,14 +91,36 @@ static void parse_bounds(parser *p, void *context)
     parser_leave(p, back);
 }
 
+uint64_t kernel_global_at(const kernel_tree *tree, const kernel_var *global)
+{
+    uint64_t at = 0;
+    for (const kernel_var *v = tree->globals; v; v = v->next) {
+        at = (at + 15) / 16 * 16;
+        if (v == global)
+            return at;
+        at += v->type->size;
+    }
+    return at;
+}
+
+uint64_t kernel_argument_at(const kernel_function *f, uint32_t i)
+{
+    uint64_t at = 0;
+    for (uint32_t k = 0; k < f->n_params; k++) {
+        const kernel_type *t = f->params[k]->type;
+        at = (at + t->align - 1) / t->align * t->align;
+        if (k == i)
+            return at;
+        at += t->size;
+    }
+    return at;
+}
+
 static void measure(kernel_entry *e)
 {
     const uint64_t align = e->dynamic_align > 16 ? e->dynamic_align : 16;
     e->dynamic_offset = (e->shared_bytes + align - 1) / align * align;
-    for (uint32_t i = 0; i < e->function->n_params; i++) {
-        const kernel_type *t = e->function->params[i]->type;
-        e->argument_bytes = (e->argument_bytes + t->align - 1) / t->align * t->align + t->size;
-    }
+    e->argument_bytes = kernel_argument_at(e->function, e->function->n_params);
 }
 
 static kernel_entry *entry_add(parser *p, const char *name, kernel_function *f)

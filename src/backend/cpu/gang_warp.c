@@ -90,7 +90,7 @@ static void match(warp *w)
 }
 
 /* The fold of the lanes that take part, in their order: loops of one lane do the arithmetic. */
-static uint64_t folded(const gang *g, const warp *w, uint32_t part)
+static uint64_t folded(const warp *w, uint32_t part)
 {
     uint64_t sum = 0;
     bool first = true;
@@ -102,16 +102,15 @@ static uint64_t folded(const gang *g, const warp *w, uint32_t part)
             w->s->loop(1, &sum, &sum, &v, NULL);
         first = false;
     }
-    (void)g;
     return sum;
 }
 
-static void fold(const gang *g, warp *w)
+static void fold(warp *w)
 {
     for (int i = 0; i < WARP_LANES; i++) {
         const uint32_t part = w->here & w->named[i];
         const bool again = i > 0 && part == (w->here & w->named[i - 1]);
-        w->out[i] = again ? w->out[i - 1] : folded(g, w, part);
+        w->out[i] = again ? w->out[i - 1] : folded(w, part);
     }
 }
 
@@ -125,7 +124,7 @@ static void rank_shuffle(warp *w)
     }
 }
 
-static void one_warp(const gang *g, warp *w)
+static void one_warp(warp *w)
 {
     switch (w->s->row) {
     case WARP_SHUFFLE_RANK: rank_shuffle(w); break;
@@ -135,7 +134,7 @@ static void one_warp(const gang *g, warp *w)
     case WARP_SAME: vote(w); break;
     case WARP_MATCH_ANY:
     case WARP_MATCH_ALL: match(w); break;
-    default: fold(g, w);
+    default: fold(w);
     }
 }
 
@@ -165,7 +164,7 @@ void gang_warp(gang *g, const gang_step *s)
             if (shuffles)
                 shuffle_warp(&w, from, alike && first > 0);
             else
-                one_warp(g, &w);
+                one_warp(&w);
         }
         if (s->width == 4)
             for (int i = 0; i < n; i++)
