@@ -42,3 +42,9 @@ char *text_take(text *t)
     *t = (text){0};
     return at;
 }
+
+void text_drop(text *t)
+{
+    memory_free(t->at);
+    *t = (text){0};
+}

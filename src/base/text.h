@@ -13,5 +13,7 @@ typedef struct text {
 void text_add(text *t, const char *format, ...) IG_PRINTF(2, 3);
 /* The text (release with memory_free), or NULL if something failed. t is empty again. */
 char *text_take(text *t);
+/* Empties it. */
+void text_drop(text *t);
 
 #endif

@@ -285,7 +285,7 @@ static void join(text *to, text *from)
 {
     text_add(to, "%s", from->at ? from->at : "");
     to->failed = to->failed || from->failed;
-    memory_free(text_take(from));
+    text_drop(from);
 }
 
 static void print_function_text(printer *p, print_function *f)
@@ -438,7 +438,7 @@ ig_status kernel_print(const kernel_tree *tree, const kernel_entry *entry,
     const ig_status status = attempt(p);
     text *const texts[] = {&p->top, &p->made, &p->text, &p->head, &p->temps, &p->inner};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        memory_free(text_take(texts[i]));
+        text_drop(texts[i]);
     memory_free(p);
     if (status != IG_OK)
         kernel_printed_free(made);

@@ -211,7 +211,7 @@ static void wrap(printer *p)
     p->head.used = 0;
     text_add(&p->head, "%s", out.at ? out.at : "");
     p->head.failed = p->head.failed || out.failed;
-    memory_free(text_take(&out));
+    text_drop(&out);
 }
 
 /* Names for parameters that are not used as they come. */
