@@ -258,6 +258,9 @@ static int launch(session *s, const char *device, answer *a)
     }
     if (launch_first(s, l, a) != IG_OK)
         return run_findings_fail(s->findings) ? EXIT_FAILED : failed(s);
+    const char *warnings = ig_module_warnings(s->module, s->kernel->name, l.device);
+    if (warnings)
+        fputs(warnings, stderr);
     for (int i = 0; i < s->kernel->n_written; i++)
         a->apart[i] = run_compare(s->answers[0].results[i], a->results[i]);
     return set->time && !time_launches(s, l, a) ? failed(s) : -1;

@@ -522,6 +522,10 @@ typedef struct ig_launch {
 IG_API ig_status ig_module_launch(ig_module *m, const char *kernel, const ig_launch *l,
                                   ig_array **results);
 
+/* What a device on which the kernel was launched computes otherwise than the source says, for people; NULL
+ * if nothing. Valid as long as the module. */
+IG_API const char *ig_module_warnings(const ig_module *m, const char *kernel, const char *device);
+
 typedef struct ig_translate_options {
     const char *to;     /* "opencl", "metal" or "cuda" */
     const char *kernel; /* as the host calls it: "saxpy", "tile<float, 16>"; NULL: all of them */

@@ -29,6 +29,7 @@ typedef struct backend_limits {
     int buffers;           /* of one kernel */
     bool f16, f64;         /* has arithmetic of that type */
     bool atomics_i64;
+    bool shuffles;       /* threads that go in step can read each other's values */
     bool subnormals;     /* f32 keeps them */
     bool exact_division; /* f32 division and square root are rounded correctly */
     bool unified;        /* its memory is the host's */
@@ -101,7 +102,7 @@ typedef struct kernel_launch {
     const void *packed;     /* in place of args, where memory is the host's: as CUDA packs them */
     uint64_t *device_ns;    /* not NULL: waits, and receives the time that the device took for it */
     bool *asserted;         /* receives whether an assertion failed; may be NULL */
-    const binding *globals; /* of lane code: the memory of its tree's variables, or NULL */
+    const binding *globals; /* of lane code: the memory of its source's variables, or NULL */
     /* Of lane code: where printf goes; NULL: standard output. */
     void (*print)(void *context, const char *text, size_t bytes);
     void *context;
@@ -140,7 +141,7 @@ struct backend {
      * is timed wait. What a failed command may have written cannot be read, or be given to a kernel,
      * until it was written or filled as a whole: each attempt fails, and says why. */
     backend_limits limits;
-    bool runs_lanes; /* its kernels are lane code, not text */
+    const char *language; /* of its kernels' text: "opencl"; NULL: they are lane code */
     /* Memory by bytes. Ranges must lie in their buffers; those of copy do not overlap. */
     ig_status (*write)(buffer *to, size_t offset, const void *from, size_t bytes);
     ig_status (*read)(buffer *from, size_t offset, void *to, size_t bytes);

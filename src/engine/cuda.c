@@ -24,6 +24,7 @@ struct ig_cuda_kernel {
     ig_cuda_unit *unit;
     const void *stub;
     size_t shared_allowed;
+    bool warned;
     char name[];
 };
 
@@ -113,6 +114,16 @@ void cuda_complain(void)
 
 /* ---- the device ---- */
 
+/* As every NVIDIA GPU has it: programs count on being stopped there. */
+static const uint32_t grid_most[3] = {INT32_MAX, 65535, 65535};
+static const uint32_t block_most[3] = {1024, 1024, 64};
+enum { THREADS_MOST = 1024 };
+
+static uint64_t threads_most(const backend *dev)
+{
+    return dev->limits.threads < THREADS_MOST ? dev->limits.threads : THREADS_MOST;
+}
+
 static const backend *choose(void)
 {
     const char *name = getenv("IG_CUDA_DEVICE");
@@ -183,7 +194,7 @@ int ig_cuda_device(ig_cuda_facts *facts)
     facts->memory = info.memory;
     facts->memory_used = cuda_memory_used();
     facts->cores = info.threads > 0 ? info.threads : info.cores > 0 ? info.cores : 1;
-    facts->threads = (int)dev->limits.threads;
+    facts->threads = (int)threads_most(dev);
     facts->shared_bytes = dev->limits.shared_bytes;
     return cuda_end(cudaSuccess);
 }
@@ -302,15 +313,14 @@ void cuda_units_reset(void)
 
 /* ---- variables ---- */
 
-/* Where the variable is on the device, as an address. */
-static int locate(const backend *dev, const variable *v, char **at)
+/* Where the variable is on the device, as an address too. */
+static int locate(const backend *dev, const variable *v, binding *where, char **at)
 {
     struct ig_cuda_state *s = state_of(v->unit);
-    binding where;
     size_t bytes;
     if (!s)
         return cudaErrorInvalidDeviceFunction;
-    if (module_variable(s->module, dev, v->name, &where, &bytes) != IG_OK) {
+    if (module_variable(s->module, dev, v->name, where, &bytes) != IG_OK) {
         cuda_complain();
         return cudaErrorInvalidSymbol;
     }
@@ -321,8 +331,8 @@ static int locate(const backend *dev, const variable *v, char **at)
         return cudaErrorInvalidSymbol;
     }
     if (!s->globals)
-        s->globals = cuda_place(dev, where.buf, IG_CUDA_DEVICE);
-    *at = s->globals ? s->globals + where.offset : NULL;
+        s->globals = cuda_place(dev, where->buf, IG_CUDA_DEVICE);
+    *at = s->globals ? s->globals + where->offset : NULL;
     return s->globals ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
@@ -336,7 +346,8 @@ int ig_cuda_symbol(const void *shadow, void **at, size_t *bytes)
     while (v && v->shadow != shadow)
         v = v->next;
     char *found = NULL;
-    error = v ? v->managed ? cudaSuccess : locate(dev, v, &found) : cudaErrorInvalidSymbol;
+    binding where;
+    error = v ? v->managed ? cudaSuccess : locate(dev, v, &where, &found) : cudaErrorInvalidSymbol;
     *at = v && v->managed ? v->shadow : found;
     *bytes = v ? v->bytes : 0;
     return cuda_end(error);
@@ -347,21 +358,22 @@ static int exchange(const backend *dev, const ig_cuda_unit *unit, bool to_device
 {
     for (const variable *v = variables; v; v = v->next) {
         char *at;
+        binding where;
         if (!v->managed || v->unit != unit)
             continue;
-        const int error = locate(dev, v, &at);
+        const int error = locate(dev, v, &where, &at);
         if (error)
             return error;
-        if (!dev->runs_lanes)
-            return cudaErrorNotSupported;
-        memcpy(to_device ? at : v->shadow, to_device ? v->shadow : at, v->bytes);
+        if ((to_device ? dev->write(where.buf, where.offset, v->shadow, v->bytes)
+                       : dev->read(where.buf, where.offset, v->shadow, v->bytes)) != IG_OK) {
+            cuda_complain();
+            return fatal = cudaErrorLaunchFailure;
+        }
     }
     return cudaSuccess;
 }
 
 /* ---- launches ---- */
-
-static const uint32_t grid_most[3] = {INT32_MAX, 65535, 65535};
 
 int ig_cuda_push(const uint32_t grid[3], const uint32_t block[3], size_t shared_bytes, void *stream)
 {
@@ -373,11 +385,12 @@ int ig_cuda_push(const uint32_t grid[3], const uint32_t block[3], size_t shared_
     if (!dev)
         return error;
     for (int i = 0; i < 3; i++) {
-        if (!grid[i] || grid[i] > grid_most[i] || !block[i] || block[i] > dev->limits.thread_at[i])
+        if (!grid[i] || grid[i] > grid_most[i] || !block[i] || block[i] > block_most[i] ||
+            block[i] > dev->limits.thread_at[i])
             error = cudaErrorInvalidConfiguration;
         threads *= block[i];
     }
-    if (threads > dev->limits.threads)
+    if (threads > threads_most(dev))
         error = cudaErrorInvalidConfiguration;
     memcpy(pushed.grid, grid, sizeof pushed.grid);
     memcpy(pushed.block, block, sizeof pushed.block);
@@ -394,8 +407,12 @@ static int prepare(const backend *dev, ig_cuda_kernel *k, struct ig_cuda_state *
     if (!*s)
         return cudaErrorInvalidDeviceFunction;
     const ig_status status = module_prepare((*s)->module, dev, k->name, ready);
-    if (status == IG_OK)
+    if (status == IG_OK) {
+        if (ready->warnings && !k->warned)
+            fprintf(stderr, "%s", ready->warnings);
+        k->warned = true;
         return cudaSuccess;
+    }
     if (!ig_module_find((*s)->module, k->name) && (*s)->said) {
         fprintf(stderr, "%s", (*s)->said);
         memory_free((*s)->said);
@@ -407,26 +424,32 @@ static int prepare(const backend *dev, ig_cuda_kernel *k, struct ig_cuda_state *
                                           : cudaErrorInvalidDeviceFunction;
 }
 
-/* A pointer that no kernel could follow is told before it is tried. */
-static int check_pointer(const module_kernel *k, int i, const void *at)
+/* The address by which the device knows a pointer. One that no kernel could follow is told before it is
+ * tried. */
+static int resolve(const backend *dev, const module_kernel *k, int i, char **at)
 {
     binding where;
     size_t bytes;
     int kind;
-    if (!at || cuda_find(at, &where, &bytes, &kind))
+    if (!*at || cuda_find(*at, &where, &bytes, &kind))
         return cudaSuccess;
     for (const variable *v = variables; v; v = v->next)
-        if (v->managed && (const char *)at >= v->shadow && (const char *)at <= v->shadow + v->bytes)
-            return cudaSuccess;
+        if (v->managed && *at >= v->shadow && *at <= v->shadow + v->bytes) {
+            char *there = NULL;
+            const int error = locate(dev, v, &where, &there);
+            *at = there + (*at - v->shadow);
+            return error;
+        }
     fflush(stdout);
     fprintf(stderr,
             "ingot: kernel '%s': '%s' is %p, which is no memory of the device; cudaMalloc gives "
             "such memory\n",
-            k->info->name, k->info->params[i].name, at);
+            k->info->name, k->info->params[i].name, (void *)*at);
     return cudaErrorIllegalAddress;
 }
 
-static int pack(const module_kernel *k, void *const *args, const size_t *sizes, int n, char *packed)
+static int pack(const backend *dev, const module_kernel *k, void *const *args, const size_t *sizes,
+                int n, char *packed)
 {
     if (n != k->info->n_params && n >= 0)
         return cudaErrorInvalidValue;
@@ -439,29 +462,48 @@ static int pack(const module_kernel *k, void *const *args, const size_t *sizes, 
             return cudaErrorInvalidValue;
         }
         memcpy(packed + k->offsets[i], args[i], p->bytes);
-        const void *at;
         if (p->is_pointer) {
+            char *at;
             memcpy(&at, args[i], sizeof at);
-            const int error = check_pointer(k, i, at);
+            const int error = resolve(dev, k, i, &at);
             if (error)
                 return error;
+            memcpy(packed + k->offsets[i], &at, sizeof at);
         }
     }
     return cudaSuccess;
 }
 
 /* Arguments for a device with memory of its own: pointers become buffers and offsets. */
-static void bind(const module_kernel *k, const char *packed, kernel_arg *out)
+static ig_status bind(const backend *dev, const module_kernel *k, const char *packed,
+                      kernel_arg *out)
 {
     for (int i = 0; i < k->info->n_params; i++) {
-        const void *at;
+        const char *at;
         size_t bytes;
         int kind;
         out[i] = (kernel_arg){{NULL, 0}, packed + k->offsets[i]};
-        memcpy(&at, packed + k->offsets[i], k->info->params[i].is_pointer ? sizeof at : 0);
-        if (k->info->params[i].is_pointer && at)
-            cuda_find(at, &out[i].at, &bytes, &kind);
+        if (!k->info->params[i].is_pointer)
+            continue;
+        memcpy(&at, packed + k->offsets[i], sizeof at);
+        if (at && cuda_find(at, &out[i].at, &bytes, &kind))
+            TRY(cuda_mirror(dev, at, true));
     }
+    return IG_OK;
+}
+
+/* What the kernel may have written, for the host. */
+static ig_status bring_back(const backend *dev, const module_kernel *k, const char *packed)
+{
+    for (int i = 0; i < k->info->n_params; i++) {
+        const char *at;
+        if (!k->info->params[i].is_written)
+            continue;
+        memcpy(&at, packed + k->offsets[i], sizeof at);
+        if (at)
+            TRY(cuda_mirror(dev, at, false));
+    }
+    return IG_OK;
 }
 
 static int start(const backend *dev, ig_cuda_kernel *k, ig_module *m, const module_kernel *ready,
@@ -471,15 +513,17 @@ static int start(const backend *dev, ig_cuda_kernel *k, ig_module *m, const modu
     kernel_arg *args = memory_new((size_t)(ready->info->n_params + 1) * sizeof *args);
     if (!args)
         return cudaErrorMemoryAllocation;
-    kernel_launch l = {
-        .shared_bytes = sh->shared_bytes, .asserted = &asserted, .args = args, .packed = packed};
+    kernel_launch l = {.shared_bytes = sh->shared_bytes,
+                       .asserted = &asserted,
+                       .args = args,
+                       .packed = dev->language ? NULL : packed};
     memcpy(l.grid, sh->grid, sizeof l.grid);
     memcpy(l.block, sh->block, sizeof l.block);
-    if (!dev->runs_lanes) {
-        bind(ready, packed, args);
-        l.packed = NULL;
-    }
-    const ig_status status = module_launch(m, dev, k->name, &l);
+    ig_status status = dev->language ? bind(dev, ready, packed, args) : IG_OK;
+    if (status == IG_OK)
+        status = module_launch(m, dev, k->name, &l);
+    if (status == IG_OK && dev->language)
+        status = bring_back(dev, ready, packed);
     memory_free(args);
     if (status == IG_OK)
         return cudaSuccess;
@@ -507,7 +551,7 @@ static int launch(const backend *dev, ig_cuda_kernel *k, const shape *sh, void *
     char *packed = memory_new(ready.argument_bytes + 8);
     if (!packed)
         return cudaErrorMemoryAllocation;
-    error = pack(&ready, args, sizes, n, packed);
+    error = pack(dev, &ready, args, sizes, n, packed);
     if (error == cudaErrorIllegalAddress)
         fatal = error;
     if (!error)
@@ -568,7 +612,7 @@ int ig_cuda_function(const void *stub, ig_cuda_attributes *a)
     if (!error)
         *a = (ig_cuda_attributes){.shared_bytes = ready.shared_bytes,
                                   .max_threads = ready.max_threads ? (int)ready.max_threads
-                                                                   : (int)dev->limits.threads,
+                                                                   : (int)threads_most(dev),
                                   .registers = 32};
     return cuda_end(error);
 }

@@ -2,7 +2,8 @@
  *
  * Where the device computes in the host's memory (it runs lane code), an address is where the bytes are.
  * Elsewhere it is a range of the process that nothing can be read from or written to, so that arithmetic
- * on device pointers works and a host that follows one by mistake is stopped. */
+ * on device pointers works and a host that follows one by mistake is stopped. What host and device share is
+ * the host's memory there, and the buffer a copy that launches bring up to date. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "engine/cuda_parts.h"
@@ -20,8 +21,9 @@ typedef struct range {
     char *at;
     size_t bytes; /* that were asked for */
     int kind;
-    buffer *buf;   /* NULL: memory of the program's own, pinned */
-    bool reserved; /* addresses alone */
+    buffer *buf;  /* NULL: the program's own memory, on a device that computes in it */
+    bool adopted; /* the program's own memory */
+    bool mapped;  /* mapped here, beside the buffer */
 } range;
 
 static struct {
@@ -72,7 +74,7 @@ static bool insert(range r)
 
 static void drop(range *r)
 {
-    if (r->reserved)
+    if (r->mapped)
         munmap(r->at, r->bytes);
     table.bytes -= r->buf ? r->bytes : 0;
     buffer_release(r->buf);
@@ -83,17 +85,18 @@ static void drop(range *r)
 static char *place(const backend *dev, buffer *b, size_t bytes, int kind)
 {
     range r = {.at = b->data, .bytes = bytes, .kind = kind, .buf = b};
-    if (!dev->runs_lanes) {
-        r.at = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        r.reserved = r.at != MAP_FAILED;
-        if (!r.reserved)
+    if (dev->language) {
+        r.at = mmap(NULL, bytes, kind == IG_CUDA_DEVICE ? PROT_NONE : PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        r.mapped = r.at != MAP_FAILED;
+        if (!r.mapped)
             return NULL;
     }
     if (insert(r)) {
         buffer_retain(b);
         return r.at;
     }
-    if (r.reserved)
+    if (r.mapped)
         munmap(r.at, bytes);
     return NULL;
 }
@@ -112,6 +115,15 @@ bool cuda_find(const void *at, binding *where, size_t *bytes, int *kind)
     return true;
 }
 
+ig_status cuda_mirror(const backend *dev, const void *at, bool to_device)
+{
+    const range *r = range_of(at);
+    if (!r || !r->buf || !dev->language || r->kind == IG_CUDA_DEVICE)
+        return IG_OK;
+    return to_device ? dev->write(r->buf, 0, r->at, r->bytes)
+                     : dev->read(r->buf, 0, r->at, r->bytes);
+}
+
 void cuda_memory_reset(void)
 {
     while (table.n)
@@ -128,13 +140,6 @@ uint64_t cuda_memory_used(void) { return table.bytes; }
 static int allocate(const backend *dev, void **at, size_t bytes, int kind)
 {
     ig_device_info info = {0};
-    if (kind != IG_CUDA_DEVICE && !dev->runs_lanes) {
-        ig_fail(IG_ERR_UNSUPPORTED,
-                "device '%s' shares no memory with the host; use cudaMalloc and cudaMemcpy, or run "
-                "it on 'cpu'",
-                dev->name);
-        return cudaErrorNotSupported;
-    }
     if (dev->describe(dev, &info) != IG_OK || (info.memory && bytes > info.memory))
         return cudaErrorMemoryAllocation;
     const size_t room = (bytes + 2 * ROUND_BYTES - 1) / ROUND_BYTES * ROUND_BYTES;
@@ -166,7 +171,8 @@ int ig_cuda_free(void *at, int pinned)
     if (!cuda_begin(&error))
         return error;
     range *r = at ? range_of(at) : NULL;
-    const bool fits = r && r->at == at && r->buf && (r->kind == IG_CUDA_PINNED) == (pinned != 0);
+    const bool fits =
+        r && r->at == at && !r->adopted && (r->kind == IG_CUDA_PINNED) == (pinned != 0);
     if (fits)
         drop(r);
     return cuda_end(!at || fits ? cudaSuccess : cudaErrorInvalidValue);
@@ -179,14 +185,16 @@ int ig_cuda_adopt(void *at, size_t bytes)
     if (!dev)
         return error;
     const range *r = range_of(at);
+    range own = {.at = at, .bytes = bytes, .kind = IG_CUDA_PINNED, .adopted = true};
     if (!at || !bytes)
-        error = cudaErrorInvalidValue;
-    else if (!dev->runs_lanes)
-        error = cudaErrorNotSupported;
-    else if (r && (char *)at < r->at + r->bytes)
-        error = cudaErrorHostMemoryAlreadyRegistered;
-    else if (!insert((range){.at = at, .bytes = bytes, .kind = IG_CUDA_PINNED}))
+        return cuda_end(cudaErrorInvalidValue);
+    if (r && (char *)at < r->at + r->bytes)
+        return cuda_end(cudaErrorHostMemoryAlreadyRegistered);
+    own.buf = dev->language ? dev->alloc(dev, bytes) : NULL;
+    if ((dev->language && !own.buf) || !insert(own)) {
+        buffer_release(own.buf);
         error = cudaErrorMemoryAllocation;
+    }
     return cuda_end(error);
 }
 
@@ -196,7 +204,7 @@ int ig_cuda_forget(void *at)
     if (!cuda_begin(&error))
         return error;
     range *r = range_of(at);
-    const bool fits = r && r->at == at && !r->buf;
+    const bool fits = r && r->at == at && r->adopted;
     if (fits)
         drop(r);
     return cuda_end(fits ? cudaSuccess : cudaErrorHostMemoryNotRegistered);
@@ -235,7 +243,7 @@ static bool look(const backend *dev, const void *at, size_t bytes, side *s)
         return true;
     }
     s->device = kind == IG_CUDA_DEVICE || kind == IG_CUDA_MANAGED;
-    if (dev->runs_lanes)
+    if (!dev->language || kind != IG_CUDA_DEVICE)
         s->where = (binding){NULL, 0};
     return bytes <= room;
 }
@@ -298,8 +306,7 @@ int ig_cuda_fill(void *at, size_t pitch, int value, size_t width, size_t height)
         return error;
     if (!width || !height)
         return cuda_end(cudaSuccess);
-    if (!look(dev, at, extent(pitch, width, height), &s) ||
-        !(s.device || ((s.where.buf || dev->runs_lanes) && range_of(at))))
+    if (!look(dev, at, extent(pitch, width, height), &s) || !range_of(at))
         return cuda_end(cudaErrorInvalidValue);
     ig_status status = IG_OK;
     for (size_t y = 0; y < height && status == IG_OK; y++) {

@@ -27,6 +27,8 @@ void cuda_complain(void);
 char *cuda_place(const backend *dev, buffer *b, int kind);
 /* The buffer that an address is in, and the offset; false: in none. bytes is how many are behind it. */
 bool cuda_find(const void *at, binding *where, size_t *bytes, int *kind);
+/* Brings memory that host and device share up to date, on one side or the other, where there are two. */
+ig_status cuda_mirror(const backend *dev, const void *at, bool to_device);
 /* Releases all that cuda_place was given. */
 void cuda_memory_reset(void);
 void cuda_units_reset(void);

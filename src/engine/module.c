@@ -1,39 +1,15 @@
 /* Kernels in CUDA C: a module is a checked tree and, for each device and kernel that was asked for, what
- * the device made of it. Source -> tree (kernel/) -> lane code or text -> device. */
+ * the device made of it (module_device.c). Source -> tree (kernel/) -> lane code or text -> device. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "engine/engine.h"
 #include "engine/module.h"
+#include "engine/module_device.h"
 #include "engine/module_report.h"
 #include "kernel/lower.h"
 
 #include <stdio.h>
 #include <string.h>
-
-/* A kernel on a device. */
-typedef struct built {
-    struct built *next;
-    const backend *dev;
-    const kernel_entry *entry;
-    lane_code *lanes;
-    kernel_code *code;
-    size_t *offsets; /* of its parameters, as CUDA packs them */
-} built;
-
-/* The variables of the tree on a device. */
-typedef struct globals {
-    struct globals *next;
-    const backend *dev;
-    buffer *buf;
-} globals;
-
-struct ig_module {
-    kernel_tree *tree;
-    ig_kernel_info *kernels;
-    int n_kernels;
-    built *built;
-    globals *globals;
-};
 
 /* ---- what is in it ---- */
 
@@ -120,19 +96,7 @@ void ig_module_free(ig_module *m)
 {
     if (!m)
         return;
-    for (built *b = m->built, *next; b; b = next) {
-        next = b->next;
-        if (b->code)
-            b->dev->kernel_discard(b->code);
-        code_free(b->lanes);
-        memory_free(b->offsets);
-        memory_free(b);
-    }
-    for (globals *g = m->globals, *next; g; g = next) {
-        next = g->next;
-        buffer_release(g->buf);
-        memory_free(g);
-    }
+    module_off_devices(m);
     for (int i = 0; i < m->n_kernels && m->kernels; i++)
         memory_free((void *)m->kernels[i].params);
     memory_free(m->kernels);
@@ -156,97 +120,6 @@ const ig_kernel_info *ig_module_find(const ig_module *m, const char *kernel)
         if (at == e)
             return k;
     return NULL;
-}
-
-/* ---- on a device ---- */
-
-static ig_status build(const ig_module *m, built *b)
-{
-    const kernel_function *f = b->entry->function;
-    if (!b->dev->runs_lanes)
-        FAIL(IG_ERR_UNSUPPORTED, "device '%s' runs no CUDA C yet; run it on 'cpu'", b->dev->name);
-    TRY(kernel_lower(m->tree, b->entry, &b->lanes));
-    kernel_param *params = memory_new((f->n_params + 1) * sizeof *params);
-    b->offsets = memory_new((f->n_params + 1) * sizeof *b->offsets);
-    if (!params || !b->offsets) {
-        memory_free(params);
-        return IG_ERR_MEMORY;
-    }
-    for (uint32_t i = 0; i < f->n_params; i++) {
-        const kernel_type *t = f->params[i]->type;
-        const size_t at = (size_t)kernel_argument_at(f, i);
-        params[i] = (kernel_param){t->kind == TYPE_POINTER ? KERNEL_BUFFER : KERNEL_BYTES,
-                                   (size_t)t->size, at};
-        b->offsets[i] = at;
-    }
-    const kernel_text asked = {
-        .entry = f->name, .lanes = b->lanes, .params = params, .n_params = (int)f->n_params};
-    const ig_status status = b->dev->kernel_build(b->dev, &asked, &b->code);
-    memory_free(params);
-    return status;
-}
-
-static ig_status built_for(ig_module *m, const backend *dev, const kernel_entry *e, built **out)
-{
-    for (built *b = m->built; b; b = b->next)
-        if (b->dev == dev && b->entry == e)
-            return *out = b, IG_OK;
-    built *b = memory_new(sizeof *b);
-    if (!b)
-        return IG_ERR_MEMORY;
-    b->dev = dev;
-    b->entry = e;
-    const ig_status status = build(m, b);
-    if (status != IG_OK) {
-        code_free(b->lanes);
-        memory_free(b->offsets);
-        memory_free(b);
-        return status;
-    }
-    b->next = m->built;
-    m->built = b;
-    *out = b;
-    return IG_OK;
-}
-
-static ig_status fill_globals(const ig_module *m, globals *g, uint64_t bytes)
-{
-    g->buf = g->dev->alloc(g->dev, (size_t)bytes);
-    if (!g->buf)
-        return IG_ERR_MEMORY;
-    TRY(g->dev->fill(g->buf, 0, 0, (size_t)bytes));
-    for (const kernel_var *v = m->tree->globals; v; v = v->next)
-        if (v->init)
-            TRY(g->dev->write(g->buf, (size_t)kernel_global_at(m->tree, v), v->init,
-                              (size_t)v->type->size));
-    return IG_OK;
-}
-
-static ig_status globals_for(ig_module *m, const backend *dev, binding *out)
-{
-    const uint64_t bytes = kernel_global_at(m->tree, NULL);
-    *out = (binding){NULL, 0};
-    if (!bytes)
-        return IG_OK;
-    globals *g = m->globals;
-    while (g && g->dev != dev)
-        g = g->next;
-    if (!g) {
-        g = memory_new(sizeof *g);
-        if (!g)
-            return IG_ERR_MEMORY;
-        g->dev = dev;
-        const ig_status status = fill_globals(m, g, bytes);
-        if (status != IG_OK) {
-            buffer_release(g->buf);
-            memory_free(g);
-            return status;
-        }
-        g->next = m->globals;
-        m->globals = g;
-    }
-    out->buf = g->buf;
-    return IG_OK;
 }
 
 /* ---- launching ---- */
@@ -374,7 +247,7 @@ static ig_status give_back(const backend *dev, const argument *a, ig_array **out
 }
 
 /* Launches it, watched if that was asked for. */
-static ig_status launch_watched(const ig_module *m, const built *b, const ig_launch *l,
+static ig_status launch_watched(const ig_module *m, module_built *b, const ig_launch *l,
                                 kernel_launch *launch)
 {
     const kernel_source *source = &m->tree->unit.source;
@@ -386,7 +259,7 @@ static ig_status launch_watched(const ig_module *m, const built *b, const ig_lau
     ig_status status =
         (check || !l->check) && (launch->profile || !l->profile) ? IG_OK : IG_ERR_MEMORY;
     if (status == IG_OK)
-        status = b->dev->kernel_launch(b->code, launch);
+        status = module_built_launch(b, launch);
     ig_kernel_findings *found =
         check && status != IG_ERR_MEMORY ? module_findings(source, check) : NULL;
     const ig_status verdict = !check  ? IG_OK
@@ -406,7 +279,7 @@ static ig_status launch_watched(const ig_module *m, const built *b, const ig_lau
     return status;
 }
 
-static ig_status run(ig_module *m, built *b, const ig_kernel_info *k, const ig_launch *l,
+static ig_status run(ig_module *m, module_built *b, const ig_kernel_info *k, const ig_launch *l,
                      argument *args, kernel_arg *passed, ig_array **results)
 {
     const backend *dev = b->dev;
@@ -421,7 +294,7 @@ static ig_status run(ig_module *m, built *b, const ig_kernel_info *k, const ig_l
     memcpy(launch.block, l->block, sizeof launch.block);
     TRY(check_shape(dev, k, &launch));
     TRY(match(k, l, args));
-    TRY(globals_for(m, dev, &all));
+    TRY(module_globals(m, dev, &all));
     launch.globals = all.buf ? &all : NULL;
     for (int p = 0; p < k->n_params; p++) {
         TRY(k->params[p].is_pointer ? take_array(dev, k, &k->params[p], &args[p])
@@ -440,7 +313,7 @@ static ig_status run(ig_module *m, built *b, const ig_kernel_info *k, const ig_l
 }
 
 /* The kernel on the device, or why it cannot run there. */
-static ig_status prepare(ig_module *m, const backend *dev, const char *kernel, built **b)
+static ig_status prepare(ig_module *m, const backend *dev, const char *kernel, module_built **b)
 {
     const kernel_entry *e = kernel_tree_find(m->tree, kernel);
     if (!e)
@@ -449,9 +322,19 @@ static ig_status prepare(ig_module *m, const backend *dev, const char *kernel, b
     if (!dev->kernel_build)
         FAIL(IG_ERR_UNSUPPORTED, "device '%s' runs no kernels", dev->name);
     engine_enter();
-    const ig_status status = built_for(m, dev, e, b);
+    const ig_status status = module_built_for(m, dev, e, b);
     engine_leave();
     return status;
+}
+
+const char *ig_module_warnings(const ig_module *m, const char *kernel, const char *device)
+{
+    const backend *dev = backend_find(device);
+    const kernel_entry *e = kernel_tree_find(m->tree, kernel);
+    for (const module_built *b = m->built; b; b = b->next)
+        if (b->dev == dev && b->entry == e && b->printed)
+            return b->printed->warnings;
+    return NULL;
 }
 
 ig_status ig_module_launch(ig_module *m, const char *kernel, const ig_launch *l, ig_array **results)
@@ -459,14 +342,14 @@ ig_status ig_module_launch(ig_module *m, const char *kernel, const ig_launch *l,
     const char *device = l->device ? l->device : "cpu";
     const ig_kernel_info *k = ig_module_find(m, kernel);
     const backend *dev = backend_find(device);
-    built *b;
+    module_built *b;
     if (l->findings)
         *l->findings = NULL;
     if (l->profile)
         *l->profile = NULL;
     if (!dev)
         return engine_device_missing(device);
-    if ((l->check || l->profile) && !dev->runs_lanes)
+    if ((l->check || l->profile) && dev->language)
         FAIL(IG_ERR_UNSUPPORTED, "device '%s' cannot %s kernels; run it on 'cpu'", dev->name,
              l->check ? "check" : "profile");
     TRY(prepare(m, dev, kernel, &b));
@@ -485,29 +368,33 @@ ig_status ig_module_launch(ig_module *m, const char *kernel, const ig_launch *l,
 
 ig_status module_prepare(ig_module *m, const backend *dev, const char *kernel, module_kernel *out)
 {
-    built *b;
+    module_built *b;
     TRY(prepare(m, dev, kernel, &b));
-    *out = (module_kernel){ig_module_find(m, kernel), b->offsets, (size_t)b->entry->argument_bytes,
-                           (size_t)b->entry->shared_bytes, b->entry->max_threads};
+    *out = (module_kernel){.info = ig_module_find(m, kernel),
+                           .offsets = b->offsets,
+                           .argument_bytes = (size_t)b->entry->argument_bytes,
+                           .shared_bytes = (size_t)b->entry->shared_bytes,
+                           .max_threads = b->entry->max_threads,
+                           .warnings = b->printed ? b->printed->warnings : NULL};
     return IG_OK;
 }
 
 ig_status module_launch(ig_module *m, const backend *dev, const char *kernel, kernel_launch *l)
 {
-    built *b;
+    module_built *b;
     binding all;
     TRY(prepare(m, dev, kernel, &b));
     TRY(check_shape(dev, ig_module_find(m, kernel), l));
-    TRY(globals_for(m, dev, &all));
+    TRY(module_globals(m, dev, &all));
     l->globals = all.buf ? &all : NULL;
-    TRY(dev->kernel_launch(b->code, l));
+    TRY(module_built_launch(b, l));
     return dev->finish(dev);
 }
 
 ig_status module_variable(ig_module *m, const backend *dev, const char *name, binding *at,
                           size_t *bytes)
 {
-    TRY(globals_for(m, dev, at));
+    TRY(module_globals(m, dev, at));
     for (const kernel_var *v = m->tree->globals; v; v = v->next)
         if (strcmp(v->source_name ? v->source_name->text : v->name, name) == 0) {
             at->offset = (size_t)kernel_global_at(m->tree, v);

@@ -36,6 +36,7 @@ mkdir headers
 echo '#define OFFSET 5' >headers/offset.h
 printf '__global__ void f(int *x) { assert(x[threadIdx.x] < 2); printf("%%d\\n", x[0]); }\n' >fails.cu
 echo '__global__ void f(int *x) { x[0] = nothing; }' >wrong.cu
+echo '__global__ void f(int *x) { x[threadIdx.x] = __shfl_xor_sync(~0u, threadIdx.x, 1); }' >warp.cu
 
 # gives CODE OUTPUT WORDS...: the exit code and what is on standard output and error together.
 gives() {
@@ -65,6 +66,22 @@ check 'of one of several' gives 0 '' one.cu -I headers -b 2 --shared 8 -a out=ze
 check 'times' gives 0 'cpu: median * ms (* launches, 99 % between *)' "${saxpy[@]}" -a a=1 "${xy[@]}" --time
 check 'devices are compared' gives 0 'y = *y: the same bits on cpu and cpu' "${saxpy[@]}" -a a=1 \
     "${xy[@]}" --device cpu,cpu
+check 'a missing device' gives 4 "*no device 'opencl:9'*" "${saxpy[@]}" -a a=1 "${xy[@]}" --device cpu,opencl:9
+if "$ingot" devices | grep -q '^opencl:0'; then
+    check 'so are those of other kinds' gives 0 'y = *y: the same bits on cpu and opencl:0' \
+        "${saxpy[@]}" -a a=1 "${xy[@]}" --device cpu,opencl
+    check 'shared memory, three dimensions there' gives 0 'out = [[]12 11 10  9  8  7  6  5]*more = [[]234.]' \
+        one.cu -I headers --grid 2x3,4 --block 2,2x2 --shared 32 -a out=zeros:[8] -a more=zeros:[1] --device opencl
+    check 'times there' gives 0 'opencl:0: median * ms (* launches, 99 % between *)' "${saxpy[@]}" -a a=1 \
+        "${xy[@]}" --time --device opencl
+    check 'printf there' gives 0 $'1\nx = *' fails.cu -a 'x=[1]' --device opencl
+    check 'a failed assertion there' gives 1 "*fails.cu:1: block (0, 0, 0), thread (1, 0, 0): assertion 'x[[]threadIdx.x] < 2' failed" \
+        fails.cu -b 2 -a 'x=[1, 2]' --device opencl
+    check 'what it cannot do' gives 4 '*warp.cu:1:*IG-WARP*--device cpu*' \
+        warp.cu -b 32 -a x=zeros:[32] --device opencl
+    check 'nor check' gives 4 "*cannot check kernels; run it on 'cpu'" "${saxpy[@]}" -a a=1 "${xy[@]}" --check \
+        --device opencl
+fi
 check 'the seed matters' not cmp <("$ingot" run "${saxpy[@]}" -a a=1 -a x=normal:[8] -a y=zeros:[8]) \
     <("$ingot" run "${saxpy[@]}" -a a=1 -a x=normal:[8] -a y=zeros:[8] --seed 1)
 

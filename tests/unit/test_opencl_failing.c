@@ -14,6 +14,10 @@ enum { N = 32, UNTOUCHED = -77 };
 
 /* ---- a whole life ---- */
 
+/* From looking for devices to the end. got is what it computed where this is IG_OK, and untouched where it
+ * is not. */
+typedef ig_status lifetime(int32_t got[N]);
+
 /* Everything that a life makes; what was not made is NULL. */
 typedef struct life {
     const backend *dev;
@@ -47,9 +51,8 @@ static ig_status live_on(life *l, int32_t got[N])
     return s;
 }
 
-/* One life, from looking for devices to the end; got is what it computed where this is IG_OK, and
- * untouched where it is not. */
-static ig_status live(int32_t got[N])
+/* The life of kernels and buffers. */
+static ig_status live_as_buffers(int32_t got[N])
 {
     life l = {.dev = backend_find("opencl")};
     ig_absent a;
@@ -80,8 +83,52 @@ static ig_status live(int32_t got[N])
     return s;
 }
 
+static void hear(void *context, const char *text, size_t bytes)
+{
+    *(bool *)context = bytes == 8 && memcmp(text, "scale 3\n", 8) == 0;
+}
+
+/* The life of a module: variables, and a log. */
+static ig_status launch_module(ig_module *m, int32_t got[N])
+{
+    ig_scope_begin();
+    ig_array *x = ig_arange(0, N, 1, IG_I32), *y = NULL;
+    const ig_arg args[] = {{.kind = IG_ARG_ARRAY, .u.array = x}};
+    bool said = false;
+    const ig_launch l = {.device = "opencl",
+                         .grid = {N / 8},
+                         .block = {8},
+                         .args = args,
+                         .n_args = 1,
+                         .print = hear,
+                         .context = &said};
+    ig_status s = x && !ig_failed() ? ig_module_launch(m, "number", &l, &y) : IG_ERR_MEMORY;
+    const void *data = s == IG_OK ? ig_data(y) : NULL;
+    if (data)
+        memcpy(got, data, N * sizeof *got);
+    s = s == IG_OK && !data ? IG_ERR_MEMORY : s;
+    assert_true(said || s != IG_OK);
+    ig_scope_end();
+    return s;
+}
+
+static ig_status live_as_module(int32_t got[N])
+{
+    static const char source[] = "__device__ int scale = 3;\n"
+                                 "__global__ void number(int *x) {\n"
+                                 "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                                 "    x[i] += scale * i;\n"
+                                 "    if (i == 0) printf(\"scale %d\\n\", scale);\n}\n";
+    ig_module *m = ig_module_new("number.cu", source, NULL);
+    const ig_status s = m ? launch_module(m, got) : IG_ERR_MEMORY;
+    assert_int_equal(s == IG_OK, !ig_failed());
+    ig_module_free(m);
+    ig_shutdown(); /* what was made for arrays goes, too */
+    return s;
+}
+
 /* One life in which something fails; n is for people. */
-static bool check_life(const char *what, long n)
+static bool check_life(lifetime *live, const char *what, long n)
 {
     int32_t got[N];
     for (int i = 0; i < N; i++)
@@ -100,18 +147,21 @@ static bool check_life(const char *what, long n)
 }
 
 /* For every n, until a life ends before the n-th call. Returns how many lives failed. */
-static int lives_with_failures(bool always)
+static int lives_with_failures(lifetime *live, bool always)
 {
     int failed = 0;
     for (long n = 1;; n++) {
         shim.at(n, always);
-        failed += !check_life(always ? "all calls from" : "call", n);
+        failed += !check_life(live, always ? "all calls from" : "call", n);
         const long calls = shim.calls();
         shim.at(0, false);
         if (calls < n)
             return failed;
     }
 }
+
+static lifetime *const lives[] = {live_as_buffers, live_as_module};
+enum { LIVES = sizeof lives / sizeof lives[0] };
 
 static void every_call_fails_once(void **unused)
 {
@@ -120,8 +170,10 @@ static void every_call_fails_once(void **unused)
         return;
     backend_release_all();
     setenv("IG_CACHE", "off", 1);
-    assert_true(check_life("no call", 0));
-    assert_true(lives_with_failures(false) > 20);
+    for (int i = 0; i < LIVES; i++) {
+        assert_true(check_life(lives[i], "no call", 0));
+        assert_true(lives_with_failures(lives[i], false) > 20);
+    }
     unsetenv("IG_CACHE");
 }
 
@@ -132,8 +184,10 @@ static void every_call_with_the_cache_fails_once(void **unused)
     if (!opencl_device_or_skip(0))
         return;
     backend_release_all();
-    assert_true(check_life("no call", 0));
-    assert_true(lives_with_failures(false) > 20);
+    for (int i = 0; i < LIVES; i++) {
+        assert_true(check_life(lives[i], "no call", 0));
+        assert_true(lives_with_failures(lives[i], false) > 20);
+    }
 }
 
 /* A device that is lost. */
@@ -143,8 +197,26 @@ static void all_calls_fail_from_then_on(void **unused)
     if (!opencl_device_or_skip(0))
         return;
     backend_release_all();
-    assert_true(check_life("no call", 0));
-    assert_true(lives_with_failures(true) > 20);
+    for (int i = 0; i < LIVES; i++) {
+        assert_true(check_life(lives[i], "no call", 0));
+        assert_true(lives_with_failures(lives[i], true) > 20);
+    }
+}
+
+static void allocations_of(lifetime *live)
+{
+    const int64_t live_before = memory_live();
+    for (int64_t n = 1;; n++) {
+        const int64_t before = memory_count();
+        memory_fail_at(n);
+        check_life(live, "allocation", (long)n);
+        const int64_t made = memory_count() - before;
+        memory_fail_at(0);
+        if (memory_live() != live_before)
+            fail_msg("allocation %ld: memory is left", (long)n);
+        if (made < n)
+            break;
+    }
 }
 
 static void every_allocation_fails(void **unused)
@@ -152,18 +224,9 @@ static void every_allocation_fails(void **unused)
     (void)unused;
     if (!opencl_device_or_skip(0))
         return;
-    backend_release_all();
-    const int64_t live_before = memory_live();
-    for (int64_t n = 1;; n++) {
-        const int64_t before = memory_count();
-        memory_fail_at(n);
-        check_life("allocation", (long)n);
-        const int64_t made = memory_count() - before;
-        memory_fail_at(0);
-        if (memory_live() != live_before)
-            fail_msg("allocation %ld: memory is left", (long)n);
-        if (made < n)
-            break;
+    for (int i = 0; i < LIVES; i++) {
+        backend_release_all();
+        allocations_of(lives[i]);
     }
 }
 

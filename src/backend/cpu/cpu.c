@@ -145,7 +145,6 @@ const backend backend_cpu = {
                .subnormals = true,
                .exact_division = true,
                .unified = true},
-    .runs_lanes = true,
     .write = cpu_memory_write,
     .read = cpu_memory_read,
     .copy = cpu_memory_copy,

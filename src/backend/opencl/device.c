@@ -165,6 +165,8 @@ static cl_int read_extensions(opencl_device *d)
     l->f64 = l->f64 || has_word(all, "cl_khr_fp64");
     l->atomics_i64 = has_word(all, "cl_khr_int64_base_atomics") &&
                      has_word(all, "cl_khr_int64_extended_atomics");
+    l->shuffles =
+        has_word(all, "cl_khr_subgroup_shuffle") && has_word(all, "cl_khr_subgroup_ballot");
     if (status == CL_SUCCESS)
         read_subgroup(d, all);
     memory_free(all);
@@ -432,6 +434,7 @@ static const backend vtable = {
     .launch = launch,
     .finish = finish,
     .release = release,
+    .language = "opencl",
     .write = opencl_write,
     .read = opencl_read,
     .copy = opencl_copy,

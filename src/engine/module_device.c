@@ -1,0 +1,238 @@
+/* A module on a device: each kernel as lane code or as text, the memory of its variables, and what text has
+ * to say. Text gets hidden parameters: where all variables are, and a log for printf and assert. */
+#include "engine/module_device.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "kernel/lower.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What a launch may say: as much as CUDA keeps of printf. */
+enum { LOG_WORDS = 1 << 18 };
+
+/* ---- making it ready ---- */
+
+static kernel_target target_of(const backend *dev)
+{
+    const backend_limits *l = &dev->limits;
+    kernel_target t = *kernel_target_find(dev->language);
+    t.device = dev->name;
+    t.version = l->version;
+    t.subgroup = l->subgroup;
+    t.threads = l->threads;
+    t.shared_bytes = l->shared_bytes;
+    t.buffers = l->buffers;
+    t.f16 = l->f16;
+    t.f64 = l->f64;
+    t.atomics_i64 = l->atomics_i64;
+    t.shuffles = l->shuffles;
+    return t;
+}
+
+/* As lane code, or as text, with the parameters that the device will see. */
+static ig_status translate(const ig_module *m, module_built *b, kernel_text *out,
+                           kernel_param **params)
+{
+    const kernel_function *f = b->entry->function;
+    *params = memory_new((f->n_params + 2) * sizeof **params); /* room for the hidden ones */
+    if (!*params)
+        return IG_ERR_MEMORY;
+    *out = (kernel_text){.entry = f->name, .params = *params, .n_params = (int)f->n_params};
+    for (uint32_t i = 0; i < f->n_params; i++) {
+        const kernel_type *t = f->params[i]->type;
+        (*params)[i] = (kernel_param){t->kind == TYPE_POINTER ? KERNEL_BUFFER : KERNEL_BYTES,
+                                      (size_t)t->size, b->offsets[i]};
+    }
+    if (!b->dev->language) {
+        TRY(kernel_lower(m->tree, b->entry, &b->lanes));
+        out->lanes = b->lanes;
+        return IG_OK;
+    }
+    const kernel_target target = target_of(b->dev);
+    TRY(kernel_print(m->tree, b->entry, &target, &b->printed));
+    for (int i = out->n_params; i < b->printed->n_params; i++)
+        (*params)[i] = (kernel_param){.kind = KERNEL_BUFFER};
+    out->source = b->printed->text;
+    out->entry = b->printed->entry;
+    out->n_params = b->printed->n_params;
+    out->dynamic_shared = b->printed->dynamic_shared;
+    return IG_OK;
+}
+
+static ig_status build(const ig_module *m, module_built *b)
+{
+    const kernel_function *f = b->entry->function;
+    kernel_param *params = NULL;
+    kernel_text asked;
+    b->offsets = memory_new((f->n_params + 1) * sizeof *b->offsets);
+    if (!b->offsets)
+        return IG_ERR_MEMORY;
+    for (uint32_t i = 0; i < f->n_params; i++)
+        b->offsets[i] = (size_t)kernel_argument_at(f, i);
+    ig_status status = translate(m, b, &asked, &params);
+    if (status == IG_OK)
+        status = b->dev->kernel_build(b->dev, &asked, &b->code);
+    memory_free(params);
+    return status;
+}
+
+static void built_free(module_built *b)
+{
+    if (b->code)
+        b->dev->kernel_discard(b->code);
+    buffer_release(b->log);
+    code_free(b->lanes);
+    kernel_printed_free(b->printed);
+    memory_free(b->offsets);
+    memory_free(b);
+}
+
+ig_status module_built_for(ig_module *m, const backend *dev, const kernel_entry *e,
+                           module_built **out)
+{
+    for (module_built *b = m->built; b; b = b->next)
+        if (b->dev == dev && b->entry == e)
+            return *out = b, IG_OK;
+    module_built *b = memory_new(sizeof *b);
+    if (!b)
+        return IG_ERR_MEMORY;
+    b->dev = dev;
+    b->entry = e;
+    const ig_status status = build(m, b);
+    if (status != IG_OK) {
+        built_free(b);
+        return status;
+    }
+    b->next = m->built;
+    m->built = b;
+    *out = b;
+    return IG_OK;
+}
+
+/* ---- what a text says ---- */
+
+static ig_status log_begin(module_built *b)
+{
+    static const uint32_t head[LOG_HEAD] = {[LOG_ROOM] = LOG_WORDS - LOG_HEAD};
+    if (!b->log)
+        b->log = b->dev->alloc(b->dev, LOG_WORDS * sizeof(uint32_t));
+    return b->log ? b->dev->write(b->log, 0, head, sizeof head) : IG_ERR_MEMORY;
+}
+
+static ig_status log_end(const module_built *b, const kernel_launch *l)
+{
+    uint32_t head[LOG_HEAD];
+    TRY(b->dev->read(b->log, 0, head, sizeof head));
+    const size_t used = head[LOG_USED] < head[LOG_ROOM] ? head[LOG_USED] : head[LOG_ROOM];
+    const size_t n = LOG_HEAD + used;
+    uint32_t *words = memory_get(n * sizeof *words);
+    if (!words)
+        return IG_ERR_MEMORY;
+    char *said = NULL;
+    ig_status status = b->dev->read(b->log, 0, words, n * sizeof *words);
+    if (status == IG_OK) {
+        status = kernel_print_drain(b->printed, words, n, &said);
+        if (l->asserted)
+            *l->asserted = status == IG_ERR_DEVICE;
+    }
+    if (said && l->print)
+        l->print(l->context, said, strlen(said));
+    else if (said)
+        fputs(said, stdout);
+    memory_free(said);
+    memory_free(words);
+    return status;
+}
+
+/* ---- launching ---- */
+
+static ig_status launch_text(module_built *b, const kernel_launch *l, kernel_arg *args)
+{
+    const kernel_printed *p = b->printed;
+    const int given = (int)b->entry->function->n_params;
+    bool speaks = false;
+    kernel_launch own = *l;
+    own.args = args;
+    if (given)
+        memcpy(args, l->args, (size_t)given * sizeof *args);
+    for (int i = given; i < p->n_params; i++) {
+        if (p->params[i].kind == PRINTED_GLOBALS) {
+            args[i].at = *l->globals;
+            continue;
+        }
+        speaks = true;
+        TRY(log_begin(b));
+        args[i].at = (binding){b->log, 0};
+    }
+    TRY(b->dev->kernel_launch(b->code, &own));
+    return speaks ? log_end(b, l) : IG_OK;
+}
+
+ig_status module_built_launch(module_built *b, const kernel_launch *l)
+{
+    if (!b->printed)
+        return b->dev->kernel_launch(b->code, l);
+    kernel_arg *args = memory_new((size_t)(b->printed->n_params + 1) * sizeof *args);
+    const ig_status status = args ? launch_text(b, l, args) : IG_ERR_MEMORY;
+    memory_free(args);
+    return status;
+}
+
+/* ---- variables ---- */
+
+static ig_status fill(const ig_module *m, module_variables *v, uint64_t bytes)
+{
+    v->buf = v->dev->alloc(v->dev, (size_t)bytes);
+    if (!v->buf)
+        return IG_ERR_MEMORY;
+    TRY(v->dev->fill(v->buf, 0, 0, (size_t)bytes));
+    for (const kernel_var *g = m->tree->globals; g; g = g->next)
+        if (g->init)
+            TRY(v->dev->write(v->buf, (size_t)kernel_global_at(m->tree, g), g->init,
+                              (size_t)g->type->size));
+    return IG_OK;
+}
+
+ig_status module_globals(ig_module *m, const backend *dev, binding *out)
+{
+    const uint64_t bytes = kernel_global_at(m->tree, NULL);
+    *out = (binding){NULL, 0};
+    if (!bytes)
+        return IG_OK;
+    module_variables *v = m->variables;
+    while (v && v->dev != dev)
+        v = v->next;
+    if (!v) {
+        v = memory_new(sizeof *v);
+        if (!v)
+            return IG_ERR_MEMORY;
+        v->dev = dev;
+        const ig_status status = fill(m, v, bytes);
+        if (status != IG_OK) {
+            buffer_release(v->buf);
+            memory_free(v);
+            return status;
+        }
+        v->next = m->variables;
+        m->variables = v;
+    }
+    out->buf = v->buf;
+    return IG_OK;
+}
+
+void module_off_devices(ig_module *m)
+{
+    for (module_built *b = m->built, *next; b; b = next) {
+        next = b->next;
+        built_free(b);
+    }
+    for (module_variables *v = m->variables, *next; v; v = next) {
+        next = v->next;
+        buffer_release(v->buf);
+        memory_free(v);
+    }
+    m->built = NULL;
+    m->variables = NULL;
+}

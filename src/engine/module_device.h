@@ -1,0 +1,48 @@
+/* Kernels and variables of a module on devices: made ready when they are asked for, kept until the module
+ * goes. */
+#ifndef ENGINE_MODULE_DEVICE_H
+#define ENGINE_MODULE_DEVICE_H
+
+#include "backend/backend.h"
+#include "kernel/print.h"
+
+/* A kernel on a device: lane code, or text with what it needs beside its own parameters. */
+typedef struct module_built {
+    struct module_built *next;
+    const backend *dev;
+    const kernel_entry *entry;
+    lane_code *lanes;
+    kernel_printed *printed;
+    kernel_code *code;
+    buffer *log;     /* what the text says, or NULL */
+    size_t *offsets; /* of its parameters, as CUDA packs them */
+} module_built;
+
+/* The variables of the tree on a device. */
+typedef struct module_variables {
+    struct module_variables *next;
+    const backend *dev;
+    buffer *buf;
+} module_variables;
+
+struct ig_module {
+    kernel_tree *tree;
+    ig_kernel_info *kernels;
+    int n_kernels;
+    module_built *built;
+    module_variables *variables;
+};
+
+ig_status module_built_for(ig_module *m, const backend *dev, const kernel_entry *e,
+                           module_built **out);
+/* args or packed are those of the source's parameters. Where the kernel says something, it waits, and says
+ * it; a failed assertion is IG_ERR_DEVICE, and l->asserted. */
+ig_status module_built_launch(module_built *b, const kernel_launch *l);
+
+/* Where all variables are; buf is NULL if there are none. */
+ig_status module_globals(ig_module *m, const backend *dev, binding *out);
+
+/* Gives everything on devices back. */
+void module_off_devices(ig_module *m);
+
+#endif
