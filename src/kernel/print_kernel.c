@@ -67,8 +67,8 @@ static void opencl_params(printer *p, const print_function *f)
         print_item(&s, "__global char *globals, ulong globals_offset");
     if (f->hands[HAND_LOG])
         print_item(&s, "__global uint *log, ulong log_offset");
-    if (p->printed->dynamic_shared)
-        print_item(&s, "__local char *dynamic_shared");
+    if (p->printed->dynamic_shared) /* drivers align it by its type; CUDA does by 16 bytes */
+        print_item(&s, "__local uint4 *dynamic_shared");
 }
 
 static void opencl_begin(printer *p, const print_function *f)

@@ -83,6 +83,7 @@ static const struct status {
 #define CL_STATUS(name, value) {value, #name},
 #include "backend/opencl/api.def"
     {CL_PLATFORM_NOT_FOUND_KHR, "CL_PLATFORM_NOT_FOUND_KHR"},
+    {-9999, "NVIDIA's error -9999 (an access out of bounds or misaligned)"},
 };
 
 const char *opencl_status_name(cl_int status)
