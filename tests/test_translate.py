@@ -15,8 +15,8 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 INGOT = os.environ.get("INGOT", "build/ingot")
-SOURCES = {"basics.cu": [None, "smooth<float, 2>", "smooth<int, 3>"], "operations.cu": [None], "warps.cu": [None]}
-REFUSED = {("warps.cu", "opencl"): "IG-WARP"}  # others must all be there
+SOURCES = {"basics.cu": [None, "smooth<float, 2>", "smooth<int, 3>"], "operations.cu": [None], "warps.cu": [None], "wmma.cu": [None]}
+REFUSED = {("warps.cu", "opencl"): "IG-WARP", ("wmma.cu", "cuda"): "IG-CUDA"}  # others must all be there
 OPENCL = ["-x", "cl", "-target", "spir64", "-fsyntax-only", "-Xclang", "-finclude-default-header", "-Werror",
           "-Wall", "-Wno-sign-compare", "-Wno-unused", "-Wno-unknown-pragmas"]
 METAL = ["-x", "clcpp", "-cl-std=CLC++1.0", "-Xclang", "-cl-ext=+cl_khr_fp16,-cl_khr_fp64", "-cl-no-stdinc",
@@ -75,9 +75,14 @@ def check_opencl(name, text):
         tell(fine, f"{name} as {standard}", said)
 
 
+def for_clang(text):
+    """Metal's text with the words that clang's C++ for OpenCL needs."""
+    return FOREIGN.sub(r"\1_", VECTOR.sub(r"make_\1(", text))
+
+
 def check_metal(name, text, compiler):
     if compiler:
-        fine, said = compiles(compiler, METAL, FOREIGN.sub(r"\1_", VECTOR.sub(r"make_\1(", text)))
+        fine, said = compiles(compiler, METAL, for_clang(text))
         tell(fine, name, said)
     else:
         skip(name, "clang 16 or newer is needed")

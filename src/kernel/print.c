@@ -318,7 +318,8 @@ static void print_top(printer *p)
 {
     const kernel_language language = p->target->language;
     if (language == LANGUAGE_METAL) {
-        text_add(&p->top, "#include <metal_stdlib>\nusing namespace metal;\n\n");
+        text_add(&p->top, "#include <metal_stdlib>\n%susing namespace metal;\n\n",
+                 p->entry->uses[FEATURE_WMMA].place ? "#include <metal_simdgroup_matrix>\n" : "");
     } else if (language == LANGUAGE_OPENCL) {
         text_add(&p->top, "#pragma OPENCL FP_CONTRACT OFF\n");
         const struct {

@@ -464,7 +464,7 @@ void print_builtin(printer *p, const kernel_expr *e, int level)
         print_out(p, "(void)0");
         break;
     case CLASS_ROUND: refuse_missing(p, e, "IG-ROUND");
-    case CLASS_WMMA: refuse_missing(p, e, "IG-WMMA");
+    case CLASS_WMMA: print_wmma(p, e); break;
     case CLASS_IO:
         print_refuse(p, e->place, "IG-PRINTF",
                      "what a kernel says is recorded by statements of its own",

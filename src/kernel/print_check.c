@@ -60,7 +60,6 @@ static const struct {
     {FEATURE_RECURSION, NULL},
     {FEATURE_FUNCTION_POINTER, NULL},
     {FEATURE_NEW, NULL},
-    {FEATURE_WMMA, "multiply in a loop over shared memory, or run it on an NVIDIA GPU"},
     {FEATURE_GENERIC, "use two variables, one for each kind of memory"},
     {FEATURE_A16, "use 32-bit values"},
 };
@@ -218,6 +217,7 @@ void print_check(printer *p)
             check_locals(p, f->f);
             print_walk(p, f->f->body, check_expr, NULL);
         }
+        print_wmma_check(p);
         check_limits(p);
     }
     if (p->diags.n_errors)

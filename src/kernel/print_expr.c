@@ -139,8 +139,7 @@ static void constant(printer *p, const kernel_expr *e, int level)
 
 /* ---- forms of values -------------------------------------------------------------------------- */
 
-/* What makes a value of the type out of its form in memory, and the other way; NULL: nothing. */
-static const char *loader(printer *p, const kernel_type *t)
+const char *print_loader(printer *p, const kernel_type *t)
 {
     if (p->target->language == LANGUAGE_CUDA)
         return NULL;
@@ -155,16 +154,16 @@ static const char *loader(printer *p, const kernel_type *t)
     return NULL;
 }
 
-static const char *storer(printer *p, const kernel_type *t)
+const char *print_storer(printer *p, const kernel_type *t)
 {
-    const char *name = loader(p, t);
+    const char *name = print_loader(p, t);
     return !name ? NULL : t->kind == TYPE_BF16 ? "ig_to_bf16" : "ig_to_half";
 }
 
 /* What rounds a value to a type that is computed in a wider one; NULL: nothing. */
 static const char *rounder(printer *p, const kernel_type *t)
 {
-    const char *name = loader(p, t);
+    const char *name = print_loader(p, t);
     return !name ? NULL : t->kind == TYPE_BF16 ? "ig_round_bf16" : "ig_round_half";
 }
 
@@ -199,7 +198,7 @@ static const kernel_expr *index_of(const kernel_expr *i)
     return widened ? i->a : i;
 }
 
-static void print_index(printer *p, const kernel_expr *i, int level)
+void print_index(printer *p, const kernel_expr *i, int level)
 {
     i = index_of(i);
     if (i->kind == EXPR_INDEX && *p->lang->index[i->base][i->axis] == '(')
@@ -223,6 +222,8 @@ static void dereference(printer *p, const kernel_expr *pointer, int level)
 {
     while (pointer->kind == EXPR_CAST && adds_const(pointer))
         pointer = pointer->a;
+    if (print_wmma_element(p, pointer, level))
+        return;
     if (pointer->kind == EXPR_BINARY && pointer->op == OP_OFFSET) {
         print_expr(p, pointer->a, LEVEL_POSTFIX);
         print_out(p, "[");
@@ -243,6 +244,7 @@ static void member(printer *p, const kernel_expr *e)
     const kernel_type *t = e->a->type->plain;
     const char *name = print_member_name(p, t->record, e->as.member);
     const kernel_expr *a = e->a;
+    print_wmma_share(p, e);
     const bool arrow = a->kind == EXPR_DEREF && !print_native(p, t) &&
                        !(a->a->kind == EXPR_BINARY && a->a->op == OP_OFFSET) &&
                        a->a->kind != EXPR_ADDRESS;
@@ -382,7 +384,7 @@ static bool is_modular(const kernel_expr *e)
 
 void print_into(printer *p, const kernel_expr *e, const kernel_type *to, bool stored, int level)
 {
-    const char *store = stored ? storer(p, to) : NULL;
+    const char *store = stored ? print_storer(p, to) : NULL;
     const bool before = p->bare_index;
     open_call(p, store);
     if (type_is_arithmetic(to) && p->target->language != LANGUAGE_CUDA)
@@ -479,7 +481,7 @@ static void choose(printer *p, const kernel_expr *e, int level)
 static void assign(printer *p, const kernel_expr *e, int level)
 {
     const bool stored = print_is_stored(p, e->a);
-    const char *load = level > LEVEL_COMMA && stored ? loader(p, e->type) : NULL;
+    const char *load = level > LEVEL_COMMA && stored ? print_loader(p, e->type) : NULL;
     open_call(p, load);
     open_paren(p, !load && level > LEVEL_ASSIGN);
     print_expr(p, e->a, LEVEL_UNARY);
@@ -622,7 +624,7 @@ void print_list_items(printer *p, const kernel_expr *e)
             print_list_items(p, item);
             print_out(p, "}");
         } else if (metal && !vector) { /* C++ has no narrowing in braces */
-            const char *store = storer(p, to);
+            const char *store = print_storer(p, to);
             open_call(p, store);
             print_expr(p, item, LEVEL_ASSIGN);
             close_call(p, store);
@@ -648,7 +650,7 @@ static void list(printer *p, const kernel_expr *e, int level)
 
 static void load(printer *p, const kernel_expr *e, int level)
 {
-    const char *name = print_is_stored(p, e->a) ? loader(p, e->type) : NULL;
+    const char *name = print_is_stored(p, e->a) ? print_loader(p, e->type) : NULL;
     open_call(p, name);
     print_expr(p, e->a, name ? LEVEL_ASSIGN : level);
     close_call(p, name);
@@ -670,7 +672,7 @@ void print_expr(printer *p, const kernel_expr *e, int level)
     case EXPR_MEMBER: {
         const bool value =
             e->a->kind != EXPR_VAR && e->a->kind != EXPR_DEREF && e->a->kind != EXPR_MEMBER;
-        const char *name = value ? loader(p, e->type) : NULL;
+        const char *name = value ? print_loader(p, e->type) : NULL;
         open_call(p, name);
         member(p, e);
         close_call(p, name);

@@ -181,10 +181,15 @@ enum {
 void print_expr(printer *p, const kernel_expr *e, int level);
 /* The same where C converts to the type anyway. */
 void print_into(printer *p, const kernel_expr *e, const kernel_type *to, bool stored, int level);
+/* An index into an array: without the widening that every index has. */
+void print_index(printer *p, const kernel_expr *i, int level);
 void print_arguments(printer *p, const kernel_expr *e, const char *before, const char *after);
 void print_list_items(printer *p, const kernel_expr *e);
 const char *print_temp(printer *p, const kernel_type *t, uint8_t space);
 bool print_is_simple(const kernel_expr *e); /* may be written twice */
+/* What makes a value of the type out of its form in memory, and the other way; NULL: nothing. */
+const char *print_loader(printer *p, const kernel_type *t);
+const char *print_storer(printer *p, const kernel_type *t);
 
 /* ---- print_builtin.c ---- */
 
@@ -192,6 +197,19 @@ void print_builtin(printer *p, const kernel_expr *e, int level);
 
 /* The last arguments of ig_count. */
 const char *print_vote(const printer *p);
+
+/* ---- print_wmma.c ---- */
+
+/* Refuses what fragments cannot do on the target. */
+void print_wmma_check(printer *p);
+/* One of the functions on fragments. */
+void print_wmma(printer *p, const kernel_expr *e);
+/* What a fragment's struct has in it. */
+const char *print_wmma_member(printer *p, const kernel_struct *s);
+/* What a pointer to an element of a fragment points to, where that is not plain C; false: it is. */
+bool print_wmma_element(printer *p, const kernel_expr *pointer, int level);
+/* Refuses a fragment's elements as an array, where they are none. */
+void print_wmma_share(printer *p, const kernel_expr *member);
 
 /* ---- print_cuda.c ---- */
 

@@ -262,8 +262,9 @@ static void print_struct(printer *p, const kernel_struct *s)
              !c && *align ? " " : "", name);
     for (uint32_t i = 0; i < s->n_members; i++)
         text_add(&p->top, "    %s;\n",
-                 print_declare(p, s->members[i].type, SPACE_GLOBAL,
-                               print_member_name(p, s, &s->members[i]), true));
+                 s->fragment ? print_wmma_member(p, s)
+                             : print_declare(p, s->members[i].type, SPACE_GLOBAL,
+                                             print_member_name(p, s, &s->members[i]), true));
     if (!s->n_members && p->target->language != LANGUAGE_CUDA) /* a byte in C++ */
         text_add(&p->top, "    char unused;\n");
     text_add(&p->top, c ? "} %s%s%s;\n\n" : "};\n\n", align, *align ? " " : "", name);

@@ -135,7 +135,7 @@ static kernel_expr *parse_wmma(parser *p, int which, kernel_place place)
         if (in[1]->type->record->element != in[2]->type->record->element)
             parser_fail(p, in[2]->place, "the types of the matrices differ");
     } else {
-        args[store] = fragment_pointer(p, fragment, FRAGMENT_NONE);
+        args[store] = fragment_pointer(p, fragment, store ? FRAGMENT_ACCUMULATOR : FRAGMENT_NONE);
     }
     const kernel_struct *s = fragment->type->record;
     if (which == BUILTIN_WMMA_FILL)
@@ -147,6 +147,9 @@ static kernel_expr *parse_wmma(parser *p, int which, kernel_place place)
                         : expr_integer(p, place, integer, s->column_major);
         if (n == 3 && s->fragment == FRAGMENT_ACCUMULATOR)
             parser_fail(p, place, "the layout in memory is not told");
+        if (args[3]->kind != EXPR_CONST)
+            parser_fail_do(p, args[3]->place, "choose between two calls",
+                           "the layout in memory must be a constant");
     }
     return expr_builtin(p, place, (kernel_builtin)which, type_word_of(p, WORD_VOID),
                         which == BUILTIN_WMMA_FILL ? 2 : 4, args);
