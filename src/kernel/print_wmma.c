@@ -109,11 +109,18 @@ static bool is_share(const kernel_expr *e)
 static void check_expr(printer *p, const kernel_expr *e, void *context)
 {
     (void)context;
-    if (e->kind == EXPR_BUILTIN && e->builtin == BUILTIN_WMMA_MMA && is_metal(p) &&
-        fragment_of(e->args[0]) != fragment_of(e->args[3]))
-        refuse(p, e->place, "a simdgroup matrix is summed up in one type",
-               "use one type for both accumulators, or run it with '--device cpu'",
-               "adds a product to a fragment of another type, which cannot be done");
+    if (e->kind == EXPR_BUILTIN && kernel_builtin_rows[e->builtin].class == CLASS_WMMA &&
+        is_metal(p)) {
+        const kernel_struct *first = fragment_of(e->args[e->builtin == BUILTIN_WMMA_STORE]);
+        if (first->element->kind == TYPE_BF16)
+            refuse(p, e->place, "simdgroup matrices are of half and float there",
+                   "use half, or run it with '--device cpu'",
+                   "has fragments of bfloat16, which cannot be done");
+        if (e->builtin == BUILTIN_WMMA_MMA && first != fragment_of(e->args[3]))
+            refuse(p, e->place, "a simdgroup matrix is summed up in one type",
+                   "use one type for both accumulators, or run it with '--device cpu'",
+                   "adds a product to a fragment of another type, which cannot be done");
+    }
     if (is_share(e) && !is_metal(p) && e->a->type->plain->record->fragment != FRAGMENT_ACCUMULATOR)
         refuse(p, e->place, "each thread has all of the matrix there, not a share of it",
                "change the elements before they are loaded, or run it with '--device cpu'",
@@ -124,15 +131,6 @@ void print_wmma_check(printer *p)
 {
     if (!p->entry->uses[FEATURE_WMMA].place)
         return;
-    if (is_metal(p) && p->entry->uses[FEATURE_BF16].place)
-        for (const kernel_type *t = p->tree->types.fragments; t; t = t->next)
-            if (t->record->element->kind == TYPE_BF16) {
-                refuse(p, p->entry->uses[FEATURE_WMMA].place,
-                       "simdgroup matrices are of half and float there",
-                       "use half, or run it with '--device cpu'",
-                       "has fragments of bfloat16, which cannot be done");
-                break;
-            }
     for (const print_function *f = p->functions; f; f = f->next)
         print_walk(p, f->f->body, check_expr, NULL);
     if (!is_metal(p))

@@ -475,6 +475,53 @@ static void halves(void **unused)
     assert_int_equal(brain[2], 0x4380); /* 257 has nine bits */
 }
 
+/* c = 2 a b + c / 2 in place, by two warps; numbers are small, so that all sums are exact. */
+static void fragments(void **unused)
+{
+    (void)unused;
+    static const uint16_t numbers[] = {0xc000, 0xbc00, 0, 0x3c00, 0x4000}; /* -2 to 2 */
+    static uint16_t a[2 * 256], b[256];
+    static float c[2 * 256], before[2 * 256];
+    for (int i = 0; i < 512; i++) {
+        a[i] = numbers[i * 7 % 5];
+        b[i % 256] = numbers[i * i % 5];
+        c[i] = before[i] = (float)(i % 11);
+    }
+    run r = {.source = "#include <mma.h>\n"
+                       "#include <cuda_fp16.h>\n"
+                       "using namespace nvcuda::wmma;\n"
+                       "__global__ void product(const half *a, const half *b, float *c) {\n"
+                       "    __shared__ half tile[256];\n"
+                       "    for (int i = threadIdx.x; i < 256; i += blockDim.x) tile[i] = b[i];\n"
+                       "    __syncthreads();\n"
+                       "    fragment<matrix_a, 16, 16, 16, half, row_major> left;\n"
+                       "    fragment<matrix_b, 16, 16, 16, half, col_major> right;\n"
+                       "    fragment<accumulator, 16, 16, 16, float> sum, old;\n"
+                       "    int at = threadIdx.x / 32 * 256;\n"
+                       "    fill_fragment(sum, 0);\n"
+                       "    load_matrix_sync(left, a + at, 16);\n"
+                       "    load_matrix_sync(right, tile, 16);\n"
+                       "    load_matrix_sync(old, c + at, 16, mem_col_major);\n"
+                       "    mma_sync(sum, left, right, sum);\n"
+                       "    for (int i = 0; i < sum.num_elements; i++)\n"
+                       "        old.x[i] = 2 * sum.x[i] + 0.5f * old.x[i];\n"
+                       "    store_matrix_sync(c + at, old, 16, mem_col_major);\n}\n",
+             .kernel = "product",
+             .grid = {1, 1, 1},
+             .block = {64, 1, 1},
+             .args = {ARRAY(a), ARRAY(b), ARRAY(c)}};
+    if (!run_it(&r))
+        return;
+    for (int i = 0; i < 512; i++) {
+        const int row = i % 16, column = i / 16 % 16;
+        float sum = 0;
+        for (int k = 0; k < 16; k++)
+            sum += (float)((i / 256 * 256 + 16 * row + k) * 7 % 5 - 2) *
+                   (float)((16 * column + k + 256) * (16 * column + k + 256) % 5 - 2);
+        assert_true(c[i] == 2 * sum + 0.5f * before[i]);
+    }
+}
+
 static void operations(void **unused)
 {
     (void)unused;
@@ -628,6 +675,7 @@ int main(int argc, char **argv)
         TEST(structs_and_globals),
         TEST(control_flow),
         TEST(halves),
+        TEST(fragments),
         TEST(operations),
         TEST(doubles),
         TEST(counted_barriers),

@@ -161,6 +161,12 @@ static void params_are_told(void **unused)
 
 /* ---- refusals ---- */
 
+/* What the sources with fragments begin with. */
+#define FRAGMENTS \
+    "#include <mma.h>\n#include <cuda_bf16.h>\nusing namespace nvcuda::wmma;\n" \
+    "#define FRAGMENT(use, type, layout) fragment<use, 16, 16, 16, type, layout>\n" \
+    "#define SUM(type) fragment<accumulator, 16, 16, 16, type>\n"
+
 static const struct {
     const char *to, *source, *want; /* the first line */
 } refusals[] = {
@@ -191,6 +197,37 @@ static const struct {
      "k.cu:1:38: error: Metal has nothing for 'ADD_RZ' [IG-ROUND]"},
     {"opencl", "__global__ void k(float *x) { x[0] = j0f(x[1]); }",
      "k.cu:1:38: error: OpenCL C has nothing for 'J0' [IG-MATH]"},
+    {"metal",
+     FRAGMENTS "__global__ void k(const __nv_bfloat16 *x) { FRAGMENT(matrix_a, __nv_bfloat16, "
+               "row_major) a; load_matrix_sync(a, x, 16); }",
+     "k.cu:6:93: error: 'k' has fragments of bfloat16, which cannot be done on an Apple GPU "
+     "[IG-WMMA]"},
+    {"metal",
+     FRAGMENTS "__global__ void k(half *x) { FRAGMENT(matrix_a, half, row_major) a; FRAGMENT("
+               "matrix_b, half, row_major) b; SUM(half) c; SUM(float) d; mma_sync(d, a, b, c); }",
+     "k.cu:6:135: error: 'k' adds a product to a fragment of another type, which cannot be done on "
+     "an Apple GPU [IG-WMMA]"},
+    {"metal",
+     FRAGMENTS "__global__ void k(float *x) { SUM(float) c; float *p = c.x; x[0] = p[1]; }",
+     "k.cu:6:58: error: 'k' takes the address of a fragment's elements, which cannot be done on an "
+     "Apple GPU [IG-WMMA]"},
+    {"opencl",
+     FRAGMENTS
+     "__global__ void k(half *x) { FRAGMENT(matrix_a, half, row_major) a; x[0] = a.x[0]; }",
+     "k.cu:6:78: error: 'k' uses elements of a fragment that is no accumulator, which cannot be "
+     "done on plain OpenCL [IG-WMMA]"},
+    {"opencl",
+     FRAGMENTS "__global__ void k(half *x) { FRAGMENT(matrix_a, half, row_major) a; SUM(half) c; "
+               "load_matrix_sync(a, x, 16); store_matrix_sync(x + 256, c, 16, mem_row_major); }",
+     "k.cu:6:110: error: 'k' stores a fragment where fragments are loaded from, which cannot be "
+     "done on plain OpenCL [IG-WMMA]"},
+    {"opencl",
+     FRAGMENTS "__global__ void k(float *x) { SUM(float) c; load_matrix_sync(c, x, 16, "
+               "mem_row_major); store_matrix_sync(x, c, 16, mem_col_major); }",
+     "k.cu:6:88: error: 'k' stores a fragment where fragments are loaded from, which cannot be "
+     "done on plain OpenCL [IG-WMMA]"},
+    {"cuda", FRAGMENTS "__global__ void k() { SUM(float) c; fill_fragment(c, 0); }",
+     "k.cu:6:34: error: 'k' has wmma fragments [IG-CUDA]"},
     {"metal", "__global__ void k(int *x) { int y = printf(\"a\"); x[0] = y; }",
      "k.cu:1:37: error: 'printf' inside of an expression [IG-PRINTF]"},
 };
