@@ -68,6 +68,15 @@ static inline int64_t gemm_runs(const int64_t *offset, int64_t n)
     return runs;
 }
 
+/* True if one of them is worth looking for. */
+static inline bool gemm_has_long(const int64_t *offset, int64_t n)
+{
+    for (int64_t i = 0, run; i < n; i += run)
+        if ((run = gemm_run(offset + i, n - i)) >= LONG_RUN)
+            return true;
+    return false;
+}
+
 /* Vector code of packing: GROUP 1 and the panel's lanes as they are in memory; f32 from another. */
 #define COPY_16(to, s, r) *(quad_memory_f32 *)(to) = quad_of_f32((s)[0] + (r))
 #define TURN_4(of, to, width, s, row) \
