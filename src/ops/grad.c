@@ -161,17 +161,52 @@ static ig_array *d_prod(pull *p, int i)
     return mul(unfold(p, p->g), ig_reshape(others, ig_shape(x)));
 }
 
-/* Of several that are the largest each has its share. */
+/* Axes of an operand, in the order in which they are wanted. */
+typedef struct axis_list {
+    int axis[IG_MAX_NDIM], n;
+} axis_list;
+
+/* v with only the axes in l. */
+static void see_axes(view *v, const axis_list *l)
+{
+    const view whole = *v;
+    v->ndim = l->n;
+    for (int a = 0; a < l->n; a++) {
+        v->shape[a] = whole.shape[l->axis[a]];
+        v->stride[a] = whole.stride[l->axis[a]];
+    }
+}
+
+static ig_array *in_order(ig_array *a, const axis_list *l)
+{
+    if (!a)
+        return NULL;
+    view v = a->view;
+    see_axes(&v, l);
+    return array_view(OP_permute_dims, a, &v);
+}
+
+/* Of several that are the largest each has its share. The answer comes in the order in which x lies in
+ * memory, so windows that do not overlap are never written out. */
 static ig_array *d_extreme(pull *p, int i)
 {
-    ig_array *x = p->node->in[i];
+    ig_array *x = p->node->in[i], *most = unfold(p, p->node);
     int64_t axes[IG_MAX_NDIM];
     const int n = p->node->attr.ndim[0];
     for (int k = 0; k < n; k++)
         axes[k] = k - n;
-    ig_array *chosen = ig_equal(x, unfold(p, p->node));
+    ig_array *chosen = ig_equal(x, most);
     ig_array *many = ig_sum(ig_astype(chosen, x->dtype), (ig_ints){axes, n}, x->dtype, false);
-    return zero_unless(chosen, unfold(p, ig_divide(p->g, many)));
+    ig_array *share = unfold(p, ig_divide(p->g, many));
+    axis_list l;
+    l.n = view_axes_by_stride(&x->view, l.axis);
+    bool turned = false;
+    for (int a = 1; a < l.n; a++)
+        turned = turned || l.axis[a] < l.axis[a - 1];
+    if (!turned || !view_is_injective(&x->view))
+        return zero_unless(chosen, share);
+    see_axes(&p->seen, &l);
+    return zero_unless(ig_equal(in_order(x, &l), in_order(most, &l)), in_order(share, &l));
 }
 
 /* ---- scans, along the last axis ---- */
@@ -328,11 +363,6 @@ static ig_array *d_assemble(pull *p, int i)
 
 /* ---- contract: out[b, m, n] = sum over k of x[0][b, m, k] * x[1][b, n, k] ---- */
 
-/* Axes of an operand, in the order in which they are wanted. */
-typedef struct axis_list {
-    int axis[IG_MAX_NDIM], n;
-} axis_list;
-
 static void list_axes(axis_list *l, int first, int count)
 {
     for (int i = 0; i < count; i++)
@@ -353,17 +383,6 @@ static void append_axes(axis_list *l, const axis_list *more)
         l->axis[l->n++] = more->axis[i];
 }
 
-/* p->seen with only the axes in l. */
-static void see_axes(pull *p, const axis_list *l)
-{
-    const view whole = p->seen;
-    p->seen.ndim = l->n;
-    for (int a = 0; a < l->n; a++) {
-        p->seen.shape[a] = whole.shape[l->axis[a]];
-        p->seen.stride[a] = whole.stride[l->axis[a]];
-    }
-}
-
 /* The gradient of operand i is g contracted with the other operand over the other's own axes. It
  * comes in the order in which operand i lies in memory. */
 static ig_array *pull_operand(pull *p, int i, ig_array *g)
@@ -374,17 +393,18 @@ static ig_array *pull_operand(pull *p, int i, ig_array *g)
     axis_list kept = {.n = 0}, summed = {.n = 0};
     split_batch(&mine->view, b, &kept, &summed);
     axis_list of_g = kept, of_other = kept, of_mine = kept;
+    /* Both lie with the batch outside of their own axes: so the sum walks memory forward. */
     list_axes(&of_g, i == 0 ? b : b + others, own);
-    list_axes(&of_g, i == 0 ? b + own : b, others);
     append_axes(&of_g, &summed);
+    list_axes(&of_g, i == 0 ? b + own : b, others);
     list_axes(&of_other, b + others, k);
-    list_axes(&of_other, b, others);
     append_axes(&of_other, &summed);
+    list_axes(&of_other, b, others);
     const int64_t *stride = mine->view.stride + b;
     const bool turned = own && k && llabs(stride[own - 1]) < llabs(stride[own + k - 1]);
     list_axes(&of_mine, turned ? b + own : b, turned ? k : own);
     list_axes(&of_mine, turned ? b : b + own, turned ? own : k);
-    see_axes(p, &of_mine);
+    see_axes(&p->seen, &of_mine);
     ig_array *x[2];
     x[turned] = build_permute(OP_permute_dims, g, of_g.axis);
     x[!turned] = build_permute(OP_permute_dims, other, of_other.axis);
