@@ -2,7 +2,62 @@
 #include "backend/cpu/raw.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* Where the elements of a tile of a view are, from its first on. */
+enum { TABLE_MOST = 64 };
+
+typedef struct raw_table {
+    int64_t n;    /* elements; 0: not made yet, -1: there is none */
+    int axis;     /* a tile has all of the axes behind this one ... */
+    int64_t part; /* ... and so many points of it */
+    int64_t step; /* from a tile to the next along axis */
+    int32_t at[TABLE_MOST];
+} raw_table;
+
+static void table_make(raw_table *t, const view *v)
+{
+    int64_t inner = 1, far = 0;
+    t->n = -1;
+    t->axis = v->ndim - 1;
+    while (t->axis > 0 && inner * v->shape[t->axis] <= TABLE_MOST / 2) {
+        inner *= v->shape[t->axis];
+        far += (v->shape[t->axis] - 1) * llabs(v->stride[t->axis]);
+        t->axis--;
+    }
+    if (v->ndim == 0)
+        return;
+    const int64_t length = v->shape[t->axis], most = TABLE_MOST / inner;
+    t->part = length < most ? length : most;
+    t->step = t->part * v->stride[t->axis];
+    far += t->part * llabs(v->stride[t->axis]);
+    if (far > INT32_MAX)
+        return;
+    t->n = 1;
+    t->at[0] = 0;
+    for (int d = v->ndim - 1; d >= t->axis; d--) {
+        const int64_t times = d == t->axis ? t->part : v->shape[d];
+        for (int64_t i = t->n; i < t->n * times; i++)
+            t->at[i] = t->at[i - t->n] + (int32_t)v->stride[d];
+        t->n *= times;
+    }
+}
+
+/* How many whole tiles follow each other along the table's axis within the next n points. The table is
+ * made when there may be enough of them for it to be worth it. */
+static int64_t raw_tiles(const view_walk *w, int64_t n, raw_table *t)
+{
+    if (t->n == 0 && n >= 2 * TABLE_MOST)
+        table_make(t, w->v);
+    if (t->n <= 0 || n < t->n)
+        return 0;
+    for (int d = w->v->ndim - 1; d > t->axis; d--)
+        if (w->at[d] != 0)
+            return 0;
+    const int64_t whole = n / t->n, left = (w->v->shape[t->axis] - w->at[t->axis]) / t->part;
+    return whole < left ? whole : left;
+}
 
 #define RAW_JOIN(name, size) name##_##size
 #define RAW_NAME(name, size) RAW_JOIN(name, size)

@@ -39,41 +39,25 @@ static inline int64_t walk_run(const view_walk *w, int64_t n)
     return n < left ? n : left;
 }
 
-/* Moves on by n points of the run. */
-static inline void walk_move(view_walk *w, int64_t n)
+/* Moves on by n points of an axis, which must not pass its end; the walk is at the start of the axes
+ * behind it. */
+static inline void walk_move_along(view_walk *w, int axis, int64_t n)
 {
     const view *v = w->v;
-    int i = v->ndim - 1;
-    if (i < 0)
-        return;
-    w->at[i] += n;
-    w->offset += n * v->stride[i];
-    for (; i > 0 && w->at[i] == v->shape[i]; i--) {
+    w->at[axis] += n;
+    w->offset += n * v->stride[axis];
+    for (int i = axis; i > 0 && w->at[i] == v->shape[i]; i--) {
         w->offset += v->stride[i - 1] - v->shape[i] * v->stride[i];
         w->at[i] = 0;
         w->at[i - 1]++;
     }
 }
 
-/* How many whole runs follow each other along the axis before the last, within the next n points; 0 in
- * the middle of a run. */
-static inline int64_t walk_lines(const view_walk *w, int64_t n)
+/* Moves on by n points of the run. */
+static inline void walk_move(view_walk *w, int64_t n)
 {
-    const int last = w->v->ndim - 1;
-    if (last < 1 || w->at[last] != 0)
-        return 0;
-    const int64_t whole = n / w->v->shape[last], left = w->v->shape[last - 1] - w->at[last - 1];
-    return whole < left ? whole : left;
-}
-
-/* Moves on by so many of them. */
-static inline void walk_move_lines(view_walk *w, int64_t lines)
-{
-    const view *v = w->v;
-    const int last = v->ndim - 1;
-    w->at[last - 1] += lines - 1;
-    w->offset += (lines - 1) * v->stride[last - 1];
-    walk_move(w, v->shape[last]);
+    if (w->v->ndim > 0)
+        walk_move_along(w, w->v->ndim - 1, n);
 }
 
 /* An offset from here on is that of no element: 0 is fetched from it, and nothing is put there. */
