@@ -578,8 +578,8 @@ static void do_store(const block *b, int k)
     const tape_inst *in = &b->run->t->inst[k];
     const operand *o = &b->run->t->operand[in->operand];
     const operand_plan *p = &b->plan->operand[in->operand];
-    const void *data = spread(b->run, in->a, o->dtype, b->n, b->plan->spare);
     char *to = in_place(b, in->operand, NULL);
+    const void *data = spread(b->run, in->a, o->dtype, b->n, to && !p->half ? to : b->plan->spare);
     if (p->half) {
         char *packed = to ? to : b->plan->narrow;
         b->run->level->convert(IG_F32, o->dtype, b->n, packed, 1, data, 1);
