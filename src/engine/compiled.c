@@ -41,6 +41,51 @@ static int find_input(ig_array *const *standing, int n, const ig_array *root)
     return -1;
 }
 
+/* Lists the small nodes of the graph in the engine that depend on no input and are read by one that
+ * does. varies has room for all nodes; returns how many there are. */
+static int list_constants(const ig_compiled *c, ig_array *const *standing, bool *varies,
+                          ig_array **list)
+{
+    enum { MOST_BYTES = 1 << 16 };
+    const graph *g = &engine.g;
+    int n = 0;
+    for (int i = 0; i < g->n_node; i++)
+        for (int j = 0; j < g->node[i]->n_in && !varies[i]; j++) {
+            const ig_array *from = g->node[i]->in[j]->root;
+            varies[i] =
+                from->data ? find_input(standing, c->n_in, from) >= 0 : varies[from->index];
+        }
+    for (int i = 0; i < g->n_node; i++)
+        for (int j = 0; j < g->node[i]->n_in && varies[i]; j++) {
+            ig_array *from = g->node[i]->in[j]->root;
+            if (from->data || varies[from->index] ||
+                view_size(&from->view) * (int64_t)ig_dtype_bytes((ig_dtype)from->dtype) > MOST_BYTES)
+                continue;
+            varies[from->index] = true; /* it is listed */
+            list[n++] = from;
+        }
+    return n;
+}
+
+/* Computes now what every run would compute again. */
+static ig_status fold_constants(const ig_compiled *c, ig_array *const *standing,
+                                ig_array *const *results)
+{
+    engine_enter();
+    ig_status status = graph_order(&engine.g, results, c->n_out);
+    const size_t room = (size_t)engine.g.n_node + 1;
+    ig_array **list = memory_new(room * sizeof *list);
+    bool *varies = memory_new(room * sizeof *varies);
+    status = list && varies ? status : IG_ERR_MEMORY;
+    const int n = status == IG_OK ? list_constants(c, standing, varies, list) : 0;
+    engine_leave();
+    if (n > 0)
+        status = ig_eval(list, n);
+    memory_free(list);
+    memory_free(varies);
+    return status;
+}
+
 /* Fills leaf and out from the graph that is ordered in the engine. */
 static void connect(ig_compiled *c, ig_array *const *standing, ig_array *const *results)
 {
@@ -90,6 +135,8 @@ static ig_status compile(ig_compiled *c, ig_array *const *inputs, ig_array *cons
     }
     if (status == IG_OK)
         status = replay_with(outputs, c->n_out, inputs, standing, c->n_in, results);
+    if (status == IG_OK)
+        status = fold_constants(c, standing, results);
     if (status == IG_OK) {
         engine_enter();
         status = plan(c, standing, results);
