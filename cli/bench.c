@@ -5,6 +5,7 @@
 #include "bench/collect.h"
 #include "bench/limits.h"
 #include "bench/table.h"
+#include "bench/worker.h"
 #include "cli.h"
 #include "progress.h"
 
@@ -24,6 +25,9 @@ typedef struct commands_list {
     int n;
 } commands_list;
 
+/* As its first word it makes a worker of this verb; for nobody but ourselves. */
+static char worker_word[] = "--worker";
+
 /* What the user asked for; NULL and 0: not given. */
 typedef struct bench_settings {
     bool quick, list, json, show_output, quiet;
@@ -42,12 +46,16 @@ typedef struct session {
     job_list jobs;
     task *tasks; /* the jobs', then the commands' */
     int n;
+    char **again; /* the words that start a worker; NULL: jobs are measured in this process */
+    worker worker;
+    int worker_pass;
     struct limit {
         ig_dtype dtype;
         int threads;
         double rate;
     } limits[LIMITS_MOST];
     int n_limits;
+    runner runner;
     progress bar;
     int bad; /* tasks that were wrong or failed */
 } session;
@@ -233,28 +241,34 @@ static void make_tasks(session *s)
     }
 }
 
-/* Devices with their limits, and the jobs for each. Commands alone need neither. */
-static int choose(session *s)
+/* What is to be known of a device beside its jobs. */
+static void collect_facts(session *s, const ig_device_info *d, int threads)
+{
+    const bench_settings *set = s->set;
+    bool cpu = device_is_host(d->name);
+    collect_device(&s->result, d, threads, cpu ? cpu_limit(s, IG_F32, threads) : 0,
+                   cpu ? cpu_limit(s, IG_DTYPE_NONE, threads) : 1e9 * limit_device_copy(d->name));
+    if (!set->only && (set->output || set->json)) /* a file of all there is to know */
+        collect_ops(&s->result, d->name);
+}
+
+/* The jobs of each device, in an order that depends on the settings alone: workers count on it. Commands
+ * alone need none. */
+static void choose(session *s, bool facts)
 {
     const bench_settings *set = s->set;
     threads_list threads = threads_chosen(set);
     const work_choice choice = {set->quick, set->only, threads.v, threads.n, set->seed};
+    ig_device_info d;
     if (!set->commands.n || set->only)
         for (int i = 0; i < ig_device_count(); i++) {
-            ig_device_info d;
             if (!device_at(i, &d) || !device_chosen(s, &d))
                 continue;
-            int most = threads.v[threads.n - 1];
-            bool cpu = device_is_host(d.name);
-            collect_device(&s->result, &d, most, cpu ? cpu_limit(s, IG_F32, most) : 0,
-                           cpu ? cpu_limit(s, IG_DTYPE_NONE, most)
-                               : 1e9 * limit_device_copy(d.name));
+            if (facts)
+                collect_facts(s, &d, threads.v[threads.n - 1]);
             jobs_add(&s->jobs, &choice, &d);
-            if (!set->only && (set->output || set->json)) /* a file of all there is to know */
-                collect_ops(&s->result, d.name);
         }
     make_tasks(s);
-    return -1;
 }
 
 /* ---- while it runs ------------------------------------------------------------------------------ */
@@ -307,6 +321,56 @@ static void on_end(void *context, const task *t)
     str_free(&line);
 }
 
+/* Jobs go to the worker of this pass. A command is a process of its own each time. */
+static void perform(void *context, task *t, int pass)
+{
+    session *s = context;
+    int number = (int)(t - s->tasks);
+    if (number >= s->jobs.n || !s->again) {
+        runner_visit(&s->runner, t, pass);
+        return;
+    }
+    if (pass != s->worker_pass)
+        worker_end(&s->worker);
+    s->worker_pass = pass;
+    if (s->worker.pid || worker_begin(&s->worker, s->again, s->jobs.n, &t->why))
+        worker_visit(&s->worker, number, t, pass);
+    else
+        t->outcome = OUTCOME_FAILED;
+}
+
+static void again_free(session *s)
+{
+    if (s->again)
+        free(s->again[0]);
+    free(s->again);
+    s->again = NULL;
+}
+
+/* Finds the words that start this program as a worker, and starts the first one. A timeline is of one
+ * process: with one there are no workers. */
+static void begin_workers(session *s, int argc, char **argv)
+{
+    str why = {0};
+    char *self = s->jobs.n && !interrupt_traced() ? child_self() : NULL;
+    if (!self)
+        return;
+    s->again = heap_get(sizeof *s->again * (size_t)(argc + 3));
+    s->again[0] = self;
+    s->again[1] = argv[0];
+    s->again[2] = worker_word;
+    memcpy(s->again + 3, argv + 1, sizeof *argv * (size_t)(argc - 1));
+    if (worker_begin(&s->worker, s->again, s->jobs.n, &why) || interrupt_asked())
+        return;
+    str line = {0};
+    str_printf(&line, "one process measures everything, as no other can be started: %s", why.s);
+    say(s->command, "%s", line.s);
+    collect_disturbance(&s->result, line.s);
+    again_free(s);
+    str_free(&line);
+    str_free(&why);
+}
+
 /* A repetition that would take a large part of all the time even at the limit is not begun. */
 static void leave_out_slow(session *s, double seconds)
 {
@@ -325,24 +389,22 @@ static void measure(session *s)
 {
     const bench_settings *set = s->set;
     double seconds = set->seconds > 0 ? set->seconds : set->quick ? quick_s : full_s;
-    const runner r = {.seconds = seconds,
-                      .most_seconds = set->seconds > 0 ? 0
-                                      : set->quick     ? quick_most_s
-                                                       : full_most_s,
-                      .least_passes = 3,
-                      .most_passes = set->quick ? 8 : 15,
-                      .seed = set->seed,
-                      .clock = now,
-                      .interrupted = interrupted,
-                      .visit = on_visit,
-                      .ended = on_end,
-                      .context = s};
+    runner *r = &s->runner;
+    r->seconds = seconds;
+    r->most_seconds = set->seconds > 0 ? 0 : set->quick ? quick_most_s : full_most_s;
+    r->least_passes = 3;
+    r->most_passes = set->quick ? 8 : 15;
+    r->seed = set->seed;
+    r->visit = on_visit;
+    r->ended = on_end;
+    r->perform = perform;
     leave_out_slow(s, seconds);
     for (int i = 0; i < s->n; i++)
         if (s->tasks[i].outcome != OUTCOME_FINE)
             on_end(s, &s->tasks[i]);
     progress_begin(&s->bar, set->quiet);
-    s->result.complete = runner_run(&r, s->tasks, s->n);
+    s->result.complete = runner_run(r, s->tasks, s->n);
+    worker_end(&s->worker);
     progress_clear(&s->bar);
 }
 
@@ -407,7 +469,8 @@ static void collect_rows(session *s, double *limits)
             if (!here || t->outcome != OUTCOME_FINE || t->n == 0)
                 continue;
             limits[s->result.n_rows] = j ? limit_of(s, j) : 0;
-            collect_row(&s->result, t, j, j ? NULL : &s->set->commands.v[i - s->jobs.n]);
+            collect_row(&s->result, t, j, j ? NULL : &s->set->commands.v[i - s->jobs.n],
+                        s->again || !j);
         }
 }
 
@@ -431,6 +494,12 @@ static int finish(session *s)
 
 /* ---- the verb ----------------------------------------------------------------------------------- */
 
+static int run_worker(session *s)
+{
+    choose(s, false);
+    return worker_serve(&s->runner, s->tasks, s->jobs.n);
+}
+
 static int run_session(session *s, int argc, char **argv)
 {
     double begin_s = clock_s();
@@ -441,26 +510,35 @@ static int run_session(session *s, int argc, char **argv)
         for (int i = 0; i < s->result.n_disturbances && !s->set->quiet; i++)
             say(s->command, "disturbance: %s", s->result.disturbances[i]);
         interrupt_watch();
-        code = choose(s);
-    }
-    if (code < 0) {
+        choose(s, true);
+        begin_workers(s, argc, argv);
         measure(s);
         s->result.seconds = clock_s() - begin_s;
         code = finish(s);
     }
+    return code;
+}
+
+static void session_free(session *s)
+{
     for (int i = 0; i < s->n; i++)
         task_free(&s->tasks[i]);
     for (int i = 0; i < s->set->commands.n; i++)
         command_free(&s->set->commands.v[i]);
+    again_free(s);
     free(s->tasks);
     jobs_free(&s->jobs);
     result_free(&s->result);
-    return code;
 }
 
 int verb_bench(int argc, char **argv)
 {
     bench_settings set = {0};
+    bool is_worker = argc > 1 && strcmp(argv[1], worker_word) == 0;
+    if (is_worker) {
+        argv[1] = argv[0];
+        argc--, argv++;
+    }
     const option options[] = {
         FLAG("--quick", &set.quick, "a minute instead of ten: fewer sizes, fewer samples"),
         {"--device", 0, "NAMES", option_text, &set.device, "cpu,gpu or all (the default)"},
@@ -507,8 +585,10 @@ int verb_bench(int argc, char **argv)
     for (int i = 0; i < set.commands.n; i++)
         set.commands.v[i].show = set.show_output;
     session s = {.command = &c, .set = &set};
+    s.runner = (runner){.clock = now, .interrupted = interrupted, .context = &s};
     if (code < 0)
-        code = run_session(&s, n, words);
+        code = is_worker ? run_worker(&s) : run_session(&s, n, words);
+    session_free(&s);
     free(words);
     return code;
 }

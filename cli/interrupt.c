@@ -15,6 +15,7 @@
 static const int numbers[] = {SIGINT, SIGTERM};
 static volatile sig_atomic_t asked;
 static atomic_bool watched;
+static bool traced;
 
 static void ask(int number)
 {
@@ -63,6 +64,7 @@ void interrupt_trace(void)
 {
     static sigset_t set;
     pthread_t thread;
+    traced = true;
     sigemptyset(&set);
     for (int i = 0; i < 2; i++)
         if (!is_ignored(numbers[i]))
@@ -73,3 +75,5 @@ void interrupt_trace(void)
     else
         pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }
+
+bool interrupt_traced(void) { return traced; }

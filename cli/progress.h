@@ -31,5 +31,6 @@ bool interrupt_asked(void);
 /* A timeline is being recorded: Ctrl-C where nobody watches, and a second one where somebody does, write
  * it before the process ends. To be called before there are other threads. */
 void interrupt_trace(void);
+bool interrupt_traced(void); /* whether that was called: a timeline is of this process alone */
 
 #endif

@@ -17,28 +17,34 @@
 enum { OUTPUT_MOST = 64 << 10 };
 extern char **environ;
 
-/* What a child reads and writes; signals as they are without us. */
-static int child_spawn(pid_t *pid, char *const *argv, bool show, int out)
+int child_spawn(pid_t *pid, char *const *argv, const int files[3])
 {
-    posix_spawn_file_actions_t files;
+    posix_spawn_file_actions_t actions;
     posix_spawnattr_t how;
-    sigset_t ours;
-    sigemptyset(&ours);
-    posix_spawn_file_actions_init(&files);
+    sigset_t none;
+    sigemptyset(&none);
+    posix_spawn_file_actions_init(&actions);
     posix_spawnattr_init(&how);
-    posix_spawnattr_setsigmask(&how, &ours);
+    posix_spawnattr_setsigmask(&how, &none);
     posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGMASK);
-    posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-    if (out >= 0)
-        posix_spawn_file_actions_adddup2(&files, out, 1);
-    else if (!show)
-        posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0);
-    if (!show)
-        posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
-    int problem = posix_spawnp(pid, argv[0], &files, &how, argv, environ);
-    posix_spawn_file_actions_destroy(&files);
+    for (int i = 0; i < 3; i++)
+        if (files[i] < 0)
+            posix_spawn_file_actions_addopen(&actions, i, "/dev/null", i ? O_WRONLY : O_RDONLY, 0);
+        else if (files[i] != i)
+            posix_spawn_file_actions_adddup2(&actions, files[i], i);
+    int problem = posix_spawnp(pid, argv[0], &actions, &how, argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&how);
     return problem;
+}
+
+bool child_pipe(int ends[2])
+{
+    if (pipe(ends) != 0)
+        return false;
+    for (int i = 0; i < 2; i++)
+        fcntl(ends[i], F_SETFD, FD_CLOEXEC);
+    return true;
 }
 
 /* All that comes, of which the beginning is kept. */
@@ -52,19 +58,17 @@ static void read_output(int from, str *out)
 
 int child_run(char *const *argv, bool show, str *out, str *why)
 {
-    int ends[2] = {-1, -1}, status = 0, problem = 0;
+    int ends[2] = {-1, -1}, status = 0;
     pid_t pid;
-    if (out && pipe(ends) != 0)
-        problem = errno;
-    for (int i = 0; i < 2 && out && !problem; i++)
-        fcntl(ends[i], F_SETFD, FD_CLOEXEC);
+    int problem = !out || child_pipe(ends) ? 0 : errno;
+    const int files[] = {-1, out ? ends[1] : show ? STDOUT_FILENO : -1, show ? STDERR_FILENO : -1};
     if (!problem)
-        problem = child_spawn(&pid, argv, show, ends[1]);
-    if (out && ends[1] >= 0)
+        problem = child_spawn(&pid, argv, files);
+    if (ends[1] >= 0)
         close(ends[1]);
     if (!problem && out)
         read_output(ends[0], out);
-    if (out && ends[0] >= 0)
+    if (ends[0] >= 0)
         close(ends[0]);
     while (!problem && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
     }

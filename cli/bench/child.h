@@ -2,7 +2,15 @@
 #ifndef CLI_BENCH_CHILD_H
 #define CLI_BENCH_CHILD_H
 
+#include <sys/types.h>
+
 #include "bench/runner.h"
+
+/* Starts the program with these files as its standard input, output and error, /dev/null for those
+ * below 0, and with no signal blocked. Returns 0 or the number of what went wrong. */
+int child_spawn(pid_t *pid, char *const *argv, const int files[3]);
+/* A pipe that children have only if they are given an end of it. False: errno says why. */
+bool child_pipe(int ends[2]);
 
 /* Runs the program and waits for its end. Its output goes to out (at most some KiB of it), or away if
  * out is NULL, or, with show, where ours goes. Standard input is empty. Returns the exit code, 128 + n

@@ -135,7 +135,7 @@ static void row_warnings(result *r, result_row *row, const job *j)
 {
     enum { MOST = WARNINGS_MOST + 1 };
     str lines[MOST] = {0};
-    int n = samples_warn(row->seconds, row->round, row->n, lines);
+    int n = samples_warn(row_timings(row), lines);
     row->n_warnings = n + (j && warn_cache(r, j, &lines[n]));
     row->warnings = arena_get(&r->memory, sizeof *row->warnings * MOST);
     for (int i = 0; i < MOST; i++) {
@@ -144,7 +144,7 @@ static void row_warnings(result *r, result_row *row, const job *j)
     }
 }
 
-void collect_row(result *r, const task *t, const job *j, const user_command *c)
+void collect_row(result *r, const task *t, const job *j, const user_command *c, bool spread)
 {
     r->rows = grown(r, r->rows, r->n_rows, sizeof *r->rows);
     result_row *row = &r->rows[r->n_rows++];
@@ -166,5 +166,9 @@ void collect_row(result *r, const task *t, const job *j, const user_command *c)
     row->round = arena_get(&r->memory, sizeof *row->round * (size_t)(t->n + 1));
     memcpy(row->seconds, t->seconds, sizeof *row->seconds * (size_t)t->n);
     memcpy(row->round, t->round, sizeof *row->round * (size_t)t->n);
+    row->n_process = spread && t->n ? t->round[t->n - 1] + 1 : 0;
+    row->process = arena_get(&r->memory, sizeof *row->process * (size_t)(row->n_process + 1));
+    for (int i = 0; i < row->n_process; i++)
+        row->process[i] = i;
     row_warnings(r, row, j);
 }

@@ -14,7 +14,8 @@ void collect_device(result *r, const ig_device_info *d, int threads, double flop
 void collect_ops(result *r, const char *device);
 /* A line among what disturbed the measuring. */
 void collect_disturbance(result *r, const char *text);
-/* A row with the samples of a task; the job's, or the command's where j is NULL. */
-void collect_row(result *r, const task *t, const job *j, const user_command *c);
+/* A row with the samples of a task; the job's, or the command's where j is NULL. spread: each pass was
+ * made by a process of its own. */
+void collect_row(result *r, const task *t, const job *j, const user_command *c, bool spread);
 
 #endif

@@ -30,6 +30,7 @@ typedef enum kind {
     REAL,    /* double, at least 0 */
     CACHES,  /* uint64_t [3] */
     TEXTS,   /* const char ** and, at count, how many */
+    COUNTS,  /* int * likewise */
     SAMPLES, /* a list for each pass: seconds and round of a row */
     LIST     /* structures and, at count, how many */
 } kind;
@@ -65,6 +66,7 @@ static const field row_fields[] = {
     {"answer", TEXT, AT(result_row, answer), 0, NULL},
     {"repeats", COUNT, AT(result_row, repeats), 0, NULL},
     {"warnings", TEXTS, AT(result_row, warnings), AT(result_row, n_warnings), NULL},
+    {"process", COUNTS, AT(result_row, process), AT(result_row, n_process), NULL},
     {"seconds", SAMPLES, 0, 0, NULL},
     {0}};
 static const record row_record = {"row", sizeof(result_row), row_fields};
@@ -235,6 +237,17 @@ static void read_texts(reading *r, const char *key, const char ***out, int *coun
     *out = list_end(&l, r->memory);
 }
 
+static void read_counts(reading *r, const char *key, int **out, int *count)
+{
+    list l = {.bytes = sizeof(int)};
+    json_open_array(&r->json);
+    while (json_next_item(&r->json) && read_count(r, key, list_next(&l)))
+        if (l.n > SAMPLES_MOST && !refuse(r, "'%s' has more than %d items", key, SAMPLES_MOST))
+            break;
+    *count = (int)l.n;
+    *out = list_end(&l, r->memory);
+}
+
 static bool read_pass(reading *r, int pass, list *seconds, list *rounds)
 {
     double *s;
@@ -296,6 +309,7 @@ static bool read_field(reading *r, const field *f, void *out)
     case REAL: return read_real(r, f->key, place);
     case CACHES: return read_caches(r, place);
     case TEXTS: read_texts(r, f->key, place, count); break;
+    case COUNTS: read_counts(r, f->key, place, count); break;
     case SAMPLES: read_samples(r, out); break;
     case LIST: read_list(r, f, out); break;
     }
@@ -369,6 +383,22 @@ static bool few_devices(const result *r, str *why)
     return true;
 }
 
+/* Each pass has its process, and later passes have later ones. */
+static bool processes_fit(const result *r, str *why)
+{
+    for (int i = 0; i < r->n_rows; i++) {
+        const result_row *row = &r->rows[i];
+        bool fit = !row->n_process || !row->n || row->round[row->n - 1] < row->n_process;
+        for (int k = 1; k < row->n_process && fit; k++)
+            fit = row->process[k - 1] <= row->process[k];
+        if (!fit) {
+            str_printf(why, "'process' does not fit to 'seconds' (row %d)", i + 1);
+            return false;
+        }
+    }
+    return true;
+}
+
 bool result_parse(result *r, const char *source, size_t n, str *why)
 {
     *r = (result){0};
@@ -380,7 +410,7 @@ bool result_parse(result *r, const char *source, size_t n, str *why)
     const ig_status status = why->n ? (json_end(&reads.json), IG_OK) : json_end(&reads.json);
     if (status != IG_OK)
         str_puts(why, reads.json.problem);
-    if (why->n || !few_devices(r, why))
+    if (why->n || !few_devices(r, why) || !processes_fit(r, why))
         result_free(r);
     return !why->n;
 }
@@ -407,6 +437,11 @@ void result_free(result *r)
 {
     arena_free(&r->memory);
     *r = (result){0};
+}
+
+timings row_timings(const result_row *r)
+{
+    return (timings){r->seconds, r->round, r->n_process ? r->process : NULL, r->n};
 }
 
 /* ---- writing -------------------------------------------------------------------------------- */
@@ -456,9 +491,18 @@ static void write_texts(str *t, const char *const *texts, int n)
     str_puts(t, "]");
 }
 
+static void write_counts(str *t, const int *counts, int n)
+{
+    str_puts(t, "[");
+    for (int i = 0; i < n; i++)
+        str_printf(t, i ? ", %d" : "%d", counts[i]);
+    str_puts(t, "]");
+}
+
 static void write_field(str *t, const field *f, const void *from)
 {
     const void *place = (const char *)from + f->at;
+    const int *count = (const int *)((const char *)from + f->count);
     const uint64_t *sizes = place;
     switch (f->kind) {
     case TEXT:
@@ -471,10 +515,8 @@ static void write_field(str *t, const field *f, const void *from)
         str_printf(t, "[%llu, %llu, %llu]", (unsigned long long)sizes[0],
                    (unsigned long long)sizes[1], (unsigned long long)sizes[2]);
         break;
-    case TEXTS:
-        write_texts(t, *(const char *const *const *)place,
-                    *(const int *)((const char *)from + f->count));
-        break;
+    case TEXTS: write_texts(t, *(const char *const *const *)place, *count); break;
+    case COUNTS: write_counts(t, *(const int *const *)place, *count); break;
     case SAMPLES: write_samples(t, from); break;
     case LIST: write_list(t, f, from); break;
     }

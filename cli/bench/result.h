@@ -3,6 +3,7 @@
 #ifndef CLI_BENCH_RESULT_H
 #define CLI_BENCH_RESULT_H
 
+#include "bench/stats.h"
 #include "str.h"
 
 enum { RESULT_SCHEMA = 1 };
@@ -24,7 +25,9 @@ typedef struct result_row {
     int repeats;        /* repetitions that one sample is the mean of */
     int n;              /* samples */
     double *seconds;    /* of one repetition, in the order in which they were measured */
-    int *round; /* in which pass over all workloads each was measured, from 0, never falling */
+    int *round;    /* in which pass over all workloads each was measured, from 0, never falling */
+    int *process;  /* of each pass that there was: which process made it, never falling */
+    int n_process; /* 0: one process made all of them */
     const char **warnings; /* "drift: ...", "outliers: ..." */
     int n_warnings;
 } result_row;
@@ -70,5 +73,7 @@ bool result_write(const result *r, const char *path, str *why);
 /* The file's text. */
 void result_json(const result *r, str *t);
 void result_free(result *r);
+
+timings row_timings(const result_row *r);
 
 #endif

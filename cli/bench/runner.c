@@ -42,7 +42,7 @@ void task_free(task *t)
     free(t->round);
 }
 
-static void keep(task *t, double seconds, int round)
+void task_keep(task *t, double seconds, int pass)
 {
     if (t->n == t->room) {
         t->room = t->room ? 2 * t->room : 16;
@@ -50,7 +50,7 @@ static void keep(task *t, double seconds, int round)
         t->round = heap_resize(t->round, sizeof *t->round * (size_t)t->room);
     }
     t->seconds[t->n] = seconds;
-    t->round[t->n++] = round;
+    t->round[t->n++] = pass;
 }
 
 /* Runs the repetitions of one sample; false: one of them failed. */
@@ -76,7 +76,7 @@ static bool warm_up_first(const runner *r, task *t)
             (int)fmin(REPEATS_MOST, fmin(ceil(fmax(wanted, t->repeats + 1)), 64. * t->repeats));
     }
     if (t->outcome == OUTCOME_FINE && seconds >= own_warm_up_s) {
-        keep(t, seconds, 0);
+        task_keep(t, seconds / t->repeats, 0);
         return true;
     }
     for (int i = 0;
@@ -118,10 +118,10 @@ static void visit_open(const runner *r, task *t, int pass)
         batch(r, t, &seconds);
     while (samples-- > 0 && t->outcome == OUTCOME_FINE && !r->interrupted(r->context))
         if (batch(r, t, &seconds))
-            keep(t, seconds / t->repeats, pass);
+            task_keep(t, seconds / t->repeats, pass);
 }
 
-static void visit(const runner *r, task *t, int pass)
+void runner_visit(const runner *r, task *t, int pass)
 {
     double begin_s = r->clock(r->context);
     t->outcome = t->calls->open(t->context, &t->why);
@@ -131,6 +131,14 @@ static void visit(const runner *r, task *t, int pass)
     double close_s = r->clock(r->context);
     t->calls->close(t->context);
     t->open_s += r->clock(r->context) - close_s;
+}
+
+static void visit(const runner *r, task *t, int pass)
+{
+    if (r->perform)
+        r->perform(r->context, t, pass);
+    else
+        runner_visit(r, t, pass);
     if (t->outcome == OUTCOME_FINE || r->interrupted(r->context)) {
         /* A failure after Ctrl-C is none: a child process hears the signal too. */
         t->outcome = t->outcome == OUTCOME_WRONG ? OUTCOME_WRONG : OUTCOME_FINE;

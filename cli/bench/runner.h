@@ -7,6 +7,7 @@
 #ifndef CLI_BENCH_RUNNER_H
 #define CLI_BENCH_RUNNER_H
 
+#include "bench/stats.h"
 #include "str.h"
 
 typedef enum outcome {
@@ -50,12 +51,18 @@ typedef struct runner {
     /* About to visit t, after share of all work; or, done: t ended otherwise than fine. */
     void (*visit)(void *context, const task *t, double share);
     void (*ended)(void *context, const task *t);
+    /* Does what runner_visit does, in another process; NULL: all visits are made in this one. */
+    void (*perform)(void *context, task *t, int pass);
     void *context;
 } runner;
 
 /* Measures all tasks whose outcome is fine; returns false if it was interrupted: what was measured until
  * then is there. */
 bool runner_run(const runner *r, task *tasks, int n);
+/* One visit: opens, checks, warms up, takes the samples of this pass, closes. */
+void runner_visit(const runner *r, task *t, int pass);
+
+void task_keep(task *t, double seconds, int pass); /* one sample more */
 void task_free(task *t);
 
 /* A random order of 0 .. n - 1. */
@@ -65,6 +72,6 @@ void runner_shuffle(uint64_t *state, int *order, int n);
 
 /* Adds one line for each thing that makes the samples doubtful; returns how many. */
 enum { WARNINGS_MOST = 4 };
-int samples_warn(const double *seconds, const int *round, int n, str warnings[WARNINGS_MOST]);
+int samples_warn(timings s, str warnings[WARNINGS_MOST]);
 
 #endif

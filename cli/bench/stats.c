@@ -111,29 +111,30 @@ static void trimmed_mean(estimate *e, double *m, int n)
 
 /* The logarithm of each pass's median, in order; returns how many there are. *chance is the variance of
  * such a median if all samples of a pass were drawn alike; 0 where passes have one sample each. */
-static int pass_medians(const double *v, const int *pass, int n, double *out, double *chance)
+static int pass_medians(timings s, double *out, double *chance)
 {
     int passes = 0, freedom = 0;
     double squares = 0;
-    for (int first = 0, end; first < n; first = end) {
-        for (end = first + 1; end < n && pass[end] == pass[first];)
+    for (int first = 0, end; first < s.n; first = end) {
+        for (end = first + 1; end < s.n && s.pass[end] == s.pass[first];)
             end++;
-        out[passes] = log(stats_median(v + first, end - first));
+        out[passes] = log(stats_median(s.seconds + first, end - first));
         for (int i = first; i < end && end - first > 1; i++)
-            squares += pow(log(v[i]) - out[passes], 2);
+            squares += pow(log(s.seconds[i]) - out[passes], 2);
         freedom += end - first - 1;
         passes++;
     }
-    *chance = freedom ? M_PI_2 * squares / freedom * passes / n : 0;
+    *chance = freedom ? M_PI_2 * squares / freedom * passes / s.n : 0;
     return passes;
 }
 
-static estimate estimate_of(const double *v, const int *pass, int n)
+static estimate estimate_of(timings s)
 {
+    const int n = s.n;
     estimate e = {0};
     double *m = heap_get((size_t)n * sizeof *m), *sorted = heap_get((size_t)n * sizeof *sorted);
-    e.passes = pass_medians(v, pass, n, m, &e.chance);
-    memcpy(sorted, v, (size_t)n * sizeof *sorted);
+    e.passes = pass_medians(s, m, &e.chance);
+    memcpy(sorted, s.seconds, (size_t)n * sizeof *sorted);
     qsort(sorted, (size_t)n, sizeof *sorted, ascending);
     e.low = log(sorted[0]);
     e.fast = log(sorted[(int)(FAST * (n - 1))]);
@@ -179,20 +180,19 @@ static interval typical(const estimate *e)
                       fmin(exp(e->middle + half), most.high)};
 }
 
-interval stats_typical(const double *v, const int *pass, int n)
+interval stats_typical(timings s)
 {
-    if (n < 1)
+    if (s.n < 1)
         return (interval){NAN, NAN, NAN};
-    const estimate e = estimate_of(v, pass, n);
+    const estimate e = estimate_of(s);
     return typical(&e);
 }
 
-interval stats_ratio(const double *a, const int *pass_a, int n_a, const double *b,
-                     const int *pass_b, int n_b)
+interval stats_ratio(timings a, timings b)
 {
-    if (n_a < 1 || n_b < 1)
+    if (a.n < 1 || b.n < 1)
         return (interval){NAN, NAN, NAN};
-    const estimate ea = estimate_of(a, pass_a, n_a), eb = estimate_of(b, pass_b, n_b);
+    const estimate ea = estimate_of(a), eb = estimate_of(b);
     const interval most_a = seen(&ea), most_b = seen(&eb);
     const interval most = {most_a.low / most_b.high, exp(ea.middle - eb.middle),
                            most_a.high / most_b.low};

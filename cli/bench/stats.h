@@ -9,12 +9,19 @@ typedef struct interval {
     double low, middle, high;
 } interval;
 
+/* Times of one work in the order in which they were measured. */
+typedef struct timings {
+    const double *seconds;
+    const int *pass;    /* of each: the pass over all works, from 0, never falling */
+    const int *process; /* of each pass, never falling; NULL: all were made by one */
+    int n;
+} timings;
+
 double stats_median(const double *v, int n); /* NaN for none */
-/* Of the median of samples that were taken in passes: samples of one pass are not independent. */
-interval stats_typical(const double *v, const int *pass, int n);
-/* Of median(a) / median(b). */
-interval stats_ratio(const double *a, const int *pass_a, int n_a, const double *b,
-                     const int *pass_b, int n_b);
+/* Of the typical time: samples of one process are not independent, nor are those of one pass. */
+interval stats_typical(timings s);
+/* Of a's typical time / b's. */
+interval stats_ratio(timings a, timings b);
 
 typedef enum verdict { VERDICT_SAME, VERDICT_FASTER, VERDICT_SLOWER, VERDICT_UNSURE } verdict;
 /* Of the ratio of times old / new: FASTER means that new is. */

@@ -20,7 +20,7 @@ typedef struct summary {
 
 static summary summarise(const result_row *row, double limit_s)
 {
-    summary s = {.seconds = stats_typical(row->seconds, row->round, row->n)};
+    summary s = {.seconds = stats_typical(row_timings(row))};
     s.flops_s = row->flops / s.seconds.middle;
     s.bytes_s = row->bytes / s.seconds.middle;
     s.share = limit_s / s.seconds.middle;

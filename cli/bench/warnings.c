@@ -8,9 +8,10 @@
 enum { ENOUGH = 6, DRIFT_PASSES = 4, FEW_PASSES = 3 };
 static const double far = 1.5, many = 0.1, moved = 0.05, wide = 0.2;
 
-static int warn_outliers(const double *seconds, int n, double median, str *line)
+static int warn_outliers(timings s, str *line)
 {
-    int out = 0;
+    const double *seconds = s.seconds, median = stats_median(seconds, s.n);
+    int n = s.n, out = 0;
     double most = 0;
     for (int i = 0; i < n; i++) {
         out += seconds[i] > far * median;
@@ -25,23 +26,23 @@ static int warn_outliers(const double *seconds, int n, double median, str *line)
 }
 
 /* The median of each pass, in order; returns how many passes there are. medians has room for n. */
-static int pass_medians(const double *seconds, const int *round, int n, double *medians)
+static int pass_medians(timings s, double *medians)
 {
     int passes = 0;
-    for (int i = 0, end; i < n; i = end) {
-        for (end = i + 1; end < n && round[end] == round[i];)
+    for (int i = 0, end; i < s.n; i = end) {
+        for (end = i + 1; end < s.n && s.pass[end] == s.pass[i];)
             end++;
-        medians[passes++] = stats_median(seconds + i, end - i);
+        medians[passes++] = stats_median(s.seconds + i, end - i);
     }
     return passes;
 }
 
 /* A drift is a difference between the passes of the first half and those of the last, with nothing in
  * common. */
-static int warn_drift(const double *seconds, const int *round, int n, str *line)
+static int warn_drift(timings s, str *line)
 {
-    double *m = heap_get(sizeof *m * (size_t)n);
-    int passes = pass_medians(seconds, round, n, m), half = passes / 2, warned = 0;
+    double *m = heap_get(sizeof *m * (size_t)s.n);
+    int passes = pass_medians(s, m), half = passes / 2, warned = 0;
     if (passes >= DRIFT_PASSES) {
         double first_low = INFINITY, first_high = 0, last_low = INFINITY, last_high = 0;
         for (int i = 0; i < half; i++) {
@@ -62,11 +63,11 @@ static int warn_drift(const double *seconds, const int *round, int n, str *line)
     return warned;
 }
 
-static int warn_few(const int *round, int n, str *line)
+static int warn_few(timings s, str *line)
 {
-    int passes = n > 0;
-    for (int i = 1; i < n; i++)
-        passes += round[i] != round[i - 1];
+    int passes = s.n > 0;
+    for (int i = 1; i < s.n; i++)
+        passes += s.pass[i] != s.pass[i - 1];
     if (passes >= FEW_PASSES)
         return 0;
     str_printf(line,
@@ -75,9 +76,9 @@ static int warn_few(const int *round, int n, str *line)
     return 1;
 }
 
-static int warn_wide(const double *seconds, const int *round, int n, str *line)
+static int warn_wide(timings s, str *line)
 {
-    interval i = stats_typical(seconds, round, n);
+    interval i = stats_typical(s);
     if (!(i.high - i.low > wide * i.middle))
         return 0;
     str_printf(line, "noise: the interval of the median is %.0f %% wide",
@@ -85,15 +86,15 @@ static int warn_wide(const double *seconds, const int *round, int n, str *line)
     return 1;
 }
 
-int samples_warn(const double *seconds, const int *round, int n, str warnings[WARNINGS_MOST])
+int samples_warn(timings s, str warnings[WARNINGS_MOST])
 {
     int k = 0;
-    if (warn_few(round, n, &warnings[0]))
+    if (warn_few(s, &warnings[0]))
         return 1;
-    if (n < ENOUGH)
+    if (s.n < ENOUGH)
         return 0;
-    k += warn_outliers(seconds, n, stats_median(seconds, n), &warnings[k]);
-    k += warn_drift(seconds, round, n, &warnings[k]);
-    k += warn_wide(seconds, round, n, &warnings[k]);
+    k += warn_outliers(s, &warnings[k]);
+    k += warn_drift(s, &warnings[k]);
+    k += warn_wide(s, &warnings[k]);
     return k;
 }

@@ -243,9 +243,9 @@ static void judge(comparison *c, int number, const result_row *a, const result_r
     }
     pairing *p = &c->pairs[c->n_pairs++];
     *p = (pairing){.match = number, .old = a, .new = b};
-    p->old_s = stats_typical(a->seconds, a->round, a->n);
-    p->new_s = stats_typical(b->seconds, b->round, b->n);
-    p->speedup = stats_ratio(a->seconds, a->round, a->n, b->seconds, b->round, b->n);
+    p->old_s = stats_typical(row_timings(a));
+    p->new_s = stats_typical(row_timings(b));
+    p->speedup = stats_ratio(row_timings(a), row_timings(b));
     p->verdict = stats_verdict(p->speedup);
     int *const counts[] = {[VERDICT_SAME] = &m->same,
                            [VERDICT_FASTER] = &m->faster,

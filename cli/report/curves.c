@@ -149,8 +149,7 @@ static void crossing_words(str *t, const comparison *c, int ia, int ib, const re
                 continue;
             common++;
             const result_row *ra = a.row[i], *rb = b.row[k];
-            if (stats_verdict(stats_ratio(ra->seconds, ra->round, ra->n, rb->seconds, rb->round,
-                                          rb->n)) == VERDICT_FASTER) {
+            if (stats_verdict(stats_ratio(row_timings(ra), row_timings(rb))) == VERDICT_FASTER) {
                 from = from ? from : rb;
                 won++;
             } else {

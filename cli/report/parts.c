@@ -103,7 +103,7 @@ const result_device *device_of(const contestant *c)
     return NULL;
 }
 
-interval row_time(const result_row *r) { return stats_typical(r->seconds, r->round, r->n); }
+interval row_time(const result_row *r) { return stats_typical(row_timings(r)); }
 
 const result_row *row_next(const contestant *c, const result_row *r)
 {

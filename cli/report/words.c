@@ -243,7 +243,7 @@ void words_single(str *t, const result *r)
         const result_row *row = &r->rows[i];
         if (!row->n)
             continue;
-        const double s = stats_typical(row->seconds, row->round, row->n).middle;
+        const double s = stats_typical(row_timings(row)).middle;
         if (row->flops / s > flops && strcmp(row->dtype, "f32") == 0) {
             flops = row->flops / s;
             most = row;

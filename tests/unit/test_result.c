@@ -13,7 +13,7 @@
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
 static double times[] = {0.001, 0.0011, 2.5e-7, 3.0};
-static int rounds[] = {0, 0, 1, 3};
+static int rounds[] = {0, 0, 1, 3}, processes[] = {0, 0, 1, 1};
 static const char *warnings[] = {"drift: 4 %"};
 
 static result_row a_row(void)
@@ -34,6 +34,8 @@ static result_row a_row(void)
                         .n = 4,
                         .seconds = times,
                         .round = rounds,
+                        .process = processes,
+                        .n_process = 4,
                         .warnings = warnings,
                         .n_warnings = 1};
 }
@@ -78,6 +80,7 @@ static void test_round_trip(void **state)
     for (int i = 0; i < 4; i++) {
         assert_true(back.rows[0].seconds[i] == times[i]);
         assert_int_equal(back.rows[0].round[i], rounds[i]);
+        assert_int_equal(back.rows[0].process[i], processes[i]);
     }
     assert_true(back.devices[0].memory == UINT64_MAX);
     assert_true(back.devices[0].cache[1] == 1 << 20);
@@ -133,6 +136,11 @@ static const struct {
     {"{" HEAD ", \"rows\": [{" ROW ", \"seconds\": [1]}]}", "expected"},
     {"{" HEAD ", \"rows\": [{" ROW ", \"flops\": -1}]}", "never below 0"},
     {"{" HEAD ", \"rows\": [{" ROW ", \"threads\": 9999999999}]}", "too many"},
+    {"{" HEAD ", \"rows\": [{" ROW ", \"process\": [0, 1], \"seconds\": [[1], [2]]}]}", NULL},
+    {"{" HEAD ", \"rows\": [{" ROW ", \"process\": [0], \"seconds\": [[1], [2]]}]}",
+     "does not fit"},
+    {"{" HEAD ", \"rows\": [{" ROW ", \"process\": [1, 0]}]}", "does not fit to 'seconds' (row 1)"},
+    {"{" HEAD ", \"rows\": [{" ROW ", \"process\": [-1]}]}", "expected"},
     {"{" HEAD ", \"seconds\": 1e40}", "too large"},
     {"{" HEAD ", \"math\": \"a\\u0000b\"}", "zero byte"},
 };

@@ -133,6 +133,8 @@ typedef struct run {
     int pass[RUN_MOST], n;
 } run;
 
+static timings timings_of(const run *r) { return (timings){r->v, r->pass, NULL, r->n}; }
+
 /* A run that begins at `from` of a machine that drifts, with the offset that every run has. */
 static run run_of(const struct machine *m, int passes, int samples, double from, double factor,
                   double *memory)
@@ -162,9 +164,9 @@ static rates measure(const struct machine *m, int passes, int samples, int trial
         run a = run_of(m, passes, samples, 0, 1, &memory);
         run b = run_of(m, passes, samples, 1, 1, &memory);
         run slow = run_of(m, passes, samples, 1, 1.05, &memory);
-        interval t = stats_typical(a.v, a.pass, a.n);
-        verdict same = stats_verdict(stats_ratio(a.v, a.pass, a.n, b.v, b.pass, b.n));
-        verdict slower = stats_verdict(stats_ratio(a.v, a.pass, a.n, slow.v, slow.pass, slow.n));
+        interval t = stats_typical(timings_of(&a));
+        verdict same = stats_verdict(stats_ratio(timings_of(&a), timings_of(&b)));
+        verdict slower = stats_verdict(stats_ratio(timings_of(&a), timings_of(&slow)));
         const double truth = exp(m->truth);
         r.covered += t.low <= truth && truth <= t.high;
         r.wrong += same == VERDICT_FASTER || same == VERDICT_SLOWER;
@@ -217,25 +219,27 @@ static void test_edges(void **state)
     assert_near(stats_median(two, 2), 2.5);
     assert_near(stats_median(two, 3), 2);
 
-    interval i = stats_typical(one, pass, 0);
+    interval i = stats_typical((timings){one, pass, NULL, 0});
     assert_true(isnan(i.middle));
-    assert_int_equal(stats_verdict(stats_ratio(one, pass, 1, one, pass, 0)), VERDICT_UNSURE);
+    assert_int_equal(
+        stats_verdict(stats_ratio((timings){one, pass, NULL, 1}, (timings){one, pass, NULL, 0})),
+        VERDICT_UNSURE);
 
     /* Samples of one pass say nothing of the next: the interval is a factor of two wider than they. */
-    i = stats_typical(two, together, 3);
+    i = stats_typical((timings){two, together, NULL, 3});
     assert_near(i.low, 0.5);
     assert_near(i.middle, 2);
     assert_near(i.high, 8);
-    i = stats_ratio(two, together, 3, one, pass, 1);
+    i = stats_ratio((timings){two, together, NULL, 3}, (timings){one, pass, NULL, 1});
     assert_near(i.middle, 1);
     assert_near(i.low, 1.0 / 8);
     assert_near(i.high, 8);
 
     /* Without any noise the floor is left. */
-    i = stats_typical(same, pass, 4);
+    i = stats_typical((timings){same, pass, NULL, 4});
     assert_near(i.low, 3);
     assert_near(i.high, 3);
-    i = stats_ratio(same, pass, 4, same, pass, 4);
+    i = stats_ratio((timings){same, pass, NULL, 4}, (timings){same, pass, NULL, 4});
     assert_near(i.high, exp(0.02));
     assert_int_equal(stats_verdict(i), VERDICT_SAME);
 }

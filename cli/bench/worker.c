@@ -1,0 +1,199 @@
+/* Workers: both ends of the two pipes. Both are the same program, so structures pass as they are. */
+#include "bench/worker.h"
+
+#include "bench/child.h"
+#include "progress.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { WAIT_MS = 500, WHY_MOST = 4096 };
+
+/* One visit: what the runner knows of the task by then. */
+typedef struct order {
+    int number, pass, repeats, samples;
+    double check_s, sample_s, visit_s;
+} order;
+
+/* What came of it; the samples follow, then why. */
+typedef struct report {
+    outcome outcome;
+    int repeats, n, why_bytes;
+    double open_s, check_s, sample_s;
+    char answer[ANSWER_CHARS];
+} report;
+
+/* ---- the pipes ---------------------------------------------------------------------------------- */
+
+static void close_both(int ends[2])
+{
+    for (int i = 0; i < 2; i++)
+        if (ends[i] >= 0)
+            close(ends[i]);
+    ends[0] = ends[1] = -1;
+}
+
+static bool write_all(int to, const void *from, size_t bytes)
+{
+    for (const char *at = from; bytes > 0;) {
+        ssize_t n = write(to, at, bytes);
+        if (n < 0 && errno != EINTR)
+            return false;
+        at += n > 0 ? n : 0;
+        bytes -= n > 0 ? (size_t)n : 0;
+    }
+    return true;
+}
+
+/* False: the other side is gone, or Ctrl-C came first. */
+static bool read_all(int from, void *to, size_t bytes)
+{
+    for (char *at = to; bytes > 0;) {
+        struct pollfd ready = {.fd = from, .events = POLLIN};
+        while (poll(&ready, 1, WAIT_MS) <= 0)
+            if (interrupt_asked())
+                return false;
+        ssize_t n = read(from, at, bytes);
+        if (n == 0 || (n < 0 && errno != EINTR))
+            return false;
+        at += n > 0 ? n : 0;
+        bytes -= n > 0 ? (size_t)n : 0;
+    }
+    return true;
+}
+
+/* ---- who measures ------------------------------------------------------------------------------- */
+
+static bool put_report(const task *t)
+{
+    report r = {.outcome = t->outcome,
+                .repeats = t->repeats,
+                .n = t->n,
+                .why_bytes = (int)(t->why.n < WHY_MOST ? t->why.n : WHY_MOST),
+                .open_s = t->open_s,
+                .check_s = t->check_s,
+                .sample_s = t->sample_s};
+    memcpy(r.answer, ((const job *)t->context)->answer, sizeof r.answer);
+    return write_all(STDOUT_FILENO, &r, sizeof r) &&
+           write_all(STDOUT_FILENO, t->seconds, sizeof *t->seconds * (size_t)t->n) &&
+           write_all(STDOUT_FILENO, t->why.s, (size_t)r.why_bytes);
+}
+
+int worker_serve(const runner *r, task *tasks, int n)
+{
+    order o;
+    bool fine = write_all(STDOUT_FILENO, &n, sizeof n);
+    while (fine && read_all(STDIN_FILENO, &o, sizeof o) && o.number < n) {
+        task *t = &tasks[o.number];
+        task_free(t);
+        *t = (task){.calls = t->calls,
+                    .context = t->context,
+                    .repeats = o.repeats,
+                    .samples = o.samples,
+                    .check_s = o.check_s,
+                    .sample_s = o.sample_s,
+                    .visit_s = o.visit_s};
+        runner_visit(r, t, o.pass);
+        fine = put_report(t);
+    }
+    return fine ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+/* ---- who asks for it ---------------------------------------------------------------------------- */
+
+void worker_end(worker *w)
+{
+    close_both(w->orders); /* which tells it that there are no more */
+    while (w->pid && waitpid(w->pid, &w->status, 0) < 0 && errno == EINTR) {
+    }
+    close_both(w->reports);
+    w->pid = 0;
+}
+
+/* How it came to its end. */
+static void put_end(const worker *w, str *why)
+{
+    if (WIFSIGNALED(w->status))
+        str_printf(why, "its process was ended by signal %d (%s)", WTERMSIG(w->status),
+                   strsignal(WTERMSIG(w->status)));
+    else
+        str_printf(why, "its process ended with exit code %d", WEXITSTATUS(w->status));
+}
+
+bool worker_begin(worker *w, char *const *argv, int n, str *why)
+{
+    *w = (worker){.orders = {-1, -1}, .reports = {-1, -1}};
+    int problem = child_pipe(w->orders) && child_pipe(w->reports) ? 0 : errno, jobs = -1;
+    const int files[] = {w->orders[0], w->reports[1], STDERR_FILENO};
+    if (!problem)
+        problem = child_spawn(&w->pid, argv, files);
+    if (!problem) {
+        close(w->reports[1]); /* so that its end is an end of file */
+        w->reports[1] = -1;
+        read_all(w->reports[0], &jobs, sizeof jobs);
+    }
+    if (jobs == n)
+        return true;
+    worker_end(w);
+    if (problem)
+        str_puts(why, strerror(problem));
+    else if (jobs < 0)
+        put_end(w, why);
+    else
+        str_printf(why, "it found %d works where there were %d", jobs, n);
+    return false;
+}
+
+static bool get_report(const worker *w, task *t, int pass)
+{
+    report r;
+    char why[WHY_MOST];
+    double seconds;
+    if (!read_all(w->reports[0], &r, sizeof r))
+        return false;
+    for (int i = 0; i < r.n; i++) {
+        if (!read_all(w->reports[0], &seconds, sizeof seconds))
+            return false;
+        task_keep(t, seconds, pass);
+    }
+    if (!read_all(w->reports[0], why, (size_t)r.why_bytes))
+        return false;
+    t->outcome = r.outcome;
+    t->repeats = r.repeats;
+    t->open_s = r.open_s;
+    t->check_s = r.check_s;
+    t->sample_s = r.sample_s;
+    str_add(&t->why, why, (size_t)r.why_bytes);
+    char *answer = ((job *)t->context)->answer;
+    if (*r.answer && *answer && strcmp(r.answer, answer) != 0) {
+        t->outcome = OUTCOME_WRONG;
+        str_printf(&t->why, "its digest is %s, and was %s in another process", r.answer, answer);
+    }
+    if (*r.answer)
+        memcpy(answer, r.answer, sizeof r.answer);
+    return true;
+}
+
+void worker_visit(worker *w, int number, task *t, int pass)
+{
+    const order o = {.number = number,
+                     .pass = pass,
+                     .repeats = t->repeats,
+                     .samples = t->samples,
+                     .check_s = t->check_s,
+                     .sample_s = t->sample_s,
+                     .visit_s = t->visit_s};
+    /* We hold both ends of this pipe, so that writing to a worker that is gone is no signal. */
+    if (write_all(w->orders[1], &o, sizeof o) && get_report(w, t, pass))
+        return;
+    if (interrupt_asked())
+        kill(w->pid, SIGKILL);
+    worker_end(w);
+    t->outcome = OUTCOME_FAILED;
+    put_end(w, &t->why);
+}
