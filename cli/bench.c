@@ -5,10 +5,12 @@
 #include "bench/collect.h"
 #include "bench/limits.h"
 #include "bench/table.h"
+#include "bench/waits.h"
 #include "bench/worker.h"
 #include "cli.h"
 #include "progress.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,6 +59,7 @@ typedef struct session {
     int n_limits;
     runner runner;
     progress bar;
+    double begin_s;
     int bad; /* tasks that were wrong or failed */
 } session;
 
@@ -290,6 +293,18 @@ static double now(void *context)
     return clock_s();
 }
 
+static void watch(void *context, bool fresh)
+{
+    (void)context;
+    waits_begin(fresh);
+}
+
+static double waited(void *context)
+{
+    (void)context;
+    return waits_s();
+}
+
 static bool interrupted(void *context)
 {
     (void)context;
@@ -391,9 +406,10 @@ static void measure(session *s)
     double seconds = set->seconds > 0 ? set->seconds : set->quick ? quick_s : full_s;
     runner *r = &s->runner;
     r->seconds = seconds;
-    r->most_seconds = set->seconds > 0 ? 0 : set->quick ? quick_most_s : full_most_s;
+    double most_s = (set->quick ? quick_most_s : full_most_s) - (clock_s() - s->begin_s);
+    r->most_seconds = set->seconds > 0 ? 0 : most_s;
     r->least_passes = 3;
-    r->most_passes = set->quick ? 8 : 15;
+    r->most_passes = set->quick ? 12 : 20;
     r->seed = set->seed;
     r->visit = on_visit;
     r->ended = on_end;
@@ -403,8 +419,10 @@ static void measure(session *s)
         if (s->tasks[i].outcome != OUTCOME_FINE)
             on_end(s, &s->tasks[i]);
     progress_begin(&s->bar, set->quiet);
+    double begin_s = clock_s(), before_s = others_s();
     s->result.complete = runner_run(r, s->tasks, s->n);
     worker_end(&s->worker);
+    s->result.others = fmax(0, (others_s() - before_s) / (clock_s() - begin_s));
     progress_clear(&s->bar);
 }
 
@@ -502,7 +520,7 @@ static int run_worker(session *s)
 
 static int run_session(session *s, int argc, char **argv)
 {
-    double begin_s = clock_s();
+    s->begin_s = clock_s();
     int code = check_settings(s);
     if (code < 0 && !collect_begin(&s->result, argc, argv))
         code = fail_library(s->command);
@@ -513,7 +531,7 @@ static int run_session(session *s, int argc, char **argv)
         choose(s, true);
         begin_workers(s, argc, argv);
         measure(s);
-        s->result.seconds = clock_s() - begin_s;
+        s->result.seconds = clock_s() - s->begin_s;
         code = finish(s);
     }
     return code;
@@ -585,7 +603,8 @@ int verb_bench(int argc, char **argv)
     for (int i = 0; i < set.commands.n; i++)
         set.commands.v[i].show = set.show_output;
     session s = {.command = &c, .set = &set};
-    s.runner = (runner){.clock = now, .interrupted = interrupted, .context = &s};
+    s.runner = (runner){
+        .clock = now, .interrupted = interrupted, .watch = watch, .waited = waited, .context = &s};
     if (code < 0)
         code = is_worker ? run_worker(&s) : run_session(&s, n, words);
     session_free(&s);

@@ -218,7 +218,7 @@ static bool time_launches(const session *s, ig_launch l, answer *a)
         n += fine;
     }
     if (fine)
-        a->time = stats_typical((timings){seconds, pass, NULL, n});
+        a->time = stats_typical((timings){.seconds = seconds, .pass = pass, .n = n});
     a->launches = n;
     str_free(&nowhere);
     free(spare);

@@ -161,11 +161,15 @@ void collect_row(result *r, const task *t, const job *j, const user_command *c, 
                         .bytes = c ? 0 : j->bytes,
                         .answer = c || !*j->answer ? NULL : keep(r, j->answer),
                         .repeats = t->repeats,
+                        .others = r->others,
                         .n = t->n};
     row->seconds = arena_get(&r->memory, sizeof *row->seconds * (size_t)(t->n + 1));
     row->round = arena_get(&r->memory, sizeof *row->round * (size_t)(t->n + 1));
     memcpy(row->seconds, t->seconds, sizeof *row->seconds * (size_t)t->n);
     memcpy(row->round, t->round, sizeof *row->round * (size_t)t->n);
+    row->n_waited = t->n;
+    row->waited = arena_get(&r->memory, sizeof *row->waited * (size_t)(t->n + 1));
+    memcpy(row->waited, t->waited, sizeof *row->waited * (size_t)t->n);
     row->n_process = spread && t->n ? t->round[t->n - 1] + 1 : 0;
     row->process = arena_get(&r->memory, sizeof *row->process * (size_t)(row->n_process + 1));
     for (int i = 0; i < row->n_process; i++)

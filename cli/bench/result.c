@@ -31,6 +31,7 @@ typedef enum kind {
     CACHES,  /* uint64_t [3] */
     TEXTS,   /* const char ** and, at count, how many */
     COUNTS,  /* int * likewise */
+    REALS,   /* double * likewise */
     SAMPLES, /* a list for each pass: seconds and round of a row */
     LIST     /* structures and, at count, how many */
 } kind;
@@ -67,6 +68,7 @@ static const field row_fields[] = {
     {"repeats", COUNT, AT(result_row, repeats), 0, NULL},
     {"warnings", TEXTS, AT(result_row, warnings), AT(result_row, n_warnings), NULL},
     {"process", COUNTS, AT(result_row, process), AT(result_row, n_process), NULL},
+    {"waited", REALS, AT(result_row, waited), AT(result_row, n_waited), NULL},
     {"seconds", SAMPLES, 0, 0, NULL},
     {0}};
 static const record row_record = {"row", sizeof(result_row), row_fields};
@@ -113,6 +115,7 @@ static const field file_fields[] = {
     {"virtual_machine", TEXT, AT(result, virtual_machine), 0, NULL},
     {"complete", YESNO, AT(result, complete), 0, NULL},
     {"seconds", REAL, AT(result, seconds), 0, NULL},
+    {"others", REAL, AT(result, others), 0, NULL},
     {"disturbances", TEXTS, AT(result, disturbances), AT(result, n_disturbances), NULL},
     {"devices", LIST, AT(result, devices), AT(result, n_devices), &device_record},
     {"ops", LIST, AT(result, ops), AT(result, n_ops), &op_record},
@@ -237,13 +240,19 @@ static void read_texts(reading *r, const char *key, const char ***out, int *coun
     *out = list_end(&l, r->memory);
 }
 
-static void read_counts(reading *r, const char *key, int **out, int *count)
+/* Counts or reals. */
+static void read_numbers(reading *r, const field *f, void **out, int *count)
 {
-    list l = {.bytes = sizeof(int)};
+    const bool counts = f->kind == COUNTS;
+    list l = {.bytes = counts ? sizeof(int) : sizeof(double)};
     json_open_array(&r->json);
-    while (json_next_item(&r->json) && read_count(r, key, list_next(&l)))
-        if (l.n > SAMPLES_MOST && !refuse(r, "'%s' has more than %d items", key, SAMPLES_MOST))
+    while (json_next_item(&r->json)) {
+        void *next = list_next(&l);
+        if (!(counts ? read_count(r, f->key, next) : read_real(r, f->key, next)))
             break;
+        if (l.n > SAMPLES_MOST && !refuse(r, "'%s' has more than %d items", f->key, SAMPLES_MOST))
+            break;
+    }
     *count = (int)l.n;
     *out = list_end(&l, r->memory);
 }
@@ -309,7 +318,8 @@ static bool read_field(reading *r, const field *f, void *out)
     case REAL: return read_real(r, f->key, place);
     case CACHES: return read_caches(r, place);
     case TEXTS: read_texts(r, f->key, place, count); break;
-    case COUNTS: read_counts(r, f->key, place, count); break;
+    case COUNTS:
+    case REALS: read_numbers(r, f, place, count); break;
     case SAMPLES: read_samples(r, out); break;
     case LIST: read_list(r, f, out); break;
     }
@@ -383,16 +393,17 @@ static bool few_devices(const result *r, str *why)
     return true;
 }
 
-/* Each pass has its process, and later passes have later ones. */
-static bool processes_fit(const result *r, str *why)
+/* Each sample has its wait, each pass its process, and later passes have later ones. */
+static bool rows_fit(const result *r, str *why)
 {
     for (int i = 0; i < r->n_rows; i++) {
         const result_row *row = &r->rows[i];
         bool fit = !row->n_process || !row->n || row->round[row->n - 1] < row->n_process;
         for (int k = 1; k < row->n_process && fit; k++)
             fit = row->process[k - 1] <= row->process[k];
-        if (!fit) {
-            str_printf(why, "'process' does not fit to 'seconds' (row %d)", i + 1);
+        if (!fit || (row->n_waited && row->n_waited != row->n)) {
+            str_printf(why, "'%s' does not fit to 'seconds' (row %d)", fit ? "waited" : "process",
+                       i + 1);
             return false;
         }
     }
@@ -410,7 +421,9 @@ bool result_parse(result *r, const char *source, size_t n, str *why)
     const ig_status status = why->n ? (json_end(&reads.json), IG_OK) : json_end(&reads.json);
     if (status != IG_OK)
         str_puts(why, reads.json.problem);
-    if (why->n || !few_devices(r, why) || !processes_fit(r, why))
+    for (int i = 0; i < r->n_rows; i++)
+        r->rows[i].others = r->others;
+    if (why->n || !few_devices(r, why) || !rows_fit(r, why))
         result_free(r);
     return !why->n;
 }
@@ -441,7 +454,12 @@ void result_free(result *r)
 
 timings row_timings(const result_row *r)
 {
-    return (timings){r->seconds, r->round, r->n_process ? r->process : NULL, r->n};
+    return (timings){.seconds = r->seconds,
+                     .waited = r->n_waited ? r->waited : NULL,
+                     .pass = r->round,
+                     .process = r->n_process ? r->process : NULL,
+                     .n = r->n,
+                     .others = r->threads > 1 ? r->others : 0};
 }
 
 /* ---- writing -------------------------------------------------------------------------------- */
@@ -499,6 +517,14 @@ static void write_counts(str *t, const int *counts, int n)
     str_puts(t, "]");
 }
 
+static void write_reals(str *t, const double *reals, int n)
+{
+    str_puts(t, "[");
+    for (int i = 0; i < n; i++)
+        str_printf(t, i ? ", %.9g" : "%.9g", reals[i]);
+    str_puts(t, "]");
+}
+
 static void write_field(str *t, const field *f, const void *from)
 {
     const void *place = (const char *)from + f->at;
@@ -517,6 +543,7 @@ static void write_field(str *t, const field *f, const void *from)
         break;
     case TEXTS: write_texts(t, *(const char *const *const *)place, *count); break;
     case COUNTS: write_counts(t, *(const int *const *)place, *count); break;
+    case REALS: write_reals(t, *(const double *const *)place, *count); break;
     case SAMPLES: write_samples(t, from); break;
     case LIST: write_list(t, f, from); break;
     }

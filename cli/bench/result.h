@@ -25,9 +25,12 @@ typedef struct result_row {
     int repeats;        /* repetitions that one sample is the mean of */
     int n;              /* samples */
     double *seconds;    /* of one repetition, in the order in which they were measured */
+    double *waited;     /* of these: for a core that others had */
+    int n_waited;       /* n, or 0: unknown */
     int *round;    /* in which pass over all workloads each was measured, from 0, never falling */
     int *process;  /* of each pass that there was: which process made it, never falling */
     int n_process; /* 0: one process made all of them */
+    double others; /* the file's, for each of its rows */
     const char **warnings; /* "drift: ...", "outliers: ..." */
     int n_warnings;
 } result_row;
@@ -53,7 +56,8 @@ typedef struct result {
     const char *system, *arch, *virtual_machine; /* "Linux 6.1", "aarch64", NULL: none found */
     bool complete;                               /* false: interrupted */
     double seconds;                              /* that the run took */
-    const char **disturbances;                   /* "load 3.1 on 2 cores" */
+    double others; /* cores that other processes kept busy meanwhile, on average; 0 if unknown */
+    const char **disturbances; /* "load 3.1 on 2 cores" */
     int n_disturbances;
     result_device *devices;
     int n_devices;

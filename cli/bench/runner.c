@@ -7,11 +7,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { SAMPLES_MOST = 10, SLOW_VISITS = 4, WARM_BATCHES = 8, REPEATS_MOST = 1 << 24 };
+enum { SAMPLES_MOST = 10, SLOW_VISITS = 4, WARM_BATCHES = 8, REPEATS_MOST = 1 << 24, RETAKES = 3 };
 static const double sample_least_s = 0.002, /* of a clock of nanoseconds, and of turns of others */
     warm_most_s = 0.25, stable = 0.05,
                     own_warm_up_s = 1, /* what takes longer loses nothing by being cold */
-    slow_shares = 3;                   /* a visit beyond so many equal shares of the time is slow */
+    retake_most_s = 0.05, /* what takes longer is disturbed again on a machine that disturbs it */
+    slow_shares = 3;      /* a visit beyond so many equal shares of the time is slow */
 
 /* ---- random order ------------------------------------------------------------------------------- */
 
@@ -39,17 +40,20 @@ void task_free(task *t)
 {
     str_free(&t->why);
     free(t->seconds);
+    free(t->waited);
     free(t->round);
 }
 
-void task_keep(task *t, double seconds, int pass)
+void task_keep(task *t, double seconds, double waited, int pass)
 {
     if (t->n == t->room) {
         t->room = t->room ? 2 * t->room : 16;
         t->seconds = heap_resize(t->seconds, sizeof *t->seconds * (size_t)t->room);
+        t->waited = heap_resize(t->waited, sizeof *t->waited * (size_t)t->room);
         t->round = heap_resize(t->round, sizeof *t->round * (size_t)t->room);
     }
     t->seconds[t->n] = seconds;
+    t->waited[t->n] = waited;
     t->round[t->n++] = pass;
 }
 
@@ -76,7 +80,7 @@ static bool warm_up_first(const runner *r, task *t)
             (int)fmin(REPEATS_MOST, fmin(ceil(fmax(wanted, t->repeats + 1)), 64. * t->repeats));
     }
     if (t->outcome == OUTCOME_FINE && seconds >= own_warm_up_s) {
-        task_keep(t, seconds / t->repeats, 0);
+        task_keep(t, seconds / t->repeats, 0, 0);
         return true;
     }
     for (int i = 0;
@@ -109,16 +113,24 @@ static bool check_again(const runner *r, task *t, int pass)
 static void visit_open(const runner *r, task *t, int pass)
 {
     double seconds;
-    int samples = pass == 0 ? 1 : t->samples;
+    int samples = pass == 0 ? 1 : t->samples, tries = 0;
     if (!check_again(r, t, pass))
         return;
     if (pass == 0 && warm_up_first(r, t))
         samples -= t->n; /* what took so long is not repeated at once */
     else if (pass > 0 && t->sample_s < own_warm_up_s)
         batch(r, t, &seconds);
-    while (samples-- > 0 && t->outcome == OUTCOME_FINE && !r->interrupted(r->context))
-        if (batch(r, t, &seconds))
-            task_keep(t, seconds / t->repeats, pass);
+    int most = t->sample_s < retake_most_s ? RETAKES + RETAKES * samples : samples;
+    while (samples > 0 && tries < most && t->outcome == OUTCOME_FINE &&
+           !r->interrupted(r->context)) {
+        if (r->watch)
+            r->watch(r->context, tries++ == 0);
+        if (!batch(r, t, &seconds))
+            break;
+        double waited = r->waited ? r->waited(r->context) : 0;
+        task_keep(t, seconds / t->repeats, waited / t->repeats, pass);
+        samples -= !stats_disturbed(seconds, waited, t->calm);
+    }
 }
 
 void runner_visit(const runner *r, task *t, int pass)
@@ -135,6 +147,7 @@ void runner_visit(const runner *r, task *t, int pass)
 
 static void visit(const runner *r, task *t, int pass)
 {
+    t->calm = stats_calm((timings){.seconds = t->seconds, .waited = t->waited, .n = t->n});
     if (r->perform)
         r->perform(r->context, t, pass);
     else

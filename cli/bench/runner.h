@@ -35,9 +35,11 @@ typedef struct task {
     int repeats;
     int n, room;
     double *seconds; /* of one repetition, in the order in which they were measured */
+    double *waited;  /* of these: for a core */
     int *round;
     /* The runner's own: how long its parts take, what is planned. */
     double open_s, check_s, sample_s, visit_s;
+    double calm;         /* stats_calm of the samples until now */
     int visits, samples; /* in all passes; in one visit */
 } task;
 
@@ -48,6 +50,10 @@ typedef struct runner {
     uint64_t seed;                  /* of the order */
     double (*clock)(void *context); /* seconds */
     bool (*interrupted)(void *context);
+    /* Begins to count how long a core is waited for, with fresh: by threads that may be new; and tells.
+     * NULL: unknown. */
+    void (*watch)(void *context, bool fresh);
+    double (*waited)(void *context);
     /* About to visit t, after share of all work; or, done: t ended otherwise than fine. */
     void (*visit)(void *context, const task *t, double share);
     void (*ended)(void *context, const task *t);
@@ -62,7 +68,8 @@ bool runner_run(const runner *r, task *tasks, int n);
 /* One visit: opens, checks, warms up, takes the samples of this pass, closes. */
 void runner_visit(const runner *r, task *t, int pass);
 
-void task_keep(task *t, double seconds, int pass); /* one sample more */
+/* One sample more: the time of a repetition, and how much of it a core was waited for. */
+void task_keep(task *t, double seconds, double waited, int pass);
 void task_free(task *t);
 
 /* A random order of 0 .. n - 1. */

@@ -1,10 +1,11 @@
 /* Statistics of a measurement.
  *
- * Samples of one pass share the machine's state, so a pass counts once: by the median of its samples.
- * All is done with logarithms, since noise multiplies. The estimate is the trimmed mean of the passes,
- * its error Yuen's (the winsorized variance, Student's t), so that a pass that something disturbed
- * weighs little. A machine that drifts is caught by its halves: the interval is never narrower than
- * the first half of the passes differs from the second, with room for the next run to go on drifting.
+ * Samples of one process share its memory and its moment, so a process counts once: by the median of its
+ * samples. All is done with logarithms, since noise multiplies. The estimate is the trimmed mean of these
+ * units, its error Yuen's (the winsorized variance, Student's t), so that one that something disturbed
+ * weighs little. Samples that had to wait for a core do not count at all, as long as there are others. A
+ * machine that drifts is caught by its halves: the interval is never narrower than the first half of the
+ * units differs from the second, with room for the next run to go on drifting.
  * docs/COMPARING.md has the measurements that the constants rest on. */
 #include "bench/stats.h"
 
@@ -14,21 +15,26 @@
 
 #include "str.h"
 
-enum { PASSES_LEAST = 3 }; /* of fewer nothing can be told of their spread */
+enum { UNITS_LEAST = 3 }; /* of fewer nothing can be told of their spread */
 
-static const double TRIMMED = 0.25; /* of the passes, at each end */
-/* Passes that follow each other may be alike, and then say less than their number; this is the most
+static const double TRIMMED = 0.25; /* of the units, at each end */
+/* Units that follow each other may be alike, and then say less than their number; this is the most
  * that so few can tell of it. */
 static const double KIN_MOST = 0.9;
 /* Two runs that drift alike, one after the other, differ by twice as much as the halves of each. */
 static const double DRIFT = 2;
-/* What two runs of the same binary differ by though nothing changed: other pages, another layout, other
- * cores. Part of it shows in no run by itself; where passes differ much, runs do too. */
+/* What two runs of the same binary differ by though nothing changed. */
 static const double RUN_FLOOR = 0.02;
-static const double RUN_SPREADS = 3;
+/* Where one process made all passes, what processes differ by shows in no run by itself; but where passes
+ * differ much, processes do too. */
+static const double PROCESS_SPREADS = 3;
 /* What disturbs a run only ever adds time, and may disturb one of two: a difference must also show
  * where there is least of that, in the samples of which so many are faster. */
 static const double FAST = 0.1;
+/* The share of a sample that it may wait for a core beyond what its work does by itself. */
+static const double WAITED = 0.03;
+/* Cores that others can have at most, as long as we have some of the machine. */
+static const double OTHERS_MOST = 0.9;
 /* A difference of less is none. */
 static const double SAME_WITHIN = 0.05;
 
@@ -77,15 +83,16 @@ static double student(double freedom)
 /* What is known of the logarithm of the typical time. */
 typedef struct estimate {
     double middle, error, freedom;
-    double spread;    /* of the passes beyond what their own samples explain */
-    double chance;    /* the variance that a pass's median has by its samples alone */
+    double spread;    /* of the units beyond what their own samples explain */
+    double chance;    /* the variance that a unit's median has by its samples alone */
     double drift;     /* by how much the halves of the run differ */
     double low, high; /* of all samples */
     double fast;      /* a tenth of the samples is faster */
-    int passes;
+    int units;        /* that were not disturbed */
+    bool processes;   /* each is a process, else a pass */
 } estimate;
 
-/* Fills in what n medians say, in the order of their passes. */
+/* Fills in what n medians say, in the order of their units. */
 static void trimmed_mean(estimate *e, double *m, int n)
 {
     const int cut = (int)(TRIMMED * (n - 1)), left = n - 2 * cut;
@@ -109,47 +116,119 @@ static void trimmed_mean(estimate *e, double *m, int n)
     free(sorted);
 }
 
-/* The logarithm of each pass's median, in order; returns how many there are. *chance is the variance of
- * such a median if all samples of a pass were drawn alike; 0 where passes have one sample each. */
-static int pass_medians(timings s, double *out, double *chance)
+/* ---- units -------------------------------------------------------------------------------------- */
+
+/* The process of a sample, or where there are too few of them its pass. */
+static int unit_of(const timings *t, int i, bool processes)
 {
-    int passes = 0, freedom = 0;
-    double squares = 0;
-    for (int first = 0, end; first < s.n; first = end) {
-        for (end = first + 1; end < s.n && s.pass[end] == s.pass[first];)
-            end++;
-        out[passes] = log(stats_median(s.seconds + first, end - first));
-        for (int i = first; i < end && end - first > 1; i++)
-            squares += pow(log(s.seconds[i]) - out[passes], 2);
-        freedom += end - first - 1;
-        passes++;
-    }
-    *chance = freedom ? M_PI_2 * squares / freedom * passes / s.n : 0;
-    return passes;
+    return processes ? t->process[t->pass[i]] : t->pass[i];
 }
 
-static estimate estimate_of(timings s)
+static bool has_processes(const timings *t)
 {
-    const int n = s.n;
-    estimate e = {0};
-    double *m = heap_get((size_t)n * sizeof *m), *sorted = heap_get((size_t)n * sizeof *sorted);
-    e.passes = pass_medians(s, m, &e.chance);
-    memcpy(sorted, s.seconds, (size_t)n * sizeof *sorted);
-    qsort(sorted, (size_t)n, sizeof *sorted, ascending);
-    e.low = log(sorted[0]);
-    e.fast = log(sorted[(int)(FAST * (n - 1))]);
-    e.high = log(sorted[n - 1]);
-    if (e.passes >= PASSES_LEAST) {
-        const int half = e.passes / 2;
-        e.drift = fabs(stats_median(m, half) - stats_median(m + e.passes - half, half));
-        trimmed_mean(&e, m, e.passes);
-    } else if (e.passes) {
-        e.middle = stats_median(m, e.passes);
+    int n = t->n > 0;
+    for (int i = 1; i < t->n && t->process; i++)
+        n += t->process[t->pass[i]] != t->process[t->pass[i - 1]];
+    return n >= UNITS_LEAST;
+}
+
+double stats_calm(timings t)
+{
+    double calm = t.waited && t.n ? INFINITY : 0;
+    for (int i = 0; i < t.n && t.waited; i++)
+        calm = fmin(calm, t.waited[i] / t.seconds[i]);
+    return calm;
+}
+
+/* Samples that count, with their units. */
+typedef struct samples {
+    double *seconds;
+    int *unit, n, units;
+} samples;
+
+/* Those that were not disturbed, or all. */
+static void choose(samples *s, const timings *t, double calm, bool processes)
+{
+    s->n = s->units = 0;
+    for (int i = 0; i < t->n; i++) {
+        if (t->waited && stats_disturbed(t->seconds[i], t->waited[i], calm))
+            continue;
+        s->seconds[s->n] = t->seconds[i];
+        s->unit[s->n] = unit_of(t, i, processes);
+        s->units += s->n == 0 || s->unit[s->n] != s->unit[s->n - 1];
+        s->n++;
     }
+}
+
+/* The logarithm of each unit's median, in order; returns the variance of such a median if all samples of
+ * a unit were drawn alike; 0 where units have one sample each. */
+static double unit_medians(const samples *s, double *out)
+{
+    int units = 0, freedom = 0;
+    double squares = 0;
+    for (int first = 0, end; first < s->n; first = end) {
+        for (end = first + 1; end < s->n && s->unit[end] == s->unit[first];)
+            end++;
+        out[units] = log(stats_median(s->seconds + first, end - first));
+        for (int i = first; i < end && end - first > 1; i++)
+            squares += pow(log(s->seconds[i]) - out[units], 2);
+        freedom += end - first - 1;
+        units++;
+    }
+    return freedom ? M_PI_2 * squares / freedom * units / s->n : 0;
+}
+
+/* ---- estimates ---------------------------------------------------------------------------------- */
+
+/* The median of n values, and the square of its error as their distances from it tell it. */
+static double median_with_error(const double *m, int n, double *error2)
+{
+    const double middle = stats_median(m, n);
+    double *far = heap_get((size_t)n * sizeof *far);
+    for (int i = 0; i < n; i++)
+        far[i] = fabs(m[i] - middle);
+    *error2 = M_PI_2 * pow(1.4826 * stats_median(far, n), 2) / n;
+    free(far);
+    return middle;
+}
+
+/* By how much the halves differ beyond what chance makes of it. */
+static double drift_of(const double *m, int n)
+{
+    double before2, after2;
+    const double before = median_with_error(m, n / 2, &before2);
+    const double after = median_with_error(m + n - n / 2, n / 2, &after2);
+    return sqrt(fmax(0, pow(after - before, 2) - before2 - after2));
+}
+
+static estimate estimate_of(timings t, double calm)
+{
+    const size_t bytes = (size_t)t.n * sizeof(double);
+    samples s = {heap_get(bytes), heap_get((size_t)t.n * sizeof *s.unit), 0, 0};
+    estimate e = {.processes = has_processes(&t)};
+    choose(&s, &t, calm, e.processes);
+    e.units = s.units;
+    if (e.units < UNITS_LEAST)
+        choose(&s, &t, INFINITY, e.processes);
+    double *m = heap_get(bytes);
+    e.chance = unit_medians(&s, m);
+    if (e.units >= UNITS_LEAST) {
+        e.drift = drift_of(m, e.units);
+        trimmed_mean(&e, m, e.units);
+    } else {
+        e.middle = stats_median(m, s.units);
+    }
+    qsort(s.seconds, (size_t)s.n, sizeof *s.seconds, ascending);
+    e.low = log(s.seconds[0]);
+    e.fast = log(s.seconds[(int)(FAST * (s.n - 1))]);
+    e.high = log(s.seconds[s.n - 1]);
     free(m);
-    free(sorted);
+    free(s.seconds);
+    free(s.unit);
     return e;
 }
+
+/* ---- intervals ---------------------------------------------------------------------------------- */
 
 /* Half of the interval's width for one or, with b, for the difference of two. */
 static double half_width(const estimate *a, const estimate *b)
@@ -163,7 +242,7 @@ static double half_width(const estimate *a, const estimate *b)
     return fmax(student(freedom) * sqrt(v), drift);
 }
 
-/* Everything that was seen, and a factor of two: no interval is wider, and that of too few passes is
+/* Everything that was seen, and a factor of two: no interval is wider, and that of too few units is
  * no narrower. */
 static interval seen(const estimate *e)
 {
@@ -173,36 +252,57 @@ static interval seen(const estimate *e)
 static interval typical(const estimate *e)
 {
     const interval most = seen(e);
-    if (e->passes < PASSES_LEAST)
+    if (e->units < UNITS_LEAST)
         return most;
     const double half = half_width(e, NULL);
     return (interval){fmax(exp(e->middle - half), most.low), most.middle,
                       fmin(exp(e->middle + half), most.high)};
 }
 
-interval stats_typical(timings s)
+interval stats_typical(timings t)
 {
-    if (s.n < 1)
+    if (t.n < 1)
         return (interval){NAN, NAN, NAN};
-    const estimate e = estimate_of(s);
+    const estimate e = estimate_of(t, stats_calm(t));
     return typical(&e);
+}
+
+/* What two runs may differ by, in logarithms, beyond what either tells. */
+static double runs_apart(const estimate *a, const estimate *b)
+{
+    if (a->processes && b->processes)
+        return RUN_FLOOR;
+    return hypot(RUN_FLOOR, PROCESS_SPREADS * hypot(a->spread, b->spread));
+}
+
+/* The least part of the times that the work had by itself, if it wants all cores and others had some.
+ * What is trimmed away does not matter. */
+static double own_part(double others)
+{
+    return 1 - fmin(fmax(others - TRIMMED, 0) / (1 - TRIMMED), OTHERS_MOST);
 }
 
 interval stats_ratio(timings a, timings b)
 {
     if (a.n < 1 || b.n < 1)
         return (interval){NAN, NAN, NAN};
-    const estimate ea = estimate_of(a), eb = estimate_of(b);
+    const double calm = fmin(stats_calm(a), stats_calm(b));
+    const estimate ea = estimate_of(a, calm), eb = estimate_of(b, calm);
     const interval most_a = seen(&ea), most_b = seen(&eb);
     const interval most = {most_a.low / most_b.high, exp(ea.middle - eb.middle),
                            most_a.high / most_b.low};
-    if (ea.passes < PASSES_LEAST || eb.passes < PASSES_LEAST)
+    if (ea.units < UNITS_LEAST || eb.units < UNITS_LEAST)
         return most;
-    const double runs = hypot(RUN_FLOOR, RUN_SPREADS * hypot(ea.spread, eb.spread));
-    const double half = exp(hypot(half_width(&ea, &eb), runs));
+    const double half = exp(hypot(half_width(&ea, &eb), runs_apart(&ea, &eb)));
     const double fast = exp(ea.fast - eb.fast);
-    return (interval){fmax(fmin(most.middle, fast) / half, most.low), most.middle,
-                      fmin(fmax(most.middle, fast) * half, most.high)};
+    return (interval){fmax(fmin(most.middle, fast) / half * own_part(a.others), most.low),
+                      most.middle,
+                      fmin(fmax(most.middle, fast) * half / own_part(b.others), most.high)};
+}
+
+bool stats_disturbed(double seconds, double waited, double calm)
+{
+    return waited > (calm + WAITED) * seconds;
 }
 
 verdict stats_verdict(interval speedup)

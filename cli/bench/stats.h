@@ -12,12 +12,18 @@ typedef struct interval {
 /* Times of one work in the order in which they were measured. */
 typedef struct timings {
     const double *seconds;
-    const int *pass;    /* of each: the pass over all works, from 0, never falling */
-    const int *process; /* of each pass, never falling; NULL: all were made by one */
+    const double *waited; /* of each: how much of it a core was waited for; NULL: unknown */
+    const int *pass;      /* of each: the pass over all works, from 0, never falling */
+    const int *process;   /* of each pass, never falling; NULL: all were made by one */
     int n;
+    double others; /* cores that others had meanwhile, where the work wants all of them; else 0 */
 } timings;
 
 double stats_median(const double *v, int n); /* NaN for none */
+/* The least share of a sample that was waited for a core: what the work does by itself. 0 of none. */
+double stats_calm(timings t);
+/* Whether others had too much of the machine during a sample: it waited for more than that. */
+bool stats_disturbed(double seconds, double waited, double calm);
 /* Of the typical time: samples of one process are not independent, nor are those of one pass. */
 interval stats_typical(timings s);
 /* Of a's typical time / b's. */

@@ -17,10 +17,10 @@ enum { WAIT_MS = 500, WHY_MOST = 4096 };
 /* One visit: what the runner knows of the task by then. */
 typedef struct order {
     int number, pass, repeats, samples;
-    double check_s, sample_s, visit_s;
+    double check_s, sample_s, visit_s, calm;
 } order;
 
-/* What came of it; the samples follow, then why. */
+/* What came of it; the samples follow, then what of each was waited, then why. */
 typedef struct report {
     outcome outcome;
     int repeats, n, why_bytes;
@@ -81,6 +81,7 @@ static bool put_report(const task *t)
     memcpy(r.answer, ((const job *)t->context)->answer, sizeof r.answer);
     return write_all(STDOUT_FILENO, &r, sizeof r) &&
            write_all(STDOUT_FILENO, t->seconds, sizeof *t->seconds * (size_t)t->n) &&
+           write_all(STDOUT_FILENO, t->waited, sizeof *t->waited * (size_t)t->n) &&
            write_all(STDOUT_FILENO, t->why.s, (size_t)r.why_bytes);
 }
 
@@ -97,7 +98,8 @@ int worker_serve(const runner *r, task *tasks, int n)
                     .samples = o.samples,
                     .check_s = o.check_s,
                     .sample_s = o.sample_s,
-                    .visit_s = o.visit_s};
+                    .visit_s = o.visit_s,
+                    .calm = o.calm};
         runner_visit(r, t, o.pass);
         fine = put_report(t);
     }
@@ -153,15 +155,16 @@ static bool get_report(const worker *w, task *t, int pass)
 {
     report r;
     char why[WHY_MOST];
-    double seconds;
     if (!read_all(w->reports[0], &r, sizeof r))
         return false;
-    for (int i = 0; i < r.n; i++) {
-        if (!read_all(w->reports[0], &seconds, sizeof seconds))
-            return false;
-        task_keep(t, seconds, pass);
-    }
-    if (!read_all(w->reports[0], why, (size_t)r.why_bytes))
+    const size_t bytes = sizeof(double) * (size_t)r.n;
+    double *seconds = heap_get(2 * bytes + 1);
+    bool whole = read_all(w->reports[0], seconds, 2 * bytes) &&
+                 read_all(w->reports[0], why, (size_t)r.why_bytes);
+    for (int i = 0; i < r.n && whole; i++)
+        task_keep(t, seconds[i], seconds[r.n + i], pass);
+    free(seconds);
+    if (!whole)
         return false;
     t->outcome = r.outcome;
     t->repeats = r.repeats;
@@ -187,7 +190,8 @@ void worker_visit(worker *w, int number, task *t, int pass)
                      .samples = t->samples,
                      .check_s = t->check_s,
                      .sample_s = t->sample_s,
-                     .visit_s = t->visit_s};
+                     .visit_s = t->visit_s,
+                     .calm = t->calm};
     /* We hold both ends of this pipe, so that writing to a worker that is gone is no signal. */
     if (write_all(w->orders[1], &o, sizeof o) && get_report(w, t, pass))
         return;

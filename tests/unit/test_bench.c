@@ -272,7 +272,7 @@ static void interrupted_keeps_what_there_is(void **state)
 static int warned(const double *s, const int *round, int n, const char *word)
 {
     str w[WARNINGS_MOST] = {0};
-    int k = samples_warn((timings){s, round, NULL, n}, w), found = 0;
+    int k = samples_warn((timings){.seconds = s, .pass = round, .n = n}, w), found = 0;
     for (int i = 0; i < k; i++)
         found += strncmp(w[i].s, word, strlen(word)) == 0;
     for (int i = 0; i < WARNINGS_MOST; i++)
