@@ -481,7 +481,7 @@ static void choose(printer *p, const kernel_expr *e, int level)
 static void assign(printer *p, const kernel_expr *e, int level)
 {
     const bool stored = print_is_stored(p, e->a);
-    const char *load = level > LEVEL_COMMA && stored ? print_loader(p, e->type) : NULL;
+    const char *load = level > LEVEL_EFFECT && stored ? print_loader(p, e->type) : NULL;
     open_call(p, load);
     open_paren(p, !load && level > LEVEL_ASSIGN);
     print_expr(p, e->a, LEVEL_UNARY);
@@ -538,7 +538,7 @@ static void update_long(printer *p, const kernel_expr *e, int level)
     print_out(p, "(%s = ", old);
     print_expr(p, &load, LEVEL_ASSIGN);
     print_out(p, ", ");
-    assign(p, &set, LEVEL_COMMA);
+    assign(p, &set, LEVEL_EFFECT);
     print_out(p, ", %s)", old);
 }
 
@@ -562,7 +562,7 @@ static void update(printer *p, const kernel_expr *e, int level)
         return;
     }
     const int own = step ? (e->post ? LEVEL_POSTFIX : LEVEL_UNARY) : LEVEL_ASSIGN;
-    const bool quiet = step && level == LEVEL_COMMA; /* its value is not used */
+    const bool quiet = step && level == LEVEL_EFFECT;
     open_paren(p, level > own);
     if (step && !e->post && !quiet)
         print_out(p, "%s", step);
@@ -691,7 +691,7 @@ void print_expr(printer *p, const kernel_expr *e, int level)
     case EXPR_CHOOSE: choose(p, e, level); break;
     case EXPR_COMMA:
         open_paren(p, level > LEVEL_COMMA);
-        print_expr(p, e->a, LEVEL_COMMA);
+        print_expr(p, e->a, LEVEL_EFFECT);
         print_out(p, ", ");
         print_expr(p, e->b, LEVEL_ASSIGN);
         close_paren(p, level > LEVEL_COMMA);

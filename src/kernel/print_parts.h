@@ -160,6 +160,7 @@ void print_structs(printer *p);
 /* ---- print_expr.c ---- */
 
 enum {
+    LEVEL_EFFECT, /* the value is not used */
     LEVEL_COMMA,
     LEVEL_ASSIGN,
     LEVEL_CHOOSE,

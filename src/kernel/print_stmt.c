@@ -56,7 +56,7 @@ static void late_value(printer *p, const kernel_var *v, const kernel_expr *value
         print_stop(p);
     }
     print_line(p);
-    print_expr(p, &set, LEVEL_COMMA);
+    print_expr(p, &set, LEVEL_EFFECT);
     print_out(p, ";\n");
 }
 
@@ -190,7 +190,7 @@ static void loop(printer *p, const kernel_stmt *s, const kernel_stmt *init)
         if (init && init->kind == STMT_DECLARE)
             declaration(p, init->var, init->value);
         else if (init)
-            print_expr(p, init->value, LEVEL_COMMA);
+            print_expr(p, init->value, LEVEL_EFFECT);
         print_out(p, is_for ? ";" : "");
         if (is_for && (s->value || leaves))
             print_out(p, " ");
@@ -198,7 +198,7 @@ static void loop(printer *p, const kernel_stmt *s, const kernel_stmt *init)
         print_out(p, is_for ? ";" : "");
         if (s->step) {
             print_out(p, " ");
-            print_expr(p, s->step, LEVEL_COMMA);
+            print_expr(p, s->step, LEVEL_EFFECT);
         }
         print_out(p, ")");
         print_out(p, body(p, s->body, s->body && s->body->kind == STMT_IF) ? "\n" : "");
@@ -318,7 +318,7 @@ static void statement(printer *p, const kernel_stmt *s)
         if (print_io(p, s->value))
             break;
         print_line(p);
-        print_expr(p, s->value, LEVEL_COMMA);
+        print_expr(p, s->value, LEVEL_EFFECT);
         print_out(p, ";\n");
         break;
     case STMT_DECLARE:
