@@ -300,7 +300,7 @@ static void add_name(rewriter *r, const declaration *d, str *out)
             i = next_piece(s, i, end, &p);
             const bool type =
                 scan_is(&s->at[p.from], "typename") || scan_is(&s->at[p.from], "class");
-            str_printf(out, ".text(\"%s\").%s", between, type ? "type<" : "value(");
+            str_printf(out, ".text(\"%s\").%s", between, type ? "template type<" : "value(");
             if (p.name >= 0)
                 add_token(out, &s->at[p.name]);
             str_puts(out, type ? ">()" : ")");

@@ -209,34 +209,61 @@ static kernel_expr *parse_launch(parser *p, kernel_place place, int skip)
 function_decl *methods_of(parser *p, const kernel_type *type, const char *name)
 {
     const scope *in = type_members(p, type, p->t->place);
-    const symbol *y = in ? symbol_here(in, name_of(p, name)) : NULL;
+    const symbol *y = in ? symbol_in(in, name_of(p, name)) : NULL;
     return y && y->kind == SYMBOL_FUNCTION ? y->as.functions : NULL;
 }
 
-kernel_expr *call_method(parser *p, kernel_expr *object, function_decl *functions,
-                         kernel_place place, kernel_expr **args, uint32_t n)
+const conversion *conversion_to(parser *p, const kernel_type *from, const kernel_type *to)
 {
+    const conversion *found = NULL;
+    if (from->kind != TYPE_STRUCT || !type_members(p, from, p->t->place))
+        return NULL;
+    for (const conversion *c = from->record->syntax->conversions; c; c = c->next) {
+        const kernel_expr made = {.kind = EXPR_CALL, .type = c->to->plain};
+        if (c->to->plain == to)
+            return c;
+        if (expr_rank(p, &made, to) >= 0)
+            found = c;
+    }
+    return found;
+}
+
+static kernel_expr *call_given(parser *p, kernel_expr *object, function_decl *functions,
+                               kernel_place place, const template_arg *given, uint32_t n_given,
+                               kernel_expr **args, uint32_t n)
+{
+    if (object)
+        args = lambda_arguments(p, object->type, place, args, &n);
     kernel_expr **all = kernel_arena_get(p->arena, (n + 1) * sizeof *all), *before = NULL;
     for (uint32_t i = 0; i < n; i++)
         all[i + 1] = args[i];
     if (object && !expr_is_place(object)) /* of a value: it is kept as long */
         object = expr_once(p, object, &before)->a;
     all[0] = object;
-    kernel_expr *e = object ? call_functions(p, functions, place, NULL, 0, all, n + 1, true) : NULL;
+    kernel_expr *e =
+        object ? call_functions(p, functions, place, given, n_given, all, n + 1, true) : NULL;
     if (!e) /* a static one, or a mistake to be told */
-        e = call_functions(p, functions, place, NULL, 0,
+        e = call_functions(p, functions, place, given, n_given,
                            functions->is_method && object ? all : args,
                            functions->is_method && object ? n + 1 : n, false);
     return before ? expr_comma(p, before, e) : e;
+}
+
+kernel_expr *call_method(parser *p, kernel_expr *object, function_decl *functions,
+                         kernel_place place, kernel_expr **args, uint32_t n)
+{
+    return call_given(p, object, functions, place, NULL, 0, args, n);
 }
 
 kernel_expr *parse_method(parser *p, kernel_expr *object, function_decl *functions,
                           kernel_place place)
 {
     kernel_expr **args;
+    template_arg *given = NULL;
+    const uint32_t n_given = at(p, TOKEN_LT) ? parse_template_args(p, &given) : 0;
     expect(p, TOKEN_LPAREN, "after a member function");
     const uint32_t n = parse_arguments(p, &args);
-    return call_method(p, object, functions, place, args, n);
+    return call_given(p, object, functions, place, given, n_given, args, n);
 }
 
 kernel_expr *construct(parser *p, const kernel_type *type, kernel_place place, kernel_expr **args,
@@ -248,8 +275,14 @@ kernel_expr *construct(parser *p, const kernel_type *type, kernel_place place, k
             ones->args[i] = expr_integer(p, place, type_word_of(p, WORD_UINT), 1);
         return ones;
     }
-    function_decl *functions = methods_of(p, type, "constructor");
-    if (!functions || !p->current || (!n && type->record->syntax->has_default))
+    const scope *in = type_members(p, type, place);
+    const symbol *y = in ? symbol_here(in, name_of(p, "constructor")) : NULL;
+    function_decl *functions = y && y->kind == SYMBOL_FUNCTION ? y->as.functions : NULL;
+    if (!p->current)
+        return NULL;
+    if (!n && type->kind == TYPE_STRUCT && (!functions || type->record->syntax->has_default))
+        return struct_default(p, type, place);
+    if (!functions)
         return NULL;
     if (n == 1 && args[0]->type->plain == type->plain)
         return expr_value(p, args[0]);

@@ -46,14 +46,20 @@ static kernel_expr *user_operator(parser *p, kernel_place place, int token, kern
     if (!structs)
         return NULL;
     kernel_name *name = name_of(p, parser_format(p, "operator%s", kernel_token_kind_text(token)));
-    kernel_expr *args[2] = {a, b};
+    kernel_expr *args[2] = {a, b}, *kept = NULL, *before = NULL;
     for (symbol *y = name->symbol; y; y = y->shadowed) {
         if (y->kind != SYMBOL_FUNCTION)
             continue;
+        args[0] = a;
+        if (y->as.functions->is_method && a->type->kind == TYPE_STRUCT && !expr_is_place(a)) {
+            /* A member function may be called of a value, even one that is not const. */
+            kept = kept ? kept : expr_once(p, a, &before)->a;
+            args[0] = kept;
+        }
         kernel_expr *call =
             call_functions(p, y->as.functions, place, NULL, 0, args, b ? 2 : 1, true);
         if (call)
-            return call;
+            return before && args[0] == kept ? expr_comma(p, before, call) : call;
     }
     return NULL;
 }

@@ -219,7 +219,8 @@ static int pointee_rank(const kernel_type *from, const kernel_type *to)
         return -1;
     if (from->plain == to->plain)
         return from == to ? 0 : 1;
-    if (to->kind == TYPE_VOID)
+    const kernel_member *path[8];
+    if (to->kind == TYPE_VOID || (base_path(from, to, path) > 0 && !path[0]->offset))
         return 3;
     if (from->kind == TYPE_ARRAY && to->kind == TYPE_ARRAY && from->of->plain == to->of->plain &&
         (from->count == to->count || !to->count))
@@ -247,6 +248,7 @@ static bool is_uint3(const kernel_type *t)
 int expr_rank(parser *p, const kernel_expr *e, const kernel_type *to)
 {
     const kernel_type *from = e->type;
+    const kernel_member *path[8];
     if (to->kind == TYPE_REFERENCE) {
         const kernel_type *of = to->of;
         const bool place = expr_is_place(e);
@@ -254,6 +256,8 @@ int expr_rank(parser *p, const kernel_expr *e, const kernel_type *to)
             return from->quals != of->quals;
         if (place && from->kind == TYPE_ARRAY)
             return pointee_rank(from, of);
+        if (place && base_path(from, of, path) > 0 && !(from->quals & ~of->quals))
+            return 3;
         if (!(of->quals & TYPE_CONST))
             return -1;
         return expr_rank(p, e, of->plain);
@@ -264,6 +268,8 @@ int expr_rank(parser *p, const kernel_expr *e, const kernel_type *to)
     from = from->plain;
     if (from == to)
         return 0;
+    if (base_path(from, to, path) > 0 || conversion_to(p, from, to))
+        return 3;
     if (type_is_arithmetic(from) && type_is_arithmetic(to))
         return arithmetic_rank(p, from, to);
     if (to->kind == TYPE_POINTER && to->word != WORD_NULL) {
@@ -280,6 +286,21 @@ int expr_rank(parser *p, const kernel_expr *e, const kernel_type *to)
     if (to == p->types->dim3 && type_is_integer(from))
         return 3;
     return -1;
+}
+
+/* The base of a struct that e is derived from. */
+static kernel_expr *to_base(parser *p, kernel_expr *e, const kernel_type *base)
+{
+    const kernel_member *path[8];
+    const int n = base_path(e->type, base, path);
+    for (int i = 0; i < n; i++) {
+        kernel_expr *m = expr_new(p, EXPR_MEMBER, e->place,
+                                  type_qualify(p->types, path[i]->type, e->type->quals));
+        m->a = e;
+        m->as.member = path[i];
+        e = m;
+    }
+    return e;
 }
 
 /* The node of a conversion that is allowed. */
@@ -345,6 +366,14 @@ kernel_expr *expr_convert(parser *p, kernel_expr *e, const kernel_type *to, cons
     to = to->plain;
     if (expr_rank(p, e, to) < 0)
         cannot(p, e, to, what);
+    if (e->type->kind == TYPE_STRUCT && e->type->plain != to) {
+        const conversion *c = conversion_to(p, e->type->plain, to);
+        if (c)
+            return expr_convert(
+                p, call_method(p, e, methods_of(p, e->type, c->name->text), e->place, NULL, 0), to,
+                what);
+        e = to_base(p, e, to);
+    }
     e = expr_value(p, e);
     if (e->kind == EXPR_STRING && to->kind != TYPE_BOOL)
         parser_fail_do(p, e->place, "use an array of characters: char text[] = \"...\"",
@@ -379,6 +408,8 @@ kernel_expr *expr_bind(parser *p, kernel_expr *e, const kernel_type *to, const c
 {
     if (!(to->quals & TYPE_CONST))
         e = expr_chosen_place(p, e);
+    if (expr_is_place(e))
+        e = to_base(p, e, to);
     const kernel_type *from = e->type;
     if (expr_is_place(e) && !(e->kind == EXPR_VAR && e->c && (to->quals & TYPE_CONST)) &&
         (from->plain == to->plain || from->kind == TYPE_ARRAY) && !(from->quals & ~to->quals)) {

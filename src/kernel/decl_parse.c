@@ -297,6 +297,32 @@ static void declare_function(parser *p, const specifiers *s, const declarator *d
 
 /* ---- templates -------------------------------------------------------------------------------- */
 
+/* "template <> struct s<float> {...};" at "<". */
+static void declare_special_struct(parser *p, kernel_syntax *of, uint32_t align, bool is_union)
+{
+    kernel_syntax *made = kernel_arena_new(p->arena, sizeof *made);
+    template_arg *args = NULL;
+    const uint32_t n = parse_template_args(p, &args);
+    made->args = struct_arguments(p, of, args, n, p->t->place);
+    made->body = at(p, TOKEN_LBRACE) || at(p, TOKEN_COLON) ? p->t : NULL;
+    made->align = align;
+    made->is_union = is_union;
+    made->next = of->specials;
+    of->specials = made;
+}
+
+/* "template <...> using name = type;" behind the keyword using. */
+static void declare_alias_template(parser *p, template_param *params, uint32_t n)
+{
+    const kernel_place place = p->t->place;
+    kernel_name *name = expect_name(p, "the name of a type");
+    expect(p, TOKEN_ASSIGN, "after the name of a type");
+    kernel_syntax *made = kernel_arena_new(p->arena, sizeof *made);
+    *made = (kernel_syntax){
+        .name = name, .scope = p->scope, .params = params, .n_params = n, .alias = p->t};
+    symbol_add(p, p->scope, SYMBOL_STRUCT_TEMPLATE, name, place)->as.syntax = made;
+}
+
 /* "template <...> struct s {...};" behind the keyword struct. */
 static void declare_struct_template(parser *p, template_param *params, uint32_t n, bool is_union)
 {
@@ -310,8 +336,10 @@ static void declare_struct_template(parser *p, template_param *params, uint32_t 
     kernel_name *name = expect_name(p, "the name of a struct");
     symbol *y = symbol_here(p->scope, name);
     if (at(p, TOKEN_LT)) {
-        if (y && y->kind == SYMBOL_STRUCT_TEMPLATE)
-            y->as.syntax->is_special = true;
+        if (y && y->kind == SYMBOL_STRUCT_TEMPLATE && !n)
+            declare_special_struct(p, y->as.syntax, align, is_union);
+        else if (y && y->kind == SYMBOL_STRUCT_TEMPLATE)
+            y->as.syntax->is_partial = true;
         return;
     }
     if (!y || y->kind != SYMBOL_STRUCT_TEMPLATE) {
@@ -347,9 +375,14 @@ static unsigned head_flags(const kernel_token *t, const kernel_token **bounds)
     return flags;
 }
 
-static void declare_function_template(parser *p, template_param *params, uint32_t n)
+void declare_function_template(parser *p, template_param *params, uint32_t n,
+                               const kernel_type *object)
 {
     function_decl f = {.params = params, .n_params = n, .head = p->t, .place = p->t->place};
+    if (object && !at_word(p, KEYWORD_static) && p->t[1].keyword != KEYWORD_static) {
+        f.is_method = true;
+        f.object = object;
+    }
     f.name = function_name(p->t);
     f.flags = head_flags(p->t, &f.bounds);
     for (const kernel_token *t = p->t; t->kind != TOKEN_LBRACE && t->kind != TOKEN_END; t++)
@@ -449,10 +482,12 @@ static void parse_template(parser *p)
     if (at_word(p, KEYWORD_struct) || at_word(p, KEYWORD_class) || at_word(p, KEYWORD_union)) {
         const bool is_union = (p->t++)->keyword == KEYWORD_union;
         declare_struct_template(p, params, n, is_union);
-    } else if (at_word(p, KEYWORD_using) || at_word(p, KEYWORD_friend)) {
-        /* An alias template; whoever uses it is told that it is unknown. */
+    } else if (accept_word(p, KEYWORD_using)) {
+        declare_alias_template(p, params, n);
+    } else if (at_word(p, KEYWORD_friend)) {
+        /* whoever uses it is told that it is unknown */
     } else if (n) {
-        declare_function_template(p, params, n);
+        declare_function_template(p, params, n, NULL);
     } else {
         const kernel_token *body = from;
         while (body < end && body->kind != TOKEN_LBRACE)
@@ -506,6 +541,8 @@ void parse_namespace(parser *p)
 static void parse_plain(parser *p)
 {
     specifiers s;
+    if (accept_outside_constructor(p))
+        return;
     parse_specifiers(p, &s);
     if (s.flags & IS_TYPEDEF) {
         parse_typedef(p, &s);
@@ -515,9 +552,14 @@ static void parse_plain(parser *p)
         declarator d = parse_declarator(p, s.type);
         if (!d.name)
             parser_fail(p, d.place, "expected a name, found %s", token_text(p, p->t));
-        if (at(p, TOKEN_SCOPE))
-            parser_fail_do(p, p->t->place, "define it inside of its struct",
-                           "member functions defined elsewhere are not supported");
+        if (at(p, TOKEN_SCOPE)) {
+            const symbol *y = symbol_find(p, d.name);
+            const specifiers result = {.type = d.type, .flags = s.flags, .bounds = s.bounds};
+            if (!y || y->kind != SYMBOL_TYPE || !y->as.type)
+                parser_fail(p, d.place, "'%s' is no struct", d.name->text);
+            parse_outside_method(p, &result, y->as.type);
+            return;
+        }
         if (d.is_function) {
             declare_function(p, &s, &d);
             return;

@@ -71,8 +71,11 @@ static kernel_expr *expr_known(parser *p, const kernel_expr *constant, kernel_pl
     return e;
 }
 
-static kernel_expr *use_var(parser *p, symbol *y, kernel_place place)
+kernel_expr *use_var(parser *p, symbol *y, kernel_place place)
 {
+    if (y->is_outside)
+        parser_fail_do(p, place, "write [&] or [=] before it", "'%s' is not captured by the lambda",
+                       y->name->text);
     if (y->is_host) {
         parser_error(p, place, "'%s' is a host variable, and this is device code", y->name->text);
         if (!p->quiet)
@@ -366,8 +369,7 @@ static kernel_expr *parse_primary(parser *p)
         p->no_gt = no_gt;
         return e;
     }
-    case TOKEN_LBRACKET:
-        parser_fail_do(p, p->t->place, "write a __device__ function", "lambdas are not supported");
+    case TOKEN_LBRACKET: return parse_lambda(p);
     case TOKEN_SCOPE:
     case TOKEN_NAME:
         if (p->t->kind == TOKEN_NAME && p->t->keyword)
@@ -392,13 +394,13 @@ static kernel_expr *parse_member(parser *p, kernel_expr *e, bool arrow)
         name == name_of(p, "num_elements"))
         return expr_integer(p, place, type_word_of(p, WORD_INT),
                             e->type->record->members[0].type->count);
-    if (at(p, TOKEN_LPAREN) && e->type->kind == TYPE_STRUCT) {
+    if ((at(p, TOKEN_LPAREN) || at(p, TOKEN_LT)) && e->type->kind == TYPE_STRUCT) {
         type_complete(p, e->type, place);
         const kernel_member *path[8];
         function_decl *functions = methods_of(p, e->type, name->text);
         if (functions)
             return parse_method(p, e, functions, place);
-        if (!type_member_find(e->type->record, name, path))
+        if (at(p, TOKEN_LPAREN) && !type_member_find(e->type->record, name, path))
             parser_fail_do(p, place, "write a __device__ function that takes the struct",
                            "'%s' has no member function '%s' that is supported",
                            type_name(p, e->type), name->text);

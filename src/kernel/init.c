@@ -27,6 +27,14 @@ static void add_part(parser *p, kernel_expr *list, uint32_t *room, kernel_expr *
     list->args[list->n_args++] = part;
 }
 
+kernel_expr *zero_of(parser *p, const kernel_type *type)
+{
+    const kernel_place place = p->t->place;
+    return type_is_scalar(type)
+               ? expr_cast(p, expr_integer(p, place, type_word_of(p, WORD_INT), 0), type, place)
+               : expr_list(p, place, type, 0);
+}
+
 static kernel_expr *parse_part(parser *p, const kernel_type *type, kernel_expr **pending);
 
 /* Fills a list of `type` until "}" or until it is full. `pending`: a value that was parsed already. */
@@ -41,13 +49,8 @@ static kernel_expr *fill(parser *p, const kernel_type *type, bool braced, kernel
             const kernel_name *name = p->t[1].as.name; /* .x = 1, in the members' order */
             while (type->kind == TYPE_STRUCT && list->n_args < most &&
                    type->record->members[list->n_args].name != name) {
-                const kernel_type *skipped = part_type(type, list->n_args);
-                add_part(p, list, &room,
-                         type_is_scalar(skipped)
-                             ? expr_cast(p,
-                                         expr_integer(p, p->t->place, type_word_of(p, WORD_INT), 0),
-                                         skipped, p->t->place)
-                             : expr_list(p, p->t->place, skipped, 0));
+                kernel_expr *told = member_default(p, type, list->n_args);
+                add_part(p, list, &room, told ? told : zero_of(p, part_type(type, list->n_args)));
             }
             if (type->kind != TYPE_STRUCT || list->n_args == most)
                 parser_fail(p, p->t->place, "'%s' has no member '%s' from here on",
@@ -67,6 +70,14 @@ static kernel_expr *fill(parser *p, const kernel_type *type, bool braced, kernel
         }
     }
     parser_up(p);
+    for (uint64_t i = list->n_args; type->kind == TYPE_STRUCT && i < most; i++) {
+        kernel_expr *e = type->record->is_union ? NULL : member_default(p, type, i);
+        if (e) {
+            while (list->n_args < i)
+                add_part(p, list, &room, zero_of(p, part_type(type, list->n_args)));
+            add_part(p, list, &room, e);
+        }
+    }
     return list;
 }
 

@@ -51,6 +51,7 @@ typedef struct symbol {
     uint8_t kind;      /* a symbol_kind */
     bool is_reference; /* of a variable: it is a pointer in the tree */
     bool is_host;      /* of a variable: device code cannot see it */
+    bool is_outside;   /* of a variable: the lambda that we are in did not capture it */
     kernel_name *name;
     scope *scope;
     kernel_place place;
@@ -102,6 +103,26 @@ typedef struct template_param {
     kernel_place place;
 } template_param;
 
+/* Where the default value of a struct's member begins. */
+typedef struct member_value {
+    uint32_t member; /* its index */
+    const kernel_token *at;
+    struct member_value *next;
+} member_value;
+
+/* A local variable that a lambda captured by reference. */
+typedef struct capture {
+    symbol *what;
+    struct capture *next;
+} capture;
+
+/* "operator T()" of a struct: functions of that name make a T of it. */
+typedef struct conversion {
+    const kernel_type *to;
+    kernel_name *name;
+    struct conversion *next;
+} conversion;
+
 /* A struct or a struct template whose members are not parsed yet. */
 typedef struct kernel_syntax {
     kernel_name *name;
@@ -109,14 +130,20 @@ typedef struct kernel_syntax {
     scope *scope;
     bool is_union, open;
     bool has_default; /* a constructor that is "= default" */
-    bool is_special;  /* of a template: there are specializations, which we do not know */
+    bool is_partial;  /* of a template: there are partial specializations, which we do not know */
+    const kernel_token *alias; /* of "template <...> using name = type": at the type */
     uint32_t align;
     template_param *params; /* of a template */
     uint32_t n_params;
     struct kernel_syntax *instances;     /* of a template, by `next` */
+    struct kernel_syntax *specials;      /* of a template: for certain arguments, by `next` */
     struct kernel_syntax *origin, *next; /* of an instance */
     template_arg *args;
-    scope *members;        /* what "::" finds in it */
+    scope *members;                 /* what "::" finds in it */
+    struct member_value *values;    /* default ones */
+    struct conversion *conversions; /* operator T() */
+    struct capture *captures;       /* of a lambda: by reference; they live in `owner` */
+    struct kernel_instance *owner;
     kernel_struct *record; /* of a template, one that is never used */
 } kernel_syntax;
 
@@ -180,7 +207,8 @@ struct function_decl {
     uint32_t n_parameters;
     bool has_patterns;
     struct kernel_instance *instances;
-    bool is_method; /* its first parameter is a reference to the object */
+    bool is_method;            /* its first parameter is a reference to the object */
+    const kernel_type *object; /* of a template that is a method: what it is a method of */
     function_decl *next, *next_kernel;
 };
 
@@ -325,7 +353,19 @@ scope *type_members(parser *p, const kernel_type *type, kernel_place place); /* 
 void type_complete(parser *p, const kernel_type *type, kernel_place place);
 const kernel_type *parse_struct(parser *p, bool is_union); /* behind the keyword */
 const kernel_type *parse_enum(parser *p);
+/* The value that a struct's i-th member has if nothing is said of it; NULL: none is told. */
+kernel_expr *member_default(parser *p, const kernel_type *type, uint64_t i);
+/* The struct with its members' default values; NULL if it has none. */
+kernel_expr *struct_default(parser *p, const kernel_type *type, kernel_place place);
+/* How many bases lead from a struct to one that it is derived from, outermost first; -1: it is not. */
+int base_path(const kernel_type *from, const kernel_type *to, const kernel_member *path[8]);
+/* "T s::f(...) {...}": behind the struct's name, which is told, at "::". */
+void parse_outside_method(parser *p, const specifiers *s, const kernel_type *type);
+bool accept_outside_constructor(parser *p);
 const kernel_type *struct_instance(parser *p, kernel_syntax *s, kernel_place place);
+/* All arguments of a template of structs, the left-out ones from their defaults. */
+template_arg *struct_arguments(parser *p, const kernel_syntax *s, const template_arg *args,
+                               uint32_t n, kernel_place place);
 void parse_using(parser *p); /* behind "using" or "typedef"'s declaration */
 void parse_typedef(parser *p, const specifiers *s);
 
@@ -398,6 +438,7 @@ const char *type_name(parser *p, const kernel_type *t);
 /* What "= x", "(x)" or "{...}" gives a variable of type (whose open array it closes). */
 kernel_expr *parse_init(parser *p, const kernel_type **type, const char *what);
 kernel_expr *parse_braces(parser *p, const kernel_type **type); /* at "{" */
+kernel_expr *zero_of(parser *p, const kernel_type *type);       /* {} */
 /* The bytes of a constant value; false if it is none. */
 bool init_bytes(const kernel_expr *e, const kernel_type *type, uint8_t *bytes);
 
@@ -410,10 +451,11 @@ double fold_round(type_kind kind, double x);
 uint64_t fold_wrap(type_kind kind, uint64_t x);
 
 /* expr_parse.c */
-kernel_expr *parse_expression(parser *p);                 /* with commas */
-kernel_expr *parse_assignment(parser *p);                 /* without */
-kernel_expr *parse_constant(parser *p);                   /* without assignments; folded */
-uint32_t parse_arguments(parser *p, kernel_expr ***args); /* behind "(", to behind ")" */
+kernel_expr *parse_expression(parser *p);                       /* with commas */
+kernel_expr *parse_assignment(parser *p);                       /* without */
+kernel_expr *parse_constant(parser *p);                         /* without assignments; folded */
+uint32_t parse_arguments(parser *p, kernel_expr ***args);       /* behind "(", to behind ")" */
+kernel_expr *use_var(parser *p, symbol *y, kernel_place place); /* the variable that a name means */
 
 /* call.c */
 kernel_expr *parse_call(parser *p, function_decl *functions,
@@ -425,12 +467,20 @@ kernel_expr *call_method(parser *p, kernel_expr *object, function_decl *function
                          kernel_place place, kernel_expr **args, uint32_t n);
 /* The functions of that name in a struct, NULL if there are none. */
 function_decl *methods_of(parser *p, const kernel_type *type, const char *name);
+/* The operator T() of a struct that makes what becomes `to`, NULL if there is none. */
+const conversion *conversion_to(parser *p, const kernel_type *from, const kernel_type *to);
 /* A value made by a constructor; NULL if the type has none. */
 kernel_expr *construct(parser *p, const kernel_type *type, kernel_place place, kernel_expr **args,
                        uint32_t n);
 kernel_expr *call_functions(parser *p, function_decl *functions, kernel_place place,
                             const template_arg *given, uint32_t n_given, kernel_expr **args,
                             uint32_t n_args, bool quiet); /* NULL if quiet and none fits */
+
+/* lambda.c */
+kernel_expr *parse_lambda(parser *p); /* at "[" */
+/* A call's arguments, with what the object captured by reference if it is a lambda. */
+kernel_expr **lambda_arguments(parser *p, const kernel_type *type, kernel_place place,
+                               kernel_expr **args, uint32_t *n);
 
 /* builtin.c */
 typedef struct builtin_name {
@@ -466,6 +516,9 @@ void parse_static_assert(parser *p);
 /* decl_parse.c */
 void parse_file(parser *p);
 void function_add(parser *p, const function_decl *made);
+/* At what "template <...>" declares: a function, of a struct if `object` is its type. */
+void declare_function_template(parser *p, template_param *params, uint32_t n,
+                               const kernel_type *object);
 void parse_namespace(parser *p);            /* behind "namespace" */
 void global_list(parser *p, kernel_var *v); /* adds it to the tree's */
 /* "tile<float, 16>" at p->t, which is spelled `wanted`: its instance is made. */

@@ -51,7 +51,8 @@ static const kernel_token *statement_end(const kernel_token *t)
         case TOKEN_LBRACE:
             t = skip_group(t);
             if (t->kind != TOKEN_SEMICOLON && t->kind != TOKEN_COMMA && t->kind != TOKEN_RPAREN &&
-                t->keyword != KEYWORD_else && t->keyword != KEYWORD_while)
+                t->kind != TOKEN_LPAREN && t->keyword != KEYWORD_else &&
+                t->keyword != KEYWORD_while)
                 return t;
             break;
         default: t++;
@@ -81,15 +82,63 @@ static void parse_statements(parser *p, list *out)
     expect(p, TOKEN_RBRACE, "at the end of a block");
 }
 
+static kernel_expr *self_object(parser *p, kernel_place place)
+{
+    const symbol *self = symbol_find(p, name_of(p, "this"));
+    return expr_deref(p, place, expr_var(p, place, self->as.var));
+}
+
+static kernel_expr *self_member(parser *p, const kernel_member *m, kernel_place place)
+{
+    kernel_expr *e = expr_new(p, EXPR_MEMBER, place, m->type);
+    e->a = self_object(p, place);
+    e->as.member = m;
+    return e;
+}
+
+/* What a constructor gives to bases and to members with default values, before all else. */
+static void add_defaults(parser *p, list *out)
+{
+    const kernel_place place = p->t->place;
+    const kernel_type *type = self_object(p, place)->type->plain;
+    for (uint32_t i = 0; i < type->record->n_members && !type->record->is_union; i++) {
+        const kernel_member *m = &type->record->members[i];
+        kernel_expr *e = member_default(p, type, i);
+        const bool built = !e && !m->name && methods_of(p, m->type, "constructor");
+        if (built && (at(p, TOKEN_LBRACE) || p->t[1].as.name != m->type->record->source_name))
+            e = construct(p, m->type, place, NULL, 0);
+        if (e && m->type->kind != TYPE_ARRAY)
+            add(p, out, STMT_EXPR, place)->value =
+                expr_assign(p, place, self_member(p, m, place), e);
+        else if (e)
+            parser_fail_do(p, m->place, "assign to the elements in the constructor",
+                           "default values of an array beside a constructor are not supported");
+    }
+}
+
+/* The member or base that a constructor's list names. */
+static kernel_expr *parse_initialized(parser *p)
+{
+    const kernel_place place = p->t->place;
+    const kernel_type *of = self_object(p, place)->type->plain;
+    const kernel_member *path[8];
+    if (!p->t->keyword && at_type(p) && !type_member_find(of->record, p->t->as.name, path)) {
+        specifiers s;
+        parse_specifiers(p, &s);
+        for (uint32_t i = 0; i < of->record->n_members; i++)
+            if (!of->record->members[i].name && of->record->members[i].type->plain == s.type->plain)
+                return self_member(p, &of->record->members[i], place);
+        parser_fail(p, place, "'%s' is no base of this struct", type_name(p, s.type));
+    }
+    return expr_member(p, place, self_object(p, place), expect_name(p, "a member"));
+}
+
 /* The values that a constructor gives to members: ": a(1), b(x) {". */
 static void parse_member_values(parser *p, list *out)
 {
     do {
         const kernel_place place = p->t->place;
-        kernel_name *name = expect_name(p, "a member");
-        symbol *self = symbol_find(p, name_of(p, "this"));
-        kernel_expr *to =
-            expr_member(p, place, expr_deref(p, place, expr_var(p, place, self->as.var)), name);
+        kernel_expr *to = parse_initialized(p);
         const kernel_type *type = to->type->plain;
         kernel_expr *e;
         if (at(p, TOKEN_LPAREN) && p->t[1].kind == TOKEN_RPAREN) {
@@ -99,7 +148,7 @@ static void parse_member_values(parser *p, list *out)
                     : expr_cast(p, expr_integer(p, place, type_word_of(p, WORD_INT), 0), type,
                                 place);
         } else {
-            e = parse_init(p, &type, parser_format(p, "'%s'", name->text));
+            e = parse_init(p, &type, "a member");
         }
         add(p, out, STMT_EXPR, place)->value = expr_assign(p, place, to, e);
     } while (accept(p, TOKEN_COMMA));
@@ -109,6 +158,8 @@ kernel_stmt *parse_body(parser *p)
 {
     list out;
     list_new(&out);
+    if (p->current->decl->is_method && p->current->decl->name == name_of(p, "constructor"))
+        add_defaults(p, &out);
     if (accept(p, TOKEN_COLON))
         parse_member_values(p, &out);
     expect(p, TOKEN_LBRACE, "before a function's body");
@@ -341,11 +392,13 @@ static bool at_declaration(parser *p)
 {
     if (!at_type(p))
         return false;
-    if (p->t->keyword == KEYWORD_const || p->t->keyword == KEYWORD_static)
+    if (p->t->keyword == KEYWORD_const || p->t->keyword == KEYWORD_static || at(p, TOKEN_LBRACKET))
         return true;
     const kernel_token *back = p->t;
     const kernel_token *last = back;
-    if (at(p, TOKEN_NAME) && p->t->keyword)
+    if (at_word(p, KEYWORD_decltype))
+        p->t = skip_group(p->t + 1);
+    else if (at(p, TOKEN_NAME) && p->t->keyword)
         p->t++;
     else
         parse_name(p, &last);
@@ -493,6 +546,62 @@ static void add_expression(parser *p, list *out, kernel_expr *e)
     s->value = e->type->kind == TYPE_VOID ? e : expr_value(p, e);
 }
 
+/* Is this "T x :", the head of a loop over an array? */
+static bool at_range(parser *p)
+{
+    const kernel_token *back = p->t;
+    specifiers s;
+    parse_specifiers(p, &s);
+    while (accept(p, TOKEN_STAR) || accept(p, TOKEN_AMP) || accept(p, TOKEN_AND_AND) ||
+           accept_word(p, KEYWORD_const))
+        ;
+    const bool is = at(p, TOKEN_NAME) && p->t[1].kind == TOKEN_COLON;
+    p->t = back;
+    return is;
+}
+
+/* for (T x : array): the array's elements one by one, by a hidden index. */
+static void parse_range(parser *p, list *out, kernel_place place)
+{
+    specifiers s;
+    parse_specifiers(p, &s);
+    declarator d = parse_declarator(p, s.type);
+    expect(p, TOKEN_COLON, "in 'for'");
+    kernel_expr *over = parse_expression(p), *before = NULL;
+    expect(p, TOKEN_RPAREN, "after 'for'");
+    if (over->type->kind != TYPE_ARRAY || !expr_is_place(over))
+        parser_fail_do(p, over->place, "write a loop with an index",
+                       "'for' goes over arrays only, and this is '%s'", type_name(p, over->type));
+    over = expr_place_once(p, over, &before);
+    if (before)
+        add(p, out, STMT_EXPR, place)->value = before;
+    kernel_var *i = local_new(p, name_of(p, "index"), type_word_of(p, WORD_INT), place);
+    kernel_stmt *start = add(p, out, STMT_DECLARE, place);
+    start->var = i;
+    start->value = expr_integer(p, place, i->type, 0);
+    i->assigned = true;
+    kernel_stmt *loop = add(p, out, STMT_LOOP, place);
+    loop->value = expr_binary(p, place, TOKEN_LT, expr_var(p, place, i),
+                              expr_integer(p, place, i->type, over->type->count));
+    loop->step = expr_step(p, place, true, false, expr_var(p, place, i));
+    kernel_expr *element = expr_index(p, place, over, expr_var(p, place, i));
+    list inner;
+    list_new(&inner);
+    const kernel_type *type = deduce_auto(p, d.type, element);
+    if (type->kind == TYPE_REFERENCE) {
+        declare_reference(p, &d, type, element, &inner);
+    } else {
+        kernel_var *v = local_new(p, d.name, type, d.place);
+        declare(p, &d, v);
+        kernel_stmt *made = add(p, &inner, STMT_DECLARE, d.place);
+        made->var = v;
+        made->value = expr_convert(p, element, type->plain, d.name->text);
+    }
+    parse_loop_body(p, loop);
+    *inner.end = loop->body;
+    loop->body = inner.first;
+}
+
 static void parse_for(parser *p, list *out)
 {
     const kernel_place place = (p->t++)->place;
@@ -501,13 +610,15 @@ static void parse_for(parser *p, list *out)
     const int32_t unroll = p->unroll;
     scope *mine = open_head(p, out, place, &inner, &block);
     expect(p, TOKEN_LPAREN, "after 'for'");
+    if (at_declaration(p) && at_range(p)) {
+        parse_range(p, &inner, place);
+        close_head(p, out, mine, &inner, block);
+        return;
+    }
     if (at_declaration(p)) {
         specifiers s;
         parse_specifiers(p, &s);
         parse_declarators(p, &s, &inner);
-        if (at(p, TOKEN_COLON))
-            parser_fail_do(p, p->t->place, "write a loop with an index",
-                           "'for (x : range)' is not supported");
         expect(p, TOKEN_SEMICOLON, "in 'for'");
     } else if (!accept(p, TOKEN_SEMICOLON)) {
         add_expression(p, &inner, parse_expression(p));

@@ -69,6 +69,25 @@ static void method_add(parser *p, kernel_struct *s, unsigned flags, declarator *
     function_add(p, &f);
 }
 
+/* "operator T *() const {...}" at the keyword. */
+static void parse_conversion(parser *p, kernel_struct *s, unsigned flags)
+{
+    declarator d = {.place = (p->t++)->place};
+    specifiers spec;
+    parse_specifiers(p, &spec);
+    const kernel_type *to = spec.type;
+    while (accept(p, TOKEN_STAR))
+        to = type_pointer(p->types, to);
+    d.name = name_of(p, parser_format(p, "operator %s", type_name(p, to)));
+    expect(p, TOKEN_LPAREN, "after a conversion's type");
+    parse_parameters(p, &d);
+    d.type = type_function(p->types, to, NULL, 0);
+    conversion *made = kernel_arena_get(p->arena, sizeof *made);
+    *made = (conversion){to, d.name, s->syntax->conversions};
+    s->syntax->conversions = made;
+    method_add(p, s, flags, &d);
+}
+
 /* A function without a type: a constructor, a destructor, a conversion. */
 static bool accept_constructor(parser *p, kernel_struct *s)
 {
@@ -85,8 +104,8 @@ static bool accept_constructor(parser *p, kernel_struct *s)
             break;
     }
     if (t->kind == TOKEN_NAME && t->keyword == KEYWORD_operator) {
-        s->has_methods = true;
-        skip_function(p);
+        p->t = t;
+        parse_conversion(p, s, flags);
         return true;
     }
     if (t->kind == TOKEN_TILDE && t[1].kind == TOKEN_NAME) {
@@ -127,6 +146,47 @@ static void static_member(parser *p, const specifiers *spec, declarator *d)
     symbol_add(p, p->scope, SYMBOL_CONSTANT, d->name, d->place)->constant = value;
 }
 
+/* Behind a member's default value. */
+static void skip_value(parser *p)
+{
+    while (!at(p, TOKEN_COMMA) && !at(p, TOKEN_SEMICOLON) && !at(p, TOKEN_END))
+        p->t = at(p, TOKEN_LPAREN) || at(p, TOKEN_LBRACE) || at(p, TOKEN_LBRACKET)
+                   ? skip_group(p->t)
+                   : p->t + 1;
+}
+
+kernel_expr *member_default(parser *p, const kernel_type *type, uint64_t i)
+{
+    const kernel_syntax *x = type->record->syntax;
+    const kernel_member *m = &type->record->members[i];
+    const member_value *value = x ? x->values : NULL;
+    while (value && value->member != i)
+        value = value->next;
+    if (!value)
+        return m->type->kind == TYPE_STRUCT ? struct_default(p, m->type, m->place) : NULL;
+    const parser_place back = parser_enter(p, value->at, x->members);
+    const kernel_type *of = m->type->plain;
+    kernel_expr *e = parse_init(p, &of, m->name ? m->name->text : "a member");
+    if (of->kind != TYPE_ARRAY)
+        e = expr_convert(p, e, of, m->name ? m->name->text : "a member");
+    parser_leave(p, back);
+    return e;
+}
+
+kernel_expr *struct_default(parser *p, const kernel_type *type, kernel_place place)
+{
+    const kernel_struct *s = type->record;
+    kernel_expr *list = expr_list(p, place, type, s->n_members);
+    bool any = false;
+    for (uint32_t i = 0; i < s->n_members && !s->is_union; i++) {
+        const kernel_type *of = s->members[i].type->plain;
+        kernel_expr *e = member_default(p, type, i);
+        any |= e != NULL;
+        list->args[i] = e ? e : zero_of(p, of);
+    }
+    return any ? list : NULL;
+}
+
 static void parse_fields(parser *p, kernel_struct *s, const specifiers *spec)
 {
     if (at(p, TOKEN_SEMICOLON)) {
@@ -151,9 +211,9 @@ static void parse_fields(parser *p, kernel_struct *s, const specifiers *spec)
         if (at(p, TOKEN_COLON))
             parser_fail_do(p, p->t->place, "use a whole integer and masks",
                            "bit-fields are not supported");
-        if (at(p, TOKEN_ASSIGN) || at(p, TOKEN_LBRACE))
-            parser_fail_do(p, p->t->place, "give the value where the struct is made",
-                           "default values of members are not supported");
+        const kernel_token *value = at(p, TOKEN_ASSIGN) || at(p, TOKEN_LBRACE) ? p->t : NULL;
+        if (value)
+            skip_value(p);
         if (d.type->kind == TYPE_REFERENCE)
             parser_fail_do(p, d.place, "use a pointer",
                            "members that are references are not supported");
@@ -163,7 +223,50 @@ static void parse_fields(parser *p, kernel_struct *s, const specifiers *spec)
         type_complete(p, d.type, d.place);
         const kernel_type *type = d.type;
         type_member_add(p->types, s, d.name, type, d.place);
+        if (value) {
+            member_value *made = kernel_arena_get(p->arena, sizeof *made);
+            *made = (member_value){s->n_members - 1, value, s->syntax->values};
+            s->syntax->values = made;
+        }
     } while (accept(p, TOKEN_COMMA));
+}
+
+/* A template, or a friend: a function that belongs to the scope around. */
+static void parse_guest(parser *p, kernel_struct *s)
+{
+    if (accept_word(p, KEYWORD_template)) {
+        template_param *params;
+        const uint32_t n = parse_template_params(p, &params);
+        if (at_word(p, KEYWORD_struct) || at_word(p, KEYWORD_class) || at_word(p, KEYWORD_using) ||
+            at_word(p, KEYWORD_friend))
+            skip_function(p);
+        else
+            declare_function_template(p, params, n, s->type);
+        return;
+    }
+    p->t++;
+    const kernel_token *t = p->t;
+    while (t->kind != TOKEN_SEMICOLON && t->kind != TOKEN_LBRACE && t->kind != TOKEN_END)
+        t++;
+    if (t->kind != TOKEN_LBRACE) {
+        skip_function(p);
+        return;
+    }
+    scope *back = p->scope;
+    specifiers spec;
+    parse_specifiers(p, &spec);
+    const declarator d = parse_declarator(p, spec.type);
+    const function_decl f = {.name = d.name,
+                             .place = d.place,
+                             .flags = spec.flags,
+                             .result = d.type->of,
+                             .parameters = d.parameters,
+                             .n_parameters = d.n_parameters,
+                             .body = t};
+    p->scope = s->syntax->scope;
+    function_add(p, &f);
+    p->scope = back;
+    p->t = skip_group(t);
 }
 
 static void parse_member(parser *p, kernel_struct *s)
@@ -172,9 +275,15 @@ static void parse_member(parser *p, kernel_struct *s)
         p->t += 2; /* public: */
         return;
     }
+    const kernel_token *word = p->t;
+    while (word->kind == TOKEN_NAME && word->keyword != KEYWORD_virtual)
+        word++;
+    if (word->keyword == KEYWORD_virtual)
+        parser_fail_do(p, word->place, "make it a template of the derived type, or a switch",
+                       "virtual functions are not supported");
     if (at_word(p, KEYWORD_template) || at_word(p, KEYWORD_friend)) {
         s->has_methods = true;
-        skip_function(p);
+        parse_guest(p, s);
         return;
     }
     if (accept_constructor(p, s))
@@ -212,6 +321,48 @@ static void name_members(parser *p, const kernel_struct *s)
             name_members(p, s->members[i].type->record);
 }
 
+/* Behind ":": a base is a member without a name, whose members and functions are seen through it. */
+static void parse_bases(parser *p, kernel_struct *s)
+{
+    do {
+        while (at(p, TOKEN_NAME) && p->t[1].kind == TOKEN_NAME) {
+            if (at_word(p, KEYWORD_virtual))
+                parser_fail_do(p, p->t->place, "derive without it",
+                               "virtual base classes are not supported");
+            p->t++; /* public */
+        }
+        const kernel_place place = p->t->place;
+        const kernel_type *base = parse_type(p)->plain;
+        if (base->kind != TYPE_STRUCT || s->is_union)
+            parser_fail(p, place, "'%s' cannot be a base", type_name(p, base));
+        type_complete(p, base, place);
+        type_member_add(p->types, s, NULL, base, place);
+        if (base->record->syntax && base->record->syntax->members)
+            scope_use(p, p->scope, base->record->syntax->members);
+    } while (accept(p, TOKEN_COMMA));
+}
+
+static int find_base(const kernel_type *from, const kernel_type *to, const kernel_member **path,
+                     int depth)
+{
+    if (from->kind != TYPE_STRUCT || to->kind != TYPE_STRUCT || from->record->is_union)
+        return -1;
+    if (from->plain == to->plain)
+        return depth;
+    for (uint32_t i = 0; i < from->record->n_members && depth < 8; i++) {
+        path[depth] = &from->record->members[i];
+        const int n = path[depth]->name ? -1 : find_base(path[depth]->type, to, path, depth + 1);
+        if (n >= 0)
+            return n;
+    }
+    return -1;
+}
+
+int base_path(const kernel_type *from, const kernel_type *to, const kernel_member *path[8])
+{
+    return find_base(from, to, path, 0);
+}
+
 static void complete(parser *p, kernel_struct *s, kernel_place place)
 {
     kernel_syntax *syntax = s->syntax;
@@ -226,7 +377,7 @@ static void complete(parser *p, kernel_struct *s, kernel_place place)
     const parser_place back = parser_enter(p, syntax->body, syntax->members);
     kernel_instance *current = p->current;
     if (accept(p, TOKEN_COLON))
-        parser_fail_do(p, p->t->place, "make the base a member", "base classes are not supported");
+        parse_bases(p, s);
     expect(p, TOKEN_LBRACE, "before members");
     while (!accept(p, TOKEN_RBRACE)) {
         if (at(p, TOKEN_END))
@@ -312,25 +463,49 @@ const kernel_type *parse_struct(parser *p, bool is_union)
     return s->type;
 }
 
-const kernel_type *struct_instance(parser *p, kernel_syntax *syntax, kernel_place place)
+template_arg *struct_arguments(parser *p, const kernel_syntax *syntax, const template_arg *args,
+                               uint32_t n, kernel_place place)
 {
-    template_arg *args = NULL, *all;
-    if (!at(p, TOKEN_LT))
-        parser_fail(p, place, "template '%s' needs arguments in '<>'", syntax->name->text);
-    const uint32_t n = parse_template_args(p, &args);
-    if (syntax->is_special)
-        parser_fail_do(p, place, "write structs of different names",
-                       "'%s' has specializations, which are not supported", syntax->name->text);
     if (n > syntax->n_params)
         parser_fail(p, place, "template '%s' takes %u arguments, not %u", syntax->name->text,
                     syntax->n_params, n);
-    all = kernel_arena_new(p->arena, syntax->n_params * sizeof *all);
+    template_arg *all = kernel_arena_new(p->arena, syntax->n_params * sizeof *all);
     for (uint32_t i = 0; i < n; i++)
         all[i] = args[i];
     const int missing = template_defaults(p, syntax->scope, syntax->params, syntax->n_params, all);
     if (missing >= 0)
         parser_fail(p, place, "template '%s' lacks its argument %d", syntax->name->text,
                     missing + 1);
+    return all;
+}
+
+/* The type that "template <typename T> using pair = vec<T, 2>" stands for. */
+static const kernel_type *alias_instance(parser *p, const kernel_syntax *syntax,
+                                         const template_arg *all)
+{
+    scope *bound = scope_open(p, syntax->scope, false);
+    template_bind(p, bound, syntax->params, syntax->n_params, all);
+    const parser_place back = parser_enter(p, syntax->alias, bound);
+    parser_down(p);
+    const kernel_type *type = parse_type(p);
+    parser_up(p);
+    parser_leave(p, back);
+    return type;
+}
+
+const kernel_type *struct_instance(parser *p, kernel_syntax *syntax, kernel_place place)
+{
+    template_arg *args = NULL;
+    if (!at(p, TOKEN_LT))
+        parser_fail(p, place, "template '%s' needs arguments in '<>'", syntax->name->text);
+    const uint32_t n = parse_template_args(p, &args);
+    if (syntax->is_partial)
+        parser_fail_do(p, place, "write structs of different names",
+                       "'%s' has partial specializations, which are not supported",
+                       syntax->name->text);
+    template_arg *all = struct_arguments(p, syntax, args, n, place);
+    if (syntax->alias)
+        return alias_instance(p, syntax, all);
     for (kernel_syntax *i = syntax->instances; i; i = i->next)
         if (template_same(i->args, all, syntax->n_params))
             return i->record->type;
@@ -350,8 +525,60 @@ const kernel_type *struct_instance(parser *p, kernel_syntax *syntax, kernel_plac
     s->syntax->next = syntax->instances;
     syntax->instances = s->syntax;
     s->is_union = syntax->is_union;
+    for (const kernel_syntax *i = syntax->specials; i; i = i->next)
+        if (template_same(i->args, all, syntax->n_params)) {
+            s->syntax->body = i->body;
+            s->syntax->align = i->align;
+            s->is_union = i->is_union;
+        }
     symbol_add(p, bound, SYMBOL_TYPE, syntax->name, place)->as.type = s->type;
     return s->type;
+}
+
+/* ---- functions outside of their struct --------------------------------------------------------- */
+
+void parse_outside_method(parser *p, const specifiers *s, const kernel_type *type)
+{
+    const kernel_place place = p->t->place;
+    scope *in = type_members(p, type, place), *back = p->scope;
+    if (!in)
+        parser_fail(p, place, "'%s' has no functions", type_name(p, type));
+    p->t++;
+    p->scope = in;
+    declarator d = parse_declarator(p, s->type);
+    const symbol *y = d.name ? symbol_here(in, d.name) : NULL;
+    if (!d.is_function || !y || y->kind != SYMBOL_FUNCTION)
+        parser_fail(p, d.place, "'%s' has no such function", type_name(p, type));
+    const unsigned is_static = y->as.functions->flags & IS_STATIC;
+    method_add(p, type->record, s->flags | is_static, &d);
+    p->scope = back;
+}
+
+/* "s::s(...) : a(b) {...}" with what may stand before it. */
+bool accept_outside_constructor(parser *p)
+{
+    const kernel_token *back = p->t;
+    while (at_word(p, KEYWORD___device__) || at_word(p, KEYWORD___host__) ||
+           at_word(p, KEYWORD_inline) || at_word(p, KEYWORD___forceinline__))
+        p->t++;
+    const kernel_token *t = p->t;
+    const symbol *y = at(p, TOKEN_NAME) && t[1].kind == TOKEN_SCOPE && t[2].kind == TOKEN_NAME &&
+                              t[2].as.name == t->as.name && t[3].kind == TOKEN_LPAREN
+                          ? symbol_find(p, t->as.name)
+                          : NULL;
+    scope *in =
+        y && y->kind == SYMBOL_TYPE && y->as.type ? type_members(p, y->as.type, t->place) : NULL;
+    if (!in) {
+        p->t = back;
+        return false;
+    }
+    scope *outer = p->scope;
+    p->scope = in;
+    p->t = t + 2;
+    if (!accept_constructor(p, y->as.type->record))
+        parser_fail(p, t->place, "expected a constructor");
+    p->scope = outer;
+    return true;
 }
 
 /* ---- enums ------------------------------------------------------------------------------------ */

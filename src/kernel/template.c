@@ -268,6 +268,18 @@ static declarator signature(parser *p, function_decl *f, scope *s, specifiers *s
         const kernel_type *result = parse_type(p);
         d.type = type_function(p->types, result, d.type->parameters, (uint32_t)d.type->count);
     }
+    if (f->is_method) {
+        const unsigned quals = at_word(p, KEYWORD_const) ? TYPE_CONST : 0;
+        parameter *all = kernel_arena_new(p->arena, (d.n_parameters + 1) * sizeof *all);
+        all[0] =
+            (parameter){.name = name_of(p, "this"),
+                        .place = f->place,
+                        .type = type_reference(p->types, type_qualify(p->types, f->object, quals))};
+        for (uint32_t i = 0; i < d.n_parameters; i++)
+            all[i + 1] = d.parameters[i];
+        d.parameters = all;
+        d.n_parameters++;
+    }
     parser_leave(p, back);
     return d;
 }
@@ -383,6 +395,8 @@ kernel_function *instance_use(parser *p, kernel_instance *i, kernel_place place)
         instance_parse(p, i);
         i->result = i->function->result;
     }
+    if (i->result->kind == TYPE_AUTO && i->function->failed)
+        parser_jump(p); /* it was told why */
     if (i->result->kind == TYPE_AUTO)
         parser_fail_do(p, place, "write the type of its result",
                        "the result of '%s' is not known here", i->decl->name->text);
@@ -429,6 +443,8 @@ static void parse_function_body(parser *p, void *context)
     if (f->result->kind == TYPE_REFERENCE)
         f->result = type_pointer(p->types, f->result->of);
     f->body = parse_body(p);
+    if (f->result->kind == TYPE_AUTO && !p->failed) /* nothing is returned */
+        f->result = type_word_of(p, WORD_VOID);
 }
 
 void instance_parse(parser *p, kernel_instance *i)
@@ -444,6 +460,7 @@ void instance_parse(parser *p, kernel_instance *i)
     kernel_var **locals_end = p->locals_end;
     const uint32_t loops = p->loops, switches = p->switches, stamp = p->stamp;
     const int quiet = p->quiet, depth = p->depth;
+    kernel_name *declaring = p->declaring;
     p->current = i;
     p->locals_end = &f->locals;
     p->loops = p->switches = 0;
@@ -468,6 +485,7 @@ void instance_parse(parser *p, kernel_instance *i)
     p->quiet = quiet;
     p->depth = depth;
     p->stamp = stamp;
+    p->declaring = declaring;
     i->open = false;
     i->parsed = true;
 }

@@ -139,13 +139,32 @@ static type_word word_of(const type_words *w)
     return un ? WORD_UINT : WORD_INT;
 }
 
+/* "traits<T>::type": the type that is inside of one, as far as what follows are types. */
+static const kernel_type *inner_type(parser *p, const kernel_type *type, kernel_place place)
+{
+    while (at(p, TOKEN_SCOPE) && !p->split && p->t[1].kind == TOKEN_NAME) {
+        if (p->patterns) { /* nothing is deduced from it */
+            p->t += 2;
+            type = p->types->automatic;
+            continue;
+        }
+        const scope *in = type_members(p, type, place);
+        const symbol *y = in ? symbol_here(in, p->t[1].as.name) : NULL;
+        if (!y || y->kind != SYMBOL_TYPE || !y->as.type)
+            break;
+        type = y->as.type;
+        p->t += 2;
+    }
+    return type;
+}
+
 /* What a qualified name of a type stands for; we are behind it. */
 static const kernel_type *named_type(parser *p, symbol *y, kernel_place place)
 {
     if (y->kind == SYMBOL_STRUCT_TEMPLATE)
-        return struct_instance(p, y->as.syntax, place);
+        return inner_type(p, struct_instance(p, y->as.syntax, place), place);
     if (y->as.type)
-        return y->as.type;
+        return inner_type(p, y->as.type, place);
     return group_type(p, y->which, place);
 }
 
@@ -261,6 +280,8 @@ bool at_type(parser *p)
                 return true;
         return false;
     }
+    if (at(p, TOKEN_LBRACKET) && p->t[1].kind == TOKEN_LBRACKET)
+        return true; /* [[maybe_unused]] */
     if (!at(p, TOKEN_NAME) && !at(p, TOKEN_SCOPE))
         return false;
     const symbol *y = peek_name(p);
