@@ -248,6 +248,11 @@ static int next_piece(const scan *s, int i, int end, piece *p)
         named &= t->mark != '[' && t->mark != '=';
         if (t->kind == SCAN_NAME && named)
             p->name = i;
+        if (t->mark == '(' && named && strchr("*&", s->at[i + 1].mark ? s->at[i + 1].mark : 'x') &&
+            s->at[i + 2].kind == SCAN_NAME) {
+            p->name = i + 2; /* int (*rows)[3] */
+            named = false;
+        }
         p->variadic |= t->mark == '.';
         if (t->mark == '<')
             i = behind_angles(s, i) - 1;

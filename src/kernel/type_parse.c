@@ -368,10 +368,17 @@ static bool at_parameters(parser *p)
         return false;
     if (p->t[1].kind == TOKEN_RPAREN || p->t[1].kind == TOKEN_ELLIPSIS)
         return true;
-    p->t++;
-    const bool type = at_type(p);
-    /* "int x(float(y))" is rare enough to be called a variable. */
-    p->t--;
+    const kernel_token *back = p->t++, *last;
+    bool type = at_type(p);
+    if (type && at(p, TOKEN_NAME) && p->t->keyword)
+        p->t++;
+    else if (type)
+        parse_name(p, &last);
+    /* ray r(vec3(0, 0, 1), d): a variable, and so is "int x(float(y))" */
+    if ((at(p, TOKEN_LPAREN) && p->t[1].kind != TOKEN_STAR && p->t[1].kind != TOKEN_AMP) ||
+        at(p, TOKEN_LBRACE))
+        type = false;
+    p->t = back;
     return type;
 }
 
