@@ -39,7 +39,10 @@ typedef struct job {
     str folder;                 /* of all that is written; goes at the end */
     str program;                /* the executable in it */
     str compiler, library, key; /* paths; what the program depends on */
+    str report, printed;        /* paths: what was found, and stdout if it is wanted */
 } job;
+
+static const char report_name[] = "report", printed_name[] = "printed";
 
 bool program_has_main(const char *path)
 {
@@ -199,6 +202,8 @@ static int make_folder(job *j)
         return code;
     }
     str_printf(&j->program, "%s/program", j->folder.s);
+    str_printf(&j->report, "%s/%s", j->folder.s, report_name);
+    str_printf(&j->printed, "%s/%s", j->folder.s, printed_name);
     return -1;
 }
 
@@ -207,6 +212,8 @@ static void remove_folder(const job *j)
     if (!j->folder.s)
         return;
     str path = {0};
+    unlink(j->report.s);
+    unlink(j->printed.s);
     for (int i = 0; cuda_header_at(i).name || i < j->text.n_files; i++) {
         const char *names[] = {cuda_header_at(i).name,
                                i < j->text.n_files ? j->text.files[i].name : NULL};
@@ -222,12 +229,31 @@ static void remove_folder(const job *j)
 
 /* ---- processes ---- */
 
+/* In the child: what the program's runtime is to know. False: with errno set. */
+static bool prepare_child(const job *j)
+{
+    const program_options *o = j->o;
+    char threads[16], watch[40];
+    snprintf(threads, sizeof threads, "%d", o->threads);
+    snprintf(watch, sizeof watch, "%s%s%s", o->check ? "check " : "", o->profile ? "profile " : "",
+             o->json ? "quiet" : "");
+    if (o->device)
+        setenv("IG_CUDA_DEVICE", o->device, 1);
+    if (o->threads)
+        setenv("IG_NUM_THREADS", threads, 1);
+    if (o->check || o->profile) {
+        setenv("IG_CUDA_WATCH", watch, 1);
+        setenv("IG_CUDA_REPORT", j->report.s, 1);
+    }
+    const int file = o->json ? open(j->printed.s, O_WRONLY | O_CREAT | O_TRUNC, 0600) : -1;
+    return !o->json || (file >= 0 && dup2(file, STDOUT_FILENO) >= 0 && close(file) == 0);
+}
+
 /* Runs the program at path to its end; returns its exit code, or -1 with errno set. While it runs, Ctrl-C
- * is its. */
-static int run_child(const char *path, char *const *argv, const program_options *o)
+ * is its. j is NULL for programs that are not the user's. */
+static int run_child(const char *path, char *const *argv, const job *j)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN}, interrupt, quit;
-    char threads[16];
     fflush(stdout);
     sigaction(SIGINT, &ignore, &interrupt);
     sigaction(SIGQUIT, &ignore, &quit);
@@ -235,12 +261,8 @@ static int run_child(const char *path, char *const *argv, const program_options 
     if (child == 0) {
         sigaction(SIGINT, &interrupt, NULL);
         sigaction(SIGQUIT, &quit, NULL);
-        if (o && o->device)
-            setenv("IG_CUDA_DEVICE", o->device, 1);
-        snprintf(threads, sizeof threads, "%d", o ? o->threads : 0);
-        if (o && o->threads)
-            setenv("IG_NUM_THREADS", threads, 1);
-        execv(path, argv);
+        if (!j || prepare_child(j))
+            execv(path, argv);
         fprintf(stderr, "ingot run: cannot run '%s': %s\n", path, strerror(errno));
         _exit(126);
     }
@@ -359,6 +381,72 @@ static int build(job *j)
     return code;
 }
 
+/* ---- what was found ---- */
+
+/* The lines of the report that begin with one of the letters, as items of JSON; how many there are. */
+static int add_lines(str *t, const char *report, const char *letters)
+{
+    int n = 0;
+    for (const char *line = report; *line; line += strcspn(line, "\n") + 1) {
+        const size_t bytes = strcspn(line, "\n");
+        if (!line[bytes])
+            break; /* cut off */
+        if (!strchr(letters, *line))
+            continue;
+        if (t) {
+            str_puts(t, n ? ", " : "");
+            str_add(t, line + 1, bytes - 1);
+        }
+        n++;
+    }
+    return n;
+}
+
+static void json_told(const job *j, const char *report, int code)
+{
+    size_t bytes;
+    char *printed = str_read_file(j->printed.s, SOURCE_MOST_BYTES, &bytes);
+    str t = {0};
+    str_puts(&t, "{\"schema\": 1, \"file\": ");
+    json_string(&t, j->o->sources[0]);
+    str_printf(&t, ", \"exit\": %d, ", code);
+    if (j->o->check) {
+        str_puts(&t, "\"findings\": [");
+        add_lines(&t, report, "FN");
+        str_puts(&t, "], ");
+    }
+    if (j->o->profile) {
+        str_puts(&t, "\"profiles\": [");
+        add_lines(&t, report, "P");
+        str_puts(&t, "], ");
+    }
+    str_puts(&t, "\"printed\": ");
+    json_string(&t, printed ? printed : "");
+    str_puts(&t, "}\n");
+    fwrite(t.s, 1, t.n, stdout);
+    str_free(&t);
+    free(printed);
+}
+
+/* What the whole run exits with, after the JSON was written if it is wanted. code is the program's. */
+static int program_told(const job *j, int code)
+{
+    size_t bytes;
+    char *report = str_read_file(j->report.s, SOURCE_MOST_BYTES, &bytes);
+    const char *all = report ? report : "";
+    const bool watched = j->o->check || j->o->profile;
+    if (j->o->json)
+        json_told(j, all, code);
+    if (watched && *all && !add_lines(NULL, all, "E"))
+        say(j->c,
+            "the program did not come to its end (%s %d): what is only known there is missing",
+            code > SIGNAL_CODE ? "signal" : "exit code",
+            code > SIGNAL_CODE ? code - SIGNAL_CODE : code);
+    const bool mistakes = add_lines(NULL, all, "F") > 0;
+    free(report);
+    return mistakes ? EXIT_FAILED : code;
+}
+
 static int start(const job *j)
 {
     words w = {0};
@@ -369,9 +457,11 @@ static int start(const job *j)
     str_free(&name);
     for (int i = 0; j->o->args[i]; i++)
         add_word(&w, "%s", j->o->args[i]);
-    const int code = run_child(j->program.s, w.at, j->o);
+    const int code = run_child(j->program.s, w.at, j);
     free_words(&w);
-    return code < 0 ? cannot(j, "run", j->program.s) : code;
+    if (code < 0)
+        return cannot(j, "run", j->program.s);
+    return j->o->check || j->o->profile || j->o->json ? program_told(j, code) : code;
 }
 
 static bool is_ours(const char *name)
@@ -384,6 +474,12 @@ static bool is_ours(const char *name)
 
 static int prepare(job *j)
 {
+    const bool watched = j->o->check || j->o->profile;
+    if (watched && j->o->device && strcmp(j->o->device, "cpu") != 0) {
+        say(j->c, "device '%s' cannot %s kernels; run it on 'cpu'", j->o->device,
+            j->o->check ? "check" : "profile");
+        return EXIT_ABSENT;
+    }
     for (int i = 0; j->o->sources[i]; i++)
         if (rewrite_add(&j->text, j->o->sources[i]) < 0) {
             cannot(j, "read", j->o->sources[i]);
@@ -422,5 +518,7 @@ int run_program(const command *c, const program_options *o)
     str_free(&j.compiler);
     str_free(&j.library);
     str_free(&j.key);
+    str_free(&j.report);
+    str_free(&j.printed);
     return code;
 }

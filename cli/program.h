@@ -12,6 +12,8 @@ typedef struct program_options {
     const char *const *args;      /* of the program */
     const char *device;           /* NULL: the CPU */
     int threads;                  /* 0: as many as there are cores */
+    bool check, profile;          /* every launch, and what calls of the runtime do */
+    bool json; /* all of it as JSON on stdout, what the program prints included */
 } program_options;
 
 /* Whether a source has a main, and so is a program rather than kernels alone. */
@@ -19,7 +21,7 @@ bool program_has_main(const char *path);
 
 /* Compiles (unless it did before: programs are kept in the cache on the disk) and runs it. Returns the
  * program's exit code, 128 and the signal's number if one ended it; or one of ours if it did not come so
- * far, after saying why. */
+ * far, after saying why; 1 if a check found mistakes, which the program told on stderr. */
 int run_program(const command *c, const program_options *o);
 
 #endif

@@ -550,10 +550,10 @@ static int run_whole(const command *c, settings *set, int argc, char **argv)
 {
     words sources = {0}, args = {0};
     int i = 0;
-    if (set->json || set->time || set->outs.n || set->args.n) {
+    if (set->time || set->outs.n || set->args.n) {
         say(c,
-            "'%s' is a whole program, which prints what it prints; choose a kernel of it with "
-            "--kernel",
+            "'%s' is a whole program, which makes its own arguments and prints what it prints; "
+            "choose a kernel of it with --kernel",
             argv[0]);
         return EXIT_USAGE;
     }
@@ -567,7 +567,10 @@ static int run_whole(const command *c, settings *set, int argc, char **argv)
                                .libraries = ended(&set->libraries),
                                .args = ended(&args),
                                .device = set->engine.device,
-                               .threads = set->engine.threads};
+                               .threads = set->engine.threads,
+                               .check = set->check,
+                               .profile = set->profile,
+                               .json = set->json};
     const int code = run_program(c, &o);
     free(sources.v);
     free(args.v);
@@ -608,7 +611,10 @@ int verb_run(int argc, char **argv)
         "Runs one kernel of a file in CUDA C and prints the arrays that it wrote. With several\n"
         "devices (--device cpu,opencl) their answers are compared: exit code 1 if they differ.\n"
         "A file with a main is a whole program: it is compiled with the C++ compiler (CXX, c++),\n"
-        "run with the arguments, and its exit code is passed on. It may have several files.\n\n"
+        "run with the arguments, and its exit code is passed on. It may have several files.\n"
+        "--check then watches every launch, freed memory, copies and leaks, tells on stderr what "
+        "it\n"
+        "finds, and exits with 1; --profile sums up launches; --json has what was printed, too.\n\n"
         "  ingot run program.cu more.cu -- 1000 --fast\n"
         "  ingot run saxpy.cu --grid 4 --block 256 --arg n=1000 --arg a=2 \\\n"
         "      --arg 'x=arange(1000.0)' --arg y=ones:f32[1000]",

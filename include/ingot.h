@@ -490,10 +490,13 @@ typedef struct ig_profile {
     const ig_profile_line *lines; /* those where something was done, in the order of the source */
     int n_lines;
     ig_profile_line total; /* file and text are NULL */
+    uint64_t launches;     /* that are summed up */
 } ig_profile;
 
 /* A table for people, with the source beside the numbers. Release the text with ig_free. */
 IG_API char *ig_profile_text(const ig_profile *p);
+/* The same as an object of JSON. */
+IG_API char *ig_profile_json(const ig_profile *p);
 
 typedef struct ig_launch {
     const char *device;         /* "cpu" if NULL */

@@ -6,35 +6,41 @@
 
 #include <stdint.h>
 
-INCLUDE_FILE("cuda_file_cuda_runtime_h", "cli/cuda/include/cuda_runtime.h");
-INCLUDE_FILE("cuda_file_cuda_types_h", "cli/cuda/include/cuda_types.h");
-INCLUDE_FILE("cuda_file_cuda_fp16_h", "cli/cuda/include/cuda_fp16.h");
-INCLUDE_FILE("cuda_file_cuda_bf16_h", "cli/cuda/include/cuda_bf16.h");
-INCLUDE_FILE("cuda_file_helper_cuda_h", "cli/cuda/include/helper_cuda.h");
-INCLUDE_FILE("cuda_file_cooperative_groups_h", "cli/cuda/include/cooperative_groups.h");
-INCLUDE_FILE("cuda_file_ingot_cuda_h", "src/engine/cuda.h");
-INCLUDE_FILE("cuda_file_cuda_errors_def", "src/engine/cuda_errors.def");
+/* FILE(id, name, path) for each file. */
+#define FILES_ALL(FILE) \
+    FILE(cuda_runtime_h, "cuda_runtime.h", "cli/cuda/include/cuda_runtime.h") \
+    FILE(cuda_types_h, "cuda_types.h", "cli/cuda/include/cuda_types.h") \
+    FILE(ingot_launch_h, "ingot_launch.h", "cli/cuda/include/ingot_launch.h") \
+    FILE(ingot_device_h, "ingot_device.h", "cli/cuda/include/ingot_device.h") \
+    FILE(ingot_memory_h, "ingot_memory.h", "cli/cuda/include/ingot_memory.h") \
+    FILE(ingot_streams_h, "ingot_streams.h", "cli/cuda/include/ingot_streams.h") \
+    FILE(ingot_functions_h, "ingot_functions.h", "cli/cuda/include/ingot_functions.h") \
+    FILE(ingot_math_h, "ingot_math.h", "cli/cuda/include/ingot_math.h") \
+    FILE(cuda_fp16_h, "cuda_fp16.h", "cli/cuda/include/cuda_fp16.h") \
+    FILE(cuda_bf16_h, "cuda_bf16.h", "cli/cuda/include/cuda_bf16.h") \
+    FILE(helper_cuda_h, "helper_cuda.h", "cli/cuda/include/helper_cuda.h") \
+    FILE(cooperative_groups_h, "cooperative_groups.h", "cli/cuda/include/cooperative_groups.h") \
+    FILE(nvToolsExt_h, "nvToolsExt.h", "cli/cuda/include/nvToolsExt.h") \
+    FILE(ingot_cuda_h, "ingot_cuda.h", "src/engine/cuda.h") \
+    FILE(cuda_errors_def, "cuda_errors.def", "src/engine/cuda_errors.def")
 
-extern const char cuda_file_cuda_runtime_h[], cuda_file_cuda_types_h[], cuda_file_cuda_fp16_h[],
-    cuda_file_cuda_bf16_h[], cuda_file_helper_cuda_h[], cuda_file_cooperative_groups_h[],
-    cuda_file_ingot_cuda_h[], cuda_file_cuda_errors_def[];
-extern const uint64_t cuda_file_cuda_runtime_h_size, cuda_file_cuda_types_h_size,
-    cuda_file_cuda_fp16_h_size, cuda_file_cuda_bf16_h_size, cuda_file_helper_cuda_h_size,
-    cuda_file_cooperative_groups_h_size, cuda_file_ingot_cuda_h_size,
-    cuda_file_cuda_errors_def_size;
+#define TAKE_IN(id, name, path) INCLUDE_FILE("cuda_file_" #id, path);
+FILES_ALL(TAKE_IN)
+#undef TAKE_IN
+
+#define DECLARE(id, name, path) \
+    extern const char cuda_file_##id[]; \
+    extern const uint64_t cuda_file_##id##_size;
+FILES_ALL(DECLARE)
+#undef DECLARE
 
 static const struct {
     const char *name, *text;
     const uint64_t *bytes;
 } files[] = {
-    {"cuda_runtime.h", cuda_file_cuda_runtime_h, &cuda_file_cuda_runtime_h_size},
-    {"cuda_types.h", cuda_file_cuda_types_h, &cuda_file_cuda_types_h_size},
-    {"cuda_fp16.h", cuda_file_cuda_fp16_h, &cuda_file_cuda_fp16_h_size},
-    {"cuda_bf16.h", cuda_file_cuda_bf16_h, &cuda_file_cuda_bf16_h_size},
-    {"helper_cuda.h", cuda_file_helper_cuda_h, &cuda_file_helper_cuda_h_size},
-    {"cooperative_groups.h", cuda_file_cooperative_groups_h, &cuda_file_cooperative_groups_h_size},
-    {"ingot_cuda.h", cuda_file_ingot_cuda_h, &cuda_file_ingot_cuda_h_size},
-    {"cuda_errors.def", cuda_file_cuda_errors_def, &cuda_file_cuda_errors_def_size},
+#define ROW(id, name, path) {name, cuda_file_##id, &cuda_file_##id##_size},
+    FILES_ALL(ROW)
+#undef ROW
 };
 
 static const char *const same[] = {"builtin_types.h",

@@ -40,43 +40,9 @@ void run_findings_json(str *t, const ig_kernel_findings *f)
     str_printf(t, "], \"more_findings\": %d, ", f->n_more);
 }
 
-/* The numbers of a line, by their names. */
-static void add_numbers(str *t, const ig_profile_line *l)
-{
-    const struct {
-        const char *name;
-        uint64_t n;
-    } all[] = {{"runs", l->runs},
-               {"instructions", l->instructions},
-               {"lanes", l->lanes},
-               {"branches", l->branches},
-               {"divergent", l->divergent},
-               {"barriers", l->barriers},
-               {"atomics", l->atomics},
-               {"shared_requests", l->shared_requests},
-               {"shared_cycles", l->shared_cycles},
-               {"shared_ideal", l->shared_ideal},
-               {"global_requests", l->global_requests},
-               {"global_sectors", l->global_sectors},
-               {"global_ideal", l->global_ideal},
-               {"global_bytes", l->global_bytes}};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        str_printf(t, "%s\"%s\": %" PRIu64, i ? ", " : "", all[i].name, all[i].n);
-}
-
 void run_profile_json(str *t, const ig_profile *p)
 {
-    str_puts(t, "\"profile\": {\"total\": {");
-    add_numbers(t, &p->total);
-    str_puts(t, "}, \"lines\": [");
-    for (int i = 0; i < p->n_lines; i++) {
-        str_puts(t, i ? ", {\"file\": " : "{\"file\": ");
-        json_string(t, p->lines[i].file);
-        str_printf(t, ", \"line\": %" PRId64 ", \"text\": ", p->lines[i].line);
-        json_string(t, p->lines[i].text);
-        str_puts(t, ", ");
-        add_numbers(t, &p->lines[i]);
-        str_puts(t, "}");
-    }
-    str_puts(t, "]}, ");
+    char *json = ig_profile_json(p);
+    str_printf(t, "\"profile\": %s, ", json ? json : "null");
+    ig_free(json);
 }

@@ -76,7 +76,9 @@ typedef enum kernel_mistake {
     MISTAKE_RACE,
     MISTAKE_LOCKSTEP, /* a race that lock step decides: a note */
     MISTAKE_BARRIER,  /* that not all threads come to */
-    MISTAKE_LOOP      /* without an end */
+    MISTAKE_LOOP,     /* without an end */
+    MISTAKE_FREED,    /* memory that was the device's */
+    MISTAKE_FOREIGN   /* a pointer to no memory of the device */
 } kernel_mistake;
 
 enum { KERNEL_FINDINGS = 20 };
@@ -89,8 +91,17 @@ typedef struct kernel_finding {
     char message[200];
 } kernel_finding;
 
+/* Memory that pointers among packed arguments, and those in memory, may point to. */
+typedef struct kernel_memory {
+    uint64_t base, bytes;
+    bool freed;
+} kernel_memory;
+
 typedef struct kernel_check {
-    uint64_t loops; /* iterations of a warp in a block until a loop is endless */
+    uint64_t loops;              /* iterations of a warp in a block until a loop is endless */
+    uint64_t launch;             /* its number in a whole program, from 1; 0: there is no other */
+    const kernel_memory *memory; /* by address; NULL: what the arguments say is all there is */
+    int n_memory;
     kernel_finding found[KERNEL_FINDINGS];
     int n, n_more; /* those in found, and others */
 } kernel_check;

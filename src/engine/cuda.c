@@ -50,6 +50,7 @@ typedef struct shape {
     uint32_t grid[3], block[3];
     size_t shared_bytes;
     bool there;
+    cuda_place_of_call at;
 } shape;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -60,6 +61,7 @@ static const backend *device;
 static int fatal; /* what a kernel met while it ran */
 static _Thread_local int last;
 static _Thread_local shape pushed;
+static _Thread_local cuda_place_of_call here;
 
 /* ---- errors ---- */
 
@@ -99,11 +101,20 @@ int ig_cuda_fail(int error) { return cuda_told(error); }
 
 int ig_cuda_last_error(int forget)
 {
-    const int error = fatal ? fatal : last;
+    const int error = last;
     if (forget)
         last = cudaSuccess;
+    if (cuda_watch_checks()) {
+        pthread_mutex_lock(&lock);
+        cuda_watch_looked();
+        pthread_mutex_unlock(&lock);
+    }
     return error;
 }
+
+void ig_cuda_call_at(const char *file, int line) { here = (cuda_place_of_call){file, line}; }
+
+cuda_place_of_call cuda_here(void) { return here; }
 
 void cuda_complain(void)
 {
@@ -139,6 +150,7 @@ const backend *cuda_begin(int *error)
 {
     pthread_mutex_lock(&lock);
     if (!device) {
+        cuda_watch_begin();
         device = choose();
         if (!device)
             cuda_complain();
@@ -146,6 +158,7 @@ const backend *cuda_begin(int *error)
     *error = fatal ? fatal : device ? cudaSuccess : cudaErrorNoDevice;
     if (!*error)
         return device;
+    cuda_watch_looked(); /* the call tells */
     pthread_mutex_unlock(&lock);
     cuda_told(*error);
     return NULL;
@@ -153,6 +166,7 @@ const backend *cuda_begin(int *error)
 
 int cuda_end(int error)
 {
+    here = (cuda_place_of_call){NULL, 0};
     pthread_mutex_unlock(&lock);
     return cuda_told(error);
 }
@@ -196,6 +210,8 @@ int ig_cuda_device(ig_cuda_facts *facts)
     facts->cores = info.threads > 0 ? info.threads : info.cores > 0 ? info.cores : 1;
     facts->threads = (int)threads_most(dev);
     facts->shared_bytes = dev->limits.shared_bytes;
+    for (int i = 0; i < 3; i++)
+        facts->cache_bytes = info.cache[i] ? info.cache[i] : facts->cache_bytes;
     return cuda_end(cudaSuccess);
 }
 
@@ -301,6 +317,7 @@ static struct ig_cuda_state *state_of(ig_cuda_unit *unit)
 
 void cuda_units_reset(void)
 {
+    cuda_watch_modules_go();
     for (struct ig_cuda_state *s = states, *next; s; s = next) {
         next = s->next;
         s->unit->state = NULL;
@@ -336,20 +353,45 @@ static int locate(const backend *dev, const variable *v, binding *where, char **
     return s->globals ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
+static int symbol(const backend *dev, const void *shadow, char **at, size_t *bytes)
+{
+    const variable *v = variables;
+    binding where;
+    while (v && v->shadow != shadow)
+        v = v->next;
+    *at = v && v->managed ? v->shadow : NULL;
+    *bytes = v ? v->bytes : 0;
+    return v ? v->managed ? cudaSuccess : locate(dev, v, &where, at) : cudaErrorInvalidSymbol;
+}
+
 int ig_cuda_symbol(const void *shadow, void **at, size_t *bytes)
 {
     int error;
+    char *found;
     const backend *dev = cuda_begin(&error);
     if (!dev)
         return error;
-    const variable *v = variables;
-    while (v && v->shadow != shadow)
-        v = v->next;
-    char *found = NULL;
-    binding where;
-    error = v ? v->managed ? cudaSuccess : locate(dev, v, &where, &found) : cudaErrorInvalidSymbol;
-    *at = v && v->managed ? v->shadow : found;
-    *bytes = v ? v->bytes : 0;
+    error = symbol(dev, shadow, &found, bytes);
+    *at = found;
+    return cuda_end(error);
+}
+
+int ig_cuda_symbol_range(const void *shadow, size_t offset, size_t bytes, void **at)
+{
+    int error;
+    char *found;
+    size_t room;
+    const backend *dev = cuda_begin(&error);
+    if (!dev)
+        return error;
+    error = symbol(dev, shadow, &found, &room);
+    if (!error && (offset > room || bytes > room - offset)) {
+        cuda_watch_tell("copy out of range", false, here,
+                        "the copy takes %zu bytes from byte %zu on, of a variable of %zu bytes",
+                        bytes, offset, room);
+        error = cudaErrorInvalidValue;
+    }
+    *at = error ? NULL : found + offset;
     return cuda_end(error);
 }
 
@@ -375,27 +417,34 @@ static int exchange(const backend *dev, const ig_cuda_unit *unit, bool to_device
 
 /* ---- launches ---- */
 
+/* CUDA up to 12 and its manual have cudaErrorInvalidConfiguration here; CUDA 13.0 was seen to give
+ * cudaErrorInvalidValue. */
+static int take_shape(const backend *dev, const uint32_t grid[3], const uint32_t block[3],
+                      size_t shared_bytes, shape *out)
+{
+    uint64_t threads = 1;
+    bool fits = true;
+    for (int i = 0; i < 3; i++) {
+        fits = fits && grid[i] && grid[i] <= grid_most[i] && block[i] &&
+               block[i] <= block_most[i] && block[i] <= dev->limits.thread_at[i];
+        threads *= block[i];
+    }
+    fits = fits && threads <= threads_most(dev);
+    *out = (shape){
+        {grid[0], grid[1], grid[2]}, {block[0], block[1], block[2]}, shared_bytes, fits, here};
+    return fits ? cudaSuccess : cudaErrorInvalidConfiguration;
+}
+
 int ig_cuda_push(const uint32_t grid[3], const uint32_t block[3], size_t shared_bytes, void *stream)
 {
     int error;
     const backend *dev = cuda_begin(&error);
-    uint64_t threads = 1;
     (void)stream;
     pushed.there = false;
     if (!dev)
         return error;
-    for (int i = 0; i < 3; i++) {
-        if (!grid[i] || grid[i] > grid_most[i] || !block[i] || block[i] > block_most[i] ||
-            block[i] > dev->limits.thread_at[i])
-            error = cudaErrorInvalidConfiguration;
-        threads *= block[i];
-    }
-    if (threads > threads_most(dev))
-        error = cudaErrorInvalidConfiguration;
-    memcpy(pushed.grid, grid, sizeof pushed.grid);
-    memcpy(pushed.block, block, sizeof pushed.block);
-    pushed.shared_bytes = shared_bytes;
-    pushed.there = !error;
+    error = take_shape(dev, grid, block, shared_bytes, &pushed);
+    cuda_watch_refused(error, here);
     return cuda_end(error);
 }
 
@@ -440,6 +489,8 @@ static int resolve(const backend *dev, const module_kernel *k, int i, char **at)
             *at = there + (*at - v->shadow);
             return error;
         }
+    if (cuda_watch_checks())
+        return cudaSuccess; /* it tells who follows it */
     fflush(stdout);
     fprintf(stderr,
             "ingot: kernel '%s': '%s' is %p, which is no memory of the device; cudaMalloc gives "
@@ -509,7 +560,7 @@ static ig_status bring_back(const backend *dev, const module_kernel *k, const ch
 static int start(const backend *dev, ig_cuda_kernel *k, ig_module *m, const module_kernel *ready,
                  const shape *sh, const char *packed)
 {
-    bool asserted = false;
+    bool asserted = false, endless = false;
     kernel_arg *args = memory_new((size_t)(ready->info->n_params + 1) * sizeof *args);
     if (!args)
         return cudaErrorMemoryAllocation;
@@ -521,10 +572,14 @@ static int start(const backend *dev, ig_cuda_kernel *k, ig_module *m, const modu
     memcpy(l.block, sh->block, sizeof l.block);
     ig_status status = dev->language ? bind(dev, ready, packed, args) : IG_OK;
     if (status == IG_OK)
-        status = module_launch(m, dev, k->name, &l);
+        status = cuda_watch_launch(m, dev, k->name, ready, &l, &endless);
     if (status == IG_OK && dev->language)
         status = bring_back(dev, ready, packed);
     memory_free(args);
+    if (endless && !asserted) {
+        ig_error(NULL); /* was told */
+        return cudaErrorLaunchTimeout;
+    }
     if (status == IG_OK)
         return cudaSuccess;
     cuda_complain();
@@ -574,7 +629,9 @@ int ig_cuda_launch(ig_cuda_kernel *kernel, void *const *args, const size_t *size
     pushed.there = false;
     if (!kernel || !sh.there)
         return cuda_end(kernel ? cudaErrorMissingConfiguration : cudaErrorMemoryAllocation);
-    return cuda_end(launch(dev, kernel, &sh, args, sizes, n));
+    error = launch(dev, kernel, &sh, args, sizes, n);
+    cuda_watch_refused(error, sh.at);
+    return cuda_end(error);
 }
 
 static ig_cuda_kernel *kernel_of(const void *stub)
@@ -585,18 +642,18 @@ static ig_cuda_kernel *kernel_of(const void *stub)
     return k;
 }
 
-int ig_cuda_launch_stub(const void *stub, void *const *args)
+int ig_cuda_launch_stub(const void *stub, const uint32_t grid[3], const uint32_t block[3],
+                        size_t shared_bytes, void *stream, void *const *args)
 {
     int error;
+    shape sh;
     const backend *dev = cuda_begin(&error);
+    (void)stream;
     if (!dev)
         return error;
-    const shape sh = pushed;
-    pushed.there = false;
     ig_cuda_kernel *k = kernel_of(stub);
-    if (!k || !sh.there)
-        return cuda_end(k ? cudaErrorMissingConfiguration : cudaErrorInvalidDeviceFunction);
-    return cuda_end(launch(dev, k, &sh, args, NULL, -1));
+    error = k ? take_shape(dev, grid, block, shared_bytes, &sh) : cudaErrorInvalidDeviceFunction;
+    return cuda_end(error ? error : launch(dev, k, &sh, args, NULL, -1));
 }
 
 int ig_cuda_function(const void *stub, ig_cuda_attributes *a)

@@ -33,14 +33,19 @@ IG_CUDA_API ig_cuda_kernel *ig_cuda_kernel_add(ig_cuda_unit *unit, const void *s
 IG_CUDA_API int ig_cuda_variable_add(ig_cuda_unit *unit, void *shadow, const char *name,
                                      size_t bytes, int managed);
 
+/* Where the calling thread's next call stands, for messages. file is a literal. */
+IG_CUDA_API void ig_cuda_call_at(const char *file, int line);
+
 /* The shape of the calling thread's next launch; not 0: it is refused, and is not to be launched. */
 IG_CUDA_API int ig_cuda_push(const uint32_t grid[3], const uint32_t block[3], size_t shared_bytes,
                              void *stream);
 /* Launches with the shape that was pushed; args and sizes of the n parameters. */
 IG_CUDA_API int ig_cuda_launch(ig_cuda_kernel *kernel, void *const *args, const size_t *sizes,
                                int n);
-/* The same by a stub's address, with args alone, as cudaLaunchKernel has them. */
-IG_CUDA_API int ig_cuda_launch_stub(const void *stub, void *const *args);
+/* All of it by a stub's address, as cudaLaunchKernel has it. */
+IG_CUDA_API int ig_cuda_launch_stub(const void *stub, const uint32_t grid[3],
+                                    const uint32_t block[3], size_t shared_bytes, void *stream,
+                                    void *const *args);
 
 typedef struct ig_cuda_attributes {
     size_t shared_bytes, local_bytes, constant_bytes;
@@ -64,6 +69,8 @@ IG_CUDA_API int ig_cuda_copy(void *to, size_t to_pitch, const void *from, size_t
 IG_CUDA_API int ig_cuda_fill(void *at, size_t pitch, int value, size_t width, size_t height);
 /* The device's variable behind the host's. */
 IG_CUDA_API int ig_cuda_symbol(const void *shadow, void **at, size_t *bytes);
+/* A part of it, which must be in it. */
+IG_CUDA_API int ig_cuda_symbol_range(const void *shadow, size_t offset, size_t bytes, void **at);
 
 IG_CUDA_API int ig_cuda_synchronize(void);
 IG_CUDA_API int ig_cuda_reset(void);
@@ -78,8 +85,9 @@ IG_CUDA_API double ig_cuda_clock(void);
 typedef struct ig_cuda_facts {
     char name[128];
     uint64_t memory, memory_used,
-        shared_bytes;   /* the last: of a block, if it is allowed that much */
-    int cores, threads; /* threads of a block */
+        shared_bytes;     /* the last: of a block, if it is allowed that much */
+    uint64_t cache_bytes; /* of the last level; 0: not known */
+    int cores, threads;   /* threads of a block */
 } ig_cuda_facts;
 IG_CUDA_API int ig_cuda_device(ig_cuda_facts *facts);
 

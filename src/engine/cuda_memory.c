@@ -3,17 +3,21 @@
  * Where the device computes in the host's memory (it runs lane code), an address is where the bytes are.
  * Elsewhere it is a range of the process that nothing can be read from or written to, so that arithmetic
  * on device pointers works and a host that follows one by mistake is stopped. What host and device share is
- * the host's memory there, and the buffer a copy that launches bring up to date. */
+ * the host's memory there, and the buffer a copy that launches bring up to date.
+ *
+ * Under a check freed memory stays in the table, so that who uses it still is found, until there is too
+ * much of it. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "engine/cuda_parts.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
 /* Rows as cudaMallocPitch makes them, and slack behind all: kernels may read a little beyond their
  * data, as they do on a GPU. */
-enum { ROUND_BYTES = 512 };
+enum { ROUND_BYTES = 512, FREED_MOST_BYTES = 1 << 28 };
 
 enum { COPY_TO_DEVICE = 1, COPY_TO_HOST = 2, COPY_ON_DEVICE = 3, COPY_DEFAULT = 4 };
 
@@ -24,13 +28,21 @@ typedef struct range {
     buffer *buf;  /* NULL: the program's own memory, on a device that computes in it */
     bool adopted; /* the program's own memory */
     bool mapped;  /* mapped here, beside the buffer */
+    bool asked;   /* by ig_cuda_alloc, at that place */
+    cuda_place_of_call from;
+    uint64_t freed; /* 0: it is not; else, when */
 } range;
 
 static struct {
     range *at;
     size_t n, room;
     uint64_t bytes;
+    uint64_t freed_bytes, frees;
 } table;
+
+static const char *const names[] = {[IG_CUDA_PINNED] = "cudaMallocHost",
+                                    [IG_CUDA_DEVICE] = "cudaMalloc",
+                                    [IG_CUDA_MANAGED] = "cudaMallocManaged"};
 
 /* How many ranges begin at or before the address. */
 static size_t rank(const void *at)
@@ -52,6 +64,13 @@ static range *range_of(const void *at)
     const size_t i = rank(at);
     range *r = i ? &table.at[i - 1] : NULL;
     return r && (size_t)((const char *)at - r->at) <= r->bytes ? r : NULL;
+}
+
+/* The same, but for memory that was freed. */
+static range *live_range_of(const void *at)
+{
+    range *r = range_of(at);
+    return r && !r->freed ? r : NULL;
 }
 
 static bool insert(range r)
@@ -76,10 +95,32 @@ static void drop(range *r)
 {
     if (r->mapped)
         munmap(r->at, r->bytes);
-    table.bytes -= r->buf ? r->bytes : 0;
+    if (r->freed)
+        table.freed_bytes -= r->bytes;
+    else
+        table.bytes -= r->buf ? r->bytes : 0;
     buffer_release(r->buf);
     memmove(r, r + 1, (size_t)(&table.at[table.n] - (r + 1)) * sizeof *r);
     table.n--;
+}
+
+/* Drops it, or keeps it as freed: then the oldest go that are too many. */
+static void retire(range *r)
+{
+    if (!cuda_watch_checks()) {
+        drop(r);
+        return;
+    }
+    table.bytes -= r->bytes;
+    table.freed_bytes += r->bytes;
+    r->freed = ++table.frees;
+    while (table.freed_bytes > FREED_MOST_BYTES) {
+        range *oldest = NULL;
+        for (size_t i = 0; i < table.n; i++)
+            if (table.at[i].freed && (!oldest || table.at[i].freed < oldest->freed))
+                oldest = &table.at[i];
+        drop(oldest);
+    }
 }
 
 static char *place(const backend *dev, buffer *b, size_t bytes, int kind)
@@ -105,7 +146,7 @@ char *cuda_place(const backend *dev, buffer *b, int kind) { return place(dev, b,
 
 bool cuda_find(const void *at, binding *where, size_t *bytes, int *kind)
 {
-    const range *r = range_of(at);
+    const range *r = live_range_of(at);
     if (!r)
         return false;
     const size_t offset = (size_t)((const char *)at - r->at);
@@ -117,7 +158,7 @@ bool cuda_find(const void *at, binding *where, size_t *bytes, int *kind)
 
 ig_status cuda_mirror(const backend *dev, const void *at, bool to_device)
 {
-    const range *r = range_of(at);
+    const range *r = live_range_of(at);
     if (!r || !r->buf || !dev->language || r->kind == IG_CUDA_DEVICE)
         return IG_OK;
     return to_device ? dev->write(r->buf, 0, r->at, r->bytes)
@@ -135,6 +176,55 @@ void cuda_memory_reset(void)
 
 uint64_t cuda_memory_used(void) { return table.bytes; }
 
+kernel_memory *cuda_memory_list(int *n)
+{
+    kernel_memory *list = memory_new((table.n + 1) * sizeof *list);
+    *n = list ? (int)table.n : 0;
+    for (int i = 0; i < *n; i++)
+        list[i] = (kernel_memory){(uintptr_t)table.at[i].at, table.at[i].bytes, table.at[i].freed};
+    return list;
+}
+
+/* ---- what a check says ---- */
+
+/* "4096 bytes of cudaMalloc (prog.cu:12)". */
+static const char *describe(const range *r, char *out, size_t room)
+{
+    int n = snprintf(out, room, "%zu bytes of %s", r->bytes,
+                     r->asked ? names[r->kind] : "the program's");
+    if (r->asked && r->from.file && n > 0 && (size_t)n < room)
+        snprintf(out + n, room - (size_t)n, " (%s:%d)", r->from.file, r->from.line);
+    return out;
+}
+
+static bool same_place(const range *a, const range *b)
+{
+    return a->from.file == b->from.file && a->from.line == b->from.line && a->kind == b->kind;
+}
+
+/* Those of one place are told as one. */
+void cuda_memory_leaks(void)
+{
+    for (size_t i = 0; i < table.n; i++) {
+        const range *r = &table.at[i];
+        size_t bytes = 0, count = 0, before = 0;
+        for (size_t k = 0; k < table.n && r->asked && !r->freed; k++) {
+            const range *other = &table.at[k];
+            if (!other->asked || other->freed || !same_place(r, other))
+                continue;
+            before += k < i;
+            bytes += other->bytes;
+            count++;
+        }
+        char pieces[40] = "";
+        if (count > 1)
+            snprintf(pieces, sizeof pieces, ", in %zu pieces", count);
+        if (count && !before)
+            cuda_watch_tell("leak", true, r->from, "%zu bytes of %s were never freed%s", bytes,
+                            names[r->kind], pieces);
+    }
+}
+
 /* ---- calls ---- */
 
 static int allocate(const backend *dev, void **at, size_t bytes, int kind)
@@ -146,7 +236,12 @@ static int allocate(const backend *dev, void **at, size_t bytes, int kind)
     buffer *b = dev->alloc(dev, room);
     *at = b ? place(dev, b, bytes, kind) : NULL;
     buffer_release(b);
-    return *at ? cudaSuccess : cudaErrorMemoryAllocation;
+    if (!*at)
+        return cudaErrorMemoryAllocation;
+    range *r = range_of(*at);
+    r->asked = true;
+    r->from = cuda_here();
+    return cudaSuccess;
 }
 
 int ig_cuda_alloc(void **at, size_t bytes, int kind)
@@ -158,11 +253,29 @@ int ig_cuda_alloc(void **at, size_t bytes, int kind)
     if (!at)
         return cuda_end(cudaErrorInvalidValue);
     *at = NULL;
-    if (bytes || kind == IG_CUDA_MANAGED)
-        error = bytes ? allocate(dev, at, bytes, kind) : cudaErrorInvalidValue;
+    if (bytes)
+        error = allocate(dev, at, bytes, kind);
     if (error && ig_failed())
         cuda_complain();
     return cuda_end(error);
+}
+
+static void tell_bad_free(const void *at, const range *r, int pinned)
+{
+    const char *name = pinned ? "cudaFreeHost" : "cudaFree";
+    char what[200];
+    if (r && r->freed)
+        cuda_watch_tell("bad free", false, cuda_here(), "%s of memory that was freed already: %s",
+                        name, describe(r, what, sizeof what));
+    else if (r && r->at != at)
+        cuda_watch_tell("bad free", false, cuda_here(), "%s of an address %zu bytes into %s", name,
+                        (size_t)((const char *)at - r->at), describe(r, what, sizeof what));
+    else if (r)
+        cuda_watch_tell("bad free", false, cuda_here(), "%s of %s, which it does not free", name,
+                        describe(r, what, sizeof what));
+    else
+        cuda_watch_tell("bad free", false, cuda_here(), "%s of %p, which no %s gave", name, at,
+                        pinned ? "cudaMallocHost" : "cudaMalloc");
 }
 
 int ig_cuda_free(void *at, int pinned)
@@ -171,10 +284,12 @@ int ig_cuda_free(void *at, int pinned)
     if (!cuda_begin(&error))
         return error;
     range *r = at ? range_of(at) : NULL;
-    const bool fits =
-        r && r->at == at && !r->adopted && (r->kind == IG_CUDA_PINNED) == (pinned != 0);
+    const bool fits = r && !r->freed && r->at == at && !r->adopted &&
+                      (r->kind == IG_CUDA_PINNED) == (pinned != 0);
+    if (at && !fits)
+        tell_bad_free(at, r, pinned);
     if (fits)
-        drop(r);
+        retire(r);
     return cuda_end(!at || fits ? cudaSuccess : cudaErrorInvalidValue);
 }
 
@@ -184,7 +299,7 @@ int ig_cuda_adopt(void *at, size_t bytes)
     const backend *dev = cuda_begin(&error);
     if (!dev)
         return error;
-    const range *r = range_of(at);
+    const range *r = live_range_of(at);
     range own = {.at = at, .bytes = bytes, .kind = IG_CUDA_PINNED, .adopted = true};
     if (!at || !bytes)
         return cuda_end(cudaErrorInvalidValue);
@@ -203,7 +318,7 @@ int ig_cuda_forget(void *at)
     int error;
     if (!cuda_begin(&error))
         return error;
-    range *r = range_of(at);
+    range *r = live_range_of(at);
     const bool fits = r && r->at == at && r->adopted;
     if (fits)
         drop(r);
@@ -230,22 +345,33 @@ typedef struct side {
     bool device;   /* a kernel may use it */
 } side;
 
-/* False: that many bytes are not there. */
-static bool look(const backend *dev, const void *at, size_t bytes, side *s)
+/* Whether that many bytes are there, and a kernel may use them if that is asked for; does is what a check
+ * says of it: "the copy reads". */
+static bool look(const backend *dev, const void *at, size_t bytes, bool on_device, const char *does,
+                 side *s)
 {
     size_t room;
     int kind;
+    char what[200];
+    const range *r = at ? range_of(at) : NULL;
     *s = (side){.at = (char *)(uintptr_t)at};
-    if (!at)
-        return false;
-    if (!cuda_find(at, &s->where, &room, &kind) || (!room && bytes)) {
+    const bool found = at && cuda_find(at, &s->where, &room, &kind) && (room || !bytes);
+    s->device = found && (kind == IG_CUDA_DEVICE || kind == IG_CUDA_MANAGED);
+    if (!found || !dev->language || kind != IG_CUDA_DEVICE)
         s->where = (binding){NULL, 0};
-        return true;
-    }
-    s->device = kind == IG_CUDA_DEVICE || kind == IG_CUDA_MANAGED;
-    if (!dev->language || kind != IG_CUDA_DEVICE)
-        s->where = (binding){NULL, 0};
-    return bytes <= room;
+    if (found && bytes > room)
+        cuda_watch_tell("copy out of range", false, cuda_here(),
+                        "%s %zu bytes from byte %zu on, of %s", does, bytes, r->bytes - room,
+                        describe(r, what, sizeof what));
+    else if (r && r->freed)
+        cuda_watch_tell("freed memory", false, cuda_here(), "%s memory that was freed: %s", does,
+                        describe(r, what, sizeof what));
+    else if (!at || (on_device && !s->device))
+        cuda_watch_tell(at ? "host pointer" : "null pointer", false, cuda_here(),
+                        "%s %p as memory of the device, which it is not", does, at);
+    else
+        return !found || bytes <= room;
+    return false;
 }
 
 static ig_status copy_row(const backend *dev, const side *to, size_t to_at, const side *from,
@@ -282,12 +408,10 @@ int ig_cuda_copy(void *to, size_t to_pitch, const void *from, size_t from_pitch,
         return cuda_end(cudaErrorInvalidMemcpyDirection);
     if (height > 1 && (width > to_pitch || width > from_pitch))
         return cuda_end(cudaErrorInvalidPitchValue);
-    if (!look(dev, to, extent(to_pitch, width, height), &a) ||
-        !look(dev, from, extent(from_pitch, width, height), &b))
-        return cuda_end(cudaErrorInvalidValue);
     const bool to_device = kind == COPY_TO_DEVICE || kind == COPY_ON_DEVICE;
     const bool from_device = kind == COPY_TO_HOST || kind == COPY_ON_DEVICE;
-    if ((to_device && !a.device) || (from_device && !b.device))
+    if (!look(dev, to, extent(to_pitch, width, height), to_device, "the copy writes", &a) ||
+        !look(dev, from, extent(from_pitch, width, height), from_device, "the copy reads", &b))
         return cuda_end(cudaErrorInvalidValue);
     ig_status status = IG_OK;
     for (size_t y = 0; y < height && status == IG_OK; y++)
@@ -306,7 +430,9 @@ int ig_cuda_fill(void *at, size_t pitch, int value, size_t width, size_t height)
         return error;
     if (!width || !height)
         return cuda_end(cudaSuccess);
-    if (!look(dev, at, extent(pitch, width, height), &s) || !range_of(at))
+    if (height > 1 && width > pitch)
+        return cuda_end(cudaErrorInvalidValue);
+    if (!look(dev, at, extent(pitch, width, height), !live_range_of(at), "cudaMemset writes", &s))
         return cuda_end(cudaErrorInvalidValue);
     ig_status status = IG_OK;
     for (size_t y = 0; y < height && status == IG_OK; y++) {

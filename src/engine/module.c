@@ -375,7 +375,9 @@ ig_status module_prepare(ig_module *m, const backend *dev, const char *kernel, m
                            .argument_bytes = (size_t)b->entry->argument_bytes,
                            .shared_bytes = (size_t)b->entry->shared_bytes,
                            .max_threads = b->entry->max_threads,
-                           .warnings = b->printed ? b->printed->warnings : NULL};
+                           .warnings = b->printed ? b->printed->warnings : NULL,
+                           .source = &m->tree->unit.source,
+                           .lanes = b->lanes};
     return IG_OK;
 }
 

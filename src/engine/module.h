@@ -17,6 +17,8 @@ typedef struct module_kernel {
     size_t shared_bytes;  /* static ones */
     uint32_t max_threads; /* of a block, as its source says; 0: it says nothing */
     const char *warnings; /* what the device computes otherwise than the source says, or NULL */
+    const kernel_source *source; /* of what its code says about places */
+    const lane_code *lanes;      /* NULL where the device runs text */
 } module_kernel;
 
 /* Makes a kernel ready for a device; what *out points to lives as long as the module. */

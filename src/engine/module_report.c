@@ -3,6 +3,7 @@
 #include "engine/module_report.h"
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/memory.h"
 #include "base/text.h"
 
@@ -21,15 +22,20 @@ static const char *const kinds[] = {[MISTAKE_BOUNDS] = "out of bounds",
                                     [MISTAKE_RACE] = "race",
                                     [MISTAKE_LOCKSTEP] = "race",
                                     [MISTAKE_BARRIER] = "divergent barrier",
-                                    [MISTAKE_LOOP] = "endless loop"};
+                                    [MISTAKE_LOOP] = "endless loop",
+                                    [MISTAKE_FREED] = "freed memory",
+                                    [MISTAKE_FOREIGN] = "host pointer"};
 
-/* The message with thread and block, the line and a caret; then the other place of a race. */
-static char *render(const kernel_source *s, const kernel_finding *f, char **message)
+/* The message with thread, block and launch, the line and a caret; then the other place of a race. */
+static char *render(const kernel_source *s, const kernel_finding *f, uint64_t launch,
+                    char **message)
 {
     text line = {0}, all = {0};
-    text_add(&line, "%s: thread (%u, %u, %u) of block (%u, %u, %u) %s", kinds[f->mistake],
-             f->thread[0], f->thread[1], f->thread[2], f->block[0], f->block[1], f->block[2],
-             f->message);
+    text_add(&line, "%s: thread (%u, %u, %u) of block (%u, %u, %u) ", kinds[f->mistake],
+             f->thread[0], f->thread[1], f->thread[2], f->block[0], f->block[1], f->block[2]);
+    if (launch)
+        text_add(&line, "of launch %" PRIu64 " ", launch);
+    text_add(&line, "%s", f->message);
     if (f->count > 1)
         text_add(&line, " (%" PRIu64 " times)", f->count);
     *message = text_take(&line);
@@ -96,7 +102,7 @@ ig_kernel_findings *module_findings(const kernel_source *s, const kernel_check *
     char *message[KERNEL_FINDINGS] = {0}, *whole[KERNEL_FINDINGS] = {0};
     bool fine = true;
     for (int i = 0; i < k->n; i++) {
-        whole[i] = render(s, &k->found[i], &message[i]);
+        whole[i] = render(s, &k->found[i], k->launch, &message[i]);
         fine &= whole[i] && message[i];
     }
     ig_kernel_findings *out = fine ? pack(s, k, message, whole) : NULL;
@@ -188,6 +194,7 @@ ig_profile *module_profile(const char *kernel, ig_profile_line *counts, int n)
     ig_profile_line *to = (ig_profile_line *)(p + 1);
     char *at = (char *)(to + lines);
     p->kernel = put(&at, kernel);
+    p->launches = 1;
     p->lines = to;
     p->n_lines = lines;
     for (int i = 0; i < lines; i++) {
@@ -234,12 +241,13 @@ char *ig_profile_text(const ig_profile *p)
 {
     text t = {0};
     const char *file = NULL;
-    text_add(
-        &t,
-        "kernel %s. Counted by warps: times at a line, instructions, lanes in use of 32, %% of "
-        "branches that part a warp;\nrequests to shared memory and cycles of each, to global "
-        "memory and sectors of 32 bytes of each (and at best).\n",
-        p->kernel);
+    text_add(&t, "kernel %s", p->kernel);
+    if (p->launches > 1)
+        text_add(&t, ", %" PRIu64 " launches", p->launches);
+    text_add(&t,
+             ". Counted by warps: times at a line, instructions, lanes in use of 32, %% of "
+             "branches that part a warp;\nrequests to shared memory and cycles of each, to global "
+             "memory and sectors of 32 bytes of each (and at best).\n");
     text_add(&t, "%6s %10s %10s %5s %5s %8s %8s %5s %8s %5s %5s %12s\n", "line", "runs", "instr",
              "lanes", "part%", "barriers", "shared", "cycle", "global", "sect", "best", "bytes");
     for (int i = 0; i < p->n_lines; i++) {
@@ -249,5 +257,53 @@ char *ig_profile_text(const ig_profile *p)
         add_line(&t, &p->lines[i]);
     }
     add_line(&t, &p->total);
+    return text_take(&t);
+}
+
+/* The numbers of a line, by their names; closes the object. */
+static void add_numbers(text *t, const ig_profile_line *l)
+{
+    const struct {
+        const char *name;
+        uint64_t n;
+    } all[] = {{"runs", l->runs},
+               {"instructions", l->instructions},
+               {"lanes", l->lanes},
+               {"branches", l->branches},
+               {"divergent", l->divergent},
+               {"barriers", l->barriers},
+               {"atomics", l->atomics},
+               {"shared_requests", l->shared_requests},
+               {"shared_cycles", l->shared_cycles},
+               {"shared_ideal", l->shared_ideal},
+               {"global_requests", l->global_requests},
+               {"global_sectors", l->global_sectors},
+               {"global_ideal", l->global_ideal},
+               {"global_bytes", l->global_bytes}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        text_add(t, "%s\"%s\": %" PRIu64, i ? ", " : "", all[i].name, all[i].n);
+    text_add(t, "}");
+}
+
+/* Sources may hold anything. */
+static void add_quoted(text *t, const char *s) { json_quote(t, json_is_utf8(s) ? s : "?"); }
+
+char *ig_profile_json(const ig_profile *p)
+{
+    text t = {0};
+    text_add(&t, "{\"kernel\": ");
+    add_quoted(&t, p->kernel);
+    text_add(&t, ", \"launches\": %" PRIu64 ", \"total\": {", p->launches);
+    add_numbers(&t, &p->total);
+    text_add(&t, ", \"lines\": [");
+    for (int i = 0; i < p->n_lines; i++) {
+        text_add(&t, i ? ", {\"file\": " : "{\"file\": ");
+        add_quoted(&t, p->lines[i].file);
+        text_add(&t, ", \"line\": %" PRId64 ", \"text\": ", p->lines[i].line);
+        add_quoted(&t, p->lines[i].text);
+        text_add(&t, ", ");
+        add_numbers(&t, &p->lines[i]);
+    }
+    text_add(&t, "]}");
     return text_take(&t);
 }

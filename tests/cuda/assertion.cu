@@ -1,9 +1,11 @@
-// A failed assertion is cudaErrorAssert, for good, until the device is reset.
+// After a failed assertion all calls give cudaErrorAssert, until the device is reset. Who asks for the last
+// error takes it away, as on a GPU: it is the next call that gives it again.
 /* stderr: assertion failed
    exit: 3
    expect:
 synchronize: device-side assert triggered
 malloc: cudaErrorAssert
+asked: cudaErrorAssert cudaSuccess
 again: cudaErrorAssert
 after reset: no error
 */
@@ -22,8 +24,9 @@ int main()
     printf("synchronize: %s\n", cudaGetErrorString(cudaDeviceSynchronize()));
     void *p;
     printf("malloc: %s\n", cudaGetErrorName(cudaMalloc(&p, 4)));
-    cudaGetLastError();
-    printf("again: %s\n", cudaGetErrorName(cudaGetLastError()));
+    printf("asked: %s", cudaGetErrorName(cudaGetLastError()));
+    printf(" %s\n", cudaGetErrorName(cudaGetLastError()));
+    printf("again: %s\n", cudaGetErrorName(cudaMalloc(&p, 4)));
     cudaDeviceReset();
     cudaGetLastError();
     below<<<1, 32>>>(60);

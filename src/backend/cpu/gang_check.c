@@ -29,7 +29,7 @@ void check_tell(gang_check *c, const gang *g, const gang_step *s, int lane, kern
 {
     const uint32_t thread = (uint32_t)(g->first + lane), *dim = c->launch->block;
     const uint32_t other = other_pc < 0 ? 0 : g->code->step[other_pc].place;
-    uint8_t *told = &c->told[check_pc(g, s)];
+    uint16_t *told = &c->told[check_pc(g, s)];
     kernel_finding *f = find_finding(c->out, mistake, s->place, other);
     if (f) {
         f->count++;
@@ -37,7 +37,7 @@ void check_tell(gang_check *c, const gang *g, const gang_step *s, int lane, kern
     }
     if (c->out->n == KERNEL_FINDINGS) {
         c->out->n_more += !(*told >> mistake & 1);
-        *told |= (uint8_t)(1u << mistake);
+        *told |= (uint16_t)(1u << mistake);
         return;
     }
     f = &c->out->found[c->out->n++];
@@ -58,6 +58,11 @@ void check_name(const check_lane *l, char *out, size_t room)
 {
     const code_object *o = l->object->is;
     const int64_t at = (int64_t)(l->t->place[l->lane] - l->base);
+    if (!o) {
+        snprintf(out, room, "byte %lld of memory of %llu bytes", (long long)at,
+                 (unsigned long long)l->object->bytes);
+        return;
+    }
     const int64_t each = (int64_t)o->element;
     const char *space = o->origin == ORIGIN_SHARED ? "shared " : "";
     if (l->object->bytes == o->element)
@@ -71,11 +76,17 @@ void check_name(const check_lane *l, char *out, size_t room)
 
 static uint64_t base_of(const gang *g, const check_object *o, int lane)
 {
-    if (o->is->origin == ORIGIN_SHARED)
+    if (o->is && o->is->origin == ORIGIN_SHARED)
         return (uintptr_t)g->shared + o->base;
-    if (o->is->origin == ORIGIN_LOCAL)
+    if (o->is && o->is->origin == ORIGIN_LOCAL)
         return (uintptr_t)g->local + (uint64_t)lane * g->code->code->local_bytes + o->base;
     return o->base;
+}
+
+static uint64_t from_of(const gang *g, const check_object *o, int lane)
+{
+    const bool moves = o->is && (o->is->origin == ORIGIN_SHARED || o->is->origin == ORIGIN_LOCAL);
+    return moves ? base_of(g, o, lane) : o->from;
 }
 
 static bool inside(uint64_t place, int width, uint64_t base, uint64_t bytes)
@@ -83,29 +94,54 @@ static bool inside(uint64_t place, int width, uint64_t base, uint64_t bytes)
     return place >= base && place - base + (uint64_t)width <= bytes;
 }
 
-/* The object that the place is in; where it is in none, the nearest, unless that is far away. */
-static const check_object *search(const gang_check *c, const gang *g, uint64_t place, int width,
-                                  int lane, uint64_t *base)
+static ig_status shadow_new(check_object *o, int shift)
 {
-    const check_object *nearest = NULL;
+    o->shadow = memory_new(sizeof *o->shadow);
+    o->owner = o->shadow;
+    return o->shadow ? check_shadow_begin(o->shadow, o->bytes, shift, false) : IG_ERR_MEMORY;
+}
+
+/* The memory that the place is in, its end included, or -1. */
+static int memory_at(const kernel_check *k, uint64_t place)
+{
+    int low = 0, high = k->n_memory;
+    while (low < high) {
+        const int middle = (low + high) / 2;
+        if (k->memory[middle].base <= place)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low && place - k->memory[low - 1].base <= k->memory[low - 1].bytes ? low - 1 : -1;
+}
+
+/* The object that the place is in, or memory without a name; where it is in none, the nearest object,
+ * unless that is far away. */
+static void search(const gang_check *c, check_lane *l)
+{
+    const uint64_t place = l->t->place[l->lane];
     uint64_t distance = UINT64_MAX;
+    l->object = NULL;
     for (int i = 0; i < c->code->code->n_object; i++) {
         const check_object *o = &c->objects[i];
-        const uint64_t at = base_of(g, o, lane);
-        if (!at || !o->bytes)
+        const uint64_t from = from_of(l->g, o, l->lane), end = from + o->bytes;
+        if (!from || !o->bytes)
             continue;
-        const uint64_t end = at + o->bytes;
-        const uint64_t far = inside(place, width, at, o->bytes) ? 0
-                             : place < at                       ? at - place
-                             : place < end                      ? 1
-                                                                : place - end + 1;
-        if (far < distance) {
+        const uint64_t far = inside(place, l->t->width, from, o->bytes) ? 0
+                             : place < from                             ? from - place
+                             : place < end                              ? 1
+                                                                        : place - end + 1;
+        if (far < distance && far <= FAR_AWAY) {
             distance = far;
-            nearest = o;
-            *base = at;
+            l->object = o;
         }
     }
-    return distance <= FAR_AWAY ? nearest : NULL;
+    const int m = distance ? memory_at(c->out, place) : -1;
+    if (m < 0 || place - c->memory[m].from == c->memory[m].bytes)
+        return;
+    l->object = c->out->memory[m].freed ? NULL : &c->memory[m];
+    if (l->object && !l->object->shadow)
+        shadow_new(&c->memory[m], 0);
 }
 
 static bool in_locals(const gang_check *c, const gang *g, uint64_t place, int width, int lane)
@@ -126,22 +162,34 @@ static void tell_bounds(gang_check *c, const check_lane *l)
     char name[100];
     const char *did = does[l->t->kind];
     const check_object *o = l->object;
+    const bool points = o && o->is && o->is->origin == ORIGIN_PARAMETER;
+    const int m = memory_at(c->out, points ? l->base : place);
     if (place < NULL_PAGE || (o && !l->base)) {
         check_tell(c, l->g, l->s, l->lane, MISTAKE_NULL, -1, "%s %d bytes at a null pointer%s%s%s",
                    did, l->t->width, o && !l->base ? ": '" : "", o && !l->base ? o->is->name : "",
                    o && !l->base ? "' is not given" : "");
         return;
     }
-    if (!o) {
+    if (o)
+        check_name(l, name, sizeof name);
+    else
+        snprintf(name, sizeof name, "%d bytes", l->t->width);
+    if (m >= 0 && c->out->memory[m].freed && (points || !o)) {
+        check_tell(c, l->g, l->s, l->lane, MISTAKE_FREED, -1, "%s %s%s was freed", did, name,
+                   o ? ", whose memory" : " of memory that");
+    } else if (c->out->memory && (o ? points && m < 0 : m < 0)) {
+        check_tell(c, l->g, l->s, l->lane, MISTAKE_FOREIGN, -1,
+                   "%s %s at %#llx, which is no memory of the device; cudaMalloc gives such memory",
+                   did, name, (unsigned long long)place);
+    } else if (!o || !o->is) {
+        check_tell(c, l->g, l->s, l->lane, MISTAKE_BOUNDS, -1, "%s %s where there is no array", did,
+                   name);
+    } else {
+        const uint64_t n = (o->bytes - (o->base - o->from)) / o->is->element;
         check_tell(c, l->g, l->s, l->lane, MISTAKE_BOUNDS, -1,
-                   "%s %d bytes where there is no array", did, l->t->width);
-        return;
+                   "%s %s, which has %llu element%s of %u byte%s", did, name, (unsigned long long)n,
+                   n == 1 ? "" : "s", o->is->element, o->is->element == 1 ? "" : "s");
     }
-    check_name(l, name, sizeof name);
-    check_tell(
-        c, l->g, l->s, l->lane, MISTAKE_BOUNDS, -1, "%s %s, which has %llu element%s of %u byte%s",
-        did, name, (unsigned long long)(o->bytes / o->is->element),
-        o->bytes / o->is->element == 1 ? "" : "s", o->is->element, o->is->element == 1 ? "" : "s");
 }
 
 /* Whether the lane may touch. */
@@ -150,19 +198,16 @@ static bool check_place(gang_check *c, check_lane *l)
     const code_inst *inst = &c->code->code->inst[check_pc(l->g, l->s)];
     const uint64_t place = l->t->place[l->lane];
     const int width = l->t->width;
-    bool fine;
-    if (inst->object) {
+    const bool local = !inst->object && in_locals(c, l->g, place, width, l->lane);
+    if (inst->object)
         l->object = &c->objects[inst->object - 1];
-        l->base = base_of(l->g, l->object, l->lane);
-        fine = l->base && inside(place, width, l->base, l->object->bytes);
-    } else if (in_locals(c, l->g, place, width, l->lane)) {
+    else if (local)
         l->object = NULL;
-        fine = true;
-    } else {
-        l->object = search(c, l->g, place, width, l->lane, &l->base);
-        fine = l->object && inside(place, width, l->base, l->object->bytes);
-    }
-    if (!fine) {
+    else
+        search(c, l);
+    l->base = l->object ? base_of(l->g, l->object, l->lane) : 0;
+    l->from = l->object ? from_of(l->g, l->object, l->lane) : 0;
+    if (!local && !(l->base && inside(place, width, l->from, l->object->bytes))) {
         tell_bounds(c, l);
         return false;
     }
@@ -290,6 +335,22 @@ static int granule_shift(const lane_code *code)
     return 2;
 }
 
+/* A pointer into memory that is known: it may use all of it. What it does not point into is of no use. */
+static ig_status object_in_memory(gang_check *c, check_object *o)
+{
+    const int m = memory_at(c->out, o->base);
+    o->bytes = 0;
+    if (m < 0 || c->out->memory[m].freed)
+        return IG_OK;
+    check_object *all = &c->memory[m];
+    if (!all->shadow)
+        TRY(shadow_new(all, o->is->element < 4 ? 0 : 2));
+    o->from = all->from;
+    o->bytes = all->bytes;
+    o->shadow = all->shadow;
+    return IG_OK;
+}
+
 /* Shadows of global memory; those of one address share one. */
 static ig_status object_begin(gang_check *c, int i, uint64_t bytes)
 {
@@ -308,28 +369,31 @@ static ig_status object_begin(gang_check *c, int i, uint64_t bytes)
         memcpy(&o->base, (const char *)c->launch->arguments + is->offset, 8);
     else
         o->base += (uintptr_t)c->launch->globals;
+    o->from = o->base;
+    if (is->origin == ORIGIN_PARAMETER && c->out->memory && o->base)
+        return object_in_memory(c, o);
     for (int k = 0; k < i; k++)
         if (c->objects[k].owner && c->objects[k].base == o->base)
             o->shadow = c->objects[k].shadow;
-    if (o->shadow || !o->base)
-        return IG_OK;
-    o->shadow = memory_new(sizeof *o->shadow);
-    o->owner = o->shadow;
-    return o->shadow ? check_shadow_begin(o->shadow, o->bytes, is->element < 4 ? 0 : 2, false)
-                     : IG_ERR_MEMORY;
+    return o->shadow || !o->base ? IG_OK : shadow_new(o, is->element < 4 ? 0 : 2);
 }
 
 static ig_status check_begin(gang_check *c, const uint64_t *bytes)
 {
     const lane_code *code = c->code->code;
     c->objects = memory_new(((size_t)code->n_object + 1) * sizeof *c->objects);
-    c->told = memory_new((size_t)code->n_inst + 1);
+    c->told = memory_new(((size_t)code->n_inst + 1) * sizeof *c->told);
     const uint64_t blocks =
         1 + (uint64_t)c->launch->grid[0] * c->launch->grid[1] * c->launch->grid[2];
     c->n_blocks = (uint32_t)(blocks < BLOCKS_KNOWN ? blocks : BLOCKS_KNOWN);
     c->block_released = memory_new(c->n_blocks * sizeof *c->block_released);
-    if (!c->objects || !c->told || !c->block_released)
+    c->memory = memory_new(((size_t)c->out->n_memory + 1) * sizeof *c->memory);
+    if (!c->objects || !c->told || !c->block_released || !c->memory)
         return IG_ERR_MEMORY;
+    for (int i = 0; i < c->out->n_memory; i++)
+        c->memory[i] = (check_object){.base = c->out->memory[i].base,
+                                      .from = c->out->memory[i].base,
+                                      .bytes = c->out->memory[i].bytes};
     TRY(check_shadow_begin(&c->shared, code->shared_bytes + c->launch->dynamic_bytes,
                            granule_shift(code), true));
     for (int i = 0; i < code->n_object; i++)
@@ -355,17 +419,23 @@ gang_check *gang_check_new(const gang_code *code, const gang_launch *l, const ui
     return NULL;
 }
 
+static void objects_free(check_object *objects, int n)
+{
+    for (int i = 0; objects && i < n; i++)
+        if (objects[i].owner) {
+            check_shadow_end(objects[i].shadow);
+            memory_free(objects[i].shadow);
+        }
+    memory_free(objects);
+}
+
 void gang_check_free(gang_check *c)
 {
     if (!c)
         return;
-    for (int i = 0; c->objects && i < c->code->code->n_object; i++)
-        if (c->objects[i].owner) {
-            check_shadow_end(c->objects[i].shadow);
-            memory_free(c->objects[i].shadow);
-        }
+    objects_free(c->objects, c->code->code->n_object);
+    objects_free(c->memory, c->out->n_memory);
     check_shadow_end(&c->shared);
-    memory_free(c->objects);
     memory_free(c->told);
     memory_free(c->block_released);
     memory_free(c);

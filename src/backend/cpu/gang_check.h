@@ -29,12 +29,13 @@ typedef struct check_shadow {
     uint8_t *set_bytes;
 } check_shadow;
 
-/* An object of the code in this launch. */
+/* An object of the code in this launch, or memory that is none. A pointer may point into the middle of
+ * its memory: base is where it points to, and what may be used is `bytes` from `from` on. */
 typedef struct check_object {
-    const code_object *is;
-    uint64_t base, bytes; /* base of shared and local ones is relative */
-    check_shadow *shadow; /* NULL: it has none */
-    bool owner;           /* of the shadow: another may be at the same address */
+    const code_object *is;      /* NULL: memory without a name */
+    uint64_t base, from, bytes; /* base of shared and local ones is relative */
+    check_shadow *shadow;       /* NULL: it has none */
+    bool owner;                 /* of the shadow: another may be at the same address */
 } check_object;
 
 typedef struct gang_check {
@@ -43,8 +44,9 @@ typedef struct gang_check {
     const gang_launch *launch;
     kernel_check *out;
     check_object *objects;
+    check_object *memory; /* one for each of out->memory */
     check_shadow shared;
-    uint8_t *told;   /* by instruction: a bit for each mistake that is known there */
+    uint16_t *told;  /* by instruction: a bit for each mistake that is known there */
     bool far_locals; /* lanes may use the local memory of others */
     /* Time. */
     uint32_t now, barrier;
@@ -64,7 +66,7 @@ typedef struct check_lane {
     const gang_touch *t;
     int lane;
     const check_object *object; /* NULL: local memory without a name */
-    uint64_t base;              /* of the object */
+    uint64_t base, from;        /* of the object */
 } check_lane;
 
 /* NULL with the error set on failure. bytes has, for each object of the code that a parameter points to,

@@ -145,8 +145,8 @@ void check_race(gang_check *c, const check_lane *l)
     const bool is_shared = s == &c->shared;
     if (!s || !s->cells)
         return;
-    const uint64_t base = is_shared ? (uintptr_t)l->g->shared : l->base;
-    const uint64_t from = l->t->place[l->lane] - base, to = from + (uint64_t)l->t->width;
+    const uint64_t begin_at = is_shared ? (uintptr_t)l->g->shared : l->from;
+    const uint64_t from = l->t->place[l->lane] - begin_at, to = from + (uint64_t)l->t->width;
     check_access me = {c->block,
                        c->now,
                        (uint32_t)check_pc(l->g, l->s),

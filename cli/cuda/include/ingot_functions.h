@@ -1,0 +1,130 @@
+/* Kernels as values: what they need, how many fit. */
+#ifndef INGOT_FUNCTIONS_H
+#define INGOT_FUNCTIONS_H
+
+#include "ingot_streams.h"
+
+struct cudaFuncAttributes {
+    size_t sharedSizeBytes, constSizeBytes, localSizeBytes;
+    int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion, cacheModeCA;
+    int maxDynamicSharedSizeBytes, preferredShmemCarveout;
+};
+enum cudaFuncAttribute {
+    cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
+    cudaFuncAttributePreferredSharedMemoryCarveout = 9
+};
+enum {
+    cudaSharedmemCarveoutDefault = -1,
+    cudaSharedmemCarveoutMaxL1 = 0,
+    cudaSharedmemCarveoutMaxShared = 100
+};
+enum { cudaOccupancyDefault = 0, cudaOccupancyDisableCachingOverride = 1 };
+
+template <typename F> static inline cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *a, F *f)
+{
+    ig_cuda_attributes got;
+    const int e = ig_cuda_function((const void *)f, &got);
+    if (e)
+        return (cudaError_t)e;
+    memset(a, 0, sizeof *a);
+    a->sharedSizeBytes = got.shared_bytes;
+    a->localSizeBytes = got.local_bytes;
+    a->constSizeBytes = got.constant_bytes;
+    a->maxThreadsPerBlock = got.max_threads;
+    a->numRegs = got.registers;
+    a->ptxVersion = a->binaryVersion = 70;
+    a->maxDynamicSharedSizeBytes = (48 << 10) - (int)got.shared_bytes;
+    return cudaSuccess;
+}
+template <typename F>
+static inline cudaError_t cudaFuncSetAttribute(F *f, cudaFuncAttribute attribute, int value)
+{
+    if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize)
+        return cudaSuccess;
+    return value < 0 ? ig_cuda::fail(cudaErrorInvalidValue)
+                     : (cudaError_t)ig_cuda_allow_shared((const void *)f, (size_t)value);
+}
+template <typename F> static inline cudaError_t cudaFuncSetCacheConfig(F *, cudaFuncCache)
+{
+    return cudaSuccess;
+}
+template <typename F> static inline cudaError_t cudaFuncSetSharedMemConfig(F *, cudaSharedMemConfig)
+{
+    return cudaSuccess;
+}
+
+/* A multiprocessor is a core, which has room for 2,048 threads and 32 blocks as a GPU's has. */
+template <typename F>
+static inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, F *f,
+                                                                        int threads, size_t shared)
+{
+    ig_cuda_attributes a;
+    ig_cuda_facts facts;
+    int e = ig_cuda_function((const void *)f, &a);
+    e = e ? e : ig_cuda_device(&facts);
+    *blocks = 0;
+    if (e || threads <= 0)
+        return e ? (cudaError_t)e : ig_cuda::fail(cudaErrorInvalidValue);
+    const size_t bytes = a.shared_bytes + shared;
+    int n = threads > a.max_threads ? 0 : 2048 / ((threads + 31) / 32 * 32);
+    n = n > 32 ? 32 : n;
+    if (bytes && facts.shared_bytes / bytes < (size_t)n)
+        n = (int)(facts.shared_bytes / bytes);
+    *blocks = n;
+    return cudaSuccess;
+}
+template <typename F>
+static inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, F *f,
+                                                                                 int threads,
+                                                                                 size_t shared,
+                                                                                 unsigned)
+{
+    return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, f, threads, shared);
+}
+/* shared(threads) is what a block of that many needs: the size of block is the largest with which most
+ * threads are at work. */
+template <typename F, typename S>
+static inline cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int *grid, int *block,
+                                                                         F *f, S shared,
+                                                                         int most = 0)
+{
+    ig_cuda_attributes a;
+    ig_cuda_facts facts;
+    int e = ig_cuda_function((const void *)f, &a), at_work = 0;
+    e = e ? e : ig_cuda_device(&facts);
+    *grid = *block = 0;
+    for (int n = most > 0 && most < a.max_threads ? most : a.max_threads; !e && n > 0;
+         n = n > 32 ? (n - 1) / 32 * 32 : 0) {
+        int blocks;
+        e = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, f, n, shared(n));
+        if (!e && blocks * n > at_work) {
+            at_work = blocks * n;
+            *block = n;
+            *grid = blocks * facts.cores;
+        }
+    }
+    return (cudaError_t)e;
+}
+template <typename F>
+static inline cudaError_t cudaOccupancyMaxPotentialBlockSize(int *grid, int *block, F *f,
+                                                             size_t shared = 0, int most = 0)
+{
+    return cudaOccupancyMaxPotentialBlockSizeVariableSMem(
+        grid, block, f, [shared](int) { return shared; }, most);
+}
+template <typename F>
+static inline cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, F *f, int blocks,
+                                                                    int threads)
+{
+    ig_cuda_attributes a;
+    ig_cuda_facts facts;
+    int e = ig_cuda_function((const void *)f, &a);
+    e = e ? e : ig_cuda_device(&facts);
+    if (e || blocks <= 0 || threads <= 0)
+        return e ? (cudaError_t)e : ig_cuda::fail(cudaErrorInvalidValue);
+    const size_t each = facts.shared_bytes / (size_t)blocks;
+    *bytes = each > a.shared_bytes ? each - a.shared_bytes : 0;
+    return cudaSuccess;
+}
+
+#endif

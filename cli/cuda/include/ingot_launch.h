@@ -1,0 +1,162 @@
+/* Errors, and launches: a kernel is a stub that launches itself, which the rewriter made. */
+#ifndef INGOT_LAUNCH_H
+#define INGOT_LAUNCH_H
+
+#include "ingot_cuda.h"
+#include "cuda_types.h"
+
+enum cudaError {
+#define CUDA_ERROR(name, number, text) name = number,
+#include "cuda_errors.def"
+#undef CUDA_ERROR
+};
+typedef cudaError cudaError_t;
+
+static inline const char *cudaGetErrorString(cudaError_t e) { return ig_cuda_error_text(e); }
+static inline const char *cudaGetErrorName(cudaError_t e) { return ig_cuda_error_name(e); }
+static inline cudaError_t cudaGetLastError() { return (cudaError_t)ig_cuda_last_error(1); }
+static inline cudaError_t cudaPeekAtLastError() { return (cudaError_t)ig_cuda_last_error(0); }
+
+struct ig_cuda_stream;
+struct ig_cuda_event;
+typedef struct ig_cuda_stream *cudaStream_t;
+typedef struct ig_cuda_event *cudaEvent_t;
+#define cudaStreamLegacy ((cudaStream_t)1)
+#define cudaStreamPerThread ((cudaStream_t)2)
+
+namespace ig_cuda
+{
+/* Where a call stands in the program: functions take it last, and callers leave it out. */
+struct place {
+    const char *file;
+    int line;
+};
+static inline place here(const char *file = __builtin_FILE(), int line = __builtin_LINE())
+{
+    return {file, line};
+}
+static inline void from(place at) { ig_cuda_call_at(at.file, at.line); }
+
+static inline int push(dim3 grid, dim3 block, size_t shared = 0, cudaStream_t stream = 0,
+                       place at = here())
+{
+    from(at);
+    const uint32_t g[] = {grid.x, grid.y, grid.z}, b[] = {block.x, block.y, block.z};
+    return ig_cuda_push(g, b, shared, stream);
+}
+
+/* The name of an instance, piece by piece. */
+struct name {
+    char s[1000];
+    size_t n;
+    explicit name(const char *begin) : n(0) { add(begin, strlen(begin)); }
+    name &add(const char *more, size_t bytes)
+    {
+        bytes = bytes < sizeof s - 1 - n ? bytes : sizeof s - 1 - n;
+        memcpy(s + n, more, bytes);
+        s[n += bytes] = 0;
+        return *this;
+    }
+    name &text(const char *more) { return add(more, strlen(more)); }
+    /* What the compiler calls a type or a value: behind "= ", to the bracket. */
+    name &told(const char *function)
+    {
+        const char *at = strstr(function, "ig_told = ");
+        at = at ? at + strlen("ig_told = ") : function;
+        while (*at == '&' || *at == '(')
+            at++;
+        size_t bytes = 0;
+        int depth = 0;
+        for (; at[bytes] && (depth || (at[bytes] != ']' && at[bytes] != ';')); bytes++)
+            depth +=
+                (at[bytes] == '<' || at[bytes] == '(') - (at[bytes] == '>' || at[bytes] == ')');
+        return add(at, bytes);
+    }
+    template <typename ig_told> name &type() { return told(__PRETTY_FUNCTION__); }
+    template <auto ig_told> name &function() { return told(__PRETTY_FUNCTION__); }
+    template <typename T> name &value(T v)
+    {
+        char t[64];
+        if constexpr (std::is_same<T, bool>::value) {
+            return text(v ? "true" : "false");
+        } else if constexpr (std::is_enum<T>::value) {
+            text("(").type<T>().text(")");
+            snprintf(t, sizeof t, "%lld", (long long)v);
+        } else if constexpr (std::is_integral<T>::value) {
+            snprintf(t, sizeof t, std::is_signed<T>::value ? "%lld" : "%llu", (long long)v);
+        } else {
+            static_assert(std::is_integral<T>::value,
+                          "a kernel template whose argument is neither a type nor an integer");
+        }
+        return text(t);
+    }
+};
+
+/* The kernel of a stub: known to the library before main. */
+template <typename Id, auto Stub> struct known {
+    static ig_cuda_kernel *kernel;
+};
+template <typename Id, auto Stub>
+ig_cuda_kernel *known<Id, Stub>::kernel = ig_cuda_kernel_add(Id::unit(), (const void *)Stub,
+                                                             Id::name().s);
+
+template <typename Id, auto Stub>
+static inline void launch(void *const *args, const size_t *sizes, int n)
+{
+    ig_cuda_launch(known<Id, Stub>::kernel, args, sizes, n);
+}
+
+static inline cudaError_t error(int e) { return (cudaError_t)e; }
+static inline cudaError_t fail(cudaError_t e) { return (cudaError_t)ig_cuda_fail(e); }
+} // namespace ig_cuda
+
+static inline cudaError_t cudaLaunchKernel(const void *f, dim3 grid, dim3 block, void **args,
+                                           size_t shared = 0, cudaStream_t stream = 0,
+                                           ig_cuda::place at = ig_cuda::here())
+{
+    const uint32_t g[] = {grid.x, grid.y, grid.z}, b[] = {block.x, block.y, block.z};
+    ig_cuda::from(at);
+    return (cudaError_t)ig_cuda_launch_stub(f, g, b, shared, stream, args);
+}
+template <typename F>
+static inline cudaError_t cudaLaunchKernel(F *f, dim3 grid, dim3 block, void **args,
+                                           size_t shared = 0, cudaStream_t stream = 0,
+                                           ig_cuda::place at = ig_cuda::here())
+{
+    return cudaLaunchKernel((const void *)f, grid, block, args, shared, stream, at);
+}
+/* A kernel that compiles has no barrier of the whole grid, so that its blocks need not run at once. */
+template <typename F>
+static inline cudaError_t cudaLaunchCooperativeKernel(F *f, dim3 grid, dim3 block, void **args,
+                                                      size_t shared = 0, cudaStream_t stream = 0,
+                                                      ig_cuda::place at = ig_cuda::here())
+{
+    return cudaLaunchKernel((const void *)f, grid, block, args, shared, stream, at);
+}
+
+/* Attributes ask for what no device here has, such as clusters. */
+struct cudaLaunchAttribute {
+    int id;
+    char value[64];
+};
+struct cudaLaunchConfig_t {
+    dim3 gridDim, blockDim;
+    size_t dynamicSmemBytes;
+    cudaStream_t stream;
+    cudaLaunchAttribute *attrs;
+    unsigned numAttrs;
+};
+template <typename... P, typename... A>
+static inline cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *c, void (*kernel)(P...),
+                                             A &&...args)
+{
+    if (c->numAttrs)
+        return ig_cuda::fail(cudaErrorNotSupported);
+    const int e = ig_cuda::push(c->gridDim, c->blockDim, c->dynamicSmemBytes, c->stream);
+    if (e)
+        return (cudaError_t)e;
+    kernel(std::forward<A>(args)...);
+    return cudaPeekAtLastError();
+}
+
+#endif

@@ -1,0 +1,357 @@
+/* Memory: of the device, managed, pinned; copies; variables of the device by their names. */
+#ifndef INGOT_MEMORY_H
+#define INGOT_MEMORY_H
+
+#include "ingot_device.h"
+
+enum cudaMemcpyKind {
+    cudaMemcpyHostToHost,
+    cudaMemcpyHostToDevice,
+    cudaMemcpyDeviceToHost,
+    cudaMemcpyDeviceToDevice,
+    cudaMemcpyDefault
+};
+enum cudaMemoryType {
+    cudaMemoryTypeUnregistered,
+    cudaMemoryTypeHost,
+    cudaMemoryTypeDevice,
+    cudaMemoryTypeManaged
+};
+enum {
+    cudaHostAllocDefault = 0,
+    cudaHostAllocPortable = 1,
+    cudaHostAllocMapped = 2,
+    cudaHostAllocWriteCombined = 4
+};
+enum {
+    cudaHostRegisterDefault = 0,
+    cudaHostRegisterPortable = 1,
+    cudaHostRegisterMapped = 2,
+    cudaHostRegisterReadOnly = 8
+};
+enum { cudaMemAttachGlobal = 1, cudaMemAttachHost = 2, cudaMemAttachSingle = 4 };
+enum cudaMemoryAdvise {
+    cudaMemAdviseSetReadMostly = 1,
+    cudaMemAdviseUnsetReadMostly,
+    cudaMemAdviseSetPreferredLocation,
+    cudaMemAdviseUnsetPreferredLocation,
+    cudaMemAdviseSetAccessedBy,
+    cudaMemAdviseUnsetAccessedBy
+};
+#define cudaCpuDeviceId (-1)
+#define cudaInvalidDeviceId (-2)
+
+namespace ig_cuda
+{
+template <typename T> static inline cudaError_t allocate(T **p, size_t bytes, int kind, place at)
+{
+    from(at);
+    return (cudaError_t)ig_cuda_alloc((void **)p, bytes, kind);
+}
+} // namespace ig_cuda
+
+template <typename T>
+static inline cudaError_t cudaMalloc(T **p, size_t bytes, ig_cuda::place at = ig_cuda::here())
+{
+    return ig_cuda::allocate(p, bytes, IG_CUDA_DEVICE, at);
+}
+template <typename T>
+static inline cudaError_t cudaMallocAsync(T **p, size_t bytes, cudaStream_t,
+                                          ig_cuda::place at = ig_cuda::here())
+{
+    return cudaMalloc(p, bytes, at);
+}
+template <typename T>
+static inline cudaError_t cudaMallocManaged(T **p, size_t bytes, unsigned = cudaMemAttachGlobal,
+                                            ig_cuda::place at = ig_cuda::here())
+{
+    return ig_cuda::allocate(p, bytes, IG_CUDA_MANAGED, at);
+}
+template <typename T>
+static inline cudaError_t cudaMallocHost(T **p, size_t bytes, unsigned = 0,
+                                         ig_cuda::place at = ig_cuda::here())
+{
+    return ig_cuda::allocate(p, bytes, IG_CUDA_PINNED, at);
+}
+template <typename T>
+static inline cudaError_t cudaHostAlloc(T **p, size_t bytes, unsigned,
+                                        ig_cuda::place at = ig_cuda::here())
+{
+    return ig_cuda::allocate(p, bytes, IG_CUDA_PINNED, at);
+}
+template <typename T>
+static inline cudaError_t cudaMallocPitch(T **p, size_t *pitch, size_t width, size_t height,
+                                          ig_cuda::place at = ig_cuda::here())
+{
+    *pitch = (width + 511) / 512 * 512;
+    return cudaMalloc(p, *pitch * height, at);
+}
+/* These stand without a place: programs take their addresses, for owners of memory. */
+static inline cudaError_t cudaFree(void *p) { return (cudaError_t)ig_cuda_free(p, 0); }
+static inline cudaError_t cudaFreeAsync(void *p, cudaStream_t) { return cudaFree(p); }
+static inline cudaError_t cudaFreeHost(void *p) { return (cudaError_t)ig_cuda_free(p, 1); }
+static inline cudaError_t cudaHostRegister(void *p, size_t bytes, unsigned)
+{
+    return (cudaError_t)ig_cuda_adopt(p, bytes);
+}
+static inline cudaError_t cudaHostUnregister(void *p) { return (cudaError_t)ig_cuda_forget(p); }
+template <typename T>
+static inline cudaError_t cudaHostGetDevicePointer(T **to, void *host, unsigned)
+{
+    *to = (T *)host;
+    return ig_cuda_kind(host) == IG_CUDA_PINNED ? cudaSuccess
+                                                : ig_cuda::fail(cudaErrorInvalidValue);
+}
+
+static inline cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from,
+                                       size_t from_pitch, size_t width, size_t height,
+                                       cudaMemcpyKind kind, ig_cuda::place at = ig_cuda::here())
+{
+    ig_cuda::from(at);
+    return (cudaError_t)ig_cuda_copy(to, to_pitch, from, from_pitch, width, height, kind);
+}
+static inline cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from,
+                                            size_t from_pitch, size_t width, size_t height,
+                                            cudaMemcpyKind kind, cudaStream_t = 0,
+                                            ig_cuda::place at = ig_cuda::here())
+{
+    return cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind, at);
+}
+static inline cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind,
+                                     ig_cuda::place at = ig_cuda::here())
+{
+    return cudaMemcpy2D(to, bytes, from, bytes, bytes, 1, kind, at);
+}
+static inline cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes,
+                                          cudaMemcpyKind kind, cudaStream_t = 0,
+                                          ig_cuda::place at = ig_cuda::here())
+{
+    return cudaMemcpy(to, from, bytes, kind, at);
+}
+static inline cudaError_t cudaMemcpyPeer(void *to, int to_device, const void *from, int from_device,
+                                         size_t bytes, ig_cuda::place at = ig_cuda::here())
+{
+    if (to_device || from_device)
+        return ig_cuda::fail(cudaErrorInvalidDevice);
+    return cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToDevice, at);
+}
+static inline cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from,
+                                              int from_device, size_t bytes, cudaStream_t = 0,
+                                              ig_cuda::place at = ig_cuda::here())
+{
+    return cudaMemcpyPeer(to, to_device, from, from_device, bytes, at);
+}
+static inline cudaError_t cudaMemset2D(void *p, size_t pitch, int value, size_t width,
+                                       size_t height, ig_cuda::place at = ig_cuda::here())
+{
+    ig_cuda::from(at);
+    return (cudaError_t)ig_cuda_fill(p, pitch, value, width, height);
+}
+static inline cudaError_t cudaMemset2DAsync(void *p, size_t pitch, int value, size_t width,
+                                            size_t height, cudaStream_t = 0,
+                                            ig_cuda::place at = ig_cuda::here())
+{
+    return cudaMemset2D(p, pitch, value, width, height, at);
+}
+static inline cudaError_t cudaMemset(void *p, int value, size_t bytes,
+                                     ig_cuda::place at = ig_cuda::here())
+{
+    return cudaMemset2D(p, bytes, value, bytes, 1, at);
+}
+static inline cudaError_t cudaMemsetAsync(void *p, int value, size_t bytes, cudaStream_t = 0,
+                                          ig_cuda::place at = ig_cuda::here())
+{
+    return cudaMemset(p, value, bytes, at);
+}
+
+/* ---- three dimensions: planes of rows ---- */
+
+struct cudaPitchedPtr {
+    void *ptr;
+    size_t pitch, xsize, ysize;
+};
+struct cudaExtent {
+    size_t width, height, depth; /* width in bytes */
+};
+struct cudaPos {
+    size_t x, y, z;
+};
+struct cudaMemcpy3DParms {
+    cudaPos srcPos;
+    cudaPitchedPtr srcPtr;
+    cudaPos dstPos;
+    cudaPitchedPtr dstPtr;
+    cudaExtent extent;
+    cudaMemcpyKind kind;
+};
+static inline cudaPitchedPtr make_cudaPitchedPtr(void *p, size_t pitch, size_t x, size_t y)
+{
+    return {p, pitch, x, y};
+}
+static inline cudaExtent make_cudaExtent(size_t w, size_t h, size_t d) { return {w, h, d}; }
+static inline cudaPos make_cudaPos(size_t x, size_t y, size_t z) { return {x, y, z}; }
+
+static inline cudaError_t cudaMalloc3D(cudaPitchedPtr *p, cudaExtent e,
+                                       ig_cuda::place at = ig_cuda::here())
+{
+    p->xsize = e.width;
+    p->ysize = e.height;
+    return cudaMallocPitch(&p->ptr, &p->pitch, e.width, e.height * e.depth, at);
+}
+static inline cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms *p,
+                                       ig_cuda::place at = ig_cuda::here())
+{
+    const cudaPitchedPtr &to = p->dstPtr, &from = p->srcPtr;
+    cudaError_t e = to.ptr && from.ptr ? cudaSuccess : ig_cuda::fail(cudaErrorInvalidValue);
+    for (size_t z = 0; z < p->extent.depth && !e; z++) {
+        const size_t to_row = (p->dstPos.z + z) * to.ysize + p->dstPos.y;
+        const size_t from_row = (p->srcPos.z + z) * from.ysize + p->srcPos.y;
+        e = cudaMemcpy2D((char *)to.ptr + to_row * to.pitch + p->dstPos.x, to.pitch,
+                         (const char *)from.ptr + from_row * from.pitch + p->srcPos.x, from.pitch,
+                         p->extent.width, p->extent.height, p->kind, at);
+    }
+    return e;
+}
+static inline cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms *p, cudaStream_t = 0,
+                                            ig_cuda::place at = ig_cuda::here())
+{
+    return cudaMemcpy3D(p, at);
+}
+static inline cudaError_t cudaMemset3D(cudaPitchedPtr p, int value, cudaExtent e,
+                                       ig_cuda::place at = ig_cuda::here())
+{
+    cudaError_t error = cudaSuccess;
+    for (size_t z = 0; z < e.depth && !error; z++)
+        error = cudaMemset2D((char *)p.ptr + z * p.ysize * p.pitch, p.pitch, value, e.width,
+                             e.height, at);
+    return error;
+}
+static inline cudaError_t cudaMemset3DAsync(cudaPitchedPtr p, int value, cudaExtent e,
+                                            cudaStream_t = 0, ig_cuda::place at = ig_cuda::here())
+{
+    return cudaMemset3D(p, value, e, at);
+}
+
+/* ---- advice: memory is where it is, so it only has to be managed. CUDA 13 has other parameters ---- */
+
+enum cudaMemLocationType {
+    cudaMemLocationTypeInvalid,
+    cudaMemLocationTypeDevice,
+    cudaMemLocationTypeHost,
+    cudaMemLocationTypeHostNuma,
+    cudaMemLocationTypeHostNumaCurrent
+};
+struct cudaMemLocation {
+    cudaMemLocationType type;
+    int id;
+};
+namespace ig_cuda
+{
+static inline cudaError_t advise(const void *p, bool device_is_there)
+{
+    if (!device_is_there)
+        return fail(cudaErrorInvalidDevice);
+    return ig_cuda_kind(p) == IG_CUDA_MANAGED ? cudaSuccess : fail(cudaErrorInvalidValue);
+}
+static inline bool is_there(cudaMemLocation l) { return l.type != cudaMemLocationTypeDevice || !l.id; }
+static inline bool is_there(int device) { return device == 0 || device == cudaCpuDeviceId; }
+} // namespace ig_cuda
+static inline cudaError_t cudaMemPrefetchAsync(const void *p, size_t, int device, cudaStream_t = 0)
+{
+    return ig_cuda::advise(p, ig_cuda::is_there(device));
+}
+static inline cudaError_t cudaMemPrefetchAsync(const void *p, size_t, cudaMemLocation to, unsigned,
+                                               cudaStream_t = 0)
+{
+    return ig_cuda::advise(p, ig_cuda::is_there(to));
+}
+static inline cudaError_t cudaMemAdvise(const void *p, size_t, cudaMemoryAdvise, int device)
+{
+    return ig_cuda::advise(p, ig_cuda::is_there(device));
+}
+static inline cudaError_t cudaMemAdvise(const void *p, size_t, cudaMemoryAdvise, cudaMemLocation to)
+{
+    return ig_cuda::advise(p, ig_cuda::is_there(to));
+}
+
+/* ---- what an address is ---- */
+
+struct cudaPointerAttributes {
+    cudaMemoryType type;
+    int device;
+    void *devicePointer, *hostPointer;
+};
+static inline cudaError_t cudaPointerGetAttributes(cudaPointerAttributes *a, const void *p)
+{
+    const int kind = ig_cuda_kind(p);
+    a->type = (cudaMemoryType)kind;
+    a->device = kind == IG_CUDA_HOST ? -2 : 0;
+    a->devicePointer = kind == IG_CUDA_HOST ? NULL : (void *)p;
+    a->hostPointer = kind == IG_CUDA_DEVICE ? NULL : (void *)p;
+    return cudaSuccess;
+}
+
+/* Symbols are found by the address of the host's variable. */
+template <typename T> static inline cudaError_t cudaGetSymbolAddress(void **at, const T &symbol)
+{
+    size_t bytes;
+    return (cudaError_t)ig_cuda_symbol((const void *)&symbol, at, &bytes);
+}
+template <typename T> static inline cudaError_t cudaGetSymbolSize(size_t *bytes, const T &symbol)
+{
+    void *at;
+    return (cudaError_t)ig_cuda_symbol((const void *)&symbol, &at, bytes);
+}
+namespace ig_cuda
+{
+/* The address of bytes of a variable; they must be in it. */
+static inline cudaError_t in_symbol(const void *symbol, size_t offset, size_t bytes, char **at,
+                                    place caller)
+{
+    void *found;
+    from(caller);
+    const int e = ig_cuda_symbol_range(symbol, offset, bytes, &found);
+    *at = (char *)found;
+    return (cudaError_t)e;
+}
+} // namespace ig_cuda
+template <typename T>
+static inline cudaError_t cudaMemcpyToSymbol(const T &symbol, const void *from, size_t bytes,
+                                             size_t offset = 0,
+                                             cudaMemcpyKind = cudaMemcpyHostToDevice,
+                                             ig_cuda::place at = ig_cuda::here())
+{
+    char *to;
+    const cudaError_t e = ig_cuda::in_symbol((const void *)&symbol, offset, bytes, &to, at);
+    return e ? e : cudaMemcpy(to, from, bytes, cudaMemcpyDefault, at);
+}
+template <typename T>
+static inline cudaError_t cudaMemcpyFromSymbol(void *to, const T &symbol, size_t bytes,
+                                               size_t offset = 0,
+                                               cudaMemcpyKind = cudaMemcpyDeviceToHost,
+                                               ig_cuda::place at = ig_cuda::here())
+{
+    char *from;
+    const cudaError_t e = ig_cuda::in_symbol((const void *)&symbol, offset, bytes, &from, at);
+    return e ? e : cudaMemcpy(to, from, bytes, cudaMemcpyDefault, at);
+}
+template <typename T>
+static inline cudaError_t cudaMemcpyToSymbolAsync(const T &symbol, const void *from, size_t bytes,
+                                                  size_t offset = 0,
+                                                  cudaMemcpyKind kind = cudaMemcpyHostToDevice,
+                                                  cudaStream_t = 0,
+                                                  ig_cuda::place at = ig_cuda::here())
+{
+    return cudaMemcpyToSymbol(symbol, from, bytes, offset, kind, at);
+}
+template <typename T>
+static inline cudaError_t cudaMemcpyFromSymbolAsync(void *to, const T &symbol, size_t bytes,
+                                                    size_t offset = 0,
+                                                    cudaMemcpyKind kind = cudaMemcpyDeviceToHost,
+                                                    cudaStream_t = 0,
+                                                    ig_cuda::place at = ig_cuda::here())
+{
+    return cudaMemcpyFromSymbol(to, symbol, bytes, offset, kind, at);
+}
+
+#endif
