@@ -31,6 +31,7 @@ EXAMPLES = {
     "report": [f"report --json {SAVED}/server -o {{}}/page.html"],
     "run": ["run --json examples/cuda/01_vector_add.cu -g 4 -b 32 -a n=100 -a a=arange:[n] -a b=ones:[n] -a c=zeros:[n]",
             "run --json --check --profile examples/cuda/01_vector_add.cu -b 8 -a n=8 -a a=ones:[8] -a b=ones:[8] -a c=zeros:[8]",
+            "run --json --check --profile tests/cuda/transpose.cu", "run --json tests/cuda/vector_add.cu",
             "run --json --time --device cpu,cpu examples/cuda/01_vector_add.cu -b 8 -a n=8 -a a=ones:[8] -a b=full([8],nan) -a c=zeros:[8]"],
     "verify": ["verify --json --quick --op exp", "verify --json --op key --dtype u32 --seed 5"],
     "translate": ["translate --json --to metal tests/kernels/basics.cu", "translate --json --to opencl tests/kernels/operations.cu",

@@ -26,9 +26,10 @@ enum { TOLD_MOST = 100, LOOPS_MOST = 1 << 24 };
 typedef struct told {
     struct told *next;
     const char *kind; /* a literal */
+    bool is_note;
     int64_t line;
     uint32_t column;
-    char file[];
+    char what[]; /* the file, or the message where no place is known */
 } told;
 
 /* What the launches of a kernel did: counts of each instruction until its module goes, then lines. */
@@ -95,20 +96,21 @@ static void add_text(text *t, const char *name, const char *value)
 }
 
 /* Whether the place is new; a new one is remembered. */
-static bool is_new(const char *kind, const char *file, int64_t line, uint32_t column)
+static bool is_new(const ig_kernel_finding *f)
 {
+    const char *what = f->line ? f->file : f->message;
     for (const told *t = watch.told; t; t = t->next)
-        if (t->line == line && t->column == column && !strcmp(t->kind, kind) &&
-            !strcmp(t->file, file))
+        if (t->line == f->line && t->column == f->column && t->is_note == f->is_note &&
+            !strcmp(t->kind, f->kind) && !strcmp(t->what, what))
             return false;
-    const size_t bytes = strlen(file) + 1;
+    const size_t bytes = strlen(what) + 1;
     told *t = watch.n_told < TOLD_MOST ? memory_new(sizeof *t + bytes) : NULL;
     if (!t) {
         watch.more++;
         return false;
     }
-    *t = (told){.next = watch.told, .kind = kind, .line = line, .column = column};
-    memcpy(t->file, file, bytes);
+    *t = (told){watch.told, f->kind, f->is_note, f->line, f->column};
+    memcpy(t->what, what, bytes);
     watch.told = t;
     watch.n_told++;
     return true;
@@ -117,7 +119,7 @@ static bool is_new(const char *kind, const char *file, int64_t line, uint32_t co
 static void tell(const ig_kernel_finding *f, const char *kernel, uint64_t launch)
 {
     text t = {0};
-    if (!is_new(f->kind, f->file, f->line, f->column))
+    if (!is_new(f))
         return;
     watch.mistakes += !f->is_note;
     watch.notes += f->is_note;

@@ -1,7 +1,9 @@
-# Whole CUDA programs: each of tests/cuda is compiled and run, and prints what its comment says.
+# Whole CUDA programs: each of tests/cuda is compiled and run, and prints what its comment says. Then it is
+# run once more with --check, which finds nothing.
 #
 # The comment: `expect:` and the lines of standard output; before it, each on a line of its own, `exit: N`,
-# `args: ...`, `stderr: text that is in it`, and `sorted` where the order of lines is left open.
+# `args: ...`, `stderr: text that is in it`, and `sorted` where the order of lines is left open; `check: N`
+# where a program makes that many mistakes to see what is told; its output is then left open under --check.
 . tests/check.sh
 ingot=${INGOT:-build/ingot}
 temporary=$(mktemp -d)
@@ -28,6 +30,25 @@ run_one() {
     "$ingot" run -I tests/cuda/include -D GIVEN=7 "$source" $also -- $(told "$source" args) \
         >"$out.out" 2>"$out.err" </dev/null
     echo $? >"$out.code"
+    "$ingot" run --check -I tests/cuda/include -D GIVEN=7 "$source" $also -- $(told "$source" args) \
+        >"$out.check" 2>"$out.found" </dev/null
+    echo $? >"$out.verdict"
+}
+
+# Nothing is found, or what is said to be.
+no_alarm() {
+    local source=$1 out=$temporary/$(basename "$1" .cu) wrong=0 says
+    says=$(told "$source" check)
+    if [ -n "$says" ]; then
+        grep -q "^$says mistakes* w.* found in" "$out.found" && [ "$(cat "$out.verdict")" = 1 ] && return
+    else
+        order "$source" <"$out.check" | diff "$out.want" - || wrong=1
+        [ "$(cat "$out.code")" = "$(cat "$out.verdict")" ] || wrong=1
+        grep -q '^no mistake was found in' "$out.found" || wrong=1
+        [ $wrong = 0 ] && return
+    fi
+    head -n 20 "$out.found"
+    return 1
 }
 
 compare() {
@@ -60,5 +81,9 @@ done
 wait
 for program in $programs; do
     check "$(basename "$program")" compare "$program"
+    case $program in
+    */host_mistake.cu) ;; # is not compiled
+    *) check "$(basename "$program") under --check" no_alarm "$program" ;;
+    esac
 done
 finish

@@ -1,5 +1,6 @@
 // Variables of the device: read and written by symbol, in a namespace too; managed ones by the host.
-/* expect:
+/* check: 1
+   expect:
 d_x = 1, d_y[0] = 11, d_y[1] = 21.
 after: 100 11
 address: 1, 8 bytes

@@ -1,5 +1,6 @@
 // Errors tell the truth, and go when they were asked for.
-/* expect:
+/* check: 3
+   expect:
 1025 threads: invalid configuration argument (cudaErrorInvalidConfiguration)
 asked again: no error
 no blocks: invalid configuration argument

@@ -1,5 +1,6 @@
 // A pointer of the host's in a kernel is an illegal address, and is told.
 /* stderr: 'x' is
+   check: 1
    expect:
 an illegal memory access was encountered
 */

@@ -314,6 +314,15 @@ static const right rights[] = {
      "    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)\n"
      "        y[i] += 1;\n"
      "}\n"},
+    {"a loop around atomicCAS, and its first guess", 3, 96, 0, 1, 0,
+     "__global__ void k(int *best) {\n"
+     "    int mine = blockIdx.x * 96 + threadIdx.x, seen = *best, was;\n"
+     "    do {\n"
+     "        was = seen;\n"
+     "        if (was >= mine) break;\n"
+     "        seen = atomicCAS(best, was, mine);\n"
+     "    } while (seen != was);\n"
+     "}\n"},
     {"an early return before barriers", 2, 64, 0, 100, 0,
      "__global__ void k(float *y, const float *x, int n) {\n"
      "    __shared__ float s[64];\n"

@@ -185,7 +185,7 @@ static void tell_bounds(gang_check *c, const check_lane *l)
         check_tell(c, l->g, l->s, l->lane, MISTAKE_BOUNDS, -1, "%s %s where there is no array", did,
                    name);
     } else {
-        const uint64_t n = (o->bytes - (o->base - o->from)) / o->is->element;
+        const uint64_t n = (o->bytes - (l->base - l->from)) / o->is->element;
         check_tell(c, l->g, l->s, l->lane, MISTAKE_BOUNDS, -1,
                    "%s %s, which has %llu element%s of %u byte%s", did, name, (unsigned long long)n,
                    n == 1 ? "" : "s", o->is->element, o->is->element == 1 ? "" : "s");

@@ -3,14 +3,16 @@
  * Two accesses of the same bytes by different threads race if one of them writes, not both are atomic or
  * volatile, and nothing orders them: a barrier of their block, or atomics of both sides between them (a
  * lock, a count of blocks that are done). Stores of what is there already harm nobody. Lanes of a warp
- * are ordered by lock step; who relies on that without saying so is told in a note. */
+ * are ordered by lock step; who relies on that without saying so is told in a note. The read before a
+ * loop around atomicCAS is plain, but its value is only a guess that the atomic tests: once a thread
+ * changes by an atomic what it read, that read instruction does not race with atomics. */
 #include "backend/cpu/gang_check.h"
 
 #include "base/memory.h"
 
 #include <string.h>
 
-enum { SHADOW_MOST = 1 << 30 /* bytes for one object */ };
+enum { SHADOW_MOST = 1 << 30 /* bytes for one object */, GUESSES = 1 << 15 /* a bit of told */ };
 
 ig_status check_shadow_begin(check_shadow *s, uint64_t bytes, int shift, bool is_shared)
 {
@@ -33,6 +35,11 @@ void check_shadow_end(check_shadow *s)
     memory_free(s->set_bytes);
 }
 
+static bool guesses(const gang_check *c, const check_access *a)
+{
+    return !a->strong && c->told[a->pc] & GUESSES;
+}
+
 typedef enum order { ORDERED, LOCKSTEP, TOGETHER /* the same instruction of a warp */, RACE } order;
 
 static order order_of(const gang_check *c, const check_lane *l, const check_access *was,
@@ -40,6 +47,8 @@ static order order_of(const gang_check *c, const check_lane *l, const check_acce
 {
     const int old = was->thread / WARP_LANES, new = is->thread / WARP_LANES;
     if (!was->block || !(was->bytes & is->bytes) || (was->strong && is->strong))
+        return ORDERED;
+    if ((was->strong && guesses(c, is)) || (is->strong && guesses(c, was)))
         return ORDERED;
     if (was->block != is->block && l->object->shadow == &c->shared)
         return ORDERED; /* it is not the same memory */
@@ -104,9 +113,28 @@ static bool changes_nothing(const check_lane *l, const check_access *was, const 
            !memcmp(value, l->t->value + (size_t)lane * width, width);
 }
 
+/* The read was a guess, and so is no race: takes back what was said of it. */
+static void take_back(gang_check *c, const gang *g, check_access *read)
+{
+    kernel_check *k = c->out;
+    const uint32_t place = g->code->step[read->pc].place;
+    int kept = 0;
+    for (int i = 0; i < k->n; i++) {
+        const kernel_finding *f = &k->found[i];
+        if (f->mistake != MISTAKE_RACE || (f->place != place && f->other != place))
+            k->found[kept++] = *f;
+    }
+    k->n = kept;
+    c->told[read->pc] |= GUESSES;
+}
+
 static void saw_write(gang_check *c, const check_lane *l, check_cell *cell, const check_access *me)
 {
     const bool atomic = l->t->kind == TOUCH_ATOMIC;
+    check_access *read = &cell->read;
+    if (atomic && read->block == me->block && read->thread == me->thread && !read->strong &&
+        !guesses(c, read))
+        take_back(c, l->g, read);
     const order wrote = order_of(c, l, &cell->wrote, me);
     const check_access *reads[] = {&cell->read, &cell->read_before};
     if (wrote == TOGETHER && !atomic && !changes_nothing(l, &cell->wrote, me)) {

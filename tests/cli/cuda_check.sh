@@ -1,0 +1,86 @@
+# ingot run --check and --profile of whole programs: each of tests/cuda/planted has the mistakes that its
+# comment says, and no others. That right programs raise no alarm is in cuda_programs.sh.
+#
+# The comment: `finds: text` for each mistake, `notes: text` for each note, `never: text`, `exit: N` (1), and
+# `expect:` with lines of standard output.
+. tests/check.sh
+ingot=${INGOT:-build/ingot}
+temporary=$(mktemp -d)
+trap 'rm -rf "$temporary"' EXIT
+export XDG_CACHE_HOME=$temporary/cache
+
+compiler() { [ -n "${CXX:-}" ] || command -v c++ || command -v g++ || command -v clang++; }
+if ! compiler >/dev/null; then
+    skip 'checks of CUDA programs' 'there is no C++ compiler'
+    finish
+    exit
+fi
+
+told() { sed -n '/^\/\*/,/^\*\//s/^[\/* ]*'"$2"': *//p' "$1"; }
+expected() { sed -n '/^ *\(\/\* *\)\?expect:$/,/^\*\/$/p' "$1" | sed '1d;$d'; }
+
+# Lines of the file that are severity, and as many as the comment has of that word, each of them found.
+has() {
+    local source=$1 err=$2 word=$3 severity=$4 line wrong=0
+    while IFS= read -r line; do
+        grep -qF -- "$line" "$err" || { echo "not found: $line"; wrong=1; }
+    done < <(told "$source" "$word")
+    [ "$(grep -c "$severity: " "$err")" = "$(told "$source" "$word" | wc -l)" ] || wrong=1
+    return $wrong
+}
+
+finds() {
+    local source=$1 out=$temporary/$(basename "$1" .cu) wrong=0 code says
+    timeout 100 "$ingot" run --check "$source" >"$out.out" 2>"$out.err" </dev/null
+    code=$?
+    has "$source" "$out.err" finds error || wrong=1
+    has "$source" "$out.err" notes warning || wrong=1
+    says=$(told "$source" never)
+    [ -z "$says" ] || ! grep -F -- "$says" "$out.err" || wrong=1
+    says=$(told "$source" exit)
+    [ $code = "${says:-1}" ] || { echo "exit code $code"; wrong=1; }
+    expected "$source" | diff - "$out.out" || wrong=1
+    [ $wrong = 0 ] || cat "$out.err"
+    return $wrong
+}
+
+for program in tests/cuda/planted/*.cu; do
+    check "$(basename "$program")" finds "$program"
+done
+
+# JSON has findings, profiles, and what was printed.
+json() {
+    "$ingot" run --check --profile --json tests/cuda/planted/endless.cu >"$temporary/json" 2>"$temporary/err" </dev/null
+    [ $? = 1 ] && [ ! -s "$temporary/err" ] || return 1
+    python3 - "$temporary/json" <<'PYTHON'
+import json, sys
+told = json.load(open(sys.argv[1]))
+assert told["exit"] == 0 and told["printed"].endswith("\n5\n"), told
+finding, = told["findings"]
+assert finding["kind"] == "endless loop" and finding["launch"] == 1 and finding["kernel"] == "wait"
+assert [p["kernel"] for p in told["profiles"]] == ["wait", "set"]
+PYTHON
+}
+check 'JSON' json
+
+# A table for each kernel, launches summed up, behind what the program printed; its exit code stays.
+profile() {
+    "$ingot" run --profile tests/cuda/planted/out_of_bounds.cu >"$temporary/out" 2>"$temporary/err" </dev/null || return 1
+    [ ! -s "$temporary/out" ] && grep -q '^kernel one, 2 launches' "$temporary/err" &&
+        grep -q '^     8 .* x\[i\] = x\[i - 2\] + 1;$' "$temporary/err"
+}
+check 'profiles' profile
+
+crash() {
+    printf '#include <cstdlib>\nint main() { int *x; cudaMalloc(&x, 4); cudaFree(x + 1); abort(); }\n' >"$temporary/crash.cu"
+    "$ingot" run --check "$temporary/crash.cu" >"$temporary/out" 2>"$temporary/err" </dev/null
+    [ $? = 1 ] && grep -q 'bad free' "$temporary/err" && grep -q 'did not come to its end (signal 6)' "$temporary/err"
+}
+check 'a program that crashes' crash
+
+refused() {
+    "$ingot" run --check --device opencl tests/cuda/vector_add.cu 2>"$temporary/err"
+    [ $? = 4 ] && grep -q "device 'opencl' cannot check kernels; run it on 'cpu'" "$temporary/err"
+}
+check 'other devices refuse' refused
+finish
