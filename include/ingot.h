@@ -529,6 +529,40 @@ IG_API ig_status ig_module_launch(ig_module *m, const char *kernel, const ig_lau
  * if nothing. Valid as long as the module. */
 IG_API const char *ig_module_warnings(const ig_module *m, const char *kernel, const char *device);
 
+/* A kernel as an operation of graphs. */
+typedef struct ig_kernel_call {
+    const char *name;                 /* what messages call the source; NULL: "kernel.cu" */
+    const char *source;               /* in CUDA C */
+    const ig_module_options *options; /* may be NULL */
+    const char *kernel;               /* "saxpy", "tile<float, 16>" */
+    /* By name or in order. For a pointer to const an array; for a pointer that is written the shape of
+     * the result (IG_ARG_INTS), which begins as zeros, or an array, of which it begins as a copy; for
+     * a value a number, or an array of one element. */
+    const ig_arg *args;
+    int n_args;
+    /* Blocks, and threads of each. A grid of zeros: a thread for each element of the first result, whose
+     * last axis lies along x, the one before along y; the last axis of the block takes all that are left.
+     * A block of zeros has 256 threads. */
+    uint32_t grid[3], block[3];
+    size_t shared_bytes; /* dynamic shared memory */
+    /* The kernel for gradients; NULL: it has none. See ig_kernel. */
+    const struct ig_kernel_call *gradient;
+} ig_kernel_call;
+
+/* Writes an array for each parameter that is written, in order, to results: lazy ones, scheduled,
+ * compiled, explained and verified as those of any op. Mistakes in the source are told here, those of
+ * a run where it is evaluated. It is known by its content: equal sources, kernels, launches and inputs
+ * are computed once. So a kernel must be a function of its arguments; __device__ variables begin each launch
+ * as the source has them.
+ *
+ * A gradient kernel names what it needs: `x`, a parameter of this kernel or what it left there; `grad_y`,
+ * a pointer to const, the gradient of a result; `grad_x`, which it writes and which begins as zeros, the
+ * gradient of a float argument. Where y began as an array, `grad_y` is written: it begins as the gradient
+ * of the result and ends as that of the array. Of its own args only numbers are taken, and where it has no
+ * source it is in this one. It may have a gradient kernel itself. All float arrays must have their
+ * gradient, but for those that were passed through ig_stop_gradient. */
+IG_API ig_status ig_kernel(const ig_kernel_call *call, ig_array **results);
+
 typedef struct ig_translate_options {
     const char *to;     /* "opencl", "metal" or "cuda" */
     const char *kernel; /* as the host calls it: "saxpy", "tile<float, 16>"; NULL: all of them */

@@ -59,6 +59,20 @@ void buffer_release(buffer *b)
     memory_piece_free(b, buffer_piece(b));
 }
 
+/* ---- kernels ---- */
+
+node_kernel *node_kernel_retain(node_kernel *k)
+{
+    atomic_fetch_add_explicit(&k->refs, 1, memory_order_relaxed);
+    return k;
+}
+
+void node_kernel_release(node_kernel *k)
+{
+    if (k && atomic_fetch_sub_explicit(&k->refs, 1, memory_order_acq_rel) == 1)
+        k->destroy(k);
+}
+
 /* ---- scopes: each thread has a stack of them; each is a list of the arrays that it owns ---- */
 
 typedef struct scope {
@@ -168,6 +182,8 @@ static void drop_inputs(ig_array *x, ig_array **dying)
     x->n_in = 0;
     memory_free(x->attr.dst);
     x->attr.dst = NULL;
+    node_kernel_release(x->attr.kernel);
+    x->attr.kernel = NULL;
 }
 
 static void destroy(ig_array *dying)
@@ -269,6 +285,8 @@ ig_array *array_node(int op, ig_dtype dtype, int ndim, const int64_t *shape, ig_
     x->n_in = n_in;
     if (attr)
         x->attr = *attr;
+    if (x->attr.kernel)
+        node_kernel_retain(x->attr.kernel);
     return x;
 }
 

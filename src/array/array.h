@@ -28,15 +28,39 @@ buffer *buffer_hollow(size_t bytes);
 buffer *buffer_retain(buffer *b);
 void buffer_release(buffer *b);
 
+/* A result of a kernel. */
+typedef struct node_result {
+    int64_t bytes;
+    int from; /* the input that it begins as a copy of; -1: it begins as zeros */
+} node_result;
+
+/* A kernel of the caller's own as graphs see it: counted; the engine makes and launches it. */
+typedef struct node_kernel {
+    atomic_int refs;
+    void (*destroy)(struct node_kernel *k);
+    const char *name;    /* "saxpy" */
+    const char *label;   /* "saxpy<<<4, 256>>>" */
+    const uint64_t *key; /* what tells it from all others */
+    int n_key;
+    int n_result;
+    const node_result *result;
+} node_kernel;
+
+node_kernel *node_kernel_retain(node_kernel *k);
+void node_kernel_release(node_kernel *k); /* NULL is fine */
+
 /* What a node needs beyond its inputs; zero where it does not apply. */
 typedef struct node_attr {
-    uint16_t fold;    /* reduce, scan: the FOLD row; argreduce: OP_max or OP_min */
-    uint16_t copy;    /* not 0: computed again on purpose, and equal only to nodes of that number */
-    bool flag;        /* sort: descending; searchsorted: right; write: add */
-    uint8_t ndim[4];  /* contract: axes of each group b, m, n, k; reduce: ndim[0] trailing axes */
-    int64_t axis_len; /* read, write: length of the indexed axis; bits: the first index */
+    uint16_t fold;   /* reduce, scan: the FOLD row; argreduce: OP_max or OP_min */
+    uint16_t copy;   /* not 0: computed again on purpose, and equal only to nodes of that number */
+    bool flag;       /* sort: descending; searchsorted: right; write: add */
+    uint8_t ndim[4]; /* contract: axes of each group b, m, n, k; reduce: ndim[0] trailing axes */
+    int64_t
+        axis_len; /* read, write: length of the indexed axis; bits: the first index; kernel: which
+                       * of its results */
     int64_t axis_stride; /* read, write: its stride in elements of the indexed array */
     view *dst;           /* assemble: a view of the output for each input; write: one; owned */
+    node_kernel *kernel; /* kernel: counted */
 } node_attr;
 
 /* A gradient of somebody's own, in place of that of the definition. */
@@ -72,7 +96,7 @@ struct ig_array {
 enum { ARRAY_DATA = UINT16_MAX };
 
 /* A root with the contiguous view of shape, retaining the inputs; it belongs to the innermost scope.
- * Takes over attr->dst, also on failure. attr may be NULL. NULL on failure or if an input is NULL. */
+ * Takes over attr->dst, also on failure, and retains attr->kernel. attr may be NULL. NULL on failure or if an input is NULL. */
 ig_array *array_node(int op, ig_dtype dtype, int ndim, const int64_t *shape, ig_array *const *in,
                      int n_in, const node_attr *attr);
 

@@ -4,6 +4,7 @@
  *
  * One evaluation runs at a time; a lock guards the graph's scratch fields, the cache and the pool. */
 #include "engine/engine.h"
+#include "engine/kernel_node.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/threads.h"
@@ -77,7 +78,8 @@ ig_status ig_device_get(int i, ig_device_info *info)
 void engine_discard(schedule *s, const backend *dev)
 {
     for (int i = 0; s && i < s->n_program; i++)
-        dev->discard(&s->program[i]);
+        if (s->program[i].kind != PROGRAM_KERNEL)
+            dev->discard(&s->program[i]);
     schedule_free(s);
 }
 
@@ -87,7 +89,8 @@ schedule *engine_build(const backend *dev)
     ig_status status = s ? IG_OK : IG_ERR_MEMORY;
     const int64_t began = trace_begin();
     for (int i = 0; status == IG_OK && i < s->n_program; i++)
-        status = dev->compile(dev, &s->program[i]);
+        status = s->program[i].kind == PROGRAM_KERNEL ? kernel_node_compile(&s->program[i], dev)
+                                                      : dev->compile(dev, &s->program[i]);
     trace_end(began, "compile");
     if (status == IG_OK)
         return s;
@@ -194,6 +197,12 @@ static ig_status bind_slots(const schedule *s, const backend *dev, int *n_made)
     return IG_OK;
 }
 
+static ig_status launch(const program *p, const backend *dev)
+{
+    return p->kind == PROGRAM_KERNEL ? kernel_node_launch(p, dev, engine.bound)
+                                     : dev->launch(p, engine.bound);
+}
+
 /* A launch, with its span on the timeline: all programs of a chain together. */
 static ig_status launch_traced(const program *p, const backend *dev)
 {
@@ -210,7 +219,7 @@ static ig_status launch_traced(const program *p, const backend *dev)
     }
     trace_program(label);
     const int64_t began = trace_begin();
-    ig_status status = dev->launch(p, engine.bound);
+    ig_status status = launch(p, dev);
     trace_end_program(began, dev->name, label, &cost);
     return status;
 }
@@ -223,8 +232,7 @@ ig_status engine_run(const schedule *s, const backend *dev, int *n_made)
     if (traced)
         trace_memory(ig_memory_used());
     for (int i = 0; i < s->n_program && status == IG_OK; i += s->program[i].chain)
-        status =
-            traced ? launch_traced(&s->program[i], dev) : dev->launch(&s->program[i], engine.bound);
+        status = traced ? launch_traced(&s->program[i], dev) : launch(&s->program[i], dev);
     ig_status finished = dev->finish(dev);
     return status == IG_OK ? finished : status;
 }

@@ -130,12 +130,12 @@ typedef struct argument {
     uint64_t bits;
 } argument;
 
-/* Finds the argument of each parameter: by name, else in order. */
-static ig_status match(const ig_kernel_info *k, const ig_launch *l, argument *args)
+ig_status module_match(const ig_kernel_info *k, const ig_arg *args, int n_args,
+                       const ig_arg **of_param)
 {
     int next = 0;
-    for (int i = 0; i < l->n_args; i++) {
-        const ig_arg *a = &l->args[i];
+    for (int i = 0; i < n_args; i++) {
+        const ig_arg *a = &args[i];
         int p = a->name ? 0 : next++;
         while (a->name && p < k->n_params && strcmp(k->params[p].name, a->name) != 0)
             p++;
@@ -143,13 +143,13 @@ static ig_status match(const ig_kernel_info *k, const ig_launch *l, argument *ar
             FAIL(IG_ERR_ARGUMENT, "kernel '%s' has no parameter '%s'", k->name, a->name);
         if (p >= k->n_params)
             FAIL(IG_ERR_ARGUMENT, "kernel '%s' takes %d arguments, not %d", k->name, k->n_params,
-                 l->n_args);
-        if (args[p].given)
+                 n_args);
+        if (of_param[p])
             FAIL(IG_ERR_ARGUMENT, "kernel '%s': '%s' is given twice", k->name, k->params[p].name);
-        args[p].given = a;
+        of_param[p] = a;
     }
     for (int p = 0; p < k->n_params; p++)
-        if (!args[p].given)
+        if (!of_param[p])
             FAIL(IG_ERR_ARGUMENT, "kernel '%s': '%s' (%s) is not given", k->name, k->params[p].name,
                  k->params[p].type);
     return IG_OK;
@@ -175,9 +175,9 @@ static ig_status take_array(const backend *dev, const ig_kernel_info *k, const i
     return bytes ? dev->write(a->buf, 0, data, bytes) : IG_OK;
 }
 
-static ig_status take_number(const ig_kernel_info *k, const ig_kernel_param *p, argument *a)
+ig_status module_number(const ig_kernel_info *k, const ig_kernel_param *p, const ig_arg *g,
+                        uint64_t *bits)
 {
-    const ig_arg *g = a->given;
     double f = 0;
     int64_t i = 0;
     bool is_int = true;
@@ -201,9 +201,9 @@ static ig_status take_number(const ig_kernel_info *k, const ig_kernel_param *p, 
         FAIL(IG_ERR_DTYPE, "kernel '%s': '%s' is a %s, which %g is not", k->name, p->name, p->type,
              f);
     if (is_int)
-        dtype_store_int(p->dtype, &a->bits, i);
+        dtype_store_int(p->dtype, bits, i);
     else
-        dtype_store(p->dtype, &a->bits, f);
+        dtype_store(p->dtype, bits, f);
     return IG_OK;
 }
 
@@ -280,7 +280,7 @@ static ig_status launch_watched(const ig_module *m, module_built *b, const ig_la
 }
 
 static ig_status run(ig_module *m, module_built *b, const ig_kernel_info *k, const ig_launch *l,
-                     argument *args, kernel_arg *passed, ig_array **results)
+                     argument *args, kernel_arg *passed, const ig_arg **given, ig_array **results)
 {
     const backend *dev = b->dev;
     uint64_t ns = 0;
@@ -293,12 +293,13 @@ static ig_status run(ig_module *m, module_built *b, const ig_kernel_info *k, con
     memcpy(launch.grid, l->grid, sizeof launch.grid);
     memcpy(launch.block, l->block, sizeof launch.block);
     TRY(check_shape(dev, k, &launch));
-    TRY(match(k, l, args));
+    TRY(module_match(k, l->args, l->n_args, given));
     TRY(module_globals(m, dev, &all));
     launch.globals = all.buf ? &all : NULL;
     for (int p = 0; p < k->n_params; p++) {
+        args[p].given = given[p];
         TRY(k->params[p].is_pointer ? take_array(dev, k, &k->params[p], &args[p])
-                                    : take_number(k, &k->params[p], &args[p]));
+                                    : module_number(k, &k->params[p], given[p], &args[p].bits));
         passed[p] = (kernel_arg){{args[p].buf, 0}, &args[p].bits};
     }
     TRY(launch_watched(m, b, l, &launch));
@@ -312,8 +313,9 @@ static ig_status run(ig_module *m, module_built *b, const ig_kernel_info *k, con
     return IG_OK;
 }
 
-/* The kernel on the device, or why it cannot run there. */
-static ig_status prepare(ig_module *m, const backend *dev, const char *kernel, module_built **b)
+/* The kernel on the device, or why it cannot run there. The engine's lock is held. */
+static ig_status prepare_held(ig_module *m, const backend *dev, const char *kernel,
+                              module_built **b)
 {
     const kernel_entry *e = kernel_tree_find(m->tree, kernel);
     if (!e)
@@ -321,8 +323,13 @@ static ig_status prepare(ig_module *m, const backend *dev, const char *kernel, m
              m->tree->unit.source.n_files ? m->tree->unit.source.files[0]->name : "the source");
     if (!dev->kernel_build)
         FAIL(IG_ERR_UNSUPPORTED, "device '%s' runs no kernels", dev->name);
+    return module_built_for(m, dev, e, b);
+}
+
+static ig_status prepare(ig_module *m, const backend *dev, const char *kernel, module_built **b)
+{
     engine_enter();
-    const ig_status status = module_built_for(m, dev, e, b);
+    const ig_status status = prepare_held(m, dev, kernel, b);
     engine_leave();
     return status;
 }
@@ -355,12 +362,14 @@ ig_status ig_module_launch(ig_module *m, const char *kernel, const ig_launch *l,
     TRY(prepare(m, dev, kernel, &b));
     argument *args = memory_new((size_t)(k->n_params + 1) * sizeof *args);
     kernel_arg *passed = memory_new((size_t)(k->n_params + 1) * sizeof *passed);
+    const ig_arg **given = memory_new((size_t)(k->n_params + 1) * sizeof *given);
     const ig_status status =
-        args && passed ? run(m, b, k, l, args, passed, results) : IG_ERR_MEMORY;
+        args && passed && given ? run(m, b, k, l, args, passed, given, results) : IG_ERR_MEMORY;
     for (int p = 0; p < k->n_params && args; p++)
         buffer_release(args[p].buf);
     memory_free(args);
     memory_free(passed);
+    memory_free(given);
     return status;
 }
 
@@ -381,17 +390,38 @@ ig_status module_prepare(ig_module *m, const backend *dev, const char *kernel, m
     return IG_OK;
 }
 
-ig_status module_launch(ig_module *m, const backend *dev, const char *kernel, kernel_launch *l)
+static ig_status launch_built(ig_module *m, module_built *b, const char *kernel, kernel_launch *l)
 {
-    module_built *b;
+    const backend *dev = b->dev;
     binding all;
-    TRY(prepare(m, dev, kernel, &b));
     TRY(check_shape(dev, ig_module_find(m, kernel), l));
     TRY(module_globals(m, dev, &all));
     l->globals = all.buf ? &all : NULL;
     TRY(module_built_launch(b, l));
     return dev->finish(dev);
 }
+
+ig_status module_launch(ig_module *m, const backend *dev, const char *kernel, kernel_launch *l)
+{
+    module_built *b;
+    TRY(prepare(m, dev, kernel, &b));
+    return launch_built(m, b, kernel, l);
+}
+
+ig_status module_prepare_held(ig_module *m, const backend *dev, const char *kernel)
+{
+    module_built *b;
+    return prepare_held(m, dev, kernel, &b);
+}
+
+ig_status module_launch_held(ig_module *m, const backend *dev, const char *kernel, kernel_launch *l)
+{
+    module_built *b;
+    TRY(prepare_held(m, dev, kernel, &b));
+    return launch_built(m, b, kernel, l);
+}
+
+const kernel_tree *module_tree(const ig_module *m) { return m->tree; }
 
 ig_status module_variable(ig_module *m, const backend *dev, const char *name, binding *at,
                           size_t *bytes)

@@ -1,4 +1,5 @@
-/* A module as whole programs see it (cuda.c): launches by packed arguments, variables by name. */
+/* A module as whole programs (cuda.c) and graphs (kernel_node.c) see it: launches by packed arguments,
+ * variables by name. */
 #ifndef ENGINE_MODULE_H
 #define ENGINE_MODULE_H
 
@@ -26,6 +27,22 @@ ig_status module_prepare(ig_module *m, const backend *dev, const char *kernel, m
 
 /* Launches it. l->globals is filled in here; a shape that the device cannot take is refused. */
 ig_status module_launch(ig_module *m, const backend *dev, const char *kernel, kernel_launch *l);
+
+/* Finds the argument of each parameter, by name or in order: of_param, which is empty at first, has room
+ * for all of them. */
+ig_status module_match(const ig_kernel_info *k, const ig_arg *args, int n_args,
+                       const ig_arg **of_param);
+/* A number as the parameter has it in memory. */
+ig_status module_number(const ig_kernel_info *k, const ig_kernel_param *p, const ig_arg *g,
+                        uint64_t *bits);
+
+/* As module_prepare and module_launch, while the engine's lock is held. */
+ig_status module_prepare_held(ig_module *m, const backend *dev, const char *kernel);
+ig_status module_launch_held(ig_module *m, const backend *dev, const char *kernel,
+                             kernel_launch *l);
+
+/* What it was made of; it lives as long as the module. */
+const kernel_tree *module_tree(const ig_module *m);
 
 /* A __device__, __constant__ or __managed__ variable on a device. IG_ERR_ARGUMENT if there is none. */
 ig_status module_variable(ig_module *m, const backend *dev, const char *name, binding *at,

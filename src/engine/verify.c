@@ -171,6 +171,7 @@ typedef enum bound_kind {
     BOUND_SUM,      /* pairwise: size is the sum without signs */
     BOUND_IN_ORDER, /* one after another, of `terms` */
     BOUND_PRODUCT,  /* of `terms` factors */
+    BOUND_KERNEL,   /* of the user's: nobody knows what it adds up, so of its largest result */
 } bound_kind;
 
 typedef struct bound {
@@ -211,6 +212,7 @@ static bound bound_of(const ig_array *x)
     if (!dtype_is_float(d))
         return b;
     switch (node_kind_of(x)) {
+    case KIND_KERNEL: b.kind = BOUND_KERNEL; break;
     case KIND_REDUCE: bound_of_fold(&b, x, x->attr.ndim[0]); break;
     case KIND_SCAN: bound_of_fold(&b, x, 1); break;
     case KIND_CONTRACT:
@@ -234,9 +236,22 @@ static bound bound_of(const ig_array *x)
     return b;
 }
 
+static ig_status eval_on_cpu(const checker *c, ig_array *const *arrays, int n)
+{
+    TRY(ig_set_device(backend_cpu.name));
+    const ig_status status = ig_eval(arrays, n);
+    TRY(ig_set_device(c->device->name));
+    return status;
+}
+
 /* Computes what the node must be, and what its bound is made of, on the CPU. */
 static ig_status compute_bound(const checker *c, const ig_array *x, bound *b)
 {
+    if (x->op == OP_kernel) { /* its definition is itself, as the CPU runs it */
+        ig_array *same = node_again(c, x, b->dtype, stand_host);
+        b->want = b->kind == BOUND_KERNEL ? build_cast(same, IG_F64) : same;
+        return eval_on_cpu(c, &b->want, 1);
+    }
     const bool by_steps = x->op == OP_nextafter; /* of its own dtype */
     const bool wide = dtype_is_float(b->dtype) && !by_steps;
     ig_array *all[4];
@@ -252,10 +267,7 @@ static ig_status compute_bound(const checker *c, const ig_array *x, bound *b)
         all[n++] = b->above = node_again(c, x, IG_F64, stand_above);
         all[n++] = b->below = node_again(c, x, IG_F64, stand_below);
     }
-    TRY(ig_set_device(backend_cpu.name));
-    ig_status status = ig_eval(all, n);
-    TRY(ig_set_device(c->device->name));
-    return status;
+    return eval_on_cpu(c, all, n);
 }
 
 /* ---- comparing ---- */
@@ -278,6 +290,7 @@ typedef struct measure {
     const bound *b;
     ig_finfo f, adds;
     const double *want, *size, *above, *below;
+    double largest; /* of want, where many numbers may have been added up */
 } measure;
 
 /* What element i may be off; infinite where partial results may be beyond all numbers. */
@@ -298,6 +311,7 @@ static double allowance(const measure *m, int64_t i)
     case BOUND_SUM: return reference * (4 + 2 * log2(n + 1)) * m->adds.eps * size + ulp;
     case BOUND_IN_ORDER: return reference * (n + 2) * m->adds.eps * size + ulp / 2;
     case BOUND_PRODUCT: return reference * n * m->adds.eps * want + ulp;
+    case BOUND_KERNEL: return 1024 * m->f.eps * m->largest + ulp;
     default: return 0;
     }
 }
@@ -342,11 +356,10 @@ static double largest_of(const measure *m, int64_t n)
 }
 
 /* Adds what element i is off to the report. */
-static void note(ig_verify_report *r, const measure *m, int64_t i, double got, double error,
-                 double largest)
+static void note(ig_verify_report *r, const measure *m, int64_t i, double got, double error)
 {
     const bool by_element = m->b->kind <= BOUND_ULP;
-    const double off = fabs(got - m->want[i]), size = by_element ? fabs(m->want[i]) : largest;
+    const double off = fabs(got - m->want[i]), size = by_element ? fabs(m->want[i]) : m->largest;
     r->worst_bound = fmax(r->worst_bound, error);
     if (!isfinite(off) || error == 0)
         return;
@@ -365,12 +378,12 @@ static ig_status compare_floats(const bound *b, const void *data, int64_t n, ig_
     m.size = b->size ? ig_data(b->size) : NULL;
     m.above = b->above ? ig_data(b->above) : NULL;
     m.below = b->below ? ig_data(b->below) : NULL;
-    const double largest = b->kind > BOUND_ULP ? largest_of(&m, n) : 0;
+    m.largest = b->kind > BOUND_ULP ? largest_of(&m, n) : 0;
     const size_t width = ig_dtype_bytes(b->dtype);
     for (int64_t i = 0; i < n; i++) {
         const double got = dtype_fetch(b->dtype, (const char *)data + (size_t)i * width);
         const double error = error_of(&m, i, got);
-        note(r, &m, i, got, error, largest);
+        note(r, &m, i, got, error);
         if (error > found->error)
             *found = (worst){error, i, m.want[i], got};
     }
@@ -423,7 +436,7 @@ static void tell(const checker *c, const ig_array *x, const worst *w, bool fused
     char where[400];
     for (int a = x->view.ndim - 1; a >= 0; rest /= x->view.shape[a--])
         at[a] = rest % x->view.shape[a];
-    text_add(&t, "operation %d, %s: ", r->node, r->op);
+    text_add(&t, "operation %d, %s%s: ", r->node, x->attr.kernel ? "kernel " : "", r->op);
     add_typed(&t, x);
     for (int i = 0; i < x->n_in && i < 3; i++) {
         text_add(&t, i ? ", " : " of ");
@@ -449,7 +462,8 @@ static void fail_node(const checker *c, const ig_array *x, const worst *w, bool 
     r->error = w->error;
     r->expected = w->expected;
     r->got = w->got;
-    snprintf(r->op, sizeof r->op, "%s", op_rows[x->op].name);
+    snprintf(r->op, sizeof r->op, "%s",
+             x->attr.kernel ? x->attr.kernel->name : op_rows[x->op].name);
     tell(c, x, w, fused);
 }
 

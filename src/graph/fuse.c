@@ -32,6 +32,7 @@ node_kind node_kind_of(const ig_array *x)
     case OP_assemble: return KIND_ASSEMBLE;
     case OP_write: return KIND_WRITE;
     case OP_contract: return KIND_CONTRACT;
+    case OP_kernel: return KIND_KERNEL;
     case OP_sort: return KIND_SORT;
     case OP_argsort: return KIND_ARGSORT;
     case OP_searchsorted: return KIND_SEARCH;

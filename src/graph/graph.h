@@ -57,8 +57,8 @@ typedef enum slot_kind { SLOT_LEAF, SLOT_OUT, SLOT_TEMP, SLOT_ROWS } slot_kind;
 typedef struct slot {
     slot_kind kind;
     int index; /* of the leaf */
-    int node;  /* that it holds, for SLOT_OUT and SLOT_TEMP */
-    int home;  /* slot whose buffer it shares: an output a donated leaf's, a temporary an
+    int node; /* that it holds, for SLOT_OUT and SLOT_TEMP; -1: a copy or a result that no node has */
+    int home; /* slot whose buffer it shares: an output a donated leaf's, a temporary an
                       * output's; of a leaf: who shares it; or -1 */
     int64_t bytes;
     int64_t offset;  /* of SLOT_TEMP without a home: within the arena */
@@ -108,6 +108,7 @@ typedef enum node_kind {
     KIND_REDUCE,
     KIND_ARGREDUCE,
     KIND_CONTRACT,
+    KIND_KERNEL,
     KIND_SCAN,
     KIND_SORT,
     KIND_ARGSORT,

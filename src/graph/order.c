@@ -200,7 +200,8 @@ static bool put_node(graph *g, const ig_array *x)
     } head = {x->op,   a->copy, a->fold, x->dtype,
               a->flag, {0},     x->n_in, {a->axis_len, a->axis_stride}};
     memcpy(head.ndim, a->ndim, sizeof head.ndim);
-    size_t bytes = sizeof head + view_bytes(&x->view);
+    const size_t kernel_bytes = a->kernel ? (size_t)a->kernel->n_key * sizeof *a->kernel->key : 0;
+    size_t bytes = sizeof head + view_bytes(&x->view) + kernel_bytes;
     for (int i = 0; i < n_dst; i++)
         bytes += view_bytes(&a->dst[i]);
     for (int i = 0; i < x->n_in; i++)
@@ -210,6 +211,8 @@ static bool put_node(graph *g, const ig_array *x)
         return false;
     at = put(at, &head, sizeof head);
     at = put_view(at, &x->view);
+    if (a->kernel)
+        at = put(at, a->kernel->key, kernel_bytes);
     for (int i = 0; i < n_dst; i++)
         at = put_view(at, &a->dst[i]);
     for (int i = 0; i < x->n_in; i++) {

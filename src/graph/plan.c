@@ -96,7 +96,7 @@ static bool may_share(const schedule *s, int p, int from, int to)
     return s->program[start].chain == 1 || made_here || alone;
 }
 
-/* True if the program may come upon an index out of bounds. */
+/* True if the program may come upon an index out of bounds, or a kernel's assertion. */
 static bool may_fail(const program *p)
 {
     const tape *tapes[2] = {&p->pre, &p->post};
@@ -104,7 +104,7 @@ static bool may_fail(const program *p)
         for (int i = 0; i < tapes[k]->n_inst; i++)
             if (tapes[k]->inst[i].code == TAPE_READ)
                 return true;
-    return p->kind == PROGRAM_WRITE;
+    return p->kind == PROGRAM_WRITE || p->kind == PROGRAM_KERNEL;
 }
 
 /* The first program behind all that may fail. Leaves are not written over before it, so that after a

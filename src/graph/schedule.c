@@ -26,7 +26,8 @@ static ig_status find_outputs(const graph *g, schedule *s)
     s->out_slot = memory_get((size_t)(g->n_out + 1) * sizeof *s->out_slot);
     if (slot_of && s->out_slot) {
         for (int k = g->n_leaf; k < s->n_slot; k++)
-            slot_of[s->slot[k].node] = k;
+            if (s->slot[k].node >= 0)
+                slot_of[s->slot[k].node] = k;
         for (int i = 0; i < g->n_out; i++)
             s->out_slot[i] = slot_of[g->same[g->out[i]->index]];
     }
@@ -76,9 +77,16 @@ schedule *schedule_build(const graph *g)
 /* ---- for people ---- */
 
 static const char *const kind_names[] = {
-    [PROGRAM_MAP] = "map",           [PROGRAM_REDUCE] = "reduce", [PROGRAM_ARGREDUCE] = "argreduce",
-    [PROGRAM_CONTRACT] = "contract", [PROGRAM_SCAN] = "scan",     [PROGRAM_SORT] = "sort",
-    [PROGRAM_ARGSORT] = "argsort",   [PROGRAM_SEARCH] = "search", [PROGRAM_WRITE] = "write",
+    [PROGRAM_MAP] = "map",
+    [PROGRAM_REDUCE] = "reduce",
+    [PROGRAM_ARGREDUCE] = "argreduce",
+    [PROGRAM_CONTRACT] = "contract",
+    [PROGRAM_KERNEL] = "kernel",
+    [PROGRAM_SCAN] = "scan",
+    [PROGRAM_SORT] = "sort",
+    [PROGRAM_ARGSORT] = "argsort",
+    [PROGRAM_SEARCH] = "search",
+    [PROGRAM_WRITE] = "write",
 };
 
 static const char *slot_name(const schedule *s, int i, char name[static 16])
@@ -110,6 +118,10 @@ static void slots_text(const schedule *s, const program *p, bool written, text *
             p->kind == PROGRAM_CONTRACT || p->kind == PROGRAM_SEARCH || p->kind == PROGRAM_WRITE;
         reads = reads || ((rows || two) && p->in[0].slot == i) || (two && p->in[1].slot == i);
         writes = writes || (rows && p->out.slot == i);
+        if (p->kind == PROGRAM_KERNEL) {
+            reads = tape_touches(&p->pre, i);
+            writes = tape_touches(&p->post, i);
+        }
         if (written ? writes : reads)
             text_add(t, " %s", slot_name(s, i, name));
     }
@@ -130,7 +142,7 @@ static void program_text(const schedule *s, int i, const char *by, text *t)
                  (long long)p->extent[3]);
     else if (p->kind == PROGRAM_MAP)
         text_add(t, " %s", view_shape_text(p->pre.ndim, p->pre.shape, shape));
-    else if (p->kind != PROGRAM_WRITE)
+    else if (p->kind != PROGRAM_WRITE && p->kind != PROGRAM_KERNEL)
         text_add(t, " %s %lld x %lld", ig_dtype_name(p->dtype), (long long)p->outer,
                  (long long)p->inner);
     if (by)
@@ -157,9 +169,14 @@ void schedule_text(const schedule *s, const graph *g, const char *device,
     text_add(t, "buffers\n");
     for (int i = 0; i < s->n_slot; i++) {
         const slot *b = &s->slot[i];
-        const ig_array *x = b->kind == SLOT_LEAF ? g->leaf[b->index] : g->node[b->node];
-        text_add(t, "  %s %s %s %lld B", slot_name(s, i, name), ig_dtype_name((ig_dtype)x->dtype),
-                 view_shape_text(x->view.ndim, x->view.shape, shape), (long long)b->bytes);
+        const ig_array *x = b->kind == SLOT_LEAF ? g->leaf[b->index]
+                            : b->node >= 0       ? g->node[b->node]
+                                                 : NULL;
+        text_add(t, "  %s", slot_name(s, i, name));
+        if (x)
+            text_add(t, " %s %s", ig_dtype_name((ig_dtype)x->dtype),
+                     view_shape_text(x->view.ndim, x->view.shape, shape));
+        text_add(t, " %lld B", (long long)b->bytes);
         if (b->kind != SLOT_LEAF && b->home >= 0)
             text_add(t, " in %s", slot_name(s, b->home, name));
         else if (b->kind == SLOT_TEMP)

@@ -132,17 +132,22 @@ ig_array *replay_node(const ig_array *x, ig_dtype dtype, ig_array *const *in)
     return node_like(&(replay){0}, x, dtype, in);
 }
 
-/* True if the node has no form with an axis in front: it takes one key, or one sorted row. */
-static bool takes_one(const ig_array *x) { return x->op == OP_bits || x->op == OP_searchsorted; }
+/* True if the node has no form with an axis in front: it takes one key, or one sorted row, or is a kernel
+ * that knows only its own shapes. */
+static bool takes_one(const replay *r, const ig_array *x)
+{
+    return ((x->op == OP_bits || x->op == OP_searchsorted) && is_new(r, x->in[0])) ||
+           x->op == OP_kernel;
+}
 
 /* Such a node for each slice by itself. in are batched. */
 static ig_array *one_by_one(const replay *r, const ig_array *x, ig_array *const *in)
 {
     const replay single = {.copy = r->copy};
     ig_array **slice = memory_get((size_t)r->batch * sizeof *slice), *y = NULL;
-    bool ok = slice != NULL;
+    ig_array **one = memory_get((size_t)(x->n_in + 1) * sizeof *one);
+    bool ok = slice && one;
     for (int64_t b = 0; b < r->batch && ok; b++) {
-        ig_array *one[2] = {0};
         for (int i = 0; i < x->n_in; i++) {
             view v = in[i]->view;
             v.offset += b * v.stride[0];
@@ -154,6 +159,7 @@ static ig_array *one_by_one(const replay *r, const ig_array *x, ig_array *const 
     if (ok)
         y = ig_stack(slice, (int)r->batch, 0);
     memory_free(slice);
+    memory_free(one);
     return y;
 }
 
@@ -163,10 +169,9 @@ static ig_array *copy_root(const replay *r, ig_array *x)
     bool ok = in != NULL;
     for (int i = 0; i < x->n_in && ok; i++)
         ok = (in[i] = input_of(r, x->in[i])) != NULL;
-    ig_array *y = !ok ? NULL
-                  : r->batch && takes_one(x) && is_new(r, x->in[0])
-                      ? one_by_one(r, x, in)
-                      : node_like(r, x, (ig_dtype)x->dtype, in);
+    ig_array *y = !ok                           ? NULL
+                  : r->batch && takes_one(r, x) ? one_by_one(r, x, in)
+                                                : node_like(r, x, (ig_dtype)x->dtype, in);
     if (in != few)
         memory_free(in);
     return y;

@@ -41,6 +41,11 @@ static ig_status pull_root(walk *w, ig_array *node, ig_array *g)
         ig_array *to = edge_to(w, node, i);
         if (!edge_needed(w, to))
             continue;
+        if (!rule && node->attr.kernel)
+            FAIL(IG_ERR_UNSUPPORTED,
+                 "grad: kernel '%s' was made without a gradient kernel; name one where it is made, "
+                 "or pass its inputs through stop_gradient if they are meant as constants",
+                 node->attr.kernel->name);
         if (!rule)
             FAIL(IG_ERR_UNSUPPORTED,
                  "grad: %s has no derivative; pass its input through stop_gradient if it is meant "

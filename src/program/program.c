@@ -15,6 +15,8 @@ void program_free_parts(program *p)
     tape_free(&p->post);
     memory_free(p->local);
     memory_free(p->label);
+    node_kernel_release(p->kernel);
+    p->kernel = NULL;
     p->local = NULL;
     p->label = NULL;
 }

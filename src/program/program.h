@@ -10,6 +10,8 @@
  *   REDUCE     pre -> fold rows -> post     space of pre is (outer, inner); of post is (outer)
  *   ARGREDUCE  the same; the value is the i64 index of the extreme
  *   CONTRACT   in[0], in[1] -> post         out[b, m, n] = sum over k of in0[b, m, k] * in1[b, n, k]
+ *   KERNEL     operands of pre -> of post   a kernel of the user's, launched by the engine; the tapes have
+ *                                           no instructions
  *   SCAN       in[0] -> out                 running fold along rows of length inner
  *   SORT, ARGSORT  in[0] -> out             each row sorted, stable, NaN last
  *   SEARCH     in[0] sorted, in[1] -> out   position of each in[1] in in[0], i64
@@ -76,6 +78,7 @@ typedef enum program_kind {
     PROGRAM_REDUCE,
     PROGRAM_ARGREDUCE,
     PROGRAM_CONTRACT,
+    PROGRAM_KERNEL,
     PROGRAM_SCAN,
     PROGRAM_SORT,
     PROGRAM_ARGSORT,
@@ -93,6 +96,7 @@ typedef struct program {
     int64_t extent[4];    /* CONTRACT: number of points of each group */
     tape pre, post;
     operand in[2], out;
+    node_kernel *kernel; /* KERNEL: retained */
     /* How many programs, this one and those behind it, work row by row: row r of each (of all its
      * tapes, cut into the same number of rows) needs of the others only row r. 1: it stands alone;
      * 0: it belongs to a chain that began before. */
@@ -109,7 +113,7 @@ typedef struct program {
     void *compiled; /* the backend's own */
 } program;
 
-/* Frees tapes and label; not what the backend compiled. */
+/* Frees tapes and label, and drops the kernel; not what the backend compiled. */
 void program_free_parts(program *p);
 
 /* The slots that the core reads and writes by itself, not by a tape; returns how many there are. */
