@@ -129,6 +129,67 @@ static ig_status launch(const program *p, const binding *bindings)
     return status;
 }
 
+/* ---- kernels: their buffers are not told from each other, so what one writes is what changes ---- */
+
+enum { KERNELS_MOST = 64, BUFFERS_MOST = 16 };
+static struct {
+    const kernel_code *code;
+    int n_params;
+} built[KERNELS_MOST];
+static int n_built;
+
+static ig_status build_kernel(const backend *dev, const kernel_text *text, kernel_code **out)
+{
+    const ig_status status = backend_cpu.kernel_build(dev, text, out);
+    assert(n_built < KERNELS_MOST && text->n_params <= BUFFERS_MOST);
+    built[n_built].code = status == IG_OK ? *out : NULL;
+    built[n_built++].n_params = text->n_params;
+    return status;
+}
+
+/* Of the latest that was built there. */
+static int params_of(const kernel_code *code)
+{
+    int i = n_built - 1;
+    while (i >= 0 && built[i].code != code)
+        i--;
+    return i < 0 ? 0 : built[i].n_params;
+}
+
+static ig_status launch_kernel(kernel_code *code, const kernel_launch *l)
+{
+    char *before[BUFFERS_MOST] = {0};
+    const int n = planted.op && is_named(OP_kernel) ? params_of(code) : 0;
+    for (int i = 0; i < n; i++) {
+        const buffer *b = l->args[i].at.buf;
+        bool seen = !b; /* two arrays may lie in one buffer */
+        for (int k = 0; k < i; k++)
+            seen = seen || l->args[k].at.buf == b;
+        if (seen)
+            continue;
+        before[i] = malloc(b->bytes + 1);
+        assert(before[i]);
+        memcpy(before[i], b->data, b->bytes);
+    }
+    const ig_status status = backend_cpu.kernel_launch(code, l);
+    for (int i = 0; i < n; i++) {
+        const buffer *b = l->args[i].at.buf;
+        bool done = false;
+        for (size_t at = 0; before[i] && at + 4 <= b->bytes && !done; at += 4) {
+            char *now = (char *)b->data + at;
+            if (memcmp(now, before[i] + at, 4) == 0)
+                continue;
+            if (planted.kind == FAULT_STALE)
+                memcpy(now, before[i] + at, 4);
+            else
+                damage(now, 4);
+            done = planted.kind == FAULT_ELEMENT;
+        }
+        free(before[i]);
+    }
+    return status;
+}
+
 static ig_status describe(const backend *dev, ig_device_info *info)
 {
     ig_status status = backend_cpu.describe(&backend_cpu, info);
@@ -147,6 +208,8 @@ void faulty_plant(fault f)
     faulty.name = "faulty";
     faulty.describe = describe;
     faulty.launch = launch;
+    faulty.kernel_build = build_kernel;
+    faulty.kernel_launch = launch_kernel;
     const ig_status status = backend_register(&faulty);
     assert(status == IG_OK);
     (void)status;

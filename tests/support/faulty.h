@@ -12,7 +12,8 @@ typedef enum fault_kind {
 } fault_kind;
 
 typedef struct fault {
-    const char *op; /* an elementwise op, a fold, or "contract" */
+    const char
+        *op; /* an elementwise op, a fold, "contract", or "kernel": the f32 that kernels change */
     fault_kind kind;
     int steps;
     bool fused; /* only where the op is computed together with others, and nothing else is stored */
