@@ -190,6 +190,12 @@ static const builtin builtins[] = {
      "loss, x",
      "the derivative of loss, a scalar, by x: a name or an array; by [x, y]: a tuple",
      run_grad},
+    {"kernel",
+     {NULL},
+     0,
+     "path, name, *arguments, grid=None, block=256, shared=0, defines=None, gradient=None",
+     "a kernel in CUDA C: its parameters by name or in order; results by their shape",
+     run_kernel},
     {"len", {"x"}, 1, "x", "the length of the first axis, or of a tuple", run_len},
     {"load", {"path"}, 1, "path", "the array in an npy file", run_load},
     {"print", {"x"}, 1, "x", "prints x", run_print},
@@ -222,6 +228,8 @@ bool calc_call_builtin(calc *c, const node *n, const builtin *b, value *out)
     value args[BUILTIN_PARAMS] = {{0}};
     bool given[BUILTIN_PARAMS] = {false};
     int position = 0;
+    if (!b->params[0]) /* it reads its arguments itself */
+        return b->run(c, n, args, out);
     for (const node *a = n->child; a; a = a->next, position++) {
         int i = param_of(b, a, position);
         if (i < 0 || given[i])

@@ -19,7 +19,11 @@ bool calc_fail_library(calc *c, place where)
 {
     ig_status code = IG_OK;
     const char *message = ig_error(&code);
-    calc_fail(c, where, "%s", message ? message : "the library failed without a reason");
+    message = message ? message : "the library failed without a reason";
+    size_t n = strlen(message); /* what a compiler says ends with its line */
+    while (n && message[n - 1] == '\n')
+        n--;
+    calc_fail(c, where, "%.*s", (int)n, message);
     c->wrong.code = code;
     return false;
 }
@@ -201,9 +205,12 @@ static bool calc_evaluate(calc *c, const value *v)
     int n = value_collect(v, NULL, 0);
     ig_array **arrays = arena_get(&c->scratch, sizeof *arrays * (size_t)n);
     value_collect(v, arrays, n);
-    if (n && ig_eval(arrays, n) != IG_OK)
-        return calc_fail_library(c, c->current->where);
-    return true;
+    if (!n || ig_eval(arrays, n) == IG_OK)
+        return true;
+    calc_fail_library(c, c->current->where);
+    if (c->wrong.code == IG_ERR_DEVICE) /* which stands for one that is not there */
+        c->wrong.code = IG_ERR_INTERNAL;
+    return false;
 }
 
 /* ---- assignment ----------------------------------------------------------------------------- */

@@ -51,7 +51,7 @@ void calc_describe(const calc *c, str *t, const char *source_name, bool color);
 enum { BUILTIN_PARAMS = 2 };
 typedef struct builtin {
     const char *name;
-    const char *params[BUILTIN_PARAMS];
+    const char *params[BUILTIN_PARAMS]; /* none: run reads the arguments itself */
     int required;
     const char *signature, *doc;
     bool (*run)(calc *c, const node *n, const value *args, value *out);

@@ -71,6 +71,9 @@ bool trace_operation(calc *c, const node *n, const value *x, const value *y, val
 void trace_limit(calc *c);
 bool run_grad(calc *c, const node *n, const value *args, value *out);
 
+/* kernel.c: kernels in CUDA C. */
+bool run_kernel(calc *c, const node *n, const value *unused, value *out);
+
 /* builtin.c */
 const builtin *builtin_find(const char *name);
 bool calc_call_builtin(calc *c, const node *n, const builtin *b, value *out);

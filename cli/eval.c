@@ -358,13 +358,21 @@ int verb_eval(int argc, char **argv)
         FLAG("--quiet", &set.quiet, "does not print the value"),
         ENGINE_OPTIONS(set.engine),
         {0}};
-    const command c = {"eval", "[options] [EXPRESSION | -f FILE | -]",
-                       "The array calculator. Statements are separated by ';' or new lines; the "
-                       "last value is\nprinted as NumPy prints it. Without an expression, at a "
-                       "terminal: a prompt.\n\n"
-                       "  ingot eval 'softmax([1.0, 2.0, 3.0])'\n"
-                       "  ingot eval 'x = 2.0; grad(x**3, x)'      derivatives, also by arrays",
-                       options};
+    const command c = {
+        "eval", "[options] [EXPRESSION | -f FILE | -]",
+        "The array calculator. Statements are separated by ';' or new lines; the "
+        "last value is\nprinted as NumPy prints it. Without an expression, at a "
+        "terminal: a prompt.\n\n"
+        "  ingot eval 'softmax([1.0, 2.0, 3.0])'\n"
+        "  ingot eval 'x = 2.0; grad(x**3, x)'      derivatives, also by arrays\n"
+        "  ingot eval 'x = arange(8.0); kernel(\"k.cu\", \"cube\", n=8, x=x, y=8)'\n\n"
+        "kernel(FILE, NAME, ...) runs a kernel in CUDA C. Its arguments are the kernel's "
+        "parameters,\nby name or in order: numbers, arrays, and for what it writes a shape "
+        "(8, (2, 4), x.shape),\nwhich begins as zeros, or an array to begin as. block=256 or "
+        "(16, 16) are the threads of a\nblock; without grid=... there is a thread for each "
+        "element of the first result. gradient=\"NAME\"\nis the kernel that grad uses; "
+        "shared=BYTES, defines=\"N=4\".",
+        options};
     int code = options_read(&c, &argc, argv);
     if (code < 0)
         code = engine_apply(&c, &set.engine);

@@ -536,8 +536,8 @@ typedef struct ig_kernel_call {
     const ig_module_options *options; /* may be NULL */
     const char *kernel;               /* "saxpy", "tile<float, 16>" */
     /* By name or in order. For a pointer to const an array; for a pointer that is written the shape of
-     * the result (IG_ARG_INTS), which begins as zeros, or an array, of which it begins as a copy; for
-     * a value a number, or an array of one element. */
+     * the result (IG_ARG_INTS; IG_ARG_INT: so many elements), which begins as zeros, or an array, of
+     * which it begins as a copy; for a value a number, or an array of one element. */
     const ig_arg *args;
     int n_args;
     /* Blocks, and threads of each. A grid of zeros: a thread for each element of the first result, whose
@@ -549,8 +549,9 @@ typedef struct ig_kernel_call {
     const struct ig_kernel_call *gradient;
 } ig_kernel_call;
 
-/* Writes an array for each parameter that is written, in order, to results: lazy ones, scheduled,
- * compiled, explained and verified as those of any op. Mistakes in the source are told here, those of
+/* Writes an array for each parameter that is written, in order, to out, which holds max_out, and returns
+ * how many there are; 0 on failure. They are lazy, scheduled, compiled, explained and verified as those of
+ * any op. Mistakes in the source are told here, those of
  * a run where it is evaluated. It is known by its content: equal sources, kernels, launches and inputs
  * are computed once. So a kernel must be a function of its arguments; __device__ variables begin each launch
  * as the source has them.
@@ -561,7 +562,7 @@ typedef struct ig_kernel_call {
  * of the result and ends as that of the array. Of its own args only numbers are taken, and where it has no
  * source it is in this one. It may have a gradient kernel itself. All float arrays must have their
  * gradient, but for those that were passed through ig_stop_gradient. */
-IG_API ig_status ig_kernel(const ig_kernel_call *call, ig_array **results);
+IG_API int ig_kernel(const ig_kernel_call *call, ig_array **out, int max_out);
 
 typedef struct ig_translate_options {
     const char *to;     /* "opencl", "metal" or "cuda" */

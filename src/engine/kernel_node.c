@@ -43,6 +43,17 @@ static void recipe_release(recipe *r)
     }
 }
 
+static ig_status fail_no_kernel(const ig_module *m, const char *kernel, const char *name)
+{
+    text t = {0};
+    for (int i = 0; i < ig_module_count(m); i++)
+        text_add(&t, "%s%s", i ? ", " : "; it has ", ig_module_at(m, i)->name);
+    char *all = text_take(&t);
+    ig_fail(IG_ERR_ARGUMENT, "there is no kernel '%s' in %s%s", kernel, name, all ? all : "");
+    memory_free(all);
+    return IG_ERR_ARGUMENT;
+}
+
 /* The kernel of the module, or what is wrong with it, there or on the device that is in use. */
 static ig_status find_kernel(recipe *r, const ig_kernel_call *call, const char *name)
 {
@@ -52,7 +63,7 @@ static ig_status find_kernel(recipe *r, const ig_kernel_call *call, const char *
     module_kernel ready;
     r->info = e ? ig_module_find(m, call->kernel) : NULL;
     if (!e)
-        FAIL(IG_ERR_ARGUMENT, "there is no kernel '%s' in %s", call->kernel, name);
+        return fail_no_kernel(m, call->kernel, name);
     if (e->failed)
         FAIL(IG_ERR_FORMAT, "%s", e->errors ? e->errors : "the kernel has mistakes");
     if (!r->info->n_written)
@@ -234,9 +245,9 @@ static ig_status bind_result(bound *b, const ig_kernel_param *p, const ig_arg *a
             return IG_ERR_ARGUMENT;
         r->dtype = (ig_dtype)in[out->input]->dtype;
         shape = ig_shape(in[out->input]);
-    } else if (a->kind == IG_ARG_INTS && p->dtype != IG_DTYPE_NONE) {
+    } else if ((a->kind == IG_ARG_INTS || a->kind == IG_ARG_INT) && p->dtype != IG_DTYPE_NONE) {
         r->dtype = p->dtype;
-        shape = a->u.ints;
+        shape = a->kind == IG_ARG_INTS ? a->u.ints : (ig_ints){&a->u.i, 1};
     } else {
         FAIL(IG_ERR_ARGUMENT, "kernel '%s': '%s' is a %s: give %s", kernel, p->name, p->type,
              p->dtype == IG_DTYPE_NONE ? "an array that it begins as, which has a dtype"
@@ -647,20 +658,22 @@ static ig_status apply(recipe *r, const ig_arg *const *args, ig_array **results)
     return status;
 }
 
-ig_status ig_kernel(const ig_kernel_call *call, ig_array **results)
+int ig_kernel(const ig_kernel_call *call, ig_array **out, int max_out)
 {
-    if (!call || !results)
-        FAIL(IG_ERR_ARGUMENT, "kernel: there is no %s", call ? "place for the results" : "call");
     recipe *r = recipe_new(call, NULL);
     if (!r)
-        return IG_ERR_ARGUMENT;
+        return 0;
+    const int n = r->info->n_written;
     const ig_arg **args = memory_new((size_t)(r->info->n_params + 1) * sizeof *args);
     ig_status status = args ? module_match(r->info, call->args, call->n_args, args) : IG_ERR_MEMORY;
+    if (status == IG_OK && n > max_out)
+        status = ig_fail(IG_ERR_ARGUMENT, "kernel '%s' has %d results, but there is room for %d",
+                         r->info->name, n, max_out);
     if (status == IG_OK)
-        status = apply(r, args, results);
+        status = apply(r, args, out);
     memory_free(args);
     recipe_release(r);
-    return status;
+    return status == IG_OK ? n : 0;
 }
 
 /* ---- running ---- */

@@ -2,6 +2,7 @@
  * the device made of it (module_device.c). Source -> tree (kernel/) -> lane code or text -> device. */
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "engine/engine.h"
 #include "engine/module.h"
 #include "engine/module_device.h"
@@ -130,6 +131,18 @@ typedef struct argument {
     uint64_t bits;
 } argument;
 
+/* The names of all parameters, for people. */
+static ig_status fail_unknown(const ig_kernel_info *k, const char *name)
+{
+    text t = {0};
+    for (int p = 0; p < k->n_params; p++)
+        text_add(&t, "%s%s", p ? ", " : "; it has ", k->params[p].name);
+    char *all = text_take(&t);
+    ig_fail(IG_ERR_ARGUMENT, "kernel '%s' has no parameter '%s'%s", k->name, name, all ? all : "");
+    memory_free(all);
+    return IG_ERR_ARGUMENT;
+}
+
 ig_status module_match(const ig_kernel_info *k, const ig_arg *args, int n_args,
                        const ig_arg **of_param)
 {
@@ -140,7 +153,7 @@ ig_status module_match(const ig_kernel_info *k, const ig_arg *args, int n_args,
         while (a->name && p < k->n_params && strcmp(k->params[p].name, a->name) != 0)
             p++;
         if (p >= k->n_params && a->name)
-            FAIL(IG_ERR_ARGUMENT, "kernel '%s' has no parameter '%s'", k->name, a->name);
+            return fail_unknown(k, a->name);
         if (p >= k->n_params)
             FAIL(IG_ERR_ARGUMENT, "kernel '%s' takes %d arguments, not %d", k->name, k->n_params,
                  n_args);
