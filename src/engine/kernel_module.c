@@ -4,8 +4,8 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/memory.h"
-#include "engine/kernel_node.h"
-#include "engine/module.h"
+#include "engine/kernel_parts.h"
+#include "engine/module_device.h"
 #include <pthread.h>
 #include <string.h>
 
@@ -44,7 +44,7 @@ static void hash_asked(kernel_module *m, const char *name, const char *source,
 /* Files from the disk know their folder; so does the source itself, which is the first of them. */
 static void hash_content(kernel_module *m)
 {
-    const kernel_source *s = &module_tree(m->module)->unit.source;
+    const kernel_source *s = &m->module->tree->unit.source;
     int with_folder = 0;
     hash h;
     hash_begin(&h);
@@ -117,12 +117,6 @@ kernel_module *kernel_module_get(const char *name, const char *source, const ig_
     }
     hash_content(m);
     return add(m);
-}
-
-kernel_module *kernel_module_retain(kernel_module *m)
-{
-    atomic_fetch_add_explicit(&m->refs, 1, memory_order_relaxed);
-    return m;
 }
 
 void kernel_module_release(kernel_module *m)

@@ -434,8 +434,6 @@ ig_status module_launch_held(ig_module *m, const backend *dev, const char *kerne
     return launch_built(m, b, kernel, l);
 }
 
-const kernel_tree *module_tree(const ig_module *m) { return m->tree; }
-
 ig_status module_variable(ig_module *m, const backend *dev, const char *name, binding *at,
                           size_t *bytes)
 {

@@ -41,9 +41,6 @@ ig_status module_prepare_held(ig_module *m, const backend *dev, const char *kern
 ig_status module_launch_held(ig_module *m, const backend *dev, const char *kernel,
                              kernel_launch *l);
 
-/* What it was made of; it lives as long as the module. */
-const kernel_tree *module_tree(const ig_module *m);
-
 /* A __device__, __constant__ or __managed__ variable on a device. IG_ERR_ARGUMENT if there is none. */
 ig_status module_variable(ig_module *m, const backend *dev, const char *name, binding *at,
                           size_t *bytes);
