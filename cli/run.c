@@ -587,7 +587,7 @@ int verb_run(int argc, char **argv)
         {"--block", 'b', "N[xN[xN]]", option_shape, &set.block, "threads of a block (1)"},
         {"--arg", 'a', "NAME=VALUE", option_word, &set.args,
          "an argument: an expression of eval, normal:f32[SHAPE] (or uniform, zeros, ones, arange), "
-         "or a .npy file"},
+         "a .npy file, or of a struct or vector '{1, .y = 2}'"},
         {"--shared", 0, "SIZE", option_bytes, &set.shared_bytes, "dynamic shared memory (0)"},
         {"--out", 'o', "[NAME=]FILE", option_word, &set.outs,
          "writes an array that the kernel wrote as npy"},

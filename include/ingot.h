@@ -348,7 +348,8 @@ typedef enum ig_kind {
     IG_ARG_BOOL,
     IG_ARG_INTS,
     IG_ARG_DTYPE,
-    IG_ARG_STRING
+    IG_ARG_STRING,
+    IG_ARG_BYTES /* of a struct or vector, for kernels alone */
 } ig_kind;
 
 /* One argument: positional when name is NULL, else by keyword. */
@@ -367,6 +368,10 @@ typedef struct ig_arg {
         ig_ints ints;
         ig_dtype dtype;
         const char *str;
+        struct {
+            const void *v;
+            size_t n;
+        } bytes;
     } u;
 } ig_arg;
 
@@ -423,14 +428,28 @@ IG_API ig_module *ig_module_new(const char *name, const char *source,
                                 const ig_module_options *options);
 IG_API void ig_module_free(ig_module *m);
 
+/* What a parameter holds or points to, and what is in that. */
+typedef struct ig_kernel_field {
+    const char *name; /* empty: its own fields are seen through it */
+    const char *type; /* as C writes it: "float [4]" */
+    ig_dtype dtype;   /* IG_DTYPE_NONE: a struct, a vector or a pointer */
+    size_t offset;    /* in what it is in */
+    size_t bytes;
+    int64_t count; /* elements of an array, over all its dimensions; 0: it is none */
+    bool is_union; /* its fields share their place */
+    const struct ig_kernel_field *fields; /* of a struct or a vector, in order; of each element */
+    int n_fields;
+} ig_kernel_field;
+
 /* A parameter of a kernel. */
 typedef struct ig_kernel_param {
     const char *name;
     const char *type; /* as C writes it: "const float *" */
     ig_dtype dtype;   /* of the value, or of what it points to; IG_DTYPE_NONE: a struct */
     bool is_pointer;
-    bool is_written; /* a pointer to what is not const */
-    size_t bytes;    /* of the value */
+    bool is_written;              /* a pointer to what is not const */
+    size_t bytes;                 /* of the value */
+    const ig_kernel_field *holds; /* the value, or what it points to */
 } ig_kernel_param;
 
 typedef struct ig_kernel_info {
@@ -502,7 +521,9 @@ typedef struct ig_launch {
     const char *device;         /* "cpu" if NULL */
     uint32_t grid[3], block[3]; /* blocks, and threads of each; 0 counts as 1 */
     size_t shared_bytes;        /* dynamic shared memory */
-    const ig_arg *args; /* arrays for pointers, numbers for the others; by name or in order */
+    /* Arrays for pointers (to structs: of any dtype, by their bytes), IG_ARG_BYTES for structs and
+     * vectors, numbers for the others; by name or in order. */
+    const ig_arg *args;
     int n_args;
     double *seconds; /* receives what the device took; may be NULL */
     /* Looks for mistakes while the kernel runs: accesses out of bounds, races, and so on. What is found

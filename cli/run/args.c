@@ -1,6 +1,5 @@
-/* Arguments of a kernel: "name=VALUE" -> a number or an array of what the parameter points to. */
-#include "calc.h"
-#include "run/run.h"
+/* Arguments of a kernel: "name=VALUE" -> a number, a struct, or an array of what the parameter points to. */
+#include "run/args.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -44,8 +43,15 @@ static bool form_read(const char *text, form *out)
     return false;
 }
 
-static void form_write(str *t, const form *f, ig_dtype dtype, uint64_t key)
+/* Arrays of structs are bytes, each_bytes of them for one. */
+static void form_write(str *t, const form *f, ig_dtype dtype, size_t each_bytes, uint64_t key)
 {
+    if (each_bytes && !f->n_dtype) {
+        str_puts(t, "zeros(");
+        str_add(t, f->shape, strlen(f->shape) - 1);
+        str_printf(t, ", %zu], dtype=u8)", each_bytes);
+        return;
+    }
     for (const char *p = f->program; *p; p++) {
         if (*p != '%') {
             str_add(t, p, 1);
@@ -84,11 +90,11 @@ static void load_write(str *t, const char *path)
 }
 
 /* The value as a program: what the user wrote, unless it is a form of ours. */
-static void program_write(str *t, const char *text, ig_dtype dtype, uint64_t key)
+static void program_write(str *t, const char *text, ig_dtype dtype, size_t each_bytes, uint64_t key)
 {
     form f;
     if (form_read(text, &f))
-        form_write(t, &f, dtype, key);
+        form_write(t, &f, dtype, each_bytes, key);
     else if (is_npy(text))
         load_write(t, text);
     else
@@ -97,14 +103,7 @@ static void program_write(str *t, const char *text, ig_dtype dtype, uint64_t key
 
 /* ---- values ---- */
 
-typedef struct reader {
-    const command *command;
-    const ig_kernel_info *kernel;
-    calc *calc;
-    uint64_t seed;
-} reader;
-
-static int refuse_program(const reader *r, const char *name)
+static int refuse_program(const args_reader *r, const char *name)
 {
     str t = {0};
     calc_describe(r->calc, &t, NULL, color_for(stderr));
@@ -116,7 +115,7 @@ static int refuse_program(const reader *r, const char *name)
 
 /* The calculator's value of the program, which gets the parameter's name where the calculator takes it:
  * later arguments may then use it. */
-static bool compute(const reader *r, const char *name, const char *program, value *out)
+static bool compute(const args_reader *r, const char *name, const char *program, value *out)
 {
     str t = {0};
     str_printf(&t, "%s=0", name);
@@ -128,6 +127,14 @@ static bool compute(const reader *r, const char *name, const char *program, valu
     while (fine && calc_more(r->calc))
         fine = calc_step(r->calc, out);
     return fine;
+}
+
+int args_compute(const args_reader *r, const char *parameter, const char *program, value *out)
+{
+    bool fine = calc_parse(r->calc, program);
+    while (fine && calc_more(r->calc))
+        fine = calc_step(r->calc, out);
+    return fine ? -1 : refuse_program(r, parameter);
 }
 
 /* x as dtype if no value changes by it; else NULL. */
@@ -142,7 +149,17 @@ static ig_array *convert(ig_array *x, ig_dtype dtype)
     return all == 1 ? y : NULL;
 }
 
-static int take_array(const reader *r, const ig_kernel_param *p, const value *v, ig_arg *out)
+ig_array *args_number(const value *v, ig_dtype dtype)
+{
+    if (!value_is_number(v) && !(v->kind == V_ARRAY && ig_size(v->u.array) == 1))
+        return NULL;
+    const bool rounds = ig_isdtype(dtype, "real floating"); /* 0.1 is the nearest that there is */
+    ig_array *x = value_to_array(v, rounds ? dtype : IG_DTYPE_NONE);
+    x = x && !rounds ? convert(x, dtype) : x;
+    return x && ig_eval(&x, 1) == IG_OK ? x : NULL;
+}
+
+static int take_array(const args_reader *r, const ig_kernel_param *p, const value *v, ig_arg *out)
 {
     if (value_is_number(v) || v->kind == V_NONE || v->kind == V_STRING || v->kind == V_DTYPE) {
         say(r->command,
@@ -174,7 +191,7 @@ static int take_array(const reader *r, const ig_kernel_param *p, const value *v,
     return -1;
 }
 
-static int take_value(const reader *r, const ig_kernel_param *p, const value *v, ig_arg *out)
+static int take_value(const args_reader *r, const ig_kernel_param *p, const value *v, ig_arg *out)
 {
     if (p->is_pointer)
         return take_array(r, p, v, out);
@@ -201,7 +218,7 @@ static int take_value(const reader *r, const ig_kernel_param *p, const value *v,
 
 /* ---- all of them ---- */
 
-static int unknown_parameter(const reader *r, const char *name)
+static int unknown_parameter(const args_reader *r, const char *name)
 {
     nearest search = nearest_to(name);
     str hint = {0};
@@ -216,7 +233,37 @@ static int unknown_parameter(const reader *r, const char *name)
     return EXIT_USAGE;
 }
 
-static int read_one(const reader *r, const char *given, run_args *out)
+static int take_text(const args_reader *r, const ig_kernel_param *p, const char *text, uint64_t key,
+                     ig_arg *out)
+{
+    const bool structs = p->dtype == IG_DTYPE_NONE && p->holds->n_fields;
+    form f;
+    value v = {0};
+    if (!p->is_pointer && p->holds->n_fields)
+        return run_struct_read(r, p, text, out);
+    if (p->is_pointer && structs && form_read(text, &f) && !f.n_dtype &&
+        strncmp(text, "zeros:", 6) != 0) {
+        say(r->command, "--arg %s: '%s' points to %s: give zeros:[N], a .npy file, or say a dtype",
+            p->name, p->name, p->holds->type);
+        return EXIT_USAGE;
+    }
+    if (p->is_pointer && structs && is_npy(text)) {
+        ig_array *records;
+        const int code = run_records_read(r, p, text, &records);
+        if (records)
+            *out = (ig_arg){.name = p->name, .kind = IG_ARG_ARRAY, .u.array = ig_retain(records)};
+        if (records || code >= 0)
+            return code;
+    }
+    str program = {0};
+    program_write(&program, text, p->dtype, structs ? p->holds->bytes : 0, key);
+    const int code =
+        compute(r, p->name, program.s, &v) ? take_value(r, p, &v, out) : refuse_program(r, p->name);
+    str_free(&program);
+    return code;
+}
+
+static int read_one(const args_reader *r, const char *given, run_args *out)
 {
     const size_t n = strcspn(given, "=");
     const ig_kernel_info *k = r->kernel;
@@ -226,19 +273,14 @@ static int read_one(const reader *r, const char *given, run_args *out)
     int p = 0, code;
     while (p < k->n_params && strcmp(k->params[p].name, name) != 0)
         p++;
-    value v = {0};
-    str program = {0};
     if (!given[n] || !given[n + 1]) {
         say(r->command, "--arg takes name=VALUE, not '%s'", given);
         code = EXIT_USAGE;
     } else if (p == k->n_params) {
         code = unknown_parameter(r, name);
     } else {
-        program_write(&program, given + n + 1, k->params[p].dtype, r->seed + (uint64_t)p);
-        code = compute(r, name, program.s, &v) ? take_value(r, &k->params[p], &v, &out->v[out->n])
-                                               : refuse_program(r, name);
+        code = take_text(r, &k->params[p], given + n + 1, r->seed + (uint64_t)p, &out->v[out->n]);
     }
-    str_free(&program);
     out->n++;
     return code;
 }
@@ -246,7 +288,7 @@ static int read_one(const reader *r, const char *given, run_args *out)
 int run_args_read(const command *c, const ig_kernel_info *k, const words *given, uint64_t seed,
                   run_args *out)
 {
-    const reader r = {c, k, calc_new(&(calc_options){.eager = true}), seed};
+    const args_reader r = {c, k, calc_new(&(calc_options){.eager = true}), seed};
     int code = -1;
     *out = (run_args){heap_get(sizeof *out->v * (size_t)(given->n + 1)), 0,
                       heap_get(sizeof *out->names * (size_t)(given->n + 1))};
@@ -261,6 +303,8 @@ void run_args_free(run_args *a)
     for (int i = 0; i < a->n; i++) {
         if (a->v[i].kind == IG_ARG_ARRAY)
             ig_release(a->v[i].u.array);
+        if (a->v[i].kind == IG_ARG_BYTES)
+            free((void *)a->v[i].u.bytes.v);
         free(a->names[i]);
     }
     free(a->v);

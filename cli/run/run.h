@@ -18,9 +18,9 @@ typedef struct run_args {
 } run_args;
 
 /* Reads "name=VALUE" for each parameter of k. VALUE is a program of the calculator that may use the
- * arguments before it, "normal:f32[8, n]" (also uniform, zeros, ones, arange), or a .npy file. Arrays
- * take the dtype that the parameter points to if no value changes by it. Returns -1, or the exit code
- * after the mistake was reported. */
+ * arguments before it, "normal:f32[8, n]" (also uniform, zeros, ones, arange), a .npy file, or, of a
+ * struct or vector, "{1, .y = 2}". Arrays take the dtype that the parameter points to if no value changes
+ * by it. Returns -1, or the exit code after the mistake was reported. */
 int run_args_read(const command *c, const ig_kernel_info *k, const words *given, uint64_t seed,
                   run_args *out);
 void run_args_free(run_args *a);

@@ -6,6 +6,7 @@
 #include "engine/engine.h"
 #include "engine/module.h"
 #include "engine/module_device.h"
+#include "engine/module_fields.h"
 #include "engine/module_report.h"
 #include "kernel/lower.h"
 
@@ -23,15 +24,18 @@ static ig_dtype dtype_of(const kernel_type *t)
     return type_is_arithmetic(t) ? lower_stored(t) : IG_DTYPE_NONE;
 }
 
-static void describe_param(ig_module *m, const kernel_var *v, ig_kernel_param *p)
+static ig_status describe_param(ig_module *m, const kernel_var *v, ig_kernel_param *p)
 {
     const bool pointer = v->type->kind == TYPE_POINTER;
+    const kernel_type *holds = pointer ? v->type->of : v->type;
     *p = (ig_kernel_param){.name = v->source_name ? v->source_name->text : v->name,
                            .type = type_text(&m->tree->types, v->type),
-                           .dtype = dtype_of(pointer ? v->type->of : v->type),
+                           .dtype = dtype_of(holds),
                            .is_pointer = pointer,
                            .is_written = pointer && !(v->type->of->quals & TYPE_CONST),
                            .bytes = (size_t)v->type->size};
+    p->holds = module_field_new(&m->tree->types, holds, p->name);
+    return p->holds ? IG_OK : IG_ERR_MEMORY;
 }
 
 static ig_status describe(ig_module *m)
@@ -49,7 +53,7 @@ static ig_status describe(ig_module *m)
         if (!params)
             return IG_ERR_MEMORY;
         for (uint32_t i = 0; i < f->n_params; i++) {
-            describe_param(m, f->params[i], &params[i]);
+            TRY(describe_param(m, f->params[i], &params[i]));
             k->n_written += params[i].is_written;
         }
     }
@@ -98,8 +102,11 @@ void ig_module_free(ig_module *m)
     if (!m)
         return;
     module_off_devices(m);
-    for (int i = 0; i < m->n_kernels && m->kernels; i++)
+    for (int i = 0; i < m->n_kernels && m->kernels; i++) {
+        for (int p = 0; p < m->kernels[i].n_params && m->kernels[i].params; p++)
+            module_field_free(m->kernels[i].params[p].holds);
         memory_free((void *)m->kernels[i].params);
+    }
     memory_free(m->kernels);
     if (m->tree)
         kernel_tree_free(m->tree);
@@ -129,6 +136,7 @@ typedef struct argument {
     const ig_arg *given;
     buffer *buf; /* of a pointer: on the device, ours */
     uint64_t bits;
+    const void *value; /* of what is no pointer */
 } argument;
 
 /* The names of all parameters, for people. */
@@ -182,6 +190,10 @@ static ig_status take_array(const backend *dev, const ig_kernel_info *k, const i
     const size_t bytes = (size_t)ig_size(x) * ig_dtype_bytes(ig_dtype_of(x));
     if (!data && bytes)
         return IG_ERR_ARGUMENT;
+    if (p->dtype == IG_DTYPE_NONE && p->holds->n_fields && bytes % p->holds->bytes)
+        FAIL(IG_ERR_ARGUMENT,
+             "kernel '%s': '%s' points to %s of %zu bytes, which %zu are no multiple of", k->name,
+             p->name, p->holds->type, p->holds->bytes, bytes);
     a->buf = dev->alloc(dev, bytes ? bytes : 1);
     if (!a->buf)
         return IG_ERR_MEMORY;
@@ -194,9 +206,9 @@ ig_status module_number(const ig_kernel_info *k, const ig_kernel_param *p, const
     double f = 0;
     int64_t i = 0;
     bool is_int = true;
-    if (p->dtype == IG_DTYPE_NONE)
-        FAIL(IG_ERR_UNSUPPORTED, "kernel '%s': '%s' is a %s; structs cannot be given", k->name,
-             p->name, p->type);
+    if (p->dtype == IG_DTYPE_NONE || p->holds->n_fields)
+        FAIL(IG_ERR_ARGUMENT, "kernel '%s': '%s' is a %s: give its %zu bytes", k->name, p->name,
+             p->type, p->bytes);
     if (g->kind == IG_ARG_INT) {
         i = g->u.i;
     } else if (g->kind == IG_ARG_BOOL) {
@@ -217,6 +229,20 @@ ig_status module_number(const ig_kernel_info *k, const ig_kernel_param *p, const
         dtype_store_int(p->dtype, bits, i);
     else
         dtype_store(p->dtype, bits, f);
+    return IG_OK;
+}
+
+/* A number, or the bytes of whatever it is. */
+static ig_status take_value(const ig_kernel_info *k, const ig_kernel_param *p, argument *a)
+{
+    const ig_arg *g = a->given;
+    a->value = &a->bits;
+    if (g->kind != IG_ARG_BYTES)
+        return module_number(k, p, g, &a->bits);
+    if (g->u.bytes.n != p->bytes)
+        FAIL(IG_ERR_ARGUMENT, "kernel '%s': '%s' is a %s of %zu bytes, not %zu", k->name, p->name,
+             p->type, p->bytes, g->u.bytes.n);
+    a->value = g->u.bytes.v;
     return IG_OK;
 }
 
@@ -312,8 +338,8 @@ static ig_status run(ig_module *m, module_built *b, const ig_kernel_info *k, con
     for (int p = 0; p < k->n_params; p++) {
         args[p].given = given[p];
         TRY(k->params[p].is_pointer ? take_array(dev, k, &k->params[p], &args[p])
-                                    : module_number(k, &k->params[p], given[p], &args[p].bits));
-        passed[p] = (kernel_arg){{args[p].buf, 0}, &args[p].bits};
+                                    : take_value(k, &k->params[p], &args[p]));
+        passed[p] = (kernel_arg){{args[p].buf, 0}, args[p].value};
     }
     TRY(launch_watched(m, b, l, &launch));
     TRY(dev->finish(dev));

@@ -21,6 +21,7 @@ static const char *const kind_names[] = {
     [IG_ARG_NONE] = "None",      [IG_ARG_ARRAY] = "an array", [IG_ARG_ARRAYS] = "a list of arrays",
     [IG_ARG_INT] = "an integer", [IG_ARG_FLOAT] = "a number", [IG_ARG_BOOL] = "a bool",
     [IG_ARG_INTS] = "integers",  [IG_ARG_DTYPE] = "a dtype",  [IG_ARG_STRING] = "a string",
+    [IG_ARG_BYTES] = "bytes",
 };
 
 static ig_status wrong_kind(const call *c, const ig_param *p, const ig_arg *given)

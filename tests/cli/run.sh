@@ -110,5 +110,40 @@ check 'an access out of bounds' gives 1 '*two.cu:5:*' two.cu -k saxpy --block 8 
 check 'the same as JSON' gives 1 '{*"findings": [[]{"kind": "out of bounds"*"devices": [[]]}' two.cu -k saxpy \
     --block 8 -a n=8 -a a=1 -a x=ones:[4] -a y=zeros:[8] --check --json
 check 'a profile' gives 0 'y = *a [*] x[[]i]*' "${saxpy[@]}" -a a=1 "${xy[@]}" --profile
+
+cat >structs.cu <<'SOURCE'
+struct inner { float3 p; short n[2]; };
+struct item { int id; inner in; unsigned char flag; const float *none; };
+__global__ void k(item s, float2 v, item *all, float *y)
+{
+    y[0] = s.id + s.in.p.z + s.in.n[1] + s.flag;
+    y[1] = v.x - v.y;
+    y[2] = all[1].in.p.x;
+    all[0].id = 258;
+}
+SOURCE
+structs=(structs.cu -a 'v={.y = 1}' -a 'all=zeros:[2]' -a y=zeros:[3])
+check 'structs' gives 0 '*y = [[]17. -1.  0.]' "${structs[@]}" -a 's={1, {{2, 3, 4}, {5, 6.0}}, .flag = 2 * 3, .none = 0,}'
+check 'what is not given is 0' gives 0 '*y = [[] 7. -1.  0.]' "${structs[@]}" -a 's={.flag = 7}'
+check 'arrays of structs' gives 0 'all =*[[][[]2 1 *' "${structs[@]}" -a 's={}'
+check 'a missing brace' gives 2 "*--arg s: '{' is missing before the fields of 'in', at '2}'" "${structs[@]}" -a 's={1, 2}'
+check 'too many fields' gives 2 "*too many fields for 'p', at '4}}}'" "${structs[@]}" -a 's={1, {{1, 2, 3, 4}}}'
+check 'an unknown field' gives 2 "*there is no such field in 's', at 'x = 1}'" "${structs[@]}" -a 's={.x = 1}'
+check 'a number that does not fit' gives 2 "*no such number in 'u8', at '256}'" "${structs[@]}" -a 's={.flag = 256}'
+check 'a fraction for an integer' gives 2 "*no such number in 'i32', at '1.5}'" "${structs[@]}" -a 's={1.5}'
+check 'a pointer in a struct' gives 2 "*a pointer in a struct can only be 0: 'none', at '8}'" "${structs[@]}" -a 's={.none = 8}'
+check 'a number for a vector' gives 2 "*'{' is missing before the fields of 'v', at '1'" structs.cu -a v=1
+check 'bytes that are no structs' gives 2 "*points to item of 32 bytes, which 4 are no multiple of" structs.cu -a 's={}' \
+    -a 'v={}' -a 'all=zeros:f32[1]' -a y=zeros:[3]
+check 'which structs' gives 2 "*give zeros:[[]N], a .npy file, or say a dtype" structs.cu -a 'all=ones:[1]'
+python3 - <<'PYTHON'
+import struct
+item = struct.pack("<i3f2hB3xq", 1, 9, 2, 3, 4, 5, 6, 0)
+head = "{'descr': [('id', '<i4'), ('rest', 'V28')], 'fortran_order': False, 'shape': (2,), }".ljust(117) + "\n"
+for name, data in ("records.npy", item * 2), ("short.npy", item[:-1]):
+    open(name, "wb").write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + data)
+PYTHON
+check 'records' gives 0 '*y = [[] 0. -1.  9.]' structs.cu -a 's={}' -a 'v={0, 1}' -a all=records.npy -a y=zeros:[3]
+check 'records of another size' gives 5 "*have 31 bytes in all, which is no multiple of the 32 of a item" structs.cu -a all=short.npy
 check 'no source' gives 2 '*one file is needed*'
 finish

@@ -308,9 +308,62 @@ static void test_failures(void **state)
     fails_with("__global__ void k(int *out, int n) { }", IG_ERR_ARGUMENT, "'n' (int) is not given");
 }
 
+/* Structs and vectors are told field by field, and given by their bytes. */
+static void test_structs(void **state)
+{
+    static const char source[] = "struct in { float3 at; short n[2][2]; };\n"
+                                 "union bits { float f; unsigned u; };\n"
+                                 "struct item { char c; in i; bits b; int *p; };\n"
+                                 "__global__ void k(item s, const item *all, float *out) {\n"
+                                 "    out[0] = s.c + s.i.at.z + s.i.n[1][0] + s.b.f;\n"
+                                 "    out[1] = all[1].i.at.y;\n"
+                                 "}\n";
+    struct {
+        char c;
+        float at[3];
+        int16_t n[2][2];
+        float b;
+        int *p;
+    } item = {.c = 1, .at = {2, 3, 4}, .n = {{5, 6}, {7, 8}}, .b = 0.5f}, all[2] = {item, item};
+    (void)state;
+    ig_module *m = ig_module_new("test.cu", source, NULL);
+    assert_non_null(m);
+    const ig_kernel_param *p = ig_module_at(m, 0)->params;
+    const ig_kernel_field *f = p[0].holds->fields;
+    assert_int_equal(p[0].bytes, sizeof item);
+    assert_int_equal(p[0].holds->n_fields, 4);
+    assert_string_equal(f[1].fields[0].name, "at");
+    assert_int_equal(f[1].fields[0].fields[2].dtype, IG_F32);
+    assert_int_equal(f[1].fields[0].fields[2].offset, 8);
+    assert_int_equal(f[1].fields[1].count, 4);
+    assert_int_equal(f[1].fields[1].dtype, IG_I16);
+    assert_true(f[2].is_union && f[2].n_fields == 2);
+    assert_int_equal(p[1].holds->bytes, sizeof item);
+    ig_array *given = ig_from_data(all, IG_SHAPE(sizeof all), IG_U8), *out = NULL;
+    ig_arg args[] = {{.kind = IG_ARG_BYTES, .u.bytes = {&item, sizeof item}},
+                     {.kind = IG_ARG_ARRAY, .u.array = given},
+                     {.kind = IG_ARG_ARRAY, .u.array = ig_zeros(IG_SHAPE(2), IG_F32)}};
+    ig_launch l = {.args = args, .n_args = 3};
+    assert_int_equal(ig_module_launch(m, "k", &l, &out), IG_OK);
+    assert_float_equal(((const float *)ig_data(out))[0], 12.5, 0);
+    assert_float_equal(((const float *)ig_data(out))[1], 3, 0);
+    args[0].u.bytes.n--;
+    assert_int_equal(ig_module_launch(m, "k", &l, &out), IG_ERR_ARGUMENT);
+    assert_non_null(strstr(ig_error(NULL), "of 40 bytes, not 39"));
+    args[0] = (ig_arg){.kind = IG_ARG_INT};
+    assert_int_equal(ig_module_launch(m, "k", &l, &out), IG_ERR_ARGUMENT);
+    assert_non_null(strstr(ig_error(NULL), "'s' is a item: give its 40 bytes"));
+    args[0] = (ig_arg){.kind = IG_ARG_BYTES, .u.bytes = {&item, sizeof item}};
+    args[1].u.array = ig_zeros(IG_SHAPE(41), IG_U8);
+    assert_int_equal(ig_module_launch(m, "k", &l, &out), IG_ERR_ARGUMENT);
+    assert_non_null(strstr(ig_error(NULL), "no multiple"));
+    ig_module_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_structs, begin, end),
         cmocka_unit_test_setup_teardown(test_same, begin, end),
         cmocka_unit_test_setup_teardown(test_cuda, begin, end),
         cmocka_unit_test_setup_teardown(test_functions, begin, end),

@@ -1,0 +1,26 @@
+/* What reads arguments of kernels: shared by args.c and structs.c. */
+#ifndef CLI_RUN_ARGS_H
+#define CLI_RUN_ARGS_H
+
+#include "calc.h"
+#include "run/run.h"
+
+typedef struct args_reader {
+    const command *command;
+    const ig_kernel_info *kernel;
+    calc *calc;
+    uint64_t seed;
+} args_reader;
+
+/* The calculator's value of a program; -1, or the exit code after the mistake was reported. */
+int args_compute(const args_reader *r, const char *parameter, const char *program, value *out);
+/* A number as an array of one element of the dtype; NULL if the dtype has no such number. */
+ig_array *args_number(const value *v, ig_dtype dtype);
+
+/* "{1, .y = 2}" as bytes, which the caller frees; -1 or an exit code. */
+int run_struct_read(const args_reader *r, const ig_kernel_param *p, const char *text, ig_arg *out);
+/* Records of a .npy file as u8[n, bytes of one]; *out is NULL if it holds something else. */
+int run_records_read(const args_reader *r, const ig_kernel_param *p, const char *path,
+                     ig_array **out);
+
+#endif
