@@ -152,11 +152,13 @@ static inline cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *c, void (
 {
     if (c->numAttrs)
         return ig_cuda::fail(cudaErrorNotSupported);
-    const int e = ig_cuda::push(c->gridDim, c->blockDim, c->dynamicSmemBytes, c->stream);
-    if (e)
-        return (cudaError_t)e;
-    kernel(std::forward<A>(args)...);
-    return cudaPeekAtLastError();
+    const cudaError_t before = cudaGetLastError(); /* what is asked for is this launch's */
+    if (!ig_cuda::push(c->gridDim, c->blockDim, c->dynamicSmemBytes, c->stream))
+        kernel(std::forward<A>(args)...);
+    const cudaError_t e = cudaPeekAtLastError();
+    if (before && !e)
+        ig_cuda::fail(before);
+    return e;
 }
 
 #endif
