@@ -1,4 +1,5 @@
-// Errors tell the truth, and go when they were asked for.
+// Errors tell the truth, and go when they were asked for. CUDA 13.0 says "invalid argument" of the first launch
+// and of that without blocks; up to 12, and in the manual, it is as here.
 /* check: 3
    expect:
 1025 threads: invalid configuration argument (cudaErrorInvalidConfiguration)
