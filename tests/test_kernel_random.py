@@ -1,163 +1,172 @@
 #!/usr/bin/env python3
-"""Random kernels: the same text as CUDA C by `ingot run` and as C by the machine's compiler.
+"""Random kernels: the same text as CUDA C by `ingot run`, on the CPU and on an OpenCL device, and as C by the
+machine's compiler; see tests/support/random_kernels.py. All answers are the same to the last bit; functions that
+are rounded as they please are held to their ulp.
 
-Each function has loops, branches, switches and arithmetic on integers and floats of some widths, and never
-does what C leaves undefined. All functions of a run are one file; every thread calls one with its index.
 KERNEL_SEED repeats a run, KERNEL_COUNT says how many functions it has.
 """
+import math
 import os
 import random
 import subprocess
 import sys
 import tempfile
 
+import numpy as np
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
+import random_kernels as kernels  # noqa: E402
+
 INGOT = os.path.abspath(os.environ.get("INGOT", "build/ingot"))
 SEED = int(os.environ.get("KERNEL_SEED", "0")) or random.SystemRandom().randrange(1, 10**9)
-COUNT = int(os.environ.get("KERNEL_COUNT", "12" if os.environ.get("IG_TEST_QUICK") else "40"))
-THREADS = 96
-TYPES = ["int", "unsigned", "long long", "unsigned char", "short", "float", "double"]
-random.seed(SEED)
+COUNT = int(os.environ.get("KERNEL_COUNT", "5" if os.environ.get("IG_TEST_QUICK") else "15"))
+THREADS = kernels.THREADS
+# Functions, where they are tried, and by how many ulp OpenCL lets them be off.
+MATH = [("expf", math.exp, -80, 80, 3), ("logf", math.log, 1e-30, 1e30, 3), ("sinf", math.sin, -100, 100, 4),
+        ("cosf", math.cos, -100, 100, 4), ("tanf", math.tan, -1.5, 1.5, 5), ("atanf", math.atan, -1e3, 1e3, 5),
+        ("tanhf", math.tanh, -8, 8, 5), ("exp2f", lambda x: 2.0**x, -100, 100, 3), ("log2f", math.log2, 1e-9, 1e9, 3),
+        ("erff", math.erf, -3, 3, 16), ("log1pf", math.log1p, -0.9, 1e3, 2), ("expm1f", math.expm1, -9, 9, 3),
+        ("cbrtf", math.cbrt if hasattr(math, "cbrt") else lambda x: math.copysign(abs(x)**(1 / 3), x), -1e9, 1e9, 2),
+        ("asinf", math.asin, -1, 1, 4), ("sinhf", math.sinh, -9, 9, 4), ("rsqrtf", lambda x: x**-0.5, 1e-9, 1e9, 2)]
+passed = failed = skipped = 0
 
 
-class Function:
-    """Writes the body of `long long f(int i)`."""
+def tell(fine, name, said=""):
+    global passed, failed
+    passed, failed = passed + bool(fine), failed + (not fine)
+    if not fine:
+        print(f"FAILED   KERNEL_SEED={SEED}: {name}\n{said}")
 
-    def __init__(self):
-        self.variables = [("int", "i")]
-        self.depth = 0
 
-    def pick(self):
-        return random.choice(self.variables)
+class Run:
+    """A folder with the two texts, and what the machines say."""
 
-    def whole(self, depth=0):
-        """An expression of type unsigned long long, so that it wraps."""
-        if depth > 2 or random.random() < 0.3:
-            kind, name = self.pick()
-            if kind in ("float", "double"):
-                return f"(unsigned long long)(long long)({name} > 1000 || !({name} > -1000) ? 7 : {name})"
-            return random.choice([f"(unsigned long long){name}", f"{random.randrange(100)}ull"])
-        a, b = self.whole(depth + 1), self.whole(depth + 1)
-        return random.choice([
-            f"({a} + {b})", f"({a} - {b})", f"({a} * {b})", f"({a} & {b})", f"({a} | {b})", f"({a} ^ {b})",
-            f"({a} >> ({b} % 64))", f"({a} << ({b} % 64))", f"({a} / ({b} % 17 + 1))", f"({a} % ({b} | 1))",
-            f"({self.truth(depth + 1)} ? {a} : {b})", f"(unsigned long long)(int)({a})",
-            f"(unsigned long long)(unsigned char)({a} + {b})", f"(unsigned long long)-(short){a}", f"~{a}"])
+    def __init__(self, folder):
+        self.folder = folder
+        self.functions = [kernels.Function().text(f"f{n}") for n in range(COUNT)]
+        self.blocks = [kernels.Block(f"b{n}", False) for n in range(max(COUNT // 5, 2))]
+        self.warps = [kernels.Block(f"w{n}", True) for n in range(max(COUNT // 5, 2))]
+        self.own = self.blocks[:2]  # kernels of their own
 
-    def real(self, depth=0):
-        if depth > 2 or random.random() < 0.3:
-            kind, name = self.pick()
-            return random.choice([f"({kind}){name}", f"{random.randrange(80) / 8}f"])
-        a, b = self.real(depth + 1), self.real(depth + 1)
-        return random.choice([f"({a} + {b})", f"({a} - {b})", f"({a} * {b})", f"({a} / (fabs((double){b}) + 1))",
-                              f"({self.truth(depth + 1)} ? {a} : {b})", f"sqrtf(fabsf((float){a}))",
-                              f"floor((double){a})", f"(float)({a})"])
+    def path(self, name):
+        return os.path.join(self.folder, name)
 
-    def truth(self, depth=0):
-        if depth < 3 and random.random() < 0.3:
-            return f"({self.truth(depth + 1)} {random.choice(['&&', '||'])} {self.truth(depth + 1)})"
-        if random.random() < 0.3:
-            return f"({self.real(depth + 1)} < {self.real(depth + 1)})"
-        return f"({self.whole(depth + 1)} % {random.randrange(2, 7)} {random.choice(['==', '!=', '<', '>'])} 1)"
+    def launches(self):
+        """Name, blocks, needs warps, and what each block runs."""
+        return [("functions", COUNT, False, self.functions),
+                ("blocks", len(self.blocks), False, [b.cuda_function() for b in self.blocks]),
+                ("warps", len(self.warps), True, [b.cuda_function() for b in self.warps]),
+                *((b.name + "_kernel", 1, False, [b.cuda_kernel()]) for b in self.own)]
 
-    def value(self, kind):
-        if kind in ("float", "double"):
-            return f"({kind})({self.real()})"
-        return f"({kind})({self.whole()})"
+    def cuda(self):
+        def switch(calls):
+            return "    switch (blockIdx.x) {\n" + "".join(f"    case {n}: r = {call}; break;\n"
+                                                           for n, call in enumerate(calls)) + "    }\n"
+        out = f"    out[blockIdx.x * {THREADS} + threadIdx.x] = r;\n}}\n"
+        text = kernels.CUDA + "".join(self.functions)
+        text += "__global__ void functions(const long long *in, long long *out)\n{\n    int i = threadIdx.x - 40;\n"
+        text += "    long long r = 0;\n" + switch([f"f{n}(i, in, in[threadIdx.x])" for n in range(COUNT)]) + out
+        for name, blocks in (("blocks", self.blocks), ("warps", self.warps)):
+            text += "".join("".join(b.parts) + b.cuda_function() for b in blocks)
+            text += (f"__global__ void {name}(long long *out)\n{{\n    __shared__ long long s[{THREADS}];\n"
+                     "    long long r = 0;\n    s[threadIdx.x] = threadIdx.x;\n    __syncthreads();\n" +
+                     switch([f"{b.name}(threadIdx.x, s)" for b in blocks]) + out)
+        return text + "".join(b.cuda_kernel() for b in self.own)
 
-    def assign(self):
-        targets = [v for v in self.variables if v[1] != "i" and not v[1].startswith("k")]
-        if not targets:
-            return self.declare()
-        kind, name = random.choice(targets)
-        if random.random() < 0.2:
-            return f"a[{self.whole()} % 5] = {self.value('int')};"
-        if random.random() < 0.3 and kind in ("unsigned", "unsigned char"):
-            return f"{name} {random.choice(['+=', '*=', '^=', '-='])} {self.value(kind)};"
-        return f"{name} = {self.value(kind)};"
+    def c(self):
+        text = kernels.C + kernels.SHUFFLED + "".join(self.functions)
+        text += "".join("".join(b.parts) + b.c_function(True) for b in self.blocks + self.warps)
+        text += "".join(b.c_function(False) for b in self.own)
+        text += (f"static long long r[{THREADS}], in[{THREADS}];\nstatic void print(void)\n{{\n"
+                 f"    for (int t = 0; t < {THREADS}; t++)\n        printf(\"%lld\\n\", r[t]);\n}}\nint main(void)\n{{\n"
+                 f"    for (int t = 0; t < {THREADS}; t++)\n        in[t] = t;\n")
+        for n in range(COUNT):
+            text += f"    for (int t = 0; t < {THREADS}; t++)\n        r[t] = f{n}(t - 40, in, in[t]);\n    print();\n"
+        for blocks in (self.blocks, self.warps):
+            text += "".join(f"    {b.name}({n}, r);\n    print();\n" for n, b in enumerate(blocks))
+        return text + "".join(f"    {b.name}_kernel(0, r);\n    print();\n" for b in self.own) + "    return 0;\n}\n"
 
-    def declare(self):
-        kind, name = random.choice(TYPES), f"v{len(self.variables)}"
-        text = f"{kind} {name} = {self.value(kind)};"
-        self.variables.append((kind, name))
-        return text
+    def wanted(self):
+        subprocess.run(["cc", "-std=gnu11", "-O1", "-fwrapv", "-fsigned-char", "-ffp-contract=off", "-w", "-o",
+                        self.path("k"), self.path("k.c"), "-lm"], check=True, timeout=300)
+        said = subprocess.run([self.path("k")], capture_output=True, text=True, check=True, timeout=60).stdout
+        return np.array(said.split(), np.int64).reshape(-1, THREADS)
 
-    def block(self, n, inside):
-        before = list(self.variables)
-        self.depth += 1
-        text = " ".join(self.statement(inside) for _ in range(n))
-        self.depth -= 1
-        self.variables = before
-        return "{ " + text + " }"
+    def launch(self, name, device, blocks, arguments, out):
+        done = subprocess.run([INGOT, "run", self.path("k.cu"), "--kernel", name, "--device", device, "--grid",
+                               str(blocks), "--block", str(THREADS), *arguments, "--out", f"out={out}"],
+                              capture_output=True, text=True, timeout=580, check=False)
+        return done.stderr if done.returncode else None
 
-    def statement(self, inside=None):
-        if self.depth > 3 or random.random() < 0.45:
-            return random.choice([self.assign, self.declare])()
-        choice = random.randrange(7)
-        if choice < 2:
-            other = f" else {self.block(2, inside)}" if random.random() < 0.6 else ""
-            return f"if ({self.truth()}) {self.block(2, inside)}{other}"
-        if choice < 4:
-            name = f"k{self.depth}"
-            self.variables.append(("int", name))
-            body = self.block(3, "loop")
-            self.variables.pop()
-            test = random.choice([f"{name} < 5", f"{name} < 9 && {self.truth()}"])
-            return f"for (int {name} = 0; {test}; {name}++) {body}"
-        if choice == 4:
-            cases = " ".join(f"case {c}: {self.block(1, inside)} {random.choice(['break;', '', ''])}"
-                             for c in random.sample(range(4), 3))
-            return f"switch ((int)({self.whole()} % 5)) {{ {cases} default: {self.block(1, inside)} }}"
-        if choice == 5 and inside == "loop":
-            return f"if ({self.truth()}) {random.choice(['break', 'continue'])};"
-        if choice == 6 and self.depth:
-            return f"if ({self.truth()}) return (long long)({self.whole()});"
-        return f"{self.declare()}"
+    def compare(self, device):
+        wanted, at = self.wanted(), 0
+        for name, blocks, warps, sources in self.launches():
+            part, at = wanted[at:at + blocks], at + blocks
+            if warps and device != "cpu":
+                continue
+            out = self.path("out.npy")
+            arguments = ["--arg", f"out=zeros:i64[{blocks * THREADS}]"]
+            if name == "functions":
+                arguments += ["--arg", f"in=arange:i64[{THREADS}]"]
+            said = self.launch(name, device, blocks, arguments, out)
+            if said:
+                tell(False, f"{name} on {device}", said[:3000])
+                continue
+            got = np.load(out).reshape(-1, THREADS)
+            for n in range(blocks):
+                wrong = np.flatnonzero(got[n] != part[n])
+                tell(not wrong.size, f"{name} {n} on {device}",
+                     wrong.size and f"{sources[n]}thread {wrong[0]}: {got[n][wrong[0]]}, not {part[n][wrong[0]]}")
 
-    def text(self, name):
-        body = "\n    ".join(self.statement() for _ in range(8))
-        sum_up = " ^ ".join(f"(unsigned long long)a[{i}] << {7 * i}" for i in range(5))
-        last = " + ".join(f"3 * {self.value('unsigned long long')}" for _ in range(2))
-        return (f"FUNCTION long long {name}(int i)\n{{\n    int a[5] = {{i, 1, 2, 3, 4}};\n    {body}\n"
-                f"    return (long long)(({sum_up}) + {last});\n}}\n")
+
+def check_math(run, device):
+    """Each function at random places; a block has one."""
+    cases = "".join(f"    case {n}: r = {row[0]}(x[at]); break;\n" for n, row in enumerate(MATH))
+    with open(run.path("k.cu"), "w", encoding="utf-8") as file:
+        file.write("__global__ void functions(const float *x, float *out)\n{\n    float r = 0;\n"
+                   "    int at = blockIdx.x * blockDim.x + threadIdx.x;\n    switch (blockIdx.x) {\n" + cases +
+                   "    }\n    out[at] = r;\n}\n")
+    x = np.array([[random.uniform(low, high) for _ in range(THREADS)] for _, _, low, high, _ in MATH], np.float32)
+    np.save(run.path("x.npy"), x)
+    said = run.launch("functions", device, len(MATH), ["--arg", f"x={run.path('x.npy')}", "--arg",
+                                                       f"out=zeros:f32[{x.size}]"], run.path("out.npy"))
+    if said:
+        tell(False, f"functions on {device}", said[:3000])
+        return
+    got = np.load(run.path("out.npy")).reshape(x.shape)
+    for n, (name, exact, _, _, most) in enumerate(MATH):
+        wanted = np.array([exact(float(v)) for v in x[n]])
+        off = np.abs(got[n] - wanted) / np.spacing(np.abs(wanted).astype(np.float32)).astype(np.float64)
+        worst = int(np.argmax(off))
+        tell(off[worst] <= most, f"{name}({x[n][worst]}) on {device} is {got[n][worst]}, off by {off[worst]:.1f} ulp")
+
+
+def opencl_is_here():
+    said = subprocess.run([INGOT, "devices"], capture_output=True, text=True, timeout=60, check=False).stdout
+    return "\nopencl:0" in said
 
 
 def main():
-    names = [f"f{n}" for n in range(COUNT)]
-    functions = "".join(Function().text(name) for name in names)
-    cases = "".join(f"        case {n}: r = {name}(i); break;\n" for n, name in enumerate(names))
-    kernel = ("#define FUNCTION __device__\n" + functions + "__global__ void k(long long *out)\n{\n"
-              "    int i = threadIdx.x - 40;\n    long long r = 0;\n    switch (blockIdx.x) {\n" + cases +
-              f"    }}\n    out[blockIdx.x * {THREADS} + threadIdx.x] = r;\n}}\n")
-    program = ("#include <math.h>\n#include <stdio.h>\n#define FUNCTION static\n" + functions +
-               "int main(void) {\n    for (int n = 0; n < " + str(COUNT * THREADS) + "; n++) {\n"
-               f"        int i = n % {THREADS} - 40;\n        long long r = 0;\n        switch (n / {THREADS}) {{\n"
-               + cases + "        }\n        printf(\"%lld\\n\", r);\n    }\n}\n")
+    global skipped
+    random.seed(SEED)
+    print(f"seed {SEED}")
+    devices = ["cpu"]
+    if opencl_is_here():
+        devices.append("opencl")
+    else:
+        skipped += 1
+        print("skipped  opencl: there is no device")
     with tempfile.TemporaryDirectory() as folder:
-        def path(name):
-            return os.path.join(folder, name)
-        for name, text in (("k.cu", kernel), ("k.c", program)):
-            with open(path(name), "w", encoding="utf-8") as file:
+        run = Run(folder)
+        for name, text in (("k.cu", run.cuda()), ("k.c", run.c())):
+            with open(run.path(name), "w", encoding="utf-8") as file:
                 file.write(text)
-        subprocess.run(["cc", "-std=c11", "-O1", "-fwrapv", "-fsigned-char", "-ffp-contract=off", "-w", "-o",
-                        path("k"), path("k.c"), "-lm"], check=True, timeout=120)
-        wanted = subprocess.run([path("k")], capture_output=True, text=True, check=True, timeout=60).stdout
-        done = subprocess.run([INGOT, "run", path("k.cu"), "--grid", str(COUNT), "--block", str(THREADS),
-                               "--arg", f"out=zeros:[{COUNT * THREADS}]", "--full"],
-                              capture_output=True, text=True, timeout=120, check=False)
-        if done.returncode:
-            print(f"FAILED   KERNEL_SEED={SEED}: exit code {done.returncode}: {done.stderr[:2000]}")
-            print("0 passed, 1 failed")
-            return 1
-        got = [int(word) for word in done.stdout.strip().removeprefix("out = [").removesuffix("]").split()]
-        wanted = [int(word) for word in wanted.split()]
-        wrong = [n for n in range(COUNT) if got[n * THREADS:(n + 1) * THREADS] != wanted[n * THREADS:(n + 1) * THREADS]]
-        for n in wrong[:3]:
-            i = next(i for i in range(n * THREADS, (n + 1) * THREADS) if got[i] != wanted[i])
-            print(f"FAILED   KERNEL_SEED={SEED}: f{n}({i % THREADS - 40}) is {got[i]}, not {wanted[i]}")
-            print(functions.split("FUNCTION")[n + 1])
-        print(f"seed {SEED}")
-        print(f"{COUNT - len(wrong)} passed, {len(wrong)} failed")
-        return bool(wrong)
+        for device in devices:
+            run.compare(device)
+        for device in devices:
+            check_math(run, device)
+    print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
+    return failed != 0
 
 
 if __name__ == "__main__":

@@ -55,6 +55,7 @@ typedef struct kernel_text {
     const kernel_param *params;
     int n_params;
     bool dynamic_shared; /* one more parameter at the end: a pointer to the block's shared memory */
+    bool careful;        /* its barriers ask more of compilers than some of those for CPUs can do */
 } kernel_text;
 
 /* A kernel that is ready to launch: the first member of a backend's own. */

@@ -58,6 +58,7 @@ static ig_status translate(const ig_module *m, module_built *b, kernel_text *out
     out->entry = b->printed->entry;
     out->n_params = b->printed->n_params;
     out->dynamic_shared = b->printed->dynamic_shared;
+    out->careful = b->printed->careful;
     return IG_OK;
 }
 

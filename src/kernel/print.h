@@ -52,6 +52,7 @@ typedef struct kernel_printed {
     kernel_printed_param *params;
     int n_params;
     bool dynamic_shared; /* one more parameter at the end: the block's dynamic shared memory */
+    bool careful;        /* threads return between barriers: see kernel_text */
     char *warnings;      /* rendered, or NULL */
     /* Of printf and assert: */
     struct kernel_log_format *formats;

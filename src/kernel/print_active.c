@@ -269,6 +269,19 @@ static void find_votes(printer *p)
     }
 }
 
+/* Compilers that make one loop of all threads between two barriers (PoCL 3) lose threads where a flag comes
+ * out of branches and loops that have barriers, or out of functions: only a kernel's returns at its top are
+ * plain enough for them. */
+static bool is_careful(printer *p, const print_function *f)
+{
+    if (!print_flagged(f))
+        return false;
+    for (const kernel_stmt *s = f->f->body; s; s = s->next)
+        if (!f->f->is_kernel || (print_returns(p, s) && holds(p, s, false, false)))
+            return true;
+    return false;
+}
+
 void print_active_find(printer *p)
 {
     for (print_function *f = p->functions; f; f = f->next) {
@@ -287,4 +300,6 @@ void print_active_find(printer *p)
         if (print_flagged(f))
             find_uniform(p, f);
     find_votes(p);
+    for (const print_function *f = p->functions; f; f = f->next)
+        p->printed->careful = p->printed->careful || is_careful(p, f);
 }

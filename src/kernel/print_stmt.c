@@ -311,7 +311,27 @@ static bool is_for(const kernel_stmt *s)
            !(first->kind == STMT_EXPR && first->value->kind == EXPR_BUILTIN);
 }
 
-static void statement(printer *p, const kernel_stmt *s)
+static bool ends_in_barrier(const kernel_stmt *s)
+{
+    while (s && s->next)
+        s = s->next;
+    return s && s->kind == STMT_EXPR && s->value->kind == EXPR_BUILTIN &&
+           kernel_builtin_rows[s->value->builtin].class == CLASS_BARRIER;
+}
+
+/* Behind a branch or loop with barriers, threads of OpenCL C meet once more: compilers for CPUs join what
+ * follows to the last part of it, and some (PoCL 3) lose threads if that has several ways out. */
+static void meet(printer *p, const kernel_stmt *s, bool has_next)
+{
+    const bool last = !has_next && p->indent == 1 && p->at->f->is_kernel;
+    if (p->target->language != LANGUAGE_OPENCL || last || !print_loop_holds(p, s) ||
+        (ends_in_barrier(s->body) && (!s->otherwise || ends_in_barrier(s->otherwise))))
+        return;
+    print_line(p);
+    print_out(p, "barrier(CLK_LOCAL_MEM_FENCE);\n");
+}
+
+static void plain_statement(printer *p, const kernel_stmt *s)
 {
     switch ((stmt_kind)s->kind) {
     case STMT_EXPR:
@@ -351,6 +371,15 @@ static void statement(printer *p, const kernel_stmt *s)
         break;
     case STMT_RETURN: leave(p, s); break;
     }
+}
+
+static void statement(printer *p, const kernel_stmt *s)
+{
+    plain_statement(p, s);
+    if (s->kind == STMT_IF || s->kind == STMT_LOOP || s->kind == STMT_SWITCH)
+        meet(p, s, s->next != NULL);
+    else if (s->kind == STMT_BLOCK && is_for(s))
+        meet(p, s->body->next, s->next != NULL);
 }
 
 /* ---- lists in functions where threads may have returned --------------------------------------- */

@@ -29,8 +29,9 @@ static ig_status building_begin(building *b, opencl_device *d, const kernel_text
 {
     text options = {0}, key = {0};
     *b = (building){.dev = d, .text = t};
-    text_add(&options, "%s%s", t->options ? t->options : "",
-             d->base.limits.exact_division ? " -cl-fp32-correctly-rounded-divide-sqrt" : "");
+    text_add(&options, "%s%s%s", t->options ? t->options : "",
+             d->base.limits.exact_division ? " -cl-fp32-correctly-rounded-divide-sqrt" : "",
+             t->careful && strcmp(d->kind, "cpu") == 0 ? " -cl-opt-disable" : "");
     b->options = text_take(&options);
     if (!b->options)
         return IG_ERR_MEMORY;
