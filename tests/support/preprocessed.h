@@ -1,0 +1,29 @@
+/* For tests of the preprocessor of CUDA C: what a source becomes. Expected texts are tokens with one space
+ * between them; strings are shown as they mean. */
+#ifndef SUPPORT_PREPROCESSED_H
+#define SUPPORT_PREPROCESSED_H
+
+#include "base/text.h"
+#include "kernel/preprocess.h"
+#include "support/unit.h"
+
+typedef struct pp_result {
+    ig_status status;
+    char *tokens, *diags;
+    uint32_t n_errors;
+} pp_result;
+
+/* No files but the headers that are in preprocessed.c. */
+extern const kernel_options pp_usual;
+
+/* Tokens, but for the last, as text. */
+void pp_show(text *out, const kernel_tokens *tokens);
+
+/* Of a copy of exactly its size, so that a sanitizer sees a byte too many. The source is called "a.cu". */
+pp_result pp_run_bytes(const char *source, size_t bytes, const kernel_options *options);
+pp_result pp_run(const char *source);
+void pp_drop(pp_result r);
+/* Fails the test unless the source gives these tokens and these words. */
+void pp_check(const char *source, const char *tokens, const char *diags);
+
+#endif
