@@ -1,4 +1,5 @@
-/* What makes samples doubtful: times far from the others, times that moved while we measured. */
+/* What makes samples doubtful: others that had the cores, times far from the rest, times that moved while
+ * we measured. */
 #include "runner.h"
 #include "stats.h"
 
@@ -76,6 +77,15 @@ static int warn_few(timings s, str *line)
     return 1;
 }
 
+static int warn_busy(int waited, int n, str *line)
+{
+    if (waited <= many * n)
+        return 0;
+    str_printf(line, "busy: %d of %d samples waited for a core that others had, and do not count",
+               waited, n);
+    return 1;
+}
+
 static int warn_wide(timings s, str *line)
 {
     interval i = stats_typical(s);
@@ -86,15 +96,34 @@ static int warn_wide(timings s, str *line)
     return 1;
 }
 
-int samples_warn(timings s, str warnings[WARNINGS_MOST])
+/* Those of all samples that were left alone. */
+static timings left_alone(timings all, double *seconds, int *pass)
 {
-    int k = 0;
-    if (warn_few(s, &warnings[0]))
-        return 1;
-    if (s.n < ENOUGH)
-        return 0;
-    k += warn_outliers(s, &warnings[k]);
-    k += warn_drift(s, &warnings[k]);
-    k += warn_wide(s, &warnings[k]);
+    const double calm = stats_calm(all);
+    int n = 0;
+    for (int i = 0; i < all.n; i++) {
+        if (all.waited && stats_disturbed(all.seconds[i], all.waited[i], calm))
+            continue;
+        seconds[n] = all.seconds[i];
+        pass[n++] = all.pass[i];
+    }
+    return (timings){.seconds = seconds, .pass = pass, .n = n};
+}
+
+int samples_warn(timings all, str warnings[WARNINGS_MOST])
+{
+    double *seconds = heap_get(sizeof *seconds * (size_t)(all.n + 1));
+    int *pass = heap_get(sizeof *pass * (size_t)(all.n + 1)), k = 0;
+    const timings s = left_alone(all, seconds, pass);
+    k += warn_busy(all.n - s.n, all.n, &warnings[k]);
+    if (warn_few(s, &warnings[k])) {
+        k++;
+    } else if (s.n >= ENOUGH) {
+        k += warn_outliers(s, &warnings[k]);
+        k += warn_drift(s, &warnings[k]);
+        k += warn_wide(all, &warnings[k]);
+    }
+    free(seconds);
+    free(pass);
     return k;
 }

@@ -233,7 +233,8 @@ static const char *not_comparable(comparison *c, const match *m, const result_ro
     return why;
 }
 
-static void judge(comparison *c, int number, const result_row *a, const result_row *b)
+static void judge(comparison *c, int number, const result_row *a, const result_row *b,
+                  bool by_threads)
 {
     match *m = &c->matches[number];
     const char *why = not_comparable(c, m, a, b);
@@ -242,7 +243,7 @@ static void judge(comparison *c, int number, const result_row *a, const result_r
         return;
     }
     pairing *p = &c->pairs[c->n_pairs++];
-    *p = (pairing){.match = number, .old = a, .new = b};
+    *p = (pairing){.match = number, .old = a, .new = b, .by_threads = by_threads};
     p->old_s = stats_typical(row_timings(a));
     p->new_s = stats_typical(row_timings(b));
     p->speedup = stats_ratio(row_timings(a), row_timings(b));
@@ -271,7 +272,7 @@ static void meet(comparison *c, int number)
         }
         const result_row *b = find_row(rb, new->device, a, &theirs);
         if (b && (b->threads == a->threads || (mine == 1 && theirs == 1))) {
-            judge(c, number, a, b);
+            judge(c, number, a, b, mine > 1);
             met++;
         } else {
             c->only_old++;

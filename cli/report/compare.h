@@ -31,6 +31,7 @@ typedef struct match {
 typedef struct pairing {
     int match;
     const result_row *old, *new;
+    bool by_threads; /* the work stands there with other numbers of threads too */
     interval old_s, new_s, speedup;
     verdict verdict;
 } pairing;
@@ -72,6 +73,7 @@ void words_time(str *t, double seconds);                /* "1.23 ms" */
 void words_ratio(str *t, double ratio);                 /* "31", "1.05" */
 void words_rate(str *t, double rate, const char *unit); /* "1.5 TFLOP/s" */
 void words_row(str *t, const result_row *r);            /* "matmul 1024 f32" */
+void words_old(str *t, const pairing *p); /* the same, with threads where they matter */
 void words_pair(str *t, const comparison *c,
                 const pairing *p);         /* "... is 31 times faster [..] on b" */
 void words_counts(str *t, const match *m); /* "Of 24 rows 18 are faster, 2 slower" */

@@ -73,8 +73,10 @@ static void row(str *t, const scale *s, const pairing *p)
     words_ratio(&ratio, p->speedup.middle);
     words_ratio(&low, p->speedup.low);
     words_ratio(&high, p->speedup.high);
-    html_put(t, "<tr><th scope=\"row\">%s <span>%s %s</span></th>", p->old->work, p->old->size,
-             p->old->dtype);
+    html_put(t, "<tr><th scope=\"row\">%s <span>%s %s", p->old->work, p->old->size, p->old->dtype);
+    if (p->by_threads)
+        html_put(t, ", %d thread%s", p->old->threads, p->old->threads == 1 ? "" : "s");
+    str_puts(t, "</span></th>");
     part_cell_time(t, p->old_s);
     part_cell_time(t, p->new_s);
     bar(t, s, p);

@@ -45,7 +45,7 @@ static void fill_line(line *l, const pairing *p, bool color)
                                          [VERDICT_FASTER] = "\033[32m",
                                          [VERDICT_SLOWER] = "\033[31m",
                                          [VERDICT_UNSURE] = "\033[33m"};
-    words_row(&l->cell[0], p->old);
+    words_old(&l->cell[0], p);
     words_time(&l->cell[1], p->old_s.middle);
     words_time(&l->cell[2], p->new_s.middle);
     words_ratio(&l->cell[3], p->speedup.middle);
@@ -126,6 +126,7 @@ static void json_row(str *t, const comparison *c, int number, const result_row *
     json_name(t, "size", r->size);
     json_name(t, "dtype", r->dtype);
     json_name(t, "group", r->group);
+    str_printf(t, "\"threads\": %d, ", r->threads);
     json_name(t, "old", c->contestants[m->old].label);
     json_name(t, "new", c->contestants[m->new].label);
 }

@@ -59,11 +59,18 @@ static void words_interval(str *t, double low, double high)
     str_puts(t, "]");
 }
 
+void words_old(str *t, const pairing *p)
+{
+    words_row(t, p->old);
+    if (p->by_threads)
+        str_printf(t, ", %d thread%s", p->old->threads, p->old->threads == 1 ? "" : "s");
+}
+
 void words_pair(str *t, const comparison *c, const pairing *p)
 {
     const char *where = c->contestants[c->matches[p->match].new].label;
     const interval s = p->speedup;
-    words_row(t, p->old);
+    words_old(t, p);
     switch (p->verdict) {
     case VERDICT_FASTER:
         str_puts(t, " is ");

@@ -72,6 +72,11 @@ check 'its rows' json_is "sorted({w['work'] for w in r['rows']})" "['launch', 'm
 check 'each dtype' json_is "' '.join(w['dtype'] for w in r['rows'] if w['work'] == 'matmul')" 'f32 f64 f16 bf16 i8'
 check 'what it is made of' json_is "all(w['input'] and w['repeats'] >= 1 for w in r['rows'])" True
 check 'enough passes' json_is "all(len(w['seconds']) >= 3 for w in r['rows'])" True
+check 'each made by a process' json_is "all(w['process'] == list(range(len(w['seconds']))) for w in r['rows'])" True
+check 'and each sample has its wait' json_is "all(len(w['waited']) == sum(map(len, w['seconds'])) for w in r['rows'])" True
+check '--trace' bench --only launch --seconds 0.3 --trace "$temporary/t.json" -o "$temporary/traced.json"
+check 'is of one process' json_is "r['rows'][0]['process'], r['complete']" '[] True' "$temporary/traced.json"
+check 'that computed' json_is "any(e['name'] == 'eval' for e in r['traceEvents'])" True "$temporary/t.json"
 check 'exact answers have a digest' json_is \
     "[bool(w['answer']) for w in r['rows'] if w['dtype'] == 'i8' or w['work'] == 'launch']" '[True, True]'
 check 'limits of the device' json_is \
@@ -122,17 +127,16 @@ check '--show-output' bench --cmd 'echo loud' --seconds 0.1 --show-output
 check 'it is there' grep -q '^loud' "$temporary/out"
 
 # ---- Ctrl-C
-interrupt() { # SIGNAL
+interrupt() { # SIGNAL, WHAT TO MEASURE
     rm -f "$f"
-    python3 - "$ingot" "$f" "$1" <<'PYTHON'
+    python3 - "$ingot" "$f" "$@" <<'PYTHON'
 import json, signal, subprocess, sys, time
-ingot, path, name = sys.argv[1:]
-p = subprocess.Popen([ingot, "bench", "--quiet", "--cmd", "sleep 0.05", "--cmd", "sleep 0.04",
-                      "--seconds", "1000", "-o", path], stdout=subprocess.DEVNULL,
+ingot, path, name, *what = sys.argv[1:]
+p = subprocess.Popen([ingot, "bench", "--quiet", *what, "--seconds", "1000", "-o", path], stdout=subprocess.DEVNULL,
                      stderr=subprocess.PIPE, text=True,
                      # A shell's background job ignores Ctrl-C, and so would we.
                      preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
-time.sleep(1)
+time.sleep(2)
 p.send_signal(getattr(signal, name))
 said = p.communicate(timeout=30)[1]
 assert p.returncode == 130, (p.returncode, said)
@@ -141,10 +145,31 @@ r = json.load(open(path))
 assert r["complete"] is False and len(r["rows"]) == 2 and r["seconds"] < 30, r
 PYTHON
 }
-check 'Ctrl-C leaves a valid file' interrupt SIGINT
-check 'and so does SIGTERM' interrupt SIGTERM
+commands=(--cmd 'sleep 0.05' --cmd 'sleep 0.04')
+check 'Ctrl-C leaves a valid file' interrupt SIGINT "${commands[@]}"
+check 'and so does SIGTERM' interrupt SIGTERM "${commands[@]}"
+check 'also where other processes measure' interrupt SIGINT --only 'launch,train_mlp' --threads 1
 check 'which compares' json_is "len(r['rows'][0]['seconds']) > 0" True
 check 'nothing is left beside' test "$(ls "$temporary" | grep -c 'tmp\|XXX')" = 0
+# ---- a process that measures, and crashes
+crash() {
+    python3 - "$ingot" <<'PYTHON'
+import json, os, signal, subprocess, sys, time
+p = subprocess.Popen([sys.argv[1], "bench", "--quiet", "--only", "sort 16M f32,launch", "--seconds", "2", "--json"],
+                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+worker = ""
+while not worker:
+    with open(f"/proc/{p.pid}/task/{p.pid}/children", encoding="utf-8") as children:
+        worker = children.read().strip()
+time.sleep(0.3)
+os.kill(int(worker), signal.SIGKILL)
+out, said = p.communicate(timeout=60)
+assert p.returncode == 1 and "failed: its process was ended by signal 9" in said, (p.returncode, said)
+assert len(json.loads(out)["rows"]) == 1, out
+PYTHON
+}
+[ "$(uname)" = Linux ] && check 'a process that dies takes one work with it' crash
+
 bar() {
     python3 - "$ingot" <<'PYTHON'
 import os, pty, sys

@@ -12,8 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The whole of a file, read strictly; how many events there are of that name. */
-static int count_events(const char *path, const char *name)
+/* The whole of a file, read strictly once; how many events there are of each of two names. */
+static void count_both(const char *path, const char *const names[2], int counts[2])
 {
     FILE *file = fopen(path, "r");
     assert_non_null(file);
@@ -26,7 +26,7 @@ static int count_events(const char *path, const char *name)
     fclose(file);
     json_reader r;
     json_text key, value;
-    int n = 0;
+    counts[0] = counts[1] = 0;
     json_begin(&r, content, bytes);
     json_open_object(&r);
     while (json_next_key(&r, &key)) {
@@ -39,7 +39,8 @@ static int count_events(const char *path, const char *name)
             json_open_object(&r);
             while (json_next_key(&r, &key))
                 if (json_text_is(key, "name") && json_read_text(&r, &value))
-                    n += json_text_is(value, name);
+                    for (int i = 0; i < 2; i++)
+                        counts[i] += json_text_is(value, names[i]);
                 else
                     json_skip(&r);
         }
@@ -47,7 +48,13 @@ static int count_events(const char *path, const char *name)
     if (json_end(&r) != IG_OK)
         fail_msg("%s: %s", path, r.problem);
     free(content);
-    return n;
+}
+
+static int count_events(const char *path, const char *name)
+{
+    int counts[2];
+    count_both(path, (const char *const[]){name, ""}, counts);
+    return counts[0];
 }
 
 /* Large enough for the pool. */
@@ -117,8 +124,12 @@ static void test_full(void **state)
     for (int i = 0; i < TRACE_EVENTS + extra; i++)
         trace_memory(1);
     assert_int_equal(ig_trace_end(), IG_OK);
-    assert_int_equal(count_events(path, "memory"), TRACE_EVENTS);
-    assert_int_equal(count_events(path, "the timeline is full: later events were dropped"), 1);
+    int counts[2];
+    count_both(path,
+               (const char *const[]){"memory", "the timeline is full: later events were dropped"},
+               counts);
+    assert_int_equal(counts[0], TRACE_EVENTS);
+    assert_int_equal(counts[1], 1);
 }
 
 /* More names than there is room for. */
@@ -170,11 +181,12 @@ static void *keep_computing(void *arg)
 static void test_threads(void **state)
 {
     (void)state;
+    const int rounds = getenv("IG_TEST_QUICK") ? 4 : 20;
     pthread_t threads[3];
     atomic_store(&stop, false);
     for (intptr_t i = 0; i < 3; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, keep_computing, (void *)i), 0);
-    for (int i = 0; i < 20; i++) {
+    for (int i = 0; i < rounds; i++) {
         assert_int_equal(ig_trace_begin(folder_path("t.json")), IG_OK);
         compute(i);
         assert_int_equal(ig_trace_end(), IG_OK);
