@@ -409,7 +409,7 @@ static void measure(session *s)
     double most_s = (set->quick ? quick_most_s : full_most_s) - (clock_s() - s->begin_s);
     r->most_seconds = set->seconds > 0 ? 0 : most_s;
     r->least_passes = 3;
-    r->most_passes = set->quick ? 12 : 20;
+    r->most_passes = set->quick ? 12 : 30;
     r->seed = set->seed;
     r->visit = on_visit;
     r->ended = on_end;

@@ -7,12 +7,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { SAMPLES_MOST = 10, SLOW_VISITS = 4, WARM_BATCHES = 8, REPEATS_MOST = 1 << 24, RETAKES = 3 };
+enum { SAMPLES_MOST = 5, SLOW_VISITS = 4, WARM_BATCHES = 8, REPEATS_MOST = 1 << 24, RETAKES = 3 };
 static const double sample_least_s = 0.002, /* of a clock of nanoseconds, and of turns of others */
     warm_most_s = 0.25, stable = 0.05,
                     own_warm_up_s = 1, /* what takes longer loses nothing by being cold */
-    retake_most_s = 0.05, /* what takes longer is disturbed again on a machine that disturbs it */
-    slow_shares = 3;      /* a visit beyond so many equal shares of the time is slow */
+    retake_most_s = 0.1, /* what takes longer is disturbed again on a machine that disturbs it */
+    slow_shares = 3;     /* a visit beyond so many equal shares of the time is slow */
 
 /* ---- random order ------------------------------------------------------------------------------- */
 

@@ -33,8 +33,8 @@ static const double PROCESS_SPREADS = 3;
 static const double FAST = 0.1;
 /* The share of a sample that it may wait for a core beyond what its work does by itself. */
 static const double WAITED = 0.03;
-/* Cores that others can have at most, as long as we have some of the machine. */
-static const double OTHERS_MOST = 0.9;
+/* What we had of the cores at least, where waiting threads add up to all of the time. */
+static const double OWN_LEAST = 0.1;
 /* A difference of less is none. */
 static const double SAME_WITHIN = 0.05;
 
@@ -83,13 +83,14 @@ static double student(double freedom)
 /* What is known of the logarithm of the typical time. */
 typedef struct estimate {
     double middle, error, freedom;
-    double spread;    /* of the units beyond what their own samples explain */
-    double chance;    /* the variance that a unit's median has by its samples alone */
-    double drift;     /* by how much the halves of the run differ */
-    double low, high; /* of all samples */
-    double fast;      /* a tenth of the samples is faster */
-    int units;        /* that were not disturbed */
-    bool processes;   /* each is a process, else a pass */
+    double spread; /* of the units beyond what their own samples explain */
+    double chance; /* the variance that a unit's median has by its samples alone */
+    double drift;  /* by how much the halves of the run differ */
+    double low,
+        high;       /* of all samples; low of what they had a core for, where all were disturbed */
+    double fast;    /* a tenth of the samples is faster */
+    int units;      /* that were not disturbed */
+    bool processes; /* each is a process, else a pass */
 } estimate;
 
 /* Fills in what n medians say, in the order of their units. */
@@ -201,6 +202,17 @@ static double drift_of(const double *m, int n)
     return sqrt(fmax(0, pow(after - before, 2) - before2 - after2));
 }
 
+/* The shortest time that a sample had a core: what it would have taken at least if left alone. */
+static double least_own(const timings *t)
+{
+    double least = INFINITY;
+    for (int i = 0; i < t->n; i++) {
+        const double waited = t->waited ? t->waited[i] : 0;
+        least = fmin(least, fmax(t->seconds[i] - waited, OWN_LEAST * t->seconds[i]));
+    }
+    return least;
+}
+
 static estimate estimate_of(timings t, double calm)
 {
     const size_t bytes = (size_t)t.n * sizeof(double);
@@ -219,7 +231,7 @@ static estimate estimate_of(timings t, double calm)
         e.middle = stats_median(m, s.units);
     }
     qsort(s.seconds, (size_t)s.n, sizeof *s.seconds, ascending);
-    e.low = log(s.seconds[0]);
+    e.low = e.units < UNITS_LEAST ? log(least_own(&t)) : log(s.seconds[0]);
     e.fast = log(s.seconds[(int)(FAST * (s.n - 1))]);
     e.high = log(s.seconds[s.n - 1]);
     free(m);
@@ -279,7 +291,7 @@ static double runs_apart(const estimate *a, const estimate *b)
  * What is trimmed away does not matter. */
 static double own_part(double others)
 {
-    return 1 - fmin(fmax(others - TRIMMED, 0) / (1 - TRIMMED), OTHERS_MOST);
+    return 1 - fmin(fmax(others - TRIMMED, 0) / (1 - TRIMMED), 1 - OWN_LEAST);
 }
 
 interval stats_ratio(timings a, timings b)

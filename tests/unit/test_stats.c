@@ -253,7 +253,7 @@ static void test_rates(void **state)
 {
     (void)state;
     const bool quick = getenv("IG_TEST_QUICK") != NULL;
-    const int trials = quick ? 100 : 2000;
+    const int trials = quick ? 50 : 2000;
     int broken = 0;
     for (int i = 0; i < MACHINES; i++)
         for (int j = 0; j < PLANS; j++) {
