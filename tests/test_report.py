@@ -177,7 +177,8 @@ def grown(result, times):
     rows = []
     for i in range(times):
         for row in result["rows"]:
-            rows.append({**row, "size": f"{row['size']}.{i}", "seconds": row["seconds"] * 3})
+            rows.append({**row, "size": f"{row['size']}.{i}", "seconds": row["seconds"] * 3,
+                         "process": list(range(3 * len(row["process"])))})
     return {**result, "rows": rows}
 
 

@@ -7,20 +7,32 @@
 
 enum { BAND = 46, HEAD = 18, FOOT = 22, SIDE = 12, DOTS_MOST = 9000 };
 
-/* The samples of one contestant at height top. Every stride-th is drawn. */
+/* Every stride-th of the samples that were disturbed, or of those that were not. */
+static void marks(str *t, const scale *x, const result_row *r, double top, int stride,
+                  bool disturbed)
+{
+    const double typical = row_time(r).middle, passes = r->round[r->n - 1] + 1.0;
+    const timings all = row_timings(r);
+    const double calm = stats_calm(all);
+    for (int i = 0; i < r->n; i += stride)
+        if (disturbed == (all.waited && stats_disturbed(r->seconds[i], r->waited[i], calm)))
+            html_put(t, "M%.1f %.1fh0", scale_at(x, r->seconds[i] / typical),
+                     top + 3 + (BAND - 14) * (passes > 1 ? r->round[i] / (passes - 1) : 0.5));
+}
+
+/* The samples of one contestant at height top. */
 static void strip(str *t, const scale *x, const result_row *r, int series, double top, int stride)
 {
     interval s = row_time(r);
     const double typical = s.middle;
     s = (interval){s.low / typical, 1, s.high / typical};
-    const double passes = r->round[r->n - 1] + 1.0;
     html_put(t, "<path class=\"band s%d\" d=\"M%.1f %.1fH%.1fV%.1fH%.1fZ\"/>", series % SVG_SERIES,
              scale_at(x, s.low), top, scale_at(x, s.high), top + BAND - 8, scale_at(x, s.low));
     html_put(t, "<path class=\"middle\" d=\"M%.1f %.1fV%.1f\"/><path class=\"samples s%d\" d=\"",
              scale_at(x, s.middle), top, top + BAND - 8, series % SVG_SERIES);
-    for (int i = 0; i < r->n; i += stride)
-        html_put(t, "M%.1f %.1fh0", scale_at(x, r->seconds[i] / typical),
-                 top + 3 + (BAND - 14) * (passes > 1 ? r->round[i] / (passes - 1) : 0.5));
+    marks(t, x, r, top, stride, false);
+    str_puts(t, "\"/><path class=\"samples waited\" d=\"");
+    marks(t, x, r, top, stride, true);
     str_puts(t, "\"/>");
 }
 
@@ -124,7 +136,8 @@ void section_samples(str *t, const comparison *c)
     part_heading(
         t, "samples", "Every sample",
         "Each mark is a sample, as a multiple of the typical time; each line of marks is a "
-        "pass, the first on top. The tinted bar is the 99 % interval of the typical time.");
+        "pass, the first on top. Grey samples waited for a core, and do not count. The tinted bar "
+        "is the 99 % interval of the typical time.");
     if (stride > 1)
         html_put(t, "<p class=\"note\">There are so many that one of %d is drawn.</p>\n", stride);
     str_puts(t, "<div class=\"all\">\n");

@@ -65,7 +65,7 @@ def row(rng, device, work, threads, noise):
             "extent": extent, "flops": flops, "bytes": size_bytes,
             "answer": "9f3c1d52" if work in ("sort", "sum") else None,
             "repeats": max(1, math.ceil(0.002 / seconds)), "warnings": [],
-            "seconds": samples(rng, seconds, noise)}
+            "process": list(range(PASSES)), "seconds": samples(rng, seconds, noise)}
 
 
 def rows_of(rng, devices, noise):
