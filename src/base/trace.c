@@ -15,6 +15,7 @@
 
 enum { NAME_SLOTS = 1 << 12, NAME_PROBES = 64 };
 
+int64_t trace_room = 1 << 19;
 atomic_bool trace_running;
 
 static struct {
@@ -68,7 +69,7 @@ static int thread_number(int worker)
 static void record(const trace_event *e)
 {
     const int64_t at = atomic_fetch_add(&trace.claimed, 1);
-    if (at < TRACE_EVENTS)
+    if (at < trace_room)
         trace.events[at] = *e;
 }
 
@@ -173,7 +174,7 @@ static ig_status begin(const char *path)
     if (status != IG_OK)
         return status;
     trace.path = memory_text(path);
-    trace.events = memory_new(sizeof *trace.events * TRACE_EVENTS);
+    trace.events = memory_new(sizeof *trace.events * (size_t)trace_room);
     if (!trace.path || !trace.events) {
         forget();
         return IG_ERR_MEMORY;
@@ -190,7 +191,7 @@ static ig_status end(void)
     while (atomic_load(&trace.writers) > 0)
         sched_yield();
     const int64_t claimed = atomic_load(&trace.claimed);
-    const int64_t n = claimed < TRACE_EVENTS ? claimed : TRACE_EVENTS;
+    const int64_t n = claimed < trace_room ? claimed : trace_room;
     ig_status status = trace_file_write(trace.path, trace.events, n, claimed - n);
     forget();
     return status;

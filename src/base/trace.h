@@ -10,7 +10,10 @@
 
 #include <stdatomic.h>
 
-enum { TRACE_EVENTS = 1 << 19, TRACE_NAME_BYTES = 1 << 18 };
+enum { TRACE_NAME_BYTES = 1 << 18 };
+
+/* How many events the next timeline holds. Tests of what is full have it small. */
+extern int64_t trace_room;
 
 /* What a program costs. */
 typedef struct trace_cost {
