@@ -110,27 +110,34 @@ static bool check_again(const runner *r, task *t, int pass)
     return (pass > 0 && t->check_s > 0.1 * t->visit_s) || check(r, t);
 }
 
+/* Takes so many samples that were left alone, or tries it some times as often; all are kept. */
+static void take_samples(const runner *r, task *t, int pass, int samples)
+{
+    const int most = t->sample_s < retake_most_s ? RETAKES * (samples + 1) : samples;
+    for (int tries = 0; samples > 0 && tries < most && !r->interrupted(r->context); tries++) {
+        double seconds, waited = 0;
+        if (r->watch)
+            r->watch(r->context, tries == 0);
+        if (!batch(r, t, &seconds))
+            return;
+        if (r->watch)
+            waited = r->waited(r->context);
+        task_keep(t, seconds / t->repeats, waited / t->repeats, pass);
+        samples -= !stats_disturbed(seconds, waited, t->calm);
+    }
+}
+
 static void visit_open(const runner *r, task *t, int pass)
 {
     double seconds;
-    int samples = pass == 0 ? 1 : t->samples, tries = 0;
+    int samples = pass == 0 ? 1 : t->samples;
     if (!check_again(r, t, pass))
         return;
     if (pass == 0 && warm_up_first(r, t))
         samples -= t->n; /* what took so long is not repeated at once */
     else if (pass > 0 && t->sample_s < own_warm_up_s)
         batch(r, t, &seconds);
-    int most = t->sample_s < retake_most_s ? RETAKES + RETAKES * samples : samples;
-    while (samples > 0 && tries < most && t->outcome == OUTCOME_FINE &&
-           !r->interrupted(r->context)) {
-        if (r->watch)
-            r->watch(r->context, tries++ == 0);
-        if (!batch(r, t, &seconds))
-            break;
-        double waited = r->waited ? r->waited(r->context) : 0;
-        task_keep(t, seconds / t->repeats, waited / t->repeats, pass);
-        samples -= !stats_disturbed(seconds, waited, t->calm);
-    }
+    take_samples(r, t, pass, samples);
 }
 
 void runner_visit(const runner *r, task *t, int pass)

@@ -16,11 +16,12 @@
 
 /* ---- tasks that take as long as they say --------------------------------------------------------- */
 
-static double time_s;
+static double time_s, waiting_s;
 static int runs_left; /* until Ctrl-C; negative: never */
 
 typedef struct fake {
     double open_s, run_s, aside_s, drift; /* drift: of run_s, by every visit */
+    int disturbed;                        /* every so many runs it waits as long again */
     outcome opens, runs, checks;
     int opened, closed, ran, checked;
     int *log, *n_log, number; /* of visits */
@@ -45,6 +46,10 @@ static outcome fake_run(void *context, double *aside_s, str *why)
     f->ran++;
     runs_left -= runs_left > 0;
     time_s += f->run_s + f->aside_s;
+    if (f->disturbed && f->ran % f->disturbed == 0) {
+        time_s += f->run_s;
+        waiting_s += f->run_s;
+    }
     *aside_s += f->aside_s;
     if (f->runs != OUTCOME_FINE)
         str_puts(why, "exit code 3");
@@ -73,6 +78,17 @@ static bool fake_interrupted(void *context)
 {
     (void)context;
     return runs_left == 0;
+}
+static void fake_watch(void *context, bool fresh)
+{
+    (void)context;
+    (void)fresh;
+    waiting_s = 0;
+}
+static double fake_waited(void *context)
+{
+    (void)context;
+    return waiting_s;
 }
 static double last_share;
 static void fake_visit(void *context, const task *t, double share)
@@ -108,6 +124,8 @@ static bool measure(fake *fakes, int n, double seconds, int passes)
                       .seed = 7,
                       .clock = fake_clock,
                       .interrupted = fake_interrupted,
+                      .watch = fake_watch,
+                      .waited = fake_waited,
                       .visit = fake_visit,
                       .ended = fake_ended};
     memset(tasks, 0, sizeof tasks);
@@ -130,6 +148,28 @@ static int begin_fake(void **state)
     runs_left = -1;
     most_seconds = 0;
     return begin(state);
+}
+
+static int warned_timings(timings s, const char *word)
+{
+    str w[WARNINGS_MOST] = {0};
+    int k = samples_warn(s, w), found = 0;
+    for (int i = 0; i < k; i++)
+        found += strncmp(w[i].s, word, strlen(word)) == 0;
+    for (int i = 0; i < WARNINGS_MOST; i++)
+        str_free(&w[i]);
+    return found;
+}
+
+static int warned(const double *s, const int *round, int n, const char *word)
+{
+    return warned_timings((timings){.seconds = s, .pass = round, .n = n}, word);
+}
+
+static int warned_of(const task *t, const char *word)
+{
+    return warned_timings(
+        (timings){.seconds = t->seconds, .waited = t->waited, .pass = t->round, .n = t->n}, word);
 }
 
 /* ---- the runner --------------------------------------------------------------------------------- */
@@ -208,6 +248,28 @@ static void slow_works_are_visited_less_often(void **state)
     release(12);
 }
 
+/* Samples that waited for a core are there, and others in their place; what waits always is not. */
+static void disturbed_samples_are_taken_again(void **state)
+{
+    (void)state;
+    fake f[] = {
+        {.run_s = 0.004, .disturbed = 2}, {.run_s = 0.004, .disturbed = 1}, {.run_s = 0.004}};
+    assert_true(measure(f, 3, 10, 8));
+    int alone = 0;
+    for (int i = 0; i < tasks[0].n; i++)
+        alone += !stats_disturbed(tasks[0].seconds[i], tasks[0].waited[i], 0);
+    assert_int_equal(tasks[2].n, 7 * tasks[2].samples + 1);
+    assert_true(alone >= tasks[2].n && tasks[0].n > alone);
+    assert_true(tasks[1].n >= tasks[2].n && tasks[1].n <= tasks[2].n + 6);
+    const task *t = &tasks[0];
+    const interval i = stats_typical(
+        (timings){.seconds = t->seconds, .waited = t->waited, .pass = t->round, .n = t->n});
+    assert_true(fabs(i.middle / f[0].run_s - 1) < 1e-6 && fabs(i.high / i.low - 1) < 1e-6);
+    assert_true(warned_of(t, "busy"));
+    assert_false(warned_of(&tasks[2], "busy"));
+    release(3);
+}
+
 static void too_little_time_still_gives_three_passes(void **state)
 {
     (void)state;
@@ -268,17 +330,6 @@ static void interrupted_keeps_what_there_is(void **state)
 }
 
 /* ---- warnings ----------------------------------------------------------------------------------- */
-
-static int warned(const double *s, const int *round, int n, const char *word)
-{
-    str w[WARNINGS_MOST] = {0};
-    int k = samples_warn((timings){.seconds = s, .pass = round, .n = n}, w), found = 0;
-    for (int i = 0; i < k; i++)
-        found += strncmp(w[i].s, word, strlen(word)) == 0;
-    for (int i = 0; i < WARNINGS_MOST; i++)
-        str_free(&w[i]);
-    return found;
-}
 
 static void drift_and_outliers_are_told(void **state)
 {
@@ -557,6 +608,7 @@ int main(int argc, char **argv)
                                        TEST(passes_cover_all_in_other_orders),
                                        TEST(orders_are_even),
                                        TEST(slow_works_are_visited_less_often),
+                                       TEST(disturbed_samples_are_taken_again),
                                        TEST(too_little_time_still_gives_three_passes),
                                        TEST(no_time_is_told),
                                        TEST(wrong_answers_have_no_time),
