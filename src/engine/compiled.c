@@ -52,14 +52,14 @@ static int list_constants(const ig_compiled *c, ig_array *const *standing, bool 
     for (int i = 0; i < g->n_node; i++)
         for (int j = 0; j < g->node[i]->n_in && !varies[i]; j++) {
             const ig_array *from = g->node[i]->in[j]->root;
-            varies[i] =
-                from->data ? find_input(standing, c->n_in, from) >= 0 : varies[from->index];
+            varies[i] = from->data ? find_input(standing, c->n_in, from) >= 0 : varies[from->index];
         }
     for (int i = 0; i < g->n_node; i++)
         for (int j = 0; j < g->node[i]->n_in && varies[i]; j++) {
             ig_array *from = g->node[i]->in[j]->root;
             if (from->data || varies[from->index] ||
-                view_size(&from->view) * (int64_t)ig_dtype_bytes((ig_dtype)from->dtype) > MOST_BYTES)
+                view_size(&from->view) * (int64_t)ig_dtype_bytes((ig_dtype)from->dtype) >
+                    MOST_BYTES)
                 continue;
             varies[from->index] = true; /* it is listed */
             list[n++] = from;

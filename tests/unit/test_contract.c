@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "backend/cpu/cpu.h"
+#include "base/memory.h"
 #include "base/threads.h"
 #include "ops/ops.h"
 
@@ -215,8 +216,11 @@ static void work_run(work *w, int threads, bool fused)
 {
     work_tape(w, fused);
     pool_set_threads(threads);
+    w->p.compiled = cpu_contract_plan(&w->p);
+    assert_non_null(w->p.compiled);
     assert_int_equal(scratch_reserve(cpu_contract_scratch(&w->p)), IG_OK);
     assert_int_equal(cpu_contract(&w->p, w->bindings), IG_OK);
+    memory_free(w->p.compiled);
     pool_set_threads(0);
 }
 

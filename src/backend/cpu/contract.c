@@ -23,6 +23,7 @@
 #include "base/threads.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -137,10 +138,13 @@ typedef struct contraction {
     cut m, n, kc;
     int64_t strip;    /* rows of in[0] that are packed at a time: they stay in the L2 cache */
     char *shared[2];  /* panels of a side that were packed for all workers; or NULL */
+    bool in_place[2]; /* a side is small, and lies as its panels would */
+    bool close;       /* rows of sums follow each other without a gap */
     int thin;         /* which side has few rows and is not packed; -1: neither */
     bool dots;        /* one row on either side: batches are summed side by side */
     const blas *blas; /* what sums the tiles instead of our kernels; or NULL */
     layout at;
+    int threads; /* that the tiles are cut for */
     int64_t tiles, tasks;
     cpu_fault fault;
 } contraction;
@@ -196,6 +200,20 @@ static bool group_ends_in_run(const group *g)
     return g->ndim > 0 && g->stride[last] == 1 && g->shape[last] >= WORTH;
 }
 
+/* From a point of the group to the next, if that is the same everywhere. */
+static int64_t group_step(const group *g) { return g->ndim > 0 ? g->stride[0] : 0; }
+
+/* True if kernels can read a side as it lies: it is so small that the cache holds it anyway. */
+static bool reads_in_place(const contraction *c, int side, int64_t rows)
+{
+    enum { SMALL_BYTES = 1 << 15 };
+    const int64_t width = side == 0 ? c->kernel->mr : c->kernel->nr;
+    const int64_t points = c->p->extent[3], step = llabs(group_step(&c->k[side]));
+    return c->kernel->tile_at && rows >= width && group_is_run(&c->row[side]) &&
+           c->k[side].ndim <= 1 && step <= SMALL_BYTES &&
+           (points * step + rows) * c->element_bytes <= SMALL_BYTES;
+}
+
 /* The side with so few rows that packing the other would cost more than it saves, if the other can be
  * read as it lies; -1 if there is none. The sums are the same either way. */
 static int thin_side(const contraction *c, int64_t rows, int64_t columns)
@@ -248,6 +266,9 @@ static void contraction_set(contraction *c, const program *p)
     c->shared[0] = c->shared[1] = NULL;
     c->blas = NULL;
     const bool packs = c->thin < 0;
+    c->close = packs && c->kc.parts == 1 && c->kernel->group == 1;
+    c->in_place[0] = packs && reads_in_place(c, 0, rows);
+    c->in_place[1] = packs && reads_in_place(c, 1, p->extent[2]);
     const int64_t deep = packs ? panel_row(c, c->kernel->kc) : 1;
     c->strip = rows_in_cache(deep, 8, TILE_M) / c->kernel->mr * c->kernel->mr;
     c->m = cut_at_most(rows, TILE_M, packs ? c->kernel->mr : 1);
@@ -273,6 +294,7 @@ static void contraction_share(contraction *c, int threads)
         else
             break;
     }
+    c->threads = threads;
     c->tiles = c->batches * c->m.parts * c->n.parts;
     c->tasks = c->tiles < wanted ? c->tiles : wanted;
 }
@@ -285,6 +307,7 @@ typedef struct worker_state {
     int64_t *row[2], *point[2];
     tape_run run;
     int64_t batch, m0, m, n0, n; /* the tile: first row and how many, the same for columns */
+    int64_t ldc;                 /* from a row of sums to the next */
     const char *from[2];         /* element 0 of the inputs in its batch */
 } worker_state;
 
@@ -304,37 +327,80 @@ static char *shared_panels(const contraction *c, int side, int64_t batch, int64_
     return c->shared[side] + nth * rows->size * panel_row(c, c->kc.size);
 }
 
-/* The panels of rows [first, first + n) of the worker's tile in a block of k: those packed for all, or
- * packed now. The first is 0, unless the rows of in[0] come strip by strip. */
-static const char *tile_panels(const contraction *c, const worker_state *w, int side, int64_t first,
-                               int64_t n, int64_t block)
+/* Rows of a side in a block of k, as kernels read them: in panels, or from where they lie. */
+typedef struct sheet {
+    const char *at;
+    int64_t row_bytes; /* from a row to the next, where it begins a panel */
+    int64_t step;      /* from a point of k to the next, in elements */
+    int64_t whole;     /* rows that lie in place; those behind are ... */
+    const char *last;  /* ... in a panel of their own */
+} sheet;
+
+static void sheet_pack(const contraction *c, const worker_state *w, int side, int64_t first,
+                       int64_t n, int64_t block)
 {
-    if (c->shared[side]) {
-        const int64_t part = side == 0 ? w->m0 / c->m.size : w->n0 / c->n.size;
-        return shared_panels(c, side, w->batch, part, block) +
-               first * panel_row(c, cut_length(&c->kc, block));
-    }
     const int64_t k = cut_length(&c->kc, block);
     group_offsets(&c->k[side], block * c->kc.size, k, w->point[side]);
     (side == 0 ? c->kernel->pack_m : c->kernel->pack_n)(w->panel[side], w->from[side], n,
                                                         w->row[side] + first, k, w->point[side]);
-    return w->panel[side];
 }
 
-/* Sums one block of k into the tile. */
+/* Rows [first, first + n) of the worker's tile in a block of k: in panels that were packed for all, or are
+ * packed now, or in place. The first is 0, unless the rows of in[0] come strip by strip. */
+static sheet sheet_of(const contraction *c, const worker_state *w, int side, int64_t first,
+                      int64_t n, int64_t block)
+{
+    const int64_t width = side == 0 ? c->kernel->mr : c->kernel->nr;
+    const int64_t deep = panel_row(c, cut_length(&c->kc, block));
+    if (c->shared[side]) {
+        const int64_t part = side == 0 ? w->m0 / c->m.size : w->n0 / c->n.size;
+        const char *at = shared_panels(c, side, w->batch, part, block) + first * deep;
+        return (sheet){at, deep, width, n, NULL};
+    }
+    if (!c->in_place[side]) {
+        sheet_pack(c, w, side, first, n, block);
+        return (sheet){w->panel[side], deep, width, n, NULL};
+    }
+    const int64_t whole = n / width * width, step = group_step(&c->k[side]);
+    if (whole < n)
+        sheet_pack(c, w, side, first + whole, n - whole, block);
+    const int64_t offset = w->row[side][first] + block * c->kc.size * step;
+    return (sheet){w->from[side] + offset * c->element_bytes, c->element_bytes, step, whole,
+                   w->panel[side]};
+}
+
+/* Sums of mr rows from the i-th on by nr columns from the j-th on. */
+static void sheet_tile(const contraction *c, const sheet *rows, int64_t i, const sheet *columns,
+                       int64_t j, int64_t k, void *sums, int64_t ldc, bool add)
+{
+    const gemm_kernel *g = c->kernel;
+    const bool last_row = i >= rows->whole, last_column = j >= columns->whole;
+    g->tile_at(k, last_row ? rows->last : rows->at + i * rows->row_bytes,
+               last_row ? g->mr : rows->step,
+               last_column ? columns->last : columns->at + j * columns->row_bytes,
+               last_column ? g->nr : columns->step, sums, ldc, add);
+}
+
+/* Sums one block of k into the tile. The last columns come first: where rows are not longer than the
+ * columns that count, the lanes behind them are overwritten by the next row. */
 static void tile_sum_block(const contraction *c, const worker_state *w, int64_t block)
 {
     const gemm_kernel *g = c->kernel;
-    const int64_t k = cut_length(&c->kc, block), lane = c->lane_bytes, ldc = c->n.size;
-    const int64_t deep = panel_row(c, k);
-    const char *columns = tile_panels(c, w, 1, 0, w->n, block);
+    const int64_t k = cut_length(&c->kc, block), lane = c->lane_bytes, ldc = w->ldc;
+    const bool in_place = c->in_place[0] || c->in_place[1];
+    const sheet columns = sheet_of(c, w, 1, 0, w->n, block);
     for (int64_t s = 0; s < w->m; s += c->strip) {
         const int64_t n = w->m - s < c->strip ? w->m - s : c->strip;
-        const char *rows = tile_panels(c, w, 0, s, n, block);
-        for (int64_t j = 0; j < w->n; j += g->nr)
-            for (int64_t i = 0; i < n; i += g->mr)
-                g->tile(k, rows + i * deep, columns + j * deep,
-                        w->sums + ((s + i) * ldc + j) * lane, ldc, block > 0);
+        const sheet rows = sheet_of(c, w, 0, s, n, block);
+        for (int64_t j = (w->n - 1) / g->nr * g->nr; j >= 0; j -= g->nr)
+            for (int64_t i = 0; i < n; i += g->mr) {
+                char *sums = w->sums + ((s + i) * ldc + j) * lane;
+                if (in_place)
+                    sheet_tile(c, &rows, i, &columns, j, k, sums, ldc, block > 0);
+                else
+                    g->tile(k, rows.at + i * rows.row_bytes, columns.at + j * columns.row_bytes,
+                            sums, ldc, block > 0);
+            }
     }
 }
 
@@ -417,7 +483,7 @@ static void tile_sum(const contraction *c, const worker_state *w)
 static void tile_finish(const contraction *c, worker_state *w)
 {
     enum { SHORT_ROW = TAPE_BLOCK / 4 };
-    const int64_t lane = c->lane_bytes, ldc = c->n.size, n_all = c->n.extent;
+    const int64_t lane = c->lane_bytes, ldc = w->ldc, n_all = c->n.extent;
     const int64_t start = (w->batch * c->m.extent + w->m0) * n_all + w->n0;
     if (w->n < n_all || n_all > SHORT_ROW) {
         for (int64_t i = 0; i < w->m; i++)
@@ -452,6 +518,7 @@ static void tile_run(const contraction *c, worker_state *w, int64_t batch, int64
     w->m = rows;
     w->n0 = j * c->n.size;
     w->n = cut_length(&c->n, j);
+    w->ldc = c->close ? w->n : c->n.size;
     rows_find(c, w, 0, batch, w->m0, w->m);
     rows_find(c, w, 1, batch, w->n0, w->n);
     if (c->kc.parts == 0)
@@ -564,7 +631,7 @@ static ig_status shared_get(contraction *c, int side)
 {
     const cut *others = side == 0 ? &c->n : &c->m;
     const bool again = others->parts > 1 && others->size < TILE_PACKS;
-    if (c->thin >= 0 || c->blas || c->kc.parts == 0 ||
+    if (c->thin >= 0 || c->blas || c->in_place[side] || c->kc.parts == 0 ||
         !(again || side_batches(c, side) < c->batches))
         return IG_OK;
     const int64_t bytes = shared_bytes(c, side);
@@ -580,6 +647,7 @@ static void shared_free(contraction *c)
     for (int side = 0; side < 2; side++)
         if (c->shared[side])
             memory_data_free(c->shared[side], (size_t)shared_bytes(c, side));
+    c->shared[0] = c->shared[1] = NULL;
 }
 
 static int64_t shared_tasks(const contraction *c, int side)
@@ -627,6 +695,7 @@ static bool blas_fits(const contraction *c)
 static void blas_use(contraction *c, const blas *library)
 {
     c->blas = library;
+    c->close = false;
     c->m = cut_into(c->m.extent, (c->m.extent + BLAS_TILE_M - 1) / BLAS_TILE_M, 1);
     c->n = cut_into(c->n.extent, (c->n.extent + BLAS_TILE_N - 1) / BLAS_TILE_N, 1);
     layout_set(&c->at, c);
@@ -639,7 +708,7 @@ static double tile_time(const contraction *c, char *memory, const buffer *data)
     const binding bindings[1] = {{(buffer *)(uintptr_t)data, 0}};
     contraction timed = *c;
     timed.bindings = bindings;
-    worker_state w = {.m = c->m.extent, .n = c->n.extent};
+    worker_state w = {.m = c->m.extent, .n = c->n.extent, .ldc = c->n.size};
     worker_place(&w, c, memory);
     rows_find(&timed, &w, 0, 0, 0, w.m);
     rows_find(&timed, &w, 1, 0, 0, w.n);
@@ -701,12 +770,25 @@ static void blas_choose(contraction *c)
 
 /* ---- the core ---------------------------------------------------------------------------------- */
 
+/* Everything that a launch needs to know but the buffers. */
+static void contraction_plan(contraction *c, const program *p)
+{
+    contraction_set(c, p);
+    blas_choose(c);
+    contraction_share(c, pool_threads());
+}
+
+void *cpu_contract_plan(const program *p)
+{
+    contraction *c = memory_get(sizeof *c);
+    if (c)
+        contraction_plan(c, p);
+    return c;
+}
+
 size_t cpu_contract_scratch(const program *p)
 {
-    contraction c;
-    contraction_set(&c, p);
-    blas_choose(&c);
-    return c.at.bytes;
+    return ((const contraction *)p->compiled)->at.bytes;
 }
 
 const char *cpu_contract_how(const program *p)
@@ -718,25 +800,25 @@ const char *cpu_contract_how(const program *p)
     return c.blas ? c.blas->name : cpu_level_now()->name;
 }
 
+/* Launches are one at a time (the engine's lock), so the plan also holds what belongs to this one. */
 ig_status cpu_contract(const program *p, const binding *b)
 {
+    contraction *c = p->compiled;
     if (p->extent[0] * p->extent[1] * p->extent[2] == 0)
         return IG_OK;
-    contraction c;
-    contraction_set(&c, p);
-    blas_choose(&c);
-    contraction_share(&c, pool_threads());
-    c.bindings = b;
-    cpu_fault_clear(&c.fault);
-    ig_status status = shared_get(&c, 0);
+    if (c->threads != pool_threads())
+        contraction_plan(c, p);
+    c->bindings = b;
+    cpu_fault_clear(&c->fault);
+    ig_status status = shared_get(c, 0);
     if (status == IG_OK)
-        status = shared_get(&c, 1);
+        status = shared_get(c, 1);
     if (status == IG_OK) {
-        pool_run(shared_tasks(&c, 0) + shared_tasks(&c, 1), shared_pack, &c);
-        pool_run(c.tasks, task_run, &c);
-        status = cpu_fault_status(&c.fault);
+        pool_run(shared_tasks(c, 0) + shared_tasks(c, 1), shared_pack, c);
+        pool_run(c->tasks, task_run, c);
+        status = cpu_fault_status(&c->fault);
     }
-    shared_free(&c);
+    shared_free(c);
     return status;
 }
 

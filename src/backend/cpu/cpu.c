@@ -23,7 +23,7 @@ static const core cores[] = {
     [PROGRAM_MAP] = {cpu_map_scratch, cpu_map, NULL},
     [PROGRAM_REDUCE] = {cpu_reduce_scratch, cpu_reduce, cpu_reduce_plan},
     [PROGRAM_ARGREDUCE] = {cpu_reduce_scratch, cpu_reduce, cpu_reduce_plan},
-    [PROGRAM_CONTRACT] = {cpu_contract_scratch, cpu_contract, NULL},
+    [PROGRAM_CONTRACT] = {cpu_contract_scratch, cpu_contract, cpu_contract_plan},
     [PROGRAM_SCAN] = {cpu_scan_scratch, cpu_scan, NULL},
     [PROGRAM_SORT] = {cpu_sort_scratch, cpu_sort, NULL},
     [PROGRAM_ARGSORT] = {cpu_sort_scratch, cpu_sort, NULL},
@@ -105,7 +105,7 @@ static ig_status launch(const program *p, const binding *bindings)
         TRY(scratch_reserve(cpu_chain_scratch(p)));
         return cpu_chain(p, bindings);
     }
-    TRY(scratch_reserve(c->scratch(p)));
+    TRY(scratch_renew());
     return c->launch(p, bindings);
 }
 

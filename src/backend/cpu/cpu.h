@@ -118,6 +118,8 @@ int64_t tape_cost(const tape *t);
  * Reserved by compile, so that nothing is allocated in a launch. Launches are one at a time (the
  * engine's lock), so workers do not share it. */
 ig_status scratch_reserve(size_t bytes);
+/* As much as was ever reserved, for the number of threads that there are now. */
+ig_status scratch_renew(void);
 void *scratch_of(int worker);
 /* Gives all of it back; the next reserve begins anew. */
 void scratch_free(void);
@@ -140,8 +142,9 @@ size_t cpu_search_scratch(const program *p);
 size_t cpu_write_scratch(const program *p);
 /* Who multiplies in this contraction, for people: a level's or a BLAS library's name. */
 const char *cpu_contract_how(const program *p);
-/* What p->compiled is for a reduction; NULL with the error set on failure. */
+/* What p->compiled is for reductions and contractions; NULL with the error set on failure. */
 void *cpu_reduce_plan(const program *p);
+void *cpu_contract_plan(const program *p);
 
 /* A chain of programs, some rows at a time: see program.h. */
 ig_status cpu_chain(const program *p, const binding *b);

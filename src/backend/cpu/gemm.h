@@ -45,8 +45,13 @@ typedef struct gemm_kernel {
     void (*pack_n)(void *to, const void *from, int64_t rows, const int64_t *row, int64_t k,
                    const int64_t *point);
     /* c[i * ldc + j] = (or += if add) the sum over k of a[k * mr + i] * b[k * nr + j], for all
-     * mr x nr lanes; k > 0. */
+     * mr x nr lanes; k > 0. With a group of 1, rows are written in order, so that ldc may be less than
+     * nr: what a row has too many lanes for is the next one's. */
     void (*tile)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool add);
+    /* The same for rows that lie side by side in memory: a[k * a_step + i], b[k * b_step + j]. NULL where
+     * panels have another form than memory. */
+    void (*tile_at)(int64_t k, const void *a, int64_t a_step, const void *b, int64_t b_step,
+                    void *c, int64_t ldc, bool add);
     /* What reads the large side from where it lies, at memory speed if its rows are side by side or
      * its points are; NULL if there is none. thin <= GEMM_THIN_MAX, 0 < k <= kc, which is GEMM_KC. */
     void (*thin)(const gemm_thin *g);

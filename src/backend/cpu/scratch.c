@@ -11,9 +11,10 @@
 enum { LINE = 64 };
 
 static struct {
-    char *block; /* as allocated */
-    char *first; /* aligned */
-    size_t bytes;
+    char *block;  /* as allocated */
+    char *first;  /* aligned */
+    size_t bytes; /* for each worker */
+    size_t most;  /* that was ever asked for */
     int workers;
 } scratch;
 
@@ -21,6 +22,8 @@ ig_status scratch_reserve(size_t bytes)
 {
     const int workers = pool_threads();
     bytes = (bytes + LINE - 1) & ~(size_t)(LINE - 1);
+    if (bytes > scratch.most)
+        scratch.most = bytes;
     if (bytes <= scratch.bytes && workers <= scratch.workers)
         return IG_OK;
     if (bytes < scratch.bytes)
@@ -35,6 +38,8 @@ ig_status scratch_reserve(size_t bytes)
     scratch.workers = workers;
     return IG_OK;
 }
+
+ig_status scratch_renew(void) { return scratch_reserve(scratch.most); }
 
 void *scratch_of(int worker)
 {
