@@ -13,6 +13,16 @@
 enum { FEW_BYTES = 64, FEW_PIECE = 256, FEW_OFFSET = 64 };
 static_assert(sizeof(buffer) <= FEW_OFFSET, "data follows the struct");
 
+/* Drops a reference; true if it was the last. Who has the only one need not write that: nobody else can
+ * come by it. What others did with the array before they dropped theirs is seen by who has the last. */
+static bool drop_reference(atomic_int *refs)
+{
+    if (atomic_load_explicit(refs, memory_order_acquire) == 1)
+        return true;
+    return atomic_fetch_sub_explicit(refs, 1, memory_order_release) == 1 &&
+           atomic_load_explicit(refs, memory_order_acquire) == 0;
+}
+
 static void destroy_host(buffer *b) { memory_data_free(b->data, b->bytes); }
 static void destroy_few(buffer *b) { (void)b; }
 static void destroy_hollow(buffer *b) { (void)b; }
@@ -53,7 +63,7 @@ buffer *buffer_retain(buffer *b)
 
 void buffer_release(buffer *b)
 {
-    if (!b || atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) != 1)
+    if (!b || !drop_reference(&b->refs))
         return;
     b->destroy(b);
     memory_piece_free(b, buffer_piece(b));
@@ -165,7 +175,7 @@ ig_array *ig_retain(ig_array *x)
  * through scope_next (a dying array is in no scope). */
 static void drop(ig_array *x, ig_array **dying)
 {
-    if (!x || atomic_fetch_sub_explicit(&x->refs, 1, memory_order_acq_rel) != 1)
+    if (!x || !drop_reference(&x->refs))
         return;
     assert(!x->scope);
     x->scope_next = *dying;
