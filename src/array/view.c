@@ -55,15 +55,15 @@ bool view_broadcast(const view *v, int ndim, const int64_t *shape, view *out)
 {
     if (v->ndim > ndim)
         return false;
-    view r = {.ndim = ndim, .offset = v->offset};
+    out->ndim = ndim;
+    out->offset = v->offset;
     for (int i = 0, lead = ndim - v->ndim; i < ndim; i++) {
         int64_t have = i < lead ? 1 : v->shape[i - lead];
         if (have != shape[i] && have != 1)
             return false;
-        r.shape[i] = shape[i];
-        r.stride[i] = have == 1 && shape[i] != 1 ? 0 : i < lead ? 0 : v->stride[i - lead];
+        out->shape[i] = shape[i];
+        out->stride[i] = have == 1 && shape[i] != 1 ? 0 : i < lead ? 0 : v->stride[i - lead];
     }
-    *out = r;
     return true;
 }
 

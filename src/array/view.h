@@ -22,7 +22,7 @@ void view_contiguous(view *v, int ndim, const int64_t *shape);
 bool view_is_contiguous(const view *v);
 bool view_same_shape(const view *a, const view *b);
 bool view_equal(const view *a, const view *b);
-/* v broadcast to shape; false if it does not go. out may be v. */
+/* v broadcast to shape; false if it does not go. out is another view, and undefined then. */
 bool view_broadcast(const view *v, int ndim, const int64_t *shape, view *out);
 /* The same elements in another shape of the same size, if strides can say it; else false. */
 bool view_reshape(const view *v, int ndim, const int64_t *shape, view *out);

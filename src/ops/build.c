@@ -68,15 +68,16 @@ ig_array *ig_from_data(const void *data, ig_ints shape, ig_dtype dtype)
 ig_array *build_broadcast(op_id op, ig_array *x, int ndim, const int64_t *shape)
 {
     view v;
-    if (!x)
-        return NULL;
+    if (!x ||
+        (x->view.ndim == ndim && memcmp(x->view.shape, shape, (size_t)ndim * sizeof *shape) == 0))
+        return x;
     if (!view_broadcast(&x->view, ndim, shape, &v)) {
         char have[400], want[400];
         FAIL_NULL(IG_ERR_SHAPE, "%s: shape %s does not broadcast to %s", op_rows[op].name,
                   view_shape_text(x->view.ndim, x->view.shape, have),
                   view_shape_text(ndim, shape, want));
     }
-    return view_same_shape(&v, &x->view) ? x : array_view(op, x, &v);
+    return array_view(op, x, &v);
 }
 
 ig_array *build_reshape(op_id op, ig_array *x, int ndim, const int64_t *shape)
