@@ -1,5 +1,6 @@
 /* Runs that compute in place, and computations that are planned once: what they give is what an
  * evaluation gives, what was given up cannot be read any more, and a failure changes nothing. */
+#include "array/array.h"
 #include "base/memory.h"
 #include "support/folder.h"
 #include <math.h>
@@ -165,6 +166,25 @@ static void state_is_replaced_in_place(void **state)
     ig_compiled_free(c);
 }
 
+/* What depends on no input is computed once, when it is compiled, and kept. */
+static void constants_are_computed_once(void **state)
+{
+    (void)state;
+    ig_array *x = floats((const float[]){1, 2, 3}, 3), *have;
+    ig_array *constant = ig_add(ig_arange(0, 3, 1, IG_F32), ig_float(1));
+    ig_array *y = ig_multiply(x, ig_exp(constant));
+    assert_null(constant->data);
+    ig_compiled *c = ig_compile(&x, 1, 0, &y, 1);
+    assert_non_null(c);
+    const ig_array *factor = y->in[1]->root;
+    assert_non_null(factor->data);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(ig_run(c, &x, &have), IG_OK);
+        expect_floats(have, (const float[]){2.718282f, 14.778112f, 60.256611f}, 3);
+    }
+    ig_compiled_free(c);
+}
+
 static void mistakes_are_told(void **state)
 {
     (void)state;
@@ -222,6 +242,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(inputs_may_be_views, begin, end),
         cmocka_unit_test_setup_teardown(outputs_may_be_inputs_or_constants, begin, end),
         cmocka_unit_test_setup_teardown(state_is_replaced_in_place, begin, end),
+        cmocka_unit_test_setup_teardown(constants_are_computed_once, begin, end),
         cmocka_unit_test_setup_teardown(mistakes_are_told, begin, end),
         cmocka_unit_test_setup_teardown(any_allocation_may_fail, begin, end),
     };

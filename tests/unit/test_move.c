@@ -598,6 +598,32 @@ static void test_errors_of_copies(void **state)
     FAILS(IG_ERR_SHAPE, "unstack: axis 0", ig_unstack(s, 0, out, 8));
 }
 
+/* ---- many short rows, which are moved by a table of their places ---- */
+
+static int64_t turned(const int64_t *i)
+{
+    return layout_number((const int64_t[]){i[0], i[2], i[1], i[3]}, from);
+}
+
+static int64_t twice(const int64_t *i)
+{
+    return layout_number((const int64_t[]){i[0], i[1] % from.v[1]}, from);
+}
+
+static void test_short_rows(void **state)
+{
+    (void)state;
+    static const int64_t rows[] = {2, 3, 5, 16}; /* lengths of the last axis */
+    for (int k = 0; k < LAYOUTS * 4; k++) {
+        const int64_t n = rows[k / LAYOUTS];
+        ig_array *x = make(k % LAYOUTS, INTS(23, 4, 9, n));
+        ig_array *y = ig_negative(ig_permute_dims(x, INTS(0, 2, 1, 3)));
+        layout_expect(ig_negative(y), INTS(23, 9, 4, n), turned);
+        x = make(k % LAYOUTS, INTS(211, n));
+        layout_expect(ig_concat((ig_array *[]){x, x}, 2, IG_AXES(1)), INTS(211, 2 * n), twice);
+    }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -618,6 +644,7 @@ int main(void)
         TEST(test_pad),
         TEST(test_roll),
         TEST(test_repeat_tile),
+        TEST(test_short_rows),
         TEST(test_most_axes),
         TEST(test_views_do_not_copy),
         TEST(test_errors),
