@@ -8,9 +8,10 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "kernel/print.h"
+#include "base/text.h"
+#include "engine/module_device.h"
 
-enum { ARGS_MOST = 8, LOG_WORDS = 4096 };
+enum { ARGS_MOST = 8 };
 
 /* ---- running one ---- */
 
@@ -37,24 +38,9 @@ typedef struct run {
     argument args[ARGS_MOST];
     void *globals; /* of the kernel's globals afterwards, or NULL */
     size_t globals_bytes;
-    char *said; /* what it printed */
-    ig_status drained;
+    char *said; /* what it printed; memory_free */
+    ig_status launched;
 } run;
-
-static kernel_target target_of(const backend *dev)
-{
-    const backend_limits *l = &dev->limits;
-    return (kernel_target){.language = LANGUAGE_OPENCL,
-                           .device = dev->name,
-                           .version = l->version,
-                           .subgroup = l->subgroup,
-                           .threads = l->threads,
-                           .shared_bytes = l->shared_bytes,
-                           .buffers = l->buffers,
-                           .f16 = l->f16,
-                           .f64 = l->f64,
-                           .atomics_i64 = l->atomics_i64};
-}
 
 static void checked(ig_status status)
 {
@@ -62,107 +48,66 @@ static void checked(ig_status status)
         fail_msg("%s", ig_error(NULL));
 }
 
-/* What the globals are at first. */
-static buffer *globals_new(const backend *dev, const kernel_tree *tree, size_t *bytes)
+static void collect(void *said, const char *words, size_t bytes)
 {
-    uint8_t all[1024] = {0};
-    size_t at = 0;
-    for (const kernel_var *v = tree->globals; v; v = v->next) {
-        at = (at + 15) / 16 * 16;
-        assert_true(at + v->type->size <= sizeof all);
-        if (v->init)
-            memcpy(all + at, v->init, v->type->size);
-        at += v->type->size;
-    }
-    buffer *b = dev->alloc(dev, at);
-    assert_non_null(b);
-    checked(dev->write(b, 0, all, at));
-    *bytes = at;
-    return b;
+    text_add(said, "%.*s", (int)bytes, words);
 }
 
-static void launch(const backend *dev, run *r, const kernel_tree *tree,
-                   const kernel_printed *printed)
+static void launch(const backend *dev, run *r, ig_module *m)
 {
-    kernel_param params[ARGS_MOST + 2];
-    kernel_arg args[ARGS_MOST + 2] = {{{0}, NULL}};
-    buffer *buffers[ARGS_MOST + 2] = {NULL};
-    uint32_t log[LOG_WORDS] = {[LOG_ROOM] = LOG_WORDS - LOG_HEAD};
-    size_t globals_bytes = 0, at = 0;
-    assert_true(printed->n_params <= ARGS_MOST + 2);
-    for (int i = 0; i < printed->n_params; i++) {
-        const kernel_printed_param *q = &printed->params[i];
+    kernel_arg args[ARGS_MOST] = {{{0}, NULL}};
+    binding globals;
+    module_built *built;
+    text said = {0};
+    const ig_kernel_info *k = ig_module_find(m, r->kernel);
+    const kernel_entry *entry = kernel_tree_find(m->tree, r->kernel);
+    assert_true(k && entry && k->n_params <= ARGS_MOST);
+    if (module_built_for(m, dev, entry, &built) != IG_OK)
+        fail_msg("%s", ig_error(NULL));
+    for (int i = 0; i < k->n_params; i++) {
         const argument *a = &r->args[i];
-        params[i] = (kernel_param){q->kind == PRINTED_BYTES ? KERNEL_BYTES : KERNEL_BUFFER,
-                                   q->bytes, q->offset};
-        if (q->kind == PRINTED_BYTES) {
-            assert_int_equal(q->bytes, a->bytes);
-            args[i].bytes = a->data;
-        } else if (q->kind == PRINTED_BUFFER) {
-            buffers[i] = dev->alloc(dev, a->bytes + 16);
-            checked(dev->write(buffers[i], 16, a->data, a->bytes));
-            args[i].at = (binding){buffers[i], 16};
-        } else if (q->kind == PRINTED_GLOBALS) {
-            buffers[i] = globals_new(dev, tree, &globals_bytes);
-            args[i].at = (binding){buffers[i], 0};
-        } else {
-            buffers[i] = dev->alloc(dev, sizeof log);
-            checked(dev->write(buffers[i], 0, log, sizeof log));
-            args[i].at = (binding){buffers[i], 0};
+        assert_true(a->is_buffer == k->params[i].is_pointer);
+        args[i].bytes = a->data;
+        if (!a->is_buffer) {
+            assert_int_equal(k->params[i].bytes, a->bytes);
+            continue;
         }
-        if (q->kind <= PRINTED_BYTES) {
-            assert_true(a->is_buffer == (q->kind == PRINTED_BUFFER));
-            assert_true(q->offset >= at);
-            at = q->offset + q->bytes;
-        }
+        args[i].at = (binding){dev->alloc(dev, a->bytes + 16), 16};
+        checked(dev->write(args[i].at.buf, 16, a->data, a->bytes));
     }
-    const kernel_text code_text = {.source = printed->text,
-                                   .entry = printed->entry,
-                                   .params = params,
-                                   .n_params = printed->n_params,
-                                   .dynamic_shared = printed->dynamic_shared};
-    kernel_launch l = {.shared_bytes = r->shared_bytes, .args = args};
-    kernel_code *code = NULL;
+    checked(module_globals(m, dev, &globals));
+    kernel_launch l = {.shared_bytes = r->shared_bytes,
+                       .args = args,
+                       .globals = &globals,
+                       .print = collect,
+                       .context = &said};
     memcpy(l.grid, r->grid, sizeof l.grid);
     memcpy(l.block, r->block, sizeof l.block);
-    if (dev->kernel_build(dev, &code_text, &code) != IG_OK)
-        fail_msg("%s\n%s", ig_error(NULL), printed->text);
-    checked(dev->kernel_launch(code, &l));
-    for (int i = 0; i < printed->n_params; i++) {
-        const int kind = printed->params[i].kind;
-        if (kind == PRINTED_BUFFER)
-            checked(dev->read(buffers[i], 16, r->args[i].data, r->args[i].bytes));
-        if (kind == PRINTED_GLOBALS && r->globals)
-            checked(dev->read(buffers[i], 0, r->globals, r->globals_bytes));
-        if (kind == PRINTED_LOG) {
-            checked(dev->read(buffers[i], 0, log, sizeof log));
-            r->drained = kernel_print_drain(printed, log, LOG_WORDS, &r->said);
+    r->launched = module_built_launch(built, &l);
+    r->said = text_take(&said);
+    for (int i = 0; i < k->n_params; i++)
+        if (r->args[i].is_buffer) {
+            checked(dev->read(args[i].at.buf, 16, r->args[i].data, r->args[i].bytes));
+            buffer_release(args[i].at.buf);
         }
-        buffer_release(buffers[i]);
-    }
-    dev->kernel_discard(code);
+    if (r->globals)
+        checked(dev->read(globals.buf, 0, r->globals, r->globals_bytes));
 }
 
-/* False if there is no device. */
+/* False if there is no device. Only a failed assertion may end it otherwise than well. */
 static bool run_it(run *r)
 {
     const backend *dev = opencl_device_or_skip(0);
     if (!dev)
         return false;
-    const kernel_target target = target_of(dev);
-    const kernel_parse_options options = {.instances = &r->kernel, .n_instances = 1};
-    kernel_tree *tree;
-    kernel_printed *printed;
-    char *said;
-    if (kernel_parse("k.cu", r->source, &options, &tree, &said) != IG_OK)
-        fail_msg("%s", said);
-    memory_free(said);
-    const kernel_entry *entry = kernel_tree_find(tree, r->kernel);
-    assert_non_null(entry);
-    checked(kernel_print(tree, entry, &target, &printed));
-    launch(dev, r, tree, printed);
-    kernel_printed_free(printed);
-    kernel_tree_free(tree);
+    const ig_module_options options = {.instances = &r->kernel, .n_instances = 1};
+    ig_module *m = ig_module_new("k.cu", r->source, &options);
+    if (!m)
+        fail_msg("%s", ig_error(NULL));
+    launch(dev, r, m);
+    if (r->launched != IG_OK && r->launched != IG_ERR_DEVICE)
+        fail_msg("%s", ig_error(NULL));
+    ig_module_free(m);
     return true;
 }
 
@@ -624,7 +569,7 @@ static void printing(void **unused)
         .args = {VALUE(n)}};
     if (!run_it(&r))
         return;
-    assert_int_equal(r.drained, IG_OK);
+    assert_int_equal(r.launched, IG_OK);
     char *lines[8] = {0};
     int count = 0;
     for (char *s = strtok(r.said, "\n"); s && count < 8; s = strtok(NULL, "\n"))
@@ -653,7 +598,7 @@ static void asserting(void **unused)
              .args = {ARRAY(out)}};
     if (!run_it(&r))
         return;
-    assert_int_equal(r.drained, IG_ERR_DEVICE);
+    assert_int_equal(r.launched, IG_ERR_DEVICE);
     assert_string_equal(
         ig_error(NULL),
         "k.cu:3: block (0, 0, 0), thread (5, 0, 0): assertion 'i < 5 && \"small\"' failed");
