@@ -366,7 +366,6 @@ static void again_free(session *s)
  * process: with one there are no workers. */
 static void begin_workers(session *s, int argc, char **argv)
 {
-    str why = {0};
     char *self = s->jobs.n && !interrupt_traced() ? child_self() : NULL;
     if (!self)
         return;
@@ -375,15 +374,14 @@ static void begin_workers(session *s, int argc, char **argv)
     s->again[1] = argv[0];
     s->again[2] = worker_word;
     memcpy(s->again + 3, argv + 1, sizeof *argv * (size_t)(argc - 1));
-    if (worker_begin(&s->worker, s->again, s->jobs.n, &why) || interrupt_asked())
-        return;
     str line = {0};
-    str_printf(&line, "one process measures everything, as no other can be started: %s", why.s);
-    say(s->command, "%s", line.s);
-    collect_disturbance(&s->result, line.s);
-    again_free(s);
+    str_puts(&line, "one process measures everything, as no other can be started: ");
+    if (!worker_begin(&s->worker, s->again, s->jobs.n, &line) && !interrupt_asked()) {
+        say(s->command, "%s", line.s);
+        collect_disturbance(&s->result, line.s);
+        again_free(s);
+    }
     str_free(&line);
-    str_free(&why);
 }
 
 /* A repetition that would take a large part of all the time even at the limit is not begun. */
@@ -602,7 +600,7 @@ int verb_bench(int argc, char **argv)
         code = engine_apply(&c, &set.engine);
     for (int i = 0; i < set.commands.n; i++)
         set.commands.v[i].show = set.show_output;
-    session s = {.command = &c, .set = &set};
+    session s = {.command = &c, .set = &set, .worker = worker_none};
     s.runner = (runner){
         .clock = now, .interrupted = interrupted, .watch = watch, .waited = waited, .context = &s};
     if (code < 0)

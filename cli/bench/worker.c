@@ -106,6 +106,8 @@ int worker_serve(const runner *r, task *tasks, int n)
     return fine ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+const worker worker_none = {.orders = {-1, -1}, .reports = {-1, -1}};
+
 /* ---- who asks for it ---------------------------------------------------------------------------- */
 
 void worker_end(worker *w)
@@ -129,7 +131,7 @@ static void put_end(const worker *w, str *why)
 
 bool worker_begin(worker *w, char *const *argv, int n, str *why)
 {
-    *w = (worker){.orders = {-1, -1}, .reports = {-1, -1}};
+    *w = worker_none;
     int problem = child_pipe(w->orders) && child_pipe(w->reports) ? 0 : errno, jobs = -1;
     const int files[] = {w->orders[0], w->reports[1], STDERR_FILENO};
     if (!problem)

@@ -17,6 +17,8 @@ typedef struct worker {
     int status; /* of the last one that ended */
 } worker;
 
+extern const worker worker_none;
+
 /* Starts the program with these words, and hears from it that it has n jobs too. False: why says what is
  * in the way. */
 bool worker_begin(worker *w, char *const *argv, int n, str *why);
