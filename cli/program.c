@@ -42,8 +42,6 @@ typedef struct job {
     str report, printed;        /* paths: what was found, and stdout if it is wanted */
 } job;
 
-static const char report_name[] = "report", printed_name[] = "printed";
-
 bool program_has_main(const char *path)
 {
     size_t bytes;
@@ -202,8 +200,8 @@ static int make_folder(job *j)
         return code;
     }
     str_printf(&j->program, "%s/program", j->folder.s);
-    str_printf(&j->report, "%s/%s", j->folder.s, report_name);
-    str_printf(&j->printed, "%s/%s", j->folder.s, printed_name);
+    str_printf(&j->report, "%s/report", j->folder.s);
+    str_printf(&j->printed, "%s/printed", j->folder.s);
     return -1;
 }
 

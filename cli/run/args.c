@@ -113,28 +113,25 @@ static int refuse_program(const args_reader *r, const char *name)
     return code == EXIT_FAILED ? EXIT_USAGE : code;
 }
 
-/* The calculator's value of the program, which gets the parameter's name where the calculator takes it:
- * later arguments may then use it. */
-static bool compute(const args_reader *r, const char *name, const char *program, value *out)
-{
-    str t = {0};
-    str_printf(&t, "%s=0", name);
-    const bool named = calc_parse(r->calc, t.s) && calc_step(r->calc, out);
-    t.n = 0;
-    str_printf(&t, "%s%s%s", named ? name : "", named ? "=" : "", program);
-    bool fine = calc_parse(r->calc, t.s);
-    str_free(&t);
-    while (fine && calc_more(r->calc))
-        fine = calc_step(r->calc, out);
-    return fine;
-}
-
 int args_compute(const args_reader *r, const char *parameter, const char *program, value *out)
 {
     bool fine = calc_parse(r->calc, program);
     while (fine && calc_more(r->calc))
         fine = calc_step(r->calc, out);
     return fine ? -1 : refuse_program(r, parameter);
+}
+
+/* The same; it gets the parameter's name where the calculator takes it, so that later arguments may use it. */
+static int compute(const args_reader *r, const char *name, const char *program, value *out)
+{
+    str t = {0};
+    str_printf(&t, "%s=0", name);
+    const bool named = calc_parse(r->calc, t.s) && calc_step(r->calc, out);
+    t.n = 0;
+    str_printf(&t, "%s%s%s", named ? name : "", named ? "=" : "", program);
+    const int code = args_compute(r, name, t.s, out);
+    str_free(&t);
+    return code;
 }
 
 /* x as dtype if no value changes by it; else NULL. */
@@ -257,10 +254,9 @@ static int take_text(const args_reader *r, const ig_kernel_param *p, const char 
     }
     str program = {0};
     program_write(&program, text, p->dtype, structs ? p->holds->bytes : 0, key);
-    const int code =
-        compute(r, p->name, program.s, &v) ? take_value(r, p, &v, out) : refuse_program(r, p->name);
+    const int code = compute(r, p->name, program.s, &v);
     str_free(&program);
-    return code;
+    return code < 0 ? take_value(r, p, &v, out) : code;
 }
 
 static int read_one(const args_reader *r, const char *given, run_args *out)

@@ -146,11 +146,11 @@ void cuda_watch_tell(const char *kind, bool is_note, cuda_place_of_call at, cons
     text message = {0}, whole = {0};
     char said[400];
     va_list args;
+    if (!watch.check)
+        return;
     va_start(args, format);
     vsnprintf(said, sizeof said, format, args);
     va_end(args);
-    if (!watch.check)
-        return;
     if (at.file)
         text_add(&whole, "%s:%d: ", at.file, at.line);
     text_add(&whole, "%s: %s: %s", is_note ? "warning" : "error", kind, said);
@@ -287,9 +287,10 @@ static void tell_profiles(void)
         next = p->next;
         if (table && !watch.quiet)
             fprintf(stderr, "%s", table);
-        text_add(&t, "%s", json ? json : "{}");
-        if (json)
+        if (json) {
+            text_add(&t, "%s", json);
             report('P', &t);
+        }
         ig_free(table);
         ig_free(json);
         ig_free(p->lines);
