@@ -51,13 +51,12 @@ void node_kernel_release(node_kernel *k); /* NULL is fine */
 
 /* What a node needs beyond its inputs; zero where it does not apply. */
 typedef struct node_attr {
-    uint16_t fold;   /* reduce, scan: the FOLD row; argreduce: OP_max or OP_min */
-    uint16_t copy;   /* not 0: computed again on purpose, and equal only to nodes of that number */
-    bool flag;       /* sort: descending; searchsorted: right; write: add */
-    uint8_t ndim[4]; /* contract: axes of each group b, m, n, k; reduce: ndim[0] trailing axes */
-    int64_t
-        axis_len; /* read, write: length of the indexed axis; bits: the first index; kernel: which
-                       * of its results */
+    uint16_t fold;    /* reduce, scan: the FOLD row; argreduce: OP_max or OP_min */
+    uint16_t copy;    /* not 0: computed again on purpose, and equal only to nodes of that number */
+    bool flag;        /* sort: descending; searchsorted: right; write: add */
+    uint8_t ndim[4];  /* contract: axes of each group b, m, n, k; reduce: ndim[0] trailing axes */
+    int64_t axis_len; /* read, write: length of the indexed axis; bits: the first index; kernel: the
+                         result's number */
     int64_t axis_stride; /* read, write: its stride in elements of the indexed array */
     view *dst;           /* assemble: a view of the output for each input; write: one; owned */
     node_kernel *kernel; /* kernel: counted */
@@ -96,7 +95,8 @@ struct ig_array {
 enum { ARRAY_DATA = UINT16_MAX };
 
 /* A root with the contiguous view of shape, retaining the inputs; it belongs to the innermost scope.
- * Takes over attr->dst, also on failure, and retains attr->kernel. attr may be NULL. NULL on failure or if an input is NULL. */
+ * Takes over attr->dst, also on failure, and retains attr->kernel. attr may be NULL. NULL on failure or
+ * if an input is NULL. */
 ig_array *array_node(int op, ig_dtype dtype, int ndim, const int64_t *shape, ig_array *const *in,
                      int n_in, const node_attr *attr);
 

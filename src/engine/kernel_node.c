@@ -184,7 +184,8 @@ static int add_input(bound *b, const ig_kernel_param *p, ig_array *x, ig_array *
             ig_fail(IG_ERR_ARGUMENT, "kernel '%s': the array for '%s' is NULL", kernel, p->name);
         return -1;
     }
-    if (x->weak && p->dtype != IG_DTYPE_NONE && !(x = build_cast(x, p->dtype)))
+    const bool fits = dtype_is_float(p->dtype) || !dtype_is_float((ig_dtype)x->dtype);
+    if (x->weak && fits && p->dtype != IG_DTYPE_NONE && !(x = build_cast(x, p->dtype)))
         return -1;
     if (p->dtype != IG_DTYPE_NONE && x->dtype != p->dtype) {
         ig_fail(IG_ERR_DTYPE, "kernel '%s': '%s' is a %s, but the array is %s; convert with astype",

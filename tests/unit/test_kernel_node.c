@@ -549,6 +549,8 @@ static void mistakes_are_told_when_it_is_made(void **state)
             IG_ERR_DTYPE, "'n' is a int, which 2.5 is not");
     refused(CALL(.kernel = "cube", ARGS(ARRAY("n", x), ARRAY("x", x), SHAPE("y", 2))),
             IG_ERR_ARGUMENT, "the array has 2 elements");
+    refused(CALL(.kernel = "cube", ARGS(ARRAY("n", ig_float(2.5)), ARRAY("x", x), SHAPE("y", 2))),
+            IG_ERR_DTYPE, "'n' is a int, but the array is f64; convert with astype");
     refused(CALL(.kernel = "cube", ARGS(INT("n", 2), ARRAY("x", x), SHAPE("y", -2))), IG_ERR_SHAPE,
             "kernel: ");
     refused(CALL(.kernel = "cube", ARGS(INT("n", 2), ARRAY("x", NULL), SHAPE("y", 2))),
