@@ -34,7 +34,9 @@ enum {
     TILE_PACKS = 400, /* a tile of so many rows packs columns for itself, and the other way around:
                          that costs less than reading again what is not in its cache */
     TILE_SMALL = GEMM_WIDTH_MAX, /* a side is not cut below this to give all threads work ... */
-    TASKS_PER_THREAD = 4,
+    TASKS_PER_THREAD = 4,        /* for which tiles are cut ... */
+    TASKS_MOST = 32, /* ... and which they make where they are more: what one thread has to do at
+                             the end, while the others wait, is then a small part of it all */
 };
 #define TASK_PRODUCTS 250000.0 /* ... nor the whole below this many products for each task */
 /* Most bytes of one side's panels that are packed for all. */
@@ -277,14 +279,21 @@ static void contraction_set(contraction *c, const program *p)
     layout_set(&c->at, c);
 }
 
-/* Cuts the tiles further until all threads have work, but not into crumbs. */
-static void contraction_share(contraction *c, int threads)
+/* So many tasks for each thread, but no crumbs. */
+static int64_t tasks_for(const contraction *c, int threads, int per_thread)
 {
     const double products =
         (double)c->batches * (double)c->m.extent * (double)c->n.extent * (double)(c->kc.extent + 1);
-    int64_t wanted = threads > 1 ? (int64_t)threads * TASKS_PER_THREAD : 1;
-    if (products < (double)wanted * TASK_PRODUCTS)
-        wanted = (int64_t)(products / TASK_PRODUCTS) + 1;
+    const int64_t wanted = threads > 1 ? (int64_t)threads * per_thread : 1;
+    return products < (double)wanted * TASK_PRODUCTS ? (int64_t)(products / TASK_PRODUCTS) + 1
+                                                     : wanted;
+}
+
+/* Cuts the tiles further until all threads have work. */
+static void contraction_share(contraction *c, int threads)
+{
+    const int64_t wanted = tasks_for(c, threads, TASKS_PER_THREAD);
+    const int64_t most = tasks_for(c, threads, TASKS_MOST);
     const gemm_kernel *kernel = c->kernel;
     while (!c->blas && c->batches * c->m.parts * c->n.parts < wanted) {
         if (c->n.size >= c->m.size && c->n.size > TILE_SMALL)
@@ -296,7 +305,7 @@ static void contraction_share(contraction *c, int threads)
     }
     c->threads = threads;
     c->tiles = c->batches * c->m.parts * c->n.parts;
-    c->tasks = c->tiles < wanted ? c->tiles : wanted;
+    c->tasks = c->tiles < most ? c->tiles : most;
 }
 
 /* ---- one tile ---------------------------------------------------------------------------------- */
