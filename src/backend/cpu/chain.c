@@ -15,8 +15,9 @@ enum {
     TILE_BYTES = 512 * 1024, /* of values kept by rows: they stay in the L2 cache */
     TILE_ROWS_LEAST = 16,    /* a contraction of fewer rows wastes what it packs */
     TILE_ROWS_MOST = 128,
-    ROW_ALONE = 512, /* rows from this length on do not share a block */
-    MOST_TASKS = 512
+    ROW_ALONE = 512,       /* rows from this length on do not share a block */
+    TASKS_PER_THREAD = 32, /* at most: each starts all tapes anew */
+    SHARED = 8             /* programs of a chain that may have panels for all tiles */
 };
 
 typedef struct chain_job {
@@ -26,6 +27,7 @@ typedef struct chain_job {
     int64_t outer; /* rows */
     int64_t tile;  /* rows at once */
     int64_t task;  /* rows of a task */
+    void *panels[SHARED];
 } chain_job;
 
 static size_t whole_lines(size_t bytes) { return (bytes + 63) & ~(size_t)63; }
@@ -126,6 +128,8 @@ static void start_all(chain_job *j, const binding *b, char *scratch)
     for (int i = 0; i < j->p->chain; i++) {
         const program *p = &j->p[i];
         cores[p->kind].start(p, b, &j->fault, j->outer, j->tile, scratch);
+        if (p->kind == PROGRAM_CONTRACT && i < SHARED)
+            cpu_contract_rows_use(scratch, j->panels[i]);
         scratch += whole_lines(cores[p->kind].scratch(p, j->tile));
     }
 }
@@ -176,6 +180,42 @@ static void chain_task(void *ctx, int64_t task, int worker)
     }
 }
 
+/* ---- what all tiles multiply with ---- */
+
+static bool tape_stores(const tape *t, int slot)
+{
+    for (int k = 0; k < t->n_inst; k++)
+        if (t->inst[k].code == TAPE_STORE && t->operand[t->inst[k].operand].slot == slot)
+            return true;
+    return false;
+}
+
+/* True if the chain itself makes what is in the slot. */
+static bool chain_makes(const program *p, int slot)
+{
+    for (int i = 0; i < p->chain; i++)
+        if (tape_stores(&p[i].pre, slot) || tape_stores(&p[i].post, slot))
+            return true;
+    return false;
+}
+
+static ig_status chain_share(chain_job *j)
+{
+    for (int i = 0; i < j->p->chain && i < SHARED; i++) {
+        const program *p = &j->p[i];
+        if (p->kind == PROGRAM_CONTRACT && !chain_makes(j->p, p->in[1].slot))
+            TRY(cpu_contract_rows_share(p, j->b, j->tile, &j->panels[i]));
+    }
+    return IG_OK;
+}
+
+static void chain_unshare(chain_job *j)
+{
+    for (int i = 0; i < SHARED; i++)
+        if (j->panels[i])
+            cpu_contract_rows_unshare(&j->p[i], j->tile, j->panels[i]);
+}
+
 /* Cuts the rows into tiles and tasks; false if the programs are better run one after another. */
 static bool chain_cut(chain_job *j)
 {
@@ -192,7 +232,7 @@ static bool chain_cut(chain_job *j)
     }
     if (j->outer < pool_threads())
         return false;
-    const int64_t work = TASK_WORK / cost, least = j->outer / MOST_TASKS;
+    const int64_t work = TASK_WORK / cost, least = j->outer / (pool_threads() * TASKS_PER_THREAD);
     j->task = ((work > least ? work : least) + j->tile) / j->tile * j->tile;
     return true;
 }
@@ -206,6 +246,11 @@ ig_status cpu_chain(const program *p, const binding *b)
             TRY(p[i].kind == PROGRAM_REDUCE ? cpu_reduce(&p[i], b) : cpu_map(&p[i], b));
         return IG_OK;
     }
-    pool_run((j.outer + j.task - 1) / j.task, chain_task, &j);
-    return cpu_fault_status(&j.fault);
+    ig_status status = chain_share(&j);
+    if (status == IG_OK) {
+        pool_run((j.outer + j.task - 1) / j.task, chain_task, &j);
+        status = cpu_fault_status(&j.fault);
+    }
+    chain_unshare(&j);
+    return status;
 }

@@ -18,6 +18,7 @@
 #include "backend/cpu/blas.h"
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/gemm.h"
+#include "backend/cpu/group.h"
 #include "base/machine.h"
 #include "base/memory.h"
 #include "base/threads.h"
@@ -41,61 +42,6 @@ enum {
 #define TASK_PRODUCTS 250000.0 /* ... nor the whole below this many products for each task */
 /* Most bytes of one side's panels that are packed for all. */
 #define SHARED_BYTES ((int64_t)64 << 20)
-
-/* ---- groups of axes ---------------------------------------------------------------------------- */
-
-/* One group of an operand's axes: the same points in the same order, neighbours merged. */
-typedef struct group {
-    int ndim;
-    int64_t shape[IG_MAX_NDIM], stride[IG_MAX_NDIM];
-} group;
-
-static void group_set(group *g, const view *v, int first, int ndim)
-{
-    g->ndim = 0;
-    for (int i = first; i < first + ndim; i++) {
-        if (v->shape[i] == 1)
-            continue;
-        const int last = g->ndim - 1;
-        if (last >= 0 && g->stride[last] == v->stride[i] * v->shape[i]) {
-            g->shape[last] *= v->shape[i];
-            g->stride[last] = v->stride[i];
-        } else {
-            g->shape[g->ndim] = v->shape[i];
-            g->stride[g->ndim++] = v->stride[i];
-        }
-    }
-}
-
-/* offset[i] of the points start ... start + n of the group, which has that many. */
-static void group_offsets(const group *g, int64_t start, int64_t n, int64_t *offset)
-{
-    if (g->ndim == 0) {
-        offset[0] = 0;
-        return;
-    }
-    int64_t at[IG_MAX_NDIM], sum = 0;
-    for (int d = g->ndim - 1; d >= 0; d--) {
-        at[d] = start % g->shape[d];
-        start /= g->shape[d];
-        sum += at[d] * g->stride[d];
-    }
-    const int last = g->ndim - 1;
-    for (int64_t i = 0; i < n;) {
-        int64_t run = g->shape[last] - at[last];
-        run = run < n - i ? run : n - i;
-        for (int64_t j = 0; j < run; j++)
-            offset[i + j] = sum + j * g->stride[last];
-        i += run;
-        at[last] += run;
-        sum += run * g->stride[last];
-        for (int d = last; d > 0 && at[d] == g->shape[d]; d--) {
-            sum += g->stride[d - 1] - at[d] * g->stride[d];
-            at[d] = 0;
-            at[d - 1]++;
-        }
-    }
-}
 
 /* ---- the plan of one launch -------------------------------------------------------------------- */
 
@@ -180,26 +126,6 @@ static void layout_set(layout *at, const contraction *c)
     at->point[0] = layout_add(at, kc * (int64_t)sizeof(int64_t));
     at->point[1] = layout_add(at, kc * (int64_t)sizeof(int64_t));
     at->tape = layout_add(at, (int64_t)tape_scratch_bytes(&c->p->post));
-}
-
-static bool group_stands_still(const group *g)
-{
-    for (int d = 0; d < g->ndim; d++)
-        if (g->stride[d] != 0)
-            return false;
-    return true;
-}
-
-static bool group_is_run(const group *g)
-{
-    return g->ndim == 0 || (g->ndim == 1 && g->stride[0] == 1);
-}
-
-static bool group_ends_in_run(const group *g)
-{
-    enum { WORTH = 8 };
-    const int last = g->ndim - 1;
-    return g->ndim > 0 && g->stride[last] == 1 && g->shape[last] >= WORTH;
 }
 
 /* From a point of the group to the next, if that is the same everywhere. */
@@ -634,8 +560,18 @@ static int64_t shared_bytes(const contraction *c, int side)
            panel_row(c, c->kc.size);
 }
 
-/* Gets memory for the panels of a side if small tiles or batches would pack them again and again, and
- * the process's budget has room for it. */
+/* Gets memory for the panels of a side, if the process's budget has room for it. */
+static ig_status shared_take(contraction *c, int side)
+{
+    const int64_t bytes = shared_bytes(c, side);
+    const uint64_t used = ig_memory_used(), limit = ig_memory_limit();
+    if (bytes > SHARED_BYTES || used >= limit || (uint64_t)bytes > limit - used)
+        return IG_OK;
+    c->shared[side] = memory_data_get((size_t)bytes);
+    return c->shared[side] ? IG_OK : IG_ERR_MEMORY;
+}
+
+/* The same if small tiles or batches would pack them again and again. */
 static ig_status shared_get(contraction *c, int side)
 {
     const cut *others = side == 0 ? &c->n : &c->m;
@@ -643,12 +579,7 @@ static ig_status shared_get(contraction *c, int side)
     if (c->thin >= 0 || c->blas || c->in_place[side] || c->kc.parts == 0 ||
         !(again || side_batches(c, side) < c->batches))
         return IG_OK;
-    const int64_t bytes = shared_bytes(c, side);
-    const uint64_t used = ig_memory_used(), limit = ig_memory_limit();
-    if (bytes > SHARED_BYTES || used >= limit || (uint64_t)bytes > limit - used)
-        return IG_OK;
-    c->shared[side] = memory_data_get((size_t)bytes);
-    return c->shared[side] ? IG_OK : IG_ERR_MEMORY;
+    return shared_take(c, side);
 }
 
 static void shared_free(contraction *c)
@@ -670,7 +601,7 @@ static void shared_pack(void *context, int64_t task, int worker)
 {
     contraction *c = context;
     worker_state w;
-    worker_start(&w, c, &c->fault, scratch_of(worker));
+    worker_place(&w, c, scratch_of(worker));
     const int64_t first = shared_tasks(c, 0);
     const int side = task >= first;
     const cut *rows = side == 0 ? &c->m : &c->n;
@@ -848,6 +779,32 @@ static void rows_set(contraction *c, const program *p, int64_t tile)
     c->dots = false;
     c->m = cut_at_most(c->m.extent, tile + unit - 1, unit);
     layout_set(&c->at, c);
+}
+
+ig_status cpu_contract_rows_share(const program *p, const binding *b, int64_t tile, void **panels)
+{
+    contraction c;
+    rows_set(&c, p, tile);
+    c.bindings = b;
+    cpu_fault_clear(&c.fault);
+    if (c.thin < 0 && !c.in_place[1] && c.m.parts > 1 && c.kc.parts > 0)
+        TRY(shared_take(&c, 1));
+    pool_run(shared_tasks(&c, 1), shared_pack, &c);
+    *panels = c.shared[1];
+    return IG_OK;
+}
+
+void cpu_contract_rows_unshare(const program *p, int64_t tile, void *panels)
+{
+    contraction c;
+    rows_set(&c, p, tile);
+    c.shared[1] = panels;
+    shared_free(&c);
+}
+
+void cpu_contract_rows_use(void *scratch, void *panels)
+{
+    ((contract_rows *)scratch)->c.shared[1] = panels;
 }
 
 size_t cpu_contract_rows_scratch(const program *p, int64_t tile)

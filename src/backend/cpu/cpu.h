@@ -160,6 +160,11 @@ size_t cpu_contract_rows_scratch(const program *p, int64_t tile);
 void cpu_contract_rows_start(const program *p, const binding *b, cpu_fault *fault, int64_t rows,
                              int64_t tile, void *scratch);
 void cpu_contract_rows(void *scratch, int64_t first, int64_t n);
+/* Packs in[1], which must be there, once for all tiles: *panels are given to each start by _use, and back by
+ * _unshare. NULL if that is not worth it. */
+ig_status cpu_contract_rows_share(const program *p, const binding *b, int64_t tile, void **panels);
+void cpu_contract_rows_use(void *scratch, void *panels);
+void cpu_contract_rows_unshare(const program *p, int64_t tile, void *panels);
 
 /* Host address of an operand's element 0 (its offset applied). */
 static inline char *operand_host(const operand *o, const binding *b)
