@@ -202,6 +202,105 @@ static void test_rows(void **s)
     on_each_level(check_rows);
 }
 
+/* ---- rows that are run at once: against one after the other ---- */
+
+/* Fills x with n lanes, all the same if one is set. */
+static void fill_operand(ig_dtype dtype, int64_t n, void *x, bool one)
+{
+    const size_t bytes = ig_dtype_bytes(dtype);
+    fill(dtype, n, x);
+    for (int64_t i = 1; i < n && one; i++)
+        memcpy((char *)x + (size_t)i * bytes, x, bytes);
+}
+
+static int pairs_checked;
+
+static void check_pair(int first, int second, bool turned, ig_dtype dtype, int one, bool in_place)
+{
+    const map_loop pair = level->pair(first, second, turned, dtype, one);
+    if (!pair)
+        return;
+    for (int s = 0; s < SIZES; s++) {
+        const int64_t n = sizes[s];
+        fill_operand(dtype, n, mem_a, one & MAP_ONE_A);
+        fill_operand(dtype, n, mem_b, one & MAP_ONE_B);
+        fill_operand(dtype, n, mem_c, one & MAP_ONE_C);
+        map(first, dtype, n, mem_e, mem_a, mem_b, NULL, 0);
+        map(second, dtype, n, mem_e, turned ? mem_c : mem_e, turned ? mem_e : mem_c, NULL, 0);
+        memcpy(mem_d, mem_a, sizeof mem_a);
+        pair(n, mem_d, in_place ? mem_d : mem_a, mem_b, mem_c);
+        if (!references[dtype].same(n, (int)ig_dtype_bytes(dtype), mem_d, mem_e))
+            fail_msg("%s and %s of %s on %s differ, n = %d, one %d", op_rows[first].name,
+                     op_rows[second].name, ig_dtype_name(dtype), level->name, (int)n, one);
+        pairs_checked++;
+    }
+}
+
+static void check_pairs(void)
+{
+    pairs_checked = 0;
+    for (int first = 0; first < OP_COUNT; first++)
+        for (int second = 0; second < OP_COUNT; second++)
+            for (int one = 0; one < 7; one++)
+                for (int turned = 0; turned < 2; turned++)
+                    for (ig_dtype dtype = IG_F32; (one & 3) != 3; dtype = IG_F64) {
+                        check_pair(first, second, turned, dtype, one, false);
+                        check_pair(first, second, turned, dtype, one, !(one & MAP_ONE_A));
+                        if (dtype == IG_F64)
+                            break;
+                    }
+    assert_true(pairs_checked >= 3 * 3 * 6 * 2 * SIZES);
+}
+
+static void test_pairs(void **s)
+{
+    (void)s;
+    on_each_level(check_pairs);
+}
+
+static int sums_checked;
+
+static void check_sum(int first, int second, ig_dtype dtype, bool keeps, int one)
+{
+    const fold_loop sum = level->fold_of(OP_sum, first, second, dtype, keeps, one);
+    const size_t bytes = ig_dtype_bytes(dtype);
+    for (int s = 0; s < SIZES && sum; s++) {
+        const int64_t n = sizes[s];
+        double total[2] = {0};
+        fill_operand(dtype, n, mem_a, false);
+        fill_operand(dtype, n, mem_b, one);
+        map(first, dtype, n, mem_e, mem_a, mem_b, NULL, 0);
+        memset(mem_d, 0, sizeof mem_d);
+        sum(n, &total[0], mem_d, mem_a, mem_b);
+        assert_true(!keeps || references[dtype].same(n, (int)bytes, mem_d, mem_e));
+        if (second != OP_COUNT)
+            map(second, dtype, n, mem_e, mem_e, NULL, NULL, 0);
+        level->fold(OP_sum, dtype, 1, n, &total[1], mem_e);
+        if (!references[dtype].same(1, (int)bytes, &total[0], &total[1]))
+            fail_msg("the sum of %s of %s on %s differs, n = %d", op_rows[first].name,
+                     ig_dtype_name(dtype), level->name, (int)n);
+        sums_checked++;
+    }
+}
+
+static void check_sums(void)
+{
+    static const int second[] = {OP_COUNT, OP_square};
+    sums_checked = 0;
+    for (int first = 0; first < OP_COUNT; first++)
+        for (int i = 0; i < 8; i++) {
+            check_sum(first, second[i & 1], IG_F32, i & 2, i & 4 ? MAP_ONE_B : 0);
+            check_sum(first, second[i & 1], IG_F64, i & 2, i & 4 ? MAP_ONE_B : 0);
+        }
+    assert_int_equal(sums_checked, 6 * 2 * SIZES);
+}
+
+static void test_sums(void **s)
+{
+    (void)s;
+    on_each_level(check_sums);
+}
+
 /* Rows with a near path, where all arguments are within its reach: the bits are m_NAME's. */
 static void check_near_row(int op, float reach_f32, double reach_f64)
 {
@@ -651,6 +750,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_pairs),
+        cmocka_unit_test(test_sums),
         cmocka_unit_test(test_near),
         cmocka_unit_test(test_where),
         cmocka_unit_test(test_integers),

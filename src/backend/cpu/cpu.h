@@ -12,6 +12,9 @@ enum { FOLD_LANES = 32 }; /* running values of a fold; the order of a sum is fix
  * values. An operand may be one value for all i: then it is that which it points at. n > 0. */
 typedef void (*map_loop)(int64_t n, void *d, const void *a, const void *b, const void *c);
 enum { MAP_ONE_A = 1, MAP_ONE_B = 2, MAP_ONE_C = 4 };
+/* *total = the fold, in fold's order, of what a row makes of a[i] and b[i]; what the row is made of may be
+ * kept in d[i]. */
+typedef void (*fold_loop)(int64_t n, void *total, void *d, const void *a, const void *b);
 
 /* Micro-kernels of the contraction (lanes/gemm.c). */
 typedef struct gemm_level gemm_level;
@@ -29,6 +32,10 @@ typedef struct cpu_level {
     /* The loop of a row in lanes of dtype. one: flags MAP_ONE_*, at most one of two operands and no
      * condition. NULL if the lanes have no such row. */
     map_loop (*loop)(int op, ig_dtype lane, int one);
+    /* The loop of two rows at once, with the bits of one after the other: d[i] = second(first(a[i], b[i]),
+     * c[i]), turned: second(c[i], first(a[i], b[i])). one: flags MAP_ONE_*, not both A and B. NULL if
+     * there is none. */
+    map_loop (*pair)(int first, int second, bool turned, ig_dtype lane, int one);
     /* Storage of one dtype to storage of another, by the rules of ig_astype (between f16, bf16 and
      * f32 too), strided by elements: d[i * ds] = a[i * as]. from == to copies. */
     void (*convert)(ig_dtype from, ig_dtype to, int64_t n, void *d, int64_t ds, const void *a,
@@ -44,7 +51,11 @@ typedef struct cpu_level {
     /* d[r] = the fold of the r-th row of a: len values, 0 < len <= TAPE_BLOCK. See reduce.c for the
      * order. */
     void (*fold)(int op, ig_dtype lane, int64_t rows, int64_t len, void *d, const void *a);
-    /* The same for two rows of TAPE_BLOCK values each. */
+    /* The loop that folds what rows leave: row second (square, or OP_COUNT for none) of row first (or
+     * OP_COUNT for none) of a[i] and b[i], 0 < n <= TAPE_BLOCK. keeps: d[i] is what first leaves; one:
+     * 0 or MAP_ONE_B. It has the bits of one after the other. NULL if there is none. */
+    fold_loop (*fold_of)(int op, int first, int second, ig_dtype lane, bool keeps, int one);
+    /* fold for two rows of TAPE_BLOCK values each. */
     void (*fold_two)(int op, ig_dtype lane, void *d, const void *a, void *d_2, const void *a_2);
     /* The place of a's first extreme (OP_max, OP_min; a NaN is the most extreme) if it is beyond
      * *best or first is set, and *best is then that value; else -1. n > 0. */
@@ -104,6 +115,11 @@ int tape_tile_axis(const tape *t);
 /* Runs points [start, start + n) of the space, n <= tape_most_points(t); core holds the core's lanes for them
  * (NULL for a pre tape). Stores happen; registers stay readable until the next call. */
 void tape_block(tape_run *run, int64_t start, int64_t n, const void *core);
+/* For a tape with a result that will be folded so, after tape_start: what tape_fold can do at once. */
+void tape_fold_start(tape_run *run, int fold);
+/* tape_block of n * len points, and d[r] = the fold of the r-th len lanes of dtype's in its result. */
+void tape_fold(tape_run *run, int fold, ig_dtype dtype, int64_t start, int64_t n, int64_t len,
+               void *d);
 /* The n lanes of dtype's that register r has since that call, one after another. */
 void *tape_lanes(tape_run *run, int r, ig_dtype dtype, int64_t n);
 

@@ -211,6 +211,8 @@ static void worker_start(reduce_worker *w, const reduce_job *j, char *scratch)
     char *tapes = scratch + worker_bytes(r);
     if (pre->size > 0)
         tape_start(&w->pre, pre, j->b, j->fault, tapes);
+    if (pre->size > 0 && !r->across && j->p->kind == PROGRAM_REDUCE)
+        tape_fold_start(&w->pre, j->p->fold);
     tape_start(&w->post, &j->p->post, j->b, j->fault, tapes + pre_bytes(pre));
 }
 
@@ -234,9 +236,7 @@ static void leaf_along(reduce_worker *w, int64_t o, int64_t n, int64_t c, void *
     const program *p = w->j->p;
     const int64_t len = chunk_length(p, c);
     assert(n == 1 || len == p->inner);
-    tape_block(&w->pre, o * p->inner + c * TAPE_BLOCK, n * len, NULL);
-    w->j->level->fold(p->fold, p->dtype, n, len, d,
-                      tape_lanes(&w->pre, p->pre.result, p->dtype, n * len));
+    tape_fold(&w->pre, p->fold, p->dtype, o * p->inner + c * TAPE_BLOCK, n, len, d);
 }
 
 static void leaf_across(reduce_worker *w, int64_t o, int64_t n, int64_t c, void *d)

@@ -10,6 +10,18 @@ enum { BESIDE = 16 }; /* short rows that are folded together */
 #include "backend/cpu/lanes/each_float.inc"
 #undef TEMPLATE
 
+/* What is summed without being stored: a * b, a * a or (a - b) * (a - b); whether a - b is kept; and whether b
+ * is one value. */
+enum { SUM_PRODUCTS, SUM_SQUARES, SUM_DIFFERENCES, SUM_KINDS };
+#define SUMS(X) \
+    X(PRODUCTS, 0, 0) \
+    X(SQUARES, 0, 0) \
+    X(DIFFERENCES, 0, 0) X(DIFFERENCES, 0, 2) X(DIFFERENCES, 1, 0) X(DIFFERENCES, 1, 2)
+#define FOLD_LOOP_ARGS int64_t n, void *total, void *d, const void *a, const void *b
+#define TEMPLATE "backend/cpu/lanes/fold_of.inc"
+#include "backend/cpu/lanes/each_float.inc"
+#undef TEMPLATE
+
 typedef struct lane_loops {
     map_loop (*loop)(int op, ig_dtype lane, int one);
     const map_loop *choices;
@@ -57,6 +69,17 @@ static void lane_fold(int op, ig_dtype lane, int64_t rows, int64_t len, void *d,
     loops[lane].fold(op, rows, len, d, a);
 }
 
+static fold_loop lane_fold_of(int op, int first, int second, ig_dtype lane, bool keeps, int one)
+{
+    const int kind = first == OP_subtract && second == OP_square  ? SUM_DIFFERENCES
+                     : first == OP_square && second == OP_COUNT   ? SUM_SQUARES
+                     : first == OP_multiply && second == OP_COUNT ? SUM_PRODUCTS
+                                                                  : SUM_KINDS;
+    if (op != OP_sum || kind == SUM_KINDS || (lane != IG_F32 && lane != IG_F64))
+        return NULL;
+    return (lane == IG_F64 ? sums_f64 : sums_f32)[kind][keeps][one];
+}
+
 static void lane_fold_two(int op, ig_dtype lane, void *d, const void *a, void *d_2, const void *a_2)
 {
     loops[lane].fold_two(op, d, a, d_2, a_2);
@@ -93,12 +116,14 @@ const cpu_level PART(cpu_level) = {
     .name = TEXT(LEVEL),
     .available = lane_available,
     .loop = lane_loop,
+    .pair = PART(lane_pair),
     .convert = PART(lane_convert),
     .round = PART(lane_round),
     .bits = PART(lane_bits),
     .identity = lane_identity,
     .join = lane_join,
     .fold = lane_fold,
+    .fold_of = lane_fold_of,
     .fold_two = lane_fold_two,
     .extreme = lane_extreme,
     .gemm = &PART(gemm),

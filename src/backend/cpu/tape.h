@@ -1,0 +1,93 @@
+/* How a tape is run: what tape_start finds out once (tape_start.c), and tape.c uses for each block. */
+#ifndef CPU_TAPE_H
+#define CPU_TAPE_H
+
+#include "backend/cpu/cpu.h"
+#include "backend/cpu/raw.h"
+
+enum {
+    NOT_DIRECT = -1,
+    STEP_MOST = 16 /* MAPs that go through a block together */
+};
+
+/* How an operand is reached. */
+typedef struct operand_plan {
+    char *base;
+    const raw_moves *moves;
+    int64_t bytes; /* of an element */
+    bool half;     /* f16, bf16: stored otherwise than in lanes */
+    bool packed;   /* all points lie one after another */
+    bool constant; /* all points are one element ... */
+    uint64_t lane; /* ... which is this lane */
+    view_walk walk;
+    int64_t at;          /* the point at which the walk stands; -1: nowhere */
+    char *tile;          /* it lies along the tile axis: n points of TAPE_TILE_ROWS rows ... */
+    int64_t tile_at;     /* ... from this offset on ... */
+    int64_t tile_points; /* ... with this n; 0: none */
+} operand_plan;
+
+/* How an instruction is run. */
+typedef struct inst_plan {
+    int direct;    /* the operand into which it may write its result, or NOT_DIRECT */
+    int one;       /* MAP: its inputs of one value (MAP_ONE_*) when it last ran; -1: not yet */
+    map_loop loop; /* MAP: its loop then */
+    size_t bytes;  /* MAP that can share steps with others: of a lane; else 0 */
+    int after;     /* MAP: the one before it whose value is for this one alone; -1: none */
+} inst_plan;
+
+/* Who takes what a register has. */
+typedef struct reg_use {
+    int n, user; /* how often, and the first instruction that does */
+} reg_use;
+
+/* Where row r of the space finds or leaves values: at + r * move; in a register's own block, where the
+ * r-th row of the block does. Rows of a space of one axis are its points, of which a block is taken as a
+ * whole. */
+typedef struct row_place {
+    char *at; /* NULL: the core's values */
+    int64_t move;
+    bool one;    /* one value for all points of the row */
+    bool own;    /* in such a block */
+    bool packed; /* rows lie one after another */
+} row_place;
+
+typedef struct row_step {
+    map_loop loop;
+    int op;         /* row of ops.def; OP_COUNT: a pair of them */
+    ig_dtype dtype; /* of its lanes */
+    row_place d, x[3];
+} row_step;
+
+/* A tape over rows that all run alike, see plan_rows. */
+typedef struct rows_plan {
+    int64_t points;   /* of a row; 0: it is no such tape */
+    int64_t most;     /* rows of a block that are better run so */
+    bool flat;        /* the space has one axis: a block is a row, of TAPE_BLOCK points at most */
+    row_place *shown; /* of each register: what it shows at the end */
+    row_step *step;
+    int n_step;
+    size_t bytes; /* of a lane: the same in all steps */
+    /* Where the result is to be folded: the loop that does so in place of the last steps, what it keeps
+     * and what it takes; NULL: none. */
+    fold_loop fold;
+    int n_folded; /* those steps */
+    row_place kept, taken[2];
+} rows_plan;
+
+typedef struct tape_plan {
+    operand_plan *operand;
+    inst_plan *inst;
+    rows_plan rows;
+    char **own;   /* of each register: its block */
+    reg_use *use; /* of each register, while instructions are planned */
+    int tile_axis;
+    char *spare;  /* a block for what waits between two steps ... */
+    char *narrow; /* ... and another, for elements of 16 bits too */
+} tape_plan;
+
+/* The loop that does the k-th instruction and the one that it comes after at once, whose inputs of one
+ * value are `one` and `one_before` (MAP_ONE_*). *other is then the k-th's input that the loop takes as its
+ * third. NULL if there is none. */
+map_loop tape_pair(const tape_run *run, int k, int one_before, int one, int *other);
+
+#endif
