@@ -130,6 +130,60 @@ static void fusing_changes_no_bit(void **unused)
     }
 }
 
+/* x, evaluated if eager is set. */
+static ig_array *step(ig_array *x, bool eager)
+{
+    if (eager)
+        assert_int_equal(ig_eval(&x, 1), IG_OK);
+    return x;
+}
+
+/* The steps of a layer_norm, and squares of differences and products that only their sums need. */
+static ig_array *norms(ig_array *x, ig_array *w, bool eager)
+{
+    ig_array *mean = step(ig_mean(x, IG_AXES(-1), true), eager);
+    ig_array *c = step(ig_subtract(x, mean), eager);
+    ig_array *square = step(ig_square(c), eager);
+    ig_array *scale = step(ig_rsqrt(ig_mean(square, IG_AXES(-1), true)), eager);
+    ig_array *y = step(ig_multiply(step(ig_multiply(c, scale), eager), w), eager);
+    ig_array *far = step(ig_square(step(ig_subtract(w, y), eager)), eager);
+    ig_array *near = step(ig_multiply(w, x), eager);
+    ig_array *sums[] = {ig_sum(far, IG_AXES(-1), IG_DTYPE_NONE, true),
+                        ig_sum(near, IG_AXES(-1), IG_DTYPE_NONE, true)};
+    y = step(ig_subtract(w, step(ig_add(y, w), eager)), eager);
+    return ig_add(y, ig_add(step(sums[0], eager), step(sums[1], eager)));
+}
+
+static void check_same(ig_array *fused, ig_array *single)
+{
+    size_t n, m;
+    void *a = bytes_of(fused, &n), *b = bytes_of(single, &m);
+    assert_int_equal(n, m);
+    assert_memory_equal(a, b, n);
+    free(a);
+    free(b);
+}
+
+/* Rows that are longer and more than those of the random graphs. */
+static void many_rows_change_no_bit(void **unused)
+{
+    (void)unused;
+    static const int64_t widths[] = {7, 33, 100, 1000, 1024, 1500};
+    const ig_dtype dtypes[] = {IG_F32, IG_F64, IG_F16};
+    for (int d = 0; d < 3; d++) {
+        ig_scope_begin();
+        state = 5;
+        ig_array *a = random_array(IG_SHAPE(2, 300, 17), dtypes[d]);
+        check_same(attention(a, a, false), attention(a, a, true));
+        for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
+            ig_array *x = random_array(IG_SHAPE(50, widths[i]), dtypes[d]);
+            ig_array *w = random_array(IG_SHAPE(widths[i]), dtypes[d]);
+            check_same(norms(x, w, false), norms(x, w, true));
+        }
+        ig_scope_end();
+    }
+}
+
 static void threads_change_no_bit(void **unused)
 {
     (void)unused;
@@ -419,12 +473,12 @@ static void threads_work_side_by_side(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fusing_changes_no_bit),     cmocka_unit_test(threads_change_no_bit),
-        cmocka_unit_test(sums_keep_their_accuracy),  cmocka_unit_test(the_budget_holds),
-        cmocka_unit_test(donation_saves_a_buffer),   cmocka_unit_test(scopes_do_not_leak),
-        cmocka_unit_test(deep_graphs_are_fine),      cmocka_unit_test(any_allocation_may_fail),
-        cmocka_unit_test(errors_stay_until_read),    cmocka_unit_test(fork_after_use),
-        cmocka_unit_test(threads_work_side_by_side),
+        cmocka_unit_test(fusing_changes_no_bit),   cmocka_unit_test(many_rows_change_no_bit),
+        cmocka_unit_test(threads_change_no_bit),   cmocka_unit_test(sums_keep_their_accuracy),
+        cmocka_unit_test(the_budget_holds),        cmocka_unit_test(donation_saves_a_buffer),
+        cmocka_unit_test(scopes_do_not_leak),      cmocka_unit_test(deep_graphs_are_fine),
+        cmocka_unit_test(any_allocation_may_fail), cmocka_unit_test(errors_stay_until_read),
+        cmocka_unit_test(fork_after_use),          cmocka_unit_test(threads_work_side_by_side),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     ig_shutdown();
