@@ -248,7 +248,11 @@ static ig_status bind_param(bound *b, int i, const ig_arg *a, ig_array **in)
     bound_param *out = &b->param[i];
     if (p->is_written)
         return bind_result(b, p, a, out, in);
-    if (a->kind == IG_ARG_ARRAY && !p->is_pointer && p->dtype != IG_DTYPE_NONE)
+    if (!p->is_pointer && (p->dtype == IG_DTYPE_NONE || p->holds->n_fields))
+        FAIL(IG_ERR_UNSUPPORTED,
+             "kernel '%s': '%s' is a %s; in graphs kernels take arrays and numbers: pass its parts",
+             k->name, p->name, p->type);
+    if (a->kind == IG_ARG_ARRAY && !p->is_pointer)
         return bind_scalar(b, p, a->u.array, out, in);
     if (!p->is_pointer) {
         *out = (bound_param){.kind = BOUND_NUMBER, .input = -1, .number = *a};

@@ -551,6 +551,10 @@ static void mistakes_are_told_when_it_is_made(void **state)
             IG_ERR_ARGUMENT, "the array has 2 elements");
     refused(CALL(.kernel = "cube", ARGS(ARRAY("n", ig_float(2.5)), ARRAY("x", x), SHAPE("y", 2))),
             IG_ERR_DTYPE, "'n' is a int, but the array is f64; convert with astype");
+    refused(&(ig_kernel_call){.source = "__global__ void k(float4 a, float *y) { y[0] = a.x; }",
+                              .kernel = "k",
+                              ARGS(ARRAY("a", ig_scalar(1, IG_F32)), SHAPE("y", 1))},
+            IG_ERR_UNSUPPORTED, "'a' is a float4; in graphs kernels take arrays and numbers");
     refused(CALL(.kernel = "cube", ARGS(INT("n", 2), ARRAY("x", x), SHAPE("y", -2))), IG_ERR_SHAPE,
             "kernel: ");
     refused(CALL(.kernel = "cube", ARGS(INT("n", 2), ARRAY("x", NULL), SHAPE("y", 2))),
