@@ -176,6 +176,12 @@ static int put(const job *j, const char *name, const void *bytes, size_t n, mode
 {
     str path = {0};
     str_printf(&path, "%s/%s", j->folder.s, name);
+    char *slash = strrchr(path.s + j->folder.n + 1, '/');
+    if (slash) { /* cooperative_groups/reduce.h */
+        *slash = 0;
+        mkdir(path.s, 0700);
+        *slash = '/';
+    }
     const int file = open(path.s, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
     bool fine = file >= 0;
     for (size_t done = 0; fine && done < n;) {
@@ -219,6 +225,11 @@ static void remove_folder(const job *j)
             str_free(&path);
             str_printf(&path, "%s/%s", j->folder.s, names[k] ? names[k] : "program");
             unlink(path.s);
+            char *slash = strrchr(path.s + j->folder.n + 1, '/');
+            if (slash) {
+                *slash = 0;
+                rmdir(path.s); /* the last of its files does it */
+            }
         }
     }
     str_free(&path);

@@ -20,6 +20,8 @@
     FILE(cuda_bf16_h, "cuda_bf16.h", "cli/cuda/include/cuda_bf16.h") \
     FILE(helper_cuda_h, "helper_cuda.h", "cli/cuda/include/helper_cuda.h") \
     FILE(cooperative_groups_h, "cooperative_groups.h", "cli/cuda/include/cooperative_groups.h") \
+    FILE(math_constants_h, "math_constants.h", "cli/cuda/include/math_constants.h") \
+    FILE(mma_h, "mma.h", "cli/cuda/include/mma.h") \
     FILE(nvToolsExt_h, "nvToolsExt.h", "cli/cuda/include/nvToolsExt.h") \
     FILE(ingot_cuda_h, "ingot_cuda.h", "src/engine/cuda.h") \
     FILE(cuda_errors_def, "cuda_errors.def", "src/engine/cuda_errors.def")
@@ -44,6 +46,9 @@ static const struct {
 };
 
 static const char *const same[] = {"builtin_types.h",
+                                   "cooperative_groups/memcpy_async.h",
+                                   "cooperative_groups/reduce.h",
+                                   "cooperative_groups/scan.h",
                                    "cuda.h",
                                    "cuda_profiler_api.h",
                                    "cuda_runtime_api.h",
@@ -56,7 +61,6 @@ static const char *const same[] = {"builtin_types.h",
                                    "helper_string.h",
                                    "host_defines.h",
                                    "math_functions.h",
-                                   "mma.h",
                                    "sm_20_atomic_functions.h",
                                    "sm_30_intrinsics.h",
                                    "vector_functions.h",

@@ -311,8 +311,13 @@ static kernel_expr *parse_group_function(parser *p, int which, kernel_place plac
     const uint32_t n_given = at(p, TOKEN_LT) ? parse_template_args(p, &given) : 0;
     kernel_expr **args;
     expect(p, TOKEN_LPAREN, "before arguments");
-    const uint32_t n = parse_arguments(p, &args);
+    uint32_t n = parse_arguments(p, &args);
     const uint32_t wanted = which == MAKE_TILE || which == SYNC;
+    int64_t threads = n_given && given[0].is_value ? (int64_t)given[0].value : 0;
+    if (which == MAKE_TILE && n == 2 && !n_given) { /* tiled_partition(g, 8) */
+        threads = fold_integer(p, fold_all(p, expr_value(p, args[1])), "the size of a tile");
+        n--;
+    }
     if (n != wanted || (wanted && args[0]->type->word < WORD_BLOCK))
         parser_fail(p, place,
                     wanted ? "a group is expected as the argument" : "no arguments are expected");
@@ -326,10 +331,10 @@ static kernel_expr *parse_group_function(parser *p, int which, kernel_place plac
     case SYNC: return sync_group(p, args[0], place);
     default: break;
     }
-    if (!n_given || !given[0].is_value)
+    if (!threads)
         parser_fail_do(p, place, "write tiled_partition<32>(...)",
                        "the size of the tile is not told");
-    return tile_mask(p, place, checked_tile(p, (int64_t)given[0].value, place));
+    return tile_mask(p, place, checked_tile(p, threads, place));
 }
 
 static kernel_expr *parse_reduction_name(parser *p, int which, kernel_place place)

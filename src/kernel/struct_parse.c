@@ -336,7 +336,8 @@ static void parse_bases(parser *p, kernel_struct *s)
         if (base->kind != TYPE_STRUCT || s->is_union)
             parser_fail(p, place, "'%s' cannot be a base", type_name(p, base));
         type_complete(p, base, place);
-        type_member_add(p->types, s, NULL, base, place);
+        if (base->record->n_members) /* an empty base takes no room */
+            type_member_add(p->types, s, NULL, base, place);
         if (base->record->syntax && base->record->syntax->members)
             scope_use(p, p->scope, base->record->syntax->members);
     } while (accept(p, TOKEN_COMMA));

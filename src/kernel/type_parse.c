@@ -346,7 +346,12 @@ static const kernel_type *parse_brackets(parser *p, const kernel_type *of)
 static kernel_name *parse_operator_name(parser *p)
 {
     const char *made;
-    if (at(p, TOKEN_LPAREN) && p->t[1].kind == TOKEN_RPAREN) {
+    if (at_word(p, KEYWORD_new) || at_word(p, KEYWORD_delete)) {
+        made =
+            (p->t++)->keyword == KEYWORD_new ? "operator new" : "operator delete"; /* the host's */
+        if (accept(p, TOKEN_LBRACKET))
+            expect(p, TOKEN_RBRACKET, "after 'operator new['");
+    } else if (at(p, TOKEN_LPAREN) && p->t[1].kind == TOKEN_RPAREN) {
         p->t += 2;
         made = "operator()";
     } else if (at(p, TOKEN_LBRACKET) && p->t[1].kind == TOKEN_RBRACKET) {

@@ -1,9 +1,13 @@
-# Whole CUDA programs: each of tests/cuda is compiled and run, and prints what its comment says. Then it is
-# run once more with --check, which finds nothing.
+# Whole CUDA programs: each of tests/cuda is compiled and run, and prints what its comment says. On the CPU it
+# is then run once more with --check, which finds nothing.
 #
 # The comment: `expect:` and the lines of standard output; before it, each on a line of its own, `exit: N`,
-# `args: ...`, `stderr: text that is in it`, and `sorted` where the order of lines is left open; `check: N`
-# where a program makes that many mistakes to see what is told; its output is then left open under --check.
+# `args: ...`, `stderr: text that is in it`, `opencl: IG-CODE` where OpenCL refuses a kernel with that code,
+# `nvcc: rejects it`, and `sorted` where the order of lines is left open; `check: N` where a program makes that
+# many mistakes to see what is told; its output is then left open under --check.
+#
+# IG_TEST_DEVICES says where they run: "cpu", "opencl", or "nvcc", which is nvcc's own program on a GPU of
+# NVIDIA's.
 . tests/check.sh
 ingot=${INGOT:-build/ingot}
 temporary=$(mktemp -d)
@@ -16,28 +20,36 @@ if ! compiler >/dev/null; then
     finish
     exit
 fi
+devices=${IG_TEST_DEVICES:-cpu}
 
 # The comment's line that begins with a word and a colon, without it.
 told() { sed -n '/^\/\*/,/^\*\//s/^[\/* ]*'"$2"': *//p' "$1" | head -n 1; }
 expected() { sed -n '/^ *\(\/\* *\)\?expect:$/,/^\*\/$/p' "$1" | sed '1d;$d'; }
 order() { if grep -q '^/\* sorted' "$1"; then sort; else cat; fi; }
 
-# One program, into files of its name.
+# One program on one device, into files of its name.
 run_one() {
-    local source=$1 out=$temporary/$(basename "$1" .cu)
-    local also=${source%.cu}.part.cu
+    local source=$1 device=$2 out=$temporary/$(basename "$1" .cu).$2
+    local also=${source%.cu}.part.cu args
     [ -f "$also" ] || also=
-    "$ingot" run -I tests/cuda/include -D GIVEN=7 "$source" $also -- $(told "$source" args) \
-        >"$out.out" 2>"$out.err" </dev/null
+    args=$(told "$source" args)
+    if [ "$device" = nvcc ]; then
+        nvcc -std=c++17 -arch=native -rdc=true -I tests/cuda/include -D GIVEN=7 "$source" $also -o "$out.program" \
+            >"$out.err" 2>&1 && "$out.program" $args >"$out.out" 2>"$out.err" </dev/null
+    else
+        IG_CUDA_DEVICE=$device "$ingot" run -I tests/cuda/include -D GIVEN=7 "$source" $also -- $args \
+            >"$out.out" 2>"$out.err" </dev/null
+    fi
     echo $? >"$out.code"
-    "$ingot" run --check -I tests/cuda/include -D GIVEN=7 "$source" $also -- $(told "$source" args) \
-        >"$out.check" 2>"$out.found" </dev/null
+    [ "$device" = cpu ] || return
+    "$ingot" run --check -I tests/cuda/include -D GIVEN=7 "$source" $also -- $args >"$out.check" 2>"$out.found" \
+        </dev/null
     echo $? >"$out.verdict"
 }
 
 # Nothing is found, or what is said to be.
 no_alarm() {
-    local source=$1 out=$temporary/$(basename "$1" .cu) wrong=0 says
+    local source=$1 out=$temporary/$(basename "$1" .cu).cpu wrong=0 says
     says=$(told "$source" check)
     if [ -n "$says" ]; then
         grep -q "^$says mistakes* w.* found in" "$out.found" && [ "$(cat "$out.verdict")" = 1 ] && return
@@ -52,17 +64,26 @@ no_alarm() {
 }
 
 compare() {
-    local source=$1 out=$temporary/$(basename "$1" .cu) wrong=0 says
+    local source=$1 device=$2 out=$temporary/$(basename "$1" .cu).$2 wrong=0 says
+    says=$(told "$source" "$device")
+    if [ -n "$says" ]; then # it refuses
+        [ "$device" = nvcc ] && { not test -f "$out.program"; return; }
+        grep -qF -- "[$says]" "$out.err" && return
+        echo "no $says"
+        wrong=1
+    fi
     order "$source" <"$out.out" >"$out.got"
     expected "$source" >"$out.want"
     diff "$out.want" "$out.got" || wrong=1
-    says=$(told "$source" exit)
-    [ "$(cat "$out.code")" = "${says:-0}" ] || { echo "exit code $(cat "$out.code")"; wrong=1; }
-    says=$(told "$source" stderr)
-    if [ -n "$says" ]; then
-        grep -qF -- "$says" "$out.err" || wrong=1
-    elif [ -s "$out.err" ]; then
-        wrong=1
+    if [ "$device" != nvcc ]; then # what it says of mistakes, and after them, are its own words
+        says=$(told "$source" exit)
+        [ "$(cat "$out.code")" = "${says:-0}" ] || { echo "exit code $(cat "$out.code")"; wrong=1; }
+        says=$(told "$source" stderr)
+        if [ -n "$says" ]; then
+            grep -qF -- "$says" "$out.err" || wrong=1
+        elif [ -s "$out.err" ]; then
+            wrong=1
+        fi
     fi
     [ $wrong = 0 ] || head -n 20 "$out.err"
     return $wrong
@@ -70,20 +91,27 @@ compare() {
 
 programs=$(ls tests/cuda/*.cu | grep -v '\.part\.cu$' | grep -e "${1:-}")
 at_once=0
-for program in $programs; do
-    run_one "$program" &
-    at_once=$((at_once + 1))
-    if [ $at_once = 2 ]; then
-        wait -n
-        at_once=1
-    fi
+# All on one device first: the others then find the program in the cache.
+for device in $devices; do
+    for program in $programs; do
+        run_one "$program" "$device" &
+        at_once=$((at_once + 1))
+        if [ $at_once -ge "$(nproc)" ]; then
+            wait -n
+            at_once=$((at_once - 1))
+        fi
+    done
+    wait
+    at_once=0
 done
-wait
-for program in $programs; do
-    check "$(basename "$program")" compare "$program"
-    case $program in
-    */host_mistake.cu) ;; # is not compiled
-    *) check "$(basename "$program") under --check" no_alarm "$program" ;;
-    esac
+for device in $devices; do
+    for program in $programs; do
+        check "$(basename "$program") on $device" compare "$program" "$device"
+        case $device:$program in
+        cpu:*/host_mistake.cu) ;; # is not compiled
+        cpu:*) check "$(basename "$program") under --check" no_alarm "$program" ;;
+        esac
+    done
 done
+[ -n "${1:-}" ] || check 'there are 60 programs' test "$(echo "$programs" | wc -l)" -ge 60
 finish

@@ -41,7 +41,7 @@ int main()
     int *counter, host;
     cudaMalloc(&counter, sizeof(int));
     cudaMemset(counter, 0, sizeof(int));
-    count << <n / 100, 100> >>(counter);
+    count << <n / 100, 100>> >(counter);
     cudaMemcpy(&host, counter, sizeof host, cudaMemcpyDeviceToHost);
     printf("count %d\n", host);
 

@@ -1,5 +1,6 @@
 // Cooperative groups: the block, and tiles of a warp.
-/* expect:
+/* opencl: IG-WARP
+expect:
 sum 1024, tiles 32
 */
 #include <cooperative_groups.h>

@@ -1,5 +1,6 @@
 // Histograms: atomics in global memory, private ones in shared memory, and a grid-stride loop over bytes as words.
-/* expect:
+/* opencl: IG-WARP
+expect:
 letters: a 7143 g 7143 z 0
 global == shared: 1
 words == bytes: 1

@@ -1,5 +1,6 @@
 // A mistake of the host's side is told by the compiler, at the user's line.
-/* stderr: tests/cuda/host_mistake.cu:14:
+/* nvcc: rejects it
+stderr: tests/cuda/host_mistake.cu:14:
    exit: 5
    expect:
 */

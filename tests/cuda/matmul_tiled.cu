@@ -36,7 +36,11 @@ int main()
         a[i] = (i * 7 + 3) % 100;
         b[i] = (i * 5 + 1) % 100;
     }
+#if CUDART_VERSION >= 13000
+    cudaMemPrefetchAsync(a, bytes, {cudaMemLocationTypeDevice, 0}, 0, 0);
+#else
     cudaMemPrefetchAsync(a, bytes, 0);
+#endif
     dim3 threads(TILE, TILE);
     dim3 blocks(N / TILE, N / TILE);
     matmul<<<blocks, threads>>>(a, b, c);

@@ -1,5 +1,6 @@
 // Pi by darts: an own xorshift generator for each thread, a warp and a block reduction, 64-bit counts.
-/* expect:
+/* opencl: IG-WARP
+expect:
 darts 4194304, hits as on the host: yes
 pi is about 3.14
 */

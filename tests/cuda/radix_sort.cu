@@ -1,5 +1,6 @@
 // A radix sort over many blocks: 4 bits a pass; counts of each block, a scan of them, and stable scattering.
-/* expect:
+/* opencl: IG-WARP
+expect:
 100000 keys sorted: yes, stable: yes
 negative ints sorted: yes
 */

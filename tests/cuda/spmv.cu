@@ -1,5 +1,6 @@
 // Sparse matrix times vector: rows by threads and rows by warps (CSR), ELL, and COO with atomics.
-/* expect:
+/* opencl: IG-WARP
+expect:
 rows 300, nonzeros 1794
 CSR scalar ok
 CSR vector ok

@@ -4,7 +4,12 @@ transposed
 */
 #include <cstdio>
 #include <cstdlib>
+#if __has_include(<helper_cuda.h>)
 #include <helper_cuda.h>
+#else // it comes with the samples, not with the toolkit
+#define checkCudaErrors(call) ((call) ? exit(EXIT_FAILURE) : (void)0)
+#define getLastCudaError(what) (cudaGetLastError() ? exit(EXIT_FAILURE) : (void)0)
+#endif
 
 const int TILE_DIM = 32, BLOCK_ROWS = 8;
 

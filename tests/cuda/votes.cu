@@ -1,5 +1,6 @@
 // Votes, ballots and shuffles of width 8, in the order of lanes.
-/* expect:
+/* opencl: IG-WARP
+expect:
 ballot fffffffe any 1 all 0
 shfl      :  2  2  2  2  2  2  2  2 10 10 10 10 10 10 10 10
 up        :  0  0  1  2  3  4  5  6  8  8  9 10 11 12 13 14

@@ -1,5 +1,6 @@
 // Sums by warp lock step: volatile shared memory without a barrier, and shuffles.
-/* expect:
+/* opencl: IG-WARP
+expect:
 volatile 2096128
 shuffle 2096128
 */

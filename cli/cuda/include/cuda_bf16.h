@@ -23,5 +23,12 @@ typedef __nv_bfloat162 nv_bfloat162;
 static inline __nv_bfloat16 __float2bfloat16(float f) { return __nv_bfloat16(f); }
 static inline __nv_bfloat16 __float2bfloat16_rn(float f) { return __nv_bfloat16(f); }
 static inline float __bfloat162float(__nv_bfloat16 h) { return (float)h; }
+static inline __nv_bfloat162 __floats2bfloat162_rn(float a, float b) { return {a, b}; }
+static inline __nv_bfloat162 __float2bfloat162_rn(float a) { return {a, a}; }
+static inline __nv_bfloat162 __halves2bfloat162(__nv_bfloat16 a, __nv_bfloat16 b) { return {a, b}; }
+static inline __nv_bfloat162 make_bfloat162(__nv_bfloat16 a, __nv_bfloat16 b) { return {a, b}; }
+static inline float2 __bfloat1622float2(__nv_bfloat162 h) { return {(float)h.x, (float)h.y}; }
+static inline float __low2float(__nv_bfloat162 h) { return (float)h.x; }
+static inline float __high2float(__nv_bfloat162 h) { return (float)h.y; }
 
 #endif

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SPEC_MAX = 32 };
+enum { SPEC_MAX = 64 };
 
 typedef struct argument {
     ig_dtype dtype;
@@ -32,8 +32,26 @@ static argument argument_of(const gang *g, int32_t r, int lane)
     return a;
 }
 
-/* Adds one conversion, from '%' on; returns how many characters it has. */
-static size_t add_one(text *t, const char *format, const argument *a)
+/* One conversion, from '%' on, into spec, with the arguments of "*" in their places; returns how many
+ * characters it has. */
+static size_t spell(const gang *g, const code_print *p, int lane, int *next, const char *format,
+                    char spec[SPEC_MAX])
+{
+    size_t used = 1, n = 1;
+    spec[0] = '%';
+    for (; strchr("-+ #0123456789.*", format[n]) && format[n] && used < SPEC_MAX - 16; n++)
+        if (format[n] == '*' && *next < p->n)
+            used += (size_t)snprintf(spec + used, 12, "%d",
+                                     (int)argument_of(g, p->args[(*next)++], lane).as.i);
+        else
+            spec[used++] = format[n];
+    const size_t rest = strspn(format + n, "hlLqjzt") + 1;
+    snprintf(spec + used, SPEC_MAX - used, "%.*s", (int)rest, format + n);
+    return n + (format[n] ? rest : 0);
+}
+
+/* Adds one conversion, from '%' on. */
+static void add_one(text *t, const char *format, const argument *a)
 {
     const size_t flags = 1 + strspn(format + 1, "-+ #0123456789.");
     const size_t size = strspn(format + flags, "hlLqjzt"), all = flags + size + 1;
@@ -41,7 +59,7 @@ static size_t add_one(text *t, const char *format, const argument *a)
     char spec[SPEC_MAX + 4];
     if (!kind || flags > SPEC_MAX) {
         text_add(t, "%s", format);
-        return strlen(format);
+        return;
     }
     memcpy(spec, format, flags);
     const bool is_float = strchr("fFeEgGaA", kind), is_integer = strchr("diouxXc", kind);
@@ -68,7 +86,6 @@ static size_t add_one(text *t, const char *format, const argument *a)
     } else {
         text_add(t, "0x%llx", (unsigned long long)a->as.u);
     }
-    return all;
 }
 
 static void add_lane(const gang *g, const code_print *p, int lane, text *t)
@@ -82,10 +99,12 @@ static void add_lane(const gang *g, const code_print *p, int lane, text *t)
             text_add(t, "%%");
             f += 2;
         } else if (*f) {
+            char spec[SPEC_MAX];
+            f += spell(g, p, lane, &next, f, spec);
             const bool there = next < p->n;
             const argument a = there ? argument_of(g, p->args[next], lane) : (argument){0};
             next++;
-            f += add_one(t, f, there ? &a : NULL);
+            add_one(t, spec, there ? &a : NULL);
         }
     }
 }
