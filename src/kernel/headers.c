@@ -116,6 +116,7 @@ const char pp_prelude[] = "#define __INGOT__ 1\n"
                           "#define __CUDACC_VER_MINOR__ 0\n"
                           "#define CUDART_VERSION 12000\n"
                           "#define CUDA_VERSION 12000\n"
+                          "#define __CUDA_ARCH__ 700\n"
                           "#define __cplusplus 201703L\n"
                           "#include <math.h>\n"
                           "#include <limits.h>\n";

@@ -1,6 +1,6 @@
 // A mistake of the host's side is told by the compiler, at the user's line.
 /* nvcc: rejects it
-stderr: tests/cuda/host_mistake.cu:14:
+stderr: tests/cuda/host_mistake.cu:15:
    exit: 5
    expect:
 */

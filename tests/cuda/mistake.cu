@@ -1,6 +1,6 @@
 // A kernel that cannot be compiled is told with its place, fails by its error, and leaves others alone.
 /* nvcc: rejects it
-stderr: tests/cuda/mistake.cu:9:36: error: unknown name
+stderr: tests/cuda/mistake.cu:10:36: error: unknown name
    expect:
 bad: invalid device function
 good: 5
