@@ -1,6 +1,7 @@
 // The macro of every tutorial: a call that fails ends the program, with the file, the line and the reason.
-/* stderr: error_macro.cu:38 code=1(cudaErrorInvalidValue) "cudaMemcpy(h, d, 8 * bytes, cudaMemcpyDeviceToHost)"
+/* stderr: error_macro.cu:39 code=1(cudaErrorInvalidValue) "cudaMemcpy(h, d, 8 * bytes, cudaMemcpyDeviceToHost)"
 exit: 1
+check: 1
 expect:
 launched
 sum 496

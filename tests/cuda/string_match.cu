@@ -33,9 +33,9 @@ __global__ void search(const char *text, int n, int *count, int *first)
     }
 }
 
-__global__ void upper(char *text)
+__global__ void upper(char *text, int n)
 {
-    for (char *c = text + threadIdx.x; *c; c += blockDim.x)
+    for (char *c = text + threadIdx.x; c < text + n; c += blockDim.x)
         if (*c >= 'a' && *c <= 'z')
             *c += 'A' - 'a';
 }
@@ -67,7 +67,7 @@ int main(int argc, char **argv)
         printf("'%s': %d times, first at %d, %s\n", argv[a], host[0], host[1],
                host[0] == want && (size_t)host[1] == text.find(argv[a]) ? "right" : "WRONG");
     }
-    upper<<<1, 64>>>(d);
+    upper<<<1, 64>>>(d, (int)text.size());
     cudaMemcpy(&text[0], d, text.size(), cudaMemcpyDeviceToHost);
     printf("%.24s\n", text.c_str());
 }
