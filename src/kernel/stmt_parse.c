@@ -543,7 +543,7 @@ static void parse_do(parser *p, list *out)
 static void add_expression(parser *p, list *out, kernel_expr *e)
 {
     kernel_stmt *s = add(p, out, STMT_EXPR, e->place);
-    if (e->kind == EXPR_DEREF && !(e->type->quals & TYPE_VOLATILE))
+    if (e->kind == EXPR_DEREF && e->a->kind == EXPR_CALL)
         e = e->a; /* what a function refers to is not read */
     s->value = e->type->kind == TYPE_VOID ? e : expr_value(p, e);
 }
