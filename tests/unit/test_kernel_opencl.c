@@ -38,7 +38,7 @@ typedef struct run {
     argument args[ARGS_MOST];
     void *globals; /* of the kernel's globals afterwards, or NULL */
     size_t globals_bytes;
-    char *said; /* what it printed; memory_free */
+    char *said; /* what it printed, or NULL; memory_free */
     ig_status launched;
 } run;
 
@@ -84,7 +84,7 @@ static void launch(const backend *dev, run *r, ig_module *m)
     memcpy(l.grid, r->grid, sizeof l.grid);
     memcpy(l.block, r->block, sizeof l.block);
     r->launched = module_built_launch(built, &l);
-    r->said = text_take(&said);
+    r->said = said.used ? text_take(&said) : NULL;
     for (int i = 0; i < k->n_params; i++)
         if (r->args[i].is_buffer) {
             checked(dev->read(args[i].at.buf, 16, r->args[i].data, r->args[i].bytes));
