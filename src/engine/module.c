@@ -8,7 +8,7 @@
 #include "engine/module_device.h"
 #include "engine/module_fields.h"
 #include "engine/module_report.h"
-#include "kernel/lower.h"
+#include "kernel/lower/lower.h"
 
 #include <stdio.h>
 #include <string.h>

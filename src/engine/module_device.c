@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "kernel/lower.h"
+#include "kernel/lower/lower.h"
 
 #include <stdio.h>
 #include <string.h>

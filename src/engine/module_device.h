@@ -4,7 +4,7 @@
 #define ENGINE_MODULE_DEVICE_H
 
 #include "backend/backend.h"
-#include "kernel/print.h"
+#include "kernel/print/print.h"
 
 /* A kernel on a device: lane code, or text with what it needs beside its own parameters. */
 typedef struct module_built {

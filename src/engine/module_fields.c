@@ -2,7 +2,7 @@
 #include "engine/module_fields.h"
 
 #include "base/memory.h"
-#include "kernel/lower.h"
+#include "kernel/lower/lower.h"
 
 static void free_inside(const ig_kernel_field *f)
 {

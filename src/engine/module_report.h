@@ -4,7 +4,7 @@
 #define ENGINE_MODULE_REPORT_H
 
 #include "backend/backend.h"
-#include "kernel/diag.h"
+#include "kernel/pp/diag.h"
 
 ig_kernel_findings *module_findings(const kernel_source *s, const kernel_check *k);
 /* IG_ERR_DEVICE with all mistakes in the error, if there are some beside notes. */

@@ -19,7 +19,7 @@
 #define KERNEL_TREE_H
 
 #include "base/text.h"
-#include "kernel/preprocess.h"
+#include "kernel/pp/preprocess.h"
 #include "kernel/type.h"
 
 typedef enum kernel_space {

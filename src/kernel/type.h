@@ -6,7 +6,7 @@
 #ifndef KERNEL_TYPE_H
 #define KERNEL_TYPE_H
 
-#include "kernel/token.h"
+#include "kernel/pp/token.h"
 
 typedef enum type_kind {
     TYPE_VOID,

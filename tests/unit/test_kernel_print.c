@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "kernel/print.h"
+#include "kernel/print/print.h"
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 

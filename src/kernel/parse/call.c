@@ -1,0 +1,322 @@
+/* Calls of the source's own functions: which overload, which instance, with which arguments. */
+#include <string.h>
+
+#include "kernel/parse/parser.h"
+
+typedef struct candidate {
+    function_decl *decl;
+    const template_arg *given;
+    uint32_t n_given, n_args;
+    kernel_expr **args;
+    kernel_instance *instance; /* NULL: it does not fit */
+    int ranks[PARAMS_MOST];
+} candidate;
+
+/* A template's instance for a call, its arguments deduced; jumps if there is none. */
+static void find_instance(parser *p, void *context)
+{
+    candidate *c = context;
+    template_arg args[TEMPLATE_MOST];
+    if (!c->decl->n_params && c->n_given)
+        return;
+    if (c->decl->n_params &&
+        !template_deduce(p, c->decl, c->given, c->n_given, c->args, c->n_args, args))
+        return;
+    c->instance = instance_get(p, c->decl, args, p->t->place);
+}
+
+static bool fits(parser *p, candidate *c)
+{
+    kernel_instance *i = c->instance;
+    if (!i || c->n_args > i->n_parameters)
+        return false;
+    for (uint32_t k = c->n_args; k < i->n_parameters; k++)
+        if (!i->parameters[k].init)
+            return false;
+    for (uint32_t k = 0; k < c->n_args; k++) {
+        c->ranks[k] = c->args[k]->kind == EXPR_LIST && !c->args[k]->type->size
+                          ? 0
+                          : expr_rank(p, c->args[k], i->parameters[k].type);
+        if (c->ranks[k] < 0)
+            return false;
+    }
+    return true;
+}
+
+/* How much a template's parameters say: T * more than T. */
+static int specificity(const function_decl *f)
+{
+    int n = -(int)f->n_params;
+    for (uint32_t i = 0; i < f->n_parameters; i++)
+        for (const kernel_type *t = f->parameters[i].type; t->of && t->of != t; t = t->of)
+            n += 100;
+    return n;
+}
+
+/* Above 0 if a is better than b, below if b is, 0 if neither. */
+static int compare(const candidate *a, const candidate *b)
+{
+    int better = 0, worse = 0;
+    for (uint32_t k = 0; k < a->n_args; k++) {
+        better += a->ranks[k] < b->ranks[k];
+        worse += a->ranks[k] > b->ranks[k];
+    }
+    if (better != worse && (!better || !worse))
+        return better ? 1 : -1;
+    if (better)
+        return 0;
+    /* The same for the host and for the device: this is device code. */
+    const unsigned device = IS_DEVICE | IS_CONSTEXPR;
+    const int da = (a->decl->flags & device) != 0, db = (b->decl->flags & device) != 0;
+    if (da != db)
+        return da - db;
+    const int ta = a->decl->n_params != 0, tb = b->decl->n_params != 0;
+    if (ta != tb)
+        return tb - ta;
+    return ta ? specificity(a->decl) - specificity(b->decl) : 0;
+}
+
+static const char *types_of(parser *p, kernel_expr **args, uint32_t n)
+{
+    const char *made = "";
+    for (uint32_t i = 0; i < n && i < 8; i++)
+        made = parser_format(p, "%s%s%s", made, i ? ", " : "", type_name(p, args[i]->type));
+    return made;
+}
+
+static _Noreturn void no_match(parser *p, function_decl *functions, kernel_place place,
+                               kernel_expr **args, uint32_t n)
+{
+    parser_error(p, place, "no '%s' takes (%s)", functions->name->text, types_of(p, args, n));
+    if (!p->quiet) {
+        int shown = 0;
+        for (function_decl *f = functions; f && shown < 4; f = f->next, shown++)
+            diag_note(p->diags, f->place, "this one does not");
+    }
+    parser_jump(p);
+}
+
+/* The arguments as the parameters want them, the left-out ones from their defaults. */
+static void convert_args(parser *p, kernel_instance *i, kernel_expr *e, kernel_expr **args,
+                         uint32_t n)
+{
+    e->n_args = i->n_parameters;
+    e->args = kernel_arena_new(p->arena, (e->n_args + 1) * sizeof *e->args);
+    for (uint32_t k = 0; k < i->n_parameters; k++) {
+        const parameter *a = &i->parameters[k];
+        kernel_expr *arg = k < n ? args[k] : NULL;
+        if (!arg) {
+            const parser_place back = parser_enter(p, a->init, i->scope);
+            const kernel_type *type = a->type;
+            arg = at(p, TOKEN_LBRACE) ? parse_braces(p, &type) : parse_assignment(p);
+            parser_leave(p, back);
+        }
+        e->args[k] = expr_convert(
+            p, arg, a->type, parser_format(p, "argument %u of '%s'", k + 1, i->decl->name->text));
+    }
+}
+
+static kernel_expr *call(parser *p, kernel_instance *i, kernel_place place, kernel_expr **args,
+                         uint32_t n)
+{
+    if (i->flags & IS_GLOBAL)
+        parser_fail(p, place, "kernel '%s' is called like a function", i->decl->name->text);
+    kernel_function *f = instance_use(p, i, place);
+    kernel_expr *e = expr_new(p, EXPR_CALL, place, i->result->plain);
+    e->as.function = f;
+    convert_args(p, i, e, args, n);
+    if (i->result->kind != TYPE_REFERENCE) {
+        type_complete(p, i->result, place);
+        return e;
+    }
+    e->type = type_pointer(p->types, i->result->of);
+    return expr_deref(p, place, e);
+}
+
+kernel_expr *call_functions(parser *p, function_decl *functions, kernel_place place,
+                            const template_arg *given, uint32_t n_given, kernel_expr **args,
+                            uint32_t n_args, bool quiet)
+{
+    candidate pool[2], *best = &pool[0], *c = &pool[1];
+    bool any = false, tie = false;
+    const function_decl *other = NULL;
+    for (function_decl *f = functions; f; f = f->next) {
+        *c = (candidate){
+            .decl = f, .given = given, .n_given = n_given, .args = args, .n_args = n_args};
+        /* A template that cannot be instantiated is no candidate, unless it is the only one. */
+        const bool only = !functions->next && !quiet;
+        const bool failed = p->failed;
+        if (only) {
+            find_instance(p, c);
+        } else {
+            p->quiet++;
+            if (!parser_guard(p, find_instance, c))
+                c->instance = NULL;
+            p->quiet--;
+            p->failed = failed;
+        }
+        if (!fits(p, c))
+            continue;
+        const int order = any ? compare(c, best) : 1;
+        if (order > 0) {
+            candidate *t = best;
+            best = c;
+            c = t;
+            any = true;
+            tie = false;
+        } else if (order == 0) {
+            tie = true;
+            other = f;
+        }
+    }
+    if (!any && quiet)
+        return NULL;
+    if (!any)
+        no_match(p, functions, place, args, n_args);
+    if (tie) {
+        parser_error(p, place, "'%s' with (%s) is ambiguous", functions->name->text,
+                     types_of(p, args, n_args));
+        if (!p->quiet) {
+            diag_do(p->diags, "cast an argument");
+            diag_note(p->diags, best->decl->place, "this one fits");
+            diag_note(p->diags, other->place, "and this one");
+        }
+        parser_jump(p);
+    }
+    return call(p, best->instance, place, args, n_args);
+}
+
+/* k<<<grid, block>>>(...) in device code: parsed, and kept as what no device of ours runs. */
+static kernel_expr *parse_launch(parser *p, kernel_place place, int skip)
+{
+    p->t += skip;
+    while (!kernel_token_launch_end(p->t)) {
+        if (at(p, TOKEN_END) || at(p, TOKEN_SEMICOLON))
+            parser_fail(p, place, "a launch without '>>>'");
+        p->t++;
+    }
+    p->t += kernel_token_launch_end(p->t);
+    kernel_expr **args;
+    expect(p, TOKEN_LPAREN, "after '>>>'");
+    const uint32_t n = parse_arguments(p, &args);
+    for (uint32_t i = 0; i < n; i++)
+        args[i] = expr_value(p, args[i]);
+    return expr_builtin(p, place, BUILTIN_LAUNCH, type_word_of(p, WORD_VOID), n, args);
+}
+
+/* ---- member functions ------------------------------------------------------------------------- */
+
+function_decl *methods_of(parser *p, const kernel_type *type, const char *name)
+{
+    const scope *in = type_members(p, type, p->t->place);
+    const symbol *y = in ? symbol_in(in, name_of(p, name)) : NULL;
+    return y && y->kind == SYMBOL_FUNCTION ? y->as.functions : NULL;
+}
+
+const conversion *conversion_to(parser *p, const kernel_type *from, const kernel_type *to)
+{
+    const conversion *found = NULL;
+    if (from->kind != TYPE_STRUCT || !type_members(p, from, p->t->place))
+        return NULL;
+    for (const conversion *c = from->record->syntax->conversions; c; c = c->next) {
+        const kernel_expr made = {.kind = EXPR_CALL, .type = c->to->plain};
+        if (c->to->plain == to)
+            return c;
+        if (expr_rank(p, &made, to) >= 0)
+            found = c;
+    }
+    return found;
+}
+
+static kernel_expr *call_given(parser *p, kernel_expr *object, function_decl *functions,
+                               kernel_place place, const template_arg *given, uint32_t n_given,
+                               kernel_expr **args, uint32_t n)
+{
+    if (object)
+        args = lambda_arguments(p, object->type, place, args, &n);
+    kernel_expr **all = kernel_arena_get(p->arena, (n + 1) * sizeof *all), *before = NULL;
+    for (uint32_t i = 0; i < n; i++)
+        all[i + 1] = args[i];
+    if (object && !expr_is_place(object)) /* of a value: it is kept as long */
+        object = expr_once(p, object, &before)->a;
+    all[0] = object;
+    kernel_expr *e =
+        object ? call_functions(p, functions, place, given, n_given, all, n + 1, true) : NULL;
+    if (!e) /* a static one, or a mistake to be told */
+        e = call_functions(p, functions, place, given, n_given,
+                           functions->is_method && object ? all : args,
+                           functions->is_method && object ? n + 1 : n, false);
+    return before ? expr_comma(p, before, e) : e;
+}
+
+kernel_expr *call_method(parser *p, kernel_expr *object, function_decl *functions,
+                         kernel_place place, kernel_expr **args, uint32_t n)
+{
+    return call_given(p, object, functions, place, NULL, 0, args, n);
+}
+
+kernel_expr *parse_method(parser *p, kernel_expr *object, function_decl *functions,
+                          kernel_place place)
+{
+    kernel_expr **args;
+    template_arg *given = NULL;
+    const uint32_t n_given = at(p, TOKEN_LT) ? parse_template_args(p, &given) : 0;
+    expect(p, TOKEN_LPAREN, "after a member function");
+    const uint32_t n = parse_arguments(p, &args);
+    return call_given(p, object, functions, place, given, n_given, args, n);
+}
+
+kernel_expr *construct(parser *p, const kernel_type *type, kernel_place place, kernel_expr **args,
+                       uint32_t n)
+{
+    if (type->plain == p->types->dim3 && !n) { /* it has one, which makes ones */
+        kernel_expr *ones = expr_list(p, place, type, 3);
+        for (int i = 0; i < 3; i++)
+            ones->args[i] = expr_integer(p, place, type_word_of(p, WORD_UINT), 1);
+        return ones;
+    }
+    const scope *in = type_members(p, type, place);
+    const symbol *y = in ? symbol_here(in, name_of(p, "constructor")) : NULL;
+    function_decl *functions = y && y->kind == SYMBOL_FUNCTION ? y->as.functions : NULL;
+    if (!p->current)
+        return NULL;
+    if (!n && type->kind == TYPE_STRUCT && (!functions || type->record->syntax->has_default))
+        return struct_default(p, type, place);
+    if (!functions)
+        return NULL;
+    if (n == 1 && args[0]->type->plain == type->plain)
+        return expr_value(p, args[0]);
+    kernel_var *v = local_new(p, name_of(p, "temp"), type->plain, place);
+    v->is_temporary = v->assigned = true;
+    kernel_expr *call_it = call_method(p, expr_var(p, place, v), functions, place, args, n);
+    return expr_comma(p, call_it, expr_value(p, expr_var(p, place, v)));
+}
+
+kernel_expr *parse_call(parser *p, function_decl *functions, kernel_place place)
+{
+    template_arg *given = NULL;
+    uint32_t n_given = 0;
+    bool templates = false;
+    for (const function_decl *f = functions; f; f = f->next)
+        templates |= f->n_params != 0;
+    if (templates && at(p, TOKEN_LT))
+        n_given = parse_template_args(p, &given);
+    const int launch = kernel_token_launch(p->t);
+    if (launch)
+        return parse_launch(p, place, launch);
+    if (!accept(p, TOKEN_LPAREN)) { /* its address */
+        const kernel_type *type = type_pointer(p->types, type_word_of(p, WORD_VOID));
+        if (!functions->n_params && !functions->next) {
+            const kernel_type **types =
+                kernel_arena_get(p->arena, functions->n_parameters * sizeof(kernel_type *));
+            for (uint32_t i = 0; i < functions->n_parameters; i++)
+                types[i] = functions->parameters[i].type;
+            type = type_pointer(p->types, type_function(p->types, functions->result, types,
+                                                        functions->n_parameters));
+        }
+        return expr_builtin(p, place, BUILTIN_FUNCTION_POINTER, type, 0, NULL);
+    }
+    kernel_expr **args;
+    const uint32_t n = parse_arguments(p, &args);
+    return call_functions(p, functions, place, given, n_given, args, n, false);
+}

@@ -1,0 +1,551 @@
+/* The parser's own state, shared by its files: from tokens to a checked tree in one pass.
+ *
+ * There is no syntax tree. A function's body, a struct's members and a template are kept as tokens, and
+ * parsed and checked together when a kernel needs them: a template with its parameters bound to types,
+ * as often as there are instances. So a name always means something when it is met, "<" and "(T)" are
+ * never in doubt, host code that no kernel reaches is passed over by counting braces, and a mistake
+ * belongs to the kernels that reach it. The price is that a body is parsed anew for each instance,
+ * which is cheaper than to copy and bind a tree.
+ *
+ * A mistake is reported and then jumps to the nearest parser_guard: the end of a statement or of a
+ * declaration. Nobody checks for failure in between. */
+#ifndef KERNEL_PARSER_H
+#define KERNEL_PARSER_H
+
+#include "kernel/tree.h"
+
+enum {
+    DEPTH_MOST = 200,       /* nested expressions, statements, types */
+    NESTED_MOST = 16,       /* bodies parsed while another one is: constexpr functions, structs */
+    INSTANCES_MOST = 10000, /* of templates */
+    PARAMS_MOST = 256,
+    TEMPLATE_MOST = 32,
+    CHAIN_MOST = 4000
+};
+
+/* ---- names ------------------------------------------------------------------------------------ */
+
+typedef enum symbol_kind {
+    SYMBOL_VAR,
+    SYMBOL_TYPE,
+    SYMBOL_CONSTANT, /* an enumerator, an integer of a template */
+    SYMBOL_FUNCTION,
+    SYMBOL_MEMBER, /* of the struct whose function is parsed */
+    SYMBOL_BROKEN, /* its declaration had a mistake, which was told: nothing is said of its uses */
+    SYMBOL_NAMESPACE,
+    SYMBOL_STRUCT_TEMPLATE,
+    SYMBOL_BUILTIN, /* rows of builtin_names.def */
+    SYMBOL_SPECIAL, /* a name with a parser of its own */
+    SYMBOL_MAKE,    /* make_float4 */
+    SYMBOL_GRID     /* threadIdx and so on */
+} symbol_kind;
+
+typedef struct kernel_parser parser;
+typedef struct scope scope;
+typedef struct function_decl function_decl;
+
+/* Parses what follows the name at place (which is behind us). */
+typedef kernel_expr *special_parser(parser *p, int which, kernel_place place);
+
+typedef struct symbol {
+    uint8_t kind;      /* a symbol_kind */
+    bool is_reference; /* of a variable: it is a pointer in the tree */
+    bool is_host;      /* of a variable: device code cannot see it */
+    bool is_outside;   /* of a variable: the lambda that we are in did not capture it */
+    kernel_name *name;
+    scope *scope;
+    kernel_place place;
+    struct symbol *shadowed; /* of the same name, further out or older */
+    struct symbol *next;     /* of the same scope */
+    union {
+        kernel_var *var;
+        const kernel_type *type;
+        function_decl *functions; /* a list */
+        scope *inside;            /* of a namespace */
+        struct kernel_syntax *syntax;
+        const struct builtin_name *builtin;
+        int number; /* of a grid variable */
+    } as;
+    kernel_expr *constant;   /* of a constant; of a variable whose value is known, or NULL */
+    scope *members;          /* of an enum: its enumerators */
+    special_parser *special; /* of a special */
+    int which;
+    bool
+        is_unlisted; /* of a constant table: not among the tree's globals as long as no one reads it */
+} symbol;
+
+typedef struct scope_link {
+    scope *to;
+    struct scope_link *next;
+} scope_link;
+
+struct scope {
+    scope *parent;
+    kernel_name *name; /* of a namespace */
+    bool is_local;     /* its names go when it is left */
+    symbol *symbols;
+    scope_link *using;
+};
+
+/* An argument of a template: a type, an integer of a type, or a function. */
+typedef struct template_arg {
+    const kernel_type *type; /* of the integer, if it is one */
+    bool is_value, is_set;
+    uint64_t value;
+    bool is_given;           /* in '<>': it is not deduced */
+    function_decl *function; /* and its overloads, or NULL */
+} template_arg;
+
+typedef struct template_param {
+    kernel_name *name;        /* or NULL */
+    const kernel_token *type; /* of a value's type; NULL: it stands for a type */
+    const kernel_token *init; /* the default, or NULL */
+    kernel_place place;
+} template_param;
+
+/* Where the default value of a struct's member begins. */
+typedef struct member_value {
+    uint32_t member; /* its index */
+    const kernel_token *at;
+    struct member_value *next;
+} member_value;
+
+/* A local variable that a lambda captured by reference. */
+typedef struct capture {
+    symbol *what;
+    struct capture *next;
+} capture;
+
+/* "operator T()" of a struct: functions of that name make a T of it. */
+typedef struct conversion {
+    const kernel_type *to;
+    kernel_name *name;
+    struct conversion *next;
+} conversion;
+
+/* A struct or a struct template whose members are not parsed yet. */
+typedef struct kernel_syntax {
+    kernel_name *name;
+    const kernel_token *body; /* at '{', NULL if it is not defined */
+    scope *scope;
+    bool is_union, open;
+    bool has_default; /* a constructor that is "= default" */
+    bool is_partial;  /* of a template: there are partial specializations, which we do not know */
+    const kernel_token *alias; /* of "template <...> using name = type": at the type */
+    uint32_t align;
+    template_param *params; /* of a template */
+    uint32_t n_params;
+    struct kernel_syntax *instances;     /* of a template, by `next` */
+    struct kernel_syntax *specials;      /* of a template: for certain arguments, by `next` */
+    struct kernel_syntax *origin, *next; /* of an instance */
+    template_arg *args;
+    scope *members;                 /* what "::" finds in it */
+    struct member_value *values;    /* default ones */
+    struct conversion *conversions; /* operator T() */
+    struct capture *captures;       /* of a lambda: by reference; they live in `owner` */
+    struct kernel_instance *owner;
+    kernel_struct *record; /* of a template, one that is never used */
+} kernel_syntax;
+
+/* ---- functions -------------------------------------------------------------------------------- */
+
+enum {
+    IS_GLOBAL = 1, /* __global__ */
+    IS_DEVICE = 2,
+    IS_HOST = 4,
+    IS_CONSTEXPR = 8,
+    IS_INLINE = 16,
+    IS_FORCED = 32, /* __forceinline__ */
+    IS_NOINLINE = 64,
+    IS_STATIC = 128,
+    IS_EXTERN = 256,
+    IS_SHARED = 512,
+    IS_CONSTANT = 1024,
+    IS_MANAGED = 2048,
+    IS_TYPEDEF = 4096,
+    IS_CONST_WORD = 8192 /* "const" or "constexpr" stood before the type */
+};
+
+typedef struct specifiers {
+    const kernel_type *type;
+    unsigned flags;
+    uint32_t align;
+    const kernel_token *bounds; /* behind the "(" of __launch_bounds__, or NULL */
+} specifiers;
+
+typedef struct parameter {
+    kernel_name *name;
+    const kernel_type *type; /* references and all; arrays are pointers already */
+    const kernel_token *init;
+    kernel_place place;
+    bool is_restrict;
+} parameter;
+
+typedef struct declarator {
+    kernel_name *name; /* NULL: none */
+    kernel_place place;
+    const kernel_type *type;
+    bool is_restrict, is_function;
+    bool is_operator;      /* name is "operator+" */
+    parameter *parameters; /* of a function */
+    uint32_t n_parameters;
+} declarator;
+
+/* One function of its name: its signature, or, of a template, the tokens to parse it from. */
+struct function_decl {
+    kernel_name *name;
+    scope *scope;
+    kernel_place place;
+    unsigned flags;
+    template_param *params;
+    uint32_t n_params;
+    const kernel_token *head; /* of a template: its specifiers */
+    const kernel_token *body; /* at '{', NULL: not defined */
+    const kernel_token *bounds;
+    const kernel_type *result;
+    parameter *parameters; /* of a template: patterns, made when they are needed */
+    uint32_t n_parameters;
+    bool has_patterns;
+    struct kernel_instance *instances;
+    bool is_method;            /* its first parameter is a reference to the object */
+    const kernel_type *object; /* of a template that is a method: what it is a method of */
+    function_decl *next, *next_kernel;
+};
+
+/* A kernel whose declaration could not be understood. */
+typedef struct broken_kernel {
+    kernel_name *name;
+    kernel_diag *diag_before, *diag_after;
+    struct broken_kernel *next;
+} broken_kernel;
+
+typedef struct kernel_instance {
+    function_decl *decl;
+    template_arg *args;
+    scope *scope; /* that of the declaration, or of the bindings in it */
+    const kernel_token *body, *bounds;
+    const kernel_type *result;
+    parameter *parameters;
+    uint32_t n_parameters;
+    unsigned flags;
+    kernel_function *function; /* as it was parsed, its spaces not yet known */
+    bool parsed, open;
+    kernel_diag *diag_before, *diag_after; /* what was said of it is between them */
+    struct kernel_instance *next;          /* of the same declaration */
+    struct kernel_instance *queue;         /* to be parsed */
+    struct kernel_clone *clones;           /* one for each way of calling it */
+    kernel_function *pristine;
+    const char *base_name; /* without the clone's letters */
+} kernel_instance;
+
+/* ---- the parser ------------------------------------------------------------------------------- */
+
+typedef struct name_count {
+    const kernel_name *name;
+    uint32_t stamp, count;
+} name_count;
+
+struct kernel_parser {
+    kernel_tree *tree;
+    kernel_arena *arena;
+    kernel_types *types;
+    kernel_names *names;
+    kernel_diags *diags;
+    const kernel_parse_options *options;
+
+    const kernel_token *t; /* the one that is looked at */
+    int split;             /* how many '>' of it are used up */
+    bool no_gt;            /* ">" ends the expression: we are in template arguments */
+    int depth, nested;
+    uint32_t chain; /* how high the expression has grown without depth: a + a + a ... */
+    int quiet;      /* mistakes are not reported: what is parsed may be host code */
+    bool failed;    /* a mistake was met since it was last cleared */
+    jmp_buf *guard;
+
+    scope *root; /* of CUDA's own names, outside of the global one */
+    scope *global, *scope;
+    kernel_instance *current; /* whose body is parsed, or NULL */
+    uint32_t loops, switches; /* around us */
+    int32_t unroll;           /* what #pragma unroll said of the next loop */
+    kernel_name *declaring;   /* the local variable whose declaration is parsed, or NULL */
+    kernel_var **locals_end, **globals_end;
+    kernel_instance *queue, **queue_end;
+    struct broken_kernel *broken, **broken_end;
+    function_decl *kernels, **kernels_end; /* by next_kernel */
+    uint32_t n_instances, n_globals, n_entries;
+    kernel_function **functions_end;
+    kernel_entry **entries_end;
+    bool patterns; /* parameters of templates stand for themselves */
+
+    /* Names that are taken: of the current function's variables, and of the tree. */
+    name_count *counts;
+    uint32_t n_counts, counts_used, stamp, last_stamp;
+    kernel_name *word_x[4];
+};
+
+/* parser.c */
+
+/* Reports at place and jumps to the guard. The others report only. */
+_Noreturn void parser_fail(parser *p, kernel_place place, const char *format, ...) IG_PRINTF(3, 4);
+/* The same with what to do about it. */
+_Noreturn void parser_fail_do(parser *p, kernel_place place, const char *remedy, const char *format,
+                              ...) IG_PRINTF(4, 5);
+void parser_error(parser *p, kernel_place place, const char *format, ...) IG_PRINTF(3, 4);
+/* Jumps after a mistake was reported. */
+_Noreturn void parser_jump(parser *p);
+/* Calls work; false if it jumped. Scope and depth are then as before. */
+bool parser_guard(parser *p, void (*work)(parser *, void *), void *context);
+/* Work that is made in another place of the source, at `from` and in `in`; then we are back here. */
+typedef struct parser_place {
+    const kernel_token *t;
+    scope *scope;
+    int split;
+    bool no_gt;
+} parser_place;
+parser_place parser_enter(parser *p, const kernel_token *from, scope *in);
+void parser_leave(parser *p, parser_place back);
+void parser_down(parser *p); /* one level deeper; too deep is a mistake */
+void parser_up(parser *p);
+
+static inline bool at(const parser *p, kernel_token_kind kind) { return p->t->kind == kind; }
+static inline bool at_word(const parser *p, kernel_keyword word)
+{
+    return p->t->kind == TOKEN_NAME && p->t->keyword == word;
+}
+bool accept(parser *p, kernel_token_kind kind);
+bool accept_word(parser *p, kernel_keyword word);
+void expect(parser *p, kernel_token_kind kind, const char *where);
+kernel_name *expect_name(parser *p, const char *what);
+/* The '>' that ends template arguments, which may be the first half of ">>". */
+bool at_close_angle(const parser *p);
+void expect_close_angle(parser *p);
+/* Behind the bracket that closes the one that t is at; at the end if there is none. */
+const kernel_token *skip_group(const kernel_token *t);
+/* What the source says at the token: "'x'", "end of file". */
+const char *token_text(parser *p, const kernel_token *t);
+kernel_name *name_of(parser *p, const char *text);
+/* The text, or with a number behind it if it is taken: unique in the function, or in the tree. */
+const char *name_unique(parser *p, const char *text, bool in_tree);
+const char *parser_format(parser *p, const char *format, ...) IG_PRINTF(2, 3); /* in the arena */
+
+/* scope.c */
+scope *scope_open(parser *p, scope *parent, bool is_local);
+void scope_close(parser *p, scope *s); /* of a local one: its names go */
+symbol *symbol_add(parser *p, scope *s, symbol_kind kind, kernel_name *name, kernel_place place);
+symbol *symbol_here(const scope *s, const kernel_name *name); /* in this scope alone */
+symbol *symbol_in(const scope *s, const kernel_name *name);   /* and what it uses */
+symbol *symbol_find(const parser *p, const kernel_name *name);
+void scope_use(parser *p, scope *s, scope *other); /* using namespace */
+void scope_builtins(parser *p);                    /* CUDA's own names */
+/* The (qualified) name that we are at, behind which we are then. NULL if it means nothing, with *last
+ * the token of its last part. */
+symbol *parse_name(parser *p, const kernel_token **last);
+/* The same without moving. */
+symbol *peek_name(parser *p);
+
+/* type.c */
+bool at_type(parser *p); /* a type begins here */
+void parse_specifiers(parser *p, specifiers *s);
+declarator parse_declarator(parser *p, const kernel_type *base);
+const kernel_type *parse_type(parser *p);        /* "const float *" */
+void parse_parameters(parser *p, declarator *d); /* behind "(", to behind ")" */
+scope *type_members(parser *p, const kernel_type *type, kernel_place place); /* or NULL */
+void type_complete(parser *p, const kernel_type *type, kernel_place place);
+const kernel_type *parse_struct(parser *p, bool is_union); /* behind the keyword */
+const kernel_type *parse_enum(parser *p);
+/* The value that a struct's i-th member has if nothing is said of it; NULL: none is told. */
+kernel_expr *member_default(parser *p, const kernel_type *type, uint64_t i);
+/* The struct with its members' default values; NULL if it has none. */
+kernel_expr *struct_default(parser *p, const kernel_type *type, kernel_place place);
+/* How many bases lead from a struct to one that it is derived from, outermost first; -1: it is not. */
+int base_path(const kernel_type *from, const kernel_type *to, const kernel_member *path[8]);
+/* "T s::f(...) {...}": behind the struct's name, which is told, at "::". */
+void parse_outside_method(parser *p, const specifiers *s, const kernel_type *type);
+bool accept_outside_constructor(parser *p);
+const kernel_type *struct_instance(parser *p, kernel_syntax *s, kernel_place place);
+/* All arguments of a template of structs, the left-out ones from their defaults. */
+template_arg *struct_arguments(parser *p, const kernel_syntax *s, const template_arg *args,
+                               uint32_t n, kernel_place place);
+void parse_using(parser *p); /* behind "using" or "typedef"'s declaration */
+void parse_typedef(parser *p, const specifiers *s);
+
+/* template.c */
+uint32_t parse_template_params(parser *p, template_param **params); /* behind "template" */
+uint32_t parse_template_args(parser *p, template_arg **args);       /* at "<" */
+void template_bind(parser *p, scope *s, const template_param *params, uint32_t n,
+                   const template_arg *args);
+/* Completes arguments: defaults of what is not set. The index of what is missing, or -1. */
+bool template_same(const template_arg *a, const template_arg *b, uint32_t n);
+int template_defaults(parser *p, scope *in, const template_param *params, uint32_t n,
+                      template_arg *args);
+const char *template_text(parser *p, const template_arg *args, uint32_t n, bool mangled);
+/* The instance of a declaration for arguments; of what is no template, for none. */
+kernel_instance *instance_get(parser *p, function_decl *f, const template_arg *args,
+                              kernel_place place);
+/* Arguments of a template from those of a call; false if they do not fit. explicit ones are first. */
+bool template_deduce(parser *p, function_decl *f, const template_arg *given, uint32_t n_given,
+                     kernel_expr **args, uint32_t n_args, template_arg *out);
+/* The function to call; it is queued for parsing. */
+kernel_function *instance_use(parser *p, kernel_instance *i, kernel_place place);
+void instance_parse(parser *p, kernel_instance *i);
+
+/* check.c: expressions, with their rules */
+kernel_expr *expr_new(parser *p, expr_kind kind, kernel_place place, const kernel_type *type);
+kernel_expr *expr_integer(parser *p, kernel_place place, const kernel_type *type, uint64_t value);
+kernel_expr *expr_number(parser *p, kernel_place place, const kernel_type *type, double value);
+kernel_expr *expr_var(parser *p, kernel_place place, kernel_var *var);
+kernel_expr *expr_builtin(parser *p, kernel_place place, kernel_builtin id, const kernel_type *type,
+                          uint32_t n, kernel_expr *const *args);
+kernel_expr *expr_list(parser *p, kernel_place place, const kernel_type *type, uint32_t n);
+bool expr_is_place(const kernel_expr *e);
+bool expr_is_null(const kernel_expr *e);            /* a constant 0 or nullptr */
+kernel_expr *expr_value(parser *p, kernel_expr *e); /* loads, decays, drops qualifiers */
+kernel_expr *expr_bool(parser *p, kernel_expr *e);
+/* The implicit conversion to a type; a mistake if there is none. what: "argument 2 of 'f'". */
+kernel_expr *expr_convert(parser *p, kernel_expr *e, const kernel_type *to, const char *what);
+kernel_expr *expr_cast(parser *p, kernel_expr *e, const kernel_type *to, kernel_place place);
+/* How good it is: 0 exact, 1 with const added, 2 promotion, 3 conversion, -1 none. */
+int expr_rank(parser *p, const kernel_expr *e, const kernel_type *to);
+kernel_expr *expr_binary(parser *p, kernel_place place, int token, kernel_expr *a, kernel_expr *b);
+kernel_expr *expr_op(parser *p, kernel_place place, kernel_operator op, kernel_expr *a,
+                     kernel_expr *b); /* operands are of one type already */
+kernel_expr *expr_unary(parser *p, kernel_place place, int token, kernel_expr *a);
+kernel_expr *expr_choose(parser *p, kernel_place place, kernel_expr *a, kernel_expr *b,
+                         kernel_expr *c);
+kernel_expr *expr_assign(parser *p, kernel_place place, kernel_expr *to, kernel_expr *value);
+kernel_expr *expr_update(parser *p, kernel_place place, int token, kernel_expr *to,
+                         kernel_expr *value);
+kernel_expr *expr_step(parser *p, kernel_place place, bool up, bool post, kernel_expr *to);
+kernel_expr *expr_deref(parser *p, kernel_place place, kernel_expr *pointer);
+kernel_expr *expr_address(parser *p, kernel_place place, kernel_expr *e);
+kernel_expr *expr_index(parser *p, kernel_place place, kernel_expr *a, kernel_expr *i);
+kernel_expr *expr_member(parser *p, kernel_place place, kernel_expr *a, const kernel_name *name);
+kernel_expr *expr_comma(parser *p, kernel_expr *a, kernel_expr *b);
+/* A reference's pointer: e's address, or that of a temporary if it is a value or of another type. */
+kernel_expr *expr_bind(parser *p, kernel_expr *e, const kernel_type *to, const char *what);
+kernel_expr *expr_chosen_place(parser *p, kernel_expr *e);
+/* e, to be used several times: itself if that costs and does nothing, else a temporary that *before
+ * sets. */
+kernel_expr *expr_once(parser *p, kernel_expr *e, kernel_expr **before);
+/* The same of a place. */
+kernel_expr *expr_place_once(parser *p, kernel_expr *e, kernel_expr **before);
+const kernel_type *type_promote(parser *p, const kernel_type *t);
+const kernel_type *type_usual(parser *p, const kernel_type *a, const kernel_type *b); /* or NULL */
+const kernel_type *type_word_of(parser *p, type_word word);
+const char *type_name(parser *p, const kernel_type *t);
+
+/* init.c */
+/* What "= x", "(x)" or "{...}" gives a variable of type (whose open array it closes). */
+kernel_expr *parse_init(parser *p, const kernel_type **type, const char *what);
+kernel_expr *parse_braces(parser *p, const kernel_type **type); /* at "{" */
+kernel_expr *zero_of(parser *p, const kernel_type *type);       /* {} */
+/* The bytes of a constant value; false if it is none. */
+bool init_bytes(const kernel_expr *e, const kernel_type *type, uint8_t *bytes);
+
+/* fold.c */
+kernel_expr *fold(parser *p, kernel_expr *e);     /* the constant that it is, or e */
+kernel_expr *fold_all(parser *p, kernel_expr *e); /* calls of functions, too */
+/* The value of a constant expression; what: "an array's size". */
+int64_t fold_integer(parser *p, kernel_expr *e, const char *what);
+double fold_round(type_kind kind, double x);
+uint64_t fold_wrap(type_kind kind, uint64_t x);
+
+/* expr.c */
+kernel_expr *parse_expression(parser *p);                       /* with commas */
+kernel_expr *parse_assignment(parser *p);                       /* without */
+kernel_expr *parse_constant(parser *p);                         /* without assignments; folded */
+uint32_t parse_arguments(parser *p, kernel_expr ***args);       /* behind "(", to behind ")" */
+kernel_expr *use_var(parser *p, symbol *y, kernel_place place); /* the variable that a name means */
+
+/* call.c */
+kernel_expr *parse_call(parser *p, function_decl *functions,
+                        kernel_place place); /* behind the name */
+/* A member function of an object, or of *this if it is NULL: behind "(" if args is NULL. */
+kernel_expr *parse_method(parser *p, kernel_expr *object, function_decl *functions,
+                          kernel_place place);
+kernel_expr *call_method(parser *p, kernel_expr *object, function_decl *functions,
+                         kernel_place place, kernel_expr **args, uint32_t n);
+/* The functions of that name in a struct, NULL if there are none. */
+function_decl *methods_of(parser *p, const kernel_type *type, const char *name);
+/* The operator T() of a struct that makes what becomes `to`, NULL if there is none. */
+const conversion *conversion_to(parser *p, const kernel_type *from, const kernel_type *to);
+/* A value made by a constructor; NULL if the type has none. */
+kernel_expr *construct(parser *p, const kernel_type *type, kernel_place place, kernel_expr **args,
+                       uint32_t n);
+kernel_expr *call_functions(parser *p, function_decl *functions, kernel_place place,
+                            const template_arg *given, uint32_t n_given, kernel_expr **args,
+                            uint32_t n_args, bool quiet); /* NULL if quiet and none fits */
+
+/* lambda.c */
+kernel_expr *parse_lambda(parser *p); /* at "[" */
+/* A call's arguments, with what the object captured by reference if it is a lambda. */
+kernel_expr **lambda_arguments(parser *p, const kernel_type *type, kernel_place place,
+                               kernel_expr **args, uint32_t *n);
+
+/* builtin.c */
+typedef struct builtin_name {
+    const char *name;
+    uint8_t how; /* what `which` is */
+    uint16_t which;
+    const char *signatures;
+    const char *lanes; /* of HOW_LANES */
+} builtin_name;
+extern const builtin_name builtin_names[];
+extern const size_t builtin_names_count;
+kernel_expr *builtin_call(parser *p, const builtin_name *row, kernel_place place, uint32_t n,
+                          kernel_expr **args);
+kernel_expr *parse_builtin(parser *p, const builtin_name *row, kernel_place place);
+/* Half pairs, lane by lane; NULL if a and b (NULL of one operand) are none, or have no such operator. */
+kernel_expr *builtin_pair(parser *p, kernel_place place, kernel_operator op, kernel_expr *a,
+                          kernel_expr *b);
+
+/* special.c, group.c, wmma.c */
+void special_names(parser *p);
+void group_names(parser *p);
+void wmma_names(parser *p);
+/* A member function of a cooperative group: g.sync(). NULL if the type is no group. */
+kernel_expr *group_member(parser *p, kernel_expr *g, const kernel_name *name, kernel_place place);
+const kernel_type *group_type(parser *p, int which, kernel_place place);
+const kernel_type *fragment_type(parser *p, kernel_place place); /* at "<" */
+
+/* stmt.c */
+typedef struct stmt_list {
+    kernel_stmt *first, **end;
+} stmt_list;
+kernel_stmt *stmt_add(parser *p, stmt_list *out, stmt_kind kind, kernel_place place);
+kernel_stmt *parse_body(parser *p); /* at "{" */
+
+/* local.c */
+bool at_declaration(parser *p); /* "float(x);" and "T{};" are expressions */
+void parse_declaration(parser *p, stmt_list *out);
+/* Behind the specifiers: one of them, or all. */
+void declare_local(parser *p, const specifiers *s, declarator *d, stmt_list *out);
+void parse_declarators(parser *p, const specifiers *s, stmt_list *out);
+void declare_reference(parser *p, const declarator *d, const kernel_type *type, kernel_expr *e,
+                       stmt_list *out);
+/* What auto, const auto & and auto * stand for. */
+const kernel_type *auto_deduce(parser *p, const kernel_type *type, kernel_expr *e);
+kernel_var *local_new(parser *p, kernel_name *name, const kernel_type *type, kernel_place place);
+symbol *local_declare(parser *p, const declarator *d, kernel_var *v); /* gives it its name */
+void parse_static_assert(parser *p);
+
+/* decl.c */
+void parse_file(parser *p);
+void function_add(parser *p, const function_decl *made);
+/* At what "template <...>" declares: a function, of a struct if `object` is its type. */
+void declare_function_template(parser *p, template_param *params, uint32_t n,
+                               const kernel_type *object);
+void parse_namespace(parser *p);            /* behind "namespace" */
+void global_list(parser *p, kernel_var *v); /* adds it to the tree's */
+/* "tile<float, 16>" at p->t, which is spelled `wanted`: its instance is made. */
+void parse_request(parser *p, void *wanted);
+kernel_var *global_new(parser *p, kernel_name *name, const kernel_type *type,
+                       kernel_storage storage, kernel_place place);
+
+/* space.c */
+void space_infer(parser *p, kernel_function *kernel);
+
+/* feature.c */
+void feature_collect(parser *p, kernel_function *f);
+
+#endif

@@ -1,0 +1,64 @@
+/* What the front end has to say about a source: errors, warnings and notes, many in one run.
+ *
+ * A mistake in the source is never a status: it is recorded here, and work goes on. Rendered:
+ *
+ *     saxpy.cu:7:12: error: 'double' is not there on Apple GPUs [IG-F64]
+ *         y[i] = a * x[i];
+ *                ~~^~~~~~
+ *       why: ...
+ *       do:  ...
+ *     saxpy.cu:2:19: note: in the macro 'SCALE'
+ *
+ * What is said twice at one place with the same words is kept once. Notes belong to the error or
+ * warning before them and share its fate. */
+#ifndef KERNEL_DIAG_H
+#define KERNEL_DIAG_H
+
+#include "kernel/pp/source.h"
+
+struct text; /* of base/text.h */
+
+enum { DIAG_MAX = 50 /* errors and warnings that are kept; the others are counted */ };
+
+typedef enum kernel_severity { DIAG_NOTE, DIAG_WARNING, DIAG_ERROR } kernel_severity;
+
+typedef struct kernel_diag {
+    struct kernel_diag *next;
+    kernel_severity severity;
+    const char *code;         /* "IG-F64", or NULL */
+    kernel_place place;       /* of the caret */
+    kernel_place from, to;    /* of the first and last token that are underlined, or 0 */
+    const char *message;      /* one line, no full stop */
+    const char *why, *remedy; /* or NULL */
+} kernel_diag;
+
+typedef struct kernel_diags {
+    const kernel_source *source;
+    kernel_arena *arena;
+    kernel_diag *first, *last;
+    kernel_diag *current; /* what diag_why and the like speak of; NULL if it was not kept */
+    uint32_t n_errors, n_warnings; /* all of them, kept or not; those said twice count once */
+    uint32_t n_kept;
+} kernel_diags;
+
+void kernel_diags_begin(kernel_diags *d, const kernel_source *source, kernel_arena *arena);
+
+/* code is a literal or NULL. */
+void diag_error(kernel_diags *d, kernel_place place, const char *code, const char *format, ...)
+    IG_PRINTF(4, 5);
+void diag_warning(kernel_diags *d, kernel_place place, const char *code, const char *format, ...)
+    IG_PRINTF(4, 5);
+void diag_note(kernel_diags *d, kernel_place place, const char *format, ...) IG_PRINTF(3, 4);
+
+/* More about what was said last: the reason, what to do, and what to underline. */
+void diag_why(kernel_diags *d, const char *format, ...) IG_PRINTF(2, 3);
+void diag_do(kernel_diags *d, const char *format, ...) IG_PRINTF(2, 3);
+void diag_underline(kernel_diags *d, kernel_place from, kernel_place to);
+
+/* Adds all that was said, in the order in which it was said; colours are those of terminals. */
+void kernel_diags_render(const kernel_diags *d, bool colour, struct text *out);
+/* Adds one of them, with its macros and includes. */
+void kernel_diag_render(const kernel_source *s, const kernel_diag *diag, bool colour,
+                        struct text *out);
+
+#endif

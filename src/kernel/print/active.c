@@ -1,0 +1,305 @@
+/* Threads that have returned, and barriers behind that.
+ *
+ * In CUDA a thread that has returned does not count at a barrier; on other GPUs all threads must come to
+ * it. So in a function with both, `return` becomes `active = false`: statements with barriers are run by
+ * all threads, the others by those that are active. A statement *holds* if all threads must pass it
+ * together: it has a barrier, or leaves a loop that has one. Conditions of such statements must be the
+ * same for all: either they are *uniform*, so that threads without a purpose know them too, or the block
+ * asks those that are active. */
+#include "kernel/print/parts.h"
+
+/* ---- what is in a statement ------------------------------------------------------------------- */
+
+static bool is_barrier(printer *p, const kernel_expr *e)
+{
+    if (e->kind == EXPR_CALL)
+        return print_function_of(p, e->as.function)->holds;
+    return e->kind == EXPR_BUILTIN && kernel_builtin_rows[e->builtin].class == CLASS_BARRIER;
+}
+
+bool print_expr_holds(printer *p, const kernel_expr *e)
+{
+    if (!e)
+        return false;
+    if (is_barrier(p, e) || print_expr_holds(p, e->a) || print_expr_holds(p, e->b) ||
+        (e->kind != EXPR_VAR && print_expr_holds(p, e->c)))
+        return true;
+    for (uint32_t i = 0; i < e->n_args; i++)
+        if (print_expr_holds(p, e->args[i]))
+            return true;
+    return false;
+}
+
+static bool list_holds(printer *p, const kernel_stmt *s, bool breaks, bool continues);
+
+/* breaks, continues: whether those that leave the statement count. */
+static bool holds(printer *p, const kernel_stmt *s, bool breaks, bool continues)
+{
+    if (print_expr_holds(p, s->value) || print_expr_holds(p, s->step))
+        return true;
+    switch (s->kind) {
+    case STMT_BREAK: return breaks;
+    case STMT_CONTINUE: return continues;
+    case STMT_LOOP: return list_holds(p, s->body, false, false);
+    case STMT_SWITCH: return list_holds(p, s->body, false, continues);
+    default:
+        return list_holds(p, s->body, breaks, continues) ||
+               list_holds(p, s->otherwise, breaks, continues);
+    }
+}
+
+static bool list_holds(printer *p, const kernel_stmt *s, bool breaks, bool continues)
+{
+    for (; s; s = s->next)
+        if (holds(p, s, breaks, continues))
+            return true;
+    return false;
+}
+
+bool print_holds(printer *p, const kernel_stmt *s)
+{
+    return holds(p, s, p->loop_holds, p->loop_holds);
+}
+
+bool print_loop_holds(printer *p, const kernel_stmt *loop) { return holds(p, loop, false, false); }
+
+/* A failed assert ends its thread as a return does. */
+static bool ends_thread(const kernel_stmt *s)
+{
+    return s->kind == STMT_EXPR && s->value->kind == EXPR_BUILTIN &&
+           (s->value->builtin == BUILTIN_ASSERT || s->value->builtin == BUILTIN_TRAP);
+}
+
+bool print_returns(printer *p, const kernel_stmt *s)
+{
+    if (s->kind == STMT_RETURN || ends_thread(s))
+        return true;
+    for (const kernel_stmt *t = s->body; t; t = t->next)
+        if (print_returns(p, t))
+            return true;
+    for (const kernel_stmt *t = s->otherwise; t; t = t->next)
+        if (print_returns(p, t))
+            return true;
+    return false;
+}
+
+/* ---- what threads that have returned may do, too ---------------------------------------------- */
+
+static bool is_effect(const kernel_expr *e)
+{
+    if (e->kind == EXPR_CALL)
+        return true;
+    if (e->kind != EXPR_BUILTIN)
+        return false;
+    const int class = kernel_builtin_rows[e->builtin].class;
+    return class > CLASS_CONVERT;
+}
+
+/* It reads and writes variables of the thread alone. */
+bool print_is_pure(const kernel_expr *e)
+{
+    if (!e)
+        return true;
+    if (is_effect(e))
+        return false;
+    if (e->kind == EXPR_DEREF || (e->kind == EXPR_VAR && e->as.var->storage > STORE_LOCAL))
+        return false;
+    if ((e->kind == EXPR_ADDRESS || e->kind == EXPR_DECAY) && e->a->kind == EXPR_VAR)
+        return true;
+    if (!print_is_pure(e->a) || !print_is_pure(e->b) ||
+        (e->kind != EXPR_VAR && !print_is_pure(e->c)))
+        return false;
+    for (uint32_t i = 0; i < e->n_args; i++)
+        if (!print_is_pure(e->args[i]) || type_is_pointer(e->args[i]->type))
+            return false;
+    return true;
+}
+
+bool print_is_harmless(const kernel_stmt *s)
+{
+    return (s->kind == STMT_EXPR || s->kind == STMT_DECLARE) && !ends_thread(s) &&
+           print_is_pure(s->value);
+}
+
+/* ---- uniform values --------------------------------------------------------------------------- */
+
+static bool *uniform_of(const print_function *f, const kernel_var *v)
+{
+    if (v->storage == STORE_PARAMETER)
+        return &f->uniform_params[v->index];
+    return v->storage == STORE_LOCAL ? &f->uniform_locals[v->index] : NULL;
+}
+
+bool print_is_uniform(const printer *p, const kernel_expr *e)
+{
+    switch (e->kind) {
+    case EXPR_CONST: return true;
+    case EXPR_INDEX: return e->base != INDEX_THREAD;
+    case EXPR_LOAD: {
+        const bool *known = e->a->kind == EXPR_VAR ? uniform_of(p->at, e->a->as.var) : NULL;
+        return known && *known;
+    }
+    case EXPR_BUILTIN: return kernel_builtin_rows[e->builtin].class == CLASS_BARRIER;
+    case EXPR_CAST:
+    case EXPR_UNARY: return print_is_uniform(p, e->a);
+    case EXPR_BINARY:
+    case EXPR_AND:
+    case EXPR_OR: return print_is_uniform(p, e->a) && print_is_uniform(p, e->b);
+    case EXPR_CHOOSE:
+        return print_is_uniform(p, e->a) && print_is_uniform(p, e->b) && print_is_uniform(p, e->c);
+    default: return false;
+    }
+}
+
+typedef struct uniform_state {
+    printer *p;
+    bool changed;
+} uniform_state;
+
+static void not_uniform(uniform_state *u, const kernel_var *v)
+{
+    bool *known = uniform_of(u->p->at, v);
+    if (known && *known) {
+        *known = false;
+        u->changed = true;
+    }
+}
+
+/* together: all threads pass here. */
+static void look_at_expr(uniform_state *u, const kernel_expr *e, bool together)
+{
+    if (!e)
+        return;
+    if ((e->kind == EXPR_ASSIGN || e->kind == EXPR_UPDATE) && e->a->kind == EXPR_VAR) {
+        if (!together || !print_is_uniform(u->p, e->b))
+            not_uniform(u, e->a->as.var);
+        together = together && print_is_pure(e->b);
+    } else if (e->kind != EXPR_COMMA) {
+        together = false;
+    }
+    look_at_expr(u, e->a, together);
+    look_at_expr(u, e->b, together);
+    if (e->kind != EXPR_VAR)
+        look_at_expr(u, e->c, false);
+    for (uint32_t i = 0; i < e->n_args; i++)
+        look_at_expr(u, e->args[i], false);
+}
+
+/* loop: the innermost one holds. */
+static void look_at(uniform_state *u, const kernel_stmt *s, bool together, bool loop)
+{
+    for (; s; s = s->next) {
+        const bool plain = s->kind == STMT_EXPR || s->kind == STMT_DECLARE || s->kind == STMT_BLOCK;
+        const bool here = together && (plain || holds(u->p, s, loop, loop));
+        const bool inner = s->kind == STMT_LOOP ? print_loop_holds(u->p, s) : loop;
+        if (s->kind == STMT_DECLARE && s->value &&
+            (!together || !print_is_pure(s->value) || !print_is_uniform(u->p, s->value)))
+            not_uniform(u, s->var);
+        look_at_expr(u, s->value, here && print_is_pure(s->value));
+        look_at_expr(u, s->step, here && print_is_pure(s->step));
+        look_at(u, s->body, here, inner);
+        look_at(u, s->otherwise, here, inner);
+    }
+}
+
+static bool is_plain(const kernel_var *v) { return type_is_arithmetic(v->type) && !v->addressed; }
+
+static void find_uniform(printer *p, print_function *f)
+{
+    uniform_state u = {.p = p, .changed = true};
+    f->uniform_params = kernel_arena_new(p->arena, f->f->n_params + 1);
+    f->uniform_locals = kernel_arena_new(p->arena, f->f->n_locals + 1);
+    for (uint32_t i = 0; i < f->f->n_params; i++)
+        f->uniform_params[i] = f->f->is_kernel && is_plain(f->f->params[i]);
+    for (const kernel_var *v = f->f->locals; v; v = v->next)
+        f->uniform_locals[v->index] = is_plain(v);
+    p->at = f;
+    while (u.changed) {
+        u.changed = false;
+        look_at(&u, f->f->body, true, false);
+    }
+}
+
+/* ---- functions -------------------------------------------------------------------------------- */
+
+/* A return at the very end of the body passes nobody. */
+static bool returns_early(printer *p, const kernel_function *f)
+{
+    for (const kernel_stmt *s = f->body; s; s = s->next)
+        if (print_returns(p, s) && !(s->kind == STMT_RETURN && !s->next))
+            return true;
+    return false;
+}
+
+static void follow(printer *p, const kernel_expr *e, void *changed)
+{
+    if (e->kind != EXPR_CALL)
+        return;
+    print_function *f = print_function_of(p, e->as.function);
+    if (f->holds && !f->follows)
+        f->follows = *(bool *)changed = true;
+}
+
+/* Whether the block has to be asked for a condition. */
+static bool asks(printer *p, const kernel_stmt *s, bool loop)
+{
+    for (; s; s = s->next) {
+        const bool inner = s->kind == STMT_LOOP ? print_loop_holds(p, s) : loop;
+        const bool choice = s->kind == STMT_IF || s->kind == STMT_LOOP;
+        if (choice && holds(p, s, loop, loop) && !(s->value && print_is_uniform(p, s->value)))
+            return true;
+        if (asks(p, s->body, inner) || asks(p, s->otherwise, inner))
+            return true;
+    }
+    return false;
+}
+
+/* Votes are handed down from the kernel. */
+static void find_votes(printer *p)
+{
+    for (print_function *f = p->functions; f; f = f->next) {
+        p->at = f;
+        bool needed = print_flagged(f) && asks(p, f->f->body, false);
+        for (uint32_t i = 0; i < f->f->n_callees; i++)
+            needed = needed || print_function_of(p, f->f->callees[i])->hands[HAND_VOTE];
+        if (needed)
+            f->hands[HAND_VOTE] = true;
+        if (f->hands[HAND_VOTE] && p->target->language == LANGUAGE_METAL)
+            f->hands[INDEX_THREAD] = true;
+    }
+}
+
+/* Compilers that make one loop of all threads between two barriers (PoCL 3) lose threads where a flag comes
+ * out of branches and loops that have barriers, or out of functions: only a kernel's returns at its top are
+ * plain enough for them. */
+static bool is_careful(printer *p, const print_function *f)
+{
+    if (!print_flagged(f))
+        return false;
+    for (const kernel_stmt *s = f->f->body; s; s = s->next)
+        if (!f->f->is_kernel || (print_returns(p, s) && holds(p, s, false, false)))
+            return true;
+    return false;
+}
+
+void print_active_find(printer *p)
+{
+    for (print_function *f = p->functions; f; f = f->next) {
+        p->at = f;
+        f->holds = list_holds(p, f->f->body, false, false);
+        f->returns = f->holds && returns_early(p, f->f);
+    }
+    /* Callers stand behind their callees: what a caller's threads do, all below it follow. */
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (print_function *f = p->functions; f; f = f->next)
+            if (print_flagged(f))
+                print_walk(p, f->f->body, follow, &changed);
+    }
+    for (print_function *f = p->functions; f; f = f->next)
+        if (print_flagged(f))
+            find_uniform(p, f);
+    find_votes(p);
+    for (const print_function *f = p->functions; f; f = f->next)
+        p->printed->careful = p->printed->careful || is_careful(p, f);
+}

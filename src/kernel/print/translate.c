@@ -1,0 +1,106 @@
+/* ig_translate: from a file of CUDA C to the texts of its kernels. */
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "kernel/print/print.h"
+
+static char *text_or_null(const char *s) { return s && *s ? memory_text(s) : NULL; }
+
+/* One kernel; a refusal is a part of the answer. */
+static ig_status translate_one(const kernel_tree *tree, const kernel_entry *entry,
+                               const kernel_target *target, ig_translation *out)
+{
+    kernel_printed *printed = NULL;
+    out->kernel = memory_text(entry->name);
+    const ig_status status = kernel_print(tree, entry, target, &printed);
+    if (status == IG_ERR_MEMORY || status == IG_ERR_INTERNAL)
+        return status;
+    if (status != IG_OK) {
+        out->said = text_or_null(ig_error(NULL));
+        return IG_OK;
+    }
+    out->entry = memory_text(printed->entry);
+    out->text = printed->text;
+    out->said = printed->warnings;
+    printed->text = printed->warnings = NULL;
+    kernel_printed_free(printed);
+    return out->entry && out->kernel ? IG_OK : IG_ERR_MEMORY;
+}
+
+static bool is_asked(const ig_translate_options *o, const kernel_tree *tree, const kernel_entry *e)
+{
+    return !o->kernel || kernel_tree_find(tree, o->kernel) == e;
+}
+
+static ig_status translate_all(const kernel_tree *tree, const kernel_target *target,
+                               const ig_translate_options *o, ig_translations *out)
+{
+    int n = 0;
+    for (const kernel_entry *e = tree->kernels; e; e = e->next)
+        n += is_asked(o, tree, e);
+    if (!n)
+        FAIL(IG_ERR_ARGUMENT,
+             "there is no kernel '%s'; templates need their arguments: 'tile<float, 16>'",
+             o->kernel ? o->kernel : "");
+    out->at = memory_new((size_t)n * sizeof *out->at);
+    if (!out->at)
+        return IG_ERR_MEMORY;
+    for (const kernel_entry *e = tree->kernels; e; e = e->next)
+        if (is_asked(o, tree, e))
+            TRY(translate_one(tree, e, target, &out->at[out->n++]));
+    return IG_OK;
+}
+
+ig_translations *ig_translate(const char *name, const char *source, const ig_translate_options *o)
+{
+    const kernel_target *target = o->to ? kernel_target_find(o->to) : NULL;
+    if (!target)
+        FAIL_NULL(IG_ERR_ARGUMENT,
+                  "ig_translate: no language '%s'; there are opencl, metal and cuda",
+                  o->to ? o->to : "");
+    const kernel_parse_options options = {.preprocess = {.defines = o->defines,
+                                                         .n_defines = o->n_defines,
+                                                         .folders = o->folders,
+                                                         .n_folders = o->n_folders},
+                                          .skip_host = true,
+                                          .instances = &o->kernel,
+                                          .n_instances =
+                                              o->kernel && strchr(o->kernel, '<') ? 1 : 0,
+                                          .colour = o->colour};
+    kernel_tree *tree = NULL;
+    ig_translations *out = memory_new(sizeof *out);
+    if (!out)
+        return NULL;
+    char *said = NULL;
+    ig_status status = kernel_parse(name, source, &options, &tree, &said);
+    if (status == IG_OK) {
+        out->said = said;
+        status = translate_all(tree, target, o, out);
+    } else {
+        if (said) { /* all of it, instead of its first line */
+            ig_error(NULL);
+            ig_fail(status, "%s", said);
+        }
+        memory_free(said);
+    }
+    kernel_tree_free(tree);
+    if (status == IG_OK)
+        return out;
+    ig_translations_free(out);
+    return NULL;
+}
+
+void ig_translations_free(ig_translations *t)
+{
+    if (!t)
+        return;
+    for (int i = 0; i < t->n; i++) {
+        char *const texts[] = {t->at[i].kernel, t->at[i].entry, t->at[i].text, t->at[i].said};
+        for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++)
+            memory_free(texts[k]);
+    }
+    memory_free(t->at);
+    memory_free(t->said);
+    memory_free(t);
+}
