@@ -15,224 +15,18 @@
  *
  * Invariant: how the output is cut (which depends on the number of threads) enters no sum; the blocks
  * of k, which do, depend on the length of k alone. */
-#include "backend/cpu/blas.h"
-#include "backend/cpu/cpu.h"
-#include "backend/cpu/gemm.h"
-#include "backend/cpu/group.h"
-#include "base/machine.h"
+#include "backend/cpu/contract.h"
 #include "base/memory.h"
 #include "base/threads.h"
 
-#include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-enum {
-    TILE_M = 512, /* most rows and columns of a tile: what packing a panel is shared by */
-    TILE_N = TAPE_BLOCK,
-    TILE_LEAST = 64,  /* columns, and rows of a strip, of a tile however small the cache is */
-    TILE_PACKS = 400, /* a tile of so many rows packs columns for itself, and the other way around:
-                         that costs less than reading again what is not in its cache */
-    TILE_SMALL = GEMM_WIDTH_MAX, /* a side is not cut below this to give all threads work ... */
-    TASKS_PER_THREAD = 4,        /* for which tiles are cut ... */
-    TASKS_MOST = 32, /* ... and which they make where they are more: what one thread has to do at
-                             the end, while the others wait, is then a small part of it all */
-};
-#define TASK_PRODUCTS 250000.0 /* ... nor the whole below this many products for each task */
+/* A tile of so many rows packs columns for itself, and the other way around: that costs less than reading
+ * again what is not in its cache. */
+enum { TILE_PACKS = 400 };
 /* Most bytes of one side's panels that are packed for all. */
 #define SHARED_BYTES ((int64_t)64 << 20)
-
-/* ---- the plan of one launch -------------------------------------------------------------------- */
-
-/* How one side of the output, or k, is cut into parts of the same size (the last may be shorter). */
-typedef struct cut {
-    int64_t extent, parts, size;
-} cut;
-
-/* At least `parts` parts (none of nothing); sizes are multiples of `unit`. */
-static cut cut_into(int64_t extent, int64_t parts, int64_t unit)
-{
-    const int64_t even = parts > 0 ? (extent + parts - 1) / parts : 1;
-    const int64_t size = (even + unit - 1) / unit * unit;
-    return (cut){extent, (extent + size - 1) / size, size};
-}
-
-/* Parts of at most `most`, which is at least one unit. */
-static cut cut_at_most(int64_t extent, int64_t most, int64_t unit)
-{
-    most = most / unit * unit;
-    return cut_into(extent, (extent + most - 1) / most, unit);
-}
-
-static int64_t cut_length(const cut *c, int64_t part)
-{
-    const int64_t left = c->extent - part * c->size;
-    return left < c->size ? left : c->size;
-}
-
-/* Where a worker's scratch keeps what, in bytes from its start. */
-typedef struct layout {
-    size_t panel[2], sums, row[2], point[2], tape, bytes;
-} layout;
-
-typedef struct contraction {
-    const program *p;
-    const binding *bindings;
-    const gemm_kernel *kernel;
-    int64_t lane_bytes, element_bytes;
-    group batch[2], row[2], k[2]; /* of in[0] and in[1]; row is m for the first, n for the second */
-    int64_t batches;
-    cut m, n, kc;
-    int64_t strip;    /* rows of in[0] that are packed at a time: they stay in the L2 cache */
-    char *shared[2];  /* panels of a side that were packed for all workers; or NULL */
-    bool in_place[2]; /* a side is small, and lies as its panels would */
-    bool close;       /* rows of sums follow each other without a gap */
-    int thin;         /* which side has few rows and is not packed; -1: neither */
-    bool dots;        /* one row on either side: batches are summed side by side */
-    const blas *blas; /* what sums the tiles instead of our kernels; or NULL */
-    layout at;
-    int threads; /* that the tiles are cut for */
-    int64_t tiles, tasks;
-    cpu_fault fault;
-} contraction;
-
-static size_t layout_add(layout *at, int64_t bytes)
-{
-    const size_t place = at->bytes;
-    at->bytes += ((size_t)bytes + 63) / 64 * 64;
-    return place;
-}
-
-/* Bytes of one row's k points in a panel. */
-static int64_t panel_row(const contraction *c, int64_t k)
-{
-    const int64_t together = c->kernel->group;
-    return (k + together - 1) / together * together * c->kernel->element_bytes;
-}
-
-static void layout_set(layout *at, const contraction *c)
-{
-    const int64_t m = c->m.size, n = c->n.size, kc = c->kc.size, lane = c->lane_bytes;
-    const int64_t deep = panel_row(c, kc);
-    *at = (layout){0};
-    if (c->thin < 0 && !c->blas) {
-        at->panel[0] = layout_add(at, (m < c->strip ? m : c->strip) * deep);
-        at->panel[1] = layout_add(at, n * deep);
-    }
-    at->sums = layout_add(at, (c->dots ? TAPE_BLOCK : m * n) * lane);
-    at->row[0] = layout_add(at, m * (int64_t)sizeof(int64_t));
-    at->row[1] = layout_add(at, n * (int64_t)sizeof(int64_t));
-    at->point[0] = layout_add(at, kc * (int64_t)sizeof(int64_t));
-    at->point[1] = layout_add(at, kc * (int64_t)sizeof(int64_t));
-    at->tape = layout_add(at, (int64_t)tape_scratch_bytes(&c->p->post));
-}
-
-/* From a point of the group to the next, if that is the same everywhere. */
-static int64_t group_step(const group *g) { return g->ndim > 0 ? g->stride[0] : 0; }
-
-/* True if kernels can read a side as it lies: it is so small that the cache holds it anyway. */
-static bool reads_in_place(const contraction *c, int side, int64_t rows)
-{
-    enum { SMALL_BYTES = 1 << 15 };
-    const int64_t width = side == 0 ? c->kernel->mr : c->kernel->nr;
-    const int64_t points = c->p->extent[3], step = llabs(group_step(&c->k[side]));
-    return c->kernel->tile_at && rows >= width && group_is_run(&c->row[side]) &&
-           c->k[side].ndim <= 1 && step <= SMALL_BYTES &&
-           (points * step + rows) * c->element_bytes <= SMALL_BYTES;
-}
-
-/* The side with so few rows that packing the other would cost more than it saves, if the other can be
- * read as it lies; -1 if there is none. The sums are the same either way. */
-static int thin_side(const contraction *c, int64_t rows, int64_t columns)
-{
-    const int side = rows <= columns ? 0 : 1;
-    const int64_t few = side == 0 ? rows : columns;
-    if (!c->kernel->thin || few > GEMM_THIN_MAX || c->p->extent[3] == 0)
-        return -1;
-    return group_is_run(&c->k[!side]) || group_ends_in_run(&c->row[!side]) ? side : -1;
-}
-
-/* Rows of so many bytes that fit a share of the L2 cache, in [TILE_LEAST, most]. */
-static int64_t rows_in_cache(int64_t row_bytes, int64_t parts, int64_t most)
-{
-    enum { USUAL = 1 << 20 };
-    const int64_t reported = machine_get()->cache_l2_bytes;
-    const int64_t rows = (reported > 0 ? reported : USUAL) / parts / row_bytes;
-    return rows < TILE_LEAST ? TILE_LEAST : rows < most ? rows : most;
-}
-
-/* All but what depends on the number of threads: the tiles are the largest. */
-static void contraction_set(contraction *c, const program *p)
-{
-    const int b = p->ndim[0], m = p->ndim[1], n = p->ndim[2], k = p->ndim[3];
-    c->p = p;
-    c->kernel = &cpu_level_now()->gemm->of[p->dtype];
-    assert(c->kernel->tile);
-    c->element_bytes = (int64_t)ig_dtype_bytes(p->dtype);
-    c->lane_bytes = (int64_t)ig_dtype_bytes(dtype_lane(p->dtype));
-    group_set(&c->batch[0], &p->in[0].v, 0, b);
-    group_set(&c->batch[1], &p->in[1].v, 0, b);
-    group_set(&c->row[0], &p->in[0].v, b, m);
-    group_set(&c->row[1], &p->in[1].v, b, n);
-    group_set(&c->k[0], &p->in[0].v, b + m, k);
-    group_set(&c->k[1], &p->in[1].v, b + n, k);
-    c->batches = p->extent[0];
-    int64_t rows = p->extent[1];
-    if (group_stands_still(&c->batch[1])) {
-        /* One in[1] for all batches: they are more rows of one product. */
-        group_set(&c->row[0], &p->in[0].v, 0, b + m);
-        c->batch[0].ndim = 0;
-        c->batch[1].ndim = 0;
-        rows *= c->batches;
-        c->batches = 1;
-    }
-    c->thin = thin_side(c, rows, p->extent[2]);
-    c->dots = c->thin >= 0 && rows == 1 && p->extent[2] == 1 && group_is_run(&c->k[0]) &&
-              group_is_run(&c->k[1]);
-    c->kc = cut_at_most(p->extent[3], c->kernel->kc, 1);
-    c->shared[0] = c->shared[1] = NULL;
-    c->blas = NULL;
-    const bool packs = c->thin < 0;
-    c->close = packs && c->kc.parts == 1 && c->kernel->group == 1;
-    c->in_place[0] = packs && reads_in_place(c, 0, rows);
-    c->in_place[1] = packs && reads_in_place(c, 1, p->extent[2]);
-    const int64_t deep = packs ? panel_row(c, c->kernel->kc) : 1;
-    c->strip = rows_in_cache(deep, 8, TILE_M) / c->kernel->mr * c->kernel->mr;
-    c->m = cut_at_most(rows, TILE_M, packs ? c->kernel->mr : 1);
-    c->n = cut_at_most(p->extent[2], packs ? rows_in_cache(deep, 1, TILE_N) : TILE_N,
-                       packs ? c->kernel->nr : 1);
-    layout_set(&c->at, c);
-}
-
-/* So many tasks for each thread, but no crumbs. */
-static int64_t tasks_for(const contraction *c, int threads, int per_thread)
-{
-    const double products =
-        (double)c->batches * (double)c->m.extent * (double)c->n.extent * (double)(c->kc.extent + 1);
-    const int64_t wanted = threads > 1 ? (int64_t)threads * per_thread : 1;
-    return products < (double)wanted * TASK_PRODUCTS ? (int64_t)(products / TASK_PRODUCTS) + 1
-                                                     : wanted;
-}
-
-/* Cuts the tiles further until all threads have work. */
-static void contraction_share(contraction *c, int threads)
-{
-    const int64_t wanted = tasks_for(c, threads, TASKS_PER_THREAD);
-    const int64_t most = tasks_for(c, threads, TASKS_MOST);
-    const gemm_kernel *kernel = c->kernel;
-    while (!c->blas && c->batches * c->m.parts * c->n.parts < wanted) {
-        if (c->n.size >= c->m.size && c->n.size > TILE_SMALL)
-            c->n = cut_into(c->n.extent, c->n.parts * 2, kernel->nr);
-        else if (c->m.size > TILE_SMALL)
-            c->m = cut_into(c->m.extent, c->m.parts * 2, kernel->mr);
-        else
-            break;
-    }
-    c->threads = threads;
-    c->tiles = c->batches * c->m.parts * c->n.parts;
-    c->tasks = c->tiles < most ? c->tiles : most;
-}
 
 /* ---- one tile ---------------------------------------------------------------------------------- */
 
@@ -636,9 +430,9 @@ static void blas_use(contraction *c, const blas *library)
 {
     c->blas = library;
     c->close = false;
-    c->m = cut_into(c->m.extent, (c->m.extent + BLAS_TILE_M - 1) / BLAS_TILE_M, 1);
-    c->n = cut_into(c->n.extent, (c->n.extent + BLAS_TILE_N - 1) / BLAS_TILE_N, 1);
-    layout_set(&c->at, c);
+    c->m = cut_at_most(c->m.extent, BLAS_TILE_M, 1);
+    c->n = cut_at_most(c->n.extent, BLAS_TILE_N, 1);
+    contraction_layout(c);
 }
 
 /* Seconds of a tile's sum, the best of some tries. */
@@ -778,7 +572,7 @@ static void rows_set(contraction *c, const program *p, int64_t tile)
     const int64_t unit = c->thin < 0 ? c->kernel->mr : 1;
     c->dots = false;
     c->m = cut_at_most(c->m.extent, tile + unit - 1, unit);
-    layout_set(&c->at, c);
+    contraction_layout(c);
 }
 
 ig_status cpu_contract_rows_share(const program *p, const binding *b, int64_t tile, void **panels)

@@ -19,5 +19,7 @@ bool group_stands_still(const group *g);
 /* Its points lie one after another; those of its last axis do, and are not few. */
 bool group_is_run(const group *g);
 bool group_ends_in_run(const group *g);
+/* From a point of the group to the next, if that is the same everywhere. */
+static inline int64_t group_step(const group *g) { return g->ndim > 0 ? g->stride[0] : 0; }
 
 #endif

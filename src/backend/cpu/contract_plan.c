@@ -1,0 +1,158 @@
+/* The plan of a contraction, made once for each program and number of threads. */
+#include "backend/cpu/contract.h"
+#include "base/machine.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+enum {
+    TILE_M = 512, /* most rows and columns of a tile: what packing a panel is shared by */
+    TILE_N = TAPE_BLOCK,
+    TILE_LEAST = 64, /* columns, and rows of a strip, of a tile however small the cache is */
+    TILE_SMALL = GEMM_WIDTH_MAX, /* a side is not cut below this to give all threads work ... */
+    TASKS_PER_THREAD = 4,        /* for which tiles are cut ... */
+    TASKS_MOST = 32, /* ... and which they make where they are more: what one thread has to do at
+                             the end, while the others wait, is then a small part of it all */
+};
+#define TASK_PRODUCTS 250000.0 /* ... nor the whole below this many products for each task */
+
+/* At least `parts` parts (none of nothing); sizes are multiples of `unit`. */
+static cut cut_into(int64_t extent, int64_t parts, int64_t unit)
+{
+    const int64_t even = parts > 0 ? (extent + parts - 1) / parts : 1;
+    const int64_t size = (even + unit - 1) / unit * unit;
+    return (cut){extent, (extent + size - 1) / size, size};
+}
+
+cut cut_at_most(int64_t extent, int64_t most, int64_t unit)
+{
+    most = most / unit * unit;
+    return cut_into(extent, (extent + most - 1) / most, unit);
+}
+
+static size_t layout_add(layout *at, int64_t bytes)
+{
+    const size_t place = at->bytes;
+    at->bytes += ((size_t)bytes + 63) / 64 * 64;
+    return place;
+}
+
+void contraction_layout(contraction *c)
+{
+    layout *at = &c->at;
+    const int64_t m = c->m.size, n = c->n.size, kc = c->kc.size, lane = c->lane_bytes;
+    const int64_t deep = panel_row(c, kc);
+    *at = (layout){0};
+    if (c->thin < 0 && !c->blas) {
+        at->panel[0] = layout_add(at, (m < c->strip ? m : c->strip) * deep);
+        at->panel[1] = layout_add(at, n * deep);
+    }
+    at->sums = layout_add(at, (c->dots ? TAPE_BLOCK : m * n) * lane);
+    at->row[0] = layout_add(at, m * (int64_t)sizeof(int64_t));
+    at->row[1] = layout_add(at, n * (int64_t)sizeof(int64_t));
+    at->point[0] = layout_add(at, kc * (int64_t)sizeof(int64_t));
+    at->point[1] = layout_add(at, kc * (int64_t)sizeof(int64_t));
+    at->tape = layout_add(at, (int64_t)tape_scratch_bytes(&c->p->post));
+}
+
+/* True if kernels can read a side as it lies: it is so small that the cache holds it anyway. */
+static bool reads_in_place(const contraction *c, int side, int64_t rows)
+{
+    enum { SMALL_BYTES = 1 << 15 };
+    const int64_t width = side == 0 ? c->kernel->mr : c->kernel->nr;
+    const int64_t points = c->p->extent[3], step = llabs(group_step(&c->k[side]));
+    return c->kernel->tile_at && rows >= width && group_is_run(&c->row[side]) &&
+           c->k[side].ndim <= 1 && step <= SMALL_BYTES &&
+           (points * step + rows) * c->element_bytes <= SMALL_BYTES;
+}
+
+/* The side with so few rows that packing the other would cost more than it saves, if the other can be
+ * read as it lies; -1 if there is none. The sums are the same either way. */
+static int thin_side(const contraction *c, int64_t rows, int64_t columns)
+{
+    const int side = rows <= columns ? 0 : 1;
+    const int64_t few = side == 0 ? rows : columns;
+    if (!c->kernel->thin || few > GEMM_THIN_MAX || c->p->extent[3] == 0)
+        return -1;
+    return group_is_run(&c->k[!side]) || group_ends_in_run(&c->row[!side]) ? side : -1;
+}
+
+/* Rows of so many bytes that fit a share of the L2 cache, in [TILE_LEAST, most]. */
+static int64_t rows_in_cache(int64_t row_bytes, int64_t parts, int64_t most)
+{
+    enum { USUAL = 1 << 20 };
+    const int64_t reported = machine_get()->cache_l2_bytes;
+    const int64_t rows = (reported > 0 ? reported : USUAL) / parts / row_bytes;
+    return rows < TILE_LEAST ? TILE_LEAST : rows < most ? rows : most;
+}
+
+/* All but what depends on the number of threads: the tiles are the largest. */
+void contraction_set(contraction *c, const program *p)
+{
+    const int b = p->ndim[0], m = p->ndim[1], n = p->ndim[2], k = p->ndim[3];
+    c->p = p;
+    c->kernel = &cpu_level_now()->gemm->of[p->dtype];
+    assert(c->kernel->tile);
+    c->element_bytes = (int64_t)ig_dtype_bytes(p->dtype);
+    c->lane_bytes = (int64_t)ig_dtype_bytes(dtype_lane(p->dtype));
+    group_set(&c->batch[0], &p->in[0].v, 0, b);
+    group_set(&c->batch[1], &p->in[1].v, 0, b);
+    group_set(&c->row[0], &p->in[0].v, b, m);
+    group_set(&c->row[1], &p->in[1].v, b, n);
+    group_set(&c->k[0], &p->in[0].v, b + m, k);
+    group_set(&c->k[1], &p->in[1].v, b + n, k);
+    c->batches = p->extent[0];
+    int64_t rows = p->extent[1];
+    if (group_stands_still(&c->batch[1])) {
+        /* One in[1] for all batches: they are more rows of one product. */
+        group_set(&c->row[0], &p->in[0].v, 0, b + m);
+        c->batch[0].ndim = 0;
+        c->batch[1].ndim = 0;
+        rows *= c->batches;
+        c->batches = 1;
+    }
+    c->thin = thin_side(c, rows, p->extent[2]);
+    c->dots = c->thin >= 0 && rows == 1 && p->extent[2] == 1 && group_is_run(&c->k[0]) &&
+              group_is_run(&c->k[1]);
+    c->kc = cut_at_most(p->extent[3], c->kernel->kc, 1);
+    c->shared[0] = c->shared[1] = NULL;
+    c->blas = NULL;
+    const bool packs = c->thin < 0;
+    c->close = packs && c->kc.parts == 1 && c->kernel->group == 1;
+    c->in_place[0] = packs && reads_in_place(c, 0, rows);
+    c->in_place[1] = packs && reads_in_place(c, 1, p->extent[2]);
+    const int64_t deep = packs ? panel_row(c, c->kernel->kc) : 1;
+    c->strip = rows_in_cache(deep, 8, TILE_M) / c->kernel->mr * c->kernel->mr;
+    c->m = cut_at_most(rows, TILE_M, packs ? c->kernel->mr : 1);
+    c->n = cut_at_most(p->extent[2], packs ? rows_in_cache(deep, 1, TILE_N) : TILE_N,
+                       packs ? c->kernel->nr : 1);
+    contraction_layout(c);
+}
+
+/* So many tasks for each thread, but no crumbs. */
+static int64_t tasks_for(const contraction *c, int threads, int per_thread)
+{
+    const double products =
+        (double)c->batches * (double)c->m.extent * (double)c->n.extent * (double)(c->kc.extent + 1);
+    const int64_t wanted = threads > 1 ? (int64_t)threads * per_thread : 1;
+    return products < (double)wanted * TASK_PRODUCTS ? (int64_t)(products / TASK_PRODUCTS) + 1
+                                                     : wanted;
+}
+
+void contraction_share(contraction *c, int threads)
+{
+    const int64_t wanted = tasks_for(c, threads, TASKS_PER_THREAD);
+    const int64_t most = tasks_for(c, threads, TASKS_MOST);
+    const gemm_kernel *kernel = c->kernel;
+    while (!c->blas && c->batches * c->m.parts * c->n.parts < wanted) {
+        if (c->n.size >= c->m.size && c->n.size > TILE_SMALL)
+            c->n = cut_into(c->n.extent, c->n.parts * 2, kernel->nr);
+        else if (c->m.size > TILE_SMALL)
+            c->m = cut_into(c->m.extent, c->m.parts * 2, kernel->mr);
+        else
+            break;
+    }
+    c->threads = threads;
+    c->tiles = c->batches * c->m.parts * c->n.parts;
+    c->tasks = c->tiles < most ? c->tiles : most;
+}
