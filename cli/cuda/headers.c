@@ -23,6 +23,7 @@
     FILE(math_constants_h, "math_constants.h", "cli/cuda/include/math_constants.h") \
     FILE(mma_h, "mma.h", "cli/cuda/include/mma.h") \
     FILE(nvToolsExt_h, "nvToolsExt.h", "cli/cuda/include/nvToolsExt.h") \
+    FILE(nvtx3_nvToolsExt_h, "nvtx3/nvToolsExt.h", "cli/cuda/include/nvToolsExt.h") \
     FILE(ingot_cuda_h, "ingot_cuda.h", "src/engine/cuda.h") \
     FILE(cuda_errors_def, "cuda_errors.def", "src/engine/cuda_errors.def")
 

@@ -1,6 +1,7 @@
 // Calls of the runtime that programs make less often: volumes, advice in both signatures, limits,
-// occupancy, launches by configuration. Errors are those that a GPU gave.
-/* check: 3
+// occupancy, launches by configuration. Errors are those that a GPU gave. Each toolkit has one signature.
+/* nvcc: rejects it
+   check: 3
    expect:
 volume: 1 24 24 0
 prefetch: 0 0 0 0 0 0
@@ -18,7 +19,7 @@ host function: 3 5
 flags: 1 0
 */
 #include <cuda_profiler_api.h>
-#include <nvToolsExt.h>
+#include <nvtx3/nvToolsExt.h>
 #include <stdio.h>
 
 __device__ int table[4];

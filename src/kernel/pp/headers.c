@@ -156,8 +156,8 @@ static const char *const empty[] = {
     "cuda_device_runtime_api.h", "cuda_fp16.h", "cuda_fp16.hpp", "cuda_profiler_api.h",
     "cuda_runtime.h", "cuda_runtime_api.h", "device_atomic_functions.h", "device_functions.h",
     "device_launch_parameters.h", "device_types.h", "driver_types.h", "host_defines.h",
-    "math_functions.h", "mma.h", "sm_20_atomic_functions.h", "sm_30_intrinsics.h",
-    "vector_functions.h", "vector_types.h",
+    "math_functions.h", "mma.h", "nvToolsExt.h", "nvtx3/nvToolsExt.h", "sm_20_atomic_functions.h",
+    "sm_30_intrinsics.h", "vector_functions.h", "vector_types.h",
     /* what the samples bring along for their host side */
     "exception.h", "helper_cuda.h", "helper_functions.h", "helper_image.h", "helper_string.h",
     "helper_timer.h"};
@@ -190,7 +190,6 @@ static const struct {
     {"nccl", "NCCL", "run on one device"},
     {"mpi.h", "MPI", "keep the kernel in a file of its own"},
     {"nvml", "NVML", "leave it out: kernels do not need it"},
-    {"nvToolsExt", "NVTX", "leave it out: kernels do not need it"},
     {"nvtx3/", "NVTX", "leave it out: kernels do not need it"},
     {"opencv", "OpenCV", "keep the kernel in a file of its own"},
     {"boost/", "Boost", "keep the kernel in a file of its own"},
