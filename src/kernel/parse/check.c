@@ -316,6 +316,9 @@ kernel_expr *expr_assign(parser *p, kernel_place place, kernel_expr *to, kernel_
 /* A place, to be used twice. */
 kernel_expr *expr_place_once(parser *p, kernel_expr *e, kernel_expr **before)
 {
+    e = expr_chosen_place(p, e);
+    if (!expr_is_place(e))
+        parser_fail(p, e->place, "a variable, or a part of one, is needed here, not a value");
     if (e->kind == EXPR_VAR)
         return e;
     if (e->kind == EXPR_MEMBER) {
