@@ -256,6 +256,8 @@ static void parse_guest(parser *p, kernel_struct *s)
     specifiers spec;
     parse_specifiers(p, &spec);
     const declarator d = parse_declarator(p, spec.type);
+    if (!d.name || !d.is_function)
+        parser_fail(p, d.place, "expected a function behind 'friend'");
     const function_decl f = {.name = d.name,
                              .place = d.place,
                              .flags = spec.flags,
