@@ -64,9 +64,9 @@ int ig_device_count(void) { return backend_count(); }
 
 ig_status ig_device_get(int i, ig_device_info *info)
 {
-    if (i < 0 || i >= backend_count())
-        FAIL(IG_ERR_ARGUMENT, "device %d: there are %d", i, backend_count());
     const backend *dev = backend_at(i);
+    if (!dev)
+        FAIL(IG_ERR_ARGUMENT, "device %d: there are %d", i, backend_count());
     TRY(dev->describe(dev, info));
     info->runs_arrays = dev->computes && !dev->no_arrays;
     info->runs_kernels = dev->kernel_build != NULL;
