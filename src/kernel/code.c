@@ -100,15 +100,26 @@ static bool differ_pass(lane_code *c, uint8_t *left)
 
 /* ---- warps that must not run in one lock step ---- */
 
-/* A barrier that not all lanes reach together, or a loop that waits for what others write. */
+static bool is_read(const lane_code *c, int32_t r)
+{
+    for (int k = 0; k < c->n_inst; k++) {
+        const code_inst *i = &c->inst[k];
+        if (i->a == r || i->b == r || i->c == r || i->e == r)
+            return true;
+    }
+    return false;
+}
+
+/* A barrier that not all lanes reach together, or a loop that may wait for what others write: it reads that
+ * by atomics, of which somebody uses the result, or by volatile loads. */
 static bool must_be_apart(const lane_code *c, const uint8_t *left)
 {
     walk w = {0};
     for (int k = 0; k < c->n_inst; k++) {
         const code_inst *i = &c->inst[k];
         walk_step(&w, c, k);
-        const bool shared =
-            i->op == CODE_ATOMIC || (i->op == CODE_LOAD && i->flags & CODE_VOLATILE);
+        const bool shared = (i->op == CODE_ATOMIC && i->d != CODE_NONE && is_read(c, i->d)) ||
+                            (i->op == CODE_LOAD && i->flags & CODE_VOLATILE);
         if (i->op != CODE_BARRIER && !shared)
             continue;
         for (int l = 0; l < w.depth; l++) {
