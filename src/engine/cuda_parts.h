@@ -32,8 +32,8 @@ typedef struct cuda_place_of_call {
 /* Of the calling thread's call, until cuda_end. */
 cuda_place_of_call cuda_here(void);
 
-/* Puts a buffer's memory into the table of addresses; NULL if that fails. The table holds a reference.
- * owned: it goes with ig_cuda_reset. */
+/* Puts a buffer's memory into the table of addresses; NULL if that fails. The table holds a reference, until
+ * ig_cuda_reset. */
 char *cuda_place(const backend *dev, buffer *b, int kind);
 /* The buffer that an address is in, and the offset; false: in none. bytes is how many are behind it. */
 bool cuda_find(const void *at, binding *where, size_t *bytes, int *kind);

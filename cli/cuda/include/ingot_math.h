@@ -29,42 +29,22 @@ static inline float fdividef(float a, float b) { return a / b; }
 static inline float __fdividef(float a, float b) { return a / b; }
 static inline float saturate(float x) { return x < 0 ? 0 : x > 1 ? 1 : x; }
 static inline float __saturatef(float x) { return x > 0 ? (x < 1 ? x : 1) : 0; }
-static inline int __float_as_int(float x)
+namespace ig_cuda
 {
-    int i;
-    memcpy(&i, &x, 4);
-    return i;
-}
-static inline unsigned __float_as_uint(float x)
+template <typename To, typename From> static inline To bits_of(From x)
 {
-    unsigned i;
-    memcpy(&i, &x, 4);
-    return i;
+    static_assert(sizeof(To) == sizeof x, "both have the same bits");
+    To y;
+    memcpy(&y, &x, sizeof y);
+    return y;
 }
-static inline float __int_as_float(int i)
-{
-    float x;
-    memcpy(&x, &i, 4);
-    return x;
-}
-static inline float __uint_as_float(unsigned i)
-{
-    float x;
-    memcpy(&x, &i, 4);
-    return x;
-}
-static inline long long __double_as_longlong(double x)
-{
-    long long i;
-    memcpy(&i, &x, 8);
-    return i;
-}
-static inline double __longlong_as_double(long long i)
-{
-    double x;
-    memcpy(&x, &i, 8);
-    return x;
-}
+} // namespace ig_cuda
+static inline int __float_as_int(float x) { return ig_cuda::bits_of<int>(x); }
+static inline unsigned __float_as_uint(float x) { return ig_cuda::bits_of<unsigned>(x); }
+static inline float __int_as_float(int i) { return ig_cuda::bits_of<float>(i); }
+static inline float __uint_as_float(unsigned i) { return ig_cuda::bits_of<float>(i); }
+static inline long long __double_as_longlong(double x) { return ig_cuda::bits_of<long long>(x); }
+static inline double __longlong_as_double(long long i) { return ig_cuda::bits_of<double>(i); }
 static inline int __popc(unsigned x) { return __builtin_popcount(x); }
 static inline int __clz(int x) { return x ? __builtin_clz((unsigned)x) : 32; }
 static inline int __ffs(int x) { return __builtin_ffs(x); }
