@@ -4,20 +4,9 @@
 # The comment: `finds: text` for each mistake, `notes: text` for each note, `never: text`, `exit: N` (1), and
 # `expect:` with lines of standard output.
 . tests/check.sh
-ingot=${INGOT:-build/ingot}
-temporary=$(mktemp -d)
-trap 'rm -rf "$temporary"' EXIT
-export XDG_CACHE_HOME=$temporary/cache
+. tests/cuda/comments.sh
+needs_compiler 'checks of CUDA programs'
 
-compiler() { [ -n "${CXX:-}" ] || command -v c++ || command -v g++ || command -v clang++; }
-if ! compiler >/dev/null; then
-    skip 'checks of CUDA programs' 'there is no C++ compiler'
-    finish
-    exit
-fi
-
-told() { sed -n '/^\/\*/,/^\*\//s/^[\/* ]*'"$2"': *//p' "$1"; }
-expected() { sed -n '/^ *\(\/\* *\)\?expect:$/,/^\*\/$/p' "$1" | sed '1d;$d'; }
 
 # Lines of the file that are severity, and as many as the comment has of that word, each of them found.
 has() {

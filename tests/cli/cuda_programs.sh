@@ -9,22 +9,10 @@
 # IG_TEST_DEVICES says where they run: "cpu", "opencl", or "nvcc", which is nvcc's own program on a GPU of
 # NVIDIA's.
 . tests/check.sh
-ingot=${INGOT:-build/ingot}
-temporary=$(mktemp -d)
-trap 'rm -rf "$temporary"' EXIT
-export XDG_CACHE_HOME=$temporary/cache
-
-compiler() { [ -n "${CXX:-}" ] || command -v c++ || command -v g++ || command -v clang++; }
-if ! compiler >/dev/null; then
-    skip 'CUDA programs' 'there is no C++ compiler'
-    finish
-    exit
-fi
+. tests/cuda/comments.sh
+needs_compiler 'CUDA programs'
 devices=${IG_TEST_DEVICES:-cpu}
 
-# The comment's line that begins with a word and a colon, without it.
-told() { sed -n '/^\/\*/,/^\*\//s/^[\/* ]*'"$2"': *//p' "$1" | head -n 1; }
-expected() { sed -n '/^ *\(\/\* *\)\?expect:$/,/^\*\/$/p' "$1" | sed '1d;$d'; }
 order() { if grep -q '^/\* sorted' "$1"; then sort; else cat; fi; }
 
 # One program on one device, into files of its name.
@@ -32,7 +20,7 @@ run_one() {
     local source=$1 device=$2 out=$temporary/$(basename "$1" .cu).$2
     local also=${source%.cu}.part.cu args
     [ -f "$also" ] || also=
-    args=$(told "$source" args)
+    args=$(told "$source" args | head -n 1)
     if [ "$device" = nvcc ]; then
         nvcc -std=c++17 -arch=native -rdc=true -I tests/cuda/include -D GIVEN=7 "$source" $also -o "$out.program" \
             >"$out.err" 2>&1 && "$out.program" $args >"$out.out" 2>"$out.err" </dev/null
@@ -50,7 +38,7 @@ run_one() {
 # Nothing is found, or what is said to be.
 no_alarm() {
     local source=$1 out=$temporary/$(basename "$1" .cu).cpu wrong=0 says
-    says=$(told "$source" check)
+    says=$(told "$source" check | head -n 1)
     if [ -n "$says" ]; then
         grep -q "^$says mistakes* w.* found in" "$out.found" && [ "$(cat "$out.verdict")" = 1 ] && return
     else
@@ -65,7 +53,7 @@ no_alarm() {
 
 compare() {
     local source=$1 device=$2 out=$temporary/$(basename "$1" .cu).$2 wrong=0 says
-    says=$(told "$source" "$device")
+    says=$(told "$source" "$device" | head -n 1)
     if [ -n "$says" ]; then # it refuses
         [ "$device" = nvcc ] && { not test -f "$out.program"; return; }
         grep -qF -- "[$says]" "$out.err" && return
@@ -76,9 +64,9 @@ compare() {
     expected "$source" >"$out.want"
     diff "$out.want" "$out.got" || wrong=1
     if [ "$device" != nvcc ]; then # what it says of mistakes, and after them, are its own words
-        says=$(told "$source" exit)
+        says=$(told "$source" exit | head -n 1)
         [ "$(cat "$out.code")" = "${says:-0}" ] || { echo "exit code $(cat "$out.code")"; wrong=1; }
-        says=$(told "$source" stderr)
+        says=$(told "$source" stderr | head -n 1)
         if [ -n "$says" ]; then
             grep -qF -- "$says" "$out.err" || wrong=1
         elif [ -s "$out.err" ]; then

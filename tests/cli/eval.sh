@@ -4,17 +4,7 @@ ingot=${INGOT:-build/ingot}
 temporary=$(mktemp -d)
 trap 'rm -rf "$temporary"' EXIT
 export NO_COLOR=1
-
-# prints TEXT EXPRESSION...: the expression's value looks so.
-prints() {
-    local expected=$1 got
-    shift
-    got=$("$ingot" eval "$@" 2>&1)
-    [ "$got" = "$expected" ] && return
-    printf 'got      %s\nexpected %s\n' "$got" "$expected"
-    return 1
-}
-gives() { check "${2//$'\n'/ | }" prints "$1" -- "$2"; }
+. tests/expressions.sh
 
 # fails CODE TEXT ARGUMENTS...: exit code, and the first line of what is said.
 fails() {

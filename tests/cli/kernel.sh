@@ -1,5 +1,6 @@
 # kernel(...) in ingot eval: what it gives, its gradients, the schedule, and mistakes with their exit codes.
 . tests/check.sh
+. tests/expressions.sh
 ingot=$(realpath "${INGOT:-build/ingot}")
 saxpy=$(realpath examples/cuda/02_saxpy.cu)
 temporary=$(mktemp -d)
@@ -62,16 +63,6 @@ template <typename T> __global__ void twice(int n, const T *x, T *y)
 CUDA
 printf '__global__ void f(float *y) { y[0] = 1; }\n' > bad2.cu
 printf '__global__ void k(float *y)\n{\n    y[0] = z;\n}\n' > bad.cu
-
-prints() {
-    local expected=$1 got
-    shift
-    got=$("$ingot" eval "$@" 2>&1)
-    [ "$got" = "$expected" ] && return
-    printf 'got      %s\nexpected %s\n' "$got" "$expected"
-    return 1
-}
-gives() { check "$2" prints "$1" -- "$2"; }
 
 # has TEXT ARGUMENTS...: what is said has the text.
 has() {
