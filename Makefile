@@ -371,7 +371,7 @@ test-quick:
 FUZZ_SECONDS ?= 600
 fuzz:
 	@tools/setup --test
-	@tests/run --stage fuzz --fuzz-seconds $(FUZZ_SECONDS)
+	@tests/run --stage fuzz --fuzz-seconds $(FUZZ_SECONDS) --fuzz-seed 0
 
 coverage:
 	@tools/setup --test
