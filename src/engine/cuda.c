@@ -146,6 +146,16 @@ static const backend *choose(void)
     return dev && dev->kernel_build ? dev : NULL;
 }
 
+/* The device was asked for by name, and a program that looks at no error would print garbage: it ends
+ * as if a library was missing, by ingot's code for a device that is not there. */
+_Noreturn static void end_without_device(void)
+{
+    enum { NOT_THERE = 4 };
+    cuda_complain();
+    fflush(NULL);
+    _Exit(NOT_THERE);
+}
+
 const backend *cuda_begin(int *error)
 {
     pthread_mutex_lock(&lock);
@@ -153,9 +163,9 @@ const backend *cuda_begin(int *error)
         cuda_watch_begin();
         device = choose();
         if (!device)
-            cuda_complain();
+            end_without_device();
     }
-    *error = fatal ? fatal : device ? cudaSuccess : cudaErrorNoDevice;
+    *error = fatal;
     if (!*error)
         return device;
     cuda_watch_looked(); /* the call tells */

@@ -72,4 +72,10 @@ refused() {
     [ $? = 4 ] && grep -q "device 'opencl' cannot check kernels; run it on 'cpu'" "$temporary/err"
 }
 check 'other devices refuse' refused
+
+missing() {
+    "$ingot" run --device vulkan tests/cuda/vector_add.cu >"$temporary/out" 2>"$temporary/err"
+    [ $? = 4 ] && [ ! -s "$temporary/out" ] && [ "$(grep -c "no device 'vulkan'" "$temporary/err")" = 1 ]
+}
+check 'a missing device ends a program, once' missing
 finish
