@@ -240,7 +240,7 @@ $(BUILD)/obj/cli/%.o: cli/%.c $(GENERATED)
 	    $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 # They take these files in.
-$(BUILD)/obj/cli/digits_data.o: $(wildcard data/digits/*.idx)
+$(BUILD)/obj/cli/train/digits.o: $(wildcard data/digits/*.idx)
 $(BUILD)/obj/cli/report/style.o: cli/report/page.css
 $(BUILD)/obj/cli/cuda/headers.o: $(wildcard cli/cuda/include/*) src/engine/cuda.h src/engine/cuda_errors.def
 

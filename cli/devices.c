@@ -1,6 +1,6 @@
 /* ingot devices: what can compute here, a card for each device, and why others cannot.
  * ingot doctor: the same in short, and what disturbs measuring on this machine. */
-#include "calc.h"
+#include "calc/calc.h"
 #include "cli.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* ingot eval: the array calculator. Reads a program from the command line, a file, standard input
  * or a prompt; prints, times, explains or writes its last value. */
-#include "calc.h"
+#include "calc/calc.h"
 #include "cli.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* ingot ops: the op table, as its users see it. */
-#include "calc.h"
+#include "calc/calc.h"
 #include "cli.h"
 #include "support.h"
 

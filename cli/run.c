@@ -1,8 +1,8 @@
 /* ingot run: one kernel in CUDA C. Reads the source, makes the arguments, launches the kernel on each
  * device that was named, compares what they computed, and prints or writes it. */
 #include "bench/stats.h"
-#include "calc.h"
-#include "program.h"
+#include "calc/calc.h"
+#include "cuda/program.h"
 #include "run/run.h"
 
 #include <ctype.h>

@@ -1,7 +1,7 @@
 /* The support table: op x device x dtype. An op is tried with the arguments that verify knows for it;
  * what the library refuses, it refuses with a reason. */
 #include "support.h"
-#include "calc.h"
+#include "calc/calc.h"
 #include "cli.h"
 
 #include <stdlib.h>

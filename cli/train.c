@@ -3,7 +3,7 @@
  * Everything that is random comes from the seed, and the order of epoch e from the seed and e alone. So
  * a run gives the same losses, to the last bit, each time and for any number of threads, and one that
  * was interrupted goes on as if it had not been. */
-#include "train.h"
+#include "train/train.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* ingot verify: proves the devices of this machine right. Runs every op x dtype x layout (verify/) and
  * says by class how far results are from exact ones; the first bad case of an op comes with the command
  * that repeats it. */
-#include "calc.h"
+#include "calc/calc.h"
 #include "cli.h"
 #include "progress.h"
 #include "verify/verify.h"

@@ -1,7 +1,7 @@
 /* What answers are checked with: plain C that shares nothing with the library that it checks. */
 #include "bench/works.h"
 
-#include "value.h"
+#include "calc/value.h"
 
 #include <math.h>
 #include <stdlib.h>

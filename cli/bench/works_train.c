@@ -5,7 +5,7 @@
  * learnt. */
 #include "bench/works.h"
 
-#include "train.h"
+#include "train/train.h"
 
 #include <math.h>
 #include <stdlib.h>

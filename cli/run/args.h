@@ -2,7 +2,7 @@
 #ifndef CLI_RUN_ARGS_H
 #define CLI_RUN_ARGS_H
 
-#include "calc.h"
+#include "calc/calc.h"
 #include "run/run.h"
 
 typedef struct args_reader {

@@ -8,7 +8,7 @@
 
 #include <ingot.h>
 
-#include "cli/calc.h"
+#include "cli/calc/calc.h"
 
 enum { MOST = 2048 };
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/digits_data.h"
+#include "cli/train/digits.h"
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 

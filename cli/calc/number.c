@@ -1,6 +1,6 @@
 /* Arithmetic of plain numbers, with Python's rules: integers are exact (past 64 bits is an error,
  * never a wrong number), / gives a float, // and % round down, bool counts as 0 and 1. */
-#include "value.h"
+#include "calc/value.h"
 
 #include <math.h>
 

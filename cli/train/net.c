@@ -1,5 +1,5 @@
 /* The networks and optimisers that ingot train knows. */
-#include "train.h"
+#include "train/train.h"
 
 #include <string.h>
 

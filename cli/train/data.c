@@ -2,8 +2,8 @@
  *
  * Whatever a file says is checked here: from then on there is a label below CLASSES for each picture,
  * and all pictures have one size. */
-#include "digits_data.h"
-#include "train.h"
+#include "train/digits.h"
+#include "train/train.h"
 
 #include <errno.h>
 #include <stdlib.h>

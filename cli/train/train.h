@@ -9,7 +9,7 @@
 
 enum { CLASSES = 10 };
 
-/* ---- train_data.c ---- */
+/* ---- data.c ---- */
 
 /* Pictures and what they show. */
 typedef struct pictures {
@@ -34,7 +34,7 @@ void dataset_free(dataset *d);
 ig_array *pictures_pick(const dataset *d, const pictures *p, const int64_t *indices, int64_t n);
 ig_array *pictures_labels(const pictures *p, const int64_t *indices, int64_t n);
 
-/* ---- train_net.c ---- */
+/* ---- net.c ---- */
 
 /* From x (n, height, width) to logits (n, CLASSES). */
 typedef ig_array *net_forward(ig_model *m, ig_array *x);
@@ -55,7 +55,7 @@ typedef struct teacher {
 const net *net_find(const command *c, const char *name);
 const teacher *teacher_find(const command *c, const char *name);
 
-/* ---- train_state.c ---- */
+/* ---- state.c ---- */
 
 #define SEED_NONE UINT64_MAX /* not given */
 
@@ -83,7 +83,7 @@ bool training_read(training *t, const char *text, str *why);
 void training_grow(training *t, int64_t epochs); /* room for so many */
 void training_free(training *t);
 
-/* ---- train_result.c ---- */
+/* ---- result.c ---- */
 
 /* What the user asked for; NULL: not given. */
 typedef struct train_settings {

@@ -5,7 +5,7 @@
 #ifndef CLI_CALC_H
 #define CLI_CALC_H
 
-#include "syntax.h"
+#include "calc/syntax.h"
 
 typedef struct calc calc;
 

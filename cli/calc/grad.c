@@ -4,7 +4,7 @@
  * given a name has a trace: the same number as a 0-d array of f64, on which the arithmetic of numbers
  * is built a second time, lazily. Where a traced number meets an array, its trace does, as a weak
  * number. Floats without a name are constants. */
-#include "calc_parts.h"
+#include "calc/parts.h"
 
 #include <string.h>
 

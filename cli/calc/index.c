@@ -1,5 +1,5 @@
 /* x[...]: items of arrays by ig_get, items of tuples as Python has them. */
-#include "calc_parts.h"
+#include "calc/parts.h"
 
 enum { BOUNDS = 3 };
 static const int64_t not_given = INT64_MIN;

@@ -1,5 +1,5 @@
 /* Calls: arguments are coerced to what the op's parameters take, then ig_call checks and builds. */
-#include "calc_parts.h"
+#include "calc/parts.h"
 
 #include <string.h>
 

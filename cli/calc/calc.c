@@ -1,5 +1,5 @@
 /* The calculator's third step: walks the tree and builds arrays. */
-#include "calc_parts.h"
+#include "calc/parts.h"
 
 #include <stdlib.h>
 #include <string.h>

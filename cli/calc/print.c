@@ -2,8 +2,8 @@
  *
  * First all elements that will be shown are measured, then they are laid out in columns of one
  * width. Lines end before column 75; more than 1000 elements are shortened to 3 at each end. */
-#include "calc.h"
-#include "decimal.h"
+#include "calc/calc.h"
+#include "calc/decimal.h"
 
 #include <math.h>
 #include <string.h>

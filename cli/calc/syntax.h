@@ -5,7 +5,7 @@
 #ifndef CLI_SYNTAX_H
 #define CLI_SYNTAX_H
 
-#include "value.h"
+#include "calc/value.h"
 
 enum { NESTING_MOST = 200, CHAIN_MOST = 1000, SOURCE_MOST_BYTES = 16 << 20 };
 

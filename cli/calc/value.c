@@ -1,5 +1,5 @@
 /* Values: copying, comparing, and the ways between lists and arrays. */
-#include "value.h"
+#include "calc/value.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #ifndef CLI_CALC_PARTS_H
 #define CLI_CALC_PARTS_H
 
-#include "calc.h"
+#include "calc/calc.h"
 
 /* A name and its value, which lies in its own arena with its arrays retained. */
 typedef struct binding {

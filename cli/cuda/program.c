@@ -2,7 +2,7 @@
  *
  * A compiled program is kept in the cache under all that it was made of: the rewritten text, our headers,
  * the options, the compiler and the library. */
-#include "program.h"
+#include "cuda/program.h"
 
 #include "cuda/headers.h"
 #include "cuda/rewrite.h"

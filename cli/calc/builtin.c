@@ -1,5 +1,5 @@
 /* The calculator's own functions (files, making and asking arrays) and attributes. */
-#include "calc_parts.h"
+#include "calc/parts.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* The files of data/digits as bytes of the command. */
-#include "digits_data.h"
+#include "train/digits.h"
 
 #include <stdint.h>
 

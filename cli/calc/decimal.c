@@ -1,6 +1,6 @@
 /* Floats in decimal. libc's correctly rounded printf and strtod do the arithmetic; here is only the
  * search for the fewest digits. */
-#include "decimal.h"
+#include "calc/decimal.h"
 
 #include <math.h>
 #include <stdlib.h>

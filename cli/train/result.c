@@ -1,6 +1,6 @@
 /* What ingot train has to say at its end, as JSON. Floats have all their digits: runs are compared. */
-#include "calc.h"
-#include "train.h"
+#include "calc/calc.h"
+#include "train/train.h"
 
 static void json_floats(str *t, const char *key, const double *f, int64_t n)
 {

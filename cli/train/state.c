@@ -1,6 +1,6 @@
 /* The text of a checkpoint: a line "key value" for each fact, always in the same order. Floats are in
  * hexadecimal, so that a run goes on from exactly what it was. */
-#include "train.h"
+#include "train/train.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* Values as JSON. JSON has no infinities and no NaN: they are the strings "inf", "-inf", "nan". */
-#include "calc.h"
+#include "calc/calc.h"
 
 #include <math.h>
 

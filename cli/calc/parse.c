@@ -8,7 +8,7 @@
  *   primary     number | string | name | '...' | '(' ... ')' | '[' ... ']'
  *
  * Every function returns NULL after a mistake, and the mistake stays. */
-#include "syntax.h"
+#include "calc/syntax.h"
 
 #include <string.h>
 

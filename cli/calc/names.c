@@ -1,6 +1,6 @@
 /* Names of the calculator: the user's, constants, dtypes; and, for a name that is none of these,
  * what may have been meant. */
-#include "calc_parts.h"
+#include "calc/parts.h"
 
 #include <math.h>
 #include <string.h>

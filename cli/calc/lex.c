@@ -2,7 +2,7 @@
  *
  * Brackets are matched here, so that new lines inside of them do not end a statement, and so that a
  * bracket that is never closed is pointed at where it opens. */
-#include "syntax.h"
+#include "calc/syntax.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -4,7 +4,7 @@
  *
  * Its arguments are those of the kernel, by name or in order; what is written takes a shape, or an array to
  * begin as. Words of our own come by name only. */
-#include "calc_parts.h"
+#include "calc/parts.h"
 
 #include <errno.h>
 #include <stdlib.h>
