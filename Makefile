@@ -112,7 +112,7 @@ LEVEL_NEEDS_amx  := amx-tile amx-bf16 amx-int8
 # ---- sources -----------------------------------------------------------------------------------
 
 FOLDERS := base array ops program graph kernel kernel/pp kernel/parse kernel/lower kernel/print \
-           backend backend/cpu backend/null backend/opencl engine io nn
+           backend backend/cpu backend/cpu/gang backend/cpu/vmath backend/null backend/opencl engine io nn
 SOURCES := $(sort $(wildcard $(FOLDERS:%=src/%/*.c)))
 LANES   := $(sort $(wildcard src/backend/cpu/lanes/*.c))
 CLI     := $(sort $(wildcard cli/*.c cli/*/*.c))

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Minimax polynomials for src/backend/cpu/vmath_f32.h and vmath_f64.h.
+"""Minimax polynomials for src/backend/cpu/vmath/f32.h and f64.h.
 
 Each row of TABLE names a function, its interval, the weight under which the error is levelled, and
 the degree for f32 and for f64. Remez exchange in 60 digits; the printed coefficients are rounded to
 the type and written as hexadecimal floats.
 
-    minimax.py > src/backend/cpu/vmath_poly.h     the whole header
+    minimax.py > src/backend/cpu/vmath/poly.h     the whole header
     minimax.py f32 exp                            one function, to look at
 """
 import sys

@@ -1,8 +1,8 @@
 /* Kernels on the CPU: lane code, made ready once for each size of block, run by gangs. */
 #include "backend/cpu/kernel.h"
 
-#include "backend/cpu/gang_check.h"
-#include "backend/cpu/gang_profile.h"
+#include "backend/cpu/gang/check.h"
+#include "backend/cpu/gang/profile.h"
 #include "base/error.h"
 #include "base/memory.h"
 

@@ -5,7 +5,7 @@
 
 #include "backend/cpu/lanes/parts.h"
 #include "backend/cpu/lanes/simd.h"
-#include "backend/cpu/vmath.h"
+#include "backend/cpu/vmath/vmath.h"
 
 #include <math.h>
 

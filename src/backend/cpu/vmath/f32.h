@@ -1,6 +1,6 @@
 /* The vector math for float: its constants, the shared body, and the functions with a method of
  * their own. pow, hypot, logaddexp and the division with a remainder compute in double, where a
- * plain formula is exact enough. Included by vmath.h only, after vmath_f64.h. */
+ * plain formula is exact enough. Included by vmath.h only, after f64.h. */
 #ifndef BACKEND_CPU_VMATH_F32_H
 #define BACKEND_CPU_VMATH_F32_H
 
@@ -61,7 +61,7 @@ static inline float vm_log_core_f32(float f)
 #define R float
 #define U uint32_t
 #define VM(name) vm_##name##_f32
-#include "backend/cpu/vmath_body.inc"
+#include "backend/cpu/vmath/body.inc"
 #undef R
 #undef U
 #undef VM

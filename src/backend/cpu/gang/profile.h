@@ -2,7 +2,7 @@
 #ifndef CPU_GANG_PROFILE_H
 #define CPU_GANG_PROFILE_H
 
-#include "backend/cpu/gang.h"
+#include "backend/cpu/gang/gang.h"
 
 typedef struct gang_profile {
     gang_watch watch;

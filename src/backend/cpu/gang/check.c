@@ -1,6 +1,6 @@
 /* The checker: which object an access means, whether it stays inside, barriers, endless loops, and the
  * list of what was found. */
-#include "backend/cpu/gang_check.h"
+#include "backend/cpu/gang/check.h"
 
 #include "base/memory.h"
 

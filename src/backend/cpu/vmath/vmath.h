@@ -32,13 +32,13 @@
 #define VM_FAR_BINARY(X) X(remainder)
 #define VM_NEAR(X) X(exp) X(exp2) X(sigmoid)
 
-#include "backend/cpu/vmath_poly.h"
+#include "backend/cpu/vmath/poly.h"
 
-#include "backend/cpu/vmath_f64.h"
+#include "backend/cpu/vmath/f64.h"
 
-#include "backend/cpu/vmath_f32.h"
+#include "backend/cpu/vmath/f32.h"
 
-#include "backend/cpu/vmath_far.h"
+#include "backend/cpu/vmath/far.h"
 
 #define VM_PICK(name, x) _Generic((x), float : vm_##name##_f32, double : vm_##name##_f64)
 

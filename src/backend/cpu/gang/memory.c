@@ -1,5 +1,5 @@
 /* Lane code and memory: loads, stores and atomics. An address that all lanes share is touched once. */
-#include "backend/cpu/gang.h"
+#include "backend/cpu/gang/gang.h"
 
 #include <string.h>
 

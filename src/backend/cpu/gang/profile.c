@@ -1,7 +1,7 @@
 /* The profiler. Memory is that of an NVIDIA GPU: shared memory has 32 banks of 4 bytes, each of which
  * gives one word in a cycle; global memory moves sectors of 32 bytes. Lane code loads a float4 in four
  * instructions, hardware in one: the first of them counts for all. */
-#include "backend/cpu/gang_profile.h"
+#include "backend/cpu/gang/profile.h"
 
 #include "base/memory.h"
 

@@ -1,13 +1,13 @@
 /* The checker: watches a launch and finds accesses out of bounds, races and their like.
  *
  * Memory is known by objects: what parameters point to, globals, shared and local variables. Each byte of
- * global and shared memory remembers who wrote it and who read it last (gang_race.c). Time is counted by
+ * global and shared memory remembers who wrote it and who read it last (race.c). Time is counted by
  * touches; a barrier, an atomic and __syncwarp have their time, too, and order what is around them. */
 #ifndef CPU_GANG_CHECK_H
 #define CPU_GANG_CHECK_H
 
 #include "backend/backend.h"
-#include "backend/cpu/gang.h"
+#include "backend/cpu/gang/gang.h"
 
 /* One access, as memory remembers it. Blocks are numbered from 1; 0: there was none. */
 typedef struct check_access {

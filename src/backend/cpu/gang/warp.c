@@ -1,6 +1,6 @@
 /* Lane code between the lanes of a warp: shuffles, votes, matches, sums. A lane takes part if it is here
  * and in the mask that the instruction names. */
-#include "backend/cpu/gang.h"
+#include "backend/cpu/gang/gang.h"
 
 #include <string.h>
 

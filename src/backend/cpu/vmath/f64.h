@@ -63,7 +63,7 @@ static inline double vm_log_core_f64(double f)
 #define R double
 #define U uint64_t
 #define VM(name) vm_##name##_f64
-#include "backend/cpu/vmath_body.inc"
+#include "backend/cpu/vmath/body.inc"
 #undef R
 #undef U
 #undef VM

@@ -2,7 +2,7 @@
  * The gangs of a block take turns: each runs to the next barrier, and when all have come there, or ended,
  * all go on. A kernel that prints, or is watched, runs on one thread: its lines come in the order of the
  * blocks. */
-#include "backend/cpu/gang.h"
+#include "backend/cpu/gang/gang.h"
 
 #include "base/memory.h"
 #include "base/threads.h"

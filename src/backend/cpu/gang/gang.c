@@ -2,7 +2,7 @@
  *
  * A gang's memory: narrow registers (4 bytes a lane), wide ones (8), single values, the masks of the
  * levels that are open (who came in, who waits for ELSE or NEXT), and a few spare registers. */
-#include "backend/cpu/gang.h"
+#include "backend/cpu/gang/gang.h"
 
 #include "base/memory.h"
 #include "ops/ops.h"

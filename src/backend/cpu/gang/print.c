@@ -1,5 +1,5 @@
 /* printf of kernels: lane after lane, each a whole text of its own. */
-#include "backend/cpu/gang.h"
+#include "backend/cpu/gang/gang.h"
 
 #include "base/memory.h"
 #include "base/text.h"

@@ -6,7 +6,7 @@
  * are ordered by lock step; who relies on that without saying so is told in a note. The read before a
  * loop around atomicCAS is plain, but its value is only a guess that the atomic tests: once a thread
  * changes by an atomic what it read, that read instruction does not race with atomics. */
-#include "backend/cpu/gang_check.h"
+#include "backend/cpu/gang/check.h"
 
 #include "base/memory.h"
 
