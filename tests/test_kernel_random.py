@@ -3,22 +3,21 @@
 machine's compiler; see tests/support/random_kernels.py. All answers are the same to the last bit; functions that
 are rounded as they please are held to their ulp.
 
-KERNEL_SEED repeats a run, KERNEL_COUNT says how many functions it has.
+KERNEL_SEED is where the random numbers start (1; 0: elsewhere each time), KERNEL_COUNT how many functions there are.
 """
 import math
 import os
 import random
 import subprocess
-import sys
 import tempfile
 
 import numpy as np
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import random_kernels as kernels  # noqa: E402
+from support import random_kernels as kernels
+from support.tally import check, finish, skip
 
 INGOT = os.path.abspath(os.environ.get("INGOT", "build/ingot"))
-SEED = int(os.environ.get("KERNEL_SEED", "0")) or random.SystemRandom().randrange(1, 10**9)
+SEED = int(os.environ.get("KERNEL_SEED", "1")) or random.SystemRandom().randrange(1, 10**9)
 COUNT = int(os.environ.get("KERNEL_COUNT", "5" if os.environ.get("IG_TEST_QUICK") else "15"))
 THREADS = kernels.THREADS
 # Functions, where they are tried, and by how many ulp OpenCL lets them be off.
@@ -28,14 +27,6 @@ MATH = [("expf", math.exp, -80, 80, 3), ("logf", math.log, 1e-30, 1e30, 3), ("si
         ("erff", math.erf, -3, 3, 16), ("log1pf", math.log1p, -0.9, 1e3, 2), ("expm1f", math.expm1, -9, 9, 3),
         ("cbrtf", math.cbrt if hasattr(math, "cbrt") else lambda x: math.copysign(abs(x)**(1 / 3), x), -1e9, 1e9, 2),
         ("asinf", math.asin, -1, 1, 4), ("sinhf", math.sinh, -9, 9, 4), ("rsqrtf", lambda x: x**-0.5, 1e-9, 1e9, 2)]
-passed = failed = skipped = 0
-
-
-def tell(fine, name, said=""):
-    global passed, failed
-    passed, failed = passed + bool(fine), failed + (not fine)
-    if not fine:
-        print(f"FAILED   KERNEL_SEED={SEED}: {name}\n{said}")
 
 
 class Run:
@@ -110,13 +101,13 @@ class Run:
                 arguments += ["--arg", f"in=arange:i64[{THREADS}]"]
             said = self.launch(name, device, blocks, arguments, out)
             if said:
-                tell(False, f"{name} on {device}", said[:3000])
+                check(f"{name} on {device}", False, said[:3000])
                 continue
             got = np.load(out).reshape(-1, THREADS)
             for n in range(blocks):
                 wrong = np.flatnonzero(got[n] != part[n])
-                tell(not wrong.size, f"{name} {n} on {device}",
-                     wrong.size and f"{sources[n]}thread {wrong[0]}: {got[n][wrong[0]]}, not {part[n][wrong[0]]}")
+                check(f"{name} {n} on {device}", not wrong.size,
+                      wrong.size and f"{sources[n]}thread {wrong[0]}: {got[n][wrong[0]]}, not {part[n][wrong[0]]}")
 
 
 def check_math(run, device):
@@ -131,14 +122,14 @@ def check_math(run, device):
     said = run.launch("functions", device, len(MATH), ["--arg", f"x={run.path('x.npy')}", "--arg",
                                                        f"out=zeros:f32[{x.size}]"], run.path("out.npy"))
     if said:
-        tell(False, f"functions on {device}", said[:3000])
+        check(f"functions on {device}", False, said[:3000])
         return
     got = np.load(run.path("out.npy")).reshape(x.shape)
     for n, (name, exact, _, _, most) in enumerate(MATH):
         wanted = np.array([exact(float(v)) for v in x[n]])
         off = np.abs(got[n] - wanted) / np.spacing(np.abs(wanted).astype(np.float32)).astype(np.float64)
         worst = int(np.argmax(off))
-        tell(off[worst] <= most, f"{name}({x[n][worst]}) on {device} is {got[n][worst]}, off by {off[worst]:.1f} ulp")
+        check(f"{name}({x[n][worst]}) on {device} is {got[n][worst]}, off by {off[worst]:.1f} ulp", off[worst] <= most)
 
 
 def opencl_is_here():
@@ -147,15 +138,13 @@ def opencl_is_here():
 
 
 def main():
-    global skipped
     random.seed(SEED)
     print(f"seed {SEED}")
     devices = ["cpu"]
     if opencl_is_here():
         devices.append("opencl")
     else:
-        skipped += 1
-        print("skipped  opencl: there is no device")
+        skip("opencl", "there is no device")
     with tempfile.TemporaryDirectory() as folder:
         run = Run(folder)
         for name, text in (("k.cu", run.cuda()), ("k.c", run.c())):
@@ -165,9 +154,8 @@ def main():
             run.compare(device)
         for device in devices:
             check_math(run, device)
-    print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
-    return failed != 0
+    finish()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

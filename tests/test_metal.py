@@ -8,11 +8,11 @@ import ctypes
 import os
 import re
 import subprocess
-import sys
 import tempfile
 
 import numpy as np
 
+from support.tally import check, finish, skip
 from test_translate import INGOT, METAL, ROOT, for_clang, metal_compiler, translate
 
 SOURCE = os.path.join(ROOT, "tests", "kernels", "wmma.cu")
@@ -106,28 +106,23 @@ def run_cpu(kernel, threads, values):
 def main():
     compiler = metal_compiler()
     if not compiler:
-        print("skipped: clang 16 or newer is needed\n0 passed, 0 failed, 1 skipped")
-        return 0
+        skip("all", "clang 16 or newer is needed")
+        finish()
     texts = {k["kernel"]: k["text"] for k in translate(SOURCE, "metal")}
-    failed = 0
     for name, (threads, values) in KERNELS.items():
         wanted, got = run_cpu(name, threads, values), run_metal(compiler, texts[name], threads, values)
         same = all(np.array_equal(wanted[k], got[k]) and wanted[k].any() for k in wanted)
-        failed += not same
-        print(f"{'ok' if same else 'FAILED':<8} {name} of wmma.cu as metal, run")
-        for k in wanted if not same else []:
-            print(f"    {k}:\n{wanted[k] - got[k]}")
+        off = "".join(f"\n{k}:\n{wanted[k] - got[k]}" for k in wanted if not same)
+        check(f"{name} of wmma.cu as metal, run", same, off)
     for name, right, mistake in MISTAKES:
         threads, values = KERNELS[name]
         assert right in texts[name], right
         wanted = run_cpu(name, threads, values)
         got = run_metal(compiler, texts[name].replace(right, mistake), threads, values)
         seen = not all(np.array_equal(wanted[k], got[k]) for k in wanted)
-        failed += not seen
-        print(f"{'ok' if seen else 'FAILED':<8} '{mistake}' in {name} is seen")
-    print(f"{len(KERNELS) + len(MISTAKES) - failed} passed, {failed} failed")
-    return failed != 0
+        check(f"'{mistake}' in {name} is seen", seen)
+    finish()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

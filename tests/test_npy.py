@@ -5,27 +5,17 @@ INGOT names the command. Ends with "N passed, N failed".
 """
 import os
 import subprocess
-import sys
 import tempfile
 import threading
-import traceback
 
 import numpy as np
+
+from support.tally import attempt, check, finish
 
 INGOT = os.environ.get("INGOT", "build/ingot")
 FOLDER = tempfile.TemporaryDirectory(prefix="ingot-npy-")
 DTYPES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
           "float16", "float32", "float64"]
-passed = failed = 0
-
-
-def check(name, holds, note=""):
-    global passed, failed
-    if holds:
-        passed += 1
-    else:
-        failed += 1
-        print(f"FAILED {name} {note}".rstrip(), flush=True)
 
 
 def path(name):
@@ -209,13 +199,9 @@ def test_errors():
 def main():
     for name, test in list(globals().items()):
         if name.startswith("test_"):
-            try:
-                test()
-            except Exception:  # the other tests still run
-                check(name, False, traceback.format_exc())
-    print(f"{passed} passed, {failed} failed")
-    return failed != 0
+            attempt(name, test)
+    finish()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

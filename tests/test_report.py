@@ -8,26 +8,17 @@ import json
 import os
 import re
 import subprocess
-import sys
 import tempfile
 import xml.etree.ElementTree as ET
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import browser as browsers  # noqa: E402
-import sample_results  # noqa: E402
+from support import browser as browsers
+from support import sample_results
+from support.tally import check, finish, skip
 
 INGOT = os.environ.get("INGOT", "build/ingot")
 SIZE_MOST = 500000
 XHTML, SVG = "{http://www.w3.org/1999/xhtml}", "{http://www.w3.org/2000/svg}"
 EVIL = "</script></style><img src=x onerror=alert(1)>\"'&<b>" + "\u202e\u0001\ud83d\ude00"
-passed = failed = 0
-
-
-def check(name, fine, why=""):
-    global passed, failed
-    passed, failed = passed + bool(fine), failed + (not fine)
-    if not fine:
-        print(f"FAILED   {name}: {why}")
 
 
 def ingot(*arguments):
@@ -211,12 +202,10 @@ def main():
             with browsers.Browser() as browser:
                 for name in ["compare", "report", "hostile", "empty", "three"]:
                     check_looks(browser, name, pages[name])
-            print(f"{passed} passed, {failed} failed")
         else:
-            print("chromium and chromedriver are not there: the page was not looked at")
-            print(f"{passed} passed, {failed} failed, 1 skipped")
-    return failed != 0
+            skip("looks", "chromium and chromedriver are not there")
+    finish()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -9,33 +9,23 @@ import os
 import random
 import struct
 import subprocess
-import sys
 import tempfile
-import traceback
 
 import numpy as np
+
+from support.tally import attempt, check, finish, skip
 
 try:
     import safetensors
     import safetensors.numpy as st
 except ImportError:
-    print("the Python package safetensors is not there\n0 passed, 0 failed, 1 skipped")
-    sys.exit(0)
+    skip("all", "the Python package safetensors is not there")
+    finish()
 
 TOOL = os.path.join(os.environ.get("BUILD", "build"), "tests/unit/tensors_tool")
 FOLDER = tempfile.TemporaryDirectory(prefix="ingot-safetensors-")
 DTYPES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
           "float16", "float32", "float64"]
-passed = failed = 0
-
-
-def check(name, holds, note=""):
-    global passed, failed
-    if holds:
-        passed += 1
-    else:
-        failed += 1
-        print(f"FAILED {name} {note}".rstrip(), flush=True)
 
 
 def path(name):
@@ -205,17 +195,13 @@ def test_changed_bytes():
 
 def main():
     if not os.path.exists(TOOL):
-        print(f"{TOOL} is not built\n0 passed, 1 failed")
-        return 1
+        check("all", False, f"{TOOL} is not built")
+        finish()
     for name, test in list(globals().items()):
         if name.startswith("test_"):
-            try:
-                test()
-            except Exception:  # the other tests still run
-                check(name, False, traceback.format_exc())
-    print(f"{passed} passed, {failed} failed")
-    return failed != 0
+            attempt(name, test)
+    finish()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -9,8 +9,9 @@ import json
 import os
 import re
 import subprocess
-import sys
 import tempfile
+
+from support.tally import check, finish
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 INGOT = os.environ.get("INGOT", "build/ingot")
@@ -175,15 +176,8 @@ class Schema:
             yield f"{where}: fits none of {len(argument)} forms: {found}"[:400]
 
 
-passed = failed = 0
-
-
 def report(name, problems):
-    global passed, failed
-    passed += not problems
-    failed += bool(problems)
-    for problem in problems[:5]:
-        print(f"FAILED   {name}: {problem}")
+    check(name, not problems, "; ".join(problems[:5]))
 
 
 def run(words):
@@ -237,9 +231,8 @@ def main():
             problems = run(line.replace("{}", folder).split(" "))[1]
             with open(path.replace("{}", folder), encoding="utf-8") as file:
                 report(line, problems or check_text(name, file.read()))
-    print(f"{passed} passed, {failed} failed")
-    return failed != 0
+    finish()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -12,6 +12,8 @@ import subprocess
 import sys
 import tempfile
 
+from support.tally import attempt, check, finish, skip
+
 BUILD = os.environ.get("BUILD", "build")
 
 try:
@@ -26,22 +28,14 @@ except ImportError:
             if probe.returncode == 0:
                 os.environ["INGOT_SECOND_TRY"] = "1"
                 os.execv(python, [python, *sys.argv])
-    print("PyTorch is not there\n0 passed, 0 failed, 1 skipped")
-    sys.exit(0)
+    skip("all", "PyTorch is not there")
+    finish()
 
 TOOL = os.path.join(BUILD, "tests/unit/train_tool")
 FOLDER = tempfile.TemporaryDirectory(prefix="ingot-torch-")
 STEPS = 20
 BOUND = 1e-5  # of the losses, relative to the first
 CODES = {"float32": "F32", "int64": "I64"}
-passed = failed = 0
-
-
-def check(name, holds, note=""):
-    global passed, failed
-    passed, failed = passed + bool(holds), failed + (not holds)
-    if not holds:
-        print(f"FAILED {name} {note}".rstrip(), flush=True)
 
 
 # ---- files ----
@@ -213,13 +207,9 @@ def main():
     rng = np.random.default_rng(3)
     for net in FORWARD:
         for name in OPTIMIZERS:
-            try:
-                compare(net, name, rng)
-            except Exception as problem:  # one that breaks must not hide the others
-                check(f"{net} {name}", False, repr(problem))
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
+            attempt(f"{net} {name}", compare, net, name, rng)
+    finish()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

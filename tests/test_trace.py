@@ -5,20 +5,12 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 
+from support.tally import check, finish
+
 INGOT = os.environ.get("INGOT", "build/ingot")
-passed = failed = 0
-
-
-def check(name, condition, shown=""):
-    global passed, failed
-    passed += bool(condition)
-    failed += not condition
-    if not condition:
-        print(f"FAILED   {name} {shown}")
 
 
 def refuse(text):
@@ -127,5 +119,4 @@ with tempfile.TemporaryDirectory() as folder:
         check(f"Ctrl-C leaves a timeline of {words[0]}", read(path)["traceEvents"])
     check("nothing else is left", os.listdir(folder) == ["t.json"], os.listdir(folder))
 
-print(f"{passed} passed, {failed} failed")
-sys.exit(failed != 0)
+finish()

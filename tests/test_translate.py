@@ -10,8 +10,9 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
+
+from support.tally import check, finish, skip
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 INGOT = os.environ.get("INGOT", "build/ingot")
@@ -26,21 +27,6 @@ METAL = ["-x", "clcpp", "-cl-std=CLC++1.0", "-Xclang", "-cl-ext=+cl_khr_fp16,-cl
 # Words of OpenCL that are none of Metal's.
 FOREIGN = re.compile(r"\b(local|global|private|generic|uniform|pipe)\b")
 VECTOR = re.compile(r"\b((?:u?(?:char|short|int|long)|half|float)[24])\(")
-passed = failed = skipped = 0
-
-
-def tell(fine, name, output=""):
-    global passed, failed
-    passed, failed = passed + bool(fine), failed + (not fine)
-    print(f"{'ok' if fine else 'FAILED':<8} {name}")
-    if not fine:
-        print("\n".join("    " + line for line in output.splitlines()[:20]))
-
-
-def skip(name, why):
-    global skipped
-    skipped += 1
-    print(f"skipped  {name}: {why}")
 
 
 def translate(path, to, kernel=None):
@@ -73,7 +59,7 @@ def check_opencl(name, text):
         return
     for standard in ["CL1.2", "CL3.0"]:
         fine, said = compiles("clang", [*OPENCL, "-cl-std=" + standard], text)
-        tell(fine, f"{name} as {standard}", said)
+        check(f"{name} as {standard}", fine, said)
 
 
 def for_clang(text):
@@ -84,7 +70,7 @@ def for_clang(text):
 def check_metal(name, text, compiler):
     if compiler:
         fine, said = compiles(compiler, METAL, for_clang(text))
-        tell(fine, name, said)
+        check(name, fine, said)
     else:
         skip(name, "clang 16 or newer is needed")
 
@@ -95,21 +81,21 @@ def check_cuda(name, text, entry):
         file.flush()
         again = translate(file.name, "cuda", entry)
     same = isinstance(again, list) and again[0]["text"] == text
-    tell(same, name, str(again if isinstance(again, str) else again[0]["text"]))
+    check(name, same, str(again if isinstance(again, str) else again[0]["text"]))
 
 
 def check_source(source, kernel, to, compiler):
     kernels = translate(os.path.join(ROOT, "tests", "kernels", source), to, kernel)
     if isinstance(kernels, str):
-        tell(False, f"{source} as {to}", kernels)
+        check(f"{source} as {to}", False, kernels)
         return
     code = REFUSED.get((source, to))
     for k in kernels:
         name = f"{k['kernel']} of {source} as {to}"
         if code:
-            tell(k["text"] is None and code in (k["said"] or ""), f"{name} is refused", str(k["said"]))
+            check(f"{name} is refused", k["text"] is None and code in (k["said"] or ""), str(k["said"]))
         elif not k["text"]:
-            tell(False, name, k["said"])
+            check(name, False, k["said"])
         elif to == "opencl":
             check_opencl(name, k["text"])
         elif to == "metal":
@@ -126,7 +112,7 @@ def check_the_check(compiler):
                  "threadgroup_barrier();", "device int *p = x;", "uint u = as_type<ulong>(x[0]);"]:
         if compiler:
             fine, _ = compiles(compiler, METAL, head + body + "\n}\n")
-            tell(not fine, f"Metal's check refuses '{body}'")
+            check(f"Metal's check refuses '{body}'", not fine)
 
 
 def main():
@@ -136,9 +122,8 @@ def main():
             for to in ["opencl", "metal", "cuda"]:
                 check_source(source, kernel, to, compiler)
     check_the_check(compiler)
-    print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
-    return failed != 0
+    finish()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

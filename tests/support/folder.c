@@ -112,18 +112,6 @@ void folder_feed_end(void)
     pthread_join(feed.thread, NULL);
 }
 
-void assert_error(ig_status code, const char *part)
-{
-    ig_status found = IG_OK;
-    const char *text = ig_error(&found);
-    if (!text)
-        fail_msg("no error; expected: %s", part);
-    else if (found != code || !strstr(text, part) || strchr(text, '\n'))
-        fail_msg("%s: %s; expected %s: %s", ig_status_name(found), text, ig_status_name(code),
-                 part);
-    assert_false(ig_failed());
-}
-
 void assert_array(ig_array *x, ig_dtype dtype, ig_ints shape, const void *data)
 {
     if (!x)

@@ -29,9 +29,6 @@ size_t folder_get(const char *path);
 const char *folder_feed(const unsigned char *data, size_t bytes);
 void folder_feed_end(void);
 
-/* The error that waits has this code, and is one line with this in it. */
-void assert_error(ig_status code, const char *part);
-
 /* x is exactly this. */
 void assert_array(ig_array *x, ig_dtype dtype, ig_ints shape, const void *data);
 

@@ -1,5 +1,7 @@
-/* A scope around each test. */
+/* A scope around each test; errors. */
 #include "support/unit.h"
+
+#include <string.h>
 
 int begin(void **state)
 {
@@ -13,4 +15,22 @@ int end(void **state)
     (void)state;
     ig_scope_end();
     return ig_failed();
+}
+
+void assert_error(ig_status code, const char *part)
+{
+    ig_status found = IG_OK;
+    const char *text = ig_error(&found);
+    if (!text)
+        fail_msg("no error; expected: %s", part);
+    else if (found != code || !strstr(text, part) || strchr(text, '\n'))
+        fail_msg("%s: %s; expected %s: %s", ig_status_name(found), text, ig_status_name(code),
+                 part);
+    assert_false(ig_failed());
+}
+
+void assert_refused(const ig_array *x, ig_status code, const char *part)
+{
+    assert_null(x);
+    assert_error(code, part);
 }

@@ -1,4 +1,5 @@
-/* What every unit test begins with: cmocka, and a scope around each test that must leave no error. */
+/* What every unit test begins with: cmocka, a scope around each test that must leave no error, and
+ * what is expected of errors. */
 #ifndef SUPPORT_UNIT_H
 #define SUPPORT_UNIT_H
 
@@ -14,5 +15,11 @@
 /* Setup and teardown of a test. */
 int begin(void **state);
 int end(void **state);
+
+/* The error that waits has this code, and is one line with this in it. */
+void assert_error(ig_status code, const char *part);
+
+/* The same, of a call that gave x. */
+void assert_refused(const ig_array *x, ig_status code, const char *part);
 
 #endif

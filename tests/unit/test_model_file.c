@@ -172,15 +172,6 @@ static void test_parts(void **state)
 
 /* ---- files that do not fit ---- */
 
-static void assert_error(ig_status code, const char *part)
-{
-    ig_status had;
-    const char *text = ig_error(&had);
-    assert_non_null(text);
-    if (had != code || !strstr(text, part) || strchr(text, '\n'))
-        fail_msg("'%s' is not in '%s' (%s)", part, text, ig_status_name(had));
-}
-
 /* The set in file, changed by change, does not load into m and o, for this reason; both stay. */
 static void refuse(ig_model *m, ig_optimizer *o, void change(ig_tensors *t), ig_status code,
                    const char *part)

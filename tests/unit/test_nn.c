@@ -48,17 +48,6 @@ static void expect(ig_array *y, ig_dtype dtype, const double *want, int n)
 #define EXPECT(y, dtype, ...) \
     expect(y, dtype, (const double[]){__VA_ARGS__}, COUNT(((const double[]){__VA_ARGS__})))
 
-static void expect_error(const ig_array *x, ig_status code, const char *part)
-{
-    ig_status have;
-    const char *message = ig_error(&have);
-    assert_null(x);
-    assert_non_null(message);
-    assert_int_equal(have, code);
-    if (!strstr(message, part))
-        fail_msg("\"%s\" does not say \"%s\"", message, part);
-}
-
 static ig_array *make(const double *values, ig_ints shape, ig_dtype dtype)
 {
     return ig_astype(ig_from_data(values, shape, IG_F64), dtype);
@@ -138,7 +127,7 @@ static void test_activations(void **state)
     EXPECT(ig_gelu(I64(IG_SHAPE(2), 1, -2), NULL), IG_F32, ref_gelu(1), ref_gelu(-2));
     EXPECT(ig_silu(ig_float(0.5)), IG_F32, ref_silu(0.5));
     assert_int_equal(ig_dtype_of(ig_relu(I64(IG_SHAPE(2), 1, -2))), IG_I64);
-    expect_error(ig_gelu(ig_float(1), "sigmoid"), IG_ERR_ARGUMENT, "'none' or 'tanh'");
+    assert_refused(ig_gelu(ig_float(1), "sigmoid"), IG_ERR_ARGUMENT, "'none' or 'tanh'");
 }
 
 static void test_dropout(void **state)
@@ -161,10 +150,10 @@ static void test_dropout(void **state)
     /* What is dropped is 0, whatever it was. */
     y = ig_dropout(ig_full(IG_SHAPE(1000), ig_float(NAN), IG_F32), key, 0.999);
     assert_true(ig_item(ig_sum(ig_isnan(y), IG_NONE, IG_DTYPE_NONE, false)) < 50);
-    expect_error(ig_dropout(ones, key, 1), IG_ERR_ARGUMENT, "dropout: p is 1");
-    expect_error(ig_dropout(ones, key, -0.1), IG_ERR_ARGUMENT, "p is -0.1");
-    expect_error(ig_dropout(ones, key, NAN), IG_ERR_ARGUMENT, "p is nan");
-    expect_error(ig_dropout(ones, ones, 0.5), IG_ERR_ARGUMENT, "random key");
+    assert_refused(ig_dropout(ones, key, 1), IG_ERR_ARGUMENT, "dropout: p is 1");
+    assert_refused(ig_dropout(ones, key, -0.1), IG_ERR_ARGUMENT, "p is -0.1");
+    assert_refused(ig_dropout(ones, key, NAN), IG_ERR_ARGUMENT, "p is nan");
+    assert_refused(ig_dropout(ones, ones, 0.5), IG_ERR_ARGUMENT, "random key");
 }
 
 /* ---- softmax ---- */
@@ -228,8 +217,8 @@ static void test_softmax_special(void **state)
     EXPECT(ig_softmax(F32(IG_SHAPE(2), NAN, 0), IG_AXES(0)), IG_F32, NAN, NAN);
     EXPECT(ig_softmax(I64(IG_SHAPE(2), 5, 5), IG_NONE), IG_F32, 0.5, 0.5);
     expect_shape(ig_softmax(ig_zeros(IG_SHAPE(3, 0), IG_F32), IG_AXES(1)), IG_SHAPE(3, 0));
-    expect_error(ig_softmax(F32(IG_SHAPE(1), 1), IG_AXES(1)), IG_ERR_SHAPE, "softmax: axis 1");
-    expect_error(ig_log_softmax(ig_float(1), IG_AXES(-1)), IG_ERR_SHAPE, "0 dimensions");
+    assert_refused(ig_softmax(F32(IG_SHAPE(1), 1), IG_AXES(1)), IG_ERR_SHAPE, "softmax: axis 1");
+    assert_refused(ig_log_softmax(ig_float(1), IG_AXES(-1)), IG_ERR_SHAPE, "0 dimensions");
 }
 
 /* ---- norms ---- */
@@ -281,12 +270,12 @@ static void test_layer_norm(void **state)
     }
     ig_array *x = F32(IG_SHAPE(2, 3), 1, 1, 1, 0, 0, 0);
     EXPECT(ig_layer_norm(x, NULL, ig_float(2), IG_AXES(1), 1e-5), IG_F32, 2, 2, 2, 2, 2, 2);
-    expect_error(ig_layer_norm(x, F32(IG_SHAPE(2), 1, 1), NULL, IG_AXES(1), 1e-5), IG_ERR_SHAPE,
-                 "layer_norm: weight has shape (2,), but must have (3,)");
-    expect_error(ig_layer_norm(x, NULL, F32(IG_SHAPE(1, 3), 1, 1, 1), IG_AXES(1), 1e-5),
-                 IG_ERR_SHAPE, "layer_norm: bias");
-    expect_error(ig_layer_norm(x, NULL, NULL, IG_AXES(2), 1e-5), IG_ERR_SHAPE,
-                 "layer_norm: axis 2");
+    assert_refused(ig_layer_norm(x, F32(IG_SHAPE(2), 1, 1), NULL, IG_AXES(1), 1e-5), IG_ERR_SHAPE,
+                   "layer_norm: weight has shape (2,), but must have (3,)");
+    assert_refused(ig_layer_norm(x, NULL, F32(IG_SHAPE(1, 3), 1, 1, 1), IG_AXES(1), 1e-5),
+                   IG_ERR_SHAPE, "layer_norm: bias");
+    assert_refused(ig_layer_norm(x, NULL, NULL, IG_AXES(2), 1e-5), IG_ERR_SHAPE,
+                   "layer_norm: axis 2");
 }
 
 static void test_rms_norm(void **state)
@@ -338,16 +327,17 @@ static void test_batch_norm(void **state)
     ig_array *x = F32(IG_SHAPE(2, 2), 1, 2, 3, 4), *two = F32(IG_SHAPE(2), 0, 1);
     ig_array *three = F32(IG_SHAPE(3), 0, 1, 2);
     EXPECT(ig_batch_norm(x, NULL, NULL, NULL, NULL, 0), IG_F32, -1, -1, 1, 1);
-    expect_error(ig_batch_norm(x, two, NULL, NULL, NULL, eps), IG_ERR_ARGUMENT,
-                 "mean is given without var");
-    expect_error(ig_batch_norm(x, NULL, two, NULL, NULL, eps), IG_ERR_ARGUMENT,
-                 "var is given without mean");
-    expect_error(ig_batch_norm(x, three, two, NULL, NULL, eps), IG_ERR_SHAPE,
-                 "mean has shape (3,)");
-    expect_error(ig_batch_norm(x, two, three, NULL, NULL, eps), IG_ERR_SHAPE, "var has shape (3,)");
-    expect_error(ig_batch_norm(x, NULL, NULL, three, NULL, eps), IG_ERR_SHAPE,
-                 "weight has shape (3,)");
-    expect_error(ig_batch_norm(two, NULL, NULL, NULL, NULL, eps), IG_ERR_SHAPE, "(N, C, ...)");
+    assert_refused(ig_batch_norm(x, two, NULL, NULL, NULL, eps), IG_ERR_ARGUMENT,
+                   "mean is given without var");
+    assert_refused(ig_batch_norm(x, NULL, two, NULL, NULL, eps), IG_ERR_ARGUMENT,
+                   "var is given without mean");
+    assert_refused(ig_batch_norm(x, three, two, NULL, NULL, eps), IG_ERR_SHAPE,
+                   "mean has shape (3,)");
+    assert_refused(ig_batch_norm(x, two, three, NULL, NULL, eps), IG_ERR_SHAPE,
+                   "var has shape (3,)");
+    assert_refused(ig_batch_norm(x, NULL, NULL, three, NULL, eps), IG_ERR_SHAPE,
+                   "weight has shape (3,)");
+    assert_refused(ig_batch_norm(two, NULL, NULL, NULL, NULL, eps), IG_ERR_SHAPE, "(N, C, ...)");
 }
 
 static void test_group_norm(void **state)
@@ -367,11 +357,11 @@ static void test_group_norm(void **state)
     }
     ig_array *x = F32(IG_SHAPE(1, 4), 1, 3, 5, 9);
     EXPECT(ig_group_norm(x, 2, NULL, NULL, 0), IG_F32, -1, 1, -1, 1);
-    expect_error(ig_group_norm(x, 3, NULL, NULL, 0), IG_ERR_SHAPE,
-                 "4 channels do not divide into 3");
-    expect_error(ig_group_norm(x, 0, NULL, NULL, 0), IG_ERR_SHAPE, "0 equal groups");
-    expect_error(ig_group_norm(F32(IG_SHAPE(2), 1, 2), 1, NULL, NULL, 0), IG_ERR_SHAPE,
-                 "(N, C, ...)");
+    assert_refused(ig_group_norm(x, 3, NULL, NULL, 0), IG_ERR_SHAPE,
+                   "4 channels do not divide into 3");
+    assert_refused(ig_group_norm(x, 0, NULL, NULL, 0), IG_ERR_SHAPE, "0 equal groups");
+    assert_refused(ig_group_norm(F32(IG_SHAPE(2), 1, 2), 1, NULL, NULL, 0), IG_ERR_SHAPE,
+                   "(N, C, ...)");
 }
 
 /* ---- attention ---- */
@@ -444,14 +434,14 @@ static void test_attention_errors(void **state)
     (void)state;
     ig_array *x = ig_ones(IG_SHAPE(2, 3), IG_F32), *y = ig_ones(IG_SHAPE(4, 3), IG_F32);
 #define ATTEND(q, k, v, m) ig_scaled_dot_product_attention(q, k, v, m, false, 0)
-    expect_error(ATTEND(x, ig_ones(IG_SHAPE(4, 5), IG_F32), y, NULL), IG_ERR_SHAPE,
-                 "query of shape (2, 3) and key of shape (4, 5) differ in width");
-    expect_error(ATTEND(x, x, y, NULL), IG_ERR_SHAPE, "differ in length");
-    expect_error(ATTEND(x, ig_ones(IG_SHAPE(3), IG_F32), y, NULL), IG_ERR_SHAPE,
-                 "key has 1 dimension,");
-    expect_error(ATTEND(x, y, y, ig_ones(IG_SHAPE(2, 3), IG_BOOL)), IG_ERR_SHAPE,
-                 "does not broadcast");
-    expect_error(ATTEND(x, y, y, ig_ones(IG_SHAPE(2, 4), IG_I32)), IG_ERR_DTYPE, "mask is bool");
+    assert_refused(ATTEND(x, ig_ones(IG_SHAPE(4, 5), IG_F32), y, NULL), IG_ERR_SHAPE,
+                   "query of shape (2, 3) and key of shape (4, 5) differ in width");
+    assert_refused(ATTEND(x, x, y, NULL), IG_ERR_SHAPE, "differ in length");
+    assert_refused(ATTEND(x, ig_ones(IG_SHAPE(3), IG_F32), y, NULL), IG_ERR_SHAPE,
+                   "key has 1 dimension,");
+    assert_refused(ATTEND(x, y, y, ig_ones(IG_SHAPE(2, 3), IG_BOOL)), IG_ERR_SHAPE,
+                   "does not broadcast");
+    assert_refused(ATTEND(x, y, y, ig_ones(IG_SHAPE(2, 4), IG_I32)), IG_ERR_DTYPE, "mask is bool");
     /* Of no keys nothing can be attended to. */
     ig_array *none = ig_zeros(IG_SHAPE(0, 3), IG_F32);
     EXPECT(ATTEND(x, none, none, NULL), IG_F32, 0, 0, 0, 0, 0, 0);
@@ -467,11 +457,11 @@ static void test_embedding(void **state)
     expect_shape(y, IG_SHAPE(2, 2, 2));
     EXPECT(y, IG_F32, 20, 21, 0, 1, 10, 11, 20, 21);
     EXPECT(ig_embedding(ig_int(1), weight), IG_F32, 10, 11);
-    expect_error(ig_embedding(F32(IG_SHAPE(1), 1), weight), IG_ERR_DTYPE, "embedding: indices");
-    expect_error(ig_embedding(I64(IG_SHAPE(1), 1), F32(IG_SHAPE(1), 1)), IG_ERR_SHAPE,
-                 "(rows, width)");
+    assert_refused(ig_embedding(F32(IG_SHAPE(1), 1), weight), IG_ERR_DTYPE, "embedding: indices");
+    assert_refused(ig_embedding(I64(IG_SHAPE(1), 1), F32(IG_SHAPE(1), 1)), IG_ERR_SHAPE,
+                   "(rows, width)");
     assert_null(ig_data(ig_embedding(I64(IG_SHAPE(1), 3), weight)));
-    expect_error(NULL, IG_ERR_INDEX, "3");
+    assert_refused(NULL, IG_ERR_INDEX, "3");
 }
 
 static void test_cross_entropy(void **state)
@@ -491,16 +481,16 @@ static void test_cross_entropy(void **state)
     }
     ig_array *logits = F32(IG_SHAPE(2, 2), 1, 2, 3, 4);
     EXPECT(ig_cross_entropy(F32(IG_SHAPE(2), 0, 0), ig_int(1), 0, NULL), IG_F32, M_LN2);
-    expect_error(ig_cross_entropy(logits, I64(IG_SHAPE(1), 0), 1, NULL), IG_ERR_SHAPE,
-                 "labels have shape (1,), but must have (2,)");
-    expect_error(ig_cross_entropy(logits, F32(IG_SHAPE(2), 0, 1), 1, NULL), IG_ERR_DTYPE,
-                 "integers");
-    expect_error(ig_cross_entropy(logits, I64(IG_SHAPE(2), 0, 1), 1, "total"), IG_ERR_ARGUMENT,
-                 "'mean', 'sum' or 'none', not 'total'");
+    assert_refused(ig_cross_entropy(logits, I64(IG_SHAPE(1), 0), 1, NULL), IG_ERR_SHAPE,
+                   "labels have shape (1,), but must have (2,)");
+    assert_refused(ig_cross_entropy(logits, F32(IG_SHAPE(2), 0, 1), 1, NULL), IG_ERR_DTYPE,
+                   "integers");
+    assert_refused(ig_cross_entropy(logits, I64(IG_SHAPE(2), 0, 1), 1, "total"), IG_ERR_ARGUMENT,
+                   "'mean', 'sum' or 'none', not 'total'");
     assert_null(ig_data(ig_cross_entropy(logits, I64(IG_SHAPE(2), 0, 2), 1, NULL)));
-    expect_error(NULL, IG_ERR_INDEX, "2");
+    assert_refused(NULL, IG_ERR_INDEX, "2");
     assert_null(ig_data(ig_cross_entropy(logits, I64(IG_SHAPE(2), 0, -1), 1, NULL)));
-    expect_error(NULL, IG_ERR_INDEX, "");
+    assert_refused(NULL, IG_ERR_INDEX, "");
 }
 
 static double ref_mse(double x, double t) { return (x - t) * (x - t); }
@@ -546,10 +536,10 @@ static void test_losses(void **state)
             expect(losses[i].build(in, target, "none"), floats[d], want, 30);
             EXPECT(losses[i].build(in, target, "sum"), floats[d], sum);
             EXPECT(losses[i].build(in, target, NULL), floats[d], sum / 30);
-            expect_error(losses[i].build(in, target, "max"), IG_ERR_ARGUMENT,
-                         "'mean', 'sum' or 'none'");
-            expect_error(losses[i].build(in, ig_zeros(IG_SHAPE(5), floats[d]), NULL), IG_ERR_SHAPE,
-                         "do not broadcast");
+            assert_refused(losses[i].build(in, target, "max"), IG_ERR_ARGUMENT,
+                           "'mean', 'sum' or 'none'");
+            assert_refused(losses[i].build(in, ig_zeros(IG_SHAPE(5), floats[d]), NULL),
+                           IG_ERR_SHAPE, "do not broadcast");
         }
     EXPECT(ig_mse(I64(IG_SHAPE(2), 1, 3), ig_int(0), NULL), IG_F32, 5);
     EXPECT(ig_l1(F32(IG_SHAPE(1), 1), make((const double[]){3}, IG_SHAPE(1), IG_F64), NULL), IG_F64,
@@ -561,7 +551,7 @@ static void test_losses(void **state)
     EXPECT(ig_kl_div(F32(IG_SHAPE(2), -INFINITY, -1), F32(IG_SHAPE(2), 0, 1), "none"), IG_F32, 0,
            1);
     EXPECT(ig_mse(ig_full(IG_SHAPE(50000), ig_float(2), IG_F16), ig_int(0), NULL), IG_F16, 4);
-    expect_error(ig_huber(ig_float(1), ig_float(2), 0, NULL), IG_ERR_ARGUMENT, "delta is 0");
+    assert_refused(ig_huber(ig_float(1), ig_float(2), 0, NULL), IG_ERR_ARGUMENT, "delta is 0");
 }
 
 int main(void)

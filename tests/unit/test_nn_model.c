@@ -33,18 +33,6 @@ static void assert_close(ig_array *x, ig_array *y, double bound)
         fail_msg("off by %g", off);
 }
 
-/* The call gave nothing, and one line that has this in it. */
-static void assert_refused(const ig_array *x, ig_status code, const char *part)
-{
-    ig_status had;
-    const char *text = ig_error(&had);
-    assert_null(x);
-    assert_non_null(text);
-    assert_int_equal(had, code);
-    if (!strstr(text, part) || strchr(text, '\n'))
-        fail_msg("'%s' is not in '%s'", part, text);
-}
-
 static ig_model *model;
 
 static int model_begin(void **state)

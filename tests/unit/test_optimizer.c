@@ -299,16 +299,6 @@ static void test_schedules(void **state)
 
 /* ---- what is refused ---- */
 
-static void assert_error(ig_status code, const char *part)
-{
-    ig_status had;
-    const char *text = ig_error(&had);
-    assert_non_null(text);
-    assert_int_equal(had, code);
-    if (!strstr(text, part) || strchr(text, '\n'))
-        fail_msg("'%s' is not in '%s'", part, text);
-}
-
 static void test_settings(void **state)
 {
     (void)state;

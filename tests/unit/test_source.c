@@ -38,17 +38,6 @@ static void expect_shape(const ig_array *x, ig_ints shape)
         assert_int_equal(ig_dim(x, a), shape.v[a]);
 }
 
-static void expect_error(const ig_array *x, ig_status code, const char *part)
-{
-    ig_status have;
-    const char *message = ig_error(&have);
-    assert_null(x);
-    assert_non_null(message);
-    assert_int_equal(have, code);
-    if (!strstr(message, part))
-        fail_msg("\"%s\" does not say \"%s\"", message, part);
-}
-
 #define F32(shape, ...) ig_from_data((const float[]){__VA_ARGS__}, shape, IG_F32)
 #define F64(shape, ...) ig_from_data((const double[]){__VA_ARGS__}, shape, IG_F64)
 #define I32(shape, ...) ig_from_data((const int32_t[]){__VA_ARGS__}, shape, IG_I32)
@@ -100,10 +89,11 @@ static void test_constants(void **state)
     EXPECT(ig_ones_like(x, IG_BOOL), IG_BOOL, 1, 1);
     EXPECT(ig_full_like(x, ig_int(9), IG_DTYPE_NONE), IG_I32, 9, 9);
     EXPECT(ig_ones_like(ig_float(3), IG_DTYPE_NONE), IG_F32, 1);
-    expect_error(ig_zeros(IG_SHAPE(2, -1), IG_F32), IG_ERR_SHAPE, "zeros: shape (2, -1)");
-    expect_error(ig_full(IG_SHAPE(2), x, IG_F32), IG_ERR_SHAPE, "full: fill_value has 1 dim");
-    expect_error(ig_full(IG_SHAPE(2), ig_int(300), IG_U8), IG_ERR_ARGUMENT, "300 does not fit u8");
-    expect_error(ig_ones(IG_SHAPE(INT64_MAX, 4), IG_F32), IG_ERR_SHAPE, "more elements");
+    assert_refused(ig_zeros(IG_SHAPE(2, -1), IG_F32), IG_ERR_SHAPE, "zeros: shape (2, -1)");
+    assert_refused(ig_full(IG_SHAPE(2), x, IG_F32), IG_ERR_SHAPE, "full: fill_value has 1 dim");
+    assert_refused(ig_full(IG_SHAPE(2), ig_int(300), IG_U8), IG_ERR_ARGUMENT,
+                   "300 does not fit u8");
+    assert_refused(ig_ones(IG_SHAPE(INT64_MAX, 4), IG_F32), IG_ERR_SHAPE, "more elements");
 }
 
 static void test_arange(void **state)
@@ -132,11 +122,11 @@ static void test_arange(void **state)
     assert_int_equal(((const int64_t *)ig_data(x))[3], (int64_t)1 << 62);
     assert_int_equal(CALL("arange", &x, INT(INT64_MAX), INT(INT64_MIN), INT(INT64_MIN)), 1);
     assert_int_equal(ig_size(x), 2);
-    expect_error(ig_arange(0, 3, 0, IG_I64), IG_ERR_ARGUMENT, "step is 0");
-    expect_error(ig_arange(0, INFINITY, 1, IG_F32), IG_ERR_ARGUMENT, "arange: from 0 to inf");
-    expect_error(ig_arange(NAN, 1, 1, IG_F32), IG_ERR_ARGUMENT, "not a number of elements");
+    assert_refused(ig_arange(0, 3, 0, IG_I64), IG_ERR_ARGUMENT, "step is 0");
+    assert_refused(ig_arange(0, INFINITY, 1, IG_F32), IG_ERR_ARGUMENT, "arange: from 0 to inf");
+    assert_refused(ig_arange(NAN, 1, 1, IG_F32), IG_ERR_ARGUMENT, "not a number of elements");
     CALL("arange", &x, INT(INT64_MIN), INT(INT64_MAX));
-    expect_error(x, IG_ERR_SHAPE, "more elements");
+    assert_refused(x, IG_ERR_SHAPE, "more elements");
 }
 
 static void test_linspace(void **state)
@@ -151,7 +141,7 @@ static void test_linspace(void **state)
     EXPECT_NOTHING(ig_linspace(3, 9, 0, IG_F32, true), IG_F32);
     ig_array *x = ig_linspace(0.1, 0.7, 1000, IG_F64, true);
     assert_true(((const double *)ig_data(x))[999] == 0.7);
-    expect_error(ig_linspace(0, 1, -1, IG_F32, true), IG_ERR_ARGUMENT, "num is -1");
+    assert_refused(ig_linspace(0, 1, -1, IG_F32, true), IG_ERR_ARGUMENT, "num is -1");
 }
 
 static void test_diagonals(void **state)
@@ -171,8 +161,8 @@ static void test_diagonals(void **state)
     EXPECT(ig_triu(x, 1), IG_F32, 0, NAN, 3, 0, 0, 6, 0, 0, 0);
     ig_array *b = ig_broadcast_to(BOOLS(IG_SCALAR, 1), IG_SHAPE(2, 2, 3));
     EXPECT(ig_triu(b, 0), IG_BOOL, 1, 1, 1, 0, 1, 1, 1, 1, 1, 0, 1, 1);
-    expect_error(ig_tril(F32(IG_SHAPE(2), 1, 2), 0), IG_ERR_SHAPE, "at least 2");
-    expect_error(ig_eye(-1, 2, 0, IG_F32), IG_ERR_SHAPE, "negative");
+    assert_refused(ig_tril(F32(IG_SHAPE(2), 1, 2), 0), IG_ERR_SHAPE, "at least 2");
+    assert_refused(ig_eye(-1, 2, 0, IG_F32), IG_ERR_SHAPE, "negative");
 }
 
 /* ---- clip ---- */
@@ -190,7 +180,7 @@ static void test_clip(void **state)
     EXPECT(ig_clip(i, ig_float(0.5), NULL), IG_F32, 0.5, 1, 9);
     EXPECT(ig_clip(i, F64(IG_SHAPE(3), 0, 2, 0), NULL), IG_F64, 0, 2, 9);
     EXPECT(ig_clip(ig_int(3), I32(IG_SHAPE(2, 1), 0, 5), ig_int(9)), IG_I32, 3, 5);
-    expect_error(ig_clip(x, F32(IG_SHAPE(3), 1, 2, 3), NULL), IG_ERR_SHAPE, "clip: shapes");
+    assert_refused(ig_clip(x, F32(IG_SHAPE(3), 1, 2, 3), NULL), IG_ERR_SHAPE, "clip: shapes");
 }
 
 /* ---- reductions ---- */
@@ -204,7 +194,7 @@ static void test_count_nonzero(void **state)
     expect_shape(ig_count_nonzero(x, IG_AXES(-1), true), IG_SHAPE(2, 1));
     EXPECT(ig_count_nonzero(BOOLS(IG_SHAPE(3), 1, 0, 1), IG_AXES(0), false), IG_I64, 2);
     EXPECT(ig_count_nonzero(ig_zeros(IG_SHAPE(0), IG_F32), IG_NONE, false), IG_I64, 0);
-    expect_error(ig_count_nonzero(x, IG_AXES(2), false), IG_ERR_SHAPE, "count_nonzero: axis 2");
+    assert_refused(ig_count_nonzero(x, IG_AXES(2), false), IG_ERR_SHAPE, "count_nonzero: axis 2");
 }
 
 static void test_logsumexp(void **state)
@@ -220,7 +210,7 @@ static void test_logsumexp(void **state)
     EXPECT(ig_logsumexp(ig_zeros(IG_SHAPE(2, 0), IG_F32), IG_AXES(1), false), IG_F32, -INFINITY,
            -INFINITY);
     EXPECT_NEAR(ig_logsumexp(I32(IG_SHAPE(2), 3, 3), IG_NONE, false), IG_F32, 1e-6, 3 + M_LN2);
-    expect_error(ig_logsumexp(y, IG_AXES(0, 0), false), IG_ERR_SHAPE, "given twice");
+    assert_refused(ig_logsumexp(y, IG_AXES(0, 0), false), IG_ERR_SHAPE, "given twice");
 }
 
 static void test_mean(void **state)
@@ -236,7 +226,7 @@ static void test_mean(void **state)
     EXPECT(ig_mean(ig_zeros(IG_SHAPE(0, 2), IG_F64), IG_AXES(0), false), IG_F64, NAN, NAN);
     /* The sum is far above the largest f16. */
     EXPECT(ig_mean(ig_full(IG_SHAPE(70000), ig_float(3), IG_F16), IG_NONE, false), IG_F16, 3);
-    expect_error(ig_mean(x, IG_AXES(5), false), IG_ERR_SHAPE, "mean: axis 5");
+    assert_refused(ig_mean(x, IG_AXES(5), false), IG_ERR_SHAPE, "mean: axis 5");
 }
 
 static void test_var_std(void **state)
@@ -271,9 +261,9 @@ static void test_diff(void **state)
     EXPECT(ig_diff(BOOLS(IG_SHAPE(3), 1, 1, 0), 0, 1, NULL, NULL), IG_BOOL, 0, 1);
     expect_shape(ig_diff(x, 1, 3, NULL, NULL), IG_SHAPE(2, 0));
     expect_shape(ig_diff(x, 1, 2000000000, NULL, NULL), IG_SHAPE(2, 0));
-    expect_error(ig_diff(x, 1, -1, NULL, NULL), IG_ERR_ARGUMENT, "n is -1");
-    expect_error(ig_diff(ig_int(1), -1, 1, NULL, NULL), IG_ERR_SHAPE, "diff: axis -1");
-    expect_error(ig_diff(x, 1, 1, I32(IG_SHAPE(3, 1), 1, 2, 3), NULL), IG_ERR_SHAPE, "concat");
+    assert_refused(ig_diff(x, 1, -1, NULL, NULL), IG_ERR_ARGUMENT, "n is -1");
+    assert_refused(ig_diff(ig_int(1), -1, 1, NULL, NULL), IG_ERR_SHAPE, "diff: axis -1");
+    assert_refused(ig_diff(x, 1, 1, I32(IG_SHAPE(3, 1), 1, 2, 3), NULL), IG_ERR_SHAPE, "concat");
 }
 
 /* ---- index ---- */
@@ -293,8 +283,8 @@ static void test_isin(void **state)
                    ig_from_data((const uint8_t[]){255, 4}, IG_SHAPE(2), IG_U8), false),
            IG_BOOL, 0, 1);
     EXPECT(ig_isin(BOOLS(IG_SHAPE(2), 0, 1), BOOLS(IG_SHAPE(2), 1, 1), false), IG_BOOL, 0, 1);
-    expect_error(ig_isin(I32(IG_SHAPE(1), 1), ig_zeros(IG_SHAPE(1), IG_U64), false), IG_ERR_DTYPE,
-                 "isin: i32 and u64");
+    assert_refused(ig_isin(I32(IG_SHAPE(1), 1), ig_zeros(IG_SHAPE(1), IG_U64), false), IG_ERR_DTYPE,
+                   "isin: i32 and u64");
 }
 
 static void test_one_hot(void **state)
@@ -306,8 +296,8 @@ static void test_one_hot(void **state)
     expect_shape(ig_one_hot(ig_reshape(x, IG_SHAPE(2, 2)), 5, IG_I8), IG_SHAPE(2, 2, 5));
     expect_shape(ig_one_hot(x, 0, IG_F32), IG_SHAPE(4, 0));
     EXPECT(ig_one_hot(ig_full(IG_SHAPE(1), ig_int(1), IG_U64), 2, IG_I64), IG_I64, 0, 1);
-    expect_error(ig_one_hot(F32(IG_SHAPE(1), 1), 3, IG_F32), IG_ERR_DTYPE, "one_hot: indices");
-    expect_error(ig_one_hot(x, -1, IG_F32), IG_ERR_ARGUMENT, "num_classes is -1");
+    assert_refused(ig_one_hot(F32(IG_SHAPE(1), 1), 3, IG_F32), IG_ERR_DTYPE, "one_hot: indices");
+    assert_refused(ig_one_hot(x, -1, IG_F32), IG_ERR_ARGUMENT, "num_classes is -1");
 }
 
 static void test_topk(void **state)
@@ -325,7 +315,7 @@ static void test_topk(void **state)
     assert_int_equal(ig_topk(BOOLS(IG_SHAPE(3), 0, 1, 1), 2, 0, out), 2);
     EXPECT(out[1], IG_I64, 1, 2);
     assert_int_equal(ig_topk(x, 5, 1, out), 0);
-    expect_error(NULL, IG_ERR_ARGUMENT, "k is 5, but axis 1 has length 4");
+    assert_refused(NULL, IG_ERR_ARGUMENT, "k is 5, but axis 1 has length 4");
 }
 
 /* An error goes through, and stays the one that was first. */
@@ -337,7 +327,7 @@ static void test_null_passes(void **state)
     assert_null(ig_full(IG_SHAPE(2), bad, IG_F32));
     assert_null(ig_diff(F32(IG_SHAPE(2), 1, 2), 0, 1, bad, NULL));
     assert_int_equal(ig_topk(bad, 1, 0, out), 0);
-    expect_error(ig_isin(bad, bad, false), IG_ERR_ARGUMENT, "arange: step is 0");
+    assert_refused(ig_isin(bad, bad, false), IG_ERR_ARGUMENT, "arange: step is 0");
 }
 
 int main(void)
