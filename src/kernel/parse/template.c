@@ -577,9 +577,10 @@ bool template_deduce(parser *p, function_decl *f, const template_arg *given, uin
         p->patterns = false;
         p->failed = failed;
     }
-    if (n_args > f->n_parameters && f->parameters)
+    const uint32_t known = f->parameters ? f->n_parameters : 0; /* their text may be wrong */
+    if (n_args > known && f->parameters)
         return false;
-    for (uint32_t i = 0; i < n_args && i < f->n_parameters; i++) {
+    for (uint32_t i = 0; i < n_args && i < known; i++) {
         const kernel_type *pattern = f->parameters[i].type, *type = args[i]->type;
         if (pattern->kind == TYPE_REFERENCE) {
             pattern = pattern->of;
