@@ -421,6 +421,7 @@ static ig_status emit_rows(emitter *e, const ig_array *x, int node, program_kind
     p->flag = x->attr.flag;
     p->inner = v->ndim ? v->shape[v->ndim - 1] : 1;
     p->outer = p->inner ? view_size(v) / p->inner : 0;
+    p->kept = x->view.ndim ? x->view.shape[x->view.ndim - 1] : 1;
     for (int i = 0; i < x->n_in; i++) {
         p->in[i] = plain_operand(e, x->in[i]);
         p->bytes_read += operand_bytes(e->s, &p->in[i], false);

@@ -228,7 +228,7 @@ int op_topk(op_id op, const ig_arg *args, ig_array **out)
     if (k < 0 || k > x->view.shape[axis])
         FAIL_NONE(IG_ERR_ARGUMENT, "topk: k is %lld, but axis %d has length %lld", (long long)k,
                   axis, (long long)x->view.shape[axis]);
-    out[1] = part(op, ig_argsort(x, axis, true, true), axis, 0, k);
+    out[1] = index_first_places(x, axis, k);
     out[0] = ig_take_along_axis(x, out[1], axis);
     return out[0] ? 2 : 0;
 }

@@ -192,18 +192,31 @@ int op_scatter_add(op_id op, const ig_arg *args, ig_array **out)
 
 /* Rows sorted: the axis is last while it is worked on. All sorts are stable, so `stable` is not
  * looked at. */
+/* The node's rows may be shorter than its input's: they are then the first `kept` of each. */
+static ig_array *sorted_rows(op_id op, ig_array *x, int axis, bool descending, int64_t kept,
+                             ig_dtype dtype)
+{
+    ig_array *rows = build_axis_last(op, x, axis);
+    if (!rows)
+        return NULL;
+    view v = rows->view;
+    v.shape[v.ndim - 1] = kept;
+    const node_attr attr = {.flag = descending};
+    return build_axis_back(op, array_node(op, dtype, v.ndim, v.shape, &rows, 1, &attr), axis);
+}
+
+ig_array *index_first_places(ig_array *x, int axis, int64_t kept)
+{
+    return sorted_rows(OP_argsort, x, axis, true, kept, IG_I64);
+}
+
 static int sort_along(op_id op, const ig_arg *args, ig_array **out, ig_dtype dtype)
 {
     ig_array *x = args[0].u.array;
     int axis;
     if (infer_axis(op, args[1].u.i, x->view.ndim, &axis) != IG_OK)
         return 0;
-    ig_array *rows = build_axis_last(op, x, axis);
-    if (!rows)
-        return 0;
-    node_attr attr = {.flag = args[2].u.b};
-    ig_array *y = array_node(op, dtype, rows->view.ndim, rows->view.shape, &rows, 1, &attr);
-    return op_one(out, build_axis_back(op, y, axis));
+    return op_one(out, sorted_rows(op, x, axis, args[2].u.b, x->view.shape[axis], dtype));
 }
 
 int op_sort(op_id op, const ig_arg *args, ig_array **out)

@@ -39,6 +39,10 @@ ig_array *index_read(const char *who, ig_array *x, const view *v, int place, ig_
 /* x at index along axis. */
 ig_array *index_take(const char *who, ig_array *x, ig_array *index, int axis);
 
+/* The places of the `kept` largest along axis, the largest first: those that a stable descending argsort
+ * begins with. kept is at most the axis's length. */
+ig_array *index_first_places(ig_array *x, int axis, int64_t kept);
+
 /* ---- what depends on data (unique.c) ---- */
 
 /* Row-major positions at which mask, which is bool, holds; evaluates it. The caller frees them with

@@ -13,7 +13,8 @@
  *   KERNEL     operands of pre -> of post   a kernel of the user's, launched by the engine; the tapes have
  *                                           no instructions
  *   SCAN       in[0] -> out                 running fold along rows of length inner
- *   SORT, ARGSORT  in[0] -> out             each row sorted, stable, NaN last
+ *   SORT, ARGSORT  in[0] -> out             each row sorted, stable, NaN last; of ARGSORT's rows only the
+ *                                           first `kept` places are wanted
  *   SEARCH     in[0] sorted, in[1] -> out   position of each in[1] in in[0], i64
  *   WRITE      in[0] index, in[1] updates -> out   out, which holds the base already, is written at
  *                                           out.v + index * axis_stride, in row-major order
@@ -92,8 +93,9 @@ typedef struct program {
     uint16_t fold;        /* REDUCE, ARGREDUCE, SCAN: row of ops.def */
     bool flag;            /* SORT: descending; SEARCH: right side; WRITE: add */
     int64_t outer, inner; /* REDUCE, SCAN, SORT: number of rows and their length */
-    uint8_t ndim[4];      /* CONTRACT: axes of the groups b, m, n, k */
-    int64_t extent[4];    /* CONTRACT: number of points of each group */
+    int64_t kept;      /* SORT, ARGSORT: of each row, its first; all but where ARGSORT wants less */
+    uint8_t ndim[4];   /* CONTRACT: axes of the groups b, m, n, k */
+    int64_t extent[4]; /* CONTRACT: number of points of each group */
     tape pre, post;
     operand in[2], out;
     node_kernel *kernel; /* KERNEL: retained */

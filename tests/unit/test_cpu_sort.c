@@ -1,5 +1,6 @@
 /* Sorts of the CPU device, on programs made by hand: every dtype, both directions, sizes around the
- * borders between ways to sort, any number of threads; against a plain stable sort. */
+ * borders between ways to sort, any number of threads; against a plain stable sort. The first places
+ * of rows against whole argsorts. */
 #include "cpu_programs.h"
 
 /* ---- a plain stable sort ---- */
@@ -61,20 +62,27 @@ static view lay(layout how, int64_t outer, int64_t inner)
     return v;
 }
 
-static void run_sort(bool places, ig_dtype dtype, bool descending, int64_t outer, int64_t inner,
-                     layout how, const void *x, void *out)
+/* kept: of each row's places, the first; of sorted values, all. */
+static void run_first(bool places, ig_dtype dtype, bool descending, int64_t outer, int64_t inner,
+                      int64_t kept, layout how, const void *x, void *out)
 {
     bench *w = bench_new(places ? PROGRAM_ARGSORT : PROGRAM_SORT, dtype);
     w->p.outer = outer;
     w->p.inner = inner;
+    w->p.kept = kept;
     w->p.flag = descending;
     w->p.in[0] = (operand){.slot = 0, .dtype = dtype, .v = lay(how, outer, inner)};
-    w->p.out =
-        (operand){.slot = 1, .dtype = places ? IG_I64 : dtype, .v = lay(ALONG, outer, inner)};
+    w->p.out = (operand){.slot = 1, .dtype = places ? IG_I64 : dtype, .v = lay(ALONG, outer, kept)};
     bind(w, 0, (void *)x);
     bind(w, 1, out);
     assert_int_equal(run(w), IG_OK);
     free(w);
+}
+
+static void run_sort(bool places, ig_dtype dtype, bool descending, int64_t outer, int64_t inner,
+                     layout how, const void *x, void *out)
+{
+    run_first(places, dtype, descending, outer, inner, inner, how, x, out);
 }
 
 /* x as it lies, sorted in both ways by a number of threads each. */
@@ -220,6 +228,88 @@ static void test_long_rows(void **s)
     free(x);
 }
 
+/* ---- the first places of a row ---- */
+
+/* They are what its whole argsort begins with; and nothing behind them is written. */
+static void check_first(ig_dtype dtype, int64_t outer, int64_t inner, int64_t kept, layout how,
+                        const char *x, const int64_t *sorted, bool descending)
+{
+    const size_t n = (size_t)(outer * kept);
+    int64_t *got = malloc((n + 1) * sizeof *got);
+    got[n] = -7;
+    run_first(true, dtype, descending, outer, inner, kept, how, x, got);
+    for (int64_t o = 0; o < outer; o++)
+        assert_memory_equal(got + o * kept, sorted + o * inner, (size_t)kept * sizeof *got);
+    assert_int_equal(got[n], -7);
+    free(got);
+}
+
+/* For each of n_kept numbers of places; NULL: all from 0 to inner. */
+static void check_firsts(ig_dtype dtype, int64_t outer, int64_t inner, layout how, const char *x,
+                         const int64_t *kept, int64_t n_kept, int counts)
+{
+    int64_t *sorted = malloc((size_t)(outer * inner) * sizeof *sorted);
+    for (int descending = 0; descending < 2; descending++) {
+        run_sort(true, dtype, descending, outer, inner, how, x, sorted);
+        for (int k = 0; k < counts; k++) {
+            pool_set_threads(thread_counts[k]);
+            for (int64_t i = 0; i < (kept ? n_kept : inner + 1); i++)
+                check_first(dtype, outer, inner, kept ? kept[i] : i, how, x, sorted, descending);
+        }
+        pool_set_threads(0);
+    }
+    free(sorted);
+}
+
+static void test_first_short(void **s)
+{
+    static const int64_t some[] = {1, 2, 10, 100, 300, 600, 749, 750, 2000, 3000};
+    (void)s;
+    char *x = malloc((size_t)3000 * 8);
+    for (int dtype = IG_BOOL; dtype < DTYPE_COUNT; dtype++)
+        for (int kind = 0; kind < DATA_KINDS; kind++) {
+            fill((ig_dtype)dtype, (data)kind, 3000, x);
+            check_firsts((ig_dtype)dtype, 3, 37, ALONG, x, NULL, 0, 1);
+            check_firsts((ig_dtype)dtype, 1, 3000, ALONG, x, some, sizeof some / sizeof *some, 1);
+            check_firsts((ig_dtype)dtype, 50, 60, ACROSS, x, (int64_t[]){1, 7, 15, 16}, 4, 2);
+        }
+    free(x);
+}
+
+/* Rows that fall and rise: none may be among the first, or each; and those that repeat themselves. */
+static void test_first_long(void **s)
+{
+    enum { N = 150001 };
+    static const ig_dtype dtypes[] = {IG_U8, IG_BF16, IG_F32, IG_I64, IG_F64};
+    static const int64_t some[] = {1, 100, 3000, N / 8, N / 4, N - 1};
+    (void)s;
+    char *x = malloc((size_t)N * 8);
+    for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++) {
+        for (int kind = 0; kind < DATA_KINDS; kind++) {
+            fill(dtypes[d], (data)kind, N, x);
+            check_firsts(dtypes[d], 1, N, kind % 2 ? ALONG : BACKWARDS, x, some,
+                         sizeof some / sizeof *some, d == 2 ? THREAD_COUNTS : 1);
+        }
+        for (int64_t i = 0; i < N; i++)
+            put(dtypes[d], x + (size_t)i * ig_dtype_bytes(dtypes[d]), (double)(i / 3));
+        check_firsts(dtypes[d], 1, N, ALONG, x, some, sizeof some / sizeof *some, 2);
+    }
+    free(x);
+}
+
+static void test_first_long_rows(void **s)
+{
+    enum { N = 40001 };
+    static const int64_t some[] = {3, 2000};
+    (void)s;
+    char *x = malloc((size_t)N * 7 * 4);
+    fill(IG_F32, SPECIAL, N * 7, x);
+    check_firsts(IG_F32, 7, N, ALONG, x, some, 2, THREAD_COUNTS);
+    fill(IG_F32, BITS, N * 7, x);
+    check_firsts(IG_F32, 7, N, ACROSS, x, some, 2, THREAD_COUNTS);
+    free(x);
+}
+
 static void test_empty(void **s)
 {
     (void)s;
@@ -231,9 +321,11 @@ static void test_empty(void **s)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_short),     cmocka_unit_test(test_middle),
-        cmocka_unit_test(test_layouts),   cmocka_unit_test(test_long),
-        cmocka_unit_test(test_long_rows), cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_short),      cmocka_unit_test(test_middle),
+        cmocka_unit_test(test_layouts),    cmocka_unit_test(test_long),
+        cmocka_unit_test(test_long_rows),  cmocka_unit_test(test_first_short),
+        cmocka_unit_test(test_first_long), cmocka_unit_test(test_first_long_rows),
+        cmocka_unit_test(test_empty),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -174,6 +174,27 @@ static void test_sort(void **state)
     }
 }
 
+/* Any number of any axis is what a whole descending argsort begins with. */
+static void test_topk(void **state)
+{
+    const int64_t size[] = {9, 17, 6};
+    (void)state;
+    for (int k = 0; k < LAYOUTS; k++)
+        for (int axis = 0; axis < 3; axis++)
+            for (int64_t n = 0; n <= size[axis]; n++) {
+                ig_scope_begin();
+                ig_array *y =
+                    ig_remainder(ig_multiply(make(k, INTS(9, 17, 6)), ig_int(37)), ig_int(11));
+                ig_array *order = ig_argsort(y, axis, true, true), *out[2];
+                order = ig_take(order, ig_arange(0, (double)n, 1, IG_I64), IG_AXES(axis));
+                assert_int_equal(ig_topk(y, n, axis, out), 2);
+                assert_true(ig_item(ig_all(ig_equal(out[1], order), none, false)) == 1);
+                ig_array *largest = ig_take_along_axis(y, order, axis);
+                assert_true(ig_item(ig_all(ig_equal(out[0], largest), none, false)) == 1);
+                ig_scope_end();
+            }
+}
+
 static void test_searchsorted(void **state)
 {
     (void)state;
@@ -661,9 +682,10 @@ static void test_get_errors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_take),         TEST(test_along),     TEST(test_scatter), TEST(test_sort),
-        TEST(test_searchsorted), TEST(test_masks),     TEST(test_unique),  TEST(test_get_random),
-        TEST(test_get_numpy),    TEST(test_get_edges), TEST(test_errors),  TEST(test_get_errors),
+        TEST(test_take),       TEST(test_along),        TEST(test_scatter),   TEST(test_sort),
+        TEST(test_topk),       TEST(test_searchsorted), TEST(test_masks),     TEST(test_unique),
+        TEST(test_get_random), TEST(test_get_numpy),    TEST(test_get_edges), TEST(test_errors),
+        TEST(test_get_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,6 +21,10 @@ struct rows_level {
     void (*elements)(const order *o, bool wide, int64_t n, void *elements, const void *codes);
     /* Keys of packed elements (order.h), as codes are. */
     void (*keys)(const order *o, bool wide, int64_t n, void *keys, const void *elements);
+    /* The keys of those elements alone whose key is no more than last, and at which i they stand; returns
+     * how many there are. keys and at have room for n <= TAPE_BLOCK. */
+    int64_t (*first)(const order *o, bool wide, int64_t n, const void *elements, uint64_t last,
+                     void *keys, int32_t *at);
 };
 
 /* Elements [first, first + n) of `rows` rows of length inner from the row-th on: each to packed memory

@@ -5,7 +5,7 @@
  * elements, and the zeros and NaNs, where it is not as simple, are mended afterwards. To have places it
  * is a key and a place. Short rows are shared out over the cores and sorted in a worker's scratch, by
  * merging if they are very short, else by the digits of their items from the lowest on.
- * sort_long.c has the long ones. */
+ * sort_long.c has the long ones, and select.c those of which only the first few are wanted. */
 #include "backend/cpu/sort.h"
 
 #include "backend/cpu/raw.h"
@@ -21,7 +21,8 @@ enum {
     MERGE_FEW = 64,         /* by merging, if there are no more for each digit */
     WIDE_DIGITS = 6000,     /* from so many on, digits are as wide as they can be */
     SORT_SCRATCH = 1 << 19, /* bytes of items up to which the workers' own scratch is used */
-    STRIP_BYTES = 1 << 18   /* of rows that are read together */
+    STRIP_BYTES = 1 << 18,  /* of rows that are read together */
+    SELECT_SHARE = 4 /* of a row that is selected from, not more than one in so many is wanted */
 };
 
 #define DTYPE(id, name, standard, lane, kind, bytes) [IG_##id] = ORDER_##kind(bytes, name),
@@ -109,6 +110,7 @@ typedef struct sort_pair {
 #undef K
 #undef SIZE
 
+#define PLACES
 #define ITEM uint64_t
 #define K uint64_t
 #define SIZE wide
@@ -123,6 +125,7 @@ typedef struct sort_pair {
 #define SIZE pairs
 #include "backend/cpu/sort.inc"
 #undef KEY
+#undef PLACES
 #undef ITEM
 #undef K
 #undef SIZE
@@ -149,6 +152,13 @@ static void make_places(const sort_job *j, int64_t first, int64_t n, const void 
         x[i] = (uint64_t)key[i] << 32 | (uint64_t)(first + i);
 }
 
+static void pick_places(int64_t n, int64_t first, const void *keys, const int32_t *at, void *items)
+{
+    uint64_t *x = items;
+    for (int64_t i = 0; i < n; i++)
+        x[i] = (uint64_t)((const uint32_t *)keys)[i] << 32 | (uint64_t)(first + at[i]);
+}
+
 static void give_places(const sort_job *j, int64_t n, void *out, const void *items)
 {
     (void)j;
@@ -166,6 +176,13 @@ static void make_pairs(const sort_job *j, int64_t first, int64_t n, const void *
         x[i] = (sort_pair){key[i], (uint64_t)(first + i)};
 }
 
+static void pick_pairs(int64_t n, int64_t first, const void *keys, const int32_t *at, void *items)
+{
+    sort_pair *x = items;
+    for (int64_t i = 0; i < n; i++)
+        x[i] = (sort_pair){((const uint64_t *)keys)[i], (uint64_t)(first + at[i])};
+}
+
 static void give_pairs(const sort_job *j, int64_t n, void *out, const void *items)
 {
     (void)j;
@@ -173,14 +190,51 @@ static void give_pairs(const sort_job *j, int64_t n, void *out, const void *item
         ((int64_t *)out)[i] = (int64_t)((const sort_pair *)items)[i].place;
 }
 
-static const sort_way values_short = {sizeof(uint32_t), make_codes,  give_elements, sort_short,
-                                      differ_short,     count_short, share_short,   fill_short};
-static const sort_way values_long = {sizeof(uint64_t), make_codes, give_elements, sort_wide,
-                                     differ_wide,      count_wide, share_wide,    fill_wide};
-static const sort_way places_long = {sizeof(uint64_t), make_places, give_places, sort_wide,
-                                     differ_wide,      count_wide,  share_wide,  NULL};
-static const sort_way places_pair = {sizeof(sort_pair), make_pairs,  give_pairs,  sort_pairs,
-                                     differ_pairs,      count_pairs, share_pairs, NULL};
+static const sort_way values_short = {
+    .bytes = sizeof(uint32_t),
+    .make = make_codes,
+    .give = give_elements,
+    .sort = sort_short,
+    .differ = differ_short,
+    .count = count_short,
+    .share = share_short,
+    .fill = fill_short,
+};
+static const sort_way values_long = {
+    .bytes = sizeof(uint64_t),
+    .make = make_codes,
+    .give = give_elements,
+    .sort = sort_wide,
+    .differ = differ_wide,
+    .count = count_wide,
+    .share = share_wide,
+    .fill = fill_wide,
+};
+static const sort_way places_long = {
+    .bytes = sizeof(uint64_t),
+    .make = make_places,
+    .give = give_places,
+    .sort = sort_wide,
+    .differ = differ_wide,
+    .count = count_wide,
+    .share = share_wide,
+    .pick = pick_places,
+    .count_in = count_in_wide,
+    .keep = keep_wide,
+};
+static const sort_way places_pair = {
+    .wide = true,
+    .bytes = sizeof(sort_pair),
+    .make = make_pairs,
+    .give = give_pairs,
+    .sort = sort_pairs,
+    .differ = differ_pairs,
+    .count = count_pairs,
+    .share = share_pairs,
+    .pick = pick_pairs,
+    .count_in = count_in_pairs,
+    .keep = keep_pairs,
+};
 
 static const sort_way *way_of(const program *p)
 {
@@ -234,7 +288,10 @@ int sort_write(const sort_job *j, int64_t row, int64_t first, int64_t n, const v
                void *chunk)
 {
     const operand *o = &j->p->out;
-    const int64_t start = row * j->p->inner + first;
+    const int64_t start = row * j->p->kept + first, left = j->p->kept - first;
+    if (left <= 0)
+        return 0;
+    n = n < left ? n : left;
     char *place = raw_in_place(o, operand_host(o, j->b), start, n);
     const int seen = seen_in(j, n, items);
     j->way->give(j, n, place ? place : chunk, items);
@@ -321,6 +378,9 @@ size_t cpu_sort_scratch(const program *p)
     return SORT_FIXED + 2 * round_up((size_t)p->inner * way_of(p)->bytes) + strip_bytes(p);
 }
 
+/* Places that are few of a row's are found without sorting it. */
+static bool is_selected(const program *p) { return p->kept <= p->inner / SELECT_SHARE; }
+
 static void sort_row(const sort_job *j, int64_t row, const char *elements, char *scratch)
 {
     const int64_t inner = j->p->inner;
@@ -350,7 +410,8 @@ static void sort_strip(const sort_job *j, int64_t strip, char *scratch)
         x = read;
     }
     for (int64_t r = 0; r < rows; r++)
-        sort_row(j, row + r, x + r * (inner + 16) * j->o.bytes, scratch);
+        (is_selected(j->p) ? select_row : sort_row)(j, row + r, x + r * (inner + 16) * j->o.bytes,
+                                                    scratch);
 }
 
 static void task_strips(void *ctx, int64_t task, int worker)
@@ -385,14 +446,14 @@ static ig_status sort_long_rows(sort_job *j)
 ig_status cpu_sort(const program *p, const binding *b)
 {
     sort_job j = {.p = p, .b = b, .level = cpu_level_now(), .way = way_of(p)};
-    if (p->outer == 0 || p->inner == 0)
+    if (p->outer == 0 || p->kept == 0)
         return IG_OK;
     j.o = order_of(p->in[0].dtype, p->flag);
     j.values = p->kind == PROGRAM_SORT;
     j.low = j.way == &places_long ? 32 : 0;
     j.high = j.low + 8 * j.o.bytes;
     if (!is_short(p))
-        return sort_long_rows(&j);
+        return is_selected(p) ? select_long_rows(&j) : sort_long_rows(&j);
     j.width = strip_width(p);
     j.strips = (p->outer + j.width - 1) / j.width;
     const int64_t work = j.width * p->inner * 16;

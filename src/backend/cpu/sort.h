@@ -31,6 +31,7 @@ typedef struct sort_job {
 
 /* An item is what is moved: a code; a key and a place. */
 struct sort_way {
+    bool wide; /* keys are u64 */
     size_t bytes;
     /* Items of the row's packed elements [first, first + n), n <= TAPE_BLOCK. */
     void (*make)(const sort_job *j, int64_t first, int64_t n, const void *elements, void *items);
@@ -48,6 +49,15 @@ struct sort_way {
                   void *to);
     /* n items with this code; NULL: they have more in them. */
     void (*fill)(int64_t n, void *items, uint64_t code);
+    /* Ways with places only. Items of n keys, whose elements are the row's (first + at[i])-th. */
+    void (*pick)(int64_t n, int64_t first, const void *keys, const int32_t *at, void *items);
+    /* Of the items that have `prefix` from bit `high` on, as many as have v in the bits [shift, high) are
+     * added to count[v]. */
+    void (*count_in)(int64_t n, const void *items, int high, uint64_t prefix, int shift,
+                     uint64_t *count);
+    /* Only items that are below `prefix` from bit `low` on stay, in order, and the first `equal` of those
+     * that have it; returns how many. */
+    int64_t (*keep)(int64_t n, void *items, int low, uint64_t prefix, int64_t equal);
 };
 
 /* Reads elements [first, first + n) of a row, n <= TAPE_BLOCK: where they lie, or into chunk. */
@@ -63,6 +73,11 @@ void sort_mend(const sort_job *j, int64_t row, int seen, char *scratch);
 /* A row that is too long for a worker's scratch; space holds sort_long_bytes. */
 size_t sort_long_bytes(const sort_job *j);
 void sort_long(const sort_job *j, int64_t row, char *space, int worker);
+
+/* The first p->kept places of a short row, given its packed elements, in a worker's scratch for sorting. */
+void select_row(const sort_job *j, int64_t row, const char *elements, char *scratch);
+/* Those of all rows, which are long. */
+ig_status select_long_rows(const sort_job *j);
 
 /* Scratch of a worker at all times: counts, and chunks of elements and of items. */
 enum {

@@ -6,6 +6,8 @@
 #define KEYS(name) KEYS_NAME(name, E, C)
 #define TOP (8 * sizeof(E) - 1)
 
+enum { KEYS_BESIDE = 64 };
+
 #define E uint8_t
 #define C uint32_t
 #include "backend/cpu/lanes/keys.inc"
@@ -40,6 +42,8 @@
 #undef E
 
 typedef void (*keys_fn)(const order *o, int64_t n, void *to, const void *from);
+typedef int64_t (*first_fn)(const order *o, int64_t n, const void *elements, uint64_t last,
+                            void *keys, int32_t *at);
 
 /* By the logarithm of an element's bytes, and by whether numbers are wide. */
 /* clang-format off */
@@ -53,6 +57,7 @@ typedef void (*keys_fn)(const order *o, int64_t n, void *to, const void *from);
 /* clang-format on */
 static const keys_fn to_codes[4][2] = KEYS_WAYS(codes), to_keys[4][2] = KEYS_WAYS(keys),
                      to_elements[4][2] = KEYS_WAYS(elements);
+static const first_fn first_of[4][2] = KEYS_WAYS(first);
 
 static int size_of(const order *o) { return __builtin_ctz((unsigned)o->bytes); }
 
@@ -71,6 +76,12 @@ static void lane_elements(const order *o, bool wide, int64_t n, void *elements, 
     to_elements[size_of(o)][wide](o, n, elements, codes);
 }
 
+static int64_t lane_first(const order *o, bool wide, int64_t n, const void *elements, uint64_t last,
+                          void *keys, int32_t *at)
+{
+    return first_of[size_of(o)][wide](o, n, elements, last, keys, at);
+}
+
 extern const rows_level PART(rows);
 const rows_level PART(rows) = {
     .scan = PART(lane_scan),
@@ -78,4 +89,5 @@ const rows_level PART(rows) = {
     .codes = lane_codes,
     .elements = lane_elements,
     .keys = lane_keys,
+    .first = lane_first,
 };
