@@ -1,5 +1,8 @@
-/* Scans, searches and writes of the CPU device, on programs made by hand, against plain loops. */
+/* Scans, searches and writes of the CPU device, on programs made by hand, against plain loops; and views read in
+ * order. */
 #include "cpu_programs.h"
+
+#include "backend/cpu/raw.h"
 
 /* ---- scans ---- */
 
@@ -485,12 +488,50 @@ static void test_write_axes(void **s)
                 check_write(&(write_case){axis, k % 2, k / 2, dtypes[d]});
 }
 
+/* ---- views, read in order ---- */
+
+/* Rows of any length and step, read from anywhere on; memory ends with the view's last element. */
+static void check_read(ig_dtype dtype, int64_t step, int64_t run, int64_t apart)
+{
+    const int64_t shape[] = {2, 4, run}, bytes = (int64_t)ig_dtype_bytes(dtype), n = 8 * run;
+    operand o = {.dtype = dtype, .v = packed(3, shape)};
+    const int64_t reach = (run - 1) * llabs(step);
+    o.v.stride[2] = step;
+    o.v.stride[1] = reach + apart;
+    o.v.stride[0] = 4 * o.v.stride[1] + apart / 2;
+    o.v.offset = step < 0 ? reach : 0;
+    const int64_t size = o.v.stride[0] + 3 * o.v.stride[1] + reach + 1;
+    char *x = malloc((size_t)(size * bytes)), *got = malloc((size_t)(n * bytes));
+    for (int64_t i = 0; i < size * bytes; i++)
+        x[i] = (char)next_random();
+    buffer buf = {.data = x};
+    const binding b = {.buf = &buf};
+    for (int64_t first = 0; first < n; first += 1 + n / 7) {
+        raw_read(&o, &b, first, n - first, got);
+        for (int64_t i = 0; i < n - first; i++)
+            assert_memory_equal(got + i * bytes, x + view_at(&o.v, first + i) * bytes, bytes);
+    }
+    free(x);
+    free(got);
+}
+
+static void test_read(void **s)
+{
+    static const ig_dtype dtypes[] = {IG_U8, IG_F16, IG_F32, IG_F64};
+    (void)s;
+    for (int d = 0; d < 4; d++)
+        for (int64_t step = -3; step <= 4; step++)
+            for (int64_t run = 1; run < 70; run++)
+                check_read(dtypes[d], step, run, 1 + run % 5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_scan),          cmocka_unit_test(test_scan_dtypes),
         cmocka_unit_test(test_scan_specials), cmocka_unit_test(test_search),
         cmocka_unit_test(test_write),         cmocka_unit_test(test_write_axes),
+        cmocka_unit_test(test_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,8 +26,6 @@ static void table_make(raw_table *t, const view *v)
         far += (v->shape[t->axis] - 1) * llabs(v->stride[t->axis]);
         t->axis--;
     }
-    if (v->ndim == 0)
-        return;
     const int64_t length = v->shape[t->axis], most = TABLE_MOST / inner;
     t->part = length < most ? length : most;
     t->step = t->part * v->stride[t->axis];
@@ -48,7 +46,8 @@ static void table_make(raw_table *t, const view *v)
  * made when there may be enough of them for it to be worth it. */
 static int64_t raw_tiles(const view_walk *w, int64_t n, raw_table *t)
 {
-    if (t->n == 0 && n >= 2 * TABLE_MOST)
+    if (t->n == 0 && n >= 2 * TABLE_MOST && w->v->ndim > 0 &&
+        w->v->shape[w->v->ndim - 1] <= RAW_SHORT)
         table_make(t, w->v);
     if (t->n <= 0 || n < t->n)
         return 0;
@@ -63,29 +62,43 @@ static int64_t raw_tiles(const view_walk *w, int64_t n, raw_table *t)
 #define RAW_NAME(name, size) RAW_JOIN(name, size)
 #define RAW(name) RAW_NAME(name, SIZE)
 
+#if defined(__clang__)
+#define RAW_SHUFFLE(x, y, ...) __builtin_shufflevector(x, y, __VA_ARGS__)
+#else
+#define RAW_SHUFFLE(x, y, ...) __builtin_shuffle(x, y, (RAW(vector)){__VA_ARGS__})
+#endif
+
 #define E uint8_t
 #define SIZE 1
+#define EVENS 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30
 #include "backend/cpu/raw.inc"
 #undef E
 #undef SIZE
+#undef EVENS
 
 #define E uint16_t
 #define SIZE 2
+#define EVENS 0, 2, 4, 6, 8, 10, 12, 14
 #include "backend/cpu/raw.inc"
 #undef E
 #undef SIZE
+#undef EVENS
 
 #define E uint32_t
 #define SIZE 4
+#define EVENS 0, 2, 4, 6
 #include "backend/cpu/raw.inc"
 #undef E
 #undef SIZE
+#undef EVENS
 
 #define E uint64_t
 #define SIZE 8
+#define EVENS 0, 2
 #include "backend/cpu/raw.inc"
 #undef E
 #undef SIZE
+#undef EVENS
 
 static const raw_moves moves[DTYPE_COUNT] = {
 #define DTYPE(id, name, standard, lane, kind, bytes) \

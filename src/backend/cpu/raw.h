@@ -39,6 +39,17 @@ static inline int64_t walk_run(const view_walk *w, int64_t n)
     return n < left ? n : left;
 }
 
+/* How many runs of that length follow each other along the axis before the last, each as far from the one
+ * before. */
+static inline int64_t walk_runs(const view_walk *w, int64_t n)
+{
+    const int last = w->v->ndim - 1;
+    if (last < 1 || w->at[last] != 0 || n < 2 * w->v->shape[last])
+        return 1;
+    const int64_t runs = n / w->v->shape[last], left = w->v->shape[last - 1] - w->at[last - 1];
+    return runs < left ? runs : left;
+}
+
 /* Moves on by n points of an axis, which must not pass its end; the walk is at the start of the axes
  * behind it. */
 static inline void walk_move_along(view_walk *w, int axis, int64_t n)

@@ -10,6 +10,7 @@
  * Rows that lie across memory (a sum over the first axis) are folded side by side: the tape runs over
  * (inner, outer) instead, and each output has its own lanes. */
 #include "backend/cpu/cpu.h"
+#include "backend/cpu/raw.h"
 
 #include "base/memory.h"
 #include "base/threads.h"
@@ -35,7 +36,8 @@ typedef struct reduce_plan {
     int64_t range, ranges; /* chunks of a task, and tasks of a strip, when rows are split */
     int depth;             /* of the pairwise joining */
     bool across;
-    bool plain;    /* across: the tape is one LOAD, of rows that lie one after another */
+    bool bare;     /* across: the tape is one LOAD, of lanes as they are ... */
+    bool plain;    /* ... in rows that lie one after another */
     tape turned;   /* across: the pre tape over (inner, outer) */
     char *partial; /* ranges > 1: values of strip s, range r at (s * ranges + r) * width */
 } reduce_plan;
@@ -77,13 +79,16 @@ static bool lies_across(const tape *t, int axis)
     return votes > 0;
 }
 
-/* True if the tape is a LOAD alone, of lanes as they are, over two axes. */
-static bool is_plain(const program *p, int axis)
+/* True if the tape is a LOAD alone, of lanes as they are. */
+static bool is_bare(const tape *t)
 {
-    const tape *t = &p->pre;
-    const operand *o = t->operand;
-    return t->n_inst == 1 && t->n_operand == 1 && t->ndim == 2 && axis == 1 &&
-           !dtype_is_half(o->dtype) && o->v.stride[0] == 1;
+    return t->n_inst == 1 && t->n_operand == 1 && !dtype_is_half(t->operand[0].dtype);
+}
+
+/* True if it is so over two axes, of rows that lie one after another. */
+static bool is_plain(const tape *t, int axis)
+{
+    return is_bare(t) && t->ndim == 2 && axis == 1 && t->operand[0].v.stride[0] == 1;
 }
 
 /* t over (inner, outer); its operands go to `operands`. */
@@ -135,7 +140,8 @@ static void plan_strips(const program *p, int axis, reduce_plan *r)
 {
     const int64_t together = p->inner < TAPE_BLOCK ? TAPE_BLOCK / p->inner : 1;
     r->across = axis >= 0 && p->kind == PROGRAM_REDUCE && !p->by_rows && lies_across(&p->pre, axis);
-    r->plain = r->across && is_plain(p, axis);
+    r->bare = r->across && is_bare(&p->pre);
+    r->plain = r->across && is_plain(&p->pre, axis);
     r->width = r->across ? WIDTH_ACROSS : together;
     if (r->width > p->outer)
         r->width = p->outer;
@@ -239,6 +245,20 @@ static void leaf_along(reduce_worker *w, int64_t o, int64_t n, int64_t c, void *
     tape_fold(&w->pre, p->fold, p->dtype, o * p->inner + c * TAPE_BLOCK, n, len, d);
 }
 
+/* d = the lanes of n outputs side by side, of which each has len values, joined by halving. The identity joins
+ * without a trace, so lanes that no value reached are left out. */
+static void join_lanes(reduce_worker *w, int64_t n, int64_t len, void *d)
+{
+    const int64_t strip = n * (int64_t)w->j->lane;
+    int64_t have = len < FOLD_LANES ? len : FOLD_LANES, half = FOLD_LANES / 2;
+    while (half >= have)
+        half /= 2;
+    for (; half > 0; have = half, half /= 2)
+        join(w->j, (have - half) * n, half > 1 ? w->lanes : d, w->lanes, w->lanes + half * strip);
+    if (len == 1)
+        memcpy(d, w->lanes, (size_t)strip);
+}
+
 static void leaf_across(reduce_worker *w, int64_t o, int64_t n, int64_t c, void *d)
 {
     const reduce_job *j = w->j;
@@ -246,13 +266,13 @@ static void leaf_across(reduce_worker *w, int64_t o, int64_t n, int64_t c, void 
     const int64_t len = chunk_length(p, c), first = c * TAPE_BLOCK;
     const int64_t strip = n * (int64_t)j->lane; /* bytes */
     const int64_t at_once = n == p->outer ? TAPE_BLOCK / n : 1;
-    int64_t lanes = 1;
-    while (lanes < len && lanes < FOLD_LANES)
-        lanes *= 2;
-    if (lanes > len)
-        j->level->identity(p->fold, p->dtype, (lanes - len) * n, w->lanes + len * strip);
     for (int64_t i = 0; i < len; i += at_once) {
         const int64_t rows = len - i < at_once ? len - i : at_once;
+        if (j->plan->bare && i + rows <= FOLD_LANES) {
+            raw_read(j->plan->turned.operand, j->b, (first + i) * p->outer + o, rows * n,
+                     w->lanes + i * strip);
+            continue;
+        }
         tape_block(&w->pre, (first + i) * p->outer + o, rows * n, NULL);
         const char *x = tape_lanes(&w->pre, p->pre.result, p->dtype, rows * n);
         for (int64_t r = 0, now; r < rows; r += now) {
@@ -265,9 +285,7 @@ static void leaf_across(reduce_worker *w, int64_t o, int64_t n, int64_t c, void 
                 join(j, now * n, acc, acc, x + r * strip);
         }
     }
-    for (int64_t half = lanes / 2; half > 0; half /= 2)
-        join(j, half * n, w->lanes, w->lanes, w->lanes + half * strip);
-    memcpy(d, w->lanes, (size_t)strip);
+    join_lanes(w, n, len, d);
 }
 
 static void leaf_partial(reduce_worker *w, int64_t o, int64_t n, int64_t c, void *d)
@@ -286,12 +304,7 @@ static void leaf_plain(reduce_worker *w, int64_t o, int64_t n, int64_t c, void *
     const int64_t len = chunk_length(j->p, c), strip = n * (int64_t)j->lane;
     const int64_t step = from->v.stride[1] * (int64_t)j->lane;
     const char *x = operand_host(from, j->b) + c * TAPE_BLOCK * step + o * (int64_t)j->lane;
-    int64_t lanes = 1;
-    while (lanes < len && lanes < FOLD_LANES)
-        lanes *= 2;
-    if (lanes > len)
-        j->level->identity(j->p->fold, j->p->dtype, (lanes - len) * n, w->lanes + len * strip);
-    for (int64_t lane = 0; lane < lanes && lane < len; lane++) {
+    for (int64_t lane = 0; lane < FOLD_LANES && lane < len; lane++) {
         char *acc = memcpy(w->lanes + lane * strip, x + lane * step, (size_t)strip);
         for (int64_t i = lane + FOLD_LANES; i < len; i += FOLD_LANES) {
             const char *next = x + (i + FOLD_LANES < len ? i + FOLD_LANES : lane + 1) * step;
@@ -300,9 +313,7 @@ static void leaf_plain(reduce_worker *w, int64_t o, int64_t n, int64_t c, void *
             join(j, n, acc, acc, x + i * step);
         }
     }
-    for (int64_t half = lanes / 2; half > 0; half /= 2)
-        join(j, half * n, w->lanes, w->lanes, w->lanes + half * strip);
-    memcpy(d, w->lanes, (size_t)strip);
+    join_lanes(w, n, len, d);
 }
 
 /* Joins the top two of the stack. */
@@ -334,8 +345,7 @@ static bool is_stream(const reduce_job *j)
 {
     const tape *t = &j->p->pre;
     return (j->p->fold == OP_sum || j->p->fold == OP_prod) && !j->plan->across &&
-           j->plan->width == 1 && t->n_inst == 1 && t->n_operand == 1 &&
-           !dtype_is_half(t->operand[0].dtype) && view_is_contiguous(&t->operand[0].v);
+           j->plan->width == 1 && is_bare(t) && view_is_contiguous(&t->operand[0].v);
 }
 
 /* fold_leaves of 2 * half whole chunks, half a power of 2, of an output whose values lie as they are:
