@@ -81,6 +81,39 @@ static void test_take(void **state)
     expect_outside(ig_take(make(0, INTS(3)), far, none));
 }
 
+static int64_t taken_first(const int64_t *i)
+{
+    return layout_number(I64S(wrap(at[i[0]], 67), i[1], i[2]), from);
+}
+
+static int64_t taken_middle(const int64_t *i)
+{
+    return layout_number(I64S(i[0], wrap(at[i[1]], 5), i[2]), from);
+}
+
+/* Rows enough for some tasks, of which the first that is outside is named. */
+static void test_take_rows(void **state)
+{
+    enum { N = 2000 };
+    static int64_t index[N];
+    (void)state;
+    for (int64_t i = 0; i < N; i++)
+        index[i] = i * 7919 % 134 - 67;
+    for (int k = 0; k < LAYOUTS; k++) {
+        at = index;
+        layout_expect(ig_take(make(k, INTS(67, 5, 18)), longs(INTS(N), at), INTS(0)),
+                      INTS(N, 5, 18), taken_first);
+        at = (const int64_t[]){4, -5, 0, 2, -1, 1};
+        layout_expect(ig_take(make(k, INTS(67, 5, 18)), longs(INTS(6), at), INTS(1)),
+                      INTS(67, 6, 18), taken_middle);
+    }
+    index[1700] = -68;
+    index[1200] = 67;
+    ig_array *y = ig_take(make(0, INTS(67, 18)), longs(INTS(N), index), INTS(0));
+    assert_int_equal(ig_eval(&y, 1), IG_ERR_INDEX);
+    layout_expect_error(IG_ERR_INDEX, "index 67 is out");
+}
+
 static int64_t along_rows(const int64_t *i)
 {
     return layout_number(I64S(i[0], wrap(at[2 * i[0] + i[1]], 4)), from);
@@ -682,10 +715,10 @@ static void test_get_errors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_take),       TEST(test_along),        TEST(test_scatter),   TEST(test_sort),
-        TEST(test_topk),       TEST(test_searchsorted), TEST(test_masks),     TEST(test_unique),
-        TEST(test_get_random), TEST(test_get_numpy),    TEST(test_get_edges), TEST(test_errors),
-        TEST(test_get_errors),
+        TEST(test_take),   TEST(test_take_rows),  TEST(test_along),        TEST(test_scatter),
+        TEST(test_sort),   TEST(test_topk),       TEST(test_searchsorted), TEST(test_masks),
+        TEST(test_unique), TEST(test_get_random), TEST(test_get_numpy),    TEST(test_get_edges),
+        TEST(test_errors), TEST(test_get_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -142,6 +142,9 @@ void scratch_free(void);
 
 /* ---- the cores: each runs one kind of program over the pool ---- */
 ig_status cpu_map(const program *p, const binding *b);
+/* A MAP whose tape only reads whole rows at indices, which take suits. */
+bool cpu_take_suits(const tape *t);
+ig_status cpu_take(const program *p, const binding *b);
 ig_status cpu_reduce(const program *p, const binding *b);
 ig_status cpu_contract(const program *p, const binding *b);
 ig_status cpu_scan(const program *p, const binding *b);

@@ -95,6 +95,8 @@ ig_status cpu_map(const program *p, const binding *b)
     map_job job = {.p = p, .b = b};
     if (p->pre.size == 0)
         return IG_OK;
+    if (cpu_take_suits(&p->pre))
+        return cpu_take(p, b);
     cpu_fault_clear(&job.fault);
     const int axis = tape_tile_axis(&p->pre);
     if (axis >= 0)
