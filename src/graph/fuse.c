@@ -311,21 +311,39 @@ static ig_status fuse_core(fuser *f, int node)
     return IG_OK;
 }
 
-/* The groups that are left, in order of depth, and of one depth those that can wait last; returns how
- * many. order has room for three times as many and two: what is behind them is scratch. */
-static int by_depth(const fuser *f, int *order)
+/* True if running g may fail: an index out of bounds, or a kernel's assertion. */
+static bool may_fail(const fuser *f, const group *g)
+{
+    const node_kind core = g->core >= 0 ? node_kind_of(f->g->node[g->core]) : KIND_MAP;
+    bool fails = core == KIND_WRITE || core == KIND_KERNEL;
+    for (int i = g->members; i >= 0 && !fails; i = f->next[i])
+        fails = f->g->node[i]->op == OP_read;
+    return fails;
+}
+
+/* The order of groups: by depth, and of one depth those that may fail first, since inputs are not written
+ * over before all of these have run, and those that can wait last. */
+enum { RANKS = 3 };
+static int rank_of(const fuser *f, const group *g)
+{
+    return RANKS * g->depth + (g->waits ? 2 : may_fail(f, g) ? 0 : 1);
+}
+
+/* The groups that are left, by rank; returns how many. order has room for four times as many and one:
+ * what is behind them is scratch. */
+static int by_rank(const fuser *f, int *order)
 {
     int *first = order + f->n_group,
         n = 0; /* where each rank begins; no depth is n_group or more */
-    memset(first, 0, (size_t)(2 * f->n_group + 2) * sizeof *first);
+    memset(first, 0, (size_t)(RANKS * f->n_group + 1) * sizeof *first);
     for (int i = 0; i < f->n_group; i++)
         if (f->joined_to[i] == i)
-            first[2 * f->group[i].depth + f->group[i].waits + 1]++;
-    for (int d = 1; d < 2 * f->n_group + 2; d++)
+            first[rank_of(f, &f->group[i]) + 1]++;
+    for (int d = 1; d < RANKS * f->n_group + 1; d++)
         first[d] += first[d - 1];
     for (int i = 0; i < f->n_group; i++)
         if (f->joined_to[i] == i) {
-            order[first[2 * f->group[i].depth + f->group[i].waits]++] = i;
+            order[first[rank_of(f, &f->group[i])]++] = i;
             n++;
         }
     return n;
@@ -355,7 +373,7 @@ static bool is_assembly(const fuser *f, const group *g)
 
 /* What only takes memory should not do so before it is needed. A group that is computed again, or that
  * copies what others read too (a border for a convolution), waits until just before the first that
- * reads it. order is by_depth's. */
+ * reads it. order is by_rank's. */
 static void postpone(fuser *f, const int *order, int n)
 {
     for (int k = 0; k < n; k++) {
@@ -385,7 +403,7 @@ static ig_status collect(fuser *f, group **groups, int *n_groups)
     group *sorted = memory_new((size_t)(f->n_group + 1) * sizeof *sorted);
     int *members = memory_get((size_t)(n + 1) * sizeof *members);
     int *place = memory_get((size_t)(f->n_group + 1) * sizeof *place);
-    int *order = memory_get((size_t)(3 * f->n_group + 2) * sizeof *order);
+    int *order = memory_get((size_t)((RANKS + 1) * f->n_group + 1) * sizeof *order);
     if (!sorted || !members || !place || !order) {
         memory_free(sorted);
         memory_free(members);
@@ -393,9 +411,9 @@ static ig_status collect(fuser *f, group **groups, int *n_groups)
         memory_free(order);
         return IG_ERR_MEMORY;
     }
-    const int n_left = by_depth(f, order);
+    const int n_left = by_rank(f, order);
     postpone(f, order, n_left);
-    by_depth(f, order);
+    by_rank(f, order);
     for (int k = 0; k < n_left; k++) {
         place[order[k]] = k;
         sorted[k] = f->group[order[k]];

@@ -73,6 +73,24 @@ static bool in_place(const schedule *s, const program *p, int from, int to)
     return store != NULL;
 }
 
+/* True if program p has no more need of slot `from` when it computes what it stores in slot `to`. */
+static bool is_free_by_then(const program *p, int from, int to)
+{
+    const tape *t = tape_touches(&p->post, to) ? &p->post : &p->pre;
+    int made = t->n_inst - 1;
+    while (made >= 0 &&
+           (t->inst[made].code != TAPE_STORE || t->operand[t->inst[made].operand].slot != to))
+        made--;
+    const int value = made >= 0 ? t->inst[made].a : -1;
+    while (made >= 0 && (t->inst[made].code == TAPE_STORE || t->inst[made].dst != value))
+        made--;
+    for (int i = 0; i < t->n_inst; i++)
+        if (t->inst[i].code == TAPE_LOAD && t->operand[t->inst[i].operand].slot == from &&
+            tape_needs_behind(t, i, made))
+            return false;
+    return true;
+}
+
 /* The first program of the chain to which program p belongs. */
 static int chain_start(const schedule *s, int p)
 {
@@ -117,6 +135,22 @@ static int safe_from(const schedule *s)
     return i;
 }
 
+/* The donated leaf whose buffer output i may take: best one that is free when the output is computed,
+ * which is then written there at once. -1: there is none. */
+static int leaf_for(const graph *g, const schedule *s, int i)
+{
+    const int at = s->slot[i].first;
+    int found = -1;
+    for (int k = 0; k < g->n_leaf; k++) {
+        if (!g->donated[k] || s->slot[k].home >= 0 || !may_share(s, at, k, i))
+            continue;
+        if (is_free_by_then(&s->program[at], k, i))
+            return k;
+        found = found < 0 ? k : found;
+    }
+    return found;
+}
+
 /* An output takes the buffer of a donated leaf, or gives its own to a temporary, that is read for the
  * last time where the output is written. */
 static void share_outputs(const graph *g, schedule *s)
@@ -126,12 +160,9 @@ static void share_outputs(const graph *g, schedule *s)
         slot *out = &s->slot[i];
         if (out->kind != SLOT_OUT || out->first < 0) /* no program writes an assembly of nothing */
             continue;
-        for (int k = 0; k < g->n_leaf && out->home < 0; k++)
-            if (g->donated[k] && s->slot[k].home < 0 && chain_start(s, out->first) >= safe &&
-                may_share(s, out->first, k, i)) {
-                out->home = k;
-                s->slot[k].home = i;
-            }
+        out->home = chain_start(s, out->first) >= safe ? leaf_for(g, s, i) : -1;
+        if (out->home >= 0)
+            s->slot[out->home].home = i;
         for (int k = 0; k < s->n_slot && out->home < 0; k++)
             if (s->slot[k].kind == SLOT_TEMP && s->slot[k].home < 0 &&
                 may_share(s, out->first, k, i)) {

@@ -102,3 +102,16 @@ bool program_touches(const program *p, int slot)
     return tape_touches(&p->pre, slot) || tape_touches(&p->post, slot) ||
            program_core_touches(p, slot);
 }
+
+bool tape_needs_behind(const tape *t, int load, int k)
+{
+    const int r = t->inst[load].dst;
+    for (int i = load + 1; i < t->n_inst && load <= k; i++) {
+        const tape_inst *in = &t->inst[i];
+        if (i > k && (in->a == r || in->b == r || in->c == r))
+            return true;
+        if (in->code != TAPE_STORE && in->dst == r)
+            return false;
+    }
+    return load > k || r == t->result;
+}

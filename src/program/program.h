@@ -124,6 +124,9 @@ int program_core_slots(const program *p, int slots[static 3]);
 bool program_core_touches(const program *p, int slot);
 bool tape_touches(const tape *t, int slot);
 bool program_touches(const program *p, int slot);
+/* True if behind its k-th instruction the tape still needs what the LOAD at `load` finds in memory: it
+ * stands there, or somebody there takes what it left in its register, which may be in place. */
+bool tape_needs_behind(const tape *t, int load, int k);
 
 /* Registers of a tape on which each value has one of its own, shared where lifetimes allow. */
 ig_status tape_assign_registers(tape *t);

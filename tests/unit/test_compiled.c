@@ -39,6 +39,25 @@ static void given_memory_is_used(void **state)
     assert_float_equal(((const float *)ig_data(y))[N - 1], 2.0 * (N - 1) + 1, 0);
 }
 
+/* Each of several results lies where what it replaces was, also beside an index that has to be checked. */
+static void results_lie_where_they_are_free(void **state)
+{
+    (void)state;
+    ig_array *in[2] = {floats((const float[]){1, 2, 3, 4}, 4),
+                       floats((const float[]){5, 6, 7, 8}, 4)};
+    ig_array *at = ig_from_data((const int64_t[]){1, 3}, IG_SHAPE(2), IG_I64);
+    const void *was[2] = {ig_data(in[0]), ig_data(in[1])};
+    ig_array *mean = ig_add(ig_multiply(in[1], ig_float(0.5)), ig_float(1));
+    ig_array *out[3] = {ig_subtract(in[0], mean), mean,
+                        ig_take(floats((const float[]){1, 2, 3, 4}, 4), at, IG_NONE)};
+    assert_int_equal(ig_eval_giving(out, 3, in, 2), IG_OK);
+    assert_ptr_equal(ig_data(out[0]), was[0]);
+    assert_ptr_equal(ig_data(out[1]), was[1]);
+    expect_floats(out[0], (const float[]){-2.5f, -2, -1.5f, -1}, 4);
+    expect_floats(out[1], (const float[]){3.5f, 4, 4.5f, 5}, 4);
+    expect_floats(out[2], (const float[]){2, 4}, 2);
+}
+
 static void given_arrays_are_void(void **state)
 {
     (void)state;
@@ -236,6 +255,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(given_memory_is_used, begin, end),
+        cmocka_unit_test_setup_teardown(results_lie_where_they_are_free, begin, end),
         cmocka_unit_test_setup_teardown(given_arrays_are_void, begin, end),
         cmocka_unit_test_setup_teardown(a_failure_gives_nothing_up, begin, end),
         cmocka_unit_test_setup_teardown(runs_give_what_evaluations_give, begin, end),

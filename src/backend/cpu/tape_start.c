@@ -195,15 +195,13 @@ static void plan_tiles(const tape *t, tape_plan *plan, arena *a)
 static bool is_read_later(const tape_run *run, const tape_plan *plan, int k, int o)
 {
     const tape *t = run->t;
-    bool aliased = false;
-    for (int i = 0; i < t->n_inst && !aliased; i++) {
-        const int from = t->inst[i].operand;
-        const bool reads = t->inst[i].code == TAPE_LOAD || t->inst[i].code == TAPE_READ;
-        aliased = reads && plan->operand[from].base == plan->operand[o].base;
-    }
-    for (int i = k + 1; i < t->n_inst && aliased; i++)
-        if (t->inst[i].code != TAPE_STORE)
+    for (int i = 0; i < t->n_inst; i++) {
+        const tape_inst *in = &t->inst[i];
+        const bool reads = in->code == TAPE_LOAD || in->code == TAPE_READ;
+        if (reads && plan->operand[in->operand].base == plan->operand[o].base &&
+            (in->code == TAPE_READ || tape_needs_behind(t, i, k)))
             return true;
+    }
     return false;
 }
 
