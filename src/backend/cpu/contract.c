@@ -61,8 +61,7 @@ typedef struct sheet {
     const char *at;
     int64_t row_bytes; /* from a row to the next, where it begins a panel */
     int64_t step;      /* from a point of k to the next, in elements */
-    int64_t whole;     /* rows that lie in place; those behind are ... */
-    const char *last;  /* ... in a panel of their own */
+    bool in_place;
 } sheet;
 
 static void sheet_pack(const contraction *c, const worker_state *w, int side, int64_t first,
@@ -84,30 +83,21 @@ static sheet sheet_of(const contraction *c, const worker_state *w, int side, int
     if (c->shared[side]) {
         const int64_t part = side == 0 ? w->m0 / c->m.size : w->n0 / c->n.size;
         const char *at = shared_panels(c, side, w->batch, part, block) + first * deep;
-        return (sheet){at, deep, width, n, NULL};
+        return (sheet){at, deep, width, false};
     }
-    if (!c->in_place[side]) {
+    if (!c->in_place[side] || n < width) {
         sheet_pack(c, w, side, first, n, block);
-        return (sheet){w->panel[side], deep, width, n, NULL};
+        return (sheet){w->panel[side], deep, width, false};
     }
-    const int64_t whole = n / width * width, step = group_step(&c->k[side]);
-    if (whole < n)
-        sheet_pack(c, w, side, first + whole, n - whole, block);
-    const int64_t offset = w->row[side][first] + block * c->kc.size * step;
-    return (sheet){w->from[side] + offset * c->element_bytes, c->element_bytes, step, whole,
-                   w->panel[side]};
+    return (sheet){w->from[side] + w->row[side][first] * c->element_bytes, c->element_bytes,
+                   group_step(&c->k[side]), true};
 }
 
-/* Sums of mr rows from the i-th on by nr columns from the j-th on. */
-static void sheet_tile(const contraction *c, const sheet *rows, int64_t i, const sheet *columns,
-                       int64_t j, int64_t k, void *sums, int64_t ldc, bool add)
+/* Where the kernel's rows that hold the i-th of n begin: panels are filled up with zeros, but what lies in
+ * place is not, so that the last rows there are some that were summed already. */
+static int64_t sheet_row(const sheet *s, int64_t i, int64_t width, int64_t n)
 {
-    const gemm_kernel *g = c->kernel;
-    const bool last_row = i >= rows->whole, last_column = j >= columns->whole;
-    g->tile_at(k, last_row ? rows->last : rows->at + i * rows->row_bytes,
-               last_row ? g->mr : rows->step,
-               last_column ? columns->last : columns->at + j * columns->row_bytes,
-               last_column ? g->nr : columns->step, sums, ldc, add);
+    return s->in_place && i + width > n ? n - width : i;
 }
 
 /* Sums one block of k into the tile. The last columns come first: where rows are not longer than the
@@ -116,20 +106,24 @@ static void tile_sum_block(const contraction *c, const worker_state *w, int64_t 
 {
     const gemm_kernel *g = c->kernel;
     const int64_t k = cut_length(&c->kc, block), lane = c->lane_bytes, ldc = w->ldc;
-    const bool in_place = c->in_place[0] || c->in_place[1];
     const sheet columns = sheet_of(c, w, 1, 0, w->n, block);
     for (int64_t s = 0; s < w->m; s += c->strip) {
         const int64_t n = w->m - s < c->strip ? w->m - s : c->strip;
         const sheet rows = sheet_of(c, w, 0, s, n, block);
-        for (int64_t j = (w->n - 1) / g->nr * g->nr; j >= 0; j -= g->nr)
-            for (int64_t i = 0; i < n; i += g->mr) {
+        const bool in_place = rows.in_place || columns.in_place;
+        for (int64_t last = (w->n - 1) / g->nr * g->nr; last >= 0; last -= g->nr) {
+            const int64_t j = sheet_row(&columns, last, g->nr, w->n);
+            const char *b = columns.at + j * columns.row_bytes;
+            for (int64_t next = 0; next < n; next += g->mr) {
+                const int64_t i = sheet_row(&rows, next, g->mr, n);
+                const char *a = rows.at + i * rows.row_bytes;
                 char *sums = w->sums + ((s + i) * ldc + j) * lane;
                 if (in_place)
-                    sheet_tile(c, &rows, i, &columns, j, k, sums, ldc, block > 0);
+                    g->tile_at(k, a, rows.step, b, columns.step, sums, ldc, block > 0);
                 else
-                    g->tile(k, rows.at + i * rows.row_bytes, columns.at + j * columns.row_bytes,
-                            sums, ldc, block > 0);
+                    g->tile(k, a, b, sums, ldc, block > 0);
             }
+        }
     }
 }
 
@@ -565,20 +559,25 @@ typedef struct contract_rows {
 
 static size_t rows_head(void) { return (sizeof(contract_rows) + 63) & ~(size_t)63; }
 
-/* The contraction with tiles of at most `tile` rows. */
-static void rows_set(contraction *c, const program *p, int64_t tile)
+/* The contraction with tiles of at most `tile` rows. It is planned when the chain asks for its scratch, before
+ * workers do. */
+static const contraction *rows_plan(const program *p, int64_t tile)
 {
+    contraction *c = p->compiled;
+    if (c->rows == tile)
+        return c;
     contraction_set(c, p);
     const int64_t unit = c->thin < 0 ? c->kernel->mr : 1;
     c->dots = false;
     c->m = cut_at_most(c->m.extent, tile + unit - 1, unit);
+    c->rows = tile;
     contraction_layout(c);
+    return c;
 }
 
 ig_status cpu_contract_rows_share(const program *p, const binding *b, int64_t tile, void **panels)
 {
-    contraction c;
-    rows_set(&c, p, tile);
+    contraction c = *rows_plan(p, tile);
     c.bindings = b;
     cpu_fault_clear(&c.fault);
     if (c.thin < 0 && !c.in_place[1] && c.m.parts > 1 && c.kc.parts > 0)
@@ -590,8 +589,7 @@ ig_status cpu_contract_rows_share(const program *p, const binding *b, int64_t ti
 
 void cpu_contract_rows_unshare(const program *p, int64_t tile, void *panels)
 {
-    contraction c;
-    rows_set(&c, p, tile);
+    contraction c = *rows_plan(p, tile);
     c.shared[1] = panels;
     shared_free(&c);
 }
@@ -603,9 +601,7 @@ void cpu_contract_rows_use(void *scratch, void *panels)
 
 size_t cpu_contract_rows_scratch(const program *p, int64_t tile)
 {
-    contraction c;
-    rows_set(&c, p, tile);
-    return rows_head() + c.at.bytes;
+    return rows_head() + rows_plan(p, tile)->at.bytes;
 }
 
 void cpu_contract_rows_start(const program *p, const binding *b, cpu_fault *fault, int64_t rows,
@@ -613,7 +609,7 @@ void cpu_contract_rows_start(const program *p, const binding *b, cpu_fault *faul
 {
     (void)rows;
     contract_rows *s = scratch;
-    rows_set(&s->c, p, tile);
+    s->c = *rows_plan(p, tile);
     s->c.bindings = b;
     worker_start(&s->w, &s->c, fault, (char *)scratch + rows_head());
 }

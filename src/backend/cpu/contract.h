@@ -43,7 +43,8 @@ typedef struct contraction {
     bool dots;        /* one row on either side: batches are summed side by side */
     const blas *blas; /* what sums the tiles instead of our kernels; or NULL */
     layout at;
-    int threads; /* that the tiles are cut for */
+    int threads;  /* that the tiles are cut for ... */
+    int64_t rows; /* ... or, in a chain, how many rows are under way at once; 0: none */
     int64_t tiles, tasks;
     cpu_fault fault;
 } contraction;

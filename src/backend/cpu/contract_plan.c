@@ -55,13 +55,14 @@ void contraction_layout(contraction *c)
     at->tape = layout_add(at, (int64_t)tape_scratch_bytes(&c->p->post));
 }
 
-/* True if kernels can read a side as it lies: it is so small that the cache holds it anyway. */
+/* True if kernels can read a side as it lies: it is so small that the cache holds it anyway. Some rows may be
+ * summed twice then (see sheet_row), so there must be one block of k. */
 static bool reads_in_place(const contraction *c, int side, int64_t rows)
 {
     enum { SMALL_BYTES = 1 << 15 };
     const int64_t width = side == 0 ? c->kernel->mr : c->kernel->nr;
     const int64_t points = c->p->extent[3], step = llabs(group_step(&c->k[side]));
-    return c->kernel->tile_at && rows >= width && group_is_run(&c->row[side]) &&
+    return c->kernel->tile_at && rows >= width && c->kc.parts == 1 && group_is_run(&c->row[side]) &&
            c->k[side].ndim <= 1 && step <= SMALL_BYTES &&
            (points * step + rows) * c->element_bytes <= SMALL_BYTES;
 }
@@ -117,6 +118,7 @@ void contraction_set(contraction *c, const program *p)
     c->kc = cut_at_most(p->extent[3], c->kernel->kc, 1);
     c->shared[0] = c->shared[1] = NULL;
     c->blas = NULL;
+    c->rows = 0;
     const bool packs = c->thin < 0;
     c->close = packs && c->kc.parts == 1 && c->kernel->group == 1;
     c->in_place[0] = packs && reads_in_place(c, 0, rows);
