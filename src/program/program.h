@@ -64,7 +64,8 @@ typedef struct tape {
     int n_inst, n_operand, n_reg;
     tape_inst *inst;
     operand *operand;
-    int result; /* pre tape of a reduction: the register that is folded; else -1 */
+    int result;     /* pre tape of a reduction: the register that is folded; else -1 */
+    void *compiled; /* the backend's own */
 } tape;
 
 /* A slot of which a chain needs only the rows under way. */

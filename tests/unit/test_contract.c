@@ -216,11 +216,9 @@ static void work_run(work *w, int threads, bool fused)
 {
     work_tape(w, fused);
     pool_set_threads(threads);
-    w->p.compiled = cpu_contract_plan(&w->p);
-    assert_non_null(w->p.compiled);
-    assert_int_equal(scratch_reserve(cpu_contract_scratch(&w->p)), IG_OK);
-    assert_int_equal(cpu_contract(&w->p, w->bindings), IG_OK);
-    memory_free(w->p.compiled);
+    assert_int_equal(backend_cpu.compile(&backend_cpu, &w->p), IG_OK);
+    assert_int_equal(backend_cpu.launch(&w->p, w->bindings), IG_OK);
+    backend_cpu.discard(&w->p);
     pool_set_threads(0);
 }
 

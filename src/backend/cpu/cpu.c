@@ -76,10 +76,23 @@ static buffer *alloc(const backend *dev, size_t bytes)
     return buffer_new(bytes);
 }
 
+static ig_status plan_tape(tape *t)
+{
+    if (t->n_inst == 0)
+        return IG_OK;
+    void *memory = memory_get(tape_plan_bytes(t));
+    if (!memory)
+        return IG_ERR_MEMORY;
+    tape_plan_in(t, memory);
+    return IG_OK;
+}
+
 static ig_status compile(const backend *dev, program *p)
 {
     (void)dev;
     const core *c = &cores[p->kind];
+    TRY(plan_tape(&p->pre));
+    TRY(plan_tape(&p->post));
     p->compiled = c->plan ? c->plan(p) : NULL;
     if (c->plan && !p->compiled)
         return IG_ERR_MEMORY;
@@ -88,8 +101,11 @@ static ig_status compile(const backend *dev, program *p)
 
 static void discard(program *p)
 {
-    memory_free(p->compiled);
-    p->compiled = NULL;
+    void **const made[] = {&p->compiled, &p->pre.compiled, &p->post.compiled};
+    for (size_t i = 0; i < sizeof made / sizeof made[0]; i++) {
+        memory_free(*made[i]);
+        *made[i] = NULL;
+    }
 }
 
 static const char *how(const program *p)

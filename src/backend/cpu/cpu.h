@@ -102,7 +102,11 @@ typedef struct tape_run {
     struct tape_plan *plan; /* how each operand and instruction is run; see tape.c */
 } tape_run;
 
-/* Readies a worker's run in scratch, which holds at least tape_scratch_bytes(t). */
+/* Plans how the tape is run, once for all runs, in memory of so many bytes, which is t->compiled from then
+ * on and stays its owner's. */
+size_t tape_plan_bytes(const tape *t);
+void tape_plan_in(tape *t, void *memory);
+/* Readies a worker's run of a planned tape in scratch, which holds at least tape_scratch_bytes(t). */
 size_t tape_scratch_bytes(const tape *t);
 void tape_start(tape_run *run, const tape *t, const binding *bindings, cpu_fault *fault,
                 void *scratch);

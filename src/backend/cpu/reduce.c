@@ -64,17 +64,16 @@ static int walks_across(const view *v, int axis)
     return (v->stride[axis - 1] == 1) - (v->stride[last] == 1);
 }
 
-/* True if most of what the tape loads is better walked along the outer part. */
+/* True if most of what the tape loads and stores is better walked along the outer part. */
 static bool lies_across(const tape *t, int axis)
 {
     int votes = 0;
     for (int k = 0; k < t->n_inst; k++) {
         const int code = t->inst[k].code;
-        if (code != TAPE_LOAD && code != TAPE_MAP && code != TAPE_CAST && code != TAPE_ROUND)
+        const bool walks = code == TAPE_LOAD || code == TAPE_STORE;
+        if (!walks && code != TAPE_MAP && code != TAPE_CAST && code != TAPE_ROUND)
             return false; /* it would see another index */
-        if (code != TAPE_LOAD)
-            continue;
-        votes += walks_across(&t->operand[t->inst[k].operand].v, axis);
+        votes += walks ? walks_across(&t->operand[t->inst[k].operand].v, axis) : 0;
     }
     return votes > 0;
 }
@@ -161,12 +160,16 @@ void *cpu_reduce_plan(const program *p)
         plan_strips(p, axis, &r);
     const size_t operands = r.across ? (size_t)p->pre.n_operand * sizeof(operand) : 0;
     const int64_t partial = r.ranges > 1 ? r.strips * r.ranges * r.width * VALUE : 0;
-    char *block = memory_get(sizeof r + operands + (size_t)partial);
+    const size_t planned = r.across ? tape_plan_bytes(&p->pre) : 0;
+    char *block = memory_get(sizeof r + operands + planned + (size_t)partial);
     if (!block)
         return NULL;
-    if (r.across)
+    char *behind = block + sizeof r + operands;
+    if (r.across) {
         turn(&p->pre, axis, (operand *)(block + sizeof r), &r.turned);
-    r.partial = block + sizeof r + operands;
+        tape_plan_in(&r.turned, behind);
+    }
+    r.partial = behind + planned;
     return memcpy(block, &r, sizeof r);
 }
 

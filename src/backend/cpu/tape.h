@@ -1,4 +1,5 @@
-/* How a tape is run: what tape_start finds out once (tape_start.c), and tape.c uses for each block. */
+/* How a tape is run: what is planned once for all runs and bound to memory when a run starts
+ * (tape_start.c), and what tape.c uses for each block. */
 #ifndef CPU_TAPE_H
 #define CPU_TAPE_H
 
@@ -12,15 +13,17 @@ enum {
 
 /* How an operand is reached. */
 typedef struct operand_plan {
-    char *base;
     const raw_moves *moves;
     int64_t bytes; /* of an element */
     bool half;     /* f16, bf16: stored otherwise than in lanes */
     bool packed;   /* all points lie one after another */
+    bool loaded;   /* by a LOAD */
     bool constant; /* all points are one element ... */
-    uint64_t lane; /* ... which is this lane */
+    /* of a run: */
+    char *base;
+    uint64_t lane; /* ... which is this lane, if it is loaded */
+    int64_t at;    /* the point at which the walk stands; -1: nowhere */
     view_walk walk;
-    int64_t at;          /* the point at which the walk stands; -1: nowhere */
     char *tile;          /* it lies along the tile axis: n points of TAPE_TILE_ROWS rows ... */
     int64_t tile_at;     /* ... from this offset on ... */
     int64_t tile_points; /* ... with this n; 0: none */
@@ -44,7 +47,8 @@ typedef struct reg_use {
  * r-th row of the block does. Rows of a space of one axis are its points, of which a block is taken as a
  * whole. */
 typedef struct row_place {
-    char *at; /* NULL: the core's values */
+    char *at;   /* of a run; NULL: the core's values */
+    int16_t of; /* what is there: see place_of in tape_start.c */
     int64_t move;
     bool one;    /* one value for all points of the row */
     bool own;    /* in such a block */
@@ -66,7 +70,7 @@ typedef struct rows_plan {
     row_place *shown; /* of each register: what it shows at the end */
     row_step *step;
     int n_step;
-    size_t bytes; /* of a lane: the same in all steps */
+    size_t bytes; /* of a lane of the result, if there is one: the same in all steps */
     /* Where the result is to be folded: the loop that does so in place of the last steps, what it keeps
      * and what it takes; NULL: none. */
     fold_loop fold;
@@ -74,13 +78,22 @@ typedef struct rows_plan {
     row_place kept, taken[2];
 } rows_plan;
 
+/* Operands that must not lie in the same memory. */
+typedef struct tape_apart {
+    int16_t stored, loaded;
+} tape_apart;
+
 typedef struct tape_plan {
     operand_plan *operand;
     inst_plan *inst;
     rows_plan rows;
-    char **own;   /* of each register: its block */
-    reg_use *use; /* of each register, while instructions are planned */
+    size_t *block; /* of each register: bytes of its block ... */
+    char **own;    /* ... and the block, of a run */
+    reg_use *use;  /* of each register, while instructions are planned */
+    tape_apart *apart;
+    int n_apart;
     int tile_axis;
+    /* of a run: */
     char *spare;  /* a block for what waits between two steps ... */
     char *narrow; /* ... and another, for elements of 16 bits too */
 } tape_plan;

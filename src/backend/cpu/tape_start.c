@@ -1,10 +1,15 @@
-/* Readying a tape: how each operand and instruction is run, where registers have their blocks, and the
- * steps of tapes on which all rows take the same ones. Also what tapes are like before they run. */
+/* Readying a tape. It is planned once: how each operand and instruction is run, and the steps of tapes on
+ * which all rows take the same ones. A run gets a copy of the plan, and then addresses are put into it: of
+ * operands, and of blocks for registers in the worker's scratch. Also what tapes are like before they run. */
 #include "backend/cpu/tape.h"
 #include "ops/ops.h"
 
+#include <assert.h>
+#include <string.h>
+
 enum {
     LINE = 64,
+    APART_MOST = 64,    /* pairs of operands that a plan may count on */
     STREAM_BLOCK = 8192 /* points of a block of a tape that needs no more scratch for it */
 };
 
@@ -115,100 +120,73 @@ static void *arena_take(arena *a, size_t bytes)
     return p;
 }
 
-/* ---- starting ---- */
+/* ---- planning ---- */
 
 /* A register's block fits the widest of its values. */
-static void take_blocks(const tape *t, arena *a, char **own)
+static void plan_blocks(const tape *t, tape_plan *plan)
 {
     for (int r = 0; r < t->n_reg; r++)
-        own[r] = NULL;
+        plan->block[r] = 0;
     for (int k = 0; k < t->n_inst; k++) {
-        const size_t bytes = inst_bytes(t, &t->inst[k]);
-        char **width = bytes ? &own[t->inst[k].dst] : NULL; /* not yet an address */
-        if (width && (size_t)(uintptr_t)*width < bytes)
-            *width = (char *)(uintptr_t)bytes;
+        const size_t bytes = (size_t)block_points(t) * inst_bytes(t, &t->inst[k]);
+        if (bytes && plan->block[t->inst[k].dst] < bytes)
+            plan->block[t->inst[k].dst] = bytes;
     }
-    for (int r = 0; r < t->n_reg; r++)
-        own[r] = arena_take(a, (size_t)block_points(t) * (size_t)(uintptr_t)own[r]);
 }
 
 static size_t tile_bytes(const operand *o, int axis)
 {
-    const bool tiled = o->v.ndim > axis + 1 && lies_along(o, axis);
+    const bool tiled = axis >= 0 && o->v.ndim > axis + 1 && lies_along(o, axis);
     return tiled ? (size_t)TAPE_TILE * TAPE_TILE_ROWS * ig_dtype_bytes(o->dtype) : 0;
 }
 
-size_t tape_scratch_bytes(const tape *t)
+static void plan_operands(const tape *t, tape_plan *plan)
 {
-    arena a = {NULL, 0};
-    arena_take(&a, sizeof(tape_plan));
-    arena_take(&a, (size_t)t->n_reg * sizeof(void *));
-    arena_take(&a, (size_t)t->n_reg * sizeof(bool));
-    arena_take(&a, (size_t)t->n_reg * sizeof(char *));
-    arena_take(&a, (size_t)t->n_reg * sizeof(reg_use));
-    arena_take(&a, (size_t)t->n_operand * sizeof(operand_plan));
-    arena_take(&a, (size_t)t->n_inst * sizeof(inst_plan));
-    arena_take(&a, (size_t)t->n_reg * sizeof(row_place));
-    arena_take(&a, STEP_MOST * sizeof(row_step));
-    for (int i = 0; i < t->n_reg + 2; i++) /* blocks of the registers, spare and narrow */
-        arena_take(&a, (size_t)block_points(t) * sizeof(int64_t));
-    const int axis = tape_tile_axis(t);
-    for (int i = 0; i < t->n_operand && axis >= 0; i++)
-        arena_take(&a, tile_bytes(&t->operand[i], axis));
-    return a.used + LINE;
-}
-
-static void plan_operands(const tape_run *run, tape_plan *plan)
-{
-    for (int i = 0; i < run->t->n_operand; i++) {
-        const operand *o = &run->t->operand[i];
-        operand_plan *p = &plan->operand[i];
-        p->base = operand_host(o, run->bindings);
-        p->moves = raw_moves_of(o->dtype);
-        p->bytes = (int64_t)ig_dtype_bytes(o->dtype);
-        p->half = dtype_is_half(o->dtype);
-        p->packed = view_is_contiguous(&o->v);
-        p->constant = is_constant(o);
-        p->at = -1;
-    }
-    for (int k = 0; k < run->t->n_inst; k++) {
-        const tape_inst *in = &run->t->inst[k];
-        operand_plan *p = in->code == TAPE_LOAD ? &plan->operand[in->operand] : NULL;
-        const ig_dtype dtype = p ? run->t->operand[in->operand].dtype : IG_F32;
-        if (p && p->constant)
-            run->level->convert(dtype, dtype_lane(dtype), 1, &p->lane, 1, p->base, 1);
-    }
-}
-
-static void plan_tiles(const tape *t, tape_plan *plan, arena *a)
-{
-    const int axis = tape_tile_axis(t);
     for (int i = 0; i < t->n_operand; i++) {
-        const size_t bytes = axis >= 0 ? tile_bytes(&t->operand[i], axis) : 0;
-        plan->operand[i].tile = bytes ? arena_take(a, bytes) : NULL;
-        plan->operand[i].tile_points = 0;
+        const operand *o = &t->operand[i];
+        plan->operand[i] = (operand_plan){.moves = raw_moves_of(o->dtype),
+                                          .bytes = (int64_t)ig_dtype_bytes(o->dtype),
+                                          .half = dtype_is_half(o->dtype),
+                                          .packed = view_is_contiguous(&o->v),
+                                          .constant = is_constant(o),
+                                          .at = -1};
     }
-    plan->tile_axis = axis;
+    for (int k = 0; k < t->n_inst; k++)
+        if (t->inst[k].code == TAPE_LOAD)
+            plan->operand[t->inst[k].operand].loaded = true;
 }
 
-/* True if what the k-th instruction writes into operand o early could be read by a later one. */
-static bool is_read_later(const tape_run *run, const tape_plan *plan, int k, int o)
+/* True if two operands lie in the same memory, as far as it is known: before a run, by their slots. */
+static bool lie_together(const tape_run *run, int a, int b)
+{
+    return run->bindings ? run->plan->operand[a].base == run->plan->operand[b].base
+                         : run->t->operand[a].slot == run->t->operand[b].slot;
+}
+
+/* True if nothing that the k-th instruction writes into operand o early is read by a later one; notes what
+ * must lie elsewhere for that. */
+static bool may_write_early(const tape_run *run, tape_plan *plan, int k, int o)
 {
     const tape *t = run->t;
+    const int n_before = plan->n_apart;
     for (int i = 0; i < t->n_inst; i++) {
         const tape_inst *in = &t->inst[i];
-        const bool reads = in->code == TAPE_LOAD || in->code == TAPE_READ;
-        if (reads && plan->operand[in->operand].base == plan->operand[o].base &&
-            (in->code == TAPE_READ || tape_needs_behind(t, i, k)))
-            return true;
+        if (in->code != TAPE_READ && !(in->code == TAPE_LOAD && tape_needs_behind(t, i, k)))
+            continue;
+        if (lie_together(run, in->operand, o) || plan->n_apart == APART_MOST) {
+            plan->n_apart = n_before;
+            return false;
+        }
+        plan->apart[plan->n_apart++] = (tape_apart){(int16_t)o, in->operand};
     }
-    return false;
+    return true;
 }
 
 /* For each STORE this also finds the instruction that may write its result in place. */
 static void plan_insts(const tape_run *run, tape_plan *plan)
 {
     const tape *t = run->t;
+    plan->n_apart = 0;
     for (int k = 0; k < t->n_inst; k++) {
         const size_t bytes = is_step(&t->inst[k]) ? lane_bytes(t->inst[k].dtype) : 0;
         plan->inst[k] = (inst_plan){.direct = NOT_DIRECT, .one = -1, .bytes = bytes, .after = -1};
@@ -222,7 +200,7 @@ static void plan_insts(const tape_run *run, tape_plan *plan)
             k--;
         if (k < 0 || t->inst[k].code == TAPE_LOAD || t->inst[k].code == TAPE_CORE)
             continue;
-        if (plan->inst[k].direct == NOT_DIRECT && !is_read_later(run, plan, k, store->operand))
+        if (plan->inst[k].direct == NOT_DIRECT && may_write_early(run, plan, k, store->operand))
             plan->inst[k].direct = store->operand;
     }
 }
@@ -262,30 +240,47 @@ map_loop tape_pair(const tape_run *run, int k, int one_before, int one, int *oth
 
 /* ---- rows: where every row takes the same steps, they are found once for all rows ---- */
 
+/* What a place is, by number: the core's values, the spare block, a register's block, an operand's memory,
+ * the lane of a constant. */
+enum { PLACE_CORE, PLACE_SPARE, PLACE_BLOCKS };
+
+static int16_t place_of_block(int r) { return (int16_t)(PLACE_BLOCKS + r); }
+
+static int16_t place_of_operand(const tape *t, int i)
+{
+    return (int16_t)(PLACE_BLOCKS + t->n_reg + i);
+}
+
+static int16_t place_of_lane(const tape *t, int i)
+{
+    return (int16_t)(place_of_operand(t, i) + t->n_operand);
+}
+
 static row_place row_of_operand(const tape_run *run, int i)
 {
     const operand_plan *p = &run->plan->operand[i];
     const view *v = &run->t->operand[i].v;
-    return (row_place){.at = p->base,
+    return (row_place){.of = place_of_operand(run->t, i),
                        .move = v->stride[0] * p->bytes,
                        .one = v->stride[v->ndim - 1] == 0,
                        .packed = p->packed};
 }
 
-/* In a register's block, or in that of the core's values (NULL). */
-static row_place row_of_block(const tape_run *run, char *block, size_t bytes)
+/* In a register's block, or in that of the core's values. */
+static row_place row_of_block(const tape_run *run, int16_t of, size_t bytes)
 {
     const int64_t move = run->t->shape[run->t->ndim - 1] * (int64_t)bytes;
-    return (row_place){.at = block, .move = move, .own = true, .packed = true};
+    return (row_place){.of = of, .move = move, .own = true, .packed = true};
 }
 
 /* A LOAD of what lies in a row one after another, or is one value in each row. */
 static bool plan_row_load(const tape_run *run, const tape_inst *in)
 {
-    operand_plan *p = &run->plan->operand[in->operand];
+    const operand_plan *p = &run->plan->operand[in->operand];
     const int64_t step = run->t->operand[in->operand].v.stride[run->t->ndim - 1];
-    run->plan->rows.shown[in->dst] = p->constant ? (row_place){.at = (char *)&p->lane, .one = true}
-                                                 : row_of_operand(run, in->operand);
+    run->plan->rows.shown[in->dst] =
+        p->constant ? (row_place){.of = place_of_lane(run->t, in->operand), .one = true}
+                    : row_of_operand(run, in->operand);
     return p->constant || (!p->half && (step == 0 || step == 1));
 }
 
@@ -312,28 +307,32 @@ static void pair_row_steps(const tape_run *run, int k)
     rows->n_step--;
 }
 
-/* A MAP that is one of the steps; not if it has only one value to compute for a row. */
+/* A MAP that is one of the steps; not if it has only one value to compute for a row. Rows of a result wait in
+ * their block until all are there, so no value of another size may come to lie on them. */
 static bool plan_row_map(const tape_run *run, int k)
 {
     const tape_inst *in = &run->t->inst[k];
     const inst_plan *plan = &run->plan->inst[k];
     rows_plan *rows = &run->plan->rows;
     row_step *s = &rows->step[rows->n_step];
+    const size_t bytes =
+        op_rows[in->op].result == RESULT_TRUTH ? sizeof(uint8_t) : lane_bytes(in->dtype);
     const int input[] = {in->a, in->b, in->c};
     int one = 0, all = 0;
-    rows->bytes = rows->n_step ? rows->bytes : plan->bytes;
-    if (!plan->bytes || plan->bytes != rows->bytes || rows->n_step == STEP_MOST ||
+    rows->bytes = rows->n_step ? rows->bytes : bytes;
+    if ((run->t->result >= 0 && (!plan->bytes || bytes != rows->bytes)) ||
+        rows->n_step == STEP_MOST || (in->op == OP_where && rows->shown[in->a].one) ||
         (plan->direct != NOT_DIRECT &&
          run->t->operand[plan->direct].v.stride[run->t->ndim - 1] != 1))
         return false;
     for (int i = 0; i < 3; i++) {
         const int r = input[i];
-        s->x[i] = r >= 0 ? rows->shown[r] : (row_place){.at = run->plan->spare};
+        s->x[i] = r >= 0 ? rows->shown[r] : (row_place){.of = PLACE_SPARE};
         one |= s->x[i].one ? 1 << i : 0;
         all |= r >= 0 ? 1 << i : 0;
     }
     s->d = plan->direct != NOT_DIRECT ? row_of_operand(run, plan->direct)
-                                      : row_of_block(run, run->plan->own[in->dst], plan->bytes);
+                                      : row_of_block(run, place_of_block(in->dst), bytes);
     s->loop = one != all ? run->level->loop(in->op, (ig_dtype)in->dtype, one) : NULL;
     s->op = in->op;
     s->dtype = (ig_dtype)in->dtype;
@@ -372,19 +371,175 @@ static bool plan_rows(const tape_run *run, tape_plan *plan)
         else if (in->code == TAPE_MAP)
             plain = plan_row_map(run, k);
         else if (in->code == TAPE_CORE)
-            plan->rows.shown[in->dst] = row_of_block(run, NULL, lane_bytes(in->dtype));
+            plan->rows.shown[in->dst] = row_of_block(run, PLACE_CORE, lane_bytes(in->dtype));
         else /* a STORE of what has been written in place */
             plain = in->code == TAPE_STORE &&
-                    plan->rows.shown[in->a].at == plan->operand[in->operand].base;
+                    plan->rows.shown[in->a].of == place_of_operand(t, in->operand);
     }
     plan->rows.most = plain && !plan->rows.flat ? most_rows(run, &plan->rows) : 1;
     return plain;
 }
 
-static bool is_same(const row_place *a, const row_place *b)
+/* How instructions are run, for all that is known about the memory of the operands. */
+static void plan_all(const tape_run *run)
 {
-    return a->at == b->at && a->own == b->own;
+    tape_plan *plan = run->plan;
+    plan_insts(run, plan);
+    plan_pairs(run->t, plan);
+    plan->rows.points = plan_rows(run, plan) ? run->t->shape[run->t->ndim - 1] : 0;
+    plan->rows.fold = NULL;
 }
+
+/* Where the parts of a plan lie, behind it; a run's copy has the same ones. */
+static tape_plan *take_parts(const tape *t, arena *a)
+{
+    tape_plan *plan = arena_take(a, sizeof *plan), none, *to = plan ? plan : &none;
+    to->operand = arena_take(a, (size_t)t->n_operand * sizeof *to->operand);
+    to->inst = arena_take(a, (size_t)t->n_inst * sizeof *to->inst);
+    to->rows.shown = arena_take(a, (size_t)t->n_reg * sizeof *to->rows.shown);
+    to->rows.step = arena_take(a, STEP_MOST * sizeof *to->rows.step);
+    to->block = arena_take(a, (size_t)t->n_reg * sizeof *to->block);
+    to->use = arena_take(a, (size_t)t->n_reg * sizeof *to->use);
+    to->apart = arena_take(a, APART_MOST * sizeof *to->apart);
+    return plan;
+}
+
+size_t tape_plan_bytes(const tape *t)
+{
+    arena a = {NULL, 0};
+    take_parts(t, &a);
+    return a.used;
+}
+
+void tape_plan_in(tape *t, void *memory)
+{
+    arena a = {memory, 0};
+    const tape_run run = {.t = t, .level = cpu_level_now(), .plan = take_parts(t, &a)};
+    t->compiled = run.plan;
+    plan_operands(t, run.plan);
+    plan_blocks(t, run.plan);
+    run.plan->tile_axis = tape_tile_axis(t);
+    plan_all(&run);
+}
+
+/* ---- starting ---- */
+
+size_t tape_scratch_bytes(const tape *t)
+{
+    const int axis = tape_tile_axis(t);
+    arena a = {NULL, 0};
+    take_parts(t, &a);
+    arena_take(&a, (size_t)t->n_reg * sizeof(void *));
+    arena_take(&a, (size_t)t->n_reg * sizeof(bool));
+    arena_take(&a, (size_t)t->n_reg * sizeof(char *));
+    for (int i = 0; i < t->n_reg + 2; i++) /* blocks of the registers, spare and narrow */
+        arena_take(&a, (size_t)block_points(t) * sizeof(int64_t));
+    for (int i = 0; i < t->n_operand; i++)
+        arena_take(&a, tile_bytes(&t->operand[i], axis));
+    return a.used + LINE;
+}
+
+/* The run's own copy of what is planned. */
+static tape_plan *copy_plan(const tape *t, arena *a)
+{
+    const tape_plan *from = t->compiled;
+    tape_plan *plan = take_parts(t, a);
+    const tape_plan parts = *plan;
+    *plan = *from;
+    plan->operand = parts.operand;
+    plan->inst = parts.inst;
+    plan->rows.shown = parts.rows.shown;
+    plan->rows.step = parts.rows.step;
+    plan->use = parts.use;
+    plan->apart = parts.apart;
+    memcpy(plan->operand, from->operand, (size_t)t->n_operand * sizeof *plan->operand);
+    memcpy(plan->inst, from->inst, (size_t)t->n_inst * sizeof *plan->inst);
+    memcpy(plan->rows.shown, from->rows.shown, (size_t)t->n_reg * sizeof *plan->rows.shown);
+    memcpy(plan->rows.step, from->rows.step, (size_t)from->rows.n_step * sizeof *plan->rows.step);
+    return plan;
+}
+
+static void bind_operands(const tape_run *run)
+{
+    for (int i = 0; i < run->t->n_operand; i++) {
+        const operand *o = &run->t->operand[i];
+        operand_plan *p = &run->plan->operand[i];
+        p->base = operand_host(o, run->bindings);
+        if (p->loaded && p->constant && p->half)
+            run->level->convert(o->dtype, IG_F32, 1, &p->lane, 1, p->base, 1);
+        else if (p->loaded && p->constant)
+            memcpy(&p->lane, p->base, (size_t)p->bytes);
+    }
+}
+
+static void bind_tiles(const tape_run *run, arena *a)
+{
+    for (int i = 0; i < run->t->n_operand && run->plan->tile_axis >= 0; i++) {
+        const size_t bytes = tile_bytes(&run->t->operand[i], run->plan->tile_axis);
+        run->plan->operand[i].tile = bytes ? arena_take(a, bytes) : NULL;
+    }
+}
+
+/* True if all operands that the plan counts on to lie apart do so. */
+static bool is_as_planned(const tape_run *run)
+{
+    const tape_plan *planned = run->t->compiled;
+    for (int i = 0; i < planned->n_apart; i++)
+        if (lie_together(run, planned->apart[i].stored, planned->apart[i].loaded))
+            return false;
+    return true;
+}
+
+static void bind_place(const tape_run *run, row_place *p)
+{
+    const tape *t = run->t;
+    const tape_plan *plan = run->plan;
+    const int block = p->of - PLACE_BLOCKS, i = block - t->n_reg;
+    p->at = p->of == PLACE_CORE    ? NULL
+            : p->of == PLACE_SPARE ? plan->spare
+            : i < 0                ? plan->own[block]
+            : i < t->n_operand     ? plan->operand[i].base
+                                   : (char *)&plan->operand[i - t->n_operand].lane;
+}
+
+static void bind_rows(const tape_run *run)
+{
+    rows_plan *rows = &run->plan->rows;
+    if (rows->points == 0)
+        return;
+    for (row_step *s = rows->step; s < rows->step + rows->n_step; s++) {
+        bind_place(run, &s->d);
+        for (int i = 0; i < 3; i++)
+            bind_place(run, &s->x[i]);
+    }
+    if (run->t->result >= 0)
+        bind_place(run, &rows->shown[run->t->result]);
+}
+
+void tape_start(tape_run *run, const tape *t, const binding *bindings, cpu_fault *fault,
+                void *scratch)
+{
+    assert(t->compiled);
+    arena a = {scratch, 0};
+    a.used = round_up((size_t)(uintptr_t)scratch) - (size_t)(uintptr_t)scratch;
+    tape_plan *plan = copy_plan(t, &a);
+    *run = (tape_run){
+        .t = t, .level = cpu_level_now(), .bindings = bindings, .fault = fault, .plan = plan};
+    run->reg = arena_take(&a, (size_t)t->n_reg * sizeof *run->reg);
+    run->one = arena_take(&a, (size_t)t->n_reg * sizeof *run->one);
+    plan->own = arena_take(&a, (size_t)t->n_reg * sizeof *plan->own);
+    plan->spare = arena_take(&a, (size_t)block_points(t) * sizeof(int64_t));
+    plan->narrow = arena_take(&a, (size_t)block_points(t) * sizeof(int64_t));
+    for (int r = 0; r < t->n_reg; r++)
+        plan->own[r] = arena_take(&a, plan->block[r]);
+    bind_operands(run);
+    bind_tiles(run, &a);
+    if (!is_as_planned(run))
+        plan_all(run);
+    bind_rows(run);
+}
+
+static bool is_same(const row_place *a, const row_place *b) { return a->of == b->of; }
 
 void tape_fold_start(tape_run *run, int fold)
 {
@@ -407,32 +562,6 @@ void tape_fold_start(tape_run *run, int fold)
     rows->kept = from->d;
     rows->taken[0] = from->x[0];
     rows->taken[1] = from->x[1];
-}
-
-void tape_start(tape_run *run, const tape *t, const binding *bindings, cpu_fault *fault,
-                void *scratch)
-{
-    arena a = {scratch, 0};
-    a.used = round_up((size_t)(uintptr_t)scratch) - (size_t)(uintptr_t)scratch;
-    *run = (tape_run){.t = t, .level = cpu_level_now(), .bindings = bindings, .fault = fault};
-    tape_plan *plan = run->plan = arena_take(&a, sizeof *plan);
-    run->reg = arena_take(&a, (size_t)t->n_reg * sizeof *run->reg);
-    run->one = arena_take(&a, (size_t)t->n_reg * sizeof *run->one);
-    plan->own = arena_take(&a, (size_t)t->n_reg * sizeof *plan->own);
-    plan->use = arena_take(&a, (size_t)t->n_reg * sizeof *plan->use);
-    plan->operand = arena_take(&a, (size_t)t->n_operand * sizeof *plan->operand);
-    plan->inst = arena_take(&a, (size_t)t->n_inst * sizeof *plan->inst);
-    plan->rows.shown = arena_take(&a, (size_t)t->n_reg * sizeof *plan->rows.shown);
-    plan->rows.step = arena_take(&a, STEP_MOST * sizeof *plan->rows.step);
-    plan->spare = arena_take(&a, (size_t)block_points(t) * sizeof(int64_t));
-    plan->narrow = arena_take(&a, (size_t)block_points(t) * sizeof(int64_t));
-    take_blocks(t, &a, plan->own);
-    plan_operands(run, plan);
-    plan_tiles(t, plan, &a);
-    plan_insts(run, plan);
-    plan_pairs(t, plan);
-    plan->rows.points = plan_rows(run, plan) ? t->shape[t->ndim - 1] : 0;
-    plan->rows.fold = NULL;
 }
 
 int64_t tape_cost(const tape *t) { return t->n_inst > 0 ? t->n_inst : 1; }
