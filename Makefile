@@ -371,7 +371,7 @@ test-quick:
 FUZZ_SECONDS ?= 600
 fuzz:
 	@tools/setup --test
-	@tests/run --stage fuzz --fuzz-seconds $(FUZZ_SECONDS) --fuzz-seed 0
+	@tests/run --stage fuzz --fuzz-seconds $(FUZZ_SECONDS)
 
 coverage:
 	@tools/setup --test
