@@ -112,7 +112,7 @@ with tempfile.TemporaryDirectory() as folder:
                   ["train", "digits", "--quiet", "--epochs", "100000"]):
         os.remove(path)
         process = subprocess.Popen([INGOT, *words, "--trace", path], stderr=subprocess.PIPE)
-        time.sleep(1)
+        time.sleep(2)
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=60)
         check(f"Ctrl-C ends {words[0]}", process.returncode == 130, process.returncode)

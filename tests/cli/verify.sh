@@ -55,7 +55,7 @@ check 'unknown option' ends 2 "did you mean '--quick'?" verify --quik
 # ---- stopped: what was seen so far, and 130
 stopped() {
     "$ingot" verify "$@" >"$temporary/out" &
-    sleep 0.7
+    sleep 2 # it listens by then
     kill -TERM $!
     wait $!
     [ $? = 130 ]
