@@ -21,12 +21,12 @@ typedef struct operand_plan {
     bool constant; /* all points are one element ... */
     /* of a run: */
     char *base;
-    uint64_t lane; /* ... which is this lane, if it is loaded */
-    int64_t at;    /* the point at which the walk stands; -1: nowhere */
-    view_walk walk;
+    uint64_t lane;       /* ... which is this lane, if it is loaded */
+    int64_t at;          /* the point at which the walk stands; -1: nowhere */
     char *tile;          /* it lies along the tile axis: n points of TAPE_TILE_ROWS rows ... */
     int64_t tile_at;     /* ... from this offset on ... */
     int64_t tile_points; /* ... with this n; 0: none */
+    view_walk walk;      /* comes last: no plan has it */
 } operand_plan;
 
 /* How an instruction is run. */

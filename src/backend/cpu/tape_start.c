@@ -5,6 +5,7 @@
 #include "ops/ops.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <string.h>
 
 enum {
@@ -452,9 +453,11 @@ static tape_plan *copy_plan(const tape *t, arena *a)
     plan->rows.step = parts.rows.step;
     plan->use = parts.use;
     plan->apart = parts.apart;
-    memcpy(plan->operand, from->operand, (size_t)t->n_operand * sizeof *plan->operand);
+    for (int i = 0; i < t->n_operand; i++)
+        memcpy(&plan->operand[i], &from->operand[i], offsetof(operand_plan, walk));
     memcpy(plan->inst, from->inst, (size_t)t->n_inst * sizeof *plan->inst);
-    memcpy(plan->rows.shown, from->rows.shown, (size_t)t->n_reg * sizeof *plan->rows.shown);
+    if (t->result >= 0)
+        plan->rows.shown[t->result] = from->rows.shown[t->result];
     memcpy(plan->rows.step, from->rows.step, (size_t)from->rows.n_step * sizeof *plan->rows.step);
     return plan;
 }
