@@ -93,8 +93,8 @@ static sheet sheet_of(const contraction *c, const worker_state *w, int side, int
                    group_step(&c->k[side]), true};
 }
 
-/* Where the kernel's rows that hold the i-th of n begin: panels are filled up with zeros, but what lies in
- * place is not, so that the last rows there are some that were summed already. */
+/* Where `width` rows that hold the i-th of n begin: panels are filled up with zeros, but what lies in place is
+ * not, so that the last rows there are some that were summed already. */
 static int64_t sheet_row(const sheet *s, int64_t i, int64_t width, int64_t n)
 {
     return s->in_place && i + width > n ? n - width : i;
@@ -110,18 +110,20 @@ static void tile_sum_block(const contraction *c, const worker_state *w, int64_t 
     for (int64_t s = 0; s < w->m; s += c->strip) {
         const int64_t n = w->m - s < c->strip ? w->m - s : c->strip;
         const sheet rows = sheet_of(c, w, 0, s, n, block);
-        const bool in_place = rows.in_place || columns.in_place;
         for (int64_t last = (w->n - 1) / g->nr * g->nr; last >= 0; last -= g->nr) {
-            const int64_t j = sheet_row(&columns, last, g->nr, w->n);
+            const int64_t left = (w->n - last + g->unit - 1) / g->unit * g->unit;
+            const int64_t wide = left < g->nr ? left : g->nr;
+            const int64_t j = sheet_row(&columns, last, wide, w->n);
+            const bool plain = wide == g->nr && !rows.in_place && !columns.in_place;
             const char *b = columns.at + j * columns.row_bytes;
             for (int64_t next = 0; next < n; next += g->mr) {
                 const int64_t i = sheet_row(&rows, next, g->mr, n);
                 const char *a = rows.at + i * rows.row_bytes;
                 char *sums = w->sums + ((s + i) * ldc + j) * lane;
-                if (in_place)
-                    g->tile_at(k, a, rows.step, b, columns.step, sums, ldc, block > 0);
-                else
+                if (plain)
                     g->tile(k, a, b, sums, ldc, block > 0);
+                else
+                    g->tile_at(wide, k, a, rows.step, b, columns.step, sums, ldc, block > 0);
             }
         }
     }

@@ -62,9 +62,9 @@ static bool reads_in_place(const contraction *c, int side, int64_t rows)
     enum { SMALL_BYTES = 1 << 15 };
     const int64_t width = side == 0 ? c->kernel->mr : c->kernel->nr;
     const int64_t points = c->p->extent[3], step = llabs(group_step(&c->k[side]));
-    return c->kernel->tile_at && rows >= width && c->kc.parts == 1 && group_is_run(&c->row[side]) &&
-           c->k[side].ndim <= 1 && step <= SMALL_BYTES &&
-           (points * step + rows) * c->element_bytes <= SMALL_BYTES;
+    return c->kernel->tile_at && c->kernel->element_bytes == c->element_bytes && rows >= width &&
+           c->kc.parts == 1 && group_is_run(&c->row[side]) && c->k[side].ndim <= 1 &&
+           step <= SMALL_BYTES && (points * step + rows) * c->element_bytes <= SMALL_BYTES;
 }
 
 /* The side with so few rows that packing the other would cost more than it saves, if the other can be

@@ -97,13 +97,13 @@ static inline bool gemm_has_long(const int64_t *offset, int64_t n)
 #define T f32
 #define LANE float
 #define GROUP 1
-#define IN_PLACE
+#define AT
 #include "gemm_tile.inc"
 
 #define T f64
 #define LANE double
 #define GROUP 1
-#define IN_PLACE
+#define AT
 #include "gemm_tile.inc"
 
 #define T f32
@@ -420,19 +420,20 @@ static inline bool gemm_has_long(const int64_t *offset, int64_t n)
 _Static_assert(FLOAT_NR(float) <= GEMM_WIDTH_MAX && FLOAT_MR <= FLOAT_NR(float), "see gemm.h");
 _Static_assert(INT_NR(uint8_t) <= GEMM_WIDTH_MAX && INT_MR <= INT_NR(uint8_t), "see gemm.h");
 
-#define FLOAT_KERNEL(element, lane, type, at) \
+#define FLOAT_KERNEL(element, lane, type) \
     { \
-        FLOAT_MR, FLOAT_NR(type), 1, sizeof(type), GEMM_KC, pack_m_##element, pack_n_##element, \
-            tile_##lane, at, thin_##element, dots_##element \
+        FLOAT_MR, FLOAT_NR(type), FLOAT_NR(type) / FLOAT_NV, 1, sizeof(type), GEMM_KC, \
+            pack_m_##element, pack_n_##element, tile_##lane, tile_at_##lane, thin_##element, \
+            dots_##element \
     }
 #define INT_KERNEL(lane, type) \
     { \
-        INT_MR, INT_NR(type), 1, sizeof(type), GEMM_KC, pack_m_##lane, pack_n_##lane, tile_##lane, \
-            NULL, NULL, NULL \
+        INT_MR, INT_NR(type), INT_NR(type), 1, sizeof(type), GEMM_KC, pack_m_##lane, \
+            pack_n_##lane, tile_##lane, NULL, NULL, NULL \
     }
 #define GROUP_KERNEL(mr, nr, group, bytes, element) \
     { \
-        mr, nr, group, bytes, GEMM_KC * 4 / bytes, pack_m_##element, pack_n_##element, \
+        mr, nr, nr, group, bytes, GEMM_KC * 4 / bytes, pack_m_##element, pack_n_##element, \
             tile_##element, NULL, NULL, NULL \
     }
 
@@ -443,7 +444,7 @@ _Static_assert(INT_NR(uint8_t) <= GEMM_WIDTH_MAX && INT_MR <= INT_NR(uint8_t), "
 #define BF16_KERNEL GROUP_KERNEL(AMX_SIDE, AMX_SIDE, 32, 2, bf16)
 #define BYTE_KERNEL GROUP_KERNEL(AMX_SIDE, AMX_SIDE, 64, 1, i8)
 #else
-#define BF16_KERNEL FLOAT_KERNEL(bf16, f32, float, NULL)
+#define BF16_KERNEL FLOAT_KERNEL(bf16, f32, float)
 #define BYTE_KERNEL INT_KERNEL(u8, uint8_t)
 #endif
 
@@ -454,19 +455,18 @@ _Static_assert(INT_NR(uint8_t) <= GEMM_WIDTH_MAX && INT_MR <= INT_NR(uint8_t), "
 #endif
 
 extern const struct gemm_level GEMM_NAME(gemm, LEVEL);
-const struct gemm_level GEMM_NAME(gemm, LEVEL) = {
-    .ready = READY,
-    .of = {
-        [IG_F16] = FLOAT_KERNEL(f16, f32, float, NULL),
-        [IG_BF16] = BF16_KERNEL,
-        [IG_F32] = FLOAT_KERNEL(f32, f32, float, tile_at_f32),
-        [IG_F64] = FLOAT_KERNEL(f64, f64, double, tile_at_f64),
-        [IG_I8] = BYTE_KERNEL,
-        [IG_U8] = BYTE_KERNEL,
-        [IG_I16] = INT_KERNEL(u16, uint16_t),
-        [IG_U16] = INT_KERNEL(u16, uint16_t),
-        [IG_I32] = INT_KERNEL(u32, uint32_t),
-        [IG_U32] = INT_KERNEL(u32, uint32_t),
-        [IG_I64] = INT_KERNEL(u64, uint64_t),
-        [IG_U64] = INT_KERNEL(u64, uint64_t),
-    }};
+const struct gemm_level GEMM_NAME(gemm, LEVEL) = {.ready = READY,
+                                                  .of = {
+                                                      [IG_F16] = FLOAT_KERNEL(f16, f32, float),
+                                                      [IG_BF16] = BF16_KERNEL,
+                                                      [IG_F32] = FLOAT_KERNEL(f32, f32, float),
+                                                      [IG_F64] = FLOAT_KERNEL(f64, f64, double),
+                                                      [IG_I8] = BYTE_KERNEL,
+                                                      [IG_U8] = BYTE_KERNEL,
+                                                      [IG_I16] = INT_KERNEL(u16, uint16_t),
+                                                      [IG_U16] = INT_KERNEL(u16, uint16_t),
+                                                      [IG_I32] = INT_KERNEL(u32, uint32_t),
+                                                      [IG_U32] = INT_KERNEL(u32, uint32_t),
+                                                      [IG_I64] = INT_KERNEL(u64, uint64_t),
+                                                      [IG_U64] = INT_KERNEL(u64, uint64_t),
+                                                  }};
