@@ -111,8 +111,8 @@ static void tile_sum_block(const contraction *c, const worker_state *w, int64_t 
         const int64_t n = w->m - s < c->strip ? w->m - s : c->strip;
         const sheet rows = sheet_of(c, w, 0, s, n, block);
         for (int64_t last = (w->n - 1) / g->nr * g->nr; last >= 0; last -= g->nr) {
-            const int64_t left = (w->n - last + g->unit - 1) / g->unit * g->unit;
-            const int64_t wide = left < g->nr ? left : g->nr;
+            const int64_t left = w->n - last;
+            const int64_t wide = left < g->nr ? (left + g->unit - 1) / g->unit * g->unit : g->nr;
             const int64_t j = sheet_row(&columns, last, wide, w->n);
             const bool plain = wide == g->nr && !rows.in_place && !columns.in_place;
             const char *b = columns.at + j * columns.row_bytes;

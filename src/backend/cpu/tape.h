@@ -47,9 +47,9 @@ typedef struct reg_use {
  * r-th row of the block does. Rows of a space of one axis are its points, of which a block is taken as a
  * whole. */
 typedef struct row_place {
-    char *at;   /* of a run; NULL: the core's values */
-    int16_t of; /* what is there: see place_of in tape_start.c */
+    char *at; /* of a run; NULL: the core's values */
     int64_t move;
+    int16_t of;  /* what is there, by number: see tape_start.c */
     bool one;    /* one value for all points of the row */
     bool own;    /* in such a block */
     bool packed; /* rows lie one after another */
