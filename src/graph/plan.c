@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "graph/graph.h"
+#include <stdlib.h>
 #include <string.h>
 
 enum { ALIGN = 64 };
@@ -187,66 +188,111 @@ static void share_rows(const schedule *s, program *p)
         }
 }
 
-/* A stretch of the arena that is taken. */
+/* A stretch of the arena: the memory of a slot, and of those that are written over it in place. */
 typedef struct extent {
-    int64_t begin, end;
-    int until; /* the last program for which it is taken */
-    int slot;
+    int64_t begin, bytes;
+    int from, until; /* the programs for which it is taken */
+    int slot;        /* the last of them */
 } extent;
 
-/* The arena while it is laid out: stretches sorted by begin. */
+/* While the arena is laid out. */
 typedef struct arena {
-    extent *taken;
+    extent *extent; /* by when they are first written */
+    int *of;        /* of each slot: its extent */
+    extent **order; /* by size, or those that are placed, by begin */
     int n;
 } arena;
 
-/* First fit for slot i, which program s->slot[i].first writes. It may lie in one that this program
- * reads for the last time. */
-static void place(schedule *s, arena *a, int i)
+/* Slot i, which program s->slot[i].first writes, takes the extent of one that this program reads for the last
+ * time and may write over, or a new one. */
+static void take_extent(const schedule *s, arena *a, int i)
 {
-    slot *t = &s->slot[i];
-    extent *taken = a->taken;
-    int64_t size = aligned(t->bytes), begin = 0;
-    int at = 0;
-    for (int k = 0; k < a->n; k++) /* forget those that are free by now */
-        if (taken[k].until >= t->from)
-            taken[at++] = taken[k];
-    a->n = at;
+    const slot *t = &s->slot[i];
+    int k = 0;
+    while (k < a->n && !may_share(s, t->first, a->extent[k].slot, i))
+        k++;
+    if (k == a->n)
+        a->extent[a->n++] = (extent){.bytes = aligned(t->bytes), .from = t->from};
+    a->extent[k].until = t->until;
+    a->extent[k].slot = i;
+    a->of[i] = k;
+}
+
+/* The largest first; of one size the order is that of the list. */
+static int compare_extents(const void *x, const void *y)
+{
+    const extent *a = *(extent *const *)x, *b = *(extent *const *)y;
+    return a->bytes != b->bytes ? (a->bytes < b->bytes ? 1 : -1) : (a > b) - (a < b);
+}
+
+/* Puts e where it fits first among the n placed ones, which are sorted by begin, and keeps them so. */
+static void place_extent(extent **placed, int n, extent *e)
+{
+    int at = n;
+    e->begin = 0;
+    for (int k = 0; k < n; k++) {
+        const extent *other = placed[k];
+        if (other->until < e->from || other->from > e->until)
+            continue;
+        if (other->begin - e->begin >= e->bytes)
+            break;
+        const int64_t end = other->begin + other->bytes;
+        e->begin = end > e->begin ? end : e->begin;
+    }
+    while (at > 0 && placed[at - 1]->begin > e->begin) {
+        placed[at] = placed[at - 1];
+        at--;
+    }
+    placed[at] = e;
+}
+
+/* Slots that are large are placed first: small ones find room between them, where the other way around they
+ * would stand in the way. */
+static void lay_out(schedule *s, arena *a)
+{
     for (int k = 0; k < a->n; k++)
-        if (may_share(s, t->first, taken[k].slot, i)) {
-            t->offset = taken[k].begin;
-            taken[k].until = t->until;
-            taken[k].slot = i;
-            return;
-        }
-    for (at = 0; at < a->n && taken[at].begin - begin < size; at++)
-        begin = taken[at].end > begin ? taken[at].end : begin;
-    memmove(taken + at + 1, taken + at, (size_t)(a->n - at) * sizeof *taken);
-    taken[at] = (extent){begin, begin + size, t->until, i};
-    a->n++;
-    t->offset = begin;
-    s->arena_bytes = begin + size > s->arena_bytes ? begin + size : s->arena_bytes;
+        a->order[k] = &a->extent[k];
+    qsort(a->order, (size_t)a->n, sizeof *a->order, compare_extents);
+    for (int k = 0; k < a->n; k++) {
+        extent *e = a->order[k];
+        place_extent(a->order, k, e);
+        if (e->begin + e->bytes > s->arena_bytes)
+            s->arena_bytes = e->begin + e->bytes;
+    }
+}
+
+static bool is_in_arena(const slot *t)
+{
+    return t->kind == SLOT_TEMP && t->first >= 0 && t->home < 0;
 }
 
 static ig_status place_temporaries(schedule *s)
 {
-    size_t n = (size_t)s->n_slot + 1, m = (size_t)s->n_program + 1;
-    arena a = {.taken = memory_get(n * sizeof *a.taken)};
+    const size_t n = (size_t)s->n_slot + 1, m = (size_t)s->n_program + 1;
+    arena a = {.extent = memory_get(n * sizeof *a.extent),
+               .of = memory_get(n * sizeof *a.of),
+               .order = memory_get(n * sizeof *a.order)};
     int *head = memory_get((m + n) * sizeof *head), *next = head ? head + m : NULL;
-    if (a.taken && head) {
+    const bool ok = a.extent && a.of && a.order && head;
+    if (ok) {
         /* Lists of the slots that each program writes first. */
         memset(head, -1, m * sizeof *head);
         for (int i = s->n_slot - 1; i >= 0; i--)
-            if (s->slot[i].kind == SLOT_TEMP && s->slot[i].first >= 0 && s->slot[i].home < 0) {
+            if (is_in_arena(&s->slot[i])) {
                 next[i] = head[s->slot[i].first];
                 head[s->slot[i].first] = i;
             }
         for (int p = 0; p < s->n_program; p++)
             for (int i = head[p]; i >= 0; i = next[i])
-                place(s, &a, i);
+                take_extent(s, &a, i);
+        lay_out(s, &a);
+        for (int i = 0; i < s->n_slot; i++)
+            if (is_in_arena(&s->slot[i]))
+                s->slot[i].offset = a.extent[a.of[i]].begin;
     }
-    bool ok = a.taken && head;
-    memory_free(a.taken);
+    memory_free(a.extent);
+    memory_free(a.of);
+    memory_free(a.order);
     memory_free(head);
     return ok ? IG_OK : IG_ERR_MEMORY;
 }
