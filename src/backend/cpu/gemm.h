@@ -33,7 +33,7 @@ typedef struct gemm_thin {
 
 typedef struct gemm_kernel {
     int mr, nr;
-    int unit;          /* of columns: a narrow tile has a multiple of it, any other nr */
+    int unit;          /* a narrow tile has a multiple of so many columns */
     int group;         /* what a panel's k is filled up to a multiple of, with zeros */
     int element_bytes; /* in a panel */
     int kc;            /* most points of k in a block */
@@ -50,7 +50,7 @@ typedef struct gemm_kernel {
      * nr: what a row has too many lanes for is the next one's. */
     void (*tile)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool add);
     /* The same for a[k * a_step + i], b[k * b_step + j], such as rows that lie side by side in memory, and
-     * for no more columns than so many units hold. NULL if there is none: then unit is nr. */
+     * for the first columns only, a multiple of unit. NULL if there is none: then unit is nr. */
     void (*tile_at)(int64_t columns, int64_t k, const void *a, int64_t a_step, const void *b,
                     int64_t b_step, void *c, int64_t ldc, bool add);
     /* What reads the large side from where it lies, at memory speed if its rows are side by side or

@@ -68,6 +68,15 @@ static inline int64_t gemm_runs(const int64_t *offset, int64_t n)
     return runs;
 }
 
+/* True if n offsets, a multiple of `side`, lie in runs of that many or of multiples of it. */
+static inline bool gemm_is_woven(const int64_t *offset, int64_t n, int64_t side)
+{
+    for (int64_t i = 0; i < n; i += side)
+        if (gemm_run(offset + i, side) < side)
+            return false;
+    return true;
+}
+
 /* True if one of them is worth looking for. */
 static inline bool gemm_has_long(const int64_t *offset, int64_t n)
 {
