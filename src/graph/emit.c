@@ -105,10 +105,14 @@ static int operand_add(writer *w, operand o)
     return t->n_operand++;
 }
 
+static ig_status emit_node(writer *w, int node);
+
 /* The value of y on this tape: computed here, or loaded. */
 static ig_status value_of(writer *w, const ig_array *y, int *value)
 {
     int node = y->root->data ? -1 : w->g->same[y->root->index];
+    if (node >= 0 && w->value_of[node] < 0 && w->slot_of[node] < 0)
+        TRY(emit_node(w, node)); /* see is_made_again */
     if (node >= 0 && w->value_of[node] >= 0) {
         *value = w->value_of[node];
         return IG_OK;
@@ -253,6 +257,16 @@ static ig_status finish_tape(writer *w)
     return tape_assign_registers(t);
 }
 
+/* The next tape has no value of the node, nor of those that it reads. */
+static void forget_values(const writer *w, int node)
+{
+    const ig_array *x = w->g->node[node];
+    w->value_of[node] = -1;
+    for (int j = 0; j < x->n_in; j++)
+        if (!x->in[j]->root->data)
+            w->value_of[w->g->same[x->in[j]->root->index]] = -1;
+}
+
 /* The tape of a list of map nodes. core (or -1) is a node whose value the tape starts with; result
  * (or NULL) is an array whose value the tape must leave in t->result. */
 static ig_status emit_tape(writer *w, const int *nodes, int n, int core, const ig_array *result)
@@ -278,7 +292,7 @@ static ig_status emit_tape(writer *w, const int *nodes, int n, int core, const i
     if (core >= 0)
         w->value_of[core] = -1;
     for (int i = 0; i < n; i++)
-        w->value_of[nodes[i]] = -1;
+        forget_values(w, nodes[i]);
     return IG_OK;
 }
 
@@ -632,8 +646,51 @@ static ig_status emit_group(emitter *e, const group *grp)
     }
 }
 
+/* True if y shows few different elements for its size: it is one along rows, or columns. */
+static bool is_spread(const ig_array *y)
+{
+    enum { FEW = 8 };
+    int64_t different = 1;
+    for (int i = 0; i < y->view.ndim; i++)
+        different *= y->view.stride[i] ? y->view.shape[i] : 1;
+    return different <= view_size(&y->view) / FEW;
+}
+
+/* True if map node x had rather be computed again, in a space of that shape, than be written and read: it is
+ * one step from an array that is there anyway, as a row's difference from its mean is. */
+static bool is_cheap(const emitter *e, const int *group_of, const ig_array *x, const view *space)
+{
+    int arrays = 0;
+    view v;
+    if ((x->op != OP_add && x->op != OP_subtract && x->op != OP_multiply) || x->attr.copy ||
+        dtype_is_half((ig_dtype)x->dtype))
+        return false;
+    for (int j = 0; j < x->n_in; j++) {
+        const ig_array *y = x->in[j], *root = y->root;
+        if (!root->data && group_of[e->g->same[root->index]] == group_of[e->g->same[x->index]])
+            return false;
+        if (!view_reshape(&y->view, space->ndim, space->shape, &v))
+            return false;
+        arrays += !is_spread(y);
+    }
+    return arrays <= 1;
+}
+
+/* True if node i, which reads a node of another group by its j-th input, computes that again. */
+static bool is_made_again(const emitter *e, const group *groups, const int *group_of, int i, int j)
+{
+    const ig_array *x = e->g->node[i], *y = x->in[j];
+    const group *grp = &groups[group_of[i]];
+    bool pre = false;
+    for (int k = 0; k < grp->n_pre && !pre; k++)
+        pre = grp->pre[k] == i;
+    return pre && node_walks(x, j) && node_is_whole(y) &&
+           is_cheap(e, group_of, e->g->node[e->g->same[y->root->index]],
+                    &e->g->node[grp->pre_like]->view);
+}
+
 /* Slots: leaves first, so that a leaf's slot is its number; then every node that is asked for or
- * read by another group. */
+ * read by another group, unless it is computed there again. */
 static ig_status find_slots(emitter *e, const group *groups, int n_groups, int *group_of)
 {
     const graph *g = e->g;
@@ -655,7 +712,8 @@ static ig_status find_slots(emitter *e, const group *groups, int n_groups, int *
     for (int i = 0; i < g->n_node; i++)
         for (int j = 0; j < g->node[i]->n_in && g->same[i] == i; j++) {
             const ig_array *root = g->node[i]->in[j]->root;
-            if (!root->data && group_of[g->same[root->index]] != group_of[i])
+            if (!root->data && group_of[g->same[root->index]] != group_of[i] &&
+                !is_made_again(e, groups, group_of, i, j))
                 e->slot_of[g->same[root->index]] = TEMP;
         }
     for (int i = 0; i < g->n_out; i++)

@@ -63,16 +63,13 @@ static int source_of(const fuser *f, const ig_array *x, int j)
     return root->data ? -1 : f->g->same[root->index];
 }
 
-/* True if y's elements are its root's, in the same linear order. */
-static bool is_identity(const ig_array *y)
+bool node_is_whole(const ig_array *y)
 {
     return y == y->root || (y->view.offset == 0 && view_is_contiguous(&y->view) &&
                             view_size(&y->view) == view_size(&y->root->view));
 }
 
-/* The inputs of a map node that are read element by element: the key of bits and the table of read
- * are not. */
-static bool is_lane_input(const ig_array *x, int j)
+bool node_walks(const ig_array *x, int j)
 {
     return !(x->op == OP_bits || (x->op == OP_read && j == 1));
 }
@@ -98,7 +95,7 @@ static role can_join(const fuser *f, const ig_array *x, int j, int gi)
 {
     const group *g = &f->group[gi];
     int source = source_of(f, x, j);
-    if (!is_lane_input(x, j) || !is_identity(x->in[j]) || g->n_node >= GROUP_MOST)
+    if (!node_walks(x, j) || !node_is_whole(x->in[j]) || g->n_node >= GROUP_MOST)
         return ROLE_NONE;
     role r = f->role_of[source] == ROLE_PRE ? ROLE_PRE : ROLE_POST;
     if (g->core >= 0) {
@@ -116,7 +113,7 @@ static role can_join(const fuser *f, const ig_array *x, int j, int gi)
         if (s < 0 || group_at(f, s) != gi)
             continue;
         role other = f->role_of[s] == ROLE_PRE ? ROLE_PRE : ROLE_POST;
-        if (other != r || !is_lane_input(x, i) || !is_identity(x->in[i]))
+        if (other != r || !node_walks(x, i) || !node_is_whole(x->in[i]))
             return ROLE_NONE;
     }
     return r;
@@ -278,7 +275,7 @@ static bool take_pre(fuser *f, int node, int gi)
     group *g = &f->group[gi];
     if (g->core >= 0 || g->n_node >= GROUP_MOST)
         return false;
-    if (is_identity(y))
+    if (node_is_whole(y))
         return true;
     if (g->linear || !view_same_shape(&y->root->view, &f->g->node[g->pre_like]->view) ||
         !find_permutation(y, g->perm))

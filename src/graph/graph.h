@@ -118,6 +118,11 @@ typedef enum node_kind {
 } node_kind;
 
 node_kind node_kind_of(const ig_array *x);
+/* True if y's elements are its root's, in the same linear order. */
+bool node_is_whole(const ig_array *y);
+/* True if map node x reads its j-th input element by element: the key of bits and the table of read are
+ * read otherwise. */
+bool node_walks(const ig_array *x, int j);
 
 /* One program in the making: map nodes before the core, the core, map nodes behind it. A group
  * without a core is a map program. Groups of one depth never depend on each other. */

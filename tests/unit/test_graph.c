@@ -32,6 +32,12 @@ static ig_array *dense_layer(void)
 
 static ig_array *softmax(void) { return ig_softmax(input(100, 20), IG_AXES(-1)); }
 
+/* The difference from the mean is computed twice, and never stored. */
+static ig_array *layer_norm(void)
+{
+    return ig_layer_norm(input(100, 20), vector(20), vector(20), IG_AXES(-1), 1e-5);
+}
+
 static ig_array *outer_reduction(void)
 {
     return ig_mean(ig_multiply(input(50, 8), input(50, 8)), IG_AXES(0), false);
