@@ -92,7 +92,7 @@ static uint64_t next_bits(ig_dtype dtype)
 }
 
 enum { MOST = 1024, GUARD = 64 };
-static uint64_t mem_a[MOST + 1], mem_b[MOST + 1], mem_c[MOST + 1];
+static uint64_t mem_a[MOST + 1], mem_b[MOST + 1], mem_c[MOST + 1], mem_f[MOST + 1], mem_g[MOST + 1];
 static uint64_t mem_d[MOST + 2 * GUARD], mem_e[MOST + 2 * GUARD];
 
 static void fill(ig_dtype dtype, int64_t n, void *to)
@@ -213,49 +213,53 @@ static void fill_operand(ig_dtype dtype, int64_t n, void *x, bool one)
         memcpy((char *)x + (size_t)i * bytes, x, bytes);
 }
 
-static int pairs_checked;
+static int runs_checked;
 
-static void check_pair(int first, int second, bool turned, ig_dtype dtype, int one, bool in_place)
+/* A run against its rows one after the other, also where the result lies on what it begins with. */
+static void check_run(int rows, int code, ig_dtype dtype, bool in_place)
 {
-    const map_loop pair = level->pair(first, second, turned, dtype, one);
-    if (!pair)
-        return;
-    for (int s = 0; s < SIZES; s++) {
+    static const int ops[] = {[RUN_ADD] = OP_add,
+                              [RUN_SUBTRACT] = OP_subtract,
+                              [RUN_FROM] = OP_subtract,
+                              [RUN_MULTIPLY] = OP_multiply};
+    void *const other[RUN_MOST] = {mem_b, mem_c, mem_f, mem_g};
+    const run_loop run = level->run(rows, code, dtype);
+    for (int s = 0; s < SIZES && run; s++) {
         const int64_t n = sizes[s];
-        fill_operand(dtype, n, mem_a, one & MAP_ONE_A);
-        fill_operand(dtype, n, mem_b, one & MAP_ONE_B);
-        fill_operand(dtype, n, mem_c, one & MAP_ONE_C);
-        map(first, dtype, n, mem_e, mem_a, mem_b, NULL, 0);
-        map(second, dtype, n, mem_e, turned ? mem_c : mem_e, turned ? mem_e : mem_c, NULL, 0);
+        const void *x[RUN_MOST + 1] = {in_place ? mem_d : mem_a};
+        fill_operand(dtype, n, mem_a, false);
         memcpy(mem_d, mem_a, sizeof mem_a);
-        pair(n, mem_d, in_place ? mem_d : mem_a, mem_b, mem_c);
+        memcpy(mem_e, mem_a, sizeof mem_a);
+        for (int r = 0; r < rows; r++) {
+            const int row = code >> r * RUN_BITS;
+            const bool turned = (row & RUN_KIND) == RUN_FROM;
+            x[r + 1] = other[r];
+            fill_operand(dtype, n, other[r], row & RUN_ONE);
+            map(ops[row & RUN_KIND], dtype, n, mem_e, turned ? other[r] : mem_e,
+                turned ? mem_e : other[r], NULL, 0);
+        }
+        run(n, mem_d, x);
         if (!references[dtype].same(n, (int)ig_dtype_bytes(dtype), mem_d, mem_e))
-            fail_msg("%s and %s of %s on %s differ, n = %d, one %d", op_rows[first].name,
-                     op_rows[second].name, ig_dtype_name(dtype), level->name, (int)n, one);
-        pairs_checked++;
+            fail_msg("run %o of %d rows of %s on %s differs, n = %d", (unsigned)code, rows,
+                     ig_dtype_name(dtype), level->name, (int)n);
+        runs_checked++;
     }
 }
 
-static void check_pairs(void)
+static void check_runs(void)
 {
-    pairs_checked = 0;
-    for (int first = 0; first < OP_COUNT; first++)
-        for (int second = 0; second < OP_COUNT; second++)
-            for (int one = 0; one < 7; one++)
-                for (int turned = 0; turned < 2; turned++)
-                    for (ig_dtype dtype = IG_F32; (one & 3) != 3; dtype = IG_F64) {
-                        check_pair(first, second, turned, dtype, one, false);
-                        check_pair(first, second, turned, dtype, one, !(one & MAP_ONE_A));
-                        if (dtype == IG_F64)
-                            break;
-                    }
-    assert_true(pairs_checked >= 3 * 3 * 6 * 2 * SIZES);
+    runs_checked = 0;
+    for (int rows = 2; rows <= RUN_MOST; rows++)
+        for (int code = 0; code < 1 << rows * RUN_BITS; code++)
+            for (int i = 0; i < 4; i++)
+                check_run(rows, code, i & 1 ? IG_F64 : IG_F32, i & 2);
+    assert_true(runs_checked >= (7 * 8 + 11) * 4 * SIZES);
 }
 
-static void test_pairs(void **s)
+static void test_runs(void **s)
 {
     (void)s;
-    on_each_level(check_pairs);
+    on_each_level(check_runs);
 }
 
 static int sums_checked;
@@ -750,7 +754,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_pairs),
+        cmocka_unit_test(test_runs),
         cmocka_unit_test(test_sums),
         cmocka_unit_test(test_near),
         cmocka_unit_test(test_where),

@@ -60,6 +60,8 @@ static void map_run(void *scratch, int64_t first, int64_t n)
     const int64_t row = m->row, end = (first + n) * row;
     const int64_t block = row >= ROW_ALONE ? TAPE_BLOCK : TAPE_BLOCK / row * row;
     const int64_t cut = row >= ROW_ALONE ? row : n * row;
+    if (tape_rows(&m->run, first * row, n, row))
+        return;
     for (int64_t at = first * row; at < end; at += cut)
         for (int64_t from = 0; from < cut; from += block)
             tape_block(&m->run, at + from, cut - from < block ? cut - from : block, NULL);
@@ -101,10 +103,11 @@ static int64_t tile_rows(const program *p)
     return rows > TILE_ROWS_MOST ? TILE_ROWS_MOST : rows;
 }
 
-/* Where a worker's scratch keeps what: the programs' own, then bindings, buffers and values. */
+/* Where a worker's scratch keeps what: pointers to the programs' own parts, those, then bindings, buffers and
+ * values. */
 static size_t programs_bytes(const program *p, int64_t tile)
 {
-    size_t bytes = 0;
+    size_t bytes = whole_lines((size_t)p->chain * sizeof(char *));
     for (int i = 0; i < p->chain; i++)
         bytes += whole_lines(cores[p[i].kind].scratch(&p[i], tile));
     return bytes;
@@ -123,10 +126,12 @@ size_t cpu_chain_scratch(const program *p)
     return bytes;
 }
 
-static void start_all(chain_job *j, const binding *b, char *scratch)
+static void start_all(chain_job *j, const binding *b, char **part)
 {
+    char *scratch = (char *)part + whole_lines((size_t)j->p->chain * sizeof *part);
     for (int i = 0; i < j->p->chain; i++) {
         const program *p = &j->p[i];
+        part[i] = scratch;
         cores[p->kind].start(p, b, &j->fault, j->outer, j->tile, scratch);
         if (p->kind == PROGRAM_CONTRACT && i < SHARED)
             cpu_contract_rows_use(scratch, j->panels[i]);
@@ -134,13 +139,10 @@ static void start_all(chain_job *j, const binding *b, char *scratch)
     }
 }
 
-static void run_all(const chain_job *j, char *scratch, int64_t row, int64_t n)
+static void run_all(const chain_job *j, char *const *part, int64_t row, int64_t n)
 {
-    for (int i = 0; i < j->p->chain; i++) {
-        const program *p = &j->p[i];
-        cores[p->kind].run(scratch, row, n);
-        scratch += whole_lines(cores[p->kind].scratch(p, j->tile));
-    }
+    for (int i = 0; i < j->p->chain; i++)
+        cores[j->p[i].kind].run(part[i], row, n);
 }
 
 /* Bindings in which the rows from `row` on of what is kept by rows lie in `at`. */
@@ -167,16 +169,16 @@ static const binding *bind_rows(const chain_job *j, char *at, int64_t row)
 static void chain_task(void *ctx, int64_t task, int worker)
 {
     chain_job *j = ctx;
-    char *scratch = scratch_of(worker), *rows = scratch;
+    char *scratch = scratch_of(worker), **parts = (char **)scratch, *rows = scratch;
     if (j->p->by_rows)
         rows += programs_bytes(j->p, j->tile);
     else
-        start_all(j, j->b, scratch);
+        start_all(j, j->b, parts);
     const int64_t end = (task + 1) * j->task < j->outer ? (task + 1) * j->task : j->outer;
     for (int64_t row = task * j->task; row < end; row += j->tile) {
         if (j->p->by_rows)
-            start_all(j, bind_rows(j, rows, row), scratch);
-        run_all(j, scratch, row, end - row < j->tile ? end - row : j->tile);
+            start_all(j, bind_rows(j, rows, row), parts);
+        run_all(j, parts, row, end - row < j->tile ? end - row : j->tile);
     }
 }
 

@@ -12,6 +12,20 @@ enum { FOLD_LANES = 32 }; /* running values of a fold; the order of a sum is fix
  * values. An operand may be one value for all i: then it is that which it points at. n > 0. */
 typedef void (*map_loop)(int64_t n, void *d, const void *a, const void *b, const void *c);
 enum { MAP_ONE_A = 1, MAP_ONE_B = 2, MAP_ONE_C = 4 };
+/* A run of arithmetic: each row takes what the one before it leaves, the first x[0], and x[1 + its place]. Its
+ * code has RUN_BITS for each row, that of the first lowest: the kind, and RUN_ONE where the row's other operand
+ * is one value. FROM is SUBTRACT with its operands exchanged. */
+typedef void (*run_loop)(int64_t n, void *d, const void *const *x);
+enum {
+    RUN_ADD,
+    RUN_SUBTRACT,
+    RUN_FROM,
+    RUN_MULTIPLY,
+    RUN_KIND = 3,
+    RUN_ONE = 4,
+    RUN_BITS = 3,
+    RUN_MOST = 4
+};
 /* *total = the fold, in fold's order, of what a row makes of a[i] and b[i]; what the row is made of may be
  * kept in d[i]. */
 typedef void (*fold_loop)(int64_t n, void *total, void *d, const void *a, const void *b);
@@ -32,10 +46,8 @@ typedef struct cpu_level {
     /* The loop of a row in lanes of dtype. one: flags MAP_ONE_*, at most one of two operands and no
      * condition. NULL if the lanes have no such row. */
     map_loop (*loop)(int op, ig_dtype lane, int one);
-    /* The loop of two rows at once, with the bits of one after the other: d[i] = second(first(a[i], b[i]),
-     * c[i]), turned: second(c[i], first(a[i], b[i])). one: flags MAP_ONE_*, not both A and B. NULL if
-     * there is none. */
-    map_loop (*pair)(int first, int second, bool turned, ig_dtype lane, int one);
+    /* The loop of a run of 2 to RUN_MOST rows, with the bits of one after the other. NULL if there is none. */
+    run_loop (*run)(int rows, int code, ig_dtype lane);
     /* Storage of one dtype to storage of another, by the rules of ig_astype (between f16, bf16 and
      * f32 too), strided by elements: d[i * ds] = a[i * as]. from == to copies. */
     void (*convert)(ig_dtype from, ig_dtype to, int64_t n, void *d, int64_t ds, const void *a,
@@ -119,9 +131,14 @@ int tape_tile_axis(const tape *t);
 /* Runs points [start, start + n) of the space, n <= tape_most_points(t); core holds the core's lanes for them
  * (NULL for a pre tape). Stores happen; registers stay readable until the next call. */
 void tape_block(tape_run *run, int64_t start, int64_t n, const void *core);
+/* The same for n whole rows of len points, of a tape without a core or a result, if they are better run one by
+ * one; else false, and nothing is done. */
+bool tape_rows(tape_run *run, int64_t start, int64_t n, int64_t len);
 /* For a tape with a result that will be folded so, after tape_start: what tape_fold can do at once. */
 void tape_fold_start(tape_run *run, int fold);
-/* tape_block of n * len points, and d[r] = the fold of the r-th len lanes of dtype's in its result. */
+/* How many times len points tape_fold takes at once, where those are whole rows. */
+int64_t tape_fold_most(const tape_run *run, int64_t len);
+/* d[r] = the fold of what the tape leaves, in lanes of dtype, for the r-th len points from start on. */
 void tape_fold(tape_run *run, int fold, ig_dtype dtype, int64_t start, int64_t n, int64_t len,
                void *d);
 /* The n lanes of dtype's that register r has since that call, one after another. */

@@ -526,12 +526,16 @@ void cpu_reduce_rows(void *scratch, int64_t first, int64_t n)
 {
     reduce_rows *s = scratch;
     const reduce_plan *r = s->j.plan;
+    const int64_t width = r->chunks == 1 ? tape_fold_most(&s->w.pre, s->j.p->inner) : r->width;
     for (int64_t o = first; o < first + n;) {
         int64_t done = 0, from = o;
-        while (o < first + n && done + r->width <= TAPE_BLOCK) {
-            const int64_t now = first + n - o < r->width ? first + n - o : r->width;
-            fold_leaves(&s->w, leaf_along, o, now, 0, r->chunks,
-                        s->w.core + (size_t)done * s->j.lane);
+        while (o < first + n && done + width <= TAPE_BLOCK) {
+            const int64_t now = first + n - o < width ? first + n - o : width;
+            char *d = s->w.core + (size_t)done * s->j.lane;
+            if (r->chunks == 1)
+                leaf_along(&s->w, o, now, 0, d);
+            else
+                fold_leaves(&s->w, leaf_along, o, now, 0, r->chunks, d);
             done += now;
             o += now;
         }

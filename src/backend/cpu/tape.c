@@ -46,9 +46,16 @@ static some_rows rows_of(const tape_run *run, int64_t start, int64_t n, const vo
 /* The r-th row takes so many steps. */
 static void run_row(const some_rows *rows, int64_t r, int steps)
 {
-    for (const row_step *s = rows->plan->step; s < rows->plan->step + steps; s++)
-        s->loop(rows->points, row_at(rows, &s->d, r), row_at(rows, &s->x[0], r),
-                row_at(rows, &s->x[1], r), row_at(rows, &s->x[2], r));
+    for (const row_step *s = rows->plan->step; s < rows->plan->step + steps; s++) {
+        const void *x[RUN_MOST + 1];
+        const int n = s->run.loop ? s->run.rows + 1 : 3;
+        for (int i = 0; i < n; i++)
+            x[i] = row_at(rows, &s->x[i], r);
+        if (s->run.loop)
+            s->run.loop(rows->points, row_at(rows, &s->d, r), x);
+        else
+            s->loop(rows->points, row_at(rows, &s->d, r), x[0], x[1], x[2]);
+    }
 }
 
 static void run_rows(tape_run *run, const some_rows *rows)
@@ -220,11 +227,11 @@ static void do_store(const block *b, int k)
 
 typedef struct map_step {
     map_loop loop;
+    step_run run;
     char *d;
-    const char *x[3];
-    int64_t move,
-        moves[3]; /* bytes from lane to lane; 0: one value, or a block that is used again */
-    bool pair;    /* it is of two instructions */
+    const char *x[RUN_MOST + 1];
+    /* Bytes from lane to lane; 0: one value, or a block that is used again. */
+    int64_t move, moves[RUN_MOST + 1];
 } map_step;
 
 static void run_steps(const map_step *step, int n_step, int64_t n, int64_t bytes)
@@ -233,28 +240,37 @@ static void run_steps(const map_step *step, int n_step, int64_t n, int64_t bytes
     for (int64_t at = 0; at < n; at += most)
         for (int i = 0; i < n_step; i++) {
             const map_step *s = &step[i];
-            s->loop(n - at < most ? n - at : most, s->d + at * s->move, s->x[0] + at * s->moves[0],
-                    s->x[1] + at * s->moves[1], s->x[2] + at * s->moves[2]);
+            const int64_t now = n - at < most ? n - at : most;
+            const void *x[RUN_MOST + 1];
+            const int n_x = s->run.loop ? s->run.rows + 1 : 3;
+            for (int j = 0; j < n_x; j++)
+                x[j] = s->x[j] + at * s->moves[j];
+            if (s->run.loop)
+                s->run.loop(now, s->d + at * s->move, x);
+            else
+                s->loop(now, s->d + at * s->move, x[0], x[1], x[2]);
         }
 }
 
 /* Makes the step of the k-th instruction, the last, one with the step before it, if there is a loop. */
-static bool pair_steps(const block *b, int k, map_step *before, const map_step *last)
+static bool join_steps(const block *b, int k, map_step *before, const map_step *last)
 {
-    const int first = b->plan->inst[k].after;
+    const bool turned = before->run.turned;
     int other;
-    const map_loop loop =
-        first >= 0 && !before->pair
-            ? tape_pair(b->run, k, b->plan->inst[first].one, b->plan->inst[k].one, &other)
-            : NULL;
-    if (!loop)
+    if (!tape_run_on(b->run, k, b->plan->inst[k].one, &before->run, &other))
         return false;
-    before->pair = true;
-    before->loop = loop;
+    if (turned) {
+        const char *one = before->x[0];
+        before->x[0] = before->x[1];
+        before->x[1] = one;
+        before->moves[0] = before->moves[1];
+        before->moves[1] = 0;
+    }
+    const int at = before->run.rows;
     before->d = last->d;
     before->move = last->move;
-    before->x[2] = last->x[other];
-    before->moves[2] = last->moves[other];
+    before->x[at] = last->x[other];
+    before->moves[at] = last->moves[other];
     return true;
 }
 
@@ -294,7 +310,7 @@ static bool make_step(const block *b, int k, map_step *s)
         plan->one = one;
         plan->loop = b->run->level->loop(in->op, (ig_dtype)in->dtype, one);
     }
-    s->pair = false;
+    s->run = tape_run_of(b->run, k, one);
     s->loop = plan->loop;
     s->d = result(b, k);
     s->move = is_reused(b, in->dst) ? 0 : bytes;
@@ -318,7 +334,7 @@ static bool goes_along(const block *b, int k, size_t bytes, int *n, map_step *st
     if (b->plan->inst[k].bytes != bytes || is_once(b, in) || *n == STEP_MOST ||
         !make_step(b, k, &step[*n]))
         return false;
-    *n += pair_steps(b, k, &step[*n - 1], &step[*n]) ? 0 : 1;
+    *n += join_steps(b, k, &step[*n - 1], &step[*n]) ? 0 : 1;
     return true;
 }
 
@@ -442,20 +458,80 @@ void tape_block(tape_run *run, int64_t start, int64_t n, const void *core)
     }
 }
 
+/* ---- whole rows, one by one ---- */
+
+/* True if rows of len points are better run one by one than some of them as a block. */
+static bool by_rows(const rows_plan *plan, int64_t len)
+{
+    enum { LONG = 256 };
+    return plan->points && len <= TAPE_BLOCK && (plan->flat || plan->points == len) &&
+           (len >= LONG || plan->most > 1);
+}
+
+/* The row of len points that begins at start. What it keeps between steps lies where a block's first does. */
+static some_rows row_from(const rows_plan *plan, int64_t start, int64_t len)
+{
+    return (some_rows){plan, len, plan->flat ? start : start / len, 1, NULL};
+}
+
+bool tape_rows(tape_run *run, int64_t start, int64_t n, int64_t len)
+{
+    const rows_plan *plan = &run->plan->rows;
+    if (!by_rows(plan, len))
+        return false;
+    for (int64_t r = 0; r < n; r++) {
+        const some_rows row = row_from(plan, start + r * len, len);
+        run_row(&row, 0, plan->n_step);
+    }
+    return true;
+}
+
+/* True if what the tape leaves is what it loads, as it lies. */
+static bool is_plain(const tape_run *run)
+{
+    const rows_plan *plan = &run->plan->rows;
+    return plan->points && plan->n_step == 0 && plan->shown[run->t->result].packed;
+}
+
+static bool folds_rows(const tape_run *run, int64_t len)
+{
+    return by_rows(&run->plan->rows, len) && !run->plan->rows.shown[run->t->result].one;
+}
+
+int64_t tape_fold_most(const tape_run *run, int64_t len)
+{
+    return is_plain(run) || folds_rows(run, len) ? TAPE_BLOCK : TAPE_BLOCK / len;
+}
+
+static void fold_row(const tape_run *run, int fold, ig_dtype dtype, const some_rows *row, char *d)
+{
+    const rows_plan *plan = row->plan;
+    run_row(row, 0, plan->n_step - (plan->fold ? plan->n_folded : 0));
+    if (plan->fold)
+        plan->fold(row->points, d, row_at(row, &plan->kept, 0), row_at(row, &plan->taken[0], 0),
+                   row_at(row, &plan->taken[1], 0));
+    else
+        run->level->fold(fold, dtype, 1, row->points, d,
+                         row_at(row, &plan->shown[run->t->result], 0));
+}
+
 void tape_fold(tape_run *run, int fold, ig_dtype dtype, int64_t start, int64_t n, int64_t len,
                void *d)
 {
     const rows_plan *plan = &run->plan->rows;
-    const some_rows rows = plan->fold ? rows_of(run, start, n * len, NULL) : (some_rows){.n = 0};
-    char *total = d;
-    if (rows.n != n) {
+    if (is_plain(run)) {
+        const some_rows first = row_from(plan, start, len);
+        run->level->fold(fold, dtype, n, len, d, row_at(&first, &plan->shown[run->t->result], 0));
+        return;
+    }
+    if (!folds_rows(run, len)) {
         tape_block(run, start, n * len, NULL);
         run->level->fold(fold, dtype, n, len, d, tape_lanes(run, run->t->result, dtype, n * len));
         return;
     }
-    for (int64_t r = 0; r < n; r++, total += plan->bytes) {
-        run_row(&rows, r, plan->n_step - plan->n_folded);
-        plan->fold(len, total, row_at(&rows, &plan->kept, r), row_at(&rows, &plan->taken[0], r),
-                   row_at(&rows, &plan->taken[1], r));
+    const int64_t bytes = (int64_t)ig_dtype_bytes(dtype_lane(dtype));
+    for (int64_t r = 0; r < n; r++) {
+        const some_rows row = row_from(plan, start + r * len, len);
+        fold_row(run, fold, dtype, &row, (char *)d + r * bytes);
     }
 }

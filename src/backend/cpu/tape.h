@@ -55,11 +55,19 @@ typedef struct row_place {
     bool packed; /* rows lie one after another */
 } row_place;
 
+/* What a step does as a run (see run_loop): one row, or those of MAPs that follow each other. */
+typedef struct step_run {
+    int rows, code; /* 0 rows: it is no arithmetic */
+    bool turned;    /* of one row: x[1] is what the run begins with, and x[0] one value */
+    run_loop loop;  /* of more than one row */
+} step_run;
+
 typedef struct row_step {
     map_loop loop;
-    int op;         /* row of ops.def; OP_COUNT: a pair of them */
+    step_run run;
+    int op;         /* row of ops.def, unless it is a run of more */
     ig_dtype dtype; /* of its lanes */
-    row_place d, x[3];
+    row_place d, x[RUN_MOST + 1];
 } row_step;
 
 /* A tape over rows that all run alike, see plan_rows. */
@@ -98,9 +106,10 @@ typedef struct tape_plan {
     char *narrow; /* ... and another, for elements of 16 bits too */
 } tape_plan;
 
-/* The loop that does the k-th instruction and the one that it comes after at once, whose inputs of one
- * value are `one` and `one_before` (MAP_ONE_*). *other is then the k-th's input that the loop takes as its
- * third. NULL if there is none. */
-map_loop tape_pair(const tape_run *run, int k, int one_before, int one, int *other);
+/* The k-th instruction, a MAP whose inputs of one value are `one` (MAP_ONE_*), as a run of one row. */
+step_run tape_run_of(const tape_run *run, int k, int one);
+/* Adds the k-th instruction to the run of the step before it, if it comes after that one alone and there is a
+ * loop. *other is then the k-th's input that is the run's last operand. */
+bool tape_run_on(const tape_run *run, int k, int one, step_run *before, int *other);
 
 #endif

@@ -227,16 +227,40 @@ static void plan_pairs(const tape *t, tape_plan *plan)
     }
 }
 
-map_loop tape_pair(const tape_run *run, int k, int one_before, int one, int *other)
+/* The row's bits in the code of a run; -1 if it is no arithmetic. turned: the run is its second operand. */
+static int run_bits(int op, bool turned, bool one)
 {
-    const int before = run->plan->inst[k].after;
-    if (before < 0)
-        return NULL;
-    const tape_inst *first = &run->t->inst[before], *second = &run->t->inst[k];
-    const bool turned = second->b == first->dst;
+    const int kind = op == OP_add        ? RUN_ADD
+                     : op == OP_multiply ? RUN_MULTIPLY
+                     : op != OP_subtract ? -1
+                     : turned            ? RUN_FROM
+                                         : RUN_SUBTRACT;
+    return kind < 0 ? -1 : kind | (one ? RUN_ONE : 0);
+}
+
+step_run tape_run_of(const tape_run *run, int k, int one)
+{
+    const bool turned = one & MAP_ONE_A;
+    const int bits = run_bits(run->t->inst[k].op, turned, one != 0);
+    return (step_run){.rows = bits < 0 ? 0 : 1, .code = bits, .turned = turned};
+}
+
+bool tape_run_on(const tape_run *run, int k, int one, step_run *before, int *other)
+{
+    const tape_inst *in = &run->t->inst[k];
+    const int first = run->plan->inst[k].after;
+    if (first < 0 || before->rows == 0 || before->rows == RUN_MOST)
+        return false;
+    const bool turned = in->b == run->t->inst[first].dst;
     *other = turned ? 0 : 1;
-    return run->level->pair(first->op, second->op, turned, (ig_dtype)second->dtype,
-                            one_before | (one & 1 << *other ? MAP_ONE_C : 0));
+    const int bits = run_bits(in->op, turned, one & 1 << *other);
+    const int code = before->code | bits << before->rows * RUN_BITS;
+    const run_loop loop =
+        bits < 0 ? NULL : run->level->run(before->rows + 1, code, (ig_dtype)in->dtype);
+    if (!loop)
+        return false;
+    *before = (step_run){before->rows + 1, code, false, loop};
+    return true;
 }
 
 /* ---- rows: where every row takes the same steps, they are found once for all rows ---- */
@@ -291,19 +315,20 @@ static int ones_of(const row_step *s)
 }
 
 /* Makes the last two steps, of which the second is the k-th instruction, one; if there is a loop. */
-static void pair_row_steps(const tape_run *run, int k)
+static void join_row_steps(const tape_run *run, int k)
 {
     rows_plan *rows = &run->plan->rows;
     row_step *last = &rows->step[rows->n_step - 1], *before = last - 1;
+    const bool turned = rows->n_step > 1 && before->run.turned;
     int other;
-    const map_loop loop = rows->n_step > 1 && before->op != OP_COUNT
-                              ? tape_pair(run, k, ones_of(before), ones_of(last), &other)
-                              : NULL;
-    if (!loop)
+    if (rows->n_step < 2 || !tape_run_on(run, k, ones_of(last), &before->run, &other))
         return;
-    before->loop = loop;
-    before->op = OP_COUNT;
-    before->x[2] = last->x[other];
+    if (turned) {
+        const row_place one = before->x[0];
+        before->x[0] = before->x[1];
+        before->x[1] = one;
+    }
+    before->x[before->run.rows] = last->x[other];
     before->d = last->d;
     rows->n_step--;
 }
@@ -335,13 +360,14 @@ static bool plan_row_map(const tape_run *run, int k)
     s->d = plan->direct != NOT_DIRECT ? row_of_operand(run, plan->direct)
                                       : row_of_block(run, place_of_block(in->dst), bytes);
     s->loop = one != all ? run->level->loop(in->op, (ig_dtype)in->dtype, one) : NULL;
+    s->run = tape_run_of(run, k, ones_of(s));
     s->op = in->op;
     s->dtype = (ig_dtype)in->dtype;
     rows->shown[in->dst] = s->d;
     rows->n_step++;
     if (!s->loop)
         return false;
-    pair_row_steps(run, k);
+    join_row_steps(run, k);
     return true;
 }
 
@@ -554,10 +580,10 @@ void tape_fold_start(tape_run *run, int fold)
     if (!last->d.own || !is_same(&rows->shown[run->t->result], &last->d))
         return;
     if (last->op == OP_square && rows->n_step > 1 && last[-1].op == OP_subtract &&
-        is_same(&last->x[0], &last[-1].d))
+        !last[-1].run.loop && is_same(&last->x[0], &last[-1].d))
         from--;
     const int second = from == last ? OP_COUNT : last->op;
-    if (from->op == OP_COUNT || ones_of(from) & MAP_ONE_A)
+    if (from->run.loop || ones_of(from) & MAP_ONE_A)
         return;
     rows->fold = run->level->fold_of(fold, from->op, second, from->dtype,
                                      from != last && !from->d.own, ones_of(from));

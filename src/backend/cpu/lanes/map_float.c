@@ -15,37 +15,64 @@ enum { PIECE = 1024 }; /* elements that are looked through before a choice is ma
 #include "backend/cpu/lanes/each_float.inc"
 #undef TEMPLATE
 
-/* The rows of pairs; `from` is subtract with its operands exchanged. Then the pairs, by which operands are
- * one value (MAP_ONE_*): not both of the first row. */
-enum { PAIR_add, PAIR_subtract, PAIR_multiply, PAIR_from, PAIR_ROWS, PAIR_ONES = 7 };
-#define PAIRS_OF_ONES(X, first, second) \
-    X(first, second, 0) \
-    X(first, second, 1) \
-    X(first, second, 2) X(first, second, 4) X(first, second, 5) X(first, second, 6)
-#define PAIRS_BEHIND(X, first) \
-    PAIRS_OF_ONES(X, first, add) \
-    PAIRS_OF_ONES(X, first, subtract) \
-    PAIRS_OF_ONES(X, first, multiply) PAIRS_OF_ONES(X, first, from)
-#define PAIRS(X) PAIRS_BEHIND(X, add) PAIRS_BEHIND(X, subtract) PAIRS_BEHIND(X, multiply)
-#define TEMPLATE "backend/cpu/lanes/pair.inc"
+/* The runs that have a loop: those of two rows, and longer ones that are met. Each begins with one of those. A
+ * row's name ends in 1 where its other operand is one value. */
+enum {
+    ROW_add = RUN_ADD,
+    ROW_sub = RUN_SUBTRACT,
+    ROW_from = RUN_FROM,
+    ROW_mul = RUN_MULTIPLY,
+    ROW_add1 = RUN_ADD | RUN_ONE,
+    ROW_sub1 = RUN_SUBTRACT | RUN_ONE,
+    ROW_from1 = RUN_FROM | RUN_ONE,
+    ROW_mul1 = RUN_MULTIPLY | RUN_ONE
+};
+#define RUN_2(X, a, b) X(a##_##b, 2, ROW_##a | ROW_##b << RUN_BITS)
+#define RUN_3(X, a, b, c) \
+    X(a##_##b##_##c, 3, ROW_##a | ROW_##b << RUN_BITS | ROW_##c << 2 * RUN_BITS)
+#define RUN_4(X, a, b, c, d) \
+    X(a##_##b##_##c##_##d, 4, \
+      ROW_##a | ROW_##b << RUN_BITS | ROW_##c << 2 * RUN_BITS | ROW_##d << 3 * RUN_BITS)
+#define RUNS_BEHIND(X, a) \
+    RUN_2(X, a, add) \
+    RUN_2(X, a, sub) \
+    RUN_2(X, a, from) \
+    RUN_2(X, a, mul) RUN_2(X, a, add1) RUN_2(X, a, sub1) RUN_2(X, a, from1) RUN_2(X, a, mul1)
+#define RUNS_OF_TWO(X) \
+    RUNS_BEHIND(X, add) \
+    RUNS_BEHIND(X, sub) \
+    RUNS_BEHIND(X, mul) \
+    RUNS_BEHIND(X, add1) RUNS_BEHIND(X, sub1) RUNS_BEHIND(X, from1) RUNS_BEHIND(X, mul1)
+/* Norms with their weights, by rows (layer_norm), by planes and by columns (batch_norm); steps between two. */
+#define RUNS_OF_MORE(X) \
+    RUN_3(X, sub1, mul1, mul) \
+    RUN_3(X, sub1, mul1, mul1) \
+    RUN_3(X, sub, mul, mul) \
+    RUN_3(X, sub1, mul1, add) \
+    RUN_3(X, sub1, mul1, add1) \
+    RUN_3(X, sub, mul, add) \
+    RUN_3(X, sub, mul1, add) \
+    RUN_3(X, mul1, mul, add) \
+    RUN_4(X, sub1, mul1, mul, add) RUN_4(X, sub1, mul1, mul1, add1) RUN_4(X, sub, mul, mul, add)
+typedef struct long_run {
+    int rows, code;
+    run_loop loop;
+} long_run;
+#define TEMPLATE "backend/cpu/lanes/run.inc"
 #include "backend/cpu/lanes/each_float.inc"
 #undef TEMPLATE
 
-static int pair_row(int op)
+run_loop PART(lane_run)(int rows, int code, ig_dtype lane)
 {
-    return op == OP_add        ? PAIR_add
-           : op == OP_subtract ? PAIR_subtract
-           : op == OP_multiply ? PAIR_multiply
-                               : PAIR_ROWS;
-}
-
-map_loop PART(lane_pair)(int first, int second, bool turned, ig_dtype lane, int one)
-{
-    const int row = pair_row(first);
-    const int next = turned && second == OP_subtract ? PAIR_from : pair_row(second);
-    if (row == PAIR_ROWS || next == PAIR_ROWS || (lane != IG_F32 && lane != IG_F64))
+    if (lane != IG_F32 && lane != IG_F64)
         return NULL;
-    return (lane == IG_F64 ? pair_loops_f64 : pair_loops_f32)[row][next][one];
+    if (rows == 2)
+        return (lane == IG_F64 ? runs_of_two_f64 : runs_of_two_f32)[code];
+    const long_run *more = lane == IG_F64 ? runs_of_more_f64 : runs_of_more_f32;
+    for (size_t i = 0; i < sizeof runs_of_more_f32 / sizeof *runs_of_more_f32; i++)
+        if (more[i].rows == rows && more[i].code == code)
+            return more[i].loop;
+    return NULL;
 }
 
 map_loop PART(lane_loop_float)(int op, ig_dtype lane, int one)
