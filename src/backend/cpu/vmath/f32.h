@@ -66,6 +66,17 @@ static inline float vm_log_core_f32(float f)
 #undef U
 #undef VM
 
+/* 1 - exp(q), q = log(erfc(a)) = b + b*P(b) for b = -a: near 0 it has the relative error of q. */
+static inline float vm_erf_f32(float x)
+{
+    float b = -vm_fabs_f32(x);
+    b = vm_select_f32(b < -vm_erf_one_f32, -vm_erf_one_f32, b);
+    float t;
+    float r = vm_exp_reduce_f32(vm_fma_f32(b, vm_poly_log_erfc_f32(b), b), vm_biased_f32, &t);
+    float power = vm_power_f32(t);
+    return vm_copysign_f32(vm_fma_f32(power, vm_exp_tail_f32(r), power - 1), x);
+}
+
 /* exp(y*log(x)) in double, whose spare bits take the error of the product, with short polynomials.
  * Every x but 0 is normal as a double, and every result is too. */
 static inline float vm_pow_f32(float x, float y)

@@ -68,6 +68,16 @@ static inline double vm_log_core_f64(double f)
 #undef U
 #undef VM
 
+/* Above 1 it is 1 - exp(q), q a polynomial for log(erfc). */
+static inline double vm_erf_f64(double x)
+{
+    double a = vm_fabs_f64(x);
+    a = vm_select_f64(a > vm_erf_one_f64, vm_erf_one_f64, a);
+    double near = vm_fma_f64(a, vm_poly_erf_f64(a * a), a);
+    double far = 1 - vm_exp_near_f64(vm_poly_erfc_f64(a - 1));
+    return vm_copysign_f64(vm_select_f64(a < 1, near, far), x);
+}
+
 /* log(x) for a positive finite x as a sum: returns the high part, the rest through low. The
  * relative error is near 2^-64: y*log(x) is good to a quarter ulp of exp wherever pow is finite. */
 static inline double vm_log_pair_f64(double x, double *low)

@@ -302,20 +302,6 @@ static inline double vm_poly_sinh_f64(double x)
     return c0;
 }
 
-/* error 2^-29.7 */
-static inline float vm_poly_erf_f32(float x)
-{
-    float a0 = __builtin_fmaf(-0x1.81273ep-2f, x, 0x1.06eba8p-3f);
-    float a1 = __builtin_fmaf(-0x1.b7fbb4p-6f, x, 0x1.ce2d2p-4f);
-    float a2 = __builtin_fmaf(-0x1.a485d6p-11f, x, 0x1.5419f2p-8f);
-    float x2 = x * x;
-    float b0 = __builtin_fmaf(a1, x2, a0);
-    float b1 = __builtin_fmaf(0x1.4ae49p-14f, x2, a2);
-    float x4 = x2 * x2;
-    float c0 = __builtin_fmaf(b1, x4, b0);
-    return c0;
-}
-
 /* error 2^-57.0 */
 static inline double vm_poly_erf_f64(double x)
 {
@@ -332,20 +318,6 @@ static inline double vm_poly_erf_f64(double x)
     double x4 = x2 * x2;
     double top = __builtin_fma(b2, x4, b1);
     double c0 = __builtin_fma(top, x4, b0);
-    return c0;
-}
-
-/* error 2^-29.9 */
-static inline float vm_poly_erfc_f32(float x)
-{
-    float a0 = __builtin_fmaf(-0x1.51c9aap+1f, x, -0x1.d97fcp+0f);
-    float a1 = __builtin_fmaf(-0x1.53f946p-5f, x, -0x1.afad34p-1f);
-    float a2 = __builtin_fmaf(-0x1.deb75ep-10f, x, 0x1.441adap-7f);
-    float x2 = x * x;
-    float b0 = __builtin_fmaf(a1, x2, a0);
-    float b1 = __builtin_fmaf(0x1.852bbp-13f, x2, a2);
-    float x4 = x2 * x2;
-    float c0 = __builtin_fmaf(b1, x4, b0);
     return c0;
 }
 
@@ -374,6 +346,22 @@ static inline double vm_poly_erfc_f64(double x)
     double top = __builtin_fma(b4, x8, c1);
     double d0 = __builtin_fma(top, x8, c0);
     return d0;
+}
+
+/* error 2^-27.9 */
+static inline float vm_poly_log_erfc_f32(float x)
+{
+    float a0 = __builtin_fmaf(-0x1.45f2fap-1f, x, 0x1.06eba8p-3f);
+    float a1 = __builtin_fmaf(0x1.39cde2p-6f, x, 0x1.a4fa5ep-4f);
+    float a2 = __builtin_fmaf(-0x1.b4fa68p-10f, x, -0x1.50395p-13f);
+    float a3 = __builtin_fmaf(-0x1.ed5a5p-14f, x, -0x1.4bc292p-11f);
+    float x2 = x * x;
+    float b0 = __builtin_fmaf(a1, x2, a0);
+    float b1 = __builtin_fmaf(a3, x2, a2);
+    float x4 = x2 * x2;
+    float top = __builtin_fmaf(-0x1.36857ap-17f, x4, b1);
+    float c0 = __builtin_fmaf(top, x4, b0);
+    return c0;
 }
 
 /* error 2^-31.2 */
