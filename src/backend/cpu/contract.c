@@ -129,28 +129,46 @@ static void tile_sum_block(const contraction *c, const worker_state *w, int64_t 
     }
 }
 
-/* Sums a tile with few rows on one side. */
+/* The thin side's lanes in some blocks of k: x[t * row + i * point], where i is 0 at the first. */
+static void thin_gather(const contraction *c, const worker_state *w, int64_t thin, int64_t first,
+                        int64_t end)
+{
+    const int side = c->thin;
+    for (int64_t block = first; block < end; block++) {
+        const int64_t k = cut_length(&c->kc, block), i = (block - first) * c->kc.size;
+        group_offsets(&c->k[side], block * c->kc.size, k, w->point[side]);
+        for (int64_t t = 0; t < thin; t++)
+            c->kernel->gather(w->panel[side] + (t * c->x_row + i * c->x_point) * c->lane_bytes,
+                              c->x_point, w->from[side] + w->row[side][t] * c->element_bytes, k,
+                              w->point[side]);
+    }
+}
+
+/* Sums a tile with few rows on one side. Rows whose points are side by side are read to their end, some at
+ * a time. */
 static void tile_sum_thin(const contraction *c, const worker_state *w)
 {
-    enum { SHARE = 64 }; /* rows whose points are side by side: all of their k, then the next */
     const int x = c->thin, y = !x;
-    const int64_t n = y == 0 ? w->m : w->n, ldc = c->n.size;
-    const int64_t share = group_is_run(&c->k[y]) ? SHARE : n;
-    for (int64_t r = 0; r < n; r += share)
-        for (int64_t block = 0; block < c->kc.parts; block++) {
+    const int64_t n = y == 0 ? w->m : w->n, thin = y == 0 ? w->n : w->m, ldc = c->n.size;
+    const int64_t share = c->along ? GEMM_THIN_LANES : n, size = c->kc.size;
+    for (int64_t first = 0; first < c->kc.parts; first += c->ready) {
+        const int64_t left = c->kc.parts - first, blocks = left < c->ready ? left : c->ready;
+        thin_gather(c, w, thin, first, first + blocks);
+        for (int64_t i = 0; i < (n + share - 1) / share * blocks; i++) {
+            const int64_t r = i / blocks * share, block = first + i % blocks;
             const int64_t k = cut_length(&c->kc, block);
-            for (int side = 0; side < 2; side++)
-                group_offsets(&c->k[side], block * c->kc.size, k, w->point[side]);
+            if (!c->along)
+                group_offsets(&c->k[y], block * size, k, w->point[y]);
             const gemm_thin g = {
-                .thin = y == 0 ? w->n : w->m,
+                .thin = thin,
                 .n = n - r < share ? n - r : share,
                 .k = k,
-                .x = w->from[x],
-                .from = w->from[y],
-                .x_row = w->row[x],
-                .x_point = w->point[x],
+                .x = w->panel[x] + (block - first) * size * c->x_point * c->lane_bytes,
+                .x_row = c->x_row,
+                .x_point = c->x_point,
+                .from = w->from[y] + (c->along ? block * size * c->element_bytes : 0),
                 .row = w->row[y] + r,
-                .point = w->point[y],
+                .point = c->along ? NULL : w->point[y],
                 .c = w->sums + r * (y == 0 ? ldc : 1) * c->lane_bytes,
                 .c_row = y == 0 ? ldc : 1,
                 .c_thin = y == 0 ? 1 : ldc,
@@ -158,6 +176,7 @@ static void tile_sum_thin(const contraction *c, const worker_state *w)
             };
             c->kernel->thin(&g);
         }
+    }
 }
 
 /* Whether a matrix of a row and a k group is one of BLAS: either is side by side, in its own order. Gives
@@ -204,6 +223,14 @@ static void tile_sum(const contraction *c, const worker_state *w)
             tile_sum_block(c, w, block);
 }
 
+/* Any number of neighbours to the post tape. */
+static void tape_blocks(const contraction *c, worker_state *w, int64_t start, int64_t n, char *sums)
+{
+    for (int64_t i = 0; i < n; i += TAPE_BLOCK)
+        tape_block(&w->run, start + i, n - i < TAPE_BLOCK ? n - i : TAPE_BLOCK,
+                   sums + i * c->lane_bytes);
+}
+
 /* Hands the tile's rows to the post tape. */
 static void tile_finish(const contraction *c, worker_state *w)
 {
@@ -212,16 +239,13 @@ static void tile_finish(const contraction *c, worker_state *w)
     const int64_t start = (w->batch * c->m.extent + w->m0) * n_all + w->n0;
     if (w->n < n_all || n_all > SHORT_ROW) {
         for (int64_t i = 0; i < w->m; i++)
-            tape_block(&w->run, start + i * n_all, w->n, w->sums + i * ldc * lane);
+            tape_blocks(c, w, start + i * n_all, w->n, w->sums + i * ldc * lane);
         return;
     }
     /* Whole rows follow each other in the output, so many short ones make one block. */
     for (int64_t i = 1; i < w->m && ldc > n_all; i++)
         memmove(w->sums + i * n_all * lane, w->sums + i * ldc * lane, (size_t)(n_all * lane));
-    const int64_t size = w->m * n_all;
-    for (int64_t i = 0; i < size; i += TAPE_BLOCK)
-        tape_block(&w->run, start + i, size - i < TAPE_BLOCK ? size - i : TAPE_BLOCK,
-                   w->sums + i * lane);
+    tape_blocks(c, w, start, w->m * n_all, w->sums);
 }
 
 /* Finds n rows of a side in a batch. */

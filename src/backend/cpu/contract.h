@@ -35,13 +35,16 @@ typedef struct contraction {
     group batch[2], row[2], k[2]; /* of in[0] and in[1]; row is m for the first, n for the second */
     int64_t batches;
     cut m, n, kc;
-    int64_t strip;    /* rows of in[0] that are packed at a time: they stay in the L2 cache */
-    char *shared[2];  /* panels of a side that were packed for all workers; or NULL */
-    bool in_place[2]; /* a side is small, and lies as its panels would */
-    bool close;       /* rows of sums follow each other without a gap */
-    int thin;         /* which side has few rows and is not packed; -1: neither */
-    bool dots;        /* one row on either side: batches are summed side by side */
-    const blas *blas; /* what sums the tiles instead of our kernels; or NULL */
+    int64_t strip;          /* rows of in[0] that are packed at a time: they stay in the L2 cache */
+    char *shared[2];        /* panels of a side that were packed for all workers; or NULL */
+    bool in_place[2];       /* a side is small, and lies as its panels would */
+    bool close;             /* rows of sums follow each other without a gap */
+    int thin;               /* which side has few rows and is not packed; -1: neither */
+    bool along;             /* the other's points are side by side, else its rows are */
+    int64_t ready;          /* blocks of k of the thin side that are laid out at a time ... */
+    int64_t x_row, x_point; /* ... and its strides there: see gemm_thin */
+    bool dots;              /* one row on either side: batches are summed side by side */
+    const blas *blas;       /* what sums the tiles instead of our kernels; or NULL */
     layout at;
     int threads;  /* that the tiles are cut for ... */
     int64_t rows; /* ... or, in a chain, how many rows are under way at once; 0: none */

@@ -9,6 +9,11 @@ enum {
     TILE_M = 512, /* most rows and columns of a tile: what packing a panel is shared by */
     TILE_N = TAPE_BLOCK,
     TILE_LEAST = 64, /* columns, and rows of a strip, of a tile however small the cache is */
+    TILE_THIN =
+        4096, /* most rows beside a thin side: what lies side by side is read at one go ... */
+    TILE_RUN = 1024,             /* ... and is not cut below this while all threads have work */
+    TILE_UNIT = 32,              /* ... into parts of so many */
+    READY_BYTES = 1 << 16,       /* of the thin side that are laid out at a time */
     TILE_SMALL = GEMM_WIDTH_MAX, /* a side is not cut below this to give all threads work ... */
     TASKS_PER_THREAD = 4,        /* for which tiles are cut ... */
     TASKS_MOST = 32, /* ... and which they make where they are more: what one thread has to do at
@@ -47,6 +52,8 @@ void contraction_layout(contraction *c)
         at->panel[0] = layout_add(at, (m < c->strip ? m : c->strip) * deep);
         at->panel[1] = layout_add(at, n * deep);
     }
+    if (c->thin >= 0)
+        at->panel[c->thin] = layout_add(at, GEMM_THIN_MAX * c->ready * kc * lane);
     at->sums = layout_add(at, (c->dots ? TAPE_BLOCK : m * n) * lane);
     at->row[0] = layout_add(at, m * (int64_t)sizeof(int64_t));
     at->row[1] = layout_add(at, n * (int64_t)sizeof(int64_t));
@@ -71,11 +78,16 @@ static bool reads_in_place(const contraction *c, int side, int64_t rows)
  * read as it lies; -1 if there is none. The sums are the same either way. */
 static int thin_side(const contraction *c, int64_t rows, int64_t columns)
 {
+    enum { BESIDE_FEW = 4, BESIDE_MAX = 6, BESIDE_LONG = 128 };
     const int side = rows <= columns ? 0 : 1;
-    const int64_t few = side == 0 ? rows : columns;
+    const int64_t few = side == 0 ? rows : columns, others = side == 0 ? columns : rows;
     if (!c->kernel->thin || few > GEMM_THIN_MAX || c->p->extent[3] == 0)
         return -1;
-    return group_is_run(&c->k[!side]) || group_ends_in_run(&c->row[!side]) ? side : -1;
+    if (group_is_run(&c->k[!side]))
+        return side;
+    const bool fits = few <= BESIDE_FEW ||
+                      (few <= BESIDE_MAX && others >= BESIDE_LONG && group_is_run(&c->row[!side]));
+    return fits && group_ends_in_run(&c->row[!side]) ? side : -1;
 }
 
 /* Rows of so many bytes that fit a share of the L2 cache, in [TILE_LEAST, most]. */
@@ -113,6 +125,7 @@ void contraction_set(contraction *c, const program *p)
         c->batches = 1;
     }
     c->thin = thin_side(c, rows, p->extent[2]);
+    c->along = c->thin >= 0 && group_is_run(&c->k[!c->thin]) && p->extent[3] > 1;
     c->dots = c->thin >= 0 && rows == 1 && p->extent[2] == 1 && group_is_run(&c->k[0]) &&
               group_is_run(&c->k[1]);
     c->kc = cut_at_most(p->extent[3], c->kernel->kc, 1);
@@ -125,9 +138,15 @@ void contraction_set(contraction *c, const program *p)
     c->in_place[1] = packs && reads_in_place(c, 1, p->extent[2]);
     const int64_t deep = packs ? panel_row(c, c->kernel->kc) : 1;
     c->strip = rows_in_cache(deep, 8, TILE_M) / c->kernel->mr * c->kernel->mr;
-    c->m = cut_at_most(rows, TILE_M, packs ? c->kernel->mr : 1);
-    c->n = cut_at_most(p->extent[2], packs ? rows_in_cache(deep, 1, TILE_N) : TILE_N,
+    const int64_t most = c->thin < 0 ? 0 : c->along ? TILE_N : TILE_THIN;
+    c->m = cut_at_most(rows, packs ? TILE_M : most, packs ? c->kernel->mr : 1);
+    c->n = cut_at_most(p->extent[2], packs ? rows_in_cache(deep, 1, TILE_N) : most,
                        packs ? c->kernel->nr : 1);
+    const int64_t few = c->thin == 0 ? rows : p->extent[2];
+    const int64_t ready = READY_BYTES / (GEMM_THIN_MAX * c->kernel->kc * c->lane_bytes);
+    c->ready = ready < c->kc.parts ? ready : c->kc.parts;
+    c->x_point = c->along && few > GEMM_THIN_FEW ? GEMM_THIN_MAX : 1;
+    c->x_row = c->x_point > 1 ? 1 : c->ready * c->kc.size;
     contraction_layout(c);
 }
 
@@ -141,12 +160,26 @@ static int64_t tasks_for(const contraction *c, int threads, int per_thread)
                                                      : wanted;
 }
 
+/* Cuts rows that lie side by side beside a thin side: while they are long runs, or some thread has none. */
+static void share_runs(contraction *c, int threads)
+{
+    cut *rows = c->thin == 0 ? &c->n : &c->m;
+    const int64_t wanted = tasks_for(c, threads, TASKS_PER_THREAD) / c->batches;
+    const int64_t least = (tasks_for(c, threads, 1) + c->batches - 1) / c->batches;
+    const int64_t runs = rows->extent / TILE_RUN, long_ones = runs < wanted ? runs : wanted;
+    const int64_t even = long_ones / threads * threads, parts = even > least ? even : least;
+    if (parts > rows->parts)
+        *rows = cut_into(rows->extent, parts, TILE_UNIT);
+}
+
 void contraction_share(contraction *c, int threads)
 {
     const int64_t wanted = tasks_for(c, threads, TASKS_PER_THREAD);
     const int64_t most = tasks_for(c, threads, TASKS_MOST);
     const gemm_kernel *kernel = c->kernel;
-    while (!c->blas && c->batches * c->m.parts * c->n.parts < wanted) {
+    if (c->thin >= 0 && !c->along)
+        share_runs(c, threads);
+    while (!c->blas && (c->thin < 0 || c->along) && c->batches * c->m.parts * c->n.parts < wanted) {
         if (c->n.size >= c->m.size && c->n.size > TILE_SMALL)
             c->n = cut_into(c->n.extent, c->n.parts * 2, kernel->nr);
         else if (c->m.size > TILE_SMALL)

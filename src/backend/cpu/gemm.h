@@ -16,16 +16,20 @@
 enum {
     GEMM_KC = 256,
     GEMM_WIDTH_MAX = 64, /* mr and nr of any kernel */
-    GEMM_THIN_MAX = 4,   /* rows of the thin side */
-    GEMM_THIN_LANES = 16 /* sums that thin_along makes at a time */
+    GEMM_THIN_MAX = 8,   /* rows of the thin side */
+    GEMM_THIN_FEW = 2,   /* so many are multiplied one by one where points are side by side */
+    GEMM_THIN_LANES = 16 /* rows that thin takes together where points are side by side */
 };
 
-/* A block of k of a product in which x has few rows: c[r * c_row + t * c_thin] = (or += if add) the
- * sum over k of x[x_row[t] + x_point[i]] * from[row[r] + point[i]], t < thin, r < n, i < k. */
+/* A block of k of a product in which x has few rows: c[r * c_row + t * c_thin] = (or += if add) the sum
+ * over k of x[t * x_row + i * x_point] * from[row[r] + point[i]], t < thin, r < n, i < k. x holds lanes.
+ * Without points, these are side by side (point[i] = i); then, if thin > GEMM_THIN_FEW, x_row is 1 and
+ * x_point GEMM_THIN_MAX, of which those from thin on may be anything. Otherwise x_point is 1. */
 typedef struct gemm_thin {
     int64_t thin, n, k;
     const void *x, *from;
-    const int64_t *x_row, *x_point, *row, *point;
+    int64_t x_row, x_point;
+    const int64_t *row, *point;
     void *c;
     int64_t c_row, c_thin;
     bool add;
@@ -53,8 +57,10 @@ typedef struct gemm_kernel {
      * for the first columns only, a multiple of unit. NULL if there is none: then unit is nr. */
     void (*tile_at)(int64_t columns, int64_t k, const void *a, int64_t a_step, const void *b,
                     int64_t b_step, void *c, int64_t ldc, bool add);
+    /* Elements as lanes: to[i * step] = from[point[i]]. */
+    void (*gather)(void *to, int64_t step, const void *from, int64_t n, const int64_t *point);
     /* What reads the large side from where it lies, at memory speed if its rows are side by side or
-     * its points are; NULL if there is none. thin <= GEMM_THIN_MAX, 0 < k <= kc, which is GEMM_KC. */
+     * its points are; NULL if there is none. thin <= GEMM_THIN_MAX, 0 < k <= kc. */
     void (*thin)(const gemm_thin *g);
     /* For r < n, one after the other: *c[r] = (or += if add[r]) the sum over k of x[r][i] * y[r][i].
      * NULL if there is none. */

@@ -39,8 +39,10 @@
 enum {
     LONG_RUN = 8,         /* points of k side by side that are worth looking for */
     TOGETHER_BYTES = 192, /* of rows side by side that are read for each point */
-    THIN_RUN = 1024,      /* most rows side by side that thin looks at together ... */
-    THIN_MANY = 96        /* ... and from how many on their sums are not in registers */
+    THIN_BYTES = 16384,   /* of sums that lie in the cache while thin passes by them ... */
+    THIN_MANY = 96,       /* ... if rows side by side are so many; else they are in registers */
+    THIN_ROWS = 4,        /* of the thin side that are multiplied together */
+    THIN_LANES = 16       /* most rows that are, where their points are side by side */
 };
 
 /* How many offsets from the first on follow each other by one. n is at least 1. */
@@ -302,36 +304,57 @@ static inline bool gemm_has_long(const int64_t *offset, int64_t n)
 #define STORED float
 #define LANE float
 #define TO_LANE(x) (x)
+#define VEC simd_f32
 #define QUAD quad_f32
 #define SIDE 4
-#define LOAD(s) quad_of_f32(s)
-#define CROSS quad_cross_f32
-#define FMA quad_fma_by_f32
-#define FMA_QUAD quad_fma_f32
+#define LOAD simd_of_f32
+#define LOAD_QUAD quad_of_f32
+#define LANES simd_of_f32
+#define LANES_QUAD quad_of_f32
+#define KEEP simd_keep_f32
+#define JOIN simd_join_f32
+#define CROSS simd_cross_f32
+#define FMA simd_fma_f32
+#define FMA_LANE simd_fma_lane_f32
+#define FMA_EACH simd_fma_each_f32
 #include "gemm_thin.inc"
 
 #define T f64
 #define STORED double
 #define LANE double
 #define TO_LANE(x) (x)
+#define VEC simd_f64
 #define QUAD quad_f64
 #define SIDE 2
-#define LOAD(s) quad_of_f64(s)
-#define CROSS quad_cross_f64
-#define FMA quad_fma_by_f64
-#define FMA_QUAD quad_fma_f64
+#define LOAD simd_of_f64
+#define LOAD_QUAD quad_of_f64
+#define LANES simd_of_f64
+#define LANES_QUAD quad_of_f64
+#define KEEP simd_keep_f64
+#define JOIN simd_join_f64
+#define CROSS simd_cross_f64
+#define FMA simd_fma_f64
+#define FMA_LANE simd_fma_lane_f64
+#define FMA_EACH simd_fma_each_f64
 #include "gemm_thin.inc"
 
 #define T f16
 #define STORED uint16_t
 #define LANE float
 #define TO_LANE(x) f16_to_f32(x)
+#define VEC simd_f32
 #define QUAD quad_f32
 #define SIDE 4
-#define LOAD(s) quad_of_f16(s)
-#define CROSS quad_cross_f32
-#define FMA quad_fma_by_f32
-#define FMA_QUAD quad_fma_f32
+#define LOAD simd_of_f16
+#define LOAD_QUAD quad_of_f16
+#define LANES simd_of_f32
+#define LANES_QUAD quad_of_f32
+#define KEEP simd_keep_f32
+#define JOIN simd_join_f32
+#define CROSS simd_cross_f32
+#define FMA simd_fma_f32
+#define FMA_LANE simd_fma_lane_f32
+#define FMA_EACH simd_fma_each_f32
 #include "gemm_thin.inc"
 
 #if !SIMD_MMA && !SIMD_AMX
@@ -339,12 +362,19 @@ static inline bool gemm_has_long(const int64_t *offset, int64_t n)
 #define STORED uint16_t
 #define LANE float
 #define TO_LANE(x) bf16_to_f32(x)
+#define VEC simd_f32
 #define QUAD quad_f32
 #define SIDE 4
-#define LOAD(s) quad_of_bf16(s)
-#define CROSS quad_cross_f32
-#define FMA quad_fma_by_f32
-#define FMA_QUAD quad_fma_f32
+#define LOAD simd_of_bf16
+#define LOAD_QUAD quad_of_bf16
+#define LANES simd_of_f32
+#define LANES_QUAD quad_of_f32
+#define KEEP simd_keep_f32
+#define JOIN simd_join_f32
+#define CROSS simd_cross_f32
+#define FMA simd_fma_f32
+#define FMA_LANE simd_fma_lane_f32
+#define FMA_EACH simd_fma_each_f32
 #include "gemm_thin.inc"
 #endif
 
@@ -432,18 +462,18 @@ _Static_assert(INT_NR(uint8_t) <= GEMM_WIDTH_MAX && INT_MR <= INT_NR(uint8_t), "
 #define FLOAT_KERNEL(element, lane, type) \
     { \
         FLOAT_MR, FLOAT_NR(type), FLOAT_NR(type) / FLOAT_NV, 1, sizeof(type), GEMM_KC, \
-            pack_m_##element, pack_n_##element, tile_##lane, tile_at_##lane, thin_##element, \
-            dots_##element \
+            pack_m_##element, pack_n_##element, tile_##lane, tile_at_##lane, gather_##element, \
+            thin_##element, dots_##element \
     }
 #define INT_KERNEL(lane, type) \
     { \
         INT_MR, INT_NR(type), INT_NR(type), 1, sizeof(type), GEMM_KC, pack_m_##lane, \
-            pack_n_##lane, tile_##lane, NULL, NULL, NULL \
+            pack_n_##lane, tile_##lane, NULL, NULL, NULL, NULL \
     }
 #define GROUP_KERNEL(mr, nr, group, bytes, element) \
     { \
         mr, nr, nr, group, bytes, GEMM_KC * 4 / bytes, pack_m_##element, pack_n_##element, \
-            tile_##element, NULL, NULL, NULL \
+            tile_##element, NULL, NULL, NULL, NULL \
     }
 
 #if SIMD_MMA

@@ -56,41 +56,11 @@ static inline quad_f32 quad_of_f16(const uint16_t *from)
 
 static inline quad_f32 quad_of_bf16(const uint16_t *from)
 {
-    return (quad_f32){bf16_to_f32(from[0]), bf16_to_f32(from[1]), bf16_to_f32(from[2]),
-                      bf16_to_f32(from[3])};
-}
-
-/* c + b * a, as simd_fma_T; and with a factor for each lane. */
-static inline quad_f32 quad_fma_f32(quad_f32 c, quad_f32 b, quad_f32 a)
-{
-#if defined(__FMA__)
-    return (quad_f32)_mm_fmadd_ps((__m128)b, (__m128)a, (__m128)c);
-#elif defined(__aarch64__)
-    return (quad_f32)vfmaq_f32((float32x4_t)c, (float32x4_t)b, (float32x4_t)a);
-#else
-    return c + b * a;
-#endif
-}
-
-static inline quad_f64 quad_fma_f64(quad_f64 c, quad_f64 b, quad_f64 a)
-{
-#if defined(__FMA__)
-    return (quad_f64)_mm_fmadd_pd((__m128d)b, (__m128d)a, (__m128d)c);
-#elif defined(__aarch64__)
-    return (quad_f64)vfmaq_f64((float64x2_t)c, (float64x2_t)b, (float64x2_t)a);
-#else
-    return c + b * a;
-#endif
-}
-
-static inline quad_f32 quad_fma_by_f32(quad_f32 c, quad_f32 b, float a)
-{
-    return quad_fma_f32(c, b, (quad_f32){a, a, a, a});
-}
-
-static inline quad_f64 quad_fma_by_f64(quad_f64 c, quad_f64 b, double a)
-{
-    return quad_fma_f64(c, b, (quad_f64){a, a});
+    typedef uint16_t half __attribute__((vector_size(8)));
+    typedef uint32_t whole __attribute__((vector_size(16)));
+    half bits;
+    memcpy(&bits, from, sizeof bits);
+    return (quad_f32)(__builtin_convertvector(bits, whole) << 16);
 }
 
 /* Rows become columns. */
@@ -142,6 +112,145 @@ static inline void weave_2_bytes(uint16_t *to, const uint16_t *const *s, int64_t
     const eight high = SIMD_SHUFFLE(eight, x, y, 4, 12, 5, 13, 6, 14, 7, 15);
     memcpy(to, &low, sizeof low);
     memcpy(to + 8, &high, sizeof high);
+}
+
+/* ---- registers of quads ---- */
+
+enum { SIMD_QUADS = SIMD_BYTES / 16 };
+
+/* A register of quads. */
+static inline simd_f32 simd_join_f32(const quad_f32 *q)
+{
+#if SIMD_BYTES == 64
+    const __m512 low = _mm512_insertf32x4(_mm512_castps128_ps512((__m128)q[0]), (__m128)q[1], 1);
+    const __m512 more = _mm512_insertf32x4(low, (__m128)q[2], 2);
+    return (simd_f32)_mm512_insertf32x4(more, (__m128)q[3], 3);
+#elif SIMD_BYTES == 32
+    return (simd_f32)_mm256_insertf128_ps(_mm256_castps128_ps256((__m128)q[0]), (__m128)q[1], 1);
+#else
+    return (simd_f32)q[0];
+#endif
+}
+
+static inline simd_f64 simd_join_f64(const quad_f64 *q)
+{
+    quad_f32 same[SIMD_QUADS];
+    for (int i = 0; i < SIMD_QUADS; i++)
+        same[i] = (quad_f32)q[i];
+    return (simd_f64)simd_join_f32(same);
+}
+
+/* Rows become columns, in each quad. */
+static inline void simd_cross_f32(simd_f32 r[4])
+{
+#if SIMD_BYTES == 64
+    const __m512 low0 = _mm512_unpacklo_ps((__m512)r[0], (__m512)r[1]);
+    const __m512 low1 = _mm512_unpacklo_ps((__m512)r[2], (__m512)r[3]);
+    const __m512 high0 = _mm512_unpackhi_ps((__m512)r[0], (__m512)r[1]);
+    const __m512 high1 = _mm512_unpackhi_ps((__m512)r[2], (__m512)r[3]);
+    r[0] = (simd_f32)_mm512_unpacklo_pd((__m512d)low0, (__m512d)low1);
+    r[1] = (simd_f32)_mm512_unpackhi_pd((__m512d)low0, (__m512d)low1);
+    r[2] = (simd_f32)_mm512_unpacklo_pd((__m512d)high0, (__m512d)high1);
+    r[3] = (simd_f32)_mm512_unpackhi_pd((__m512d)high0, (__m512d)high1);
+#elif SIMD_BYTES == 32
+    const __m256 low0 = _mm256_unpacklo_ps((__m256)r[0], (__m256)r[1]);
+    const __m256 low1 = _mm256_unpacklo_ps((__m256)r[2], (__m256)r[3]);
+    const __m256 high0 = _mm256_unpackhi_ps((__m256)r[0], (__m256)r[1]);
+    const __m256 high1 = _mm256_unpackhi_ps((__m256)r[2], (__m256)r[3]);
+    r[0] = (simd_f32)_mm256_unpacklo_pd((__m256d)low0, (__m256d)low1);
+    r[1] = (simd_f32)_mm256_unpackhi_pd((__m256d)low0, (__m256d)low1);
+    r[2] = (simd_f32)_mm256_unpacklo_pd((__m256d)high0, (__m256d)high1);
+    r[3] = (simd_f32)_mm256_unpackhi_pd((__m256d)high0, (__m256d)high1);
+#else
+    quad_cross_f32((quad_f32 *)r);
+#endif
+}
+
+static inline void simd_cross_f64(simd_f64 r[2])
+{
+#if SIMD_BYTES == 64
+    const __m512d low = _mm512_unpacklo_pd((__m512d)r[0], (__m512d)r[1]);
+    r[1] = (simd_f64)_mm512_unpackhi_pd((__m512d)r[0], (__m512d)r[1]);
+    r[0] = (simd_f64)low;
+#elif SIMD_BYTES == 32
+    const __m256d low = _mm256_unpacklo_pd((__m256d)r[0], (__m256d)r[1]);
+    r[1] = (simd_f64)_mm256_unpackhi_pd((__m256d)r[0], (__m256d)r[1]);
+    r[0] = (simd_f64)low;
+#else
+    quad_cross_f64((quad_f64 *)r);
+#endif
+}
+
+/* Lanes from, and to, where they lie side by side in memory. */
+static inline simd_f32 simd_of_f32(const void *from) { return *(const simd_memory_f32 *)from; }
+static inline simd_f64 simd_of_f64(const void *from) { return *(const simd_memory_f64 *)from; }
+
+static inline void simd_keep_f32(void *to, simd_f32 x) { *(simd_memory_f32 *)to = x; }
+static inline void simd_keep_f64(void *to, simd_f64 x) { *(simd_memory_f64 *)to = x; }
+
+static inline simd_f32 simd_of_f16(const uint16_t *from)
+{
+#if SIMD_BYTES == 64
+    return (simd_f32)_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)from));
+#elif SIMD_BYTES == 32
+    return (simd_f32)_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)from));
+#else
+    return (simd_f32)quad_of_f16(from);
+#endif
+}
+
+static inline simd_f32 simd_of_bf16(const uint16_t *from)
+{
+    typedef uint16_t half __attribute__((vector_size(SIMD_BYTES / 2)));
+    typedef uint32_t whole __attribute__((vector_size(SIMD_BYTES)));
+    half bits;
+    memcpy(&bits, from, sizeof bits);
+    return (simd_f32)(__builtin_convertvector(bits, whole) << 16);
+}
+
+/* c + b * a[lane], as simd_fma_T. Said in this way, gcc spreads no lane over a register first. */
+#if SIMD_BY_LANE
+static inline simd_f32 simd_fma_lane_f32(simd_f32 c, simd_f32 b, quad_f32 a, int lane)
+{
+    const float32x4_t sum = (float32x4_t)c, x = (float32x4_t)b, f = (float32x4_t)a;
+    return (simd_f32)(lane == 0   ? vfmaq_laneq_f32(sum, x, f, 0)
+                      : lane == 1 ? vfmaq_laneq_f32(sum, x, f, 1)
+                      : lane == 2 ? vfmaq_laneq_f32(sum, x, f, 2)
+                                  : vfmaq_laneq_f32(sum, x, f, 3));
+}
+
+static inline simd_f64 simd_fma_lane_f64(simd_f64 c, simd_f64 b, quad_f64 a, int lane)
+{
+    const float64x2_t sum = (float64x2_t)c, x = (float64x2_t)b, f = (float64x2_t)a;
+    return (simd_f64)(lane == 0 ? vfmaq_laneq_f64(sum, x, f, 0) : vfmaq_laneq_f64(sum, x, f, 1));
+}
+#endif
+
+/* c + b * a, as simd_fma_T, with a factor for each lane. */
+static inline simd_f32 simd_fma_each_f32(simd_f32 c, simd_f32 b, simd_f32 a)
+{
+#if defined(__AVX512F__)
+    return (simd_f32)_mm512_fmadd_ps((__m512)b, (__m512)a, (__m512)c);
+#elif defined(__AVX2__) && defined(__FMA__)
+    return (simd_f32)_mm256_fmadd_ps((__m256)b, (__m256)a, (__m256)c);
+#elif defined(__aarch64__)
+    return (simd_f32)vfmaq_f32((float32x4_t)c, (float32x4_t)b, (float32x4_t)a);
+#else
+    return c + b * a;
+#endif
+}
+
+static inline simd_f64 simd_fma_each_f64(simd_f64 c, simd_f64 b, simd_f64 a)
+{
+#if defined(__AVX512F__)
+    return (simd_f64)_mm512_fmadd_pd((__m512d)b, (__m512d)a, (__m512d)c);
+#elif defined(__AVX2__) && defined(__FMA__)
+    return (simd_f64)_mm256_fmadd_pd((__m256d)b, (__m256d)a, (__m256d)c);
+#elif defined(__aarch64__)
+    return (simd_f64)vfmaq_f64((float64x2_t)c, (float64x2_t)b, (float64x2_t)a);
+#else
+    return c + b * a;
+#endif
 }
 
 /* ---- matrix instructions: 2 x 2 sums of 8 bytes' products ---- */
