@@ -364,15 +364,61 @@ static void test_few_rows(void **state)
 {
     (void)state;
     static const int64_t ks[] = {1, 3, 9, 16, 49, 256, 257, 530};
-    for (int i = 0; i < 8 * 4 * DTYPES; i += step()) {
-        const int64_t k = ks[i % 8], few = 1 + i / 8 % 4, many = (i % 3 ? 133 : 7) + i % 5;
-        const ig_dtype dtype = dtypes[i / 32];
+    for (int i = 0; i < 8 * 9 * DTYPES; i += step()) {
+        const int64_t k = ks[i % 8], few = 1 + i / 8 % 9, many = (i % 3 ? 133 : 7) + i % 5;
+        const ig_dtype dtype = dtypes[i / 72];
         for (int how = 0; how < 4; how++) {
             const layout a = how & 1 ? REVERSED : PLAIN, b = how & 2 ? REVERSED : PLAIN;
             check_matrix(dtype, few, many, k, a, b, 60);
             check_matrix(dtype, many, few, k, a, b, 60);
         }
     }
+}
+
+/* A product of few rows (or columns) has the bits that they have among many, which are packed. */
+static void check_few_among_many(ig_dtype dtype, bool columns, int64_t few, int64_t others,
+                                 int64_t k, layout how0, layout how1)
+{
+    enum { MANY = 40 };
+    const int64_t shape[3] = {columns ? others : MANY, columns ? MANY : others, k};
+    const int64_t bytes = (int64_t)ig_dtype_bytes(dtype), rows = columns ? others : few;
+    const int64_t row = (columns ? few : others) * bytes;
+    const int64_t row_among = (columns ? MANY : others) * bytes;
+    work w;
+    work_make(&w, dtype, (const int[]){0, 1, 1, 1}, shape, how0, how1);
+    work_run(&w, 1, false);
+    char *among = w.buf[OUT].data;
+    w.p.extent[columns ? 2 : 1] = w.p.in[columns].v.shape[0] = few;
+    view_contiguous(&w.operand[0].v, 3, w.p.extent);
+    memcpy(w.p.post.shape, w.operand[0].v.shape, sizeof w.p.post.shape);
+    w.p.post.size = view_size(&w.operand[0].v);
+    work_buffer(&w, OUT, dtype, w.p.post.size);
+    for (int threads = 1; threads <= 3; threads += 2) {
+        memset(w.buf[OUT].data, 0xff, w.buf[OUT].bytes);
+        work_run(&w, threads, false);
+        for (int64_t i = 0; i < rows; i++)
+            if (memcmp((char *)w.buf[OUT].data + i * row, among + i * row_among, (size_t)row) != 0)
+                fail_msg("%s: %lld %s by %lld, k %lld, %d threads: row %lld has other bits",
+                         ig_dtype_name(dtype), (long long)few, columns ? "columns" : "rows",
+                         (long long)others, (long long)k, threads, (long long)i);
+    }
+    free(among);
+    work_free(&w);
+}
+
+static void test_few_rows_have_the_bits_of_many(void **state)
+{
+    (void)state;
+    static const ig_dtype floats[] = {IG_F32, IG_F64, IG_F16, IG_BF16};
+    static const int64_t others[] = {45, 133, 1100, 5003}, ks[] = {1, 7, 14, 256, 530};
+    for (int i = 0; i < 4 * 4 * 5; i += step())
+        for (int64_t few = 1 + i % 3; few <= 9; few += 2 + i % 2) {
+            const layout how0 = i / 2 % 2 ? REVERSED : PLAIN, how1 = i / 3 % 2 ? REVERSED : PLAIN;
+            check_few_among_many(floats[i % 4], few % 2, few, others[i / 20], ks[i / 4 % 5], how0,
+                                 how1);
+            check_few_among_many(floats[i % 4], few % 2 == 0, few, others[i / 20], ks[i / 4 % 5],
+                                 how0, how1 == PLAIN ? REVERSED : PLAIN);
+        }
 }
 
 static void test_rows_of_one(void **state)
@@ -673,6 +719,7 @@ static int run_all(void)
         cmocka_unit_test(test_transposes),
         cmocka_unit_test(test_sizes_around_blocks),
         cmocka_unit_test(test_few_rows),
+        cmocka_unit_test(test_few_rows_have_the_bits_of_many),
         cmocka_unit_test(test_rows_of_one),
         cmocka_unit_test(test_batches),
         cmocka_unit_test(test_windows),
