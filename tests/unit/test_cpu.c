@@ -298,8 +298,9 @@ static float reference_row(join_fn join, float identity, const float *x, int64_t
     return depth ? value[0] : 0;
 }
 
-/* Folds rows of x seen through v, a view of (outer, inner), into out, negated by the post tape. */
-static void reduce(int fold, const float *x, view v, float *out)
+/* Folds rows of x seen through v, a view of (outer, inner), into out, negated by the post tape. plain: the pre
+ * tape only loads. */
+static void reduce_of(bool plain, int fold, const float *x, view v, float *out)
 {
     bench *w = bench_new(PROGRAM_REDUCE, IG_F32);
     w->p.fold = (uint16_t)fold;
@@ -309,7 +310,7 @@ static void reduce(int fold, const float *x, view v, float *out)
     view_collapse((view *[]){&v}, 1);
     space(&w->p.pre, v.ndim, v.shape);
     const int r = load(&w->p.pre, 0, IG_F32, v);
-    w->p.pre.result = map(&w->p.pre, OP_positive, IG_F32, r, -1, -1);
+    w->p.pre.result = plain ? r : map(&w->p.pre, OP_positive, IG_F32, r, -1, -1);
     space(&w->p.post, 1, out_view.shape);
     const int c = core(&w->p.post, IG_F32);
     store(&w->p.post, map(&w->p.post, OP_negative, IG_F32, c, -1, -1), 1, IG_F32, out_view);
@@ -319,19 +320,27 @@ static void reduce(int fold, const float *x, view v, float *out)
     free(w);
 }
 
-static void check_reduce(int64_t outer, int64_t inner, const float *x)
+static void reduce(int fold, const float *x, view v, float *out)
+{
+    reduce_of(false, fold, x, v, out);
+}
+
+/* Rows that lie along memory; across it; and so with one column left out, so that they do not adjoin. */
+static void check_reduce_of(bool plain, int64_t outer, int64_t inner, const float *x)
 {
     float *got = malloc((size_t)outer * sizeof *got + 1);
     const int64_t shape[2] = {outer, inner};
-    for (int turned = 0; turned < 2; turned++) {
+    for (int turned = 0; turned < (outer > 1 ? 3 : 2); turned++) {
         view v = packed(2, shape);
         if (turned) {
             v.stride[0] = 1;
             v.stride[1] = outer;
         }
+        if (turned == 2)
+            v.shape[0] = --outer;
         for (int k = 0; k < THREAD_COUNTS; k++) {
             pool_set_threads(thread_counts[k]);
-            reduce(OP_sum, x, v, got);
+            reduce_of(plain, OP_sum, x, v, got);
             for (int64_t o = 0; o < outer; o++) {
                 const float want =
                     -reference_row(join_sum, -0.0f, x + o * v.stride[0], v.stride[1], inner);
@@ -340,13 +349,19 @@ static void check_reduce(int64_t outer, int64_t inner, const float *x)
                              (int)inner, turned, thread_counts[k], (int)o, got[o], want);
             }
         }
-        reduce(OP_max, x, v, got);
+        reduce_of(plain, OP_max, x, v, got);
         for (int64_t o = 0; o < outer && inner > 0; o++)
             assert_true(got[o] == -reference_row(join_max, -INFINITY, x + o * v.stride[0],
                                                  v.stride[1], inner));
     }
     pool_set_threads(0);
     free(got);
+}
+
+static void check_reduce(int64_t outer, int64_t inner, const float *x)
+{
+    check_reduce_of(false, outer, inner, x);
+    check_reduce_of(true, outer, inner, x);
 }
 
 static void test_reduce_order(void **s)
@@ -368,6 +383,9 @@ static void test_reduce_order(void **s)
     check_reduce(333333, 3, x);
     check_reduce(1000, 1000, x);
     check_reduce(600, 1500, x);
+    check_reduce(5000, 200, x);
+    check_reduce(9001, 111, x);
+    check_reduce(130, 7000, x);
     check_reduce(0, 5, x);
     free(x);
 }

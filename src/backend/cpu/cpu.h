@@ -6,7 +6,10 @@
 
 /* ---- levels: the loops of lanes/, built once for each instruction set ---- */
 
-enum { FOLD_LANES = 32 }; /* running values of a fold; the order of a sum is fixed by this */
+enum {
+    FOLD_LANES = 32, /* running values of a fold; the order of a sum is fixed by this */
+    FOLD_ROWS = 8    /* rows that join_rows takes at once */
+};
 
 /* d[i] = a row of a[i], b[i]; TRUTH rows write u8. OP_where: a is the condition (u8), b and c the
  * values. An operand may be one value for all i: then it is that which it points at. n > 0. */
@@ -38,7 +41,7 @@ typedef struct rows_level rows_level;
 typedef struct simt_level simt_level;
 
 /* All loops of one instruction set. Registers hold lanes: see dtype_lane; `lane` may be any dtype and
- * means its lane. n <= TAPE_BLOCK, but for convert, identity and join any n. A result may lie on an
+ * means its lane. n <= TAPE_BLOCK, but for convert, identity, join and join_rows any n. A result may lie on an
  * input of the same element size, but not partly over it. */
 typedef struct cpu_level {
     const char *name;
@@ -60,6 +63,8 @@ typedef struct cpu_level {
     void (*identity)(int op, ig_dtype lane, int64_t n, void *d);
     /* d[i] = FOLD row op of a[i] and b[i]. */
     void (*join)(int op, ig_dtype lane, int64_t n, void *d, const void *a, const void *b);
+    /* d[i] = FOLD row op of d[i] and a[i], then of that and a[i + step], ...: FOLD_ROWS times. */
+    void (*join_rows)(int op, ig_dtype lane, int64_t n, void *d, const void *a, int64_t step);
     /* d[r] = the fold of the r-th row of a: len values, 0 < len <= TAPE_BLOCK. See reduce.c for the
      * order. */
     void (*fold)(int op, ig_dtype lane, int64_t rows, int64_t len, void *d, const void *a);

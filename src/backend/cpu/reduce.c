@@ -21,6 +21,8 @@
 
 enum {
     WIDTH_ACROSS = TAPE_BLOCK, /* outputs that are folded side by side */
+    PLAIN_BYTES = 1 << 14,     /* of values that are read one after another, if there are so many */
+    PLAIN_LEAST = 1 << 11,     /* and not fewer, to have more tasks */
     ENOUGH_TASKS = 64,         /* then rows are not split */
     STREAM_FROM = 32,          /* chunks of a range that is read as two streams */
     SHORT_RUN = 16,            /* elements that are too few to be read as a row */
@@ -122,7 +124,7 @@ static void plan_ranges(const program *p, reduce_plan *r)
     r->range = r->chunks;
     r->group = strip_work < TASK_WORK ? TASK_WORK / strip_work : 1;
     if (r->group > TAPE_BLOCK / r->width)
-        r->group = TAPE_BLOCK / r->width;
+        r->group = r->width < TAPE_BLOCK ? TAPE_BLOCK / r->width : 1;
     if (p->kind != PROGRAM_REDUCE || ceil_div(r->strips, r->group) >= ENOUGH_TASKS)
         return;
     int64_t range = 1;
@@ -135,13 +137,24 @@ static void plan_ranges(const program *p, reduce_plan *r)
     }
 }
 
+/* Outputs of a strip whose rows are read from where they lie: as many as there can be tasks enough with. */
+static int64_t width_plain(const program *p)
+{
+    const int64_t lane = (int64_t)ig_dtype_bytes(dtype_lane(p->dtype)), tasks = 2 * pool_threads();
+    const int64_t chunks = ceil_div(p->inner, TAPE_BLOCK);
+    int64_t width = PLAIN_BYTES / lane;
+    while (width > PLAIN_LEAST / lane && ceil_div(p->outer, width) * chunks < tasks)
+        width /= 2;
+    return ceil_div(p->outer, ceil_div(p->outer, width));
+}
+
 static void plan_strips(const program *p, int axis, reduce_plan *r)
 {
     const int64_t together = p->inner < TAPE_BLOCK ? TAPE_BLOCK / p->inner : 1;
     r->across = axis >= 0 && p->kind == PROGRAM_REDUCE && !p->by_rows && lies_across(&p->pre, axis);
     r->bare = r->across && is_bare(&p->pre);
     r->plain = r->across && is_plain(&p->pre, axis);
-    r->width = r->across ? WIDTH_ACROSS : together;
+    r->width = r->plain ? width_plain(p) : r->across ? WIDTH_ACROSS : together;
     if (r->width > p->outer)
         r->width = p->outer;
     r->strips = ceil_div(p->outer, r->width);
@@ -187,18 +200,24 @@ typedef struct reduce_job {
 typedef struct reduce_worker {
     const reduce_job *j;
     tape_run pre, post;
-    char *core;  /* values of up to TAPE_BLOCK outputs */
+    char *core;  /* values of up to core_values outputs */
     char *stack; /* depth strips of values that wait to be joined; twice */
     char *lanes; /* across: FOLD_LANES strips */
 } reduce_worker;
 
 static size_t strip_bytes(const reduce_plan *r) { return (size_t)(r->width * VALUE); }
 
+/* Values that are handed to the post tape at a time. */
+static int64_t core_values(const reduce_plan *r)
+{
+    return r->width > TAPE_BLOCK ? r->width : TAPE_BLOCK;
+}
+
 /* Bytes before the tapes' scratch. */
 static size_t worker_bytes(const reduce_plan *r)
 {
     const size_t lanes = r->across ? FOLD_LANES : 0;
-    return (size_t)TAPE_BLOCK * VALUE + strip_bytes(r) * (2 * (size_t)r->depth + lanes);
+    return (size_t)core_values(r) * VALUE + strip_bytes(r) * (2 * (size_t)r->depth + lanes);
 }
 
 static size_t pre_bytes(const tape *t) { return (tape_scratch_bytes(t) + 63) & ~(size_t)63; }
@@ -215,7 +234,7 @@ static void worker_start(reduce_worker *w, const reduce_job *j, char *scratch)
     const reduce_plan *r = j->plan;
     const tape *pre = r->across ? &r->turned : &j->p->pre;
     *w = (reduce_worker){.j = j, .core = scratch};
-    w->stack = w->core + (size_t)TAPE_BLOCK * VALUE;
+    w->stack = w->core + (size_t)core_values(r) * VALUE;
     w->lanes = w->stack + 2 * (size_t)r->depth * strip_bytes(r);
     char *tapes = scratch + worker_bytes(r);
     if (pre->size > 0)
@@ -298,22 +317,33 @@ static void leaf_partial(reduce_worker *w, int64_t o, int64_t n, int64_t c, void
     memcpy(d, r->partial + at, (size_t)n * w->j->lane);
 }
 
-/* leaf_across without the tape: rows are read in place, those of a lane after each other, so that its
- * strip stays near. */
+/* leaf_across without the tape: rows are read in place, those of a lane after each other, some at once. Where
+ * rows adjoin, those of neighbouring lanes are read together. */
 static void leaf_plain(reduce_worker *w, int64_t o, int64_t n, int64_t c, void *d)
 {
     const reduce_job *j = w->j;
     const operand *from = &j->p->pre.operand[0];
     const int64_t len = chunk_length(j->p, c), strip = n * (int64_t)j->lane;
-    const int64_t step = from->v.stride[1] * (int64_t)j->lane;
+    const int64_t row = from->v.stride[1], step = row * (int64_t)j->lane;
     const char *x = operand_host(from, j->b) + c * TAPE_BLOCK * step + o * (int64_t)j->lane;
-    for (int64_t lane = 0; lane < FOLD_LANES && lane < len; lane++) {
-        char *acc = memcpy(w->lanes + lane * strip, x + lane * step, (size_t)strip);
-        for (int64_t i = lane + FOLD_LANES; i < len; i += FOLD_LANES) {
-            const char *next = x + (i + FOLD_LANES < len ? i + FOLD_LANES : lane + 1) * step;
-            for (int64_t line = 0; line < strip; line += 64)
-                __builtin_prefetch(next + line, 0, 2);
-            join(j, n, acc, acc, x + i * step);
+    int64_t lanes = 1;
+    while (row == n && lanes < FOLD_LANES && 2 * lanes * strip <= PLAIN_BYTES)
+        lanes *= 2;
+    for (int64_t lane = 0; lane < FOLD_LANES && lane < len; lane += lanes) {
+        char *acc = w->lanes + lane * strip;
+        const int64_t some = lane + (FOLD_ROWS - 1) * FOLD_LANES + lanes;
+        int64_t i = lane;
+        if (some <= len)
+            j->level->identity(j->p->fold, j->p->dtype, lanes * n, acc);
+        for (; i + some - lane <= len; i += FOLD_ROWS * FOLD_LANES)
+            j->level->join_rows(j->p->fold, j->p->dtype, lanes * n, acc, x + i * step,
+                                FOLD_LANES * row);
+        for (; i < len; i += FOLD_LANES) {
+            const int64_t now = len - i < lanes ? len - i : lanes;
+            if (i == lane)
+                memcpy(acc, x + i * step, (size_t)(now * strip));
+            else
+                join(j, now * n, acc, acc, x + i * step);
         }
     }
     join_lanes(w, n, len, d);
@@ -426,7 +456,9 @@ static void task_group(void *ctx, int64_t task, int worker)
             fold_leaves(&w, leaf_of(r), o, n, 0, r->chunks, w.core + (size_t)done * j->lane);
         done += n;
     }
-    tape_block(&w.post, first * r->width, done, w.core);
+    for (int64_t i = 0; i < done; i += TAPE_BLOCK)
+        tape_block(&w.post, first * r->width + i, done - i < TAPE_BLOCK ? done - i : TAPE_BLOCK,
+                   w.core + (size_t)i * j->lane);
 }
 
 /* One range of one strip. */

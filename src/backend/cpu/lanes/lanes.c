@@ -27,6 +27,7 @@ typedef struct lane_loops {
     const map_loop *choices;
     void (*identity)(int op, int64_t n, void *d);
     void (*join)(int op, int64_t n, void *d, const void *a, const void *b);
+    void (*join_rows)(int op, int64_t n, void *d, const void *a, int64_t step);
     void (*fold)(int op, int64_t rows, int64_t len, void *d, const void *a);
     void (*fold_two)(int op, void *d, const void *a, void *d_2, const void *a_2);
     int64_t (*extreme)(int op, int64_t n, const void *a, void *best, bool first);
@@ -39,8 +40,8 @@ typedef struct lane_loops {
 #define MAP_OF_FLOAT PART(lane_loop_float)
 static const lane_loops loops[DTYPE_COUNT] = {
 #define DTYPE(id, name, standard, lane, kind, bytes) \
-    [IG_##id] = {MAP_OF_##kind, choices_##lane,  identity_##lane, join_##lane, \
-                 fold_##lane,   fold_two_##lane, extreme_##lane},
+    [IG_##id] = {MAP_OF_##kind,    choices_##lane, identity_##lane, join_##lane, \
+                 join_rows_##lane, fold_##lane,    fold_two_##lane, extreme_##lane},
 #include "array/dtype.def"
 };
 
@@ -62,6 +63,11 @@ static void lane_join(int op, ig_dtype lane, int64_t n, void *d, const void *a, 
         loops[lane].join(op, n, d, a, b);
     else
         lane_loop(row, lane, 0)(n, d, a, b, NULL); /* rows have better ones: see extreme.inc */
+}
+
+static void lane_join_rows(int op, ig_dtype lane, int64_t n, void *d, const void *a, int64_t step)
+{
+    loops[lane].join_rows(op, n, d, a, step);
 }
 
 static void lane_fold(int op, ig_dtype lane, int64_t rows, int64_t len, void *d, const void *a)
@@ -122,6 +128,7 @@ const cpu_level PART(cpu_level) = {
     .bits = PART(lane_bits),
     .identity = lane_identity,
     .join = lane_join,
+    .join_rows = lane_join_rows,
     .fold = lane_fold,
     .fold_of = lane_fold_of,
     .fold_two = lane_fold_two,
