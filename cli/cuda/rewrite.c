@@ -29,7 +29,8 @@ typedef enum scope_kind { SCOPE_NAMESPACE, SCOPE_CLASS, SCOPE_BODY } scope_kind;
 
 typedef struct scope {
     scope_kind kind;
-    const scan_token *name; /* of a namespace, or NULL */
+    const scan_token *name; /* of a namespace, its first word; or NULL */
+    const scan_token *last; /* its last one: `namespace a::b {` opens two */
 } scope;
 
 /* A macro of the file that stands for qualifiers. */
@@ -68,6 +69,11 @@ static const char *end_of(const scan_token *t) { return t->at + t->bytes; }
 
 /* ---- qualifiers ---- */
 
+static bool same_word(const scan_token *a, const scan_token *b)
+{
+    return a->bytes == b->bytes && memcmp(a->at, b->at, a->bytes) == 0;
+}
+
 static unsigned flags_of(const rewriter *r, const scan_token *t)
 {
     if (t->kind != SCAN_NAME)
@@ -76,8 +82,7 @@ static unsigned flags_of(const rewriter *r, const scan_token *t)
         if (scan_is(t, qualifiers[i].word))
             return qualifiers[i].flags;
     for (int i = 0; i < r->n_aliases; i++)
-        if (r->aliases[i].name->bytes == t->bytes &&
-            memcmp(r->aliases[i].name->at, t->at, t->bytes) == 0)
+        if (same_word(r->aliases[i].name, t))
             return r->aliases[i].flags;
     return 0;
 }
@@ -272,6 +277,19 @@ static void add_function(const scan *s, const declaration *d, str *out)
     str_add(out, t->at, (size_t)(end_of(&s->at[d->name]) - t->at));
 }
 
+/* `ns::`, for each namespace around. */
+static void add_namespaces(const rewriter *r, str *out)
+{
+    for (int i = 0; i < r->depth; i++) {
+        const scan_token *t = r->scopes[i].name;
+        for (; t && t <= r->scopes[i].last; t++)
+            if (t->kind == SCAN_NAME && !scan_is(t, "inline")) {
+                add_token(out, t);
+                str_puts(out, "::");
+            }
+    }
+}
+
 /* `"ns::tile"`, and for templates `.text("<").type<T>()...`. In a macro the compiler knows the name. */
 static void add_name(rewriter *r, const declaration *d, str *out)
 {
@@ -283,11 +301,7 @@ static void add_name(rewriter *r, const declaration *d, str *out)
         str_puts(out, ">()");
         return;
     }
-    for (int i = 0; i < r->depth; i++)
-        if (r->scopes[i].name) {
-            add_token(out, r->scopes[i].name);
-            str_puts(out, "::");
-        }
+    add_namespaces(r, out);
     add_token(out, &s->at[d->name]);
     str_puts(out, "\")");
     if (d->special >= 0) {
@@ -315,23 +329,30 @@ static void add_name(rewriter *r, const declaration *d, str *out)
     }
 }
 
-/* The stub's own address, by its type, so that overloads are told apart. */
+/* The stub's own address, by its type, so that overloads are told apart; by its whole name where a
+ * parameter has the short one. */
 static void add_address(const rewriter *r, const declaration *d, str *out)
 {
     const scan *s = &r->s;
     const int end = s->at[d->params].pair;
+    bool hidden = false;
     piece p;
     str_puts(out, "(static_cast<void (*)(");
     for (int i = d->params + 1; i < end;) {
         const bool first = i == d->params + 1;
         i = next_piece(s, i, end, &p);
         str_puts(out, first ? "" : ", ");
+        hidden |= p.name >= 0 && same_word(&s->at[p.name], &s->at[d->name]);
         for (int k = p.from; k < p.value; k++) {
             str_puts(out, k > p.from ? " " : "");
             add_token(out, &s->at[k]);
         }
     }
     str_puts(out, ")>(&");
+    if (hidden) {
+        str_puts(out, "::");
+        add_namespaces(r, out);
+    }
     add_function(s, d, out);
     if (d->special >= 0) {
         const int behind = behind_angles(s, d->special);
@@ -408,6 +429,7 @@ static void variables(rewriter *r, const declaration *d)
         str_printf(&made, " = %s", text);
         add_token(&made, &s->at[name]);
         str_puts(&made, ", \"");
+        add_namespaces(r, &made);
         add_token(&made, &s->at[name]);
         str_puts(&made, "\", sizeof(");
         add_token(&made, &s->at[name]);
@@ -532,16 +554,17 @@ static int launch(rewriter *r, int i)
 static scope scope_of(const rewriter *r, int brace)
 {
     const scan *s = &r->s;
-    scope opened = {SCOPE_BODY, NULL};
+    scope opened = {SCOPE_BODY, NULL, NULL};
     bool class = false;
     if (r->scopes[r->depth - 1].kind == SCOPE_BODY)
         return opened;
     for (int i = r->begin; i < brace; i++) {
         const scan_token *t = &s->at[i];
         if (scan_is(t, "namespace"))
-            return (scope){SCOPE_NAMESPACE, s->at[i + 1].kind == SCAN_NAME ? &s->at[i + 1] : NULL};
+            return (scope){SCOPE_NAMESPACE, s->at[i + 1].kind == SCAN_NAME ? &s->at[i + 1] : NULL,
+                           &s->at[brace - 1]};
         if (scan_is(t, "extern") && t[1].kind == SCAN_STRING && i + 2 == brace)
-            return (scope){SCOPE_NAMESPACE, NULL};
+            return (scope){SCOPE_NAMESPACE, NULL, NULL};
         class |= scan_is(t, "struct") || scan_is(t, "class") || scan_is(t, "union");
         if (scan_is(t, "template") && t[1].mark == '<')
             i = behind_angles(s, i + 1) - 1;

@@ -464,11 +464,15 @@ ig_status module_variable(ig_module *m, const backend *dev, const char *name, bi
                           size_t *bytes)
 {
     TRY(module_globals(m, dev, at));
-    for (const kernel_var *v = m->tree->globals; v; v = v->next)
-        if (strcmp(v->source_name ? v->source_name->text : v->name, name) == 0) {
-            at->offset = (size_t)kernel_global_at(m->tree, v);
-            *bytes = (size_t)v->type->size;
-            return IG_OK;
-        }
-    FAIL(IG_ERR_ARGUMENT, "there is no variable '%s' on the device", name);
+    const char *last = strrchr(name, ':');
+    const kernel_var *v = m->tree->globals, *plain = NULL;
+    for (; v && !(v->symbol && strcmp(v->symbol, name) == 0); v = v->next)
+        if (v->symbol && strcmp(v->source_name->text, last ? last + 1 : name) == 0)
+            plain = v; /* its file is included in a namespace */
+    v = v ? v : plain;
+    if (!v)
+        FAIL(IG_ERR_ARGUMENT, "there is no variable '%s' on the device", name);
+    at->offset = (size_t)kernel_global_at(m->tree, v);
+    *bytes = (size_t)v->type->size;
+    return IG_OK;
 }

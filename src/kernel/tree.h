@@ -98,6 +98,7 @@ typedef struct kernel_var {
     bool is_temporary; /* made by the front end; it has no STMT_DECLARE and is assigned first */
     kernel_place place;
     const kernel_name *source_name;
+    const char *symbol; /* of __device__ and __constant__ variables: "ns::v", as the host says it */
     const uint8_t *init; /* of globals and constants: type->size bytes, NULL for zeros */
     uint32_t index;      /* in its list: a function's parameters, its locals, the tree's globals */
     void *mark;          /* for the consumer; NULL at first */

@@ -124,6 +124,7 @@ static void declare_device(parser *p, const specifiers *s, const declarator *d,
         parser_fail(p, d->place, "'%s' has no size", d->name->text);
     kernel_var *v = global_new(p, d->name, type,
                                s->flags & IS_CONSTANT ? STORE_CONSTANT : STORE_GLOBAL, d->place);
+    v->symbol = scope_qualified(p, p->scope, d->name->text);
     v->is_managed = s->flags & IS_MANAGED;
     v->align = s->align > type->align ? s->align : type->align;
     symbol *y = symbol_add(p, p->scope, SYMBOL_VAR, d->name, d->place);

@@ -335,8 +335,9 @@ symbol *symbol_add(parser *p, scope *s, symbol_kind kind, kernel_name *name, ker
 symbol *symbol_here(const scope *s, const kernel_name *name); /* in this scope alone */
 symbol *symbol_in(const scope *s, const kernel_name *name);   /* and what it uses */
 symbol *symbol_find(const parser *p, const kernel_name *name);
-void scope_use(parser *p, scope *s, scope *other); /* using namespace */
-void scope_builtins(parser *p);                    /* CUDA's own names */
+void scope_use(parser *p, scope *s, scope *other);                        /* using namespace */
+const char *scope_qualified(parser *p, const scope *s, const char *name); /* "ns::name" */
+void scope_builtins(parser *p);                                           /* CUDA's own names */
 /* The (qualified) name that we are at, behind which we are then. NULL if it means nothing, with *last
  * the token of its last part. */
 symbol *parse_name(parser *p, const kernel_token **last);

@@ -94,6 +94,14 @@ static scope *inside_of(parser *p, symbol *y)
                                                          : y->members;
 }
 
+const char *scope_qualified(parser *p, const scope *s, const char *name)
+{
+    for (; s; s = s->parent)
+        if (s->name)
+            name = parser_format(p, "%s::%s", s->name->text, name);
+    return name;
+}
+
 symbol *parse_name(parser *p, const kernel_token **last)
 {
     symbol *y = NULL;

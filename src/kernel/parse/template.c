@@ -321,14 +321,6 @@ kernel_instance *instance_get(parser *p, function_decl *f, const template_arg *a
     return i;
 }
 
-static const char *qualified(parser *p, const scope *s, const char *name)
-{
-    for (; s; s = s->parent)
-        if (s->name)
-            name = parser_format(p, "%s::%s", s->name->text, name);
-    return name;
-}
-
 /* "ns::f" -> "ns_f", "operator+" -> "operator_p" */
 static const char *identifier(parser *p, const char *name)
 {
@@ -360,7 +352,7 @@ static void function_make(parser *p, kernel_instance *i)
     f->is_kernel = i->flags & IS_GLOBAL;
     f->never_inline = i->flags & IS_NOINLINE;
     f->always_inline = i->flags & IS_FORCED;
-    const char *name = qualified(p, d->scope, d->name->text);
+    const char *name = scope_qualified(p, d->scope, d->name->text);
     f->source_name = name;
     if (d->n_params) {
         f->source_name =
