@@ -605,6 +605,8 @@ static void parse_statement(parser *p, stmt_list *out)
 {
     while (at(p, TOKEN_PRAGMA))
         parse_pragma(p);
+    while (at(p, TOKEN_LBRACKET) && p->t[1].kind == TOKEN_LBRACKET)
+        p->t = skip_group(p->t); /* [[fallthrough]], [[likely]] */
     if (accept(p, TOKEN_SEMICOLON))
         return;
     parser_down(p);
