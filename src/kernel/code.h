@@ -179,12 +179,19 @@ typedef struct code_print {
     const int32_t *args;
 } code_print;
 
+/* What ends a launch: an assertion that does not hold, or a trap. */
+typedef struct code_message {
+    const char *text;
+    const char *file; /* "" if it is not known */
+    int64_t line;
+} code_message;
+
 typedef struct lane_code {
     const char *name;
     code_inst *inst;
     code_reg *reg;
     code_print *print;
-    const char **message; /* of asserts: row is the number */
+    code_message *message; /* of asserts and traps: row is the number */
     code_object *object;
     int n_inst, n_reg, n_print, n_message, n_object, n_level;
     uint32_t inst_room, reg_room, print_room, message_room, object_room;

@@ -131,6 +131,6 @@ wrong 1 '1:42: a kernel takes numbers, arrays and shapes, not a string' 'kernel(
 wrong 1 '1:41: this takes one to three lengths, such as 256 or (16, 16)' 'kernel("k.cu", "power", n=1, y=1, block=0)'
 wrong 1 '1:8: kernel("k.cu", "name", ...) takes a string here, not an int' 'kernel(1)'
 wrong 1 '1:1: kernel needs a file and the name of a kernel in it: kernel("k.cu", "saxpy", n=8, x=x, y=8)' 'kernel("k.cu")'
-wrong 1 "1:1: kernel 'positive': assertion failed: x[0] > 0, by thread (0, 0, 0) of block (0, 0, 0)" \
+wrong 1 "1:1: kernel 'positive': assertion failed: x[0] > 0, by thread (0, 0, 0) of block (0, 0, 0), at k.cu:47" \
     'kernel("k.cu", "positive", [-1.0], 1)'
 finish

@@ -1,6 +1,6 @@
 // After a failed assertion all calls give cudaErrorAssert, until the device is reset. Who asks for the last
 // error takes it away, as on a GPU: it is the next call that gives it again.
-/* stderr: assertion
+/* stderr: assertion.cu:18
    exit: 3
    expect:
 synchronize: device-side assert triggered

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <time.h>
 
@@ -90,10 +91,11 @@ static ig_status told(const cpu_kernel *k, const gang_fault *f)
         return IG_OK;
     if (f->kind == FAULT_STOPPED)
         FAIL(IG_ERR_DEVICE, "kernel '%s' was stopped", k->lanes->name);
-    FAIL(IG_ERR_DEVICE, "kernel '%s': %s%s, by thread (%u, %u, %u) of block (%u, %u, %u)",
-         k->lanes->name, f->kind == FAULT_ASSERT ? "assertion failed: " : "",
-         f->kind == FAULT_ASSERT ? k->lanes->message[f->row] : "__trap()", f->thread[0],
-         f->thread[1], f->thread[2], f->block[0], f->block[1], f->block[2]);
+    const code_message *m = &k->lanes->message[f->row];
+    FAIL(IG_ERR_DEVICE,
+         "kernel '%s': %s%s, by thread (%u, %u, %u) of block (%u, %u, %u), at %s:%" PRId64,
+         k->lanes->name, f->kind == FAULT_ASSERT ? "assertion failed: " : "", m->text, f->thread[0],
+         f->thread[1], f->thread[2], f->block[0], f->block[1], f->block[2], m->file, m->line);
 }
 
 /* The bytes behind each object that is a pointer among the parameters. */

@@ -445,15 +445,25 @@ static lower_value print(lower *l, const kernel_expr *e)
     return of_reg(l, e->type, lower_integer(l, IG_I32, (int64_t)e->n_args - 1));
 }
 
-static void assertion(lower *l, const kernel_expr *e)
+/* The number of a message about the place we are at. */
+static uint16_t message(lower *l, const char *what)
 {
     lane_code *c = l->c;
-    const int32_t a = lower_scalar(l, e->args[0]);
+    kernel_where w = {0};
+    const bool known = kernel_source_where(&l->tree->unit.source, l->place, &w);
     c->message = kernel_arena_grow(l->arena, c->message, &c->message_room,
                                    (uint32_t)c->n_message + 1, sizeof *c->message);
-    c->message[c->n_message] = e->args[1]->as.text->text;
+    c->message[c->n_message] = (code_message){
+        what, known ? kernel_arena_text(l->arena, w.name, strlen(w.name)) : "", w.line};
+    return (uint16_t)c->n_message++;
+}
+
+static void assertion(lower *l, const kernel_expr *e)
+{
+    const int32_t a = lower_scalar(l, e->args[0]);
+    l->place = e->place;
     lower_emit(l, CODE_ASSERT, IG_BOOL, CODE_NONE, a, CODE_NONE, CODE_NONE)->row =
-        (uint16_t)c->n_message++;
+        message(l, e->args[1]->as.text->text);
 }
 
 static int32_t clock_value(lower *l)
@@ -643,7 +653,8 @@ static lower_value others(lower *l, const kernel_expr *e)
     case BUILTIN_PRINTF: return print(l, e);
     case BUILTIN_ASSERT: assertion(l, e); return none;
     case BUILTIN_TRAP:
-        lower_emit(l, CODE_TRAP, IG_BOOL, CODE_NONE, CODE_NONE, CODE_NONE, CODE_NONE);
+        lower_emit(l, CODE_TRAP, IG_BOOL, CODE_NONE, CODE_NONE, CODE_NONE, CODE_NONE)->row =
+            message(l, "__trap()");
         return none;
     case BUILTIN_CLOCK:
     case BUILTIN_GLOBALTIMER:

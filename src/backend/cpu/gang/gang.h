@@ -58,7 +58,7 @@ typedef enum gang_fault_kind {
 typedef struct gang_fault {
     gang_fault_kind kind;
     uint32_t place;
-    int row; /* of an assert: its message */
+    int row; /* its message */
     uint32_t block[3], thread[3];
 } gang_fault;
 
