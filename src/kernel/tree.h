@@ -149,7 +149,7 @@ typedef enum expr_kind {
     EXPR_MEMBER, /* a: a place or a value of a struct; member. A value's member is a value */
     /* values */
     EXPR_CONST,   /* scalars: value; of a pointer, the integer that it is */
-    EXPR_STRING,  /* text; only an argument of printf or assert */
+    EXPR_STRING,  /* text; only an argument of printf or assert, elsewhere it is an array */
     EXPR_LOAD,    /* a: a place of scalar or struct type; volatile if a's type is */
     EXPR_ADDRESS, /* a: a place -> pointer */
     EXPR_DECAY,   /* a: a place of array type -> pointer to its first element */

@@ -1,4 +1,6 @@
 /* Making expressions, and converting them: every implicit step of C++ becomes a node here. */
+#include <string.h>
+
 #include "kernel/parse/parser.h"
 
 /* ---- making ----------------------------------------------------------------------------------- */
@@ -84,8 +86,23 @@ static void mark_addressed(kernel_expr *e)
         e->as.var->addressed = true;
 }
 
+/* A string that is more than printed: a constant array, and the address of its first character. */
+static kernel_expr *string_value(parser *p, kernel_expr *e)
+{
+    const kernel_string *s = e->as.text;
+    if (!e->a) {
+        const kernel_type *type = type_array(p->types, e->type->of, s->bytes + 1);
+        kernel_var *v = global_new(p, name_of(p, "text"), type, STORE_CONSTANT, e->place);
+        v->init = memcpy(kernel_arena_new(p->arena, s->bytes + 1), s->text, s->bytes);
+        e->a = expr_value(p, expr_var(p, e->place, v));
+    }
+    return e->a;
+}
+
 kernel_expr *expr_value(parser *p, kernel_expr *e)
 {
+    if (e->kind == EXPR_STRING)
+        return string_value(p, e);
     if (!expr_is_place(e)) {
         if (e->type->kind == TYPE_ARRAY)
             parser_fail_do(p, e->place, "keep the struct in a variable first",
@@ -308,8 +325,6 @@ static kernel_expr *cast_to(parser *p, kernel_expr *e, const kernel_type *to, bo
 {
     if (e->type == to)
         return e;
-    if (e->kind == EXPR_STRING && to->kind == TYPE_BOOL)
-        return expr_integer(p, e->place, to, 1); /* assert(x && "why") */
     kernel_expr *c = expr_new(p, EXPR_CAST, e->place, to);
     c->a = e;
     c->soft = implicit && to->kind == TYPE_F64 && e->type->kind != TYPE_F64;
@@ -374,10 +389,9 @@ kernel_expr *expr_convert(parser *p, kernel_expr *e, const kernel_type *to, cons
                 what);
         e = to_base(p, e, to);
     }
+    if (e->kind == EXPR_STRING && to->kind == TYPE_BOOL)
+        return expr_integer(p, e->place, to, 1); /* assert(x && "why") */
     e = expr_value(p, e);
-    if (e->kind == EXPR_STRING && to->kind != TYPE_BOOL)
-        parser_fail_do(p, e->place, "use an array of characters: char text[] = \"...\"",
-                       "%s: a string is for printf only", what);
     if (e->type == to)
         return e;
     if (to->kind == TYPE_STRUCT)

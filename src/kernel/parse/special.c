@@ -13,9 +13,10 @@ static void check_conversion(parser *p, char letter, const kernel_expr *e)
     const bool wants_float = strchr("fFeEgGaA", letter), is_float = type_is_float(e->type);
     if (!strchr("diouxXcfFeEgGaAps", letter))
         parser_fail(p, e->place, "printf does not know '%%%c'", letter);
-    if ((letter == 's') != (e->kind == EXPR_STRING))
-        parser_fail_do(p, e->place, "write the text into the call",
-                       "printf: only '%%s' takes strings, and only literal ones");
+    const bool is_text = e->type->kind == TYPE_POINTER && e->type->of->size == 1;
+    if (letter == 's' ? !is_text : e->kind == EXPR_STRING)
+        parser_fail(p, e->place, "printf: '%%%c' with an argument of type '%s'", letter,
+                    type_name(p, e->type));
     if (letter != 'p' && letter != 's' && wants_float != is_float && !p->quiet)
         diag_warning(p->diags, e->place, NULL, "printf: '%%%c' with an argument of type '%s'",
                      letter, type_name(p, e->type));
@@ -24,6 +25,8 @@ static void check_conversion(parser *p, char letter, const kernel_expr *e)
 /* An argument as '...' takes it: int and larger, double, pointers. */
 static kernel_expr *variadic(parser *p, kernel_expr *e)
 {
+    if (e->kind == EXPR_STRING)
+        return e;
     e = expr_value(p, e);
     if (type_is_float(e->type))
         return expr_convert(p, e, type_word_of(p, WORD_DOUBLE), "an argument of printf");
@@ -72,6 +75,15 @@ static kernel_expr *parse_printf(parser *p, int which, kernel_place place)
     return expr_builtin(p, place, BUILTIN_PRINTF, type_word_of(p, WORD_INT), n, args);
 }
 
+static kernel_expr *string_new(parser *p, const kernel_string *s, kernel_place place)
+{
+    kernel_expr *e = expr_new(
+        p, EXPR_STRING, place,
+        type_pointer(p->types, type_qualify(p->types, type_word_of(p, WORD_CHAR), TYPE_CONST)));
+    e->as.text = s;
+    return e;
+}
+
 /* The source between two tokens, as a string. */
 static kernel_expr *quote(parser *p, const kernel_token *from, const kernel_token *to)
 {
@@ -87,11 +99,20 @@ static kernel_expr *quote(parser *p, const kernel_token *from, const kernel_toke
         s->bytes += t->bytes;
     }
     s->text[s->bytes] = 0;
-    kernel_expr *e = expr_new(
-        p, EXPR_STRING, from->place,
-        type_pointer(p->types, type_qualify(p->types, type_word_of(p, WORD_CHAR), TYPE_CONST)));
-    e->as.text = s;
-    return e;
+    return string_new(p, s, from->place);
+}
+
+/* __func__ */
+static kernel_expr *parse_function_name(parser *p, int which, kernel_place place)
+{
+    (void)which;
+    if (!p->current)
+        parser_fail(p, place, "'__func__' outside of a function");
+    const char *name = p->current->decl->name->text;
+    kernel_string *s = kernel_arena_get(p->arena, sizeof *s + strlen(name) + 1);
+    s->bytes = (uint32_t)strlen(name);
+    memcpy(s->text, name, s->bytes + 1);
+    return string_new(p, s, place);
 }
 
 static kernel_expr *parse_assert(parser *p, int which, kernel_place place)
@@ -288,6 +309,8 @@ static const struct {
 } specials[] = {
     {"printf", parse_printf, 0},
     {"assert", parse_assert, 0},
+    {"__func__", parse_function_name, 0},
+    {"__FUNCTION__", parse_function_name, 0},
     {"swap", parse_swap, 0},
     {"move", parse_first, 0},
     {"forward", parse_first, 0},

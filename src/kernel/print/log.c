@@ -113,6 +113,28 @@ static void say(printer *p, uint32_t number, const kernel_log_format *f, kernel_
     print_out(p, "}\n");
 }
 
+/* The letter of the conversion that takes argument i, counted from 0. */
+static char letter_of(const char *format, uint32_t i)
+{
+    for (const char *s = strchr(format, '%'); s; s = strchr(s, '%')) {
+        do {
+            s += 1 + strspn(s + 1, "-+ #0123456789.hlLqjzt");
+            if (*s && *s != '%' && i-- == 0)
+                return *s;
+        } while (*s == '*');
+        s += *s != 0;
+    }
+    return 0;
+}
+
+static void refuse_text(printer *p, const kernel_expr *e)
+{
+    print_refuse(p, e->place, "IG-PRINTF", "the host makes the text, and this is in device memory",
+                 "choose between whole printfs by 'if', or run it with '--device cpu'",
+                 "'%%s' takes literal strings in %s", p->lang->name);
+    print_stop(p);
+}
+
 static void print_printf(printer *p, const kernel_expr *e)
 {
     const uint32_t number = p->printed->n_formats;
@@ -124,6 +146,8 @@ static void print_printf(printer *p, const kernel_expr *e)
     for (uint32_t i = 0; i < f->n_args; i++) {
         const kernel_expr *a = e->args[i + 1];
         f->kinds[i] = kind_of(p, a);
+        if (f->kinds[i] != LOG_STRING && letter_of(f->text, i) == 's')
+            refuse_text(p, a);
         if (f->kinds[i] == LOG_STRING)
             f->strings[i] = copy(p, a->as.text);
         else
