@@ -250,10 +250,9 @@ static bool prepare_child(const job *j)
         setenv("IG_CUDA_DEVICE", o->device, 1);
     if (o->threads)
         setenv("IG_NUM_THREADS", threads, 1);
-    if (o->check || o->profile) {
+    if (o->check || o->profile)
         setenv("IG_CUDA_WATCH", watch, 1);
-        setenv("IG_CUDA_REPORT", j->report.s, 1);
-    }
+    setenv("IG_CUDA_REPORT", j->report.s, 1);
     const int file = o->json ? open(j->printed.s, O_WRONLY | O_CREAT | O_TRUNC, 0600) : -1;
     return !o->json || (file >= 0 && dup2(file, STDOUT_FILENO) >= 0 && close(file) == 0);
 }
@@ -437,7 +436,8 @@ static void json_told(const job *j, const char *report, int code)
     free(printed);
 }
 
-/* What the whole run exits with, after the JSON was written if it is wanted. code is the program's. */
+/* What the whole run exits with, after the JSON was written if it is wanted. code is the program's: one
+ * that looks at no error ends well although a kernel was not built, and did nothing. */
 static int program_told(const job *j, int code)
 {
     size_t bytes;
@@ -452,8 +452,11 @@ static int program_told(const job *j, int code)
             code > SIGNAL_CODE ? "signal" : "exit code",
             code > SIGNAL_CODE ? code - SIGNAL_CODE : code);
     const bool mistakes = add_lines(NULL, all, "F") > 0;
+    const int unbuilt = add_lines(NULL, all, "B")   ? EXIT_INPUT
+                        : add_lines(NULL, all, "U") ? EXIT_ABSENT
+                                                    : EXIT_FINE;
     free(report);
-    return mistakes ? EXIT_FAILED : code;
+    return mistakes ? EXIT_FAILED : code ? code : unbuilt;
 }
 
 static int start(const job *j)
@@ -470,7 +473,7 @@ static int start(const job *j)
     free_words(&w);
     if (code < 0)
         return cannot(j, "run", j->program.s);
-    return j->o->check || j->o->profile || j->o->json ? program_told(j, code) : code;
+    return program_told(j, code);
 }
 
 static bool is_ours(const char *name)

@@ -305,8 +305,10 @@ static void compile(struct ig_cuda_state *s)
                                           .instances = instances,
                                           .n_instances = instances_of(u, instances)};
     s->module = module_new(u->name, u->text, &options, &s->said);
-    if (!s->module)
+    if (!s->module) {
         cuda_complain();
+        cuda_watch_unbuilt(IG_ERR_FORMAT);
+    }
     memory_free(instances);
 }
 
@@ -478,6 +480,7 @@ static int prepare(const backend *dev, ig_cuda_kernel *k, struct ig_cuda_state *
         (*s)->said = NULL;
     }
     cuda_complain();
+    cuda_watch_unbuilt(status);
     return status == IG_ERR_MEMORY        ? cudaErrorMemoryAllocation
            : status == IG_ERR_UNSUPPORTED ? cudaErrorNotSupported
                                           : cudaErrorInvalidDeviceFunction;

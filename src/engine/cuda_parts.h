@@ -52,6 +52,8 @@ void cuda_memory_leaks(void);
 void cuda_watch_begin(void);
 bool cuda_watch_checks(void);
 bool cuda_watch_asks(void); /* for a check or a profile */
+/* A kernel that the program needs could not be built: the command's exit code tells. */
+void cuda_watch_unbuilt(ig_status why);
 /* Tells of a mistake of the host's, if there is a check; kind is a literal. */
 void cuda_watch_tell(const char *kind, bool is_note, cuda_place_of_call at, const char *format, ...)
     IG_PRINTF(4, 5);

@@ -4,7 +4,9 @@
  * standard error when it is found, once for each place, and the program goes on; profiles, leaks and the
  * sum of all come when the process ends. With IG_CUDA_REPORT all of it is also in that file, a line each:
  * a letter (F a mistake, N a note, P a profile, E the end) and JSON. "quiet" leaves the file alone to
- * tell. All functions here are called with the runtime's lock held. */
+ * tell. Of kernels that could not be built it has a letter alone, also where nothing was asked for: B a
+ * bad source, U what the device does not have. All functions here are called with the runtime's lock
+ * held. */
 #include "engine/cuda_parts.h"
 
 #include "base/error.h"
@@ -70,6 +72,16 @@ void cuda_watch_begin(void)
     watch.last_profile = &watch.profiles;
     if ((watch.check || watch.profile) && path && *path)
         watch.report = fopen(path, "ae");
+}
+
+void cuda_watch_unbuilt(ig_status why)
+{
+    const char *path = getenv("IG_CUDA_REPORT");
+    FILE *f = path && *path && why != IG_ERR_MEMORY ? fopen(path, "ae") : NULL;
+    if (!f)
+        return;
+    fputs(why == IG_ERR_UNSUPPORTED ? "U\n" : "B\n", f);
+    fclose(f);
 }
 
 bool cuda_watch_checks(void) { return watch.check; }

@@ -1,6 +1,8 @@
-// A kernel that cannot be compiled is told with its place, fails by its error, and leaves others alone.
+// A kernel that cannot be compiled is told with its place, fails by its error, and leaves others alone. The
+// program ends by the code for a bad source, as it has none of its own.
 /* nvcc: rejects it
-stderr: tests/cuda/mistake.cu:10:36: error: unknown name
+stderr: tests/cuda/mistake.cu:12:36: error: unknown name
+   exit: 5
    expect:
 bad: invalid device function
 good: 5
