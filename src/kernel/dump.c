@@ -437,7 +437,7 @@ static void function(dumper *d, const kernel_function *f)
 static void records(dumper *d)
 {
     for (const kernel_struct *s = d->types->first; s; s = s->next) {
-        if (s->n_vector || s->fragment)
+        if (s->n_vector || s->fragment || !s->place)
             continue;
         text_add(d->out, "%s %s { ", s->is_union ? "union" : "struct", s->name);
         for (uint32_t i = 0; i < s->n_members; i++) {

@@ -377,6 +377,28 @@ static void vector_names(parser *p)
     add_type(p, "dim3", p->types->dim3);
 }
 
+/* Structs of the runtime that programs pass to kernels; a member without "*" is a size_t. */
+static void runtime_names(parser *p)
+{
+    static const char *const structs[][5] = {
+        {"cudaExtent", "width", "height", "depth"},
+        {"cudaPos", "x", "y", "z"},
+        {"cudaPitchedPtr", "*ptr", "pitch", "xsize", "ysize"},
+    };
+    const kernel_type *size = p->types->basic[WORD_ULONG];
+    const kernel_type *pointer = type_pointer(p->types, p->types->basic[WORD_VOID]);
+    for (size_t i = 0; i < sizeof structs / sizeof *structs; i++) {
+        kernel_struct *s = type_struct(p->types, name_of(p, structs[i][0]), 0);
+        for (int k = 1; k < 5 && structs[i][k]; k++) {
+            const bool points = structs[i][k][0] == '*';
+            type_member_add(p->types, s, name_of(p, structs[i][k] + points),
+                            points ? pointer : size, 0);
+        }
+        type_struct_end(p->types, s, 0);
+        add_type(p, structs[i][0], s->type);
+    }
+}
+
 static scope *add_namespace(parser *p, scope *in, const char *name)
 {
     scope *s = scope_open(p, in, false);
@@ -397,6 +419,7 @@ void special_names(parser *p)
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         add_type(p, types[i].name, p->types->basic[types[i].word]);
     vector_names(p);
+    runtime_names(p);
     static const char *const grid[] = {"threadIdx", "blockIdx", "blockDim", "gridDim"};
     for (int i = 0; i < 4; i++)
         symbol_add(p, p->root, SYMBOL_GRID, name_of(p, grid[i]), 0)->as.number = i;

@@ -273,9 +273,8 @@ static void print_struct(printer *p, const kernel_struct *s)
 void print_structs(printer *p)
 {
     for (const kernel_struct *s = p->tree->types.first; s; s = s->next) {
-        if (p->target->language == LANGUAGE_CUDA &&
-            (s->n_vector || s->fragment || s->type == p->tree->types.dim3))
-            continue;
+        if (p->target->language == LANGUAGE_CUDA && (s->n_vector || s->fragment || !s->place))
+            continue; /* CUDA's own */
         for (uint32_t i = 0; i < p->n_structs; i++)
             if (p->structs[i] == s)
                 print_struct(p, s);
