@@ -388,7 +388,9 @@ void declare_function_template(parser *p, template_param *params, uint32_t n,
     f.flags = head_flags(p->t, &f.bounds);
     for (const kernel_token *t = p->t; t->kind != TOKEN_LBRACE && t->kind != TOKEN_END; t++)
         if (t->kind == TOKEN_NAME && t->keyword == KEYWORD_operator && t[1].kind != TOKEN_END) {
-            f.name = name_of(p, parser_format(p, "operator%.*s", (int)t[1].bytes, t[1].text));
+            p->t = t + 1;
+            f.name = parse_operator_name(p);
+            p->t = f.head;
             break;
         } else if (f.name && t->kind == TOKEN_NAME && t->as.name == f.name) {
             f.place = t->place;

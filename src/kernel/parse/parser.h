@@ -348,6 +348,7 @@ symbol *peek_name(parser *p);
 bool at_type(parser *p); /* a type begins here */
 void parse_specifiers(parser *p, specifiers *s);
 declarator parse_declarator(parser *p, const kernel_type *base);
+kernel_name *parse_operator_name(parser *p);     /* behind "operator" */
 const kernel_type *parse_type(parser *p);        /* "const float *" */
 void parse_parameters(parser *p, declarator *d); /* behind "(", to behind ")" */
 scope *type_members(parser *p, const kernel_type *type, kernel_place place); /* or NULL */

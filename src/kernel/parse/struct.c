@@ -231,20 +231,33 @@ static void parse_fields(parser *p, kernel_struct *s, const specifiers *spec)
     } while (accept(p, TOKEN_COMMA));
 }
 
-/* A template, or a friend: a function that belongs to the scope around. */
+/* Behind the words that may stand before "friend" and before a constructor. */
+static const kernel_token *behind_qualifiers(const kernel_token *t)
+{
+    while (t->keyword == KEYWORD___device__ || t->keyword == KEYWORD___host__ ||
+           t->keyword == KEYWORD_constexpr || t->keyword == KEYWORD_explicit ||
+           t->keyword == KEYWORD_inline || t->keyword == KEYWORD___forceinline__)
+        t++;
+    return t;
+}
+
+/* A template, or a friend: a function that belongs to the scope around. Templates of constructors are
+ * passed over, so that only who needs one is refused. */
 static void parse_guest(parser *p, kernel_struct *s)
 {
     if (accept_word(p, KEYWORD_template)) {
         template_param *params;
         const uint32_t n = parse_template_params(p, &params);
+        const kernel_token *name = behind_qualifiers(p->t);
+        const bool constructs = name->kind == TOKEN_NAME && name->as.name == s->syntax->name &&
+                                name[1].kind == TOKEN_LPAREN;
         if (at_word(p, KEYWORD_struct) || at_word(p, KEYWORD_class) || at_word(p, KEYWORD_using) ||
-            at_word(p, KEYWORD_friend))
+            at_word(p, KEYWORD_friend) || constructs)
             skip_function(p);
         else
             declare_function_template(p, params, n, s->type);
         return;
     }
-    p->t++;
     const kernel_token *t = p->t;
     while (t->kind != TOKEN_SEMICOLON && t->kind != TOKEN_LBRACE && t->kind != TOKEN_END)
         t++;
@@ -283,7 +296,7 @@ static void parse_member(parser *p, kernel_struct *s)
     if (word->keyword == KEYWORD_virtual)
         parser_fail_do(p, word->place, "make it a template of the derived type, or a switch",
                        "virtual functions are not supported");
-    if (at_word(p, KEYWORD_template) || at_word(p, KEYWORD_friend)) {
+    if (at_word(p, KEYWORD_template) || behind_qualifiers(p->t)->keyword == KEYWORD_friend) {
         s->has_methods = true;
         parse_guest(p, s);
         return;

@@ -161,8 +161,13 @@ static const kernel_type *inner_type(parser *p, const kernel_type *type, kernel_
 /* What a qualified name of a type stands for; we are behind it. */
 static const kernel_type *named_type(parser *p, symbol *y, kernel_place place)
 {
-    if (y->kind == SYMBOL_STRUCT_TEMPLATE)
-        return inner_type(p, struct_instance(p, y->as.syntax, place), place);
+    kernel_syntax *syntax = y->kind == SYMBOL_STRUCT_TEMPLATE ? y->as.syntax : NULL;
+    /* Inside of a class template its name is the instance, or with arguments the template again. */
+    if (y->kind == SYMBOL_TYPE && y->as.type && y->as.type->kind == TYPE_STRUCT &&
+        y->as.type->record->syntax && at(p, TOKEN_LT))
+        syntax = y->as.type->record->syntax->origin;
+    if (syntax)
+        return inner_type(p, struct_instance(p, syntax, place), place);
     if (y->as.type)
         return inner_type(p, y->as.type, place);
     return group_type(p, y->which, place);
@@ -343,7 +348,7 @@ static const kernel_type *parse_brackets(parser *p, const kernel_type *of)
     return checked_array(p, of, count, place);
 }
 
-static kernel_name *parse_operator_name(parser *p)
+kernel_name *parse_operator_name(parser *p)
 {
     const char *made;
     if (at_word(p, KEYWORD_new) || at_word(p, KEYWORD_delete)) {
