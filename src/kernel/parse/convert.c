@@ -237,7 +237,8 @@ static int pointee_rank(const kernel_type *from, const kernel_type *to)
     if (from->plain == to->plain)
         return from == to ? 0 : 1;
     const kernel_member *path[8];
-    if (to->kind == TYPE_VOID || (base_path(from, to, path) > 0 && !path[0]->offset))
+    if (to->kind == TYPE_VOID || (base_path(from, to, path) > 0 && !path[0]->offset) ||
+        base_is_empty(from, to))
         return 3;
     if (from->kind == TYPE_ARRAY && to->kind == TYPE_ARRAY && from->of->plain == to->of->plain &&
         (from->count == to->count || !to->count))
@@ -273,7 +274,8 @@ int expr_rank(parser *p, const kernel_expr *e, const kernel_type *to)
             return from->quals != of->quals;
         if (place && from->kind == TYPE_ARRAY)
             return pointee_rank(from, of);
-        if (place && base_path(from, of, path) > 0 && !(from->quals & ~of->quals))
+        if (place && (base_path(from, of, path) > 0 || base_is_empty(from, of)) &&
+            !(from->quals & ~of->quals))
             return 3;
         if (!(of->quals & TYPE_CONST))
             return -1;
@@ -285,7 +287,7 @@ int expr_rank(parser *p, const kernel_expr *e, const kernel_type *to)
     from = from->plain;
     if (from == to)
         return 0;
-    if (base_path(from, to, path) > 0 || conversion_to(p, from, to))
+    if (base_path(from, to, path) > 0 || base_is_empty(from, to) || conversion_to(p, from, to))
         return 3;
     if (type_is_arithmetic(from) && type_is_arithmetic(to))
         return arithmetic_rank(p, from, to);
@@ -305,21 +307,6 @@ int expr_rank(parser *p, const kernel_expr *e, const kernel_type *to)
     return -1;
 }
 
-/* The base of a struct that e is derived from. */
-static kernel_expr *to_base(parser *p, kernel_expr *e, const kernel_type *base)
-{
-    const kernel_member *path[8];
-    const int n = base_path(e->type, base, path);
-    for (int i = 0; i < n; i++) {
-        kernel_expr *m = expr_new(p, EXPR_MEMBER, e->place,
-                                  type_qualify(p->types, path[i]->type, e->type->quals));
-        m->a = e;
-        m->as.member = path[i];
-        e = m;
-    }
-    return e;
-}
-
 /* The node of a conversion that is allowed. */
 static kernel_expr *cast_to(parser *p, kernel_expr *e, const kernel_type *to, bool implicit)
 {
@@ -329,6 +316,29 @@ static kernel_expr *cast_to(parser *p, kernel_expr *e, const kernel_type *to, bo
     c->a = e;
     c->soft = implicit && to->kind == TYPE_F64 && e->type->kind != TYPE_F64;
     return fold(p, c);
+}
+
+/* The base of a struct that e is derived from. */
+static kernel_expr *to_base(parser *p, kernel_expr *e, const kernel_type *base)
+{
+    const kernel_member *path[8];
+    const int n = base_path(e->type, base, path);
+    if (n < 0 && base_is_empty(e->type, base)) {
+        if (!expr_is_place(e))
+            return expr_comma(p, e, expr_list(p, e->place, base->plain, 0));
+        const kernel_type *to = type_qualify(p->types, base->plain, e->type->quals);
+        return expr_deref(
+            p, e->place,
+            cast_to(p, expr_address(p, e->place, e), type_pointer(p->types, to), true));
+    }
+    for (int i = 0; i < n; i++) {
+        kernel_expr *m = expr_new(p, EXPR_MEMBER, e->place,
+                                  type_qualify(p->types, path[i]->type, e->type->quals));
+        m->a = e;
+        m->as.member = path[i];
+        e = m;
+    }
+    return e;
 }
 
 /* uint3 to dim3 and back, and a number to dim3. */

@@ -124,6 +124,11 @@ typedef struct conversion {
 } conversion;
 
 /* A struct or a struct template whose members are not parsed yet. */
+typedef struct empty_base {
+    const kernel_type *type;
+    struct empty_base *next;
+} empty_base;
+
 typedef struct kernel_syntax {
     kernel_name *name;
     const kernel_token *body; /* at '{', NULL if it is not defined */
@@ -139,6 +144,7 @@ typedef struct kernel_syntax {
     struct kernel_syntax *specials;      /* of a template: for certain arguments, by `next` */
     struct kernel_syntax *origin, *next; /* of an instance */
     template_arg *args;
+    struct empty_base *empty_bases; /* which are no members, since they take no room */
     scope *members;                 /* what "::" finds in it */
     struct member_value *values;    /* default ones */
     struct conversion *conversions; /* operator T() */
@@ -361,6 +367,7 @@ kernel_expr *member_default(parser *p, const kernel_type *type, uint64_t i);
 kernel_expr *struct_default(parser *p, const kernel_type *type, kernel_place place);
 /* How many bases lead from a struct to one that it is derived from, outermost first; -1: it is not. */
 int base_path(const kernel_type *from, const kernel_type *to, const kernel_member *path[8]);
+bool base_is_empty(const kernel_type *from, const kernel_type *to); /* a base that is no member */
 /* "T s::f(...) {...}": behind the struct's name, which is told, at "::". */
 void parse_outside_method(parser *p, const specifiers *s, const kernel_type *type);
 bool accept_outside_constructor(parser *p);

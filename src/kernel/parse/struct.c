@@ -351,8 +351,13 @@ static void parse_bases(parser *p, kernel_struct *s)
         if (base->kind != TYPE_STRUCT || s->is_union)
             parser_fail(p, place, "'%s' cannot be a base", type_name(p, base));
         type_complete(p, base, place);
-        if (base->record->n_members) /* an empty base takes no room */
+        if (base->record->n_members) {
             type_member_add(p->types, s, NULL, base, place);
+        } else { /* it takes no room */
+            empty_base *made = kernel_arena_get(p->arena, sizeof *made);
+            *made = (empty_base){base, s->syntax->empty_bases};
+            s->syntax->empty_bases = made;
+        }
         if (base->record->syntax && base->record->syntax->members)
             scope_use(p, p->scope, base->record->syntax->members);
     } while (accept(p, TOKEN_COMMA));
@@ -377,6 +382,20 @@ static int find_base(const kernel_type *from, const kernel_type *to, const kerne
 int base_path(const kernel_type *from, const kernel_type *to, const kernel_member *path[8])
 {
     return find_base(from, to, path, 0);
+}
+
+bool base_is_empty(const kernel_type *from, const kernel_type *to)
+{
+    if (from->kind != TYPE_STRUCT || to->kind != TYPE_STRUCT || from->record->is_union)
+        return false;
+    const kernel_struct *s = from->record;
+    for (const empty_base *b = s->syntax ? s->syntax->empty_bases : NULL; b; b = b->next)
+        if (b->type == to->plain || base_is_empty(b->type, to))
+            return true;
+    for (uint32_t i = 0; i < s->n_members; i++)
+        if (!s->members[i].name && base_is_empty(s->members[i].type, to))
+            return true;
+    return false;
 }
 
 static void complete(parser *p, kernel_struct *s, kernel_place place)
