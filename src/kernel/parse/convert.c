@@ -101,7 +101,7 @@ static kernel_expr *string_value(parser *p, kernel_expr *e)
 
 kernel_expr *expr_value(parser *p, kernel_expr *e)
 {
-    if (e->kind == EXPR_STRING)
+    if (e->kind == EXPR_STRING && p->current) /* outside of functions it is the host's */
         return string_value(p, e);
     if (!expr_is_place(e)) {
         if (e->type->kind == TYPE_ARRAY)

@@ -140,9 +140,8 @@ static void declare_device(parser *p, const specifiers *s, const declarator *d,
     v->init = bytes;
 }
 
-/* A variable of the host: a constant of it may be used in kernels. */
-static void declare_host(parser *p, const specifiers *s, const declarator *d,
-                         const kernel_type *type, kernel_expr *e)
+void declare_host(parser *p, const specifiers *s, const declarator *d, const kernel_type *type,
+                  kernel_expr *e)
 {
     if (type->kind == TYPE_AUTO && e)
         type = type_qualify(p->types, e->type, type->quals);

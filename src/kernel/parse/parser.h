@@ -544,7 +544,10 @@ void function_add(parser *p, const function_decl *made);
 /* At what "template <...>" declares: a function, of a struct if `object` is its type. */
 void declare_function_template(parser *p, template_param *params, uint32_t n,
                                const kernel_type *object);
-void parse_namespace(parser *p);            /* behind "namespace" */
+void parse_namespace(parser *p); /* behind "namespace" */
+/* A variable of the host: a constant of it may be used in kernels. e is its value, or NULL. */
+void declare_host(parser *p, const specifiers *s, const declarator *d, const kernel_type *type,
+                  kernel_expr *e);
 void global_list(parser *p, kernel_var *v); /* adds it to the tree's */
 /* "tile<float, 16>" at p->t, which is spelled `wanted`: its instance is made. */
 void parse_request(parser *p, void *wanted);

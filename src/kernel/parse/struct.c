@@ -135,15 +135,20 @@ static bool accept_constructor(parser *p, kernel_struct *s)
     return true;
 }
 
+/* A number is a constant; a table is one as those outside of structs are; all else is the host's. */
 static void static_member(parser *p, const specifiers *spec, declarator *d)
 {
     kernel_expr *value = NULL;
-    if (at(p, TOKEN_ASSIGN) || at(p, TOKEN_LBRACE))
-        value = fold_all(
-            p, expr_convert(p, parse_init(p, &d->type, d->name->text), d->type, d->name->text));
-    if (!value || value->kind != EXPR_CONST || !(spec->flags & IS_CONST_WORD))
-        parser_fail(p, d->place, "static member '%s' is not a constant number", d->name->text);
-    symbol_add(p, p->scope, SYMBOL_CONSTANT, d->name, d->place)->constant = value;
+    if (at(p, TOKEN_ASSIGN) || at(p, TOKEN_LBRACE)) {
+        value = parse_init(p, &d->type, d->name->text);
+        if (d->type->kind != TYPE_ARRAY)
+            value = expr_convert(p, value, d->type, d->name->text);
+        value = fold_all(p, value);
+    }
+    if (value && value->kind == EXPR_CONST && spec->flags & IS_CONST_WORD)
+        symbol_add(p, p->scope, SYMBOL_CONSTANT, d->name, d->place)->constant = value;
+    else
+        declare_host(p, spec, d, d->type, value);
 }
 
 /* Behind a member's default value. */
