@@ -445,6 +445,10 @@ declarator parse_declarator(parser *p, const kernel_type *base)
         return d;
     }
     d.place = p->t->place;
+    const kernel_type *bound = base->kind == TYPE_REFERENCE ? base->of : base;
+    if (at(p, TOKEN_LBRACKET) && p->t[1].kind == TOKEN_NAME && bound->kind == TYPE_AUTO)
+        parser_fail_do(p, d.place, "take the members one by one: auto a = v.x;",
+                       "structured bindings are not supported");
     if (accept_word(p, KEYWORD_operator)) {
         d.name = parse_operator_name(p);
         d.is_operator = true;
