@@ -25,6 +25,7 @@ struct ig_cuda_kernel {
     const void *stub;
     size_t shared_allowed;
     bool warned;
+    int refused; /* why it cannot be built, which was told */
     char name[];
 };
 
@@ -467,6 +468,8 @@ static int prepare(const backend *dev, ig_cuda_kernel *k, struct ig_cuda_state *
     *s = state_of(k->unit);
     if (!*s)
         return cudaErrorInvalidDeviceFunction;
+    if (k->refused)
+        return k->refused;
     const ig_status status = module_prepare((*s)->module, dev, k->name, ready);
     if (status == IG_OK) {
         if (ready->warnings && !k->warned)
@@ -481,9 +484,10 @@ static int prepare(const backend *dev, ig_cuda_kernel *k, struct ig_cuda_state *
     }
     cuda_complain();
     cuda_watch_unbuilt(status);
-    return status == IG_ERR_MEMORY        ? cudaErrorMemoryAllocation
-           : status == IG_ERR_UNSUPPORTED ? cudaErrorNotSupported
-                                          : cudaErrorInvalidDeviceFunction;
+    if (status == IG_ERR_MEMORY)
+        return cudaErrorMemoryAllocation;
+    return k->refused = status == IG_ERR_UNSUPPORTED ? cudaErrorNotSupported
+                                                     : cudaErrorInvalidDeviceFunction;
 }
 
 /* The address by which the device knows a pointer. One that no kernel could follow is told before it is

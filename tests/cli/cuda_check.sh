@@ -78,4 +78,10 @@ missing() {
     [ $? = 4 ] && [ ! -s "$temporary/out" ] && [ "$(grep -c "no device 'vulkan'" "$temporary/err")" = 1 ]
 }
 check 'a missing device ends a program, once' missing
+
+once() {
+    "$ingot" run tests/cuda/mistake.cu >"$temporary/out" 2>"$temporary/err"
+    [ $? = 5 ] && [ "$(grep -c 'unknown name' "$temporary/err")" = 1 ]
+}
+check 'a kernel that cannot be built is told once' once
 finish
