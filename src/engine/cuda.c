@@ -277,12 +277,18 @@ static int count(const char *const *list)
     return n;
 }
 
+/* Whether an instance is of a lambda's type, as gcc or clang spell it: the unit has no name for that. */
+static bool is_of_lambda(const char *name)
+{
+    return strstr(name, "<lambda(") || strstr(name, "lambda at ");
+}
+
 /* Instances of the unit's templates, each once. */
 static int instances_of(const ig_cuda_unit *unit, const char **out)
 {
     int n = 0;
     for (const ig_cuda_kernel *k = kernels; k; k = k->next) {
-        bool wanted = k->unit == unit && strchr(k->name, '<');
+        bool wanted = k->unit == unit && strchr(k->name, '<') && !is_of_lambda(k->name);
         for (int i = 0; i < n && wanted && out; i++)
             wanted = strcmp(out[i], k->name) != 0;
         if (wanted && out)
@@ -465,11 +471,20 @@ int ig_cuda_push(const uint32_t grid[3], const uint32_t block[3], size_t shared_
 static int prepare(const backend *dev, ig_cuda_kernel *k, struct ig_cuda_state **s,
                    module_kernel *ready)
 {
+    if (k->refused)
+        return k->refused;
+    if (is_of_lambda(k->name)) {
+        ig_fail(IG_ERR_UNSUPPORTED,
+                "kernel '%.*s' is given a lambda, which does not pass from the host to a kernel "
+                "here; write a struct with a __device__ operator() in its place",
+                (int)strcspn(k->name, "<"), k->name);
+        cuda_complain();
+        cuda_watch_unbuilt(IG_ERR_UNSUPPORTED);
+        return k->refused = cudaErrorNotSupported;
+    }
     *s = state_of(k->unit);
     if (!*s)
         return cudaErrorInvalidDeviceFunction;
-    if (k->refused)
-        return k->refused;
     const ig_status status = module_prepare((*s)->module, dev, k->name, ready);
     if (status == IG_OK) {
         if (ready->warnings && !k->warned)

@@ -84,4 +84,13 @@ once() {
     [ $? = 5 ] && [ "$(grep -c 'unknown name' "$temporary/err")" = 1 ]
 }
 check 'a kernel that cannot be built is told once' once
+
+lambda() {
+    printf 'template <class F> __global__ void apply(F f, int *x) { *x = f(*x); }\n' >"$temporary/lambda.cu"
+    printf 'int main() { int *x; cudaMalloc(&x, 4); apply<<<1, 1>>>([] __device__(int v) { return v + 1; }, x); }\n' \
+        >>"$temporary/lambda.cu"
+    "$ingot" run "$temporary/lambda.cu" 2>"$temporary/err"
+    [ $? = 4 ] && grep -q "kernel 'apply' is given a lambda" "$temporary/err"
+}
+check 'a lambda of the host is refused by its name' lambda
 finish
