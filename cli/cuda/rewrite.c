@@ -290,13 +290,14 @@ static void add_namespaces(const rewriter *r, str *out)
     }
 }
 
-/* `"ns::tile"`, and for templates `.text("<").type<T>()...`. In a macro the compiler knows the name. */
+/* `"ns::tile"`, and for templates `.ig_text("<").ig_type<T>()...`. In a macro the compiler knows the name.
+ * What is put into a program begins with ig_, since a macro of it may well have a parameter `name`. */
 static void add_name(rewriter *r, const declaration *d, str *out)
 {
     const scan *s = &r->s;
-    str_puts(out, "::ig_cuda::name(\"");
+    str_puts(out, "::ig_cuda::ig_name(\"");
     if (s->at[d->begin].directive) {
-        str_puts(out, "\").function<&");
+        str_puts(out, "\").ig_function<&");
         add_function(s, d, out);
         str_puts(out, ">()");
         return;
@@ -307,7 +308,7 @@ static void add_name(rewriter *r, const declaration *d, str *out)
     if (d->special >= 0) {
         const int end = behind_angles(s, d->special);
         const char *from = s->at[d->special].at;
-        str_puts(out, ".text(\"");
+        str_puts(out, ".ig_text(\"");
         for (const char *c = from; c < end_of(&s->at[end - 1]); c++)
             str_add(out, *c == '\n' ? " " : c, 1);
         str_puts(out, "\")");
@@ -319,13 +320,14 @@ static void add_name(rewriter *r, const declaration *d, str *out)
             i = next_piece(s, i, end, &p);
             const bool type =
                 scan_is(&s->at[p.from], "typename") || scan_is(&s->at[p.from], "class");
-            str_printf(out, ".text(\"%s\").%s", between, type ? "template type<" : "value(");
+            str_printf(out, ".ig_text(\"%s\").%s", between,
+                       type ? "template ig_type<" : "ig_value(");
             if (p.name >= 0)
                 add_token(out, &s->at[p.name]);
             str_puts(out, type ? ">()" : ")");
             between = ", ";
         }
-        str_puts(out, ".text(\">\")");
+        str_puts(out, ".ig_text(\">\")");
     }
 }
 
@@ -393,12 +395,13 @@ static void kernel(rewriter *r, const declaration *d)
         str_puts(&sizes, "), ");
         n++;
     }
-    str_puts(&stub, "{ struct ig_id { static ig_cuda_unit *unit() { return &ig_cuda_here; } static "
-                    "::ig_cuda::name name() { return ");
+    str_puts(&stub,
+             "{ struct ig_id { static ig_cuda_unit *ig_unit() { return &ig_cuda_here; } static "
+             "::ig_cuda::ig_name ig_own() { return ");
     add_name(r, d, &stub);
     str_printf(&stub,
                "; } }; void *ig_args[] = {%s0}; const size_t ig_sizes[] = {%s0}; "
-               "::ig_cuda::launch<ig_id, ",
+               "::ig_cuda::ig_launch<ig_id, ",
                args.s ? args.s : "", sizes.s ? sizes.s : "");
     add_address(r, d, &stub);
     str_printf(&stub, ">(ig_args, ig_sizes, %d); }", n);
@@ -537,7 +540,7 @@ static int launch(rewriter *r, int i)
         return i + 2;
     str text = {0};
     const char *shape = end_of(&s->at[i + 2]), *shape_end = s->at[end].at;
-    str_puts(&text, "::ig_cuda::push(");
+    str_puts(&text, "::ig_cuda::ig_push(");
     str_add(&text, shape, (size_t)(shape_end - shape));
     str_puts(&text, ") ? (void)0 : ");
     str_add(&text, s->at[from].at, (size_t)(end_of(&s->at[i - 1]) - s->at[from].at));

@@ -1,6 +1,6 @@
 /* From the text of a CUDA program to text for the host's C++ compiler.
  *
- * Launches become calls, `k<<<g, b>>>(a)` -> `::ig_cuda::push(g, b) ? (void)0 : k(a)`; a kernel's body
+ * Launches become calls, `k<<<g, b>>>(a)` -> `::ig_cuda::ig_push(g, b) ? (void)0 : k(a)`; a kernel's body
  * becomes one that launches it with its own parameters; functions of the device alone go; variables of
  * the device make themselves known. Lines stay where they are. What comes out needs cuda_runtime.h.
  *

@@ -4,6 +4,7 @@
 -2
 2 bytes
 plain 6
+named 9 -1
 */
 #include <stdio.h>
 
@@ -32,6 +33,16 @@ DEVICE int negative(int x)
     {                                        \
         x[threadIdx.x] = (type)v;            \
     }
+/* Parameters of all names, as in any program: what the rewriter puts in has others. */
+#define MAKE_BINARY(name, op, unit, text)                    \
+    __global__ void name(int *value, int type)               \
+    {                                                        \
+        value[threadIdx.x] = (value[threadIdx.x] op type) * unit; \
+    }
+MAKE_BINARY(plus, +, 1, )
+MAKE_BINARY(less, -, 1, )
+#define RUN(push, launch) LAUNCH(push, 1, 1, launch, 5)
+
 MAKE_FILL(short)
 MAKE_FILL(int)
 
@@ -73,4 +84,9 @@ int main()
     LAUNCH(plain, 1, 1, d);
     cudaMemcpy(h, d, sizeof h, cudaMemcpyDeviceToHost);
     printf("plain %d\n", h[0]);
+    LAUNCH(fill_int, 1, 2, d, 4);
+    RUN(plus, d);
+    RUN(less, d + 1);
+    cudaMemcpy(h, d, sizeof h, cudaMemcpyDeviceToHost);
+    printf("named %d %d\n", h[0], h[1]);
 }

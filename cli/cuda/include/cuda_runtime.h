@@ -1,5 +1,5 @@
 /* CUDA's runtime on the host, for programs that `ingot run` compiles: CUDA's names over the functions of
- * ingot_cuda.h, which the library has. Kernels are stubs that launch themselves (ig_cuda::launch); the
+ * ingot_cuda.h, which the library has. Kernels are stubs that launch themselves (ig_cuda::ig_launch); the
  * rewriter made them. */
 #ifndef INGOT_CUDA_RUNTIME_H
 #define INGOT_CUDA_RUNTIME_H

@@ -37,8 +37,8 @@ static inline place here(const char *file = __builtin_FILE(), int line = __built
 }
 static inline void from(place at) { ig_cuda_call_at(at.file, at.line); }
 
-static inline int push(dim3 grid, dim3 block, size_t shared = 0, cudaStream_t stream = 0,
-                       place at = here())
+static inline int ig_push(dim3 grid, dim3 block, size_t shared = 0, cudaStream_t stream = 0,
+                          place at = here())
 {
     from(at);
     const uint32_t g[] = {grid.x, grid.y, grid.z}, b[] = {block.x, block.y, block.z};
@@ -46,20 +46,20 @@ static inline int push(dim3 grid, dim3 block, size_t shared = 0, cudaStream_t st
 }
 
 /* The name of an instance, piece by piece. */
-struct name {
+struct ig_name {
     char s[1000];
     size_t n;
-    explicit name(const char *begin) : n(0) { add(begin, strlen(begin)); }
-    name &add(const char *more, size_t bytes)
+    explicit ig_name(const char *begin) : n(0) { add(begin, strlen(begin)); }
+    ig_name &add(const char *more, size_t bytes)
     {
         bytes = bytes < sizeof s - 1 - n ? bytes : sizeof s - 1 - n;
         memcpy(s + n, more, bytes);
         s[n += bytes] = 0;
         return *this;
     }
-    name &text(const char *more) { return add(more, strlen(more)); }
+    ig_name &ig_text(const char *more) { return add(more, strlen(more)); }
     /* What the compiler calls a type or a value: behind "= ", to the bracket. */
-    name &told(const char *function)
+    ig_name &told(const char *function)
     {
         const char *at = strstr(function, "ig_told = ");
         at = at ? at + strlen("ig_told = ") : function;
@@ -72,15 +72,15 @@ struct name {
                 (at[bytes] == '<' || at[bytes] == '(') - (at[bytes] == '>' || at[bytes] == ')');
         return add(at, bytes);
     }
-    template <typename ig_told> name &type() { return told(__PRETTY_FUNCTION__); }
-    template <auto ig_told> name &function() { return told(__PRETTY_FUNCTION__); }
-    template <typename T> name &value(T v)
+    template <typename ig_told> ig_name &ig_type() { return told(__PRETTY_FUNCTION__); }
+    template <auto ig_told> ig_name &ig_function() { return told(__PRETTY_FUNCTION__); }
+    template <typename T> ig_name &ig_value(T v)
     {
         char t[64];
         if constexpr (std::is_same<T, bool>::value) {
-            return text(v ? "true" : "false");
+            return ig_text(v ? "true" : "false");
         } else if constexpr (std::is_enum<T>::value) {
-            text("(").type<T>().text(")");
+            ig_text("(").ig_type<T>().ig_text(")");
             snprintf(t, sizeof t, "%lld", (long long)v);
         } else if constexpr (std::is_integral<T>::value) {
             snprintf(t, sizeof t, std::is_signed<T>::value ? "%lld" : "%llu", (long long)v);
@@ -88,7 +88,7 @@ struct name {
             static_assert(std::is_integral<T>::value,
                           "a kernel template whose argument is neither a type nor an integer");
         }
-        return text(t);
+        return ig_text(t);
     }
 };
 
@@ -97,11 +97,11 @@ template <typename Id, auto Stub> struct known {
     static ig_cuda_kernel *kernel;
 };
 template <typename Id, auto Stub>
-ig_cuda_kernel *known<Id, Stub>::kernel = ig_cuda_kernel_add(Id::unit(), (const void *)Stub,
-                                                             Id::name().s);
+ig_cuda_kernel *known<Id, Stub>::kernel = ig_cuda_kernel_add(Id::ig_unit(), (const void *)Stub,
+                                                             Id::ig_own().s);
 
 template <typename Id, auto Stub>
-static inline void launch(void *const *args, const size_t *sizes, int n)
+static inline void ig_launch(void *const *args, const size_t *sizes, int n)
 {
     ig_cuda_launch(known<Id, Stub>::kernel, args, sizes, n);
 }
@@ -153,7 +153,7 @@ static inline cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *c, void (
     if (c->numAttrs)
         return ig_cuda::fail(cudaErrorNotSupported);
     const cudaError_t before = cudaGetLastError(); /* what is asked for is this launch's */
-    if (!ig_cuda::push(c->gridDim, c->blockDim, c->dynamicSmemBytes, c->stream))
+    if (!ig_cuda::ig_push(c->gridDim, c->blockDim, c->dynamicSmemBytes, c->stream))
         kernel(std::forward<A>(args)...);
     const cudaError_t e = cudaPeekAtLastError();
     if (before && !e)
