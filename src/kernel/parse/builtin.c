@@ -373,11 +373,28 @@ kernel_expr *builtin_call(parser *p, const builtin_name *row, kernel_place place
     return build(p, place, &best, best.n_params, all);
 }
 
+/* The type of std::max<T>(a, b), at the name's end; NULL if none is given. */
+static const kernel_type *parse_given_type(parser *p, const builtin_name *row)
+{
+    template_arg *given = NULL;
+    if (!at(p, TOKEN_LT) || (strcmp(row->name, "min") != 0 && strcmp(row->name, "max") != 0))
+        return NULL;
+    const kernel_place place = p->t->place;
+    if (parse_template_args(p, &given) != 1 || given[0].is_value)
+        parser_fail(p, place, "'%s' is given one type", row->name);
+    return given[0].type->plain;
+}
+
 kernel_expr *parse_builtin(parser *p, const builtin_name *row, kernel_place place)
 {
+    const kernel_type *given = parse_given_type(p, row);
     if (!accept(p, TOKEN_LPAREN))
         parser_fail_do(p, place, "call it", "'%s' is a function of CUDA's", row->name);
     kernel_expr **args;
     const uint32_t n = parse_arguments(p, &args);
-    return builtin_call(p, row, place, n, args);
+    for (uint32_t i = 0; i < n && given; i++)
+        args[i] = expr_convert(p, args[i], given,
+                               parser_format(p, "argument %u of '%s'", i + 1, row->name));
+    kernel_expr *e = builtin_call(p, row, place, n, args);
+    return given ? expr_convert(p, e, given, row->name) : e;
 }
