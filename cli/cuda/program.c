@@ -343,6 +343,33 @@ static void compile_words(const job *j, words *w)
     str_free(&folder);
 }
 
+static int count(const char *const *list)
+{
+    int n = 0;
+    while (list[n])
+        n++;
+    return n;
+}
+
+/* The library knows by name what CUDA has beside itself, of which a C++ compiler only misses a file. */
+static void tell_foreign(const job *j)
+{
+    const ig_module_options options = {.defines = j->o->defines,
+                                       .n_defines = count(j->o->defines),
+                                       .folders = j->o->folders,
+                                       .n_folders = count(j->o->folders)};
+    for (int i = 0; j->o->sources[i]; i++) {
+        size_t bytes;
+        char *text = str_read_file(j->o->sources[i], SOURCE_MOST_BYTES, &bytes);
+        ig_module *m = text ? ig_module_new(j->o->sources[i], text, &options) : NULL;
+        const char *why = m ? NULL : ig_error(NULL);
+        if (why && strstr(why, "[IG-LIB]"))
+            fprintf(stderr, "%s\n", why);
+        ig_module_free(m);
+        free(text);
+    }
+}
+
 /* Compiles into j->program; -1, or the exit code. */
 static int compile(job *j)
 {
@@ -364,6 +391,7 @@ static int compile(job *j)
         return cannot(j, "run", j->compiler.s);
     if (ended > 0) {
         say(j->c, "'%s' did not compile: see above", j->o->sources[0]);
+        tell_foreign(j);
         return ended == SIGNAL_CODE + SIGINT ? EXIT_INTERRUPTED : EXIT_INPUT;
     }
     size_t bytes;

@@ -93,4 +93,11 @@ lambda() {
     [ $? = 4 ] && grep -q "kernel 'apply' is given a lambda" "$temporary/err"
 }
 check 'a lambda of the host is refused by its name' lambda
+
+foreign() {
+    printf '#include <thrust/not_there.h>\nint main() { thrust::device_vector<int> v(4); }\n' >"$temporary/foreign.cu"
+    "$ingot" run "$temporary/foreign.cu" 2>"$temporary/err"
+    [ $? = 5 ] && grep -q 'belongs to Thrust, which is not part of Ingot' "$temporary/err"
+}
+check 'libraries that are not there are told by their names' foreign
 finish
