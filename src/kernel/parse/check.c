@@ -388,6 +388,10 @@ kernel_expr *expr_update(parser *p, kernel_place place, int token, kernel_expr *
 
 kernel_expr *expr_step(parser *p, kernel_place place, bool up, bool post, kernel_expr *to)
 {
+    kernel_expr *mark = post ? expr_integer(p, place, type_word_of(p, WORD_INT), 0) : NULL;
+    kernel_expr *own = user_operator(p, place, up ? TOKEN_INCREMENT : TOKEN_DECREMENT, to, mark);
+    if (own)
+        return own;
     check_assignable(p, place, to);
     const kernel_type *type = to->type->plain;
     if (type->kind == TYPE_BOOL || !type_is_scalar(type) || type->enumeration ||

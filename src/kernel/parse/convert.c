@@ -478,10 +478,8 @@ kernel_expr *expr_cast(parser *p, kernel_expr *e, const kernel_type *to, kernel_
     const bool pointer = type_is_pointer(from) || type_is_pointer(to);
     const bool number = type_is_float(from) || type_is_float(to);
     if (from == to || (scalars && !(pointer && number)) || expr_rank(p, e, to) >= 0) {
-        if (from->kind == TYPE_STRUCT)
-            return from == to ? e : to_uint3(p, e, to);
-        if (to->kind == TYPE_STRUCT)
-            return to_uint3(p, e, to);
+        if (from->kind == TYPE_STRUCT || to->kind == TYPE_STRUCT)
+            return from == to ? e : expr_convert(p, e, to, "a cast");
         if (from == to && to->kind == TYPE_F64 && e->soft) {
             kernel_expr *hard = expr_new(p, e->kind, e->place, to);
             *hard = *e;
@@ -493,5 +491,7 @@ kernel_expr *expr_cast(parser *p, kernel_expr *e, const kernel_type *to, kernel_
     }
     if (to->kind == TYPE_STRUCT && to->record->n_vector == 1)
         return expr_convert(p, e, to, "a cast");
+    if (to->kind == TYPE_STRUCT && p->current && methods_of(p, to, "constructor"))
+        return construct(p, to, place, &e, 1);
     parser_fail(p, place, "'%s' cannot be cast to '%s'", type_name(p, from), type_name(p, to));
 }

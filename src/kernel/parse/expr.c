@@ -384,6 +384,9 @@ static kernel_expr *parse_primary(parser *p)
 static kernel_expr *parse_member(parser *p, kernel_expr *e, bool arrow)
 {
     const kernel_place place = p->t->place;
+    function_decl *own = arrow ? methods_of(p, e->type, "operator->") : NULL;
+    if (own)
+        e = call_method(p, e, own, place, NULL, 0);
     if (arrow)
         e = expr_deref(p, place, e);
     accept_word(p, KEYWORD_template);
@@ -474,6 +477,19 @@ static kernel_expr *parse_cast(parser *p)
     return expr_cast(p, parse_unary(p), type, place);
 }
 
+/* At "box<5>": does "::" and something that is no type follow, as in (box<5>::value + 1)? */
+static bool at_constant_inside(parser *p)
+{
+    const kernel_token *back = p->t;
+    const bool no_gt = p->no_gt;
+    p->no_gt = false;
+    parse_type(p);
+    const bool inside = at(p, TOKEN_SCOPE);
+    p->no_gt = no_gt;
+    p->t = back;
+    return inside;
+}
+
 static bool at_cast(parser *p)
 {
     if (!at(p, TOKEN_LPAREN))
@@ -486,6 +502,8 @@ static bool at_cast(parser *p)
         type = p->t->keyword == KEYWORD_const;
     else if (type && at(p, TOKEN_NAME) && p->t[1].kind == TOKEN_LBRACE)
         type = false;
+    else if (type && at(p, TOKEN_NAME) && !p->t->keyword && p->t[1].kind == TOKEN_LT)
+        type = !at_constant_inside(p);
     p->t--;
     return type;
 }
@@ -501,7 +519,12 @@ static kernel_expr *parse_prefix(parser *p)
         const int token = (p->t++)->kind;
         return expr_unary(p, place, token, parse_unary(p));
     }
-    case TOKEN_STAR: p->t++; return expr_deref(p, place, parse_unary(p));
+    case TOKEN_STAR: {
+        p->t++;
+        kernel_expr *e = parse_unary(p);
+        function_decl *own = methods_of(p, e->type, "operator*");
+        return own ? call_method(p, e, own, place, NULL, 0) : expr_deref(p, place, e);
+    }
     case TOKEN_AMP: p->t++; return expr_address(p, place, parse_unary(p));
     case TOKEN_INCREMENT:
     case TOKEN_DECREMENT: {

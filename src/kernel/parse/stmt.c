@@ -121,6 +121,8 @@ static kernel_expr *parse_initialized(parser *p)
     if (!p->t->keyword && at_type(p) && !type_member_find(of->record, p->t->as.name, path)) {
         specifiers s;
         parse_specifiers(p, &s);
+        if (s.type->plain == of) /* another constructor does it */
+            return self_object(p, place);
         for (uint32_t i = 0; i < of->record->n_members; i++)
             if (!of->record->members[i].name && of->record->members[i].type->plain == s.type->plain)
                 return self_member(p, &of->record->members[i], place);
