@@ -1,4 +1,6 @@
 /* Expressions: from tokens to checked nodes, by precedence. */
+#include <string.h>
+
 #include "kernel/parse/parser.h"
 
 static kernel_expr *parse_unary(parser *p);
@@ -216,6 +218,9 @@ static kernel_expr *parse_named(parser *p)
     const kernel_place place = last->place;
     if (!y) {
         const bool called = at(p, TOKEN_LPAREN) || at(p, TOKEN_SCOPE);
+        if (at(p, TOKEN_LPAREN) && last->bytes > 4 && strncmp(last->text, "cuda", 4) == 0)
+            parser_fail_do(p, place, "call it outside of the kernel",
+                           "%s is a function of the host's runtime", token_text(p, last));
         parser_fail_do(p, place, "declare it before, or include the header that has it",
                        "unknown %s %s", called ? "function" : "name", token_text(p, last));
     }

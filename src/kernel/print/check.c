@@ -47,8 +47,6 @@ void print_walk(printer *p, const kernel_stmt *s, print_visit *visit, void *cont
 
 /* ---- features --------------------------------------------------------------------------------- */
 
-static const char *const other_device = "run it with '--device cpu'";
-
 /* Features that no text can have, whatever the device. */
 static const struct {
     uint8_t feature;
@@ -57,9 +55,9 @@ static const struct {
     {FEATURE_CDP, "launch the other kernel from the host"},
     {FEATURE_GRIDSYNC, "split the kernel into two launches there"},
     {FEATURE_PTX, "write it in CUDA C; PTX is for NVIDIA's GPUs alone"},
-    {FEATURE_RECURSION, NULL},
-    {FEATURE_FUNCTION_POINTER, NULL},
-    {FEATURE_NEW, NULL},
+    {FEATURE_RECURSION, "write it as a loop"},
+    {FEATURE_FUNCTION_POINTER, "call the functions by their names"},
+    {FEATURE_NEW, "pass memory in from the host"},
     {FEATURE_GENERIC, "use two variables, one for each kind of memory"},
     {FEATURE_A16, "use 32-bit values"},
 };
@@ -69,9 +67,8 @@ static void refuse_use(printer *p, kernel_feature feature, const char *remedy)
     const kernel_use *use = &p->entry->uses[feature];
     const kernel_feature_row *row = &kernel_feature_rows[feature];
     if (use->place)
-        print_refuse(p, use->place, row->code, NULL, remedy ? remedy : other_device,
-                     "'%s' uses %s, which %s does not have", p->entry->name, row->text,
-                     p->target->device);
+        print_refuse(p, use->place, row->code, NULL, remedy, "'%s' uses %s, which %s does not have",
+                     p->entry->name, row->text, p->target->device);
 }
 
 static void check_features(printer *p)
