@@ -143,9 +143,11 @@ static kernel_expr *parse_functional_cast(parser *p)
     if (accept(p, TOKEN_SCOPE)) { /* vec<float, 4>::size */
         const scope *in = type_members(p, type, place);
         const kernel_name *name = expect_name(p, "the name of a member");
-        const symbol *y = in ? symbol_here(in, name) : NULL;
+        symbol *y = in ? symbol_here(in, name) : NULL;
         if (y && y->kind == SYMBOL_FUNCTION)
             return parse_method(p, NULL, y->as.functions, place);
+        if (y && y->kind == SYMBOL_VAR)
+            return use_var(p, y, place);
         if (!y || y->kind != SYMBOL_CONSTANT)
             parser_fail(p, place, "'%s' has no constant '%s'", type_name(p, type), name->text);
         return expr_known(p, y->constant, place);
@@ -414,9 +416,11 @@ static kernel_expr *parse_member(parser *p, kernel_expr *e, bool arrow)
                            type_name(p, e->type), name->text);
     }
     const scope *in = type_members(p, e->type, place);
-    const symbol *y = in ? symbol_here(in, name) : NULL;
+    symbol *y = in ? symbol_here(in, name) : NULL;
     if (y && y->kind == SYMBOL_CONSTANT) /* a static one */
         return expr_known(p, y->constant, place);
+    if (y && y->kind == SYMBOL_VAR)
+        return use_var(p, y, place);
     return expr_member(p, place, e, name);
 }
 
