@@ -656,24 +656,36 @@ static bool is_spread(const ig_array *y)
     return different <= view_size(&y->view) / FEW;
 }
 
-/* True if map node x had rather be computed again, in a space of that shape, than be written and read: it is
- * one step from an array that is there anyway, as a row's difference from its mean is. */
-static bool is_cheap(const emitter *e, const int *group_of, const ig_array *x, const view *space)
+/* True if map node x is one step from an array of another group, as a row's difference from its mean is. */
+static bool is_one_step(const emitter *e, const int *group_of, const ig_array *x)
 {
     int arrays = 0;
-    view v;
     if ((x->op != OP_add && x->op != OP_subtract && x->op != OP_multiply) || x->attr.copy ||
         dtype_is_half((ig_dtype)x->dtype))
         return false;
     for (int j = 0; j < x->n_in; j++) {
-        const ig_array *y = x->in[j], *root = y->root;
+        const ig_array *root = x->in[j]->root;
         if (!root->data && group_of[e->g->same[root->index]] == group_of[e->g->same[x->index]])
             return false;
-        if (!view_reshape(&y->view, space->ndim, space->shape, &v))
-            return false;
-        arrays += !is_spread(y);
+        arrays += !is_spread(x->in[j]);
     }
     return arrays <= 1;
+}
+
+/* True if x had rather be computed again, in a space of that shape, than be written and read: what it is made of
+ * is in memory, not computed again itself. */
+static bool is_cheap(const emitter *e, const int *group_of, const ig_array *x, const view *space)
+{
+    view v;
+    if (!is_one_step(e, group_of, x))
+        return false;
+    for (int j = 0; j < x->n_in; j++) {
+        const ig_array *y = x->in[j], *root = y->root;
+        if (!view_reshape(&y->view, space->ndim, space->shape, &v) ||
+            (!root->data && is_one_step(e, group_of, e->g->node[e->g->same[root->index]])))
+            return false;
+    }
+    return true;
 }
 
 /* True if node i, which reads a node of another group by its j-th input, computes that again. */

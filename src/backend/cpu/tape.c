@@ -48,8 +48,7 @@ static void run_row(const some_rows *rows, int64_t r, int steps)
 {
     for (const row_step *s = rows->plan->step; s < rows->plan->step + steps; s++) {
         const void *x[RUN_MOST + 1];
-        const int n = s->run.loop ? s->run.rows + 1 : 3;
-        for (int i = 0; i < n; i++)
+        for (int i = 0; i < step_operands(&s->run); i++)
             x[i] = row_at(rows, &s->x[i], r);
         if (s->run.loop)
             s->run.loop(rows->points, row_at(rows, &s->d, r), x);
@@ -242,8 +241,7 @@ static void run_steps(const map_step *step, int n_step, int64_t n, int64_t bytes
             const map_step *s = &step[i];
             const int64_t now = n - at < most ? n - at : most;
             const void *x[RUN_MOST + 1];
-            const int n_x = s->run.loop ? s->run.rows + 1 : 3;
-            for (int j = 0; j < n_x; j++)
+            for (int j = 0; j < step_operands(&s->run); j++)
                 x[j] = s->x[j] + at * s->moves[j];
             if (s->run.loop)
                 s->run.loop(now, s->d + at * s->move, x);
@@ -471,6 +469,7 @@ static bool by_rows(const rows_plan *plan, int64_t len)
 /* The row of len points that begins at start. What it keeps between steps lies where a block's first does. */
 static some_rows row_from(const rows_plan *plan, int64_t start, int64_t len)
 {
+    assert(plan->flat || start % len == 0);
     return (some_rows){plan, len, plan->flat ? start : start / len, 1, NULL};
 }
 
@@ -490,7 +489,7 @@ bool tape_rows(tape_run *run, int64_t start, int64_t n, int64_t len)
 static bool is_plain(const tape_run *run)
 {
     const rows_plan *plan = &run->plan->rows;
-    return plan->points && plan->n_step == 0 && plan->shown[run->t->result].packed;
+    return plan->points && plan->flat && plan->n_step == 0 && plan->shown[run->t->result].packed;
 }
 
 static bool folds_rows(const tape_run *run, int64_t len)

@@ -62,6 +62,9 @@ typedef struct step_run {
     run_loop loop;  /* of more than one row */
 } step_run;
 
+/* How many operands a step takes; where it is no run, those that a map_loop has. */
+static inline int step_operands(const step_run *run) { return run->loop ? run->rows + 1 : 3; }
+
 typedef struct row_step {
     map_loop loop;
     step_run run;

@@ -538,7 +538,7 @@ static void bind_rows(const tape_run *run)
         return;
     for (row_step *s = rows->step; s < rows->step + rows->n_step; s++) {
         bind_place(run, &s->d);
-        for (size_t i = 0; i < sizeof s->x / sizeof s->x[0]; i++)
+        for (int i = 0; i < step_operands(&s->run); i++)
             bind_place(run, &s->x[i]);
     }
     if (run->t->result >= 0)
