@@ -246,6 +246,35 @@ static void test_bits_do_not_depend(void **state)
     ig_set_threads(0);
 }
 
+/* Uniform numbers are their bits' high digits, by whatever loop and for any shift. */
+static void test_fractions(void **state)
+{
+    static const ig_dtype words[] = {IG_U32, IG_U64}, floats[] = {IG_F32, IG_F64};
+    (void)state;
+    for (int g = 0; g < 2; g++)
+        for (int d = 0; d < 2; d++)
+            for (int shift = 0; shift < (d ? 64 : 32); shift += 3) {
+                ig_scope_begin();
+                const int64_t n = 3000 + 7 * shift;
+                ig_array *key = ig_key(5, generators[g]),
+                         *bits = ig_bits(key, IG_SHAPE(n), words[d]);
+                ig_array *high =
+                    ig_bitwise_right_shift(ig_bits(key, IG_SHAPE(n), words[d]), ig_int(shift));
+                ig_array *x = ig_multiply(ig_astype(high, floats[d]), ig_float(0x1p-23));
+                assert_non_null(ig_data(x));
+                assert_non_null(ig_data(bits));
+                for (int64_t i = 0; i < n; i++) {
+                    const double got =
+                        d ? ((const double *)ig_data(x))[i] : ((const float *)ig_data(x))[i];
+                    const double want =
+                        d ? (double)(((const uint64_t *)ig_data(bits))[i] >> shift) * 0x1p-23
+                          : (float)(((const uint32_t *)ig_data(bits))[i] >> shift) * 0x1p-23f;
+                    assert_memory_equal(&got, &want, sizeof got);
+                }
+                ig_scope_end();
+            }
+}
+
 static void test_same_for_any_threads(void **state)
 {
     (void)state;
@@ -466,6 +495,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_philox_keys, begin, end),
         cmocka_unit_test_setup_teardown(test_keys_are_independent, begin, end),
         cmocka_unit_test_setup_teardown(test_bits_do_not_depend, begin, end),
+        cmocka_unit_test_setup_teardown(test_fractions, begin, end),
         cmocka_unit_test_setup_teardown(test_same_for_any_threads, begin, end),
         cmocka_unit_test_setup_teardown(test_distributions, begin, end),
         cmocka_unit_test_setup_teardown(test_bernoulli_edges, begin, end),

@@ -59,6 +59,10 @@ typedef struct cpu_level {
     void (*round)(ig_dtype to, int64_t n, float *d, const float *a);
     /* Random bits: d[i] for index start + i; key has words 2 (threefry) or 4 (philox). */
     void (*bits)(ig_dtype to, const uint32_t *key, int words, int64_t start, int64_t n, void *d);
+    /* The random bits of an unsigned integer as wide as `to`, f32 or f64, shifted to the right by shift > 0,
+     * converted, and multiplied with scale, which is exact in `to`. */
+    void (*fractions)(ig_dtype to, const uint32_t *key, int words, int64_t start, int64_t n,
+                      int shift, double scale, void *d);
     /* d[i] = what a FOLD row begins with. */
     void (*identity)(int op, ig_dtype lane, int64_t n, void *d);
     /* d[i] = FOLD row op of a[i] and b[i]. */

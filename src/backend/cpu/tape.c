@@ -384,15 +384,51 @@ static void do_iota(const block *b, int k)
         d[i] = b->start + i;
 }
 
-static void do_bits(const block *b, int k)
+/* The constant that the k-th instruction takes second. */
+static const void *second_of(const block *b, int k)
+{
+    const tape *t = b->run->t;
+    return &b->plan->operand[tape_constant(t, k, t->inst[k].b)].lane;
+}
+
+/* All from the k-th instruction, BITS, to the product that makes fractions of them. False if it does not shift
+ * to the right by some digits. */
+static bool do_fractions(const block *b, int k, const uint32_t *key, int words, int64_t first)
+{
+    const int end = b->plan->inst[k].end;
+    const ig_dtype to = (ig_dtype)b->run->t->inst[end].dtype;
+    const size_t bytes = ig_dtype_bytes(to);
+    uint64_t shift = 0;
+    for (int i = k + 1; i < end; i++) {
+        const int code = b->run->t->inst[i].code;
+        if (code == TAPE_LOAD)
+            load_in_place(b, i);
+        if (code == TAPE_MAP)
+            memcpy(&shift, second_of(b, i), bytes);
+    }
+    if (shift == 0 || shift >= 8 * bytes)
+        return false;
+    const void *scale = second_of(b, end);
+    b->run->level->fractions(to, key, words, first, b->n, (int)shift,
+                             to == IG_F64 ? *(const double *)scale : (double)*(const float *)scale,
+                             result(b, end));
+    return true;
+}
+
+/* Returns the next instruction. */
+static int do_bits(const block *b, int k)
 {
     const tape_inst *in = &b->run->t->inst[k];
     const operand *o = &b->run->t->operand[in->operand];
-    const int words = (int)view_size(&o->v);
+    const int words = (int)view_size(&o->v), end = b->plan->inst[k].end;
+    const int64_t first = o->axis_len + b->start;
     uint32_t key[4] = {0};
     assert(words == 2 || words == 4);
     raw_read(o, b->run->bindings, 0, words, key);
-    b->run->level->bits((ig_dtype)in->to, key, words, o->axis_len + b->start, b->n, result(b, k));
+    if (end >= 0 && do_fractions(b, k, key, words, first))
+        return end + 1;
+    b->run->level->bits((ig_dtype)in->to, key, words, first, b->n, result(b, k));
+    return k + 1;
 }
 
 /* One index for all points: what is read is a row that is there already. False if it is not. */
@@ -437,8 +473,8 @@ void tape_block(tape_run *run, int64_t start, int64_t n, const void *core)
 {
     static void (*const code[])(const block *b, int k) = {
         [TAPE_LOAD] = do_load,   [TAPE_STORE] = do_store, [TAPE_CAST] = do_cast,
-        [TAPE_ROUND] = do_round, [TAPE_IOTA] = do_iota,   [TAPE_BITS] = do_bits,
-        [TAPE_READ] = do_read,   [TAPE_CORE] = do_core,
+        [TAPE_ROUND] = do_round, [TAPE_IOTA] = do_iota,   [TAPE_READ] = do_read,
+        [TAPE_CORE] = do_core,
     };
     assert(start >= 0 && n > 0 && start + n <= run->t->size);
     assert(n <= TAPE_BLOCK || n <= tape_most_points(run->t));
@@ -451,6 +487,8 @@ void tape_block(tape_run *run, int64_t start, int64_t n, const void *core)
     for (int k = 0; k < run->t->n_inst;) {
         if (run->t->inst[k].code == TAPE_MAP)
             k = do_maps(&b, k);
+        else if (run->t->inst[k].code == TAPE_BITS)
+            k = do_bits(&b, k);
         else
             code[run->t->inst[k].code](&b, k), k++;
     }

@@ -35,7 +35,8 @@ typedef struct inst_plan {
     int one;       /* MAP: its inputs of one value (MAP_ONE_*) when it last ran; -1: not yet */
     map_loop loop; /* MAP: its loop then */
     size_t bytes;  /* MAP that can share steps with others: of a lane; else 0 */
-    int after;     /* MAP: the one before it whose value is for this one alone; -1: none */
+    int after;     /* MAP, CAST: the one before it whose value is for this one alone; -1: none */
+    int end;       /* BITS: the product that makes fractions of them, at once; -1: none */
 } inst_plan;
 
 /* Who takes what a register has. */
@@ -108,6 +109,9 @@ typedef struct tape_plan {
     char *spare;  /* a block for what waits between two steps ... */
     char *narrow; /* ... and another, for elements of 16 bits too */
 } tape_plan;
+
+/* The operand that is all of register r's value when the k-th instruction takes it; -1: there is none. */
+int tape_constant(const tape *t, int k, int r);
 
 /* The k-th instruction, a MAP whose inputs of one value are `one` (MAP_ONE_*), as a run of one row. */
 step_run tape_run_of(const tape_run *run, int k, int one);

@@ -51,14 +51,17 @@ static bool is_step(const tape_inst *in)
     return in->code == TAPE_MAP && op_rows[in->op].result == RESULT_SAME;
 }
 
-/* True if register r is one value when the k-th instruction takes it. */
-static bool is_constant_at(const tape *t, int k, int r)
+int tape_constant(const tape *t, int k, int r)
 {
     while (--k >= 0)
         if (t->inst[k].code != TAPE_STORE && t->inst[k].dst == r)
-            return t->inst[k].code == TAPE_LOAD && is_constant(&t->operand[t->inst[k].operand]);
-    return false;
+            return t->inst[k].code == TAPE_LOAD && is_constant(&t->operand[t->inst[k].operand])
+                       ? t->inst[k].operand
+                       : -1;
+    return -1;
 }
+
+static bool is_constant_at(const tape *t, int k, int r) { return tape_constant(t, k, r) >= 0; }
 
 /* True if all is in place but what is between the steps of one run of MAPs, the last of which is
  * stored. */
@@ -190,7 +193,8 @@ static void plan_insts(const tape_run *run, tape_plan *plan)
     plan->n_apart = 0;
     for (int k = 0; k < t->n_inst; k++) {
         const size_t bytes = is_step(&t->inst[k]) ? lane_bytes(t->inst[k].dtype) : 0;
-        plan->inst[k] = (inst_plan){.direct = NOT_DIRECT, .one = -1, .bytes = bytes, .after = -1};
+        plan->inst[k] =
+            (inst_plan){.direct = NOT_DIRECT, .one = -1, .bytes = bytes, .after = -1, .end = -1};
     }
     for (int s = 0; s < t->n_inst; s++) {
         const tape_inst *store = &t->inst[s];
@@ -206,7 +210,13 @@ static void plan_insts(const tape_run *run, tape_plan *plan)
     }
 }
 
-/* Finds MAPs of which each takes what the one before it leaves for nobody else. */
+/* True if the instruction's value may be of use only on the way to that of the next. */
+static bool is_on_the_way(const tape_inst *in)
+{
+    return in->code == TAPE_MAP || in->code == TAPE_CAST || in->code == TAPE_BITS;
+}
+
+/* Finds instructions of which each takes what the one before it leaves for nobody else. */
 static void plan_pairs(const tape *t, tape_plan *plan)
 {
     int next = -1; /* the next instruction that is no LOAD */
@@ -215,7 +225,7 @@ static void plan_pairs(const tape *t, tape_plan *plan)
     for (int k = t->n_inst - 1; k >= 0; k--) {
         const tape_inst *in = &t->inst[k];
         const int input[] = {in->a, in->b, in->c};
-        if (in->code == TAPE_MAP && next >= 0 && t->inst[next].code == TAPE_MAP &&
+        if (is_on_the_way(in) && next >= 0 && is_on_the_way(&t->inst[next]) &&
             plan->use[in->dst].n == 1 && plan->use[in->dst].user == next)
             plan->inst[next].after = k;
         if (in->code != TAPE_STORE)
@@ -224,6 +234,37 @@ static void plan_pairs(const tape *t, tape_plan *plan)
             if (input[i] >= 0)
                 plan->use[input[i]] = (reg_use){plan->use[input[i]].n + 1, k};
         next = in->code == TAPE_LOAD ? next : k;
+    }
+}
+
+/* The number of the instruction that takes the k-th's value alone, if it is of that code; else -1. */
+static int next_of(const tape *t, const tape_plan *plan, int k, tape_code code)
+{
+    for (int i = k + 1; k >= 0 && i < t->n_inst; i++)
+        if (plan->inst[i].after == k)
+            return t->inst[i].code == code && t->inst[i].a == t->inst[k].dst ? i : -1;
+    return -1;
+}
+
+static bool is_by_constant(const tape *t, int k, int op)
+{
+    return k >= 0 && t->inst[k].op == op && is_constant_at(t, k, t->inst[k].b);
+}
+
+/* Finds bits that are shifted, cast to a float as wide and multiplied: uniform numbers. */
+static void plan_fractions(const tape *t, tape_plan *plan)
+{
+    for (int k = 0; k < t->n_inst; k++) {
+        const tape_inst *in = &t->inst[k];
+        const int shift = in->code == TAPE_BITS ? next_of(t, plan, k, TAPE_MAP) : -1;
+        const int cast = next_of(t, plan, shift, TAPE_CAST);
+        const int product = next_of(t, plan, cast, TAPE_MAP);
+        if (!is_by_constant(t, shift, OP_bitwise_right_shift) ||
+            !is_by_constant(t, product, OP_multiply))
+            continue;
+        const int to = t->inst[cast].to;
+        if ((in->to == IG_U32 && to == IG_F32) || (in->to == IG_U64 && to == IG_F64))
+            plan->inst[k].end = product;
     }
 }
 
@@ -249,7 +290,8 @@ bool tape_run_on(const tape_run *run, int k, int one, step_run *before, int *oth
 {
     const tape_inst *in = &run->t->inst[k];
     const int first = run->plan->inst[k].after;
-    if (first < 0 || before->rows == 0 || before->rows == RUN_MOST)
+    if (first < 0 || run->t->inst[first].code != TAPE_MAP || before->rows == 0 ||
+        before->rows == RUN_MOST)
         return false;
     const bool turned = in->b == run->t->inst[first].dst;
     *other = turned ? 0 : 1;
@@ -413,6 +455,7 @@ static void plan_all(const tape_run *run)
     tape_plan *plan = run->plan;
     plan_insts(run, plan);
     plan_pairs(run->t, plan);
+    plan_fractions(run->t, plan);
     plan->rows.points = plan_rows(run, plan) ? run->t->shape[run->t->ndim - 1] : 0;
     plan->rows.fold = NULL;
 }

@@ -126,6 +126,7 @@ const cpu_level PART(cpu_level) = {
     .convert = PART(lane_convert),
     .round = PART(lane_round),
     .bits = PART(lane_bits),
+    .fractions = PART(lane_fractions),
     .identity = lane_identity,
     .join = lane_join,
     .join_rows = lane_join_rows,
