@@ -283,7 +283,7 @@ static bool is_reused(const block *b, int r)
 static bool make_step(const block *b, int k, map_step *s)
 {
     const tape_inst *in = &b->run->t->inst[k];
-    const int input[] = {in->a, in->b, in->c};
+    const int input[] = {in->a, in->op == OP_square ? in->a : in->b, in->c};
     inst_plan *plan = &b->plan->inst[k];
     const int64_t bytes = (int64_t)plan->bytes;
     int one = 0, all = 0;

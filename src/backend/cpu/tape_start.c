@@ -282,7 +282,8 @@ static int run_bits(int op, bool turned, bool one)
 step_run tape_run_of(const tape_run *run, int k, int one)
 {
     const bool turned = one & MAP_ONE_A;
-    const int bits = run_bits(run->t->inst[k].op, turned, one != 0);
+    const int op = run->t->inst[k].op;
+    const int bits = run_bits(op == OP_square ? OP_multiply : op, turned, one != 0);
     return (step_run){.rows = bits < 0 ? 0 : 1, .code = bits, .turned = turned};
 }
 
@@ -385,7 +386,7 @@ static bool plan_row_map(const tape_run *run, int k)
     row_step *s = &rows->step[rows->n_step];
     const size_t bytes =
         op_rows[in->op].result == RESULT_TRUTH ? sizeof(uint8_t) : lane_bytes(in->dtype);
-    const int input[] = {in->a, in->b, in->c};
+    const int input[] = {in->a, in->op == OP_square ? in->a : in->b, in->c};
     int one = 0, all = 0;
     rows->bytes = rows->n_step ? rows->bytes : bytes;
     if ((run->t->result >= 0 && (!plan->bytes || bytes != rows->bytes)) ||

@@ -43,7 +43,8 @@ enum {
     RUNS_BEHIND(X, sub) \
     RUNS_BEHIND(X, mul) \
     RUNS_BEHIND(X, add1) RUNS_BEHIND(X, sub1) RUNS_BEHIND(X, from1) RUNS_BEHIND(X, mul1)
-/* Norms with their weights, by rows (layer_norm), by planes and by columns (batch_norm); steps between two. */
+/* Norms with their weights, by rows (layer_norm), by planes and by columns (batch_norm); steps between two; means
+ * of squares (a square is a product that begins a run). */
 #define RUNS_OF_MORE(X) \
     RUN_3(X, sub1, mul1, mul) \
     RUN_3(X, sub1, mul1, mul1) \
@@ -53,6 +54,7 @@ enum {
     RUN_3(X, sub, mul, add) \
     RUN_3(X, sub, mul1, add) \
     RUN_3(X, mul1, mul, add) \
+    RUN_3(X, mul, mul1, add) \
     RUN_4(X, sub1, mul1, mul, add) RUN_4(X, sub1, mul1, mul1, add1) RUN_4(X, sub, mul, mul, add)
 typedef struct long_run {
     int rows, code;
