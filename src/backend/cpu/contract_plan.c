@@ -78,16 +78,16 @@ static bool reads_in_place(const contraction *c, int side, int64_t rows)
  * read as it lies; -1 if there is none. The sums are the same either way. */
 static int thin_side(const contraction *c, int64_t rows, int64_t columns)
 {
-    enum { BESIDE_FEW = 4, BESIDE_MAX = 6, BESIDE_LONG = 128 };
+    enum { FEW = 4, LONG = 128 }; /* more than FEW are worth it beside a long run alone */
     const int side = rows <= columns ? 0 : 1;
-    const int64_t few = side == 0 ? rows : columns, others = side == 0 ? columns : rows;
-    if (!c->kernel->thin || few > GEMM_THIN_MAX || c->p->extent[3] == 0)
+    const int64_t few = side == 0 ? rows : columns;
+    const group *row = &c->row[!side];
+    if (!c->kernel->thin || c->p->extent[3] == 0)
         return -1;
     if (group_is_run(&c->k[!side]))
-        return side;
-    const bool fits = few <= BESIDE_FEW ||
-                      (few <= BESIDE_MAX && others >= BESIDE_LONG && group_is_run(&c->row[!side]));
-    return fits && group_ends_in_run(&c->row[!side]) ? side : -1;
+        return few <= c->kernel->thin_along ? side : -1;
+    const bool fits = few <= FEW || (group_is_run(row) && row->ndim > 0 && row->shape[0] >= LONG);
+    return fits && few <= c->kernel->thin_beside && group_ends_in_run(row) ? side : -1;
 }
 
 /* Rows of so many bytes that fit a share of the L2 cache, in [TILE_LEAST, most]. */
@@ -126,8 +126,8 @@ void contraction_set(contraction *c, const program *p)
     }
     c->thin = thin_side(c, rows, p->extent[2]);
     c->along = c->thin >= 0 && group_is_run(&c->k[!c->thin]) && p->extent[3] > 1;
-    c->dots = c->thin >= 0 && rows == 1 && p->extent[2] == 1 && group_is_run(&c->k[0]) &&
-              group_is_run(&c->k[1]);
+    c->dots = c->thin >= 0 && c->kernel->dots && rows == 1 && p->extent[2] == 1 &&
+              group_is_run(&c->k[0]) && group_is_run(&c->k[1]);
     c->kc = cut_at_most(p->extent[3], c->kernel->kc, 1);
     c->shared[0] = c->shared[1] = NULL;
     c->blas = NULL;

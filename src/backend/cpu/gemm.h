@@ -62,6 +62,8 @@ typedef struct gemm_kernel {
     /* What reads the large side from where it lies, at memory speed if its rows are side by side or
      * its points are; NULL if there is none. thin <= GEMM_THIN_MAX, 0 < k <= kc. */
     void (*thin)(const gemm_thin *g);
+    /* Up to how many rows it is faster than packing, where the other's rows or points are side by side. */
+    int thin_beside, thin_along;
     /* For r < n, one after the other: *c[r] = (or += if add[r]) the sum over k of x[r][i] * y[r][i].
      * NULL if there is none. */
     void (*dots)(int64_t n, int64_t k, const void *const *x, const void *const *y, void *const *c,

@@ -378,6 +378,10 @@ static inline bool gemm_has_long(const int64_t *offset, int64_t n)
 #include "gemm_thin.inc"
 #endif
 
+#if SIMD_MMA
+#include "gemm_thin_bf16.inc"
+#endif
+
 /* ---- integers: signed ones wrap as unsigned ones do ---- */
 
 #define MR INT_MR
@@ -463,25 +467,25 @@ _Static_assert(INT_NR(uint8_t) <= GEMM_WIDTH_MAX && INT_MR <= INT_NR(uint8_t), "
     { \
         FLOAT_MR, FLOAT_NR(type), FLOAT_NR(type) / FLOAT_NV, 1, sizeof(type), GEMM_KC, \
             pack_m_##element, pack_n_##element, tile_##lane, tile_at_##lane, gather_##element, \
-            thin_##element, dots_##element \
+            thin_##element, 6, 8, dots_##element \
     }
 #define INT_KERNEL(lane, type) \
     { \
         INT_MR, INT_NR(type), INT_NR(type), 1, sizeof(type), GEMM_KC, pack_m_##lane, \
-            pack_n_##lane, tile_##lane, NULL, NULL, NULL, NULL \
+            pack_n_##lane, tile_##lane, NULL, NULL, NULL, 0, 0, NULL \
     }
-#define GROUP_KERNEL(mr, nr, group, bytes, element) \
+#define GROUP_KERNEL(mr, nr, group, bytes, element, gather, thin) \
     { \
         mr, nr, nr, group, bytes, GEMM_KC * 4 / bytes, pack_m_##element, pack_n_##element, \
-            tile_##element, NULL, NULL, NULL, NULL \
+            tile_##element, NULL, gather, thin, 3, 4, NULL \
     }
 
 #if SIMD_MMA
-#define BF16_KERNEL GROUP_KERNEL(MMA_MR, MMA_NR, 4, 2, bf16)
-#define BYTE_KERNEL GROUP_KERNEL(MMA_MR, MMA_NR, 8, 1, i8)
+#define BF16_KERNEL GROUP_KERNEL(MMA_MR, MMA_NR, 4, 2, bf16, gather_bf16, thin_bf16)
+#define BYTE_KERNEL GROUP_KERNEL(MMA_MR, MMA_NR, 8, 1, i8, NULL, NULL)
 #elif SIMD_AMX
-#define BF16_KERNEL GROUP_KERNEL(AMX_SIDE, AMX_SIDE, 32, 2, bf16)
-#define BYTE_KERNEL GROUP_KERNEL(AMX_SIDE, AMX_SIDE, 64, 1, i8)
+#define BF16_KERNEL GROUP_KERNEL(AMX_SIDE, AMX_SIDE, 32, 2, bf16, NULL, NULL)
+#define BYTE_KERNEL GROUP_KERNEL(AMX_SIDE, AMX_SIDE, 64, 1, i8, NULL, NULL)
 #else
 #define BF16_KERNEL FLOAT_KERNEL(bf16, f32, float)
 #define BYTE_KERNEL INT_KERNEL(u8, uint8_t)
