@@ -138,7 +138,7 @@ void contraction_set(contraction *c, const program *p)
     c->in_place[1] = packs && reads_in_place(c, 1, p->extent[2]);
     const int64_t deep = packs ? panel_row(c, c->kernel->kc) : 1;
     c->strip = rows_in_cache(deep, 8, TILE_M) / c->kernel->mr * c->kernel->mr;
-    const int64_t most = c->thin < 0 ? 0 : c->along ? TILE_N : TILE_THIN;
+    const int64_t most = c->along ? TILE_N : TILE_THIN;
     c->m = cut_at_most(rows, packs ? TILE_M : most, packs ? c->kernel->mr : 1);
     c->n = cut_at_most(p->extent[2], packs ? rows_in_cache(deep, 1, TILE_N) : most,
                        packs ? c->kernel->nr : 1);
@@ -168,7 +168,7 @@ static void share_runs(contraction *c, int threads)
     const int64_t least = (tasks_for(c, threads, 1) + c->batches - 1) / c->batches;
     const int64_t runs = rows->extent / TILE_RUN, long_ones = runs < wanted ? runs : wanted;
     const int64_t even = long_ones / threads * threads, parts = even > least ? even : least;
-    if (parts > rows->parts)
+    if (parts > rows->parts && rows->size > TILE_UNIT)
         *rows = cut_into(rows->extent, parts, TILE_UNIT);
 }
 
