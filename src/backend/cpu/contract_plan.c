@@ -177,7 +177,7 @@ void contraction_share(contraction *c, int threads)
     const int64_t wanted = tasks_for(c, threads, TASKS_PER_THREAD);
     const int64_t most = tasks_for(c, threads, TASKS_MOST);
     const gemm_kernel *kernel = c->kernel;
-    if (c->thin >= 0 && !c->along)
+    if (c->thin >= 0 && !c->along && c->batches > 0)
         share_runs(c, threads);
     while (!c->blas && (c->thin < 0 || c->along) && c->batches * c->m.parts * c->n.parts < wanted) {
         if (c->n.size >= c->m.size && c->n.size > TILE_SMALL)
