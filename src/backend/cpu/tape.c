@@ -47,13 +47,16 @@ static some_rows rows_of(const tape_run *run, int64_t start, int64_t n, const vo
 static void run_row(const some_rows *rows, int64_t r, int steps)
 {
     for (const row_step *s = rows->plan->step; s < rows->plan->step + steps; s++) {
-        const void *x[RUN_MOST + 1];
-        for (int i = 0; i < step_operands(&s->run); i++)
+        const void *x[RUN_MOST + 1] = {row_at(rows, &s->x[0], r), row_at(rows, &s->x[1], r),
+                                       row_at(rows, &s->x[2], r)};
+        char *d = row_at(rows, &s->d, r);
+        if (!s->run.loop) {
+            s->loop(rows->points, d, x[0], x[1], x[2]);
+            continue;
+        }
+        for (int i = 3; i <= s->run.rows; i++)
             x[i] = row_at(rows, &s->x[i], r);
-        if (s->run.loop)
-            s->run.loop(rows->points, row_at(rows, &s->d, r), x);
-        else
-            s->loop(rows->points, row_at(rows, &s->d, r), x[0], x[1], x[2]);
+        s->run.loop(rows->points, d, x);
     }
 }
 
