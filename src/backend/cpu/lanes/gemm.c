@@ -301,80 +301,32 @@ static inline bool gemm_has_long(const int64_t *offset, int64_t n)
 /* ---- thin products ---- */
 
 #define T f32
+#define V f32
 #define STORED float
 #define LANE float
 #define TO_LANE(x) (x)
-#define VEC simd_f32
-#define QUAD quad_f32
-#define SIDE 4
-#define LOAD simd_of_f32
-#define LOAD_QUAD quad_of_f32
-#define LANES simd_of_f32
-#define LANES_QUAD quad_of_f32
-#define KEEP simd_keep_f32
-#define JOIN simd_join_f32
-#define CROSS simd_cross_f32
-#define FMA simd_fma_f32
-#define FMA_LANE simd_fma_lane_f32
-#define FMA_EACH simd_fma_each_f32
 #include "gemm_thin.inc"
 
 #define T f64
+#define V f64
 #define STORED double
 #define LANE double
 #define TO_LANE(x) (x)
-#define VEC simd_f64
-#define QUAD quad_f64
-#define SIDE 2
-#define LOAD simd_of_f64
-#define LOAD_QUAD quad_of_f64
-#define LANES simd_of_f64
-#define LANES_QUAD quad_of_f64
-#define KEEP simd_keep_f64
-#define JOIN simd_join_f64
-#define CROSS simd_cross_f64
-#define FMA simd_fma_f64
-#define FMA_LANE simd_fma_lane_f64
-#define FMA_EACH simd_fma_each_f64
 #include "gemm_thin.inc"
 
 #define T f16
+#define V f32
 #define STORED uint16_t
 #define LANE float
 #define TO_LANE(x) f16_to_f32(x)
-#define VEC simd_f32
-#define QUAD quad_f32
-#define SIDE 4
-#define LOAD simd_of_f16
-#define LOAD_QUAD quad_of_f16
-#define LANES simd_of_f32
-#define LANES_QUAD quad_of_f32
-#define KEEP simd_keep_f32
-#define JOIN simd_join_f32
-#define CROSS simd_cross_f32
-#define FMA simd_fma_f32
-#define FMA_LANE simd_fma_lane_f32
-#define FMA_EACH simd_fma_each_f32
 #include "gemm_thin.inc"
 
 #if !SIMD_MMA && !SIMD_AMX
 #define T bf16
+#define V f32
 #define STORED uint16_t
 #define LANE float
 #define TO_LANE(x) bf16_to_f32(x)
-#define VEC simd_f32
-#define QUAD quad_f32
-#define SIDE 4
-#define LOAD simd_of_bf16
-#define LOAD_QUAD quad_of_bf16
-#define LANES simd_of_f32
-#define LANES_QUAD quad_of_f32
-#define KEEP simd_keep_f32
-#define JOIN simd_join_f32
-#define CROSS simd_cross_f32
-#define FMA simd_fma_f32
-#define FMA_LANE simd_fma_lane_f32
-#define FMA_EACH simd_fma_each_f32
 #include "gemm_thin.inc"
 #endif
 
