@@ -225,14 +225,25 @@ static struct {
     int n;
 } kept = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Takes the first kept block with room for bytes and not much more; NULL if there is none. */
+/* The size of a block for so many bytes of data. There is room for whole vectors behind the last element: loops
+ * may read, never write, past it. */
+static size_t block_bytes(size_t bytes, size_t *unit)
+{
+    const size_t room = (bytes + 127) & ~(size_t)63;
+    *unit = room >= 2 * HUGE_PAGE ? HUGE_PAGE : HEAD;
+    return (room + HEAD + *unit - 1) / *unit * *unit;
+}
+
+/* Takes the first kept block that is as large as a new one would be and not much larger; NULL if there is none. */
 static data_head *kept_take(size_t bytes)
 {
+    size_t unit;
+    const size_t least = block_bytes(bytes, &unit) - HEAD - 64;
     data_head *found = NULL;
     if (pthread_mutex_trylock(&kept.lock) != 0)
         return NULL; /* busy, or held by a thread that a fork left behind: do without */
     for (data_head **at = &kept.first; *at && !found; at = &(*at)->next)
-        if ((*at)->room >= bytes && (*at)->room - bytes <= bytes / 4) {
+        if ((*at)->room >= least && (*at)->room - least <= bytes / 4) {
             found = *at;
             *at = found->next;
             kept.n--;
@@ -279,16 +290,13 @@ void memory_trim(void)
 
 static data_head *block_from_system(size_t bytes)
 {
-    /* Room for whole vectors behind the last element: loops may read, never write, past it. */
-    size_t room = (bytes + 127) & ~(size_t)63;
-    bool large = room >= 2 * HUGE_PAGE;
-    size_t unit = large ? HUGE_PAGE : HEAD;
-    size_t whole = (room + HEAD + unit - 1) / unit * unit;
+    size_t unit;
+    const size_t whole = block_bytes(bytes, &unit);
     data_head *block = whole <= PIECE_MOST ? piece_take(whole) : aligned_alloc(unit, whole);
     if (!block)
         return NULL;
 #ifdef MADV_HUGEPAGE
-    if (large)
+    if (unit == HUGE_PAGE)
         madvise(block, whole, MADV_HUGEPAGE); /* a wish; nothing depends on it */
 #endif
     block->room = whole - HEAD - 64;

@@ -1,0 +1,51 @@
+/* Memory of arrays: a block that was freed serves the next array of its size. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "base/memory.h"
+
+/* Also of sizes that are cut up to whole huge pages, which may be much more than asked for. */
+static void test_freed_block_is_taken_again(void **state)
+{
+    (void)state;
+    enum { FROM = 64 << 10, TO = 40 << 20 };
+    for (size_t bytes = FROM; bytes <= TO; bytes += bytes / 7) {
+        void *first = memory_data_get(bytes);
+        assert_non_null(first);
+        memory_data_free(first, bytes);
+        void *again = memory_data_get(bytes);
+        if (again != first)
+            fail_msg("%zu bytes came from the system again", bytes);
+        memory_data_free(again, bytes);
+    }
+    memory_trim();
+}
+
+/* A kept block is not given to an array that would waste most of it. */
+static void test_large_block_is_not_taken_for_a_small_array(void **state)
+{
+    (void)state;
+    enum { LARGE = 8 << 20, SMALL = 1 << 20 };
+    void *large = memory_data_get(LARGE);
+    assert_non_null(large);
+    memory_data_free(large, LARGE);
+    void *small = memory_data_get(SMALL);
+    assert_non_null(small);
+    assert_ptr_not_equal(small, large);
+    memory_data_free(small, SMALL);
+    memory_trim();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_freed_block_is_taken_again),
+        cmocka_unit_test(test_large_block_is_not_taken_for_a_small_array),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
