@@ -32,11 +32,12 @@ enum { TILE_PACKS = 400 };
 
 /* A worker in a task: its scratch, and the tile it is at. */
 typedef struct worker_state {
-    char *panel[2], *sums;
+    char *panel[2], *own, *edge;
     int64_t *row[2], *point[2];
     tape_run run;
     int64_t batch, m0, m, n0, n; /* the tile: first row and how many, the same for columns */
-    int64_t ldc;                 /* from a row of sums to the next */
+    char *sums;                  /* the tile's, its own or where the result is to be ... */
+    int64_t ldc;                 /* ... and from a row of them to the next */
     const char *from[2];         /* element 0 of the inputs in its batch */
 } worker_state;
 
@@ -100,12 +101,47 @@ static int64_t sheet_row(const sheet *s, int64_t i, int64_t width, int64_t n)
     return s->in_place && i + width > n ? n - width : i;
 }
 
+/* What a kernel sums at once: mr rows and `wide` columns of two sheets. */
+typedef struct patch {
+    const char *a, *b;
+    int64_t a_step, b_step, wide, k;
+    bool plain; /* both lie in panels, and all columns count */
+    bool add;
+} patch;
+
+static void patch_sum(const gemm_kernel *g, const patch *p, char *sums, int64_t ldc)
+{
+    if (p->plain)
+        g->tile(p->k, p->a, p->b, sums, ldc, p->add);
+    else
+        g->tile_at(p->wide, p->k, p->a, p->a_step, p->b, p->b_step, sums, ldc, p->add);
+}
+
+static void lanes_copy(char *to, int64_t to_row, const char *from, int64_t from_row, int64_t rows,
+                       int64_t bytes)
+{
+    for (int64_t i = 0; i < rows; i++)
+        memcpy(to + i * to_row, from + i * from_row, (size_t)bytes);
+}
+
+/* The same where only the first rows and columns belong to the tile, and what lies beyond to others. */
+static void patch_sum_aside(const contraction *c, const worker_state *w, const patch *p, char *sums,
+                            int64_t rows, int64_t columns)
+{
+    const gemm_kernel *g = c->kernel;
+    const int64_t row = w->ldc * c->lane_bytes, edge_row = g->nr * c->lane_bytes;
+    if (p->add)
+        lanes_copy(w->edge, edge_row, sums, row, rows, columns * c->lane_bytes);
+    patch_sum(g, p, w->edge, g->nr);
+    lanes_copy(sums, row, w->edge, edge_row, rows, columns * c->lane_bytes);
+}
+
 /* Sums one block of k into the tile. The last columns come first: where rows are not longer than the
  * columns that count, the lanes behind them are overwritten by the next row. */
 static void tile_sum_block(const contraction *c, const worker_state *w, int64_t block)
 {
     const gemm_kernel *g = c->kernel;
-    const int64_t k = cut_length(&c->kc, block), lane = c->lane_bytes, ldc = w->ldc;
+    const bool owned = w->sums == w->own;
     const sheet columns = sheet_of(c, w, 1, 0, w->n, block);
     for (int64_t s = 0; s < w->m; s += c->strip) {
         const int64_t n = w->m - s < c->strip ? w->m - s : c->strip;
@@ -114,16 +150,24 @@ static void tile_sum_block(const contraction *c, const worker_state *w, int64_t 
             const int64_t left = w->n - last;
             const int64_t wide = left < g->nr ? (left + g->unit - 1) / g->unit * g->unit : g->nr;
             const int64_t j = sheet_row(&columns, last, wide, w->n);
-            const bool plain = wide == g->nr && !rows.in_place && !columns.in_place;
-            const char *b = columns.at + j * columns.row_bytes;
+            patch p = {
+                .b = columns.at + j * columns.row_bytes,
+                .a_step = rows.step,
+                .b_step = columns.step,
+                .wide = wide,
+                .k = cut_length(&c->kc, block),
+                .plain = wide == g->nr && !rows.in_place && !columns.in_place,
+                .add = block > 0,
+            };
             for (int64_t next = 0; next < n; next += g->mr) {
                 const int64_t i = sheet_row(&rows, next, g->mr, n);
-                const char *a = rows.at + i * rows.row_bytes;
-                char *sums = w->sums + ((s + i) * ldc + j) * lane;
-                if (plain)
-                    g->tile(k, a, b, sums, ldc, block > 0);
+                char *sums = w->sums + ((s + i) * w->ldc + j) * c->lane_bytes;
+                p.a = rows.at + i * rows.row_bytes;
+                if (owned || (i + g->mr <= n && j + wide <= w->n))
+                    patch_sum(g, &p, sums, w->ldc);
                 else
-                    g->tile_at(wide, k, a, rows.step, b, columns.step, sums, ldc, block > 0);
+                    patch_sum_aside(c, w, &p, sums, n - i < g->mr ? n - i : g->mr,
+                                    w->n - j < wide ? w->n - j : wide);
             }
         }
     }
@@ -149,7 +193,7 @@ static void thin_gather(const contraction *c, const worker_state *w, int64_t thi
 static void tile_sum_thin(const contraction *c, const worker_state *w)
 {
     const int x = c->thin, y = !x;
-    const int64_t n = y == 0 ? w->m : w->n, thin = y == 0 ? w->n : w->m, ldc = c->n.size;
+    const int64_t n = y == 0 ? w->m : w->n, thin = y == 0 ? w->n : w->m;
     const int64_t share = c->along ? GEMM_THIN_LANES : n, size = c->kc.size;
     for (int64_t first = 0; first < c->kc.parts; first += c->ready) {
         const int64_t left = c->kc.parts - first, blocks = left < c->ready ? left : c->ready;
@@ -169,9 +213,9 @@ static void tile_sum_thin(const contraction *c, const worker_state *w)
                 .from = w->from[y] + (c->along ? block * size * c->element_bytes : 0),
                 .row = w->row[y] + r,
                 .point = c->along ? NULL : w->point[y],
-                .c = w->sums + r * (y == 0 ? ldc : 1) * c->lane_bytes,
-                .c_row = y == 0 ? ldc : 1,
-                .c_thin = y == 0 ? 1 : ldc,
+                .c = w->sums + r * (y == 0 ? w->ldc : 1) * c->lane_bytes,
+                .c_row = y == 0 ? w->ldc : 1,
+                .c_thin = y == 0 ? 1 : w->ldc,
                 .add = block > 0,
             };
             c->kernel->thin(&g);
@@ -198,7 +242,7 @@ static void tile_sum_blas(const contraction *c, const worker_state *w)
     int64_t stride[2];
     for (int side = 0; side < 2; side++)
         blas_matrix(&c->row[side], &c->k[side], &turned[side], &stride[side]);
-    const int m = (int)w->m, n = (int)w->n, k = (int)c->kc.extent, ldc = (int)c->n.size;
+    const int m = (int)w->m, n = (int)w->n, k = (int)c->kc.extent, ldc = (int)w->ldc;
     const int turn_a = turned[0] ? BLAS_TURNED : BLAS_PLAIN;
     const int turn_b = turned[1] ? BLAS_PLAIN : BLAS_TURNED; /* in[1] is (n, k) */
     const char *a = w->from[0] + w->row[0][0] * c->element_bytes;
@@ -231,12 +275,14 @@ static void tape_blocks(const contraction *c, worker_state *w, int64_t start, in
                    sums + i * c->lane_bytes);
 }
 
-/* Hands the tile's rows to the post tape. */
+/* Hands the tile's rows to the post tape, unless they are the result and lie where it is to be. */
 static void tile_finish(const contraction *c, worker_state *w)
 {
     enum { SHORT_ROW = TAPE_BLOCK / 4 };
     const int64_t lane = c->lane_bytes, ldc = w->ldc, n_all = c->n.extent;
     const int64_t start = (w->batch * c->m.extent + w->m0) * n_all + w->n0;
+    if (c->result >= 0)
+        return;
     if (w->n < n_all || n_all > SHORT_ROW) {
         for (int64_t i = 0; i < w->m; i++)
             tape_blocks(c, w, start + i * n_all, w->n, w->sums + i * ldc * lane);
@@ -267,7 +313,13 @@ static void tile_run(const contraction *c, worker_state *w, int64_t batch, int64
     w->m = rows;
     w->n0 = j * c->n.size;
     w->n = cut_length(&c->n, j);
+    w->sums = w->own;
     w->ldc = c->close ? w->n : c->n.size;
+    if (c->result >= 0) {
+        const int64_t first = (batch * c->m.extent + m0) * c->n.extent + w->n0;
+        w->sums = operand_host(&c->p->post.operand[c->result], c->bindings) + first * c->lane_bytes;
+        w->ldc = c->n.extent;
+    }
     rows_find(c, w, 0, batch, w->m0, w->m);
     rows_find(c, w, 1, batch, w->n0, w->n);
     if (c->kc.parts == 0)
@@ -339,7 +391,8 @@ static void worker_place(worker_state *w, const contraction *c, char *scratch)
         w->row[side] = (int64_t *)(scratch + c->at.row[side]);
         w->point[side] = (int64_t *)(scratch + c->at.point[side]);
     }
-    w->sums = scratch + c->at.sums;
+    w->own = w->sums = scratch + c->at.sums;
+    w->edge = scratch + c->at.edge;
 }
 
 static void worker_start(worker_state *w, const contraction *c, cpu_fault *fault, char *scratch)

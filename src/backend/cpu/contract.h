@@ -24,7 +24,7 @@ static inline int64_t cut_length(const cut *c, int64_t part)
 
 /* Where a worker's scratch keeps what, in bytes from its start. */
 typedef struct layout {
-    size_t panel[2], sums, row[2], point[2], tape, bytes;
+    size_t panel[2], sums, edge, row[2], point[2], tape, bytes;
 } layout;
 
 typedef struct contraction {
@@ -38,6 +38,7 @@ typedef struct contraction {
     int64_t strip;          /* rows of in[0] that are packed at a time: they stay in the L2 cache */
     char *shared[2];        /* panels of a side that were packed for all workers; or NULL */
     bool in_place[2];       /* a side is small, and lies as its panels would */
+    int result;             /* operand of the post tape that is the sums, no more; -1: there is none */
     bool close;             /* rows of sums follow each other without a gap */
     int thin;               /* which side has few rows and is not packed; -1: neither */
     bool along;             /* the other's points are side by side, else its rows are */

@@ -55,6 +55,7 @@ void contraction_layout(contraction *c)
     if (c->thin >= 0)
         at->panel[c->thin] = layout_add(at, GEMM_THIN_MAX * c->ready * kc * lane);
     at->sums = layout_add(at, (c->dots ? TAPE_BLOCK : m * n) * lane);
+    at->edge = layout_add(at, c->kernel->mr * c->kernel->nr * lane);
     at->row[0] = layout_add(at, m * (int64_t)sizeof(int64_t));
     at->row[1] = layout_add(at, n * (int64_t)sizeof(int64_t));
     at->point[0] = layout_add(at, kc * (int64_t)sizeof(int64_t));
@@ -99,6 +100,19 @@ static int64_t rows_in_cache(int64_t row_bytes, int64_t parts, int64_t most)
     return rows < TILE_LEAST ? TILE_LEAST : rows < most ? rows : most;
 }
 
+/* The operand in which the sums lie as they are, row after row, if nothing else becomes of them; else -1. Narrow
+ * rows are not worth it: most of their tiles have an edge. */
+static int result_of(const contraction *c, const tape *post)
+{
+    const tape_inst *in = post->inst;
+    if (post->n_inst != 2 || in[0].code != TAPE_CORE || in[1].code != TAPE_STORE ||
+        c->p->extent[2] < c->kernel->nr || c->p->extent[3] == 0)
+        return -1;
+    const operand *o = &post->operand[in[1].operand];
+    const bool same = o->dtype == dtype_lane(c->p->dtype) && view_is_contiguous(&o->v);
+    return same ? in[1].operand : -1;
+}
+
 /* All but what depends on the number of threads: the tiles are the largest. */
 void contraction_set(contraction *c, const program *p)
 {
@@ -133,7 +147,8 @@ void contraction_set(contraction *c, const program *p)
     c->blas = NULL;
     c->rows = 0;
     const bool packs = c->thin < 0;
-    c->close = packs && c->kc.parts == 1 && c->kernel->group == 1;
+    c->result = result_of(c, &p->post);
+    c->close = packs && c->result < 0 && c->kc.parts == 1 && c->kernel->group == 1;
     c->in_place[0] = packs && reads_in_place(c, 0, rows);
     c->in_place[1] = packs && reads_in_place(c, 1, p->extent[2]);
     const int64_t deep = packs ? panel_row(c, c->kernel->kc) : 1;
