@@ -33,7 +33,8 @@ enum { TILE_PACKS = 400 };
 /* A worker in a task: its scratch, and the tile it is at. */
 typedef struct worker_state {
     char *panel[2], *own, *edge;
-    int64_t *row[2], *point[2];
+    int64_t *row_room[2], *point_room[2]; /* for offsets that are not known beforehand */
+    const int64_t *row[2];                /* offsets of the tile's rows */
     tape_run run;
     int64_t batch, m0, m, n0, n; /* the tile: first row and how many, the same for columns */
     char *sums;                  /* the tile's, its own or where the result is to be ... */
@@ -57,6 +58,24 @@ static char *shared_panels(const contraction *c, int side, int64_t batch, int64_
     return c->shared[side] + nth * rows->size * panel_row(c, c->kc.size);
 }
 
+/* Offsets of n points of a group: a part of all of them, or made now. */
+static const int64_t *offsets_of(const group *g, const int64_t *all, int64_t first, int64_t n,
+                                 int64_t *room)
+{
+    if (all)
+        return all + first;
+    group_offsets(g, first, n, room);
+    return room;
+}
+
+/* Offsets of the points of a side in a block of k. */
+static const int64_t *block_points(const contraction *c, const worker_state *w, int side,
+                                   int64_t block)
+{
+    return offsets_of(&c->k[side], c->all_points[side], block * c->kc.size,
+                      cut_length(&c->kc, block), w->point_room[side]);
+}
+
 /* Rows of a side in a block of k, as kernels read them: in panels, or from where they lie. */
 typedef struct sheet {
     const char *at;
@@ -68,10 +87,9 @@ typedef struct sheet {
 static void sheet_pack(const contraction *c, const worker_state *w, int side, int64_t first,
                        int64_t n, int64_t block)
 {
-    const int64_t k = cut_length(&c->kc, block);
-    group_offsets(&c->k[side], block * c->kc.size, k, w->point[side]);
-    (side == 0 ? c->kernel->pack_m : c->kernel->pack_n)(w->panel[side], w->from[side], n,
-                                                        w->row[side] + first, k, w->point[side]);
+    (side == 0 ? c->kernel->pack_m
+               : c->kernel->pack_n)(w->panel[side], w->from[side], n, w->row[side] + first,
+                                    cut_length(&c->kc, block), block_points(c, w, side, block));
 }
 
 /* Rows [first, first + n) of the worker's tile in a block of k: in panels that were packed for all, or are
@@ -180,11 +198,11 @@ static void thin_gather(const contraction *c, const worker_state *w, int64_t thi
     const int side = c->thin;
     for (int64_t block = first; block < end; block++) {
         const int64_t k = cut_length(&c->kc, block), i = (block - first) * c->kc.size;
-        group_offsets(&c->k[side], block * c->kc.size, k, w->point[side]);
+        const int64_t *point = block_points(c, w, side, block);
         for (int64_t t = 0; t < thin; t++)
             c->kernel->gather(w->panel[side] + (t * c->x_row + i * c->x_point) * c->lane_bytes,
                               c->x_point, w->from[side] + w->row[side][t] * c->element_bytes, k,
-                              w->point[side]);
+                              point);
     }
 }
 
@@ -201,8 +219,6 @@ static void tile_sum_thin(const contraction *c, const worker_state *w)
         for (int64_t i = 0; i < (n + share - 1) / share * blocks; i++) {
             const int64_t r = i / blocks * share, block = first + i % blocks;
             const int64_t k = cut_length(&c->kc, block);
-            if (!c->along)
-                group_offsets(&c->k[y], block * size, k, w->point[y]);
             const gemm_thin g = {
                 .thin = thin,
                 .n = n - r < share ? n - r : share,
@@ -212,7 +228,7 @@ static void tile_sum_thin(const contraction *c, const worker_state *w)
                 .x_point = c->x_point,
                 .from = w->from[y] + (c->along ? block * size * c->element_bytes : 0),
                 .row = w->row[y] + r,
-                .point = c->along ? NULL : w->point[y],
+                .point = c->along ? NULL : block_points(c, w, y, block),
                 .c = w->sums + r * (y == 0 ? w->ldc : 1) * c->lane_bytes,
                 .c_row = y == 0 ? w->ldc : 1,
                 .c_thin = y == 0 ? 1 : w->ldc,
@@ -301,7 +317,7 @@ static void rows_find(const contraction *c, worker_state *w, int side, int64_t b
     int64_t offset;
     group_offsets(&c->batch[side], batch, 1, &offset);
     w->from[side] = operand_host(&c->p->in[side], c->bindings) + offset * c->element_bytes;
-    group_offsets(&c->row[side], first, n, w->row[side]);
+    w->row[side] = offsets_of(&c->row[side], c->all_rows[side], first, n, w->row_room[side]);
 }
 
 /* Rows [m0, m0 + rows) of a batch, columns of part j. */
@@ -388,8 +404,8 @@ static void worker_place(worker_state *w, const contraction *c, char *scratch)
 {
     for (int side = 0; side < 2; side++) {
         w->panel[side] = scratch + c->at.panel[side];
-        w->row[side] = (int64_t *)(scratch + c->at.row[side]);
-        w->point[side] = (int64_t *)(scratch + c->at.point[side]);
+        w->row_room[side] = (int64_t *)(scratch + c->at.row[side]);
+        w->point_room[side] = (int64_t *)(scratch + c->at.point[side]);
     }
     w->own = w->sums = scratch + c->at.sums;
     w->edge = scratch + c->at.edge;
@@ -474,12 +490,10 @@ static void shared_pack(void *context, int64_t task, int worker)
     const cut *rows = side == 0 ? &c->m : &c->n;
     const int64_t nth = side == 0 ? task : task - first;
     const int64_t block = nth % c->kc.parts, part = nth / c->kc.parts % rows->parts;
-    const int64_t batch = nth / c->kc.parts / rows->parts, k = cut_length(&c->kc, block);
-    const int64_t n = cut_length(rows, part);
+    const int64_t batch = nth / c->kc.parts / rows->parts, n = cut_length(rows, part);
     rows_find(c, &w, side, batch, part * rows->size, n);
-    group_offsets(&c->k[side], block * c->kc.size, k, w.point[side]);
-    (side == 0 ? c->kernel->pack_m : c->kernel->pack_n)(
-        shared_panels(c, side, batch, part, block), w.from[side], n, w.row[side], k, w.point[side]);
+    w.panel[side] = shared_panels(c, side, batch, part, block);
+    sheet_pack(c, &w, side, 0, n, block);
 }
 
 /* ---- BLAS -------------------------------------------------------------------------------------- */
@@ -577,17 +591,20 @@ static void blas_choose(contraction *c)
 
 /* ---- the core ---------------------------------------------------------------------------------- */
 
-/* Everything that a launch needs to know but the buffers. */
+/* Everything that a launch needs to know but the buffers. Behind c there is room for offsets. */
 static void contraction_plan(contraction *c, const program *p)
 {
     contraction_set(c, p);
+    contraction_offsets(c, (int64_t *)(c + 1));
     blas_choose(c);
     contraction_share(c, pool_threads());
 }
 
 void *cpu_contract_plan(const program *p)
 {
-    contraction *c = memory_get(sizeof *c);
+    contraction set;
+    contraction_set(&set, p);
+    contraction *c = memory_get(sizeof *c + contraction_offsets_bytes(&set));
     if (c)
         contraction_plan(c, p);
     return c;
@@ -646,6 +663,7 @@ static const contraction *rows_plan(const program *p, int64_t tile)
     if (c->rows == tile)
         return c;
     contraction_set(c, p);
+    contraction_offsets(c, (int64_t *)(c + 1));
     const int64_t unit = c->thin < 0 ? c->kernel->mr : 1;
     c->dots = false;
     c->m = cut_at_most(c->m.extent, tile + unit - 1, unit);

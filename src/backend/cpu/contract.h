@@ -33,16 +33,18 @@ typedef struct contraction {
     const gemm_kernel *kernel;
     int64_t lane_bytes, element_bytes;
     group batch[2], row[2], k[2]; /* of in[0] and in[1]; row is m for the first, n for the second */
+    const int64_t *all_rows[2]; /* offsets of all of a side's rows, if they are few; or NULL ... */
+    const int64_t *all_points[2]; /* ... and of all points of k */
     int64_t batches;
     cut m, n, kc;
-    int64_t strip;          /* rows of in[0] that are packed at a time: they stay in the L2 cache */
-    char *shared[2];        /* panels of a side that were packed for all workers; or NULL */
-    bool in_place[2];       /* a side is small, and lies as its panels would */
-    int result;             /* operand of the post tape that is the sums, no more; -1: there is none */
-    bool close;             /* rows of sums follow each other without a gap */
-    int thin;               /* which side has few rows and is not packed; -1: neither */
-    bool along;             /* the other's points are side by side, else its rows are */
-    int64_t ready;          /* blocks of k of the thin side that are laid out at a time ... */
+    int64_t strip;    /* rows of in[0] that are packed at a time: they stay in the L2 cache */
+    char *shared[2];  /* panels of a side that were packed for all workers; or NULL */
+    bool in_place[2]; /* a side is small, and lies as its panels would */
+    int result;       /* operand of the post tape that is the sums, no more; -1: there is none */
+    bool close;       /* rows of sums follow each other without a gap */
+    int thin;         /* which side has few rows and is not packed; -1: neither */
+    bool along;       /* the other's points are side by side, else its rows are */
+    int64_t ready;    /* blocks of k of the thin side that are laid out at a time ... */
     int64_t x_row, x_point; /* ... and its strides there: see gemm_thin */
     bool dots;              /* one row on either side: batches are summed side by side */
     const blas *blas;       /* what sums the tiles instead of our kernels; or NULL */
@@ -60,8 +62,11 @@ static inline int64_t panel_row(const contraction *c, int64_t k)
     return (k + together - 1) / together * together * c->kernel->element_bytes;
 }
 
-/* For as few tiles as there can be. */
+/* For as few tiles as there can be. No offsets are known then. */
 void contraction_set(contraction *c, const program *p);
+/* Lists the offsets that are worth it in `room`, which must have so many bytes. */
+void contraction_offsets(contraction *c, int64_t *room);
+size_t contraction_offsets_bytes(const contraction *c);
 /* Cuts the tiles further until all threads have work. */
 void contraction_share(contraction *c, int threads);
 /* After a change: where the scratch keeps what. */

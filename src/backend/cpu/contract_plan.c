@@ -100,13 +100,15 @@ static int64_t rows_in_cache(int64_t row_bytes, int64_t parts, int64_t most)
     return rows < TILE_LEAST ? TILE_LEAST : rows < most ? rows : most;
 }
 
-/* The operand in which the sums lie as they are, row after row, if nothing else becomes of them; else -1. Narrow
- * rows are not worth it: most of their tiles have an edge. */
+/* The operand in which the sums lie as they are, row after row, if nothing else becomes of them, and it is worth
+ * it; else -1. Most tiles of narrow rows have an edge; and sums of many blocks of k, which come and go each time,
+ * are better close to each other than a long row apart. */
 static int result_of(const contraction *c, const tape *post)
 {
+    enum { FEW = 4 };
     const tape_inst *in = post->inst;
-    if (post->n_inst != 2 || in[0].code != TAPE_CORE || in[1].code != TAPE_STORE ||
-        c->p->extent[2] < c->kernel->nr || c->p->extent[3] == 0)
+    if (c->kc.parts > FEW || post->n_inst != 2 || in[0].code != TAPE_CORE ||
+        in[1].code != TAPE_STORE || c->p->extent[2] < c->kernel->nr || c->p->extent[3] == 0)
         return -1;
     const operand *o = &post->operand[in[1].operand];
     const bool same = o->dtype == dtype_lane(c->p->dtype) && view_is_contiguous(&o->v);
@@ -128,6 +130,8 @@ void contraction_set(contraction *c, const program *p)
     group_set(&c->row[1], &p->in[1].v, b, n);
     group_set(&c->k[0], &p->in[0].v, b + m, k);
     group_set(&c->k[1], &p->in[1].v, b + n, k);
+    for (int side = 0; side < 2; side++)
+        c->all_rows[side] = c->all_points[side] = NULL;
     c->batches = p->extent[0];
     int64_t rows = p->extent[1];
     if (group_stands_still(&c->batch[1])) {
@@ -164,6 +168,42 @@ void contraction_set(contraction *c, const program *p)
     c->x_row = c->x_point > 1 ? 1 : c->ready * c->kc.size;
     contraction_layout(c);
 }
+
+/* ---- offsets that are known beforehand ---- */
+
+/* Offsets of a group that are kept: of one that has not many, else none. */
+static int64_t offsets_kept(int64_t extent)
+{
+    enum { FEW = 4096 };
+    return extent <= FEW ? extent : 0;
+}
+
+size_t contraction_offsets_bytes(const contraction *c)
+{
+    return sizeof(int64_t) * (size_t)(offsets_kept(c->m.extent) + offsets_kept(c->n.extent) +
+                                      2 * offsets_kept(c->kc.extent));
+}
+
+static const int64_t *offsets_keep(const group *g, int64_t extent, int64_t **room)
+{
+    int64_t *all = *room;
+    if (offsets_kept(extent) == 0)
+        return NULL;
+    group_offsets(g, 0, extent, all);
+    *room += extent;
+    return all;
+}
+
+void contraction_offsets(contraction *c, int64_t *room)
+{
+    for (int side = 0; side < 2; side++) {
+        const int64_t rows = side == 0 ? c->m.extent : c->n.extent;
+        c->all_rows[side] = offsets_keep(&c->row[side], rows, &room);
+        c->all_points[side] = offsets_keep(&c->k[side], c->kc.extent, &room);
+    }
+}
+
+/* ---- tasks ---- */
 
 /* So many tasks for each thread, but no crumbs. */
 static int64_t tasks_for(const contraction *c, int threads, int per_thread)
