@@ -3,6 +3,7 @@
 #ifndef LANES_SIMD_H
 #define LANES_SIMD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #if defined(__AVX512F__)
@@ -222,6 +223,46 @@ static inline simd_f64 simd_min_f64(simd_f64 x, simd_f64 y)
 {
     return (simd_f64)vminq_f64((float64x2_t)x, (float64x2_t)y);
 }
+#elif defined(__AVX2__)
+/* The instructions give y where either is a NaN and where both are 0: then it is x or y that is wanted, or the sign
+ * of both. PICK takes x where `how` holds of a and b, else m. */
+#if defined(__AVX512F__)
+#define SIMD_X86(name, kind) _mm512_##name##_##kind
+#define SIMD_PICK(kind, m, a, b, how, x) \
+    _mm512_mask_mov_##kind(m, _mm512_cmp_##kind##_mask(a, b, how), x)
+typedef __m512 simd_x86_f32;
+typedef __m512d simd_x86_f64;
+#else
+#define SIMD_X86(name, kind) _mm256_##name##_##kind
+#define SIMD_PICK(kind, m, a, b, how, x) \
+    _mm256_blendv_##kind(m, x, _mm256_cmp_##kind(a, b, how))
+typedef __m256 simd_x86_f32;
+typedef __m256d simd_x86_f64;
+#endif
+static inline simd_f32 simd_max_f32(simd_f32 a, simd_f32 b)
+{
+    const simd_x86_f32 x = (simd_x86_f32)a, y = (simd_x86_f32)b, m = SIMD_X86(max, ps)(x, y);
+    const simd_x86_f32 n = SIMD_PICK(ps, m, x, y, _CMP_EQ_OQ, SIMD_X86(and, ps)(x, y));
+    return (simd_f32)SIMD_PICK(ps, n, x, x, _CMP_UNORD_Q, x);
+}
+static inline simd_f32 simd_min_f32(simd_f32 a, simd_f32 b)
+{
+    const simd_x86_f32 x = (simd_x86_f32)a, y = (simd_x86_f32)b, m = SIMD_X86(min, ps)(x, y);
+    const simd_x86_f32 n = SIMD_PICK(ps, m, x, y, _CMP_EQ_OQ, SIMD_X86(or, ps)(x, y));
+    return (simd_f32)SIMD_PICK(ps, n, x, x, _CMP_UNORD_Q, x);
+}
+static inline simd_f64 simd_max_f64(simd_f64 a, simd_f64 b)
+{
+    const simd_x86_f64 x = (simd_x86_f64)a, y = (simd_x86_f64)b, m = SIMD_X86(max, pd)(x, y);
+    const simd_x86_f64 n = SIMD_PICK(pd, m, x, y, _CMP_EQ_OQ, SIMD_X86(and, pd)(x, y));
+    return (simd_f64)SIMD_PICK(pd, n, x, x, _CMP_UNORD_Q, x);
+}
+static inline simd_f64 simd_min_f64(simd_f64 a, simd_f64 b)
+{
+    const simd_x86_f64 x = (simd_x86_f64)a, y = (simd_x86_f64)b, m = SIMD_X86(min, pd)(x, y);
+    const simd_x86_f64 n = SIMD_PICK(pd, m, x, y, _CMP_EQ_OQ, SIMD_X86(or, pd)(x, y));
+    return (simd_f64)SIMD_PICK(pd, n, x, x, _CMP_UNORD_Q, x);
+}
 #else
 typedef int32_t simd_mask_f32 __attribute__((vector_size(SIMD_BYTES)));
 typedef int64_t simd_mask_f64 __attribute__((vector_size(SIMD_BYTES)));
@@ -259,6 +300,15 @@ static inline simd_f64 simd_min_f64(simd_f64 x, simd_f64 y)
     return simd_choose_f64(x == x, some, x);
 }
 #endif
+
+static inline simd_f32 simd_extreme_f32(bool least, simd_f32 x, simd_f32 y)
+{
+    return least ? simd_min_f32(x, y) : simd_max_f32(x, y);
+}
+static inline simd_f64 simd_extreme_f64(bool least, simd_f64 x, simd_f64 y)
+{
+    return least ? simd_min_f64(x, y) : simd_max_f64(x, y);
+}
 
 /* Integers wrap. */
 static inline simd_u8 simd_fma_u8(simd_u8 c, simd_u8 b, uint8_t a) { return c + b * a; }
