@@ -15,6 +15,7 @@ enum {
     TILE_BYTES = 512 * 1024, /* of values kept by rows: they stay in the L2 cache */
     TILE_ROWS_LEAST = 16,    /* a contraction of fewer rows wastes what it packs */
     TILE_ROWS_MOST = 128,
+    TILE_ROWS_SHARED = 32, /* not fewer so that all threads have work */
     ROW_ALONE = 512,       /* rows from this length on do not share a block */
     TASKS_PER_THREAD = 32, /* at most: each starts all tapes anew */
     SHARED = 8             /* programs of a chain that may have panels for all tiles */
@@ -99,8 +100,10 @@ static int64_t tile_rows(const program *p)
     if (!p->by_rows)
         return TILE_POINTS / widest > 1 ? TILE_POINTS / widest : 1;
     int64_t rows = TILE_BYTES / (local_row_bytes(p) + 1) / TILE_ROWS_LEAST * TILE_ROWS_LEAST;
-    rows = rows < TILE_ROWS_LEAST ? TILE_ROWS_LEAST : rows;
-    return rows > TILE_ROWS_MOST ? TILE_ROWS_MOST : rows;
+    rows = rows < TILE_ROWS_LEAST ? TILE_ROWS_LEAST : rows > TILE_ROWS_MOST ? TILE_ROWS_MOST : rows;
+    while (rows >= 2 * TILE_ROWS_SHARED && p->rows / rows < 2 * pool_threads())
+        rows /= 2;
+    return rows;
 }
 
 /* Where a worker's scratch keeps what: pointers to the programs' own parts, those, then bindings, buffers and

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 enum {
-    TILE_M = 512, /* most rows and columns of a tile: what packing a panel is shared by */
-    TILE_N = TAPE_BLOCK,
+    TILE_M = 1024,   /* most rows and columns of a tile: what packing a panel is shared by ... */
+    TILE_N = 256,    /* ... while a block of k of the columns takes a small part of the L2 cache */
     TILE_LEAST = 64, /* columns, and rows of a strip, of a tile however small the cache is */
     TILE_THIN =
         4096, /* most rows beside a thin side: what lies side by side is read at one go ... */
@@ -227,6 +227,21 @@ static void share_runs(contraction *c, int threads)
         *rows = cut_into(rows->extent, parts, TILE_UNIT);
 }
 
+/* Few tiles that are no multiple of the threads leave some idle at the end: cuts columns a little finer. */
+static void share_evenly(contraction *c, int threads)
+{
+    enum { MANY = 8 }; /* for each thread, which even out by themselves */
+    const int64_t rows = c->batches * c->m.parts;
+    for (int64_t parts = c->n.parts;
+         rows * parts < (int64_t)threads * MANY && parts < c->n.parts + threads; parts++) {
+        const cut n = cut_into(c->n.extent, parts, c->kernel->nr);
+        if (rows * n.parts % threads == 0) {
+            c->n = n;
+            return;
+        }
+    }
+}
+
 void contraction_share(contraction *c, int threads)
 {
     const int64_t wanted = tasks_for(c, threads, TASKS_PER_THREAD);
@@ -242,6 +257,8 @@ void contraction_share(contraction *c, int threads)
         else
             break;
     }
+    if (c->thin < 0 && !c->blas && c->batches * c->m.parts * c->n.parts > threads)
+        share_evenly(c, threads);
     c->threads = threads;
     c->tiles = c->batches * c->m.parts * c->n.parts;
     c->tasks = c->tiles < most ? c->tiles : most;

@@ -37,12 +37,15 @@
 /* ---- where neighbours lie ---- */
 
 enum {
-    LONG_RUN = 8,         /* points of k side by side that are worth looking for */
-    TOGETHER_BYTES = 192, /* of rows side by side that are read for each point */
-    THIN_BYTES = 16384,   /* of sums that lie in the cache while thin passes by them ... */
-    THIN_MANY = 96,       /* ... if rows side by side are so many; else they are in registers */
-    THIN_ROWS = 4,        /* of the thin side that are multiplied together */
-    THIN_LANES = 16       /* most rows that are, where their points are side by side */
+    LONG_RUN = 8, /* points of k side by side that are worth looking for */
+    /* Bytes of rows side by side that are read for each point: some panels. */
+    TOGETHER_BYTES = SIMD_BYTES > 16 ? 512 : 192,
+    AHEAD_LINES = 4,    /* of a row that are fetched before they are packed ... */
+    AHEAD_POINTS = 8,   /* ... and points of rows side by side */
+    THIN_BYTES = 16384, /* of sums that lie in the cache while thin passes by them ... */
+    THIN_MANY = 96,     /* ... if rows side by side are so many; else they are in registers */
+    THIN_ROWS = 4,      /* of the thin side that are multiplied together */
+    THIN_LANES = 16     /* most rows that are, where their points are side by side */
 };
 
 /* How many offsets from the first on follow each other by one. n is at least 1. */

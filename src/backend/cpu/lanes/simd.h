@@ -234,8 +234,7 @@ typedef __m512 simd_x86_f32;
 typedef __m512d simd_x86_f64;
 #else
 #define SIMD_X86(name, kind) _mm256_##name##_##kind
-#define SIMD_PICK(kind, m, a, b, how, x) \
-    _mm256_blendv_##kind(m, x, _mm256_cmp_##kind(a, b, how))
+#define SIMD_PICK(kind, m, a, b, how, x) _mm256_blendv_##kind(m, x, _mm256_cmp_##kind(a, b, how))
 typedef __m256 simd_x86_f32;
 typedef __m256d simd_x86_f64;
 #endif
