@@ -1,4 +1,5 @@
-/* The thread pool: workers that enter a run through a gate and claim its tasks from a counter.
+/* The thread pool: workers that enter a run through a gate and claim its tasks, each from a share of its own first,
+ * then from those of others. So the next run over the same memory finds it in the caches of the same cores.
  *
  * Invariant: a run needs nobody but its caller. Workers are helpers: one that wakes late finds the
  * gate shut and goes back to wait, so the caller waits only for those that did enter. The run's
@@ -29,10 +30,10 @@
 #endif
 
 enum {
-    LINE_BYTES = 128,       /* no less than a cache line anywhere, so that words do not share one */
-    SPIN_NS = 30000,        /* how long to spin before sleeping */
-    PAUSES_PER_CLOCK = 32,  /* spins between two looks at the clock */
-    CHUNKS_PER_WORKER = 64, /* at most: a claim is for more than one task when there are many */
+    LINE_BYTES = 128,      /* no less than a cache line anywhere, so that words do not share one */
+    SPIN_NS = 30000,       /* how long to spin before sleeping */
+    PAUSES_PER_CLOCK = 32, /* spins between two looks at the clock */
+    CLAIMS_PER_SHARE = 64, /* about: a claim is for more than one task when there are many */
     STACK_BYTES = 1 << 20,
 };
 
@@ -45,6 +46,15 @@ enum {
 #define GATE_EPOCHS (~(GATE_EPOCH - 1u))
 
 static_assert(MACHINE_MAX_THREADS <= GATE_COUNT, "every worker must fit in the gate");
+
+/* How far a share is claimed: the number of the run, and how many claims were made in it. What another run left
+ * there means none, so that nobody has to clear it. */
+#define CLAIM_COUNT 0xffffu
+#define CLAIM_RUN 0x10000u
+
+static struct {
+    _Alignas(LINE_BYTES) _Atomic uint64_t claims;
+} share[MACHINE_MAX_THREADS];
 
 /* A word to sleep on. */
 typedef struct sleep_word {
@@ -61,12 +71,13 @@ static struct {
     pool_fn fn;
     void *ctx;
     uint64_t ntasks, chunk;
-    const char *label; /* what the timeline calls it; NULL: it is not traced */
-    _Alignas(LINE_BYTES) _Atomic uint64_t next; /* the first task not yet claimed */
-    _Alignas(LINE_BYTES) sleep_word done;       /* changes when a waiting caller may look again */
-    _Atomic int sleepers;                       /* workers asleep or about to be */
-    _Alignas(LINE_BYTES) atomic_bool owned;     /* some thread has the pool */
-    _Atomic int wanted;                         /* what pool_set_threads asked for; 0 = default */
+    uint64_t run; /* its number, in the bits from CLAIM_RUN up */
+    int shares;
+    const char *label;                      /* what the timeline calls it; NULL: it is not traced */
+    _Alignas(LINE_BYTES) sleep_word done;   /* changes when a waiting caller may look again */
+    _Atomic int sleepers;                   /* workers asleep or about to be */
+    _Alignas(LINE_BYTES) atomic_bool owned; /* some thread has the pool */
+    _Atomic int wanted;                     /* what pool_set_threads asked for; 0 = default */
     /* The owner's. */
     int width;   /* what the threads were started for; 0 = not started */
     int started; /* how many run: fewer than width - 1 if the system refused some */
@@ -164,22 +175,33 @@ static void gate_spin(uint32_t mask, uint32_t value, bool differ)
 
 /* ---- workers --------------------------------------------------------------------------------- */
 
+/* Claims tasks [*first, *end) of share s: of as many at a time as a claim is for, every pool.shares-th. So workers
+ * go through memory side by side. False if none are left. */
+static bool share_claim(int s, uint64_t *first, uint64_t *end)
+{
+    uint64_t claims = atomic_load_explicit(&share[s].claims, memory_order_relaxed), made;
+    do {
+        made = (claims & ~(uint64_t)CLAIM_COUNT) == pool.run ? claims & CLAIM_COUNT : 0;
+        *first = (made * (uint64_t)pool.shares + (uint64_t)s) * pool.chunk;
+        if (*first >= pool.ntasks)
+            return false;
+    } while (!atomic_compare_exchange_weak_explicit(&share[s].claims, &claims,
+                                                    pool.run | (made + 1), memory_order_relaxed,
+                                                    memory_order_relaxed));
+    *end = pool.ntasks - *first > pool.chunk ? *first + pool.chunk : pool.ntasks;
+    return true;
+}
+
 static void tasks_run(int worker)
 {
     const pool_fn fn = pool.fn;
     void *const ctx = pool.ctx;
-    const uint64_t ntasks = pool.ntasks, chunk = pool.chunk;
     const int64_t begin = pool.label ? trace_begin() : 0;
     int64_t done = 0;
-    for (;;) {
-        const uint64_t first = atomic_fetch_add_explicit(&pool.next, chunk, memory_order_relaxed);
-        if (first >= ntasks)
-            break;
-        const uint64_t end = ntasks - first > chunk ? first + chunk : ntasks;
-        for (uint64_t task = first; task < end; task++)
-            fn(ctx, (int64_t)task, worker);
-        done += (int64_t)(end - first);
-    }
+    for (int i = 0, s = worker; i < pool.shares; i++, s = s + 1 < pool.shares ? s + 1 : 0)
+        for (uint64_t first, end; share_claim(s, &first, &end); done += (int64_t)(end - first))
+            for (uint64_t task = first; task < end; task++)
+                fn(ctx, (int64_t)task, worker);
     if (begin && done)
         trace_end_share(begin, pool.label, worker, done);
 }
@@ -388,13 +410,14 @@ static void run_parallel(int64_t ntasks, pool_fn fn, void *ctx, int width)
         threads_stop();
         threads_start(width);
     }
-    const uint64_t chunk = (uint64_t)ntasks / ((uint64_t)width * CHUNKS_PER_WORKER);
+    const uint64_t chunk = (uint64_t)ntasks / ((uint64_t)width * CLAIMS_PER_SHARE);
     pool.fn = fn;
     pool.ctx = ctx;
     pool.ntasks = (uint64_t)ntasks;
     pool.chunk = chunk > 1 ? chunk : 1;
     pool.label = trace_label();
-    atomic_store_explicit(&pool.next, 0, memory_order_relaxed);
+    pool.run += CLAIM_RUN;
+    pool.shares = width;
     this_worker = 0;
     gate_open(ntasks <= pool.started ? (int)ntasks - 1 : pool.started);
     tasks_run(0);
