@@ -69,7 +69,8 @@ HIDDEN   := -fPIC -fvisibility=hidden
 
 ifneq ($(FUZZ),)
   SAN ?= address,undefined
-  SAN_FLAGS := -fsanitize=fuzzer-no-link
+  # What a fuzz target steers by is how the parsers went, not the loops over arrays.
+  STEER := -fsanitize=fuzzer-no-link
 endif
 ifneq ($(SAN),)
   OPTIMIZE := -O1
@@ -164,7 +165,7 @@ endef
 quote = '$(subst ','\'',$1)'
 
 $(BUILD)/gen/flags: FORCE
-	$(call keep,$@,$(call quote,$(CC) $(LIBRARY) $(OPTIMIZE) $(LANES_OPTIMIZE) $(TESTING) \
+	$(call keep,$@,$(call quote,$(CC) $(LIBRARY) $(STEER) $(OPTIMIZE) $(LANES_OPTIMIZE) $(TESTING) \
 	    $(TEST_OPTIMIZE) $(CLI_DEFINES) $(foreach level,$(LEVELS),$(LEVEL_FLAGS_$(level))) \
 	    $(CPPFLAGS) $(CFLAGS)))
 $(BUILD)/gen/link: FORCE
@@ -188,7 +189,7 @@ link = $(CC) $(LINK) $(LDFLAGS) -o $@
 
 $(BUILD)/obj/src/%.o: src/%.c $(GENERATED)
 	@mkdir -p $(@D)
-	$(call say,CC,$<) $(CC) $(LIBRARY) $(OPTIMIZE) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(call say,CC,$<) $(CC) $(LIBRARY) $(STEER) $(OPTIMIZE) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 define LANE_RULE
 $(BUILD)/obj/src/backend/cpu/lanes/%.$1.o: src/backend/cpu/lanes/%.c $(GENERATED)
@@ -236,7 +237,7 @@ endif
 
 $(BUILD)/obj/cli/%.o: cli/%.c $(GENERATED)
 	@mkdir -p $(@D)
-	$(call say,CC,$<) $(CC) $(COMMON) $(DEFINES) -Iinclude -Isrc -Icli $(CLI_DEFINES) $(OPTIMIZE) \
+	$(call say,CC,$<) $(CC) $(COMMON) $(DEFINES) -Iinclude -Isrc -Icli $(CLI_DEFINES) $(STEER) $(OPTIMIZE) \
 	    $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 # They take these files in.
@@ -248,6 +249,9 @@ $(BUILD)/obj/cli/cuda/headers.o: $(wildcard cli/cuda/include/*) src/engine/cuda.
 $(BUILD)/obj/cli/bench/limits.o: OPTIMIZE := -O3 -ffp-contract=fast
 $(BUILD)/obj/cli/bench/limits_arm.o: OPTIMIZE := -O3 $(if $(filter aarch64,$(ARCH)),\
     -march=armv8.2-a+bf16+fp16fml)
+
+# A dot product of verify takes the bits of floats, too, though it uses only those of integers.
+$(BUILD)/obj/cli/verify/real.o: OPTIMIZE += $(if $(and $(is_clang),$(SAN)),-fno-sanitize=float-cast-overflow)
 
 # It reads its own files with base/json, which is not public.
 $(BUILD)/ingot: $(CLI_OBJECTS) $(BUILD)/obj/libinternal.a
@@ -333,7 +337,7 @@ $(BUILD)/tests/math/%: $(BUILD)/obj/tests/math/%.o $(MATH_PARTS) $(TEST_PARTS)
 
 # As the lanes are built, whose arithmetic these look at.
 $(BUILD)/obj/tests/math/%.o: TEST_OPTIMIZE := $(LANES_OPTIMIZE)
-$(BUILD)/obj/tests/fuzz/%.o: TESTING += -Wno-missing-prototypes
+$(BUILD)/obj/tests/fuzz/%.o: TESTING += -Wno-missing-prototypes $(STEER)
 
 # It hides its own names from the library that it loads.
 $(FAILING): tests/opencl/failing.c $(GENERATED)
@@ -367,7 +371,7 @@ test-quick:
 	@tools/setup --test
 	@tests/run --quick
 
-# FUZZ_SECONDS for each target; what is found lies in build-clang-fuzz/.
+# FUZZ_SECONDS for each target; what is found lies in found/ of the build's directory.
 FUZZ_SECONDS ?= 600
 fuzz:
 	@tools/setup --test
