@@ -107,6 +107,13 @@ typedef struct kernel_check {
     int n, n_more; /* those in found, and others */
 } kernel_check;
 
+/* What printf of lane code asks of who launches it; both get the launch's context. */
+typedef struct kernel_output {
+    void (*write)(void *context, const char *text, size_t bytes); /* NULL: to standard output */
+    /* How many bytes there are from an address to its array's end; 0: it is in none that is known. */
+    size_t (*room)(void *context, uint64_t at);
+} kernel_output;
+
 typedef struct kernel_launch {
     uint32_t grid[3], block[3]; /* blocks of the grid, threads of a block: x, y, z */
     size_t shared_bytes;        /* with dynamic_shared */
@@ -115,8 +122,7 @@ typedef struct kernel_launch {
     uint64_t *device_ns;    /* not NULL: waits, and receives the time that the device took for it */
     bool *asserted;         /* receives whether an assertion failed; may be NULL */
     const binding *globals; /* of lane code: the memory of its source's variables, or NULL */
-    /* Of lane code: where printf goes; NULL: standard output. */
-    void (*print)(void *context, const char *text, size_t bytes);
+    const kernel_output *print; /* NULL: to standard output, with no array known */
     void *context;
     /* Of lane code, for people: what is wrong with it, and what each instruction did, of which the
      * counts are filled in and file and line are told. Both may be NULL. */

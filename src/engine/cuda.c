@@ -589,6 +589,16 @@ static ig_status bring_back(const backend *dev, const module_kernel *k, const ch
     return IG_OK;
 }
 
+/* Of memory that kernels may use. */
+static size_t room_at(void *context, uint64_t at)
+{
+    (void)context;
+    binding where;
+    size_t bytes;
+    int kind;
+    return cuda_find((const void *)(uintptr_t)at, &where, &bytes, &kind) ? bytes : 0;
+}
+
 static int start(const backend *dev, ig_cuda_kernel *k, ig_module *m, const module_kernel *ready,
                  const shape *sh, const char *packed)
 {
@@ -596,7 +606,9 @@ static int start(const backend *dev, ig_cuda_kernel *k, ig_module *m, const modu
     kernel_arg *args = memory_new((size_t)(ready->info->n_params + 1) * sizeof *args);
     if (!args)
         return cudaErrorMemoryAllocation;
+    static const kernel_output output = {.room = room_at};
     kernel_launch l = {.shared_bytes = sh->shared_bytes,
+                       .print = &output,
                        .asserted = &asserted,
                        .args = args,
                        .packed = dev->language ? NULL : packed};

@@ -324,10 +324,11 @@ static ig_status run(ig_module *m, module_built *b, const ig_kernel_info *k, con
     const backend *dev = b->dev;
     uint64_t ns = 0;
     binding all;
+    const kernel_output output = {.write = l->print};
     kernel_launch launch = {.args = passed,
                             .shared_bytes = l->shared_bytes,
                             .device_ns = l->seconds ? &ns : NULL,
-                            .print = l->print,
+                            .print = &output,
                             .context = l->context};
     memcpy(launch.grid, l->grid, sizeof launch.grid);
     memcpy(launch.block, l->block, sizeof launch.block);

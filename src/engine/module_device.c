@@ -112,7 +112,39 @@ ig_status module_built_for(ig_module *m, const backend *dev, const kernel_entry 
     return IG_OK;
 }
 
-/* ---- what a text says ---- */
+/* ---- what a kernel says ---- */
+
+static void say(const kernel_launch *l, const char *said, size_t bytes)
+{
+    if (l->print && l->print->write)
+        l->print->write(l->context, said, bytes);
+    else
+        fwrite(said, 1, bytes, stdout);
+}
+
+/* A launch of lane code, and how many arguments it has. */
+typedef struct heard {
+    const kernel_launch *launch;
+    int n;
+} heard;
+
+static void heard_write(void *context, const char *said, size_t bytes)
+{
+    say(((const heard *)context)->launch, said, bytes);
+}
+
+/* Arrays are known by the arguments. */
+static size_t heard_room(void *context, uint64_t at)
+{
+    const heard *h = context;
+    for (int i = 0; i < h->n; i++) {
+        const buffer *b = h->launch->args[i].at.buf;
+        const uint64_t from = b ? (uintptr_t)b->data : 0;
+        if (b && at >= from && at - from < b->bytes)
+            return (size_t)(b->bytes - (at - from));
+    }
+    return 0;
+}
 
 static ig_status log_begin(module_built *b)
 {
@@ -138,10 +170,8 @@ static ig_status log_end(const module_built *b, const kernel_launch *l)
         if (l->asserted)
             *l->asserted = status == IG_ERR_DEVICE;
     }
-    if (said && l->print)
-        l->print(l->context, said, strlen(said));
-    else if (said)
-        fputs(said, stdout);
+    if (said)
+        say(l, said, strlen(said));
     memory_free(said);
     memory_free(words);
     return status;
@@ -173,8 +203,15 @@ static ig_status launch_text(module_built *b, const kernel_launch *l, kernel_arg
 
 ig_status module_built_launch(module_built *b, const kernel_launch *l)
 {
-    if (!b->printed)
+    if (!b->printed && l->packed) /* who packs knows the memory */
         return b->dev->kernel_launch(b->code, l);
+    if (!b->printed) {
+        static const kernel_output output = {heard_write, heard_room};
+        kernel_launch own = *l;
+        own.print = &output;
+        own.context = &(heard){l, (int)b->entry->function->n_params};
+        return b->dev->kernel_launch(b->code, &own);
+    }
     kernel_arg *args = memory_new((size_t)(b->printed->n_params + 1) * sizeof *args);
     const ig_status status = args ? launch_text(b, l, args) : IG_ERR_MEMORY;
     memory_free(args);

@@ -177,6 +177,7 @@ typedef struct code_print {
     const char *format;
     int n;
     const int32_t *args;
+    const bool *literal; /* by argument: it is a text of the source, which has an end */
 } code_print;
 
 /* What ends a launch: an assertion that does not hold, or a trap. */

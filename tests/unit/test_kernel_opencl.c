@@ -76,10 +76,11 @@ static void launch(const backend *dev, run *r, ig_module *m)
         checked(dev->write(args[i].at.buf, 16, a->data, a->bytes));
     }
     checked(module_globals(m, dev, &globals));
+    const kernel_output output = {.write = collect};
     kernel_launch l = {.shared_bytes = r->shared_bytes,
                        .args = args,
                        .globals = &globals,
-                       .print = collect,
+                       .print = &output,
                        .context = &said};
     memcpy(l.grid, r->grid, sizeof l.grid);
     memcpy(l.block, r->block, sizeof l.block);

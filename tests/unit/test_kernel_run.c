@@ -282,6 +282,26 @@ static void test_printf(void **state)
                         "1: 0.50 odd b fb %|3: 1.50 odd d fd %|10000000000 10000000000 ");
 }
 
+/* A text without a zero ends with its array: in memory of the launch, the block, the thread, a variable. */
+static void test_printf_end(void **state)
+{
+    (void)state;
+    printed said = {.n = 0};
+    assert_non_null(launch(
+        "__device__ char kept[2] = {'x', 'y'}, behind[2] = {'z', 'z'};"
+        "__global__ void k(char *out) {"
+        "    __shared__ char s[4], t[4]; char a[3] = {'o', 'n', 'e'}, b[3] = {'t', 'w', 'o'};"
+        "    s[threadIdx.x] = t[threadIdx.x] = 'p' + threadIdx.x;"
+        "    out[threadIdx.x] = 'A' + threadIdx.x; __syncthreads();"
+        "    if (threadIdx.x < 2) {"
+        "        const char *p = threadIdx.x ? a : b, *q = threadIdx.x ? kept : behind;"
+        "        printf(\"%s %s %s %s %.2s %4.1s|\", out + threadIdx.x, s, p, q, out, \"long\");"
+        "    }"
+        "}",
+        1, 4, 4, IG_I8, &said));
+    assert_string_equal(said.text, "ABCD pqrs two zz AB    l|BCD pqrs one xy AB    l|");
+}
+
 static void fails_with(const char *source, ig_status status, const char *part)
 {
     ig_status got = IG_OK;
@@ -368,6 +388,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_cuda, begin, end),
         cmocka_unit_test_setup_teardown(test_functions, begin, end),
         cmocka_unit_test_setup_teardown(test_printf, begin, end),
+        cmocka_unit_test_setup_teardown(test_printf_end, begin, end),
         cmocka_unit_test_setup_teardown(test_failures, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

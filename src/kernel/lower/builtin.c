@@ -433,13 +433,17 @@ static lower_value print(lower *l, const kernel_expr *e)
     lane_code *c = l->c;
     const lower_value *v = lower_args(l, e->args, e->n_args);
     int32_t *args = kernel_arena_new(l->arena, (e->n_args + 1) * sizeof *args);
-    for (uint32_t i = 1; i < e->n_args; i++)
-        args[i - 1] = e->args[i]->kind == EXPR_STRING
+    bool *literal = kernel_arena_new(l->arena, e->n_args + 1);
+    for (uint32_t i = 1; i < e->n_args; i++) {
+        literal[i - 1] = e->args[i]->kind == EXPR_STRING;
+        args[i - 1] = literal[i - 1]
                           ? lower_constant(l, IG_U64, (uintptr_t)e->args[i]->as.text->text)
                           : v[i].reg[0];
+    }
     c->print = kernel_arena_grow(l->arena, c->print, &c->print_room, (uint32_t)c->n_print + 1,
                                  sizeof *c->print);
-    c->print[c->n_print] = (code_print){e->args[0]->as.text->text, (int)e->n_args - 1, args};
+    c->print[c->n_print] =
+        (code_print){e->args[0]->as.text->text, (int)e->n_args - 1, args, literal};
     lower_emit(l, CODE_PRINT, IG_I32, CODE_NONE, CODE_NONE, CODE_NONE, CODE_NONE)->row =
         (uint16_t)c->n_print++;
     return of_reg(l, e->type, lower_integer(l, IG_I32, (int64_t)e->n_args - 1));

@@ -117,9 +117,8 @@ static int memory_at(const kernel_check *k, uint64_t place)
 
 /* The object that the place is in, or memory without a name; where it is in none, the nearest object,
  * unless that is far away. */
-static void search(const gang_check *c, check_lane *l)
+static void search(const gang_check *c, check_lane *l, uint64_t place)
 {
-    const uint64_t place = l->t->place[l->lane];
     uint64_t distance = UINT64_MAX;
     l->object = NULL;
     for (int i = 0; i < c->code->code->n_object; i++) {
@@ -192,22 +191,33 @@ static void tell_bounds(gang_check *c, const check_lane *l)
     }
 }
 
+/* The object that an access means; true if it is local memory without a name. */
+static bool find_object(const gang_check *c, const code_inst *inst, check_lane *l)
+{
+    const uint64_t place = l->t->begin ? l->t->begin : l->t->place[l->lane];
+    const bool local = !inst->object && in_locals(c, l->g, place, l->t->width, l->lane);
+    l->object = inst->object ? &c->objects[inst->object - 1] : NULL;
+    if (!inst->object && (!local || l->t->begin))
+        search(c, l, place);
+    if (!local || !l->object)
+        return local;
+    /* A text in local memory: the array that it begins in, if that has a name. */
+    if (!inside(place, l->t->width, from_of(l->g, l->object, l->lane), l->object->bytes))
+        l->object = NULL;
+    return !l->object;
+}
+
 /* Whether the lane may touch. */
 static bool check_place(gang_check *c, check_lane *l)
 {
     const code_inst *inst = &c->code->code->inst[check_pc(l->g, l->s)];
     const uint64_t place = l->t->place[l->lane];
     const int width = l->t->width;
-    const bool local = !inst->object && in_locals(c, l->g, place, width, l->lane);
-    if (inst->object)
-        l->object = &c->objects[inst->object - 1];
-    else if (local)
-        l->object = NULL;
-    else
-        search(c, l);
+    const bool local = find_object(c, inst, l);
     l->base = l->object ? base_of(l->g, l->object, l->lane) : 0;
     l->from = l->object ? from_of(l->g, l->object, l->lane) : 0;
-    if (!local && !(l->base && inside(place, width, l->from, l->object->bytes))) {
+    if (local ? !in_locals(c, l->g, place, width, l->lane)
+              : !(l->base && inside(place, width, l->from, l->object->bytes))) {
         tell_bounds(c, l);
         return false;
     }

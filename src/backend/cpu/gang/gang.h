@@ -7,6 +7,7 @@
 #ifndef CPU_GANG_H
 #define CPU_GANG_H
 
+#include "backend/backend.h"
 #include "backend/cpu/simt.h"
 #include "kernel/code.h"
 
@@ -71,6 +72,7 @@ typedef struct gang_touch {
     int width;             /* bytes at each place */
     const uint64_t *place; /* by lanes */
     const char *value;     /* of a store, by lanes */
+    uint64_t begin;        /* of a text: what is read belongs to the array that begin is in; or 0 */
 } gang_touch;
 
 /* Somebody who looks at what a kernel does: the checker, the profiler. A launch that is watched runs on
@@ -92,8 +94,7 @@ typedef struct gang_launch {
     const void *arguments; /* code->argument_bytes of them; pointers are addresses of the host */
     void *globals;         /* of the kernel's tree */
     gang_watch *watch;     /* a list */
-    /* Where printf goes; called by one thread. NULL: standard output. */
-    void (*print)(void *context, const char *text, size_t bytes);
+    const kernel_output *print; /* NULL: to standard output, with no array known */
     void *context;
 } gang_launch;
 

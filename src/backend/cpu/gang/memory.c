@@ -71,7 +71,7 @@ static bool shown(gang *g, const gang_step *s, gang_touch_kind kind, bool by_lan
         g->code->level->simt->places(p, g->lanes, place);
     else
         g->code->level->simt->spread(8, g->lanes, place, &one);
-    const gang_touch touch = {kind, p->width, place, value};
+    const gang_touch touch = {kind, p->width, place, value, 0};
     for (gang_watch *w = g->launch->watch; w; w = w->next)
         w->touch(w, g, s, &touch, mask);
     for (int w = 0; w < GANG_WARPS; w++)

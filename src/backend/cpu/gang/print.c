@@ -1,13 +1,19 @@
-/* printf of kernels: lane after lane, each a whole text of its own. */
+/* printf of kernels: lane after lane, each a whole text of its own. What "%s" points to is read to its zero,
+ * and never beyond the array that it is in. */
 #include "backend/cpu/gang/gang.h"
 
 #include "base/memory.h"
 #include "base/text.h"
 
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { SPEC_MAX = 64 };
+enum {
+    SPEC_MAX = 64,
+    TEXT_UNKNOWN = 1024 /* bytes of a text in memory of which nobody knows the end */
+};
 
 typedef struct argument {
     ig_dtype dtype;
@@ -50,6 +56,70 @@ static size_t spell(const gang *g, const code_print *p, int lane, int *next, con
     return n + (format[n] ? rest : 0);
 }
 
+/* ---- texts in memory ---- */
+
+/* The bytes from an address to the end of its array, or TEXT_UNKNOWN. */
+static size_t room_at(const gang *g, int lane, uint64_t at)
+{
+    const gang_launch *l = g->launch;
+    const lane_code *c = g->code->code;
+    const uint64_t local = (uintptr_t)g->local + (uint64_t)lane * c->local_bytes;
+    for (int i = 0; i < c->n_object; i++) {
+        const code_object *o = &c->object[i];
+        const uint64_t base = o->origin == ORIGIN_SHARED   ? (uintptr_t)g->shared
+                              : o->origin == ORIGIN_LOCAL  ? local
+                              : o->origin == ORIGIN_GLOBAL ? (uintptr_t)l->globals
+                                                           : 0;
+        const uint64_t bytes = o->bytes ? o->bytes : l->dynamic_bytes;
+        if (base && at >= base + o->offset && at - base - o->offset < bytes)
+            return (size_t)(bytes - (at - base - o->offset));
+    }
+    const size_t room = l->print && l->print->room ? l->print->room(l->context, at) : 0;
+    return room ? room : TEXT_UNKNOWN;
+}
+
+/* Whether nobody who watches keeps the lane from reading a byte of the text that begins there. */
+static bool may_read(gang *g, const gang_step *s, int lane, uint64_t begin, size_t n)
+{
+    uint64_t place[GANG_LANES];
+    gang_mask mask = {0};
+    if (!g->launch->watch)
+        return true;
+    place[lane] = begin + n;
+    mask[lane / WARP_LANES] = 1u << lane % WARP_LANES;
+    const gang_touch touch = {TOUCH_LOAD, 1, place, NULL, begin};
+    for (gang_watch *w = g->launch->watch; w; w = w->next)
+        w->touch(w, g, s, &touch, mask);
+    return mask[lane / WARP_LANES] != 0;
+}
+
+/* How many of the text's bytes there are, up to `most`. */
+static int text_bytes(gang *g, const gang_step *s, int lane, uint64_t begin, int most)
+{
+    const size_t room = room_at(g, lane, begin);
+    size_t n = 0;
+    while (n < (size_t)most && may_read(g, s, lane, begin, n) && n < room &&
+           *(const char *)(uintptr_t)(begin + n))
+        n++;
+    return (int)n;
+}
+
+/* "%-8.3s": flags and width stay, the precision becomes what there is to read. */
+static void add_text(gang *g, const gang_step *s, int lane, text *t, const char *format,
+                     uint64_t begin, bool literal)
+{
+    char spec[SPEC_MAX + 4];
+    const int flags = (int)strcspn(format, ".hlLqjzts");
+    const int precision = format[flags] == '.' ? (int)strtol(format + flags + 1, NULL, 10) : -1;
+    const int most = precision < 0 ? INT_MAX : precision;
+    const bool whole = literal || !begin;
+    snprintf(spec, sizeof spec, "%.*s.*s", flags, format);
+    text_add(t, spec, whole ? most : text_bytes(g, s, lane, begin, most),
+             begin ? (const char *)(uintptr_t)begin : "(null)");
+}
+
+/* ---- conversions ---- */
+
 /* Adds one conversion, from '%' on. */
 static void add_one(text *t, const char *format, const argument *a)
 {
@@ -80,16 +150,14 @@ static void add_one(text *t, const char *format, const argument *a)
                  strchr("di", kind)
                      ? (mask == UINT32_MAX ? (long long)(int32_t)bits : (long long)bits)
                      : (long long)(bits & mask));
-    } else if (kind == 's') {
-        memcpy(spec + flags, "s", 2);
-        text_add(t, spec, a->as.u ? (const char *)(uintptr_t)a->as.u : "(null)");
     } else {
         text_add(t, "0x%llx", (unsigned long long)a->as.u);
     }
 }
 
-static void add_lane(const gang *g, const code_print *p, int lane, text *t)
+static void add_lane(gang *g, const gang_step *s, int lane, text *t)
 {
+    const code_print *p = &g->code->code->print[s->row];
     int next = 0;
     for (const char *f = p->format; *f;) {
         const size_t plain = strcspn(f, "%");
@@ -103,23 +171,26 @@ static void add_lane(const gang *g, const code_print *p, int lane, text *t)
             f += spell(g, p, lane, &next, f, spec);
             const bool there = next < p->n;
             const argument a = there ? argument_of(g, p->args[next], lane) : (argument){0};
+            if (there && spec[strlen(spec) - 1] == 's')
+                add_text(g, s, lane, t, spec, a.as.u, p->literal[next]);
+            else
+                add_one(t, spec, there ? &a : NULL);
             next++;
-            add_one(t, spec, there ? &a : NULL);
         }
     }
 }
 
 void gang_print(gang *g, const gang_step *s)
 {
-    const code_print *p = &g->code->code->print[s->row];
+    const kernel_output *to = g->launch->print;
     text t = {0};
     for (int lane = 0; lane < g->lanes; lane++)
         if (g->mask[lane / WARP_LANES] >> lane % WARP_LANES & 1)
-            add_lane(g, p, lane, &t);
+            add_lane(g, s, lane, &t);
     const size_t bytes = t.used;
     char *said = text_take(&t);
-    if (said && g->launch->print)
-        g->launch->print(g->launch->context, said, bytes);
+    if (said && to && to->write)
+        to->write(g->launch->context, said, bytes);
     else if (said)
         fwrite(said, 1, bytes, stdout);
     memory_free(said);
