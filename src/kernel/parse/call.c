@@ -5,6 +5,7 @@
 
 typedef struct candidate {
     function_decl *decl;
+    bool is_used; /* "using" brought it here: of a base, it counts as the struct's own */
     const template_arg *given;
     uint32_t n_given, n_args;
     kernel_expr **args;
@@ -40,6 +41,22 @@ static bool fits(parser *p, candidate *c)
         if (c->ranks[k] < 0)
             return false;
     }
+    if (c->is_used && c->decl->is_method && c->n_args)
+        c->ranks[0] = c->args[0]->type->quals != i->parameters[0].type->of->quals;
+    return true;
+}
+
+/* A function of a struct hides one with the same parameters that "using" brought from a base. */
+static bool hides(const candidate *a, const candidate *b)
+{
+    const kernel_instance *x = a->instance, *y = b->instance;
+    if (a->is_used || !b->is_used || !a->decl->is_method || !b->decl->is_method ||
+        x->n_parameters != y->n_parameters ||
+        x->parameters[0].type->of->quals != y->parameters[0].type->of->quals)
+        return false;
+    for (uint32_t k = 1; k < x->n_parameters; k++)
+        if (x->parameters[k].type->plain != y->parameters[k].type->plain)
+            return false;
     return true;
 }
 
@@ -73,6 +90,8 @@ static int compare(const candidate *a, const candidate *b)
     const int ta = a->decl->n_params != 0, tb = b->decl->n_params != 0;
     if (ta != tb)
         return tb - ta;
+    if (hides(a, b) || hides(b, a))
+        return hides(a, b) ? 1 : -1;
     return ta ? specificity(a->decl) - specificity(b->decl) : 0;
 }
 
@@ -141,8 +160,12 @@ kernel_expr *call_functions(parser *p, function_decl *functions, kernel_place pl
     bool any = false, tie = false;
     const function_decl *other = NULL;
     for (function_decl *f = functions; f; f = f->next) {
-        *c = (candidate){
-            .decl = f, .given = given, .n_given = n_given, .args = args, .n_args = n_args};
+        *c = (candidate){.decl = function_itself(f),
+                         .is_used = f->used,
+                         .given = given,
+                         .n_given = n_given,
+                         .args = args,
+                         .n_args = n_args};
         /* A template that cannot be instantiated is no candidate, unless it is the only one. */
         const bool only = !functions->next && !quiet;
         const bool failed = p->failed;
@@ -289,6 +312,12 @@ kernel_expr *construct(parser *p, const kernel_type *type, kernel_place place, k
     kernel_var *v = local_new(p, name_of(p, "temp"), type->plain, place);
     v->is_temporary = v->assigned = true;
     kernel_expr *call_it = call_method(p, expr_var(p, place, v), functions, place, args, n);
+    bool inherits = false; /* a base's constructor knows no member of ours */
+    for (const function_decl *f = functions; f; f = f->next)
+        inherits |= f->used != NULL;
+    kernel_expr *defaults = inherits ? struct_default(p, type, place) : NULL;
+    if (defaults)
+        call_it = expr_comma(p, expr_assign(p, place, expr_var(p, place, v), defaults), call_it);
     return expr_comma(p, call_it, expr_value(p, expr_var(p, place, v)));
 }
 

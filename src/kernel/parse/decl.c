@@ -217,7 +217,7 @@ void function_add(parser *p, const function_decl *made)
     function_decl **end = &y->as.functions;
     for (; *end; end = &(*end)->next) {
         function_decl *f = *end;
-        if (!same_parameters(f, made) || (made->n_params && (f->body || !made->body)))
+        if (f->used || !same_parameters(f, made) || (made->n_params && (f->body || !made->body)))
             continue;
         if (f->body && made->body) {
             if (!made->n_params) {
@@ -439,7 +439,8 @@ static kernel_instance *find_special(parser *p, specifiers *s, declarator *d,
     kernel_expr **dummies = kernel_arena_get(p->arena, (d->n_parameters + 1) * sizeof *dummies);
     for (uint32_t i = 0; i < d->n_parameters; i++)
         dummies[i] = dummy(p, d->parameters[i].type);
-    for (function_decl *f = y->as.functions; f; f = f->next) {
+    for (function_decl *one = y->as.functions; one; one = one->next) {
+        function_decl *f = function_itself(one);
         if (!f->n_params || !template_deduce(p, f, given, n_given, dummies, d->n_parameters, args))
             continue;
         if (!body)
@@ -660,7 +661,8 @@ void parse_request(parser *p, void *wanted)
     const uint32_t n = at(p, TOKEN_LT) ? parse_template_args(p, &given) : 0;
     if (!at(p, TOKEN_END))
         parser_fail(p, p->t->place, "%s behind the name of a kernel", token_text(p, p->t));
-    for (function_decl *f = y->as.functions; f; f = f->next) {
+    for (function_decl *one = y->as.functions; one; one = one->next) {
+        function_decl *f = function_itself(one);
         if (!(f->flags & IS_GLOBAL) || n > f->n_params || (!f->n_params && n))
             continue;
         for (uint32_t i = 0; i < f->n_params; i++)

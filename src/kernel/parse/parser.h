@@ -215,8 +215,11 @@ struct function_decl {
     struct kernel_instance *instances;
     bool is_method;            /* its first parameter is a reference to the object */
     const kernel_type *object; /* of a template that is a method: what it is a method of */
+    function_decl *used;       /* of one that "using" brought here: the function itself */
     function_decl *next, *next_kernel;
 };
+
+static inline function_decl *function_itself(function_decl *f) { return f->used ? f->used : f; }
 
 /* A kernel whose declaration could not be understood. */
 typedef struct broken_kernel {
@@ -341,7 +344,8 @@ symbol *symbol_add(parser *p, scope *s, symbol_kind kind, kernel_name *name, ker
 symbol *symbol_here(const scope *s, const kernel_name *name); /* in this scope alone */
 symbol *symbol_in(const scope *s, const kernel_name *name);   /* and what it uses */
 symbol *symbol_find(const parser *p, const kernel_name *name);
-void scope_use(parser *p, scope *s, scope *other);                        /* using namespace */
+scope *symbol_inside(parser *p, symbol *y);        /* what is behind "::" of it, or NULL */
+void scope_use(parser *p, scope *s, scope *other); /* using namespace */
 const char *scope_qualified(parser *p, const scope *s, const char *name); /* "ns::name" */
 void scope_builtins(parser *p);                                           /* CUDA's own names */
 /* The (qualified) name that we are at, behind which we are then. NULL if it means nothing, with *last
@@ -375,8 +379,10 @@ const kernel_type *struct_instance(parser *p, kernel_syntax *s, kernel_place pla
 /* All arguments of a template of structs, the left-out ones from their defaults. */
 template_arg *struct_arguments(parser *p, const kernel_syntax *s, const template_arg *args,
                                uint32_t n, kernel_place place);
-void parse_using(parser *p); /* behind "using" or "typedef"'s declaration */
 void parse_typedef(parser *p, const specifiers *s);
+
+/* using.c */
+void parse_using(parser *p); /* behind "using": a = type, namespace n, n::a */
 
 /* template.c */
 uint32_t parse_template_params(parser *p, template_param **params); /* behind "template" */

@@ -83,8 +83,7 @@ void scope_use(parser *p, scope *s, scope *other)
     s->using = link;
 }
 
-/* What is behind "::" of a symbol, or NULL. */
-static scope *inside_of(parser *p, symbol *y)
+scope *symbol_inside(parser *p, symbol *y)
 {
     if (y->kind == SYMBOL_NAMESPACE)
         return y->as.inside;
@@ -120,7 +119,7 @@ symbol *parse_name(parser *p, const kernel_token **last)
         first = false;
         if (!at(p, TOKEN_SCOPE) || p->split)
             return y;
-        in = y ? inside_of(p, y) : NULL;
+        in = y ? symbol_inside(p, y) : NULL;
         if (!in) {
             if (y && y->kind != SYMBOL_NAMESPACE)
                 return y;

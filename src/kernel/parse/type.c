@@ -540,33 +540,3 @@ void parse_typedef(parser *p, const specifiers *s)
     } while (accept(p, TOKEN_COMMA));
     expect(p, TOKEN_SEMICOLON, "after a typedef");
 }
-
-/* using a = type; using namespace n; using n::a; */
-void parse_using(parser *p)
-{
-    const kernel_token *last;
-    if (accept_word(p, KEYWORD_namespace)) {
-        symbol *y = parse_name(p, &last);
-        if (!y || y->kind != SYMBOL_NAMESPACE)
-            parser_fail(p, last->place, "unknown namespace %s", token_text(p, last));
-        scope_use(p, p->scope, y->as.inside);
-    } else if (p->t[1].kind == TOKEN_ASSIGN) {
-        const kernel_place place = p->t->place;
-        kernel_name *name = expect_name(p, "a name");
-        p->t++;
-        const kernel_type *type = parse_type(p);
-        symbol_add(p, p->scope, SYMBOL_TYPE, name, place)->as.type = type;
-    } else {
-        symbol *y = parse_name(p, &last);
-        if (!y)
-            parser_fail(p, last->place, "unknown name %s", token_text(p, last));
-        symbol *alias = symbol_add(p, p->scope, y->kind, y->name, last->place);
-        symbol *shadowed = alias->shadowed, *next = alias->next;
-        scope *in = alias->scope;
-        *alias = *y;
-        alias->scope = in;
-        alias->shadowed = shadowed;
-        alias->next = next;
-    }
-    expect(p, TOKEN_SEMICOLON, "after 'using'");
-}
