@@ -17,11 +17,12 @@ typedef struct candidate {
 static void find_instance(parser *p, void *context)
 {
     candidate *c = context;
-    template_arg args[TEMPLATE_MOST];
+    template_arg room[TEMPLATE_MOST] = {0};
+    template_list args = {room, 0};
     if (!c->decl->n_params && c->n_given)
         return;
     if (c->decl->n_params &&
-        !template_deduce(p, c->decl, c->given, c->n_given, c->args, c->n_args, args))
+        !template_deduce(p, c->decl, c->given, c->n_given, c->args, c->n_args, &args))
         return;
     c->instance = instance_get(p, c->decl, args, p->t->place);
 }
@@ -35,9 +36,12 @@ static bool fits(parser *p, candidate *c)
         if (!i->parameters[k].init)
             return false;
     for (uint32_t k = 0; k < c->n_args; k++) {
+        const kernel_type *to = i->parameters[k].type;
+        if (i->parameters[k].is_forwarding && !expr_is_place(c->args[k]))
+            to = to->of;
         c->ranks[k] = c->args[k]->kind == EXPR_LIST && !c->args[k]->type->size
                           ? 0
-                          : expr_rank(p, c->args[k], i->parameters[k].type);
+                          : expr_rank(p, c->args[k], to);
         if (c->ranks[k] < 0)
             return false;
     }
@@ -60,10 +64,10 @@ static bool hides(const candidate *a, const candidate *b)
     return true;
 }
 
-/* How much a template's parameters say: T * more than T. */
+/* How much a template's parameters say: T * more than T, and a pack less than anything. */
 static int specificity(const function_decl *f)
 {
-    int n = -(int)f->n_params;
+    int n = -(int)f->n_params - (f->pack.is_there ? 10000 : 0);
     for (uint32_t i = 0; i < f->n_parameters; i++)
         for (const kernel_type *t = f->parameters[i].type; t->of && t->of != t; t = t->of)
             n += 100;
@@ -117,7 +121,7 @@ static _Noreturn void no_match(parser *p, function_decl *functions, kernel_place
 
 /* The arguments as the parameters want them, the left-out ones from their defaults. */
 static void convert_args(parser *p, kernel_instance *i, kernel_expr *e, kernel_expr **args,
-                         uint32_t n)
+                         uint32_t n, kernel_place place)
 {
     e->n_args = i->n_parameters;
     e->args = kernel_arena_new(p->arena, (e->n_args + 1) * sizeof *e->args);
@@ -130,8 +134,13 @@ static void convert_args(parser *p, kernel_instance *i, kernel_expr *e, kernel_e
             arg = at(p, TOKEN_LBRACE) ? parse_braces(p, &type) : parse_assignment(p);
             parser_leave(p, back);
         }
-        e->args[k] = expr_convert(
-            p, arg, a->type, parser_format(p, "argument %u of '%s'", k + 1, i->decl->name->text));
+        const char *what = parser_format(p, "argument %u of '%s'", k + 1, i->decl->name->text);
+        if (a->is_forwarding && !expr_is_place(arg)) {
+            arg = expr_bind(p, arg, type_qualify(p->types, a->type->of, TYPE_CONST), what);
+            e->args[k] = expr_cast(p, arg, type_pointer(p->types, a->type->of), place);
+        } else {
+            e->args[k] = expr_convert(p, arg, a->type, what);
+        }
     }
 }
 
@@ -143,7 +152,7 @@ static kernel_expr *call(parser *p, kernel_instance *i, kernel_place place, kern
     kernel_function *f = instance_use(p, i, place);
     kernel_expr *e = expr_new(p, EXPR_CALL, place, i->result->plain);
     e->as.function = f;
-    convert_args(p, i, e, args, n);
+    convert_args(p, i, e, args, n, place);
     if (i->result->kind != TYPE_REFERENCE) {
         type_complete(p, i->result, place);
         return e;

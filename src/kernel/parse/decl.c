@@ -288,7 +288,8 @@ static void declare_function(parser *p, const specifiers *s, const declarator *d
                        .bounds = s->bounds,
                        .result = d->type->of,
                        .parameters = d->parameters,
-                       .n_parameters = d->n_parameters};
+                       .n_parameters = d->n_parameters,
+                       .pack = d->pack};
     f.body = parse_rest(p, &f.result);
     if ((f.flags & IS_GLOBAL) && (f.flags & IS_DEVICE))
         parser_fail(p, d->place, "'%s' is __global__ and __device__", d->name->text);
@@ -296,20 +297,6 @@ static void declare_function(parser *p, const specifiers *s, const declarator *d
 }
 
 /* ---- templates -------------------------------------------------------------------------------- */
-
-/* "template <> struct s<float> {...};" at "<". */
-static void declare_special_struct(parser *p, kernel_syntax *of, uint32_t align, bool is_union)
-{
-    kernel_syntax *made = kernel_arena_new(p->arena, sizeof *made);
-    template_arg *args = NULL;
-    const uint32_t n = parse_template_args(p, &args);
-    made->args = struct_arguments(p, of, args, n, p->t->place);
-    made->body = at(p, TOKEN_LBRACE) || at(p, TOKEN_COLON) ? p->t : NULL;
-    made->align = align;
-    made->is_union = is_union;
-    made->next = of->specials;
-    of->specials = made;
-}
 
 /* "template <...> using name = type;" behind the keyword using. */
 static void declare_alias_template(parser *p, template_param *params, uint32_t n)
@@ -336,10 +323,8 @@ static void declare_struct_template(parser *p, template_param *params, uint32_t 
     kernel_name *name = expect_name(p, "the name of a struct");
     symbol *y = symbol_here(p->scope, name);
     if (at(p, TOKEN_LT)) {
-        if (y && y->kind == SYMBOL_STRUCT_TEMPLATE && !n)
-            declare_special_struct(p, y->as.syntax, align, is_union);
-        else if (y && y->kind == SYMBOL_STRUCT_TEMPLATE)
-            y->as.syntax->is_partial = true;
+        if (y && y->kind == SYMBOL_STRUCT_TEMPLATE)
+            declare_special_struct(p, y->as.syntax, params, n, align, is_union);
         return;
     }
     if (!y || y->kind != SYMBOL_STRUCT_TEMPLATE) {
@@ -424,7 +409,8 @@ static kernel_instance *find_special(parser *p, specifiers *s, declarator *d,
 {
     parse_specifiers(p, s);
     *d = parse_declarator(p, s->type);
-    template_arg *given = NULL, args[TEMPLATE_MOST];
+    template_arg *given = NULL, room[TEMPLATE_MOST] = {0};
+    template_list args = {room, 0};
     uint32_t n_given = 0;
     if (at(p, TOKEN_LT)) {
         n_given = parse_template_args(p, &given);
@@ -441,7 +427,7 @@ static kernel_instance *find_special(parser *p, specifiers *s, declarator *d,
         dummies[i] = dummy(p, d->parameters[i].type);
     for (function_decl *one = y->as.functions; one; one = one->next) {
         function_decl *f = function_itself(one);
-        if (!f->n_params || !template_deduce(p, f, given, n_given, dummies, d->n_parameters, args))
+        if (!f->n_params || !template_deduce(p, f, given, n_given, dummies, d->n_parameters, &args))
             continue;
         if (!body)
             return instance_get(p, f, args, d->place);
@@ -454,9 +440,7 @@ static kernel_instance *find_special(parser *p, specifiers *s, declarator *d,
                                .parameters = d->parameters,
                                .n_parameters = d->n_parameters,
                                .flags = s->flags | (f->flags & IS_GLOBAL)};
-        i->args = kernel_arena_get(p->arena, f->n_params * sizeof *args);
-        for (uint32_t k = 0; k < f->n_params; k++)
-            i->args[k] = args[k];
+        i->args = template_copy(p, args);
         i->next = f->instances;
         f->instances = i;
         return i;
@@ -655,7 +639,7 @@ void parse_request(parser *p, void *wanted)
 {
     const kernel_token *last;
     symbol *y = parse_name(p, &last);
-    template_arg *given = NULL, args[TEMPLATE_MOST];
+    template_arg *given = NULL;
     if (!y || y->kind != SYMBOL_FUNCTION)
         parser_fail(p, last->place, "there is no kernel %s", token_text(p, last));
     const uint32_t n = at(p, TOKEN_LT) ? parse_template_args(p, &given) : 0;
@@ -663,11 +647,14 @@ void parse_request(parser *p, void *wanted)
         parser_fail(p, p->t->place, "%s behind the name of a kernel", token_text(p, p->t));
     for (function_decl *one = y->as.functions; one; one = one->next) {
         function_decl *f = function_itself(one);
-        if (!(f->flags & IS_GLOBAL) || n > f->n_params || (!f->n_params && n))
+        template_arg room[TEMPLATE_MOST] = {0};
+        template_list args = {room, n};
+        if (!(f->flags & IS_GLOBAL) ||
+            (n > f->n_params && !template_has_pack(f->params, f->n_params)))
             continue;
-        for (uint32_t i = 0; i < f->n_params; i++)
-            args[i] = i < n ? given[i] : (template_arg){0};
-        if (template_defaults(p, f->scope, f->params, f->n_params, args) < 0) {
+        for (uint32_t i = 0; i < n; i++)
+            room[i] = given[i];
+        if (template_defaults(p, f->scope, f->params, f->n_params, &args) < 0) {
             kernel_alias *a = kernel_arena_get(p->arena, sizeof *a);
             a->function = instance_use(p, instance_get(p, f, args, last->place), last->place);
             a->name = parser_format(p, "%s", (const char *)wanted);

@@ -3,8 +3,6 @@
 
 #include "kernel/parse/parser.h"
 
-static kernel_expr *parse_unary(parser *p);
-
 static const uint8_t precedence[TOKEN_KINDS] = {
     [TOKEN_OR_OR] = 1,  [TOKEN_AND_AND] = 2, [TOKEN_PIPE] = 3,  [TOKEN_CARET] = 4,
     [TOKEN_AMP] = 5,    [TOKEN_EQ] = 6,      [TOKEN_NE] = 6,    [TOKEN_LT] = 7,
@@ -19,29 +17,46 @@ static void grow(parser *p)
                        "an expression of more than %d operations", CHAIN_MOST);
 }
 
-uint32_t parse_arguments(parser *p, kernel_expr ***args)
+typedef struct argument_list {
+    kernel_expr **at;
+    uint32_t n, room, chain, most;
+} argument_list;
+
+static void add_argument(parser *p, void *context)
 {
-    uint32_t n = 0, room = 0, most = p->chain;
-    const uint32_t chain = p->chain;
+    argument_list *l = context;
+    if (l->n == PARAMS_MOST)
+        parser_fail(p, p->t->place, "more than %d arguments", PARAMS_MOST);
+    l->at = kernel_arena_grow(p->arena, l->at, &l->room, l->n + 1, sizeof *l->at);
+    if (at(p, TOKEN_LBRACE))
+        parser_fail_do(p, p->t->place, "write the type before the braces",
+                       "braces alone as an argument are not supported");
+    p->chain = l->chain;
+    l->at[l->n++] = parse_assignment(p);
+    l->most = p->chain > l->most ? p->chain : l->most;
+}
+
+uint32_t parse_values(parser *p, kernel_token_kind close, kernel_expr ***args)
+{
+    argument_list l = {.chain = p->chain, .most = p->chain};
     const bool no_gt = p->no_gt;
     p->no_gt = false;
-    *args = NULL;
-    while (!at(p, TOKEN_RPAREN)) {
-        if (n == PARAMS_MOST)
-            parser_fail(p, p->t->place, "more than %d arguments", PARAMS_MOST);
-        *args = kernel_arena_grow(p->arena, *args, &room, n + 1, sizeof **args);
-        if (at(p, TOKEN_LBRACE))
-            parser_fail_do(p, p->t->place, "write the type before the braces",
-                           "braces alone as an argument are not supported");
-        p->chain = chain;
-        (*args)[n++] = parse_assignment(p);
-        most = p->chain > most ? p->chain : most;
+    while (!at(p, close)) {
+        if (!pack_expand(p, false, add_argument, &l))
+            add_argument(p, &l);
         if (!accept(p, TOKEN_COMMA))
             break;
     }
-    expect(p, TOKEN_RPAREN, "after arguments");
-    p->chain = most;
+    p->chain = l.most;
     p->no_gt = no_gt;
+    *args = l.at;
+    return l.n;
+}
+
+uint32_t parse_arguments(parser *p, kernel_expr ***args)
+{
+    const uint32_t n = parse_values(p, TOKEN_RPAREN, args);
+    expect(p, TOKEN_RPAREN, "after arguments");
     return n;
 }
 
@@ -143,7 +158,7 @@ static kernel_expr *parse_functional_cast(parser *p)
     if (accept(p, TOKEN_SCOPE)) { /* vec<float, 4>::size */
         const scope *in = type_members(p, type, place);
         const kernel_name *name = expect_name(p, "the name of a member");
-        symbol *y = in ? symbol_here(in, name) : NULL;
+        symbol *y = in ? symbol_in(in, name) : NULL;
         if (y && y->kind == SYMBOL_FUNCTION)
             return parse_method(p, NULL, y->as.functions, place);
         if (y && y->kind == SYMBOL_VAR)
@@ -239,7 +254,9 @@ static kernel_expr *parse_named(parser *p)
     default: break;
     }
     parser_fail(p, place, "%s is a %s, not a value", token_text(p, last),
-                y->kind == SYMBOL_NAMESPACE ? "namespace" : "type");
+                y->kind == SYMBOL_NAMESPACE ? "namespace"
+                : y->kind == SYMBOL_PACK    ? "parameter pack"
+                                            : "type");
 }
 
 /* ---- keywords --------------------------------------------------------------------------------- */
@@ -249,7 +266,7 @@ static kernel_expr *parse_sizeof(parser *p, bool align)
     const kernel_place place = (p->t++)->place;
     const kernel_type *type;
     if (at(p, TOKEN_ELLIPSIS))
-        parser_fail(p, place, "parameter packs are not supported");
+        return parse_pack_size(p);
     p->t++;
     const bool named = p->t[-1].kind == TOKEN_LPAREN && at_type(p);
     p->t--;
@@ -368,6 +385,8 @@ static kernel_expr *parse_primary(parser *p)
         return e;
     }
     case TOKEN_LPAREN: {
+        if (at_fold(p))
+            return parse_fold(p);
         const bool no_gt = p->no_gt;
         p->no_gt = false;
         p->t++;
@@ -540,12 +559,12 @@ static kernel_expr *parse_prefix(parser *p)
         const bool up = (p->t++)->kind == TOKEN_INCREMENT;
         return expr_step(p, place, up, false, parse_unary(p));
     }
-    case TOKEN_LPAREN: return at_cast(p) ? parse_cast(p) : parse_postfix(p);
+    case TOKEN_LPAREN: return !at_fold(p) && at_cast(p) ? parse_cast(p) : parse_postfix(p);
     default: return parse_postfix(p);
     }
 }
 
-static kernel_expr *parse_unary(parser *p)
+kernel_expr *parse_unary(parser *p)
 {
     parser_down(p);
     kernel_expr *e = parse_prefix(p);
@@ -600,12 +619,30 @@ static kernel_expr *parse_conditional(parser *p)
 
 kernel_expr *parse_constant(parser *p) { return fold_all(p, expr_value(p, parse_conditional(p))); }
 
+static bool is_assignment(int token) { return token >= TOKEN_ASSIGN && token <= TOKEN_SHR_ASSIGN; }
+
+kernel_expr *expr_infix(parser *p, kernel_place place, int token, kernel_expr *a, kernel_expr *b)
+{
+    if (token == TOKEN_COMMA) {
+        if (expr_is_place(a) && a->type->kind != TYPE_ARRAY)
+            a = expr_value(p, a);
+        return expr_comma(p, a, expr_value(p, b));
+    }
+    if (token == TOKEN_ASSIGN)
+        return expr_assign(p, place, a, b);
+    if (is_assignment(token))
+        return expr_update(p, place, token, a, b);
+    if (!precedence[token])
+        parser_fail(p, place, "a fold expression needs an operator");
+    return expr_binary(p, place, token, a, b);
+}
+
 kernel_expr *parse_assignment(parser *p)
 {
     parser_down(p);
     kernel_expr *to = parse_conditional(p);
     const kernel_token *op = p->t;
-    const bool assigns = op->kind >= TOKEN_ASSIGN && op->kind <= TOKEN_SHR_ASSIGN && !p->split;
+    const bool assigns = is_assignment(op->kind) && !p->split;
     if (assigns) {
         p->t++;
         grow(p);
@@ -613,9 +650,7 @@ kernel_expr *parse_assignment(parser *p)
             const kernel_type *type = to->type->plain;
             to = expr_assign(p, op->place, to, parse_braces(p, &type));
         } else {
-            kernel_expr *value = parse_assignment(p);
-            to = op->kind == TOKEN_ASSIGN ? expr_assign(p, op->place, to, value)
-                                          : expr_update(p, op->place, op->kind, to, value);
+            to = expr_infix(p, op->place, op->kind, to, parse_assignment(p));
         }
     }
     parser_up(p);
@@ -626,12 +661,9 @@ kernel_expr *parse_expression(parser *p)
 {
     kernel_expr *a = parse_assignment(p);
     while (at(p, TOKEN_COMMA) && !p->split) {
-        p->t++;
+        const kernel_place place = (p->t++)->place;
         grow(p);
-        kernel_expr *b = parse_assignment(p);
-        if (expr_is_place(a) && a->type->kind != TYPE_ARRAY)
-            a = expr_value(p, a);
-        a = expr_comma(p, a, expr_value(p, b));
+        a = expr_infix(p, place, TOKEN_COMMA, a, parse_assignment(p));
     }
     return a;
 }

@@ -37,12 +37,28 @@ kernel_expr *zero_of(parser *p, const kernel_type *type)
 
 static kernel_expr *parse_part(parser *p, const kernel_type *type, kernel_expr **pending);
 
+/* A list that is being filled: of how many parts at most, with a value that was parsed already. */
+typedef struct filling {
+    kernel_expr *list, **pending;
+    uint64_t most;
+    uint32_t room;
+} filling;
+
+static void fill_part(parser *p, void *context)
+{
+    filling *f = context;
+    kernel_expr *list = f->list;
+    if (list->n_args == f->most || (*f->pending && p->pack_at >= 0))
+        parser_fail(p, p->t->place, "too many initializers for '%s'", type_name(p, list->type));
+    add_part(p, list, &f->room, parse_part(p, part_type(list->type, list->n_args), f->pending));
+}
+
 /* Fills a list of `type` until "}" or until it is full. `pending`: a value that was parsed already. */
 static kernel_expr *fill(parser *p, const kernel_type *type, bool braced, kernel_expr **pending)
 {
     kernel_expr *list = expr_new(p, EXPR_LIST, p->t->place, type->plain);
-    uint32_t room = 0;
     const uint64_t most = parts_of(type);
+    filling f = {list, pending, most, 0};
     parser_down(p);
     while (list->n_args < most && (*pending || !at(p, TOKEN_RBRACE))) {
         if (at(p, TOKEN_DOT) && p->t[1].kind == TOKEN_NAME && p->t[2].kind == TOKEN_ASSIGN) {
@@ -50,14 +66,15 @@ static kernel_expr *fill(parser *p, const kernel_type *type, bool braced, kernel
             while (type->kind == TYPE_STRUCT && list->n_args < most &&
                    type->record->members[list->n_args].name != name) {
                 kernel_expr *told = member_default(p, type, list->n_args);
-                add_part(p, list, &room, told ? told : zero_of(p, part_type(type, list->n_args)));
+                add_part(p, list, &f.room, told ? told : zero_of(p, part_type(type, list->n_args)));
             }
             if (type->kind != TYPE_STRUCT || list->n_args == most)
                 parser_fail(p, p->t->place, "'%s' has no member '%s' from here on",
                             type_name(p, type), name->text);
             p->t += 3;
         }
-        add_part(p, list, &room, parse_part(p, part_type(type, list->n_args), pending));
+        if (*pending || !pack_expand(p, false, fill_part, &f))
+            fill_part(p, &f);
         if (*pending)
             break;
         if (!braced && list->n_args == most)
@@ -74,8 +91,8 @@ static kernel_expr *fill(parser *p, const kernel_type *type, bool braced, kernel
         kernel_expr *e = type->record->is_union ? NULL : member_default(p, type, i);
         if (e) {
             while (list->n_args < i)
-                add_part(p, list, &room, zero_of(p, part_type(type, list->n_args)));
-            add_part(p, list, &room, e);
+                add_part(p, list, &f.room, zero_of(p, part_type(type, list->n_args)));
+            add_part(p, list, &f.room, e);
         }
     }
     return list;
@@ -116,14 +133,8 @@ kernel_expr *parse_braces(parser *p, const kernel_type **type)
         parser_fail_do(p, place, "write the type", "'auto' does not say what braces make");
     type_complete(p, t, place);
     if (t->kind == TYPE_STRUCT && p->current && methods_of(p, t, "constructor")) {
-        kernel_expr **args = NULL;
-        uint32_t n = 0, room = 0;
-        while (!at(p, TOKEN_RBRACE)) {
-            args = kernel_arena_grow(p->arena, args, &room, n + 1, sizeof *args);
-            args[n++] = parse_assignment(p);
-            if (!accept(p, TOKEN_COMMA))
-                break;
-        }
+        kernel_expr **args;
+        const uint32_t n = parse_values(p, TOKEN_RBRACE, &args);
         made = construct(p, t, place, args, n);
         made = made ? made : expr_list(p, place, t, 0);
     } else if (!parts_of(t) && t->kind == TYPE_STRUCT) {

@@ -107,6 +107,9 @@ static void capture_named(parser *p, lambda *l, const declarator *d, const kerne
         if (t->keyword == KEYWORD_this || (y && y->kind == SYMBOL_MEMBER))
             parser_fail_do(p, t->place, "copy the members that it uses into local variables",
                            "a lambda that uses members of its struct is not supported");
+        if (y && y->kind == SYMBOL_PACK && y->as.pack->n && is_local(y->as.pack->at[0]))
+            parser_fail_do(p, t->place, "copy its elements into an array",
+                           "a lambda that captures a parameter pack is not supported");
         bool known = !is_local(y) || is_captured(l, t->as.name) || symbol_here(members, y->name);
         for (uint32_t i = 0; !known && i < d->n_parameters; i++)
             known = d->parameters[i].name == y->name;
@@ -208,7 +211,8 @@ kernel_expr *parse_lambda(parser *p)
     for (uint32_t i = 0; i < s->n_members; i++)
         symbol_add(p, p->scope, SYMBOL_MEMBER, (kernel_name *)s->members[i].name, place);
     function_add(p, &f);
-    kernel_instance *i = instance_get(p, symbol_here(p->scope, f.name)->as.functions, NULL, place);
+    kernel_instance *i =
+        instance_get(p, symbol_here(p->scope, f.name)->as.functions, (template_list){0}, place);
     p->scope = back;
     instance_use(p, i, place);
     instance_parse(p, i);

@@ -204,8 +204,15 @@ bool at_declaration(parser *p)
         p->t++;
     else
         parse_name(p, &last);
+    if (at(p, TOKEN_LT) && !back->keyword) { /* tile<4>::clear(s); is none */
+        specifiers s;
+        p->t = back;
+        parse_specifiers(p, &s);
+    }
     const kernel_token *next = p->t;
     p->t = back;
+    if (next->kind == TOKEN_SCOPE)
+        return false;
     if (next->kind == TOKEN_LPAREN)
         return next[1].kind == TOKEN_STAR || next[1].kind == TOKEN_AMP;
     return next->kind != TOKEN_LBRACE || back->keyword == KEYWORD_struct ||

@@ -57,7 +57,7 @@ bool parser_guard(parser *p, void (*work)(parser *, void *), void *context)
 {
     jmp_buf here;
     jmp_buf *const outer = p->guard;
-    const parser_place back = {p->t, p->scope, p->split, p->no_gt};
+    const parser_place back = {p->t, p->scope, p->split, p->pack_at, p->no_gt};
     const int depth = p->depth, nested = p->nested, quiet = p->quiet;
     kernel_instance *const current = p->current;
     p->guard = &here;
@@ -73,6 +73,7 @@ bool parser_guard(parser *p, void (*work)(parser *, void *), void *context)
         p->quiet = quiet;
         p->current = current;
         p->split = 0;
+        p->pack_at = back.pack_at;
         p->no_gt = back.no_gt;
     }
     p->guard = outer;
@@ -81,12 +82,13 @@ bool parser_guard(parser *p, void (*work)(parser *, void *), void *context)
 
 parser_place parser_enter(parser *p, const kernel_token *from, scope *in)
 {
-    const parser_place back = {p->t, p->scope, p->split, p->no_gt};
+    const parser_place back = {p->t, p->scope, p->split, p->pack_at, p->no_gt};
     if (++p->nested > NESTED_MOST)
         parser_fail(p, from->place, "definitions are nested too deeply");
     p->t = from;
     p->scope = in;
     p->split = 0;
+    p->pack_at = -1;
     p->no_gt = false;
     return back;
 }
@@ -97,6 +99,7 @@ void parser_leave(parser *p, parser_place back)
     p->t = back.t;
     p->scope = back.scope;
     p->split = back.split;
+    p->pack_at = back.pack_at;
     p->no_gt = back.no_gt;
 }
 

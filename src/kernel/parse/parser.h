@@ -34,6 +34,7 @@ typedef enum symbol_kind {
     SYMBOL_BROKEN, /* its declaration had a mistake, which was told: nothing is said of its uses */
     SYMBOL_NAMESPACE,
     SYMBOL_STRUCT_TEMPLATE,
+    SYMBOL_PACK,    /* parameters of a template or a function: "Ts... args" */
     SYMBOL_BUILTIN, /* rows of builtin_names.def */
     SYMBOL_SPECIAL, /* a name with a parser of its own */
     SYMBOL_MAKE,    /* make_float4 */
@@ -64,6 +65,7 @@ typedef struct symbol {
         scope *inside;            /* of a namespace */
         struct kernel_syntax *syntax;
         const struct builtin_name *builtin;
+        const struct symbol_pack *pack;
         int number; /* of a grid variable */
     } as;
     kernel_expr *constant;   /* of a constant; of a variable whose value is known, or NULL */
@@ -73,6 +75,13 @@ typedef struct symbol {
     bool
         is_unlisted; /* of a constant table: not among the tree's globals as long as no one reads it */
 } symbol;
+
+/* What a pack stands for, each as if it had the pack's name alone. */
+typedef struct symbol_pack {
+    symbol **at;
+    uint32_t n;
+    bool is_types;
+} symbol_pack;
 
 typedef struct scope_link {
     scope *to;
@@ -93,11 +102,19 @@ typedef struct template_arg {
     bool is_value, is_set;
     uint64_t value;
     bool is_given;           /* in '<>': it is not deduced */
+    bool expands;            /* of a pattern: "Ts...", any number of them */
     function_decl *function; /* and its overloads, or NULL */
 } template_arg;
 
+/* One for each parameter; those of a pack, which is the last parameter, stand one behind the other. */
+typedef struct template_list {
+    template_arg *at;
+    uint32_t n;
+} template_list;
+
 typedef struct template_param {
-    kernel_name *name;        /* or NULL */
+    kernel_name *name; /* or NULL */
+    bool is_pack;
     const kernel_token *type; /* of a value's type; NULL: it stands for a type */
     const kernel_token *init; /* the default, or NULL */
     kernel_place place;
@@ -134,8 +151,7 @@ typedef struct kernel_syntax {
     const kernel_token *body; /* at '{', NULL if it is not defined */
     scope *scope;
     bool is_union, open;
-    bool has_default; /* a constructor that is "= default" */
-    bool is_partial;  /* of a template: there are partial specializations, which we do not know */
+    bool has_default;          /* a constructor that is "= default" */
     const kernel_token *alias; /* of "template <...> using name = type": at the type */
     uint32_t align;
     template_param *params; /* of a template */
@@ -143,12 +159,13 @@ typedef struct kernel_syntax {
     struct kernel_syntax *instances;     /* of a template, by `next` */
     struct kernel_syntax *specials;      /* of a template: for certain arguments, by `next` */
     struct kernel_syntax *origin, *next; /* of an instance */
-    template_arg *args;
-    struct empty_base *empty_bases; /* which are no members, since they take no room */
-    scope *members;                 /* what "::" finds in it */
-    struct member_value *values;    /* default ones */
-    struct conversion *conversions; /* operator T() */
-    struct capture *captures;       /* of a lambda: by reference; they live in `owner` */
+    template_list args;                  /* of an instance; of a specialization, patterns */
+    const kernel_token *head;            /* of a specialization: at the "<" of its arguments */
+    struct empty_base *empty_bases;      /* which are no members, since they take no room */
+    scope *members;                      /* what "::" finds in it */
+    struct member_value *values;         /* default ones */
+    struct conversion *conversions;      /* operator T() */
+    struct capture *captures;            /* of a lambda: by reference; they live in `owner` */
     struct kernel_instance *owner;
     kernel_struct *record; /* of a template, one that is never used */
 } kernel_syntax;
@@ -185,16 +202,27 @@ typedef struct parameter {
     const kernel_token *init;
     kernel_place place;
     bool is_restrict;
+    bool is_forwarding; /* "T &&": a value may be given as well */
 } parameter;
+
+/* The parameters of a function that a pack became. */
+typedef struct parameter_pack {
+    kernel_name *name; /* or NULL */
+    bool is_there;
+    uint32_t first, n;
+    kernel_place place;
+} parameter_pack;
 
 typedef struct declarator {
     kernel_name *name; /* NULL: none */
     kernel_place place;
     const kernel_type *type;
     bool is_restrict, is_function;
+    bool is_forwarding;    /* "&&" */
     bool is_operator;      /* name is "operator+" */
     parameter *parameters; /* of a function */
     uint32_t n_parameters;
+    parameter_pack pack;
 } declarator;
 
 /* One function of its name: its signature, or, of a template, the tokens to parse it from. */
@@ -211,6 +239,7 @@ struct function_decl {
     const kernel_type *result;
     parameter *parameters; /* of a template: patterns, made when they are needed */
     uint32_t n_parameters;
+    parameter_pack pack;
     bool has_patterns;
     struct kernel_instance *instances;
     bool is_method;            /* its first parameter is a reference to the object */
@@ -230,12 +259,13 @@ typedef struct broken_kernel {
 
 typedef struct kernel_instance {
     function_decl *decl;
-    template_arg *args;
+    template_list args;
     scope *scope; /* that of the declaration, or of the bindings in it */
     const kernel_token *body, *bounds;
     const kernel_type *result;
     parameter *parameters;
     uint32_t n_parameters;
+    parameter_pack pack;
     unsigned flags;
     kernel_function *function; /* as it was parsed, its spaces not yet known */
     bool parsed, open;
@@ -284,7 +314,9 @@ struct kernel_parser {
     uint32_t n_instances, n_globals, n_entries;
     kernel_function **functions_end;
     kernel_entry **entries_end;
-    bool patterns; /* parameters of templates stand for themselves */
+    bool patterns;                 /* parameters of templates stand for themselves */
+    const kernel_token *pack_dots; /* of a parameter "Ts... args": its name is behind them */
+    int pack_at; /* which of a pack its name means: we are in what "..." repeats; -1: we are not */
 
     /* Names that are taken: of the current function's variables, and of the tree. */
     name_count *counts;
@@ -308,7 +340,7 @@ bool parser_guard(parser *p, void (*work)(parser *, void *), void *context);
 typedef struct parser_place {
     const kernel_token *t;
     scope *scope;
-    int split;
+    int split, pack_at;
     bool no_gt;
 } parser_place;
 parser_place parser_enter(parser *p, const kernel_token *from, scope *in);
@@ -341,6 +373,8 @@ const char *parser_format(parser *p, const char *format, ...) IG_PRINTF(2, 3); /
 scope *scope_open(parser *p, scope *parent, bool is_local);
 void scope_close(parser *p, scope *s); /* of a local one: its names go */
 symbol *symbol_add(parser *p, scope *s, symbol_kind kind, kernel_name *name, kernel_place place);
+/* One that no name leads to. */
+symbol *symbol_new(parser *p, scope *s, symbol_kind kind, kernel_name *name, kernel_place place);
 symbol *symbol_here(const scope *s, const kernel_name *name); /* in this scope alone */
 symbol *symbol_in(const scope *s, const kernel_name *name);   /* and what it uses */
 symbol *symbol_find(const parser *p, const kernel_name *name);
@@ -377,7 +411,7 @@ void parse_outside_method(parser *p, const specifiers *s, const kernel_type *typ
 bool accept_outside_constructor(parser *p);
 const kernel_type *struct_instance(parser *p, kernel_syntax *s, kernel_place place);
 /* All arguments of a template of structs, the left-out ones from their defaults. */
-template_arg *struct_arguments(parser *p, const kernel_syntax *s, const template_arg *args,
+template_list struct_arguments(parser *p, const kernel_syntax *s, const template_arg *args,
                                uint32_t n, kernel_place place);
 void parse_typedef(parser *p, const specifiers *s);
 
@@ -388,21 +422,46 @@ void parse_using(parser *p); /* behind "using": a = type, namespace n, n::a */
 uint32_t parse_template_params(parser *p, template_param **params); /* behind "template" */
 uint32_t parse_template_args(parser *p, template_arg **args);       /* at "<" */
 void template_bind(parser *p, scope *s, const template_param *params, uint32_t n,
-                   const template_arg *args);
-/* Completes arguments: defaults of what is not set. The index of what is missing, or -1. */
-bool template_same(const template_arg *a, const template_arg *b, uint32_t n);
+                   template_list args);
+bool template_same(template_list a, template_list b);
+/* Completes arguments, which have room for TEMPLATE_MOST: defaults of what is not set. The index of what
+ * is missing, or -1. */
 int template_defaults(parser *p, scope *in, const template_param *params, uint32_t n,
-                      template_arg *args);
-const char *template_text(parser *p, const template_arg *args, uint32_t n, bool mangled);
+                      template_list *args);
+bool template_has_pack(const template_param *params, uint32_t n);
+template_list template_copy(parser *p, template_list args);
+const char *template_text(parser *p, template_list args, bool mangled);
 /* The instance of a declaration for arguments; of what is no template, for none. */
-kernel_instance *instance_get(parser *p, function_decl *f, const template_arg *args,
-                              kernel_place place);
-/* Arguments of a template from those of a call; false if they do not fit. explicit ones are first. */
-bool template_deduce(parser *p, function_decl *f, const template_arg *given, uint32_t n_given,
-                     kernel_expr **args, uint32_t n_args, template_arg *out);
+kernel_instance *instance_get(parser *p, function_decl *f, template_list args, kernel_place place);
+/* The signature of a template in a scope that its parameters are bound in. */
+declarator template_signature(parser *p, function_decl *f, scope *s, specifiers *spec);
 /* The function to call; it is queued for parsing. */
 kernel_function *instance_use(parser *p, kernel_instance *i, kernel_place place);
 void instance_parse(parser *p, kernel_instance *i);
+
+/* deduce.c */
+/* Arguments of a template from those of a call; false if they do not fit. Given ones are first. out has room
+ * for TEMPLATE_MOST. */
+bool template_deduce(parser *p, function_decl *f, const template_arg *given, uint32_t n_given,
+                     kernel_expr **args, uint32_t n_args, template_list *out);
+/* "template <...> struct s<T *> {...};" at the "<" of its arguments: what it stands for is kept. */
+void declare_special_struct(parser *p, kernel_syntax *of, template_param *params, uint32_t n,
+                            uint32_t align, bool is_union);
+/* The specialization of a template for arguments, the most special of those that fit, and what its own
+ * parameters are; NULL: there is none. */
+const kernel_syntax *special_struct(parser *p, const kernel_syntax *of, template_list args,
+                                    kernel_place place, template_list *own);
+
+/* pack.c */
+/* If "..." repeats what we are at, in a list in brackets (or angles): calls each for every element of its
+ * packs, with p->t at its begin; we are then behind "...". False: it is nothing of that kind. */
+bool pack_expand(parser *p, bool angles, void (*each)(parser *, void *), void *context);
+/* Parameters "Ts... args", of which there are as many as the pack has. */
+bool accept_parameter_pack(parser *p, void (*each)(parser *, void *), void *context,
+                           parameter_pack *pack);
+kernel_expr *parse_pack_size(parser *p); /* at "..." behind sizeof */
+bool at_fold(const parser *p);           /* "(args + ...)" */
+kernel_expr *parse_fold(parser *p);
 
 /* check.c: expressions, with their rules */
 kernel_expr *expr_new(parser *p, expr_kind kind, kernel_place place, const kernel_type *type);
@@ -466,10 +525,14 @@ double fold_round(type_kind kind, double x);
 uint64_t fold_wrap(type_kind kind, uint64_t x);
 
 /* expr.c */
-kernel_expr *parse_expression(parser *p);                       /* with commas */
-kernel_expr *parse_assignment(parser *p);                       /* without */
-kernel_expr *parse_constant(parser *p);                         /* without assignments; folded */
-uint32_t parse_arguments(parser *p, kernel_expr ***args);       /* behind "(", to behind ")" */
+kernel_expr *parse_expression(parser *p); /* with commas */
+kernel_expr *parse_assignment(parser *p); /* without */
+kernel_expr *parse_unary(parser *p);      /* without binary operators */
+/* Of an operator of any kind, the comma too. */
+kernel_expr *expr_infix(parser *p, kernel_place place, int token, kernel_expr *a, kernel_expr *b);
+kernel_expr *parse_constant(parser *p);                   /* without assignments; folded */
+uint32_t parse_arguments(parser *p, kernel_expr ***args); /* behind "(", to behind ")" */
+uint32_t parse_values(parser *p, kernel_token_kind close, kernel_expr ***args); /* to close */
 kernel_expr *use_var(parser *p, symbol *y, kernel_place place); /* the variable that a name means */
 
 /* call.c */

@@ -28,13 +28,19 @@ void scope_close(parser *p, scope *s)
     p->scope = s->parent;
 }
 
-symbol *symbol_add(parser *p, scope *s, symbol_kind kind, kernel_name *name, kernel_place place)
+symbol *symbol_new(parser *p, scope *s, symbol_kind kind, kernel_name *name, kernel_place place)
 {
     symbol *y = kernel_arena_new(p->arena, sizeof *y);
     y->kind = kind;
     y->name = name;
     y->scope = s;
     y->place = place;
+    return y;
+}
+
+symbol *symbol_add(parser *p, scope *s, symbol_kind kind, kernel_name *name, kernel_place place)
+{
+    symbol *y = symbol_new(p, s, kind, name, place);
     y->shadowed = name->symbol;
     name->symbol = y;
     y->next = s->symbols;
@@ -67,6 +73,8 @@ symbol *symbol_find(const parser *p, const kernel_name *name)
         return NULL;
     for (const scope *s = p->scope; s; s = s->parent) {
         symbol *y = symbol_in(s, name);
+        if (y && y->kind == SYMBOL_PACK && p->pack_at >= 0 && (uint32_t)p->pack_at < y->as.pack->n)
+            return y->as.pack->at[p->pack_at];
         if (y)
             return y;
     }

@@ -51,6 +51,8 @@ static void method_add(parser *p, kernel_struct *s, unsigned flags, declarator *
     function_decl f = {.name = d->name, .place = d->place, .flags = flags, .result = result};
     f.is_method = !(flags & IS_STATIC);
     f.n_parameters = d->n_parameters + f.is_method;
+    f.pack = d->pack;
+    f.pack.first += f.is_method;
     f.parameters = kernel_arena_new(p->arena, (f.n_parameters + 1) * sizeof *f.parameters);
     if (f.is_method)
         f.parameters[0] =
@@ -503,16 +505,17 @@ const kernel_type *parse_struct(parser *p, bool is_union)
     return s->type;
 }
 
-template_arg *struct_arguments(parser *p, const kernel_syntax *syntax, const template_arg *args,
+template_list struct_arguments(parser *p, const kernel_syntax *syntax, const template_arg *args,
                                uint32_t n, kernel_place place)
 {
-    if (n > syntax->n_params)
+    const bool has_pack = template_has_pack(syntax->params, syntax->n_params);
+    if (n > syntax->n_params && !has_pack)
         parser_fail(p, place, "template '%s' takes %u arguments, not %u", syntax->name->text,
                     syntax->n_params, n);
-    template_arg *all = kernel_arena_new(p->arena, syntax->n_params * sizeof *all);
+    template_list all = {kernel_arena_new(p->arena, (TEMPLATE_MOST + 1) * sizeof *args), n};
     for (uint32_t i = 0; i < n; i++)
-        all[i] = args[i];
-    const int missing = template_defaults(p, syntax->scope, syntax->params, syntax->n_params, all);
+        all.at[i] = args[i];
+    const int missing = template_defaults(p, syntax->scope, syntax->params, syntax->n_params, &all);
     if (missing >= 0)
         parser_fail(p, place, "template '%s' lacks its argument %d", syntax->name->text,
                     missing + 1);
@@ -520,8 +523,7 @@ template_arg *struct_arguments(parser *p, const kernel_syntax *syntax, const tem
 }
 
 /* The type that "template <typename T> using pair = vec<T, 2>" stands for. */
-static const kernel_type *alias_instance(parser *p, const kernel_syntax *syntax,
-                                         const template_arg *all)
+static const kernel_type *alias_instance(parser *p, const kernel_syntax *syntax, template_list all)
 {
     scope *bound = scope_open(p, syntax->scope, false);
     template_bind(p, bound, syntax->params, syntax->n_params, all);
@@ -535,42 +537,36 @@ static const kernel_type *alias_instance(parser *p, const kernel_syntax *syntax,
 
 const kernel_type *struct_instance(parser *p, kernel_syntax *syntax, kernel_place place)
 {
-    template_arg *args = NULL;
+    template_arg *args;
     if (!at(p, TOKEN_LT))
         parser_fail(p, place, "template '%s' needs arguments in '<>'", syntax->name->text);
     const uint32_t n = parse_template_args(p, &args);
-    if (syntax->is_partial)
-        parser_fail_do(p, place, "write structs of different names",
-                       "'%s' has partial specializations, which are not supported",
-                       syntax->name->text);
-    template_arg *all = struct_arguments(p, syntax, args, n, place);
+    const template_list all = struct_arguments(p, syntax, args, n, place);
     if (syntax->alias)
         return alias_instance(p, syntax, all);
     for (kernel_syntax *i = syntax->instances; i; i = i->next)
-        if (template_same(i->args, all, syntax->n_params))
+        if (template_same(i->args, all))
             return i->record->type;
     if (++p->n_instances > INSTANCES_MOST)
         parser_fail(p, place, "more than %d instances of templates", INSTANCES_MOST);
+    template_list own = all;
+    const kernel_syntax *special = p->patterns ? NULL : special_struct(p, syntax, all, place, &own);
+    const kernel_syntax *from = special ? special : syntax;
     scope *bound = scope_open(p, syntax->scope, false);
-    template_bind(p, bound, syntax->params, syntax->n_params, all);
+    template_bind(p, bound, from->params, from->n_params, own);
     kernel_struct *s = type_struct(p->types, syntax->name, syntax->record->place);
-    s->name = parser_format(p, "%s_%s", syntax->name->text,
-                            template_text(p, all, syntax->n_params, true));
+    s->name = parser_format(p, "%s_%s", syntax->name->text, template_text(p, all, true));
+    s->is_union = from->is_union;
     s->syntax = kernel_arena_new(p->arena, sizeof *s->syntax);
     *s->syntax = *syntax;
     s->syntax->scope = bound;
     s->syntax->record = s;
     s->syntax->args = all;
     s->syntax->origin = syntax;
+    s->syntax->body = from->body;
+    s->syntax->align = from->align;
     s->syntax->next = syntax->instances;
     syntax->instances = s->syntax;
-    s->is_union = syntax->is_union;
-    for (const kernel_syntax *i = syntax->specials; i; i = i->next)
-        if (template_same(i->args, all, syntax->n_params)) {
-            s->syntax->body = i->body;
-            s->syntax->align = i->align;
-            s->is_union = i->is_union;
-        }
     symbol_add(p, bound, SYMBOL_TYPE, syntax->name, place)->as.type = s->type;
     return s->type;
 }

@@ -1,15 +1,9 @@
-/* Templates: their parameters, arguments and instances.
- *
- * Arguments are deduced by comparing patterns with the types of a call: the parameters' types, parsed
- * once with each type parameter standing for itself (TYPE_AUTO, numbered) and each integer for a number
- * from PATTERN on that nothing else is. */
+/* Templates: their parameters, arguments and instances. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "kernel/parse/parser.h"
-
-#define PATTERN (INT64_C(1) << 48)
 
 /* ---- parameters ------------------------------------------------------------------------------- */
 
@@ -37,8 +31,7 @@ static template_param parse_template_param(parser *p)
         parser_fail(p, p->t->place, "templates as arguments of templates are not supported");
     /* "typename T::type x" is a value, and too rare to be known. */
     if (accept_word(p, KEYWORD_typename) || accept_word(p, KEYWORD_class)) {
-        if (at(p, TOKEN_ELLIPSIS))
-            parser_fail(p, p->t->place, "parameter packs are not supported");
+        made.is_pack = accept(p, TOKEN_ELLIPSIS);
         if (at(p, TOKEN_NAME))
             made.name = expect_name(p, "a parameter of the template");
     } else {
@@ -54,7 +47,11 @@ static template_param parse_template_param(parser *p)
         if (!n)
             parser_fail(p, p->t->place, "expected a parameter of the template, found %s",
                         token_text(p, p->t));
-        if (!made.name && n > 1 && p->t[-1].kind == TOKEN_NAME && !p->t[-1].keyword)
+        made.is_pack = accept(p, TOKEN_ELLIPSIS);
+        if (made.is_pack && at(p, TOKEN_NAME))
+            made.name = expect_name(p, "a parameter of the template");
+        if (!made.name && !made.is_pack && n > 1 && p->t[-1].kind == TOKEN_NAME &&
+            !p->t[-1].keyword)
             made.name = p->t[-1].as.name;
     }
     if (accept(p, TOKEN_ASSIGN)) {
@@ -73,6 +70,9 @@ uint32_t parse_template_params(parser *p, template_param **params)
         if (n == TEMPLATE_MOST)
             parser_fail(p, p->t->place, "more than %d parameters of a template", TEMPLATE_MOST);
         *params = kernel_arena_grow(p->arena, *params, &room, n + 1, sizeof **params);
+        if (n && (*params)[n - 1].is_pack)
+            parser_fail(p, p->t->place,
+                        "a parameter pack that is not the last parameter is not supported");
         (*params)[n] = parse_template_param(p);
         n++;
         if (!accept(p, TOKEN_COMMA))
@@ -107,56 +107,89 @@ static bool accept_function(parser *p, template_arg *arg)
     return false;
 }
 
+typedef struct arg_list {
+    template_list made;
+    uint32_t room;
+} arg_list;
+
+static void add_template_arg(parser *p, void *context)
+{
+    arg_list *l = context;
+    template_list *made = &l->made;
+    if (made->n == TEMPLATE_MOST)
+        parser_fail(p, p->t->place, "more than %d arguments of a template", TEMPLATE_MOST);
+    made->at = kernel_arena_grow(p->arena, made->at, &l->room, made->n + 1, sizeof *made->at);
+    template_arg *arg = &made->at[made->n];
+    if (at_type(p))
+        *arg = type_arg(parse_type(p));
+    else if (!accept_function(p, arg))
+        *arg = value_arg(p, parse_constant(p));
+    arg->expands = p->patterns && p->pack_at >= 0 && at(p, TOKEN_ELLIPSIS);
+    made->n++;
+}
+
 uint32_t parse_template_args(parser *p, template_arg **args)
 {
-    uint32_t n = 0, room = 0;
+    arg_list l = {0};
     const bool no_gt = p->no_gt;
     expect(p, TOKEN_LT, "before template arguments");
     p->no_gt = true;
     while (!at_close_angle(p)) {
-        if (n == TEMPLATE_MOST)
-            parser_fail(p, p->t->place, "more than %d arguments of a template", TEMPLATE_MOST);
-        *args = kernel_arena_grow(p->arena, *args, &room, n + 1, sizeof **args);
-        if (at_type(p))
-            (*args)[n] = type_arg(parse_type(p));
-        else if (!accept_function(p, &(*args)[n]))
-            (*args)[n] = value_arg(p, parse_constant(p));
-        n++;
+        if (!pack_expand(p, true, add_template_arg, &l))
+            add_template_arg(p, &l);
         if (!accept(p, TOKEN_COMMA))
             break;
     }
     p->no_gt = no_gt;
     expect_close_angle(p);
-    return n;
+    *args = l.made.at;
+    return l.made.n;
 }
 
-bool template_same(const template_arg *a, const template_arg *b, uint32_t n)
+bool template_same(template_list a, template_list b)
 {
-    for (uint32_t i = 0; i < n; i++)
-        if (a[i].is_value != b[i].is_value || a[i].function != b[i].function ||
-            (a[i].is_value ? a[i].value != b[i].value : a[i].type != b[i].type))
+    for (uint32_t i = 0; i < a.n && a.n == b.n; i++) {
+        const template_arg *x = &a.at[i], *y = &b.at[i];
+        if (x->is_value != y->is_value || x->function != y->function ||
+            (x->is_value ? x->value != y->value : x->type != y->type) || x->expands != y->expands)
             return false;
-    return true;
+    }
+    return a.n == b.n;
+}
+
+bool template_has_pack(const template_param *params, uint32_t n)
+{
+    return n && params[n - 1].is_pack;
+}
+
+template_list template_copy(parser *p, template_list args)
+{
+    template_list made = {kernel_arena_get(p->arena, (args.n + 1) * sizeof *args.at), args.n};
+    for (uint32_t i = 0; i < args.n; i++)
+        made.at[i] = args.at[i];
+    return made;
 }
 
 /* ---- binding ---------------------------------------------------------------------------------- */
 
-static void bind(parser *p, scope *s, const template_param *param, const template_arg *arg)
+/* What a parameter's name means: y becomes it. */
+static void bind_symbol(parser *p, const template_param *param, const template_arg *arg, symbol *y)
 {
     if (arg->is_value != (param->type != NULL))
         parser_fail(p, p->t->place, "argument '%s' of the template is a %s, not a %s",
                     param->name ? param->name->text : "", param->type ? "number" : "type",
                     param->type ? "type" : "number");
-    kernel_name *name = param->name ? param->name : name_of(p, "");
     if (!arg->is_value) {
-        symbol_add(p, s, SYMBOL_TYPE, name, param->place)->as.type = arg->type;
+        y->kind = SYMBOL_TYPE;
+        y->as.type = arg->type;
         return;
     }
     if (arg->function) {
-        symbol_add(p, s, SYMBOL_FUNCTION, name, param->place)->as.functions = arg->function;
+        y->kind = SYMBOL_FUNCTION;
+        y->as.functions = arg->function;
         return;
     }
-    const parser_place back = parser_enter(p, param->type, s);
+    const parser_place back = parser_enter(p, param->type, y->scope);
     specifiers spec;
     if (param->name) { /* its own name ends it */
         parse_specifiers(p, &spec);
@@ -168,50 +201,81 @@ static void bind(parser *p, scope *s, const template_param *param, const templat
     if (!type_is_integer(type) && !p->patterns)
         parser_fail(p, param->place, "parameters of type '%s' are not supported in templates",
                     type_name(p, type));
-    symbol_add(p, s, SYMBOL_CONSTANT, name, param->place)->constant =
-        expr_integer(p, param->place, p->patterns ? type_word_of(p, WORD_LONG) : type,
-                     p->patterns               ? arg->value
-                     : type->kind == TYPE_BOOL ? arg->value != 0
-                                               : arg->value);
+    y->kind = SYMBOL_CONSTANT;
+    y->constant = expr_integer(p, param->place, p->patterns ? type_word_of(p, WORD_LONG) : type,
+                               p->patterns               ? arg->value
+                               : type->kind == TYPE_BOOL ? arg->value != 0
+                                                         : arg->value);
+}
+
+static void bind(parser *p, scope *s, const template_param *param, const template_arg *arg)
+{
+    kernel_name *name = param->name ? param->name : name_of(p, "");
+    symbol *y = symbol_new(p, s, SYMBOL_TYPE, name, param->place);
+    bind_symbol(p, param, arg, y);
+    symbol *seen = symbol_add(p, s, (symbol_kind)y->kind, name, param->place);
+    seen->as = y->as;
+    seen->constant = y->constant;
+}
+
+static void bind_pack(parser *p, scope *s, const template_param *param, template_list args)
+{
+    kernel_name *name = param->name ? param->name : name_of(p, "");
+    symbol_pack *pack = kernel_arena_get(p->arena, sizeof *pack);
+    *pack = (symbol_pack){.at = kernel_arena_get(p->arena, (args.n + 1) * sizeof *pack->at),
+                          .n = args.n,
+                          .is_types = !param->type};
+    for (uint32_t i = 0; i < args.n; i++) {
+        pack->at[i] = symbol_new(p, s, SYMBOL_TYPE, name, param->place);
+        bind_symbol(p, param, &args.at[i], pack->at[i]);
+    }
+    symbol_add(p, s, SYMBOL_PACK, name, param->place)->as.pack = pack;
 }
 
 void template_bind(parser *p, scope *s, const template_param *params, uint32_t n,
-                   const template_arg *args)
+                   template_list args)
 {
     for (uint32_t i = 0; i < n; i++)
-        bind(p, s, &params[i], &args[i]);
+        if (params[i].is_pack)
+            bind_pack(p, s, &params[i], (template_list){args.at + i, args.n - i});
+        else
+            bind(p, s, &params[i], &args.at[i]);
 }
 
 int template_defaults(parser *p, scope *in, const template_param *params, uint32_t n,
-                      template_arg *args)
+                      template_list *args)
 {
     scope *s = NULL;
     uint32_t bound = 0;
     for (uint32_t i = 0; i < n; i++) {
-        if (args[i].is_set)
+        if (params[i].is_pack || args->at[i].is_set)
             continue;
         if (!params[i].init)
             return (int)i;
         if (!s)
             s = scope_open(p, in, false);
         for (; bound < i; bound++)
-            bind(p, s, &params[bound], &args[bound]);
+            bind(p, s, &params[bound], &args->at[bound]);
         const parser_place back = parser_enter(p, params[i].init, s);
         p->no_gt = true;
         if (params[i].type)
-            args[i] = value_arg(p, parse_constant(p));
+            args->at[i] = value_arg(p, parse_constant(p));
         else
-            args[i] = type_arg(parse_type(p));
+            args->at[i] = type_arg(parse_type(p));
         parser_leave(p, back);
     }
+    const uint32_t fixed = n - template_has_pack(params, n);
+    if (args->n < fixed)
+        args->n = fixed;
     return -1;
 }
 
-const char *template_text(parser *p, const template_arg *args, uint32_t n, bool mangled)
+const char *template_text(parser *p, template_list list, bool mangled)
 {
-    char made[512];
+    const template_arg *args = list.at;
+    char made[512] = "";
     size_t used = 0;
-    for (uint32_t i = 0; i < n && used < sizeof made; i++) {
+    for (uint32_t i = 0; i < list.n && used < sizeof made; i++) {
         const char *join = !i ? "" : mangled ? "_" : ", ";
         const long long value = (long long)args[i].value;
         if (args[i].function)
@@ -247,14 +311,13 @@ const char *template_text(parser *p, const template_arg *args, uint32_t n, bool 
 
 /* ---- instances -------------------------------------------------------------------------------- */
 
-/* The signature of a template in a scope that its parameters are bound in. */
-static declarator signature(parser *p, function_decl *f, scope *s, specifiers *spec)
+declarator template_signature(parser *p, function_decl *f, scope *s, specifiers *spec)
 {
     const parser_place back = parser_enter(p, f->head, s);
     parse_specifiers(p, spec);
     declarator d = parse_declarator(p, spec->type);
     if (at(p, TOKEN_LT)) /* of a specialization: "f<float>(...)" */ {
-        template_arg *ignored = NULL;
+        template_arg *ignored;
         parse_template_args(p, &ignored);
         if (accept(p, TOKEN_LPAREN)) {
             parse_parameters(p, &d);
@@ -279,16 +342,16 @@ static declarator signature(parser *p, function_decl *f, scope *s, specifiers *s
             all[i + 1] = d.parameters[i];
         d.parameters = all;
         d.n_parameters++;
+        d.pack.first++;
     }
     parser_leave(p, back);
     return d;
 }
 
-kernel_instance *instance_get(parser *p, function_decl *f, const template_arg *args,
-                              kernel_place place)
+kernel_instance *instance_get(parser *p, function_decl *f, template_list args, kernel_place place)
 {
     for (kernel_instance *i = f->instances; i; i = i->next)
-        if (template_same(i->args, args, f->n_params))
+        if (template_same(i->args, args))
             return i;
     if (++p->n_instances > INSTANCES_MOST)
         parser_fail_do(p, place, "look for a template that calls itself with ever new arguments",
@@ -301,17 +364,18 @@ kernel_instance *instance_get(parser *p, function_decl *f, const template_arg *a
                            .result = f->result,
                            .parameters = f->parameters,
                            .n_parameters = f->n_parameters,
+                           .pack = f->pack,
                            .flags = f->flags};
     if (f->n_params) {
         i->scope = scope_open(p, f->scope, false);
-        i->args = kernel_arena_get(p->arena, f->n_params * sizeof *args);
-        memcpy(i->args, args, f->n_params * sizeof *args);
+        i->args = template_copy(p, args);
         template_bind(p, i->scope, f->params, f->n_params, args);
         specifiers spec;
-        const declarator d = signature(p, f, i->scope, &spec);
+        const declarator d = template_signature(p, f, i->scope, &spec);
         i->result = d.type->of;
         i->parameters = d.parameters;
         i->n_parameters = d.n_parameters;
+        i->pack = d.pack;
         i->bounds = spec.bounds ? spec.bounds : f->bounds;
     }
     kernel_instance **end = &f->instances;
@@ -355,9 +419,8 @@ static void function_make(parser *p, kernel_instance *i)
     const char *name = scope_qualified(p, d->scope, d->name->text);
     f->source_name = name;
     if (d->n_params) {
-        f->source_name =
-            parser_format(p, "%s<%s>", name, template_text(p, i->args, d->n_params, false));
-        name = parser_format(p, "%s_%s", name, template_text(p, i->args, d->n_params, true));
+        f->source_name = parser_format(p, "%s<%s>", name, template_text(p, i->args, false));
+        name = parser_format(p, "%s_%s", name, template_text(p, i->args, true));
     }
     f->name = name_unique(p, identifier(p, name), true);
     f->instance = i;
@@ -397,10 +460,32 @@ kernel_function *instance_use(parser *p, kernel_instance *i, kernel_place place)
     return i->function;
 }
 
+/* The name of a parameter: of one of a pack, no name but the pack's leads to it. */
+static void name_parameter(parser *p, kernel_instance *i, uint32_t k, kernel_var *v,
+                           symbol_pack *pack)
+{
+    const parameter *a = &i->parameters[k];
+    const bool packed = i->pack.is_there && k >= i->pack.first && k < i->pack.first + i->pack.n;
+    if (!a->name)
+        return;
+    if (!packed && symbol_here(p->scope, a->name))
+        parser_fail(p, a->place, "parameter '%s' is declared twice", a->name->text);
+    symbol *y = packed ? symbol_new(p, p->scope, SYMBOL_VAR, a->name, a->place)
+                       : symbol_add(p, p->scope, SYMBOL_VAR, a->name, a->place);
+    y->as.var = v;
+    y->is_reference = a->type->kind == TYPE_REFERENCE;
+    if (packed)
+        pack->at[pack->n++] = y;
+}
+
 static void parse_function_body(parser *p, void *context)
 {
     kernel_instance *i = context;
     kernel_function *f = i->function;
+    symbol_pack *pack = kernel_arena_get(p->arena, sizeof *pack);
+    *pack = (symbol_pack){.at = kernel_arena_get(p->arena, (i->pack.n + 1) * sizeof *pack->at)};
+    if (i->pack.name)
+        symbol_add(p, p->scope, SYMBOL_PACK, i->pack.name, i->pack.place)->as.pack = pack;
     f->params = kernel_arena_get(p->arena, i->n_parameters * sizeof *f->params);
     f->n_params = 0;
     for (uint32_t k = 0; k < i->n_parameters; k++) {
@@ -418,14 +503,8 @@ static void parse_function_body(parser *p, void *context)
         v->place = a->place;
         v->index = k;
         f->params[f->n_params++] = v;
-        if (!a->name)
-            continue;
-        if (symbol_here(p->scope, a->name))
-            parser_fail(p, a->place, "parameter '%s' is declared twice", a->name->text);
-        symbol *y = symbol_add(p, p->scope, SYMBOL_VAR, a->name, a->place);
-        y->as.var = v;
-        y->is_reference = reference;
-        if (a->type->quals & TYPE_CONST)
+        name_parameter(p, i, k, v, pack);
+        if (a->name && a->type->quals & TYPE_CONST)
             v->type = type;
     }
     if (f->is_kernel && f->result->kind != TYPE_VOID)
@@ -480,110 +559,4 @@ void instance_parse(parser *p, kernel_instance *i)
     p->declaring = declaring;
     i->open = false;
     i->parsed = true;
-}
-
-/* ---- deduction -------------------------------------------------------------------------------- */
-
-static bool set_value(template_arg *args, uint32_t n, uint64_t pattern, uint64_t value, parser *p)
-{
-    if ((int64_t)pattern < PATTERN || pattern >= (uint64_t)PATTERN + n)
-        return true; /* computed: it is checked by the conversion */
-    template_arg *arg = &args[pattern - (uint64_t)PATTERN];
-    if (arg->is_set)
-        return arg->is_given || arg->value == value;
-    *arg = (template_arg){
-        .type = type_word_of(p, WORD_INT), .is_value = true, .is_set = true, .value = value};
-    return true;
-}
-
-static bool match(parser *p, const kernel_type *pattern, const kernel_type *type,
-                  template_arg *args, uint32_t n)
-{
-    if (pattern->kind == TYPE_AUTO && pattern->count) {
-        template_arg *arg = &args[pattern->count - 1];
-        const kernel_type *rest =
-            type_qualify(p->types, type->plain, type->quals & ~(unsigned)pattern->quals);
-        if (arg->is_set)
-            return !arg->is_value && (arg->is_given || arg->type == rest);
-        *arg = type_arg(rest);
-        return true;
-    }
-    if (pattern->kind != type->kind || pattern->word != type->word)
-        return true;
-    if (pattern->word == WORD_TILE)
-        return set_value(args, n, pattern->count, type->count, p);
-    if (pattern->kind == TYPE_ARRAY && !set_value(args, n, pattern->count, type->count, p))
-        return false;
-    if (pattern->kind == TYPE_STRUCT) {
-        const kernel_syntax *x = pattern->record->syntax, *y = type->record->syntax;
-        if (!x || !y || !x->origin || x->origin != y->origin)
-            return true;
-        for (uint32_t i = 0; i < x->n_params; i++)
-            if (x->args[i].is_value ? !set_value(args, n, x->args[i].value, y->args[i].value, p)
-                                    : !match(p, x->args[i].type, y->args[i].type, args, n))
-                return false;
-        return true;
-    }
-    return pattern->of && type->of ? match(p, pattern->of, type->of, args, n) : true;
-}
-
-static void make_patterns(parser *p, void *context)
-{
-    function_decl *f = context;
-    scope *s = scope_open(p, f->scope, false);
-    template_arg args[TEMPLATE_MOST];
-    for (uint32_t i = 0; i < f->n_params; i++) {
-        kernel_type *type = kernel_arena_new(p->arena, sizeof *type);
-        *type =
-            (kernel_type){.kind = TYPE_AUTO, .count = i + 1, .align = 1, .size = 1, .plain = type};
-        type->qualified[0] = type;
-        args[i] = (template_arg){.type = type,
-                                 .is_value = f->params[i].type,
-                                 .is_set = true,
-                                 .value = (uint64_t)PATTERN + i};
-    }
-    template_bind(p, s, f->params, f->n_params, args);
-    specifiers spec;
-    const declarator d = signature(p, f, s, &spec);
-    f->parameters = d.parameters;
-    f->n_parameters = d.n_parameters;
-}
-
-bool template_deduce(parser *p, function_decl *f, const template_arg *given, uint32_t n_given,
-                     kernel_expr **args, uint32_t n_args, template_arg *out)
-{
-    if (n_given > f->n_params)
-        return false;
-    memset(out, 0, f->n_params * sizeof *out);
-    for (uint32_t i = 0; i < n_given; i++) {
-        out[i] = given[i];
-        out[i].is_given = true;
-    }
-    if (!f->has_patterns) {
-        f->has_patterns = true;
-        const bool failed = p->failed;
-        p->patterns = true;
-        p->quiet++;
-        parser_guard(p, make_patterns, f);
-        p->quiet--;
-        p->patterns = false;
-        p->failed = failed;
-    }
-    const uint32_t known = f->parameters ? f->n_parameters : 0; /* their text may be wrong */
-    if (n_args > known && f->parameters)
-        return false;
-    for (uint32_t i = 0; i < n_args && i < known; i++) {
-        const kernel_type *pattern = f->parameters[i].type, *type = args[i]->type;
-        if (pattern->kind == TYPE_REFERENCE) {
-            pattern = pattern->of;
-            if (!expr_is_place(args[i]))
-                type = type->plain;
-        } else {
-            type = type->kind == TYPE_ARRAY ? type_pointer(p->types, type->of) : type->plain;
-            pattern = pattern->kind == TYPE_AUTO ? pattern->plain : pattern;
-        }
-        if (!match(p, pattern, type, out, f->n_params))
-            return false;
-    }
-    return template_defaults(p, f->scope, f->params, f->n_params, out) < 0;
 }

@@ -149,7 +149,7 @@ static const kernel_type *inner_type(parser *p, const kernel_type *type, kernel_
             continue;
         }
         const scope *in = type_members(p, type, place);
-        const symbol *y = in ? symbol_here(in, p->t[1].as.name) : NULL;
+        const symbol *y = in ? symbol_in(in, p->t[1].as.name) : NULL;
         if (!y || y->kind != SYMBOL_TYPE || !y->as.type)
             break;
         type = y->as.type;
@@ -180,8 +180,9 @@ static const kernel_type *parse_type_name(parser *p)
     symbol *y = parse_name(p, &last);
     if (y && (y->kind == SYMBOL_TYPE || y->kind == SYMBOL_STRUCT_TEMPLATE))
         return named_type(p, y, last->place);
-    if (y && y->kind == SYMBOL_NAMESPACE)
-        parser_fail(p, last->place, "%s is a namespace, not a type", token_text(p, last));
+    if (y && (y->kind == SYMBOL_NAMESPACE || y->kind == SYMBOL_PACK))
+        parser_fail(p, last->place, "%s is a %s, not a type", token_text(p, last),
+                    y->kind == SYMBOL_PACK ? "parameter pack" : "namespace");
     parser_fail(p, last->place, "unknown type %s", token_text(p, last));
 }
 
@@ -290,7 +291,8 @@ bool at_type(parser *p)
     if (!at(p, TOKEN_NAME) && !at(p, TOKEN_SCOPE))
         return false;
     const symbol *y = peek_name(p);
-    return y && (y->kind == SYMBOL_TYPE || y->kind == SYMBOL_STRUCT_TEMPLATE);
+    return y && (y->kind == SYMBOL_TYPE || y->kind == SYMBOL_STRUCT_TEMPLATE ||
+                 (y->kind == SYMBOL_PACK && y->as.pack->is_types));
 }
 
 /* ---- declarators ------------------------------------------------------------------------------ */
@@ -418,7 +420,8 @@ declarator parse_declarator(parser *p, const kernel_type *base)
                 parser_fail(p, d.place, "there is no pointer to a reference");
             base = type_qualify(p->types, type_pointer(p->types, base),
                                 pointer_quals(p, &d.is_restrict));
-        } else if (accept(p, TOKEN_AMP) || accept(p, TOKEN_AND_AND)) {
+        } else if (at(p, TOKEN_AMP) || at(p, TOKEN_AND_AND)) {
+            d.is_forwarding = (p->t++)->kind == TOKEN_AND_AND;
             if (base->kind == TYPE_VOID)
                 parser_fail(p, d.place, "there is no reference to void");
             base = type_reference(p->types, base);
@@ -446,9 +449,12 @@ declarator parse_declarator(parser *p, const kernel_type *base)
     }
     d.place = p->t->place;
     const kernel_type *bound = base->kind == TYPE_REFERENCE ? base->of : base;
-    if (at(p, TOKEN_LBRACKET) && p->t[1].kind == TOKEN_NAME && bound->kind == TYPE_AUTO)
+    if (at(p, TOKEN_LBRACKET) && p->t[1].kind == TOKEN_NAME && bound->kind == TYPE_AUTO &&
+        !bound->count)
         parser_fail_do(p, d.place, "take the members one by one: auto a = v.x;",
                        "structured bindings are not supported");
+    if (p->t == p->pack_dots)
+        p->t++;
     if (accept_word(p, KEYWORD_operator)) {
         d.name = parse_operator_name(p);
         d.is_operator = true;
@@ -473,11 +479,10 @@ static parameter parse_parameter(parser *p)
 {
     specifiers s;
     parse_specifiers(p, &s);
-    if (at(p, TOKEN_ELLIPSIS))
-        parser_fail(p, p->t->place, "parameter packs are not supported");
     const declarator d = parse_declarator(p, s.type);
     parameter made = {
         .name = d.name, .type = d.type, .place = d.place, .is_restrict = d.is_restrict};
+    made.is_forwarding = d.is_forwarding;
     if (made.type->kind == TYPE_ARRAY)
         made.type = type_pointer(p->types, made.type->of);
     if (made.type->kind == TYPE_FUNCTION)
@@ -489,30 +494,44 @@ static parameter parse_parameter(parser *p)
     return made;
 }
 
+typedef struct parameter_list {
+    parameter *at;
+    uint32_t n, room;
+} parameter_list;
+
+static void add_parameter(parser *p, void *context)
+{
+    parameter_list *l = context;
+    if (l->n == PARAMS_MOST)
+        parser_fail(p, p->t->place, "more than %d parameters", PARAMS_MOST);
+    if (at(p, TOKEN_ELLIPSIS))
+        parser_fail(p, p->t->place, "functions with '...' are not supported");
+    l->at = kernel_arena_grow(p->arena, l->at, &l->room, l->n + 1, sizeof *l->at);
+    l->at[l->n] = parse_parameter(p);
+    if (l->at[l->n++].type->kind == TYPE_VOID)
+        parser_fail(p, l->at[l->n - 1].place, "a parameter cannot be void");
+}
+
 void parse_parameters(parser *p, declarator *d)
 {
-    parameter *list = NULL;
-    uint32_t n = 0, room = 0;
+    parameter_list l = {0};
     const bool no_gt = p->no_gt;
     p->no_gt = false;
+    d->pack = (parameter_pack){0};
     if (at_word(p, KEYWORD_void) && p->t[1].kind == TOKEN_RPAREN)
         p->t++;
     while (!at(p, TOKEN_RPAREN)) {
-        if (n == PARAMS_MOST)
-            parser_fail(p, p->t->place, "more than %d parameters", PARAMS_MOST);
-        if (at(p, TOKEN_ELLIPSIS))
-            parser_fail(p, p->t->place, "functions with '...' are not supported");
-        list = kernel_arena_grow(p->arena, list, &room, n + 1, sizeof *list);
-        list[n] = parse_parameter(p);
-        if (list[n++].type->kind == TYPE_VOID)
-            parser_fail(p, list[n - 1].place, "a parameter cannot be void");
+        if (!d->pack.is_there)
+            d->pack.first = l.n;
+        if (!accept_parameter_pack(p, add_parameter, &l, &d->pack))
+            add_parameter(p, &l);
         if (!accept(p, TOKEN_COMMA))
             break;
     }
     expect(p, TOKEN_RPAREN, "after parameters");
     p->no_gt = no_gt;
-    d->n_parameters = n;
-    d->parameters = list;
+    d->n_parameters = l.n;
+    d->parameters = l.at;
 }
 
 const kernel_type *parse_type(parser *p)

@@ -173,7 +173,7 @@ typedef struct job {
 static void use_kernel(parser *p, void *context)
 {
     function_decl *f = context;
-    instance_use(p, instance_get(p, f, NULL, f->place), f->place);
+    instance_use(p, instance_get(p, f, (template_list){0}, f->place), f->place);
 }
 
 static void request(parser *p, const char *wanted)
@@ -217,6 +217,7 @@ static void parser_begin(parser *p, kernel_tree *tree, const kernel_parse_option
     p->diags = &tree->unit.diags;
     p->options = options;
     p->queue_end = &p->queue;
+    p->pack_at = -1;
     p->broken_end = &p->broken;
     p->kernels_end = &p->kernels;
     p->globals_end = &tree->globals;
