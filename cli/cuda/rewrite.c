@@ -290,7 +290,7 @@ static void add_namespaces(const rewriter *r, str *out)
     }
 }
 
-/* `"ns::tile"`, and for templates `.ig_text("<").ig_type<T>()...`. In a macro the compiler knows the name.
+/* `"ns::tile"`, and for templates `.ig_text("<").ig_types<T>("")...`. In a macro the compiler knows the name.
  * What is put into a program begins with ig_, since a macro of it may well have a parameter `name`. */
 static void add_name(rewriter *r, const declaration *d, str *out)
 {
@@ -313,19 +313,21 @@ static void add_name(rewriter *r, const declaration *d, str *out)
             str_add(out, *c == '\n' ? " " : c, 1);
         str_puts(out, "\")");
     } else if (d->template >= 0) {
-        const char *between = "<";
+        const char *between = "";
         const int end = behind_angles(s, d->template) - 1;
         piece p;
-        for (int i = d->template + 1; i < end;) {
+        str_puts(out, ".ig_text(\"<\")");
+        for (int i = d->template + 1; i < end; between = ", ") {
             i = next_piece(s, i, end, &p);
             const bool type =
                 scan_is(&s->at[p.from], "typename") || scan_is(&s->at[p.from], "class");
-            str_printf(out, ".ig_text(\"%s\").%s", between,
-                       type ? "template ig_type<" : "ig_value(");
+            str_puts(out, type ? ".template ig_types<" : ".ig_values(");
+            if (!type)
+                str_printf(out, "\"%s\", ", between);
             if (p.name >= 0)
                 add_token(out, &s->at[p.name]);
-            str_puts(out, type ? ">()" : ")");
-            between = ", ";
+            str_puts(out, p.variadic ? "..." : "");
+            str_printf(out, type ? ">(\"%s\")" : ")", between);
         }
         str_puts(out, ".ig_text(\">\")");
     }
@@ -346,7 +348,8 @@ static void add_address(const rewriter *r, const declaration *d, str *out)
         str_puts(out, first ? "" : ", ");
         hidden |= p.name >= 0 && same_word(&s->at[p.name], &s->at[d->name]);
         for (int k = p.from; k < p.value; k++) {
-            str_puts(out, k > p.from ? " " : "");
+            const bool dots = s->at[k].mark == '.' && s->at[k - 1].mark == '.';
+            str_puts(out, k > p.from && !dots ? " " : "");
             add_token(out, &s->at[k]);
         }
     }
@@ -368,6 +371,7 @@ static void add_address(const rewriter *r, const declaration *d, str *out)
             str_puts(out, between);
             if (p.name >= 0)
                 add_token(out, &s->at[p.name]);
+            str_puts(out, p.variadic ? "..." : "");
         }
         str_puts(out, ">");
     }
@@ -380,7 +384,7 @@ static void kernel(rewriter *r, const declaration *d)
 {
     const scan *s = &r->s;
     const int end = s->at[d->params].pair;
-    str stub = {0}, args = {0}, sizes = {0};
+    str stub = {0}, args = {0}, sizes = {0}, count = {0};
     int n = 0;
     piece p;
     for (int i = d->params + 1; i < end;) {
@@ -389,11 +393,16 @@ static void kernel(rewriter *r, const declaration *d)
             continue;
         str_puts(&args, "(void *)&");
         add_token(&args, &s->at[p.name]);
-        str_puts(&args, ", ");
+        str_puts(&args, p.variadic ? "..., " : ", ");
         str_puts(&sizes, "sizeof(");
         add_token(&sizes, &s->at[p.name]);
-        str_puts(&sizes, "), ");
-        n++;
+        str_puts(&sizes, p.variadic ? ")..., " : "), ");
+        if (p.variadic) {
+            str_puts(&count, " + (int)sizeof...(");
+            add_token(&count, &s->at[p.name]);
+            str_puts(&count, ")");
+        }
+        n += !p.variadic;
     }
     str_puts(&stub,
              "{ struct ig_id { static ig_cuda_unit *ig_unit() { return &ig_cuda_here; } static "
@@ -404,11 +413,12 @@ static void kernel(rewriter *r, const declaration *d)
                "::ig_cuda::ig_launch<ig_id, ",
                args.s ? args.s : "", sizes.s ? sizes.s : "");
     add_address(r, d, &stub);
-    str_printf(&stub, ">(ig_args, ig_sizes, %d); }", n);
+    str_printf(&stub, ">(ig_args, ig_sizes, %d%s); }", n, count.s ? count.s : "");
     edit(r, s->at[d->body].at, end_of(&s->at[d->end]), stub.s, s->at[d->begin].directive != 0);
     str_free(&stub);
     str_free(&args);
     str_free(&sizes);
+    str_free(&count);
 }
 
 /* ---- variables ---- */

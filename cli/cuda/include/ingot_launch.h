@@ -73,6 +73,17 @@ struct ig_name {
         return add(at, bytes);
     }
     template <typename ig_told> ig_name &ig_type() { return told(__PRETTY_FUNCTION__); }
+    /* A parameter of a template, or all of a pack. */
+    template <typename... T> ig_name &ig_types(const char *between)
+    {
+        ((ig_text(between).template ig_type<T>(), between = ", "), ...);
+        return *this;
+    }
+    template <typename... T> ig_name &ig_values(const char *between, T... v)
+    {
+        ((ig_text(between).ig_value(v), between = ", "), ...);
+        return *this;
+    }
     template <auto ig_told> ig_name &ig_function() { return told(__PRETTY_FUNCTION__); }
     template <typename T> ig_name &ig_value(T v)
     {
