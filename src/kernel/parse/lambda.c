@@ -3,7 +3,8 @@
  * What is captured by reference is no member: it becomes further parameters of operator(), which every
  * call in the function of the lambda is given. So address spaces are inferred for them as for any
  * parameter, and no pointer to a local variable is ever kept in memory. The price is that such a lambda
- * cannot be called elsewhere. A body is parsed at once, while the names around it are known. */
+ * cannot be called elsewhere. A body is parsed at once, while the names around it are known; with "auto"
+ * among its parameters operator() is a template, and the names that its body needs are kept. */
 #include "kernel/parse/parser.h"
 
 typedef struct lambda {
@@ -12,7 +13,7 @@ typedef struct lambda {
     kernel_expr **values;
     uint32_t n_values, room;
     capture *references, **end;
-    uint32_t n_references;
+    bool is_generic;
 } lambda;
 
 static bool is_local(const symbol *y)
@@ -49,7 +50,6 @@ static void capture_reference(parser *p, lambda *l, symbol *y)
     *made = (capture){y, NULL};
     *l->end = made;
     l->end = &made->next;
-    l->n_references++;
 }
 
 /* At a name between "[" and "]". */
@@ -94,14 +94,15 @@ static void parse_captures(parser *p, lambda *l)
     expect(p, TOKEN_RBRACKET, "after what a lambda captures");
 }
 
-/* The local variables that the body names, which it is between t and end: captured, or not to be seen. */
+/* The local variables that the tokens from t to end name, which are its
+ * body, or that and what is before it: captured, or not to be seen. */
 static void capture_named(parser *p, lambda *l, const declarator *d, const kernel_token *t,
-                          const kernel_token *end)
+                          const kernel_token *body, const kernel_token *end)
 {
     scope *members = l->record->syntax->members;
     for (; t < end; t++) {
-        if (t->kind != TOKEN_NAME || t[-1].kind == TOKEN_DOT || t[-1].kind == TOKEN_ARROW ||
-            t[-1].kind == TOKEN_SCOPE)
+        if (t->kind != TOKEN_NAME || t[-1].kind == TOKEN_DOT || t[-1].kind == TOKEN_SCOPE ||
+            (t[-1].kind == TOKEN_ARROW && t > body))
             continue;
         symbol *y = t->keyword ? NULL : symbol_find(p, t->as.name);
         if (t->keyword == KEYWORD_this || (y && y->kind == SYMBOL_MEMBER))
@@ -110,6 +111,9 @@ static void capture_named(parser *p, lambda *l, const declarator *d, const kerne
         if (y && y->kind == SYMBOL_PACK && y->as.pack->n && is_local(y->as.pack->at[0]))
             parser_fail_do(p, t->place, "copy its elements into an array",
                            "a lambda that captures a parameter pack is not supported");
+        if (l->is_generic && y && y->scope->is_local && !is_local(y) &&
+            !symbol_here(members, y->name))
+            symbol_alias(p, members, y, y->place);
         bool known = !is_local(y) || is_captured(l, t->as.name) || symbol_here(members, y->name);
         for (uint32_t i = 0; !known && i < d->n_parameters; i++)
             known = d->parameters[i].name == y->name;
@@ -140,32 +144,94 @@ static bool is_assigned(const kernel_name *name, const kernel_token *body)
 }
 
 /* operator(): the object, the parameters, and what is captured by reference. */
-static void add_parameters(parser *p, const lambda *l, const declarator *d, bool is_mutable,
-                           function_decl *f)
+static void add_parameters(parser *p, const kernel_struct *s, const kernel_token *body,
+                           declarator *d)
 {
-    f->n_parameters = 1 + d->n_parameters + l->n_references;
-    f->parameters = kernel_arena_new(p->arena, f->n_parameters * sizeof *f->parameters);
-    parameter *at = f->parameters;
-    *at++ =
-        (parameter){.name = name_of(p, "this"),
-                    .place = d->place,
-                    .type = type_reference(p->types, type_qualify(p->types, l->record->type,
-                                                                  is_mutable ? 0 : TYPE_CONST))};
-    for (uint32_t i = 0; i < d->n_parameters; i++) {
-        const kernel_type *type = d->parameters[i].type;
-        if (type->kind == TYPE_AUTO || (type->of && type->of->kind == TYPE_AUTO))
-            parser_fail_do(p, d->parameters[i].place, "write its type",
-                           "'auto' as a parameter of a lambda is not supported");
+    uint32_t n = 1 + d->n_parameters;
+    for (const capture *c = s->syntax->captures; c; c = c->next)
+        n++;
+    parameter *all = kernel_arena_new(p->arena, n * sizeof *all), *at = all;
+    const unsigned quals = s->syntax->is_mutable ? 0 : TYPE_CONST;
+    *at++ = (parameter){.name = name_of(p, "this"),
+                        .place = d->place,
+                        .type = type_reference(p->types, type_qualify(p->types, s->type, quals))};
+    for (uint32_t i = 0; i < d->n_parameters; i++)
         *at++ = d->parameters[i];
-    }
-    for (const capture *c = l->references; c; c = c->next) {
+    for (const capture *c = s->syntax->captures; c; c = c->next) {
         const kernel_type *type = use_var(p, c->what, d->place)->type;
-        if (type_is_pointer(type) && !is_assigned(c->what->name, f->body))
+        if (type_is_pointer(type) && !is_assigned(c->what->name, body))
             type = type_qualify(p->types, type, TYPE_CONST);
         else
             type = type_reference(p->types, type);
         *at++ = (parameter){.name = c->what->name, .place = c->what->place, .type = type};
     }
+    d->parameters = all;
+    d->n_parameters = n;
+}
+
+kernel_name *lambda_auto(parser *p, int n) { return name_of(p, parser_format(p, "auto %d", n)); }
+
+/* "(auto x, int y) mutable -> int", of which all may be missing: to the body. */
+static void parse_head(parser *p, declarator *d, bool *is_mutable)
+{
+    const kernel_type *result = p->types->automatic;
+    const kernel_token *end = at(p, TOKEN_LPAREN) ? skip_group(p->t) : p->t;
+    for (const kernel_token *t = p->t; t < end; t++)
+        if (t->kind == TOKEN_ELLIPSIS)
+            parser_fail_do(p, t->place, "write a struct with an operator()",
+                           "a lambda with a parameter pack is not supported");
+    if (accept(p, TOKEN_LPAREN))
+        parse_parameters(p, d);
+    p->auto_at = 0;
+    while (at(p, TOKEN_NAME)) /* __device__, constexpr, noexcept */
+        *is_mutable |= (p->t++)->keyword == KEYWORD_mutable;
+    if (accept(p, TOKEN_ARROW))
+        result = parse_type(p);
+    d->type = type_function(p->types, result, NULL, 0);
+}
+
+declarator lambda_signature(parser *p, const function_decl *f, scope *s)
+{
+    declarator d = {.place = f->place};
+    bool is_mutable = false;
+    const parser_place back = parser_enter(p, f->head, s);
+    p->auto_at = 1;
+    parse_head(p, &d, &is_mutable);
+    parser_leave(p, back);
+    add_parameters(p, f->object->record, f->body, &d);
+    return d;
+}
+
+/* Its operator(); one with "auto" is a template, whose bodies are parsed when it is called. */
+static void add_operator(parser *p, const lambda *l, const declarator *d, function_decl *f)
+{
+    scope *back = p->scope;
+    const kernel_struct *s = l->record;
+    uint32_t n = 0;
+    p->scope = s->syntax->members;
+    for (uint32_t i = 0; i < s->n_members; i++)
+        symbol_add(p, p->scope, SYMBOL_MEMBER, (kernel_name *)s->members[i].name, f->place);
+    for (const kernel_token *t = f->head; l->is_generic && t < f->body; t++)
+        n += t->keyword == KEYWORD_auto && t[-1].kind != TOKEN_ARROW;
+    if (n > TEMPLATE_MOST)
+        parser_fail(p, f->place, "more than %d parameters of a template", TEMPLATE_MOST);
+    f->params = kernel_arena_new(p->arena, (n + 1) * sizeof *f->params);
+    f->n_params = n;
+    for (uint32_t i = 0; i < n; i++)
+        f->params[i] = (template_param){.name = lambda_auto(p, (int)i + 1), .place = f->place};
+    if (!n) {
+        f->result = d->type->of;
+        f->parameters = d->parameters;
+        f->n_parameters = d->n_parameters;
+    }
+    function_add(p, f);
+    function_decl *added = symbol_here(p->scope, f->name)->as.functions;
+    p->scope = back;
+    if (n)
+        return;
+    kernel_instance *i = instance_get(p, added, (template_list){0}, f->place);
+    instance_use(p, i, f->place);
+    instance_parse(p, i);
 }
 
 kernel_expr *parse_lambda(parser *p)
@@ -184,38 +250,30 @@ kernel_expr *parse_lambda(parser *p)
     s->syntax->members = scope_open(p, p->scope, false);
     s->syntax->members->name = name_of(p, s->name);
     parse_captures(p, &l);
-    declarator d = {.place = place};
-    if (accept(p, TOKEN_LPAREN))
-        parse_parameters(p, &d);
-    bool is_mutable = false;
-    while (at(p, TOKEN_NAME)) /* __device__, constexpr, noexcept */
-        is_mutable |= (p->t++)->keyword == KEYWORD_mutable;
+    while (at(p, TOKEN_NAME)) /* __device__ */
+        p->t++;
     function_decl f = {.name = name_of(p, "operator()"),
                        .place = place,
                        .flags = IS_DEVICE,
                        .is_method = true,
-                       .result = p->types->automatic};
-    if (accept(p, TOKEN_ARROW))
-        f.result = parse_type(p);
+                       .object = s->type,
+                       .head = p->t};
+    declarator d = {.place = place};
+    parse_head(p, &d, &s->syntax->is_mutable);
+    for (uint32_t i = 0; i < d.n_parameters; i++)
+        for (const kernel_type *t = d.parameters[i].type; t; t = t->of)
+            l.is_generic |= t->kind == TYPE_AUTO;
+    f.is_lambda = l.is_generic;
     f.body = p->t;
     if (!at(p, TOKEN_LBRACE))
         parser_fail(p, p->t->place, "expected the body of a lambda, found %s", token_text(p, p->t));
     const kernel_token *end = skip_group(p->t);
-    capture_named(p, &l, &d, p->t + 1, end);
+    capture_named(p, &l, &d, l.is_generic ? f.head : f.body, f.body, end);
     type_struct_end(p->types, s, 0);
-    add_parameters(p, &l, &d, is_mutable, &f);
     s->syntax->captures = l.references;
     s->syntax->owner = p->current;
-    scope *back = p->scope;
-    p->scope = s->syntax->members;
-    for (uint32_t i = 0; i < s->n_members; i++)
-        symbol_add(p, p->scope, SYMBOL_MEMBER, (kernel_name *)s->members[i].name, place);
-    function_add(p, &f);
-    kernel_instance *i =
-        instance_get(p, symbol_here(p->scope, f.name)->as.functions, (template_list){0}, place);
-    p->scope = back;
-    instance_use(p, i, place);
-    instance_parse(p, i);
+    add_parameters(p, s, f.body, &d);
+    add_operator(p, &l, &d, &f);
     p->t = end;
     kernel_expr *made = expr_list(p, place, s->type, l.n_values);
     for (uint32_t k = 0; k < l.n_values; k++)

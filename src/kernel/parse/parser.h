@@ -166,6 +166,7 @@ typedef struct kernel_syntax {
     struct member_value *values;         /* default ones */
     struct conversion *conversions;      /* operator T() */
     struct capture *captures;            /* of a lambda: by reference; they live in `owner` */
+    bool is_mutable;                     /* of a lambda */
     struct kernel_instance *owner;
     kernel_struct *record; /* of a template, one that is never used */
 } kernel_syntax;
@@ -244,6 +245,7 @@ struct function_decl {
     struct kernel_instance *instances;
     bool is_method;            /* its first parameter is a reference to the object */
     const kernel_type *object; /* of a template that is a method: what it is a method of */
+    bool is_lambda;            /* the operator() of a lambda with "auto": head is at its "(" */
     function_decl *used;       /* of one that "using" brought here: the function itself */
     function_decl *next, *next_kernel;
 };
@@ -314,7 +316,8 @@ struct kernel_parser {
     uint32_t n_instances, n_globals, n_entries;
     kernel_function **functions_end;
     kernel_entry **entries_end;
-    bool patterns;                 /* parameters of templates stand for themselves */
+    bool patterns; /* parameters of templates stand for themselves */
+    int auto_at;   /* the parameter of a generic lambda that the next "auto" is, from 1; 0: none */
     const kernel_token *pack_dots; /* of a parameter "Ts... args": its name is behind them */
     int pack_at; /* which of a pack its name means: we are in what "..." repeats; -1: we are not */
 
@@ -375,6 +378,8 @@ void scope_close(parser *p, scope *s); /* of a local one: its names go */
 symbol *symbol_add(parser *p, scope *s, symbol_kind kind, kernel_name *name, kernel_place place);
 /* One that no name leads to. */
 symbol *symbol_new(parser *p, scope *s, symbol_kind kind, kernel_name *name, kernel_place place);
+/* The name of y means the same in s. */
+void symbol_alias(parser *p, scope *s, const symbol *y, kernel_place place);
 symbol *symbol_here(const scope *s, const kernel_name *name); /* in this scope alone */
 symbol *symbol_in(const scope *s, const kernel_name *name);   /* and what it uses */
 symbol *symbol_find(const parser *p, const kernel_name *name);
@@ -556,6 +561,9 @@ kernel_expr *call_functions(parser *p, function_decl *functions, kernel_place pl
 
 /* lambda.c */
 kernel_expr *parse_lambda(parser *p); /* at "[" */
+/* The n-th "auto" among a lambda's parameters, from 1, as a parameter of a template. */
+kernel_name *lambda_auto(parser *p, int n);
+declarator lambda_signature(parser *p, const function_decl *f, scope *s);
 /* A call's arguments, with what the object captured by reference if it is a lambda. */
 kernel_expr **lambda_arguments(parser *p, const kernel_type *type, kernel_place place,
                                kernel_expr **args, uint32_t *n);

@@ -48,6 +48,16 @@ symbol *symbol_add(parser *p, scope *s, symbol_kind kind, kernel_name *name, ker
     return y;
 }
 
+void symbol_alias(parser *p, scope *s, const symbol *y, kernel_place place)
+{
+    symbol *alias = symbol_add(p, s, (symbol_kind)y->kind, y->name, place);
+    symbol *shadowed = alias->shadowed, *next = alias->next;
+    *alias = *y;
+    alias->scope = s;
+    alias->shadowed = shadowed;
+    alias->next = next;
+}
+
 symbol *symbol_here(const scope *s, const kernel_name *name)
 {
     for (symbol *y = name->symbol; y; y = y->shadowed)

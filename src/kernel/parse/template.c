@@ -313,6 +313,10 @@ const char *template_text(parser *p, template_list list, bool mangled)
 
 declarator template_signature(parser *p, function_decl *f, scope *s, specifiers *spec)
 {
+    if (f->is_lambda) {
+        *spec = (specifiers){0};
+        return lambda_signature(p, f, s);
+    }
     const parser_place back = parser_enter(p, f->head, s);
     parse_specifiers(p, spec);
     declarator d = parse_declarator(p, spec->type);

@@ -202,7 +202,10 @@ static const kernel_type *accept_compound(parser *p)
     case KEYWORD_class: p->t++; return parse_struct(p, false);
     case KEYWORD_union: p->t++; return parse_struct(p, true);
     case KEYWORD_enum: p->t++; return parse_enum(p);
-    case KEYWORD_auto: p->t++; return p->types->automatic;
+    case KEYWORD_auto:
+        p->t++;
+        return p->auto_at ? symbol_find(p, lambda_auto(p, p->auto_at++))->as.type
+                          : p->types->automatic;
     case KEYWORD_decltype: p->t++; return parse_decltype(p);
     case KEYWORD_typename: p->t++; return parse_type_name(p);
     default: return NULL;

@@ -23,18 +23,6 @@ static void use_functions(parser *p, function_decl *functions, kernel_place plac
     }
 }
 
-/* Any other name means the same here. */
-static void use_symbol(parser *p, const symbol *y, kernel_place place)
-{
-    symbol *alias = symbol_add(p, p->scope, y->kind, y->name, place);
-    symbol *shadowed = alias->shadowed, *next = alias->next;
-    scope *in = alias->scope;
-    *alias = *y;
-    alias->scope = in;
-    alias->shadowed = shadowed;
-    alias->next = next;
-}
-
 /* Behind "a::b<c>::" of a name: the scope that it is in, NULL if there is none of it. *type is the struct
  * that the scope is of, or NULL. */
 static scope *parse_qualifiers(parser *p, const kernel_type **type)
@@ -82,7 +70,7 @@ static void parse_used_name(parser *p)
     if (y && y->kind == SYMBOL_FUNCTION)
         use_functions(p, y->as.functions, first->place);
     else if (y)
-        use_symbol(p, y, last->place);
+        symbol_alias(p, p->scope, y, last->place);
 }
 
 void parse_using(parser *p)
