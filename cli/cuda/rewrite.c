@@ -2,7 +2,9 @@
  * a class) or in a body, where the declaration began, and which macros of the file stand for qualifiers. */
 #include "cuda/rewrite.h"
 
+#include "cuda/closure.h"
 #include "cuda/scan.h"
+#include "cuda/unit.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +50,13 @@ typedef struct rewriter {
     scope scopes[DEPTH_MOST];
     int depth;
     int begin; /* the first token of the declaration that we are in */
+    bool is_unit;
+    int number;         /* of the file */
+    const char *text;   /* all of it */
+    int function, body; /* the first token of the function that we are in, and its '{'; -1: none */
+    size_t before;      /* where the function begins in out */
+    str closures;       /* lambdas, for the device: behind the unit's text */
+    int n_closures;
     alias *aliases;
     int n_aliases;
 } rewriter;
@@ -130,20 +139,6 @@ typedef struct declaration {
     int template;   /* the '<' of its template parameters, or -1 */
 } declaration;
 
-/* Behind the '>' that belongs to the '<' at i; i + 1 if there is none. */
-static int behind_angles(const scan *s, int i)
-{
-    int depth = 0;
-    for (int k = i; k < s->n && s->at[k].mark != ';' && s->at[k].mark != '{'; k++) {
-        if (s->at[k].pair > k)
-            k = s->at[k].pair;
-        depth += (s->at[k].mark == '<') - (s->at[k].mark == '>');
-        if (!depth)
-            return k + 1;
-    }
-    return i + 1;
-}
-
 /* Behind a constructor's initializers, from the ':' on: at the body. */
 static int behind_initializers(const scan *s, int i)
 {
@@ -196,7 +191,7 @@ static bool declare(const rewriter *r, int begin, declaration *d)
         d->flags |= flags_of(r, t);
         if (scan_is(t, "template") && s->at[i + 1].mark == '<') {
             d->template = i + 1;
-            i = behind_angles(s, i + 1) - 1;
+            i = scan_behind_angles(s, i + 1) - 1;
         } else if (scan_is(t, "operator")) {
             d->name = i;
             while (i + 1 < s->n && s->at[i + 1].mark != '(')
@@ -210,7 +205,7 @@ static bool declare(const rewriter *r, int begin, declaration *d)
             d->special = -1;
         } else if (t->mark == '<') {
             d->special = i;
-            i = behind_angles(s, i) - 1;
+            i = scan_behind_angles(s, i) - 1;
         } else if (t->mark == '(' && t->pair > i && d->name >= 0) {
             d->params = i;
             find_body(s, d);
@@ -228,45 +223,6 @@ static bool declare(const rewriter *r, int begin, declaration *d)
 /* ---- kernels ---- */
 
 static void add_token(str *out, const scan_token *t) { str_add(out, t->at, t->bytes); }
-
-/* A list in brackets, cut at its commas. */
-typedef struct piece {
-    int from, to;  /* tokens, without the comma */
-    int name;      /* its last word before '=' or '[', or -1 */
-    int value;     /* the '=', or to */
-    bool variadic; /* it has "..." */
-} piece;
-
-/* The piece that begins at token i; the list ends before `end`. Returns where the next one begins. */
-static int next_piece(const scan *s, int i, int end, piece *p)
-{
-    bool named = true;
-    *p = (piece){.from = i, .to = end, .name = -1, .value = -1};
-    for (; i < end; i++) {
-        const scan_token *t = &s->at[i];
-        if (t->mark == ',') {
-            p->to = i;
-            break;
-        }
-        if (t->mark == '=' && p->value < 0)
-            p->value = i;
-        named &= t->mark != '[' && t->mark != '=';
-        if (t->kind == SCAN_NAME && named)
-            p->name = i;
-        if (t->mark == '(' && named && strchr("*&", s->at[i + 1].mark ? s->at[i + 1].mark : 'x') &&
-            s->at[i + 2].kind == SCAN_NAME) {
-            p->name = i + 2; /* int (*rows)[3] */
-            named = false;
-        }
-        p->variadic |= t->mark == '.';
-        if (t->mark == '<')
-            i = behind_angles(s, i) - 1;
-        else if (t->pair > i)
-            i = t->pair;
-    }
-    p->value = p->value < 0 ? p->to : p->value;
-    return p->to + 1;
-}
 
 /* The kernel's name as it stands; in a macro it may be pasted: k_##T. */
 static void add_function(const scan *s, const declaration *d, str *out)
@@ -306,7 +262,7 @@ static void add_name(rewriter *r, const declaration *d, str *out)
     add_token(out, &s->at[d->name]);
     str_puts(out, "\")");
     if (d->special >= 0) {
-        const int end = behind_angles(s, d->special);
+        const int end = scan_behind_angles(s, d->special);
         const char *from = s->at[d->special].at;
         str_puts(out, ".ig_text(\"");
         for (const char *c = from; c < end_of(&s->at[end - 1]); c++)
@@ -314,11 +270,11 @@ static void add_name(rewriter *r, const declaration *d, str *out)
         str_puts(out, "\")");
     } else if (d->template >= 0) {
         const char *between = "";
-        const int end = behind_angles(s, d->template) - 1;
-        piece p;
+        const int end = scan_behind_angles(s, d->template) - 1;
+        scan_piece p;
         str_puts(out, ".ig_text(\"<\")");
         for (int i = d->template + 1; i < end; between = ", ") {
-            i = next_piece(s, i, end, &p);
+            i = scan_next_piece(s, i, end, &p);
             const bool type =
                 scan_is(&s->at[p.from], "typename") || scan_is(&s->at[p.from], "class");
             str_puts(out, type ? ".template ig_types<" : ".ig_values(");
@@ -340,11 +296,11 @@ static void add_address(const rewriter *r, const declaration *d, str *out)
     const scan *s = &r->s;
     const int end = s->at[d->params].pair;
     bool hidden = false;
-    piece p;
+    scan_piece p;
     str_puts(out, "(static_cast<void (*)(");
     for (int i = d->params + 1; i < end;) {
         const bool first = i == d->params + 1;
-        i = next_piece(s, i, end, &p);
+        i = scan_next_piece(s, i, end, &p);
         str_puts(out, first ? "" : ", ");
         hidden |= p.name >= 0 && same_word(&s->at[p.name], &s->at[d->name]);
         for (int k = p.from; k < p.value; k++) {
@@ -360,14 +316,14 @@ static void add_address(const rewriter *r, const declaration *d, str *out)
     }
     add_function(s, d, out);
     if (d->special >= 0) {
-        const int behind = behind_angles(s, d->special);
+        const int behind = scan_behind_angles(s, d->special);
         str_add(out, s->at[d->special].at,
                 (size_t)(end_of(&s->at[behind - 1]) - s->at[d->special].at));
     } else if (d->template >= 0) {
         const char *between = "<";
-        const int last = behind_angles(s, d->template) - 1;
+        const int last = scan_behind_angles(s, d->template) - 1;
         for (int i = d->template + 1; i < last; between = ", ") {
-            i = next_piece(s, i, last, &p);
+            i = scan_next_piece(s, i, last, &p);
             str_puts(out, between);
             if (p.name >= 0)
                 add_token(out, &s->at[p.name]);
@@ -386,9 +342,9 @@ static void kernel(rewriter *r, const declaration *d)
     const int end = s->at[d->params].pair;
     str stub = {0}, args = {0}, sizes = {0}, count = {0};
     int n = 0;
-    piece p;
+    scan_piece p;
     for (int i = d->params + 1; i < end;) {
-        i = next_piece(s, i, end, &p);
+        i = scan_next_piece(s, i, end, &p);
         if (p.name < 0 || (p.name == p.from && scan_is(&s->at[p.from], "void")))
             continue;
         str_puts(&args, "(void *)&");
@@ -429,11 +385,11 @@ static void variables(rewriter *r, const declaration *d)
     const scan *s = &r->s;
     static const char *const text = "ig_cuda_variable_add(&ig_cuda_here, (void *)&";
     str made = {0};
-    piece p;
+    scan_piece p;
     if (scan_is(&s->at[d->begin], "extern") && s->at[d->begin + 1].kind == SCAN_NAME)
         return;
     for (int i = d->begin; i < d->end;) {
-        i = next_piece(s, i, d->end, &p);
+        i = scan_next_piece(s, i, d->end, &p);
         if (p.name < 0)
             continue;
         const int name = p.name;
@@ -460,7 +416,7 @@ static int begin_of(const rewriter *r, int i)
     int begin = r->begin;
     for (int k = begin; k < i; k++) {
         if (s->at[k].mark == '<')
-            k = behind_angles(s, k) - 1;
+            k = scan_behind_angles(s, k) - 1;
         else if (s->at[k].pair > k) {
             if (s->at[k].mark == '(' && k && !is_attribute(&s->at[k - 1]))
                 begin = s->at[k].pair + 1;
@@ -562,7 +518,65 @@ static int launch(rewriter *r, int i)
     return end + 2;
 }
 
+/* ---- lambdas ---- */
+
+/* Rewrites the lambda whose '[' is at i, if it is one for a kernel; returns its last token, or i. */
+static int lambda_at(rewriter *r, int i)
+{
+    const scan *s = &r->s;
+    unsigned flags = 0;
+    for (int k = s->at[i].pair + 1; s->at[k].kind == SCAN_NAME; k++)
+        flags |= flags_of(r, &s->at[k]);
+    declaration d;
+    if (!(flags & IS_DEVICE) || !r->is_unit || r->function < 0 || !declare(r, r->function, &d) ||
+        d.body != r->body)
+        return i;
+    const closure_place at = {i, d.params, d.body, d.template, (flags & IS_HOST) != 0};
+    closure c;
+    str name = {0}, tail = {0};
+    str_printf(&name, "ig_lambda_%d_%d", r->number, ++r->n_closures);
+    if (!closure_make(s, r->text, &at, name.s, &c)) {
+        str_free(&name);
+        return i;
+    }
+    edit(r, s->at[i].at, end_of(&s->at[c.end]), c.value.s, false);
+    /* The struct stands before the function, on the function's own line. */
+    str_puts(&tail, r->out.s + r->before);
+    r->out.n = r->before;
+    str_puts(&r->out, c.host.s);
+    r->before = r->out.n;
+    str_puts(&r->out, tail.s ? tail.s : "");
+    int open = 0;
+    for (int k = 0; k < r->depth; k++)
+        for (const scan_token *t = r->scopes[k].name; t && t <= r->scopes[k].last; t++)
+            if (t->kind == SCAN_NAME && !scan_is(t, "inline")) {
+                str_printf(&r->closures, "namespace %.*s { ", (int)t->bytes, t->at);
+                open++;
+            }
+    str_puts(&r->closures, c.device.s);
+    str_fill(&r->closures, '}', (size_t)open);
+    str_puts(&r->closures, "\n");
+    const int end = c.end;
+    closure_free(&c);
+    str_free(&name);
+    str_free(&tail);
+    return end;
+}
+
 /* ---- scopes ---- */
+
+/* A function begins: what is before it goes out, so that something can be put there. */
+static void enter_function(rewriter *r, int brace)
+{
+    const char *at = r->s.at[r->begin].at;
+    r->function = -1;
+    if (at < r->copied)
+        return;
+    edit(r, at, at, "", false);
+    r->function = r->begin;
+    r->body = brace;
+    r->before = r->out.n;
+}
 
 static scope scope_of(const rewriter *r, int brace)
 {
@@ -580,7 +594,7 @@ static scope scope_of(const rewriter *r, int brace)
             return (scope){SCOPE_NAMESPACE, NULL, NULL};
         class |= scan_is(t, "struct") || scan_is(t, "class") || scan_is(t, "union");
         if (scan_is(t, "template") && t[1].mark == '<')
-            i = behind_angles(s, i + 1) - 1;
+            i = scan_behind_angles(s, i + 1) - 1;
     }
     const scan_token *before = &s->at[brace - (brace > 0)];
     if (class && before->mark != ')' && !scan_is(before, "const"))
@@ -593,6 +607,11 @@ static void follow(rewriter *r, int i)
     const scan_token *t = &r->s.at[i];
     if (t->mark == '{') {
         const scope opened = scope_of(r, i);
+        if (opened.kind == SCOPE_BODY && r->scopes[r->depth - 1].kind != SCOPE_BODY) {
+            r->function = -1;
+            if (r->scopes[r->depth - 1].kind == SCOPE_NAMESPACE)
+                enter_function(r, i);
+        }
         if (r->depth < DEPTH_MOST)
             r->scopes[r->depth++] = opened;
         r->begin = i + 1;
@@ -684,50 +703,14 @@ static void walk(rewriter *r)
                 continue;
             }
         }
+        const int lambda = inside && t->mark == '[' && t->pair > i ? lambda_at(r, i) : i;
+        if (lambda > i) {
+            i = lambda;
+            continue;
+        }
         if (!t->directive)
             follow(r, i);
     }
-}
-
-static void add_string(str *out, const char *text, size_t bytes)
-{
-    for (size_t i = 0; i < bytes; i++) {
-        const unsigned char c = (unsigned char)text[i];
-        if (i % 2000 == 0)
-            str_puts(out, i ? "\"\n\"" : "\"");
-        if (c == '\n')
-            str_puts(out, "\\n");
-        else if (c == '"' || c == '\\' || c == '?')
-            str_printf(out, "\\%c", c);
-        else if (c < 32 || c > 126)
-            str_printf(out, "\\%03o", c);
-        else
-            str_add(out, text + i, 1);
-    }
-    str_puts(out, bytes ? "\"" : "\"\"");
-}
-
-static void add_list(str *out, const char *name, const char *const *list)
-{
-    str_printf(out, "static const char *const %s[] = {", name);
-    for (; *list; list++) {
-        add_string(out, *list, strlen(*list));
-        str_puts(out, ", ");
-    }
-    str_puts(out, "0};\n");
-}
-
-/* The unit: what the library compiles of this file. */
-static void add_unit(const rewriter *r, const char *text, size_t bytes, str *out)
-{
-    str_puts(out, "#include \"cuda_runtime.h\"\n");
-    add_list(out, "ig_cuda_defines", r->job->defines);
-    add_list(out, "ig_cuda_folders", r->job->folders);
-    str_puts(out, "static ig_cuda_unit ig_cuda_here = {");
-    add_string(out, r->path, strlen(r->path));
-    str_puts(out, ",\n");
-    add_string(out, text, bytes);
-    str_puts(out, ",\nig_cuda_defines, ig_cuda_folders, 0};\n");
 }
 
 static int add_file(rewrite_job *job, const char *path, bool is_unit)
@@ -746,20 +729,30 @@ static int add_file(rewrite_job *job, const char *path, bool is_unit)
     str_printf(&name, "%d_%s", number, slash ? slash + 1 : path);
     job->files[number] = (rewritten){.path = heap_string(path), .name = name.s, .is_unit = is_unit};
 
-    rewriter r = {.job = job, .path = path, .depth = 1};
     const bool mark = bytes >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0;
     const char *begin = text + (mark ? 3 : 0);
+    rewriter r = {.job = job,
+                  .path = path,
+                  .depth = 1,
+                  .is_unit = is_unit,
+                  .number = number,
+                  .text = begin,
+                  .copied = begin,
+                  .function = -1};
     r.s = scan_text(begin, bytes - (size_t)(begin - text));
-    r.copied = begin;
     find_aliases(&r);
-    if (is_unit)
-        add_unit(&r, begin, strlen(begin), &r.out);
-    str_puts(&r.out, "#line 1 ");
-    add_string(&r.out, path, strlen(path));
-    str_puts(&r.out, "\n");
     walk(&r);
     str_puts(&r.out, r.copied);
-    job->files[number].text = r.out;
+    str all = {0};
+    if (is_unit)
+        unit_add(job, path, r.text, r.closures.s ? r.closures.s : "", &all);
+    str_puts(&all, "#line 1 ");
+    unit_quote(&all, path, strlen(path));
+    str_puts(&all, "\n");
+    str_puts(&all, r.out.s ? r.out.s : "");
+    str_free(&r.out);
+    str_free(&r.closures);
+    job->files[number].text = all;
     scan_free(&r.s);
     free(r.aliases);
     free(text);

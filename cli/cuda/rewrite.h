@@ -2,7 +2,7 @@
  *
  * Launches become calls, `k<<<g, b>>>(a)` -> `::ig_cuda::ig_push(g, b) ? (void)0 : k(a)`; a kernel's body
  * becomes one that launches it with its own parameters; functions of the device alone go; variables of
- * the device make themselves known. Lines stay where they are. What comes out needs cuda_runtime.h.
+ * the device make themselves known; lambdas for kernels become structs (closure.h). Lines stay where they are. What comes out needs cuda_runtime.h.
  *
  * It works on tokens, not on a tree: macros are not expanded, and both sides of an #if are rewritten. */
 #ifndef CLI_CUDA_REWRITE_H

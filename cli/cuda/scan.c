@@ -192,3 +192,48 @@ bool scan_is(const scan_token *t, const char *word)
 {
     return t->bytes == strlen(word) && memcmp(t->at, word, t->bytes) == 0;
 }
+
+/* ---- lists ---- */
+
+int scan_behind_angles(const scan *s, int i)
+{
+    int depth = 0;
+    for (int k = i; k < s->n && s->at[k].mark != ';' && s->at[k].mark != '{'; k++) {
+        if (s->at[k].pair > k)
+            k = s->at[k].pair;
+        depth += (s->at[k].mark == '<') - (s->at[k].mark == '>');
+        if (!depth)
+            return k + 1;
+    }
+    return i + 1;
+}
+
+int scan_next_piece(const scan *s, int i, int end, scan_piece *p)
+{
+    bool named = true;
+    *p = (scan_piece){.from = i, .to = end, .name = -1, .value = -1};
+    for (; i < end; i++) {
+        const scan_token *t = &s->at[i];
+        if (t->mark == ',') {
+            p->to = i;
+            break;
+        }
+        if (t->mark == '=' && p->value < 0)
+            p->value = i;
+        named &= t->mark != '[' && t->mark != '=';
+        if (t->kind == SCAN_NAME && named)
+            p->name = i;
+        if (t->mark == '(' && named && strchr("*&", s->at[i + 1].mark ? s->at[i + 1].mark : 'x') &&
+            s->at[i + 2].kind == SCAN_NAME) {
+            p->name = i + 2; /* int (*rows)[3] */
+            named = false;
+        }
+        p->variadic |= t->mark == '.';
+        if (t->mark == '<')
+            i = scan_behind_angles(s, i) - 1;
+        else if (t->pair > i)
+            i = t->pair;
+    }
+    p->value = p->value < 0 ? p->to : p->value;
+    return p->to + 1;
+}

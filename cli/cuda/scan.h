@@ -43,4 +43,18 @@ int scan_depth(scan_conditions *c, const scan_token *t, int depth);
 
 bool scan_is(const scan_token *t, const char *word);
 
+/* Behind the '>' that belongs to the '<' at i; i + 1 if there is none. */
+int scan_behind_angles(const scan *s, int i);
+
+/* A list in brackets, cut at its commas. */
+typedef struct scan_piece {
+    int from, to;  /* tokens, without the comma */
+    int name;      /* its last word before '=' or '[', or -1 */
+    int value;     /* the '=', or to */
+    bool variadic; /* it has "..." */
+} scan_piece;
+
+/* The piece that begins at token i; the list ends before `end`. Returns where the next one begins. */
+int scan_next_piece(const scan *s, int i, int end, scan_piece *p);
+
 #endif

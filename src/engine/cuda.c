@@ -474,10 +474,12 @@ static int prepare(const backend *dev, ig_cuda_kernel *k, struct ig_cuda_state *
     if (k->refused)
         return k->refused;
     if (is_of_lambda(k->name)) {
-        ig_fail(IG_ERR_UNSUPPORTED,
-                "kernel '%.*s' is given a lambda, which does not pass from the host to a kernel "
-                "here; write a struct with a __device__ operator() in its place",
-                (int)strcspn(k->name, "<"), k->name);
+        ig_fail(
+            IG_ERR_UNSUPPORTED,
+            "kernel '%.*s' is given a lambda that does not pass from the host to a kernel here; "
+            "write [=] __device__ (...) {...} in a function of the program's own file, or a struct "
+            "with a __device__ operator()",
+            (int)strcspn(k->name, "<"), k->name);
         cuda_complain();
         cuda_watch_unbuilt(IG_ERR_UNSUPPORTED);
         return k->refused = cudaErrorNotSupported;

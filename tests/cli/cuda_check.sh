@@ -87,12 +87,15 @@ check 'a kernel that cannot be built is told once' once
 
 lambda() {
     printf 'template <class F> __global__ void apply(F f, int *x) { *x = f(*x); }\n' >"$temporary/lambda.cu"
-    printf 'int main() { int *x; cudaMalloc(&x, 4); apply<<<1, 1>>>([] __device__(int v) { return v + 1; }, x); }\n' \
-        >>"$temporary/lambda.cu"
+    printf 'int main() { int n = 1, *x; cudaMalloc(&x, 4);\napply<<<1, 1>>>(%s, x); }\n' "$1" >>"$temporary/lambda.cu"
     "$ingot" run "$temporary/lambda.cu" 2>"$temporary/err"
-    [ $? = 4 ] && grep -q "kernel 'apply' is given a lambda" "$temporary/err"
+    [ $? = "$2" ] && grep -qF -- "$3" "$temporary/err"
 }
-check 'a lambda of the host is refused by its name' lambda
+check 'a lambda that captures by reference is refused' \
+    lambda '[&] __device__(int v) { return v + n; }' 4 "kernel 'apply' is given a lambda"
+check 'a lambda of the host alone is refused' lambda '[](int v) { return v + 1; }' 4 "kernel 'apply' is given a lambda"
+check 'a mistake in a lambda is told at its place' \
+    lambda '[=] __device__(int v) { return v + none + n; }' 5 "lambda.cu:3:52: error: unknown name 'none'"
 
 foreign() {
     printf '#include <thrust/not_there.h>\nint main() { thrust::device_vector<int> v(4); }\n' >"$temporary/foreign.cu"

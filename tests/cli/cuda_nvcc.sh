@@ -11,7 +11,7 @@ cache=$(command -v ccache || true)
 
 # The host's side, and the device's as far as PTX: this is about the language, not about a chip.
 compile() {
-    $cache nvcc -std=c++17 -gencode arch=compute_80,code=compute_80 -I tests/cuda/include -D GIVEN=7 -c "$1" \
+    $cache nvcc -std=c++17 --extended-lambda -gencode arch=compute_80,code=compute_80 -I tests/cuda/include -D GIVEN=7 -c "$1" \
         -o "$temporary/$2.o" >"$temporary/$2.log" 2>&1
     echo $? >"$temporary/$2.code"
 }

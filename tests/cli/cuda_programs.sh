@@ -22,7 +22,7 @@ run_one() {
     [ -f "$also" ] || also=
     args=$(told "$source" args | head -n 1)
     if [ "$device" = nvcc ]; then
-        nvcc -std=c++17 -arch=native -rdc=true -I tests/cuda/include -D GIVEN=7 "$source" $also -o "$out.program" \
+        nvcc -std=c++17 --extended-lambda -arch=native -rdc=true -I tests/cuda/include -D GIVEN=7 "$source" $also -o "$out.program" \
             >"$out.err" 2>&1 && "$out.program" $args >"$out.out" 2>"$out.err" </dev/null
     else
         IG_CUDA_DEVICE=$device "$ingot" run -I tests/cuda/include -D GIVEN=7 "$source" $also -- $args \

@@ -103,6 +103,14 @@ struct ig_name {
     }
 };
 
+/* What a lambda for a kernel holds of a variable: a copy. */
+template <typename T> struct ig_holds {
+    using type = std::decay_t<T>;
+    static_assert(!std::is_array<std::remove_reference_t<T>>::value,
+                  "a lambda for a kernel captures an array by value; capture a pointer or a struct");
+};
+template <typename T> using ig_held = typename ig_holds<T>::type;
+
 /* The kernel of a stub: known to the library before main. */
 template <typename Id, auto Stub> struct known {
     static ig_cuda_kernel *kernel;

@@ -8,7 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NULL_PAGE = 1 << 16, BLOCKS_KNOWN = 1 << 24, FAR_AWAY = 1 << 20 };
+enum {
+    NULL_PAGE = 1 << 16,
+    BLOCKS_KNOWN = 1 << 24,
+    FAR_AWAY = 1 << 20, /* what is further from an array is no index of it */
+    NEAR = 1 << 12      /* the same of local variables, and of memory without a name */
+};
 
 /* ---- what was found ---- */
 
@@ -101,8 +106,8 @@ static ig_status shadow_new(check_object *o, int shift)
     return o->shadow ? check_shadow_begin(o->shadow, o->bytes, shift, false) : IG_ERR_MEMORY;
 }
 
-/* The memory that the place is in, its end included, or -1. */
-static int memory_at(const kernel_check *k, uint64_t place)
+/* The last memory that begins at the place or before, or -1. */
+static int memory_before(const kernel_check *k, uint64_t place)
 {
     int low = 0, high = k->n_memory;
     while (low < high) {
@@ -112,7 +117,26 @@ static int memory_at(const kernel_check *k, uint64_t place)
         else
             high = middle;
     }
-    return low && place - k->memory[low - 1].base <= k->memory[low - 1].bytes ? low - 1 : -1;
+    return low - 1;
+}
+
+/* The memory that the place is in, its end included, or -1. */
+static int memory_at(const kernel_check *k, uint64_t place)
+{
+    const int m = memory_before(k, place);
+    return m >= 0 && place - k->memory[m].base <= k->memory[m].bytes ? m : -1;
+}
+
+/* The memory that the place is in, or that an index too large may mean; -1: none. distance is how far the
+ * nearest array with a name is. */
+static int memory_meant(const gang_check *c, uint64_t place, uint64_t distance)
+{
+    const int m = memory_before(c->out, place);
+    if (!distance || m < 0)
+        return -1;
+    const uint64_t bytes = c->memory[m].bytes, at = place - c->memory[m].from;
+    const bool behind = at < 2 * bytes && at - bytes < NEAR && at - bytes + 1 < distance;
+    return at < bytes || behind ? m : -1;
 }
 
 /* The object that the place is in, or memory without a name; where it is in none, the nearest object,
@@ -130,13 +154,14 @@ static void search(const gang_check *c, check_lane *l, uint64_t place)
                              : place < from                             ? from - place
                              : place < end                              ? 1
                                                                         : place - end + 1;
-        if (far < distance && far <= FAR_AWAY) {
+        const bool local = o->is && o->is->origin == ORIGIN_LOCAL;
+        if (far < distance && far <= (local ? NEAR : FAR_AWAY)) {
             distance = far;
             l->object = o;
         }
     }
-    const int m = distance ? memory_at(c->out, place) : -1;
-    if (m < 0 || place - c->memory[m].from == c->memory[m].bytes)
+    const int m = memory_meant(c, place, distance);
+    if (m < 0)
         return;
     l->object = c->out->memory[m].freed ? NULL : &c->memory[m];
     if (l->object && !l->object->shadow)
@@ -181,8 +206,8 @@ static void tell_bounds(gang_check *c, const check_lane *l)
                    "%s %s at %#llx, which is no memory of the device; cudaMalloc gives such memory",
                    did, name, (unsigned long long)place);
     } else if (!o || !o->is) {
-        check_tell(c, l->g, l->s, l->lane, MISTAKE_BOUNDS, -1, "%s %s where there is no array", did,
-                   name);
+        check_tell(c, l->g, l->s, l->lane, MISTAKE_BOUNDS, -1, "%s %s%s", did, name,
+                   o ? ", beyond its end" : " where there is no array");
     } else {
         const uint64_t n = (o->bytes - (l->base - l->from)) / o->is->element;
         check_tell(c, l->g, l->s, l->lane, MISTAKE_BOUNDS, -1,
