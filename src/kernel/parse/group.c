@@ -343,25 +343,16 @@ static kernel_expr *parse_reduction_name(parser *p, int which, kernel_place plac
     parser_fail(p, place, "this is for the last argument of cg::reduce only");
 }
 
-/* cg::reduce(group, value, cg::plus<float>()) */
-static kernel_expr *parse_reduce(parser *p, int which, kernel_place place)
+/* "cg::plus<float>()": the builtin that reduces by it; BUILTINS if it is something else. */
+static kernel_builtin accept_operation(parser *p, const kernel_token **last)
 {
-    (void)which;
-    expect(p, TOKEN_LPAREN, "after 'reduce'");
-    kernel_expr *g = parse_assignment(p);
-    if (g->type->word != WORD_TILE && g->type->word != WORD_COALESCED)
-        parser_fail_do(p, place, "reduce over a tile of 32 threads", "'reduce' takes a tile");
-    expect(p, TOKEN_COMMA, "after the group");
-    kernel_expr *value = expr_value(p, parse_assignment(p));
-    if (!type_is_arithmetic(value->type) || value->type->word >= WORD_BLOCK)
-        parser_fail(p, value->place, "'reduce' takes a number, not '%s'",
-                    type_name(p, value->type));
-    expect(p, TOKEN_COMMA, "after the value");
-    const kernel_token *last;
-    const symbol *y = parse_name(p, &last);
-    if (!y || y->kind != SYMBOL_SPECIAL || y->special != parse_reduction_name)
-        parser_fail_do(p, last->place, "use plus, less, greater, bit_and, bit_or or bit_xor",
-                       "'reduce' does not know this operation");
+    const kernel_token *back = p->t;
+    *last = p->t;
+    const symbol *y = at(p, TOKEN_NAME) || at(p, TOKEN_SCOPE) ? parse_name(p, last) : NULL;
+    if (!y || y->kind != SYMBOL_SPECIAL || y->special != parse_reduction_name) {
+        p->t = back;
+        return BUILTINS;
+    }
     template_arg *ignored = NULL;
     if (at(p, TOKEN_LT))
         parse_template_args(p, &ignored);
@@ -369,9 +360,135 @@ static kernel_expr *parse_reduce(parser *p, int which, kernel_place place)
         expect(p, TOKEN_RPAREN, "after the operation");
     else if (accept(p, TOKEN_LBRACE))
         expect(p, TOKEN_RBRACE, "after the operation");
+    return (kernel_builtin)y->which;
+}
+
+/* The group and the value of reduce and the scans, to behind the value. */
+static kernel_expr *parse_group_value(parser *p, const char *what, bool tiles, kernel_place place,
+                                      kernel_expr **value)
+{
+    expect(p, TOKEN_LPAREN, "before arguments");
+    kernel_expr *g = parse_assignment(p);
+    if (g->type->word != WORD_TILE && (tiles || g->type->word != WORD_COALESCED))
+        parser_fail_do(p, place, "take a tile: tiled_partition<32>(...)", "'%s' takes a tile",
+                       what);
+    expect(p, TOKEN_COMMA, "after the group");
+    *value = expr_value(p, parse_assignment(p));
+    if (!type_is_arithmetic((*value)->type) || (*value)->type->word >= WORD_BLOCK)
+        parser_fail(p, (*value)->place, "'%s' takes a number, not '%s'", what,
+                    type_name(p, (*value)->type));
+    return g;
+}
+
+/* cg::reduce(group, value, cg::plus<float>()) */
+static kernel_expr *parse_reduce(parser *p, int which, kernel_place place)
+{
+    (void)which;
+    kernel_expr *value, *g = parse_group_value(p, "reduce", false, place, &value);
+    expect(p, TOKEN_COMMA, "after the value");
+    const kernel_token *last;
+    const kernel_builtin by = accept_operation(p, &last);
+    if (by == BUILTINS)
+        parser_fail_do(p, last->place, "use plus, less, greater, bit_and, bit_or or bit_xor",
+                       "'reduce' does not know this operation");
     expect(p, TOKEN_RPAREN, "after 'reduce'");
     kernel_expr *args[2] = {mask_of(p, g), value};
-    return expr_builtin(p, place, (kernel_builtin)y->which, value->type, 2, args);
+    return expr_builtin(p, place, by, value->type, 2, args);
+}
+
+/* ---- scans ------------------------------------------------------------------------------------ */
+
+typedef struct scanning {
+    kernel_place place;
+    kernel_builtin by;   /* BUILTINS: `object` does it */
+    kernel_expr *object; /* with an operator() */
+    const kernel_type *type;
+    kernel_expr *mask, *made; /* all so far */
+    uint64_t n;
+} scanning;
+
+/* A variable, which is given a value now. */
+static kernel_expr *scan_keep(parser *p, scanning *s, kernel_expr *value)
+{
+    kernel_var *v = local_new(p, name_of(p, "temp"), value->type->plain, s->place);
+    v->is_temporary = v->assigned = true;
+    kernel_expr *set = expr_assign(p, s->place, expr_var(p, s->place, v), value);
+    s->made = s->made ? expr_comma(p, s->made, set) : set;
+    return expr_var(p, s->place, v);
+}
+
+static kernel_expr *scan_step(parser *p, const scanning *s, kernel_expr *a, kernel_expr *b)
+{
+    static const struct {
+        uint16_t by;
+        uint16_t token;
+    } rows[] = {{BUILTIN_REDUCE_ADD, TOKEN_PLUS},
+                {BUILTIN_REDUCE_AND, TOKEN_AMP},
+                {BUILTIN_REDUCE_OR, TOKEN_PIPE},
+                {BUILTIN_REDUCE_XOR, TOKEN_CARET}};
+    if (s->by == BUILTINS) {
+        kernel_expr *args[2] = {a, b};
+        function_decl *call = methods_of(p, s->object->type, "operator()");
+        return expr_value(p, call_method(p, s->object, call, s->place, args, 2));
+    }
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].by == s->by)
+            return expr_binary(p, s->place, rows[i].token, a, b);
+    kernel_expr *less =
+        expr_binary(p, s->place, s->by == BUILTIN_REDUCE_MIN ? TOKEN_LT : TOKEN_GT, b, a);
+    return expr_choose(p, s->place, less, b, a);
+}
+
+/* What the thread `by` places before has. */
+static kernel_expr *scan_shuffle(parser *p, const scanning *s, kernel_expr *v, uint64_t by)
+{
+    const kernel_type *wide = type_promote(p, s->type);
+    kernel_expr *args[4] = {s->mask, expr_cast(p, v, wide, s->place), uint_const(p, s->place, by),
+                            expr_integer(p, s->place, type_word_of(p, WORD_INT), s->n)};
+    return expr_cast(p, expr_builtin(p, s->place, BUILTIN_SHFL_UP, wide, 4, args), s->type,
+                     s->place);
+}
+
+enum { SCAN_INCLUSIVE, SCAN_EXCLUSIVE };
+
+/* cg::inclusive_scan(tile, value, cg::plus<int>()): what 1, 2, 4, ... threads before have joins, as if each
+ * step were written out. */
+static kernel_expr *parse_scan(parser *p, int which, kernel_place place)
+{
+    const char *name = which == SCAN_INCLUSIVE ? "inclusive_scan" : "exclusive_scan";
+    scanning s = {.place = place, .by = BUILTIN_REDUCE_ADD};
+    kernel_expr *value, *g = parse_group_value(p, name, true, place, &value);
+    s.type = value->type->plain;
+    s.n = g->type->count;
+    s.mask = scan_keep(p, &s, mask_of(p, g));
+    kernel_expr *v = scan_keep(p, &s, value);
+    if (accept(p, TOKEN_COMMA)) {
+        const kernel_token *last;
+        s.by = accept_operation(p, &last);
+        kernel_expr *op = s.by == BUILTINS ? parse_assignment(p) : NULL;
+        if (op && !methods_of(p, op->type, "operator()"))
+            parser_fail_do(p, op->place,
+                           "use cg::plus, less, greater, bit_and, bit_or, bit_xor, "
+                           "or a lambda",
+                           "'%s' is no operation of a scan", type_name(p, op->type));
+        s.object = op && !expr_is_place(op) ? scan_keep(p, &s, op) : op;
+    }
+    expect(p, TOKEN_RPAREN, "after a scan");
+    kernel_expr *rank = scan_keep(
+        p, &s, expr_binary(p, place, TOKEN_AMP, lane_of(p, place), uint_const(p, place, s.n - 1)));
+    for (uint64_t by = 1; by < s.n; by *= 2) {
+        kernel_expr *before = scan_keep(p, &s, scan_shuffle(p, &s, v, by));
+        kernel_expr *joined = expr_cast(p, scan_step(p, &s, v, before), s.type, place);
+        kernel_expr *takes = expr_binary(p, place, TOKEN_GE, rank, uint_const(p, place, by));
+        v = scan_keep(p, &s, expr_choose(p, place, takes, joined, v));
+    }
+    if (which == SCAN_EXCLUSIVE) {
+        kernel_expr *before = scan_keep(p, &s, scan_shuffle(p, &s, v, 1));
+        kernel_expr *zero =
+            expr_cast(p, expr_integer(p, place, type_word_of(p, WORD_INT), 0), s.type, place);
+        v = expr_choose(p, place, rank, before, zero);
+    }
+    return expr_comma(p, s.made, expr_value(p, v));
 }
 
 /* ---- names ------------------------------------------------------------------------------------ */
@@ -421,6 +538,8 @@ void group_names(parser *p)
     add_special(p, s, "tiled_partition", parse_group_function, MAKE_TILE);
     add_special(p, s, "sync", parse_group_function, SYNC);
     add_special(p, s, "reduce", parse_reduce, 0);
+    add_special(p, s, "inclusive_scan", parse_scan, SCAN_INCLUSIVE);
+    add_special(p, s, "exclusive_scan", parse_scan, SCAN_EXCLUSIVE);
     for (size_t i = 0; i < sizeof operations / sizeof *operations; i++)
         add_special(p, s, operations[i].name, parse_reduction_name, operations[i].id);
 }
