@@ -195,6 +195,10 @@ static bool same_parameters(const function_decl *a, const function_decl *b)
 {
     if (a->n_params != b->n_params || (!a->n_params && a->n_parameters != b->n_parameters))
         return false;
+    for (uint32_t i = 0; i < a->n_params; i++)
+        if (a->params[i].is_pack != b->params[i].is_pack ||
+            !a->params[i].type != !b->params[i].type)
+            return false;
     for (uint32_t i = 0; !a->n_params && i < a->n_parameters; i++)
         if (a->parameters[i].type->plain != b->parameters[i].type->plain)
             return false;

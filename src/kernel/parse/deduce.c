@@ -208,6 +208,7 @@ typedef struct special_args {
     const kernel_syntax *of, *special;
     template_list own; /* of its parameters */
     template_list made;
+    const kernel_token *end; /* behind them */
 } special_args;
 
 static void parse_special_args(parser *p, void *context)
@@ -222,6 +223,7 @@ static void parse_special_args(parser *p, void *context)
         bind_patterns(p, in, s->params, s->n_params);
     const parser_place back = parser_enter(p, s->head, in);
     const uint32_t n = parse_template_args(p, &args);
+    a->end = p->t;
     a->made = struct_arguments(p, a->of, args, n, s->head->place);
     parser_leave(p, back);
 }
@@ -243,9 +245,8 @@ void declare_special_struct(parser *p, kernel_syntax *of, template_param *params
     else
         parse_special_args(p, &a);
     made->args = a.made;
-    while (!at(p, TOKEN_LBRACE) && !at(p, TOKEN_COLON) && !at(p, TOKEN_SEMICOLON) &&
-           !at(p, TOKEN_END))
-        p->t++;
+    if (a.end)
+        p->t = a.end;
     made->body = at(p, TOKEN_LBRACE) || at(p, TOKEN_COLON) ? p->t : NULL;
 }
 
@@ -278,34 +279,41 @@ static bool special_fits(parser *p, const kernel_syntax *of, const kernel_syntax
     return fine && template_same(a.made, args);
 }
 
+/* Is a's form one that b takes, too? */
+static bool special_within(parser *p, const kernel_syntax *of, const kernel_syntax *a,
+                           const kernel_syntax *b)
+{
+    template_list ignored;
+    return special_fits(p, of, b, a->args, true, &ignored);
+}
+
 const kernel_syntax *special_struct(parser *p, const kernel_syntax *of, template_list args,
                                     kernel_place place, template_list *own)
 {
-    const kernel_syntax *best = NULL, *other = NULL;
+    const kernel_syntax *best = NULL;
+    template_list mine;
     for (const kernel_syntax *s = of->specials; s; s = s->next) {
-        template_list mine, ignored;
         if (s->n_params && !s->args.at)
             parser_fail_do(p, s->head->place, "write structs of different names",
                            "this partial specialization of '%s' is not understood", of->name->text);
         if (!special_fits(p, of, s, args, false, &mine))
             continue;
-        /* The one of which the other would take the form, but not it the other's. */
-        const bool less = best && special_fits(p, of, s, best->args, true, &ignored);
-        const bool more = best && special_fits(p, of, best, s->args, true, &ignored);
-        if (best && less == more && !(less && best->body && !s->body))
-            other = s;
-        if (best && !(more && !less))
+        /* One that is declared twice has its body where it is defined. */
+        if (best &&
+            (!special_within(p, of, s, best) || (special_within(p, of, best, s) && best->body)))
             continue;
         best = s;
-        other = NULL;
         *own = mine;
     }
-    if (other) {
+    for (const kernel_syntax *s = best ? of->specials : NULL; s; s = s->next) {
+        if (s == best || !special_fits(p, of, s, args, false, &mine) ||
+            special_within(p, of, best, s))
+            continue;
         parser_error(p, place, "two specializations of '%s' fit <%s>, and none is more special",
                      of->name->text, template_text(p, args, false));
         if (!p->quiet) {
             diag_note(p->diags, best->head->place, "this one");
-            diag_note(p->diags, other->head->place, "and this one");
+            diag_note(p->diags, s->head->place, "and this one");
         }
         parser_jump(p);
     }

@@ -53,11 +53,22 @@ void parser_error(parser *p, kernel_place place, const char *format, ...)
     va_end(args);
 }
 
+static parser_place here_of(const parser *p)
+{
+    return (parser_place){.t = p->t,
+                          .scope = p->scope,
+                          .split = p->split,
+                          .no_gt = p->no_gt,
+                          .pack_at = p->pack_at,
+                          .auto_at = p->auto_at,
+                          .pack_dots = p->pack_dots};
+}
+
 bool parser_guard(parser *p, void (*work)(parser *, void *), void *context)
 {
     jmp_buf here;
     jmp_buf *const outer = p->guard;
-    const parser_place back = {p->t, p->scope, p->split, p->pack_at, p->no_gt};
+    const parser_place back = here_of(p);
     const int depth = p->depth, nested = p->nested, quiet = p->quiet;
     kernel_instance *const current = p->current;
     p->guard = &here;
@@ -73,8 +84,10 @@ bool parser_guard(parser *p, void (*work)(parser *, void *), void *context)
         p->quiet = quiet;
         p->current = current;
         p->split = 0;
-        p->pack_at = back.pack_at;
         p->no_gt = back.no_gt;
+        p->pack_at = back.pack_at;
+        p->auto_at = back.auto_at;
+        p->pack_dots = back.pack_dots;
     }
     p->guard = outer;
     return fine;
@@ -82,14 +95,16 @@ bool parser_guard(parser *p, void (*work)(parser *, void *), void *context)
 
 parser_place parser_enter(parser *p, const kernel_token *from, scope *in)
 {
-    const parser_place back = {p->t, p->scope, p->split, p->pack_at, p->no_gt};
+    const parser_place back = here_of(p);
     if (++p->nested > NESTED_MOST)
         parser_fail(p, from->place, "definitions are nested too deeply");
     p->t = from;
     p->scope = in;
     p->split = 0;
-    p->pack_at = -1;
     p->no_gt = false;
+    p->pack_at = -1;
+    p->auto_at = 0;
+    p->pack_dots = NULL;
     return back;
 }
 
@@ -99,8 +114,10 @@ void parser_leave(parser *p, parser_place back)
     p->t = back.t;
     p->scope = back.scope;
     p->split = back.split;
-    p->pack_at = back.pack_at;
     p->no_gt = back.no_gt;
+    p->pack_at = back.pack_at;
+    p->auto_at = back.auto_at;
+    p->pack_dots = back.pack_dots;
 }
 
 void parser_down(parser *p)

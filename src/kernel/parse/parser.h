@@ -343,8 +343,10 @@ bool parser_guard(parser *p, void (*work)(parser *, void *), void *context);
 typedef struct parser_place {
     const kernel_token *t;
     scope *scope;
-    int split, pack_at;
+    int split;
     bool no_gt;
+    int pack_at, auto_at;
+    const kernel_token *pack_dots;
 } parser_place;
 parser_place parser_enter(parser *p, const kernel_token *from, scope *in);
 void parser_leave(parser *p, parser_place back);
