@@ -108,7 +108,7 @@ static int behind_closed(const scan *s, int i, int end)
     return k > i && k < end ? k + 1 : i;
 }
 
-/* The local variables of a function that are seen at token `end`. */
+/* The local variables of a function that are seen where the lambda is. */
 static void find_locals(const scan *s, const closure_place *at, names *out)
 {
     scan_piece p;
@@ -220,8 +220,7 @@ static void add_tokens(const scan *s, int from, int to, str *out)
     }
 }
 
-/* The parameters of operator(): "auto" becomes a parameter of its template. They begin where they do in the
- * source, if they are to. */
+/* The parameters of operator(): "auto" becomes a parameter of its template. */
 static void add_params(const lambda *l, str *out)
 {
     const scan *s = l->s;
@@ -240,13 +239,13 @@ static void add_params(const lambda *l, str *out)
     }
 }
 
-/* Parameters of templates around it, each with what is before or behind its name. */
+/* The parameters of the template around it, as they are declared or by their names. */
 static void add_outer(const lambda *l, bool declare, const char **between, str *out)
 {
     const scan *s = l->s;
     scan_piece p;
-    const int end = l->at->template <0 ? -1 : scan_behind_angles(s, l->at->template) - 1;
-    for (int i = l->at->template + 1; i < end; *between = ", ") {
+    const int end = l->at->outer < 0 ? -1 : scan_behind_angles(s, l->at->outer) - 1;
+    for (int i = l->at->outer + 1; i < end; *between = ", ") {
         i = scan_next_piece(s, i, end, &p);
         str_puts(out, *between);
         if (declare)
@@ -355,14 +354,14 @@ bool closure_make(const scan *s, const char *text, const closure_place *at, cons
     if (!read_captures(&l) || !read_head(&l))
         return false;
     const int end = s->at[l.body].pair,
-              last = at->template <0 ? -1 : scan_behind_angles(s, at->template);
+              last = at->outer < 0 ? -1 : scan_behind_angles(s, at->outer);
     for (int i = at->bracket; i < end; i++) {
         if (s->at[i].directive)
             return false;
         l.n_autos +=
             l.params >= 0 && i > l.params && i < s->at[l.params].pair && scan_is(&s->at[i], "auto");
     }
-    for (int i = at->template + 1; i < last; i++)
+    for (int i = at->outer + 1; i < last; i++)
         if (s->at[i].mark == '.')
             return false; /* a pack around it */
     read_body(&l);

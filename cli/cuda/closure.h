@@ -10,7 +10,7 @@
 typedef struct closure_place {
     int bracket;      /* its '[' */
     int params, body; /* of the function around it: the '(' and the '{' */
-    int template;     /* of that: the '<' of template parameters, or -1 */
+    int outer;        /* of that: the '<' of template parameters, or -1 */
     bool on_host;     /* it is __host__, too */
 } closure_place;
 
