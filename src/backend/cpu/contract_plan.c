@@ -19,7 +19,8 @@ enum {
     TASKS_MOST = 32, /* ... and which they make where they are more: what one thread has to do at
                              the end, while the others wait, is then a small part of it all */
 };
-#define TASK_PRODUCTS 250000.0 /* ... nor the whole below this many products for each task */
+#define TASK_PRODUCTS 250000.0 /* ... nor the whole below this many products for each task, */
+#define SPARE_PRODUCTS 8e6     /* or this many where each thread has one already */
 
 /* At least `parts` parts (none of nothing); sizes are multiples of `unit`. */
 static cut cut_into(int64_t extent, int64_t parts, int64_t unit)
@@ -210,7 +211,9 @@ static int64_t tasks_for(const contraction *c, int threads, int per_thread)
 {
     const double products =
         (double)c->batches * (double)c->m.extent * (double)c->n.extent * (double)(c->kc.extent + 1);
-    const int64_t wanted = threads > 1 ? (int64_t)threads * per_thread : 1;
+    const double each = products / threads / SPARE_PRODUCTS;
+    const int64_t tasks = each < 1 ? 1 : each < per_thread ? (int64_t)each : per_thread;
+    const int64_t wanted = threads > 1 ? threads * tasks : 1;
     return products < (double)wanted * TASK_PRODUCTS ? (int64_t)(products / TASK_PRODUCTS) + 1
                                                      : wanted;
 }
