@@ -230,6 +230,9 @@ void pp_pragma(kernel_pp *pp, const kernel_token *line, uint32_t n, kernel_place
     if (n == 0 || line[0].kind != TOKEN_NAME)
         return;
     kernel_name *name = line[0].as.name;
+    for (uint32_t i = 1; i < n; i++) /* a pragma in a pragma is none */
+        if (line[i].kind == TOKEN_NAME && line[i].as.name == pp->pragma)
+            n = i;
     if (name == pp->once && pp->n_files) {
         file(pp)->original->once = true;
     } else if (name == pp->unroll || name == pp->nounroll) {

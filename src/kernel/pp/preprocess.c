@@ -75,12 +75,19 @@ static void join_strings(output *o)
 /* _Pragma("unroll 4"): what the string says, as if it were a #pragma. */
 static bool pragma_operator(kernel_pp *pp, const kernel_token *word)
 {
+    static const kernel_token_kind wanted[3] = {TOKEN_LPAREN, TOKEN_STRING, TOKEN_RPAREN};
     kernel_token t[3];
     uint32_t n;
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         pp_next(pp, &t[i]);
-    if (t[0].kind != TOKEN_LPAREN || t[1].kind != TOKEN_STRING || t[2].kind != TOKEN_RPAREN) {
+        if (t[i].kind == wanted[i])
+            continue;
         diag_error(pp->diags, word->place, NULL, "_Pragma wants a string in parentheses");
+        if (t[i].kind == TOKEN_PRAGMA) { /* its end is yet to come */
+            kernel_token *back = kernel_arena_get(pp->arena, sizeof *back);
+            *back = t[i];
+            pp_push(pp, back, 1);
+        }
         return false;
     }
     pp_decode_strings(pp->unit, &t[1], &t[1], 1);
