@@ -250,9 +250,6 @@ $(BUILD)/obj/cli/bench/limits.o: OPTIMIZE := -O3 -ffp-contract=fast
 $(BUILD)/obj/cli/bench/limits_arm.o: OPTIMIZE := -O3 $(if $(filter aarch64,$(ARCH)),\
     -march=armv8.2-a+bf16+fp16fml)
 
-# A dot product of verify takes the bits of floats, too, though it uses only those of integers.
-$(BUILD)/obj/cli/verify/real.o: OPTIMIZE += $(if $(and $(is_clang),$(SAN)),-fno-sanitize=float-cast-overflow)
-
 # It reads its own files with base/json, which is not public.
 $(BUILD)/ingot: $(CLI_OBJECTS) $(BUILD)/obj/libinternal.a
 	$(call say,LINK,$@) $(link) $(CLI_OBJECTS) $(BUILD)/obj/libinternal.a $(CLI_LIBS) $(LDLIBS)

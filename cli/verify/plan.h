@@ -42,7 +42,8 @@ real real_eps(ig_dtype d);
 real real_max(ig_dtype d);
 real real_min(ig_dtype d);  /* of floats: -real_max */
 int real_width(ig_dtype d); /* in bits */
-/* Integers as 64 bits, extended by their sign, and back: what does not fit the dtype wraps. */
+/* Integers as 64 bits, extended by their sign, and back: what does not fit the dtype wraps. What is not within 64 bits
+ * has none: 0. */
 uint64_t real_bits(real v);
 real real_wrap(ig_dtype d, uint64_t bits);
 /* The float in which composites compute for d, and the dtype of their results. */

@@ -118,7 +118,12 @@ void real_store(ig_dtype d, void *to, real v)
     memcpy(to, &bits, (size_t)formats[d].bits / 8); /* both our processors are little-endian */
 }
 
-uint64_t real_bits(real v) { return v < 0 ? (uint64_t)(int64_t)v : (uint64_t)v; }
+uint64_t real_bits(real v)
+{
+    if (!(v >= -0x1p63L && v < 0x1p64L))
+        return 0;
+    return v < 0 ? (uint64_t)(int64_t)v : (uint64_t)v;
+}
 
 real real_wrap(ig_dtype d, uint64_t bits)
 {
