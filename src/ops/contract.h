@@ -19,7 +19,8 @@ ig_status contract_cast(op_id op, ig_array **x, int n);
 
 /* The node: x[0] is (b..., m..., k...) and x[1] is (b..., n..., k...), of one dtype and of equal
  * lengths in b and k. dtype is theirs, or f32 for f16 and bf16, so that a caller who has more to
- * add rounds once. Returns (b..., m..., n...), contiguous. */
+ * add rounds once. Where they are i32 that was made of i8, the node takes that: sums of bytes in i32 are
+ * what processors have instructions for. Returns (b..., m..., n...), contiguous. */
 ig_array *contract_node(op_id op, ig_array *const x[2], contract_axes axes, ig_dtype dtype);
 
 #endif

@@ -29,9 +29,11 @@ static uint16_t bf16_of(int x)
     return (uint16_t)(bits >> 16);
 }
 
-/* One product of SIDE x SIDE by k; along: a row's points lie side by side, else the rows of a point. */
-static void check(const gemm_kernel *g, bool bytes, int64_t k, const bool along[2])
+/* One product of SIDE x SIDE by k, of bf16 to f32, or of i8 to its low bytes or i32. along: a row's points lie side
+ * by side, else the rows of a point. */
+static void check(const gemm_kernel *g, ig_dtype result, int64_t k, const bool along[2])
 {
+    const bool bytes = result != IG_F32;
     static uint16_t from[2][SIDE * K_MOST];
     static _Alignas(64) char panel[2][2 * 32 * 192 * 2];
     static float c[64 * 64];
@@ -55,14 +57,18 @@ static void check(const gemm_kernel *g, bool bytes, int64_t k, const bool along[
         for (int64_t i = 0; i < 64; i += 32)
             for (int64_t j = 0; j < 64; j += 32)
                 g->tile(k, panel[0] + i * deep, panel[1] + j * deep,
-                        (char *)c + (i * 64 + j) * (bytes ? 1 : 4), 64, add);
+                        (char *)c + (i * 64 + j) * (result == IG_I8 ? 1 : 4), 64, add);
     for (int64_t i = 0; i < SIDE; i++)
         for (int64_t j = 0; j < SIDE; j++) {
             int sum = 0;
             for (int64_t p = 0; p < k; p++)
                 sum += 2 * value(0, i, p) * value(1, j, p);
-            if (bytes)
+            int32_t whole;
+            memcpy(&whole, &c[i * 64 + j], sizeof whole);
+            if (result == IG_I8)
                 assert_int_equal(((uint8_t *)c)[i * 64 + j], (uint8_t)sum);
+            else if (result == IG_I32)
+                assert_int_equal(whole, sum);
             else
                 assert_true(c[i * 64 + j] == (float)sum);
         }
@@ -77,8 +83,9 @@ static void products_are_right(void **unused)
     for (size_t n = 0; n < sizeof lengths / sizeof lengths[0]; n++)
         for (int way = 0; way < 4; way++) {
             const bool along[2] = {way & 1, way >> 1};
-            check(&gemm_emulated.of[IG_BF16], false, lengths[n], along);
-            check(&gemm_emulated.of[IG_I8], true, lengths[n], along);
+            check(&gemm_emulated.of[IG_BF16], IG_F32, lengths[n], along);
+            check(&gemm_emulated.of[IG_I8], IG_I8, lengths[n], along);
+            check(&gemm_emulated.i8_to_i32, IG_I32, lengths[n], along);
         }
 }
 

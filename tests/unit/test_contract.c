@@ -44,6 +44,7 @@ static int64_t random_below(int64_t n) { return (int64_t)(random_bits() % (uint6
 
 typedef struct work {
     program p;
+    ig_dtype result; /* the elements' dtype, but for i8 that is summed in i32 */
     buffer buf[SLOTS];
     binding bindings[SLOTS];
     tape_inst inst[6];
@@ -130,7 +131,7 @@ static int16_t work_inst(work *w, tape_inst inst)
 static void work_tape(work *w, bool fused)
 {
     tape *t = &w->p.post;
-    const ig_dtype dtype = w->p.dtype;
+    const ig_dtype dtype = w->result;
     const uint8_t d = (uint8_t)dtype;
     t->inst = w->inst;
     t->operand = w->operand;
@@ -152,12 +153,16 @@ static void work_tape(work *w, bool fused)
     t->n_reg = 5;
 }
 
+/* Whether products of i8 are to be summed in i32. */
+static bool i8_to_i32;
+
 /* Everything but the inputs' strides: groups of ndim axes, whose lengths follow each other in shape
  * (b, m, n, k). */
 static void work_shape(work *w, ig_dtype dtype, const int ndim[4], const int64_t *shape)
 {
     memset(w, 0, sizeof *w);
     program *p = &w->p;
+    w->result = dtype == IG_I8 && i8_to_i32 ? IG_I32 : dtype;
     p->kind = PROGRAM_CONTRACT;
     p->dtype = dtype;
     const int64_t *from = shape;
@@ -179,7 +184,7 @@ static void work_shape(work *w, ig_dtype dtype, const int ndim[4], const int64_t
     p->in[0].dtype = p->in[1].dtype = dtype;
     w->operand[0].slot = OUT;
     w->operand[1].slot = BIAS;
-    w->operand[0].dtype = w->operand[1].dtype = dtype;
+    w->operand[0].dtype = w->operand[1].dtype = w->result;
     p->post.ndim = 3;
     memcpy(p->post.shape, out->shape, sizeof p->post.shape);
     p->post.size = view_size(out);
@@ -191,8 +196,8 @@ static void work_fill(work *w)
     program *p = &w->p;
     work_buffer(w, IN0, p->dtype, view_settle(&p->in[0].v));
     work_buffer(w, IN1, p->dtype, view_settle(&p->in[1].v));
-    work_buffer(w, OUT, p->dtype, p->post.size);
-    work_buffer(w, BIAS, p->dtype, p->extent[2]);
+    work_buffer(w, OUT, w->result, p->post.size);
+    work_buffer(w, BIAS, w->result, p->extent[2]);
     w->operand[1].v = w->operand[0].v;
     w->operand[1].v.stride[0] = w->operand[1].v.stride[1] = 0;
 }
@@ -247,6 +252,10 @@ static sum reference(const work *w, int64_t b, int64_t m, int64_t n)
             uint64_t xi = 0, yi = 0;
             memcpy(&xi, x, bytes);
             memcpy(&yi, y, bytes);
+            if (w->result != w->p.dtype) {
+                xi = (uint64_t)(int8_t)xi;
+                yi = (uint64_t)(int8_t)yi;
+            }
             s.bits += xi * yi;
             continue;
         }
@@ -271,7 +280,7 @@ static double unit_of(ig_dtype dtype)
 
 static bool element_is_right(const work *w, int64_t b, int64_t m, int64_t n)
 {
-    const ig_dtype dtype = w->p.dtype;
+    const ig_dtype dtype = w->result;
     const int64_t *extent = w->p.extent;
     const size_t bytes = ig_dtype_bytes(dtype);
     const char *got =
@@ -332,6 +341,23 @@ static void test_random_layouts(void **state)
         check_values(&w, 300);
         work_free(&w);
     }
+}
+
+/* Products of i8 whose sums are i32: any layout, and lengths beside those of tiles and groups. */
+static void test_bytes_summed_in_i32(void **state)
+{
+    (void)state;
+    static const int64_t lengths[] = {1, 3, 8, 13, 31, 33, 64, 70},
+                         deep[] = {1, 7, 64, 65, 300, 1100};
+    i8_to_i32 = true;
+    for (int a = 0; a < ANY; a++)
+        for (int b = 0; b < ANY; b++)
+            check_matrix(IG_I8, 37, 53, 41, (layout)a, (layout)b, 500);
+    for (int i = 0; i < 48; i++)
+        for (int k = 0; k < 6; k++)
+            check_matrix(IG_I8, lengths[i % 8], lengths[i / 6], deep[k], (layout)(i % ANY), PLAIN,
+                         300);
+    i8_to_i32 = false;
 }
 
 static void test_transposes(void **state)
@@ -721,6 +747,7 @@ static int run_all(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_layouts),
         cmocka_unit_test(test_transposes),
+        cmocka_unit_test(test_bytes_summed_in_i32),
         cmocka_unit_test(test_sizes_around_blocks),
         cmocka_unit_test(test_few_rows),
         cmocka_unit_test(test_few_rows_have_the_bits_of_many),

@@ -451,6 +451,49 @@ static void test_einsum_errors(void **state)
     assert_non_null(ig_einsum("i->", &x, 1)); /* and the next call works */
 }
 
+/* Whether the sum is planned as one of i8, and has the same value as one of arrays that are i32 in memory. */
+static void check_bytes(ig_array *x, ig_array *y, bool planned)
+{
+    ig_array *z = ig_matmul(x, y);
+    assert_int_equal(ig_dtype_of(z), IG_I32);
+    char *plan = ig_explain(&z, 1);
+    assert_non_null(plan);
+    assert_int_equal(strstr(plan, "contract  i8") != NULL, planned);
+    ig_free(plan);
+    assert_int_equal(ig_eval((ig_array *[]){z}, 1), IG_OK);
+    assert_int_equal(ig_eval((ig_array *[]){x, y}, 2), IG_OK);
+    ig_array *right = ig_matmul(x, y); /* of what is i32 now */
+    assert_true(ig_item(ig_all(ig_equal(z, right), IG_NONE, false)) == 1);
+}
+
+static ig_array *bytes(ig_ints shape, int64_t n)
+{
+    ig_array *x =
+        ig_remainder(ig_multiply(ig_arange(0, (double)n, 1, IG_I32), ig_int(7919)), ig_int(256));
+    ig_array *y = ig_reshape(ig_astype(ig_subtract(x, ig_int(128)), IG_I8), shape);
+    assert_int_equal(ig_eval(&y, 1), IG_OK);
+    return y;
+}
+
+/* i8 that is made i32 for a product is multiplied as i8, and summed in i32. */
+static void test_bytes(void **state)
+{
+    (void)state;
+    ig_array *a = bytes(IG_SHAPE(9, 300), 2700), *b = bytes(IG_SHAPE(300, 20), 6000);
+    ig_array *batch = bytes(IG_SHAPE(3, 9, 40), 1080), *one = bytes(IG_SHAPE(40, 7), 280);
+    ig_array *t = ig_matrix_transpose(b);
+    check_bytes(ig_astype(a, IG_I32), ig_astype(b, IG_I32), true);
+    check_bytes(ig_astype(a, IG_I32),
+                ig_matrix_transpose(ig_astype(bytes(IG_SHAPE(20, 300), 6000), IG_I32)), true);
+    check_bytes(ig_slice(ig_astype(a, IG_I32), IG_AXES(2, 10), IG_AXES(8, 110), IG_AXES(2, 1)),
+                ig_slice(ig_astype(b, IG_I32), IG_AXES(100, 3), IG_AXES(200, 20), IG_AXES(1, 2)),
+                true);
+    check_bytes(ig_astype(batch, IG_I32), ig_astype(one, IG_I32), true);
+    check_bytes(ig_astype(a, IG_I32), ig_matrix_transpose(ig_astype(t, IG_I32)),
+                false); /* not in order */
+    check_bytes(ig_astype(a, IG_I32), ig_full(IG_SHAPE(300, 4), ig_int(3), IG_I32), false);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -460,6 +503,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_products, begin, end),
         cmocka_unit_test_setup_teardown(test_large, begin, end),
         cmocka_unit_test_setup_teardown(test_dtypes, begin, end),
+        cmocka_unit_test_setup_teardown(test_bytes, begin, end),
         cmocka_unit_test_setup_teardown(test_errors, begin, end),
         cmocka_unit_test_setup_teardown(test_einsum_errors, begin, end),
     };

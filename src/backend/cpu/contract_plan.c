@@ -101,6 +101,12 @@ static int64_t rows_in_cache(int64_t row_bytes, int64_t parts, int64_t most)
     return rows < TILE_LEAST ? TILE_LEAST : rows < most ? rows : most;
 }
 
+/* The dtype of the sums' lanes: what the post tape takes. */
+static ig_dtype sum_lane(const program *p)
+{
+    return dtype_lane(p->post.n_inst > 0 ? (ig_dtype)p->post.inst[0].dtype : p->dtype);
+}
+
 /* The operand in which the sums lie as they are, row after row, if nothing else becomes of them, and it is worth
  * it; else -1. Most tiles of narrow rows have an edge; and sums of many blocks of k, which come and go each time,
  * are better close to each other than a long row apart. */
@@ -112,7 +118,7 @@ static int result_of(const contraction *c, const tape *post)
         in[1].code != TAPE_STORE || c->p->extent[2] < c->kernel->nr || c->p->extent[3] == 0)
         return -1;
     const operand *o = &post->operand[in[1].operand];
-    const bool same = o->dtype == dtype_lane(c->p->dtype) && view_is_contiguous(&o->v);
+    const bool same = o->dtype == sum_lane(c->p) && view_is_contiguous(&o->v);
     return same ? in[1].operand : -1;
 }
 
@@ -121,10 +127,12 @@ void contraction_set(contraction *c, const program *p)
 {
     const int b = p->ndim[0], m = p->ndim[1], n = p->ndim[2], k = p->ndim[3];
     c->p = p;
-    c->kernel = &cpu_level_now()->gemm->of[p->dtype];
+    const struct gemm_level *level = cpu_level_now()->gemm;
+    const bool widens = p->dtype == IG_I8 && sum_lane(p) == IG_I32;
+    c->kernel = widens ? &level->i8_to_i32 : &level->of[p->dtype];
     assert(c->kernel->tile);
     c->element_bytes = (int64_t)ig_dtype_bytes(p->dtype);
-    c->lane_bytes = (int64_t)ig_dtype_bytes(dtype_lane(p->dtype));
+    c->lane_bytes = (int64_t)ig_dtype_bytes(sum_lane(p));
     group_set(&c->batch[0], &p->in[0].v, 0, b);
     group_set(&c->batch[1], &p->in[1].v, 0, b);
     group_set(&c->row[0], &p->in[0].v, b, m);

@@ -72,6 +72,7 @@ typedef struct gemm_kernel {
 
 struct gemm_level {
     gemm_kernel of[DTYPE_COUNT]; /* by the dtype of the elements; bool has none */
+    gemm_kernel i8_to_i32;       /* of i8, where sums are i32 */
     /* Whether the system lets this process use the level, beyond what the processor has; NULL: yes. */
     bool (*ready)(void);
 };

@@ -191,6 +191,11 @@ static inline bool gemm_has_long(const int64_t *offset, int64_t n)
 #define GROUP 8
 #include "gemm_mma.inc"
 
+#define T i32
+#define LANE uint32_t
+#define GROUP 8
+#include "gemm_mma.inc"
+
 #define T bf16
 #define STORED uint16_t
 #define LANE uint16_t
@@ -234,6 +239,12 @@ static inline bool gemm_has_long(const int64_t *offset, int64_t n)
 #define T i8
 #define SUM int32_t
 #define LANE uint8_t
+#define UNIT 64
+#include "gemm_amx.inc"
+
+#define T i32
+#define SUM int32_t
+#define LANE uint32_t
 #define UNIT 64
 #include "gemm_amx.inc"
 
@@ -394,6 +405,27 @@ static inline bool gemm_has_long(const int64_t *offset, int64_t n)
 #define TURN TURN_F32
 #include "gemm_pack.inc"
 
+/* Bytes whose sums are i32: widened by packing where no instruction does so. */
+#if SIMD_MMA || SIMD_AMX
+#define pack_m_i32 pack_m_i8
+#define pack_n_i32 pack_n_i8
+#else
+#define WIDEN_4(to, s, r) \
+    for (int i_ = 0; i_ < 4; i_++) \
+    (to)[i_] = (uint32_t)(s)[0][(r) + i_]
+#define T i32
+#define STORED int8_t
+#define LANE uint32_t
+#define TO_LANE(x) (uint32_t)(x)
+#define GROUP 1
+#define WEAVE_ROWS 4
+#define WEAVE WIDEN_4
+#define TURN_SIDE 1
+#define TURN TURN_NONE
+#include "gemm_pack.inc"
+#undef WIDEN_4
+#endif
+
 #define T u64
 #define LANE uint64_t
 #define GROUP 1
@@ -424,10 +456,10 @@ _Static_assert(INT_NR(uint8_t) <= GEMM_WIDTH_MAX && INT_MR <= INT_NR(uint8_t), "
             pack_m_##element, pack_n_##element, tile_##lane, tile_at_##lane, gather_##element, \
             thin_##element, 6, 8, dots_##element \
     }
-#define INT_KERNEL(lane, type) \
+#define INT_KERNEL(element, lane, type) \
     { \
-        INT_MR, INT_NR(type), INT_NR(type), 1, sizeof(type), GEMM_KC, pack_m_##lane, \
-            pack_n_##lane, tile_##lane, NULL, NULL, NULL, 0, 0, NULL \
+        INT_MR, INT_NR(type), INT_NR(type), 1, sizeof(type), GEMM_KC, pack_m_##element, \
+            pack_n_##element, tile_##lane, NULL, NULL, NULL, 0, 0, NULL \
     }
 #define GROUP_KERNEL(mr, nr, group, bytes, element, gather, thin) \
     { \
@@ -438,12 +470,15 @@ _Static_assert(INT_NR(uint8_t) <= GEMM_WIDTH_MAX && INT_MR <= INT_NR(uint8_t), "
 #if SIMD_MMA
 #define BF16_KERNEL GROUP_KERNEL(MMA_MR, MMA_NR, 4, 2, bf16, gather_bf16, thin_bf16)
 #define BYTE_KERNEL GROUP_KERNEL(MMA_MR, MMA_NR, 8, 1, i8, NULL, NULL)
+#define WIDE_KERNEL GROUP_KERNEL(MMA_MR, MMA_NR, 8, 1, i32, NULL, NULL)
 #elif SIMD_AMX
 #define BF16_KERNEL GROUP_KERNEL(AMX_SIDE, AMX_SIDE, 32, 2, bf16, NULL, NULL)
 #define BYTE_KERNEL GROUP_KERNEL(AMX_SIDE, AMX_SIDE, 64, 1, i8, NULL, NULL)
+#define WIDE_KERNEL GROUP_KERNEL(AMX_SIDE, AMX_SIDE, 64, 1, i32, NULL, NULL)
 #else
 #define BF16_KERNEL FLOAT_KERNEL(bf16, f32, float)
-#define BYTE_KERNEL INT_KERNEL(u8, uint8_t)
+#define BYTE_KERNEL INT_KERNEL(u8, u8, uint8_t)
+#define WIDE_KERNEL INT_KERNEL(i32, u32, uint32_t)
 #endif
 
 #if SIMD_AMX
@@ -454,6 +489,7 @@ _Static_assert(INT_NR(uint8_t) <= GEMM_WIDTH_MAX && INT_MR <= INT_NR(uint8_t), "
 
 extern const struct gemm_level GEMM_NAME(gemm, LEVEL);
 const struct gemm_level GEMM_NAME(gemm, LEVEL) = {.ready = READY,
+                                                  .i8_to_i32 = WIDE_KERNEL,
                                                   .of = {
                                                       [IG_F16] = FLOAT_KERNEL(f16, f32, float),
                                                       [IG_BF16] = BF16_KERNEL,
@@ -461,10 +497,10 @@ const struct gemm_level GEMM_NAME(gemm, LEVEL) = {.ready = READY,
                                                       [IG_F64] = FLOAT_KERNEL(f64, f64, double),
                                                       [IG_I8] = BYTE_KERNEL,
                                                       [IG_U8] = BYTE_KERNEL,
-                                                      [IG_I16] = INT_KERNEL(u16, uint16_t),
-                                                      [IG_U16] = INT_KERNEL(u16, uint16_t),
-                                                      [IG_I32] = INT_KERNEL(u32, uint32_t),
-                                                      [IG_U32] = INT_KERNEL(u32, uint32_t),
-                                                      [IG_I64] = INT_KERNEL(u64, uint64_t),
-                                                      [IG_U64] = INT_KERNEL(u64, uint64_t),
+                                                      [IG_I16] = INT_KERNEL(u16, u16, uint16_t),
+                                                      [IG_U16] = INT_KERNEL(u16, u16, uint16_t),
+                                                      [IG_I32] = INT_KERNEL(u32, u32, uint32_t),
+                                                      [IG_U32] = INT_KERNEL(u32, u32, uint32_t),
+                                                      [IG_I64] = INT_KERNEL(u64, u64, uint64_t),
+                                                      [IG_U64] = INT_KERNEL(u64, u64, uint64_t),
                                                   }};

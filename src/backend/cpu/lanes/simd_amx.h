@@ -109,6 +109,16 @@ static inline void amx_put_i8(uint8_t *c, int64_t ldc, const int32_t (*sums)[32]
         for (int j = 0; j < 32; j++)
             c[i * ldc + j] = (uint8_t)((add ? c[i * ldc + j] : 0) + (uint8_t)sums[i][j]);
 }
+
+/* The same sums, kept whole. */
+#define amx_step_i32(c, a, b) amx_step_i8(c, a, b)
+
+static inline void amx_put_i32(uint32_t *c, int64_t ldc, const int32_t (*sums)[32], bool add)
+{
+    for (int i = 0; i < 32; i++)
+        for (int j = 0; j < 32; j++)
+            c[i * ldc + j] = (add ? c[i * ldc + j] : 0) + (uint32_t)sums[i][j];
+}
 #endif
 
 #endif

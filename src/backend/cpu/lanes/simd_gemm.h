@@ -34,6 +34,7 @@
 typedef float quad_f32 __attribute__((vector_size(16)));
 typedef double quad_f64 __attribute__((vector_size(16)));
 typedef int32_t quad_i32 __attribute__((vector_size(16)));
+typedef uint32_t quad_u32 __attribute__((vector_size(16)));
 typedef int64_t quad_i64 __attribute__((vector_size(16)));
 typedef quad_f32 quad_memory_f32 __attribute__((aligned(1), may_alias));
 typedef quad_f64 quad_memory_f64 __attribute__((aligned(1), may_alias));
@@ -300,6 +301,26 @@ static inline void mma_put_i8(uint8_t *c, int64_t ldc, mma_sum_i8 x, mma_sum_i8 
 {
     mma_put_row_i8(c, SIMD_SHUFFLE(quad_i32, x, y, 0, 1, 4, 5), add);
     mma_put_row_i8(c + ldc, SIMD_SHUFFLE(quad_i32, x, y, 2, 3, 6, 7), add);
+}
+
+/* The same sums of bytes, kept whole: for results of i32. */
+typedef mma_i8 mma_i32;
+typedef mma_sum_i8 mma_sum_i32;
+#define mma_step_i32 mma_step_i8
+
+static inline void mma_put_row_i32(uint32_t *c, quad_i32 sum, bool add)
+{
+    quad_i32 old = {0};
+    if (add)
+        memcpy(&old, c, sizeof old);
+    sum = (quad_i32)((quad_u32)sum + (quad_u32)old);
+    memcpy(c, &sum, sizeof sum);
+}
+
+static inline void mma_put_i32(uint32_t *c, int64_t ldc, mma_sum_i32 x, mma_sum_i32 y, bool add)
+{
+    mma_put_row_i32(c, SIMD_SHUFFLE(quad_i32, x, y, 0, 1, 4, 5), add);
+    mma_put_row_i32(c + ldc, SIMD_SHUFFLE(quad_i32, x, y, 2, 3, 6, 7), add);
 }
 
 /* Rows r ... r + 4 of the points s[], which lie side by side: a row's points together. */
