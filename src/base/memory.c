@@ -215,7 +215,8 @@ typedef struct data_head {
     struct data_head *next;
 } data_head;
 
-enum { HEAD = 64, HUGE_PAGE = 2 << 20, KEEP_FROM = 64 << 10, KEEP_MOST = 16 };
+/* Behind the data is a TAIL for whole vectors: loops may read, never write, past the last element. */
+enum { HEAD = 64, TAIL = 64, HUGE_PAGE = 2 << 20, KEEP_FROM = 64 << 10, KEEP_MOST = 16 };
 
 /* Large blocks are kept for the next array of about their size: asking the system for memory and
  * touching it for the first time costs more than most programs that fill it. */
@@ -225,20 +226,17 @@ static struct {
     int n;
 } kept = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* The size of a block for so many bytes of data. There is room for whole vectors behind the last element: loops
- * may read, never write, past it. */
-static size_t block_bytes(size_t bytes, size_t *unit)
+/* The size of a block for so many bytes of data: whole huge pages if it is more than two, else whole lines. */
+static size_t block_bytes(size_t bytes)
 {
-    const size_t room = (bytes + 127) & ~(size_t)63;
-    *unit = room >= 2 * HUGE_PAGE ? HUGE_PAGE : HEAD;
-    return (room + HEAD + *unit - 1) / *unit * *unit;
+    const size_t least = (HEAD + bytes + TAIL + HEAD - 1) / HEAD * HEAD;
+    return least > 2 * HUGE_PAGE ? (least + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE : least;
 }
 
 /* Takes the first kept block that is as large as a new one would be and not much larger; NULL if there is none. */
 static data_head *kept_take(size_t bytes)
 {
-    size_t unit;
-    const size_t least = block_bytes(bytes, &unit) - HEAD - 64;
+    const size_t least = block_bytes(bytes) - HEAD - TAIL;
     data_head *found = NULL;
     if (pthread_mutex_trylock(&kept.lock) != 0)
         return NULL; /* busy, or held by a thread that a fork left behind: do without */
@@ -290,16 +288,17 @@ void memory_trim(void)
 
 static data_head *block_from_system(size_t bytes)
 {
-    size_t unit;
-    const size_t whole = block_bytes(bytes, &unit);
-    data_head *block = whole <= PIECE_MOST ? piece_take(whole) : aligned_alloc(unit, whole);
+    const size_t whole = block_bytes(bytes);
+    const bool large = whole > 2 * HUGE_PAGE;
+    data_head *block =
+        whole <= PIECE_MOST ? piece_take(whole) : aligned_alloc(large ? HUGE_PAGE : HEAD, whole);
     if (!block)
         return NULL;
 #ifdef MADV_HUGEPAGE
-    if (unit == HUGE_PAGE)
+    if (large)
         madvise(block, whole, MADV_HUGEPAGE); /* a wish; nothing depends on it */
 #endif
-    block->room = whole - HEAD - 64;
+    block->room = whole - HEAD - TAIL;
     return block;
 }
 
@@ -338,7 +337,7 @@ void memory_data_free(void *data, size_t bytes)
     if (!data)
         return;
     data_head *block = (data_head *)((char *)data - HEAD);
-    const size_t whole = block->room + HEAD + 64;
+    const size_t whole = block->room + HEAD + TAIL;
     atomic_fetch_sub_explicit(&data_used, bytes, memory_order_relaxed);
     uncount();
     if (block->room >= KEEP_FROM)

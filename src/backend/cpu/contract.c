@@ -291,14 +291,30 @@ static void tape_blocks(const contraction *c, worker_state *w, int64_t start, in
                    sums + i * c->lane_bytes);
 }
 
-/* Hands the tile's rows to the post tape, unless they are the result and lie where it is to be. */
+/* The tile's first element in the result. */
+static int64_t tile_start(const contraction *c, const worker_state *w)
+{
+    return (w->batch * c->m.extent + w->m0) * c->n.extent + w->n0;
+}
+
+/* Where the tile's sums are to lie: in the result, if they are it, else in the worker's scratch. */
+static void tile_place(const contraction *c, worker_state *w)
+{
+    w->sums = w->own;
+    w->ldc = c->close ? w->n : c->n.size;
+    if (c->result >= 0) {
+        w->sums = operand_host(&c->p->post.operand[c->result], c->bindings);
+        w->sums += tile_start(c, w) * c->lane_bytes;
+        w->ldc = c->n.extent;
+    }
+}
+
+/* Hands the tile's rows to the post tape. */
 static void tile_finish(const contraction *c, worker_state *w)
 {
     enum { SHORT_ROW = TAPE_BLOCK / 4 };
     const int64_t lane = c->lane_bytes, ldc = w->ldc, n_all = c->n.extent;
-    const int64_t start = (w->batch * c->m.extent + w->m0) * n_all + w->n0;
-    if (c->result >= 0)
-        return;
+    const int64_t start = tile_start(c, w);
     if (w->n < n_all || n_all > SHORT_ROW) {
         for (int64_t i = 0; i < w->m; i++)
             tape_blocks(c, w, start + i * n_all, w->n, w->sums + i * ldc * lane);
@@ -329,19 +345,14 @@ static void tile_run(const contraction *c, worker_state *w, int64_t batch, int64
     w->m = rows;
     w->n0 = j * c->n.size;
     w->n = cut_length(&c->n, j);
-    w->sums = w->own;
-    w->ldc = c->close ? w->n : c->n.size;
-    if (c->result >= 0) {
-        const int64_t first = (batch * c->m.extent + m0) * c->n.extent + w->n0;
-        w->sums = operand_host(&c->p->post.operand[c->result], c->bindings) + first * c->lane_bytes;
-        w->ldc = c->n.extent;
-    }
+    tile_place(c, w);
     rows_find(c, w, 0, batch, w->m0, w->m);
     rows_find(c, w, 1, batch, w->n0, w->n);
     if (c->kc.parts == 0)
         memset(w->sums, 0, (size_t)(w->m * c->n.size * c->lane_bytes));
     tile_sum(c, w);
-    tile_finish(c, w);
+    if (c->result < 0)
+        tile_finish(c, w);
 }
 
 /* ---- one row on either side -------------------------------------------------------------------- */

@@ -205,23 +205,17 @@ static inline int64_t simd_round_f16(int64_t n, float *d, const float *a)
     return i;
 }
 
-/* The larger and the smaller of each lane: a NaN if either is one, and -0 is below +0. */
+/* The smaller of each lane (least), or the larger: a NaN if either is one, and -0 is below +0. */
 #if defined(__aarch64__)
-static inline simd_f32 simd_max_f32(simd_f32 x, simd_f32 y)
+static inline simd_f32 simd_extreme_f32(bool least, simd_f32 a, simd_f32 b)
 {
-    return (simd_f32)vmaxq_f32((float32x4_t)x, (float32x4_t)y);
+    const float32x4_t x = (float32x4_t)a, y = (float32x4_t)b;
+    return (simd_f32)(least ? vminq_f32(x, y) : vmaxq_f32(x, y));
 }
-static inline simd_f32 simd_min_f32(simd_f32 x, simd_f32 y)
+static inline simd_f64 simd_extreme_f64(bool least, simd_f64 a, simd_f64 b)
 {
-    return (simd_f32)vminq_f32((float32x4_t)x, (float32x4_t)y);
-}
-static inline simd_f64 simd_max_f64(simd_f64 x, simd_f64 y)
-{
-    return (simd_f64)vmaxq_f64((float64x2_t)x, (float64x2_t)y);
-}
-static inline simd_f64 simd_min_f64(simd_f64 x, simd_f64 y)
-{
-    return (simd_f64)vminq_f64((float64x2_t)x, (float64x2_t)y);
+    const float64x2_t x = (float64x2_t)a, y = (float64x2_t)b;
+    return (simd_f64)(least ? vminq_f64(x, y) : vmaxq_f64(x, y));
 }
 #elif defined(__AVX2__)
 /* The instructions give y where either is a NaN and where both are 0: then it is x or y that is wanted, or the sign
@@ -238,76 +232,41 @@ typedef __m512d simd_x86_f64;
 typedef __m256 simd_x86_f32;
 typedef __m256d simd_x86_f64;
 #endif
-static inline simd_f32 simd_max_f32(simd_f32 a, simd_f32 b)
+static inline simd_f32 simd_extreme_f32(bool least, simd_f32 a, simd_f32 b)
 {
-    const simd_x86_f32 x = (simd_x86_f32)a, y = (simd_x86_f32)b, m = SIMD_X86(max, ps)(x, y);
-    const simd_x86_f32 n = SIMD_PICK(ps, m, x, y, _CMP_EQ_OQ, SIMD_X86(and, ps)(x, y));
-    return (simd_f32)SIMD_PICK(ps, n, x, x, _CMP_UNORD_Q, x);
+    const simd_x86_f32 x = (simd_x86_f32)a, y = (simd_x86_f32)b;
+    const simd_x86_f32 m = least ? SIMD_X86(min, ps)(x, y) : SIMD_X86(max, ps)(x, y);
+    const simd_x86_f32 zero = least ? SIMD_X86(or, ps)(x, y) : SIMD_X86(and, ps)(x, y);
+    return (simd_f32)SIMD_PICK(ps, SIMD_PICK(ps, m, x, y, _CMP_EQ_OQ, zero), x, x, _CMP_UNORD_Q, x);
 }
-static inline simd_f32 simd_min_f32(simd_f32 a, simd_f32 b)
+static inline simd_f64 simd_extreme_f64(bool least, simd_f64 a, simd_f64 b)
 {
-    const simd_x86_f32 x = (simd_x86_f32)a, y = (simd_x86_f32)b, m = SIMD_X86(min, ps)(x, y);
-    const simd_x86_f32 n = SIMD_PICK(ps, m, x, y, _CMP_EQ_OQ, SIMD_X86(or, ps)(x, y));
-    return (simd_f32)SIMD_PICK(ps, n, x, x, _CMP_UNORD_Q, x);
-}
-static inline simd_f64 simd_max_f64(simd_f64 a, simd_f64 b)
-{
-    const simd_x86_f64 x = (simd_x86_f64)a, y = (simd_x86_f64)b, m = SIMD_X86(max, pd)(x, y);
-    const simd_x86_f64 n = SIMD_PICK(pd, m, x, y, _CMP_EQ_OQ, SIMD_X86(and, pd)(x, y));
-    return (simd_f64)SIMD_PICK(pd, n, x, x, _CMP_UNORD_Q, x);
-}
-static inline simd_f64 simd_min_f64(simd_f64 a, simd_f64 b)
-{
-    const simd_x86_f64 x = (simd_x86_f64)a, y = (simd_x86_f64)b, m = SIMD_X86(min, pd)(x, y);
-    const simd_x86_f64 n = SIMD_PICK(pd, m, x, y, _CMP_EQ_OQ, SIMD_X86(or, pd)(x, y));
-    return (simd_f64)SIMD_PICK(pd, n, x, x, _CMP_UNORD_Q, x);
+    const simd_x86_f64 x = (simd_x86_f64)a, y = (simd_x86_f64)b;
+    const simd_x86_f64 m = least ? SIMD_X86(min, pd)(x, y) : SIMD_X86(max, pd)(x, y);
+    const simd_x86_f64 zero = least ? SIMD_X86(or, pd)(x, y) : SIMD_X86(and, pd)(x, y);
+    return (simd_f64)SIMD_PICK(pd, SIMD_PICK(pd, m, x, y, _CMP_EQ_OQ, zero), x, x, _CMP_UNORD_Q, x);
 }
 #else
 typedef int32_t simd_mask_f32 __attribute__((vector_size(SIMD_BYTES)));
 typedef int64_t simd_mask_f64 __attribute__((vector_size(SIMD_BYTES)));
 
-static inline simd_f32 simd_choose_f32(simd_mask_f32 c, simd_f32 x, simd_f32 y)
-{
-    return (simd_f32)((c & (simd_mask_f32)x) | (~c & (simd_mask_f32)y));
-}
-static inline simd_f64 simd_choose_f64(simd_mask_f64 c, simd_f64 x, simd_f64 y)
-{
-    return (simd_f64)((c & (simd_mask_f64)x) | (~c & (simd_mask_f64)y));
-}
-static inline simd_f32 simd_max_f32(simd_f32 x, simd_f32 y)
-{
-    const simd_f32 zero = (simd_f32)((simd_mask_f32)x & (simd_mask_f32)y);
-    const simd_f32 some = simd_choose_f32(x == y, zero, simd_choose_f32(x > y, x, y));
-    return simd_choose_f32(x == x, some, x);
-}
-static inline simd_f32 simd_min_f32(simd_f32 x, simd_f32 y)
-{
-    const simd_f32 zero = (simd_f32)((simd_mask_f32)x | (simd_mask_f32)y);
-    const simd_f32 some = simd_choose_f32(x == y, zero, simd_choose_f32(x < y, x, y));
-    return simd_choose_f32(x == x, some, x);
-}
-static inline simd_f64 simd_max_f64(simd_f64 x, simd_f64 y)
-{
-    const simd_f64 zero = (simd_f64)((simd_mask_f64)x & (simd_mask_f64)y);
-    const simd_f64 some = simd_choose_f64(x == y, zero, simd_choose_f64(x > y, x, y));
-    return simd_choose_f64(x == x, some, x);
-}
-static inline simd_f64 simd_min_f64(simd_f64 x, simd_f64 y)
-{
-    const simd_f64 zero = (simd_f64)((simd_mask_f64)x | (simd_mask_f64)y);
-    const simd_f64 some = simd_choose_f64(x == y, zero, simd_choose_f64(x < y, x, y));
-    return simd_choose_f64(x == x, some, x);
-}
-#endif
-
+/* x where c is set, else y. */
+#define SIMD_CHOOSE(mask, c, x, y) (((c) & (mask)(x)) | (~(c) & (mask)(y)))
 static inline simd_f32 simd_extreme_f32(bool least, simd_f32 x, simd_f32 y)
 {
-    return least ? simd_min_f32(x, y) : simd_max_f32(x, y);
+    const simd_mask_f32 a = (simd_mask_f32)x, b = (simd_mask_f32)y, zero = least ? a | b : a & b;
+    const simd_mask_f32 some = SIMD_CHOOSE(simd_mask_f32, least ? x < y : x > y, x, y);
+    const simd_mask_f32 same = SIMD_CHOOSE(simd_mask_f32, x == y, zero, some);
+    return (simd_f32)SIMD_CHOOSE(simd_mask_f32, x == x, same, x);
 }
 static inline simd_f64 simd_extreme_f64(bool least, simd_f64 x, simd_f64 y)
 {
-    return least ? simd_min_f64(x, y) : simd_max_f64(x, y);
+    const simd_mask_f64 a = (simd_mask_f64)x, b = (simd_mask_f64)y, zero = least ? a | b : a & b;
+    const simd_mask_f64 some = SIMD_CHOOSE(simd_mask_f64, least ? x < y : x > y, x, y);
+    const simd_mask_f64 same = SIMD_CHOOSE(simd_mask_f64, x == y, zero, some);
+    return (simd_f64)SIMD_CHOOSE(simd_mask_f64, x == x, same, x);
 }
+#endif
 
 /* Integers wrap. */
 static inline simd_u8 simd_fma_u8(simd_u8 c, simd_u8 b, uint8_t a) { return c + b * a; }
