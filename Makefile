@@ -113,7 +113,8 @@ LEVEL_NEEDS_amx  := amx-tile amx-bf16 amx-int8
 # ---- sources -----------------------------------------------------------------------------------
 
 FOLDERS := base array ops program graph kernel kernel/pp kernel/parse kernel/lower kernel/print \
-           backend backend/cpu backend/cpu/gang backend/cpu/vmath backend/null backend/opencl engine io nn
+           backend backend/cpu backend/cpu/gang backend/cpu/vmath backend/null backend/opencl \
+           module engine cudart io nn
 SOURCES := $(sort $(wildcard $(FOLDERS:%=src/%/*.c)))
 LANES   := $(sort $(wildcard src/backend/cpu/lanes/*.c))
 CLI     := $(sort $(wildcard cli/*.c cli/*/*.c))
@@ -243,7 +244,7 @@ $(BUILD)/obj/cli/%.o: cli/%.c $(GENERATED)
 # They take these files in.
 $(BUILD)/obj/cli/train/digits.o: $(wildcard data/digits/*.idx)
 $(BUILD)/obj/cli/report/style.o: cli/report/page.css
-$(BUILD)/obj/cli/cuda/headers.o: $(wildcard cli/cuda/include/*) src/engine/cuda.h src/engine/cuda_errors.def
+$(BUILD)/obj/cli/cuda/headers.o: $(wildcard cli/cuda/include/*) src/cudart/ig_cuda.h src/cudart/errors.def
 
 # They measure the machine, so the fma is wanted.
 $(BUILD)/obj/cli/bench/limits.o: OPTIMIZE := -O3 -ffp-contract=fast

@@ -24,8 +24,8 @@
     FILE(mma_h, "mma.h", "cli/cuda/include/mma.h") \
     FILE(nvToolsExt_h, "nvToolsExt.h", "cli/cuda/include/nvToolsExt.h") \
     FILE(nvtx3_nvToolsExt_h, "nvtx3/nvToolsExt.h", "cli/cuda/include/nvToolsExt.h") \
-    FILE(ingot_cuda_h, "ingot_cuda.h", "src/engine/cuda.h") \
-    FILE(cuda_errors_def, "cuda_errors.def", "src/engine/cuda_errors.def")
+    FILE(ingot_cuda_h, "ingot_cuda.h", "src/cudart/ig_cuda.h") \
+    FILE(cuda_errors_def, "cuda_errors.def", "src/cudart/errors.def")
 
 #define TAKE_IN(id, name, path) INCLUDE_FILE("cuda_file_" #id, path);
 FILES_ALL(TAKE_IN)

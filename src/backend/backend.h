@@ -195,6 +195,9 @@ const backend *backend_find(const char *name);
  * Text stays valid until devices are looked for again. */
 bool backend_absent(int i, ig_absent *a);
 
+/* Fails with IG_ERR_DEVICE: there is no device of that name, why, and what would help. */
+ig_status backend_missing(const char *name);
+
 /* Releases what all devices that are in use keep; looks for no more. */
 void backend_release_all(void);
 

@@ -96,3 +96,12 @@ void backend_release_all(void)
         else
             rows[i].many->release();
 }
+
+ig_status backend_missing(const char *name)
+{
+    ig_absent a;
+    for (int i = 0; backend_absent(i, &a); i++)
+        if (strncmp(a.name, name, strlen(a.name)) == 0)
+            FAIL(IG_ERR_DEVICE, "there is no device '%s' here: %s; try: %s", name, a.why, a.remedy);
+    FAIL(IG_ERR_DEVICE, "there is no device '%s' here; see 'ingot devices'", name);
+}

@@ -28,8 +28,6 @@ void engine_leave(void);
 
 /* The device of the calling thread. */
 const backend *engine_device(void);
-/* The error for a device that is not here. */
-ig_status engine_device_missing(const char *name);
 
 /* While true, the memory of the calling thread's evaluations is full of NaN (ones, for integers) before
  * they run, so that what is not written shows. */

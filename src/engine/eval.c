@@ -39,21 +39,11 @@ const backend *engine_device(void) { return device_now ? device_now : &backend_c
 
 const char *ig_device(void) { return engine_device()->name; }
 
-/* Says why, where somebody knows. */
-ig_status engine_device_missing(const char *name)
-{
-    ig_absent a;
-    for (int i = 0; backend_absent(i, &a); i++)
-        if (strncmp(a.name, name, strlen(a.name)) == 0)
-            FAIL(IG_ERR_DEVICE, "there is no device '%s' here: %s; try: %s", name, a.why, a.remedy);
-    FAIL(IG_ERR_DEVICE, "there is no device '%s' here; see 'ingot devices'", name);
-}
-
 ig_status ig_set_device(const char *name)
 {
     const backend *found = name ? backend_find(name) : NULL;
     if (!found)
-        return engine_device_missing(name ? name : "");
+        return backend_missing(name ? name : "");
     if (found->no_arrays)
         FAIL(IG_ERR_UNSUPPORTED, "device '%s': %s", found->name, found->no_arrays);
     device_now = found;

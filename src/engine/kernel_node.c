@@ -11,8 +11,8 @@
 #include "engine/engine.h"
 #include "engine/kernel_node.h"
 #include "engine/kernel_parts.h"
-#include "engine/module.h"
-#include "engine/module_device.h"
+#include "module/module.h"
+#include "module/device.h"
 #include <string.h>
 
 /* ---- recipes ---- */
@@ -27,7 +27,7 @@ static void recipe_release(recipe *r)
 {
     while (r && atomic_fetch_sub_explicit(&r->refs, 1, memory_order_acq_rel) == 1) {
         recipe *gradient = r->gradient;
-        kernel_module_release(r->module);
+        shared_module_release(r->module);
         memory_free(r->number);
         memory_free(r);
         r = gradient;
@@ -51,7 +51,6 @@ static ig_status find_kernel(recipe *r, const ig_kernel_call *call, const char *
     ig_module *m = r->module->module;
     const kernel_entry *e = kernel_tree_find(m->tree, call->kernel);
     const backend *dev = engine_device();
-    module_kernel ready;
     r->info = e ? ig_module_find(m, call->kernel) : NULL;
     if (!e)
         return fail_no_kernel(m, call->kernel, name);
@@ -61,7 +60,14 @@ static ig_status find_kernel(recipe *r, const ig_kernel_call *call, const char *
         FAIL(IG_ERR_ARGUMENT,
              "kernel '%s' writes nothing: all its pointers are const, so it has no result",
              r->info->name);
-    return dev->kernel_build ? module_prepare(m, dev, call->kernel, &ready) : IG_OK;
+    if (!dev->kernel_build)
+        return IG_OK;
+    /* Locks of shared modules are taken inside the engine's alone, so a child of fork finds them free. */
+    module_kernel ready;
+    engine_enter();
+    const ig_status status = module_prepare(m, dev, call->kernel, &ready);
+    engine_leave();
+    return status;
 }
 
 static void know_content(recipe *r)
@@ -107,7 +113,7 @@ static ig_status recipe_fill(recipe *r, const ig_kernel_call *call, const ig_ker
     const char *name = from->name ? from->name : "kernel.cu";
     if (!call->kernel || !from->source)
         FAIL(IG_ERR_ARGUMENT, "kernel: %s is missing", call->kernel ? "the source" : "its name");
-    r->module = kernel_module_get(name, from->source, from->options, call->kernel);
+    r->module = shared_module_get(name, from->source, from->options, call->kernel);
     if (!r->module)
         return IG_ERR_FORMAT;
     TRY(find_kernel(r, call, name));
@@ -418,7 +424,8 @@ int ig_kernel(const ig_kernel_call *call, ig_array **out, int max_out)
 ig_status kernel_node_compile(const program *p, const backend *dev)
 {
     const recipe *r = ((const bound *)p->kernel)->recipe;
-    return dev->computes ? module_prepare_held(r->module->module, dev, r->info->name) : IG_OK;
+    module_kernel ready;
+    return dev->computes ? module_prepare(r->module->module, dev, r->info->name, &ready) : IG_OK;
 }
 
 /* The variables of the source as it has them: an operation remembers nothing. */
@@ -426,7 +433,10 @@ static ig_status reset_variables(ig_module *m, const backend *dev)
 {
     const kernel_tree *tree = m->tree;
     binding all;
-    TRY(module_globals(m, dev, &all));
+    module_enter(m);
+    const ig_status status = module_globals(m, dev, &all);
+    module_leave(m);
+    TRY(status);
     for (const kernel_var *v = tree->globals; v; v = v->next) {
         const size_t at = (size_t)kernel_global_at(tree, v), bytes = (size_t)v->type->size;
         if (v->storage == STORE_GLOBAL)
@@ -472,5 +482,5 @@ ig_status kernel_node_launch(const program *p, const backend *dev, const binding
         return IG_OK;
     TRY(pass(b, p, dev, bindings));
     TRY(reset_variables(r->module->module, dev));
-    return b->empty ? IG_OK : module_launch_held(r->module->module, dev, r->info->name, &l);
+    return b->empty ? IG_OK : module_launch(r->module->module, dev, r->info->name, &l);
 }

@@ -1,33 +1,17 @@
-/* What the files of kernels in graphs share: kernel_module.c, kernel_node.c, kernel_grad.c. */
+/* What the files of kernels in graphs share: kernel_node.c, kernel_grad.c. */
 #ifndef ENGINE_KERNEL_PARTS_H
 #define ENGINE_KERNEL_PARTS_H
 
 #include "backend/backend.h"
+#include "module/shared.h"
 #include "ops/ops.h"
-
-/* ---- kernel_module.c: sources that were read and checked, shared by all who ask for the same ---- */
-
-typedef struct kernel_module {
-    atomic_int refs;
-    ig_module *module;
-    uint8_t content[32]; /* SHA-256 of all texts that it was made of */
-    uint8_t asked[32];   /* of what it was asked for with */
-    bool reads_files;    /* its includes come from the disk, and may be others next time */
-    struct kernel_module *next, *prev;
-} kernel_module;
-
-/* The module of a source, new or found; NULL on failure. While anybody holds it nothing is parsed twice,
- * but for sources that include files. */
-kernel_module *kernel_module_get(const char *name, const char *source, const ig_module_options *o,
-                                 const char *kernel);
-void kernel_module_release(kernel_module *m); /* NULL is fine */
 
 /* ---- kernel_node.c ---- */
 
 /* What is the same for all arguments. */
 typedef struct recipe {
     atomic_int refs;
-    kernel_module *module;
+    shared_module *module;
     const ig_kernel_info *info;
     uint64_t content[4]; /* of the source, and the kernel's name */
     uint32_t grid[3], block[3];

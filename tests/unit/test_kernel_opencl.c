@@ -9,7 +9,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "engine/module_device.h"
+#include "module/device.h"
 
 enum { ARGS_MOST = 8 };
 

@@ -1,5 +1,5 @@
 /* What a kernel's parameter holds, for those who fill it: types of the tree as public descriptions. */
-#include "engine/module_fields.h"
+#include "module/fields.h"
 
 #include "base/memory.h"
 #include "kernel/lower/lower.h"

@@ -9,7 +9,7 @@
  * much of it. */
 #include "base/error.h"
 #include "base/memory.h"
-#include "engine/cuda_parts.h"
+#include "cudart/cudart.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -29,7 +29,7 @@ typedef struct range {
     bool adopted; /* the program's own memory */
     bool mapped;  /* mapped here, beside the buffer */
     bool asked;   /* by ig_cuda_alloc, at that place */
-    cuda_place_of_call from;
+    cudart_call_site from;
     uint64_t freed; /* 0: it is not; else, when */
 } range;
 
@@ -107,7 +107,7 @@ static void drop(range *r)
 /* Drops it, or keeps it as freed: then the oldest go that are too many. */
 static void retire(range *r)
 {
-    if (!cuda_watch_checks()) {
+    if (!cudart_watch_checks()) {
         drop(r);
         return;
     }
@@ -142,9 +142,12 @@ static char *place(const backend *dev, buffer *b, size_t bytes, int kind)
     return NULL;
 }
 
-char *cuda_place(const backend *dev, buffer *b, int kind) { return place(dev, b, b->bytes, kind); }
+char *cudart_memory_add(const backend *dev, buffer *b, int kind)
+{
+    return place(dev, b, b->bytes, kind);
+}
 
-bool cuda_find(const void *at, binding *where, size_t *bytes, int *kind)
+bool cudart_memory_find(const void *at, binding *where, size_t *bytes, int *kind)
 {
     const range *r = live_range_of(at);
     if (!r)
@@ -156,7 +159,7 @@ bool cuda_find(const void *at, binding *where, size_t *bytes, int *kind)
     return true;
 }
 
-ig_status cuda_mirror(const backend *dev, const void *at, bool to_device)
+ig_status cudart_memory_mirror(const backend *dev, const void *at, bool to_device)
 {
     const range *r = live_range_of(at);
     if (!r || !r->buf || !dev->language || r->kind == IG_CUDA_DEVICE)
@@ -165,7 +168,7 @@ ig_status cuda_mirror(const backend *dev, const void *at, bool to_device)
                      : dev->read(r->buf, 0, r->at, r->bytes);
 }
 
-void cuda_memory_reset(void)
+void cudart_memory_reset(void)
 {
     while (table.n)
         drop(&table.at[table.n - 1]);
@@ -174,9 +177,9 @@ void cuda_memory_reset(void)
     table.room = 0;
 }
 
-uint64_t cuda_memory_used(void) { return table.bytes; }
+uint64_t cudart_memory_used(void) { return table.bytes; }
 
-kernel_memory *cuda_memory_list(int *n)
+kernel_memory *cudart_memory_list(int *n)
 {
     kernel_memory *list = memory_new((table.n + 1) * sizeof *list);
     *n = list ? (int)table.n : 0;
@@ -203,7 +206,7 @@ static bool same_place(const range *a, const range *b)
 }
 
 /* Those of one place are told as one. */
-void cuda_memory_leaks(void)
+void cudart_memory_leaks(void)
 {
     for (size_t i = 0; i < table.n; i++) {
         const range *r = &table.at[i];
@@ -220,8 +223,8 @@ void cuda_memory_leaks(void)
         if (count > 1)
             snprintf(pieces, sizeof pieces, ", in %zu pieces", count);
         if (count && !before)
-            cuda_watch_tell("leak", true, r->from, "%zu bytes of %s were never freed%s", bytes,
-                            names[r->kind], pieces);
+            cudart_watch_report("leak", true, r->from, "%zu bytes of %s were never freed%s", bytes,
+                                names[r->kind], pieces);
     }
 }
 
@@ -240,24 +243,24 @@ static int allocate(const backend *dev, void **at, size_t bytes, int kind)
         return cudaErrorMemoryAllocation;
     range *r = range_of(*at);
     r->asked = true;
-    r->from = cuda_here();
+    r->from = cudart_call_site_now();
     return cudaSuccess;
 }
 
 int ig_cuda_alloc(void **at, size_t bytes, int kind)
 {
     int error;
-    const backend *dev = cuda_begin(&error);
+    const backend *dev = cudart_begin(&error);
     if (!dev)
         return error;
     if (!at)
-        return cuda_end(cudaErrorInvalidValue);
+        return cudart_end(cudaErrorInvalidValue);
     *at = NULL;
     if (bytes)
         error = allocate(dev, at, bytes, kind);
     if (error && ig_failed())
-        cuda_complain();
-    return cuda_end(error);
+        cudart_print_error();
+    return cudart_end(error);
 }
 
 static void tell_bad_free(const void *at, const range *r, int pinned)
@@ -265,23 +268,26 @@ static void tell_bad_free(const void *at, const range *r, int pinned)
     const char *name = pinned ? "cudaFreeHost" : "cudaFree";
     char what[200];
     if (r && r->freed)
-        cuda_watch_tell("bad free", false, cuda_here(), "%s of memory that was freed already: %s",
-                        name, describe(r, what, sizeof what));
+        cudart_watch_report("bad free", false, cudart_call_site_now(),
+                            "%s of memory that was freed already: %s", name,
+                            describe(r, what, sizeof what));
     else if (r && r->at != at)
-        cuda_watch_tell("bad free", false, cuda_here(), "%s of an address %zu bytes into %s", name,
-                        (size_t)((const char *)at - r->at), describe(r, what, sizeof what));
+        cudart_watch_report("bad free", false, cudart_call_site_now(),
+                            "%s of an address %zu bytes into %s", name,
+                            (size_t)((const char *)at - r->at), describe(r, what, sizeof what));
     else if (r)
-        cuda_watch_tell("bad free", false, cuda_here(), "%s of %s, which it does not free", name,
-                        describe(r, what, sizeof what));
+        cudart_watch_report("bad free", false, cudart_call_site_now(),
+                            "%s of %s, which it does not free", name,
+                            describe(r, what, sizeof what));
     else
-        cuda_watch_tell("bad free", false, cuda_here(), "%s of %p, which no %s gave", name, at,
-                        pinned ? "cudaMallocHost" : "cudaMalloc");
+        cudart_watch_report("bad free", false, cudart_call_site_now(), "%s of %p, which no %s gave",
+                            name, at, pinned ? "cudaMallocHost" : "cudaMalloc");
 }
 
 int ig_cuda_free(void *at, int pinned)
 {
     int error;
-    if (!cuda_begin(&error))
+    if (!cudart_begin(&error))
         return error;
     range *r = at ? range_of(at) : NULL;
     const bool fits = r && !r->freed && r->at == at && !r->adopted &&
@@ -290,39 +296,39 @@ int ig_cuda_free(void *at, int pinned)
         tell_bad_free(at, r, pinned);
     if (fits)
         retire(r);
-    return cuda_end(!at || fits ? cudaSuccess : cudaErrorInvalidValue);
+    return cudart_end(!at || fits ? cudaSuccess : cudaErrorInvalidValue);
 }
 
 int ig_cuda_adopt(void *at, size_t bytes)
 {
     int error;
-    const backend *dev = cuda_begin(&error);
+    const backend *dev = cudart_begin(&error);
     if (!dev)
         return error;
     const range *r = live_range_of(at);
     range own = {.at = at, .bytes = bytes, .kind = IG_CUDA_PINNED, .adopted = true};
     if (!at || !bytes)
-        return cuda_end(cudaErrorInvalidValue);
+        return cudart_end(cudaErrorInvalidValue);
     if (r && (char *)at < r->at + r->bytes)
-        return cuda_end(cudaErrorHostMemoryAlreadyRegistered);
+        return cudart_end(cudaErrorHostMemoryAlreadyRegistered);
     own.buf = dev->language ? dev->alloc(dev, bytes) : NULL;
     if ((dev->language && !own.buf) || !insert(own)) {
         buffer_release(own.buf);
         error = cudaErrorMemoryAllocation;
     }
-    return cuda_end(error);
+    return cudart_end(error);
 }
 
 int ig_cuda_forget(void *at)
 {
     int error;
-    if (!cuda_begin(&error))
+    if (!cudart_begin(&error))
         return error;
     range *r = live_range_of(at);
     const bool fits = r && r->at == at && r->adopted;
     if (fits)
         drop(r);
-    return cuda_end(fits ? cudaSuccess : cudaErrorHostMemoryNotRegistered);
+    return cudart_end(fits ? cudaSuccess : cudaErrorHostMemoryNotRegistered);
 }
 
 int ig_cuda_kind(const void *at)
@@ -330,10 +336,10 @@ int ig_cuda_kind(const void *at)
     int error, kind = IG_CUDA_HOST;
     binding where;
     size_t bytes;
-    if (cuda_begin(&error)) {
-        if (cuda_find(at, &where, &bytes, &kind) && !bytes)
+    if (cudart_begin(&error)) {
+        if (cudart_memory_find(at, &where, &bytes, &kind) && !bytes)
             kind = IG_CUDA_HOST;
-        cuda_end(cudaSuccess);
+        cudart_end(cudaSuccess);
     }
     return kind;
 }
@@ -355,20 +361,20 @@ static bool look(const backend *dev, const void *at, size_t bytes, bool on_devic
     char what[200];
     const range *r = at ? range_of(at) : NULL;
     *s = (side){.at = (char *)(uintptr_t)at};
-    const bool found = at && cuda_find(at, &s->where, &room, &kind) && (room || !bytes);
+    const bool found = at && cudart_memory_find(at, &s->where, &room, &kind) && (room || !bytes);
     s->device = found && (kind == IG_CUDA_DEVICE || kind == IG_CUDA_MANAGED);
     if (!found || !dev->language || kind != IG_CUDA_DEVICE)
         s->where = (binding){NULL, 0};
     if (found && bytes > room)
-        cuda_watch_tell("copy out of range", false, cuda_here(),
-                        "%s %zu bytes from byte %zu on, of %s", does, bytes, r->bytes - room,
-                        describe(r, what, sizeof what));
+        cudart_watch_report("copy out of range", false, cudart_call_site_now(),
+                            "%s %zu bytes from byte %zu on, of %s", does, bytes, r->bytes - room,
+                            describe(r, what, sizeof what));
     else if (r && r->freed)
-        cuda_watch_tell("freed memory", false, cuda_here(), "%s memory that was freed: %s", does,
-                        describe(r, what, sizeof what));
+        cudart_watch_report("freed memory", false, cudart_call_site_now(),
+                            "%s memory that was freed: %s", does, describe(r, what, sizeof what));
     else if (!at || (on_device && !s->device))
-        cuda_watch_tell(at ? "host pointer" : "null pointer", false, cuda_here(),
-                        "%s %p as memory of the device, which it is not", does, at);
+        cudart_watch_report(at ? "host pointer" : "null pointer", false, cudart_call_site_now(),
+                            "%s %p as memory of the device, which it is not", does, at);
     else
         return !found || bytes <= room;
     return false;
@@ -398,42 +404,42 @@ int ig_cuda_copy(void *to, size_t to_pitch, const void *from, size_t from_pitch,
                  size_t height, int kind)
 {
     int error;
-    const backend *dev = cuda_begin(&error);
+    const backend *dev = cudart_begin(&error);
     side a, b;
     if (!dev)
         return error;
     if (!width || !height)
-        return cuda_end(cudaSuccess);
+        return cudart_end(cudaSuccess);
     if (kind < 0 || kind > COPY_DEFAULT)
-        return cuda_end(cudaErrorInvalidMemcpyDirection);
+        return cudart_end(cudaErrorInvalidMemcpyDirection);
     if (height > 1 && (width > to_pitch || width > from_pitch))
-        return cuda_end(cudaErrorInvalidPitchValue);
+        return cudart_end(cudaErrorInvalidPitchValue);
     const bool to_device = kind == COPY_TO_DEVICE || kind == COPY_ON_DEVICE;
     const bool from_device = kind == COPY_TO_HOST || kind == COPY_ON_DEVICE;
     if (!look(dev, to, extent(to_pitch, width, height), to_device, "the copy writes", &a) ||
         !look(dev, from, extent(from_pitch, width, height), from_device, "the copy reads", &b))
-        return cuda_end(cudaErrorInvalidValue);
+        return cudart_end(cudaErrorInvalidValue);
     ig_status status = IG_OK;
     for (size_t y = 0; y < height && status == IG_OK; y++)
         status = copy_row(dev, &a, y * to_pitch, &b, y * from_pitch, width);
     if (status != IG_OK)
-        cuda_complain();
-    return cuda_end(status == IG_OK ? cudaSuccess : cudaErrorUnknown);
+        cudart_print_error();
+    return cudart_end(status == IG_OK ? cudaSuccess : cudaErrorUnknown);
 }
 
 int ig_cuda_fill(void *at, size_t pitch, int value, size_t width, size_t height)
 {
     int error;
-    const backend *dev = cuda_begin(&error);
+    const backend *dev = cudart_begin(&error);
     side s;
     if (!dev)
         return error;
     if (!width || !height)
-        return cuda_end(cudaSuccess);
+        return cudart_end(cudaSuccess);
     if (height > 1 && width > pitch)
-        return cuda_end(cudaErrorInvalidValue);
+        return cudart_end(cudaErrorInvalidValue);
     if (!look(dev, at, extent(pitch, width, height), !live_range_of(at), "cudaMemset writes", &s))
-        return cuda_end(cudaErrorInvalidValue);
+        return cudart_end(cudaErrorInvalidValue);
     ig_status status = IG_OK;
     for (size_t y = 0; y < height && status == IG_OK; y++) {
         if (s.where.buf)
@@ -442,6 +448,6 @@ int ig_cuda_fill(void *at, size_t pitch, int value, size_t width, size_t height)
             memset(s.at + y * pitch, value, width);
     }
     if (status != IG_OK)
-        cuda_complain();
-    return cuda_end(status == IG_OK ? cudaSuccess : cudaErrorUnknown);
+        cudart_print_error();
+    return cudart_end(status == IG_OK ? cudaSuccess : cudaErrorUnknown);
 }

@@ -4,8 +4,8 @@
  * does, and are no part of ingot.h. Results are numbers of cuda_errors.def. As in CUDA, a failure is also
  * kept until ig_cuda_last_error is asked, and one that a running kernel met stays for good: from then on
  * all calls give it. Work is done in the order of the calls, whatever stream it is given to. */
-#ifndef ENGINE_CUDA_H
-#define ENGINE_CUDA_H
+#ifndef CUDART_IG_CUDA_H
+#define CUDART_IG_CUDA_H
 
 #include <stddef.h>
 #include <stdint.h>

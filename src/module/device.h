@@ -1,10 +1,12 @@
 /* Kernels and variables of a module on devices: made ready when they are asked for, kept until the module
  * goes. */
-#ifndef ENGINE_MODULE_DEVICE_H
-#define ENGINE_MODULE_DEVICE_H
+#ifndef MODULE_DEVICE_H
+#define MODULE_DEVICE_H
 
 #include "backend/backend.h"
 #include "kernel/print/print.h"
+
+#include <pthread.h>
 
 /* A kernel on a device: lane code, or text with what it needs beside its own parameters. */
 typedef struct module_built {
@@ -31,7 +33,13 @@ struct ig_module {
     int n_kernels;
     module_built *built;
     module_variables *variables;
+    pthread_mutex_t lock; /* held while devices and what is on them are used, launches included */
 };
+
+static inline void module_enter(ig_module *m) { pthread_mutex_lock(&m->lock); }
+static inline void module_leave(ig_module *m) { pthread_mutex_unlock(&m->lock); }
+
+/* What follows is called with the module's lock. */
 
 ig_status module_built_for(ig_module *m, const backend *dev, const kernel_entry *e,
                            module_built **out);

@@ -1,7 +1,7 @@
 /* What a watched launch of a kernel tells, for people. What is returned is one block: ig_free. NULL with
  * the error set on failure. */
-#ifndef ENGINE_MODULE_REPORT_H
-#define ENGINE_MODULE_REPORT_H
+#ifndef MODULE_REPORT_H
+#define MODULE_REPORT_H
 
 #include "backend/backend.h"
 #include "kernel/pp/diag.h"

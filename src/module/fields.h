@@ -1,6 +1,6 @@
 /* What a kernel's parameter holds, for those who fill it. */
-#ifndef ENGINE_MODULE_FIELDS_H
-#define ENGINE_MODULE_FIELDS_H
+#ifndef MODULE_FIELDS_H
+#define MODULE_FIELDS_H
 
 #include "kernel/type.h"
 

@@ -1,6 +1,6 @@
 /* What a watched launch of a kernel tells, for people: findings with their source, and the profile, by
  * lines and as a table. Each is one block of memory, which ig_free releases. */
-#include "engine/module_report.h"
+#include "module/report.h"
 
 #include "base/error.h"
 #include "base/json.h"

@@ -3,12 +3,11 @@
  * A unit is compiled at the first call that needs it; by then all instances of its templates are known,
  * since stubs make themselves known before main. So a unit is one module, and its variables exist once.
  * Launches run at once and in order. */
-#include "engine/cuda_parts.h"
+#include "cudart/cudart.h"
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "engine/engine.h"
-#include "engine/module.h"
+#include "module/module.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -51,7 +50,7 @@ typedef struct shape {
     uint32_t grid[3], block[3];
     size_t shared_bytes;
     bool there;
-    cuda_place_of_call at;
+    cudart_call_site at;
 } shape;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -62,7 +61,7 @@ static const backend *device;
 static int fatal; /* what a kernel met while it ran */
 static _Thread_local int last;
 static _Thread_local shape pushed;
-static _Thread_local cuda_place_of_call here;
+static _Thread_local cudart_call_site here;
 
 /* ---- errors ---- */
 
@@ -71,7 +70,7 @@ static const struct {
     const char *name, *text;
 } errors[] = {
 #define CUDA_ERROR(name, number, text) {number, #name, text},
-#include "engine/cuda_errors.def"
+#include "cudart/errors.def"
 #undef CUDA_ERROR
 };
 
@@ -91,33 +90,33 @@ const char *ig_cuda_error_text(int error)
     return "unrecognized error code";
 }
 
-int cuda_told(int error)
+int cudart_set_last_error(int error)
 {
     if (error)
         last = error;
     return error;
 }
 
-int ig_cuda_fail(int error) { return cuda_told(error); }
+int ig_cuda_fail(int error) { return cudart_set_last_error(error); }
 
 int ig_cuda_last_error(int forget)
 {
     const int error = last;
     if (forget)
         last = cudaSuccess;
-    if (cuda_watch_checks()) {
+    if (cudart_watch_checks()) {
         pthread_mutex_lock(&lock);
-        cuda_watch_looked();
+        cudart_watch_error_seen();
         pthread_mutex_unlock(&lock);
     }
     return error;
 }
 
-void ig_cuda_call_at(const char *file, int line) { here = (cuda_place_of_call){file, line}; }
+void ig_cuda_call_at(const char *file, int line) { here = (cudart_call_site){file, line}; }
 
-cuda_place_of_call cuda_here(void) { return here; }
+cudart_call_site cudart_call_site_now(void) { return here; }
 
-void cuda_complain(void)
+void cudart_print_error(void)
 {
     const char *why = ig_error(NULL);
     fflush(stdout);
@@ -141,7 +140,7 @@ static const backend *choose(void)
     const char *name = getenv("IG_CUDA_DEVICE");
     const backend *dev = backend_find(name && *name ? name : "cpu");
     if (!dev)
-        engine_device_missing(name);
+        backend_missing(name);
     else if (!dev->kernel_build)
         ig_fail(IG_ERR_UNSUPPORTED, "device '%s' runs no kernels", dev->name);
     return dev && dev->kernel_build ? dev : NULL;
@@ -152,16 +151,16 @@ static const backend *choose(void)
 _Noreturn static void end_without_device(void)
 {
     enum { NOT_THERE = 4 };
-    cuda_complain();
+    cudart_print_error();
     fflush(NULL);
     _Exit(NOT_THERE);
 }
 
-const backend *cuda_begin(int *error)
+const backend *cudart_begin(int *error)
 {
     pthread_mutex_lock(&lock);
     if (!device) {
-        cuda_watch_begin();
+        cudart_watch_begin();
         device = choose();
         if (!device)
             end_without_device();
@@ -169,61 +168,61 @@ const backend *cuda_begin(int *error)
     *error = fatal;
     if (!*error)
         return device;
-    cuda_watch_looked(); /* the call tells */
+    cudart_watch_error_seen(); /* the call tells */
     pthread_mutex_unlock(&lock);
-    cuda_told(*error);
+    cudart_set_last_error(*error);
     return NULL;
 }
 
-int cuda_end(int error)
+int cudart_end(int error)
 {
-    here = (cuda_place_of_call){NULL, 0};
+    here = (cudart_call_site){NULL, 0};
     pthread_mutex_unlock(&lock);
-    return cuda_told(error);
+    return cudart_set_last_error(error);
 }
 
 int ig_cuda_synchronize(void)
 {
     int error;
-    const backend *dev = cuda_begin(&error);
+    const backend *dev = cudart_begin(&error);
     if (!dev)
         return error;
     if (dev->finish(dev) != IG_OK) {
-        cuda_complain();
+        cudart_print_error();
         error = fatal = cudaErrorLaunchFailure;
     }
     fflush(stdout);
-    return cuda_end(error);
+    return cudart_end(error);
 }
 
 int ig_cuda_reset(void)
 {
     pthread_mutex_lock(&lock);
-    cuda_units_reset();
-    cuda_memory_reset();
+    cudart_units_reset();
+    cudart_memory_reset();
     fatal = cudaSuccess;
-    return cuda_end(cudaSuccess);
+    return cudart_end(cudaSuccess);
 }
 
 int ig_cuda_device(ig_cuda_facts *facts)
 {
     int error;
     ig_device_info info = {0};
-    const backend *dev = cuda_begin(&error);
+    const backend *dev = cudart_begin(&error);
     if (!dev)
         return error;
     if (dev->describe(dev, &info) != IG_OK)
-        cuda_complain();
+        cudart_print_error();
     memset(facts, 0, sizeof *facts);
     snprintf(facts->name, sizeof facts->name, "%s", info.model ? info.model : dev->name);
     facts->memory = info.memory;
-    facts->memory_used = cuda_memory_used();
+    facts->memory_used = cudart_memory_used();
     facts->cores = info.threads > 0 ? info.threads : info.cores > 0 ? info.cores : 1;
     facts->threads = (int)threads_most(dev);
     facts->shared_bytes = dev->limits.shared_bytes;
     for (int i = 0; i < 3; i++)
         facts->cache_bytes = info.cache[i] ? info.cache[i] : facts->cache_bytes;
-    return cuda_end(cudaSuccess);
+    return cudart_end(cudaSuccess);
 }
 
 double ig_cuda_clock(void)
@@ -257,7 +256,7 @@ int ig_cuda_variable_add(ig_cuda_unit *unit, void *shadow, const char *name, siz
     const size_t length = strlen(name) + 1;
     variable *v = memory_new(sizeof *v + length);
     if (!v)
-        return cuda_told(cudaErrorMemoryAllocation);
+        return cudart_set_last_error(cudaErrorMemoryAllocation);
     v->unit = unit;
     v->shadow = shadow;
     v->bytes = bytes;
@@ -266,7 +265,7 @@ int ig_cuda_variable_add(ig_cuda_unit *unit, void *shadow, const char *name, siz
     pthread_mutex_lock(&lock);
     v->next = variables;
     variables = v;
-    return cuda_end(cudaSuccess);
+    return cudart_end(cudaSuccess);
 }
 
 static int count(const char *const *list)
@@ -313,8 +312,8 @@ static void compile(struct ig_cuda_state *s)
                                           .n_instances = instances_of(u, instances)};
     s->module = module_new(u->name, u->text, &options, &s->said);
     if (!s->module) {
-        cuda_complain();
-        cuda_watch_unbuilt(IG_ERR_FORMAT);
+        cudart_print_error();
+        cudart_watch_unbuilt(IG_ERR_FORMAT);
     }
     memory_free(instances);
 }
@@ -334,9 +333,9 @@ static struct ig_cuda_state *state_of(ig_cuda_unit *unit)
     return unit->state->module ? unit->state : NULL;
 }
 
-void cuda_units_reset(void)
+void cudart_units_reset(void)
 {
-    cuda_watch_modules_go();
+    cudart_watch_detach_modules();
     for (struct ig_cuda_state *s = states, *next; s; s = next) {
         next = s->next;
         s->unit->state = NULL;
@@ -357,17 +356,17 @@ static int locate(const backend *dev, const variable *v, binding *where, char **
     if (!s)
         return cudaErrorInvalidDeviceFunction;
     if (module_variable(s->module, dev, v->name, where, &bytes) != IG_OK) {
-        cuda_complain();
+        cudart_print_error();
         return cudaErrorInvalidSymbol;
     }
     if (bytes != v->bytes) {
         ig_fail(IG_ERR_INTERNAL, "variable '%s' has %zu bytes in kernels but %zu on the host",
                 v->name, bytes, v->bytes);
-        cuda_complain();
+        cudart_print_error();
         return cudaErrorInvalidSymbol;
     }
     if (!s->globals)
-        s->globals = cuda_place(dev, where->buf, IG_CUDA_DEVICE);
+        s->globals = cudart_memory_add(dev, where->buf, IG_CUDA_DEVICE);
     *at = s->globals ? s->globals + where->offset : NULL;
     return s->globals ? cudaSuccess : cudaErrorMemoryAllocation;
 }
@@ -387,12 +386,12 @@ int ig_cuda_symbol(const void *shadow, void **at, size_t *bytes)
 {
     int error;
     char *found;
-    const backend *dev = cuda_begin(&error);
+    const backend *dev = cudart_begin(&error);
     if (!dev)
         return error;
     error = symbol(dev, shadow, &found, bytes);
     *at = found;
-    return cuda_end(error);
+    return cudart_end(error);
 }
 
 int ig_cuda_symbol_range(const void *shadow, size_t offset, size_t bytes, void **at)
@@ -400,18 +399,18 @@ int ig_cuda_symbol_range(const void *shadow, size_t offset, size_t bytes, void *
     int error;
     char *found;
     size_t room;
-    const backend *dev = cuda_begin(&error);
+    const backend *dev = cudart_begin(&error);
     if (!dev)
         return error;
     error = symbol(dev, shadow, &found, &room);
     if (!error && (offset > room || bytes > room - offset)) {
-        cuda_watch_tell("copy out of range", false, here,
-                        "the copy takes %zu bytes from byte %zu on, of a variable of %zu bytes",
-                        bytes, offset, room);
+        cudart_watch_report("copy out of range", false, here,
+                            "the copy takes %zu bytes from byte %zu on, of a variable of %zu bytes",
+                            bytes, offset, room);
         error = cudaErrorInvalidValue;
     }
     *at = error ? NULL : found + offset;
-    return cuda_end(error);
+    return cudart_end(error);
 }
 
 /* Managed variables of the unit: to the device before a launch, back to the host behind it. */
@@ -427,7 +426,7 @@ static int exchange(const backend *dev, const ig_cuda_unit *unit, bool to_device
             return error;
         if ((to_device ? dev->write(where.buf, where.offset, v->shadow, v->bytes)
                        : dev->read(where.buf, where.offset, v->shadow, v->bytes)) != IG_OK) {
-            cuda_complain();
+            cudart_print_error();
             return fatal = cudaErrorLaunchFailure;
         }
     }
@@ -457,14 +456,14 @@ static int take_shape(const backend *dev, const uint32_t grid[3], const uint32_t
 int ig_cuda_push(const uint32_t grid[3], const uint32_t block[3], size_t shared_bytes, void *stream)
 {
     int error;
-    const backend *dev = cuda_begin(&error);
+    const backend *dev = cudart_begin(&error);
     (void)stream;
     pushed.there = false;
     if (!dev)
         return error;
     error = take_shape(dev, grid, block, shared_bytes, &pushed);
-    cuda_watch_refused(error, here);
-    return cuda_end(error);
+    cudart_watch_refused(error, here);
+    return cudart_end(error);
 }
 
 /* A kernel that is ready to be launched. */
@@ -480,8 +479,8 @@ static int prepare(const backend *dev, ig_cuda_kernel *k, struct ig_cuda_state *
             "write [=] __device__ (...) {...} in a function of the program's own file, or a struct "
             "with a __device__ operator()",
             (int)strcspn(k->name, "<"), k->name);
-        cuda_complain();
-        cuda_watch_unbuilt(IG_ERR_UNSUPPORTED);
+        cudart_print_error();
+        cudart_watch_unbuilt(IG_ERR_UNSUPPORTED);
         return k->refused = cudaErrorNotSupported;
     }
     *s = state_of(k->unit);
@@ -499,8 +498,8 @@ static int prepare(const backend *dev, ig_cuda_kernel *k, struct ig_cuda_state *
         memory_free((*s)->said);
         (*s)->said = NULL;
     }
-    cuda_complain();
-    cuda_watch_unbuilt(status);
+    cudart_print_error();
+    cudart_watch_unbuilt(status);
     if (status == IG_ERR_MEMORY)
         return cudaErrorMemoryAllocation;
     return k->refused = status == IG_ERR_UNSUPPORTED ? cudaErrorNotSupported
@@ -514,7 +513,7 @@ static int resolve(const backend *dev, const module_kernel *k, int i, char **at)
     binding where;
     size_t bytes;
     int kind;
-    if (!*at || cuda_find(*at, &where, &bytes, &kind))
+    if (!*at || cudart_memory_find(*at, &where, &bytes, &kind))
         return cudaSuccess;
     for (const variable *v = variables; v; v = v->next)
         if (v->managed && *at >= v->shadow && *at <= v->shadow + v->bytes) {
@@ -523,7 +522,7 @@ static int resolve(const backend *dev, const module_kernel *k, int i, char **at)
             *at = there + (*at - v->shadow);
             return error;
         }
-    if (cuda_watch_checks())
+    if (cudart_watch_checks())
         return cudaSuccess; /* it tells who follows it */
     fflush(stdout);
     fprintf(stderr,
@@ -571,8 +570,8 @@ static ig_status bind(const backend *dev, const module_kernel *k, const char *pa
         if (!k->info->params[i].is_pointer)
             continue;
         memcpy(&at, packed + k->offsets[i], sizeof at);
-        if (at && cuda_find(at, &out[i].at, &bytes, &kind))
-            TRY(cuda_mirror(dev, at, true));
+        if (at && cudart_memory_find(at, &out[i].at, &bytes, &kind))
+            TRY(cudart_memory_mirror(dev, at, true));
     }
     return IG_OK;
 }
@@ -586,7 +585,7 @@ static ig_status bring_back(const backend *dev, const module_kernel *k, const ch
             continue;
         memcpy(&at, packed + k->offsets[i], sizeof at);
         if (at)
-            TRY(cuda_mirror(dev, at, false));
+            TRY(cudart_memory_mirror(dev, at, false));
     }
     return IG_OK;
 }
@@ -598,7 +597,7 @@ static size_t room_at(void *context, uint64_t at)
     binding where;
     size_t bytes;
     int kind;
-    return cuda_find((const void *)(uintptr_t)at, &where, &bytes, &kind) ? bytes : 0;
+    return cudart_memory_find((const void *)(uintptr_t)at, &where, &bytes, &kind) ? bytes : 0;
 }
 
 static int start(const backend *dev, ig_cuda_kernel *k, ig_module *m, const module_kernel *ready,
@@ -618,7 +617,7 @@ static int start(const backend *dev, ig_cuda_kernel *k, ig_module *m, const modu
     memcpy(l.block, sh->block, sizeof l.block);
     ig_status status = dev->language ? bind(dev, ready, packed, args) : IG_OK;
     if (status == IG_OK)
-        status = cuda_watch_launch(m, dev, k->name, ready, &l, &endless);
+        status = cudart_watch_launch(m, dev, k->name, ready, &l, &endless);
     if (status == IG_OK && dev->language)
         status = bring_back(dev, ready, packed);
     memory_free(args);
@@ -628,7 +627,7 @@ static int start(const backend *dev, ig_cuda_kernel *k, ig_module *m, const modu
     }
     if (status == IG_OK)
         return cudaSuccess;
-    cuda_complain();
+    cudart_print_error();
     if (status == IG_ERR_MEMORY)
         return cudaErrorMemoryAllocation;
     return status == IG_ERR_DEVICE ? fatal = asserted ? cudaErrorAssert : cudaErrorLaunchFailure
@@ -668,16 +667,16 @@ static int launch(const backend *dev, ig_cuda_kernel *k, const shape *sh, void *
 int ig_cuda_launch(ig_cuda_kernel *kernel, void *const *args, const size_t *sizes, int n)
 {
     int error;
-    const backend *dev = cuda_begin(&error);
+    const backend *dev = cudart_begin(&error);
     if (!dev)
         return error;
     const shape sh = pushed;
     pushed.there = false;
     if (!kernel || !sh.there)
-        return cuda_end(kernel ? cudaErrorMissingConfiguration : cudaErrorMemoryAllocation);
+        return cudart_end(kernel ? cudaErrorMissingConfiguration : cudaErrorMemoryAllocation);
     error = launch(dev, kernel, &sh, args, sizes, n);
-    cuda_watch_refused(error, sh.at);
-    return cuda_end(error);
+    cudart_watch_refused(error, sh.at);
+    return cudart_end(error);
 }
 
 static ig_cuda_kernel *kernel_of(const void *stub)
@@ -693,13 +692,13 @@ int ig_cuda_launch_stub(const void *stub, const uint32_t grid[3], const uint32_t
 {
     int error;
     shape sh;
-    const backend *dev = cuda_begin(&error);
+    const backend *dev = cudart_begin(&error);
     (void)stream;
     if (!dev)
         return error;
     ig_cuda_kernel *k = kernel_of(stub);
     error = k ? take_shape(dev, grid, block, shared_bytes, &sh) : cudaErrorInvalidDeviceFunction;
-    return cuda_end(error ? error : launch(dev, k, &sh, args, NULL, -1));
+    return cudart_end(error ? error : launch(dev, k, &sh, args, NULL, -1));
 }
 
 int ig_cuda_function(const void *stub, ig_cuda_attributes *a)
@@ -707,7 +706,7 @@ int ig_cuda_function(const void *stub, ig_cuda_attributes *a)
     int error;
     struct ig_cuda_state *s;
     module_kernel ready;
-    const backend *dev = cuda_begin(&error);
+    const backend *dev = cudart_begin(&error);
     if (!dev)
         return error;
     ig_cuda_kernel *k = kernel_of(stub);
@@ -717,13 +716,13 @@ int ig_cuda_function(const void *stub, ig_cuda_attributes *a)
                                   .max_threads = ready.max_threads ? (int)ready.max_threads
                                                                    : (int)threads_most(dev),
                                   .registers = 32};
-    return cuda_end(error);
+    return cudart_end(error);
 }
 
 int ig_cuda_allow_shared(const void *stub, size_t bytes)
 {
     int error;
-    const backend *dev = cuda_begin(&error);
+    const backend *dev = cudart_begin(&error);
     if (!dev)
         return error;
     ig_cuda_kernel *k = kernel_of(stub);
@@ -733,5 +732,5 @@ int ig_cuda_allow_shared(const void *stub, size_t bytes)
         error = cudaErrorInvalidValue;
     else
         k->shared_allowed = bytes;
-    return cuda_end(error);
+    return cudart_end(error);
 }

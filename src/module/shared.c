@@ -4,14 +4,14 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/memory.h"
-#include "engine/kernel_parts.h"
-#include "engine/module_device.h"
+#include "module/device.h"
+#include "module/shared.h"
 #include <pthread.h>
 #include <string.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static kernel_module *all;
+static shared_module *all;
 
 /* A child of fork must not inherit a lock that a thread of its parent held. */
 static void enter(void) { pthread_mutex_lock(&lock); }
@@ -28,8 +28,8 @@ static void add_texts(hash *h, const char *const *texts, int n)
         add_text(h, texts[i]);
 }
 
-static void hash_asked(kernel_module *m, const char *name, const char *source,
-                       const ig_module_options *o)
+static void hash_request(shared_module *m, const char *name, const char *source,
+                         const ig_module_options *o)
 {
     hash h;
     hash_begin(&h);
@@ -38,11 +38,11 @@ static void hash_asked(kernel_module *m, const char *name, const char *source,
     add_texts(&h, o->defines, o->n_defines);
     add_texts(&h, o->folders, o->n_folders);
     add_texts(&h, o->instances, o->n_instances);
-    hash_end(&h, m->asked);
+    hash_end(&h, m->request);
 }
 
 /* Files from the disk know their folder; so does the source itself, which is the first of them. */
-static void hash_content(kernel_module *m)
+static void hash_content(shared_module *m)
 {
     const kernel_source *s = &m->module->tree->unit.source;
     int with_folder = 0;
@@ -58,13 +58,13 @@ static void hash_content(kernel_module *m)
 }
 
 /* The one that is the same, retained; NULL: there is none. The lock is held. */
-static kernel_module *find(const kernel_module *like, bool by_content)
+static shared_module *find(const shared_module *like, bool by_content)
 {
-    for (kernel_module *m = all; m; m = m->next) {
-        const bool same =
-            by_content ? memcmp(m->content, like->content, sizeof m->content) == 0 &&
-                             memcmp(m->asked, like->asked, sizeof m->asked) == 0
-                       : !m->reads_files && memcmp(m->asked, like->asked, sizeof m->asked) == 0;
+    for (shared_module *m = all; m; m = m->next) {
+        const bool same = by_content ? memcmp(m->content, like->content, sizeof m->content) == 0 &&
+                                           memcmp(m->request, like->request, sizeof m->request) == 0
+                                     : !m->reads_files && memcmp(m->request, like->request,
+                                                                 sizeof m->request) == 0;
         /* One whose last holder is about to take it from the list is gone. */
         int refs = atomic_load(&m->refs);
         while (same && refs > 0)
@@ -75,10 +75,10 @@ static kernel_module *find(const kernel_module *like, bool by_content)
 }
 
 /* m takes its place in the list, or gives way to its equal. */
-static kernel_module *add(kernel_module *m)
+static shared_module *add(shared_module *m)
 {
     enter();
-    kernel_module *same = find(m, true);
+    shared_module *same = find(m, true);
     if (!same) {
         m->next = all;
         if (all)
@@ -93,11 +93,11 @@ static kernel_module *add(kernel_module *m)
     return same;
 }
 
-kernel_module *kernel_module_get(const char *name, const char *source, const ig_module_options *o,
+shared_module *shared_module_get(const char *name, const char *source, const ig_module_options *o,
                                  const char *kernel)
 {
     ig_module_options options = o ? *o : (ig_module_options){0};
-    kernel_module *m = memory_new(sizeof *m);
+    shared_module *m = memory_new(sizeof *m);
     if (!m)
         return NULL;
     if (!options.n_instances && strchr(kernel, '<')) {
@@ -105,10 +105,10 @@ kernel_module *kernel_module_get(const char *name, const char *source, const ig_
         options.n_instances = 1;
     }
     atomic_init(&m->refs, 1);
-    hash_asked(m, name, source, &options);
+    hash_request(m, name, source, &options);
     pthread_once(&once, start);
     enter();
-    kernel_module *same = find(m, false);
+    shared_module *same = find(m, false);
     leave();
     m->module = same ? NULL : ig_module_new(name, source, &options);
     if (!m->module) {
@@ -119,7 +119,7 @@ kernel_module *kernel_module_get(const char *name, const char *source, const ig_
     return add(m);
 }
 
-void kernel_module_release(kernel_module *m)
+void shared_module_release(shared_module *m)
 {
     if (!m || atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) != 1)
         return;

@@ -7,13 +7,13 @@
  * tell. Of kernels that could not be built it has a letter alone, also where nothing was asked for: B a
  * bad source, U what the device does not have. All functions here are called with the runtime's lock
  * held. */
-#include "engine/cuda_parts.h"
+#include "cudart/cudart.h"
 
 #include "base/error.h"
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "engine/module_report.h"
+#include "module/report.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -55,11 +55,11 @@ static struct {
     profile *profiles, **last_profile;
     struct {
         int error;
-        cuda_place_of_call at;
+        cudart_call_site at;
     } unseen;
 } watch;
 
-void cuda_watch_begin(void)
+void cudart_watch_begin(void)
 {
     const char *asked = getenv("IG_CUDA_WATCH"), *path = getenv("IG_CUDA_REPORT");
     if (watch.begun)
@@ -74,7 +74,7 @@ void cuda_watch_begin(void)
         watch.report = fopen(path, "ae");
 }
 
-void cuda_watch_unbuilt(ig_status why)
+void cudart_watch_unbuilt(ig_status why)
 {
     const char *path = getenv("IG_CUDA_REPORT");
     FILE *f = path && *path && why != IG_ERR_MEMORY ? fopen(path, "ae") : NULL;
@@ -84,8 +84,8 @@ void cuda_watch_unbuilt(ig_status why)
     fclose(f);
 }
 
-bool cuda_watch_checks(void) { return watch.check; }
-bool cuda_watch_asks(void) { return watch.check || watch.profile; }
+bool cudart_watch_checks(void) { return watch.check; }
+bool cudart_watch_is_on(void) { return watch.check || watch.profile; }
 
 /* ---- telling ---- */
 
@@ -153,7 +153,8 @@ static void tell(const ig_kernel_finding *f, const char *kernel, uint64_t launch
     report(f->is_note ? 'N' : 'F', &t);
 }
 
-void cuda_watch_tell(const char *kind, bool is_note, cuda_place_of_call at, const char *format, ...)
+void cudart_watch_report(const char *kind, bool is_note, cudart_call_site at, const char *format,
+                         ...)
 {
     text message = {0}, whole = {0};
     char said[400];
@@ -183,7 +184,7 @@ void cuda_watch_tell(const char *kind, bool is_note, cuda_place_of_call at, cons
 
 /* ---- errors that nobody looks at ---- */
 
-void cuda_watch_refused(int error, cuda_place_of_call at)
+void cudart_watch_refused(int error, cudart_call_site at)
 {
     if (!watch.unseen.error && error) {
         watch.unseen.error = error;
@@ -191,17 +192,17 @@ void cuda_watch_refused(int error, cuda_place_of_call at)
     }
 }
 
-void cuda_watch_looked(void) { watch.unseen.error = cudaSuccess; }
+void cudart_watch_error_seen(void) { watch.unseen.error = cudaSuccess; }
 
 static void tell_unseen(void)
 {
     const int error = watch.unseen.error;
     watch.unseen.error = cudaSuccess;
     if (error)
-        cuda_watch_tell("unseen error", false, watch.unseen.at,
-                        "this launch failed with %s (%s), and nobody asked: cudaGetLastError() "
-                        "behind a launch tells",
-                        ig_cuda_error_name(error), ig_cuda_error_text(error));
+        cudart_watch_report("unseen error", false, watch.unseen.at,
+                            "this launch failed with %s (%s), and nobody asked: cudaGetLastError() "
+                            "behind a launch tells",
+                            ig_cuda_error_name(error), ig_cuda_error_text(error));
 }
 
 /* ---- launches ---- */
@@ -234,13 +235,13 @@ static bool tell_found(const module_kernel *k, const kernel_check *check)
         tell(&all->findings[i], k->info->name, check->launch);
     watch.more += check->n_more;
     if (!all)
-        cuda_complain();
+        cudart_print_error();
     memory_free(all);
     return endless;
 }
 
-ig_status cuda_watch_launch(ig_module *m, const backend *dev, const char *kernel,
-                            const module_kernel *k, kernel_launch *l, bool *endless)
+ig_status cudart_watch_launch(ig_module *m, const backend *dev, const char *kernel,
+                              const module_kernel *k, kernel_launch *l, bool *endless)
 {
     *endless = false;
     if (!watch.check && !watch.profile)
@@ -250,7 +251,7 @@ ig_status cuda_watch_launch(ig_module *m, const backend *dev, const char *kernel
              watch.check ? "check" : "profile");
     profile *p = watch.profile ? profile_of(k) : NULL;
     kernel_check *check = watch.check ? memory_new(sizeof *check) : NULL;
-    kernel_memory *memory = check ? cuda_memory_list(&check->n_memory) : NULL;
+    kernel_memory *memory = check ? cudart_memory_list(&check->n_memory) : NULL;
     ig_status status =
         (watch.profile && !(p && p->counts)) || (watch.check && !memory) ? IG_ERR_MEMORY : IG_OK;
     watch.launches++;
@@ -275,7 +276,7 @@ ig_status cuda_watch_launch(ig_module *m, const backend *dev, const char *kernel
 
 /* ---- the end ---- */
 
-void cuda_watch_modules_go(void)
+void cudart_watch_detach_modules(void)
 {
     for (profile *p = watch.profiles; p; p = p->next) {
         if (!p->lanes)
@@ -291,7 +292,7 @@ void cuda_watch_modules_go(void)
 
 static void tell_profiles(void)
 {
-    cuda_watch_modules_go();
+    cudart_watch_detach_modules();
     for (profile *p = watch.profiles, *next; p; p = next) {
         text t = {0};
         char *table = p->lines ? ig_profile_text(p->lines) : NULL;
@@ -325,12 +326,12 @@ static void tell_sum(void)
 __attribute__((destructor)) static void watch_end(void)
 {
     text t = {0};
-    if (!cuda_watch_asks() || watch.process != getpid())
+    if (!cudart_watch_is_on() || watch.process != getpid())
         return;
     fflush(stdout);
     if (watch.check) {
         tell_unseen();
-        cuda_memory_leaks();
+        cudart_memory_leaks();
         tell_sum();
     }
     tell_profiles();

@@ -1,7 +1,11 @@
-/* A module as whole programs (cuda.c) and graphs (kernel_node.c) see it: launches by packed arguments,
- * variables by name. */
-#ifndef ENGINE_MODULE_H
-#define ENGINE_MODULE_H
+/* A module: the kernels and variables of one source, and what devices made of them. Launches on buffers
+ * only; arrays are the engine's.
+ *
+ * Any thread may call these functions for any module. A launch holds the module's lock, so launches of one
+ * module run one after another. Whoever holds the engine's lock may take a module's, never the other way
+ * round. */
+#ifndef MODULE_MODULE_H
+#define MODULE_MODULE_H
 
 #include "backend/backend.h"
 #include "kernel/tree.h"
@@ -35,11 +39,6 @@ ig_status module_match(const ig_kernel_info *k, const ig_arg *args, int n_args,
 /* A number as the parameter has it in memory. */
 ig_status module_number(const ig_kernel_info *k, const ig_kernel_param *p, const ig_arg *g,
                         uint64_t *bits);
-
-/* As module_prepare and module_launch, while the engine's lock is held. */
-ig_status module_prepare_held(ig_module *m, const backend *dev, const char *kernel);
-ig_status module_launch_held(ig_module *m, const backend *dev, const char *kernel,
-                             kernel_launch *l);
 
 /* A __device__, __constant__ or __managed__ variable on a device. IG_ERR_ARGUMENT if there is none. */
 ig_status module_variable(ig_module *m, const backend *dev, const char *name, binding *at,

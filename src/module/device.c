@@ -1,6 +1,6 @@
 /* A module on a device: each kernel as lane code or as text, the memory of its variables, and what text has
  * to say. Text gets hidden parameters: where all variables are, and a log for printf and assert. */
-#include "engine/module_device.h"
+#include "module/device.h"
 
 #include "base/error.h"
 #include "base/memory.h"
