@@ -79,7 +79,8 @@ typedef enum kernel_mistake {
     MISTAKE_BARRIER,  /* that not all threads come to */
     MISTAKE_LOOP,     /* without an end */
     MISTAKE_FREED,    /* memory that was the device's */
-    MISTAKE_FOREIGN   /* a pointer to no memory of the device */
+    MISTAKE_FOREIGN,  /* a pointer to no memory of the device */
+    MISTAKE_SHUFFLE   /* of a lane that is not active: a note */
 } kernel_mistake;
 
 enum { KERNEL_FINDINGS = 20 };

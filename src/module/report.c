@@ -24,7 +24,11 @@ static const char *const kinds[] = {[MISTAKE_BOUNDS] = "out of bounds",
                                     [MISTAKE_BARRIER] = "divergent barrier",
                                     [MISTAKE_LOOP] = "endless loop",
                                     [MISTAKE_FREED] = "freed memory",
-                                    [MISTAKE_FOREIGN] = "host pointer"};
+                                    [MISTAKE_FOREIGN] = "host pointer",
+                                    [MISTAKE_SHUFFLE] = "inactive lane"};
+
+/* True for findings that GPUs of today run as intended. */
+static bool is_note(kernel_mistake m) { return m == MISTAKE_LOCKSTEP || m == MISTAKE_SHUFFLE; }
 
 /* The message with thread, block and launch, the line and a caret; then the other place of a race. */
 static char *render(const kernel_source *s, const kernel_finding *f, uint64_t launch,
@@ -39,7 +43,7 @@ static char *render(const kernel_source *s, const kernel_finding *f, uint64_t la
     if (f->count > 1)
         text_add(&line, " (%" PRIu64 " times)", f->count);
     *message = text_take(&line);
-    const bool note = f->mistake == MISTAKE_LOCKSTEP;
+    const bool note = is_note(f->mistake);
     const kernel_diag main = {.severity = note ? DIAG_WARNING : DIAG_ERROR,
                               .place = f->place,
                               .message = *message ? *message : ""};
@@ -90,7 +94,7 @@ static ig_kernel_findings *pack(const kernel_source *s, const kernel_check *k, c
                                     .line = where[i].line,
                                     .column = where[i].column,
                                     .count = f->count,
-                                    .is_note = f->mistake == MISTAKE_LOCKSTEP};
+                                    .is_note = is_note(f->mistake)};
         memcpy(to[i].block, f->block, sizeof f->block);
         memcpy(to[i].thread, f->thread, sizeof f->thread);
     }

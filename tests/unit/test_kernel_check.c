@@ -395,6 +395,23 @@ static const right rights[] = {
      "    __syncthreads();\n"
      "    if (threadIdx.x == 0) y[0] = part[0] + part[1];\n"
      "}\n"},
+    {"shuffles from lanes that are not active: a note", 1, 64, 0, 64, 1,
+     "__global__ void k(int *y) {\n"
+     "    int t = threadIdx.x, v = t + 1;\n"
+     "    unsigned m = __ballot_sync(~0u, t < 8);\n"
+     "    if (t < 8) {\n"
+     "        for (int d = 16; d; d /= 2) v += __shfl_down_sync(m, v, d);\n"
+     "        y[t] = v;\n"
+     "    }\n"
+     "}\n"},
+    {"shuffles inside of groups of 8 lanes", 1, 64, 0, 64, 0,
+     "__global__ void k(int *y) {\n"
+     "    int t = threadIdx.x, v = t;\n"
+     "    if (t < 8) {\n"
+     "        for (int d = 4; d; d /= 2) v += __shfl_down_sync(0xff, v, d, 8);\n"
+     "        y[t] = v;\n"
+     "    }\n"
+     "}\n"},
     {"a tiled product", 4, 64, 0, 256, 0,
      "__global__ void k(float *c, const float *a, const float *b) {\n"
      "    __shared__ float s[8][8], t[8][9];\n"

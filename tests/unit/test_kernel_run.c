@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -328,6 +329,34 @@ static void test_failures(void **state)
     fails_with("__global__ void k(int *out, int n) { }", IG_ERR_ARGUMENT, "'n' (int) is not given");
 }
 
+/* ---- bad pointers ---- */
+
+static void own_handler(int number) { (void)number; }
+
+/* A launch that follows a bad pointer fails, on whichever thread of the pool it happens; handlers of the
+ * program are as before, and the next launch works. */
+static void test_bad_pointer(void **state)
+{
+    struct sigaction own = {.sa_handler = own_handler}, now;
+    (void)state;
+    assert_int_equal(sigaction(SIGSEGV, &own, NULL), 0);
+    for (int i = 0; i < 20; i++) {
+        fails_with("__global__ void k(int *out) { out[threadIdx.x] = *(int *)0x10; }",
+                   IG_ERR_DEVICE, "kernel 'k' used a bad pointer: address 0x10 in block (");
+        fails_with("__global__ void k(int *out) { if (blockIdx.x) out[1ll << 45] = 1; }",
+                   IG_ERR_DEVICE, "--check");
+        fails_with("__global__ void k(int *out) { atomicAdd((int *)0x20, threadIdx.x); }",
+                   IG_ERR_DEVICE, "address 0x20");
+        ig_array *out = launch("__global__ void k(int *out) { out[threadIdx.x] = 7; }", 64, 32, 32,
+                               IG_I32, NULL);
+        assert_int_equal(((const int32_t *)ig_data(out))[31], 7);
+    }
+    assert_int_equal(sigaction(SIGSEGV, NULL, &now), 0);
+    assert_ptr_equal(now.sa_handler, own_handler);
+    own.sa_handler = SIG_DFL;
+    assert_int_equal(sigaction(SIGSEGV, &own, NULL), 0);
+}
+
 /* Structs and vectors are told field by field, and given by their bytes. */
 static void test_structs(void **state)
 {
@@ -390,6 +419,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_printf, begin, end),
         cmocka_unit_test_setup_teardown(test_printf_end, begin, end),
         cmocka_unit_test_setup_teardown(test_failures, begin, end),
+        cmocka_unit_test_setup_teardown(test_bad_pointer, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -91,6 +91,12 @@ static ig_status told(const cpu_kernel *k, const gang_fault *f)
         return IG_OK;
     if (f->kind == FAULT_STOPPED)
         FAIL(IG_ERR_DEVICE, "kernel '%s' was stopped", k->lanes->name);
+    if (f->kind == FAULT_MEMORY)
+        FAIL(IG_ERR_DEVICE,
+             "kernel '%s' used a bad pointer: address 0x%" PRIx64
+             " in block (%u, %u, %u) is not memory of this process; run the kernel with --check to "
+             "find the line",
+             k->lanes->name, f->address, f->block[0], f->block[1], f->block[2]);
     const code_message *m = &k->lanes->message[f->row];
     FAIL(IG_ERR_DEVICE,
          "kernel '%s': %s%s, by thread (%u, %u, %u) of block (%u, %u, %u), at %s:%" PRId64,

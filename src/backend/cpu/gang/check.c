@@ -314,11 +314,31 @@ static void check_barrier(gang_check *c, const gang *g, const gang_step *s)
                    "does not come to this barrier, where threads of its block wait");
 }
 
+/* Shuffles that read a lane which does not execute them. GPUs give 0, so it is a note. */
+static void check_shuffle(gang_check *c, gang *g, const gang_step *s)
+{
+    for (int first = 0; first < g->lanes; first += WARP_LANES) {
+        const uint32_t here = g->mask[first / WARP_LANES];
+        int from[WARP_LANES];
+        if (here == 0 || here == UINT32_MAX)
+            continue;
+        gang_shuffle_sources(g, s, first, from);
+        for (int i = 0; i < WARP_LANES; i++)
+            if (here >> i & 1 && !(here >> from[i] & 1))
+                check_tell(c, g, s, first + i, MISTAKE_SHUFFLE, -1,
+                           "shuffles from lane %d, which is not active: CUDA leaves the value "
+                           "undefined, GPUs give 0",
+                           from[i]);
+    }
+}
+
 static bool step(gang_watch *w, gang *g, const gang_step *s)
 {
     gang_check *c = (gang_check *)w;
     const int first = g->first / WARP_LANES;
     block_begins(c, g);
+    if (s->op == CODE_WARP && s->row <= WARP_SHUFFLE_XOR)
+        check_shuffle(c, g, s);
     if (s->op == CODE_BARRIER) {
         check_barrier(c, g, s);
     } else if (s->op == CODE_SYNC || s->op == CODE_WARP) {

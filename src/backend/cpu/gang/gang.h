@@ -53,6 +53,7 @@ typedef enum gang_fault_kind {
     FAULT_ASSERT,
     FAULT_TRAP,
     FAULT_STOPPED, /* by a watcher */
+    FAULT_MEMORY,  /* SIGSEGV or SIGBUS */
 } gang_fault_kind;
 
 /* What stopped a launch: where and who. */
@@ -61,6 +62,7 @@ typedef struct gang_fault {
     uint32_t place;
     int row; /* its message */
     uint32_t block[3], thread[3];
+    uint64_t address; /* of FAULT_MEMORY, which knows neither place nor thread */
 } gang_fault;
 
 struct gang;
@@ -140,6 +142,9 @@ void gang_keep(gang *g, const gang_step *s, void *from);
 void *gang_spare(gang *g, int n);
 /* Tells of a fault at the lowest lane of the mask; false. */
 bool gang_fails(gang *g, const gang_step *s, gang_fault_kind kind, const uint32_t *mask);
+
+/* The lanes that a shuffle reads, for each lane of the warp that begins at lane `first` of the gang. */
+void gang_shuffle_sources(gang *g, const gang_step *s, int first, int *from);
 
 /* False: a fault. */
 bool gang_load(gang *g, const gang_step *s);

@@ -3,6 +3,7 @@
  * all go on. A kernel that prints, or is watched, runs on one thread: its lines come in the order of the
  * blocks. */
 #include "backend/cpu/gang/gang.h"
+#include "backend/cpu/gang/guard.h"
 
 #include "base/memory.h"
 #include "base/threads.h"
@@ -130,31 +131,52 @@ static bool block_run(const grid_run *run, gang *gangs)
     return true;
 }
 
-static void blocks_task(void *context, int64_t task, int worker)
+/* The first fault of a launch ends it. */
+static void grid_fault(grid_run *run, const gang_fault *fault)
 {
-    grid_run *run = context;
-    block_room *room = &run->rooms[worker];
-    const uint32_t *grid = run->launch->grid;
-    int64_t last = (task + 1) * run->per_task;
-    last = last < run->blocks ? last : run->blocks;
-    for (int64_t b = task * run->per_task; b < last && !run->stop; b++) {
+    pthread_mutex_lock(&run->lock);
+    if (!run->stop)
+        *run->fault = *fault;
+    run->stop = true;
+    pthread_mutex_unlock(&run->lock);
+}
+
+/* Blocks that a worker runs one after another. */
+typedef struct blocks {
+    grid_run *run;
+    block_room *room;
+    int64_t first, last;
+} blocks;
+
+static void blocks_run(void *context)
+{
+    const blocks *t = context;
+    const uint32_t *grid = t->run->launch->grid;
+    for (int64_t b = t->first; b < t->last && !t->run->stop; b++) {
         gang_fault fault = {0};
-        for (int i = 0; i < run->code->n_gangs; i++) {
-            gang *g = &room->gangs[i];
+        for (int i = 0; i < t->run->code->n_gangs; i++) {
+            gang *g = &t->room->gangs[i];
             g->block[0] = (uint32_t)(b % grid[0]);
             g->block[1] = (uint32_t)(b / grid[0] % grid[1]);
             g->block[2] = (uint32_t)(b / grid[0] / grid[1]);
             g->fault = &fault;
             gang_begin(g);
         }
-        if (block_run(run, room->gangs))
-            continue;
-        pthread_mutex_lock(&run->lock);
-        if (!run->stop)
-            *run->fault = fault;
-        run->stop = true;
-        pthread_mutex_unlock(&run->lock);
+        if (!block_run(t->run, t->room->gangs))
+            grid_fault(t->run, &fault);
     }
+}
+
+static void blocks_task(void *context, int64_t task, int worker)
+{
+    grid_run *run = context;
+    blocks t = {run, &run->rooms[worker], task * run->per_task, (task + 1) * run->per_task};
+    t.last = t.last < run->blocks ? t.last : run->blocks;
+    gang_fault fault = {.kind = FAULT_MEMORY};
+    if (guard_run(blocks_run, &t, &fault.address))
+        return;
+    memcpy(fault.block, t.room->gangs[0].block, sizeof fault.block);
+    grid_fault(run, &fault);
 }
 
 /* ---- rooms ---- */
@@ -205,11 +227,13 @@ ig_status gang_run_grid(const gang_code *c, const gang_launch *l, gang_fault *fa
     for (int w = 0; w < workers && status == IG_OK; w++)
         status = room_begin(&run, &run.rooms[w]);
     const int64_t tasks = (run.blocks + run.per_task - 1) / run.per_task;
+    guard_begin();
     if (status == IG_OK && workers == 1)
         for (int64_t t = 0; t < tasks; t++)
             blocks_task(&run, t, 0);
     else if (status == IG_OK)
         pool_run(tasks, blocks_task, &run);
+    guard_end();
     for (int w = 0; run.rooms && w < workers; w++)
         room_end(&run, &run.rooms[w]);
     memory_free(run.rooms);

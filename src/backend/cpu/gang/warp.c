@@ -42,17 +42,30 @@ static int shuffled_from(const warp *w, int lane)
     return inside && from >= 0 ? (int)from : lane;
 }
 
-/* Where a choice is one for all lanes, all warps take from the same places: from is then filled once. */
+/* If all lanes have the same distance and group size, all warps have the same sources: from is then filled
+ * once. A lane that reads an inactive lane gets 0, as GPUs do; CUDA leaves it undefined. */
 static void shuffle_warp(warp *w, int *from, bool filled)
 {
     for (int i = 0; i < WARP_LANES && !filled; i++)
         from[i] = shuffled_from(w, i);
-    if (w->width == 4)
+    if (w->here != UINT32_MAX)
+        for (int i = 0; i < WARP_LANES; i++)
+            w->out[i] = w->here >> from[i] & 1 ? value_of(w, from[i]) : 0;
+    else if (w->width == 4)
         for (int i = 0; i < WARP_LANES; i++)
             w->out[i] = ((const uint32_t *)(const void *)w->value)[from[i]];
     else
         for (int i = 0; i < WARP_LANES; i++)
             w->out[i] = value_of(w, from[i]);
+}
+
+void gang_shuffle_sources(gang *g, const gang_step *s, int first, int *from)
+{
+    const uint32_t *b = gang_lanes(g, s->b, s->ones & GANG_ONE_B, 4, 2);
+    const int32_t *e = gang_lanes(g, s->e, s->ones & GANG_ONE_E, 4, 4);
+    const warp w = {.s = s, .choice = b + first, .group = e ? e + first : NULL};
+    for (int i = 0; i < WARP_LANES; i++)
+        from[i] = shuffled_from(&w, i);
 }
 
 /* The lanes whose value is not 0. */
