@@ -6,7 +6,6 @@
 #ifndef BACKEND_BACKEND_H
 #define BACKEND_BACKEND_H
 
-#include "kernel/code.h"
 #include "program/program.h"
 
 typedef struct backend backend;
@@ -35,7 +34,7 @@ typedef struct backend_limits {
     bool unified;        /* its memory is the host's */
 } backend_limits;
 
-/* ---- kernels: programs in the device's own language, which is text, or lane code ---- */
+/* ---- kernels ---- */
 
 /* A buffer is passed as a pointer to its first byte (in OpenCL C a __global pointer, or NULL) and,
  * as the next parameter, an offset in bytes (ulong). */
@@ -44,19 +43,18 @@ typedef enum kernel_kind { KERNEL_BUFFER, KERNEL_BYTES } kernel_kind;
 typedef struct kernel_param {
     kernel_kind kind;
     size_t bytes;  /* KERNEL_BYTES: of the value */
-    size_t offset; /* among the arguments as CUDA packs them: where lane code looks for it */
+    size_t offset; /* of the argument when all are packed as CUDA packs them */
 } kernel_param;
 
-typedef struct kernel_text {
+/* The text of a kernel in the device's language, and what its compiler has to know. */
+typedef struct kernel_image {
     const char *source, *entry;
-    const lane_code
-        *lanes; /* in place of both, where the device runs lane code; it outlives the kernel */
     const char *options; /* for the device's compiler; may be NULL */
     const kernel_param *params;
     int n_params;
     bool dynamic_shared; /* one more parameter at the end: a pointer to the block's shared memory */
-    bool careful;        /* its barriers ask more of compilers than some of those for CPUs can do */
-} kernel_text;
+    bool avoid_optimizer; /* compilers for CPUs are known to break it when they optimize */
+} kernel_image;
 
 /* A kernel that is ready to launch: the first member of a backend's own. */
 typedef struct kernel_code {
@@ -68,67 +66,11 @@ typedef struct kernel_arg {
     const void *bytes; /* KERNEL_BYTES */
 } kernel_arg;
 
-/* What a checked launch can find. */
-typedef enum kernel_mistake {
-    MISTAKE_BOUNDS,
-    MISTAKE_ALIGNMENT,
-    MISTAKE_NULL,
-    MISTAKE_UNSET, /* shared memory that is read and was not written */
-    MISTAKE_RACE,
-    MISTAKE_LOCKSTEP, /* a race that lock step decides: a note */
-    MISTAKE_BARRIER,  /* that not all threads come to */
-    MISTAKE_LOOP,     /* without an end */
-    MISTAKE_FREED,    /* memory that was the device's */
-    MISTAKE_FOREIGN,  /* a pointer to no memory of the device */
-    MISTAKE_SHUFFLE   /* of a lane that is not active: a note */
-} kernel_mistake;
-
-enum { KERNEL_FINDINGS = 20 };
-
-typedef struct kernel_finding {
-    kernel_mistake mistake;
-    uint32_t place, other; /* in the source; other: of the earlier access of a race, or 0 */
-    uint32_t block[3], thread[3];
-    uint64_t count;
-    char message[200];
-} kernel_finding;
-
-/* Memory that pointers among packed arguments, and those in memory, may point to. */
-typedef struct kernel_memory {
-    uint64_t base, bytes;
-    bool freed;
-} kernel_memory;
-
-typedef struct kernel_check {
-    uint64_t loops;              /* iterations of a warp in a block until a loop is endless */
-    uint64_t launch;             /* its number in a whole program, from 1; 0: there is no other */
-    const kernel_memory *memory; /* by address; NULL: what the arguments say is all there is */
-    int n_memory;
-    kernel_finding found[KERNEL_FINDINGS];
-    int n, n_more; /* those in found, and others */
-} kernel_check;
-
-/* What printf of lane code asks of who launches it; both get the launch's context. */
-typedef struct kernel_output {
-    void (*write)(void *context, const char *text, size_t bytes); /* NULL: to standard output */
-    /* How many bytes there are from an address to its array's end; 0: it is in none that is known. */
-    size_t (*room)(void *context, uint64_t at);
-} kernel_output;
-
 typedef struct kernel_launch {
     uint32_t grid[3], block[3]; /* blocks of the grid, threads of a block: x, y, z */
     size_t shared_bytes;        /* with dynamic_shared */
     const kernel_arg *args;     /* one for each parameter */
-    const void *packed;     /* in place of args, where memory is the host's: as CUDA packs them */
-    uint64_t *device_ns;    /* not NULL: waits, and receives the time that the device took for it */
-    bool *asserted;         /* receives whether an assertion failed; may be NULL */
-    const binding *globals; /* of lane code: the memory of its source's variables, or NULL */
-    const kernel_output *print; /* NULL: to standard output, with no array known */
-    void *context;
-    /* Of lane code, for people: what is wrong with it, and what each instruction did, of which the
-     * counts are filled in and file and line are told. Both may be NULL. */
-    kernel_check *check;
-    ig_profile_line *profile;
+    uint64_t *device_ns; /* not NULL: waits, and receives the time that the device took for it */
 } kernel_launch;
 
 /* ---- the device ---- */
@@ -160,17 +102,22 @@ struct backend {
      * is timed wait. What a failed command may have written cannot be read, or be given to a kernel,
      * until it was written or filled as a whole: each attempt fails, and says why. */
     backend_limits limits;
-    const char *language; /* of its kernels' text: "opencl"; NULL: they are lane code */
+    /* Of its kernels' text: "opencl". NULL if it runs lane code; then kernel_build and kernel_launch are
+     * NULL and `lanes` is not. */
+    const char *language;
+    const struct lane_runner *lanes; /* lanes.h */
     /* Memory by bytes. Ranges must lie in their buffers; those of copy do not overlap. */
     ig_status (*write)(buffer *to, size_t offset, const void *from, size_t bytes);
     ig_status (*read)(buffer *from, size_t offset, void *to, size_t bytes);
     ig_status (*copy)(buffer *to, size_t to_offset, buffer *from, size_t from_offset, size_t bytes);
     ig_status (*fill)(buffer *to, size_t offset, uint8_t value, size_t bytes);
     /* What the device's compiler says about the text is in the error. Text is not kept. */
-    ig_status (*kernel_build)(const backend *dev, const kernel_text *text, kernel_code **out);
+    ig_status (*kernel_build)(const backend *dev, const kernel_image *image, kernel_code **out);
     void (*kernel_discard)(kernel_code *code);
     ig_status (*kernel_launch)(kernel_code *code, const kernel_launch *l);
 };
+
+static inline bool backend_runs_kernels(const backend *dev) { return dev->language || dev->lanes; }
 
 /* Devices of one kind, of which a machine has any number; they are looked for when somebody asks. */
 typedef struct backend_family {

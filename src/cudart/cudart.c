@@ -141,9 +141,9 @@ static const backend *choose(void)
     const backend *dev = backend_find(name && *name ? name : "cpu");
     if (!dev)
         backend_missing(name);
-    else if (!dev->kernel_build)
+    else if (!backend_runs_kernels(dev))
         ig_fail(IG_ERR_UNSUPPORTED, "device '%s' runs no kernels", dev->name);
-    return dev && dev->kernel_build ? dev : NULL;
+    return dev && backend_runs_kernels(dev) ? dev : NULL;
 }
 
 /* The device was asked for by name, and a program that looks at no error would print garbage: it ends
@@ -608,13 +608,12 @@ static int start(const backend *dev, ig_cuda_kernel *k, ig_module *m, const modu
     if (!args)
         return cudaErrorMemoryAllocation;
     static const kernel_output output = {.room = room_at};
-    kernel_launch l = {.shared_bytes = sh->shared_bytes,
-                       .print = &output,
-                       .asserted = &asserted,
-                       .args = args,
-                       .packed = dev->language ? NULL : packed};
-    memcpy(l.grid, sh->grid, sizeof l.grid);
-    memcpy(l.block, sh->block, sizeof l.block);
+    lane_launch l = {.base = {.shared_bytes = sh->shared_bytes, .args = args},
+                     .print = &output,
+                     .asserted = &asserted,
+                     .packed = dev->language ? NULL : packed};
+    memcpy(l.base.grid, sh->grid, sizeof l.base.grid);
+    memcpy(l.base.block, sh->block, sizeof l.base.block);
     ig_status status = dev->language ? bind(dev, ready, packed, args) : IG_OK;
     if (status == IG_OK)
         status = cudart_watch_launch(m, dev, k->name, ready, &l, &endless);

@@ -63,7 +63,7 @@ void cudart_watch_error_seen(void);
 /* module_launch, watched if that is asked for. Mistakes are told and do not make it fail, but for an
  * endless loop, which is left with IG_ERR_DEVICE. */
 ig_status cudart_watch_launch(ig_module *m, const backend *dev, const char *kernel,
-                              const module_kernel *k, kernel_launch *l, bool *endless);
+                              const module_kernel *k, lane_launch *l, bool *endless);
 /* Before modules are freed. */
 void cudart_watch_detach_modules(void);
 

@@ -241,7 +241,7 @@ static bool tell_found(const module_kernel *k, const kernel_check *check)
 }
 
 ig_status cudart_watch_launch(ig_module *m, const backend *dev, const char *kernel,
-                              const module_kernel *k, kernel_launch *l, bool *endless)
+                              const module_kernel *k, lane_launch *l, bool *endless)
 {
     *endless = false;
     if (!watch.check && !watch.profile)

@@ -59,7 +59,7 @@ ig_status ig_device_get(int i, ig_device_info *info)
         FAIL(IG_ERR_ARGUMENT, "device %d: there are %d", i, backend_count());
     TRY(dev->describe(dev, info));
     info->runs_arrays = dev->computes && !dev->no_arrays;
-    info->runs_kernels = dev->kernel_build != NULL;
+    info->runs_kernels = backend_runs_kernels(dev);
     return IG_OK;
 }
 

@@ -60,7 +60,7 @@ static ig_status find_kernel(recipe *r, const ig_kernel_call *call, const char *
         FAIL(IG_ERR_ARGUMENT,
              "kernel '%s' writes nothing: all its pointers are const, so it has no result",
              r->info->name);
-    if (!dev->kernel_build)
+    if (!backend_runs_kernels(dev))
         return IG_OK;
     /* Locks of shared modules are taken inside the engine's alone, so a child of fork finds them free. */
     module_kernel ready;
@@ -475,9 +475,9 @@ ig_status kernel_node_launch(const program *p, const backend *dev, const binding
 {
     bound *b = (bound *)p->kernel;
     const recipe *r = b->recipe;
-    kernel_launch l = {.args = b->passed, .shared_bytes = r->shared_bytes};
-    memcpy(l.grid, b->grid, sizeof l.grid);
-    memcpy(l.block, b->block, sizeof l.block);
+    lane_launch l = {.base = {.args = b->passed, .shared_bytes = r->shared_bytes}};
+    memcpy(l.base.grid, b->grid, sizeof l.base.grid);
+    memcpy(l.base.block, b->block, sizeof l.base.block);
     if (!dev->computes)
         return IG_OK;
     TRY(pass(b, p, dev, bindings));

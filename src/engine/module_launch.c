@@ -73,7 +73,7 @@ static ig_status give_back(const backend *dev, const argument *a, ig_array **out
 
 /* Launches it, checked or profiled if the caller asks for that. */
 static ig_status launch_watched(ig_module *m, const backend *dev, const module_kernel *ready,
-                                const ig_launch *l, kernel_launch *launch)
+                                const ig_launch *l, lane_launch *launch)
 {
     const char *name = ready->info->name;
     kernel_check *check = l->check ? memory_new(sizeof *check) : NULL;
@@ -109,13 +109,13 @@ static ig_status run(ig_module *m, const backend *dev, const module_kernel *read
     const ig_kernel_info *k = ready->info;
     uint64_t ns = 0;
     const kernel_output output = {.write = l->print};
-    kernel_launch launch = {.args = passed,
-                            .shared_bytes = l->shared_bytes,
-                            .device_ns = l->seconds ? &ns : NULL,
-                            .print = &output,
-                            .context = l->context};
-    memcpy(launch.grid, l->grid, sizeof launch.grid);
-    memcpy(launch.block, l->block, sizeof launch.block);
+    lane_launch launch = {.base = {.args = passed,
+                                   .shared_bytes = l->shared_bytes,
+                                   .device_ns = l->seconds ? &ns : NULL},
+                          .print = &output,
+                          .context = l->context};
+    memcpy(launch.base.grid, l->grid, sizeof launch.base.grid);
+    memcpy(launch.base.block, l->block, sizeof launch.base.block);
     TRY(module_match(k, l->args, l->n_args, given));
     for (int p = 0; p < k->n_params; p++) {
         args[p].given = given[p];

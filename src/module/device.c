@@ -32,14 +32,14 @@ static kernel_target target_of(const backend *dev)
 }
 
 /* As lane code, or as text, with the parameters that the device will see. */
-static ig_status translate(const ig_module *m, module_built *b, kernel_text *out,
+static ig_status translate(const ig_module *m, module_built *b, kernel_image *out,
                            kernel_param **params)
 {
     const kernel_function *f = b->entry->function;
     *params = memory_new((f->n_params + 2) * sizeof **params); /* room for the hidden ones */
     if (!*params)
         return IG_ERR_MEMORY;
-    *out = (kernel_text){.entry = f->name, .params = *params, .n_params = (int)f->n_params};
+    *out = (kernel_image){.entry = f->name, .params = *params, .n_params = (int)f->n_params};
     for (uint32_t i = 0; i < f->n_params; i++) {
         const kernel_type *t = f->params[i]->type;
         (*params)[i] = (kernel_param){t->kind == TYPE_POINTER ? KERNEL_BUFFER : KERNEL_BYTES,
@@ -47,7 +47,6 @@ static ig_status translate(const ig_module *m, module_built *b, kernel_text *out
     }
     if (!b->dev->language) {
         TRY(kernel_lower(m->tree, b->entry, &b->lanes));
-        out->lanes = b->lanes;
         return IG_OK;
     }
     const kernel_target target = target_of(b->dev);
@@ -58,7 +57,7 @@ static ig_status translate(const ig_module *m, module_built *b, kernel_text *out
     out->entry = b->printed->entry;
     out->n_params = b->printed->n_params;
     out->dynamic_shared = b->printed->dynamic_shared;
-    out->careful = b->printed->careful;
+    out->avoid_optimizer = b->printed->avoid_optimizer;
     return IG_OK;
 }
 
@@ -66,15 +65,17 @@ static ig_status build(const ig_module *m, module_built *b)
 {
     const kernel_function *f = b->entry->function;
     kernel_param *params = NULL;
-    kernel_text asked;
+    kernel_image image;
     b->offsets = memory_new((f->n_params + 1) * sizeof *b->offsets);
     if (!b->offsets)
         return IG_ERR_MEMORY;
     for (uint32_t i = 0; i < f->n_params; i++)
         b->offsets[i] = (size_t)kernel_argument_at(f, i);
-    ig_status status = translate(m, b, &asked, &params);
+    ig_status status = translate(m, b, &image, &params);
     if (status == IG_OK)
-        status = b->dev->kernel_build(b->dev, &asked, &b->code);
+        status = b->lanes ? b->dev->lanes->build(b->dev, b->lanes, image.params, image.n_params,
+                                                 &b->code)
+                          : b->dev->kernel_build(b->dev, &image, &b->code);
     memory_free(params);
     return status;
 }
@@ -114,7 +115,7 @@ ig_status module_built_for(ig_module *m, const backend *dev, const kernel_entry 
 
 /* ---- what a kernel says ---- */
 
-static void say(const kernel_launch *l, const char *said, size_t bytes)
+static void say(const lane_launch *l, const char *said, size_t bytes)
 {
     if (l->print && l->print->write)
         l->print->write(l->context, said, bytes);
@@ -124,7 +125,7 @@ static void say(const kernel_launch *l, const char *said, size_t bytes)
 
 /* A launch of lane code, and how many arguments it has. */
 typedef struct heard {
-    const kernel_launch *launch;
+    const lane_launch *launch;
     int n;
 } heard;
 
@@ -138,7 +139,7 @@ static size_t heard_room(void *context, uint64_t at)
 {
     const heard *h = context;
     for (int i = 0; i < h->n; i++) {
-        const buffer *b = h->launch->args[i].at.buf;
+        const buffer *b = h->launch->base.args[i].at.buf;
         const uint64_t from = b ? (uintptr_t)b->data : 0;
         if (b && at >= from && at - from < b->bytes)
             return (size_t)(b->bytes - (at - from));
@@ -154,7 +155,7 @@ static ig_status log_begin(module_built *b)
     return b->log ? b->dev->write(b->log, 0, head, sizeof head) : IG_ERR_MEMORY;
 }
 
-static ig_status log_end(const module_built *b, const kernel_launch *l)
+static ig_status log_end(const module_built *b, const lane_launch *l)
 {
     uint32_t head[LOG_HEAD];
     TRY(b->dev->read(b->log, 0, head, sizeof head));
@@ -179,15 +180,15 @@ static ig_status log_end(const module_built *b, const kernel_launch *l)
 
 /* ---- launching ---- */
 
-static ig_status launch_text(module_built *b, const kernel_launch *l, kernel_arg *args)
+static ig_status launch_text(module_built *b, const lane_launch *l, kernel_arg *args)
 {
     const kernel_printed *p = b->printed;
     const int given = (int)b->entry->function->n_params;
     bool speaks = false;
-    kernel_launch own = *l;
+    kernel_launch own = l->base;
     own.args = args;
     if (given)
-        memcpy(args, l->args, (size_t)given * sizeof *args);
+        memcpy(args, l->base.args, (size_t)given * sizeof *args);
     for (int i = given; i < p->n_params; i++) {
         if (p->params[i].kind == PRINTED_GLOBALS) {
             args[i].at = *l->globals;
@@ -201,16 +202,16 @@ static ig_status launch_text(module_built *b, const kernel_launch *l, kernel_arg
     return speaks ? log_end(b, l) : IG_OK;
 }
 
-ig_status module_built_launch(module_built *b, const kernel_launch *l)
+ig_status module_built_launch(module_built *b, const lane_launch *l)
 {
     if (!b->printed && l->packed) /* who packs knows the memory */
-        return b->dev->kernel_launch(b->code, l);
+        return b->dev->lanes->launch(b->code, l);
     if (!b->printed) {
         static const kernel_output output = {heard_write, heard_room};
-        kernel_launch own = *l;
+        lane_launch own = *l;
         own.print = &output;
         own.context = &(heard){l, (int)b->entry->function->n_params};
-        return b->dev->kernel_launch(b->code, &own);
+        return b->dev->lanes->launch(b->code, &own);
     }
     kernel_arg *args = memory_new((size_t)(b->printed->n_params + 1) * sizeof *args);
     const ig_status status = args ? launch_text(b, l, args) : IG_ERR_MEMORY;

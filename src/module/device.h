@@ -3,7 +3,7 @@
 #ifndef MODULE_DEVICE_H
 #define MODULE_DEVICE_H
 
-#include "backend/backend.h"
+#include "backend/lanes.h"
 #include "kernel/print/print.h"
 
 #include <pthread.h>
@@ -45,7 +45,7 @@ ig_status module_built_for(ig_module *m, const backend *dev, const kernel_entry 
                            module_built **out);
 /* args or packed are those of the source's parameters. Where the kernel says something, it waits, and says
  * it; a failed assertion is IG_ERR_DEVICE, and l->asserted. */
-ig_status module_built_launch(module_built *b, const kernel_launch *l);
+ig_status module_built_launch(module_built *b, const lane_launch *l);
 
 /* Where all variables are; buf is NULL if there are none. */
 ig_status module_globals(ig_module *m, const backend *dev, binding *out);

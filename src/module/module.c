@@ -233,7 +233,7 @@ static ig_status prepare(ig_module *m, const backend *dev, const char *kernel, m
     if (!e)
         FAIL(IG_ERR_ARGUMENT, "there is no kernel '%s' in %s", kernel,
              m->tree->unit.source.n_files ? m->tree->unit.source.files[0]->name : "the source");
-    if (!dev->kernel_build)
+    if (!backend_runs_kernels(dev))
         FAIL(IG_ERR_UNSUPPORTED, "device '%s' runs no kernels", dev->name);
     return module_built_for(m, dev, e, b);
 }
@@ -256,19 +256,19 @@ ig_status module_prepare(ig_module *m, const backend *dev, const char *kernel, m
     return status;
 }
 
-static ig_status launch(ig_module *m, const backend *dev, const char *kernel, kernel_launch *l)
+static ig_status launch(ig_module *m, const backend *dev, const char *kernel, lane_launch *l)
 {
     module_built *b;
     binding all;
     TRY(prepare(m, dev, kernel, &b));
-    TRY(check_shape(dev, ig_module_find(m, kernel), l));
+    TRY(check_shape(dev, ig_module_find(m, kernel), &l->base));
     TRY(module_globals(m, dev, &all));
     l->globals = all.buf ? &all : NULL;
     TRY(module_built_launch(b, l));
     return dev->finish(dev);
 }
 
-ig_status module_launch(ig_module *m, const backend *dev, const char *kernel, kernel_launch *l)
+ig_status module_launch(ig_module *m, const backend *dev, const char *kernel, lane_launch *l)
 {
     module_enter(m);
     const ig_status status = launch(m, dev, kernel, l);

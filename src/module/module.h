@@ -7,7 +7,7 @@
 #ifndef MODULE_MODULE_H
 #define MODULE_MODULE_H
 
-#include "backend/backend.h"
+#include "backend/lanes.h"
 #include "kernel/tree.h"
 
 /* As ig_module_new. What was said about kernels with mistakes is in *said (memory_free; may be NULL). */
@@ -29,8 +29,9 @@ typedef struct module_kernel {
 /* Makes a kernel ready for a device; what *out points to lives as long as the module. */
 ig_status module_prepare(ig_module *m, const backend *dev, const char *kernel, module_kernel *out);
 
-/* Launches it. l->globals is filled in here; a shape that the device cannot take is refused. */
-ig_status module_launch(ig_module *m, const backend *dev, const char *kernel, kernel_launch *l);
+/* Launches it and waits. l->globals is filled in here; a shape that the device cannot take is refused.
+ * Text devices print and assert too, but have no packed arguments, check or profile. */
+ig_status module_launch(ig_module *m, const backend *dev, const char *kernel, lane_launch *l);
 
 /* Finds the argument of each parameter, by name or in order: of_param, which is empty at first, has room
  * for all of them. */

@@ -3,8 +3,10 @@
 #ifndef MODULE_REPORT_H
 #define MODULE_REPORT_H
 
-#include "backend/backend.h"
+#include "ingot.h"
+#include "kernel/code.h"
 #include "kernel/pp/diag.h"
+#include "kernel/watch.h"
 
 ig_kernel_findings *module_findings(const kernel_source *s, const kernel_check *k);
 /* IG_ERR_DEVICE with all mistakes in the error, if there are some beside notes. */

@@ -1,6 +1,6 @@
 /* See faulty.h. What a launch stored is found on its tapes: a store whose value was made by the op. */
 #include "support/faulty.h"
-#include "backend/backend.h"
+#include "backend/lanes.h"
 #include "ops/ops.h"
 #include <assert.h>
 #include <stdlib.h>
@@ -138,12 +138,13 @@ static struct {
 } built[KERNELS_MOST];
 static int n_built;
 
-static ig_status build_kernel(const backend *dev, const kernel_text *text, kernel_code **out)
+static ig_status build_kernel(const backend *dev, const lane_code *code, const kernel_param *params,
+                              int n_params, kernel_code **out)
 {
-    const ig_status status = backend_cpu.kernel_build(dev, text, out);
-    assert(n_built < KERNELS_MOST && text->n_params <= BUFFERS_MOST);
+    const ig_status status = backend_cpu.lanes->build(dev, code, params, n_params, out);
+    assert(n_built < KERNELS_MOST && n_params <= BUFFERS_MOST);
     built[n_built].code = status == IG_OK ? *out : NULL;
-    built[n_built++].n_params = text->n_params;
+    built[n_built++].n_params = n_params;
     return status;
 }
 
@@ -156,24 +157,24 @@ static int params_of(const kernel_code *code)
     return i < 0 ? 0 : built[i].n_params;
 }
 
-static ig_status launch_kernel(kernel_code *code, const kernel_launch *l)
+static ig_status launch_kernel(kernel_code *code, const lane_launch *l)
 {
     char *before[BUFFERS_MOST] = {0};
     const int n = planted.op && is_named(OP_kernel) ? params_of(code) : 0;
     for (int i = 0; i < n; i++) {
-        const buffer *b = l->args[i].at.buf;
+        const buffer *b = l->base.args[i].at.buf;
         bool seen = !b; /* two arrays may lie in one buffer */
         for (int k = 0; k < i; k++)
-            seen = seen || l->args[k].at.buf == b;
+            seen = seen || l->base.args[k].at.buf == b;
         if (seen)
             continue;
         before[i] = malloc(b->bytes + 1);
         assert(before[i]);
         memcpy(before[i], b->data, b->bytes);
     }
-    const ig_status status = backend_cpu.kernel_launch(code, l);
+    const ig_status status = backend_cpu.lanes->launch(code, l);
     for (int i = 0; i < n; i++) {
-        const buffer *b = l->args[i].at.buf;
+        const buffer *b = l->base.args[i].at.buf;
         bool done = false;
         for (size_t at = 0; before[i] && at + 4 <= b->bytes && !done; at += 4) {
             char *now = (char *)b->data + at;
@@ -208,8 +209,8 @@ void faulty_plant(fault f)
     faulty.name = "faulty";
     faulty.describe = describe;
     faulty.launch = launch;
-    faulty.kernel_build = build_kernel;
-    faulty.kernel_launch = launch_kernel;
+    static const lane_runner lanes = {.build = build_kernel, .launch = launch_kernel};
+    faulty.lanes = &lanes;
     const ig_status status = backend_register(&faulty);
     assert(status == IG_OK);
     (void)status;

@@ -93,7 +93,7 @@ const backend *opencl_device_or_skip(int i)
 
 static const kernel_param number_params[] = {{KERNEL_BUFFER, 0, 0},
                                              {KERNEL_BYTES, sizeof(int32_t), 0}};
-const kernel_text opencl_number = {
+const kernel_image opencl_number = {
     .source = "__kernel void number(__global char *y, ulong y_off, int scale)\n"
               "{\n"
               "    int i = get_global_id(0);\n"
@@ -108,7 +108,7 @@ static const kernel_param add_params[OPENCL_ADD_PARAMS] = {{KERNEL_BUFFER, 0, 0}
                                                            {KERNEL_BUFFER, 0, 0},
                                                            {KERNEL_BUFFER, 0, 0},
                                                            {KERNEL_BYTES, sizeof(int32_t), 0}};
-const kernel_text opencl_add = {
+const kernel_image opencl_add = {
     .source = "__kernel void add(__global char *x, ulong x_off, __global char *y, ulong y_off,\n"
               "                  __global char *sum, ulong sum_off, int n)\n"
               "{\n"

@@ -28,7 +28,7 @@ int opencl_test_end(void **state);
 const backend *opencl_device_or_skip(int i);
 
 /* y[i] = i * scale, of i32, and the sum of x and y. */
-extern const kernel_text opencl_number, opencl_add;
+extern const kernel_image opencl_number, opencl_add;
 enum { OPENCL_ADD_PARAMS = 4 };
 /* Their launches: over n elements, which must be a multiple of 8. */
 ig_status opencl_run_number(kernel_code *k, binding y, int32_t scale, uint32_t n);

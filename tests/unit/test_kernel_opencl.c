@@ -77,13 +77,12 @@ static void launch(const backend *dev, run *r, ig_module *m)
     }
     checked(module_globals(m, dev, &globals));
     const kernel_output output = {.write = collect};
-    kernel_launch l = {.shared_bytes = r->shared_bytes,
-                       .args = args,
-                       .globals = &globals,
-                       .print = &output,
-                       .context = &said};
-    memcpy(l.grid, r->grid, sizeof l.grid);
-    memcpy(l.block, r->block, sizeof l.block);
+    lane_launch l = {.base = {.shared_bytes = r->shared_bytes, .args = args},
+                     .globals = &globals,
+                     .print = &output,
+                     .context = &said};
+    memcpy(l.base.grid, r->grid, sizeof l.base.grid);
+    memcpy(l.base.block, r->block, sizeof l.base.block);
     r->launched = module_built_launch(built, &l);
     r->said = said.used ? text_take(&said) : NULL;
     for (int i = 0; i < k->n_params; i++)

@@ -10,7 +10,7 @@
 
 enum { N = 64 };
 
-static kernel_code *built(const backend *dev, const kernel_text *t)
+static kernel_code *built(const backend *dev, const kernel_image *t)
 {
     kernel_code *k = NULL;
     if (dev->kernel_build(dev, t, &k) != IG_OK)
@@ -196,7 +196,7 @@ static void grids_have_three_axes(void **unused)
 {
     (void)unused;
     static const kernel_param params[] = {{KERNEL_BUFFER, 0, 0}};
-    static const kernel_text text = {
+    static const kernel_image text = {
         .source =
             "__kernel void places(__global char *p, ulong off) {\n"
             "    size_t w = get_global_size(0), h = get_global_size(1);\n"
@@ -244,7 +244,7 @@ static void kernels_get_all_kinds_of_arguments(void **unused)
     (void)unused;
     static const kernel_param params[] = {
         {KERNEL_BUFFER, 0, 0}, {KERNEL_BUFFER, 0, 0}, {KERNEL_BYTES, 12, 0}, {KERNEL_BYTES, 1, 0}};
-    static const kernel_text text = {
+    static const kernel_image text = {
         .source = "typedef struct { int a; float b; int c; } three;\n"
                   "__kernel void turn(__global char *y, ulong y_off, __global char *none,\n"
                   "                   ulong none_off, three t, uchar add, __local char *dynamic)\n"
@@ -332,7 +332,7 @@ static void launches_have_their_bounds(void **unused)
 
 /* ---- the compiler ---- */
 
-static void check_build(const backend *dev, const kernel_text *t, ig_status code, const char *part)
+static void check_build(const backend *dev, const kernel_image *t, ig_status code, const char *part)
 {
     kernel_code *k = NULL;
     ig_status found = IG_OK;
@@ -354,7 +354,7 @@ static void compilers_are_quoted(void **unused)
     const backend *dev = opencl_device_or_skip(0);
     if (!dev)
         return;
-    kernel_text t = opencl_number;
+    kernel_image t = opencl_number;
     t.source = "__kernel void number(__global char *y, ulong off, int scale)\n{\n  wrong(y;\n}\n";
     check_build(dev, &t, IG_ERR_DEVICE, "CL_BUILD_PROGRAM_FAILURE\n");
     check_build(dev, &t, IG_ERR_DEVICE, ":3:"); /* the line */
@@ -386,7 +386,7 @@ static void long_logs_are_cut(void **unused)
     for (int i = 0; i < LINES; i++)
         at += sprintf(at, "  nobody_knows_%d++;\n", i);
     sprintf(at, "}\n");
-    kernel_text t = opencl_number;
+    kernel_image t = opencl_number;
     t.source = source;
     check_build(dev, &t, IG_ERR_DEVICE, "nobody_knows_0");
     free(source);
@@ -395,7 +395,7 @@ static void long_logs_are_cut(void **unused)
 /* ---- the cache ---- */
 
 /* How often the driver saw text while the kernel was built. */
-static long texts_seen(const backend *dev, const kernel_text *t)
+static long texts_seen(const backend *dev, const kernel_image *t)
 {
     const long before = shim.compiled();
     kernel_code *k = built(dev, t);
@@ -432,7 +432,7 @@ static void binaries_are_kept(void **unused)
     if (!dev)
         return;
     setenv("XDG_CACHE_HOME", folder_path("one"), 1);
-    kernel_text t = opencl_number;
+    kernel_image t = opencl_number;
     setenv("IG_CACHE", "off", 1);
     assert_int_equal(texts_seen(dev, &t), 1);
     assert_int_equal(texts_seen(dev, &t), 1);

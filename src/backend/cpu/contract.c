@@ -16,6 +16,7 @@
  * Invariant: how the output is cut (which depends on the number of threads) enters no sum; the blocks
  * of k, which do, depend on the length of k alone. */
 #include "backend/cpu/contract.h"
+#include "base/error.h"
 #include "base/memory.h"
 #include "base/threads.h"
 

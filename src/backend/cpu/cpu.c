@@ -165,7 +165,6 @@ const backend backend_cpu = {
     .read = cpu_memory_read,
     .copy = cpu_memory_copy,
     .fill = cpu_memory_fill,
-    .kernel_build = cpu_kernel_build,
     .kernel_discard = cpu_kernel_discard,
-    .kernel_launch = cpu_kernel_launch,
+    .lanes = &cpu_lanes,
 };

@@ -47,16 +47,17 @@ typedef struct cpu_kernel {
     kernel_param params[];
 } cpu_kernel;
 
-ig_status cpu_kernel_build(const backend *dev, const kernel_text *text, kernel_code **out)
+static ig_status build(const backend *dev, const lane_code *code, const kernel_param *params,
+                       int n_params, kernel_code **out)
 {
-    cpu_kernel *k = memory_new(sizeof *k + (size_t)text->n_params * sizeof *k->params);
+    cpu_kernel *k = memory_new(sizeof *k + (size_t)n_params * sizeof *k->params);
     if (!k)
         return IG_ERR_MEMORY;
     k->base.dev = dev;
-    k->lanes = text->lanes;
-    k->n_params = text->n_params;
-    if (text->n_params)
-        memcpy(k->params, text->params, (size_t)text->n_params * sizeof *k->params);
+    k->lanes = code;
+    k->n_params = n_params;
+    if (n_params)
+        memcpy(k->params, params, (size_t)n_params * sizeof *k->params);
     *out = &k->base;
     return IG_OK;
 }
@@ -68,14 +69,14 @@ void cpu_kernel_discard(kernel_code *code)
     memory_free(k);
 }
 
-static void pack(const cpu_kernel *k, const kernel_launch *l, char *arguments)
+static void pack(const cpu_kernel *k, const lane_launch *l, char *arguments)
 {
     if (l->packed) {
         memcpy(arguments, l->packed, k->lanes->argument_bytes);
         return;
     }
     for (int i = 0; i < k->n_params; i++) {
-        const kernel_arg *a = &l->args[i];
+        const kernel_arg *a = &l->base.args[i];
         const kernel_param *p = &k->params[i];
         const char *at = a->at.buf ? (const char *)a->at.buf->data + a->at.offset : NULL;
         if (p->kind == KERNEL_BUFFER)
@@ -105,17 +106,17 @@ static ig_status told(const cpu_kernel *k, const gang_fault *f)
 }
 
 /* The bytes behind each object that is a pointer among the parameters. */
-static uint64_t bytes_behind(const cpu_kernel *k, const kernel_launch *l, const code_object *o)
+static uint64_t bytes_behind(const cpu_kernel *k, const lane_launch *l, const code_object *o)
 {
     for (int i = 0; i < k->n_params && o->origin == ORIGIN_PARAMETER; i++) {
-        const binding *at = &l->args[i].at;
+        const binding *at = &l->base.args[i].at;
         if (k->params[i].kind == KERNEL_BUFFER && k->params[i].offset == o->offset && at->buf)
             return at->buf->bytes - at->offset;
     }
     return 0;
 }
 
-static ig_status check_new(const cpu_kernel *k, const kernel_launch *l, const gang_launch *g,
+static ig_status check_new(const cpu_kernel *k, const lane_launch *l, const gang_launch *g,
                            gang_check **out)
 {
     uint64_t *bytes = memory_new(((size_t)k->lanes->n_object + 1) * sizeof *bytes);
@@ -127,7 +128,7 @@ static ig_status check_new(const cpu_kernel *k, const kernel_launch *l, const ga
 }
 
 /* Runs it with those who watch, if any. */
-static ig_status run_watched(const cpu_kernel *k, const kernel_launch *l, gang_launch *g,
+static ig_status run_watched(const cpu_kernel *k, const lane_launch *l, gang_launch *g,
                              gang_fault *fault)
 {
     gang_check *check = NULL;
@@ -150,10 +151,10 @@ static ig_status run_watched(const cpu_kernel *k, const kernel_launch *l, gang_l
     return status;
 }
 
-ig_status cpu_kernel_launch(kernel_code *code, const kernel_launch *l)
+static ig_status launch(kernel_code *code, const lane_launch *l)
 {
     cpu_kernel *k = (cpu_kernel *)code;
-    const uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
+    const uint64_t threads = (uint64_t)l->base.block[0] * l->base.block[1] * l->base.block[2];
     struct timespec begin, end;
     gang_fault fault = {0};
     if (!k->ready || k->ready->threads != (int)threads) {
@@ -164,23 +165,25 @@ ig_status cpu_kernel_launch(kernel_code *code, const kernel_launch *l)
     ig_status status = k->ready && arguments ? IG_OK : IG_ERR_MEMORY;
     if (status == IG_OK) {
         pack(k, l, arguments);
-        gang_launch g = {.dynamic_bytes = l->shared_bytes,
+        gang_launch g = {.dynamic_bytes = l->base.shared_bytes,
                          .arguments = arguments,
                          .globals =
                              l->globals ? (char *)l->globals->buf->data + l->globals->offset : NULL,
                          .print = l->print,
                          .context = l->context};
-        memcpy(g.grid, l->grid, sizeof g.grid);
-        memcpy(g.block, l->block, sizeof g.block);
+        memcpy(g.grid, l->base.grid, sizeof g.grid);
+        memcpy(g.block, l->base.block, sizeof g.block);
         clock_gettime(CLOCK_MONOTONIC, &begin);
         status = run_watched(k, l, &g, &fault);
         clock_gettime(CLOCK_MONOTONIC, &end);
-        if (l->device_ns)
-            *l->device_ns = (uint64_t)(end.tv_sec - begin.tv_sec) * 1000000000u +
-                            (uint64_t)(end.tv_nsec - begin.tv_nsec);
+        if (l->base.device_ns)
+            *l->base.device_ns = (uint64_t)(end.tv_sec - begin.tv_sec) * 1000000000u +
+                                 (uint64_t)(end.tv_nsec - begin.tv_nsec);
     }
     if (l->asserted)
         *l->asserted = fault.kind == FAULT_ASSERT;
     memory_free(arguments);
     return status == IG_OK ? told(k, &fault) : status;
 }
+
+const lane_runner cpu_lanes = {.build = build, .launch = launch};

@@ -2,7 +2,7 @@
 #ifndef CPU_KERNEL_H
 #define CPU_KERNEL_H
 
-#include "backend/backend.h"
+#include "backend/lanes.h"
 
 ig_status cpu_memory_write(buffer *to, size_t offset, const void *from, size_t bytes);
 ig_status cpu_memory_read(buffer *from, size_t offset, void *to, size_t bytes);
@@ -10,8 +10,7 @@ ig_status cpu_memory_copy(buffer *to, size_t to_offset, buffer *from, size_t fro
                           size_t bytes);
 ig_status cpu_memory_fill(buffer *to, size_t offset, uint8_t value, size_t bytes);
 
-ig_status cpu_kernel_build(const backend *dev, const kernel_text *text, kernel_code **out);
+extern const lane_runner cpu_lanes;
 void cpu_kernel_discard(kernel_code *code);
-ig_status cpu_kernel_launch(kernel_code *code, const kernel_launch *l);
 
 #endif

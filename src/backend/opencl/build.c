@@ -18,20 +18,20 @@ static const cache binaries = {.kind = "opencl", .max_bytes = (uint64_t)256 << 2
 /* What is being built, and all that the result depends on. */
 typedef struct building {
     opencl_device *dev;
-    const kernel_text *text;
+    const kernel_image *image;
     char *options;
     char *key;
     size_t key_bytes;
 } building;
 
 /* Each part with its length, so that two keys are the same only if all parts are. */
-static ig_status building_begin(building *b, opencl_device *d, const kernel_text *t)
+static ig_status building_begin(building *b, opencl_device *d, const kernel_image *t)
 {
     text options = {0}, key = {0};
-    *b = (building){.dev = d, .text = t};
+    *b = (building){.dev = d, .image = t};
     text_add(&options, "%s%s%s", t->options ? t->options : "",
              d->base.limits.exact_division ? " -cl-fp32-correctly-rounded-divide-sqrt" : "",
-             t->careful && strcmp(d->kind, "cpu") == 0 ? " -cl-opt-disable" : "");
+             t->avoid_optimizer && strcmp(d->kind, "cpu") == 0 ? " -cl-opt-disable" : "");
     b->options = text_take(&options);
     if (!b->options)
         return IG_ERR_MEMORY;
@@ -64,7 +64,7 @@ static cl_int kernel_of(const building *b, cl_program built, made *out)
 {
     const cl_device_id id = b->dev->id;
     cl_int status = CL_SUCCESS;
-    out->kernel = cl.clCreateKernel(built, b->text->entry, &status);
+    out->kernel = cl.clCreateKernel(built, b->image->entry, &status);
     if (status != CL_SUCCESS)
         return status;
     status =
@@ -160,13 +160,13 @@ static ig_status build_failed(const building *b, cl_program built, cl_int status
     char log[LOG_BYTES];
     read_log(b, built, log);
     FAIL(IG_ERR_DEVICE, "%s: the driver's compiler refuses kernel '%s': %s%s%s", b->dev->name,
-         b->text->entry, opencl_status_name(status), log[0] ? "\n" : "; it does not say why", log);
+         b->image->entry, opencl_status_name(status), log[0] ? "\n" : "; it does not say why", log);
 }
 
 static ig_status from_source(const building *b, made *out)
 {
     const opencl_device *d = b->dev;
-    const char *source = b->text->source;
+    const char *source = b->image->source;
     cl_int status = CL_SUCCESS;
     cl_program built = cl.clCreateProgramWithSource(d->context, 1, &source, NULL, &status);
     TRY(opencl_check(d, status, "clCreateProgramWithSource"));
@@ -176,7 +176,7 @@ static ig_status from_source(const building *b, made *out)
         status = kernel_of(b, built, out);
         if (status == CL_INVALID_KERNEL_NAME)
             result = ig_fail(IG_ERR_ARGUMENT, "%s: the text has no kernel '%s'", d->name,
-                             b->text->entry);
+                             b->image->entry);
         else
             result = opencl_check(d, status, "clCreateKernel");
     }
@@ -189,7 +189,7 @@ static ig_status from_source(const building *b, made *out)
 /* ---- the vtable's entries ---- */
 
 /* How many arguments OpenCL sees. */
-static cl_uint args_of(const kernel_text *t)
+static cl_uint args_of(const kernel_image *t)
 {
     cl_uint n = t->dynamic_shared;
     for (int i = 0; i < t->n_params; i++)
@@ -197,7 +197,7 @@ static cl_uint args_of(const kernel_text *t)
     return n;
 }
 
-static ig_status check_params(const opencl_device *d, const kernel_text *t)
+static ig_status check_params(const opencl_device *d, const kernel_image *t)
 {
     uint64_t bytes = 0;
     for (int i = 0; i < t->n_params; i++)
@@ -212,7 +212,7 @@ static ig_status check_params(const opencl_device *d, const kernel_text *t)
 
 static ig_status kernel_wrap(const building *b, const made *m, kernel_code **out)
 {
-    const kernel_text *t = b->text;
+    const kernel_image *t = b->image;
     const cl_uint expected = args_of(t);
     if (m->n_args != expected)
         FAIL(
@@ -236,7 +236,7 @@ static ig_status kernel_wrap(const building *b, const made *m, kernel_code **out
     return IG_OK;
 }
 
-static ig_status build(opencl_device *d, const kernel_text *t, kernel_code **out)
+static ig_status build(opencl_device *d, const kernel_image *t, kernel_code **out)
 {
     building b;
     made m = {0};
@@ -253,7 +253,7 @@ static ig_status build(opencl_device *d, const kernel_text *t, kernel_code **out
 }
 
 /* Compilers take their time: the device is kept open meanwhile, but not locked. */
-ig_status opencl_kernel_build(const backend *dev, const kernel_text *t, kernel_code **out)
+ig_status opencl_kernel_build(const backend *dev, const kernel_image *t, kernel_code **out)
 {
     opencl_device *d = opencl_device_of(dev);
     TRY(check_params(d, t));

@@ -272,7 +272,7 @@ static void find_votes(printer *p)
 /* Compilers that make one loop of all threads between two barriers (PoCL 3) lose threads where a flag comes
  * out of branches and loops that have barriers, or out of functions: only a kernel's returns at its top are
  * plain enough for them. */
-static bool is_careful(printer *p, const print_function *f)
+static bool is_hard_to_optimize(printer *p, const print_function *f)
 {
     if (!print_flagged(f))
         return false;
@@ -301,5 +301,5 @@ void print_active_find(printer *p)
             find_uniform(p, f);
     find_votes(p);
     for (const print_function *f = p->functions; f; f = f->next)
-        p->printed->careful = p->printed->careful || is_careful(p, f);
+        p->printed->avoid_optimizer = p->printed->avoid_optimizer || is_hard_to_optimize(p, f);
 }

@@ -51,9 +51,9 @@ typedef struct kernel_printed {
     const char *entry; /* the kernel's name in it */
     kernel_printed_param *params;
     int n_params;
-    bool dynamic_shared; /* one more parameter at the end: the block's dynamic shared memory */
-    bool careful;        /* threads return between barriers: see kernel_text */
-    char *warnings;      /* rendered, or NULL */
+    bool dynamic_shared;  /* one more parameter at the end: the block's dynamic shared memory */
+    bool avoid_optimizer; /* threads return between barriers: see kernel_image */
+    char *warnings;       /* rendered, or NULL */
     /* Of printf and assert: */
     struct kernel_log_format *formats;
     uint32_t n_formats;

@@ -6,7 +6,6 @@
 #ifndef CPU_GANG_CHECK_H
 #define CPU_GANG_CHECK_H
 
-#include "backend/backend.h"
 #include "backend/cpu/gang/gang.h"
 
 /* One access, as memory remembers it. Blocks are numbered from 1; 0: there was none. */

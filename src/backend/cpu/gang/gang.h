@@ -7,9 +7,9 @@
 #ifndef CPU_GANG_H
 #define CPU_GANG_H
 
-#include "backend/backend.h"
 #include "backend/cpu/simt.h"
 #include "kernel/code.h"
+#include "kernel/watch.h"
 
 enum {
     WARP_LANES = 32,
