@@ -1241,12 +1241,16 @@ IG_API ig_array *ig_tensors_get(const ig_tensors *t, const char *name);
 IG_API ig_status ig_tensors_put_text(ig_tensors *t, const char *key, const char *value);
 IG_API const char *ig_tensors_text(const ig_tensors *t, const char *key);
 
-/* Reads a set, whose arrays belong to it and to no scope; NULL on failure. A file that breaks any
- * rule of the format is refused. */
+/* Reads a .safetensors file or an .npz archive (stored or deflated); its first bytes tell which. The
+ * arrays belong to the set and to no scope. A file that breaks any rule of its format is refused, and so
+ * is an archive with a member that is not an array. NULL on failure. */
 IG_API ig_tensors *ig_tensors_load(const char *path);
 /* Evaluates the arrays in one run and writes them, as ig_save does; what is in path's place is
  * whole at every moment, through a kill and a power cut. */
 IG_API ig_status ig_tensors_save(const ig_tensors *t, const char *path);
+/* The same as an .npz archive, which numpy.load reads. Its members are not compressed. A set with texts
+ * is refused, because the format has no place for them. */
+IG_API ig_status ig_tensors_save_npz(const ig_tensors *t, const char *path);
 
 #ifdef __cplusplus
 }

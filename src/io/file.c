@@ -143,13 +143,34 @@ static size_t memory_read(struct io_file *file, void *out, size_t bytes)
     return n;
 }
 
+ig_status io_peek(struct io_file *file, void *out, size_t bytes, size_t *got)
+{
+    const int64_t left = file->left;
+    const ig_status status = io_read(file, file->peeked, bytes, &file->n_peeked);
+    file->left = left;
+    *got = file->n_peeked;
+    memcpy(out, file->peeked, *got);
+    return status;
+}
+
+/* Takes back what io_peek has read; returns how many bytes. */
+static size_t peeked_read(struct io_file *file, void *out, size_t bytes)
+{
+    const size_t n = bytes < file->n_peeked ? bytes : file->n_peeked;
+    if (n)
+        memcpy(out, file->peeked, n);
+    file->n_peeked -= n;
+    memmove(file->peeked, file->peeked + n, file->n_peeked);
+    return n;
+}
+
 ig_status io_read(struct io_file *file, void *out, size_t bytes, size_t *got)
 {
     if (file->memory) {
         *got = memory_read(file, out, bytes);
         return IG_OK;
     }
-    for (*got = 0; *got < bytes;) {
+    for (*got = peeked_read(file, out, bytes); *got < bytes;) {
         const size_t rest = bytes - *got;
         const ssize_t n = read(file->fd, (char *)out + *got,
                                rest < TRANSFER_BYTES ? rest : (size_t)TRANSFER_BYTES);

@@ -6,7 +6,10 @@
 
 #include "ingot.h"
 
-enum { IO_SHOWN_BYTES = 164 }; /* of a path or a name in a message */
+enum {
+    IO_SHOWN_BYTES = 164, /* of a path or a name in a message */
+    IO_PEEK_BYTES = 8     /* the most that io_peek looks at */
+};
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 enum { IO_BIG_ENDIAN = 1 }; /* this machine */
@@ -17,10 +20,12 @@ enum { IO_BIG_ENDIAN = 0 };
 struct io_file {
     const char *verb; /* "load" or "save": messages begin with it */
     int fd;
-    const char *memory; /* what is read instead of a file; NULL: there is a file */
-    int64_t left;       /* bytes still to be read; -1 where nobody knows (a pipe) */
-    char *real;         /* what temp is renamed to */
-    char *temp;         /* where we write; NULL: straight into what cannot be renamed to */
+    const char *memory;                  /* what is read instead of a file; NULL: there is a file */
+    int64_t left;                        /* bytes still to be read; -1 if unknown (a pipe) */
+    unsigned char peeked[IO_PEEK_BYTES]; /* bytes that io_peek read and io_read returns first */
+    size_t n_peeked;
+    char *real; /* what temp is renamed to */
+    char *temp; /* where we write; NULL: straight into what cannot be renamed to */
     char shown[IO_SHOWN_BYTES];
 };
 
@@ -39,6 +44,10 @@ void io_show(const char *name, char out[IO_SHOWN_BYTES]);
 ig_status io_open(struct io_file *file, const char *path);
 void io_open_memory(struct io_file *file, const void *bytes, size_t n, const char *shown);
 void io_close(struct io_file *file);
+
+/* Copies the first bytes of a file that nothing was read from yet, IO_PEEK_BYTES at most, and leaves
+ * them to be read. *got is less only if the file is shorter. */
+ig_status io_peek(struct io_file *file, void *out, size_t bytes, size_t *got);
 
 /* Reads up to bytes; *got is less only at the end of the file. */
 ig_status io_read(struct io_file *file, void *out, size_t bytes, size_t *got);

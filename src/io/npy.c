@@ -5,7 +5,7 @@
  * multiplied with overflow checks, and a file whose size is known is measured before memory is
  * asked for. From a pipe, memory grows only with the bytes that have come.
  */
-#include "io/file.h"
+#include "io/npy.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,7 +18,6 @@ enum {
     HEADER_MAX_BYTES = 64 * 1024, /* NumPy writes 118; its own reader stops at 10,000 */
     HEADER_ALIGN = 64,            /* where elements start in a file of ours */
     GROWTH_DIGITS = 21,           /* room that NumPy leaves for the first length to grow */
-    WRITTEN_HEADER_MAX = 640,     /* 16 lengths of 19 digits fit */
 };
 
 static const char magic[MAGIC_BYTES + 1] = "\x93NUMPY";
@@ -328,7 +327,8 @@ static ig_status magic_fail(const struct io_file *file, const unsigned char *byt
         return io_fail(file, IG_ERR_FORMAT, "it is empty; save it again");
     if (got >= 4 && memcmp(bytes, "PK\3\4", 4) == 0)
         return io_fail(file, IG_ERR_UNSUPPORTED,
-                       "it is a zip archive (npz?); unzip it and load one of its .npy files");
+                       "it is a zip archive (npz), which holds several arrays; load it with "
+                       "ig_tensors_load");
     return io_fail(file, IG_ERR_FORMAT,
                    "it is not an npy file: it does not begin with \\x93NUMPY; "
                    "save it with numpy.save or ig_save");
@@ -446,26 +446,30 @@ static ig_array *array_make(const struct header *header, const void *data)
     return header->fortran && ndim > 1 ? ig_permute_dims(x, (ig_ints){axes, ndim}) : x;
 }
 
-ig_array *ig_load(const char *path)
+ig_array *npy_read(struct io_file *file)
 {
     ig_array *x = NULL;
     void *data = NULL;
     struct header header = {.dtype = IG_DTYPE_NONE};
-    struct io_file file;
-    if (io_open(&file, path) == IG_OK && header_read(&file, &header) == IG_OK &&
-        data_read(&file, &header, &data) == IG_OK) {
+    if (header_read(file, &header) == IG_OK && data_read(file, &header, &data) == IG_OK) {
         data_adapt(&header, data);
         x = array_make(&header, data);
     }
     free(data);
+    return x;
+}
+
+ig_array *ig_load(const char *path)
+{
+    struct io_file file;
+    ig_array *x = io_open(&file, path) == IG_OK ? npy_read(&file) : NULL;
     io_close(&file);
     return x;
 }
 
 /* ---- writing ------------------------------------------------------------------------------- */
 
-/* The bytes before the elements, to the last space what NumPy writes; returns how many. */
-static size_t header_write(const ig_array *x, unsigned char out[WRITTEN_HEADER_MAX])
+size_t npy_header(const ig_array *x, unsigned char out[NPY_HEADER_MAX_BYTES])
 {
     const ig_dtype dtype = ig_dtype_of(x);
     const char *code = "";
@@ -475,7 +479,7 @@ static size_t header_write(const ig_array *x, unsigned char out[WRITTEN_HEADER_M
             code = codes[i].text;
 
     char *const text = (char *)out + PREAMBLE_BYTES + 2;
-    const size_t room = WRITTEN_HEADER_MAX - PREAMBLE_BYTES - 2;
+    const size_t room = NPY_HEADER_MAX_BYTES - PREAMBLE_BYTES - 2;
     const int ndim = ig_ndim(x);
     size_t n = (size_t)snprintf(text, room, "{'descr': '%c%s', 'fortran_order': False, 'shape': (",
                                 order, code);
@@ -508,8 +512,8 @@ ig_status ig_save(const char *path, ig_array *x)
     if (!data && (ig_size(x) != 0 || ig_failed()))
         return io_waiting();
 
-    unsigned char header[WRITTEN_HEADER_MAX];
-    const size_t header_bytes = header_write(x, header);
+    unsigned char header[NPY_HEADER_MAX_BYTES];
+    const size_t header_bytes = npy_header(x, header);
     const size_t data_bytes = (size_t)ig_size(x) * ig_dtype_bytes(ig_dtype_of(x));
     struct io_file file;
     ig_status status = io_create(&file, path);

@@ -5,6 +5,7 @@
  * whole header is checked, against the file's size too, before memory is asked for any tensor.
  */
 #include "io/file.h"
+#include "io/npz.h"
 #include "io/safetensors.h"
 #include "io/tensors.h"
 
@@ -381,6 +382,11 @@ static ig_status tensor_read(struct loader *l, const struct slot *slot)
 
 static ig_status file_read(struct loader *l)
 {
+    unsigned char first[IO_PEEK_BYTES];
+    size_t got = 0;
+    TRY(io_peek(&l->file, first, sizeof first, &got));
+    if (npz_begins(first, got))
+        return npz_read(&l->file, l->set);
     TRY(header_read(l));
     TRY(slots_order(l));
     for (int i = 0; i < l->set->arrays.n; i++)

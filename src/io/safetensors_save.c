@@ -87,24 +87,6 @@ static uint64_t *tensors_place(const struct names *arrays)
 
 /* ---- the data ------------------------------------------------------------------------------ */
 
-/* Computes all tensors, in one run, and makes each contiguous: what can fail does so before there
- * is a file. */
-static ig_status tensors_compute(const struct names *arrays)
-{
-    const size_t n = (size_t)arrays->n;
-    ig_array **all = memory_get(n * sizeof(ig_array *));
-    if (!all)
-        return IG_ERR_MEMORY;
-    for (size_t i = 0; i < n; i++)
-        all[i] = arrays->at[i].array;
-    ig_status status = n ? ig_eval(all, (int)n) : IG_OK;
-    for (size_t i = 0; status == IG_OK && i < n; i++)
-        if (!ig_data(all[i]) && array_bytes(all[i]))
-            status = io_waiting();
-    memory_free(all);
-    return status;
-}
-
 static ig_status data_write(struct io_file *file, ig_array *x)
 {
     const char *data = ig_data(x);
@@ -147,7 +129,7 @@ ig_status ig_tensors_save(const ig_tensors *t, const char *path)
     struct io_file file;
     if (!t)
         FAIL(IG_ERR_ARGUMENT, "save: there is no set of tensors; give one");
-    TRY(tensors_compute(&t->arrays));
+    TRY(tensors_evaluate(&t->arrays));
     uint64_t *begins = tensors_place(&t->arrays);
     if (!begins)
         return IG_ERR_MEMORY;

@@ -86,6 +86,22 @@ static void names_free(struct names *names)
     memory_free(names->at);
 }
 
+ig_status tensors_evaluate(const struct names *arrays)
+{
+    const size_t n = (size_t)arrays->n;
+    ig_array **all = memory_get(n * sizeof(ig_array *));
+    if (!all)
+        return IG_ERR_MEMORY;
+    for (size_t i = 0; i < n; i++)
+        all[i] = arrays->at[i].array;
+    ig_status status = n ? ig_eval(all, (int)n) : IG_OK;
+    for (size_t i = 0; status == IG_OK && i < n; i++)
+        if (!ig_data(all[i]) && ig_size(all[i]))
+            status = io_waiting();
+    memory_free(all);
+    return status;
+}
+
 /* ---- the public functions
  * ------------------------------------------------------------------------ */
 

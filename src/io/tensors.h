@@ -32,4 +32,8 @@ struct named *names_find(const struct names *names, const char *name);
  * failure. Of several with one name, any may be found. */
 struct named *names_add(struct names *names, char *name);
 
+/* Evaluates all arrays in one run and makes each contiguous, so that nothing can fail for lack of data
+ * once a file has been started. */
+ig_status tensors_evaluate(const struct names *arrays);
+
 #endif

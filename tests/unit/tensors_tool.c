@@ -1,6 +1,6 @@
 /* What the Python tests of ig_tensors run; not a test by itself.
  *
- *   tensors_tool copy IN OUT    loads and saves
+ *   tensors_tool copy IN OUT    loads and saves; as npz if OUT ends so, else as safetensors
  *   tensors_tool check FILE...  says for each file, on a line, "ok" or why it does not load
  *   tensors_tool loop FILE      loads what is at FILE, checks that it is one of its own versions,
  *                               whole, and says which; then saves the versions that follow until it
@@ -26,8 +26,11 @@ static int say_error(void)
 
 static int copy(const char *from, const char *to)
 {
+    const char *dot = strrchr(to, '.');
+    ig_status (*save)(const ig_tensors *, const char *) =
+        dot && strcmp(dot, ".npz") == 0 ? ig_tensors_save_npz : ig_tensors_save;
     ig_tensors *t = ig_tensors_load(from);
-    const int code = t && ig_tensors_save(t, to) == IG_OK ? 0 : say_error();
+    const int code = t && save(t, to) == IG_OK ? 0 : say_error();
     ig_tensors_free(t);
     return code;
 }

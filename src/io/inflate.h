@@ -1,0 +1,18 @@
+/* Decompression of deflate streams (RFC 1951), and the checksum that zip files keep of the result. */
+#ifndef IO_INFLATE_H
+#define IO_INFLATE_H
+
+#include "ingot.h"
+
+/* Decompresses in, a whole deflate stream, into out. Returns IG_ERR_FORMAT, without setting an error,
+ * unless the stream is valid, ends within n_in bytes and gives exactly n_out bytes; IG_ERR_MEMORY, with
+ * the error set, if there is no memory for its tables. */
+ig_status inflate(const unsigned char *in, size_t n_in, unsigned char *out, size_t n_out);
+
+/* No deflate stream gives more than this many bytes for one of its own. */
+enum { INFLATE_MAX_RATIO = 1032 };
+
+/* The CRC-32 of zip files. crc is 0 for the first piece, then the result of the piece before. */
+uint32_t crc32_add(uint32_t crc, const void *data, size_t bytes);
+
+#endif
