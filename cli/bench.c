@@ -431,7 +431,7 @@ static int put(const session *s, const str *t, const char *name, const char *pat
     str why = {0};
     int code = -1;
     if (strcmp(path, "-") == 0) {
-        fwrite(t->s, 1, t->n, stdout);
+        text_print(stdout, t->s);
     } else if (!write_file(path, t, &why)) {
         say(s->command, "%s: %s", name, why.s);
         code = EXIT_FAILED;
@@ -462,9 +462,9 @@ static int tell(session *s, const double *limits)
     if (code < 0 && set->markdown)
         code = put(s, &markdown, "--md", set->markdown);
     if (set->json)
-        fwrite(json.s, 1, json.n, stdout);
+        text_print(stdout, json.s);
     else if (!taken && s->result.n_rows)
-        fwrite(text.s, 1, text.n, stdout);
+        text_print(stdout, text.s);
     str_free(&json);
     str_free(&csv);
     str_free(&markdown);
@@ -592,7 +592,7 @@ int verb_bench(int argc, char **argv)
     if (code < 0 && set.list) {
         str t = {0};
         works_list(&t, set.json);
-        fputs(t.s, stdout);
+        text_print(stdout, t.s);
         str_free(&t);
         code = EXIT_FINE;
     }

@@ -280,7 +280,7 @@ static int show(const command *c, int argc, char **argv, const bool *json,
     }
     str_puts(&t, *json ? "}\n" : "");
     if (m && fine)
-        fputs(t.s, stdout);
+        text_print(stdout, t.s);
     str_free(&t);
     ig_free(m);
     return m && fine ? EXIT_FINE : fail_library(c);

@@ -29,7 +29,7 @@ static int report(const session *s)
     str t = {0};
     calc_describe(s->calc, &t, s->source_name, color_for(stderr));
     fflush(stdout);
-    fprintf(stderr, "ingot %s: %s", s->command->name, t.s);
+    text_printf(stderr, "ingot %s: %s", s->command->name, t.s);
     str_free(&t);
     return exit_for((int)calc_mistake(s->calc)->code);
 }
@@ -183,8 +183,8 @@ static int write_output(const session *s, const value *v)
 
 static void show_timing(const timing *t)
 {
-    fprintf(stderr, "median %.4g ms (%d runs, min %.4g, max %.4g)\n", t->median_ms, t->runs,
-            t->min_ms, t->max_ms);
+    text_printf(stderr, "median %.4g ms (%d runs, min %.4g, max %.4g)\n", t->median_ms, t->runs,
+                t->min_ms, t->max_ms);
 }
 
 /* The last value, lazy as it is, comes to its end. */
@@ -207,7 +207,7 @@ static int finish(const session *s, value *v)
     else if (set->output)
         code = write_output(s, v);
     if (code == EXIT_FINE && t.n) {
-        fwrite(t.s, 1, t.n, stdout);
+        text_print(stdout, t.s);
         putchar('\n');
     }
     if (code == EXIT_FINE && set->time && !(set->json && print)) {
@@ -242,7 +242,7 @@ static void prompt_help(const char *name)
         ops_list(&t);
     else if (!ops_describe(&t, name))
         ops_nearest(&t, name);
-    fputs(t.s, stdout);
+    text_print(stdout, t.s);
     if (t.n && t.s[t.n - 1] != '\n')
         putchar('\n');
     str_free(&t);

@@ -41,11 +41,12 @@ static int unknown_verb(const char *name)
     nearest search = nearest_to(name);
     for (const verb *v = verbs; v->name; v++)
         nearest_offer(&search, v->name);
-    str hint = {0};
-    str_did_you_mean(&hint, &search);
-    fprintf(stderr, "ingot: unknown %s '%s'%s\n", name[0] == '-' ? "option" : "verb", name,
-            hint.s ? hint.s : "; see 'ingot --help'");
-    str_free(&hint);
+    str t = {0};
+    str_printf(&t, "ingot: unknown %s '%s'", name[0] == '-' ? "option" : "verb", name);
+    str_did_you_mean(&t, &search);
+    str_puts(&t, search.best ? "\n" : "; see 'ingot --help'\n");
+    text_print(stderr, t.s);
+    str_free(&t);
     return EXIT_USAGE;
 }
 
@@ -86,7 +87,7 @@ static bool trace_by_environment(void)
     const char *path = getenv("IG_TRACE");
     bool wanted = path && *path, fine = !wanted || ig_trace_begin(path) == IG_OK;
     if (!fine)
-        fprintf(stderr, "ingot: IG_TRACE: %s\n", ig_error(NULL));
+        text_printf(stderr, "ingot: IG_TRACE: %s\n", ig_error(NULL));
     else if (wanted)
         interrupt_trace();
     unsetenv("IG_TRACE"); /* it is done: the library need not */
@@ -98,7 +99,7 @@ int main(int argc, char **argv)
     int code = trace_by_environment() ? run(argc, argv) : EXIT_FAILED;
     ig_error(NULL); /* what waits was said */
     if (ig_trace_end() != IG_OK) {
-        fprintf(stderr, "ingot: %s\n", ig_error(NULL));
+        text_printf(stderr, "ingot: %s\n", ig_error(NULL));
         code = code == EXIT_FINE ? EXIT_FAILED : code;
     }
     if ((fflush(stdout) != 0 || ferror(stdout)) && code == EXIT_FINE) {

@@ -213,7 +213,7 @@ int verb_ops(int argc, char **argv)
             (markdown ? support_markdown : support_table)(&t);
         else if (!name)
             ops_list(&t);
-        fputs(t.s, stdout);
+        text_print(stdout, t.s);
         code = EXIT_FINE;
     }
     str_free(&t);

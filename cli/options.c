@@ -94,7 +94,7 @@ void say(const command *c, const char *format, ...)
     va_start(args, format);
     str_vprintf(&t, format, args);
     va_end(args);
-    fprintf(stderr, "ingot %s: %s\n", c->name, t.s);
+    text_printf(stderr, "ingot %s: %s\n", c->name, t.s);
     str_free(&t);
 }
 

@@ -65,7 +65,8 @@ void progress_show(progress *p, const char *label, double share, const char *not
     str_printf(&t, "%s %3.0f %%  %.*s%s", color ? "\033[0m" : "]", 100 * share,
                room_for_note(label), note, *note ? "  " : "");
     str_left(&t, (now - p->begin_s) / share * (1 - share));
-    fprintf(stderr, "%s\033[K", t.s);
+    str_puts(&t, "\033[K");
+    text_print(stderr, t.s);
     fflush(stderr);
     str_free(&t);
 }

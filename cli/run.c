@@ -95,7 +95,7 @@ static int failed(const session *s)
     const size_t n = message ? strlen(message) : 0;
     fflush(stdout);
     if (status == IG_ERR_FORMAT && n)
-        fprintf(stderr, "%s%s", message, message[n - 1] == '\n' ? "" : "\n");
+        text_printf(stderr, "%s%s", message, message[n - 1] == '\n' ? "" : "\n");
     else
         say(s->command, "%s", message ? message : "failed without a reason");
     const bool known = (size_t)status < sizeof codes / sizeof *codes && codes[status];
@@ -260,7 +260,7 @@ static int launch(session *s, const char *device, answer *a)
         return run_findings_fail(s->findings) ? EXIT_FAILED : failed(s);
     const char *warnings = ig_module_warnings(s->module, s->kernel->name, l.device);
     if (warnings)
-        fputs(warnings, stderr);
+        text_print(stderr, warnings);
     for (int i = 0; i < s->kernel->n_written; i++)
         a->apart[i] = run_compare(s->answers[0].results[i], a->results[i]);
     return set->time && !time_launches(s, l, a) ? failed(s) : -1;
@@ -345,8 +345,8 @@ static void say_differences(const session *s, const answer *a)
         const ig_dtype dtype = ig_dtype_of(a->results[i]);
         const char *unit = ig_isdtype(dtype, "real floating") ? " ulp" : "";
         if (!d->count) {
-            fprintf(stderr, "%s: the same bits on %s and %s\n", result_name(s, i), first->device,
-                    a->device);
+            text_printf(stderr, "%s: the same bits on %s and %s\n", result_name(s, i),
+                        first->device, a->device);
             continue;
         }
         str x = {0}, y = {0};
@@ -354,11 +354,12 @@ static void say_differences(const session *s, const answer *a)
         const value vy = value_element(ig_data(a->results[i]), dtype, d->first);
         print_value(&x, &vx, true);
         print_value(&y, &vy, true);
-        fprintf(stderr,
-                "%s: %lld of %lld elements differ, by %.6g%s at most; the first is element %lld: "
-                "%s on %s, %s on %s\n",
-                result_name(s, i), (long long)d->count, (long long)ig_size(a->results[i]), d->ulp,
-                unit, (long long)d->first, x.s, first->device, y.s, a->device);
+        text_printf(
+            stderr,
+            "%s: %lld of %lld elements differ, by %.6g%s at most; the first is element %lld: "
+            "%s on %s, %s on %s\n",
+            result_name(s, i), (long long)d->count, (long long)ig_size(a->results[i]), d->ulp, unit,
+            (long long)d->first, x.s, first->device, y.s, a->device);
         str_free(&x);
         str_free(&y);
     }
@@ -368,9 +369,9 @@ static void say_times(const session *s)
 {
     for (int i = 0; i < s->n_answers; i++) {
         const answer *a = &s->answers[i];
-        fprintf(stderr, "%s: median %.4g ms (%d launches, 99 %% between %.4g and %.4g)\n",
-                a->device, a->time.middle * 1e3, a->launches, a->time.low * 1e3,
-                a->time.high * 1e3);
+        text_printf(stderr, "%s: median %.4g ms (%d launches, 99 %% between %.4g and %.4g)\n",
+                    a->device, a->time.middle * 1e3, a->launches, a->time.low * 1e3,
+                    a->time.high * 1e3);
     }
 }
 
@@ -451,7 +452,7 @@ static int tell(const session *s)
         add_profile(&t, s->profile);
     int code = written ? save(s) : fail_library(s->command);
     if (t.n && code < 0)
-        fwrite(t.s, 1, t.n, stdout);
+        text_print(stdout, t.s);
     str_free(&t);
     fflush(stdout);
     for (int i = 1; i < s->n_answers && !set->json; i++)
@@ -470,7 +471,7 @@ static int tell_mistakes(const session *s)
     ig_error(NULL); /* the findings say it better */
     if (s->set->json)
         json_results(s, &t, 0, false);
-    fputs(t.s ? t.s : "", stdout);
+    text_print(stdout, t.s ? t.s : "");
     fflush(stdout);
     if (!s->set->json)
         run_findings_say(s->findings);

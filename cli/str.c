@@ -105,6 +105,72 @@ void json_string(str *t, const char *s)
     str_puts(t, "\"");
 }
 
+/* ---- control characters ------------------------------------------------------------------------- */
+
+bool control_is_bidirectional(unsigned code)
+{
+    return code == 0x061c || code == 0x200e || code == 0x200f ||
+           (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+}
+
+size_t control_at(const char *s, unsigned *code)
+{
+    const unsigned char a = (unsigned char)s[0];
+    *code = a;
+    if (a < 0x80)
+        return a && (a < 0x20 || a == 0x7f);
+    const unsigned char b = (unsigned char)s[1], c = b ? (unsigned char)s[2] : 0;
+    const bool two = (a & 0xe0) == 0xc0 && (b & 0xc0) == 0x80;
+    const bool three = (a & 0xf0) == 0xe0 && (b & 0xc0) == 0x80 && (c & 0xc0) == 0x80;
+    *code = two     ? (a & 0x1fu) << 6 | (b & 0x3fu)
+            : three ? (a & 0x0fu) << 12 | (b & 0x3fu) << 6 | (c & 0x3fu)
+                    : 0;
+    if (control_is_bidirectional(*code))
+        return two ? 2 : 3;
+    return two && *code >= 0x80 && *code < 0xa0 ? 2 : 0;
+}
+
+void str_visible(str *t, const char *s)
+{
+    while (*s) {
+        unsigned code;
+        const size_t n = control_at(s, &code);
+        if (n)
+            str_printf(t, "\\u%04x", code);
+        else
+            str_add(t, s, 1);
+        s += n ? n : 1;
+    }
+    str_add(t, "", 0);
+}
+
+void text_print(FILE *file, const char *s)
+{
+    const char *begin = s;
+    while (*s) {
+        unsigned code;
+        const size_t n = control_at(s, &code);
+        if (n && control_is_bidirectional(code)) {
+            fwrite(begin, 1, (size_t)(s - begin), file);
+            fprintf(file, "\\u%04x", code);
+            begin = s + n;
+        }
+        s += n ? n : 1;
+    }
+    fwrite(begin, 1, (size_t)(s - begin), file);
+}
+
+void text_printf(FILE *file, const char *format, ...)
+{
+    str t = {0};
+    va_list args;
+    va_start(args, format);
+    str_vprintf(&t, format, args);
+    va_end(args);
+    text_print(file, t.s ? t.s : "");
+    str_free(&t);
+}
+
 /* ---- arenas --------------------------------------------------------------------------------- */
 
 typedef struct arena_block {

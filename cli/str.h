@@ -30,6 +30,18 @@ void str_trim(str *t); /* drops blanks at the end */
 void str_free(str *t);
 void json_string(str *t, const char *s); /* in quotes, as JSON writes it */
 
+/* Bytes of the control character at s, with its code point in *code; 0 if there is none. Besides the
+ * control characters of ASCII and Latin-1 these are the bidirectional ones of Unicode, which can make a
+ * terminal or a browser show a name in another order than it is written. */
+size_t control_at(const char *s, unsigned *code);
+bool control_is_bidirectional(unsigned code);
+/* Adds s with every control character written as \u001b. */
+void str_visible(str *t, const char *s);
+/* Prints text of ours: newlines, tabs and colors stay, bidirectional controls are written as \u202e. In
+ * JSON that is the escape for the same character. All verbs print through this. */
+void text_print(FILE *file, const char *s);
+void text_printf(FILE *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 /* Memory that is released all at once. {0} is the empty one. */
 typedef struct arena {
     struct arena_block *blocks;

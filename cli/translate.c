@@ -55,7 +55,7 @@ static void show_json(const ig_translations *all, const char *to)
         json_or_null(&t, "said", k->said, "}");
     }
     str_puts(&t, "\n]}\n");
-    fputs(t.s, stdout);
+    text_print(stdout, t.s);
     str_free(&t);
 }
 
@@ -63,16 +63,16 @@ static void show_text(const ig_translations *all)
 {
     bool first = true;
     if (all->said)
-        fputs(all->said, stderr);
+        text_print(stderr, all->said);
     for (int i = 0; i < all->n; i++) {
         const ig_translation *k = &all->at[i];
         if (k->said)
-            fputs(k->said, stderr);
+            text_print(stderr, k->said);
         if (!k->text)
             continue;
         if (all->n > 1)
             printf("%s/* %s */\n", first ? "" : "\n", k->kernel);
-        fputs(k->text, stdout);
+        text_print(stdout, k->text);
         first = false;
     }
 }

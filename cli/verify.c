@@ -273,7 +273,8 @@ static void show(const session *s)
                (long long)all.failed);
     if (all.refused)
         str_printf(&t, ", %lld skipped", (long long)all.refused);
-    printf("%s\n", t.s);
+    text_print(stdout, t.s);
+    putchar('\n');
     str_free(&t);
 }
 
@@ -346,7 +347,8 @@ static void show_json(const session *s)
         json_report(s, i, &t);
     }
     str_puts(&t, "]}");
-    puts(t.s);
+    text_print(stdout, t.s);
+    putchar('\n');
     str_free(&t);
 }
 

@@ -73,6 +73,10 @@ def check_tree(name, source):
             check(f"{name}: a picture says what it is", e.get("role") == "img"
                   and e.find(SVG + "title") is not None)
     check(f"{name}: no numbers that are none", not re.search(r"[\"M L]-?(nan|inf)\b", source))
+    policy = [e.get("content") for e in tree.iter(XHTML + "meta") if e.get("http-equiv") == "Content-Security-Policy"]
+    check(f"{name}: a policy that allows nothing but style", len(policy) == 1 and "default-src 'none'" in policy[0]
+          and "script-src" not in policy[0], policy)
+    check(f"{name}: no bidirectional controls", not re.search("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]", source))
     check(f"{name}: no url()", "url(" not in source and "@import" not in source)
     check(f"{name}: size", len(source.encode()) <= SIZE_MOST, len(source.encode()))
     return tree

@@ -17,7 +17,7 @@
 
 enum { FILE_BYTES_MOST = 64 << 20, SAMPLES_MOST = 100000, LIST_MOST = 4000, DEVICES_MOST = 16 };
 /* Of what is so far off nothing can be computed without surprises. */
-static const double TIME_LEAST = 1e-12, TIME_MOST = 1e9, REAL_MOST = 1e30;
+static const double TIME_LEAST = 1e-12, TIME_MOST = 1e9, REAL_LEAST = 1e-30, REAL_MOST = 1e30;
 
 /* ---- what is in the file -------------------------------------------------------------------- */
 
@@ -144,18 +144,6 @@ static bool refuse(reading *r, const char *format, ...)
     return false;
 }
 
-/* Control characters become '?': a name is printed on terminals. */
-static void tame(char *s)
-{
-    for (; *s; s++) {
-        const unsigned char c = (unsigned char)*s, next = (unsigned char)s[1];
-        if (c < 0x20 || c == 0x7f)
-            *s = '?';
-        else if (c == 0xc2 && next < 0xa0)
-            s[0] = s[1] = '?';
-    }
-}
-
 static bool read_text(reading *r, const char *key, const char **out)
 {
     json_text source;
@@ -167,11 +155,12 @@ static bool read_text(reading *r, const char *key, const char **out)
         str_puts(r->why, ig_error(NULL));
         return false;
     }
-    char *copy = arena_string(r->memory, plain, n);
-    bool whole = strlen(plain) == n;
+    const bool whole = strlen(plain) == n;
+    str visible = {0};
+    str_visible(&visible, plain); /* names are printed on terminals and written into pages */
+    *out = arena_string(r->memory, visible.s, visible.n);
+    str_free(&visible);
     memory_free(plain);
-    tame(copy);
-    *out = copy;
     return whole || refuse(r, "'%s' has a zero byte in it", key);
 }
 
@@ -183,6 +172,8 @@ static bool read_real(reading *r, const char *key, double *out)
     *out = n.kind == JSON_I64 ? (double)n.as.i : n.kind == JSON_U64 ? (double)n.as.u : n.as.f;
     if (*out < 0)
         return refuse(r, "'%s' is %g, and is never below 0", key, *out);
+    if (*out > 0 && *out < REAL_LEAST)
+        return refuse(r, "'%s' is %g, which is too small", key, *out);
     return *out <= REAL_MOST || refuse(r, "'%s' is %g, which is too large", key, *out);
 }
 

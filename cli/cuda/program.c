@@ -271,7 +271,7 @@ static int run_child(const char *path, char *const *argv, const job *j)
         sigaction(SIGQUIT, &quit, NULL);
         if (!j || prepare_child(j))
             execv(path, argv);
-        fprintf(stderr, "ingot run: cannot run '%s': %s\n", path, strerror(errno));
+        text_printf(stderr, "ingot run: cannot run '%s': %s\n", path, strerror(errno));
         _exit(126);
     }
     int status = -1;
@@ -364,7 +364,7 @@ static void tell_foreign(const job *j)
         ig_module *m = text ? ig_module_new(j->o->sources[i], text, &options) : NULL;
         const char *why = m ? NULL : ig_error(NULL);
         if (why && strstr(why, "[IG-LIB]"))
-            fprintf(stderr, "%s\n", why);
+            text_printf(stderr, "%s\n", why);
         ig_module_free(m);
         free(text);
     }
@@ -459,7 +459,7 @@ static void json_told(const job *j, const char *report, int code)
     str_puts(&t, "\"printed\": ");
     json_string(&t, printed ? printed : "");
     str_puts(&t, "}\n");
-    fwrite(t.s, 1, t.n, stdout);
+    text_print(stdout, t.s);
     str_free(&t);
     free(printed);
 }

@@ -15,10 +15,15 @@ void html_text(str *t, const char *s)
     if (cut)
         for (n = HTML_TEXT_MOST; n && ((unsigned char)s[n] & 0xc0) == 0x80;)
             n--;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0, bytes; i < n; i += bytes) {
         const unsigned char c = (unsigned char)s[i];
-        if (c < 0x20 || c == 0x7f || (c >= 0x80 && !utf8))
+        unsigned code;
+        const size_t control = control_at(s + i, &code);
+        bytes = utf8 && control ? control : 1;
+        if (c >= 0x80 && !utf8)
             str_puts(t, "?");
+        else if (control)
+            str_printf(t, "\\u%04x", code);
         else if (c < 0x80 && escaped[c])
             str_puts(t, escaped[c]);
         else

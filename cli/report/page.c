@@ -74,7 +74,9 @@ void page_make(str *t, const comparison *c, const char *command)
     const char *title = c->n_sources > 1 ? "Ingot: comparison" : "Ingot: report";
     html_put(t,
              "<!DOCTYPE html>\n<html lang=\"en\" xmlns=\"http://www.w3.org/1999/xhtml\"><head>"
-             "<meta charset=\"utf-8\"/><meta name=\"viewport\" content=\"width=device-width, "
+             "<meta charset=\"utf-8\"/><meta http-equiv=\"Content-Security-Policy\" "
+             "content=\"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; "
+             "form-action 'none'\"/><meta name=\"viewport\" content=\"width=device-width, "
              "initial-scale=1\"/><meta name=\"color-scheme\" content=\"light dark\"/>"
              "<title>%s</title><style>\n",
              title);

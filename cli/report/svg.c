@@ -1,6 +1,7 @@
 /* Scales and charts in SVG. Coordinates have one decimal: more is not seen. */
 #include "report/html.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -30,8 +31,8 @@ void scale_round(scale *s)
 {
     if (s->log) {
         const double room = fmax(pow(s->high / s->low, 0.06), 1.1);
-        s->low /= room;
-        s->high *= room;
+        s->low = fmax(s->low / room, DBL_MIN);
+        s->high = fmin(s->high * room, DBL_MAX);
     } else {
         const double room = s->high > s->low ? 0.06 * (s->high - s->low) : 0.05 * fabs(s->high);
         s->low -= room;
@@ -42,22 +43,26 @@ void scale_round(scale *s)
 /* Powers of two; or 1, 2 and 5 of each decade, only its 1, or only that of some decades: as fit. */
 static int log_ticks(const scale *s, double *out)
 {
-    const double decades = log10(s->high / s->low);
+    if (!(s->low > 0) || !isfinite(s->high) || !(s->high >= s->low))
+        return 0;
+    /* Of two finite numbers the quotient may be infinite; the difference of their logarithms is not. */
+    const double decades = log10(s->high) - log10(s->low);
     int n = 0;
     if (s->twos) {
         const double low = ceil(log2(s->low) - 0.01), high = log2(s->high) + 0.01;
         const double by = fmax(1, ceil((high - low) / SCALE_TICKS));
-        for (double e = low; e <= high && n < SCALE_TICKS; e += by)
+        for (double e = low; e <= fmin(high, DBL_MAX_EXP - 1) && n < SCALE_TICKS; e += by)
             out[n++] = exp2(e);
         return n;
     }
     const int step = (int)fmax(1, ceil(decades / 8));
     static const double parts[] = {1, 2, 5};
     const int n_parts = decades <= 2.2 ? 3 : 1;
-    for (double e = floor(log10(s->low)); e <= log10(s->high) + 0.01; e++)
-        for (int i = 0; i < n_parts && n < SCALE_TICKS; i++) {
+    const int last = (int)floor(log10(s->high) + 0.01);
+    for (int e = (int)floor(log10(s->low)); e <= last && n < SCALE_TICKS; e++)
+        for (int i = 0; i < n_parts && e % step == 0 && n < SCALE_TICKS; i++) {
             const double tick = parts[i] * pow(10, e);
-            if (tick >= s->low * 0.999 && tick <= s->high * 1.001 && fmod(fabs(e), step) == 0)
+            if (tick >= s->low * 0.999 && tick <= s->high * 1.001)
                 out[n++] = tick;
         }
     return n;

@@ -90,7 +90,7 @@ static int compare(const command *c, const compare_settings *set, const source *
         return EXIT_USAGE;
     }
     (set->json ? show_json(&t, &comp) : show_text(&t, &comp, color_for(stdout)));
-    fputs(t.s, stdout);
+    text_print(stdout, t.s);
     str_free(&t);
     int code = EXIT_FINE;
     if (set->html) {
@@ -169,7 +169,7 @@ static int report(const command *c, const source *from, const char *out, bool js
         } else {
             str_printf(&t, "%s\nThe page: %s\n", headline.s, out);
         }
-        fputs(t.s, stdout);
+        text_print(stdout, t.s);
         str_free(&t);
         str_free(&headline);
     }

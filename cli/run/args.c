@@ -107,7 +107,7 @@ static int refuse_program(const args_reader *r, const char *name)
 {
     str t = {0};
     calc_describe(r->calc, &t, NULL, color_for(stderr));
-    fprintf(stderr, "ingot %s: --arg %s: %s", r->command->name, name, t.s);
+    text_printf(stderr, "ingot %s: --arg %s: %s", r->command->name, name, t.s);
     str_free(&t);
     const int code = exit_for((int)calc_mistake(r->calc)->code);
     return code == EXIT_FAILED ? EXIT_USAGE : code;

@@ -14,9 +14,9 @@ bool run_findings_fail(const ig_kernel_findings *f)
 void run_findings_say(const ig_kernel_findings *f)
 {
     for (int i = 0; f && i < f->n_findings; i++)
-        fprintf(stderr, "%s\n", f->findings[i].text);
+        text_printf(stderr, "%s\n", f->findings[i].text);
     if (f && f->n_more)
-        fprintf(stderr, "and %d more\n", f->n_more);
+        text_printf(stderr, "and %d more\n", f->n_more);
     if (f && !f->n_findings)
         fputs("no mistake was found\n", stderr);
 }

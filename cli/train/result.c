@@ -53,6 +53,6 @@ void train_result_json(const train_result *end, const train_settings *set, const
     str_printf(&t, ", \"threads\": %d, \"seed\": %llu, ", ig_threads(),
                (unsigned long long)run->seed);
     json_options(&t, set, run);
-    fputs(t.s, stdout);
+    text_print(stdout, t.s);
     str_free(&t);
 }

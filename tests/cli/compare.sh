@@ -152,7 +152,38 @@ bad zero.json 'a time of 0 s was measured, and times are from 1e-12 to 1e+09 s (
 check 'nan.json' has 'nan.json'"'"': it is not JSON, or not whole: at byte' a.json nan.json
 bad absent.json 'No such file or directory'
 
+# ---- names that would reorder what a terminal shows
+bidirectional=$(printf 'a\342\200\256b\342\201\246c')
+result names.json 'r["rows"][0]["work"] = "x\u202ey"' 'r["devices"][0]["model"] = "\u2067z"' \
+    'r["rows"][0]["warnings"] = ["drift: \u061c"]' 'scale(r["rows"][0], 2)'
+cp names.json "$bidirectional.json"
+# hidden ARGUMENTS...: nothing that is printed has such a character, and something is printed.
+hidden() {
+    "$ingot" "$@" >said 2>&1 </dev/null
+    [ -s said ] && ! grep -q "$(printf '\342\200\256\\|\342\201\246\\|\342\201\247\\|\330\234')" said
+}
+result names2.json 'r["rows"][0]["work"] = "x\u202ey"'
+check 'names in a table' hidden compare names2.json names.json
+check 'names in JSON' hidden compare --json names2.json names.json
+check 'names in a page' hidden report names.json
+check 'names of files in a page' hidden report "$bidirectional.json"
+check 'names of files' hidden compare "$bidirectional.json" names.json
+check 'are escaped' grep -q 'a\\u202eb\\u2066c' said
+for verb in bench compare devices doctor eval ops report run train translate verify; do
+    check "an argument of $verb" hidden "$verb" "$bidirectional"
+done
+check 'an option' hidden bench --only "$bidirectional"
+check 'a verb' hidden "$bidirectional"
+check 'a text in JSON' hidden eval --json "'$bidirectional'"
+
 # ---- the page
+tiny() (
+    result tiny.json 'r["devices"][0]["peak_flops"] = 1e-320' 'r["devices"][0]["peak_bytes"] = 1e9'
+    ulimit -t 2
+    "$ingot" report tiny.json >/dev/null 2>said
+    [ $? = 5 ] && grep -q "'peak_flops' is .* too small (device 1)" said
+)
+check 'a peak that is too small' tiny
 check 'a page' "$ingot" compare a.json b.json --html page.html
 check 'is whole' grep -q '</html>' page.html
 check 'report to a file' "$ingot" report a.json -o report.html

@@ -142,6 +142,8 @@ static const struct {
     {"{" HEAD ", \"rows\": [{" ROW ", \"process\": [1, 0]}]}", "does not fit to 'seconds' (row 1)"},
     {"{" HEAD ", \"rows\": [{" ROW ", \"process\": [-1]}]}", "expected"},
     {"{" HEAD ", \"seconds\": 1e40}", "too large"},
+    {"{" HEAD ", \"devices\": [{\"name\": \"cpu\", \"peak_flops\": 1e-320}]}",
+     "'peak_flops' is 9.99989e-321, which is too small (device 1)"},
     {"{" HEAD ", \"math\": \"a\\u0000b\"}", "zero byte"},
 };
 
@@ -160,14 +162,16 @@ static void test_texts(void **state)
     }
 }
 
-static void test_names_are_tame(void **state)
+static void test_control_characters_are_visible(void **state)
 {
     (void)state;
-    static const char text[] = "{" HEAD ", \"system\": \"a\\u001b[2J\\nb\\u009b\"}";
+    static const char text[] = "{" HEAD ", \"system\": \"a\\u001b[2J\\nb\\u009b\", "
+                               "\"arch\": \"x\\u202ey\\u2066\\u061c\u05d0\u00e9\"}";
     result r;
     str why = {0};
     assert_true(result_parse(&r, text, strlen(text), &why));
-    assert_string_equal(r.system, "a?[2J?b??");
+    assert_string_equal(r.system, "a\\u001b[2J\\u000ab\\u009b");
+    assert_string_equal(r.arch, "x\\u202ey\\u2066\\u061c\u05d0\u00e9");
     result_free(&r);
 }
 
@@ -188,7 +192,7 @@ static void test_absent_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(test_round_trip), TEST(test_writing_fails),
-                                       TEST(test_texts), TEST(test_names_are_tame),
+                                       TEST(test_texts), TEST(test_control_characters_are_visible),
                                        TEST(test_absent_file)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
