@@ -113,7 +113,8 @@ LEVEL_NEEDS_amx  := amx-tile amx-bf16 amx-int8
 # ---- sources -----------------------------------------------------------------------------------
 
 FOLDERS := base array ops program graph kernel kernel/pp kernel/parse kernel/lower kernel/print \
-           backend backend/cpu backend/cpu/gang backend/cpu/vmath backend/null backend/opencl \
+           backend backend/cpu backend/cpu/tape backend/cpu/elements backend/cpu/reduce backend/cpu/sort \
+           backend/cpu/contract backend/cpu/index backend/cpu/gang backend/cpu/vmath backend/null backend/opencl \
            module engine cudart io nn
 SOURCES := $(sort $(wildcard $(FOLDERS:%=src/%/*.c)))
 LANES   := $(sort $(wildcard src/backend/cpu/lanes/*.c))

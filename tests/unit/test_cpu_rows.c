@@ -2,7 +2,7 @@
  * order. */
 #include "cpu_programs.h"
 
-#include "backend/cpu/raw.h"
+#include "backend/cpu/elements/elements.h"
 
 /* ---- scans ---- */
 
@@ -509,7 +509,7 @@ static void check_read(ig_dtype dtype, int64_t step, int64_t run, int64_t apart)
     buffer buf = {.data = x};
     const binding b = {.buf = &buf};
     for (int64_t first = 0; first < n; first += 1 + n / 7) {
-        raw_read(&o, &b, first, n - first, got);
+        elements_read(&o, &b, first, n - first, got);
         for (int64_t i = 0; i < n - first; i++)
             assert_memory_equal(got + i * bytes, x + view_at(&o.v, first + i) * bytes, bytes);
     }

@@ -1,8 +1,8 @@
 /* The CPU as a backend: a table of cores, one for each kind of program. Launches run to their end. */
 #include "backend/cpu/cpu.h"
 
-#include "backend/cpu/blas.h"
-#include "backend/cpu/kernel.h"
+#include "backend/cpu/contract/blas.h"
+#include "backend/cpu/gang/kernel.h"
 #include "base/error.h"
 #include "base/machine.h"
 #include "base/memory.h"

@@ -120,7 +120,7 @@ typedef struct tape_run {
     void **reg; /* what each register now points at: its own block, or data in place */
     bool *one;  /* of each register: it now points at one value, which all points have */
     bool tiled; /* set by who runs blocks in tiles: no operand changes in between */
-    struct tape_plan *plan; /* how each operand and instruction is run; see tape.c */
+    struct tape_plan *plan; /* how each operand and instruction is run; see tape_run.c */
 } tape_run;
 
 /* Plans how the tape is run, once for all runs, in memory of so many bytes, which is t->compiled from then

@@ -7,7 +7,7 @@
 #ifndef CPU_GANG_H
 #define CPU_GANG_H
 
-#include "backend/cpu/simt.h"
+#include "backend/cpu/lanes/simt.h"
 #include "kernel/code.h"
 #include "kernel/watch.h"
 

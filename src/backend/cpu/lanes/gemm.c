@@ -2,7 +2,7 @@
  * of lane and packing (gemm_pack.inc) for each type of element. Built once for each level.
  *
  * A tile is chosen so that its sums, one row of b and the factors of a just fit the registers. */
-#include "backend/cpu/gemm.h"
+#include "backend/cpu/lanes/gemm.h"
 
 #include "backend/cpu/lanes/simd_amx.h"
 #include "backend/cpu/lanes/simd_gemm.h"

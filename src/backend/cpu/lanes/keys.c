@@ -41,8 +41,8 @@ enum { KEYS_BESIDE = 64 };
 #undef C
 #undef E
 
-typedef void (*keys_fn)(const order *o, int64_t n, void *to, const void *from);
-typedef int64_t (*first_fn)(const order *o, int64_t n, const void *elements, uint64_t last,
+typedef void (*keys_fn)(const sort_order *o, int64_t n, void *to, const void *from);
+typedef int64_t (*first_fn)(const sort_order *o, int64_t n, const void *elements, uint64_t last,
                             void *keys, int32_t *at);
 
 /* By the logarithm of an element's bytes, and by whether numbers are wide. */
@@ -59,25 +59,26 @@ static const keys_fn to_codes[4][2] = KEYS_WAYS(codes), to_keys[4][2] = KEYS_WAY
                      to_elements[4][2] = KEYS_WAYS(elements);
 static const first_fn first_of[4][2] = KEYS_WAYS(first);
 
-static int size_of(const order *o) { return __builtin_ctz((unsigned)o->bytes); }
+static int size_of(const sort_order *o) { return __builtin_ctz((unsigned)o->bytes); }
 
-static void lane_codes(const order *o, bool wide, int64_t n, void *codes, const void *elements)
+static void lane_codes(const sort_order *o, bool wide, int64_t n, void *codes, const void *elements)
 {
     to_codes[size_of(o)][wide](o, n, codes, elements);
 }
 
-static void lane_keys(const order *o, bool wide, int64_t n, void *keys, const void *elements)
+static void lane_keys(const sort_order *o, bool wide, int64_t n, void *keys, const void *elements)
 {
     to_keys[size_of(o)][wide](o, n, keys, elements);
 }
 
-static void lane_elements(const order *o, bool wide, int64_t n, void *elements, const void *codes)
+static void lane_elements(const sort_order *o, bool wide, int64_t n, void *elements,
+                          const void *codes)
 {
     to_elements[size_of(o)][wide](o, n, elements, codes);
 }
 
-static int64_t lane_first(const order *o, bool wide, int64_t n, const void *elements, uint64_t last,
-                          void *keys, int32_t *at)
+static int64_t lane_first(const sort_order *o, bool wide, int64_t n, const void *elements,
+                          uint64_t last, void *keys, int32_t *at)
 {
     return first_of[size_of(o)][wide](o, n, elements, last, keys, at);
 }

@@ -3,7 +3,7 @@
 #define LANES_ROWS_PARTS_H
 
 #include "backend/cpu/lanes/parts.h"
-#include "backend/cpu/rows.h"
+#include "backend/cpu/lanes/rows.h"
 
 void PART(lane_scan)(int op, ig_dtype lane, int64_t n, void *d, const void *a, const void *carry,
                      void *total);

@@ -1,6 +1,6 @@
 /* What kernels compute beyond the rows of ops.def; simt.h has the contracts. */
 #include "backend/cpu/lanes/lane_math.h"
-#include "backend/cpu/simt.h"
+#include "backend/cpu/lanes/simt.h"
 #include "kernel/code.h"
 
 #define C_SIGN(x) m_signbit(x)

@@ -1,0 +1,103 @@
+/* Finding a BLAS: IG_BLAS is off (the default), on, auto, or the path of a library to use.
+ *
+ * It is off by default because the library's sums have another order than ours: which one is installed,
+ * or a measurement, must not change a bit unless the user has asked for it. Its own threads are switched
+ * off: our workers call it for tiles of a fixed size, so that results do not depend on their number. */
+#include "backend/cpu/contract/blas.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct candidate {
+    const char *name, *file;
+} candidates[] = {
+#if defined(__APPLE__)
+    {"accelerate", "/System/Library/Frameworks/Accelerate.framework/Accelerate"},
+    {"openblas", "libopenblas.dylib"},
+    {"blis", "libblis.dylib"},
+#else
+    {"openblas", "libopenblas.so.0"},
+    {"openblas", "libopenblas.so"},
+    {"blis", "libblis.so.4"},
+    {"blis", "libblis.so"},
+#endif
+};
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static blas found;
+static bool loaded;
+
+/* A function of the library, or NULL. A union, because ISO C has no cast from an object pointer. */
+typedef void any_function(void);
+static any_function *function_find(void *library, const char *name)
+{
+    union {
+        void *object;
+        any_function *function;
+    } at = {.object = dlsym(library, name)};
+    return at.function;
+}
+
+static void threads_off(void *library)
+{
+    static const char *const setters[] = {"openblas_set_num_threads", "bli_thread_set_num_threads"};
+    for (size_t i = 0; i < sizeof setters / sizeof setters[0]; i++) {
+        any_function *set = function_find(library, setters[i]);
+        if (set && i == 0)
+            ((void (*)(int))set)(1);
+        else if (set)
+            ((void (*)(long))set)(1); /* a dim_t */
+    }
+}
+
+static bool load(const char *name, const char *file)
+{
+    void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    if (!library)
+        return false;
+    found.sgemm = (blas_sgemm *)function_find(library, "cblas_sgemm");
+    found.dgemm = (blas_dgemm *)function_find(library, "cblas_dgemm");
+    if (!found.sgemm || !found.dgemm) {
+        dlclose(library);
+        return false;
+    }
+    threads_off(library);
+    found.name = name;
+    return true;
+}
+
+static const char *wish(void)
+{
+    const char *text = getenv("IG_BLAS");
+    return text && *text ? text : "off";
+}
+
+static void find(void)
+{
+    if (strchr(wish(), '/')) {
+        loaded = load("blas", wish());
+        return;
+    }
+    found.measured = strcmp(wish(), "auto") == 0;
+    if (!found.measured && strcmp(wish(), "on") != 0)
+        return;
+    for (size_t i = 0; i < sizeof candidates / sizeof candidates[0] && !loaded; i++)
+        loaded = load(candidates[i].name, candidates[i].file);
+}
+
+const blas *blas_get(void)
+{
+    pthread_once(&once, find);
+    return loaded ? &found : NULL;
+}
+
+const char *blas_note(void)
+{
+    const char *text = wish();
+    const bool known = strchr(text, '/') || strcmp(text, "off") == 0 || strcmp(text, "on") == 0 ||
+                       strcmp(text, "auto") == 0;
+    return known ? NULL : "IG_BLAS is ignored: not off, on, auto, or the path of a library";
+}

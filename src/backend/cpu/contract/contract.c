@@ -1,0 +1,739 @@
+/* The contraction: out[b, m, n] = sum over k of in0[b, m, k] * in1[b, n, k], where b, m, n and k are
+ * groups of axes of two views. Matrix products, tensordot, einsum and convolution (a view of
+ * overlapping windows) all arrive here.
+ *
+ * The output is cut into tiles. A worker packs the panels that a tile needs, one block of k after the
+ * other, sums the tile in its own scratch, and hands the finished rows to the post tape. An element's
+ * address is a sum of one offset for each group, so packing reads any strides through small tables,
+ * and nothing is ever laid out beyond the panels.
+ *
+ * Where many workers make the tiles small, panels are packed once for all of them before the tiles
+ * begin: every tile of a row of tiles would pack the same ones again.
+ *
+ * Where one side has few rows, the other is read from where it lies instead (see thin_side). If the user
+ * wants a BLAS, that sums a tile instead (see blas_fits).
+ *
+ * Invariant: how the output is cut (which depends on the number of threads) enters no sum; the blocks
+ * of k, which do, depend on the length of k alone. */
+#include "backend/cpu/contract/contract.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/threads.h"
+
+#include <string.h>
+#include <time.h>
+
+/* A tile of so many rows packs columns for itself, and the other way around: that costs less than reading
+ * again what is not in its cache. */
+enum { TILE_PACKS = 400 };
+/* Most bytes of one side's panels that are packed for all. */
+#define SHARED_BYTES ((int64_t)64 << 20)
+
+/* ---- one tile ---------------------------------------------------------------------------------- */
+
+/* A worker in a task: its scratch, and the tile it is at. */
+typedef struct worker_state {
+    char *panel[2], *own, *edge;
+    int64_t *row_room[2], *point_room[2]; /* for offsets that are not known beforehand */
+    const int64_t *row[2];                /* offsets of the tile's rows */
+    tape_run run;
+    int64_t batch, m0, m, n0, n; /* the tile: first row and how many, the same for columns */
+    char *sums;                  /* the tile's, its own or where the result is to be ... */
+    int64_t ldc;                 /* ... and from a row of them to the next */
+    const char *from[2];         /* element 0 of the inputs in its batch */
+} worker_state;
+
+/* How many batches differ on a side: a weight is the same in all of them. */
+static int64_t side_batches(const contraction *c, int side)
+{
+    return axis_group_is_constant(&c->batch[side]) ? 1 : c->batches;
+}
+
+/* A block of k of a part of a side, in the panels that were packed for all. */
+static char *shared_panels(const contraction *c, int side, int64_t batch, int64_t part,
+                           int64_t block)
+{
+    const cut *rows = side == 0 ? &c->m : &c->n;
+    const int64_t own = side_batches(c, side) == 1 ? 0 : batch;
+    const int64_t nth = (own * rows->parts + part) * c->kc.parts + block;
+    return c->shared[side] + nth * rows->size * panel_row(c, c->kc.size);
+}
+
+/* Offsets of n points of a group: a part of all of them, or made now. */
+static const int64_t *offsets_of(const axis_group *g, const int64_t *all, int64_t first, int64_t n,
+                                 int64_t *room)
+{
+    if (all)
+        return all + first;
+    axis_group_offsets(g, first, n, room);
+    return room;
+}
+
+/* Offsets of the points of a side in a block of k. */
+static const int64_t *block_points(const contraction *c, const worker_state *w, int side,
+                                   int64_t block)
+{
+    return offsets_of(&c->k[side], c->all_points[side], block * c->kc.size,
+                      cut_length(&c->kc, block), w->point_room[side]);
+}
+
+/* Rows of a side in a block of k, as kernels read them: in panels, or from where they lie. */
+typedef struct sheet {
+    const char *at;
+    int64_t row_bytes; /* from a row to the next, where it begins a panel */
+    int64_t step;      /* from a point of k to the next, in elements */
+    bool in_place;
+} sheet;
+
+static void sheet_pack(const contraction *c, const worker_state *w, int side, int64_t first,
+                       int64_t n, int64_t block)
+{
+    (side == 0 ? c->kernel->pack_m
+               : c->kernel->pack_n)(w->panel[side], w->from[side], n, w->row[side] + first,
+                                    cut_length(&c->kc, block), block_points(c, w, side, block));
+}
+
+/* Rows [first, first + n) of the worker's tile in a block of k: in panels that were packed for all, or are
+ * packed now, or in place. The first is 0, unless the rows of in[0] come strip by strip. */
+static sheet sheet_of(const contraction *c, const worker_state *w, int side, int64_t first,
+                      int64_t n, int64_t block)
+{
+    const int64_t width = side == 0 ? c->kernel->mr : c->kernel->nr;
+    const int64_t deep = panel_row(c, cut_length(&c->kc, block));
+    if (c->shared[side]) {
+        const int64_t part = side == 0 ? w->m0 / c->m.size : w->n0 / c->n.size;
+        const char *at = shared_panels(c, side, w->batch, part, block) + first * deep;
+        return (sheet){at, deep, width, false};
+    }
+    if (!c->in_place[side] || n < width) {
+        sheet_pack(c, w, side, first, n, block);
+        return (sheet){w->panel[side], deep, width, false};
+    }
+    return (sheet){w->from[side] + w->row[side][first] * c->element_bytes, c->element_bytes,
+                   axis_group_step(&c->k[side]), true};
+}
+
+/* Where `width` rows that hold the i-th of n begin: panels are filled up with zeros, but what lies in place is
+ * not, so that the last rows there are some that were summed already. */
+static int64_t sheet_row(const sheet *s, int64_t i, int64_t width, int64_t n)
+{
+    return s->in_place && i + width > n ? n - width : i;
+}
+
+/* What a kernel sums at once: mr rows and `wide` columns of two sheets. */
+typedef struct patch {
+    const char *a, *b;
+    int64_t a_step, b_step, wide, k;
+    bool plain; /* both lie in panels, and all columns count */
+    bool add;
+} patch;
+
+static void patch_sum(const gemm_kernel *g, const patch *p, char *sums, int64_t ldc)
+{
+    if (p->plain)
+        g->tile(p->k, p->a, p->b, sums, ldc, p->add);
+    else
+        g->tile_at(p->wide, p->k, p->a, p->a_step, p->b, p->b_step, sums, ldc, p->add);
+}
+
+static void lanes_copy(char *to, int64_t to_row, const char *from, int64_t from_row, int64_t rows,
+                       int64_t bytes)
+{
+    for (int64_t i = 0; i < rows; i++)
+        memcpy(to + i * to_row, from + i * from_row, (size_t)bytes);
+}
+
+/* The same where only the first rows and columns belong to the tile, and what lies beyond to others. */
+static void patch_sum_aside(const contraction *c, const worker_state *w, const patch *p, char *sums,
+                            int64_t rows, int64_t columns)
+{
+    const gemm_kernel *g = c->kernel;
+    const int64_t row = w->ldc * c->lane_bytes, edge_row = g->nr * c->lane_bytes;
+    if (p->add)
+        lanes_copy(w->edge, edge_row, sums, row, rows, columns * c->lane_bytes);
+    patch_sum(g, p, w->edge, g->nr);
+    lanes_copy(sums, row, w->edge, edge_row, rows, columns * c->lane_bytes);
+}
+
+/* Sums one block of k into the tile. The last columns come first: where rows are not longer than the
+ * columns that count, the lanes behind them are overwritten by the next row. */
+static void tile_sum_block(const contraction *c, const worker_state *w, int64_t block)
+{
+    const gemm_kernel *g = c->kernel;
+    const bool owned = w->sums == w->own;
+    const sheet columns = sheet_of(c, w, 1, 0, w->n, block);
+    for (int64_t s = 0; s < w->m; s += c->strip) {
+        const int64_t n = w->m - s < c->strip ? w->m - s : c->strip;
+        const sheet rows = sheet_of(c, w, 0, s, n, block);
+        for (int64_t last = (w->n - 1) / g->nr * g->nr; last >= 0; last -= g->nr) {
+            const int64_t left = w->n - last;
+            const int64_t wide = left < g->nr ? (left + g->unit - 1) / g->unit * g->unit : g->nr;
+            const int64_t j = sheet_row(&columns, last, wide, w->n);
+            patch p = {
+                .b = columns.at + j * columns.row_bytes,
+                .a_step = rows.step,
+                .b_step = columns.step,
+                .wide = wide,
+                .k = cut_length(&c->kc, block),
+                .plain = wide == g->nr && !rows.in_place && !columns.in_place,
+                .add = block > 0,
+            };
+            for (int64_t next = 0; next < n; next += g->mr) {
+                const int64_t i = sheet_row(&rows, next, g->mr, n);
+                char *sums = w->sums + ((s + i) * w->ldc + j) * c->lane_bytes;
+                p.a = rows.at + i * rows.row_bytes;
+                if (owned || (i + g->mr <= n && j + wide <= w->n))
+                    patch_sum(g, &p, sums, w->ldc);
+                else
+                    patch_sum_aside(c, w, &p, sums, n - i < g->mr ? n - i : g->mr,
+                                    w->n - j < wide ? w->n - j : wide);
+            }
+        }
+    }
+}
+
+/* The thin side's lanes in some blocks of k: x[t * row + i * point], where i is 0 at the first. */
+static void thin_gather(const contraction *c, const worker_state *w, int64_t thin, int64_t first,
+                        int64_t end)
+{
+    const int side = c->thin;
+    for (int64_t block = first; block < end; block++) {
+        const int64_t k = cut_length(&c->kc, block), i = (block - first) * c->kc.size;
+        const int64_t *point = block_points(c, w, side, block);
+        for (int64_t t = 0; t < thin; t++)
+            c->kernel->gather(w->panel[side] + (t * c->x_row + i * c->x_point) * c->lane_bytes,
+                              c->x_point, w->from[side] + w->row[side][t] * c->element_bytes, k,
+                              point);
+    }
+}
+
+/* Sums a tile with few rows on one side. Rows whose points are side by side are read to their end, some at
+ * a time. */
+static void tile_sum_thin(const contraction *c, const worker_state *w)
+{
+    const int x = c->thin, y = !x;
+    const int64_t n = y == 0 ? w->m : w->n, thin = y == 0 ? w->n : w->m;
+    const int64_t share = c->along ? GEMM_THIN_LANES : n, size = c->kc.size;
+    for (int64_t first = 0; first < c->kc.parts; first += c->ready) {
+        const int64_t left = c->kc.parts - first, blocks = left < c->ready ? left : c->ready;
+        thin_gather(c, w, thin, first, first + blocks);
+        for (int64_t i = 0; i < (n + share - 1) / share * blocks; i++) {
+            const int64_t r = i / blocks * share, block = first + i % blocks;
+            const int64_t k = cut_length(&c->kc, block);
+            const gemm_thin g = {
+                .thin = thin,
+                .n = n - r < share ? n - r : share,
+                .k = k,
+                .x = w->panel[x] + (block - first) * size * c->x_point * c->lane_bytes,
+                .x_row = c->x_row,
+                .x_point = c->x_point,
+                .from = w->from[y] + (c->along ? block * size * c->element_bytes : 0),
+                .row = w->row[y] + r,
+                .point = c->along ? NULL : block_points(c, w, y, block),
+                .c = w->sums + r * (y == 0 ? w->ldc : 1) * c->lane_bytes,
+                .c_row = y == 0 ? w->ldc : 1,
+                .c_thin = y == 0 ? 1 : w->ldc,
+                .add = block > 0,
+            };
+            c->kernel->thin(&g);
+        }
+    }
+}
+
+/* Whether a matrix of a row and a k group is one of BLAS: either is side by side, in its own order. Gives
+ * the other's stride. */
+static bool blas_matrix(const axis_group *row, const axis_group *k, bool *turned, int64_t *stride)
+{
+    if (row->ndim != 1 || k->ndim != 1)
+        return false;
+    *turned = k->stride[0] != 1;
+    *stride = *turned ? k->stride[0] : row->stride[0];
+    return (*turned ? row : k)->stride[0] == 1 && *stride >= (*turned ? row : k)->shape[0] &&
+           *stride <= INT32_MAX;
+}
+
+/* Sums a tile by BLAS: its rows lie at a constant stride, so the first one's offset tells where. */
+static void tile_sum_blas(const contraction *c, const worker_state *w)
+{
+    bool turned[2];
+    int64_t stride[2];
+    for (int side = 0; side < 2; side++)
+        blas_matrix(&c->row[side], &c->k[side], &turned[side], &stride[side]);
+    const int m = (int)w->m, n = (int)w->n, k = (int)c->kc.extent, ldc = (int)w->ldc;
+    const int turn_a = turned[0] ? BLAS_TURNED : BLAS_PLAIN;
+    const int turn_b = turned[1] ? BLAS_PLAIN : BLAS_TURNED; /* in[1] is (n, k) */
+    const char *a = w->from[0] + w->row[0][0] * c->element_bytes;
+    const char *b = w->from[1] + w->row[1][0] * c->element_bytes;
+    if (c->p->dtype == IG_F32)
+        c->blas->sgemm(BLAS_ROW_MAJOR, turn_a, turn_b, m, n, k, 1, (const float *)a, (int)stride[0],
+                       (const float *)b, (int)stride[1], 0, (float *)w->sums, ldc);
+    else
+        c->blas->dgemm(BLAS_ROW_MAJOR, turn_a, turn_b, m, n, k, 1, (const double *)a,
+                       (int)stride[0], (const double *)b, (int)stride[1], 0, (double *)w->sums,
+                       ldc);
+}
+
+static void tile_sum(const contraction *c, const worker_state *w)
+{
+    if (c->blas)
+        tile_sum_blas(c, w);
+    else if (c->thin >= 0)
+        tile_sum_thin(c, w);
+    else
+        for (int64_t block = 0; block < c->kc.parts; block++)
+            tile_sum_block(c, w, block);
+}
+
+/* Any number of neighbours to the post tape. */
+static void tape_blocks(const contraction *c, worker_state *w, int64_t start, int64_t n, char *sums)
+{
+    for (int64_t i = 0; i < n; i += TAPE_BLOCK)
+        tape_block(&w->run, start + i, n - i < TAPE_BLOCK ? n - i : TAPE_BLOCK,
+                   sums + i * c->lane_bytes);
+}
+
+/* The tile's first element in the result. */
+static int64_t tile_start(const contraction *c, const worker_state *w)
+{
+    return (w->batch * c->m.extent + w->m0) * c->n.extent + w->n0;
+}
+
+/* Where the tile's sums are to lie: in the result, if they are it, else in the worker's scratch. */
+static void tile_place(const contraction *c, worker_state *w)
+{
+    w->sums = w->own;
+    w->ldc = c->close ? w->n : c->n.size;
+    if (c->result >= 0) {
+        w->sums = operand_host(&c->p->post.operand[c->result], c->bindings);
+        w->sums += tile_start(c, w) * c->lane_bytes;
+        w->ldc = c->n.extent;
+    }
+}
+
+/* Hands the tile's rows to the post tape. */
+static void tile_finish(const contraction *c, worker_state *w)
+{
+    enum { SHORT_ROW = TAPE_BLOCK / 4 };
+    const int64_t lane = c->lane_bytes, ldc = w->ldc, n_all = c->n.extent;
+    const int64_t start = tile_start(c, w);
+    if (w->n < n_all || n_all > SHORT_ROW) {
+        for (int64_t i = 0; i < w->m; i++)
+            tape_blocks(c, w, start + i * n_all, w->n, w->sums + i * ldc * lane);
+        return;
+    }
+    /* Whole rows follow each other in the output, so many short ones make one block. */
+    for (int64_t i = 1; i < w->m && ldc > n_all; i++)
+        memmove(w->sums + i * n_all * lane, w->sums + i * ldc * lane, (size_t)(n_all * lane));
+    tape_blocks(c, w, start, w->m * n_all, w->sums);
+}
+
+/* Finds n rows of a side in a batch. */
+static void rows_find(const contraction *c, worker_state *w, int side, int64_t batch, int64_t first,
+                      int64_t n)
+{
+    int64_t offset;
+    axis_group_offsets(&c->batch[side], batch, 1, &offset);
+    w->from[side] = operand_host(&c->p->in[side], c->bindings) + offset * c->element_bytes;
+    w->row[side] = offsets_of(&c->row[side], c->all_rows[side], first, n, w->row_room[side]);
+}
+
+/* Rows [m0, m0 + rows) of a batch, columns of part j. */
+static void tile_run(const contraction *c, worker_state *w, int64_t batch, int64_t m0, int64_t rows,
+                     int64_t j)
+{
+    w->batch = batch;
+    w->m0 = m0;
+    w->m = rows;
+    w->n0 = j * c->n.size;
+    w->n = cut_length(&c->n, j);
+    tile_place(c, w);
+    rows_find(c, w, 0, batch, w->m0, w->m);
+    rows_find(c, w, 1, batch, w->n0, w->n);
+    if (c->kc.parts == 0)
+        memset(w->sums, 0, (size_t)(w->m * c->n.size * c->lane_bytes));
+    tile_sum(c, w);
+    if (c->result < 0)
+        tile_finish(c, w);
+}
+
+/* ---- one row on either side -------------------------------------------------------------------- */
+
+/* Products that wait to be summed side by side: blocks of k of several batches. */
+typedef struct dots {
+    const void *x[GEMM_THIN_LANES], *y[GEMM_THIN_LANES];
+    void *c[GEMM_THIN_LANES];
+    bool add[GEMM_THIN_LANES];
+    int64_t n, k;
+} dots;
+
+static void dots_flush(const contraction *c, dots *d)
+{
+    if (d->n > 0)
+        c->kernel->dots(d->n, d->k, d->x, d->y, d->c, d->add);
+    d->n = 0;
+}
+
+/* Batches [first, first + n) into the worker's sums. The last block of k may be shorter, so it comes
+ * in a round of its own. */
+static void dots_sum(const contraction *c, const worker_state *w, int64_t first, int64_t n)
+{
+    dots d = {.n = 0};
+    const int64_t even = c->kc.extent % c->kc.size ? c->kc.parts - 1 : c->kc.parts;
+    for (int round = 0; round < 2; round++) {
+        const int64_t begin = round == 0 ? 0 : even, end = round == 0 ? even : c->kc.parts;
+        d.k = round == 0 ? c->kc.size : c->kc.extent % c->kc.size;
+        for (int64_t i = 0; i < n * (end - begin); i++) {
+            const int64_t batch = i / (end - begin), block = begin + i % (end - begin);
+            const int64_t k0 = block * c->kc.size;
+            int64_t offset[2];
+            for (int side = 0; side < 2; side++)
+                axis_group_offsets(&c->batch[side], first + batch, 1, &offset[side]);
+            d.x[d.n] = w->from[0] + (offset[0] + k0) * c->element_bytes;
+            d.y[d.n] = w->from[1] + (offset[1] + k0) * c->element_bytes;
+            d.c[d.n] = w->sums + batch * c->lane_bytes;
+            d.add[d.n++] = block > 0;
+            if (d.n == GEMM_THIN_LANES)
+                dots_flush(c, &d);
+        }
+        dots_flush(c, &d);
+    }
+}
+
+static void dots_task(const contraction *c, worker_state *w, int64_t first, int64_t end)
+{
+    for (int side = 0; side < 2; side++)
+        w->from[side] = operand_host(&c->p->in[side], c->bindings);
+    for (int64_t n; first < end; first += n) {
+        n = end - first < TAPE_BLOCK ? end - first : TAPE_BLOCK;
+        dots_sum(c, w, first, n);
+        tape_block(&w->run, first, n, w->sums);
+    }
+}
+
+/* ---- tasks ------------------------------------------------------------------------------------- */
+
+static void worker_place(worker_state *w, const contraction *c, char *scratch)
+{
+    for (int side = 0; side < 2; side++) {
+        w->panel[side] = scratch + c->at.panel[side];
+        w->row_room[side] = (int64_t *)(scratch + c->at.row[side]);
+        w->point_room[side] = (int64_t *)(scratch + c->at.point[side]);
+    }
+    w->own = w->sums = scratch + c->at.sums;
+    w->edge = scratch + c->at.edge;
+}
+
+static void worker_start(worker_state *w, const contraction *c, cpu_fault *fault, char *scratch)
+{
+    worker_place(w, c, scratch);
+    tape_start(&w->run, &c->p->post, c->bindings, fault, scratch + c->at.tape);
+}
+
+static void task_run(void *context, int64_t task, int worker)
+{
+    contraction *c = context;
+    worker_state w;
+    worker_start(&w, c, &c->fault, scratch_of(worker));
+    const int64_t end = c->tiles * (task + 1) / c->tasks;
+    if (c->dots) {
+        dots_task(c, &w, c->tiles * task / c->tasks, end);
+        return;
+    }
+    for (int64_t tile = c->tiles * task / c->tasks; tile < end; tile++) {
+        const int64_t i = tile / c->n.parts % c->m.parts;
+        tile_run(c, &w, tile / c->n.parts / c->m.parts, i * c->m.size, cut_length(&c->m, i),
+                 tile % c->n.parts);
+    }
+}
+
+/* ---- panels for all ---------------------------------------------------------------------------- */
+
+static int64_t shared_bytes(const contraction *c, int side)
+{
+    const cut *rows = side == 0 ? &c->m : &c->n;
+    return side_batches(c, side) * rows->parts * c->kc.parts * rows->size *
+           panel_row(c, c->kc.size);
+}
+
+/* Gets memory for the panels of a side, if the process's budget has room for it. */
+static ig_status shared_take(contraction *c, int side)
+{
+    const int64_t bytes = shared_bytes(c, side);
+    const uint64_t used = ig_memory_used(), limit = ig_memory_limit();
+    if (bytes > SHARED_BYTES || used >= limit || (uint64_t)bytes > limit - used)
+        return IG_OK;
+    c->shared[side] = memory_data_get((size_t)bytes);
+    return c->shared[side] ? IG_OK : IG_ERR_MEMORY;
+}
+
+/* The same if small tiles or batches would pack them again and again. */
+static ig_status shared_get(contraction *c, int side)
+{
+    const cut *others = side == 0 ? &c->n : &c->m;
+    const bool again = others->parts > 1 && others->size < TILE_PACKS;
+    if (c->thin >= 0 || c->blas || c->in_place[side] || c->kc.parts == 0 ||
+        !(again || side_batches(c, side) < c->batches))
+        return IG_OK;
+    return shared_take(c, side);
+}
+
+static void shared_free(contraction *c)
+{
+    for (int side = 0; side < 2; side++)
+        if (c->shared[side])
+            memory_data_free(c->shared[side], (size_t)shared_bytes(c, side));
+    c->shared[0] = c->shared[1] = NULL;
+}
+
+static int64_t shared_tasks(const contraction *c, int side)
+{
+    const cut *rows = side == 0 ? &c->m : &c->n;
+    return c->shared[side] ? side_batches(c, side) * rows->parts * c->kc.parts : 0;
+}
+
+/* Packs one block of k of one part of a side. */
+static void shared_pack(void *context, int64_t task, int worker)
+{
+    contraction *c = context;
+    worker_state w;
+    worker_place(&w, c, scratch_of(worker));
+    const int64_t first = shared_tasks(c, 0);
+    const int side = task >= first;
+    const cut *rows = side == 0 ? &c->m : &c->n;
+    const int64_t nth = side == 0 ? task : task - first;
+    const int64_t block = nth % c->kc.parts, part = nth / c->kc.parts % rows->parts;
+    const int64_t batch = nth / c->kc.parts / rows->parts, n = cut_length(rows, part);
+    rows_find(c, &w, side, batch, part * rows->size, n);
+    w.panel[side] = shared_panels(c, side, batch, part, block);
+    sheet_pack(c, &w, side, 0, n, block);
+}
+
+/* ---- BLAS -------------------------------------------------------------------------------------- */
+
+/* Tiles that BLAS sums: of a size that does not depend on the number of threads. */
+enum { BLAS_TILE_M = 256, BLAS_TILE_N = 512, BLAS_LEAST = 128, BLAS_DEEP = 512 };
+
+/* Whether BLAS can express the product, and it is large enough to be worth it. */
+static bool blas_fits(const contraction *c)
+{
+    bool turned;
+    int64_t stride;
+    if ((c->p->dtype != IG_F32 && c->p->dtype != IG_F64) || c->m.extent < BLAS_LEAST ||
+        c->n.extent < BLAS_LEAST || c->kc.extent < BLAS_LEAST || c->kc.extent > INT32_MAX)
+        return false;
+    return blas_matrix(&c->row[0], &c->k[0], &turned, &stride) &&
+           blas_matrix(&c->row[1], &c->k[1], &turned, &stride);
+}
+
+static void blas_use(contraction *c, const blas *library)
+{
+    c->blas = library;
+    c->close = false;
+    c->m = cut_at_most(c->m.extent, BLAS_TILE_M, 1);
+    c->n = cut_at_most(c->n.extent, BLAS_TILE_N, 1);
+    contraction_layout(c);
+}
+
+/* Seconds of a tile's sum, the best of some tries. */
+static double tile_time(const contraction *c, char *memory, const buffer *data)
+{
+    enum { TRIES = 3 };
+    const binding bindings[1] = {{(buffer *)(uintptr_t)data, 0}};
+    contraction timed = *c;
+    timed.bindings = bindings;
+    worker_state w = {.m = c->m.extent, .n = c->n.extent, .ldc = c->n.size};
+    worker_place(&w, c, memory);
+    rows_find(&timed, &w, 0, 0, 0, w.m);
+    rows_find(&timed, &w, 1, 0, 0, w.n);
+    double best = 0;
+    for (int i = 0; i < TRIES; i++) {
+        struct timespec begin, end;
+        clock_gettime(CLOCK_MONOTONIC, &begin);
+        tile_sum(&timed, &w);
+        clock_gettime(CLOCK_MONOTONIC, &end);
+        const double s =
+            (double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec) * 1e-9;
+        best = i == 0 || s < best ? s : best;
+    }
+    return best;
+}
+
+/* Whether BLAS sums a tile of k points faster than our kernels, measured on zeros. */
+static bool blas_measure(ig_dtype dtype, int64_t k, const blas *library)
+{
+    program p = {.kind = PROGRAM_CONTRACT,
+                 .dtype = dtype,
+                 .ndim = {0, 1, 1, 1},
+                 .chain = 1,
+                 .extent = {1, BLAS_TILE_M, BLAS_TILE_N, k}};
+    for (int side = 0; side < 2; side++)
+        p.in[side] = (operand){
+            .dtype = dtype, .v = {.ndim = 2, .shape = {p.extent[1 + side], k}, .stride = {k, 1}}};
+    contraction ours, theirs;
+    contraction_set(&ours, &p);
+    theirs = ours;
+    blas_use(&theirs, library);
+    const size_t scratch = ours.at.bytes > theirs.at.bytes ? ours.at.bytes : theirs.at.bytes;
+    const size_t bytes = (size_t)(BLAS_TILE_N * k) * ig_dtype_bytes(dtype);
+    char *memory = memory_new(scratch + bytes + 64);
+    if (!memory)
+        return false;
+    char *aligned = memory + (64 - (uintptr_t)memory % 64) % 64;
+    const buffer data = {.data = aligned + scratch};
+    const bool faster = tile_time(&theirs, aligned, &data) < tile_time(&ours, aligned, &data);
+    memory_free(memory);
+    return faster;
+}
+
+/* Decides who sums the tiles. With IG_BLAS=auto, by one measurement for each dtype and for short and
+ * long k, which holds for the process. Evaluations are one at a time. */
+static void blas_choose(contraction *c)
+{
+    static enum { UNKNOWN, SLOWER, FASTER } speed[DTYPE_COUNT][2];
+    const blas *library = blas_fits(c) ? blas_get() : NULL;
+    if (!library)
+        return;
+    const int deep = c->kc.extent >= BLAS_DEEP;
+    if (library->measured && speed[c->p->dtype][deep] == UNKNOWN)
+        speed[c->p->dtype][deep] =
+            blas_measure(c->p->dtype, deep ? BLAS_DEEP : BLAS_LEAST, library) ? FASTER : SLOWER;
+    if (!library->measured || speed[c->p->dtype][deep] == FASTER)
+        blas_use(c, library);
+}
+
+/* ---- the core ---------------------------------------------------------------------------------- */
+
+/* Everything that a launch needs to know but the buffers. Behind c there is room for offsets. */
+static void contraction_plan(contraction *c, const program *p)
+{
+    contraction_set(c, p);
+    contraction_offsets(c, (int64_t *)(c + 1));
+    blas_choose(c);
+    contraction_share(c, pool_threads());
+}
+
+void *cpu_contract_plan(const program *p)
+{
+    contraction set;
+    contraction_set(&set, p);
+    contraction *c = memory_get(sizeof *c + contraction_offsets_bytes(&set));
+    if (c)
+        contraction_plan(c, p);
+    return c;
+}
+
+size_t cpu_contract_scratch(const program *p)
+{
+    return ((const contraction *)p->compiled)->at.bytes;
+}
+
+const char *cpu_contract_how(const program *p)
+{
+    contraction c;
+    contraction_set(&c, p);
+    if (p->chain == 1 && !p->by_rows)
+        blas_choose(&c);
+    return c.blas ? c.blas->name : cpu_level_now()->name;
+}
+
+/* Launches are one at a time (the engine's lock), so the plan also holds what belongs to this one. */
+ig_status cpu_contract(const program *p, const binding *b)
+{
+    contraction *c = p->compiled;
+    if (p->extent[0] * p->extent[1] * p->extent[2] == 0)
+        return IG_OK;
+    if (c->threads != pool_threads())
+        contraction_plan(c, p);
+    c->bindings = b;
+    cpu_fault_clear(&c->fault);
+    ig_status status = shared_get(c, 0);
+    if (status == IG_OK)
+        status = shared_get(c, 1);
+    if (status == IG_OK) {
+        pool_run(shared_tasks(c, 0) + shared_tasks(c, 1), shared_pack, c);
+        pool_run(c->tasks, task_run, c);
+        status = cpu_fault_status(&c->fault);
+    }
+    shared_free(c);
+    return status;
+}
+
+/* ---- some rows, for a chain -------------------------------------------------------------------- */
+
+typedef struct contract_rows {
+    contraction c;
+    worker_state w;
+} contract_rows;
+
+static size_t rows_head(void) { return (sizeof(contract_rows) + 63) & ~(size_t)63; }
+
+/* The contraction with tiles of at most `tile` rows. It is planned when the chain asks for its scratch, before
+ * workers do. */
+static const contraction *rows_plan(const program *p, int64_t tile)
+{
+    contraction *c = p->compiled;
+    if (c->rows == tile)
+        return c;
+    contraction_set(c, p);
+    contraction_offsets(c, (int64_t *)(c + 1));
+    const int64_t unit = c->thin < 0 ? c->kernel->mr : 1;
+    c->dots = false;
+    c->m = cut_at_most(c->m.extent, tile + unit - 1, unit);
+    c->rows = tile;
+    contraction_layout(c);
+    return c;
+}
+
+ig_status cpu_contract_rows_share(const program *p, const binding *b, int64_t tile, void **panels)
+{
+    contraction c = *rows_plan(p, tile);
+    c.bindings = b;
+    cpu_fault_clear(&c.fault);
+    if (c.thin < 0 && !c.in_place[1] && c.m.parts > 1 && c.kc.parts > 0)
+        TRY(shared_take(&c, 1));
+    pool_run(shared_tasks(&c, 1), shared_pack, &c);
+    *panels = c.shared[1];
+    return IG_OK;
+}
+
+void cpu_contract_rows_unshare(const program *p, int64_t tile, void *panels)
+{
+    contraction c = *rows_plan(p, tile);
+    c.shared[1] = panels;
+    shared_free(&c);
+}
+
+void cpu_contract_rows_use(void *scratch, void *panels)
+{
+    ((contract_rows *)scratch)->c.shared[1] = panels;
+}
+
+size_t cpu_contract_rows_scratch(const program *p, int64_t tile)
+{
+    return rows_head() + rows_plan(p, tile)->at.bytes;
+}
+
+void cpu_contract_rows_start(const program *p, const binding *b, cpu_fault *fault, int64_t rows,
+                             int64_t tile, void *scratch)
+{
+    (void)rows;
+    contract_rows *s = scratch;
+    s->c = *rows_plan(p, tile);
+    s->c.bindings = b;
+    worker_start(&s->w, &s->c, fault, (char *)scratch + rows_head());
+}
+
+void cpu_contract_rows(void *scratch, int64_t first, int64_t n)
+{
+    contract_rows *s = scratch;
+    const contraction *c = &s->c;
+    while (n > 0) { /* a tile lies in one batch */
+        const int64_t m0 = first % c->m.extent, left = c->m.extent - m0;
+        int64_t rows = n < left ? n : left;
+        rows = rows < c->m.size ? rows : c->m.size;
+        for (int64_t j = 0; j < c->n.parts; j++)
+            tile_run(c, &s->w, first / c->m.extent, m0, rows, j);
+        first += rows;
+        n -= rows;
+    }
+}

@@ -1,0 +1,277 @@
+/* The plan of a contraction, made once for each program and number of threads. */
+#include "backend/cpu/contract/contract.h"
+#include "base/machine.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+enum {
+    TILE_M = 1024,   /* most rows and columns of a tile: what packing a panel is shared by ... */
+    TILE_N = 256,    /* ... while a block of k of the columns takes a small part of the L2 cache */
+    TILE_LEAST = 64, /* columns, and rows of a strip, of a tile however small the cache is */
+    TILE_THIN =
+        4096, /* most rows beside a thin side: what lies side by side is read at one go ... */
+    TILE_RUN = 1024,             /* ... and is not cut below this while all threads have work */
+    TILE_UNIT = 32,              /* ... into parts of so many */
+    READY_BYTES = 1 << 16,       /* of the thin side that are laid out at a time */
+    TILE_SMALL = GEMM_WIDTH_MAX, /* a side is not cut below this to give all threads work ... */
+    TASKS_PER_THREAD = 4,        /* for which tiles are cut ... */
+    TASKS_MOST = 32, /* ... and which they make where they are more: what one thread has to do at
+                             the end, while the others wait, is then a small part of it all */
+};
+#define TASK_PRODUCTS 250000.0 /* ... nor the whole below this many products for each task, */
+#define SPARE_PRODUCTS 8e6     /* or this many where each thread has one already */
+
+/* At least `parts` parts (none of nothing); sizes are multiples of `unit`. */
+static cut cut_into(int64_t extent, int64_t parts, int64_t unit)
+{
+    const int64_t even = parts > 0 ? (extent + parts - 1) / parts : 1;
+    const int64_t size = (even + unit - 1) / unit * unit;
+    return (cut){extent, (extent + size - 1) / size, size};
+}
+
+cut cut_at_most(int64_t extent, int64_t most, int64_t unit)
+{
+    most = most / unit * unit;
+    return cut_into(extent, (extent + most - 1) / most, unit);
+}
+
+static size_t layout_add(layout *at, int64_t bytes)
+{
+    const size_t place = at->bytes;
+    at->bytes += ((size_t)bytes + 63) / 64 * 64;
+    return place;
+}
+
+void contraction_layout(contraction *c)
+{
+    layout *at = &c->at;
+    const int64_t m = c->m.size, n = c->n.size, kc = c->kc.size, lane = c->lane_bytes;
+    const int64_t deep = panel_row(c, kc);
+    *at = (layout){0};
+    if (c->thin < 0 && !c->blas) {
+        at->panel[0] = layout_add(at, (m < c->strip ? m : c->strip) * deep);
+        at->panel[1] = layout_add(at, n * deep);
+    }
+    if (c->thin >= 0)
+        at->panel[c->thin] = layout_add(at, GEMM_THIN_MAX * c->ready * kc * lane);
+    at->sums = layout_add(at, (c->dots ? TAPE_BLOCK : m * n) * lane);
+    at->edge = layout_add(at, c->kernel->mr * c->kernel->nr * lane);
+    at->row[0] = layout_add(at, m * (int64_t)sizeof(int64_t));
+    at->row[1] = layout_add(at, n * (int64_t)sizeof(int64_t));
+    at->point[0] = layout_add(at, kc * (int64_t)sizeof(int64_t));
+    at->point[1] = layout_add(at, kc * (int64_t)sizeof(int64_t));
+    at->tape = layout_add(at, (int64_t)tape_scratch_bytes(&c->p->post));
+}
+
+/* True if kernels can read a side as it lies: it is so small that the cache holds it anyway. Some rows may be
+ * summed twice then (see sheet_row), so there must be one block of k. */
+static bool reads_in_place(const contraction *c, int side, int64_t rows)
+{
+    enum { SMALL_BYTES = 1 << 15 };
+    const int64_t width = side == 0 ? c->kernel->mr : c->kernel->nr;
+    const int64_t points = c->p->extent[3], step = llabs(axis_group_step(&c->k[side]));
+    return c->kernel->tile_at && c->kernel->element_bytes == c->element_bytes && rows >= width &&
+           c->kc.parts == 1 && axis_group_is_contiguous(&c->row[side]) && c->k[side].ndim <= 1 &&
+           step <= SMALL_BYTES && (points * step + rows) * c->element_bytes <= SMALL_BYTES;
+}
+
+/* The side with so few rows that packing the other would cost more than it saves, if the other can be
+ * read as it lies; -1 if there is none. The sums are the same either way. */
+static int thin_side(const contraction *c, int64_t rows, int64_t columns)
+{
+    enum { FEW = 4, LONG = 128 }; /* more than FEW are worth it beside a long run alone */
+    const int side = rows <= columns ? 0 : 1;
+    const int64_t few = side == 0 ? rows : columns;
+    const axis_group *row = &c->row[!side];
+    if (!c->kernel->thin || c->p->extent[3] == 0)
+        return -1;
+    if (axis_group_is_contiguous(&c->k[!side]))
+        return few <= c->kernel->thin_along ? side : -1;
+    const bool fits =
+        few <= FEW || (axis_group_is_contiguous(row) && row->ndim > 0 && row->shape[0] >= LONG);
+    return fits && few <= c->kernel->thin_beside && axis_group_ends_contiguous(row) ? side : -1;
+}
+
+/* Rows of so many bytes that fit a share of the L2 cache, in [TILE_LEAST, most]. */
+static int64_t rows_in_cache(int64_t row_bytes, int64_t parts, int64_t most)
+{
+    enum { USUAL = 1 << 20 };
+    const int64_t reported = machine_get()->cache_l2_bytes;
+    const int64_t rows = (reported > 0 ? reported : USUAL) / parts / row_bytes;
+    return rows < TILE_LEAST ? TILE_LEAST : rows < most ? rows : most;
+}
+
+/* The dtype of the sums' lanes: what the post tape takes. */
+static ig_dtype sum_lane(const program *p)
+{
+    return dtype_lane(p->post.n_inst > 0 ? (ig_dtype)p->post.inst[0].dtype : p->dtype);
+}
+
+/* The operand in which the sums lie as they are, row after row, if nothing else becomes of them, and it is worth
+ * it; else -1. Most tiles of narrow rows have an edge; and sums of many blocks of k, which come and go each time,
+ * are better close to each other than a long row apart. */
+static int result_of(const contraction *c, const tape *post)
+{
+    enum { FEW = 4 };
+    const tape_inst *in = post->inst;
+    if (c->kc.parts > FEW || post->n_inst != 2 || in[0].code != TAPE_CORE ||
+        in[1].code != TAPE_STORE || c->p->extent[2] < c->kernel->nr || c->p->extent[3] == 0)
+        return -1;
+    const operand *o = &post->operand[in[1].operand];
+    const bool same = o->dtype == sum_lane(c->p) && view_is_contiguous(&o->v);
+    return same ? in[1].operand : -1;
+}
+
+/* All but what depends on the number of threads: the tiles are the largest. */
+void contraction_set(contraction *c, const program *p)
+{
+    const int b = p->ndim[0], m = p->ndim[1], n = p->ndim[2], k = p->ndim[3];
+    c->p = p;
+    const struct gemm_level *level = cpu_level_now()->gemm;
+    const bool widens = p->dtype == IG_I8 && sum_lane(p) == IG_I32;
+    c->kernel = widens ? &level->i8_to_i32 : &level->of[p->dtype];
+    assert(c->kernel->tile);
+    c->element_bytes = (int64_t)ig_dtype_bytes(p->dtype);
+    c->lane_bytes = (int64_t)ig_dtype_bytes(sum_lane(p));
+    axis_group_set(&c->batch[0], &p->in[0].v, 0, b);
+    axis_group_set(&c->batch[1], &p->in[1].v, 0, b);
+    axis_group_set(&c->row[0], &p->in[0].v, b, m);
+    axis_group_set(&c->row[1], &p->in[1].v, b, n);
+    axis_group_set(&c->k[0], &p->in[0].v, b + m, k);
+    axis_group_set(&c->k[1], &p->in[1].v, b + n, k);
+    for (int side = 0; side < 2; side++)
+        c->all_rows[side] = c->all_points[side] = NULL;
+    c->batches = p->extent[0];
+    int64_t rows = p->extent[1];
+    if (axis_group_is_constant(&c->batch[1])) {
+        /* One in[1] for all batches: they are more rows of one product. */
+        axis_group_set(&c->row[0], &p->in[0].v, 0, b + m);
+        c->batch[0].ndim = 0;
+        c->batch[1].ndim = 0;
+        rows *= c->batches;
+        c->batches = 1;
+    }
+    c->thin = thin_side(c, rows, p->extent[2]);
+    c->along = c->thin >= 0 && axis_group_is_contiguous(&c->k[!c->thin]) && p->extent[3] > 1;
+    c->dots = c->thin >= 0 && c->kernel->dots && rows == 1 && p->extent[2] == 1 &&
+              axis_group_is_contiguous(&c->k[0]) && axis_group_is_contiguous(&c->k[1]);
+    c->kc = cut_at_most(p->extent[3], c->kernel->kc, 1);
+    c->shared[0] = c->shared[1] = NULL;
+    c->blas = NULL;
+    c->rows = 0;
+    const bool packs = c->thin < 0;
+    c->result = result_of(c, &p->post);
+    c->close = packs && c->result < 0 && c->kc.parts == 1 && c->kernel->group == 1;
+    c->in_place[0] = packs && reads_in_place(c, 0, rows);
+    c->in_place[1] = packs && reads_in_place(c, 1, p->extent[2]);
+    const int64_t deep = packs ? panel_row(c, c->kernel->kc) : 1;
+    c->strip = rows_in_cache(deep, 8, TILE_M) / c->kernel->mr * c->kernel->mr;
+    const int64_t most = c->along ? TILE_N : TILE_THIN;
+    c->m = cut_at_most(rows, packs ? TILE_M : most, packs ? c->kernel->mr : 1);
+    c->n = cut_at_most(p->extent[2], packs ? rows_in_cache(deep, 1, TILE_N) : most,
+                       packs ? c->kernel->nr : 1);
+    const int64_t few = c->thin == 0 ? rows : p->extent[2];
+    const int64_t ready = READY_BYTES / (GEMM_THIN_MAX * c->kernel->kc * c->lane_bytes);
+    c->ready = ready < c->kc.parts ? ready : c->kc.parts;
+    c->x_point = c->along && few > GEMM_THIN_FEW ? GEMM_THIN_MAX : 1;
+    c->x_row = c->x_point > 1 ? 1 : c->ready * c->kc.size;
+    contraction_layout(c);
+}
+
+/* ---- offsets that are known beforehand ---- */
+
+/* Offsets of a group that are kept: of one that has not many, else none. */
+static int64_t offsets_kept(int64_t extent)
+{
+    enum { FEW = 4096 };
+    return extent <= FEW ? extent : 0;
+}
+
+size_t contraction_offsets_bytes(const contraction *c)
+{
+    return sizeof(int64_t) * (size_t)(offsets_kept(c->m.extent) + offsets_kept(c->n.extent) +
+                                      2 * offsets_kept(c->kc.extent));
+}
+
+static const int64_t *offsets_keep(const axis_group *g, int64_t extent, int64_t **room)
+{
+    int64_t *all = *room;
+    if (offsets_kept(extent) == 0)
+        return NULL;
+    axis_group_offsets(g, 0, extent, all);
+    *room += extent;
+    return all;
+}
+
+void contraction_offsets(contraction *c, int64_t *room)
+{
+    for (int side = 0; side < 2; side++) {
+        const int64_t rows = side == 0 ? c->m.extent : c->n.extent;
+        c->all_rows[side] = offsets_keep(&c->row[side], rows, &room);
+        c->all_points[side] = offsets_keep(&c->k[side], c->kc.extent, &room);
+    }
+}
+
+/* ---- tasks ---- */
+
+/* So many tasks for each thread, but no crumbs. */
+static int64_t tasks_for(const contraction *c, int threads, int per_thread)
+{
+    const double products =
+        (double)c->batches * (double)c->m.extent * (double)c->n.extent * (double)(c->kc.extent + 1);
+    const double each = products / threads / SPARE_PRODUCTS;
+    const int64_t tasks = each < 1 ? 1 : each < per_thread ? (int64_t)each : per_thread;
+    const int64_t wanted = threads > 1 ? threads * tasks : 1;
+    return products < (double)wanted * TASK_PRODUCTS ? (int64_t)(products / TASK_PRODUCTS) + 1
+                                                     : wanted;
+}
+
+/* Cuts rows that lie side by side beside a thin side: while they are long runs, or some thread has none. */
+static void share_runs(contraction *c, int threads)
+{
+    cut *rows = c->thin == 0 ? &c->n : &c->m;
+    const int64_t wanted = tasks_for(c, threads, TASKS_PER_THREAD) / c->batches;
+    const int64_t least = (tasks_for(c, threads, 1) + c->batches - 1) / c->batches;
+    const int64_t runs = rows->extent / TILE_RUN, long_ones = runs < wanted ? runs : wanted;
+    const int64_t even = long_ones / threads * threads, parts = even > least ? even : least;
+    if (parts > rows->parts && rows->size > TILE_UNIT)
+        *rows = cut_into(rows->extent, parts, TILE_UNIT);
+}
+
+/* Few tiles that are no multiple of the threads leave some idle at the end: cuts columns a little finer. */
+static void share_evenly(contraction *c, int threads)
+{
+    enum { MANY = 8 }; /* for each thread, which even out by themselves */
+    const int64_t rows = c->batches * c->m.parts;
+    for (int64_t parts = c->n.parts;
+         rows * parts < (int64_t)threads * MANY && parts < c->n.parts + threads; parts++) {
+        const cut n = cut_into(c->n.extent, parts, c->kernel->nr);
+        if (rows * n.parts % threads == 0) {
+            c->n = n;
+            return;
+        }
+    }
+}
+
+void contraction_share(contraction *c, int threads)
+{
+    const int64_t wanted = tasks_for(c, threads, TASKS_PER_THREAD);
+    const int64_t most = tasks_for(c, threads, TASKS_MOST);
+    const gemm_kernel *kernel = c->kernel;
+    if (c->thin >= 0 && !c->along && c->batches > 0)
+        share_runs(c, threads);
+    while (!c->blas && (c->thin < 0 || c->along) && c->batches * c->m.parts * c->n.parts < wanted) {
+        if (c->n.size >= c->m.size && c->n.size > TILE_SMALL)
+            c->n = cut_into(c->n.extent, c->n.parts * 2, kernel->nr);
+        else if (c->m.size > TILE_SMALL)
+            c->m = cut_into(c->m.extent, c->m.parts * 2, kernel->mr);
+        else
+            break;
+    }
+    if (c->thin < 0 && !c->blas && c->batches * c->m.parts * c->n.parts > threads)
+        share_evenly(c, threads);
+    c->threads = threads;
+    c->tiles = c->batches * c->m.parts * c->n.parts;
+    c->tasks = c->tiles < most ? c->tiles : most;
+}
