@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { SOURCE_MOST = 16 << 20, LAUNCHES_LEAST = 5, LAUNCHES_MOST = 10000 };
 static const double time_most_s = 0.5;
@@ -21,7 +22,7 @@ typedef struct shape {
 typedef struct settings {
     const char *kernel;
     shape grid, block;
-    words args, defines, folders, libraries, outs;
+    words args, defines, folders, libraries, flags, outs;
     uint64_t shared_bytes, seed;
     int64_t ulp;
     bool time, print, full, json, check, profile;
@@ -538,7 +539,7 @@ static const char *const *ended(words *w)
 
 static bool is_source(const char *path)
 {
-    static const char *const endings[] = {".cu", ".cpp", ".cc", ".cxx"};
+    static const char *const endings[] = {".cu", ".cpp", ".cc", ".cxx", ".c"};
     const char *dot = strrchr(path, '.');
     for (size_t i = 0; dot && i < sizeof endings / sizeof *endings; i++)
         if (strcmp(dot, endings[i]) == 0)
@@ -546,26 +547,58 @@ static bool is_source(const char *path)
     return false;
 }
 
+/* How many of the first words are sources. */
+static int count_sources(int argc, char **argv)
+{
+    int n = argc > 0;
+    while (n < argc && is_source(argv[n]))
+        n++;
+    return n;
+}
+
+static bool is_program(int argc, char **argv)
+{
+    const int n = count_sources(argc, argv);
+    for (int i = 0; i < n; i++)
+        if (program_has_main(argv[i]))
+            return true;
+    return false;
+}
+
+/* The folders of -I without CUDA's own, whose headers ours replace. */
+static words own_folders(const words *all)
+{
+    words kept = {0};
+    for (int i = 0; i < all->n; i++) {
+        str header = {0};
+        str_printf(&header, "%s/cuda_runtime_api.h", all->v[i]);
+        if (access(header.s, F_OK) != 0)
+            option_word(all->v[i], &kept);
+        str_free(&header);
+    }
+    return kept;
+}
+
 /* A whole program: its sources are the first words, its arguments the others. */
 static int run_whole(const command *c, settings *set, int argc, char **argv)
 {
-    words sources = {0}, args = {0};
-    int i = 0;
+    words sources = {0}, args = {0}, folders = own_folders(&set->folders);
     if (set->time || set->outs.n || set->args.n) {
         say(c,
-            "'%s' is a whole program, which makes its own arguments and prints what it prints; "
-            "choose a kernel of it with --kernel",
+            "'%s' is a whole program, which makes its own arguments; --arg, --out and --time need "
+            "a kernel: name one with --kernel",
             argv[0]);
+        free(folders.v);
         return EXIT_USAGE;
     }
-    while (i < argc && (i == 0 || is_source(argv[i])))
-        option_word(argv[i++], &sources);
-    while (i < argc)
-        option_word(argv[i++], &args);
+    const int n_sources = count_sources(argc, argv);
+    for (int i = 0; i < argc; i++)
+        option_word(argv[i], i < n_sources ? &sources : &args);
     const program_options o = {.sources = ended(&sources),
-                               .folders = ended(&set->folders),
+                               .folders = ended(&folders),
                                .defines = ended(&set->defines),
                                .libraries = ended(&set->libraries),
+                               .flags = ended(&set->flags),
                                .args = ended(&args),
                                .device = set->engine.device,
                                .threads = set->engine.threads,
@@ -574,6 +607,7 @@ static int run_whole(const command *c, settings *set, int argc, char **argv)
                                .json = set->json};
     const int code = run_program(c, &o);
     free(sources.v);
+    free(folders.v);
     free(args.v);
     return code;
 }
@@ -604,6 +638,8 @@ int verb_run(int argc, char **argv)
         {"--define", 'D', "NAME[=TEXT]", option_word, &set.defines, "defines a macro"},
         {"--include", 'I', "DIR", option_word, &set.folders, "where includes are looked for"},
         {"--library", 'l', "NAME", option_word, &set.libraries, "links a program with a library"},
+        {"--compiler-option", 'X', "OPTION", option_word, &set.flags,
+         "an option for the C++ compiler; -fopenmp, -O3, -std=c++20 and -Xcompiler work as in nvcc"},
         FLAG("--json", &set.json, "prints JSON, schema 1"),
         ENGINE_OPTIONS(set.engine),
         {0}};
@@ -620,11 +656,14 @@ int verb_run(int argc, char **argv)
         "  ingot run saxpy.cu --grid 4 --block 256 --arg n=1000 --arg a=2 \\\n"
         "      --arg 'x=arange(1000.0)' --arg y=ones:f32[1000]",
         options};
+    run_take_flags(&argc, argv, &set.flags);
     int code = options_read(&c, &argc, argv);
-    if (code < 0 && argc >= 1 && !set.kernel && program_has_main(argv[0])) {
+    if (code < 0 && !set.kernel && is_program(argc, argv)) {
         code = run_whole(&c, &set, argc, argv);
     } else if (code < 0 && argc != 1) {
-        say(&c, "one file is needed; see 'ingot run --help'");
+        say(&c, argc ? "no file has a main function, and a kernel is run from one file; see "
+                       "'ingot run --help'"
+                     : "name a file; see 'ingot run --help'");
         code = EXIT_USAGE;
     }
     if (code < 0)
@@ -633,6 +672,7 @@ int verb_run(int argc, char **argv)
     free(set.defines.v);
     free(set.folders.v);
     free(set.libraries.v);
+    free(set.flags.v);
     free(set.outs.v);
     return code;
 }

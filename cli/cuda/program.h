@@ -5,23 +5,24 @@
 #include "cli.h"
 
 typedef struct program_options {
-    const char *const *sources;   /* .cu, .cpp; this and the other lists end with NULL */
+    const char *const *sources;   /* .cu, .cpp, .c; this and the other lists end with NULL */
     const char *const *folders;   /* -I */
     const char *const *defines;   /* -D */
     const char *const *libraries; /* -l */
+    const char *const *flags;     /* other options for the compiler: -fopenmp */
     const char *const *args;      /* of the program */
     const char *device;           /* NULL: the CPU */
-    int threads;                  /* 0: as many as there are cores */
-    bool check, profile;          /* every launch, and what calls of the runtime do */
-    bool json; /* all of it as JSON on stdout, what the program prints included */
+    int threads;                  /* 0: one per core */
+    bool check, profile;          /* every launch, and calls of the runtime */
+    bool json;                    /* a JSON report on stdout, with what the program printed */
 } program_options;
 
-/* Whether a source has a main, and so is a program rather than kernels alone. */
+/* True if a source defines main; a file without it has only kernels. */
 bool program_has_main(const char *path);
 
-/* Compiles (unless it did before: programs are kept in the cache on the disk) and runs it. Returns the
- * program's exit code, 128 and the signal's number if one ended it; or one of ours if it did not come so
- * far, after saying why; 1 if a check found mistakes, which the program told on stderr. */
+/* Compiles the program, unless the cache has it, and runs it. Returns its exit code, or 128 and the signal's
+ * number if a signal ended it. If it could not be run: one of our exit codes, after saying why. If a check
+ * found mistakes, which the program reported on stderr: 1. */
 int run_program(const command *c, const program_options *o);
 
 #endif

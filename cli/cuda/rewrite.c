@@ -50,8 +50,8 @@ typedef struct rewriter {
     scope scopes[DEPTH_MOST];
     int depth;
     int begin; /* the first token of the declaration that we are in */
-    bool is_unit;
-    int number;         /* of the file */
+    bool is_unit, is_c, uses_cuda; /* as in struct rewritten */
+    int number;                    /* of the file */
     const char *text;   /* all of it */
     int function, body; /* the first token of the function that we are in, and its '{'; -1: none */
     size_t before;      /* where the function begins in out */
@@ -224,6 +224,20 @@ static bool declare(const rewriter *r, int begin, declaration *d)
 
 static void add_token(str *out, const scan_token *t) { str_add(out, t->at, t->bytes); }
 
+/* The next template parameter that has a name, from token *i on; false behind the last one. Those without
+ * a name, such as `typename = std::enable_if_t<...>`, have default values, which both sides compute. */
+static bool next_parameter(const scan *s, int *i, int end, scan_piece *p)
+{
+    while (*i < end) {
+        *i = scan_next_piece(s, *i, end, p);
+        const int last = p->value - 1;
+        const bool type_only = scan_is(&s->at[last], "typename") || scan_is(&s->at[last], "class");
+        if (p->name == last && last > p->from && s->at[last - 1].mark != ':' && !type_only)
+            return true;
+    }
+    return false;
+}
+
 /* The kernel's name as it stands; in a macro it may be pasted: k_##T. */
 static void add_function(const scan *s, const declaration *d, str *out)
 {
@@ -243,49 +257,6 @@ static void add_namespaces(const rewriter *r, str *out)
                 add_token(out, t);
                 str_puts(out, "::");
             }
-    }
-}
-
-/* `"ns::tile"`, and for templates `.ig_text("<").ig_types<T>("")...`. In a macro the compiler knows the name.
- * What is put into a program begins with ig_, since a macro of it may well have a parameter `name`. */
-static void add_name(rewriter *r, const declaration *d, str *out)
-{
-    const scan *s = &r->s;
-    str_puts(out, "::ig_cuda::ig_name(\"");
-    if (s->at[d->begin].directive) {
-        str_puts(out, "\").ig_function<&");
-        add_function(s, d, out);
-        str_puts(out, ">()");
-        return;
-    }
-    add_namespaces(r, out);
-    add_token(out, &s->at[d->name]);
-    str_puts(out, "\")");
-    if (d->special >= 0) {
-        const int end = scan_behind_angles(s, d->special);
-        const char *from = s->at[d->special].at;
-        str_puts(out, ".ig_text(\"");
-        for (const char *c = from; c < end_of(&s->at[end - 1]); c++)
-            str_add(out, *c == '\n' ? " " : c, 1);
-        str_puts(out, "\")");
-    } else if (d->template >= 0) {
-        const char *between = "";
-        const int end = scan_behind_angles(s, d->template) - 1;
-        scan_piece p;
-        str_puts(out, ".ig_text(\"<\")");
-        for (int i = d->template + 1; i < end; between = ", ") {
-            i = scan_next_piece(s, i, end, &p);
-            const bool type =
-                scan_is(&s->at[p.from], "typename") || scan_is(&s->at[p.from], "class");
-            str_puts(out, type ? ".template ig_types<" : ".ig_values(");
-            if (!type)
-                str_printf(out, "\"%s\", ", between);
-            if (p.name >= 0)
-                add_token(out, &s->at[p.name]);
-            str_puts(out, p.variadic ? "..." : "");
-            str_printf(out, type ? ">(\"%s\")" : ")", between);
-        }
-        str_puts(out, ".ig_text(\">\")");
     }
 }
 
@@ -322,55 +293,132 @@ static void add_address(const rewriter *r, const declaration *d, str *out)
     } else if (d->template >= 0) {
         const char *between = "<";
         const int last = scan_behind_angles(s, d->template) - 1;
-        for (int i = d->template + 1; i < last; between = ", ") {
-            i = scan_next_piece(s, i, last, &p);
+        for (int i = d->template + 1; next_parameter(s, &i, last, &p); between = ", ") {
             str_puts(out, between);
-            if (p.name >= 0)
-                add_token(out, &s->at[p.name]);
+            add_token(out, &s->at[p.name]);
             str_puts(out, p.variadic ? "..." : "");
         }
-        str_puts(out, ">");
+        str_puts(out, *between == ',' ? ">" : "");
     }
     str_puts(out, "))");
 }
 
-/* { addresses and sizes of the parameters; launch }. A parameter without a name has no address: the number
- * of those that have one tells the library, which refuses the launch. */
+/* `"ns::tile"`, and for templates `.ig_text("<").ig_types<T>("")...`. In a macro the compiler knows the name.
+ * What is put into a program begins with ig_, since a macro of it may well have a parameter `name`. */
+static void add_name(rewriter *r, const declaration *d, str *out)
+{
+    const scan *s = &r->s;
+    str_puts(out, "::ig_cuda::ig_name(\"");
+    const bool deduced =
+        d->template >= 0 && d->special < 0 && s->at[d->template + 1].mark == '>';
+    if (s->at[d->begin].directive || deduced) {
+        str_puts(out, "\").ig_function<");
+        if (deduced) {
+            add_address(r, d, out);
+        } else {
+            str_puts(out, "&");
+            add_function(s, d, out);
+        }
+        str_puts(out, ">()");
+        return;
+    }
+    add_namespaces(r, out);
+    add_token(out, &s->at[d->name]);
+    str_puts(out, "\")");
+    if (d->special >= 0) {
+        const int end = scan_behind_angles(s, d->special);
+        const char *from = s->at[d->special].at;
+        str_puts(out, ".ig_text(\"");
+        for (const char *c = from; c < end_of(&s->at[end - 1]); c++)
+            str_add(out, *c == '\n' ? " " : c, 1);
+        str_puts(out, "\")");
+    } else if (d->template >= 0) {
+        const char *between = "";
+        const int end = scan_behind_angles(s, d->template) - 1;
+        scan_piece p;
+        str_puts(out, ".ig_text(\"<\")");
+        for (int i = d->template + 1; next_parameter(s, &i, end, &p); between = ", ") {
+            const bool type =
+                scan_is(&s->at[p.from], "typename") || scan_is(&s->at[p.from], "class");
+            str_puts(out, type ? ".template ig_types<" : ".ig_values(");
+            if (!type)
+                str_printf(out, "\"%s\", ", between);
+            add_token(out, &s->at[p.name]);
+            str_puts(out, p.variadic ? "..." : "");
+            str_printf(out, type ? ">(\"%s\")" : ")", between);
+        }
+        str_puts(out, ".ig_text(\">\")");
+    }
+}
+
+/* Whether a function's parameter has a name: what is last is a name if a type is before it. */
+static bool has_name(const scan *s, const scan_piece *p)
+{
+    static const char *const types[] = {"void", "bool",   "char",     "short",  "int",  "long",
+                                        "float", "double", "unsigned", "signed", "auto", "half"};
+    static const char *const not_types[] = {"const",    "volatile",        "struct", "class", "enum",
+                                            "typename", "__grid_constant__"};
+    if (p->name < 0 || (s->at[p->name].at > s->at[p->from].at && s->at[p->name - 1].mark == ':'))
+        return false;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (scan_is(&s->at[p->name], types[i]))
+            return false;
+    for (int k = p->from; k < p->name; k++) {
+        bool is_type = true;
+        for (size_t i = 0; i < sizeof not_types / sizeof *not_types; i++)
+            is_type &= !scan_is(&s->at[k], not_types[i]);
+        if (is_type)
+            return true;
+    }
+    return false;
+}
+
+/* The stub's body: { addresses and sizes of the parameters; launch }. A parameter without a name is given
+ * one. */
 static void kernel(rewriter *r, const declaration *d)
 {
     const scan *s = &r->s;
     const int end = s->at[d->params].pair;
+    const bool directive = s->at[d->begin].directive != 0;
     str stub = {0}, args = {0}, sizes = {0}, count = {0};
     int n = 0;
     scan_piece p;
     for (int i = d->params + 1; i < end;) {
+        str name = {0};
         i = scan_next_piece(s, i, end, &p);
-        if (p.name < 0 || (p.name == p.from && scan_is(&s->at[p.from], "void")))
+        if (p.from + 1 == p.value && scan_is(&s->at[p.from], "void"))
             continue;
-        str_puts(&args, "(void *)&");
-        add_token(&args, &s->at[p.name]);
-        str_puts(&args, p.variadic ? "..., " : ", ");
-        str_puts(&sizes, "sizeof(");
-        add_token(&sizes, &s->at[p.name]);
-        str_puts(&sizes, p.variadic ? ")..., " : "), ");
-        if (p.variadic) {
-            str_puts(&count, " + (int)sizeof...(");
-            add_token(&count, &s->at[p.name]);
-            str_puts(&count, ")");
+        if (has_name(s, &p)) {
+            add_token(&name, &s->at[p.name]);
+        } else if (p.value > p.from) {
+            const char *behind = end_of(&s->at[p.value - 1]);
+            str_printf(&name, "ig_unnamed_%d", n);
+            str_puts(&stub, " ");
+            str_puts(&stub, name.s);
+            edit(r, behind, behind, stub.s, directive);
+            str_free(&stub);
         }
+        if (!name.s)
+            continue;
+        const char *dots = p.variadic ? "..." : "";
+        str_printf(&args, "(void *)&%s%s, ", name.s, dots);
+        str_printf(&sizes, "::ig_cuda::ig_size<decltype(%s)>()%s, ", name.s, dots);
+        if (p.variadic)
+            str_printf(&count, " + (int)sizeof...(%s)", name.s);
         n += !p.variadic;
+        str_free(&name);
     }
     str_puts(&stub,
              "{ struct ig_id { static ig_cuda_unit *ig_unit() { return &ig_cuda_here; } static "
              "::ig_cuda::ig_name ig_own() { return ");
     add_name(r, d, &stub);
     str_printf(&stub,
-               "; } }; void *ig_args[] = {%s0}; const size_t ig_sizes[] = {%s0}; "
+               "; } }; void *ig_args[] = {%s0}; size_t ig_sizes[] = {%s0}; "
                "::ig_cuda::ig_launch<ig_id, ",
                args.s ? args.s : "", sizes.s ? sizes.s : "");
     add_address(r, d, &stub);
     str_printf(&stub, ">(ig_args, ig_sizes, %d%s); }", n, count.s ? count.s : "");
-    edit(r, s->at[d->body].at, end_of(&s->at[d->end]), stub.s, s->at[d->begin].directive != 0);
+    edit(r, s->at[d->body].at, end_of(&s->at[d->end]), stub.s, directive);
     str_free(&stub);
     str_free(&args);
     str_free(&sizes);
@@ -438,6 +486,7 @@ static int declaration_at(rewriter *r, int i)
     const bool device_only =
         d.flags & IS_DEVICE && !(d.flags & (IS_HOST | IS_GLOBAL)) && d.params >= 0;
     if (d.flags & IS_GLOBAL && d.body >= 0) {
+        r->uses_cuda = true;
         kernel(r, &d);
     } else if (device_only && kind == SCOPE_NAMESPACE && !directive) {
         edit(r, s->at[d.begin].at, end_of(&s->at[d.end]), "", false);
@@ -445,6 +494,7 @@ static int declaration_at(rewriter *r, int i)
         edit(r, s->at[d.body].at, end_of(&s->at[d.end]), "{ __builtin_trap(); }", directive);
     } else if (d.params < 0 && kind == SCOPE_NAMESPACE && !directive &&
                d.flags & (IS_DEVICE | IS_CONSTANT | IS_MANAGED)) {
+        r->uses_cuda = true;
         variables(r, &d);
     } else {
         return i;
@@ -505,6 +555,7 @@ static int launch(rewriter *r, int i)
     if (!i || !three(s, end, '>') || s->at[from].at < r->copied)
         return i + 2;
     str text = {0};
+    r->uses_cuda = true;
     const char *shape = end_of(&s->at[i + 2]), *shape_end = s->at[end].at;
     str_puts(&text, "::ig_cuda::ig_push(");
     str_add(&text, shape, (size_t)(shape_end - shape));
@@ -539,6 +590,7 @@ static int lambda_at(rewriter *r, int i)
         str_free(&name);
         return i;
     }
+    r->uses_cuda = true;
     edit(r, s->at[i].at, end_of(&s->at[c.end]), c.value.s, false);
     /* The struct stands before the function, on the function's own line. */
     str_puts(&tail, r->out.s + r->before);
@@ -636,19 +688,19 @@ static bool exists(const char *path)
     return stat(path, &s) == 0 && S_ISREG(s.st_mode);
 }
 
-/* The number of the file that an #include names, or -1. */
+/* The number of the file that an #include names, or -1: it is a header of the system or one of ours. */
 static int included(rewriter *r, const char *name, size_t bytes, bool quoted)
 {
     str path = {0}, plain = {0};
     const char *slash = strrchr(r->path, '/');
     int found = -1;
     str_add(&plain, name, bytes);
-    if (quoted && !r->job->is_ours(plain.s)) {
+    if (quoted) {
         str_printf(&path, "%.*s%s", slash ? (int)(slash + 1 - r->path) : 0, r->path, plain.s);
         if (plain.s[0] == '/' || exists(path.s))
             found = add_file(r->job, plain.s[0] == '/' ? plain.s : path.s, false);
     }
-    for (int i = 0; found < 0 && r->job->folders[i] && !r->job->is_ours(plain.s); i++) {
+    for (int i = 0; found < 0 && r->job->folders[i]; i++) {
         str_free(&path);
         str_printf(&path, "%s/%s", r->job->folders[i], plain.s);
         if (exists(path.s))
@@ -675,6 +727,7 @@ static void include(rewriter *r, int i)
     if (found < 0)
         return;
     str text = {0};
+    r->uses_cuda |= r->job->files[found].uses_cuda;
     str_printf(&text, "\"%s\"", r->job->files[found].name);
     edit(r, t->at, end_of(last), text.s, false);
     str_free(&text);
@@ -689,6 +742,8 @@ static void walk(rewriter *r)
         r->depth = scan_depth(&conditions, t, r->depth);
         if (t->mark == '#' && t->directive && (!i || t[-1].directive != t->directive))
             include(r, i);
+        if (r->is_c)
+            continue;
         if (i && t[-1].directive && !t->directive && r->begin < i)
             r->begin = i;
         if (three(s, i, '<') && i && !scan_is(&t[-1], "operator")) {
@@ -713,38 +768,36 @@ static void walk(rewriter *r)
     }
 }
 
-static int add_file(rewrite_job *job, const char *path, bool is_unit)
+static bool ends_with(const char *path, const char *ending)
 {
-    size_t bytes;
-    for (int i = 0; i < job->n_files; i++)
-        if (strcmp(job->files[i].path, path) == 0 && job->files[i].is_unit == is_unit)
-            return i;
-    char *text = str_read_file(path, FILE_MOST_BYTES, &bytes);
-    if (!text)
-        return -1;
-    const int number = job->n_files++;
-    const char *slash = strrchr(path, '/');
-    str name = {0};
-    job->files = heap_resize(job->files, (size_t)job->n_files * sizeof *job->files);
-    str_printf(&name, "%d_%s", number, slash ? slash + 1 : path);
-    job->files[number] = (rewritten){.path = heap_string(path), .name = name.s, .is_unit = is_unit};
+    const size_t n = strlen(path), m = strlen(ending);
+    return n >= m && strcmp(path + n - m, ending) == 0;
+}
 
-    const bool mark = bytes >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0;
-    const char *begin = text + (mark ? 3 : 0);
+/* The text of one file, rewritten, into job->files[number]. A C++ file without device code of its own is not
+ * given CUDA's names: it may define them itself. */
+static void rewrite_file(rewrite_job *job, int number, const char *path, const char *text,
+                         size_t bytes)
+{
+    rewritten *file = &job->files[number];
+    const bool is_unit = file->is_unit, is_c = file->is_c;
     rewriter r = {.job = job,
                   .path = path,
                   .depth = 1,
                   .is_unit = is_unit,
+                  .is_c = is_c,
+                  .uses_cuda = is_unit && ends_with(path, ".cu"),
                   .number = number,
-                  .text = begin,
-                  .copied = begin,
+                  .text = text,
+                  .copied = text,
                   .function = -1};
-    r.s = scan_text(begin, bytes - (size_t)(begin - text));
-    find_aliases(&r);
+    r.s = scan_text(text, bytes);
+    if (!is_c)
+        find_aliases(&r);
     walk(&r);
     str_puts(&r.out, r.copied);
     str all = {0};
-    if (is_unit)
+    if (is_unit && !is_c && r.uses_cuda)
         unit_add(job, path, r.text, r.closures.s ? r.closures.s : "", &all);
     str_puts(&all, "#line 1 ");
     unit_quote(&all, path, strlen(path));
@@ -752,9 +805,39 @@ static int add_file(rewrite_job *job, const char *path, bool is_unit)
     str_puts(&all, r.out.s ? r.out.s : "");
     str_free(&r.out);
     str_free(&r.closures);
-    job->files[number].text = all;
+    file = &job->files[number]; /* files were added meanwhile */
+    file->text = all;
+    file->uses_cuda = r.uses_cuda;
     scan_free(&r.s);
     free(r.aliases);
+}
+
+static int add_file(rewrite_job *job, const char *path, bool is_unit)
+{
+    size_t bytes;
+    char *real = realpath(path, NULL);
+    for (int i = 0; real && i < job->n_files; i++)
+        if (strcmp(job->files[i].real, real) == 0 && job->files[i].is_unit == is_unit) {
+            free(real);
+            return i;
+        }
+    char *text = str_read_file(path, FILE_MOST_BYTES, &bytes);
+    if (!text) {
+        free(real);
+        return -1;
+    }
+    const int number = job->n_files++;
+    const char *slash = strrchr(path, '/');
+    str name = {0};
+    job->files = heap_resize(job->files, (size_t)job->n_files * sizeof *job->files);
+    str_printf(&name, "%d_%s", number, slash ? slash + 1 : path);
+    job->files[number] = (rewritten){.path = heap_string(path),
+                                     .real = real ? real : heap_string(path),
+                                     .name = name.s,
+                                     .is_unit = is_unit,
+                                     .is_c = is_unit && ends_with(path, ".c")};
+    const size_t mark = bytes >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    rewrite_file(job, number, path, text + mark, bytes - mark);
     free(text);
     return number;
 }
@@ -765,6 +848,7 @@ void rewrite_free(rewrite_job *job)
 {
     for (int i = 0; i < job->n_files; i++) {
         free(job->files[i].path);
+        free(job->files[i].real);
         free(job->files[i].name);
         str_free(&job->files[i].text);
     }

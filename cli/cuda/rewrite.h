@@ -1,10 +1,12 @@
 /* From the text of a CUDA program to text for the host's C++ compiler.
  *
- * Launches become calls, `k<<<g, b>>>(a)` -> `::ig_cuda::ig_push(g, b) ? (void)0 : k(a)`; a kernel's body
- * becomes one that launches it with its own parameters; functions of the device alone go; variables of
- * the device make themselves known; lambdas for kernels become structs (closure.h). Lines stay where they are. What comes out needs cuda_runtime.h.
+ * A launch becomes a call: `k<<<g, b>>>(a)` -> `::ig_cuda::ig_push(g, b) ? (void)0 : k(a)`. The body of a
+ * kernel becomes a stub that launches the kernel with the stub's own parameters. Functions for the device
+ * alone are removed. Variables of the device register themselves. Lambdas for kernels become structs
+ * (closure.h). Line numbers do not change. The result needs cuda_runtime.h.
  *
- * It works on tokens, not on a tree: macros are not expanded, and both sides of an #if are rewritten. */
+ * The rewriter works on tokens, not on a tree: macros are not expanded, and both sides of an #if are
+ * rewritten. C files are left as they are, except for the names of the files that they include. */
 #ifndef CLI_CUDA_REWRITE_H
 #define CLI_CUDA_REWRITE_H
 
@@ -13,20 +15,22 @@
 /* A file for the compiler. */
 typedef struct rewritten {
     char *path; /* of the source */
-    char *name; /* without folders; unlike all others of the job */
+    char *real; /* the same without links and "..", to recognize a file under another name */
+    char *name; /* without folders; unique in the job */
     str text;
-    bool is_unit; /* it is compiled by itself; others are included */
+    bool is_unit;   /* it is compiled by itself; others are included */
+    bool is_c;      /* a unit for the C compiler */
+    bool uses_cuda; /* it, or a file that it includes, has device code or launches */
 } rewritten;
 
 typedef struct rewrite_job {
     const char *const *folders, *const *defines; /* -I and -D; each ends with NULL */
-    bool (*is_ours)(const char *name);           /* headers that are not to be looked for */
     rewritten *files;
     int n_files;
 } rewrite_job;
 
-/* Adds a source and the files that it includes by quotes, as far as they are found. Returns its number; -1
- * with errno set if it cannot be read. */
+/* Adds a source and the files that it includes from its own folder or from -I. Returns its number, or -1 with
+ * errno set if it cannot be read. */
 int rewrite_add(rewrite_job *job, const char *path);
 void rewrite_free(rewrite_job *job);
 

@@ -10,6 +10,10 @@ typedef struct words {
     int n;
 } words;
 
+/* Takes options of C++ compilers (-fopenmp, -O3, -Xcompiler A,B) out of argv up to "--", and those of nvcc that
+ * have no meaning here. flags points into argv. */
+void run_take_flags(int *argc, char **argv, words *flags);
+
 /* The arguments of a launch, by name. */
 typedef struct run_args {
     ig_arg *v;

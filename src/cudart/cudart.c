@@ -532,18 +532,29 @@ static int resolve(const backend *dev, const module_kernel *k, int i, char **at)
     return cudaErrorIllegalAddress;
 }
 
+/* Host and device disagree about a kernel, so that it is never launched: the command's exit code tells. */
+static int mismatch(void)
+{
+    cudart_print_error();
+    cudart_watch_unbuilt(IG_ERR_FORMAT);
+    return cudaErrorInvalidValue;
+}
+
 static int pack(const backend *dev, const module_kernel *k, void *const *args, const size_t *sizes,
                 int n, char *packed)
 {
-    if (n != k->info->n_params && n >= 0)
-        return cudaErrorInvalidValue;
+    if (n != k->info->n_params && n >= 0) {
+        ig_fail(IG_ERR_FORMAT, "kernel '%s' has %d parameters on the host but %d on the device",
+                k->info->name, n, k->info->n_params);
+        return mismatch();
+    }
     for (int i = 0; i < k->info->n_params; i++) {
         const ig_kernel_param *p = &k->info->params[i];
         if (sizes && sizes[i] != p->bytes) {
-            fprintf(stderr,
-                    "ingot: kernel '%s': '%s' has %zu bytes on the host but %zu in the kernel\n",
+            ig_fail(IG_ERR_FORMAT,
+                    "kernel '%s': parameter '%s' has %zu bytes on the host but %zu on the device",
                     k->info->name, p->name, sizes[i], p->bytes);
-            return cudaErrorInvalidValue;
+            return mismatch();
         }
         memcpy(packed + k->offsets[i], args[i], p->bytes);
         if (p->is_pointer) {

@@ -2,6 +2,7 @@
 #ifndef INGOT_LAUNCH_H
 #define INGOT_LAUNCH_H
 
+#include <alloca.h>
 #include "ingot_cuda.h"
 #include "cuda_types.h"
 
@@ -103,6 +104,12 @@ struct ig_name {
     }
 };
 
+/* The size of a kernel's parameter. A reference is passed as an address, which 0 says. */
+template <typename T> static inline constexpr size_t ig_size()
+{
+    return std::is_reference<T>::value ? 0 : sizeof(std::remove_reference_t<T>);
+}
+
 /* What a lambda for a kernel holds of a variable: a copy. */
 template <typename T> struct ig_holds {
     using type = std::decay_t<T>;
@@ -120,8 +127,15 @@ ig_cuda_kernel *known<Id, Stub>::kernel = ig_cuda_kernel_add(Id::ig_unit(), (con
                                                              Id::ig_own().s);
 
 template <typename Id, auto Stub>
-static inline void ig_launch(void *const *args, const size_t *sizes, int n)
+static inline void ig_launch(void **args, size_t *sizes, int n)
 {
+    void **references = (void **)alloca(sizeof *references * (size_t)(n + 1));
+    for (int i = 0; i < n; i++)
+        if (!sizes[i]) {
+            references[i] = args[i];
+            args[i] = &references[i];
+            sizes[i] = sizeof(void *);
+        }
     ig_cuda_launch(known<Id, Stub>::kernel, args, sizes, n);
 }
 

@@ -1,0 +1,361 @@
+/* Compiling: C files one by one into objects, all C++ and CUDA files and the link in one command. The
+ * compiler's messages are kept in a file until it has ended, so that a program that needs a missing part of
+ * CUDA gets one line instead of all that follows from it. */
+#include "cuda/compile.h"
+
+#include "cuda/process.h"
+#include "cuda/explain.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <limits.h>
+
+#ifdef __APPLE__
+#include <mach-o/dyld.h>
+#define SHARED_NAME "libingot.dylib"
+#else
+#define SHARED_NAME "libingot.so"
+#endif
+
+enum { MESSAGES_MOST_BYTES = 16 << 20, SOURCE_MOST_BYTES = 64 << 20 };
+
+void word_add(word_list *w, const char *format, const char *text)
+{
+    str word = {0};
+    w->at = heap_resize(w->at, (size_t)(w->n + 2) * sizeof *w->at);
+    str_printf(&word, format, text);
+    w->at[w->n++] = word.s;
+    w->at[w->n] = NULL;
+}
+
+void word_list_free(word_list *w)
+{
+    for (int i = 0; i < w->n; i++)
+        free(w->at[i]);
+    free(w->at);
+    *w = (word_list){0};
+}
+
+/* ---- what is on the machine ---- */
+
+/* Sets path to where a program is; false if it is not found. */
+static bool find_program(const char *name, str *path)
+{
+    const char *at = getenv("PATH");
+    str_free(path);
+    if (strchr(name, '/')) {
+        str_puts(path, name);
+        return access(name, X_OK) == 0;
+    }
+    while (at && *at) {
+        const size_t n = strcspn(at, ":");
+        str_free(path);
+        str_printf(path, "%.*s/%s", (int)n, at, name);
+        if (access(path->s, X_OK) == 0)
+            return true;
+        at += n + (at[n] == ':');
+    }
+    return false;
+}
+
+/* CXX with its options: words between blanks. */
+static bool find_chosen(const char *chosen, word_list *words)
+{
+    str path = {0};
+    bool found = false;
+    char *copy = heap_string(chosen);
+    for (char *word = strtok(copy, " \t"); word; word = strtok(NULL, " \t")) {
+        if (!words->n)
+            found = find_program(word, &path);
+        word_add(words, "%s", words->n ? word : path.s);
+    }
+    free(copy);
+    str_free(&path);
+    return found;
+}
+
+static bool find_default(word_list *words)
+{
+    static const char *const names[] = {"c++", "g++", "clang++"};
+    str path = {0};
+    bool found = false;
+    for (size_t i = 0; i < sizeof names / sizeof *names && !found; i++)
+        found = find_program(names[i], &path);
+    if (found)
+        word_add(words, "%s", path.s);
+    str_free(&path);
+    return found;
+}
+
+/* The folder of this command, with a slash. */
+static void own_folder(str *out)
+{
+    char path[PATH_MAX] = "";
+#ifdef __APPLE__
+    uint32_t room = sizeof path;
+    if (_NSGetExecutablePath(path, &room) != 0)
+        path[0] = 0;
+#else
+    const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    path[n > 0 ? n : 0] = 0;
+#endif
+    const char *slash = strrchr(path, '/');
+    str_add(out, path, slash ? (size_t)(slash + 1 - path) : 0);
+}
+
+static bool find_library(str *library)
+{
+    static const char *const places[] = {"", "../lib/", "../lib64/"};
+    static const char *const names[] = {SHARED_NAME, "libingot.a"};
+    str folder = {0};
+    bool found = false;
+    own_folder(&folder);
+    for (size_t i = 0; i < 6 && !found; i++) {
+        str_free(library);
+        str_printf(library, "%s%s%s", folder.s ? folder.s : "", places[i / 2], names[i % 2]);
+        found = access(library->s, R_OK) == 0;
+    }
+    str_free(&folder);
+    return found;
+}
+
+int compiler_find(const command *c, compiler *out)
+{
+    const char *chosen = getenv("CXX");
+    const bool is_chosen = chosen && chosen[strspn(chosen, " \t")];
+    if (!(is_chosen ? find_chosen(chosen, &out->words) : find_default(&out->words))) {
+        say(c,
+            "%s%s%s: the host code of a program needs one; install it (Debian: apt-get install "
+            "g++; macOS: xcode-select --install), or run one kernel with --kernel",
+            is_chosen ? "there is no C++ compiler '" : "there is no C++ compiler",
+            is_chosen ? chosen : "", is_chosen ? "' (CXX)" : "");
+        return EXIT_ABSENT;
+    }
+    if (!find_library(&out->library)) {
+        say(c, "libingot is neither beside this command nor in ../lib, and programs are linked with "
+               "it; build it with 'make', or install it with 'make install'");
+        return EXIT_ABSENT;
+    }
+    return -1;
+}
+
+void compiler_free(compiler *tools)
+{
+    word_list_free(&tools->words);
+    str_free(&tools->library);
+}
+
+/* ---- commands ---- */
+
+/* One build: what its commands have in common. */
+typedef struct build {
+    const command *c;
+    const program_options *o;
+    const compiler *tools;
+    const rewrite_job *text;
+    const char *folder;
+    str messages; /* a path: what the compiler prints */
+    bool is_clang;
+} build;
+
+static bool prepare_compiler(const void *context)
+{
+    const build *b = context;
+    const int file = open(b->messages.s, O_WRONLY | O_CREAT | O_APPEND, 0600);
+    setenv("TMPDIR", b->folder, 1); /* its temporary files go with ours */
+    setenv("LC_ALL", "C", 1);       /* plain quotes, for explain_missing */
+    return file >= 0 && dup2(file, STDERR_FILENO) >= 0 && dup2(file, STDOUT_FILENO) >= 0 &&
+           close(file) == 0;
+}
+
+static int run_compiler(const build *b, const word_list *w)
+{
+    const process c = {.path = w->at[0],
+                     .argv = w->at,
+                     .own_group = true,
+                     .prepare = prepare_compiler,
+                     .context = b};
+    return process_run(&c);
+}
+
+/* Whether the compiler is clang, which has its own word for "functions may lack a return". */
+static bool ask_clang(build *b)
+{
+    word_list w = {0};
+    size_t bytes;
+    for (int i = 0; i < b->tools->words.n; i++)
+        word_add(&w, "%s", b->tools->words.at[i]);
+    word_add(&w, "%s", "--version");
+    run_compiler(b, &w);
+    char *printed = str_read_file(b->messages.s, MESSAGES_MOST_BYTES, &bytes);
+    const bool is = printed && strstr(printed, "clang");
+    free(printed);
+    unlink(b->messages.s);
+    word_list_free(&w);
+    return is;
+}
+
+/* Of all commands: the compiler, our options, then the user's, which win. A function that lacks its return
+ * statement returns garbage, as in nvcc's builds, instead of running into the next function. */
+static void common_words(const build *b, bool is_c, word_list *w)
+{
+    static const char *const flags[] = {"-O1", "-w", "-fsigned-char", "-pthread"};
+    for (int i = 0; i < b->tools->words.n; i++)
+        word_add(w, "%s", b->tools->words.at[i]);
+    if (!is_c)
+        word_add(w, "%s", "-std=gnu++17");
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        word_add(w, "%s", flags[i]);
+    if (b->is_clang) {
+        word_add(w, "%s", "-fno-strict-return");
+    } else {
+        word_add(w, "%s", "-fsanitize=unreachable");
+        word_add(w, "%s", "-fsanitize-undefined-trap-on-error");
+    }
+    for (int i = 0; b->o->flags[i]; i++)
+        if (!is_c || strncmp(b->o->flags[i], "-std=", 5) != 0)
+            word_add(w, "%s", b->o->flags[i]);
+    word_add(w, "-I%s", b->folder);
+    for (int i = 0; b->o->folders[i]; i++)
+        word_add(w, "-I%s", b->o->folders[i]);
+    for (int i = 0; b->o->defines[i]; i++)
+        word_add(w, "-D%s", b->o->defines[i]);
+}
+
+static void add_path(const build *b, const char *name, const char *ending, word_list *w)
+{
+    str path = {0};
+    str_printf(&path, "%s/%s%s", b->folder, name, ending);
+    word_add(w, "%s", path.s);
+    str_free(&path);
+}
+
+static int compile_c(const build *b, const rewritten *file)
+{
+    word_list w = {0};
+    common_words(b, true, &w);
+    word_add(&w, "%s", "-x");
+    word_add(&w, "%s", "c");
+    word_add(&w, "%s", "-c");
+    add_path(b, file->name, "", &w);
+    word_add(&w, "%s", "-o");
+    add_path(b, file->name, ".o", &w);
+    const int ended = run_compiler(b, &w);
+    word_list_free(&w);
+    return ended;
+}
+
+static int compile_and_link(const build *b)
+{
+    const char *library = b->tools->library.s, *slash = strrchr(library, '/');
+    word_list w = {0};
+    str folder = {0};
+    str_add(&folder, library, (size_t)(slash - library));
+    common_words(b, false, &w);
+    word_add(&w, "%s", "-x");
+    word_add(&w, "%s", "c++");
+    for (int i = 0; i < b->text->n_files; i++)
+        if (b->text->files[i].is_unit && !b->text->files[i].is_c)
+            add_path(b, b->text->files[i].name, "", &w);
+    word_add(&w, "%s", "-x");
+    word_add(&w, "%s", "none");
+    for (int i = 0; i < b->text->n_files; i++)
+        if (b->text->files[i].is_c)
+            add_path(b, b->text->files[i].name, ".o", &w);
+    word_add(&w, "%s", library);
+    word_add(&w, "-Wl,-rpath,%s", folder.s);
+    for (int i = 0; b->o->libraries[i]; i++)
+        word_add(&w, "-l%s", b->o->libraries[i]);
+    word_add(&w, "%s", "-lm");
+    word_add(&w, "%s", "-ldl");
+    word_add(&w, "%s", "-o");
+    add_path(b, "program", "", &w);
+    str_free(&folder);
+    const int ended = run_compiler(b, &w);
+    word_list_free(&w);
+    return ended;
+}
+
+/* ---- failures ---- */
+
+static int count(const char *const *list)
+{
+    int n = 0;
+    while (list[n])
+        n++;
+    return n;
+}
+
+/* The library's front end knows foreign libraries by their headers. Adds its line about the first. */
+static bool find_foreign(const build *b, str *out)
+{
+    const ig_module_options options = {.defines = b->o->defines,
+                                       .n_defines = count(b->o->defines),
+                                       .folders = b->o->folders,
+                                       .n_folders = count(b->o->folders)};
+    bool found = false;
+    for (int i = 0; b->o->sources[i] && !found; i++) {
+        size_t bytes;
+        char *text = str_read_file(b->o->sources[i], SOURCE_MOST_BYTES, &bytes);
+        ig_module *m = text ? ig_module_new(b->o->sources[i], text, &options) : NULL;
+        const char *why = m || !text ? NULL : ig_error(NULL);
+        const char *mark = why ? strstr(why, "[IG-LIB]") : NULL, *line = mark;
+        while (line && line > why && line[-1] != '\n')
+            line--;
+        if (mark) {
+            str_add(out, line, (size_t)(mark - line) + strcspn(mark, "\n"));
+            str_puts(out, "\n");
+            found = true;
+        }
+        ig_module_free(m);
+        free(text);
+    }
+    return found;
+}
+
+static int explain_failure(const build *b, int ended)
+{
+    size_t bytes;
+    str why = {0};
+    char *printed = str_read_file(b->messages.s, MESSAGES_MOST_BYTES, &bytes);
+    const char *text = printed ? printed : "";
+    int code = EXIT_INPUT;
+    if (process_interrupted()) {
+        code = EXIT_INTERRUPTED;
+    } else if (ended < 0) {
+        say(b->c, "cannot run '%s': %s", b->tools->words.at[0], strerror(errno));
+        code = EXIT_FAILED;
+    } else if ((strstr(text, "fatal error:") && find_foreign(b, &why)) ||
+               explain_missing(text, &why)) {
+        fputs(why.s, stderr);
+        code = EXIT_ABSENT;
+    } else {
+        fputs(text, stderr);
+        say(b->c, "'%s' did not compile: see above", b->o->sources[0]);
+    }
+    str_free(&why);
+    free(printed);
+    return code;
+}
+
+int compile_program(const command *c, const program_options *o, const compiler *tools,
+                    const rewrite_job *text, const char *folder)
+{
+    build b = {.c = c, .o = o, .tools = tools, .text = text, .folder = folder};
+    str_printf(&b.messages, "%s/messages", folder);
+    b.is_clang = ask_clang(&b);
+    int ended = 0;
+    for (int i = 0; ended == 0 && i < text->n_files; i++)
+        if (text->files[i].is_c)
+            ended = compile_c(&b, &text->files[i]);
+    if (ended == 0)
+        ended = compile_and_link(&b);
+    const int code = ended == 0 && !process_interrupted() ? -1 : explain_failure(&b, ended);
+    str_free(&b.messages);
+    return code;
+}

@@ -1,0 +1,185 @@
+/* The compiler's messages name what it misses in quotes. A name of CUDA's that our headers do not declare is
+ * a part of CUDA that is not here; everything else is the program's own mistake. */
+#include "cuda/explain.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PARTS_MOST = 8, NAME_MOST = 64 };
+
+typedef struct part {
+    const char *name, *advice;
+} part;
+
+static const part graphs = {"CUDA graphs are", "launch the kernels one by one"};
+static const part textures = {"textures and surfaces are", "read the data through a pointer"};
+static const part driver = {"the CUDA driver API is", "use the runtime API (cudaMalloc, kernel<<<>>>)"};
+static const part graphics = {"OpenGL, Vulkan and Direct3D buffers are", "copy the data to the host"};
+static const part library = {"this CUDA library is", "write the operation as a kernel"};
+static const part runtime = {"this part of the CUDA runtime is", "run it on an NVIDIA GPU with nvcc"};
+
+/* Beginnings of names, first match wins. */
+static const struct {
+    const char *prefix;
+    const part *part;
+} names[] = {{"cudaGraphics", &graphics},
+             {"cudaGL", &graphics},
+             {"cudaExternal", &graphics},
+             {"cudaImportExternal", &graphics},
+             {"cudaGraph", &graphs},
+             {"cudaStreamCapture", &graphs},
+             {"cudaStreamBeginCapture", &graphs},
+             {"cudaStreamEndCapture", &graphs},
+             {"cudaUserObject", &graphs},
+             {"cudaTexture", &textures},
+             {"cudaCreateTexture", &textures},
+             {"cudaDestroyTexture", &textures},
+             {"cudaGetTexture", &textures},
+             {"cudaBindTexture", &textures},
+             {"cudaUnbindTexture", &textures},
+             {"cudaCreateSurface", &textures},
+             {"cudaDestroySurface", &textures},
+             {"cudaBindSurface", &textures},
+             {"cudaSurface", &textures},
+             {"cudaResource", &textures},
+             {"cudaAddressMode", &textures},
+             {"cudaFilterMode", &textures},
+             {"cudaReadMode", &textures},
+             {"cudaChannelFormat", &textures},
+             {"cudaCreateChannelDesc", &textures},
+             {"cudaArray", &textures},
+             {"cudaMipmapped", &textures},
+             {"cudaMallocArray", &textures},
+             {"cudaMalloc3DArray", &textures},
+             {"cudaMallocMipmapped", &textures},
+             {"cudaFreeArray", &textures},
+             {"cudaFreeMipmapped", &textures},
+             {"cudaMemcpyToArray", &textures},
+             {"cudaMemcpyFromArray", &textures},
+             {"cudaMemcpy2DToArray", &textures},
+             {"cudaMemcpy2DFromArray", &textures},
+             {"texture", &textures},
+             {"tex1D", &textures},
+             {"tex2D", &textures},
+             {"tex3D", &textures},
+             {"surf1D", &textures},
+             {"surf2D", &textures},
+             {"surf3D", &textures},
+             {"cublas", &library},
+             {"CUBLAS", &library},
+             {"cufft", &library},
+             {"CUFFT", &library},
+             {"curand", &library},
+             {"CURAND", &library},
+             {"cusparse", &library},
+             {"CUSPARSE", &library},
+             {"cusolver", &library},
+             {"CUSOLVER", &library},
+             {"cudnn", &library},
+             {"CUDNN", &library},
+             {"nvrtc", &library},
+             {"NVRTC", &library},
+             {"nccl", &library},
+             {"thrust", &library},
+             {"cudaDevResource", &driver},
+             {"CUDA_SUCCESS", &driver},
+             {"CUDA_ERROR", &driver}};
+
+static bool begins(const char *name, size_t bytes, const char *prefix)
+{
+    const size_t n = strlen(prefix);
+    return bytes >= n && memcmp(name, prefix, n) == 0;
+}
+
+/* The part of CUDA that a name belongs to; NULL: it is not a name of CUDA's. */
+static const part *part_of(const char *name, size_t bytes)
+{
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (begins(name, bytes, names[i].prefix))
+            return names[i].part;
+    if (bytes < 4)
+        return NULL;
+    const bool upper = isupper((unsigned char)name[2]), lower = islower((unsigned char)name[2]);
+    if ((begins(name, bytes, "cu") && upper) || (begins(name, bytes, "CU") && lower))
+        return &driver; /* cuInit, CUdevice */
+    if (begins(name, bytes, "cuda") && isupper((unsigned char)name[4]))
+        return &runtime;
+    return NULL;
+}
+
+/* The missing name of an error line: what is in quotes behind "error:". */
+static bool missing_name(const char *line, const char *end, const char **name, size_t *bytes)
+{
+    static const char *const words[] = {"not declared", "undeclared",      "unknown type name",
+                                        "no member",    "not been declared", "does not name a type",
+                                        "no template",  "use of undeclared", "incomplete type",
+                                        "unknown class", "not a member"};
+    str text = {0};
+    str_add(&text, line, (size_t)(end - line));
+    const char *error = strstr(text.s, "error:");
+    bool missing = false;
+    for (size_t i = 0; error && i < sizeof words / sizeof *words; i++)
+        missing |= strstr(error, words[i]) != NULL;
+    const char *quote = missing ? strchr(error, '\'') : NULL;
+    *name = quote ? line + (quote + 1 - text.s) : NULL;
+    str_free(&text);
+    if (!*name)
+        return false;
+    *bytes = 0;
+    while (*name + *bytes < end && (isalnum((unsigned char)(*name)[*bytes]) || (*name)[*bytes] == '_'))
+        ++*bytes;
+    return true;
+}
+
+typedef struct finding {
+    const part *part;
+    str names; /* some of them */
+    int n_names;
+} finding;
+
+static void add_name(finding *f, const char *name, size_t bytes)
+{
+    enum { NAMES_MOST = 3 };
+    str text = {0};
+    str_add(&text, name, bytes);
+    if (!(f->names.s && strstr(f->names.s, text.s)) && f->n_names < NAMES_MOST) {
+        str_printf(&f->names, "%s%s", f->n_names ? ", " : "", text.s);
+        f->n_names++;
+    }
+    str_free(&text);
+}
+
+bool explain_missing(const char *printed, str *out)
+{
+    finding found[PARTS_MOST] = {{0}};
+    str places[PARTS_MOST] = {{0}};
+    int n = 0;
+    for (const char *line = printed; *line;) {
+        const char *end = line + strcspn(line, "\n"), *name = NULL;
+        size_t bytes = 0;
+        const part *p =
+            missing_name(line, end, &name, &bytes) ? part_of(name, bytes) : NULL;
+        int i = 0;
+        while (i < n && found[i].part != p)
+            i++;
+        if (p && i == n && n < PARTS_MOST) {
+            const char *at = line;
+            for (int colons = 0; at < end; at++) /* file:line */
+                if (*at == ':' && ++colons == 2)
+                    break;
+            str_add(&places[n], line, (size_t)(at - line));
+            found[n++].part = p;
+        }
+        if (p && i < n)
+            add_name(&found[i], name, bytes);
+        line = end + (*end == '\n');
+    }
+    for (int i = 0; i < n; i++) {
+        str_printf(out, "%s: %s not supported (%s); %s\n", places[i].s, found[i].part->name,
+                   found[i].names.s, found[i].part->advice);
+        str_free(&places[i]);
+        str_free(&found[i].names);
+    }
+    return n > 0;
+}

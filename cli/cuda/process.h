@@ -1,0 +1,33 @@
+/* The processes that `ingot run` starts, and the signals that end it.
+ *
+ * Between process_guard_begin and process_guard_end, SIGINT, SIGTERM, SIGHUP and SIGPIPE do not end this
+ * process. They are passed on to the child, which is killed if it outlives them by some seconds, and the
+ * caller then removes its temporary files. */
+#ifndef CLI_CUDA_PROCESS_H
+#define CLI_CUDA_PROCESS_H
+
+#include <stdbool.h>
+
+enum { PROCESS_SIGNAL_CODE = 128 }; /* exit code of a process that a signal ended, less the signal's number */
+
+typedef struct process {
+    const char *path;
+    char *const *argv;
+    /* Puts the child and its own children into a process group, so that a signal ends all of them. Without
+     * it the child stays in the group of the terminal, and Ctrl-C is left to the child. */
+    bool own_group;
+    /* Runs in the child before exec; false with errno set if it failed. May be NULL. */
+    bool (*prepare)(const void *context);
+    const void *context;
+} process;
+
+void process_guard_begin(void);
+/* Restores the signals. If one of them came in the meantime, this process ends with that signal. */
+void process_guard_end(void);
+/* True if a signal asked this process to end. */
+bool process_interrupted(void);
+
+/* Runs the child to its end. Returns its exit code, or -1 with errno set if it could not be started. */
+int process_run(const process *c);
+
+#endif
