@@ -639,7 +639,8 @@ int verb_run(int argc, char **argv)
         {"--include", 'I', "DIR", option_word, &set.folders, "where includes are looked for"},
         {"--library", 'l', "NAME", option_word, &set.libraries, "links a program with a library"},
         {"--compiler-option", 'X', "OPTION", option_word, &set.flags,
-         "an option for the C++ compiler; -fopenmp, -O3, -std=c++20 and -Xcompiler work as in nvcc"},
+         "an option for the C++ compiler; -fopenmp, -O3, -std=c++20 and -Xcompiler work as in "
+         "nvcc"},
         FLAG("--json", &set.json, "prints JSON, schema 1"),
         ENGINE_OPTIONS(set.engine),
         {0}};

@@ -137,8 +137,9 @@ int compiler_find(const command *c, compiler *out)
         return EXIT_ABSENT;
     }
     if (!find_library(&out->library)) {
-        say(c, "libingot is neither beside this command nor in ../lib, and programs are linked with "
-               "it; build it with 'make', or install it with 'make install'");
+        say(c,
+            "libingot is neither beside this command nor in ../lib, and programs are linked with "
+            "it; build it with 'make', or install it with 'make install'");
         return EXIT_ABSENT;
     }
     return -1;
@@ -176,10 +177,10 @@ static bool prepare_compiler(const void *context)
 static int run_compiler(const build *b, const word_list *w)
 {
     const process c = {.path = w->at[0],
-                     .argv = w->at,
-                     .own_group = true,
-                     .prepare = prepare_compiler,
-                     .context = b};
+                       .argv = w->at,
+                       .own_group = true,
+                       .prepare = prepare_compiler,
+                       .context = b};
     return process_run(&c);
 }
 
@@ -330,8 +331,7 @@ static int explain_failure(const build *b, int ended)
     } else if (ended < 0) {
         say(b->c, "cannot run '%s': %s", b->tools->words.at[0], strerror(errno));
         code = EXIT_FAILED;
-    } else if ((strstr(text, "fatal error:") && find_foreign(b, &why)) ||
-               explain_missing(text, &why)) {
+    } else if (find_foreign(b, &why) || explain_missing(text, &why)) {
         fputs(why.s, stderr);
         code = EXIT_ABSENT;
     } else {

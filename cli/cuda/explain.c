@@ -14,10 +14,13 @@ typedef struct part {
 
 static const part graphs = {"CUDA graphs are", "launch the kernels one by one"};
 static const part textures = {"textures and surfaces are", "read the data through a pointer"};
-static const part driver = {"the CUDA driver API is", "use the runtime API (cudaMalloc, kernel<<<>>>)"};
-static const part graphics = {"OpenGL, Vulkan and Direct3D buffers are", "copy the data to the host"};
+static const part driver = {"the CUDA driver API is",
+                            "use the runtime API (cudaMalloc, kernel<<<>>>)"};
+static const part graphics = {"OpenGL, Vulkan and Direct3D buffers are",
+                              "copy the data to the host"};
 static const part library = {"this CUDA library is", "write the operation as a kernel"};
-static const part runtime = {"this part of the CUDA runtime is", "run it on an NVIDIA GPU with nvcc"};
+static const part runtime = {"this part of the CUDA runtime is",
+                             "run it on an NVIDIA GPU with nvcc"};
 
 /* Beginnings of names, first match wins. */
 static const struct {
@@ -111,10 +114,10 @@ static const part *part_of(const char *name, size_t bytes)
 /* The missing name of an error line: what is in quotes behind "error:". */
 static bool missing_name(const char *line, const char *end, const char **name, size_t *bytes)
 {
-    static const char *const words[] = {"not declared", "undeclared",      "unknown type name",
-                                        "no member",    "not been declared", "does not name a type",
-                                        "no template",  "use of undeclared", "incomplete type",
-                                        "unknown class", "not a member"};
+    static const char *const words[] = {
+        "not declared",      "undeclared",           "unknown type name", "no member",
+        "not been declared", "does not name a type", "no template",       "use of undeclared",
+        "incomplete type",   "unknown class",        "not a member"};
     str text = {0};
     str_add(&text, line, (size_t)(end - line));
     const char *error = strstr(text.s, "error:");
@@ -127,7 +130,8 @@ static bool missing_name(const char *line, const char *end, const char **name, s
     if (!*name)
         return false;
     *bytes = 0;
-    while (*name + *bytes < end && (isalnum((unsigned char)(*name)[*bytes]) || (*name)[*bytes] == '_'))
+    while (*name + *bytes < end &&
+           (isalnum((unsigned char)(*name)[*bytes]) || (*name)[*bytes] == '_'))
         ++*bytes;
     return true;
 }
@@ -158,8 +162,7 @@ bool explain_missing(const char *printed, str *out)
     for (const char *line = printed; *line;) {
         const char *end = line + strcspn(line, "\n"), *name = NULL;
         size_t bytes = 0;
-        const part *p =
-            missing_name(line, end, &name, &bytes) ? part_of(name, bytes) : NULL;
+        const part *p = missing_name(line, end, &name, &bytes) ? part_of(name, bytes) : NULL;
         int i = 0;
         while (i < n && found[i].part != p)
             i++;

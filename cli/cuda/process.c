@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const int numbers[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE, SIGALRM};
+static const int numbers[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ, SIGALRM};
 enum {
     NUMBERS = sizeof numbers / sizeof *numbers,
     PATIENCE_S = 5 /* a child that outlives its signal by this is killed */
@@ -27,8 +27,8 @@ static void on_signal(int number, siginfo_t *info, void *context)
     (void)context;
     const int kept_errno = errno;
     const bool from_terminal = info && info->si_code > 0 && (number == SIGINT || number == SIGQUIT);
-    if (number == SIGPIPE) { /* the write that failed has returned EPIPE */
-        received = received ? received : number;
+    if (number == SIGPIPE || number == SIGXFSZ) { /* the write that failed returns an error */
+        received = received || number == SIGXFSZ ? received : number;
     } else if (!(running && !running_in_own_group && from_terminal)) {
         const bool again = process_interrupted();
         if (running) {

@@ -1,14 +1,16 @@
 /* The processes that `ingot run` starts, and the signals that end it.
  *
- * Between process_guard_begin and process_guard_end, SIGINT, SIGTERM, SIGHUP and SIGPIPE do not end this
- * process. They are passed on to the child, which is killed if it outlives them by some seconds, and the
+ * Between process_guard_begin and process_guard_end, SIGINT, SIGTERM, SIGHUP, SIGPIPE and SIGXFSZ do not
+ * end this process. The first three are passed on to the child, which is killed if it outlives them by some seconds, and the
  * caller then removes its temporary files. */
 #ifndef CLI_CUDA_PROCESS_H
 #define CLI_CUDA_PROCESS_H
 
 #include <stdbool.h>
 
-enum { PROCESS_SIGNAL_CODE = 128 }; /* exit code of a process that a signal ended, less the signal's number */
+enum {
+    PROCESS_SIGNAL_CODE = 128
+}; /* exit code of a process that a signal ended, less the signal's number */
 
 typedef struct process {
     const char *path;

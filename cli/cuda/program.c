@@ -278,7 +278,8 @@ static int read_report(const job *j, int code, str *json)
         add_json(j, all, code, json);
     if (watched && *all && !add_lines(NULL, all, "E") && !process_interrupted())
         say(j->c,
-            "the program was stopped before its end (%s %d); findings that need its end are missing",
+            "the program was stopped before its end (%s %d); findings that need its end are "
+            "missing",
             code > PROCESS_SIGNAL_CODE ? "signal" : "exit code",
             code > PROCESS_SIGNAL_CODE ? code - PROCESS_SIGNAL_CODE : code);
     const bool mistakes = add_lines(NULL, all, "F") > 0;
@@ -299,8 +300,7 @@ static int start(const job *j, str *json)
     str_free(&name);
     for (int i = 0; j->o->args[i]; i++)
         word_add(&w, "%s", j->o->args[i]);
-    const process c = {
-        .path = j->program.s, .argv = w.at, .prepare = prepare_child, .context = j};
+    const process c = {.path = j->program.s, .argv = w.at, .prepare = prepare_child, .context = j};
     const int code = process_run(&c);
     word_list_free(&w);
     if (code < 0)

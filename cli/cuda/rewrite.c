@@ -49,10 +49,10 @@ typedef struct rewriter {
     str out;
     scope scopes[DEPTH_MOST];
     int depth;
-    int begin; /* the first token of the declaration that we are in */
+    int begin;                     /* the first token of the declaration that we are in */
     bool is_unit, is_c, uses_cuda; /* as in struct rewritten */
     int number;                    /* of the file */
-    const char *text;   /* all of it */
+    const char *text;              /* all of it */
     int function, body; /* the first token of the function that we are in, and its '{'; -1: none */
     size_t before;      /* where the function begins in out */
     str closures;       /* lambdas, for the device: behind the unit's text */
@@ -309,8 +309,7 @@ static void add_name(rewriter *r, const declaration *d, str *out)
 {
     const scan *s = &r->s;
     str_puts(out, "::ig_cuda::ig_name(\"");
-    const bool deduced =
-        d->template >= 0 && d->special < 0 && s->at[d->template + 1].mark == '>';
+    const bool deduced = d->template >= 0 && d->special < 0 && s->at[d->template + 1].mark == '>';
     if (s->at[d->begin].directive || deduced) {
         str_puts(out, "\").ig_function<");
         if (deduced) {
@@ -354,10 +353,10 @@ static void add_name(rewriter *r, const declaration *d, str *out)
 /* Whether a function's parameter has a name: what is last is a name if a type is before it. */
 static bool has_name(const scan *s, const scan_piece *p)
 {
-    static const char *const types[] = {"void", "bool",   "char",     "short",  "int",  "long",
+    static const char *const types[] = {"void",  "bool",   "char",     "short",  "int",  "long",
                                         "float", "double", "unsigned", "signed", "auto", "half"};
-    static const char *const not_types[] = {"const",    "volatile",        "struct", "class", "enum",
-                                            "typename", "__grid_constant__"};
+    static const char *const not_types[] = {"const", "volatile", "struct",           "class",
+                                            "enum",  "typename", "__grid_constant__"};
     if (p->name < 0 || (s->at[p->name].at > s->at[p->from].at && s->at[p->name - 1].mark == ':'))
         return false;
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)

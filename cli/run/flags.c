@@ -41,8 +41,8 @@ static int ignored_words(int argc, char **argv)
 /* Whether a C++ compiler takes the word as it is: -fopenmp, -O3, -std=c++20. */
 static bool is_for_compiler(const char *word)
 {
-    static const char *const whole[] = {"-O", "-O0", "-O1", "-O2", "-O3", "-Os", "-Og", "-Ofast",
-                                        "-pthread"};
+    static const char *const whole[] = {"-O",  "-O0", "-O1",    "-O2",     "-O3",
+                                        "-Os", "-Og", "-Ofast", "-pthread"};
     static const char *const begins[] = {"-f", "-m", "-W", "-std=", "--std=", "-L"};
     for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
         if (strcmp(word, whole[i]) == 0)

@@ -145,5 +145,5 @@ for name, data in ("records.npy", item * 2), ("short.npy", item[:-1]):
 PYTHON
 check 'records' gives 0 '*y = [[] 0. -1.  9.]' structs.cu -a 's={}' -a 'v={0, 1}' -a all=records.npy -a y=zeros:[3]
 check 'records of another size' gives 5 "*have 31 bytes in all, which is no multiple of the 32 of a item" structs.cu -a all=short.npy
-check 'no source' gives 2 '*one file is needed*'
+check 'no source' gives 2 '*name a file*'
 finish

@@ -1,0 +1,280 @@
+# The host side of whole CUDA programs: which headers and compilers they are built with, what is refused in one
+# line, and that nothing is left behind when a run is ended from outside.
+. tests/check.sh
+. tests/cuda/comments.sh
+needs_compiler 'the host side of CUDA programs'
+ingot=$(realpath "$ingot")
+mkdir -p "$temporary/work/sub/inner" "$temporary/work/mine" "$temporary/tmp"
+cd "$temporary/work" || exit 1
+export TMPDIR=$temporary/tmp
+
+# gives CODE OUTPUT WORDS...: exit code and standard output and error of ingot run.
+gives() {
+    local code=$1 expected=$2 output got
+    shift 2
+    output=$(timeout 100 "$ingot" run "$@" 2>&1)
+    got=$?
+    echo "exit code $got: $output"
+    [ $got = "$code" ] && [[ "$output" == $expected ]]
+}
+nothing_left() { [ -z "$(ls "$TMPDIR")" ] || { ls -R "$TMPDIR"; return 1; }; }
+
+# ---- headers ----
+
+cat >helpers.cu <<'CUDA'
+#include <helper_cuda.h>
+#include "helper_string.h"
+#include "cuda_types.h"
+#include <cstdio>
+__global__ void k(int *x) { *x = MINE; }
+int main()
+{
+    int *x;
+    checkCudaErrors(cudaMallocManaged(&x, 4));
+    k<<<1, 1>>>(x);
+    cudaDeviceSynchronize();
+    printf("%d %d %s\n", *x, helper_of_mine(), types_of_mine);
+}
+CUDA
+cat >mine/helper_cuda.h <<'CUDA'
+#pragma once
+#include <cuda_runtime.h>
+#define checkCudaErrors(call) (call)
+#define MINE 41
+CUDA
+echo 'static int helper_of_mine() { return 42; }' >mine/helper_string.h
+echo 'static const char types_of_mine[] = "mine";' >cuda_types.h
+check "the program's folders come before our helpers" gives 0 '41 42 mine' -I mine helpers.cu
+mkdir toolkit
+echo '#error this is not for us' | tee toolkit/cuda_runtime_api.h >toolkit/cuda_runtime.h
+check "CUDA's own folder is left out" gives 0 '41 42 mine' -I toolkit -I mine helpers.cu
+cat >ours.cu <<'CUDA'
+#include "helper_cuda.h"
+#include <helper_functions.h>
+#include <cstdio>
+int main(int argc, char **argv)
+{
+    checkCudaErrors(cudaSetDevice(findCudaDevice(argc, (const char **)argv)));
+    puts("ours");
+}
+CUDA
+check 'our helpers, where the program has none' gives 0 ours ours.cu
+
+echo '#pragma once
+struct once { int x; };' >sub/once.h
+echo '#include "../once.h"' >sub/inner/second.h
+cat >once.cu <<'CUDA'
+#include "sub/once.h"
+#include "sub/inner/second.h"
+#include <cstdio>
+int main() { printf("%d\n", (int)sizeof(once)); }
+CUDA
+check 'one header by two names' gives 0 4 once.cu
+
+# ---- compilers ----
+
+cat >first.cu <<'CUDA'
+#include "both.h"
+__global__ void k(int *x) { *x = 6; }
+int seven(void)
+{
+    int *x, n = 0;
+    cudaMallocManaged(&x, 4);
+    k<<<1, 1>>>(x);
+    cudaDeviceSynchronize();
+#pragma omp parallel num_threads(3)
+#pragma omp atomic
+    n++;
+    return *x + n;
+}
+CUDA
+cat >both.h <<'CUDA'
+#ifdef __cplusplus
+extern "C"
+#endif
+int seven(void);
+CUDA
+cat >second.c <<'C'
+#include "both.h"
+#include <stdio.h>
+#include <stdlib.h>
+int main(void)
+{
+    int class = seven(), *new = malloc(sizeof *new);
+    *new = class;
+    return printf("%d\n", *new) != 2;
+}
+C
+check 'a file in C, which has main' gives 0 7 first.cu second.c
+check 'main in the first file' gives 0 7 second.c first.cu
+if echo '#include <omp.h>' | ${CXX:-c++} -fopenmp -x c++ -fsyntax-only - 2>/dev/null; then
+    check '-fopenmp' gives 0 9 -fopenmp first.cu second.c
+    check '-Xcompiler -fopenmp, and what nvcc takes' gives 0 9 -arch=sm_70 -Xcompiler -fopenmp,-O2 -std=c++17 \
+        -rdc=true first.cu second.c
+else
+    skip '-fopenmp' 'the compiler has none'
+fi
+echo 'int main() { return GIVEN; }' >given.cu
+CXX="env ${CXX:-c++} -DGIVEN=5" check 'CXX of several words' gives 5 '' given.cu
+CXX='no-such-compiler -O1' check 'CXX that is not there' gives 4 "*no-such-compiler -O1' (CXX)*" given.cu
+
+# .cpp files may use names of CUDA's.
+cat >names.cpp <<'CPP'
+struct float3 { float x, y, z; };
+template <typename T> T max(T a, T b, T c) { return a > b ? a > c ? a : c : b > c ? b : c; }
+float3 dim3 = {1, 2, 3};
+int half() { return (int)max(dim3.x, dim3.y, dim3.z); }
+CPP
+cat >uses.cu <<'CUDA'
+#include <cstdio>
+int half();
+__global__ void k() {}
+int main() { printf("%d\n", half()); }
+CUDA
+check 'a C++ file has its own names' gives 0 3 uses.cu names.cpp
+
+# Functions without a return statement: nvcc's default build survives them.
+cat >no_return.cu <<'CUDA'
+#include <cstdio>
+__global__ void k(int *x) { *x = 3; }
+int run(int *x)
+{
+    for (int i = 0; i < 2; i++)
+        k<<<1, 1>>>(x + i);
+}
+int main()
+{
+    int *x;
+    cudaMallocManaged(&x, 8);
+    run(x);
+    cudaDeviceSynchronize();
+    printf("%d %d\n", x[0], x[1]);
+}
+CUDA
+check 'a function without a return statement' gives 0 '3 3' no_return.cu
+
+# ---- refused in one line ----
+
+# refused TEXT PROGRAM: one line, with the text in it, and exit code 4.
+refused() {
+    local output got
+    output=$(timeout 100 "$ingot" run "$2" 2>&1)
+    got=$?
+    echo "exit code $got: $output"
+    [ $got = 4 ] && [ "$(echo "$output" | wc -l)" = 1 ] && [[ "$output" == *"$1"* ]]
+}
+program() { printf '#include <cuda.h>\n%s\n__global__ void k() {}\nint main()\n{\n    %s\n}\n' "$2" "$3" >"$1"; }
+program graph.cu '' 'cudaGraph_t g; cudaGraphCreate(&g, 0); cudaGraphExec_t e;'
+program texture.cu 'texture<float, 2> t;' 'cudaBindTexture(0, t, 0, 0); cudaArray_t a;'
+program driver.cu '' 'CUdevice d; cuInit(0); cuDeviceGet(&d, 0);'
+program library.cu '#include <thrust/device_vector.h>' 'thrust::device_vector<int> v(3);'
+program blas.cu '#include <cublas_v2.h>' 'cublasHandle_t h; cublasCreate(&h);'
+program call.cu '' 'cudaNoSuchCall(1);'
+check 'CUDA graphs' refused 'graph.cu:6: CUDA graphs are not supported (cudaGraph_t' graph.cu
+check 'textures' refused 'texture.cu:2: textures and surfaces are not supported' texture.cu
+check 'the driver API' refused 'driver.cu:6: the CUDA driver API is not supported' driver.cu
+check 'thrust' refused 'library.cu:2:10: error: ' library.cu
+check 'cuBLAS' refused 'blas.cu:2:10: error: ' blas.cu
+check 'a call that is not here' refused 'is not supported (cudaNoSuchCall)' call.cu
+program own.cu '' 'graph_of_mine(3);'
+check "the program's own mistakes are the compiler's to tell" gives 5 '*graph_of_mine*did not compile*' own.cu
+
+# ---- kernels as functions of the host ----
+
+cat >parameters.cu <<'CUDA'
+#include <cstdio>
+template <typename T> __global__ void add(const T &x, T *y, int, const float *) { *y += x; }
+template <typename T> __global__ void which(T *x) { *x = 1; }
+template <> __global__ void which(float *x) { *x = 2; }
+int main()
+{
+    int *x;
+    float *f;
+    cudaMallocManaged(&x, 8);
+    cudaMallocManaged(&f, 8);
+    x[0] = 3;
+    x[1] = 4;
+    add<<<1, 1>>>(x[0], x + 1, 0, f);
+    which<<<1, 1>>>(f);
+    which<<<1, 1>>>(x);
+    const cudaError_t error = cudaDeviceSynchronize();
+    printf("%d %d %g %s\n", x[0], x[1], f[0], cudaGetErrorString(error));
+}
+CUDA
+check 'references, parameters without names, deduced specializations' gives 0 '1 7 2 no error' parameters.cu
+
+# ---- what is left behind ----
+
+cat >waits.cu <<'CUDA'
+#include <cstdio>
+#include <unistd.h>
+__global__ void k() {}
+int main()
+{
+    printf("%d\n", (int)getpid());
+    fflush(stdout);
+    for (;;)
+        sleep(1);
+}
+CUDA
+# A compiler that starts a process of its own, leaves a file, and does not end.
+cat >slow-compiler <<'SH'
+#!/bin/sh
+case "$*" in *--version*) exit ;; esac
+touch "$TMPDIR/left.s"
+sh -c 'echo $$ >started; exec sleep 1000'
+SH
+chmod +x slow-compiler
+
+gone() { # a process that ended and was not yet collected is gone, too
+    local i
+    for i in $(seq 50); do
+        [ ! -d "/proc/$1" ] || grep -q '^State:.Z' "/proc/$1/status" 2>/dev/null && return
+        [ -d /proc/self ] || kill -0 "$1" 2>/dev/null || return
+        sleep 0.1
+    done
+    return 1
+}
+# ended SIGNAL CODE FILE: the process whose number appears in the file is gone, and so are our files.
+ended() {
+    local signal=$1 code=$2 file=$3 command started i got
+    shift 3
+    rm -f "$file"
+    set -m # background processes do not ignore SIGINT
+    if [ "$file" = started ]; then
+        CXX=$PWD/slow-compiler "$ingot" run -D SIGNAL="$signal" waits.cu >printed &
+    else
+        "$ingot" run waits.cu >"$file" &
+    fi
+    command=$!
+    for i in $(seq 300); do
+        [ -s "$file" ] && break
+        sleep 0.1
+    done
+    started=$(cat "$file")
+    kill -s "$signal" "$command"
+    wait "$command"
+    got=$?
+    echo "exit code $got, process $started"
+    [ $got = "$code" ] && [ -n "$started" ] && gone "$started" && nothing_left
+}
+check 'SIGTERM ends the program' ended TERM 143 printed
+check 'SIGINT ends the program' ended INT 130 printed
+check 'SIGHUP ends the program' ended HUP 129 printed
+check 'SIGTERM ends the compiler' ended TERM 143 started
+check 'SIGINT ends the compiler' ended INT 130 started
+
+echo '#include <cstdio>
+int main() { for (int i = 0; i < 100000; i++) puts("many lines of text"); }' >prints.cu
+closed_pipe() { "$ingot" run "$@" | head -n 1 | grep . && nothing_left; }
+check 'a closed pipe' closed_pipe prints.cu
+check 'a closed pipe, JSON' closed_pipe --json prints.cu
+full_disk() {
+    local output
+    output=$( (ulimit -f 4; "$ingot" run -D FULL waits.cu) 2>&1)
+    echo "exit code $?: $output"
+    [[ "$output" == *'cannot write'* ]] && nothing_left
+}
+check 'a full disk' full_disk
+check 'nothing is left' nothing_left
+finish
