@@ -332,10 +332,10 @@ static int explain_failure(const build *b, int ended)
         say(b->c, "cannot run '%s': %s", b->tools->words.at[0], strerror(errno));
         code = EXIT_FAILED;
     } else if (find_foreign(b, &why) || explain_missing(text, &why)) {
-        fputs(why.s, stderr);
+        text_print(stderr, why.s);
         code = EXIT_ABSENT;
     } else {
-        fputs(text, stderr);
+        text_print(stderr, text);
         say(b->c, "'%s' did not compile: see above", b->o->sources[0]);
     }
     str_free(&why);

@@ -77,7 +77,7 @@ static _Noreturn void run_in_child(const process *c, const sigset_t *mask)
     sigprocmask(SIG_SETMASK, mask, NULL);
     if (!c->prepare || c->prepare(c->context))
         execv(c->path, c->argv);
-    fprintf(stderr, "ingot run: cannot run '%s': %s\n", c->path, strerror(errno));
+    text_printf(stderr, "ingot run: cannot run '%s': %s\n", c->path, strerror(errno));
     _exit(126);
 }
 

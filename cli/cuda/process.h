@@ -6,7 +6,7 @@
 #ifndef CLI_CUDA_PROCESS_H
 #define CLI_CUDA_PROCESS_H
 
-#include <stdbool.h>
+#include "str.h"
 
 enum {
     PROCESS_SIGNAL_CODE = 128
