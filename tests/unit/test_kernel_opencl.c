@@ -233,6 +233,140 @@ static void early_returns(void **unused)
     }
 }
 
+/* Branches with barriers that only some threads take: in one branch, in both, nested, in a function. */
+static void split_branches(void **unused)
+{
+    (void)unused;
+    static const char source[] =
+        "__device__ int last(int *s, int t, int n) {\n"
+        "    int r = 100;\n"
+        "    if (t < n) { s[t] = t; __syncthreads(); r = s[n - 1 - t]; }\n"
+        "    return r;\n"
+        "}\n"
+        "__global__ void k(int *one, int *both, int *nested, int *called, int n) {\n"
+        "    __shared__ int s[64];\n"
+        "    int t = threadIdx.x, x = 7;\n"
+        "    if (t < n) {\n"
+        "        x = 8;\n"
+        "        s[t] = t;\n"
+        "        __syncthreads();\n"
+        "        for (int i = 0; i < 3; i++) { x += s[(t + i) % n]; __syncthreads(); }\n"
+        "    }\n"
+        "    one[t] = x;\n"
+        "    __syncthreads();\n"
+        "    if (t < 32) { s[t] = t; __syncthreads(); both[t] = s[t + 32]; }\n"
+        "    else { int y = 2 * t; s[t] = y; __syncthreads(); both[t] = s[t - 32] + y; }\n"
+        "    __syncthreads();\n"
+        "    nested[t] = 5;\n"
+        "    if (t & 1) {\n"
+        "        s[t] = t;\n"
+        "        if (t > 31) { __syncthreads(); nested[t] = s[t - 2 & 63 | 33]; }\n"
+        "        else nested[t] = 6;\n"
+        "    }\n"
+        "    called[t] = last(s, t, n);\n"
+        "}\n";
+    int one[64], both[64], nested[64], called[64], n = 40;
+    run r = {.source = source,
+             .kernel = "k",
+             .grid = {1, 1, 1},
+             .block = {64, 1, 1},
+             .args = {ARRAY(one), ARRAY(both), ARRAY(nested), ARRAY(called), VALUE(n)}};
+    if (!run_it(&r))
+        return;
+    for (int t = 0; t < 64; t++) {
+        int x = t < n ? 8 : 7;
+        for (int i = 0; i < 3 && t < n; i++)
+            x += (t + i) % n;
+        assert_int_equal(one[t], x);
+        assert_int_equal(both[t], t < 32 ? 2 * (t + 32) : t - 32 + 2 * t);
+        assert_int_equal(nested[t], !(t & 1) ? 5 : t > 31 ? ((t - 2) & 63) | 33 : 6);
+        assert_int_equal(called[t], t < n ? n - 1 - t : 100);
+    }
+}
+
+/* A variable without an initializer that leaves a loop with a barrier and a break. */
+static void values_out_of_loops(void **unused)
+{
+    (void)unused;
+    static const char source[] =
+        "__global__ void k(const int *x, int *y, int n) {\n"
+        "    __shared__ int s[16];\n"
+        "    int t = threadIdx.x, found;\n"
+        "    float weight;\n"
+        "    struct { int a, b; } pair;\n"
+        "    for (int i = 0; i < n; i++) {\n"
+        "        s[t] = x[i * 16 + t];\n"
+        "        __syncthreads();\n"
+        "        found = s[15 - t] + i;\n"
+        "        weight = 0.5f * found;\n"
+        "        pair.a = found; pair.b = i;\n"
+        "        if (s[0] < 0) break;\n"
+        "        __syncthreads();\n"
+        "    }\n"
+        "    y[t] = found + (int)(2 * weight) + pair.a + pair.b;\n"
+        "}\n";
+    int x[16 * 4], y[16], n = 4;
+    for (int i = 0; i < 64; i++)
+        x[i] = i == 32 ? -1 : i;
+    run r = {.source = source,
+             .kernel = "k",
+             .grid = {1, 1, 1},
+             .block = {16, 1, 1},
+             .args = {ARRAY(x), ARRAY(y), VALUE(n)}};
+    if (!run_it(&r))
+        return;
+    for (int t = 0; t < 16; t++)
+        assert_int_equal(y[t], 3 * (x[32 + 15 - t] + 2) + 2);
+}
+
+/* Loops with barriers that threads leave one after the other: by the condition, by a break. */
+static void split_loops(void **unused)
+{
+    (void)unused;
+    static const char source[] =
+        "__global__ void k(int *count, int *sums, int *turns, int n) {\n"
+        "    __shared__ int s[16];\n"
+        "    int t = threadIdx.x, i, c = 0;\n"
+        "    for (i = t; i < n; i += 16) {\n"
+        "        s[t] = i;\n"
+        "        __syncthreads();\n"
+        "        c += s[t ^ 1];\n"
+        "        __syncthreads();\n"
+        "    }\n"
+        "    count[t] = c + 1000 * i;\n"
+        "    int x = 0;\n"
+        "    while (true) {\n"
+        "        if (x == t % 5) break;\n"
+        "        s[t] = x;\n"
+        "        __syncthreads();\n"
+        "        x += 1 + 0 * s[t];\n"
+        "    }\n"
+        "    sums[t] = x;\n"
+        "    int y = 0;\n"
+        "    do { y += 2; __syncthreads(); } while (y < t);\n"
+        "    turns[t] = y;\n"
+        "}\n";
+    int count[16], sums[16], turns[16], n = 58;
+    run r = {.source = source,
+             .kernel = "k",
+             .grid = {1, 1, 1},
+             .block = {16, 1, 1},
+             .args = {ARRAY(count), ARRAY(sums), ARRAY(turns), VALUE(n)}};
+    if (!run_it(&r))
+        return;
+    for (int t = 0; t < 16; t++) {
+        int i = t, c = 0, y = 0;
+        for (; i < n; i += 16)
+            c += i ^ 1;
+        do
+            y += 2;
+        while (y < t);
+        assert_int_equal(count[t], c + 1000 * i);
+        assert_int_equal(sums[t], t % 5);
+        assert_int_equal(turns[t], y);
+    }
+}
+
 static void shared_histogram(void **unused)
 {
     (void)unused;
@@ -616,6 +750,9 @@ int main(int argc, char **argv)
         TEST(saxpy),
         TEST(tiled_matmul),
         TEST(early_returns),
+        TEST(split_branches),
+        TEST(split_loops),
+        TEST(values_out_of_loops),
         TEST(shared_histogram),
         TEST(structs_and_globals),
         TEST(control_flow),

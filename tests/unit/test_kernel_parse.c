@@ -350,6 +350,30 @@ static void test_errors_belong_to_kernels(void **state)
     drop(&o);
 }
 
+/* A diagnostic is kept once, but every kernel that fails has a message. */
+static void test_every_failed_kernel_has_a_message(void **state)
+{
+    (void)state;
+    const char *const instances[] = {"t<1>", "t<2>", "u<int>", "u<float>"};
+    const kernel_parse_options options = {
+        .preprocess = {.no_disk = true}, .instances = instances, .n_instances = 4};
+    outcome o =
+        parse_with("template <int N> __global__ void t(int *x) { x[N] = nothing; }\n"
+                   "template <class T> __device__ auto f(T x) { return nobody; }\n"
+                   "template <class T> __global__ void u(T *x) { x[0] = f(1); }\n"
+                   "__global__ void good(int *x) { x[0] = 1; }\n",
+                   &options);
+    assert_int_equal(o.status, IG_OK);
+    for (int i = 0; i < 4; i++) {
+        const kernel_entry *e = kernel_tree_find(o.tree, instances[i]);
+        assert_non_null(e);
+        assert_true(e->failed);
+        assert_non_null(strstr(e->errors, i < 2 ? "unknown name 'nothing'" : "unknown name 'nobody'"));
+    }
+    assert_false(kernel_tree_find(o.tree, "good")->failed);
+    drop(&o);
+}
+
 /* A megabyte a second, a millisecond for a small kernel; emulators and sanitizers are not timed. */
 static void test_speed(void **state)
 {
@@ -391,7 +415,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_cases), TEST(test_host_code_is_passed_over), TEST(test_request_that_cannot_be),
         TEST(test_depth), TEST(test_memory_has_a_cap),         TEST(test_allocations_fail),
-        TEST(test_entry), TEST(test_errors_belong_to_kernels), TEST(test_speed),
+        TEST(test_entry), TEST(test_errors_belong_to_kernels),
+        TEST(test_every_failed_kernel_has_a_message), TEST(test_speed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -181,6 +181,23 @@ static const struct {
     {"opencl",
      "__global__ void k(int *x) { __shared__ volatile int s[2]; s[0] = x[0]; x[1] = s[1]; }",
      "k.cu:1:60: error: 'k' counts on warps, which plain OpenCL does not have [IG-WARP]"},
+    {"opencl",
+     "__global__ void k(int *x) { volatile int *v = x + blockIdx.x * blockDim.x; int t = threadIdx.x;\n"
+     "if (t < 32) { v[t] += v[t + 16]; v[t] += v[t + 8]; } }",
+     "k.cu:2:43: error: 'k' relies on warps in lock step, which plain OpenCL does not have [IG-WARP]"},
+    {"opencl",
+     "__device__ void sum(int *s, int t) { s[t] += s[t + 16]; s[t] += s[t + 8]; }\n"
+     "__global__ void k(int *x) { __shared__ int s[64]; s[threadIdx.x] = x[threadIdx.x];\n"
+     "__syncthreads(); if (threadIdx.x < 32) sum(s, threadIdx.x); x[threadIdx.x] = s[0]; }",
+     "k.cu:1:66: error: 'k' relies on warps in lock step, which plain OpenCL does not have [IG-WARP]"},
+    {"opencl",
+     "__global__ void k(int *x) { __shared__ int s[64]; int t = threadIdx.x; s[t] = x[t];\n"
+     "__syncthreads(); for (int d = 16; d; d /= 2) if (t < d) s[t] += s[t + d]; x[t] = s[0]; }",
+     "k.cu:2:66: error: 'k' relies on warps in lock step, which plain OpenCL does not have [IG-WARP]"},
+    {"opencl",
+     "__global__ void k(int *x) { int t = threadIdx.x; if (t < 9) { __syncthreads(); x[0] = 1;\n"
+     "__syncthreads(); } else __syncthreads(); }",
+     "k.cu:1:50: error: a branch with a barrier that only some threads take [IG-BARRIER]"},
     {"metal", "struct s { float *p; }; __global__ void k(s v) { v.p[0] = 1; }",
      "k.cu:1:45: error: 'k' keeps pointers in memory: 'v' has some, which an Apple GPU cannot "
      "follow [IG-PTRMEM]"},
@@ -248,6 +265,53 @@ static void refusals_have_reasons(void **unused)
             fail_msg("expected: %s\ngot:      %s", refusals[i].want, said);
         assert_null(out);
     }
+}
+
+/* Threads that exchange values with barriers between, or that use their own elements, are not refused. */
+static void exchanges_that_are_fine(void **unused)
+{
+    (void)unused;
+    static const char *const bodies[] = {
+        "for (int d = 32; d; d /= 2) { if (t < d) s[t] += s[t + d]; __syncthreads(); }",
+        "s[t] = 1; s[t + 64] = 2; x[t] = s[t] + s[t + 64];",
+        "for (int i = t; i < n; i += 64) { s[i] = x[i]; x[i] = s[i] + 1; }",
+        "for (int i = 1; i < 4; i++) s[4 * t + i] = s[4 * t + i - 1] + s[4 * t + i];",
+        "if (t % 2 == 0) { s[t] = 1; x[t] = s[t + 1]; }",
+        "if (t < 8) s[t] = 1; if (t < 8) x[t] = s[t + 8];",
+        "if (t == 0) for (int i = 1; i < n; i++) s[i] = s[i - 1] + s[i];",
+        "volatile int *v = x; while (v[0] == 0) ; v[1] = 1;",
+        "int a = s[t ^ 1]; __syncthreads(); s[t] = a; __syncthreads(); x[t] = s[t + 1];",
+    };
+    for (size_t i = 0; i < COUNT(bodies); i++) {
+        kernel_printed *out;
+        char source[512];
+        snprintf(source, sizeof source,
+                 "__global__ void k(int *x, int n) { __shared__ int s[512]; int t = threadIdx.x; "
+                 "s[t] = x[t]; __syncthreads();\n%s }",
+                 bodies[i]);
+        if (printed(source, kernel_target_find("opencl"), &out) != IG_OK)
+            fail_msg("%s", ig_error(NULL));
+        kernel_printed_free(out);
+    }
+}
+
+/* Every scalar and struct of a function with barriers has a value from its declaration on. */
+static void variables_begin_with_values(void **unused)
+{
+    (void)unused;
+    static const char source[] =
+        "struct pair { int a; float b; };\n"
+        "__global__ void k(int *x, int n) { int a, *p; float4 v; pair q; float list[4];\n"
+        "for (int i = 0; i < n; i++) { a = x[i]; v.x = a; q.a = a; p = x; list[i] = 0; if (a == n) break;\n"
+        "__syncthreads(); } x[0] = a + v.x + q.a + *p + list[1]; }";
+    static const char *const wanted[] = {" a = 0;", "*p = 0;", "float4 v = 0;",
+                                         "pair q = {0};", "float list[4];"};
+    kernel_printed *out;
+    assert_int_equal(printed(source, kernel_target_find("opencl"), &out), IG_OK);
+    for (size_t i = 0; i < COUNT(wanted); i++)
+        if (!strstr(out->text, wanted[i]))
+            fail_msg("'%s' is missing:\n%s", wanted[i], out->text);
+    kernel_printed_free(out);
 }
 
 /* Literals make no double of float arithmetic where there is none, and that is said once. */
@@ -358,7 +422,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts_are_readable),    cmocka_unit_test(params_are_told),
-        cmocka_unit_test(refusals_have_reasons), cmocka_unit_test(literals_are_float),
+        cmocka_unit_test(refusals_have_reasons),
+        cmocka_unit_test(exchanges_that_are_fine),
+        cmocka_unit_test(variables_begin_with_values), cmocka_unit_test(literals_are_float),
         cmocka_unit_test(logs_become_text),      cmocka_unit_test(allocations_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -454,8 +454,13 @@ kernel_function *instance_use(parser *p, kernel_instance *i, kernel_place place)
         instance_parse(p, i);
         i->result = i->function->result;
     }
-    if (i->result->kind == TYPE_AUTO && i->function->failed)
-        parser_jump(p); /* it was told why */
+    if (i->result->kind == TYPE_AUTO && i->function->failed) { /* its errors were reported */
+        if (i->parsed)
+            p->diags->repeated = i->diag_before == i->diag_after ? i->diag_repeated
+                                 : i->diag_before                ? i->diag_before->next
+                                                                 : p->diags->first;
+        parser_jump(p);
+    }
     if (i->result->kind == TYPE_AUTO)
         parser_fail_do(p, place, "write the type of its result",
                        "the result of '%s' is not known here", i->decl->name->text);
@@ -531,6 +536,8 @@ void instance_parse(parser *p, kernel_instance *i)
     const bool failed = p->failed;
     p->failed = false;
     i->diag_before = p->diags->last;
+    const kernel_diag *repeated = p->diags->repeated;
+    p->diags->repeated = NULL;
     kernel_instance *outer = p->current;
     kernel_var **locals_end = p->locals_end;
     const uint32_t loops = p->loops, switches = p->switches, stamp = p->stamp;
@@ -552,6 +559,9 @@ void instance_parse(parser *p, kernel_instance *i)
     parser_leave(p, back);
     f->failed = p->failed;
     i->diag_after = p->diags->last;
+    i->diag_repeated = p->diags->repeated;
+    if (repeated)
+        p->diags->repeated = repeated;
     p->failed = failed;
     p->current = outer;
     p->locals_end = locals_end;

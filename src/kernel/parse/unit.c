@@ -18,7 +18,7 @@ typedef struct reach {
     uint32_t stamp;
 } reach;
 
-/* All errors that were said between two of them. */
+/* Adds all diagnostics behind `before`, up to `after`. */
 static void render(const kernel_source *source, const kernel_diags *diags,
                    const kernel_diag *before, const kernel_diag *after, text *out)
 {
@@ -50,6 +50,34 @@ static void add_shared(reach *r, kernel_var *v)
     e->shared_bytes = offset + v->type->size;
 }
 
+/* An error and its notes. */
+static void render_error(const kernel_source *source, const kernel_diag *d, text *out)
+{
+    do {
+        kernel_diag_render(source, d, false, out);
+        d = d->next;
+    } while (d && d->severity == DIAG_NOTE);
+}
+
+/* Adds the errors of a function. A diagnostic is kept once, so what a function shares with another one
+ * (two instances of a template, a broken declaration) may be kept with the other one only. */
+static void render_errors(parser *p, const kernel_instance *i, text *out)
+{
+    const kernel_source *source = &p->tree->unit.source;
+    if (i->diag_before != i->diag_after) {
+        render(source, p->diags, i->diag_before, i->diag_after, out);
+        return;
+    }
+    const kernel_diag *d = i->diag_repeated ? i->diag_repeated : p->diags->first;
+    if (!i->diag_repeated)
+        text_add(out, "error: '%s' depends on a declaration with errors; the first error is\n",
+                 i->function->source_name);
+    while (d && d->severity != DIAG_ERROR)
+        d = d->next;
+    if (d)
+        render_error(source, d, out);
+}
+
 /* What the kernel gets from f and from all that f calls. */
 static void gather(reach *r, kernel_function *f, text *errors)
 {
@@ -58,8 +86,7 @@ static void gather(reach *r, kernel_function *f, text *errors)
     f->visited = r->stamp;
     if (f->failed) {
         r->entry->failed = true;
-        render(&r->p->tree->unit.source, r->p->diags, f->instance->diag_before,
-               f->instance->diag_after, errors);
+        render_errors(r->p, f->instance, errors);
         return;
     }
     if (!f->collected) {

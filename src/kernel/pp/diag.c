@@ -26,13 +26,13 @@ static const char *format_text(kernel_arena *arena, const char *format, va_list 
     return message;
 }
 
-static bool is_said(const kernel_diags *d, kernel_severity severity, kernel_place place,
-                    const char *message)
+static const kernel_diag *find_same(const kernel_diags *d, kernel_severity severity,
+                                    kernel_place place, const char *message)
 {
     for (const kernel_diag *x = d->first; x; x = x->next)
         if (x->severity == severity && x->place == place && strcmp(x->message, message) == 0)
-            return true;
-    return false;
+            return x;
+    return NULL;
 }
 
 static void keep(kernel_diags *d, kernel_severity severity, kernel_place place, const char *code,
@@ -60,8 +60,12 @@ static void report(kernel_diags *d, kernel_severity severity, kernel_place place
         return;
     }
     const char *message = format_text(d->arena, format, args);
-    if (is_said(d, severity, place, message))
+    const kernel_diag *same = find_same(d, severity, place, message);
+    if (same) {
+        if (severity == DIAG_ERROR)
+            d->repeated = same;
         return;
+    }
     ++*count;
     d->n_kept++;
     keep(d, severity, place, code, message);

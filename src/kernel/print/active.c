@@ -63,6 +63,12 @@ bool print_holds(printer *p, const kernel_stmt *s)
 
 bool print_loop_holds(printer *p, const kernel_stmt *loop) { return holds(p, loop, false, false); }
 
+/* Threads leave the loop together; they leave a split one by becoming inactive. */
+static bool breaks_hold(printer *p, const kernel_stmt *loop)
+{
+    return print_loop_holds(p, loop) && !print_is_split(p, loop);
+}
+
 /* A failed assert ends its thread as a return does. */
 static bool ends_thread(const kernel_stmt *s)
 {
@@ -70,18 +76,27 @@ static bool ends_thread(const kernel_stmt *s)
            (s->value->builtin == BUILTIN_ASSERT || s->value->builtin == BUILTIN_TRAP);
 }
 
-bool print_returns(printer *p, const kernel_stmt *s)
+static bool returns(const kernel_stmt *s, bool breaks)
 {
-    if (s->kind == STMT_RETURN || ends_thread(s))
+    if (s->kind == STMT_RETURN || ends_thread(s) || (breaks && s->kind == STMT_BREAK))
         return true;
+    breaks = breaks && s->kind != STMT_LOOP && s->kind != STMT_SWITCH;
     for (const kernel_stmt *t = s->body; t; t = t->next)
-        if (print_returns(p, t))
+        if (returns(t, breaks))
             return true;
     for (const kernel_stmt *t = s->otherwise; t; t = t->next)
-        if (print_returns(p, t))
+        if (returns(t, breaks))
             return true;
     return false;
 }
+
+bool print_returns(printer *p, const kernel_stmt *s)
+{
+    (void)p;
+    return returns(s, false);
+}
+
+bool print_deactivates(printer *p, const kernel_stmt *s) { return returns(s, p->loop_splits); }
 
 /* ---- what threads that have returned may do, too ---------------------------------------------- */
 
@@ -115,9 +130,10 @@ bool print_is_pure(const kernel_expr *e)
     return true;
 }
 
-bool print_is_harmless(const kernel_stmt *s)
+/* Threads outside of a split branch go on behind it: they must not see what it assigns. */
+bool print_is_harmless(const printer *p, const kernel_stmt *s)
 {
-    return (s->kind == STMT_EXPR || s->kind == STMT_DECLARE) && !ends_thread(s) &&
+    return ((s->kind == STMT_EXPR && !p->split) || s->kind == STMT_DECLARE) && !ends_thread(s) &&
            print_is_pure(s->value);
 }
 
@@ -185,20 +201,22 @@ static void look_at_expr(uniform_state *u, const kernel_expr *e, bool together)
         look_at_expr(u, e->args[i], false);
 }
 
-/* loop: the innermost one holds. */
-static void look_at(uniform_state *u, const kernel_stmt *s, bool together, bool loop)
+/* loop: the innermost one holds. split: some threads only watch, so assignments are not for all. */
+static void look_at(uniform_state *u, const kernel_stmt *s, bool together, bool loop, bool split)
 {
     for (; s; s = s->next) {
         const bool plain = s->kind == STMT_EXPR || s->kind == STMT_DECLARE || s->kind == STMT_BLOCK;
         const bool here = together && (plain || holds(u->p, s, loop, loop));
-        const bool inner = s->kind == STMT_LOOP ? print_loop_holds(u->p, s) : loop;
+        const bool inner = s->kind == STMT_LOOP ? breaks_hold(u->p, s) : loop;
         if (s->kind == STMT_DECLARE && s->value &&
             (!together || !print_is_pure(s->value) || !print_is_uniform(u->p, s->value)))
             not_uniform(u, s->var);
-        look_at_expr(u, s->value, here && print_is_pure(s->value));
-        look_at_expr(u, s->step, here && print_is_pure(s->step));
-        look_at(u, s->body, here, inner);
-        look_at(u, s->otherwise, here, inner);
+        const bool parted = split || print_is_split(u->p, s);
+        look_at_expr(u, s->value,
+                     here && print_is_pure(s->value) && !(split && s->kind == STMT_EXPR));
+        look_at_expr(u, s->step, here && print_is_pure(s->step) && !print_is_split(u->p, s));
+        look_at(u, s->body, here, inner, parted);
+        look_at(u, s->otherwise, here, inner, parted);
     }
 }
 
@@ -216,7 +234,7 @@ static void find_uniform(printer *p, print_function *f)
     p->at = f;
     while (u.changed) {
         u.changed = false;
-        look_at(&u, f->f->body, true, false);
+        look_at(&u, f->f->body, true, false, false);
     }
 }
 
@@ -244,9 +262,12 @@ static void follow(printer *p, const kernel_expr *e, void *changed)
 static bool asks(printer *p, const kernel_stmt *s, bool loop)
 {
     for (; s; s = s->next) {
-        const bool inner = s->kind == STMT_LOOP ? print_loop_holds(p, s) : loop;
+        const bool inner = s->kind == STMT_LOOP ? breaks_hold(p, s) : loop;
         const bool choice = s->kind == STMT_IF || s->kind == STMT_LOOP;
-        if (choice && holds(p, s, loop, loop) && !(s->value && print_is_uniform(p, s->value)))
+        const bool split = print_is_split(p, s);
+        if (split ? s->kind == STMT_LOOP
+                  : choice && holds(p, s, loop, loop) &&
+                        !(s->value && print_is_uniform(p, s->value)))
             return true;
         if (asks(p, s->body, inner) || asks(p, s->otherwise, inner))
             return true;
@@ -269,15 +290,26 @@ static void find_votes(printer *p)
     }
 }
 
+static bool has_split_loop(printer *p, const kernel_stmt *s)
+{
+    for (; s; s = s->next)
+        if ((s->kind == STMT_LOOP && print_is_split(p, s)) || has_split_loop(p, s->body) ||
+            has_split_loop(p, s->otherwise))
+            return true;
+    return false;
+}
+
 /* Compilers that make one loop of all threads between two barriers (PoCL 3) lose threads where a flag comes
  * out of branches and loops that have barriers, or out of functions: only a kernel's returns at its top are
  * plain enough for them. */
-static bool is_hard_to_optimize(printer *p, const print_function *f)
+static bool is_hard_to_optimize(printer *p, print_function *f)
 {
     if (!print_flagged(f))
         return false;
+    p->at = f;
     for (const kernel_stmt *s = f->f->body; s; s = s->next)
-        if (!f->f->is_kernel || (print_returns(p, s) && holds(p, s, false, false)))
+        if (!f->f->is_kernel || (print_returns(p, s) && holds(p, s, false, false)) ||
+            has_split_loop(p, s))
             return true;
     return false;
 }
@@ -289,6 +321,7 @@ void print_active_find(printer *p)
         f->holds = list_holds(p, f->f->body, false, false);
         f->returns = f->holds && returns_early(p, f->f);
     }
+    print_varies_find(p);
     /* Callers stand behind their callees: what a caller's threads do, all below it follow. */
     for (bool changed = true; changed;) {
         changed = false;
@@ -300,6 +333,6 @@ void print_active_find(printer *p)
         if (print_flagged(f))
             find_uniform(p, f);
     find_votes(p);
-    for (const print_function *f = p->functions; f; f = f->next)
+    for (print_function *f = p->functions; f; f = f->next)
         p->printed->avoid_optimizer = p->printed->avoid_optimizer || is_hard_to_optimize(p, f);
 }

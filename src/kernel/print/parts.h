@@ -47,6 +47,8 @@ typedef struct print_function {
     bool holds;   /* a barrier is reached in it */
     bool returns; /* it has a return that others may pass */
     bool follows; /* it is called by threads that have returned: they hand in false as `active` */
+    bool splits;  /* it has a branch or loop with a barrier that only some threads run */
+    bool *varying_params, *varying_locals, varying_result; /* see varies.c */
     bool *uniform_params, *uniform_locals; /* the same in all threads, and known to all of them */
     struct print_function *next;
 } print_function;
@@ -78,6 +80,8 @@ typedef struct printer {
     print_function *functions, **last; /* callees first, the kernel last */
     print_function *at;                /* the one that is printed */
     bool maybe;                        /* threads may have returned before the statement at hand */
+    const kernel_stmt *split;          /* the innermost split statement around the one at hand */
+    bool loop_splits;                  /* the innermost loop is split: a break ends activity in it */
     bool loop_holds;                   /* the innermost loop has a barrier */
     print_name *names[NAME_SLOTS];     /* of variables, structs, functions; by pointer */
     print_name *taken[NAME_SLOTS];     /* all names that are used; by text */
@@ -232,14 +236,29 @@ bool print_holds(printer *p, const kernel_stmt *s);         /* all threads must 
 bool print_loop_holds(printer *p, const kernel_stmt *loop); /* a barrier is in the loop */
 bool print_expr_holds(printer *p, const kernel_expr *e);    /* a barrier is in it */
 bool print_returns(printer *p, const kernel_stmt *s);       /* a thread may return in it */
-bool print_is_harmless(const kernel_stmt *s); /* those that have returned may do it, too */
+/* A thread may return or leave a split loop in it. */
+bool print_deactivates(printer *p, const kernel_stmt *s);
+/* Threads that are not active may do it, too. */
+bool print_is_harmless(const printer *p, const kernel_stmt *s);
 bool print_is_pure(const kernel_expr *e);
 bool print_is_uniform(const printer *p, const kernel_expr *e);
 /* The kernel or function at hand has a flag that says whether its thread is still there. */
 static inline bool print_flagged(const print_function *f)
 {
-    return f->holds && (f->returns || f->follows);
+    return f->holds && (f->returns || f->follows || f->splits);
 }
+
+/* ---- varies.c: values that differ between threads ---- */
+
+void print_varies_find(printer *p);
+bool print_varies(printer *p, const kernel_expr *e);
+/* A branch or loop with a barrier inside that threads enter or leave by a condition that varies. */
+bool print_is_split(printer *p, const kernel_stmt *s);
+
+/* ---- lockstep.c ---- */
+
+/* Refuses communication between threads without a barrier. */
+void print_lockstep_check(printer *p);
 
 /* ---- check.c ---- */
 

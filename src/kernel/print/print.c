@@ -354,8 +354,13 @@ static void print_all(printer *p)
         print_walk(p, f->f->body, use_expr, f);
     print_find_params(p, entry);
     print_check(p);
-    if (p->target->language != LANGUAGE_CUDA)
+    if (p->target->language != LANGUAGE_CUDA) {
         print_active_find(p);
+        if (p->target->subgroup != 32)
+            print_lockstep_check(p);
+        if (p->diags.n_errors)
+            print_stop(p);
+    }
     name_all(p);
     out->entry = entry->name;
     for (print_function *f = p->functions; f; f = f->next)

@@ -5,6 +5,8 @@
 
 static void statement(printer *p, const kernel_stmt *s);
 static void guarded_list(printer *p, const kernel_stmt *s);
+static void split(printer *p, const kernel_stmt *s);
+static void split_loop(printer *p, const kernel_stmt *s, const kernel_stmt *init);
 
 static bool flagged(const printer *p)
 {
@@ -31,6 +33,17 @@ static void initializer(printer *p, const kernel_var *v, const kernel_expr *e)
     }
 }
 
+/* A compiler for CPUs that cuts a kernel at its barriers (PoCL 3) loses values of variables that are
+ * undefined on some path: in OpenCL C functions with barriers every scalar and struct gets a value. */
+static const char *default_value(const printer *p, const kernel_type *t)
+{
+    if (p->target->language != LANGUAGE_OPENCL || !p->at->holds || t->kind == TYPE_ARRAY)
+        return "";
+    if (t->kind != TYPE_STRUCT || print_native(p, t->plain))
+        return " = 0";
+    return t->record->n_members ? " = {0}" : "";
+}
+
 static void declaration(printer *p, const kernel_var *v, const kernel_expr *value)
 {
     print_out(
@@ -39,6 +52,8 @@ static void declaration(printer *p, const kernel_var *v, const kernel_expr *valu
     if (value) {
         print_out(p, " = ");
         initializer(p, v, value);
+    } else {
+        print_out(p, "%s", default_value(p, v->type));
     }
 }
 
@@ -168,16 +183,58 @@ static void loop_condition(printer *p, const kernel_stmt *s, bool together, bool
     }
 }
 
+static bool declares(const kernel_stmt *s, const kernel_var *v)
+{
+    for (; s; s = s->next)
+        if ((s->kind == STMT_DECLARE && s->var == v) || declares(s->body, v) ||
+            declares(s->otherwise, v))
+            return true;
+    return false;
+}
+
+static void check_split_assign(printer *p, const kernel_expr *e)
+{
+    if (!e)
+        return;
+    if ((e->kind == EXPR_ASSIGN || e->kind == EXPR_UPDATE) && e->a->kind == EXPR_VAR &&
+        !declares(p->split->body, e->a->as.var) && !declares(p->split->otherwise, e->a->as.var)) {
+        print_refuse(p, e->place, "IG-BARRIER",
+                     "threads outside of the branch take part in the loop for its barrier",
+                     "declare the variable inside the branch",
+                     "'%s' counts a loop with a barrier in a branch that not all threads take",
+                     e->a->as.var->name);
+        print_stop(p);
+    }
+    check_split_assign(p, e->a);
+    check_split_assign(p, e->b);
+    if (e->kind != EXPR_VAR)
+        check_split_assign(p, e->c);
+}
+
+/* Every thread runs the head of a loop that has a barrier: what it assigns must belong to the branch. */
+static void check_split_loop(printer *p, const kernel_stmt *s)
+{
+    check_split_assign(p, s->value);
+    check_split_assign(p, s->step);
+}
+
 /* init: the statement before it that belongs into its head, or NULL. */
 static void loop(printer *p, const kernel_stmt *s, const kernel_stmt *init)
 {
     const bool together = flagged(p) && print_loop_holds(p, s);
     const bool returns = flagged(p) && print_returns(p, s), leaves = returns && !together;
-    const bool before = p->maybe, outer = p->loop_holds;
+    const bool before = p->maybe, outer = p->loop_holds, outer_splits = p->loop_splits;
+    if (together && print_is_split(p, s)) {
+        split_loop(p, s, init);
+        return;
+    }
     p->loop_holds = together;
+    p->loop_splits = false;
     unrolling(p, s);
     print_line(p);
     p->maybe = before || (together && returns); /* in the next round they may have */
+    if (together && p->split)
+        check_split_loop(p, s);
     if (s->post) {
         print_out(p, "do ");
         braces(p, s->body);
@@ -204,6 +261,7 @@ static void loop(printer *p, const kernel_stmt *s, const kernel_stmt *init)
         print_out(p, body(p, s->body, s->body && s->body->kind == STMT_IF) ? "\n" : "");
     }
     p->loop_holds = outer;
+    p->loop_splits = outer_splits;
     p->maybe = before;
 }
 
@@ -231,6 +289,12 @@ static void labels(printer *p, const kernel_stmt *s, const kernel_stmt *at)
 static void choice(printer *p, const kernel_stmt *s)
 {
     const bool metal = p->target->language == LANGUAGE_METAL;
+    if (p->target->language != LANGUAGE_CUDA && print_loop_holds(p, s) &&
+        print_varies(p, s->value)) {
+        print_refuse(p, s->place, "IG-BARRIER", "threads of a block choose different cases",
+                     "write it with 'if'", "a barrier inside of a 'switch' on a value of the thread");
+        print_stop(p);
+    }
     if (flagged(p) && p->maybe && print_holds(p, s) && !print_is_uniform(p, s->value)) {
         print_refuse(p, s->place, "IG-BARRIER", "threads that have returned cannot know the case",
                      "write it with 'if'", "a barrier inside of a 'switch' behind a 'return'");
@@ -242,6 +306,8 @@ static void choice(printer *p, const kernel_stmt *s)
             declaration(p, t->var, NULL);
             print_out(p, ";\n");
         }
+    const bool outer_splits = p->loop_splits;
+    p->loop_splits = false;
     print_line(p);
     print_out(p, "switch (");
     print_expr(p, s->value, LEVEL_COMMA);
@@ -277,6 +343,7 @@ static void choice(printer *p, const kernel_stmt *s)
     }
     print_line(p);
     print_out(p, "}\n");
+    p->loop_splits = outer_splits;
 }
 
 /* ---- the others ------------------------------------------------------------------------------- */
@@ -347,7 +414,7 @@ static void plain_statement(printer *p, const kernel_stmt *s)
         print_out(p, ";\n");
         break;
     case STMT_BLOCK:
-        if (is_for(s) && (!flagged(p) || print_is_harmless(s->body))) {
+        if (is_for(s) && (!flagged(p) || print_is_harmless(p, s->body))) {
             loop(p, s->body->next, s->body);
         } else {
             print_line(p);
@@ -356,6 +423,10 @@ static void plain_statement(printer *p, const kernel_stmt *s)
         }
         break;
     case STMT_IF:
+        if (flagged(p) && print_is_split(p, s)) {
+            split(p, s);
+            break;
+        }
         print_line(p);
         conditional(p, s);
         break;
@@ -363,7 +434,7 @@ static void plain_statement(printer *p, const kernel_stmt *s)
     case STMT_SWITCH: choice(p, s); break;
     case STMT_BREAK:
         print_line(p);
-        print_out(p, "break;\n");
+        print_out(p, p->loop_splits ? "active = false;\n" : "break;\n");
         break;
     case STMT_CONTINUE:
         print_line(p);
@@ -376,6 +447,8 @@ static void plain_statement(printer *p, const kernel_stmt *s)
 static void statement(printer *p, const kernel_stmt *s)
 {
     plain_statement(p, s);
+    if (flagged(p) && print_is_split(p, s))
+        return;
     if (s->kind == STMT_IF || s->kind == STMT_LOOP || s->kind == STMT_SWITCH)
         meet(p, s, s->next != NULL);
     else if (s->kind == STMT_BLOCK && is_for(s))
@@ -510,19 +583,19 @@ static void guarded_list(printer *p, const kernel_stmt *s)
     while (s) {
         if (!p->maybe) {
             statement(p, s);
-            p->maybe = print_returns(p, s);
+            p->maybe = print_deactivates(p, s);
             s = s->next;
         } else if (print_holds(p, s)) {
             held(p, s);
             s = s->next;
-        } else if (print_is_harmless(s)) {
+        } else if (print_is_harmless(p, s)) {
             statement(p, s);
             s = s->next;
         } else {
             const kernel_stmt *end = s;
             bool stop = false;
-            while (end && !stop && !print_holds(p, end) && !print_is_harmless(end)) {
-                stop = print_returns(p, end);
+            while (end && !stop && !print_holds(p, end) && !print_is_harmless(p, end)) {
+                stop = print_deactivates(p, end);
                 end = end->next;
             }
             guarded(p, s, end);
@@ -530,6 +603,204 @@ static void guarded_list(printer *p, const kernel_stmt *s)
         }
     }
     p->maybe = before;
+}
+
+/* ---- branches with barriers that only some threads enter -------------------------------------- */
+
+/* CUDA's barrier waits for the threads that come to any __syncthreads; on other GPUs all threads must come
+ * to the same one. So all threads walk through such a branch, and only those that took it are active.
+ * With barriers in both branches, the n-th of one is the n-th of the other. */
+
+static const kernel_type truth = {.kind = TYPE_BOOL, .size = 1, .align = 1, .plain = &truth};
+
+static bool has_jump(const kernel_stmt *s, bool breaks, bool continues)
+{
+    for (; s; s = s->next) {
+        if ((s->kind == STMT_BREAK && breaks) || (s->kind == STMT_CONTINUE && continues))
+            return true;
+        const bool loop = s->kind == STMT_LOOP;
+        if (has_jump(s->body, breaks && !loop && s->kind != STMT_SWITCH, continues && !loop) ||
+            has_jump(s->otherwise, breaks, continues))
+            return true;
+    }
+    return false;
+}
+
+static bool is_barrier_statement(const kernel_stmt *s)
+{
+    return s->kind == STMT_EXPR && s->value->kind == EXPR_BUILTIN &&
+           s->value->builtin == BUILTIN_BARRIER;
+}
+
+/* The barriers of a list; -1 if they are not all statements of the list itself. */
+static int count_barriers(printer *p, const kernel_stmt *s)
+{
+    int n = 0;
+    for (; s; s = s->next)
+        if (is_barrier_statement(s))
+            n++;
+        else if (print_loop_holds(p, s))
+            return -1;
+    return n;
+}
+
+static bool list_has_barrier(printer *p, const kernel_stmt *s) { return count_barriers(p, s) != 0; }
+
+static void refuse_split(printer *p, const kernel_stmt *s, const char *why)
+{
+    print_refuse(p, s->place, "IG-BARRIER", why,
+                 "let all threads of the block reach the same __syncthreads, or run it with "
+                 "'--device cpu'",
+                 s->kind == STMT_LOOP ? "a loop with a barrier that some threads leave before others"
+                                      : "a branch with a barrier that only some threads take");
+    print_stop(p);
+}
+
+/* Nothing of the kernel is behind it. */
+static bool is_end(const printer *p, const kernel_stmt *s)
+{
+    return s->kind == STMT_IF && !s->next && !p->split && p->indent == 1 && p->at->f->is_kernel;
+}
+
+static void check_split(printer *p, const kernel_stmt *s)
+{
+    const bool loop = s->kind == STMT_LOOP;
+    if (has_jump(s->body, !loop, true) || has_jump(s->otherwise, true, true))
+        refuse_split(p, s, loop ? "the loop has a 'continue'" : "it has a 'break' or 'continue' of a loop around it");
+    if (!is_end(p, s) && print_returns(p, s))
+        refuse_split(p, s, "it has a 'return', and other threads go on behind it");
+    if (!loop && list_has_barrier(p, s->body) && list_has_barrier(p, s->otherwise) &&
+        (count_barriers(p, s->body) < 0 ||
+         count_barriers(p, s->body) != count_barriers(p, s->otherwise)))
+        refuse_split(p, s,
+                     "both branches have barriers, and it is not known which of them belong "
+                     "together");
+}
+
+/* Prints the statements before the next barrier of a branch; returns what is behind them. */
+static const kernel_stmt *segment(printer *p, const kernel_stmt *s)
+{
+    const kernel_stmt *end = s;
+    while (end && !is_barrier_statement(end))
+        end = end->next;
+    if (s != end)
+        guarded(p, s, end);
+    return end;
+}
+
+static void split(printer *p, const kernel_stmt *s)
+{
+    const kernel_stmt *outer = p->split;
+    const bool before = p->maybe, outer_splits = p->loop_splits;
+    check_split(p, s);
+    if (!before)
+        hoist(p, s->value);
+    const char *was = print_temp(p, &truth, SPACE_UNSET),
+               *taken = print_temp(p, &truth, SPACE_UNSET);
+    print_line(p);
+    print_out(p, "%s = active;\n", was);
+    print_line(p);
+    print_out(p, "%s = active && ", taken);
+    print_expr(p, s->value, LEVEL_AND + 1);
+    print_out(p, ";\n");
+    p->split = s;
+    p->maybe = true;
+    p->loop_splits = false;
+    const kernel_stmt *a = s->body, *b = s->otherwise;
+    const bool both = list_has_barrier(p, a) && list_has_barrier(p, b);
+    for (bool more = true; more;) {
+        print_line(p);
+        print_out(p, "active = %s;\n", taken);
+        if (both)
+            a = segment(p, a);
+        else
+            print_list(p, a);
+        if (b) {
+            print_line(p);
+            print_out(p, "active = %s && !%s;\n", was, taken);
+            if (both)
+                b = segment(p, b);
+            else
+                print_list(p, b);
+        }
+        more = both && a;
+        if (more) {
+            statement(p, a);
+            a = a->next;
+            b = b->next;
+        }
+        more = more && (a || b);
+    }
+    p->split = outer;
+    p->maybe = before;
+    p->loop_splits = outer_splits;
+    if (!is_end(p, s)) {
+        print_line(p);
+        print_out(p, "active = %s;\n", was);
+    }
+}
+
+/* A thread that leaves the loop is inactive until all have left it. */
+static void split_loop(printer *p, const kernel_stmt *s, const kernel_stmt *init)
+{
+    const kernel_stmt *outer = p->split;
+    const bool before = p->maybe, outer_holds = p->loop_holds, outer_splits = p->loop_splits;
+    check_split(p, s);
+    if (init) {
+        print_line(p);
+        if (init->kind == STMT_DECLARE)
+            declaration(p, init->var, init->value);
+        else
+            print_expr(p, init->value, LEVEL_EFFECT);
+        print_out(p, ";\n");
+    }
+    const char *was = print_temp(p, &truth, SPACE_UNSET);
+    print_line(p);
+    print_out(p, "%s = active;\n", was);
+    print_use(p, PRELUDE_VOTE);
+    print_line(p);
+    p->split = s;
+    p->maybe = true;
+    p->loop_holds = false;
+    p->loop_splits = true;
+    text condition = {0}, *into = p->into;
+    p->into = &condition;
+    print_out(p, "ig_count(active");
+    if (s->value && s->value->kind != EXPR_CONST) {
+        print_out(p, " = active && ");
+        print_expr(p, s->value, LEVEL_AND + 1);
+    }
+    print_out(p, ", %s) != 0", print_vote(p));
+    p->into = into;
+    const char *asked = print_format(p, "%s", condition.at ? condition.at : "");
+    text_drop(&condition);
+    if (s->post)
+        print_out(p, "do {\n");
+    else
+        print_out(p, "while (%s) {\n", asked);
+    p->indent++;
+    print_list(p, s->body);
+    if (s->step) {
+        print_line(p);
+        print_out(p, "if (active)\n");
+        p->indent++;
+        print_line(p);
+        print_expr(p, s->step, LEVEL_EFFECT);
+        print_out(p, ";\n");
+        p->indent--;
+    }
+    p->indent--;
+    print_line(p);
+    if (s->post)
+        print_out(p, "} while (%s);\n", asked);
+    else
+        print_out(p, "}\n");
+    p->split = outer;
+    p->maybe = before;
+    p->loop_holds = outer_holds;
+    p->loop_splits = outer_splits;
+    print_line(p);
+    print_out(p, "active = %s;\n", was);
 }
 
 void print_list(printer *p, const kernel_stmt *s)
