@@ -288,23 +288,22 @@ static void split_branches(void **unused)
 static void values_out_of_loops(void **unused)
 {
     (void)unused;
-    static const char source[] =
-        "__global__ void k(const int *x, int *y, int n) {\n"
-        "    __shared__ int s[16];\n"
-        "    int t = threadIdx.x, found;\n"
-        "    float weight;\n"
-        "    struct { int a, b; } pair;\n"
-        "    for (int i = 0; i < n; i++) {\n"
-        "        s[t] = x[i * 16 + t];\n"
-        "        __syncthreads();\n"
-        "        found = s[15 - t] + i;\n"
-        "        weight = 0.5f * found;\n"
-        "        pair.a = found; pair.b = i;\n"
-        "        if (s[0] < 0) break;\n"
-        "        __syncthreads();\n"
-        "    }\n"
-        "    y[t] = found + (int)(2 * weight) + pair.a + pair.b;\n"
-        "}\n";
+    static const char source[] = "__global__ void k(const int *x, int *y, int n) {\n"
+                                 "    __shared__ int s[16];\n"
+                                 "    int t = threadIdx.x, found;\n"
+                                 "    float weight;\n"
+                                 "    struct { int a, b; } pair;\n"
+                                 "    for (int i = 0; i < n; i++) {\n"
+                                 "        s[t] = x[i * 16 + t];\n"
+                                 "        __syncthreads();\n"
+                                 "        found = s[15 - t] + i;\n"
+                                 "        weight = 0.5f * found;\n"
+                                 "        pair.a = found; pair.b = i;\n"
+                                 "        if (s[0] < 0) break;\n"
+                                 "        __syncthreads();\n"
+                                 "    }\n"
+                                 "    y[t] = found + (int)(2 * weight) + pair.a + pair.b;\n"
+                                 "}\n";
     int x[16 * 4], y[16], n = 4;
     for (int i = 0; i < 64; i++)
         x[i] = i == 32 ? -1 : i;
@@ -323,29 +322,28 @@ static void values_out_of_loops(void **unused)
 static void split_loops(void **unused)
 {
     (void)unused;
-    static const char source[] =
-        "__global__ void k(int *count, int *sums, int *turns, int n) {\n"
-        "    __shared__ int s[16];\n"
-        "    int t = threadIdx.x, i, c = 0;\n"
-        "    for (i = t; i < n; i += 16) {\n"
-        "        s[t] = i;\n"
-        "        __syncthreads();\n"
-        "        c += s[t ^ 1];\n"
-        "        __syncthreads();\n"
-        "    }\n"
-        "    count[t] = c + 1000 * i;\n"
-        "    int x = 0;\n"
-        "    while (true) {\n"
-        "        if (x == t % 5) break;\n"
-        "        s[t] = x;\n"
-        "        __syncthreads();\n"
-        "        x += 1 + 0 * s[t];\n"
-        "    }\n"
-        "    sums[t] = x;\n"
-        "    int y = 0;\n"
-        "    do { y += 2; __syncthreads(); } while (y < t);\n"
-        "    turns[t] = y;\n"
-        "}\n";
+    static const char source[] = "__global__ void k(int *count, int *sums, int *turns, int n) {\n"
+                                 "    __shared__ int s[16];\n"
+                                 "    int t = threadIdx.x, i, c = 0;\n"
+                                 "    for (i = t; i < n; i += 16) {\n"
+                                 "        s[t] = i;\n"
+                                 "        __syncthreads();\n"
+                                 "        c += s[t ^ 1];\n"
+                                 "        __syncthreads();\n"
+                                 "    }\n"
+                                 "    count[t] = c + 1000 * i;\n"
+                                 "    int x = 0;\n"
+                                 "    while (true) {\n"
+                                 "        if (x == t % 5) break;\n"
+                                 "        s[t] = x;\n"
+                                 "        __syncthreads();\n"
+                                 "        x += 1 + 0 * s[t];\n"
+                                 "    }\n"
+                                 "    sums[t] = x;\n"
+                                 "    int y = 0;\n"
+                                 "    do { y += 2; __syncthreads(); } while (y < t);\n"
+                                 "    turns[t] = y;\n"
+                                 "}\n";
     int count[16], sums[16], turns[16], n = 58;
     run r = {.source = source,
              .kernel = "k",

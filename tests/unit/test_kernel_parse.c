@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "kernel/tree.h"
@@ -302,6 +303,41 @@ static void test_allocations_fail(void **state)
     }
 }
 
+/* ---- files ------------------------------------------------------------------------------------ */
+
+static void write_file(const char *path, const char *words)
+{
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(words, f);
+    fclose(f);
+}
+
+/* A header with #pragma once is read once, by however many paths it is reached. */
+static void test_one_header_by_two_paths(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/ingot_once_XXXXXX", path[64], link_[64], source[256];
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/shape.h", folder);
+    snprintf(link_, sizeof link_, "%s/link.h", folder);
+    write_file(path, "#pragma once\nstruct shape { int n; };\n");
+    assert_int_equal(symlink("shape.h", link_), 0);
+    snprintf(source, sizeof source,
+             "#include \"shape.h\"\n#include \"%s/../%s/shape.h\"\n#include <link.h>\n"
+             "__global__ void k(shape *s) { s->n = 1; }\n",
+             folder, strrchr(folder, '/') + 1);
+    const char *folders[] = {folder};
+    const kernel_parse_options options = {.preprocess = {.folders = folders, .n_folders = 1}};
+    outcome o = parse_with(source, &options);
+    remove(path);
+    remove(link_);
+    remove(folder);
+    if (o.status != IG_OK || o.says)
+        fail_msg("%s", o.says);
+    drop(&o);
+}
+
 /* ---- what launches need ----------------------------------------------------------------------- */
 
 static void test_entry(void **state)
@@ -357,18 +393,18 @@ static void test_every_failed_kernel_has_a_message(void **state)
     const char *const instances[] = {"t<1>", "t<2>", "u<int>", "u<float>"};
     const kernel_parse_options options = {
         .preprocess = {.no_disk = true}, .instances = instances, .n_instances = 4};
-    outcome o =
-        parse_with("template <int N> __global__ void t(int *x) { x[N] = nothing; }\n"
-                   "template <class T> __device__ auto f(T x) { return nobody; }\n"
-                   "template <class T> __global__ void u(T *x) { x[0] = f(1); }\n"
-                   "__global__ void good(int *x) { x[0] = 1; }\n",
-                   &options);
+    outcome o = parse_with("template <int N> __global__ void t(int *x) { x[N] = nothing; }\n"
+                           "template <class T> __device__ auto f(T x) { return nobody; }\n"
+                           "template <class T> __global__ void u(T *x) { x[0] = f(1); }\n"
+                           "__global__ void good(int *x) { x[0] = 1; }\n",
+                           &options);
     assert_int_equal(o.status, IG_OK);
     for (int i = 0; i < 4; i++) {
         const kernel_entry *e = kernel_tree_find(o.tree, instances[i]);
         assert_non_null(e);
         assert_true(e->failed);
-        assert_non_null(strstr(e->errors, i < 2 ? "unknown name 'nothing'" : "unknown name 'nobody'"));
+        assert_non_null(
+            strstr(e->errors, i < 2 ? "unknown name 'nothing'" : "unknown name 'nobody'"));
     }
     assert_false(kernel_tree_find(o.tree, "good")->failed);
     drop(&o);
@@ -413,10 +449,17 @@ static void test_speed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_cases), TEST(test_host_code_is_passed_over), TEST(test_request_that_cannot_be),
-        TEST(test_depth), TEST(test_memory_has_a_cap),         TEST(test_allocations_fail),
-        TEST(test_entry), TEST(test_errors_belong_to_kernels),
-        TEST(test_every_failed_kernel_has_a_message), TEST(test_speed),
+        TEST(test_cases),
+        TEST(test_host_code_is_passed_over),
+        TEST(test_request_that_cannot_be),
+        TEST(test_depth),
+        TEST(test_memory_has_a_cap),
+        TEST(test_allocations_fail),
+        TEST(test_entry),
+        TEST(test_errors_belong_to_kernels),
+        TEST(test_one_header_by_two_paths),
+        TEST(test_every_failed_kernel_has_a_message),
+        TEST(test_speed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -182,18 +182,22 @@ static const struct {
      "__global__ void k(int *x) { __shared__ volatile int s[2]; s[0] = x[0]; x[1] = s[1]; }",
      "k.cu:1:60: error: 'k' counts on warps, which plain OpenCL does not have [IG-WARP]"},
     {"opencl",
-     "__global__ void k(int *x) { volatile int *v = x + blockIdx.x * blockDim.x; int t = threadIdx.x;\n"
+     "__global__ void k(int *x) { volatile int *v = x + blockIdx.x * blockDim.x; int t = "
+     "threadIdx.x;\n"
      "if (t < 32) { v[t] += v[t + 16]; v[t] += v[t + 8]; } }",
-     "k.cu:2:43: error: 'k' relies on warps in lock step, which plain OpenCL does not have [IG-WARP]"},
+     "k.cu:2:43: error: 'k' relies on warps in lock step, which plain OpenCL does not have "
+     "[IG-WARP]"},
     {"opencl",
      "__device__ void sum(int *s, int t) { s[t] += s[t + 16]; s[t] += s[t + 8]; }\n"
      "__global__ void k(int *x) { __shared__ int s[64]; s[threadIdx.x] = x[threadIdx.x];\n"
      "__syncthreads(); if (threadIdx.x < 32) sum(s, threadIdx.x); x[threadIdx.x] = s[0]; }",
-     "k.cu:1:66: error: 'k' relies on warps in lock step, which plain OpenCL does not have [IG-WARP]"},
+     "k.cu:1:66: error: 'k' relies on warps in lock step, which plain OpenCL does not have "
+     "[IG-WARP]"},
     {"opencl",
      "__global__ void k(int *x) { __shared__ int s[64]; int t = threadIdx.x; s[t] = x[t];\n"
      "__syncthreads(); for (int d = 16; d; d /= 2) if (t < d) s[t] += s[t + d]; x[t] = s[0]; }",
-     "k.cu:2:66: error: 'k' relies on warps in lock step, which plain OpenCL does not have [IG-WARP]"},
+     "k.cu:2:66: error: 'k' relies on warps in lock step, which plain OpenCL does not have "
+     "[IG-WARP]"},
     {"opencl",
      "__global__ void k(int *x) { int t = threadIdx.x; if (t < 9) { __syncthreads(); x[0] = 1;\n"
      "__syncthreads(); } else __syncthreads(); }",
@@ -302,16 +306,44 @@ static void variables_begin_with_values(void **unused)
     static const char source[] =
         "struct pair { int a; float b; };\n"
         "__global__ void k(int *x, int n) { int a, *p; float4 v; pair q; float list[4];\n"
-        "for (int i = 0; i < n; i++) { a = x[i]; v.x = a; q.a = a; p = x; list[i] = 0; if (a == n) break;\n"
+        "for (int i = 0; i < n; i++) { a = x[i]; v.x = a; q.a = a; p = x; list[i] = 0; if (a == n) "
+        "break;\n"
         "__syncthreads(); } x[0] = a + v.x + q.a + *p + list[1]; }";
-    static const char *const wanted[] = {" a = 0;", "*p = 0;", "float4 v = 0;",
-                                         "pair q = {0};", "float list[4];"};
+    static const char *const wanted[] = {" a = 0;", "*p = 0;", "float4 v = 0;", "pair q = {0};",
+                                         "float list[4];"};
     kernel_printed *out;
     assert_int_equal(printed(source, kernel_target_find("opencl"), &out), IG_OK);
     for (size_t i = 0; i < COUNT(wanted); i++)
         if (!strstr(out->text, wanted[i]))
             fail_msg("'%s' is missing:\n%s", wanted[i], out->text);
     kernel_printed_free(out);
+}
+
+/* A shuffle checks whether the lane that it reads is active. */
+static void shuffles_ask_for_lanes(void **unused)
+{
+    (void)unused;
+    static const char source[] =
+        "__global__ void k(int *x, float *y) { x[0] = __shfl_down_sync(~0u, x[1], 1);\n"
+        "y[0] = __shfl_sync(~0u, y[1], 2); }";
+    kernel_target opencl = *kernel_target_find("opencl");
+    opencl.subgroup = 32;
+    opencl.shuffles = true;
+    const struct {
+        const kernel_target *target;
+        const char *wanted[3];
+    } rows[] = {{&opencl,
+                 {"= ig_shuffle_int(x[1],", "= ig_shuffle_float(y[1],", "ig_ballot(true) >> lane"}},
+                {kernel_target_find("metal"),
+                 {"= ig_shuffle(x[1],", "= ig_shuffle(y[1],", "ig_ballot(true) >> lane"}}};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        kernel_printed *out;
+        assert_int_equal(printed(source, rows[i].target, &out), IG_OK);
+        for (int k = 0; k < 3; k++)
+            if (!strstr(out->text, rows[i].wanted[k]))
+                fail_msg("'%s' is missing:\n%s", rows[i].wanted[k], out->text);
+        kernel_printed_free(out);
+    }
 }
 
 /* Literals make no double of float arithmetic where there is none, and that is said once. */
@@ -421,11 +453,11 @@ static void allocations_may_fail(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts_are_readable),    cmocka_unit_test(params_are_told),
-        cmocka_unit_test(refusals_have_reasons),
-        cmocka_unit_test(exchanges_that_are_fine),
-        cmocka_unit_test(variables_begin_with_values), cmocka_unit_test(literals_are_float),
-        cmocka_unit_test(logs_become_text),      cmocka_unit_test(allocations_may_fail),
+        cmocka_unit_test(texts_are_readable),     cmocka_unit_test(params_are_told),
+        cmocka_unit_test(refusals_have_reasons),  cmocka_unit_test(exchanges_that_are_fine),
+        cmocka_unit_test(shuffles_ask_for_lanes), cmocka_unit_test(variables_begin_with_values),
+        cmocka_unit_test(literals_are_float),     cmocka_unit_test(logs_become_text),
+        cmocka_unit_test(allocations_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -271,11 +271,13 @@ typedef struct kernel_instance {
     unsigned flags;
     kernel_function *function; /* as it was parsed, its spaces not yet known */
     bool parsed, open;
-    kernel_diag *diag_before, *diag_after; /* its diagnostics are behind the first, up to the second */
-    const kernel_diag *diag_repeated; /* an error of it that another instance reported first, or NULL */
-    struct kernel_instance *next;          /* of the same declaration */
-    struct kernel_instance *queue;         /* to be parsed */
-    struct kernel_clone *clones;           /* one for each way of calling it */
+    kernel_diag *diag_before,
+        *diag_after; /* its diagnostics are behind the first, up to the second */
+    const kernel_diag
+        *diag_repeated;           /* an error of it that another instance reported first, or NULL */
+    struct kernel_instance *next; /* of the same declaration */
+    struct kernel_instance *queue; /* to be parsed */
+    struct kernel_clone *clones;   /* one for each way of calling it */
     kernel_function *pristine;
     const char *base_name; /* without the clone's letters */
 } kernel_instance;

@@ -36,7 +36,7 @@ typedef struct kernel_diags {
     const kernel_source *source;
     kernel_arena *arena;
     kernel_diag *first, *last;
-    kernel_diag *current; /* what diag_why and the like speak of; NULL if it was not kept */
+    kernel_diag *current;        /* what diag_why and the like speak of; NULL if it was not kept */
     const kernel_diag *repeated; /* the kept error that a later report repeated last, or NULL */
     uint32_t n_errors, n_warnings; /* all of them, kept or not; those said twice count once */
     uint32_t n_kept;

@@ -9,6 +9,7 @@ typedef struct found {
     const char *text; /* NULL: on disk at key */
     size_t bytes;
     bool given;
+    struct stat info; /* of a file on disk */
 } found;
 
 static char *join(kernel_pp *pp, const char *a, const char *b, const char *c)
@@ -21,11 +22,7 @@ static char *join(kernel_pp *pp, const char *a, const char *b, const char *c)
     return path;
 }
 
-static bool on_disk(const char *path)
-{
-    struct stat info;
-    return stat(path, &info) == 0 && S_ISREG(info.st_mode);
-}
+static bool on_disk(found *f) { return stat(f->key, &f->info) == 0 && S_ISREG(f->info.st_mode); }
 
 /* Looks on disk: in the folder of the file that asks, then in those of the options. */
 static bool find_on_disk(kernel_pp *pp, const char *name, bool quoted, found *f)
@@ -34,17 +31,17 @@ static bool find_on_disk(kernel_pp *pp, const char *name, bool quoted, found *f)
     const char *own = pp->files[pp->n_files - 1].file->folder;
     if (*name == '/') {
         f->key = name;
-        return on_disk(name);
+        return on_disk(f);
     }
     if (quoted && own) {
         f->key = join(pp, own, name, "");
-        if (on_disk(f->key))
+        if (on_disk(f))
             return true;
     }
     for (int i = 0; i < o->n_folders; i++) {
         const size_t n = strlen(o->folders[i]);
         f->key = join(pp, o->folders[i], n && o->folders[i][n - 1] != '/' ? "/" : "", name);
-        if (on_disk(f->key))
+        if (on_disk(f))
             return true;
     }
     return false;
@@ -118,13 +115,22 @@ static void not_found(kernel_pp *pp, kernel_place place, const char *name, bool 
             quoted ? "; the folder of the file that includes it was looked at" : "");
 }
 
+/* A file on disk is itself by whatever path it is reached: "a.h", "../src/a.h", a link. */
+static bool is_same(const pp_loaded *loaded, const found *f)
+{
+    if (!f->text && loaded->inode)
+        return loaded->device == (uint64_t)f->info.st_dev &&
+               loaded->inode == (uint64_t)f->info.st_ino;
+    return strcmp(loaded->path, f->key) == 0;
+}
+
 /* The file that was found, at places of its own: NULL if it is to be read no second time, or if it
  * cannot be read, which is told. */
 static kernel_file *load(kernel_pp *pp, kernel_place place, const char *name, const found *f,
                          kernel_file **original)
 {
     for (uint32_t i = 0; i < pp->n_loaded; i++)
-        if (strcmp(pp->loaded[i].path, f->key) == 0) {
+        if (is_same(&pp->loaded[i], f)) {
             *original = pp->loaded[i].file;
             const bool done =
                 (*original)->once || ((*original)->guard && (*original)->guard->macro);
@@ -142,7 +148,10 @@ static kernel_file *load(kernel_pp *pp, kernel_place place, const char *name, co
     }
     pp->loaded = kernel_arena_grow(pp->arena, pp->loaded, &pp->loaded_room, pp->n_loaded + 1,
                                    sizeof *pp->loaded);
-    pp->loaded[pp->n_loaded++] = (pp_loaded){.path = f->key, .file = *original};
+    pp->loaded[pp->n_loaded++] = (pp_loaded){.path = f->key,
+                                             .file = *original,
+                                             .device = f->text ? 0 : (uint64_t)f->info.st_dev,
+                                             .inode = f->text ? 0 : (uint64_t)f->info.st_ino};
     return *original;
 }
 

@@ -94,6 +94,7 @@ typedef struct pp_file {
 typedef struct pp_loaded {
     const char *path;
     kernel_file *file;
+    uint64_t device, inode; /* of a file on disk, else 0 */
 } pp_loaded;
 
 typedef struct kernel_pp {

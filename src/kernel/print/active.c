@@ -265,9 +265,9 @@ static bool asks(printer *p, const kernel_stmt *s, bool loop)
         const bool inner = s->kind == STMT_LOOP ? breaks_hold(p, s) : loop;
         const bool choice = s->kind == STMT_IF || s->kind == STMT_LOOP;
         const bool split = print_is_split(p, s);
-        if (split ? s->kind == STMT_LOOP
-                  : choice && holds(p, s, loop, loop) &&
-                        !(s->value && print_is_uniform(p, s->value)))
+        if (split
+                ? s->kind == STMT_LOOP
+                : choice && holds(p, s, loop, loop) && !(s->value && print_is_uniform(p, s->value)))
             return true;
         if (asks(p, s->body, inner) || asks(p, s->otherwise, inner))
             return true;

@@ -316,6 +316,23 @@ static void atomic_metal(printer *p, const kernel_expr *e)
 
 /* ---- warps ------------------------------------------------------------------------------------ */
 
+/* The function that shuffles values of a type; lanes that are not active give 0. */
+static const char *shuffle_name(printer *p, const kernel_type *t)
+{
+    print_use(p, PRELUDE_SHUFFLE);
+    if (is_metal(p))
+        return "ig_shuffle";
+    const char *type = p->lang->values[print_kind(p, t)],
+               *name = print_format(p, "ig_shuffle_%s", type);
+    print_make(p, name,
+               print_format(p,
+                            "static %s %s(%s value, uint lane)\n{\n"
+                            "    %s found = sub_group_shuffle(value, lane);\n"
+                            "    return (ig_ballot(true) >> lane & 1) != 0 ? found : 0;\n}\n\n",
+                            type, name, type, type));
+    return name;
+}
+
 static void shuffle(printer *p, const kernel_expr *e)
 {
     static const char *const lanes[] = {"at", "up", "down", "xor"};
@@ -323,7 +340,7 @@ static void shuffle(printer *p, const kernel_expr *e)
     if (is_metal(p) && t->size == 8)
         refuse_missing(p, e, "IG-WARP");
     print_use(p, PRELUDE_LANES);
-    print_out(p, is_metal(p) ? "simd_shuffle(" : "sub_group_shuffle(");
+    print_out(p, "%s(", shuffle_name(p, t));
     print_expr(p, e->args[1], LEVEL_ASSIGN);
     print_out(p, ", ig_lane_%s(%s, ", lanes[e->builtin - BUILTIN_SHFL],
               is_metal(p) ? "lane" : "get_sub_group_local_id()");

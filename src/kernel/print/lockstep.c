@@ -201,10 +201,10 @@ static linear product_of(walk *w, const frame *at, const kernel_expr *e)
     const kernel_var *none = NULL;
     const linear a = sum_of(w, at, e->a, &none), b = sum_of(w, at, e->b, &none);
     if (a.known && b.known && !b.n)
-        return e->op == OP_SHL ? (b.constant >= 0 && b.constant < 31
-                                      ? scaled(&a, (int64_t)1 << b.constant)
-                                      : (linear){0})
-                               : scaled(&a, b.constant);
+        return e->op == OP_SHL
+                   ? (b.constant >= 0 && b.constant < 31 ? scaled(&a, (int64_t)1 << b.constant)
+                                                         : (linear){0})
+                   : scaled(&a, b.constant);
     if (a.known && b.known && !a.n && e->op == OP_MUL)
         return scaled(&b, a.constant);
     return (linear){0};
@@ -509,8 +509,7 @@ static void walk_loop(walk *w, const kernel_stmt *s)
     for (int round = 0; round < 2 && !w->found; round++) {
         if (!s->post || round)
             walk_expr(w, s->value);
-        walk_under(w, s->body,
-                   s->value && !s->post ? threads_of(w, s->value) : all_threads());
+        walk_under(w, s->body, s->value && !s->post ? threads_of(w, s->value) : all_threads());
         walk_expr(w, s->step);
     }
 }

@@ -81,10 +81,10 @@ typedef struct printer {
     print_function *at;                /* the one that is printed */
     bool maybe;                        /* threads may have returned before the statement at hand */
     const kernel_stmt *split;          /* the innermost split statement around the one at hand */
-    bool loop_splits;                  /* the innermost loop is split: a break ends activity in it */
-    bool loop_holds;                   /* the innermost loop has a barrier */
-    print_name *names[NAME_SLOTS];     /* of variables, structs, functions; by pointer */
-    print_name *taken[NAME_SLOTS];     /* all names that are used; by text */
+    bool loop_splits;              /* the innermost loop is split: a break ends activity in it */
+    bool loop_holds;               /* the innermost loop has a barrier */
+    print_name *names[NAME_SLOTS]; /* of variables, structs, functions; by pointer */
+    print_name *taken[NAME_SLOTS]; /* all names that are used; by text */
     bool preludes[PRELUDES];
     const kernel_struct **structs; /* that are used */
     uint32_t n_structs, structs_room;

@@ -292,7 +292,8 @@ static void choice(printer *p, const kernel_stmt *s)
     if (p->target->language != LANGUAGE_CUDA && print_loop_holds(p, s) &&
         print_varies(p, s->value)) {
         print_refuse(p, s->place, "IG-BARRIER", "threads of a block choose different cases",
-                     "write it with 'if'", "a barrier inside of a 'switch' on a value of the thread");
+                     "write it with 'if'",
+                     "a barrier inside of a 'switch' on a value of the thread");
         print_stop(p);
     }
     if (flagged(p) && p->maybe && print_holds(p, s) && !print_is_uniform(p, s->value)) {
@@ -651,8 +652,9 @@ static void refuse_split(printer *p, const kernel_stmt *s, const char *why)
     print_refuse(p, s->place, "IG-BARRIER", why,
                  "let all threads of the block reach the same __syncthreads, or run it with "
                  "'--device cpu'",
-                 s->kind == STMT_LOOP ? "a loop with a barrier that some threads leave before others"
-                                      : "a branch with a barrier that only some threads take");
+                 s->kind == STMT_LOOP
+                     ? "a loop with a barrier that some threads leave before others"
+                     : "a branch with a barrier that only some threads take");
     print_stop(p);
 }
 
@@ -666,7 +668,9 @@ static void check_split(printer *p, const kernel_stmt *s)
 {
     const bool loop = s->kind == STMT_LOOP;
     if (has_jump(s->body, !loop, true) || has_jump(s->otherwise, true, true))
-        refuse_split(p, s, loop ? "the loop has a 'continue'" : "it has a 'break' or 'continue' of a loop around it");
+        refuse_split(p, s,
+                     loop ? "the loop has a 'continue'"
+                          : "it has a 'break' or 'continue' of a loop around it");
     if (!is_end(p, s) && print_returns(p, s))
         refuse_split(p, s, "it has a 'return', and other threads go on behind it");
     if (!loop && list_has_barrier(p, s->body) && list_has_barrier(p, s->otherwise) &&
