@@ -316,6 +316,13 @@ $(BUILD)/obj/libcli.a: $(CLI_PARTS) $(BUILD)/gen/link
 inside_cli := $(shell grep -l 'include ".*cli/' tests/unit/*.c 2>/dev/null)
 $(inside_cli:%.c=$(BUILD)/%): $(BUILD)/obj/libcli.a
 
+# Calls of every public function, for a test of what they do with wrong arguments.
+$(BUILD)/gen/boundary_calls.inc: tests/support/boundary_calls.py include/ingot.h
+	@mkdir -p $(@D)
+	@python3 tests/support/boundary_calls.py include/ingot.h > $@
+$(BUILD)/obj/tests/unit/test_boundary.o: $(BUILD)/gen/boundary_calls.inc
+$(BUILD)/obj/tests/unit/test_boundary.o: TEST_OPTIMIZE := -O0
+
 $(BUILD)/obj/tests/%.o: tests/%.c $(GENERATED)
 	@mkdir -p $(@D)
 	$(call say,CC,$<) $(CC) $(TESTING) $(TEST_OPTIMIZE) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<

@@ -49,6 +49,10 @@ typedef struct node_kernel {
 node_kernel *node_kernel_retain(node_kernel *k);
 void node_kernel_release(node_kernel *k); /* NULL is fine */
 
+/* A negative index where none is allowed is moved down by this much. Evaluation refuses it, and the
+ * message shows the index that was given. */
+#define INDEX_REFUSED ((int64_t)1 << 62)
+
 /* What a node needs beyond its inputs; zero where it does not apply. */
 typedef struct node_attr {
     uint16_t fold;    /* reduce, scan: the FOLD row; argreduce: OP_max or OP_min */

@@ -98,13 +98,14 @@ bool ig_isdtype(ig_dtype dtype, const char *kind)
         {"numeric", 1u << DTYPE_KIND_SIGNED | 1u << DTYPE_KIND_UNSIGNED | 1u << DTYPE_KIND_FLOAT},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (strcmp(kind, rows[i].name) == 0)
+        if (kind && strcmp(kind, rows[i].name) == 0)
             return rows[i].kinds >> dtype_kind_of(dtype) & 1;
     return false;
 }
 
 ig_status ig_finfo_of(ig_dtype dtype, ig_finfo *info)
 {
+    TRY(require_pointer("finfo", "info", info));
     switch (dtype) {
     case IG_F16: *info = (ig_finfo){16, 0x1p-10, 65504, -65504, 0x1p-14}; return IG_OK;
     case IG_BF16: *info = (ig_finfo){16, 0x1p-7, 0x1.fep127, -0x1.fep127, 0x1p-126}; return IG_OK;
@@ -116,6 +117,7 @@ ig_status ig_finfo_of(ig_dtype dtype, ig_finfo *info)
 
 ig_status ig_iinfo_of(ig_dtype dtype, ig_iinfo *info)
 {
+    TRY(require_pointer("iinfo", "info", info));
     if (!dtype_is_int(dtype))
         FAIL(IG_ERR_DTYPE, "iinfo: %s is not an integer dtype", ig_dtype_name(dtype));
     int bits = (int)(8 * ig_dtype_bytes(dtype));

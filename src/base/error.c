@@ -14,6 +14,8 @@ ig_status ig_fail(ig_status code, const char *format, ...)
 {
     if (pending.code != IG_OK)
         return code;
+    if (!format)
+        format = "an error without a message";
     va_list args;
     va_start(args, format);
     vsnprintf(pending.text[pending.which], sizeof pending.text[0], format, args);
@@ -53,4 +55,22 @@ const char *ig_status_name(ig_status code)
     };
     bool known = code >= IG_OK && (size_t)code < sizeof names / sizeof *names;
     return known ? names[code] : "unknown status";
+}
+
+ig_status require_list(const char *function, const char *argument, const void *list, int n)
+{
+    if (n < 0)
+        FAIL(IG_ERR_ARGUMENT, "%s: %s has %d elements; a count cannot be negative", function,
+             argument, n);
+    if (n > 0 && !list)
+        FAIL(IG_ERR_ARGUMENT, "%s: %s is NULL, but should have %d element%s", function, argument, n,
+             n == 1 ? "" : "s");
+    return IG_OK;
+}
+
+ig_status require_pointer(const char *function, const char *argument, const void *pointer)
+{
+    if (!pointer)
+        FAIL(IG_ERR_ARGUMENT, "%s: %s is NULL", function, argument);
+    return IG_OK;
 }

@@ -20,4 +20,12 @@
             return try_status; \
     } while (0)
 
+/* For public functions, whose arguments may be anything. Each sets IG_ERR_ARGUMENT, unless an error waits
+ * already, and names the function and the argument.
+ *
+ * require_list: n is not negative, and list is not NULL unless n is 0.
+ * require_pointer: pointer is not NULL. */
+ig_status require_list(const char *function, const char *argument, const void *list, int n);
+ig_status require_pointer(const char *function, const char *argument, const void *pointer);
+
 #endif

@@ -150,6 +150,9 @@ static ig_status compile(ig_compiled *c, ig_array *const *inputs, ig_array *cons
 ig_compiled *ig_compile(ig_array *const *inputs, int n_in, int n_given, ig_array *const *outputs,
                         int n_out)
 {
+    if (require_list("compile", "inputs", inputs, n_in) != IG_OK ||
+        require_list("compile", "outputs", outputs, n_out) != IG_OK)
+        return NULL;
     if (n_given < 0 || n_given > n_in)
         FAIL_NULL(IG_ERR_ARGUMENT, "compile: %d of %d inputs cannot be given up", n_given, n_in);
     for (int i = 0; i < n_in + n_out; i++)
@@ -275,6 +278,8 @@ ig_status ig_run(const ig_compiled *c, ig_array *const *inputs, ig_array **outpu
 {
     if (!c)
         return ig_failed() ? IG_ERR_ARGUMENT : ig_fail(IG_ERR_ARGUMENT, "run: nothing is compiled");
+    TRY(require_list("run", "inputs", inputs, c->n_in));
+    TRY(require_list("run", "outputs", outputs, c->n_out));
     TRY(check_inputs(c, inputs));
     engine_enter();
     const int64_t began = trace_begin();

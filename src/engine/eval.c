@@ -54,6 +54,7 @@ int ig_device_count(void) { return backend_count(); }
 
 ig_status ig_device_get(int i, ig_device_info *info)
 {
+    TRY(require_pointer("device_get", "info", info));
     const backend *dev = backend_at(i);
     if (!dev)
         FAIL(IG_ERR_ARGUMENT, "device %d: there are %d", i, backend_count());
@@ -248,6 +249,8 @@ static void attach(const schedule *s)
 /* Orders and numbers what the arrays need; the lock is held. */
 static ig_status prepare(ig_array *const *arrays, int n, ig_array *const *given, int n_given)
 {
+    TRY(require_list("eval", "arrays", arrays, n));
+    TRY(require_list("eval", "given", given, n_given));
     for (int i = 0; i < n + n_given; i++)
         if (!(i < n ? arrays[i] : given[i - n])) {
             if (!ig_failed())
@@ -374,6 +377,8 @@ ig_status ig_read(ig_array *x, void *dst, size_t size)
     if (have != size)
         FAIL(IG_ERR_ARGUMENT, "read: the array has %zu bytes, but there is room for %zu", have,
              size);
+    if (size)
+        TRY(require_pointer("read", "dst", dst));
     const bool whole = view_is_contiguous(&x->view);
     buffer *copy = whole ? NULL : contiguous_copy(x);
     if (!whole && !copy)

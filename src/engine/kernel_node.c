@@ -403,6 +403,10 @@ ig_status kernel_apply(recipe *r, const ig_arg *const *args, ig_array **results)
 
 int ig_kernel(const ig_kernel_call *call, ig_array **out, int max_out)
 {
+    if (require_pointer("kernel", "call", call) != IG_OK ||
+        require_list("kernel", "args", call->args, call->n_args) != IG_OK ||
+        require_list("kernel", "out", out, max_out) != IG_OK)
+        return 0;
     recipe *r = recipe_new(call, NULL);
     if (!r)
         return 0;

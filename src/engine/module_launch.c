@@ -135,6 +135,10 @@ static ig_status run(ig_module *m, const backend *dev, const module_kernel *read
 
 ig_status ig_module_launch(ig_module *m, const char *kernel, const ig_launch *l, ig_array **results)
 {
+    TRY(require_pointer("launch", "the module", m));
+    TRY(require_pointer("launch", "the kernel's name", kernel));
+    TRY(require_pointer("launch", "l", l));
+    TRY(require_list("launch", "args", l->args, l->n_args));
     const char *device = l->device ? l->device : "cpu";
     const backend *dev = backend_find(device);
     module_kernel ready;

@@ -497,8 +497,8 @@ static ig_status check_all(const checker *c)
 
 ig_status ig_verify(ig_array *const *arrays, int n, ig_verify_report *report)
 {
-    if (!report)
-        FAIL(IG_ERR_ARGUMENT, "verify: there is no report to write to");
+    TRY(require_pointer("verify", "report", report));
+    TRY(require_list("verify", "arrays", arrays, n));
     *report = (ig_verify_report){.node = -1};
     checker c = {.device = engine_device(), .report = report};
     if (!c.device->computes)

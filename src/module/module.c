@@ -83,6 +83,12 @@ ig_module *ig_module_new(const char *name, const char *source, const ig_module_o
 {
     kernel_parse_options options = {0};
     char *said;
+    if (require_pointer("module", "source", source) != IG_OK)
+        return NULL;
+    if (o && (require_list("module", "defines", o->defines, o->n_defines) != IG_OK ||
+              require_list("module", "folders", o->folders, o->n_folders) != IG_OK ||
+              require_list("module", "instances", o->instances, o->n_instances) != IG_OK))
+        return NULL;
     if (o) {
         options.preprocess.defines = o->defines;
         options.preprocess.n_defines = o->n_defines;
@@ -91,7 +97,7 @@ ig_module *ig_module_new(const char *name, const char *source, const ig_module_o
         options.instances = o->instances;
         options.n_instances = o->n_instances;
     }
-    ig_module *m = module_new(name, source, &options, &said);
+    ig_module *m = module_new(name ? name : "kernel.cu", source, &options, &said);
     memory_free(said);
     return m;
 }
@@ -113,15 +119,17 @@ void ig_module_free(ig_module *m)
     memory_free(m);
 }
 
-int ig_module_count(const ig_module *m) { return m->n_kernels; }
+int ig_module_count(const ig_module *m) { return m ? m->n_kernels : 0; }
 
 const ig_kernel_info *ig_module_at(const ig_module *m, int i)
 {
-    return i >= 0 && i < m->n_kernels ? &m->kernels[i] : NULL;
+    return m && i >= 0 && i < m->n_kernels ? &m->kernels[i] : NULL;
 }
 
 const ig_kernel_info *ig_module_find(const ig_module *m, const char *kernel)
 {
+    if (!m || !kernel)
+        return NULL;
     const kernel_entry *e = kernel_tree_find(m->tree, kernel);
     const ig_kernel_info *k = m->kernels;
     for (const kernel_entry *at = m->tree->kernels; at; at = at->next, k++)
@@ -278,6 +286,8 @@ ig_status module_launch(ig_module *m, const backend *dev, const char *kernel, la
 
 const char *ig_module_warnings(const ig_module *m, const char *kernel, const char *device)
 {
+    if (!m || !kernel || !device)
+        return NULL;
     const backend *dev = backend_find(device);
     const kernel_entry *e = kernel_tree_find(m->tree, kernel);
     const char *warnings = NULL;

@@ -245,7 +245,9 @@ char *ig_profile_text(const ig_profile *p)
 {
     text t = {0};
     const char *file = NULL;
-    text_add(&t, "kernel %s", p->kernel);
+    if (require_pointer("profile", "p", p) != IG_OK)
+        return NULL;
+    text_add(&t, "kernel %s", p->kernel ? p->kernel : "?");
     if (p->launches > 1)
         text_add(&t, ", %" PRIu64 " launches", p->launches);
     text_add(&t,
@@ -295,8 +297,10 @@ static void add_quoted(text *t, const char *s) { json_quote(t, json_is_utf8(s) ?
 char *ig_profile_json(const ig_profile *p)
 {
     text t = {0};
+    if (require_pointer("profile", "p", p) != IG_OK)
+        return NULL;
     text_add(&t, "{\"kernel\": ");
-    add_quoted(&t, p->kernel);
+    add_quoted(&t, p->kernel ? p->kernel : "?");
     text_add(&t, ", \"launches\": %" PRIu64 ", \"total\": {", p->launches);
     add_numbers(&t, &p->total);
     text_add(&t, ", \"lines\": [");

@@ -9,8 +9,8 @@
 #define INT(x) ((ig_arg){.kind = IG_ARG_INT, .u.i = (x)})
 #define FLOAT(x) ((ig_arg){.kind = IG_ARG_FLOAT, .u.f = (x)})
 /* These take "not given" for an answer. */
-#define INTS(x) ((x).v ? (ig_arg){.kind = IG_ARG_INTS, .u.ints = (x)} : NOTHING)
-#define AXIS(x) ((x).v ? INT((x).n == 1 ? (x).v[0] : INT64_MAX) : NOTHING)
+#define INTS(x) ((x).v || (x).n ? (ig_arg){.kind = IG_ARG_INTS, .u.ints = (x)} : NOTHING)
+#define AXIS(x) ((x).v && (x).n == 1 ? INT((x).v[0]) : INTS(x))
 #define DTYPE(x) ((x) ? (ig_arg){.kind = IG_ARG_DTYPE, .u.dtype = (x)} : NOTHING)
 #define STRING(x) ((x) ? (ig_arg){.kind = IG_ARG_STRING, .u.str = (x)} : NOTHING)
 /* An absent array, unless NULL is what an error left. */

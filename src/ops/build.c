@@ -53,7 +53,9 @@ ig_array *ig_from_data(const void *data, ig_ints shape, ig_dtype dtype)
     int64_t size;
     if (ig_dtype_bytes(dtype) == 0)
         FAIL_NULL(IG_ERR_DTYPE, "from_data: %d is not a dtype", (int)dtype);
-    if (infer_size(OP_reshape, shape.n, shape.v, dtype, &size) != IG_OK)
+    if (require_list("from_data", "shape", shape.v, shape.n) != IG_OK ||
+        infer_size(OP_reshape, shape.n, shape.v, dtype, &size) != IG_OK ||
+        (size && require_pointer("from_data", "data", data) != IG_OK))
         return NULL;
     buffer *b = buffer_new((size_t)size * ig_dtype_bytes(dtype));
     if (!b)
@@ -177,10 +179,12 @@ ig_array *build_cast(ig_array *x, ig_dtype dtype)
 
 ig_array *ig_weak(ig_array *x)
 {
-    if (x && (x->view.ndim != 0 || !dtype_is_float(x->dtype)))
+    if (require_pointer("weak", "x", x) != IG_OK)
+        return NULL;
+    if ((x->view.ndim != 0 || !dtype_is_float(x->dtype)))
         FAIL_NULL(IG_ERR_ARGUMENT, "weak: x must be a 0-d float array; take one element of it");
     /* A node, since a weak leaf is copied where it meets an array. */
-    return x ? weakened(map_node(OP_positive, x->dtype, &x, 1)) : NULL;
+    return weakened(map_node(OP_positive, x->dtype, &x, 1));
 }
 
 ig_array *build_contiguous(ig_array *x)

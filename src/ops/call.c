@@ -18,9 +18,15 @@ typedef struct call {
 } call;
 
 static const char *const kind_names[] = {
-    [IG_ARG_NONE] = "None",      [IG_ARG_ARRAY] = "an array", [IG_ARG_ARRAYS] = "a list of arrays",
-    [IG_ARG_INT] = "an integer", [IG_ARG_FLOAT] = "a number", [IG_ARG_BOOL] = "a bool",
-    [IG_ARG_INTS] = "integers",  [IG_ARG_DTYPE] = "a dtype",  [IG_ARG_STRING] = "a string",
+    [IG_ARG_NONE] = "None",
+    [IG_ARG_ARRAY] = "an array",
+    [IG_ARG_ARRAYS] = "a list of arrays",
+    [IG_ARG_INT] = "an integer",
+    [IG_ARG_FLOAT] = "a number",
+    [IG_ARG_BOOL] = "a bool",
+    [IG_ARG_INTS] = "a list of integers",
+    [IG_ARG_DTYPE] = "a dtype",
+    [IG_ARG_STRING] = "a string",
     [IG_ARG_BYTES] = "bytes",
 };
 
@@ -121,6 +127,11 @@ static int bind_rest(call *c, int i, const ig_arg *args, int from, int nargs)
             return -1;
         }
         c->gathered[j] = number ? number_array(a) : a->u.array;
+        if (!c->gathered[j]) {
+            ig_fail(IG_ERR_ARGUMENT, "%s: array %d of %s is NULL", c->info->name, j,
+                    c->info->params[i].name);
+            return -1;
+        }
     }
     c->bound[i] = (ig_arg){.kind = IG_ARG_ARRAYS, .u.arrays = {c->gathered, n}};
     return n;
@@ -171,21 +182,38 @@ static ig_status bind(call *c, const ig_arg *args, int nargs)
     return IG_OK;
 }
 
-static ig_status check_lists(const call *c)
+/* The one check of what callers hand in: kinds, counts and pointers, before anything reads them. */
+static ig_status check_arg(const call *c, int j, const ig_arg *a)
 {
-    for (int i = 0; i < c->info->n_params; i++) {
-        const ig_arg *a = &c->bound[i];
-        for (int j = 0; a->kind == IG_ARG_ARRAYS && j < a->u.arrays.n; j++)
-            if (!a->u.arrays.v[j]) {
-                if (!ig_failed())
-                    ig_fail(IG_ERR_ARGUMENT, "%s: array %d of %s is NULL", c->info->name, j,
-                            c->info->params[i].name);
-                return IG_ERR_ARGUMENT;
-            }
-        if (a->kind == IG_ARG_DTYPE && ig_dtype_bytes(a->u.dtype) == 0)
-            FAIL(IG_ERR_DTYPE, "%s: %d is not a dtype", c->info->name, (int)a->u.dtype);
-    }
+    const char *op = c->info->name;
+    const char *name = a->name                 ? a->name
+                       : j < c->info->n_params ? c->info->params[j].name
+                                               : "an argument";
+    if ((unsigned)a->kind > IG_ARG_BYTES)
+        FAIL(IG_ERR_ARGUMENT, "%s: %s has kind %d, which is not an ig_kind", op, name,
+             (int)a->kind);
+    if (a->kind == IG_ARG_STRING)
+        return require_pointer(op, name, a->u.str);
+    if (a->kind == IG_ARG_INTS)
+        return require_list(op, name, a->u.ints.v, a->u.ints.n);
+    if (a->kind == IG_ARG_DTYPE && ig_dtype_bytes(a->u.dtype) == 0)
+        FAIL(IG_ERR_DTYPE, "%s: %d is not a dtype", op, (int)a->u.dtype);
+    if (a->kind != IG_ARG_ARRAYS)
+        return IG_OK;
+    TRY(require_list(op, name, a->u.arrays.v, a->u.arrays.n));
+    for (int i = 0; i < a->u.arrays.n; i++)
+        if (!a->u.arrays.v[i])
+            FAIL(IG_ERR_ARGUMENT, "%s: array %d of %s is NULL", op, i, name);
     return IG_OK;
+}
+
+static ig_status check_args(const call *c, const ig_arg *args, int nargs, ig_array **out,
+                            int max_out)
+{
+    TRY(require_list(c->info->name, "args", args, nargs));
+    for (int j = 0; j < nargs; j++)
+        TRY(check_arg(c, j, &args[j]));
+    return require_list(c->info->name, "out", out, max_out);
 }
 
 /* A result is always a handle of its own: an op that had nothing to do gives a view of its input. */
@@ -209,7 +237,7 @@ int op_call(op_id op, const ig_arg *args, int nargs, ig_array **out, int max_out
     int n = 0;
     if (c.info->gives_list && !(results = memory_get(OP_MAX_RESULTS * sizeof *results)))
         return 0;
-    if (bind(&c, args, nargs) == IG_OK && check_lists(&c) == IG_OK)
+    if (check_args(&c, args, nargs, out, max_out) == IG_OK && bind(&c, args, nargs) == IG_OK)
         n = op_rows[op].build(op, c.bound, results);
     for (int i = 0; i < n; i++)
         if (!(results[i] = own_handle(&c, results[i])))

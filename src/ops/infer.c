@@ -9,6 +9,8 @@ ig_dtype ig_result_type(ig_array *const *x, int n)
 {
     ig_dtype strong = IG_DTYPE_NONE;
     dtype_kind weak = DTYPE_KIND_NONE;
+    if (require_list("result_type", "arrays", x, n) != IG_OK)
+        return IG_DTYPE_NONE;
     for (int i = 0; i < n; i++) {
         ig_dtype d = ig_dtype_of(x[i]);
         if (x[i] && x[i]->weak) {

@@ -432,9 +432,9 @@ int op_cross_entropy(op_id op, const ig_arg *args, ig_array **out)
                   view_shape_text(rest.ndim, rest.shape, want), axis);
     }
     labels = index_cast(op_rows[op].name, labels);
-    /* A negative label is a mistake (or another library's "ignore"), not a place counted from the
-     * end: moved out of range, it fails when evaluated. */
-    ig_array *outside = ig_subtract(labels, ig_int(x->view.shape[axis]));
+    /* A negative label is a mistake (or another library's "ignore"); it does not count from the end.
+     * Evaluation refuses it. */
+    ig_array *outside = ig_subtract(labels, ig_int(INDEX_REFUSED));
     labels = ig_where(ig_less(labels, ig_int(0)), outside, labels);
     ig_array *at = ig_expand_dims(labels, IG_AXES(axis));
     ig_array *logs = log_softmax(x, IG_AXES(axis));

@@ -152,6 +152,9 @@ static ig_array *between(op_id op, ig_array *key, ig_ints shape, ig_dtype dtype,
     if (!u || !build_broadcast(op, low, shape.n, shape.v) ||
         !build_broadcast(op, high, shape.n, shape.v))
         return NULL;
+    if (value_of(low, NAN) > value_of(high, NAN))
+        FAIL_NULL(IG_ERR_ARGUMENT, "%s: minval %g is above maxval %g; exchange them",
+                  op_rows[op].name, value_of(low, NAN), value_of(high, NAN));
     if (value_of(low, 1) == 0 && value_of(high, 0) == 1)
         return u;
     /* Of numbers the width is a number too, so that all is one program; the same bits, as double

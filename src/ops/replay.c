@@ -336,6 +336,11 @@ ig_status ig_vmap(ig_array *const *outputs, int n_out, ig_array *const *inputs,
                   ig_array *const *batched, const int *axes, int n_in, ig_array **results)
 {
     replay r = {.batch = -1};
+    TRY(require_list("vmap", "outputs", outputs, n_out));
+    TRY(require_list("vmap", "results", results, n_out));
+    TRY(require_list("vmap", "inputs", inputs, n_in));
+    TRY(require_list("vmap", "batched", batched, n_in));
+    TRY(require_list("vmap", "axes", axes, n_in));
     for (int i = 0; i < n_out; i++)
         if (!outputs[i])
             FAIL(IG_ERR_ARGUMENT, "vmap: output %d is NULL", i);

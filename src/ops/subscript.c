@@ -262,8 +262,8 @@ ig_array *subscript_get(const char *who, ig_array *x, const ig_index *items, int
 
 ig_array *ig_get(ig_array *x, const ig_index *items, int n)
 {
-    if (!x)
-        FAIL_NULL(IG_ERR_ARGUMENT, "get: x is NULL");
+    if (require_pointer("get", "x", x) != IG_OK || require_list("get", "items", items, n) != IG_OK)
+        return NULL;
     x = move_settle(x);
     return x ? subscript_get("get", x, items, n) : NULL;
 }

@@ -203,6 +203,8 @@ static int distance(const char *a, const char *b)
 const ig_op *ig_op_nearest(const char *name)
 {
     int best = 0, least = 1000;
+    if (!name)
+        name = "";
     for (int i = 0; i < OP_PUBLIC_COUNT; i++) {
         int d = distance(name, op_rows[i].name);
         if (d < least)

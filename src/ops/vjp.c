@@ -130,11 +130,10 @@ static ig_status ask(walk *w, const question *q)
 /* Whatever is wrong with the arrays that are given. */
 static ig_status check(const char *who, const char *what, ig_array *const *x, int n)
 {
+    TRY(require_list(who, what, x, n));
     for (int i = 0; i < n; i++) {
-        if (!x[i]) {
-            ig_fail(IG_ERR_ARGUMENT, "%s: %s %d is NULL", who, what, i);
-            return IG_ERR_ARGUMENT;
-        }
+        if (!x[i])
+            FAIL(IG_ERR_ARGUMENT, "%s: %s %d is NULL", who, what, i);
         if (!dtype_is_float((ig_dtype)x[i]->dtype))
             FAIL(IG_ERR_DTYPE, "%s: %s %d is %s; only floats have gradients: convert with astype",
                  who, what, i, ig_dtype_name((ig_dtype)x[i]->dtype));
@@ -175,6 +174,7 @@ static ig_status differentiate(const question *q, ig_array **out)
 ig_status ig_vjp(ig_array *const *outputs, ig_array *const *cotangents, int n_out,
                  ig_array *const *inputs, int n_in, ig_array **grads)
 {
+    TRY(require_list("vjp", "grads", grads, n_in));
     TRY(check("vjp", "output", outputs, n_out));
     TRY(check("vjp", "cotangent", cotangents, n_out));
     TRY(check("vjp", "input", inputs, n_in));
@@ -190,6 +190,7 @@ ig_status ig_grad(ig_array *loss, ig_array *const *params, int n, ig_array **gra
 {
     TRY(check("grad", "the loss, array", &loss, 1));
     TRY(check("grad", "parameter", params, n));
+    TRY(require_list("grad", "grads", grads, n));
     if (loss->view.ndim != 0) {
         char have[400];
         FAIL(IG_ERR_SHAPE,
@@ -216,11 +217,13 @@ ig_status ig_grad(ig_array *loss, ig_array *const *params, int n, ig_array **gra
 ig_status ig_value_and_grad(ig_array *loss, ig_array *const *params, int n, double *value,
                             ig_array **grads)
 {
+    TRY(require_pointer("value_and_grad", "value", value));
     TRY(ig_grad(loss, params, n, grads));
     ig_array **all = memory_get((size_t)(n + 1) * sizeof *all);
     if (!all)
         return IG_ERR_MEMORY;
-    memcpy(all, grads, (size_t)n * sizeof *all);
+    for (int i = 0; i < n; i++)
+        all[i] = grads[i];
     all[n] = loss;
     ig_status status = ig_eval(all, n + 1);
     memory_free(all);
@@ -240,6 +243,17 @@ int op_stop_gradient(op_id op, const ig_arg *args, ig_array **out)
 ig_array *ig_custom_grad(ig_array *out, ig_array *const *inputs, int n, ig_pullback rule,
                          void *context, void (*release)(void *context))
 {
-    ig_array *x = out && !view_is_injective(&out->view) ? build_contiguous(out) : out;
+    const char *const who = "custom_grad";
+    bool valid = require_pointer(who, "out", out) == IG_OK &&
+                 require_pointer(who, "rule", (const void *)(uintptr_t)rule) == IG_OK &&
+                 require_list(who, "inputs", inputs, n) == IG_OK;
+    for (int i = 0; valid && i < n; i++)
+        valid = require_pointer(who, "an input", inputs[i]) == IG_OK;
+    if (!valid) {
+        if (release)
+            release(context);
+        return NULL;
+    }
+    ig_array *x = view_is_injective(&out->view) ? out : build_contiguous(out);
     return array_custom(OP_custom, x, inputs, n, (custom){rule, context, release});
 }

@@ -224,6 +224,7 @@ static void ones_own_mistakes(void **unused)
     released = 0;
     assert_null(ig_custom_grad(NULL, &x, 1, tenfold, new_number(1), count_release));
     assert_int_equal(released, 1);
+    layout_expect_error(IG_ERR_ARGUMENT, "custom_grad: out is NULL");
 }
 
 /* ---- what is evaluated on the way ---- */

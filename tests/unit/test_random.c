@@ -463,6 +463,8 @@ static void test_errors(void **state)
     assert_refused(ig_normal(ig_int(3), two, IG_F32), IG_ERR_ARGUMENT, "normal: a random key");
     assert_refused(ig_bits(key, two, IG_I32), IG_ERR_DTYPE, "u8, u16, u32 or u64");
     assert_refused(ig_bits(key, IG_SHAPE(-1), IG_U32), IG_ERR_SHAPE, "negative");
+    assert_refused(ig_uniform(key, two, IG_F32, ig_float(5), ig_float(1)), IG_ERR_ARGUMENT,
+                   "uniform: minval 5 is above maxval 1");
     assert_refused(ig_uniform(key, two, IG_I32, NULL, NULL), IG_ERR_DTYPE, "f16, bf16, f32 or f64");
     assert_refused(ig_normal(key, two, IG_U8), IG_ERR_DTYPE, "f16, bf16, f32 or f64");
     assert_refused(ig_uniform(key, two, IG_F32, ig_zeros(IG_SHAPE(3), IG_F32), NULL), IG_ERR_SHAPE,

@@ -1,6 +1,7 @@
 /* Faults of a launch. They are rare, so a lock is good enough. */
 #include "backend/cpu/cpu.h"
 
+#include "array/array.h"
 #include "base/error.h"
 
 #include <pthread.h>
@@ -31,6 +32,9 @@ ig_status cpu_fault_status(const cpu_fault *fault)
 {
     if (atomic_load(&fault->at) == INT64_MAX)
         return IG_OK;
+    if (fault->index < -INDEX_REFUSED / 2)
+        FAIL(IG_ERR_INDEX, "index %lld is negative; it must be in [0, %lld)",
+             (long long)(fault->index + INDEX_REFUSED), (long long)fault->axis_len);
     FAIL(IG_ERR_INDEX,
          "index %lld is out of bounds for an axis of length %lld; it must be in [%lld, %lld)",
          (long long)fault->index, (long long)fault->axis_len, (long long)-fault->axis_len,

@@ -54,6 +54,11 @@ static ig_status translate_all(const kernel_tree *tree, const kernel_target *tar
 
 ig_translations *ig_translate(const char *name, const char *source, const ig_translate_options *o)
 {
+    if (require_pointer("translate", "source", source) != IG_OK ||
+        require_pointer("translate", "options", o) != IG_OK ||
+        require_list("translate", "defines", o->defines, o->n_defines) != IG_OK ||
+        require_list("translate", "folders", o->folders, o->n_folders) != IG_OK)
+        return NULL;
     const kernel_target *target = o->to ? kernel_target_find(o->to) : NULL;
     if (!target)
         FAIL_NULL(IG_ERR_ARGUMENT,
@@ -73,7 +78,7 @@ ig_translations *ig_translate(const char *name, const char *source, const ig_tra
     if (!out)
         return NULL;
     char *said = NULL;
-    ig_status status = kernel_parse(name, source, &options, &tree, &said);
+    ig_status status = kernel_parse(name ? name : "kernel.cu", source, &options, &tree, &said);
     if (status == IG_OK) {
         out->said = said;
         status = translate_all(tree, target, o, out);

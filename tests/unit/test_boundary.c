@@ -1,0 +1,189 @@
+/* Every public function with NULL, negative counts and extreme values: it must neither crash nor hang,
+ * and must say that it failed exactly if it did. The calls are generated from include/ingot.h by
+ * tests/support/boundary_calls.py.
+ */
+#include "support/unit.h"
+
+#include <limits.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+
+enum { SECONDS = 60, LISTED = 8, ROOM = 4096, EVALUATED = 1 << 16 };
+
+/* ---- values ------------------------------------------------------------------------------------ */
+
+static ig_array *matrix, *vector, *number, *empty, *indices, *mask, *key, *lazy;
+static ig_array *lists[LISTED], *holes[LISTED], *spare[LISTED], *room[ROOM];
+static ig_model *model;
+static ig_optimizer *optimizer;
+static ig_tensors *tensors;
+static ig_module *module;
+static ig_compiled *compiled;
+static const int64_t numbers[64] = {1, 2, 3};
+static const ig_ints two = {numbers, 2};
+static const int axes[64] = {0};
+static char space[1 << 16], long_text[20000];
+static ig_index items[LISTED];
+static ig_arg args[LISTED];
+static double real;
+static ig_status code;
+
+static void values_make(void)
+{
+    static const float data[] = {1, -2, 3, 0.5f, 0, 9};
+    static const int64_t ints[] = {0, 1, 1};
+    static const bool bools[] = {true, false, true};
+    matrix = ig_from_data(data, IG_SHAPE(2, 3), IG_F32);
+    vector = ig_from_data(data, IG_SHAPE(3), IG_F32);
+    number = ig_float(2);
+    empty = ig_zeros(IG_SHAPE(0, 3), IG_F32);
+    indices = ig_from_data(ints, IG_SHAPE(3), IG_I64);
+    mask = ig_from_data(bools, IG_SHAPE(3), IG_BOOL);
+    key = ig_key(1, NULL);
+    lazy = ig_add(matrix, vector);
+    for (int i = 0; i < LISTED; i++) {
+        lists[i] = matrix;
+        holes[i] = i % 2 ? NULL : matrix;
+        items[i] = (ig_index){.kind = i ? IG_INDEX_NEWAXIS : IG_INDEX_INT};
+        args[i] = (ig_arg){.kind = IG_ARG_ARRAY, .u.array = matrix};
+    }
+    memset(long_text, 'a', sizeof long_text - 1);
+    model = ig_model_new(1);
+    ig_array *x = ig_nn_linear(model, "layer", matrix, 2, true);
+    optimizer = ig_sgd(0.1, 0, false, 0);
+    tensors = ig_tensors_new();
+    ig_tensors_put(tensors, "x", matrix);
+    module = ig_module_new("k.cu", "__global__ void k(float *x, int n) { x[0] = n; }", NULL);
+    compiled = ig_compile(&matrix, 1, 0, &lazy, 1);
+    assert_non_null(x);
+    assert_non_null(module);
+    assert_non_null(compiled);
+    assert_false(ig_failed());
+}
+
+static void values_free(void)
+{
+    ig_model_free(model);
+    ig_optimizer_free(optimizer);
+    ig_tensors_free(tensors);
+    ig_module_free(module);
+    ig_compiled_free(compiled);
+}
+
+/* ---- the checks around each call ------------------------------------------------------------------ */
+
+static const char *now = "";
+static int problems, calls, failures;
+
+static void hang(int signal)
+{
+    (void)signal;
+    static const char text[] = "\nstill busy, or dead, in: ";
+    if (write(2, text, sizeof text - 1) < 0 || write(2, now, strlen(now)) < 0 ||
+        write(2, "\n", 1) < 0)
+        _exit(3);
+    _exit(3);
+}
+
+static void call_begin(const char *call)
+{
+    now = call;
+    calls++;
+    ig_scope_begin();
+    for (int i = 0; i < LISTED; i++)
+        spare[i] = ig_from_data(numbers, IG_SHAPE(3), IG_I64);
+    alarm(SECONDS);
+}
+
+static void problem(const char *what, const char *text)
+{
+    problems++;
+    fprintf(stderr, "%s: %s%s\n", now, what, text);
+}
+
+/* What was set goes back, and an error must be one that a user understands. */
+static void call_end(void)
+{
+    ig_status failure = IG_OK;
+    const char *text = ig_error(&failure);
+    failures += text != NULL;
+    if (text && !*text)
+        problem("the error has no text", "");
+    if (failure == IG_ERR_INTERNAL)
+        problem("an internal error: ", text);
+    ig_set_device("cpu");
+    ig_set_threads(2);
+    ig_set_memory_limit((uint64_t)1 << 28);
+    ig_keep_history(false);
+    ig_model_train(model, true);
+    if (ig_failed())
+        problem("settings cannot be restored: ", ig_error(NULL));
+    ig_scope_end();
+}
+
+static void check(bool failed)
+{
+    if (failed && !ig_failed())
+        problem("failed without an error", "");
+    if (!failed && ig_failed())
+        problem("left an error, but did not fail: ", ig_error(NULL));
+    call_end();
+}
+
+static void check_status(ig_status status) { check(status != IG_OK); }
+
+/* What was built must also survive its evaluation, which may fail. */
+static void check_pointer(ig_array *x)
+{
+    if (x && ig_failed())
+        problem("left an error, but did not fail: ", ig_error(NULL));
+    if (x && ig_size(x) < EVALUATED)
+        ig_eval(&x, 1);
+    check(!x || ig_failed());
+}
+
+static void check_count(int n)
+{
+    for (int i = 0; i < n && i < LISTED; i++)
+        if (ig_size(room[i]) < EVALUATED)
+            ig_eval(&room[i], 1);
+    check(n == 0 || ig_failed());
+}
+
+static void *check_owned(void *x)
+{
+    check(!x);
+    return x;
+}
+
+/* ---- the calls ------------------------------------------------------------------------------------ */
+
+#include "boundary_calls.inc"
+
+static void test_calls(void **state)
+{
+    (void)state;
+    values_make();
+    signal(SIGALRM, hang);
+    for (size_t i = 0; i < sizeof boundaries / sizeof *boundaries; i++) {
+        boundaries[i].calls();
+    }
+    alarm(0);
+    values_free();
+    print_message("%d calls, %d of which failed as they should\n", calls, failures);
+    assert_int_equal(problems, 0);
+    assert_true(failures > calls / 10 && failures < calls);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_calls, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
