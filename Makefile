@@ -5,6 +5,7 @@
 #   make CROSS=x86_64-linux-gnu-        for another processor, into build-x86_64/
 #   make SAN=address,undefined          with sanitizers, into build-asan/ (SAN=thread: build-tsan/)
 #   make COVERAGE=1                     counting lines, into build-coverage/
+#   make DEBUG=-g                       with debug information for variables
 #   make BUILD=dir                      into a directory of your choice
 #   make help                           all targets
 #
@@ -61,6 +62,8 @@ WARNINGS := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototy
 # IEEE 754 as written: an fma is one only where the source says so, on every compiler and level.
 # Integer overflow wraps.
 FLOATS   := -fno-math-errno -fno-trapping-math -ffp-contract=off -fwrapv
+# Line numbers for backtraces. DEBUG=-g adds variables for a debugger, and half as much compile time again.
+DEBUG    ?= -g1
 OPTIMIZE := -O2
 LANES_OPTIMIZE := -O3
 TEST_OPTIMIZE := -O1
@@ -85,7 +88,7 @@ ifneq ($(COVERAGE),)
   SAN_FLAGS += --coverage -fprofile-update=atomic $(if $(is_clang),,-fprofile-abs-path)
 endif
 
-COMMON  := -std=gnu11 -g $(TARGET_FLAGS) $(WARNINGS) $(FLOATS) $(SAN_FLAGS) -pthread
+COMMON  := -std=gnu11 $(DEBUG) $(TARGET_FLAGS) $(WARNINGS) $(FLOATS) $(SAN_FLAGS) -pthread
 LIBRARY := $(COMMON) $(HIDDEN) $(DEFINES) -Iinclude -Isrc -I$(BUILD)/gen
 TESTING := $(COMMON) $(DEFINES) -Iinclude -Isrc -Icli -I. -Itests -I$(BUILD)/gen
 LINK    := $(TARGET_FLAGS) $(SAN_FLAGS) -pthread
@@ -103,8 +106,8 @@ LEVEL_FLAGS_avx512 := -mavx512f -mavx512bw -mavx512vl -mavx512dq -mfma -mf16c \
 LEVEL_FLAGS_amx    := $(LEVEL_FLAGS_avx512) -mamx-tile -mamx-bf16 -mamx-int8
 LEVEL_FLAGS_bf16   := -march=armv8.2-a+dotprod+bf16+i8mm
 
-# A level on a base differs from it in products alone: only gemm.c is built for it. The machine must
-# have what it needs, in the words of machine_get()->isa.
+# A level on a base only adds kernels for some products (lanes/gemm.c). The machine must have the features
+# that it needs, named as in machine_get()->isa.
 LEVEL_BASE_bf16  := neon
 LEVEL_NEEDS_bf16 := dotprod bf16 i8mm
 LEVEL_BASE_amx   := avx512
@@ -204,7 +207,7 @@ $(foreach level,$(LEVELS),$(eval $(call LANE_RULE,$(level))))
 $(BUILD)/obj/src/backend/cpu/lanes/bits.neon.o: LANES_OPTIMIZE += $(if $(is_clang),,-mtune=neoverse-v1)
 
 # Everything, internal names included: what the tests link with.
-$(BUILD)/obj/libinternal.a: $(OBJECTS) $(LANE_OBJECTS) $(BUILD)/gen/link
+$(BUILD)/obj/libinternal.a: $(LANE_OBJECTS) $(OBJECTS) $(BUILD)/gen/link
 	@mkdir -p $(@D); rm -f $@
 	$(call say,AR,$@) $(AR) rcs $@ $(OBJECTS) $(LANE_OBJECTS)
 
@@ -253,7 +256,7 @@ $(BUILD)/obj/cli/bench/limits_arm.o: OPTIMIZE := -O3 $(if $(filter aarch64,$(ARC
     -march=armv8.2-a+bf16+fp16fml)
 
 # It reads its own files with base/json, which is not public.
-$(BUILD)/ingot: $(CLI_OBJECTS) $(BUILD)/obj/libinternal.a
+$(BUILD)/ingot: $(BUILD)/obj/libinternal.a $(CLI_OBJECTS)
 	$(call say,LINK,$@) $(link) $(CLI_OBJECTS) $(BUILD)/obj/libinternal.a $(CLI_LIBS) $(LDLIBS)
 
 # ---- examples: a program for each file, as a user would build it --------------------------------

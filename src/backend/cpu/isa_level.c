@@ -1,6 +1,6 @@
 /* Choosing the level: the best that this build has and the machine can run, or IG_CPU_LEVEL.
  *
- * A level may stand on a base: then it is the base's loops with kernels of its own for products. */
+ * A level on a base has kernels for some products; it takes the other products and all loops from the base. */
 #include "backend/cpu/cpu.h"
 
 #include "backend/cpu/lanes/gemm.h"
@@ -38,6 +38,7 @@ enum { LEVEL_COUNT = sizeof rows / sizeof rows[0] };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static cpu_level chosen;
+static gemm_level chosen_gemm;
 static char names[128], note[256];
 
 /* Whether each word of `needs` is one of `has`; both are separated by spaces. */
@@ -53,6 +54,15 @@ static bool words_are_there(const char *needs, const char *has)
         needs += n + (needs[n] == ' ');
     }
     return true;
+}
+
+static void choose_gemm(const gemm_level *base, const gemm_level *own)
+{
+    chosen_gemm = *base;
+    for (int d = 0; d < DTYPE_COUNT; d++)
+        if (own->of[d].tile)
+            chosen_gemm.of[d] = own->of[d];
+    chosen_gemm.i8_to_i32 = own->i8_to_i32;
 }
 
 static void choose(void)
@@ -71,7 +81,8 @@ static void choose(void)
             continue;
         chosen = *row->loops;
         chosen.name = row->name;
-        chosen.gemm = row->gemm;
+        choose_gemm(row->loops->gemm, row->gemm);
+        chosen.gemm = &chosen_gemm;
         asked = wish && strcmp(wish, row->name) == 0;
     }
     if (wish && *wish && !asked)

@@ -1,5 +1,6 @@
 /* The contraction's inner loops for one instruction set: micro-kernels (gemm_tile.inc) for each type
- * of lane and packing (gemm_pack.inc) for each type of element. Built once for each level.
+ * of lane and packing (gemm_pack.inc) for each type of element. Built once for each level. A level with matrix
+ * instructions (ON_BASE) has only the kernels that use them; level.c takes the others from its base.
  *
  * A tile is chosen so that its sums, one row of b and the factors of a just fit the registers. */
 #include "backend/cpu/lanes/gemm.h"
@@ -8,6 +9,8 @@
 #include "backend/cpu/lanes/simd_gemm.h"
 
 #include <string.h>
+
+#define ON_BASE (SIMD_MMA || SIMD_AMX)
 
 #define GEMM_JOIN(a, b) a##_##b
 #define GEMM_NAME(a, b) GEMM_JOIN(a, b)
@@ -103,6 +106,7 @@ static inline bool gemm_has_long(const int64_t *offset, int64_t n)
 
 /* ---- floating point ---- */
 
+#if !ON_BASE
 #define MR FLOAT_MR
 #define NV FLOAT_NV
 #define ROWS FLOAT_ROWS
@@ -154,7 +158,6 @@ static inline bool gemm_has_long(const int64_t *offset, int64_t n)
 #define TURN(to, width, s, row) TURN_4(quad_of_f16, to, width, s, row)
 #include "gemm_pack.inc"
 
-#if !SIMD_MMA && !SIMD_AMX
 #define T bf16
 #define STORED uint16_t
 #define LANE float
@@ -165,12 +168,12 @@ static inline bool gemm_has_long(const int64_t *offset, int64_t n)
 #define TURN_SIDE 4
 #define TURN(to, width, s, row) TURN_4(quad_of_bf16, to, width, s, row)
 #include "gemm_pack.inc"
-#endif
 
 #undef MR
 #undef NV
 #undef ROWS
 #undef NR
+#endif
 
 /* ---- matrix instructions ---- */
 
@@ -314,6 +317,7 @@ static inline bool gemm_has_long(const int64_t *offset, int64_t n)
 
 /* ---- thin products ---- */
 
+#if !ON_BASE
 #define T f32
 #define V f32
 #define STORED float
@@ -335,7 +339,6 @@ static inline bool gemm_has_long(const int64_t *offset, int64_t n)
 #define TO_LANE(x) f16_to_f32(x)
 #include "gemm_thin.inc"
 
-#if !SIMD_MMA && !SIMD_AMX
 #define T bf16
 #define V f32
 #define STORED uint16_t
@@ -350,12 +353,12 @@ static inline bool gemm_has_long(const int64_t *offset, int64_t n)
 
 /* ---- integers: signed ones wrap as unsigned ones do ---- */
 
+#if !ON_BASE
 #define MR INT_MR
 #define NV INT_NV
 #define ROWS INT_ROWS
 #define NR ((int)(NV * SIMD_INT_BYTES / sizeof(LANE)))
 
-#if !SIMD_MMA && !SIMD_AMX
 #define T u8
 #define LANE uint8_t
 #define GROUP 1
@@ -371,7 +374,6 @@ static inline bool gemm_has_long(const int64_t *offset, int64_t n)
 #define TURN_SIDE 1
 #define TURN TURN_NONE
 #include "gemm_pack.inc"
-#endif
 
 #define T u16
 #define LANE uint16_t
@@ -405,11 +407,7 @@ static inline bool gemm_has_long(const int64_t *offset, int64_t n)
 #define TURN TURN_F32
 #include "gemm_pack.inc"
 
-/* Bytes whose sums are i32: widened by packing where no instruction does so. */
-#if SIMD_MMA || SIMD_AMX
-#define pack_m_i32 pack_m_i8
-#define pack_n_i32 pack_n_i8
-#else
+/* Bytes whose sums are i32: widened by packing. */
 #define WIDEN_4(to, s, r) \
     for (int i_ = 0; i_ < 4; i_++) \
     (to)[i_] = (uint32_t)(s)[0][(r) + i_]
@@ -424,7 +422,6 @@ static inline bool gemm_has_long(const int64_t *offset, int64_t n)
 #define TURN TURN_NONE
 #include "gemm_pack.inc"
 #undef WIDEN_4
-#endif
 
 #define T u64
 #define LANE uint64_t
@@ -441,6 +438,7 @@ static inline bool gemm_has_long(const int64_t *offset, int64_t n)
 #define TURN_SIDE 2
 #define TURN TURN_F64
 #include "gemm_pack.inc"
+#endif
 
 /* ---- the level ---- */
 
@@ -467,6 +465,11 @@ _Static_assert(INT_NR(uint8_t) <= GEMM_WIDTH_MAX && INT_MR <= INT_NR(uint8_t), "
             tile_##element, NULL, gather, thin, 3, 4, NULL \
     }
 
+#if ON_BASE
+#define pack_m_i32 pack_m_i8
+#define pack_n_i32 pack_n_i8
+#endif
+
 #if SIMD_MMA
 #define BF16_KERNEL GROUP_KERNEL(MMA_MR, MMA_NR, 4, 2, bf16, gather_bf16, thin_bf16)
 #define BYTE_KERNEL GROUP_KERNEL(MMA_MR, MMA_NR, 8, 1, i8, NULL, NULL)
@@ -488,19 +491,25 @@ _Static_assert(INT_NR(uint8_t) <= GEMM_WIDTH_MAX && INT_MR <= INT_NR(uint8_t), "
 #endif
 
 extern const struct gemm_level GEMM_NAME(gemm, LEVEL);
-const struct gemm_level GEMM_NAME(gemm, LEVEL) = {.ready = READY,
-                                                  .i8_to_i32 = WIDE_KERNEL,
-                                                  .of = {
-                                                      [IG_F16] = FLOAT_KERNEL(f16, f32, float),
-                                                      [IG_BF16] = BF16_KERNEL,
-                                                      [IG_F32] = FLOAT_KERNEL(f32, f32, float),
-                                                      [IG_F64] = FLOAT_KERNEL(f64, f64, double),
-                                                      [IG_I8] = BYTE_KERNEL,
-                                                      [IG_U8] = BYTE_KERNEL,
-                                                      [IG_I16] = INT_KERNEL(u16, u16, uint16_t),
-                                                      [IG_U16] = INT_KERNEL(u16, u16, uint16_t),
-                                                      [IG_I32] = INT_KERNEL(u32, u32, uint32_t),
-                                                      [IG_U32] = INT_KERNEL(u32, u32, uint32_t),
-                                                      [IG_I64] = INT_KERNEL(u64, u64, uint64_t),
-                                                      [IG_U64] = INT_KERNEL(u64, u64, uint64_t),
-                                                  }};
+/* clang-format off */
+const struct gemm_level GEMM_NAME(gemm, LEVEL) = {
+    .ready = READY,
+    .i8_to_i32 = WIDE_KERNEL,
+    .of = {
+        [IG_BF16] = BF16_KERNEL,
+        [IG_I8] = BYTE_KERNEL,
+        [IG_U8] = BYTE_KERNEL,
+#if !ON_BASE
+        [IG_F16] = FLOAT_KERNEL(f16, f32, float),
+        [IG_F32] = FLOAT_KERNEL(f32, f32, float),
+        [IG_F64] = FLOAT_KERNEL(f64, f64, double),
+        [IG_I16] = INT_KERNEL(u16, u16, uint16_t),
+        [IG_U16] = INT_KERNEL(u16, u16, uint16_t),
+        [IG_I32] = INT_KERNEL(u32, u32, uint32_t),
+        [IG_U32] = INT_KERNEL(u32, u32, uint32_t),
+        [IG_I64] = INT_KERNEL(u64, u64, uint64_t),
+        [IG_U64] = INT_KERNEL(u64, u64, uint64_t),
+#endif
+    },
+};
+/* clang-format on */
