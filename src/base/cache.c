@@ -1,10 +1,11 @@
 /* The cache on the disk: see cache.h.
  *
- * An entry is a file, named by the hash of its key:
+ * An entry is a file whose name is the hash of its key:
  *
  *   "ingot cache 1\n", u64 bytes of the key, u64 bytes of the data, key, data, SHA-256 of all that
  *
- * Its time of modification is when it was last used. */
+ * Its modification time is when it was last used. Entries are opened relative to the folder that was
+ * checked, so nobody can exchange the folder between the check and the use. */
 #include "base/cache.h"
 
 #include "base/hash.h"
@@ -30,36 +31,20 @@ enum {
     TEMP_SECONDS = 3600 /* a temporary file as old as that was left behind */
 };
 
-typedef char cache_path[PATH_MAX];
+/* ---- the folder ---- */
 
-/* ---- places ---- */
-
-static bool path_join(cache_path out, const char *folder, const char *name)
+/* True if nobody but the effective user could have written the file or folder. */
+static bool is_trusted(int fd, mode_t kind)
 {
-    const int n = snprintf(out, sizeof(cache_path), "%s/%s", folder, name);
-    return n > 0 && (size_t)n < sizeof(cache_path);
+    struct stat st;
+    return fstat(fd, &st) == 0 && (st.st_mode & S_IFMT) == kind && st.st_uid == geteuid() &&
+           !(st.st_mode & (S_IWGRP | S_IWOTH));
 }
 
-/* The folder of this kind; false: there is no cache. XDG's rule: a path that is not absolute does not
- * count. */
-static bool folder_path(const cache *c, cache_path out)
+/* Creates a folder and those above it. */
+static void folder_make(const char *path)
 {
-    const char *wish = getenv("IG_CACHE"), *base = getenv("XDG_CACHE_HOME");
-    cache_path home, ours;
-    if (wish && strcmp(wish, "off") == 0)
-        return false;
-    if (!base || base[0] != '/') {
-        const char *user = getenv("HOME");
-        if (!user || user[0] != '/' || !path_join(home, user, ".cache"))
-            return false;
-        base = home;
-    }
-    return path_join(ours, base, "ingot") && path_join(out, ours, c->kind);
-}
-
-static void folder_make(const cache_path path)
-{
-    cache_path part;
+    char part[PATH_MAX];
     for (size_t i = 1; path[i]; i++)
         if (path[i] == '/') {
             memcpy(part, path, i);
@@ -69,9 +54,49 @@ static void folder_make(const cache_path path)
     mkdir(path, 0700);
 }
 
-static bool entry_path(const char *folder, const void *key, size_t key_bytes, cache_path out)
+/* A folder in another, which is created if that is asked for; -1 if it is missing or not trusted. */
+static int folder_in(int parent, const char *name, bool create)
 {
-    char name[NAME_BYTES + 1];
+    if (create)
+        mkdirat(parent, name, 0700);
+    const int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 || is_trusted(fd, S_IFDIR))
+        return fd;
+    close(fd);
+    return -1;
+}
+
+/* Opens the folder of this kind of entry; -1 if there is no cache. By the XDG rule a relative path does
+ * not count. Links are followed up to XDG_CACHE_HOME, which is the user's, and not below. */
+static int folder_open(const cache *c, bool create)
+{
+    const char *wish = getenv("IG_CACHE"), *base = getenv("XDG_CACHE_HOME");
+    const char *user = getenv("HOME"), *under = "";
+    char path[PATH_MAX];
+    if (wish && strcmp(wish, "off") == 0)
+        return -1;
+    if (!base || base[0] != '/') {
+        base = user;
+        under = "/.cache";
+    }
+    if (!base || base[0] != '/' ||
+        snprintf(path, sizeof path, "%s%s", base, under) >= (int)sizeof path)
+        return -1;
+    if (create)
+        folder_make(path);
+    const int top = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int ours = top < 0 ? -1 : folder_in(top, "ingot", create);
+    const int folder = ours < 0 ? -1 : folder_in(ours, c->kind, create);
+    if (top >= 0)
+        close(top);
+    if (ours >= 0)
+        close(ours);
+    return folder;
+}
+
+/* The file name of an entry. */
+static void entry_name(const void *key, size_t key_bytes, char name[static NAME_BYTES + 1])
+{
     uint8_t sum[HASH_BYTES];
     hash h;
     hash_begin(&h);
@@ -79,7 +104,6 @@ static bool entry_path(const char *folder, const void *key, size_t key_bytes, ca
     hash_end(&h, sum);
     for (int i = 0; i < HASH_BYTES; i++)
         snprintf(name + 2 * i, 3, "%02x", sum[i]);
-    return path_join(out, folder, name);
 }
 
 /* ---- bytes ---- */
@@ -106,7 +130,7 @@ static void sum_of(const uint8_t *file, size_t bytes, uint8_t sum[static HASH_BY
     hash_end(&h, sum);
 }
 
-/* Memory that a cache does without must not become the caller's error. */
+/* Memory, or NULL without an error: a cache does without. */
 static void *get_quietly(size_t bytes)
 {
     const bool failed = ig_failed();
@@ -138,19 +162,20 @@ static bool write_all(int fd, const uint8_t *from, size_t bytes)
     return true;
 }
 
-/* The file in new memory, or NULL: not there. *found: it is there, whether or not it could be read. */
-static uint8_t *file_read(const cache *c, const char *path, size_t *bytes, bool *found)
+/* The file in new memory, or NULL. *found: there is one, whether or not it could be read. */
+static uint8_t *file_read(const cache *c, int folder, const char *name, size_t *bytes, bool *found)
 {
     uint8_t *file = NULL;
     struct stat st;
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    const int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     *found = fd >= 0;
     if (fd < 0)
         return NULL;
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size >= HEAD_BYTES + HASH_BYTES &&
-        (uint64_t)st.st_size <= c->max_bytes && (file = get_quietly((size_t)st.st_size))) {
+    if (is_trusted(fd, S_IFREG) && fstat(fd, &st) == 0 && st.st_size >= HEAD_BYTES + HASH_BYTES &&
+        (uint64_t)st.st_size <= c->max_bytes) {
         *bytes = (size_t)st.st_size;
-        if (!read_all(fd, file, *bytes)) {
+        file = get_quietly(*bytes);
+        if (file && !read_all(fd, file, *bytes)) {
             memory_free(file);
             file = NULL;
         }
@@ -161,7 +186,7 @@ static uint8_t *file_read(const cache *c, const char *path, size_t *bytes, bool 
     return file;
 }
 
-/* Where the data of a sound entry of this key begins; NULL: it is none. */
+/* Where the data of the entry begin; NULL if it is damaged or has another key. */
 static const uint8_t *entry_data(const uint8_t *file, size_t bytes, const void *key,
                                  size_t key_bytes, size_t *data_bytes)
 {
@@ -181,112 +206,121 @@ static const uint8_t *entry_data(const uint8_t *file, size_t bytes, const void *
 
 bool cache_get(const cache *c, const void *key, size_t key_bytes, void **data, size_t *bytes)
 {
-    cache_path folder, path;
+    char name[NAME_BYTES + 1];
     bool found;
     size_t file_bytes = 0;
-    if (!folder_path(c, folder) || !entry_path(folder, key, key_bytes, path))
+    const int folder = folder_open(c, false);
+    if (folder < 0)
         return false;
-    uint8_t *file = file_read(c, path, &file_bytes, &found);
+    entry_name(key, key_bytes, name);
+    uint8_t *file = file_read(c, folder, name, &file_bytes, &found);
     const uint8_t *at = file ? entry_data(file, file_bytes, key, key_bytes, bytes) : NULL;
-    if (!at) {
+    if (at) {
+        memmove(file, at, *bytes);
+        *data = file;
+    } else {
         if (found)
-            unlink(path);
+            unlinkat(folder, name, 0);
         memory_free(file);
-        return false;
     }
-    memmove(file, at, *bytes);
-    *data = file;
-    return true;
+    close(folder);
+    return at != NULL;
 }
 
 void cache_remove(const cache *c, const void *key, size_t key_bytes)
 {
-    cache_path folder, path;
-    if (folder_path(c, folder) && entry_path(folder, key, key_bytes, path))
-        unlink(path);
+    char name[NAME_BYTES + 1];
+    const int folder = folder_open(c, false);
+    if (folder < 0)
+        return;
+    entry_name(key, key_bytes, name);
+    unlinkat(folder, name, 0);
+    close(folder);
 }
 
 /* ---- room ---- */
 
 typedef struct oldest {
-    cache_path path;
+    char name[NAME_BYTES + 1];
     time_t used;
     uint64_t total; /* bytes of all entries */
     bool found;
 } oldest;
 
-/* Finds the entry that was used longest ago, and how much they all take. */
-static void look(const char *folder, oldest *o)
+/* Finds the entry that was used longest ago and the bytes of all entries; removes stale temporary files. */
+static void look(int folder, oldest *o)
 {
-    cache_path path;
     struct stat st;
-    DIR *dir = opendir(folder);
+    const int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = again < 0 ? NULL : fdopendir(again);
     *o = (oldest){0};
-    if (!dir)
+    if (!dir) {
+        if (again >= 0)
+            close(again);
         return;
+    }
     for (const struct dirent *entry; (entry = readdir(dir));) {
         const bool temporary = strncmp(entry->d_name, "new-", 4) == 0;
         if ((!temporary && strlen(entry->d_name) != NAME_BYTES) ||
-            !path_join(path, folder, entry->d_name) || lstat(path, &st) != 0)
+            fstatat(folder, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0)
             continue;
         if (temporary) {
             if (time(NULL) - st.st_mtime > TEMP_SECONDS)
-                unlink(path);
+                unlinkat(folder, entry->d_name, 0);
             continue;
         }
         o->total += (uint64_t)st.st_size;
         if (!o->found || st.st_mtime < o->used) {
             o->found = true;
             o->used = st.st_mtime;
-            memcpy(o->path, path, sizeof path);
+            memcpy(o->name, entry->d_name, sizeof o->name);
         }
     }
     closedir(dir);
 }
 
-/* Removes until there is room for so many bytes more. */
-static void make_room(const cache *c, const char *folder, uint64_t bytes)
+/* Removes the oldest entries until that many more bytes fit. */
+static void make_room(const cache *c, int folder, uint64_t bytes)
 {
     oldest o;
     for (look(folder, &o); o.found && o.total + bytes > c->max_bytes; look(folder, &o))
-        if (unlink(o.path) != 0)
+        if (unlinkat(folder, o.name, 0) != 0)
             return;
 }
 
-static bool temp_open(const char *folder, cache_path path, int *fd)
+/* Writes a file as a whole: under a temporary name, then by a rename. */
+static void file_write(int folder, const char *name, const uint8_t *file, size_t bytes)
 {
     static atomic_uint count;
-    char name[64];
-    snprintf(name, sizeof name, "new-%ld-%u", (long)getpid(), atomic_fetch_add(&count, 1));
-    if (!path_join(path, folder, name))
-        return false;
-    *fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    return *fd >= 0;
+    char temporary[64];
+    snprintf(temporary, sizeof temporary, "new-%ld-%u", (long)getpid(),
+             atomic_fetch_add(&count, 1));
+    const int fd =
+        openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return;
+    const bool written = write_all(fd, file, bytes);
+    if (close(fd) != 0 || !written || renameat(folder, temporary, folder, name) != 0)
+        unlinkat(folder, temporary, 0);
 }
 
 void cache_put(const cache *c, const void *key, size_t key_bytes, const void *data, size_t bytes)
 {
-    cache_path folder, path, temporary;
+    char name[NAME_BYTES + 1];
     const size_t total = HEAD_BYTES + key_bytes + bytes + HASH_BYTES;
-    int fd;
-    if (total > c->max_bytes || !folder_path(c, folder) ||
-        !entry_path(folder, key, key_bytes, path))
-        return;
-    uint8_t *file = get_quietly(total);
-    if (!file)
-        return;
-    memcpy(file, MAGIC, MAGIC_BYTES);
-    put_u64(file + MAGIC_BYTES, key_bytes);
-    put_u64(file + MAGIC_BYTES + 8, bytes);
-    memcpy(file + HEAD_BYTES, key, key_bytes);
-    memcpy(file + HEAD_BYTES + key_bytes, data, bytes);
-    sum_of(file, total - HASH_BYTES, file + total - HASH_BYTES);
-    folder_make(folder);
-    make_room(c, folder, total);
-    if (temp_open(folder, temporary, &fd)) {
-        const bool written = write_all(fd, file, total);
-        if (close(fd) != 0 || !written || rename(temporary, path) != 0)
-            unlink(temporary);
+    uint8_t *file = total <= c->max_bytes ? get_quietly(total) : NULL;
+    const int folder = file ? folder_open(c, true) : -1;
+    if (folder >= 0) {
+        memcpy(file, MAGIC, MAGIC_BYTES);
+        put_u64(file + MAGIC_BYTES, key_bytes);
+        put_u64(file + MAGIC_BYTES + 8, bytes);
+        memcpy(file + HEAD_BYTES, key, key_bytes);
+        memcpy(file + HEAD_BYTES + key_bytes, data, bytes);
+        sum_of(file, total - HASH_BYTES, file + total - HASH_BYTES);
+        entry_name(key, key_bytes, name);
+        make_room(c, folder, total);
+        file_write(folder, name, file, total);
+        close(folder);
     }
     memory_free(file);
 }

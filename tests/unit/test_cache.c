@@ -22,6 +22,7 @@ static int cache_begin(void **state)
     const int failed = folder_begin(state);
     setenv("XDG_CACHE_HOME", folder_itself(), 1);
     unsetenv("IG_CACHE");
+    umask(022);
     return failed;
 }
 
@@ -201,6 +202,50 @@ static void a_cache_that_cannot_be_is_empty(void **unused)
     assert_false(ig_failed());
 }
 
+/* What somebody else could have written is not used: the folders, or an entry. */
+static void only_our_own_files_are_trusted(void **unused)
+{
+    (void)unused;
+    static const char *const folders[] = {"ingot", "ingot/things"};
+    put(&things, "key", "1", 1);
+    assert_true(has(&things, "key", "1", 1));
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        static const mode_t open_to[] = {0770, 0702};
+        for (int k = 0; k < 2; k++) {
+            assert_int_equal(chmod(folder_path(folders[i]), open_to[k]), 0);
+            assert_false(has(&things, "key", "1", 1));
+            put(&things, "other", "2", 1); /* nothing is written there either */
+            assert_int_equal(chmod(folder_path(folders[i]), 0700), 0);
+            assert_false(has(&things, "other", "2", 1));
+        }
+        assert_true(has(&things, "key", "1", 1));
+    }
+    assert_int_equal(chmod(entry(0), 0622), 0);
+    assert_false(has(&things, "key", "1", 1));
+    assert_null(entry(0));
+    put(&things, "key", "1", 1);
+    assert_true(has(&things, "key", "1", 1));
+    /* A link in the place of a folder leads who knows where. */
+    assert_int_equal(rename(folder_path("ingot/things"), folder_path("elsewhere")), 0);
+    char target[700];
+    snprintf(target, sizeof target, "%s", folder_path("elsewhere"));
+    assert_int_equal(symlink(target, folder_path("ingot/things")), 0);
+    assert_false(has(&things, "key", "1", 1));
+    if (geteuid() != 0) /* only root can give a file away */
+        return;
+    assert_int_equal(unlink(folder_path("ingot/things")), 0);
+    assert_int_equal(rename(target, folder_path("ingot/things")), 0);
+    assert_true(has(&things, "key", "1", 1));
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        assert_int_equal(chown(folder_path(folders[i]), 12345, 12345), 0);
+        assert_false(has(&things, "key", "1", 1));
+        assert_int_equal(chown(folder_path(folders[i]), 0, 0), 0);
+    }
+    assert_true(has(&things, "key", "1", 1));
+    assert_int_equal(chown(entry(0), 12345, 12345), 0);
+    assert_false(has(&things, "key", "1", 1));
+}
+
 static void memory_that_is_not_there_is_no_error(void **unused)
 {
     (void)unused;
@@ -227,6 +272,7 @@ int main(void)
         TEST(foreign_entries_are_none),
         TEST(the_oldest_give_way),
         TEST(a_cache_that_cannot_be_is_empty),
+        TEST(only_our_own_files_are_trusted),
         TEST(memory_that_is_not_there_is_no_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
