@@ -409,7 +409,11 @@ IG_API const ig_op *ig_op_nearest(const char *name);
 
 /* ---- kernels in CUDA C ------------------------------------------------------------------------ */
 
-/* Source in CUDA C, read and checked: kernels that can be launched on any device that runs kernels. */
+/* Source in CUDA C, read and checked: kernels that can be launched on any device that runs kernels.
+ *
+ * Any thread may use any module. Launches of one module run one after another, in no fixed order between
+ * threads; launches of different modules may overlap. Free a module when no thread uses it any more. The
+ * print function of a launch must not use the launched module. */
 typedef struct ig_module ig_module;
 
 typedef struct ig_module_options {

@@ -263,7 +263,7 @@ static ig_array *array_new(int op, ig_dtype dtype)
     x->refs = 1;
     x->op = (uint16_t)op;
     x->dtype = (uint8_t)dtype;
-    x->weak = x->is_key = false;
+    x->weak = x->is_key = x->is_number = false;
     x->n_in = 0;
     x->root = x;
     x->in = x->in_few;
@@ -351,6 +351,26 @@ ig_array *array_leaf(ig_dtype dtype, int ndim, const int64_t *shape, buffer *dat
     view_contiguous(&x->view, ndim, shape);
     x->data = data;
     return x;
+}
+
+ig_array *array_number(ig_dtype dtype, const void *value)
+{
+    const size_t bytes = ig_dtype_bytes(dtype);
+    buffer *b = buffer_new(bytes);
+    if (!b)
+        return NULL;
+    memcpy(b->data, value, bytes);
+    ig_array *x = array_leaf(dtype, 0, NULL, b);
+    if (!x)
+        return NULL;
+    memcpy(&x->number, value, bytes);
+    x->is_number = true;
+    return x;
+}
+
+const void *array_number_of(const ig_array *x)
+{
+    return x->view.ndim == 0 && x->root->is_number ? &x->root->number : NULL;
 }
 
 void *array_host(const ig_array *x)

@@ -15,6 +15,7 @@
 /* Storage, shared by reference count. data is host memory for the CPU; other devices use handle. */
 typedef struct buffer {
     atomic_int refs;
+    const struct backend *device; /* that alone can use it; NULL: host memory, the CPU's */
     size_t bytes;
     void *data;
     void *handle;
@@ -75,10 +76,11 @@ typedef struct custom {
 
 struct ig_array {
     atomic_int refs;
-    uint8_t dtype; /* ig_dtype */
-    bool weak;     /* a number without a dtype of its own */
-    bool is_key;   /* made by key, split_key or fold_in */
-    uint16_t op;   /* row of ops.def that made it, or ARRAY_DATA */
+    uint8_t dtype;  /* ig_dtype */
+    bool weak;      /* a number without a dtype of its own */
+    bool is_key;    /* made by key, split_key or fold_in */
+    bool is_number; /* a root that array_number made */
+    uint16_t op;    /* row of ops.def that made it, or ARRAY_DATA */
     int n_in;
     view view;
     struct ig_array *root;
@@ -87,7 +89,8 @@ struct ig_array {
     node_attr attr;
     buffer
         *data; /* of a root: set once evaluated; of a strided view: a copy in order, for ig_data */
-    custom *custom; /* of a view with a gradient of its own; in[1], ... are what it depends on */
+    uint64_t number; /* of a root with is_number: the value in storage format */
+    custom *custom;  /* of a view with a gradient of its own; in[1], ... are what it depends on */
     struct ig_array *scope_prev, *scope_next;
     void *scope;
     /* Scratch of graph/order.c, valid while the engine's lock is held. */
@@ -112,6 +115,12 @@ ig_array *array_custom(int op, ig_array *x, ig_array *const *in, int n_in, custo
 
 /* A root that holds data (the array takes over the caller's reference, also on failure). */
 ig_array *array_leaf(ig_dtype dtype, int ndim, const int64_t *shape, buffer *data);
+
+/* A 0-d root that holds a value in storage format. */
+ig_array *array_number(ig_dtype dtype, const void *value);
+/* The value of an array that is a number, in storage format, or NULL. It stays known when the array is
+ * donated. Builders may read it; they never read buffers, which may be on any device. */
+const void *array_number_of(const ig_array *x);
 
 /* An evaluated root in no scope forgets how it was made, unless its thread keeps history; one in a
  * scope does so when it leaves it. */

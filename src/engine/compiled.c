@@ -262,6 +262,8 @@ static ig_status run(const ig_compiled *c, ig_array *const *in, ig_array **out)
         TRY(engine_room(c->plan));
         for (int i = 0; i < c->n_leaf; i++)
             engine.bound[i] = bind_leaf(&c->leaf[i], in);
+        for (int i = 0; i < c->n_leaf; i++)
+            TRY(engine_check_buffer(engine.bound[i].buf, c->device));
         status = engine_run(c->plan, c->device, &n_made);
     }
     for (int i = 0; i < c->n_out && status == IG_OK; i++)

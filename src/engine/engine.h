@@ -37,6 +37,9 @@ void engine_spoil(bool spoil);
 schedule *engine_build(const backend *dev);
 void engine_discard(schedule *s, const backend *dev);
 
+/* Fails if dev cannot use the buffer, which is on another device. */
+ig_status engine_check_buffer(const buffer *b, const backend *dev);
+
 /* A run of s is: engine_room, then its leaves are put into engine.bound, then engine_run, which binds
  * the rest and launches, then outputs are retained where s->out_slot says, and engine_drop. */
 ig_status engine_room(const schedule *s);

@@ -131,14 +131,27 @@ ig_status engine_room(const schedule *s)
     return IG_OK;
 }
 
-/* A leaf that dies gives its buffer to an output, unless somebody else has it too or it is a part of a
- * larger one. */
-static bool shares_leaf(const slot *t)
+ig_status engine_check_buffer(const buffer *b, const backend *dev)
+{
+    if (b->device && b->device != dev && dev->computes)
+        FAIL(
+            IG_ERR_DEVICE,
+            "an array that this needs was evaluated on device '%s', but '%s' cannot read it; build "
+            "the array again and evaluate it on '%s'",
+            b->device->name, dev->name, dev->name);
+    return IG_OK;
+}
+
+/* A leaf that dies gives its buffer to an output, unless somebody else has it too, it is a part of a
+ * larger one, or it is on another device. */
+static bool shares_leaf(const slot *t, const backend *dev)
 {
     if (t->home < 0)
         return false;
     const binding *b = &engine.bound[t->home];
-    return b->offset == 0 && b->buf->bytes == (size_t)t->bytes && atomic_load(&b->buf->refs) == 1;
+    const bool here = b->buf->device == dev || (!b->buf->device && dev->computes);
+    return here && b->offset == 0 && b->buf->bytes == (size_t)t->bytes &&
+           atomic_load(&b->buf->refs) == 1;
 }
 
 void engine_spoil(bool spoil) { spoils = spoil; }
@@ -157,15 +170,15 @@ static ig_status bind_slots(const schedule *s, const backend *dev, int *n_made)
 {
     uint64_t bytes = (uint64_t)(s->arena_bytes + s->out_bytes);
     for (int i = 0; i < s->n_slot; i++)
-        if (s->slot[i].kind == SLOT_OUT && s->slot[i].home >= 0 && !shares_leaf(&s->slot[i]))
+        if (s->slot[i].kind == SLOT_OUT && s->slot[i].home >= 0 && !shares_leaf(&s->slot[i], dev))
             bytes += (uint64_t)s->slot[i].bytes;
     TRY(memory_admit(bytes, "this evaluation"));
     for (int i = 0; i < s->n_slot; i++) { /* leaves come first, then outputs before temporaries */
         const slot *t = &s->slot[i];
         if (t->kind != SLOT_OUT)
             continue;
-        buffer *b =
-            shares_leaf(t) ? buffer_retain(engine.bound[t->home].buf) : alloc_on(dev, t->bytes);
+        buffer *b = shares_leaf(t, dev) ? buffer_retain(engine.bound[t->home].buf)
+                                        : alloc_on(dev, t->bytes);
         if (!b)
             return IG_ERR_MEMORY;
         engine.made[(*n_made)++] = b;
@@ -274,8 +287,10 @@ static ig_status eval_locked(ig_array *const *arrays, int n, ig_array *const *gi
     schedule *s = find_schedule(dev);
     if (!s || engine_room(s) != IG_OK)
         return IG_ERR_MEMORY;
-    for (int i = 0; i < engine.g.n_leaf; i++)
+    for (int i = 0; i < engine.g.n_leaf; i++) {
+        TRY(engine_check_buffer(engine.g.leaf[i]->data, dev));
         engine.bound[i] = (binding){engine.g.leaf[i]->data, 0};
+    }
     ig_status status = engine_run(s, dev, &n_made);
     if (status == IG_OK)
         attach(s);

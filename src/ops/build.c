@@ -7,27 +7,18 @@
 
 /* ---- constants and data ---- */
 
-static ig_array *scalar_of(ig_dtype dtype, const void *value)
-{
-    buffer *b = buffer_new(ig_dtype_bytes(dtype));
-    if (!b)
-        return NULL;
-    memcpy(b->data, value, b->bytes);
-    return array_leaf(dtype, 0, NULL, b);
-}
-
 ig_array *build_scalar(double value, ig_dtype dtype)
 {
     uint64_t bits;
     dtype_store(dtype, &bits, value);
-    return scalar_of(dtype, &bits);
+    return array_number(dtype, &bits);
 }
 
 ig_array *build_scalar_int(int64_t value, ig_dtype dtype)
 {
     uint64_t bits;
     dtype_store_int(dtype, &bits, value);
-    return scalar_of(dtype, &bits);
+    return array_number(dtype, &bits);
 }
 
 static ig_array *weakened(ig_array *x)
@@ -154,7 +145,7 @@ ig_array *build_map(op_id op, ig_dtype dtype, ig_array *const *x, int n)
 /* A number takes the dtype that it is asked for, if it can be told in it. */
 static ig_array *cast_weak(ig_array *x, ig_dtype dtype)
 {
-    const void *value = array_host(x);
+    const void *value = array_number_of(x);
     if (dtype_kind_of(x->dtype) == DTYPE_KIND_FLOAT || !dtype_is_int(dtype)) {
         return x->dtype == IG_I64 ? build_scalar_int(*(const int64_t *)value, dtype)
                                   : build_scalar(dtype_fetch(x->dtype, value), dtype);
@@ -172,7 +163,7 @@ ig_array *build_cast(ig_array *x, ig_dtype dtype)
 {
     if (!x)
         return NULL;
-    if (x->weak && x->root->op == ARRAY_DATA)
+    if (x->weak && array_number_of(x))
         return cast_weak(x, dtype);
     return x->dtype == dtype && !x->weak ? x : map_node(OP_astype, dtype, &x, 1);
 }
@@ -292,9 +283,9 @@ int op_astype(op_id op, const ig_arg *args, ig_array **out)
 {
     (void)op; /* copy=True asks for a new array; arrays never change, so x itself serves */
     ig_array *x = args[0].u.array;
-    bool number = x->weak && x->root->op == ARRAY_DATA;
+    const void *number = x->weak ? array_number_of(x) : NULL;
     ig_array *y = number && dtype_is_float(x->dtype) && dtype_is_int(args[1].u.dtype)
-                      ? build_scalar(dtype_fetch(x->dtype, array_host(x)), args[1].u.dtype)
+                      ? build_scalar(dtype_fetch(x->dtype, number), args[1].u.dtype)
                       : build_cast(x, args[1].u.dtype);
     return op_one(out, y);
 }

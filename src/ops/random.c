@@ -136,10 +136,11 @@ static ig_array *unit(op_id op, ig_array *key, ig_ints shape, ig_dtype dtype)
     return ig_multiply(build_cast(high, dtype), ig_float(ldexp(1, -digits)));
 }
 
-/* The value of a 0-d array that has one already; else otherwise. */
+/* The value of an array that is a number; else otherwise. */
 static double value_of(const ig_array *x, double otherwise)
 {
-    return x->view.ndim == 0 && x->root->data ? dtype_fetch(x->dtype, array_host(x)) : otherwise;
+    const void *number = array_number_of(x);
+    return number ? dtype_fetch(x->dtype, number) : otherwise;
 }
 
 /* Uniform in [low, high), which broadcast to shape. */

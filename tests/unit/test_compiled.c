@@ -39,6 +39,24 @@ static void given_memory_is_used(void **state)
     assert_float_equal(((const float *)ig_data(y))[N - 1], 2.0 * (N - 1) + 1, 0);
 }
 
+/* A number stays known when its array is donated: what is built on it copies the value. */
+static void a_donated_number_can_be_used(void **state)
+{
+    (void)state;
+    ig_array *x = floats((const float[]){1, 2, 3, 4}, 4);
+    ig_array *w = ig_float(0.5), *k = ig_int(3), *whole = ig_bool(true);
+    ig_array *y = ig_multiply(x, w);
+    assert_int_equal(ig_eval_giving(&y, 1, (ig_array *[]){w, k, whole}, 3), IG_OK);
+    expect_floats(ig_add(x, w), (const float[]){1.5f, 2.5f, 3.5f, 4.5f}, 4);
+    expect_floats(ig_add(x, k), (const float[]){4, 5, 6, 7}, 4);
+    expect_floats(ig_sigmoid(w), (const float[]){0.6224593f}, 1);
+    expect_floats(ig_astype(w, IG_F32), (const float[]){0.5f}, 1);
+    ig_array *key = ig_key(1, NULL), *low = ig_float(-1), *high = ig_float(1);
+    assert_int_equal(ig_eval_giving(&y, 1, (ig_array *[]){low, high}, 2), IG_OK);
+    ig_array *u = ig_uniform(key, IG_SHAPE(100), IG_F32, low, high);
+    assert_true(ig_item(ig_min(u, IG_NONE, false)) < 0);
+}
+
 /* Each of several results lies where what it replaces was, also beside an index that has to be checked. */
 static void results_lie_where_they_are_free(void **state)
 {
@@ -255,6 +273,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(given_memory_is_used, begin, end),
+        cmocka_unit_test_setup_teardown(a_donated_number_can_be_used, begin, end),
         cmocka_unit_test_setup_teardown(results_lie_where_they_are_free, begin, end),
         cmocka_unit_test_setup_teardown(given_arrays_are_void, begin, end),
         cmocka_unit_test_setup_teardown(a_failure_gives_nothing_up, begin, end),

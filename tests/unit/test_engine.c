@@ -303,6 +303,53 @@ static void donation_saves_a_buffer(void **unused)
     ig_scope_end();
 }
 
+/* ---- devices ---- */
+
+/* What the null device computed has no elements: no other device may read them. */
+static void results_stay_on_their_device(void **unused)
+{
+    (void)unused;
+    ig_status code;
+    ig_scope_begin();
+    ig_array *x = ig_arange(0, 100, 1, IG_F32), *out = NULL;
+    ig_array *y = ig_add(x, ig_float(1)), *weak = ig_weak(ig_scalar(2, IG_F32));
+    assert_int_equal(ig_eval(&x, 1), IG_OK);
+    assert_int_equal(ig_set_device("null"), IG_OK);
+    assert_int_equal(ig_eval((ig_array *[]){y, weak}, 2), IG_OK);
+    weak = ig_scope_forget(weak);
+    assert_int_equal(ig_set_device("cpu"), IG_OK);
+    ig_array *uses[] = {ig_exp(y), ig_flip(y, IG_AXES(0)), ig_add(x, weak),
+                        ig_sum(y, IG_NONE, IG_DTYPE_NONE, false)};
+    for (size_t i = 0; i < sizeof uses / sizeof *uses; i++) {
+        float read[100];
+        assert_non_null(uses[i]);
+        const size_t bytes = (size_t)ig_size(uses[i]) * sizeof *read;
+        assert_int_equal(ig_read(uses[i], read, bytes), IG_ERR_DEVICE);
+        assert_non_null(ig_error(&code));
+        assert_int_equal(code, IG_ERR_DEVICE);
+    }
+    assert_int_equal(ig_eval(&uses[0], 1), IG_ERR_DEVICE);
+    const char *message = ig_error(NULL);
+    assert_non_null(strstr(message, "'null'"));
+    assert_non_null(strstr(message, "'cpu'"));
+    ig_compiled *plan = ig_compile(&x, 1, 0, (ig_array *[]){ig_add(x, ig_float(1))}, 1);
+    assert_non_null(plan);
+    assert_int_equal(ig_run(plan, &y, &out), IG_ERR_DEVICE);
+    ig_error(NULL);
+    assert_int_equal(ig_run(plan, &x, &out), IG_OK);
+    assert_true(ig_item(ig_max(out, IG_NONE, false)) == 100);
+    ig_compiled_free(plan);
+    /* Memory of the CPU that dies must not become a result of the null device: it could be read. */
+    assert_int_equal(ig_set_device("null"), IG_OK);
+    ig_array *stale = ig_add(x, ig_float(1));
+    assert_int_equal(ig_eval_giving(&stale, 1, &x, 1), IG_OK);
+    assert_null(ig_data(stale));
+    ig_error(NULL);
+    assert_int_equal(ig_set_device("cpu"), IG_OK);
+    ig_release(weak);
+    ig_scope_end();
+}
+
 static void scopes_do_not_leak(void **unused)
 {
     (void)unused;
@@ -492,12 +539,19 @@ static void threads_work_side_by_side(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fusing_changes_no_bit),   cmocka_unit_test(many_rows_change_no_bit),
-        cmocka_unit_test(threads_change_no_bit),   cmocka_unit_test(sums_keep_their_accuracy),
-        cmocka_unit_test(the_budget_holds),        cmocka_unit_test(donation_saves_a_buffer),
-        cmocka_unit_test(scopes_do_not_leak),      cmocka_unit_test(deep_graphs_are_fine),
-        cmocka_unit_test(any_allocation_may_fail), cmocka_unit_test(errors_stay_until_read),
-        cmocka_unit_test(fork_after_use),          cmocka_unit_test(threads_work_side_by_side),
+        cmocka_unit_test(fusing_changes_no_bit),
+        cmocka_unit_test(many_rows_change_no_bit),
+        cmocka_unit_test(threads_change_no_bit),
+        cmocka_unit_test(sums_keep_their_accuracy),
+        cmocka_unit_test(the_budget_holds),
+        cmocka_unit_test(donation_saves_a_buffer),
+        cmocka_unit_test(results_stay_on_their_device),
+        cmocka_unit_test(scopes_do_not_leak),
+        cmocka_unit_test(deep_graphs_are_fine),
+        cmocka_unit_test(any_allocation_may_fail),
+        cmocka_unit_test(errors_stay_until_read),
+        cmocka_unit_test(fork_after_use),
+        cmocka_unit_test(threads_work_side_by_side),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     ig_shutdown();

@@ -22,8 +22,10 @@ static ig_status describe(const backend *dev, ig_device_info *info)
 
 static buffer *alloc(const backend *dev, size_t bytes)
 {
-    (void)dev;
-    return buffer_hollow(bytes);
+    buffer *b = buffer_hollow(bytes);
+    if (b)
+        b->device = dev;
+    return b;
 }
 
 static ig_status compile(const backend *dev, program *p)

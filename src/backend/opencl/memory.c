@@ -47,6 +47,7 @@ buffer *opencl_alloc(const backend *dev, size_t bytes)
         return NULL;
     }
     m->dev = d;
+    b->device = dev;
     b->handle = m;
     b->destroy = destroy;
     return b;
