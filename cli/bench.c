@@ -9,6 +9,7 @@
 #include "bench/worker.h"
 #include "cli.h"
 #include "progress.h"
+#include "report/compare.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -441,14 +442,14 @@ static int put(const session *s, const str *t, const char *name, const char *pat
 }
 
 /* Writes what was asked for; the table goes to standard output unless something else does. */
-static int tell(session *s, const double *limits)
+static int tell(session *s)
 {
     const bench_settings *set = s->set;
     str json = {0}, csv = {0}, markdown = {0}, text = {0};
     result_json(&s->result, &json);
-    table_csv(&csv, &s->result, limits);
-    table_markdown(&markdown, &s->result, limits);
-    table_text(&text, &s->result, limits, color_for(stdout));
+    table_csv(&csv, &s->result);
+    table_markdown(&markdown, &s->result);
+    table_text(&text, &s->result, color_for(stdout));
     const char *dash = "-";
     bool taken = set->json;
     const char *asked[] = {set->output, set->csv, set->markdown};
@@ -463,8 +464,10 @@ static int tell(session *s, const double *limits)
         code = put(s, &markdown, "--md", set->markdown);
     if (set->json)
         text_print(stdout, json.s);
-    else if (!taken && s->result.n_rows)
+    else if (!taken && s->result.n_rows) {
+        words_commands(&text, &s->result);
         text_print(stdout, text.s);
+    }
     str_free(&json);
     str_free(&csv);
     str_free(&markdown);
@@ -472,8 +475,25 @@ static int tell(session *s, const double *limits)
     return code;
 }
 
+/* The peaks that were measured, by dtype and number of threads. */
+static void collect_peaks(session *s)
+{
+    for (int i = 0; i < s->result.n_devices; i++) {
+        const result_device *d = &s->result.devices[i];
+        if (!device_is_host(d->name)) {
+            collect_peak(&s->result, d->name, "bytes", 0, d->peak_bytes);
+            continue;
+        }
+        for (int k = 0; k < s->n_limits; k++) {
+            const struct limit *l = &s->limits[k];
+            const char *of = l->dtype == IG_DTYPE_NONE ? "bytes" : ig_dtype_name(l->dtype);
+            collect_peak(&s->result, d->name, of, l->threads, l->rate);
+        }
+    }
+}
+
 /* Rows by their groups, each in the order of the works. */
-static void collect_rows(session *s, double *limits)
+static void collect_rows(session *s)
 {
     static const char *const groups[] = {"compute", "memory", "train", "latency", "scaling"};
     enum { GROUPS = sizeof groups / sizeof *groups };
@@ -484,7 +504,6 @@ static void collect_rows(session *s, double *limits)
             bool here = g < GROUPS ? j && strcmp(j->work->group, groups[g]) == 0 : !j;
             if (!here || t->outcome != OUTCOME_FINE || t->n == 0)
                 continue;
-            limits[s->result.n_rows] = j ? limit_of(s, j) : 0;
             collect_row(&s->result, t, j, j ? NULL : &s->set->commands.v[i - s->jobs.n],
                         s->again || !j);
         }
@@ -492,10 +511,9 @@ static void collect_rows(session *s, double *limits)
 
 static int finish(session *s)
 {
-    double *limits = heap_get(sizeof *limits * (size_t)(s->n + 1));
-    collect_rows(s, limits);
-    int code = tell(s, limits);
-    free(limits);
+    collect_peaks(s);
+    collect_rows(s);
+    int code = tell(s);
     if (code >= 0)
         return code;
     if (interrupt_asked()) {

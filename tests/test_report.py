@@ -84,10 +84,18 @@ def check_tree(name, source):
 
 def check_contents(tree):
     text = text_of(tree)
-    for part in ["Matmul 2048 f32 is 2", "notebook gpu", "Neoverse-V1", "Where one starts to win",
+    for part in ["notebook gpu multiplies matrices 21 times faster than server cpu", "notebook gpu is faster than notebook cpu from size 512 on",
+                 "At a glance", "× faster", "What the works are", "Product of two square matrices", "IG_BLAS=off IG_NUM_THREADS=2 ingot bench", "notebook gpu", "Neoverse-V1", "Where one starts to win",
                  "How near to the machine’s best", "More threads", "Time to the first result",
                  "Which op runs where", "Every sample", "ingot bench", "ingot compare", "FASTER", "SLOWER"]:
         check(f"the page says '{part}'", part in text)
+    title = text_of(tree.find(f"{XHTML}head/{XHTML}title"))
+    check("the title names the machines and the day", title == "server and notebook, 2026-11-15 – Ingot comparison", title)
+    kinds = [text_of(e.find(XHTML + "h3")) for e in tree.iter(XHTML + "section") if e.find(f"{XHTML}p[@class='fact']") is not None]
+    check("a summary by kind", kinds == ["Compute", "Memory", "Latency", "Training"], kinds)
+    axes = [[text_of(text) for text in e.iter(SVG + "text") if text.get("class").startswith("tick")]
+            for e in tree.iter(XHTML + "figure") if text_of(e.find(XHTML + "figcaption")).startswith(("server cpu:", "notebook"))]
+    check("rooflines share their axes", len(axes) == 3 and axes[0] == axes[1] == axes[2], axes)
     marked = [text_of(e) for e in tree.iter(XHTML + "mark")]
     check("differing facts are marked", "macOS 15.1" in marked and "strict" not in marked, marked)
 
@@ -131,6 +139,11 @@ for (const e of document.querySelectorAll('svg text')) {
 return least;"""
 
 
+FULL_WIDTH = """
+return [...document.querySelectorAll('.chart')].map(e => [e.getBoundingClientRect().right,
+    e.closest('figure').getBoundingClientRect().right]).filter(([chart, column]) => column - chart > 20);"""
+
+
 def check_looks(browser, name, path):
     for width in [400, 800, 1600]:
         for dark in [False, True]:
@@ -145,6 +158,8 @@ def check_looks(browser, name, path):
             out = browser.run(OVERFLOW)
             check(f"{look}: nor with all details open", not out, out)
             check(f"{look}: words in charts are not tiny", browser.run(SMALL_TEXT) >= 10)
+            narrow = browser.run(FULL_WIDTH)
+            check(f"{look}: charts fill their column", not narrow, narrow)
     paper = browser.run("return getComputedStyle(document.body).backgroundColor")
     check(f"{name}: dark is dark", max(map(int, re.findall(r"\d+", paper)[:3])) < 60, paper)
     browser.look(800, scripts=True)
@@ -182,7 +197,9 @@ def main():
         def made(name, value):
             return sample_results.write(folder, name + ".json", value)
 
-        server, notebook = made("server", sample_results.server()), made("notebook", sample_results.notebook())
+        with_warning = sample_results.server()
+        with_warning["rows"][4]["warnings"] = ["drift: the last passes took 7 % more time than the first"]
+        server, notebook = made("server", with_warning), made("notebook", sample_results.notebook())
         pages = {name: os.path.join(folder, name + ".html") for name in
                  ["compare", "report", "devices", "hostile", "empty", "large", "three"]}
         ingot("compare", server, notebook, "--html", pages["compare"])
@@ -201,7 +218,10 @@ def main():
             tree = check_tree(name, read(path))
             if name == "compare":
                 check_contents(tree)
-        check("one device says so", "There is one device here" in read(pages["report"]))
+        report = read(pages["report"])
+        check("intervals and marks in the main table", "<span>14.7 ms – 14.9 ms</span> <abbr class=\"warn\"" in report)
+        check("the warnings are listed", "drift: the last passes took 7 % more time" in report)
+        check("one device says so", "Only one device was measured" in read(pages["report"]))
         if browsers.find():
             with browsers.Browser() as browser:
                 for name in ["compare", "report", "hostile", "empty", "three"]:

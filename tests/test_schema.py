@@ -11,7 +11,12 @@ import re
 import subprocess
 import tempfile
 
-from support.tally import check, finish
+from support.tally import check, finish, skip
+
+try:
+    import jsonschema
+except ImportError:
+    jsonschema = None
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 INGOT = os.environ.get("INGOT", "build/ingot")
@@ -44,6 +49,9 @@ EXAMPLES = {
 FILES = [("bench", "bench --quiet --only sort*1M*i32 --seconds 0.1 -o {}/b.json", "{}/b.json"),
          ("trace", "eval --quiet --trace {}/t.json --threads 2 sum(exp(ones([300,300])@ones([300,300])))",
           "{}/t.json")]
+
+# Definitions that several schemas have, because a reference to another file is not found everywhere.
+DEFINED_ALIKE = ["devices", "absent", "element", "value"]
 
 NOTES = {"$schema", "$defs", "title", "description"}
 TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
@@ -101,11 +109,13 @@ class Schema:
                 yield from rule(argument, value, where, schema)
 
     def rule_ref(self, argument, value, where, _):
-        file, _, path = argument.partition("#")
-        schema = load(file or self.file)
-        for part in path.strip("/").split("/"):
+        if not argument.startswith("#/"):
+            yield f"{self.file}: '{argument}' is not in this file, and a stock validator does not find it"
+            return
+        schema = load(self.file)
+        for part in argument[2:].split("/"):
             schema = schema[part]
-        yield from Schema(file or self.file).check(schema, value, where)
+        yield from self.check(schema, value, where)
 
     def rule_type(self, argument, value, where, _):
         names = argument if isinstance(argument, list) else [argument]
@@ -190,7 +200,31 @@ def check_text(name, text):
         value = parse(text)
     except ValueError as problem:
         return [f"not strict JSON: {problem}"]
-    return list(Schema(name + ".json").check(load(name + ".json"), value, name))
+    problems = list(Schema(name + ".json").check(load(name + ".json"), value, name))
+    if jsonschema:
+        problems += [error.message[:300] for error in
+                     jsonschema.Draft202012Validator(load(name + ".json")).iter_errors(value)]
+    return problems
+
+
+def test_files():
+    """Each schema stands alone, and definitions that several of them share are the same in all."""
+    shared = {}
+    for file in sorted(os.listdir(FOLDER)):
+        schema = load(file)
+        for name in DEFINED_ALIKE:
+            if name in schema.get("$defs", {}):
+                first, definition = shared.setdefault(name, (file, schema["$defs"][name]))
+                report(f"{name} of {file} and {first}", [] if schema["$defs"][name] == definition else ["differ"])
+        if jsonschema:
+            try:
+                jsonschema.Draft202012Validator.check_schema(schema)
+                problems = []
+            except jsonschema.SchemaError as error:
+                problems = [error.message]
+            report(f"{file} is a schema to a stock validator", problems)
+    if not jsonschema:
+        skip("a stock validator", "the package jsonschema is not installed")
 
 
 def test_validator():
@@ -215,6 +249,7 @@ def verbs_with_json():
 
 def main():
     test_validator()
+    test_files()
     verbs = verbs_with_json()
     report("verbs", [] if "eval" in verbs else ["found none"])
     for verb in verbs:

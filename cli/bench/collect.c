@@ -4,8 +4,11 @@
 #include "machine.h"
 #include "support.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+extern char **environ;
 
 #if defined(__clang__)
 #define COMPILER __VERSION__
@@ -27,6 +30,23 @@ static void *grown(result *r, const void *old, int n, size_t bytes)
     return list;
 }
 
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The variables whose names begin with IG_, in order. */
+static void collect_settings(result *r)
+{
+    for (char **at = environ; *at; at++)
+        if (strncmp(*at, "IG_", 3) == 0 && strncmp(*at, "IG_TEST_", 8) != 0) {
+            r->settings = grown(r, r->settings, r->n_settings, sizeof *r->settings);
+            r->settings[r->n_settings++] = keep(r, *at);
+        }
+    if (r->n_settings)
+        qsort(r->settings, (size_t)r->n_settings, sizeof *r->settings, by_text);
+}
+
 bool collect_begin(result *r, int argc, char **argv)
 {
     ig_machine *m = ig_machine_get();
@@ -43,6 +63,7 @@ bool collect_begin(result *r, int argc, char **argv)
     r->compiler = COMPILER;
     r->started = keep(r, started);
     r->command = keep(r, line.s);
+    collect_settings(r);
     r->math = "strict";
     r->system = keep(r, m->system);
     r->arch = keep(r, m->arch);
@@ -80,6 +101,17 @@ void collect_device(result *r, const ig_device_info *d, int threads, double flop
         .peak_flops = flops,
         .peak_bytes = bytes,
     };
+}
+
+void collect_peak(result *r, const char *device, const char *of, int threads, double rate)
+{
+    for (int i = 0; i < r->n_devices && rate > 0; i++) {
+        result_device *d = &r->devices[i];
+        if (strcmp(d->name, device) != 0)
+            continue;
+        d->peaks = grown(r, d->peaks, d->n_peaks, sizeof *d->peaks);
+        d->peaks[d->n_peaks++] = (result_peak){keep(r, of), threads, rate};
+    }
 }
 
 /* The dtypes of one kind, "f32 f64". */

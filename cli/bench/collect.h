@@ -10,6 +10,8 @@
 bool collect_begin(result *r, int argc, char **argv);
 /* The facts of a device that was chosen; its limits are per second, 0 where they are unknown. */
 void collect_device(result *r, const ig_device_info *d, int threads, double flops, double bytes);
+/* A peak of a device that was collected before; see result_peak. */
+void collect_peak(result *r, const char *device, const char *of, int threads, double rate);
 /* Which dtypes each op takes on the device. */
 void collect_ops(result *r, const char *device);
 /* A line among what disturbed the measuring. */

@@ -73,6 +73,12 @@ static const field row_fields[] = {
     {0}};
 static const record row_record = {"row", sizeof(result_row), row_fields};
 
+static const field peak_fields[] = {{"of", NAME, AT(result_peak, of), 0, NULL},
+                                    {"threads", COUNT, AT(result_peak, threads), 0, NULL},
+                                    {"rate", REAL, AT(result_peak, rate), 0, NULL},
+                                    {0}};
+static const record peak_record = {"peak", sizeof(result_peak), peak_fields};
+
 static const field device_fields[] = {
     {"name", NAME, AT(result_device, name), 0, NULL},
     {"kind", TEXT, AT(result_device, kind), 0, NULL},
@@ -90,6 +96,7 @@ static const field device_fields[] = {
     {"cache", CACHES, AT(result_device, cache), 0, NULL},
     {"peak_flops", REAL, AT(result_device, peak_flops), 0, NULL},
     {"peak_bytes", REAL, AT(result_device, peak_bytes), 0, NULL},
+    {"peaks", LIST, AT(result_device, peaks), AT(result_device, n_peaks), &peak_record},
     {0}};
 static const record device_record = {"device", sizeof(result_device), device_fields};
 
@@ -109,6 +116,7 @@ static const field file_fields[] = {
     {"compiler", TEXT, AT(result, compiler), 0, NULL},
     {"started", TEXT, AT(result, started), 0, NULL},
     {"command", TEXT, AT(result, command), 0, NULL},
+    {"settings", TEXTS, AT(result, settings), AT(result, n_settings), NULL},
     {"math", TEXT, AT(result, math), 0, NULL},
     {"system", TEXT, AT(result, system), 0, NULL},
     {"arch", TEXT, AT(result, arch), 0, NULL},
@@ -451,6 +459,40 @@ timings row_timings(const result_row *r)
                      .process = r->n_process ? r->process : NULL,
                      .n = r->n,
                      .others = r->threads > 1 ? r->others : 0};
+}
+
+const result_device *row_device(const result *r, const result_row *row)
+{
+    for (int i = 0; i < r->n_devices; i++)
+        if (strcmp(r->devices[i].name, row->device) == 0)
+            return &r->devices[i];
+    return NULL;
+}
+
+/* Files of older versions have two peaks: of f32 and of bytes, with all threads. */
+static double peak_of(const result_device *d, const char *of, int threads)
+{
+    for (int i = 0; i < d->n_peaks; i++)
+        if (strcmp(d->peaks[i].of, of) == 0 && d->peaks[i].threads == threads)
+            return d->peaks[i].rate;
+    if (d->n_peaks || threads != d->threads)
+        return 0;
+    return strcmp(of, "bytes") == 0 ? d->peak_bytes : strcmp(of, "f32") == 0 ? d->peak_flops : 0;
+}
+
+double row_best_s(const result *r, const result_row *row)
+{
+    const result_device *d = row_device(r, row);
+    if (!d)
+        return 0;
+    const double flops = peak_of(d, row->dtype, row->threads);
+    const double bytes = peak_of(d, "bytes", row->threads);
+    const double compute_s = flops > 0 ? row->flops / flops : 0;
+    const double move_s = bytes > 0 ? row->bytes / bytes : 0;
+    const bool computes = row->flops >= 2 * row->bytes;
+    if ((computes && !(flops > 0)) || (!computes && !(bytes > 0)))
+        return 0;
+    return fmax(compute_s, move_s);
 }
 
 /* ---- writing -------------------------------------------------------------------------------- */

@@ -35,12 +35,21 @@ typedef struct result_row {
     int n_warnings;
 } result_row;
 
+/* The best that this run measured of a device: FLOP/s of a dtype, or bytes/s where of is "bytes". */
+typedef struct result_peak {
+    const char *of;
+    int threads; /* that it was measured with; 0: the device has none to choose */
+    double rate;
+} result_peak;
+
 typedef struct result_device {
     const char *name, *kind, *model, *level, *isa, *driver; /* NULL: unknown */
     int cores, performance_cores, efficiency_cores, threads;
     double quota;
     uint64_t memory, memory_limit, cache[3];
-    double peak_flops, peak_bytes; /* per second, measured by this run; 0: not measured */
+    double peak_flops, peak_bytes; /* of f32 and of copies, with all threads; 0: not measured */
+    result_peak *peaks;            /* by dtype and number of threads */
+    int n_peaks;
 } result_device;
 
 /* What `ingot ops` says of one op on one device; lists of dtypes, "f32 f64", may be empty. */
@@ -52,6 +61,8 @@ typedef struct result {
     int schema;
     const char *verb; /* "bench"; both are set by whoever writes */
     const char *version, *compiler, *started, *command; /* started: "2026-11-15T08:30:00Z" */
+    const char **settings; /* variables that change how Ingot runs: "IG_NUM_THREADS=2" */
+    int n_settings;
     const char *math;
     const char *system, *arch, *virtual_machine; /* "Linux 6.1", "aarch64", NULL: none found */
     bool complete;                               /* false: interrupted */
@@ -79,5 +90,10 @@ void result_json(const result *r, str *t);
 void result_free(result *r);
 
 timings row_timings(const result_row *r);
+/* The device of a row; NULL if the file does not list it. */
+const result_device *row_device(const result *r, const result_row *row);
+/* The shortest time for one repetition that the peaks of the row's dtype and number of threads allow: that
+ * of its arithmetic or of its bytes, whichever is longer. 0: the file does not have these peaks. */
+double row_best_s(const result *r, const result_row *row);
 
 #endif

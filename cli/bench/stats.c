@@ -294,8 +294,10 @@ static double own_part(double others)
     return 1 - fmin(fmax(others - TRIMMED, 0) / (1 - TRIMMED), 1 - OWN_LEAST);
 }
 
-interval stats_ratio(timings a, timings b)
+/* Of a's typical time / b's; *enough: whether both have passes enough to know their spread. */
+static interval ratio(timings a, timings b, bool *enough)
 {
+    *enough = false;
     if (a.n < 1 || b.n < 1)
         return (interval){NAN, NAN, NAN};
     const double calm = fmin(stats_calm(a), stats_calm(b));
@@ -303,7 +305,8 @@ interval stats_ratio(timings a, timings b)
     const interval most_a = seen(&ea), most_b = seen(&eb);
     const interval most = {most_a.low / most_b.high, exp(ea.middle - eb.middle),
                            most_a.high / most_b.low};
-    if (ea.units < UNITS_LEAST || eb.units < UNITS_LEAST)
+    *enough = ea.units >= UNITS_LEAST && eb.units >= UNITS_LEAST;
+    if (!*enough)
         return most;
     const double half = exp(hypot(half_width(&ea, &eb), runs_apart(&ea, &eb)));
     const double fast = exp(ea.fast - eb.fast);
@@ -315,6 +318,15 @@ interval stats_ratio(timings a, timings b)
 bool stats_disturbed(double seconds, double waited, double calm)
 {
     return waited > (calm + WAITED) * seconds;
+}
+
+verdict stats_compare(timings old, timings new, interval *speedup)
+{
+    bool enough;
+    const interval i = ratio(old, new, &enough);
+    if (speedup)
+        *speedup = i;
+    return enough ? stats_verdict(i) : VERDICT_UNSURE;
 }
 
 verdict stats_verdict(interval speedup)

@@ -26,11 +26,13 @@ double stats_calm(timings t);
 bool stats_disturbed(double seconds, double waited, double calm);
 /* Of the typical time: samples of one process are not independent, nor are those of one pass. */
 interval stats_typical(timings s);
-/* Of a's typical time / b's. */
-interval stats_ratio(timings a, timings b);
 
 typedef enum verdict { VERDICT_SAME, VERDICT_FASTER, VERDICT_SLOWER, VERDICT_UNSURE } verdict;
-/* Of the ratio of times old / new: FASTER means that new is. */
+/* Compares two runs of a work. FASTER means that new is faster. *speedup, unless it is NULL, becomes the
+ * interval of the old typical time divided by the new one. With fewer than three passes on either side the
+ * verdict is UNSURE, whatever the interval. */
+verdict stats_compare(timings old, timings new, interval *speedup);
+/* The verdict of an interval that enough passes support. */
 verdict stats_verdict(interval speedup);
 
 #endif

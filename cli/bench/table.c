@@ -18,12 +18,12 @@ typedef struct summary {
     double share;            /* of the peak; 0: unknown */
 } summary;
 
-static summary summarise(const result_row *row, double limit_s)
+static summary summarise(const result *r, const result_row *row)
 {
     summary s = {.seconds = stats_typical(row_timings(row))};
     s.flops_s = row->flops / s.seconds.middle;
     s.bytes_s = row->bytes / s.seconds.middle;
-    s.share = limit_s / s.seconds.middle;
+    s.share = row_best_s(r, row) / s.seconds.middle;
     return s;
 }
 
@@ -51,9 +51,9 @@ static void cell_rate(str *t, const summary *s)
 }
 
 /* The cells of one row, with what was measured behind the names. */
-static void row_cells(str cells[COLUMNS], const result_row *row, double limit_s)
+static void row_cells(str cells[COLUMNS], const result *r, const result_row *row)
 {
-    summary s = summarise(row, limit_s);
+    summary s = summarise(r, row);
     double scale;
     const char *unit = unit_of(s.seconds.middle, &scale);
     str_puts(&cells[0], row->work);
@@ -78,13 +78,13 @@ static void cells_free(str cells[COLUMNS])
 
 /* ---- the table ---------------------------------------------------------------------------------- */
 
-static void measure(const result *r, const double *limits, size_t width[COLUMNS])
+static void measure(const result *r, size_t width[COLUMNS])
 {
     for (int c = 0; c < COLUMNS; c++)
         width[c] = strlen(heads[c]);
     for (int i = 0; i < r->n_rows; i++) {
         str cells[COLUMNS] = {0};
-        row_cells(cells, &r->rows[i], limits[i]);
+        row_cells(cells, r, &r->rows[i]);
         for (int c = 0; c < COLUMNS; c++)
             width[c] = cells[c].n > width[c] ? cells[c].n : width[c];
         cells_free(cells);
@@ -115,10 +115,10 @@ static void put_warnings(str *t, const result *r)
             doubtful - WARNED_MOST, r->n_rows);
 }
 
-void table_text(str *t, const result *r, const double *limits, bool color)
+void table_text(str *t, const result *r, bool color)
 {
     size_t width[COLUMNS];
-    measure(r, limits, width);
+    measure(r, width);
     str_puts(t, color ? "\033[1m" : "");
     for (int c = 0; c < COLUMNS; c++)
         put_cell(t, heads[c], width[c], to_the_right[c]);
@@ -126,7 +126,7 @@ void table_text(str *t, const result *r, const double *limits, bool color)
     str_puts(t, color ? "\033[0m\n" : "\n");
     for (int i = 0; i < r->n_rows; i++) {
         str cells[COLUMNS] = {0};
-        row_cells(cells, &r->rows[i], limits[i]);
+        row_cells(cells, r, &r->rows[i]);
         if (i && strcmp(r->rows[i].group, r->rows[i - 1].group) != 0)
             str_puts(t, "\n");
         for (int c = 0; c < COLUMNS; c++)
@@ -149,7 +149,7 @@ static void put_csv(str *t, const char *s)
     str_puts(t, plain ? "," : "\",");
 }
 
-void table_csv(str *t, const result *r, const double *limits)
+void table_csv(str *t, const result *r)
 {
     str_puts(t,
              "work,size,dtype,device,group,threads,median_s,low_s,high_s,flops_per_s,bytes_per_s,"
@@ -157,7 +157,7 @@ void table_csv(str *t, const result *r, const double *limits)
     for (int i = 0; i < r->n_rows; i++) {
         const result_row *row = &r->rows[i];
         const char *names[] = {row->work, row->size, row->dtype, row->device, row->group};
-        summary s = summarise(row, limits[i]);
+        summary s = summarise(r, row);
         for (int k = 0; k < 5; k++)
             put_csv(t, names[k]);
         str_printf(t, "%d,%.9g,%.9g,%.9g,%.9g,%.9g,%.4g,%d,%d,%s,", row->threads, s.seconds.middle,
@@ -167,7 +167,7 @@ void table_csv(str *t, const result *r, const double *limits)
     }
 }
 
-void table_markdown(str *t, const result *r, const double *limits)
+void table_markdown(str *t, const result *r)
 {
     for (int c = 0; c < COLUMNS; c++)
         str_printf(t, "| %s ", heads[c]);
@@ -177,7 +177,7 @@ void table_markdown(str *t, const result *r, const double *limits)
     str_puts(t, "|\n");
     for (int i = 0; i < r->n_rows; i++) {
         str cells[COLUMNS] = {0};
-        row_cells(cells, &r->rows[i], limits[i]);
+        row_cells(cells, r, &r->rows[i]);
         for (int c = 0; c < COLUMNS; c++) {
             str_puts(t, "| ");
             for (const char *s = cells[c].s ? cells[c].s : ""; *s; s++)

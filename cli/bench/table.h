@@ -4,9 +4,8 @@
 
 #include "bench/result.h"
 
-/* limits[i] is the least time in which the machine could do row i, by its limits; 0: unknown. */
-void table_text(str *t, const result *r, const double *limits, bool color);
-void table_csv(str *t, const result *r, const double *limits);
-void table_markdown(str *t, const result *r, const double *limits);
+void table_text(str *t, const result *r, bool color);
+void table_csv(str *t, const result *r);
+void table_markdown(str *t, const result *r);
 
 #endif

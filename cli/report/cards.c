@@ -1,9 +1,9 @@
-/* A card for each machine, with the facts in which they differ marked. */
+/* A card for each machine; facts in which machines differ are marked. */
 #include "report/page.h"
 
 #include <string.h>
 
-/* A fact of a file or of one of its devices, in words; nothing where it is not known. */
+/* Adds a fact of a file or of one of its devices; nothing if it is unknown. */
 typedef void fact_words(str *t, const result *r, const result_device *d);
 
 static void put_known(str *t, const char *s) { str_puts(t, s ? s : ""); }
@@ -47,7 +47,8 @@ static void fact_cores(str *t, const result *r, const result_device *d)
         return;
     str_printf(t, "%d", d->cores);
     if (d->performance_cores && d->efficiency_cores)
-        str_printf(t, " (%d fast, %d frugal)", d->performance_cores, d->efficiency_cores);
+        str_printf(t, " (%d performance, %d efficiency)", d->performance_cores,
+                   d->efficiency_cores);
     if (d->threads)
         str_printf(t, ", %d thread%s", d->threads, d->threads == 1 ? "" : "s");
     if (d->quota > 0)
@@ -89,7 +90,7 @@ static const struct fact {
     {"Measured peak", fact_peaks, true},
 };
 
-/* Device number i of the first file, the one of the same name elsewhere. */
+/* The device of a file with this name; NULL if there is none. */
 static const result_device *named(const result *r, const char *name)
 {
     for (int i = 0; i < r->n_devices; i++)
@@ -98,7 +99,7 @@ static const result_device *named(const result *r, const char *name)
     return NULL;
 }
 
-/* Whether another file says otherwise; a device that only one file has differs in nothing. */
+/* Whether another file has another value. A device that only one file has does not differ. */
 static bool differs(const comparison *c, const struct fact *f, const char *device, const char *here)
 {
     bool differs = false;

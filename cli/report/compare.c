@@ -246,8 +246,7 @@ static void judge(comparison *c, int number, const result_row *a, const result_r
     *p = (pairing){.match = number, .old = a, .new = b, .by_threads = by_threads};
     p->old_s = stats_typical(row_timings(a));
     p->new_s = stats_typical(row_timings(b));
-    p->speedup = stats_ratio(row_timings(a), row_timings(b));
-    p->verdict = stats_verdict(p->speedup);
+    p->verdict = stats_compare(row_timings(a), row_timings(b), &p->speedup);
     int *const counts[] = {[VERDICT_SAME] = &m->same,
                            [VERDICT_FASTER] = &m->faster,
                            [VERDICT_SLOWER] = &m->slower,

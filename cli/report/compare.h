@@ -70,22 +70,27 @@ bool row_is_of(const result_row *r, const contestant *c);
 /* ---- words.c ---- */
 
 void words_time(str *t, double seconds);                /* "1.23 ms" */
-void words_ratio(str *t, double ratio);                 /* "31", "1.05" */
+void words_ratio(str *t, double ratio);                 /* "31.0", "1.05": for tables */
+void words_times(str *t, double ratio);                 /* "31", "1.05": for sentences */
 void words_rate(str *t, double rate, const char *unit); /* "1.5 TFLOP/s" */
 void words_row(str *t, const result_row *r);            /* "matmul 1024 f32" */
-void words_old(str *t, const pairing *p); /* the same, with threads where they matter */
-void words_pair(str *t, const comparison *c,
-                const pairing *p);         /* "... is 31 times faster [..] on b" */
+void words_old(str *t, const pairing *p); /* the same, with threads if there are several */
+/* "b multiplies matrices 31 times faster than a (matmul 64 f32 [30.4, 31.6])" */
+void words_pair(str *t, const comparison *c, const pairing *p);
 void words_counts(str *t, const match *m); /* "Of 24 rows 18 are faster, 2 slower" */
-/* All of it in a few sentences, a line for each match. */
+/* The whole comparison in a few sentences, a line for each match. */
 void words_headline(str *t, const comparison *c);
-/* The most striking row, for a title. */
+/* The clearest difference, for a title. */
 void words_title(str *t, const comparison *c);
-/* What should be known beside it, a line each: interrupted runs, disturbances, rows left out. */
+/* Whether more than half of a match's rows are unsure. */
+bool mostly_unsure(const match *m);
+/* Which of the user's commands is faster, a line for each but the first. Nothing for fewer than two. */
+void words_commands(str *t, const result *r);
+/* What limits the comparison, a line each: interrupted runs, disturbances, rows that are left out. */
 void words_notes(str *t, const comparison *c);
-/* The same for one file, which is compared with nothing. */
+/* The headline of a single file. */
 void words_single(str *t, const result *r);
-void words_machine(str *t, const result *r); /* "Neoverse-V1, 2 cores, Linux 6.1" */
+void words_machine(str *t, const result *r); /* "Neoverse-V1 (2 cores)" */
 
 /* ---- page.c ---- */
 

@@ -1,4 +1,4 @@
-/* Curves: over the number of threads, and over the size of the work, where devices cross. */
+/* Curves over the number of threads, and over the size of a work, which show where devices cross. */
 #include "report/page.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 
 enum { POINTS_MOST = 32 };
 
-/* Rows of one contestant that differ in extent only, by extent. */
+/* Rows of one contestant that differ only in their extent, ascending. */
 typedef struct curve {
     const result_row *row[POINTS_MOST];
     double x[POINTS_MOST], y[POINTS_MOST];
@@ -17,7 +17,7 @@ typedef struct curve {
 
 static bool is_scaling(const result_row *r) { return strcmp(r->group, "scaling") == 0; }
 
-/* Of one work: sizes of a scaling row are "1024/2", and what stands before the slash is the same. */
+/* Whether two rows are of one curve. Sizes of scaling rows are "1024/2": the part before the slash counts. */
 static bool same_kind(const result_row *a, const result_row *b)
 {
     if (strcmp(a->work, b->work) != 0 || strcmp(a->dtype, b->dtype) != 0 ||
@@ -37,7 +37,7 @@ static curve curve_of(const contestant *who, const result_row *like)
         while (at > 0 && v.row[at - 1]->extent > r->extent)
             at--;
         if (at > 0 && v.row[at - 1]->extent == r->extent)
-            continue; /* the same with other threads: the first counts */
+            continue; /* the same size with another number of threads: the first counts */
         memmove(&v.row[at + 1], &v.row[at], (size_t)(v.n++ - at) * sizeof *v.row);
         v.row[at] = r;
     }
@@ -49,7 +49,7 @@ static curve curve_of(const contestant *who, const result_row *like)
     return v;
 }
 
-/* The kinds of rows that have a curve: for each, its first row, in order of appearance. */
+/* One row for each curve, in order of appearance. */
 static int list_kinds(const comparison *c, bool scaling, const result_row *out[FIGURES_MOST])
 {
     int n = 0;
@@ -121,13 +121,11 @@ void section_scaling(str *t, const comparison *c)
 {
     const result_row *kinds[FIGURES_MOST];
     const int n = list_kinds(c, true, kinds);
-    part_heading(
-        t, "threads", "More threads",
-        n ? "How much faster a work becomes with more threads of the CPU. The dashed line is "
-            "what perfect scaling would give."
-          : "The number of threads was not varied in this run.");
     if (!n)
         return;
+    part_heading(t, "threads", "More threads",
+                 "How much faster a work becomes with more CPU threads. The dashed line is perfect "
+                 "scaling.");
     part_legend(t, c);
     str_puts(t, "<div class=\"figures\">\n");
     for (int i = 0; i < n && t->n < ROOFS_UNTIL; i++)
@@ -137,11 +135,23 @@ void section_scaling(str *t, const comparison *c)
 
 /* ---- size: where one device begins to win ----------------------------------------------------- */
 
-/* From which size on b is faster than a, to the last one that both have. */
+/* How two contestants compare at the largest size that both measured. */
+static void largest_words(str *t, const char *la, const char *lb, verdict v)
+{
+    if (v == VERDICT_SAME)
+        str_printf(t, "%s and %s are equally fast at the largest size.", la, lb);
+    else if (v == VERDICT_UNSURE)
+        str_printf(t, "It is unsure whether %s is faster than %s at the largest size.", lb, la);
+    else
+        str_printf(t, "%s is faster than %s at the largest size.", la, lb);
+}
+
+/* From which size on b is faster than a. */
 static void crossing_words(str *t, const comparison *c, int ia, int ib, const result_row *kind)
 {
     const curve a = curve_of(&c->contestants[ia], kind), b = curve_of(&c->contestants[ib], kind);
     const result_row *from = NULL;
+    verdict last = VERDICT_UNSURE;
     int common = 0, won = 0;
     for (int i = 0; i < a.n; i++)
         for (int k = 0; k < b.n; k++) {
@@ -149,7 +159,8 @@ static void crossing_words(str *t, const comparison *c, int ia, int ib, const re
                 continue;
             common++;
             const result_row *ra = a.row[i], *rb = b.row[k];
-            if (stats_verdict(stats_ratio(row_timings(ra), row_timings(rb))) == VERDICT_FASTER) {
+            last = stats_compare(row_timings(ra), row_timings(rb), NULL);
+            if (last == VERDICT_FASTER) {
                 from = from ? from : rb;
                 won++;
             } else {
@@ -161,11 +172,11 @@ static void crossing_words(str *t, const comparison *c, int ia, int ib, const re
     const char *la = c->contestants[ia].label, *lb = c->contestants[ib].label;
     str_puts(t, t->n ? " " : "");
     if (from && won == common)
-        str_printf(t, "%s beats %s at every size.", lb, la);
+        str_printf(t, "%s is faster than %s at every size.", lb, la);
     else if (from)
-        str_printf(t, "%s beats %s from %s on.", lb, la, from->size);
+        str_printf(t, "%s is faster than %s from size %s on.", lb, la, from->size);
     else
-        str_printf(t, "%s does not beat %s at the largest size.", lb, la);
+        largest_words(t, la, lb, last);
 }
 
 static void crossing_figure(str *t, const comparison *c, const result_row *kind)
@@ -189,6 +200,11 @@ static void crossing_figure(str *t, const comparison *c, const result_row *kind)
     }
     for (int i = 0; i < c->n_matches; i++)
         crossing_words(&words, c, c->matches[i].old, c->matches[i].new, kind);
+    /* Devices of one file, unless the matches above are these. */
+    for (int i = 1; i < c->n_contestants && c->n_sources > 1; i++)
+        for (int k = 0; k < i; k++)
+            if (c->contestants[k].from == c->contestants[i].from)
+                crossing_words(&words, c, k, i, kind);
     part_figure(t, title.s);
     html_put(t, "<p>%s</p>", words.n ? words.s : "");
     chart_begin(t, &ch, title.s, words.n ? words.s : "Time over size.");
@@ -223,13 +239,15 @@ void section_crossing(str *t, const comparison *c)
     const result_row *kinds[FIGURES_MOST];
     const int n = list_kinds(c, false, kinds);
     const bool many = c->n_contestants > 1;
-    part_heading(t, "sizes", many ? "Where one starts to win" : "Where a GPU would start to win",
-                 !many
-                     ? "There is one device here, so nothing crosses: a second device, or a second "
-                       "file, draws this."
-                 : n ? "Small works are held up by the way to the device, large ones by the device."
-                     : "No work was measured at several sizes.");
-    if (!many || !n)
+    if (!n)
+        return;
+    part_heading(
+        t, "sizes", many ? "Where one starts to win" : "Where a GPU would start to win",
+        many ? "Time over size. For small sizes the latency of a launch dominates, for large "
+               "ones the speed of the device. The bands are 99 % intervals."
+             : "Only one device was measured. With a second device or a second file, this "
+               "section shows the size from which on one is faster.");
+    if (!many)
         return;
     part_legend(t, c);
     str_puts(t, "<div class=\"figures\">\n");

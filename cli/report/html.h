@@ -17,54 +17,62 @@ void html_base64(str *t, const char *bytes, size_t n);
 
 /* ---- svg.c ---- */
 
-/* From values to places in a picture. */
+/* Maps values to coordinates. */
 typedef struct scale {
-    double low, high; /* values, in the order of from and to */
-    double from, to;
-    bool log, twos; /* logarithmic; marked at powers of two */
+    double low, high; /* values; low is at from, high at to */
+    double from, to;  /* coordinates */
+    bool log, twos;   /* logarithmic; ticks at powers of two */
 } scale;
 
 double scale_at(const scale *s, double value);
-/* Widens so that value is in it; {0} is empty. Values of a logarithmic scale are above 0. */
+/* Widens the scale to hold value; {0} is empty. Values of a logarithmic scale are above 0. */
 void scale_see(scale *s, double value);
-/* A little room beyond the values: whole ticks where the scale is logarithmic. */
+/* Adds a margin at both ends. */
 void scale_round(scale *s);
-/* Numbers to mark, at most SCALE_TICKS of them; returns how many. */
+/* Values for ticks, at most SCALE_TICKS of them; returns how many. */
 enum { SCALE_TICKS = 12 };
 int scale_ticks(const scale *s, double out[SCALE_TICKS]);
 
-/* How a number is written beside an axis. */
+/* Writes a tick of an axis. */
 typedef void axis_words(str *t, double value);
 void axis_plain(str *t, double value); /* "0.5", "10k", "2M" */
 void axis_time(str *t, double value);
 void axis_times(str *t, double value); /* "10×" */
 
-enum { SVG_WIDTH = 440, SVG_HEIGHT = 300, SVG_SERIES = 6, CHART_PLACES = 256 };
+enum { CHART_HEIGHT = 340, CHART_WIDTHS = 2, CHART_BOXES = 256, SVG_SERIES = 6 };
 
-/* A chart: x and y are its frame's scales; title and description are for those who cannot see it. */
+/* Boxes of a chart that labels must not touch, at one width of the page. */
+typedef struct chart_boxes {
+    struct {
+        double x, y, width;
+    } box[CHART_BOXES];
+    int n;
+} chart_boxes;
+
+/* A chart: x is in percent of its width, y in pixels. */
 typedef struct chart {
     scale x, y;
     axis_words *x_words, *y_words;
     const char *x_title, *y_title;
-    struct {
-        double x, y, width;
-    } taken[CHART_PLACES]; /* by dots and labels */
-    int n_taken;
+    chart_boxes taken[CHART_WIDTHS];
 } chart;
 
-/* Fits the scales to the frame, then draws it, its grid and its axes. */
+/* Fits the scales to the frame, then draws it, its grid and its axes. title and about describe the chart
+ * to those who cannot see it. */
 void chart_begin(str *t, chart *c, const char *title, const char *about);
 void chart_end(str *t);
 void chart_line(str *t, const chart *c, const double *x, const double *y, int n, const char *class);
 void chart_band(str *t, const chart *c, const double *x, const interval *y, int n, int series);
-/* A mark whose form and color are the series'. What it is shows when it is pointed at. */
+/* A mark with the shape and color of the series; what is shown when it is pointed at. */
 void chart_dot(str *t, chart *c, double x, double y, int series, const char *what);
-/* A word beside a point; false: there is no room for it. */
+/* A word beside a point. Returns false if there is no room for it. */
 bool chart_label(str *t, chart *c, double x, double y, int series, const char *word);
 /* The mark of a series, for legends in the text. */
 void series_key(str *t, int series);
 
-/* The strip of a few numbers between two ends: a picture as wide as its place. */
+/* Opens a nested picture whose x runs from 0 to 100 and stretches; close it with </svg>. */
+void stretched_begin(str *t, int height);
+/* Opens a picture of 100 by 10 that stretches over a table cell; close it with </svg>. */
 void svg_strip_begin(str *t, const char *class, const char *title);
 
 #endif

@@ -1,12 +1,12 @@
-/* The page in sections. Each adds its own heading, charts and tables, or says why there are none. */
+/* The page in sections. Each adds its heading, charts and tables, or nothing if it has no data. */
 #ifndef CLI_REPORT_PAGE_H
 #define CLI_REPORT_PAGE_H
 
 #include "report/compare.h"
 #include "report/html.h"
 
-/* However large the files, the page stays below 500 kB: a section adds rows until the page has so many
- * bytes, and says what it left out. */
+/* However large the files, the page stays below 500 kB: a section adds rows until all sections together
+ * have so many bytes, and says how many rows it left out. */
 enum {
     RATIOS_UNTIL = 150000,
     FIRST_UNTIL = 170000,
@@ -14,11 +14,14 @@ enum {
     ROOFS_UNTIL = 270000,
     SUPPORT_UNTIL = 310000,
     SAMPLES_UNTIL = 410000,
-    DATA_UNTIL = 490000,
+    GLOSSARY_UNTIL = 425000,
+    DATA_UNTIL = 465000,
     FIGURES_MOST = 12,
     NOTES_MOST = 40
 };
 
+void section_kinds(str *t, const comparison *c);                     /* kinds.c */
+void section_glossary(str *t, const comparison *c);                  /* kinds.c */
 void section_cards(str *t, const comparison *c);                     /* cards.c */
 void section_ratios(str *t, const comparison *c);                    /* ratios.c */
 void section_times(str *t, const comparison *c);                     /* times.c */
@@ -49,7 +52,12 @@ void part_figure_end(str *t);
 void part_legend(str *t, const comparison *c);
 /* Cells. */
 void part_cell_time(str *t, interval seconds);
-void part_cell_rate(str *t, double rate, const char *unit); /* a dash for 0 */
+void part_cell_rate(str *t, double rate, const char *unit);             /* a dash for 0 */
+void part_cell_interval(str *t, interval seconds, const result_row *r); /* with the row's mark */
+/* A "!" if the row has warnings. */
+void part_mark(str *t, const result_row *r);
+/* The warnings of a contestant's rows as a list that opens. */
+void part_warnings(str *t, const comparison *c, int number);
 
 const result_device *device_of(const contestant *c); /* NULL: the file does not list it */
 interval row_time(const result_row *r);

@@ -83,6 +83,45 @@ void part_cell_time(str *t, interval seconds)
     str_free(&high);
 }
 
+void part_cell_interval(str *t, interval seconds, const result_row *r)
+{
+    str low = {0}, high = {0};
+    words_time(&low, seconds.low);
+    words_time(&high, seconds.high);
+    html_put(t, "<td class=\"n\"><span>%s – %s</span>", low.s, high.s);
+    part_mark(t, r);
+    str_puts(t, "</td>");
+    str_free(&low);
+    str_free(&high);
+}
+
+void part_mark(str *t, const result_row *r)
+{
+    if (r->n_warnings)
+        html_put(t, " <abbr class=\"warn\" title=\"%s\">!</abbr>", r->warnings[0]);
+}
+
+void part_warnings(str *t, const comparison *c, int number)
+{
+    const contestant *who = &c->contestants[number];
+    int n = 0;
+    for (const result_row *r = NULL; (r = row_next(who, r));)
+        n += r->n_warnings > 0;
+    if (!n)
+        return;
+    html_put(t, "<details><summary>%s: %d doubtful measurement%s (!)</summary><ul class=\"notes\">",
+             who->label, n, n == 1 ? "" : "s");
+    int shown = 0;
+    for (const result_row *r = NULL; (r = row_next(who, r)) && shown < NOTES_MOST;)
+        if (r->n_warnings) {
+            html_put(t, "<li>%s %s %s: %s</li>", r->work, r->size, r->dtype, r->warnings[0]);
+            shown++;
+        }
+    if (n > shown)
+        html_put(t, "<li>and %d more</li>", n - shown);
+    str_puts(t, "</ul></details>\n");
+}
+
 void part_cell_rate(str *t, double rate, const char *unit)
 {
     str word = {0};

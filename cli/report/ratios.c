@@ -1,4 +1,4 @@
-/* Ratios with their intervals and verdicts, as bars on a logarithmic axis: the chart is its table. */
+/* Speedups with their intervals and verdicts. The table is its own chart: bars on a logarithmic axis. */
 #include "report/page.h"
 
 #include <math.h>
@@ -80,8 +80,10 @@ static void row(str *t, const scale *s, const pairing *p)
     part_cell_time(t, p->old_s);
     part_cell_time(t, p->new_s);
     bar(t, s, p);
-    html_put(t, "<td class=\"n\"><strong>%s×</strong> <span>[%s, %s]</span></td>", ratio.s, low.s,
+    html_put(t, "<td class=\"n\"><strong>%s×</strong> <span>[%s, %s]</span>", ratio.s, low.s,
              high.s);
+    part_mark(t, p->old->n_warnings ? p->old : p->new);
+    str_puts(t, "</td>");
     html_put(t, "<td><span class=\"verdict %s\"><b>%s</b> <i>%s</i></span></td></tr>\n", name,
              letters[p->verdict], name);
     str_free(&ratio);
@@ -111,6 +113,8 @@ static void match_table(str *t, const comparison *c, int number)
             row(t, &s, &c->pairs[i]);
     part_table_end(t);
     part_left_out(t, left_out);
+    part_warnings(t, c, m->old);
+    part_warnings(t, c, m->new);
 }
 
 void section_ratios(str *t, const comparison *c)
@@ -119,14 +123,16 @@ void section_ratios(str *t, const comparison *c)
         return;
     part_heading(
         t, "ratios", "What is faster",
-        "Bars to the right of 1× are faster, to the left slower; the thin line is the interval "
-        "that holds the truth 99 times of 100. F is faster, S slower, = the same (less than "
-        "5 % apart), ? unsure: there is too much noise to tell.");
+        "Bars to the right of 1× are faster, to the left slower; the thin line is the 99 % "
+        "interval. "
+        "F is faster, S slower, = the same (less than 5 % apart), ? unsure: too much noise or too "
+        "few "
+        "passes to tell. ! marks a doubtful measurement; the reasons are listed below each table.");
     for (int i = 0; i < c->n_matches; i++)
         if (c->matches[i].n)
             match_table(t, c, i);
     if (!c->n_pairs)
-        str_puts(t, "<p>There is nothing that may be compared.</p>\n");
+        str_puts(t, "<p>No rows can be compared.</p>\n");
     str notes = {0};
     words_notes(&notes, c);
     if (notes.n) {

@@ -1,18 +1,19 @@
-/* A roofline for each device: how fast a work may be at best, given how much it computes for each byte
- * that it moves, and how fast our kernels are. */
+/* A roofline for each device: the most that the device could reach for the arithmetic intensity of a work,
+ * and what the work reaches. All rooflines share their axes, so that they can be compared by eye. */
 #include "report/page.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Of one chart and its table: beyond that nothing is seen any more. */
+/* Limits for one chart and its table; more would not be readable. */
 enum { WORKS_MOST = 16, SIZES_MOST = 12, TABLE_MOST = 60, FIGURE_BYTES = 50000 };
 
-/* The peak is that of f32; other dtypes have others. */
-static bool on_roof(const result_row *r)
+/* Whether the device's peaks hold for the row: they are those of f32, with all threads. */
+static bool on_roof(const contestant *who, const result_row *r)
 {
-    return strcmp(r->dtype, "f32") == 0 && r->flops > 0 && r->bytes > 0 &&
-           strcmp(r->group, "scaling") != 0;
+    const result_device *d = device_of(who);
+    return d && strcmp(r->dtype, "f32") == 0 && r->flops > 0 && r->bytes > 0 &&
+           strcmp(r->group, "scaling") != 0 && (r->threads == d->threads || !d->threads);
 }
 
 static double rate_of(const result_row *r) { return r->flops / row_time(r).middle; }
@@ -29,7 +30,7 @@ static void work_marks(str *t, chart *ch, const contestant *who, const result_ro
     double x[SIZES_MOST], y[SIZES_MOST];
     int n = 0;
     for (const result_row *r = first; r && n < SIZES_MOST; r = row_next(who, r))
-        if (on_roof(r) && same_line(r, first)) {
+        if (on_roof(who, r) && same_line(r, first)) {
             x[n] = r->flops / r->bytes;
             y[n++] = rate_of(r);
         }
@@ -37,7 +38,7 @@ static void work_marks(str *t, chart *ch, const contestant *who, const result_ro
         chart_line(t, ch, x, y, n, "thin");
     const result_row *r = first;
     for (int i = 0; i < n; r = row_next(who, r))
-        if (on_roof(r) && same_line(r, first)) {
+        if (on_roof(who, r) && same_line(r, first)) {
             str what = {0};
             words_row(&what, r);
             str_puts(&what, ": ");
@@ -52,7 +53,7 @@ static void work_marks(str *t, chart *ch, const contestant *who, const result_ro
 static void work_name(str *t, chart *ch, const contestant *who, const result_row *first, int series)
 {
     for (const result_row *r = who->from->r.rows + who->from->r.n_rows - 1; r >= first; r--)
-        if (r->n && row_is_of(r, who) && on_roof(r) && same_line(r, first) &&
+        if (r->n && row_is_of(r, who) && on_roof(who, r) && same_line(r, first) &&
             chart_label(t, ch, r->flops / r->bytes, rate_of(r), series, first->work))
             break;
 }
@@ -62,9 +63,9 @@ static bool is_first(const contestant *who, const result_row *r)
 {
     const result_row *before = NULL;
     while ((before = row_next(who, before)) && before != r)
-        if (on_roof(before) && same_line(before, r))
+        if (on_roof(who, before) && same_line(before, r))
             return false;
-    return on_roof(r);
+    return on_roof(who, r);
 }
 
 static void roof(str *t, const chart *ch, const result_device *d)
@@ -84,7 +85,7 @@ static void roof_table(str *t, const contestant *who, const result_device *d)
     part_figure_table(t, who->label, heads);
     int shown = 0;
     for (const result_row *r = NULL; (r = row_next(who, r)) && shown < TABLE_MOST;)
-        if (on_roof(r)) {
+        if (on_roof(who, r)) {
             const double x = r->flops / r->bytes, y = rate_of(r);
             const double best = fmin(d->peak_flops, x * d->peak_bytes);
             html_put(t, "<tr><th scope=\"row\">%s <span>%s %s</span></th><td class=\"n\">%.3g</td>",
@@ -97,26 +98,53 @@ static void roof_table(str *t, const contestant *who, const result_device *d)
     part_figure_end(t);
 }
 
-static void roofline(str *t, const comparison *c, int number)
+/* The device of a contestant that has a roofline; NULL if it has no peaks or no rows. */
+static const result_device *roof_device(const contestant *who)
 {
-    const contestant *who = &c->contestants[number];
     const result_device *d = device_of(who);
+    const result_row *r = NULL;
+    while ((r = row_next(who, r)) && !on_roof(who, r))
+        ;
+    return r && d->peak_flops > 0 && d->peak_bytes > 0 ? d : NULL;
+}
+
+/* Axes that hold the roofs and rows of all contestants. */
+static chart shared_axes(const comparison *c)
+{
     chart ch = {.x = {.log = true},
                 .y = {.log = true},
                 .x_words = axis_plain,
                 .y_words = axis_plain,
-                .x_title = "operations for each byte",
+                .x_title = "operations per byte",
                 .y_title = "FLOP/s"};
-    for (const result_row *r = NULL; (r = row_next(who, r));)
-        if (on_roof(r)) {
-            scale_see(&ch.x, r->flops / r->bytes);
-            scale_see(&ch.y, rate_of(r));
-        }
-    scale_see(&ch.x, 2 * d->peak_flops / d->peak_bytes);
-    scale_see(&ch.y, d->peak_flops);
-    part_figure(t, who->label);
-    chart_begin(t, &ch, "Roofline",
+    for (int i = 0; i < c->n_contestants; i++) {
+        const contestant *who = &c->contestants[i];
+        const result_device *d = roof_device(who);
+        if (!d)
+            continue;
+        for (const result_row *r = NULL; (r = row_next(who, r));)
+            if (on_roof(who, r)) {
+                scale_see(&ch.x, r->flops / r->bytes);
+                scale_see(&ch.y, rate_of(r));
+            }
+        scale_see(&ch.x, 2 * d->peak_flops / d->peak_bytes);
+        scale_see(&ch.y, d->peak_flops);
+    }
+    return ch;
+}
+
+static void roofline(str *t, const comparison *c, int number, chart ch)
+{
+    const contestant *who = &c->contestants[number];
+    const result_device *d = device_of(who);
+    str title = {0};
+    str_puts(&title, who->label);
+    if (d->model)
+        str_printf(&title, ": %s", d->model);
+    part_figure(t, title.s);
+    chart_begin(t, &ch, title.s,
                 "Each mark is a work at one size; the line is the most that the device can do.");
+    str_free(&title);
     roof(t, &ch, d);
     typedef void draw(str *, chart *, const contestant *, const result_row *, int);
     draw *const steps[] = {work_marks, work_name};
@@ -134,26 +162,22 @@ static void roofline(str *t, const comparison *c, int number)
 
 void section_roofline(str *t, const comparison *c)
 {
-    part_heading(
-        t, "roofline", "How near to the machine’s best",
-        "The slope is the memory’s speed, the flat part the arithmetic’s in f32, both measured in "
-        "the "
-        "same run. A mark on the line cannot become faster on this device; one above it lives "
-        "in a cache.");
+    const chart axes = shared_axes(c);
     int shown = 0;
-    str_puts(t, "<div class=\"figures\">\n");
     for (int i = 0; i < c->n_contestants; i++) {
-        const result_device *d = device_of(&c->contestants[i]);
-        const result_row *r = NULL;
-        while ((r = row_next(&c->contestants[i], r)) && !on_roof(r))
-            ;
-        if (!r || !d || !(d->peak_flops > 0) || !(d->peak_bytes > 0) || shown == FIGURES_MOST ||
+        if (!roof_device(&c->contestants[i]) || shown == FIGURES_MOST ||
             t->n + FIGURE_BYTES > ROOFS_UNTIL)
             continue;
-        roofline(t, c, i);
-        shown++;
+        if (!shown++) {
+            part_heading(
+                t, "roofline", "How near to the machine’s best",
+                "The slope is the speed of the memory, the flat part that of f32 arithmetic; "
+                "both were measured in the same run. A mark on the line uses all that the "
+                "device can give; a mark above it works in a cache. All charts have the same "
+                "axes.");
+            str_puts(t, "<div class=\"figures full\">\n");
+        }
+        roofline(t, c, i, axes);
     }
-    str_puts(t, "</div>\n");
-    if (!shown)
-        str_puts(t, "<p>The peaks of the devices were not measured.</p>\n");
+    str_puts(t, shown ? "</div>\n" : "");
 }

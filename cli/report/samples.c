@@ -1,13 +1,13 @@
-/* Every sample, on demand: a strip for each contestant, a line in it for each pass. Times are multiples
- * of the typical one, so that strips of fast and slow contestants show their noise alike. */
+/* Every sample, in details that open: a strip for each contestant, with a line for each pass. Times are
+ * multiples of the typical time, so that the noise of fast and slow contestants can be compared. */
 #include "report/page.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { BAND = 46, HEAD = 18, FOOT = 22, SIDE = 12, DOTS_MOST = 9000 };
+enum { BAND = 46, HEAD = 18, FOOT = 22, DOTS_MOST = 9000 };
 
-/* Every stride-th of the samples that were disturbed, or of those that were not. */
+/* Draws every stride-th sample, of those that were disturbed or of those that were not. */
 static void marks(str *t, const scale *x, const result_row *r, double top, int stride,
                   bool disturbed)
 {
@@ -16,29 +16,31 @@ static void marks(str *t, const scale *x, const result_row *r, double top, int s
     const double calm = stats_calm(all);
     for (int i = 0; i < r->n; i += stride)
         if (disturbed == (all.waited && stats_disturbed(r->seconds[i], r->waited[i], calm)))
-            html_put(t, "M%.1f %.1fh0", scale_at(x, r->seconds[i] / typical),
+            html_put(t, "M%.2f %.1fh0", scale_at(x, r->seconds[i] / typical),
                      top + 3 + (BAND - 14) * (passes > 1 ? r->round[i] / (passes - 1) : 0.5));
 }
 
 /* The samples of one contestant at height top. */
-static void strip(str *t, const scale *x, const result_row *r, int series, double top, int stride)
+static void strip(str *t, const scale *x, const result_row *r, int series, double top, int stride,
+                  int height)
 {
     interval s = row_time(r);
     const double typical = s.middle;
     s = (interval){s.low / typical, 1, s.high / typical};
-    html_put(t, "<path class=\"band s%d\" d=\"M%.1f %.1fH%.1fV%.1fH%.1fZ\"/>", series % SVG_SERIES,
+    stretched_begin(t, height);
+    html_put(t, "<path class=\"band s%d\" d=\"M%.2f %.1fH%.2fV%.1fH%.2fZ\"/>", series % SVG_SERIES,
              scale_at(x, s.low), top, scale_at(x, s.high), top + BAND - 8, scale_at(x, s.low));
-    html_put(t, "<path class=\"middle\" d=\"M%.1f %.1fV%.1f\"/><path class=\"samples s%d\" d=\"",
+    html_put(t, "<path class=\"middle\" d=\"M%.2f %.1fV%.1f\"/><path class=\"samples s%d\" d=\"",
              scale_at(x, s.middle), top, top + BAND - 8, series % SVG_SERIES);
     marks(t, x, r, top, stride, false);
     str_puts(t, "\"/><path class=\"samples waited\" d=\"");
     marks(t, x, r, top, stride, true);
-    str_puts(t, "\"/>");
+    str_puts(t, "\"/></svg>");
 }
 
 static void strips(str *t, const comparison *c, const result_row *kind, int stride)
 {
-    scale x = {.low = 0.98, .high = 1.05, .from = SIDE, .to = SVG_WIDTH - SIDE};
+    scale x = {.low = 0.98, .high = 1.05, .from = 3, .to = 97};
     int n = 0;
     for (int i = 0; i < c->n_contestants; i++) {
         const result_row *r = row_like(&c->contestants[i], kind);
@@ -51,24 +53,23 @@ static void strips(str *t, const comparison *c, const result_row *kind, int stri
     scale_round(&x);
     const int height = n * (HEAD + BAND) + FOOT;
     html_put(t,
-             "<svg viewBox=\"0 0 %d %d\" role=\"img\" xmlns=\"http://www.w3.org/2000/svg\">"
+             "<svg role=\"img\" height=\"%d\" xmlns=\"http://www.w3.org/2000/svg\">"
              "<title>Samples</title><desc>Each mark is a sample, each line of marks a pass, the "
-             "first on "
-             "top; the bar is the interval of the typical time.</desc>",
-             SVG_WIDTH, height);
+             "first on top; the bar is the interval of the typical time.</desc>",
+             height);
     double ticks[SCALE_TICKS], last = -100;
     const int n_ticks = scale_ticks(&x, ticks);
     for (int i = 0; i < n_ticks; i++) {
         const double at = scale_at(&x, ticks[i]);
-        if (at - last < 60 || at < 20 || at > SVG_WIDTH - 20)
+        if (at - last < 14 || at < 5 || at > 95)
             continue;
         last = at;
         str word = {0};
         axis_times(&word, ticks[i]);
         html_put(t,
-                 "<path class=\"grid\" d=\"M%.1f 0V%d\"/><text class=\"tick\" x=\"%.1f\" y=\"%d\" "
-                 "text-anchor=\"middle\">%s</text>",
-                 at, height - FOOT, at, height - 6, word.s);
+                 "<line class=\"grid\" x1=\"%.1f%%\" x2=\"%.1f%%\" y1=\"0\" y2=\"%d\"/>"
+                 "<text class=\"tick\" x=\"%.1f%%\" y=\"%d\" text-anchor=\"middle\">%s</text>",
+                 at, at, height - FOOT, at, height - 6, word.s);
         str_free(&word);
     }
     double top = 0;
@@ -76,9 +77,9 @@ static void strips(str *t, const comparison *c, const result_row *kind, int stri
         const result_row *r = row_like(&c->contestants[i], kind);
         if (!r)
             continue;
-        html_put(t, "<text class=\"label t%d\" x=\"%d\" y=\"%.1f\">%s</text>", i % SVG_SERIES, SIDE,
+        html_put(t, "<text class=\"label t%d\" x=\"0\" y=\"%.1f\">%s</text>", i % SVG_SERIES,
                  top + 13, c->contestants[i].label);
-        strip(t, &x, r, i, top + HEAD, stride);
+        strip(t, &x, r, i, top + HEAD, stride, height);
         top += HEAD + BAND;
     }
     str_puts(t, "</svg>\n");
@@ -133,13 +134,15 @@ void section_samples(str *t, const comparison *c)
         for (const result_row *r = NULL; (r = row_next(&c->contestants[i], r));)
             dots += r->n;
     const int stride = 1 + (int)(dots / DOTS_MOST);
+    if (!dots)
+        return;
     part_heading(
         t, "samples", "Every sample",
         "Each mark is a sample, as a multiple of the typical time; each line of marks is a "
-        "pass, the first on top. Grey samples waited for a core, and do not count. The tinted bar "
+        "pass, the first on top. Grey samples waited for a core and do not count. The tinted bar "
         "is the 99 % interval of the typical time.");
     if (stride > 1)
-        html_put(t, "<p class=\"note\">There are so many that one of %d is drawn.</p>\n", stride);
+        html_put(t, "<p class=\"note\">One sample of %d is drawn.</p>\n", stride);
     str_puts(t, "<div class=\"all\">\n");
     int left_out = 0;
     for (int i = 0; i < c->n_contestants; i++)

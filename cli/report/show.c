@@ -55,8 +55,9 @@ static void fill_line(line *l, const pairing *p, bool color)
     str_puts(&l->cell[4], ", ");
     words_ratio(&l->cell[4], p->speedup.high);
     str_puts(&l->cell[4], "]");
-    str_printf(&l->cell[5], "%s%s%s", color ? colors[p->verdict] : "", verdict_name(p->verdict),
-               color && *colors[p->verdict] ? "\033[0m" : "");
+    str_printf(&l->cell[5], "%s%s%s%s", color ? colors[p->verdict] : "", verdict_name(p->verdict),
+               color && *colors[p->verdict] ? "\033[0m" : "",
+               p->old->n_warnings || p->new->n_warnings ? " !" : "");
 }
 
 static void match_table(str *t, const comparison *c, int number, bool color)

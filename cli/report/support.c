@@ -1,4 +1,4 @@
-/* Which op runs where, in which dtype. Ops that are alike in everything share a row. */
+/* Which op runs where, and in which dtypes. Ops with the same support share a row. */
 #include "report/page.h"
 
 #include <stdlib.h>
@@ -126,11 +126,12 @@ void section_support(str *t, const comparison *c)
     int n = 0;
     for (int i = 0; i < c->n_sources; i++)
         n += c->sources[i].r.n_ops;
+    if (!n)
+        return;
     part_heading(t, "ops", "Which op runs where",
-                 n ? "● on the device itself, ○ on the CPU instead, – refused with a message."
-                   : "The result does not say.");
+                 "● on the device itself, ○ on the CPU instead, – refused with a message.");
     bool *done = heap_get((size_t)c->n_contestants * sizeof *done);
-    for (int i = 0; i < c->n_contestants && n; i++)
+    for (int i = 0; i < c->n_contestants; i++)
         if (!done[i] && t->n < SUPPORT_UNTIL)
             device_table(t, c, i, done);
     free(done);

@@ -1,4 +1,8 @@
-/* Scales and charts in SVG. Coordinates have one decimal: more is not seen. */
+/* Scales and charts in SVG.
+ *
+ * A chart is as wide as its column: positions across are percentages, heights and letters are pixels, so
+ * that text has one size at every width. Lines and bands are nested pictures that stretch; marks and words
+ * are placed by percentage and do not. Coordinates have at most two decimals. */
 #include "report/html.h"
 
 #include <float.h>
@@ -7,7 +11,10 @@
 
 #include "report/compare.h"
 
-enum { LEFT = 58, RIGHT = 16, TOP = 22, BOTTOM = 42, LETTER = 6, LINE_HEIGHT = 13 };
+enum { TOP = 26, BOTTOM = 44, LETTER = 7, LINE_HEIGHT = 14, TICK_ROOM = 44 };
+/* Widths of a chart's frame in pixels, at which labels must not collide: on a telephone, and beyond the
+ * style sheet's limit for narrow pages. */
+static const double frame_width[CHART_WIDTHS] = {290, 570};
 
 /* ---- scales --------------------------------------------------------------------------------- */
 
@@ -62,7 +69,7 @@ static int log_ticks(const scale *s, double *out)
     for (int e = (int)floor(log10(s->low)); e <= last && n < SCALE_TICKS; e++)
         for (int i = 0; i < n_parts && e % step == 0 && n < SCALE_TICKS; i++) {
             const double tick = parts[i] * pow(10, e);
-            if (tick >= s->low * 0.999 && tick <= s->high * 1.001)
+            if (tick >= s->low * 0.999 && tick <= s->high * 1.001 && isfinite(tick))
                 out[n++] = tick;
         }
     return n;
@@ -111,33 +118,37 @@ void axis_times(str *t, double value) { str_printf(t, "%.3g×", value); }
 
 /* ---- charts --------------------------------------------------------------------------------- */
 
-static void picture_begin(str *t, int width, int height, const char *title, const char *about)
+static void axis_across(str *t, const chart *c)
 {
-    html_put(t,
-             "<svg viewBox=\"0 0 %d %d\" role=\"img\" xmlns=\"http://www.w3.org/2000/svg\">"
-             "<title>%s</title><desc>%s</desc>",
-             width, height, title, about);
+    double ticks[SCALE_TICKS], last = -TICK_ROOM;
+    const int n = scale_ticks(&c->x, ticks);
+    for (int i = 0; i < n; i++) {
+        const double at = scale_at(&c->x, ticks[i]), narrow = at / 100 * frame_width[0];
+        const bool fits = narrow - last >= TICK_ROOM;
+        str word = {0};
+        c->x_words(&word, ticks[i]);
+        html_put(t,
+                 "<line class=\"grid\" x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"%d\" y2=\"%d\"/>"
+                 "<text class=\"tick%s\" x=\"%.2f%%\" y=\"%d\" text-anchor=\"middle\">%s</text>",
+                 at, at, TOP, CHART_HEIGHT - BOTTOM, fits ? "" : " wide", at,
+                 CHART_HEIGHT - BOTTOM + 17, word.s);
+        last = fits ? narrow : last;
+        str_free(&word);
+    }
 }
 
-static void axis_ticks(str *t, const chart *c, bool across)
+static void axis_up(str *t, const chart *c)
 {
-    const scale *s = across ? &c->x : &c->y;
     double ticks[SCALE_TICKS];
-    const int n = scale_ticks(s, ticks);
+    const int n = scale_ticks(&c->y, ticks);
     for (int i = 0; i < n; i++) {
-        const double at = scale_at(s, ticks[i]);
+        const double at = scale_at(&c->y, ticks[i]);
         str word = {0};
-        (across ? c->x_words : c->y_words)(&word, ticks[i]);
-        if (across)
-            html_put(t,
-                     "<path class=\"grid\" d=\"M%.1f %dV%d\"/>"
-                     "<text class=\"tick\" x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%s</text>",
-                     at, TOP, SVG_HEIGHT - BOTTOM, at, SVG_HEIGHT - BOTTOM + 15, word.s);
-        else
-            html_put(t,
-                     "<path class=\"grid\" d=\"M%d %.1fH%d\"/>"
-                     "<text class=\"tick\" x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>",
-                     LEFT, at, SVG_WIDTH - RIGHT, LEFT - 6, at + 4, word.s);
+        c->y_words(&word, ticks[i]);
+        html_put(t,
+                 "<line class=\"grid\" x1=\"0\" x2=\"100%%\" y1=\"%.1f\" y2=\"%.1f\"/>"
+                 "<text class=\"tick\" x=\"-8\" y=\"%.1f\" text-anchor=\"end\">%s</text>",
+                 at, at, at + 4, word.s);
         str_free(&word);
     }
 }
@@ -146,41 +157,54 @@ void chart_begin(str *t, chart *c, const char *title, const char *about)
 {
     scale_round(&c->x);
     scale_round(&c->y);
-    c->x.from = LEFT;
-    c->x.to = SVG_WIDTH - RIGHT;
-    c->y.from = SVG_HEIGHT - BOTTOM;
+    c->x.from = 0;
+    c->x.to = 100;
+    c->y.from = CHART_HEIGHT - BOTTOM;
     c->y.to = TOP;
-    picture_begin(t, SVG_WIDTH, SVG_HEIGHT, title, about);
-    axis_ticks(t, c, true);
-    axis_ticks(t, c, false);
     html_put(t,
-             "<text class=\"axis\" x=\"%d\" y=\"%d\" text-anchor=\"end\">%s</text>"
-             "<text class=\"axis\" x=\"2\" y=\"12\">%s</text>",
-             SVG_WIDTH - RIGHT, SVG_HEIGHT - 8, c->x_title, c->y_title);
+             "<svg class=\"chart\" role=\"img\" height=\"%d\" "
+             "xmlns=\"http://www.w3.org/2000/svg\"><title>%s</title><desc>%s</desc>",
+             CHART_HEIGHT, title, about);
+    axis_across(t, c);
+    axis_up(t, c);
+    html_put(t,
+             "<text class=\"axis\" x=\"100%%\" y=\"%d\" text-anchor=\"end\">%s</text>"
+             "<text class=\"axis\" x=\"-56\" y=\"13\">%s</text>",
+             CHART_HEIGHT - 6, c->x_title, c->y_title);
 }
 
 void chart_end(str *t) { str_puts(t, "</svg>\n"); }
 
+void stretched_begin(str *t, int height)
+{
+    html_put(t,
+             "<svg aria-hidden=\"true\" viewBox=\"0 0 100 %d\" height=\"%d\" "
+             "preserveAspectRatio=\"none\">",
+             height, height);
+}
+
 void chart_line(str *t, const chart *c, const double *x, const double *y, int n, const char *class)
 {
+    stretched_begin(t, CHART_HEIGHT);
     html_put(t, "<path class=\"line %s\" d=\"", class);
     for (int i = 0; i < n; i++)
-        html_put(t, i ? "L%.1f %.1f" : "M%.1f %.1f", scale_at(&c->x, x[i]), scale_at(&c->y, y[i]));
-    str_puts(t, "\"/>");
+        html_put(t, i ? "L%.2f %.1f" : "M%.2f %.1f", scale_at(&c->x, x[i]), scale_at(&c->y, y[i]));
+    str_puts(t, "\"/></svg>");
 }
 
 void chart_band(str *t, const chart *c, const double *x, const interval *y, int n, int series)
 {
+    stretched_begin(t, CHART_HEIGHT);
     html_put(t, "<path class=\"band s%d\" d=\"", series % SVG_SERIES);
     for (int i = 0; i < n; i++)
-        html_put(t, i ? "L%.1f %.1f" : "M%.1f %.1f", scale_at(&c->x, x[i]),
+        html_put(t, i ? "L%.2f %.1f" : "M%.2f %.1f", scale_at(&c->x, x[i]),
                  scale_at(&c->y, y[i].low));
     for (int i = n - 1; i >= 0; i--)
-        html_put(t, "L%.1f %.1f", scale_at(&c->x, x[i]), scale_at(&c->y, y[i].high));
-    str_puts(t, "Z\"/>");
+        html_put(t, "L%.2f %.1f", scale_at(&c->x, x[i]), scale_at(&c->y, y[i].high));
+    str_puts(t, "Z\"/></svg>");
 }
 
-/* Circle, square, triangle, diamond, and two of them turned: told apart without their colors. */
+/* Circle, square, triangle, diamond, turned triangle, cross: series differ without their colors too. */
 static const char *const marks[SVG_SERIES] = {"m-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0",
                                               "m-3.5-3.5h7v7h-7z",
                                               "m0-4.5l4.5 8h-9z",
@@ -188,22 +212,26 @@ static const char *const marks[SVG_SERIES] = {"m-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0
                                               "m0 4.5l4.5-8h-9z",
                                               "m-1.5-4.5h3v3h3v3h-3v3h-3v-3h-3v-3h3z"};
 
-/* Labels keep away from what is noted here. */
-static void note_place(chart *c, double x, double y, double width)
+/* Notes a box that later labels avoid; x is in percent, left and width in pixels. */
+static void take(chart *c, int at_width, double x, double left, double y, double width)
 {
-    if (c->n_taken == CHART_PLACES)
+    chart_boxes *b = &c->taken[at_width];
+    if (b->n == CHART_BOXES)
         return;
-    c->taken[c->n_taken].x = x;
-    c->taken[c->n_taken].y = y;
-    c->taken[c->n_taken++].width = width;
+    b->box[b->n].x = x / 100 * frame_width[at_width] + left;
+    b->box[b->n].y = y;
+    b->box[b->n++].width = width;
 }
 
 void chart_dot(str *t, chart *c, double x, double y, int series, const char *what)
 {
-    note_place(c, scale_at(&c->x, x) - 4, scale_at(&c->y, y) + 4, 8);
-    html_put(t, "<path class=\"dot s%d\" d=\"M%.1f %.1f%s\"><title>%s</title></path>",
-             series % SVG_SERIES, scale_at(&c->x, x), scale_at(&c->y, y),
-             marks[series % SVG_SERIES], what);
+    const double across = scale_at(&c->x, x), down = scale_at(&c->y, y);
+    for (int i = 0; i < CHART_WIDTHS; i++)
+        take(c, i, across, -4, down + 4, 8);
+    html_put(t,
+             "<svg aria-hidden=\"true\" x=\"%.2f%%\" y=\"%.1f\"><path class=\"dot s%d\" "
+             "d=\"M0 0%s\"><title>%s</title></path></svg>",
+             across, down, series % SVG_SERIES, marks[series % SVG_SERIES], what);
 }
 
 void series_key(str *t, int series)
@@ -214,13 +242,16 @@ void series_key(str *t, int series)
              series % SVG_SERIES, marks[series % SVG_SERIES]);
 }
 
-static bool label_fits(const chart *c, double x, double y, double width)
+static bool label_fits(const chart *c, int at_width, double x, double left, double y, double width)
 {
-    if (x < LEFT || x + width > SVG_WIDTH - 2 || y < TOP + 8 || y > SVG_HEIGHT - BOTTOM - 2)
+    const chart_boxes *b = &c->taken[at_width];
+    const double from = x / 100 * frame_width[at_width] + left;
+    if (from < 2 || from + width > frame_width[at_width] + 10 || y < TOP + 10 ||
+        y > CHART_HEIGHT - BOTTOM - 3)
         return false;
-    for (int i = 0; i < c->n_taken; i++)
-        if (x < c->taken[i].x + c->taken[i].width && c->taken[i].x < x + width &&
-            fabs(y - c->taken[i].y) < LINE_HEIGHT)
+    for (int i = 0; i < b->n; i++)
+        if (from < b->box[i].x + b->box[i].width && b->box[i].x < from + width &&
+            fabs(y - b->box[i].y) < LINE_HEIGHT)
             return false;
     return true;
 }
@@ -230,20 +261,29 @@ bool chart_label(str *t, chart *c, double x, double y, int series, const char *w
     static const struct {
         double dx, dy;
         bool left;
-    } places[] = {{8, 4, false},  {-8, 4, true},  {6, -8, false},  {-6, -8, true},
-                  {6, 16, false}, {-6, 16, true}, {8, -20, false}, {-8, 28, true}};
+    } places[] = {{9, 4, false},  {-9, 4, true},  {6, -9, false},  {-6, -9, true},
+                  {6, 18, false}, {-6, 18, true}, {9, -22, false}, {-9, -22, true},
+                  {9, 30, false}, {-9, 30, true}, {9, -36, false}, {9, 44, false}};
     const double width = LETTER * (double)strlen(word) + 4;
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        const double at = scale_at(&c->x, x) + places[i].dx - (places[i].left ? width : 0);
-        const double down = scale_at(&c->y, y) + places[i].dy;
-        if (!label_fits(c, at, down, width))
-            continue;
-        note_place(c, at, down, width);
-        html_put(t, "<text class=\"label t%d\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">%s</text>",
-                 series % SVG_SERIES, places[i].left ? at + width : at, down,
-                 places[i].left ? "end" : "start", word);
-        return true;
-    }
+    const double across = scale_at(&c->x, x), down = scale_at(&c->y, y);
+    /* What fits everywhere is always shown; what needs room only on wide pages. */
+    for (int narrowest = 0; narrowest < CHART_WIDTHS; narrowest++)
+        for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+            const double left = places[i].dx - (places[i].left ? width : 0);
+            bool fits = true;
+            for (int k = narrowest; k < CHART_WIDTHS; k++)
+                fits &= label_fits(c, k, across, left, down + places[i].dy, width);
+            if (!fits)
+                continue;
+            for (int k = narrowest; k < CHART_WIDTHS; k++)
+                take(c, k, across, left, down + places[i].dy, width);
+            html_put(t,
+                     "<text class=\"label t%d%s\" x=\"%.2f%%\" dx=\"%.0f\" y=\"%.1f\" "
+                     "text-anchor=\"%s\">%s</text>",
+                     series % SVG_SERIES, narrowest ? " wide" : "", across, places[i].dx,
+                     down + places[i].dy, places[i].left ? "end" : "start", word);
+            return true;
+        }
     return false;
 }
 

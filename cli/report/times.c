@@ -1,10 +1,10 @@
-/* Times of one machine with what they mean as rates, and the time to a first result. */
+/* Times of one machine with their rates, and the time to the first result. */
 #include "report/page.h"
 
 #include <math.h>
 #include <string.h>
 
-/* A bar from 0 to share of its place. */
+/* A bar that fills a share of its cell. */
 static void share_cell(str *t, double share, const char *title)
 {
     str_puts(t, "<td class=\"bar\">");
@@ -16,24 +16,15 @@ static void share_cell(str *t, double share, const char *title)
     str_puts(t, "</td>");
 }
 
-/* Of the peak that holds it back, as in a roofline; 0 where that is not known. */
-static double share_of_peak(const result_row *r, const result_device *d, double seconds)
-{
-    if (!d || !(d->peak_flops > 0) || !(d->peak_bytes > 0))
-        return 0;
-    const double computes =
-        strcmp(r->dtype, "f32") == 0 ? r->flops : 0; /* the peak is that of f32 */
-    return fmax(computes / seconds / d->peak_flops, r->bytes / seconds / d->peak_bytes);
-}
-
 static void times_row(str *t, const contestant *who, const result_row *r)
 {
     const interval s = row_time(r);
-    const double share = share_of_peak(r, device_of(who), s.middle);
+    const double share = row_best_s(&who->from->r, r) / s.middle;
     str title = {0};
     str_printf(&title, "%.0f %% of the measured peak", 100 * share);
     html_put(t, "<tr><th scope=\"row\">%s <span>%s %s</span></th>", r->work, r->size, r->dtype);
     part_cell_time(t, s);
+    part_cell_interval(t, s, r);
     part_cell_rate(t, r->flops / s.middle, "FLOP/s");
     part_cell_rate(t, r->bytes / s.middle, "B/s");
     share_cell(t, share, title.s);
@@ -44,13 +35,16 @@ static void times_row(str *t, const contestant *who, const result_row *r)
 
 void section_times(str *t, const comparison *c)
 {
-    static const char *const heads[] = {"Work", "Time", "Computes", "Moves", "Share of the peak",
-                                        "",     NULL};
+    static const char *const heads[] = {
+        "Work", "Time", "99 % interval", "Computes", "Moves", "Share of peak", "", NULL};
     if (c->n_matches)
         return;
-    part_heading(t, "times", "How fast it is",
-                 "The typical time of each work, and how near it comes to the measured peak of the "
-                 "device: in operations or in bytes, whichever is nearer.");
+    part_heading(
+        t, "times", "How fast it is",
+        "The typical time of each work with its interval, and its share of the peak that was "
+        "measured for its dtype and number of threads: of arithmetic or of memory, whichever "
+        "limits it. The cell is empty if that peak is not known. ! marks a doubtful "
+        "measurement; the reasons are listed below the table.");
     for (int i = 0; i < c->n_contestants; i++) {
         int left_out = 0;
         part_table(t, "ratios times", c->contestants[i].label, heads);
@@ -59,6 +53,7 @@ void section_times(str *t, const comparison *c)
                 times_row(t, &c->contestants[i], r);
         part_table_end(t);
         part_left_out(t, left_out);
+        part_warnings(t, c, i);
     }
     if (!c->n_contestants)
         str_puts(t, "<p>The file has no rows.</p>\n");
@@ -99,13 +94,14 @@ void section_first(str *t, const comparison *c)
                 first_rows(&rows, c, r);
                 n++;
             }
-    part_heading(t, "first", "Time to the first result",
-                 n ? "What a program waits for before anything has come back."
-                   : "No latencies were measured.");
     if (n) {
+        part_heading(
+            t, "first", "Time to the first result",
+            "What a program waits for before its first result: starting, launching, copying.");
         part_table(t, "ratios first",
-                   c->n_contestants > 1 ? "Latencies; bars up to the longest of the same work"
-                                        : "Latencies",
+                   c->n_contestants > 1
+                       ? "Latencies; the longest bar of each work is its slowest machine"
+                       : "Latencies",
                    heads);
         str_puts(t, rows.s);
         part_table_end(t);

@@ -1,10 +1,12 @@
-/* What comparisons and machines are in words. */
+/* Comparisons, machines and quantities in words. */
 #include "report/compare.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { LISTED_MOST = 3 }; /* pairs that are told one by one */
+#include "bench/glossary.h"
+
+enum { LISTED_MOST = 3 /* pairs that are named one by one */, PASSES_LEAST = 3 };
 
 void words_time(str *t, double seconds)
 {
@@ -59,6 +61,11 @@ static void words_interval(str *t, double low, double high)
     str_puts(t, "]");
 }
 
+void words_times(str *t, double ratio)
+{
+    str_printf(t, ratio < 1.995 ? "%.3g" : ratio < 9.95 ? "%.2g" : "%.0f", ratio);
+}
+
 void words_old(str *t, const pairing *p)
 {
     words_row(t, p->old);
@@ -66,32 +73,49 @@ void words_old(str *t, const pairing *p)
         str_printf(t, ", %d thread%s", p->old->threads, p->old->threads == 1 ? "" : "s");
 }
 
-void words_pair(str *t, const comparison *c, const pairing *p)
+/* "b multiplies matrices 31 times faster than a" */
+static void words_verdict(str *t, const comparison *c, const pairing *p)
 {
-    const char *where = c->contestants[c->matches[p->match].new].label;
-    const interval s = p->speedup;
-    words_old(t, p);
+    const match *m = &c->matches[p->match];
+    const char *old = c->contestants[m->old].label, *new = c->contestants[m->new].label;
+    const char *work = p->old->work;
     switch (p->verdict) {
     case VERDICT_FASTER:
-        str_puts(t, " is ");
-        words_ratio(t, s.middle);
-        str_puts(t, " times faster ");
-        words_interval(t, s.low, s.high);
-        str_printf(t, " on %s", where);
+        str_printf(t, "%s ", new);
+        work_does(t, work, true);
+        str_puts(t, " ");
+        words_times(t, p->speedup.middle);
+        str_printf(t, " times faster than %s", old);
         break;
     case VERDICT_SLOWER:
-        str_puts(t, " takes ");
-        words_ratio(t, 1 / s.middle);
-        str_puts(t, " times as long ");
-        words_interval(t, 1 / s.high, 1 / s.low);
-        str_printf(t, " on %s", where);
+        str_printf(t, "%s takes ", new);
+        words_times(t, 1 / p->speedup.middle);
+        str_printf(t, " times as long as %s to ", old);
+        work_does(t, work, false);
         break;
-    case VERDICT_SAME: str_printf(t, " is the same within noise on %s", where); break;
+    case VERDICT_SAME:
+        str_printf(t, "%s ", new);
+        work_does(t, work, true);
+        str_printf(t, " as fast as %s", old);
+        break;
     case VERDICT_UNSURE:
-        str_printf(t, " cannot be told on %s ", where);
-        words_interval(t, s.low, s.high);
+        str_printf(t, "it is unsure whether %s ", new);
+        work_does(t, work, true);
+        str_printf(t, " faster than %s", old);
         break;
     }
+}
+
+void words_pair(str *t, const comparison *c, const pairing *p)
+{
+    const interval s = p->speedup;
+    const bool slower = p->verdict == VERDICT_SLOWER;
+    words_verdict(t, c, p);
+    str_puts(t, " (");
+    words_old(t, p);
+    str_puts(t, " ");
+    words_interval(t, slower ? 1 / s.high : s.low, slower ? 1 / s.low : s.high);
+    str_puts(t, ")");
 }
 
 void words_counts(str *t, const match *m)
@@ -106,7 +130,8 @@ void words_counts(str *t, const match *m)
     bool first = true;
     for (int i = 0; i < 4; i++)
         if (parts[i].n == m->n) {
-            str_printf(t, "All %d rows are %s.", m->n, parts[i].is);
+            str_printf(t, m->n == 1 ? "%d row, which is %s." : "All %d rows are %s.", m->n,
+                       parts[i].is);
             return;
         }
     str_printf(t, "Of %d rows", m->n);
@@ -119,13 +144,13 @@ void words_counts(str *t, const match *m)
     str_puts(t, ".");
 }
 
-/* How much a row has to say: works before latencies, and both before curves over threads. */
+/* How much a row says about a machine: works before latencies, both before rows over threads. */
 static int weight(const result_row *r)
 {
     return strcmp(r->group, "scaling") == 0 ? 0 : strcmp(r->group, "latency") == 0 ? 1 : 2;
 }
 
-/* The clearest row of a verdict in a match, or in all of them (-1); NULL: there is none. */
+/* The clearest row of a verdict in a match, or in all of them (-1); NULL if there is none. */
 static const pairing *strongest(const comparison *c, int number, verdict v)
 {
     const pairing *best = NULL;
@@ -141,42 +166,54 @@ static const pairing *strongest(const comparison *c, int number, verdict v)
     return best;
 }
 
-/* A sentence begins with a capital, where that is ASCII. */
-static void capital(str *t, size_t at)
+bool mostly_unsure(const match *m) { return 2 * m->unsure > m->n; }
+
+/* "it is unsure" begins a sentence with a capital; names of machines stay as they are. */
+static void begin_sentence(str *t, size_t at)
 {
-    if (at < t->n && t->s[at] >= 'a' && t->s[at] <= 'z')
-        t->s[at] += 'A' - 'a';
+    if (strncmp(t->s + at, "it is ", 6) == 0)
+        t->s[at] = 'I';
+}
+
+static void listed(str *t, const comparison *c, int number)
+{
+    const size_t begin = t->n;
+    bool first = true;
+    for (int i = 0; i < c->n_pairs; i++)
+        if (c->pairs[i].match == number) {
+            str_puts(t, first ? "" : "; ");
+            words_pair(t, c, &c->pairs[i]);
+            first = false;
+        }
+    begin_sentence(t, begin);
+    str_puts(t, ".");
 }
 
 static void headline_of(str *t, const comparison *c, int number)
 {
+    static const verdict order[] = {VERDICT_FASTER, VERDICT_SLOWER, VERDICT_SAME};
     const match *m = &c->matches[number];
-    const size_t begin = t->n;
     bool first = true;
     if (m->n <= LISTED_MOST) {
-        for (int i = 0; i < c->n_pairs; i++)
-            if (c->pairs[i].match == number) {
-                str_puts(t, first ? "" : "; ");
-                words_pair(t, c, &c->pairs[i]);
-                first = false;
-            }
-    } else {
-        static const verdict order[] = {VERDICT_FASTER, VERDICT_SLOWER, VERDICT_SAME,
-                                        VERDICT_UNSURE};
-        for (int i = 0; i < 4; i++) {
-            const pairing *p = strongest(c, number, order[i]);
-            if (!p || (order[i] == VERDICT_UNSURE && !first))
-                continue;
-            str_puts(t, first ? "" : "; ");
-            words_pair(t, c, p);
-            first = false;
-        }
+        listed(t, c, number);
+        return;
     }
-    capital(t, begin);
+    if (mostly_unsure(m))
+        str_printf(
+            t,
+            "Most rows of %s against %s are unsure: %d of %d; measure longer, or on a quieter "
+            "machine. ",
+            c->contestants[m->new].label, c->contestants[m->old].label, m->unsure, m->n);
+    for (int i = 0; i < 3; i++) {
+        const pairing *p = strongest(c, number, order[i]);
+        if (!p || (order[i] == VERDICT_SAME && !first))
+            continue;
+        str_puts(t, first ? "" : "; ");
+        words_pair(t, c, p);
+        first = false;
+    }
     str_puts(t, first ? "" : ". ");
-    if (m->n > LISTED_MOST)
-        words_counts(t, m);
-    str_trim(t);
+    words_counts(t, m);
 }
 
 void words_headline(str *t, const comparison *c)
@@ -185,7 +222,7 @@ void words_headline(str *t, const comparison *c)
     if (c->twins)
         str_puts(t, "Two of the files are the same run. ");
     else if (c->same_machine)
-        str_printf(t, "%s files are of the same machine. ", c->n_sources == 2 ? "Both" : "All");
+        str_printf(t, "%s files are from the same machine. ", c->n_sources == 2 ? "Both" : "All");
     for (int i = 0; i < c->n_matches; i++)
         if (c->matches[i].n) {
             str_puts(t, any ? "\n" : "");
@@ -193,21 +230,65 @@ void words_headline(str *t, const comparison *c)
             any = true;
         }
     if (!any)
-        str_puts(t, "There is nothing that may be compared.");
+        str_puts(t, "No rows can be compared.");
 }
 
 void words_title(str *t, const comparison *c)
 {
-    static const verdict order[] = {VERDICT_FASTER, VERDICT_SLOWER, VERDICT_UNSURE};
+    static const verdict order[] = {VERDICT_FASTER, VERDICT_SLOWER};
     const pairing *best = NULL;
-    for (int i = 0; i < 3 && !best; i++)
+    int unsure = 0;
+    for (int i = 0; i < c->n_matches; i++)
+        unsure += c->matches[i].unsure;
+    for (int i = 0; i < 2 && !best && 2 * unsure <= c->n_pairs; i++)
         best = strongest(c, -1, order[i]);
     if (best)
-        words_pair(t, c, best);
+        words_verdict(t, c, best);
+    else if (!c->n_pairs)
+        str_puts(t, "No rows can be compared");
+    else if (unsure)
+        str_printf(t, "Most differences are unsure: %d of %d rows", unsure, c->n_pairs);
     else
-        str_puts(t, c->n_pairs ? "Everything is the same within noise"
-                               : "There is nothing that may be compared");
-    capital(t, 0);
+        str_puts(t, "No difference beyond the noise");
+}
+
+void words_commands(str *t, const result *r)
+{
+    const result_row *first = NULL;
+    for (int i = 0; i < r->n_rows; i++) {
+        const result_row *row = &r->rows[i];
+        if (strcmp(row->group, "command") != 0 || !row->n)
+            continue;
+        if (!first) {
+            first = row;
+            continue;
+        }
+        interval s;
+        const verdict v = stats_compare(row_timings(first), row_timings(row), &s);
+        const char *old = first->size, *new = row->size;
+        if (v == VERDICT_FASTER || v == VERDICT_SLOWER) {
+            str_printf(t, v == VERDICT_FASTER ? "'%s' is " : "'%s' takes ", new);
+            words_times(t, v == VERDICT_FASTER ? s.middle : 1 / s.middle);
+            str_printf(t,
+                       v == VERDICT_FASTER ? " times faster than '%s' " : " times as long as '%s' ",
+                       old);
+        } else if (v == VERDICT_SAME) {
+            str_printf(t, "'%s' is as fast as '%s' ", new, old);
+        } else {
+            str_printf(t, "It is unsure whether '%s' is faster than '%s' ", new, old);
+        }
+        const bool slower = v == VERDICT_SLOWER;
+        words_interval(t, slower ? 1 / s.high : s.low, slower ? 1 / s.low : s.high);
+        str_puts(t, v == VERDICT_UNSURE ? ": give more --seconds.\n" : ".\n");
+    }
+}
+
+static int passes_of(const result_row *r)
+{
+    int n = r->n > 0;
+    for (int i = 1; i < r->n; i++)
+        n += r->round[i] != r->round[i - 1];
+    return n;
 }
 
 void words_notes(str *t, const comparison *c)
@@ -215,7 +296,20 @@ void words_notes(str *t, const comparison *c)
     for (int i = 0; i < c->n_sources; i++) {
         const source *s = &c->sources[i];
         if (!s->r.complete)
-            str_printf(t, "%s: the run was interrupted; what it had measured is used\n", s->path);
+            str_printf(t, "%s: the run was interrupted; only what it had measured is compared\n",
+                       s->path);
+        int few = 0;
+        for (int j = 0; j < s->r.n_rows; j++)
+            few += s->r.rows[j].n && passes_of(&s->r.rows[j]) < PASSES_LEAST;
+        int doubtful = 0;
+        for (int j = 0; j < s->r.n_rows; j++)
+            doubtful += s->r.rows[j].n_warnings > 0;
+        if (doubtful)
+            str_printf(t, "%s: %d doubtful measurement%s (!)\n", s->path, doubtful,
+                       doubtful == 1 ? "" : "s");
+        if (few)
+            str_printf(t, "%s: %d row%s fewer than %d passes, too few for a verdict\n", s->path,
+                       few, few == 1 ? " has" : "s have", PASSES_LEAST);
         for (int j = 0; j < s->r.n_disturbances; j++)
             str_printf(t, "%s: disturbed: %s\n", s->path, s->r.disturbances[j]);
     }
@@ -239,7 +333,7 @@ void words_machine(str *t, const result *r)
             str_printf(t, " (%d core%s)", d->cores, d->cores == 1 ? "" : "s");
     }
     if (!r->n_devices)
-        str_puts(t, "an unknown machine");
+        str_puts(t, "unknown machine");
 }
 
 void words_single(str *t, const result *r)
@@ -260,16 +354,24 @@ void words_single(str *t, const result *r)
             widest = row;
         }
     }
+    if (!r->n_devices && !most && !widest) {
+        str commands = {0};
+        words_commands(&commands, r);
+        str_add(t, commands.s ? commands.s : "", commands.n ? strcspn(commands.s, "\n") : 0);
+        str_free(&commands);
+    }
+    if (t->n)
+        return;
     words_machine(t, r);
     if (most) {
-        str_puts(t, ": ");
-        words_row(t, most);
+        str_puts(t, " ");
+        work_does(t, most->work, true);
         str_puts(t, " at ");
         words_rate(t, flops, "FLOP/s");
     }
     if (widest) {
-        str_puts(t, most ? ", " : ": ");
-        words_row(t, widest);
+        str_puts(t, most ? " and " : " ");
+        work_does(t, widest->work, true);
         str_puts(t, " at ");
         words_rate(t, bytes, "B/s");
     }

@@ -79,6 +79,9 @@ check 'is of one process' json_is "r['rows'][0]['process'], r['complete']" '[] T
 check 'that computed' json_is "any(e['name'] == 'eval' for e in r['traceEvents'])" True "$temporary/t.json"
 check 'exact answers have a digest' json_is \
     "[bool(w['answer']) for w in r['rows'] if w['dtype'] == 'i8' or w['work'] == 'launch']" '[True, True]'
+check 'peaks by dtype and threads' json_is \
+    "sorted(p['of'] for p in r['devices'][0]['peaks'] if p['rate'] > 1e7 and p['threads'] == r['devices'][0]['threads'])" \
+    "['bf16', 'bytes', 'f16', 'f32', 'f64']"
 check 'limits of the device' json_is \
     "[d['name'] for d in r['devices'] if d['peak_flops'] > 1e8 and d['peak_bytes'] > 1e8]" "['cpu']"
 check 'who measured' json_is "'ingot bench' in r['command'] and bool(r['compiler'] and r['system'])" True
@@ -87,6 +90,8 @@ import csv
 rows = list(csv.DictReader(open('$temporary/t.csv')))
 assert len(rows) == 7 and all(float(r['low_s']) <= float(r['median_s']) <= float(r['high_s']) for r in rows)"
 check 'Markdown' grep -q '^| matmul | 256 | f32 | cpu |' "$temporary/t.md"
+check 'settings' env IG_NUM_THREADS=1 IG_TEST_X=1 "$ingot" bench --quiet --only launch --seconds 0.2 -o "$temporary/set.json"
+check 'are kept' json_is "'IG_NUM_THREADS=1' in r['settings'], any('IG_TEST' in s for s in r['settings'])" 'True False' "$temporary/set.json"
 check '--json' bench --only launch --seconds 0.5 --json --seed 5
 check 'is the file on standard output' json_is "len(r['rows']), 'seed 5' in r['rows'][0]['input']" '1 True' "$temporary/out"
 check '--csv -' bench --only launch --seconds 0.5 --csv -
@@ -119,6 +124,11 @@ check '--cmd' bench --cmd true --cmd 'sleep 0.01' --seconds 1 -o "$f"
 check 'both are measured' json_is "[(w['work'], w['size']) for w in r['rows']]" \
     "[('command', 'true'), ('command', 'sleep 0.01')]"
 check 'as long as they take' json_is "0.01 < min(map(min, filter(None, r['rows'][1]['seconds']))) < 0.1" True
+check 'which is faster' grep -q "^'sleep 0.01' takes [0-9.]* times as long as 'true' \\[" "$temporary/out"
+check 'the same command twice' bench --cmd true --cmd 'true ' --seconds 1
+check 'is not faster' grep -q "^'true ' is as fast as 'true' \\|^It is unsure whether 'true ' is faster than 'true' " "$temporary/out"
+check 'one command alone' bench --cmd true --seconds 0.2
+refuse 'is compared with nothing' grep -q "faster\\|as long" "$temporary/out"
 check 'one that fails' ends 1 'false: failed: it ended with exit code 1' --cmd false --cmd true --seconds 0.3
 check 'one that is not there' ends 1 'No such file' --cmd /nonexistent/program --cmd true --seconds 0.3
 check 'output is not ours' bench --cmd 'echo loud' --seconds 0.1 --json

@@ -74,16 +74,16 @@ result gpu.json 'r["rows"] += [dict(r["rows"][0], device="gpu")]' 'scale(r["rows
     'r["devices"] += [{"name": "gpu"}]'
 
 # ---- what is printed
-check 'two machines' says 'Matmul 64 f32 is 31.0 times faster [30.4, 31.6] on b; sum 1M f32 is the same within noise on b.
+check 'two machines' says 'b multiplies matrices 31 times faster than a (matmul 64 f32 [30.4, 31.6]); b adds up numbers as fast as a (sum 1M f32 [0.98, 1.02]).
 
 work                 a        b  speedup  99 % interval  verdict
 matmul 64 f32  10.0 ms   323 µs    31.0x   [30.4, 31.6]  FASTER
 sum 1M f32     2.00 ms  2.00 ms    1.00x   [0.98, 1.02]  SAME' a.json b.json
-check 'the same machine' has 'Both files are of the same machine. ' a.json slow.json
-check 'a slowdown of 5 %' has 'sum 1M f32 takes 1.05 times as long [1.03, 1.07] on slow' a.json slow.json
+check 'the same machine' has 'Both files are from the same machine. ' a.json slow.json
+check 'a slowdown of 5 %' has 'slow takes 1.05 times as long as a to add up numbers (sum 1M f32 [1.03, 1.07])' a.json slow.json
 check 'the same file twice' has 'Two of the files are the same run. ' a.json a.json
 check 'three files' has 'slow  speedup' a.json b.json slow.json
-check 'the devices of one file' says 'Matmul 64 f32 is 4.00 times faster [3.92, 4.08] on gpu.
+check 'the devices of one file' says 'gpu multiplies matrices 4 times faster than cpu (matmul 64 f32 [3.92, 4.08]).
 
 work               cpu      gpu  speedup  99 % interval  verdict
 matmul 64 f32  10.0 ms  2.50 ms    4.00x   [3.92, 4.08]  FASTER
@@ -100,6 +100,45 @@ assert [r["verdict"] for r in c["rows"]] == ["FASTER", "SAME"], c
 assert abs(c["rows"][0]["speedup"]["middle"] - 31) < 0.1, c'
 }
 check '--json' json_is
+
+# ---- few passes, and noise
+few='for row in r["rows"]: row["seconds"] = row["seconds"][:2]'
+result few.json "$few"
+result few_slow.json "$few" 'scale(r["rows"][0], 100)' 'scale(r["rows"][1], 100)'
+check 'two passes' says 'Both files are from the same machine. It is unsure whether few_slow multiplies matrices faster than few (matmul 64 f32 [0.0025, 0.040]); it is unsure whether few_slow adds up numbers faster than few (sum 1M f32 [0.0025, 0.040]).
+
+work               few  few_slow  speedup    99 % interval  verdict
+matmul 64 f32  10.0 ms    1.00 s   0.010x  [0.0025, 0.040]  UNSURE
+sum 1M f32     2.00 ms    200 ms   0.010x  [0.0025, 0.040]  UNSURE
+
+few.json: 2 rows have fewer than 3 passes, too few for a verdict
+few_slow.json: 2 rows have fewer than 3 passes, too few for a verdict' few.json few_slow.json
+check 'are no regression' code 0 compare --fail-on slower few.json few_slow.json
+many='r["rows"] = [dict(r["rows"][0], size=str(i)) for i in range(5)]'
+noisy='for row in r["rows"][:3]: row["seconds"] = [[0.01 * (1 + p % 4)] for p in range(8)]'
+result many.json "$many"
+result noisy.json "$many" 'scale(r["rows"][4], 0.5)' "$noisy"
+check 'most rows are unsure' has 'Most rows of noisy against many are unsure: 3 of 5; measure longer' many.json noisy.json
+check 'and what is sure is said' has 'noisy multiplies matrices 2 times faster than many (matmul 4 f32' many.json noisy.json
+h1() { "$ingot" compare "$1" "$2" --html h1.html >/dev/null; grep -o '<h1>[^<]*</h1>' h1.html | grep -qF "$3"; }
+check 'the title of the page says it' h1 many.json noisy.json 'Most differences are unsure: 3 of 5 rows'
+result warned.json 'r["rows"][1]["warnings"] = ["drift: much"]'
+check 'a doubtful row is marked' has 'SAME !' a.json warned.json
+check 'and counted' has 'warned.json: 1 doubtful measurement (!)' a.json warned.json
+sizes='r["rows"] = [dict(r["rows"][0], size=str(n), extent=n) for n in (8, 16)]'
+result sizes.json "$sizes"
+result unsure.json "$sizes" 'r["rows"][1]["seconds"] = [[0.01 * (1 + p % 4)] for p in range(8)]'
+crossing() {
+    "$ingot" compare "$1" "$2" --html sizes.html >/dev/null
+    grep -qF "$3" sizes.html && ! grep -q 'beat' sizes.html
+}
+check 'unsure at the largest size' crossing sizes.json unsure.json \
+    'It is unsure whether unsure is faster than sizes at the largest size.'
+result smaller.json "$sizes" 'scale(r["rows"][1], 2)'
+check 'slower at the largest size' crossing sizes.json smaller.json 'sizes is faster than smaller at the largest size.'
+result larger.json "$sizes" 'scale(r["rows"][1], 0.5)'
+check 'faster from a size on' crossing sizes.json larger.json 'larger is faster than sizes from size 16 on.'
+check 'the same at the largest size' crossing sizes.json sizes.json 'equally fast at the largest size.'
 
 # ---- what must not be compared
 result input.json 'r["rows"][0]["input"] = "normal"'
@@ -184,6 +223,21 @@ tiny() (
     [ $? = 5 ] && grep -q "'peak_flops' is .* too small (device 1)" said
 )
 check 'a peak that is too small' tiny
+shares() { # EXPECTED CHANGE...: the shares of peak of the page's rows
+    local expected=$1
+    shift
+    result shares.json "$@"
+    "$ingot" report shares.json -o shares.html >/dev/null
+    got=$(sed -n '/class="ratios times"/,/<\/table>/p' shares.html | grep -o '<td class="n">[0-9]* %</td></tr>\|<td class="n"></td></tr>' | grep -o '[0-9]* %\|n"></' | tr -dc '0-9%/ \n' | tr '\n' ';')
+    [ "$got" = "$expected" ] || { echo "got $got"; return 1; }
+}
+old='r["devices"][0].update(threads=2, peak_flops=2e8, peak_bytes=2e7)'
+peaks='r["devices"][0].update(peaks=[{"of": "f32", "threads": 2, "rate": 2e8}, {"of": "f64", "threads": 2, "rate": 4e8}, {"of": "f32", "threads": 1, "rate": 1e8}, {"of": "bytes", "threads": 1, "rate": 1e7}, {"of": "bytes", "threads": 2, "rate": 1e7}])'
+check 'shares of the peak' shares '50 %;500 %;' "$peaks" 'r["rows"][0]["bytes"] = 1e4'
+check 'by dtype' shares '25 %;' "$peaks" 'r["rows"] = [dict(r["rows"][0], dtype="f64", bytes=1e4)]'
+check 'by threads' shares '50 %;100 %;' "$peaks" 'r["rows"] = [dict(r["rows"][0], bytes=1e4, seconds=[[0.01]] * 4), dict(r["rows"][0], bytes=1e4, threads=1, seconds=[[0.01]] * 4, size="8")]'
+check 'none for another dtype' shares '/;' "$peaks" 'r["rows"] = [dict(r["rows"][0], dtype="bf16", bytes=1e4)]'
+check 'an older file: f32 with all threads' shares '50 %;/;/;' "$old" 'r["rows"] = [dict(r["rows"][0], bytes=1e4), dict(r["rows"][0], bytes=1e4, dtype="f64"), dict(r["rows"][0], bytes=1e4, threads=1, size="8")]'
 check 'a page' "$ingot" compare a.json b.json --html page.html
 check 'is whole' grep -q '</html>' page.html
 check 'report to a file' "$ingot" report a.json -o report.html

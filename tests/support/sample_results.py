@@ -24,16 +24,16 @@ def works():
     for n in [64, 128, 256, 512, 1024, 2048]:
         yield "matmul", str(n), "f32", "compute", n, 2.0 * n**3, 12.0 * n * n, 0.88
     yield "matmul", "1024", "f64", "compute", 1024, 2.0 * 1024**3, 24.0 * 1024**2, 0.44
-    yield "conv2d", "8x64x56x56", "f32", "compute", 8, 1.85e9, 2.7e7, 0.6
+    yield "conv", "8x64x56", "f32", "compute", 8, 1.85e9, 2.7e7, 0.6
     yield "attention", "12x128x64", "f32", "compute", 12, 6.0e8, 4.7e6, 0.5
     for n, name in [(1 << 12, "4K"), (1 << 16, "64K"), (1 << 20, "1M"), (1 << 24, "16M")]:
         yield "sum", name, "f32", "memory", n, float(n), 4.0 * n, 0.9
-        yield "add", name, "f32", "memory", n, float(n), 12.0 * n, 0.85
+        yield "triad", name, "f32", "memory", n, float(n), 12.0 * n, 0.85
     yield "softmax", "4096x1024", "f32", "memory", 4096, 2.5e7, 3.4e7, 0.7
     yield "sort", "1M", "f32", "memory", 1 << 20, 0.0, 8.0 * (1 << 20), 0.02
-    yield "train", "cnn", "f32", "train", 0, 9.6e8, 2.1e7, 0.35
-    yield "first result", "process", "f32", "latency", 0, 0.0, 0.0, 0.0
-    yield "dispatch", "1", "f32", "latency", 1, 0.0, 0.0, 0.0
+    yield "train_digits", "1498", "f32", "train", 0, 9.6e8, 2.1e7, 0.35
+    yield "start", "1000", "f32", "latency", 0, 0.0, 0.0, 0.0
+    yield "launch", "64", "f32", "latency", 64, 0.0, 0.0, 0.0
 
 
 def samples(rng, seconds, noise):
@@ -48,9 +48,9 @@ def samples(rng, seconds, noise):
 
 def time_of(device, work, flops, size_bytes, share, threads):
     name, _, _, cores, peak_flops, peak_bytes, launch = device
-    if work == "first result":
+    if work == "start":
         return {"cpu": 0.0061, "gpu": 0.043}[name] * (1.3 if cores == 2 else 1)
-    part = threads / cores if name == "cpu" else 1
+    part = threads / cores if threads and name == "cpu" else 1
     ramp = flops / (flops + 2e6) if flops else 1
     compute = flops / (peak_flops * max(share * ramp, 0.01) * part)
     memory = size_bytes / (peak_bytes * max(share, 0.02) * min(1, 0.35 + part))
@@ -72,14 +72,14 @@ def rows_of(rng, devices, noise):
     rows = []
     for device in devices:
         threads = device[3] if device[0] == "cpu" else 0
-        rows += [row(rng, device, work, threads or 1, noise) for work in works()
+        rows += [row(rng, device, work, threads, noise) for work in works()
                  if not (device[0] == "gpu" and work[2] == "f64")]
         if device[0] == "cpu":
             for n in sorted({1, 2, 4, device[3]}):
                 if n <= device[3]:
-                    rows.append(row(rng, device, ("matmul", f"1024/{n}", "f32", "scaling", n, 2.0 * 1024**3,
+                    rows.append(row(rng, device, ("matmul_threads", f"1024/{n}", "f32", "scaling", n, 2.0 * 1024**3,
                                                   12.0 * 1024**2, 0.88 - 0.01 * n), n, noise))
-                    rows.append(row(rng, device, ("add", f"16M/{n}", "f32", "scaling", n, float(1 << 24),
+                    rows.append(row(rng, device, ("chain_threads", f"16M/{n}", "f32", "scaling", n, float(1 << 24),
                                                   12.0 * (1 << 24), 0.85), n, noise))
     return rows
 
@@ -104,10 +104,22 @@ def ops_of(devices):
     return ops
 
 
+def peaks_of(kind, cores, peak_flops, peak_bytes):
+    if kind != "cpu":
+        return [{"of": "f32", "threads": 0, "rate": peak_flops}, {"of": "bytes", "threads": 0, "rate": peak_bytes}]
+    peaks = []
+    for n in sorted({1, 2, 4, cores}):
+        if n <= cores:
+            peaks.append({"of": "f32", "threads": n, "rate": peak_flops * n / cores})
+            peaks.append({"of": "f64", "threads": n, "rate": peak_flops * n / cores / 2})
+            peaks.append({"of": "bytes", "threads": n, "rate": peak_bytes * min(1, 0.35 + n / cores)})
+    return peaks
+
+
 def result(devices, seed, system, arch, noise, **more):
     rng = random.Random(seed)
     return {"schema": 1, "verb": "bench", "version": "0.1.0", "compiler": "gcc 12.2.0",
-            "started": "2026-11-15T08:30:00Z", "command": "ingot bench -o FILE", "math": "strict",
+            "started": "2026-11-15T08:30:00Z", "command": "ingot bench -o FILE", "settings": [], "math": "strict",
             "system": system, "arch": arch, "virtual_machine": None, "complete": True, "seconds": 61.5,
             "disturbances": [], "devices": [
                 {"name": name, "kind": kind, "model": model, "level": "bf16" if kind == "cpu" else None,
@@ -117,13 +129,14 @@ def result(devices, seed, system, arch, noise, **more):
                  "threads": cores if kind == "cpu" else 0, "quota": 0, "memory": (4 if cores == 2 else 24) << 30,
                  "memory_limit": (3 if cores == 2 else 18) << 30,
                  "cache": [65536, 1 << 20, 32 << 20] if cores == 2 else [131072, 16 << 20, 0],
-                 "peak_flops": peak_flops, "peak_bytes": peak_bytes}
+                 "peak_flops": peak_flops, "peak_bytes": peak_bytes,
+                 "peaks": peaks_of(kind, cores, peak_flops, peak_bytes)}
                 for name, kind, model, cores, peak_flops, peak_bytes, _ in devices],
             "ops": ops_of(devices), "rows": rows_of(rng, devices, noise), **more}
 
 
 def server(seed=1, **more):
-    more = {"virtual_machine": "kvm", "disturbances": ["load 1.4 on 2 cores before the run"], **more}
+    more = {"virtual_machine": "kvm", "settings": ["IG_BLAS=off", "IG_NUM_THREADS=2"], "disturbances": ["load 1.4 on 2 cores before the run"], **more}
     return result(SERVER, seed, "Linux 6.1.0", "aarch64", 0.01, **more)
 
 

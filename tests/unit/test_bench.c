@@ -2,6 +2,7 @@
 #include "support/unit.h"
 
 #include "cli/bench/child.h"
+#include "cli/bench/glossary.h"
 #include "cli/bench/limits.h"
 #include "cli/bench/runner.h"
 #include "cli/bench/works.h"
@@ -604,6 +605,35 @@ static void commands_that_are_absent_are_told(void **state)
     str_free(&why);
 }
 
+/* Each work has an entry in the glossary, whose verb reads well in both forms. */
+static void works_have_words(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        for (const work *w = tables[i]; w->name; w++) {
+            const work_words *words = work_words_of(w->name);
+            if (!words)
+                fail_msg("%s is not in the glossary", w->name);
+            assert_true(words->does[0] >= 'a' && words->does[0] <= 'z' && words->about[0]);
+        }
+    static const struct {
+        const char *name, *plain, *third;
+    } cases[] = {{"matmul", "multiply matrices", "multiplies matrices"},
+                 {"start", "start programs", "starts programs"},
+                 {"launch", "launch small evaluations", "launches small evaluations"},
+                 {"copy", "copy memory", "copies memory"},
+                 {"new_work", "do new_work", "does new_work"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        str plain = {0}, third = {0};
+        work_does(&plain, cases[i].name, false);
+        work_does(&third, cases[i].name, true);
+        assert_string_equal(plain.s, cases[i].plain);
+        assert_string_equal(third.s, cases[i].third);
+        str_free(&plain);
+        str_free(&third);
+    }
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin_fake, end)
 
 /* With words it is the command, with a device whose squares are wrong: what planted_faults_are_refused
@@ -625,6 +655,7 @@ int main(int argc, char **argv)
                                        TEST(interrupted_keeps_what_there_is),
                                        TEST(drift_and_outliers_are_told),
                                        TEST(philox_is_philox),
+                                       TEST(works_have_words),
                                        TEST(answers_are_checked),
                                        TEST(planted_faults_are_refused),
                                        TEST(answers_have_digests),

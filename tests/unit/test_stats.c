@@ -223,8 +223,8 @@ static rates measure(const struct machine *m, plan p, int trials)
         const run slow = run_of(m, p, 1, 1.05, &now);
         const interval t = stats_typical(timings_of(&a, told));
         const timings first = timings_of(&a, told);
-        const verdict same = stats_verdict(stats_ratio(first, timings_of(&b, told)));
-        const verdict slower = stats_verdict(stats_ratio(first, timings_of(&slow, told)));
+        const verdict same = stats_compare(first, timings_of(&b, told), NULL);
+        const verdict slower = stats_compare(first, timings_of(&slow, told), NULL);
         const double truth = exp(m->truth);
         r.covered += t.low <= truth && truth <= t.high;
         r.wrong += same == VERDICT_FASTER || same == VERDICT_SLOWER;
@@ -301,17 +301,18 @@ static void test_edges(void **state)
 
     interval i = stats_typical((timings){.seconds = one, .pass = pass, .n = 0});
     assert_true(isnan(i.middle));
-    assert_int_equal(stats_verdict(stats_ratio((timings){.seconds = one, .pass = pass, .n = 1},
-                                               (timings){.seconds = one, .pass = pass, .n = 0})),
+    assert_int_equal(stats_compare((timings){.seconds = one, .pass = pass, .n = 1},
+                                   (timings){.seconds = one, .pass = pass, .n = 0}, &i),
                      VERDICT_UNSURE);
+    assert_true(isnan(i.middle));
 
     /* Samples of one pass say nothing of the next: the interval is a factor of two wider than they. */
     i = stats_typical((timings){.seconds = two, .pass = together, .n = 3});
     assert_near(i.low, 0.5);
     assert_near(i.middle, 2);
     assert_near(i.high, 8);
-    i = stats_ratio((timings){.seconds = two, .pass = together, .n = 3},
-                    (timings){.seconds = one, .pass = pass, .n = 1});
+    stats_compare((timings){.seconds = two, .pass = together, .n = 3},
+                  (timings){.seconds = one, .pass = pass, .n = 1}, &i);
     assert_near(i.middle, 1);
     assert_near(i.low, 1.0 / 8);
     assert_near(i.high, 8);
@@ -320,10 +321,25 @@ static void test_edges(void **state)
     i = stats_typical((timings){.seconds = same, .pass = pass, .n = 4});
     assert_near(i.low, 3);
     assert_near(i.high, 3);
-    i = stats_ratio((timings){.seconds = same, .pass = pass, .n = 4},
-                    (timings){.seconds = same, .pass = pass, .n = 4});
+    const verdict v = stats_compare((timings){.seconds = same, .pass = pass, .n = 4},
+                                    (timings){.seconds = same, .pass = pass, .n = 4}, &i);
     assert_near(i.high, exp(0.02));
-    assert_int_equal(stats_verdict(i), VERDICT_SAME);
+    assert_int_equal(v, VERDICT_SAME);
+}
+
+/* However far apart: of one or two passes nothing is known of their spread. */
+static void test_few_passes_are_unsure(void **state)
+{
+    (void)state;
+    const double slow[] = {100, 101, 99}, fast[] = {1, 1.01, 0.99};
+    const int pass[] = {0, 1, 2};
+    for (int a = 1; a <= 3; a++)
+        for (int b = 1; b <= 3; b++) {
+            const timings old = {.seconds = slow, .pass = pass, .n = a};
+            const timings new = {.seconds = fast, .pass = pass, .n = b};
+            const verdict expected = a == 3 && b == 3 ? VERDICT_FASTER : VERDICT_UNSURE;
+            assert_int_equal(stats_compare(old, new, NULL), expected);
+        }
 }
 
 static void test_verdicts(void **state)
@@ -339,6 +355,7 @@ static void test_verdicts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_rates), cmocka_unit_test(test_edges),
+                                       cmocka_unit_test(test_few_passes_are_unsure),
                                        cmocka_unit_test(test_verdicts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
