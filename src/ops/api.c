@@ -40,9 +40,9 @@ static ig_array *elementwise(op_id op, ig_array *x1, ig_array *x2)
     return y == x1 ? array_view(op, x1, &x1->view) : y; /* a handle of its own */
 }
 
-#define UNARY(name, accepts, result, expr, doc) \
+#define UNARY(name, accepts, result, expr, ...) \
     ig_array *ig_##name(ig_array *x) { return elementwise(OP_##name, x, x); }
-#define BINARY(name, accepts, result, expr, doc) \
+#define BINARY(name, accepts, result, expr, ...) \
     ig_array *ig_##name(ig_array *x1, ig_array *x2) { return elementwise(OP_##name, x1, x2); }
 #include "ops/ops.def"
 

@@ -1,9 +1,9 @@
-/* Every gradient: one short rule for each row that nodes are made of. Rows that are built of others
- * need none, and rows that give integers or bool have nothing to differentiate.
+/* All gradients: one rule for each op that a node can have. Those of elementwise rows are in ops.def. Ops
+ * that are built of other ops need no rule, and ops that return integers or bool have no gradient.
  *
  * In a rule, g is the gradient of the node y, and x, or x1 and x2, are its inputs, broadcast to one
- * shape. Where two inputs are as good as each other (maximum at a tie), the second has the gradient;
- * so relu's is 0 at 0. */
+ * shape. Where two inputs tie (maximum), the second one gets the gradient, so the gradient of relu at 0
+ * is 0. */
 #include "base/memory.h"
 #include "ops/contract.h"
 #include "ops/grad.h"
@@ -25,86 +25,35 @@ static ig_array *zeros_like(const ig_array *x)
     return build_fill(0, (ig_dtype)x->dtype, x->view.ndim, x->view.shape);
 }
 
-/* ---- elementwise: a formula for each input ---- */
+/* ---- elementwise: the formulas of ops.def ---- */
 
-#define UNARY_GRADS(D) \
-    D(abs, mul(g, ig_sign(x))) \
-    D(acos, ig_negative(mul(g, ig_rsqrt(plus(ig_negative(ig_square(x)), 1))))) \
-    D(acosh, mul(g, ig_rsqrt(plus(ig_square(x), -1)))) \
-    D(asin, mul(g, ig_rsqrt(plus(ig_negative(ig_square(x)), 1)))) \
-    D(asinh, mul(g, ig_rsqrt(plus(ig_square(x), 1)))) \
-    D(atan, ig_divide(g, plus(ig_square(x), 1))) \
-    D(atanh, ig_divide(g, plus(ig_negative(ig_square(x)), 1))) \
-    D(cos, ig_negative(mul(g, ig_sin(x)))) \
-    D(cosh, mul(g, ig_sinh(x))) \
-    D(erf, mul(g, scaled(ig_exp(ig_negative(ig_square(x))), M_2_SQRTPI))) \
-    D(erfinv, mul(g, scaled(ig_exp(ig_square(y)), 1 / M_2_SQRTPI))) \
-    D(exp, mul(g, y)) \
-    D(exp2, mul(g, scaled(y, M_LN2))) \
-    D(expm1, mul(g, plus(y, 1))) \
-    D(log, ig_divide(g, x)) \
-    D(log10, ig_divide(g, scaled(x, M_LN10))) \
-    D(log1p, ig_divide(g, plus(x, 1))) \
-    D(log2, ig_divide(g, scaled(x, M_LN2))) \
-    D(negative, ig_negative(g)) \
-    D(positive, g) \
-    D(reciprocal, ig_negative(mul(g, ig_square(y)))) \
-    D(rsqrt, mul(g, scaled(mul(y, ig_square(y)), -0.5))) \
-    D(sigmoid, mul(g, mul(y, plus(ig_negative(y), 1)))) \
-    D(sin, mul(g, ig_cos(x))) \
-    D(sinh, mul(g, ig_cosh(x))) \
-    D(sqrt, ig_divide(scaled(g, 0.5), y)) \
-    D(square, mul(g, scaled(x, 2))) \
-    D(tan, mul(g, plus(ig_square(y), 1))) \
-    D(tanh, mul(g, plus(ig_negative(ig_square(y)), 1)))
+/* From the column "gradient" of ops.def: the formula, and whether there is one. */
+#define RULE_DIFF(dx) dx
+#define RULE2_DIFF(dx1, dx2) (i == 0 ? (dx1) : (dx2))
+#define RULE_FLAT NULL
+#define RULE2_FLAT NULL
+#define RULE_NONE NULL
+#define RULE2_NONE NULL
+#define HAS_DIFF(...) 1
+#define HAS_FLAT 1
+#define HAS_NONE 0
 
-/* pow's: where the base is 0, so is its logarithm's share; x**0 is 1 whatever x is. */
-#define BINARY_GRADS(D) \
-    D(add, g, g) \
-    D(atan2, mul(g, ig_divide(x2, ig_add(ig_square(x1), ig_square(x2)))), \
-      ig_negative(mul(g, ig_divide(x1, ig_add(ig_square(x1), ig_square(x2)))))) \
-    D(copysign, mul(g, mul(ig_sign(x1), ig_sign(y))), NULL) \
-    D(divide, ig_divide(g, x2), ig_negative(ig_divide(mul(g, y), x2))) \
-    D(hypot, mul(g, ig_divide(x1, y)), mul(g, ig_divide(x2, y))) \
-    D(logaddexp, mul(g, ig_exp(ig_subtract(x1, y))), mul(g, ig_exp(ig_subtract(x2, y)))) \
-    D(maximum, zero_unless(ig_greater(x1, x2), g), zero_unless(ig_less_equal(x1, x2), g)) \
-    D(minimum, zero_unless(ig_less(x1, x2), g), zero_unless(ig_greater_equal(x1, x2), g)) \
-    D(multiply, mul(g, x2), mul(g, x1)) \
-    D(pow, mul(g, zero_unless(ig_not_equal(x2, ig_float(0)), mul(x2, ig_pow(x1, plus(x2, -1))))), \
-      mul(g, mul(y, zero_unless(ig_not_equal(x1, ig_float(0)), ig_log(x1))))) \
-    D(remainder, g, ig_negative(mul(g, ig_floor_divide(x1, x2)))) \
-    D(subtract, g, ig_negative(g))
-
-/* Constant but for steps, so zero wherever there is a derivative. */
-#define FLAT_GRADS(D) D(ceil) D(floor) D(floor_divide) D(round) D(sign) D(trunc)
-
-#define DEFINE_UNARY(name, dx) \
+#define UNARY(name, accepts, result, expr, ulp, domain, gradient, ...) \
     static ig_array *d_##name(pull *p, int i) \
     { \
-        ig_array *const g = p->g, *const y = p->node, *const x = p->node->in[0]; \
-        (void)i; \
-        (void)x; \
-        (void)y; \
-        return dx; \
+        ig_array *const g = p->g, *const y = p->node, *const x = y->in[0]; \
+        (void)i, (void)g, (void)x; \
+        return RULE_##gradient; \
     }
-#define DEFINE_BINARY(name, dx1, dx2) \
+#define BINARY(name, accepts, result, expr, ulp, domain, gradient, ...) \
     static ig_array *d_##name(pull *p, int i) \
     { \
         ig_array *const g = p->g, *const y = p->node; \
         ig_array *const x1 = y->in[0], *const x2 = y->in[1]; \
-        (void)x1; \
-        (void)x2; \
-        return i == 0 ? dx1 : dx2; \
+        (void)i, (void)g, (void)x1, (void)x2; \
+        return RULE2_##gradient; \
     }
-UNARY_GRADS(DEFINE_UNARY)
-BINARY_GRADS(DEFINE_BINARY)
-
-static ig_array *d_flat(pull *p, int i)
-{
-    (void)p;
-    (void)i;
-    return NULL;
-}
+#include "ops/ops.def"
 
 static ig_array *d_where(pull *p, int i)
 {
@@ -420,12 +369,13 @@ static ig_array *d_contract(pull *p, int i)
 
 /* ---- the table ---- */
 
-#define UNARY_ENTRY(name, dx) [OP_##name] = d_##name,
-#define BINARY_ENTRY(name, dx1, dx2) [OP_##name] = d_##name,
-#define FLAT_ENTRY(name) [OP_##name] = d_flat,
-
 static const grad_rule rules[OP_COUNT] = {
-    UNARY_GRADS(UNARY_ENTRY) BINARY_GRADS(BINARY_ENTRY) FLAT_GRADS(FLAT_ENTRY)[OP_where] = d_where,
+#define UNARY(name, accepts, result, expr, ulp, domain, gradient, ...) \
+    [OP_##name] = HAS_##gradient ? d_##name : NULL,
+#define BINARY(name, accepts, result, expr, ulp, domain, gradient, ...) \
+    [OP_##name] = HAS_##gradient ? d_##name : NULL,
+#include "ops/ops.def"
+    [OP_where] = d_where,
     [OP_astype] = d_astype,
     [OP_sum] = d_sum,
     [OP_prod] = d_prod,

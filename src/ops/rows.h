@@ -4,8 +4,8 @@
 
 #include "ops/ops.h"
 
-#define UNARY(name, accepts, result, expr, doc)
-#define BINARY(name, accepts, result, expr, doc)
+#define UNARY(name, accepts, result, expr, ...)
+#define BINARY(name, accepts, result, expr, ...)
 #define FOLD(name, accepts, identity, expr, doc)
 #define OP(name, class, signature, doc) int op_##name(op_id op, const ig_arg *args, ig_array **out);
 #include "ops/ops.def"

@@ -8,11 +8,11 @@
 #include <string.h>
 
 const op_row op_rows[OP_COUNT] = {
-#define UNARY(id, accepts_, result_, expr, text) \
+#define UNARY(id, accepts_, result_, expr, ulp, domain, gradient, exact, numpy, text) \
     [OP_## \
         id] = {#id, "x: array",    text, CLASS_ELEMENTWISE, ACCEPTS_##accepts_, RESULT_##result_, \
                1,   op_elementwise},
-#define BINARY(id, accepts_, result_, expr, text) \
+#define BINARY(id, accepts_, result_, expr, ulp, domain, gradient, exact, numpy, text) \
     [OP_##id] = {#id, \
                  "x1: array, x2: array", \
                  text, \
@@ -32,7 +32,8 @@ const op_row op_rows[OP_COUNT] = {
 };
 
 const double op_ulps[OP_COUNT] = {
-#define ULP(id, bound) [OP_##id] = bound,
+#define UNARY(id, accepts, result, expr, ulp, ...) [OP_##id] = ulp,
+#define BINARY(id, accepts, result, expr, ulp, ...) [OP_##id] = ulp,
 #include "ops/ops.def"
 };
 

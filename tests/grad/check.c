@@ -23,7 +23,8 @@ void check_fail(const char *format, ...)
     va_list args;
     if (++failed > SHOWN)
         return;
-    printf("FAILED %s, rows.def:%d, %s, %s: ", now.r->op, now.r->line, now.doing, now.how);
+    printf("FAILED %s, %s.def:%d, %s, %s: ", now.r->op, now.r->line ? "rows" : "ops", now.r->line,
+           now.doing, now.how);
     va_start(args, format);
     vprintf(format, args);
     va_end(args);

@@ -39,8 +39,53 @@ static int give_list(ig_array **y, int n) { return (void)y, n; }
     }
 #include "grad/rows.def"
 
+/* A call of each elementwise row: shapes that broadcast, values from its domain. */
+#define UNARY(name, ...) \
+    static int make_##name(ig_array *const *in, ig_array **y) \
+    { \
+        return give_one(y, ig_##name(in[0])); \
+    }
+#define BINARY(name, ...) \
+    static int make_##name(ig_array *const *in, ig_array **y) \
+    { \
+        return give_one(y, ig_##name(in[0], in[1])); \
+    }
+#include "ops/ops.def"
+
+#define SPEC_IN(low, high) "3x4[" #low "," #high "]"
+#define SPEC_IN2(x_low, x_high, y_low, y_high) \
+    "3x4[" #x_low "," #x_high "] 4[" #y_low "," #y_high "]"
+#define INPUTS_FLOAT(domain) SPEC_##domain
+#define INPUTS_ROUND(domain) SPEC_##domain
+#define INPUTS_NUM(domain) SPEC_##domain
+#define INPUTS_ANY(domain) SPEC_##domain
+#define INPUTS_INT(domain) "3x4#9 4#9"
+#define INPUTS_BITS(domain) "3x4#9 4#9"
+#define INPUTS_BOOL(domain) "3x4? 4?"
+
+/* The kind follows from the columns "gradient", "accepts" and "result". */
+#define KIND_DIFF(...) ROW_DIFF
+#define KIND_FLAT ROW_FLAT
+#define KIND_NONE ROW_COUNT
+#define GIVES_FLOAT_FLOAT_SAME ROW_SHARP
+#define GIVES_FLOAT_FLOAT_TRUTH ROW_WHOLE
+#define GIVES_FLOAT_NUM_SAME ROW_SHARP
+#define GIVES_FLOAT_ROUND_SAME ROW_SHARP
+#define GIVES_FLOAT_ANY_TRUTH ROW_WHOLE
+#define GIVES_FLOAT_INT_SAME ROW_WHOLE
+#define GIVES_FLOAT_BITS_SAME ROW_WHOLE
+#define GIVES_FLOAT_BOOL_TRUTH ROW_WHOLE
+#define KIND(gradient, accepts, result) \
+    (KIND_##gradient == ROW_COUNT ? GIVES_FLOAT_##accepts##_##result : KIND_##gradient)
+
 const row rows[] = {
-#define ROW(kind, op, inputs, results) {ROW_##kind, #op, inputs, __LINE__, JOIN(make_, __LINE__)},
+#define UNARY(name, accepts, result, expr, ulp, domain, gradient, ...) \
+    {KIND(gradient, accepts, result), #name, 1, INPUTS_##accepts(domain), 0, make_##name},
+#define BINARY(name, accepts, result, expr, ulp, domain, gradient, ...) \
+    {KIND(gradient, accepts, result), #name, 2, INPUTS_##accepts(domain), 0, make_##name},
+#include "ops/ops.def"
+#define ROW(kind, op, inputs, results) \
+    {ROW_##kind, #op, MOST_INPUTS, inputs, __LINE__, JOIN(make_, __LINE__)},
 #include "grad/rows.def"
 };
 const int row_count = sizeof rows / sizeof *rows;
@@ -54,14 +99,21 @@ void values_fill(double *v, int64_t n, int seed)
         v[i] = 2 * fmod((double)(i + 1 + 7919 * (int64_t)seed) * 0.6180339887498949, 1) - 1;
 }
 
+/* u in (-1, 1) brought to between low and high, and to (-3, 3). Values of a wide domain keep away from
+ * multiples of 1/2, as those without a letter do. */
+static double value_between(double low, double high, double u, double steep)
+{
+    low = fmax(low, -3);
+    high = fmin(high, 3);
+    return low <= -2 && high >= 2 ? steep : (low + high) / 2 + 0.4 * (high - low) * u;
+}
+
 /* u in (-1, 1) brought to where the letter says that the values lie. */
 static double value_in(char from, double u, int64_t i, int64_t below)
 {
     const double half = floor(4 * u), steep = half / 2 + 0.1 + 0.3 * (4 * u - half);
     switch (from) {
     case '+': return 1.3 + u;
-    case '>': return 2.1 + 0.9 * u;
-    case 'u': return 0.45 * steep;
     case 'z': return i % 3 == 1 ? 0 : steep;
     case '#': return floor((u + 1) / 2 * (double)below);
     case '~': return floor((u + 1) / 2 * (double)below) - (i % 3 == 1 ? (double)below : 0);
@@ -87,6 +139,11 @@ static const char *input_parse(input *in, const char *text, int seed)
                 break;
         }
     const char from = *end;
+    double low = 0, high = 0;
+    if (from == '[') {
+        low = strtod(end + 1, &end);
+        high = strtod(end + 1, &end);
+    }
     const bool is_index = from == '#' || from == '~';
     const int64_t below = is_index ? strtoll(end + 1, &end, 10) : 0;
     end += *end && *end != ' ' && !is_index;
@@ -95,14 +152,15 @@ static const char *input_parse(input *in, const char *text, int seed)
     in->v = get(in->size, sizeof *in->v);
     values_fill(in->v, in->size, seed);
     for (int64_t i = 0; i < in->size; i++)
-        in->v[i] = value_in(from, in->v[i], i, below);
+        in->v[i] = from == '[' ? value_between(low, high, in->v[i], value_in(0, in->v[i], i, 0))
+                               : value_in(from, in->v[i], i, below);
     return end + (*end == ' ');
 }
 
 int inputs_new(const row *r, int seed, input *in)
 {
     int n = 0;
-    for (const char *text = r->inputs; *text; n++)
+    for (const char *text = r->inputs; *text && n < r->n_in; n++)
         text = input_parse(&in[n], text, seed * MOST_INPUTS + n);
     return n;
 }

@@ -1,4 +1,4 @@
-/* The calls of rows.def as data: what each row of the op table makes of which inputs, inputs with
+/* The calls of rows.def, and one of each elementwise row of ops.def, as data: what each row of the op table makes of which inputs, inputs with
  * values on the host, and the layouts in which they can be handed over. */
 #ifndef TESTS_GRAD_ROWS_H
 #define TESTS_GRAD_ROWS_H
@@ -8,15 +8,25 @@
 enum { MOST_INPUTS = 5, MOST_RESULTS = 8, MOST_AXES = 6 };
 
 /* What rows.def says of them. */
-typedef enum row_kind { ROW_DIFF, ROW_FLAT, ROW_WHOLE, ROW_SHARP, ROW_SOURCE, ROW_STOP } row_kind;
+typedef enum row_kind {
+    ROW_DIFF,
+    ROW_FLAT,
+    ROW_WHOLE,
+    ROW_SHARP,
+    ROW_SOURCE,
+    ROW_STOP,
+    ROW_COUNT
+} row_kind;
 
 /* Makes results, at most MOST_RESULTS of them, and returns how many; 0: failed. */
 typedef int (*row_make)(ig_array *const *in, ig_array **y);
 
 typedef struct row {
     row_kind kind;
-    const char *op, *inputs;
-    int line; /* of rows.def */
+    const char *op;
+    int n_in; /* inputs that are read, at most */
+    const char *inputs;
+    int line; /* of rows.def; 0: a row of ops.def */
     row_make make;
 } row;
 
