@@ -194,6 +194,7 @@ typedef struct kernel_expr {
         struct kernel_function *function;
         const kernel_string *text;
         const kernel_type *compute;
+        const struct kernel_token *braces; /* of the front end: "{1, 2}" whose type is not known yet */
     } as;
     struct kernel_expr **args;
 } kernel_expr;
@@ -311,6 +312,7 @@ typedef struct kernel_tree {
     kernel_function *functions;
     kernel_var *globals;
     kernel_alias *aliases;
+    const char *templates; /* of kernels, for messages: "tile<T, N>, sum<T>"; NULL if there are none */
 } kernel_tree;
 
 /* ---- from source to tree ---------------------------------------------------------------------- */
@@ -322,6 +324,7 @@ typedef struct kernel_parse_options {
                        device code, is passed over in silence */
     const char *const *instances; /* kernels asked for: "tile<float,16>" for templates */
     int n_instances;
+    bool use_launches; /* also the instances that the source names itself: see parse_launches */
     size_t cap_bytes; /* of memory; 0: 512 MiB */
     bool colour;      /* in diagnostics */
 } kernel_parse_options;
@@ -335,9 +338,11 @@ ig_status kernel_parse(const char *name, const char *text, const kernel_parse_op
                        kernel_tree **out, char **diagnostics);
 void kernel_tree_free(kernel_tree *tree);
 
-/* A kernel by its name, with whatever spaces ("tile< float,16 >"), or NULL. A kernel that is no
- * template is found by its name alone, without its namespace too if there is just one. */
+/* A kernel by its name, with whatever spaces ("tile< float,16 >"), or NULL. Namespaces and template
+ * arguments may be left out if just one kernel is meant. */
 const kernel_entry *kernel_tree_find(const kernel_tree *tree, const char *name);
+/* The name means this kernel, or one of several like it. */
+bool kernel_entry_is(const kernel_entry *entry, const char *name);
 
 /* Where a global is in the memory of all of them, which is 16-byte aligned for each; of NULL, how many
  * bytes that memory has. */

@@ -36,6 +36,7 @@ static const word_row words[WORDS] = {
     [WORD_TILE] = {"thread_block_tile", TYPE_U32, 4},
     [WORD_COALESCED] = {"coalesced_group", TYPE_U32, 4},
     [WORD_GRID] = {"grid_group", TYPE_U32, 4},
+    [WORD_GROUP] = {"thread_group", TYPE_U32, 4},
 };
 
 /* The names of CUDA's vectors without their number. */

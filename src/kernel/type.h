@@ -57,6 +57,7 @@ typedef enum type_word {
     WORD_TILE,      /* count: threads */
     WORD_COALESCED, /* each a type of its own */
     WORD_GRID,
+    WORD_GROUP, /* thread_group: a parameter or variable of it has the type of what it is given */
     WORDS
 } type_word;
 

@@ -27,6 +27,52 @@ static void find_instance(parser *p, void *context)
     c->instance = instance_get(p, c->decl, args, p->t->place);
 }
 
+/* How well "{a, b}" makes a parameter: only the number of values is looked at. -1: it does not. */
+static int braces_rank(parser *p, const kernel_expr *e, const kernel_type *to)
+{
+    if (to->kind == TYPE_REFERENCE) {
+        if (!(to->of->quals & TYPE_CONST))
+            return -1;
+        to = to->of;
+    }
+    to = to->plain;
+    uint64_t n = e->as.braces[1].kind != TOKEN_RBRACE;
+    const kernel_token *end = skip_group(e->as.braces) - 1;
+    for (const kernel_token *t = e->as.braces + 1; t < end;) {
+        n += t->kind == TOKEN_COMMA && t + 1 < end;
+        const bool group = t->kind == TOKEN_LPAREN || t->kind == TOKEN_LBRACE ||
+                           t->kind == TOKEN_LBRACKET;
+        t = group ? skip_group(t) : t + 1;
+    }
+    if (to->kind != TYPE_STRUCT)
+        return type_is_scalar(to) && n <= 1 ? 2 : -1;
+    type_complete(p, to, e->place);
+    const function_decl *f = methods_of(p, to, "constructor");
+    for (const function_decl *one = f; one; one = one->next)
+        if (one->n_params || one->n_parameters == n + one->is_method ||
+            (one->n_parameters > n && one->parameters[n + one->is_method].init))
+            return 3;
+    return !f && n <= to->record->n_members ? 3 : -1;
+}
+
+/* The type, if it is a thread_group, which takes a group of any kind; else NULL. */
+static const kernel_type *any_group(const kernel_type *t)
+{
+    t = t->kind == TYPE_REFERENCE ? t->of : t;
+    return t->word == WORD_GROUP ? t : NULL;
+}
+
+static int argument_rank(parser *p, const kernel_expr *e, const kernel_type *to)
+{
+    if (expr_is_braces(e))
+        return braces_rank(p, e, to);
+    if (e->kind == EXPR_LIST && !e->type->size)
+        return 0;
+    if (any_group(to))
+        return e->type->word >= WORD_BLOCK ? 1 : -1;
+    return expr_rank(p, e, to);
+}
+
 static bool fits(parser *p, candidate *c)
 {
     kernel_instance *i = c->instance;
@@ -39,9 +85,7 @@ static bool fits(parser *p, candidate *c)
         const kernel_type *to = i->parameters[k].type;
         if (i->parameters[k].is_forwarding && !expr_is_place(c->args[k]))
             to = to->of;
-        c->ranks[k] = c->args[k]->kind == EXPR_LIST && !c->args[k]->type->size
-                          ? 0
-                          : expr_rank(p, c->args[k], to);
+        c->ranks[k] = argument_rank(p, c->args[k], to);
         if (c->ranks[k] < 0)
             return false;
     }
@@ -103,7 +147,8 @@ static const char *types_of(parser *p, kernel_expr **args, uint32_t n)
 {
     const char *made = "";
     for (uint32_t i = 0; i < n && i < 8; i++)
-        made = parser_format(p, "%s%s%s", made, i ? ", " : "", type_name(p, args[i]->type));
+        made = parser_format(p, "%s%s%s", made, i ? ", " : "",
+                             expr_is_braces(args[i]) ? "{...}" : type_name(p, args[i]->type));
     return made;
 }
 
@@ -134,6 +179,13 @@ static void convert_args(parser *p, kernel_instance *i, kernel_expr *e, kernel_e
             arg = at(p, TOKEN_LBRACE) ? parse_braces(p, &type) : parse_assignment(p);
             parser_leave(p, back);
         }
+        if (expr_is_braces(arg)) {
+            const kernel_type *type =
+                a->type->kind == TYPE_REFERENCE ? a->type->of->plain : a->type->plain;
+            const parser_place back = parser_enter(p, arg->as.braces, p->scope);
+            arg = parse_braces(p, &type);
+            parser_leave(p, back);
+        }
         const char *what = parser_format(p, "argument %u of '%s'", k + 1, i->decl->name->text);
         if (a->is_forwarding && !expr_is_place(arg)) {
             arg = expr_bind(p, arg, type_qualify(p->types, a->type->of, TYPE_CONST), what);
@@ -144,9 +196,50 @@ static void convert_args(parser *p, kernel_instance *i, kernel_expr *e, kernel_e
     }
 }
 
+static bool same_groups(const kernel_instance *a, const parameter *parameters)
+{
+    for (uint32_t k = 0; k < a->n_parameters; k++)
+        if (a->parameters[k].type != parameters[k].type)
+            return false;
+    return true;
+}
+
+/* A function with a thread_group is a template of the group's type. */
+static kernel_instance *group_instance(parser *p, kernel_instance *i, kernel_expr **args,
+                                       uint32_t n)
+{
+    bool any = false;
+    for (uint32_t k = 0; k < i->n_parameters && k < n; k++)
+        any |= any_group(i->parameters[k].type) != NULL;
+    if (!any)
+        return i;
+    parameter *made = kernel_arena_get(p->arena, (i->n_parameters + 1) * sizeof *made);
+    for (uint32_t k = 0; k < i->n_parameters; k++) {
+        made[k] = i->parameters[k];
+        const kernel_type *was = k < n ? any_group(made[k].type) : NULL;
+        if (!was)
+            continue;
+        const kernel_type *type = type_qualify(p->types, args[k]->type->plain, was->quals);
+        made[k].type =
+            made[k].type->kind == TYPE_REFERENCE ? type_reference(p->types, type) : type;
+    }
+    for (kernel_instance *old = i->decl->instances; old; old = old->next)
+        if (old->group_of == i && same_groups(old, made))
+            return old;
+    kernel_instance *copy = kernel_arena_get(p->arena, sizeof *copy);
+    *copy = *i;
+    copy->group_of = i;
+    copy->parameters = made;
+    copy->function = NULL;
+    copy->next = i->next;
+    i->next = copy;
+    return copy;
+}
+
 static kernel_expr *call(parser *p, kernel_instance *i, kernel_place place, kernel_expr **args,
                          uint32_t n)
 {
+    i = group_instance(p, i, args, n);
     if (i->flags & IS_GLOBAL)
         parser_fail(p, place, "kernel '%s' is called like a function", i->decl->name->text);
     kernel_function *f = instance_use(p, i, place);
@@ -181,9 +274,11 @@ kernel_expr *call_functions(parser *p, function_decl *functions, kernel_place pl
         if (only) {
             find_instance(p, c);
         } else {
+            const kernel_token *back = p->t;
             p->quiet++;
             if (!parser_guard(p, find_instance, c))
                 c->instance = NULL;
+            p->t = back;
             p->quiet--;
             p->failed = failed;
         }

@@ -61,7 +61,7 @@ static kernel_name *function_name(const kernel_token *t)
             angles++;
         else if (t->kind == TOKEN_GT || t->kind == TOKEN_SHR)
             angles -= t->kind == TOKEN_GT ? 1 : 2;
-        else if (t->kind == TOKEN_LPAREN && name)
+        else if (t->kind == TOKEN_LPAREN && name && angles <= 0)
             return name->as.name;
         else if (t->kind == TOKEN_LPAREN)
             t = skip_group(t) - 1;
@@ -511,6 +511,8 @@ void parse_namespace(parser *p)
         const kernel_place place = p->t->place;
         kernel_name *name = at(p, TOKEN_NAME) ? (p->t++)->as.name : NULL;
         symbol *y = name ? symbol_here(p->scope, name) : NULL;
+        if (!y && name && p->scope == p->global) /* std is there already */
+            y = symbol_here(p->root, name);
         scope *inside;
         if (y && y->kind == SYMBOL_NAMESPACE) {
             inside = y->as.inside;
@@ -639,16 +641,10 @@ static void parse_declarations(parser *p, bool braced)
 
 void parse_file(parser *p) { parse_declarations(p, false); }
 
-void parse_request(parser *p, void *wanted)
+/* The kernel of these template arguments, which is parsed later. */
+static kernel_function *use_kernel(parser *p, const symbol *y, const kernel_token *last,
+                                   const template_arg *given, uint32_t n)
 {
-    const kernel_token *last;
-    symbol *y = parse_name(p, &last);
-    template_arg *given = NULL;
-    if (!y || y->kind != SYMBOL_FUNCTION)
-        parser_fail(p, last->place, "there is no kernel %s", token_text(p, last));
-    const uint32_t n = at(p, TOKEN_LT) ? parse_template_args(p, &given) : 0;
-    if (!at(p, TOKEN_END))
-        parser_fail(p, p->t->place, "%s behind the name of a kernel", token_text(p, p->t));
     for (function_decl *one = y->as.functions; one; one = one->next) {
         function_decl *f = function_itself(one);
         template_arg room[TEMPLATE_MOST] = {0};
@@ -658,14 +654,94 @@ void parse_request(parser *p, void *wanted)
             continue;
         for (uint32_t i = 0; i < n; i++)
             room[i] = given[i];
-        if (template_defaults(p, f->scope, f->params, f->n_params, &args) < 0) {
-            kernel_alias *a = kernel_arena_get(p->arena, sizeof *a);
-            a->function = instance_use(p, instance_get(p, f, args, last->place), last->place);
-            a->name = parser_format(p, "%s", (const char *)wanted);
-            a->next = p->tree->aliases;
-            p->tree->aliases = a;
-            return;
-        }
+        if (template_defaults(p, f->scope, f->params, f->n_params, &args) < 0)
+            return instance_use(p, instance_get(p, f, args, last->place), last->place);
     }
     parser_fail(p, last->place, "no kernel %s takes these arguments", token_text(p, last));
+}
+
+void parse_request(parser *p, void *wanted)
+{
+    const kernel_token *last;
+    const symbol *y = parse_name(p, &last);
+    template_arg *given = NULL;
+    if (!y || y->kind != SYMBOL_FUNCTION)
+        parser_fail(p, last->place, "there is no kernel %s", token_text(p, last));
+    const uint32_t n = at(p, TOKEN_LT) ? parse_template_args(p, &given) : 0;
+    if (!at(p, TOKEN_END))
+        parser_fail(p, p->t->place, "%s behind the name of a kernel", token_text(p, p->t));
+    kernel_alias *a = kernel_arena_get(p->arena, sizeof *a);
+    a->function = use_kernel(p, y, last, given, n);
+    a->name = parser_format(p, "%s", (const char *)wanted);
+    a->next = p->tree->aliases;
+    p->tree->aliases = a;
+}
+
+/* "tile<float, 16><<<" at the name. */
+static void parse_launched(parser *p, void *ignored)
+{
+    (void)ignored;
+    const kernel_token *last;
+    const symbol *y = parse_name(p, &last);
+    template_arg *given = NULL;
+    const uint32_t n = y && y->kind == SYMBOL_FUNCTION && at(p, TOKEN_LT)
+                           ? parse_template_args(p, &given)
+                           : 0;
+    if (n && kernel_token_launch(p->t))
+        use_kernel(p, y, last, given, n);
+}
+
+static void use_defaults(parser *p, void *context)
+{
+    const function_decl *f = context;
+    template_arg room[TEMPLATE_MOST] = {0};
+    template_list args = {room, 0};
+    if (template_defaults(p, f->scope, f->params, f->n_params, &args) < 0)
+        instance_use(p, instance_get(p, (function_decl *)f, args, f->place), f->place);
+}
+
+static void use_special(parser *p, void *context)
+{
+    kernel_instance *i = context;
+    instance_use(p, i, i->decl->place);
+}
+
+static bool names_template(const parser *p, const kernel_token *t)
+{
+    for (const function_decl *f = p->kernels; f && t->kind == TOKEN_NAME; f = f->next_kernel)
+        if (f->n_params && f->name == t->as.name)
+            return true;
+    return false;
+}
+
+/* What cannot be understood, such as the parameter of a host template, is passed over. */
+static void try_quietly(parser *p, void (*work)(parser *, void *), void *context)
+{
+    const bool failed = p->failed;
+    p->quiet++;
+    parser_guard(p, work, context);
+    p->quiet--;
+    p->failed = failed;
+}
+
+void parse_launches(parser *p, const kernel_token *from)
+{
+    for (function_decl *f = p->kernels; f; f = f->next_kernel) {
+        if (!f->n_params)
+            continue;
+        for (kernel_instance *i = f->instances; i; i = i->next)
+            if (i->body && !i->function) /* template <> __global__ ... */
+                try_quietly(p, use_special, i);
+        if (f->body && !template_has_pack(f->params, f->n_params))
+            try_quietly(p, use_defaults, f);
+    }
+    for (const kernel_token *t = from; t->kind != TOKEN_END; t++) {
+        if (t[1].kind != TOKEN_LT || !names_template(p, t))
+            continue;
+        p->t = t;
+        while (p->t > from + 1 && p->t[-1].kind == TOKEN_SCOPE && p->t[-2].kind == TOKEN_NAME)
+            p->t -= 2;
+        p->scope = p->global;
+        try_quietly(p, parse_launched, NULL);
+    }
 }

@@ -191,7 +191,7 @@ bool template_deduce(parser *p, function_decl *f, const template_arg *given, uin
     if (f->pack.is_there && (f->pack.first + 1 != known || !d.has_pack))
         return false; /* a pack that others are behind */
     for (uint32_t i = 0; i < n_args && i < plain; i++)
-        if (!match_parameter(&d, f->parameters[i].type, args[i]))
+        if (!expr_is_braces(args[i]) && !match_parameter(&d, f->parameters[i].type, args[i]))
             return false;
     if (f->pack.is_there && !match_pack(&d, f, args, n_args))
         return false;

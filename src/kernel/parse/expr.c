@@ -28,9 +28,13 @@ static void add_argument(parser *p, void *context)
     if (l->n == PARAMS_MOST)
         parser_fail(p, p->t->place, "more than %d arguments", PARAMS_MOST);
     l->at = kernel_arena_grow(p->arena, l->at, &l->room, l->n + 1, sizeof *l->at);
-    if (at(p, TOKEN_LBRACE))
-        parser_fail_do(p, p->t->place, "write the type before the braces",
-                       "braces alone as an argument are not supported");
+    if (at(p, TOKEN_LBRACE)) { /* the parameter says what it makes */
+        kernel_expr *e = expr_new(p, EXPR_LIST, p->t->place, type_word_of(p, WORD_VOID));
+        e->as.braces = p->t;
+        p->t = skip_group(p->t);
+        l->at[l->n++] = e;
+        return;
+    }
     p->chain = l->chain;
     l->at[l->n++] = parse_assignment(p);
     l->most = p->chain > l->most ? p->chain : l->most;

@@ -524,9 +524,8 @@ void group_names(parser *p)
     symbol_add(p, p->root, SYMBOL_NAMESPACE, name_of(p, "cooperative_groups"), 0)->as.inside = s;
     symbol_add(p, s, SYMBOL_TYPE, name_of(p, "thread_block"), 0)->as.type =
         type_word_of(p, WORD_BLOCK);
-    /* A group of any kind is one that a block may become; others are refused by their types. */
     symbol_add(p, s, SYMBOL_TYPE, name_of(p, "thread_group"), 0)->as.type =
-        type_word_of(p, WORD_BLOCK);
+        type_word_of(p, WORD_GROUP);
     symbol_add(p, s, SYMBOL_TYPE, name_of(p, "grid_group"), 0)->as.type =
         type_word_of(p, WORD_GRID);
     symbol_add(p, s, SYMBOL_TYPE, name_of(p, "coalesced_group"), 0)->as.type =

@@ -116,6 +116,7 @@ typedef struct template_param {
     kernel_name *name; /* or NULL */
     bool is_pack;
     const kernel_token *type; /* of a value's type; NULL: it stands for a type */
+    bool checked;             /* the type has template arguments: it may not exist */
     const kernel_token *init; /* the default, or NULL */
     kernel_place place;
 } template_param;
@@ -280,6 +281,7 @@ typedef struct kernel_instance {
     struct kernel_clone *clones;   /* one for each way of calling it */
     kernel_function *pristine;
     const char *base_name; /* without the clone's letters */
+    struct kernel_instance *group_of; /* the instance with thread_group for this one's groups, or NULL */
 } kernel_instance;
 
 /* ---- the parser ------------------------------------------------------------------------------- */
@@ -376,6 +378,12 @@ kernel_name *name_of(parser *p, const char *text);
 /* The text, or with a number behind it if it is taken: unique in the function, or in the tree. */
 const char *name_unique(parser *p, const char *text, bool in_tree);
 const char *parser_format(parser *p, const char *format, ...) IG_PRINTF(2, 3); /* in the arena */
+
+/* "{1, 2}" as an argument, kept as tokens until its parameter is known. */
+static inline bool expr_is_braces(const kernel_expr *e)
+{
+    return e->kind == EXPR_LIST && e->type->kind == TYPE_VOID;
+}
 
 /* scope.c */
 scope *scope_open(parser *p, scope *parent, bool is_local);
@@ -633,6 +641,9 @@ void declare_host(parser *p, const specifiers *s, const declarator *d, const ker
 void global_list(parser *p, kernel_var *v); /* adds it to the tree's */
 /* "tile<float, 16>" at p->t, which is spelled `wanted`: its instance is made. */
 void parse_request(parser *p, void *wanted);
+/* Instances of kernel templates that the source itself names: full specializations, those whose arguments
+ * all have defaults, and those that it launches with arguments in "<>". from: the first token. */
+void parse_launches(parser *p, const kernel_token *from);
 kernel_var *global_new(parser *p, kernel_name *name, const kernel_type *type,
                        kernel_storage storage, kernel_place place);
 

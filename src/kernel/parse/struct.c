@@ -332,6 +332,66 @@ static void parse_member(parser *p, kernel_struct *s)
         expect(p, TOKEN_SEMICOLON, "after a member");
 }
 
+/* A function, a friend, a static variable or a name for a type that has no mark of device code: kernels
+ * can do without it. */
+static bool is_for_host(const kernel_token *t)
+{
+    bool other = false;
+    for (; t->kind != TOKEN_SEMICOLON && t->kind != TOKEN_LBRACE && t->kind != TOKEN_END; t++) {
+        if (t->kind == TOKEN_ASSIGN && t[-1].keyword != KEYWORD_operator)
+            break;
+        if (t->kind == TOKEN_LPAREN)
+            return t[-1].keyword != KEYWORD_alignas && t[-1].keyword != KEYWORD___align__ &&
+                   t[-1].keyword != KEYWORD___attribute__;
+        if (t->kind != TOKEN_NAME)
+            continue;
+        if (t->keyword == KEYWORD___device__ || t->keyword == KEYWORD_virtual)
+            return false;
+        other |= t->keyword == KEYWORD_static || t->keyword == KEYWORD_friend ||
+                 t->keyword == KEYWORD_using || t->keyword == KEYWORD_typedef;
+    }
+    return other;
+}
+
+/* Behind the member that we are at, whatever it is. */
+static void skip_member(parser *p)
+{
+    const kernel_token *from = p->t;
+    while (!at(p, TOKEN_END) && !at(p, TOKEN_SEMICOLON) && !at(p, TOKEN_LBRACE)) {
+        const bool values = at(p, TOKEN_COLON) && p->t > from && p->t[-1].kind == TOKEN_RPAREN;
+        p->t = at(p, TOKEN_LPAREN) ? skip_group(p->t) : p->t + 1;
+        if (values)
+            skip_member_values(p);
+    }
+    if (at(p, TOKEN_LBRACE))
+        p->t = skip_group(p->t);
+    accept(p, TOKEN_SEMICOLON);
+}
+
+static void parse_quietly(parser *p, void *record) { parse_member(p, record); }
+
+/* A member, or nothing if it is for the host and cannot be understood. */
+static void parse_any_member(parser *p, kernel_struct *s)
+{
+    if (!is_for_host(p->t)) {
+        parse_member(p, s);
+        return;
+    }
+    const kernel_token *from = p->t;
+    scope *in = p->scope;
+    const bool failed = p->failed;
+    p->quiet++;
+    const bool fine = parser_guard(p, parse_quietly, s);
+    p->quiet--;
+    p->failed = failed;
+    if (!fine) {
+        p->scope = in;
+        p->t = from;
+        s->has_methods = true;
+        skip_member(p);
+    }
+}
+
 /* Its functions see its members by name. */
 static void name_members(parser *p, const kernel_struct *s)
 {
@@ -424,7 +484,7 @@ static void complete(parser *p, kernel_struct *s, kernel_place place)
     while (!accept(p, TOKEN_RBRACE)) {
         if (at(p, TOKEN_END))
             expect(p, TOKEN_RBRACE, "after members");
-        parse_member(p, s);
+        parse_any_member(p, s);
     }
     name_members(p, s);
     p->current = current;
@@ -530,6 +590,9 @@ static const kernel_type *alias_instance(parser *p, const kernel_syntax *syntax,
     const parser_place back = parser_enter(p, syntax->alias, bound);
     parser_down(p);
     const kernel_type *type = parse_type(p);
+    if (at(p, TOKEN_SCOPE)) /* std::enable_if<false>::type */
+        parser_fail(p, p->t->place, "'%s' has no type '%s'", type_name(p, type),
+                    p->t[1].kind == TOKEN_NAME ? p->t[1].as.name->text : "");
     parser_up(p);
     parser_leave(p, back);
     return type;

@@ -7,19 +7,22 @@
 
 /* ---- parameters ------------------------------------------------------------------------------- */
 
-/* Behind a default argument. */
+/* Behind a default argument. The last of its ">" may be the first of a ">>". */
 static void skip_argument(parser *p)
 {
-    int angles = 0;
+    int angles = 0, before;
     while (!at(p, TOKEN_END)) {
         if (!angles && (at(p, TOKEN_COMMA) || at_close_angle(p)))
             return;
+        before = angles;
         if (at(p, TOKEN_LT))
             angles++;
         else if (at_close_angle(p))
             angles -= at(p, TOKEN_GT) ? 1 : at(p, TOKEN_SHR) ? 2 : 3;
-        if (angles < 0)
+        if (angles < 0) {
+            p->split = before;
             return;
+        }
         p->t = at(p, TOKEN_LPAREN) || at(p, TOKEN_LBRACE) ? skip_group(p->t) : p->t + 1;
     }
 }
@@ -29,16 +32,28 @@ static template_param parse_template_param(parser *p)
     template_param made = {.place = p->t->place};
     if (at_word(p, KEYWORD_template))
         parser_fail(p, p->t->place, "templates as arguments of templates are not supported");
-    /* "typename T::type x" is a value, and too rare to be known. */
-    if (accept_word(p, KEYWORD_typename) || accept_word(p, KEYWORD_class)) {
+    const bool value = at_word(p, KEYWORD_typename) && p->t[1].kind == TOKEN_NAME &&
+                       (p->t[2].kind == TOKEN_SCOPE || p->t[2].kind == TOKEN_LT);
+    if (!value && (accept_word(p, KEYWORD_typename) || accept_word(p, KEYWORD_class))) {
         made.is_pack = accept(p, TOKEN_ELLIPSIS);
         if (at(p, TOKEN_NAME))
             made.name = expect_name(p, "a parameter of the template");
     } else {
         made.type = p->t;
         int n = 0;
-        for (; at(p, TOKEN_NAME) || at(p, TOKEN_SCOPE) || at(p, TOKEN_STAR); p->t++, n++)
+        for (; at(p, TOKEN_NAME) || at(p, TOKEN_SCOPE) || at(p, TOKEN_STAR); p->t++, n++) {
             made.place = p->t->place;
+            if (at(p, TOKEN_NAME) && p->t[1].kind == TOKEN_LT) { /* std::enable_if<...>::type */
+                p->t += 2;
+                while (!at_close_angle(p) && !at(p, TOKEN_END)) {
+                    skip_argument(p);
+                    accept(p, TOKEN_COMMA);
+                }
+                made.checked = true;
+                if (!at(p, TOKEN_GT))
+                    break;
+            }
+        }
         if (at(p, TOKEN_LPAREN) && p->t[1].kind == TOKEN_STAR && p->t[2].kind == TOKEN_NAME) {
             made.name = p->t[2].as.name; /* float (*f)(float) */
             p->t = skip_group(p->t);
@@ -51,7 +66,7 @@ static template_param parse_template_param(parser *p)
         if (made.is_pack && at(p, TOKEN_NAME))
             made.name = expect_name(p, "a parameter of the template");
         if (!made.name && !made.is_pack && n > 1 && p->t[-1].kind == TOKEN_NAME &&
-            !p->t[-1].keyword)
+            !p->t[-1].keyword && p->t[-2].kind != TOKEN_SCOPE)
             made.name = p->t[-1].as.name;
     }
     if (accept(p, TOKEN_ASSIGN)) {
@@ -191,12 +206,14 @@ static void bind_symbol(parser *p, const template_param *param, const template_a
     }
     const parser_place back = parser_enter(p, param->type, y->scope);
     specifiers spec;
-    if (param->name) { /* its own name ends it */
+    if (param->name || (param->checked && !p->patterns)) { /* its own name ends it */
         parse_specifiers(p, &spec);
     } else {
         spec.type = arg->type;
     }
     parser_leave(p, back);
+    if (param->checked && spec.type->kind == TYPE_VOID) /* std::enable_if<...>::type * = nullptr */
+        spec.type = arg->type;
     const kernel_type *type = spec.type->kind == TYPE_AUTO ? arg->type : spec.type->plain;
     if (!type_is_integer(type) && !p->patterns)
         parser_fail(p, param->place, "parameters of type '%s' are not supported in templates",
@@ -258,7 +275,10 @@ int template_defaults(parser *p, scope *in, const template_param *params, uint32
             bind(p, s, &params[bound], &args->at[bound]);
         const parser_place back = parser_enter(p, params[i].init, s);
         p->no_gt = true;
-        if (params[i].type)
+        if (params[i].type && at_word(p, KEYWORD_nullptr))
+            args->at[i] = (template_arg){
+                .type = type_word_of(p, WORD_INT), .is_value = true, .is_set = true};
+        else if (params[i].type)
             args->at[i] = value_arg(p, parse_constant(p));
         else
             args->at[i] = type_arg(parse_type(p));

@@ -216,10 +216,72 @@ static void request(parser *p, const char *wanted)
     parser_guard(p, parse_request, (void *)wanted);
 }
 
+/* The part of <type_traits> that is written in C++ itself; special.c has the rest. */
+static const char traits[] =
+    "template <bool ig_b, typename ig_t = void> struct enable_if {};\n"
+    "template <typename ig_t> struct enable_if<true, ig_t> { using type = ig_t; };\n"
+    "template <bool ig_b, typename ig_t = void>\n"
+    "using enable_if_t = typename enable_if<ig_b, ig_t>::type;\n"
+    "template <bool ig_b, typename ig_t, typename ig_u> struct conditional { using type = ig_t; };\n"
+    "template <typename ig_t, typename ig_u>\n"
+    "struct conditional<false, ig_t, ig_u> { using type = ig_u; };\n"
+    "template <bool ig_b, typename ig_t, typename ig_u>\n"
+    "using conditional_t = typename conditional<ig_b, ig_t, ig_u>::type;\n"
+    "template <typename ig_t> struct remove_const { using type = ig_t; };\n"
+    "template <typename ig_t> struct remove_const<const ig_t> { using type = ig_t; };\n"
+    "template <typename ig_t> using remove_const_t = typename remove_const<ig_t>::type;\n"
+    "template <typename ig_t> struct remove_pointer { using type = ig_t; };\n"
+    "template <typename ig_t> struct remove_pointer<ig_t *> { using type = ig_t; };\n"
+    "template <typename ig_t> using remove_pointer_t = typename remove_pointer<ig_t>::type;\n";
+
+static void parse_traits(parser *p, void *ignored)
+{
+    (void)ignored;
+    kernel_tokens tokens;
+    kernel_options plain = p->options->preprocess;
+    plain.n_defines = 0;
+    kernel_file *file =
+        kernel_unit_text(&p->tree->unit, "<type_traits>", traits, sizeof traits - 1);
+    if (!file || kernel_preprocess(&p->tree->unit, file, &plain, &tokens) != IG_OK)
+        kernel_arena_fail(p->arena, "the type traits");
+    p->t = tokens.at;
+    parse_file(p);
+}
+
+/* The names of the kernel templates, for messages. */
+static void list_templates(parser *p)
+{
+    text out = {0};
+    for (const function_decl *f = p->kernels; f; f = f->next_kernel) {
+        if (!f->n_params)
+            continue;
+        text_add(&out, "%s%s<", out.used ? ", " : "",
+                 scope_qualified(p, f->scope, f->name->text));
+        for (uint32_t i = 0; i < f->n_params; i++)
+            text_add(&out, "%s%s%s", i ? ", " : "", f->params[i].is_pack ? "..." : "",
+                     f->params[i].name ? f->params[i].name->text : "");
+        text_add(&out, ">");
+    }
+    if (out.used)
+        p->tree->templates = kernel_arena_text(p->arena, out.at, out.used);
+    text_drop(&out);
+}
+
 static void work(parser *p, void *context)
 {
     job *j = context;
+    const kernel_token *from = p->t;
+    p->scope = p->root;
+    p->quiet++;
+    parser_guard(p, parse_traits, NULL);
+    p->quiet--;
+    p->failed = false;
+    p->scope = p->global;
+    p->t = from;
     parse_file(p);
+    list_templates(p);
+    if (j->options->use_launches)
+        parse_launches(p, from);
     for (function_decl *f = p->kernels; f; f = f->next_kernel)
         if (!f->n_params && f->body)
             parser_guard(p, use_kernel, f);
@@ -258,6 +320,44 @@ static void parser_begin(parser *p, kernel_tree *tree, const kernel_parse_option
     p->global = p->scope = scope_open(p, p->root, false);
 }
 
+/* ---- other languages -------------------------------------------------------------------------- */
+
+/* Words that CUDA C does not have, and the language that has them. */
+static const struct {
+    const char *word, *language, *remedy;
+} foreign[] = {
+    {"metal_stdlib", "Metal",
+     "write it in CUDA C; 'ingot translate --to metal' makes Metal of that"},
+    {"thread_position_in_grid", "Metal",
+     "write it in CUDA C; 'ingot translate --to metal' makes Metal of that"},
+    {"__kernel", "OpenCL C",
+     "write it in CUDA C; 'ingot translate --to opencl' makes OpenCL C of that"},
+    {"get_global_id", "OpenCL C",
+     "write it in CUDA C; 'ingot translate --to opencl' makes OpenCL C of that"},
+    {"@cuda.jit", "Python for Numba", "write it in CUDA C: a __global__ function"},
+    {"@triton.jit", "Python for Triton", "write it in CUDA C: a __global__ function"},
+    {"import cupy", "Python for CuPy", "put the text of its RawKernel into a file"},
+};
+
+/* A source without a kernel may be written in another language; true if that is reported. */
+static bool report_foreign(kernel_unit *u, const char *source, kernel_place first)
+{
+    if (strstr(source, "__global__"))
+        return false;
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
+        const char *found = strstr(source, foreign[i].word);
+        const bool inside = found && found > source &&
+                            (isalnum((unsigned char)found[-1]) || found[-1] == '_');
+        if (!found || inside)
+            continue;
+        diag_error(&u->diags, first + (kernel_place)(found - source), "IG-LANGUAGE",
+                   "this is %s, not CUDA C", foreign[i].language);
+        diag_do(&u->diags, "%s", foreign[i].remedy);
+        return true;
+    }
+    return false;
+}
+
 /* Everything that allocates, under the arena's escape. */
 static ig_status run(kernel_tree *tree, job *j)
 {
@@ -267,6 +367,8 @@ static ig_status run(kernel_tree *tree, job *j)
     kernel_file *file = kernel_unit_text(&tree->unit, j->name, j->source, strlen(j->source));
     if (!file)
         return IG_ERR_MEMORY;
+    if (report_foreign(&tree->unit, file->text, file->first))
+        return IG_ERR_FORMAT;
     TRY(kernel_preprocess(&tree->unit, file, &plain, &tokens));
     if (tree->unit.diags.n_errors)
         return IG_ERR_FORMAT;
@@ -384,24 +486,45 @@ static bool same_name(const char *a, const char *b)
     }
 }
 
+/* "tile" of "tile<float, 16>". */
+static bool is_base(const char *full, const char *name)
+{
+    const size_t n = strlen(name);
+    return strncmp(full, name, n) == 0 && full[n] == '<';
+}
+
+/* The name without its namespaces, or NULL if it has none. */
+static const char *tail_of(const char *name)
+{
+    const char *tail = NULL;
+    for (const char *last = strstr(name, "::"); last && !memchr(name, '<', (size_t)(last - name));
+         last = strstr(last + 2, "::"))
+        tail = last + 2;
+    return tail;
+}
+
+bool kernel_entry_is(const kernel_entry *e, const char *name)
+{
+    const char *tail = tail_of(e->name);
+    return same_name(e->name, name) || is_base(e->name, name) ||
+           (tail && (same_name(tail, name) || is_base(tail, name)));
+}
+
 const kernel_entry *kernel_tree_find(const kernel_tree *tree, const char *name)
 {
     const kernel_entry *found = NULL;
+    bool ambiguous = false;
     for (const kernel_entry *e = tree->kernels; e; e = e->next) {
         if (same_name(e->name, name))
             return e;
         for (const kernel_alias *a = tree->aliases; a; a = a->next)
             if (a->function == e->function && same_name(a->name, name))
                 return e;
-        const char *last = strstr(e->name, "::"), *tail = NULL;
-        for (; last && !memchr(e->name, '<', (size_t)(last - e->name));
-             last = strstr(last + 2, "::"))
-            tail = last + 2;
-        if (tail && same_name(tail, name)) {
+        if (kernel_entry_is(e, name)) {
             if (found)
-                return NULL;
+                ambiguous = true;
             found = e;
         }
     }
-    return found;
+    return ambiguous ? NULL : found;
 }

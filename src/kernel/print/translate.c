@@ -30,19 +30,36 @@ static ig_status translate_one(const kernel_tree *tree, const kernel_entry *entr
 
 static bool is_asked(const ig_translate_options *o, const kernel_tree *tree, const kernel_entry *e)
 {
-    return !o->kernel || kernel_tree_find(tree, o->kernel) == e;
+    if (!o->kernel)
+        return true;
+    const kernel_entry *found = kernel_tree_find(tree, o->kernel);
+    return found ? found == e : kernel_entry_is(e, o->kernel);
 }
 
-static ig_status translate_all(const kernel_tree *tree, const kernel_target *target,
-                               const ig_translate_options *o, ig_translations *out)
+static ig_status none_found(const kernel_tree *tree, const char *name,
+                            const ig_translate_options *o)
+{
+    const char *example = "give them their arguments, such as --kernel 'tile<float, 16>'";
+    if (!o->kernel && tree->templates)
+        FAIL(IG_ERR_ARGUMENT, "%s has only templates of kernels: %s; %s", name, tree->templates,
+             example);
+    if (!o->kernel)
+        FAIL(IG_ERR_ARGUMENT, "%s has no kernel: no function is marked __global__", name);
+    if (tree->templates)
+        FAIL(IG_ERR_ARGUMENT, "%s has no kernel '%s'; its templates are %s; %s", name, o->kernel,
+             tree->templates, example);
+    FAIL(IG_ERR_ARGUMENT, "%s has no kernel '%s'", name, o->kernel);
+}
+
+static ig_status translate_all(const char *name, const kernel_tree *tree,
+                               const kernel_target *target, const ig_translate_options *o,
+                               ig_translations *out)
 {
     int n = 0;
     for (const kernel_entry *e = tree->kernels; e; e = e->next)
         n += is_asked(o, tree, e);
     if (!n)
-        FAIL(IG_ERR_ARGUMENT,
-             "there is no kernel '%s'; templates need their arguments: 'tile<float, 16>'",
-             o->kernel ? o->kernel : "");
+        return none_found(tree, name, o);
     out->at = memory_new((size_t)n * sizeof *out->at);
     if (!out->at)
         return IG_ERR_MEMORY;
@@ -69,6 +86,7 @@ ig_translations *ig_translate(const char *name, const char *source, const ig_tra
                                                          .folders = o->folders,
                                                          .n_folders = o->n_folders},
                                           .skip_host = true,
+                                          .use_launches = true,
                                           .instances = &o->kernel,
                                           .n_instances =
                                               o->kernel && strchr(o->kernel, '<') ? 1 : 0,
@@ -81,7 +99,7 @@ ig_translations *ig_translate(const char *name, const char *source, const ig_tra
     ig_status status = kernel_parse(name ? name : "kernel.cu", source, &options, &tree, &said);
     if (status == IG_OK) {
         out->said = said;
-        status = translate_all(tree, target, o, out);
+        status = translate_all(name, tree, target, o, out);
     } else {
         if (said) { /* all of it, instead of its first line */
             ig_error(NULL);
