@@ -61,20 +61,13 @@ static void show_json(const ig_translations *all, const char *to)
 
 static void show_text(const ig_translations *all)
 {
-    bool first = true;
     if (all->said)
         text_print(stderr, all->said);
-    for (int i = 0; i < all->n; i++) {
-        const ig_translation *k = &all->at[i];
-        if (k->said)
-            text_print(stderr, k->said);
-        if (!k->text)
-            continue;
-        if (all->n > 1)
-            printf("%s/* %s */\n", first ? "" : "\n", k->kernel);
-        text_print(stdout, k->text);
-        first = false;
-    }
+    for (int i = 0; i < all->n; i++)
+        if (all->at[i].said)
+            text_print(stderr, all->at[i].said);
+    if (all->text)
+        text_print(stdout, all->text);
 }
 
 static int translate(const command *c, const char *path, const ig_translate_options *o, bool json)

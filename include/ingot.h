@@ -610,11 +610,14 @@ typedef struct ig_translation {
 typedef struct ig_translations {
     ig_translation *at;
     int n;
+    char
+        *text; /* all of them as one file, in which what several of them use stands once; or NULL */
     char *said; /* about the source as a whole, or NULL */
 } ig_translations;
 
 /* The kernels of a source, whose name is for messages and for the folder of its includes; host code is
- * passed over. Templates are those that are asked for. Nothing is computed otherwise than the source says,
+ * passed over. Of templates, the instance that is asked for, or those that the source names: its launches,
+ * specializations and default arguments. Nothing is computed otherwise than the source says,
  * unless a warning tells so. Release with ig_translations_free; NULL if the source has errors, which are
  * the error's text. */
 IG_API ig_translations *ig_translate(const char *name, const char *source,

@@ -17,7 +17,7 @@ from support.tally import check, finish, skip
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 INGOT = os.environ.get("INGOT", "build/ingot")
 SOURCES = {"basics.cu": [None, "smooth<float, 2>", "smooth<int, 3>"], "operations.cu": [None], "warps.cu": [None],
-           "wmma.cu": [None], "classes.cu": [None]}
+           "wmma.cu": [None], "classes.cu": [None], "shared_parts.cu": [None]}
 REFUSED = {("warps.cu", "opencl"): "IG-WARP", ("wmma.cu", "cuda"): "IG-CUDA"}  # others must all be there
 OPENCL = ["-x", "cl", "-target", "spir64", "-fsyntax-only", "-Xclang", "-finclude-default-header", "-Werror",
           "-Wall", "-Wno-sign-compare", "-Wno-unused", "-Wno-unknown-pragmas"]
@@ -104,6 +104,31 @@ def check_source(source, kernel, to, compiler):
             check_cuda(name, k["text"], k["entry"])
 
 
+def whole(path, to):
+    done = subprocess.run([INGOT, "translate", "--to", to, path], capture_output=True, text=True, check=False)
+    return done.stdout
+
+
+def check_whole(source, to, compiler):
+    """All kernels of a source as one file."""
+    text = whole(os.path.join(ROOT, "tests", "kernels", source), to)
+    name = f"{source} as one file of {to}"
+    if to == "opencl":
+        check_opencl(name, text)
+    elif to == "metal":
+        check_metal(name, text, compiler)
+    else:
+        with tempfile.NamedTemporaryFile("w", suffix=".cu") as file:
+            file.write(text)
+            file.flush()
+            again = whole(file.name, "cuda")
+        check(name, again.count("__global__") == text.count("__global__") > 0, again)
+    if source == "shared_parts.cu":
+        check(f"{name}: shared parts stand once",
+              len(re.findall(r"float length_?\(point", text)) == 1 and len(re.findall(r"struct point \{", text)) == 1, text)
+        check(f"{name}: instances that are launched", "filled_3_float(" in text and "filled_4_int(" in text, text)
+
+
 def check_the_check(compiler):
     """Mistakes that Metal refuses, and so must we."""
     head = "#include <metal_stdlib>\nusing namespace metal;\nkernel void k(device float *x [[buffer(0)]]) {\n"
@@ -121,6 +146,10 @@ def main():
         for kernel in kernels:
             for to in ["opencl", "metal", "cuda"]:
                 check_source(source, kernel, to, compiler)
+    for source in SOURCES:
+        for to in ["opencl", "metal", "cuda"]:
+            if (source, to) not in REFUSED:
+                check_whole(source, to, compiler)
     check_the_check(compiler)
     finish()
 

@@ -194,7 +194,8 @@ typedef struct kernel_expr {
         struct kernel_function *function;
         const kernel_string *text;
         const kernel_type *compute;
-        const struct kernel_token *braces; /* of the front end: "{1, 2}" whose type is not known yet */
+        const struct kernel_token
+            *braces; /* of the front end: "{1, 2}" whose type is not known yet */
     } as;
     struct kernel_expr **args;
 } kernel_expr;
@@ -312,7 +313,8 @@ typedef struct kernel_tree {
     kernel_function *functions;
     kernel_var *globals;
     kernel_alias *aliases;
-    const char *templates; /* of kernels, for messages: "tile<T, N>, sum<T>"; NULL if there are none */
+    const char
+        *templates; /* of kernels, for messages: "tile<T, N>, sum<T>"; NULL if there are none */
 } kernel_tree;
 
 /* ---- from source to tree ---------------------------------------------------------------------- */
@@ -325,8 +327,8 @@ typedef struct kernel_parse_options {
     const char *const *instances; /* kernels asked for: "tile<float,16>" for templates */
     int n_instances;
     bool use_launches; /* also the instances that the source names itself: see parse_launches */
-    size_t cap_bytes; /* of memory; 0: 512 MiB */
-    bool colour;      /* in diagnostics */
+    size_t cap_bytes;  /* of memory; 0: 512 MiB */
+    bool colour;       /* in diagnostics */
 } kernel_parse_options;
 
 /* Parses and checks a source. IG_OK with *out if there is a tree with something to run, although some of

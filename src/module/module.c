@@ -89,6 +89,7 @@ ig_module *ig_module_new(const char *name, const char *source, const ig_module_o
               require_list("module", "folders", o->folders, o->n_folders) != IG_OK ||
               require_list("module", "instances", o->instances, o->n_instances) != IG_OK))
         return NULL;
+    options.use_launches = !o || !o->n_instances;
     if (o) {
         options.preprocess.defines = o->defines;
         options.preprocess.n_defines = o->n_defines;

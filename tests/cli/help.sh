@@ -50,7 +50,7 @@ done <<'ROWS'
 2|err|ingot translate: a language is needed: --to opencl, metal or cuda|translate x.cu
 2|err|ingot translate: --to takes opencl.metal.cuda, not .cobol.; see .*|translate --to cobol x.cu
 5|err|ingot translate: /nowhere.cu: No such file or directory|translate --to metal /nowhere.cu
-1|err|ingot translate: there is no kernel .nix.; .*|translate --to metal -k nix tests/kernels/basics.cu
+1|err|ingot translate: tests/kernels/basics.cu has no kernel .nix.; its templates are smooth<T, N>; .*|translate --to metal -k nix tests/kernels/basics.cu
 4|err|tests/kernels/warps.cu:13:14: error: .lanes. uses warp functions, which plain OpenCL does not have .IG-WARP.|translate --to opencl tests/kernels/warps.cu
 4|err|ingot eval: there is no device .cuda. here; see .ingot devices.|eval --device cuda 1
 5|err|ingot eval: /nowhere: No such file or directory|eval -f /nowhere

@@ -346,6 +346,58 @@ static void shuffles_ask_for_lanes(void **unused)
     }
 }
 
+/* What is said of a source that has nothing to translate, or none of what was asked for. */
+static void sources_without_kernels(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *source, *kernel, *said;
+    } rows[] = {
+        {"template <typename T, int N> __global__ void tile(T *x) { x[0] = N; }", NULL,
+         "k.cu has only templates of kernels: tile<T, N>; give them their arguments"},
+        {"template <int N> __global__ void a() { } __global__ void b() { }", "c",
+         "k.cu has no kernel 'c'; its templates are a<N>"},
+        {"int main() { return 0; }", NULL, "k.cu has no kernel: no function is marked __global__"},
+        {"__kernel void add(__global float *x) { x[get_global_id(0)] = 1; }", NULL,
+         "this is OpenCL C, not CUDA C [IG-LANGUAGE]"},
+        {"#include <metal_stdlib>\nkernel void add() { }", NULL, "this is Metal, not CUDA C"},
+        {"from numba import cuda\n@cuda.jit\ndef add(x):\n    x[0] = 1\n", NULL,
+         "this is Python for Numba, not CUDA C"},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        const ig_translate_options o = {.to = "cuda", .kernel = rows[i].kernel};
+        assert_null(ig_translate("k.cu", rows[i].source, &o));
+        const char *said = ig_error(NULL);
+        if (!strstr(said, rows[i].said))
+            fail_msg("expected: %s\ngot:      %s", rows[i].said, said);
+    }
+}
+
+/* A template without its arguments is the instance that the source names. */
+static void instances_that_the_source_names(void **unused)
+{
+    (void)unused;
+    static const char source[] =
+        "template <typename T, int N = 4> __global__ void one(T *x) { x[0] = N; }\n"
+        "template <int N = 7> __global__ void two(int *x) { x[0] = N; }\n"
+        "template <typename T> __global__ void three(T *x) { x[0] = 1; }\n"
+        "template <> __global__ void three(float *x) { x[0] = 3; }\n"
+        "template <typename T> void start(T *x) { one<T, 5><<<1, 1>>>(x); }\n"
+        "int main() { one<short><<<1, 1>>>(0); }\n";
+    static const struct {
+        const char *asked, *entry;
+    } rows[] = {{"one", "one_short_4"}, {"two", "two_7"}, {"three", "three_float"}};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        const ig_translate_options o = {.to = "cuda", .kernel = rows[i].asked};
+        ig_translations *t = ig_translate("k.cu", source, &o);
+        if (!t)
+            fail_msg("%s", ig_error(NULL));
+        assert_int_equal(t->n, 1);
+        assert_string_equal(t->at[0].entry, rows[i].entry);
+        ig_translations_free(t);
+    }
+}
+
 /* Literals make no double of float arithmetic where there is none, and that is said once. */
 static void literals_are_float(void **unused)
 {
@@ -453,10 +505,16 @@ static void allocations_may_fail(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts_are_readable),     cmocka_unit_test(params_are_told),
-        cmocka_unit_test(refusals_have_reasons),  cmocka_unit_test(exchanges_that_are_fine),
-        cmocka_unit_test(shuffles_ask_for_lanes), cmocka_unit_test(variables_begin_with_values),
-        cmocka_unit_test(literals_are_float),     cmocka_unit_test(logs_become_text),
+        cmocka_unit_test(texts_are_readable),
+        cmocka_unit_test(params_are_told),
+        cmocka_unit_test(refusals_have_reasons),
+        cmocka_unit_test(exchanges_that_are_fine),
+        cmocka_unit_test(sources_without_kernels),
+        cmocka_unit_test(instances_that_the_source_names),
+        cmocka_unit_test(shuffles_ask_for_lanes),
+        cmocka_unit_test(variables_begin_with_values),
+        cmocka_unit_test(literals_are_float),
+        cmocka_unit_test(logs_become_text),
         cmocka_unit_test(allocations_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

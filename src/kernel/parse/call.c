@@ -40,8 +40,8 @@ static int braces_rank(parser *p, const kernel_expr *e, const kernel_type *to)
     const kernel_token *end = skip_group(e->as.braces) - 1;
     for (const kernel_token *t = e->as.braces + 1; t < end;) {
         n += t->kind == TOKEN_COMMA && t + 1 < end;
-        const bool group = t->kind == TOKEN_LPAREN || t->kind == TOKEN_LBRACE ||
-                           t->kind == TOKEN_LBRACKET;
+        const bool group =
+            t->kind == TOKEN_LPAREN || t->kind == TOKEN_LBRACE || t->kind == TOKEN_LBRACKET;
         t = group ? skip_group(t) : t + 1;
     }
     if (to->kind != TYPE_STRUCT)
@@ -220,8 +220,7 @@ static kernel_instance *group_instance(parser *p, kernel_instance *i, kernel_exp
         if (!was)
             continue;
         const kernel_type *type = type_qualify(p->types, args[k]->type->plain, was->quals);
-        made[k].type =
-            made[k].type->kind == TYPE_REFERENCE ? type_reference(p->types, type) : type;
+        made[k].type = made[k].type->kind == TYPE_REFERENCE ? type_reference(p->types, type) : type;
     }
     for (kernel_instance *old = i->decl->instances; old; old = old->next)
         if (old->group_of == i && same_groups(old, made))

@@ -684,9 +684,8 @@ static void parse_launched(parser *p, void *ignored)
     const kernel_token *last;
     const symbol *y = parse_name(p, &last);
     template_arg *given = NULL;
-    const uint32_t n = y && y->kind == SYMBOL_FUNCTION && at(p, TOKEN_LT)
-                           ? parse_template_args(p, &given)
-                           : 0;
+    const uint32_t n =
+        y && y->kind == SYMBOL_FUNCTION && at(p, TOKEN_LT) ? parse_template_args(p, &given) : 0;
     if (n && kernel_token_launch(p->t))
         use_kernel(p, y, last, given, n);
 }

@@ -281,7 +281,8 @@ typedef struct kernel_instance {
     struct kernel_clone *clones;   /* one for each way of calling it */
     kernel_function *pristine;
     const char *base_name; /* without the clone's letters */
-    struct kernel_instance *group_of; /* the instance with thread_group for this one's groups, or NULL */
+    struct kernel_instance
+        *group_of; /* the instance with thread_group for this one's groups, or NULL */
 } kernel_instance;
 
 /* ---- the parser ------------------------------------------------------------------------------- */

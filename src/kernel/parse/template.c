@@ -276,8 +276,8 @@ int template_defaults(parser *p, scope *in, const template_param *params, uint32
         const parser_place back = parser_enter(p, params[i].init, s);
         p->no_gt = true;
         if (params[i].type && at_word(p, KEYWORD_nullptr))
-            args->at[i] = (template_arg){
-                .type = type_word_of(p, WORD_INT), .is_value = true, .is_set = true};
+            args->at[i] =
+                (template_arg){.type = type_word_of(p, WORD_INT), .is_value = true, .is_set = true};
         else if (params[i].type)
             args->at[i] = value_arg(p, parse_constant(p));
         else

@@ -222,7 +222,8 @@ static const char traits[] =
     "template <typename ig_t> struct enable_if<true, ig_t> { using type = ig_t; };\n"
     "template <bool ig_b, typename ig_t = void>\n"
     "using enable_if_t = typename enable_if<ig_b, ig_t>::type;\n"
-    "template <bool ig_b, typename ig_t, typename ig_u> struct conditional { using type = ig_t; };\n"
+    "template <bool ig_b, typename ig_t, typename ig_u> struct conditional { using type = ig_t; "
+    "};\n"
     "template <typename ig_t, typename ig_u>\n"
     "struct conditional<false, ig_t, ig_u> { using type = ig_u; };\n"
     "template <bool ig_b, typename ig_t, typename ig_u>\n"
@@ -255,8 +256,7 @@ static void list_templates(parser *p)
     for (const function_decl *f = p->kernels; f; f = f->next_kernel) {
         if (!f->n_params)
             continue;
-        text_add(&out, "%s%s<", out.used ? ", " : "",
-                 scope_qualified(p, f->scope, f->name->text));
+        text_add(&out, "%s%s<", out.used ? ", " : "", scope_qualified(p, f->scope, f->name->text));
         for (uint32_t i = 0; i < f->n_params; i++)
             text_add(&out, "%s%s%s", i ? ", " : "", f->params[i].is_pack ? "..." : "",
                      f->params[i].name ? f->params[i].name->text : "");
@@ -346,8 +346,8 @@ static bool report_foreign(kernel_unit *u, const char *source, kernel_place firs
         return false;
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
         const char *found = strstr(source, foreign[i].word);
-        const bool inside = found && found > source &&
-                            (isalnum((unsigned char)found[-1]) || found[-1] == '_');
+        const bool inside =
+            found && found > source && (isalnum((unsigned char)found[-1]) || found[-1] == '_');
         if (!found || inside)
             continue;
         diag_error(&u->diags, first + (kernel_place)(found - source), "IG-LANGUAGE",

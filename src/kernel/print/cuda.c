@@ -247,6 +247,7 @@ void print_cuda_globals(printer *p)
             used = used || kernel->vars[i] == v;
         if (!used)
             continue;
+        print_part_begin(p, &p->top, v->name);
         text_add(&p->top, "%s %s",
                  v->is_managed                  ? "__managed__"
                  : v->storage == STORE_CONSTANT ? "__constant__"
@@ -259,6 +260,8 @@ void print_cuda_globals(printer *p)
         }
         text_add(&p->top, ";\n");
     }
-    if (p->top.used)
+    if (p->top.used) {
+        print_part_begin(p, &p->top, NULL);
         text_add(&p->top, "\n");
+    }
 }

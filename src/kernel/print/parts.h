@@ -61,6 +61,13 @@ typedef struct print_name {
 
 enum { NAME_SLOTS = 1024 };
 
+/* Where a part of the text begins, in `top`, `made` or `text`. */
+typedef struct print_part {
+    const text *in;
+    size_t begin;
+    const char *name;
+} print_part;
+
 typedef struct printer {
     const kernel_tree *tree;
     const kernel_entry *entry;
@@ -93,6 +100,8 @@ typedef struct printer {
     bool bare_index;               /* only the lower 32 bits of the expression at hand count */
     bool unrounded;                /* what is printed next is rounded by who stores it */
     print_name *makes;             /* what is in `made` */
+    print_part *parts;
+    uint32_t n_parts, parts_room;
     bool warned_soft, said_double, said_volatile;
 } printer;
 
@@ -105,6 +114,8 @@ void print_out(printer *p, const char *format, ...) IG_PRINTF(2, 3);
 void print_line(printer *p);
 print_function *print_function_of(printer *p, const kernel_function *f);
 void print_use(printer *p, prelude which);
+/* A part begins at the end of one of the texts. */
+void print_part_begin(printer *p, const text *in, const char *name);
 /* Adds a function that is made for this text, once for each name. */
 void print_make(printer *p, const char *name, const char *definition);
 /* Parameters or arguments for what is handed to f; first: nothing is before them. */

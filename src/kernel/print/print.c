@@ -50,6 +50,13 @@ void print_use(printer *p, prelude which)
     }
 }
 
+void print_part_begin(printer *p, const text *in, const char *name)
+{
+    p->parts =
+        kernel_arena_grow(p->arena, p->parts, &p->parts_room, p->n_parts + 1, sizeof *p->parts);
+    p->parts[p->n_parts++] = (print_part){in, in->used, name};
+}
+
 void print_make(printer *p, const char *name, const char *definition)
 {
     for (const print_name *n = p->makes; n; n = n->next)
@@ -58,6 +65,7 @@ void print_make(printer *p, const char *name, const char *definition)
     print_name *made = kernel_arena_get(p->arena, sizeof *made);
     *made = (print_name){NULL, name, p->makes};
     p->makes = made;
+    print_part_begin(p, &p->made, name);
     text_add(&p->made, "%s", definition);
 }
 
@@ -277,6 +285,7 @@ static void print_head(printer *p, const print_function *f)
 /* Only CUDA C has functions that call themselves. */
 static void print_prototype(printer *p, const print_function *f)
 {
+    print_part_begin(p, &p->text, NULL);
     print_head(p, f);
     print_out(p, ";\n\n");
 }
@@ -305,6 +314,7 @@ static void print_function_text(printer *p, print_function *f)
         print_cuda_shared(p, f->f);
     p->into = &p->inner;
     print_body(p);
+    print_part_begin(p, &p->text, f->name);
     join(&p->text, &p->head);
     join(&p->text, &p->temps);
     join(&p->text, &p->inner);
@@ -317,6 +327,7 @@ static void print_function_text(printer *p, print_function *f)
 static void print_top(printer *p)
 {
     const kernel_language language = p->target->language;
+    print_part_begin(p, &p->top, NULL);
     if (language == LANGUAGE_METAL) {
         text_add(&p->top, "#include <metal_stdlib>\n%susing namespace metal;\n\n",
                  p->entry->uses[FEATURE_WMMA].place ? "#include <metal_simdgroup_matrix>\n" : "");
@@ -334,14 +345,19 @@ static void print_top(printer *p)
                           {p->entry->uses[FEATURE_A64].place, "cl_khr_int64_extended_atomics"},
                           {p->entry->uses[FEATURE_WARP].place, "cl_khr_subgroups"}};
         for (size_t i = 0; i < sizeof extensions / sizeof extensions[0]; i++)
-            if (extensions[i].used)
+            if (extensions[i].used) {
+                print_part_begin(p, &p->top, NULL);
                 text_add(&p->top, "#pragma OPENCL EXTENSION %s : enable\n", extensions[i].name);
+            }
+        print_part_begin(p, &p->top, NULL);
         text_add(&p->top, "\n");
     }
     print_structs(p);
     for (int i = 0; i < PRELUDES && language != LANGUAGE_CUDA; i++)
-        if (p->preludes[i])
+        if (p->preludes[i]) {
+            print_part_begin(p, &p->top, NULL);
             text_add(&p->top, "%s", preludes[i][language]);
+        }
 }
 
 static void print_all(printer *p)
@@ -386,9 +402,26 @@ static ig_status failed(printer *p, ig_status status)
     return status;
 }
 
+/* The parts of the whole text, in its order. */
+static void finish_parts(printer *p)
+{
+    kernel_printed *out = p->printed;
+    const text *const texts[] = {&p->top, &p->made, &p->text};
+    size_t before = 0;
+    out->parts = kernel_arena_get(p->arena, (p->n_parts + 1) * sizeof *out->parts);
+    for (int i = 0; i < 3; i++) {
+        for (uint32_t k = 0; k < p->n_parts; k++)
+            if (p->parts[k].in == texts[i])
+                out->parts[out->n_parts++] =
+                    (kernel_printed_part){before + p->parts[k].begin, p->parts[k].name};
+        before += texts[i]->used;
+    }
+}
+
 static ig_status finish(printer *p)
 {
     kernel_printed *out = p->printed;
+    finish_parts(p);
     text all = {0}, warnings = {0};
     text_add(&all, "%s%s%s", p->top.at ? p->top.at : "", p->made.at ? p->made.at : "",
              p->text.at ? p->text.at : "");

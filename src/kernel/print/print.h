@@ -46,8 +46,17 @@ typedef struct kernel_printed_param {
     uint64_t offset, bytes; /* where it is in the arguments as CUDA packs them; 0, 0 if hidden */
 } kernel_printed_param;
 
+/* A piece of a text that several kernels may share: a struct, a function, a pragma. It ends where the next
+ * one begins. */
+typedef struct kernel_printed_part {
+    size_t begin;
+    const char *name; /* of a struct or function, else NULL */
+} kernel_printed_part;
+
 typedef struct kernel_printed {
     char *text;
+    kernel_printed_part *parts;
+    uint32_t n_parts;
     const char *entry; /* the kernel's name in it */
     kernel_printed_param *params;
     int n_params;

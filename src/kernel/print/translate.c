@@ -3,13 +3,14 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "kernel/print/print.h"
+#include "kernel/print/join.h"
 
 static char *text_or_null(const char *s) { return s && *s ? memory_text(s) : NULL; }
 
 /* One kernel; a refusal is a part of the answer. */
 static ig_status translate_one(const kernel_tree *tree, const kernel_entry *entry,
-                               const kernel_target *target, ig_translation *out)
+                               const kernel_target *target, bool single, print_joined *all,
+                               ig_translation *out)
 {
     kernel_printed *printed = NULL;
     out->kernel = memory_text(entry->name);
@@ -20,12 +21,13 @@ static ig_status translate_one(const kernel_tree *tree, const kernel_entry *entr
         out->said = text_or_null(ig_error(NULL));
         return IG_OK;
     }
+    const ig_status joined = print_join(all, printed, single ? NULL : entry->name);
     out->entry = memory_text(printed->entry);
     out->text = printed->text;
     out->said = printed->warnings;
     printed->text = printed->warnings = NULL;
     kernel_printed_free(printed);
-    return out->entry && out->kernel ? IG_OK : IG_ERR_MEMORY;
+    return out->entry && out->kernel ? joined : IG_ERR_MEMORY;
 }
 
 static bool is_asked(const ig_translate_options *o, const kernel_tree *tree, const kernel_entry *e)
@@ -63,10 +65,13 @@ static ig_status translate_all(const char *name, const kernel_tree *tree,
     out->at = memory_new((size_t)n * sizeof *out->at);
     if (!out->at)
         return IG_ERR_MEMORY;
-    for (const kernel_entry *e = tree->kernels; e; e = e->next)
+    print_joined all = {0};
+    ig_status status = IG_OK;
+    for (const kernel_entry *e = tree->kernels; e && status == IG_OK; e = e->next)
         if (is_asked(o, tree, e))
-            TRY(translate_one(tree, e, target, &out->at[out->n++]));
-    return IG_OK;
+            status = translate_one(tree, e, target, n == 1, &all, &out->at[out->n++]);
+    out->text = print_joined_take(&all);
+    return status;
 }
 
 ig_translations *ig_translate(const char *name, const char *source, const ig_translate_options *o)
@@ -124,6 +129,7 @@ void ig_translations_free(ig_translations *t)
             memory_free(texts[k]);
     }
     memory_free(t->at);
+    memory_free(t->text);
     memory_free(t->said);
     memory_free(t);
 }

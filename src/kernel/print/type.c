@@ -276,7 +276,9 @@ void print_structs(printer *p)
         if (p->target->language == LANGUAGE_CUDA && (s->n_vector || s->fragment || !s->place))
             continue; /* CUDA's own */
         for (uint32_t i = 0; i < p->n_structs; i++)
-            if (p->structs[i] == s)
+            if (p->structs[i] == s) {
+                print_part_begin(p, &p->top, print_name_of(p, s));
                 print_struct(p, s);
+            }
     }
 }

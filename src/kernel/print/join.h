@@ -1,0 +1,24 @@
+/* Several printed kernels as one file. */
+#ifndef KERNEL_PRINT_JOIN_H
+#define KERNEL_PRINT_JOIN_H
+
+#include "kernel/print/print.h"
+
+typedef struct print_joined_part {
+    char *text, *name;
+} print_joined_part;
+
+/* Begins as zeros. */
+typedef struct print_joined {
+    print_joined_part *at;
+    int n, room;
+    bool line; /* the last part was a single line */
+    text all;
+} print_joined;
+
+/* Adds a kernel: the parts of its text that are not there yet. comment stands before it; or NULL. */
+ig_status print_join(print_joined *j, const kernel_printed *p, const char *comment);
+/* The file (memory_free), or NULL if memory ran out. j is empty again. */
+char *print_joined_take(print_joined *j);
+
+#endif
