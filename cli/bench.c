@@ -1,7 +1,7 @@
-/* ingot bench: how fast this machine is.
+/* ingot bench: measures how fast this machine is.
  *
- * Chooses devices and works, lets the runner measure them, and tells what came out: a table, or the
- * file that 'ingot compare' and 'ingot report' read. How it is measured: docs/BENCHING.md. */
+ * Chooses devices and works, lets the runner measure them, and writes the result: a table, or the file that
+ * 'ingot compare' and 'ingot report' read. docs/BENCHING.md describes the method. */
 #include "bench/collect.h"
 #include "bench/limits.h"
 #include "bench/table.h"
@@ -16,8 +16,10 @@
 #include <string.h>
 
 enum { THREADS_MOST = 8, COMMANDS_MOST = 16, LIMITS_MOST = 128 };
-static const double quick_s = 40, quick_most_s = 54, full_s = 450, full_most_s = 560,
-                    too_slow = 25; /* a repetition of more than 1 / so much */
+static const double
+    quick_s = 40,
+    quick_most_s = 54, full_s = 450, full_most_s = 560,
+    too_slow = 25; /* a repetition that takes more than 1 / too_slow of the time is left out */
 
 typedef struct threads_list {
     int v[THREADS_MOST], n;
@@ -28,17 +30,17 @@ typedef struct commands_list {
     int n;
 } commands_list;
 
-/* As its first word it makes a worker of this verb; for nobody but ourselves. */
+/* As the first argument it makes this verb a worker. Not documented, because only workers use it. */
 static char worker_word[] = "--worker";
 
-/* What the user asked for; NULL and 0: not given. */
+/* The options; NULL and 0: not given. */
 typedef struct bench_settings {
     bool quick, list, json, show_output, quiet;
     const char *device, *only, *output, *csv, *markdown;
     threads_list threads;
     double seconds;
     uint64_t seed;
-    engine_options engine; /* but for devices and threads, of which there may be many */
+    engine_options engine; /* without device and threads: there may be several */
     commands_list commands;
 } bench_settings;
 
@@ -47,9 +49,10 @@ typedef struct session {
     bench_settings *set;
     result result;
     job_list jobs;
-    task *tasks; /* the jobs', then the commands' */
+    task *tasks; /* jobs, then commands */
     int n;
-    char **again; /* the words that start a worker; NULL: jobs are measured in this process */
+    char **
+        worker_argv; /* the arguments that start a worker; NULL: jobs are measured in this process */
     worker worker;
     int worker_pass;
     struct limit {
@@ -61,12 +64,12 @@ typedef struct session {
     runner runner;
     progress bar;
     double begin_s;
-    int bad; /* tasks that were wrong or failed */
+    int bad; /* tasks with a wrong answer or a failure */
 } session;
 
 /* ---- options ------------------------------------------------------------------------------------ */
 
-/* "4", "1,2,all"; all is stored as 0. */
+/* "4" or "1,2,all"; all is stored as 0. */
 static bool read_threads(const char *s, void *place)
 {
     threads_list *list = place;
@@ -105,7 +108,7 @@ static bool device_at(int i, ig_device_info *d)
     return ig_device_get(i, d) == IG_OK && d->runs_arrays;
 }
 
-/* Whether a word means a device: "all", its name, or its kind where no device has that name. */
+/* Whether a word selects a device: "all", its name, or its kind if no device has that name. */
 static bool means(const char *word, size_t n, const ig_device_info *d)
 {
     const char *texts[] = {"all", d->name, d->kind};
@@ -130,7 +133,7 @@ static bool device_chosen(const session *s, const ig_device_info *d)
     return false;
 }
 
-/* Reports a word of the list that means no device. */
+/* Reports the first word of the list that selects no device. */
 static int unknown_device(const session *s, const char *list)
 {
     for (size_t n; *list; list += n + (list[n] == ',')) {
@@ -163,8 +166,8 @@ static const result_device *device_of(const session *s, const char *name)
     return NULL;
 }
 
-/* What the CPU can do with so many threads, in FLOP/s of the dtype, or in bytes/s for IG_DTYPE_NONE;
- * measured when it is asked for first. */
+/* The peak of the CPU with this number of threads: FLOP/s of the dtype, or bytes/s for IG_DTYPE_NONE.
+ * Measured on first use. */
 static double cpu_limit(session *s, ig_dtype dtype, int threads)
 {
     for (int i = 0; i < s->n_limits; i++)
@@ -176,7 +179,7 @@ static double cpu_limit(session *s, ig_dtype dtype, int threads)
     return rate;
 }
 
-/* The least time for a repetition, if the device did nothing but what it can do best; 0: unknown. */
+/* The shortest time for a repetition that the peaks of the device allow; 0: unknown. */
 static double limit_of(session *s, const job *j)
 {
     const result_device *d = device_of(s, j->device);
@@ -190,11 +193,11 @@ static double limit_of(session *s, const job *j)
     return computes && compute_s <= 0 ? 0 : compute_s > move_s ? compute_s : move_s;
 }
 
-/* ---- which jobs --------------------------------------------------------------------------------- */
+/* ---- choosing jobs --------------------------------------------------------------------------------- */
 
 static int by_number(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
 
-/* The numbers of threads to measure with, each once, the least first. */
+/* The numbers of threads to measure with, ascending and unique. */
 static threads_list threads_chosen(const bench_settings *set)
 {
     threads_list list = set->threads;
@@ -209,7 +212,7 @@ static threads_list threads_chosen(const bench_settings *set)
     return list;
 }
 
-/* All that can be wrong with what was asked for. */
+/* Checks the options before anything is measured. */
 static int check_settings(session *s)
 {
     bench_settings *set = s->set;
@@ -245,19 +248,19 @@ static void make_tasks(session *s)
     }
 }
 
-/* What is to be known of a device beside its jobs. */
+/* Adds a device and its ops to the result. */
 static void collect_facts(session *s, const ig_device_info *d, int threads)
 {
     const bench_settings *set = s->set;
     bool cpu = device_is_host(d->name);
     collect_device(&s->result, d, threads, cpu ? cpu_limit(s, IG_F32, threads) : 0,
                    cpu ? cpu_limit(s, IG_DTYPE_NONE, threads) : 1e9 * limit_device_copy(d->name));
-    if (!set->only && (set->output || set->json)) /* a file of all there is to know */
+    if (!set->only && (set->output || set->json)) /* a complete file */
         collect_ops(&s->result, d->name);
 }
 
-/* The jobs of each device, in an order that depends on the settings alone: workers count on it. Commands
- * alone need none. */
+/* Makes the jobs of each device, in an order that depends only on the options: workers rely on it. Commands
+ * alone need no jobs. */
 static void choose(session *s, bool facts)
 {
     const bench_settings *set = s->set;
@@ -337,55 +340,55 @@ static void on_end(void *context, const task *t)
     str_free(&line);
 }
 
-/* Jobs go to the worker of this pass. A command is a process of its own each time. */
+/* Sends a job to the worker of this pass. A command is a new process anyway. */
 static void perform(void *context, task *t, int pass)
 {
     session *s = context;
     int number = (int)(t - s->tasks);
-    if (number >= s->jobs.n || !s->again) {
+    if (number >= s->jobs.n || !s->worker_argv) {
         runner_visit(&s->runner, t, pass);
         return;
     }
     if (pass != s->worker_pass)
         worker_end(&s->worker);
     s->worker_pass = pass;
-    if (s->worker.pid || worker_begin(&s->worker, s->again, s->jobs.n, &t->why))
+    if (s->worker.pid || worker_begin(&s->worker, s->worker_argv, s->jobs.n, &t->why))
         worker_visit(&s->worker, number, t, pass);
     else
         t->outcome = OUTCOME_FAILED;
 }
 
-static void again_free(session *s)
+static void worker_argv_free(session *s)
 {
-    if (s->again)
-        free(s->again[0]);
-    free(s->again);
-    s->again = NULL;
+    if (s->worker_argv)
+        free(s->worker_argv[0]);
+    free(s->worker_argv);
+    s->worker_argv = NULL;
 }
 
-/* Finds the words that start this program as a worker, and starts the first one. A timeline is of one
- * process: with one there are no workers. */
+/* Finds the arguments that start this program as a worker, and starts the first one. With --trace there are no
+ * workers, because a timeline shows one process. */
 static void begin_workers(session *s, int argc, char **argv)
 {
     char *self = s->jobs.n && !interrupt_traced() ? child_self() : NULL;
     if (!self)
         return;
-    s->again = heap_get(sizeof *s->again * (size_t)(argc + 3));
-    s->again[0] = self;
-    s->again[1] = argv[0];
-    s->again[2] = worker_word;
-    memcpy(s->again + 3, argv + 1, sizeof *argv * (size_t)(argc - 1));
+    s->worker_argv = heap_get(sizeof *s->worker_argv * (size_t)(argc + 3));
+    s->worker_argv[0] = self;
+    s->worker_argv[1] = argv[0];
+    s->worker_argv[2] = worker_word;
+    memcpy(s->worker_argv + 3, argv + 1, sizeof *argv * (size_t)(argc - 1));
     str line = {0};
-    str_puts(&line, "one process measures everything, as no other can be started: ");
-    if (!worker_begin(&s->worker, s->again, s->jobs.n, &line) && !interrupt_asked()) {
+    str_puts(&line, "one process measures everything, because no other can be started: ");
+    if (!worker_begin(&s->worker, s->worker_argv, s->jobs.n, &line) && !interrupt_asked()) {
         say(s->command, "%s", line.s);
         collect_disturbance(&s->result, line.s);
-        again_free(s);
+        worker_argv_free(s);
     }
     str_free(&line);
 }
 
-/* A repetition that would take a large part of all the time even at the limit is not begun. */
+/* Leaves out jobs whose repetition would take a large part of the time even at the peak. */
 static void leave_out_slow(session *s, double seconds)
 {
     for (int i = 0; i < s->jobs.n; i++) {
@@ -425,9 +428,9 @@ static void measure(session *s)
     progress_clear(&s->bar);
 }
 
-/* ---- what came out ------------------------------------------------------------------------------ */
+/* ---- output -------------------------------------------------------------------------------------- */
 
-static int put(const session *s, const str *t, const char *name, const char *path)
+static int write_output(const session *s, const str *t, const char *name, const char *path)
 {
     str why = {0};
     int code = -1;
@@ -441,8 +444,8 @@ static int put(const session *s, const str *t, const char *name, const char *pat
     return code;
 }
 
-/* Writes what was asked for; the table goes to standard output unless something else does. */
-static int tell(session *s)
+/* Writes the requested files. The table goes to standard output unless something else does. */
+static int write_outputs(session *s)
 {
     const bench_settings *set = s->set;
     str json = {0}, csv = {0}, markdown = {0}, text = {0};
@@ -457,11 +460,11 @@ static int tell(session *s)
         taken |= asked[i] && strcmp(asked[i], dash) == 0;
     int code = -1;
     if (set->output)
-        code = put(s, &json, "--output", set->output);
+        code = write_output(s, &json, "--output", set->output);
     if (code < 0 && set->csv)
-        code = put(s, &csv, "--csv", set->csv);
+        code = write_output(s, &csv, "--csv", set->csv);
     if (code < 0 && set->markdown)
-        code = put(s, &markdown, "--md", set->markdown);
+        code = write_output(s, &markdown, "--md", set->markdown);
     if (set->json)
         text_print(stdout, json.s);
     else if (!taken && s->result.n_rows) {
@@ -475,7 +478,7 @@ static int tell(session *s)
     return code;
 }
 
-/* The peaks that were measured, by dtype and number of threads. */
+/* Adds the measured peaks, by dtype and number of threads. */
 static void collect_peaks(session *s)
 {
     for (int i = 0; i < s->result.n_devices; i++) {
@@ -492,7 +495,7 @@ static void collect_peaks(session *s)
     }
 }
 
-/* Rows by their groups, each in the order of the works. */
+/* Adds the rows, sorted by group, then in the order of the works. */
 static void collect_rows(session *s)
 {
     static const char *const groups[] = {"compute", "memory", "train", "latency", "scaling"};
@@ -505,7 +508,7 @@ static void collect_rows(session *s)
             if (!here || t->outcome != OUTCOME_FINE || t->n == 0)
                 continue;
             collect_row(&s->result, t, j, j ? NULL : &s->set->commands.v[i - s->jobs.n],
-                        s->again || !j);
+                        s->worker_argv || !j);
         }
 }
 
@@ -513,11 +516,11 @@ static int finish(session *s)
 {
     collect_peaks(s);
     collect_rows(s);
-    int code = tell(s);
+    int code = write_outputs(s);
     if (code >= 0)
         return code;
     if (interrupt_asked()) {
-        say(s->command, "interrupted; what was measured until then is %s",
+        say(s->command, "interrupted; the samples so far are %s",
             s->set->output ? "in the file, marked as incomplete" : "above");
         return EXIT_INTERRUPTED;
     }
@@ -559,7 +562,7 @@ static void session_free(session *s)
         task_free(&s->tasks[i]);
     for (int i = 0; i < s->set->commands.n; i++)
         command_free(&s->set->commands.v[i]);
-    again_free(s);
+    worker_argv_free(s);
     free(s->tasks);
     jobs_free(&s->jobs);
     result_free(&s->result);
@@ -574,27 +577,27 @@ int verb_bench(int argc, char **argv)
         argc--, argv++;
     }
     const option options[] = {
-        FLAG("--quick", &set.quick, "a minute instead of ten: fewer sizes, fewer samples"),
+        FLAG("--quick", &set.quick, "one minute instead of ten: fewer sizes, fewer samples"),
         {"--device", 0, "NAMES", option_text, &set.device, "cpu,gpu or all (the default)"},
         {"--only", 0, "PATTERNS", option_text, &set.only,
          "works by name, group, 'name size' or 'name size dtype': matmul,'sort 1M',*bf16"},
-        FLAG("--list", &set.list, "names the works, measures nothing"),
+        FLAG("--list", &set.list, "lists the works and measures nothing"),
         {"--threads", 0, "N,...", read_threads, &set.threads, "threads of the CPU: 1, 1,all (all)"},
         {"--seconds", 0, "S", option_rate, &set.seconds, "time to spend (quick 40, else 450)"},
         {"--seed", 0, "N", option_seed, &set.seed, "of inputs and of the order of measuring (0)"},
         {"--output", 'o', "FILE", option_text, &set.output,
          "writes the result: ingot compare reads it"},
-        FLAG("--json", &set.json, "prints that instead of a table, schema 1"),
+        FLAG("--json", &set.json, "prints the result instead of a table, schema 1"),
         {"--csv", 0, "FILE", option_text, &set.csv, "writes a table; - is standard output"},
         {"--md", 0, "FILE", option_text, &set.markdown, "writes a table in Markdown; - likewise"},
         {"--cmd", 0, "COMMAND", read_command, &set.commands,
-         "measures a command of yours; may be given again, to compare"},
-        FLAG("--show-output", &set.show_output, "shows what the commands print"),
+         "measures your own command; repeat it to compare several"},
+        FLAG("--show-output", &set.show_output, "shows the output of the commands"),
         {"--memory-limit", 0, "SIZE", option_bytes, &set.engine.memory_limit,
          "bytes that arrays may hold (512MiB, 4GiB)"},
         {"--trace", 0, "FILE", option_text, &set.engine.trace,
-         "writes a timeline for ui.perfetto.dev, which costs some time"},
-        FLAG("--quiet", &set.quiet, "says nothing while it measures"),
+         "writes a timeline for ui.perfetto.dev; slows down the run"},
+        FLAG("--quiet", &set.quiet, "prints no progress"),
         {0}};
     const command c = {"bench", "[options]",
                        "Measures how fast this machine is. Every answer is checked; a wrong one is "

@@ -1,4 +1,4 @@
-/* What answers are checked with: plain C that shares nothing with the library that it checks. */
+/* Checks of answers, in plain C that shares no code with the library. */
 #include "bench/works.h"
 
 #include "calc/value.h"
@@ -9,7 +9,7 @@
 
 /* ---- elements ----------------------------------------------------------------------------------- */
 
-/* All values of a float of 16 bits, made when the first is asked for. */
+/* A table of all values of a 16-bit float, filled on first use. */
 static const double *halves(ig_dtype dtype)
 {
     static double table[2][1 << 16];

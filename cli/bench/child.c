@@ -1,4 +1,4 @@
-/* Child processes: started by posix_spawn, which does not copy our memory's tables first. */
+/* Child processes. They are started with posix_spawn, which does not copy our page tables. */
 #include "bench/child.h"
 
 #include <errno.h>
@@ -47,7 +47,7 @@ bool child_pipe(int ends[2])
     return true;
 }
 
-/* All that comes, of which the beginning is kept. */
+/* Reads to the end of the file and keeps the beginning. */
 static void read_output(int from, str *out)
 {
     char block[4096];
@@ -94,9 +94,9 @@ char *child_self(void)
 #endif
 }
 
-/* ---- the user's commands ------------------------------------------------------------------------- */
+/* ---- commands of the user ------------------------------------------------------------------------- */
 
-/* The next word, without its quotes, to out; NULL: none. *open: a quote has no end. */
+/* Copies the next word without its quotes to out. Returns NULL at the end. *open: a quote is not closed. */
 static const char *next_word(const char *s, str *out, bool *open)
 {
     char quote = 0;

@@ -1,4 +1,4 @@
-/* Programs that are run and waited for: whole processes as works. */
+/* Child processes: programs that are started and waited for, and commands of the user as tasks. */
 #ifndef CLI_BENCH_CHILD_H
 #define CLI_BENCH_CHILD_H
 
@@ -6,29 +6,29 @@
 
 #include "bench/runner.h"
 
-/* Starts the program with these files as its standard input, output and error, /dev/null for those
- * below 0, and with no signal blocked. Returns 0 or the number of what went wrong. */
+/* Starts the program with these files as its standard input, output and error, /dev/null for negative
+ * ones, and with no signal blocked. Returns 0 or an errno value. */
 int child_spawn(pid_t *pid, char *const *argv, const int files[3]);
-/* A pipe that children have only if they are given an end of it. False: errno says why. */
+/* A pipe that children inherit only if they are given an end of it. Returns false with errno set. */
 bool child_pipe(int ends[2]);
 
-/* Runs the program and waits for its end. Its output goes to out (at most some KiB of it), or away if
- * out is NULL, or, with show, where ours goes. Standard input is empty. Returns the exit code, 128 + n
- * after signal n, or -1 with why set: it could not be started. */
+/* Runs the program and waits for its end. With show, its output goes where ours goes; otherwise the first
+ * KiB go to out, or nowhere if out is NULL. Standard input is empty. Returns the exit code, 128 + n after
+ * signal n, or -1 with why set if it could not be started. */
 int child_run(char *const *argv, bool show, str *out, str *why);
 
-/* The path of this very program; NULL: unknown. Release with free. */
+/* The path of this program, or NULL if it is unknown. Release with free. */
 char *child_self(void);
 
-/* A command line of the user's as a task. */
+/* A command line of the user as a task. */
 typedef struct user_command {
     const char *text;
-    bool show; /* its output */
+    bool show; /* pass its output through */
     char **words;
 } user_command;
 
-/* Cuts the text into words; with signs that are for a shell it becomes sh -c. False: why says what is
- * wrong with it. */
+/* Splits the text into words. Text with shell metacharacters becomes sh -c. Returns false with why set if
+ * the text is invalid. */
 bool command_read(user_command *c, str *why);
 void command_free(user_command *c);
 extern const task_calls command_calls;

@@ -1,4 +1,4 @@
-/* Filling in a result. All of it lies in the result's arena. */
+/* Fills in a result. All memory comes from the result's arena. */
 #include "bench/collect.h"
 
 #include "machine.h"
@@ -21,7 +21,7 @@ static const char *keep(result *r, const char *s)
     return s ? arena_string(&r->memory, s, strlen(s)) : NULL;
 }
 
-/* A list with room for one more; lists are short. */
+/* A copy of a list with room for one more item; lists are short. */
 static void *grown(result *r, const void *old, int n, size_t bytes)
 {
     void *list = arena_get(&r->memory, bytes * (size_t)(n + 1));
@@ -35,7 +35,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The variables whose names begin with IG_, in order. */
+/* The environment variables whose names begin with IG_, sorted. */
 static void collect_settings(result *r)
 {
     for (char **at = environ; *at; at++)
@@ -114,7 +114,7 @@ void collect_peak(result *r, const char *device, const char *of, int threads, do
     }
 }
 
-/* The dtypes of one kind, "f32 f64". */
+/* The dtypes with this kind of support, "f32 f64". */
 static const char *dtypes_text(result *r, const support *s, taking which)
 {
     str t = {0};
@@ -146,7 +146,7 @@ void collect_ops(result *r, const char *device)
     }
 }
 
-/* Whether what a job moves may be in a cache, where it is said to be the memory's speed. */
+/* Warns if the data of a work that measures memory may stay in a cache. */
 static bool warn_cache(const result *r, const job *j, str *line)
 {
     uint64_t cache = 0;

@@ -1,4 +1,4 @@
-/* From measured tasks to a result: who measured, on what, and every sample. */
+/* Turns measured tasks into a result: the machine, the devices, and every sample. */
 #ifndef CLI_BENCH_COLLECT_H
 #define CLI_BENCH_COLLECT_H
 
@@ -6,18 +6,18 @@
 #include "bench/result.h"
 #include "bench/works.h"
 
-/* The facts of the run and the machine, at its beginning. False: the library's error is set. */
+/* Fills in the run and the machine, at the beginning. Returns false with the library's error set. */
 bool collect_begin(result *r, int argc, char **argv);
-/* The facts of a device that was chosen; its limits are per second, 0 where they are unknown. */
+/* Adds a device. flops and bytes are its peaks per second; 0: unknown. */
 void collect_device(result *r, const ig_device_info *d, int threads, double flops, double bytes);
-/* A peak of a device that was collected before; see result_peak. */
+/* Adds a peak of a device that was added before; see result_peak. */
 void collect_peak(result *r, const char *device, const char *of, int threads, double rate);
-/* Which dtypes each op takes on the device. */
+/* Adds which dtypes each op supports on the device. */
 void collect_ops(result *r, const char *device);
-/* A line among what disturbed the measuring. */
+/* Adds a disturbance. */
 void collect_disturbance(result *r, const char *text);
-/* A row with the samples of a task; the job's, or the command's where j is NULL. spread: each pass was
- * made by a process of its own. */
+/* Adds a row with the samples of a task: of the job j, or of the command c if j is NULL. spread: a separate
+ * process made each pass. */
 void collect_row(result *r, const task *t, const job *j, const user_command *c, bool spread);
 
 #endif

@@ -1,9 +1,9 @@
-/* Measures the machine: multiply-adds in registers and copies in memory, on all threads at once.
+/* Measures the peaks of the machine: multiply-adds in registers and copies in memory, on all threads.
  *
- * Each loop keeps enough independent sums in flight to hide the latency of its instruction. Built
- * with contraction on, so that a vector's a * b + c is one fma. The best of several tries counts:
- * a limit is what the machine can do, not what it does on average. A try is short, so that on a busy
- * machine some fit between the turns of others. */
+ * Each loop keeps enough independent sums in flight to hide the latency of its instruction. This file is
+ * built with contraction, so that a vector's a * b + c is one fma. The best of several tries counts: a
+ * limit is what the machine can do, not its average. Tries are short, so that on a busy machine some are
+ * not interrupted. */
 #include "limits.h"
 
 #include <pthread.h>
@@ -22,7 +22,7 @@
 #endif
 
 enum { TRIES = 300, COPY_TRIES = 15, LEAST_TRIES = 5, MAX_THREADS = 1024 };
-/* Runs count turns of a loop of multiply-adds and returns some result of them. */
+/* Runs count iterations of a loop of multiply-adds and returns a value that depends on all of them. */
 typedef double fma_loop(long count, double factor, double term);
 
 static const double try_s = 0.0005, enough_s = 1;
@@ -35,7 +35,7 @@ double limit_clock_s(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* Whether t tries have to do: a try waits for all threads, which takes its time on a busy machine. */
+/* Whether to stop after t tries. On a busy machine a try is slow, because it waits for all threads. */
 static bool over(int t, double begin_s)
 {
     return t >= LEAST_TRIES && limit_clock_s() - begin_s > enough_s;
@@ -45,12 +45,12 @@ static bool over(int t, double begin_s)
 
 struct part {
     void (*job)(struct part *);
-    atomic_int *missing; /* threads that have not come to the start yet */
+    atomic_int *missing; /* threads that have not reached the start yet */
     double begin_s, end_s;
     fma_loop *loop;
-    long count;          /* of its turns */
+    long count;          /* iterations */
     double factor, term; /* its operands */
-    double result;       /* so that it is not left out */
+    double result;       /* keeps the compiler from removing the loop */
     char *from, *to;     /* of a copy */
     size_t size_bytes;
 };
@@ -67,8 +67,8 @@ static void *part_run(void *argument)
     return NULL;
 }
 
-/* Starts a thread on the i-th of the CPUs that this process may use, round and round: a try is over
- * before the system would have moved two threads that began on one. */
+/* Starts a thread on the i-th CPU that this process may use, modulo their number. A try ends before the
+ * system would move apart two threads that began on one CPU. */
 static bool part_start(pthread_t *thread, struct part *part, int i)
 {
     pthread_attr_t attr;
@@ -92,7 +92,7 @@ static bool part_start(pthread_t *thread, struct part *part, int i)
     return started;
 }
 
-/* Seconds from the first begin to the last end; 0 when not all threads can be had. */
+/* Seconds from the first begin to the last end; 0 if not all threads could be started. */
 static double parts_run(struct part *parts, int n)
 {
     pthread_t thread[MAX_THREADS];
@@ -126,10 +126,10 @@ static double parts_run(struct part *parts, int n)
 
 struct loop {
     fma_loop *run;
-    double flops; /* of one turn of the loop */
+    double flops; /* of one iteration */
 };
 
-/* Four pipes of latency four want sixteen; sixteen registers hold twelve. */
+/* Four pipes with a latency of four need 16 sums; with 16 registers only 12 fit. */
 #if defined(__x86_64__)
 #define BASE_SUMS 12
 #else
@@ -271,7 +271,7 @@ double limit_fma(ig_dtype dtype, int threads)
     const double limit = loop_limit(loop_find(dtype), threads);
     if (dtype == IG_F32 || dtype == IG_F64)
         return limit;
-    /* Widened to f32 first, where that is the faster way. */
+    /* Converting to f32 first may be faster. */
     const double as_f32 = loop_limit(loop_find(IG_F32), threads);
     return limit > as_f32 ? limit : as_f32;
 }

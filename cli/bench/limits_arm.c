@@ -1,5 +1,5 @@
-/* The multiply-adds of ARM's bf16 and f16 levels. A file of its own, because only its two loops may
- * be built with instructions that a processor of today may lack. */
+/* Multiply-adds of ARM's bf16 and f16 extensions. They have their own file because it is built with
+ * instructions that not every processor has. */
 #include "limits.h"
 
 #if defined(__aarch64__)

@@ -1,5 +1,5 @@
-/* The bandwidth of a device that we reach through the library only: negating a large array reads and
- * writes it once and computes next to nothing. */
+/* The memory bandwidth of a device that is only reached through the library. Negating a large array reads
+ * and writes it once and computes almost nothing. */
 #include "limits.h"
 
 enum { TRIES = 12 };
@@ -30,6 +30,6 @@ double limit_device_copy(const char *device)
         }
         ig_scope_end();
     }
-    ig_error(NULL); /* what cannot be measured is unknown */
+    ig_error(NULL); /* a failure means that the bandwidth is unknown */
     return best;
 }

@@ -1,4 +1,4 @@
-/* Layers in double, as one would write them down: what the answers of networks are checked against. */
+/* Reference layers in double, written plainly. The answers of networks are checked against them. */
 #include "bench/works.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
-/* The file of a bench run: JSON, schema 1, read and written by the same tables of fields.
+/* Reads and writes result files (JSON, schema 1) by the same tables of fields.
  *
- * What is read is safe to use: names that rows are matched by are there, counts and quantities are
- * not negative, times are above 0, and no text can move a terminal's cursor. Keys that we do not know
- * are skipped, so a later version may add some. */
+ * A result that was read is safe to use: required names are present, numbers are not negative and within
+ * limits, times are positive, and texts have no control characters. Unknown keys are skipped, so that later
+ * versions can add some. */
 #include "bench/result.h"
 
 #include <errno.h>
@@ -16,14 +16,14 @@
 #include "cli.h"
 
 enum { FILE_BYTES_MOST = 64 << 20, SAMPLES_MOST = 100000, LIST_MOST = 4000, DEVICES_MOST = 16 };
-/* Of what is so far off nothing can be computed without surprises. */
+/* Numbers outside of these limits are refused, so that no computation with them overflows. */
 static const double TIME_LEAST = 1e-12, TIME_MOST = 1e9, REAL_LEAST = 1e-30, REAL_MOST = 1e30;
 
-/* ---- what is in the file -------------------------------------------------------------------- */
+/* ---- the fields ----------------------------------------------------------------------------- */
 
 typedef enum kind {
-    TEXT,    /* const char *; null where it is unknown */
-    NAME,    /* const char * that must be there */
+    TEXT,    /* const char *; null: unknown */
+    NAME,    /* const char *, required */
     YESNO,   /* bool */
     COUNT,   /* int, at least 0 */
     SIZE,    /* uint64_t */
@@ -136,12 +136,12 @@ static const record file_record = {"file", sizeof(result), file_fields};
 typedef struct reading {
     json_reader json;
     arena *memory;
-    str *why; /* not empty: what is wrong, beyond the grammar */
+    str *why; /* not empty: what is wrong with the values */
 } reading;
 
 static bool refuse(reading *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Says what is wrong, unless something was already; false. */
+/* Sets why, unless it is set, and returns false. */
 static bool refuse(reading *r, const char *format, ...)
 {
     va_list args;
@@ -169,7 +169,7 @@ static bool read_text(reading *r, const char *key, const char **out)
     *out = arena_string(r->memory, visible.s, visible.n);
     str_free(&visible);
     memory_free(plain);
-    return whole || refuse(r, "'%s' has a zero byte in it", key);
+    return whole || refuse(r, "'%s' contains a zero byte", key);
 }
 
 static bool read_real(reading *r, const char *key, double *out)
@@ -179,7 +179,7 @@ static bool read_real(reading *r, const char *key, double *out)
         return false;
     *out = n.kind == JSON_I64 ? (double)n.as.i : n.kind == JSON_U64 ? (double)n.as.u : n.as.f;
     if (*out < 0)
-        return refuse(r, "'%s' is %g, and is never below 0", key, *out);
+        return refuse(r, "'%s' is %g; it must not be negative", key, *out);
     if (*out > 0 && *out < REAL_LEAST)
         return refuse(r, "'%s' is %g, which is too small", key, *out);
     return *out <= REAL_MOST || refuse(r, "'%s' is %g, which is too large", key, *out);
@@ -204,7 +204,7 @@ static bool read_caches(reading *r, uint64_t *out)
     return r->json.status == IG_OK;
 }
 
-/* Items of a list while it is read; list_end moves them into the arena. */
+/* The items of a list while it is read; list_end moves them into the arena. */
 typedef struct list {
     char *items;
     size_t bytes, n, room;
@@ -265,8 +265,8 @@ static bool read_pass(reading *r, int pass, list *seconds, list *rounds)
         if (!read_real(r, "seconds", s))
             return false;
         if (*s < TIME_LEAST || *s > TIME_MOST)
-            return refuse(r, "a time of %g s was measured, and times are from %g to %g s", *s,
-                          TIME_LEAST, TIME_MOST);
+            return refuse(r, "a time is %g s; times must be between %g and %g s", *s, TIME_LEAST,
+                          TIME_MOST);
         if (seconds->n > SAMPLES_MOST)
             return refuse(r, "there are more than %d samples", SAMPLES_MOST);
         *(int *)list_next(rounds) = pass;
@@ -325,7 +325,7 @@ static bool read_field(reading *r, const field *f, void *out)
     return !r->why->n && r->json.status == IG_OK;
 }
 
-/* One object; what must be there is there. */
+/* Reads one object and checks that its required fields are present. */
 static bool read_record(reading *r, const record *of, void *out)
 {
     json_text key;
@@ -345,7 +345,7 @@ static bool read_record(reading *r, const record *of, void *out)
     return true;
 }
 
-/* The file's schema and verb, before anything else is believed of it. */
+/* Checks schema and verb before anything else. */
 static bool read_head(const char *source, size_t n, str *why)
 {
     json_reader r;
@@ -363,16 +363,17 @@ static bool read_head(const char *source, size_t n, str *why)
     if (!object)
         json_skip(&r);
     if (json_end(&r) != IG_OK)
-        str_printf(why, "it is not JSON, or not whole: %s", r.problem);
+        str_printf(why, "it is not JSON, or is incomplete: %s", r.problem);
     else if (!schema || !whose.at || !json_text_is(whose, "bench"))
         str_puts(why, "it is not a result of 'ingot bench'");
     else if (schema > RESULT_SCHEMA)
-        str_printf(why, "it has schema %llu, and this ingot reads %d: a newer ingot is needed",
+        str_printf(why,
+                   "it has schema %llu; this version of ingot reads schema %d: use a newer version",
                    (unsigned long long)schema, RESULT_SCHEMA);
     return !why->n;
 }
 
-/* Readers go over all devices for each row; a file with more of them is none of ours. */
+/* Limits the number of devices, because readers loop over all devices for each row. */
 static bool few_devices(const result *r, str *why)
 {
     const char *seen[DEVICES_MOST];
@@ -392,7 +393,7 @@ static bool few_devices(const result *r, str *why)
     return true;
 }
 
-/* Each sample has its wait, each pass its process, and later passes have later ones. */
+/* Checks that each sample has its waiting time and each pass its process, ascending. */
 static bool rows_fit(const result *r, str *why)
 {
     for (int i = 0; i < r->n_rows; i++) {
@@ -401,7 +402,7 @@ static bool rows_fit(const result *r, str *why)
         for (int k = 1; k < row->n_process && fit; k++)
             fit = row->process[k - 1] <= row->process[k];
         if (!fit || (row->n_waited && row->n_waited != row->n)) {
-            str_printf(why, "'%s' does not fit to 'seconds' (row %d)", fit ? "waited" : "process",
+            str_printf(why, "'%s' does not match 'seconds' (row %d)", fit ? "waited" : "process",
                        i + 1);
             return false;
         }

@@ -1,5 +1,7 @@
-/* The result of a bench run: who measured, on what, and every sample. A file of JSON, schema 1
- * (docs/schema/bench.json). `ingot bench` writes it; `ingot compare` and `ingot report` read it. */
+/* The result of a bench run: the machine, its devices, and every sample. A JSON file, schema 1
+ * (docs/schema/bench.json). `ingot bench` writes it; `ingot compare` and `ingot report` read it.
+ *
+ * Each row names its device, so that one file can hold several devices. */
 #ifndef CLI_BENCH_RESULT_H
 #define CLI_BENCH_RESULT_H
 
@@ -8,29 +10,28 @@
 
 enum { RESULT_SCHEMA = 1 };
 
-/* One workload on one device. Two rows may be compared if work, size, dtype, input and math agree. */
+/* One work on one device. Rows are comparable if work, size, dtype, input and math agree. */
 typedef struct result_row {
     const char *work;   /* "matmul" */
-    const char *size;   /* "1024", "12x128x64"; for people and for matching */
+    const char *size;   /* "1024", "12x128x64" */
     const char *dtype;  /* "f32" */
     const char *device; /* "cpu" */
-    const char
-        *group; /* the chart it belongs to: "compute", "memory", "train", "latency", "scaling" */
+    const char *group; /* its kind: "compute", "memory", "train", "latency", "scaling", "command" */
     const char *input; /* what was computed, from which seeds, in one line */
     const char *math;  /* "strict" */
     int threads;
-    double extent;       /* the size as one number, for curves over it; 0: none */
-    double flops, bytes; /* of one repetition; 0: does not apply */
-    const char *answer; /* digest of the checked answer, the same on every right machine; or NULL */
-    int repeats;        /* repetitions that one sample is the mean of */
-    int n;              /* samples */
-    double *seconds;    /* of one repetition, in the order in which they were measured */
-    double *waited;     /* of these: for a core that others had */
-    int n_waited;       /* n, or 0: unknown */
-    int *round;    /* in which pass over all workloads each was measured, from 0, never falling */
-    int *process;  /* of each pass that there was: which process made it, never falling */
-    int n_process; /* 0: one process made all of them */
-    double others; /* the file's, for each of its rows */
+    double extent;         /* the size as one number, for charts; 0: none */
+    double flops, bytes;   /* of one repetition; 0: not applicable */
+    const char *answer;    /* digest of the answer, the same on every correct machine; or NULL */
+    int repeats;           /* repetitions per sample; a sample is their mean */
+    int n;                 /* samples */
+    double *seconds;       /* of one repetition, in the order of measurement */
+    double *waited;        /* of each: time that it waited for a core */
+    int n_waited;          /* n, or 0: unknown */
+    int *round;            /* of each: its pass over all works, from 0, ascending */
+    int *process;          /* of each pass: the process that made it, ascending */
+    int n_process;         /* 0: one process made all passes */
+    double others;         /* copied from the result */
     const char **warnings; /* "drift: ...", "outliers: ..." */
     int n_warnings;
 } result_row;
@@ -52,22 +53,22 @@ typedef struct result_device {
     int n_peaks;
 } result_device;
 
-/* What `ingot ops` says of one op on one device; lists of dtypes, "f32 f64", may be empty. */
+/* Support of one op on one device; lists of dtypes, "f32 f64", may be empty. */
 typedef struct result_op {
     const char *name, *cls, *device, *native, *fallback, *refused;
 } result_op;
 
 typedef struct result {
     int schema;
-    const char *verb; /* "bench"; both are set by whoever writes */
+    const char *verb; /* "bench"; both are set when the result is written */
     const char *version, *compiler, *started, *command; /* started: "2026-11-15T08:30:00Z" */
     const char **settings; /* variables that change how Ingot runs: "IG_NUM_THREADS=2" */
     int n_settings;
     const char *math;
     const char *system, *arch, *virtual_machine; /* "Linux 6.1", "aarch64", NULL: none found */
     bool complete;                               /* false: interrupted */
-    double seconds;                              /* that the run took */
-    double others; /* cores that other processes kept busy meanwhile, on average; 0 if unknown */
+    double seconds;                              /* duration of the run */
+    double others;             /* cores that other processes kept busy, on average; 0 if unknown */
     const char **disturbances; /* "load 3.1 on 2 cores" */
     int n_disturbances;
     result_device *devices;
@@ -79,11 +80,11 @@ typedef struct result {
     arena memory; /* everything above */
 } result;
 
-/* Reads a file. False: *why says what is wrong with it, in one line, and *code is the exit code. */
+/* Reads a file. On failure returns false; *why is one line and *code the exit code. */
 bool result_read(result *r, const char *path, str *why, int *code);
-/* The same for a text. */
+/* The same for text in memory. */
 bool result_parse(result *r, const char *source, size_t n, str *why);
-/* Writes through a temporary file and a rename: what was there before is lost only for what is whole. */
+/* Writes a temporary file and renames it, so that the old file is replaced only by a complete one. */
 bool result_write(const result *r, const char *path, str *why);
 /* The file's text. */
 void result_json(const result *r, str *t);

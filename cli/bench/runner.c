@@ -1,18 +1,17 @@
 /* The runner: passes, visits, samples; see runner.h.
  *
- * The first pass finds out how long everything takes. Then the rest of the time is planned: as many
- * passes as fit, fewer visits for what is slow, more samples in a visit of what is fast. */
+ * The first pass measures how long each task takes. Then the remaining time is planned: as many passes as
+ * fit, fewer visits for slow tasks, more samples per visit for fast ones. */
 #include "runner.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 enum { SAMPLES_MOST = 5, SLOW_VISITS = 4, WARM_BATCHES = 8, REPEATS_MOST = 1 << 24, RETAKES = 3 };
-static const double sample_least_s = 0.002, /* of a clock of nanoseconds, and of turns of others */
-    warm_most_s = 0.25, stable = 0.05,
-                    own_warm_up_s = 1, /* what takes longer loses nothing by being cold */
-    retake_most_s = 0.1, /* what takes longer is disturbed again on a machine that disturbs it */
-    slow_shares = 3;     /* a visit beyond so many equal shares of the time is slow */
+static const double sample_least_s = 0.002, /* long against the clock and a time slice of others */
+    warm_most_s = 0.25, stable = 0.05, own_warm_up_s = 1, /* longer repetitions need no warm-up */
+    retake_most_s = 0.1, /* longer samples would be disturbed again */
+    slow_shares = 3;     /* a visit of more than so many equal shares is slow */
 
 /* ---- random order ------------------------------------------------------------------------------- */
 
@@ -57,7 +56,7 @@ void task_keep(task *t, double seconds, double waited, int pass)
     t->round[t->n++] = pass;
 }
 
-/* Runs the repetitions of one sample; false: one of them failed. */
+/* Runs the repetitions of one sample. Returns false if one of them failed. */
 static bool batch(const runner *r, task *t, double *seconds)
 {
     double aside_s = 0, begin_s = r->clock(r->context);
@@ -68,8 +67,8 @@ static bool batch(const runner *r, task *t, double *seconds)
     return t->outcome == OUTCOME_FINE;
 }
 
-/* Finds how many repetitions a sample needs, then runs until two in a row agree. Keeps a sample where
- * that is its own warm-up. */
+/* Finds how many repetitions a sample needs, then runs until two samples in a row agree. A sample that needs
+ * no warm-up is kept. */
 static bool warm_up_first(const runner *r, task *t)
 {
     double seconds = 0, before = 0, begin_s = r->clock(r->context);
@@ -104,13 +103,13 @@ static bool check(const runner *r, task *t)
     return t->outcome == OUTCOME_FINE;
 }
 
-/* Answers are checked in the first visit, and in all others where that is quickly done. */
+/* Answers are checked in the first visit, and in later ones if the check is fast. */
 static bool check_again(const runner *r, task *t, int pass)
 {
     return (pass > 0 && t->check_s > 0.1 * t->visit_s) || check(r, t);
 }
 
-/* Takes so many samples that were left alone, or tries it some times as often; all are kept. */
+/* Takes samples until enough were undisturbed, or a few times as many in total. All are kept. */
 static void take_samples(const runner *r, task *t, int pass, int samples)
 {
     const int most = t->sample_s < retake_most_s ? RETAKES * (samples + 1) : samples;
@@ -134,7 +133,7 @@ static void visit_open(const runner *r, task *t, int pass)
     if (!check_again(r, t, pass))
         return;
     if (pass == 0 && warm_up_first(r, t))
-        samples -= t->n; /* what took so long is not repeated at once */
+        samples -= t->n; /* the warm-up sample counts */
     else if (pass > 0 && t->sample_s < own_warm_up_s)
         batch(r, t, &seconds);
     take_samples(r, t, pass, samples);
@@ -160,7 +159,7 @@ static void visit(const runner *r, task *t, int pass)
     else
         runner_visit(r, t, pass);
     if (t->outcome == OUTCOME_FINE || r->interrupted(r->context)) {
-        /* A failure after Ctrl-C is none: a child process hears the signal too. */
+        /* A failure after Ctrl-C does not count: child processes receive the signal too. */
         t->outcome = t->outcome == OUTCOME_WRONG ? OUTCOME_WRONG : OUTCOME_FINE;
         return;
     }
@@ -170,14 +169,14 @@ static void visit(const runner *r, task *t, int pass)
 
 /* ---- the plan ----------------------------------------------------------------------------------- */
 
-/* Of a visit with so many samples, and one more to warm up. */
+/* The time of a visit with so many samples and one for warm-up. */
 static double visit_cost(const task *t, int samples)
 {
     return t->open_s + t->sample_s * (samples + (t->sample_s < own_warm_up_s));
 }
 
-/* Sets how often each task is visited in so many passes, in left_s seconds; returns what that takes
- * with one sample in each visit. */
+/* Sets how often each task is visited in so many passes within left_s seconds. Returns the time that this
+ * takes with one sample per visit. */
 static double plan_visits(task *tasks, int n, int passes, double left_s)
 {
     double total_s = 0, share_s = slow_shares * left_s / passes / n;
@@ -191,7 +190,7 @@ static double plan_visits(task *tasks, int n, int passes, double left_s)
     return total_s;
 }
 
-/* Plans the passes after the first; returns how many passes there are in all. */
+/* Plans the passes after the first. Returns the total number of passes. */
 static int plan(const runner *r, task *tasks, int n, double left_s)
 {
     int passes = r->most_passes, all = 0;
@@ -210,7 +209,7 @@ static int plan(const runner *r, task *tasks, int n, double left_s)
     return passes;
 }
 
-/* Whether a task is visited in this pass: its visits are spread evenly over all of them. */
+/* Whether a task is visited in this pass. Visits are spread evenly over the passes. */
 static bool due(const task *t, int pass, int passes)
 {
     if (t->visits < 2 || passes < 2)
@@ -219,14 +218,14 @@ static bool due(const task *t, int pass, int passes)
     return pass == 0 || pass * steps / last > (pass - 1) * steps / last;
 }
 
-/* Whether the time is over before a visit of this pass. */
+/* Whether the time is used up before a visit of this pass. */
 static bool over(const runner *r, int pass, double spent_s)
 {
     return (pass >= r->least_passes && spent_s > 1.1 * r->seconds) ||
            (r->most_seconds > 0 && spent_s > r->most_seconds);
 }
 
-/* Tasks that nothing was measured of have no time, also where there was none to measure them in. */
+/* Marks tasks without samples as left out. */
 static void leave_out_rest(const runner *r, task *tasks, int n)
 {
     for (int i = 0; i < n; i++)
@@ -252,7 +251,7 @@ bool runner_run(const runner *r, task *tasks, int n)
             if (t->outcome != OUTCOME_FINE || (pass > 0 && !due(t, pass, passes)) ||
                 over(r, pass, r->clock(r->context) - begin_s))
                 continue;
-            /* Of the first pass nothing is known but that there are some more. */
+            /* During the first pass only the order of magnitude of the whole is known. */
             share = fmax(share, pass == 0 ? (double)i / n / r->most_passes : done_s / total_s);
             r->visit(r->context, t, fmin(share, 1));
             visit(r, t, pass);

@@ -1,12 +1,12 @@
 /* Statistics of a measurement.
  *
- * Samples of one process share its memory and its moment, so a process counts once: by the median of its
- * samples. All is done with logarithms, since noise multiplies. The estimate is the trimmed mean of these
- * units, its error Yuen's (the winsorized variance, Student's t), so that one that something disturbed
- * weighs little. Samples that had to wait for a core do not count at all, as long as there are others. A
- * machine that drifts is caught by its halves: the interval is never narrower than the first half of the
- * units differs from the second, with room for the next run to go on drifting.
- * docs/COMPARING.md has the measurements that the constants rest on. */
+ * Samples of one process are not independent: they share memory layout and the state of the machine. So a
+ * process is one unit, represented by the median of its samples. (With fewer than three processes the units
+ * are passes.) All computations use logarithms, because noise is multiplicative. The estimate is the trimmed
+ * mean of the units; its error is Yuen's (winsorized variance, Student's t), so that single outliers have
+ * little weight. Samples that waited for a core are left out if there are others. Drift is estimated from
+ * the two halves of a run: the interval is at least as wide as their difference, with room for the next run
+ * to continue the drift. docs/COMPARING.md has the measurements behind the constants. */
 #include "bench/stats.h"
 
 #include <math.h>
@@ -15,27 +15,27 @@
 
 #include "str.h"
 
-enum { UNITS_LEAST = 3 }; /* of fewer nothing can be told of their spread */
+enum { UNITS_LEAST = 3 }; /* fewer units do not show their spread */
 
 static const double TRIMMED = 0.25; /* of the units, at each end */
-/* Units that follow each other may be alike, and then say less than their number; this is the most
- * that so few can tell of it. */
+/* Consecutive units may be correlated and then carry less information. An estimate from so few units is
+ * limited to this. */
 static const double KIN_MOST = 0.9;
-/* Two runs that drift alike, one after the other, differ by twice as much as the halves of each. */
+/* Two consecutive runs with the same drift differ by twice as much as the halves of each. */
 static const double DRIFT = 2;
-/* What two runs of the same binary differ by though nothing changed. */
+/* How much two runs of the same binary differ although nothing changed. */
 static const double RUN_FLOOR = 0.02;
-/* Where one process made all passes, what processes differ by shows in no run by itself; but where passes
- * differ much, processes do too. */
+/* If one process made all passes, the difference between processes is unknown. It is estimated as a multiple
+ * of the difference between passes. */
 static const double PROCESS_SPREADS = 3;
-/* What disturbs a run only ever adds time, and may disturb one of two: a difference must also show
- * where there is least of that, in the samples of which so many are faster. */
+/* Disturbances only add time, and may affect only one of two runs. So a difference must also show in the
+ * fastest samples; this is their share. */
 static const double FAST = 0.1;
-/* The share of a sample that it may wait for a core beyond what its work does by itself. */
+/* The share of its time that a sample may wait for a core, beyond what the work does by itself. */
 static const double WAITED = 0.03;
-/* What we had of the cores at least, where waiting threads add up to all of the time. */
+/* The least share of the cores that is assumed for us if threads waited all the time. */
 static const double OWN_LEAST = 0.1;
-/* A difference of less is none. */
+/* Smaller differences count as none. */
 static const double SAME_WITHIN = 0.05;
 
 static int ascending(const void *a, const void *b)
@@ -61,7 +61,7 @@ double stats_median(const double *v, int n)
     return middle;
 }
 
-/* Student's t for 99 % on both sides; between rows 1/freedom is linear enough. */
+/* Student's t for two-sided 99 %, interpolated linearly in 1/freedom. */
 static double student(double freedom)
 {
     static const struct {
@@ -80,20 +80,19 @@ static double student(double freedom)
     return rows[i].t + part * (rows[i + 1].t - rows[i].t);
 }
 
-/* What is known of the logarithm of the typical time. */
+/* The estimate of the logarithm of the typical time. */
 typedef struct estimate {
     double middle, error, freedom;
-    double spread; /* of the units beyond what their own samples explain */
-    double chance; /* the variance that a unit's median has by its samples alone */
-    double drift;  /* by how much the halves of the run differ */
-    double low,
-        high;       /* of all samples; low of what they had a core for, where all were disturbed */
-    double fast;    /* a tenth of the samples is faster */
-    int units;      /* that were not disturbed */
-    bool processes; /* each is a process, else a pass */
+    double spread;    /* of the units, beyond what the noise of their samples explains */
+    double chance;    /* variance of a unit's median that comes from its samples */
+    double drift;     /* difference between the halves of the run */
+    double low, high; /* of all samples; if all were disturbed, low is the time on a core */
+    double fast;      /* the 10 % quantile of the samples */
+    int units;        /* undisturbed units */
+    bool processes;   /* units are processes, else passes */
 } estimate;
 
-/* Fills in what n medians say, in the order of their units. */
+/* Computes the estimate from the n medians m, in the order of their units. */
 static void trimmed_mean(estimate *e, double *m, int n)
 {
     const int cut = (int)(TRIMMED * (n - 1)), left = n - 2 * cut;
@@ -119,7 +118,7 @@ static void trimmed_mean(estimate *e, double *m, int n)
 
 /* ---- units -------------------------------------------------------------------------------------- */
 
-/* The process of a sample, or where there are too few of them its pass. */
+/* The unit of a sample: its process, or its pass if there are too few processes. */
 static int unit_of(const timings *t, int i, bool processes)
 {
     return processes ? t->process[t->pass[i]] : t->pass[i];
@@ -141,13 +140,13 @@ double stats_calm(timings t)
     return calm;
 }
 
-/* Samples that count, with their units. */
+/* The samples that count, with their units. */
 typedef struct samples {
     double *seconds;
     int *unit, n, units;
 } samples;
 
-/* Those that were not disturbed, or all. */
+/* Selects the samples that waited no longer than calm allows. */
 static void choose(samples *s, const timings *t, double calm, bool processes)
 {
     s->n = s->units = 0;
@@ -161,8 +160,8 @@ static void choose(samples *s, const timings *t, double calm, bool processes)
     }
 }
 
-/* The logarithm of each unit's median, in order; returns the variance of such a median if all samples of
- * a unit were drawn alike; 0 where units have one sample each. */
+/* Computes the logarithm of each unit's median. Returns the variance of such a median due to its samples; 0
+ * if units have one sample each. */
 static double unit_medians(const samples *s, double *out)
 {
     int units = 0, freedom = 0;
@@ -181,7 +180,7 @@ static double unit_medians(const samples *s, double *out)
 
 /* ---- estimates ---------------------------------------------------------------------------------- */
 
-/* The median of n values, and the square of its error as their distances from it tell it. */
+/* The median of n values, and the square of its error from their absolute deviations. */
 static double median_with_error(const double *m, int n, double *error2)
 {
     const double middle = stats_median(m, n);
@@ -193,7 +192,7 @@ static double median_with_error(const double *m, int n, double *error2)
     return middle;
 }
 
-/* By how much the halves differ beyond what chance makes of it. */
+/* The difference between the halves beyond what chance explains. */
 static double drift_of(const double *m, int n)
 {
     double before2, after2;
@@ -202,7 +201,7 @@ static double drift_of(const double *m, int n)
     return sqrt(fmax(0, pow(after - before, 2) - before2 - after2));
 }
 
-/* The shortest time that a sample had a core: what it would have taken at least if left alone. */
+/* The shortest time that a sample spent on a core: a lower bound of its undisturbed time. */
 static double least_own(const timings *t)
 {
     double least = INFINITY;
@@ -242,7 +241,7 @@ static estimate estimate_of(timings t, double calm)
 
 /* ---- intervals ---------------------------------------------------------------------------------- */
 
-/* Half of the interval's width for one or, with b, for the difference of two. */
+/* Half the width of the interval of a, or of the difference of a and b. */
 static double half_width(const estimate *a, const estimate *b)
 {
     const double va = a->error * a->error, vb = b ? b->error * b->error : 0;
@@ -254,8 +253,7 @@ static double half_width(const estimate *a, const estimate *b)
     return fmax(student(freedom) * sqrt(v), drift);
 }
 
-/* Everything that was seen, and a factor of two: no interval is wider, and that of too few units is
- * no narrower. */
+/* The range of all samples, widened by a factor of two: the widest interval, used if units are too few. */
 static interval seen(const estimate *e)
 {
     return (interval){exp(e->low) / 2, exp(e->middle), exp(e->high) * 2};
@@ -279,7 +277,7 @@ interval stats_typical(timings t)
     return typical(&e);
 }
 
-/* What two runs may differ by, in logarithms, beyond what either tells. */
+/* How much two runs may differ, in logarithms, beyond what their samples show. */
 static double runs_apart(const estimate *a, const estimate *b)
 {
     if (a->processes && b->processes)
@@ -287,14 +285,14 @@ static double runs_apart(const estimate *a, const estimate *b)
     return hypot(RUN_FLOOR, PROCESS_SPREADS * hypot(a->spread, b->spread));
 }
 
-/* The least part of the times that the work had by itself, if it wants all cores and others had some.
- * What is trimmed away does not matter. */
+/* The share of the measured time that a work on all cores would at least have needed if other processes had
+ * not used some of them. What is trimmed away does not matter. */
 static double own_part(double others)
 {
     return 1 - fmin(fmax(others - TRIMMED, 0) / (1 - TRIMMED), 1 - OWN_LEAST);
 }
 
-/* Of a's typical time / b's; *enough: whether both have passes enough to know their spread. */
+/* The interval of a's typical time / b's. *enough: whether both have enough passes for a verdict. */
 static interval ratio(timings a, timings b, bool *enough)
 {
     *enough = false;

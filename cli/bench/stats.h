@@ -1,30 +1,31 @@
-/* Statistics of a measurement: medians and intervals that hold for noisy, drifting, skewed samples. */
+/* Statistics of a measurement: intervals that remain valid for noisy, drifting and skewed samples. */
 #ifndef CLI_BENCH_STATS_H
 #define CLI_BENCH_STATS_H
 
 #include <stdbool.h>
 
-/* An estimate and the interval that holds the truth 99 times of 100. */
+/* An estimate and its 99 % interval. */
 typedef struct interval {
     double low, middle, high;
 } interval;
 
-/* Times of one work in the order in which they were measured. */
+/* Times of one work in the order of measurement. */
 typedef struct timings {
     const double *seconds;
-    const double *waited; /* of each: how much of it a core was waited for; NULL: unknown */
-    const int *pass;      /* of each: the pass over all works, from 0, never falling */
-    const int *process;   /* of each pass, never falling; NULL: all were made by one */
+    const double *waited; /* of each: time that it waited for a core; NULL: unknown */
+    const int *pass;      /* of each: the pass over all works, from 0, ascending */
+    const int *process;   /* of each pass: its process, ascending; NULL: one process */
     int n;
-    double others; /* cores that others had meanwhile, where the work wants all of them; else 0 */
+    double
+        others; /* cores that other processes used meanwhile, if the work uses all cores; else 0 */
 } timings;
 
-double stats_median(const double *v, int n); /* NaN for none */
-/* The least share of a sample that was waited for a core: what the work does by itself. 0 of none. */
+double stats_median(const double *v, int n); /* NaN if n is 0 */
+/* The smallest share of a sample spent waiting for a core: what the work does by itself. 0 if n is 0. */
 double stats_calm(timings t);
-/* Whether others had too much of the machine during a sample: it waited for more than that. */
+/* Whether other processes disturbed a sample: it waited for a core longer than calm explains. */
 bool stats_disturbed(double seconds, double waited, double calm);
-/* Of the typical time: samples of one process are not independent, nor are those of one pass. */
+/* The interval of the typical time. Samples of one process, or of one pass, are not independent. */
 interval stats_typical(timings s);
 
 typedef enum verdict { VERDICT_SAME, VERDICT_FASTER, VERDICT_SLOWER, VERDICT_UNSURE } verdict;

@@ -1,4 +1,4 @@
-/* Tables of a result: a line for each row, with what its samples say. */
+/* Tables of a result: a line for each row, with times, rates and the share of the peak. */
 #include "bench/table.h"
 
 #include "bench/stats.h"
@@ -11,7 +11,7 @@ static const char *const heads[COLUMNS] = {"work",   "size",     "dtype", "devic
                                            "median", "interval", "rate",  "% of peak"};
 static const bool to_the_right[COLUMNS] = {[4] = true, [5] = true, [7] = true, [8] = true};
 
-/* What one row comes to. */
+/* The quantities of one row. */
 typedef struct summary {
     interval seconds;
     double flops_s, bytes_s; /* 0: does not apply */
@@ -27,7 +27,7 @@ static summary summarise(const result *r, const result_row *row)
     return s;
 }
 
-/* The unit in which a time reads well. */
+/* The unit for a time. */
 static const char *unit_of(double seconds, double *scale)
 {
     static const struct {
@@ -41,7 +41,7 @@ static const char *unit_of(double seconds, double *scale)
     return units[i].name;
 }
 
-/* Of what it does more of: what computes little for each byte is told by its bytes. */
+/* The rate in FLOP/s, or in bytes/s for works that compute less than 2 FLOP per byte. */
 static void cell_rate(str *t, const summary *s)
 {
     bool moves = s->bytes_s > 0 && s->flops_s < 2 * s->bytes_s;
@@ -50,7 +50,7 @@ static void cell_rate(str *t, const summary *s)
         str_printf(t, "%.3g %s", rate * 1e-9, moves ? "GB/s" : "GFLOP/s");
 }
 
-/* The cells of one row, with what was measured behind the names. */
+/* The cells of one row. */
 static void row_cells(str cells[COLUMNS], const result *r, const result_row *row)
 {
     summary s = summarise(r, row);
@@ -99,7 +99,7 @@ static void put_cell(str *t, const char *s, size_t width, bool right)
     str_fill(t, ' ', 2 + (right ? 0 : width - n));
 }
 
-/* The first of each row, some rows at most: on a busy machine all have some. */
+/* The first warning of some rows: on a busy machine all rows have one. */
 static void put_warnings(str *t, const result *r)
 {
     int doubtful = 0;
@@ -110,9 +110,9 @@ static void put_warnings(str *t, const result *r)
             str_printf(t, "! %s %s %s: %s\n", row->work, row->size, row->dtype, row->warnings[0]);
     }
     if (doubtful > WARNED_MOST)
-        str_printf(
-            t, "! and %d more of %d rows: the machine was busy; 'ingot doctor' says with what\n",
-            doubtful - WARNED_MOST, r->n_rows);
+        str_printf(t,
+                   "! and %d more of %d rows; 'ingot doctor' shows what keeps the machine busy\n",
+                   doubtful - WARNED_MOST, r->n_rows);
 }
 
 void table_text(str *t, const result *r, bool color)

@@ -1,4 +1,4 @@
-/* A result for people: as a table, as CSV, as Markdown. */
+/* A result as a table, as CSV, and as Markdown. */
 #ifndef CLI_BENCH_TABLE_H
 #define CLI_BENCH_TABLE_H
 

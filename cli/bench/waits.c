@@ -1,6 +1,6 @@
-/* What the kernel counts: the second number of a thread's schedstat is how long it waited for a core, in
- * nanoseconds. These files stay open, since a sample is short and the pool should not fall asleep between
- * two of them. */
+/* Waiting times from the Linux kernel: the second number of a thread's schedstat is the time that it waited
+ * for a core, in nanoseconds. The files stay open, because opening them between two short samples would give
+ * the thread pool time to fall asleep. */
 #include "bench/waits.h"
 
 #include "str.h"
@@ -63,7 +63,7 @@ double waits_s(void)
     return most_s;
 }
 
-/* user, nice, system, idle, iowait, irq, softirq, steal; what guests had is counted in the first two. */
+/* user, nice, system, idle, iowait, irq, softirq, steal; the time of guests is part of the first two. */
 static double busy_s(void)
 {
     unsigned long long v[8];

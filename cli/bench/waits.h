@@ -1,18 +1,16 @@
-/* What others take of the machine while we measure; 0 where the system does not tell (it is Linux that
- * does). */
+/* How much other processes use the machine while we measure; 0 on systems other than Linux. */
 #ifndef CLI_BENCH_WAITS_H
 #define CLI_BENCH_WAITS_H
 
 #include <stdbool.h>
 
-/* From now on the waiting of this process for a core counts. fresh: there may be other threads than at the last call. */
+/* Begins to count how long threads of this process wait for a core. fresh: there may be new threads. */
 void waits_begin(bool fresh);
-/* Seconds since then in which a thread of it was ready to run and did not; of the one that did so
- * longest. */
+/* Seconds since then in which a thread was ready but did not run; the maximum over all threads. */
 double waits_s(void);
 
-/* Seconds that all cores of the machine have been busy with other processes than this one and its
- * children, of which those count that have ended. To be subtracted from each other. */
+/* Seconds that all cores have been busy with processes other than this one and its ended children, since
+ * some fixed time: use differences. */
 double others_s(void);
 
 #endif

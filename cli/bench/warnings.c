@@ -1,5 +1,4 @@
-/* What makes samples doubtful: others that had the cores, times far from the rest, times that moved while
- * we measured. */
+/* Reasons to doubt samples: busy cores, few passes, outliers, drift, wide intervals. */
 #include "runner.h"
 #include "stats.h"
 
@@ -26,7 +25,7 @@ static int warn_outliers(timings s, str *line)
     return 1;
 }
 
-/* The median of each pass, in order; returns how many passes there are. medians has room for n. */
+/* Computes the median of each pass and returns their number. medians has room for n. */
 static int pass_medians(timings s, double *medians)
 {
     int passes = 0;
@@ -38,8 +37,7 @@ static int pass_medians(timings s, double *medians)
     return passes;
 }
 
-/* A drift is a difference between the passes of the first half and those of the last, with nothing in
- * common. */
+/* Drift means that the medians of the first half of the passes and of the second half do not overlap. */
 static int warn_drift(timings s, str *line)
 {
     double *m = heap_get(sizeof *m * (size_t)s.n);
@@ -72,7 +70,7 @@ static int warn_few(timings s, str *line)
     if (passes >= FEW_PASSES)
         return 0;
     str_printf(line,
-               "few: measured in %d pass%s, of which no interval can be told; give more --seconds",
+               "few: measured in only %d pass%s, too few for an interval; give more --seconds",
                passes, passes == 1 ? "" : "es");
     return 1;
 }
@@ -81,8 +79,7 @@ static int warn_busy(int waited, int n, str *line)
 {
     if (waited <= many * n)
         return 0;
-    str_printf(line, "busy: %d of %d samples waited for a core that others had, and do not count",
-               waited, n);
+    str_printf(line, "busy: %d of %d samples waited for a core and do not count", waited, n);
     return 1;
 }
 
@@ -91,12 +88,11 @@ static int warn_wide(timings s, str *line)
     interval i = stats_typical(s);
     if (!(i.high - i.low > wide * i.middle))
         return 0;
-    str_printf(line, "noise: the interval of the median is %.0f %% wide",
-               100 * (i.high - i.low) / i.middle);
+    str_printf(line, "noise: the interval is %.0f %% wide", 100 * (i.high - i.low) / i.middle);
     return 1;
 }
 
-/* Those of all samples that were left alone. */
+/* The undisturbed samples. */
 static timings left_alone(timings all, double *seconds, int *pass)
 {
     const double calm = stats_calm(all);

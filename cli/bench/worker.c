@@ -1,4 +1,4 @@
-/* Workers: both ends of the two pipes. Both are the same program, so structures pass as they are. */
+/* Both ends of the pipes to a worker. Both are the same program, so structures are sent as they are. */
 #include "bench/worker.h"
 
 #include "bench/child.h"
@@ -14,13 +14,13 @@
 
 enum { WAIT_MS = 500, WHY_MOST = 4096 };
 
-/* One visit: what the runner knows of the task by then. */
+/* An order: one visit, with what the runner knows about the task. */
 typedef struct order {
     int number, pass, repeats, samples;
     double check_s, sample_s, visit_s, calm;
 } order;
 
-/* What came of it; the samples follow, then what of each was waited, then why. */
+/* A report: the samples follow, then their waiting times, then why. */
 typedef struct report {
     outcome outcome;
     int repeats, n, why_bytes;
@@ -50,7 +50,7 @@ static bool write_all(int to, const void *from, size_t bytes)
     return true;
 }
 
-/* False: the other side is gone, or Ctrl-C came first. */
+/* Returns false if the other side has ended or Ctrl-C came. */
 static bool read_all(int from, void *to, size_t bytes)
 {
     for (char *at = to; bytes > 0;) {
@@ -67,7 +67,7 @@ static bool read_all(int from, void *to, size_t bytes)
     return true;
 }
 
-/* ---- who measures ------------------------------------------------------------------------------- */
+/* ---- in the worker ------------------------------------------------------------------------------- */
 
 static bool put_report(const task *t)
 {
@@ -108,18 +108,18 @@ int worker_serve(const runner *r, task *tasks, int n)
 
 const worker worker_none = {.orders = {-1, -1}, .reports = {-1, -1}};
 
-/* ---- who asks for it ---------------------------------------------------------------------------- */
+/* ---- in the parent ---------------------------------------------------------------------------- */
 
 void worker_end(worker *w)
 {
-    close_both(w->orders); /* which tells it that there are no more */
+    close_both(w->orders); /* end of file: there are no more orders */
     while (w->pid && waitpid(w->pid, &w->status, 0) < 0 && errno == EINTR) {
     }
     close_both(w->reports);
     w->pid = 0;
 }
 
-/* How it came to its end. */
+/* Adds how the worker ended. */
 static void put_end(const worker *w, str *why)
 {
     if (WIFSIGNALED(w->status))
@@ -137,7 +137,7 @@ bool worker_begin(worker *w, char *const *argv, int n, str *why)
     if (!problem)
         problem = child_spawn(&w->pid, argv, files);
     if (!problem) {
-        close(w->reports[1]); /* so that its end is an end of file */
+        close(w->reports[1]); /* so that the end of the worker is an end of file */
         w->reports[1] = -1;
         read_all(w->reports[0], &jobs, sizeof jobs);
     }
@@ -194,7 +194,7 @@ void worker_visit(worker *w, int number, task *t, int pass)
                      .sample_s = t->sample_s,
                      .visit_s = t->visit_s,
                      .calm = t->calm};
-    /* We hold both ends of this pipe, so that writing to a worker that is gone is no signal. */
+    /* We hold both ends of this pipe, so that writing to an ended worker does not raise SIGPIPE. */
     if (write_all(w->orders[1], &o, sizeof o) && get_report(w, t, pass))
         return;
     if (interrupt_asked())

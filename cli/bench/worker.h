@@ -1,9 +1,9 @@
-/* Processes that measure for us: each pass over all jobs has one of its own.
+/* Worker processes: a separate process measures each pass.
  *
- * Two processes of one program differ, by the pages and the layout of their memory and the cores of their
- * threads, and no number of samples in one of them can tell by how much. So the passes of a run are made
- * by as many processes. A worker is this program again, with the same options, hence the same jobs: it
- * reads orders from its standard input, makes a visit for each, and writes a report of it. */
+ * Two processes of one program differ in memory pages, memory layout and the cores of their threads. Samples
+ * of one process cannot show by how much, so each pass gets its own process. A worker is this program with
+ * the same options, hence with the same jobs. It reads orders from standard input, makes a visit for each,
+ * and writes a report. */
 #ifndef CLI_BENCH_WORKER_H
 #define CLI_BENCH_WORKER_H
 
@@ -12,23 +12,22 @@
 #include "bench/works.h"
 
 typedef struct worker {
-    pid_t pid; /* 0: there is none */
+    pid_t pid; /* 0: no worker runs */
     int orders[2], reports[2];
-    int status; /* of the last one that ended */
+    int status; /* exit status of the last worker */
 } worker;
 
 extern const worker worker_none;
 
-/* Starts the program with these words, and hears from it that it has n jobs too. False: why says what is
- * in the way. */
+/* Starts the program with these arguments and checks that it has n jobs too. Returns false with why set. */
 bool worker_begin(worker *w, char *const *argv, int n, str *why);
-/* What runner_visit does, in the worker: t is the number-th of all tasks, and a job. A worker that ends
- * meanwhile, by a crash or by Ctrl-C, makes it a task that failed, and is no more. */
+/* Performs runner_visit for task number, which is a job, in the worker. If the worker ends meanwhile, by a
+ * crash or by Ctrl-C, the task has failed and no worker runs. */
 void worker_visit(worker *w, int number, task *t, int pass);
-/* Lets it end, if there is one. */
+/* Ends the worker, if there is one. */
 void worker_end(worker *w);
 
-/* In the worker: does what it is told until nothing comes any more. Returns the exit code. */
+/* In the worker: executes orders until the end of file. Returns the exit code. */
 int worker_serve(const runner *r, task *tasks, int n);
 
 #endif

@@ -1,4 +1,4 @@
-/* Jobs from rows: which there are, how one is opened, run, checked and closed. */
+/* Makes jobs from the tables of works, and opens, runs, checks and closes them. */
 #include "bench/works.h"
 
 #include <fnmatch.h>
@@ -11,7 +11,7 @@ enum { TABLES = sizeof tables / sizeof *tables, TITLE_MOST = 128, KEYS = 16 };
 
 /* ---- rows --------------------------------------------------------------------------------------- */
 
-/* The next word of a list, as text of at most size characters; NULL after the last. */
+/* Copies the next word of a list to out. Returns what follows it, or NULL after the last. */
 static const char *next_word(const char *list, char *out, size_t size)
 {
     list += strspn(list, " ,");
@@ -41,7 +41,7 @@ void job_title(str *t, const job *j)
     str_printf(t, "%s %s %s", j->work->name, j->size, ig_dtype_name(j->dtype));
 }
 
-/* Whether a pattern means this row: by its name, its group, or all of its title. */
+/* Whether a pattern matches the name, the group, "name size" or "name size dtype". */
 static bool pattern_means(const char *pattern, const work *w, const char *size, const char *dtype)
 {
     char title[TITLE_MOST];
@@ -54,7 +54,7 @@ static bool pattern_means(const char *pattern, const work *w, const char *size, 
     return false;
 }
 
-/* Patterns stand between commas; blanks are part of them. */
+/* Patterns are separated by commas; blanks are part of them. */
 static const char *next_pattern(const char *list, char *out)
 {
     list += strspn(list, ",");
@@ -63,7 +63,7 @@ static const char *next_pattern(const char *list, char *out)
     return n ? list + n : NULL;
 }
 
-/* Whether one of the patterns means this row; without patterns all are meant. */
+/* Whether one of the patterns matches; without patterns everything matches. */
 static bool chosen(const char *patterns, const work *w, const char *size, const char *dtype)
 {
     char pattern[TITLE_MOST];
@@ -75,7 +75,7 @@ static bool chosen(const char *patterns, const work *w, const char *size, const 
 
 typedef void row_fn(void *context, const work *w, const char *size, const char *dtype);
 
-/* Calls f for each size and dtype of each work. A size still has its *. */
+/* Calls f for each size and dtype of each work. Sizes keep their *. */
 static void rows_walk(row_fn *f, void *context)
 {
     for (int i = 0; i < TABLES; i++)
@@ -87,7 +87,7 @@ static void rows_walk(row_fn *f, void *context)
         }
 }
 
-/* ---- which are meant ---------------------------------------------------------------------------- */
+/* ---- choosing works ---------------------------------------------------------------------------- */
 
 struct search {
     const char *pattern;

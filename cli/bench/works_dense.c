@@ -1,7 +1,7 @@
-/* Works that multiply: products of matrices, attention, convolution, a block of a transformer.
+/* Works limited by arithmetic: matrix products, attention, convolution, a transformer block.
  *
- * A product y = a @ b is checked by Freivalds: y r = a (b r) for a vector r, in double or in integers,
- * which sees every element and costs as little as reading them; some elements are worked out besides. */
+ * A product y = a @ b is checked with Freivalds' algorithm: y r = a (b r) for a random vector r, in double or
+ * in integers. This covers every element at the cost of reading it. Some elements are also computed. */
 #include "bench/works.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 
 /* ---- products of matrices ----------------------------------------------------------------------- */
 
-/* (count) products of n x n: "n", or "count x n". */
+/* One product of n x n matrices ("n"), or many ("count x n"). */
 typedef struct product {
     int64_t count, n;
 } product;
@@ -43,15 +43,15 @@ static bool matmul_make(job *j)
 
 static ig_array *matmul_build(job *j) { return ig_matmul(j->in[0], j->in[1]); }
 
-/* Three matrices of one product. */
+/* The three matrices of one product. */
 typedef struct trio {
     const void *a, *b, *y;
     int64_t n, from; /* the first element of each */
     ig_dtype dtype;
 } trio;
 
-/* How far a sum of n signed results may be off: their roundings, and those of the sums that they are.
- * Elements of a and b are uniform in [-1, 1), so a result is about sqrt(n) / 3. */
+/* The error bound of a signed sum of n results: their own rounding and that of the sums behind them. Elements
+ * of a and b are uniform in [-1, 1), so a result is about sqrt(n) / 3. */
 static double rounding(ig_dtype dtype, int64_t n)
 {
     ig_finfo info;
@@ -99,7 +99,7 @@ static bool check_product(const trio *t, uint64_t *draws, str *why)
     return fine;
 }
 
-/* Bytes wrap, so all is modulo 256; r is odd, so that no difference of one element vanishes. */
+/* Bytes wrap, so the check is modulo 256; r is odd, so that a single wrong element never cancels. */
 static bool check_product_i8(const trio *t, uint64_t *draws, str *why)
 {
     int64_t n = t->n;
@@ -180,7 +180,7 @@ static bool attention_check(job *j, ig_array *y, str *why)
     return fine;
 }
 
-/* ---- convolution: batch x channels x side, 3 x 3 to as many channels ------------------------------ */
+/* ---- convolution: batch x channels x side, 3 x 3, same number of channels ---------------------------- */
 
 static void conv_cost(job *j)
 {
@@ -203,8 +203,8 @@ static ig_array *conv_build(job *j)
     return ig_conv2d(j->in[0], j->in[1], NULL, IG_NONE, IG_SHAPE(1, 1), IG_NONE, 1);
 }
 
-/* Convolution is linear in its filters: the outputs' channels, added up with signs, are the
- * convolution with the filters added up with the same signs. */
+/* Convolution is linear in its filters: a signed sum of output channels equals the convolution with the same
+ * signed sum of filters. */
 static bool conv_check(job *j, ig_array *y, str *why)
 {
     int64_t batch = j->dims[0], c = j->dims[1], side = j->dims[2], places = side * side;
@@ -262,12 +262,12 @@ static bool block_make(job *j)
     j->state = ig_model_new(job_key(j, 1));
     return j->state &&
            job_keep(j, 0, job_uniform(j, 0, IG_SHAPE(1, j->dims[0], j->dims[1]), -1, 1)) &&
-           block_build(j); /* which makes the parameters */
+           block_build(j); /* creates the parameters */
 }
 
 static void block_free(void *state) { ig_model_free(state); }
 
-/* x + y, normalised; a new layer's weight is 1 and its bias 0. Writes over x. */
+/* x = layer_norm(x + y). A new layer has weight 1 and bias 0. */
 static void add_and_norm(double *x, const double *y, int64_t n)
 {
     double mean = 0, variance = 0;
@@ -279,7 +279,7 @@ static void add_and_norm(double *x, const double *y, int64_t n)
         x[i] = (x[i] - mean) / sqrt(variance + 1e-12);
 }
 
-/* Works out one token of the block in row, which holds its input; false: the library failed. */
+/* Computes one token of the block in row, which holds its input. Returns false if the library failed. */
 static bool block_row(const ig_model *m, const double *x, int64_t tokens, int64_t width,
                       double *row)
 {
@@ -304,7 +304,7 @@ static bool block_row(const ig_model *m, const double *x, int64_t tokens, int64_
     return fine;
 }
 
-/* One token is worked out; each has mean 0 and variance 1. */
+/* One token is computed; all tokens have mean 0 and variance 1. */
 static bool block_check(job *j, ig_array *y, str *why)
 {
     int64_t tokens = j->dims[0], width = j->dims[1];

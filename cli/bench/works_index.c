@@ -1,4 +1,4 @@
-/* Works that go where data says: sorting, gathering, scattering. All are checked exactly. */
+/* Works with data-dependent access: sort, gather, scatter. All are checked exactly. */
 #include "bench/works.h"
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static bool sort_make(job *j)
 
 static ig_array *sort_build(job *j) { return ig_sort(j->in[0], -1, false, true); }
 
-/* A number for the elements whatever their order. */
+/* A digest of the elements that does not depend on their order. */
 static uint64_t bag(const uint32_t *x, int64_t n)
 {
     uint64_t sum = 0;
@@ -54,7 +54,7 @@ static bool sort_check(job *j, ig_array *y, str *why)
     return fine;
 }
 
-/* ---- gather and scatter: n elements at n random places ---------------------------------------------- */
+/* ---- gather and scatter: n elements at n random positions-------------------------------------------- */
 
 static void index_cost(job *j)
 {

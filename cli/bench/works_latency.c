@@ -1,4 +1,4 @@
-/* Works whose time is not computing: starting a graph, moving data, starting a process. */
+/* Works limited by latency: launching a graph, moving data, starting a process. */
 #include "bench/child.h"
 #include "bench/works.h"
 #include "progress.h"
@@ -54,7 +54,7 @@ static void transfer_cost(job *j)
     j->memory_bytes = 12 * (double)j->dims[0];
 }
 
-/* Plain words in host memory. */
+/* Plain data in host memory. */
 static bool upload_make(job *j)
 {
     float *x = heap_get(sizeof *x * (size_t)j->dims[0]);
@@ -65,8 +65,8 @@ static bool upload_make(job *j)
     return true;
 }
 
-/* A device may put off the copy until something reads the array: one element of each page is asked
- * for, so that it is there. */
+/* A device may delay the copy until something reads the array. Reading one element of each page forces
+ * it. */
 static ig_array *upload_build(job *j)
 {
     ig_array *x = ig_from_data(j->state, IG_SHAPE(j->dims[0]), IG_F32);
@@ -88,7 +88,7 @@ static bool download_make(job *j)
     return job_keep(j, 0, job_uniform(j, 0, IG_SHAPE(j->dims[0]), -1, 1));
 }
 
-/* What was read before may lie in host memory already, so each time there is a new array to read. */
+/* An array that was read before may already be in host memory, so each repetition reads a new one. */
 static outcome download_run(job *j, double *aside_s, str *why)
 {
     (void)why;
@@ -98,7 +98,7 @@ static outcome download_run(job *j, double *aside_s, str *why)
     *aside_s += clock_s() - begin_s;
     if (made)
         ig_read(y, j->state, 4 * (size_t)j->dims[0]);
-    return OUTCOME_FINE; /* an error of the library is seen by the caller */
+    return OUTCOME_FINE; /* the caller checks for library errors */
 }
 
 static bool download_check(job *j, ig_array *unused, str *why)
@@ -120,7 +120,7 @@ static bool download_check(job *j, ig_array *unused, str *why)
 
 static void start_cost(job *j) { j->memory_bytes = 1 << 26; }
 
-/* Runs ourselves; the text of the result goes to out. */
+/* Runs this program; its output goes to out. */
 static outcome start_child(job *j, str *out, str *why)
 {
     char threads[16];
@@ -151,7 +151,7 @@ static outcome start_run(job *j, double *aside_s, str *why)
     return o;
 }
 
-/* The mean of a @ a.T is the sum of the columns' sums squared, by n^2. */
+/* The mean of a @ a.T is the sum of the squared column sums, divided by n^2. */
 static bool start_check(job *j, ig_array *unused, str *why)
 {
     (void)unused;

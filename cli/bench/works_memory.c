@@ -1,14 +1,14 @@
-/* Works that read and write: chains of elementwise ops, copies, folds, norms, pooling, random numbers.
+/* Works limited by memory: elementwise ops, copies, reductions, norms, pooling, random numbers.
  *
- * Chains are made of ops that round correctly, so that their bits are the same on every right device;
- * they are worked out again in plain float and compared as bits. */
+ * The elementwise works use only correctly rounded ops, so that every correct device gives the same bits. They
+ * are computed again in plain float and compared bit by bit. */
 #include "bench/works.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what many have in common: n elements, or rows x width ---------------------------------------- */
+/* ---- shared helpers: n elements, or rows x width ------------------------------------------------ */
 
 static int64_t count_of(const job *j)
 {
@@ -20,7 +20,7 @@ static int64_t count_of(const job *j)
 
 static ig_ints shape_of(const job *j) { return (ig_ints){j->dims, j->dims[1] ? 2 : 1}; }
 
-/* A cost of so many arrays read and written, arrays held, and operations for each element. */
+/* Sets the cost from the arrays read and written, the arrays held, and the operations per element. */
 static void cost_arrays(job *j, double arrays, double held, double operations)
 {
     j->flops = operations * (double)count_of(j);
@@ -43,7 +43,7 @@ static bool make_one_positive(job *j) { return make_inputs(j, 1, 0); }
 static bool make_two(job *j) { return make_inputs(j, 2, -1); }
 static bool make_three(job *j) { return make_inputs(j, 3, -1); }
 
-/* Compares y with what f gives for each element of up to three f32 inputs. */
+/* Compares y bit by bit with f of each element of up to three f32 inputs. */
 static bool check_map(job *j, ig_array *y, float (*f)(float, float, float), str *why)
 {
     int64_t n = ig_size(y);
@@ -66,7 +66,7 @@ static bool check_map(job *j, ig_array *y, float (*f)(float, float, float), str 
 enum { CHAIN_OPS = 6 };
 
 static void chain_cost(job *j) { cost_arrays(j, 4, 4, CHAIN_OPS); }
-/* x * y; + z; abs; sqrt; - x; max: each reads and writes what it must. */
+/* x * y; + z; abs; sqrt; - x; max: each op reads its operands and writes its result. */
 static void unfused_cost(job *j) { cost_arrays(j, 16, 5, CHAIN_OPS); }
 
 static ig_array *chain_op(job *j, int i, ig_array *t)
@@ -95,7 +95,7 @@ static ig_array *chain_build(job *j)
     return t;
 }
 
-/* An op is done before the next one is asked for, and what it read is given back. */
+/* Each op is evaluated before the next one is built, and its operands are released. */
 static ig_array *unfused_build(job *j)
 {
     ig_array *t = NULL;
@@ -118,7 +118,7 @@ static outcome unfused_run(job *j, double *aside_s, str *why)
     (void)aside_s;
     (void)why;
     ig_release(unfused_build(j));
-    return OUTCOME_FINE; /* an error of the library is seen by the caller */
+    return OUTCOME_FINE; /* the caller checks for library errors */
 }
 
 static bool chain_check(job *j, ig_array *y, str *why)
@@ -139,7 +139,7 @@ static bool unfused_check(job *j, ig_array *y, str *why)
 static void copy_cost(job *j) { cost_arrays(j, 2, 3, 0); }
 static void triad_cost(job *j) { cost_arrays(j, 3, 3, 2); }
 
-/* Joining halves moves every element and computes nothing. */
+/* Concatenating the halves moves every element and computes nothing. */
 static ig_array *copy_build(job *j)
 {
     int64_t half = j->dims[0] / 2;
@@ -222,13 +222,13 @@ static bool scan_check(job *j, ig_array *y, str *why)
 
 /* ---- rows: softmax and layer norm ---------------------------------------------------------------- */
 
-/* A maximum, a difference, an exponential, a sum, a product; or two sums, and six for each element. */
+/* Softmax: max, subtract, exp, sum, multiply. Layer norm: two sums and six operations per element. */
 static void softmax_cost(job *j) { cost_arrays(j, 2, 2, 5); }
 static void norm_cost(job *j) { cost_arrays(j, 2, 2, 8); }
 
 static ig_array *softmax_build(job *j) { return ig_softmax(j->in[0], IG_AXES(-1)); }
 
-/* Every row adds up to 1, and every 64th is worked out. */
+/* Every row adds up to 1, and every 64th row is computed. */
 static bool softmax_check(job *j, ig_array *y, str *why)
 {
     int64_t rows = j->dims[0], width = j->dims[1];
@@ -329,7 +329,7 @@ static ig_array *random_build(job *j)
     return ig_mean(job_uniform(j, 0, shape_of(j), 0, 1), IG_NONE, false);
 }
 
-/* The bits are compared by themselves; the mean with that of all of them, in double. */
+/* Some random words are compared bit by bit, and the mean with that of all numbers in double. */
 static bool random_check(job *j, ig_array *y, str *why)
 {
     enum { WORDS = 1 << 20 };

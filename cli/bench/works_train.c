@@ -1,8 +1,7 @@
-/* Works that learn: a step of a small network, an epoch of the digits.
+/* Training works: a step of a small network, an epoch of the digits.
  *
- * The small one is trained a second time, in double and by hand: forward, backward and Adam. Of the
- * other, which drops out at random, the forward pass is worked out before and after, and it must have
- * learnt. */
+ * The small network is also trained by reference code in double: forward, backward and Adam. The network of
+ * the digits uses dropout, so only its forward pass is checked, before and after; its loss must fall. */
 #include "bench/works.h"
 
 #include "train/train.h"
@@ -19,7 +18,7 @@ static const double rate = 1e-3, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
 typedef struct learner {
     ig_model *model;
     ig_optimizer *optimizer;
-    dataset digits; /* of the epoch only */
+    dataset digits; /* for train_digits only */
 } learner;
 
 static void learner_free(void *state)
@@ -31,7 +30,7 @@ static void learner_free(void *state)
     free(l);
 }
 
-/* A new one, whose parameters come from the seed. NULL: failed. */
+/* A new network with parameters from the seed; NULL on failure. */
 static learner *learner_new(const job *j)
 {
     learner *l = heap_get(sizeof *l);
@@ -74,11 +73,11 @@ static outcome mlp_run(job *j, double *aside_s, str *why)
 {
     (void)aside_s;
     (void)why;
-    mlp_step(j, j->state, NULL); /* an error of the library is seen by the caller */
+    mlp_step(j, j->state, NULL); /* the caller checks for library errors */
     return OUTCOME_FINE;
 }
 
-/* One layer by hand: weight (out, in) and bias, their gradients and Adam's means. */
+/* A reference layer: weight (out, in) and bias, their gradients, and the moments of Adam. */
 typedef struct layer {
     int64_t in, out, n;
     double *p, *g, *m, *v; /* n of each: weights, then biases */
@@ -113,7 +112,7 @@ static void layer_forward(const layer *l, const double *x, double *y)
     }
 }
 
-/* Adds what one example says of the parameters; gives the gradient of x, unless NULL. */
+/* Adds the gradients of one example. Computes the gradient of x into gx, unless it is NULL. */
 static void layer_backward(layer *l, const double *x, const double *gy, double *gx)
 {
     for (int64_t o = 0; o < l->out; o++) {
@@ -137,7 +136,7 @@ static void layer_adam(layer *l, int step)
     }
 }
 
-/* Turns logits into the gradient of their cross entropy; returns that. */
+/* Replaces logits by the gradient of their cross entropy. Returns the cross entropy. */
 static double cross_entropy(double *logits, int64_t n, int64_t label, double share)
 {
     double all = 0, most = logits[0], right = logits[label];
@@ -150,7 +149,7 @@ static double cross_entropy(double *logits, int64_t n, int64_t label, double sha
     return log(all) + most - right;
 }
 
-/* The loss of the whole batch; leaves gradients in the layers. */
+/* The loss of the whole batch. Adds the gradients to the layers. */
 static double mlp_by_hand(layer *hidden, layer *out, const double *x, const double *labels,
                           int64_t batch)
 {
@@ -177,7 +176,7 @@ static bool mlp_check(job *j, ig_array *unused, str *why)
     learner *l = learner_new(j);
     layer hidden = {0}, out = {0};
     double *x = elements(j->in[0]), *labels = elements(j->in[1]), first = 0, loss = 0;
-    bool fine = l && x && labels && mlp_loss(j, l->model) /* which makes the parameters */ &&
+    bool fine = l && x && labels && mlp_loss(j, l->model) /* creates the parameters */ &&
                 layer_read(&hidden, l->model, "hidden.weight", "hidden.bias") &&
                 layer_read(&out, l->model, "out.weight", "out.bias");
     for (int step = 1; step <= CHECKED_STEPS && fine; step++) {
@@ -239,7 +238,7 @@ static ig_array *digits_logits(learner *l, int64_t first, int64_t n, ig_array **
     return net_find(NULL, "cnn")->forward(l->model, pictures_pick(&l->digits, p, indices, n));
 }
 
-/* All pictures once; losses (may be NULL) gets that of each step. Returns the steps; 0: failed. */
+/* One epoch. losses, if not NULL, gets the loss of each step. Returns the number of steps; 0 on failure. */
 static int digits_epoch(learner *l, double *losses)
 {
     int steps = 0;
@@ -267,7 +266,7 @@ static outcome digits_run(job *j, double *aside_s, str *why)
     return OUTCOME_FINE;
 }
 
-/* Convolution with bias and relu of a picture (in, side, side) to (out, side, side). */
+/* Convolution with bias and relu, from (in, side, side) to (out, side, side). */
 static void conv_by_hand(const double *x, const double *w, const double *b, int64_t in, int64_t out,
                          int64_t side, double *y)
 {
@@ -277,7 +276,7 @@ static void conv_by_hand(const double *x, const double *w, const double *b, int6
                 fmax(0, b[o] + reference_conv(x, w + o * in * 9, in, side, i / side, i % side));
 }
 
-/* The logits of one picture of 8 x 8; NULL: the library failed. */
+/* The logits of one 8 x 8 image; NULL if the library failed. */
 static double *cnn_by_hand(const ig_model *m, const double *x)
 {
     static const char *const names[] = {"conv1.weight", "conv1.bias", "conv2.weight", "conv2.bias"};
@@ -305,7 +304,7 @@ static double *cnn_by_hand(const ig_model *m, const double *x)
     return y;
 }
 
-/* The first pictures as the network now reads them, without dropping out, against those by hand. */
+/* Compares the logits of the first images, without dropout, with the reference. */
 static bool digits_look(learner *l, const char *when, str *why)
 {
     int64_t indices[LOOKED_AT];

@@ -1,4 +1,4 @@
-/* From files to pairs of rows with verdicts. */
+/* Matches the rows of files and compares them. */
 #include "report/compare.h"
 
 #include <stdlib.h>
@@ -68,7 +68,7 @@ static bool same_run(const result *a, const result *b)
     return same;
 }
 
-static void know_machines(comparison *c)
+static void find_same_machines(comparison *c)
 {
     c->same_machine = c->n_sources > 1;
     for (int i = 1; i < c->n_sources; i++) {
@@ -86,7 +86,7 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* The name without folders and ".json"; the whole path or a number where another source has the same. */
+/* The file name without ".json"; the whole path, or a number, if another source has the same name. */
 static const char *short_name(comparison *c, int i)
 {
     const char *path = c->sources[i].path, *name = base_name(path);
@@ -112,7 +112,7 @@ static bool has_rows(const result *r, const char *device)
     return false;
 }
 
-/* Devices that have rows, in the order of the file's list; rows may name one that is not in it. */
+/* The devices that have rows, in the order of the file's list, then those that the list lacks. */
 static int list_devices(const result *r, const char **out)
 {
     int n = 0;
@@ -190,7 +190,7 @@ bool row_same_work(const result_row *a, const result_row *b)
            strcmp(a->dtype, b->dtype) == 0 && strcmp(a->group, b->group) == 0;
 }
 
-/* The row of r that did what `like` did: with as many threads if there are several. */
+/* The row of r with the same work as like; if there are several, the one with as many threads. */
 static const result_row *find_row(const result *r, const char *device, const result_row *like,
                                   int *alike)
 {
@@ -207,7 +207,7 @@ static const result_row *find_row(const result *r, const char *device, const res
     return found;
 }
 
-/* Why two rows must not be compared; NULL: they may be. */
+/* Why two rows are not comparable; NULL if they are. */
 static const char *not_comparable(comparison *c, const match *m, const result_row *a,
                                   const result_row *b)
 {
@@ -218,23 +218,23 @@ static const char *not_comparable(comparison *c, const match *m, const result_ro
         str_printf(&versions, " (versions %s and %s)", va, vb);
     const char *note = versions.n ? versions.s : "", *why = NULL;
     if (strcmp(a->input, b->input) != 0)
-        why = kept_text(c, "other inputs: '%s' and '%s'%s", a->input, b->input, note);
+        why = kept_text(c, "different inputs: '%s' and '%s'%s", a->input, b->input, note);
     else if (strcmp(a->math, b->math) != 0)
-        why = kept_text(c, "other math: %s and %s", a->math, b->math);
+        why = kept_text(c, "different math: %s and %s", a->math, b->math);
     else if (a->flops != b->flops || a->bytes != b->bytes)
-        why = kept_text(c, "other work: %g and %g operations, %g and %g bytes%s", a->flops,
+        why = kept_text(c, "different work: %g and %g operations, %g and %g bytes%s", a->flops,
                         b->flops, a->bytes, b->bytes, note);
     else if (a->answer && b->answer && strcmp(a->answer, b->answer) != 0)
-        why = kept_text(c, "other answers: %s and %s; one of them is wrong%s", a->answer, b->answer,
-                        note);
+        why = kept_text(c, "different answers: %s and %s; one of them is wrong%s", a->answer,
+                        b->answer, note);
     else if (!a->n || !b->n)
         why = kept_text(c, "not measured by %s", c->contestants[a->n ? m->new : m->old].label);
     str_free(&versions);
     return why;
 }
 
-static void judge(comparison *c, int number, const result_row *a, const result_row *b,
-                  bool by_threads)
+static void compare_rows(comparison *c, int number, const result_row *a, const result_row *b,
+                         bool by_threads)
 {
     match *m = &c->matches[number];
     const char *why = not_comparable(c, m, a, b);
@@ -255,7 +255,7 @@ static void judge(comparison *c, int number, const result_row *a, const result_r
     m->n++;
 }
 
-static void meet(comparison *c, int number)
+static void match_rows(comparison *c, int number)
 {
     const match *m = &c->matches[number];
     const contestant *old = &c->contestants[m->old], *new = &c->contestants[m->new];
@@ -266,12 +266,12 @@ static void meet(comparison *c, int number)
         if (!row_is_of(a, old))
             continue;
         if (find_row(ra, old->device, a, &mine) != a) {
-            c->only_old++; /* it stands there twice; the first counts */
+            c->only_old++; /* a duplicate: the first counts */
             continue;
         }
         const result_row *b = find_row(rb, new->device, a, &theirs);
         if (b && (b->threads == a->threads || (mine == 1 && theirs == 1))) {
-            judge(c, number, a, b, mine > 1);
+            compare_rows(c, number, a, b, mine > 1);
             met++;
         } else {
             c->only_old++;
@@ -285,7 +285,7 @@ static void meet(comparison *c, int number)
 void comparison_make(comparison *c, const source *sources, int n)
 {
     *c = (comparison){.sources = sources, .n_sources = n};
-    know_machines(c);
+    find_same_machines(c);
     find_contestants(c);
     find_matches(c);
     size_t most = 0;
@@ -294,7 +294,7 @@ void comparison_make(comparison *c, const source *sources, int n)
     c->pairs = arena_get(&c->memory, most * sizeof *c->pairs);
     c->left_out = arena_get(&c->memory, most * sizeof *c->left_out);
     for (int i = 0; i < c->n_matches; i++)
-        meet(c, i);
+        match_rows(c, i);
 }
 
 void comparison_free(comparison *c) { arena_free(&c->memory); }

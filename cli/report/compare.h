@@ -1,16 +1,16 @@
-/* Results held against each other: which rows may be compared, how, and what comes out.
+/* Comparison of results: which rows are comparable, their speedups and verdicts.
  *
- * A contestant is a device of a file. Those of later files meet the device of the same name in the
- * first file, or its first device if it has none of that name; devices of a single file meet its
- * first one. A pair of rows is compared only if both did the same work on the same inputs in the same
- * math and found the same answer; what is left out is said. */
+ * A contestant is a device of a file. A contestant of a later file is matched with the device of the same
+ * name in the first file, or with its first device. The devices of a single file are matched with its first
+ * device. Two rows are compared only if both did the same work on the same inputs in the same math and found
+ * the same answer; rows that are left out are listed. */
 #ifndef CLI_REPORT_COMPARE_H
 #define CLI_REPORT_COMPARE_H
 
 #include "bench/result.h"
 #include "bench/stats.h"
 
-/* A file as it was named. */
+/* A file and the path that the user gave. */
 typedef struct source {
     const char *path;
     result r;
@@ -19,19 +19,19 @@ typedef struct source {
 typedef struct contestant {
     const source *from;
     const char *device;
-    const char *label; /* "b", "b gpu": as short as tells them apart */
+    const char *label; /* "b", "b gpu": as short as is unique */
 } contestant;
 
-/* Two contestants that meet. */
+/* Two contestants that are compared. */
 typedef struct match {
-    int old, new; /* of the contestants */
+    int old, new; /* indices of contestants */
     int n, faster, slower, same, unsure;
 } match;
 
 typedef struct pairing {
     int match;
     const result_row *old, *new;
-    bool by_threads; /* the work stands there with other numbers of threads too */
+    bool by_threads; /* the work was also measured with other numbers of threads */
     interval old_s, new_s, speedup;
     verdict verdict;
 } pairing;
@@ -54,12 +54,12 @@ typedef struct comparison {
     int n_pairs;
     refusal *left_out;
     int n_left_out;
-    int only_old, only_new;   /* rows that the other side has not */
-    bool same_machine, twins; /* all files are of one machine; two are the very same run */
+    int only_old, only_new;   /* rows that only one side has */
+    bool same_machine, twins; /* all files are from one machine; two are the same run */
     arena memory;
 } comparison;
 
-/* The sources are borrowed and outlive it. */
+/* The sources are borrowed and must outlive the comparison. */
 void comparison_make(comparison *c, const source *sources, int n);
 void comparison_free(comparison *c);
 
@@ -94,7 +94,7 @@ void words_machine(str *t, const result *r); /* "Neoverse-V1 (2 cores)" */
 
 /* ---- page.c ---- */
 
-/* The HTML page of a comparison, or of one file without any match. command: what makes it again. */
+/* The HTML page of a comparison, or of one file. command: the command line that makes the page. */
 void page_make(str *t, const comparison *c, const char *command);
 
 #endif

@@ -1,4 +1,4 @@
-/* Markup: escaping, and a printf that escapes. */
+/* Markup: escaping, and a printf that escapes its arguments. */
 #include "report/html.h"
 
 #include <string.h>

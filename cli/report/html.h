@@ -1,6 +1,6 @@
-/* Markup that is HTML and well-formed XML at once, and charts in it.
+/* Markup that is both HTML and well-formed XML, and charts in SVG.
  *
- * Everything that comes from a file goes through html_put's %s or html_text, which escape. */
+ * All text from files passes through html_text or the %s of html_put, which escape it. */
 #ifndef CLI_REPORT_HTML_H
 #define CLI_REPORT_HTML_H
 
@@ -10,7 +10,7 @@
 /* Adds text, escaped; at most HTML_TEXT_MOST bytes of it. */
 enum { HTML_TEXT_MOST = 300 };
 void html_text(str *t, const char *s);
-/* Adds markup. %s is escaped; %d, %g and %.Nf are as in printf; there is nothing else. */
+/* Adds markup. %s is escaped; %d, %g and %.Nf are as in printf; no others are supported. */
 void html_put(str *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Adds bytes as base64. */
 void html_base64(str *t, const char *bytes, size_t n);

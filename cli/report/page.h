@@ -33,11 +33,11 @@ void section_support(str *t, const comparison *c);                   /* support.
 void section_samples(str *t, const comparison *c);                   /* samples.c */
 void section_data(str *t, const comparison *c, const char *command); /* page.c */
 
-/* Whether a section may add a row; else it is counted. */
+/* Whether a section may add a row; otherwise counts it in *left_out. */
 bool page_has_room(const str *t, int until, int *left_out);
 void part_left_out(str *t, int rows);
 
-/* ---- parts.c: what sections share ---- */
+/* ---- parts.c: shared by sections ---- */
 
 void part_heading(str *t, const char *id, const char *title,
                   const char *about); /* about: or NULL */
@@ -48,7 +48,7 @@ void part_table_end(str *t);
 void part_figure(str *t, const char *title);
 void part_figure_table(str *t, const char *caption, const char *const *heads);
 void part_figure_end(str *t);
-/* Which mark is which contestant. */
+/* The legend of contestants and their marks. */
 void part_legend(str *t, const comparison *c);
 /* Cells. */
 void part_cell_time(str *t, interval seconds);
@@ -59,13 +59,13 @@ void part_mark(str *t, const result_row *r);
 /* The warnings of a contestant's rows as a list that opens. */
 void part_warnings(str *t, const comparison *c, int number);
 
-const result_device *device_of(const contestant *c); /* NULL: the file does not list it */
+const result_device *device_of(const contestant *c); /* NULL if the file does not list it */
 interval row_time(const result_row *r);
-/* Rows of a contestant, measured, in the file's order: the next after r, the first for NULL. */
+/* The next row of a contestant with samples after r, in the order of the file; the first for NULL. */
 const result_row *row_next(const contestant *c, const result_row *r);
-/* The first of them that did what `like` did. */
+/* The first of them with the same work as like. */
 const result_row *row_like(const contestant *c, const result_row *like);
-/* Whether r, of that contestant, is the first of all that did its work. */
+/* Whether r, of contestant number of, is the first row of its work over all contestants. */
 bool row_is_new(const comparison *c, int of, const result_row *r);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the page's sections share. */
+/* Parts that the sections of the page share. */
 #include "report/page.h"
 
 #include <string.h>
@@ -13,8 +13,8 @@ bool page_has_room(const str *t, int until, int *left_out)
 void part_left_out(str *t, int rows)
 {
     if (rows)
-        html_put(t, "<p class=\"note\">%d more row%s left out, so that the page stays small.</p>\n",
-                 rows, rows == 1 ? " is" : "s are");
+        html_put(t, "<p class=\"note\">%d more row%s left out to keep the page small.</p>\n", rows,
+                 rows == 1 ? " is" : "s are");
 }
 
 void part_heading(str *t, const char *id, const char *title, const char *about)

@@ -1,4 +1,4 @@
-/* A comparison for terminals, and as JSON. */
+/* A comparison as text and as JSON. */
 #include "report/show.h"
 
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static size_t width_of(const char *s)
     return n;
 }
 
-/* The first column stands left, the others right but the last. */
+/* The first and the last column are aligned left, the others right. */
 static void put_line(str *t, const line *l, const size_t *width)
 {
     str row = {0};

@@ -1,4 +1,4 @@
-/* The style sheet as bytes of the command. */
+/* The style sheet, embedded in the command. */
 #include "report/style.h"
 
 #include "embed.h"

@@ -70,7 +70,7 @@ static void op_row(str *t, const result *r, int first, const dtypes *d)
     str_puts(t, "</tr>\n");
 }
 
-/* The table of one device, without its caption. */
+/* The rows of one device. */
 static void device_rows(str *t, const contestant *who, dtypes *d)
 {
     const result *r = &who->from->r;
@@ -93,7 +93,7 @@ static void device_rows(str *t, const contestant *who, dtypes *d)
     }
 }
 
-/* One table for all contestants from number on that have the same one; done marks them. */
+/* One table for all contestants from number on with the same support; marks them as done. */
 static void device_table(str *t, const comparison *c, int number, bool *done)
 {
     str rows = {0}, label = {0};

@@ -1,4 +1,4 @@
-/* ingot compare: results against each other. ingot report: the page of one result. */
+/* ingot compare compares results; ingot report makes the page of one result. */
 #include "report/compare.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "cli.h"
 #include "report/show.h"
 
-/* Files whose rows fill one page; beyond that nobody reads it. */
+/* More files would not be readable on one page. */
 enum { FILES_MOST = 16 };
 
 static int read_sources(const command *c, source *sources, int n, char **paths)
@@ -31,7 +31,7 @@ static void free_sources(source *sources, int n)
         result_free(&sources[i].r);
 }
 
-/* The words of a shell that make the page again. */
+/* Adds a word as a shell takes it. */
 static void shell_word(str *t, const char *word)
 {
     static const char plain[] =
@@ -104,7 +104,7 @@ static int compare(const command *c, const compare_settings *set, const source *
         str_free(&t);
     }
     if (code == EXIT_FINE && !comp.n_pairs) {
-        say(c, "no row of these files may be compared");
+        say(c, "no rows of these files can be compared");
         code = EXIT_FAILED;
     }
     for (int i = 0; i < comp.n_matches && set->fail_on && code == EXIT_FINE; i++)
@@ -117,16 +117,16 @@ static int compare(const command *c, const compare_settings *set, const source *
 int verb_compare(int argc, char **argv)
 {
     compare_settings set = {0};
-    const option options[] = {FLAG("--json", &set.json, "as JSON, schema 1"),
-                              {"--html", 0, "FILE", option_text, &set.html,
-                               "also writes a page to look at and to pass on"},
-                              {"--fail-on", 0, "slower", option_fail_on, &set.fail_on,
-                               "exits with 3 if any row is SLOWER"},
-                              {0}};
+    const option options[] = {
+        FLAG("--json", &set.json, "as JSON, schema 1"),
+        {"--html", 0, "FILE", option_text, &set.html, "also writes an HTML page"},
+        {"--fail-on", 0, "slower", option_fail_on, &set.fail_on,
+         "exits with 3 if any row is SLOWER"},
+        {0}};
     const command c = {
         "compare", "[options] A.json B.json ...",
-        "Says what is faster in results of 'ingot bench', by how much, and what is only "
-        "noise.\nOne file with several devices compares those.",
+        "Compares results of 'ingot bench': what is faster, by how much, and what is noise.\n"
+        "One file with several devices compares those.",
         options};
     int code = options_read(&c, &argc, argv);
     if (code >= 0)
@@ -183,11 +183,10 @@ int verb_report(int argc, char **argv)
     bool json = false;
     const option options[] = {
         {"--output", 'o', "FILE", option_text, &out, "where the page goes (standard output)"},
-        FLAG("--json", &json, "says what was written as JSON, schema 1; needs --output"),
+        FLAG("--json", &json, "describes the page as JSON, schema 1; needs --output"),
         {0}};
     const command c = {"report", "[options] A.json",
-                       "Makes a result of 'ingot bench' an HTML page that needs nothing else.",
-                       options};
+                       "Makes a self-contained HTML page from a result of 'ingot bench'.", options};
     int code = options_read(&c, &argc, argv);
     if (code >= 0)
         return code;

@@ -147,12 +147,12 @@ result flops.json 'r["rows"][0]["flops"] = 2e6' 'r["version"] = "0.2.0"'
 result answer.json 'r["rows"][0]["answer"] = "cd34"'
 result none.json 'r["rows"][0]["seconds"] = []'
 result version.json 'r["version"] = "0.2.0"'
-check 'other inputs' has "not compared: matmul 64 f32 on input: other inputs: 'uniform, seed 0' and 'normal'" \
+check 'other inputs' has "not compared: matmul 64 f32 on input: different inputs: 'uniform, seed 0' and 'normal'" \
     a.json input.json
-check 'other math' has 'other math: strict and fast' a.json math.json
-check 'other work' has 'other work: 1e+06 and 2e+06 operations, 100000 and 100000 bytes (versions 0.1.0 and 0.2.0)' \
+check 'other math' has 'different math: strict and fast' a.json math.json
+check 'other work' has 'different work: 1e+06 and 2e+06 operations, 100000 and 100000 bytes (versions 0.1.0 and 0.2.0)' \
     a.json flops.json
-check 'another answer' has 'other answers: ab12 and cd34; one of them is wrong' a.json answer.json
+check 'another answer' has 'different answers: ab12 and cd34; one of them is wrong' a.json answer.json
 check 'no samples' has 'not measured by none' a.json none.json
 check 'another version of the same work' has 'matmul 64 f32  10.0 ms' a.json version.json
 
@@ -166,8 +166,8 @@ check 'no files' fails compare 2 "it takes 1 to 16 results of 'ingot bench'; see
 check 'one device alone' fails compare 2 "'a.json' has one device only: name a second file to compare it with" \
     a.json
 result empty.json 'r["rows"] = []'
-check 'no rows' fails compare 1 'no row of these files may be compared' a.json empty.json
-check 'no rows in the first file' fails compare 1 'no row of these files may be compared' empty.json a.json
+check 'no rows' fails compare 1 'no rows of these files can be compared' a.json empty.json
+check 'no rows in the first file' fails compare 1 'no rows of these files can be compared' empty.json a.json
 check 'the page of no rows' code 0 report empty.json
 check 'report of two' fails report 2 "it takes one result of 'ingot bench'; see 'ingot report --help'" a.json b.json
 
@@ -183,12 +183,12 @@ echo '{"schema": 2, "verb": "bench", "rows": {}}' >newer.json
 sed 's/"seconds": \[\[[0-9.e-]*/"seconds": [[-1/' a.json >negative.json
 sed 's/"seconds": \[\[[0-9.e-]*/"seconds": [[0/' a.json >zero.json
 sed 's/"seconds": \[\[[0-9.e-]*/"seconds": [[NaN/' a.json >nan.json
-bad cut.json 'it is not JSON, or not whole: at byte 300: expected the end of a string, found the end'
+bad cut.json 'it is not JSON, or is incomplete: at byte 300: expected the end of a string, found the end'
 bad foreign.json "it is not a result of 'ingot bench'"
-bad newer.json 'it has schema 2, and this ingot reads 1: a newer ingot is needed'
-bad negative.json "'seconds' is -1, and is never below 0 (row 1)"
-bad zero.json 'a time of 0 s was measured, and times are from 1e-12 to 1e+09 s (row 1)'
-check 'nan.json' has 'nan.json'"'"': it is not JSON, or not whole: at byte' a.json nan.json
+bad newer.json 'it has schema 2; this version of ingot reads schema 1: use a newer version'
+bad negative.json "'seconds' is -1; it must not be negative (row 1)"
+bad zero.json 'a time is 0 s; times must be between 1e-12 and 1e+09 s (row 1)'
+check 'nan.json' has 'nan.json'"'"': it is not JSON, or is incomplete: at byte' a.json nan.json
 bad absent.json 'No such file or directory'
 
 # ---- names that would reorder what a terminal shows
