@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/size.h"
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
@@ -288,15 +289,8 @@ void str_signature(str *t, const char *signature)
 
 void str_size(str *t, uint64_t bytes)
 {
-    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB"};
-    double size = (double)bytes;
-    int unit = 0;
-    while (size >= 1024 && unit < 5) {
-        size /= 1024;
-        unit++;
-    }
-    bool whole = size == (double)(int64_t)size || size >= 100;
-    str_printf(t, whole ? "%.0f %s" : "%.1f %s", size, units[unit]);
+    char size[SIZE_ROOM];
+    str_puts(t, size_text(bytes, size));
 }
 
 char *str_read_file(const char *path, size_t most_bytes, size_t *n)

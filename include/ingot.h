@@ -50,7 +50,8 @@ typedef enum ig_status {
     IG_ERR_FORMAT,      /* a file whose content is not what it says */
     IG_ERR_DEVICE,      /* a device that is absent or failed */
     IG_ERR_UNSUPPORTED, /* something that this build or device cannot do */
-    IG_ERR_INTERNAL     /* a defect of Ingot: please report it */
+    IG_ERR_INTERNAL,    /* a defect of Ingot: please report it */
+    IG_ERR_CANCELLED    /* ig_cancel was called while it ran */
 } ig_status;
 
 /* IG_DTYPE_NONE means "not given": the op's default applies. */
@@ -250,6 +251,12 @@ IG_API bool ig_is_evaluated(const ig_array *x);
 /* Computes the arrays, and all that they need, in one planned run. What was not asked for stays
  * lazy. On failure nothing changes: each array is as it was. */
 IG_API ig_status ig_eval(ig_array *const *arrays, int n);
+
+/* Asks the evaluations that run now, in any thread, to stop. They fail with IG_ERR_CANCELLED; their arrays
+ * stay unevaluated and can be evaluated again; arrays that were given to them are lost. Evaluations that
+ * start later are not affected. The request is noticed between the programs of an evaluation, and between
+ * the parts of a long program on the CPU. Safe to call from a signal handler. */
+IG_API void ig_cancel(void);
 
 /* The same; moreover the memory of given may be computed in, so that a training step needs no second
  * copy of what it replaces. The given arrays, and views of them, are void afterwards: evaluating what

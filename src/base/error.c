@@ -52,6 +52,7 @@ const char *ig_status_name(ig_status code)
         [IG_ERR_DEVICE] = "IG_ERR_DEVICE",
         [IG_ERR_UNSUPPORTED] = "IG_ERR_UNSUPPORTED",
         [IG_ERR_INTERNAL] = "IG_ERR_INTERNAL",
+        [IG_ERR_CANCELLED] = "IG_ERR_CANCELLED",
     };
     bool known = code >= IG_OK && (size_t)code < sizeof names / sizeof *names;
     return known ? names[code] : "unknown status";

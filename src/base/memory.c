@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/error.h"
 #include "base/machine.h"
+#include "base/size.h"
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -203,10 +204,11 @@ ig_status memory_admit(uint64_t bytes, const char *what)
     uint64_t used = atomic_load(&data_used), limit = ig_memory_limit();
     if (bytes <= limit && used <= limit - bytes)
         return IG_OK;
+    char needed[SIZE_ROOM], most[SIZE_ROOM], in_use[SIZE_ROOM];
     FAIL(IG_ERR_MEMORY,
-         "%s needs %llu bytes, but %llu of the limit of %llu bytes are in use; release arrays or "
-         "raise the limit (ig_set_memory_limit, --memory-limit)",
-         what, (unsigned long long)bytes, (unsigned long long)used, (unsigned long long)limit);
+         "%s needs %s, but the memory limit is %s and %s are in use; release arrays or raise the "
+         "limit (ig_set_memory_limit, --memory-limit)",
+         what, size_text(bytes, needed), size_text(limit, most), size_text(used, in_use));
 }
 
 /* A block of array data: a head, which says how large it is, then the data. */

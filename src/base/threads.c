@@ -8,6 +8,7 @@
  */
 #include "base/threads.h"
 
+#include "base/cancel.h"
 #include "base/machine.h"
 #include "base/trace.h"
 
@@ -56,6 +57,14 @@ static struct {
     _Alignas(LINE_BYTES) _Atomic uint64_t claims;
 } share[MACHINE_MAX_THREADS];
 
+/* When tasks may be left out: once the count of cancellations is not `since`. */
+typedef struct watch {
+    bool on;
+    uint32_t since;
+} watch;
+
+static bool is_cancelled(const watch *w) { return w->on && cancel_count() != w->since; }
+
 /* A word to sleep on. */
 typedef struct sleep_word {
     _Atomic uint32_t value;
@@ -73,6 +82,7 @@ static struct {
     uint64_t ntasks, chunk;
     uint64_t run; /* its number, in the bits from CLAIM_RUN up */
     int shares;
+    watch watched;
     const char *label;                      /* what the timeline calls it; NULL: it is not traced */
     _Alignas(LINE_BYTES) sleep_word done;   /* changes when a waiting caller may look again */
     _Atomic int sleepers;                   /* workers asleep or about to be */
@@ -95,6 +105,8 @@ static struct {
 
 /* The worker number of this thread while it is in a parallel run, else -1. */
 static _Thread_local int this_worker = -1;
+
+static _Thread_local watch this_watch;
 
 /* ---- sleeping and spinning ------------------------------------------------------------------- */
 
@@ -200,7 +212,7 @@ static void tasks_run(int worker)
     int64_t done = 0;
     for (int i = 0, s = worker; i < pool.shares; i++, s = s + 1 < pool.shares ? s + 1 : 0)
         for (uint64_t first, end; share_claim(s, &first, &end); done += (int64_t)(end - first))
-            for (uint64_t task = first; task < end; task++)
+            for (uint64_t task = first; task < end && !is_cancelled(&pool.watched); task++)
                 fn(ctx, (int64_t)task, worker);
     if (begin && done)
         trace_end_share(begin, pool.label, worker, done);
@@ -396,15 +408,15 @@ int pool_set_threads(int n)
     return pool_threads();
 }
 
-static void run_inline(int64_t ntasks, pool_fn fn, void *ctx)
+static void run_inline(int64_t ntasks, pool_fn fn, void *ctx, const watch *w)
 {
     const int worker = this_worker < 0 ? 0 : this_worker;
-    for (int64_t task = 0; task < ntasks; task++)
+    for (int64_t task = 0; task < ntasks && !is_cancelled(w); task++)
         fn(ctx, task, worker);
 }
 
 /* Runs the tasks with the pool's threads. The caller owns the pool. */
-static void run_parallel(int64_t ntasks, pool_fn fn, void *ctx, int width)
+static void run_parallel(int64_t ntasks, pool_fn fn, void *ctx, int width, const watch *w)
 {
     if (width != pool.width) {
         threads_stop();
@@ -415,6 +427,7 @@ static void run_parallel(int64_t ntasks, pool_fn fn, void *ctx, int width)
     pool.ctx = ctx;
     pool.ntasks = (uint64_t)ntasks;
     pool.chunk = chunk > 1 ? chunk : 1;
+    pool.watched = *w;
     pool.label = trace_label();
     pool.run += CLAIM_RUN;
     pool.shares = width;
@@ -425,17 +438,31 @@ static void run_parallel(int64_t ntasks, pool_fn fn, void *ctx, int width)
     this_worker = -1;
 }
 
-void pool_run(int64_t ntasks, pool_fn fn, void *ctx)
+static void run(int64_t ntasks, pool_fn fn, void *ctx, const watch *w)
 {
     static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
     const int width = ntasks > 1 && this_worker < 0 ? pool_threads() : 1;
     if (width > 1) {
         pthread_once(&fork_once, fork_handler_set);
         if (pool_take()) {
-            run_parallel(ntasks, fn, ctx, width);
+            run_parallel(ntasks, fn, ctx, width, w);
             pool_give();
             return;
         }
     }
-    run_inline(ntasks, fn, ctx);
+    run_inline(ntasks, fn, ctx, w);
 }
+
+void pool_run(int64_t ntasks, pool_fn fn, void *ctx)
+{
+    const watch none = {false, 0};
+    run(ntasks, fn, ctx, &none);
+}
+
+void pool_run_cancellable(int64_t ntasks, pool_fn fn, void *ctx)
+{
+    const watch w = this_watch;
+    run(ntasks, fn, ctx, &w);
+}
+
+void pool_watch(bool on) { this_watch = (watch){on, cancel_count()}; }

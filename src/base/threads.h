@@ -6,6 +6,7 @@
 #ifndef BASE_THREADS_H
 #define BASE_THREADS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* One task of a run. `task` is in [0, ntasks). `worker` is in [0, pool_threads()), and no two tasks
@@ -24,6 +25,12 @@ typedef void (*pool_fn)(void *ctx, int64_t task, int worker);
  * Threads are started by the first run that needs them. If some cannot be started, the rest do the
  * work. They block all signals but those of a fault of their own. */
 void pool_run(int64_t ntasks, pool_fn fn, void *ctx);
+
+/* The same, but tasks may be left out: those that have not begun when ig_cancel is called between
+ * pool_watch(true) and pool_watch(false) of the calling thread. Whoever watches must then fail and
+ * discard the results. Not for tasks whose results are used as addresses. */
+void pool_run_cancellable(int64_t ntasks, pool_fn fn, void *ctx);
+void pool_watch(bool watch);
 
 /* How many workers a run may have, the caller included. */
 int pool_threads(void);

@@ -270,7 +270,8 @@ static ig_status run(const ig_compiled *c, ig_array *const *in, ig_array **out)
         if (!(out[i] = take_output(c, &c->out[i], in)))
             status = IG_ERR_MEMORY;
     engine_drop(n_made);
-    for (int i = 0; i < c->n_given && status == IG_OK; i++)
+    const bool written = status == IG_OK || status == IG_ERR_CANCELLED; /* over donated inputs */
+    for (int i = 0; i < c->n_given && written; i++)
         if (in[i]->root->data)
             array_void(in[i]->root);
     return status;

@@ -5,6 +5,7 @@
  * One evaluation runs at a time; a lock guards the graph's scratch fields, the cache and the pool. */
 #include "engine/engine.h"
 #include "engine/kernel_node.h"
+#include "base/cancel.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/threads.h"
@@ -235,8 +236,14 @@ ig_status engine_run(const schedule *s, const backend *dev, int *n_made)
     const bool traced = trace_on();
     if (traced)
         trace_memory(ig_memory_used());
-    for (int i = 0; i < s->n_program && status == IG_OK; i += s->program[i].chain)
+    const uint32_t cancels = cancel_count();
+    pool_watch(true);
+    for (int i = 0; i < s->n_program && status == IG_OK; i += s->program[i].chain) {
         status = traced ? launch_traced(&s->program[i], dev) : launch(&s->program[i], dev);
+        if (status == IG_OK && cancel_count() != cancels)
+            status = ig_fail(IG_ERR_CANCELLED, "the evaluation was cancelled");
+    }
+    pool_watch(false);
     ig_status finished = dev->finish(dev);
     return status == IG_OK ? finished : status;
 }
@@ -304,7 +311,8 @@ ig_status ig_eval_giving(ig_array *const *arrays, int n, ig_array *const *given,
     const int64_t began = trace_begin();
     ig_status status = eval_locked(arrays, n, given, n_given);
     trace_end(began, "eval");
-    for (int i = 0; i < n_given && status == IG_OK; i++)
+    const bool written = status == IG_OK || status == IG_ERR_CANCELLED; /* over donated inputs */
+    for (int i = 0; i < n_given && written; i++)
         if (given[i]->root->data)
             array_void(given[i]->root);
     engine_leave();

@@ -6,6 +6,8 @@
  */
 #include "io/file.h"
 
+#include "base/size.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -226,10 +228,11 @@ ig_status io_admit(const struct io_file *file, uint64_t bytes)
     const uint64_t free_bytes = used < limit ? limit - used : 0;
     if (!limit || bytes <= free_bytes)
         return IG_OK;
+    char needed[SIZE_ROOM], most[SIZE_ROOM], left[SIZE_ROOM];
     return io_fail(file, IG_ERR_MEMORY,
-                   "it needs %" PRIu64 " bytes, and the memory limit of %" PRIu64 " leaves %" PRIu64
-                   "; raise the limit (ig_set_memory_limit, --memory-limit) or release arrays",
-                   bytes, limit, free_bytes);
+                   "it needs %s, and the memory limit of %s leaves %s; raise the limit "
+                   "(ig_set_memory_limit, --memory-limit) or release arrays",
+                   size_text(bytes, needed), size_text(limit, most), size_text(free_bytes, left));
 }
 
 ig_status io_expect_end(struct io_file *file, const char *after)

@@ -189,7 +189,7 @@ static void test_memory_limit(void **state)
     ig_array *x = ig_idx_from_memory(file, sizeof file);
     ig_set_memory_limit(limit);
     assert_null(x);
-    assert_error(IG_ERR_MEMORY, "it needs 4096 bytes, and the memory limit of");
+    assert_error(IG_ERR_MEMORY, "it needs 4 KiB, and the memory limit of");
 }
 
 /* What the command carries is what lies in data/, and is the data set. */

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
+#include "base/size.h"
 
 /* Also of sizes that are cut up to whole huge pages, which may be much more than asked for. */
 static void test_freed_block_is_taken_again(void **state)
@@ -41,11 +42,33 @@ static void test_large_block_is_not_taken_for_a_small_array(void **state)
     memory_trim();
 }
 
+static void test_sizes_for_readers(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t bytes;
+        const char *text;
+    } rows[] = {{0, "0 bytes"},
+                {1, "1 byte"},
+                {1023, "1023 bytes"},
+                {1024, "1 KiB"},
+                {1536, "1.5 KiB"},
+                {200000, "195 KiB"},
+                {4000000, "3.8 MiB"},
+                {(uint64_t)25233 << 20, "24.6 GiB"},
+                {3958241859994, "3.6 TiB"},
+                {UINT64_MAX, "16 EiB"}};
+    char out[SIZE_ROOM];
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        assert_string_equal(size_text(rows[i].bytes, out), rows[i].text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_freed_block_is_taken_again),
         cmocka_unit_test(test_large_block_is_not_taken_for_a_small_array),
+        cmocka_unit_test(test_sizes_for_readers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -457,7 +457,7 @@ static void test_memory_limit(void **state)
     ig_array *x = load_text(text, data, sizeof data);
     ig_set_memory_limit(limit);
     assert_null(x);
-    assert_error(IG_ERR_MEMORY, "it needs 4096 bytes, and the memory limit of");
+    assert_error(IG_ERR_MEMORY, "it needs 4 KiB, and the memory limit of");
     assert_non_null(load_text(text, data, sizeof data));
 }
 

@@ -566,7 +566,7 @@ static void test_memory_limit(void **state)
     t = ig_tensors_load(folder_path("x.safetensors"));
     ig_set_memory_limit(limit);
     assert_null(t);
-    assert_error(IG_ERR_MEMORY, "it needs 8000 bytes, and the memory limit of");
+    assert_error(IG_ERR_MEMORY, "it needs 7.8 KiB, and the memory limit of");
 }
 
 /* The n-th allocation fails, for every n: nothing is lost, and nothing else happens. */

@@ -18,8 +18,10 @@
 
 #include <cmocka.h>
 
+#include "base/cancel.h"
 #include "base/machine.h"
 #include "base/threads.h"
+#include "ingot.h"
 
 #if defined(__has_feature)
 #define HAS_FEATURE(name) __has_feature(name)
@@ -467,6 +469,45 @@ static int program_main(const char *argument)
     return 1;
 }
 
+/* ---- cancelling ------------------------------------------------------------------------------ */
+
+static void cancel_task(void *ctx, int64_t task, int worker)
+{
+    (void)worker;
+    atomic_fetch_add((atomic_int *)ctx, 1);
+    if (task == 0)
+        ig_cancel();
+}
+
+static int cancelled_run(bool watch, int64_t ntasks)
+{
+    atomic_int ran = 0;
+    pool_watch(watch);
+    pool_run_cancellable(ntasks, cancel_task, &ran);
+    pool_watch(false);
+    return ran;
+}
+
+static void test_cancel(void **state)
+{
+    (void)state;
+    pool_set_threads(1);
+    assert_int_equal(cancelled_run(true, 1000), 1);
+    assert_int_equal(cancelled_run(false, 1000), 1000); /* nobody would discard the results */
+    pool_set_threads(2);
+    assert_true(cancelled_run(true, MAX_TASKS) < MAX_TASKS);
+    assert_int_equal(cancelled_run(false, 1000), 1000);
+    atomic_int ran = 0;
+    pool_watch(true);
+    ig_cancel();
+    pool_run(1000, cancel_task, &ran); /* leaves nothing out */
+    pool_watch(true);
+    pool_run_cancellable(1, cancel_task, &ran); /* an earlier call does not count */
+    pool_watch(false);
+    assert_int_equal(ran, 1001);
+    pool_set_threads(0);
+}
+
 int main(int argc, char **argv)
 {
     program = argv[0];
@@ -487,6 +528,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_too_few_threads),
         cmocka_unit_test(test_environment),
         cmocka_unit_test(test_exit_in_task),
+        cmocka_unit_test(test_cancel),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -253,7 +253,7 @@ ig_status cpu_chain(const program *p, const binding *b)
     }
     ig_status status = chain_share(&j);
     if (status == IG_OK) {
-        pool_run((j.outer + j.task - 1) / j.task, chain_task, &j);
+        pool_run_cancellable((j.outer + j.task - 1) / j.task, chain_task, &j);
         status = cpu_fault_status(&j.fault);
     }
     chain_unshare(&j);

@@ -651,7 +651,7 @@ ig_status cpu_contract(const program *p, const binding *b)
         status = shared_get(c, 1);
     if (status == IG_OK) {
         pool_run(shared_tasks(c, 0) + shared_tasks(c, 1), shared_pack, c);
-        pool_run(c->tasks, task_run, c);
+        pool_run_cancellable(c->tasks, task_run, c);
         status = cpu_fault_status(&c->fault);
     }
     shared_free(c);

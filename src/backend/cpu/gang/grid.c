@@ -232,7 +232,7 @@ ig_status gang_run_grid(const gang_code *c, const gang_launch *l, gang_fault *fa
         for (int64_t t = 0; t < tasks; t++)
             blocks_task(&run, t, 0);
     else if (status == IG_OK)
-        pool_run(tasks, blocks_task, &run);
+        pool_run_cancellable(tasks, blocks_task, &run);
     guard_end();
     for (int w = 0; run.rooms && w < workers; w++)
         room_end(&run, &run.rooms[w]);

@@ -103,6 +103,6 @@ ig_status cpu_map(const program *p, const binding *b)
         map_cut_tiles(&job, axis);
     else
         map_cut(&job);
-    pool_run((job.blocks + job.task - 1) / job.task, map_task, &job);
+    pool_run_cancellable((job.blocks + job.task - 1) / job.task, map_task, &job);
     return cpu_fault_status(&job.fault);
 }
