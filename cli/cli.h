@@ -128,9 +128,4 @@ void ops_list(str *t);
 bool ops_describe(str *t, const char *name);
 void ops_nearest(str *t, const char *name);
 
-/* prompt.c: a line from the user, NULL at the end; release with free. */
-char *prompt_read(const char *prompt);
-void prompt_begin(void);
-void prompt_end(void);
-
 #endif

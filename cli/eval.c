@@ -1,6 +1,6 @@
 /* ingot eval: the array calculator. Reads a program from the command line, a file, standard input
  * or a prompt; prints, times, explains or writes its last value. */
-#include "calc/calc.h"
+#include "calc/interactive.h"
 #include "cli.h"
 
 #include <errno.h>
@@ -26,12 +26,16 @@ typedef struct session {
 
 static int report(const session *s)
 {
+    const int code = exit_for((int)calc_mistake(s->calc)->code);
     str t = {0};
-    calc_describe(s->calc, &t, s->source_name, color_for(stderr));
+    if (code == EXIT_INTERRUPTED)
+        str_puts(&t, "cancelled\n");
+    else
+        calc_describe(s->calc, &t, s->source_name, color_for(stderr));
     fflush(stdout);
     text_printf(stderr, "ingot %s: %s", s->command->name, t.s);
     str_free(&t);
-    return exit_for((int)calc_mistake(s->calc)->code);
+    return code;
 }
 
 /* ---- timing --------------------------------------------------------------------------------- */
@@ -88,6 +92,16 @@ static ig_array **arrays_of(const value *v, int *n)
     return arrays;
 }
 
+static void json_time(str *t, const timing *timed)
+{
+    if (timed->runs)
+        str_printf(t,
+                   ", \"time\": {\"median_ms\": %.6g, \"min_ms\": %.6g, \"max_ms\": %.6g, "
+                   "\"runs\": %d}",
+                   timed->median_ms, timed->min_ms, timed->max_ms, timed->runs);
+}
+
+/* Adds the schedule; of JSON all but what ends it. */
 static bool explain(const session *s, const value *v, str *t)
 {
     int n;
@@ -99,7 +113,6 @@ static bool explain(const session *s, const value *v, str *t)
     if (s->set->json) {
         str_puts(t, "{\"schema\": 1, \"explain\": ");
         json_string(t, schedule);
-        str_puts(t, "}");
     } else {
         str_puts(t, schedule);
         while (t->n && t->s[t->n - 1] == '\n')
@@ -126,10 +139,10 @@ static void json_report(str *t, const ig_verify_report *r)
     } else {
         str_puts(t, "null");
     }
-    str_puts(t, "}}");
+    str_puts(t, "}");
 }
 
-/* Holds the value against f64; *wrong: it is not right. */
+/* Compares the value with f64; *wrong: it differs too much. Adds the report; of JSON all but what ends it. */
 static bool verify(const session *s, const value *v, str *t, bool *wrong)
 {
     int n;
@@ -151,20 +164,53 @@ static bool verify(const session *s, const value *v, str *t, bool *wrong)
     return true;
 }
 
-static bool show(const session *s, const value *v, const timing *timed, str *t)
+/* Adds the value; of JSON all but what ends it. */
+static bool show(const session *s, const value *v, str *t)
 {
     if (!s->set->json)
         return v->kind == V_NONE || print_value(t, v, s->set->full);
     str_puts(t, "{\"schema\": 1, ");
-    if (!json_value(t, v))
-        return false;
-    if (timed)
-        str_printf(t,
-                   ", \"time\": {\"median_ms\": %.6g, \"min_ms\": %.6g, \"max_ms\": %.6g, "
-                   "\"runs\": %d}",
-                   timed->median_ms, timed->min_ms, timed->max_ms, timed->runs);
-    str_puts(t, "}");
-    return true;
+    return json_value(t, v);
+}
+
+/* Copies a file to standard output. */
+static bool copy_to_stdout(const char *path)
+{
+    char block[65536];
+    size_t n;
+    FILE *file = fopen(path, "rb");
+    bool fine = file != NULL;
+    while (fine && (n = fread(block, 1, sizeof block, file)) > 0)
+        fine = fwrite(block, 1, n, stdout) == n;
+    fine = fine && !ferror(file) && fflush(stdout) == 0;
+    if (file)
+        fclose(file);
+    return fine;
+}
+
+/* -o -: as .npy, by way of a temporary file. */
+static int write_stdout(const session *s, const value *v)
+{
+    const char *folder = getenv("TMPDIR");
+    str path = {0};
+    str_printf(&path, "%s/ingot-XXXXXX", folder && *folder ? folder : "/tmp");
+    int file = mkstemp(path.s), code = EXIT_FINE;
+    if (file < 0) {
+        say(s->command, "-o -: a temporary file cannot be made in %s: %s",
+            folder && *folder ? folder : "/tmp", strerror(errno));
+        code = EXIT_INPUT;
+    } else {
+        close(file);
+        if (file_save(path.s, v) != IG_OK) {
+            code = fail_library(s->command);
+        } else if (!copy_to_stdout(path.s)) {
+            say(s->command, "-o -: standard output cannot be written: %s", strerror(errno));
+            code = EXIT_INPUT;
+        }
+        unlink(path.s);
+    }
+    str_free(&path);
+    return code;
 }
 
 static int write_output(const session *s, const value *v)
@@ -174,11 +220,9 @@ static int write_output(const session *s, const value *v)
             v->kind == V_TUPLE ? "; choose an item: (...)[0]" : "");
         return EXIT_FAILED;
     }
-    ig_array *x = value_to_array(v, IG_DTYPE_NONE);
-    if (x && ig_save(s->set->output, x) == IG_OK)
-        return EXIT_FINE;
-    fail_library(s->command);
-    return EXIT_FAILED; /* not an input: a file error is a failure as any other */
+    if (strcmp(s->set->output, "-") == 0)
+        return write_stdout(s, v);
+    return file_save(s->set->output, v) == IG_OK ? EXIT_FINE : fail_library(s->command);
 }
 
 static void show_timing(const timing *t)
@@ -187,21 +231,29 @@ static void show_timing(const timing *t)
                 t->min_ms, t->max_ms);
 }
 
-/* The last value, lazy as it is, comes to its end. */
+/* Explains or verifies the last value, which is lazy, then computes, times, prints and writes it. */
 static int finish(const session *s, value *v)
 {
     const settings *set = s->set;
+    const bool asks = set->explain || set->verify; /* of what is not computed yet */
+    const bool print = !asks && !set->quiet && !(set->output && !set->json);
     timing timed = {0};
     str t = {0};
     int code = EXIT_FINE;
     bool wrong = false;
-    if (!calc_settle(s->calc, v, !set->explain && !set->verify) ||
-        (set->time && !time_again(s->calc, v, &timed)))
+    if (!calc_settle(s->calc, v, false))
         return report(s);
-    bool print = !set->quiet && !(set->output && !set->json);
-    bool fine = set->explain  ? explain(s, v, &t)
-                : set->verify ? verify(s, v, &t, &wrong)
-                              : !print || show(s, v, set->time ? &timed : NULL, &t);
+    bool fine = set->explain ? explain(s, v, &t) : !set->verify || verify(s, v, &t, &wrong);
+    if (fine && ((!asks && !calc_settle(s->calc, v, true)) ||
+                 (set->time && !time_again(s->calc, v, &timed)))) {
+        str_free(&t);
+        return report(s);
+    }
+    fine = fine && (!print || show(s, v, &t));
+    if (set->json && t.n) {
+        json_time(&t, &timed);
+        str_puts(&t, "}");
+    }
     if (!fine)
         code = fail_library(s->command);
     else if (set->output)
@@ -210,7 +262,7 @@ static int finish(const session *s, value *v)
         text_print(stdout, t.s);
         putchar('\n');
     }
-    if (code == EXIT_FINE && set->time && !(set->json && print)) {
+    if (code == EXIT_FINE && set->time && !(set->json && t.n)) {
         fflush(stdout);
         show_timing(&timed);
     }
@@ -235,63 +287,9 @@ static int run_program(const session *s, const char *source)
 
 /* ---- the prompt ----------------------------------------------------------------------------- */
 
-static void prompt_help(const char *name)
-{
-    str t = {0};
-    if (!*name)
-        ops_list(&t);
-    else if (!ops_describe(&t, name))
-        ops_nearest(&t, name);
-    text_print(stdout, t.s);
-    if (t.n && t.s[t.n - 1] != '\n')
-        putchar('\n');
-    str_free(&t);
-}
+static void show_line(const void *ctx, value *v) { finish(ctx, v); }
 
-/* Runs what was typed so far; true if more lines are needed first. */
-static bool prompt_run(const session *s, const char *source)
-{
-    value v = {0};
-    bool fine = calc_parse(s->calc, source);
-    if (!fine && calc_mistake(s->calc)->unfinished)
-        return true;
-    bool any = fine && calc_more(s->calc);
-    while (fine && calc_more(s->calc))
-        fine = calc_step(s->calc, &v);
-    if (!fine)
-        report(s);
-    else if (any && !calc_assigned(s->calc))
-        finish(s, &v);
-    fflush(stdout);
-    return false;
-}
-
-static int run_prompt(const session *s)
-{
-    str typed = {0};
-    char *line;
-    printf("ingot %s: type an expression, 'help' or 'help NAME'; Ctrl-D ends\n", ig_version());
-    prompt_begin();
-    while ((line = prompt_read(typed.n ? "... " : "> "))) {
-        bool first = typed.n == 0, help = first && strncmp(line, "help", 4) == 0;
-        if (help && (line[4] == ' ' || !line[4])) {
-            prompt_help(line + 4 + strspn(line + 4, " "));
-        } else if (first && (strcmp(line, "exit") == 0 || strcmp(line, "quit") == 0)) {
-            free(line);
-            break;
-        } else {
-            str_printf(&typed, "%s\n", line);
-            /* An empty line gives up on what cannot be finished. */
-            if (!prompt_run(s, typed.s) || !*line)
-                str_free(&typed);
-        }
-        free(line);
-    }
-    prompt_end();
-    str_free(&typed);
-    putchar('\n');
-    return EXIT_FINE;
-}
+static void report_line(const void *ctx) { report(ctx); }
 
 /* ---- where the program comes from ------------------------------------------------------------ */
 
@@ -313,12 +311,12 @@ static int run_file(session *s, const char *path)
     return code;
 }
 
-/* Several words are several lines. */
+/* Several words are one program, as if they were quoted: ingot eval 5 - 3. */
 static int run_words(const session *s, int argc, char **argv)
 {
     str source = {0};
     for (int i = 0; i < argc; i++)
-        str_printf(&source, "%s%s", i ? "\n" : "", argv[i]);
+        str_printf(&source, "%s%s", i ? " " : "", argv[i]);
     int code = source.n > SOURCE_MOST_BYTES ? EXIT_USAGE : run_program(s, source.s);
     str_free(&source);
     return code;
@@ -337,8 +335,11 @@ static int run_session(session *s, int argc, char **argv)
         return run_file(s, set->file ? set->file : "-");
     if (argc > 0)
         return run_words(s, argc, argv);
-    if (terminal)
-        return run_prompt(s);
+    if (terminal) {
+        const interactive prompt = {s->calc, show_line, report_line, s};
+        interactive_run(&prompt);
+        return EXIT_FINE;
+    }
     say(s->command, "an expression is missing; write one, -f FILE, or - for standard input");
     return EXIT_USAGE;
 }
@@ -348,40 +349,57 @@ int verb_eval(int argc, char **argv)
     settings set = {0};
     const option options[] = {
         {"--file", 'f', "FILE", option_text, &set.file, "reads the program from FILE"},
-        {"--output", 'o', "FILE", option_text, &set.output, "writes the last value as npy"},
+        {"--output", 'o', "FILE", option_text, &set.output,
+         "writes the last value: .npy, .npz or .safetensors; - is stdout"},
         FLAG("--full", &set.full, "prints all elements of long arrays"),
         FLAG("--json", &set.json, "prints JSON, schema 1"),
         FLAG("--time", &set.time, "repeats the last statement and prints the median time"),
         FLAG("--explain", &set.explain, "prints the schedule instead of the value"),
         FLAG("--verify", &set.verify,
-             "holds each operation against f64 instead of printing the value"),
+             "checks each operation against f64 instead of printing the value"),
         FLAG("--quiet", &set.quiet, "does not print the value"),
         ENGINE_OPTIONS(set.engine),
         {0}};
     const command c = {
         "eval", "[options] [EXPRESSION | -f FILE | -]",
-        "The array calculator. Statements are separated by ';' or new lines; the "
-        "last value is\nprinted as NumPy prints it. Without an expression, at a "
-        "terminal: a prompt.\n\n"
+        "The array calculator. Statements are separated by ';' or new lines. The last value is\n"
+        "printed as NumPy prints it. Without an expression, a terminal gets a prompt.\n\n"
         "  ingot eval 'softmax([1.0, 2.0, 3.0])'\n"
-        "  ingot eval 'x = 2.0; grad(x**3, x)'      derivatives, also by arrays\n"
+        "  ingot eval 'x = 2.0; grad(x**3, x)'\n"
+        "  ingot eval 'd = load(\"data.npz\"); mean(d[\"x\"], axis=0)' -o mean.npy\n"
         "  ingot eval 'x = arange(8.0); kernel(\"k.cu\", \"cube\", n=8, x=x, y=8)'\n\n"
-        "kernel(FILE, NAME, ...) runs a kernel in CUDA C. Its arguments are the kernel's "
-        "parameters,\nby name or in order: numbers, arrays, and for what it writes a shape "
-        "(8, (2, 4), x.shape),\nwhich begins as zeros, or an array to begin as. block=256 or "
-        "(16, 16) are the threads of a\nblock; without grid=... there is a thread for each "
-        "element of the first result. gradient=\"NAME\"\nis the kernel that grad uses; "
-        "shared=BYTES, defines=\"N=4\".",
+        "Methods and modules work too: x.reshape(3, 4), np.sum(x). load and save choose the "
+        "format\n"
+        "by the ending: .npy holds one array; .npz and .safetensors hold named arrays, which\n"
+        "save(\"f.npz\", x=a, y=b) writes and load(\"f.npz\")[\"x\"] reads.\n\n"
+        "kernel(FILE, NAME, ...) runs a kernel in CUDA C. Its other arguments are the kernel's\n"
+        "parameters, by name or in order: numbers and arrays. A parameter that the kernel writes "
+        "to\n"
+        "takes a shape (8, (2, 4), x.shape), which starts as zeros, or an array to start from.\n"
+        "block=256 or (16, 16) is the size of a block. Without grid=... each element of the first\n"
+        "result gets a thread. gradient=\"NAME\" names the kernel that grad uses. shared=BYTES "
+        "and\n"
+        "defines=\"N=4\" are passed on.",
         options};
     int code = options_read(&c, &argc, argv);
     if (code < 0)
         code = engine_apply(&c, &set.engine);
     if (code >= 0)
         return code;
-    bool prompt = argc == 0 && !set.file;
-    const calc_options how = {
-        .eager = set.time || prompt, .history = prompt, .full = set.full, .out = stdout};
-    session s = {&c, &set, calc_new(&how), NULL};
+    const bool prompt = argc == 0 && !set.file;
+    const bool data_on_stdout = set.output && strcmp(set.output, "-") == 0;
+    if (data_on_stdout && (set.json || set.explain || set.verify || isatty(STDOUT_FILENO))) {
+        say(&c, "-o - writes bytes to standard output: %s",
+            isatty(STDOUT_FILENO) ? "send it to a file or a pipe, not to a terminal"
+                                  : "--json, --explain and --verify write there too");
+        return EXIT_USAGE;
+    }
+    const calc_options calc_set = {.eager = set.time || prompt,
+                                   .last_lazy = !prompt,
+                                   .history = prompt,
+                                   .full = set.full,
+                                   .out = data_on_stdout ? stderr : stdout};
+    session s = {&c, &set, calc_new(&calc_set), NULL};
     code = run_session(&s, argc, argv);
     calc_free(s.calc);
     return code;

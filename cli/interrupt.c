@@ -16,6 +16,7 @@ static const int numbers[] = {SIGINT, SIGTERM};
 static volatile sig_atomic_t asked;
 static atomic_bool watched;
 static bool traced;
+static void (*_Atomic diverted)(int number);
 
 static void ask(int number)
 {
@@ -45,18 +46,32 @@ void interrupt_watch(void)
     }
 }
 
+void interrupt_divert(void (*handler)(int number))
+{
+    struct sigaction ours;
+    memset(&ours, 0, sizeof ours);
+    ours.sa_handler = handler;
+    ours.sa_flags = SA_RESTART;
+    atomic_store(&diverted, handler);
+    sigaction(SIGINT, &ours, NULL);
+}
+
 bool interrupt_asked(void) { return asked != 0; }
 
 static void *wait_for_signals(void *set)
 {
     int number;
-    while (sigwait(set, &number) == 0)
-        if (atomic_load(&watched) && !asked) {
+    while (sigwait(set, &number) == 0) {
+        void (*handler)(int) = atomic_load(&diverted);
+        if (handler && number == SIGINT) {
+            handler(number);
+        } else if (atomic_load(&watched) && !asked) {
             asked = 1;
         } else {
             ig_trace_end();
             _exit(EXIT_INTERRUPTED);
         }
+    }
     return NULL;
 }
 

@@ -100,11 +100,10 @@ void say(const command *c, const char *format, ...)
 
 int exit_for(int status)
 {
-    static const int codes[] = {[IG_ERR_FILE] = EXIT_INPUT,
-                                [IG_ERR_FORMAT] = EXIT_INPUT,
-                                [IG_ERR_DEVICE] = EXIT_ABSENT,
-                                [IG_ERR_UNSUPPORTED] = EXIT_ABSENT,
-                                [IG_ERR_INTERNAL] = EXIT_FAILED};
+    static const int codes[] = {
+        [IG_ERR_FILE] = EXIT_INPUT,      [IG_ERR_FORMAT] = EXIT_INPUT,
+        [IG_ERR_DEVICE] = EXIT_ABSENT,   [IG_ERR_UNSUPPORTED] = EXIT_ABSENT,
+        [IG_ERR_INTERNAL] = EXIT_FAILED, [IG_ERR_CANCELLED] = EXIT_INTERRUPTED};
     bool known = status >= 0 && status < (int)(sizeof codes / sizeof *codes);
     return known && codes[status] ? codes[status] : EXIT_FAILED;
 }
@@ -171,7 +170,7 @@ static int unknown_option(const command *c, const char *word, size_t n)
     str_did_you_mean(&hint, &search);
     if (!hint.n && name[1] != '-')
         str_puts(&hint, "; put -- before an expression that begins with '-'");
-    say(c, "unknown option '%s'%s", name, hint.s ? hint.s : "; see --help");
+    say(c, "unknown option '%.60s'%s", name, hint.s ? hint.s : "; see --help");
     str_free(&hint);
     free(name);
     return EXIT_USAGE;
@@ -185,6 +184,23 @@ static const option *find_option(const command *c, const char *word, size_t n)
             return o;
     }
     return NULL;
+}
+
+/* What an option takes, in words. */
+static const char *option_takes(const option *o)
+{
+    static const struct {
+        bool (*read)(const char *s, void *place);
+        const char *takes;
+    } rows[] = {{option_threads, "a whole number from 1 to 4096"},
+                {option_count, "a whole number from 1 to 1000000"},
+                {option_seed, "a whole number from 0 on"},
+                {option_rate, "a number above 0"},
+                {option_bytes, "a size such as 512MiB or 4GiB"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].read == o->read)
+            return rows[i].takes;
+    return o->placeholder;
 }
 
 /* Reads argv[*i] and, where the value is a word of its own, the next. */
@@ -206,7 +222,8 @@ static int read_option(const command *c, int argc, char **argv, int *i)
         given = argv[++*i];
     if (o->read(given, o->place))
         return -1;
-    say(c, "%s takes %s, not '%s'; see 'ingot %s --help'", o->name, o->placeholder, given, c->name);
+    say(c, "%s takes %s, not '%.60s'; see 'ingot %s --help'", o->name, option_takes(o), given,
+        c->name);
     return EXIT_USAGE;
 }
 

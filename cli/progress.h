@@ -28,6 +28,9 @@ void progress_clear(const progress *p);
 void interrupt_watch(void);
 bool interrupt_asked(void);
 
+/* From now on Ctrl-C calls handler, from a signal handler or another thread. */
+void interrupt_divert(void (*handler)(int number));
+
 /* A timeline is being recorded: Ctrl-C where nobody watches, and a second one where somebody does, write
  * it before the process ends. To be called before there are other threads. */
 void interrupt_trace(void);

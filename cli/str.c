@@ -244,17 +244,21 @@ static int edit_distance(const char *a, const char *b)
     return rows[na % 3][nb];
 }
 
-/* A third of the word may be wrong; of one letter nothing can be told. */
+/* One edit in each six letters, and at least one. Of one letter nothing can be told. */
 nearest nearest_to(const char *word)
 {
     int n = (int)strlen(word);
-    return (nearest){word, NULL, n < 2 ? 0 : n / 3 + 2};
+    return (nearest){word, NULL, n < 2 ? 0 : (n + 5) / 6 + 1};
 }
+
+enum { PREFIX_LEAST = 4 }; /* letters from which a word may be the beginning of another */
 
 void nearest_offer(nearest *search, const char *candidate)
 {
+    int n = (int)strlen(search->word), longer = (int)strlen(candidate);
     int distance = edit_distance(search->word, candidate);
-    int longer = (int)strlen(candidate);
+    if (n >= PREFIX_LEAST && longer <= 2 * n && strncmp(search->word, candidate, (size_t)n) == 0)
+        distance = 1; /* softm is softmax */
     if (distance < search->distance && distance < longer) {
         search->best = candidate;
         search->distance = distance;

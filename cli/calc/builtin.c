@@ -1,15 +1,9 @@
-/* The calculator's own functions (files, making and asking arrays) and attributes. */
+/* The calculator's own functions and the attributes of arrays. */
 #include "calc/parts.h"
 
 #include <string.h>
 
 /* ---- functions ------------------------------------------------------------------------------ */
-
-static bool argument_string(calc *c, const node *n, const value *v, const char *what)
-{
-    return v->kind == V_STRING || calc_fail(c, n->where, "%s takes a file name in quotes, not %s",
-                                            what, value_kind_name(v->kind));
-}
 
 static bool argument_dtype(calc *c, const node *n, const value *v, ig_dtype *out)
 {
@@ -20,30 +14,6 @@ static bool argument_dtype(calc *c, const node *n, const value *v, ig_dtype *out
         return true;
     return calc_fail(c, n->where, "dtype takes a dtype such as f32 or int64, not %s",
                      v->kind == V_STRING ? "this string" : value_kind_name(v->kind));
-}
-
-static bool run_load(calc *c, const node *n, const value *args, value *out)
-{
-    if (c->options.no_files)
-        return calc_fail(c, n->where, "files are switched off here");
-    if (!argument_string(c, n, &args[0], "load"))
-        return false;
-    return calc_give(c, n->where, ig_load(args[0].u.s), out);
-}
-
-static bool run_save(calc *c, const node *n, const value *args, value *out)
-{
-    ig_array *x;
-    if (c->options.no_files)
-        return calc_fail(c, n->where, "files are switched off here");
-    if (!argument_string(c, n, &args[0], "save") || !calc_to_array(c, n->where, &args[1], &x))
-        return false;
-    *out = (value){0};
-    if (ig_save(args[0].u.s, x) == IG_OK)
-        return true;
-    calc_fail_library(c, n->where);
-    c->wrong.code = IG_ERR_ARGUMENT; /* IG_ERR_FILE stands for a bad input */
-    return false;
 }
 
 static bool run_array(calc *c, const node *n, const value *args, value *out)
@@ -126,17 +96,28 @@ static const struct {
                   {"dtype", get_dtype},     {"ndim", get_ndim},           {"size", get_size}};
 enum { ATTRIBUTES = sizeof attributes / sizeof *attributes };
 
+const char *calc_attribute_at(int i) { return i < ATTRIBUTES ? attributes[i].name : NULL; }
+
 bool attribute_eval(calc *c, const node *n, value *out)
 {
     value x;
     ig_array *array;
     nearest search = nearest_to(n->name);
+    if (is_module(c, n->child)) {
+        node plain = *n; /* np.pi */
+        plain.kind = N_NAME;
+        return calc_eval(c, &plain, out);
+    }
     if (n->child->kind == N_NAME && !calc_find_name(c, n->child->name) &&
         !calc_find_constant(n->child->name, &x))
         return calc_fail_unknown(c, n->child);
+    if (!calc_eval(c, n->child, &x))
+        return false;
+    if (x.kind == V_NAMED)
+        return calc_named_item(c, n->where, &x, n->name, out);
     for (int i = 0; i < ATTRIBUTES; i++) {
         if (strcmp(attributes[i].name, n->name) == 0)
-            return calc_eval(c, n->child, &x) && calc_to_array(c, n->where, &x, &array) &&
+            return calc_to_array(c, n->where, &x, &array) &&
                    attributes[i].get(c, n->where, array, out);
         nearest_offer(&search, attributes[i].name);
     }
@@ -167,7 +148,7 @@ static bool run_dtype(calc *c, const node *n, const value *args, value *out)
 
 static bool run_len(calc *c, const node *n, const value *args, value *out)
 {
-    if (!value_has_items(&args[0]))
+    if (!value_has_parts(&args[0]))
         return run_getter(c, n, &args[0], get_length, out);
     *out = value_int(args[0].u.items.n);
     return true;
@@ -197,9 +178,19 @@ static const builtin builtins[] = {
      "a kernel in CUDA C: its parameters by name or in order; results by their shape",
      run_kernel},
     {"len", {"x"}, 1, "x", "the length of the first axis, or of a tuple", run_len},
-    {"load", {"path"}, 1, "path", "the array in an npy file", run_load},
+    {"load",
+     {"path"},
+     1,
+     "path",
+     "the array of an .npy file; those of an .npz or .safetensors file, by name: load(path)[\"x\"]",
+     run_load},
     {"print", {"x"}, 1, "x", "prints x", run_print},
-    {"save", {"path", "x"}, 2, "path, x", "writes x as an npy file", run_save},
+    {"save",
+     {NULL},
+     0,
+     "path, x",
+     "writes x as an .npy file; save(path, x=a, y=b) writes named arrays as .npz or .safetensors",
+     run_save},
     {"shape", {"x"}, 1, "x", "the shape of x, as a tuple", run_shape},
 };
 enum { BUILTINS = sizeof builtins / sizeof *builtins };

@@ -37,29 +37,47 @@ static void forget_mistake(calc *c)
 
 const mistake *calc_mistake(const calc *c) { return &c->wrong; }
 
+enum { SHOWN_BEFORE = 60, SHOWN_AFTER = 40 }; /* characters of a long line around the mistake */
+
+static bool begins_character(char c) { return ((unsigned char)c & 0xC0) != 0x80; }
+
+/* Moves at by n characters, at most to limit. */
+static int step_characters(const char *s, int at, int n, int limit)
+{
+    const int step = limit < at ? -1 : 1;
+    while (n > 0 && at != limit) {
+        at += step;
+        n -= at == limit || begins_character(s[at]);
+    }
+    return at;
+}
+
 void calc_describe(const calc *c, str *t, const char *source_name, bool color)
 {
     const char *source = c->source;
-    int at = c->wrong.where.at, line = 1, start = 0;
+    int at = c->wrong.where.at, line = 1, start = 0, column = 1;
     for (int i = 0; i < at; i++)
         if (source[i] == '\n') {
             line++;
             start = i + 1;
         }
-    int end = start + (int)strcspn(source + start, "\n");
-    int column = 1;
+    const int end = start + (int)strcspn(source + start, "\n");
     for (int i = start; i < at; i++)
-        column += ((unsigned char)source[i] & 0xC0) != 0x80; /* characters, not bytes */
+        column += begins_character(source[i]);
+    const int from = step_characters(source, at, SHOWN_BEFORE, start);
+    const int to = step_characters(source, at, SHOWN_AFTER, end);
     if (source_name)
         str_printf(t, "%s:", source_name);
-    str_printf(t, "%d:%d: %s\n  %.*s\n  ", line, column, c->wrong.message.s, end - start,
-               source + start);
-    for (int i = start; i < at; i++)
-        if (((unsigned char)source[i] & 0xC0) != 0x80)
+    str_printf(t, "%d:%d: %s\n  %s%.*s%s\n  %s", line, column, c->wrong.message.s,
+               from > start ? "..." : "", to - from, source + from, to < end ? "..." : "",
+               from > start ? "   " : "");
+    for (int i = from; i < at; i++)
+        if (begins_character(source[i]))
             str_fill(t, source[i] == '\t' ? '\t' : ' ', 1);
-    int n = c->wrong.where.n < end - at ? c->wrong.where.n : end - at;
     str_puts(t, color ? "\033[1;31m^" : "^");
-    str_fill(t, '~', n > 1 ? (size_t)n - 1 : 0);
+    for (int i = at + 1; i < at + c->wrong.where.n && i < to; i++)
+        if (begins_character(source[i]))
+            str_puts(t, "~");
     str_puts(t, color ? "\033[0m\n" : "\n");
 }
 
@@ -178,6 +196,15 @@ static bool eval_binary(calc *c, const node *n, value *out)
 
 static bool eval_call(calc *c, const node *n, value *out)
 {
+    if (n->kind == N_METHOD && is_module(c, n->child)) { /* np.sum(x) */
+        const char *differs = module_refuses(n);
+        if (differs)
+            return calc_fail(c, n->where, "torch.%s %s", n->name, differs);
+        node plain = *n;
+        plain.kind = N_CALL;
+        plain.child = n->child->next;
+        return eval_call(c, &plain, out);
+    }
     const ig_op *op = ig_op_find(n->name);
     const builtin *own = builtin_find(n->name);
     if (op)
@@ -228,15 +255,11 @@ static void bindings_free(binding **list)
 }
 
 /* The value that the name had lives on until the statement ends, for it may be in use. */
-static bool bind(calc *c, const node *target, const value *v)
+static void bind_name(calc *c, const char *name, const value *v)
 {
-    const char *name = target->name;
-    value named = *v;
-    if (c->differentiates && !trace_begin(c, target->where, &named))
-        return false;
     binding *b = heap_get(sizeof *b);
     b->name = heap_string(name);
-    b->bound = value_keep(&b->memory, &named);
+    b->bound = value_keep(&b->memory, v);
     binding **at = &c->names;
     while (*at && strcmp((*at)->name, name) != 0)
         at = &(*at)->next;
@@ -247,7 +270,21 @@ static bool bind(calc *c, const node *target, const value *v)
         old->next = c->retired;
         c->retired = old;
     }
+}
+
+static bool bind(calc *c, const node *target, const value *v)
+{
+    value named = *v;
+    if (c->differentiates && !trace_begin(c, target->where, &named))
+        return false;
+    bind_name(c, target->name, &named);
     return true;
+}
+
+void calc_remember(calc *c, const value *v)
+{
+    if (v->kind != V_NONE)
+        bind_name(c, "_", v);
 }
 
 /* One value for one name, or the items of a tuple (the rows of an array) for as many. */
@@ -283,7 +320,8 @@ static bool eval_assign(calc *c, const node *n, value *out)
     }
     if (!calc_eval(c, n->child, out))
         return false;
-    if (c->options.eager && !calc_evaluate(c, out))
+    const bool eager = c->options.eager && (c->next || !c->options.last_lazy);
+    if (eager && !calc_evaluate(c, out))
         return false;
     if (!target_values(c, n, out, &items))
         return false;
@@ -321,6 +359,7 @@ static void close_statement(calc *c)
         ig_scope_end();
     c->scope_open = false;
     bindings_free(&c->retired);
+    files_close(c);
     arena_free(&c->scratch);
     trace_limit(c);
 }

@@ -12,6 +12,7 @@ typedef struct calc calc;
 typedef struct calc_options {
     bool no_files;     /* load and save are refused */
     bool eager;        /* a value is computed when it is given a name, not when it is used */
+    bool last_lazy;    /* but not by the last statement */
     bool full;         /* print() never shortens */
     FILE *out;         /* where print() goes; NULL: nowhere */
     bool history;      /* a later program may call grad for values of this one */
@@ -34,6 +35,14 @@ void calc_mute(calc *c, bool mute); /* print() says nothing */
 bool calc_step(calc *c, value *out);
 bool calc_again(calc *c, value *out);
 
+/* Gives the value of the last statement the name _. */
+void calc_remember(calc *c, const value *v);
+
+/* The i-th variable, attribute of arrays, or constant; NULL past the last. */
+const char *calc_name_at(const calc *c, int i, const value **v);
+const char *calc_attribute_at(int i);
+const char *calc_constant_at(int i);
+
 /* Makes a list an array and, with compute, runs all arrays of the value in one plan: ready to be
  * explained, printed or saved. A mistake points at the statement. */
 bool calc_settle(calc *c, value *v, bool compute);
@@ -46,6 +55,9 @@ const mistake *calc_mistake(const calc *c);
 
 /* "name:1:14: message", the line and a caret under the place. */
 void calc_describe(const calc *c, str *t, const char *source_name, bool color);
+
+/* Writes v to a file, in the format of its name's ending. */
+ig_status file_save(const char *path, const value *v);
 
 /* The calculator's own functions, such as load; NULL past the last. */
 enum { BUILTIN_PARAMS = 2 };
@@ -62,6 +74,9 @@ const builtin *calc_builtin_at(int i);
 
 /* Evaluates v and adds it; false with the library's error set. */
 bool print_value(str *t, const value *v, bool full);
+
+/* Adds what v is in a few words: "f32 (2, 3)" for an array. */
+void print_brief(str *t, const value *v);
 
 /* Adds the shortest decimal that reads back as f in dtype, as str() of NumPy's scalar. */
 void print_float(str *t, double f, ig_dtype dtype);

@@ -215,30 +215,107 @@ static bool fail_argument(calc *c, place where, const ig_op *op, const char *why
     return false;
 }
 
-static const ig_param *keyword_param(calc *c, const ig_op *op, const node *n)
+/* An argument of a call as it was written, and its value. */
+typedef struct given {
+    const node *n;       /* the expression */
+    const char *keyword; /* NULL: by position */
+    place where;         /* of the keyword, or the expression */
+    value v;
+} given;
+
+static bool arguments_eval(calc *c, const node *n, given *args)
 {
-    nearest search = nearest_to(n->name);
+    for (const node *a = n->child; a; a = a->next, args++) {
+        const bool keyword = a->kind == N_KEYWORD;
+        *args = (given){keyword ? a->child : a, keyword ? a->name : NULL, a->where, {0}};
+        if (!calc_eval(c, args->n, &args->v))
+            return false;
+    }
+    return true;
+}
+
+static unsigned bit(ig_kind kind) { return 1u << kind; }
+
+/* Parameters that are a list of ints rather than one of several numbers. */
+static bool is_int_list(const ig_param *param)
+{
+    static const char *const names[] = {"shape", "axes", "repetitions"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(param->name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+/* zeros(2, 3) means zeros((2, 3)): ints in a row become one tuple, unless the next parameter takes a
+ * number. Returns how many arguments there are then. */
+static int gather_ints(calc *c, const ig_op *op, given *args, int count)
+{
+    const unsigned numbers =
+        bit(IG_ARG_INT) | bit(IG_ARG_INTS) | bit(IG_ARG_FLOAT) | bit(IG_ARG_ARRAY);
+    for (int i = 0; i < op->n_params && i + 1 < count && !args[i + 1].keyword; i++) {
+        const unsigned next = i + 1 < op->n_params ? op->params[i + 1].kinds : 0;
+        if (!is_int_list(&op->params[i]) || next & numbers)
+            continue;
+        int n = 0;
+        while (i + n < count && !args[i + n].keyword && args[i + n].v.kind == V_INT)
+            n++;
+        if (n < 2)
+            return count;
+        value *items = arena_get(&c->scratch, sizeof *items * (size_t)n);
+        for (int k = 0; k < n; k++)
+            items[k] = args[i + k].v;
+        args[i].v = (value){.kind = V_TUPLE, .u = {.items = {items, n}}};
+        memmove(args + i + 1, args + i + n, sizeof *args * (size_t)(count - i - n));
+        return count - n + 1;
+    }
+    return count;
+}
+
+/* max(3, 5) and min(3, 5) of numbers, as in Python: the op would take 5 for an axis. */
+static bool chooses_number(const ig_op *op, const given *args, int count)
+{
+    const bool extreme = strcmp(op->name, "max") == 0 || strcmp(op->name, "min") == 0;
+    return extreme && count > 1 && value_is_number(&args[0].v) && !args[1].keyword;
+}
+
+static bool choose_number(calc *c, const ig_op *op, const given *args, int count, value *out)
+{
+    const bool max = op->name[1] == 'a';
+    *out = args[0].v;
+    for (int i = 0; i < count; i++) {
+        value better;
+        if (args[i].keyword || !value_is_number(&args[i].v))
+            return calc_fail(
+                c, args[i].where, "%s of a number and %s; use %simum(x1, x2) for the %s of two",
+                op->name, args[i].keyword ? "an axis" : value_kind_name(args[i].v.kind), op->name,
+                max ? "larger" : "smaller");
+        (max ? number_greater : number_less)(&args[i].v, out, &better);
+        if (better.u.b || value_float_of(&args[i].v) != value_float_of(&args[i].v)) /* NaN */
+            *out = args[i].v;
+    }
+    return true;
+}
+
+static const ig_param *keyword_param(calc *c, const ig_op *op, const given *a)
+{
+    nearest search = nearest_to(a->keyword);
     for (int i = 0; i < op->n_params; i++) {
-        if (strcmp(op->params[i].name, n->name) == 0)
+        if (strcmp(op->params[i].name, a->keyword) == 0)
             return &op->params[i];
         nearest_offer(&search, op->params[i].name);
     }
-    fail_argument(c, n->where, op, "has no argument", &search);
+    fail_argument(c, a->where, op, "has no argument", &search);
     return NULL;
 }
 
-static bool argument_eval(calc *c, const ig_op *op, const node *n, int position, ig_arg *out)
+static bool argument_coerce(calc *c, const ig_op *op, const given *a, int position, ig_arg *out)
 {
-    bool keyword = n->kind == N_KEYWORD;
-    const ig_param *param = keyword ? keyword_param(c, op, n) : positional_param(op, position);
+    const ig_param *param = a->keyword ? keyword_param(c, op, a) : positional_param(op, position);
     if (!param)
-        return fail_argument(c, n->where, op, "does not take that many arguments", NULL);
-    const node *expression = keyword ? n->child : n;
-    value v;
-    if (!calc_eval(c, expression, &v))
-        return false;
-    out->name = keyword ? param->name : NULL;
-    return coerce(c, expression->where, param, &v, out);
+        return !a->keyword &&
+               fail_argument(c, a->where, op, "does not take that many arguments", NULL);
+    out->name = a->keyword ? param->name : NULL;
+    return coerce(c, a->n->where, param, &a->v, out);
 }
 
 /* ---- the call ------------------------------------------------------------------------------- */
@@ -276,10 +353,15 @@ bool call_op(calc *c, const node *n, const ig_op *op, value *out)
     if (n->kind == N_METHOD &&
         (!op->n_params || !(op->params[0].kinds & (1u << IG_ARG_ARRAY | 1u << IG_ARG_ARRAYS))))
         return fail_argument(c, n->where, op, "is no method of an array", NULL);
+    given *given_args = arena_get(&c->scratch, sizeof *given_args * (size_t)count);
+    if (!arguments_eval(c, n, given_args))
+        return false;
+    if (chooses_number(op, given_args, count))
+        return choose_number(c, op, given_args, count, out);
+    count = gather_ints(c, op, given_args, count);
     ig_arg *args = arena_get(&c->scratch, sizeof *args * (size_t)count);
-    int position = 0;
-    for (const node *a = n->child; a; a = a->next, position++)
-        if (!argument_eval(c, op, a, position, &args[position]))
+    for (int i = 0; i < count; i++)
+        if (!argument_coerce(c, op, &given_args[i], i, &args[i]))
             return false;
     return call(c, n->where, op->name, args, count, out);
 }

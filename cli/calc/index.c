@@ -108,6 +108,36 @@ static bool tuple_item(calc *c, const node *n, const value *tuple, value *out)
     return true;
 }
 
+/* ---- named arrays --------------------------------------------------------------------------- */
+
+bool calc_named_item(calc *c, place where, const value *named, const char *name, value *out)
+{
+    const value *item = value_named(named, name);
+    nearest search = nearest_to(name);
+    for (int i = 0; i < named->u.items.n; i++)
+        nearest_offer(&search, named->names[i]);
+    if (item) {
+        *out = *item;
+        return true;
+    }
+    str hint = {0};
+    str_did_you_mean(&hint, &search);
+    for (int i = 0; !search.best && i < named->u.items.n && hint.n < 200; i++)
+        str_printf(&hint, "%s%s", i ? ", " : "; there are ", named->names[i]);
+    calc_fail(c, where, "there is no array '%s'%s", name, hint.s ? hint.s : "");
+    str_free(&hint);
+    return false;
+}
+
+static bool named_item(calc *c, const node *n, const value *named, value *out)
+{
+    const node *item = n->child->next;
+    value v;
+    if (item->kind == N_SLICE || item->next || !calc_eval(c, item, &v) || v.kind != V_STRING)
+        return calc_fail(c, item->where, "named arrays take one name in quotes");
+    return calc_named_item(c, item->where, named, v.u.s, out);
+}
+
 /* ---- arrays --------------------------------------------------------------------------------- */
 
 /* x[(1, 2)] is x[1, 2]. */
@@ -156,6 +186,8 @@ bool index_eval(calc *c, const node *n, value *out)
         return false;
     if (x.kind == V_TUPLE)
         return tuple_item(c, n, &x, out);
+    if (x.kind == V_NAMED)
+        return named_item(c, n, &x, out);
     if (x.kind != V_ARRAY && x.kind != V_LIST)
         return calc_fail(c, n->where, "%s has no items", value_kind_name(x.kind));
     if (!calc_to_array(c, n->child->where, &x, &array) ||

@@ -77,6 +77,23 @@ static bool json_tuple(str *t, const value *v)
     return true;
 }
 
+static bool json_named(str *t, const value *v)
+{
+    int64_t n = v->u.items.n;
+    json_head(t, "named", (ig_ints){&n, 1});
+    str_puts(t, "{");
+    for (int i = 0; i < n; i++) {
+        str_puts(t, i ? ", " : "");
+        json_string(t, v->names[i]);
+        str_puts(t, ": {");
+        if (!json_value(t, &v->u.items.v[i]))
+            return false;
+        str_puts(t, "}");
+    }
+    str_puts(t, "}");
+    return true;
+}
+
 bool json_value(str *t, const value *v)
 {
     static const char *const types[V_KINDS] = {
@@ -84,6 +101,8 @@ bool json_value(str *t, const value *v)
         [V_STRING] = "str", [V_DTYPE] = "dtype", [V_REST] = "rest"};
     if (v->kind == V_TUPLE)
         return json_tuple(t, v);
+    if (v->kind == V_NAMED)
+        return json_named(t, v);
     if (!types[v->kind]) {
         ig_array *x = value_to_array(v, IG_DTYPE_NONE);
         return x && json_array(t, x);

@@ -54,11 +54,53 @@ static token *token_add(lexer *l, token_kind kind, int n)
     return t;
 }
 
+/* ---- characters that editors and web pages put in place of ASCII ----------------------------- */
+
+static const struct substitute {
+    const char *pasted, *ascii;
+} substitutes[] = {
+    {"\u2010", "-"},  {"\u2011", "-"},  {"\u2012", "-"},  {"\u2013", "-"},  {"\u2014", "-"},
+    {"\u2212", "-"},  {"\u00d7", "*"},  {"\u00b7", "*"},  {"\u22c5", "*"},  {"\u2217", "*"},
+    {"\u00f7", "/"},  {"\u2215", "/"},  {"\u2264", "<="}, {"\u2265", ">="}, {"\u2260", "!="},
+    {"\u201c", "\""}, {"\u201d", "\""}, {"\u201e", "\""}, {"\u2018", "'"},  {"\u2019", "'"},
+    {"\u201a", "'"},  {"\u00a0", " "},  {"\u2009", " "},  {"\u202f", " "},  {"\u200b", " "},
+    {"\ufeff", " "},
+};
+
+/* What is meant by the character at s, if it is one of these; else NULL. */
+static const struct substitute *substitute_at(const char *s)
+{
+    for (size_t i = 0; (unsigned char)*s >= 0x80 && i < sizeof substitutes / sizeof *substitutes;
+         i++)
+        if (strncmp(s, substitutes[i].pasted, strlen(substitutes[i].pasted)) == 0)
+            return &substitutes[i];
+    return NULL;
+}
+
+/* Bytes of the pasted character at s if it stands for the character ascii; else 0. */
+static int substitutes_for(const char *s, char ascii)
+{
+    const struct substitute *found = substitute_at(s);
+    return found && found->ascii[0] == ascii ? (int)strlen(found->pasted) : 0;
+}
+
+/* Bytes of the character at s, which is not 0. */
+static int character_bytes(const char *s)
+{
+    int n = 1;
+    while (((unsigned char)s[n] & 0xC0) == 0x80)
+        n++;
+    return n;
+}
+
 static void skip_blanks(lexer *l)
 {
     for (;;) {
         const char *s = l->source + l->at;
-        if (*s == '#')
+        const int pasted = substitutes_for(s, ' ');
+        if (pasted)
+            l->at += pasted;
+        else if (*s == '#')
             l->at += (int)strcspn(s, "\n");
         else if (*s == ' ' || *s == '\t' || *s == '\r' || (*s == '\n' && l->depth))
             l->at++;
@@ -130,7 +172,8 @@ static bool lex_number(lexer *l)
     }
     double f = strtod(digits.s, NULL);
     if (is_name_part(s[n]) || (hex && n == 2))
-        fine = mistake_set(l->wrong, (place){l->at, n + 1}, "this is no number");
+        fine = mistake_set(l->wrong, (place){l->at, n + 1}, "invalid number '%.*s'",
+                           n + 1 < 40 ? n + 1 : 40, s);
     else if (whole)
         fine = lex_int(l, digits.s, hex ? 16 : 10, n);
     else if (f > 1.7976931348623157e308)
@@ -145,15 +188,24 @@ static bool lex_number(lexer *l)
 
 /* ---- strings -------------------------------------------------------------------------------- */
 
+/* Bytes of the character at s if it ends a string that began with quote; else 0. A string between
+ * typographic quotes ends with any of their kind, since languages differ. */
+static int closing_quote(const char *s, char quote, bool pasted)
+{
+    return pasted ? substitutes_for(s, quote) : *s == quote;
+}
+
 static bool lex_string(lexer *l)
 {
     static const char escapes[][2] = {{'n', '\n'},  {'t', '\t'},  {'r', '\r'},
                                       {'\\', '\\'}, {'\'', '\''}, {'"', '"'}};
     const char *s = l->source + l->at;
+    const struct substitute *typographic = substitute_at(s);
+    const char quote = typographic ? typographic->ascii[0] : s[0];
     str out = {0};
     bool fine = true;
-    int n = 1;
-    while (fine && s[n] != s[0]) {
+    int n = character_bytes(s), closes = 0;
+    while (fine && !(closes = closing_quote(s + n, quote, typographic != NULL))) {
         if (s[n] == 0 || s[n] == '\n') {
             fine = mistake_set(l->wrong, (place){l->at, 1}, "the string is never closed");
         } else if (s[n] != '\\') {
@@ -171,7 +223,7 @@ static bool lex_string(lexer *l)
         }
     }
     if (fine)
-        token_add(l, T_STRING, n + 1)->u.s = arena_string(l->memory, out.s, out.n);
+        token_add(l, T_STRING, n + closes)->u.s = arena_string(l->memory, out.s, out.n);
     str_free(&out);
     return fine;
 }
@@ -203,9 +255,15 @@ static bool lex_symbol(lexer *l)
 {
     /* Longer ones first. */
     static const char *const symbols[] = {
-        "...", "**", "//", "<<", ">>", "<=", ">=", "==", "!=", "+", "-", "*", "/", "%", "@",
-        "&",   "|",  "^",  "~",  "<",  ">",  "=",  "(",  ")",  "[", "]", ",", ":", "."};
+        "...", "**=", "//=", "<<=", ">>=", "**", "//", "<<", ">>", "<=", ">=", "==", "!=", "+=",
+        "-=",  "*=",  "/=",  "%=",  "@=",  "&=", "|=", "^=", "+",  "-",  "*",  "/",  "%",  "@",
+        "&",   "|",   "^",   "~",   "<",   ">",  "=",  "(",  ")",  "[",  "]",  ",",  ":",  "."};
     const char *s = l->source + l->at;
+    const struct substitute *meant = substitute_at(s);
+    if (meant) {
+        token_add(l, T_SYMBOL, (int)strlen(meant->pasted))->u.s = meant->ascii;
+        return true;
+    }
     for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
         size_t n = strlen(symbols[i]);
         if (strncmp(s, symbols[i], n) != 0)
@@ -216,12 +274,13 @@ static bool lex_symbol(lexer *l)
         else if (strchr(closing, s[0]))
             fine = close_bracket(l, s[0]);
         if (fine)
-            token_add(l, T_SYMBOL, (int)n);
+            token_add(l, T_SYMBOL, (int)n)->u.s = symbols[i];
         return fine;
     }
-    bool printable = isprint((unsigned char)*s);
-    return mistake_set(l->wrong, (place){l->at, 1},
-                       printable ? "unexpected '%c'" : "unexpected byte 0x%02x", (unsigned char)*s);
+    const int n = character_bytes(s);
+    if ((unsigned char)*s < ' ' || *s == 0x7f)
+        return mistake_set(l->wrong, (place){l->at, 1}, "unexpected byte 0x%02x", (unsigned)*s);
+    return mistake_set(l->wrong, (place){l->at, n}, "unexpected '%.*s'", n < 4 ? n : 4, s);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------ */
@@ -241,12 +300,16 @@ static bool lex_token(lexer *l)
         int n = 1;
         while (is_name_part(s[n]))
             n++;
+        if (n > NAME_MOST_BYTES)
+            return mistake_set(l->wrong, (place){l->at, n},
+                               "this name has %d characters; a name has at most %d", n,
+                               NAME_MOST_BYTES);
         token_add(l, T_NAME, n)->u.s = arena_string(l->memory, s, (size_t)n);
         return true;
     }
     if (isdigit((unsigned char)s[0]) || (s[0] == '.' && isdigit((unsigned char)s[1])))
         return lex_number(l);
-    if (*s == '"' || *s == '\'')
+    if (*s == '"' || *s == '\'' || substitutes_for(s, '"') || substitutes_for(s, '\''))
         return lex_string(l);
     return lex_symbol(l);
 }

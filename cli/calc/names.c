@@ -18,6 +18,7 @@ static const struct constant {
     {"none", {.kind = V_NONE}, false},
     {"inf", {.kind = V_FLOAT, .u.f = INFINITY}, false},
     {"nan", {.kind = V_FLOAT, .u.f = NAN}, false},
+    {"newaxis", {.kind = V_NONE}, false},
     {"pi", {.kind = V_FLOAT, .u.f = M_PI}, true},
     {"e", {.kind = V_FLOAT, .u.f = M_E}, true},
 };
@@ -62,6 +63,61 @@ const binding *calc_find_name(const calc *c, const char *name)
     return b;
 }
 
+const char *calc_name_at(const calc *c, int i, const value **v)
+{
+    const binding *b = c->names;
+    while (b && i-- > 0)
+        b = b->next;
+    *v = b ? &b->bound : NULL;
+    return b ? b->name : NULL;
+}
+
+const char *calc_constant_at(int i) { return i < CONSTANTS ? constants[i].name : NULL; }
+
+/* ---- names of other libraries ---------------------------------------------------------------- */
+
+static const char *const modules[] = {"np", "numpy", "jnp", "mx", "torch"};
+
+bool is_module(const calc *c, const node *n)
+{
+    if (n->kind == N_ATTRIBUTE)
+        return strcmp(n->name, "linalg") == 0 && is_module(c, n->child);
+    for (size_t i = 0; n->kind == N_NAME && i < sizeof modules / sizeof *modules; i++)
+        if (strcmp(modules[i], n->name) == 0)
+            return !calc_find_name(c, n->name);
+    return false;
+}
+
+/* Functions of PyTorch that give another result than the op of their name. */
+static const struct {
+    const char *name;
+    int arguments; /* from so many on */
+    const char *advice;
+} torch_differs[] = {
+    {"max", 2, "returns values and indices; write max(x, axis) or argmax(x, axis)"},
+    {"min", 2, "returns values and indices; write min(x, axis) or argmin(x, axis)"},
+    {"nonzero", 1, "returns a matrix; write stack(nonzero(x), axis=1)"},
+    {"sort", 1, "returns values and indices; write sort(x) or argsort(x)"},
+    {"split", 2, "takes the length of a part; write split(x, indices)"},
+    {"std", 1, "divides by n - 1; write std(x, correction=1)"},
+    {"take", 2, "takes from the flattened array; write take(reshape(x, -1), indices)"},
+    {"var", 1, "divides by n - 1; write var(x, correction=1)"},
+};
+
+const char *module_refuses(const node *call)
+{
+    int arguments = 0;
+    for (const node *a = call->child->next; a; a = a->next)
+        arguments++;
+    if (call->child->kind != N_NAME || strcmp(call->child->name, "torch") != 0)
+        return NULL;
+    for (size_t i = 0; i < sizeof torch_differs / sizeof *torch_differs; i++)
+        if (strcmp(torch_differs[i].name, call->name) == 0 &&
+            arguments >= torch_differs[i].arguments)
+            return torch_differs[i].advice;
+    return NULL;
+}
+
 /* What users of other libraries look for, and where it is here. */
 static const struct {
     const char *name, *ours;
@@ -77,7 +133,7 @@ static const struct {
     {"arctan2", "atan2(x1, x2)"},
     {"arctanh", "atanh(x)"},
     {"argpartition", "topk(x, k) or argsort(x)"},
-    {"argwhere", "nonzero(x)"},
+    {"argwhere", "stack(nonzero(x), axis=1)"},
     {"array_split", "split(x, indices)"},
     {"backward", "grad(loss, x)"},
     {"bmm", "x1 @ x2"},
@@ -93,7 +149,7 @@ static const struct {
     {"dot", "x1 @ x2"},
     {"float", "astype(x, f32)"},
     {"flatten", "reshape(x, -1)"},
-    {"fmod", "remainder(x1, x2)"},
+    {"hstack", "concat(arrays, axis=1) for matrices, concat(arrays) for vectors"},
     {"identity", "eye(n)"},
     {"index_select", "take(x, indices, axis)"},
     {"int", "astype(x, i64)"},
@@ -126,15 +182,11 @@ static const struct {
     {"unique", "unique_values(x)"},
     {"unsqueeze", "expand_dims(x, axis)"},
     {"value_and_grad", "grad(loss, x)"},
-    {"vdot", "vecdot(x1, x2)"},
-    {"view", "reshape(x, shape)"},
-    {"hstack", "concat(arrays, axis=1)"},
-    {"vstack", "concat(arrays, axis=0)"},
-    {"np", "the op alone: sum(x), not np.sum(x)"},
-    {"numpy", "the op alone: sum(x), not numpy.sum(x)"},
-    {"jnp", "the op alone: sum(x), not jnp.sum(x)"},
-    {"torch", "the op alone: sum(x), not torch.sum(x)"},
+    {"vdot", "sum(x1 * x2)"},
+    {"vstack", "concat(arrays, axis=0) for matrices, stack(arrays) for vectors"},
     {"random", "normal(key(0), shape), uniform, randint, ... with a key"},
+    {"relu6", "clip(x, 0, 6)"},
+    {"tensor", "array(x)"},
 };
 
 static const char *find_foreign(const char *name)

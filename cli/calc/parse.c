@@ -1,13 +1,14 @@
 /* The calculator's second step: tokens -> statements, with Python's precedence.
  *
- *   statement   expressions [ '=' expressions ]
+ *   statement   expressions [ '=' expressions ]  |  name operator '=' expressions
  *   expressions expression { ',' expression } [ ',' ]           a tuple if there is a comma
  *   expression  unary { operator unary }                        by precedence, to the left
  *   unary       ('+' | '-' | '~') unary  |  postfix [ '**' unary ]
  *   postfix     primary { '(' arguments ')' | '[' items ']' | '.' name }
  *   primary     number | string | name | '...' | '(' ... ')' | '[' ... ']'
  *
- * Every function returns NULL after a mistake, and the mistake stays. */
+ * A new line behind an operator does not end the statement. Every function returns NULL after a mistake,
+ * and the mistake stays. */
 #include "calc/syntax.h"
 
 #include <string.h>
@@ -15,7 +16,7 @@
 typedef struct parser {
     arena *memory;
     const char *source;
-    const token *now;
+    const token *first, *now;
     int nesting;
     mistake *wrong;
 } parser;
@@ -72,20 +73,45 @@ static const node *parse_expression(parser *p);
 
 /* ---- tokens and nodes ----------------------------------------------------------------------- */
 
-static bool token_is(const parser *p, const token *t, const char *symbol)
+static bool token_is(const token *t, const char *symbol)
 {
-    size_t n = strlen(symbol);
-    return t->kind == T_SYMBOL && (size_t)t->where.n == n &&
-           strncmp(p->source + t->where.at, symbol, n) == 0;
+    return t->kind == T_SYMBOL && strcmp(t->u.s, symbol) == 0;
 }
 
-static bool at_symbol(const parser *p, const char *symbol) { return token_is(p, p->now, symbol); }
+static bool at_symbol(const parser *p, const char *symbol) { return token_is(p->now, symbol); }
 
 static bool take_symbol(parser *p, const char *symbol)
 {
     bool there = at_symbol(p, symbol);
     p->now += there;
     return there;
+}
+
+/* Takes an operator and the new lines behind it; returns where the operator is. */
+static place take_operator(parser *p)
+{
+    place where = p->now++->where;
+    while (p->now->kind == T_STOP && p->source[p->now->where.at] == '\n')
+        p->now++;
+    return where;
+}
+
+/* Where the text before this token ends. */
+static place end_place(const parser *p)
+{
+    const token *t = p->now;
+    while (t > p->first && t[-1].kind == T_STOP)
+        t--;
+    return t->where;
+}
+
+/* Nothing but ends of statements is left. */
+static bool at_last(const parser *p)
+{
+    const token *t = p->now;
+    while (t->kind == T_STOP)
+        t++;
+    return t->kind == T_END;
 }
 
 static const char *advice_for(const token *t)
@@ -103,9 +129,10 @@ static const node *expected(parser *p, const char *what)
     const char *advice = advice_for(t);
     if (advice)
         mistake_set(p->wrong, t->where, "'%s' is not used here: %s", t->u.s, advice);
-    else if (t->kind == T_END || t->kind == T_STOP)
-        mistake_set(p->wrong, t->where, "%s is expected here, but the statement ends", what);
-    else
+    else if (t->kind == T_END || t->kind == T_STOP) {
+        p->wrong->unfinished = at_last(p);
+        mistake_set(p->wrong, end_place(p), "%s is expected here, but the statement ends", what);
+    } else
         mistake_set(p->wrong, t->where, "%s is expected, not '%.*s'", what,
                     t->where.n < 40 ? t->where.n : 40, p->source + t->where.at);
     return NULL;
@@ -243,7 +270,7 @@ static const node *parse_primary(parser *p)
 
 static const node *parse_argument(parser *p)
 {
-    if (p->now->kind != T_NAME || !token_is(p, p->now + 1, "="))
+    if (p->now->kind != T_NAME || !token_is(p->now + 1, "="))
         return parse_expression(p);
     node *n = node_new(p, N_KEYWORD, p->now->where);
     n->name = p->now->u.s;
@@ -367,19 +394,19 @@ static const node *parse_power(parser *p)
     const node *base = parse_postfix(p);
     if (!base || !at_symbol(p, "**"))
         return base;
-    place where = p->now++->where;
+    place where = take_operator(p);
     const node *exponent = parse_unary(p);
     return exponent ? node_operation(p, N_BINARY, &power, where, base, exponent) : NULL;
 }
 
 static const node *parse_sign(parser *p, const operation *op)
 {
-    const token *sign = p->now++;
+    place sign = take_operator(p);
     /* The one integer whose magnitude does not fit. */
     if (op->text[0] == '-' && p->now->kind == T_INT && p->now->u.i == (uint64_t)1 << 63)
         return parse_literal(p, value_int(INT64_MIN));
     const node *operand = parse_unary(p);
-    return operand ? node_operation(p, N_UNARY, op, sign->where, operand, NULL) : NULL;
+    return operand ? node_operation(p, N_UNARY, op, sign, operand, NULL) : NULL;
 }
 
 /* All recursion passes here, so here it is counted. */
@@ -402,7 +429,7 @@ static const node *parse_binary(parser *p, int least)
     const node *left = parse_unary(p);
     const operation *op;
     while (left && (op = find_operation(p, binary_operations)) && op->precedence >= least) {
-        place where = p->now++->where;
+        place where = take_operator(p);
         const node *right = parse_binary(p, op->precedence + 1);
         if (!right)
             return NULL;
@@ -453,7 +480,7 @@ static const node *parse_assignment(parser *p, const node *left)
     node *n = node_new(p, N_ASSIGN, left->where);
     chain parts = {n, NULL};
     bool several = left->kind == N_TUPLE;
-    p->now++;
+    take_operator(p);
     if (!chain_add(p, &parts, parse_expressions(p)))
         return NULL;
     for (const node *t = several ? left->child : left; t; t = several ? t->next : NULL)
@@ -468,10 +495,43 @@ static const node *parse_assignment(parser *p, const node *left)
     return n;
 }
 
+/* The operation of +=, **= and so on, or NULL. */
+static const operation *find_augmented(const parser *p)
+{
+    const char *s = p->now->kind == T_SYMBOL ? p->now->u.s : "";
+    size_t n = strlen(s);
+    if (n < 2 || s[n - 1] != '=')
+        return NULL;
+    if (strncmp(s, power.text, n - 1) == 0 && strlen(power.text) == n - 1)
+        return &power;
+    for (const operation *op = binary_operations; op->text; op++)
+        if (op->precedence != COMPARE && strlen(op->text) == n - 1 &&
+            strncmp(s, op->text, n - 1) == 0)
+            return op;
+    return NULL;
+}
+
+/* x += y is x = x + (y). */
+static const node *parse_augmented(parser *p, const node *target, const operation *op)
+{
+    place where = take_operator(p);
+    const node *right = check_target(p, target) ? parse_expressions(p) : NULL;
+    if (!right)
+        return NULL;
+    node *n = node_new(p, N_ASSIGN, target->where);
+    chain parts = {n, NULL};
+    n->literal = value_bool(false);
+    const node *sum = node_operation(p, N_BINARY, op, where, target, right);
+    return chain_add(p, &parts, sum) && chain_add(p, &parts, target) ? n : NULL;
+}
+
 static const node *parse_statement(parser *p)
 {
     const node *n = parse_expressions(p);
-    if (n && at_symbol(p, "="))
+    const operation *augmented = n ? find_augmented(p) : NULL;
+    if (augmented)
+        n = parse_augmented(p, n, augmented);
+    else if (n && at_symbol(p, "="))
         n = parse_assignment(p, n);
     if (n && !at_end(p))
         return expected(p, "an operator or the end of the statement");
@@ -481,7 +541,7 @@ static const node *parse_statement(parser *p)
 const node *parse(arena *a, const char *source, mistake *m)
 {
     parser p = {.memory = a, .source = source, .wrong = m};
-    p.now = lex(a, source, m);
+    p.first = p.now = lex(a, source, m);
     if (!p.now)
         return NULL;
     node *program = node_new(&p, N_TUPLE, (place){0, 0});

@@ -12,6 +12,12 @@ typedef struct binding {
     value bound;
 } binding;
 
+/* A file of named arrays, which own them while the statement runs. Lies in calc.scratch. */
+typedef struct opened_file {
+    struct opened_file *next;
+    ig_tensors *tensors;
+} opened_file;
+
 struct calc {
     calc_options options;
     bool muted;
@@ -28,6 +34,7 @@ struct calc {
     binding *names;
     binding *retired;   /* values whose names were given others by this statement */
     ig_array **results; /* room for the results of an op */
+    opened_file *files; /* that this statement loaded */
     mistake wrong;
 };
 
@@ -50,6 +57,10 @@ const binding *calc_find_name(const calc *c, const char *name);
 bool calc_find_constant(const char *name, value *out);
 /* Why name cannot be given a value, or NULL. */
 const char *calc_reserved(const char *name);
+/* Whether n names a module of another library, such as np, which is not a variable. Its functions are
+ * the ops of the same name; module_refuses gives the reason where they are not, else NULL. */
+bool is_module(const calc *c, const node *n);
+const char *module_refuses(const node *call);
 /* "unknown op 'sofmax'; did you mean 'softmax'?" */
 bool calc_fail_unknown(calc *c, const node *n);
 
@@ -59,6 +70,12 @@ bool call_arrays(calc *c, place where, const char *op, ig_array *const *arrays, 
 
 /* index.c */
 bool index_eval(calc *c, const node *n, value *out);
+bool calc_named_item(calc *c, place where, const value *named, const char *name, value *out);
+
+/* files.c: load and save. */
+bool run_load(calc *c, const node *n, const value *args, value *out);
+bool run_save(calc *c, const node *n, const value *unused, value *out);
+void files_close(calc *c);
 
 /* grad.c: derivatives. */
 /* Does the program call grad? */

@@ -346,6 +346,39 @@ static bool print_tuple(str *t, const value *v, bool full)
     return true;
 }
 
+/* "name  f32 (2, 3)", a line for each. */
+static void print_named(str *t, const value *v)
+{
+    size_t width = 0;
+    for (int i = 0; i < v->u.items.n; i++)
+        width = strlen(v->names[i]) > width ? strlen(v->names[i]) : width;
+    for (int i = 0; i < v->u.items.n; i++) {
+        str_printf(t, "%s%-*s  ", i ? "\n" : "", (int)width, v->names[i]);
+        print_brief(t, &v->u.items.v[i]);
+    }
+    if (v->u.items.n == 0)
+        str_puts(t, "no arrays");
+}
+
+void print_brief(str *t, const value *v)
+{
+    if (v->kind == V_ARRAY) {
+        ig_ints shape = ig_shape(v->u.array);
+        str_printf(t, "%s (", ig_dtype_name(ig_dtype_of(v->u.array)));
+        for (int i = 0; i < shape.n; i++)
+            str_printf(t, "%s%lld", i ? ", " : "", (long long)shape.v[i]);
+        str_puts(t, shape.n == 1 ? ",)" : ")");
+    } else if (value_has_parts(v)) {
+        str_printf(t, "%s of %d",
+                   v->kind == V_LIST    ? "list"
+                   : v->kind == V_TUPLE ? "tuple"
+                                        : "named arrays",
+                   v->u.items.n);
+    } else {
+        print_value(t, v, false);
+    }
+}
+
 bool print_value(str *t, const value *v, bool full)
 {
     switch (v->kind) {
@@ -359,6 +392,7 @@ bool print_value(str *t, const value *v, bool full)
     case V_STRING: str_puts(t, v->u.s); break;
     case V_DTYPE: str_puts(t, ig_dtype_name(v->u.dtype)); break;
     case V_REST: str_puts(t, "..."); break;
+    case V_NAMED: print_named(t, v); break;
     case V_NONE: str_puts(t, "None"); break;
     default: str_whole(t, v, IG_I64);
     }

@@ -7,7 +7,7 @@
 
 #include "calc/value.h"
 
-enum { NESTING_MOST = 200, CHAIN_MOST = 1000, SOURCE_MOST_BYTES = 16 << 20 };
+enum { NESTING_MOST = 200, CHAIN_MOST = 1000, NAME_MOST_BYTES = 255, SOURCE_MOST_BYTES = 16 << 20 };
 
 /* A part of the text. */
 typedef struct place {
@@ -43,7 +43,7 @@ typedef struct token {
     union {
         uint64_t i;
         double f;
-        const char *s;
+        const char *s; /* a name, a string's text, or a symbol in ASCII */
     } u;
 } token;
 

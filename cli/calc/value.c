@@ -8,10 +8,10 @@
 const char *value_kind_name(value_kind kind)
 {
     static const char *const names[V_KINDS] = {
-        [V_NONE] = "None",      [V_BOOL] = "a bool",     [V_INT] = "an int",
-        [V_FLOAT] = "a float",  [V_STRING] = "a string", [V_DTYPE] = "a dtype",
-        [V_ARRAY] = "an array", [V_LIST] = "a list",     [V_TUPLE] = "a tuple",
-        [V_REST] = "'...'"};
+        [V_NONE] = "None",      [V_BOOL] = "a bool",       [V_INT] = "an int",
+        [V_FLOAT] = "a float",  [V_STRING] = "a string",   [V_DTYPE] = "a dtype",
+        [V_ARRAY] = "an array", [V_LIST] = "a list",       [V_TUPLE] = "a tuple",
+        [V_REST] = "'...'",     [V_NAMED] = "named arrays"};
     return names[kind];
 }
 
@@ -55,13 +55,27 @@ value value_keep(arena *a, const value *v)
         ig_retain(v->u.array);
     } else if (v->kind == V_STRING) {
         copy.u.s = arena_string(a, v->u.s, strlen(v->u.s));
-    } else if (value_has_items(v)) {
-        value *items = arena_get(a, sizeof(value) * (size_t)v->u.items.n);
-        for (int i = 0; i < v->u.items.n; i++)
+    } else if (value_has_parts(v)) {
+        const int n = v->u.items.n;
+        value *items = arena_get(a, sizeof(value) * (size_t)n);
+        const char **names = v->names ? arena_get(a, sizeof *names * (size_t)n) : NULL;
+        for (int i = 0; i < n; i++) {
             items[i] = value_keep(a, &v->u.items.v[i]);
+            if (names)
+                names[i] = arena_string(a, v->names[i], strlen(v->names[i]));
+        }
         copy.u.items.v = items;
+        copy.names = names;
     }
     return copy;
+}
+
+const value *value_named(const value *v, const char *name)
+{
+    for (int i = 0; i < v->u.items.n; i++)
+        if (strcmp(v->names[i], name) == 0)
+            return &v->u.items.v[i];
+    return NULL;
 }
 
 void value_release(const value *v)
@@ -69,7 +83,7 @@ void value_release(const value *v)
     ig_release(v->trace);
     if (v->kind == V_ARRAY)
         ig_release(v->u.array);
-    else if (value_has_items(v))
+    else if (value_has_parts(v))
         for (int i = 0; i < v->u.items.n; i++)
             value_release(&v->u.items.v[i]);
 }
@@ -89,7 +103,7 @@ bool value_equal(const value *x, const value *y)
         return x->u.dtype == y->u.dtype;
     if (x->kind == V_ARRAY)
         return x->u.array == y->u.array;
-    if (!value_has_items(x))
+    if (!value_has_parts(x))
         return true;
     bool same = x->u.items.n == y->u.items.n;
     for (int i = 0; same && i < x->u.items.n; i++)
@@ -104,7 +118,7 @@ int value_collect(const value *v, ig_array **out, int room)
         if (room > 0)
             out[0] = v->u.array;
         n = 1;
-    } else if (value_has_items(v)) {
+    } else if (value_has_parts(v)) {
         for (int i = 0; i < v->u.items.n; i++) {
             int left = room > n ? room - n : 0;
             n += value_collect(&v->u.items.v[i], left ? out + n : NULL, left);

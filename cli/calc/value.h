@@ -21,6 +21,7 @@ typedef enum value_kind {
     V_LIST,  /* [1, 2]: an array as soon as one is wanted */
     V_TUPLE, /* (1, 2), a shape, the results of an op that has several */
     V_REST,  /* ... */
+    V_NAMED, /* arrays by name: an .npz or .safetensors file */
     V_KINDS
 } value_kind;
 
@@ -39,6 +40,7 @@ struct value {
             int n;
         } items;
     } u;
+    const char *const *names; /* of the items of V_NAMED; else NULL */
     /* A float or a list of numbers that was given a name: itself as an array of f64, by which grad
      * can ask. So are the floats that are computed from it. Else NULL. */
     ig_array *trace;
@@ -62,6 +64,11 @@ static inline bool value_has_items(const value *v)
     return v->kind == V_LIST || v->kind == V_TUPLE;
 }
 
+static inline bool value_has_parts(const value *v)
+{
+    return value_has_items(v) || v->kind == V_NAMED;
+}
+
 /* The number in another type. A float is no int: ask value_int_of only for V_BOOL, V_INT. */
 int64_t value_int_of(const value *v);
 double value_float_of(const value *v);
@@ -73,6 +80,9 @@ value value_concat(arena *a, const value *x, const value *y, value_kind kind);
 /* A copy whose text and items lie in a; retains its arrays. value_release drops them again. */
 value value_keep(arena *a, const value *v);
 void value_release(const value *v);
+
+/* The item of that name of a V_NAMED; NULL if there is none. */
+const value *value_named(const value *v, const char *name);
 
 /* Equality of what is not a number: dtypes, strings, None and tuples of these and of numbers. */
 bool value_equal(const value *x, const value *y);

@@ -93,6 +93,67 @@ gives '[1 2]' '[1,
   2]'
 gives 1 'max([1, 0])'
 
+# ---- what people type
+gives '(3, 4)' 'x = arange(12); x.reshape(3, 4).shape'
+gives '(2, 6)' 'x = arange(12); x.reshape(2, -1).shape'
+gives '(2, 3)' 'zeros(2, 3).shape'
+gives '(2, 3)' 'ones(2, 3, f64).shape'
+gives '(2, 1)' 'zeros(2, 1).shape'
+gives '(3, 2)' 'permute_dims(zeros(2, 3), 1, 0).shape'
+gives '(2, 3)' 'normal(key(0), 2, 3).shape'
+gives '[7 7]' 'full(2, 7)'
+gives '[1 1 1]' 'broadcast_to([1], 3)'
+gives 5 'x = 2; x += 3; x'
+gives '[2 4]' 'x = [1, 2]; x *= 2; x'
+gives 125 'x = 5; x **= 3; x'
+gives 2 'x = 5; x //= 2; x'
+gives '[[19 22]
+ [43 50]]' 'x = array([[1, 2], [3, 4]]); x @= [[5, 6], [7, 8]]; x'
+gives 3 '1 +
+2'
+gives 7 'x =
+7; x'
+gives 5 'max(3, 5)'
+gives 1.5 'min(3, 1.5, 2)'
+gives nan 'max(1.0, nan)'
+gives 7.0 'x = 2.0; grad(max(x * 7.0, 3.0), x)'
+gives 3 'np.sum([1, 2])'
+gives 3.141592653589793 'np.pi'
+gives '[0.5 0.5]' 'torch.softmax([0.0, 0.0], -1)'
+gives f16 'jnp.zeros((2, 3), jnp.float16).dtype'
+gives '(1, 3)' 'mx.ones(3)[np.newaxis].shape'
+gives 4 'np = 4; np'
+gives -5 $'\xef\xbb\xbf1 \u2212 2 \u00d7 3'
+gives -1 $'1 \u2013 2'
+gives True $'1\u00a0\u2264 2'
+gives abc $'\u201cabc\u201d'
+gives abc $'\u2018abc\u2019'
+wrong '1:8: max of a number and a list; use maximum(x1, x2) for the larger of two' 'max(0, [1, 2])'
+wrong '1:7: torch.std divides by n - 1; write std(x, correction=1)' 'torch.std([1.0, 2.0])'
+wrong '1:7: torch.max returns values and indices; write max(x, axis) or argmax(x, axis)' \
+    'torch.max([[1, 2]], 1)'
+wrong "1:18: dtype takes a dtype, not an int" 'sum(ones(2, 2),0,1)' # axes are not gathered
+wrong '1:11: arrays do not change; use slice_update(x, update, start) or where(condition, x1, x2)' \
+    'x = [1]; x[0] += 2'
+wrong "1:1: unknown name 'y'" 'y += 2'
+wrong "1:3: unexpected '☃'" '1 ☃ 2'
+
+# ---- named arrays
+gives 2 "save('$temporary/n.npz', x=[1, 2], y=3.5); len(load('$temporary/n.npz'))"
+gives '[1 2]' "load('$temporary/n.npz')['x']"
+gives 3.5 "load('$temporary/n.npz').y"
+gives $'x  i64 (2,)\ny  f64 ()' "load('$temporary/n.npz')"
+gives '[2 4]' "a = load('$temporary/n.npz'); b = a.x * 2; b"
+gives '[1. 2.]' "save('$temporary/n.safetensors', a=[1.0, 2.0]); load('$temporary/n.safetensors').a"
+gives '[1.5]' "save('$temporary/m.npz', [1.5]); load('$temporary/m.npz').arr_0"
+gives '[1 2]' "save('$temporary/copy.safetensors', load('$temporary/n.npz')); load('$temporary/copy.safetensors').x"
+wrong "1:$((${#temporary} + 16)): there is no array 'z'; there are x, y" "load('$temporary/n.npz').z"
+wrong "1:$((${#temporary} + 16)): named arrays take one name in quotes" "load('$temporary/n.npz')[0]"
+wrong "1:$((${#temporary} + 19)): several arrays need names: save(path, x=..., y=...)" \
+    "save('$temporary/o.npz',    [1], [2])"
+wrong "1:$((${#temporary} + 21)): 'x' is given twice" "save('$temporary/o.npz', x=1, x=2)"
+wrong '1:1: save takes a path and x, or a path and name=x, ...' 'save("x")'
+
 # ---- indexing
 x='x = arange(12).reshape([3, 4]); '
 gives '[4 5 6 7]' "${x}x[1]"
@@ -148,7 +209,12 @@ wrong "1:5: unknown op 'sofmax'; did you mean 'softmax'?" '1 + sofmax([1, 2])'
 wrong "1:1: unknown name 'y'" 'y + 1'
 wrong "1:1: unknown op 'concatenate'; use concat(arrays)" 'concatenate([[1], [2]])'
 wrong "1:1: unknown op 'arctan'; use atan(x)" 'arctan(1)'
-wrong "1:1: unknown name 'np'; use the op alone: sum(x), not np.sum(x)" 'np.pi'
+wrong "1:1: unknown op 'median'" 'median([1.0])'
+wrong "1:1: unknown op 'softm'; did you mean 'softmax'?" 'softm([1.0])'
+wrong "1:1: unknown op 'fmod'" 'fmod(3, 2)'
+wrong "1:1: unknown op 'view'" 'view([1], [1])'
+wrong "1:1: unknown op 'vstack'; use concat(arrays, axis=0) for matrices, stack(arrays) for vectors" \
+    'vstack([[1], [2]])'
 wrong "1:13: sum(x, axis=None, dtype=None, keepdims=False) has no argument 'axs'; did you mean 'axis'?" \
     'sum([1, 2], axs=0)'
 wrong "1:13: axis takes an int or ints, not a string" "sum([1, 2], 'x')"
@@ -182,6 +248,11 @@ caret() { "$ingot" eval 'x = 1; x + sofmax(x)' 2>&1 | sed -n "$1p"; }
 line_is() { [ "$(caret "$1")" = "$2" ] || { caret "$1"; return 1; }; }
 check 'the line that is wrong' line_is 2 '  x = 1; x + sofmax(x)'
 check 'the caret under it' line_is 3 '             ^~~~~~'
+long_line=$(printf '1 + %.0s' {1..900})
+longest() { "$ingot" eval "$1" 2>&1 | wc -L; }
+check 'a long line is not printed whole' test "$(longest "${long_line}b${long_line}1")" -lt 120
+check 'nor is a long name' test "$(longest "$(printf 'a%.0s' {1..20000})")" -lt 120
+check 'nor a long option' test "$(longest "--$(printf 'a%.0s' {1..20000})")" -lt 120
 
 deep=$(printf '(%.0s' {1..300})1$(printf ')%.0s' {1..300})
 wrong '1:201: brackets are nested deeper than 200 levels' "$deep"
@@ -211,13 +282,20 @@ check 'exit 5: no such npy' code 5 eval 'load("/nonexistent/x.npy")'
 printf 'not an npy' >"$temporary/bad.npy"
 check 'exit 5: a bad npy' code 5 eval "load('$temporary/bad.npy')"
 check 'exit 5: no such program' code 5 eval -f /nonexistent/program
-check 'exit 1: an output that cannot be written' code 1 eval -o /nonexistent/y.npy 1
+check 'exit 5: an output that cannot be written' code 5 eval -o /nonexistent/y.npy 1
+check 'exit 5: a file that cannot be saved' code 5 eval 'save("/nonexistent/y.npy", 1)'
+check 'exit 2: -o - with --json' code 2 eval -o - --json 1
 check 'exit 1: more memory than allowed' code 1 eval --memory-limit 1MiB \
     'normal(key(0), [1000, 1000]) + 1'
 says() { "$ingot" "${@:2}" 2>&1 </dev/null | grep -qF -- "$1" || { "$ingot" "${@:2}"; return 1; }; }
 check 'the nearest option' says "unknown option '--ful'; did you mean '--full'?" eval --ful 1
 check 'the nearest verb' says "unknown verb 'evla'; did you mean 'eval'?" evla
 check 'an option by =' says '901' eval --threads=1 '900 + 1'
+check 'the range of --threads' says "--threads takes a whole number from 1 to 4096, not '0'" eval --threads 0 1
+check 'sizes are for readers' says 'this evaluation needs 3.6 TiB, but the memory limit is 23.5 GiB' eval \
+    --memory-limit 23.5GiB 'ones(10**6, 10**6)'
+check 'words are one expression' prints 2 5 -3
+check 'words with operators' prints 17 2 + 3 '*' 5
 
 # ---- files, standard input
 check '-o' code 0 eval 'arange(6).reshape([2, 3])' -o "$temporary/x.npy"
@@ -225,6 +303,12 @@ check 'load' prints $'[[0 1 2]\n [3 4 5]]' "load('$temporary/x.npy')"
 check 'the issue: load, flip, softmax, -o' code 0 eval \
     "x = load('$temporary/x.npy'); softmax(x[:, ::-1] * 1.0, axis=-1)" -o "$temporary/y.npy"
 check 'what was written' prints '(2, 3)' "load('$temporary/y.npy').shape"
+piped_array() { "$ingot" eval -o - 'print(7); [1, 2]' 2>/dev/null | cmp - "$temporary/p.npy"; }
+check 'an array to compare with' code 0 eval '[1, 2]' -o "$temporary/p.npy"
+check '-o - writes to standard output' piped_array
+check 'and not into a file' test ! -e ./-
+check '-o FILE.npz' code 0 eval '[1, 2]' -o "$temporary/q.npz"
+check 'what was written there' prints '[1 2]' "load('$temporary/q.npz').arr_0"
 check 'save' prints '' "save('$temporary/z.npy', [1.5])"
 check 'what was saved' prints '[1.5]' "load('$temporary/z.npy')"
 printf 'a = 2\n# a comment\n\na * 21\n' >"$temporary/program"
@@ -258,6 +342,11 @@ summary() { [ "$("$ingot" eval "$@" 'arange(2000)' | tr -d '[]' | wc -w)" = "$wo
 words=7 && check 'long arrays are shortened' summary
 words=2000 && check '--full' summary --full
 check '--time' says 'median' eval --time 'ones([10]) + 1'
+check '--explain --time explains' says 'nodes in' eval --explain --time 'ones([10]) + 1'
+check '--explain --time times' says 'median' eval --explain --time 'ones([10]) + 1'
+check '--explain --time of an assignment' says 'nodes in' eval --explain --time 'x = ones([10]) + 1'
+check '--verify --time verifies' says 'operations, 0 failed' eval --verify --time 'exp(ones([10]))'
+check 'JSON of a schedule and a time' json --explain --time 'zeros([2]) + 1'
 check '--explain' code 0 eval --explain 'relu(zeros([64, 64]) @ ones([64, 64]) + 1)'
 check 'the issue: the first example' code 0 eval 'a = normal(key(0), [1000, 1000]); mean(a @ a.T)'
 plain() { ! "$ingot" eval 'x +' 2>&1 | grep -q $'\033'; }

@@ -40,7 +40,7 @@ done <<'ROWS'
 2|err|ingot devices: unknown option .--jsn.; did you mean .--json.?|devices --jsn
 2|err|ingot devices: unexpected .x.; see .ingot devices --help.|devices x
 2|err|ingot doctor: unexpected .x.; see .ingot doctor --help.|doctor x
-2|err|ingot devices: --threads takes N, not .0.; see .*|devices --threads 0
+2|err|ingot devices: --threads takes a whole number from 1 to 4096, not .0.; see .*|devices --threads 0
 2|err|ingot devices: a value is needed after .--threads.; see .*|devices --threads
 2|err|ingot devices: no value is taken by .--json.; see .*|devices --json=1
 2|err|ingot eval: an expression is missing; .*|eval

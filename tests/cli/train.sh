@@ -37,11 +37,11 @@ check 'the nearest model' fails 2 "unknown model 'cn'; did you mean 'cnn'?" digi
 check 'the nearest optimizer' fails 2 "unknown optimizer 'adma'; did you mean 'adam'?" digits \
     --optimizer adma
 check 'the nearest option' ends 2 "did you mean '--epochs'?" digits --epoch 1
-check 'no epochs' ends 2 "--epochs takes N, not '0'" digits --epochs 0
-check 'a batch of less than one' ends 2 "--batch takes N, not '-1'" digits --batch=-1
-check 'a rate that is none' ends 2 "--lr takes RATE, not 'fast'" digits --lr fast
-check 'a negative rate' ends 2 "--lr takes RATE, not '-1'" digits --lr=-1
-check 'a seed that is none' ends 2 "--seed takes N, not '-3'" digits --seed=-3
+check 'no epochs' ends 2 "--epochs takes a whole number from 1 to 1000000, not '0'" digits --epochs 0
+check 'a batch of less than one' ends 2 "--batch takes a whole number from 1 to 1000000, not '-1'" digits --batch=-1
+check 'a rate that is none' ends 2 "--lr takes a number above 0, not 'fast'" digits --lr fast
+check 'a negative rate' ends 2 "--lr takes a number above 0, not '-1'" digits --lr=-1
+check 'a seed that is none' ends 2 "--seed takes a whole number from 0 on, not '-3'" digits --seed=-3
 check 'no such device' ends 4 nowhere digits --device nowhere
 check 'a loss that diverges' ends 1 'it diverges; try a smaller --lr' digits --lr 1e30 --optimizer sgd
 

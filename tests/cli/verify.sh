@@ -48,7 +48,7 @@ check 'a device that computes nothing' ends 4 'that device computes nothing' ver
 check 'an empty device' ends 4 "there is no device '' here" verify --device cpu,
 check 'unknown case' ends 2 "exp f32 has no case 'plain.9'" verify --op exp --dtype f32 --case plain.9
 check 'a case of what' ends 2 'give --op and --dtype' verify --case plain.0.transposed
-check 'a bad seed' ends 2 '--seed takes N' verify --seed -1
+check 'a bad seed' ends 2 '--seed takes a whole number' verify --seed -1
 check 'a word too many' ends 2 "unexpected 'exp'" verify exp
 check 'unknown option' ends 2 "did you mean '--quick'?" verify --quik
 

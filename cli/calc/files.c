@@ -1,0 +1,121 @@
+/* load and save. The name's ending tells the format: .npz and .safetensors hold named arrays, everything
+ * else is read and written as .npy. */
+#include "calc/parts.h"
+
+#include <string.h>
+
+static bool ends_with(const char *path, const char *ending)
+{
+    const size_t n = strlen(path), k = strlen(ending);
+    return n >= k && strcmp(path + n - k, ending) == 0;
+}
+
+static bool holds_names(const char *path)
+{
+    return ends_with(path, ".npz") || ends_with(path, ".safetensors");
+}
+
+static bool check_path(calc *c, const node *n, const value *v)
+{
+    if (c->options.no_files)
+        return calc_fail(c, n->where, "files are switched off here");
+    return v->kind == V_STRING || calc_fail(c, n->where, "%s takes a file name in quotes, not %s",
+                                            n->name, value_kind_name(v->kind));
+}
+
+/* ---- load ----------------------------------------------------------------------------------- */
+
+void files_close(calc *c)
+{
+    for (; c->files; c->files = c->files->next)
+        ig_tensors_free(c->files->tensors);
+}
+
+static bool load_named(calc *c, const node *n, const char *path, value *out)
+{
+    opened_file *file = arena_get(&c->scratch, sizeof *file);
+    *file = (opened_file){c->files, ig_tensors_load(path)};
+    if (!file->tensors)
+        return calc_fail_library(c, n->where);
+    c->files = file;
+    const int count = ig_tensors_count(file->tensors);
+    value *items = arena_get(&c->scratch, sizeof *items * (size_t)count);
+    const char **names = arena_get(&c->scratch, sizeof *names * (size_t)count);
+    for (int i = 0; i < count; i++) {
+        names[i] = ig_tensors_name(file->tensors, i);
+        items[i] = value_array(ig_tensors_get(file->tensors, names[i]));
+    }
+    *out = (value){.kind = V_NAMED, .u = {.items = {items, count}}, .names = names};
+    return true;
+}
+
+bool run_load(calc *c, const node *n, const value *args, value *out)
+{
+    if (!check_path(c, n, &args[0]))
+        return false;
+    const char *path = args[0].u.s;
+    return holds_names(path) ? load_named(c, n, path, out)
+                             : calc_give(c, n->where, ig_load(path), out);
+}
+
+/* ---- save ----------------------------------------------------------------------------------- */
+
+ig_status file_save(const char *path, const value *v)
+{
+    const bool named = v->kind == V_NAMED;
+    ig_array *x = named ? NULL : value_to_array(v, IG_DTYPE_NONE);
+    if (!named && !x)
+        return IG_ERR_ARGUMENT;
+    if (!holds_names(path))
+        return !named ? ig_save(path, x)
+                      : ig_fail(IG_ERR_ARGUMENT,
+                                "save: '%s' would hold one array, and these are %d with names; "
+                                "write .npz or .safetensors",
+                                path, v->u.items.n);
+    ig_tensors *t = ig_tensors_new();
+    ig_status status = t ? IG_OK : IG_ERR_MEMORY;
+    for (int i = 0; named && status == IG_OK && i < v->u.items.n; i++) {
+        ig_array *item = value_to_array(&v->u.items.v[i], IG_DTYPE_NONE);
+        status = item ? ig_tensors_put(t, v->names[i], item) : IG_ERR_ARGUMENT;
+    }
+    if (!named && status == IG_OK)
+        status = ig_tensors_put(t, "arr_0", x); /* NumPy's name for an array without one */
+    if (status == IG_OK)
+        status = ends_with(path, ".npz") ? ig_tensors_save_npz(t, path) : ig_tensors_save(t, path);
+    ig_tensors_free(t);
+    return status;
+}
+
+/* save(path, x), or save(path, name=x, ...): the arguments are not known beforehand. */
+bool run_save(calc *c, const node *n, const value *unused, value *out)
+{
+    (void)unused;
+    static const char usage[] = "save takes a path and x, or a path and name=x, ...";
+    int count = 0;
+    for (const node *a = n->child; a; a = a->next)
+        count++;
+    if (count < 2)
+        return calc_fail(c, n->where, "%s", usage);
+    value path, x, *items = arena_get(&c->scratch, sizeof *items * (size_t)count);
+    const char **names = arena_get(&c->scratch, sizeof *names * (size_t)count);
+    if (n->child->kind == N_KEYWORD)
+        return calc_fail(c, n->child->where, "%s", usage);
+    if (!calc_eval(c, n->child, &path) || !check_path(c, n, &path))
+        return false;
+    count = 0;
+    for (const node *a = n->child->next; a; a = a->next, count++) {
+        const bool named = a->kind == N_KEYWORD;
+        if (!named && n->child->next->next)
+            return calc_fail(c, a->where, "several arrays need names: save(path, x=..., y=...)");
+        names[count] = named ? a->name : NULL;
+        if (!calc_eval(c, named ? a->child : a, &items[count]))
+            return false;
+        for (int i = 0; named && i < count; i++)
+            if (strcmp(names[i], a->name) == 0)
+                return calc_fail(c, a->where, "'%s' is given twice", a->name);
+    }
+    x = names[0] ? (value){.kind = V_NAMED, .u = {.items = {items, count}}, .names = names}
+                 : items[0];
+    *out = (value){0};
+    return file_save(path.u.s, &x) == IG_OK || calc_fail_library(c, n->where);
+}

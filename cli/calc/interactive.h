@@ -1,0 +1,18 @@
+/* interactive.c: the calculator at a terminal. */
+#ifndef CLI_CALC_INTERACTIVE_H
+#define CLI_CALC_INTERACTIVE_H
+
+#include "calc/calc.h"
+
+/* What to do with the value of a line, and with the calculator's mistake. */
+typedef struct interactive {
+    calc *calc;
+    void (*show)(const void *ctx, value *v);
+    void (*report)(const void *ctx);
+    const void *ctx;
+} interactive;
+
+/* Reads and runs lines until the user ends. Ctrl-C cancels the line, or the computation. */
+void interactive_run(const interactive *p);
+
+#endif
