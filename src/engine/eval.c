@@ -427,14 +427,6 @@ double ig_item(ig_array *x)
 
 /* ---- settings ---- */
 
-#define TEXT_OF(x) #x
-#define VERSION_TEXT(a, b, c) TEXT_OF(a) "." TEXT_OF(b) "." TEXT_OF(c)
-
-const char *ig_version(void)
-{
-    return VERSION_TEXT(IG_VERSION_MAJOR, IG_VERSION_MINOR, IG_VERSION_PATCH);
-}
-
 ig_status ig_set_threads(int n)
 {
     if (n < 0)

@@ -1,0 +1,47 @@
+# tools/check-includes accepts the tree, and finds each kind of violation when one is planted in a copy of it.
+. tests/check.sh
+temporary=$(mktemp -d)
+trap 'rm -rf "$temporary"' EXIT
+copy=$temporary/tree
+mkdir "$copy"
+cp -R include src cli examples "$copy"
+
+# finds MESSAGE FILE LINE: with LINE at the end of FILE, the check fails with MESSAGE; without it, it passes again.
+finds() {
+    local message=$1 file=$copy/$2 found
+    cp "$file" "$temporary/saved"
+    printf '%s\n' "$3" >>"$file"
+    found=$(tools/check-includes "$copy")
+    local status=$?
+    cp "$temporary/saved" "$file"
+    [ "$status" = 1 ] && grep -qF -e "$message" <<<"$found" && return
+    printf 'exit code %s, expected 1 and: %s\n%s\n' "$status" "$message" "$found"
+    return 1
+}
+
+check 'the tree' tools/check-includes
+check 'its copy' tools/check-includes "$copy"
+check 'an include of a higher folder' \
+    finds 'base may not include src/graph/graph.h' src/base/text.c '#include "graph/graph.h"'
+check 'an include of a higher sub-folder' \
+    finds 'kernel/pp may not include src/kernel/parse/parser.h' src/kernel/pp/lex.c '#include "kernel/parse/parser.h"'
+check 'an include of a sub-folder beside' \
+    finds 'kernel/print may not include src/kernel/lower/lower.h' src/kernel/print/print.c \
+    '#include "kernel/lower/lower.h"'
+check 'one backend includes another' \
+    finds 'backend/opencl may not include src/backend/cpu/cpu.h' src/backend/opencl/build.c \
+    '#include "backend/cpu/cpu.h"'
+check 'a call of a higher folder through the public header' \
+    finds 'array may not call ig_eval, which is in src/engine/' src/array/view.c \
+    'void planted(ig_array **a) { ig_eval(a, 1); }'
+check 'an internal header in the command' \
+    finds 'cli uses only ingot.h, but includes src/graph/graph.h' cli/main.c '#include "graph/graph.h"'
+check 'a cycle' finds 'includes run in a circle' src/array/view.h '#include "array/array.h"'
+check 'a header that does not exist' finds '"base/nothing.h" was not found' src/base/text.c '#include "base/nothing.h"'
+
+mkdir "$copy/src/other"
+printf 'int other;\n' >"$copy/src/other/other.c"
+says() { tools/check-includes "$copy" | grep -qF -e "$1"; }
+check 'a folder without a rule' says "'other' has no rule"
+check 'a folder without a README' says 'src/other/README.md:1: missing'
+finish
