@@ -153,7 +153,7 @@ endif
 
 # ---- targets -----------------------------------------------------------------------------------
 
-.PHONY: all run test test-quick tests tests-fuzz fuzz coverage bench examples docs install uninstall \
+.PHONY: all run test test-quick check check-clang tests tests-fuzz fuzz coverage bench examples docs install uninstall \
         format check-format clean help FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -206,13 +206,28 @@ $(foreach level,$(LEVELS),$(eval $(call LANE_RULE,$(level))))
 # Random bits wait for multiplications: scheduled for a wide core, gcc's take a sixth less time there.
 $(BUILD)/obj/src/backend/cpu/lanes/bits.neon.o: LANES_OPTIMIZE += $(if $(is_clang),,-mtune=neoverse-v1)
 
-# Everything, internal names included: what the tests link with.
+# The command and some tests with lane loops that clang compiled, and with all other objects of this build: the
+# tests' stage clang. Compilers differ most in vector code.
+CLANG ?= clang
+CLANG_LANES := $(LANE_OBJECTS:$(BUILD)/obj/%=$(BUILD)/clang/obj/%)
+define CLANG_LANE_RULE
+$(BUILD)/clang/obj/src/backend/cpu/lanes/%.$1.o: src/backend/cpu/lanes/%.c $(GENERATED)
+	@mkdir -p $$(@D)
+	$$(call say,CLANG,$$< [$1]) $$(CLANG) $$(LIBRARY) $$(LANES_OPTIMIZE) $(LEVEL_FLAGS_$1) -DLEVEL=$1 \
+	    $$(CPPFLAGS) $$(CFLAGS) -MMD -MP -MF $(BUILD)/obj/clang-$$(*F).$1.d -c -o $$@ $$<
+endef
+$(foreach level,$(LEVELS),$(eval $(call CLANG_LANE_RULE,$(level))))
+
+$(BUILD)/clang/ingot: $(CLANG_LANES) $(OBJECTS) $(CLI_OBJECTS)
+	$(call say,LINK,$@) $(link) $^ $(CLI_LIBS) $(LDLIBS)
+
+# All objects, internal names included. The tests link with it.
 $(BUILD)/obj/libinternal.a: $(LANE_OBJECTS) $(OBJECTS) $(BUILD)/gen/link
 	@mkdir -p $(@D); rm -f $@
 	$(call say,AR,$@) $(AR) rcs $@ $(OBJECTS) $(LANE_OBJECTS)
 
-# What users link with. Elsewhere than on macOS the internal names are made local, so that a
-# program may have functions of the same names.
+# The static library for users. Internal names are made local (not on macOS), so that a program may have
+# functions of the same names.
 ifneq ($(MACOS),)
 $(BUILD)/libingot.a: $(BUILD)/obj/libinternal.a
 	@cp $< $@
@@ -231,9 +246,12 @@ $(BUILD)/$(SHARED_DEV): $(BUILD)/$(SHARED)
 
 # ---- the command -------------------------------------------------------------------------------
 
-# A line editor for the prompt, where there is one for the machine we build for.
-editor := $(if $(CROSS),,$(shell for e in libedit readline; do \
+# A line editor for the prompt: libedit (BSD license) if there is one, else readline. readline makes the command,
+# not the library, a GPL work, so the build says so. EDITOR_LIBRARY= builds without one.
+EDITOR_LIBRARY ?= $(if $(CROSS),,$(shell for e in libedit readline; do \
             pkg-config --exists $$e 2>/dev/null && { echo $$e; break; }; done))
+editor := $(EDITOR_LIBRARY)
+readline_note := note: ingot links GNU readline, so this binary is under GPL 3; libedit (tools/setup) avoids that
 ifneq ($(editor),)
   CLI_DEFINES := $(if $(filter libedit,$(editor)),-DHAVE_LIBEDIT,-DHAVE_READLINE) \
                  $(shell pkg-config --cflags $(editor))
@@ -258,6 +276,7 @@ $(BUILD)/obj/cli/bench/limits_arm.o: OPTIMIZE := -O3 $(if $(filter aarch64,$(ARC
 # It reads its own files with base/json, which is not public.
 $(BUILD)/ingot: $(BUILD)/obj/libinternal.a $(CLI_OBJECTS)
 	$(call say,LINK,$@) $(link) $(CLI_OBJECTS) $(BUILD)/obj/libinternal.a $(CLI_LIBS) $(LDLIBS)
+	$(if $(filter readline,$(editor)),@echo '$(readline_note)')
 
 # ---- examples: a program for each file, as a user would build it --------------------------------
 
@@ -335,6 +354,9 @@ $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(UNIT_PARTS) $(TEST_PARTS)
 	$(call say,LINK,$@) $(link) $< $(UNIT_PARTS) $(filter %/libcli.a,$^) \
 	    $(TEST_PARTS) $(CMOCKA) $(CLI_LIBS) $(LDLIBS)
 
+$(BUILD)/clang/test_%: $(BUILD)/obj/tests/unit/test_%.o $(UNIT_PARTS) $(CLANG_LANES) $(OBJECTS) $(BUILD)/obj/libtests.a
+	$(call say,LINK,$@) $(link) $^ $(CMOCKA) $(LDLIBS)
+
 $(BUILD)/tests/grad/%: $(BUILD)/obj/tests/grad/%.o $(GRAD_PARTS) $(TEST_PARTS)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@) $(link) $< $(GRAD_PARTS) $(TEST_PARTS) $(CMOCKA) $(LDLIBS)
@@ -379,6 +401,16 @@ test:
 test-quick:
 	@tools/setup --test
 	@tests/run --quick
+
+check:
+	@tools/setup --test
+	@tests/run --essential
+
+# Warnings of clang's front end in all sources. The fuzz build compiles them, but perhaps with a newer clang.
+check-clang: $(BUILD)/gen/levels.h
+	@printf '%s\n' $(SOURCES) | xargs -P$(JOBS) -n 16 $(CLANG) -fsyntax-only $(LIBRARY)
+	@printf '%s\n' $(filter-out %/limits_arm.c,$(CLI)) | xargs -P$(JOBS) -n 16 $(CLANG) -fsyntax-only $(LIBRARY) -Icli $(CLI_DEFINES)
+	@printf '%s\n' $(wildcard tests/*/*.c bench/*.c) | xargs -P$(JOBS) -n 16 $(CLANG) -fsyntax-only $(TESTING)
 
 # FUZZ_SECONDS for each target; what is found lies in found/ of the build's directory.
 FUZZ_SECONDS ?= 600
@@ -447,12 +479,20 @@ fill = sed -e 's|@VERSION@|$(VERSION)|g' -e 's|@SERIES@|$(basename $(VERSION))|g
            -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|g' -e 's|@SHARED@|$(SHARED)|g' \
            tools/package/$1.in > $(DESTDIR)$2/$1 && chmod 644 $(DESTDIR)$2/$1
 
+# Programs without symbol tables; the shared library keeps its public names, the static one all that linking needs.
+STRIP ?= $(CROSS)strip
+strip_static := $(if $(MACOS),-S,--strip-debug)
+strip_shared := $(if $(MACOS),-x,--strip-unneeded)
+
 install: all
 	@mkdir -p $(addprefix $(DESTDIR),$(BINDIR) $(INCLUDEDIR) $(PKGDIR) $(CMAKEDIR))
 	install -m 755 $(BUILD)/ingot $(DESTDIR)$(BINDIR)/ingot
+	$(STRIP) $(DESTDIR)$(BINDIR)/ingot
 	install -m 644 include/ingot.h $(DESTDIR)$(INCLUDEDIR)/ingot.h
 	install -m 644 $(BUILD)/libingot.a $(DESTDIR)$(LIBDIR)/libingot.a
+	$(STRIP) $(strip_static) $(DESTDIR)$(LIBDIR)/libingot.a
 	install -m 755 $(BUILD)/$(SHARED) $(DESTDIR)$(LIBDIR)/$(SHARED)
+	$(STRIP) $(strip_shared) $(DESTDIR)$(LIBDIR)/$(SHARED)
 	ln -sf $(SHARED) $(DESTDIR)$(LIBDIR)/$(SHARED_DEV)
 	@$(call fill,ingot.pc,$(PKGDIR))
 	@$(call fill,IngotConfig.cmake,$(CMAKEDIR))
@@ -487,7 +527,8 @@ help:
 	@echo 'make                 the command and both libraries (build/)'
 	@echo 'make run             install what is missing, build; devices, verify, bench and a report'
 	@echo 'make test            install what is missing, run every test'
-	@echo 'make test-quick      the tests of the default build only'
+	@echo 'make check           the essential tests, in three minutes'
+	@echo 'make test-quick      all tests of the default build'
 	@echo 'make fuzz            the fuzz targets, FUZZ_SECONDS=600 each'
 	@echo 'make coverage        which lines the tests reach'
 	@echo 'make bench           times beside NumPy, PyTorch, JAX, MLX, Dask: WORK=pattern THREADS=n QUICK=1'
@@ -500,6 +541,6 @@ help:
 	@echo 'make clean           remove build/ and build-*/'
 	@echo
 	@echo 'variants, each in its own directory: CC=clang  CROSS=x86_64-linux-gnu-'
-	@echo '  SAN=address,undefined  SAN=thread  COVERAGE=1  BUILD=dir  CFLAGS=...  JOBS=n'
+	@echo '  SAN=address,undefined  SAN=thread  COVERAGE=1  DEBUG=-g  BUILD=dir  CFLAGS=...  JOBS=n'
 
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
