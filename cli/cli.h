@@ -1,4 +1,4 @@
-/* The command's frame: verbs, their options, how they end. */
+/* The command: its verbs, their options and exit codes. */
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 
@@ -11,20 +11,21 @@ enum {
     EXIT_FAILED = 1,
     EXIT_USAGE = 2,
     EXIT_REGRESSION = 3,
-    EXIT_ABSENT = 4, /* a device or feature that is not here */
-    EXIT_INPUT = 5,  /* a bad input file */
+    EXIT_ABSENT = 4, /* a device or feature is missing */
+    EXIT_INPUT =
+        5, /* a file that was to be read is missing or bad; EXIT_FAILED if it was to be written */
     EXIT_INTERRUPTED = 130
 };
 
 /* ---- options.c ---- */
 
-/* An option of a verb. Without a placeholder it is a flag. "FILE" and "DIR" are files and folders, "OP",
- * "DTYPE" and "DEVICE" names that there are, and "mlp|cnn" is one of its words: shells complete them. */
+/* An option of a verb. Without a placeholder it is a flag. Shells complete the value: a file for "FILE", a folder
+ * for "DIR", a name for "OP", "DTYPE", "DEVICE" (that runs arrays) and "DEVICES" (that run kernels), one of the words for "mlp|cnn". --out is short for --output. */
 typedef struct option {
     const char *name; /* "--full" */
     char letter;      /* "-f", or 0 */
     const char *placeholder;
-    /* Reads the value's text into place; false: it is not what the placeholder says. */
+    /* Reads the value's text into place; returns false if it does not match the placeholder. */
     bool (*read)(const char *s, void *place);
     void *place;
     const char *help;
@@ -38,11 +39,11 @@ bool option_seed(const char *s, void *place);    /* uint64_t */
 bool option_rate(const char *s, void *place);    /* double above 0 */
 bool option_bytes(const char *s, void *place);   /* uint64_t: 512MiB, 4GiB, 2GB, 1000000 */
 
-/* A verb as its user sees it. */
+/* A verb as the help describes it. */
 typedef struct command {
     const char *name; /* "eval" */
-    /* "[options] EXPRESSION". Words in small letters are meant as they stand; those in capitals are
-     * completed as placeholders are, and are files where they are nothing else. */
+    /* "[options] EXPRESSION". Shells complete words in small letters literally, words in capitals as
+     * placeholders, and all other words as files. */
     const char *usage;
     const char *about;
     const option *options; /* ends with a row without a name */
@@ -72,11 +73,12 @@ typedef struct engine_options {
 } engine_options;
 
 /* clang-format off */
-#define ENGINE_OPTIONS(e) \
+#define ENGINE_OPTIONS(e) ENGINE_OPTIONS_ON(e, "DEVICE", "the device that computes (cpu)")
+#define ENGINE_OPTIONS_ON(e, devices, about_devices) \
     {"--threads", 0, "N", option_threads, &(e).threads, "threads of the CPU device"}, \
     {"--memory-limit", 0, "SIZE", option_bytes, &(e).memory_limit, \
      "bytes that arrays may hold (512MiB, 4GiB)"}, \
-    {"--device", 0, "DEVICE", option_text, &(e).device, "the device that computes (cpu)"}, \
+    {"--device", 0, devices, option_text, &(e).device, about_devices}, \
     {"--trace", 0, "FILE", option_text, &(e).trace, "writes a timeline for ui.perfetto.dev"}
 
 #define FLAG(name, place, help) {name, 0, NULL, option_flag, place, help}

@@ -1,5 +1,5 @@
-/* ingot completion: what a shell needs to complete verbs, options and their values, as a script for it.
- * All of it comes from the verbs' own tables. */
+/* ingot completion: a script for a shell that completes verbs, options and their values. It is made from the
+ * verbs' tables. */
 #include "cli.h"
 
 #include <ctype.h>
@@ -7,9 +7,9 @@
 
 #include <ingot.h>
 
-/* ---- what can stand in a place --------------------------------------------------------------- */
+/* ---- values of an option or argument --------------------------------------------------------- */
 
-/* words: names that can stand there; files: any file can. */
+/* words: the names that are valid; files: any file name is valid. */
 typedef struct choice {
     str words;
     bool files;
@@ -21,13 +21,27 @@ static void add_word(choice *c, const char *word, size_t n)
     str_add(&c->words, word, n);
 }
 
-/* Those that ig_set_device takes. */
+/* The devices that ig_set_device takes. */
 static void add_devices(choice *c)
 {
     for (int i = 0; i < ig_device_count(); i++) {
         ig_device_info d = {0};
         if (ig_device_get(i, &d) == IG_OK && (d.runs_arrays || !d.runs_kernels))
             add_word(c, d.name, strlen(d.name));
+    }
+}
+
+/* The devices that run kernels. "opencl" is the first of opencl:0, opencl:1 and so on. */
+static void add_kernel_devices(choice *c)
+{
+    for (int i = 0; i < ig_device_count(); i++) {
+        ig_device_info d = {0};
+        if (ig_device_get(i, &d) != IG_OK || !d.runs_kernels)
+            continue;
+        size_t family = strcspn(d.name, ":");
+        if (strcmp(d.name + family, ":0") == 0)
+            add_word(c, d.name, family);
+        add_word(c, d.name, strlen(d.name));
     }
 }
 
@@ -45,17 +59,15 @@ static void add_dtypes(choice *c)
 
 static void add_files(choice *c) { c->files = true; }
 
-/* By its name, a placeholder says what it stands for; false if it does not. */
+/* Adds the values of a placeholder; returns false if its name is not known. */
 static bool add_placeholder(choice *c, const char *name, size_t n)
 {
     static const struct {
         const char *name;
         void (*add)(choice *c);
-    } kinds[] = {{"DEVICE", add_devices},
-                 {"OP", add_ops},
-                 {"DTYPE", add_dtypes},
-                 {"FILE", add_files},
-                 {"DIR", add_files}};
+    } kinds[] = {{"DEVICE", add_devices}, {"DEVICES", add_kernel_devices},
+                 {"OP", add_ops},         {"DTYPE", add_dtypes},
+                 {"FILE", add_files},     {"DIR", add_files}};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strlen(kinds[i].name) == n && strncmp(kinds[i].name, name, n) == 0) {
             kinds[i].add(c);
@@ -66,8 +78,12 @@ static bool add_placeholder(choice *c, const char *name, size_t n)
 
 static choice choice_of(const option *o)
 {
+    static const char prefix[] = "[NAME=]"; /* optional, before the value */
     choice c = {0};
-    if (!o->placeholder || add_placeholder(&c, o->placeholder, strlen(o->placeholder)))
+    const char *name = o->placeholder;
+    if (name && strncmp(name, prefix, sizeof prefix - 1) == 0)
+        name += sizeof prefix - 1;
+    if (!name || add_placeholder(&c, name, strlen(name)))
         return c;
     if (strchr(o->placeholder, '|'))
         for (const char *s = o->placeholder; *s; s += *s == '|') {
@@ -78,31 +94,34 @@ static choice choice_of(const option *o)
     return c;
 }
 
-/* From the usage: "[options] digits | mnist --data DIR" is digits or mnist. */
+/* The arguments that the usage names: digits and mnist for "[options] digits | mnist --data DIR"; any file for
+ * "A.json B.json ...". */
 static choice words_of(const command *c)
 {
-    static const char between[] = " |[].";
+    static const char between[] = " |[]";
     choice found = {0};
     bool value = false; /* of an option */
     for (const char *s = c->usage; *s;) {
         s += strspn(s, between);
-        size_t n = strcspn(s, between);
+        size_t length = strcspn(s, between), n = length;
+        while (n && s[n - 1] == '.') /* "FILE..." */
+            n--;
         bool dashed = *s == '-', taken = value && isupper((unsigned char)*s);
         value = dashed && n > 1;
         if (dashed || taken || n == 0 || (n == 7 && strncmp(s, "options", n) == 0))
-            ; /* no word of the user's */
+            ; /* not an argument */
         else if (islower((unsigned char)*s))
             add_word(&found, s, n);
         else if (!add_placeholder(&found, s, n))
             found.files = true;
-        s += n;
+        s += length;
     }
     return found;
 }
 
 static const char *words_in(const choice *c) { return c->words.s ? c->words.s : ""; }
 
-/* ---- bash: an empty answer lets readline complete files --------------------------------------- */
+/* ---- bash: readline completes file names if there is no candidate ------------------------------ */
 
 static void bash_values(const command *c, void *ctx)
 {
@@ -153,7 +172,7 @@ static void bash(str *t)
 
 /* ---- zsh -------------------------------------------------------------------------------------- */
 
-/* Text within '...', where also brackets and colons mean something. */
+/* Text inside '...', where brackets and colons are special too. */
 static void zsh_text(str *t, const char *s)
 {
     for (; *s && *s != '\n'; s++)
@@ -166,7 +185,7 @@ static void zsh_text(str *t, const char *s)
 static void zsh_option(str *t, const option *o)
 {
     choice v = choice_of(o);
-    const char *equals = o->placeholder ? "=" : ""; /* the value may stand behind one */
+    const char *equals = o->placeholder ? "=" : ""; /* the value may follow one */
     str_puts(t, " \\\n            ");
     if (o->letter)
         str_printf(t, "'(-%c %s)'{-%c,%s%s}'[", o->letter, o->name, o->letter, o->name, equals);
@@ -278,8 +297,8 @@ int verb_completion(int argc, char **argv)
     const option options[] = {{0}};
     const command c = {
         "completion", "bash | zsh | fish",
-        "Prints what the shell needs to complete this command. 'make install' puts it "
-        "in place; by hand:\n\n"
+        "Prints a script that makes the shell complete this command. 'make install' installs "
+        "the scripts. By hand:\n\n"
         "  eval \"$(ingot completion bash)\"\n"
         "  ingot completion zsh > \"${fpath[1]}/_ingot\"\n"
         "  ingot completion fish | source",

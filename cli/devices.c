@@ -74,6 +74,7 @@ static void card(str *t, const ig_device_info *d, bool color)
     card_line(t, "level", d->level);
     card_line(t, "levels", d->levels && d->level && strcmp(d->levels, d->level) ? d->levels : NULL);
     card_line(t, "features", d->isa);
+    card_line(t, "blas", d->blas);
     card_line(t, "note", d->note);
 }
 
@@ -115,6 +116,7 @@ static void json_device(str *t, const ig_device_info *d)
     json_text(t, "levels", d->levels);
     json_text(t, "isa", d->isa);
     json_text(t, "note", d->note);
+    json_text(t, "blas", d->blas);
     json_text(t, "driver", d->driver);
     json_text(t, "limits", d->limits);
     str_printf(t, "\"runs_arrays\": %s, \"runs_kernels\": %s, ", d->runs_arrays ? "true" : "false",

@@ -1,4 +1,4 @@
-/* ingot: the command. One table of verbs; each verb is a file. */
+/* ingot: the command. A table of verbs; each verb has a file. */
 #include "cli.h"
 #include "progress.h"
 
@@ -8,19 +8,21 @@
 #include <ingot.h>
 
 const verb verbs[] = {
-    {"bench", verb_bench, "how fast this machine is, with checked answers and honest intervals"},
-    {"compare", verb_compare, "results of two machines: what is faster, what is only noise"},
-    {"devices", verb_devices, "what can compute here"},
-    {"doctor", verb_doctor, "what disturbs measuring here, and what would help"},
-    {"eval", verb_eval, "the array calculator: every op, from the shell"},
-    {"ops", verb_ops, "the ops, their arguments, what they give"},
-    {"report", verb_report, "a result as a page to look at and to pass on"},
-    {"run", verb_run, "one kernel in CUDA C, on any device"},
-    {"train", verb_train, "a network that learns to read digits"},
-    {"translate", verb_translate, "a kernel in CUDA C as OpenCL C, Metal or plain CUDA C"},
-    {"verify", verb_verify, "proves every op, dtype and layout right on this machine"},
-    {"man", verb_man, "this command's manual page"},
-    {"completion", verb_completion, "what a shell needs to complete this command"},
+    {"bench", verb_bench,
+     "measures this machine: checked results, times with confidence intervals"},
+    {"compare", verb_compare, "compares two results: what is faster, and what is only noise"},
+    {"devices", verb_devices, "lists the devices of this machine, and why others are missing"},
+    {"doctor", verb_doctor, "finds what disturbs measurements on this machine"},
+    {"eval", verb_eval, "array calculator: every op, from the shell"},
+    {"ops", verb_ops, "lists the ops and their arguments"},
+    {"report", verb_report, "writes a result as an HTML page"},
+    {"run", verb_run, "runs a CUDA C kernel or a whole CUDA program"},
+    {"train", verb_train, "trains a network"},
+    {"translate", verb_translate, "prints a CUDA C kernel as OpenCL C, Metal or plain CUDA C"},
+    {"verify", verb_verify,
+     "checks every op, dtype and layout on this machine against exact results"},
+    {"man", verb_man, "prints the manual page"},
+    {"completion", verb_completion, "prints a completion script for a shell"},
     {0},
 };
 
@@ -58,6 +60,19 @@ static const verb *find_verb(const char *name)
     return NULL;
 }
 
+/* Warns about settings that the CPU device ignores. It asks the device only if there may be one: that loads the
+ * library that IG_BLAS names. */
+static void warn_settings(void)
+{
+    const char *blas = getenv("IG_BLAS");
+    bool valid = !blas || !strcmp(blas, "off") || !strcmp(blas, "on") || !strcmp(blas, "auto");
+    ig_device_info cpu = {0};
+    if (valid && !getenv("IG_NUM_THREADS") && !getenv("IG_CPU_LEVEL"))
+        return;
+    if (ig_device_get(0, &cpu) == IG_OK && cpu.note)
+        text_printf(stderr, "ingot: warning: %s\n", cpu.note);
+}
+
 static int run(int argc, char **argv)
 {
     if (argc < 2) {
@@ -76,12 +91,14 @@ static int run(int argc, char **argv)
     }
     const verb *v = find_verb(help ? argv[2] : name);
     char *help_of[] = {argv[2], "--help", NULL};
+    if (v && !help)
+        warn_settings();
     if (v)
         return help ? v->run(2, help_of) : v->run(argc - 1, argv + 1);
     return unknown_verb(help ? argv[2] : name);
 }
 
-/* What --trace does, for IG_TRACE, so that a path that cannot be written is found at once. */
+/* Does for IG_TRACE what --trace does, so that a path that cannot be written fails at once. */
 static bool trace_by_environment(void)
 {
     const char *path = getenv("IG_TRACE");
@@ -90,14 +107,14 @@ static bool trace_by_environment(void)
         text_printf(stderr, "ingot: IG_TRACE: %s\n", ig_error(NULL));
     else if (wanted)
         interrupt_trace();
-    unsetenv("IG_TRACE"); /* it is done: the library need not */
+    unsetenv("IG_TRACE"); /* else the library would record it a second time */
     return fine;
 }
 
 int main(int argc, char **argv)
 {
     int code = trace_by_environment() ? run(argc, argv) : EXIT_FAILED;
-    ig_error(NULL); /* what waits was said */
+    ig_error(NULL); /* the verb has reported it */
     if (ig_trace_end() != IG_OK) {
         text_printf(stderr, "ingot: %s\n", ig_error(NULL));
         code = code == EXIT_FINE ? EXIT_FAILED : code;

@@ -1,33 +1,61 @@
-/* ingot man: the manual page, from the same tables as the help. */
+/* ingot man: the manual page, made from the same tables as the help. */
 #include "cli.h"
 
 #include <string.h>
 
 #include <ingot.h>
 
-/* name, what it says */
+/* name, meaning */
 static const char *const environment[][2] = {
-    {"IG_NUM_THREADS", "Threads of the CPU device, as --threads."},
-    {"IG_CPU_LEVEL", "An instruction set by name, instead of the best one; see ingot devices."},
-    {"IG_BLAS", "off, on, auto or a path: large products by OpenBLAS, BLIS or Accelerate."},
-    {"IG_TRACE", "A file for a timeline of what any program that uses Ingot does, as --trace."},
-    {"NO_COLOR", "No colors."},
+    {"IG_NUM_THREADS", "Threads of the CPU device (1 to 4096); --threads overrides it."},
+    {"IG_CPU_LEVEL",
+     "Instruction set of the CPU device, instead of the best one; ingot devices lists them."},
+    {"IG_BLAS",
+     "Library for large f32 and f64 matrix products: off (the default), on (OpenBLAS, BLIS or "
+     "Accelerate), auto (where it is faster), or the path of a library."},
+    {"IG_OPENCL", "Path of the OpenCL library, or off."},
+    {"IG_CACHE", "off: compiled kernels and programs are not cached."},
+    {"IG_TRACE", "File for a timeline of any program that uses Ingot, as --trace."},
+    {"CXX", "C++ compiler for whole CUDA programs (c++)."},
+    {"NO_COLOR", "If set, the output has no colors."},
+    {"TMPDIR", "Folder for the temporary files of ingot run (/tmp)."},
+    {"XDG_CACHE_HOME, XDG_STATE_HOME", "Folders of the files below."},
+};
+
+static const char *const files[][2] = {
+    {"$XDG_CACHE_HOME/ingot (~/.cache/ingot)",
+     "Compiled kernels and programs. It may be deleted at any time."},
+    {"$XDG_STATE_HOME/ingot/history (~/.local/state/ingot/history)", "Lines typed at the prompt."},
+};
+
+static const char *const examples[][2] = {
+    {"ingot devices", "Lists the devices."},
+    {"ingot eval 'a = normal(key(0), [1000, 1000]); mean(a @ a.T)'", "Evaluates an expression."},
+    {"ingot eval 'softmax(load(\"x.npy\"), axis=-1)' -o y.npy", "Reads and writes arrays."},
+    {"ingot verify --quick", "Checks this machine."},
+    {"ingot bench -o here.json", "Measures this machine."},
+    {"ingot compare here.json there.json --html page.html", "Compares two machines."},
+    {"ingot run saxpy.cu --grid 4 --block 256 --arg n=1000 --arg a=2 --arg 'x=arange(1000.0)' "
+     "--arg "
+     "y=ones:f32[1000]",
+     "Runs a CUDA C kernel."},
+    {"ingot train digits --save model.safetensors", "Trains a network and saves it."},
 };
 
 static const struct {
     int code;
     const char *says;
 } exits[] = {
-    {EXIT_FINE, "All went well."},
-    {EXIT_FAILED, "Something failed."},
-    {EXIT_USAGE, "The command line is wrong."},
-    {3, "A regression was found."},
-    {EXIT_ABSENT, "A device or feature is not there."},
-    {EXIT_INPUT, "A bad input file."},
+    {EXIT_FINE, "Success."},
+    {EXIT_FAILED, "Failure; also a file that cannot be written."},
+    {EXIT_USAGE, "Wrong usage."},
+    {EXIT_REGRESSION, "A regression was found."},
+    {EXIT_ABSENT, "A device or feature is missing."},
+    {EXIT_INPUT, "An input file is missing or bad."},
     {EXIT_INTERRUPTED, "Interrupted."},
 };
 
-/* Text as roff shows it: hyphens as they are typed, no line taken for a request. */
+/* Escapes text for roff: hyphens stay hyphens, and no line is taken for a request. */
 static void roff(str *t, const char *s, size_t n)
 {
     if (n && (*s == '.' || *s == '\''))
@@ -41,7 +69,7 @@ static void roff(str *t, const char *s, size_t n)
             str_add(t, s, 1);
 }
 
-/* A paragraph for each run of lines; lines that begin with a blank stand as they are. */
+/* Paragraphs; lines that begin with a blank are printed verbatim. */
 static void roff_text(str *t, const char *s)
 {
     bool verbatim = false;
@@ -92,20 +120,27 @@ static void roff_command(const command *c, void *ctx)
     str_free(&head);
 }
 
+static void roff_section(str *t, const char *title, const char *const rows[][2], size_t n)
+{
+    str_printf(t, ".SH %s\n", title);
+    for (size_t i = 0; i < n; i++)
+        roff_row(t, rows[i][0], rows[i][1]);
+}
+
 static void page(str *t)
 {
     str_printf(t,
                ".TH INGOT 1 \"\" \"ingot %s\" \"User Commands\"\n"
-               ".SH NAME\ningot \\- array programs on whatever computes in your machine\n"
+               ".SH NAME\ningot \\- array programs and CUDA C kernels on the devices of a machine\n"
                ".SH SYNOPSIS\n.B ingot\n.I VERB\n[options] ...\n.SH DESCRIPTION\n"
-               "Data goes to standard output, talk to standard error. Every verb has\n"
+               "Data goes to standard output, messages to standard error. Every verb has\n"
                ".BR \\-\\-help .\n.SH VERBS\n",
                ig_version());
     for (const verb *v = verbs; v->name; v++)
         command_visit(v, roff_command, t);
-    str_puts(t, ".SH ENVIRONMENT\n");
-    for (size_t i = 0; i < sizeof environment / sizeof *environment; i++)
-        roff_row(t, environment[i][0], environment[i][1]);
+    roff_section(t, "ENVIRONMENT", environment, sizeof environment / sizeof *environment);
+    roff_section(t, "FILES", files, sizeof files / sizeof *files);
+    roff_section(t, "EXAMPLES", examples, sizeof examples / sizeof *examples);
     str_puts(t, ".SH EXIT STATUS\n");
     for (size_t i = 0; i < sizeof exits / sizeof *exits; i++) {
         char code[16];
@@ -117,8 +152,7 @@ static void page(str *t)
 int verb_man(int argc, char **argv)
 {
     const option options[] = {{0}};
-    const command c = {"man", "", "Prints this command's manual page: ingot man | man -l -",
-                       options};
+    const command c = {"man", "", "Prints the manual page: ingot man | man -l -", options};
     int code = options_read(&c, &argc, argv);
     if (code >= 0)
         return code;

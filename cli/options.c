@@ -178,6 +178,10 @@ static int unknown_option(const command *c, const char *word, size_t n)
 
 static const option *find_option(const command *c, const char *word, size_t n)
 {
+    if (n == 5 && strncmp(word, "--out", n) == 0) {
+        word = "--output";
+        n = strlen(word);
+    }
     for (const option *o = c->options; o->name; o++) {
         bool letter = n == 2 && o->letter && word[1] == o->letter;
         if (letter || (strlen(o->name) == n && strncmp(o->name, word, n) == 0))

@@ -294,12 +294,12 @@ static int save_one(const session *s, const char *name, const char *path)
     str hint = {0};
     str_did_you_mean(&hint, &search);
     if (name)
-        say(s->command, "--out: '%s' is no array that the kernel writes%s", name,
+        say(s->command, "--output: '%s' is no array that the kernel writes%s", name,
             hint.s ? hint.s : "");
     else
         say(s->command,
-            "--out FILE is for one array, and the kernel writes %d; say which: "
-            "--out NAME=FILE",
+            "--output FILE is for one array, and the kernel writes %d; say which: "
+            "--output NAME=FILE",
             n);
     str_free(&hint);
     return EXIT_USAGE;
@@ -585,7 +585,8 @@ static int run_whole(const command *c, settings *set, int argc, char **argv)
     words sources = {0}, args = {0}, folders = own_folders(&set->folders);
     if (set->time || set->outs.n || set->args.n) {
         say(c,
-            "'%s' is a whole program, which makes its own arguments; --arg, --out and --time need "
+            "'%s' is a whole program, which makes its own arguments; --arg, --output and --time "
+            "need "
             "a kernel: name one with --kernel",
             argv[0]);
         free(folders.v);
@@ -624,9 +625,9 @@ int verb_run(int argc, char **argv)
          "an argument: an expression of eval, normal:f32[SHAPE] (or uniform, zeros, ones, arange), "
          "a .npy file, or of a struct or vector '{1, .y = 2}'"},
         {"--shared", 0, "SIZE", option_bytes, &set.shared_bytes, "dynamic shared memory (0)"},
-        {"--out", 'o', "[NAME=]FILE", option_word, &set.outs,
+        {"--output", 'o', "[NAME=]FILE", option_word, &set.outs,
          "writes an array that the kernel wrote as npy"},
-        FLAG("--print", &set.print, "prints what the kernel wrote, also with --out or --time"),
+        FLAG("--print", &set.print, "prints what the kernel wrote, also with --output or --time"),
         FLAG("--full", &set.full, "prints all elements of long arrays"),
         FLAG("--time", &set.time, "launches for half a second and prints the median"),
         FLAG("--check", &set.check,
@@ -642,7 +643,8 @@ int verb_run(int argc, char **argv)
          "an option for the C++ compiler; -fopenmp, -O3, -std=c++20 and -Xcompiler work as in "
          "nvcc"},
         FLAG("--json", &set.json, "prints JSON, schema 1"),
-        ENGINE_OPTIONS(set.engine),
+        ENGINE_OPTIONS_ON(set.engine, "DEVICES",
+                          "the devices that run it, separated by commas (cpu)"),
         {0}};
     const command c = {
         "run", "[options] FILE... [--] [ARGUMENT...]",

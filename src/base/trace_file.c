@@ -10,6 +10,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -24,14 +26,15 @@ static ig_status fail(const char *path, int problem)
     FAIL(IG_ERR_FILE, "trace '%s': it cannot be written: %s", path, strerror(problem));
 }
 
-/* True where the file can be renamed to path: it is a plain one, or not there yet. */
+/* Returns true if a file can be renamed to path: there is a regular file or none. */
 static bool is_plain(const char *path)
 {
     struct stat old;
     return stat(path, &old) != 0 || S_ISREG(old.st_mode);
 }
 
-/* Opens a file beside path, whose name it returns in *beside (memory_free), or path itself. */
+/* Opens a new file beside path and returns its name in *beside (memory_free); opens path itself if it is not a
+ * regular file. */
 static int open_beside(const char *path, char **beside)
 {
     const size_t room = strlen(path) + PATH_ROOM;
@@ -165,9 +168,36 @@ static void write_page(page *p, const trace_event *events, int64_t n, int64_t dr
     fputs("\n]}\n", p->file);
 }
 
+/* Blocks the signals that a failed write raises in its thread, so that it returns an error instead. */
+static void write_signals_block(sigset_t *old)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGPIPE);
+    sigaddset(&set, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &set, old);
+}
+
+/* Restores the signals, and drops those that came in the meantime. */
+static void write_signals_restore(const sigset_t *old)
+{
+    static const int numbers[] = {SIGPIPE, SIGXFSZ};
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        sigset_t pending, one;
+        int number;
+        sigemptyset(&one);
+        sigaddset(&one, numbers[i]);
+        if (!sigismember(old, numbers[i]) && sigpending(&pending) == 0 &&
+            sigismember(&pending, numbers[i]))
+            sigwait(&one, &number);
+    }
+    pthread_sigmask(SIG_SETMASK, old, NULL);
+}
+
 ig_status trace_file_write(const char *path, const trace_event *events, int64_t n, int64_t dropped)
 {
     char *beside;
+    sigset_t signals;
     page *p = memory_new(sizeof *p);
     const int fd = p ? open_beside(path, &beside) : -1;
     if (!p)
@@ -175,6 +205,7 @@ ig_status trace_file_write(const char *path, const trace_event *events, int64_t 
     *p = (page){.file = fd >= 0 ? fdopen(fd, "w") : NULL, .comma = "", .device = {"cpu"}};
     bool fine = p->file != NULL;
     int problem = errno;
+    write_signals_block(&signals);
     if (fine) {
         write_page(p, events, n, dropped);
         fine = !ferror(p->file);
@@ -184,6 +215,7 @@ ig_status trace_file_write(const char *path, const trace_event *events, int64_t 
         if (!fine && beside)
             unlink(beside);
     }
+    write_signals_restore(&signals);
     memory_free(beside);
     memory_free(p);
     return fine ? IG_OK : fail(path, problem);

@@ -23,6 +23,7 @@ enum {
     TRANSFER_BYTES = 1 << 30, /* macOS refuses more than INT_MAX in one call */
     STEM_BYTES = 200,         /* of a file's name in its temporary name: names end at 255 */
     TEMP_TRIES = 1000,
+    TEMP_BYTES = 48,            /* of a temporary name behind its stem */
     FIRST_PIECE_BYTES = 1 << 20 /* what a pipe's header can make us ask for */
 };
 
@@ -265,6 +266,12 @@ void io_swap(void *data, size_t bytes, size_t element_bytes)
 
 /* ---- writing ------------------------------------------------------------------------------- */
 
+/* The name of the open file in /proc: linkat makes a name for a file without one by it. */
+static void descriptor_path(const struct io_file *file, char *out, size_t size)
+{
+    snprintf(out, size, "/proc/self/fd/%d", file->fd);
+}
+
 /* Names that stand for an open stream of this process, whatever lies behind it. */
 static bool path_is_stream(const char *path)
 {
@@ -275,21 +282,56 @@ static bool path_is_stream(const char *path)
     return false;
 }
 
-/* Opens a new file beside file->real: its name, ".tmp-", process and number. */
-static ig_status temp_open(struct io_file *file)
+/* Opens a file without a name in the folder of file->temp; false if the system has no such files. */
+static bool unnamed_open(struct io_file *file)
 {
-    static atomic_uint counter;
+#ifdef O_TMPFILE
+    char *slash = strrchr(file->temp, '/'), link[64], kept;
+    char *const end = !slash ? NULL : slash == file->temp ? slash + 1 : slash;
+    kept = end ? *end : 0;
+    if (end)
+        *end = 0;
+    file->fd = open(end ? file->temp : ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+    if (end)
+        *end = kept;
+    descriptor_path(file, link, sizeof link);
+    if (file->fd >= 0 && access(link, F_OK) == 0)
+        return file->unnamed = true;
+    if (file->fd >= 0)
+        close(file->fd);
+    file->fd = -1;
+#endif
+    return false;
+}
+
+/* The part of file->real that its temporary name begins with. */
+static size_t temp_stem(const struct io_file *file)
+{
     const char *slash = strrchr(file->real, '/');
     const size_t folder = slash ? (size_t)(slash + 1 - file->real) : 0;
     const size_t name = strlen(file->real + folder);
-    const size_t stem = folder + (name < STEM_BYTES ? name : STEM_BYTES);
-    const size_t room = stem + 48;
-    file->temp = malloc(room);
+    return folder + (name < STEM_BYTES ? name : STEM_BYTES);
+}
+
+/* Writes another name into file->temp: the stem, ".tmp-", process and number. */
+static void temp_name(struct io_file *file)
+{
+    static atomic_uint counter;
+    const size_t stem = temp_stem(file);
+    snprintf(file->temp, stem + TEMP_BYTES, "%.*s.tmp-%ld-%u", (int)stem, file->real,
+             (long)getpid(), atomic_fetch_add(&counter, 1));
+}
+
+/* Opens a new file beside file->real. */
+static ig_status temp_open(struct io_file *file)
+{
+    file->temp = malloc(temp_stem(file) + TEMP_BYTES);
     if (!file->temp)
         return fail_system(file, ENOMEM, "no file can be made there");
     for (int tries = 0; tries < TEMP_TRIES; tries++) {
-        snprintf(file->temp, room, "%.*s.tmp-%ld-%u", (int)stem, file->real, (long)getpid(),
-                 atomic_fetch_add(&counter, 1));
+        temp_name(file);
+        if (unnamed_open(file))
+            return IG_OK;
         file->fd = open(file->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (file->fd >= 0 || errno != EEXIST)
             break;
@@ -297,7 +339,7 @@ static ig_status temp_open(struct io_file *file)
     if (file->fd >= 0)
         return IG_OK;
     const int error = errno;
-    free(file->temp); /* it is not ours: io_finish must not take it away */
+    free(file->temp); /* the file of that name is not ours: io_finish must not remove it */
     file->temp = NULL;
     return fail_system(file, error, "no file can be made there");
 }
@@ -381,10 +423,29 @@ static void name_reach_disk(struct io_file *file)
     close(folder);
 }
 
+/* Gives the complete file its temporary name. */
+static ig_status unnamed_link(struct io_file *file)
+{
+    char link[64];
+    descriptor_path(file, link, sizeof link);
+    for (int tries = 0; tries < TEMP_TRIES; tries++) {
+        if (linkat(AT_FDCWD, link, AT_FDCWD, file->temp, AT_SYMLINK_FOLLOW) == 0) {
+            file->unnamed = false;
+            return IG_OK;
+        }
+        if (errno != EEXIST)
+            break;
+        temp_name(file);
+    }
+    return fail_system(file, errno, "it cannot be put in its place");
+}
+
 ig_status io_finish(struct io_file *file, ig_status status)
 {
     if (file->temp && status == IG_OK)
         status = disk_reach(file);
+    if (file->unnamed && status == IG_OK)
+        status = unnamed_link(file);
     if (file->fd >= 0 && close(file->fd) != 0 && errno != EINTR && status == IG_OK)
         status = fail_system(file, errno, "it cannot be written");
     file->fd = -1;
@@ -393,7 +454,7 @@ ig_status io_finish(struct io_file *file, ig_status status)
             status = fail_system(file, errno, "it cannot be put in its place");
         if (status == IG_OK)
             name_reach_disk(file);
-        else
+        else if (!file->unnamed)
             unlink(file->temp);
     }
     free(file->temp);

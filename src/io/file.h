@@ -26,6 +26,9 @@ struct io_file {
     size_t n_peeked;
     char *real; /* what temp is renamed to */
     char *temp; /* where we write; NULL: straight into what cannot be renamed to */
+    /* The file has no name until it is complete, so nothing remains of it if the process is killed. temp is
+     * the name that it gets then. */
+    bool unnamed;
     char shown[IO_SHOWN_BYTES];
 };
 

@@ -97,16 +97,26 @@ check 'bash: options' offers '--explain' ingot eval --ex
 check 'bash: options, then values' offers 'adam adamw' ingot train --optimizer ad
 check 'bash: values behind =' offers 'cpu' ingot eval --device = c
 check 'bash: all values behind =' offers 'mlp cnn' ingot train --model =
-check 'bash: devices' offers 'cpu null' ingot eval --device ''
+check 'bash: devices of arrays' offers 'cpu null' ingot eval --device ''
+if "$ingot" devices | grep -q '^opencl:0'; then
+    check 'bash: devices of kernels' offers 'opencl opencl:0' ingot run --device o
+fi
+for verb in compare report run translate; do
+    check "bash: files for $verb are left to readline" offers '' ingot $verb ''
+done
+check 'bash: files for [NAME=]FILE' offers '' ingot run --output ''
 check 'bash: ops' offers "log_softmax" ingot ops log_s
 check 'bash: words' offers 'mnist' ingot train m
 check 'bash: files are left to readline' offers '' ingot eval -f ''
 check 'bash: an unknown verb offers nothing' offers '' ingot zzz ''
 check 'bash takes it all' bash -n "$temporary/bash"
+no_json() { ! grep -E "complete .*(-a '[^']*\bjson\b)|\*:word:\([^)]*\bjson\b|:\*\) words='[^']*\bjson\b" "$1"; }
+check 'bash: json is not a word' no_json "$temporary/bash"
 for shell in zsh fish; do
     if command -v $shell >/dev/null; then
         "$ingot" completion $shell >"$temporary/$shell"
         check "$shell takes its completions" $shell -n "$temporary/$shell"
+        check "$shell: json is not a word" no_json "$temporary/$shell"
     else
         skip "completions of $shell" "$shell is not there"
     fi
@@ -116,6 +126,98 @@ if command -v fish >/dev/null; then
     check 'fish: verbs' test "$(in_fish 'ingot d')" = 'devices doctor'
     check 'fish: values' test "$(in_fish 'ingot train --optimizer ad')" = 'adam adamw'
 fi
+
+if command -v zsh >/dev/null; then
+    check 'zsh: files for compare' grep -qA20 '^    compare)' "$temporary/zsh"
+    files_in_zsh() { sed -n "/^    $1)/,/;;/p" "$temporary/zsh" | grep -qF "'*:file:_files'"; }
+    for verb in compare report run translate; do
+        check "zsh: files for $verb" files_in_zsh $verb
+    done
+fi
+
+# ---- every environment variable that the sources read is in the manual; IG_CUDA_ ones are between our processes
+settings=$(grep -rhoE --include='*.c' 'getenv\("[A-Z_]+"\)' src cli | grep -oE '[A-Z_]{3,}' | sort -u |
+    grep -vE '^(IG_CUDA_[A-Z]*|HOME|PATH|TERM)$')
+check 'there are settings' test "$(wc -w <<<"$settings")" -ge 8
+for name in $settings; do
+    check "ingot man has $name" has "$temporary/ingot.1" "$name"
+done
+for section in ENVIRONMENT FILES EXAMPLES 'EXIT STATUS'; do
+    check "ingot man has $section" has "$temporary/ingot.1" ".SH $section"
+done
+
+# ---- a bad setting is reported once by every verb, and a good one is not
+warns() { # TIMES SETTING...
+    local times=$1 count
+    shift
+    count=$(env "${@:1:1}" "$ingot" "${@:2}" 2>&1 >/dev/null </dev/null | grep -c '^ingot: warning: IG_')
+    [ "$count" = "$times" ] || { echo "$count warnings"; return 1; }
+}
+for setting in IG_BLAS=often IG_BLAS=/nowhere/lib.so IG_NUM_THREADS=many IG_NUM_THREADS=0 IG_CPU_LEVEL=best; do
+    check "$setting: eval warns" warns 1 "$setting" eval 1
+done
+for verb in 'ops abs' 'verify --op abs --dtype u8 --quick' devices doctor 'translate --to cuda tests/kernels/basics.cu' \
+    'compare /nowhere /nowhere'; do
+    check "IG_NUM_THREADS=many: $verb warns" warns 1 IG_NUM_THREADS=many $verb
+done
+for setting in IG_BLAS=off IG_BLAS=auto IG_NUM_THREADS=1; do
+    check "$setting: no warning" warns 0 "$setting" eval 1
+done
+names_blas() { IG_BLAS=$1 "$ingot" devices | grep -q "^  blas  .*$2"; }
+check 'devices: a BLAS that is asked for' names_blas on '\(blas\|blis\|accelerate\|none\)'
+refuse 'devices: no BLAS without IG_BLAS' names_blas off .
+
+# ---- exit codes of files: 5 if it cannot be read, 1 if it cannot be written; --out is --output
+code() { # CODE ARGUMENTS...
+    "$ingot" "${@:2}" >"$temporary/out" 2>&1 </dev/null
+    local status=$?
+    [ $status = "$1" ] || { echo "exit code $status"; cat "$temporary/out"; return 1; }
+}
+cube=(run examples/cuda/02_saxpy.cu --grid 1 --block 4 --arg n=4 --arg a=2 --arg x=ones:f32[4] --arg y=ones:f32[4])
+check 'eval load(): 5' code 5 eval 'load("/nowhere/x.npy")'
+check 'eval -f: 5' code 5 eval -f /nowhere/x
+check 'train --resume: 5' code 5 train digits --resume /nowhere/x
+check 'report: 5' code 5 report /nowhere/x
+check 'run: 5' code 5 run /nowhere/x.cu
+check 'eval save(): 1' code 1 eval 'save(ones([2]), "/nowhere/x.npy")'
+check 'eval -o: 1' code 1 eval 1 -o /nowhere/x.npy
+check 'eval --out: 1' code 1 eval 1 --out /nowhere/x.npy
+check 'train --save: 1' code 1 train digits --save /nowhere/x
+check 'bench -o: 1' code 1 bench --quick -o /nowhere/x
+check 'run --output: 1' code 1 "${cube[@]}" --output /nowhere/x.npy
+check 'run --out' code 0 "${cube[@]}" --out "$temporary/y.npy"
+check 'run --out writes' test -s "$temporary/y.npy"
+check 'a trace: 1' code 1 eval 1 --trace /nowhere/x
+
+# ---- a write that fails or is stopped leaves no file
+alone=$temporary/alone
+mkdir "$alone"
+leaves_nothing() { # COMMAND of the shell
+    bash -c "$1" >/dev/null 2>&1
+    local left
+    left=$(ls -A "$alone")
+    rm -rf "${alone:?}"/*
+    [ -z "$left" ] || { echo "left: $left"; return 1; }
+}
+big="'zeros([2000, 2000])'"
+check 'a file that is too large: eval -o' leaves_nothing "ulimit -f 8; '$ingot' eval $big -o $alone/x.npy"
+check 'a file that is too large: save()' \
+    leaves_nothing "ulimit -f 8; '$ingot' eval 'save(zeros([2000, 2000]), \"$alone/x.npy\")'"
+check 'a file that is too large: train --save' \
+    leaves_nothing "ulimit -f 8; '$ingot' train digits --epochs 1 --save $alone/x.safetensors"
+check 'a file that is too large: --trace' leaves_nothing "ulimit -f 1; '$ingot' eval --trace $alone/x.json $big"
+check 'a closed pipe' leaves_nothing "'$ingot' eval $big -o /dev/stdout | true"
+stopped() {
+    for delay in 0.02 0.04 0.06 0.08 0.1 0.12; do
+        "$ingot" eval 'zeros([3000, 3000])' -o "$alone/x.npy" >/dev/null 2>&1 &
+        sleep $delay
+        kill -TERM $! 2>/dev/null
+        wait $!
+        rm -f "$alone/x.npy"
+    done 2>/dev/null
+    leaves_nothing true
+}
+check 'SIGTERM' stopped
 
 # ---- colors are for terminals, and only without NO_COLOR
 escapes() { grep -q $'\033' "$1"; }

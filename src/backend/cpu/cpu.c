@@ -57,6 +57,7 @@ static ig_status describe(const backend *dev, ig_device_info *info)
         .levels = cpu_level_names(),
         .isa = m->isa,
         .note = note[0] ? note : NULL,
+        .blas = blas_describe(),
         .limits = m->limits[0] ? m->limits : NULL,
         .cores = m->cores_logical,
         .threads = pool_threads(),

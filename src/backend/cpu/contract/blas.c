@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct candidate {
     const char *name, *file;
@@ -29,6 +30,7 @@ static const struct candidate {
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static blas found;
 static bool loaded;
+static char described[256];
 
 /* A function of the library, or NULL. A union, because ISO C has no cast from an object pointer. */
 typedef void any_function(void);
@@ -66,6 +68,8 @@ static bool load(const char *name, const char *file)
     }
     threads_off(library);
     found.name = name;
+    snprintf(described, sizeof described, "%s (%s)%s", name, file,
+             found.measured ? ", where it is faster than Ingot's kernels" : "");
     return true;
 }
 
@@ -97,7 +101,16 @@ const blas *blas_get(void)
 const char *blas_note(void)
 {
     const char *text = wish();
-    const bool known = strchr(text, '/') || strcmp(text, "off") == 0 || strcmp(text, "on") == 0 ||
-                       strcmp(text, "auto") == 0;
+    if (strchr(text, '/'))
+        return access(text, R_OK) == 0 ? NULL : "IG_BLAS is ignored: the library cannot be read";
+    const bool known =
+        strcmp(text, "off") == 0 || strcmp(text, "on") == 0 || strcmp(text, "auto") == 0;
     return known ? NULL : "IG_BLAS is ignored: not off, on, auto, or the path of a library";
+}
+
+const char *blas_describe(void)
+{
+    if (strcmp(wish(), "off") == 0 || blas_note())
+        return NULL;
+    return blas_get() ? described : "none: the library that IG_BLAS asks for was not found";
 }

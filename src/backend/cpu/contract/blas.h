@@ -24,7 +24,9 @@ typedef struct blas {
 
 /* The library that IG_BLAS asks for, loaded by the first call; NULL if none is asked for or there. */
 const blas *blas_get(void);
-/* Why IG_BLAS was ignored, or NULL; loads nothing. */
+/* Why the value of IG_BLAS is ignored, or NULL; loads nothing. */
 const char *blas_note(void);
+/* The library in use and its file, for people; NULL if IG_BLAS is off. Loads the library. */
+const char *blas_describe(void);
 
 #endif
