@@ -9,17 +9,17 @@
 #   make BUILD=dir                      into a directory of your choice
 #   make help                           all targets
 #
-# A changed compiler or flag rebuilds what it touches; a new source file is found by its folder.
+# A changed compiler or flag rebuilds the objects that depend on it. New source files are found by their folder.
 
 empty :=
 space := $(empty) $(empty)
 
-# The version stands in include/ingot.h and nowhere else.
+# The version is in include/ingot.h only.
 version := $(shell sed -n 's/^.define IG_VERSION_[A-Z]* *//p' include/ingot.h)
 VERSION := $(subst $(space),.,$(version))
 ABI     := $(firstword $(version))
 
-# ---- what we build with, for whom, and where ---------------------------------------------------
+# ---- compiler, target and build folder ---------------------------------------------------------
 
 ifeq ($(origin CC),default)
   CC := $(if $(CROSS),$(CROSS)gcc,cc)
@@ -41,7 +41,7 @@ machine := $(shell $(CC) $(TARGET_FLAGS) -dumpmachine 2>/dev/null)
 ARCH    := $(patsubst arm64,aarch64,$(patsubst amd64,x86_64,$(firstword $(subst -, ,$(machine)))))
 MACOS   := $(findstring darwin,$(machine))
 
-# As many jobs as there are cores; `make JOBS=1` for one.
+# One job for each core; `make JOBS=1` for one job.
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 ifeq ($(MAKELEVEL),0)
   MAKEFLAGS += -j$(JOBS)
@@ -59,7 +59,7 @@ BUILD ?= build$(variant)
 
 WARNINGS := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
             -Wpointer-arith -Wvla
-# IEEE 754 as written: an fma is one only where the source says so, on every compiler and level.
+# IEEE 754 as written: the compiler never makes an fma of a multiplication and an addition.
 # Integer overflow wraps.
 FLOATS   := -fno-math-errno -fno-trapping-math -ffp-contract=off -fwrapv
 # Line numbers for backtraces. DEBUG=-g adds variables for a debugger, and half as much compile time again.
@@ -72,14 +72,14 @@ HIDDEN   := -fPIC -fvisibility=hidden
 
 ifneq ($(FUZZ),)
   SAN ?= address,undefined
-  # What a fuzz target steers by is how the parsers went, not the loops over arrays.
+  # libFuzzer gets coverage of parsers and of all else, but not of the lane loops.
   STEER := -fsanitize=fuzzer-no-link
 endif
 ifneq ($(SAN),)
   OPTIMIZE := -O1
   LANES_OPTIMIZE := -O1
   SAN_FLAGS += -fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all
-  # gcc's sanitizers make it see uninitialized variables that are none.
+  # With sanitizers gcc warns about variables that are initialized.
   WARNINGS += $(if $(is_clang),,-Wno-maybe-uninitialized)
 endif
 ifneq ($(COVERAGE),)
@@ -96,6 +96,9 @@ LDLIBS  := -lm -lpthread -ldl
 
 # ---- CPU levels: src/backend/cpu/lanes is built once for each ----------------------------------
 
+# There is no SVE level: no machine at hand lets a program use SVE, and the two 256-bit pipes of Neoverse V1 are as
+# wide as its four NEON pipes. VDPBF16PS (AVX-512) is not used: on the Xeon where it was measured it was a third
+# slower than widening to f32.
 LEVELS_aarch64 := neon bf16
 LEVELS_x86_64  := sse2 avx2 avx512 $(if $(MACOS),,amx)
 LEVELS := $(or $(LEVELS_$(ARCH)),generic)
@@ -162,7 +165,7 @@ all: $(BUILD)/ingot $(BUILD)/libingot.a $(BUILD)/$(SHARED_DEV)
 
 FORCE:
 
-# keep,FILE,TEXT: a recipe that writes TEXT into FILE only when it says something new.
+# keep,FILE,TEXT: a recipe that writes TEXT into FILE only if FILE has another text.
 define keep
 @mkdir -p $(dir $1); new=$1.$$$$; printf '%s\n' $2 > $$new; \
 if cmp -s $$new $1; then rm -f $$new; else mv -f $$new $1; fi
@@ -203,7 +206,7 @@ $(BUILD)/obj/src/backend/cpu/lanes/%.$1.o: src/backend/cpu/lanes/%.c $(GENERATED
 	    $$(CPPFLAGS) $$(CFLAGS) -MMD -MP -c -o $$@ $$<
 endef
 $(foreach level,$(LEVELS),$(eval $(call LANE_RULE,$(level))))
-# Random bits wait for multiplications: scheduled for a wide core, gcc's take a sixth less time there.
+# The loops of random bits wait for multiplications. Scheduled for a wide core they take a sixth less time there.
 $(BUILD)/obj/src/backend/cpu/lanes/bits.neon.o: LANES_OPTIMIZE += $(if $(is_clang),,-mtune=neoverse-v1)
 
 # The command and some tests with lane loops that clang compiled, and with all other objects of this build: the
@@ -263,17 +266,17 @@ $(BUILD)/obj/cli/%.o: cli/%.c $(GENERATED)
 	$(call say,CC,$<) $(CC) $(COMMON) $(DEFINES) -Iinclude -Isrc -Icli $(CLI_DEFINES) $(STEER) $(OPTIMIZE) \
 	    $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-# They take these files in.
+# These objects contain files (cli/embed.h).
 $(BUILD)/obj/cli/train/digits.o: $(wildcard data/digits/*.idx)
 $(BUILD)/obj/cli/report/style.o: cli/report/page.css
 $(BUILD)/obj/cli/cuda/headers.o: $(wildcard cli/cuda/include/*) src/cudart/ig_cuda.h src/cudart/errors.def
 
-# They measure the machine, so the fma is wanted.
+# These measure the peak of the machine, which needs fma.
 $(BUILD)/obj/cli/bench/limits.o: OPTIMIZE := -O3 -ffp-contract=fast
 $(BUILD)/obj/cli/bench/limits_arm.o: OPTIMIZE := -O3 $(if $(filter aarch64,$(ARCH)),\
     -march=armv8.2-a+bf16+fp16fml)
 
-# It reads its own files with base/json, which is not public.
+# The command uses base/json, which is not public, so it links the internal library.
 $(BUILD)/ingot: $(BUILD)/obj/libinternal.a $(CLI_OBJECTS)
 	$(call say,LINK,$@) $(link) $(CLI_OBJECTS) $(BUILD)/obj/libinternal.a $(CLI_LIBS) $(LDLIBS)
 	$(if $(filter readline,$(editor)),@echo '$(readline_note)')
@@ -290,11 +293,11 @@ $(BUILD)/examples/%: examples/%.c include/ingot.h $(BUILD)/libingot.a $(BUILD)/g
 
 # ---- the tests' programs -----------------------------------------------------------------------
 
-# tests/unit, tests/grad, tests/math: a program for each file with a main, a test if its name is
-# test_*; the other files of the folder are linked to each.
-# tests/opencl: a library that stands in for OpenCL's.
-# tests/fuzz: one target for each file, as a libFuzzer program (FUZZ=1) and as one that replays
-# files. tests/support: helpers for all of them. All may use internal headers.
+# tests/unit, tests/grad, tests/math: a program for each file with a main; it is a test if its name is test_*. The
+# other files of the folder are linked with each program.
+# tests/opencl: a library that replaces OpenCL's and can fail.
+# tests/fuzz: one target for each file, as a libFuzzer program (FUZZ=1) and as a program that replays files.
+# tests/support: helpers for all of them. All may use internal headers.
 mains = $(patsubst %.c,$(BUILD)/%,$(sort $(shell grep -l '^int main' $1/*.c 2>/dev/null)))
 parts = $(patsubst %.c,$(BUILD)/obj/%.o,$(sort $(shell grep -L '^int main' $1/*.c 2>/dev/null)))
 UNIT := $(call mains,tests/unit)
@@ -315,8 +318,8 @@ CLI_PARTS       := $(filter-out $(BUILD)/obj/cli/main.o,$(CLI_OBJECTS))
 TEST_PARTS      := $(BUILD)/obj/libtests.a $(BUILD)/obj/libinternal.a
 FUZZ_PARTS      := $(BUILD)/obj/libcli.a $(TEST_PARTS)
 
-# Distributions have cmocka for their own processor only; for another, tests/cross stands in. With
-# STANDIN=1 it does so here too, and the tests that need MPFR are left out.
+# Distributions have cmocka for their own processor only. For another processor tests/cross replaces it. STANDIN=1 does
+# so for this processor too, and leaves out the tests that need MPFR.
 STANDIN ?= $(CROSS)
 ifneq ($(STANDIN),)
   TESTING += -Itests/cross
@@ -332,7 +335,7 @@ tests-fuzz: $(FUZZERS)
 $(BUILD)/obj/libtests.a: $(SUPPORT_OBJECTS) $(BUILD)/gen/link
 	@mkdir -p $(@D); rm -f $@; $(AR) rcs $@ $(SUPPORT_OBJECTS)
 
-# The command without its main, for the tests that look inside it.
+# The command without its main, for tests of its internal functions.
 $(BUILD)/obj/libcli.a: $(CLI_PARTS) $(BUILD)/gen/link
 	@mkdir -p $(@D); rm -f $@; $(AR) rcs $@ $(CLI_PARTS)
 inside_cli := $(shell grep -l 'include ".*cli/' tests/unit/*.c 2>/dev/null)
@@ -366,7 +369,7 @@ $(BUILD)/tests/math/%: $(BUILD)/obj/tests/math/%.o $(MATH_PARTS) $(TEST_PARTS)
 	$(call say,LINK,$@) $(link) $< $(MATH_PARTS) $(TEST_PARTS) $(CMOCKA) \
 	    -lmpfr -lgmp $(LDLIBS)
 
-# As the lanes are built, whose arithmetic these look at.
+# These check the arithmetic of the lane loops, so they are compiled with the same flags.
 $(BUILD)/obj/tests/math/%.o: TEST_OPTIMIZE := $(LANES_OPTIMIZE)
 $(BUILD)/obj/tests/fuzz/%.o: TESTING += -Wno-missing-prototypes $(STEER)
 
@@ -412,7 +415,7 @@ check-clang: $(BUILD)/gen/levels.h
 	@printf '%s\n' $(filter-out %/limits_arm.c,$(CLI)) | xargs -P$(JOBS) -n 16 $(CLANG) -fsyntax-only $(LIBRARY) -Icli $(CLI_DEFINES)
 	@printf '%s\n' $(wildcard tests/*/*.c bench/*.c) | xargs -P$(JOBS) -n 16 $(CLANG) -fsyntax-only $(TESTING)
 
-# FUZZ_SECONDS for each target; what is found lies in found/ of the build's directory.
+# FUZZ_SECONDS for each target; inputs that fail are in found/ of the build folder.
 FUZZ_SECONDS ?= 600
 fuzz:
 	@tools/setup --test
@@ -424,8 +427,8 @@ coverage:
 
 # ---- bench -------------------------------------------------------------------------------------
 
-# WORK=pattern for some works, THREADS=n, QUICK=1 to see only that it runs, BENCH=further options of
-# bench/run; bench/README.md.
+# WORK=pattern selects works, THREADS=n, QUICK=1 only checks that it runs, BENCH= has further options of bench/run. See
+# bench/README.md.
 BENCH_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out bench/slow.c, \
                  $(sort $(wildcard bench/*.c cli/bench/limits*.c))))
 BENCH_FLAGS   := $(if $(WORK),--work '$(WORK)') $(if $(THREADS),--threads $(THREADS)) \
@@ -440,7 +443,7 @@ $(BUILD)/bench/ours: $(BENCH_OBJECTS) $(BUILD)/libingot.a
 	@mkdir -p $(@D)
 	$(call say,LINK,$@) $(link) $(BENCH_OBJECTS) $(BUILD)/libingot.a $(LDLIBS)
 
-# The command, some per cent slower: what bench/aa must find.
+# The command, some per cent slower: bench/aa must detect it.
 $(BUILD)/bench/ingot-slow: $(BUILD)/obj/bench/slow.o $(CLI_OBJECTS) $(BUILD)/obj/libinternal.a
 	@mkdir -p $(@D)
 	$(call say,LINK,$@) $(link) -Wl,--wrap=ig_eval $(BUILD)/obj/bench/slow.o $(CLI_OBJECTS) \
@@ -457,22 +460,22 @@ PKGDIR     := $(LIBDIR)/pkgconfig
 CMAKEDIR   := $(LIBDIR)/cmake/Ingot
 SHAREDIR   ?= $(PREFIX)/share
 
-# The command tells these itself: "what it is asked|where that goes". RUN is what runs it where it is for
-# another processor (RUN='qemu-x86_64 -L ...'); without, they are left out.
-TOLD := man|$(SHAREDIR)/man/man1/ingot.1 \
+# Files that the installed command prints: "arguments|file". For another processor RUN runs the command
+# (RUN='qemu-x86_64 -L ...'); without it these files are left out.
+PRINTED := man|$(SHAREDIR)/man/man1/ingot.1 \
         completion_bash|$(SHAREDIR)/bash-completion/completions/ingot \
         completion_zsh|$(SHAREDIR)/zsh/site-functions/_ingot \
         completion_fish|$(SHAREDIR)/fish/vendor_completions.d/ingot.fish
-TOLD := $(if $(CROSS),$(if $(RUN),$(TOLD)),$(TOLD))
-told_what = $(subst _,$(space),$(firstword $(subst |,$(space),$1)))
-told_where = $(lastword $(subst |,$(space),$1))
-tell = mkdir -p $(dir $(DESTDIR)$(call told_where,$1)) && \
-    $(RUN) $(BUILD)/ingot $(call told_what,$1) > $(DESTDIR)$(call told_where,$1) && \
-    chmod 644 $(DESTDIR)$(call told_where,$1)
+PRINTED := $(if $(CROSS),$(if $(RUN),$(PRINTED)),$(PRINTED))
+printed_arguments = $(subst _,$(space),$(firstword $(subst |,$(space),$1)))
+printed_file = $(lastword $(subst |,$(space),$1))
+print_file = mkdir -p $(dir $(DESTDIR)$(call printed_file,$1)) && \
+    $(RUN) $(BUILD)/ingot $(call printed_arguments,$1) > $(DESTDIR)$(call printed_file,$1) && \
+    chmod 644 $(DESTDIR)$(call printed_file,$1)
 
 INSTALLED := $(BINDIR)/ingot $(INCLUDEDIR)/ingot.h $(LIBDIR)/libingot.a $(LIBDIR)/$(SHARED) \
              $(LIBDIR)/$(SHARED_DEV) $(PKGDIR)/ingot.pc $(CMAKEDIR)/IngotConfig.cmake \
-             $(CMAKEDIR)/IngotConfigVersion.cmake $(foreach t,$(TOLD),$(call told_where,$t))
+             $(CMAKEDIR)/IngotConfigVersion.cmake $(foreach t,$(PRINTED),$(call printed_file,$t))
 
 fill = sed -e 's|@VERSION@|$(VERSION)|g' -e 's|@SERIES@|$(basename $(VERSION))|g' \
            -e 's|@PREFIX@|$(PREFIX)|g' -e 's|@LIBDIR@|$(LIBDIR)|g' \
@@ -497,13 +500,13 @@ install: all
 	@$(call fill,ingot.pc,$(PKGDIR))
 	@$(call fill,IngotConfig.cmake,$(CMAKEDIR))
 	@$(call fill,IngotConfigVersion.cmake,$(CMAKEDIR))
-	@set -e; $(foreach t,$(TOLD),$(call tell,$t);)
+	@set -e; $(foreach t,$(PRINTED),$(call print_file,$t);)
 
 uninstall:
 	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
 	-@rmdir $(DESTDIR)$(CMAKEDIR) 2>/dev/null || true
 
-# ---- what is written by the command itself -------------------------------------------------------
+# ---- documentation made by the command -----------------------------------------------------------
 
 docs: $(BUILD)/ingot
 	$(BUILD)/ingot ops --markdown > docs/ops.md
@@ -525,19 +528,19 @@ clean:
 
 help:
 	@echo 'make                 the command and both libraries (build/)'
-	@echo 'make run             install what is missing, build; devices, verify, bench and a report'
-	@echo 'make test            install what is missing, run every test'
+	@echo 'make run             install what is missing, build; list, check and measure the devices'
+	@echo 'make test            install what is missing, run all tests'
 	@echo 'make check           the essential tests, in three minutes'
 	@echo 'make test-quick      all tests of the default build'
-	@echo 'make fuzz            the fuzz targets, FUZZ_SECONDS=600 each'
-	@echo 'make coverage        which lines the tests reach'
+	@echo 'make fuzz            run the fuzz targets, FUZZ_SECONDS=600 each'
+	@echo 'make coverage        report which lines the tests reach'
 	@echo 'make bench           times beside NumPy, PyTorch, JAX, MLX, Dask: WORK=pattern THREADS=n QUICK=1'
 	@echo 'make install         DESTDIR, PREFIX=/usr/local, BINDIR, LIBDIR, INCLUDEDIR, SHAREDIR'
-	@echo 'make uninstall       takes them away again'
-	@echo 'make format          clang-format over the sources; check-format only looks'
-	@echo 'make docs            docs/ops.md, by the command itself'
+	@echo 'make uninstall       removes these files'
+	@echo 'make format          format the sources with clang-format; check-format only checks'
+	@echo 'make docs            write docs/ops.md'
 	@echo 'make examples        the programs of examples/, into build/examples/'
-	@echo 'make tests           build the tests'"'"' programs, run none'
+	@echo 'make tests           build the test programs'
 	@echo 'make clean           remove build/ and build-*/'
 	@echo
 	@echo 'variants, each in its own directory: CC=clang  CROSS=x86_64-linux-gnu-'

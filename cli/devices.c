@@ -1,11 +1,11 @@
-/* ingot devices: what can compute here, a card for each device, and why others cannot.
- * ingot doctor: the same in short, and what disturbs measuring on this machine. */
+/* ingot devices: a card for each device, and why others are missing.
+ * ingot doctor: a short list of the devices, and what disturbs measurements on this machine. */
 #include "calc/calc.h"
 #include "cli.h"
 
 #include <string.h>
 
-/* A line of a card; nothing where there is nothing to say. */
+/* Adds a line to a card, unless it is empty. */
 static void card_line(str *t, const char *label, const char *says)
 {
     if (says && *says)
@@ -78,7 +78,7 @@ static void card(str *t, const ig_device_info *d, bool color)
     card_line(t, "note", d->note);
 }
 
-/* A device that is not here, in the place of its card. */
+/* The card of a missing device. */
 static void card_absent(str *t, const ig_absent *a, bool color)
 {
     str_printf(t, "%s%s%s  not here\n", color ? "\033[1m" : "", a->name, color ? "\033[0m" : "");
@@ -98,7 +98,7 @@ static void json_text(str *t, const char *name, const char *s)
     str_puts(t, ", ");
 }
 
-/* Takes the last comma away, and closes. */
+/* Removes the last comma, and adds end. */
 static void json_close(str *t, const char *end)
 {
     if (t->n > 2 && strcmp(t->s + t->n - 2, ", ") == 0)
@@ -185,7 +185,7 @@ static void finding(str *t, const char *mark, int color, const char *subject, co
 static void doctor_place(str *t, const ig_machine *m)
 {
     const char *const parts[] = {m->distribution, m->arch, m->container};
-    str_printf(t, "%s", m->system ? m->system : "an unknown system");
+    str_printf(t, "%s", m->system ? m->system : "unknown system");
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (parts[i])
             str_printf(t, ", %s%s", i == 2 ? "in " : "", parts[i]);
@@ -199,7 +199,7 @@ static void doctor_devices(str *t, const ig_machine *m, bool color)
         if (ig_device_get(i, &d) != IG_OK || !d.cores)
             continue;
         str line = {0};
-        str_printf(&line, "%s, cores: ", d.model && *d.model ? d.model : "of unknown make");
+        str_printf(&line, "%s, cores: ", d.model && *d.model ? d.model : "unknown model");
         str_cores(&line, &d);
         finding(t, "fine", color ? 32 : 0, d.name, line.s, NULL);
         if (d.limits)
@@ -255,7 +255,7 @@ static bool devices(str *t, const ig_machine *m, bool json, bool color)
     return true;
 }
 
-/* What both verbs read, and their end. */
+/* Both verbs: reads the options, prints, returns the exit code. */
 static int show(const command *c, int argc, char **argv, const bool *json,
                 const engine_options *engine, bool with_doctor)
 {
@@ -295,7 +295,7 @@ int verb_devices(int argc, char **argv)
     const option options[] = {
         FLAG("--json", &json, "as JSON, schema 1"), ENGINE_OPTIONS(engine), {0}};
     const command c = {"devices", "[options]",
-                       "Shows what can compute here, and why what cannot does not.", options};
+                       "Lists the devices of this machine, and why others are missing.", options};
     return show(&c, argc, argv, &json, &engine, false);
 }
 
@@ -307,8 +307,8 @@ int verb_doctor(int argc, char **argv)
         FLAG("--json", &json, "as JSON, schema 1"), ENGINE_OPTIONS(engine), {0}};
     const command c = {
         "doctor", "[options]",
-        "Says what disturbs measuring on this machine, and what would help: fine, note "
-        "or warning,\none line for each thing that it looked at.",
+        "Finds what disturbs measurements on this machine. Prints one line for each subject\n"
+        "(fine, note or warning), with a remedy if there is one.",
         options};
     return show(&c, argc, argv, &json, &engine, true);
 }

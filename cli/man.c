@@ -7,7 +7,7 @@
 
 /* name, meaning */
 static const char *const environment[][2] = {
-    {"IG_NUM_THREADS", "Threads of the CPU device (1 to 4096); --threads overrides it."},
+    {"IG_NUM_THREADS", "Threads of the CPU device (1 to 1024); --threads overrides it."},
     {"IG_CPU_LEVEL",
      "Instruction set of the CPU device, instead of the best one; ingot devices lists them."},
     {"IG_BLAS",

@@ -1,4 +1,4 @@
-/* Options of verbs: one table for each verb drives reading, --help and the nearest name. */
+/* Options of verbs: one table for each verb serves parsing, --help and suggestions. */
 #include "cli.h"
 #include "progress.h"
 
@@ -85,7 +85,7 @@ bool option_bytes(const char *s, void *place)
     return false;
 }
 
-/* ---- talk ----------------------------------------------------------------------------------- */
+/* ---- messages ----------------------------------------------------------------------------------- */
 
 void say(const command *c, const char *format, ...)
 {
@@ -122,7 +122,7 @@ bool color_for(FILE *file)
     return !(no_color && *no_color) && isatty(fileno(file));
 }
 
-/* Two columns, or two lines where the first is long. */
+/* Two columns, or two lines if the first column is too long. */
 static void help_line(const char *left, const char *right)
 {
     enum { COLUMN = 24 };
@@ -219,7 +219,7 @@ static int read_option(const command *c, int argc, char **argv, int *i)
     else if (!o || (!o->placeholder && word[1] != '-' && word[2] && word[2] != '='))
         return unknown_option(c, word, n);
     if (!o->placeholder)
-        return o->read(given, o->place) ? -1 : usage_error(c, o->name, "no value is taken by");
+        return o->read(given, o->place) ? -1 : usage_error(c, o->name, "no value is allowed for");
     if (!given && *i + 1 >= argc)
         return usage_error(c, o->name, "a value is needed after");
     if (!given)
@@ -281,7 +281,7 @@ int engine_apply(const command *c, const engine_options *e)
     }
     if (e->trace && ig_trace_begin(e->trace) != IG_OK) {
         fail_library(c);
-        return EXIT_FAILED; /* not an input */
+        return EXIT_FAILED; /* an output, so not EXIT_INPUT */
     }
     if (e->trace)
         interrupt_trace();

@@ -1,5 +1,5 @@
-# For test scripts: `. tests/check.sh`, then `check NAME COMMAND...` for each thing that must work,
-# `refuse NAME COMMAND...` for each that must not, `skip NAME WHY`, and `finish` as the last line.
+# For test scripts: `. tests/check.sh`, then `check NAME COMMAND...` for a command that must succeed,
+# `refuse NAME COMMAND...` for one that must fail, `skip NAME WHY`, and `finish` as the last line.
 passed=0 failed=0 skipped=0
 
 tell() { printf '%-8s %s\n' "$1" "$2"; }

@@ -1,4 +1,4 @@
-/* SHA-256 (FIPS 180-4): a name for content, and proof that a file holds what was put there. */
+/* SHA-256 (FIPS 180-4): names content, and detects damaged files. */
 #ifndef BASE_HASH_H
 #define BASE_HASH_H
 

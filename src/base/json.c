@@ -1,8 +1,7 @@
 /* The JSON reader: see json.h.
  *
- * A string stays where it is in the source; only its meaning is computed, code point by code point,
- * where strings are compared or copied. Keys of an object are kept until it ends, then sorted to
- * find one that is there twice: no choice of keys makes that slow.
+ * Strings stay in the source; escapes are decoded when strings are compared or copied. The keys of an object are
+ * kept until it ends and then sorted to find duplicates, which no choice of keys makes slow.
  */
 #include "base/json.h"
 #include "base/memory.h"
@@ -19,7 +18,7 @@
 
 /* ---- failing ------------------------------------------------------------------------------- */
 
-/* Fails at a place: expected is what should have been there. */
+/* Fails at a position: expected is what should be there. */
 static bool json_fail(json_reader *r, const char *at, const char *expected)
 {
     char near[24];
@@ -388,7 +387,7 @@ static bool container_open(json_reader *r, bool object)
 bool json_open_object(json_reader *r) { return container_open(r, true); }
 bool json_open_array(json_reader *r) { return container_open(r, false); }
 
-/* Forgets the keys of the innermost object, which is at its end; none may be there twice. */
+/* Drops the keys of the innermost object, which is at its end; fails if one occurs twice. */
 static bool keys_close(json_reader *r)
 {
     const size_t first = r->open[r->depth - 1].first_key, n = r->n_keys - first;
@@ -449,7 +448,7 @@ bool json_next_key(json_reader *r, json_text *key)
     return true;
 }
 
-/* Reads a value that has no inside, or goes into one that has. */
+/* Reads a scalar, or enters a container. */
 static bool value_enter(json_reader *r)
 {
     bool truth;

@@ -1,12 +1,11 @@
-/* A strict reader of JSON (RFC 8259), and how to write a string of it.
+/* A strict reader of JSON (RFC 8259), and a writer of JSON strings.
  *
- * The reader walks over text in memory and hands out one value after the other; it builds no tree,
- * so hostile text cannot make it ask for much more memory than the text itself takes. It checks all
- * of the grammar that it walks over, UTF-8 and pairs of surrogates included, refuses an object that
- * has a key twice, and goes JSON_DEPTH_MAX deep.
+ * The reader returns one value after the other and builds no tree, so hostile text cannot make it use much more
+ * memory than the text itself. It checks the whole grammar, UTF-8 and surrogate pairs included, and rejects
+ * duplicate keys and nesting beyond JSON_DEPTH_MAX.
  *
- * The first failure stays: from then on every call returns false, which ends every loop, and only
- * json_end needs to be asked how it went.
+ * The first failure is kept: from then on every call returns false, which ends every loop, and only
+ * json_end has to be checked.
  *
  *     json_begin(&r, source, bytes);
  *     if (json_open_object(&r))
@@ -31,16 +30,15 @@ typedef enum json_kind {
     JSON_OBJECT
 } json_kind;
 
-/* A string as it stands in the source, between its quotes: checked, escapes and all. Valid as long
- * as the source. */
+/* A string in the source, between its quotes: checked, with its escapes. Valid as long as the source. */
 typedef struct json_text {
     const char *at;
     size_t bytes;
     bool escaped; /* it has a backslash in it */
 } json_text;
 
-/* Written without fraction and exponent, a number is exactly an i64 or, above that, a u64. All
- * others, and -0, are the nearest double. */
+/* A number without fraction and exponent is exactly an i64 or, above that, a u64. All others, and -0, are the
+ * nearest double. */
 typedef struct json_number {
     enum { JSON_I64, JSON_U64, JSON_F64 } kind;
     union {
@@ -75,9 +73,8 @@ ig_status json_end(json_reader *r);
 /* What comes next. */
 json_kind json_peek(json_reader *r);
 
-/* Goes into an object or array; it is left when json_next_key or json_next_item returns false.
- * Behind each key and before each item that follows, exactly one value is to be read, opened or
- * skipped. */
+/* Enters an object or array; it is left when json_next_key or json_next_item returns false. After each key or item
+ * that these return, read, open or skip exactly one value. */
 bool json_open_object(json_reader *r);
 bool json_open_array(json_reader *r);
 bool json_next_key(json_reader *r, json_text *key);
@@ -90,15 +87,15 @@ bool json_read_number(json_reader *r, json_number *value);
 bool json_read_uint(json_reader *r, uint64_t *value); /* an integer from 0 to 2**64 - 1 */
 bool json_skip(json_reader *r);                       /* any value, whole */
 
-/* What a string means: compared with plain text, which has no backslash; copied and terminated, its
- * length in *bytes where bytes is not NULL (release with memory_free; NULL on failure). */
+/* The string without escapes: compared with plain text, which has no backslash; or copied and terminated, with its
+ * length in *bytes unless bytes is NULL (release with memory_free; NULL on failure). */
 bool json_text_is(json_text value, const char *plain);
 char *json_text_copy(json_text value, size_t *bytes);
 
 /* Adds plain text, which is UTF-8, as a JSON string. */
 void json_quote(text *t, const char *plain);
 
-/* True if this is UTF-8, as the Unicode standard has it. */
+/* Returns true if the text is valid UTF-8. */
 bool json_is_utf8(const char *plain);
 
 #endif

@@ -1,5 +1,5 @@
-/* Why a kind of device that this build has no backend for cannot be used, and what this machine lacks
- * for it. A backend says such things by itself. */
+/* Why a kind of device without a backend in this build cannot be used, and what this machine lacks for it. A
+ * backend reports this itself. */
 #include "base/machine_report.h"
 #include "base/sysfile.h"
 

@@ -1,7 +1,7 @@
-/* What disturbs measuring: a battery, a clock that is held back, other work, limits, guests.
+/* What disturbs measurements: battery, reduced clock, other processes, limits, virtual machines.
  *
- * Each check looks at one subject and adds at most one row, from files alone where the system has
- * them, so the tests can feed it any tree. */
+ * Each check covers one subject and adds at most one row. On Linux it reads only files, so that tests can give
+ * it any tree. */
 #include "base/machine.h"
 #include "base/machine_report.h"
 #include "base/sysfile.h"
@@ -159,8 +159,8 @@ static void check_load(machine_report *r, const char *root)
                    busy ? "wait, or stop other work" : NULL);
 }
 
-/* True if the process runs at this moment and has used a second of CPU time or more: what is younger
- * comes and goes. /proc/PID/stat is "7 (a name) R ...", times in ticks are fields 14 and 15. */
+/* True if the process runs at this moment and has used at least a second of CPU time; younger ones come
+ * and go. /proc/PID/stat is "7 (a name) R ...", times in ticks are fields 14 and 15. */
 static bool read_process(const char *root, const char *id, char *name, size_t size, bool *heavy)
 {
     char path[64], line[512];
@@ -183,7 +183,7 @@ static bool read_process(const char *root, const char *id, char *name, size_t si
     return true;
 }
 
-/* Who else is computing right now. */
+/* Other processes that compute now. */
 static void check_processes(machine_report *r, const char *root)
 {
     char names[96] = "", own[24], name[64];

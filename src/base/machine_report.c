@@ -63,7 +63,7 @@ typedef struct sign {
     const char *name;
 } sign;
 
-/* The first that is found counts: what hypervisors call themselves, then what only gives them away. */
+/* The first match counts: names of hypervisors first, indirect signs last. */
 static const sign machine_signs[] = {
     {"/sys/class/dmi/id/product_name", ".metal", NULL}, /* no guest, whoever the vendor is */
     {"/sys/class/dmi/id/sys_vendor", "Amazon EC2", "Amazon EC2"},

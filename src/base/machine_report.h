@@ -1,7 +1,7 @@
-/* The machine as it is at this moment: where this process runs, what disturbs measuring here, and why a
- * kind of device cannot be used. One block of fixed size, which ig_machine_get hands out.
+/* The machine at this moment: where this process runs, what disturbs measurements, and why a kind of device
+ * cannot be used. One block of fixed size, which ig_machine_get returns.
  *
- * Invariant: a row is a fact. What a machine does not tell has no row, and is never called fine. */
+ * Invariant: a row is a fact. A fact that cannot be found has no row, and is never called fine. */
 #ifndef BASE_MACHINE_REPORT_H
 #define BASE_MACHINE_REPORT_H
 
@@ -25,17 +25,17 @@ void machine_report_read(machine_report *r, const char *root, bool (*has_backend
 
 /* Adds text; NULL if there is no room. */
 const char *report_words(machine_report *r, const char *format, ...) IG_PRINTF(2, 3);
-/* what and remedy may be NULL: then there is no row, and no remedy. They are kept, not copied. */
+/* If what is NULL, there is no row; remedy may be NULL. Both are kept, not copied. */
 void report_finding(machine_report *r, ig_severity severity, const char *subject, const char *what,
                     const char *remedy);
 
 /* System, distribution, processor, virtual machine, container. */
 void report_place(machine_report *r, const char *root);
-/* What disturbs measuring. */
+/* What disturbs measurements. */
 void report_disturbances(machine_report *r, const char *root);
 /* Kinds of device that this build does not have. */
 void report_absent(machine_report *r, const char *root, bool (*has_backend)(const char *));
-/* One that it has, but for which there is no device; the texts are copied, but not the name. */
+/* A kind that it has, but for which there is no device; the texts are copied, the name is not. */
 void report_add_absent(machine_report *r, const ig_absent *a);
 
 #endif

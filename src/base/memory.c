@@ -1,5 +1,5 @@
-/* Counting allocator. Blocks are counted by thread, since they come and go all the time; the bytes of
- * array data, which the budget is about, for all. Only the list of kept blocks has a lock. */
+/* Counting allocator. Blocks are counted by thread, because they are frequent; the bytes of array data, which
+ * the budget limits, are counted for the process. Only the list of kept blocks has a lock. */
 #include "base/memory.h"
 #include "base/error.h"
 #include "base/machine.h"
@@ -12,10 +12,10 @@
 
 static _Thread_local struct {
     int64_t allocations, live, fail_at;
-    bool watched; /* what the thread keeps goes when it does */
+    bool watched; /* frees the thread's kept blocks when it ends */
 } mine;
 
-static atomic_int_fast64_t ended_live; /* of threads that are gone */
+static atomic_int_fast64_t ended_live; /* of threads that have ended */
 static atomic_uint_fast64_t data_used, data_peak, limit_set;
 
 static void watch_thread(void);
@@ -78,9 +78,9 @@ char *memory_text(const char *text)
 
 void ig_free(void *text) { memory_free(text); }
 
-/* ---- pieces: small blocks that are made and dropped all the time ---- */
+/* ---- pieces: small blocks with short lives ---- */
 
-/* Sanitizers shall see each block made and dropped. */
+/* Sanitizers must see each allocation. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define REUSES_PIECES 0
 #elif defined(__has_feature)
@@ -211,7 +211,7 @@ ig_status memory_admit(uint64_t bytes, const char *what)
          what, size_text(bytes, needed), size_text(limit, most), size_text(used, in_use));
 }
 
-/* A block of array data: a head, which says how large it is, then the data. */
+/* A block of array data: a header with its size, then the data. */
 typedef struct data_head {
     size_t room; /* bytes of data that fit */
     struct data_head *next;
@@ -241,7 +241,7 @@ static data_head *kept_take(size_t bytes)
     const size_t least = block_bytes(bytes) - HEAD - TAIL;
     data_head *found = NULL;
     if (pthread_mutex_trylock(&kept.lock) != 0)
-        return NULL; /* busy, or held by a thread that a fork left behind: do without */
+        return NULL; /* busy, or held by a thread that does not exist in a forked child: do without */
     for (data_head **at = &kept.first; *at && !found; at = &(*at)->next)
         if ((*at)->room >= least && (*at)->room - least <= bytes / 4) {
             found = *at;
@@ -298,7 +298,7 @@ static data_head *block_from_system(size_t bytes)
         return NULL;
 #ifdef MADV_HUGEPAGE
     if (large)
-        madvise(block, whole, MADV_HUGEPAGE); /* a wish; nothing depends on it */
+        madvise(block, whole, MADV_HUGEPAGE); /* a hint */
 #endif
     block->room = whole - HEAD - TAIL;
     return block;
@@ -323,7 +323,7 @@ void *memory_data_get(size_t bytes)
         block = bytes >= KEEP_FROM ? kept_take(bytes) : NULL;
         if (!block)
             block = block_from_system(bytes);
-        if (!block) { /* what is kept for later may be what is missing now */
+        if (!block) { /* the kept blocks may be what is missing */
             memory_trim();
             block = block_from_system(bytes);
         }

@@ -1,5 +1,5 @@
-/* Memory: every allocation of the library goes through here, so that tests can make the n-th one
- * fail, and so that array data is counted against the one byte budget of the process. */
+/* Memory: every allocation of the library is made here, so that tests can make the n-th one fail, and so that
+ * array data is counted against the byte budget of the process. */
 #ifndef BASE_MEMORY_H
 #define BASE_MEMORY_H
 
@@ -13,18 +13,18 @@ void *memory_resize(void *block, size_t bytes);
 void memory_free(void *block);
 char *memory_text(const char *text); /* a copy */
 
-/* The same for blocks of up to 64 KiB that come and go all the time, aligned to 64 bytes; not zeroed.
- * memory_piece_free is told the size it was asked with. */
+/* The same for short-lived blocks of up to 64 KiB, aligned to 64 bytes; not zeroed. memory_piece_free takes the size
+ * that was asked for. */
 void *memory_piece_get(size_t bytes);
 void memory_piece_free(void *block, size_t bytes);
 
-/* Array data: aligned to 64 bytes, counted. memory_data_free is told the size it was asked with. */
+/* Array data: aligned to 64 bytes, counted. memory_data_free takes the size that was asked for. */
 void *memory_data_get(size_t bytes);
 void memory_data_free(void *data, size_t bytes);
-/* Freed blocks of some size are kept for the next array; this gives them back to the system. */
+/* Large freed blocks are kept for the next array; this returns them to the system. */
 void memory_trim(void);
 
-/* IG_OK if bytes more of array data fit the budget; else IG_ERR_MEMORY that names what asked. */
+/* Returns IG_OK if so many more bytes of array data fit the budget; else IG_ERR_MEMORY, and names `what`. */
 ig_status memory_admit(uint64_t bytes, const char *what);
 
 /* For tests: the calling thread's n-th allocation from now on fails (1 is the next), once; 0 switches

@@ -1,7 +1,7 @@
 /* Small system files (/proc, /sys), read as untrusted text.
  *
- * Lines are cut at a fixed length, numbers must be whole and in range, and what does not parse counts
- * as absent. `root` is put before every path: "" is the real machine, a test has a tree of its own. */
+ * Lines are cut at a fixed length, numbers must be integers in range, and text that does not parse counts as
+ * absent. `root` precedes every path: "" is the real machine, tests have their own tree. */
 #ifndef BASE_SYSFILE_H
 #define BASE_SYSFILE_H
 

@@ -1,4 +1,4 @@
-/* Growing text. A failed allocation sticks: further additions do nothing, text_take gives NULL. */
+/* Growing text. After a failed allocation additions do nothing, and text_take returns NULL. */
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
 

@@ -1,10 +1,10 @@
-/* The thread pool: workers that enter a run through a gate and claim its tasks, each from a share of its own first,
- * then from those of others. So the next run over the same memory finds it in the caches of the same cores.
+/* The thread pool. Workers enter a run through a gate and claim its tasks: each first from its own share, then from the
+ * shares of others. So the next run over the same memory finds it in the caches of the same cores. The pool starts
+ * with the first run that needs it, counts CPUs by affinity and cgroup quota, and starts again in a forked child.
  *
- * Invariant: a run needs nobody but its caller. Workers are helpers: one that wakes late finds the
- * gate shut and goes back to wait, so the caller waits only for those that did enter. The run's
- * fields are written only by the pool's owner, and only while the gate is shut and nobody is
- * inside; a worker reads them only while inside.
+ * Invariant: a run needs only its caller. A worker that wakes late finds the gate shut and waits again, so the
+ * caller waits only for workers that have entered. Only the owner of the pool writes the fields of a run, and only
+ * while the gate is shut and no worker is inside; a worker reads them only while inside.
  */
 #include "base/threads.h"
 

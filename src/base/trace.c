@@ -1,7 +1,7 @@
-/* Recording: a place in a block of fixed size is claimed by one atomic step and filled at leisure.
+/* Recording: one atomic step claims an entry in a block of fixed size, which is then filled.
  *
- * Invariant: events, names and path change only while nobody records: running is false and no writer
- * is under way. */
+ * Invariant: events, names and path change only while no thread records: running is false, and there is no
+ * active writer. */
 #include "base/trace.h"
 #include "base/memory.h"
 #include "base/trace_file.h"
@@ -229,7 +229,7 @@ ig_status ig_trace_end(void)
     return status;
 }
 
-/* A setting has nobody to return an error to, so it speaks. An error that waited already is left. */
+/* An environment variable has no caller that could get an error, so it is printed. A pending error is kept. */
 static void complain(const char *path, bool waited)
 {
     const char *problem = waited ? NULL : ig_error(NULL);

@@ -1,8 +1,8 @@
-/* A timeline of what the library does: spans by device and thread, and the memory that arrays hold.
+/* A timeline of the library: spans by device and thread, and the memory that arrays hold.
  *
- * While nothing is traced each of these calls is one branch. Any thread may record at any time; a
- * timeline holds a fixed number of events, and those that come later are only counted. Spans of a
- * thread nest, since each ends in the function that began it. */
+ * While nothing is traced, each of these calls is one branch. Any thread may record at any time. A timeline holds a
+ * fixed number of events; later ones are only counted. The spans of a thread nest, because each ends in the function
+ * that began it. */
 #ifndef BASE_TRACE_H
 #define BASE_TRACE_H
 
@@ -12,7 +12,7 @@
 
 enum { TRACE_NAME_BYTES = 1 << 18 };
 
-/* How many events the next timeline holds. Tests of what is full have it small. */
+/* How many events the next timeline holds. Tests make it small. */
 extern int64_t trace_room;
 
 /* What a program costs. */

@@ -17,10 +17,10 @@ typedef struct trace_event {
     trace_cost cost;    /* of a program */
 } trace_event;
 
-/* Says now if path could not be written later: IG_ERR_FILE. Writes nothing into it. */
+/* Returns IG_ERR_FILE if path could not be written later. Changes nothing in it. */
 ig_status trace_file_check(const char *path);
 
-/* Writes beside path and renames: what is in its place is whole at every moment. */
+/* Writes beside path and renames, so that path has a complete file at every moment. */
 ig_status trace_file_write(const char *path, const trace_event *events, int64_t n, int64_t dropped);
 
 #endif

@@ -1,4 +1,5 @@
-# The command's frame: help of every verb, exit codes, nearest names, colors, the manual page, completions.
+# The command as a whole: help of every verb, exit codes, suggestions, colors, the manual page, completions, settings,
+# and files that remain after a failure.
 . tests/check.sh
 ingot=${INGOT:-build/ingot}
 temporary=$(mktemp -d)
@@ -42,7 +43,7 @@ done <<'ROWS'
 2|err|ingot doctor: unexpected .x.; see .ingot doctor --help.|doctor x
 2|err|ingot devices: --threads takes a whole number from 1 to 4096, not .0.; see .*|devices --threads 0
 2|err|ingot devices: a value is needed after .--threads.; see .*|devices --threads
-2|err|ingot devices: no value is taken by .--json.; see .*|devices --json=1
+2|err|ingot devices: no value is allowed for .--json.; see .*|devices --json=1
 2|err|ingot eval: an expression is missing; .*|eval
 2|err|ingot ops: unknown op .sofmax.; did you mean .softmax.?|ops sofmax
 2|err|ingot completion: one shell is needed: bash, zsh or fish|completion tcsh
@@ -179,9 +180,9 @@ check 'eval -f: 5' code 5 eval -f /nowhere/x
 check 'train --resume: 5' code 5 train digits --resume /nowhere/x
 check 'report: 5' code 5 report /nowhere/x
 check 'run: 5' code 5 run /nowhere/x.cu
-check 'eval save(): 1' code 1 eval 'save(ones([2]), "/nowhere/x.npy")'
-check 'eval -o: 1' code 1 eval 1 -o /nowhere/x.npy
-check 'eval --out: 1' code 1 eval 1 --out /nowhere/x.npy
+check 'eval save(): 5' code 5 eval 'save("/nowhere/x.npy", ones([2]))'
+check 'eval -o: 5' code 5 eval 1 -o /nowhere/x.npy
+check 'eval --out: 5' code 5 eval 1 --out /nowhere/x.npy
 check 'train --save: 1' code 1 train digits --save /nowhere/x
 check 'bench -o: 1' code 1 bench --quick -o /nowhere/x
 check 'run --output: 1' code 1 "${cube[@]}" --output /nowhere/x.npy
@@ -202,7 +203,7 @@ leaves_nothing() { # COMMAND of the shell
 big="'zeros([2000, 2000])'"
 check 'a file that is too large: eval -o' leaves_nothing "ulimit -f 8; '$ingot' eval $big -o $alone/x.npy"
 check 'a file that is too large: save()' \
-    leaves_nothing "ulimit -f 8; '$ingot' eval 'save(zeros([2000, 2000]), \"$alone/x.npy\")'"
+    leaves_nothing "ulimit -f 8; '$ingot' eval 'save(\"$alone/x.npy\", zeros([2000, 2000]))'"
 check 'a file that is too large: train --save' \
     leaves_nothing "ulimit -f 8; '$ingot' train digits --epochs 1 --save $alone/x.safetensors"
 check 'a file that is too large: --trace' leaves_nothing "ulimit -f 1; '$ingot' eval --trace $alone/x.json $big"

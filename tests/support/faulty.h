@@ -1,5 +1,5 @@
-/* A device that is the CPU but for one op, whose results are damaged: to prove that verify, and whoever
- * else checks answers, notices. It is called "faulty". Included where internal headers are seen. */
+/* A device named "faulty": the CPU, with damaged results of one op. It proves that verify and other checks notice
+ * wrong results. */
 #ifndef SUPPORT_FAULTY_H
 #define SUPPORT_FAULTY_H
 
@@ -19,7 +19,7 @@ typedef struct fault {
     bool fused; /* only where the op is computed together with others, and nothing else is stored */
 } fault;
 
-/* Plants the fault, in place of that before; adds the device at the first call. */
+/* Plants the fault, which replaces the previous one; the first call adds the device. */
 void faulty_plant(fault f);
 
 #endif

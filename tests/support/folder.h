@@ -1,5 +1,4 @@
-/* For tests of files: a folder of the test's own, which must hold nothing but what the test put
- * there, and a scope. A temporary file that stays behind shows in folder_entries. */
+/* For tests of files: a folder for each test, and a scope. folder_entries shows files that remain by mistake. */
 #ifndef SUPPORT_FOLDER_H
 #define SUPPORT_FOLDER_H
 

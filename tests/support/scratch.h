@@ -12,7 +12,7 @@ struct scratch {
     char path[64];
 };
 
-/* Ends the process, which is what a fuzzer looks for, if something does not hold. */
+/* Ends the process if a condition does not hold, so that the fuzzer reports it. */
 void scratch_check(bool holds, const char *what);
 
 /* A file without a name where the system has that. */

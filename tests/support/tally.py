@@ -1,4 +1,4 @@
-"""Counts what a script checks, tells what fails, and ends with the line that tests/run reads."""
+"""Counts the checks of a script, reports failures, and prints the last line that tests/run reads."""
 import sys
 import traceback
 
@@ -6,7 +6,7 @@ passed = failed = skipped = 0
 
 
 def check(name, fine, why=""):
-    """Counts one check; one that fails is told, with why."""
+    """Counts one check; prints the reason if it fails."""
     global passed, failed
     passed, failed = passed + bool(fine), failed + (not fine)
     if not fine:
@@ -20,7 +20,7 @@ def skip(name, why):
 
 
 def attempt(name, test, *arguments):
-    """Calls a test; one that breaks has failed, and the others still run."""
+    """Calls a test; an exception counts as a failure."""
     try:
         test(*arguments)
     except Exception:
@@ -28,6 +28,6 @@ def attempt(name, test, *arguments):
 
 
 def finish():
-    """Prints the tally and ends the script."""
+    """Prints the tally and exits."""
     print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
     sys.exit(failed != 0)

@@ -1,6 +1,56 @@
-# What the command writes of the documentation is current.
+# The documentation agrees with the tree: docs/ops.md is current, examples print what the pages say, and paths exist.
 . tests/check.sh
 build=${BUILD:-build}
+temporary=$(mktemp -d)
+trap 'rm -rf "$temporary"' EXIT
+pages="README.md CONTRIBUTING.md SECURITY.md $(echo docs/*.md)"
+
 ops_is_current() { "$build/ingot" ops --markdown | diff docs/ops.md -; }
 check 'docs/ops.md is what the library says (make docs)' ops_is_current
+
+# In a block of code, lines that begin with "$ ingot" are commands; the lines behind one are its output.
+# "by neon" stands for whichever instruction set this machine has.
+prints_what_it_says() {
+    python3 - "$1" "$PWD/$build" "$temporary" <<'PYTHON'
+import os, re, subprocess, sys
+page, build, folder = sys.argv[1:]
+env = {**os.environ, "PATH": build + os.pathsep + os.environ["PATH"], "NO_COLOR": "1"}
+env = {k: v for k, v in env.items() if not k.startswith("IG_")}
+level = lambda text: re.sub(r"\bby (neon|bf16|sse2|avx2|avx512|amx|generic)\b", "by LEVEL", text)
+failed = n = 0
+for block in re.findall(r"^```\n(.*?)^```", open(page).read(), re.M | re.S):
+    for part in re.split(r"^\$ (?=ingot )", block, flags=re.M)[1:]:
+        command, _, expected = part.partition("\n")
+        done = subprocess.run(command, shell=True, cwd=folder, env=env, capture_output=True, text=True, timeout=60)
+        n += 1
+        if done.returncode or level(done.stdout) != level(expected):
+            failed += 1
+            print(f"$ {command}\n{done.stdout}{done.stderr}expected:\n{expected}")
+sys.exit(failed or not n)
+PYTHON
+}
+for page in $pages; do
+    grep -q '^\$ ingot ' "$page" && check "$page prints what it says" prints_what_it_says "$page"
+done
+
+# `src/graph/plan.c` and [text](docs/KERNELS.md): a path that begins with a folder of ours exists.
+paths_exist() {
+    python3 - "$1" <<'PYTHON'
+import os, re, sys
+text = open(sys.argv[1]).read()
+found = re.findall(r"`((?:src|cli|tests|docs|include|examples|bench|tools|data|python)/[\w./-]*)`", text)
+found += [os.path.join(os.path.dirname(sys.argv[1]), link) for link in re.findall(r"\]\((?!https?:|#)([^)#]+)\)", text)]
+missing = [path for path in found if not os.path.exists(path)]
+print("missing:", *missing)
+sys.exit(bool(missing))
+PYTHON
+}
+for page in $pages; do
+    check "$page: paths exist" paths_exist "$page"
+done
+
+# README.md states the commands of make, and make has them.
+for target in run test check; do
+    check "make $target is in README.md" grep -q "make $target" README.md
+done
 finish

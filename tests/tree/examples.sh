@@ -1,5 +1,5 @@
-# Every example compiles without a warning and prints what the comment at its end says; every C program
-# in README.md compiles and runs.
+# Every example compiles without warnings and prints what the comment at its end says. Every C program in README.md
+# compiles and runs.
 . tests/check.sh
 build=${BUILD:-build}
 temporary=$(mktemp -d)

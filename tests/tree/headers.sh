@@ -1,4 +1,4 @@
-# Each header compiles alone and twice; the public one also in strict C11 and in C++.
+# Each header compiles alone and when included twice; the public one also in strict C11 and in C++.
 . tests/check.sh
 build=${BUILD:-build}
 cc=${CC:-cc}

@@ -1,5 +1,5 @@
-# The libraries show ig_ names and nothing else; what the header promises is there; the library never
-# calls abort or exit; the SONAME is set.
+# The libraries export ig_ names only, and all that the headers declare. The library never calls abort or exit. The
+# SONAME is set.
 . tests/check.sh
 build=${BUILD:-build}
 
@@ -11,7 +11,7 @@ else
     exported() { nm -g --defined-only ${2:-} "$1" | awk '$2 ~ /[TDBRVWi]/ { sub(/@.*/, "", $3); print $3 }'; }
 fi
 
-only_public() { # prints the names that should not be seen
+only_public() { # prints names that should not be exported
     local strays
     strays=$(exported "$@" | grep -v '^ig_')
     [ -z "$strays" ] || { echo "$strays"; return 1; }
