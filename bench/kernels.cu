@@ -1,4 +1,4 @@
-/* What bench/kernels times. Loops stride over the grid, so that one thread alone can do all the work. */
+/* The kernels of bench/kernels. Loops stride over the grid, so that a single thread can do all the work. */
 #define FOR_EACH(i, n) \
     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
 

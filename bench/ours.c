@@ -1,4 +1,4 @@
-/* Ingot's side of the benchmark: one process that reads commands and answers each with one line.
+/* The benchmark process of Ingot: reads commands and answers each with one line.
  *
  *   machine                              JSON: the device, as the library sees it
  *   peak DTYPE                           GFLOP/s of fused multiply-adds in registers, all threads
@@ -8,8 +8,8 @@
  *   save FILE                            one more run, its answer as .npy (f16 and bf16 as f32)
  *   memory                               bytes of arrays now held, and the most ever held
  *
- * "ok ..." or "error ...". A run builds the expression anew from inputs that are evaluated, as a
- * program's loop does, and ends when the answer is in memory. Only the public header is used. */
+ * Answers are "ok ..." or "error ...". A run builds the expression from evaluated inputs, as a loop of a
+ * program does, and ends when the answer is in memory. Only the public header is used. */
 #include "ingot.h"
 #include "bench/limits.h"
 #include "train.h"
@@ -22,14 +22,14 @@
 
 enum { MAX_INPUTS = 16, MAX_DIMS = 8, MAX_WORDS = 24, LINE_BYTES = 8192 };
 
-/* What a work may look at: its inputs, of one dtype but for indices, and its numbers. */
+/* The inputs of a work, which have one dtype except for indices, and its other numbers. */
 struct prepared {
     ig_array *in[MAX_INPUTS];
     int n_in;
     int64_t dims[MAX_DIMS];
     int n_dims;
     ig_dtype dtype;
-    struct training *training; /* of a work that is a step of one */
+    struct training *training; /* for works that are a training step */
 };
 
 typedef ig_array *build_fn(const struct prepared *p);
@@ -47,6 +47,24 @@ static ig_array *build_linear(const struct prepared *p)
 static ig_array *build_relu_fma(const struct prepared *p)
 {
     return ig_relu(ig_add(ig_multiply(p->in[0], p->in[1]), p->in[2]));
+}
+
+/* Shapes broadcast: a row, a column, a scalar. */
+static ig_array *build_add(const struct prepared *p) { return ig_add(p->in[0], p->in[1]); }
+
+static ig_array *every_second(ig_array *x)
+{
+    return ig_slice(x, IG_SHAPE(0, 0), IG_SHAPE(ig_dim(x, 0), ig_dim(x, 1)), IG_SHAPE(1, 2));
+}
+
+static ig_array *build_add_strided(const struct prepared *p)
+{
+    return ig_add(every_second(p->in[0]), every_second(p->in[1]));
+}
+
+static ig_array *build_add_transposed(const struct prepared *p)
+{
+    return ig_add(p->in[0], ig_matrix_transpose(p->in[1]));
 }
 
 static ig_array *build_gelu(const struct prepared *p) { return ig_gelu(p->in[0], NULL); }
@@ -116,7 +134,7 @@ static ig_array *build_uniform_mean(const struct prepared *p)
     return ig_mean(ig_uniform(ig_key(1, NULL), shape, p->dtype, NULL, NULL), IG_NONE, false);
 }
 
-/* A flat view of a transpose has no strides, so this is a copy. */
+/* A flattened transpose cannot be a view, so this copies. */
 static ig_array *build_transpose(const struct prepared *p)
 {
     return ig_reshape(ig_matrix_transpose(p->in[0]), IG_SHAPE(-1));
@@ -158,6 +176,9 @@ static const struct work {
     {"matmul", build_matmul, false},
     {"linear", build_linear, false},
     {"relu_fma", build_relu_fma, false},
+    {"add", build_add, false},
+    {"add_strided", build_add_strided, false},
+    {"add_transposed", build_add_transposed, false},
     {"gelu", build_gelu, false},
     {"sum", build_sum, false},
     {"sum_outer", build_sum_outer, false},
@@ -282,7 +303,7 @@ static void command_prepare(char **word, int n)
     printf("ok\n");
 }
 
-/* One run; the milliseconds that count, negative on failure. */
+/* One run. Returns the milliseconds that count; negative on failure. */
 static double run_once(void)
 {
     ig_scope_begin();
@@ -313,12 +334,12 @@ static void command_run(char **word, int n)
         }
         inner += ms;
     }
-    /* The scopes count too, unless only the evaluation is asked for. */
+    /* The scopes count too, unless only the evaluation is timed. */
     const double total = current->eval_only ? inner : now_ms() - start;
     printf("ok %.9g\n", total / (double)count);
 }
 
-/* The answer of a training is that of a new one, however many steps were timed. */
+/* The answer of a training is that of a new training, so that the number of timed steps does not matter. */
 static ig_array *answer_training(void)
 {
     struct training *t = training_new(current->name, prepared.in, prepared.n_in);

@@ -1,13 +1,13 @@
-"""A peer's side of the benchmark: `peer.py NAME THREADS` reads commands and answers each with one line.
+"""The benchmark process of a peer: `peer.py NAME THREADS` reads commands and answers each with one line.
 
     version                              the library's version
     prepare WORK DTYPE DIMS [FILE...]    as for bench/ours.c; "none" when the peer lacks the work
     run N                                milliseconds of one run, the mean of N
     save FILE                            one more run, its answer as .npy (f16 and bf16 as f32)
 
-"ok ...", "none ..." or "error ...". A class has a method for each work that its library does: it is
-given the inputs and returns a function of no arguments that does the work, waits for it, and returns
-the answer. Each library is asked in the way that its own documentation calls the fast one.
+Answers are "ok ...", "none ..." or "error ...". A class has a method for each work of its library. The
+method takes the inputs and returns a function without arguments that does the work, waits for it, and
+returns the answer. Each library is used in the way that its documentation recommends for speed.
 """
 
 import os
@@ -16,7 +16,7 @@ import time
 
 
 def training(begin, stack):
-    """A work that is a step of a training. Its answer is the losses of the first steps of a new one."""
+    """A training step as a work. Its answer is the losses of the first steps of a new training."""
     step = begin()
 
     def run():
@@ -52,6 +52,15 @@ class Numpy:
 
     def linear(self, x, weight):
         return lambda: x @ weight.T
+
+    def add(self, a, b):
+        return lambda: a + b
+
+    def add_strided(self, a, b):
+        return lambda: a[:, ::2] + b[:, ::2]
+
+    def add_transposed(self, a, b):
+        return lambda: a + b.T
 
     def relu_fma(self, a, b, c):
         return lambda: self.np.maximum(a * b + c, 0)
@@ -180,6 +189,15 @@ class Torch:
     def linear(self, x, weight):
         return self.function(self.torch.nn.functional.linear, x, weight)
 
+    def add(self, a, b):
+        return self.function(lambda a, b: a + b, a, b)
+
+    def add_strided(self, a, b):
+        return self.function(lambda a, b: a[:, ::2] + b[:, ::2], a, b)
+
+    def add_transposed(self, a, b):
+        return self.function(lambda a, b: a + b.T, a, b)
+
     def relu_fma(self, a, b, c):
         return self.function(lambda a, b, c: self.torch.relu(a * b + c), a, b, c)
 
@@ -299,7 +317,7 @@ class Torch:
 
 
 class TorchCompile(Torch):
-    """torch.compile, for what is more than one call of a library."""
+    """torch.compile, for works that are more than one library call."""
 
     works = ("relu_fma", "gelu", "sum", "sum_outer", "softmax", "layer_norm", "uniform_mean", "mlp", "graph10")
 
@@ -340,6 +358,15 @@ class Jax:
 
     def linear(self, x, weight):
         return self.function(lambda x, w: x @ w.T, x, weight)
+
+    def add(self, a, b):
+        return self.function(lambda a, b: a + b, a, b)
+
+    def add_strided(self, a, b):
+        return self.function(lambda a, b: a[:, ::2] + b[:, ::2], a, b)
+
+    def add_transposed(self, a, b):
+        return self.function(lambda a, b: a + b.T, a, b)
 
     def relu_fma(self, a, b, c):
         return self.function(lambda a, b, c: self.jax.nn.relu(a * b + c), a, b, c)
@@ -519,6 +546,15 @@ class Mlx:
 
     def linear(self, x, weight):
         return self.function(lambda x, w: x @ w.T, x, weight)
+
+    def add(self, a, b):
+        return self.function(lambda a, b: a + b, a, b)
+
+    def add_strided(self, a, b):
+        return self.function(lambda a, b: a[:, ::2] + b[:, ::2], a, b)
+
+    def add_transposed(self, a, b):
+        return self.function(lambda a, b: a + b.T, a, b)
 
     def relu_fma(self, a, b, c):
         return self.function(self.mx.compile(lambda a, b, c: self.mx.maximum(a * b + c, 0)), a, b, c)

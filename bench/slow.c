@@ -1,6 +1,5 @@
-/* A slower Ingot, for bench/aa: the command itself, linked so that every ig_eval ends in this file
- * (ld --wrap), which goes on computing until the evaluation has taken some per cent longer.
- * INGOT_SLOWER says how many. */
+/* A slower Ingot for bench/aa: the command, linked so that each ig_eval calls this file (ld --wrap), which
+ * computes until the evaluation has taken INGOT_SLOWER per cent longer. */
 #include <ingot.h>
 #include <stdlib.h>
 
@@ -15,7 +14,7 @@ static double slower(void)
     return per_cent ? strtod(per_cent, NULL) / 100 : 0;
 }
 
-/* Arithmetic that nobody sees the result of. */
+/* Arithmetic whose result is not used. */
 static void compute_until(double end_s)
 {
     for (volatile double x = 1; clock_s() < end_s;)

@@ -1,5 +1,5 @@
 /* Training steps: forward, backward and Adam, on inputs (x, labels, weight, bias, weight, bias, ...).
- * Weights are a tenth of the inputs. A run is one step, from where the last one ended; an answer is the
+ * Weights are the inputs divided by ten. A run is one step that continues the last one. The answer is the
  * losses of the first steps. */
 #include "train.h"
 
@@ -26,18 +26,18 @@ static ig_array *cnn(ig_model *m, ig_array *x)
     return ig_nn_linear(m, "l3", x, 10, true);
 }
 
-/* ---- built anew each step ---- */
+/* ---- rebuilt in each step ---- */
 
 struct training {
     ig_array *(*net)(ig_model *, ig_array *);
     ig_array *x, *labels;
     ig_model *model;
     ig_optimizer *optimizer;
-    /* compiled: parameters, then Adam's means of gradients and of their squares */
+    /* compiled: parameters, then the first and second moments of Adam */
     ig_compiled *step;
     ig_array *state[STATES * PARAMS_MOST];
     int n;      /* parameters */
-    long steps; /* made */
+    long steps; /* done */
 };
 
 static ig_array *scaled(ig_array *x) { return ig_multiply(x, ig_float(0.1)); }
@@ -83,13 +83,13 @@ static ig_array *mlp_loss(ig_array *const *p, ig_array *x, ig_array *labels)
     return ig_cross_entropy(x, labels, -1, NULL);
 }
 
-/* (1 - factor) of what x is, and factor of what it was. */
+/* factor * old + (1 - factor) * new */
 static ig_array *blend(ig_array *was, ig_array *x, double factor)
 {
     return ig_add(ig_multiply(was, ig_float(factor)), ig_multiply(x, ig_float(1 - factor)));
 }
 
-/* The step as a function of the state, and of Adam's two corrections, which change from step to step. */
+/* The step as a function of the state and of Adam's two bias corrections, which change in each step. */
 static bool compiled_begin(struct training *t, ig_array *const *weights)
 {
     const int n = t->n;
@@ -122,7 +122,7 @@ static ig_array *compiled_step(struct training *t)
 {
     const int n = STATES * t->n;
     ig_array *in[STATES * PARAMS_MOST + 2], *out[STATES * PARAMS_MOST + 1];
-    double left[2] = {1, 1}; /* of the zeros that the means began with */
+    double left[2] = {1, 1}; /* the weight of the initial zeros in the moments */
     for (int k = 0; k < 2; k++)
         left[k] = 1 - __builtin_pow(beta[k], (double)(t->steps + 1));
     for (int i = 0; i < n; i++)
@@ -138,7 +138,7 @@ static ig_array *compiled_step(struct training *t)
     return out[n];
 }
 
-/* ---- what ours.c calls ---- */
+/* ---- the interface for ours.c ---- */
 
 struct training *training_new(const char *name, ig_array *const *in, int n)
 {

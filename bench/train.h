@@ -1,4 +1,4 @@
-/* Training as a work of bench/ours.c: see train.c. */
+/* Training steps as works of bench/ours.c; see train.c. */
 #ifndef BENCH_TRAIN_H
 #define BENCH_TRAIN_H
 

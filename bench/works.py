@@ -1,6 +1,7 @@
 """What is measured: one Work for each row, with its inputs, its cost and its bar.
 
-bench/ours.c and the classes of bench/peer.py have a function for each name.
+bench/ours.c and the classes of bench/peer.py have a function for each name. `bench/run --list` prints the titles, by
+which the code that a row justifies can refer to it.
 """
 
 import platform
@@ -15,13 +16,13 @@ class Work:
     size: str  # for readers
     dtype: str = "f32"
     inputs: tuple = ()  # shapes of normal floats, or ("index", below, shape...)
-    dims: tuple = ()  # further numbers that the function needs
-    flops: float = 0  # of one run, where the multiply-adds are the limit
-    bytes: float = 0  # that must be read and written, where the memory is the limit
-    bar: float = 0  # at least so many times as fast as the best peer; 0: none
-    bar_peer: str = ""  # as fast as this peer, rather than as the best
+    dims: tuple = ()  # other numbers that the function needs
+    flops: float = 0  # of one run, if arithmetic is the limit
+    bytes: float = 0  # that must be read and written, if the memory is the limit
+    bar: float = 0  # at least this many times as fast as the best peer; 0: none
+    bar_peer: str = ""  # the peer of the bar, instead of the best
     bar_limit: float = 0  # at least this share of the machine's limit
-    bar_us: float = 0  # at most so many microseconds
+    bar_us: float = 0  # at most this many microseconds
     check: str = "close"  # how answers are compared: close, order, mean
     tolerance: float = 0  # of the largest element; 0: the dtype's
 
@@ -77,7 +78,7 @@ def works():
     yield train("train_mlp_compiled", "32 32-128-10", MLP, 4, "jax")
     yield train("train_cnn", "64x1x8x8 32-64-128-10", CNN, 2, "torch")
 
-    # Beyond the table: what programs do besides.
+    # Rows without a bar: other things that programs do.
     yield Work("graph10", "64", inputs=((64,), (64,)))
     yield Work("gelu", "16M", inputs=(flat,), bytes=16 * M * 8)
     yield Work("sum_outer", "4096x4096", inputs=((4096, 4096),), bytes=4096**2 * 4)
@@ -91,6 +92,19 @@ def works():
     yield Work("matmul", "32x128x10", inputs=((32, 128), (128, 10)), flops=2.0 * 32 * 128 * 10)
     yield Work("matmul", "96x128x64x128", inputs=((96, 128, 64), (96, 64, 128)), flops=2.0 * 96 * 128 * 64 * 128)
     yield mlp(64, (784, 512, 256, 10))
+    # One row for each execution path of the CPU's MAP: rows that share an operand, short rows, columns, scalars,
+    # strides, tiles. `transpose`, `embedding` and `relu_fma` are the others.
+    yield Work("add", "16000x1000 row", inputs=(rows, (1000,)), bytes=16 * M * 8)
+    yield Work("add", "2000000x8 row", inputs=((2 * M, 8), (8,)), bytes=16 * M * 8)
+    yield Work("add", "4000x4000 outer", inputs=((4000, 1), (4000,)), bytes=16 * M * 4)
+    yield Work("add", "16M scalar", inputs=(flat, (1,)), bytes=16 * M * 8)
+    yield Work("add_strided", "4096x4096", inputs=((4096, 8192), (4096, 8192)), bytes=4096**2 * 20)
+    yield Work("add_transposed", "4096x4096", inputs=((4096, 4096), (4096, 4096)), bytes=4096**2 * 12)
+    # The same for the contraction: dot products, many tiny products, a short k, few columns.
+    yield Work("matmul", "16M dot", inputs=(flat, flat), bytes=16 * M * 8, tolerance=1e-2)
+    yield Work("matmul", "10000x8x8x8", inputs=((10000, 8, 8), (10000, 8, 8)), flops=2.0 * 10000 * 8**3)
+    yield Work("matmul", "4096x16x4096", inputs=((4096, 16), (16, 4096)), flops=2.0 * 4096 * 16 * 4096)
+    yield Work("matmul", "100000x64x64", inputs=((100000, 64), (64, 64)), flops=2.0 * 100000 * 64 * 64)
     yield Work("depthwise", "8x64x56x56 3x3", inputs=((8, 64, 56, 56), (64, 1, 3, 3)), bytes=8 * 64 * 56 * 56 * 8)
     yield Work("max_pool", "8x64x56x56 2x2", inputs=((8, 64, 56, 56),), bytes=8 * 64 * 56 * 56 * 5)
 

@@ -89,7 +89,8 @@ static const result_row *best_row(const contestant *who, const char *group, bool
     double most = 0;
     for (const result_row *r = NULL; (r = row_next(who, r));) {
         const double rate = (flops ? r->flops : r->bytes) / row_time(r).middle;
-        if (strcmp(r->group, group) == 0 && rate > most) {
+        const bool integers = r->dtype[0] == 'i' || r->dtype[0] == 'u'; /* which have no FLOP */
+        if (strcmp(r->group, group) == 0 && rate > most && !(flops && integers)) {
             most = rate;
             best = r;
         }
