@@ -147,8 +147,8 @@ static int unknown_device(const session *s, const char *list)
                 str_printf(&all, "%s%s", all.n ? ", " : "", d.name);
             }
         if (!found)
-            say(s->command, "there is no device '%.*s' that computes arrays here; there is %s",
-                (int)n, list, all.s);
+            say(s->command, "no device '%.*s' runs arrays here; available: %s", (int)n, list,
+                all.s);
         str_free(&all);
         if (!found)
             return EXIT_ABSENT;
@@ -332,7 +332,7 @@ static void on_end(void *context, const task *t)
     session *s = context;
     str line = {0};
     title_of(s, t, &line);
-    str_printf(&line, ": %s: %s", words[t->outcome], t->why.n ? t->why.s : "no reason is known");
+    str_printf(&line, ": %s: %s", words[t->outcome], t->why.n ? t->why.s : "unknown reason");
     progress_clear(&s->bar);
     say(s->command, "%s", line.s);
     collect_disturbance(&s->result, line.s);
@@ -397,8 +397,7 @@ static void leave_out_slow(session *s, double seconds)
         if (limit_s <= seconds / too_slow)
             continue;
         s->tasks[i].outcome = OUTCOME_LEFT_OUT;
-        str_printf(&s->tasks[i].why, "it takes %.0f s or more; give more time with --seconds",
-                   limit_s);
+        str_printf(&s->tasks[i].why, "it takes at least %.0f s; give more --seconds", limit_s);
     }
 }
 
@@ -578,18 +577,21 @@ int verb_bench(int argc, char **argv)
     }
     const option options[] = {
         FLAG("--quick", &set.quick, "one minute instead of ten: fewer sizes, fewer samples"),
-        {"--device", 0, "NAMES", option_text, &set.device, "cpu,gpu or all (the default)"},
+        {"--device", 0, "NAMES", option_text, &set.device,
+         "devices to measure: cpu,gpu or all (the default)"},
         {"--only", 0, "PATTERNS", option_text, &set.only,
          "works by name, group, 'name size' or 'name size dtype': matmul,'sort 1M',*bf16"},
         FLAG("--list", &set.list, "lists the works and measures nothing"),
         {"--threads", 0, "N,...", read_threads, &set.threads, "threads of the CPU: 1, 1,all (all)"},
         {"--seconds", 0, "S", option_rate, &set.seconds, "time to spend (quick 40, else 450)"},
-        {"--seed", 0, "N", option_seed, &set.seed, "of inputs and of the order of measuring (0)"},
+        {"--seed", 0, "N", option_seed, &set.seed,
+         "seed of the inputs and of the random order (0)"},
         {"--output", 'o', "FILE", option_text, &set.output,
-         "writes the result: ingot compare reads it"},
+         "writes the result for compare and report"},
         FLAG("--json", &set.json, "prints the result instead of a table, schema 1"),
         {"--csv", 0, "FILE", option_text, &set.csv, "writes a table; - is standard output"},
-        {"--md", 0, "FILE", option_text, &set.markdown, "writes a table in Markdown; - likewise"},
+        {"--md", 0, "FILE", option_text, &set.markdown,
+         "writes a Markdown table; - is standard output"},
         {"--cmd", 0, "COMMAND", read_command, &set.commands,
          "measures your own command; repeat it to compare several"},
         FLAG("--show-output", &set.show_output, "shows the output of the commands"),
@@ -601,7 +603,7 @@ int verb_bench(int argc, char **argv)
         {0}};
     const command c = {"bench", "[options]",
                        "Measures how fast this machine is. Every answer is checked; a wrong one is "
-                       "an error, never\na time. Ctrl-C stops and keeps what was measured.",
+                       "an error, not\na time. Ctrl-C stops and keeps the samples so far.",
                        options};
     char **words = heap_get(sizeof *words * (size_t)(argc + 1));
     memcpy(words, argv, sizeof *words * (size_t)argc);

@@ -132,8 +132,7 @@ bool command_read(user_command *c, str *why)
         c->words[n++] = word.s;
     if (n && !open)
         return true;
-    str_printf(why, "--cmd %s: %s", c->text,
-               n ? "a quote has no end" : "there is no command in it");
+    str_printf(why, "--cmd %s: %s", c->text, n ? "a quote is not closed" : "the command is empty");
     return false;
 }
 
@@ -160,7 +159,7 @@ static outcome command_run(void *context, double *aside_s, str *why)
         return OUTCOME_FINE;
     if (code > 0)
         str_printf(why, "it ended with exit code %d%s", code,
-                   c->show ? "" : "; --show-output shows what it says");
+                   c->show ? "" : "; --show-output shows its output");
     return OUTCOME_FAILED;
 }
 

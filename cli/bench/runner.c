@@ -231,7 +231,7 @@ static void leave_out_rest(const runner *r, task *tasks, int n)
     for (int i = 0; i < n; i++)
         if (tasks[i].outcome == OUTCOME_FINE && tasks[i].n == 0) {
             tasks[i].outcome = OUTCOME_LEFT_OUT;
-            str_puts(&tasks[i].why, "there was no time left for it; give more with --seconds");
+            str_puts(&tasks[i].why, "there was no time left; give more --seconds");
             r->ended(r->context, &tasks[i]);
         }
 }

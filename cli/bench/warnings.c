@@ -19,9 +19,10 @@ static int warn_outliers(timings s, str *line)
     }
     if (out <= many * n)
         return 0;
-    str_printf(line,
-               "outliers: %d of %d samples took more than %g times the median, one %.1f times", out,
-               n, far, most / median);
+    str_printf(
+        line,
+        "outliers: %d of %d samples took more than %g times the median, the slowest %.1f times",
+        out, n, far, most / median);
     return 1;
 }
 

@@ -149,7 +149,7 @@ bool worker_begin(worker *w, char *const *argv, int n, str *why)
     else if (jobs < 0)
         put_end(w, why);
     else
-        str_printf(why, "it found %d works where there were %d", jobs, n);
+        str_printf(why, "it has %d works instead of %d", jobs, n);
     return false;
 }
 
@@ -177,7 +177,7 @@ static bool get_report(const worker *w, task *t, int pass)
     char *answer = ((job *)t->context)->answer;
     if (*r.answer && *answer && strcmp(r.answer, answer) != 0) {
         t->outcome = OUTCOME_WRONG;
-        str_printf(&t->why, "its digest is %s, and was %s in another process", r.answer, answer);
+        str_printf(&t->why, "its digest is %s, but was %s in another process", r.answer, answer);
     }
     if (*r.answer)
         memcpy(answer, r.answer, sizeof r.answer);

@@ -116,10 +116,9 @@ bool works_known(const work_choice *choice, str *why)
         rows_walk(search_row, &s);
         if (s.chosen)
             continue;
-        str_printf(why,
-                   s.rows ? "'%s' is not in a quick run; leave --quick away"
-                          : "there is no work '%s'",
-                   pattern);
+        str_printf(
+            why, s.rows ? "'%s' is not part of a quick run; omit --quick" : "there is no work '%s'",
+            pattern);
         if (!s.rows && s.near.best)
             str_did_you_mean(why, &s.near);
         else if (!s.rows)
@@ -127,7 +126,7 @@ bool works_known(const work_choice *choice, str *why)
         return false;
     }
     if (choice->only && !next_pattern(choice->only, pattern)) {
-        str_puts(why, "--only names no work; see 'ingot bench --list'");
+        str_puts(why, "--only is empty; see 'ingot bench --list'");
         return false;
     }
     return true;
@@ -229,7 +228,7 @@ void works_list(str *t, bool json)
             str_printf(t, "%-15s %-8s %s\n", w->name, w->group, w->input);
             str_printf(t, "%-15s %-8s   %s: %s\n", "", "", w->dtypes, w->sizes);
         }
-    str_puts(t, "\nSizes with * are those of --quick.\n");
+    str_puts(t, "\n* marks the sizes of --quick.\n");
 }
 
 bool device_is_host(const char *name) { return strcmp(name, "cpu") == 0; }
@@ -240,7 +239,7 @@ static outcome library_outcome(str *why)
 {
     ig_status status = IG_OK;
     const char *message = ig_error(&status);
-    str_puts(why, message ? message : "it failed without a reason");
+    str_puts(why, message ? message : "it failed without a message");
     return status == IG_ERR_UNSUPPORTED || status == IG_ERR_MEMORY ? OUTCOME_LEFT_OUT
                                                                    : OUTCOME_FAILED;
 }
@@ -251,7 +250,7 @@ static outcome job_open(void *context, str *why)
     if (j->memory_bytes > (double)j->memory_limit) {
         str_puts(why, "it needs ");
         str_size(why, (uint64_t)j->memory_bytes);
-        str_puts(why, ", and Ingot may hold ");
+        str_puts(why, "; the memory limit is ");
         str_size(why, j->memory_limit);
         return OUTCOME_LEFT_OUT;
     }

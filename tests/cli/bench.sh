@@ -28,16 +28,16 @@ json_is() { # EXPRESSION over r, EXPECTED
 check 'an unknown work' ends 2 "there is no work 'matmull'; did you mean 'matmul'?" --only matmull
 check 'a work unlike any' ends 2 "see 'ingot bench --list'" --only xyzzyxyzzy
 check 'the second pattern' ends 2 "there is no work 'srt'" --only launch,srt
-check 'no pattern' ends 2 'names no work' --only ,
-check 'not in a quick run' ends 2 'leave --quick away' --quick --only 'matmul 8192'
-check 'a device that is not here' ends 4 "no device 'abacus' that computes arrays here; there is cpu" --device cpu,abacus
+check 'no pattern' ends 2 '--only is empty' --only ,
+check 'not in a quick run' ends 2 'omit --quick' --quick --only 'matmul 8192'
+check 'a device that is not here' ends 4 "no device 'abacus' runs arrays here; available: cpu" --device cpu,abacus
 check 'the null device does not compute' ends 4 'no device' --device null
 check 'no threads' ends 2 "--threads takes" --threads 0
-check 'no time' ends 2 "--seconds takes S, not '-1'" --seconds=-1
+check 'no time' ends 2 "--seconds takes a number above 0, not '-1'" --seconds=-1
 check 'a word too many' ends 2 "unexpected 'matmul'" matmul
 check 'the nearest option' ends 2 "did you mean '--quick'?" --quik
-check 'a command without words' ends 2 'there is no command in it' --cmd ' '
-check 'a quote without end' ends 2 'a quote has no end' --cmd "echo 'a"
+check 'a command without words' ends 2 'the command is empty' --cmd ' '
+check 'a quote without end' ends 2 'a quote is not closed' --cmd "echo 'a"
 
 # ---- places that cannot be written, found before the measuring
 long=(--only matmul --seconds 100000)
@@ -111,11 +111,11 @@ check 'a seed has one answer, another has another' same
 
 # ---- what does not fit
 check 'memory' bench --only 'sort 16M f32,launch' --memory-limit 100MiB --seconds 0.5 -o "$f"
-check 'is told' grep -q 'sort 16M f32 on cpu: left out: it needs 244 MiB, and Ingot may hold 100 MiB' \
+check 'is told' grep -q 'sort 16M f32 on cpu: left out: it needs 244 MiB; the memory limit is 100 MiB' \
     "$temporary/err"
 check 'in the file too' json_is "len(r['rows']), 'left out' in r['disturbances'][-1]" '1 True'
 check 'time' bench --only 'matmul 8192 f32,launch' --seconds 0.5
-check 'is told too' grep -q 'matmul 8192 f32 on cpu: left out: it takes .* s or more; give more time' \
+check 'is told too' grep -q 'matmul 8192 f32 on cpu: left out: it takes at least .* s; give more --seconds' \
     "$temporary/err"
 check 'nothing is left' ends 1 'nothing was measured' --only 'sort 16M' --memory-limit 1MiB
 

@@ -1,4 +1,4 @@
-/* ingot bench: the runner's rules under a clock of ours, and checks that refuse wrong answers. */
+/* ingot bench: the rules of the runner with a simulated clock, and checks that refuse wrong answers. */
 #include "support/unit.h"
 
 #include "cli/bench/child.h"
@@ -22,7 +22,7 @@ static int runs_left; /* until Ctrl-C; negative: never */
 
 typedef struct fake {
     double open_s, run_s, aside_s, drift; /* drift: of run_s, by every visit */
-    int disturbed;                        /* every so many runs it waits as long again */
+    int disturbed;                        /* one of so many runs waits as long as it computes */
     outcome opens, runs, checks;
     int opened, closed, ran, checked;
     int *log, *n_log, number; /* of visits */
@@ -217,7 +217,7 @@ static void passes_cover_all_in_other_orders(void **state)
     release(TASKS);
 }
 
-/* Each place of the order is as likely for each. */
+/* Each task is equally likely at each position of the order. */
 static void orders_are_even(void **state)
 {
     (void)state;
@@ -249,7 +249,7 @@ static void slow_works_are_visited_less_often(void **state)
     release(12);
 }
 
-/* Samples that waited for a core are there, and others in their place; what waits always is not. */
+/* Samples that waited for a core are kept and repeated, but not if the task always waits. */
 static void disturbed_samples_are_taken_again(void **state)
 {
     (void)state;
@@ -322,7 +322,7 @@ static void interrupted_keeps_what_there_is(void **state)
     assert_int_equal(f[0].ran + f[1].ran + f[2].ran, 40);
     assert_true(tasks[0].n > 0 && tasks[1].n > 0 && tasks[2].n > 0);
     release(3);
-    /* A task that failed when Ctrl-C came, as a child process does, is none that failed. */
+    /* A failure during Ctrl-C, as of a child process, does not count. */
     fake g[] = {{.run_s = 0.01, .runs = OUTCOME_FAILED}};
     runs_left = 1;
     assert_false(measure(g, 1, 100, 15));
@@ -362,7 +362,7 @@ static void drift_and_outliers_are_told(void **state)
 static const work *const tables[] = {works_dense, works_memory, works_index, works_train,
                                      works_latency};
 
-/* Sizes that are quickly checked, for works whose own are not. */
+/* Smaller sizes, for works whose own sizes take long to check. */
 static void small_dims(const work *w, job *j)
 {
     static const struct {
@@ -388,7 +388,7 @@ static void small_dims(const work *w, job *j)
             memcpy(j->dims, rows[i].dims, sizeof j->dims);
 }
 
-/* x with one element changed by a good part of itself. */
+/* x with one element changed noticeably. */
 static ig_array *damaged(ig_array *x)
 {
     size_t bytes = ig_dtype_bytes(ig_dtype_of(x)), n = (size_t)ig_size(x);
@@ -450,7 +450,7 @@ static void answers_are_checked(void **state)
         }
 }
 
-/* A device that is right but for one op: bench refuses what it does with it, and only that. */
+/* A device with one wrong op: bench refuses the works that use it, and only these. */
 static void plant_square(void) { faulty_plant((fault){.op = "square", .kind = FAULT_ELEMENT}); }
 
 static void planted_faults_are_refused(void **state)
@@ -503,7 +503,7 @@ static void planted_faults_are_refused(void **state)
     assert_int_equal(ig_set_device("cpu"), IG_OK);
 }
 
-/* The digest is that of the answer, whoever computed it. */
+/* The digest depends only on the answer. */
 static void answers_have_digests(void **state)
 {
     (void)state;
@@ -636,8 +636,7 @@ static void works_have_words(void **state)
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin_fake, end)
 
-/* With words it is the command, with a device whose squares are wrong: what planted_faults_are_refused
- * starts as its worker. */
+/* With arguments it is the command with a wrong square, which planted_faults_are_refused starts as its worker. */
 int main(int argc, char **argv)
 {
     if (argc > 1) {

@@ -1,6 +1,6 @@
-/* Intervals and verdicts on machines that are known, because they are simulated: how often the interval
- * holds the truth, how often two runs of the same thing are told apart, and how often a slowdown of
- * 5 % is found. Rates are printed; bounds are those that docs/COMPARING.md promises. */
+/* Intervals and verdicts on simulated machines: how often the interval holds the true time, how often two
+ * runs of the same thing get a false verdict, and how often a slowdown of 5 % is found. Prints the rates; the
+ * bounds are those of docs/COMPARING.md. */
 #include "support/unit.h"
 
 #include <math.h>
@@ -27,12 +27,12 @@ static double normal(void) { return sqrt(-2 * log(uniform())) * cos(2 * M_PI * u
 
 /* ---- machines ------------------------------------------------------------------------------- */
 
-/* Where a sample is taken: in `part` (0 to 1, 1 to 2 in the second run) of a run. */
+/* The time of a sample: part is 0 to 1 in the first run and 1 to 2 in the second. */
 typedef struct moment {
     double part;
     bool new_process, new_pass;
     double process, state; /* the machine's own: of the process; of what happens meanwhile */
-    double waited;         /* set by a sample: the share of it that a core was waited for */
+    double waited;         /* set by a sample: the share of it that waited for a core */
 } moment;
 
 /* The logarithm of a sample. */
@@ -99,7 +99,7 @@ static double loaded(moment *m)
     return m->state + (uniform() < 0.5 ? 0.7 * uniform() : 0.02 * normal());
 }
 
-/* Others compute during every second run, and leave half of the samples alone. */
+/* Other processes compute during every second run and disturb half of its samples. */
 static double now_and_then(moment *m)
 {
     if (m->new_pass && m->part == floor(m->part))
@@ -107,7 +107,7 @@ static double now_and_then(moment *m)
     return 0.01 * normal() + (m->state > 0 && uniform() < 0.5 ? 0.5 + uniform() : 0);
 }
 
-/* A process has its own pages and its own layout, and samples that agree with each other. */
+/* Processes differ in memory pages and layout; samples of one process agree. */
 static double processes_differ(moment *m)
 {
     if (m->new_process)
@@ -122,7 +122,7 @@ static double processes_have_states(moment *m)
     return m->process + 0.005 * normal();
 }
 
-/* Some samples wait for a core, in one run more of them than in another; the system tells. */
+/* Some samples wait for a core, more in one run than in the other; the waiting times are known. */
 static double waiting(moment *m)
 {
     if (m->new_process && m->part == floor(m->part))
@@ -133,7 +133,7 @@ static double waiting(moment *m)
     return m->process + 0.005 * normal() - log(1 - m->waited);
 }
 
-/* The same for whole runs: one of two has no sample that did not wait. */
+/* The same for whole runs: in one of two runs all samples wait. */
 static double starving(moment *m)
 {
     if (m->new_process && m->part == floor(m->part))
@@ -146,7 +146,7 @@ static const struct machine {
     const char *name;
     noise *sample;
     double truth; /* the median's logarithm; NaN: it moves */
-    /* Passes, and processes, from which 5 % is found, and nothing is called the same; 0: never. */
+    /* Passes, and processes, from which on 5 % is found and never called SAME; 0: never. */
     int finds_from, processes_find_from;
 } machines[] = {
     {"quiet", quiet, 0, 6, 6},
@@ -167,7 +167,7 @@ static const struct machine {
 };
 enum { MACHINES = sizeof machines / sizeof *machines };
 
-/* How a run is made: `processes` of them, each with so many passes. */
+/* A plan: the number of processes, and of passes in each. */
 typedef struct plan {
     int processes, passes, samples;
 } plan;
@@ -186,7 +186,7 @@ static timings timings_of(const run *r, bool told)
                      .n = r->n};
 }
 
-/* A run that begins at `from` of a machine that drifts, with the offset that every run has. */
+/* A run that begins at `from` on a drifting machine, with an offset of its own. */
 static run run_of(const struct machine *m, plan p, double from, double factor, moment *now)
 {
     run r = {.n = 0};
@@ -235,14 +235,14 @@ static rates measure(const struct machine *m, plan p, int trials)
     return r;
 }
 
-/* One process with so many passes; then a process for each pass; then passes within processes. */
+/* One process with several passes; one process per pass; several passes per process. */
 static const plan plans[] = {{1, 4, 3},  {1, 6, 5},  {1, 10, 5}, {1, 20, 4}, {1, 40, 2},
                              {1, 10, 1}, {4, 1, 3},  {6, 1, 5},  {10, 1, 5}, {20, 1, 4},
                              {40, 1, 2}, {10, 1, 1}, {12, 3, 2}};
 enum { PLANS = sizeof plans / sizeof *plans };
 
-/* Whether a rate is at most, or with `least` at least, what is promised, but for chance: full counts are
- * held to half a deviation, short ones to three. */
+/* Whether a rate is at most (with least: at least) the bound, with a tolerance for chance: half a standard
+ * deviation for full counts, three for short ones. */
 static bool keeps(double rate, double promise, bool least, int trials, bool quick)
 {
     const double slack = (quick ? 3 : 0.5) * sqrt(promise * (1 - promise) / trials);
@@ -260,7 +260,7 @@ static void test_rates(void **state)
             const struct machine *m = &machines[i];
             const plan p = plans[j];
             const bool told = p.processes > 1;
-            /* One process per run: what processes differ by is what no run can tell. */
+            /* With one process per run, no run shows how much processes differ. */
             if (!told && (m->sample == processes_differ || m->sample == processes_have_states ||
                           m->sample == waiting))
                 continue;
@@ -306,7 +306,7 @@ static void test_edges(void **state)
                      VERDICT_UNSURE);
     assert_true(isnan(i.middle));
 
-    /* Samples of one pass say nothing of the next: the interval is a factor of two wider than they. */
+    /* One pass does not show the spread: the interval is the range of the samples, widened by two. */
     i = stats_typical((timings){.seconds = two, .pass = together, .n = 3});
     assert_near(i.low, 0.5);
     assert_near(i.middle, 2);
@@ -317,7 +317,7 @@ static void test_edges(void **state)
     assert_near(i.low, 1.0 / 8);
     assert_near(i.high, 8);
 
-    /* Without any noise the floor is left. */
+    /* Without noise the floor remains. */
     i = stats_typical((timings){.seconds = same, .pass = pass, .n = 4});
     assert_near(i.low, 3);
     assert_near(i.high, 3);
@@ -327,7 +327,7 @@ static void test_edges(void **state)
     assert_int_equal(v, VERDICT_SAME);
 }
 
-/* However far apart: of one or two passes nothing is known of their spread. */
+/* One or two passes do not show their spread, however large the difference. */
 static void test_few_passes_are_unsure(void **state)
 {
     (void)state;
