@@ -1,14 +1,14 @@
-/* The memory of one run of the front end: handed out piece by piece, given back all at once.
+/* The memory of one run of the front end: allocated piece by piece, freed all at once.
  *
- * Nobody in the front end checks an allocation: one that cannot be had, or that would pass the cap,
- * records IG_ERR_MEMORY and jumps to the escape that is set. Whoever is called from outside sets it:
+ * The front end does not check allocations: one that fails, or that would exceed the cap, records
+ * IG_ERR_MEMORY and jumps to the current escape. Functions that are called from outside set it:
  *
  *     jmp_buf escape, *outer = arena->escape;
  *     arena->escape = &escape;
  *     status = setjmp(escape) ? IG_ERR_MEMORY : work(...);
  *     arena->escape = outer;
  *
- * Between the two, nothing may hold what is not in the arena. */
+ * Between the two, no resource outside the arena may be held. */
 #ifndef KERNEL_ARENA_H
 #define KERNEL_ARENA_H
 
@@ -30,15 +30,15 @@ void kernel_arena_end(kernel_arena *a);
 void *kernel_arena_get(kernel_arena *a, size_t bytes);
 void *kernel_arena_new(kernel_arena *a, size_t bytes);
 
-/* A copy with a zero byte behind it. */
+/* A copy with a zero byte after it. */
 char *kernel_arena_text(kernel_arena *a, const char *text, size_t bytes);
 
 /* Room for `need` items of `size` bytes: block itself if *room is enough, else a larger block (at least
- * twice as large) with the first *room items copied, and *room set anew. The old one is lost, so a list
- * that grows costs at most twice its size. */
+ * twice as large) with the first *room items copied, and *room updated. The old block is not reused, so a growing list
+ * costs at most twice its size. */
 void *kernel_arena_grow(kernel_arena *a, void *block, uint32_t *room, uint32_t need, size_t size);
 
-/* The arena's escape is taken with record of "out of memory": for limits that are not bytes. */
+/* Records "out of memory" and jumps to the escape: for limits that are not in bytes. */
 _Noreturn void kernel_arena_fail(kernel_arena *a, const char *what);
 
 #endif

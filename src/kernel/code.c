@@ -1,9 +1,9 @@
-/* Settling lane code: which registers are one value for all lanes, and which of them share memory.
+/* Analysis of lane code: which registers hold one value for all lanes, and which registers share memory.
  *
- * One value: all registers are taken to be so until an instruction makes one differ, and then those that
- * follow from it, until nothing changes. A register differs if an operand does, if the machine fills it
- * by lanes, or if it is a variable that is written where only some of the lanes may be: inside of an IF
- * or a LOOP whose condition differs, or a loop that some lanes may have left. */
+ * One value: all registers are assumed to hold one value until an instruction makes one vary; the effect is
+ * propagated until nothing changes. A register varies if an operand does, if the machine fills it lane by
+ * lane, or if it is a variable that is written where only some lanes may be active: inside an IF or a LOOP
+ * whose condition varies, or in a loop that some lanes may have left. */
 #include "kernel/code.h"
 
 #include "base/memory.h"
@@ -34,14 +34,14 @@ static void walk_step(walk *w, const lane_code *c, int k)
 
 static bool one(const lane_code *c, int32_t r) { return r == CODE_NONE || c->reg[r].one; }
 
-/* Not all lanes that came to the level need be in it. left has a 1 for each loop or call that some lanes
- * may have left while others stayed. */
+/* Some lanes may be inactive at the level. left has a 1 for each loop or call that some lanes may have left
+ * while others stayed. */
 static bool differs(const lane_code *c, const uint8_t *left, int32_t begin)
 {
     return c->inst[begin].op == CODE_IF ? !one(c, c->inst[begin].a) : left[begin];
 }
 
-/* What an instruction gives if all its operands are one. */
+/* Whether an instruction gives one value if all its operands are one value. */
 static bool gives_one(const code_inst *i)
 {
     switch (i->op) {
@@ -53,8 +53,8 @@ static bool gives_one(const code_inst *i)
     }
 }
 
-/* Where the instruction writes, a lane that has gone elsewhere may still need what register d held. Who
- * returned needs nothing any more that was born inside of the call. */
+/* An inactive lane may still need the old value of the register that the instruction writes. A lane that has
+ * returned needs no register that was first written inside the call. */
 static bool some_wait(const lane_code *c, const uint8_t *left, const walk *w, const code_reg *d)
 {
     for (int l = 0; l < w->depth; l++) {
@@ -65,7 +65,7 @@ static bool some_wait(const lane_code *c, const uint8_t *left, const walk *w, co
     return false;
 }
 
-/* Who leaves a loop or call that others stay in: whether that is new. */
+/* Notes that lanes leave a loop or call in which others stay; true if that is new. */
 static bool leave(const lane_code *c, uint8_t *left, const walk *w, const code_inst *i)
 {
     bool some = i->op == CODE_WHILE && !one(c, i->a);
@@ -110,8 +110,8 @@ static bool is_read(const lane_code *c, int32_t r)
     return false;
 }
 
-/* A barrier that not all lanes reach together, or a loop that may wait for what others write: it reads that
- * by atomics, of which somebody uses the result, or by volatile loads. */
+/* A barrier that not all lanes reach together, or a loop that may wait for another warp: it has volatile loads
+ * or atomics whose results are used. */
 static bool must_be_apart(const lane_code *c, const uint8_t *left)
 {
     walk w = {0};
@@ -147,7 +147,7 @@ static void live_at(life *l, int32_t r, int k)
         l[r].to = k;
 }
 
-/* What is used in a loop and lives before it lives all the time that the loop runs. */
+/* A register that is live before a loop and used in it is live throughout the loop. */
 static void live_in_loops(const lane_code *c, life *l)
 {
     walk w = {0};
@@ -162,7 +162,7 @@ static void live_in_loops(const lane_code *c, life *l)
     }
 }
 
-/* First fit; a slot is free again behind the last use of what it held. */
+/* First fit; a slot is free again after the last use of what it held. */
 static int give_slot(const life *l, int32_t *busy_until, int *n)
 {
     int s = 0;

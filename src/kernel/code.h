@@ -1,18 +1,18 @@
 /* Lane code: a kernel as instructions over the threads of a block, which run in lock step.
  *
  * A register holds one value for each lane, or one value for all of them (`one`; code_settle finds out
- * which). Control flow is structured: IF, LOOP and CALL open a level, and masks say which lanes are in
- * it. So divergence, early return, barriers, shuffles and votes are right by construction. Addresses are
- * those of the host; calls are unfolded; structs and vectors are registers, or lie in local memory.
+ * which). Control flow is structured: IF, LOOP and CALL open a level, and masks hold the active lanes of
+ * each. So divergence, early return, barriers, shuffles and votes are correct by construction. Addresses are host
+ * addresses; calls are inlined; structs and vectors are registers, or are in local memory.
  *
- *   IF a               lanes whose a is 0 wait for ELSE or END_IF; `jump` is behind that
+ *   IF a               lanes whose a is 0 wait for ELSE or END_IF; `jump` is after that
  *   ELSE, END_IF
  *   LOOP               then the test and the body
  *   WHILE a            lanes whose a is 0 leave the loop; `jump` is its END_LOOP
- *   NEXT               lanes that said CONTINUE go on here
- *   AGAIN              `jump` is behind LOOP, if a lane is left
- *   END_LOOP           all lanes that came and did not return go on
- *   CALL, END_CALL     lanes that said RETURN go on at END_CALL. The kernel itself is the outermost one.
+ *   NEXT               lanes that executed CONTINUE go on here
+ *   AGAIN              `jump` is after LOOP, if a lane is left
+ *   END_LOOP           all lanes that entered and did not return go on
+ *   CALL, END_CALL     lanes that executed RETURN go on at END_CALL. The kernel itself is the outermost call.
  *   BREAK, CONTINUE, RETURN   the lanes leave everything inside level `level`; `jump` is the innermost
  *                      level that is open
  */
@@ -42,7 +42,7 @@ typedef enum code_op {
     CODE_LOAD,    /* d = what is there */
     CODE_STORE,   /* c is put there */
     CODE_ATOMIC,  /* d = what was there; it becomes `row` (code_atomic) of it and c (compare: e) */
-    /* Between the lanes of a warp; row is a code_warp, c the mask of those who take part. */
+    /* Between the lanes of a warp; row is a code_warp, c the mask of participating lanes. */
     CODE_WARP,
     CODE_ACTIVE,  /* d = the mask of lanes of the warp that are here */
     CODE_BARRIER, /* row is a code_barrier; d = how many of a, whether all, whether any */
@@ -50,7 +50,7 @@ typedef enum code_op {
     CODE_ASSERT,  /* a must hold */
     CODE_TRAP,
     CODE_CLOCK, /* d = a time that grows */
-    CODE_SYNC,  /* __syncwarp: lanes are in step anyway; who watches wants to know */
+    CODE_SYNC,  /* __syncwarp: lanes are in lock step anyway; the checker needs it */
     CODE_IF,
     CODE_ELSE,
     CODE_END_IF,
@@ -162,7 +162,7 @@ typedef struct code_reg {
     uint64_t bits;
 } code_reg;
 
-/* Something with a name in memory: for who watches. */
+/* A named object in memory, for the checker. */
 typedef struct code_object {
     const char *name;
     uint8_t
@@ -207,8 +207,8 @@ typedef struct lane_code {
     kernel_arena arena; /* all of it */
 } lane_code;
 
-/* Finds out which registers are one for all lanes and gives each its slot. All lanes of a block count,
- * so the answer holds however many warps run together. */
+/* Finds the registers that hold one value for all lanes, and assigns slots. All lanes of a block are
+ * considered, so the result holds for any number of warps that run together. */
 ig_status code_settle(lane_code *c);
 
 #endif

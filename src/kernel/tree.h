@@ -1,20 +1,19 @@
 /* The checked tree: what CUDA C source means, with nothing of C++ left to know.
  *
- * Whoever makes code from it may rely on this:
+ * Code generators may rely on this:
  * - Every expression has a type. Operands of an operator have exactly the types that its row below
  *   asks for: conversions are EXPR_CASTs, and a value is taken out of memory by an EXPR_LOAD.
  * - Names are bound, overloads chosen, templates instantiated, default arguments written out, enums,
- *   references, cooperative groups and std:: names gone: references are pointers, groups are masks.
+ *   references, cooperative groups and std:: names are resolved: references are pointers, groups are masks.
  * - Expressions are evaluated left to right, arguments too, the value of an assignment before its place.
  * - Constants are folded: an operation on constants that C can fold at compile time is an EXPR_CONST.
  * - Each pointer knows its address space, and a device function stands once for each way in which it is
  *   called: `sum__gs` is `sum` with a global and a shared pointer, `sum` the one with global ones alone.
  * - Names of variables are unique in their function and are neither keywords of C nor of CUDA; names of
  *   functions, globals and structs are unique in the tree and are C identifiers.
- * - What a device may not have is in a kernel's features. The tree never refuses it.
+ * - Features that a device may lack are listed in each kernel. The parser does not refuse them.
  *
- * A tree is not changed once it is made, so threads may share it. All of it lives until
- * kernel_tree_free. */
+ * A tree is immutable, so threads may share it. It lives until kernel_tree_free. */
 #ifndef KERNEL_TREE_H
 #define KERNEL_TREE_H
 
@@ -23,12 +22,12 @@
 #include "kernel/type.h"
 
 typedef enum kernel_space {
-    SPACE_UNSET, /* of what is no pointer */
+    SPACE_UNSET, /* not a pointer */
     SPACE_GLOBAL,
     SPACE_CONSTANT,
     SPACE_SHARED,
     SPACE_LOCAL,
-    SPACE_GENERIC /* of a pointer that holds several: the kernel has FEATURE_GENERIC */
+    SPACE_GENERIC /* a pointer with several spaces: the kernel has FEATURE_GENERIC */
 } kernel_space;
 
 typedef enum kernel_feature {
@@ -80,8 +79,8 @@ typedef enum kernel_storage {
     STORE_PARAMETER,
     STORE_LOCAL,
     STORE_SHARED,
-    STORE_DYNAMIC, /* extern __shared__: all of them begin at the same byte, behind the static ones */
-    STORE_GLOBAL,   /* __device__, __managed__ */
+    STORE_DYNAMIC, /* extern __shared__: all of them begin at the same byte, after the static ones */
+    STORE_GLOBAL,  /* __device__, __managed__ */
     STORE_CONSTANT, /* __constant__, and const tables of a file that device code reads */
 } kernel_storage;
 
@@ -98,7 +97,7 @@ typedef struct kernel_var {
     bool is_temporary; /* made by the front end; it has no STMT_DECLARE and is assigned first */
     kernel_place place;
     const kernel_name *source_name;
-    const char *symbol; /* of __device__ and __constant__ variables: "ns::v", as the host says it */
+    const char *symbol;  /* of __device__ and __constant__ variables: the host's name, "ns::v" */
     const uint8_t *init; /* of globals and constants: type->size bytes, NULL for zeros */
     uint32_t index;      /* in its list: a function's parameters, its locals, the tree's globals */
     void *mark;          /* for the consumer; NULL at first */
@@ -162,7 +161,7 @@ typedef enum expr_kind {
     EXPR_COMMA,  /* a for its effect, then b */
     EXPR_ASSIGN, /* place a = value b; its value is b's. Structs too, never arrays */
     EXPR_UPDATE, /* place a = (a's type)((compute)a op b), op one of the binary ones. b has the type that
-                    op wants beside `compute`. The value is the new one, the old one if `post`. It is
+                    op needs beside `compute`. The value is the new one, the old one if `post`. It is
                     soft if compute is double only because of literals */
     EXPR_CALL,    /* function, args */
     EXPR_BUILTIN, /* builtin, args */
@@ -172,11 +171,12 @@ typedef enum expr_kind {
 } expr_kind;
 
 typedef struct kernel_expr {
-    uint8_t kind;  /* an expr_kind */
-    uint8_t op;    /* a kernel_operator */
-    uint8_t space; /* of a place, where it lies; of a pointer value, where it points */
-    bool post;     /* of an update */
-    bool soft;     /* a double that is one only because of literals: float arithmetic that met 0.5.
+    uint8_t kind; /* an expr_kind */
+    uint8_t op;   /* a kernel_operator */
+    uint8_t
+        space; /* of a place, the space that it is in; of a pointer, the space that it points to */
+    bool post; /* of an update */
+    bool soft; /* a double that is one only because of literals: float arithmetic that met 0.5.
                       Computing it in float instead is what the author meant */
     uint8_t base, axis;
     uint16_t builtin;
@@ -279,13 +279,13 @@ typedef struct kernel_function {
     bool collected, listed;
 } kernel_function;
 
-/* What a launch has to know. */
+/* A kernel, with what a launch needs to know. */
 typedef struct kernel_entry {
     const char *name; /* as the host calls it: "saxpy", "tile<float, 16>", "ns::k" */
     kernel_function *function;
-    bool failed;                      /* it, or what it calls, has an error */
+    bool failed;                      /* it or a function that it calls has an error */
     const char *errors;               /* if failed: the messages, rendered */
-    uint32_t max_threads, min_blocks; /* of __launch_bounds__; 0: not told */
+    uint32_t max_threads, min_blocks; /* of __launch_bounds__; 0: not given */
     kernel_use uses[FEATURES];        /* of it and all that it calls */
     kernel_shared *shared;            /* static ones */
     uint32_t n_shared;
@@ -296,7 +296,7 @@ typedef struct kernel_entry {
     struct kernel_entry *next;
 } kernel_entry;
 
-/* A kernel under the words that it was asked for with: "tile<real, 8>" for "tile<float, 8, 0>". */
+/* A kernel under the name that it was requested by: "tile<real, 8>" for "tile<float, 8, 0>". */
 typedef struct kernel_alias {
     const char *name;
     const kernel_function *function;
@@ -323,7 +323,7 @@ typedef struct kernel_parse_options {
     kernel_options preprocess;
     bool
         skip_host; /* the text is a whole program: host code, and what cannot be understood outside of
-                       device code, is passed over in silence */
+                       device code, is skipped silently */
     const char *const *instances; /* kernels asked for: "tile<float,16>" for templates */
     int n_instances;
     bool use_launches; /* also the instances that the source names itself: see parse_launches */
@@ -331,11 +331,10 @@ typedef struct kernel_parse_options {
     bool colour;       /* in diagnostics */
 } kernel_parse_options;
 
-/* Parses and checks a source. IG_OK with *out if there is a tree with something to run, although some of
- * its kernels may have failed; then and otherwise *diagnostics (memory_free; NULL if nothing was said;
- * diagnostics may be NULL) has all messages. IG_ERR_FORMAT with *out NULL if there were mistakes and no
- * kernel is without; IG_ERR_MEMORY beyond the cap. The thread's error has the first message then.
- * Device functions that no kernel reaches are not looked at. */
+/* Parses and checks a source. Returns IG_OK and *out if the source is correct or at least one kernel has no
+ * errors; IG_ERR_FORMAT if there are errors and no kernel is usable; IG_ERR_MEMORY beyond the cap. In every case
+ * *diagnostics (memory_free; NULL if there are none; diagnostics may be NULL) has all messages, and after a
+ * failure the thread's error has the first one. Device functions that no kernel reaches are not parsed. */
 ig_status kernel_parse(const char *name, const char *text, const kernel_parse_options *options,
                        kernel_tree **out, char **diagnostics);
 void kernel_tree_free(kernel_tree *tree);
@@ -351,9 +350,5 @@ bool kernel_entry_is(const kernel_entry *entry, const char *name);
 uint64_t kernel_global_at(const kernel_tree *tree, const kernel_var *global);
 /* Where the i-th argument of a kernel is among all of them, as CUDA packs them; of n_params, their bytes. */
 uint64_t kernel_argument_at(const kernel_function *f, uint32_t i);
-
-/* Appends a readable form: all kernels, functions, globals and structs; or one function. */
-void kernel_dump(const kernel_tree *tree, text *out);
-void kernel_dump_function(const kernel_tree *tree, const kernel_function *f, text *out);
 
 #endif

@@ -1,8 +1,8 @@
 /* Types of CUDA C, with the sizes and offsets that CUDA gives them on 64-bit machines.
  *
- * Types are interned: equal types are one pointer. What C tells apart but a machine does not (char and
- * signed char, long and long long, an enum and its integer) differs in `word` alone, so whoever makes
- * code looks at `kind`. Pointers do not carry address spaces: expressions and variables do (tree.h). */
+ * Types are interned: equal types are one pointer. Types that C distinguishes but a machine does not (char and
+ * signed char, long and long long, an enum and its integer) differ in `word` only, so code generators use
+ * `kind`. Pointers do not carry address spaces: expressions and variables do (tree.h). */
 #ifndef KERNEL_TYPE_H
 #define KERNEL_TYPE_H
 
@@ -150,7 +150,7 @@ kernel_struct *type_struct(kernel_types *t, const kernel_name *name, kernel_plac
 const kernel_type *type_enum(kernel_types *t, const kernel_name *name, const kernel_type *integer,
                              bool scoped);
 
-/* Adds a member behind the others (NULL name: anonymous), and ends the struct: align_least is that of
+/* Adds a member after the others (NULL name: anonymous), and ends the struct: align_least is that of
  * __align__, or 0. */
 void type_member_add(kernel_types *t, kernel_struct *s, const kernel_name *name,
                      const kernel_type *type, kernel_place place);

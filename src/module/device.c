@@ -9,12 +9,15 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What a launch may say: as much as CUDA keeps of printf. */
-enum { LOG_WORDS = 1 << 18 };
+enum {
+    LOG_WORDS = 1 << 18, /* of the log of a launch: as many bytes as CUDA keeps of printf */
+    PLAIN_THREADS =
+        256 /* of a block that every OpenCL driver runs without knowing its shape before */
+};
 
 /* ---- making it ready ---- */
 
-static kernel_target target_of(const backend *dev)
+static kernel_target target_of(const backend *dev, const uint32_t block[3])
 {
     const backend_limits *l = &dev->limits;
     kernel_target t = *kernel_target_find(dev->language);
@@ -28,11 +31,12 @@ static kernel_target target_of(const backend *dev)
     t.f64 = l->f64;
     t.atomics_i64 = l->atomics_i64;
     t.shuffles = l->shuffles;
+    memcpy(t.block, block, sizeof t.block);
     return t;
 }
 
 /* As lane code, or as text, with the parameters that the device will see. */
-static ig_status translate(const ig_module *m, module_built *b, kernel_image *out,
+static ig_status translate(const kernel_tree *tree, module_built *b, kernel_image *out,
                            kernel_param **params)
 {
     const kernel_function *f = b->entry->function;
@@ -46,11 +50,11 @@ static ig_status translate(const ig_module *m, module_built *b, kernel_image *ou
                                       (size_t)t->size, b->offsets[i]};
     }
     if (!b->dev->language) {
-        TRY(kernel_lower(m->tree, b->entry, &b->lanes));
+        TRY(kernel_lower(tree, b->entry, &b->lanes));
         return IG_OK;
     }
-    const kernel_target target = target_of(b->dev);
-    TRY(kernel_print(m->tree, b->entry, &target, &b->printed));
+    const kernel_target target = target_of(b->dev, b->block);
+    TRY(kernel_print(tree, b->entry, &target, &b->printed));
     for (int i = out->n_params; i < b->printed->n_params; i++)
         (*params)[i] = (kernel_param){.kind = KERNEL_BUFFER};
     out->source = b->printed->text;
@@ -61,7 +65,7 @@ static ig_status translate(const ig_module *m, module_built *b, kernel_image *ou
     return IG_OK;
 }
 
-static ig_status build(const ig_module *m, module_built *b)
+static ig_status build(module_built *b)
 {
     const kernel_function *f = b->entry->function;
     kernel_param *params = NULL;
@@ -71,7 +75,7 @@ static ig_status build(const ig_module *m, module_built *b)
         return IG_ERR_MEMORY;
     for (uint32_t i = 0; i < f->n_params; i++)
         b->offsets[i] = (size_t)kernel_argument_at(f, i);
-    ig_status status = translate(m, b, &image, &params);
+    ig_status status = translate(b->tree, b, &image, &params);
     if (status == IG_OK)
         status = b->lanes ? b->dev->lanes->build(b->dev, b->lanes, image.params, image.n_params,
                                                  &b->code)
@@ -82,6 +86,11 @@ static ig_status build(const ig_module *m, module_built *b)
 
 static void built_free(module_built *b)
 {
+    while (b->shapes) {
+        module_built *next = b->shapes->next;
+        built_free(b->shapes);
+        b->shapes = next;
+    }
     if (b->code)
         b->dev->kernel_discard(b->code);
     buffer_release(b->log);
@@ -89,6 +98,20 @@ static void built_free(module_built *b)
     kernel_printed_free(b->printed);
     memory_free(b->offsets);
     memory_free(b);
+}
+
+/* Builds it and puts it into a list; it is freed if that fails. */
+static ig_status built_add(module_built *b, module_built **list, module_built **out)
+{
+    const ig_status status = build(b);
+    if (status != IG_OK) {
+        built_free(b);
+        return status;
+    }
+    b->next = *list;
+    *list = b;
+    *out = b;
+    return IG_OK;
 }
 
 ig_status module_built_for(ig_module *m, const backend *dev, const kernel_entry *e,
@@ -101,16 +124,30 @@ ig_status module_built_for(ig_module *m, const backend *dev, const kernel_entry 
     if (!b)
         return IG_ERR_MEMORY;
     b->dev = dev;
+    b->tree = m->tree;
     b->entry = e;
-    const ig_status status = build(m, b);
-    if (status != IG_OK) {
-        built_free(b);
-        return status;
-    }
-    b->next = m->built;
-    m->built = b;
+    return built_add(b, &m->built, out);
+}
+
+/* The kernel for blocks of one shape. Drivers that do not know the shape when they build a kernel may allow
+ * fewer threads than the device has (NVIDIA's OpenCL: 256), so a large block has its own build. */
+static ig_status built_for_shape(module_built *b, const uint32_t block[3], module_built **out)
+{
+    const uint64_t threads = (uint64_t)block[0] * block[1] * block[2];
     *out = b;
-    return IG_OK;
+    if (!b->printed || threads <= PLAIN_THREADS || threads > b->dev->limits.threads)
+        return IG_OK;
+    for (module_built *s = b->shapes; s; s = s->next)
+        if (memcmp(s->block, block, sizeof s->block) == 0)
+            return *out = s, IG_OK;
+    module_built *s = memory_new(sizeof *s);
+    if (!s)
+        return IG_ERR_MEMORY;
+    s->dev = b->dev;
+    s->tree = b->tree;
+    s->entry = b->entry;
+    memcpy(s->block, block, sizeof s->block);
+    return built_add(s, &b->shapes, out);
 }
 
 /* ---- what a kernel says ---- */
@@ -213,6 +250,7 @@ ig_status module_built_launch(module_built *b, const lane_launch *l)
         own.context = &(heard){l, (int)b->entry->function->n_params};
         return b->dev->lanes->launch(b->code, &own);
     }
+    TRY(built_for_shape(b, l->base.block, &b));
     kernel_arg *args = memory_new((size_t)(b->printed->n_params + 1) * sizeof *args);
     const ig_status status = args ? launch_text(b, l, args) : IG_ERR_MEMORY;
     memory_free(args);

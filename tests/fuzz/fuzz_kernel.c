@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "kernel/tree.h"
+#include "support/kernel_dump.h"
 
 enum { MOST = 16384 };
 

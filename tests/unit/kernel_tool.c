@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "kernel/tree.h"
+#include "support/kernel_dump.h"
 
 static char *read_all(const char *path)
 {

@@ -365,6 +365,37 @@ static void split_loops(void **unused)
     }
 }
 
+/* Blocks of more than 256 threads are built for their shape; one module has several. */
+static void large_blocks(void **unused)
+{
+    (void)unused;
+    const backend *dev = opencl_device_or_skip(0);
+    if (!dev)
+        return;
+    ig_module *m = ig_module_new("k.cu",
+                                 "__global__ void k(int *x) { int t = threadIdx.y * blockDim.x + "
+                                 "threadIdx.x; x[t] += blockDim.x; }",
+                                 NULL);
+    assert_non_null(m);
+    int x[512] = {0};
+    static const uint32_t blocks[][2] = {{512, 1}, {32, 16}, {64, 1}, {512, 1}};
+    for (int i = 0; i < 4; i++) {
+        run r = {.kernel = "k",
+                 .grid = {1, 1, 1},
+                 .block = {blocks[i][0], blocks[i][1], 1},
+                 .args = {ARRAY(x)}};
+        launch(dev, &r, m);
+        assert_int_equal(r.launched, IG_OK);
+    }
+    int shapes = 0;
+    for (const module_built *s = m->built->shapes; s; s = s->next)
+        shapes++;
+    assert_int_equal(shapes, 2);
+    for (int i = 0; i < 512; i++)
+        assert_int_equal(x[i], 512 + 32 + (i < 64 ? 64 : 0) + 512);
+    ig_module_free(m);
+}
+
 static void shared_histogram(void **unused)
 {
     (void)unused;
@@ -745,22 +776,12 @@ int main(int argc, char **argv)
 {
     (void)argc;
     const struct CMUnitTest tests[] = {
-        TEST(saxpy),
-        TEST(tiled_matmul),
-        TEST(early_returns),
-        TEST(split_branches),
-        TEST(split_loops),
-        TEST(values_out_of_loops),
-        TEST(shared_histogram),
-        TEST(structs_and_globals),
-        TEST(control_flow),
-        TEST(halves),
-        TEST(fragments),
-        TEST(operations),
-        TEST(doubles),
-        TEST(counted_barriers),
-        TEST(printing),
-        TEST(asserting),
+        TEST(saxpy),          TEST(tiled_matmul),     TEST(early_returns),
+        TEST(split_branches), TEST(split_loops),      TEST(values_out_of_loops),
+        TEST(large_blocks),   TEST(shared_histogram), TEST(structs_and_globals),
+        TEST(control_flow),   TEST(halves),           TEST(fragments),
+        TEST(operations),     TEST(doubles),          TEST(counted_barriers),
+        TEST(printing),       TEST(asserting),
     };
     opencl_prepare(argv[0]);
     return cmocka_run_group_tests(tests, opencl_begin, opencl_end);

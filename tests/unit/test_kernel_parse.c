@@ -20,6 +20,7 @@
 
 #include "base/memory.h"
 #include "kernel/tree.h"
+#include "support/kernel_dump.h"
 
 static const char cases_path[] = "tests/kernel/cases.txt";
 

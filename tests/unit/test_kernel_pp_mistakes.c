@@ -47,7 +47,7 @@ static void test_mistakes(void **state)
          "a.cu:1:8: error: the character U+201C is not C\n"
          "    printf(\xe2\x80\x9chi\xe2\x80\x9d)\n"
          "           ^~~~\n"
-         "  do:  type the quote, dash or space anew: it was changed when it was copied\n"},
+         "  do:  retype the quote, dash or space: copying changed it\n"},
         {"#error this is not for you\na", "a",
          "a.cu:1:1: error: #error this is not for you\n"
          "    #error this is not for you\n"
@@ -57,7 +57,7 @@ static void test_mistakes(void **state)
          "    #warning old\n"
          "    ^\n"},
         {"#bogus 1\na", "a",
-         "a.cu:1:2: error: there is no directive #bogus\n"
+         "a.cu:1:2: error: unknown directive #bogus\n"
          "    #bogus 1\n"
          "     ^~~~~\n"},
         {"#if 1\na", "a",
@@ -89,7 +89,7 @@ static void test_mistakes(void **state)
          "    #if\n"
          "    ^\n"},
         {"#define TWICE(x) x x\nTWICE(1, 2)\nTWICE(1", "1 1 TWICE",
-         "a.cu:2:1: error: macro 'TWICE' takes 1 argument, and 2 are given\n"
+         "a.cu:2:1: error: macro 'TWICE' takes 1 argument, but 2 are given\n"
          "    TWICE(1, 2)\n"
          "    ^~~~~\n"
          "a.cu:1:9: note: 'TWICE' is defined here\n"
@@ -99,7 +99,7 @@ static void test_mistakes(void **state)
          "    TWICE(1\n"
          "    ^~~~~\n"},
         {"#define A 1\n#define A 2\n#define A 2\nA", "2",
-         "a.cu:2:9: warning: macro 'A' is defined anew, with another meaning\n"
+         "a.cu:2:9: warning: macro 'A' is redefined with a different body\n"
          "    #define A 2\n"
          "            ^\n"
          "a.cu:1:9: note: it was defined here\n"
@@ -120,7 +120,7 @@ static void test_mistakes(void **state)
          "      1zz)\n"
          "      ^~~\n"},
         {"#define P(a, b) a##b\nP(+, x)", "+ x",
-         "a.cu:2:3: error: '+' and 'x' pasted by ## are no token\n"
+         "a.cu:2:3: error: '+' and 'x' pasted by ## do not make a token\n"
          "    P(+, x)\n"
          "      ^\n"},
         {"#define F(x) #y\n#define G x ##\n#define H(a, a) a\n#define defined\n#define 1\nF(1)",
@@ -137,7 +137,7 @@ static void test_mistakes(void **state)
          "a.cu:4:9: error: 'defined' cannot be a macro\n"
          "    #define defined\n"
          "            ^~~~~~~\n"
-         "a.cu:5:9: error: #define wants the name of a macro, and here is something else\n"
+         "a.cu:5:9: error: #define expects the name of a macro, found something else\n"
          "    #define 1\n"
          "            ^\n"},
         {"#include <thrust/sort.h>\n", "",
@@ -151,9 +151,7 @@ static void test_mistakes(void **state)
          "a.cu:1:10: error: cannot find the file 'none.h'\n"
          "    #include \"none.h\"\n"
          "             ^~~~~~~~\n"
-         "  do:  name the folder that it is in with -I; the folder of the file that includes it "
-         "was "
-         "looked at\n"},
+         "  do:  give its folder with -I; the folder of the including file was searched\n"},
         {"#include \"mistake.h\"", "int x = 08 ;",
          "mistake.h:1:9: error: an octal number (it begins with 0) has no digit 8\n"
          "    int x = 08;\n"
@@ -177,17 +175,17 @@ static void test_mistakes(void **state)
          "a.cu:1:3: error: an octal number (it begins with 0) has no digit 8\n"
          "    # 08 x\n"
          "      ^~\n"
-         "a.cu:1:1: error: #line wants a number and, if you like, a \"name\"\n"
+         "a.cu:1:1: error: #line expects a number and optionally a \"name\"\n"
          "    # 08 x\n"
          "    ^\n"
          "a.cu:2:1: error: an octal number (it begins with 0) has no digit 8\n"
          "    08\n"
          "    ^~\n"},
         {"'' '\\q' \"\\x\" 1e400", "'' '\\q' \"\" 1e400",
-         "a.cu:1:1: error: there is no character between these quotes\n"
+         "a.cu:1:1: error: empty character literal\n"
          "    '' '\\q' \"\\x\" 1e400\n"
          "    ^~\n"
-         "a.cu:1:4: error: there is no escape '\\q'\n"
+         "a.cu:1:4: error: unknown escape '\\q'\n"
          "    '' '\\q' \"\\x\" 1e400\n"
          "       ^~~~\n"
          "a.cu:1:9: error: \\x without digits\n"
@@ -379,7 +377,7 @@ static void test_hostile(void **state)
                   "macros expand to more than 4194304 tokens");
     check_hostile(repeated("#define F(x) x\n", "F(", 100000, ""), "has no closing ')'");
     check_hostile(repeated("#if ", "(", 100000, "\n#endif"), "this #if is nested too deep");
-    check_hostile(repeated("#if ", "-", 100000, "\n#endif"), "an #if wants a value");
+    check_hostile(repeated("#if ", "-", 100000, "\n#endif"), "#if expects a value");
     check_hostile(repeated("", "#if 1\n", 100000, ""), "this conditional has no #endif");
     check_hostile(repeated("#if 0\n", "#if 1\n", 100000, ""), "this conditional has no #endif");
     check_hostile(repeated("", "08 ", 1000, ""), "and 950 more errors and warnings");

@@ -180,7 +180,8 @@ static const struct {
      "k.cu:1:36: error: 'k' uses warp functions, which plain OpenCL does not have [IG-WARP]"},
     {"opencl",
      "__global__ void k(int *x) { __shared__ volatile int s[2]; s[0] = x[0]; x[1] = s[1]; }",
-     "k.cu:1:60: error: 'k' counts on warps, which plain OpenCL does not have [IG-WARP]"},
+     "k.cu:1:60: error: 'k' relies on warps in lock step, which plain OpenCL does not have "
+     "[IG-WARP]"},
     {"opencl",
      "__global__ void k(int *x) { volatile int *v = x + blockIdx.x * blockDim.x; int t = "
      "threadIdx.x;\n"
@@ -203,7 +204,7 @@ static const struct {
      "__syncthreads(); } else __syncthreads(); }",
      "k.cu:1:50: error: a branch with a barrier that only some threads take [IG-BARRIER]"},
     {"metal", "struct s { float *p; }; __global__ void k(s v) { v.p[0] = 1; }",
-     "k.cu:1:45: error: 'k' keeps pointers in memory: 'v' has some, which an Apple GPU cannot "
+     "k.cu:1:45: error: 'k' keeps pointers in memory (in 'v'), which an Apple GPU cannot "
      "follow [IG-PTRMEM]"},
     {"opencl",
      "__device__ int f(int n) { return n ? n * f(n - 1) : 1; } __global__ void k(int *x) { x[0] = "
@@ -215,9 +216,9 @@ static const struct {
      "k.cu:1:17: error: 'k' needs 36000 bytes of shared memory, but an Apple GPU has 32768 "
      "[IG-SMEM]"},
     {"metal", "__global__ void k(float *x) { x[0] = __fadd_rz(x[1], x[2]); }",
-     "k.cu:1:38: error: Metal has nothing for 'ADD_RZ' [IG-ROUND]"},
+     "k.cu:1:38: error: Metal has no equivalent of 'ADD_RZ' [IG-ROUND]"},
     {"opencl", "__global__ void k(float *x) { x[0] = j0f(x[1]); }",
-     "k.cu:1:38: error: OpenCL C has nothing for 'J0' [IG-MATH]"},
+     "k.cu:1:38: error: OpenCL C has no equivalent of 'J0' [IG-MATH]"},
     {"metal",
      FRAGMENTS "__global__ void k(const __nv_bfloat16 *x) { FRAGMENT(matrix_a, __nv_bfloat16, "
                "row_major) a; load_matrix_sync(a, x, 16); }",
@@ -235,7 +236,8 @@ static const struct {
     {"opencl",
      FRAGMENTS
      "__global__ void k(half *x) { FRAGMENT(matrix_a, half, row_major) a; x[0] = a.x[0]; }",
-     "k.cu:6:78: error: 'k' uses elements of a fragment that is no accumulator, which cannot be "
+     "k.cu:6:78: error: 'k' uses elements of a fragment that is not an accumulator, which cannot "
+     "be "
      "done on plain OpenCL [IG-WMMA]"},
     {"opencl",
      FRAGMENTS "__global__ void k(half *x) { FRAGMENT(matrix_a, half, row_major) a; SUM(half) c; "
@@ -250,7 +252,7 @@ static const struct {
     {"cuda", FRAGMENTS "__global__ void k() { SUM(float) c; fill_fragment(c, 0); }",
      "k.cu:6:34: error: 'k' has wmma fragments [IG-CUDA]"},
     {"metal", "__global__ void k(int *x) { int y = printf(\"a\"); x[0] = y; }",
-     "k.cu:1:37: error: 'printf' inside of an expression [IG-PRINTF]"},
+     "k.cu:1:37: error: 'printf' inside an expression [IG-PRINTF]"},
 };
 
 static void refusals_have_reasons(void **unused)
@@ -398,6 +400,24 @@ static void instances_that_the_source_names(void **unused)
     }
 }
 
+/* OpenCL C declares the shape of blocks if it is known. */
+static void shapes_are_declared(void **unused)
+{
+    (void)unused;
+    kernel_target opencl = *kernel_target_find("opencl"), metal = *kernel_target_find("metal");
+    const uint32_t block[3] = {32, 16, 1};
+    memcpy(opencl.block, block, sizeof block);
+    memcpy(metal.block, block, sizeof block);
+    kernel_printed *out;
+    assert_int_equal(printed("__global__ void k(int *x) { x[0] = 1; }", &opencl, &out), IG_OK);
+    assert_non_null(strstr(
+        out->text, "\n__attribute__((reqd_work_group_size(32, 16, 1)))\n__kernel void k(__global"));
+    kernel_printed_free(out);
+    assert_int_equal(printed("__global__ void k(int *x) { x[0] = 1; }", &metal, &out), IG_OK);
+    assert_null(strstr(out->text, "reqd_work_group_size"));
+    kernel_printed_free(out);
+}
+
 /* Literals make no double of float arithmetic where there is none, and that is said once. */
 static void literals_are_float(void **unused)
 {
@@ -509,6 +529,7 @@ int main(void)
         cmocka_unit_test(params_are_told),
         cmocka_unit_test(refusals_have_reasons),
         cmocka_unit_test(exchanges_that_are_fine),
+        cmocka_unit_test(shapes_are_declared),
         cmocka_unit_test(sources_without_kernels),
         cmocka_unit_test(instances_that_the_source_names),
         cmocka_unit_test(shuffles_ask_for_lanes),

@@ -256,7 +256,7 @@ static void put_into_home(lower *l, const kernel_var *var, const lower_value *v)
     lower_store(l, &place, v);
 }
 
-/* What is not written in the function needs no copy: nobody else can write it meanwhile. */
+/* A parameter that the function does not write needs no copy. */
 static void bind_parameter(lower *l, const kernel_var *var, const lower_value *v)
 {
     if (var->addressed || var->assigned || !v->reg)
@@ -269,7 +269,7 @@ static void bind_parameter(lower *l, const kernel_var *var, const lower_value *v
 
 static void lower_list(lower *l, const kernel_stmt *s);
 
-/* A variable that is declared anew in each iteration begins anew. */
+/* A variable declared inside a loop starts over in each iteration. */
 static void lower_declare(lower *l, const kernel_stmt *s)
 {
     if (s->var->storage != STORE_LOCAL)
@@ -426,7 +426,7 @@ static void lower_list(lower *l, const kernel_stmt *s)
 
 /* ---- calls ---- */
 
-/* No return but as the last statement: then nobody leaves early. */
+/* The only return is the last statement, so no lane leaves early. */
 static bool returns_inside(const kernel_stmt *s)
 {
     for (; s; s = s->next)
@@ -619,7 +619,7 @@ ig_status kernel_lower(const kernel_tree *tree, const kernel_entry *entry, lane_
     if (entry->failed)
         status = ig_fail(IG_ERR_FORMAT, "%s", entry->errors);
     else if (setjmp(escape))
-        status = IG_ERR_UNSUPPORTED; /* the thread's error tells */
+        status = IG_ERR_UNSUPPORTED; /* the error is set */
     else
         lower_kernel(&l);
     c->arena.escape = NULL;

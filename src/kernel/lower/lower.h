@@ -1,8 +1,7 @@
 /* Lowering: from the checked tree to lane code. What its files share.
  *
- * Device functions are unfolded where they are called. A variable lives in registers, one for each
- * scalar in it, unless its address is taken or it has a union or much in it: then it lies in the lane's
- * local memory. */
+ * Device functions are inlined at each call. A variable lives in registers, one for each scalar in it,
+ * unless its address is taken, or it contains a union, or it is large: then it is in the lane's local memory. */
 #ifndef KERNEL_LOWER_H
 #define KERNEL_LOWER_H
 
@@ -11,8 +10,8 @@
 
 enum { LOWER_LEAVES = 64 /* registers of one value, at most */ };
 
-/* A value: a register for each scalar in it, in the order of memory; or, for what is kept in memory, the
- * address of a place that nobody writes any more while the value is used. */
+/* A value: one register for each scalar in it, in memory order; or, if it is kept in memory, the address of
+ * a place that is not written while the value is in use. */
 typedef struct lower_value {
     const kernel_type *type;
     int32_t *reg; /* NULL: it is in memory */
@@ -113,7 +112,7 @@ void lower_flatten(const kernel_type *t, uint64_t offset, const kernel_type **ty
                    uint64_t *offsets, int *n);
 lower_value lower_expr(lower *l, const kernel_expr *e);
 int32_t lower_scalar(lower *l, const kernel_expr *e);
-/* All of them, in order; none is changed by those behind it. Strings have no value. */
+/* All of them, in order; none is changed by those after it. Strings have no value. */
 lower_value *lower_args(lower *l, kernel_expr *const *args, uint32_t n);
 void lower_effect(lower *l, const kernel_expr *e);
 lower_place lower_at(lower *l, const kernel_expr *e);

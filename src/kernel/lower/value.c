@@ -102,7 +102,7 @@ static lower_value value_of(lower *l, const kernel_type *t, int32_t reg)
 
 /* ---- what an expression does ---- */
 
-/* Whether evaluating it can be seen, or can fail: then it must not be done for lanes that do not ask. */
+/* Evaluating it has side effects or may fail, so inactive lanes must not evaluate it. */
 static bool is_plain(const kernel_expr *e)
 {
     if (!e)
@@ -534,7 +534,7 @@ static int32_t lower_unary(lower *l, const kernel_expr *e)
                      CODE_NONE);
 }
 
-/* b is asked only where a does not decide. */
+/* b is evaluated only where a does not decide the result. */
 static int32_t lower_logical(lower *l, const kernel_expr *e)
 {
     const bool is_and = e->kind == EXPR_AND;

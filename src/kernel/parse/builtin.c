@@ -99,7 +99,7 @@ static bool allowed(parser *p, const char *set, const kernel_type *t)
 
 static bool is_end(char c) { return !c || c == ' ' || c == '/'; }
 
-/* T and A for the arguments at hand; false if they cannot be had. */
+/* Finds T and A for these arguments; false if there are none. */
 static bool bind(parser *p, const char *s, kernel_expr **args, uint32_t n, const kernel_type **any,
                  const kernel_type **arithmetic)
 {
@@ -332,7 +332,7 @@ static _Noreturn void no_variant(parser *p, const builtin_name *row, kernel_plac
         memcpy(types + used, name, bytes + 1);
         used += bytes;
     }
-    parser_fail_do(p, place, "look at the number of arguments, and cast them if need be",
+    parser_fail_do(p, place, "check the number of arguments, and cast them if necessary",
                    "'%s' does not take (%s)", row->name, types);
 }
 

@@ -108,7 +108,7 @@ static bool hides(const candidate *a, const candidate *b)
     return true;
 }
 
-/* How much a template's parameters say: T * more than T, and a pack less than anything. */
+/* How specialized a template's parameters are: T * is more specialized than T, a pack is the least. */
 static int specificity(const function_decl *f)
 {
     int n = -(int)f->n_params - (f->pack.is_there ? 10000 : 0);
@@ -164,7 +164,7 @@ static _Noreturn void no_match(parser *p, function_decl *functions, kernel_place
     parser_jump(p);
 }
 
-/* The arguments as the parameters want them, the left-out ones from their defaults. */
+/* Converts the arguments to the parameters' types; missing ones come from the defaults. */
 static void convert_args(parser *p, kernel_instance *i, kernel_expr *e, kernel_expr **args,
                          uint32_t n, kernel_place place)
 {
@@ -267,7 +267,7 @@ kernel_expr *call_functions(parser *p, function_decl *functions, kernel_place pl
                          .n_given = n_given,
                          .args = args,
                          .n_args = n_args};
-        /* A template that cannot be instantiated is no candidate, unless it is the only one. */
+        /* A template that cannot be instantiated is not a candidate, unless it is the only one. */
         const bool only = !functions->next && !quiet;
         const bool failed = p->failed;
         if (only) {
@@ -368,7 +368,7 @@ static kernel_expr *call_given(parser *p, kernel_expr *object, function_decl *fu
     all[0] = object;
     kernel_expr *e =
         object ? call_functions(p, functions, place, given, n_given, all, n + 1, true) : NULL;
-    if (!e) /* a static one, or a mistake to be told */
+    if (!e) /* a static function, or an error to report */
         e = call_functions(p, functions, place, given, n_given,
                            functions->is_method && object ? all : args,
                            functions->is_method && object ? n + 1 : n, false);

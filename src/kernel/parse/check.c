@@ -1,4 +1,4 @@
-/* Operators: what C++ says about their operands, and the node that comes out. */
+/* Operators: checks their operands by the rules of C++ and makes the node. */
 #include "kernel/parse/parser.h"
 
 typedef struct operator_row {
@@ -69,7 +69,7 @@ static _Noreturn void wrong_operands(parser *p, kernel_place place, int token, c
 {
     const bool floats =
         (type_is_float(a->type) || type_is_float(b->type)) && rows[token].kind != 'a';
-    parser_error(p, place, "'%s' does not go with '%s' and '%s'", kernel_token_kind_text(token),
+    parser_error(p, place, "'%s' cannot be applied to '%s' and '%s'", kernel_token_kind_text(token),
                  type_name(p, a->type), type_name(p, b->type));
     if (!p->quiet) {
         if (a->type->kind == TYPE_STRUCT || b->type->kind == TYPE_STRUCT)
@@ -231,7 +231,7 @@ kernel_expr *expr_unary(parser *p, kernel_place place, int token, kernel_expr *a
         return made;
     const kernel_type *type = type_usual(p, a->type, a->type) ? type_promote(p, a->type) : NULL;
     if (!type || (token == TOKEN_TILDE && !type_is_integer(type)))
-        parser_fail(p, place, "'%s' does not go with '%s'", kernel_token_kind_text(token),
+        parser_fail(p, place, "'%s' cannot be applied to '%s'", kernel_token_kind_text(token),
                     type_name(p, a->type));
     a = expr_convert(p, a, type, "an operand");
     if (token == TOKEN_PLUS)
@@ -396,7 +396,8 @@ kernel_expr *expr_step(parser *p, kernel_place place, bool up, bool post, kernel
     const kernel_type *type = to->type->plain;
     if (type->kind == TYPE_BOOL || !type_is_scalar(type) || type->enumeration ||
         type->word >= WORD_NULL)
-        parser_fail(p, place, "'%s' does not go with '%s'", up ? "++" : "--", type_name(p, type));
+        parser_fail(p, place, "'%s' cannot be applied to '%s'", up ? "++" : "--",
+                    type_name(p, type));
     kernel_expr *e;
     if (type_is_pointer(type)) {
         kernel_expr *one = expr_integer(p, place, type_word_of(p, WORD_LONG), up ? 1 : UINT64_MAX);
@@ -424,7 +425,7 @@ kernel_expr *expr_index(parser *p, kernel_place place, kernel_expr *a, kernel_ex
         i = t;
     }
     if (!type_is_pointer(a->type))
-        parser_fail(p, place, "'%s' cannot be indexed: it is no array and no pointer",
+        parser_fail(p, place, "'%s' cannot be indexed: it is neither an array nor a pointer",
                     type_name(p, a->type));
     return expr_deref(p, place, offset(p, place, a, i, false));
 }

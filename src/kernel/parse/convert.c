@@ -105,8 +105,8 @@ kernel_expr *expr_value(parser *p, kernel_expr *e)
         return string_value(p, e);
     if (!expr_is_place(e)) {
         if (e->type->kind == TYPE_ARRAY)
-            parser_fail_do(p, e->place, "keep the struct in a variable first",
-                           "an array inside of a temporary value cannot be used");
+            parser_fail_do(p, e->place, "assign the struct to a variable first",
+                           "an array inside a temporary value cannot be used");
         return e;
     }
     if (e->type->kind == TYPE_ARRAY) {
@@ -132,7 +132,7 @@ kernel_expr *expr_value(parser *p, kernel_expr *e)
 kernel_expr *expr_address(parser *p, kernel_place place, kernel_expr *e)
 {
     if (!expr_is_place(e))
-        parser_fail_do(p, place, "keep it in a variable first", "a value has no address");
+        parser_fail_do(p, place, "assign it to a variable first", "a value has no address");
     if (e->kind == EXPR_DEREF)
         return e->a;
     mark_addressed(e);
@@ -145,7 +145,7 @@ kernel_expr *expr_deref(parser *p, kernel_place place, kernel_expr *pointer)
 {
     pointer = expr_value(p, pointer);
     if (!type_is_pointer(pointer->type) || pointer->type->word == WORD_NULL)
-        parser_fail(p, place, "'%s' is no pointer", type_name(p, pointer->type));
+        parser_fail(p, place, "'%s' is not a pointer", type_name(p, pointer->type));
     if (pointer->type->of->kind == TYPE_VOID)
         parser_fail_do(p, place, "cast the pointer to the type that it points to",
                        "a void pointer cannot be read through");
@@ -370,11 +370,12 @@ static _Noreturn void cannot(parser *p, const kernel_expr *e, const kernel_type 
     const kernel_type *from = e->type;
     const bool pointers = (from->kind == TYPE_POINTER || from->kind == TYPE_ARRAY) &&
                           (to->kind == TYPE_POINTER || type_is_integer(to));
-    parser_error(p, e->place, "%s: '%s' does not become '%s'", what, type_name(p, from),
+    parser_error(p, e->place, "%s: cannot convert '%s' to '%s'", what, type_name(p, from),
                  type_name(p, to));
     if (!p->quiet) {
         if (pointers)
-            diag_do(p->diags, "if it is meant, write reinterpret_cast<%s>(...)", type_name(p, to));
+            diag_do(p->diags, "if this is intended, write reinterpret_cast<%s>(...)",
+                    type_name(p, to));
         else if (is_scoped(from))
             diag_do(p->diags, "write static_cast<%s>(...)", type_name(p, to));
         else if (to->kind == TYPE_STRUCT && to->record->has_methods)
@@ -446,7 +447,7 @@ kernel_expr *expr_bind(parser *p, kernel_expr *e, const kernel_type *to, const c
             parser_fail_do(p, e->place, "make the reference const", "%s: the object is const",
                            what);
         if (!expr_is_place(e))
-            parser_fail_do(p, e->place, "keep it in a variable, or make the reference const",
+            parser_fail_do(p, e->place, "assign it to a variable, or make the reference const",
                            "%s: a reference cannot stand for a value", what);
         cannot(p, e, to, what);
     }
@@ -457,7 +458,7 @@ kernel_expr *expr_bind(parser *p, kernel_expr *e, const kernel_type *to, const c
     return expr_comma(p, assign, cast_to(p, address, type_pointer(p->types, to), true));
 }
 
-/* (T)e and the C++ casts, which say the same here with fewer letters. */
+/* (T)e and the C++ casts, which mean the same here. */
 kernel_expr *expr_cast(parser *p, kernel_expr *e, const kernel_type *to, kernel_place place)
 {
     if (to->kind == TYPE_REFERENCE) {

@@ -1,5 +1,5 @@
-/* A file's declarations. Bodies are passed over: what kernels need of them is parsed later. In a whole
- * program, what has no mark of device code is host code, and not understanding it is no mistake. */
+/* The declarations of a file. Bodies are skipped; those that kernels need are parsed later. In a whole
+ * program, declarations without a device keyword are host code, and failing to parse them is not an error. */
 #include "kernel/parse/parser.h"
 
 static void parse_external(parser *p, void *ignored);
@@ -13,7 +13,7 @@ static bool is_device_word(int word)
            word == KEYWORD___managed__;
 }
 
-/* Does the declaration at t say before its body that it is for the device? */
+/* The device keyword of the declaration at t, before its body; 0 if there is none. */
 static int device_mark(const kernel_token *t)
 {
     while (t->kind != TOKEN_END && t->kind != TOKEN_SEMICOLON && t->kind != TOKEN_LBRACE) {
@@ -24,7 +24,7 @@ static int device_mark(const kernel_token *t)
     return 0;
 }
 
-/* Behind the declaration at t: its semicolon, or the braces of its body. */
+/* The token after the declaration at t: its semicolon, or the braces of its body. */
 static const kernel_token *declaration_end(const kernel_token *t)
 {
     bool function = false;
@@ -205,7 +205,7 @@ static bool same_parameters(const function_decl *a, const function_decl *b)
     return true;
 }
 
-/* The declaration of a function joins its overloads, or says more of one of them. */
+/* Adds a declaration to the overloads of its name, or completes an earlier declaration. */
 void function_add(parser *p, const function_decl *made)
 {
     symbol *y = symbol_here(p->scope, made->name);
@@ -259,7 +259,7 @@ void function_add(parser *p, const function_decl *made)
     }
 }
 
-/* Behind the parameters: what may stand before the body; then its tokens are passed over. */
+/* Parses what may follow the parameters, and skips the body. */
 static const kernel_token *parse_rest(parser *p, const kernel_type **result)
 {
     for (;;) {
@@ -302,7 +302,7 @@ static void declare_function(parser *p, const specifiers *s, const declarator *d
 
 /* ---- templates -------------------------------------------------------------------------------- */
 
-/* "template <...> using name = type;" behind the keyword using. */
+/* "template <...> using name = type;" after the keyword using. */
 static void declare_alias_template(parser *p, template_param *params, uint32_t n)
 {
     const kernel_place place = p->t->place;
@@ -314,7 +314,7 @@ static void declare_alias_template(parser *p, template_param *params, uint32_t n
     symbol_add(p, p->scope, SYMBOL_STRUCT_TEMPLATE, name, place)->as.syntax = made;
 }
 
-/* "template <...> struct s {...};" behind the keyword struct. */
+/* "template <...> struct s {...};" after the keyword struct. */
 static void declare_struct_template(parser *p, template_param *params, uint32_t n, bool is_union)
 {
     uint32_t align = 0;
@@ -344,7 +344,7 @@ static void declare_struct_template(parser *p, template_param *params, uint32_t 
         y->as.syntax->body = p->t;
 }
 
-/* The words before a function template's name say what it is. */
+/* The flags of the keywords before a function template's name. */
 static unsigned head_flags(const kernel_token *t, const kernel_token **bounds)
 {
     static const struct {
@@ -383,7 +383,7 @@ void declare_function_template(parser *p, template_param *params, uint32_t n,
         } else if (f.name && t->kind == TOKEN_NAME && t->as.name == f.name) {
             f.place = t->place;
             if (t[-1].kind == TOKEN_SCOPE)
-                parser_fail_do(p, t->place, "define it inside of its struct",
+                parser_fail_do(p, t->place, "define it inside its struct",
                                "member functions defined elsewhere are not supported");
         }
     const kernel_token *end = declaration_end(p->t);
@@ -407,7 +407,7 @@ static kernel_expr *dummy(parser *p, const kernel_type *type)
     return expr_new(p, EXPR_DEREF, p->t->place, type->of);
 }
 
-/* The template that "f<...>(...)" behind "template" or "template <>" speaks of. */
+/* The template that "f<...>(...)" after "template" or "template <>" refers to. */
 static kernel_instance *find_special(parser *p, specifiers *s, declarator *d,
                                      const kernel_token *body)
 {
@@ -449,7 +449,7 @@ static kernel_instance *find_special(parser *p, specifiers *s, declarator *d,
         f->instances = i;
         return i;
     }
-    parser_fail(p, d->place, "no template '%s' is like this", d->name->text);
+    parser_fail(p, d->place, "no template '%s' matches this", d->name->text);
 }
 
 static void parse_template(parser *p)
@@ -476,7 +476,7 @@ static void parse_template(parser *p)
     } else if (accept_word(p, KEYWORD_using)) {
         declare_alias_template(p, params, n);
     } else if (at_word(p, KEYWORD_friend)) {
-        /* whoever uses it is told that it is unknown */
+        /* a use of it is reported as unknown */
     } else if (n) {
         declare_function_template(p, params, n, NULL);
     } else {
@@ -549,7 +549,7 @@ static void parse_plain(parser *p)
             const symbol *y = symbol_find(p, d.name);
             const specifiers result = {.type = d.type, .flags = s.flags, .bounds = s.bounds};
             if (!y || y->kind != SYMBOL_TYPE || !y->as.type)
-                parser_fail(p, d.place, "'%s' is no struct", d.name->text);
+                parser_fail(p, d.place, "'%s' is not a struct", d.name->text);
             parse_outside_method(p, &result, y->as.type);
             return;
         }
@@ -669,7 +669,7 @@ void parse_request(parser *p, void *wanted)
         parser_fail(p, last->place, "there is no kernel %s", token_text(p, last));
     const uint32_t n = at(p, TOKEN_LT) ? parse_template_args(p, &given) : 0;
     if (!at(p, TOKEN_END))
-        parser_fail(p, p->t->place, "%s behind the name of a kernel", token_text(p, p->t));
+        parser_fail(p, p->t->place, "%s after the name of a kernel", token_text(p, p->t));
     kernel_alias *a = kernel_arena_get(p->arena, sizeof *a);
     a->function = use_kernel(p, y, last, given, n);
     a->name = parser_format(p, "%s", (const char *)wanted);
@@ -713,7 +713,7 @@ static bool names_template(const parser *p, const kernel_token *t)
     return false;
 }
 
-/* What cannot be understood, such as the parameter of a host template, is passed over. */
+/* What cannot be understood, such as the parameter of a host template, is skipped. */
 static void try_quietly(parser *p, void (*work)(parser *, void *), void *context)
 {
     const bool failed = p->failed;

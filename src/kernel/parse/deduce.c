@@ -113,7 +113,7 @@ static void bind_patterns(parser *p, scope *s, const template_param *params, uin
     template_bind(p, s, params, n, (template_list){args, n});
 }
 
-/* Does work, in which parameters stand for themselves; false after a mistake, which is not told. */
+/* Does work with parameters that stand for themselves; false after an error, which is not reported. */
 static bool with_patterns(parser *p, void (*work)(parser *, void *), void *context)
 {
     const bool failed = p->failed, patterns = p->patterns;
@@ -155,7 +155,7 @@ static bool match_parameter(deduction *d, const kernel_type *pattern, const kern
     return match(d, pattern, type);
 }
 
-/* The arguments that a parameter pack takes: those behind the others. */
+/* The arguments that a parameter pack takes: those after the others. */
 static bool match_pack(deduction *d, const function_decl *f, kernel_expr **args, uint32_t n)
 {
     for (uint32_t i = f->pack.first; i < n; i++) {
@@ -189,7 +189,7 @@ bool template_deduce(parser *p, function_decl *f, const template_arg *given, uin
     if (f->parameters && (n_args > known) && !f->pack.is_there)
         return false;
     if (f->pack.is_there && (f->pack.first + 1 != known || !d.has_pack))
-        return false; /* a pack that others are behind */
+        return false; /* a pack that others are after */
     for (uint32_t i = 0; i < n_args && i < plain; i++)
         if (!expr_is_braces(args[i]) && !match_parameter(&d, f->parameters[i].type, args[i]))
             return false;
@@ -208,7 +208,7 @@ typedef struct special_args {
     const kernel_syntax *of, *special;
     template_list own; /* of its parameters */
     template_list made;
-    const kernel_token *end; /* behind them */
+    const kernel_token *end; /* after them */
 } special_args;
 
 static void parse_special_args(parser *p, void *context)
@@ -268,7 +268,7 @@ static bool special_fits(parser *p, const kernel_syntax *of, const kernel_syntax
     own->at = kernel_arena_get(p->arena, (own->n + 1) * sizeof *own->at);
     memcpy(own->at, d.args, fixed * sizeof *own->at);
     memcpy(own->at + fixed, d.pack, d.n_pack * sizeof *own->at);
-    /* What the form says of them is what they are. */
+    /* The pattern gives their values. */
     special_args a = {.of = of, .special = special, .own = *own};
     const bool failed = p->failed;
     p->quiet++;

@@ -28,7 +28,7 @@ static void add_argument(parser *p, void *context)
     if (l->n == PARAMS_MOST)
         parser_fail(p, p->t->place, "more than %d arguments", PARAMS_MOST);
     l->at = kernel_arena_grow(p->arena, l->at, &l->room, l->n + 1, sizeof *l->at);
-    if (at(p, TOKEN_LBRACE)) { /* the parameter says what it makes */
+    if (at(p, TOKEN_LBRACE)) { /* its type is that of the parameter */
         kernel_expr *e = expr_new(p, EXPR_LIST, p->t->place, type_word_of(p, WORD_VOID));
         e->as.braces = p->t;
         p->t = skip_group(p->t);
@@ -361,7 +361,7 @@ static kernel_expr *parse_keyword(parser *p)
     case KEYWORD_typeid:
     case KEYWORD_dynamic_cast:
         parser_fail_do(p, place, "return an error in memory instead",
-                       "%s is not there in device code", token_text(p, p->t));
+                       "%s is not available in device code", token_text(p, p->t));
     case KEYWORD_this: {
         kernel_expr *object = this_object(p, (p->t++)->place);
         if (!object)
@@ -451,7 +451,7 @@ static kernel_expr *call_pointer(parser *p, kernel_expr *e, kernel_place place)
 {
     const kernel_type *type = e->type->kind == TYPE_POINTER ? e->type->of : e->type;
     if (type->kind != TYPE_FUNCTION)
-        parser_fail(p, place, "'%s' is no function", type_name(p, e->type));
+        parser_fail(p, place, "'%s' is not a function", type_name(p, e->type));
     kernel_expr **args;
     const uint32_t n = parse_arguments(p, &args);
     for (uint32_t i = 0; i < n; i++)
@@ -509,7 +509,7 @@ static kernel_expr *parse_cast(parser *p)
     return expr_cast(p, parse_unary(p), type, place);
 }
 
-/* At "box<5>": does "::" and something that is no type follow, as in (box<5>::value + 1)? */
+/* At "box<5>": whether "::" and something other than a type follow, as in (box<5>::value + 1). */
 static bool at_constant_inside(parser *p)
 {
     const kernel_token *back = p->t;

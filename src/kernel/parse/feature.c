@@ -79,7 +79,7 @@ static void use_builtin(collector *c, const kernel_expr *e)
         use(c, row->feature, e->place);
 }
 
-/* The type of a value; doubles that came of literals are told apart. */
+/* The type of a value; doubles that come from literals are counted separately. */
 static void use_value(collector *c, const kernel_expr *e)
 {
     if (e->type->kind == TYPE_F64 && (e->soft || e->kind == EXPR_STRING)) {

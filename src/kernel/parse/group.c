@@ -1,6 +1,6 @@
 /* Cooperative groups, lowered to masks: a group is the set of lanes of this thread's warp that belong to
- * it, and its size if the type says it. What its members mean is written out in plain operations, so
- * nobody behind the front end knows groups. */
+ * it, and its size if the type has it. Its members are replaced by plain operations, so the
+ * tree has no groups. */
 #include <string.h>
 
 #include "kernel/parse/parser.h"
@@ -363,7 +363,7 @@ static kernel_builtin accept_operation(parser *p, const kernel_token **last)
     return (kernel_builtin)y->which;
 }
 
-/* The group and the value of reduce and the scans, to behind the value. */
+/* The group and the value of reduce and the scans, to after the value. */
 static kernel_expr *parse_group_value(parser *p, const char *what, bool tiles, kernel_place place,
                                       kernel_expr **value)
 {
@@ -390,7 +390,7 @@ static kernel_expr *parse_reduce(parser *p, int which, kernel_place place)
     const kernel_builtin by = accept_operation(p, &last);
     if (by == BUILTINS)
         parser_fail_do(p, last->place, "use plus, less, greater, bit_and, bit_or or bit_xor",
-                       "'reduce' does not know this operation");
+                       "'reduce' does not support this operation");
     expect(p, TOKEN_RPAREN, "after 'reduce'");
     kernel_expr *args[2] = {mask_of(p, g), value};
     return expr_builtin(p, place, by, value->type, 2, args);
@@ -470,7 +470,7 @@ static kernel_expr *parse_scan(parser *p, int which, kernel_place place)
             parser_fail_do(p, op->place,
                            "use cg::plus, less, greater, bit_and, bit_or, bit_xor, "
                            "or a lambda",
-                           "'%s' is no operation of a scan", type_name(p, op->type));
+                           "'%s' is not an operation of a scan", type_name(p, op->type));
         s.object = op && !expr_is_place(op) ? scan_keep(p, &s, op) : op;
     }
     expect(p, TOKEN_RPAREN, "after a scan");

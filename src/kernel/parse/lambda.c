@@ -1,7 +1,7 @@
 /* Lambdas: a struct of what is captured by value, with an operator().
  *
- * What is captured by reference is no member: it becomes further parameters of operator(), which every
- * call in the function of the lambda is given. So address spaces are inferred for them as for any
+ * A capture by reference is not a member: it becomes an extra parameter of operator(), which every call in
+ * the lambda's function passes. So address spaces are inferred for them as for any
  * parameter, and no pointer to a local variable is ever kept in memory. The price is that such a lambda
  * cannot be called elsewhere. A body is parsed at once, while the names around it are known; with "auto"
  * among its parameters operator() is a template, and the names that its body needs are kept. */
@@ -69,7 +69,7 @@ static void parse_capture(parser *p, lambda *l)
     if (y && y->kind == SYMBOL_VAR && y->constant)
         return;
     if (!is_local(y))
-        parser_fail(p, place, "'%s' is no local variable", name->text);
+        parser_fail(p, place, "'%s' is not a local variable", name->text);
     if (reference)
         capture_reference(p, l, y);
     else
@@ -128,8 +128,8 @@ static void capture_named(parser *p, lambda *l, const declarator *d, const kerne
     }
 }
 
-/* May the body change a variable? A pointer that it does not is handed over as a value, whose address
- * space is then known. */
+/* May the body change a variable? A pointer that it does not change is passed by value, so that
+ * its address space is known. */
 static bool is_assigned(const kernel_name *name, const kernel_token *body)
 {
     const kernel_token *end = skip_group(body);

@@ -1,4 +1,4 @@
-/* Declarations inside of functions: variables, shared memory, references, static constants. */
+/* Declarations inside functions: variables, shared memory, references, static constants. */
 #include "kernel/parse/parser.h"
 
 kernel_var *local_new(parser *p, kernel_name *name, const kernel_type *type, kernel_place place)
@@ -147,7 +147,7 @@ void parse_declarators(parser *p, const specifiers *s, stmt_list *out)
             parser_fail(p, d.place, "expected a name, found %s", token_text(p, p->t));
         if (d.is_function)
             parser_fail_do(p, d.place, "declare it outside",
-                           "a function is declared inside of a function: '%s'", d.name->text);
+                           "a function is declared inside a function: '%s'", d.name->text);
         p->declaring = d.name;
         if (s->flags & IS_SHARED)
             declare_shared(p, s, &d);

@@ -13,7 +13,7 @@ static bool is_close(const kernel_token *t)
            t->kind == TOKEN_SEMICOLON || t->kind == TOKEN_END;
 }
 
-/* The end of a list's element: the comma or the bracket behind it. *dots is what ends it, if that is "...". */
+/* The end of a list's element: the comma or the bracket after it. *dots is what ends it, if that is "...". */
 static const kernel_token *element_end(const kernel_token *t, bool angles,
                                        const kernel_token **dots)
 {
@@ -127,7 +127,7 @@ kernel_expr *parse_pack_size(parser *p)
     const symbol *y = at(p, TOKEN_NAME) && !p->t->keyword ? symbol_find(p, p->t->as.name) : NULL;
     p->pack_at = outer;
     if (!y || y->kind != SYMBOL_PACK)
-        parser_fail(p, p->t->place, "%s is no parameter pack", token_text(p, p->t));
+        parser_fail(p, p->t->place, "%s is not a parameter pack", token_text(p, p->t));
     p->t++;
     expect(p, TOKEN_RPAREN, "after a parameter pack");
     return expr_integer(p, place, type_word_of(p, WORD_ULONG), y->as.pack->n);

@@ -1,11 +1,11 @@
-/* The parser's hands: tokens, mistakes and the way back from them, names that are not yet taken. */
+/* Basic functions of the parser: tokens, errors and recovery from them, unique names. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "kernel/parse/parser.h"
 
-/* ---- mistakes --------------------------------------------------------------------------------- */
+/* ---- errors ----------------------------------------------------------------------------------- */
 
 enum { MESSAGE_MOST = 1024 };
 
@@ -157,7 +157,7 @@ const char *token_text(parser *p, const kernel_token *t)
     return parser_format(p, "'%.*s%s'", bytes, t->text, t->bytes > 40 ? "..." : "");
 }
 
-/* What is missing is missing behind the last token: the caret is better there than on the next line. */
+/* A missing token is reported after the last one, where the caret is more useful than on the next line. */
 void expect(parser *p, kernel_token_kind kind, const char *where)
 {
     if (!accept(p, kind))

@@ -1,14 +1,14 @@
-/* The parser's own state, shared by its files: from tokens to a checked tree in one pass.
+/* The parser's state, shared by its files: from tokens to a checked tree in one pass.
  *
  * There is no syntax tree. A function's body, a struct's members and a template are kept as tokens, and
- * parsed and checked together when a kernel needs them: a template with its parameters bound to types,
- * as often as there are instances. So a name always means something when it is met, "<" and "(T)" are
- * never in doubt, host code that no kernel reaches is passed over by counting braces, and a mistake
- * belongs to the kernels that reach it. The price is that a body is parsed anew for each instance,
- * which is cheaper than to copy and bind a tree.
+ * parsed and checked together when a kernel needs them; a template once for each instance, with its
+ * parameters bound to types. So every name has a meaning when it is read, "<" and "(T)" are never ambiguous,
+ * host code that no kernel reaches is skipped by counting braces, and an error belongs to the kernels that
+ * reach it. The price is that a body is parsed again for each instance, which is cheaper than to copy and
+ * bind a tree.
  *
- * A mistake is reported and then jumps to the nearest parser_guard: the end of a statement or of a
- * declaration. Nobody checks for failure in between. */
+ * An error is reported and then jumps to the nearest parser_guard, which continues after the statement or
+ * declaration. The code in between does not check for failure. */
 #ifndef KERNEL_PARSER_H
 #define KERNEL_PARSER_H
 
@@ -31,12 +31,12 @@ typedef enum symbol_kind {
     SYMBOL_CONSTANT, /* an enumerator, an integer of a template */
     SYMBOL_FUNCTION,
     SYMBOL_MEMBER, /* of the struct whose function is parsed */
-    SYMBOL_BROKEN, /* its declaration had a mistake, which was told: nothing is said of its uses */
+    SYMBOL_BROKEN, /* its declaration had an error, which was reported: its uses are not */
     SYMBOL_NAMESPACE,
     SYMBOL_STRUCT_TEMPLATE,
     SYMBOL_PACK,    /* parameters of a template or a function: "Ts... args" */
     SYMBOL_BUILTIN, /* rows of builtin_names.def */
-    SYMBOL_SPECIAL, /* a name with a parser of its own */
+    SYMBOL_SPECIAL, /* a name with its own parser function */
     SYMBOL_MAKE,    /* make_float4 */
     SYMBOL_GRID     /* threadIdx and so on */
 } symbol_kind;
@@ -45,7 +45,7 @@ typedef struct kernel_parser parser;
 typedef struct scope scope;
 typedef struct function_decl function_decl;
 
-/* Parses what follows the name at place (which is behind us). */
+/* Parses what follows the name at place, which is already read. */
 typedef kernel_expr *special_parser(parser *p, int which, kernel_place place);
 
 typedef struct symbol {
@@ -76,7 +76,7 @@ typedef struct symbol {
         is_unlisted; /* of a constant table: not among the tree's globals as long as no one reads it */
 } symbol;
 
-/* What a pack stands for, each as if it had the pack's name alone. */
+/* The elements of a pack. */
 typedef struct symbol_pack {
     symbol **at;
     uint32_t n;
@@ -106,7 +106,7 @@ typedef struct template_arg {
     function_decl *function; /* and its overloads, or NULL */
 } template_arg;
 
-/* One for each parameter; those of a pack, which is the last parameter, stand one behind the other. */
+/* One for each parameter. The last parameter may be a pack: then its elements follow each other. */
 typedef struct template_list {
     template_arg *at;
     uint32_t n;
@@ -162,7 +162,7 @@ typedef struct kernel_syntax {
     struct kernel_syntax *origin, *next; /* of an instance */
     template_list args;                  /* of an instance; of a specialization, patterns */
     const kernel_token *head;            /* of a specialization: at the "<" of its arguments */
-    struct empty_base *empty_bases;      /* which are no members, since they take no room */
+    struct empty_base *empty_bases;      /* bases without members, which take no space */
     scope *members;                      /* what "::" finds in it */
     struct member_value *values;         /* default ones */
     struct conversion *conversions;      /* operator T() */
@@ -195,7 +195,7 @@ typedef struct specifiers {
     const kernel_type *type;
     unsigned flags;
     uint32_t align;
-    const kernel_token *bounds; /* behind the "(" of __launch_bounds__, or NULL */
+    const kernel_token *bounds; /* after the "(" of __launch_bounds__, or NULL */
 } specifiers;
 
 typedef struct parameter {
@@ -273,7 +273,7 @@ typedef struct kernel_instance {
     kernel_function *function; /* as it was parsed, its spaces not yet known */
     bool parsed, open;
     kernel_diag *diag_before,
-        *diag_after; /* its diagnostics are behind the first, up to the second */
+        *diag_after; /* its diagnostics are after the first, up to the second */
     const kernel_diag
         *diag_repeated;           /* an error of it that another instance reported first, or NULL */
     struct kernel_instance *next; /* of the same declaration */
@@ -305,15 +305,15 @@ struct kernel_parser {
     bool no_gt;            /* ">" ends the expression: we are in template arguments */
     int depth, nested;
     uint32_t chain; /* how high the expression has grown without depth: a + a + a ... */
-    int quiet;      /* mistakes are not reported: what is parsed may be host code */
-    bool failed;    /* a mistake was met since it was last cleared */
+    int quiet;      /* above 0: errors are not reported, since this may be host code */
+    bool failed;    /* an error occurred since this was last cleared */
     jmp_buf *guard;
 
     scope *root; /* of CUDA's own names, outside of the global one */
     scope *global, *scope;
     kernel_instance *current; /* whose body is parsed, or NULL */
     uint32_t loops, switches; /* around us */
-    int32_t unroll;           /* what #pragma unroll said of the next loop */
+    int32_t unroll;           /* of the #pragma unroll before the next loop */
     kernel_name *declaring;   /* the local variable whose declaration is parsed, or NULL */
     kernel_var **locals_end, **globals_end;
     kernel_instance *queue, **queue_end;
@@ -324,7 +324,7 @@ struct kernel_parser {
     kernel_entry **entries_end;
     bool patterns; /* parameters of templates stand for themselves */
     int auto_at;   /* the parameter of a generic lambda that the next "auto" is, from 1; 0: none */
-    const kernel_token *pack_dots; /* of a parameter "Ts... args": its name is behind them */
+    const kernel_token *pack_dots; /* of a parameter "Ts... args": its name is after them */
     int pack_at; /* which of a pack its name means: we are in what "..." repeats; -1: we are not */
 
     /* Names that are taken: of the current function's variables, and of the tree. */
@@ -341,7 +341,7 @@ _Noreturn void parser_fail(parser *p, kernel_place place, const char *format, ..
 _Noreturn void parser_fail_do(parser *p, kernel_place place, const char *remedy, const char *format,
                               ...) IG_PRINTF(4, 5);
 void parser_error(parser *p, kernel_place place, const char *format, ...) IG_PRINTF(3, 4);
-/* Jumps after a mistake was reported. */
+/* Jumps after an error was reported. */
 _Noreturn void parser_jump(parser *p);
 /* Calls work; false if it jumped. Scope and depth are then as before. */
 bool parser_guard(parser *p, void (*work)(parser *, void *), void *context);
@@ -356,7 +356,7 @@ typedef struct parser_place {
 } parser_place;
 parser_place parser_enter(parser *p, const kernel_token *from, scope *in);
 void parser_leave(parser *p, parser_place back);
-void parser_down(parser *p); /* one level deeper; too deep is a mistake */
+void parser_down(parser *p); /* one level deeper; too deep is an error */
 void parser_up(parser *p);
 
 static inline bool at(const parser *p, kernel_token_kind kind) { return p->t->kind == kind; }
@@ -371,12 +371,12 @@ kernel_name *expect_name(parser *p, const char *what);
 /* The '>' that ends template arguments, which may be the first half of ">>". */
 bool at_close_angle(const parser *p);
 void expect_close_angle(parser *p);
-/* Behind the bracket that closes the one that t is at; at the end if there is none. */
+/* The token after the bracket that closes the one at t; the last token if there is none. */
 const kernel_token *skip_group(const kernel_token *t);
-/* What the source says at the token: "'x'", "end of file". */
+/* The token for messages: "'x'", "the end of the source". */
 const char *token_text(parser *p, const kernel_token *t);
 kernel_name *name_of(parser *p, const char *text);
-/* The text, or with a number behind it if it is taken: unique in the function, or in the tree. */
+/* The text, or with a number after it if it is taken: unique in the function, or in the tree. */
 const char *name_unique(parser *p, const char *text, bool in_tree);
 const char *parser_format(parser *p, const char *format, ...) IG_PRINTF(2, 3); /* in the arena */
 
@@ -397,12 +397,11 @@ void symbol_alias(parser *p, scope *s, const symbol *y, kernel_place place);
 symbol *symbol_here(const scope *s, const kernel_name *name); /* in this scope alone */
 symbol *symbol_in(const scope *s, const kernel_name *name);   /* and what it uses */
 symbol *symbol_find(const parser *p, const kernel_name *name);
-scope *symbol_inside(parser *p, symbol *y);        /* what is behind "::" of it, or NULL */
+scope *symbol_inside(parser *p, symbol *y);        /* what is after "::" of it, or NULL */
 void scope_use(parser *p, scope *s, scope *other); /* using namespace */
 const char *scope_qualified(parser *p, const scope *s, const char *name); /* "ns::name" */
 void scope_builtins(parser *p);                                           /* CUDA's own names */
-/* The (qualified) name that we are at, behind which we are then. NULL if it means nothing, with *last
- * the token of its last part. */
+/* Reads a (qualified) name. NULL if it is unknown; *last is the token of its last part. */
 symbol *parse_name(parser *p, const kernel_token **last);
 /* The same without moving. */
 symbol *peek_name(parser *p);
@@ -411,21 +410,21 @@ symbol *peek_name(parser *p);
 bool at_type(parser *p); /* a type begins here */
 void parse_specifiers(parser *p, specifiers *s);
 declarator parse_declarator(parser *p, const kernel_type *base);
-kernel_name *parse_operator_name(parser *p);     /* behind "operator" */
+kernel_name *parse_operator_name(parser *p);     /* after "operator" */
 const kernel_type *parse_type(parser *p);        /* "const float *" */
-void parse_parameters(parser *p, declarator *d); /* behind "(", to behind ")" */
+void parse_parameters(parser *p, declarator *d); /* after "(", to after ")" */
 scope *type_members(parser *p, const kernel_type *type, kernel_place place); /* or NULL */
 void type_complete(parser *p, const kernel_type *type, kernel_place place);
-const kernel_type *parse_struct(parser *p, bool is_union); /* behind the keyword */
+const kernel_type *parse_struct(parser *p, bool is_union); /* after the keyword */
 const kernel_type *parse_enum(parser *p);
-/* The value that a struct's i-th member has if nothing is said of it; NULL: none is told. */
+/* The default value of a struct's i-th member, or NULL. */
 kernel_expr *member_default(parser *p, const kernel_type *type, uint64_t i);
 /* The struct with its members' default values; NULL if it has none. */
 kernel_expr *struct_default(parser *p, const kernel_type *type, kernel_place place);
 /* How many bases lead from a struct to one that it is derived from, outermost first; -1: it is not. */
 int base_path(const kernel_type *from, const kernel_type *to, const kernel_member *path[8]);
-bool base_is_empty(const kernel_type *from, const kernel_type *to); /* a base that is no member */
-/* "T s::f(...) {...}": behind the struct's name, which is told, at "::". */
+bool base_is_empty(const kernel_type *from, const kernel_type *to); /* a base without members */
+/* "T s::f(...) {...}" at "::"; type is s. */
 void parse_outside_method(parser *p, const specifiers *s, const kernel_type *type);
 bool accept_outside_constructor(parser *p);
 const kernel_type *struct_instance(parser *p, kernel_syntax *s, kernel_place place);
@@ -435,10 +434,10 @@ template_list struct_arguments(parser *p, const kernel_syntax *s, const template
 void parse_typedef(parser *p, const specifiers *s);
 
 /* using.c */
-void parse_using(parser *p); /* behind "using": a = type, namespace n, n::a */
+void parse_using(parser *p); /* after "using": a = type, namespace n, n::a */
 
 /* template.c */
-uint32_t parse_template_params(parser *p, template_param **params); /* behind "template" */
+uint32_t parse_template_params(parser *p, template_param **params); /* after "template" */
 uint32_t parse_template_args(parser *p, template_arg **args);       /* at "<" */
 void template_bind(parser *p, scope *s, const template_param *params, uint32_t n,
                    template_list args);
@@ -450,7 +449,7 @@ int template_defaults(parser *p, scope *in, const template_param *params, uint32
 bool template_has_pack(const template_param *params, uint32_t n);
 template_list template_copy(parser *p, template_list args);
 const char *template_text(parser *p, template_list args, bool mangled);
-/* The instance of a declaration for arguments; of what is no template, for none. */
+/* The instance of a template for its arguments; for other functions args is empty. */
 kernel_instance *instance_get(parser *p, function_decl *f, template_list args, kernel_place place);
 /* The signature of a template in a scope that its parameters are bound in. */
 declarator template_signature(parser *p, function_decl *f, scope *s, specifiers *spec);
@@ -473,12 +472,12 @@ const kernel_syntax *special_struct(parser *p, const kernel_syntax *of, template
 
 /* pack.c */
 /* If "..." repeats what we are at, in a list in brackets (or angles): calls each for every element of its
- * packs, with p->t at its begin; we are then behind "...". False: it is nothing of that kind. */
+ * packs, with p->t at its begin; p->t is then after "...". False if it is not such a list. */
 bool pack_expand(parser *p, bool angles, void (*each)(parser *, void *), void *context);
 /* Parameters "Ts... args", of which there are as many as the pack has. */
 bool accept_parameter_pack(parser *p, void (*each)(parser *, void *), void *context,
                            parameter_pack *pack);
-kernel_expr *parse_pack_size(parser *p); /* at "..." behind sizeof */
+kernel_expr *parse_pack_size(parser *p); /* at "..." after sizeof */
 bool at_fold(const parser *p);           /* "(args + ...)" */
 kernel_expr *parse_fold(parser *p);
 
@@ -494,7 +493,7 @@ bool expr_is_place(const kernel_expr *e);
 bool expr_is_null(const kernel_expr *e);            /* a constant 0 or nullptr */
 kernel_expr *expr_value(parser *p, kernel_expr *e); /* loads, decays, drops qualifiers */
 kernel_expr *expr_bool(parser *p, kernel_expr *e);
-/* The implicit conversion to a type; a mistake if there is none. what: "argument 2 of 'f'". */
+/* The implicit conversion to a type; an error if there is none. what: "argument 2 of 'f'". */
 kernel_expr *expr_convert(parser *p, kernel_expr *e, const kernel_type *to, const char *what);
 kernel_expr *expr_cast(parser *p, kernel_expr *e, const kernel_type *to, kernel_place place);
 /* How good it is: 0 exact, 1 with const added, 2 promotion, 3 conversion, -1 none. */
@@ -532,7 +531,7 @@ const char *type_name(parser *p, const kernel_type *t);
 kernel_expr *parse_init(parser *p, const kernel_type **type, const char *what);
 kernel_expr *parse_braces(parser *p, const kernel_type **type); /* at "{" */
 kernel_expr *zero_of(parser *p, const kernel_type *type);       /* {} */
-/* The bytes of a constant value; false if it is none. */
+/* The bytes of a constant value; false if it is not constant. */
 bool init_bytes(const kernel_expr *e, const kernel_type *type, uint8_t *bytes);
 
 /* fold.c */
@@ -550,21 +549,21 @@ kernel_expr *parse_unary(parser *p);      /* without binary operators */
 /* Of an operator of any kind, the comma too. */
 kernel_expr *expr_infix(parser *p, kernel_place place, int token, kernel_expr *a, kernel_expr *b);
 kernel_expr *parse_constant(parser *p);                   /* without assignments; folded */
-uint32_t parse_arguments(parser *p, kernel_expr ***args); /* behind "(", to behind ")" */
+uint32_t parse_arguments(parser *p, kernel_expr ***args); /* after "(", to after ")" */
 uint32_t parse_values(parser *p, kernel_token_kind close, kernel_expr ***args); /* to close */
 kernel_expr *use_var(parser *p, symbol *y, kernel_place place); /* the variable that a name means */
 
 /* call.c */
 kernel_expr *parse_call(parser *p, function_decl *functions,
-                        kernel_place place); /* behind the name */
-/* A member function of an object, or of *this if it is NULL: behind "(" if args is NULL. */
+                        kernel_place place); /* after the name */
+/* A member function of an object, or of *this if it is NULL: after "(" if args is NULL. */
 kernel_expr *parse_method(parser *p, kernel_expr *object, function_decl *functions,
                           kernel_place place);
 kernel_expr *call_method(parser *p, kernel_expr *object, function_decl *functions,
                          kernel_place place, kernel_expr **args, uint32_t n);
 /* The functions of that name in a struct, NULL if there are none. */
 function_decl *methods_of(parser *p, const kernel_type *type, const char *name);
-/* The operator T() of a struct that makes what becomes `to`, NULL if there is none. */
+/* The operator T() of a struct whose result converts to `to`, or NULL. */
 const conversion *conversion_to(parser *p, const kernel_type *from, const kernel_type *to);
 /* A value made by a constructor; NULL if the type has none. */
 kernel_expr *construct(parser *p, const kernel_type *type, kernel_place place, kernel_expr **args,
@@ -603,7 +602,7 @@ kernel_expr *builtin_pair(parser *p, kernel_place place, kernel_operator op, ker
 void special_names(parser *p);
 void group_names(parser *p);
 void wmma_names(parser *p);
-/* A member function of a cooperative group: g.sync(). NULL if the type is no group. */
+/* A member function of a cooperative group: g.sync(). NULL if the type is not a group. */
 kernel_expr *group_member(parser *p, kernel_expr *g, const kernel_name *name, kernel_place place);
 const kernel_type *group_type(parser *p, int which, kernel_place place);
 const kernel_type *fragment_type(parser *p, kernel_place place); /* at "<" */
@@ -618,7 +617,7 @@ kernel_stmt *parse_body(parser *p); /* at "{" */
 /* local.c */
 bool at_declaration(parser *p); /* "float(x);" and "T{};" are expressions */
 void parse_declaration(parser *p, stmt_list *out);
-/* Behind the specifiers: one of them, or all. */
+/* After the specifiers: one of them, or all. */
 void declare_local(parser *p, const specifiers *s, declarator *d, stmt_list *out);
 void parse_declarators(parser *p, const specifiers *s, stmt_list *out);
 void declare_reference(parser *p, const declarator *d, const kernel_type *type, kernel_expr *e,
@@ -635,7 +634,7 @@ void function_add(parser *p, const function_decl *made);
 /* At what "template <...>" declares: a function, of a struct if `object` is its type. */
 void declare_function_template(parser *p, template_param *params, uint32_t n,
                                const kernel_type *object);
-void parse_namespace(parser *p); /* behind "namespace" */
+void parse_namespace(parser *p); /* after "namespace" */
 /* A variable of the host: a constant of it may be used in kernels. e is its value, or NULL. */
 void declare_host(parser *p, const specifiers *s, const declarator *d, const kernel_type *type,
                   kernel_expr *e);

@@ -1,8 +1,8 @@
 /* Names and what they mean.
  *
- * All meanings of a name hang on the name itself, innermost and newest first; a look-up goes from scope
- * to scope outwards and takes the first that is in one of them. Lists are short, since the names of a
- * block go with it. */
+ * The symbols of a name are a list at the name itself, innermost and newest first. A lookup walks the scopes
+ * outwards and takes the first symbol that is in one of them. Lists are short, since leaving a block
+ * removes its symbols. */
 #include "kernel/parse/parser.h"
 
 enum { USING_DEPTH = 8 };
@@ -130,7 +130,7 @@ symbol *parse_name(parser *p, const kernel_token **last)
             return NULL;
         kernel_name *name = p->t->as.name;
         y = in ? symbol_in(in, name) : first ? symbol_find(p, name) : NULL;
-        /* Names of CUDA's are in the global namespace, although they stand outside of it. */
+        /* CUDA's own names belong to the global namespace, although their scope is outside it. */
         if (!y && in == p->global)
             y = symbol_in(p->root, name);
         p->t++;

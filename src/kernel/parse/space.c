@@ -3,8 +3,8 @@
  * Pointers of a kernel's parameters and in memory are global; addresses of variables are where the
  * variable is. From these roots spaces flow through initializers, assignments, ?:, arithmetic, casts and
  * returns until nothing changes. A variable has one space for the pointers in it; if two meet, it is
- * generic, which is told with both places. A call picks the clone of its function for the spaces of its
- * arguments, so a function is looked at with its parameters known. */
+ * generic, which is reported with both places. A call uses the clone of its function for the spaces of its
+ * arguments, so the spaces of parameters are known when a function is analysed. */
 #include <string.h>
 
 #include "kernel/parse/parser.h"
@@ -13,7 +13,7 @@ enum { CALLS_MOST = 200, CLONES_MOST = 2000 };
 
 typedef struct kernel_clone {
     kernel_function *f;
-    uint8_t *signature; /* a space for each parameter, SPACE_UNSET if it is no pointer */
+    uint8_t *signature; /* a space for each parameter, SPACE_UNSET if it is not a pointer */
     bool open;
     struct kernel_clone *next;
 } kernel_clone;

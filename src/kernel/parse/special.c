@@ -12,7 +12,7 @@ static void check_conversion(parser *p, char letter, const kernel_expr *e)
 {
     const bool wants_float = strchr("fFeEgGaA", letter), is_float = type_is_float(e->type);
     if (!strchr("diouxXcfFeEgGaAps", letter))
-        parser_fail(p, e->place, "printf does not know '%%%c'", letter);
+        parser_fail(p, e->place, "printf has no conversion '%%%c'", letter);
     const bool is_text = e->type->kind == TYPE_POINTER && e->type->of->size == 1;
     if (letter == 's' ? !is_text : e->kind == EXPR_STRING)
         parser_fail(p, e->place, "printf: '%%%c' with an argument of type '%s'", letter,
@@ -225,7 +225,7 @@ static kernel_expr *parse_limits(parser *p, int which, kernel_place place)
     (void)which;
     template_arg *args = NULL;
     if (parse_template_args(p, &args) != 1 || args[0].is_value || !type_is_arithmetic(args[0].type))
-        parser_fail(p, place, "numeric_limits of what is no number");
+        parser_fail(p, place, "numeric_limits of a type that is not a number");
     const kernel_type *t = args[0].type->plain;
     expect(p, TOKEN_SCOPE, "after 'numeric_limits<...>'");
     const char *name = expect_name(p, "a limit")->text;
@@ -425,7 +425,7 @@ void special_names(parser *p)
         symbol_add(p, p->root, SYMBOL_GRID, name_of(p, grid[i]), 0)->as.number = i;
     symbol_add(p, p->root, SYMBOL_CONSTANT, name_of(p, "warpSize"), 0)->constant =
         expr_integer(p, 0, type_word_of(p, WORD_INT), 32);
-    /* What nvcc includes without being asked. */
+    /* What nvcc includes implicitly. */
     symbol_add(p, p->root, SYMBOL_CONSTANT, name_of(p, "NULL"), 0)->constant =
         expr_integer(p, 0, type_word_of(p, WORD_NULL), 0);
     symbol_add(p, p->root, SYMBOL_CONSTANT, name_of(p, "INFINITY"), 0)->constant =

@@ -1,4 +1,4 @@
-/* Statements of a function's body. After a mistake parsing goes on behind the statement. */
+/* Statements of a function's body. After an error parsing continues after the statement. */
 #include "kernel/parse/parser.h"
 
 static void parse_statement(parser *p, stmt_list *out);
@@ -20,7 +20,7 @@ static stmt_list list_new(stmt_list *l)
     return *l;
 }
 
-/* ---- blocks and mistakes ----------------------------------------------------------------------- */
+/* ---- blocks and errors ------------------------------------------------------------------------- */
 
 static void guarded_statement(parser *p, void *out)
 {
@@ -29,7 +29,7 @@ static void guarded_statement(parser *p, void *out)
     parse_statement(p, out);
 }
 
-/* Behind the statement that begins at t; one with a bracket that is never closed ends at its ';'. */
+/* The token after the statement that begins at t; one with a bracket that is never closed ends at its ';'. */
 static const kernel_token *statement_end(const kernel_token *t)
 {
     for (;;) {
@@ -62,7 +62,7 @@ static void parse_guarded(parser *p, stmt_list *out)
     if (parser_guard(p, guarded_statement, out))
         return;
     if (p->diags->n_kept >= DIAG_MAX)
-        parser_jump(p); /* enough was said: the function is given up */
+        parser_jump(p); /* too many errors: the rest of the function is skipped */
     if (p->declaring)
         symbol_add(p, p->scope, SYMBOL_BROKEN, p->declaring, from->place);
     p->declaring = NULL;
@@ -70,7 +70,7 @@ static void parse_guarded(parser *p, stmt_list *out)
     p->t = end > from || end->kind == TOKEN_RBRACE || end->kind == TOKEN_END ? end : from + 1;
 }
 
-/* Behind "{", to behind "}". */
+/* After "{", to after "}". */
 static void parse_statements(parser *p, stmt_list *out)
 {
     while (!at(p, TOKEN_RBRACE) && !at(p, TOKEN_END))
@@ -126,7 +126,7 @@ static kernel_expr *parse_initialized(parser *p)
         for (uint32_t i = 0; i < of->record->n_members; i++)
             if (!of->record->members[i].name && of->record->members[i].type->plain == s.type->plain)
                 return self_member(p, &of->record->members[i], place);
-        parser_fail(p, place, "'%s' is no base of this struct", type_name(p, s.type));
+        parser_fail(p, place, "'%s' is not a base of this struct", type_name(p, s.type));
     }
     return expr_member(p, place, self_object(p, place), expect_name(p, "a member"));
 }
@@ -178,7 +178,7 @@ static void parse_block(parser *p, stmt_list *out)
     s->body = inner.first;
 }
 
-/* A statement as a list with a scope of its own: what an if or a loop does. */
+/* The body of an if or a loop: a statement as a list with its own scope. */
 static kernel_stmt *parse_controlled(parser *p)
 {
     stmt_list inner;
@@ -195,7 +195,7 @@ static kernel_stmt *parse_controlled(parser *p)
 
 /* ---- control ---------------------------------------------------------------------------------- */
 
-/* The condition behind "(", which may declare a variable into out. */
+/* The condition after "(", which may declare a variable into out. */
 static kernel_expr *parse_condition(parser *p, stmt_list *out)
 {
     if (!at_declaration(p))
@@ -234,7 +234,7 @@ static void close_head(parser *p, stmt_list *out, scope *mine, stmt_list *inner,
     }
 }
 
-/* Behind a branch that is not parsed; an "else" behind it belongs to whoever asks. */
+/* Skips a branch; an "else" after it is left to the caller. */
 static const kernel_token *skip_branch(const kernel_token *t)
 {
     for (int ifs = 0;; t++, ifs--) {
@@ -582,7 +582,7 @@ static bool parse_keyword_statement(parser *p, stmt_list *out)
         break;
     case KEYWORD_namespace:
         if (p->t[1].kind != TOKEN_NAME || p->t[2].kind != TOKEN_ASSIGN)
-            parser_fail(p, p->t->place, "a namespace inside of a function");
+            parser_fail(p, p->t->place, "a namespace inside a function");
         p->t++;
         parse_namespace(p);
         break;

@@ -1,5 +1,5 @@
-/* Structs, unions, enums, and templates of structs. Members of a file's structs are parsed when they are
- * first needed: one that only the host uses may contain whatever it likes. */
+/* Structs, unions, enums, and templates of structs. The members of a struct are parsed when they are first
+ * needed, so a struct that only the host uses may contain anything. */
 #include "kernel/parse/parser.h"
 
 scope *type_members(parser *p, const kernel_type *type, kernel_place place)
@@ -10,7 +10,7 @@ scope *type_members(parser *p, const kernel_type *type, kernel_place place)
     return type->record->syntax ? type->record->syntax->members : NULL;
 }
 
-/* Behind a function of a struct that is not kept. */
+/* Skips a function of a struct. */
 static void skip_function(parser *p)
 {
     while (!at(p, TOKEN_END) && !at(p, TOKEN_SEMICOLON) && !at(p, TOKEN_LBRACE))
@@ -20,7 +20,7 @@ static void skip_function(parser *p)
     accept(p, TOKEN_SEMICOLON);
 }
 
-/* Behind the values that a constructor gives to members: at its body. */
+/* Skips the member initializers of a constructor, up to its body. */
 static void skip_member_values(parser *p)
 {
     while (!at(p, TOKEN_END)) {
@@ -32,8 +32,8 @@ static void skip_member_values(parser *p)
     }
 }
 
-/* Behind its parameters: the function joins the names of its struct, with the object as its first
- * parameter. Its body is passed over; one without, or that is "= default", says nothing. */
+/* At the end of its parameters: adds the function to the names of its struct, with the object as its first
+ * parameter. Its body is skipped; a declaration without a body, or with "= default", adds nothing. */
 static void method_add(parser *p, kernel_struct *s, unsigned flags, declarator *d)
 {
     s->has_methods = true;
@@ -153,7 +153,7 @@ static void static_member(parser *p, const specifiers *spec, declarator *d)
         declare_host(p, spec, d, d->type, value);
 }
 
-/* Behind a member's default value. */
+/* Skips a member's default value. */
 static void skip_value(parser *p)
 {
     while (!at(p, TOKEN_COMMA) && !at(p, TOKEN_SEMICOLON) && !at(p, TOKEN_END))
@@ -238,7 +238,7 @@ static void parse_fields(parser *p, kernel_struct *s, const specifiers *spec)
     } while (accept(p, TOKEN_COMMA));
 }
 
-/* Behind the words that may stand before "friend" and before a constructor. */
+/* The token after the words that may precede "friend" or a constructor. */
 static const kernel_token *behind_qualifiers(const kernel_token *t)
 {
     while (t->keyword == KEYWORD___device__ || t->keyword == KEYWORD___host__ ||
@@ -248,8 +248,8 @@ static const kernel_token *behind_qualifiers(const kernel_token *t)
     return t;
 }
 
-/* A template, or a friend: a function that belongs to the scope around. Templates of constructors are
- * passed over, so that only who needs one is refused. */
+/* A template, or a friend: a function of the enclosing scope. Templates of constructors are skipped, so that
+ * only their use is an error. */
 static void parse_guest(parser *p, kernel_struct *s)
 {
     if (accept_word(p, KEYWORD_template)) {
@@ -277,7 +277,7 @@ static void parse_guest(parser *p, kernel_struct *s)
     parse_specifiers(p, &spec);
     const declarator d = parse_declarator(p, spec.type);
     if (!d.name || !d.is_function)
-        parser_fail(p, d.place, "expected a function behind 'friend'");
+        parser_fail(p, d.place, "expected a function after 'friend'");
     const function_decl f = {.name = d.name,
                              .place = d.place,
                              .flags = spec.flags,
@@ -353,7 +353,7 @@ static bool is_for_host(const kernel_token *t)
     return other;
 }
 
-/* Behind the member that we are at, whatever it is. */
+/* Skips the current member. */
 static void skip_member(parser *p)
 {
     const kernel_token *from = p->t;
@@ -403,7 +403,7 @@ static void name_members(parser *p, const kernel_struct *s)
             name_members(p, s->members[i].type->record);
 }
 
-/* Behind ":": a base is a member without a name, whose members and functions are seen through it. */
+/* After ":": a base is a member without a name, whose members and functions are seen through it. */
 static void parse_bases(parser *p, kernel_struct *s)
 {
     do {
@@ -507,7 +507,7 @@ void type_complete(parser *p, const kernel_type *type, kernel_place place)
     }
 }
 
-/* The struct of a name in this very scope, which is made if there is none. */
+/* The struct of a name in this scope; it is created if there is none. */
 static kernel_struct *struct_named(parser *p, kernel_name *name, bool define, kernel_place place)
 {
     symbol *y = define ? symbol_here(p->scope, name) : symbol_find(p, name);

@@ -7,7 +7,7 @@
 
 /* ---- parameters ------------------------------------------------------------------------------- */
 
-/* Behind a default argument. The last of its ">" may be the first of a ">>". */
+/* Skips a default argument. The last of its ">" may be the first of a ">>". */
 static void skip_argument(parser *p)
 {
     int angles = 0, before;
@@ -378,7 +378,7 @@ kernel_instance *instance_get(parser *p, function_decl *f, template_list args, k
         if (template_same(i->args, args))
             return i;
     if (++p->n_instances > INSTANCES_MOST)
-        parser_fail_do(p, place, "look for a template that calls itself with ever new arguments",
+        parser_fail_do(p, place, "look for a template that instantiates itself with new arguments",
                        "more than %d instances of templates", INSTANCES_MOST);
     kernel_instance *i = kernel_arena_new(p->arena, sizeof *i);
     *i = (kernel_instance){.decl = f,

@@ -3,7 +3,7 @@
 
 /* ---- specifiers ------------------------------------------------------------------------------- */
 
-/* Keywords that may stand before a declaration, and what they say. */
+/* Keywords that may precede a declaration, and their flags. */
 static const struct {
     uint8_t word;
     uint16_t flag;
@@ -139,7 +139,7 @@ static type_word word_of(const type_words *w)
     return un ? WORD_UINT : WORD_INT;
 }
 
-/* "traits<T>::type": the type that is inside of one, as far as what follows are types. */
+/* "traits<T>::type": the type that is inside one, as far as what follows are types. */
 static const kernel_type *inner_type(parser *p, const kernel_type *type, kernel_place place)
 {
     while (at(p, TOKEN_SCOPE) && !p->split && p->t[1].kind == TOKEN_NAME) {
@@ -158,7 +158,7 @@ static const kernel_type *inner_type(parser *p, const kernel_type *type, kernel_
     return type;
 }
 
-/* What a qualified name of a type stands for; we are behind it. */
+/* The type that a qualified name means; p->t is after it. */
 static const kernel_type *named_type(parser *p, symbol *y, kernel_place place)
 {
     kernel_syntax *syntax = y->kind == SYMBOL_STRUCT_TEMPLATE ? y->as.syntax : NULL;
@@ -300,7 +300,7 @@ bool at_type(parser *p)
 
 /* ---- declarators ------------------------------------------------------------------------------ */
 
-/* "const", "__restrict__" and the like behind a "*". */
+/* "const", "__restrict__" and the like after a "*". */
 static unsigned pointer_quals(parser *p, bool *is_restrict)
 {
     unsigned quals = 0;
@@ -469,7 +469,7 @@ declarator parse_declarator(parser *p, const kernel_type *base)
     return d;
 }
 
-/* Behind the tokens of a default value. */
+/* Skips a default value. */
 static void skip_default(parser *p)
 {
     while (!at(p, TOKEN_COMMA) && !at(p, TOKEN_RPAREN) && !at(p, TOKEN_END))

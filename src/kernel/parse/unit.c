@@ -18,7 +18,7 @@ typedef struct reach {
     uint32_t stamp;
 } reach;
 
-/* Adds all diagnostics behind `before`, up to `after`. */
+/* Adds all diagnostics after `before`, up to `after`. */
 static void render(const kernel_source *source, const kernel_diags *diags,
                    const kernel_diag *before, const kernel_diag *after, text *out)
 {
@@ -389,7 +389,7 @@ static ig_status run_guarded(kernel_tree *tree, job *j)
     return j->status;
 }
 
-/* One line for ig_error: the first mistake. */
+/* One line for ig_error: the first error. */
 static ig_status fail_first(const kernel_unit *u)
 {
     const kernel_diag *d = u->diags.first;
@@ -430,10 +430,10 @@ ig_status kernel_parse(const char *name, const char *source, const kernel_parse_
         status = run_guarded(tree, j);
     }
     memory_free(j);
-    text said = {0};
+    text rendered = {0};
     if (diagnostics && status != IG_ERR_MEMORY && tree->unit.diags.first) {
-        kernel_diags_render(&tree->unit.diags, options->colour, &said);
-        *diagnostics = text_take(&said);
+        kernel_diags_render(&tree->unit.diags, options->colour, &rendered);
+        *diagnostics = text_take(&rendered);
     }
     if (status == IG_OK && tree->unit.diags.n_errors && !any_runs(tree))
         status = IG_ERR_FORMAT;

@@ -1,7 +1,7 @@
 /* "using": other names for types, and names of namespaces and of bases.
  *
- * Functions that are used stand among the others of their name as entries of their own, which point to the
- * function itself: nothing that is added here is seen where they come from. */
+ * A function that "using" brings in is a separate entry among the overloads of its name, which points to the
+ * function itself. So overloads that are added here are not visible in its own scope. */
 #include "kernel/parse/parser.h"
 
 /* Functions of a name join those that the scope has, or will have. A constructor is a name, too. */
@@ -23,7 +23,7 @@ static void use_functions(parser *p, function_decl *functions, kernel_place plac
     }
 }
 
-/* Behind "a::b<c>::" of a name: the scope that it is in, NULL if there is none of it. *type is the struct
+/* Skips "a::b<c>::" of a name and returns the scope it means, or NULL. *type is the struct
  * that the scope is of, or NULL. */
 static scope *parse_qualifiers(parser *p, const kernel_type **type)
 {
@@ -43,7 +43,7 @@ static scope *parse_qualifiers(parser *p, const kernel_type **type)
              : y                                   ? symbol_inside(p, y)
                                                    : NULL;
         if (!in)
-            parser_fail(p, t->place, "%s is no namespace and no struct", token_text(p, t));
+            parser_fail(p, t->place, "%s is neither a namespace nor a struct", token_text(p, t));
         expect(p, TOKEN_SCOPE, "in a name");
     }
     return in;

@@ -11,7 +11,7 @@ typedef struct value {
 typedef struct reader {
     kernel_pp *pp;
     const kernel_token *at;
-    kernel_place line; /* where to speak of a missing operand */
+    kernel_place line; /* of an error about a missing operand */
     int depth;
     int idle; /* above 0: only the grammar counts */
     bool failed;
@@ -59,7 +59,7 @@ static value read_primary(reader *r)
         return (value){t->keyword == KEYWORD_true, false};
     }
     if (t->kind != TOKEN_LPAREN)
-        return fail(r, "an #if wants a value");
+        return fail(r, "#if expects a value");
     r->at++;
     const value v = read_binary(r, 1);
     if (!r->failed && r->at->kind != TOKEN_RPAREN)
@@ -87,7 +87,7 @@ static value read_unary(reader *r)
     return v;
 }
 
-/* a / b or a % b; a divisor of 0 is a mistake unless nobody looks. */
+/* a / b or a % b; a divisor of 0 is an error unless the result is not used. */
 static uint64_t divide(reader *r, const kernel_token *operator, value a, value b)
 {
     if (b.bits == 0) {
@@ -153,7 +153,7 @@ static value apply(reader *r, const kernel_token *operator, value a, value b)
     }
 }
 
-/* What follows the '?' of a condition; both sides are read, one counts. */
+/* The part after the '?' of a condition: both sides are parsed, one is used. */
 static value read_choice(reader *r, value condition)
 {
     r->idle += !condition.bits;
@@ -211,7 +211,7 @@ static kernel_token truth(const kernel_token *t, bool is)
                           .bytes = 1};
 }
 
-/* Reads NAME or (NAME) behind "defined". */
+/* Reads NAME or (NAME) after "defined". */
 static bool read_defined(kernel_pp *pp, pp_lexer *l, const kernel_token *word)
 {
     kernel_token t;
@@ -220,14 +220,14 @@ static bool read_defined(kernel_pp *pp, pp_lexer *l, const kernel_token *word)
     if (paren)
         pp_lex(l, &t);
     if (t.kind != TOKEN_NAME) {
-        diag_error(pp->diags, word->place, NULL, "'defined' wants the name of a macro");
+        diag_error(pp->diags, word->place, NULL, "'defined' expects the name of a macro");
         return false;
     }
     const kernel_name *name = t.as.name;
     if (paren)
         pp_lex(l, &t);
     if (paren && t.kind != TOKEN_RPAREN) {
-        diag_error(pp->diags, word->place, NULL, "'defined(' wants one name and ')'");
+        diag_error(pp->diags, word->place, NULL, "'defined(' expects one name and ')'");
         return false;
     }
     pp_scratch_add(pp, &(kernel_token){0});
@@ -250,7 +250,7 @@ static bool read_has_include(kernel_pp *pp, pp_lexer *l, const kernel_token *wor
             return true;
         }
     }
-    diag_error(pp->diags, word->place, NULL, "__has_include wants (<name>) or (\"name\")");
+    diag_error(pp->diags, word->place, NULL, "__has_include expects (<name>) or (\"name\")");
     return false;
 }
 

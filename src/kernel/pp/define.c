@@ -4,13 +4,13 @@
 
 static pp_lexer *lexer(kernel_pp *pp) { return &pp->files[pp->n_files - 1].lexer; }
 
-/* Reads the name that is to be defined, or not to be any more; NULL after a mistake. */
+/* Reads the name of #define or #undef; NULL after an error. */
 static kernel_name *read_name(kernel_pp *pp, const char *directive, kernel_token *t)
 {
     pp_lex(lexer(pp), t);
     if (t->kind != TOKEN_NAME) {
-        diag_error(pp->diags, t->place, NULL, "%s wants the name of a macro, and here is %s",
-                   directive, t->kind == TOKEN_END ? "none" : "something else");
+        diag_error(pp->diags, t->place, NULL, "%s expects the name of a macro, found %s", directive,
+                   t->kind == TOKEN_END ? "none" : "something else");
         return NULL;
     }
     kernel_name *name = t->as.name;
@@ -65,7 +65,7 @@ static bool read_parameters(kernel_pp *pp, kernel_macro *m)
         if (t.kind != TOKEN_COMMA || m->variadic || m->n_params == 0) {
             diag_error(
                 pp->diags, t.place, NULL,
-                "the parameters of macro '%s' are names with ',' between them and ')' behind",
+                "the parameters of macro '%s' are names separated by ',' and followed by ')'",
                 m->name->text);
             return false;
         }
@@ -82,7 +82,7 @@ static uint32_t parameter(const kernel_macro *m, const kernel_token *t)
     return 0;
 }
 
-/* Marks __VA_OPT__ ( ... ) from token i on; false after a mistake. */
+/* Marks __VA_OPT__ ( ... ) from token i on; false after an error. */
 static bool mark_va_opt(kernel_pp *pp, kernel_macro *m, uint32_t i)
 {
     uint32_t depth = 0, close = i + 1;
@@ -98,12 +98,12 @@ static bool mark_va_opt(kernel_pp *pp, kernel_macro *m, uint32_t i)
         return false;
     }
     m->body[i].private = PP_VA_OPT;
-    m->body[i + 1].private = PP_VA_OPT_END; /* passed over */
+    m->body[i + 1].private = PP_VA_OPT_END; /* skipped */
     m->body[close].private = PP_VA_OPT_END;
     return true;
 }
 
-/* Finds parameters and operators in the body; false after a mistake. */
+/* Finds parameters and operators in the body; false after an error. */
 static bool prepare_body(kernel_pp *pp, kernel_macro *m)
 {
     uint32_t n = 0;
@@ -162,7 +162,7 @@ static void set(kernel_pp *pp, kernel_macro *m)
 {
     const kernel_macro *old = m->name->macro;
     if (old && !old->given && !old->builtin && !same(old, m)) {
-        diag_warning(pp->diags, m->place, NULL, "macro '%s' is defined anew, with another meaning",
+        diag_warning(pp->diags, m->place, NULL, "macro '%s' is redefined with a different body",
                      m->name->text);
         diag_note(pp->diags, old->place, "it was defined here");
     }

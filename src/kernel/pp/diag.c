@@ -1,4 +1,4 @@
-/* Diagnostics: a list that keeps the first DIAG_MAX, and how they are shown. */
+/* Diagnostics: a list of the first DIAG_MAX, and their rendering. */
 #include "kernel/pp/diag.h"
 #include "base/text.h"
 #include "kernel/pp/token.h"
@@ -144,7 +144,7 @@ static bool is_word(char c)
            (c & 0x80);
 }
 
-/* Behind the token at p, as far as one line and a look at its first character tell. */
+/* The offset after the token at p, judged by its first character and this line alone. */
 static uint32_t token_end(const char *line, uint32_t bytes, uint32_t p)
 {
     const uint32_t from = p;

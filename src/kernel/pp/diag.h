@@ -1,16 +1,16 @@
-/* What the front end has to say about a source: errors, warnings and notes, many in one run.
+/* Diagnostics about a source: errors, warnings and notes, several in one run.
  *
- * A mistake in the source is never a status: it is recorded here, and work goes on. Rendered:
+ * An error in the source is not a status: it is recorded here, and parsing continues. Rendered:
  *
- *     saxpy.cu:7:12: error: 'double' is not there on Apple GPUs [IG-F64]
+ *     saxpy.cu:7:12: error: 'k' uses double, which an Apple GPU does not have [IG-F64]
  *         y[i] = a * x[i];
  *                ~~^~~~~~
  *       why: ...
  *       do:  ...
  *     saxpy.cu:2:19: note: in the macro 'SCALE'
  *
- * What is said twice at one place with the same words is kept once. Notes belong to the error or
- * warning before them and share its fate. */
+ * A diagnostic that repeats another one at the same place is dropped. Notes belong to the error or warning
+ * before them and are dropped with it. */
 #ifndef KERNEL_DIAG_H
 #define KERNEL_DIAG_H
 
@@ -36,9 +36,9 @@ typedef struct kernel_diags {
     const kernel_source *source;
     kernel_arena *arena;
     kernel_diag *first, *last;
-    kernel_diag *current;        /* what diag_why and the like speak of; NULL if it was not kept */
-    const kernel_diag *repeated; /* the kept error that a later report repeated last, or NULL */
-    uint32_t n_errors, n_warnings; /* all of them, kept or not; those said twice count once */
+    kernel_diag *current; /* the one that diag_why and the like add to; NULL if it was dropped */
+    const kernel_diag *repeated;   /* the kept error that a later report repeated last, or NULL */
+    uint32_t n_errors, n_warnings; /* all of them, kept or not; repeated ones count once */
     uint32_t n_kept;
 } kernel_diags;
 
@@ -51,14 +51,14 @@ void diag_warning(kernel_diags *d, kernel_place place, const char *code, const c
     IG_PRINTF(4, 5);
 void diag_note(kernel_diags *d, kernel_place place, const char *format, ...) IG_PRINTF(3, 4);
 
-/* More about what was said last: the reason, what to do, and what to underline. */
+/* Adds to the last diagnostic: the reason, what to do, and what to underline. */
 void diag_why(kernel_diags *d, const char *format, ...) IG_PRINTF(2, 3);
 void diag_do(kernel_diags *d, const char *format, ...) IG_PRINTF(2, 3);
 void diag_underline(kernel_diags *d, kernel_place from, kernel_place to);
 
-/* Adds all that was said, in the order in which it was said; colours are those of terminals. */
+/* Renders all diagnostics in order, with terminal colours if asked for. */
 void kernel_diags_render(const kernel_diags *d, bool colour, struct text *out);
-/* Adds one of them, with its macros and includes. */
+/* Renders one of them, with its macros and includes. */
 void kernel_diag_render(const kernel_source *s, const kernel_diag *diag, bool colour,
                         struct text *out);
 

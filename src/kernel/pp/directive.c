@@ -47,7 +47,7 @@ static void open_group(kernel_pp *pp, kernel_place place, bool taken)
         skip_group(pp);
 }
 
-/* The innermost conditional that is open in this file; NULL, which is told, if there is none. */
+/* The innermost open conditional of this file; if there is none, reports it and returns NULL. */
 static pp_conditional *innermost(kernel_pp *pp, kernel_place place, const char *what)
 {
     if (pp->n_conditionals > file(pp)->conditionals)
@@ -56,14 +56,14 @@ static pp_conditional *innermost(kernel_pp *pp, kernel_place place, const char *
     return NULL;
 }
 
-/* May the group that #elif or #else begins be taken, as far as its order goes? */
+/* Whether an #elif or #else may follow here. */
 static bool may_go_on(kernel_pp *pp, pp_conditional *c, kernel_place place, const char *what)
 {
     if (file(pp)->guard == GUARD_INSIDE && pp->n_conditionals == file(pp)->conditionals + 1)
         file(pp)->guard = GUARD_NONE;
     if (!c->seen_else)
         return true;
-    diag_error(pp->diags, place, NULL, "#%s behind #else", what);
+    diag_error(pp->diags, place, NULL, "#%s after #else", what);
     diag_note(pp->diags, c->place, "the #if is here");
     return false;
 }
@@ -83,7 +83,7 @@ static bool condition(kernel_pp *pp, kernel_place place)
     return value;
 }
 
-/* Obeys #elif, #else or #endif. True if what follows is to be read; false if it is to be skipped. */
+/* Handles #elif, #else or #endif; true if what follows is to be read, false if it is skipped. */
 static bool turn(kernel_pp *pp, directive which, kernel_place place)
 {
     pp_conditional *c = innermost(pp, place, words[which]);
@@ -112,8 +112,7 @@ static void pass_line(pp_lexer *l)
     while (t.kind != TOKEN_END);
 }
 
-/* Passes groups that are not taken, up to one that is or the #endif; a loop, since text nests as deep
- * as it likes. */
+/* Skips groups that are not taken, up to one that is or the #endif. A loop, since nesting is unbounded. */
 static void skip_group(kernel_pp *pp)
 {
     const uint32_t outer = pp->n_conditionals;
@@ -149,7 +148,7 @@ static void conditional(kernel_pp *pp, directive which, kernel_place hash)
     kernel_token t;
     pp_lex(&f->lexer, &t);
     if (t.kind != TOKEN_NAME) {
-        diag_error(pp->diags, t.place, NULL, "#%s wants the name of a macro", words[which]);
+        diag_error(pp->diags, t.place, NULL, "#%s expects the name of a macro", words[which]);
         open_group(pp, hash, false);
         return;
     }
@@ -222,7 +221,7 @@ static void line_mark(kernel_pp *pp, kernel_place hash)
                            .name = name};
     return;
 mistake:
-    diag_error(pp->diags, hash, NULL, "#line wants a number and, if you like, a \"name\"");
+    diag_error(pp->diags, hash, NULL, "#line expects a number and optionally a \"name\"");
 }
 
 void pp_pragma(kernel_pp *pp, const kernel_token *line, uint32_t n, kernel_place place)
@@ -230,7 +229,7 @@ void pp_pragma(kernel_pp *pp, const kernel_token *line, uint32_t n, kernel_place
     if (n == 0 || line[0].kind != TOKEN_NAME)
         return;
     kernel_name *name = line[0].as.name;
-    for (uint32_t i = 1; i < n; i++) /* a pragma in a pragma is none */
+    for (uint32_t i = 1; i < n; i++) /* a pragma inside a pragma is ignored */
         if (line[i].kind == TOKEN_NAME && line[i].as.name == pp->pragma)
             n = i;
     if (name == pp->once && pp->n_files) {
@@ -251,7 +250,7 @@ static void pragma(kernel_pp *pp, kernel_place hash)
     kernel_token *line = pp_line(pp, &n);
     if (n == 0)
         return;
-    /* The count of an unroll may be a macro; the pragma's own name is none. */
+    /* The count of an unroll may be a macro; the pragma's name is not expanded. */
     kernel_token *rest = pp_expand_list(pp, line + 1, n - 1, &n_rest);
     kernel_token *whole = kernel_arena_get(pp->arena, (n_rest + 1) * sizeof *whole);
     whole[0] = line[0];
@@ -282,7 +281,7 @@ static void obey(kernel_pp *pp, const kernel_token *hash, const kernel_token *wo
     case DIRECTIVE_LINE: line_mark(pp, hash->place); break;
     case DIRECTIVE_PRAGMA: pragma(pp, hash->place); break;
     default:
-        diag_error(pp->diags, word->place, NULL, "there is no directive #%s",
+        diag_error(pp->diags, word->place, NULL, "unknown directive #%s",
                    kernel_token_text(pp->arena, word));
     }
 }
@@ -303,7 +302,7 @@ void pp_directive(kernel_pp *pp, const kernel_token *hash)
     } else if (word.kind != TOKEN_END) {
         obey(pp, hash, &word);
     }
-    /* A mistake leaves the rest of a line behind. */
+    /* After an error the rest of the line is skipped. */
     pass_line(&f->lexer);
     f->lexer.directive = false;
 }

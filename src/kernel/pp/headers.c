@@ -1,5 +1,5 @@
-/* The headers that Ingot has built in. Their types and functions are the parser's from the start, so
- * all that is left of them is macros; most have none. */
+/* The built-in headers. The parser knows their types and functions, so only their macros are here; most have
+ * none. */
 #include "kernel/pp/pp.h"
 #include <string.h>
 
@@ -109,7 +109,7 @@ static const char math_constants_h[] =
     "#define CUDART_NAN (__longlong_as_double(0xfff8000000000000LL))\n"
     "#define CUDART_PI 3.1415926535897931e+0\n";
 
-/* The compiler of CUDA includes <math.h> and <limits.h> by itself, so sources use them without. */
+/* nvcc includes <math.h> and <limits.h> implicitly, so sources use them without an #include. */
 const char pp_prelude[] = "#define __INGOT__ 1\n"
                           "#define __CUDACC__ 1\n"
                           "#define __CUDACC_VER_MAJOR__ 12\n"

@@ -1,4 +1,4 @@
-/* #include: where files are looked for, and what is said of those that are not there. */
+/* #include: where files are searched, and the messages about missing ones. */
 #include "kernel/pp/pp.h"
 #include <string.h>
 #include <sys/stat.h>
@@ -24,7 +24,7 @@ static char *join(kernel_pp *pp, const char *a, const char *b, const char *c)
 
 static bool on_disk(found *f) { return stat(f->key, &f->info) == 0 && S_ISREG(f->info.st_mode); }
 
-/* Looks on disk: in the folder of the file that asks, then in those of the options. */
+/* Searches the folder of the including file, then those of the options. */
 static bool find_on_disk(kernel_pp *pp, const char *name, bool quoted, found *f)
 {
     const kernel_options *o = pp->options;
@@ -66,7 +66,7 @@ static bool find(kernel_pp *pp, const char *name, bool quoted, found *f)
     return true;
 }
 
-/* A header's name as text: no zero bytes, and without "./" before it. NULL if it is none. */
+/* A header's name as text, without leading "./"; NULL if it is not a valid name. */
 static const char *clean_name(kernel_pp *pp, const char *name, size_t bytes)
 {
     while (bytes > 2 && name[0] == '.' && name[1] == '/') {
@@ -111,11 +111,11 @@ static void not_found(kernel_pp *pp, kernel_place place, const char *name, bool 
         return;
     }
     diag_error(pp->diags, place, NULL, "cannot find the file '%s'", name);
-    diag_do(pp->diags, "name the folder that it is in with -I%s",
-            quoted ? "; the folder of the file that includes it was looked at" : "");
+    diag_do(pp->diags, "give its folder with -I%s",
+            quoted ? "; the folder of the including file was searched" : "");
 }
 
-/* A file on disk is itself by whatever path it is reached: "a.h", "../src/a.h", a link. */
+/* A file on disk is the same by whatever path it is reached: "a.h", "../src/a.h", a link. */
 static bool is_same(const pp_loaded *loaded, const found *f)
 {
     if (!f->text && loaded->inode)
@@ -124,8 +124,8 @@ static bool is_same(const pp_loaded *loaded, const found *f)
     return strcmp(loaded->path, f->key) == 0;
 }
 
-/* The file that was found, at places of its own: NULL if it is to be read no second time, or if it
- * cannot be read, which is told. */
+/* The file that was found, with its own range of places. NULL if it must not be read a second time, or if it
+ * cannot be read, which is reported. */
 static kernel_file *load(kernel_pp *pp, kernel_place place, const char *name, const found *f,
                          kernel_file **original)
 {
@@ -155,7 +155,7 @@ static kernel_file *load(kernel_pp *pp, kernel_place place, const char *name, co
     return *original;
 }
 
-/* The name that macros spell: "name", or < ... > of several tokens. */
+/* A header's name made by macros: "name", or < ... > of several tokens. */
 static bool read_expanded(kernel_pp *pp, const char **name, size_t *bytes, bool *quoted)
 {
     uint32_t n;
@@ -192,7 +192,7 @@ void pp_include(kernel_pp *pp, kernel_place hash)
     size_t bytes;
     bool quoted;
     if (!pp_lex_header(l, &name, &bytes, &quoted) && !read_expanded(pp, &name, &bytes, &quoted)) {
-        diag_error(pp->diags, hash, NULL, "#include wants <name> or \"name\"");
+        diag_error(pp->diags, hash, NULL, "#include expects <name> or \"name\"");
         return;
     }
     /* Where the name is, if it stands there. */
@@ -203,7 +203,7 @@ void pp_include(kernel_pp *pp, kernel_place hash)
     if (!(name = clean_name(pp, name, bytes))) {
         diag_error(pp->diags, place, NULL, "this is not the name of a file");
     } else if (pp->collecting) {
-        diag_error(pp->diags, place, NULL, "#include inside of a macro's arguments");
+        diag_error(pp->diags, place, NULL, "#include inside the arguments of a macro");
     } else if (!find(pp, name, quoted, &f)) {
         not_found(pp, place, name, quoted);
     } else if (pp->n_files == PP_INCLUDE_DEPTH || ++pp->n_includes > PP_INCLUDE_COUNT) {

@@ -1,8 +1,7 @@
 /* The lexer: text to tokens, each with its place and its spelling.
  *
- * Text is read where it stands. Only a token that a line splice goes through is copied, spliced, and
- * read from the copy; the scanners themselves know nothing of splices but where they end. The byte
- * behind the text is zero, so they look ahead without asking. */
+ * Text is not copied, except for a token with a line splice in it, which is read from a spliced copy. So the
+ * scanners need not handle splices. The byte after the text is zero, so they may look ahead without a check. */
 #include "kernel/pp/pp.h"
 #include <string.h>
 
@@ -54,7 +53,7 @@ static const uint8_t longer[TOKEN_KINDS][FOLLOWERS] = {
 
 /* ---- space ---- */
 
-/* Behind the line splices at p, if any. */
+/* The position after the line splices at p, if any. */
 static const char *past_splices(const char *p)
 {
     while (*p == '\\') {
@@ -91,7 +90,7 @@ static kernel_place place_of(const pp_lexer *l, const char *p)
     return l->first ? l->first + (kernel_place)(p - l->begin) : 0;
 }
 
-/* Behind the block comment whose content begins at p. */
+/* The position after the block comment whose content begins at p. */
 static const char *comment_end(const pp_lexer *l, const char *p, const char *from, bool tell)
 {
     while ((p = memchr(p, '*', (size_t)(l->end - p)))) {
@@ -104,7 +103,7 @@ static const char *comment_end(const pp_lexer *l, const char *p, const char *fro
     return l->end;
 }
 
-/* Behind the comment at p, or p itself. */
+/* The position after the comment at p, or p itself. */
 static const char *past_comment(const pp_lexer *l, const char *p, bool tell)
 {
     const char *q = past_splices(p + 1);
@@ -113,8 +112,8 @@ static const char *past_comment(const pp_lexer *l, const char *p, bool tell)
     return *q == '*' ? comment_end(l, q + 1, p, tell) : p;
 }
 
-/* Passes space and comments; returns the flags of the token behind them. In a directive the line's end
- * is not passed. */
+/* Skips space and comments; returns the flags of the token after them. In a directive the line's end is not
+ * skipped. */
 static uint8_t pass_space(pp_lexer *l)
 {
     uint8_t flags = l->begins ? TOKEN_BEGINS : 0;
@@ -152,7 +151,7 @@ static const char *scan_name(const char *p, uint32_t *hash)
     return p;
 }
 
-/* 1e+5, 0x1p-3, 1'000: a sign belongs to a number behind its exponent's letter. */
+/* 1e+5, 0x1p-3, 1'000: a sign belongs to a number after its exponent's letter. */
 static const char *scan_number(const char *p)
 {
     for (;; p++) {
@@ -166,7 +165,7 @@ static const char *scan_number(const char *p)
     }
 }
 
-/* Behind the closing quote; at the line's end if there is none, or at a splice. */
+/* The position after the closing quote; at the line's end if there is none, or at a splice. */
 static const char *scan_quoted(const char *p, const char *end, char quote, bool *closed)
 {
     *closed = false;
@@ -182,7 +181,7 @@ static const char *scan_quoted(const char *p, const char *end, char quote, bool 
     return p;
 }
 
-/* p is behind R. Raw strings have neither escapes nor splices. */
+/* p is after R. Raw strings have neither escapes nor splices. */
 static const char *scan_raw(const char *p, const char *end, bool *closed)
 {
     const char *mark = p + 1;
@@ -213,7 +212,7 @@ static bool is_prefix(const char *p, size_t bytes, char quote, bool *raw)
 
 static kernel_name *name_of(kernel_names *names, const char *text, size_t bytes, uint32_t hash);
 
-/* Scans the token at p, which is no space, into t; returns its end. */
+/* Scans the token at p, which is not space, into t; returns its end. */
 static const char *scan(pp_lexer *l, const char *p, kernel_token *t)
 {
     const char *const from = p;
@@ -280,7 +279,7 @@ static void lex_spliced(pp_lexer *l, kernel_token *t)
         copy.begin = copy_spliced(l, l->at, most, &bytes, &whole);
         copy.end = copy.begin + bytes;
         copy.at = scan(&copy, copy.begin, t);
-        /* Near the copy's end the token may go on behind it. */
+        /* Near the copy's end the token may go on after it. */
         if (whole || copy.end - copy.at > 3)
             break;
     }

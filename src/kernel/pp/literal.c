@@ -1,4 +1,4 @@
-/* Literals: from how they are spelled to what they mean. A mistake is told, and some value is given. */
+/* Literals: from spelling to value. Errors are reported, and some value is returned. */
 #include "kernel/pp/pp.h"
 #include <locale.h>
 #include <math.h>
@@ -10,7 +10,7 @@
 
 /* ---- numbers ---- */
 
-/* A number's text without the marks between digits, with a zero byte behind it. */
+/* A number's text without the marks between digits, with a zero byte after it. */
 static const char *plain_number(kernel_unit *u, const kernel_token *t, char *few, size_t room,
                                 uint32_t *bytes)
 {
@@ -202,7 +202,7 @@ static void decode_number(kernel_unit *u, kernel_token *t)
 
 /* ---- characters and strings ---- */
 
-/* Between the quotes of a literal, and what its prefix says. */
+/* The text between the quotes of a literal, and its prefix. */
 typedef struct quoted {
     kernel_unit *u;
     const kernel_token *t;
@@ -268,7 +268,7 @@ static uint32_t read_escape(quoted *q, bool *code)
             return '?';
         }
     } else {
-        diag_error(&q->u->diags, q->t->place, NULL, "there is no escape '\\%c'",
+        diag_error(&q->u->diags, q->t->place, NULL, "unknown escape '\\%c'",
                    (uint8_t)c > ' ' ? c : '?');
         return (uint8_t)c;
     }
@@ -341,7 +341,7 @@ static void decode_char(kernel_unit *u, kernel_token *t)
     t->type = (uint8_t)q.type;
     t->as.integer = 0;
     if (n == 0) {
-        diag_error(&u->diags, t->place, NULL, "there is no character between these quotes");
+        diag_error(&u->diags, t->place, NULL, "empty character literal");
     } else if (q.type != LITERAL_CHAR) {
         t->as.integer = first_character(text, n, &used);
         if (used != n)
@@ -394,7 +394,7 @@ void pp_decode(kernel_unit *u, kernel_token *t)
     } else if (t->kind == TOKEN_STRING) {
         pp_decode_strings(u, t, t, 1);
     } else {
-        /* A quote without its partner: an empty literal, so that the parser can go on. */
+        /* An unterminated quote becomes an empty literal, so that parsing can continue. */
         const char *quote = t->text;
         while (*quote != '"' && *quote != '\'')
             quote++;

@@ -1,9 +1,8 @@
 /* Expansion of macros, by the rules of C11 6.10.3 and C++17's [cpp.replace].
  *
- * A use of a macro pushes a frame: its body as it stands, or a list in which arguments are put in
- * already. Arguments are expanded by themselves, behind a barrier, before they are; that is the only
- * recursion, and PP_NESTING bounds it. All tokens that macros make are counted against
- * PP_EXPANDED_MOST. */
+ * A use of a macro pushes a frame: its body, or a copy of it with the arguments inserted. Arguments are
+ * expanded separately before they are inserted; this is the only recursion, and PP_NESTING bounds it. All
+ * expanded tokens are counted against PP_EXPANDED_MOST. */
 #include "kernel/pp/pp.h"
 #include <stdio.h>
 #include <string.h>
@@ -115,7 +114,7 @@ static bool sees_paren(const kernel_pp *pp)
 
 /* ---- limits ---- */
 
-/* Counts what is made; too much of it ends all expanding. */
+/* Counts expanded tokens; beyond the limit expansion stops. */
 static void count_expanded(kernel_pp *pp, uint32_t n, const kernel_token *name)
 {
     pp->n_expanded += n + 1;
@@ -124,8 +123,7 @@ static void count_expanded(kernel_pp *pp, uint32_t n, const kernel_token *name)
     pp->exhausted = true;
     diag_error(pp->diags, name->place, NULL, "macros expand to more than %d tokens",
                PP_EXPANDED_MOST);
-    diag_do(pp->diags,
-            "look for macros that use each other more than once; '%s' is the one at hand",
+    diag_do(pp->diags, "look for macros that use each other more than once; '%s' is being expanded",
             name->as.name->text);
 }
 
@@ -136,13 +134,13 @@ static void check_count(kernel_pp *pp, const kernel_macro *m, const kernel_token
     const uint32_t least = m->n_params - m->variadic;
     if (n >= least && (n <= m->n_params || m->variadic))
         return;
-    diag_error(pp->diags, name->place, NULL, "macro '%s' takes %s%u argument%s, and %u %s given",
+    diag_error(pp->diags, name->place, NULL, "macro '%s' takes %s%u argument%s, but %u %s given",
                m->name->text, m->variadic ? "at least " : "", least, least == 1 ? "" : "s", n,
                n == 1 ? "is" : "are");
     diag_note(pp->diags, m->place, "'%s' is defined here", m->name->text);
 }
 
-/* Reads the arguments of a use; "(" is next. Returns false if ")" is missing, which is told. */
+/* Reads the arguments of a use; "(" is next. Returns false if ")" is missing, which is reported. */
 static bool read_arguments(kernel_pp *pp, const kernel_macro *m, const kernel_token *name,
                            argument *arguments)
 {
@@ -255,7 +253,7 @@ static kernel_token stringize(kernel_pp *pp, const argument *a, const kernel_tok
                           .text = text};
 }
 
-/* Pastes right to *left; false if that is no token, which is told. */
+/* Pastes right to *left; false if the result is not a token, which is reported. */
 static bool paste(kernel_pp *pp, kernel_token *left, const kernel_token *right)
 {
     const uint32_t bytes = left->bytes + right->bytes;
@@ -270,7 +268,7 @@ static bool paste(kernel_pp *pp, kernel_token *left, const kernel_token *right)
     if (!comment)
         pp_lex(&l, &t);
     if (comment || l.at != l.end || t.kind == TOKEN_OTHER || t.kind == TOKEN_END) {
-        diag_error(pp->diags, left->place, NULL, "'%s' and '%s' pasted by ## are no token",
+        diag_error(pp->diags, left->place, NULL, "'%s' and '%s' pasted by ## do not make a token",
                    kernel_token_text(pp->arena, left), kernel_token_text(pp->arena, right));
         return false;
     }

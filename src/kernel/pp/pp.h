@@ -1,10 +1,10 @@
 /* What the files of the preprocessor share: lex.c makes tokens of text, macro.c expands them,
- * directive.c, condition.c and include.c obey the lines that begin with '#', literal.c decodes, and
- * preprocess.c puts it together.
+ * directive.c, condition.c and include.c handle directives, literal.c decodes literals, and preprocess.c
+ * combines them.
  *
  * Tokens come from a stack of frames (bodies of macros, arguments, pragmas) and, where that is empty,
- * from a stack of files. A macro is busy while its frame is on the stack; its name, met then, is painted
- * and never expands again, which is the standard's rule. */
+ * from a stack of files. A macro is busy while its frame is on the stack. If its name is read then, that token is
+ * marked and never expanded, as the standard requires. */
 #ifndef KERNEL_PP_H
 #define KERNEL_PP_H
 
@@ -44,7 +44,7 @@ bool pp_lex_header(pp_lexer *l, const char **name, size_t *bytes, bool *quoted);
 
 typedef enum pp_builtin { BUILTIN_NONE, BUILTIN_LINE, BUILTIN_FILE, BUILTIN_COUNTER } pp_builtin;
 
-/* In a body, token.private says what is to be put there: 0 the token itself, PP_PARAM + i the argument
+/* In a body, token.private tells what to insert: 0 the token itself, PP_PARAM + i the argument
  * i (as a string where the kind is TOKEN_HASH), and what __VA_OPT__ encloses. */
 enum { PP_VA_OPT = 1, PP_VA_OPT_END = 2, PP_PARAM = 3 };
 
@@ -59,7 +59,7 @@ typedef struct kernel_macro {
     bool function, variadic;
     bool plain; /* the body as it stands is the expansion */
     bool busy;  /* it is being expanded */
-    bool given; /* by us: a source may define it anew */
+    bool given; /* built in: a source may redefine it */
 } kernel_macro;
 
 typedef struct pp_frame {
@@ -78,7 +78,7 @@ typedef struct pp_conditional {
     bool seen_else;
 } pp_conditional;
 
-/* Is all of a file inside of #ifndef ... #endif? */
+/* Is all of a file inside #ifndef ... #endif? */
 typedef enum pp_guard { GUARD_START, GUARD_INSIDE, GUARD_DONE, GUARD_NONE } pp_guard;
 
 typedef struct pp_file {
@@ -138,12 +138,12 @@ kernel_token *pp_line(kernel_pp *pp, uint32_t *count);
 void pp_directives_begin(kernel_pp *pp);
 /* Obeys the directive that begins with hash, in the topmost file, and goes to the end of its line. */
 void pp_directive(kernel_pp *pp, const kernel_token *hash);
-/* The end of the topmost file: tells of conditionals without their end and leaves it. */
+/* Ends the topmost file: reports conditionals without #endif and leaves it. */
 void pp_file_end(kernel_pp *pp);
 void pp_define(kernel_pp *pp);
 void pp_undefine(kernel_pp *pp);
 void pp_builtin_macro(kernel_pp *pp, const char *name, pp_builtin builtin);
-/* The value of the expression on the rest of the line; false after a mistake, which is told. */
+/* The value of the expression on the rest of the line; false after an error, which is reported. */
 bool pp_condition(kernel_pp *pp, kernel_place hash, bool *value);
 void pp_include(kernel_pp *pp, kernel_place hash);
 bool pp_has_include(kernel_pp *pp, const char *name, size_t bytes, bool quoted);
@@ -160,7 +160,7 @@ extern const char pp_prelude[];
 
 /* ---- literal.c ---- */
 
-/* Decodes a number, character or string; a mistake is told, and the token has some value. */
+/* Decodes a number, character or string; errors are reported, and the token has some value. */
 void pp_decode(kernel_unit *u, kernel_token *t);
 /* Joins n strings that stand side by side into *t. */
 void pp_decode_strings(kernel_unit *u, kernel_token *t, const kernel_token *list, uint32_t n);

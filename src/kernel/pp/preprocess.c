@@ -72,7 +72,7 @@ static void join_strings(output *o)
     o->n_strings = 0;
 }
 
-/* _Pragma("unroll 4"): what the string says, as if it were a #pragma. */
+/* _Pragma("unroll 4"): the string is handled as a #pragma. */
 static bool pragma_operator(kernel_pp *pp, const kernel_token *word)
 {
     static const kernel_token_kind wanted[3] = {TOKEN_LPAREN, TOKEN_STRING, TOKEN_RPAREN};
@@ -82,7 +82,7 @@ static bool pragma_operator(kernel_pp *pp, const kernel_token *word)
         pp_next(pp, &t[i]);
         if (t[i].kind == wanted[i])
             continue;
-        diag_error(pp->diags, word->place, NULL, "_Pragma wants a string in parentheses");
+        diag_error(pp->diags, word->place, NULL, "_Pragma expects a string in parentheses");
         if (t[i].kind == TOKEN_PRAGMA) { /* its end is yet to come */
             kernel_token *back = kernel_arena_get(pp->arena, sizeof *back);
             *back = t[i];
@@ -107,7 +107,7 @@ static bool pragma_operator(kernel_pp *pp, const kernel_token *word)
     return true;
 }
 
-/* A name with characters that look like C's and are not: quotes of a word processor, wide spaces. */
+/* A character that looks like one of C's but is another: a typographic quote, a wide space. */
 static bool foreign_name(kernel_pp *pp, const kernel_token *t)
 {
     const char *text = t->as.name->text;
@@ -124,8 +124,7 @@ static bool foreign_name(kernel_pp *pp, const kernel_token *t)
             code = 0x3000 + ((uint8_t)text[i + 2] & 0x3f);
         if (code && code != 0xaa && code != 0xb5 && code != 0xba) {
             diag_error(pp->diags, t->place, NULL, "the character U+%04X is not C", code);
-            diag_do(pp->diags,
-                    "type the quote, dash or space anew: it was changed when it was copied");
+            diag_do(pp->diags, "retype the quote, dash or space: copying changed it");
             return true;
         }
     }
@@ -138,7 +137,7 @@ static bool stray(kernel_pp *pp, const kernel_token *t)
         diag_error(pp->diags, t->place, NULL, "the character '%s' (0x%02x) is not C here",
                    kernel_token_text(pp->arena, t), (uint8_t)t->text[0]);
     else
-        diag_error(pp->diags, t->place, NULL, "'%s' is only for macros and directives",
+        diag_error(pp->diags, t->place, NULL, "'%s' may appear only in macros and directives",
                    kernel_token_kind_text(t->kind));
     return true;
 }

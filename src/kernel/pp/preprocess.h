@@ -40,8 +40,9 @@ typedef struct kernel_options {
     const char *const
         *folders; /* where includes are looked for, after the including file's folder */
     int n_folders;
-    bool skip_unknown; /* a <header> that nobody knows is empty, and so is a foreign library's */
-    bool no_disk;      /* files are found by `find` and among the built-in headers only */
+    bool
+        skip_unknown; /* an unknown <header> is treated as empty, and so is that of a foreign library */
+    bool no_disk;     /* files are found by `find` and among the built-in headers only */
     kernel_find *find; /* asked before the disk; or NULL */
     void *context;
 } kernel_options;

@@ -1,11 +1,10 @@
 /* Source text and places in it.
  *
- * A place is 32 bits: all loaded text lies in one space of addresses, file after file, from 1 on. A
- * token that came out of a macro's body has a place of its own kind, above PLACE_EXPANDED: it knows
- * both where it is spelled (in the #define) and where the macro was used. So a tree needs to keep one
- * number for each node, and a message can still tell both. 0 is no place.
+ * A place is 32 bits. All loaded files share one range of places, from 1 on. A token from a macro's body has a
+ * place above PLACE_EXPANDED, from which both the #define and the use of the macro are found. So a tree keeps
+ * one number for each node, and a message can show both. 0 is not a place.
  *
- * Files never move and never go before the arena does. */
+ * Files live as long as the arena and never move. */
 #ifndef KERNEL_SOURCE_H
 #define KERNEL_SOURCE_H
 
@@ -19,7 +18,7 @@ enum { SOURCE_MAX_BYTES = 64 << 20 /* of one file */ };
 struct kernel_token;
 struct kernel_name;
 
-/* From here on a line is told to be another: #line. */
+/* #line: from here on lines have other numbers. */
 typedef struct kernel_line_mark {
     uint32_t offset;  /* of the line after the directive */
     int64_t shift;    /* to be added to the physical line */
@@ -30,7 +29,7 @@ typedef struct kernel_file {
     const char *name; /* as messages have it */
     const char
         *folder;      /* where its own includes are looked for first: "" or "a/b/"; NULL: nowhere */
-    const char *text; /* without a byte order mark, with a zero byte behind it */
+    const char *text; /* without a byte order mark, with a zero byte after it */
     uint32_t bytes;
     uint32_t n_lines;
     const uint32_t *lines; /* offset of each line's first byte */
@@ -65,7 +64,7 @@ void kernel_source_begin(kernel_source *s, kernel_arena *arena);
 kernel_file *kernel_source_add(kernel_source *s, const char *name, const char *folder,
                                const char *text, size_t bytes, kernel_place included);
 
-/* Adds the file at path; NULL with *problem told ("no such file") if it cannot be read. */
+/* Adds the file at path; NULL and *problem ("no such file") if it cannot be read. */
 kernel_file *kernel_source_read(kernel_source *s, const char *path, kernel_place included,
                                 const char **problem);
 
@@ -75,8 +74,8 @@ kernel_file *kernel_source_again(kernel_source *s, const kernel_file *file, kern
 /* A place as people read it. */
 typedef struct kernel_where {
     const kernel_file *file;
-    const char *name; /* the file's, or what #line says */
-    int64_t line;     /* from 1; what #line says */
+    const char *name; /* the file's, or that of #line */
+    int64_t line;     /* from 1, or by #line */
     uint32_t column;  /* from 1, in bytes */
     uint32_t physical_line;
 } kernel_where;

@@ -1,9 +1,8 @@
 /* Tokens, and the names in them.
  *
  * Names are interned: two tokens have the same name exactly if their name pointers are equal. A
- * keyword is a name whose `keyword` is not 0, and a token says it again, so that the parser switches
- * on one byte. Literals are decoded: a stream that the preprocessor gave out has no literal without a
- * value. */
+ * keyword is a name whose `keyword` is not 0; a token repeats it, so that the parser switches on one byte.
+ * Literals in the preprocessor's output are decoded. */
 #ifndef KERNEL_TOKEN_H
 #define KERNEL_TOKEN_H
 
@@ -18,7 +17,7 @@ typedef enum kernel_token_kind {
     TOKEN_STRING,     /* neighbours are joined already */
     TOKEN_PRAGMA,     /* as.name is the pragma; its tokens and a TOKEN_PRAGMA_END follow */
     TOKEN_PRAGMA_END, /* unroll and nounroll come so; others never reach the parser */
-    TOKEN_OTHER,      /* a character that is none of C's; never in a stream that is given out */
+    TOKEN_OTHER,      /* a character that is not part of C; never in the preprocessor's output */
 #define PUNCTUATOR(name, spelling) TOKEN_##name,
 #include "kernel/pp/token.def"
     TOKEN_KINDS
@@ -49,7 +48,7 @@ typedef enum kernel_literal_type {
 } kernel_literal_type;
 
 typedef struct kernel_name {
-    const char *text; /* with a zero byte behind it */
+    const char *text; /* with a zero byte after it */
     uint32_t bytes, hash;
     uint8_t keyword;            /* a kernel_keyword */
     uint8_t alternative;        /* the kind that "and", "or", ... stand for, or 0 */
@@ -82,7 +81,7 @@ typedef struct kernel_token {
     kernel_place place;
     uint32_t bytes;   /* of text */
     uint32_t private; /* of the preprocessor */
-    const char *text; /* as spelled; no zero byte behind it */
+    const char *text; /* as spelled; no zero byte after it */
     union {
         kernel_name *name;
         uint64_t integer; /* of an integer or a character */

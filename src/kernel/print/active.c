@@ -1,11 +1,11 @@
-/* Threads that have returned, and barriers behind that.
+/* Barriers after early returns.
  *
- * In CUDA a thread that has returned does not count at a barrier; on other GPUs all threads must come to
- * it. So in a function with both, `return` becomes `active = false`: statements with barriers are run by
- * all threads, the others by those that are active. A statement *holds* if all threads must pass it
- * together: it has a barrier, or leaves a loop that has one. Conditions of such statements must be the
- * same for all: either they are *uniform*, so that threads without a purpose know them too, or the block
- * asks those that are active. */
+ * In CUDA a thread that has returned does not count at a barrier; on other GPUs all threads must reach it.
+ * So in a function with both, `return` becomes `active = false`: statements with barriers are run by all
+ * threads, the others only by active ones. A statement *holds* if all threads must run it together: it has a
+ * barrier, or it leaves a loop that has one. The condition of such a statement must have the same value in
+ * all threads: either it is *uniform*, so that inactive threads know it too, or the active threads of the
+ * block vote on it. */
 #include "kernel/print/parts.h"
 
 /* ---- what is in a statement ------------------------------------------------------------------- */
@@ -130,7 +130,7 @@ bool print_is_pure(const kernel_expr *e)
     return true;
 }
 
-/* Threads outside of a split branch go on behind it: they must not see what it assigns. */
+/* Threads that did not take a split branch continue after it, and must not see its assignments. */
 bool print_is_harmless(const printer *p, const kernel_stmt *s)
 {
     return ((s->kind == STMT_EXPR && !p->split) || s->kind == STMT_DECLARE) && !ends_thread(s) &&
@@ -240,7 +240,7 @@ static void find_uniform(printer *p, print_function *f)
 
 /* ---- functions -------------------------------------------------------------------------------- */
 
-/* A return at the very end of the body passes nobody. */
+/* A return at the very end of the body is not an early return. */
 static bool returns_early(printer *p, const kernel_function *f)
 {
     for (const kernel_stmt *s = f->body; s; s = s->next)
@@ -258,8 +258,8 @@ static void follow(printer *p, const kernel_expr *e, void *changed)
         f->follows = *(bool *)changed = true;
 }
 
-/* Whether the block has to be asked for a condition. */
-static bool asks(printer *p, const kernel_stmt *s, bool loop)
+/* A condition in the list needs a vote of the block. */
+static bool needs_vote(printer *p, const kernel_stmt *s, bool loop)
 {
     for (; s; s = s->next) {
         const bool inner = s->kind == STMT_LOOP ? breaks_hold(p, s) : loop;
@@ -269,18 +269,18 @@ static bool asks(printer *p, const kernel_stmt *s, bool loop)
                 ? s->kind == STMT_LOOP
                 : choice && holds(p, s, loop, loop) && !(s->value && print_is_uniform(p, s->value)))
             return true;
-        if (asks(p, s->body, inner) || asks(p, s->otherwise, inner))
+        if (needs_vote(p, s->body, inner) || needs_vote(p, s->otherwise, inner))
             return true;
     }
     return false;
 }
 
-/* Votes are handed down from the kernel. */
+/* The variable for votes is passed down from the kernel. */
 static void find_votes(printer *p)
 {
     for (print_function *f = p->functions; f; f = f->next) {
         p->at = f;
-        bool needed = print_flagged(f) && asks(p, f->f->body, false);
+        bool needed = print_flagged(f) && needs_vote(p, f->f->body, false);
         for (uint32_t i = 0; i < f->f->n_callees; i++)
             needed = needed || print_function_of(p, f->f->callees[i])->hands[HAND_VOTE];
         if (needed)
@@ -299,9 +299,9 @@ static bool has_split_loop(printer *p, const kernel_stmt *s)
     return false;
 }
 
-/* Compilers that make one loop of all threads between two barriers (PoCL 3) lose threads where a flag comes
- * out of branches and loops that have barriers, or out of functions: only a kernel's returns at its top are
- * plain enough for them. */
+/* Compilers that run all threads of a block in a loop between two barriers (PoCL 3) lose threads if the flag is
+ * set inside branches or loops with barriers, or in functions. Only returns at the top level of a kernel are
+ * simple enough for them. */
 static bool is_hard_to_optimize(printer *p, print_function *f)
 {
     if (!print_flagged(f))
@@ -322,7 +322,7 @@ void print_active_find(printer *p)
         f->returns = f->holds && returns_early(p, f->f);
     }
     print_varies_find(p);
-    /* Callers stand behind their callees: what a caller's threads do, all below it follow. */
+    /* A callee of a function with a flag gets the flag as a parameter, and so on down. */
     for (bool changed = true; changed;) {
         changed = false;
         for (print_function *f = p->functions; f; f = f->next)

@@ -20,7 +20,8 @@ static bool is_metal(const printer *p) { return p->target->language == LANGUAGE_
 _Noreturn static void refuse_missing(printer *p, const kernel_expr *e, const char *code)
 {
     print_refuse(p, e->place, code, NULL, "run it on a device of another kind, such as the CPU",
-                 "%s has nothing for '%s'", p->lang->name, kernel_builtin_rows[e->builtin].name);
+                 "%s has no equivalent of '%s'", p->lang->name,
+                 kernel_builtin_rows[e->builtin].name);
     print_stop(p);
 }
 
@@ -46,7 +47,7 @@ static void operand(printer *p, const kernel_expr *e, const char *cast, int leve
     print_expr(p, e, level);
 }
 
-/* A text with $0 $1 for the arguments. What stands twice must not do anything twice. */
+/* A text with $0 $1 for the arguments. An argument that appears twice must not have side effects. */
 static void fill(printer *p, const kernel_expr *e, const char *s, const char *cast)
 {
     for (; *s; s++) {
@@ -58,9 +59,9 @@ static void fill(printer *p, const kernel_expr *e, const char *s, const char *ca
         const char *found = strchr(s, '$');
         for (; found; found = strchr(found + 1, '$'))
             if (found[1] == *s && !print_is_simple(e->args[i])) {
-                print_refuse(p, e->place, "IG-EXPR", "the argument would be computed twice",
-                             "keep the argument in a variable first",
-                             "'%s' of an expression that does something",
+                print_refuse(p, e->place, "IG-EXPR", "the argument would be evaluated twice",
+                             "assign the argument to a variable first",
+                             "'%s' of an expression with side effects",
                              kernel_builtin_rows[e->builtin].name);
                 print_stop(p);
             }
@@ -117,7 +118,7 @@ static void math(printer *p, const kernel_expr *e, int level)
     print_out(p, "%s%s", round && !prefix ? ")" : "", wrap ? ")" : "");
 }
 
-/* Integers that no name says. */
+/* Integer functions that need more than a name. */
 static void integer(printer *p, const kernel_expr *e, int level)
 {
     const kernel_type *t = e->args[0]->type;
@@ -249,7 +250,8 @@ static void atomic_loop(printer *p, const char *name, const char *space, const k
 static void atomic_opencl(printer *p, const kernel_expr *e)
 {
     static const struct {
-        const char *name, *whole, *real; /* OpenCL's name, and the new value where it has none */
+        const char *name, *whole,
+            *real; /* OpenCL's name, and the new value if it has no such function */
     } rows[] = {{"add", NULL, "old + x"},
                 {"sub", NULL, NULL},
                 {"xchg", NULL, "x"},
@@ -484,8 +486,8 @@ void print_builtin(printer *p, const kernel_expr *e, int level)
     case CLASS_WMMA: print_wmma(p, e); break;
     case CLASS_IO:
         print_refuse(p, e->place, "IG-PRINTF",
-                     "what a kernel says is recorded by statements of its own",
-                     "make it a statement", "'%s' inside of an expression",
+                     "the output of a kernel is recorded by separate statements",
+                     "make it a statement", "'%s' inside an expression",
                      e->builtin == BUILTIN_PRINTF ? "printf" : "assert");
         print_stop(p);
     case CLASS_REFUSED:

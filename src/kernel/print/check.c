@@ -84,9 +84,9 @@ static void check_features(printer *p)
         if (use->place)
             print_refuse(p, use->place, "IG-WARP",
                          p->target->subgroup && p->target->subgroup != 32
-                             ? print_format(p, "threads go in step by %d there, not by 32",
+                             ? print_format(p, "the device runs %d threads in lock step, not 32",
                                             p->target->subgroup)
-                             : "it does not say that 32 threads go in step there",
+                             : "the device does not report that 32 threads run in lock step",
                          "use shared memory and __syncthreads, or run it with '--device cpu'",
                          "'%s' uses warp functions, which %s does not have", p->entry->name,
                          p->target->device);
@@ -108,9 +108,9 @@ static bool has_kind(const kernel_type *t, type_kind kind, bool through)
 
 static void refuse_double(printer *p, kernel_place place, const char *what)
 {
-    if (p->said_double)
+    if (p->refused_double)
         return;
-    p->said_double = true;
+    p->refused_double = true;
     print_refuse(p, place, "IG-F64", NULL, "use float there, or run it with '--device cpu'",
                  "'%s' uses double%s, which %s does not have", p->entry->name, what,
                  p->target->device);
@@ -118,7 +118,7 @@ static void refuse_double(printer *p, kernel_place place, const char *what)
 
 static void refuse_pointer(printer *p, kernel_place place, const char *what)
 {
-    print_refuse(p, place, "IG-PTRMEM", "a pointer in memory is an address of the host there",
+    print_refuse(p, place, "IG-PTRMEM", "a pointer in memory is an address of the host",
                  "pass each pointer as a parameter of the kernel, or run it with '--device cpu'",
                  "'%s' keeps pointers in memory%s, which %s cannot follow", p->entry->name, what,
                  p->target->device);
@@ -132,7 +132,7 @@ static void check_params(printer *p)
         const kernel_type *inner = t->kind == TYPE_POINTER ? t->of : t;
         if (has_kind(inner, TYPE_POINTER, false))
             refuse_pointer(p, f->params[i]->place,
-                           print_format(p, ": '%s' has some", f->params[i]->name));
+                           print_format(p, " (in '%s')", f->params[i]->name));
         if (!p->target->f64 && has_kind(t, TYPE_F64, true))
             refuse_double(p, f->params[i]->place, print_format(p, " for '%s'", f->params[i]->name));
     }
@@ -150,16 +150,18 @@ static void check_expr(printer *p, const kernel_expr *e, void *context)
         e->a->space != SPACE_UNSET)
         refuse_pointer(p, e->place, "");
     if (place && in_memory && e->space == SPACE_SHARED && (e->type->quals & TYPE_VOLATILE) &&
-        p->target->subgroup != 32 && !p->said_volatile) {
-        p->said_volatile = true;
-        print_refuse(
-            p, e->place, "IG-WARP", "volatile shared memory is for warps that go in step by 32",
-            "use __syncthreads, or run it with '--device cpu'",
-            "'%s' counts on warps, which %s does not have", p->entry->name, p->target->device);
+        p->target->subgroup != 32 && !p->refused_volatile) {
+        p->refused_volatile = true;
+        print_refuse(p, e->place, "IG-WARP",
+                     "volatile shared memory is a way to rely on warps of 32 threads",
+                     "use __syncthreads, or run it with '--device cpu'",
+                     "'%s' relies on warps in lock step, which %s does not have", p->entry->name,
+                     p->target->device);
     }
     if (e->kind == EXPR_BUILTIN && kernel_builtin_rows[e->builtin].class == CLASS_ATOMIC &&
         e->args[0]->space == SPACE_LOCAL)
-        print_refuse(p, e->place, "IG-AS", NULL, "a variable of one thread needs none",
+        print_refuse(p, e->place, "IG-AS", NULL,
+                     "a variable of one thread needs no atomic operation",
                      "an atomic operation on a variable of one thread");
     if (p->target->f64 || e->type->kind != TYPE_F64)
         return;

@@ -507,7 +507,7 @@ static const char *step_of(const kernel_expr *e)
     return e->op == OP_ADD || e->op == OP_OFFSET ? "++" : e->op == OP_SUB ? "--" : NULL;
 }
 
-/* place = (type)((compute)place op b), as C cannot say it shortly for this type. */
+/* place = (type)((compute)place op b), for types that have no compound assignment in C. */
 static void update_long(printer *p, const kernel_expr *e, int level)
 {
     const kernel_type *t = e->a->type->plain;
@@ -664,7 +664,7 @@ void print_expr(printer *p, const kernel_expr *e, int level)
         print_out(p, "%s", replaced);
         return;
     }
-    const bool unrounded = p->unrounded; /* who stores it rounds it */
+    const bool unrounded = p->unrounded; /* the store rounds it */
     p->unrounded = false;
     switch ((expr_kind)e->kind) {
     case EXPR_VAR: variable(p, e->as.var, level); break;

@@ -1,5 +1,5 @@
-/* Several kernels as one file: parts that are the same text stand once. A function may have two texts under
- * one name, since what is handed to it depends on the kernel: the later one gets another name. */
+/* Several kernels as one file: parts with the same text appear once. A function may have two texts under one
+ * name, since its hidden parameters depend on the kernel: the later one is renamed. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
-/* Replaces a name wherever it stands as a word. */
+/* Replaces a name wherever it is a whole word. */
 static char *renamed(const char *s, const char *name, const char *with)
 {
     text out = {0};
@@ -34,7 +34,7 @@ static const print_joined_part *find(const print_joined *j, const char *s, const
     return NULL;
 }
 
-/* One blank line stands between parts, unless both are single lines. */
+/* Parts are separated by one blank line, unless both are single lines. */
 static void add_text(print_joined *j, const char *s, const char *comment)
 {
     size_t n = strlen(s);
@@ -71,7 +71,7 @@ static ig_status keep(print_joined *j, char *s, const char *name, const char *co
     return name && !copy ? IG_ERR_MEMORY : IG_OK;
 }
 
-/* The kernel's parts as texts of their own, with other names where they clash. */
+/* Cuts the text of a kernel into its parts, and renames those whose names clash. */
 static ig_status split(const print_joined *j, const kernel_printed *p, char **parts)
 {
     for (uint32_t i = 0; i < p->n_parts; i++) {

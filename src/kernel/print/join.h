@@ -16,7 +16,7 @@ typedef struct print_joined {
     text all;
 } print_joined;
 
-/* Adds a kernel: the parts of its text that are not there yet. comment stands before it; or NULL. */
+/* Adds the parts of a kernel's text that are not there yet. comment, if not NULL, precedes the kernel. */
 ig_status print_join(print_joined *j, const kernel_printed *p, const char *comment);
 /* The file (memory_free), or NULL if memory ran out. j is empty again. */
 char *print_joined_take(print_joined *j);

@@ -43,7 +43,7 @@ void print_find_params(printer *p, const print_function *f)
             out->dynamic_shared = true;
 }
 
-/* "    T *name = (T *)base;" for what came as bytes. */
+/* "    T *name = (T *)base;" for a parameter that is passed as bytes. */
 static void from_bytes(printer *p, const char *declared, const char *type, const char *base)
 {
     print_line(p);

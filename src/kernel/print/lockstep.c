@@ -9,7 +9,7 @@
  * - j - i is a number below 32, and the conditions around them let a thread load what another one stored;
  * - j - i is a variable that is halved or doubled in a loop around them: a tree of steps; or
  * - both are volatile, and i and j are not the same.
- * Indices and conditions that are not sums are passed over: nothing is refused on suspicion. Calls are
+ * Indices and conditions that are not sums are skipped: nothing is refused on suspicion. Calls are
  * followed, loops are walked through twice. */
 #include <string.h>
 

@@ -1,7 +1,7 @@
-/* What kernels say: printf and assert, written into a buffer by number and made text by the host.
+/* printf and assert: kernels write records into a buffer, and the host formats them.
  *
  * A record is its format's number, the block (3 words), the thread (11, 11 and 10 bits), and the arguments'
- * words. Strings are known here, so they take none. */
+ * words. Strings are known here, so they take no words. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -59,14 +59,14 @@ static void words_of(printer *p, const kernel_expr *e, log_kind kind, uint32_t a
         if (e->kind == EXPR_CAST && type_is_float(e->a->type) && e->a->type->size < 8)
             e = e->a;
         const bool narrow = print_kind_of(p, e) != TYPE_F32;
-        print_out(p, "said[%u] = %s(%s", at, as_uint, narrow ? "(float)" : "");
+        print_out(p, "record[%u] = %s(%s", at, as_uint, narrow ? "(float)" : "");
         print_expr(p, e, narrow ? LEVEL_UNARY : LEVEL_ASSIGN);
         print_out(p, ");\n");
         return;
     }
     const bool wide = kind != LOG_WORD;
     if (!wide) {
-        print_out(p, "said[%u] = ", at);
+        print_out(p, "record[%u] = ", at);
         print_expr(p, e, LEVEL_ASSIGN);
         print_out(p, ";\n");
         return;
@@ -74,30 +74,31 @@ static void words_of(printer *p, const kernel_expr *e, log_kind kind, uint32_t a
     for (int half = 0; half < 2; half++) {
         if (half)
             print_line(p);
-        print_out(p, "said[%u] = (uint)(", at + (uint32_t)half);
+        print_out(p, "record[%u] = (uint)(", at + (uint32_t)half);
         print_out(p, kind == LOG_DOUBLE ? "as_ulong(" : "(ulong)");
         print_expr(p, e, kind == LOG_DOUBLE ? LEVEL_ASSIGN : LEVEL_UNARY);
         print_out(p, "%s%s);\n", kind == LOG_DOUBLE ? ")" : "", half ? " >> 32" : "");
     }
 }
 
-static void say(printer *p, uint32_t number, const kernel_log_format *f, kernel_expr *const *args)
+static void write_record(printer *p, uint32_t number, const kernel_log_format *f,
+                         kernel_expr *const *args)
 {
     const bool metal = p->target->language == LANGUAGE_METAL;
     print_use(p, PRELUDE_LOG);
     if (f->n_words == 0) {
         print_line(p);
-        print_out(p, "ig_say(log, %u, 0%s);\n", number, metal ? ", threadIdx, blockIdx" : "");
+        print_out(p, "ig_record(log, %u, 0%s);\n", number, metal ? ", threadIdx, blockIdx" : "");
         return;
     }
     print_line(p);
     print_out(p, "{\n");
     p->indent++;
     print_line(p);
-    print_out(p, "%suint *said = ig_say(log, %u, %u%s);\n", p->lang->spaces[SPACE_GLOBAL], number,
-              f->n_words, metal ? ", threadIdx, blockIdx" : "");
+    print_out(p, "%suint *record = ig_record(log, %u, %u%s);\n", p->lang->spaces[SPACE_GLOBAL],
+              number, f->n_words, metal ? ", threadIdx, blockIdx" : "");
     print_line(p);
-    print_out(p, "if (said) {\n");
+    print_out(p, "if (record) {\n");
     p->indent++;
     for (uint32_t i = 0, at = 0; i < f->n_args; i++) {
         if (f->kinds[i] == LOG_STRING)
@@ -153,7 +154,7 @@ static void print_printf(printer *p, const kernel_expr *e)
         else
             f->n_words += f->kinds[i] == LOG_LONG || f->kinds[i] == LOG_DOUBLE ? 2 : 1;
     }
-    say(p, number, f, e->args + 1);
+    write_record(p, number, f, e->args + 1);
 }
 
 static void end_thread(printer *p)
@@ -185,7 +186,7 @@ static void print_assert(printer *p, const kernel_expr *e)
     f->text = trap ? "__trap()" : copy(p, e->args[1]->as.text);
     f->where = print_format(p, "%s:%lld", at.name ? at.name : "", (long long)at.line);
     if (trap) {
-        say(p, number, f, NULL);
+        write_record(p, number, f, NULL);
         end_thread(p);
         return;
     }
@@ -194,7 +195,7 @@ static void print_assert(printer *p, const kernel_expr *e)
     print_expr(p, e->args[0], LEVEL_COMMA);
     print_out(p, ")) {\n");
     p->indent++;
-    say(p, number, f, NULL);
+    write_record(p, number, f, NULL);
     end_thread(p);
     p->indent--;
     print_line(p);
@@ -249,7 +250,7 @@ static uint64_t take(reader *r, double *number, const char **string)
     }
 }
 
-/* One conversion, from its '%' on; returns what is behind it. */
+/* One conversion, from its '%' on; returns what is after it. */
 static const char *conversion(reader *r, const char *s, text *out)
 {
     char spec[64] = "%";
@@ -313,7 +314,7 @@ static void render(const kernel_log_format *f, const uint32_t *words, text *out)
 ig_status kernel_print_drain(const kernel_printed *printed, const uint32_t *words, size_t n,
                              char **out)
 {
-    text said = {0};
+    text all = {0};
     const uint32_t *assertion = NULL;
     *out = NULL;
     if (n < LOG_HEAD)
@@ -327,15 +328,15 @@ ig_status kernel_print_drain(const kernel_printed *printed, const uint32_t *word
         if (used - at < RECORD_HEAD + f->n_words)
             break;
         if (!f->where)
-            render(f, record + RECORD_HEAD, &said);
+            render(f, record + RECORD_HEAD, &all);
         else if (!assertion)
             assertion = record;
         at += RECORD_HEAD + f->n_words;
     }
     if (words[LOG_LOST])
-        text_add(&said, "[printf: the buffer was full; %u more were lost]\n", words[LOG_LOST]);
-    if (said.used || said.failed) {
-        *out = text_take(&said);
+        text_add(&all, "[printf: the buffer was full; %u more were lost]\n", words[LOG_LOST]);
+    if (all.used || all.failed) {
+        *out = text_take(&all);
         if (!*out)
             return IG_ERR_MEMORY;
     }

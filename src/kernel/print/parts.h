@@ -11,11 +11,10 @@
 /* ---- languages -------------------------------------------------------------------------------- */
 
 typedef struct print_language {
-    const char *name;                 /* "OpenCL C" */
-    const char *values[TYPE_F64 + 1]; /* names of scalars */
-    const char
-        *spaces[SPACE_GENERIC + 1]; /* before a pointee's type, each with a space behind it */
-    const char *index[4][3];        /* [kernel_axis_base][axis] */
+    const char *name;                      /* "OpenCL C" */
+    const char *values[TYPE_F64 + 1];      /* names of scalars */
+    const char *spaces[SPACE_GENERIC + 1]; /* before a pointee's type, each with a space after it */
+    const char *index[4][3];               /* [kernel_axis_base][axis] */
     const char *barrier;
     const char *fences[3];         /* block, device, system; NULL: not there */
     const char *function, *kernel; /* before a function's type */
@@ -36,20 +35,21 @@ typedef enum prelude {
 
 enum { HAND_LANE = 4, HAND_LOG, HAND_VOTE, HAND_DYNAMIC, HANDS };
 
-/* A function that the kernel reaches, and what is handed to it beyond its own parameters. */
+/* A function that the kernel reaches, and its hidden parameters. */
 typedef struct print_function {
     const kernel_function *f;
     const char *name;
-    bool hands[HANDS]; /* by kernel_axis_base (where indices are no functions), and HAND_... */
+    bool hands
+        [HANDS]; /* by kernel_axis_base (in languages where indices are parameters), and HAND_... */
     const kernel_var **vars; /* shared and global ones, those of its callees too */
     uint32_t n_vars, vars_room;
-    bool is_twin; /* in CUDA C, which has no spaces, another one says the same */
+    bool is_twin; /* in CUDA C, which has no address spaces, another clone has the same text */
     bool holds;   /* a barrier is reached in it */
-    bool returns; /* it has a return that others may pass */
-    bool follows; /* it is called by threads that have returned: they hand in false as `active` */
+    bool returns; /* it has a return before its end */
+    bool follows; /* inactive threads call it too: it has a parameter `active` */
     bool splits;  /* it has a branch or loop with a barrier that only some threads run */
     bool *varying_params, *varying_locals, varying_result; /* see varies.c */
-    bool *uniform_params, *uniform_locals; /* the same in all threads, and known to all of them */
+    bool *uniform_params, *uniform_locals; /* the same in all threads, also in inactive ones */
     struct print_function *next;
 } print_function;
 
@@ -77,17 +77,17 @@ typedef struct printer {
     kernel_arena *arena;
     kernel_diags diags;
     text *into; /* where print_out goes: one of those below */
-    text top;   /* what comes before functions */
-    text made;  /* functions that are made for this text, behind it */
+    text top;   /* before all functions */
+    text made;  /* functions that are made for this text, after it */
     text text;  /* all other functions */
     text head, temps,
-        inner; /* of the function at hand: to its variables, temporaries, statements */
+        inner; /* of the current function: up to its variables, temporaries, statements */
     int indent;
     int n_temps;
     print_function *functions, **last; /* callees first, the kernel last */
     print_function *at;                /* the one that is printed */
-    bool maybe;                        /* threads may have returned before the statement at hand */
-    const kernel_stmt *split;          /* the innermost split statement around the one at hand */
+    bool maybe;                        /* threads may have returned before the current statement */
+    const kernel_stmt *split;          /* the innermost split statement around the current one */
     bool loop_splits;              /* the innermost loop is split: a break ends activity in it */
     bool loop_holds;               /* the innermost loop has a barrier */
     print_name *names[NAME_SLOTS]; /* of variables, structs, functions; by pointer */
@@ -97,17 +97,17 @@ typedef struct printer {
     uint32_t n_structs, structs_room;
     uint32_t formats_room;
     const char **bases, **offsets; /* names of the kernel's parameters as they come */
-    bool bare_index;               /* only the lower 32 bits of the expression at hand count */
-    bool unrounded;                /* what is printed next is rounded by who stores it */
+    bool bare_index;               /* only the lower 32 bits of the current expression matter */
+    bool unrounded;                /* the store rounds what is printed next */
     print_name *makes;             /* what is in `made` */
     print_part *parts;
     uint32_t n_parts, parts_room;
-    bool warned_soft, said_double, said_volatile;
+    bool warned_soft, refused_double, refused_volatile;
 } printer;
 
 /* ---- print.c ---- */
 
-/* Ends the printing: what was said is the error. */
+/* Ends the printing; the diagnostics are the error. */
 _Noreturn void print_stop(printer *p);
 void print_out(printer *p, const char *format, ...) IG_PRINTF(2, 3);
 /* Begins a line. */
@@ -118,7 +118,7 @@ void print_use(printer *p, prelude which);
 void print_part_begin(printer *p, const text *in, const char *name);
 /* Adds a function that is made for this text, once for each name. */
 void print_make(printer *p, const char *name, const char *definition);
-/* Parameters or arguments for what is handed to f; first: nothing is before them. */
+/* The hidden parameters or arguments of f; first: no others precede them. */
 void print_hand_params(printer *p, const print_function *f, bool first);
 void print_hand_args(printer *p, const print_function *f, bool first);
 
@@ -145,7 +145,7 @@ const char *print_format(printer *p, const char *format, ...) IG_PRINTF(2, 3);
 /* The name of a variable, function or struct in the text. */
 const char *print_name_of(printer *p, const void *of);
 void print_name_set(printer *p, const void *of, const char *name);
-/* A name like this one that is no keyword and is not in use; it is from now on. */
+/* A name like this one that is neither a keyword nor in use; it is in use from now on. */
 const char *print_name_new(printer *p, const char *name);
 void print_name_take(printer *p, const char *name);
 /* The same for a variable of one function, which others may have, too. */
@@ -160,7 +160,7 @@ type_kind print_kind_of(const printer *p, const kernel_expr *e);
 bool print_differs(const printer *p, const kernel_type *t);
 bool print_is_stored(const printer *p, const kernel_expr *place);
 bool print_var_stored(const kernel_var *v);
-/* A parameter of a kernel that comes in the form in which it is used. */
+/* A parameter of a kernel that is passed in the form in which it is used. */
 bool print_var_by_value(const printer *p, const kernel_var *v);
 /* A vector that the language has, with CUDA's layout. */
 bool print_native(const printer *p, const kernel_type *t);
@@ -193,7 +193,7 @@ enum {
     LEVEL_POSTFIX
 };
 
-/* Prints an expression so that it can stand where `level` is needed: in parentheses if it binds less. */
+/* Prints an expression as an operand of `level`: in parentheses if it binds less tightly. */
 void print_expr(printer *p, const kernel_expr *e, int level);
 /* The same where C converts to the type anyway. */
 void print_into(printer *p, const kernel_expr *e, const kernel_type *to, bool stored, int level);
@@ -224,7 +224,7 @@ void print_wmma(printer *p, const kernel_expr *e);
 const char *print_wmma_member(printer *p, const kernel_struct *s);
 /* What a pointer to an element of a fragment points to, where that is not plain C; false: it is. */
 bool print_wmma_element(printer *p, const kernel_expr *pointer, int level);
-/* Refuses a fragment's elements as an array, where they are none. */
+/* Refuses a fragment's elements as an array on targets where they are not one. */
 void print_wmma_share(printer *p, const kernel_expr *member);
 
 /* ---- cuda.c ---- */
@@ -240,7 +240,7 @@ void print_cuda_globals(printer *p);
 void print_list(printer *p, const kernel_stmt *s);
 void print_body(printer *p);
 
-/* ---- active.c: threads that have returned, and barriers behind that ---- */
+/* ---- active.c: barriers after early returns ---- */
 
 void print_active_find(printer *p);
 bool print_holds(printer *p, const kernel_stmt *s);         /* all threads must come by */
@@ -253,7 +253,7 @@ bool print_deactivates(printer *p, const kernel_stmt *s);
 bool print_is_harmless(const printer *p, const kernel_stmt *s);
 bool print_is_pure(const kernel_expr *e);
 bool print_is_uniform(const printer *p, const kernel_expr *e);
-/* The kernel or function at hand has a flag that says whether its thread is still there. */
+/* The function has a flag `active`, which is false in threads that have returned. */
 static inline bool print_flagged(const print_function *f)
 {
     return f->holds && (f->returns || f->follows || f->splits);
@@ -285,7 +285,7 @@ void print_walk(printer *p, const kernel_stmt *s, print_visit *visit, void *cont
 
 /* ---- log.c ---- */
 
-/* A printf, assert or trap as statements; false if e is none of them. */
+/* Prints a printf, assert or trap as statements; false if e is something else. */
 bool print_io(printer *p, const kernel_expr *e);
 
 #endif

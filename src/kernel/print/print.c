@@ -1,4 +1,4 @@
-/* A kernel's text: its functions, what is handed to them, the parameters, and what comes before. */
+/* A kernel as text: its functions, their hidden parameters, the kernel's parameters, and the preludes. */
 #include "kernel/print/print.h"
 
 #include <stdarg.h>
@@ -103,7 +103,7 @@ static bool hands_indices(const printer *p) { return p->target->language == LANG
 
 static void use_hand(print_function *f, int hand) { f->hands[hand] = true; }
 
-/* What a builtin of a text needs to be handed. */
+/* The hidden parameters that a builtin needs. */
 static void use_builtin(printer *p, print_function *f, const kernel_expr *e)
 {
     const int class = kernel_builtin_rows[e->builtin].class;
@@ -159,14 +159,14 @@ static void collect(printer *p, const kernel_function *f)
 
 static void take_names(printer *p)
 {
-    static const char *const own[] = {"active",    "vote",     "log",      "said",
+    static const char *const own[] = {"active",    "vote",     "log",      "record",
                                       "result",    "lane",     "globals",  "dynamic_shared",
                                       "threadIdx", "blockIdx", "blockDim", "gridDim"};
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
         print_name_take(p, own[i]);
 }
 
-/* Variables of functions are unique in theirs; what is handed through them must differ from all. */
+/* Names of locals are unique in their function; names of hidden parameters must differ from all of them. */
 static void name_locals(printer *p, const kernel_function *f)
 {
     for (uint32_t i = 0; i < f->n_params; i++)
@@ -197,7 +197,7 @@ static void name_all(printer *p)
                                cuda ? f->vars[i]->name : print_name_new(p, f->vars[i]->name));
 }
 
-/* ---- what is handed --------------------------------------------------------------------------- */
+/* ---- hidden parameters ------------------------------------------------------------------------ */
 
 /* A variable of the kernel as a parameter: a pointer to it, or to the first element of an array. */
 const char *print_var_pointer(printer *p, const kernel_var *v, const char *name)
@@ -315,6 +315,10 @@ static void print_function_text(printer *p, print_function *f)
     p->into = &p->inner;
     print_body(p);
     print_part_begin(p, &p->text, f->name);
+    const uint32_t *block = p->target->block;
+    if (f->f->is_kernel && p->target->language == LANGUAGE_OPENCL && block[0])
+        text_add(&p->text, "__attribute__((reqd_work_group_size(%u, %u, %u)))\n", block[0],
+                 block[1], block[2]);
     join(&p->text, &p->head);
     join(&p->text, &p->temps);
     join(&p->text, &p->inner);
@@ -394,9 +398,9 @@ static void print_all(printer *p)
 
 static ig_status failed(printer *p, ig_status status)
 {
-    text said = {0};
-    kernel_diags_render(&p->diags, false, &said);
-    char *all = text_take(&said);
+    text rendered = {0};
+    kernel_diags_render(&p->diags, false, &rendered);
+    char *all = text_take(&rendered);
     ig_fail(status, "%s", all && *all ? all : "the kernel cannot be printed");
     memory_free(all);
     return status;

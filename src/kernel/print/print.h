@@ -1,8 +1,8 @@
-/* Kernels as text: from the checked tree to OpenCL C, to the Metal Shading Language (the plain 2.4
- * subset) and back to CUDA C. Names are kept, and the text is laid out as a person would do it.
+/* Kernels as text: from the checked tree to OpenCL C, to the Metal Shading Language (version 2.4) and back to
+ * CUDA C. Names are kept, and the text is formatted for people.
  *
- * A kernel that the target cannot run as CUDA means it is refused, with a code, the place, the reason and
- * what to do: nothing is computed otherwise than the source says, unless a warning tells so. */
+ * The text computes what the CUDA source means. A kernel that the target cannot run with that meaning is
+ * refused, with a code, the place, the reason and what to do; deviations are reported as warnings. */
 #ifndef KERNEL_PRINT_H
 #define KERNEL_PRINT_H
 
@@ -15,29 +15,32 @@ typedef enum kernel_language {
     LANGUAGES
 } kernel_language;
 
-/* What a text is for. A number that is 0 is not known, and not checked. */
+/* The target of a text. A limit that is 0 is unknown and not checked. */
 typedef struct kernel_target {
     kernel_language language;
     const char *device;    /* for messages: "Apple M2" */
     int version;           /* of the language: OpenCL C 1.2 is 102, MSL 2.4 is 204 */
-    int subgroup;          /* threads that go in step; what is not 32 has no warps */
+    int subgroup;          /* threads that run in lock step; warps need 32 */
     uint64_t threads;      /* of a block */
     uint64_t shared_bytes; /* of a block */
     int buffers;           /* parameters that a kernel may have */
     bool f16, f64;         /* it computes in that type */
     bool atomics_i64;
     bool shuffles; /* the subgroup functions are there */
+    /* The shape of all blocks that the text will be launched with, or zeros. OpenCL C declares it: some
+     * drivers allow larger blocks then. */
+    uint32_t block[3];
 } kernel_target;
 
-/* What every device of that language has, for those who have no device at hand; NULL if there is no
- * language of that name ("opencl", "metal", "cuda"). */
+/* A target with what every device of the language has ("opencl", "metal", "cuda"); NULL if there is no such
+ * language. */
 const kernel_target *kernel_target_find(const char *name);
 
 typedef enum kernel_printed_kind {
     PRINTED_BUFFER,  /* a pointer of the kernel */
     PRINTED_BYTES,   /* a value */
     PRINTED_GLOBALS, /* hidden: the memory of all globals, laid out by kernel_global_at */
-    PRINTED_LOG      /* hidden: what printf and assert say */
+    PRINTED_LOG      /* hidden: the records of printf and assert */
 } kernel_printed_kind;
 
 /* A parameter of the text. In OpenCL C a buffer is followed by its offset, a ulong. */
@@ -76,8 +79,8 @@ ig_status kernel_print(const kernel_tree *tree, const kernel_entry *entry,
 void kernel_printed_free(kernel_printed *printed);
 
 /* A log is a buffer of n words: before a launch LOG_USED and LOG_LOST are 0 and LOG_ROOM is n - LOG_HEAD.
- * kernel_print_drain makes text of it (memory_free; NULL if nothing was said), in the order in which
- * threads came to it. A failed assert is IG_ERR_DEVICE, with its place; *out is set even so. */
+ * kernel_print_drain formats its records (memory_free; NULL if there are none), in the order in which they were
+ * written. A failed assert is IG_ERR_DEVICE, with its place; *out is set nevertheless. */
 enum { LOG_USED, LOG_ROOM, LOG_LOST, LOG_HEAD = 4 };
 ig_status kernel_print_drain(const kernel_printed *printed, const uint32_t *words, size_t n,
                              char **out);

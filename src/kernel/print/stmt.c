@@ -67,7 +67,7 @@ static void late_value(printer *p, const kernel_var *v, const kernel_expr *value
     if (v->type->kind == TYPE_ARRAY) {
         print_refuse(p, v->place, "IG-BARRIER", "threads that have returned must not read memory",
                      "declare the array before, and set its elements in a loop",
-                     "an array that is initialized from memory behind a 'return'");
+                     "an array that is initialized from memory after a 'return'");
         print_stop(p);
     }
     print_line(p);
@@ -168,7 +168,7 @@ static void unrolling(printer *p, const kernel_stmt *s)
         print_out(p, "#pragma unroll %d\n", s->unroll);
 }
 
-/* A thread that returned inside of a loop that does not hold leaves it by its condition. */
+/* A thread that returned inside a loop that does not hold leaves it by its condition. */
 static void loop_condition(printer *p, const kernel_stmt *s, bool together, bool leaves)
 {
     if (leaves)
@@ -285,7 +285,7 @@ static void labels(printer *p, const kernel_stmt *s, const kernel_stmt *at)
     }
 }
 
-/* C++ does not jump over initializations, so variables of the body itself stand before the switch. */
+/* C++ does not allow jumps over initializations, so the body's own variables are declared before the switch. */
 static void choice(printer *p, const kernel_stmt *s)
 {
     const bool metal = p->target->language == LANGUAGE_METAL;
@@ -293,12 +293,12 @@ static void choice(printer *p, const kernel_stmt *s)
         print_varies(p, s->value)) {
         print_refuse(p, s->place, "IG-BARRIER", "threads of a block choose different cases",
                      "write it with 'if'",
-                     "a barrier inside of a 'switch' on a value of the thread");
+                     "a barrier inside a 'switch' on a value that differs between threads");
         print_stop(p);
     }
     if (flagged(p) && p->maybe && print_holds(p, s) && !print_is_uniform(p, s->value)) {
         print_refuse(p, s->place, "IG-BARRIER", "threads that have returned cannot know the case",
-                     "write it with 'if'", "a barrier inside of a 'switch' behind a 'return'");
+                     "write it with 'if'", "a barrier inside a 'switch' after a 'return'");
         print_stop(p);
     }
     for (const kernel_stmt *t = s->body; t && metal; t = t->next)
@@ -369,7 +369,7 @@ static void leave(printer *p, const kernel_stmt *s)
     print_out(p, "active = false;\n");
 }
 
-/* for (int i = 0; ...) came as a block of two statements. */
+/* for (int i = 0; ...) is a block of two statements in the tree. */
 static bool is_for(const kernel_stmt *s)
 {
     const kernel_stmt *first = s->body;
@@ -387,8 +387,8 @@ static bool ends_in_barrier(const kernel_stmt *s)
            kernel_builtin_rows[s->value->builtin].class == CLASS_BARRIER;
 }
 
-/* Behind a branch or loop with barriers, threads of OpenCL C meet once more: compilers for CPUs join what
- * follows to the last part of it, and some (PoCL 3) lose threads if that has several ways out. */
+/* OpenCL C gets another barrier after a branch or loop with barriers. Compilers for CPUs join the code after it
+ * to its last part, and some (PoCL 3) lose threads if that part has several exits. */
 static void meet(printer *p, const kernel_stmt *s, bool has_next)
 {
     const bool last = !has_next && p->indent == 1 && p->at->f->is_kernel;
@@ -464,8 +464,8 @@ static void hoist(printer *p, const kernel_expr *e)
     if (!e || !print_expr_holds(p, e))
         return;
     if (e->kind == EXPR_AND || e->kind == EXPR_OR || e->kind == EXPR_CHOOSE) {
-        print_refuse(p, e->place, "IG-BARRIER", "not every thread would come to it",
-                     "call it in a statement of its own", "a barrier that depends on a condition");
+        print_refuse(p, e->place, "IG-BARRIER", "not every thread would reach it",
+                     "call it in a separate statement", "a barrier that depends on a condition");
         print_stop(p);
     }
     hoist(p, e->a);
@@ -487,7 +487,7 @@ static void hoist(printer *p, const kernel_expr *e)
     print_name_set(p, e, temp ? temp : "(void)0");
 }
 
-/* A variable of the thread is set to what a call gives: nobody minds if it is set in vain. */
+/* Assigns the result of a call to a local variable, which is harmless in inactive threads. */
 static bool is_direct(printer *p, const kernel_stmt *s)
 {
     const kernel_expr *e = s->value;
@@ -658,7 +658,7 @@ static void refuse_split(printer *p, const kernel_stmt *s, const char *why)
     print_stop(p);
 }
 
-/* Nothing of the kernel is behind it. */
+/* It is the end of the kernel. */
 static bool is_end(const printer *p, const kernel_stmt *s)
 {
     return s->kind == STMT_IF && !s->next && !p->split && p->indent == 1 && p->at->f->is_kernel;
@@ -672,7 +672,7 @@ static void check_split(printer *p, const kernel_stmt *s)
                      loop ? "the loop has a 'continue'"
                           : "it has a 'break' or 'continue' of a loop around it");
     if (!is_end(p, s) && print_returns(p, s))
-        refuse_split(p, s, "it has a 'return', and other threads go on behind it");
+        refuse_split(p, s, "it has a 'return', and other threads continue after it");
     if (!loop && list_has_barrier(p, s->body) && list_has_barrier(p, s->otherwise) &&
         (count_barriers(p, s->body) < 0 ||
          count_barriers(p, s->body) != count_barriers(p, s->otherwise)))
@@ -681,7 +681,7 @@ static void check_split(printer *p, const kernel_stmt *s)
                      "together");
 }
 
-/* Prints the statements before the next barrier of a branch; returns what is behind them. */
+/* Prints the statements before the next barrier of a branch; returns what is after them. */
 static const kernel_stmt *segment(printer *p, const kernel_stmt *s)
 {
     const kernel_stmt *end = s;

@@ -205,8 +205,7 @@ static const char *base(printer *p, const kernel_type *t, bool stored)
                         t->quals & TYPE_VOLATILE ? "volatile " : "", name);
 }
 
-/* Builds the declarator from the name outwards. where: the space of what is declared, which C wants to
- * know of what a pointer points to; "" for variables. */
+/* Builds the declarator from the name outwards. where: the address space of a pointee; "" for variables. */
 static const char *declare(printer *p, const kernel_type *t, uint8_t space, const char *name,
                            bool stored, const char *where)
 {

@@ -124,7 +124,7 @@ static void check_expr(printer *p, const kernel_expr *e, void *context)
     if (is_share(e) && !is_metal(p) && e->a->type->plain->record->fragment != FRAGMENT_ACCUMULATOR)
         refuse(p, e->place, "each thread has all of the matrix there, not a share of it",
                "change the elements before they are loaded, or run it with '--device cpu'",
-               "uses elements of a fragment that is no accumulator, which cannot be done");
+               "uses elements of a fragment that is not an accumulator, which cannot be done");
 }
 
 void print_wmma_check(printer *p)

@@ -1,11 +1,10 @@
-/* A tree as text that reads like C: for tests, and for people who make code from trees.
- *
- * Loads are silent, casts are written out, and pointers have their space: "float shared *". */
+/* A checked tree as text that reads like C. Loads are implicit, casts are written out, and pointers show their
+ * address space: "float shared *". */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel/tree.h"
+#include "support/kernel_dump.h"
 
 typedef struct dumper {
     const kernel_types *types;
@@ -478,12 +477,6 @@ static void uses(dumper *d, const kernel_tree *tree, const kernel_entry *e)
         text_add(d->out, "    uses %s%s%s%s at %lld:%u\n", row->text, *row->code ? " [" : "",
                  row->code, *row->code ? "]" : "", (long long)at.line, at.column);
     }
-}
-
-void kernel_dump_function(const kernel_tree *tree, const kernel_function *f, text *out)
-{
-    dumper d = {.types = &tree->types, .out = out};
-    function(&d, f);
 }
 
 void kernel_dump(const kernel_tree *tree, text *out)
