@@ -241,8 +241,8 @@ static void parse_traits(parser *p, void *ignored)
     kernel_tokens tokens;
     kernel_options plain = p->options->preprocess;
     plain.n_defines = 0;
-    kernel_file *file =
-        kernel_unit_text(&p->tree->unit, "<type_traits>", traits, sizeof traits - 1);
+    kernel_file *file = kernel_source_add(&p->tree->unit.source, "<type_traits>", NULL, traits,
+                                          sizeof traits - 1, 0); /* not from disk */
     if (!file || kernel_preprocess(&p->tree->unit, file, &plain, &tokens) != IG_OK)
         kernel_arena_fail(p->arena, "the type traits");
     p->t = tokens.at;
