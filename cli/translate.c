@@ -102,15 +102,17 @@ int verb_translate(int argc, char **argv)
     const option options[] = {
         {"--to", 0, "opencl|metal|cuda", read_language, &o.to, "the language"},
         {"--kernel", 'k', "NAME", option_text, &o.kernel,
-         "one kernel: saxpy, 'tile<float, 16>' (all that are no templates)"},
+         "one kernel: saxpy, 'tile<float, 16>' (default: all that the file names)"},
         {"--define", 'D', "NAME=VALUE", read_list, &defines, "defines a macro"},
         {"--include", 'I', "DIR", read_list, &folders, "a folder for #include"},
         FLAG("--json", &json, "as JSON, schema 1"),
         {0}};
     const command c = {
         "translate", "[options] FILE",
-        "Prints kernels in CUDA C in another language. A kernel that needs what not every device\n"
-        "of the language has is refused with the reason (exit code 4); the others are printed.",
+        "Prints the kernels of a CUDA C file in another language, as one file. A kernel that "
+        "needs\n"
+        "a feature which some devices of the language lack is refused with the reason (exit code\n"
+        "4); the others are printed.",
         options};
     defines.n = folders.n = 0;
     const int code = options_read(&c, &argc, argv);

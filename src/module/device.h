@@ -14,7 +14,7 @@ typedef struct module_built {
     const backend *dev;
     const kernel_tree *tree;
     const kernel_entry *entry;
-    uint32_t block[3];           /* the only shape of a block that it can be launched with, or zeros */
+    uint32_t block[3]; /* the only shape of a block that it can be launched with, or zeros */
     struct module_built *shapes; /* builds of the same kernel for one shape each */
     lane_code *lanes;
     kernel_printed *printed;

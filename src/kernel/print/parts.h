@@ -238,7 +238,22 @@ void print_cuda_globals(printer *p);
 /* ---- stmt.c ---- */
 
 void print_list(printer *p, const kernel_stmt *s);
+void print_statement(printer *p, const kernel_stmt *s);
+/* A variable, with its value if that is not NULL. */
+void print_declaration(printer *p, const kernel_var *v, const kernel_expr *value);
+/* Statements from s to before end, for active threads alone. */
+void print_guarded(printer *p, const kernel_stmt *s, const kernel_stmt *end);
+/* Prints the calls with barriers in e before the statement that e is part of. */
+void print_hoist(printer *p, const kernel_expr *e);
 void print_body(printer *p);
+
+/* ---- split.c: branches and loops with barriers that only some threads run ---- */
+
+void print_split(printer *p, const kernel_stmt *s);
+/* init: the statement before the loop that belongs to its head, or NULL. */
+void print_split_loop(printer *p, const kernel_stmt *s, const kernel_stmt *init);
+/* Refuses a loop inside a split branch whose head assigns to a variable from outside it. */
+void print_check_split_loop(printer *p, const kernel_stmt *s);
 
 /* ---- active.c: barriers after early returns ---- */
 

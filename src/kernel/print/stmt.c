@@ -3,10 +3,7 @@
 
 #include "kernel/print/parts.h"
 
-static void statement(printer *p, const kernel_stmt *s);
 static void guarded_list(printer *p, const kernel_stmt *s);
-static void split(printer *p, const kernel_stmt *s);
-static void split_loop(printer *p, const kernel_stmt *s, const kernel_stmt *init);
 
 static bool flagged(const printer *p)
 {
@@ -44,7 +41,7 @@ static const char *default_value(const printer *p, const kernel_type *t)
     return t->record->n_members ? " = {0}" : "";
 }
 
-static void declaration(printer *p, const kernel_var *v, const kernel_expr *value)
+void print_declaration(printer *p, const kernel_var *v, const kernel_expr *value)
 {
     print_out(
         p, "%s",
@@ -117,7 +114,7 @@ static bool body(printer *p, const kernel_stmt *s, bool must)
     if (!must && is_single(p, s)) {
         print_out(p, "\n");
         p->indent++;
-        statement(p, s);
+        print_statement(p, s);
         p->indent--;
         return false;
     }
@@ -183,41 +180,6 @@ static void loop_condition(printer *p, const kernel_stmt *s, bool together, bool
     }
 }
 
-static bool declares(const kernel_stmt *s, const kernel_var *v)
-{
-    for (; s; s = s->next)
-        if ((s->kind == STMT_DECLARE && s->var == v) || declares(s->body, v) ||
-            declares(s->otherwise, v))
-            return true;
-    return false;
-}
-
-static void check_split_assign(printer *p, const kernel_expr *e)
-{
-    if (!e)
-        return;
-    if ((e->kind == EXPR_ASSIGN || e->kind == EXPR_UPDATE) && e->a->kind == EXPR_VAR &&
-        !declares(p->split->body, e->a->as.var) && !declares(p->split->otherwise, e->a->as.var)) {
-        print_refuse(p, e->place, "IG-BARRIER",
-                     "threads outside of the branch take part in the loop for its barrier",
-                     "declare the variable inside the branch",
-                     "'%s' counts a loop with a barrier in a branch that not all threads take",
-                     e->a->as.var->name);
-        print_stop(p);
-    }
-    check_split_assign(p, e->a);
-    check_split_assign(p, e->b);
-    if (e->kind != EXPR_VAR)
-        check_split_assign(p, e->c);
-}
-
-/* Every thread runs the head of a loop that has a barrier: what it assigns must belong to the branch. */
-static void check_split_loop(printer *p, const kernel_stmt *s)
-{
-    check_split_assign(p, s->value);
-    check_split_assign(p, s->step);
-}
-
 /* init: the statement before it that belongs into its head, or NULL. */
 static void loop(printer *p, const kernel_stmt *s, const kernel_stmt *init)
 {
@@ -225,7 +187,7 @@ static void loop(printer *p, const kernel_stmt *s, const kernel_stmt *init)
     const bool returns = flagged(p) && print_returns(p, s), leaves = returns && !together;
     const bool before = p->maybe, outer = p->loop_holds, outer_splits = p->loop_splits;
     if (together && print_is_split(p, s)) {
-        split_loop(p, s, init);
+        print_split_loop(p, s, init);
         return;
     }
     p->loop_holds = together;
@@ -234,7 +196,7 @@ static void loop(printer *p, const kernel_stmt *s, const kernel_stmt *init)
     print_line(p);
     p->maybe = before || (together && returns); /* in the next round they may have */
     if (together && p->split)
-        check_split_loop(p, s);
+        print_check_split_loop(p, s);
     if (s->post) {
         print_out(p, "do ");
         braces(p, s->body);
@@ -245,7 +207,7 @@ static void loop(printer *p, const kernel_stmt *s, const kernel_stmt *init)
         const bool is_for = init || s->step || (!s->value && !leaves);
         print_out(p, is_for ? "for (" : "while (");
         if (init && init->kind == STMT_DECLARE)
-            declaration(p, init->var, init->value);
+            print_declaration(p, init->var, init->value);
         else if (init)
             print_expr(p, init->value, LEVEL_EFFECT);
         print_out(p, is_for ? ";" : "");
@@ -304,7 +266,7 @@ static void choice(printer *p, const kernel_stmt *s)
     for (const kernel_stmt *t = s->body; t && metal; t = t->next)
         if (t->kind == STMT_DECLARE) {
             print_line(p);
-            declaration(p, t->var, NULL);
+            print_declaration(p, t->var, NULL);
             print_out(p, ";\n");
         }
     const bool outer_splits = p->loop_splits;
@@ -320,7 +282,7 @@ static void choice(printer *p, const kernel_stmt *s)
             if (t->value)
                 late_value(p, t->var, t->value);
         } else {
-            statement(p, t);
+            print_statement(p, t);
         }
         if (flagged(p) && print_returns(p, t) && t->next) {
             print_line(p);
@@ -411,7 +373,7 @@ static void plain_statement(printer *p, const kernel_stmt *s)
         break;
     case STMT_DECLARE:
         print_line(p);
-        declaration(p, s->var, s->value);
+        print_declaration(p, s->var, s->value);
         print_out(p, ";\n");
         break;
     case STMT_BLOCK:
@@ -425,7 +387,7 @@ static void plain_statement(printer *p, const kernel_stmt *s)
         break;
     case STMT_IF:
         if (flagged(p) && print_is_split(p, s)) {
-            split(p, s);
+            print_split(p, s);
             break;
         }
         print_line(p);
@@ -445,7 +407,7 @@ static void plain_statement(printer *p, const kernel_stmt *s)
     }
 }
 
-static void statement(printer *p, const kernel_stmt *s)
+void print_statement(printer *p, const kernel_stmt *s)
 {
     plain_statement(p, s);
     if (flagged(p) && print_is_split(p, s))
@@ -459,7 +421,7 @@ static void statement(printer *p, const kernel_stmt *s)
 /* ---- lists in functions where threads may have returned --------------------------------------- */
 
 /* Calls with barriers come before the statement, since its other parts are for active threads alone. */
-static void hoist(printer *p, const kernel_expr *e)
+void print_hoist(printer *p, const kernel_expr *e)
 {
     if (!e || !print_expr_holds(p, e))
         return;
@@ -468,10 +430,10 @@ static void hoist(printer *p, const kernel_expr *e)
                      "call it in a separate statement", "a barrier that depends on a condition");
         print_stop(p);
     }
-    hoist(p, e->a);
-    hoist(p, e->b);
+    print_hoist(p, e->a);
+    print_hoist(p, e->b);
     for (uint32_t i = 0; i < e->n_args; i++)
-        hoist(p, e->args[i]);
+        print_hoist(p, e->args[i]);
     const bool call = e->kind == EXPR_CALL && print_function_of(p, e->as.function)->holds;
     if (!call &&
         !(e->kind == EXPR_BUILTIN && kernel_builtin_rows[e->builtin].class == CLASS_BARRIER))
@@ -512,26 +474,26 @@ static void held(printer *p, const kernel_stmt *s)
     const bool simple = s->kind == STMT_EXPR || s->kind == STMT_DECLARE || s->kind == STMT_RETURN;
     if (!simple) {
         if (s->kind == STMT_IF)
-            hoist(p, s->value);
-        statement(p, s);
+            print_hoist(p, s->value);
+        print_statement(p, s);
         return;
     }
     if (is_direct(p, s)) {
-        statement(p, s);
+        print_statement(p, s);
         return;
     }
     const bool alone = s->kind == STMT_EXPR && s->value->type->kind == TYPE_VOID &&
                        (s->value->kind == EXPR_CALL || s->value->kind == EXPR_BUILTIN);
     if (alone && !(s->value->kind == EXPR_CALL && print_name_of(p, s->value))) {
-        statement(p, s);
+        print_statement(p, s);
         return;
     }
     if (s->kind == STMT_DECLARE) {
         print_line(p);
-        declaration(p, s->var, NULL);
+        print_declaration(p, s->var, NULL);
         print_out(p, ";\n");
     }
-    hoist(p, s->value);
+    print_hoist(p, s->value);
     print_line(p);
     print_out(p, "if (active) {\n");
     p->indent++;
@@ -539,7 +501,7 @@ static void held(printer *p, const kernel_stmt *s)
     if (s->kind == STMT_DECLARE)
         late_value(p, s->var, s->value);
     else
-        statement(p, s);
+        print_statement(p, s);
     p->maybe = true;
     p->indent--;
     print_line(p);
@@ -547,12 +509,12 @@ static void held(printer *p, const kernel_stmt *s)
 }
 
 /* Statements from s to before end, for active threads alone. */
-static void guarded(printer *p, const kernel_stmt *s, const kernel_stmt *end)
+void print_guarded(printer *p, const kernel_stmt *s, const kernel_stmt *end)
 {
     for (const kernel_stmt *t = s; t != end; t = t->next)
         if (t->kind == STMT_DECLARE) {
             print_line(p);
-            declaration(p, t->var, NULL);
+            print_declaration(p, t->var, NULL);
             print_out(p, ";\n");
         }
     p->maybe = false;
@@ -569,7 +531,7 @@ static void guarded(printer *p, const kernel_stmt *s, const kernel_stmt *end)
     p->indent++;
     for (; s != end; s = s->next)
         if (s->kind != STMT_DECLARE)
-            statement(p, s);
+            print_statement(p, s);
         else if (s->value)
             late_value(p, s->var, s->value);
     p->maybe = true;
@@ -583,14 +545,14 @@ static void guarded_list(printer *p, const kernel_stmt *s)
     const bool before = p->maybe;
     while (s) {
         if (!p->maybe) {
-            statement(p, s);
+            print_statement(p, s);
             p->maybe = print_deactivates(p, s);
             s = s->next;
         } else if (print_holds(p, s)) {
             held(p, s);
             s = s->next;
         } else if (print_is_harmless(p, s)) {
-            statement(p, s);
+            print_statement(p, s);
             s = s->next;
         } else {
             const kernel_stmt *end = s;
@@ -599,212 +561,11 @@ static void guarded_list(printer *p, const kernel_stmt *s)
                 stop = print_deactivates(p, end);
                 end = end->next;
             }
-            guarded(p, s, end);
+            print_guarded(p, s, end);
             s = end;
         }
     }
     p->maybe = before;
-}
-
-/* ---- branches with barriers that only some threads enter -------------------------------------- */
-
-/* CUDA's barrier waits for the threads that come to any __syncthreads; on other GPUs all threads must come
- * to the same one. So all threads walk through such a branch, and only those that took it are active.
- * With barriers in both branches, the n-th of one is the n-th of the other. */
-
-static const kernel_type truth = {.kind = TYPE_BOOL, .size = 1, .align = 1, .plain = &truth};
-
-static bool has_jump(const kernel_stmt *s, bool breaks, bool continues)
-{
-    for (; s; s = s->next) {
-        if ((s->kind == STMT_BREAK && breaks) || (s->kind == STMT_CONTINUE && continues))
-            return true;
-        const bool loop = s->kind == STMT_LOOP;
-        if (has_jump(s->body, breaks && !loop && s->kind != STMT_SWITCH, continues && !loop) ||
-            has_jump(s->otherwise, breaks, continues))
-            return true;
-    }
-    return false;
-}
-
-static bool is_barrier_statement(const kernel_stmt *s)
-{
-    return s->kind == STMT_EXPR && s->value->kind == EXPR_BUILTIN &&
-           s->value->builtin == BUILTIN_BARRIER;
-}
-
-/* The barriers of a list; -1 if they are not all statements of the list itself. */
-static int count_barriers(printer *p, const kernel_stmt *s)
-{
-    int n = 0;
-    for (; s; s = s->next)
-        if (is_barrier_statement(s))
-            n++;
-        else if (print_loop_holds(p, s))
-            return -1;
-    return n;
-}
-
-static bool list_has_barrier(printer *p, const kernel_stmt *s) { return count_barriers(p, s) != 0; }
-
-static void refuse_split(printer *p, const kernel_stmt *s, const char *why)
-{
-    print_refuse(p, s->place, "IG-BARRIER", why,
-                 "let all threads of the block reach the same __syncthreads, or run it with "
-                 "'--device cpu'",
-                 s->kind == STMT_LOOP
-                     ? "a loop with a barrier that some threads leave before others"
-                     : "a branch with a barrier that only some threads take");
-    print_stop(p);
-}
-
-/* It is the end of the kernel. */
-static bool is_end(const printer *p, const kernel_stmt *s)
-{
-    return s->kind == STMT_IF && !s->next && !p->split && p->indent == 1 && p->at->f->is_kernel;
-}
-
-static void check_split(printer *p, const kernel_stmt *s)
-{
-    const bool loop = s->kind == STMT_LOOP;
-    if (has_jump(s->body, !loop, true) || has_jump(s->otherwise, true, true))
-        refuse_split(p, s,
-                     loop ? "the loop has a 'continue'"
-                          : "it has a 'break' or 'continue' of a loop around it");
-    if (!is_end(p, s) && print_returns(p, s))
-        refuse_split(p, s, "it has a 'return', and other threads continue after it");
-    if (!loop && list_has_barrier(p, s->body) && list_has_barrier(p, s->otherwise) &&
-        (count_barriers(p, s->body) < 0 ||
-         count_barriers(p, s->body) != count_barriers(p, s->otherwise)))
-        refuse_split(p, s,
-                     "both branches have barriers, and it is not known which of them belong "
-                     "together");
-}
-
-/* Prints the statements before the next barrier of a branch; returns what is after them. */
-static const kernel_stmt *segment(printer *p, const kernel_stmt *s)
-{
-    const kernel_stmt *end = s;
-    while (end && !is_barrier_statement(end))
-        end = end->next;
-    if (s != end)
-        guarded(p, s, end);
-    return end;
-}
-
-static void split(printer *p, const kernel_stmt *s)
-{
-    const kernel_stmt *outer = p->split;
-    const bool before = p->maybe, outer_splits = p->loop_splits;
-    check_split(p, s);
-    if (!before)
-        hoist(p, s->value);
-    const char *was = print_temp(p, &truth, SPACE_UNSET),
-               *taken = print_temp(p, &truth, SPACE_UNSET);
-    print_line(p);
-    print_out(p, "%s = active;\n", was);
-    print_line(p);
-    print_out(p, "%s = active && ", taken);
-    print_expr(p, s->value, LEVEL_AND + 1);
-    print_out(p, ";\n");
-    p->split = s;
-    p->maybe = true;
-    p->loop_splits = false;
-    const kernel_stmt *a = s->body, *b = s->otherwise;
-    const bool both = list_has_barrier(p, a) && list_has_barrier(p, b);
-    for (bool more = true; more;) {
-        print_line(p);
-        print_out(p, "active = %s;\n", taken);
-        if (both)
-            a = segment(p, a);
-        else
-            print_list(p, a);
-        if (b) {
-            print_line(p);
-            print_out(p, "active = %s && !%s;\n", was, taken);
-            if (both)
-                b = segment(p, b);
-            else
-                print_list(p, b);
-        }
-        more = both && a;
-        if (more) {
-            statement(p, a);
-            a = a->next;
-            b = b->next;
-        }
-        more = more && (a || b);
-    }
-    p->split = outer;
-    p->maybe = before;
-    p->loop_splits = outer_splits;
-    if (!is_end(p, s)) {
-        print_line(p);
-        print_out(p, "active = %s;\n", was);
-    }
-}
-
-/* A thread that leaves the loop is inactive until all have left it. */
-static void split_loop(printer *p, const kernel_stmt *s, const kernel_stmt *init)
-{
-    const kernel_stmt *outer = p->split;
-    const bool before = p->maybe, outer_holds = p->loop_holds, outer_splits = p->loop_splits;
-    check_split(p, s);
-    if (init) {
-        print_line(p);
-        if (init->kind == STMT_DECLARE)
-            declaration(p, init->var, init->value);
-        else
-            print_expr(p, init->value, LEVEL_EFFECT);
-        print_out(p, ";\n");
-    }
-    const char *was = print_temp(p, &truth, SPACE_UNSET);
-    print_line(p);
-    print_out(p, "%s = active;\n", was);
-    print_use(p, PRELUDE_VOTE);
-    print_line(p);
-    p->split = s;
-    p->maybe = true;
-    p->loop_holds = false;
-    p->loop_splits = true;
-    text condition = {0}, *into = p->into;
-    p->into = &condition;
-    print_out(p, "ig_count(active");
-    if (s->value && s->value->kind != EXPR_CONST) {
-        print_out(p, " = active && ");
-        print_expr(p, s->value, LEVEL_AND + 1);
-    }
-    print_out(p, ", %s) != 0", print_vote(p));
-    p->into = into;
-    const char *asked = print_format(p, "%s", condition.at ? condition.at : "");
-    text_drop(&condition);
-    if (s->post)
-        print_out(p, "do {\n");
-    else
-        print_out(p, "while (%s) {\n", asked);
-    p->indent++;
-    print_list(p, s->body);
-    if (s->step) {
-        print_line(p);
-        print_out(p, "if (active)\n");
-        p->indent++;
-        print_line(p);
-        print_expr(p, s->step, LEVEL_EFFECT);
-        print_out(p, ";\n");
-        p->indent--;
-    }
-    p->indent--;
-    print_line(p);
-    if (s->post)
-        print_out(p, "} while (%s);\n", asked);
-    else
-        print_out(p, "}\n");
-    p->split = outer;
-    p->maybe = before;
-    p->loop_holds = outer_holds;
-    p->loop_splits = outer_splits;
-    print_line(p);
-    print_out(p, "active = %s;\n", was);
 }
 
 void print_list(printer *p, const kernel_stmt *s)
@@ -814,7 +575,7 @@ void print_list(printer *p, const kernel_stmt *s)
         return;
     }
     for (; s; s = s->next)
-        statement(p, s);
+        print_statement(p, s);
 }
 
 void print_body(printer *p)
@@ -823,7 +584,7 @@ void print_body(printer *p)
     for (const kernel_var *v = f->f->locals; v; v = v->next)
         if (v->is_temporary) {
             print_line(p);
-            declaration(p, v, NULL);
+            print_declaration(p, v, NULL);
             print_out(p, ";\n");
         }
     const bool value = f->f->result->kind != TYPE_VOID;
