@@ -249,35 +249,43 @@ IG_API int64_t ig_size(const ig_array *x);          /* number of elements */
 IG_API ig_dtype ig_dtype_of(const ig_array *x);
 IG_API bool ig_is_evaluated(const ig_array *x);
 
-/* Computes the arrays, and all that they need, in one planned run. What was not asked for stays
- * lazy. On failure nothing changes: each array is as it was. */
+/* Computes the arrays, and all that they need, in one planned run. On failure nothing changes: each array
+ * is as it was.
+ *
+ * Intermediate results are fused and not stored, so another evaluation that needs them computes them
+ * again. Two kinds are stored, because the caller holds them for longer:
+ *   - an array of an outer scope that arrays of the innermost open scope read, such as data that was built
+ *     before a training loop with a scope for each step;
+ *   - an array in no scope (ig_scope_forget, ig_retain) that the caller, or another lazy array, still holds.
+ * Any other array that several evaluations use, such as one of the same scope, should be evaluated first:
+ * ig_eval(&x, 1). */
 IG_API ig_status ig_eval(ig_array *const *arrays, int n);
 
 /* Asks the evaluations that run now, in any thread, to stop. They fail with IG_ERR_CANCELLED; their arrays
- * stay unevaluated and can be evaluated again; arrays that were given to them are lost. Evaluations that
- * start later are not affected. The request is noticed between the programs of an evaluation, and between
- * the parts of a long program on the CPU. Safe to call from a signal handler. */
+ * stay unevaluated and can be evaluated again, unless they need an array that was donated: that is lost.
+ * Evaluations that start later are not affected. The request is noticed between the programs of an
+ * evaluation, and between the parts of a long program on the CPU. Safe to call from a signal handler. */
 IG_API void ig_cancel(void);
 
-/* The same; moreover the memory of given may be computed in, so that a training step needs no second
- * copy of what it replaces. The given arrays, and views of them, are void afterwards: evaluating what
- * needs one is an error. */
-IG_API ig_status ig_eval_giving(ig_array *const *arrays, int n, ig_array *const *given,
-                                int n_given);
+/* As ig_eval, and donates arrays: the evaluation may overwrite their memory, so that a training step needs no
+ * second copy of what it replaces. Donated arrays, and views of them, have no elements afterwards:
+ * evaluating what needs them is an error. */
+IG_API ig_status ig_eval_donating(ig_array *const *arrays, int n, ig_array *const *donated,
+                                  int n_donated);
 
 /* The schedule that ig_eval would run: programs, fused ops, bytes, FLOPs, buffers, peak memory.
  * Release the text with ig_free; NULL on failure. */
 IG_API char *ig_explain(ig_array *const *arrays, int n);
-IG_API char *ig_explain_giving(ig_array *const *arrays, int n, ig_array *const *given, int n_given);
+IG_API char *ig_explain_donating(ig_array *const *arrays, int n, ig_array *const *donated,
+                                 int n_donated);
 
-/* A computation that is planned once and run many times. outputs are what it gives for inputs, which
- * only stand for what later comes in their shapes and dtypes; everything else that outputs need is a
- * constant. The first n_given inputs are given up in each run, as ig_eval_giving does. NULL on
- * failure. */
+/* A computation that is planned once and run many times. outputs are its results for inputs, which only
+ * stand for arrays of their shapes and dtypes; everything else that outputs need is a constant. Each run
+ * donates its first n_donated inputs, as ig_eval_donating does. NULL on failure. */
 typedef struct ig_compiled ig_compiled;
-IG_API ig_compiled *ig_compile(ig_array *const *inputs, int n_in, int n_given,
+IG_API ig_compiled *ig_compile(ig_array *const *inputs, int n_in, int n_donated,
                                ig_array *const *outputs, int n_out);
-/* Evaluates inputs where they are not yet, and writes evaluated outputs. */
+/* Evaluates the inputs if necessary, and writes evaluated outputs. */
 IG_API ig_status ig_run(const ig_compiled *c, ig_array *const *inputs, ig_array **outputs);
 IG_API void ig_compiled_free(ig_compiled *c);
 

@@ -8,13 +8,13 @@
 
 /* ---- buffers ---- */
 
-/* A buffer and data of few bytes are one piece: the struct, the data, room for a vector behind it. As
- * all structs, it is not counted. */
+/* Small data is in one block with the struct, padded so that a vector load may read past its end. Like all
+ * structs, such a block does not count against the memory limit. */
 enum { FEW_BYTES = 64, FEW_PIECE = 256, FEW_OFFSET = 64 };
 static_assert(sizeof(buffer) <= FEW_OFFSET, "data follows the struct");
 
-/* Drops a reference; true if it was the last. Who has the only one need not write that: nobody else can
- * come by it. What others did with the array before they dropped theirs is seen by who has the last. */
+/* Drops a reference; true if it was the last. The holder of the only reference need not write the counter:
+ * nobody else can take one. Acquire and release make the writes of other holders visible to the last. */
 static bool drop_reference(atomic_int *refs)
 {
     if (atomic_load_explicit(refs, memory_order_acquire) == 1)
@@ -25,7 +25,7 @@ static bool drop_reference(atomic_int *refs)
 
 static void destroy_host(buffer *b) { memory_data_free(b->data, b->bytes); }
 static void destroy_few(buffer *b) { (void)b; }
-static void destroy_hollow(buffer *b) { (void)b; }
+static void destroy_opaque(buffer *b) { (void)b; }
 
 static size_t buffer_piece(const buffer *b)
 {
@@ -47,11 +47,11 @@ buffer *buffer_new(size_t bytes)
     return b;
 }
 
-buffer *buffer_hollow(size_t bytes)
+buffer *buffer_new_opaque(size_t bytes)
 {
     buffer *b = memory_piece_get(sizeof *b);
     if (b)
-        *b = (buffer){.refs = 1, .bytes = bytes, .destroy = destroy_hollow};
+        *b = (buffer){.refs = 1, .bytes = bytes, .destroy = destroy_opaque};
     return b;
 }
 
@@ -87,6 +87,7 @@ void node_kernel_release(node_kernel *k)
 
 typedef struct scope {
     struct scope *outer;
+    int level;
     struct ig_array *first;
 } scope;
 
@@ -94,6 +95,11 @@ static _Thread_local scope base_scope;
 static _Thread_local scope *innermost;
 
 static scope *scope_now(void) { return innermost ? innermost : &base_scope; }
+int scope_level(void)
+{
+    const int level = scope_now()->level;
+    return level < UINT16_MAX ? level : UINT16_MAX;
+}
 
 static void scope_add(scope *s, ig_array *x)
 {
@@ -124,6 +130,7 @@ ig_status ig_scope_begin(void)
     scope *s = memory_new(sizeof *s);
     if (!s)
         return IG_ERR_MEMORY;
+    s->level = scope_now()->level + 1;
     s->outer = innermost;
     innermost = s;
     return IG_OK;
@@ -158,7 +165,7 @@ ig_array *ig_scope_forget(ig_array *x)
         return NULL;
     scope_remove(x);
     if (x->root == x && x->data)
-        array_settle(x);
+        array_drop_history(x);
     return x;
 }
 
@@ -228,14 +235,14 @@ static void detach(ig_array *x)
     destroy(dying);
 }
 
-void array_void(ig_array *x)
+void array_donate(ig_array *x)
 {
     detach(x);
     buffer_release(x->data);
     x->data = NULL;
 }
 
-bool array_is_void(const ig_array *x) { return x->op == ARRAY_DATA && !x->data; }
+bool array_is_donated(const ig_array *x) { return x->op == ARRAY_DATA && !x->data; }
 
 static _Thread_local bool keeps_history;
 
@@ -246,11 +253,11 @@ bool ig_keep_history(bool keep)
     return kept;
 }
 
-bool array_is_settled(const ig_array *x) { return !x->scope && !keeps_history; }
+bool array_keeps_history(const ig_array *x) { return x->scope || keeps_history; }
 
-void array_settle(ig_array *x)
+void array_drop_history(ig_array *x)
 {
-    if (array_is_settled(x))
+    if (!array_keeps_history(x))
         detach(x);
 }
 
@@ -267,6 +274,7 @@ static ig_array *array_new(int op, ig_dtype dtype)
     x->n_in = 0;
     x->root = x;
     x->in = x->in_few;
+    x->level = (uint16_t)scope_level();
     scope_add(scope_now(), x);
     return x;
 }

@@ -24,24 +24,24 @@ typedef struct buffer {
 
 /* A counted host buffer; NULL on failure. */
 buffer *buffer_new(size_t bytes);
-/* One that only says how many bytes it would have. */
-buffer *buffer_hollow(size_t bytes);
+/* A buffer without host memory: a device keeps its memory in handle, or there is none. */
+buffer *buffer_new_opaque(size_t bytes);
 buffer *buffer_retain(buffer *b);
 void buffer_release(buffer *b);
 
 /* A result of a kernel. */
 typedef struct node_result {
     int64_t bytes;
-    int from; /* the input that it begins as a copy of; -1: it begins as zeros */
+    int from; /* it starts as a copy of this input; -1: as zeros */
 } node_result;
 
-/* A kernel of the caller's own as graphs see it: counted; the engine makes and launches it. */
+/* A user kernel as graphs see it, shared by reference count. The engine creates and launches it. */
 typedef struct node_kernel {
     atomic_int refs;
     void (*destroy)(struct node_kernel *k);
     const char *name;    /* "saxpy" */
     const char *label;   /* "saxpy<<<4, 256>>>" */
-    const uint64_t *key; /* what tells it from all others */
+    const uint64_t *key; /* two kernels with equal keys compute the same */
     int n_key;
     int n_result;
     const node_result *result;
@@ -56,18 +56,23 @@ void node_kernel_release(node_kernel *k); /* NULL is fine */
 
 /* What a node needs beyond its inputs; zero where it does not apply. */
 typedef struct node_attr {
-    uint16_t fold;    /* reduce, scan: the FOLD row; argreduce: OP_max or OP_min */
-    uint16_t copy;    /* not 0: computed again on purpose, and equal only to nodes of that number */
-    bool flag;        /* sort: descending; searchsorted: right; write: add */
-    uint8_t ndim[4];  /* contract: axes of each group b, m, n, k; reduce: ndim[0] trailing axes */
-    int64_t axis_len; /* read, write: length of the indexed axis; bits: the first index; kernel: the
-                         result's number */
-    int64_t axis_stride; /* read, write: its stride in elements of the indexed array */
+    uint16_t fold;   /* reduce, scan: the FOLD row; argreduce: OP_max or OP_min */
+    uint16_t copy;   /* not 0: recomputed on purpose; equal only to nodes with this number */
+    bool descending; /* sort, argsort */
+    bool right;      /* searchsorted */
+    bool add;        /* write: adds to what is there */
+    uint8_t ndim[4]; /* contract: axes of each group b, m, n, k; reduce: ndim[0] trailing axes */
+    union {
+        int64_t axis_len;    /* read, write: length of the indexed axis */
+        int64_t first_index; /* bits: index of the first element */
+        int64_t result;      /* kernel: which of its results this node is */
+    };
+    int64_t axis_stride; /* read, write: stride of the indexed axis in elements of its array */
     view *dst;           /* assemble: a view of the output for each input; write: one; owned */
     node_kernel *kernel; /* kernel: counted */
 } node_attr;
 
-/* A gradient of somebody's own, in place of that of the definition. */
+/* A gradient rule that the caller gave, which replaces that of the definition. */
 typedef struct custom {
     ig_pullback pull;
     void *context;
@@ -77,10 +82,11 @@ typedef struct custom {
 struct ig_array {
     atomic_int refs;
     uint8_t dtype;  /* ig_dtype */
-    bool weak;      /* a number without a dtype of its own */
+    bool weak;      /* a scalar without a dtype of its own */
     bool is_key;    /* made by key, split_key or fold_in */
     bool is_number; /* a root that array_number made */
     uint16_t op;    /* row of ops.def that made it, or ARRAY_DATA */
+    uint16_t level; /* how many scopes were open when it was made */
     int n_in;
     view view;
     struct ig_array *root;
@@ -122,19 +128,22 @@ ig_array *array_number(ig_dtype dtype, const void *value);
  * donated. Builders may read it; they never read buffers, which may be on any device. */
 const void *array_number_of(const ig_array *x);
 
-/* An evaluated root in no scope forgets how it was made, unless its thread keeps history; one in a
- * scope does so when it leaves it. */
-bool array_is_settled(const ig_array *x);
-void array_settle(ig_array *x);
+/* True if x remembers how it was made after its evaluation, for gradients: it is in a scope, or the
+ * calling thread keeps history. */
+bool array_keeps_history(const ig_array *x);
+/* An evaluated root becomes a constant, unless it keeps its history. */
+void array_drop_history(ig_array *x);
 
-/* Gives up the data of an evaluated root. It cannot be read or computed any more. */
-void array_void(ig_array *x);
-bool array_is_void(const ig_array *x);
+/* Releases the data of an evaluated root, which cannot be read or recomputed from then on. */
+void array_donate(ig_array *x);
+bool array_is_donated(const ig_array *x);
 
 /* Host address of the first element of an evaluated array's view. */
 void *array_host(const ig_array *x);
 
 /* Releases all scopes of the calling thread. */
 void scope_end_all(void);
+/* How many scopes the calling thread has open, at most UINT16_MAX. */
+int scope_level(void);
 
 #endif

@@ -86,8 +86,8 @@ struct backend {
     /* Makes p ready to launch any number of times; whatever it needs is allocated here. */
     ig_status (*compile)(const backend *dev, program *p);
     void (*discard)(program *p);
-    /* For people: what will run the program's core, or NULL. May be NULL. */
-    const char *(*how)(const program *p);
+    /* For people: the name of the code that runs the program's core, or NULL. May be NULL. */
+    const char *(*core_name)(const program *p);
     /* Runs the chain of p->chain programs that begins with p, one after another or rows at a time;
      * bindings are indexed by operand slots. An index outside of its axis is IG_ERR_INDEX. */
     ig_status (*launch)(const program *p, const binding *bindings);

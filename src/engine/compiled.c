@@ -1,4 +1,4 @@
-/* Computations planned once: a schedule, and which array each of its leaves and outputs is. */
+/* Compiled computations: a schedule, and which input, constant or output each of its leaves and outputs is. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/trace.h"
@@ -6,13 +6,13 @@
 #include "ops/grad.h"
 #include <string.h>
 
-/* An array as a run needs to see it: its shape, and where the buffer comes from or goes to. */
+/* A leaf, input or output of a compiled computation: its shape, and where its buffer comes from. */
 typedef struct port {
     ig_dtype dtype;
     view view;       /* of the root */
     view root;       /* of an output */
-    int input;       /* of a leaf, or of an output that is none of the run's: the input, or -1 */
-    int out;         /* of an output: which of the schedule's, or -1 */
+    int input;       /* of a leaf, or of an output that no program computes: the input, or -1 */
+    int out;         /* of an output: its number in the schedule, or -1 */
     ig_array *array; /* of a leaf or output that is a constant: retained */
 } port;
 
@@ -20,16 +20,16 @@ struct ig_compiled {
     const backend *device;
     schedule *plan; /* NULL: there is nothing to compute */
     port *in, *leaf, *out;
-    int n_in, n_given, n_leaf, n_out;
+    int n_in, n_donated, n_leaf, n_out;
 };
 
 /* ---- making ---- */
 
-/* A leaf without memory, which stands for an input while the plan is made. */
+/* A leaf without memory, which stands for an input while the schedule is built. */
 static ig_array *placeholder(const ig_array *x)
 {
     const ig_dtype dtype = (ig_dtype)x->dtype;
-    buffer *b = buffer_hollow((size_t)view_size(&x->view) * ig_dtype_bytes(dtype));
+    buffer *b = buffer_new_opaque((size_t)view_size(&x->view) * ig_dtype_bytes(dtype));
     return b ? array_leaf(dtype, x->view.ndim, x->view.shape, b) : NULL;
 }
 
@@ -67,7 +67,7 @@ static int list_constants(const ig_compiled *c, ig_array *const *standing, bool 
     return n;
 }
 
-/* Computes now what every run would compute again. */
+/* Computes now what every run would recompute. */
 static ig_status fold_constants(const ig_compiled *c, ig_array *const *standing,
                                 ig_array *const *results)
 {
@@ -113,8 +113,8 @@ static void connect(ig_compiled *c, ig_array *const *standing, ig_array *const *
 static ig_status plan(ig_compiled *c, ig_array *const *standing, ig_array *const *results)
 {
     TRY(graph_order(&engine.g, results, c->n_out));
-    graph_give(&engine.g, standing, c->n_given);
-    TRY(graph_number(&engine.g));
+    graph_donate(&engine.g, standing, c->n_donated);
+    TRY(graph_key(&engine.g));
     c->leaf = memory_new((size_t)(engine.g.n_leaf + 1) * sizeof *c->leaf);
     if (!c->leaf)
         return IG_ERR_MEMORY;
@@ -147,14 +147,14 @@ static ig_status compile(ig_compiled *c, ig_array *const *inputs, ig_array *cons
     return status;
 }
 
-ig_compiled *ig_compile(ig_array *const *inputs, int n_in, int n_given, ig_array *const *outputs,
+ig_compiled *ig_compile(ig_array *const *inputs, int n_in, int n_donated, ig_array *const *outputs,
                         int n_out)
 {
     if (require_list("compile", "inputs", inputs, n_in) != IG_OK ||
         require_list("compile", "outputs", outputs, n_out) != IG_OK)
         return NULL;
-    if (n_given < 0 || n_given > n_in)
-        FAIL_NULL(IG_ERR_ARGUMENT, "compile: %d of %d inputs cannot be given up", n_given, n_in);
+    if (n_donated < 0 || n_donated > n_in)
+        FAIL_NULL(IG_ERR_ARGUMENT, "compile: %d of %d inputs cannot be donated", n_donated, n_in);
     for (int i = 0; i < n_in + n_out; i++)
         if (!(i < n_in ? inputs[i] : outputs[i - n_in])) {
             ig_fail(IG_ERR_ARGUMENT, "compile: %s %d is NULL", i < n_in ? "input" : "output",
@@ -166,7 +166,8 @@ ig_compiled *ig_compile(ig_array *const *inputs, int n_in, int n_given, ig_array
         memory_free(c);
         return NULL;
     }
-    *c = (ig_compiled){.device = engine_device(), .n_in = n_in, .n_given = n_given, .n_out = n_out};
+    *c = (ig_compiled){
+        .device = engine_device(), .n_in = n_in, .n_donated = n_donated, .n_out = n_out};
     c->in = memory_new((size_t)(n_in + 1) * sizeof *c->in);
     c->out = memory_new((size_t)(n_out + 1) * sizeof *c->out);
     ig_status status = compile(c, inputs, outputs);
@@ -198,10 +199,10 @@ void ig_compiled_free(ig_compiled *c)
 
 /* ---- running ---- */
 
-/* A strided view has an ordered copy of what it sees, see ig_data; any other array lies in its root. */
+/* True if x is a strided view, whose elements ig_data has copied in order. */
 static bool is_copied(const ig_array *x) { return !view_is_contiguous(&x->view); }
 
-/* Inputs evaluated and contiguous. */
+/* Checks the inputs, evaluates them, and makes them contiguous. */
 static ig_status check_inputs(const ig_compiled *c, ig_array *const *in)
 {
     bool ready = true;
@@ -236,7 +237,7 @@ static binding bind_leaf(const port *p, ig_array *const *in)
     return (binding){x->root->data, (size_t)x->view.offset * ig_dtype_bytes((ig_dtype)x->dtype)};
 }
 
-/* The output p of the run that was just made. One that is an input is handed through. */
+/* The array for output p of the run, which may be an input or a constant. */
 static ig_array *take_output(const ig_compiled *c, const port *p, ig_array *const *in)
 {
     if (p->array)
@@ -245,7 +246,7 @@ static ig_array *take_output(const ig_compiled *c, const port *p, ig_array *cons
     const view *whole = !through             ? &p->root
                         : is_copied(through) ? &through->view
                                              : &through->root->view;
-    buffer *b = !through             ? engine.bound[c->plan->out_slot[p->out]].buf
+    buffer *b = !through             ? engine.binding[c->plan->out_slot[p->out]].buf
                 : is_copied(through) ? through->data
                                      : through->root->data;
     ig_array *root = array_leaf(p->dtype, whole->ndim, whole->shape, buffer_retain(b));
@@ -256,24 +257,24 @@ static ig_array *take_output(const ig_compiled *c, const port *p, ig_array *cons
 
 static ig_status run(const ig_compiled *c, ig_array *const *in, ig_array **out)
 {
-    int n_made = 0;
+    int n_owned = 0;
     ig_status status = IG_OK;
     if (c->plan) {
         TRY(engine_room(c->plan));
         for (int i = 0; i < c->n_leaf; i++)
-            engine.bound[i] = bind_leaf(&c->leaf[i], in);
+            engine.binding[i] = bind_leaf(&c->leaf[i], in);
         for (int i = 0; i < c->n_leaf; i++)
-            TRY(engine_check_buffer(engine.bound[i].buf, c->device));
-        status = engine_run(c->plan, c->device, &n_made);
+            TRY(engine_check_buffer(engine.binding[i].buf, c->device));
+        status = engine_run(c->plan, c->device, &n_owned);
     }
     for (int i = 0; i < c->n_out && status == IG_OK; i++)
         if (!(out[i] = take_output(c, &c->out[i], in)))
             status = IG_ERR_MEMORY;
-    engine_drop(n_made);
+    engine_drop(n_owned);
     const bool written = status == IG_OK || status == IG_ERR_CANCELLED; /* over donated inputs */
-    for (int i = 0; i < c->n_given && written; i++)
+    for (int i = 0; i < c->n_donated && written; i++)
         if (in[i]->root->data)
-            array_void(in[i]->root);
+            array_donate(in[i]->root);
     return status;
 }
 

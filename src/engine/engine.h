@@ -1,5 +1,5 @@
-/* What the files of the engine share. One evaluation runs at a time: all of it is used while the lock is
- * held, which engine_enter takes and engine_leave gives back. */
+/* What the files of the engine share. One evaluation runs at a time: engine_enter takes the lock that
+ * guards all of it, and engine_leave releases it. */
 #ifndef ENGINE_ENGINE_H
 #define ENGINE_ENGINE_H
 
@@ -18,9 +18,9 @@ extern struct engine {
         const backend *device;
     } cache[CACHE_SLOTS];
     uint64_t clock;
-    binding *bound; /* of each slot of the schedule that runs */
-    buffer **made;  /* buffers of that run: outputs, the arena */
-    int room_bound, room_made;
+    binding *binding; /* of each slot of the schedule that runs */
+    buffer **owned;   /* buffers of that run: outputs and the arena */
+    int room_binding, room_owned;
 } engine;
 
 void engine_enter(void);
@@ -29,9 +29,9 @@ void engine_leave(void);
 /* The device of the calling thread. */
 const backend *engine_device(void);
 
-/* While true, the memory of the calling thread's evaluations is full of NaN (ones, for integers) before
- * they run, so that what is not written shows. */
-void engine_spoil(bool spoil);
+/* While true, new memory of the calling thread's evaluations is filled with NaN (-1 for integers), so that
+ * elements that a program fails to write are found. */
+void engine_fill_with_nan(bool fill);
 
 /* A compiled schedule for engine.g; NULL on failure. */
 schedule *engine_build(const backend *dev);
@@ -40,10 +40,10 @@ void engine_discard(schedule *s, const backend *dev);
 /* Fails if dev cannot use the buffer, which is on another device. */
 ig_status engine_check_buffer(const buffer *b, const backend *dev);
 
-/* A run of s is: engine_room, then its leaves are put into engine.bound, then engine_run, which binds
- * the rest and launches, then outputs are retained where s->out_slot says, and engine_drop. */
+/* A run of s: engine_room; the caller puts its leaves into engine.binding; engine_run binds the other slots
+ * and launches; the caller retains the outputs of s->out_slot; engine_drop. */
 ig_status engine_room(const schedule *s);
-ig_status engine_run(const schedule *s, const backend *dev, int *n_made);
-void engine_drop(int n_made);
+ig_status engine_run(const schedule *s, const backend *dev, int *n_owned);
+void engine_drop(int n_owned);
 
 #endif

@@ -1,6 +1,6 @@
 /* Evaluation: the one place that ties graph and backend together. One call stack:
  *
- *   order -> number -> (cached schedule, or fuse, emit, plan, compile) -> admit -> launch -> attach
+ *   order -> keep -> key -> (cached schedule, or fuse, emit, plan, compile) -> admit -> launch -> attach
  *
  * One evaluation runs at a time; a lock guards the graph's scratch fields, the cache and the pool. */
 #include "engine/engine.h"
@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "base/trace.h"
+#include "ops/evaluate.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +18,7 @@
 struct engine engine = {.lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT};
 
 static _Thread_local const backend *device_now;
-static _Thread_local bool spoils;
+static _Thread_local bool fills_with_nan;
 
 /* A child of fork must not inherit a lock that a thread of its parent held. */
 static void lock_engine(void) { pthread_mutex_lock(&engine.lock); }
@@ -90,8 +91,8 @@ schedule *engine_build(const backend *dev)
     return NULL;
 }
 
-/* The schedule for the graph in engine.g, from the cache or new; NULL on failure. It stays the
- * cache's. The oldest of the places that the hash allows gives way. */
+/* The schedule for the graph in engine.g, from the cache or new; NULL on failure. The cache owns it. A new
+ * one replaces the least recently used of the entries that its hash allows. */
 static schedule *find_schedule(const backend *dev)
 {
     const uint64_t hash = engine.g.hash;
@@ -124,10 +125,10 @@ static schedule *find_schedule(const backend *dev)
 
 ig_status engine_room(const schedule *s)
 {
-    while (s->n_slot >= engine.room_bound || s->n_slot >= engine.room_made)
-        if (!graph_room(&engine.bound, engine.room_bound, &engine.room_bound,
-                        sizeof *engine.bound) ||
-            !graph_room(&engine.made, engine.room_made, &engine.room_made, sizeof *engine.made))
+    while (s->n_slot >= engine.room_binding || s->n_slot >= engine.room_owned)
+        if (!graph_room(&engine.binding, engine.room_binding, &engine.room_binding,
+                        sizeof *engine.binding) ||
+            !graph_room(&engine.owned, engine.room_owned, &engine.room_owned, sizeof *engine.owned))
             return IG_ERR_MEMORY;
     return IG_OK;
 }
@@ -143,72 +144,71 @@ ig_status engine_check_buffer(const buffer *b, const backend *dev)
     return IG_OK;
 }
 
-/* A leaf that dies gives its buffer to an output, unless somebody else has it too, it is a part of a
- * larger one, or it is on another device. */
+/* True if output t uses the buffer of a donated leaf. It does not if the buffer is shared, larger, or on
+ * another device. */
 static bool shares_leaf(const slot *t, const backend *dev)
 {
-    if (t->home < 0)
+    if (t->shares < 0)
         return false;
-    const binding *b = &engine.bound[t->home];
+    const binding *b = &engine.binding[t->shares];
     const bool here = b->buf->device == dev || (!b->buf->device && dev->computes);
     return here && b->offset == 0 && b->buf->bytes == (size_t)t->bytes &&
            atomic_load(&b->buf->refs) == 1;
 }
 
-void engine_spoil(bool spoil) { spoils = spoil; }
+void engine_fill_with_nan(bool fill) { fills_with_nan = fill; }
 
 static buffer *alloc_on(const backend *dev, int64_t bytes)
 {
     buffer *b = dev->alloc(dev, (size_t)bytes);
-    if (b && b->data && spoils)
+    if (b && b->data && fills_with_nan)
         memset(b->data, 0xff, b->bytes);
     return b;
 }
 
-/* Buffers for outputs and temporaries; leaves are bound. engine.made holds those that the run owns
- * (outputs and the arena). */
-static ig_status bind_slots(const schedule *s, const backend *dev, int *n_made)
+/* Binds outputs and temporaries; the leaves are bound already. */
+static ig_status bind_slots(const schedule *s, const backend *dev, int *n_owned)
 {
     uint64_t bytes = (uint64_t)(s->arena_bytes + s->out_bytes);
     for (int i = 0; i < s->n_slot; i++)
-        if (s->slot[i].kind == SLOT_OUT && s->slot[i].home >= 0 && !shares_leaf(&s->slot[i], dev))
+        if (s->slot[i].kind == SLOT_OUT && s->slot[i].shares >= 0 && !shares_leaf(&s->slot[i], dev))
             bytes += (uint64_t)s->slot[i].bytes;
     TRY(memory_admit(bytes, "this evaluation"));
     for (int i = 0; i < s->n_slot; i++) { /* leaves come first, then outputs before temporaries */
         const slot *t = &s->slot[i];
         if (t->kind != SLOT_OUT)
             continue;
-        buffer *b = shares_leaf(t, dev) ? buffer_retain(engine.bound[t->home].buf)
+        buffer *b = shares_leaf(t, dev) ? buffer_retain(engine.binding[t->shares].buf)
                                         : alloc_on(dev, t->bytes);
         if (!b)
             return IG_ERR_MEMORY;
-        engine.made[(*n_made)++] = b;
-        engine.bound[i] = (binding){b, 0};
+        engine.owned[(*n_owned)++] = b;
+        engine.binding[i] = (binding){b, 0};
     }
     buffer *arena = NULL;
     for (int i = 0; i < s->n_slot; i++) {
         const slot *t = &s->slot[i];
         if (t->kind != SLOT_TEMP)
             continue;
-        if (t->home < 0 && !arena) {
+        if (t->shares < 0 && !arena) {
             arena = alloc_on(dev, s->arena_bytes);
             if (!arena)
                 return IG_ERR_MEMORY;
-            engine.made[(*n_made)++] = arena;
+            engine.owned[(*n_owned)++] = arena;
         }
-        engine.bound[i] =
-            t->home >= 0 ? engine.bound[t->home] : (binding){arena, (size_t)t->offset};
+        engine.binding[i] =
+            t->shares >= 0 ? engine.binding[t->shares] : (binding){arena, (size_t)t->offset};
     }
     return IG_OK;
 }
 
 static ig_status launch(const program *p, const backend *dev)
 {
-    return p->kind == PROGRAM_KERNEL ? kernel_node_launch(p, dev, engine.bound)
-                                     : dev->launch(p, engine.bound);
+    return p->kind == PROGRAM_KERNEL ? kernel_node_launch(p, dev, engine.binding)
+                                     : dev->launch(p, engine.binding);
 }
 
-/* A launch, with its span on the timeline: all programs of a chain together. */
+/* A launch with its span on the timeline: one for all programs of a chain. */
 static ig_status launch_traced(const program *p, const backend *dev)
 {
     trace_cost cost = {0};
@@ -229,10 +229,10 @@ static ig_status launch_traced(const program *p, const backend *dev)
     return status;
 }
 
-ig_status engine_run(const schedule *s, const backend *dev, int *n_made)
+ig_status engine_run(const schedule *s, const backend *dev, int *n_owned)
 {
-    *n_made = 0;
-    ig_status status = bind_slots(s, dev, n_made);
+    *n_owned = 0;
+    ig_status status = bind_slots(s, dev, n_owned);
     const bool traced = trace_on();
     if (traced)
         trace_memory(ig_memory_used());
@@ -248,46 +248,49 @@ ig_status engine_run(const schedule *s, const backend *dev, int *n_made)
     return status == IG_OK ? finished : status;
 }
 
-void engine_drop(int n_made)
+void engine_drop(int n_owned)
 {
-    for (int i = 0; i < n_made; i++)
-        buffer_release(engine.made[i]);
+    for (int i = 0; i < n_owned; i++)
+        buffer_release(engine.owned[i]);
     if (trace_on())
         trace_memory(ig_memory_used());
 }
 
-/* The arrays asked for get their buffers. */
+/* Gives the outputs their buffers. Those that were only kept (graph_keep) keep their history, since the
+ * caller did not ask for their evaluation. */
 static void attach(const schedule *s)
 {
     const graph *g = &engine.g;
     for (int i = 0; i < g->n_out; i++)
-        g->out[i]->data = buffer_retain(engine.bound[s->out_slot[i]].buf);
-    for (int i = 0; i < g->n_out; i++)
-        array_settle(g->out[i]);
+        g->out[i]->data = buffer_retain(engine.binding[s->out_slot[i]].buf);
+    for (int i = 0; i < g->n_asked; i++)
+        array_drop_history(g->out[i]);
 }
 
-/* Orders and numbers what the arrays need; the lock is held. */
-static ig_status prepare(ig_array *const *arrays, int n, ig_array *const *given, int n_given)
+/* Prepares the graph of an evaluation; the lock is held. */
+static ig_status prepare(ig_array *const *arrays, int n, ig_array *const *donated, int n_donated)
 {
     TRY(require_list("eval", "arrays", arrays, n));
-    TRY(require_list("eval", "given", given, n_given));
-    for (int i = 0; i < n + n_given; i++)
-        if (!(i < n ? arrays[i] : given[i - n])) {
+    TRY(require_list("eval", "donated", donated, n_donated));
+    for (int i = 0; i < n + n_donated; i++)
+        if (!(i < n ? arrays[i] : donated[i - n])) {
             if (!ig_failed())
-                ig_fail(IG_ERR_ARGUMENT, "eval: array %d of %d is NULL", i, n + n_given);
+                ig_fail(IG_ERR_ARGUMENT, "eval: array %d of %d is NULL", i, n + n_donated);
             return IG_ERR_ARGUMENT;
         }
     TRY(graph_order(&engine.g, arrays, n));
-    graph_give(&engine.g, given, n_given);
-    return graph_number(&engine.g);
+    TRY(graph_keep(&engine.g));
+    graph_donate(&engine.g, donated, n_donated);
+    return graph_key(&engine.g);
 }
 
-static ig_status eval_locked(ig_array *const *arrays, int n, ig_array *const *given, int n_given)
+static ig_status eval_locked(ig_array *const *arrays, int n, ig_array *const *donated,
+                             int n_donated)
 {
     const backend *dev = engine_device();
-    int n_made;
+    int n_owned;
     const int64_t began = trace_begin();
-    TRY(prepare(arrays, n, given, n_given));
+    TRY(prepare(arrays, n, donated, n_donated));
     trace_end(began, "order");
     if (engine.g.n_node == 0)
         return IG_OK;
@@ -296,46 +299,50 @@ static ig_status eval_locked(ig_array *const *arrays, int n, ig_array *const *gi
         return IG_ERR_MEMORY;
     for (int i = 0; i < engine.g.n_leaf; i++) {
         TRY(engine_check_buffer(engine.g.leaf[i]->data, dev));
-        engine.bound[i] = (binding){engine.g.leaf[i]->data, 0};
+        engine.binding[i] = (binding){engine.g.leaf[i]->data, 0};
     }
-    ig_status status = engine_run(s, dev, &n_made);
+    ig_status status = engine_run(s, dev, &n_owned);
     if (status == IG_OK)
         attach(s);
-    engine_drop(n_made);
+    engine_drop(n_owned);
+    /* A cancelled run may have overwritten leaves that no other array holds. */
+    for (int i = 0; i < engine.g.n_leaf && status == IG_ERR_CANCELLED; i++)
+        if (s->slot[i].shares >= 0)
+            array_donate(engine.g.leaf[i]);
     return status;
 }
 
-ig_status ig_eval_giving(ig_array *const *arrays, int n, ig_array *const *given, int n_given)
+ig_status ig_eval_donating(ig_array *const *arrays, int n, ig_array *const *donated, int n_donated)
 {
     engine_enter();
     const int64_t began = trace_begin();
-    ig_status status = eval_locked(arrays, n, given, n_given);
+    ig_status status = eval_locked(arrays, n, donated, n_donated);
     trace_end(began, "eval");
     const bool written = status == IG_OK || status == IG_ERR_CANCELLED; /* over donated inputs */
-    for (int i = 0; i < n_given && written; i++)
-        if (given[i]->root->data)
-            array_void(given[i]->root);
+    for (int i = 0; i < n_donated && written; i++)
+        if (donated[i]->root->data)
+            array_donate(donated[i]->root);
     engine_leave();
     return status;
 }
 
-ig_status ig_eval(ig_array *const *arrays, int n) { return ig_eval_giving(arrays, n, NULL, 0); }
+ig_status ig_eval(ig_array *const *arrays, int n) { return ig_eval_donating(arrays, n, NULL, 0); }
 
-char *ig_explain_giving(ig_array *const *arrays, int n, ig_array *const *given, int n_given)
+char *ig_explain_donating(ig_array *const *arrays, int n, ig_array *const *donated, int n_donated)
 {
     text t = {0};
     engine_enter();
     schedule *s =
-        prepare(arrays, n, given, n_given) == IG_OK ? find_schedule(engine_device()) : NULL;
+        prepare(arrays, n, donated, n_donated) == IG_OK ? find_schedule(engine_device()) : NULL;
     if (s)
-        schedule_text(s, &engine.g, engine_device()->name, engine_device()->how, &t);
+        schedule_text(s, &engine.g, engine_device()->name, engine_device()->core_name, &t);
     else
         t.failed = true;
     engine_leave();
     return text_take(&t);
 }
 
-char *ig_explain(ig_array *const *arrays, int n) { return ig_explain_giving(arrays, n, NULL, 0); }
+char *ig_explain(ig_array *const *arrays, int n) { return ig_explain_donating(arrays, n, NULL, 0); }
 
 void ig_shutdown(void)
 {
@@ -347,11 +354,11 @@ void ig_shutdown(void)
         engine.cache[i].plan = NULL;
     }
     graph_free(&engine.g);
-    memory_free(engine.bound);
-    memory_free(engine.made);
-    engine.bound = NULL;
-    engine.made = NULL;
-    engine.room_bound = engine.room_made = 0;
+    memory_free(engine.binding);
+    memory_free(engine.owned);
+    engine.binding = NULL;
+    engine.owned = NULL;
+    engine.room_binding = engine.room_owned = 0;
     backend_release_all();
     engine_leave();
     scope_end_all();
@@ -369,11 +376,12 @@ static ig_status read_check(ig_array *x, const char *what)
     }
     TRY(ig_eval(&x, 1));
     if (!x->root->data->data && x->root->data->bytes)
-        FAIL(IG_ERR_DEVICE, "%s: the device computes nothing, so there is nothing to read", what);
+        FAIL(IG_ERR_DEVICE, "%s: the array was evaluated on device '%s', which stores no elements",
+             what, x->root->data->device ? x->root->data->device->name : "?");
     return IG_OK;
 }
 
-/* The elements of x, a strided view, in order. */
+/* A contiguous copy of the elements of x, a strided view. */
 static buffer *contiguous_copy(ig_array *x)
 {
     ig_array *copy = build_contiguous(x);
@@ -398,7 +406,7 @@ ig_status ig_read(ig_array *x, void *dst, size_t size)
     TRY(read_check(x, "read"));
     size_t have = (size_t)view_size(&x->view) * ig_dtype_bytes((ig_dtype)x->dtype);
     if (have != size)
-        FAIL(IG_ERR_ARGUMENT, "read: the array has %zu bytes, but there is room for %zu", have,
+        FAIL(IG_ERR_ARGUMENT, "read: the array has %zu bytes, but the destination has %zu", have,
              size);
     if (size)
         TRY(require_pointer("read", "dst", dst));
@@ -425,13 +433,36 @@ double ig_item(ig_array *x)
     return dtype_fetch((ig_dtype)x->dtype, array_host(x));
 }
 
+/* ---- evaluation for others ---- */
+
+ig_status evaluate_arrays(ig_array *const *arrays, int n) { return ig_eval(arrays, n); }
+const void *evaluate_data(ig_array *x) { return ig_data(x); }
+
+ig_status ig_value_and_grad(ig_array *loss, ig_array *const *params, int n, double *value,
+                            ig_array **grads)
+{
+    TRY(require_pointer("value_and_grad", "value", value));
+    TRY(ig_grad(loss, params, n, grads));
+    ig_array **all = memory_get((size_t)(n + 1) * sizeof *all);
+    if (!all)
+        return IG_ERR_MEMORY;
+    for (int i = 0; i < n; i++)
+        all[i] = grads[i];
+    all[n] = loss;
+    ig_status status = ig_eval(all, n + 1);
+    memory_free(all);
+    if (status == IG_OK)
+        *value = ig_item(loss);
+    return status;
+}
+
 /* ---- settings ---- */
 
 ig_status ig_set_threads(int n)
 {
     if (n < 0)
         FAIL(IG_ERR_ARGUMENT, "threads: %d is negative; 0 asks for the default", n);
-    engine_enter(); /* a running evaluation counts on its number of workers */
+    engine_enter(); /* a running evaluation relies on the number of workers */
     pool_set_threads(n);
     engine_leave();
     return IG_OK;

@@ -1,6 +1,6 @@
 /* Gradients of kernels are kernels: what a parameter of one stands for is told by its name (see ig_kernel).
  * Attached as a custom gradient, the question of what the arguments' gradients are becomes one more call of a
- * recipe, so it can be differentiated again if that has a gradient. */
+ * spec, so it can be differentiated again if that has a gradient. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "engine/kernel_parts.h"
@@ -27,34 +27,34 @@ static int param_named(const ig_kernel_info *k, const char *name)
     return -1;
 }
 
-static bool has_gradient(const bound *b, int param)
+static bool has_gradient(const kernel_call *b, int param)
 {
-    return b->param[param].input >= 0 && dtype_is_float(b->recipe->info->params[param].dtype);
+    return b->param[param].input >= 0 && dtype_is_float(b->spec->info->params[param].dtype);
 }
 
 /* What parameter q of the gradient kernel stands for. */
-static grad_param grad_param_of(const bound *b, int q)
+static grad_param grad_param_of(const kernel_call *b, int q)
 {
     static const char prefix[] = "grad_";
-    const ig_kernel_info *k = b->recipe->info;
-    const ig_kernel_param *p = &b->recipe->gradient->info->params[q];
+    const ig_kernel_info *k = b->spec->info;
+    const ig_kernel_param *p = &b->spec->gradient->info->params[q];
     const bool grad = strncmp(p->name, prefix, strlen(prefix)) == 0;
     const int of = grad ? param_named(k, p->name + strlen(prefix)) : -1;
     const int same = param_named(k, p->name);
-    if (b->recipe->gradient->number[q].kind != IG_ARG_NONE)
+    if (b->spec->gradient->number[q].kind != IG_ARG_NONE)
         return (grad_param){GRAD_NUMBER, -1};
     if (p->is_written)
         return (grad_param){of >= 0 && has_gradient(b, of) ? GRAD_RESULT : GRAD_UNKNOWN, of};
     if (same >= 0)
         return (grad_param){GRAD_VALUE, same};
-    if (of >= 0 && b->param[of].kind == BOUND_RESULT && b->param[of].input < 0)
+    if (of >= 0 && b->param[of].kind == FROM_RESULT && b->param[of].input < 0)
         return (grad_param){GRAD_COTANGENT, of};
     return (grad_param){GRAD_UNKNOWN, -1};
 }
 
-ig_status kernel_grad_check(const bound *b, ig_array *const *in)
+ig_status kernel_grad_check(const kernel_call *b, ig_array *const *in)
 {
-    const ig_kernel_info *k = b->recipe->info, *g = b->recipe->gradient->info;
+    const ig_kernel_info *k = b->spec->info, *g = b->spec->gradient->info;
     for (int q = 0; q < g->n_params; q++) {
         const ig_kernel_param *p = &g->params[q];
         const grad_param what = grad_param_of(b, q);
@@ -90,7 +90,7 @@ ig_status kernel_grad_check(const bound *b, ig_array *const *in)
 
 /* Whose it is. */
 typedef struct pull_context {
-    bound *b;
+    kernel_call *b;
     int result;
 } pull_context;
 
@@ -104,19 +104,19 @@ static void pull_release(void *context)
 static ig_arg arg_of_array(ig_array *x) { return (ig_arg){.kind = IG_ARG_ARRAY, .u.array = x}; }
 static ig_arg arg_of_shape(ig_ints v) { return (ig_arg){.kind = IG_ARG_INTS, .u.ints = v}; }
 
-static ig_ints shape_of(const bound_result *r) { return (ig_ints){r->shape, r->ndim}; }
+static ig_ints shape_of(const call_result *r) { return (ig_ints){r->shape, r->ndim}; }
 
 /* The argument that parameter i of b had, with other inputs. */
-static ig_arg arg_again(const bound *b, int i, ig_array *const *inputs)
+static ig_arg arg_again(const kernel_call *b, int i, ig_array *const *inputs)
 {
-    const bound_param *p = &b->param[i];
-    return p->input >= 0             ? arg_of_array(inputs[p->input])
-           : p->kind == BOUND_RESULT ? arg_of_shape(shape_of(&b->result[p->result]))
-                                     : p->number;
+    const call_param *p = &b->param[i];
+    return p->input >= 0            ? arg_of_array(inputs[p->input])
+           : p->kind == FROM_RESULT ? arg_of_shape(shape_of(&b->result[p->result]))
+                                    : p->number;
 }
 
 /* Calls r with an argument for each parameter. */
-static ig_status apply_all(recipe *r, const ig_arg *args, ig_array **results)
+static ig_status apply_all(kernel_spec *r, const ig_arg *args, ig_array **results)
 {
     const ig_arg **each = memory_get((size_t)(r->info->n_params + 1) * sizeof *each);
     if (!each)
@@ -129,36 +129,36 @@ static ig_status apply_all(recipe *r, const ig_arg *args, ig_array **results)
 }
 
 /* What the kernel gives for these inputs: nodes that are equal to those that are there already. */
-static ig_status results_again(const bound *b, ig_array *const *inputs, ig_array **results)
+static ig_status results_again(const kernel_call *b, ig_array *const *inputs, ig_array **results)
 {
-    const int n = b->recipe->info->n_params;
+    const int n = b->spec->info->n_params;
     ig_arg *args = memory_get((size_t)(n + 1) * sizeof *args);
     if (!args)
         return IG_ERR_MEMORY;
     for (int i = 0; i < n; i++)
         args[i] = arg_again(b, i, inputs);
-    const ig_status status = apply_all(b->recipe, args, results);
+    const ig_status status = apply_all(b->spec, args, results);
     memory_free(args);
     return status;
 }
 
 /* The arguments of the gradient kernel. values has the results, cotangents their gradients. */
-static void grad_args(const bound *b, ig_array *const *inputs, ig_array *const *values,
+static void grad_args(const kernel_call *b, ig_array *const *inputs, ig_array *const *values,
                       ig_array *const *cotangents, ig_arg *args)
 {
-    const recipe *g = b->recipe->gradient;
+    const kernel_spec *g = b->spec->gradient;
     for (int q = 0; q < g->info->n_params; q++) {
         const grad_param what = grad_param_of(b, q);
-        const bound_param *of = what.of >= 0 ? &b->param[what.of] : NULL;
+        const call_param *of = what.of >= 0 ? &b->param[what.of] : NULL;
         switch (what.kind) {
         case GRAD_VALUE:
-            args[q] = of->kind == BOUND_RESULT && of->input < 0 ? arg_of_array(values[of->result])
-                                                                : arg_again(b, what.of, inputs);
+            args[q] = of->kind == FROM_RESULT && of->input < 0 ? arg_of_array(values[of->result])
+                                                               : arg_again(b, what.of, inputs);
             break;
         case GRAD_COTANGENT: args[q] = arg_of_array(cotangents[of->result]); break;
         case GRAD_RESULT:
-            args[q] = of->kind == BOUND_RESULT ? arg_of_array(cotangents[of->result])
-                                               : arg_of_shape(ig_shape(inputs[of->input]));
+            args[q] = of->kind == FROM_RESULT ? arg_of_array(cotangents[of->result])
+                                              : arg_of_shape(ig_shape(inputs[of->input]));
             break;
         default: args[q] = g->number[q]; break;
         }
@@ -166,12 +166,12 @@ static void grad_args(const bound *b, ig_array *const *inputs, ig_array *const *
 }
 
 /* True if the gradient kernel reads a result other than that one. */
-static bool reads_others(const bound *b, int result)
+static bool reads_others(const kernel_call *b, int result)
 {
-    for (int q = 0; q < b->recipe->gradient->info->n_params; q++) {
+    for (int q = 0; q < b->spec->gradient->info->n_params; q++) {
         const grad_param what = grad_param_of(b, q);
-        const bound_param *of = what.kind == GRAD_VALUE ? &b->param[what.of] : NULL;
-        if (of && of->kind == BOUND_RESULT && of->input < 0 && of->result != result)
+        const call_param *of = what.kind == GRAD_VALUE ? &b->param[what.of] : NULL;
+        if (of && of->kind == FROM_RESULT && of->input < 0 && of->result != result)
             return true;
     }
     return false;
@@ -186,13 +186,13 @@ typedef struct pull_room {
 static ig_status pull_with(const pull_context *c, ig_array *const *inputs, ig_array *out,
                            ig_array *g, const pull_room *room, ig_array **grads)
 {
-    const bound *b = c->b;
-    recipe *gradient = b->recipe->gradient;
+    const kernel_call *b = c->b;
+    kernel_spec *gradient = b->spec->gradient;
     if (reads_others(b, c->result))
         TRY(results_again(b, inputs, room->values));
     room->values[c->result] = out;
     for (int i = 0; i < b->base.n_result; i++) {
-        const bound_result *r = &b->result[i];
+        const call_result *r = &b->result[i];
         room->cotangents[i] =
             i == c->result ? build_cast(g, r->dtype) : ig_zeros(shape_of(r), r->dtype);
         if (!room->cotangents[i])
@@ -211,7 +211,7 @@ static ig_status pull(void *context, ig_array *const *inputs, int n, ig_array *o
                       ig_array **grads)
 {
     const pull_context *c = context;
-    const ig_kernel_info *gradient = c->b->recipe->gradient->info;
+    const ig_kernel_info *gradient = c->b->spec->gradient->info;
     const size_t n_result = (size_t)c->b->base.n_result;
     const pull_room room = {memory_new(n_result * sizeof(ig_array *)),
                             memory_new(n_result * sizeof(ig_array *)),
@@ -228,7 +228,7 @@ static ig_status pull(void *context, ig_array *const *inputs, int n, ig_array *o
     return status;
 }
 
-ig_array *kernel_grad_attach(bound *b, int i, ig_array *x, ig_array *const *in)
+ig_array *kernel_grad_attach(kernel_call *b, int i, ig_array *x, ig_array *const *in)
 {
     pull_context *c = memory_get(sizeof *c);
     if (!c)

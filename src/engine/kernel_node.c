@@ -1,8 +1,8 @@
 /* Kernels of the user's as nodes of graphs.
  *
- *   ig_kernel_call -> recipe, what is the same for all arguments -> bound, with arguments -> nodes
+ *   ig_kernel_call -> spec, what is the same for all arguments -> kernel_call, with arguments -> nodes
  *
- * A node for each result shares one bound kernel, which is known by a key of its content: graphs find equal
+ * A node for each result shares one kernel_call kernel, which is known by a key of its content: graphs find equal
  * ones by it. */
 #include "base/error.h"
 #include "base/hash.h"
@@ -17,16 +17,16 @@
 
 /* ---- recipes ---- */
 
-static recipe *recipe_retain(recipe *r)
+static kernel_spec *kernel_spec_retain(kernel_spec *r)
 {
     atomic_fetch_add_explicit(&r->refs, 1, memory_order_relaxed);
     return r;
 }
 
-static void recipe_release(recipe *r)
+static void kernel_spec_release(kernel_spec *r)
 {
     while (r && atomic_fetch_sub_explicit(&r->refs, 1, memory_order_acq_rel) == 1) {
-        recipe *gradient = r->gradient;
+        kernel_spec *gradient = r->gradient;
         shared_module_release(r->module);
         memory_free(r->number);
         memory_free(r);
@@ -46,7 +46,7 @@ static ig_status fail_no_kernel(const ig_module *m, const char *kernel, const ch
 }
 
 /* The kernel of the module, or what is wrong with it, there or on the device that is in use. */
-static ig_status find_kernel(recipe *r, const ig_kernel_call *call, const char *name)
+static ig_status find_kernel(kernel_spec *r, const ig_kernel_call *call, const char *name)
 {
     ig_module *m = r->module->module;
     const kernel_entry *e = kernel_tree_find(m->tree, call->kernel);
@@ -70,7 +70,7 @@ static ig_status find_kernel(recipe *r, const ig_kernel_call *call, const char *
     return status;
 }
 
-static void know_content(recipe *r)
+static void know_content(kernel_spec *r)
 {
     hash h;
     hash_begin(&h);
@@ -80,7 +80,7 @@ static void know_content(recipe *r)
 }
 
 /* The numbers that a gradient kernel is given beside what it asks for by name. */
-static ig_status keep_numbers(recipe *r, const ig_kernel_call *call)
+static ig_status keep_numbers(kernel_spec *r, const ig_kernel_call *call)
 {
     const ig_kernel_info *k = r->info;
     r->number = memory_new((size_t)(k->n_params + 1) * sizeof *r->number);
@@ -104,9 +104,10 @@ static ig_status keep_numbers(recipe *r, const ig_kernel_call *call)
     return IG_OK;
 }
 
-static recipe *recipe_new(const ig_kernel_call *call, const ig_kernel_call *around);
+static kernel_spec *kernel_spec_new(const ig_kernel_call *call, const ig_kernel_call *around);
 
-static ig_status recipe_fill(recipe *r, const ig_kernel_call *call, const ig_kernel_call *around)
+static ig_status kernel_spec_fill(kernel_spec *r, const ig_kernel_call *call,
+                                  const ig_kernel_call *around)
 {
     const bool own = call->source || !around;
     const ig_kernel_call *from = own ? call : around;
@@ -130,28 +131,28 @@ static ig_status recipe_fill(recipe *r, const ig_kernel_call *call, const ig_ker
     inner.name = from->name;
     inner.source = from->source;
     inner.options = from->options;
-    r->gradient = recipe_new(call->gradient, &inner);
+    r->gradient = kernel_spec_new(call->gradient, &inner);
     return r->gradient ? IG_OK : IG_ERR_ARGUMENT;
 }
 
-static recipe *recipe_new(const ig_kernel_call *call, const ig_kernel_call *around)
+static kernel_spec *kernel_spec_new(const ig_kernel_call *call, const ig_kernel_call *around)
 {
-    recipe *r = memory_new(sizeof *r);
+    kernel_spec *r = memory_new(sizeof *r);
     if (!r)
         return NULL;
     atomic_init(&r->refs, 1);
-    if (recipe_fill(r, call, around) == IG_OK)
+    if (kernel_spec_fill(r, call, around) == IG_OK)
         return r;
-    recipe_release(r);
+    kernel_spec_release(r);
     return NULL;
 }
 
 /* ---- arguments ---- */
 
-static void bound_destroy(node_kernel *k)
+static void kernel_call_destroy(node_kernel *k)
 {
-    bound *b = (bound *)k;
-    recipe_release(b->recipe);
+    kernel_call *b = (kernel_call *)k;
+    kernel_spec_release(b->spec);
     memory_free(b->param);
     memory_free(b->result);
     memory_free(b->plain);
@@ -161,30 +162,30 @@ static void bound_destroy(node_kernel *k)
     memory_free(b);
 }
 
-static bound *bound_new(recipe *r)
+static kernel_call *kernel_call_new(kernel_spec *r)
 {
     const size_t n = (size_t)r->info->n_params + 1, n_result = (size_t)r->info->n_written + 1;
-    bound *b = memory_new(sizeof *b);
+    kernel_call *b = memory_new(sizeof *b);
     if (!b)
         return NULL;
     atomic_init(&b->base.refs, 1);
-    b->base.destroy = bound_destroy;
+    b->base.destroy = kernel_call_destroy;
     b->base.name = r->info->name;
-    b->recipe = recipe_retain(r);
+    b->spec = kernel_spec_retain(r);
     b->param = memory_new(n * sizeof *b->param);
     b->result = memory_new(n_result * sizeof *b->result);
     b->passed = memory_new(n * sizeof *b->passed);
     b->base.result = b->plain = memory_new(n_result * sizeof *b->plain);
     if (b->param && b->result && b->passed && b->plain)
         return b;
-    bound_destroy(&b->base);
+    kernel_call_destroy(&b->base);
     return NULL;
 }
 
 /* x as an input that points to dtype; -1 on failure. */
-static int add_input(bound *b, const ig_kernel_param *p, ig_array *x, ig_array **in)
+static int add_input(kernel_call *b, const ig_kernel_param *p, ig_array *x, ig_array **in)
 {
-    const char *kernel = b->recipe->info->name;
+    const char *kernel = b->spec->info->name;
     if (!x) {
         if (!ig_failed())
             ig_fail(IG_ERR_ARGUMENT, "kernel '%s': the array for '%s' is NULL", kernel, p->name);
@@ -202,14 +203,14 @@ static int add_input(bound *b, const ig_kernel_param *p, ig_array *x, ig_array *
     return b->n_in++;
 }
 
-static ig_status bind_result(bound *b, const ig_kernel_param *p, const ig_arg *a, bound_param *out,
-                             ig_array **in)
+static ig_status bind_result(kernel_call *b, const ig_kernel_param *p, const ig_arg *a,
+                             call_param *out, ig_array **in)
 {
-    const char *kernel = b->recipe->info->name;
-    bound_result *r = &b->result[b->base.n_result];
+    const char *kernel = b->spec->info->name;
+    call_result *r = &b->result[b->base.n_result];
     ig_ints shape;
     int64_t size;
-    *out = (bound_param){.kind = BOUND_RESULT, .input = -1, .result = b->base.n_result};
+    *out = (call_param){.kind = FROM_RESULT, .input = -1, .result = b->base.n_result};
     if (a->kind == IG_ARG_ARRAY) {
         if ((out->input = add_input(b, p, a->u.array, in)) < 0)
             return IG_ERR_ARGUMENT;
@@ -233,25 +234,25 @@ static ig_status bind_result(bound *b, const ig_kernel_param *p, const ig_arg *a
 }
 
 /* A number that is an array of one element is not a part of the graph's structure: it is data. */
-static ig_status bind_scalar(bound *b, const ig_kernel_param *p, ig_array *x, bound_param *out,
+static ig_status bind_scalar(kernel_call *b, const ig_kernel_param *p, ig_array *x, call_param *out,
                              ig_array **in)
 {
-    const char *kernel = b->recipe->info->name;
+    const char *kernel = b->spec->info->name;
     if (x && view_size(&x->view) != 1)
         FAIL(IG_ERR_ARGUMENT, "kernel '%s': '%s' is a %s, but the array has %lld elements", kernel,
              p->name, p->type, (long long)view_size(&x->view));
     if (x && p->dtype != IG_DTYPE_NONE && dtype_is_float(p->dtype) &&
         dtype_is_float((ig_dtype)x->dtype))
         x = build_cast(x, p->dtype);
-    *out = (bound_param){.kind = BOUND_SCALAR, .input = add_input(b, p, x, in)};
+    *out = (call_param){.kind = FROM_SCALAR, .input = add_input(b, p, x, in)};
     return out->input < 0 ? IG_ERR_ARGUMENT : IG_OK;
 }
 
-static ig_status bind_param(bound *b, int i, const ig_arg *a, ig_array **in)
+static ig_status bind_param(kernel_call *b, int i, const ig_arg *a, ig_array **in)
 {
-    const ig_kernel_info *k = b->recipe->info;
+    const ig_kernel_info *k = b->spec->info;
     const ig_kernel_param *p = &k->params[i];
-    bound_param *out = &b->param[i];
+    call_param *out = &b->param[i];
     if (p->is_written)
         return bind_result(b, p, a, out, in);
     if (!p->is_pointer && (p->dtype == IG_DTYPE_NONE || p->holds->n_fields))
@@ -261,13 +262,13 @@ static ig_status bind_param(bound *b, int i, const ig_arg *a, ig_array **in)
     if (a->kind == IG_ARG_ARRAY && !p->is_pointer)
         return bind_scalar(b, p, a->u.array, out, in);
     if (!p->is_pointer) {
-        *out = (bound_param){.kind = BOUND_NUMBER, .input = -1, .number = *a};
+        *out = (call_param){.kind = FROM_NUMBER, .input = -1, .number = *a};
         return module_number(k, p, a, &out->bits);
     }
     if (a->kind != IG_ARG_ARRAY)
         FAIL(IG_ERR_ARGUMENT, "kernel '%s': '%s' is a %s: give an array", k->name, p->name,
              p->type);
-    *out = (bound_param){.kind = BOUND_ARRAY, .input = add_input(b, p, a->u.array, in)};
+    *out = (call_param){.kind = FROM_ARRAY, .input = add_input(b, p, a->u.array, in)};
     return out->input < 0 ? IG_ERR_ARGUMENT : IG_OK;
 }
 
@@ -276,9 +277,9 @@ static ig_status bind_param(bound *b, int i, const ig_arg *a, ig_array **in)
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /* A thread for each element of the first result: see ig_kernel_call. */
-static ig_status spread(bound *b)
+static ig_status spread(kernel_call *b)
 {
-    const bound_result *r = &b->result[0];
+    const call_result *r = &b->result[0];
     int axes = 3, axis = r->ndim - 1;
     while (axes > 1 && b->block[axes - 1] == 1)
         axes--;
@@ -301,10 +302,10 @@ static ig_status spread(bound *b)
     return IG_OK;
 }
 
-static ig_status shape_launch(bound *b)
+static ig_status shape_launch(kernel_call *b)
 {
     static const uint32_t threads[3] = {256, 1, 1};
-    const recipe *r = b->recipe;
+    const kernel_spec *r = b->spec;
     const bool given = r->block[0] || r->block[1] || r->block[2];
     for (int i = 0; i < 3; i++) {
         b->block[i] = given ? (r->block[i] ? r->block[i] : 1) : threads[i];
@@ -323,7 +324,7 @@ static void shape_text(text *t, const uint32_t v[3])
         text_add(t, "x%u", v[2]);
 }
 
-static ig_status name_bound(bound *b)
+static ig_status make_label(kernel_call *b)
 {
     text t = {0};
     text_add(&t, "%s<<<", b->base.name);
@@ -336,9 +337,9 @@ static ig_status name_bound(bound *b)
 }
 
 /* The content, the launch, what each parameter is and what each result begins as. */
-static ig_status key_bound(bound *b)
+static ig_status make_key(kernel_call *b)
 {
-    const recipe *r = b->recipe;
+    const kernel_spec *r = b->spec;
     const int n_params = r->info->n_params;
     uint64_t *key = memory_get((size_t)(4 + 6 + 1 + 2 * n_params + 2 * b->base.n_result) * 8);
     int n = 0;
@@ -352,9 +353,9 @@ static ig_status key_bound(bound *b)
     }
     key[n++] = r->shared_bytes;
     for (int i = 0; i < n_params; i++) {
-        const bound_param *p = &b->param[i];
+        const call_param *p = &b->param[i];
         key[n++] = (uint64_t)p->kind;
-        key[n++] = p->kind == BOUND_NUMBER ? p->bits : (uint64_t)p->input;
+        key[n++] = p->kind == FROM_NUMBER ? p->bits : (uint64_t)p->input;
     }
     for (int i = 0; i < b->base.n_result; i++) {
         key[n++] = (uint64_t)b->plain[i].bytes;
@@ -367,30 +368,30 @@ static ig_status key_bound(bound *b)
 
 /* ---- nodes ---- */
 
-static ig_array *result_node(bound *b, int i, ig_array *const *in)
+static ig_array *result_node(kernel_call *b, int i, ig_array *const *in)
 {
-    const bound_result *r = &b->result[i];
+    const call_result *r = &b->result[i];
     ig_array *x = array_node(OP_kernel, r->dtype, r->ndim, r->shape, in, b->n_in,
-                             &(node_attr){.axis_len = i, .kernel = &b->base});
-    return x && b->recipe->gradient && b->n_in && dtype_is_float(r->dtype)
+                             &(node_attr){.result = i, .kernel = &b->base});
+    return x && b->spec->gradient && b->n_in && dtype_is_float(r->dtype)
                ? kernel_grad_attach(b, i, x, in)
                : x;
 }
 
-static ig_status bind_all(bound *b, const ig_arg *const *args, ig_array **in)
+static ig_status bind_all(kernel_call *b, const ig_arg *const *args, ig_array **in)
 {
-    for (int i = 0; i < b->recipe->info->n_params; i++)
+    for (int i = 0; i < b->spec->info->n_params; i++)
         TRY(bind_param(b, i, args[i], in));
     TRY(shape_launch(b));
-    TRY(name_bound(b));
-    TRY(key_bound(b));
-    return b->recipe->gradient ? kernel_grad_check(b, in) : IG_OK;
+    TRY(make_label(b));
+    TRY(make_key(b));
+    return b->spec->gradient ? kernel_grad_check(b, in) : IG_OK;
 }
 
-ig_status kernel_apply(recipe *r, const ig_arg *const *args, ig_array **results)
+ig_status kernel_apply(kernel_spec *r, const ig_arg *const *args, ig_array **results)
 {
     ig_array **in = memory_new((size_t)(r->info->n_params + 1) * sizeof *in);
-    bound *b = in ? bound_new(r) : NULL;
+    kernel_call *b = in ? kernel_call_new(r) : NULL;
     ig_status status = b ? bind_all(b, args, in) : IG_ERR_MEMORY;
     for (int i = 0; status == IG_OK && i < b->base.n_result; i++)
         if (!(results[i] = result_node(b, i, in)))
@@ -407,7 +408,7 @@ int ig_kernel(const ig_kernel_call *call, ig_array **out, int max_out)
         require_list("kernel", "args", call->args, call->n_args) != IG_OK ||
         require_list("kernel", "out", out, max_out) != IG_OK)
         return 0;
-    recipe *r = recipe_new(call, NULL);
+    kernel_spec *r = kernel_spec_new(call, NULL);
     if (!r)
         return 0;
     const int n = r->info->n_written;
@@ -419,7 +420,7 @@ int ig_kernel(const ig_kernel_call *call, ig_array **out, int max_out)
     if (status == IG_OK)
         status = kernel_apply(r, args, out);
     memory_free(args);
-    recipe_release(r);
+    kernel_spec_release(r);
     return status == IG_OK ? n : 0;
 }
 
@@ -427,7 +428,7 @@ int ig_kernel(const ig_kernel_call *call, ig_array **out, int max_out)
 
 ig_status kernel_node_compile(const program *p, const backend *dev)
 {
-    const recipe *r = ((const bound *)p->kernel)->recipe;
+    const kernel_spec *r = ((const kernel_call *)p->kernel)->spec;
     module_kernel ready;
     return dev->computes ? module_prepare(r->module->module, dev, r->info->name, &ready) : IG_OK;
 }
@@ -458,17 +459,17 @@ static binding place_of(const operand *o, const binding *bindings)
     return b;
 }
 
-static ig_status pass(bound *b, const program *p, const backend *dev, const binding *bindings)
+static ig_status pass(kernel_call *b, const program *p, const backend *dev, const binding *bindings)
 {
-    for (int i = 0; i < b->recipe->info->n_params; i++) {
-        bound_param *param = &b->param[i];
-        const operand *o = param->kind == BOUND_RESULT ? &p->post.operand[param->result]
-                           : param->input >= 0         ? &p->pre.operand[param->input]
-                                                       : NULL;
+    for (int i = 0; i < b->spec->info->n_params; i++) {
+        call_param *param = &b->param[i];
+        const operand *o = param->kind == FROM_RESULT ? &p->post.operand[param->result]
+                           : param->input >= 0        ? &p->pre.operand[param->input]
+                                                      : NULL;
         const binding at = o ? place_of(o, bindings) : (binding){0};
-        if (param->kind == BOUND_SCALAR)
+        if (param->kind == FROM_SCALAR)
             TRY(dev->read(at.buf, at.offset, &param->bits, ig_dtype_bytes(o->dtype)));
-        if (param->kind == BOUND_RESULT && param->input < 0 && b->plain[param->result].bytes)
+        if (param->kind == FROM_RESULT && param->input < 0 && b->plain[param->result].bytes)
             TRY(dev->fill(at.buf, at.offset, 0, (size_t)b->plain[param->result].bytes));
         b->passed[i] = (kernel_arg){at, &param->bits};
     }
@@ -477,8 +478,8 @@ static ig_status pass(bound *b, const program *p, const backend *dev, const bind
 
 ig_status kernel_node_launch(const program *p, const backend *dev, const binding *bindings)
 {
-    bound *b = (bound *)p->kernel;
-    const recipe *r = b->recipe;
+    kernel_call *b = (kernel_call *)p->kernel;
+    const kernel_spec *r = b->spec;
     lane_launch l = {.base = {.args = b->passed, .shared_bytes = r->shared_bytes}};
     memcpy(l.base.grid, b->grid, sizeof l.base.grid);
     memcpy(l.base.block, b->block, sizeof l.base.block);

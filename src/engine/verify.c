@@ -134,12 +134,12 @@ static ig_status run_copies(checker *c, ig_array *const *arrays, int n)
             all[n_all++] = in_order(c, i)->alone;
     for (int i = 0; i < n && status == IG_OK; i++)
         results[i] = checked_of(c, arrays[i])->fused;
-    engine_spoil(true);
+    engine_fill_with_nan(true);
     if (status == IG_OK)
         status = ig_eval(all, n_all);
     if (status == IG_OK)
         status = ig_eval(results, n);
-    engine_spoil(false);
+    engine_fill_with_nan(false);
     memory_free(all);
     memory_free(results);
     return status;
@@ -211,20 +211,20 @@ static bound bound_of(const ig_array *x)
     bound b = {.kind = BOUND_EXACT, .dtype = d, .adds = computed_in(d)};
     if (!dtype_is_float(d))
         return b;
-    switch (node_kind_of(x)) {
-    case KIND_KERNEL: b.kind = BOUND_KERNEL; break;
-    case KIND_REDUCE: bound_of_fold(&b, x, x->attr.ndim[0]); break;
-    case KIND_SCAN: bound_of_fold(&b, x, 1); break;
-    case KIND_CONTRACT:
+    switch (node_program(x)) {
+    case PROGRAM_KERNEL: b.kind = BOUND_KERNEL; break;
+    case PROGRAM_REDUCE: bound_of_fold(&b, x, x->attr.ndim[0]); break;
+    case PROGRAM_SCAN: bound_of_fold(&b, x, 1); break;
+    case PROGRAM_CONTRACT:
         b.kind = BOUND_IN_ORDER;
         b.terms = last_axes(x->in[0], x->attr.ndim[3]);
         break;
-    case KIND_WRITE: /* each addition is rounded to the dtype */
-        b.kind = x->attr.flag ? BOUND_IN_ORDER : BOUND_EXACT;
+    case PROGRAM_WRITE: /* each addition is rounded to the dtype */
+        b.kind = x->attr.add ? BOUND_IN_ORDER : BOUND_EXACT;
         b.terms = view_size(&x->in[1]->view);
         b.adds = d;
         break;
-    case KIND_MAP:
+    case PROGRAM_MAP:
         b.ulp = op_ulps[x->op] > 0 && dtype_is_half(d) ? 1 : op_ulps[x->op];
         if (x->op == OP_astype && ig_dtype_bytes(x->in[0]->dtype) == 8 &&
             !dtype_is_float(x->in[0]->dtype))

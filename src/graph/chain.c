@@ -1,24 +1,24 @@
-/* Chains: neighbouring programs that work row by row.
+/* Chains: adjacent programs that can run row by row together.
  *
- * A softmax is three programs, but each row of each needs only the same row of those before. Such
- * programs are marked as a chain, so that a backend can take some rows through all of them while they
- * are in its cache. What a program computes, and in which order, stays as it is. */
+ * A softmax is three programs, but each row of each depends only on the same row of those before. Such
+ * programs are marked as a chain, so that a backend can run some rows through all of them while they are
+ * in its cache. The results are the same bits. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "graph/graph.h"
 
-/* Longer rows do not stay in a cache on their way through a chain. */
+/* Longer rows do not fit a cache. */
 enum { ROW_MOST = 1 << 15, CHAIN_MOST = 16 };
 
-/* True if point i of a space of rows (outer, inner) reaches, through v, only elements of the part of
- * its buffer that belongs to row i / inner, when each row owns `own` elements. */
+/* True if, through v, each point of row r of a space (outer, inner) reaches only elements of row r of the
+ * buffer, whose rows have `own` elements. */
 static bool is_row_local(const view *v, int64_t outer, int64_t inner, int64_t own)
 {
     if (v->offset != 0)
         return false;
     if (own == inner && view_is_contiguous(v))
         return true;
-    /* Leading axes walk the rows, own elements apart; the rest stays within a row. */
+    /* Leading axes step from row to row; the others stay within a row. */
     int axis = v->ndim;
     int64_t points = 1;
     while (axis > 0 && points < inner)
@@ -36,7 +36,7 @@ static bool is_row_local(const view *v, int64_t outer, int64_t inner, int64_t ow
     return low >= 0 && high < own && step == own * outer;
 }
 
-/* Points of a row of tape t when it has `outer` rows; 0 if it cannot be cut so. */
+/* Points of a row of tape t if it has `outer` rows; 0 if the size is not a multiple. */
 static int64_t row_points(const tape *t, int64_t outer)
 {
     return t->size % outer == 0 ? t->size / outer : 0;
@@ -58,7 +58,7 @@ static bool tape_fits(const schedule *s, const tape *t, int64_t outer, int first
         const slot *b = &s->slot[o->slot];
         bool stored = inst->code == TAPE_STORE;
         if (!stored && (b->kind == SLOT_LEAF || b->first < first))
-            continue; /* was there before the chain, and nobody in it writes it */
+            continue; /* written before the chain, and not in it */
         int64_t elements = b->bytes / (int64_t)ig_dtype_bytes(o->dtype);
         bool walked = stored || inst->code == TAPE_LOAD;
         if (!walked || elements % outer != 0 ||
@@ -86,8 +86,8 @@ static bool can_chain(const schedule *s, const program *p, int64_t outer, int fi
     return core && tape_fits(s, &p->pre, outer, first) && tape_fits(s, &p->post, outer, first);
 }
 
-/* True if one of programs [first, p) touches the slot, and it is more than a number or two. What only
- * reads the same as a product does not read it by the same rows. */
+/* True if one of programs [first, p) uses the slot and it has more than a few bytes. Reading the same leaf
+ * as a contraction does not count: it is not read by the same rows. */
 static bool is_shared(const schedule *s, int index, int first, int p)
 {
     enum { FEW_BYTES = 64 };
@@ -101,24 +101,24 @@ static bool is_shared(const schedule *s, int index, int first, int p)
     return false;
 }
 
-/* True if program p and one of [first, p) touch the same rows: others gain nothing by running together,
- * and their slots would have to live longer. */
-static bool is_akin(const schedule *s, int first, int p)
+/* True if program p and one of [first, p) use the same rows. Otherwise running them together gains nothing
+ * and extends live ranges. */
+static bool shares_rows(const schedule *s, int first, int p)
 {
     const program *own = &s->program[p];
     const tape *tapes[2] = {&own->pre, &own->post};
     int core[3];
-    bool akin = p == first;
+    bool shares = p == first;
     for (int k = 0; k < 2; k++)
-        for (int i = 0; i < tapes[k]->n_operand && !akin; i++)
-            akin = is_shared(s, tapes[k]->operand[i].slot, first, p);
-    for (int i = program_core_slots(own, core) - 1; i >= 0 && !akin; i--)
-        akin = is_shared(s, core[i], first, p);
-    return akin;
+        for (int i = 0; i < tapes[k]->n_operand && !shares; i++)
+            shares = is_shared(s, tapes[k]->operand[i].slot, first, p);
+    for (int i = program_core_slots(own, core) - 1; i >= 0 && !shares; i--)
+        shares = is_shared(s, core[i], first, p);
+    return shares;
 }
 
-/* Rows of the chain that could begin with program i: those of the first reduction in reach. A
- * contraction may come first: then its rows need not all exist at once. */
+/* Rows of the chain that could start with program i: those of the first reduction, at i or i + 1. A
+ * contraction may come first: then its result exists by rows. */
 static int64_t rows_at(const schedule *s, int i)
 {
     for (int k = i; k < s->n_program && k < i + 2; k++) {
@@ -131,14 +131,14 @@ static int64_t rows_at(const schedule *s, int i)
     return 0;
 }
 
-/* How many programs from i on are a chain of `outer` rows. A contraction belongs to it as the first,
- * or as the last behind such a first: elsewhere its rows would be too few to pay for packing in[1]. */
+/* How many programs from i on form a chain of `outer` rows. A contraction may be the first, or the last
+ * after such a first: elsewhere it would have too few rows at a time to pay for packing in[1]. */
 static int chain_length(const schedule *s, int i, int64_t outer)
 {
     bool contracts = s->program[i].kind == PROGRAM_CONTRACT;
     for (int n = 0; n < CHAIN_MOST && i + n < s->n_program; n++) {
         const program *p = &s->program[i + n];
-        if (!can_chain(s, p, outer, i) || !is_akin(s, i, i + n) ||
+        if (!can_chain(s, p, outer, i) || !shares_rows(s, i, i + n) ||
             (n > 0 && p->kind == PROGRAM_CONTRACT && !contracts))
             return n;
         if (n > 0 && p->kind == PROGRAM_CONTRACT)
@@ -147,7 +147,7 @@ static int chain_length(const schedule *s, int i, int64_t outer)
     return i + CHAIN_MOST < s->n_program ? CHAIN_MOST : s->n_program - i;
 }
 
-/* Temporaries that nobody outside of programs [i, i + n) sees exist by rows only. */
+/* Temporaries that only programs [i, i + n) use exist by rows. */
 static ig_status keep_by_rows(schedule *s, int i, int n, int64_t outer)
 {
     program *p = &s->program[i];
@@ -180,7 +180,7 @@ ig_status schedule_chain(schedule *s)
         n = n > 1 ? n : 1;
         s->program[i].chain = n;
         s->program[i].rows = outer;
-        /* Rows are under way in all programs at once: what one writes, none may overwrite. */
+        /* All programs have rows in progress at once, so none may overwrite what another wrote. */
         for (int k = 0; k < s->n_slot && n > 1; k++) {
             slot *t = &s->slot[k];
             if (t->first >= i && t->first < i + n)

@@ -1,5 +1,5 @@
-/* Emitting: a fused group becomes a program. Map nodes become instructions, whatever comes from
- * outside becomes an operand, and what others need is stored at the end of the tape. */
+/* Emitting: a fused group becomes a program. Map nodes become instructions, inputs from outside become
+ * operands, and nodes that other groups load are stored at the end of the tape. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "graph/graph.h"
@@ -9,17 +9,17 @@
 /* A group has at most 128 nodes of 3 inputs, each stored at most once. */
 enum { GROUP_OPERANDS_MOST = 4 * 128 };
 
-/* A tape in the making. */
+/* A tape that is being written. */
 typedef struct writer {
     const graph *g;
     schedule *s;
     tape *t;
     int room_inst, room_operand;
-    const int *slot_of; /* of each stored node, else -1 */
+    const int *slot_of; /* of each stored node; else -1 */
     const group *grp;
-    const view *shape; /* the space in the order of the nodes */
+    const view *shape; /* the space, with axes in the order of the nodes */
     bool permuted;
-    int *value_of; /* of each node that this tape has computed, else -1 */
+    int *value_of; /* of each node that this tape has computed; else -1 */
     text *label;
     int64_t ops;
 } writer;
@@ -29,7 +29,7 @@ static slot slot_new(slot_kind kind, int leaf, int node, int64_t size)
     return (slot){.kind = kind,
                   .index = leaf,
                   .node = node,
-                  .home = -1,
+                  .shares = -1,
                   .bytes = size,
                   .first = -1,
                   .last = -1,
@@ -62,7 +62,7 @@ static ig_status inst_add(writer *w, tape_inst inst)
 
 static const tape_inst nothing = {.operand = -1, .dst = -1, .a = -1, .b = -1, .c = -1};
 
-/* An instruction that makes a value; *value is its number. */
+/* Adds an instruction that computes a value; *value is its number. */
 static ig_status value_add(writer *w, tape_inst inst, int *value)
 {
     inst.dst = (int16_t)w->t->n_reg;
@@ -71,7 +71,7 @@ static ig_status value_add(writer *w, tape_inst inst, int *value)
     return IG_OK;
 }
 
-/* The view in the shape and order in which this tape walks its space. */
+/* The view in the shape and axis order of the tape's space. */
 static void to_space(const writer *w, const view *from, view *to)
 {
     view v = *from;
@@ -88,14 +88,15 @@ static int slot_of_root(const writer *w, const ig_array *root)
     return root->data ? -1 - root->index : w->slot_of[w->g->same[root->index]];
 }
 
-/* The operand through which y is read, new or found again; -1 on failure. */
+/* The number of the operand, which is added if it is new; -1 on failure. */
 static int operand_add(writer *w, operand o)
 {
     tape *t = w->t;
     for (int i = 0; i < t->n_operand; i++) {
         const operand *p = &t->operand[i];
         if (p->slot == o.slot && p->dtype == o.dtype && p->axis_len == o.axis_len &&
-            p->axis_stride == o.axis_stride && view_equal(&p->v, &o.v))
+            p->axis_stride == o.axis_stride && p->first_index == o.first_index &&
+            view_equal(&p->v, &o.v))
             return i;
     }
     if (t->n_operand == INT16_MAX ||
@@ -107,12 +108,12 @@ static int operand_add(writer *w, operand o)
 
 static ig_status emit_node(writer *w, int node);
 
-/* The value of y on this tape: computed here, or loaded. */
+/* The value of y on this tape: computed, recomputed or loaded. */
 static ig_status value_of(writer *w, const ig_array *y, int *value)
 {
     int node = y->root->data ? -1 : w->g->same[y->root->index];
     if (node >= 0 && w->value_of[node] < 0 && w->slot_of[node] < 0)
-        TRY(emit_node(w, node)); /* see is_made_again */
+        TRY(emit_node(w, node)); /* not stored: recomputed here */
     if (node >= 0 && w->value_of[node] >= 0) {
         *value = w->value_of[node];
         return IG_OK;
@@ -146,7 +147,7 @@ static ig_status round_half(writer *w, ig_dtype dtype, int *value)
     return value_add(w, inst, value);
 }
 
-/* read and bits take one input that is not walked lane by lane. */
+/* read and bits have one input that is not read element by element. */
 static ig_status emit_table(writer *w, const ig_array *x, tape_inst *inst)
 {
     const ig_array *from = x->in[x->n_in - 1];
@@ -154,7 +155,8 @@ static ig_status emit_table(writer *w, const ig_array *x, tape_inst *inst)
                      .dtype = (ig_dtype)from->dtype,
                      .v = from->view,
                      .axis_len = x->attr.axis_len,
-                     .axis_stride = x->attr.axis_stride};
+                     .axis_stride = x->attr.axis_stride,
+                     .first_index = x->attr.first_index};
     inst->code = x->op == OP_bits ? TAPE_BITS : TAPE_READ;
     if (x->op == OP_read) {
         int index;
@@ -228,7 +230,7 @@ static ig_status emit_store(writer *w, int node)
     return inst.operand < 0 ? IG_ERR_MEMORY : inst_add(w, inst);
 }
 
-/* Merges axes that all operands walk as one, and shares registers. */
+/* Merges axes that are adjacent in all operands, and assigns registers. */
 static ig_status finish_tape(writer *w)
 {
     tape *t = w->t;
@@ -257,7 +259,7 @@ static ig_status finish_tape(writer *w)
     return tape_assign_registers(t);
 }
 
-/* The next tape has no value of the node, nor of those that it reads. */
+/* The next tape must not use the values of the node and of its inputs. */
 static void forget_values(const writer *w, int node)
 {
     const ig_array *x = w->g->node[node];
@@ -326,8 +328,8 @@ static writer writer_for(emitter *e, tape *t, const view *shape, text *label)
                     .label = label};
 }
 
-/* Bytes that an operand touches: a broadcast axis or an overlap is read again and again, but is there
- * once. A table that is read at computed places counts each read, up to its size. */
+/* Bytes of memory that an operand touches: broadcast and overlapping elements count once. A table that is
+ * read at computed indices counts each read, up to its size. */
 static int64_t operand_bytes(const schedule *s, const operand *o, bool table)
 {
     int64_t n = (int64_t)ig_dtype_bytes(o->dtype), whole = s->slot[o->slot].bytes;
@@ -365,7 +367,7 @@ static operand plain_operand(const emitter *e, const ig_array *y)
                      .v = y->view};
 }
 
-/* from copied to the place `to` of slot. */
+/* Copies `from` to the view `to` of a slot. */
 static ig_status emit_copy(emitter *e, const ig_array *from, int slot_to, const view *to,
                            const char *name)
 {
@@ -408,7 +410,7 @@ static ig_status emit_write(emitter *e, const ig_array *x, int node)
         return IG_ERR_MEMORY;
     text label = {0};
     p->dtype = (ig_dtype)x->dtype;
-    p->flag = x->attr.flag;
+    p->add = x->attr.add;
     p->in[0] = plain_operand(e, x->in[1]);
     p->in[1] = plain_operand(e, x->in[2]);
     p->out = (operand){.slot = e->slot_of[node],
@@ -418,7 +420,7 @@ static ig_status emit_write(emitter *e, const ig_array *x, int node)
                        .axis_stride = x->attr.axis_stride};
     p->bytes_read = operand_bytes(e->s, &p->in[0], false) + operand_bytes(e->s, &p->in[1], false);
     p->bytes_written = operand_bytes(e->s, &p->in[1], false);
-    text_add(&label, x->attr.flag ? " scatter_add" : " scatter");
+    text_add(&label, x->attr.add ? " scatter_add" : " scatter");
     return finish_program(e->s, p, &label);
 }
 
@@ -432,7 +434,8 @@ static ig_status emit_rows(emitter *e, const ig_array *x, int node, program_kind
     const view *v = &x->in[0]->view;
     p->dtype = (ig_dtype)x->in[0]->dtype;
     p->fold = x->attr.fold;
-    p->flag = x->attr.flag;
+    p->descending = x->attr.descending;
+    p->right = x->attr.right;
     p->inner = v->ndim ? v->shape[v->ndim - 1] : 1;
     p->outer = p->inner ? view_size(v) / p->inner : 0;
     p->kept = x->view.ndim ? x->view.shape[x->view.ndim - 1] : 1;
@@ -447,7 +450,7 @@ static ig_status emit_rows(emitter *e, const ig_array *x, int node, program_kind
     return finish_program(e->s, p, &label);
 }
 
-/* ---- kernels of the user's ---- */
+/* ---- user kernels ---- */
 
 /* True if x and y are results of one launch: the same kernel, with the same inputs. */
 static bool is_same_launch(const graph *g, const ig_array *x, const ig_array *y)
@@ -473,7 +476,7 @@ static bool is_launched(const schedule *s, int result)
     return false;
 }
 
-/* A kernel gets pointers, so what it reads lies in order, and as aligned as its widest vectors. */
+/* A kernel gets pointers, so its inputs are contiguous and aligned for its widest vectors. */
 static ig_status kernel_input(emitter *e, const ig_array *y, operand *out)
 {
     enum { ALIGNED = 64 };
@@ -486,7 +489,7 @@ static ig_status kernel_input(emitter *e, const ig_array *y, operand *out)
     return out->slot < 0 ? IG_ERR_MEMORY : emit_copy(e, y, out->slot, &out->v, "copy");
 }
 
-/* The slots of all results, and what they begin as. A result that nobody asks for needs memory, too. */
+/* The slots of all results, with their initial content. An unused result needs memory, too. */
 static ig_status kernel_results(emitter *e, const ig_array *x, operand *results)
 {
     const node_kernel *k = x->attr.kernel;
@@ -495,7 +498,7 @@ static ig_status kernel_results(emitter *e, const ig_array *x, operand *results)
     for (int i = 0; i < e->g->n_node; i++) {
         const ig_array *y = e->g->node[i];
         if (e->g->same[i] == i && y->op == OP_kernel && is_same_launch(e->g, x, y))
-            results[y->attr.axis_len] =
+            results[y->attr.result] =
                 (operand){.slot = e->slot_of[i], .dtype = (ig_dtype)y->dtype, .v = y->view};
     }
     for (int i = 0; i < k->n_result; i++) {
@@ -558,7 +561,7 @@ static ig_status emit_kernel(emitter *e, const ig_array *x, int node)
 
 /* ---- fused groups ---- */
 
-/* The core of a reduction or contraction, with what was fused before and behind it. */
+/* The core of a reduction or contraction. */
 static void describe_core(emitter *e, program *p, const ig_array *x)
 {
     p->dtype = (ig_dtype)x->in[0]->dtype;
@@ -620,138 +623,55 @@ static ig_status emit_fused(emitter *e, const group *grp, program_kind kind)
 
 static ig_status emit_group(emitter *e, const group *grp)
 {
-    static const program_kind kinds[] = {
-        [KIND_MAP] = PROGRAM_MAP,
-        [KIND_REDUCE] = PROGRAM_REDUCE,
-        [KIND_ARGREDUCE] = PROGRAM_ARGREDUCE,
-        [KIND_CONTRACT] = PROGRAM_CONTRACT,
-        [KIND_SCAN] = PROGRAM_SCAN,
-        [KIND_SORT] = PROGRAM_SORT,
-        [KIND_ARGSORT] = PROGRAM_ARGSORT,
-        [KIND_SEARCH] = PROGRAM_SEARCH,
-    };
     if (grp->core < 0)
         return emit_fused(e, grp, PROGRAM_MAP);
     const ig_array *x = e->g->node[grp->core];
-    node_kind k = node_kind_of(x);
-    switch (k) {
-    case KIND_ASSEMBLE: return emit_assemble(e, x, grp->core);
-    case KIND_WRITE: return emit_write(e, x, grp->core);
-    case KIND_KERNEL: return emit_kernel(e, x, grp->core);
-    case KIND_SCAN:
-    case KIND_SORT:
-    case KIND_ARGSORT:
-    case KIND_SEARCH: return emit_rows(e, x, grp->core, kinds[k]);
-    default: return emit_fused(e, grp, kinds[k]);
+    const program_kind kind = node_program(x);
+    switch (kind) {
+    case PROGRAM_MAP: return emit_assemble(e, x, grp->core);
+    case PROGRAM_WRITE: return emit_write(e, x, grp->core);
+    case PROGRAM_KERNEL: return emit_kernel(e, x, grp->core);
+    case PROGRAM_SCAN:
+    case PROGRAM_SORT:
+    case PROGRAM_ARGSORT:
+    case PROGRAM_SEARCH: return emit_rows(e, x, grp->core, kind);
+    default: return emit_fused(e, grp, kind);
     }
 }
 
-/* True if y shows few different elements for its size: it is one along rows, or columns. */
-static bool is_spread(const ig_array *y)
-{
-    enum { FEW = 8 };
-    int64_t different = 1;
-    for (int i = 0; i < y->view.ndim; i++)
-        different *= y->view.stride[i] ? y->view.shape[i] : 1;
-    return different <= view_size(&y->view) / FEW;
-}
-
-/* True if map node x is one step from an array of another group, as a row's difference from its mean is. */
-static bool is_one_step(const emitter *e, const int *group_of, const ig_array *x)
-{
-    int arrays = 0;
-    if ((x->op != OP_add && x->op != OP_subtract && x->op != OP_multiply) || x->attr.copy ||
-        dtype_is_half((ig_dtype)x->dtype))
-        return false;
-    for (int j = 0; j < x->n_in; j++) {
-        const ig_array *root = x->in[j]->root;
-        if (!root->data && group_of[e->g->same[root->index]] == group_of[e->g->same[x->index]])
-            return false;
-        arrays += !is_spread(x->in[j]);
-    }
-    return arrays <= 1;
-}
-
-/* True if x had rather be computed again, in a space of that shape, than be written and read: what it is made of
- * is in memory, not computed again itself. */
-static bool is_cheap(const emitter *e, const int *group_of, const ig_array *x, const view *space)
-{
-    view v;
-    if (!is_one_step(e, group_of, x))
-        return false;
-    for (int j = 0; j < x->n_in; j++) {
-        const ig_array *y = x->in[j], *root = y->root;
-        if (!view_reshape(&y->view, space->ndim, space->shape, &v) ||
-            (!root->data && is_one_step(e, group_of, e->g->node[e->g->same[root->index]])))
-            return false;
-    }
-    return true;
-}
-
-/* True if node i, which reads a node of another group by its j-th input, computes that again. */
-static bool is_made_again(const emitter *e, const group *groups, const int *group_of, int i, int j)
-{
-    const ig_array *x = e->g->node[i], *y = x->in[j];
-    const group *grp = &groups[group_of[i]];
-    bool pre = false;
-    for (int k = 0; k < grp->n_pre && !pre; k++)
-        pre = grp->pre[k] == i;
-    return pre && node_walks(x, j) && node_is_whole(y) &&
-           is_cheap(e, group_of, e->g->node[e->g->same[y->root->index]],
-                    &e->g->node[grp->pre_like]->view);
-}
-
-/* Slots: leaves first, so that a leaf's slot is its number; then every node that is asked for or
- * read by another group, unless it is computed there again. */
-static ig_status find_slots(emitter *e, const group *groups, int n_groups, int *group_of)
+/* Slots: leaves first, so that the slot of a leaf is its number; then every node that is stored. */
+static ig_status add_slots(emitter *e, const bool *stored)
 {
     const graph *g = e->g;
-    for (int i = 0; i < n_groups; i++) {
-        const group *grp = &groups[i];
-        for (int k = 0; k < grp->n_pre; k++)
-            group_of[grp->pre[k]] = i;
-        for (int k = 0; k < grp->n_post; k++)
-            group_of[grp->post[k]] = i;
-        if (grp->core >= 0)
-            group_of[grp->core] = i;
-    }
     for (int i = 0; i < g->n_leaf; i++)
         if (slot_add(e->s, slot_new(SLOT_LEAF, i, -1, (int64_t)g->leaf[i]->data->bytes)) < 0)
             return IG_ERR_MEMORY;
-    enum { NO = -1, TEMP = -2, OUT = -3 };
-    for (int i = 0; i < g->n_node; i++)
-        e->slot_of[i] = NO;
-    for (int i = 0; i < g->n_node; i++)
-        for (int j = 0; j < g->node[i]->n_in && g->same[i] == i; j++) {
-            const ig_array *root = g->node[i]->in[j]->root;
-            if (!root->data && group_of[g->same[root->index]] != group_of[i] &&
-                !is_made_again(e, groups, group_of, i, j))
-                e->slot_of[g->same[root->index]] = TEMP;
-        }
-    for (int i = 0; i < g->n_out; i++)
-        e->slot_of[g->same[g->out[i]->index]] = OUT;
     for (int i = 0; i < g->n_node; i++) {
-        if (e->slot_of[i] == NO)
-            continue;
-        slot_kind kind = e->slot_of[i] == OUT ? SLOT_OUT : SLOT_TEMP;
-        e->slot_of[i] = slot_add(e->s, slot_new(kind, -1, i, bytes_of(g->node[i])));
-        if (e->slot_of[i] < 0)
+        e->slot_of[i] = -1;
+        if (stored[i] &&
+            (e->slot_of[i] = slot_add(e->s, slot_new(SLOT_TEMP, -1, i, bytes_of(g->node[i])))) < 0)
             return IG_ERR_MEMORY;
     }
+    for (int i = 0; i < g->n_out; i++)
+        e->s->slot[e->slot_of[g->same[g->out[i]->index]]].kind = SLOT_OUT;
     return IG_OK;
 }
 
-ig_status schedule_emit(const graph *g, const group *groups, int n_groups, schedule *s)
+ig_status schedule_emit(const graph *g, const fusion *f, schedule *s)
 {
     size_t n = (size_t)g->n_node + 1;
-    int *memory = memory_get(3 * n * sizeof *memory);
+    int *memory = memory_get(2 * n * sizeof *memory);
     if (!memory)
         return IG_ERR_MEMORY;
     emitter e = {.g = g, .s = s, .slot_of = memory, .value_of = memory + n};
     memset(e.value_of, -1, n * sizeof *e.value_of);
-    ig_status status = find_slots(&e, groups, n_groups, memory + 2 * n);
-    for (int i = 0; i < n_groups && status == IG_OK; i++)
-        status = emit_group(&e, &groups[i]);
+    ig_status status = add_slots(&e, f->stored);
+    for (int i = 0; i < f->n_group && status == IG_OK; i++) {
+        const int first = s->n_program;
+        status = emit_group(&e, &f->group[i]);
+        for (int k = first; k < s->n_program; k++)
+            s->program[k].may_fail = f->group[i].may_fail;
+    }
     memory_free(memory);
     return status;
 }

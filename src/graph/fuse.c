@@ -1,18 +1,18 @@
-/* Fusing: which nodes run as one program.
+/* Fusing: decides which nodes run as one program, and which are stored or recomputed.
  *
- * Nodes are taken in order. A map node joins the group of an input that it reads element by element
- * (the same linear index), before or behind that group's core. The depth of a group counts the
- * boundaries that had to be crossed to reach it; a node joins only a group of its own depth, and
- * every edge between two groups leads to a greater depth. So no cycle can arise, and groups of one
- * depth can be joined. A group without a core that nobody else has read yet may also sink to the depth
- * of the node that reads it. */
+ * Nodes are visited in order. A map node joins the group of an input that it reads element by element
+ * (at the same linear index), before or behind the core of that group. The depth of a group counts the
+ * group boundaries on the way to it. A node joins only a group of its own depth, and every edge between
+ * two groups leads to a greater depth. So no cycle can arise, and groups of one depth can be joined. A
+ * group without a core that no other group has read yet may also move to the depth of the node that
+ * reads it. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "graph/graph.h"
 #include <limits.h>
 #include <string.h>
 
-enum { GROUP_MOST = 128 }; /* nodes of one program: bounds the registers of a tape */
+enum { GROUP_MOST = 128 }; /* nodes of one program: limits the registers of a tape */
 
 typedef enum role { ROLE_NONE, ROLE_PRE, ROLE_CORE, ROLE_POST } role;
 
@@ -20,30 +20,34 @@ typedef struct fuser {
     const graph *g;
     group *group;
     int n_group, room_group;
-    int *group_of; /* of each node, before joining: see group_at */
+    int *group_of; /* of each node, before groups were joined: see group_at */
     unsigned char *role_of;
     int *joined_to; /* of each group: itself, or the group that took it in */
     int *next;      /* of each node: the next member of its group, or -1 */
 } fuser;
 
-node_kind node_kind_of(const ig_array *x)
+program_kind node_program(const ig_array *x)
 {
     switch (x->op) {
-    case OP_assemble: return KIND_ASSEMBLE;
-    case OP_write: return KIND_WRITE;
-    case OP_contract: return KIND_CONTRACT;
-    case OP_kernel: return KIND_KERNEL;
-    case OP_sort: return KIND_SORT;
-    case OP_argsort: return KIND_ARGSORT;
-    case OP_searchsorted: return KIND_SEARCH;
+    case OP_write: return PROGRAM_WRITE;
+    case OP_contract: return PROGRAM_CONTRACT;
+    case OP_kernel: return PROGRAM_KERNEL;
+    case OP_sort: return PROGRAM_SORT;
+    case OP_argsort: return PROGRAM_ARGSORT;
+    case OP_searchsorted: return PROGRAM_SEARCH;
     case OP_argmax:
-    case OP_argmin: return KIND_ARGREDUCE;
-    default: break;
+    case OP_argmin: return PROGRAM_ARGREDUCE;
+    case OP_cumulative_sum:
+    case OP_cumulative_prod:
+    case OP_cumulative_max:
+    case OP_cumulative_min: return PROGRAM_SCAN;
+    default: return op_rows[x->op].cls == CLASS_REDUCE ? PROGRAM_REDUCE : PROGRAM_MAP;
     }
-    if (op_rows[x->op].cls != CLASS_REDUCE)
-        return KIND_MAP;
-    bool running = x->op >= OP_cumulative_sum && x->op <= OP_cumulative_min;
-    return running ? KIND_SCAN : KIND_REDUCE;
+}
+
+bool node_is_map(const ig_array *x)
+{
+    return x->op != OP_assemble && node_program(x) == PROGRAM_MAP;
 }
 
 static int group_at(const fuser *f, int node)
@@ -63,13 +67,13 @@ static int source_of(const fuser *f, const ig_array *x, int j)
     return root->data ? -1 : f->g->same[root->index];
 }
 
-bool node_is_whole(const ig_array *y)
+bool node_is_full_view(const ig_array *y)
 {
     return y == y->root || (y->view.offset == 0 && view_is_contiguous(&y->view) &&
                             view_size(&y->view) == view_size(&y->root->view));
 }
 
-bool node_walks(const ig_array *x, int j)
+bool node_reads_elementwise(const ig_array *x, int j)
 {
     return !(x->op == OP_bits || (x->op == OP_read && j == 1));
 }
@@ -77,7 +81,7 @@ bool node_walks(const ig_array *x, int j)
 /* The node whose shape is the space of that part of the group. */
 static int space_like(const group *g, role r) { return r == ROLE_PRE ? g->pre_like : g->core; }
 
-/* True if every outside operand of x can be walked in the shape of the part's space. */
+/* True if every input of x can be read in the shape of the part's space. */
 static bool fits_space(const fuser *f, const ig_array *x, const group *g, role r)
 {
     const view *space = &f->g->node[space_like(g, r)]->view;
@@ -95,25 +99,25 @@ static role can_join(const fuser *f, const ig_array *x, int j, int gi)
 {
     const group *g = &f->group[gi];
     int source = source_of(f, x, j);
-    if (!node_walks(x, j) || !node_is_whole(x->in[j]) || g->n_node >= GROUP_MOST)
+    if (!node_reads_elementwise(x, j) || !node_is_full_view(x->in[j]) || g->n_node >= GROUP_MOST)
         return ROLE_NONE;
     role r = f->role_of[source] == ROLE_PRE ? ROLE_PRE : ROLE_POST;
     if (g->core >= 0) {
-        node_kind k = node_kind_of(f->g->node[g->core]);
-        if (k != KIND_REDUCE && k != KIND_ARGREDUCE && k != KIND_CONTRACT)
+        const ig_array *core = f->g->node[g->core];
+        if (core->op == OP_assemble || !program_kinds[node_program(core)].has_epilogue)
             return ROLE_NONE;
     }
     if (r == ROLE_PRE && g->permuted && (x->op == OP_bits || x->op == OP_iota))
         return ROLE_NONE;
     if (view_size(&x->view) != node_size(f, space_like(g, r)) || !fits_space(f, x, g, r))
         return ROLE_NONE;
-    /* All that x reads from this group must come from the same part, lane by lane. */
+    /* All inputs from this group must come from the same part, element by element. */
     for (int i = 0; i < x->n_in; i++) {
         int s = source_of(f, x, i);
         if (s < 0 || group_at(f, s) != gi)
             continue;
         role other = f->role_of[s] == ROLE_PRE ? ROLE_PRE : ROLE_POST;
-        if (other != r || !node_walks(x, i) || !node_is_whole(x->in[i]))
+        if (other != r || !node_reads_elementwise(x, i) || !node_is_full_view(x->in[i]))
             return ROLE_NONE;
     }
     return r;
@@ -149,7 +153,7 @@ static void put_node(fuser *f, int node, int gi, role r)
         g->linear = true;
 }
 
-/* True if all of the coreless group a can be walked in the shape of part r of group b. */
+/* True if all nodes of group a, which has no core, can be computed in the shape of part r of group b. */
 static bool group_fits(const fuser *f, const group *a, const group *b, role r)
 {
     if (node_size(f, a->pre_like) != node_size(f, space_like(b, r)))
@@ -160,7 +164,7 @@ static bool group_fits(const fuser *f, const group *a, const group *b, role r)
     return true;
 }
 
-/* Takes the coreless group `from` into part r of group `into`, if the spaces are the same. */
+/* Joins group `from`, which has no core, to part r of group `into`, if the spaces are the same. */
 static bool join_groups(fuser *f, int from, int into, role r)
 {
     group *a = &f->group[from], *b = &f->group[into];
@@ -180,7 +184,7 @@ static bool join_groups(fuser *f, int from, int into, role r)
     return true;
 }
 
-/* Notes that node reads groups other than its own. */
+/* Marks the other groups that the node reads. */
 static void mark_read(fuser *f, int node)
 {
     for (int j = 0; j < f->g->node[node]->n_in; j++) {
@@ -190,7 +194,7 @@ static void mark_read(fuser *f, int node)
     }
 }
 
-/* How deep x must lie, given which of its inputs can be fused. */
+/* The depth of x, given which of its inputs can be fused. */
 static int depth_of(const fuser *f, const ig_array *x, const role *join)
 {
     int depth = 0;
@@ -215,7 +219,7 @@ static ig_status fuse_map(fuser *f, int node)
     }
     int depth = depth_of(f, x, join), target = -1;
     role part = ROLE_PRE;
-    /* Among the groups of this depth prefer one with a core: its tail comes for free. */
+    /* Among the groups of this depth prefer one with a core: an epilogue costs no extra pass. */
     for (int j = 0; j < x->n_in; j++) {
         int gi = join[j] == ROLE_NONE ? -1 : group_at(f, source_of(f, x, j));
         if (gi >= 0 && f->group[gi].depth == depth && (target < 0 || f->group[target].core < 0)) {
@@ -247,7 +251,7 @@ static ig_status fuse_map(fuser *f, int node)
     return IG_OK;
 }
 
-/* If y is its root with the axes in another order: that order. */
+/* True if y is its root with permuted axes; perm receives the order. */
 static bool find_permutation(const ig_array *y, int *perm)
 {
     const view *v = &y->view, *r = &y->root->view;
@@ -268,14 +272,14 @@ static bool find_permutation(const ig_array *y, int *perm)
     return true;
 }
 
-/* A reduction takes the map nodes that it reads into its own program. */
+/* True if a reduction can take the group that it reads as its pre part. */
 static bool take_pre(fuser *f, int node, int gi)
 {
     const ig_array *y = f->g->node[node]->in[0];
     group *g = &f->group[gi];
     if (g->core >= 0 || g->n_node >= GROUP_MOST)
         return false;
-    if (node_is_whole(y))
+    if (node_is_full_view(y))
         return true;
     if (g->linear || !view_same_shape(&y->root->view, &f->g->node[g->pre_like]->view) ||
         !find_permutation(y, g->perm))
@@ -287,9 +291,9 @@ static bool take_pre(fuser *f, int node, int gi)
 static ig_status fuse_core(fuser *f, int node)
 {
     const ig_array *x = f->g->node[node];
-    node_kind k = node_kind_of(x);
+    const program_kind k = node_program(x);
     int s = x->n_in == 1 ? source_of(f, x, 0) : -1, target = -1;
-    if ((k == KIND_REDUCE || k == KIND_ARGREDUCE) && s >= 0 && f->role_of[s] == ROLE_PRE &&
+    if ((k == PROGRAM_REDUCE || k == PROGRAM_ARGREDUCE) && s >= 0 && f->role_of[s] == ROLE_PRE &&
         take_pre(f, node, group_at(f, s)))
         target = group_at(f, s);
     if (target < 0) {
@@ -308,26 +312,24 @@ static ig_status fuse_core(fuser *f, int node)
     return IG_OK;
 }
 
-/* True if running g may fail: an index out of bounds, or a kernel's assertion. */
 static bool may_fail(const fuser *f, const group *g)
 {
-    const node_kind core = g->core >= 0 ? node_kind_of(f->g->node[g->core]) : KIND_MAP;
-    bool fails = core == KIND_WRITE || core == KIND_KERNEL;
+    bool fails = g->core >= 0 && program_kinds[node_program(f->g->node[g->core])].may_fail;
     for (int i = g->members; i >= 0 && !fails; i = f->next[i])
         fails = f->g->node[i]->op == OP_read;
     return fails;
 }
 
-/* The order of groups: by depth, and of one depth those that may fail first, since inputs are not written
- * over before all of these have run, and those that can wait last. */
+/* The order of groups: by depth. Within a depth, groups that may fail come first, since no leaf is
+ * overwritten before all of them have run, and groups that wait come last. */
 enum { RANKS = 3 };
-static int rank_of(const fuser *f, const group *g)
+static int rank_of(const group *g)
 {
-    return RANKS * g->depth + (g->waits ? 2 : may_fail(f, g) ? 0 : 1);
+    return RANKS * g->depth + (g->waits ? 2 : g->may_fail ? 0 : 1);
 }
 
-/* The groups that are left, by rank; returns how many. order has room for four times as many and one:
- * what is behind them is scratch. */
+/* Sorts the groups that were not joined to another by rank; returns how many. order has room for
+ * (RANKS + 1) * n_group + 1: the rest is scratch. */
 static int by_rank(const fuser *f, int *order)
 {
     int *first = order + f->n_group,
@@ -335,18 +337,18 @@ static int by_rank(const fuser *f, int *order)
     memset(first, 0, (size_t)(RANKS * f->n_group + 1) * sizeof *first);
     for (int i = 0; i < f->n_group; i++)
         if (f->joined_to[i] == i)
-            first[rank_of(f, &f->group[i]) + 1]++;
+            first[rank_of(&f->group[i]) + 1]++;
     for (int d = 1; d < RANKS * f->n_group + 1; d++)
         first[d] += first[d - 1];
     for (int i = 0; i < f->n_group; i++)
         if (f->joined_to[i] == i) {
-            order[first[rank_of(f, &f->group[i])]++] = i;
+            order[first[rank_of(&f->group[i])]++] = i;
             n++;
         }
     return n;
 }
 
-/* True if g is computed again to save memory, or made of nothing but what is. */
+/* True if g is recomputed to save memory, or reads only groups that are. */
 static bool is_copied(const fuser *f, const group *g)
 {
     bool reads = false, others = false;
@@ -365,12 +367,11 @@ static bool is_copied(const fuser *f, const group *g)
 
 static bool is_assembly(const fuser *f, const group *g)
 {
-    return g->core >= 0 && node_kind_of(f->g->node[g->core]) == KIND_ASSEMBLE;
+    return g->core >= 0 && f->g->node[g->core]->op == OP_assemble;
 }
 
-/* What only takes memory should not do so before it is needed. A group that is computed again, or that
- * copies what others read too (a border for a convolution), waits until just before the first that
- * reads it. order is by_rank's. */
+/* Delays groups that only take memory: a group that is recomputed, or an assembly (padding for a
+ * convolution), runs just before the first group that reads it. order is by_rank's. */
 static void postpone(fuser *f, const int *order, int n)
 {
     for (int k = 0; k < n; k++) {
@@ -393,30 +394,30 @@ static void postpone(fuser *f, const int *order, int n)
     }
 }
 
-/* Writes the members of each group into one shared list, in order of depth, and packs the groups. */
-static ig_status collect(fuser *f, group **groups, int *n_groups)
+/* Writes the members of each group into one shared list, and packs the groups in the order of ranks. */
+static ig_status collect(fuser *f, fusion *out)
 {
     int n = f->g->n_node;
-    group *sorted = memory_new((size_t)(f->n_group + 1) * sizeof *sorted);
-    int *members = memory_get((size_t)(n + 1) * sizeof *members);
-    int *place = memory_get((size_t)(f->n_group + 1) * sizeof *place);
+    group *sorted = out->group = memory_new((size_t)(f->n_group + 1) * sizeof *sorted);
+    out->members = memory_get((size_t)(n + 1) * sizeof *out->members);
+    int *position = memory_get((size_t)(f->n_group + 1) * sizeof *position);
     int *order = memory_get((size_t)((RANKS + 1) * f->n_group + 1) * sizeof *order);
-    if (!sorted || !members || !place || !order) {
-        memory_free(sorted);
-        memory_free(members);
-        memory_free(place);
+    if (!sorted || !out->members || !position || !order) {
+        memory_free(position);
         memory_free(order);
         return IG_ERR_MEMORY;
     }
-    const int n_left = by_rank(f, order);
+    for (int i = 0; i < f->n_group; i++)
+        f->group[i].may_fail = may_fail(f, &f->group[i]);
+    const int n_left = out->n_group = by_rank(f, order);
     postpone(f, order, n_left);
     by_rank(f, order);
     for (int k = 0; k < n_left; k++) {
-        place[order[k]] = k;
+        position[order[k]] = k;
         sorted[k] = f->group[order[k]];
     }
     memory_free(order);
-    int *at = members;
+    int *at = out->members;
     for (int k = 0; k < n_left; k++) { /* each group's share of the list */
         sorted[k].pre = at;
         sorted[k].post = at + sorted[k].n_node;
@@ -425,41 +426,118 @@ static ig_status collect(fuser *f, group **groups, int *n_groups)
     for (int i = 0; i < n; i++) {
         if (f->g->same[i] != i || f->role_of[i] == ROLE_CORE)
             continue;
-        group *g = &sorted[place[group_at(f, i)]];
+        group *g = &sorted[position[group_at(f, i)]];
         if (f->role_of[i] == ROLE_PRE)
             g->pre[g->n_pre++] = i;
         else
             *--g->post = i, g->n_post++;
     }
     for (int k = 0; k < n_left; k++) { /* post grew downwards: put it in order */
-        int *p = sorted[k].post, m = sorted[k].n_post;
+        int *post = sorted[k].post, m = sorted[k].n_post;
         for (int i = 0; i < m / 2; i++) {
-            int t = p[i];
-            p[i] = p[m - 1 - i], p[m - 1 - i] = t;
+            int t = post[i];
+            post[i] = post[m - 1 - i], post[m - 1 - i] = t;
         }
     }
-    memory_free(place);
-    if (n_left == 0)
-        memory_free(members);
-    *groups = sorted;
-    *n_groups = n_left;
+    memory_free(position);
     return IG_OK;
 }
 
-ig_status schedule_fuse(const graph *g, group **groups, int *n_groups)
+/* ---- recomputation: what is cheaper to compute again than to store and load ---- */
+
+/* True if y shows few different elements for its size: it is broadcast along rows or columns. */
+static bool is_broadcast(const ig_array *y)
+{
+    enum { FEW = 8 };
+    int64_t different = 1;
+    for (int i = 0; i < y->view.ndim; i++)
+        different *= y->view.stride[i] ? y->view.shape[i] : 1;
+    return different <= view_size(&y->view) / FEW;
+}
+
+/* True if map node x is one cheap step from at most one array, such as the difference of a row from its
+ * mean, and all its inputs come from other groups. */
+static bool is_one_step(const fuser *f, int node)
+{
+    const ig_array *x = f->g->node[node];
+    int arrays = 0;
+    if ((x->op != OP_add && x->op != OP_subtract && x->op != OP_multiply) || x->attr.copy ||
+        dtype_is_half((ig_dtype)x->dtype))
+        return false;
+    for (int j = 0; j < x->n_in; j++) {
+        const int s = source_of(f, x, j);
+        if (s >= 0 && group_at(f, s) == group_at(f, node))
+            return false;
+        arrays += !is_broadcast(x->in[j]);
+    }
+    return arrays <= 1;
+}
+
+/* True if recomputing the node in a space of that shape is cheaper than storing and loading it. Its inputs
+ * must be in memory, not recomputed themselves. */
+static bool is_cheap(const fuser *f, int node, const view *space)
+{
+    const ig_array *x = f->g->node[node];
+    view v;
+    if (!is_one_step(f, node))
+        return false;
+    for (int j = 0; j < x->n_in; j++) {
+        const int s = source_of(f, x, j);
+        if (!view_reshape(&x->in[j]->view, space->ndim, space->shape, &v) ||
+            (s >= 0 && is_one_step(f, s)))
+            return false;
+    }
+    return true;
+}
+
+/* True if the node recomputes its j-th input, node s of another group. */
+static bool is_recomputed(const fuser *f, int node, int j, int s)
+{
+    const ig_array *x = f->g->node[node];
+    const group *g = &f->group[group_at(f, node)];
+    return f->role_of[node] == ROLE_PRE && node_reads_elementwise(x, j) &&
+           node_is_full_view(x->in[j]) && is_cheap(f, s, &f->g->node[g->pre_like]->view);
+}
+
+/* Outputs are stored, and what another group reads without recomputing it. */
+static void find_stored(const fuser *f, bool *stored)
+{
+    const graph *g = f->g;
+    for (int i = 0; i < g->n_node; i++)
+        for (int j = 0; j < g->node[i]->n_in && g->same[i] == i; j++) {
+            const int s = source_of(f, g->node[i], j);
+            if (s >= 0 && group_at(f, s) != group_at(f, i) && !is_recomputed(f, i, j, s))
+                stored[s] = true;
+        }
+    for (int i = 0; i < g->n_out; i++)
+        stored[g->same[g->out[i]->index]] = true;
+}
+
+void fusion_free(fusion *f)
+{
+    memory_free(f->group);
+    memory_free(f->members);
+    memory_free(f->stored);
+    *f = (fusion){0};
+}
+
+ig_status schedule_fuse(const graph *g, fusion *out)
 {
     fuser f = {.g = g};
     ig_status status = IG_ERR_MEMORY;
+    *out = (fusion){.stored = memory_new((size_t)g->n_node + 1)};
     f.group_of = memory_new((size_t)(g->n_node + 1) * sizeof *f.group_of);
     f.role_of = memory_new((size_t)g->n_node + 1);
     f.next = memory_get((size_t)(g->n_node + 1) * sizeof *f.next);
-    if (f.group_of && f.role_of && f.next)
+    if (out->stored && f.group_of && f.role_of && f.next)
         status = IG_OK;
     for (int i = 0; i < g->n_node && status == IG_OK; i++)
         if (g->same[i] == i)
-            status = node_kind_of(g->node[i]) == KIND_MAP ? fuse_map(&f, i) : fuse_core(&f, i);
+            status = node_is_map(g->node[i]) ? fuse_map(&f, i) : fuse_core(&f, i);
     if (status == IG_OK)
-        status = collect(&f, groups, n_groups);
+        status = collect(&f, out);
+    if (status == IG_OK)
+        find_stored(&f, out->stored);
     memory_free(f.group_of);
     memory_free(f.role_of);
     memory_free(f.next);

@@ -1,12 +1,12 @@
-/* From arrays to a schedule. The hops:
+/* From arrays to a schedule. The steps:
  *
- *   graph_order     the unevaluated roots behind the arrays, inputs first
- *   graph_number    equal nodes found (one computes for all), and the key: the structure as bytes
- *   schedule_build  nodes to programs: groups are fused, tapes written, chains found, buffers planned
- *   schedule_text   the schedule for people
+ *   graph_order     lists the unevaluated roots that the arrays need, inputs first
+ *   graph_keep      adds those that the caller holds to the outputs
+ *   graph_key       finds equal nodes (one computes for all) and writes the key: the structure as bytes
+ *   schedule_build  turns nodes into programs: fuse, emit, find chains, plan memory
+ *   schedule_text   prints the schedule for people
  *
- * A schedule holds no array and no buffer, so one with the same key serves every graph of that
- * structure. */
+ * A schedule holds no array and no buffer, so one schedule serves all graphs with the same key. */
 #ifndef GRAPH_GRAPH_H
 #define GRAPH_GRAPH_H
 
@@ -20,17 +20,18 @@ typedef struct byte_list {
     size_t used, room;
 } byte_list;
 
-/* What is to be computed. Kept and reused by the engine, so that a small evaluation allocates
- * nothing here. */
+/* What one evaluation computes. The engine reuses it, so that a small evaluation allocates nothing
+ * here. */
 typedef struct graph {
-    ig_array **node; /* unevaluated roots; x->index is its place */
+    ig_array **node; /* unevaluated roots; x->index is the position */
     int n_node, room_node;
-    ig_array **leaf; /* evaluated roots that nodes read; x->index is -1 - its place */
+    ig_array **leaf; /* evaluated roots that nodes read; x->index is -1 - the position */
     int n_leaf, room_leaf;
-    ig_array **out; /* the roots asked for, each once; all are nodes */
+    ig_array **out; /* roots that are stored, each once: the outputs, then those of graph_keep */
     int n_out, room_out;
+    int n_asked;      /* outputs without those of graph_keep */
     int *same;        /* same[i] is the first node equal to node i */
-    bool *donated;    /* leaf i dies with this evaluation */
+    bool *donated;    /* the evaluation may overwrite leaf i */
     ig_array **stack; /* of the walk */
     int room_stack;
     int *scratch; /* hash table, counters */
@@ -40,30 +41,34 @@ typedef struct graph {
     uint32_t epoch;
 } graph;
 
-/* Fills node, leaf, out and donated. Arrays that are evaluated already are skipped. */
+/* Fills node, leaf, out and donated. Arrays that are evaluated already are skipped. A leaf is donated if
+ * nothing but this evaluation holds it. */
 ig_status graph_order(graph *g, ig_array *const *arrays, int n);
-/* The leaves among the roots of given die with this evaluation, whoever holds them. */
-void graph_give(graph *g, ig_array *const *given, int n);
+/* Adds nodes that the caller holds beyond this evaluation to the outputs, so that later evaluations do not
+ * recompute them: ig_eval in ingot.h states the rule. */
+ig_status graph_keep(graph *g);
+/* Donates the leaves among the roots of arrays, whoever holds them. */
+void graph_donate(graph *g, ig_array *const *arrays, int n);
 /* Fills same, key and hash. */
-ig_status graph_number(graph *g);
+ig_status graph_key(graph *g);
 void graph_free(graph *g);
 
 /* ---- schedules ---- */
 
-/* SLOT_ROWS is a temporary that only a chain sees: it exists by rows, in the backend's own memory. */
+/* SLOT_ROWS is a temporary that only a chain uses: it exists by rows, in the backend's own memory. */
 typedef enum slot_kind { SLOT_LEAF, SLOT_OUT, SLOT_TEMP, SLOT_ROWS } slot_kind;
 
 /* A buffer of a schedule. */
 typedef struct slot {
     slot_kind kind;
     int index; /* of the leaf */
-    int node; /* that it holds, for SLOT_OUT and SLOT_TEMP; -1: a copy or a result that no node has */
-    int home; /* slot whose buffer it shares: an output a donated leaf's, a temporary an
-                      * output's; of a leaf: who shares it; or -1 */
+    int node;  /* of SLOT_OUT and SLOT_TEMP: which one it holds; -1: a copy, or an unused result */
+    int shares; /* slot whose buffer it uses: an output that of a donated leaf, a temporary that of an
+                      * output; of a leaf: the output that uses it; or -1 */
     int64_t bytes;
-    int64_t offset;  /* of SLOT_TEMP without a home: within the arena */
-    int first, last; /* programs that touch it first and last */
-    int from, until; /* the same, widened to whole chains: when its memory must be its own */
+    int64_t offset;  /* of a SLOT_TEMP that shares nothing: within the arena */
+    int first, last; /* programs that use it first and last */
+    int from, until; /* the same, widened to whole chains: when no other slot may use its memory */
 } slot;
 
 typedef struct schedule {
@@ -72,75 +77,76 @@ typedef struct schedule {
     slot *slot;
     int n_slot, room_slot;
     int64_t arena_bytes; /* all temporaries */
-    int64_t out_bytes;   /* all outputs that are not donated */
-    int *out_slot;       /* of each root asked for, in the graph's order */
+    int64_t out_bytes;   /* all outputs that do not use donated memory */
+    int *out_slot;       /* of each of the graph's outputs */
     int n_node;          /* of the graph, before fusing */
     unsigned char *key;
     size_t key_bytes;
     uint64_t hash;
-    uint64_t used; /* when, for the cache */
+    uint64_t used; /* clock of the cache when it was last used */
 } schedule;
 
-/* Programs and buffers for g, which was ordered and numbered; NULL on failure. */
+/* Programs and buffers for g, which has its key; NULL on failure. */
 schedule *schedule_build(const graph *g);
-/* Compiled programs must be discarded before. */
+/* The backend must have discarded the programs. */
 void schedule_free(schedule *s);
 
 /* The parts of schedule_build. */
-typedef struct group group;
-ig_status schedule_fuse(const graph *g, group **groups, int *n_groups);
-ig_status schedule_emit(const graph *g, const group *groups, int n_groups, schedule *s);
-void schedule_lifetimes(schedule *s);  /* first and last of all slots */
-ig_status schedule_chain(schedule *s); /* marks chains; widens lifetimes */
+typedef struct fusion fusion;
+ig_status schedule_fuse(const graph *g, fusion *out);
+void fusion_free(fusion *f);
+ig_status schedule_emit(const graph *g, const fusion *f, schedule *s);
+void schedule_live_ranges(schedule *s); /* first and last of all slots */
+ig_status schedule_chain(schedule *s);  /* marks chains; widens live ranges */
 ig_status schedule_plan(const graph *g, schedule *s);
 
-/* For people. how, which may be NULL, tells what a device runs a program's core by, or NULL. */
+/* Prints the schedule. core_name, which may be NULL, is backend.core_name. */
 void schedule_text(const schedule *s, const graph *g, const char *device,
-                   const char *(*how)(const program *p), text *t);
+                   const char *(*core_name)(const program *p), text *t);
 
-/* Growing an array of anything: room for one more of n; false on failure. */
+/* Grows an array of any type to hold one more than n elements; false on failure. */
 bool graph_room(void *array_pointer, int n, int *room, size_t element_bytes);
 
 /* ---- groups: what runs as one program ---- */
 
-typedef enum node_kind {
-    KIND_MAP,
-    KIND_REDUCE,
-    KIND_ARGREDUCE,
-    KIND_CONTRACT,
-    KIND_KERNEL,
-    KIND_SCAN,
-    KIND_SORT,
-    KIND_ARGSORT,
-    KIND_SEARCH,
-    KIND_WRITE,
-    KIND_ASSEMBLE
-} node_kind;
+/* The kind of program that computes x. Map nodes are PROGRAM_MAP, and so is an assembly, which is a copy
+ * for each input. */
+program_kind node_program(const ig_array *x);
+/* True if x goes on a tape with others: a map node, not an assembly. */
+bool node_is_map(const ig_array *x);
+/* True if y shows all elements of its root, in the same linear order. */
+bool node_is_full_view(const ig_array *y);
+/* True if map node x reads its j-th input at the index that it computes. The key of bits and the table of
+ * read are read elsewhere. */
+bool node_reads_elementwise(const ig_array *x, int j);
 
-node_kind node_kind_of(const ig_array *x);
-/* True if y's elements are its root's, in the same linear order. */
-bool node_is_whole(const ig_array *y);
-/* True if map node x reads its j-th input element by element: the key of bits and the table of read are
- * read otherwise. */
-bool node_walks(const ig_array *x, int j);
-
-/* One program in the making: map nodes before the core, the core, map nodes behind it. A group
- * without a core is a map program. Groups of one depth never depend on each other. */
-struct group {
+/* The nodes of one program: map nodes before the core, the core, map nodes behind it. A group without a
+ * core is a map program. Groups of the same depth never depend on each other. */
+typedef struct group {
     int core; /* node, or -1 */
     int depth;
-    int latest;    /* the greatest depth that is before all who read it, while fusing */
-    bool waits;    /* it may run as late as it can */
-    bool copied;   /* it is computed again to save memory, while fusing */
+    int latest;    /* while fusing: the greatest depth before all groups that read it */
+    bool waits;    /* it should run as late as possible */
+    bool copied;   /* while fusing: it is recomputed to save memory */
+    bool may_fail; /* see program.may_fail */
     int n_node;    /* members, the core included */
-    int members;   /* head of the list of members while fusing */
+    int members;   /* while fusing: head of the list of members */
     int pre_like;  /* a node whose shape is the space of the pre part, or -1 */
-    bool read;     /* by a node of another group, while fusing */
-    bool permuted; /* the core reads the pre part's axes in the order perm */
-    bool linear;   /* a pre node uses the linear index, so the axes must stay as they are */
+    bool read;     /* while fusing: by a node of another group */
+    bool permuted; /* the core reads the axes of the pre part in the order perm */
+    bool linear;   /* a pre node uses the linear index, so the axes must stay in order */
     int perm[IG_MAX_NDIM];
     int *pre, *post; /* nodes in order */
     int n_pre, n_post;
+} group;
+
+/* All groups in the order in which they run, and which nodes are stored in memory. A node that another
+ * group reads and that is not stored is recomputed there. */
+struct fusion {
+    group *group;
+    int n_group;
+    int *members; /* the lists of all groups */
+    bool *stored; /* of each node */
 };
 
 #endif

@@ -1,5 +1,5 @@
-/* Order and numbering: which nodes are to be computed, in what order, which are equal, and the bytes
- * that say what the whole graph looks like. */
+/* Order and key: which nodes are computed, in which order, which are stored for the caller, which are
+ * equal, and the bytes that describe the structure of the whole graph. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "graph/graph.h"
@@ -20,7 +20,7 @@ bool graph_room(void *array_pointer, int n, int *room, size_t element_bytes)
     return true;
 }
 
-/* At least n elements in *at, content lost. */
+/* Makes room for n elements; the content is lost. */
 static bool at_least(void *array_pointer, size_t n, size_t *room, size_t element_bytes)
 {
     void *at;
@@ -52,9 +52,10 @@ static ig_status visit_leaf(graph *g, ig_array *x)
 
 static ig_status push(graph *g, ig_array *x, int *depth)
 {
-    if (array_is_void(x))
-        FAIL(IG_ERR_ARGUMENT, "eval: an array that this needs was given up in an earlier step; "
-                              "evaluate what is built on it in that step, or before");
+    if (array_is_donated(x))
+        FAIL(IG_ERR_ARGUMENT,
+             "eval: an array that this needs was donated to an earlier evaluation; "
+             "evaluate what is built on it in that evaluation, or before");
     if (!graph_room(&g->stack, *depth, &g->room_stack, sizeof *g->stack))
         return IG_ERR_MEMORY;
     x->mark = g->epoch;
@@ -63,7 +64,7 @@ static ig_status push(graph *g, ig_array *x, int *depth)
     return IG_OK;
 }
 
-/* Depth first without recursion. While x is on the stack x->index is the next input to look at. */
+/* Depth first without recursion. While x is on the stack, x->index is the next input to visit. */
 static ig_status visit(graph *g, ig_array *from)
 {
     int depth = 0;
@@ -88,9 +89,8 @@ static ig_status visit(graph *g, ig_array *from)
     return IG_OK;
 }
 
-/* A leaf dies if all its references come from nodes that die: those asked for drop their inputs
- * unless their scope may still ask how they were made, and a node dies when everyone who holds it
- * does. */
+/* A leaf is donated if all references to it come from nodes that die. Outputs drop their inputs unless they
+ * keep their history; any other node dies if all references to it come from nodes that die. */
 static ig_status find_donated(graph *g)
 {
     size_t n = (size_t)(g->n_node + g->n_leaf);
@@ -100,15 +100,15 @@ static ig_status find_donated(graph *g)
     int *held = g->scratch, *leaf_held = held + g->n_node;
     memset(held, 0, n * sizeof *held);
     for (int i = 0; i < g->n_out; i++)
-        if (array_is_settled(g->out[i]))
-            held[g->out[i]->index] = -1; /* drops its inputs in any case */
+        if (!array_keeps_history(g->out[i]))
+            held[g->out[i]->index] = -1; /* it drops its inputs in any case */
     for (int i = g->n_node - 1; i >= 0; i--) {
         const ig_array *x = g->node[i];
         if (held[i] >= 0 && held[i] != atomic_load(&x->refs))
             continue;
         for (int j = 0; j < x->n_in; j++) {
             const ig_array *y = x->in[j];
-            bool sole = y->root == y || atomic_load(&y->refs) == 1; /* a view that dies too */
+            bool sole = y->root == y || atomic_load(&y->refs) == 1; /* a view that dies, too */
             int *count = y->root->data ? &leaf_held[-1 - y->root->index] : &held[y->root->index];
             if (sole && *count >= 0)
                 ++*count;
@@ -120,10 +120,58 @@ static ig_status find_donated(graph *g)
     return IG_OK;
 }
 
-void graph_give(graph *g, ig_array *const *given, int n)
+/* Counts the references to each node that come from nodes of the graph. A view counts if only the graph
+ * holds it. read receives whether a node of scope `level` or an inner one reads the node. */
+static void count_references(const graph *g, int level, int *count, bool *read)
+{
+    for (int i = 0; i < g->n_node; i++) {
+        const ig_array *x = g->node[i];
+        for (int j = 0; j < x->n_in; j++) {
+            const ig_array *y = x->in[j];
+            if (y->root->data)
+                continue;
+            count[y->root->index] += y->root == y || atomic_load(&y->refs) == 1;
+            read[y->root->index] = read[y->root->index] || x->level >= level;
+        }
+    }
+}
+
+/* True if x may be held beyond the evaluation: it is in an outer scope, or in none. */
+static bool may_be_held(const ig_array *x, int level) { return x->level < level || !x->scope; }
+
+ig_status graph_keep(graph *g)
+{
+    const int level = scope_level();
+    bool any = false;
+    for (int i = 0; i < g->n_node && !any; i++)
+        any = may_be_held(g->node[i], level);
+    if (!any)
+        return IG_OK;
+    const size_t n = (size_t)g->n_node, words = n / sizeof(int) + 1;
+    if (!at_least(&g->scratch, n + words, &g->room_scratch, sizeof *g->scratch))
+        return IG_ERR_MEMORY;
+    int *count = g->scratch;
+    bool *read = (bool *)(count + n);
+    memset(count, 0, (n + words) * sizeof *count);
+    count_references(g, level, count, read);
+    for (int i = 0; i < g->n_out; i++)
+        read[g->out[i]->index] = false; /* stored anyway */
+    for (int i = 0; i < g->n_node; i++) {
+        ig_array *x = g->node[i];
+        const bool held = x->scope ? x->level < level : atomic_load(&x->refs) > count[i];
+        if (!held || !read[i])
+            continue;
+        if (!graph_room(&g->out, g->n_out, &g->room_out, sizeof *g->out))
+            return IG_ERR_MEMORY;
+        g->out[g->n_out++] = x;
+    }
+    return IG_OK;
+}
+
+void graph_donate(graph *g, ig_array *const *arrays, int n)
 {
     for (int i = 0; i < n; i++) {
-        const ig_array *x = given[i]->root;
+        const ig_array *x = arrays[i]->root;
         if (x->data && x->mark == g->epoch)
             g->donated[-1 - x->index] = true;
     }
@@ -147,12 +195,13 @@ ig_status graph_order(graph *g, ig_array *const *arrays, int n)
             return IG_ERR_MEMORY;
         g->out[g->n_out++] = x;
     }
+    g->n_asked = g->n_out;
     return find_donated(g);
 }
 
-/* ---- numbering ---- */
+/* ---- the key ---- */
 
-/* Room for n more bytes; the place where they go, NULL on failure. */
+/* Makes room for n more bytes and returns where they go; NULL on failure. */
 static unsigned char *more(byte_list *b, size_t n)
 {
     if (b->used + n >= b->room) {
@@ -181,24 +230,31 @@ static unsigned char *put_view(unsigned char *at, const view *v)
 
 static size_t view_bytes(const view *v) { return (2 + 2 * (size_t)v->ndim) * sizeof(int64_t); }
 
-static int places_of(const ig_array *x)
+static int n_dst_of(const ig_array *x)
 {
     return !x->attr.dst ? 0 : x->op == OP_assemble ? x->n_in : 1;
 }
 
-/* Everything that tells one node from another, given its inputs' numbers. All of it is whole words. */
+/* Appends everything in which nodes can differ, given the numbers of their inputs, as whole words. */
 static bool put_node(graph *g, const ig_array *x)
 {
     const node_attr *a = &x->attr;
-    const int n_dst = places_of(x);
+    const int n_dst = n_dst_of(x);
     struct {
         uint16_t op, copy, fold;
-        uint8_t dtype, flag;
+        uint8_t dtype, flags;
         uint8_t ndim[4];
         int32_t n_in;
-        int64_t axis[2];
-    } head = {x->op,   a->copy, a->fold, x->dtype,
-              a->flag, {0},     x->n_in, {a->axis_len, a->axis_stride}};
+        int64_t axis_len; /* or another member of its union */
+        int64_t axis_stride;
+    } head = {.op = x->op,
+              .copy = a->copy,
+              .fold = a->fold,
+              .dtype = x->dtype,
+              .flags = (uint8_t)(a->descending | a->right << 1 | a->add << 2),
+              .n_in = x->n_in,
+              .axis_len = a->axis_len,
+              .axis_stride = a->axis_stride};
     memcpy(head.ndim, a->ndim, sizeof head.ndim);
     const size_t kernel_bytes = a->kernel ? (size_t)a->kernel->n_key * sizeof *a->kernel->key : 0;
     size_t bytes = sizeof head + view_bytes(&x->view) + kernel_bytes;
@@ -230,8 +286,7 @@ static uint64_t mix(uint64_t h, uint64_t word)
     return h ^ h >> 32;
 }
 
-/* Of n bytes, which are whole words. Two halves, so that one multiplication need not wait for the
- * other. */
+/* Hashes n bytes, which are whole words. Two independent halves, so that their multiplications overlap. */
 static uint64_t hash_of(const unsigned char *at, size_t n)
 {
     uint64_t a = n, b = 0x9e3779b97f4a7c15u, w[2];
@@ -247,8 +302,8 @@ static uint64_t hash_of(const unsigned char *at, size_t n)
     return mix(a, b);
 }
 
-/* Each node's bytes stay in the key. An equal node is found by them and leaves no trace but same. */
-ig_status graph_number(graph *g)
+/* The bytes of each node stay in the key. An equal node is found by its bytes, and they are dropped. */
+ig_status graph_key(graph *g)
 {
     size_t slots = 16;
     while (slots < 2 * (size_t)g->n_node)

@@ -1,5 +1,5 @@
-/* Planning buffers: how long each slot lives, which slots share memory, and where in one arena the
- * temporaries lie. Nothing is allocated while a schedule runs. */
+/* Planning memory: the live range of each slot, which slots share memory, and the offsets of temporaries
+ * in one arena. Nothing is allocated while a schedule runs. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "graph/graph.h"
@@ -18,7 +18,7 @@ static void touch(schedule *s, int slot_index, int program_index)
     t->last = program_index;
 }
 
-void schedule_lifetimes(schedule *s)
+void schedule_live_ranges(schedule *s)
 {
     for (int i = 0; i < s->n_program; i++) {
         const program *p = &s->program[i];
@@ -32,7 +32,7 @@ void schedule_lifetimes(schedule *s)
     }
 }
 
-/* The operand that the register of the i-th instruction, a store, was loaded from in place, or -1. */
+/* The operand from which the i-th instruction, a store, has its value directly; -1 if it was computed. */
 static int stored_operand(const tape *t, int i)
 {
     for (int k = i - 1; k >= 0; k--)
@@ -41,16 +41,16 @@ static int stored_operand(const tape *t, int i)
     return -1;
 }
 
-/* True if program p, which stores slot `to` and reads slot `from` for the last time, may do so in
- * one and the same memory: one of its tapes reads each element just where it writes it, and nothing
- * else of it reads the slot. A register may point at what it loaded, so nothing that was loaded from
- * there may itself be stored. */
+/* True if program p, which stores slot `to` and reads slot `from` for the last time, may do both in the
+ * same memory: one of its tapes loads each element through the view through which it stores, and nothing
+ * else in p reads the slot. A register may point into the memory that it was loaded from, so no value
+ * that was loaded from there may be stored directly. */
 static bool in_place(const schedule *s, const program *p, int from, int to)
 {
     const bool behind = tape_touches(&p->post, to);
     const tape *t = behind ? &p->post : &p->pre, *other = behind ? &p->pre : &p->post;
     const operand *store = NULL;
-    if (p->kind > PROGRAM_CONTRACT || s->slot[from].bytes != s->slot[to].bytes ||
+    if (!program_kinds[p->kind].has_epilogue || s->slot[from].bytes != s->slot[to].bytes ||
         tape_touches(other, from) || tape_touches(other, to) || program_core_touches(p, from))
         return false;
     for (int i = 0; i < t->n_inst; i++) {
@@ -74,7 +74,7 @@ static bool in_place(const schedule *s, const program *p, int from, int to)
     return store != NULL;
 }
 
-/* True if program p has no more need of slot `from` when it computes what it stores in slot `to`. */
+/* True if program p no longer needs slot `from` when it computes the value that it stores in slot `to`. */
 static bool is_free_by_then(const program *p, int from, int to)
 {
     const tape *t = tape_touches(&p->post, to) ? &p->post : &p->pre;
@@ -87,7 +87,7 @@ static bool is_free_by_then(const program *p, int from, int to)
         made--;
     for (int i = 0; i < t->n_inst; i++)
         if (t->inst[i].code == TAPE_LOAD && t->operand[t->inst[i].operand].slot == from &&
-            tape_needs_behind(t, i, made))
+            tape_needs_after(t, i, made))
             return false;
     return true;
 }
@@ -100,9 +100,9 @@ static int chain_start(const schedule *s, int p)
     return p;
 }
 
-/* True if program p may write slot `to` over slot `from`, which nobody reads after it. In a chain rows
- * are under way in all programs at once: then `from` must be of the chain itself, where everybody keeps
- * to his row, or p must be the only one of the chain who reads it. */
+/* True if program p may overwrite slot `from`, which no later program reads, with slot `to`. In a chain
+ * all programs have rows in progress at once: then the chain must have written `from` itself, row by row,
+ * or p must be its only program that reads it. */
 static bool may_share(const schedule *s, int p, int from, int to)
 {
     const slot *f = &s->slot[from];
@@ -115,35 +115,24 @@ static bool may_share(const schedule *s, int p, int from, int to)
     return s->program[start].chain == 1 || made_here || alone;
 }
 
-/* True if the program may come upon an index out of bounds, or a kernel's assertion. */
-static bool may_fail(const program *p)
-{
-    const tape *tapes[2] = {&p->pre, &p->post};
-    for (int k = 0; k < 2; k++)
-        for (int i = 0; i < tapes[k]->n_inst; i++)
-            if (tapes[k]->inst[i].code == TAPE_READ)
-                return true;
-    return p->kind == PROGRAM_WRITE || p->kind == PROGRAM_KERNEL;
-}
-
-/* The first program behind all that may fail. Leaves are not written over before it, so that after a
- * failure everything is as it was. */
+/* The first program after all that may fail. No leaf is overwritten before it, so that a failure changes
+ * nothing. */
 static int safe_from(const schedule *s)
 {
     int i = s->n_program;
-    while (i > 0 && !may_fail(&s->program[i - 1]))
+    while (i > 0 && !s->program[i - 1].may_fail)
         i--;
     return i;
 }
 
-/* The donated leaf whose buffer output i may take: best one that is free when the output is computed,
- * which is then written there at once. -1: there is none. */
+/* The donated leaf whose buffer output i may use, or -1. Prefers one that is free when the output is
+ * computed: then the output is computed in place, without a copy. */
 static int leaf_for(const graph *g, const schedule *s, int i)
 {
     const int at = s->slot[i].first;
     int found = -1;
     for (int k = 0; k < g->n_leaf; k++) {
-        if (!g->donated[k] || s->slot[k].home >= 0 || !may_share(s, at, k, i))
+        if (!g->donated[k] || s->slot[k].shares >= 0 || !may_share(s, at, k, i))
             continue;
         if (is_free_by_then(&s->program[at], k, i))
             return k;
@@ -152,7 +141,7 @@ static int leaf_for(const graph *g, const schedule *s, int i)
     return found;
 }
 
-/* An output takes the buffer of a donated leaf, or gives its own to a temporary, that is read for the
+/* An output uses the buffer of a donated leaf, or lends its own to a temporary, if that is read for the
  * last time where the output is written. */
 static void share_outputs(const graph *g, schedule *s)
 {
@@ -161,50 +150,49 @@ static void share_outputs(const graph *g, schedule *s)
         slot *out = &s->slot[i];
         if (out->kind != SLOT_OUT || out->first < 0) /* no program writes an assembly of nothing */
             continue;
-        out->home = chain_start(s, out->first) >= safe ? leaf_for(g, s, i) : -1;
-        if (out->home >= 0)
-            s->slot[out->home].home = i;
-        for (int k = 0; k < s->n_slot && out->home < 0; k++)
-            if (s->slot[k].kind == SLOT_TEMP && s->slot[k].home < 0 &&
+        out->shares = chain_start(s, out->first) >= safe ? leaf_for(g, s, i) : -1;
+        if (out->shares >= 0)
+            s->slot[out->shares].shares = i;
+        for (int k = 0; k < s->n_slot && out->shares < 0; k++)
+            if (s->slot[k].kind == SLOT_TEMP && s->slot[k].shares < 0 &&
                 may_share(s, out->first, k, i)) {
-                s->slot[k].home = i;
+                s->slot[k].shares = i;
                 break;
             }
     }
 }
 
-/* The same for what a chain keeps by rows. */
+/* The same for slots that exist by rows. */
 static void share_rows(const schedule *s, program *p)
 {
     for (int i = 0; i < p->n_local; i++)
         for (int k = 0; k < i; k++) {
             bool taken = false;
             for (int j = 0; j < i; j++)
-                taken = taken || (j != k && p->local[j].home == p->local[k].home && j > k);
+                taken = taken || (j != k && p->local[j].shares == p->local[k].shares && j > k);
             row_slot *mine = &p->local[i];
-            if (!taken && mine->home == i &&
+            if (!taken && mine->shares == i &&
                 may_share(s, s->slot[mine->slot].first, p->local[k].slot, mine->slot))
-                mine->home = p->local[k].home;
+                mine->shares = p->local[k].shares;
         }
 }
 
-/* A stretch of the arena: the memory of a slot, and of those that are written over it in place. */
+/* A part of the arena: the memory of a slot, and of slots that overwrite it in place. */
 typedef struct extent {
     int64_t begin, bytes;
-    int from, until; /* the programs for which it is taken */
-    int slot;        /* the last of them */
+    int from, until; /* programs during which it is in use */
+    int slot;        /* the latest slot in it */
 } extent;
 
-/* While the arena is laid out. */
+/* The arena while it is laid out. */
 typedef struct arena {
-    extent *extent; /* by when they are first written */
+    extent *extent; /* in the order of first writes */
     int *of;        /* of each slot: its extent */
-    extent **order; /* by size, or those that are placed, by begin */
+    extent **order; /* by size; those already placed, by begin */
     int n;
 } arena;
 
-/* Slot i, which program s->slot[i].first writes, takes the extent of one that this program reads for the last
- * time and may write over, or a new one. */
+/* Slot i takes the extent of a slot that its first program may overwrite, or a new one. */
 static void take_extent(const schedule *s, arena *a, int i)
 {
     const slot *t = &s->slot[i];
@@ -218,14 +206,14 @@ static void take_extent(const schedule *s, arena *a, int i)
     a->of[i] = k;
 }
 
-/* The largest first; of one size the order is that of the list. */
+/* The largest first; equal sizes keep their order. */
 static int compare_extents(const void *x, const void *y)
 {
     const extent *a = *(extent *const *)x, *b = *(extent *const *)y;
     return a->bytes != b->bytes ? (a->bytes < b->bytes ? 1 : -1) : (a > b) - (a < b);
 }
 
-/* Puts e where it fits first among the n placed ones, which are sorted by begin, and keeps them so. */
+/* Places e at the lowest offset where it fits among the n placed ones, which stay sorted by begin. */
 static void place_extent(extent **placed, int n, extent *e)
 {
     int at = n;
@@ -246,8 +234,8 @@ static void place_extent(extent **placed, int n, extent *e)
     placed[at] = e;
 }
 
-/* Slots that are large are placed first: small ones find room between them, where the other way around they
- * would stand in the way. */
+/* Large extents are placed first: small ones fit between them, while the other order would fragment the
+ * arena. */
 static void lay_out(schedule *s, arena *a)
 {
     for (int k = 0; k < a->n; k++)
@@ -263,7 +251,7 @@ static void lay_out(schedule *s, arena *a)
 
 static bool is_in_arena(const slot *t)
 {
-    return t->kind == SLOT_TEMP && t->first >= 0 && t->home < 0;
+    return t->kind == SLOT_TEMP && t->first >= 0 && t->shares < 0;
 }
 
 static ig_status place_temporaries(schedule *s)
@@ -275,7 +263,7 @@ static ig_status place_temporaries(schedule *s)
     int *head = memory_get((m + n) * sizeof *head), *next = head ? head + m : NULL;
     const bool ok = a.extent && a.of && a.order && head;
     if (ok) {
-        /* Lists of the slots that each program writes first. */
+        /* Lists of the slots whose first program is each one. */
         memset(head, -1, m * sizeof *head);
         for (int i = s->n_slot - 1; i >= 0; i--)
             if (is_in_arena(&s->slot[i])) {
@@ -303,7 +291,7 @@ ig_status schedule_plan(const graph *g, schedule *s)
     for (int i = 0; i < s->n_program; i++)
         share_rows(s, &s->program[i]);
     for (int i = 0; i < s->n_slot; i++)
-        if (s->slot[i].kind == SLOT_OUT && s->slot[i].home < 0)
+        if (s->slot[i].kind == SLOT_OUT && s->slot[i].shares < 0)
             s->out_bytes += s->slot[i].bytes;
     return place_temporaries(s);
 }

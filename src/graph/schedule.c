@@ -19,7 +19,7 @@ void schedule_free(schedule *s)
     memory_free(s);
 }
 
-/* Equal nodes that are asked for twice share a slot. */
+/* Equal outputs share a slot. */
 static ig_status find_outputs(const graph *g, schedule *s)
 {
     int *slot_of = memory_get((size_t)(g->n_node + 1) * sizeof *slot_of);
@@ -36,38 +36,36 @@ static ig_status find_outputs(const graph *g, schedule *s)
     return ok ? IG_OK : IG_ERR_MEMORY;
 }
 
+static ig_status build(const graph *g, schedule *s, fusion *f)
+{
+    int64_t began = trace_begin();
+    TRY(schedule_fuse(g, f));
+    trace_end(began, "fuse");
+    began = trace_begin();
+    TRY(schedule_emit(g, f, s));
+    trace_end(began, "emit");
+    began = trace_begin();
+    schedule_live_ranges(s);
+    TRY(schedule_chain(s));
+    TRY(schedule_plan(g, s));
+    TRY(find_outputs(g, s));
+    trace_end(began, "plan");
+    return IG_OK;
+}
+
 schedule *schedule_build(const graph *g)
 {
-    group *groups = NULL;
-    int n_groups = 0;
+    fusion f = {0};
     schedule *s = memory_new(sizeof *s);
     if (!s)
         return NULL;
     s->n_node = g->n_node;
     s->key = memory_get(g->key.used);
-    int64_t began = trace_begin();
-    ig_status status = s->key ? schedule_fuse(g, &groups, &n_groups) : IG_ERR_MEMORY;
-    trace_end(began, "fuse");
-    if (status == IG_OK) {
-        began = trace_begin();
+    s->key_bytes = g->key.used;
+    if (s->key)
         memcpy(s->key, g->key.at, g->key.used);
-        s->key_bytes = g->key.used;
-        status = schedule_emit(g, groups, n_groups, s);
-        trace_end(began, "emit");
-    }
-    began = trace_begin();
-    if (status == IG_OK) {
-        schedule_lifetimes(s);
-        status = schedule_chain(s);
-    }
-    if (status == IG_OK)
-        status = schedule_plan(g, s);
-    if (status == IG_OK)
-        status = find_outputs(g, s);
-    trace_end(began, "plan");
-    if (n_groups)
-        memory_free(groups[0].pre); /* all members share one list */
-    memory_free(groups);
+    const ig_status status = s->key ? build(g, s, &f) : IG_ERR_MEMORY;
+    fusion_free(&f);
     if (status == IG_OK)
         return s;
     schedule_free(s);
@@ -75,19 +73,6 @@ schedule *schedule_build(const graph *g)
 }
 
 /* ---- for people ---- */
-
-static const char *const kind_names[] = {
-    [PROGRAM_MAP] = "map",
-    [PROGRAM_REDUCE] = "reduce",
-    [PROGRAM_ARGREDUCE] = "argreduce",
-    [PROGRAM_CONTRACT] = "contract",
-    [PROGRAM_KERNEL] = "kernel",
-    [PROGRAM_SCAN] = "scan",
-    [PROGRAM_SORT] = "sort",
-    [PROGRAM_ARGSORT] = "argsort",
-    [PROGRAM_SEARCH] = "search",
-    [PROGRAM_WRITE] = "write",
-};
 
 static const char *slot_name(const schedule *s, int i, char name[static 16])
 {
@@ -113,11 +98,9 @@ static void slots_text(const schedule *s, const program *p, bool written, text *
                 if (inst->operand >= 0 && tapes[k]->operand[inst->operand].slot == i)
                     *(inst->code == TAPE_STORE ? &writes : &reads) = true;
             }
-        bool rows = p->kind >= PROGRAM_SCAN;
-        bool two =
-            p->kind == PROGRAM_CONTRACT || p->kind == PROGRAM_SEARCH || p->kind == PROGRAM_WRITE;
-        reads = reads || ((rows || two) && p->in[0].slot == i) || (two && p->in[1].slot == i);
-        writes = writes || (rows && p->out.slot == i);
+        for (int k = 0; k < program_kinds[p->kind].core_inputs; k++)
+            reads = reads || p->in[k].slot == i;
+        writes = writes || (program_kinds[p->kind].core_output && p->out.slot == i);
         if (p->kind == PROGRAM_KERNEL) {
             reads = tape_touches(&p->pre, i);
             writes = tape_touches(&p->post, i);
@@ -135,7 +118,7 @@ static void program_text(const schedule *s, int i, const char *by, text *t)
              p->chain == 1 ? ' '
              : p->chain    ? '/'
                            : '|',
-             kind_names[p->kind]);
+             program_kinds[p->kind].name);
     if (p->kind == PROGRAM_CONTRACT)
         text_add(t, " %s b=%lld m=%lld n=%lld k=%lld", ig_dtype_name(p->dtype),
                  (long long)p->extent[0], (long long)p->extent[1], (long long)p->extent[2],
@@ -156,7 +139,7 @@ static void program_text(const schedule *s, int i, const char *by, text *t)
 }
 
 void schedule_text(const schedule *s, const graph *g, const char *device,
-                   const char *(*how)(const program *p), text *t)
+                   const char *(*core_name)(const program *p), text *t)
 {
     char shape[400], name[16];
     int64_t flops = 0, leaf_bytes = 0;
@@ -165,7 +148,7 @@ void schedule_text(const schedule *s, const graph *g, const char *device,
     text_add(t, "device %s: %d node%s in %d program%s\n", device, s->n_node,
              s->n_node == 1 ? "" : "s", s->n_program, s->n_program == 1 ? "" : "s");
     for (int i = 0; i < s->n_program; i++)
-        program_text(s, i, how ? how(&s->program[i]) : NULL, t);
+        program_text(s, i, core_name ? core_name(&s->program[i]) : NULL, t);
     text_add(t, "buffers\n");
     for (int i = 0; i < s->n_slot; i++) {
         const slot *b = &s->slot[i];
@@ -177,8 +160,8 @@ void schedule_text(const schedule *s, const graph *g, const char *device,
             text_add(t, " %s %s", ig_dtype_name((ig_dtype)x->dtype),
                      view_shape_text(x->view.ndim, x->view.shape, shape));
         text_add(t, " %lld B", (long long)b->bytes);
-        if (b->kind != SLOT_LEAF && b->home >= 0)
-            text_add(t, " in %s", slot_name(s, b->home, name));
+        if (b->kind != SLOT_LEAF && b->shares >= 0)
+            text_add(t, " in %s", slot_name(s, b->shares, name));
         else if (b->kind == SLOT_TEMP)
             text_add(t, " at %lld", (long long)b->offset);
         else if (b->kind == SLOT_ROWS)

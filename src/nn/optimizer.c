@@ -129,13 +129,13 @@ int64_t ig_optimizer_steps(const ig_optimizer *o) { return o ? o->steps : 0; }
 
 /* Lists of arrays, all in the optimiser's room. out is what is evaluated: for each parameter its new
  * value and its new state, which the step owns (n_made of them) until they are handed on; then new
- * states of the model, the loss, and what the caller adds. given is what they replace. */
+ * states of the model, the loss, and what the caller adds. donated is what they replace. */
 typedef struct step {
     ig_optimizer *o;
     ig_model *m;
     ig_array *loss;
-    ig_array **param, **grad, **out, **given;
-    int n, n_out, n_made, n_given;
+    ig_array **param, **grad, **out, **donated;
+    int n, n_out, n_made, n_donated;
     double value[NUMBERS_MAX];
 } step;
 
@@ -187,10 +187,10 @@ static ig_status step_begin(step *s, int n_also)
     }
     s->param = o->room;
     s->grad = s->param + n;
-    s->given = s->grad + n;
-    s->out = s->given + values + state;
+    s->donated = s->grad + n;
+    s->out = s->donated + values + state;
     for (int i = 0; i < s->n; i++)
-        s->param[i] = s->given[s->n_given++] = s->m->param.at[i].value;
+        s->param[i] = s->donated[s->n_donated++] = s->m->param.at[i].value;
     return IG_OK;
 }
 
@@ -255,7 +255,7 @@ static ig_status update(step *s, int i)
     for (int k = 0; k < o->slots; k++) {
         next[k] = NULL;
         if (o->owner)
-            s->given[s->n_given++] = state[k] = o->state[i][k];
+            s->donated[s->n_donated++] = state[k] = o->state[i][k];
         else
             state[k] = ig_zeros(ig_shape(s->param[i]), fine);
     }
@@ -288,18 +288,18 @@ static ig_status step_build(step *s)
     return status;
 }
 
-/* Computes the lists; what is given up may be overwritten. */
+/* Computes the lists; donated arrays may be overwritten. */
 static ig_status step_eval(step *s, ig_array *const *also, int n_also)
 {
     for (int i = 0; i < s->m->state.n; i++)
         if (s->m->state.at[i].next) {
             s->out[s->n_out++] = s->m->state.at[i].next;
-            s->given[s->n_given++] = s->m->state.at[i].value;
+            s->donated[s->n_donated++] = s->m->state.at[i].value;
         }
     s->out[s->n_out++] = s->loss;
     for (int i = 0; i < n_also; i++)
         s->out[s->n_out++] = also[i];
-    return ig_eval_giving(s->out, s->n_out, s->given, s->n_given);
+    return ig_eval_donating(s->out, s->n_out, s->donated, s->n_donated);
 }
 
 /* New for old. */

@@ -214,7 +214,7 @@ static ig_array *d_cumulative_extreme(pull *p, int i)
 static ig_array *d_sort(pull *p, int i)
 {
     ig_array *x = p->node->in[i];
-    ig_array *at = ig_argsort(x, -1, p->node->attr.flag, true);
+    ig_array *at = ig_argsort(x, -1, p->node->attr.descending, true);
     return ig_scatter(zeros_like(x), at, p->g, -1);
 }
 
@@ -238,7 +238,7 @@ static ig_array *write_like(const ig_array *node, ig_array *x, ig_array *index, 
     if (!dst)
         return NULL;
     *dst = *at;
-    node_attr attr = {.flag = add,
+    node_attr attr = {.add = add,
                       .axis_len = node->attr.axis_len,
                       .axis_stride = node->attr.axis_stride,
                       .dst = dst};
@@ -261,12 +261,12 @@ static ig_array *d_write(pull *p, int i)
     const ig_array *node = p->node;
     const view *at = node->attr.dst;
     ig_array *const index = node->in[1], *const updates = node->in[2];
-    if (i == 0 && node->attr.flag)
+    if (i == 0 && node->attr.add)
         return p->g;
     if (i == 0)
         return write_like(node, p->g, index, zeros_like(updates), at, false);
     ig_array *mine = read_like(node, index, p->g, at);
-    if (node->attr.flag)
+    if (node->attr.add)
         return mine;
     ig_array *number = build_iota(updates->view.ndim, updates->view.shape);
     ig_array *nobody = build_fill(-1, IG_I64, node->view.ndim, node->view.shape);

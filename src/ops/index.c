@@ -171,7 +171,7 @@ static int write_along(op_id op, const ig_arg *args, ig_array **out, bool add)
         return 0;
     view_contiguous(dst, ndim, x->view.shape);
     node_attr attr = {
-        .flag = add, .axis_len = dst->shape[axis], .axis_stride = dst->stride[axis], .dst = dst};
+        .add = add, .axis_len = dst->shape[axis], .axis_stride = dst->stride[axis], .dst = dst};
     dst->stride[axis] = 0;
     memcpy(dst->shape, shape, sizeof shape);
     ig_array *in[3] = {x, index, updates};
@@ -201,7 +201,7 @@ static ig_array *sorted_rows(op_id op, ig_array *x, int axis, bool descending, i
         return NULL;
     view v = rows->view;
     v.shape[v.ndim - 1] = kept;
-    const node_attr attr = {.flag = descending};
+    const node_attr attr = {.descending = descending};
     return build_axis_back(op, array_node(op, dtype, v.ndim, v.shape, &rows, 1, &attr), axis);
 }
 
@@ -254,7 +254,7 @@ int op_searchsorted(op_id op, const ig_arg *args, ig_array **out)
         return 0;
     for (int i = 0; i < 2; i++)
         x[i] = build_cast(x[i], dtype);
-    node_attr attr = {.flag = right};
+    node_attr attr = {.right = right};
     return op_one(out, array_node(op, IG_I64, args[1].u.array->view.ndim,
                                   args[1].u.array->view.shape, x, 2, &attr));
 }

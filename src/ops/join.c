@@ -2,6 +2,7 @@
  * can be said as parts copied to places is an assembly, which casts and writes each part once. */
 #include "base/error.h"
 #include "base/memory.h"
+#include "ops/evaluate.h"
 #include "ops/index.h"
 #include <string.h>
 
@@ -402,7 +403,7 @@ static const int64_t *repeat_counts(const ig_arg *repeats, int64_t *n)
         FAIL_NULL(IG_ERR_SHAPE, "repeat: repeats has %d dimensions; give a number or a 1-d array",
                   counts->view.ndim);
     *n = ig_size(counts);
-    return counts ? ig_data(counts) : NULL;
+    return counts ? evaluate_data(counts) : NULL;
 }
 
 /* x with element i of axis there count[i] times; sum is of all counts. */

@@ -49,7 +49,7 @@ static ig_array *bits_from(op_id op, ig_array *key, uint64_t first, ig_ints shap
     int64_t size;
     if (!(key = checked(op, key)) || infer_size(op, shape.n, shape.v, dtype, &size) != IG_OK)
         return NULL;
-    node_attr attr = {.axis_len = (int64_t)first};
+    node_attr attr = {.first_index = (int64_t)first};
     return array_node(OP_bits, dtype, shape.n, shape.v, &key, 1, &attr);
 }
 

@@ -2,6 +2,7 @@
  * return data, or lazy reads at what was found. */
 #include "base/error.h"
 #include "base/memory.h"
+#include "ops/evaluate.h"
 #include "ops/index.h"
 
 static ig_array *from_i64(const int64_t *v, int64_t n)
@@ -20,9 +21,9 @@ static int64_t *get_i64(int64_t n, const char *who)
 
 int64_t *mask_positions(ig_array *mask, int64_t *count)
 {
-    /* ig_data makes the array that it is given contiguous: mask may be the x that a caller looks at. */
+    /* evaluate_data keeps a copy of a strided view in its array: mask may be the caller's own x. */
     ig_array *own = mask ? array_view(OP_nonzero, mask, &mask->view) : NULL;
-    const uint8_t *holds = own ? ig_data(own) : NULL;
+    const uint8_t *holds = own ? evaluate_data(own) : NULL;
     int64_t size = ig_size(mask), n = 0;
     if (!holds)
         return NULL;
@@ -89,10 +90,10 @@ static bool groups_find(groups *g, ig_array *order, ig_array *sorted)
     ig_ints last = {(const int64_t[]){-1}, 1}, end = {(const int64_t[]){INT64_MAX}, 1};
     ig_array *differs = ig_not_equal(ig_slice(sorted, second, end, IG_NONE),
                                      ig_slice(sorted, front, last, IG_NONE));
-    if (ig_eval((ig_array *[]){order, sorted, differs}, 3) != IG_OK)
+    if (evaluate_arrays((ig_array *[]){order, sorted, differs}, 3) != IG_OK)
         return false;
-    const uint8_t *cut = ig_data(differs);
-    g->order = ig_data(order);
+    const uint8_t *cut = evaluate_data(differs);
+    g->order = evaluate_data(order);
     g->starts = get_i64(most, "unique");
     if (!cut || !g->order || !g->starts)
         return false;

@@ -214,24 +214,6 @@ ig_status ig_grad(ig_array *loss, ig_array *const *params, int n, ig_array **gra
     return IG_OK;
 }
 
-ig_status ig_value_and_grad(ig_array *loss, ig_array *const *params, int n, double *value,
-                            ig_array **grads)
-{
-    TRY(require_pointer("value_and_grad", "value", value));
-    TRY(ig_grad(loss, params, n, grads));
-    ig_array **all = memory_get((size_t)(n + 1) * sizeof *all);
-    if (!all)
-        return IG_ERR_MEMORY;
-    for (int i = 0; i < n; i++)
-        all[i] = grads[i];
-    all[n] = loss;
-    ig_status status = ig_eval(all, n + 1);
-    memory_free(all);
-    if (status == IG_OK)
-        *value = ig_item(loss);
-    return status;
-}
-
 int op_stop_gradient(op_id op, const ig_arg *args, ig_array **out)
 {
     ig_array *x = args[0].u.array;

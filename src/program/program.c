@@ -1,6 +1,22 @@
-/* Tapes: registers, release. */
+/* Programs: the table of kinds, registers of tapes, release. */
 #include "program/program.h"
 #include "base/memory.h"
+
+const program_kind_row program_kinds[PROGRAM_KINDS] = {
+    /* clang-format off */
+    /*                    name         core_inputs  core_output  has_epilogue  may_fail */
+    [PROGRAM_MAP]       = {"map",       0,          false,       true,         false},
+    [PROGRAM_REDUCE]    = {"reduce",    0,          false,       true,         false},
+    [PROGRAM_ARGREDUCE] = {"argreduce", 0,          false,       true,         false},
+    [PROGRAM_CONTRACT]  = {"contract",  2,          false,       true,         false},
+    [PROGRAM_KERNEL]    = {"kernel",    0,          false,       false,        true},
+    [PROGRAM_SCAN]      = {"scan",      1,          true,        false,        false},
+    [PROGRAM_SORT]      = {"sort",      1,          true,        false,        false},
+    [PROGRAM_ARGSORT]   = {"argsort",   1,          true,        false,        false},
+    [PROGRAM_SEARCH]    = {"search",    2,          true,        false,        false},
+    [PROGRAM_WRITE]     = {"write",     2,          true,        false,        true},
+    /* clang-format on */
+};
 
 static void tape_free(tape *t)
 {
@@ -21,9 +37,8 @@ void program_free_parts(program *p)
     p->label = NULL;
 }
 
-/* While a tape is written every value has a register of its own. Here values that no longer serve
- * give theirs to later ones. A result never takes the register of an operand of its own
- * instruction, so loops may assume that they do not overlap. */
+/* A result never takes the register of an operand of its own instruction, so loops may assume that they
+ * do not overlap. */
 ig_status tape_assign_registers(tape *t)
 {
     int n = t->n_reg;
@@ -70,12 +85,11 @@ ig_status tape_assign_registers(tape *t)
 
 int program_core_slots(const program *p, int slots[static 3])
 {
+    const program_kind_row *k = &program_kinds[p->kind];
     int n = 0;
-    if (p->kind == PROGRAM_CONTRACT || p->kind >= PROGRAM_SCAN)
-        slots[n++] = p->in[0].slot;
-    if (p->kind == PROGRAM_CONTRACT || p->kind == PROGRAM_SEARCH || p->kind == PROGRAM_WRITE)
-        slots[n++] = p->in[1].slot;
-    if (p->kind >= PROGRAM_SCAN)
+    for (int i = 0; i < k->core_inputs; i++)
+        slots[n++] = p->in[i].slot;
+    if (k->core_output)
         slots[n++] = p->out.slot;
     return n;
 }
@@ -103,7 +117,7 @@ bool program_touches(const program *p, int slot)
            program_core_touches(p, slot);
 }
 
-bool tape_needs_behind(const tape *t, int load, int k)
+bool tape_needs_after(const tape *t, int load, int k)
 {
     const int r = t->inst[load].dst;
     for (int i = load + 1; i < t->n_inst && load <= k; i++) {

@@ -1,20 +1,20 @@
 /* A program: the unit of work that a graph hands to a backend, and all that a backend sees.
  *
  * The elementwise part is a tape: instructions over registers, where a register holds one block of
- * lanes (TAPE_BLOCK consecutive points of the tape's space, in row-major order). The heavy part, if
- * there is one, is the core: a reduction reads its values from the pre tape, and every core hands its
- * results to the post tape, block by block. Fusing is thereby only a matter of which instructions
- * stand on which tape, and never changes what one instruction computes.
+ * lanes (TAPE_BLOCK consecutive points of the tape's space, in row-major order). The other part is the
+ * core. A reduction reads its values from the pre tape. Every core passes its results to the post tape
+ * (the epilogue), block by block. Fusing decides which instructions are on which tape, and never changes
+ * what an instruction computes.
  *
  *   MAP        pre                          out[i] = f(loads at i)
  *   REDUCE     pre -> fold rows -> post     space of pre is (outer, inner); of post is (outer)
  *   ARGREDUCE  the same; the value is the i64 index of the extreme
  *   CONTRACT   in[0], in[1] -> post         out[b, m, n] = sum over k of in0[b, m, k] * in1[b, n, k]
- *   KERNEL     operands of pre -> of post   a kernel of the user's, launched by the engine; the tapes have
- *                                           no instructions
+ *   KERNEL     operands of pre -> of post   a user kernel, launched by the engine; the tapes have no
+ *                                           instructions
  *   SCAN       in[0] -> out                 running fold along rows of length inner
  *   SORT, ARGSORT  in[0] -> out             each row sorted, stable, NaN last; of ARGSORT's rows only the
- *                                           first `kept` places are wanted
+ *                                           first `kept` elements
  *   SEARCH     in[0] sorted, in[1] -> out   position of each in[1] in in[0], i64
  *   WRITE      in[0] index, in[1] updates -> out   out, which holds the base already, is written at
  *                                           out.v + index * axis_stride, in row-major order
@@ -32,8 +32,8 @@ typedef struct operand {
     int slot;
     ig_dtype dtype;
     view v;
-    int64_t axis_len,
-        axis_stride; /* TAPE_READ and WRITE: the indexed axis; TAPE_BITS: first index */
+    int64_t axis_len, axis_stride; /* TAPE_READ and WRITE: the indexed axis */
+    int64_t first_index;           /* TAPE_BITS: index of the tape's first point */
 } operand;
 
 typedef enum tape_code {
@@ -68,10 +68,10 @@ typedef struct tape {
     void *compiled; /* the backend's own */
 } tape;
 
-/* A slot of which a chain needs only the rows under way. */
+/* A slot of which a chain holds only the rows that are in progress. */
 typedef struct row_slot {
     int slot;
-    int home; /* entry whose memory it uses: its own number, or one that it may overwrite */
+    int shares; /* entry whose memory it uses: its own number, or one that it may overwrite */
     int64_t row_bytes;
 } row_slot;
 
@@ -85,32 +85,46 @@ typedef enum program_kind {
     PROGRAM_SORT,
     PROGRAM_ARGSORT,
     PROGRAM_SEARCH,
-    PROGRAM_WRITE
+    PROGRAM_WRITE,
+    PROGRAM_KINDS
 } program_kind;
+
+/* What is the same for all programs of a kind. The order of kinds has no meaning. */
+typedef struct program_kind_row {
+    const char *name;  /* for people */
+    int core_inputs;   /* how many of in[] the core reads itself */
+    bool core_output;  /* the core writes `out` itself */
+    bool has_epilogue; /* map nodes may be fused behind the core, on the post tape */
+    bool may_fail;     /* by an index out of bounds or a failed assertion */
+} program_kind_row;
+extern const program_kind_row program_kinds[PROGRAM_KINDS];
 
 typedef struct program {
     program_kind kind;
     ig_dtype dtype;       /* the core's element dtype (storage); its lanes compute */
     uint16_t fold;        /* REDUCE, ARGREDUCE, SCAN: row of ops.def */
-    bool flag;            /* SORT: descending; SEARCH: right side; WRITE: add */
+    bool descending;      /* SORT, ARGSORT */
+    bool right;           /* SEARCH: the position behind equal elements */
+    bool add;             /* WRITE: adds to what is there */
+    bool may_fail;        /* its kind may, or a TAPE_READ on its tapes */
     int64_t outer, inner; /* REDUCE, SCAN, SORT: number of rows and their length */
-    int64_t kept;      /* SORT, ARGSORT: of each row, its first; all but where ARGSORT wants less */
+    int64_t kept; /* SORT, ARGSORT: how many elements of each row are wanted, from the first on */
     uint8_t ndim[4];   /* CONTRACT: axes of the groups b, m, n, k */
     int64_t extent[4]; /* CONTRACT: number of points of each group */
     tape pre, post;
     operand in[2], out;
     node_kernel *kernel; /* KERNEL: retained */
-    /* How many programs, this one and those behind it, work row by row: row r of each (of all its
-     * tapes, cut into the same number of rows) needs of the others only row r. 1: it stands alone;
-     * 0: it belongs to a chain that began before. */
+    /* Length of the chain that starts here: row r of each program (all its tapes are cut into the same
+     * number of rows) reads only row r of the others. 1: not a chain; 0: inside a chain that started
+     * before. */
     int chain;
-    /* A chain may keep what only it sees by rows: the first program tells which slots have no memory
-     * but a backend's own, for the rows that are under way. Then it must run rows at a time. */
+    /* Slots that only the chain uses may exist by rows: they have no memory but the backend's own, for
+     * the rows in progress. Then the chain must run some rows at a time. */
     bool by_rows;        /* of each program of such a chain */
-    int64_t rows;        /* of the first: how many */
-    row_slot *local;     /* of the first: owned */
-    int n_local, n_slot; /* of the first: such slots, and all slots of the launch */
-    /* For people: the ops in it, and what it costs. */
+    int64_t rows;        /* of the first program: number of rows */
+    row_slot *local;     /* of the first program: slots that exist by rows; owned */
+    int n_local, n_slot; /* of the first program: how many those are; all slots of the launch */
+    /* For people: the fused ops, and the cost. */
     char *label;
     int64_t flops, bytes_read, bytes_written;
     void *compiled; /* the backend's own */
@@ -119,17 +133,17 @@ typedef struct program {
 /* Frees tapes and label, and drops the kernel; not what the backend compiled. */
 void program_free_parts(program *p);
 
-/* The slots that the core reads and writes by itself, not by a tape; returns how many there are. */
+/* The slots that the core reads and writes itself, not by a tape; returns how many there are. */
 int program_core_slots(const program *p, int slots[static 3]);
-/* True if the slot is one of the core's, of the tape's, or of either. */
+/* True if the core, the tape, or any of both uses the slot. */
 bool program_core_touches(const program *p, int slot);
 bool tape_touches(const tape *t, int slot);
 bool program_touches(const program *p, int slot);
-/* True if behind its k-th instruction the tape still needs what the LOAD at `load` finds in memory: it
- * stands there, or somebody there takes what it left in its register, which may be in place. */
-bool tape_needs_behind(const tape *t, int load, int k);
+/* True if after its k-th instruction the tape still needs the memory that the LOAD at `load` reads: the
+ * LOAD comes later, or a later instruction uses its register, which may point into that memory. */
+bool tape_needs_after(const tape *t, int load, int k);
 
-/* Registers of a tape on which each value has one of its own, shared where lifetimes allow. */
+/* Renumbers registers, one per value at first, so that values whose live ranges do not overlap share. */
 ig_status tape_assign_registers(tape *t);
 
 #endif

@@ -64,7 +64,7 @@ for name in ("ig_device_info", "ig_finfo", "ig_iinfo", "ig_verify_report", "ig_m
 NOWHERE = ['"/nowhere/there/x"', '""', "NULL"]
 ARRAY = BY_TYPE["ig_array *"]
 SPECIAL = {
-    ("*", "given"): ["spare", "NULL"],  # these cannot be used again
+    ("*", "donated"): ["spare", "NULL"],  # these cannot be used again
     ("*", "donated"): ["spare", "NULL"],
     ("*", "key"): ["key"] + ARRAY,
     ("*", "indices"): ["indices"] + ARRAY,
@@ -73,7 +73,7 @@ SPECIAL = {
     ("*", "axis"): ["IG_AXES(0)"] + INTS,
     ("*", "path"): NOWHERE,
     ("*", "n"): BY_TYPE["count"], ("*", "n_out"): BY_TYPE["count"], ("*", "n_in"): BY_TYPE["count"],
-    ("*", "nargs"): BY_TYPE["count"], ("*", "n_given"): BY_TYPE["count"],
+    ("*", "nargs"): BY_TYPE["count"], ("*", "n_donated"): BY_TYPE["count"],
     ("*", "n_donated"): BY_TYPE["count"], ("*", "max_out"): BY_TYPE["count"] + ["4096"],
     ("*", "generator"): ["NULL", '"threefry"', '"other"'],
     ("*", "device"): ['"cpu"', '"null"', '"nowhere"', '""', "NULL"],

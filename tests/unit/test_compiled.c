@@ -1,5 +1,5 @@
 /* Runs that compute in place, and computations that are planned once: what they give is what an
- * evaluation gives, what was given up cannot be read any more, and a failure changes nothing. */
+ * evaluation gives, donated arrays cannot be read any more, and a failure changes nothing. */
 #include "array/array.h"
 #include "base/memory.h"
 #include "support/folder.h"
@@ -24,9 +24,9 @@ static ig_array *floats(const float *v, int64_t n)
     return x;
 }
 
-/* ---- giving ---- */
+/* ---- donating ---- */
 
-static void given_memory_is_used(void **state)
+static void donated_memory_is_used(void **state)
 {
     (void)state;
     enum { N = 1 << 18 };
@@ -34,7 +34,7 @@ static void given_memory_is_used(void **state)
     assert_int_equal(ig_eval(&x, 1), IG_OK);
     const uint64_t before = ig_memory_used();
     ig_array *y = ig_add(ig_multiply(x, ig_float(2)), ig_float(1));
-    assert_int_equal(ig_eval_giving(&y, 1, &x, 1), IG_OK);
+    assert_int_equal(ig_eval_donating(&y, 1, &x, 1), IG_OK);
     assert_int_equal(ig_memory_used(), before);
     assert_float_equal(((const float *)ig_data(y))[N - 1], 2.0 * (N - 1) + 1, 0);
 }
@@ -46,13 +46,13 @@ static void a_donated_number_can_be_used(void **state)
     ig_array *x = floats((const float[]){1, 2, 3, 4}, 4);
     ig_array *w = ig_float(0.5), *k = ig_int(3), *whole = ig_bool(true);
     ig_array *y = ig_multiply(x, w);
-    assert_int_equal(ig_eval_giving(&y, 1, (ig_array *[]){w, k, whole}, 3), IG_OK);
+    assert_int_equal(ig_eval_donating(&y, 1, (ig_array *[]){w, k, whole}, 3), IG_OK);
     expect_floats(ig_add(x, w), (const float[]){1.5f, 2.5f, 3.5f, 4.5f}, 4);
     expect_floats(ig_add(x, k), (const float[]){4, 5, 6, 7}, 4);
     expect_floats(ig_sigmoid(w), (const float[]){0.6224593f}, 1);
     expect_floats(ig_astype(w, IG_F32), (const float[]){0.5f}, 1);
     ig_array *key = ig_key(1, NULL), *low = ig_float(-1), *high = ig_float(1);
-    assert_int_equal(ig_eval_giving(&y, 1, (ig_array *[]){low, high}, 2), IG_OK);
+    assert_int_equal(ig_eval_donating(&y, 1, (ig_array *[]){low, high}, 2), IG_OK);
     ig_array *u = ig_uniform(key, IG_SHAPE(100), IG_F32, low, high);
     assert_true(ig_item(ig_min(u, IG_NONE, false)) < 0);
 }
@@ -68,7 +68,7 @@ static void results_lie_where_they_are_free(void **state)
     ig_array *mean = ig_add(ig_multiply(in[1], ig_float(0.5)), ig_float(1));
     ig_array *out[3] = {ig_subtract(in[0], mean), mean,
                         ig_take(floats((const float[]){1, 2, 3, 4}, 4), at, IG_NONE)};
-    assert_int_equal(ig_eval_giving(out, 3, in, 2), IG_OK);
+    assert_int_equal(ig_eval_donating(out, 3, in, 2), IG_OK);
     assert_ptr_equal(ig_data(out[0]), was[0]);
     assert_ptr_equal(ig_data(out[1]), was[1]);
     expect_floats(out[0], (const float[]){-2.5f, -2, -1.5f, -1}, 4);
@@ -76,29 +76,29 @@ static void results_lie_where_they_are_free(void **state)
     expect_floats(out[2], (const float[]){2, 4}, 2);
 }
 
-static void given_arrays_are_void(void **state)
+static void donated_arrays_cannot_be_used(void **state)
 {
     (void)state;
     ig_array *x = floats((const float[]){1, 2, 3}, 3), *seen = ig_flip(x, IG_NONE);
     ig_array *y = ig_negative(x), *later = ig_exp(x);
-    assert_int_equal(ig_eval_giving(&y, 1, &x, 1), IG_OK);
+    assert_int_equal(ig_eval_donating(&y, 1, &x, 1), IG_OK);
     expect_floats(y, (const float[]){-1, -2, -3}, 3);
     assert_null(ig_data(x));
-    assert_error(IG_ERR_ARGUMENT, "given up");
+    assert_error(IG_ERR_ARGUMENT, "donated");
     assert_null(ig_data(seen));
-    assert_error(IG_ERR_ARGUMENT, "given up");
+    assert_error(IG_ERR_ARGUMENT, "donated");
     assert_int_equal(ig_eval(&later, 1), IG_ERR_ARGUMENT);
-    assert_error(IG_ERR_ARGUMENT, "given up");
+    assert_error(IG_ERR_ARGUMENT, "donated");
 }
 
 /* The index is found to be wrong by one program when another could have written over x already. */
-static void a_failure_gives_nothing_up(void **state)
+static void a_failure_donates_nothing(void **state)
 {
     (void)state;
     ig_array *x = floats((const float[]){1, 2, 3, 4}, 4);
     ig_array *at = ig_from_data((const int64_t[]){1, 9}, IG_SHAPE(2), IG_I64);
     ig_array *y[2] = {ig_negative(x), ig_sum(ig_take(ig_exp(x), at, IG_NONE), IG_NONE, 0, false)};
-    assert_int_equal(ig_eval_giving(y, 2, &x, 1), IG_ERR_INDEX);
+    assert_int_equal(ig_eval_donating(y, 2, &x, 1), IG_ERR_INDEX);
     assert_error(IG_ERR_INDEX, "9");
     expect_floats(x, (const float[]){1, 2, 3, 4}, 4);
 }
@@ -237,7 +237,7 @@ static void mistakes_are_told(void **state)
     assert_int_equal(ig_run(NULL, &x, &out), IG_ERR_ARGUMENT);
     assert_error(IG_ERR_ARGUMENT, "nothing is compiled");
     assert_null(ig_compile(&x, 1, 2, &y, 1));
-    assert_error(IG_ERR_ARGUMENT, "given up");
+    assert_error(IG_ERR_ARGUMENT, "donated");
     assert_null(ig_compile((ig_array *[]){NULL}, 1, 0, &y, 1));
     assert_error(IG_ERR_ARGUMENT, "input 0 is NULL");
 }
@@ -272,11 +272,11 @@ static void any_allocation_may_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(given_memory_is_used, begin, end),
+        cmocka_unit_test_setup_teardown(donated_memory_is_used, begin, end),
         cmocka_unit_test_setup_teardown(a_donated_number_can_be_used, begin, end),
         cmocka_unit_test_setup_teardown(results_lie_where_they_are_free, begin, end),
-        cmocka_unit_test_setup_teardown(given_arrays_are_void, begin, end),
-        cmocka_unit_test_setup_teardown(a_failure_gives_nothing_up, begin, end),
+        cmocka_unit_test_setup_teardown(donated_arrays_cannot_be_used, begin, end),
+        cmocka_unit_test_setup_teardown(a_failure_donates_nothing, begin, end),
         cmocka_unit_test_setup_teardown(runs_give_what_evaluations_give, begin, end),
         cmocka_unit_test_setup_teardown(inputs_may_be_views, begin, end),
         cmocka_unit_test_setup_teardown(outputs_may_be_inputs_or_constants, begin, end),

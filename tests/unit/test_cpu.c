@@ -227,7 +227,7 @@ static void test_read(void **s)
     }
 }
 
-enum { BITS_FROM = 5 }; /* the first index, in axis_len */
+enum { BITS_FROM = 5 }; /* the first index */
 
 static void test_bits(void **s)
 {
@@ -243,7 +243,7 @@ static void test_bits(void **s)
         v.stride[0] = 2;
         space(t, 1, (int64_t[]){N});
         const int o = add_operand(t, 0, IG_U32, v);
-        t->operand[o].axis_len = BITS_FROM;
+        t->operand[o].first_index = BITS_FROM;
         store(t, add_inst(t, (tape_inst){.code = TAPE_BITS, .to = IG_U32, .operand = (int16_t)o}),
               1, IG_U32, line(N));
         bind(w, 0, key);

@@ -303,7 +303,7 @@ static void check_search(ig_dtype dtype, int64_t len, bool right)
     bench *w = bench_new(PROGRAM_SEARCH, dtype);
     view every_second = line(len);
     every_second.stride[0] = 2;
-    w->p.flag = right;
+    w->p.right = right;
     w->p.in[0] = (operand){.slot = 0, .dtype = dtype, .v = every_second};
     w->p.in[1] = (operand){.slot = 1, .dtype = dtype, .v = line(VALUES)};
     w->p.out = (operand){.slot = 2, .dtype = IG_I64, .v = line(VALUES)};
@@ -340,7 +340,7 @@ static ig_status write_rows(bool add, ig_dtype dtype, void *out, const int64_t *
     bench *w = bench_new(PROGRAM_WRITE, dtype);
     view all = line(n);
     all.stride[0] = 0;
-    w->p.flag = add;
+    w->p.add = add;
     w->p.in[0] = (operand){.slot = 0, .dtype = IG_I64, .v = line(n)};
     w->p.in[1] = (operand){.slot = 1, .dtype = dtype, .v = line(n)};
     w->p.out = (operand){.slot = 2, .dtype = dtype, .v = all, .axis_len = len, .axis_stride = 1};
@@ -446,7 +446,7 @@ static void check_write(const write_case *c)
     write_plainly(c, &index, indices, updates, want);
     for (int k = 0; k < THREAD_COUNTS; k++) {
         bench *w = bench_new(PROGRAM_WRITE, c->dtype);
-        w->p.flag = c->add;
+        w->p.add = c->add;
         w->p.in[0] = (operand){.slot = 0, .dtype = IG_I32, .v = index};
         w->p.in[1] = (operand){.slot = 1, .dtype = c->dtype, .v = packed(3, update_shape)};
         w->p.out = (operand){.slot = 2,

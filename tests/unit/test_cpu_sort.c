@@ -70,7 +70,7 @@ static void run_first(bool places, ig_dtype dtype, bool descending, int64_t oute
     w->p.outer = outer;
     w->p.inner = inner;
     w->p.kept = kept;
-    w->p.flag = descending;
+    w->p.descending = descending;
     w->p.in[0] = (operand){.slot = 0, .dtype = dtype, .v = lay(how, outer, inner)};
     w->p.out = (operand){.slot = 1, .dtype = places ? IG_I64 : dtype, .v = lay(ALONG, outer, kept)};
     bind(w, 0, (void *)x);

@@ -343,11 +343,79 @@ static void results_stay_on_their_device(void **unused)
     /* Memory of the CPU that dies must not become a result of the null device: it could be read. */
     assert_int_equal(ig_set_device("null"), IG_OK);
     ig_array *stale = ig_add(x, ig_float(1));
-    assert_int_equal(ig_eval_giving(&stale, 1, &x, 1), IG_OK);
+    assert_int_equal(ig_eval_donating(&stale, 1, &x, 1), IG_OK);
     assert_null(ig_data(stale));
     ig_error(NULL);
     assert_int_equal(ig_set_device("cpu"), IG_OK);
     ig_release(weak);
+    ig_scope_end();
+}
+
+/* ---- what is stored for later ---- */
+
+static void arrays_of_outer_scopes_are_stored(void **unused)
+{
+    (void)unused;
+    ig_scope_begin();
+    ig_array *key = ig_key(1, NULL);
+    ig_array *x = ig_normal(key, IG_SHAPE(1000), IG_F32), *seen = ig_reshape(x, IG_SHAPE(10, 100));
+    ig_array *inner = ig_exp(x), *outer = ig_multiply(inner, ig_float(2));
+    assert_false(ig_is_evaluated(x));
+    double first = 0;
+    for (int step = 0; step < 3; step++) {
+        ig_scope_begin();
+        ig_array *h = ig_tanh(seen), *loss = ig_sum(h, IG_NONE, IG_DTYPE_NONE, false);
+        const double value = ig_item(loss);
+        first = step ? first : value;
+        assert_true(value == first);
+        assert_true(ig_is_evaluated(x));
+        assert_false(ig_is_evaluated(h)); /* of the innermost scope: fused */
+        ig_scope_end();
+    }
+    ig_scope_begin();
+    ig_item(ig_sum(outer, IG_NONE, IG_DTYPE_NONE, false));
+    assert_true(ig_is_evaluated(outer));
+    assert_false(ig_is_evaluated(inner)); /* no array of the innermost scope reads it */
+    ig_scope_end();
+    /* In one scope only what was asked for is stored. */
+    ig_array *y = ig_exp(outer), *sum = ig_sum(y, IG_NONE, IG_DTYPE_NONE, false);
+    assert_int_equal(ig_eval(&sum, 1), IG_OK);
+    assert_false(ig_is_evaluated(y));
+    ig_scope_end();
+}
+
+/* y = exp(x) + 1, which the caller owns; nobody holds exp(x). */
+static ig_array *owned(ig_array *x)
+{
+    ig_scope_begin();
+    ig_array *y = ig_scope_forget(ig_add(ig_exp(x), ig_float(1)));
+    ig_scope_end();
+    return y;
+}
+
+static void arrays_that_the_caller_owns_are_stored(void **unused)
+{
+    (void)unused;
+    enum { N = 1 << 16 };
+    ig_scope_begin();
+    ig_array *x = ig_zeros(IG_SHAPE(N), IG_F32), *grad = NULL;
+    assert_int_equal(ig_eval(&x, 1), IG_OK);
+    ig_array *y = owned(x);
+    const uint64_t before = ig_memory_used();
+    ig_array *loss = ig_sum(ig_square(y), IG_NONE, IG_DTYPE_NONE, false);
+    assert_true(ig_item(loss) == 4.0 * N);
+    assert_true(ig_is_evaluated(y));
+    assert_in_range(ig_memory_used() - before, 4 * N, 4 * N + 4096); /* y, but not exp(x) */
+    assert_int_equal(ig_grad(loss, &x, 1, &grad), IG_OK); /* it still knows how it was made */
+    assert_true(ig_item(ig_max(grad, IG_NONE, false)) == 4);
+    /* Released, it is an intermediate result as any other. */
+    ig_array *z = owned(x);
+    ig_array *sum = ig_sum(z, IG_NONE, IG_DTYPE_NONE, false);
+    ig_release(z);
+    const uint64_t now = ig_memory_used();
+    assert_true(ig_item(sum) == 2.0 * N);
+    assert_in_range(ig_memory_used() - now, 0, 4096);
+    ig_release(y);
     ig_scope_end();
 }
 
@@ -587,6 +655,8 @@ int main(void)
         cmocka_unit_test(the_budget_holds),
         cmocka_unit_test(donation_saves_a_buffer),
         cmocka_unit_test(results_stay_on_their_device),
+        cmocka_unit_test(arrays_of_outer_scopes_are_stored),
+        cmocka_unit_test(arrays_that_the_caller_owns_are_stored),
         cmocka_unit_test(scopes_do_not_leak),
         cmocka_unit_test(deep_graphs_are_fine),
         cmocka_unit_test(any_allocation_may_fail),

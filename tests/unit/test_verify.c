@@ -123,7 +123,7 @@ static void mistakes_are_told(void **state)
     assert_int_equal(ig_verify(&none, 1, &r), IG_ERR_ARGUMENT);
     assert_error(IG_ERR_ARGUMENT, "array 0 of 1 is NULL");
     assert_int_equal(ig_verify(&x, 1, NULL), IG_ERR_ARGUMENT);
-    assert_error(IG_ERR_ARGUMENT, "no report");
+    assert_error(IG_ERR_ARGUMENT, "report is NULL");
     assert_int_equal(ig_set_device("null"), IG_OK);
     assert_int_equal(ig_verify(&x, 1, &r), IG_ERR_DEVICE);
     assert_error(IG_ERR_DEVICE, "computes nothing");

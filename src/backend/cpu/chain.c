@@ -86,7 +86,7 @@ static int64_t local_row_bytes(const program *p)
 {
     int64_t bytes = 0;
     for (int i = 0; i < p->n_local; i++)
-        bytes += p->local[i].home == i ? p->local[i].row_bytes : 0;
+        bytes += p->local[i].shares == i ? p->local[i].row_bytes : 0;
     return bytes;
 }
 
@@ -158,11 +158,11 @@ static const binding *bind_rows(const chain_job *j, char *at, int64_t row)
     memcpy(b, j->b, (size_t)p->n_slot * sizeof *b);
     for (int i = 0; i < p->n_local; i++) {
         const row_slot *l = &p->local[i];
-        if (l->home == i) {
+        if (l->shares == i) {
             buffers[i].data = (void *)((uintptr_t)values - (uintptr_t)(row * l->row_bytes));
             values += whole_lines((size_t)(j->tile * l->row_bytes)) + 64;
         } else {
-            buffers[i].data = buffers[l->home].data;
+            buffers[i].data = buffers[l->shares].data;
         }
         b[l->slot] = (binding){&buffers[i], 0};
     }

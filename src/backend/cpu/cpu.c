@@ -109,7 +109,7 @@ static void discard(program *p)
     }
 }
 
-static const char *how(const program *p)
+static const char *core_name(const program *p)
 {
     return p->kind == PROGRAM_CONTRACT ? cpu_contract_how(p) : NULL;
 }
@@ -145,7 +145,7 @@ const backend backend_cpu = {
     .alloc = alloc,
     .compile = compile,
     .discard = discard,
-    .how = how,
+    .core_name = core_name,
     .launch = launch,
     .finish = finish,
     .release = release,

@@ -22,7 +22,7 @@ static ig_status describe(const backend *dev, ig_device_info *info)
 
 static buffer *alloc(const backend *dev, size_t bytes)
 {
-    buffer *b = buffer_hollow(bytes);
+    buffer *b = buffer_new_opaque(bytes);
     if (b)
         b->device = dev;
     return b;

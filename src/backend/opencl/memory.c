@@ -39,7 +39,7 @@ buffer *opencl_alloc(const backend *dev, size_t bytes)
     if (bytes > dev->limits.alloc_bytes)
         FAIL_NULL(IG_ERR_MEMORY, "%s: a buffer of %zu bytes is asked for, but one has at most %llu",
                   dev->name, bytes, (unsigned long long)dev->limits.alloc_bytes);
-    buffer *b = buffer_hollow(bytes);
+    buffer *b = buffer_new_opaque(bytes);
     opencl_memory *m = b ? memory_new(sizeof *m) : NULL;
     if (!m || mem_create(d, bytes, &m->mem) != IG_OK) {
         memory_free(m);

@@ -154,7 +154,7 @@ static void write_points(const write_job *j, const write_part *w, char *scratch,
         const int64_t n = size - i < TAPE_BLOCK ? size - i : TAPE_BLOCK;
         const int64_t *offset = places_of(j, w, i, n, scratch, fault);
         const void *updates = elements_of(&w->updates, j->b, i, n, chunk);
-        if (j->p->flag)
+        if (j->p->add)
             adds[w->out.dtype](n, base, offset, updates);
         else
             element_moves_of(w->out.dtype)->put(n, base, offset, updates);
@@ -197,7 +197,7 @@ static void write_lines(const write_job *j, const write_part *w, char *scratch, 
             const char *a = updates + from.offset * bytes;
             if (offset[k] >= NO_ELEMENT)
                 continue;
-            if (j->p->flag)
+            if (j->p->add)
                 add_line(j, w->out.dtype, line, d, a, scratch + 3 * CHUNK_BYTES);
             else
                 memcpy(d, a, (size_t)(line * bytes));

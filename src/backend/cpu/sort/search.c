@@ -94,7 +94,7 @@ ig_status cpu_search(const program *p, const binding *b)
     const view *v = &p->in[0].v;
     search_job j = {.p = p, .b = b, .level = cpu_level_now()};
     j.o = sort_order_of(p->in[0].dtype, false);
-    j.right = p->flag;
+    j.right = p->right;
     j.sorted = operand_host(&p->in[0], b);
     j.len = view_size(v);
     j.step = v->ndim > 0 ? v->stride[v->ndim - 1] : 1;

@@ -450,7 +450,7 @@ ig_status cpu_sort(const program *p, const binding *b)
     sort_job j = {.p = p, .b = b, .level = cpu_level_now(), .way = way_of(p)};
     if (p->outer == 0 || p->kept == 0)
         return IG_OK;
-    j.o = sort_order_of(p->in[0].dtype, p->flag);
+    j.o = sort_order_of(p->in[0].dtype, p->descending);
     j.values = p->kind == PROGRAM_SORT;
     j.low = j.way == &places_long ? 32 : 0;
     j.high = j.low + 8 * j.o.bytes;

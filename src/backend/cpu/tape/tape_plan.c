@@ -175,7 +175,7 @@ static bool may_write_early(const tape_run *run, tape_plan *plan, int k, int o)
     const int n_before = plan->n_apart;
     for (int i = 0; i < t->n_inst; i++) {
         const tape_inst *in = &t->inst[i];
-        if (in->code != TAPE_READ && !(in->code == TAPE_LOAD && tape_needs_behind(t, i, k)))
+        if (in->code != TAPE_READ && !(in->code == TAPE_LOAD && tape_needs_after(t, i, k)))
             continue;
         if (lie_together(run, in->operand, o) || plan->n_apart == APART_MOST) {
             plan->n_apart = n_before;

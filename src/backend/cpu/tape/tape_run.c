@@ -424,7 +424,7 @@ static int do_bits(const block *b, int k)
     const tape_inst *in = &b->run->t->inst[k];
     const operand *o = &b->run->t->operand[in->operand];
     const int words = (int)view_size(&o->v), end = b->plan->inst[k].end;
-    const int64_t first = o->axis_len + b->start;
+    const int64_t first = o->first_index + b->start;
     uint32_t key[4] = {0};
     assert(words == 2 || words == 4);
     elements_read(o, b->run->bindings, 0, words, key);
