@@ -437,7 +437,7 @@ static int write_output(const session *s, const str *t, const char *name, const 
         text_print(stdout, t->s);
     } else if (!write_file(path, t, &why)) {
         say(s->command, "%s: %s", name, why.s);
-        code = EXIT_FAILED;
+        code = EXIT_INPUT;
     }
     str_free(&why);
     return code;

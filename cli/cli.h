@@ -12,8 +12,7 @@ enum {
     EXIT_USAGE = 2,
     EXIT_REGRESSION = 3,
     EXIT_ABSENT = 4, /* a device or feature is missing */
-    EXIT_INPUT =
-        5, /* a file that was to be read is missing or bad; EXIT_FAILED if it was to be written */
+    EXIT_INPUT = 5,  /* a file cannot be read or written, or is bad */
     EXIT_INTERRUPTED = 130
 };
 

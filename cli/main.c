@@ -113,11 +113,11 @@ static bool trace_by_environment(void)
 
 int main(int argc, char **argv)
 {
-    int code = trace_by_environment() ? run(argc, argv) : EXIT_FAILED;
+    int code = trace_by_environment() ? run(argc, argv) : EXIT_INPUT;
     ig_error(NULL); /* the verb has reported it */
     if (ig_trace_end() != IG_OK) {
         text_printf(stderr, "ingot: %s\n", ig_error(NULL));
-        code = code == EXIT_FINE ? EXIT_FAILED : code;
+        code = code == EXIT_FINE ? EXIT_INPUT : code;
     }
     if ((fflush(stdout) != 0 || ferror(stdout)) && code == EXIT_FINE) {
         fputs("ingot: the output cannot be written\n", stderr);

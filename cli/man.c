@@ -18,6 +18,7 @@ static const char *const environment[][2] = {
     {"IG_TRACE", "File for a timeline of any program that uses Ingot, as --trace."},
     {"CXX", "C++ compiler for whole CUDA programs (c++)."},
     {"NO_COLOR", "If set, the output has no colors."},
+    {"PAGER", "Program that shows long help at the prompt."},
     {"TMPDIR", "Folder for the temporary files of ingot run (/tmp)."},
     {"XDG_CACHE_HOME, XDG_STATE_HOME", "Folders of the files below."},
 };
@@ -47,11 +48,11 @@ static const struct {
     const char *says;
 } exits[] = {
     {EXIT_FINE, "Success."},
-    {EXIT_FAILED, "Failure; also a file that cannot be written."},
+    {EXIT_FAILED, "Failure."},
     {EXIT_USAGE, "Wrong usage."},
     {EXIT_REGRESSION, "A regression was found."},
     {EXIT_ABSENT, "A device or feature is missing."},
-    {EXIT_INPUT, "An input file is missing or bad."},
+    {EXIT_INPUT, "A file cannot be read or written, or is bad."},
     {EXIT_INTERRUPTED, "Interrupted."},
 };
 

@@ -279,10 +279,8 @@ int engine_apply(const command *c, const engine_options *e)
         fail_library(c);
         return EXIT_ABSENT;
     }
-    if (e->trace && ig_trace_begin(e->trace) != IG_OK) {
-        fail_library(c);
-        return EXIT_FAILED; /* an output, so not EXIT_INPUT */
-    }
+    if (e->trace && ig_trace_begin(e->trace) != IG_OK)
+        return fail_library(c);
     if (e->trace)
         interrupt_trace();
     return -1;

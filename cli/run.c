@@ -288,8 +288,7 @@ static int save_one(const session *s, const char *name, const char *path)
             continue;
         if (ig_save(path, s->answers[0].results[i]) == IG_OK)
             return -1;
-        fail_library(s->command);
-        return EXIT_FAILED; /* not an input */
+        return fail_library(s->command);
     }
     str hint = {0};
     str_did_you_mean(&hint, &search);

@@ -82,8 +82,7 @@ static int save_model(session *s)
     if (status == IG_OK)
         return -1;
     progress_clear(&s->bar);
-    fail_library(s->command);
-    return EXIT_FAILED; /* not an input */
+    return fail_library(s->command);
 }
 
 /* ---- learning -------------------------------------------------------------------------------- */

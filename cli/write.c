@@ -55,5 +55,5 @@ int write_check(const command *c, const char *name, const char *path)
         problem = try_beside(path);
     if (problem)
         say(c, "%s %s: it cannot be written: %s", name, path, strerror(problem));
-    return problem ? EXIT_FAILED : -1;
+    return problem ? EXIT_INPUT : -1;
 }

@@ -104,7 +104,7 @@ with tempfile.TemporaryDirectory() as folder:
     bad = os.path.join(folder, "no", "t.json")
     for words, env in ((["--trace", bad], {}), ([], {"IG_TRACE": bad})):
         run = ingot("eval", *words, "print(1)", env=env)
-        check("a bad path is refused", run.returncode == 1 and not run.stdout and
+        check("a bad path is refused", run.returncode == 5 and not run.stdout and
               run.stderr.count("\n") == 1 and "cannot be written" in run.stderr, run)
 
     # Ctrl-C: the file is whole.

@@ -59,7 +59,7 @@ static int write_page(const command *c, const comparison *comp, const char *path
         fputs(page.s, stdout);
     } else if (!write_file(path, &page, &why)) {
         say(c, "%s", why.s);
-        code = EXIT_FAILED;
+        code = EXIT_INPUT;
     }
     str_free(&page);
     str_free(&why);

@@ -41,19 +41,19 @@ check 'a quote without end' ends 2 'a quote is not closed' --cmd "echo 'a"
 
 # ---- places that cannot be written, found before the measuring
 long=(--only matmul --seconds 100000)
-check 'a folder that is not there' ends 1 'it cannot be written: No such file' -o /nonexistent/x "${long[@]}"
-check 'a folder' ends 1 'it cannot be written: Is a directory' -o "$temporary" "${long[@]}"
-check 'a table in no folder' ends 1 '--csv /nonexistent/x: it cannot be written' --csv /nonexistent/x "${long[@]}"
+check 'a folder that is not there' ends 5 'it cannot be written: No such file' -o /nonexistent/x "${long[@]}"
+check 'a folder' ends 5 'it cannot be written: Is a directory' -o "$temporary" "${long[@]}"
+check 'a table in no folder' ends 5 '--csv /nonexistent/x: it cannot be written' --csv /nonexistent/x "${long[@]}"
 if [ "$(id -u)" != 0 ]; then
     mkdir "$temporary/closed" && chmod 500 "$temporary/closed"
-    check 'a closed folder' ends 1 'Permission denied' -o "$temporary/closed/x" "${long[@]}"
+    check 'a closed folder' ends 5 'Permission denied' -o "$temporary/closed/x" "${long[@]}"
 fi
 if [ -e /dev/full ]; then
-    check 'a full device' ends 1 'No space left' -o /dev/full --only launch --seconds 0.2
+    check 'a full device' ends 5 'No space left' -o /dev/full --only launch --seconds 0.2
 fi
 if full=$(mktemp -d -p /dev/shm 2>/dev/null) && mount -t tmpfs -o size=64k none "$full" 2>/dev/null; then
     echo good >"$full/old.json"
-    check 'a full disk, before the measuring' ends 1 'No space left' -o "$full/old.json" "${long[@]}"
+    check 'a full disk, before the measuring' ends 5 'No space left' -o "$full/old.json" "${long[@]}"
     check 'what was there is there' grep -qx good "$full/old.json"
     umount "$full"
 fi

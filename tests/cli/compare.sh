@@ -252,13 +252,13 @@ check 'report --json' report_json
 check 'report --json without a file' code 2 report a.json --json
 on_output() { "$ingot" report a.json | grep -q '</html>'; }
 check 'report to standard output' on_output
-check 'a folder that is not there' code 1 compare a.json b.json --html no/such/page.html
-check 'a full disk' code 1 report a.json -o /dev/full
+check 'a folder that is not there' code 5 compare a.json b.json --html no/such/page.html
+check 'a full disk' code 5 report a.json -o /dev/full
 full() { "$ingot" compare a.json b.json >/dev/full 2>&1; [ $? = 1 ]; }
 check 'a full disk, for the text' full
 mkdir locked && cp page.html locked/ && chmod a-w locked
 if [ "$(id -u)" != 0 ]; then
-    check 'a folder that cannot be written' code 1 report a.json -o locked/page.html
+    check 'a folder that cannot be written' code 5 report a.json -o locked/page.html
 else
     skip 'a folder that cannot be written' 'root may write everywhere'
 fi

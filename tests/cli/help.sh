@@ -168,7 +168,7 @@ names_blas() { IG_BLAS=$1 "$ingot" devices | grep -q "^  blas  .*$2"; }
 check 'devices: a BLAS that is asked for' names_blas on '\(blas\|blis\|accelerate\|none\)'
 refuse 'devices: no BLAS without IG_BLAS' names_blas off .
 
-# ---- exit codes of files: 5 if it cannot be read, 1 if it cannot be written; --out is --output
+# ---- a file that cannot be read or written: 5; --out is --output
 code() { # CODE ARGUMENTS...
     "$ingot" "${@:2}" >"$temporary/out" 2>&1 </dev/null
     local status=$?
@@ -183,12 +183,12 @@ check 'run: 5' code 5 run /nowhere/x.cu
 check 'eval save(): 5' code 5 eval 'save("/nowhere/x.npy", ones([2]))'
 check 'eval -o: 5' code 5 eval 1 -o /nowhere/x.npy
 check 'eval --out: 5' code 5 eval 1 --out /nowhere/x.npy
-check 'train --save: 1' code 1 train digits --save /nowhere/x
-check 'bench -o: 1' code 1 bench --quick -o /nowhere/x
-check 'run --output: 1' code 1 "${cube[@]}" --output /nowhere/x.npy
+check 'train --save: 5' code 5 train digits --save /nowhere/x
+check 'bench -o: 5' code 5 bench --quick -o /nowhere/x
+check 'run --output: 5' code 5 "${cube[@]}" --output /nowhere/x.npy
 check 'run --out' code 0 "${cube[@]}" --out "$temporary/y.npy"
 check 'run --out writes' test -s "$temporary/y.npy"
-check 'a trace: 1' code 1 eval 1 --trace /nowhere/x
+check 'a trace: 5' code 5 eval 1 --trace /nowhere/x
 
 # ---- a write that fails or is stopped leaves no file
 alone=$temporary/alone

@@ -167,17 +167,17 @@ printf 'not a checkpoint' >"$temporary/text"
 check 'it is none' ends 5 "$temporary/text" digits --resume "$temporary/text"
 truncate -s 20000 "$s"
 check 'it ends early' ends 5 "$s" digits --resume "$s"
-check 'a place that is not there, before the first step' ends 1 'it cannot be written: No such file' \
+check 'a place that is not there, before the first step' ends 5 'it cannot be written: No such file' \
     digits --epochs 1000000 --save /nonexistent/x
-check 'a folder' ends 1 'it cannot be written: Is a directory' digits --epochs 1000000 \
+check 'a folder' ends 5 'it cannot be written: Is a directory' digits --epochs 1000000 \
     --save "$temporary"
 if [ "$(id -u)" != 0 ]; then
     mkdir "$temporary/closed" && chmod 500 "$temporary/closed"
-    check 'a folder that is closed' ends 1 'it cannot be written: Permission denied' digits \
+    check 'a folder that is closed' ends 5 'it cannot be written: Permission denied' digits \
         --epochs 1000000 --save "$temporary/closed/x"
 fi
 if [ -e /dev/full ]; then
-    check 'a full device' ends 1 'No space left on device' digits --save /dev/full
+    check 'a full device' ends 5 'No space left on device' digits --save /dev/full
 fi
 check 'nothing is left beside' test "$(ls "$temporary" | grep -c 'tmp\|XXX')" = 0
 finish
