@@ -89,7 +89,7 @@ ifneq ($(COVERAGE),)
 endif
 
 COMMON  := -std=gnu11 $(DEBUG) $(TARGET_FLAGS) $(WARNINGS) $(FLOATS) $(SAN_FLAGS) -pthread
-LIBRARY := $(COMMON) $(HIDDEN) $(DEFINES) -Iinclude -Isrc -I$(BUILD)/gen
+LIBRARY := $(COMMON) $(HIDDEN) $(DEFINES) -Iinclude -Isrc -I. -I$(BUILD)/gen
 TESTING := $(COMMON) $(DEFINES) -Iinclude -Isrc -Icli -I. -Itests -I$(BUILD)/gen
 LINK    := $(TARGET_FLAGS) $(SAN_FLAGS) -pthread
 LDLIBS  := -lm -lpthread -ldl

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Minimax polynomials for src/backend/cpu/vmath/f32.h and f64.h.
+"""Minimax polynomials for kernels/math_each.cuh.
 
 Each row of TABLE names a function, its interval, the weight under which the error is levelled, and
 the degree for f32 and for f64. Remez exchange in 60 digits; the printed coefficients are rounded to
 the type and written as hexadecimal floats.
 
-    minimax.py > src/backend/cpu/vmath/poly.h     the whole header
-    minimax.py f32 exp                            one function, to look at
+    minimax.py > kernels/math_poly.cuh     the whole file
+    minimax.py f32 exp                     one function, to look at
 """
 import sys
 
@@ -18,12 +18,9 @@ TINY = mpf(10) ** -24  # stands in for 0 where a quotient is 0/0; the limit is m
 
 
 HEAD = """\
-/* The minimax polynomials of the vector math, printed by tests/math/minimax.py.
- * vm_poly_NAME_TYPE(x) joins its terms in pairs, and the pairs in pairs (Estrin), which leaves the
- * processor short chains of fma; the script's table says what each one stands for and under which
- * weight its error is levelled. */
-#ifndef BACKEND_CPU_VMATH_POLY_H
-#define BACKEND_CPU_VMATH_POLY_H
+/* The minimax polynomials of math.cuh, printed by tests/math/minimax.py.
+ * vm_poly_NAME_TYPE(x) is evaluated by Estrin's scheme: terms are joined in pairs, and the pairs in pairs, which
+ * gives short chains of fma. The script's table says what each polynomial approximates, and under which weight. */
 """
 
 
@@ -76,12 +73,10 @@ QUARTER_PI2 = (pi / 4 * mpf("1.01")) ** 2
 # name: (function, low, high, weight, degree for f32, degree for f64)
 TABLE = {
     "exp": (EXP_TAIL, -HALF_LN2, HALF_LN2, abs, 4, 9),
-    "exp_short": (EXP_TAIL, -HALF_LN2, HALF_LN2, abs, None, 5),
     "exp2": (at0(lambda r: expm1(r * log(2)) / r), mpf(-0.5), mpf(0.5), lambda r: 1, 5, 10),
     "log": (log_tail, sqrt(mpf(0.5)) - 1, sqrt(mpf(2)) - 1, lambda f: f * f, 7, None),
     "atanh": (atanh_tail, mpf(0), S_MAX2, lambda z: z, None, 6),
-    "atanh_short": (atanh_tail, mpf(0), S_MAX2, lambda z: z, None, 3),
-    "atanh5": (atanh_tail5, mpf(0), S_MAX2, lambda z: z * z, None, 6),
+    "atanh5": (atanh_tail5, mpf(0), S_MAX2, lambda z: z * z, 2, 6),
     "sin": (odd_tail(sin), mpf(0), QUARTER_PI2, lambda z: z, 2, 5),
     "cos": (cos_tail, mpf(0), QUARTER_PI2, lambda z: z * z, 2, 5),
     "tan": (odd_tail(tan), mpf(0), QUARTER_PI2, lambda z: z, 6, 13),
@@ -158,7 +153,7 @@ def print_poly(name, kind, worst, c):
     real, fma, bits, suffix = ("float", "fmaf", 24, "f") if f32 else ("double", "fma", 53, "")
     text = [hex_float(round_to(a, bits), suffix) for a in c]
     print(f"\n/* error 2^{float(log(worst, 2)):.1f} */")
-    print(f"static inline {real} vm_poly_{name}_{kind}({real} x)\n{{")
+    print(f"static __device__ inline {real} vm_poly_{name}_{kind}({real} x)\n{{")
     power, level = "x", 0
     while len(text) > 1:
         if level:
@@ -166,11 +161,11 @@ def print_poly(name, kind, worst, c):
             power = f"x{2 ** level}"
         pairs = []
         if len(text) == 3:  # in a row: no later, and one power less
-            print(f"    {real} top = __builtin_{fma}({text[2]}, {power}, {text[1]});")
+            print(f"    {real} top = {fma}({text[2]}, {power}, {text[1]});")
             text[1:] = ["top"]
         for k in range(0, len(text) - 1, 2):
             pairs.append("abcde"[level] + str(k // 2))
-            print(f"    {real} {pairs[-1]} = __builtin_{fma}({text[k + 1]}, {power}, {text[k]});")
+            print(f"    {real} {pairs[-1]} = {fma}({text[k + 1]}, {power}, {text[k]});")
         text = pairs + text[len(text) & ~1:]
         level += 1
     print(f"    return {text[0]};\n}}")
@@ -190,8 +185,6 @@ def main(args):
             if degree is not None:
                 c, worst = remez(f, bottom, top, weight, degree)
                 print_poly(name, kind, worst, c)
-    if not args:
-        print("\n#endif")
 
 
 main(sys.argv[1:])

@@ -6,7 +6,7 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-flags="-I$here/../../src -std=gnu11 -fno-math-errno -fno-trapping-math -ffp-contract=off"
+flags="-I$here/../../src -I$here/../.. -std=gnu11 -fno-math-errno -fno-trapping-math -ffp-contract=off"
 
 failed=0
 build() # RUNNER COMPILER FLAGS...

@@ -261,12 +261,14 @@ static void sample_binary(const struct reference2 *ref, long count)
             mpfr_set_d(x, (double)a32[i], MPFR_RNDN);
             mpfr_set_d(y, (double)b32[i], MPFR_RNDN);
             ref->exact(want, x, y, MPFR_RNDN);
-            worst_take(&w32, ulp_f32(d32[i], mpfr_get_d(want, MPFR_RNDN)), (double)a32[i],
+            double factor =
+                ref->by_argument ? by_argument(want, (double)a32[i], (double)b32[i]) : 1;
+            worst_take(&w32, factor * ulp_f32(d32[i], mpfr_get_d(want, MPFR_RNDN)), (double)a32[i],
                        (double)b32[i], (double)d32[i]);
             mpfr_set_d(x, a64[i], MPFR_RNDN);
             mpfr_set_d(y, b64[i], MPFR_RNDN);
             ref->exact(want, x, y, MPFR_RNDN);
-            double factor = ref->by_argument ? by_argument(want, a64[i], b64[i]) : 1;
+            factor = ref->by_argument ? by_argument(want, a64[i], b64[i]) : 1;
             worst_take(&w64, factor * ulp_f64(d64[i], want), a64[i], b64[i], d64[i]);
         }
     }

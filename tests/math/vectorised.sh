@@ -7,7 +7,7 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-flags="-I$here/../../src -std=gnu11 -O3 -fno-math-errno -fno-trapping-math -ffp-contract=off"
+flags="-I$here/../../src -I$here/../.. -std=gnu11 -O3 -fno-math-errno -fno-trapping-math -ffp-contract=off"
 
 # The number of arguments and the name of every row.
 sed -n 's/^\(UNARY\|UNARY_FAR\|EXACT1\|TEST1\)(\([a-z0-9_]*\))$/1 \2/p

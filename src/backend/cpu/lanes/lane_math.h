@@ -1,5 +1,5 @@
 /* The m_ functions that the rows of ops.def are written in, generic over the ten lane types: vmath.h
- * has them for floats, this file for integers and for what both have. */
+ * has them for floats, int_math.inc for integers. */
 #ifndef LANES_LANE_MATH_H
 #define LANES_LANE_MATH_H
 
@@ -7,19 +7,9 @@
 #include "backend/cpu/lanes/simd.h"
 #include "backend/cpu/vmath/vmath.h"
 
-#include <math.h>
-
 #define TEMPLATE "backend/cpu/lanes/int_math.inc"
 #include "backend/cpu/lanes/each_int.inc"
 #undef TEMPLATE
-
-/* What a fold begins with: joined with any x it gives x, to the last bit. */
-static inline float vm_zero_f32(float x) { return (void)x, -0.0f; }
-static inline double vm_zero_f64(double x) { return (void)x, -0.0; }
-static inline float vm_lowest_f32(float x) { return (void)x, -INFINITY; }
-static inline double vm_lowest_f64(double x) { return (void)x, -INFINITY; }
-static inline float vm_highest_f32(float x) { return (void)x, INFINITY; }
-static inline double vm_highest_f64(double x) { return (void)x, INFINITY; }
 
 /* clang-format off */
 #define LANE_PICK_INT(name) \

@@ -1,30 +1,16 @@
-/* Vector math of the CPU lane loops: elementary functions as branch-free scalar code.
+/* Vector math of the CPU lane loops: kernels/math.cuh as C.
  *
- * Each function is `static inline`, has selects instead of branches, and calls nothing but fma,
- * sqrt, the exact roundings and fabs/copysign, so `for (i) d[i] = m_exp(a[i])` becomes vector code
- * on every level. Key invariant: the same source gives the same bits with every compiler and
- * instruction set (a NaN stays a NaN, but its sign and payload are the machine's). That holds when
- * it is built with -fno-math-errno -fno-trapping-math -ffp-contract=off and no -ffast-math, and
- * runs with rounding to nearest.
+ * m_NAME(x) picks vm_NAME_f32 or vm_NAME_f64 by the type of x. `for (i) d[i] = m_exp(a[i])` becomes vector code on
+ * every level. The bits are the same with every compiler and level if it is built with -fno-math-errno
+ * -fno-trapping-math -ffp-contract=off and without -ffast-math, and runs with rounding to nearest.
  *
- * m_NAME(x) picks vm_NAME_f32 or vm_NAME_f64 by the type of x. The error is below 4 ulp everywhere
- * (for logaddexp: of the larger argument, see there), results and inputs may be denormal, special
- * values are those of C Annex F and the Python array API.
- *
- * Far paths. A few functions are right only up to a limit, because the rest of their domain takes
- * integer loops: VM_FAR_UNARY and VM_FAR_BINARY list them. For each of them
- *     m_NAME(x)        is right where m_NAME_far(x) is 0, and harmless elsewhere,
- *     m_NAME_far(x)    is branch-free, and 1 for arguments that are rare in practice,
- *     m_NAME_slow(x)   is right where m_NAME_far(x) is 1; it branches and loops,
- *     m_NAME_full(x)   is right everywhere, for code that works on one element.
- * A loop runs m_NAME over a block and ORs m_NAME_far; only if that is not 0 a second loop puts
- * m_NAME_slow where far. Binary functions take (x, y) in all four.
- *
- * Near paths. VM_NEAR lists functions that take fewer steps where no argument is large:
- *     m_NAME_near(x)   has the bits of m_NAME(x) where |x| <= m_NAME_reach(x), which is a constant. */
+ * A loop over a function with a far path (VM_FAR_UNARY, VM_FAR_BINARY; see math.cuh) runs m_NAME over a block and ORs
+ * m_NAME_far. Only if that is not 0, a second loop puts m_NAME_slow where far. VM_NEAR lists the functions with
+ * a near path, m_NAME_near(x) for |x| <= m_NAME_reach(x), which is a constant. */
 #ifndef BACKEND_CPU_VMATH_H
 #define BACKEND_CPU_VMATH_H
 
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -32,13 +18,64 @@
 #define VM_FAR_BINARY(X) X(remainder)
 #define VM_NEAR(X) X(exp) X(exp2) X(sigmoid)
 
-#include "backend/cpu/vmath/poly.h"
+/* ---- what math.cuh uses of CUDA ---- */
 
-#include "backend/cpu/vmath/f64.h"
+static inline unsigned int vm_float_as_uint(float x)
+{
+    unsigned int u;
+    memcpy(&u, &x, sizeof u);
+    return u;
+}
 
-#include "backend/cpu/vmath/f32.h"
+static inline float vm_uint_as_float(unsigned int u)
+{
+    float x;
+    memcpy(&x, &u, sizeof x);
+    return x;
+}
 
-#include "backend/cpu/vmath/far.h"
+static inline long long vm_double_as_longlong(double x)
+{
+    long long u;
+    memcpy(&u, &x, sizeof u);
+    return u;
+}
+
+static inline double vm_longlong_as_double(long long u)
+{
+    double x;
+    memcpy(&x, &u, sizeof x);
+    return x;
+}
+
+static inline unsigned int vm_umulhi(unsigned int a, unsigned int b)
+{
+    return (unsigned int)((unsigned long long)a * b >> 32);
+}
+
+__extension__ typedef unsigned __int128 vm_u128;
+static inline unsigned long long vm_umul64hi(unsigned long long a, unsigned long long b)
+{
+    return (unsigned long long)((vm_u128)a * b >> 64);
+}
+
+#define __device__
+#define __float_as_uint vm_float_as_uint
+#define __uint_as_float vm_uint_as_float
+#define __double_as_longlong vm_double_as_longlong
+#define __longlong_as_double vm_longlong_as_double
+#define __umulhi vm_umulhi
+#define __umul64hi vm_umul64hi
+#define __clz(x) __builtin_clz((unsigned int)(x))
+#define __clzll(x) __builtin_clzll((unsigned long long)(x))
+
+#include "kernels/math.cuh"
+
+#undef __device__
+#undef __umulhi
+#undef __umul64hi
+#undef __clz
+#undef __clzll
 
 #define VM_PICK(name, x) _Generic((x), float : vm_##name##_f32, double : vm_##name##_f64)
 
