@@ -1,6 +1,6 @@
 #!/bin/sh
 # Checks that nvcc accepts kernels/math.cuh without a warning about it, for every function of the op table's
-# expressions. Skipped, and said so, where there is no nvcc. (That our own front end runs it with the same bits is
+# expressions, and that an NVIDIA GPU, if there is one, gives the CPU's bits. Skipped, and said so, where there is no nvcc. (That our own front end runs it with the same bits is
 # tests/unit/test_kernel_math.c.)
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -34,3 +34,21 @@ if grep -v '177-D' "$work/log" | grep -q 'warning\|error'; then
     exit 1
 fi
 echo "nvcc: $(grep -c ' m_' "$work/all.cu") calls compiled"
+
+if ! nvidia-smi > /dev/null 2>&1; then
+    echo "skipped: there is no NVIDIA GPU to run them"
+    exit 0
+fi
+include="-I$here/../../kernels -I$here/../../src -I$here/../.. -I$here"
+# shellcheck disable=SC2086
+"$nvcc" -w -O2 -fmad=false -arch=native $include -o "$work/gpu" "$here/vmath_bits.cu"
+# shellcheck disable=SC2086
+gcc -std=gnu11 -O3 -fno-math-errno -fno-trapping-math -ffp-contract=off $include -o "$work/cpu" \
+    "$here/vmath_bits.c" -lm
+"$work/cpu" > "$work/cpu.txt"
+"$work/gpu" > "$work/gpu.txt"
+if ! diff "$work/cpu.txt" "$work/gpu.txt"; then
+    echo "the GPU's bits differ from the CPU's"
+    exit 1
+fi
+echo "same bits on CPU and GPU: $(wc -l < "$work/gpu.txt") functions, f32 and f64"
