@@ -1,8 +1,10 @@
-/* Chains: some rows go through all programs of a chain while they are in the cache, then the next.
- * Each program computes what it computes alone, in the same order, so no bit depends on this.
+/* Chains: a tile of rows goes through all programs of a chain while it is in the cache, then the
+ * next tile. Each program computes what it computes alone, in the same order, so results have the
+ * same bits.
  *
- * Where a chain keeps values by rows (attention's scores, say), they lie in the worker's scratch. Their
- * slots are bound so that the rows under way fall on it, and the programs are started anew for them. */
+ * Values that a chain keeps only row by row (such as the scores of attention) are stored in the
+ * worker's scratch. The bindings of their slots are shifted so that the rows of the current tile
+ * fall on that memory. */
 #include "backend/cpu/cpu.h"
 
 #include "base/error.h"
@@ -11,14 +13,16 @@
 #include <string.h>
 
 enum {
-    TILE_POINTS = 8192,      /* of the widest program, that go through the chain at once */
-    TILE_BYTES = 512 * 1024, /* of values kept by rows: they stay in the L2 cache */
-    TILE_ROWS_LEAST = 16,    /* a contraction of fewer rows wastes what it packs */
+    TILE_POINTS = 8192, /* points of a tile in the widest program */
+    TILE_BYTES =
+        512 *
+        1024, /* bytes of a tile's values that are kept row by row: they fit in the L2 cache */
+    TILE_ROWS_LEAST = 16, /* a contraction of fewer rows packs more than it computes */
     TILE_ROWS_MOST = 128,
-    TILE_ROWS_SHARED = 32, /* not fewer so that all threads have work */
-    ROW_ALONE = 512,       /* rows from this length on do not share a block */
-    TASKS_PER_THREAD = 32, /* at most: each starts all tapes anew */
-    SHARED = 8             /* programs of a chain that may have panels for all tiles */
+    TILE_ROWS_SHARED = 32, /* the least that tiles are cut to for more tasks */
+    ROW_ALONE = 512,       /* rows of this length and more do not share a block */
+    TASKS_PER_THREAD = 32, /* at most, because each task prepares all tapes again */
+    SHARED = 8             /* programs of a chain whose panels are packed once for all tiles */
 };
 
 typedef struct chain_job {
@@ -81,7 +85,7 @@ static const struct {
     [PROGRAM_CONTRACT] = {cpu_contract_rows_scratch, cpu_contract_rows_start, cpu_contract_rows},
 };
 
-/* Memory of the values that the chain keeps by rows, for one row. */
+/* Bytes of one row of the values that the chain keeps row by row. */
 static int64_t local_row_bytes(const program *p)
 {
     int64_t bytes = 0;
@@ -90,7 +94,7 @@ static int64_t local_row_bytes(const program *p)
     return bytes;
 }
 
-/* Rows that go through the chain at once. */
+/* Rows of a tile. */
 static int64_t tile_rows(const program *p)
 {
     int64_t widest = 1;
@@ -106,8 +110,8 @@ static int64_t tile_rows(const program *p)
     return rows;
 }
 
-/* Where a worker's scratch keeps what: pointers to the programs' own parts, those, then bindings, buffers and
- * values. */
+/* The layout of a worker's scratch: pointers to the parts of the programs, these parts, then
+ * bindings, buffers and kept values. */
 static size_t programs_bytes(const program *p, int64_t tile)
 {
     size_t bytes = whole_lines((size_t)p->chain * sizeof(char *));
@@ -148,7 +152,7 @@ static void run_all(const chain_job *j, char *const *part, int64_t row, int64_t 
         cores[j->p[i].kind].run(part[i], row, n);
 }
 
-/* Bindings in which the rows from `row` on of what is kept by rows lie in `at`. */
+/* Bindings in which rows from `row` on of the kept values are at `at`. */
 static const binding *bind_rows(const chain_job *j, char *at, int64_t row)
 {
     const program *p = j->p;
@@ -185,7 +189,7 @@ static void chain_task(void *ctx, int64_t task, int worker)
     }
 }
 
-/* ---- what all tiles multiply with ---- */
+/* ---- operands that all tiles share ---- */
 
 static bool tape_stores(const tape *t, int slot)
 {
@@ -195,7 +199,7 @@ static bool tape_stores(const tape *t, int slot)
     return false;
 }
 
-/* True if the chain itself makes what is in the slot. */
+/* True if a program of the chain writes the slot. */
 static bool chain_makes(const program *p, int slot)
 {
     for (int i = 0; i < p->chain; i++)
@@ -221,7 +225,8 @@ static void chain_unshare(chain_job *j)
             cpu_contract_rows_unshare(&j->p[i], j->tile, j->panels[i]);
 }
 
-/* Cuts the rows into tiles and tasks; false if the programs are better run one after another. */
+/* Cuts the rows into tiles and tasks. Returns false if running the programs one after another is
+ * better. */
 static bool chain_cut(chain_job *j)
 {
     const program *p = j->p;

@@ -1,4 +1,5 @@
-/* The CPU as a backend: a table of cores, one for each kind of program. Launches run to their end. */
+/* The CPU backend: a table of cores, one for each kind of program. A launch returns when it is
+ * done. */
 #include "backend/cpu/cpu.h"
 
 #include "backend/cpu/contract/blas.h"
@@ -16,7 +17,7 @@
 typedef struct core {
     size_t (*scratch)(const program *p);
     ig_status (*launch)(const program *p, const binding *b);
-    void *(*plan)(const program *p); /* what p->compiled is; NULL: nothing */
+    void *(*plan)(const program *p); /* makes p->compiled; NULL if it has none */
 } core;
 
 static const core cores[] = {
@@ -114,7 +115,7 @@ static const char *core_name(const program *p)
     return p->kind == PROGRAM_CONTRACT ? cpu_contract_how(p) : NULL;
 }
 
-/* Scratch is there since compile, unless the number of threads has grown since, or p is a chain. */
+/* compile has reserved the scratch, unless the number of threads has grown or p is a chain. */
 static ig_status launch(const program *p, const binding *bindings)
 {
     const core *c = &cores[p->kind];

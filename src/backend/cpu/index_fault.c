@@ -1,4 +1,4 @@
-/* Faults of a launch. They are rare, so a lock is good enough. */
+/* Index faults of a launch: an index outside of its axis. They are rare, so a lock is fast enough. */
 #include "backend/cpu/cpu.h"
 
 #include "array/array.h"

@@ -1,6 +1,7 @@
-/* Choosing the level: the best that this build has and the machine can run, or IG_CPU_LEVEL.
+/* Selects the level: the best one that this build has and the machine supports, or IG_CPU_LEVEL.
  *
- * A level on a base has kernels for some products; it takes the other products and all loops from the base. */
+ * A level on a base has its own kernels for some products; it takes the other products and all
+ * loops from the base. */
 #include "backend/cpu/cpu.h"
 
 #include "backend/cpu/lanes/gemm.h"
@@ -41,7 +42,7 @@ static cpu_level chosen;
 static gemm_level chosen_gemm;
 static char names[128], note[256];
 
-/* Whether each word of `needs` is one of `has`; both are separated by spaces. */
+/* True if each word of `needs` is one of `has`; both are separated by spaces. */
 static bool words_are_there(const char *needs, const char *has)
 {
     char padded[512], word[64];

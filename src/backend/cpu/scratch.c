@@ -1,4 +1,4 @@
-/* Scratch memory of the workers: one block for each, grown by compile and kept. */
+/* Scratch memory of the workers: one block for each, grown by compile and kept between launches. */
 #include "backend/cpu/cpu.h"
 
 #include "base/error.h"
@@ -14,7 +14,7 @@ static struct {
     char *block;  /* as allocated */
     char *first;  /* aligned */
     size_t bytes; /* for each worker */
-    size_t most;  /* that was ever asked for */
+    size_t most;  /* the largest request so far */
     int workers;
 } scratch;
 

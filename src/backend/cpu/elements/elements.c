@@ -5,14 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where the elements of a tile of a view are, from its first on. */
+/* The offsets of the elements of a tile of a view, from its first element. */
 enum { TABLE_MOST = 64 };
 
 typedef struct move_table {
-    int64_t n;    /* elements; 0: not made yet, -1: there is none */
-    int axis;     /* a tile has all of the axes behind this one ... */
-    int64_t part; /* ... and so many points of it */
-    int64_t step; /* from a tile to the next along axis */
+    int64_t n;    /* number of elements; 0: not computed yet, -1: the view has no table */
+    int axis;     /* a tile has all axes after this one ... */
+    int64_t part; /* ... and this many points of it */
+    int64_t step; /* distance of two tiles along the axis */
     int32_t at[TABLE_MOST];
 } move_table;
 
@@ -42,8 +42,8 @@ static void table_make(move_table *t, const view *v)
     }
 }
 
-/* How many whole tiles follow each other along the table's axis within the next n points. The table is
- * made when there may be enough of them for it to be worth it. */
+/* The number of whole tiles along the table's axis within the next n points. The table is computed
+ * when there are enough tiles to pay for it. */
 static int64_t move_tiles(const view_walk *w, int64_t n, move_table *t)
 {
     if (t->n == 0 && n >= 2 * TABLE_MOST && w->v->ndim > 0 &&
@@ -113,7 +113,7 @@ const element_moves *element_moves_of(ig_dtype dtype)
     return &moves[dtype];
 }
 
-/* Moves the offsets of a run that begins at `offset` to where index says. */
+/* Adds the index to the offsets of a run that begins at `offset`. */
 static void index_run(const operand *o, int64_t run, int64_t step, int64_t at, const int64_t *index,
                       int64_t *offset, cpu_fault *fault)
 {

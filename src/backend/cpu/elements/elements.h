@@ -1,12 +1,12 @@
-/* Elements as bytes: walking a view in row-major order, and moving elements by their size between a
- * view and packed memory. Nothing here knows dtypes. */
+/* Elements as bytes: walks over a view in row-major order, and moves of elements between a view and
+ * packed memory, by element size. Independent of dtypes. */
 #ifndef CPU_ELEMENTS_H
 #define CPU_ELEMENTS_H
 
 #include "array/view.h"
 #include "backend/cpu/cpu.h"
 
-/* A place in a view. offset counts elements from the view's own offset on. */
+/* A position in a view. offset counts elements from the view's own offset. */
 typedef struct view_walk {
     const view *v;
     int64_t offset;
@@ -25,13 +25,13 @@ static inline void walk_start(view_walk *w, const view *v, int64_t index)
     }
 }
 
-/* How far apart the points of a run are. */
+/* The stride of a run: of points along the last axis. */
 static inline int64_t walk_step(const view_walk *w)
 {
     return w->v->ndim > 0 ? w->v->stride[w->v->ndim - 1] : 1;
 }
 
-/* How many of the next n points are one run. */
+/* How many of the next n points are in the current run. */
 static inline int64_t walk_run(const view_walk *w, int64_t n)
 {
     const int last = w->v->ndim - 1;
@@ -39,8 +39,7 @@ static inline int64_t walk_run(const view_walk *w, int64_t n)
     return n < left ? n : left;
 }
 
-/* How many runs of that length follow each other along the axis before the last, each as far from the one
- * before. */
+/* How many whole runs follow along the axis before the last, within the next n points. */
 static inline int64_t walk_runs(const view_walk *w, int64_t n)
 {
     const int last = w->v->ndim - 1;
@@ -50,8 +49,8 @@ static inline int64_t walk_runs(const view_walk *w, int64_t n)
     return runs < left ? runs : left;
 }
 
-/* Moves on by n points of an axis, which must not pass its end; the walk is at the start of the axes
- * behind it. */
+/* Advances by n points of an axis, not beyond its end. The walk must be at the start of the axes
+ * after it. */
 static inline void walk_move_along(view_walk *w, int axis, int64_t n)
 {
     const view *v = w->v;
@@ -64,45 +63,46 @@ static inline void walk_move_along(view_walk *w, int axis, int64_t n)
     }
 }
 
-/* Moves on by n points of the run. */
+/* Advances by n points of the run. */
 static inline void walk_move(view_walk *w, int64_t n)
 {
     if (w->v->ndim > 0)
         walk_move_along(w, w->v->ndim - 1, n);
 }
 
-/* An offset from here on is that of no element: 0 is fetched from it, and nothing is put there. */
+/* Offsets from here on denote no element: fetch gives 0, put does nothing. */
 #define NO_ELEMENT (INT64_MAX / 2)
 
 enum { MOVE_TILE = 16, MOVE_SHORT = 16 };
 
 typedef struct element_moves {
-    /* n elements from w on, in order, to packed memory; and back. base is where w's offset is 0. */
+    /* Copies n elements from w on, in order, to packed memory, and back. base is where w's offset
+     * is 0. */
     void (*gather)(view_walk *w, int64_t n, void *to, const void *base);
     void (*scatter)(view_walk *w, int64_t n, void *base, const void *from);
-    /* n elements at offsets from base. */
+    /* Copies n elements at offsets from base. */
     void (*fetch)(int64_t n, void *to, const void *base, const int64_t *offset);
     void (*put)(int64_t n, void *base, const int64_t *offset, const void *from);
-    /* to[r * n + i] = from[r + i * step]: rows that lie across, MOVE_TILE or less of them. */
+    /* Transposes: to[r * n + i] = from[r + i * step], for at most MOVE_TILE rows. */
     void (*tile)(int64_t rows, int64_t n, void *to, const void *from, int64_t step);
-    /* n times the same. */
+    /* Copies one element n times. */
     void (*splat)(int64_t n, void *to, const void *from);
 } element_moves;
 
 /* The moves for elements of 1, 2, 4 or 8 bytes. */
 const element_moves *element_moves_of(ig_dtype dtype);
 
-/* The offsets of n points of o's view from the start-th on, each moved by index * axis_stride. A
- * negative index counts from the end; one outside of the axis is noted, and its offset is
- * NO_ELEMENT. */
+/* The offsets of n points of o's view from point start on, each moved by index * axis_stride. A
+ * negative index counts from the end. An index outside of the axis is recorded as a fault and gets
+ * the offset NO_ELEMENT. */
 void elements_offsets(const operand *o, int64_t start, int64_t n, const int64_t *index,
                       int64_t *offset, cpu_fault *fault);
 
-/* n elements of o from the start-th point of its view on, to packed memory of its dtype; and back. */
+/* Copies n elements of o from point start on to packed memory of its dtype, and back. */
 void elements_read(const operand *o, const binding *b, int64_t start, int64_t n, void *to);
 void elements_write(const operand *o, const binding *b, int64_t start, int64_t n, const void *from);
 
-/* Where n points from the start-th on lie one after another: their address; else NULL. */
+/* The address of n points from point start on if they are contiguous, else NULL. */
 char *elements_in_place(const operand *o, char *base, int64_t start, int64_t n);
 
 #endif

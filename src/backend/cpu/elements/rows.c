@@ -1,10 +1,10 @@
-/* Reading rows. Rows that lie across memory (an array's first axis, moved last) are read some at a
- * time, so that what lies together is read together. */
+/* Reads rows. If the elements of a row are far apart (the first axis of an array, moved last),
+ * several rows are read together, because their elements are neighbours. */
 #include "backend/cpu/elements/rows.h"
 
 #include "backend/cpu/elements/elements.h"
 
-enum { TOGETHER_BYTES = 128 }; /* of neighbours: some lines of the cache */
+enum { TOGETHER_BYTES = 128 }; /* bytes of neighbours: some cache lines */
 
 static int64_t absolute(int64_t x) { return x < 0 ? -x : x; }
 
@@ -38,7 +38,7 @@ int64_t rows_together(const operand *o)
 typedef void (*turn_fn)(int64_t rows, int64_t n, const void *from, int64_t step, int64_t side,
                         void *to, int64_t apart);
 
-/* Elements that are turned at a time: what they touch stays in the first cache. */
+/* Elements that are transposed at a time: they fit in the L1 cache. */
 enum { TURN_LINES = 128 };
 
 static void turn(const operand *o, const binding *b, int64_t inner, int64_t row, int64_t rows,

@@ -1,5 +1,5 @@
-/* The checker: which object an access means, whether it stays inside, barriers, endless loops, and the
- * list of what was found. */
+/* The checker: finds the object of an access, checks bounds and alignment, barriers and endless
+ * loops, and keeps the list of findings. */
 #include "backend/cpu/gang/check.h"
 
 #include "base/memory.h"
@@ -11,11 +11,11 @@
 enum {
     NULL_PAGE = 1 << 16,
     BLOCKS_KNOWN = 1 << 24,
-    FAR_AWAY = 1 << 20, /* what is further from an array is no index of it */
-    NEAR = 1 << 12      /* the same of local variables, and of memory without a name */
+    FAR_AWAY = 1 << 20, /* an address farther from an array is not taken for an index into it */
+    NEAR = 1 << 12      /* the same for local variables and for memory without a name */
 };
 
-/* ---- what was found ---- */
+/* ---- findings ---- */
 
 static kernel_finding *find_finding(kernel_check *k, kernel_mistake mistake, uint32_t place,
                                     uint32_t other)
@@ -106,7 +106,7 @@ static ig_status shadow_new(check_object *o, int shift)
     return o->shadow ? check_shadow_begin(o->shadow, o->bytes, shift, false) : IG_ERR_MEMORY;
 }
 
-/* The last memory that begins at the place or before, or -1. */
+/* The last piece of memory that begins at the address or before it, or -1. */
 static int memory_before(const kernel_check *k, uint64_t place)
 {
     int low = 0, high = k->n_memory;
@@ -120,15 +120,15 @@ static int memory_before(const kernel_check *k, uint64_t place)
     return low - 1;
 }
 
-/* The memory that the place is in, its end included, or -1. */
+/* The piece of memory that contains the address or ends at it, or -1. */
 static int memory_at(const kernel_check *k, uint64_t place)
 {
     const int m = memory_before(k, place);
     return m >= 0 && place - k->memory[m].base <= k->memory[m].bytes ? m : -1;
 }
 
-/* The memory that the place is in, or that an index too large may mean; -1: none. distance is how far the
- * nearest array with a name is. */
+/* The piece of memory that contains the address, or ends shortly before it; -1 if there is none.
+ * distance is that to the nearest array with a name. */
 static int memory_meant(const gang_check *c, uint64_t place, uint64_t distance)
 {
     const int m = memory_before(c->out, place);
@@ -139,8 +139,8 @@ static int memory_meant(const gang_check *c, uint64_t place, uint64_t distance)
     return at < bytes || behind ? m : -1;
 }
 
-/* The object that the place is in, or memory without a name; where it is in none, the nearest object,
- * unless that is far away. */
+/* Finds the object or the piece of memory that contains the address. If there is none, takes the
+ * nearest object, unless that is too far away. */
 static void search(const gang_check *c, check_lane *l, uint64_t place)
 {
     uint64_t distance = UINT64_MAX;
@@ -216,7 +216,7 @@ static void tell_bounds(gang_check *c, const check_lane *l)
     }
 }
 
-/* The object that an access means; true if it is local memory without a name. */
+/* Finds the object of an access. Returns true if it is local memory without a name. */
 static bool find_object(const gang_check *c, const code_inst *inst, check_lane *l)
 {
     const uint64_t place = l->t->begin ? l->t->begin : l->t->place[l->lane];
@@ -226,13 +226,13 @@ static bool find_object(const gang_check *c, const code_inst *inst, check_lane *
         search(c, l, place);
     if (!local || !l->object)
         return local;
-    /* A text in local memory: the array that it begins in, if that has a name. */
+    /* A string in local memory: the array that it begins in, if that has a name. */
     if (!inside(place, l->t->width, from_of(l->g, l->object, l->lane), l->object->bytes))
         l->object = NULL;
     return !l->object;
 }
 
-/* Whether the lane may touch. */
+/* Checks one lane's access. Returns false if it must not be done. */
 static bool check_place(gang_check *c, check_lane *l)
 {
     const code_inst *inst = &c->code->code->inst[check_pc(l->g, l->s)];
@@ -301,7 +301,7 @@ static int first_lane(const uint32_t *mask)
     return w * WARP_LANES + (mask[w] ? __builtin_ctz(mask[w]) : 0);
 }
 
-/* Threads of this gang that do not come to the barrier, although they have not returned. */
+/* Reports threads of this gang that have not returned and do not reach the barrier. */
 static void check_barrier(gang_check *c, const gang *g, const gang_step *s)
 {
     gang_mask live;
@@ -314,7 +314,7 @@ static void check_barrier(gang_check *c, const gang *g, const gang_step *s)
                    "does not come to this barrier, where threads of its block wait");
 }
 
-/* Shuffles that read a lane which does not execute them. GPUs give 0, so it is a note. */
+/* Reports shuffles that read a lane which does not execute them. GPUs return 0, so it is a note. */
 static void check_shuffle(gang_check *c, gang *g, const gang_step *s)
 {
     for (int first = 0; first < g->lanes; first += WARP_LANES) {
@@ -357,7 +357,7 @@ static bool step(gang_watch *w, gang *g, const gang_step *s)
     return true;
 }
 
-/* Gangs that wait at different barriers, or while another has come to the end without it. */
+/* Reports gangs that wait at different barriers, or that have ended without reaching the barrier. */
 static void barrier(gang_watch *w, gang *gangs, int n)
 {
     gang_check *c = (gang_check *)w;
@@ -390,7 +390,7 @@ static int granule_shift(const lane_code *code)
     return 2;
 }
 
-/* A pointer into memory that is known: it may use all of it. What it does not point into is of no use. */
+/* A pointer into known memory may use all of it. A pointer to other memory may use nothing. */
 static ig_status object_in_memory(gang_check *c, check_object *o)
 {
     const int m = memory_at(c->out, o->base);
@@ -406,7 +406,7 @@ static ig_status object_in_memory(gang_check *c, check_object *o)
     return IG_OK;
 }
 
-/* Shadows of global memory; those of one address share one. */
+/* Creates the shadow of global memory. Objects at one address share a shadow. */
 static ig_status object_begin(gang_check *c, int i, uint64_t bytes)
 {
     check_object *o = &c->objects[i];

@@ -1,7 +1,8 @@
-/* Running lane code: making it ready, arithmetic, and control flow by masks.
+/* Runs lane code: preparation, arithmetic, and control flow by masks.
  *
- * A gang's memory: narrow registers (4 bytes a lane), wide ones (8), single values, the masks of the
- * levels that are open (who came in, who waits for ELSE or NEXT), and a few spare registers. */
+ * Layout of a gang's memory: narrow registers (4 bytes a lane), wide registers (8 bytes), uniform
+ * values, the masks of the open control levels (lanes that entered, lanes that wait for ELSE or
+ * NEXT), and a few spare registers. */
 #include "backend/cpu/gang/gang.h"
 
 #include "base/memory.h"
@@ -12,9 +13,9 @@
 #include <string.h>
 #include <time.h>
 
-enum { SPARES = 5, PATIENCE = 4096 /* iterations until other gangs get their turn */ };
+enum { SPARES = 5, PATIENCE = 4096 /* loop iterations until another gang runs */ };
 
-/* ---- making ready ---- */
+/* ---- preparation ---- */
 
 static int width_of(const lane_code *c, int32_t r)
 {
@@ -47,7 +48,7 @@ static map_loop loop_of(const gang_code *g, const code_inst *i, int ones)
         return g->level->loop(folds[i->row], lane, 0);
     if (i->op != CODE_MAP)
         return NULL;
-    /* All of them one: lanes of one. */
+    /* If all operands are uniform, the loop runs over one lane. */
     const bool some = (ones & GANG_ONE_A) != (ones & GANG_ONE_B) / GANG_ONE_B * GANG_ONE_A;
     const int one = i->b == CODE_NONE || !some ? 0 : ones & (GANG_ONE_A | GANG_ONE_B);
     return g->level->loop(i->row, lane, one);
@@ -127,7 +128,7 @@ void gang_keep(gang *g, const gang_step *s, void *from)
 
 enum { OPERANDS_ONE = GANG_ONE_A | GANG_ONE_B | GANG_ONE_C };
 
-/* What the instruction computes, for n lanes. */
+/* Computes n lanes of an instruction. */
 static void compute(gang *g, const gang_step *s, int64_t n, void *d, const void *a, const void *b,
                     const void *c)
 {
@@ -166,7 +167,7 @@ static void arithmetic(gang *g, const gang_step *s)
     gang_keep(g, s, d);
 }
 
-/* With another rounding mode: the loops are compiled for the one that is set. */
+/* Runs in another rounding mode: the loops follow the mode that is set. */
 static void arithmetic_rounded(gang *g, const gang_step *s)
 {
     static const int modes[] = {FE_TONEAREST, FE_TOWARDZERO, FE_UPWARD, FE_DOWNWARD};
@@ -177,7 +178,7 @@ static void arithmetic_rounded(gang *g, const gang_step *s)
 
 /* ---- control ---- */
 
-/* Of a level: the lanes that came in, and those that wait for ELSE or NEXT. */
+/* The masks of a level: the lanes that entered it, and those that wait for ELSE or NEXT. */
 static uint32_t *came(gang *g, int level)
 {
     return (uint32_t *)(g->memory + g->code->masks_at) + 2 * GANG_WARPS * level;
@@ -197,7 +198,7 @@ void gang_mask_changed(gang *g)
     g->full = full;
 }
 
-/* The lanes of the mask whose condition holds. */
+/* The lanes whose condition is true. */
 static void holds(gang *g, const gang_step *s, uint32_t *mask)
 {
     if (s->ones & GANG_ONE_A) {
@@ -221,7 +222,7 @@ static void set_mask(gang *g, const uint32_t *mask)
     gang_mask_changed(g);
 }
 
-/* The lanes that are here leave everything inside of the level. */
+/* The active lanes leave all levels inside of this one. */
 static void leave(gang *g, const gang_step *s)
 {
     for (int l = s->level + 1; l <= s->jump; l++)
@@ -234,7 +235,7 @@ static void leave(gang *g, const gang_step *s)
     g->any = g->full = false;
 }
 
-/* Returns where to go on. */
+/* Returns the next instruction. */
 static int control(gang *g, const gang_step *s)
 {
     gang_mask m;
@@ -325,7 +326,7 @@ static void tell_time(gang *g, const gang_step *s)
     gang_keep(g, s, d);
 }
 
-/* What the lanes of this gang say; the block's answer comes with the next turn. */
+/* Counts the votes of this gang. The block's result is there when the gang runs again. */
 static void vote(gang *g, const gang_step *s)
 {
     gang_mask m;
@@ -357,7 +358,7 @@ static bool trap(gang *g, const gang_step *s)
     return !g->any || gang_fails(g, s, FAULT_TRAP, g->mask);
 }
 
-/* One instruction other than a barrier. False: a fault. */
+/* Runs one instruction other than a barrier. Returns false on a fault. */
 static bool gang_step_run(gang *g, const gang_step *s)
 {
     switch (s->op) {
@@ -395,7 +396,7 @@ bool gang_run(gang *g)
         for (gang_watch *w = g->launch->watch; w; w = w->next)
             if (!w->step(w, g, s))
                 return gang_fails(g, s, FAULT_STOPPED, g->mask);
-        /* All lanes have left: also what is one for all must not change. */
+        /* No lane is active: uniform values must not change either. */
         if (!g->any && s->op < CODE_IF)
             continue;
         if (s->op == CODE_BARRIER) {

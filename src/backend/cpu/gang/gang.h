@@ -1,9 +1,9 @@
-/* A gang: warps of one block that run lane code in one lock step.
+/* A gang: warps of one block that run lane code in lock step.
  *
- * A block is one gang or several: barriers, and nothing else, hold them together. Registers lie in the
- * gang's memory, lane after lane; a mask says which lanes are at the current instruction. Lane loops run
- * over all lanes, whatever the mask, because that is faster; what they give is kept for the lanes of the
- * mask only where it matters: in variables and in memory. */
+ * A block is one or more gangs, which synchronize only at barriers. Registers are in the gang's
+ * memory, contiguous by lane. A mask has the active lanes. Lane loops compute all lanes whatever
+ * the mask, because that is faster; results of inactive lanes are dropped where they would be
+ * visible: in variables and in memory. */
 #ifndef CPU_GANG_H
 #define CPU_GANG_H
 
@@ -21,12 +21,12 @@ enum {
 
 typedef uint32_t gang_mask[GANG_WARPS];
 
-/* An instruction made ready: operands are offsets into a gang's memory. */
+/* A prepared instruction: operands are offsets into a gang's memory. */
 typedef struct gang_step {
     uint8_t op, dtype, to, flags;
     uint16_t row, level;
-    uint8_t ones;  /* of a, b, c, e, d: bits GANG_ONE_* */
-    uint8_t width; /* bytes of a lane of d, or of what is stored */
+    uint8_t ones;  /* which of a, b, c, e, d are uniform: bits GANG_ONE_* */
+    uint8_t width; /* bytes of a lane of d, or of the stored value */
     int32_t d, a, b, c, e;
     int32_t jump, scale, offset;
     uint32_t place;
@@ -35,14 +35,15 @@ typedef struct gang_step {
 
 enum { GANG_ONE_A = 1, GANG_ONE_B = 2, GANG_ONE_C = 4, GANG_ONE_E = 8, GANG_ONE_D = 16 };
 
-/* Code made ready for blocks of a given number of threads. */
+/* Code prepared for blocks of a given number of threads. */
 typedef struct gang_code {
     const lane_code *code;
     const cpu_level *level;
     int threads; /* of a block */
-    int lanes;   /* of a gang, a multiple of WARP_LANES */
+    int lanes;   /* lanes of a gang, a multiple of WARP_LANES */
     int n_gangs;
-    size_t ones_at, masks_at, spare_at, bytes; /* of a gang's memory: see gang.c */
+    size_t ones_at, masks_at, spare_at,
+        bytes; /* offsets in a gang's memory, see gang.c; its size */
     gang_step step[];
 } gang_code;
 
@@ -56,46 +57,46 @@ typedef enum gang_fault_kind {
     FAULT_MEMORY,  /* SIGSEGV or SIGBUS */
 } gang_fault_kind;
 
-/* What stopped a launch: where and who. */
+/* What stopped a launch, where, and which thread. */
 typedef struct gang_fault {
     gang_fault_kind kind;
     uint32_t place;
     int row; /* its message */
     uint32_t block[3], thread[3];
-    uint64_t address; /* of FAULT_MEMORY, which knows neither place nor thread */
+    uint64_t address; /* for FAULT_MEMORY, which has neither place nor thread */
 } gang_fault;
 
 struct gang;
 
-/* What lanes are about to do to memory. */
+/* An access of lanes to memory, before it is done. */
 typedef enum gang_touch_kind { TOUCH_LOAD, TOUCH_STORE, TOUCH_ATOMIC } gang_touch_kind;
 typedef struct gang_touch {
     gang_touch_kind kind;
     int width;             /* bytes at each place */
     const uint64_t *place; /* by lanes */
-    const char *value;     /* of a store, by lanes */
-    uint64_t begin;        /* of a text: what is read belongs to the array that begin is in; or 0 */
+    const char *value;     /* for a store: the values, by lane */
+    uint64_t begin; /* for a string: its first address, whose array must contain the access; or 0 */
 } gang_touch;
 
-/* Somebody who looks at what a kernel does: the checker, the profiler. A launch that is watched runs on
- * one thread, block after block. */
+/* An observer of a launch: the checker or the profiler. An observed launch runs on one thread, one
+ * block after another. */
 typedef struct gang_watch {
-    struct gang_watch *next; /* there may be several */
-    /* Before lanes of the mask touch memory. Lanes for which it clears the mask do not: they read 0. */
+    struct gang_watch *next; /* a list */
+    /* Before an access. Lanes that it removes from the mask are skipped; they read 0. */
     void (*touch)(struct gang_watch *w, struct gang *g, const gang_step *s, const gang_touch *t,
                   uint32_t *mask);
-    /* Each instruction, before it runs; false stops the launch. */
+    /* Before each instruction; false stops the launch. */
     bool (*step)(struct gang_watch *w, struct gang *g, const gang_step *s);
-    /* All n gangs of the block have come to a barrier, or ended. NULL: not asked. */
+    /* When all n gangs of the block wait at a barrier or have ended. May be NULL. */
     void (*barrier)(struct gang_watch *w, struct gang *gangs, int n);
 } gang_watch;
 
 typedef struct gang_launch {
     uint32_t grid[3], block[3];
-    size_t dynamic_bytes;  /* shared memory behind the static one */
-    const void *arguments; /* code->argument_bytes of them; pointers are addresses of the host */
-    void *globals;         /* of the kernel's tree */
-    gang_watch *watch;     /* a list */
+    size_t dynamic_bytes;       /* dynamic shared memory, after the static one */
+    const void *arguments;      /* code->argument_bytes bytes; pointers are host addresses */
+    void *globals;              /* variables of the kernel's source */
+    gang_watch *watch;          /* a list */
     const kernel_output *print; /* NULL: to standard output, with no array known */
     void *context;
 } gang_launch;
@@ -110,9 +111,9 @@ typedef struct gang {
     int lanes;    /* that there are */
     int pc;
     gang_mask mask;
-    bool full, any; /* the mask has all lanes that there are; one of them */
+    bool full, any; /* all lanes are active; at least one is */
     uint32_t block[3];
-    int votes, voters; /* of a barrier: what its lanes say, then what the block says */
+    int votes, voters; /* at a barrier: the votes of its lanes, afterwards those of the block */
     gang_state state;
     gang_fault *fault;
 } gang;
@@ -121,26 +122,28 @@ typedef struct gang {
 gang_code *gang_compile(const lane_code *c, int threads);
 void gang_code_free(gang_code *g);
 
-/* Runs the grid over all cores. A fault is IG_OK with *fault told. */
+/* Runs the grid on all cores. After a fault it returns IG_OK, with *fault filled in. */
 ig_status gang_run_grid(const gang_code *c, const gang_launch *l, gang_fault *fault);
 
 /* ---- inside ---- */
 
-/* Runs until the gang ends, comes to a barrier, or gives others their turn. False: a fault. */
+/* Runs until the gang ends, reaches a barrier, or yields to other gangs. Returns false on a fault. */
 bool gang_run(gang *g);
-/* Where register r is in a gang's memory. */
+/* The offset of register r in a gang's memory. */
 int32_t gang_home(const gang_code *c, int32_t r);
 /* The lanes that have not returned from the kernel. */
 void gang_live(const gang *g, uint32_t *mask);
-/* Recomputes any and full. */
+/* Recomputes any and full after a change of the mask. */
 void gang_mask_changed(gang *g);
-/* Operand `at` as lanes of width bytes: in place, or spread into spare number n. */
+/* The operand at offset `at` as lanes of width bytes: in place, or, if it is uniform, copied to
+ * spare register n. */
 const void *gang_lanes(gang *g, int32_t at, bool is_one, int width, int n);
-/* Where to write lanes of d: its register, or spare 0 if other lanes must keep theirs. */
+/* Where an instruction writes its lanes: the register of d, or spare register 0 if inactive lanes
+ * must keep their values. gang_keep then copies the active lanes. */
 void *gang_target(gang *g, const gang_step *s);
 void gang_keep(gang *g, const gang_step *s, void *from);
 void *gang_spare(gang *g, int n);
-/* Tells of a fault at the lowest lane of the mask; false. */
+/* Records a fault of the lowest lane of the mask; returns false. */
 bool gang_fails(gang *g, const gang_step *s, gang_fault_kind kind, const uint32_t *mask);
 
 /* The lanes that a shuffle reads, for each lane of the warp that begins at lane `first` of the gang. */

@@ -1,8 +1,8 @@
 /* Memory faults of kernels: SIGSEGV and SIGBUS while lane code runs become an error of the launch.
  *
- * The handlers are installed while at least one launch runs and the previous ones are restored after the
- * last. A signal of a thread that runs no lane code goes to the previous handler. A guarded thread leaves
- * the handler by siglongjmp: lane loops hold no locks and own no memory. */
+ * The handlers are installed while at least one launch runs; the previous handlers are restored
+ * after the last. A signal on a thread that does not run lane code goes to the previous handler. A
+ * guarded thread leaves the handler by siglongjmp: lane loops hold no locks and own no memory. */
 #include "backend/cpu/gang/guard.h"
 
 #include <pthread.h>
@@ -17,12 +17,12 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int launches; /* that run now */
 static struct sigaction previous[NUMBERS];
 
-/* Where the thread goes on after a fault; NULL: it runs no lane code. */
+/* Where the thread continues after a fault; NULL if it does not run lane code. */
 static _Thread_local sigjmp_buf *volatile resume;
 static _Thread_local volatile uint64_t fault_address;
 
-/* Calls the handler that was installed before. The default action: installs it again, so that the
- * instruction faults once more when the handler returns. */
+/* Calls the previous handler. If that was the default action, reinstalls it: the instruction faults
+ * again when this handler returns. */
 static void forward(int number, siginfo_t *info, void *context)
 {
     const struct sigaction *before = &previous[number == SIGSEGV ? 0 : 1];
@@ -52,7 +52,7 @@ void guard_begin(void)
     struct sigaction ours;
     memset(&ours, 0, sizeof ours);
     ours.sa_sigaction = handle;
-    /* The jump leaves the signal mask alone, which saves a system call for each task. */
+    /* siglongjmp does not restore the signal mask, which saves a system call for each task. */
     ours.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK;
     sigemptyset(&ours.sa_mask);
     pthread_mutex_lock(&lock);

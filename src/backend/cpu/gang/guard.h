@@ -5,12 +5,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Around a launch, from any thread; launches may overlap. */
+/* Called before and after a launch, on any thread. Launches may overlap. */
 void guard_begin(void);
 void guard_end(void);
 
-/* Between the two: fn(context) on this thread. False if it was ended by a memory fault, with the address.
- * fn must not hold a lock or own memory while it uses pointers of the kernel. */
+/* Between guard_begin and guard_end: runs fn(context) on this thread. Returns false with the
+ * address if a memory fault ended it. While fn uses pointers of the kernel it must not hold a lock
+ * or own memory. */
 bool guard_run(void (*fn)(void *context), void *context, uint64_t *address);
 
 #endif

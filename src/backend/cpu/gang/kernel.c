@@ -1,4 +1,4 @@
-/* Kernels on the CPU: lane code, made ready once for each size of block, run by gangs. */
+/* Kernels on the CPU: lane code, prepared once for each block size and run by gangs. */
 #include "backend/cpu/gang/kernel.h"
 
 #include "backend/cpu/gang/check.h"
@@ -42,7 +42,7 @@ ig_status cpu_memory_fill(buffer *to, size_t offset, uint8_t value, size_t bytes
 typedef struct cpu_kernel {
     kernel_code base;
     const lane_code *lanes;
-    gang_code *ready; /* for the size of block that was asked for last, or NULL */
+    gang_code *ready; /* for the last block size, or NULL */
     int n_params;
     kernel_param params[];
 } cpu_kernel;
@@ -105,7 +105,7 @@ static ig_status told(const cpu_kernel *k, const gang_fault *f)
          f->thread[1], f->thread[2], f->block[0], f->block[1], f->block[2], m->file, m->line);
 }
 
-/* The bytes behind each object that is a pointer among the parameters. */
+/* The size of the memory that a pointer parameter points to. */
 static uint64_t bytes_behind(const cpu_kernel *k, const lane_launch *l, const code_object *o)
 {
     for (int i = 0; i < k->n_params && o->origin == ORIGIN_PARAMETER; i++) {
@@ -127,7 +127,7 @@ static ig_status check_new(const cpu_kernel *k, const lane_launch *l, const gang
     return *out ? IG_OK : IG_ERR_MEMORY;
 }
 
-/* Runs it with those who watch, if any. */
+/* Runs the grid, with the checker and the profiler if the launch asks for them. */
 static ig_status run_watched(const cpu_kernel *k, const lane_launch *l, gang_launch *g,
                              gang_fault *fault)
 {
@@ -140,7 +140,7 @@ static ig_status run_watched(const cpu_kernel *k, const lane_launch *l, gang_lau
     }
     if (profile)
         g->watch = &profile->watch;
-    if (check) { /* first, so that the other sees what is really done */
+    if (check) { /* first: the profiler counts only what is done */
         check->watch.next = g->watch;
         g->watch = &check->watch;
     }

@@ -1,4 +1,4 @@
-/* Lane code and memory: loads, stores and atomics. An address that all lanes share is touched once. */
+/* Memory access of lane code: loads, stores and atomics. A uniform address is accessed once. */
 #include "backend/cpu/gang/gang.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@ static int64_t index_value(const gang_step *s, const void *from)
     return s->dtype == IG_U32 ? (int64_t) * (const uint32_t *)from : *(const int32_t *)from;
 }
 
-/* Where the lanes' elements are; false if it is one place for all of them, which is then *one. */
+/* The addresses of the lanes' elements. Returns false if the address is uniform; it is then *one. */
 static bool places_of(gang *g, const gang_step *s, int width, simt_places *p, uint64_t *one)
 {
     const char *m = g->memory;
@@ -24,7 +24,7 @@ static bool places_of(gang *g, const gang_step *s, int width, simt_places *p, ui
                            width};
         return index && !(s->ones & GANG_ONE_B);
     }
-    /* Addresses by lanes are an index themselves. */
+    /* Addresses that differ by lane are the index. */
     const void *lanes = m + s->a;
     if (index) {
         uint64_t *sum = gang_spare(g, 4);
@@ -57,8 +57,8 @@ void gang_address(gang *g, const gang_step *s)
     gang_keep(g, s, d);
 }
 
-/* Shows the places, and what is stored there, to whoever watches. The lanes that may go on are in mask;
- * false: there are none. */
+/* Shows an access to the observers. mask receives the lanes that may go on; returns false if there
+ * are none. */
 static bool shown(gang *g, const gang_step *s, gang_touch_kind kind, bool by_lanes,
                   const simt_places *p, uint64_t one, const void *value, uint32_t *mask)
 {
@@ -79,7 +79,7 @@ static bool shown(gang *g, const gang_step *s, gang_touch_kind kind, bool by_lan
     return any != 0;
 }
 
-/* Lanes that were kept from reading read 0. */
+/* Lanes that an observer removed read 0. */
 static void clear_others(const gang *g, int width, char *d, const uint32_t *mask)
 {
     const bool all = !memcmp(mask, g->mask, sizeof(gang_mask));
@@ -126,7 +126,7 @@ bool gang_load(gang *g, const gang_step *s)
     return true;
 }
 
-/* What is stored, in the dtype that memory has. */
+/* The stored values, in the dtype of the memory. */
 static const void *stored_lanes(gang *g, const gang_step *s, ig_dtype to, int width)
 {
     const bool half = dtype_is_half(to);
@@ -172,7 +172,7 @@ typedef union number {
     float f32;
 } number;
 
-/* What the place holds next. Integers are extended to 64 bits by their sign. */
+/* The new value of an atomic. Integers are sign-extended to 64 bits. */
 static number next_of(code_atomic how, ig_dtype dtype, number was, number x, number expected,
                       int width)
 {
@@ -224,7 +224,7 @@ static number replaced(const gang_step *s, ig_dtype d, number was, number x, num
         return next_float(how, was.f64, x.f64);
     number n = {0};
     if (d == IG_F32) {
-        /* A sum of two floats is exact in double but for one rounding, which is float's. */
+        /* The sum of two floats in double, rounded to float, is correctly rounded. */
         n.f32 = (float)next_float(how, was.f32, x.f32).f64;
     } else {
         dtype_store(d, &n, next_float(how, dtype_fetch(d, &was), dtype_fetch(d, &x)).f64);
@@ -264,7 +264,7 @@ static number exchange(const gang_step *s, uint64_t place, ig_dtype d, number x,
     return was;
 }
 
-/* The commonest: sums of words, and of floats that no other core sees. */
+/* The most frequent atomics: sums of words, and of floats that no other core accesses. */
 static void add_lane(const gang_step *s, uint64_t place, const void *v, void *old)
 {
     const bool own = s->flags & CODE_OWN;

@@ -1,5 +1,5 @@
-/* printf of kernels: lane after lane, each a whole text of its own. What "%s" points to is read to its zero,
- * and never beyond the array that it is in. */
+/* printf of kernels: one complete text for each lane, in lane order. A "%s" argument is read up to
+ * its zero, and never beyond its array. */
 #include "backend/cpu/gang/gang.h"
 
 #include "base/memory.h"
@@ -12,7 +12,7 @@
 
 enum {
     SPEC_MAX = 64,
-    TEXT_UNKNOWN = 1024 /* bytes of a text in memory of which nobody knows the end */
+    TEXT_UNKNOWN = 1024 /* limit for a string in memory of unknown size */
 };
 
 typedef struct argument {
@@ -38,8 +38,8 @@ static argument argument_of(const gang *g, int32_t r, int lane)
     return a;
 }
 
-/* One conversion, from '%' on, into spec, with the arguments of "*" in their places; returns how many
- * characters it has. */
+/* Copies one conversion, from '%' on, into spec and replaces each "*" by its argument. Returns the
+ * number of characters that it has. */
 static size_t spell(const gang *g, const code_print *p, int lane, int *next, const char *format,
                     char spec[SPEC_MAX])
 {
@@ -56,7 +56,7 @@ static size_t spell(const gang *g, const code_print *p, int lane, int *next, con
     return n + (format[n] ? rest : 0);
 }
 
-/* ---- texts in memory ---- */
+/* ---- strings in memory ---- */
 
 /* The bytes from an address to the end of its array, or TEXT_UNKNOWN. */
 static size_t room_at(const gang *g, int lane, uint64_t at)
@@ -78,7 +78,7 @@ static size_t room_at(const gang *g, int lane, uint64_t at)
     return room ? room : TEXT_UNKNOWN;
 }
 
-/* Whether nobody who watches keeps the lane from reading a byte of the text that begins there. */
+/* True if no observer forbids the lane to read a byte of the string. */
 static bool may_read(gang *g, const gang_step *s, int lane, uint64_t begin, size_t n)
 {
     uint64_t place[GANG_LANES];
@@ -93,7 +93,7 @@ static bool may_read(gang *g, const gang_step *s, int lane, uint64_t begin, size
     return mask[lane / WARP_LANES] != 0;
 }
 
-/* How many of the text's bytes there are, up to `most`. */
+/* The length of the string, at most `most`. */
 static int text_bytes(gang *g, const gang_step *s, int lane, uint64_t begin, int most)
 {
     const size_t room = room_at(g, lane, begin);
@@ -104,7 +104,7 @@ static int text_bytes(gang *g, const gang_step *s, int lane, uint64_t begin, int
     return (int)n;
 }
 
-/* "%-8.3s": flags and width stay, the precision becomes what there is to read. */
+/* "%-8.3s": flags and width stay; the precision becomes the number of readable bytes. */
 static void add_text(gang *g, const gang_step *s, int lane, text *t, const char *format,
                      uint64_t begin, bool literal)
 {

@@ -1,6 +1,6 @@
-/* The profiler. Memory is that of an NVIDIA GPU: shared memory has 32 banks of 4 bytes, each of which
- * gives one word in a cycle; global memory moves sectors of 32 bytes. Lane code loads a float4 in four
- * instructions, hardware in one: the first of them counts for all. */
+/* The profiler. It models the memory of an NVIDIA GPU: shared memory has 32 banks of 4 bytes, each
+ * of which delivers one word per cycle; global memory moves sectors of 32 bytes. Lane code loads a
+ * float4 with four instructions and hardware with one, so the first of them counts for all. */
 #include "backend/cpu/gang/profile.h"
 
 #include "base/memory.h"
@@ -11,7 +11,7 @@ enum { SECTOR = 32, BANKS = 32, BANK_BYTES = 4, WIDEST = 16 };
 
 /* ---- requests ---- */
 
-/* How many different numbers there are; sorts them. */
+/* Sorts the numbers and returns how many are distinct. */
 static int distinct(uint64_t *v, int n)
 {
     int kept = n > 0;
@@ -27,7 +27,7 @@ static int distinct(uint64_t *v, int n)
     return kept;
 }
 
-/* One warp's lanes, each `bytes` from its place on. Places are sorted. */
+/* Counts the request of one warp, `bytes` at each place. Places are sorted. */
 static void count_global(ig_profile_line *l, uint64_t *place, int n, int bytes)
 {
     uint64_t sector[2 * WARP_LANES];
@@ -88,14 +88,14 @@ static void touch(gang_watch *w, gang *g, const gang_step *s, const gang_touch *
 
 /* ---- instructions ---- */
 
-/* Marks of where levels end are nothing that hardware runs. */
+/* Marks of the end of a level are not hardware instructions. */
 static bool is_mark(int op)
 {
     return op == CODE_ELSE || op == CODE_END_IF || op == CODE_NEXT || op == CODE_AGAIN ||
            op == CODE_END_LOOP || op == CODE_CALL || op == CODE_END_CALL || op == CODE_LOOP;
 }
 
-/* A branch parts a warp if some of its lanes go on and some do not. */
+/* A branch diverges if some lanes of a warp take it and others do not. */
 static void count_branch(ig_profile_line *l, const gang *g, const gang_step *s, int warp)
 {
     const uint32_t here = g->mask[warp];
@@ -135,7 +135,7 @@ static bool step(gang_watch *w, gang *g, const gang_step *s)
 
 /* ---- beginning and end ---- */
 
-/* Loads and stores of a vector's parts, one behind the other, are one request of up to 16 bytes. */
+/* Consecutive loads or stores of the parts of a vector are one request of up to 16 bytes. */
 static void find_spans(const lane_code *c, uint8_t *span)
 {
     for (int k = 0; k < c->n_inst; k++) {

@@ -1,4 +1,4 @@
-/* The profiler: watches a launch and counts, for each instruction of lane code, what warps did there. */
+/* The profiler: observes a launch and counts what warps did at each instruction of lane code. */
 #ifndef CPU_GANG_PROFILE_H
 #define CPU_GANG_PROFILE_H
 
@@ -9,9 +9,9 @@ typedef struct gang_profile {
     const gang_code *code;
     size_t shared_bytes;
     ig_profile_line *counts; /* by instruction */
-    uint8_t *span;           /* by instruction: bytes of a request; 0: it is a part of another */
+    uint8_t *span; /* by instruction: bytes of a request; 0 if it is part of another request */
     const ig_profile_line
-        *before[BLOCK_WARPS]; /* by gang: where it was; NULL: at a new iteration */
+        *before[BLOCK_WARPS]; /* by gang: the instruction that it was at; NULL at a new iteration */
 } gang_profile;
 
 /* counts has an entry for each instruction, with its file and line. NULL with the error set on failure. */

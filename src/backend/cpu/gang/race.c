@@ -1,11 +1,12 @@
-/* The checker's memory of who was where: races, and shared memory that nobody wrote.
+/* The shadow memory of the checker: races, and reads of shared memory that was not written.
  *
- * Two accesses of the same bytes by different threads race if one of them writes, not both are atomic or
- * volatile, and nothing orders them: a barrier of their block, or atomics of both sides between them (a
- * lock, a count of blocks that are done). Stores of what is there already harm nobody. Lanes of a warp
- * are ordered by lock step; who relies on that without saying so is told in a note. The read before a
- * loop around atomicCAS is plain, but its value is only a guess that the atomic tests: once a thread
- * changes by an atomic what it read, that read instruction does not race with atomics. */
+ * Two accesses of the same bytes by different threads race if one of them writes, they are not both
+ * atomic or volatile, and nothing orders them: neither a barrier of their block nor atomics of both
+ * threads between them (a lock, a counter of finished blocks). A store that does not change memory
+ * is not a race. Lanes of a warp are ordered by lock step; code that relies on it without
+ * __syncwarp gets a note. The plain read before a loop around atomicCAS is only a guess that the
+ * atomic tests. If a thread changes by an atomic what it read, that read instruction does not race
+ * with atomics. */
 #include "backend/cpu/gang/check.h"
 
 #include "base/memory.h"
@@ -51,7 +52,7 @@ static order order_of(const gang_check *c, const check_lane *l, const check_acce
     if ((was->strong && guesses(c, is)) || (is->strong && guesses(c, was)))
         return ORDERED;
     if (was->block != is->block && l->object->shadow == &c->shared)
-        return ORDERED; /* it is not the same memory */
+        return ORDERED; /* shared memory of another block is other memory */
     if (was->block != is->block) {
         const bool known = was->block < c->n_blocks;
         return known && c->block_released[was->block] > was->time && c->block_acquired ? ORDERED
@@ -100,8 +101,8 @@ static void saw_read(gang_check *c, const check_lane *l, check_cell *cell, const
     cell->read = *me;
 }
 
-/* Whether the store changes nothing: it is what memory has or, in the same instruction, what the other
- * lane stores. */
+/* True if the store does not change memory, or stores what another lane stores in the same
+ * instruction. */
 static bool changes_nothing(const check_lane *l, const check_access *was, const check_access *me)
 {
     const size_t width = (size_t)l->t->width;
@@ -113,7 +114,7 @@ static bool changes_nothing(const check_lane *l, const check_access *was, const 
            !memcmp(value, l->t->value + (size_t)lane * width, width);
 }
 
-/* The read was a guess, and so is no race: takes back what was said of it. */
+/* The read was a guess: removes its finding. */
 static void take_back(gang_check *c, const gang *g, check_access *read)
 {
     kernel_check *k = c->out;

@@ -1,10 +1,10 @@
-/* Lane code between the lanes of a warp: shuffles, votes, matches, sums. A lane takes part if it is here
- * and in the mask that the instruction names. */
+/* Instructions across the lanes of a warp: shuffles, votes, matches, reductions. A lane takes part
+ * if it is active and in the mask that the instruction names. */
 #include "backend/cpu/gang/gang.h"
 
 #include <string.h>
 
-/* One warp of a gang at one instruction. Values are bits; those of lanes that take no part are there, too. */
+/* One warp of a gang at one instruction. Values are bits; inactive lanes have values too. */
 typedef struct warp {
     const gang_step *s;
     int width; /* bytes of a value */
@@ -12,7 +12,7 @@ typedef struct warp {
     const char *value;      /* a, by lanes */
     const uint32_t *choice; /* b: a lane, a distance */
     const uint32_t *named;  /* c: masks */
-    const int32_t *group;   /* e: how many lanes are a group of their own */
+    const int32_t *group;   /* e: lanes of a shuffle group */
     uint64_t out[WARP_LANES];
 } warp;
 
@@ -23,7 +23,7 @@ static uint64_t value_of(const warp *w, int lane)
     return v;
 }
 
-/* From which lane a shuffle takes; outside of the lane's group it is the lane itself. */
+/* The source lane of a shuffle; a source outside of the lane's group is the lane itself. */
 static int shuffled_from(const warp *w, int lane)
 {
     const int size = w->group ? w->group[lane] : WARP_LANES;
@@ -37,7 +37,7 @@ static int shuffled_from(const warp *w, int lane)
     case WARP_SHUFFLE_DOWN: from = (int64_t)lane + by; break;
     case WARP_SHUFFLE_XOR: from = lane ^ (int64_t)(by & (WARP_LANES - 1)); break;
     }
-    /* XOR may reach an earlier group, but not a later one. */
+    /* XOR may read an earlier group, but not a later one. */
     const bool inside = from <= last && (from >= first || w->s->row == WARP_SHUFFLE_XOR);
     return inside && from >= 0 ? (int)from : lane;
 }
@@ -68,7 +68,7 @@ void gang_shuffle_sources(gang *g, const gang_step *s, int first, int *from)
         from[i] = shuffled_from(&w, i);
 }
 
-/* The lanes whose value is not 0. */
+/* The active lanes whose value is not 0. */
 static uint32_t ballot(const warp *w)
 {
     uint32_t yes = 0;
@@ -102,7 +102,7 @@ static void match(warp *w)
     }
 }
 
-/* The fold of the lanes that take part, in their order: loops of one lane do the arithmetic. */
+/* Folds the participating lanes in lane order, with loops over one lane. */
 static uint64_t folded(const warp *w, uint32_t part)
 {
     uint64_t sum = 0;
