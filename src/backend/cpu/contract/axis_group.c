@@ -1,4 +1,4 @@
-/* Groups of axes: the side of a contraction as one list of points. */
+/* Groups of axes: a side of a contraction as one list of points. */
 #include "backend/cpu/contract/axis_group.h"
 
 void axis_group_set(axis_group *g, const view *v, int first, int ndim)

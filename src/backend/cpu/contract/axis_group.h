@@ -4,7 +4,7 @@
 
 #include "array/view.h"
 
-/* One group of an operand's axes: the same points in the same order, neighbours merged. */
+/* The axes of a group, in order, with mergeable neighbours merged. */
 typedef struct axis_group {
     int ndim;
     int64_t shape[IG_MAX_NDIM], stride[IG_MAX_NDIM];
@@ -12,14 +12,14 @@ typedef struct axis_group {
 
 /* The group of v's axes first ... first + ndim. */
 void axis_group_set(axis_group *g, const view *v, int first, int ndim);
-/* offset[i] of the points start ... start + n of the group, which has that many. */
+/* offset[i] of points start ... start + n of the group. */
 void axis_group_offsets(const axis_group *g, int64_t start, int64_t n, int64_t *offset);
-/* All its points are one element. */
+/* True if all points are one element. */
 bool axis_group_is_constant(const axis_group *g);
-/* Its points lie one after another; those of its last axis do, and are not few. */
+/* True if the points are contiguous; if those of the last axis are, and there are several. */
 bool axis_group_is_contiguous(const axis_group *g);
 bool axis_group_ends_contiguous(const axis_group *g);
-/* From a point of the group to the next, if that is the same everywhere. */
+/* The distance of two points, if it is constant. */
 static inline int64_t axis_group_step(const axis_group *g)
 {
     return g->ndim > 0 ? g->stride[0] : 0;

@@ -1,8 +1,9 @@
-/* Finding a BLAS: IG_BLAS is off (the default), on, auto, or the path of a library to use.
+/* Finds a BLAS: IG_BLAS is off (the default), on, auto, or the path of a library.
  *
- * It is off by default because the library's sums have another order than ours: which one is installed,
- * or a measurement, must not change a bit unless the user has asked for it. Its own threads are switched
- * off: our workers call it for tiles of a fixed size, so that results do not depend on their number. */
+ * It is off by default because a library sums in another order: neither an installed library nor a
+ * measurement may change a bit unless the user asks for it. Its threads are switched off. Our
+ * workers call it for tiles of a fixed size, so that results do not depend on the number of
+ * threads. */
 #include "backend/cpu/contract/blas.h"
 
 #include <dlfcn.h>

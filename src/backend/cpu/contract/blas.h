@@ -1,4 +1,4 @@
-/* A BLAS of the system, loaded where the user asks for it; Ingot never needs one. */
+/* An optional BLAS of the system, loaded if the user asks for it. */
 #ifndef CPU_BLAS_H
 #define CPU_BLAS_H
 
@@ -17,12 +17,12 @@ typedef void blas_dgemm(int order, int turn_a, int turn_b, int m, int n, int k, 
 
 typedef struct blas {
     const char *name; /* "openblas" */
-    bool measured;    /* IG_BLAS=auto: it is to run only where it was measured to be faster */
+    bool measured;    /* IG_BLAS=auto: use it only where it was measured to be faster */
     blas_sgemm *sgemm;
     blas_dgemm *dgemm;
 } blas;
 
-/* The library that IG_BLAS asks for, loaded by the first call; NULL if none is asked for or there. */
+/* The library that IG_BLAS asks for, loaded by the first call; NULL if none is asked for or found. */
 const blas *blas_get(void);
 /* Why the value of IG_BLAS is ignored, or NULL; loads nothing. */
 const char *blas_note(void);

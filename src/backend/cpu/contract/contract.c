@@ -1,20 +1,14 @@
-/* The contraction: out[b, m, n] = sum over k of in0[b, m, k] * in1[b, n, k], where b, m, n and k are
- * groups of axes of two views. Matrix products, tensordot, einsum and convolution (a view of
- * overlapping windows) all arrive here.
+/* The contraction: out[b, m, n] = sum over k of in0[b, m, k] * in1[b, n, k], where b, m, n and k
+ * are groups of axes of two views. Matrix products, tensordot, einsum and convolution (a view of
+ * overlapping windows) are contractions.
  *
- * The output is cut into tiles. A worker packs the panels that a tile needs, one block of k after the
- * other, sums the tile in its own scratch, and hands the finished rows to the post tape. An element's
- * address is a sum of one offset for each group, so packing reads any strides through small tables,
- * and nothing is ever laid out beyond the panels.
+ * The output is cut into tiles. For each block of k, a worker packs the panels of a tile and
+ * accumulates the tile in its scratch; it then passes the finished rows to the epilogue. The
+ * address of an element is a sum of one offset for each group, so packing reads any strides through
+ * small tables.
  *
- * Where many workers make the tiles small, panels are packed once for all of them before the tiles
- * begin: every tile of a row of tiles would pack the same ones again.
- *
- * Where one side has few rows, the other is read from where it lies instead (see thin_side). If the user
- * wants a BLAS, that sums a tile instead (see blas_fits).
- *
- * Invariant: how the output is cut (which depends on the number of threads) enters no sum; the blocks
- * of k, which do, depend on the length of k alone. */
+ * Invariant: how the output is cut (which depends on the number of threads) does not affect the
+ * order of a sum; the blocks of k, which do, depend on the length of k only. */
 #include "backend/cpu/contract/contract.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -23,33 +17,33 @@
 #include <string.h>
 #include <time.h>
 
-/* A tile of so many rows packs columns for itself, and the other way around: that costs less than reading
- * again what is not in its cache. */
+/* A tile with this many rows packs its own columns, and vice versa: that is cheaper than reading
+ * shared panels that are not in its cache. */
 enum { TILE_PACKS = 400 };
-/* Most bytes of one side's panels that are packed for all. */
+/* The most bytes of one side's shared panels. */
 #define SHARED_BYTES ((int64_t)64 << 20)
 
 /* ---- one tile ---------------------------------------------------------------------------------- */
 
-/* A worker in a task: its scratch, and the tile it is at. */
+/* The state of a worker: its scratch and its tile. */
 typedef struct worker_state {
     char *panel[2], *own, *edge;
-    int64_t *row_room[2], *point_room[2]; /* for offsets that are not known beforehand */
+    int64_t *row_room[2], *point_room[2]; /* for offsets that are not precomputed */
     const int64_t *row[2];                /* offsets of the tile's rows */
     tape_run run;
-    int64_t batch, m0, m, n0, n; /* the tile: first row and how many, the same for columns */
+    int64_t batch, m0, m, n0, n; /* the tile's sums, in scratch or in the output buffer ... */
     char *sums;                  /* the tile's, its own or where the result is to be ... */
-    int64_t ldc;                 /* ... and from a row of them to the next */
+    int64_t ldc;                 /* ... and the distance of their rows */
     const char *from[2];         /* element 0 of the inputs in its batch */
 } worker_state;
 
-/* How many batches differ on a side: a weight is the same in all of them. */
+/* The number of distinct batches of a side: a weight is the same in all of them. */
 static int64_t side_batches(const contraction *c, int side)
 {
     return axis_group_is_constant(&c->batch[side]) ? 1 : c->batches;
 }
 
-/* A block of k of a part of a side, in the panels that were packed for all. */
+/* A block of k of a part of a side, in the shared panels. */
 static char *shared_panels(const contraction *c, int side, int64_t batch, int64_t part,
                            int64_t block)
 {
@@ -59,7 +53,7 @@ static char *shared_panels(const contraction *c, int side, int64_t batch, int64_
     return c->shared[side] + nth * rows->size * panel_row(c, c->kc.size);
 }
 
-/* Offsets of n points of a group: a part of all of them, or made now. */
+/* Offsets of n points of a group: precomputed, or computed now. */
 static const int64_t *offsets_of(const axis_group *g, const int64_t *all, int64_t first, int64_t n,
                                  int64_t *room)
 {
@@ -77,11 +71,11 @@ static const int64_t *block_points(const contraction *c, const worker_state *w, 
                       cut_length(&c->kc, block), w->point_room[side]);
 }
 
-/* Rows of a side in a block of k, as kernels read them: in panels, or from where they lie. */
+/* Rows of a side in a block of k, as kernels read them: in panels or in place. */
 typedef struct sheet {
     const char *at;
-    int64_t row_bytes; /* from a row to the next, where it begins a panel */
-    int64_t step;      /* from a point of k to the next, in elements */
+    int64_t row_bytes; /* distance of two rows that begin a panel */
+    int64_t step;      /* distance of two points of k, in elements */
     bool in_place;
 } sheet;
 
@@ -93,8 +87,8 @@ static void sheet_pack(const contraction *c, const worker_state *w, int side, in
                                     cut_length(&c->kc, block), block_points(c, w, side, block));
 }
 
-/* Rows [first, first + n) of the worker's tile in a block of k: in panels that were packed for all, or are
- * packed now, or in place. The first is 0, unless the rows of in[0] come strip by strip. */
+/* Rows [first, first + n) of the worker's tile in a block of k: in shared panels, in panels packed
+ * now, or in place. first is 0, unless the rows of in[0] are packed strip by strip. */
 static sheet sheet_of(const contraction *c, const worker_state *w, int side, int64_t first,
                       int64_t n, int64_t block)
 {
@@ -113,18 +107,18 @@ static sheet sheet_of(const contraction *c, const worker_state *w, int side, int
                    axis_group_step(&c->k[side]), true};
 }
 
-/* Where `width` rows that hold the i-th of n begin: panels are filled up with zeros, but what lies in place is
- * not, so that the last rows there are some that were summed already. */
+/* The first of `width` rows that contain row i of n. Panels are padded with zeros. Rows in place
+ * are not, so the last group there includes rows that were summed already. */
 static int64_t sheet_row(const sheet *s, int64_t i, int64_t width, int64_t n)
 {
     return s->in_place && i + width > n ? n - width : i;
 }
 
-/* What a kernel sums at once: mr rows and `wide` columns of two sheets. */
+/* The work of one kernel call: mr rows and `wide` columns of two sheets. */
 typedef struct patch {
     const char *a, *b;
     int64_t a_step, b_step, wide, k;
-    bool plain; /* both lie in panels, and all columns count */
+    bool plain; /* both are in panels, and all columns are used */
     bool add;
 } patch;
 
@@ -143,7 +137,8 @@ static void lanes_copy(char *to, int64_t to_row, const char *from, int64_t from_
         memcpy(to + i * to_row, from + i * from_row, (size_t)bytes);
 }
 
-/* The same where only the first rows and columns belong to the tile, and what lies beyond to others. */
+/* The same if only the first rows and columns belong to the tile, and the memory after them to
+ * other tiles. */
 static void patch_sum_aside(const contraction *c, const worker_state *w, const patch *p, char *sums,
                             int64_t rows, int64_t columns)
 {
@@ -155,8 +150,8 @@ static void patch_sum_aside(const contraction *c, const worker_state *w, const p
     lanes_copy(sums, row, w->edge, edge_row, rows, columns * c->lane_bytes);
 }
 
-/* Sums one block of k into the tile. The last columns come first: where rows are not longer than the
- * columns that count, the lanes behind them are overwritten by the next row. */
+/* Accumulates one block of k into the tile. The last columns come first: if rows are not longer
+ * than the used columns, the next row overwrites the lanes after them. */
 static void tile_sum_block(const contraction *c, const worker_state *w, int64_t block)
 {
     const gemm_kernel *g = c->kernel;
@@ -192,7 +187,7 @@ static void tile_sum_block(const contraction *c, const worker_state *w, int64_t 
     }
 }
 
-/* The thin side's lanes in some blocks of k: x[t * row + i * point], where i is 0 at the first. */
+/* Copies the thin side's lanes of some blocks of k: x[t * row + i * point]. */
 static void thin_gather(const contraction *c, const worker_state *w, int64_t thin, int64_t first,
                         int64_t end)
 {
@@ -207,8 +202,8 @@ static void thin_gather(const contraction *c, const worker_state *w, int64_t thi
     }
 }
 
-/* Sums a tile with few rows on one side. Rows whose points are side by side are read to their end, some at
- * a time. */
+/* Thin products: sums a tile with few rows on one side; the other side is read in place. If the
+ * points of its rows are contiguous, some rows at a time are read to their end. */
 static void tile_sum_thin(const contraction *c, const worker_state *w)
 {
     const int x = c->thin, y = !x;
@@ -240,8 +235,8 @@ static void tile_sum_thin(const contraction *c, const worker_state *w)
     }
 }
 
-/* Whether a matrix of a row and a k group is one of BLAS: either is side by side, in its own order. Gives
- * the other's stride. */
+/* True if BLAS can express a matrix of a row group and a k group: one of them is contiguous.
+ * *stride is that of the other. */
 static bool blas_matrix(const axis_group *row, const axis_group *k, bool *turned, int64_t *stride)
 {
     if (row->ndim != 1 || k->ndim != 1)
@@ -252,7 +247,7 @@ static bool blas_matrix(const axis_group *row, const axis_group *k, bool *turned
            *stride <= INT32_MAX;
 }
 
-/* Sums a tile by BLAS: its rows lie at a constant stride, so the first one's offset tells where. */
+/* Sums a tile by BLAS: its rows have a constant stride, so the first offset is its address. */
 static void tile_sum_blas(const contraction *c, const worker_state *w)
 {
     bool turned[2];
@@ -284,7 +279,7 @@ static void tile_sum(const contraction *c, const worker_state *w)
             tile_sum_block(c, w, block);
 }
 
-/* Any number of neighbours to the post tape. */
+/* Passes n consecutive sums to the epilogue. */
 static void tape_blocks(const contraction *c, worker_state *w, int64_t start, int64_t n, char *sums)
 {
     for (int64_t i = 0; i < n; i += TAPE_BLOCK)
@@ -298,7 +293,8 @@ static int64_t tile_start(const contraction *c, const worker_state *w)
     return (w->batch * c->m.extent + w->m0) * c->n.extent + w->n0;
 }
 
-/* Where the tile's sums are to lie: in the result, if they are it, else in the worker's scratch. */
+/* Selects where the tile accumulates: in the output buffer if the contraction has no epilogue, else
+ * in scratch. */
 static void tile_place(const contraction *c, worker_state *w)
 {
     w->sums = w->own;
@@ -310,7 +306,7 @@ static void tile_place(const contraction *c, worker_state *w)
     }
 }
 
-/* Hands the tile's rows to the post tape. */
+/* Passes the tile's rows to the epilogue. */
 static void tile_finish(const contraction *c, worker_state *w)
 {
     enum { SHORT_ROW = TAPE_BLOCK / 4 };
@@ -321,13 +317,13 @@ static void tile_finish(const contraction *c, worker_state *w)
             tape_blocks(c, w, start + i * n_all, w->n, w->sums + i * ldc * lane);
         return;
     }
-    /* Whole rows follow each other in the output, so many short ones make one block. */
+    /* Whole rows are consecutive in the output, so a block may have many short rows. */
     for (int64_t i = 1; i < w->m && ldc > n_all; i++)
         memmove(w->sums + i * n_all * lane, w->sums + i * ldc * lane, (size_t)(n_all * lane));
     tape_blocks(c, w, start, w->m * n_all, w->sums);
 }
 
-/* Finds n rows of a side in a batch. */
+/* Computes the addresses of n rows of a side in a batch. */
 static void rows_find(const contraction *c, worker_state *w, int side, int64_t batch, int64_t first,
                       int64_t n)
 {
@@ -356,9 +352,9 @@ static void tile_run(const contraction *c, worker_state *w, int64_t batch, int64
         tile_finish(c, w);
 }
 
-/* ---- one row on either side -------------------------------------------------------------------- */
+/* ---- dot products: one row on either side ------------------------------------------------------- */
 
-/* Products that wait to be summed side by side: blocks of k of several batches. */
+/* Dot products that are computed together: blocks of k of several batches. */
 typedef struct dots {
     const void *x[GEMM_THIN_LANES], *y[GEMM_THIN_LANES];
     void *c[GEMM_THIN_LANES];
@@ -373,8 +369,8 @@ static void dots_flush(const contraction *c, dots *d)
     d->n = 0;
 }
 
-/* Batches [first, first + n) into the worker's sums. The last block of k may be shorter, so it comes
- * in a round of its own. */
+/* Computes batches [first, first + n). The last block of k may be shorter, so it comes in a second
+ * round. */
 static void dots_sum(const contraction *c, const worker_state *w, int64_t first, int64_t n)
 {
     dots d = {.n = 0};
@@ -446,7 +442,8 @@ static void task_run(void *context, int64_t task, int worker)
     }
 }
 
-/* ---- panels for all ---------------------------------------------------------------------------- */
+/* ---- shared panels: packed once before the tiles, because small tiles would pack them many times
+ * -- */
 
 static int64_t shared_bytes(const contraction *c, int side)
 {
@@ -455,7 +452,7 @@ static int64_t shared_bytes(const contraction *c, int side)
            panel_row(c, c->kc.size);
 }
 
-/* Gets memory for the panels of a side, if the process's budget has room for it. */
+/* Allocates the panels of a side, if the memory limit allows it. */
 static ig_status shared_take(contraction *c, int side)
 {
     const int64_t bytes = shared_bytes(c, side);
@@ -466,7 +463,7 @@ static ig_status shared_take(contraction *c, int side)
     return c->shared[side] ? IG_OK : IG_ERR_MEMORY;
 }
 
-/* The same if small tiles or batches would pack them again and again. */
+/* The same, only if small tiles or batches would pack them many times. */
 static ig_status shared_get(contraction *c, int side)
 {
     const cut *others = side == 0 ? &c->n : &c->m;
@@ -510,10 +507,10 @@ static void shared_pack(void *context, int64_t task, int worker)
 
 /* ---- BLAS -------------------------------------------------------------------------------------- */
 
-/* Tiles that BLAS sums: of a size that does not depend on the number of threads. */
+/* Sizes of BLAS tiles, which do not depend on the number of threads. */
 enum { BLAS_TILE_M = 256, BLAS_TILE_N = 512, BLAS_LEAST = 128, BLAS_DEEP = 512 };
 
-/* Whether BLAS can express the product, and it is large enough to be worth it. */
+/* True if BLAS can express the product and it is large enough. */
 static bool blas_fits(const contraction *c)
 {
     bool turned;
@@ -534,7 +531,7 @@ static void blas_use(contraction *c, const blas *library)
     contraction_layout(c);
 }
 
-/* Seconds of a tile's sum, the best of some tries. */
+/* The least time of a tile in some tries, in seconds. */
 static double tile_time(const contraction *c, char *memory, const buffer *data)
 {
     enum { TRIES = 3 };
@@ -558,7 +555,7 @@ static double tile_time(const contraction *c, char *memory, const buffer *data)
     return best;
 }
 
-/* Whether BLAS sums a tile of k points faster than our kernels, measured on zeros. */
+/* True if BLAS sums a tile of k points faster than our kernels, measured on zeros. */
 static bool blas_measure(ig_dtype dtype, int64_t k, const blas *library)
 {
     program p = {.kind = PROGRAM_CONTRACT,
@@ -585,8 +582,8 @@ static bool blas_measure(ig_dtype dtype, int64_t k, const blas *library)
     return faster;
 }
 
-/* Decides who sums the tiles. With IG_BLAS=auto, by one measurement for each dtype and for short and
- * long k, which holds for the process. Evaluations are one at a time. */
+/* Selects BLAS or our kernels. IG_BLAS=auto measures once per process for each dtype and for short
+ * and long k. Evaluations run one at a time. */
 static void blas_choose(contraction *c)
 {
     static enum { UNKNOWN, SLOWER, FASTER } speed[DTYPE_COUNT][2];
@@ -603,7 +600,7 @@ static void blas_choose(contraction *c)
 
 /* ---- the core ---------------------------------------------------------------------------------- */
 
-/* Everything that a launch needs to know but the buffers. Behind c there is room for offsets. */
+/* Plans everything but the buffers. There is room for offsets after c. */
 static void contraction_plan(contraction *c, const program *p)
 {
     contraction_set(c, p);
@@ -636,7 +633,7 @@ const char *cpu_contract_how(const program *p)
     return c.blas ? c.blas->name : cpu_level_now()->name;
 }
 
-/* Launches are one at a time (the engine's lock), so the plan also holds what belongs to this one. */
+/* Launches run one at a time (the engine's lock), so the plan also holds the state of this launch. */
 ig_status cpu_contract(const program *p, const binding *b)
 {
     contraction *c = p->compiled;
@@ -667,8 +664,8 @@ typedef struct contract_rows {
 
 static size_t rows_head(void) { return (sizeof(contract_rows) + 63) & ~(size_t)63; }
 
-/* The contraction with tiles of at most `tile` rows. It is planned when the chain asks for its scratch, before
- * workers do. */
+/* The plan with tiles of at most `tile` rows. It is made when the chain asks for its scratch,
+ * before workers run. */
 static const contraction *rows_plan(const program *p, int64_t tile)
 {
     contraction *c = p->compiled;
@@ -727,7 +724,7 @@ void cpu_contract_rows(void *scratch, int64_t first, int64_t n)
 {
     contract_rows *s = scratch;
     const contraction *c = &s->c;
-    while (n > 0) { /* a tile lies in one batch */
+    while (n > 0) { /* a tile is in one batch */
         const int64_t m0 = first % c->m.extent, left = c->m.extent - m0;
         int64_t rows = n < left ? n : left;
         rows = rows < c->m.size ? rows : c->m.size;

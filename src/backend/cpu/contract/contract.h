@@ -1,5 +1,5 @@
-/* A contraction as it is planned: how its output is cut into tiles, and k into blocks; which side is read in
- * place; where a worker's scratch keeps what. contract_plan.c makes it, contract.c runs it. */
+/* The plan of a contraction: how its output is cut into tiles and k into blocks, which side is read
+ * in place, and the layout of a worker's scratch. contract_plan.c makes it, contract.c runs it. */
 #ifndef CPU_CONTRACT_H
 #define CPU_CONTRACT_H
 
@@ -8,7 +8,7 @@
 #include "backend/cpu/lanes/gemm.h"
 #include "backend/cpu/contract/axis_group.h"
 
-/* How one side of the output, or k, is cut into parts of the same size (the last may be shorter). */
+/* A side of the output, or k, cut into parts of equal size; the last may be shorter. */
 typedef struct cut {
     int64_t extent, parts, size;
 } cut;
@@ -22,7 +22,7 @@ static inline int64_t cut_length(const cut *c, int64_t part)
     return left < c->size ? left : c->size;
 }
 
-/* Where a worker's scratch keeps what, in bytes from its start. */
+/* The layout of a worker's scratch: offsets in bytes. */
 typedef struct layout {
     size_t panel[2], sums, edge, row[2], point[2], tape, bytes;
 } layout;
@@ -33,25 +33,25 @@ typedef struct contraction {
     const gemm_kernel *kernel;
     int64_t lane_bytes, element_bytes;
     axis_group batch[2], row[2],
-        k[2];                   /* of in[0] and in[1]; row is m for the first, n for the second */
-    const int64_t *all_rows[2]; /* offsets of all of a side's rows, if they are few; or NULL ... */
+        k[2];                     /* of in[0] and in[1]; row is m for the first, n for the second */
+    const int64_t *all_rows[2];   /* offsets of all rows of a side, if they are few; or NULL ... */
     const int64_t *all_points[2]; /* ... and of all points of k */
     int64_t batches;
     cut m, n, kc;
-    int64_t strip;    /* rows of in[0] that are packed at a time: they stay in the L2 cache */
-    char *shared[2];  /* panels of a side that were packed for all workers; or NULL */
-    bool in_place[2]; /* a side is small, and lies as its panels would */
-    int result;       /* operand of the post tape that is the sums, no more; -1: there is none */
-    bool close;       /* rows of sums follow each other without a gap */
-    int thin;         /* which side has few rows and is not packed; -1: neither */
-    bool along;       /* the other's points are side by side, else its rows are */
-    int64_t ready;    /* blocks of k of the thin side that are laid out at a time ... */
-    int64_t x_row, x_point; /* ... and its strides there: see gemm_thin */
-    bool dots;              /* one row on either side: batches are summed side by side */
-    const blas *blas;       /* what sums the tiles instead of our kernels; or NULL */
+    int64_t strip;    /* rows of in[0] that are packed at a time: they fit in the L2 cache */
+    char *shared[2];  /* shared panels of a side; or NULL */
+    bool in_place[2]; /* a side is small and has the layout of its panels */
+    int result;    /* operand of the epilogue that stores the sums unchanged; -1: there is none */
+    bool close;    /* rows of sums are contiguous */
+    int thin;      /* which side has few rows (thin); the other is not packed; -1: neither */
+    bool along;    /* the other side's points are contiguous, else its rows are */
+    int64_t ready; /* blocks of k of the thin side that are copied at a time ... */
+    int64_t x_row, x_point; /* ... and the strides of the copy: see gemm_thin */
+    bool dots;              /* one row on either side: batches are computed together */
+    const blas *blas;       /* computes the tiles in place of our kernels; or NULL */
     layout at;
-    int threads;  /* that the tiles are cut for ... */
-    int64_t rows; /* ... or, in a chain, how many rows are under way at once; 0: none */
+    int threads;  /* the number of threads that the tiles are cut for ... */
+    int64_t rows; /* ... or, in a chain, the rows of a tile; 0: none */
     int64_t tiles, tasks;
     cpu_fault fault;
 } contraction;
@@ -63,14 +63,14 @@ static inline int64_t panel_row(const contraction *c, int64_t k)
     return (k + together - 1) / together * together * c->kernel->element_bytes;
 }
 
-/* For as few tiles as there can be. No offsets are known then. */
+/* Plans the largest tiles, without precomputed offsets. */
 void contraction_set(contraction *c, const program *p);
-/* Lists the offsets that are worth it in `room`, which must have so many bytes. */
+/* Precomputes offsets in `room`, which has contraction_offsets_bytes. */
 void contraction_offsets(contraction *c, int64_t *room);
 size_t contraction_offsets_bytes(const contraction *c);
 /* Cuts the tiles further until all threads have work. */
 void contraction_share(contraction *c, int threads);
-/* After a change: where the scratch keeps what. */
+/* Computes the layout of the scratch after a change. */
 void contraction_layout(contraction *c);
 
 #endif

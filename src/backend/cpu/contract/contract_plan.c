@@ -6,23 +6,22 @@
 #include <stdlib.h>
 
 enum {
-    TILE_M = 1024,   /* most rows and columns of a tile: what packing a panel is shared by ... */
-    TILE_N = 256,    /* ... while a block of k of the columns takes a small part of the L2 cache */
-    TILE_LEAST = 64, /* columns, and rows of a strip, of a tile however small the cache is */
-    TILE_THIN =
-        4096, /* most rows beside a thin side: what lies side by side is read at one go ... */
-    TILE_RUN = 1024,             /* ... and is not cut below this while all threads have work */
-    TILE_UNIT = 32,              /* ... into parts of so many */
-    READY_BYTES = 1 << 16,       /* of the thin side that are laid out at a time */
+    TILE_M = 1024,    /* most rows and columns of a tile: they share the packing of a panel ... */
+    TILE_N = 256,     /* ... and a block of k of the columns takes a small part of the L2 cache */
+    TILE_LEAST = 64,  /* least columns of a tile and rows of a strip, however small the cache is */
+    TILE_THIN = 4096, /* most rows beside a thin side, whose contiguous rows are read at once ... */
+    TILE_RUN = 1024,  /* ... and are not cut below this if all threads have work */
+    TILE_UNIT = 32,   /* ... into parts of multiples of this */
+    READY_BYTES = 1 << 16,       /* bytes of the thin side that are copied at a time */
     TILE_SMALL = GEMM_WIDTH_MAX, /* a side is not cut below this to give all threads work ... */
-    TASKS_PER_THREAD = 4,        /* for which tiles are cut ... */
-    TASKS_MOST = 32, /* ... and which they make where they are more: what one thread has to do at
-                             the end, while the others wait, is then a small part of it all */
+    TASKS_PER_THREAD = 4,        /* tasks for which tiles are cut ... */
+    TASKS_MOST =
+        32, /* ... and the most tasks of more tiles: the last task of one thread, while the others wait, is then a small part of the work */
 };
-#define TASK_PRODUCTS 250000.0 /* ... nor the whole below this many products for each task, */
-#define SPARE_PRODUCTS 8e6     /* or this many where each thread has one already */
+#define TASK_PRODUCTS 250000.0 /* ... nor are tasks made of fewer products than this, */
+#define SPARE_PRODUCTS 8e6     /* or than this if each thread has a task already */
 
-/* At least `parts` parts (none of nothing); sizes are multiples of `unit`. */
+/* At least `parts` parts; sizes are multiples of `unit`. */
 static cut cut_into(int64_t extent, int64_t parts, int64_t unit)
 {
     const int64_t even = parts > 0 ? (extent + parts - 1) / parts : 1;
@@ -64,8 +63,9 @@ void contraction_layout(contraction *c)
     at->tape = layout_add(at, (int64_t)tape_scratch_bytes(&c->p->post));
 }
 
-/* True if kernels can read a side as it lies: it is so small that the cache holds it anyway. Some rows may be
- * summed twice then (see sheet_row), so there must be one block of k. */
+/* Small sides in place: true if kernels can read a side without packing, because it is so small
+ * that it stays in the cache. Some rows may be summed twice (see sheet_row), so k must be one
+ * block. */
 static bool reads_in_place(const contraction *c, int side, int64_t rows)
 {
     enum { SMALL_BYTES = 1 << 15 };
@@ -76,11 +76,11 @@ static bool reads_in_place(const contraction *c, int side, int64_t rows)
            step <= SMALL_BYTES && (points * step + rows) * c->element_bytes <= SMALL_BYTES;
 }
 
-/* The side with so few rows that packing the other would cost more than it saves, if the other can be
- * read as it lies; -1 if there is none. The sums are the same either way. */
+/* Thin products: the side with so few rows that packing the other would not pay, if the other can
+ * be read in place; -1 if there is none. The sums have the same bits either way. */
 static int thin_side(const contraction *c, int64_t rows, int64_t columns)
 {
-    enum { FEW = 4, LONG = 128 }; /* more than FEW are worth it beside a long run alone */
+    enum { FEW = 4, LONG = 128 }; /* more than FEW rows pay only beside long contiguous rows */
     const int side = rows <= columns ? 0 : 1;
     const int64_t few = side == 0 ? rows : columns;
     const axis_group *row = &c->row[!side];
@@ -93,7 +93,7 @@ static int thin_side(const contraction *c, int64_t rows, int64_t columns)
     return fits && few <= c->kernel->thin_beside && axis_group_ends_contiguous(row) ? side : -1;
 }
 
-/* Rows of so many bytes that fit a share of the L2 cache, in [TILE_LEAST, most]. */
+/* Rows of this size that fit in a share of the L2 cache, in [TILE_LEAST, most]. */
 static int64_t rows_in_cache(int64_t row_bytes, int64_t parts, int64_t most)
 {
     enum { USUAL = 1 << 20 };
@@ -102,15 +102,15 @@ static int64_t rows_in_cache(int64_t row_bytes, int64_t parts, int64_t most)
     return rows < TILE_LEAST ? TILE_LEAST : rows < most ? rows : most;
 }
 
-/* The dtype of the sums' lanes: what the post tape takes. */
+/* The dtype of the sums' lanes: the input of the epilogue. */
 static ig_dtype sum_lane(const program *p)
 {
     return dtype_lane(p->post.n_inst > 0 ? (ig_dtype)p->post.inst[0].dtype : p->dtype);
 }
 
-/* The operand in which the sums lie as they are, row after row, if nothing else becomes of them, and it is worth
- * it; else -1. Most tiles of narrow rows have an edge; and sums of many blocks of k, which come and go each time,
- * are better close to each other than a long row apart. */
+/* Direct results: the operand that stores the sums unchanged and contiguous, if accumulating there
+ * pays; else -1. It does not for narrow rows, where most tiles have an edge, and for many blocks of
+ * k, whose sums are read and written each time and are better close together. */
 static int result_of(const contraction *c, const tape *post)
 {
     enum { FEW = 4 };
@@ -123,7 +123,7 @@ static int result_of(const contraction *c, const tape *post)
     return same ? in[1].operand : -1;
 }
 
-/* All but what depends on the number of threads: the tiles are the largest. */
+/* Everything that does not depend on the number of threads: the tiles are the largest. */
 void contraction_set(contraction *c, const program *p)
 {
     const int b = p->ndim[0], m = p->ndim[1], n = p->ndim[2], k = p->ndim[3];
@@ -145,7 +145,7 @@ void contraction_set(contraction *c, const program *p)
     c->batches = p->extent[0];
     int64_t rows = p->extent[1];
     if (axis_group_is_constant(&c->batch[1])) {
-        /* One in[1] for all batches: they are more rows of one product. */
+        /* in[1] is the same for all batches: they are more rows of one product. */
         axis_group_set(&c->row[0], &p->in[0].v, 0, b + m);
         c->batch[0].ndim = 0;
         c->batch[1].ndim = 0;
@@ -179,9 +179,9 @@ void contraction_set(contraction *c, const program *p)
     contraction_layout(c);
 }
 
-/* ---- offsets that are known beforehand ---- */
+/* ---- precomputed offsets ---- */
 
-/* Offsets of a group that are kept: of one that has not many, else none. */
+/* The number of offsets to precompute: all, if they are few; else none. */
 static int64_t offsets_kept(int64_t extent)
 {
     enum { FEW = 4096 };
@@ -215,7 +215,7 @@ void contraction_offsets(contraction *c, int64_t *room)
 
 /* ---- tasks ---- */
 
-/* So many tasks for each thread, but no crumbs. */
+/* This many tasks for each thread, but not too small ones. */
 static int64_t tasks_for(const contraction *c, int threads, int per_thread)
 {
     const double products =
@@ -227,7 +227,7 @@ static int64_t tasks_for(const contraction *c, int threads, int per_thread)
                                                      : wanted;
 }
 
-/* Cuts rows that lie side by side beside a thin side: while they are long runs, or some thread has none. */
+/* Cuts contiguous rows beside a thin side while they stay long, or until all threads have some. */
 static void share_runs(contraction *c, int threads)
 {
     cut *rows = c->thin == 0 ? &c->n : &c->m;
@@ -239,10 +239,11 @@ static void share_runs(contraction *c, int threads)
         *rows = cut_into(rows->extent, parts, TILE_UNIT);
 }
 
-/* Few tiles that are no multiple of the threads leave some idle at the end: cuts columns a little finer. */
+/* Cuts columns a little finer if there are few tiles and their number is not a multiple of the
+ * threads: some threads would be idle at the end. */
 static void share_evenly(contraction *c, int threads)
 {
-    enum { MANY = 8 }; /* for each thread, which even out by themselves */
+    enum { MANY = 8 }; /* tiles for each thread, which even out by themselves */
     const int64_t rows = c->batches * c->m.parts;
     for (int64_t parts = c->n.parts;
          rows * parts < (int64_t)threads * MANY && parts < c->n.parts + threads; parts++) {

@@ -1,5 +1,5 @@
-/* A MAP that only reads whole rows at indices (an embedding, a take along any axis but the last): each is
- * copied as it is. What the rows to come hold is asked for while one is copied, since they lie anywhere. */
+/* A MAP that only copies whole rows at indices (an embedding, a take along any axis but the last).
+ * The rows are anywhere in memory, so the next ones are prefetched while one is copied. */
 #include "backend/cpu/elements/elements.h"
 
 #include "base/threads.h"
@@ -7,10 +7,10 @@
 #include <string.h>
 
 enum {
-    ROW_LEAST = 16,     /* bytes of a row that is worth a copy of its own */
-    ROW_MOST = 1 << 16, /* elements of one that a task has whole */
-    TAKE_BATCH = 64,    /* rows that are found before they are copied */
-    TAKE_AHEAD = 4096,  /* bytes that are asked for in advance */
+    ROW_LEAST = 16,     /* least bytes of a row: shorter rows do not pay for a copy each */
+    ROW_MOST = 1 << 16, /* most elements of a row that is one task's */
+    TAKE_BATCH = 64,    /* rows whose addresses are computed before they are copied */
+    TAKE_AHEAD = 4096,  /* bytes that are prefetched */
     TAKE_LINE = 64
 };
 
@@ -43,7 +43,7 @@ bool cpu_take_suits(const tape *t)
 
 static void walk_row(view_walk *w) { walk_move_along(w, w->v->ndim - 2, 1); }
 
-/* Where n rows from the row-th on are; NULL where the index is outside of its axis. */
+/* The addresses of n rows from the given row on; NULL if the index is outside of its axis. */
 static void find_rows(take_job *j, int64_t row, int64_t n, const char **at)
 {
     const int64_t len = j->from->axis_len;

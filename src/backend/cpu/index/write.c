@@ -1,7 +1,8 @@
-/* WRITE: updates put, or added, at computed places of an output that holds the base already. For each
- * place they come in row-major order, since later writes win and additions in floating point do not
- * commute. So the space is cut along an axis that is not the indexed one, and the parts, which have no
- * place in common, are shared out over the cores; where there is no such axis, one has them all. */
+/* WRITE: updates stored, or added, at indices of an output that holds the base already. The updates
+ * of one element are applied in row-major order, since the last store wins and floating point
+ * addition is not associative. The space is cut along an axis that is not the indexed one; the
+ * parts write to disjoint elements and are distributed over the cores. If there is no such axis,
+ * one core does all. */
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/lanes/half.h"
 #include "backend/cpu/elements/elements.h"
@@ -95,11 +96,9 @@ static void (*const adds[DTYPE_COUNT])(int64_t n, void *base, const int64_t *off
 
 /* ---- a part of the space ---- */
 
-enum {
-    LINE_FROM = 8
-}; /* elements that go to neighbouring places and are worth being moved as one */
+enum { LINE_FROM = 8 }; /* least elements with neighbouring destinations that are moved at once */
 
-/* All or some of the space, in its own order. */
+/* The whole space or a part of it, in row-major order. */
 typedef struct write_part {
     operand index, updates, out;
 } write_part;
@@ -108,12 +107,12 @@ typedef struct write_job {
     const program *p;
     const binding *b;
     const cpu_level *level;
-    int axis; /* the one that is cut into parts */
+    int axis; /* the axis that is cut into parts */
     int64_t parts;
     cpu_fault fault;
 } write_job;
 
-/* True if the elements of a run along the last axis go to neighbouring places. */
+/* True if the elements of a run along the last axis have neighbouring destinations. */
 static bool has_lines(const program *p)
 {
     const int last = p->out.v.ndim - 1;
@@ -121,7 +120,7 @@ static bool has_lines(const program *p)
            p->out.v.stride[last] == 1 && p->out.v.shape[last] >= LINE_FROM;
 }
 
-/* The n elements from the start-th on: where they lie, or in chunk. */
+/* The n elements from element start on: in place, or copied to chunk. */
 static const void *elements_of(const operand *o, const binding *b, int64_t start, int64_t n,
                                void *chunk)
 {
@@ -132,7 +131,7 @@ static const void *elements_of(const operand *o, const binding *b, int64_t start
     return chunk;
 }
 
-/* Where the n points from the start-th on are written, n <= TAPE_BLOCK. */
+/* The destinations of n points from point start on, n <= TAPE_BLOCK. */
 static const int64_t *places_of(const write_job *j, const write_part *w, int64_t start, int64_t n,
                                 char *scratch, cpu_fault *fault)
 {
@@ -178,7 +177,7 @@ static void add_line(const write_job *j, ig_dtype dtype, int64_t n, char *d, con
     }
 }
 
-/* The same, a line at a time: a point of what is left of the space without its last axis. */
+/* The same for a line: a point of the space without its last axis. */
 static void write_lines(const write_job *j, const write_part *w, char *scratch, cpu_fault *fault)
 {
     const int64_t line = w->out.v.shape[w->out.v.ndim - 1];
@@ -217,7 +216,7 @@ static operand cut(const operand *o, int axis, int64_t first, int64_t n)
     return part;
 }
 
-/* The index in the whole space of the at-th point of a part that begins with `first` on the axis. */
+/* The index in the whole space of point `at` of a part that begins at `first` on the axis. */
 static int64_t whole_index(const view *whole, const view *part, int axis, int64_t first, int64_t at)
 {
     int64_t index = 0, step = 1;
@@ -252,8 +251,8 @@ static void write_task(void *ctx, int64_t task, int worker)
                        fault.axis_len);
 }
 
-/* The axis to cut: the outermost that gives enough parts, else the longest; -1: there is none. A
- * place's coordinate on it says which part writes there. */
+/* The axis to cut: the outermost that gives enough parts, else the longest; -1 if there is none.
+ * The coordinate on it determines which part writes an element. */
 static int axis_to_cut(const view *out, int64_t parts)
 {
     int best = -1;
@@ -282,7 +281,7 @@ static void plan_parts(write_job *j, int64_t size)
     j->parts = parts < most ? parts : most > 0 ? most : 1;
 }
 
-/* Indices as stored, as i64, and what they are as offsets; updates. */
+/* Indices as stored, as i64, and as offsets; updates. */
 size_t cpu_write_scratch(const program *p)
 {
     (void)p;

@@ -4,25 +4,25 @@
 
 #include "base/threads.h"
 
-/* Rows from this length on are not shared by blocks, so that an operand that is the same for all rows
- * is read in place. Shorter ones are taken together, as many as a block holds. */
+/* Rows of this length and more do not share a block, so that an operand that is the same for all
+ * rows is read in place. Of shorter rows, a block has as many as fit. */
 enum { ROW_ALONE = 512, MOST_TASKS = 512 };
 
 typedef struct map_job {
     const program *p;
     const binding *b;
     cpu_fault fault;
-    int64_t row;    /* points that are cut alone */
-    int64_t block;  /* points of a block: of one row, or of some rows */
+    int64_t row;    /* points that are cut into blocks separately */
+    int64_t block;  /* points of a block: of one row or of several rows */
     int64_t in_row; /* blocks of a row */
     int64_t blocks; /* of all */
     int64_t task;   /* blocks of a task */
-    /* Tiles (see map_cut_tiles): rows beside each other, how many rows apart they are, and groups
-     * of them; 0: no tiles. */
+    /* Tiles (see map_cut_tiles): rows along the tile axis, their distance in rows, and groups of
+     * them; groups is 0 without tiles. */
     int64_t beside, apart, groups;
 } map_job;
 
-/* Blocks of so many points are made tasks. */
+/* Cuts blocks of this many points into tasks. */
 static void map_cut_tasks(map_job *j, int64_t points)
 {
     const int64_t least = (j->blocks + MOST_TASKS - 1) / MOST_TASKS;
@@ -41,7 +41,7 @@ static void map_cut(map_job *j)
     map_cut_tasks(j, j->block);
 }
 
-/* Blocks in tiles: a few rows that are neighbours along axis, some points of each, then the next. */
+/* Cuts into tiles: a few rows that are neighbours along axis, TAPE_TILE points of each. */
 static void map_cut_tiles(map_job *j, int axis)
 {
     const tape *t = &j->p->pre;
@@ -53,7 +53,7 @@ static void map_cut_tiles(map_job *j, int axis)
     for (int i = axis + 1; i < t->ndim - 1; i++)
         j->apart *= t->shape[i];
     j->groups = (j->beside + TAPE_TILE_ROWS - 1) / TAPE_TILE_ROWS;
-    /* A "block" is all of a tile's rows. */
+    /* A "block" is one tile. */
     j->blocks = t->size / (j->row * j->beside) * j->groups * j->in_row;
     map_cut_tasks(j, j->block * TAPE_TILE_ROWS);
 }

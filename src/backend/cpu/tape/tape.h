@@ -1,5 +1,5 @@
-/* How a tape is run: what is planned once for all runs and bound to memory when a run starts
- * (tape_plan.c), and what tape_run.c uses for each block. */
+/* How a tape runs: the plan, made once and bound to memory when a run starts (tape_plan.c), and
+ * executed for each block (tape_run.c). */
 #ifndef CPU_TAPE_H
 #define CPU_TAPE_H
 
@@ -8,89 +8,89 @@
 
 enum {
     NOT_DIRECT = -1,
-    STEP_MOST = 16 /* MAPs that go through a block together */
+    STEP_MOST = 16 /* MAP instructions that run through a block together */
 };
 
-/* How an operand is reached. */
+/* How an operand is accessed. */
 typedef struct operand_plan {
     const element_moves *moves;
     int64_t bytes; /* of an element */
-    bool half;     /* f16, bf16: stored otherwise than in lanes */
-    bool packed;   /* all points lie one after another */
+    bool half;     /* f16, bf16: the stored type is not the lane type */
+    bool packed;   /* all points are contiguous */
     bool loaded;   /* by a LOAD */
     bool constant; /* all points are one element ... */
     /* of a run: */
     char *base;
-    uint64_t lane;       /* ... which is this lane, if it is loaded */
-    int64_t at;          /* the point at which the walk stands; -1: nowhere */
-    char *tile;          /* it lies along the tile axis: n points of TAPE_TILE_ROWS rows ... */
+    uint64_t lane; /* ... which has this lane value, if it is loaded */
+    int64_t at;    /* the point of the walk; -1: none */
+    char *tile; /* contiguous along the tile axis: a transposed copy of TAPE_TILE_ROWS rows ... */
     int64_t tile_at;     /* ... from this offset on ... */
-    int64_t tile_points; /* ... with this n; 0: none */
-    view_walk walk;      /* comes last: no plan has it */
+    int64_t tile_points; /* ... with this many points each; 0: there is none */
+    view_walk walk;      /* last, because only a run has it */
 } operand_plan;
 
-/* How an instruction is run. */
+/* How an instruction runs. */
 typedef struct inst_plan {
-    int direct;    /* the operand into which it may write its result, or NOT_DIRECT */
-    int one;       /* MAP: its inputs of one value (MAP_ONE_*) when it last ran; -1: not yet */
+    int direct; /* the operand into which it may write its result directly, or NOT_DIRECT */
+    int one; /* MAP: which inputs were one value (MAP_ONE_*) when it last ran; -1: it has not run */
     map_loop loop; /* MAP: its loop then */
-    size_t bytes;  /* MAP that can share steps with others: of a lane; else 0 */
-    int after;     /* MAP, CAST: the one before it whose value is for this one alone; -1: none */
-    int end;       /* BITS: the product that makes fractions of them, at once; -1: none */
+    size_t bytes;  /* MAP that can join steps: bytes of a lane; else 0 */
+    int after; /* MAP, CAST: the instruction before it whose result only this one uses; -1: none */
+    int end;   /* BITS: the multiplication that makes random fractions of them; -1: none */
 } inst_plan;
 
-/* Who takes what a register has. */
+/* The uses of a register's value. */
 typedef struct reg_use {
-    int n, user; /* how often, and the first instruction that does */
+    int n, user; /* how many, and the first instruction */
 } reg_use;
 
-/* Where row r of the space finds or leaves values: at + r * move; in a register's own block, where the
- * r-th row of the block does. Rows of a space of one axis are its points, of which a block is taken as a
- * whole. */
+/* Where row r of the space has its values: at + r * move; in a register's own block, r counts rows
+ * of the block. If the space has one axis, a whole block counts as one row. */
 typedef struct row_place {
-    char *at; /* of a run; NULL: the core's values */
+    char *at; /* for a run; NULL: the values of the core */
     int64_t move;
-    int16_t of;  /* what is there, by number: see tape_plan.c */
+    int16_t of;  /* what is there: a number, see tape_plan.c */
     bool one;    /* one value for all points of the row */
     bool own;    /* in such a block */
-    bool packed; /* rows lie one after another */
+    bool packed; /* rows are contiguous */
 } row_place;
 
-/* What a step does as a run (see run_loop): one row, or those of MAPs that follow each other. */
+/* A step as a run of arithmetic (see run_loop): one row, or the rows of consecutive MAP
+ * instructions. */
 typedef struct step_run {
-    int rows, code; /* 0 rows: it is no arithmetic */
-    bool turned;    /* of one row: x[1] is what the run begins with, and x[0] one value */
-    run_loop loop;  /* of more than one row */
+    int rows, code; /* 0 rows: not arithmetic */
+    bool turned;    /* for one row: the run begins with x[1], and x[0] is one value */
+    run_loop loop;  /* for more than one row */
 } step_run;
 
-/* How many operands a step takes; where it is no run, those that a map_loop has. */
+/* The number of operands of a step; a step that is not a run has those of a map_loop. */
 static inline int step_operands(const step_run *run) { return run->loop ? run->rows + 1 : 3; }
 
 typedef struct row_step {
     map_loop loop;
     step_run run;
-    int op;         /* row of ops.def, unless it is a run of more */
+    int op;         /* row of ops.def, unless it is a run of several */
     ig_dtype dtype; /* of its lanes */
     row_place d, x[RUN_MOST + 1];
 } row_step;
 
-/* A tape over rows that all run alike, see plan_rows. */
+/* A tape whose rows all take the same steps; see plan_rows. */
 typedef struct rows_plan {
-    int64_t points;   /* of a row; 0: it is no such tape */
-    int64_t most;     /* rows of a block that are better run so */
-    bool flat;        /* the space has one axis: a block is a row, of TAPE_BLOCK points at most */
-    row_place *shown; /* of each register: what it shows at the end */
+    int64_t points;   /* points of a row; 0: the tape has no such plan */
+    int64_t most;     /* most rows of a block that run faster this way */
+    bool flat;        /* the space has one axis: a block is a row of at most TAPE_BLOCK points */
+    row_place *shown; /* for each register: where its value is at the end */
     row_step *step;
     int n_step;
-    size_t bytes; /* of a lane of the result, if there is one: the same in all steps */
-    /* Where the result is to be folded: the loop that does so in place of the last steps, what it keeps
-     * and what it takes; NULL: none. */
+    size_t bytes; /* bytes of a lane of the result, if there is one: the same in all steps */
+    /* If the result is folded: the loop that replaces the last steps and the fold, what it stores
+     * and what it reads; NULL if there is none. */
     fold_loop fold;
     int n_folded; /* those steps */
     row_place kept, taken[2];
 } rows_plan;
 
-/* Operands that must not lie in the same memory. */
+/* Operands that must not overlap in memory. */
 typedef struct tape_apart {
     int16_t stored, loaded;
 } tape_apart;
@@ -99,24 +99,24 @@ typedef struct tape_plan {
     operand_plan *operand;
     inst_plan *inst;
     rows_plan rows;
-    size_t *block; /* of each register: bytes of its block ... */
-    char **own;    /* ... and the block, of a run */
-    reg_use *use;  /* of each register, while instructions are planned */
+    size_t *block; /* for each register: bytes of its block ... */
+    char **own;    /* ... and, in a run, the block */
+    reg_use *use;  /* for each register, while instructions are planned */
     tape_apart *apart;
     int n_apart;
     int tile_axis;
     /* of a run: */
-    char *spare;  /* a block for what waits between two steps ... */
-    char *narrow; /* ... and another, for elements of 16 bits too */
+    char *spare;  /* a block for values between two steps ... */
+    char *narrow; /* ... and another one, also for 16-bit elements */
 } tape_plan;
 
-/* The operand that is all of register r's value when the k-th instruction takes it; -1: there is none. */
+/* The operand that holds register r's value when instruction k uses it; -1 if there is none. */
 int tape_constant(const tape *t, int k, int r);
 
-/* The k-th instruction, a MAP whose inputs of one value are `one` (MAP_ONE_*), as a run of one row. */
+/* Instruction k, a MAP whose inputs of one value are `one` (MAP_ONE_*), as a run of one row. */
 step_run tape_run_of(const tape_run *run, int k, int one);
-/* Adds the k-th instruction to the run of the step before it, if it comes after that one alone and there is a
- * loop. *other is then the k-th's input that is the run's last operand. */
+/* Adds instruction k to the run of the step before it, if it is the only user of that step and
+ * there is a loop. *other is then the input of k that becomes the last operand of the run. */
 bool tape_run_on(const tape_run *run, int k, int one, step_run *before, int *other);
 
 #endif

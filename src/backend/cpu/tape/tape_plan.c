@@ -1,6 +1,7 @@
-/* Readying a tape. It is planned once: how each operand and instruction is run, and the steps of tapes on
- * which all rows take the same ones. A run gets a copy of the plan, and then addresses are put into it: of
- * operands, and of blocks for registers in the worker's scratch. Also what tapes are like before they run. */
+/* Prepares tapes. A tape is planned once: how each operand and instruction runs, and the steps of
+ * tapes whose rows all take the same ones. A run copies the plan and fills in addresses: of
+ * operands, and of blocks for registers in the worker's scratch. Also answers questions about tapes
+ * before they run. */
 #include "backend/cpu/tape/tape.h"
 #include "ops/ops.h"
 
@@ -10,15 +11,15 @@
 
 enum {
     LINE = 64,
-    APART_MOST = 64,    /* pairs of operands that a plan may count on */
-    STREAM_BLOCK = 8192 /* points of a block of a tape that needs no more scratch for it */
+    APART_MOST = 64,    /* pairs of operands that a plan may require to be disjoint */
+    STREAM_BLOCK = 8192 /* points of a block of a streamed tape */
 };
 
 static size_t round_up(size_t bytes) { return (bytes + LINE - 1) & ~(size_t)(LINE - 1); }
 
 static size_t lane_bytes(int dtype) { return ig_dtype_bytes(dtype_lane((ig_dtype)dtype)); }
 
-/* Bytes of a lane of what the instruction leaves in dst; 0 if it needs no block. */
+/* Bytes of a lane of the instruction's result; 0 if it needs no block. */
 static size_t inst_bytes(const tape *t, const tape_inst *in)
 {
     switch ((tape_code)in->code) {
@@ -35,7 +36,7 @@ static size_t inst_bytes(const tape *t, const tape_inst *in)
     return 0;
 }
 
-/* True if the operand shows one element at all points. */
+/* True if the operand is contiguous along axis and its rows are far apart. */
 static bool is_constant(const operand *o)
 {
     for (int i = 0; i < o->v.ndim; i++)
@@ -44,8 +45,7 @@ static bool is_constant(const operand *o)
     return true;
 }
 
-/* True if the instruction can share steps (see do_maps) with others whose lanes have as many bytes.
- * Registers are used again, so lanes of different sizes could lie on each other. */
+/* True if the instruction's value may be needed only by the next one. */
 static bool is_step(const tape_inst *in)
 {
     return in->code == TAPE_MAP && op_rows[in->op].result == RESULT_SAME;
@@ -63,8 +63,8 @@ int tape_constant(const tape *t, int k, int r)
 
 static bool is_constant_at(const tape *t, int k, int r) { return tape_constant(t, k, r) >= 0; }
 
-/* True if all is in place but what is between the steps of one run of MAPs, the last of which is
- * stored. */
+/* Streamed tapes: true if all values are in place except those between the steps of one sequence of
+ * MAPs whose last result is stored. Blocks may then be longer, because they need no more scratch. */
 static bool is_streamed(const tape *t)
 {
     size_t bytes = 0;
@@ -111,7 +111,7 @@ int64_t tape_most_points(const tape *t) { return is_streamed(t) ? STREAM_BLOCK :
 
 static int64_t block_points(const tape *t) { return t->size < TAPE_BLOCK ? t->size : TAPE_BLOCK; }
 
-/* A cursor over scratch; with base NULL it only counts. */
+/* A cursor over scratch memory; with base NULL it only counts. */
 typedef struct arena {
     char *base;
     size_t used;
@@ -126,7 +126,7 @@ static void *arena_take(arena *a, size_t bytes)
 
 /* ---- planning ---- */
 
-/* A register's block fits the widest of its values. */
+/* The block of a register fits its widest value. */
 static void plan_blocks(const tape *t, tape_plan *plan)
 {
     for (int r = 0; r < t->n_reg; r++)
@@ -160,15 +160,15 @@ static void plan_operands(const tape *t, tape_plan *plan)
             plan->operand[t->inst[k].operand].loaded = true;
 }
 
-/* True if two operands lie in the same memory, as far as it is known: before a run, by their slots. */
+/* True if two operands may overlap. Before a run, this is known only by their slots. */
 static bool lie_together(const tape_run *run, int a, int b)
 {
     return run->bindings ? run->plan->operand[a].base == run->plan->operand[b].base
                          : run->t->operand[a].slot == run->t->operand[b].slot;
 }
 
-/* True if nothing that the k-th instruction writes into operand o early is read by a later one; notes what
- * must lie elsewhere for that. */
+/* True if instruction k may write into operand o early, because no later instruction reads what it
+ * overwrites. Records which operands must be disjoint for that. */
 static bool may_write_early(const tape_run *run, tape_plan *plan, int k, int o)
 {
     const tape *t = run->t;
@@ -186,7 +186,7 @@ static bool may_write_early(const tape_run *run, tape_plan *plan, int k, int o)
     return true;
 }
 
-/* For each STORE this also finds the instruction that may write its result in place. */
+/* Direct results: for each STORE, finds the instruction that may write its result in place. */
 static void plan_insts(const tape_run *run, tape_plan *plan)
 {
     const tape *t = run->t;
@@ -216,10 +216,10 @@ static bool is_on_the_way(const tape_inst *in)
     return in->code == TAPE_MAP || in->code == TAPE_CAST || in->code == TAPE_BITS;
 }
 
-/* Finds instructions of which each takes what the one before it leaves for nobody else. */
+/* Finds instructions that are the only users of the one before them. */
 static void plan_pairs(const tape *t, tape_plan *plan)
 {
-    int next = -1; /* the next instruction that is no LOAD */
+    int next = -1; /* the next instruction that is not a LOAD */
     for (int r = 0; r < t->n_reg; r++)
         plan->use[r] = (reg_use){r == t->result ? 2 : 0, -1};
     for (int k = t->n_inst - 1; k >= 0; k--) {
@@ -237,7 +237,7 @@ static void plan_pairs(const tape *t, tape_plan *plan)
     }
 }
 
-/* The number of the instruction that takes the k-th's value alone, if it is of that code; else -1. */
+/* The only user of instruction k, if it has that code; else -1. */
 static int next_of(const tape *t, const tape_plan *plan, int k, tape_code code)
 {
     for (int i = k + 1; k >= 0 && i < t->n_inst; i++)
@@ -251,7 +251,7 @@ static bool is_by_constant(const tape *t, int k, int op)
     return k >= 0 && t->inst[k].op == op && is_constant_at(t, k, t->inst[k].b);
 }
 
-/* Finds bits that are shifted, cast to a float as wide and multiplied: uniform numbers. */
+/* Random fractions: finds bits that are shifted, cast to a float of equal width and multiplied. */
 static void plan_fractions(const tape *t, tape_plan *plan)
 {
     for (int k = 0; k < t->n_inst; k++) {
@@ -268,7 +268,8 @@ static void plan_fractions(const tape *t, tape_plan *plan)
     }
 }
 
-/* The row's bits in the code of a run; -1 if it is no arithmetic. turned: the run is its second operand. */
+/* The bits of the row in the code of a run; -1 if it is not arithmetic. turned: the run is its
+ * second operand. */
 static int run_bits(int op, bool turned, bool one)
 {
     const int kind = op == OP_add        ? RUN_ADD
@@ -306,10 +307,10 @@ bool tape_run_on(const tape_run *run, int k, int one, step_run *before, int *oth
     return true;
 }
 
-/* ---- rows: where every row takes the same steps, they are found once for all rows ---- */
+/* ---- rows plans: if all rows take the same steps, they are planned once for all rows ---- */
 
-/* What a place is, by number: the core's values, the spare block, a register's block, an operand's memory,
- * the lane of a constant. */
+/* Kinds of row_place.of: the core's values, the spare block, a register's block, an operand's
+ * memory, the lane of a constant. */
 enum { PLACE_CORE, PLACE_SPARE, PLACE_BLOCKS };
 
 static int16_t place_of_block(int r) { return (int16_t)(PLACE_BLOCKS + r); }
@@ -341,7 +342,7 @@ static row_place row_of_block(const tape_run *run, int16_t of, size_t bytes)
     return (row_place){.of = of, .move = move, .own = true, .packed = true};
 }
 
-/* A LOAD of what lies in a row one after another, or is one value in each row. */
+/* A LOAD of rows that are contiguous, or of one value for each row. */
 static bool plan_row_load(const tape_run *run, const tape_inst *in)
 {
     const operand_plan *p = &run->plan->operand[in->operand];
@@ -357,7 +358,7 @@ static int ones_of(const row_step *s)
     return (s->x[0].one ? MAP_ONE_A : 0) | (s->x[1].one ? MAP_ONE_B : 0);
 }
 
-/* Makes the last two steps, of which the second is the k-th instruction, one; if there is a loop. */
+/* Joins the last two steps, of which the second is instruction k, if there is a loop. */
 static void join_row_steps(const tape_run *run, int k)
 {
     rows_plan *rows = &run->plan->rows;
@@ -376,8 +377,8 @@ static void join_row_steps(const tape_run *run, int k)
     rows->n_step--;
 }
 
-/* A MAP that is one of the steps; not if it has only one value to compute for a row. Rows of a result wait in
- * their block until all are there, so no value of another size may come to lie on them. */
+/* Plans a MAP as a step; not if it computes one value for a row. Rows of a result stay in its block
+ * until all are computed, so no value of another size may be placed over them. */
 static bool plan_row_map(const tape_run *run, int k)
 {
     const tape_inst *in = &run->t->inst[k];
@@ -414,11 +415,11 @@ static bool plan_row_map(const tape_run *run, int k)
     return true;
 }
 
-/* Rows of a block that are better run one by one: a single one, and all where the block would have to
- * gather what its rows do not share. Their results must then lie one after another. */
+/* How many rows of a block run faster one by one: one row; or all, if a block would have to gather
+ * operands that its rows do not share. Their results must then be contiguous. */
 static int64_t most_rows(const tape_run *run, const rows_plan *rows)
 {
-    enum { ROW_LEAST = 32 }; /* shorter ones are not worth a call for each step */
+    enum { ROW_LEAST = 32 }; /* shorter rows do not pay for a call per step */
     const tape *t = run->t;
     bool gathers = false;
     for (int i = 0; i < t->n_operand; i++)
@@ -442,7 +443,7 @@ static bool plan_rows(const tape_run *run, tape_plan *plan)
             plain = plan_row_map(run, k);
         else if (in->code == TAPE_CORE)
             plan->rows.shown[in->dst] = row_of_block(run, PLACE_CORE, lane_bytes(in->dtype));
-        else /* a STORE of what has been written in place */
+        else /* a STORE of a value that was written in place */
             plain = in->code == TAPE_STORE &&
                     plan->rows.shown[in->a].of == place_of_operand(t, in->operand);
     }
@@ -450,7 +451,7 @@ static bool plan_rows(const tape_run *run, tape_plan *plan)
     return plain;
 }
 
-/* How instructions are run, for all that is known about the memory of the operands. */
+/* Plans the instructions, as far as the memory of the operands is known. */
 static void plan_all(const tape_run *run)
 {
     tape_plan *plan = run->plan;
@@ -461,7 +462,7 @@ static void plan_all(const tape_run *run)
     plan->rows.fold = NULL;
 }
 
-/* Where the parts of a plan lie, behind it; a run's copy has the same ones. */
+/* The layout of a plan's parts after it; the copy of a run has the same one. */
 static tape_plan *take_parts(const tape *t, arena *a)
 {
     tape_plan *plan = arena_take(a, sizeof *plan), none, *to = plan ? plan : &none;
@@ -510,7 +511,7 @@ size_t tape_scratch_bytes(const tape *t)
     return a.used + LINE;
 }
 
-/* The run's own copy of what is planned. */
+/* The run's own copy of the plan. */
 static tape_plan *copy_plan(const tape *t, arena *a)
 {
     const tape_plan *from = t->compiled;
@@ -553,7 +554,7 @@ static void bind_tiles(const tape_run *run, arena *a)
     }
 }
 
-/* True if all operands that the plan counts on to lie apart do so. */
+/* True if all operands that the plan requires to be disjoint are. */
 static bool is_as_planned(const tape_run *run)
 {
     const tape_plan *planned = run->t->compiled;
@@ -620,7 +621,7 @@ void tape_fold_start(tape_run *run, int fold)
     if (rows->points == 0 || rows->n_step == 0)
         return;
     const row_step *last = &rows->step[rows->n_step - 1], *from = last;
-    /* What is folded is in a block of its own: nobody else wants it. */
+    /* The folded value is in its own block: no other instruction uses it. */
     if (!last->d.own || !is_same(&rows->shown[run->t->result], &last->d))
         return;
     if (last->op == OP_square && rows->n_step > 1 && last[-1].op == OP_subtract &&

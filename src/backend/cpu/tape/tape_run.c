@@ -1,23 +1,22 @@
-/* Running a tape over blocks: each instruction is one loop over at most TAPE_BLOCK lanes.
+/* Runs a tape over blocks: each instruction is one loop over at most TAPE_BLOCK lanes.
  *
- * Invariant: what a block computes depends on its points only, never on where blocks begin or which
- * worker runs them. A register is its own block of scratch, or points at data in place: at what a
- * LOAD would only copy, or at where a STORE will put it. Stores stand last on a tape, and a buffer
- * that is both read and written is so through one view, so data in place is read before it changes.
- * What all points of a block share (a number, a row's mean) is one value in its register, and what
- * is made of such values alone is computed once. Where all rows of a space take the same steps, these
- * are bound when the run starts, and a row only moves the pointers. */
+ * Invariant: the results of a block depend on its points only, not on where blocks begin or on the
+ * worker. A register has its own block of scratch, or refers to data in place: to what a LOAD would
+ * only copy, or to the destination of a STORE. Stores are last on a tape, and a buffer that is both
+ * read and written is accessed through one view, so data in place is read before it changes. A
+ * value that all points of a block share (a scalar, a row's mean) is one value in its register, and
+ * instructions on such values alone compute one value. If all rows of a space take the same steps,
+ * these are bound when the run starts, and a row only advances the pointers. */
 #include "backend/cpu/tape/tape.h"
 #include "ops/ops.h"
 
 #include <assert.h>
 #include <string.h>
 
-/* Bytes that each of the MAPs which go through a block together computes at a time, of a block that comes
- * from memory. */
+/* Bytes that each of the MAPs in a group of steps computes at a time. */
 enum { STEP_BYTES = 1024 };
 
-/* Some whole rows of a block. */
+/* Whole rows of a block. */
 typedef struct some_rows {
     const rows_plan *plan;
     int64_t points;   /* of a row */
@@ -25,13 +24,13 @@ typedef struct some_rows {
     const void *core;
 } some_rows;
 
-/* The place of the r-th of the rows. */
+/* The address of row r. */
 static char *row_at(const some_rows *rows, const row_place *p, int64_t r)
 {
     return (p->at ? p->at : (char *)rows->core) + (p->own ? r : rows->first + r) * p->move;
 }
 
-/* The block's rows, if it is better run by them; else none. */
+/* The rows of the block, if they run faster one by one; else none. */
 static some_rows rows_of(const tape_run *run, int64_t start, int64_t n, const void *core)
 {
     const rows_plan *plan = &run->plan->rows;
@@ -43,7 +42,7 @@ static some_rows rows_of(const tape_run *run, int64_t start, int64_t n, const vo
     return (some_rows){plan, plan->points, start / plan->points, rows, core};
 }
 
-/* The r-th row takes so many steps. */
+/* Runs `steps` steps of row r. */
 static void run_row(const some_rows *rows, int64_t r, int steps)
 {
     for (const row_step *s = rows->plan->step; s < rows->plan->step + steps; s++) {
@@ -86,7 +85,7 @@ static void show(const block *b, int r, void *data, bool one)
     b->run->one[r] = one;
 }
 
-/* The walk over operand i, at the block's start. Blocks mostly follow each other. */
+/* The walk over operand i, at the block's start. Blocks are mostly consecutive. */
 static const view_walk *walk_here(const block *b, int i)
 {
     operand_plan *p = &b->plan->operand[i];
@@ -99,8 +98,8 @@ static const view_walk *walk_here(const block *b, int i)
     return &p->walk;
 }
 
-/* Where the block's points of operand i lie one after another, or are one element (if `one` is there
- * to tell that); else NULL. */
+/* The address of the block's points of operand i if they are contiguous, or one element (only if
+ * `one` is given, which is then set); else NULL. */
 static char *in_place(const block *b, int i, bool *one)
 {
     const operand_plan *p = &b->plan->operand[i];
@@ -115,7 +114,7 @@ static char *in_place(const block *b, int i, bool *one)
     return p->base + w->offset * p->bytes;
 }
 
-/* Where the k-th instruction is to write its result, which is then what its register shows. */
+/* The destination of instruction k, which its register then refers to. */
 static void *result(const block *b, int k)
 {
     const int dst = b->run->t->inst[k].dst, direct = b->plan->inst[k].direct;
@@ -124,8 +123,8 @@ static void *result(const block *b, int k)
     return b->run->reg[dst];
 }
 
-/* The same for an instruction of which *n points are to be computed: 1 if its input r is one value,
- * else those of the block. */
+/* The same for an instruction that computes *n points: 1 if its input r is one value, else all
+ * points of the block. */
 static void *result_of(const block *b, int k, int r, int64_t *n)
 {
     const int dst = b->run->t->inst[k].dst;
@@ -150,8 +149,8 @@ void *tape_lanes(tape_run *run, int r, ig_dtype dtype, int64_t n)
     return spread(run, r, dtype, n, run->plan->spare);
 }
 
-/* The block's points of an operand that lies along the tile axis, from a tile of them and of those of
- * the rows beside it; NULL if there is no tile, or the block does not fit it. */
+/* The block's points of an operand that is contiguous along the tile axis, from a transposed tile;
+ * NULL if there is no tile or the block does not fit it. */
 static char *from_tile(const block *b, int i)
 {
     operand_plan *p = &b->plan->operand[i];
@@ -171,7 +170,7 @@ static char *from_tile(const block *b, int i)
     return p->tile + row * b->n * p->bytes;
 }
 
-/* A LOAD that only says where the data is. False if there is more to do. */
+/* Does a LOAD that only refers to data. Returns false if it has to copy or convert. */
 static bool load_in_place(const block *b, int k)
 {
     const tape_inst *in = &b->run->t->inst[k];
@@ -224,15 +223,15 @@ static void do_store(const block *b, int k)
     }
 }
 
-/* ---- MAP: instructions that follow each other go through a block together, some lanes at a time, so
- * that what one leaves is near when the next takes it, and memory streams in evenly ---- */
+/* ---- Steps: consecutive MAPs run through a block together, some lanes at a time, so that a result
+ * is in the cache when the next one reads it ---- */
 
 typedef struct map_step {
     map_loop loop;
     step_run run;
     char *d;
     const char *x[RUN_MOST + 1];
-    /* Bytes from lane to lane; 0: one value, or a block that is used again. */
+    /* Bytes from lane to lane; 0: one value, or a block that is reused. */
     int64_t move, moves[RUN_MOST + 1];
 } map_step;
 
@@ -253,7 +252,7 @@ static void run_steps(const map_step *step, int n_step, int64_t n, int64_t bytes
         }
 }
 
-/* Makes the step of the k-th instruction, the last, one with the step before it, if there is a loop. */
+/* Joins the step of instruction k, the last, with the step before it, if there is a loop. */
 static bool join_steps(const block *b, int k, map_step *before, const map_step *last)
 {
     const bool turned = before->run.turned;
@@ -275,13 +274,13 @@ static bool join_steps(const block *b, int k, map_step *before, const map_step *
     return true;
 }
 
-/* True if register r shows its block, which has not room for all points. */
+/* True if register r's value is in its block, which is smaller than the block of points. */
 static bool is_reused(const block *b, int r)
 {
     return b->n > TAPE_BLOCK && b->run->reg[r] == b->plan->own[r];
 }
 
-/* Makes the k-th instruction a step. False if all its inputs are one value: then it was computed
+/* Makes a step of instruction k. Returns false if all its inputs are one value; it is then computed
  * here, once. */
 static bool make_step(const block *b, int k, map_step *s)
 {
@@ -325,8 +324,8 @@ static bool is_once(const block *b, const tape_inst *in)
     return one[in->a] && (in->b < 0 || one[in->b]) && (in->c < 0 || one[in->c]);
 }
 
-/* True if the k-th instruction can go along with steps of so many bytes, as a step or because it needs
- * no block. */
+/* True if instruction k can run with steps of this lane size, as a step or because it needs no
+ * block. */
 static bool goes_along(const block *b, int k, size_t bytes, int *n, map_step *step)
 {
     const tape_inst *in = &b->run->t->inst[k];
@@ -339,7 +338,7 @@ static bool goes_along(const block *b, int k, size_t bytes, int *n, map_step *st
     return true;
 }
 
-/* Runs the k-th instruction, and those behind it that can go along. Returns the next. */
+/* Runs instruction k and those after it that can join its steps. Returns the next instruction. */
 static int do_maps(const block *b, int k)
 {
     const size_t bytes = b->plan->inst[k].bytes;
@@ -387,15 +386,15 @@ static void do_iota(const block *b, int k)
         d[i] = b->start + i;
 }
 
-/* The constant that the k-th instruction takes second. */
+/* The constant second input of instruction k. */
 static const void *second_of(const block *b, int k)
 {
     const tape *t = b->run->t;
     return &b->plan->operand[tape_constant(t, k, t->inst[k].b)].lane;
 }
 
-/* All from the k-th instruction, BITS, to the product that makes fractions of them. False if it does not shift
- * to the right by some digits. */
+/* Runs all from instruction k, BITS, to the multiplication that makes fractions of them. Returns
+ * false if the shift is not a right shift by 1 or more bits. */
 static bool do_fractions(const block *b, int k, const uint32_t *key, int words, int64_t first)
 {
     const int end = b->plan->inst[k].end;
@@ -434,7 +433,7 @@ static int do_bits(const block *b, int k)
     return k + 1;
 }
 
-/* One index for all points: what is read is a row that is there already. False if it is not. */
+/* A READ with one index for all points refers to the row in place. Returns false if it cannot. */
 static bool read_row(const block *b, int k)
 {
     const tape_inst *in = &b->run->t->inst[k];
@@ -499,7 +498,7 @@ void tape_block(tape_run *run, int64_t start, int64_t n, const void *core)
 
 /* ---- whole rows, one by one ---- */
 
-/* True if rows of len points are better run one by one than some of them as a block. */
+/* True if rows of len points run faster one by one than in blocks. */
 static bool by_rows(const rows_plan *plan, int64_t len)
 {
     enum { LONG = 256 };
@@ -507,7 +506,7 @@ static bool by_rows(const rows_plan *plan, int64_t len)
            (len >= LONG || plan->most > 1);
 }
 
-/* The row of len points that begins at start. What it keeps between steps lies where a block's first does. */
+/* The row of len points from start on. Values between its steps are in the first row of the blocks. */
 static some_rows row_from(const rows_plan *plan, int64_t start, int64_t len)
 {
     assert(plan->flat || start % len == 0);
@@ -526,7 +525,7 @@ bool tape_rows(tape_run *run, int64_t start, int64_t n, int64_t len)
     return true;
 }
 
-/* True if what the tape leaves is what it loads, as it lies. */
+/* True if the tape's result is its input, in place. */
 static bool is_plain(const tape_run *run)
 {
     const rows_plan *plan = &run->plan->rows;
