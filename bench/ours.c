@@ -145,6 +145,16 @@ static ig_array *build_embedding(const struct prepared *p)
     return ig_embedding(p->in[0], p->in[1]);
 }
 
+static ig_array *build_embedding_add(const struct prepared *p)
+{
+    return ig_add(ig_embedding(p->in[0], p->in[1]), p->in[2]);
+}
+
+static ig_array *build_vecdot(const struct prepared *p)
+{
+    return ig_vecdot(p->in[0], p->in[1], -1);
+}
+
 /* x, then weight (in, out) and bias of each layer; relu between the layers. */
 static ig_array *build_mlp(const struct prepared *p)
 {
@@ -195,6 +205,8 @@ static const struct work {
     {"uniform_mean", build_uniform_mean, false},
     {"transpose", build_transpose, false},
     {"embedding", build_embedding, false},
+    {"embedding_add", build_embedding_add, false},
+    {"vecdot", build_vecdot, false},
     {"mlp", build_mlp, false},
     {"graph10", build_graph10, false},
     {"graph10_eval", build_graph10, true},

@@ -130,6 +130,12 @@ class Numpy:
     def embedding(self, indices, weight):
         return lambda: self.np.take(weight, indices, axis=0)
 
+    def embedding_add(self, indices, weight, positions):
+        return lambda: self.np.take(weight, indices, axis=0) + positions
+
+    def vecdot(self, a, b):
+        return lambda: self.np.einsum("ij,ij->i", a, b)
+
     def mlp(self, x, *layers):
         np = self.np
 
@@ -251,6 +257,13 @@ class Torch:
 
     def embedding(self, indices, weight):
         return self.function(self.torch.nn.functional.embedding, indices, weight)
+
+    def embedding_add(self, indices, weight, positions):
+        embedding = self.torch.nn.functional.embedding
+        return self.function(lambda i, w, p: embedding(i, w) + p, indices, weight, positions)
+
+    def vecdot(self, a, b):
+        return self.function(self.torch.linalg.vecdot, a, b)
 
     def mlp(self, x, *layers):
         torch = self.torch
@@ -429,6 +442,12 @@ class Jax:
     def embedding(self, indices, weight):
         return self.function(lambda i, w: w[i], indices, weight)
 
+    def embedding_add(self, indices, weight, positions):
+        return self.function(lambda i, w, p: w[i] + p, indices, weight, positions)
+
+    def vecdot(self, a, b):
+        return self.function(lambda a, b: self.jax.numpy.einsum("ij,ij->i", a, b), a, b)
+
     def mlp(self, x, *layers):
         def forward(y, *layers):
             for i in range(0, len(layers), 2):
@@ -594,6 +613,12 @@ class Mlx:
 
     def embedding(self, indices, weight):
         return self.function(lambda i, w: w[i], indices, weight)
+
+    def embedding_add(self, indices, weight, positions):
+        return self.function(lambda i, w, p: w[i] + p, indices, weight, positions)
+
+    def vecdot(self, a, b):
+        return self.function(lambda a, b: (a * b).sum(axis=1), a, b)
 
     def graph10(self, a, b):
         mx = self.mx

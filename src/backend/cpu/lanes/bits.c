@@ -7,7 +7,7 @@
 #include "backend/cpu/lanes/parts.h"
 #include "backend/cpu/lanes/simd.h"
 
-/* Counters that are worked on together: the rounds of one counter wait for each other, those of
+/* Counters that are computed together: the rounds of one counter depend on each other, those of
  * different counters do not. */
 enum {
     LANES = sizeof(simd_u32) / sizeof(uint32_t),
@@ -159,7 +159,7 @@ void PART(lane_bits)(ig_dtype to, const uint32_t *key, int words, int64_t start,
     (words == 4 ? philox_bits : threefry_bits)(to, key, (uint64_t)start, n, d);
 }
 
-/* Some values at a time: what waits for its conversion stays near. */
+/* Some values at a time, so that they are in the cache when they are converted. */
 void PART(lane_fractions)(ig_dtype to, const uint32_t *key, int words, int64_t start, int64_t n,
                           int shift, double scale, void *d)
 {

@@ -68,7 +68,7 @@ typedef double stored_f64;
 
 /* ---- 16-bit floats ---- */
 
-enum { CONVERT_PASS = 256 /* elements that wait on the stack */ };
+enum { CONVERT_PASS = 256 /* elements on the stack between two conversions */ };
 
 static void widen(ig_dtype from, int64_t n, float *d, const uint16_t *a)
 {
@@ -137,7 +137,7 @@ static void convert_packed(ig_dtype from, ig_dtype to, int64_t n, void *d, const
         converts[from](to, n, d, a);
 }
 
-/* Elements as they are, by their size. */
+/* Copies elements by their size. */
 static void move(size_t bytes, int64_t n, void *d, int64_t ds, const void *a, int64_t as)
 {
     switch (bytes) {

@@ -1,8 +1,10 @@
-/* The contraction's inner loops for one instruction set: micro-kernels (gemm_tile.inc) for each type
- * of lane and packing (gemm_pack.inc) for each type of element. Built once for each level. A level with matrix
- * instructions (ON_BASE) has only the kernels that use them; level.c takes the others from its base.
+/* The contraction's inner loops for one instruction set: micro-kernels (gemm_tile.inc) for each
+ * lane type and packing (gemm_pack.inc) for each element type. Built once for each level. A level
+ * with matrix instructions (ON_BASE) has only the kernels that use them; isa_level.c takes the
+ * others from its base.
  *
- * A tile is chosen so that its sums, one row of b and the factors of a just fit the registers. */
+ * Tile sizes are chosen so that the sums, one row of b and the factors of a just fit in the
+ * registers. */
 #include "backend/cpu/lanes/gemm.h"
 
 #include "backend/cpu/lanes/simd_amx.h"
@@ -37,21 +39,21 @@
 #define INT_NV 2
 #define INT_ROWS ROWS_4
 
-/* ---- where neighbours lie ---- */
+/* ---- contiguous offsets ---- */
 
 enum {
-    LONG_RUN = 8, /* points of k side by side that are worth looking for */
-    /* Bytes of rows side by side that are read for each point: some panels. */
+    LONG_RUN = 8, /* contiguous points of k that are worth looking for */
+    /* Bytes of contiguous rows that are read for each point: some panels. */
     TOGETHER_BYTES = SIMD_BYTES > 16 ? 512 : 192,
-    AHEAD_LINES = 4,    /* of a row that are fetched before they are packed ... */
-    AHEAD_POINTS = 8,   /* ... and points of rows side by side */
-    THIN_BYTES = 16384, /* of sums that lie in the cache while thin passes by them ... */
-    THIN_MANY = 96,     /* ... if rows side by side are so many; else they are in registers */
-    THIN_ROWS = 4,      /* of the thin side that are multiplied together */
-    THIN_LANES = 16     /* most rows that are, where their points are side by side */
+    AHEAD_LINES = 4,    /* bytes of a row that are prefetched before packing ... */
+    AHEAD_POINTS = 8,   /* ... and points of contiguous rows */
+    THIN_BYTES = 16384, /* bytes of sums that stay in the cache in thin products ... */
+    THIN_MANY = 96, /* ... if there are this many contiguous rows; else the sums are in registers */
+    THIN_ROWS = 4,  /* rows of the thin side that are multiplied together */
+    THIN_LANES = 16 /* most such rows if points are contiguous */
 };
 
-/* How many offsets from the first on follow each other by one. n is at least 1. */
+/* The number of offsets from the first on that are consecutive. n is at least 1. */
 static inline int64_t gemm_run(const int64_t *offset, int64_t n)
 {
     int64_t i = 1;
@@ -60,14 +62,14 @@ static inline int64_t gemm_run(const int64_t *offset, int64_t n)
     return i;
 }
 
-/* The same, cut to whole groups unless it reaches the end. */
+/* The same, rounded down to whole groups unless it reaches the end. */
 static inline int64_t gemm_run_of_groups(const int64_t *offset, int64_t n, int64_t group)
 {
     const int64_t run = gemm_run(offset, n);
     return run < n ? run / group * group : run;
 }
 
-/* In how many such runs n offsets lie. */
+/* The number of such runs in n offsets. */
 static inline int64_t gemm_runs(const int64_t *offset, int64_t n)
 {
     int64_t runs = 0;
@@ -76,7 +78,7 @@ static inline int64_t gemm_runs(const int64_t *offset, int64_t n)
     return runs;
 }
 
-/* True if n offsets, a multiple of `side`, lie in runs of that many or of multiples of it. */
+/* True if n offsets, a multiple of `side`, are runs of multiples of `side`. */
 static inline bool gemm_is_woven(const int64_t *offset, int64_t n, int64_t side)
 {
     for (int64_t i = 0; i < n; i += side)
@@ -251,7 +253,7 @@ static inline bool gemm_has_long(const int64_t *offset, int64_t n)
 #define UNIT 64
 #include "gemm_amx.inc"
 
-/* One row's points, which lie apart. */
+/* One row's points, which are not contiguous. */
 #define GATHER(to, s, r) \
     for (int g_ = 0; g_ < GROUP; g_++) \
     (to)[g_] = (s)[g_][r]
@@ -351,7 +353,7 @@ static inline bool gemm_has_long(const int64_t *offset, int64_t n)
 #include "gemm_thin_bf16.inc"
 #endif
 
-/* ---- integers: signed ones wrap as unsigned ones do ---- */
+/* ---- integers: signed ones wrap like unsigned ones ---- */
 
 #if !ON_BASE
 #define MR INT_MR
@@ -407,7 +409,7 @@ static inline bool gemm_has_long(const int64_t *offset, int64_t n)
 #define TURN TURN_F32
 #include "gemm_pack.inc"
 
-/* Bytes whose sums are i32: widened by packing. */
+/* Bytes whose sums are i32: packing widens them. */
 #define WIDEN_4(to, s, r) \
     for (int i_ = 0; i_ < 4; i_++) \
     (to)[i_] = (uint32_t)(s)[0][(r) + i_]

@@ -55,7 +55,7 @@ static inline uint16_t bf16_of_f32(float x)
     return (uint16_t)(((u & 0x7fffffff) > 0x7f800000 ? u | 1u << 22 : rounded) >> 16);
 }
 
-/* x rounded to odd: what is rounded again to 16 bits is then as if rounded once. */
+/* x rounded to odd: a second rounding to 16 bits then gives the correctly rounded result. */
 static inline float half_odd_f64(double x)
 {
     const float near = (float)x;

@@ -1,4 +1,4 @@
-/* Elements as numbers to sort by and back, and the level's table of loops over rows. */
+/* Elements as sort keys and back, and the level's table of loops over rows. */
 #include "backend/cpu/lanes/rows_parts.h"
 
 #define KEYS_JOIN(name, e, c) name##_##e##_##c

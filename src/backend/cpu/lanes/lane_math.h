@@ -1,5 +1,5 @@
-/* The m_ functions that the rows of ops.def are written in, generic over the ten lane types: vmath.h
- * has them for floats, int_math.inc for integers. */
+/* The m_ functions of the expressions of ops.def, generic over the ten lane types: vmath.h has them
+ * for floats, int_math.inc for integers. */
 #ifndef LANES_LANE_MATH_H
 #define LANES_LANE_MATH_H
 

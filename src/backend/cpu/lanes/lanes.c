@@ -10,8 +10,8 @@ enum { BESIDE = 16 }; /* short rows that are folded together */
 #include "backend/cpu/lanes/each_float.inc"
 #undef TEMPLATE
 
-/* What is summed without being stored: a * b, a * a or (a - b) * (a - b); whether a - b is kept; and whether b
- * is one value. */
+/* What is summed without being stored: a * b, a * a or (a - b) * (a - b); whether a - b is kept;
+ * whether b is one value. */
 enum { SUM_PRODUCTS, SUM_SQUARES, SUM_DIFFERENCES, SUM_KINDS };
 #define SUMS(X) \
     X(PRODUCTS, 0, 0) \
@@ -62,7 +62,7 @@ static void lane_join(int op, ig_dtype lane, int64_t n, void *d, const void *a, 
     if (row == OP_COUNT)
         loops[lane].join(op, n, d, a, b);
     else
-        lane_loop(row, lane, 0)(n, d, a, b, NULL); /* rows have better ones: see extreme.inc */
+        lane_loop(row, lane, 0)(n, d, a, b, NULL); /* rows have faster ones: see extreme.inc */
 }
 
 static void lane_join_rows(int op, ig_dtype lane, int64_t n, void *d, const void *a, int64_t step)
@@ -96,7 +96,7 @@ static int64_t lane_extreme(int op, ig_dtype lane, int64_t n, const void *a, voi
     return loops[lane].extreme(op, n, a, best, first);
 }
 
-/* Whether the machine has what this file's flags let the compiler use. */
+/* True if the machine supports the instructions that this file is compiled for. */
 static bool lane_available(void)
 {
 #if defined(__AVX512F__)

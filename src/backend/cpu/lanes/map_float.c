@@ -4,7 +4,7 @@
 #define TEMPLATE "backend/cpu/lanes/map.inc"
 #include "backend/cpu/lanes/each_float.inc"
 #undef TEMPLATE
-enum { PIECE = 1024 }; /* elements that are looked through before a choice is made for them */
+enum { PIECE = 1024 }; /* elements that are examined before a path is chosen for them */
 #define TEMPLATE "backend/cpu/lanes/pass.inc"
 #include "backend/cpu/lanes/each_float.inc"
 #undef TEMPLATE
@@ -15,8 +15,8 @@ enum { PIECE = 1024 }; /* elements that are looked through before a choice is ma
 #include "backend/cpu/lanes/each_float.inc"
 #undef TEMPLATE
 
-/* The runs that have a loop: those of two rows, and longer ones that are met. Each begins with one of those. A
- * row's name ends in 1 where its other operand is one value. */
+/* The runs that have a loop: those of two rows, and longer ones that occur in practice. Each begins
+ * with one of two rows. A row's name ends in 1 if its other operand is one value. */
 enum {
     ROW_add = RUN_ADD,
     ROW_sub = RUN_SUBTRACT,
@@ -43,8 +43,8 @@ enum {
     RUNS_BEHIND(X, sub) \
     RUNS_BEHIND(X, mul) \
     RUNS_BEHIND(X, add1) RUNS_BEHIND(X, sub1) RUNS_BEHIND(X, from1) RUNS_BEHIND(X, mul1)
-/* Norms with their weights, by rows (layer_norm), by planes and by columns (batch_norm); steps between two; means
- * of squares (a square is a product that begins a run). */
+/* Norms with their weights, by rows (layer_norm), planes and columns (batch_norm); interpolation;
+ * means of squares (a square is a product that begins a run). */
 #define RUNS_OF_MORE(X) \
     RUN_3(X, sub1, mul1, mul) \
     RUN_3(X, sub1, mul1, mul1) \

@@ -1,10 +1,10 @@
-/* What the files of lanes/ are made of together: each is built once for each level and gives its part
- * of the level's table (lanes.c) under a name that ends in the level's. */
+/* Shared declarations of lanes/: each file is built once for each level and provides a part of the
+ * level's table (lanes.c) under a name that ends in the level's. */
 #ifndef LANES_PARTS_H
 #define LANES_PARTS_H
 
-/* A row that cannot be vector code is none. clang looks up a location by its file's first inclusion,
- * so this stands before all of them. */
+/* Rows that cannot be vectorized are left as they are. clang looks up a location by its file's
+ * first inclusion, so this comes before all of them. */
 #if defined(__clang__)
 #pragma clang diagnostic ignored "-Wpass-failed"
 #endif
@@ -18,11 +18,11 @@
 #define PART_NAME(name, level) PART_JOIN(name, level)
 #define PART(name) PART_NAME(name, LEVEL)
 
-/* The same for a function that a template stamps once for each lane type. */
+/* The same for a function that a template defines once for each lane type. */
 #define NAME(name) PART_NAME(name, LANE)
 
-/* Before a loop over lanes: point i of the result needs no other point, also where the result lies
- * on an input. */
+/* Before a loop over lanes: point i of the result depends on no other point, also if the result
+ * overwrites an input. */
 #if defined(__clang__)
 #define LANE_LOOP _Pragma("clang loop vectorize(assume_safety)")
 #elif defined(__GNUC__)

@@ -1,4 +1,4 @@
-/* The parts of a level's rows_level, which keys.c puts together. */
+/* The parts of a level's rows_level, which keys.c assembles. */
 #ifndef LANES_ROWS_PARTS_H
 #define LANES_ROWS_PARTS_H
 

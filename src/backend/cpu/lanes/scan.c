@@ -1,6 +1,6 @@
-/* Running folds of a chunk; scan.c of the backend says in which order. Folds of floats and sums of
- * integers of 4 and 8 bytes go by blocks, in vector registers of the same width on every level; all
- * others do not depend on the order and go by steps. */
+/* Running folds of a chunk; reduce/scan.c states the order. Folds of floats and sums of integers of
+ * 4 and 8 bytes run by blocks, in vector registers of the same width on every level. The others do
+ * not depend on the order and run element by element. */
 #include "backend/cpu/lanes/rows_parts.h"
 
 #include "backend/cpu/lanes/lane_math.h"
@@ -23,7 +23,7 @@ typedef uint64_t scan_u64 __attribute__((vector_size(16)));
 #include "backend/cpu/lanes/each_float.inc"
 #undef TEMPLATE
 
-/* Lanes of two registers: those of a are 0 on, those of b go on from there. */
+/* Lanes of two registers: those of a from 0 on, then those of b. */
 #if defined(__clang__) || __GNUC__ >= 12
 #define LANES_4(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l)
 #define LANES_2(a, b, i, j) __builtin_shufflevector(a, b, i, j)

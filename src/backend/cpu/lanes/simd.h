@@ -1,5 +1,5 @@
-/* Vector registers of the level that is built, as GCC/Clang vector extensions, and the few things
- * that the extensions cannot say. Intrinsics stand here, in simd_gemm.h, and nowhere else. */
+/* Vector registers of the level that is built, as GCC/Clang vector extensions, and the operations
+ * that the extensions cannot express. Intrinsics are only here and in simd_gemm.h. */
 #ifndef LANES_SIMD_H
 #define LANES_SIMD_H
 
@@ -19,15 +19,15 @@
 #define SIMD_BYTES 16
 #endif
 
-/* True where an instruction multiplies by one lane of a register: then a few registers hold many
- * factors, and elsewhere a factor is spread from memory. */
+/* True if an instruction multiplies by one lane of a register: then a few registers hold many
+ * factors. Elsewhere a factor is broadcast from memory. */
 #if defined(__aarch64__)
 #define SIMD_BY_LANE 1
 #else
 #define SIMD_BY_LANE 0
 #endif
 
-/* Before a loop: gcc leaves it as it is unless told; clang needs no telling. */
+/* Before a loop: gcc unrolls only on request; clang does by itself. */
 #if defined(__clang__)
 #define SIMD_UNROLL_4
 #define SIMD_UNROLL_16
@@ -39,7 +39,7 @@
 /* Integers gain nothing from the widest registers. */
 #define SIMD_INT_BYTES (SIMD_BYTES < 32 ? SIMD_BYTES : 32)
 
-/* Registers; and their look in memory, aligned only as their elements are. */
+/* Registers; and their type in memory, aligned only as their elements are. */
 typedef float simd_f32 __attribute__((vector_size(SIMD_BYTES)));
 typedef double simd_f64 __attribute__((vector_size(SIMD_BYTES)));
 typedef uint8_t simd_u8 __attribute__((vector_size(SIMD_INT_BYTES)));
@@ -205,7 +205,7 @@ static inline int64_t simd_round_f16(int64_t n, float *d, const float *a)
     return i;
 }
 
-/* The smaller of each lane (least), or the larger: a NaN if either is one, and -0 is below +0. */
+/* The smaller of each lane (least), or the larger: NaN if either is NaN, and -0 is below +0. */
 #if defined(__aarch64__)
 static inline simd_f32 simd_extreme_f32(bool least, simd_f32 a, simd_f32 b)
 {
@@ -218,8 +218,8 @@ static inline simd_f64 simd_extreme_f64(bool least, simd_f64 a, simd_f64 b)
     return (simd_f64)(least ? vminq_f64(x, y) : vmaxq_f64(x, y));
 }
 #elif defined(__AVX2__)
-/* The instructions give y where either is a NaN and where both are 0: then it is x or y that is wanted, or the sign
- * of both. PICK takes x where `how` holds of a and b, else m. */
+/* The instructions give y if either is NaN and if both are 0; the result must then be the NaN, or
+ * the sign of both. PICK takes x where `how` holds for a and b, else m. */
 #if defined(__AVX512F__)
 #define SIMD_X86(name, kind) _mm512_##name##_##kind
 #define SIMD_PICK(kind, m, a, b, how, x) \

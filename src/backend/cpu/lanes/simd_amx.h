@@ -18,14 +18,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Asks the system for the tiles' state, which a process does not have from the start. */
+/* Requests the tile state from the system, which a process does not have at its start. */
 static bool amx_ready(void)
 {
     enum { REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 }; /* of arch_prctl */
     return syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
 }
 
-/* Every kernel sets the tiles up and gives them back: other code of the thread may use them too. */
+/* Every kernel configures the tiles and releases them: other code of the thread may use them too. */
 static inline void amx_begin(void)
 {
     static const struct {
@@ -94,7 +94,7 @@ static void amx_step_i8(int c, int a, int b)
 #endif
 
 #if SIMD_AMX
-/* 32 x 32 sums to c, or added to what is there. */
+/* Stores 32 x 32 sums to c, or adds them to it. */
 static inline void amx_put_bf16(float *c, int64_t ldc, const float (*sums)[32], bool add)
 {
     for (int i = 0; i < 32; i++)

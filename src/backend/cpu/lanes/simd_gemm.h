@@ -1,4 +1,4 @@
-/* What the contraction needs beside simd.h: 16 bytes of lanes that are turned and woven, and the
+/* Operations of the contraction beyond simd.h: transposing and interleaving 16 bytes of lanes, and
  * instructions that multiply small matrices. */
 #ifndef LANES_SIMD_GEMM_H
 #define LANES_SIMD_GEMM_H
@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Before a loop: see SIMD_UNROLL_4. UNROLL_ALL is for at most 8 rounds over an array of registers,
- * which goes through memory otherwise. */
+/* Before a loop: see SIMD_UNROLL_4. UNROLL_ALL is for at most 8 iterations over an array of
+ * registers, which otherwise goes through memory. */
 #if defined(__clang__)
 #define SIMD_UNROLL_2
 #define SIMD_UNROLL_ALL _Pragma("clang loop unroll(full)")
@@ -19,7 +19,8 @@
 #define SIMD_UNROLL_ALL _Pragma("GCC unroll 8")
 #endif
 
-/* No load moves across this: gcc would do all of a loop's first, for which registers do not suffice. */
+/* No load is moved across this: gcc would do all loads of a loop first, for which there are not
+ * enough registers. */
 #define SIMD_LOADS_STAY __asm__ volatile("" ::: "memory");
 
 /* Lanes of two vectors; mask is an integer vector of the same form. */
@@ -29,7 +30,7 @@
 #define SIMD_SHUFFLE(mask, x, y, ...) __builtin_shuffle(x, y, (mask){__VA_ARGS__})
 #endif
 
-/* ---- 16 bytes: what rows are turned and woven by ---- */
+/* ---- 16 bytes: transposing and interleaving rows ---- */
 
 typedef float quad_f32 __attribute__((vector_size(16)));
 typedef double quad_f64 __attribute__((vector_size(16)));
@@ -39,7 +40,7 @@ typedef int64_t quad_i64 __attribute__((vector_size(16)));
 typedef quad_f32 quad_memory_f32 __attribute__((aligned(1), may_alias));
 typedef quad_f64 quad_memory_f64 __attribute__((aligned(1), may_alias));
 
-/* Lanes that lie side by side in memory. */
+/* Contiguous lanes in memory. */
 static inline quad_f32 quad_of_f32(const void *from) { return *(const quad_memory_f32 *)from; }
 static inline quad_f64 quad_of_f64(const void *from) { return *(const quad_memory_f64 *)from; }
 
@@ -84,7 +85,7 @@ static inline void quad_cross_f64(quad_f64 r[2])
     r[0] = low;
 }
 
-/* Puts rows as columns: lane j of each to[j * width ...]. */
+/* Stores rows as columns: lane j of each at to[j * width ...]. */
 static inline void quad_turn_f32(void *to, int64_t width, quad_f32 r0, quad_f32 r1, quad_f32 r2,
                                  quad_f32 r3)
 {
@@ -182,7 +183,7 @@ static inline void simd_cross_f64(simd_f64 r[2])
 #endif
 }
 
-/* Lanes from, and to, where they lie side by side in memory. */
+/* Loads and stores contiguous lanes. */
 static inline simd_f32 simd_of_f32(const void *from) { return *(const simd_memory_f32 *)from; }
 static inline simd_f64 simd_of_f64(const void *from) { return *(const simd_memory_f64 *)from; }
 
@@ -209,7 +210,7 @@ static inline simd_f32 simd_of_bf16(const uint16_t *from)
     return (simd_f32)(__builtin_convertvector(bits, whole) << 16);
 }
 
-/* c + b * a[lane], as simd_fma_T. Said in this way, gcc spreads no lane over a register first. */
+/* c + b * a[lane], as simd_fma_T. In this form gcc does not broadcast the lane first. */
 #if SIMD_BY_LANE
 static inline simd_f32 simd_fma_lane_f32(simd_f32 c, simd_f32 b, quad_f32 a, int lane)
 {
@@ -303,7 +304,7 @@ static inline void mma_put_i8(uint8_t *c, int64_t ldc, mma_sum_i8 x, mma_sum_i8 
     mma_put_row_i8(c + ldc, SIMD_SHUFFLE(quad_i32, x, y, 2, 3, 6, 7), add);
 }
 
-/* The same sums of bytes, kept whole: for results of i32. */
+/* The same sums of bytes in i32. */
 typedef mma_i8 mma_i32;
 typedef mma_sum_i8 mma_sum_i32;
 #define mma_step_i32 mma_step_i8

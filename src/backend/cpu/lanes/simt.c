@@ -1,4 +1,4 @@
-/* What kernels compute beyond the rows of ops.def; simt.h has the contracts. */
+/* Operations of kernels beyond the rows of ops.def; simt.h has the contracts. */
 #include "backend/cpu/lanes/lane_math.h"
 #include "backend/cpu/lanes/simt.h"
 #include "kernel/code.h"
@@ -6,7 +6,8 @@
 #define C_SIGN(x) m_signbit(x)
 #define C_LIBRARY(name) _Generic((T)0, float : name##f, double : name)
 #define C_FMA(x, y, z) _Generic((T)0, float : __builtin_fmaf, double : __builtin_fma)(x, y, z)
-/* By 0 and by -1 the processor may trap. CUDA's results are those of its instructions: all ones by 0. */
+/* Division by 0 and by -1 may trap. The results are those of CUDA's instructions: all ones for
+ * division by 0. */
 #define C_BY(y) ((y) == 0 || (NEGATIVE(y) && (y) == (T)-1) ? 1 : (y))
 #define C_DIVIDE(x, y) \
     ((y) == 0 ? (T)-1 : NEGATIVE(y) && (y) == (T)-1 ? (T)(0 - (U)(x)) : (T)((x) / C_BY(y)))
@@ -37,7 +38,7 @@ static inline uint64_t reverse_bits(uint64_t x)
     return __builtin_bswap64(x);
 }
 
-/* Byte i of the result is that of y:x which the i-th four bits of z choose; their top bit asks for its
+/* Byte i of the result is the byte of y:x that bits 4i to 4i+2 of z select; bit 4i+3 replicates its
  * sign instead. */
 static inline uint32_t permute_bytes(uint32_t x, uint32_t y, uint32_t z)
 {
@@ -60,7 +61,7 @@ static inline uint32_t dot_bytes(uint32_t x, uint32_t y, bool is_signed)
     return sum;
 }
 
-/* exp(x^2) erfc(x); far out by its continued fraction, since erfc is too small there. */
+/* exp(x^2) erfc(x); for large x by its continued fraction, since erfc is too small there. */
 static double erfc_scaled(double x)
 {
     if (x < 10)
@@ -71,7 +72,7 @@ static double erfc_scaled(double x)
     return 1 / (f * 1.77245385090551602730);
 }
 
-/* Newton's steps on log(erfc), from an estimate that is good to a few digits. */
+/* Newton's method on log(erfc), from an estimate that is good to a few digits. */
 static double erfc_inverse(double p)
 {
     if (!(p > 0 && p < 2))
@@ -86,7 +87,7 @@ static double erfc_inverse(double p)
     return p < 1 ? x : -x;
 }
 
-/* Modified Bessel functions of order 0 and 1: the power series, or far out the asymptotic one. */
+/* Modified Bessel functions of order 0 and 1: the power series, or for large x the asymptotic one. */
 static double bessel_i(int order, double x)
 {
     const double a = fabs(x);
@@ -143,7 +144,7 @@ static map_loop row(int row, ig_dtype lane)
 
 /* ---- elements by width ---- */
 
-enum { GROUP = 16 }; /* lanes that are looked at together */
+enum { GROUP = 16 }; /* lanes that are examined together */
 
 #define WIDTH_IS(bits) typedef uint##bits##_t element_##bits;
 WIDTH_IS(8)
@@ -206,8 +207,8 @@ static void store(const simt_places *p, int64_t n, const uint32_t *mask, const v
     of_width(p->width)->store[index_kind(p->index_dtype)](p, n, mask, v);
 }
 
-/* Eight bytes that are 0 or 1 become eight bits by one product. Lanes that are elsewhere may hold anything:
- * that must not spill into their neighbours. */
+/* Eight bytes that are 0 or 1 become eight bits by one product. Inactive lanes may have any value,
+ * which must not affect their neighbours. */
 static void truth(int64_t n, uint32_t *mask, const uint8_t *a)
 {
     for (int64_t w = 0; 32 * w < n; w++) {

@@ -1,5 +1,5 @@
-/* The loops of lanes/ that kernels need beyond those of tapes: C's own arithmetic, masks, and memory at
- * places that differ from lane to lane. A mask has a bit for each lane, 32 to a word. */
+/* The loops of lanes/ for kernels beyond those of tapes: C arithmetic, masks, and memory at
+ * addresses that differ by lane. A mask has a bit for each lane, 32 to a word. */
 #ifndef CPU_SIMT_H
 #define CPU_SIMT_H
 
@@ -15,18 +15,19 @@ typedef struct simt_places {
 } simt_places;
 
 struct simt_level {
-    /* The loop of a row of kernel/code.def; NULL if the lanes have none. No operand may be one value. */
+    /* The loop of a row of kernel/code.def; NULL if the lane type has none. No operand may be one
+     * value. */
     map_loop (*row)(int row, ig_dtype lane);
     /* d[i] = a[i] where the mask has a bit; elements of `width` bytes. */
     void (*blend)(int width, int64_t n, void *d, const void *a, const uint32_t *mask);
-    /* The mask of a's lanes that are not 0; n is rounded up to 32, with zeros. */
+    /* The mask of the lanes of a that are not 0; n is rounded up to 32, with zeros. */
     void (*truth)(int64_t n, uint32_t *mask, const uint8_t *a);
     /* d[i] = a[0]. */
     void (*spread)(int width, int64_t n, void *d, const void *a);
-    /* Lanes of the mask only. Of two that store to one place the higher one wins. */
+    /* Only lanes of the mask. If two lanes store to one address, the higher lane wins. */
     void (*load)(const simt_places *p, int64_t n, const uint32_t *mask, void *d);
     void (*store)(const simt_places *p, int64_t n, const uint32_t *mask, const void *v);
-    /* d[i] = the place of each lane. */
+    /* d[i] = the address of each lane. */
     void (*places)(const simt_places *p, int64_t n, uint64_t *d);
 };
 

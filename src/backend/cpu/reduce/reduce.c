@@ -1,14 +1,14 @@
-/* REDUCE and ARGREDUCE: rows of the pre tape are folded, their values go to the post tape.
+/* REDUCE and ARGREDUCE: folds rows of the pre tape and passes the results to the epilogue.
  *
- * The order of a fold depends on the row's length alone, never on strides, threads or fusing, so its
- * bits do not either. A row is cut into chunks of TAPE_BLOCK values. In a chunk, value i goes to lane
- * i % FOLD_LANES, in order, and the lanes are joined by halving: j with j + 16, then 8, 4, 2, 1. The
+ * The order of a fold depends on the row's length alone, not on strides, threads or fusion, so its
+ * bits do too. A row is cut into chunks of TAPE_BLOCK values. In a chunk, value i goes to lane i %
+ * FOLD_LANES, in order, and the lanes are joined by halving: j with j + 16, then 8, 4, 2, 1. The
  * chunks' values are joined pairwise: neighbours that stand for equally many chunks as soon as both
- * are there, what remains from the right. A range of 2^k chunks is a subtree of that, so a long row
- * can be split over tasks.
+ * are there, the rest from the right. A range of 2^k chunks is a subtree of that, so a long row can
+ * be split into tasks.
  *
- * Rows that lie across memory (a sum over the first axis) are folded side by side: the tape runs over
- * (inner, outer) instead, and each output has its own lanes. */
+ * Rows that are not contiguous (a sum over the first axis) are folded side by side: the tape runs
+ * over (inner, outer) instead, and each output has its own lanes. */
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/elements/elements.h"
 
@@ -21,32 +21,33 @@
 
 enum {
     WIDTH_ACROSS = TAPE_BLOCK, /* outputs that are folded side by side */
-    PLAIN_BYTES = 1 << 14,     /* of values that are read one after another, if there are so many */
-    PLAIN_LEAST = 1 << 11,     /* and not fewer, to have more tasks */
-    ENOUGH_TASKS = 64,         /* then rows are not split */
-    STREAM_FROM = 32,          /* chunks of a range that is read as two streams */
-    SHORT_RUN = 16,            /* elements that are too few to be read as a row */
-    MOST_RANGES = 128,         /* that strips are split into, all together */
-    VALUE = 8                  /* bytes that any lane fits in */
+    PLAIN_BYTES =
+        1 << 14, /* bytes of contiguous values that are read at once, if there are as many */
+    PLAIN_LEAST = 1 << 11, /* but not fewer, for more tasks */
+    ENOUGH_TASKS = 64,     /* then rows are not split */
+    STREAM_FROM = 32,      /* chunks of a range that is read as two streams */
+    SHORT_RUN = 16,        /* rows of fewer elements are not read as rows */
+    MOST_RANGES = 128,     /* most tasks that strips are split into */
+    VALUE = 8              /* bytes that any lane fits in */
 };
 
-/* Outputs are taken `width` at a time: a strip. */
+/* Outputs are computed `width` at a time: a strip. */
 typedef struct reduce_plan {
     int64_t width, strips;
     int64_t group;         /* strips of a task, when rows are whole */
     int64_t chunks;        /* of a row */
     int64_t range, ranges; /* chunks of a task, and tasks of a strip, when rows are split */
-    int depth;             /* of the pairwise joining */
+    int depth;             /* levels of the pairwise joining */
     bool across;
-    bool bare;     /* across: the tape is one LOAD, of lanes as they are ... */
-    bool plain;    /* ... in rows that lie one after another */
+    bool bare;     /* across: the tape is a single LOAD without conversion ... */
+    bool plain;    /* ... of contiguous rows */
     tape turned;   /* across: the pre tape over (inner, outer) */
     char *partial; /* ranges > 1: values of strip s, range r at (s * ranges + r) * width */
 } reduce_plan;
 
 /* ---- planning ---- */
 
-/* The axis of t's space at which the inner part begins, or -1 where an axis holds both. */
+/* The axis of t's space at which the inner part begins; -1 if an axis belongs to both parts. */
 static int axis_of_inner(const tape *t, int64_t inner)
 {
     int64_t points = 1;
@@ -56,8 +57,8 @@ static int axis_of_inner(const tape *t, int64_t inner)
     return points == inner && axis > 0 && axis < t->ndim ? axis : -1;
 }
 
-/* Whether an operand is better walked along the outer part (1) or along the inner (-1): where its
- * elements lie one after another, unless that is only for a few at a time, as in a window. */
+/* 1 if an operand is better walked along the outer part, -1 along the inner: along its contiguous
+ * elements, unless these are only a few, as in a window. */
 static int walks_across(const view *v, int axis)
 {
     const int last = v->ndim - 1;
@@ -66,7 +67,7 @@ static int walks_across(const view *v, int axis)
     return (v->stride[axis - 1] == 1) - (v->stride[last] == 1);
 }
 
-/* True if most of what the tape loads and stores is better walked along the outer part. */
+/* True if most operands are better walked along the outer part. */
 static bool lies_across(const tape *t, int axis)
 {
     int votes = 0;
@@ -80,13 +81,13 @@ static bool lies_across(const tape *t, int axis)
     return votes > 0;
 }
 
-/* True if the tape is a LOAD alone, of lanes as they are. */
+/* True if the tape is a single LOAD without conversion. */
 static bool is_bare(const tape *t)
 {
     return t->n_inst == 1 && t->n_operand == 1 && !dtype_is_half(t->operand[0].dtype);
 }
 
-/* True if it is so over two axes, of rows that lie one after another. */
+/* True if it is, over two axes with contiguous rows. */
 static bool is_plain(const tape *t, int axis)
 {
     return is_bare(t) && t->ndim == 2 && axis == 1 && t->operand[0].v.stride[0] == 1;
@@ -115,7 +116,7 @@ static void turn(const tape *t, int axis, operand *operands, tape *out)
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/* Splits rows where whole ones would give too few tasks. */
+/* Splits rows if whole rows would give too few tasks. */
 static void plan_ranges(const program *p, reduce_plan *r)
 {
     const int64_t cost = tape_cost(&p->pre);
@@ -137,7 +138,7 @@ static void plan_ranges(const program *p, reduce_plan *r)
     }
 }
 
-/* Outputs of a strip whose rows are read from where they lie: as many as there can be tasks enough with. */
+/* The width of a strip whose rows are read in place: the largest that leaves enough tasks. */
 static int64_t width_plain(const program *p)
 {
     const int64_t lane = (int64_t)ig_dtype_bytes(dtype_lane(p->dtype)), tasks = 2 * pool_threads();
@@ -207,7 +208,7 @@ typedef struct reduce_worker {
 
 static size_t strip_bytes(const reduce_plan *r) { return (size_t)(r->width * VALUE); }
 
-/* Values that are handed to the post tape at a time. */
+/* Values that are passed to the epilogue at a time. */
 static int64_t core_values(const reduce_plan *r)
 {
     return r->width > TAPE_BLOCK ? r->width : TAPE_BLOCK;
@@ -267,8 +268,8 @@ static void leaf_along(reduce_worker *w, int64_t o, int64_t n, int64_t c, void *
     tape_fold(&w->pre, p->fold, p->dtype, o * p->inner + c * TAPE_BLOCK, n, len, d);
 }
 
-/* d = the lanes of n outputs side by side, of which each has len values, joined by halving. The identity joins
- * without a trace, so lanes that no value reached are left out. */
+/* d = the lanes of n outputs side by side, each of len values, joined by halving. Joining the
+ * identity changes nothing, so lanes without a value are left out. */
 static void join_lanes(reduce_worker *w, int64_t n, int64_t len, void *d)
 {
     const int64_t strip = n * (int64_t)w->j->lane;
@@ -317,8 +318,8 @@ static void leaf_partial(reduce_worker *w, int64_t o, int64_t n, int64_t c, void
     memcpy(d, r->partial + at, (size_t)n * w->j->lane);
 }
 
-/* leaf_across without the tape: rows are read in place, those of a lane after each other, some at once. Where
- * rows adjoin, those of neighbouring lanes are read together. */
+/* leaf_across without the tape: rows are read in place, several rows of a lane at once. If rows are
+ * adjacent, those of neighbouring lanes are read together. */
 static void leaf_plain(reduce_worker *w, int64_t o, int64_t n, int64_t c, void *d)
 {
     const reduce_job *j = w->j;
@@ -372,8 +373,8 @@ static void fold_leaves(reduce_worker *w, reduce_leaf leaf, int64_t o, int64_t n
     memcpy(d, w->stack, (size_t)n * w->j->lane);
 }
 
-/* True if outputs are single and their values are lanes as they lie, one after another. max and min
- * have loops of their own for one row. */
+/* True if outputs are single and their values are contiguous lanes in place. max and min have their
+ * own loops for one row. */
 static bool is_stream(const reduce_job *j)
 {
     const tape *t = &j->p->pre;
@@ -381,7 +382,7 @@ static bool is_stream(const reduce_job *j)
            j->plan->width == 1 && is_bare(t) && view_is_contiguous(&t->operand[0].v);
 }
 
-/* fold_leaves of 2 * half whole chunks, half a power of 2, of an output whose values lie as they are:
+/* fold_leaves of 2 * half whole chunks, half a power of 2, of an output whose values are in place:
  * both halves are read side by side. */
 static void fold_streams(reduce_worker *w, int64_t o, int64_t first, int64_t half, void *d)
 {
@@ -404,7 +405,7 @@ static void fold_streams(reduce_worker *w, int64_t o, int64_t first, int64_t hal
     join(j, 1, d, stack, stack_2);
 }
 
-/* The place of the extreme in each row. */
+/* The index of the extreme in each row. */
 static void find_extremes(reduce_worker *w, int64_t o, int64_t n, int64_t *d)
 {
     const program *p = w->j->p;
@@ -479,7 +480,7 @@ static void task_range(void *ctx, int64_t task, int worker)
                 r->partial + task * r->width * VALUE);
 }
 
-/* Rows without elements: the identity, where a sum's is +0 and a bool's is 0 or 1. */
+/* Rows without elements give the identity; that of a sum is +0 and that of a bool 0 or 1. */
 static void reduce_empty(reduce_job *j)
 {
     const program *p = j->p;

@@ -1,21 +1,21 @@
 /* SCAN: running folds along rows.
  *
- * The order of the joins depends on an element's place in its row alone, so the bits of a result do
- * too. A row is cut into ranges of 64 chunks, a chunk (TAPE_BLOCK) into blocks of SCAN_BLOCK. An
+ * The order of the joins depends on an element's position in its row alone, so the bits of a result
+ * do too. A row is cut into ranges of 64 chunks, a chunk (TAPE_BLOCK) into blocks of SCAN_BLOCK. An
  * element is
  *
  *     (R + C) + (B + P)
  *
- * P: the running fold in its block, by halves: the left half as it is, and the left half's total
- *    joined before each element of the right half; the same inside the halves.
- * B: what the blocks before it in its chunk came to, each total (its last P) joined to the right of
- *    what was there. C: the same for the chunks before it in its range, R: for the ranges before it.
- *    Where there are none it is the fold's identity, which leaves no trace.
+ * P is the running fold in its block, by halves: the left half as it is, and the left half's total
+ * joined before each element of the right half; the same inside the halves. B is the fold of the
+ * blocks before it in its chunk, each total (its last P) joined on the right. C is the same for the
+ * chunks before it in its range, R for the ranges before it. Without any, it is the fold's
+ * identity, which changes nothing.
  *
- * So long sums stay accurate, a block is a few vector operations, and a long row can be shared out:
- * first the ranges' totals, then all ranges at once. Where the order makes no difference (integers,
- * maxima) there are no blocks. f16 and bf16 run in f32 and are rounded where they are stored. Rows
- * that lie across memory are read some at a time. */
+ * So long sums stay accurate, a block is a few vector operations, and a long row can be split:
+ * first the totals of the ranges, then all ranges at once. If the order makes no difference
+ * (integers, maxima) there are no blocks. f16 and bf16 are computed in f32 and rounded when they
+ * are stored. Of rows that are not contiguous, several are read together. */
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/elements/elements.h"
 #include "backend/cpu/elements/rows.h"
@@ -28,8 +28,8 @@
 enum {
     RANGE = 64 * TAPE_BLOCK,
     ENOUGH_TASKS = 64,       /* then rows are not split */
-    MOST_ROWS = 128,         /* that are read together */
-    APART = TAPE_BLOCK + 16, /* elements between them, so that they do not meet in the cache */
+    MOST_ROWS = 128,         /* bytes that are read together */
+    APART = TAPE_BLOCK + 16, /* elements between rows, to avoid cache conflicts */
     VALUE = 8                /* bytes that any lane fits in */
 };
 
@@ -39,17 +39,17 @@ typedef struct scan_job {
     const cpu_level *level;
     ig_dtype lane;
     bool in_lanes;   /* elements are lanes already */
-    const char *in;  /* where elements lie in order; or NULL */
+    const char *in;  /* where elements are contiguous; or NULL */
     char *out;       /* the same for results */
     uint64_t none;   /* the fold's identity */
     int64_t width;   /* rows of a strip, which are read together */
     int64_t strips;  /* of all */
     int64_t group;   /* strips of a task, when rows are whole */
     int64_t ranges;  /* of a row */
-    uint64_t *total; /* of row r, range k at r * ranges + k; then what is before it */
+    uint64_t *total; /* for row r, range k at r * ranges + k: its total, then the fold before it */
 } scan_job;
 
-/* What is before the next chunk of a row. */
+/* The fold of the chunks before the next one of a row. */
 typedef struct scan_state {
     uint64_t range, chunk;
 } scan_state;

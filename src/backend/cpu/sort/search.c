@@ -1,4 +1,5 @@
-/* SEARCH: where each value would be inserted into a sorted row, by halving, in the order of sort. */
+/* SEARCH: the position at which each value would be inserted into a sorted row, by binary search,
+ * in the order of sort. */
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/sort/sort_key.h"
 #include "backend/cpu/elements/elements.h"
@@ -46,8 +47,9 @@ enum { CHUNK_BYTES = TAPE_BLOCK * 8, SEARCH_TASK = 4 * TAPE_BLOCK, SEARCH_BESIDE
 
 typedef void (*search_fn)(const search_job *j, int64_t n, const uint64_t *bound, int64_t *found);
 
-/* Bounds of packed values: what stands before one has a code below its bound; right: no code above.
- * A key is one, but that to the left zeros are below no zero and NaNs below none of their kind. */
+/* The bounds of packed values: elements before a value have codes below its bound; with `right`,
+ * not above it. A key is such a bound, except that for `left` no zero is before a zero and no NaN
+ * before a NaN. */
 static void bounds_of(const search_job *j, int64_t n, uint64_t *bound, const void *values)
 {
     const sort_order *o = &j->o;

@@ -1,11 +1,10 @@
-/* SORT and ARGSORT: each row by keys or codes (sort_key.h), stable in both directions, so that equal
- * elements stay in order of appearance.
+/* SORT and ARGSORT: sorts each row by keys or codes (sort_key.h). Both directions are stable.
  *
- * What is moved about is an item. To sort values it is an element's code alone: equal codes are equal
- * elements, and the zeros and NaNs, where it is not as simple, are mended afterwards. To have places it
- * is a key and a place. Short rows are shared out over the cores and sorted in a worker's scratch, by
- * merging if they are very short, else by the digits of their items from the lowest on.
- * sort_long.c has the long ones, and top_k.c those of which only the first few are wanted. */
+ * The sort moves items. To sort values, an item is an element's code alone: equal codes are equal
+ * elements; zeros and NaNs are restored to their original order afterwards. To get indices, an item
+ * is a key and an index. Short rows are distributed over the cores and sorted in a worker's
+ * scratch: very short ones by merging, the others by radix sort from the lowest digit. sort_long.c
+ * sorts long rows; top_k.c finds the first few elements of a row. */
 #include "backend/cpu/sort/sort.h"
 
 #include "backend/cpu/elements/elements.h"
@@ -18,12 +17,12 @@
 #include <string.h>
 
 enum {
-    RUN = 8,                /* items that are sorted at once */
-    MERGE_FEW = 64,         /* by merging, if there are no more for each digit */
-    WIDE_DIGITS = 6000,     /* from so many on, digits are as wide as they can be */
-    SORT_SCRATCH = 1 << 19, /* bytes of items up to which the workers' own scratch is used */
-    STRIP_BYTES = 1 << 18,  /* of rows that are read together */
-    SELECT_SHARE = 4 /* of a row that is selected from, not more than one in so many is wanted */
+    RUN = 8,                /* items of a run, which is sorted at once */
+    MERGE_FEW = 64,         /* merge if there are at most this many items for each digit */
+    WIDE_DIGITS = 6000,     /* from this many items on, digits have their full width */
+    SORT_SCRATCH = 1 << 19, /* most bytes of items for which the workers' scratch is used */
+    STRIP_BYTES = 1 << 18,  /* rows that are read together */
+    SELECT_SHARE = 4        /* select, if at most one in this many elements is wanted */
 };
 
 #define DTYPE(id, name, standard, lane, kind, bytes) [IG_##id] = ORDER_##kind(bytes, name),
@@ -69,14 +68,14 @@ typedef struct digits {
     int n, bits, low;
 } digits;
 
-/* Few items are not worth many counts. */
+/* Few items do not pay for many counters. */
 static digits digits_of(int64_t n, int low, int high)
 {
     const int most = n < WIDE_DIGITS ? 8 : DIGIT, count = (high - low + most - 1) / most;
     return (digits){count, (high - low + count - 1) / count, low};
 }
 
-/* Counts become the places where each value begins. */
+/* Turns counts into the positions where each value begins. */
 static void places_of(uint64_t *place, uint64_t values)
 {
     uint64_t next = 0;
@@ -301,7 +300,7 @@ int sort_write(const sort_job *j, int64_t row, int64_t first, int64_t n, const v
     return seen;
 }
 
-/* Elements on their way to the row's places from `at` on. */
+/* Elements on their way to positions `at` and on of the row. */
 typedef struct mend_run {
     int64_t at, n;
     char *elements; /* room for TAPE_BLOCK */
@@ -359,7 +358,7 @@ static bool is_short(const program *p)
     return 2 * (size_t)p->inner <= SORT_SCRATCH / way_of(p)->bytes;
 }
 
-/* Rows that are read together, if they do not lie along memory. */
+/* The number of rows that are read together, if they are not contiguous. */
 static int64_t strip_width(const program *p)
 {
     const int64_t together = rows_together(&p->in[0]);
@@ -379,7 +378,7 @@ size_t cpu_sort_scratch(const program *p)
     return SORT_FIXED + 2 * round_up((size_t)p->inner * way_of(p)->bytes) + strip_bytes(p);
 }
 
-/* Places that are few of a row's are found without sorting it. */
+/* A few indices of a row are found without sorting it. */
 static bool is_selected(const program *p) { return p->kept <= p->inner / SELECT_SHARE; }
 
 static void sort_row(const sort_job *j, int64_t row, const char *elements, char *scratch)
@@ -430,8 +429,8 @@ static void task_long(void *ctx, int64_t task, int worker)
         sort_long(j, row, j->space + (size_t)task * j->bytes, worker);
 }
 
-/* Long rows take memory for the time of the launch only: it may be as much as the arrays have. One
- * that is alone is sorted by all cores together. */
+/* Long rows allocate memory for the launch only: it may be as much as the arrays have. A single row
+ * is sorted by all cores together. */
 static ig_status sort_long_rows(sort_job *j)
 {
     const int threads = pool_threads();

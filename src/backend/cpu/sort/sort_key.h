@@ -1,8 +1,9 @@
-/* The order of sort, argsort and searchsorted, as unsigned numbers of an element's width.
+/* The order of sort, argsort and searchsorted as unsigned integers of an element's width.
  *
- * The key of x is below that of y exactly if x stands before y: NaN is last (also descending), and
- * -0.0 equals 0.0. The code of x says the same, but is another one for other bits, so that the element
- * can be had back from it: zeros have two neighbouring codes, and NaNs all those after `last`. */
+ * The key of x is below the key of y exactly if x is sorted before y: NaN is last (also
+ * descending), and -0.0 equals 0.0. The code of x has the same order but differs for different
+ * bits, so that the element can be recovered from it: zeros have two adjacent codes, and NaNs have
+ * all codes after `last`. */
 #ifndef CPU_SORT_KEY_H
 #define CPU_SORT_KEY_H
 
@@ -10,22 +11,22 @@
 
 #include <string.h>
 
-/* What is needed to know of a dtype's bits. */
+/* The parameters of a dtype's order. */
 typedef struct sort_order {
     int bytes;
     bool is_float;
     uint64_t all;      /* its bits */
     uint64_t sign;     /* its sign bit, or 0 */
-    uint64_t negative; /* floats: all, what a negative one is turned with; else 0 */
+    uint64_t negative; /* floats: all, the mask that inverts a negative number; else 0 */
     uint64_t turn;     /* descending: all; else 0 */
-    uint64_t base;     /* floats: what the first that is no NaN would else have as its code */
+    uint64_t base;     /* floats: the code that the first number would have without it */
     uint64_t zero;     /* floats: the lower code of a zero */
-    uint64_t last;     /* the last code but for NaNs */
+    uint64_t last;     /* the last code before those of NaNs */
 } sort_order;
 
 sort_order sort_order_of(ig_dtype dtype, bool descending);
 
-/* The bits of the i-th of packed elements. */
+/* The bits of packed element i. */
 static inline uint64_t sort_bits(int bytes, const void *elements, int64_t i)
 {
     switch (bytes) {

@@ -1,7 +1,6 @@
-/* Long rows: items are shared out by their highest digit in which they differ, by all cores; then each
- * bucket is sorted alone, and the buckets are shared out over the cores. A bucket that is too large
- * for that is itself shared out by its next digit. A row is sorted in one way only, however it is done,
- * so the number of cores leaves no trace. */
+/* Long rows: all cores distribute items into buckets by the highest digit in which they differ;
+ * then the buckets are distributed over the cores and each is sorted alone. A bucket that is too
+ * large is distributed by its next digit. The result does not depend on the number of cores. */
 #include "backend/cpu/sort/sort.h"
 
 #include "backend/cpu/elements/elements.h"
@@ -12,15 +11,15 @@
 #include <string.h>
 
 enum {
-    PIECE = 1 << 15,      /* items that are worth handing to another core */
+    PIECE = 1 << 15,      /* least items of a task */
     PIECES_OF_THREAD = 4, /* at most */
     MOST_PIECES = 128,
-    LARGE = 1 << 17,   /* items of a bucket that may be shared out again */
-    CACHED_DIGITS = 2, /* what more digits than that are left, it is */
+    LARGE = 1 << 17,   /* a bucket of more items may be distributed again */
+    CACHED_DIGITS = 2, /* if more digits than this are left */
     DEEPEST = 8
 };
 
-/* What a depth of the sharing out has: where buckets begin, and which of them each task begins with. */
+/* The state of one level of distribution: where buckets begin, and the first bucket of each task. */
 typedef struct depth {
     int64_t bound[DIGIT_VALUES + 1];
     int32_t begin[DIGIT_VALUES + 1];
@@ -30,18 +29,18 @@ typedef struct long_row {
     const sort_job *j;
     int64_t row;
     int worker;
-    int64_t large;   /* a bucket with more items is shared out again */
-    char *items[2];  /* room for the row's items, twice */
-    uint64_t *place; /* of piece k and value v at k * DIGIT_VALUES + v */
+    int64_t large;   /* a bucket with more items is distributed again */
+    char *items[2];  /* two buffers for the row's items */
+    uint64_t *place; /* for piece k and value v at k * DIGIT_VALUES + v */
     depth *depths;
     _Atomic int seen;
 } long_row;
 
-/* Items [first, first + n) on their way from one room to the other. */
+/* Items [first, first + n) that move from one buffer to the other. */
 typedef struct sharing {
     long_row *l;
     depth *depth;
-    int from; /* room; -1: they are the row's elements yet */
+    int from; /* buffer; -1: they are still the row's elements */
     int to;
     int64_t first, n;
     int64_t piece, pieces; /* items of each, and how many */
@@ -49,7 +48,7 @@ typedef struct sharing {
     uint64_t mask;
     char like[16];           /* the first item */
     _Atomic uint64_t differ; /* the bits in which any differs from it */
-    uint64_t above;          /* the bits that all have in common above those */
+    uint64_t above;          /* the bits above those, which all items have in common */
     int64_t tasks;
 } sharing;
 
@@ -61,7 +60,7 @@ static int64_t most_pieces(void)
     return pieces < MOST_PIECES ? pieces : MOST_PIECES;
 }
 
-/* The row's output is room for items if they are as large as its elements. */
+/* The row's output serves as a buffer if items are as large as its elements. */
 static char *room_in_output(const sort_job *j, int64_t row)
 {
     const operand *o = &j->p->out;
@@ -84,7 +83,7 @@ size_t sort_long_bytes(const sort_job *j)
 
 /* ---- pieces ---- */
 
-/* The n items from the first-th of the row on, n <= TAPE_BLOCK. */
+/* The n items from item `first` of the row on, n <= TAPE_BLOCK. */
 static const void *items_at(const sharing *s, int64_t first, int64_t n, char *scratch)
 {
     const sort_job *j = s->l->j;
@@ -141,7 +140,7 @@ static void task_share(void *ctx, int64_t task, int worker)
     }
 }
 
-/* Counts of all pieces become places, and buckets get their bounds. */
+/* Turns the counts of all pieces into positions and the bounds of buckets. */
 static void place_pieces(sharing *s)
 {
     uint64_t next = (uint64_t)s->first;
@@ -165,7 +164,7 @@ static bool is_large(const sharing *s, int64_t n)
     return left > 0 && n > LARGE && (n > s->l->large || left > CACHED_DIGITS * DIGIT);
 }
 
-/* True if a bucket's items are all equal and known by their code. */
+/* True if all items of a bucket are equal and given by their code. */
 static bool is_filled(const sharing *s) { return s->l->j->way->fill && s->shift == 0; }
 
 static uint64_t first_code(const sort_job *j, const char *item)
@@ -208,7 +207,7 @@ static void task_buckets(void *ctx, int64_t task, int worker)
     }
 }
 
-/* Buckets are taken together until they are worth a task. */
+/* Groups buckets until they are worth a task. */
 static void plan_buckets(sharing *s)
 {
     int64_t from = s->first;
@@ -235,7 +234,7 @@ static void sort_buckets(sharing *s, int deep)
     }
 }
 
-/* Where all items are equal they are only written. */
+/* If all items are equal, they are only written. */
 static void task_write(void *ctx, int64_t task, int worker)
 {
     sharing *s = ctx;

@@ -1,9 +1,9 @@
-/* The first places of rows, where few are wanted: found without sorting the row.
+/* Finds the first few indices of rows without sorting them.
  *
- * Elements are met in order of their places, and an item is made of each that may yet be among the first.
- * When there are too many of them, those that cannot be go, and what stays says which elements need not be
- * looked at any more: a bound on keys, that most elements of most rows fail. Of equal keys the earlier places
- * stay, so what is found is what a stable sort begins with, however a row is cut into pieces. */
+ * Elements are visited in order; each that may still be among the first becomes an item. When there
+ * are too many items, those that cannot be among the first are dropped, and the rest gives a bound
+ * on keys that most further elements fail. Of equal keys the earlier indices are kept, so the
+ * result is the beginning of a stable sort, however a row is cut into pieces. */
 #include "backend/cpu/lanes/rows.h"
 #include "backend/cpu/sort/sort.h"
 
@@ -13,28 +13,28 @@
 #include <string.h>
 
 enum {
-    SPARE = 512,         /* items beyond those that must stay, which may stay too */
-    PIECE = 1 << 15,     /* elements that are worth handing to another core */
-    PIECE_KEPT = 8,      /* or so many times what is wanted */
+    SPARE = 512,         /* items beyond the wanted ones that may be kept */
+    PIECE = 1 << 15,     /* least elements of a task */
+    PIECE_KEPT = 8,      /* or this many times the wanted number */
     PIECES_OF_THREAD = 4 /* at most */
 };
 
-/* What a piece of a row has given so far: items in order of their places. */
+/* The selection of a piece of a row: items in order of their indices. */
 typedef struct selection {
     char *items;
     int64_t room, n;
-    uint64_t last; /* elements with keys beyond are not wanted any more */
+    uint64_t last; /* elements with larger keys are not wanted */
     bool done;     /* nor are any others */
 } selection;
 
 typedef struct select_job {
     const sort_job *j;
-    int64_t tasks;         /* each has a selection of its own */
-    int64_t pieces, piece; /* of a row, and the elements of each */
+    int64_t tasks;         /* each piece has its own selection */
+    int64_t pieces, piece; /* pieces of a row, and elements of each */
     selection *selections;
 } select_job;
 
-/* How many items may stay, and room for as many again and for those that come. */
+/* How many items are kept; there is room for twice as many and for a chunk. */
 static int64_t most_of(const program *p) { return 2 * p->kept + SPARE; }
 static int64_t room_of(const program *p) { return 2 * most_of(p) + TAPE_BLOCK; }
 
@@ -50,7 +50,7 @@ static uint64_t first_key(const sort_job *j, const selection *s)
     return item >> j->low;
 }
 
-/* Leaves most_of items or fewer, by the digits of their keys from the highest on that differs. */
+/* Reduces to most_of items or fewer, by the digits of their keys from the highest that differs. */
 static void select_prune(const sort_job *j, selection *s, uint64_t *count)
 {
     const uint64_t differ = j->way->differ(s->n, s->items, s->items) >> j->low;
@@ -74,7 +74,7 @@ static void select_prune(const sort_job *j, selection *s, uint64_t *count)
     s->done = !all && prefix == 0;
 }
 
-/* The row's elements [first, first + n), n <= TAPE_BLOCK. */
+/* Visits the row's elements [first, first + n), n <= TAPE_BLOCK. */
 static void select_block(const sort_job *j, selection *s, int64_t first, int64_t n,
                          const void *elements, char *scratch)
 {
@@ -88,7 +88,7 @@ static void select_block(const sort_job *j, selection *s, int64_t first, int64_t
     s->n += found;
 }
 
-/* Sorts the items, and writes those that are wanted. */
+/* Sorts the items and writes the wanted ones. */
 static void select_finish(const sort_job *j, int64_t row, selection *s, char *scratch)
 {
     const size_t item = j->way->bytes;
@@ -139,7 +139,7 @@ static void task_pieces(void *ctx, int64_t task, int worker)
     }
 }
 
-/* Items of all pieces, in order, become those of the first. */
+/* Joins the items of all pieces, in order, in the first piece. */
 static void task_join(void *ctx, int64_t row, int worker)
 {
     const select_job *t = ctx;
@@ -152,7 +152,7 @@ static void task_join(void *ctx, int64_t row, int worker)
     select_finish(t->j, row, s, scratch_of(worker));
 }
 
-/* Rows are cut into pieces where there are too few of them for all cores. */
+/* Cuts rows into pieces if there are fewer rows than cores. */
 ig_status select_long_rows(const sort_job *j)
 {
     const program *p = j->p;
