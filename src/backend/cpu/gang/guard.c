@@ -1,20 +1,24 @@
 /* Memory faults of kernels: SIGSEGV and SIGBUS while lane code runs become an error of the launch.
  *
- * The handlers are installed while at least one launch runs; the previous handlers are restored
- * after the last. A signal on a thread that does not run lane code goes to the previous handler. A
- * guarded thread leaves the handler by siglongjmp: lane loops hold no locks and own no memory. */
+ * If the program has its own handlers, ours replace them only while a launch runs. If it has none, ours
+ * stay after the first launch, since changing them would double the time of a small launch; they
+ * then pass on every signal of a thread that does not run lane code. A guarded thread leaves the
+ * handler by siglongjmp: lane loops hold no locks and own no memory. */
 #include "backend/cpu/gang/guard.h"
 
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <string.h>
+#include <time.h>
 
 static const int numbers[] = {SIGSEGV, SIGBUS};
 enum { NUMBERS = sizeof numbers / sizeof numbers[0] };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int launches; /* that run now */
+static bool installed;
+static int64_t installed_ns; /* when that was last checked */
 static struct sigaction previous[NUMBERS];
 
 /* Where the thread continues after a fault; NULL if it does not run lane code. */
@@ -47,33 +51,74 @@ static void handle(int number, siginfo_t *info, void *context)
     siglongjmp(*to, 1);
 }
 
-void guard_begin(void)
+static bool is_ours(const struct sigaction *action)
 {
-    struct sigaction ours;
+    return action->sa_flags & SA_SIGINFO && action->sa_sigaction == handle;
+}
+
+static int64_t clock_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void install(void)
+{
+    struct sigaction ours, before;
     memset(&ours, 0, sizeof ours);
     ours.sa_sigaction = handle;
     /* siglongjmp does not restore the signal mask, which saves a system call for each task. */
     ours.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK;
     sigemptyset(&ours.sa_mask);
+    for (int i = 0; i < NUMBERS; i++)
+        if (sigaction(numbers[i], &ours, &before) == 0 && !is_ours(&before))
+            previous[i] = before;
+    installed = true;
+}
+
+/* Handlers that the program has installed in the meantime stay. */
+static void restore(void)
+{
+    struct sigaction now;
+    for (int i = 0; i < NUMBERS; i++)
+        if (sigaction(numbers[i], &previous[i], &now) == 0 && !is_ours(&now))
+            sigaction(numbers[i], &now, NULL);
+    installed = false;
+}
+
+static bool is_default(const struct sigaction *action)
+{
+    return !(action->sa_flags & SA_SIGINFO) && action->sa_handler == SIG_DFL;
+}
+
+void guard_begin(void)
+{
+    enum { CHECK_NS = 1000000 }; /* how long to rely on handlers that stayed */
     pthread_mutex_lock(&lock);
-    if (launches++ == 0)
-        for (int i = 0; i < NUMBERS; i++)
-            sigaction(numbers[i], &ours, &previous[i]);
+    if (launches++ == 0) {
+        const int64_t now = clock_ns();
+        if (!installed || now - installed_ns > CHECK_NS) {
+            install();
+            installed_ns = now;
+        }
+    }
     pthread_mutex_unlock(&lock);
 }
 
 void guard_end(void)
 {
     pthread_mutex_lock(&lock);
-    if (--launches == 0)
-        for (int i = 0; i < NUMBERS; i++) {
-            struct sigaction now;
-            sigaction(numbers[i], &previous[i], &now);
-            /* A handler that was installed during the launch stays. */
-            if (!(now.sa_flags & SA_SIGINFO) || now.sa_sigaction != handle)
-                sigaction(numbers[i], &now, NULL);
-        }
+    if (--launches == 0 && !(is_default(&previous[0]) && is_default(&previous[1])))
+        restore();
     pthread_mutex_unlock(&lock);
+}
+
+/* When the library is unloaded. */
+__attribute__((destructor)) static void guard_unload(void)
+{
+    if (installed)
+        restore();
 }
 
 bool guard_run(void (*fn)(void *context), void *context, uint64_t *address)
