@@ -439,6 +439,7 @@ typedef struct ig_module_options {
     int n_folders;
     const char *const *instances; /* of kernel templates: "tile<float, 16>" */
     int n_instances;
+    bool is_program; /* the source is a whole program: host code in it is skipped */
 } ig_module_options;
 
 /* name is what messages call the source, and where its own includes are looked for; options may be NULL.

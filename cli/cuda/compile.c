@@ -5,6 +5,7 @@
 
 #include "cuda/process.h"
 #include "cuda/explain.h"
+#include "cuda/layout.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -328,6 +329,9 @@ static int explain_failure(const build *b, int ended)
     int code = EXIT_INPUT;
     if (process_interrupted()) {
         code = EXIT_INTERRUPTED;
+    } else if (strstr(text, LAYOUT_NAME ":") && !strstr(text, "static assertion failed") &&
+               !strstr(text, "static_assert failed")) {
+        code = COMPILE_AGAIN;
     } else if (ended < 0) {
         say(b->c, "cannot run '%s': %s", b->tools->words.at[0], strerror(errno));
         code = EXIT_FAILED;

@@ -24,7 +24,10 @@ int compiler_find(const command *c, compiler *out);
 void compiler_free(compiler *tools);
 
 /* Makes folder/program of the rewritten files, which are in the folder, as our headers are. Returns -1, or
- * the exit code after saying what failed. */
+ * the exit code after saying what failed, or COMPILE_AGAIN. */
+enum {
+    COMPILE_AGAIN = -2
+}; /* the host does not understand the checks of struct layouts: leave them out */
 int compile_program(const command *c, const program_options *o, const compiler *tools,
                     const rewrite_job *text, const char *folder);
 

@@ -8,6 +8,7 @@
 #include "cuda/process.h"
 #include "cuda/compile.h"
 #include "cuda/headers.h"
+#include "cuda/layout.h"
 #include "cuda/rewrite.h"
 #include "cuda/scan.h"
 #include "base/cache.h"
@@ -184,6 +185,22 @@ static bool prepare_child(const void *context)
 
 /* ---- compile and run ---- */
 
+/* Writes the rewritten files and compiles them. */
+static int compile_files(job *j, bool check_layouts)
+{
+    int code = -1;
+    for (int i = 0; code < 0 && i < j->text.n_files; i++) {
+        const rewritten *file = &j->text.files[i];
+        str text = {0};
+        str_add(&text, file->text.s, file->text.n);
+        if (check_layouts && file->is_unit && file->uses_cuda && !file->is_c)
+            layout_add(j->o, file->path, &text);
+        code = put(j, file->name, text.s, text.n, 0600);
+        str_free(&text);
+    }
+    return code >= 0 ? code : compile_program(j->c, j->o, &j->tools, &j->text, j->folder.s);
+}
+
 /* Compiles into j->program; -1, or the exit code. */
 static int compile(job *j)
 {
@@ -192,11 +209,10 @@ static int compile(job *j)
         const cuda_header h = cuda_header_at(i);
         code = put(j, h.name, h.text, h.bytes, 0600);
     }
-    for (int i = 0; code < 0 && i < j->text.n_files; i++)
-        code =
-            put(j, j->text.files[i].name, j->text.files[i].text.s, j->text.files[i].text.n, 0600);
     if (code < 0)
-        code = compile_program(j->c, j->o, &j->tools, &j->text, j->folder.s);
+        code = compile_files(j, true);
+    if (code == COMPILE_AGAIN)
+        code = compile_files(j, false);
     if (code >= 0)
         return code;
     size_t bytes;

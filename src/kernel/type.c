@@ -224,19 +224,32 @@ const kernel_type *type_enum(kernel_types *t, const kernel_name *name, const ker
     return type;
 }
 
-void type_member_add(kernel_types *t, kernel_struct *s, const kernel_name *name,
-                     const kernel_type *type, kernel_place place)
+void type_struct_cover(kernel_struct *s, const kernel_type *type, uint64_t offset)
+{
+    kernel_type *whole = (kernel_type *)s->type;
+    if (offset + type->size > whole->size)
+        whole->size = offset + type->size;
+    if (type->align > whole->align)
+        whole->align = type->align;
+}
+
+void type_member_place(kernel_types *t, kernel_struct *s, const kernel_name *name,
+                       const kernel_type *type, kernel_place place, uint64_t offset, uint64_t bytes)
 {
     s->members =
         kernel_arena_grow(t->arena, s->members, &s->room, s->n_members + 1, sizeof *s->members);
-    kernel_type *whole = (kernel_type *)s->type;
-    const uint64_t align = type->align;
-    const uint64_t offset = s->is_union ? 0 : (whole->size + align - 1) / align * align;
     s->members[s->n_members++] = (kernel_member){name, type, offset, place};
-    if (offset + type->size > whole->size)
-        whole->size = offset + type->size;
-    if (align > whole->align)
-        whole->align = (uint32_t)align;
+    if (offset + bytes > s->data_size)
+        s->data_size = offset + bytes;
+    type_struct_cover(s, type, offset);
+}
+
+void type_member_add(kernel_types *t, kernel_struct *s, const kernel_name *name,
+                     const kernel_type *type, kernel_place place)
+{
+    const uint64_t align = type->align;
+    const uint64_t offset = s->is_union ? 0 : (s->data_size + align - 1) / align * align;
+    type_member_place(t, s, name, type, place, offset, type->size);
 }
 
 /* Qualified copies were made while it was open; they learn the end. */
@@ -248,6 +261,8 @@ void type_struct_end(kernel_types *t, kernel_struct *s, uint32_t align_least)
     if (!whole->size)
         whole->size = 1;
     whole->size = (whole->size + whole->align - 1) / whole->align * whole->align;
+    if (!s->not_pod)
+        s->data_size = whole->size;
     for (int q = 1; q < 4; q++)
         if (whole->qualified[q]) {
             kernel_type *copy = (kernel_type *)whole->qualified[q];

@@ -101,6 +101,8 @@ typedef struct kernel_struct {
     kernel_place place;
     bool is_union, complete, failed;
     bool has_methods; /* of the front end: there are functions in it, whether or not we know them */
+    bool not_pod;     /* as a base, it leaves its tail padding to the derived struct's members */
+    uint64_t data_size; /* without that padding */
     uint8_t n_vector; /* 1 to 4: CUDA's own vector of that many `element`s, named x y z w; else 0 */
     uint8_t fragment; /* a kernel_fragment_use: a wmma fragment, whose one member x is this lane's
                            share of the elements, in an order that the back end chooses */
@@ -155,6 +157,13 @@ const kernel_type *type_enum(kernel_types *t, const kernel_name *name, const ker
 void type_member_add(kernel_types *t, kernel_struct *s, const kernel_name *name,
                      const kernel_type *type, kernel_place place);
 void type_struct_end(kernel_types *t, kernel_struct *s, uint32_t align_least);
+/* Adds a member at an offset; the next one may begin behind `bytes`, which are fewer than its size if its
+ * tail padding is free. */
+void type_member_place(kernel_types *t, kernel_struct *s, const kernel_name *name,
+                       const kernel_type *type, kernel_place place, uint64_t offset,
+                       uint64_t bytes);
+/* Makes the struct large enough for an object at an offset. */
+void type_struct_cover(kernel_struct *s, const kernel_type *type, uint64_t offset);
 /* A member by name, found through anonymous ones too: how many members lead to it (at most 8, written
  * outermost first into path), 0 if there is none. */
 int type_member_find(const kernel_struct *s, const kernel_name *name, const kernel_member *path[8]);

@@ -97,6 +97,7 @@ ig_module *ig_module_new(const char *name, const char *source, const ig_module_o
         options.preprocess.n_folders = o->n_folders;
         options.instances = o->instances;
         options.n_instances = o->n_instances;
+        options.skip_host = o->is_program;
     }
     ig_module *m = module_new(name ? name : "kernel.cu", source, &options, &said);
     memory_free(said);

@@ -104,6 +104,15 @@ struct ig_name {
     }
 };
 
+/* The type of a kernel's I-th parameter, or what it points to. */
+template <typename F> struct ig_parameters;
+template <typename... P> struct ig_parameters<void (*)(P...)> {
+    template <size_t I>
+    using at = std::remove_cv_t<std::remove_pointer_t<
+        std::remove_reference_t<std::tuple_element_t<I, std::tuple<P...>>>>>;
+};
+template <typename F, size_t I> using ig_pointed = typename ig_parameters<F>::template at<I>;
+
 /* The size of a kernel's parameter. A reference is passed as an address, which 0 says. */
 template <typename T> static inline constexpr size_t ig_size()
 {

@@ -144,6 +144,7 @@ typedef struct conversion {
 /* A struct or a struct template whose members are not parsed yet. */
 typedef struct empty_base {
     const kernel_type *type;
+    uint64_t offset;
     struct empty_base *next;
 } empty_base;
 
@@ -152,6 +153,7 @@ typedef struct kernel_syntax {
     const kernel_token *body; /* at '{', NULL if it is not defined */
     scope *scope;
     bool is_union, open;
+    bool is_private;           /* while it is parsed: its next members are not public */
     bool has_default;          /* a constructor that is "= default" */
     const kernel_token *alias; /* of "template <...> using name = type": at the type */
     uint32_t align;
@@ -419,6 +421,10 @@ const kernel_type *parse_struct(parser *p, bool is_union); /* after the keyword 
 const kernel_type *parse_enum(parser *p);
 /* The default value of a struct's i-th member, or NULL. */
 kernel_expr *member_default(parser *p, const kernel_type *type, uint64_t i);
+/* Lay out a member (NULL name: anonymous) or a base of a struct that is being parsed. */
+void layout_member(parser *p, kernel_struct *s, const kernel_name *name, const kernel_type *type,
+                   kernel_place place);
+void layout_base(parser *p, kernel_struct *s, const kernel_type *base, kernel_place place);
 /* The struct with its members' default values; NULL if it has none. */
 kernel_expr *struct_default(parser *p, const kernel_type *type, kernel_place place);
 /* How many bases lead from a struct to one that it is derived from, outermost first; -1: it is not. */

@@ -46,6 +46,10 @@ static void method_add(parser *p, kernel_struct *s, unsigned flags, declarator *
         return;
     }
     const kernel_type *result = d->type->of;
+    s->not_pod |=
+        d->name == name_of(p, "operator=") && d->n_parameters == 1 &&
+        (d->parameters[0].type->kind == TYPE_REFERENCE ? d->parameters[0].type->of->plain
+                                                       : d->parameters[0].type->plain) == s->type;
     if (accept(p, TOKEN_ARROW))
         result = parse_type(p);
     function_decl f = {.name = d->name, .place = d->place, .flags = flags, .result = result};
@@ -115,6 +119,7 @@ static bool accept_constructor(parser *p, kernel_struct *s)
         if (body->kind != TOKEN_SEMICOLON && body->kind != TOKEN_ASSIGN &&
             !(body->kind == TOKEN_LBRACE && body[1].kind == TOKEN_RBRACE) && (flags & IS_DEVICE))
             parser_fail(p, t->place, "destructors are not supported");
+        s->not_pod |= body->kind != TOKEN_ASSIGN;
         skip_function(p);
         return true;
     }
@@ -124,6 +129,8 @@ static bool accept_constructor(parser *p, kernel_struct *s)
     p->t = t + 2;
     parse_parameters(p, &d);
     d.type = type_function(p->types, type_word_of(p, WORD_VOID), NULL, 0);
+    const kernel_token *behind = p->t + at_word(p, KEYWORD_noexcept);
+    s->not_pod |= behind->kind != TOKEN_ASSIGN || t[-1].keyword == KEYWORD_explicit;
     const bool copies = d.n_parameters == 1 && d.parameters[0].type->kind == TYPE_REFERENCE &&
                         d.parameters[0].type->of->plain == s->type;
     if (copies && (flags & IS_DEVICE) && !at(p, TOKEN_ASSIGN))
@@ -199,7 +206,7 @@ static void parse_fields(parser *p, kernel_struct *s, const specifiers *spec)
     if (at(p, TOKEN_SEMICOLON)) {
         const kernel_type *t = spec->type->plain;
         if (t->kind == TYPE_STRUCT && !t->record->source_name)
-            type_member_add(p->types, s, NULL, spec->type, p->t->place);
+            layout_member(p, s, NULL, spec->type, p->t->place);
         return;
     }
     do {
@@ -228,9 +235,9 @@ static void parse_fields(parser *p, kernel_struct *s, const specifiers *spec)
         if (type_member_find(s, d.name, path))
             parser_fail(p, d.place, "member '%s' is declared twice", d.name->text);
         type_complete(p, d.type, d.place);
-        const kernel_type *type = d.type;
-        type_member_add(p->types, s, d.name, type, d.place);
+        layout_member(p, s, d.name, d.type, d.place);
         if (value) {
+            s->not_pod = true;
             member_value *made = kernel_arena_get(p->arena, sizeof *made);
             *made = (member_value){s->n_members - 1, value, s->syntax->values};
             s->syntax->values = made;
@@ -258,6 +265,7 @@ static void parse_guest(parser *p, kernel_struct *s)
         const kernel_token *name = behind_qualifiers(p->t);
         const bool constructs = name->kind == TOKEN_NAME && name->as.name == s->syntax->name &&
                                 name[1].kind == TOKEN_LPAREN;
+        s->not_pod |= constructs;
         if (at_word(p, KEYWORD_struct) || at_word(p, KEYWORD_class) || at_word(p, KEYWORD_using) ||
             at_word(p, KEYWORD_friend) || constructs)
             skip_function(p);
@@ -294,7 +302,8 @@ static void parse_guest(parser *p, kernel_struct *s)
 static void parse_member(parser *p, kernel_struct *s)
 {
     if (at(p, TOKEN_NAME) && p->t[1].kind == TOKEN_COLON) {
-        p->t += 2; /* public: */
+        s->syntax->is_private = p->t->as.name != name_of(p, "public");
+        p->t += 2;
         return;
     }
     const kernel_token *word = p->t;
@@ -418,13 +427,7 @@ static void parse_bases(parser *p, kernel_struct *s)
         if (base->kind != TYPE_STRUCT || s->is_union)
             parser_fail(p, place, "'%s' cannot be a base", type_name(p, base));
         type_complete(p, base, place);
-        if (base->record->n_members) {
-            type_member_add(p->types, s, NULL, base, place);
-        } else { /* it takes no room */
-            empty_base *made = kernel_arena_get(p->arena, sizeof *made);
-            *made = (empty_base){base, s->syntax->empty_bases};
-            s->syntax->empty_bases = made;
-        }
+        layout_base(p, s, base, place);
         if (base->record->syntax && base->record->syntax->members)
             scope_use(p, p->scope, base->record->syntax->members);
     } while (accept(p, TOKEN_COMMA));
@@ -465,6 +468,15 @@ bool base_is_empty(const kernel_type *from, const kernel_type *to)
     return false;
 }
 
+/* Whether the word before a struct's name is "class"; from its body on. */
+static bool is_class(const kernel_token *t)
+{
+    while (t->keyword != KEYWORD_struct && t->keyword != KEYWORD_class &&
+           t->keyword != KEYWORD_union && t->kind != TOKEN_SEMICOLON)
+        t--;
+    return t->keyword == KEYWORD_class;
+}
+
 static void complete(parser *p, kernel_struct *s, kernel_place place)
 {
     kernel_syntax *syntax = s->syntax;
@@ -481,6 +493,7 @@ static void complete(parser *p, kernel_struct *s, kernel_place place)
     if (accept(p, TOKEN_COLON))
         parse_bases(p, s);
     expect(p, TOKEN_LBRACE, "before members");
+    syntax->is_private = is_class(syntax->body);
     while (!accept(p, TOKEN_RBRACE)) {
         if (at(p, TOKEN_END))
             expect(p, TOKEN_RBRACE, "after members");

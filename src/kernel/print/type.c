@@ -247,6 +247,21 @@ const char *print_align(printer *p, uint32_t bytes)
     return print_format(p, "%s", words);
 }
 
+/* Prints the bytes before a member that C would not leave free itself; returns where the member ends. C has no
+ * struct whose members lie in the tail padding of a base. */
+static uint64_t print_gap(printer *p, const kernel_struct *s, const kernel_member *m, uint64_t end)
+{
+    const uint64_t natural = (end + m->type->align - 1) / m->type->align * m->type->align;
+    if (m->offset < natural)
+        print_refuse(p, s->place, "IG-LAYOUT", "its members lie in the tail padding of a base",
+                     "run it on the CPU, or make the base a member",
+                     "struct '%s' has a layout that this language cannot express", s->name);
+    if (m->offset > natural)
+        text_add(&p->top, "    char padding_%u[%u];\n", (unsigned)(m - s->members),
+                 (unsigned)(m->offset - end));
+    return m->offset + m->type->size;
+}
+
 static void print_struct(printer *p, const kernel_struct *s)
 {
     const bool c = p->target->language == LANGUAGE_OPENCL;
@@ -259,11 +274,16 @@ static void print_struct(printer *p, const kernel_struct *s)
     const char *align = s->type->align > natural ? print_align(p, s->type->align) : "";
     text_add(&p->top, "%s%s %s%s%s {\n", c ? "typedef " : "", word, c ? "" : align,
              !c && *align ? " " : "", name);
-    for (uint32_t i = 0; i < s->n_members; i++)
+    uint64_t end = 0;
+    for (uint32_t i = 0; i < s->n_members; i++) {
+        const kernel_member *m = &s->members[i];
+        if (!s->is_union && !s->fragment)
+            end = print_gap(p, s, m, end);
         text_add(&p->top, "    %s;\n",
-                 s->fragment ? print_wmma_member(p, s)
-                             : print_declare(p, s->members[i].type, SPACE_GLOBAL,
-                                             print_member_name(p, s, &s->members[i]), true));
+                 s->fragment
+                     ? print_wmma_member(p, s)
+                     : print_declare(p, m->type, SPACE_GLOBAL, print_member_name(p, s, m), true));
+    }
     if (!s->n_members && p->target->language != LANGUAGE_CUDA) /* a byte in C++ */
         text_add(&p->top, "    char unused;\n");
     text_add(&p->top, c ? "} %s%s%s;\n\n" : "};\n\n", align, *align ? " " : "", name);
