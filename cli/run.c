@@ -29,11 +29,11 @@ typedef struct settings {
     engine_options engine;
 } settings;
 
-/* What one device made of the launch. */
+/* The results of one device. */
 typedef struct answer {
     const char *device;
-    ig_array **results; /* of the parameters that are written */
-    difference *apart;  /* of each, from the first device's */
+    ig_array **results; /* one per parameter that is written */
+    difference *apart;  /* of each result from the first device's */
     double seconds;
     interval time; /* of several launches */
     int launches;
@@ -49,7 +49,7 @@ typedef struct session {
     run_args args;
     answer *answers;
     int n_answers;
-    ig_kernel_findings *findings; /* of the first device, as the profile is */
+    ig_kernel_findings *findings; /* findings and profile are of the first device */
     ig_profile *profile;
 } session;
 
@@ -84,7 +84,7 @@ static bool option_shape(const char *s, void *to)
     return false;
 }
 
-/* Reports the library's error. What the compiler says begins with its own place. */
+/* Reports the library's error. Messages of the compiler begin with their own file and line. */
 static int failed(const session *s)
 {
     static const int codes[] = {[IG_ERR_DEVICE] = EXIT_FAILED,
@@ -121,8 +121,8 @@ static int no_kernel(const session *s, const char *name)
     if (name)
         say(s->command, "%s has no kernel '%s'%s", s->file, name, hint.s ? hint.s : "");
     else
-        say(s->command, "%s: %s%s", s->file,
-            n ? "several kernels: choose one with --kernel" : "no kernel in it",
+        say(s->command, "%s %s%s", s->file,
+            n ? "has several kernels; choose one with --kernel" : "has no kernel",
             hint.s ? hint.s : "");
     str_free(&hint);
     return EXIT_USAGE;
@@ -163,14 +163,14 @@ static int compile(session *s)
 
 /* ---- launches ---- */
 
-/* The device of that name, or the first of that kind ("opencl"), that runs kernels; NULL: there is none,
- * which was said. */
+/* The device of that name that runs kernels, or the first of that kind ("opencl"); NULL after saying that there
+ * is none. */
 static const char *find_device(const session *s, const char *name)
 {
     const size_t n = strlen(name);
     ig_device_info info;
     str all = {0};
-    /* The first is the CPU; counting looks for all drivers, which takes longer than most kernels. */
+    /* The first is the CPU. ig_device_count loads all drivers, which takes longer than most kernels. */
     for (int i = 0; i == 0 || i < ig_device_count(); i++) {
         if (ig_device_get(i, &info) != IG_OK || !info.runs_kernels)
             continue;
@@ -198,7 +198,7 @@ static double now_s(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* Launches again, with what the kernel prints thrown away, and takes what the device says it took. */
+/* Launches repeatedly and collects the times that the device reports. The kernel's output is discarded. */
 static bool time_launches(const session *s, ig_launch l, answer *a)
 {
     double *seconds = heap_get(sizeof *seconds * LAUNCHES_MOST);
@@ -228,7 +228,7 @@ static bool time_launches(const session *s, ig_launch l, answer *a)
     return fine;
 }
 
-/* The first launch is the one that is watched. */
+/* The first launch, with the check and the profile. */
 static ig_status launch_first(session *s, ig_launch l, answer *a)
 {
     const bool watched = a == s->answers;
@@ -267,7 +267,7 @@ static int launch(session *s, const char *device, answer *a)
     return set->time && !time_launches(s, l, a) ? failed(s) : -1;
 }
 
-/* ---- what came out ---- */
+/* ---- results ---- */
 
 /* The name of the i-th parameter that is written. */
 static const char *result_name(const session *s, int i)
@@ -293,11 +293,12 @@ static int save_one(const session *s, const char *name, const char *path)
     str hint = {0};
     str_did_you_mean(&hint, &search);
     if (name)
-        say(s->command, "--output: '%s' is no array that the kernel writes%s", name,
+        say(s->command, "--output: the kernel does not write an array '%s'%s", name,
             hint.s ? hint.s : "");
     else
         say(s->command,
-            "--output FILE is for one array, and the kernel writes %d; say which: "
+            "--output FILE needs a kernel that writes one array, and this one writes %d; choose "
+            "one: "
             "--output NAME=FILE",
             n);
     str_free(&hint);
@@ -406,7 +407,7 @@ static bool json_device(const session *s, str *t, const answer *a)
     return true;
 }
 
-/* n devices have answered. */
+/* The results of the first n devices. */
 static bool json_results(const session *s, str *t, int n, bool fine)
 {
     str_puts(t, "{\"schema\": 1, \"file\": ");
@@ -464,11 +465,11 @@ static int tell(const session *s)
     return code >= 0 ? code : fine ? EXIT_FINE : EXIT_FAILED;
 }
 
-/* The checker has stopped the kernel. */
+/* Prints the findings of a check that stopped the kernel. */
 static int tell_mistakes(const session *s)
 {
     str t = {0};
-    ig_error(NULL); /* the findings say it better */
+    ig_error(NULL); /* the findings say more */
     if (s->set->json)
         json_results(s, &t, 0, false);
     text_print(stdout, t.s ? t.s : "");
@@ -513,7 +514,7 @@ static int run(const command *c, const settings *set, const char *file)
     session s = {.command = c, .set = set, .file = file};
     char *devices = heap_string(set->engine.device ? set->engine.device : "cpu");
     engine_options engine = set->engine;
-    engine.device = NULL; /* arguments are made by the CPU */
+    engine.device = NULL; /* the CPU computes the arguments */
     int code = engine_apply(c, &engine);
     ig_scope_begin();
     if (code < 0)
@@ -528,7 +529,7 @@ static int run(const command *c, const settings *set, const char *file)
     return code;
 }
 
-/* A list that ends with NULL. */
+/* The list with a NULL after its last word. */
 static const char *const *ended(words *w)
 {
     option_word(NULL, w);
@@ -546,7 +547,7 @@ static bool is_source(const char *path)
     return false;
 }
 
-/* How many of the first words are sources. */
+/* How many words at the begin are sources; the first one always is. */
 static int count_sources(int argc, char **argv)
 {
     int n = argc > 0;
@@ -617,26 +618,29 @@ int verb_run(int argc, char **argv)
     settings set = {.grid = {{1, 1, 1}}, .block = {{1, 1, 1}}};
     const option options[] = {
         {"--kernel", 'k', "NAME", option_text, &set.kernel,
-         "the kernel, if there are several; a template with its arguments: 'tile<float, 16>'"},
-        {"--grid", 'g', "N[xN[xN]]", option_shape, &set.grid, "blocks (1)"},
-        {"--block", 'b', "N[xN[xN]]", option_shape, &set.block, "threads of a block (1)"},
+         "the kernel to run; a template with its arguments: 'tile<float, 16>'"},
+        {"--grid", 'g', "N[xN[xN]]", option_shape, &set.grid, "number of blocks (1)"},
+        {"--block", 'b', "N[xN[xN]]", option_shape, &set.block, "threads per block (1)"},
         {"--arg", 'a', "NAME=VALUE", option_word, &set.args,
          "an argument: an expression of eval, normal:f32[SHAPE] (or uniform, zeros, ones, arange), "
          "a .npy file, or of a struct or vector '{1, .y = 2}'"},
-        {"--shared", 0, "SIZE", option_bytes, &set.shared_bytes, "dynamic shared memory (0)"},
+        {"--shared", 0, "SIZE", option_bytes, &set.shared_bytes,
+         "bytes of dynamic shared memory (0)"},
         {"--output", 'o', "[NAME=]FILE", option_word, &set.outs,
-         "writes an array that the kernel wrote as npy"},
-        FLAG("--print", &set.print, "prints what the kernel wrote, also with --output or --time"),
-        FLAG("--full", &set.full, "prints all elements of long arrays"),
-        FLAG("--time", &set.time, "launches for half a second and prints the median"),
+         "writes an array that the kernel wrote to an npy file"},
+        FLAG("--print", &set.print, "prints the results also with --output or --time"),
+        FLAG("--full", &set.full, "prints long arrays in full"),
+        FLAG("--time", &set.time,
+             "launches repeatedly for half a second and prints the median time"),
         FLAG("--check", &set.check,
-             "looks for accesses out of bounds, races, divergent barriers and the like"),
-        FLAG("--profile", &set.profile, "prints what each line of the source cost"),
+             "finds accesses out of bounds, races, divergent barriers and other mistakes"),
+        FLAG("--profile", &set.profile, "prints the cost of each source line"),
         {"--ulp", 0, "N", option_count, &set.ulp,
-         "units in the last place by which devices may differ (0)"},
-        {"--seed", 0, "N", option_seed, &set.seed, "of normal: and uniform: (0)"},
+         "largest allowed difference between devices, in units in the last place (0)"},
+        {"--seed", 0, "N", option_seed, &set.seed, "seed of normal: and uniform: (0)"},
         {"--define", 'D', "NAME[=TEXT]", option_word, &set.defines, "defines a macro"},
-        {"--include", 'I', "DIR", option_word, &set.folders, "where includes are looked for"},
+        {"--include", 'I', "DIR", option_word, &set.folders,
+         "adds a folder for includes; it is searched before Ingot's own headers"},
         {"--library", 'l', "NAME", option_word, &set.libraries, "links a program with a library"},
         {"--compiler-option", 'X', "OPTION", option_word, &set.flags,
          "an option for the C++ compiler; -fopenmp, -O3, -std=c++20 and -Xcompiler work as in "
@@ -647,13 +651,13 @@ int verb_run(int argc, char **argv)
         {0}};
     const command c = {
         "run", "[options] FILE... [--] [ARGUMENT...]",
-        "Runs one kernel of a file in CUDA C and prints the arrays that it wrote. With several\n"
-        "devices (--device cpu,opencl) their answers are compared: exit code 1 if they differ.\n"
-        "A file with a main is a whole program: it is compiled with the C++ compiler (CXX, c++),\n"
-        "run with the arguments, and its exit code is passed on. It may have several files.\n"
-        "--check then watches every launch, freed memory, copies and leaks, tells on stderr what "
-        "it\n"
-        "finds, and exits with 1; --profile sums up launches; --json has what was printed, too.\n\n"
+        "Runs one kernel of a CUDA C file and prints the arrays that it wrote. With several\n"
+        "devices (--device cpu,opencl) the results are compared: exit code 1 if they differ.\n"
+        "Files with a main function are a whole program: they are compiled with the C++ compiler\n"
+        "(CXX, or c++) and run with the arguments. The exit code is the program's.\n"
+        "For programs, --check also finds mistakes in copies, freed memory and leaks; it reports\n"
+        "them on stderr and exits with 1. --profile sums up all launches. --json includes the\n"
+        "program's output.\n\n"
         "  ingot run program.cu more.cu -- 1000 --fast\n"
         "  ingot run saxpy.cu --grid 4 --block 256 --arg n=1000 --arg a=2 \\\n"
         "      --arg 'x=arange(1000.0)' --arg y=ones:f32[1000]",

@@ -1,5 +1,5 @@
-/* Lambdas as structs. Which local variables [=] captures is read from the declarations before it: what
- * looks like "type name" at the begin of a statement, in blocks that are still open. */
+/* Lambdas as structs. The local variables that [=] may capture are found in the declarations before it:
+ * statements that begin like "type name", in blocks that are still open. */
 #include "cuda/closure.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@ typedef struct names {
     int n;
 } names;
 
-/* Of a lambda: token numbers, -1 where something is not there. */
+/* A lambda: token numbers, or -1 for parts that it lacks. */
 typedef struct lambda {
     const scan *s;
     const char *text;
@@ -67,7 +67,7 @@ static int behind_qualifiers(const scan *s, int i)
     return i;
 }
 
-/* The names that the statement at i declares, if it does. */
+/* Adds the names that the statement at i declares, if it is a declaration. */
 static void declared(const scan *s, int i, int end, names *out)
 {
     i = behind_qualifiers(s, i);
@@ -95,7 +95,7 @@ static void declared(const scan *s, int i, int end, names *out)
     }
 }
 
-/* Behind a loop or a condition that ends before `end`; i if it does not. */
+/* The token after a loop or a condition that ends before `end`; i if it does not end there. */
 static int behind_closed(const scan *s, int i, int end)
 {
     int k = s->at[i + 1].pair + 1;
@@ -108,7 +108,7 @@ static int behind_closed(const scan *s, int i, int end)
     return k > i && k < end ? k + 1 : i;
 }
 
-/* The local variables of a function that are seen where the lambda is. */
+/* The local variables of the enclosing function that are visible in the lambda. */
 static void find_locals(const scan *s, const closure_place *at, names *out)
 {
     scan_piece p;
@@ -181,7 +181,7 @@ static bool read_head(lambda *l)
     return i < s->n && s->at[i].pair > i;
 }
 
-/* What [=] takes: local variables that the body names. */
+/* Adds what [=] captures: local variables that the body names. */
 static void read_body(lambda *l)
 {
     const scan *s = l->s;
@@ -210,7 +210,7 @@ static void read_body(lambda *l)
 
 static void add_token(str *out, const scan_token *t) { str_add(out, t->at, t->bytes); }
 
-/* Tokens as they stand, in one line. */
+/* The text of tokens, in one line. */
 static void add_tokens(const scan *s, int from, int to, str *out)
 {
     for (int i = from; i < to; i++) {
@@ -239,7 +239,7 @@ static void add_params(const lambda *l, str *out)
     }
 }
 
-/* The parameters of the template around it, as they are declared or by their names. */
+/* The parameters of the enclosing template: their declarations, or only their names. */
 static void add_outer(const lambda *l, bool declare, const char **between, str *out)
 {
     const scan *s = l->s;
@@ -296,7 +296,7 @@ static void make_host(const lambda *l, str *out)
     str_puts(out, " }; ");
 }
 
-/* A line of the source and its column, for what comes next. */
+/* Gives the text that follows the line and column of a token. */
 static void add_place(const lambda *l, int token, str *out)
 {
     const char *at = l->s->at[token].at, *line = at;

@@ -1,27 +1,28 @@
-/* Lambdas that go from the host to a kernel: [=] __device__ (int i) {...} becomes a struct with what it
- * captures, by values, and an operator(). Host and device see the same struct, so its name and its bytes say
- * to a kernel what it is given. */
+/* Lambdas that the host passes to a kernel: [=] __device__ (int i) {...} becomes a struct that holds the
+ * captured values and has an operator(). Host and device see the same struct, so that its name and bytes
+ * identify the lambda to the kernel. */
 #ifndef CLI_CUDA_CLOSURE_H
 #define CLI_CUDA_CLOSURE_H
 
 #include "cuda/scan.h"
 
-/* Where a lambda is: tokens. */
+/* Where a lambda stands: token numbers. */
 typedef struct closure_place {
     int bracket;      /* its '[' */
-    int params, body; /* of the function around it: the '(' and the '{' */
-    int outer;        /* of that: the '<' of template parameters, or -1 */
-    bool on_host;     /* it is __host__, too */
+    int params, body; /* the '(' and the '{' of the enclosing function */
+    int outer;        /* the '<' of that function's template parameters, or -1 */
+    bool on_host;     /* the lambda is also __host__ */
 } closure_place;
 
 typedef struct closure {
     int end;    /* its last token */
-    str value;  /* what stands in its place */
-    str host;   /* the struct, before the function around it: one line */
-    str device; /* the same for the device, whose lines are those of the source */
+    str value;  /* the expression that replaces it */
+    str host;   /* the struct, in one line, to be put before the enclosing function */
+    str device; /* the struct for the device, with the line numbers of the source */
 } closure;
 
-/* False: it is none that we understand, such as one that captures by reference. text is the whole source. */
+/* Returns false for lambdas that are not supported, such as those that capture by reference. text is the
+ * whole source. */
 bool closure_make(const scan *s, const char *text, const closure_place *at, const char *name,
                   closure *out);
 void closure_free(closure *c);

@@ -1,5 +1,5 @@
-/* The headers as bytes of the command: those of cli/cuda/include, what the library has for them, and
- * names that all mean cuda_runtime.h. */
+/* The headers, embedded in the command: those of cli/cuda/include, two files of the library, and names of
+ * CUDA's that all include cuda_runtime.h. */
 #include "cuda/headers.h"
 
 #include "embed.h"

@@ -1,4 +1,5 @@
-/* The headers that CUDA programs are compiled with: our own, in place of CUDA's. */
+/* The headers that replace CUDA's own when a program is compiled. A header of the same name in the program's
+ * folders wins. */
 #ifndef CLI_CUDA_HEADERS_H
 #define CLI_CUDA_HEADERS_H
 
@@ -6,11 +7,11 @@
 
 typedef struct cuda_header {
     const char *name; /* "cuda_fp16.h" */
-    const char *text; /* bytes of it; no zero byte behind them */
+    const char *text; /* not terminated */
     size_t bytes;
 } cuda_header;
 
-/* The i-th; its name is NULL behind the last. */
+/* The i-th header; its name is NULL after the last one. */
 cuda_header cuda_header_at(int i);
 
 #endif

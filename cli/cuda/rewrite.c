@@ -1,5 +1,5 @@
-/* The rewriter. One walk over the tokens: it knows whether it is between declarations (of a namespace, of
- * a class) or in a body, where the declaration began, and which macros of the file stand for qualifiers. */
+/* The rewriter: one pass over the tokens. Its state is the scope (namespace, class or function body), the
+ * begin of the current declaration, and the file's macros that stand for qualifiers. */
 #include "cuda/rewrite.h"
 
 #include "cuda/closure.h"
@@ -23,7 +23,7 @@ static const struct {
                   {"__constant__", IS_CONSTANT},
                   {"__managed__", IS_MANAGED}};
 
-/* Words before a name whose brackets are not its parameters. */
+/* Words with brackets that may stand before the name of a function. */
 static const char *const attributes[] = {"__launch_bounds__", "__attribute__", "__align__",
                                          "alignas",           "decltype",      "__cluster_dims__"};
 
@@ -31,8 +31,8 @@ typedef enum scope_kind { SCOPE_NAMESPACE, SCOPE_CLASS, SCOPE_BODY } scope_kind;
 
 typedef struct scope {
     scope_kind kind;
-    const scan_token *name; /* of a namespace, its first word; or NULL */
-    const scan_token *last; /* its last one: `namespace a::b {` opens two */
+    const scan_token *name; /* the first word of a namespace's name, or NULL */
+    const scan_token *last; /* its last word: `namespace a::b {` opens two */
 } scope;
 
 /* A macro of the file that stands for qualifiers. */
@@ -45,17 +45,17 @@ typedef struct rewriter {
     rewrite_job *job;
     const char *path;
     scan s;
-    const char *copied; /* all before it is in out */
+    const char *copied; /* the text before it is already in out */
     str out;
     scope scopes[DEPTH_MOST];
     int depth;
-    int begin;                     /* the first token of the declaration that we are in */
+    int begin;                     /* the first token of the current declaration */
     bool is_unit, is_c, uses_cuda; /* as in struct rewritten */
     int number;                    /* of the file */
     const char *text;              /* all of it */
-    int function, body; /* the first token of the function that we are in, and its '{'; -1: none */
+    int function, body; /* the first token of the current function, and its '{'; -1: none */
     size_t before;      /* where the function begins in out */
-    str closures;       /* lambdas, for the device: behind the unit's text */
+    str closures;       /* structs of lambdas for the device, appended to the unit's text */
     int n_closures;
     alias *aliases;
     int n_aliases;
@@ -63,7 +63,7 @@ typedef struct rewriter {
 
 /* ---- edits ---- */
 
-/* Puts text in place of [from, to), and keeps the lines. */
+/* Replaces [from, to) by text, and keeps its line breaks. */
 static void edit(rewriter *r, const char *from, const char *to, const char *text, bool directive)
 {
     str_add(&r->out, r->copied, (size_t)(from - r->copied));
@@ -96,7 +96,7 @@ static unsigned flags_of(const rewriter *r, const scan_token *t)
     return 0;
 }
 
-/* #define NAME ... with qualifiers and no body in it. */
+/* Finds macros that contain qualifiers but no body: #define NAME __host__ __device__. */
 static void find_aliases(rewriter *r)
 {
     const scan *s = &r->s;
@@ -131,15 +131,15 @@ static bool is_attribute(const scan_token *t)
 /* A declaration with qualifiers: token numbers. */
 typedef struct declaration {
     unsigned flags;
-    int begin, end; /* of all of it, the last one included */
-    int name;       /* its last word; -1: none */
+    int begin, end; /* its first and last token */
+    int name;       /* the last word of the declared name, or -1 */
     int params;     /* the '(' of a function's parameters, or -1 */
     int body;       /* the '{' of its body, or -1 */
     int special;    /* the '<' of a specialisation's arguments, or -1 */
     int template;   /* the '<' of its template parameters, or -1 */
 } declaration;
 
-/* Behind a constructor's initializers, from the ':' on: at the body. */
+/* From the ':' of a constructor's initializers to its body. */
 static int behind_initializers(const scan *s, int i)
 {
     for (i++; i < s->n && s->at[i].kind == SCAN_NAME;) {
@@ -155,7 +155,7 @@ static int behind_initializers(const scan *s, int i)
     return i;
 }
 
-/* From the ')' of the parameters to the body or the end. */
+/* Finds the body, or the end of the declaration, after the parameters. */
 static void find_body(const scan *s, declaration *d)
 {
     const int directive = s->at[d->begin].directive;
@@ -179,7 +179,7 @@ static void find_body(const scan *s, declaration *d)
     d->params = -1;
 }
 
-/* Reads on from the declaration's first token; false: it is none that we understand. */
+/* Reads a declaration from its first token on; returns false if it is not understood. */
 static bool declare(const rewriter *r, int begin, declaration *d)
 {
     const scan *s = &r->s;
@@ -238,7 +238,7 @@ static bool next_parameter(const scan *s, int *i, int end, scan_piece *p)
     return false;
 }
 
-/* The kernel's name as it stands; in a macro it may be pasted: k_##T. */
+/* The kernel's name as written; a macro may paste it: k_##T. */
 static void add_function(const scan *s, const declaration *d, str *out)
 {
     const scan_token *t = &s->at[d->name];
@@ -247,7 +247,7 @@ static void add_function(const scan *s, const declaration *d, str *out)
     str_add(out, t->at, (size_t)(end_of(&s->at[d->name]) - t->at));
 }
 
-/* `ns::`, for each namespace around. */
+/* `ns::` for each enclosing namespace. */
 static void add_namespaces(const rewriter *r, str *out)
 {
     for (int i = 0; i < r->depth; i++) {
@@ -260,8 +260,7 @@ static void add_namespaces(const rewriter *r, str *out)
     }
 }
 
-/* The stub's own address, by its type, so that overloads are told apart; by its whole name where a
- * parameter has the short one. */
+/* The stub's own address. A cast selects the overload. The name is qualified if a parameter hides it. */
 static void add_address(const rewriter *r, const declaration *d, str *out)
 {
     const scan *s = &r->s;
@@ -303,8 +302,9 @@ static void add_address(const rewriter *r, const declaration *d, str *out)
     str_puts(out, "))");
 }
 
-/* `"ns::tile"`, and for templates `.ig_text("<").ig_types<T>("")...`. In a macro the compiler knows the name.
- * What is put into a program begins with ig_, since a macro of it may well have a parameter `name`. */
+/* The kernel's name as an expression: `ig_name("ns::tile")`, for templates with `.ig_text("<").ig_types<T>("")...`
+ * behind it. In a macro, and for specializations without arguments, the compiler is asked for the name. All
+ * names that are inserted begin with ig_, since the program may have a macro called `name`. */
 static void add_name(rewriter *r, const declaration *d, str *out)
 {
     const scan *s = &r->s;
@@ -426,7 +426,7 @@ static void kernel(rewriter *r, const declaration *d)
 
 /* ---- variables ---- */
 
-/* Behind the declaration, for each name: the library is told. */
+/* Registers each declared variable with the library, after the declaration. */
 static void variables(rewriter *r, const declaration *d)
 {
     const scan *s = &r->s;
@@ -456,7 +456,7 @@ static void variables(rewriter *r, const declaration *d)
     str_free(&made);
 }
 
-/* Where the declaration of the qualifier at i begins: behind a macro's call that no semicolon ends. */
+/* Where the declaration of the qualifier at i begins: after a macro call that is not ended by a semicolon. */
 static int begin_of(const rewriter *r, int i)
 {
     const scan *s = &r->s;
@@ -473,7 +473,7 @@ static int begin_of(const rewriter *r, int i)
     return begin;
 }
 
-/* Rewrites the declaration at hand; returns its last token, or i if there is nothing to rewrite. */
+/* Rewrites the current declaration; returns its last token, or i if there is nothing to rewrite. */
 static int declaration_at(rewriter *r, int i)
 {
     const scan *s = &r->s;
@@ -542,7 +542,7 @@ static int callee(const scan *s, int i)
     }
 }
 
-/* Rewrites the launch whose "<<<" is at i; returns the last token that is done. */
+/* Rewrites the launch whose "<<<" is at i; returns the last token of it. */
 static int launch(rewriter *r, int i)
 {
     const scan *s = &r->s;
@@ -560,7 +560,7 @@ static int launch(rewriter *r, int i)
     str_add(&text, shape, (size_t)(shape_end - shape));
     str_puts(&text, ") ? (void)0 : ");
     str_add(&text, s->at[from].at, (size_t)(end_of(&s->at[i - 1]) - s->at[from].at));
-    /* Its lines are in the shape, or between the callee and "<<<", where none is expected. */
+    /* Line breaks are kept in the shape; between the callee and "<<<" there are usually none. */
     str_add(&r->out, r->copied, (size_t)(s->at[from].at - r->copied));
     str_puts(&r->out, text.s);
     r->copied = end_of(&s->at[end + 2]);
@@ -570,7 +570,7 @@ static int launch(rewriter *r, int i)
 
 /* ---- lambdas ---- */
 
-/* Rewrites the lambda whose '[' is at i, if it is one for a kernel; returns its last token, or i. */
+/* Rewrites the lambda whose '[' is at i if it is for a kernel; returns its last token, or i. */
 static int lambda_at(rewriter *r, int i)
 {
     const scan *s = &r->s;
@@ -616,7 +616,7 @@ static int lambda_at(rewriter *r, int i)
 
 /* ---- scopes ---- */
 
-/* A function begins: what is before it goes out, so that something can be put there. */
+/* Begins a function: copies the text before it, so that structs can be inserted there. */
 static void enter_function(rewriter *r, int brace)
 {
     const char *at = r->s.at[r->begin].at;
@@ -710,7 +710,7 @@ static int included(rewriter *r, const char *name, size_t bytes, bool quoted)
     return found;
 }
 
-/* An #include at token i: of a file of the program's, by the name that we give it. */
+/* Renames the file of the #include at token i, if it is one of the program's. */
 static void include(rewriter *r, int i)
 {
     const scan_token *t = &r->s.at[i + 2], *last = t;

@@ -1,4 +1,4 @@
-/* Tokens for the rewriter. */
+/* Tokens for the rewriter: see scan.h. */
 #include "scan.h"
 
 #include <ctype.h>
@@ -9,7 +9,7 @@ typedef struct scanner {
     const char *at, *end;
     scan out;
     int room, directive, n_directives;
-    bool begins; /* nothing but space is before it on its line */
+    bool begins; /* only white space is before it on its line */
 } scanner;
 
 static void add(scanner *s, scan_kind kind, const char *from, const char *to)
@@ -56,7 +56,7 @@ static bool space(scanner *s)
     return true;
 }
 
-/* A quoted text, whose first quote is next. */
+/* Skips a string or character literal, at its first quote. */
 static void quoted(scanner *s)
 {
     const char quote = *s->at++;
@@ -65,7 +65,7 @@ static void quoted(scanner *s)
     s->at += s->at < s->end && *s->at == quote;
 }
 
-/* R"x( ... )x", from the quote on. */
+/* Skips a raw string R"x( ... )x", at its quote. */
 static void raw(scanner *s)
 {
     char close[32] = ")";
@@ -139,7 +139,7 @@ int scan_depth(scan_conditions *c, const scan_token *t, int depth)
     return depth;
 }
 
-/* Brackets outside of directives pair with each other, those of one directive among themselves. */
+/* Matches brackets: those outside of directives with each other, those of a directive among themselves. */
 static void pair(scan *s)
 {
     int *open = heap_get((size_t)(s->n + 1) * sizeof *open), n = 0;

@@ -1,4 +1,4 @@
-/* Tokens of C++ as the rewriter needs them: where they are, and which belong together. */
+/* Tokens of C++ for the rewriter: where they are, and which brackets are pairs. */
 #ifndef CLI_CUDA_SCAN_H
 #define CLI_CUDA_SCAN_H
 
@@ -8,11 +8,11 @@ typedef enum scan_kind { SCAN_END, SCAN_NAME, SCAN_NUMBER, SCAN_STRING, SCAN_MAR
 
 typedef struct scan_token {
     scan_kind kind;
-    char mark; /* of a SCAN_MARK: its character; all marks have one */
+    char mark; /* the character of a SCAN_MARK, which is always one character; else 0 */
     const char *at;
     uint32_t bytes;
-    int directive; /* the number of the directive that it is in, from 1; 0: none */
-    int pair;      /* of ( ) [ ] { }: the partner's number, or -1 */
+    int directive; /* the number of the enclosing directive, from 1; 0: none */
+    int pair;      /* of ( ) [ ] { }: the number of the matching bracket, or -1 */
 } scan_token;
 
 typedef struct scan {
@@ -20,11 +20,11 @@ typedef struct scan {
     int n; /* the last is SCAN_END, not counted */
 } scan;
 
-/* Comments are left out. Release with scan_free. */
+/* Splits text into tokens, without comments. Release with scan_free. */
 scan scan_text(const char *text, size_t bytes);
 void scan_free(scan *s);
 
-/* Of the '#' that begins a directive. */
+/* The kind of conditional that the '#' at t begins. */
 typedef enum scan_condition {
     CONDITION_NONE,
     CONDITION_IF,
@@ -33,8 +33,8 @@ typedef enum scan_condition {
 } scan_condition;
 scan_condition scan_conditional(const scan_token *t);
 
-/* How deep brackets are nested behind t, which is a token like all others or begins a directive: what one
- * side of an #if opened is not open on the other. {0} at first. */
+/* The nesting depth of brackets after t, given the depth before it. Brackets that one side of an #if opens are
+ * not open on its other side. Begin with {0}. */
 enum { SCAN_CONDITIONS = 64 };
 typedef struct scan_conditions {
     int n, depth[SCAN_CONDITIONS];
@@ -43,10 +43,10 @@ int scan_depth(scan_conditions *c, const scan_token *t, int depth);
 
 bool scan_is(const scan_token *t, const char *word);
 
-/* Behind the '>' that belongs to the '<' at i; i + 1 if there is none. */
+/* The token after the '>' that matches the '<' at i; i + 1 if there is none. */
 int scan_behind_angles(const scan *s, int i);
 
-/* A list in brackets, cut at its commas. */
+/* One item of a list in brackets, between commas. */
 typedef struct scan_piece {
     int from, to;  /* tokens, without the comma */
     int name;      /* its last word before '=' or '[', or -1 */
@@ -54,7 +54,7 @@ typedef struct scan_piece {
     bool variadic; /* it has "..." */
 } scan_piece;
 
-/* The piece that begins at token i; the list ends before `end`. Returns where the next one begins. */
+/* Reads the item that begins at token i of a list that ends before `end`. Returns where the next one begins. */
 int scan_next_piece(const scan *s, int i, int end, scan_piece *p);
 
 #endif

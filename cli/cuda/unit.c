@@ -1,4 +1,4 @@
-/* Units, as text. */
+/* Units as C++ text: see unit.h. */
 #include "cuda/unit.h"
 
 #include <string.h>

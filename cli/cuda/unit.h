@@ -1,12 +1,12 @@
-/* The unit of a source: its text as a constant of the program, which the library compiles for the device. */
+/* The unit of a source: its text as a constant in the program, which the library compiles for the device. */
 #ifndef CLI_CUDA_UNIT_H
 #define CLI_CUDA_UNIT_H
 
 #include "cuda/rewrite.h"
 
-/* Text as a string literal of C. */
+/* Adds text as a C string literal. */
 void unit_quote(str *out, const char *text, size_t bytes);
-/* What defines the unit: of the text at path, and behind it the lambdas that are for kernels. */
+/* Adds the definition of the unit: the text of the file at path, followed by the structs of its lambdas. */
 void unit_add(const rewrite_job *job, const char *path, const char *text, const char *lambdas,
               str *out);
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the forms that are no programs of the calculator ---- */
+/* ---- forms that are not calculator expressions ---- */
 
 /* NAME:DTYPE[SHAPE] and what it stands for: %k is a key, %s the shape, %n the number of elements, %d the
  * dtype. */
@@ -26,7 +26,7 @@ typedef struct form {
     size_t n_dtype;
 } form;
 
-/* False: the text is no such form. */
+/* Returns false if the text does not have this form. */
 static bool form_read(const char *text, form *out)
 {
     const char *colon = strchr(text, ':');
@@ -43,7 +43,7 @@ static bool form_read(const char *text, form *out)
     return false;
 }
 
-/* Arrays of structs are bytes, each_bytes of them for one. */
+/* Arrays of structs are arrays of bytes, each_bytes per element. */
 static void form_write(str *t, const form *f, ig_dtype dtype, size_t each_bytes, uint64_t key)
 {
     if (each_bytes && !f->n_dtype) {
@@ -89,7 +89,7 @@ static void load_write(str *t, const char *path)
     str_puts(t, "\")");
 }
 
-/* The value as a program: what the user wrote, unless it is a form of ours. */
+/* The value as a calculator expression: the user's text, or what its form stands for. */
 static void program_write(str *t, const char *text, ig_dtype dtype, size_t each_bytes, uint64_t key)
 {
     form f;
@@ -121,7 +121,7 @@ int args_compute(const args_reader *r, const char *parameter, const char *progra
     return fine ? -1 : refuse_program(r, parameter);
 }
 
-/* The same; it gets the parameter's name where the calculator takes it, so that later arguments may use it. */
+/* The same, and defines the parameter's name in the calculator, so that later arguments may use it. */
 static int compute(const args_reader *r, const char *name, const char *program, value *out)
 {
     str t = {0};
@@ -134,7 +134,7 @@ static int compute(const args_reader *r, const char *name, const char *program, 
     return code;
 }
 
-/* x as dtype if no value changes by it; else NULL. */
+/* x converted to dtype, or NULL if a value would change. */
 static ig_array *convert(ig_array *x, ig_dtype dtype)
 {
     const ig_dtype from = ig_dtype_of(x);
@@ -150,7 +150,8 @@ ig_array *args_number(const value *v, ig_dtype dtype)
 {
     if (!value_is_number(v) && !(v->kind == V_ARRAY && ig_size(v->u.array) == 1))
         return NULL;
-    const bool rounds = ig_isdtype(dtype, "real floating"); /* 0.1 is the nearest that there is */
+    const bool rounds =
+        ig_isdtype(dtype, "real floating"); /* 0.1 is rounded to the nearest value */
     ig_array *x = value_to_array(v, rounds ? dtype : IG_DTYPE_NONE);
     x = x && !rounds ? convert(x, dtype) : x;
     return x && ig_eval(&x, 1) == IG_OK ? x : NULL;

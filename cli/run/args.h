@@ -1,4 +1,4 @@
-/* What reads arguments of kernels: shared by args.c and structs.c. */
+/* Reading arguments of kernels: shared by args.c and structs.c. */
 #ifndef CLI_RUN_ARGS_H
 #define CLI_RUN_ARGS_H
 
@@ -12,9 +12,9 @@ typedef struct args_reader {
     uint64_t seed;
 } args_reader;
 
-/* The calculator's value of a program; -1, or the exit code after the mistake was reported. */
+/* Evaluates a calculator expression; returns -1, or the exit code after reporting a mistake. */
 int args_compute(const args_reader *r, const char *parameter, const char *program, value *out);
-/* A number as an array of one element of the dtype; NULL if the dtype has no such number. */
+/* A number as an array of one element; NULL if the dtype cannot represent it. */
 ig_array *args_number(const value *v, ig_dtype dtype);
 
 /* "{1, .y = 2}" as bytes, which the caller frees; -1 or an exit code. */

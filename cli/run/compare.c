@@ -1,4 +1,4 @@
-/* Two devices' answers, element by element. */
+/* Compares the results of two devices, element by element. */
 #include "run/run.h"
 
 #include <math.h>
@@ -7,11 +7,11 @@
 static uint64_t bits_at(const void *data, size_t width, int64_t i)
 {
     uint64_t bits = 0;
-    memcpy(&bits, (const char *)data + (size_t)i * width, width); /* little-endian, as all of it */
+    memcpy(&bits, (const char *)data + (size_t)i * width, width); /* little-endian */
     return bits;
 }
 
-/* The place of a float among all floats: neighbours differ by one, and both zeros are 0. */
+/* The index of a float among all floats: neighbours differ by one, and both zeros have index 0. */
 static double rank_of(uint64_t bits, size_t width)
 {
     const uint64_t sign = (uint64_t)1 << (8 * width - 1);

@@ -1,10 +1,10 @@
-/* Options of compilers among the words of `ingot run`, so that a line for nvcc or g++ works as it is. */
+/* Compiler options among the words of `ingot run`, so that a command line for nvcc or g++ works unchanged. */
 #include "run/run.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Words of nvcc that are about NVIDIA's hardware, or ask for what is always so here. */
+/* Options of nvcc that concern NVIDIA's hardware, or that are always on here. */
 static const struct {
     const char *word;
     bool takes_next; /* its value may be the next word */
@@ -28,7 +28,7 @@ static const struct {
                {"-use_fast_math", false},
                {"--use_fast_math", false}};
 
-/* How many words the option at argv[0] has that say nothing here; 0: it is another one. */
+/* The number of words of an ignored option at argv[0]; 0: it is not ignored. */
 static int ignored_words(int argc, char **argv)
 {
     const size_t n = strcspn(argv[0], "=");
@@ -38,7 +38,7 @@ static int ignored_words(int argc, char **argv)
     return 0;
 }
 
-/* Whether a C++ compiler takes the word as it is: -fopenmp, -O3, -std=c++20. */
+/* True if the word is an option for the C++ compiler: -fopenmp, -O3, -std=c++20. */
 static bool is_for_compiler(const char *word)
 {
     static const char *const whole[] = {"-O",  "-O0", "-O1",    "-O2",     "-O3",
@@ -59,7 +59,7 @@ static void add(words *flags, char *word)
     flags->v[flags->n++] = strncmp(word, "--std=", 6) == 0 ? word + 1 : word;
 }
 
-/* "-fopenmp,-O2", as nvcc takes them behind -Xcompiler. */
+/* Adds "-fopenmp,-O2", the value of -Xcompiler. */
 static void add_list(words *flags, char *list)
 {
     for (char *word = strtok(list, ","); word; word = strtok(NULL, ","))

@@ -1,4 +1,4 @@
-/* ingot run: one kernel in CUDA C from the shell. Words -> arguments -> launches -> what they left. */
+/* ingot run: one CUDA C kernel from the shell. Words -> arguments -> launches -> results. */
 #ifndef CLI_RUN_RUN_H
 #define CLI_RUN_RUN_H
 
@@ -29,20 +29,21 @@ int run_args_read(const command *c, const ig_kernel_info *k, const words *given,
                   run_args *out);
 void run_args_free(run_args *a);
 
-/* How far two arrays of one shape and dtype are apart. */
+/* The difference of two arrays of the same shape and dtype. */
 typedef struct difference {
     int64_t count; /* elements whose bits differ */
-    int64_t first; /* of them */
-    double ulp;    /* the largest, of floats: infinite where only one is NaN; of integers, a - b */
+    int64_t first; /* the first of these */
+    double
+        ulp; /* the largest difference: of floats in ulp, infinite if only one is NaN; of integers a - b */
 } difference;
 
 difference run_compare(ig_array *a, ig_array *b);
 
-/* Whether one of them is a mistake; f may be NULL. */
+/* Returns true if a finding is a mistake; f may be NULL. */
 bool run_findings_fail(const ig_kernel_findings *f);
-/* All of them on stderr; f may be NULL. */
+/* Prints all findings on stderr; f may be NULL. */
 void run_findings_say(const ig_kernel_findings *f);
-/* Members of an object, with a comma behind them. */
+/* Add members of a JSON object, followed by a comma. */
 void run_findings_json(str *t, const ig_kernel_findings *f);
 void run_profile_json(str *t, const ig_profile *p);
 

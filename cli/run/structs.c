@@ -14,8 +14,8 @@ enum { NPY_MOST_BYTES = 1 << 30 };
 typedef struct literal {
     const args_reader *reader;
     const char *parameter;
-    const char *at; /* what is not yet read */
-    int code;       /* -1, or the exit code after the mistake was reported */
+    const char *at; /* the unread text */
+    int code;       /* -1, or the exit code after reporting a mistake */
 } literal;
 
 static void skip_blanks(literal *l)
@@ -33,7 +33,7 @@ static bool take(literal *l, char c)
     return true;
 }
 
-/* Reports what is wrong, with the place; false. */
+/* Reports a mistake and its position; returns false. */
 static bool refuse(literal *l, const char *what, const char *name)
 {
     if (l->code < 0)
@@ -71,7 +71,7 @@ static bool read_number(literal *l, const ig_kernel_field *f, unsigned char *to)
     if (x) {
         memcpy(to, ig_data(x), ig_dtype_bytes(f->dtype));
     } else if (f->dtype != IG_DTYPE_NONE) {
-        ig_error(NULL); /* this says it better */
+        ig_error(NULL); /* the next message says more */
         return refuse(l, "there is no such number in", ig_dtype_name(f->dtype));
     }
     l->at += n;
@@ -176,7 +176,7 @@ static uint32_t little(const unsigned char *at, int n)
     return x;
 }
 
-/* Where the data of a file of records begins; 0: it is no such file. */
+/* The offset of the data in a file of records; 0 if it is another kind of file. */
 static size_t records_at(const unsigned char *file, size_t bytes)
 {
     if (bytes < 12 || memcmp(file, "\x93NUMPY", 6) != 0)
@@ -205,7 +205,8 @@ int run_records_read(const args_reader *r, const ig_kernel_param *p, const char 
     const size_t at = file ? records_at((unsigned char *)file, bytes) : 0;
     if (at && (bytes - at) % each) {
         say(r->command,
-            "--arg %s: the records of '%s' have %zu bytes in all, which is no multiple of the %zu "
+            "--arg %s: the records of '%s' have %zu bytes in total, which is not a multiple of the "
+            "%zu "
             "of a %s",
             p->name, path, bytes - at, each, p->holds->type);
         code = EXIT_INPUT;

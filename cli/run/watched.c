@@ -1,4 +1,4 @@
-/* What a launch that was watched has seen: mistakes, and the cost of each line. */
+/* Output of --check and --profile for one kernel: mistakes, and the cost of each line. */
 #include "run/run.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* The runtime of whole CUDA programs: their kernels and variables, by the addresses of the host's stubs.
+/* The runtime of whole CUDA programs: kernels and variables, found by the address of the host's stub.
  *
  * A unit is compiled at the first call that needs it; by then all instances of its templates are known,
  * since stubs make themselves known before main. So a unit is one module, and its variables exist once.
@@ -15,7 +15,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Without more being allowed, dynamic and static shared memory together are at most this. */
+/* The limit of static and dynamic shared memory together, unless the program raises it. */
 enum { SHARED_BYTES = 48 << 10 };
 
 struct ig_cuda_kernel {
@@ -24,7 +24,7 @@ struct ig_cuda_kernel {
     const void *stub;
     size_t shared_allowed;
     bool warned;
-    int refused; /* why it cannot be built, which was told */
+    int refused; /* the error of launches if it cannot be built, which was reported */
     char name[];
 };
 
@@ -37,12 +37,12 @@ typedef struct variable {
     char name[];
 } variable;
 
-/* A unit that was compiled, or could not be. */
+/* A unit after its compilation, whether or not that succeeded. */
 struct ig_cuda_state {
     struct ig_cuda_state *next;
     ig_cuda_unit *unit;
-    ig_module *module; /* NULL: it has a mistake, which was told */
-    char *said;        /* about those of its kernels that failed, or NULL */
+    ig_module *module; /* NULL if it did not compile, which was reported */
+    char *said;        /* messages about kernels that failed, or NULL */
     char *globals;     /* the address of its variables, or NULL */
 };
 
@@ -58,7 +58,7 @@ static ig_cuda_kernel *kernels;
 static variable *variables;
 static struct ig_cuda_state *states;
 static const backend *device;
-static int fatal; /* what a kernel met while it ran */
+static int fatal; /* the error that a running kernel met; it stays until the device is reset */
 static _Thread_local int last;
 static _Thread_local shape pushed;
 static _Thread_local cudart_call_site here;
@@ -125,7 +125,7 @@ void cudart_print_error(void)
 
 /* ---- the device ---- */
 
-/* As every NVIDIA GPU has it: programs count on being stopped there. */
+/* The limits of NVIDIA GPUs. Programs rely on launches beyond them being refused. */
 static const uint32_t grid_most[3] = {INT32_MAX, 65535, 65535};
 static const uint32_t block_most[3] = {1024, 1024, 64};
 enum { THREADS_MOST = 1024 };
@@ -146,8 +146,8 @@ static const backend *choose(void)
     return dev && backend_runs_kernels(dev) ? dev : NULL;
 }
 
-/* The device was asked for by name, and a program that looks at no error would print garbage: it ends
- * as if a library was missing, by ingot's code for a device that is not there. */
+/* Ends the program with ingot's exit code for a missing device. A program that ignores errors would otherwise
+ * go on and print garbage. */
 _Noreturn static void end_without_device(void)
 {
     enum { NOT_THERE = 4 };
@@ -168,7 +168,7 @@ const backend *cudart_begin(int *error)
     *error = fatal;
     if (!*error)
         return device;
-    cudart_watch_error_seen(); /* the call tells */
+    cudart_watch_error_seen(); /* the call returns it */
     pthread_mutex_unlock(&lock);
     cudart_set_last_error(*error);
     return NULL;
@@ -276,13 +276,13 @@ static int count(const char *const *list)
     return n;
 }
 
-/* Whether an instance is of a lambda's type, as gcc or clang spell it: the unit has no name for that. */
+/* True if a template argument is the type of a lambda, as gcc or clang spell it. The unit has no name for it. */
 static bool is_of_lambda(const char *name)
 {
     return strstr(name, "<lambda(") || strstr(name, "lambda at ");
 }
 
-/* Instances of the unit's templates, each once. */
+/* The instances of the unit's templates, without duplicates. */
 static int instances_of(const ig_cuda_unit *unit, const char **out)
 {
     int n = 0;
@@ -318,7 +318,7 @@ static void compile(struct ig_cuda_state *s)
     memory_free(instances);
 }
 
-/* The unit's module; NULL after it was told why there is none. */
+/* The unit's module, compiled if needed; NULL after the reason was reported. */
 static struct ig_cuda_state *state_of(ig_cuda_unit *unit)
 {
     if (!unit->state) {
@@ -348,7 +348,7 @@ void cudart_units_reset(void)
 
 /* ---- variables ---- */
 
-/* Where the variable is on the device, as an address too. */
+/* Finds a variable on the device: its buffer and its address. */
 static int locate(const backend *dev, const variable *v, binding *where, char **at)
 {
     struct ig_cuda_state *s = state_of(v->unit);
@@ -413,7 +413,7 @@ int ig_cuda_symbol_range(const void *shadow, size_t offset, size_t bytes, void *
     return cudart_end(error);
 }
 
-/* Managed variables of the unit: to the device before a launch, back to the host behind it. */
+/* Copies the unit's managed variables to the device before a launch, and back to the host after it. */
 static int exchange(const backend *dev, const ig_cuda_unit *unit, bool to_device)
 {
     for (const variable *v = variables; v; v = v->next) {
@@ -435,7 +435,7 @@ static int exchange(const backend *dev, const ig_cuda_unit *unit, bool to_device
 
 /* ---- launches ---- */
 
-/* CUDA up to 12 and its manual have cudaErrorInvalidConfiguration here; CUDA 13.0 was seen to give
+/* The error is cudaErrorInvalidConfiguration, as in CUDA up to version 12 and its manual. CUDA 13.0 returns
  * cudaErrorInvalidValue. */
 static int take_shape(const backend *dev, const uint32_t grid[3], const uint32_t block[3],
                       size_t shared_bytes, shape *out)
@@ -466,7 +466,7 @@ int ig_cuda_push(const uint32_t grid[3], const uint32_t block[3], size_t shared_
     return cudart_end(error);
 }
 
-/* A kernel that is ready to be launched. */
+/* Builds a kernel for the device, so that it can be launched. */
 static int prepare(const backend *dev, ig_cuda_kernel *k, struct ig_cuda_state **s,
                    module_kernel *ready)
 {
@@ -506,8 +506,8 @@ static int prepare(const backend *dev, ig_cuda_kernel *k, struct ig_cuda_state *
                                                      : cudaErrorInvalidDeviceFunction;
 }
 
-/* The address by which the device knows a pointer. One that no kernel could follow is told before it is
- * tried. */
+/* Translates a pointer to the device's address. A pointer that no kernel can follow is reported here, before
+ * the launch. */
 static int resolve(const backend *dev, const module_kernel *k, int i, char **at)
 {
     binding where;
@@ -523,7 +523,7 @@ static int resolve(const backend *dev, const module_kernel *k, int i, char **at)
             return error;
         }
     if (cudart_watch_checks())
-        return cudaSuccess; /* it tells who follows it */
+        return cudaSuccess; /* the check reports the access, if there is one */
     fflush(stdout);
     fprintf(stderr,
             "ingot: kernel '%s': '%s' is %p, which is no memory of the device; cudaMalloc gives "
@@ -532,7 +532,8 @@ static int resolve(const backend *dev, const module_kernel *k, int i, char **at)
     return cudaErrorIllegalAddress;
 }
 
-/* Host and device disagree about a kernel, so that it is never launched: the command's exit code tells. */
+/* Reports that host and device disagree about a kernel, which is then not launched. The exit code of `ingot run`
+ * tells. */
 static int mismatch(void)
 {
     cudart_print_error();
@@ -569,7 +570,7 @@ static int pack(const backend *dev, const module_kernel *k, void *const *args, c
     return cudaSuccess;
 }
 
-/* Arguments for a device with memory of its own: pointers become buffers and offsets. */
+/* Arguments for a device with separate memory: pointers become buffers and offsets. */
 static ig_status bind(const backend *dev, const module_kernel *k, const char *packed,
                       kernel_arg *out)
 {
@@ -587,7 +588,7 @@ static ig_status bind(const backend *dev, const module_kernel *k, const char *pa
     return IG_OK;
 }
 
-/* What the kernel may have written, for the host. */
+/* Copies what the kernel may have written back to the host. */
 static ig_status bring_back(const backend *dev, const module_kernel *k, const char *packed)
 {
     for (int i = 0; i < k->info->n_params; i++) {
@@ -601,7 +602,7 @@ static ig_status bring_back(const backend *dev, const module_kernel *k, const ch
     return IG_OK;
 }
 
-/* Of memory that kernels may use. */
+/* How many bytes follow an address in memory that kernels may use; 0: it is not such memory. */
 static size_t room_at(void *context, uint64_t at)
 {
     (void)context;
@@ -632,7 +633,7 @@ static int start(const backend *dev, ig_cuda_kernel *k, ig_module *m, const modu
         status = bring_back(dev, ready, packed);
     memory_free(args);
     if (endless && !asserted) {
-        ig_error(NULL); /* was told */
+        ig_error(NULL); /* was reported */
         return cudaErrorLaunchTimeout;
     }
     if (status == IG_OK)

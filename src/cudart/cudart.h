@@ -1,5 +1,5 @@
-/* What the files of the CUDA runtime share: cudart.c has kernels and variables, memory.c addresses,
- * watch.c what --check and --profile see. */
+/* Shared by the files of the CUDA runtime: cudart.c has kernels and variables, memory.c has addresses, watch.c
+ * has --check and --profile. */
 #ifndef CUDART_CUDART_H
 #define CUDART_CUDART_H
 
@@ -17,54 +17,55 @@ enum {
  * cudart_end gives the lock back, keeps the error for the thread and returns it. */
 const backend *cudart_begin(int *error);
 int cudart_end(int error);
-/* The same where nothing was locked. */
+/* Keeps the error for the thread and returns it, without a lock. */
 int cudart_set_last_error(int error);
 
-/* Says what the library has to say about a failure, on standard error. */
+/* Prints the library's error on stderr. */
 void cudart_print_error(void);
 
-/* Where the host's source makes a call; file is NULL if that is not known, and lives forever. */
+/* The source line of a call by the host; file is a literal, or NULL if it is not known. */
 typedef struct cudart_call_site {
     const char *file;
     int line;
 } cudart_call_site;
 
-/* Of the calling thread's call, until cudart_end. */
+/* The call site of the calling thread's current call. */
 cudart_call_site cudart_call_site_now(void);
 
-/* Puts a buffer's memory into the table of addresses; NULL if that fails. The table holds a reference, until
+/* Adds a buffer's memory to the table of addresses; NULL on failure. The table keeps a reference until
  * ig_cuda_reset. */
 char *cudart_memory_add(const backend *dev, buffer *b, int kind);
-/* The buffer that an address is in, and the offset; false: in none. bytes is how many are behind it. */
+/* Finds the buffer and offset of an address, and how many bytes follow it there; false if there is none. */
 bool cudart_memory_find(const void *at, binding *where, size_t *bytes, int *kind);
-/* Brings memory that host and device share up to date, on one side or the other, where there are two. */
+/* Copies memory that host and device share to the other side, if the device has separate memory. */
 ig_status cudart_memory_mirror(const backend *dev, const void *at, bool to_device);
-/* Releases all that cudart_memory_add was given. */
+/* Releases everything that was added with cudart_memory_add. */
 void cudart_memory_reset(void);
 void cudart_units_reset(void);
 uint64_t cudart_memory_used(void);
-/* All memory that kernels may use, and that was freed and is not used again, by address; memory_free. */
+/* All memory that kernels may use, and freed memory that was not reused, sorted by address. Release with
+ * memory_free. */
 kernel_memory *cudart_memory_list(int *n);
-/* Tells of memory that is not freed. */
+/* Reports memory that was not freed. */
 void cudart_memory_leaks(void);
 
-/* Reads what is asked for, once. */
+/* Reads the settings, once. */
 void cudart_watch_begin(void);
 bool cudart_watch_checks(void);
-bool cudart_watch_is_on(void); /* for a check or a profile */
-/* A kernel that the program needs could not be built: the command's exit code tells. */
+bool cudart_watch_is_on(void); /* there is a check or a profile */
+/* Notes that a kernel could not be built, for the exit code of `ingot run`. */
 void cudart_watch_unbuilt(ig_status why);
-/* Tells of a mistake of the host's, if there is a check; kind is a literal. */
+/* Reports a mistake of the host's if there is a check; kind is a literal. */
 void cudart_watch_report(const char *kind, bool is_note, cudart_call_site at, const char *format,
                          ...) IG_PRINTF(4, 5);
-/* A launch failed, which the program can only know by asking; and it asked. */
+/* Note that a launch failed, and that the program looked at the error. */
 void cudart_watch_refused(int error, cudart_call_site at);
 void cudart_watch_error_seen(void);
-/* module_launch, watched if that is asked for. Mistakes are told and do not make it fail, but for an
- * endless loop, which is left with IG_ERR_DEVICE. */
+/* module_launch with the check or profile that the user asked for. Mistakes are reported and do not make it
+ * fail, except for an endless loop, which is stopped with IG_ERR_DEVICE. */
 ig_status cudart_watch_launch(ig_module *m, const backend *dev, const char *kernel,
                               const module_kernel *k, lane_launch *l, bool *endless);
-/* Before modules are freed. */
+/* Call this before modules are freed. */
 void cudart_watch_detach_modules(void);
 
 #endif

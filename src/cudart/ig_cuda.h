@@ -1,4 +1,4 @@
-/* What a whole CUDA program calls, through the cuda_runtime.h that `ingot run` compiles it with.
+/* The functions that a whole CUDA program calls through the cuda_runtime.h of `ingot run`.
  *
  * These functions are exported, for that header alone: they may change with every version, as the header
  * does, and are no part of ingot.h. Results are numbers of cuda_errors.def. As in CUDA, a failure is also
@@ -16,33 +16,34 @@ extern "C" {
 
 #define IG_CUDA_API __attribute__((visibility("default")))
 
-/* A source file with device code: made by the rewriter, one for each file that is compiled. */
+/* A source file with device code. The rewriter defines one in each file that is compiled. */
 typedef struct ig_cuda_unit {
     const char *name, *text;
     const char *const *defines, *const *folders; /* each ends with NULL */
-    struct ig_cuda_state *state;                 /* of the library; NULL at first */
+    struct ig_cuda_state *state;                 /* the library's; initially NULL */
 } ig_cuda_unit;
 
-/* Makes a kernel known under the address of its stub, before the first launch of any. name has template
+/* Registers a kernel under the address of its stub; call it before the first launch. name includes template
  * arguments: "tile<float, 16>". Text is copied. */
 typedef struct ig_cuda_kernel ig_cuda_kernel;
 IG_CUDA_API ig_cuda_kernel *ig_cuda_kernel_add(ig_cuda_unit *unit, const void *stub,
                                                const char *name);
-/* Makes a variable known under the address of the host's variable of that name. A managed one has its
- * value there whenever no kernel runs. */
+/* Registers a device variable under the address of the host's variable of that name. A managed variable has its
+ * value in the host's variable whenever no kernel runs. */
 IG_CUDA_API int ig_cuda_variable_add(ig_cuda_unit *unit, void *shadow, const char *name,
                                      size_t bytes, int managed);
 
-/* Where the calling thread's next call stands, for messages. file is a literal. */
+/* The source line of the calling thread's next call, for messages. file is a literal. */
 IG_CUDA_API void ig_cuda_call_at(const char *file, int line);
 
-/* The shape of the calling thread's next launch; not 0: it is refused, and is not to be launched. */
+/* Sets the shape of the calling thread's next launch. If the result is not 0, the shape is refused, and the
+ * launch must be left out. */
 IG_CUDA_API int ig_cuda_push(const uint32_t grid[3], const uint32_t block[3], size_t shared_bytes,
                              void *stream);
-/* Launches with the shape that was pushed; args and sizes of the n parameters. */
+/* Launches with the shape that was set; args and sizes are those of the n parameters. */
 IG_CUDA_API int ig_cuda_launch(ig_cuda_kernel *kernel, void *const *args, const size_t *sizes,
                                int n);
-/* All of it by a stub's address, as cudaLaunchKernel has it. */
+/* Shape and launch in one call, by the stub's address, as in cudaLaunchKernel. */
 IG_CUDA_API int ig_cuda_launch_stub(const void *stub, const uint32_t grid[3],
                                     const uint32_t block[3], size_t shared_bytes, void *stream,
                                     void *const *args);
@@ -52,34 +53,34 @@ typedef struct ig_cuda_attributes {
     int max_threads, registers;
 } ig_cuda_attributes;
 IG_CUDA_API int ig_cuda_function(const void *stub, ig_cuda_attributes *a);
-/* Allows launches of a kernel that much dynamic shared memory. */
+/* Raises the limit of a kernel's dynamic shared memory. */
 IG_CUDA_API int ig_cuda_allow_shared(const void *stub, size_t bytes);
 
-/* Where an address points to. */
+/* Kinds of memory. */
 enum { IG_CUDA_HOST, IG_CUDA_PINNED, IG_CUDA_DEVICE, IG_CUDA_MANAGED };
 IG_CUDA_API int ig_cuda_alloc(void **at, size_t bytes, int kind);
 IG_CUDA_API int ig_cuda_free(void *at, int pinned);
-/* Takes memory of the host's as pinned, and gives it back. */
+/* Registers host memory as pinned, and unregisters it. */
 IG_CUDA_API int ig_cuda_adopt(void *at, size_t bytes);
 IG_CUDA_API int ig_cuda_forget(void *at);
 IG_CUDA_API int ig_cuda_kind(const void *at);
-/* Rows of width bytes; kind is a cudaMemcpyKind. One row has any pitch. */
+/* Copies rows of width bytes; kind is a cudaMemcpyKind. The pitch of a single row is ignored. */
 IG_CUDA_API int ig_cuda_copy(void *to, size_t to_pitch, const void *from, size_t from_pitch,
                              size_t width, size_t height, int kind);
 IG_CUDA_API int ig_cuda_fill(void *at, size_t pitch, int value, size_t width, size_t height);
-/* The device's variable behind the host's. */
+/* The device variable that belongs to a host variable. */
 IG_CUDA_API int ig_cuda_symbol(const void *shadow, void **at, size_t *bytes);
-/* A part of it, which must be in it. */
+/* A range of it, which must lie inside. */
 IG_CUDA_API int ig_cuda_symbol_range(const void *shadow, size_t offset, size_t bytes, void **at);
 
 IG_CUDA_API int ig_cuda_synchronize(void);
 IG_CUDA_API int ig_cuda_reset(void);
 IG_CUDA_API int ig_cuda_last_error(int forget);
-/* Keeps an error that the header found itself; returns it. */
+/* Keeps an error that a header found; returns it. */
 IG_CUDA_API int ig_cuda_fail(int error);
 IG_CUDA_API const char *ig_cuda_error_name(int error);
 IG_CUDA_API const char *ig_cuda_error_text(int error);
-/* Seconds of a clock that only goes forward. */
+/* Seconds of a monotonic clock. */
 IG_CUDA_API double ig_cuda_clock(void);
 
 typedef struct ig_cuda_facts {

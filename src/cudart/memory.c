@@ -15,22 +15,22 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* Rows as cudaMallocPitch makes them, and slack behind all: kernels may read a little beyond their
- * data, as they do on a GPU. */
+/* The alignment of rows of cudaMallocPitch, and slack after each allocation: kernels may read a little beyond
+ * their data, as they may on a GPU. */
 enum { ROUND_BYTES = 512, FREED_MOST_BYTES = 1 << 28 };
 
 enum { COPY_TO_DEVICE = 1, COPY_TO_HOST = 2, COPY_ON_DEVICE = 3, COPY_DEFAULT = 4 };
 
 typedef struct range {
     char *at;
-    size_t bytes; /* that were asked for */
+    size_t bytes; /* as requested */
     int kind;
-    buffer *buf;  /* NULL: the program's own memory, on a device that computes in it */
-    bool adopted; /* the program's own memory */
+    buffer *buf;  /* NULL: host memory, on a device that computes in it */
+    bool adopted; /* registered host memory */
     bool mapped;  /* mapped here, beside the buffer */
-    bool asked;   /* by ig_cuda_alloc, at that place */
+    bool asked;   /* allocated by ig_cuda_alloc, at the call site `from` */
     cudart_call_site from;
-    uint64_t freed; /* 0: it is not; else, when */
+    uint64_t freed; /* 0: in use; else a number that grows with each free */
 } range;
 
 static struct {
@@ -58,7 +58,7 @@ static size_t rank(const void *at)
     return low;
 }
 
-/* The range that an address is in; its end counts, too. */
+/* The range that contains an address; the end of a range belongs to it. */
 static range *range_of(const void *at)
 {
     const size_t i = rank(at);
@@ -66,7 +66,7 @@ static range *range_of(const void *at)
     return r && (size_t)((const char *)at - r->at) <= r->bytes ? r : NULL;
 }
 
-/* The same, but for memory that was freed. */
+/* The same, without freed memory. */
 static range *live_range_of(const void *at)
 {
     range *r = range_of(at);
@@ -104,7 +104,7 @@ static void drop(range *r)
     table.n--;
 }
 
-/* Drops it, or keeps it as freed: then the oldest go that are too many. */
+/* Removes a range, or keeps it as freed and then removes the oldest if there are too many. */
 static void retire(range *r)
 {
     if (!cudart_watch_checks()) {
@@ -188,7 +188,7 @@ kernel_memory *cudart_memory_list(int *n)
     return list;
 }
 
-/* ---- what a check says ---- */
+/* ---- reports of a check ---- */
 
 /* "4096 bytes of cudaMalloc (prog.cu:12)". */
 static const char *describe(const range *r, char *out, size_t room)
@@ -205,7 +205,7 @@ static bool same_place(const range *a, const range *b)
     return a->from.file == b->from.file && a->from.line == b->from.line && a->kind == b->kind;
 }
 
-/* Those of one place are told as one. */
+/* Leaks of one call site are reported together. */
 void cudart_memory_leaks(void)
 {
     for (size_t i = 0; i < table.n; i++) {
@@ -344,15 +344,15 @@ int ig_cuda_kind(const void *at)
     return kind;
 }
 
-/* One side of a copy: where the bytes are. */
+/* One side of a copy. */
 typedef struct side {
     char *at;
-    binding where; /* buf: on the device, and not the host's memory */
+    binding where; /* buf is set if the bytes are in device memory that the host cannot address */
     bool device;   /* a kernel may use it */
 } side;
 
-/* Whether that many bytes are there, and a kernel may use them if that is asked for; does is what a check
- * says of it: "the copy reads". */
+/* True if the range has that many bytes, and is usable by kernels if that is required. `does` begins the message
+ * of a check: "the copy reads". */
 static bool look(const backend *dev, const void *at, size_t bytes, bool on_device, const char *does,
                  side *s)
 {
@@ -394,7 +394,7 @@ static ig_status copy_row(const backend *dev, const side *to, size_t to_at, cons
     return IG_OK;
 }
 
-/* The bytes from the first row's begin to the last row's end. */
+/* The bytes from the begin of the first row to the end of the last. */
 static size_t extent(size_t pitch, size_t width, size_t height)
 {
     return height ? pitch * (height - 1) + width : 0;

@@ -24,20 +24,20 @@
 
 enum { TOLD_MOST = 100, LOOPS_MOST = 1 << 24 };
 
-/* A place in the source that was told about. */
+/* A place in the source that was reported. */
 typedef struct told {
     struct told *next;
     const char *kind; /* a literal */
     bool is_note;
     int64_t line;
     uint32_t column;
-    char what[]; /* the file, or the message where no place is known */
+    char what[]; /* the file, or the message if the place is not known */
 } told;
 
-/* What the launches of a kernel did: counts of each instruction until its module goes, then lines. */
+/* The profile of a kernel's launches: counts by instruction until its module is freed, then by line. */
 typedef struct profile {
     struct profile *next;
-    const lane_code *lanes; /* NULL: it is done */
+    const lane_code *lanes; /* NULL: the counts are by line */
     ig_profile_line *counts;
     ig_profile *lines;
     uint64_t launches;
@@ -87,9 +87,9 @@ void cudart_watch_unbuilt(ig_status why)
 bool cudart_watch_checks(void) { return watch.check; }
 bool cudart_watch_is_on(void) { return watch.check || watch.profile; }
 
-/* ---- telling ---- */
+/* ---- reports ---- */
 
-/* One line of the report; text is released. */
+/* Writes one line of the report and releases the text. */
 static void report(char letter, text *t)
 {
     char *line = text_take(t);
@@ -107,7 +107,7 @@ static void add_text(text *t, const char *name, const char *value)
     text_add(t, ", ");
 }
 
-/* Whether the place is new; a new one is remembered. */
+/* Returns true if the place is new, and remembers it. */
 static bool is_new(const ig_kernel_finding *f)
 {
     const char *what = f->line ? f->file : f->message;
@@ -182,7 +182,7 @@ void cudart_watch_report(const char *kind, bool is_note, cudart_call_site at, co
     memory_free(line);
 }
 
-/* ---- errors that nobody looks at ---- */
+/* ---- errors that the program ignores ---- */
 
 void cudart_watch_refused(int error, cudart_call_site at)
 {
@@ -224,7 +224,7 @@ static profile *profile_of(const module_kernel *k)
     return p;
 }
 
-/* Tells what the check found; true: an endless loop, which was left. */
+/* Reports what the check found; returns true for an endless loop, which was stopped. */
 static bool tell_found(const module_kernel *k, const kernel_check *check)
 {
     bool endless = false;
@@ -322,7 +322,7 @@ static void tell_sum(void)
                 watch.launches == 1 ? "" : "es");
 }
 
-/* Behind the program's own exit functions, so that what they free is no leak. */
+/* Runs after the program's exit functions, so that what they free is not reported as a leak. */
 __attribute__((destructor)) static void watch_end(void)
 {
     text t = {0};

@@ -86,7 +86,7 @@ check 'the seed matters' not cmp <("$ingot" run "${saxpy[@]}" -a a=1 -a x=normal
     <("$ingot" run "${saxpy[@]}" -a a=1 -a x=normal:[8] -a y=zeros:[8] --seed 1)
 
 check 'a misspelt kernel' gives 2 "*no kernel 'saxpi'; did you mean 'saxpy'?" two.cu -k saxpi
-check 'several kernels' gives 2 '*several kernels: choose one*put, take' <(
+check 'several kernels' gives 2 '*has several kernels; choose one*put, take' <(
     echo '__global__ void put() {} __global__ void take() {}')
 check 'a misspelt parameter' gives 2 "*no parameter 'z'; its parameters are n, a, x, y" "${saxpy[@]}" -a z=1
 check 'a missing argument' gives 2 "*'a' (float) is not given" "${saxpy[@]}" "${xy[@]}"
@@ -144,6 +144,6 @@ for name, data in ("records.npy", item * 2), ("short.npy", item[:-1]):
     open(name, "wb").write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + data)
 PYTHON
 check 'records' gives 0 '*y = [[] 0. -1.  9.]' structs.cu -a 's={}' -a 'v={0, 1}' -a all=records.npy -a y=zeros:[3]
-check 'records of another size' gives 5 "*have 31 bytes in all, which is no multiple of the 32 of a item" structs.cu -a all=short.npy
+check 'records of another size' gives 5 "*have 31 bytes in total, which is not a multiple of the 32 of a item" structs.cu -a all=short.npy
 check 'no source' gives 2 '*name a file*'
 finish

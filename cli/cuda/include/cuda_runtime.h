@@ -1,8 +1,12 @@
-/* CUDA's runtime on the host, for programs that `ingot run` compiles: CUDA's names over the functions of
- * ingot_cuda.h, which the library has. Kernels are stubs that launch themselves (ig_cuda::ig_launch); the
- * rewriter made them. */
+/* The CUDA runtime on the host, for programs that `ingot run` compiles: CUDA's names for the functions of
+ * ingot_cuda.h, which the library implements. The rewriter turns kernels into stubs that launch themselves
+ * (ig_cuda::ig_launch). */
 #ifndef INGOT_CUDA_RUNTIME_H
 #define INGOT_CUDA_RUNTIME_H
+
+#ifndef __cplusplus
+#error "ingot run: C files cannot call the CUDA runtime; rename the file to .cpp or .cu"
+#endif
 
 #include <assert.h>
 #include <limits.h>

@@ -1,4 +1,4 @@
-/* CUDA's words and types on the host: qualifiers mean nothing there, vectors are structs of CUDA's layout. */
+/* CUDA's keywords and types on the host: qualifiers are empty, vectors are structs with CUDA's layout. */
 #ifndef INGOT_CUDA_TYPES_H
 #define INGOT_CUDA_TYPES_H
 
@@ -10,7 +10,7 @@
 #define __shared__
 #define __grid_constant__
 #define __forceinline__ inline __attribute__((always_inline))
-/* Empty: the library of C++ writes __attribute__((__noinline__)). */
+/* Empty, since the C++ library writes __attribute__((__noinline__)). */
 #define __noinline__
 #define __launch_bounds__(...)
 #define __cluster_dims__(...)
@@ -23,8 +23,8 @@
 #define __restrict__ __restrict
 #endif
 
-/* One row for each scalar type: the alignments of its vectors of one, two and four. Vectors of three have
- * that of one. */
+/* One row per scalar type: the alignments of its vectors of one, two and four elements. Vectors of three are
+ * aligned like vectors of one. */
 #define IG_VECTOR(type, base, one, two, four) \
     struct alignas(one) base##1 { type x; }; \
     struct alignas(two) base##2 { type x, y; }; \

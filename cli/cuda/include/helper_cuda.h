@@ -1,4 +1,5 @@
-/* What programs use of the samples' helpers: errors that end the program, and the choice of a device. */
+/* The commonest helpers of NVIDIA's samples, for programs that do not bring their own: error checks and the
+ * choice of a device. */
 #ifndef INGOT_HELPER_CUDA_H
 #define INGOT_HELPER_CUDA_H
 

@@ -1,4 +1,4 @@
-/* The device: what it is, and wishes about it. */
+/* The device: its properties and settings. */
 #ifndef INGOT_DEVICE_H
 #define INGOT_DEVICE_H
 
@@ -65,7 +65,7 @@ static inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int device)
     p->maxThreadsDim[2] = 64;
     p->maxGridSize[0] = 2147483647;
     p->maxGridSize[1] = p->maxGridSize[2] = 65535;
-    p->clockRate = 1000000; /* what clock() counts is nanoseconds; that of memory is not known */
+    p->clockRate = 1000000; /* clock() counts nanoseconds; the clock rate of memory is not known */
     p->major = 7;
     p->multiProcessorCount = f.cores;
     p->integrated = p->canMapHostMemory = p->unifiedAddressing = p->managedMemory = 1;
@@ -94,12 +94,15 @@ enum cudaDeviceAttr {
     cudaDevAttrMaxPitch,
     cudaDevAttrMaxRegistersPerBlock,
     cudaDevAttrClockRate,
-    cudaDevAttrMultiProcessorCount = 16,
+    cudaDevAttrTextureAlignment,
+    cudaDevAttrGpuOverlap,
+    cudaDevAttrMultiProcessorCount,
     cudaDevAttrKernelExecTimeout,
     cudaDevAttrIntegrated,
     cudaDevAttrCanMapHostMemory,
     cudaDevAttrComputeMode,
-    cudaDevAttrConcurrentKernels = 31,
+    cudaDevAttrSurfaceAlignment = 30,
+    cudaDevAttrConcurrentKernels,
     cudaDevAttrEccEnabled,
     cudaDevAttrPciBusId,
     cudaDevAttrPciDeviceId,
@@ -110,19 +113,35 @@ enum cudaDeviceAttr {
     cudaDevAttrMaxThreadsPerMultiProcessor,
     cudaDevAttrAsyncEngineCount,
     cudaDevAttrUnifiedAddressing,
+    cudaDevAttrPciDomainId = 50,
+    cudaDevAttrTexturePitchAlignment,
     cudaDevAttrComputeCapabilityMajor = 75,
     cudaDevAttrComputeCapabilityMinor,
     cudaDevAttrStreamPrioritiesSupported = 78,
-    cudaDevAttrMaxSharedMemoryPerMultiprocessor = 81,
+    cudaDevAttrGlobalL1CacheSupported,
+    cudaDevAttrLocalL1CacheSupported,
+    cudaDevAttrMaxSharedMemoryPerMultiprocessor,
     cudaDevAttrMaxRegistersPerMultiprocessor,
     cudaDevAttrManagedMemory,
-    cudaDevAttrHostNativeAtomicSupported = 86,
+    cudaDevAttrIsMultiGpuBoard,
+    cudaDevAttrMultiGpuBoardGroupID,
+    cudaDevAttrHostNativeAtomicSupported,
     cudaDevAttrSingleToDoublePrecisionPerfRatio,
     cudaDevAttrPageableMemoryAccess,
     cudaDevAttrConcurrentManagedAccess,
+    cudaDevAttrComputePreemptionSupported,
+    cudaDevAttrCanUseHostPointerForRegisteredMem,
     cudaDevAttrCooperativeLaunch = 95,
-    cudaDevAttrMaxSharedMemoryPerBlockOptin = 97,
+    cudaDevAttrCooperativeMultiDeviceLaunch,
+    cudaDevAttrMaxSharedMemoryPerBlockOptin,
+    cudaDevAttrCanFlushRemoteWrites,
+    cudaDevAttrHostRegisterSupported,
+    cudaDevAttrPageableMemoryAccessUsesHostPageTables,
+    cudaDevAttrDirectManagedMemAccessFromHost,
     cudaDevAttrMaxBlocksPerMultiprocessor = 106,
+    cudaDevAttrMaxPersistingL2CacheSize = 108,
+    cudaDevAttrMaxAccessPolicyWindowSize,
+    cudaDevAttrReservedSharedMemoryPerBlock = 111,
     cudaDevAttrMemoryPoolsSupported = 115
 };
 
@@ -149,6 +168,8 @@ static inline cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attr
         {cudaDevAttrMaxPitch, (long long)p.memPitch},
         {cudaDevAttrMaxRegistersPerBlock, p.regsPerBlock},
         {cudaDevAttrClockRate, p.clockRate},
+        {cudaDevAttrTextureAlignment, (long long)p.textureAlignment},
+        {cudaDevAttrGpuOverlap, p.deviceOverlap},
         {cudaDevAttrMultiProcessorCount, p.multiProcessorCount},
         {cudaDevAttrKernelExecTimeout, 0},
         {cudaDevAttrIntegrated, p.integrated},
@@ -179,6 +200,23 @@ static inline cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attr
         {cudaDevAttrMaxSharedMemoryPerBlockOptin, (long long)p.sharedMemPerBlockOptin},
         {cudaDevAttrMaxBlocksPerMultiprocessor, p.maxBlocksPerMultiProcessor},
         {cudaDevAttrMemoryPoolsSupported, 0},
+        {cudaDevAttrSurfaceAlignment, (long long)p.surfaceAlignment},
+        {cudaDevAttrPciDomainId, p.pciDomainID},
+        {cudaDevAttrTexturePitchAlignment, (long long)p.texturePitchAlignment},
+        {cudaDevAttrGlobalL1CacheSupported, p.globalL1CacheSupported},
+        {cudaDevAttrLocalL1CacheSupported, p.localL1CacheSupported},
+        {cudaDevAttrIsMultiGpuBoard, p.isMultiGpuBoard},
+        {cudaDevAttrMultiGpuBoardGroupID, p.multiGpuBoardGroupID},
+        {cudaDevAttrComputePreemptionSupported, p.computePreemptionSupported},
+        {cudaDevAttrCanUseHostPointerForRegisteredMem, p.canUseHostPointerForRegisteredMem},
+        {cudaDevAttrCooperativeMultiDeviceLaunch, p.cooperativeMultiDeviceLaunch},
+        {cudaDevAttrCanFlushRemoteWrites, 0},
+        {cudaDevAttrHostRegisterSupported, p.hostRegisterSupported},
+        {cudaDevAttrPageableMemoryAccessUsesHostPageTables, 0},
+        {cudaDevAttrDirectManagedMemAccessFromHost, 0},
+        {cudaDevAttrMaxPersistingL2CacheSize, p.persistingL2CacheMaxSize},
+        {cudaDevAttrMaxAccessPolicyWindowSize, p.accessPolicyMaxWindowSize},
+        {cudaDevAttrReservedSharedMemoryPerBlock, (long long)p.reservedSharedMemPerBlock},
     };
     for (const auto &row : rows)
         if (row.attribute == attribute)
@@ -241,8 +279,8 @@ enum cudaComputeMode {
     cudaComputeModeExclusiveProcess
 };
 
-/* Wishes that have no effect here: nothing is limited by them, and there is one cache for all. Limits are
- * remembered; the first are those of a GPU. */
+/* Settings without effect: there are no such limits, and one cache serves all. Limits can be read back; their
+ * initial values are those of a GPU. */
 namespace ig_cuda
 {
 inline size_t limits[3] = {1024, 8 << 20, 8 << 20};

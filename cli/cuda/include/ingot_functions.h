@@ -1,4 +1,4 @@
-/* Kernels as values: what they need, how many fit. */
+/* Attributes and occupancy of kernels. */
 #ifndef INGOT_FUNCTIONS_H
 #define INGOT_FUNCTIONS_H
 
@@ -53,7 +53,7 @@ template <typename F> static inline cudaError_t cudaFuncSetSharedMemConfig(F *, 
     return cudaSuccess;
 }
 
-/* A multiprocessor is a core, which has room for 2,048 threads and 32 blocks as a GPU's has. */
+/* A multiprocessor is a CPU core. Like a GPU's, it holds 2,048 threads and 32 blocks. */
 template <typename F>
 static inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, F *f,
                                                                         int threads, size_t shared)
@@ -81,8 +81,8 @@ static inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags
 {
     return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, f, threads, shared);
 }
-/* shared(threads) is what a block of that many needs: the size of block is the largest with which most
- * threads are at work. */
+/* shared(threads) is the dynamic shared memory of a block of that size. The chosen block size is the largest of
+ * those with the most active threads. */
 template <typename F, typename S>
 static inline cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int *grid, int *block,
                                                                          F *f, S shared,

@@ -1,4 +1,4 @@
-/* Errors, and launches: a kernel is a stub that launches itself, which the rewriter made. */
+/* Errors and launches. The rewriter turns a kernel into a stub that launches itself. */
 #ifndef INGOT_LAUNCH_H
 #define INGOT_LAUNCH_H
 
@@ -27,7 +27,7 @@ typedef struct ig_cuda_event *cudaEvent_t;
 
 namespace ig_cuda
 {
-/* Where a call stands in the program: functions take it last, and callers leave it out. */
+/* The source line of a call. It is the last parameter of the runtime's functions, and callers omit it. */
 struct place {
     const char *file;
     int line;
@@ -59,7 +59,7 @@ struct ig_name {
         return *this;
     }
     ig_name &ig_text(const char *more) { return add(more, strlen(more)); }
-    /* What the compiler calls a type or a value: behind "= ", to the bracket. */
+    /* Adds the compiler's spelling of a type or value: the text from "= " to the closing bracket. */
     ig_name &told(const char *function)
     {
         const char *at = strstr(function, "ig_told = ");
@@ -119,7 +119,7 @@ template <typename T> static inline constexpr size_t ig_size()
     return std::is_reference<T>::value ? 0 : sizeof(std::remove_reference_t<T>);
 }
 
-/* What a lambda for a kernel holds of a variable: a copy. */
+/* A lambda for a kernel captures copies. */
 template <typename T> struct ig_holds {
     using type = std::decay_t<T>;
     static_assert(!std::is_array<std::remove_reference_t<T>>::value,
@@ -127,7 +127,7 @@ template <typename T> struct ig_holds {
 };
 template <typename T> using ig_held = typename ig_holds<T>::type;
 
-/* The kernel of a stub: known to the library before main. */
+/* The kernel of a stub, registered with the library before main. */
 template <typename Id, auto Stub> struct known {
     static ig_cuda_kernel *kernel;
 };
@@ -167,7 +167,7 @@ static inline cudaError_t cudaLaunchKernel(F *f, dim3 grid, dim3 block, void **a
 {
     return cudaLaunchKernel((const void *)f, grid, block, args, shared, stream, at);
 }
-/* A kernel that compiles has no barrier of the whole grid, so that its blocks need not run at once. */
+/* Kernels with a barrier of the whole grid do not compile, so that blocks need not run at the same time. */
 template <typename F>
 static inline cudaError_t cudaLaunchCooperativeKernel(F *f, dim3 grid, dim3 block, void **args,
                                                       size_t shared = 0, cudaStream_t stream = 0,
@@ -176,7 +176,7 @@ static inline cudaError_t cudaLaunchCooperativeKernel(F *f, dim3 grid, dim3 bloc
     return cudaLaunchKernel((const void *)f, grid, block, args, shared, stream, at);
 }
 
-/* Attributes ask for what no device here has, such as clusters. */
+/* Attributes, such as clusters, are not supported by any device here. */
 struct cudaLaunchAttribute {
     int id;
     char value[64];
@@ -194,7 +194,7 @@ static inline cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *c, void (
 {
     if (c->numAttrs)
         return ig_cuda::fail(cudaErrorNotSupported);
-    const cudaError_t before = cudaGetLastError(); /* what is asked for is this launch's */
+    const cudaError_t before = cudaGetLastError(); /* the result is the error of this launch */
     if (!ig_cuda::ig_push(c->gridDim, c->blockDim, c->dynamicSmemBytes, c->stream))
         kernel(std::forward<A>(args)...);
     const cudaError_t e = cudaPeekAtLastError();

@@ -1,4 +1,4 @@
-/* Functions of the device that CUDA has for the host, too. */
+/* Device functions that CUDA also provides on the host. */
 #ifndef INGOT_MATH_H
 #define INGOT_MATH_H
 

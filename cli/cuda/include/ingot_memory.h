@@ -1,4 +1,4 @@
-/* Memory: of the device, managed, pinned; copies; variables of the device by their names. */
+/* Memory (device, managed and pinned), copies, and variables of the device by name. */
 #ifndef INGOT_MEMORY_H
 #define INGOT_MEMORY_H
 

@@ -1,5 +1,5 @@
-/* Streams and events. Work is done when it is given, so a stream is always idle, and an event is a clock
- * reading. */
+/* Streams and events. Calls finish their work before they return, so that a stream is always idle and an event
+ * is the time of its record. */
 #ifndef INGOT_STREAMS_H
 #define INGOT_STREAMS_H
 
@@ -60,7 +60,7 @@ static inline cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t e, unsig
 {
     return e ? cudaSuccess : ig_cuda::fail(cudaErrorInvalidResourceHandle);
 }
-/* Nothing is captured: there are no graphs. */
+/* Streams are never captured, since there are no graphs. */
 enum cudaStreamCaptureStatus { cudaStreamCaptureStatusNone };
 static inline cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus *status)
 {

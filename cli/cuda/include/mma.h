@@ -1,4 +1,4 @@
-/* Fragments are device code, which the host does not see: the names are all that is left. */
+/* Fragments are device code, which the host does not see; only the namespaces are declared. */
 #ifndef INGOT_MMA_H
 #define INGOT_MMA_H
 
