@@ -101,6 +101,14 @@ ig_module *ig_module_new(const char *name, const char *source, const ig_module_o
     }
     ig_module *m = module_new(name ? name : "kernel.cu", source, &options, &said);
     memory_free(said);
+    if (m && !m->n_kernels && m->tree->templates) {
+        ig_fail(IG_ERR_ARGUMENT,
+                "%s has only templates of kernels: %s; give them their arguments, such as "
+                "'tile<float, 16>'",
+                name ? name : "the source", m->tree->templates);
+        ig_module_free(m);
+        return NULL;
+    }
     return m;
 }
 

@@ -328,6 +328,8 @@ static void test_failures(void **state)
                "by thread (7, 0, 0)");
     fails_with("__global__ void k(int *out) { out[0] = missing; }", IG_ERR_FORMAT, "'missing'");
     fails_with("__global__ void other(int *out) { }", IG_ERR_ARGUMENT, "no kernel 'k'");
+    fails_with("template <class T, int N> __global__ void k(T *out) { }", IG_ERR_ARGUMENT,
+               "has only templates of kernels: k<T, N>; give them their arguments");
     fails_with("__global__ void k(float *out) { }", IG_ERR_DTYPE, "points to f32");
     fails_with("__global__ void k(int *out, int n) { }", IG_ERR_ARGUMENT, "'n' (int) is not given");
 }
