@@ -1,8 +1,8 @@
 /* The vtable of a device. A backend never sees an array or a graph: only buffers, programs, kernels
  * and launches.
  *
- * An entry that makes something, or asks about the device, is told which device; one that is given a
- * thing knows it by the thing. */
+ * Entries that create something or ask about the device take the device as an argument; the others find it
+ * in the object that they take. */
 #ifndef BACKEND_BACKEND_H
 #define BACKEND_BACKEND_H
 
@@ -10,16 +10,16 @@
 
 typedef struct backend backend;
 
-/* What a program's slot is bound to for one launch: a place in a buffer. */
+/* What a slot is bound to for one launch: a buffer and an offset. */
 typedef struct binding {
     buffer *buf;
     size_t offset; /* bytes */
 } binding;
 
-/* What a device can do for kernels, as it says itself; 0 where it does not say. */
+/* What a device reports about running kernels; 0 where it reports nothing. */
 typedef struct backend_limits {
     int version;           /* of its kernel language: OpenCL 1.2 is 102 */
-    int subgroup;          /* threads that go in step */
+    int subgroup;          /* threads that run in lock step */
     uint64_t threads;      /* of a block */
     uint64_t thread_at[3]; /* of a block along each axis */
     uint64_t shared_bytes; /* of a block */
@@ -28,10 +28,10 @@ typedef struct backend_limits {
     int buffers;           /* of one kernel */
     bool f16, f64;         /* has arithmetic of that type */
     bool atomics_i64;
-    bool shuffles;       /* threads that go in step can read each other's values */
+    bool shuffles;       /* threads of a subgroup can read each other's values */
     bool subnormals;     /* f32 keeps them */
     bool exact_division; /* f32 division and square root are rounded correctly */
-    bool unified;        /* its memory is the host's */
+    bool unified;        /* it uses host memory */
 } backend_limits;
 
 /* ---- kernels ---- */
@@ -46,7 +46,7 @@ typedef struct kernel_param {
     size_t offset; /* of the argument when all are packed as CUDA packs them */
 } kernel_param;
 
-/* The text of a kernel in the device's language, and what its compiler has to know. */
+/* A kernel as text in the device's language, and what its compiler needs. */
 typedef struct kernel_image {
     const char *source, *entry;
     const char *options; /* for the device's compiler; may be NULL */
@@ -56,7 +56,7 @@ typedef struct kernel_image {
     bool avoid_optimizer; /* compilers for CPUs are known to break it when they optimize */
 } kernel_image;
 
-/* A kernel that is ready to launch: the first member of a backend's own. */
+/* A kernel that is ready to launch: the first member of a backend's own struct. */
 typedef struct kernel_code {
     const backend *dev;
 } kernel_code;
@@ -70,7 +70,7 @@ typedef struct kernel_launch {
     uint32_t grid[3], block[3]; /* blocks of the grid, threads of a block: x, y, z */
     size_t shared_bytes;        /* with dynamic_shared */
     const kernel_arg *args;     /* one for each parameter */
-    uint64_t *device_ns; /* not NULL: waits, and receives the time that the device took for it */
+    uint64_t *device_ns; /* not NULL: the launch waits, and this receives its time on the device */
 } kernel_launch;
 
 /* ---- the device ---- */
@@ -79,39 +79,39 @@ struct backend {
     const char *name;
     /* True if results can be read by the host after finish. */
     bool computes;
-    const char *no_arrays; /* why it runs no arrays, or NULL */
+    const char *no_arrays; /* why it cannot run arrays, or NULL */
     ig_status (*describe)(const backend *dev, ig_device_info *info);
     /* A buffer of this device; NULL on failure. */
     buffer *(*alloc)(const backend *dev, size_t bytes);
-    /* Makes p ready to launch any number of times; whatever it needs is allocated here. */
+    /* Prepares p for any number of launches and allocates all that they need. */
     ig_status (*compile)(const backend *dev, program *p);
     void (*discard)(program *p);
     /* For people: the name of the code that runs the program's core, or NULL. May be NULL. */
     const char *(*core_name)(const program *p);
-    /* Runs the chain of p->chain programs that begins with p, one after another or rows at a time;
-     * bindings are indexed by operand slots. An index outside of its axis is IG_ERR_INDEX. */
+    /* Runs the chain of p->chain programs that starts with p, one after another or some rows at a time;
+     * bindings are indexed by slot. An index out of bounds is IG_ERR_INDEX. */
     ig_status (*launch)(const program *p, const binding *bindings);
-    /* Waits until all launches are done and tells if one of them failed. */
+    /* Waits for all launches and fails if one of them failed. */
     ig_status (*finish)(const backend *dev);
-    /* Gives back what it keeps between launches. */
+    /* Releases what it keeps between launches. */
     void (*release)(const backend *dev);
 
-    /* What follows is NULL where the device runs no kernels.
+    /* The rest is NULL if the device cannot run kernels.
      *
-     * Commands take effect in the order in which they are given; only read, finish and a launch that
-     * is timed wait. What a failed command may have written cannot be read, or be given to a kernel,
-     * until it was written or filled as a whole: each attempt fails, and says why. */
+     * Commands take effect in order; only read, finish and a timed launch wait. A failed command poisons
+     * the buffers that it may have written: reading one or passing it to a kernel fails with the cause,
+     * until it is written or filled as a whole. */
     backend_limits limits;
     /* Of its kernels' text: "opencl". NULL if it runs lane code; then kernel_build and kernel_launch are
      * NULL and `lanes` is not. */
     const char *language;
     const struct lane_runner *lanes; /* lanes.h */
-    /* Memory by bytes. Ranges must lie in their buffers; those of copy do not overlap. */
+    /* Memory by bytes. Ranges are within their buffers; those of copy do not overlap. */
     ig_status (*write)(buffer *to, size_t offset, const void *from, size_t bytes);
     ig_status (*read)(buffer *from, size_t offset, void *to, size_t bytes);
     ig_status (*copy)(buffer *to, size_t to_offset, buffer *from, size_t from_offset, size_t bytes);
     ig_status (*fill)(buffer *to, size_t offset, uint8_t value, size_t bytes);
-    /* What the device's compiler says about the text is in the error. Text is not kept. */
+    /* The error has the log of the device's compiler. The text is not kept. */
     ig_status (*kernel_build)(const backend *dev, const kernel_image *image, kernel_code **out);
     void (*kernel_discard)(kernel_code *code);
     ig_status (*kernel_launch)(kernel_code *code, const kernel_launch *l);
@@ -119,34 +119,34 @@ struct backend {
 
 static inline bool backend_runs_kernels(const backend *dev) { return dev->language || dev->lanes; }
 
-/* Devices of one kind, of which a machine has any number; they are looked for when somebody asks. */
+/* Devices of one kind, of which a machine may have several. They are searched for on first use. */
 typedef struct backend_family {
     const char *name; /* devices are "name:0", "name:1", ...; "name" is the first */
     int (*count)(void);
     const backend *(*at)(int i);
-    /* Why there is none, and what would help; NULL, NULL: there is one. */
+    /* Why there is no device, and what would help; NULL if there is one. */
     const char *(*absent)(const char **remedy);
     void (*release)(void);
 } backend_family;
 
-/* Adds a device behind all others, before anybody uses it; it must stay valid, and its name be none of
- * those that are there. For devices that are not of this library, such as those of tests. */
+/* Adds a device to the end of the list, before its first use. It must stay valid and have a new name. For
+ * devices from outside the library, such as those of tests. */
 ig_status backend_register(const backend *dev);
 
-/* Devices of all kinds, in the order in which they are shown. */
+/* Devices of all kinds, in the order in which `ingot devices` shows them. */
 int backend_count(void);
 const backend *backend_at(int i);
-/* NULL if there is none of that name. Looks for a family's devices only if it is one of theirs. */
+/* NULL if there is none. Searches for the devices of a family only if the name belongs to it. */
 const backend *backend_find(const char *name);
 
-/* The i-th kind of device that we have a backend for, but that is not here; false: there are no more.
- * Text stays valid until devices are looked for again. */
+/* The i-th kind of device that has a backend but is absent here; false if there are no more. The text
+ * stays valid until the next search. */
 bool backend_absent(int i, ig_absent *a);
 
 /* Fails with IG_ERR_DEVICE: there is no device of that name, why, and what would help. */
 ig_status backend_missing(const char *name);
 
-/* Releases what all devices that are in use keep; looks for no more. */
+/* Releases what devices keep between launches; searches for none. */
 void backend_release_all(void);
 
 extern const backend backend_cpu, backend_null;

@@ -1,6 +1,6 @@
-/* Gradients of kernels are kernels: what a parameter of one stands for is told by its name (see ig_kernel).
- * Attached as a custom gradient, the question of what the arguments' gradients are becomes one more call of a
- * spec, so it can be differentiated again if that has a gradient. */
+/* Gradients of kernels are kernels: the name of a parameter says what it receives (see ig_kernel). The
+ * gradient is attached as a custom gradient, which calls the gradient kernel's spec. So it can be
+ * differentiated again if that kernel has a gradient. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "engine/kernel_parts.h"
@@ -32,7 +32,7 @@ static bool has_gradient(const kernel_call *b, int param)
     return b->param[param].input >= 0 && dtype_is_float(b->spec->info->params[param].dtype);
 }
 
-/* What parameter q of the gradient kernel stands for. */
+/* What parameter q of the gradient kernel receives. */
 static grad_param grad_param_of(const kernel_call *b, int q)
 {
     static const char prefix[] = "grad_";
@@ -128,7 +128,7 @@ static ig_status apply_all(kernel_spec *r, const ig_arg *args, ig_array **result
     return status;
 }
 
-/* What the kernel gives for these inputs: nodes that are equal to those that are there already. */
+/* The results of the kernel for these inputs: nodes equal to the existing ones. */
 static ig_status results_again(const kernel_call *b, ig_array *const *inputs, ig_array **results)
 {
     const int n = b->spec->info->n_params;
@@ -177,7 +177,7 @@ static bool reads_others(const kernel_call *b, int result)
     return false;
 }
 
-/* Room for one question: arrays for results, their gradients and the gradients' results. */
+/* Memory for one pullback: results, their gradients, and the results of the gradient kernel. */
 typedef struct pull_room {
     ig_array **values, **cotangents, **made;
     ig_arg *args;
@@ -206,7 +206,7 @@ static ig_status pull_with(const pull_context *c, ig_array *const *inputs, ig_ar
     return IG_OK;
 }
 
-/* The gradient of one result. Those of the others count as zero: gradients add up. */
+/* The pullback of one result. The gradients of the others count as zero, since gradients add up. */
 static ig_status pull(void *context, ig_array *const *inputs, int n, ig_array *out, ig_array *g,
                       ig_array **grads)
 {

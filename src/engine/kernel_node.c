@@ -1,9 +1,9 @@
-/* Kernels of the user's as nodes of graphs.
+/* User kernels as nodes of graphs.
  *
- *   ig_kernel_call -> spec, what is the same for all arguments -> kernel_call, with arguments -> nodes
+ *   ig_kernel_call -> kernel_spec (independent of arguments) -> kernel_call (with arguments) -> nodes
  *
- * A node for each result shares one kernel_call kernel, which is known by a key of its content: graphs find equal
- * ones by it. */
+ * Each result is a node, and all of them share one kernel_call. Its key describes its content, so graphs
+ * find equal calls. */
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/memory.h"
@@ -15,7 +15,7 @@
 #include "module/device.h"
 #include <string.h>
 
-/* ---- recipes ---- */
+/* ---- specs ---- */
 
 static kernel_spec *kernel_spec_retain(kernel_spec *r)
 {
@@ -45,7 +45,7 @@ static ig_status fail_no_kernel(const ig_module *m, const char *kernel, const ch
     return IG_ERR_ARGUMENT;
 }
 
-/* The kernel of the module, or what is wrong with it, there or on the device that is in use. */
+/* Finds the kernel in the module and builds it for the current device. */
 static ig_status find_kernel(kernel_spec *r, const ig_kernel_call *call, const char *name)
 {
     ig_module *m = r->module->module;
@@ -58,7 +58,7 @@ static ig_status find_kernel(kernel_spec *r, const ig_kernel_call *call, const c
         FAIL(IG_ERR_FORMAT, "%s", e->errors ? e->errors : "the kernel has mistakes");
     if (!r->info->n_written)
         FAIL(IG_ERR_ARGUMENT,
-             "kernel '%s' writes nothing: all its pointers are const, so it has no result",
+             "kernel '%s' has no result: all its pointers are const, so it writes nothing",
              r->info->name);
     if (!backend_runs_kernels(dev))
         return IG_OK;
@@ -79,7 +79,7 @@ static void know_content(kernel_spec *r)
     hash_end(&h, (uint8_t *)r->content);
 }
 
-/* The numbers that a gradient kernel is given beside what it asks for by name. */
+/* Stores the numbers that a gradient kernel takes besides its named arrays. */
 static ig_status keep_numbers(kernel_spec *r, const ig_kernel_call *call)
 {
     const ig_kernel_info *k = r->info;
@@ -182,7 +182,7 @@ static kernel_call *kernel_call_new(kernel_spec *r)
     return NULL;
 }
 
-/* x as an input that points to dtype; -1 on failure. */
+/* Adds x as the input for parameter p; returns its number, -1 on failure. */
 static int add_input(kernel_call *b, const ig_kernel_param *p, ig_array *x, ig_array **in)
 {
     const char *kernel = b->spec->info->name;
@@ -233,7 +233,7 @@ static ig_status bind_result(kernel_call *b, const ig_kernel_param *p, const ig_
     return IG_OK;
 }
 
-/* A number that is an array of one element is not a part of the graph's structure: it is data. */
+/* A number in an array of one element is data, not a part of the graph's structure. */
 static ig_status bind_scalar(kernel_call *b, const ig_kernel_param *p, ig_array *x, call_param *out,
                              ig_array **in)
 {
@@ -336,7 +336,7 @@ static ig_status make_label(kernel_call *b)
     return b->base.label ? IG_OK : IG_ERR_MEMORY;
 }
 
-/* The content, the launch, what each parameter is and what each result begins as. */
+/* The key: source, launch shape, what each parameter is, and the initial content of each result. */
 static ig_status make_key(kernel_call *b)
 {
     const kernel_spec *r = b->spec;
@@ -433,7 +433,7 @@ ig_status kernel_node_compile(const program *p, const backend *dev)
     return dev->computes ? module_prepare(r->module->module, dev, r->info->name, &ready) : IG_OK;
 }
 
-/* The variables of the source as it has them: an operation remembers nothing. */
+/* Resets the variables of the source to their initial values: an op has no state. */
 static ig_status reset_variables(ig_module *m, const backend *dev)
 {
     const kernel_tree *tree = m->tree;
@@ -451,7 +451,7 @@ static ig_status reset_variables(ig_module *m, const backend *dev)
     return IG_OK;
 }
 
-/* Where an operand lies in this run. */
+/* The buffer and offset of an operand in this run. */
 static binding place_of(const operand *o, const binding *bindings)
 {
     binding b = bindings[o->slot];

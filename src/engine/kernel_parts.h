@@ -1,4 +1,4 @@
-/* What the files of kernels in graphs share: kernel_node.c, kernel_grad.c. */
+/* User kernels in graphs: what kernel_node.c and kernel_grad.c share. */
 #ifndef ENGINE_KERNEL_PARTS_H
 #define ENGINE_KERNEL_PARTS_H
 
@@ -8,7 +8,7 @@
 
 /* ---- kernel_node.c ---- */
 
-/* What is the same for all arguments. */
+/* A kernel and its launch, independent of arguments. */
 typedef struct kernel_spec {
     atomic_int refs;
     shared_module *module;
@@ -20,7 +20,7 @@ typedef struct kernel_spec {
     struct kernel_spec *gradient;
 } kernel_spec;
 
-/* What a parameter is given. */
+/* Where the value of a parameter comes from. */
 typedef enum param_source { FROM_NUMBER, FROM_ARRAY, FROM_SCALAR, FROM_RESULT } param_source;
 
 typedef struct call_param {
@@ -41,7 +41,7 @@ typedef struct kernel_call {
     node_kernel base;
     kernel_spec *spec;
     uint32_t grid[3], block[3];
-    bool empty; /* there is no element to launch a thread for */
+    bool empty; /* the result has no elements, so nothing is launched */
     call_param *param;
     call_result *result;
     node_result *plain; /* the same for graphs */

@@ -1,11 +1,11 @@
-/* ig_verify: a graph on a device against the CPU in f64, node by node.
+/* ig_verify: compares a graph on a device with the CPU in f64, node by node.
  *
- *   the graph again, every node asked for  -> what each node gave        (alone)
- *   the graph again, as the user has it    -> the same results, fused    (fused)
- *   each node once more, in f64 on the CPU, its inputs being what the device gave
+ *   a copy of the graph, every node an output   -> the result of each node   (alone)
+ *   a copy of the graph, with the user's outputs -> the same results, fused   (fused)
+ *   each node again, in f64 on the CPU, from the inputs that the device computed
  *
- * So the inputs of a node are never to blame for it. The first run and the second have memory full of
- * NaN, so that a result that is not written is seen. */
+ * So an error is found in the node that causes it. The first two runs start with memory full of NaN, so
+ * that an element that is not written is found. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/text.h"
@@ -39,14 +39,14 @@ static bool is_data(const ig_array *x) { return x->op == ARRAY_DATA; }
 
 /* ---- copies ---- */
 
-/* What stands in the place of a root when a node is built again. */
+/* Replaces a root when a node is rebuilt. */
 typedef ig_array *(*stand_in)(const checked *r);
 
 static ig_array *stand_alone(const checked *r) { return r->alone; }
 static ig_array *stand_fused(const checked *r) { return r->fused; }
 static ig_array *stand_host(const checked *r) { return r->host; }
 
-/* Floats in f64, and those without their signs. */
+/* Floats in f64, and their absolute values. */
 static ig_array *stand_wide(const checked *r)
 {
     return dtype_is_float((ig_dtype)r->host->dtype) ? build_cast(r->host, IG_F64) : r->host;
@@ -55,7 +55,7 @@ static ig_array *stand_size(const checked *r)
 {
     return dtype_is_float((ig_dtype)r->host->dtype) ? ig_abs(build_cast(r->host, IG_F64)) : r->host;
 }
-/* Those below 1 as 1, and those above. */
+/* Absolute values of at least 1, and of at most 1. */
 static ig_array *stand_above(const checked *r) { return ig_maximum(stand_size(r), ig_float(1)); }
 static ig_array *stand_below(const checked *r) { return ig_minimum(stand_size(r), ig_float(1)); }
 
@@ -77,7 +77,7 @@ static ig_array *node_again(const checker *c, const ig_array *x, ig_dtype dtype,
     return y;
 }
 
-/* ---- what the device gives ---- */
+/* ---- results of the device ---- */
 
 static ig_status find_roots(checker *c, ig_array *const *arrays, int n)
 {
@@ -100,7 +100,7 @@ static ig_status find_roots(checker *c, ig_array *const *arrays, int n)
     return IG_OK;
 }
 
-/* The i-th root in the order of the graph; NULL where that place is a view. */
+/* The i-th root in the order of the graph; NULL if that position is a view. */
 static checked *in_order(const checker *c, int i)
 {
     checked *r = &c->root[c->w.order[i]];
@@ -122,7 +122,7 @@ static ig_status copy_graph(const checker *c)
     return IG_OK;
 }
 
-/* Evaluates all of the first copy, and of the second what was asked for. */
+/* Evaluates all nodes of the first copy, and the outputs of the second. */
 static ig_status run_copies(checker *c, ig_array *const *arrays, int n)
 {
     ig_array **all = memory_get((size_t)(c->w.n_order + n + 1) * sizeof *all);
@@ -145,7 +145,7 @@ static ig_status run_copies(checker *c, ig_array *const *arrays, int n)
     return status;
 }
 
-/* What was computed, where the CPU reads it. */
+/* Copies results to where the CPU can read them. */
 static ig_status fetch(const checker *c)
 {
     for (int i = 0; i < c->w.n_order; i++) {
@@ -165,17 +165,17 @@ static ig_status fetch(const checker *c)
 
 /* ---- bounds ---- */
 
-typedef enum bound_kind {
+typedef enum error_bound_kind {
     BOUND_EXACT,    /* the f64 result, rounded */
     BOUND_ULP,      /* some ulp of it, or of size */
     BOUND_SUM,      /* pairwise: size is the sum without signs */
     BOUND_IN_ORDER, /* one after another, of `terms` */
     BOUND_PRODUCT,  /* of `terms` factors */
     BOUND_KERNEL,   /* of the user's: nobody knows what it adds up, so of its largest result */
-} bound_kind;
+} error_bound_kind;
 
-typedef struct bound {
-    bound_kind kind;
+typedef struct error_bound {
+    error_bound_kind kind;
     ig_dtype dtype; /* of the result */
     ig_dtype adds;  /* in which it adds up */
     int64_t terms;
@@ -183,7 +183,7 @@ typedef struct bound {
     ig_array *want;          /* f64 for floats */
     ig_array *size;          /* without signs; NULL: not needed */
     ig_array *above, *below; /* of a product: of the factors beyond 1 and of those within */
-} bound;
+} error_bound;
 
 /* The dtype in which f16 and bf16 are computed. */
 static ig_dtype computed_in(ig_dtype d) { return dtype_is_half(d) ? IG_F32 : d; }
@@ -196,7 +196,7 @@ static int64_t last_axes(const ig_array *x, int n)
     return size;
 }
 
-static void bound_of_fold(bound *b, const ig_array *x, int n_axes)
+static void bound_of_fold(error_bound *b, const ig_array *x, int n_axes)
 {
     b->terms = last_axes(x->in[0], n_axes);
     b->kind = x->attr.fold == OP_sum    ? BOUND_SUM
@@ -204,11 +204,11 @@ static void bound_of_fold(bound *b, const ig_array *x, int n_axes)
                                         : BOUND_EXACT;
 }
 
-/* How far the node may be off. Integers are exact in all that they do. */
-static bound bound_of(const ig_array *x)
+/* The error bound of a node. Integer results are exact. */
+static error_bound bound_of(const ig_array *x)
 {
     const ig_dtype d = (ig_dtype)x->dtype;
-    bound b = {.kind = BOUND_EXACT, .dtype = d, .adds = computed_in(d)};
+    error_bound b = {.kind = BOUND_EXACT, .dtype = d, .adds = computed_in(d)};
     if (!dtype_is_float(d))
         return b;
     switch (node_program(x)) {
@@ -244,8 +244,8 @@ static ig_status eval_on_cpu(const checker *c, ig_array *const *arrays, int n)
     return status;
 }
 
-/* Computes what the node must be, and what its bound is made of, on the CPU. */
-static ig_status compute_bound(const checker *c, const ig_array *x, bound *b)
+/* Computes the reference of the node and the terms of its bound on the CPU. */
+static ig_status compute_bound(const checker *c, const ig_array *x, error_bound *b)
 {
     if (x->op == OP_kernel) { /* its definition is itself, as the CPU runs it */
         ig_array *same = node_again(c, x, b->dtype, stand_host);
@@ -287,16 +287,16 @@ static double ulp_of(const ig_finfo *f, double v)
 
 /* The elements of a bound, and the numbers of its dtype. */
 typedef struct measure {
-    const bound *b;
+    const error_bound *b;
     ig_finfo f, adds;
     const double *want, *size, *above, *below;
     double largest; /* of want, where many numbers may have been added up */
 } measure;
 
-/* What element i may be off; infinite where partial results may be beyond all numbers. */
+/* The allowed error of element i; infinite if partial results may overflow. */
 static double allowance(const measure *m, int64_t i)
 {
-    const bound *b = m->b;
+    const error_bound *b = m->b;
     const double want = fabs(m->want[i]), ulp = ulp_of(&m->f, want), n = (double)b->terms;
     const double size = m->size ? m->size[i] : 0;
     const double reference = b->dtype == IG_F64 ? 2 : 1; /* it is off, too */
@@ -316,7 +316,7 @@ static double allowance(const measure *m, int64_t i)
     }
 }
 
-/* How far got is from element i, in units of what it may be. */
+/* The error of got at element i, in units of the bound. */
 static double error_of(const measure *m, int64_t i, double got)
 {
     const double want = m->want[i];
@@ -355,7 +355,7 @@ static double largest_of(const measure *m, int64_t n)
     return most;
 }
 
-/* Adds what element i is off to the report. */
+/* Adds the error of element i to the report. */
 static void note(ig_verify_report *r, const measure *m, int64_t i, double got, double error)
 {
     const bool by_element = m->b->kind <= BOUND_ULP;
@@ -369,8 +369,8 @@ static void note(ig_verify_report *r, const measure *m, int64_t i, double got, d
         r->worst_relative = fmax(r->worst_relative, off / size);
 }
 
-static ig_status compare_floats(const bound *b, const void *data, int64_t n, ig_verify_report *r,
-                                worst *found)
+static ig_status compare_floats(const error_bound *b, const void *data, int64_t n,
+                                ig_verify_report *r, worst *found)
 {
     measure m = {.b = b, .want = ig_data(b->want)};
     TRY(ig_finfo_of(b->dtype, &m.f));
@@ -391,7 +391,7 @@ static ig_status compare_floats(const bound *b, const void *data, int64_t n, ig_
 }
 
 /* Integers, and floats of the same dtype: bit by bit. */
-static void compare_bits(const bound *b, const void *data, int64_t n, worst *found)
+static void compare_bits(const error_bound *b, const void *data, int64_t n, worst *found)
 {
     const size_t width = ig_dtype_bytes(b->dtype);
     const char *want = ig_data(b->want), *got = data;
@@ -404,7 +404,7 @@ static void compare_bits(const bound *b, const void *data, int64_t n, worst *fou
     }
 }
 
-static ig_status compare(const bound *b, ig_array *result, ig_verify_report *r, worst *found)
+static ig_status compare(const error_bound *b, ig_array *result, ig_verify_report *r, worst *found)
 {
     const int64_t n = view_size(&result->view);
     const void *data = ig_data(result);
@@ -469,7 +469,7 @@ static void fail_node(const checker *c, const ig_array *x, const worst *w, bool 
 
 static ig_status check_node(const checker *c, const checked *r)
 {
-    bound b = bound_of(r->at);
+    error_bound b = bound_of(r->at);
     worst alone = {0}, fused = {0};
     TRY(compute_bound(c, r->at, &b));
     c->report->nodes++;

@@ -1,5 +1,5 @@
-/* A module on a device: each kernel as lane code or as text, the memory of its variables, and what text has
- * to say. Text gets hidden parameters: where all variables are, and a log for printf and assert. */
+/* A module on a device: each kernel as lane code or as text, the memory of its variables, and the output of
+ * printf and assert. Text has hidden parameters: the memory of all variables, and a log. */
 #include "module/device.h"
 
 #include "base/error.h"
@@ -15,7 +15,7 @@ enum {
         256 /* of a block that every OpenCL driver runs without knowing its shape before */
 };
 
-/* ---- making it ready ---- */
+/* ---- building ---- */
 
 static kernel_target target_of(const backend *dev, const uint32_t block[3])
 {
@@ -35,7 +35,7 @@ static kernel_target target_of(const backend *dev, const uint32_t block[3])
     return t;
 }
 
-/* As lane code, or as text, with the parameters that the device will see. */
+/* Lowers the kernel to lane code or prints it as text, with the parameters that the device sees. */
 static ig_status translate(const kernel_tree *tree, module_built *b, kernel_image *out,
                            kernel_param **params)
 {
@@ -150,9 +150,9 @@ static ig_status built_for_shape(module_built *b, const uint32_t block[3], modul
     return built_add(s, &b->shapes, out);
 }
 
-/* ---- what a kernel says ---- */
+/* ---- printf and assert ---- */
 
-static void say(const lane_launch *l, const char *said, size_t bytes)
+static void write_output(const lane_launch *l, const char *said, size_t bytes)
 {
     if (l->print && l->print->write)
         l->print->write(l->context, said, bytes);
@@ -160,21 +160,21 @@ static void say(const lane_launch *l, const char *said, size_t bytes)
         fwrite(said, 1, bytes, stdout);
 }
 
-/* A launch of lane code, and how many arguments it has. */
-typedef struct heard {
+/* A launch of lane code, and its number of arguments. */
+typedef struct print_context {
     const lane_launch *launch;
     int n;
-} heard;
+} print_context;
 
-static void heard_write(void *context, const char *said, size_t bytes)
+static void lane_print(void *context, const char *said, size_t bytes)
 {
-    say(((const heard *)context)->launch, said, bytes);
+    write_output(((const print_context *)context)->launch, said, bytes);
 }
 
-/* Arrays are known by the arguments. */
-static size_t heard_room(void *context, uint64_t at)
+/* Bytes from an address to the end of its array, which is one of the arguments. */
+static size_t lane_print_room(void *context, uint64_t at)
 {
-    const heard *h = context;
+    const print_context *h = context;
     for (int i = 0; i < h->n; i++) {
         const buffer *b = h->launch->base.args[i].at.buf;
         const uint64_t from = b ? (uintptr_t)b->data : 0;
@@ -209,7 +209,7 @@ static ig_status log_end(const module_built *b, const lane_launch *l)
             *l->asserted = status == IG_ERR_DEVICE;
     }
     if (said)
-        say(l, said, strlen(said));
+        write_output(l, said, strlen(said));
     memory_free(said);
     memory_free(words);
     return status;
@@ -221,7 +221,7 @@ static ig_status launch_text(module_built *b, const lane_launch *l, kernel_arg *
 {
     const kernel_printed *p = b->printed;
     const int given = (int)b->entry->function->n_params;
-    bool speaks = false;
+    bool has_log = false;
     kernel_launch own = l->base;
     own.args = args;
     if (given)
@@ -231,23 +231,23 @@ static ig_status launch_text(module_built *b, const lane_launch *l, kernel_arg *
             args[i].at = *l->globals;
             continue;
         }
-        speaks = true;
+        has_log = true;
         TRY(log_begin(b));
         args[i].at = (binding){b->log, 0};
     }
     TRY(b->dev->kernel_launch(b->code, &own));
-    return speaks ? log_end(b, l) : IG_OK;
+    return has_log ? log_end(b, l) : IG_OK;
 }
 
 ig_status module_built_launch(module_built *b, const lane_launch *l)
 {
-    if (!b->printed && l->packed) /* who packs knows the memory */
+    if (!b->printed && l->packed) /* the caller knows all memory and has its own output */
         return b->dev->lanes->launch(b->code, l);
     if (!b->printed) {
-        static const kernel_output output = {heard_write, heard_room};
+        static const kernel_output output = {lane_print, lane_print_room};
         lane_launch own = *l;
         own.print = &output;
-        own.context = &(heard){l, (int)b->entry->function->n_params};
+        own.context = &(print_context){l, (int)b->entry->function->n_params};
         return b->dev->lanes->launch(b->code, &own);
     }
     TRY(built_for_shape(b, l->base.block, &b));

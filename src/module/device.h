@@ -1,5 +1,4 @@
-/* Kernels and variables of a module on devices: made ready when they are asked for, kept until the module
- * goes. */
+/* Kernels and variables of a module on devices: built on first use, kept until the module is freed. */
 #ifndef MODULE_DEVICE_H
 #define MODULE_DEVICE_H
 
@@ -8,7 +7,7 @@
 
 #include <pthread.h>
 
-/* A kernel on a device: lane code, or text with what it needs beside its own parameters. */
+/* A kernel on a device: lane code, or text with its hidden parameters. */
 typedef struct module_built {
     struct module_built *next;
     const backend *dev;
@@ -19,7 +18,7 @@ typedef struct module_built {
     lane_code *lanes;
     kernel_printed *printed;
     kernel_code *code;
-    buffer *log;     /* what the text says, or NULL */
+    buffer *log;     /* output of printf and assert of text, or NULL */
     size_t *offsets; /* of its parameters, as CUDA packs them */
 } module_built;
 
@@ -46,14 +45,14 @@ static inline void module_leave(ig_module *m) { pthread_mutex_unlock(&m->lock); 
 
 ig_status module_built_for(ig_module *m, const backend *dev, const kernel_entry *e,
                            module_built **out);
-/* args or packed are those of the source's parameters. Where the kernel says something, it waits, and says
- * it; a failed assertion is IG_ERR_DEVICE, and l->asserted. */
+/* args or packed are the parameters of the source. If the kernel prints or asserts, the launch waits and
+ * writes the output; a failed assertion is IG_ERR_DEVICE and sets l->asserted. */
 ig_status module_built_launch(module_built *b, const lane_launch *l);
 
-/* Where all variables are; buf is NULL if there are none. */
+/* The memory of all variables; buf is NULL if there are none. */
 ig_status module_globals(ig_module *m, const backend *dev, binding *out);
 
-/* Gives everything on devices back. */
+/* Releases everything on devices. */
 void module_off_devices(ig_module *m);
 
 #endif

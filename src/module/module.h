@@ -10,34 +10,34 @@
 #include "backend/lanes.h"
 #include "kernel/tree.h"
 
-/* As ig_module_new. What was said about kernels with mistakes is in *said (memory_free; may be NULL). */
+/* As ig_module_new. *said receives the messages about kernels with errors (memory_free), or NULL. */
 ig_module *module_new(const char *name, const char *source, const kernel_parse_options *options,
                       char **said);
 
-/* What a launch has to know of a kernel. */
+/* What a launch needs to know about a kernel. */
 typedef struct module_kernel {
     const ig_kernel_info *info;
-    const size_t *offsets; /* of its parameters among the packed arguments */
+    const size_t *offsets; /* of its parameters in the packed arguments */
     size_t argument_bytes;
-    size_t shared_bytes;  /* static ones */
-    uint32_t max_threads; /* of a block, as its source says; 0: it says nothing */
-    const char *warnings; /* what the device computes otherwise than the source says, or NULL */
-    const kernel_source *source; /* of what its code says about places */
-    const lane_code *lanes;      /* NULL where the device runs text */
+    size_t shared_bytes;         /* static ones */
+    uint32_t max_threads;        /* of a block, as declared in the source; 0: not declared */
+    const char *warnings;        /* where the device differs from the source, or NULL */
+    const kernel_source *source; /* for source positions */
+    const lane_code *lanes;      /* NULL if the device runs text */
 } module_kernel;
 
-/* Makes a kernel ready for a device; what *out points to lives as long as the module. */
+/* Builds a kernel for a device; what *out points to lives as long as the module. */
 ig_status module_prepare(ig_module *m, const backend *dev, const char *kernel, module_kernel *out);
 
 /* Launches it and waits. l->globals is filled in here; a shape that the device cannot take is refused.
  * Text devices print and assert too, but have no packed arguments, check or profile. */
 ig_status module_launch(ig_module *m, const backend *dev, const char *kernel, lane_launch *l);
 
-/* Finds the argument of each parameter, by name or in order: of_param, which is empty at first, has room
- * for all of them. */
+/* Finds the argument of each parameter, by name or by position. of_param has an entry for each, NULL at
+ * first. */
 ig_status module_match(const ig_kernel_info *k, const ig_arg *args, int n_args,
                        const ig_arg **of_param);
-/* A number as the parameter has it in memory. */
+/* A number in the storage format of the parameter. */
 ig_status module_number(const ig_kernel_info *k, const ig_kernel_param *p, const ig_arg *g,
                         uint64_t *bits);
 

@@ -535,7 +535,7 @@ static void mistakes_are_told_when_it_is_made(void **state)
     refused(CALL(.kernel = NULL), IG_ERR_ARGUMENT, "its name is missing");
     refused(&(ig_kernel_call){.kernel = "k"}, IG_ERR_ARGUMENT, "the source is missing");
     refused(&(ig_kernel_call){.source = "__global__ void k(const float *x) {}", .kernel = "k"},
-            IG_ERR_ARGUMENT, "kernel 'k' writes nothing");
+            IG_ERR_ARGUMENT, "kernel 'k' has no result");
     refused(CALL(.kernel = "cube", ARGS(INT("n", 2), ARRAY("x", x))), IG_ERR_ARGUMENT,
             "'y' (float *) is not given");
     refused(CALL(.kernel = "cube", ARGS(INT("n", 2), ARRAY("x", x), FLOAT("y", 2))),

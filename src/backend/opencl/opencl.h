@@ -1,11 +1,11 @@
 /* An OpenCL device as a backend.
  *
- * A device is looked at when it is found, and opened (a context and a queue, in order) by the first
- * buffer or kernel. Its lock is held around every use of what stands below it.
+ * A device is queried when it is found, and opened (a context and an in-order queue) by the first buffer
+ * or kernel. Its lock guards the fields after it.
  *
- * Commands are numbered. A buffer knows the number of the last command that may have written it; when
- * a command is found to have failed, its number and all that were given out since are marked, so
- * whatever depends on it is refused from then on, with the first failure's text. */
+ * Commands are numbered. A buffer stores the number of the last command that may have written it. When a
+ * command has failed, its number and all later ones are marked: buffers that they wrote are poisoned, and
+ * each use fails with the text of the first failure. */
 #ifndef OPENCL_OPENCL_H
 #define OPENCL_OPENCL_H
 
@@ -16,7 +16,7 @@
 
 enum { OPENCL_PENDING = 64, OPENCL_FAILURES = 16, OPENCL_NAME_BYTES = 64 };
 
-/* A command that was given to the queue and whose end was not seen yet. */
+/* A command in the queue that is not known to have finished. */
 typedef struct opencl_pending {
     cl_event event;
     uint64_t number;
@@ -76,30 +76,30 @@ extern opencl_api cl;
 
 opencl_device *opencl_device_of(const backend *dev);
 
-/* Locks the device and opens it; on failure it is not locked. */
+/* Locks the device and opens it; not locked on failure. */
 ig_status opencl_enter(opencl_device *d);
-/* The same for what gives something back: false where OpenCL must not be called any more. */
+/* The same for releasing: false if OpenCL must not be called any more. */
 bool opencl_enter_open(opencl_device *d);
 void opencl_leave(opencl_device *d);
 
-/* IG_OK, or an error that says what failed and how. */
+/* IG_OK, or an error that says what failed and why. */
 ig_status opencl_check(const opencl_device *d, cl_int status, const char *what);
 
 /* ---- queue.c: called with the lock ---- */
 
-/* Room for one more command; may find out that one failed. */
+/* Makes room for one more command; may find that one failed. */
 ig_status queue_room(opencl_device *d);
-/* The number of the command that comes next. */
+/* The number of the next command. */
 uint64_t queue_number(opencl_device *d);
-/* What became of it: it was refused, or it is under way (event is taken over; NULL: it is done). */
+/* Records the command: refused, or in progress (takes over event; NULL: finished). */
 ig_status queue_given(opencl_device *d, uint64_t number, cl_int status, cl_event event,
                       const char *what);
-/* Waits for all commands, and tells if one failed. */
+/* Waits for all commands, and fails if one failed. */
 ig_status queue_settle(opencl_device *d);
-/* Gives up on all commands: for closing. */
+/* Drops all commands, when the device closes. */
 void queue_drop(opencl_device *d);
 
-/* Why what the command of this number wrote must not be used; NULL: it may be. */
+/* The failure that poisoned what this command wrote; NULL if there is none. */
 const opencl_failure *queue_failure(const opencl_device *d, uint64_t number);
 
 /* ---- memory.c ---- */
@@ -110,10 +110,10 @@ ig_status opencl_read(buffer *from, size_t offset, void *to, size_t bytes);
 ig_status opencl_copy(buffer *to, size_t to_offset, buffer *from, size_t from_offset, size_t bytes);
 ig_status opencl_fill(buffer *to, size_t offset, uint8_t value, size_t bytes);
 
-/* The memory of a buffer of this device, or an error; what says who asks. */
+/* The memory of a buffer of this device, or an error; what names the caller. */
 ig_status opencl_memory_of(const opencl_device *d, const buffer *b, const char *what,
                            opencl_memory **m);
-/* IG_OK if its content may be used. With the lock. */
+/* IG_OK if the memory is not poisoned. Called with the lock. */
 ig_status opencl_memory_valid(const opencl_memory *m, const char *what);
 
 /* ---- build.c, launch.c ---- */
