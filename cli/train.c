@@ -1,8 +1,8 @@
-/* ingot train: a network learns to read digits.
+/* ingot train: trains a network to classify samples.
  *
- * Everything that is random comes from the seed, and the order of epoch e from the seed and e alone. So
- * a run gives the same losses, to the last bit, each time and for any number of threads, and one that
- * was interrupted goes on as if it had not been. */
+ * All random numbers come from the seed, and the order of epoch e from the seed and e alone. So a run gives
+ * the same losses, to the last bit, every time and for any number of threads, and a resumed run gives the
+ * losses of one that was not interrupted. */
 #include "train/train.h"
 
 #include <math.h>
@@ -19,7 +19,7 @@ typedef struct session {
     training run;
     ig_model *model;
     ig_optimizer *optimizer;
-    int64_t *order;                  /* of the epoch under way */
+    int64_t *order;                  /* of the samples in this epoch */
     int64_t steps;                   /* of an epoch */
     int64_t first_epoch, first_step; /* where this run began */
     progress bar;
@@ -29,21 +29,21 @@ typedef struct session {
 
 /* ---- the model and its file ------------------------------------------------------------------ */
 
-/* Calls the network once, which makes its parameters. */
+/* Creates the model and calls the network once, which creates its parameters. */
 static bool make_model(session *s)
 {
     const int64_t first = 0;
     s->model = ig_model_new(s->run.seed);
-    s->optimizer = s->run.teacher->make(s->run.lr);
+    s->optimizer = s->run.rule->make(s->run.lr);
     if (!s->model || !s->optimizer || ig_scope_begin() != IG_OK)
         return false;
-    ig_array *x = pictures_pick(&s->data, &s->data.train, &first, 1);
-    ig_array *y = s->run.net->forward(s->model, x);
+    ig_array *x = samples_pick(&s->data, &s->data.train, &first, 1);
+    ig_array *y = s->run.net->forward(s->model, x, s->data.classes);
     ig_scope_end();
     return y != NULL;
 }
 
-/* The train_settings of the file, before there is a model to load it into. */
+/* Reads the settings of a checkpoint, before there is a model to load it into. */
 static int read_settings(session *s, const char *path)
 {
     str why = {0};
@@ -69,7 +69,7 @@ static int load_model(session *s, const char *path)
     }
     if (s->run.step < s->steps)
         return -1;
-    say(s->command, "%s: it was made with more pictures than there are here", path);
+    say(s->command, "%s: it was made with more samples than there are here", path);
     return EXIT_INPUT;
 }
 
@@ -105,14 +105,15 @@ static ig_array *count_right(ig_array *logits, ig_array *labels)
     return ig_sum(ig_astype(right, IG_I64), IG_NONE, IG_I64, false);
 }
 
-/* A step with n pictures. */
+/* One step, with n samples. */
 static bool learn(session *s, const int64_t *indices, int64_t n, double *loss)
 {
     if (ig_scope_begin() != IG_OK)
         return false;
-    const pictures *p = &s->data.train;
-    ig_array *labels = pictures_labels(p, indices, n);
-    ig_array *logits = s->run.net->forward(s->model, pictures_pick(&s->data, p, indices, n));
+    const samples *p = &s->data.train;
+    ig_array *labels = samples_labels(p, indices, n);
+    ig_array *logits =
+        s->run.net->forward(s->model, samples_pick(&s->data, p, indices, n), s->data.classes);
     ig_array *right = count_right(logits, labels);
     bool fine = ig_step(s->optimizer, s->model, ig_cross_entropy(logits, labels, -1, NULL), loss,
                         &right, 1) == IG_OK;
@@ -134,7 +135,7 @@ static void show_progress(session *s, const char *label, double loss)
     progress_show(&s->bar, label, (double)done / (double)total, note);
 }
 
-/* The steps of the epoch that are left; returns -1, or the exit code. */
+/* Runs the remaining steps of the epoch; returns -1, or the exit code. */
 static int learn_epoch(session *s)
 {
     training *t = &s->run;
@@ -188,7 +189,7 @@ static int stop(session *s)
     if (code >= 0)
         return code;
     say(s->command, "interrupted in epoch %lld; %s%s%s", (long long)s->run.epoch + 1,
-        file ? "saved: go on with --resume " : "nothing is saved without --save FILE",
+        file ? "saved; continue with --resume " : "nothing is saved without --save FILE",
         file ? file : "", "");
     return EXIT_INTERRUPTED;
 }
@@ -216,7 +217,7 @@ static int learn_all(session *s)
 
 static bool test(session *s)
 {
-    const pictures *p = &s->data.test;
+    const samples *p = &s->data.test;
     int64_t right = 0, indices[TEST_BATCH];
     ig_model_train(s->model, false);
     for (int64_t start = 0; start < p->count && !ig_failed(); start += TEST_BATCH) {
@@ -225,16 +226,16 @@ static bool test(session *s)
             indices[i] = start + i;
         if (ig_scope_begin() != IG_OK)
             return false;
-        ig_array *x = pictures_pick(&s->data, p, indices, n);
-        ig_array *y = s->run.net->forward(s->model, x);
-        right += (int64_t)ig_item(count_right(y, pictures_labels(p, indices, n)));
+        ig_array *x = samples_pick(&s->data, p, indices, n);
+        ig_array *y = s->run.net->forward(s->model, x, s->data.classes);
+        right += (int64_t)ig_item(count_right(y, samples_labels(p, indices, n)));
         ig_scope_end();
     }
     s->end.test_accuracy = (double)right / (double)p->count;
     return !ig_failed();
 }
 
-/* ---- what is said at the end ------------------------------------------------------------------ */
+/* ---- the result ------------------------------------------------------------------ */
 
 static int finish(session *s, int code)
 {
@@ -251,26 +252,39 @@ static int finish(session *s, int code)
 
 /* ---- the verb --------------------------------------------------------------------------------- */
 
-/* What neither the command line nor a checkpoint says. */
+/* Sets what neither the command line nor a checkpoint gave. */
 static void fill_in(session *s)
 {
     training *t = &s->run;
     t->net = t->net ? t->net : net_find(NULL, "mlp");
-    t->teacher = t->teacher ? t->teacher : teacher_find(NULL, "adam");
-    t->lr = t->lr != 0 ? t->lr : t->teacher->lr;
+    t->rule = t->rule ? t->rule : rule_find(NULL, "adam");
+    t->lr = t->lr != 0 ? t->lr : t->rule->lr;
     t->batch = t->batch ? t->batch : 64;
     t->epochs = t->epochs ? t->epochs : s->data.epochs;
     t->seed = t->seed != SEED_NONE ? t->seed : 0;
 }
 
-/* All that can go wrong before the first step. */
+/* The samples do not fit the network. */
+static int fail_samples(const session *s)
+{
+    ig_ints shape = ig_shape(s->data.train.x);
+    str t = {0};
+    for (int i = 0; i < shape.n; i++)
+        str_printf(&t, "%s%lld", i ? ", " : "", (long long)shape.v[i]);
+    say(s->command, "%s: the samples have shape (%s), but %s takes %s", s->set->dataset, t.s,
+        s->run.net->name, s->run.net->wants);
+    str_free(&t);
+    return EXIT_INPUT;
+}
+
+/* Everything that can fail before the first step. */
 static int prepare(session *s)
 {
     const train_settings *set = s->set;
     training *t = &s->run;
     int code = -1;
     if ((set->model && !(t->net = net_find(s->command, set->model))) ||
-        (set->optimizer && !(t->teacher = teacher_find(s->command, set->optimizer))))
+        (set->optimizer && !(t->rule = rule_find(s->command, set->optimizer))))
         return EXIT_USAGE;
     if (set->save)
         code = write_check(s->command, "--save", set->save);
@@ -281,12 +295,9 @@ static int prepare(session *s)
     if (code >= 0)
         return code;
     fill_in(s);
-    const pictures *p = &s->data.train;
-    if (p->height < t->net->least || p->width < t->net->least) {
-        say(s->command, "pictures of %lld x %lld are too small for %s", (long long)p->height,
-            (long long)p->width, t->net->name);
-        return EXIT_INPUT;
-    }
+    const samples *p = &s->data.train;
+    if (!t->net->takes(p->x))
+        return fail_samples(s);
     s->steps = (p->count + t->batch - 1) / t->batch;
     s->order = heap_get(sizeof *s->order * (size_t)p->count);
     training_grow(t, t->epoch > t->epochs ? t->epoch : t->epochs);
@@ -318,25 +329,33 @@ int verb_train(int argc, char **argv)
     const option options[] = {
         {"--model", 0, "mlp|cnn", option_text, &set.model, "the network (mlp)"},
         {"--epochs", 0, "N", option_count, &s.run.epochs,
-         "passes over the data (digits 40, mnist 5)"},
-        {"--batch", 0, "N", option_count, &s.run.batch, "pictures in a step (64)"},
+         "passes over the data (40; mnist and files of 10000 samples: 5)"},
+        {"--batch", 0, "N", option_count, &s.run.batch, "samples in a step (64)"},
         {"--optimizer", 0, "adam|adamw|sgd|rmsprop|lion", option_text, &set.optimizer,
-         "how it learns (adam)"},
-        {"--lr", 0, "RATE", option_rate, &s.run.lr, "how far a step goes (adam 0.001)"},
-        {"--seed", 0, "N", option_seed, &s.run.seed, "all that is random comes from it (0)"},
+         "the update rule (adam)"},
+        {"--lr", 0, "RATE", option_rate, &s.run.lr, "the learning rate (adam 0.001)"},
+        {"--seed", 0, "N", option_seed, &s.run.seed, "the seed of all random numbers (0)"},
         {"--data", 0, "DIR", option_text, &set.data, "MNIST's four files, unpacked"},
         {"--save", 0, "FILE", option_text, &set.save, "writes a checkpoint after each epoch"},
-        {"--resume", 0, "FILE", option_text, &set.resume, "goes on from a checkpoint"},
+        {"--resume", 0, "FILE", option_text, &set.resume, "continues from a checkpoint"},
         FLAG("--json", &set.json, "prints JSON, schema 1"),
-        FLAG("--quiet", &set.quiet, "says nothing while it learns"),
+        FLAG("--quiet", &set.quiet, "prints nothing while it trains"),
         ENGINE_OPTIONS(set.engine),
         {0}};
     const command c = {
-        "train", "[options] digits | mnist --data DIR",
-        "Trains a network to read handwritten digits, and tests it on digits that it "
-        "has not seen.\n'digits' are 1797 pictures that the command carries. The same "
-        "seed gives the same losses, to\nthe last bit; Ctrl-C stops after the step "
-        "and, with --save, keeps what was learnt.",
+        "train", "[options] digits | mnist --data DIR | FILE.npz",
+        "Trains a network to classify samples, and tests it on samples that it has not seen.\n"
+        "'digits' is a set of 1797 handwritten digits in the command itself.\n\n"
+        "FILE.npz (or .safetensors) holds your own data: x, the samples (n, ...), and y, their\n"
+        "classes as whole numbers from 0. x may also be named X, x_train, data or images, and y\n"
+        "Y, y_train, labels or target. x_test and y_test are used for the test; without them\n"
+        "every sixth sample is. mlp takes samples of any shape. cnn takes images: (n, height,\n"
+        "width), or with an axis of 1 to 4 channels. Bytes are divided by 255; other numbers\n"
+        "are standardized to mean 0 and deviation 1.\n\n"
+        "  ingot train digits --model cnn\n"
+        "  ingot train flowers.npz --epochs 100 --save flowers.safetensors\n\n"
+        "The same seed gives the same losses, to the last bit. Ctrl-C stops after the current\n"
+        "step and, with --save, saves first.",
         options};
     s.command = &c;
     int code = options_read(&c, &argc, argv);

@@ -118,7 +118,7 @@ def check_full_disk(folder):
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 
-    said = train("--resume", file, "--epochs", "3", "--save", file, "--quiet", code=1,
+    said = train("--resume", file, "--epochs", "3", "--save", file, "--quiet", code=5,
                  preexec_fn=small_files)
     assert said.count("\n") == 1 and file in said, said
     with open(file, "rb") as now:

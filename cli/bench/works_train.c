@@ -233,9 +233,10 @@ static ig_array *digits_logits(learner *l, int64_t first, int64_t n, ig_array **
     int64_t indices[BATCH];
     for (int64_t i = 0; i < n; i++)
         indices[i] = first + i;
-    const pictures *p = &l->digits.train;
-    *labels = pictures_labels(p, indices, n);
-    return net_find(NULL, "cnn")->forward(l->model, pictures_pick(&l->digits, p, indices, n));
+    const samples *p = &l->digits.train;
+    *labels = samples_labels(p, indices, n);
+    return net_find(NULL, "cnn")
+        ->forward(l->model, samples_pick(&l->digits, p, indices, n), DIGIT_CLASSES);
 }
 
 /* One epoch. losses, if not NULL, gets the loss of each step. Returns the number of steps; 0 on failure. */
@@ -295,7 +296,7 @@ static double *cnn_by_hand(const ig_model *m, const double *x)
         double *hidden = reference_linear(m, "hidden", flat, 1, 1024, 128);
         for (int i = 0; i < 128 && hidden; i++)
             hidden[i] = fmax(hidden[i], 0);
-        y = hidden ? reference_linear(m, "out", hidden, 1, 128, CLASSES) : NULL;
+        y = hidden ? reference_linear(m, "out", hidden, 1, 128, DIGIT_CLASSES) : NULL;
         free(hidden);
     }
     for (int i = 0; i < 4; i++)
@@ -314,13 +315,14 @@ static bool digits_look(learner *l, const char *when, str *why)
     ig_model_train(l->model, false);
     double *got = elements(digits_logits(l, 0, LOOKED_AT, &labels));
     ig_model_train(l->model, true);
-    double *x = elements(pictures_pick(&l->digits, &l->digits.train, indices, LOOKED_AT));
+    double *x = elements(samples_pick(&l->digits, &l->digits.train, indices, LOOKED_AT));
     bool fine = got && x;
     for (int64_t i = 0; i < LOOKED_AT && fine; i++) {
         double *expected = cnn_by_hand(l->model, x + i * 64);
         fine = expected != NULL;
-        for (int64_t k = 0; k < CLASSES && fine; k++)
-            fine = check_close(why, when, i * CLASSES + k, got[i * CLASSES + k], expected[k], 1e-4);
+        for (int64_t k = 0; k < DIGIT_CLASSES && fine; k++)
+            fine = check_close(why, when, i * DIGIT_CLASSES + k, got[i * DIGIT_CLASSES + k],
+                               expected[k], 1e-4);
         free(expected);
     }
     free(got);

@@ -5,7 +5,7 @@
 
 /* ---- functions ------------------------------------------------------------------------------ */
 
-static bool argument_dtype(calc *c, const node *n, const value *v, ig_dtype *out)
+static bool argument_dtype(calc *c, const expr *n, const value *v, ig_dtype *out)
 {
     *out = v->kind == V_DTYPE    ? v->u.dtype
            : v->kind == V_STRING ? ig_dtype_parse(v->u.s)
@@ -16,7 +16,7 @@ static bool argument_dtype(calc *c, const node *n, const value *v, ig_dtype *out
                      v->kind == V_STRING ? "this string" : value_kind_name(v->kind));
 }
 
-static bool run_array(calc *c, const node *n, const value *args, value *out)
+static bool run_array(calc *c, const expr *n, const value *args, value *out)
 {
     ig_dtype dtype;
     if (!argument_dtype(c, n, &args[1], &dtype))
@@ -26,7 +26,7 @@ static bool run_array(calc *c, const node *n, const value *args, value *out)
     return calc_give(c, n->where, value_to_array(&args[0], dtype), out);
 }
 
-static bool run_print(calc *c, const node *n, const value *args, value *out)
+static bool run_print(calc *c, const expr *n, const value *args, value *out)
 {
     str t = {0};
     bool fine = print_value(&t, &args[0], c->options.full);
@@ -39,35 +39,35 @@ static bool run_print(calc *c, const node *n, const value *args, value *out)
 
 /* ---- attributes, which are also functions where Python has them so -------------------------- */
 
-static bool get_shape(calc *c, place where, ig_array *x, value *out)
+static bool get_shape(calc *c, span where, ig_array *x, value *out)
 {
     (void)where;
     *out = value_ints(&c->scratch, ig_shape(x));
     return true;
 }
 
-static bool get_dtype(calc *c, place where, ig_array *x, value *out)
+static bool get_dtype(calc *c, span where, ig_array *x, value *out)
 {
     (void)c, (void)where;
     *out = value_dtype(ig_dtype_of(x));
     return true;
 }
 
-static bool get_ndim(calc *c, place where, ig_array *x, value *out)
+static bool get_ndim(calc *c, span where, ig_array *x, value *out)
 {
     (void)c, (void)where;
     *out = value_int(ig_ndim(x));
     return true;
 }
 
-static bool get_size(calc *c, place where, ig_array *x, value *out)
+static bool get_size(calc *c, span where, ig_array *x, value *out)
 {
     (void)c, (void)where;
     *out = value_int(ig_size(x));
     return true;
 }
 
-static bool get_reversed_axes(calc *c, place where, ig_array *x, value *out)
+static bool get_reversed_axes(calc *c, span where, ig_array *x, value *out)
 {
     int64_t axes[IG_MAX_NDIM] = {0};
     int n = ig_ndim(x);
@@ -76,18 +76,18 @@ static bool get_reversed_axes(calc *c, place where, ig_array *x, value *out)
     return calc_give(c, where, ig_permute_dims(x, (ig_ints){axes, n}), out);
 }
 
-static bool get_matrix_transpose(calc *c, place where, ig_array *x, value *out)
+static bool get_matrix_transpose(calc *c, span where, ig_array *x, value *out)
 {
     return call_arrays(c, where, "matrix_transpose", &x, 1, out);
 }
 
-static bool get_length(calc *c, place where, ig_array *x, value *out)
+static bool get_length(calc *c, span where, ig_array *x, value *out)
 {
     *out = value_int(ig_dim(x, 0));
     return ig_ndim(x) > 0 || calc_fail(c, where, "a 0-d array has no length");
 }
 
-typedef bool getter(calc *c, place where, ig_array *x, value *out);
+typedef bool getter(calc *c, span where, ig_array *x, value *out);
 
 static const struct {
     const char *name;
@@ -98,13 +98,13 @@ enum { ATTRIBUTES = sizeof attributes / sizeof *attributes };
 
 const char *calc_attribute_at(int i) { return i < ATTRIBUTES ? attributes[i].name : NULL; }
 
-bool attribute_eval(calc *c, const node *n, value *out)
+bool attribute_eval(calc *c, const expr *n, value *out)
 {
     value x;
     ig_array *array;
     nearest search = nearest_to(n->name);
     if (is_module(c, n->child)) {
-        node plain = *n; /* np.pi */
+        expr plain = *n; /* np.pi */
         plain.kind = N_NAME;
         return calc_eval(c, &plain, out);
     }
@@ -130,23 +130,23 @@ bool attribute_eval(calc *c, const node *n, value *out)
     return false;
 }
 
-static bool run_getter(calc *c, const node *n, const value *v, getter *get, value *out)
+static bool run_getter(calc *c, const expr *n, const value *v, getter *get, value *out)
 {
     ig_array *x;
     return calc_to_array(c, n->where, v, &x) && get(c, n->where, x, out);
 }
 
-static bool run_shape(calc *c, const node *n, const value *args, value *out)
+static bool run_shape(calc *c, const expr *n, const value *args, value *out)
 {
     return run_getter(c, n, &args[0], get_shape, out);
 }
 
-static bool run_dtype(calc *c, const node *n, const value *args, value *out)
+static bool run_dtype(calc *c, const expr *n, const value *args, value *out)
 {
     return run_getter(c, n, &args[0], get_dtype, out);
 }
 
-static bool run_len(calc *c, const node *n, const value *args, value *out)
+static bool run_len(calc *c, const expr *n, const value *args, value *out)
 {
     if (!value_has_parts(&args[0]))
         return run_getter(c, n, &args[0], get_length, out);
@@ -206,7 +206,7 @@ const builtin *builtin_find(const char *name)
 }
 
 /* The parameter that an argument is for; -1: none. */
-static int param_of(const builtin *b, const node *argument, int position)
+static int param_of(const builtin *b, const expr *argument, int position)
 {
     for (int i = 0; i < BUILTIN_PARAMS && b->params[i]; i++)
         if (argument->kind == N_KEYWORD ? strcmp(b->params[i], argument->name) == 0 : i == position)
@@ -214,14 +214,14 @@ static int param_of(const builtin *b, const node *argument, int position)
     return -1;
 }
 
-bool calc_call_builtin(calc *c, const node *n, const builtin *b, value *out)
+bool calc_call_builtin(calc *c, const expr *n, const builtin *b, value *out)
 {
     value args[BUILTIN_PARAMS] = {{0}};
     bool given[BUILTIN_PARAMS] = {false};
     int position = 0;
     if (!b->params[0]) /* it reads its arguments itself */
         return b->run(c, n, args, out);
-    for (const node *a = n->child; a; a = a->next, position++) {
+    for (const expr *a = n->child; a; a = a->next, position++) {
         int i = param_of(b, a, position);
         if (i < 0 || given[i])
             return calc_fail(c, a->where, "this argument is not one of %s(%s)", b->name,

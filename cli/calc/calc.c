@@ -6,7 +6,7 @@
 
 /* ---- mistakes ------------------------------------------------------------------------------- */
 
-bool calc_fail(calc *c, place where, const char *format, ...)
+bool calc_fail(calc *c, span where, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -15,12 +15,12 @@ bool calc_fail(calc *c, place where, const char *format, ...)
     return false;
 }
 
-bool calc_fail_library(calc *c, place where)
+bool calc_fail_library(calc *c, span where)
 {
     ig_status code = IG_OK;
     const char *message = ig_error(&code);
-    message = message ? message : "the library failed without a reason";
-    size_t n = strlen(message); /* what a compiler says ends with its line */
+    message = message ? message : "the library failed without a message";
+    size_t n = strlen(message); /* a compiler's message ends with a new line */
     while (n && message[n - 1] == '\n')
         n--;
     calc_fail(c, where, "%.*s", (int)n, message);
@@ -83,13 +83,13 @@ void calc_describe(const calc *c, str *t, const char *source_name, bool color)
 
 /* ---- the tree ------------------------------------------------------------------------------- */
 
-bool calc_to_array(calc *c, place where, const value *v, ig_array **out)
+bool calc_to_array(calc *c, span where, const value *v, ig_array **out)
 {
     *out = value_to_array(v, IG_DTYPE_NONE);
     return *out ? true : calc_fail_library(c, where);
 }
 
-bool calc_give(calc *c, place where, ig_array *x, value *out)
+bool calc_give(calc *c, span where, ig_array *x, value *out)
 {
     if (!x)
         return calc_fail_library(c, where);
@@ -101,14 +101,14 @@ bool calc_give(calc *c, place where, ig_array *x, value *out)
     return true;
 }
 
-static bool eval_literal(calc *c, const node *n, value *out)
+static bool eval_literal(calc *c, const expr *n, value *out)
 {
     (void)c;
     *out = n->literal;
     return true;
 }
 
-static bool eval_name(calc *c, const node *n, value *out)
+static bool eval_name(calc *c, const expr *n, value *out)
 {
     const binding *b = calc_find_name(c, n->name);
     if (b) {
@@ -128,21 +128,21 @@ static bool eval_name(calc *c, const node *n, value *out)
     return false;
 }
 
-static bool eval_items(calc *c, const node *n, value *out)
+static bool eval_items(calc *c, const expr *n, value *out)
 {
     int count = 0;
-    for (const node *item = n->child; item; item = item->next)
+    for (const expr *item = n->child; item; item = item->next)
         count++;
     value *items = arena_get(&c->scratch, sizeof(value) * (size_t)count);
     count = 0;
-    for (const node *item = n->child; item; item = item->next)
+    for (const expr *item = n->child; item; item = item->next)
         if (!calc_eval(c, item, &items[count++]))
             return false;
     *out = (value){.kind = n->kind == N_LIST ? V_LIST : V_TUPLE, .u = {.items = {items, count}}};
     return true;
 }
 
-static bool eval_unary(calc *c, const node *n, value *out)
+static bool eval_unary(calc *c, const expr *n, value *out)
 {
     value x;
     ig_array *array;
@@ -156,8 +156,7 @@ static bool eval_unary(calc *c, const node *n, value *out)
            call_arrays(c, n->where, n->op->op, &array, 1, out);
 }
 
-/* Operators on what is neither number nor array: dtypes, strings, None and tuples can be told
- * apart, and tuples joined. True if it is one of these. */
+/* Operators on dtypes, strings, None and tuples: == and !=, and + of tuples. True if this is one. */
 static bool plain_operation(calc *c, const operation *op, const value *x, const value *y,
                             value *out)
 {
@@ -175,10 +174,10 @@ static bool plain_operation(calc *c, const operation *op, const value *x, const 
     return true;
 }
 
-static bool eval_binary(calc *c, const node *n, value *out)
+static bool eval_binary(calc *c, const expr *n, value *out)
 {
     value x, y;
-    const node *left = n->child, *right = left->next;
+    const expr *left = n->child, *right = left->next;
     if (!calc_eval(c, left, &x) || !calc_eval(c, right, &y))
         return false;
     if (value_is_number(&x) && value_is_number(&y)) {
@@ -194,13 +193,13 @@ static bool eval_binary(calc *c, const node *n, value *out)
            call_arrays(c, n->where, n->op->op, operands, 2, out);
 }
 
-static bool eval_call(calc *c, const node *n, value *out)
+static bool eval_call(calc *c, const expr *n, value *out)
 {
     if (n->kind == N_METHOD && is_module(c, n->child)) { /* np.sum(x) */
         const char *differs = module_refuses(n);
         if (differs)
             return calc_fail(c, n->where, "torch.%s %s", n->name, differs);
-        node plain = *n;
+        expr plain = *n;
         plain.kind = N_CALL;
         plain.child = n->child->next;
         return eval_call(c, &plain, out);
@@ -220,13 +219,13 @@ static bool eval_call(calc *c, const node *n, value *out)
     return calc_fail_unknown(c, n);
 }
 
-static bool eval_misplaced(calc *c, const node *n, value *out)
+static bool eval_misplaced(calc *c, const expr *n, value *out)
 {
     (void)out;
-    return calc_fail(c, n->where, "this cannot stand here");
+    return calc_fail(c, n->where, "this is not allowed here");
 }
 
-/* Computes the arrays of v in one planned run. */
+/* Evaluates the arrays of v together. */
 static bool calc_evaluate(calc *c, const value *v)
 {
     int n = value_collect(v, NULL, 0);
@@ -235,7 +234,7 @@ static bool calc_evaluate(calc *c, const value *v)
     if (!n || ig_eval(arrays, n) == IG_OK)
         return true;
     calc_fail_library(c, c->current->where);
-    if (c->wrong.code == IG_ERR_DEVICE) /* which stands for one that is not there */
+    if (c->wrong.code == IG_ERR_DEVICE) /* the exit code for it means a missing device */
         c->wrong.code = IG_ERR_INTERNAL;
     return false;
 }
@@ -254,7 +253,7 @@ static void bindings_free(binding **list)
     }
 }
 
-/* The value that the name had lives on until the statement ends, for it may be in use. */
+/* The name's old value lives until the statement ends, because the statement may still use it. */
 static void bind_name(calc *c, const char *name, const value *v)
 {
     binding *b = heap_get(sizeof *b);
@@ -272,7 +271,7 @@ static void bind_name(calc *c, const char *name, const value *v)
     }
 }
 
-static bool bind(calc *c, const node *target, const value *v)
+static bool bind(calc *c, const expr *target, const value *v)
 {
     value named = *v;
     if (c->differentiates && !trace_begin(c, target->where, &named))
@@ -287,11 +286,11 @@ void calc_remember(calc *c, const value *v)
         bind_name(c, "_", v);
 }
 
-/* One value for one name, or the items of a tuple (the rows of an array) for as many. */
-static bool target_values(calc *c, const node *n, const value *v, const value **items)
+/* Finds the values to assign: one for one name, or the items of a tuple or array for several names. */
+static bool target_values(calc *c, const expr *n, const value *v, const value **items)
 {
     int targets = 0;
-    for (const node *t = n->child->next; t; t = t->next)
+    for (const expr *t = n->child->next; t; t = t->next)
         targets++;
     *items = v;
     if (!n->literal.u.b)
@@ -310,10 +309,10 @@ static bool target_values(calc *c, const node *n, const value *v, const value **
     return true;
 }
 
-static bool eval_assign(calc *c, const node *n, value *out)
+static bool eval_assign(calc *c, const expr *n, value *out)
 {
     const value *items;
-    for (const node *t = n->child->next; t; t = t->next) {
+    for (const expr *t = n->child->next; t; t = t->next) {
         const char *why = calc_reserved(t->name);
         if (why)
             return calc_fail(c, t->where, "'%s' %s; choose another name", t->name, why);
@@ -325,15 +324,15 @@ static bool eval_assign(calc *c, const node *n, value *out)
         return false;
     if (!target_values(c, n, out, &items))
         return false;
-    for (const node *t = n->child->next; t; t = t->next)
+    for (const expr *t = n->child->next; t; t = t->next)
         if (!bind(c, t, items++))
             return false;
     return true;
 }
 
-bool calc_eval(calc *c, const node *n, value *out)
+bool calc_eval(calc *c, const expr *n, value *out)
 {
-    static bool (*const evaluators[N_KINDS])(calc *, const node *, value *) = {
+    static bool (*const evaluators[N_KINDS])(calc *, const expr *, value *) = {
         [N_LITERAL] = eval_literal, [N_NAME] = eval_name,           [N_LIST] = eval_items,
         [N_TUPLE] = eval_items,     [N_UNARY] = eval_unary,         [N_BINARY] = eval_binary,
         [N_CALL] = eval_call,       [N_METHOD] = eval_call,         [N_KEYWORD] = eval_misplaced,

@@ -1,7 +1,7 @@
 /* The array calculator: text -> values. lex -> parse -> calc (-> call, index, builtin) -> print.
  *
- * Parse a program, then step through its statements. What a statement made dies with the next step,
- * but for the values that were given names. After a mistake the calculator goes on: parse again. */
+ * Parse a program, then step through its statements. The values of a statement live until the next step,
+ * unless they are assigned to names. After a mistake, parse again. */
 #ifndef CLI_CALC_H
 #define CLI_CALC_H
 
@@ -10,14 +10,14 @@
 typedef struct calc calc;
 
 typedef struct calc_options {
-    bool no_files;     /* load and save are refused */
-    bool eager;        /* a value is computed when it is given a name, not when it is used */
-    bool last_lazy;    /* but not by the last statement */
+    bool no_files;     /* refuse load and save */
+    bool eager;        /* assignments evaluate their value at once */
+    bool last_lazy;    /* except in the last statement */
     bool full;         /* print() never shortens */
-    FILE *out;         /* where print() goes; NULL: nowhere */
-    bool history;      /* a later program may call grad for values of this one */
-    int64_t size_most; /* arrays of more elements are refused; 0: they are not */
-    int grads_most;    /* so are more calls of grad; 0: they are not */
+    FILE *out;         /* where print() writes; NULL: nowhere */
+    bool history;      /* a later program may call grad on values of this one */
+    int64_t size_most; /* refuse arrays of more elements; 0: no limit */
+    int grads_most;    /* refuse more calls of grad; 0: no limit */
 } calc_options;
 
 calc *calc_new(const calc_options *options);
@@ -26,12 +26,12 @@ void calc_free(calc *c);
 /* Replaces the program. False: see calc_mistake. */
 bool calc_parse(calc *c, const char *source);
 
-bool calc_more(const calc *c);      /* a statement is left */
+bool calc_more(const calc *c);      /* statements are left */
 bool calc_assigned(const calc *c);  /* the last step was an assignment */
-void calc_mute(calc *c, bool mute); /* print() says nothing */
+void calc_mute(calc *c, bool mute); /* print() prints nothing */
 
-/* Runs the next statement, or the last one once more with a new graph. The value is lazy, and valid
- * until the next step. */
+/* Runs the next statement, or the last one again with a new graph. The value is lazy, and valid until
+ * the next step. */
 bool calc_step(calc *c, value *out);
 bool calc_again(calc *c, value *out);
 
@@ -43,17 +43,17 @@ const char *calc_name_at(const calc *c, int i, const value **v);
 const char *calc_attribute_at(int i);
 const char *calc_constant_at(int i);
 
-/* Makes a list an array and, with compute, runs all arrays of the value in one plan: ready to be
- * explained, printed or saved. A mistake points at the statement. */
+/* Converts a list to an array. With compute, also evaluates all arrays of the value together. A mistake
+ * points at the statement. */
 bool calc_settle(calc *c, value *v, bool compute);
 
-/* All of a program: computes and prints the last value to nowhere. For tests and fuzzing. */
+/* Runs a whole program, evaluates its last value and discards it. For tests and fuzzing. */
 bool calc_run(calc *c, const char *source);
 
 /* The mistake of the last call that returned false. */
 const mistake *calc_mistake(const calc *c);
 
-/* "name:1:14: message", the line and a caret under the place. */
+/* Adds "name:1:14: message", the line, and a caret under the mistake. */
 void calc_describe(const calc *c, str *t, const char *source_name, bool color);
 
 /* Writes v to a file, in the format of its name's ending. */
@@ -63,16 +63,16 @@ ig_status file_save(const char *path, const value *v);
 enum { BUILTIN_PARAMS = 2 };
 typedef struct builtin {
     const char *name;
-    const char *params[BUILTIN_PARAMS]; /* none: run reads the arguments itself */
+    const char *params[BUILTIN_PARAMS]; /* empty: run reads the arguments itself */
     int required;
     const char *signature, *doc;
-    bool (*run)(calc *c, const node *n, const value *args, value *out);
+    bool (*run)(calc *c, const expr *n, const value *args, value *out);
 } builtin;
 const builtin *calc_builtin_at(int i);
 
 /* ---- print: arrays as NumPy prints them ---- */
 
-/* Evaluates v and adds it; false with the library's error set. */
+/* Evaluates v and adds its text; false with the library's error set. */
 bool print_value(str *t, const value *v, bool full);
 
 /* Adds what v is in a few words: "f32 (2, 3)" for an array. */

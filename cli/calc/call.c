@@ -5,7 +5,7 @@
 
 /* ---- coercion: from a value to one of the kinds that a parameter takes ----------------------- */
 
-/* Where an argument stands, for its mistakes and its memory. */
+/* The conversion of one argument. */
 typedef struct argument {
     calc *c;
     const value *v;
@@ -71,7 +71,7 @@ static bool to_arrays(argument *a)
     return true;
 }
 
-/* Counts the integers of a nested list, and writes them where out is not NULL; -1: not integers. */
+/* Counts the integers of a nested list, and writes them unless out is NULL. Returns -1 if there are others. */
 static int flatten_ints(arena *memory, const value *v, int64_t *out)
 {
     if (v->kind == V_INT || v->kind == V_BOOL) {
@@ -106,7 +106,7 @@ static bool to_ints(argument *a)
     return true;
 }
 
-/* An array of integers where plain integers are wanted is computed and read. */
+/* Evaluates and reads an array of integers for a parameter that takes plain integers. */
 static bool from_index_array(argument *a, value_kind kind, bool (*convert)(argument *))
 {
     value number = value_from_index_array(&a->c->scratch, a->v->u.array);
@@ -129,7 +129,7 @@ static bool array_to_float(argument *a)
     return !ig_failed();
 }
 
-/* In order of preference: the first that the parameter takes, and that works, is used. */
+/* In order of preference: the first conversion that the parameter takes and that succeeds is used. */
 static const struct conversion {
     value_kind from;
     ig_kind to;
@@ -155,7 +155,7 @@ static const char *const kind_names[] = {
     [IG_ARG_INTS] = "ints",  [IG_ARG_DTYPE] = "a dtype",  [IG_ARG_STRING] = "a string"};
 enum { KIND_NAMES = sizeof kind_names / sizeof *kind_names };
 
-static bool fail_kind(argument *a, place where, const char *name, unsigned kinds)
+static bool fail_kind(argument *a, span where, const char *name, unsigned kinds)
 {
     str wanted = {0};
     for (int kind = 1; kind < KIND_NAMES; kind++)
@@ -168,7 +168,7 @@ static bool fail_kind(argument *a, place where, const char *name, unsigned kinds
     return false;
 }
 
-static bool coerce(calc *c, place where, const ig_param *param, const value *v, ig_arg *out)
+static bool coerce(calc *c, span where, const ig_param *param, const value *v, ig_arg *out)
 {
     argument a = {c, v, out};
     /* Each argument that a variadic parameter takes is one array. */
@@ -199,7 +199,7 @@ static const ig_param *positional_param(const ig_op *op, int i)
 }
 
 /* "sum(x, axis=None) has no argument 'axs'; did you mean 'axis'?" */
-static bool fail_argument(calc *c, place where, const ig_op *op, const char *why,
+static bool fail_argument(calc *c, span where, const ig_op *op, const char *why,
                           const nearest *search)
 {
     str t = {0};
@@ -217,15 +217,15 @@ static bool fail_argument(calc *c, place where, const ig_op *op, const char *why
 
 /* An argument of a call as it was written, and its value. */
 typedef struct given {
-    const node *n;       /* the expression */
+    const expr *n;       /* the expression */
     const char *keyword; /* NULL: by position */
-    place where;         /* of the keyword, or the expression */
+    span where;          /* of the keyword, or the expression */
     value v;
 } given;
 
-static bool arguments_eval(calc *c, const node *n, given *args)
+static bool arguments_eval(calc *c, const expr *n, given *args)
 {
-    for (const node *a = n->child; a; a = a->next, args++) {
+    for (const expr *a = n->child; a; a = a->next, args++) {
         const bool keyword = a->kind == N_KEYWORD;
         *args = (given){keyword ? a->child : a, keyword ? a->name : NULL, a->where, {0}};
         if (!calc_eval(c, args->n, &args->v))
@@ -320,13 +320,13 @@ static bool argument_coerce(calc *c, const ig_op *op, const given *a, int positi
 
 /* ---- the call ------------------------------------------------------------------------------- */
 
-/* The keys that a random key is split into are one array, with an axis more than the key. */
+/* Splitting a random key gives one array of keys, with one more axis than the key. */
 static bool gives_keys(const ig_arg *args, const ig_array *result)
 {
     return args[0].kind == IG_ARG_ARRAY && ig_ndim(result) > ig_ndim(args[0].u.array);
 }
 
-static bool call(calc *c, place where, const char *op, const ig_arg *args, int n, value *out)
+static bool call(calc *c, span where, const char *op, const ig_arg *args, int n, value *out)
 {
     int results = ig_call(op, args, n, c->results, RESULTS_MOST);
     if (results == 0 && ig_failed())
@@ -337,7 +337,7 @@ static bool call(calc *c, place where, const char *op, const ig_arg *args, int n
     return true;
 }
 
-bool call_arrays(calc *c, place where, const char *op, ig_array *const *arrays, int n, value *out)
+bool call_arrays(calc *c, span where, const char *op, ig_array *const *arrays, int n, value *out)
 {
     ig_arg args[2];
     for (int i = 0; i < n && i < 2; i++)
@@ -345,14 +345,14 @@ bool call_arrays(calc *c, place where, const char *op, ig_array *const *arrays, 
     return call(c, where, op, args, n, out);
 }
 
-bool call_op(calc *c, const node *n, const ig_op *op, value *out)
+bool call_op(calc *c, const expr *n, const ig_op *op, value *out)
 {
     int count = 0;
-    for (const node *a = n->child; a; a = a->next)
+    for (const expr *a = n->child; a; a = a->next)
         count++;
     if (n->kind == N_METHOD &&
         (!op->n_params || !(op->params[0].kinds & (1u << IG_ARG_ARRAY | 1u << IG_ARG_ARRAYS))))
-        return fail_argument(c, n->where, op, "is no method of an array", NULL);
+        return fail_argument(c, n->where, op, "is not a method of arrays", NULL);
     given *given_args = arena_get(&c->scratch, sizeof *given_args * (size_t)count);
     if (!arguments_eval(c, n, given_args))
         return false;

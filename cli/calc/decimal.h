@@ -1,4 +1,4 @@
-/* Floats in decimal: the shortest digits that read back as the same float of a dtype. */
+/* Floats in decimal: the fewest digits that read back as the same float of a dtype. */
 #ifndef CLI_DECIMAL_H
 #define CLI_DECIMAL_H
 

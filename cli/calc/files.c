@@ -15,7 +15,7 @@ static bool holds_names(const char *path)
     return ends_with(path, ".npz") || ends_with(path, ".safetensors");
 }
 
-static bool check_path(calc *c, const node *n, const value *v)
+static bool check_path(calc *c, const expr *n, const value *v)
 {
     if (c->options.no_files)
         return calc_fail(c, n->where, "files are switched off here");
@@ -31,7 +31,7 @@ void files_close(calc *c)
         ig_tensors_free(c->files->tensors);
 }
 
-static bool load_named(calc *c, const node *n, const char *path, value *out)
+static bool load_named(calc *c, const expr *n, const char *path, value *out)
 {
     opened_file *file = arena_get(&c->scratch, sizeof *file);
     *file = (opened_file){c->files, ig_tensors_load(path)};
@@ -49,7 +49,7 @@ static bool load_named(calc *c, const node *n, const char *path, value *out)
     return true;
 }
 
-bool run_load(calc *c, const node *n, const value *args, value *out)
+bool run_load(calc *c, const expr *n, const value *args, value *out)
 {
     if (!check_path(c, n, &args[0]))
         return false;
@@ -87,12 +87,12 @@ ig_status file_save(const char *path, const value *v)
 }
 
 /* save(path, x), or save(path, name=x, ...): the arguments are not known beforehand. */
-bool run_save(calc *c, const node *n, const value *unused, value *out)
+bool run_save(calc *c, const expr *n, const value *unused, value *out)
 {
     (void)unused;
     static const char usage[] = "save takes a path and x, or a path and name=x, ...";
     int count = 0;
-    for (const node *a = n->child; a; a = a->next)
+    for (const expr *a = n->child; a; a = a->next)
         count++;
     if (count < 2)
         return calc_fail(c, n->where, "%s", usage);
@@ -103,7 +103,7 @@ bool run_save(calc *c, const node *n, const value *unused, value *out)
     if (!calc_eval(c, n->child, &path) || !check_path(c, n, &path))
         return false;
     count = 0;
-    for (const node *a = n->child->next; a; a = a->next, count++) {
+    for (const expr *a = n->child->next; a; a = a->next, count++) {
         const bool named = a->kind == N_KEYWORD;
         if (!named && n->child->next->next)
             return calc_fail(c, a->where, "several arrays need names: save(path, x=..., y=...)");

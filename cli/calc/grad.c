@@ -1,14 +1,14 @@
 /* Derivatives in the calculator.
  *
- * Numbers are computed at once, as Python has them. So that grad can ask by them, a float that was
- * given a name has a trace: the same number as a 0-d array of f64, on which the arithmetic of numbers
- * is built a second time, lazily. Where a traced number meets an array, its trace does, as a weak
- * number. Floats without a name are constants. */
+ * Plain numbers are computed at once, as in Python. To differentiate by them, a float that is assigned to
+ * a name gets a trace: the same number as a 0-d array of f64. Arithmetic on the number is also built,
+ * lazily, on its trace. Where the number meets an array, its trace takes part as a weak scalar. Floats
+ * without a name are constants. */
 #include "calc/parts.h"
 
 #include <string.h>
 
-bool mentions_grad(const node *n)
+bool mentions_grad(const expr *n)
 {
     bool found = false;
     for (; n && !found; n = n->next)
@@ -18,7 +18,7 @@ bool mentions_grad(const node *n)
 
 /* ---- traces --------------------------------------------------------------------------------- */
 
-/* A list, nested or not, of plain numbers; *any_float tells whether one is a float. */
+/* Whether v is a number or a nested list of numbers without traces; sets *any_float if one is a float. */
 static bool is_plain_list(const value *v, bool *any_float)
 {
     *any_float |= v->kind == V_FLOAT;
@@ -30,7 +30,7 @@ static bool is_plain_list(const value *v, bool *any_float)
     return plain;
 }
 
-bool trace_begin(calc *c, place where, value *v)
+bool trace_begin(calc *c, span where, value *v)
 {
     bool any_float = false;
     if (v->trace || !is_plain_list(v, &any_float) || !any_float)
@@ -50,7 +50,7 @@ static ig_array *trace_of(const value *v)
     return v->trace ? v->trace : ig_scalar(value_float_of(v), IG_F64);
 }
 
-bool trace_operation(calc *c, const node *n, const value *x, const value *y, value *out)
+bool trace_operation(calc *c, const expr *n, const value *x, const value *y, value *out)
 {
     if (out->kind != V_FLOAT || !(x->trace || (y && y->trace)))
         return true;
@@ -78,33 +78,30 @@ void trace_limit(calc *c)
 
 /* ---- grad ----------------------------------------------------------------------------------- */
 
-/* The gradient that is asked for: of what, by what, and where they stand. */
+/* A call of grad: the loss, and the values to differentiate by. */
 typedef struct question {
     calc *c;
-    const node *call;
+    const expr *call;
     const value *loss, *by; /* by: n values */
     int n;
     ig_array *of, **params, **grads;
 } question;
 
-/* Both arguments are there: calc_call_builtin has seen to it. */
-static const node *node_of_argument(const node *call, const char *name, int position)
+/* Finds an argument's expression. Both are there: calc_call_builtin has checked. */
+static const expr *expr_of_argument(const expr *call, const char *name, int position)
 {
-    const node *n = call->child;
+    const expr *n = call->child;
     for (int i = 0; n->kind == N_KEYWORD ? strcmp(n->name, name) != 0 : i != position; i++)
         n = n->next;
     return n->kind == N_KEYWORD ? n->child : n;
 }
 
-static place place_of_loss(const question *q)
-{
-    return node_of_argument(q->call, "loss", 0)->where;
-}
+static span span_of_loss(const question *q) { return expr_of_argument(q->call, "loss", 0)->where; }
 
-/* The i-th of several, where they are written as a list. */
-static const node *node_of_x(const question *q, int i)
+/* The i-th parameter's expression, if they are written as a list; else the whole. */
+static const expr *expr_of_x(const question *q, int i)
 {
-    const node *n = node_of_argument(q->call, "x", 1);
+    const expr *n = expr_of_argument(q->call, "x", 1);
     bool list = q->n > 1 && (n->kind == N_LIST || n->kind == N_TUPLE);
     for (n = list ? n->child : n; list && i > 0; i--)
         n = n->next;
@@ -115,7 +112,7 @@ static bool fail_param(const question *q, int i)
 {
     calc *c = q->c;
     const value *v = &q->by[i];
-    place where = node_of_x(q, i)->where;
+    span where = expr_of_x(q, i)->where;
     if (v->kind == V_INT)
         return calc_fail(c, where,
                          "only floats have gradients, and this is the int %lld; write %lld.0",
@@ -126,7 +123,8 @@ static bool fail_param(const question *q, int i)
     if (v->kind == V_FLOAT)
         return calc_fail(c, where,
                          "this number has no name, so nothing depends on it; give it one: x = 2.0");
-    return calc_fail(c, where, "grad asks by a name, an array or a list of these, not by %s",
+    return calc_fail(c, where,
+                     "grad differentiates by a name, an array or a list of these, not by %s",
                      value_kind_name(v->kind));
 }
 
@@ -148,7 +146,7 @@ static bool find_params(question *q)
 
 static bool fail_unreached(const question *q, int i)
 {
-    return calc_fail(q->c, node_of_x(q, i)->where, "the loss does not depend on this%s",
+    return calc_fail(q->c, expr_of_x(q, i)->where, "the loss does not depend on this%s",
                      q->c->forgot ? ", or was made before grad was first used: make it again" : "");
 }
 
@@ -160,23 +158,23 @@ static bool find_loss(question *q)
         return fail_unreached(q, 0);
     if (v->trace)
         q->of = v->trace;
-    else if (!calc_to_array(c, place_of_loss(q), v, &q->of))
+    else if (!calc_to_array(c, span_of_loss(q), v, &q->of))
         return false;
     if (!is_float_array(q->of))
-        return calc_fail(c, place_of_loss(q), "only floats have gradients, and the loss is %s",
+        return calc_fail(c, span_of_loss(q), "only floats have gradients, and the loss is %s",
                          ig_dtype_name(ig_dtype_of(q->of)));
     if (ig_ndim(q->of) == 0)
         return true;
     value shape = value_ints(&c->scratch, ig_shape(q->of));
     str t = {0};
     print_value(&t, &shape, true);
-    calc_fail(c, place_of_loss(q),
+    calc_fail(c, span_of_loss(q),
               "the loss must be a scalar, and has shape %s; take its sum or mean", t.s);
     str_free(&t);
     return false;
 }
 
-/* One of the parameters is to blame: which? */
+/* Finds the parameter that the loss does not depend on. */
 static bool fail_grad(const question *q)
 {
     ig_status code;
@@ -190,7 +188,8 @@ static bool fail_grad(const question *q)
     return fail_unreached(q, i);
 }
 
-/* A number by a number is a number; what an array depends on has its gradient in its dtype. */
+/* The gradient of a number by a number is a number. Other gradients have the parameter's dtype, or the
+ * loss's if the parameter is a number. */
 static bool give_gradient(const question *q, int i, value *out)
 {
     ig_array *g = q->grads[i];
@@ -206,7 +205,7 @@ static bool give_gradient(const question *q, int i, value *out)
     return !ig_failed() || calc_fail_library(q->c, q->call->where);
 }
 
-bool run_grad(calc *c, const node *n, const value *args, value *out)
+bool run_grad(calc *c, const expr *n, const value *args, value *out)
 {
     const value *x = &args[1];
     bool several = value_has_items(x) && !x->trace;

@@ -4,7 +4,7 @@
 enum { BOUNDS = 3 };
 static const int64_t not_given = INT64_MIN;
 
-bool calc_to_int(calc *c, place where, const value *v, int64_t missing, int64_t *out)
+bool calc_to_int(calc *c, span where, const value *v, int64_t missing, int64_t *out)
 {
     value number = *v;
     if (v->kind == V_ARRAY)
@@ -20,11 +20,11 @@ bool calc_to_int(calc *c, place where, const value *v, int64_t missing, int64_t 
     return true;
 }
 
-static bool slice_eval(calc *c, const node *n, ig_index *out)
+static bool slice_eval(calc *c, const expr *n, ig_index *out)
 {
     int64_t bounds[BOUNDS];
     int i = 0;
-    for (const node *bound = n->child; bound; bound = bound->next, i++) {
+    for (const expr *bound = n->child; bound; bound = bound->next, i++) {
         value v;
         if (!calc_eval(c, bound, &v) || !calc_to_int(c, bound->where, &v, not_given, &bounds[i]))
             return false;
@@ -37,7 +37,7 @@ static bool slice_eval(calc *c, const node *n, ig_index *out)
     return true;
 }
 
-static bool item_from_value(calc *c, place where, const value *v, ig_index *out)
+static bool item_from_value(calc *c, span where, const value *v, ig_index *out)
 {
     *out = (ig_index){.kind = IG_INDEX_ARRAY};
     if (v->kind == V_INT) {
@@ -65,7 +65,7 @@ static int64_t clip(int64_t x, int64_t low, int64_t high)
     return x < low ? low : x > high ? high : x;
 }
 
-static bool tuple_slice(calc *c, const node *n, const value *tuple, value *out)
+static bool tuple_slice(calc *c, const expr *n, const value *tuple, value *out)
 {
     ig_index s;
     if (!slice_eval(c, n, &s))
@@ -85,9 +85,9 @@ static bool tuple_slice(calc *c, const node *n, const value *tuple, value *out)
     return true;
 }
 
-static bool tuple_item(calc *c, const node *n, const value *tuple, value *out)
+static bool tuple_item(calc *c, const expr *n, const value *tuple, value *out)
 {
-    const node *item = n->child->next;
+    const expr *item = n->child->next;
     int count = tuple->u.items.n;
     if (item->next)
         return calc_fail(c, item->next->where, "a tuple has one index");
@@ -110,7 +110,7 @@ static bool tuple_item(calc *c, const node *n, const value *tuple, value *out)
 
 /* ---- named arrays --------------------------------------------------------------------------- */
 
-bool calc_named_item(calc *c, place where, const value *named, const char *name, value *out)
+bool calc_named_item(calc *c, span where, const value *named, const char *name, value *out)
 {
     const value *item = value_named(named, name);
     nearest search = nearest_to(name);
@@ -129,9 +129,9 @@ bool calc_named_item(calc *c, place where, const value *named, const char *name,
     return false;
 }
 
-static bool named_item(calc *c, const node *n, const value *named, value *out)
+static bool named_item(calc *c, const expr *n, const value *named, value *out)
 {
-    const node *item = n->child->next;
+    const expr *item = n->child->next;
     value v;
     if (item->kind == N_SLICE || item->next || !calc_eval(c, item, &v) || v.kind != V_STRING)
         return calc_fail(c, item->where, "named arrays take one name in quotes");
@@ -141,7 +141,7 @@ static bool named_item(calc *c, const node *n, const value *named, value *out)
 /* ---- arrays --------------------------------------------------------------------------------- */
 
 /* x[(1, 2)] is x[1, 2]. */
-static bool items_from_tuple(calc *c, place where, const value *tuple, ig_index **out, int *n)
+static bool items_from_tuple(calc *c, span where, const value *tuple, ig_index **out, int *n)
 {
     *n = tuple->u.items.n;
     *out = arena_get(&c->scratch, sizeof **out * (size_t)*n);
@@ -151,15 +151,15 @@ static bool items_from_tuple(calc *c, place where, const value *tuple, ig_index 
     return true;
 }
 
-static bool items_eval(calc *c, const node *first, ig_index **out, int *n)
+static bool items_eval(calc *c, const expr *first, ig_index **out, int *n)
 {
     int count = 0;
-    for (const node *item = first; item; item = item->next)
+    for (const expr *item = first; item; item = item->next)
         count++;
     ig_index *items = arena_get(&c->scratch, sizeof *items * (size_t)count);
     *out = items;
     *n = count;
-    for (const node *item = first; item; item = item->next, items++) {
+    for (const expr *item = first; item; item = item->next, items++) {
         value v;
         if (item->kind == N_SLICE) {
             if (!slice_eval(c, item, items))
@@ -176,7 +176,7 @@ static bool items_eval(calc *c, const node *first, ig_index **out, int *n)
     return true;
 }
 
-bool index_eval(calc *c, const node *n, value *out)
+bool index_eval(calc *c, const expr *n, value *out)
 {
     value x;
     ig_array *array;

@@ -2,8 +2,8 @@
  *
  *   kernel("k.cu", "saxpy", n=8, a=2.0, x=x, y=8, block=128)
  *
- * Its arguments are those of the kernel, by name or in order; what is written takes a shape, or an array to
- * begin as. Words of our own come by name only. */
+ * The arguments are the kernel's parameters, by name or in order. A parameter that the kernel writes to
+ * takes a shape, or an array to start from. grid, block, shared, defines and gradient go by name only. */
 #include "calc/parts.h"
 
 #include <errno.h>
@@ -12,10 +12,10 @@
 
 enum { SOURCE_MOST = 16 << 20, GRADIENTS_MOST = 8, DEFINES_MOST = 64 };
 
-/* A call that is read. */
+/* The call that is being read. */
 typedef struct call {
     calc *c;
-    const node *n;
+    const expr *n;
     const char *path;
     ig_kernel_call kernel;
     ig_kernel_call gradient[GRADIENTS_MOST]; /* of the kernel, of that, and so on */
@@ -27,7 +27,7 @@ typedef struct call {
 /* ---- words of our own ---- */
 
 /* One to three lengths, x first: 256, or (16, 16). */
-static bool read_lengths(call *k, const node *at, const value *v, uint32_t out[3])
+static bool read_lengths(call *k, const expr *at, const value *v, uint32_t out[3])
 {
     const bool many = value_has_items(v);
     const int n = many ? v->u.items.n : 1;
@@ -42,17 +42,17 @@ static bool read_lengths(call *k, const node *at, const value *v, uint32_t out[3
     return calc_fail(k->c, at->where, "this takes one to three lengths, such as 256 or (16, 16)");
 }
 
-static bool read_grid(call *k, const node *at, const value *v)
+static bool read_grid(call *k, const expr *at, const value *v)
 {
     return read_lengths(k, at, v, k->kernel.grid);
 }
 
-static bool read_block(call *k, const node *at, const value *v)
+static bool read_block(call *k, const expr *at, const value *v)
 {
     return read_lengths(k, at, v, k->kernel.block);
 }
 
-static bool read_shared(call *k, const node *at, const value *v)
+static bool read_shared(call *k, const expr *at, const value *v)
 {
     int64_t bytes;
     if (!calc_to_int(k->c, at->where, v, 0, &bytes))
@@ -62,7 +62,7 @@ static bool read_shared(call *k, const node *at, const value *v)
 }
 
 /* One text or a list of them. */
-static bool read_texts(call *k, const node *at, const value *v, const char **out, int most, int *n)
+static bool read_texts(call *k, const expr *at, const value *v, const char **out, int most, int *n)
 {
     const bool many = value_has_items(v);
     *n = many ? v->u.items.n : 1;
@@ -77,13 +77,13 @@ static bool read_texts(call *k, const node *at, const value *v, const char **out
     return calc_fail(k->c, at->where, "this takes a string, or a list of %d at most", most);
 }
 
-static bool read_defines(call *k, const node *at, const value *v)
+static bool read_defines(call *k, const expr *at, const value *v)
 {
     k->options.defines = k->defines;
     return read_texts(k, at, v, k->defines, DEFINES_MOST, &k->options.n_defines);
 }
 
-static bool read_gradient(call *k, const node *at, const value *v)
+static bool read_gradient(call *k, const expr *at, const value *v)
 {
     const char *names[GRADIENTS_MOST];
     int n;
@@ -98,7 +98,7 @@ static bool read_gradient(call *k, const node *at, const value *v)
 
 static const struct {
     const char *name;
-    bool (*read)(call *k, const node *at, const value *v);
+    bool (*read)(call *k, const expr *at, const value *v);
 } words[] = {{"grid", read_grid},
              {"block", read_block},
              {"shared", read_shared},
@@ -108,7 +108,7 @@ enum { WORDS = sizeof words / sizeof *words };
 
 /* ---- the kernel's arguments ---- */
 
-static bool read_shape(call *k, const node *at, const value *v, ig_arg *out)
+static bool read_shape(call *k, const expr *at, const value *v, ig_arg *out)
 {
     int64_t *shape = arena_get(&k->c->scratch, sizeof *shape * (size_t)(v->u.items.n + 1));
     for (int i = 0; i < v->u.items.n; i++)
@@ -119,8 +119,8 @@ static bool read_shape(call *k, const node *at, const value *v, ig_arg *out)
     return true;
 }
 
-/* A number that grad may be asked by goes as the array that it is traced by. */
-static bool read_arg(call *k, const node *at, const value *v, ig_arg *out)
+/* A number with a trace is passed as its trace, so that grad can differentiate by it. */
+static bool read_arg(call *k, const expr *at, const value *v, ig_arg *out)
 {
     if (v->kind == V_TUPLE)
         return read_shape(k, at, v, out);
@@ -141,7 +141,7 @@ static bool read_arg(call *k, const node *at, const value *v, ig_arg *out)
 
 /* ---- the call ---- */
 
-static bool read_name(call *k, const node *at, const value *v, const char **out)
+static bool read_name(call *k, const expr *at, const value *v, const char **out)
 {
     *out = v->u.s;
     return v->kind == V_STRING ||
@@ -149,10 +149,10 @@ static bool read_name(call *k, const node *at, const value *v, const char **out)
                      value_kind_name(v->kind));
 }
 
-static bool read_argument(call *k, const node *a, int position)
+static bool read_argument(call *k, const expr *a, int position)
 {
     const bool keyword = a->kind == N_KEYWORD;
-    const node *at = keyword ? a->child : a;
+    const expr *at = keyword ? a->child : a;
     value v;
     if (!calc_eval(k->c, at, &v))
         return false;
@@ -166,7 +166,7 @@ static bool read_argument(call *k, const node *a, int position)
     return read_arg(k, at, &v, out);
 }
 
-/* A gradient is launched as the kernel is. */
+/* The gradient's kernel has the launch settings of the kernel. */
 static bool finish(call *k, value *out)
 {
     size_t n;
@@ -196,7 +196,7 @@ static bool finish(call *k, value *out)
     return true;
 }
 
-bool run_kernel(calc *c, const node *n, const value *unused, value *out)
+bool run_kernel(calc *c, const expr *n, const value *unused, value *out)
 {
     (void)unused;
     if (c->options.no_files)
@@ -204,11 +204,11 @@ bool run_kernel(calc *c, const node *n, const value *unused, value *out)
     call *k = arena_get(&c->scratch, sizeof *k);
     *k = (call){.c = c, .n = n};
     int count = 0;
-    for (const node *a = n->child; a; a = a->next)
+    for (const expr *a = n->child; a; a = a->next)
         count++;
     k->args = arena_get(&c->scratch, sizeof *k->args * (size_t)(count + 1));
     int position = 0;
-    for (const node *a = n->child; a; a = a->next, position++)
+    for (const expr *a = n->child; a; a = a->next, position++)
         if (!read_argument(k, a, position))
             return false;
     if (!k->path || !k->kernel.kernel)

@@ -1,7 +1,7 @@
 /* The calculator's first step: text -> tokens.
  *
- * Brackets are matched here, so that new lines inside of them do not end a statement, and so that a
- * bracket that is never closed is pointed at where it opens. */
+ * Brackets are matched here: new lines inside them do not end a statement, and the mistake of a bracket
+ * that is never closed points at the bracket. */
 #include "calc/syntax.h"
 
 #include <ctype.h>
@@ -20,7 +20,7 @@ typedef struct lexer {
     mistake *wrong;
 } lexer;
 
-bool mistake_vset(mistake *m, place where, const char *format, va_list args)
+bool mistake_vset(mistake *m, span where, const char *format, va_list args)
 {
     if (m->message.n)
         return false;
@@ -30,7 +30,7 @@ bool mistake_vset(mistake *m, place where, const char *format, va_list args)
     return false;
 }
 
-bool mistake_set(mistake *m, place where, const char *format, ...)
+bool mistake_set(mistake *m, span where, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -113,7 +113,7 @@ static void skip_blanks(lexer *l)
 
 /* ---- numbers -------------------------------------------------------------------------------- */
 
-/* Copies digits without the '_' between them; returns how much text they are. */
+/* Copies digits without the '_' between them; returns the bytes that were read. */
 static int copy_digits(str *out, const char *s, int (*is_digit)(int))
 {
     int n = 0;
@@ -131,14 +131,14 @@ static bool lex_int(lexer *l, const char *digits, int base, int n)
     errno = 0;
     uint64_t i = strtoull(digits, NULL, base);
     if (errno == ERANGE || i > (uint64_t)1 << 63)
-        return mistake_set(l->wrong, (place){l->at, n},
+        return mistake_set(l->wrong, (span){l->at, n},
                            "the integer does not fit in 64 bits; write it as a float (%.3e)",
                            strtod(digits, NULL));
     token_add(l, T_INT, n)->u.i = i;
     return true;
 }
 
-/* The exponent's text, or 0 where there is none: "e" may also begin a name. */
+/* Copies an exponent; returns its bytes, or 0 if there is none: "e" may also begin a name. */
 static int copy_exponent(str *out, const char *s)
 {
     int sign = s[0] && (s[1] == '+' || s[1] == '-');
@@ -172,12 +172,12 @@ static bool lex_number(lexer *l)
     }
     double f = strtod(digits.s, NULL);
     if (is_name_part(s[n]) || (hex && n == 2))
-        fine = mistake_set(l->wrong, (place){l->at, n + 1}, "invalid number '%.*s'",
+        fine = mistake_set(l->wrong, (span){l->at, n + 1}, "invalid number '%.*s'",
                            n + 1 < 40 ? n + 1 : 40, s);
     else if (whole)
         fine = lex_int(l, digits.s, hex ? 16 : 10, n);
     else if (f > 1.7976931348623157e308)
-        fine = mistake_set(l->wrong, (place){l->at, n},
+        fine = mistake_set(l->wrong, (span){l->at, n},
                            "the number is too large for a float; "
                            "write inf if you mean infinity");
     else
@@ -207,7 +207,7 @@ static bool lex_string(lexer *l)
     int n = character_bytes(s), closes = 0;
     while (fine && !(closes = closing_quote(s + n, quote, typographic != NULL))) {
         if (s[n] == 0 || s[n] == '\n') {
-            fine = mistake_set(l->wrong, (place){l->at, 1}, "the string is never closed");
+            fine = mistake_set(l->wrong, (span){l->at, 1}, "the string is never closed");
         } else if (s[n] != '\\') {
             str_add(&out, s + n++, 1);
         } else {
@@ -217,7 +217,7 @@ static bool lex_string(lexer *l)
             if (i < count)
                 str_add(&out, &escapes[i][1], 1);
             else
-                fine = mistake_set(l->wrong, (place){l->at + n, 2},
+                fine = mistake_set(l->wrong, (span){l->at + n, 2},
                                    "unknown escape; write \\\\ for a backslash");
             n += 2;
         }
@@ -235,7 +235,7 @@ static const char opening[] = "([{", closing[] = ")]}";
 static bool open_bracket(lexer *l)
 {
     if (l->depth == NESTING_MOST)
-        return mistake_set(l->wrong, (place){l->at, 1}, "brackets are nested deeper than %d levels",
+        return mistake_set(l->wrong, (span){l->at, 1}, "brackets are nested deeper than %d levels",
                            NESTING_MOST);
     l->open[l->depth++] = l->at;
     return true;
@@ -244,10 +244,10 @@ static bool open_bracket(lexer *l)
 static bool close_bracket(lexer *l, char c)
 {
     if (l->depth == 0)
-        return mistake_set(l->wrong, (place){l->at, 1}, "'%c' closes nothing", c);
+        return mistake_set(l->wrong, (span){l->at, 1}, "'%c' closes nothing", c);
     char opened = l->source[l->open[--l->depth]];
     if (strchr(opening, opened) - opening != strchr(closing, c) - closing)
-        return mistake_set(l->wrong, (place){l->at, 1}, "'%c' does not close '%c'", c, opened);
+        return mistake_set(l->wrong, (span){l->at, 1}, "'%c' does not close '%c'", c, opened);
     return true;
 }
 
@@ -279,8 +279,8 @@ static bool lex_symbol(lexer *l)
     }
     const int n = character_bytes(s);
     if ((unsigned char)*s < ' ' || *s == 0x7f)
-        return mistake_set(l->wrong, (place){l->at, 1}, "unexpected byte 0x%02x", (unsigned)*s);
-    return mistake_set(l->wrong, (place){l->at, n}, "unexpected '%.*s'", n < 4 ? n : 4, s);
+        return mistake_set(l->wrong, (span){l->at, 1}, "unexpected byte 0x%02x", (unsigned)*s);
+    return mistake_set(l->wrong, (span){l->at, n}, "unexpected '%.*s'", n < 4 ? n : 4, s);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------ */
@@ -290,7 +290,7 @@ static bool lex_token(lexer *l)
     const char *s = l->source + l->at;
     if (*s == '\n' || *s == ';') {
         if (l->depth)
-            return mistake_set(l->wrong, (place){l->open[l->depth - 1], 1},
+            return mistake_set(l->wrong, (span){l->open[l->depth - 1], 1},
                                "'%c' is not closed before the statement ends",
                                l->source[l->open[l->depth - 1]]);
         token_add(l, T_STOP, 1);
@@ -301,7 +301,7 @@ static bool lex_token(lexer *l)
         while (is_name_part(s[n]))
             n++;
         if (n > NAME_MOST_BYTES)
-            return mistake_set(l->wrong, (place){l->at, n},
+            return mistake_set(l->wrong, (span){l->at, n},
                                "this name has %d characters; a name has at most %d", n,
                                NAME_MOST_BYTES);
         token_add(l, T_NAME, n)->u.s = arena_string(l->memory, s, (size_t)n);
@@ -322,7 +322,7 @@ const token *lex(arena *a, const char *source, mistake *m)
         fine = lex_token(&l);
     if (fine && l.depth) {
         int opened = l.open[l.depth - 1];
-        fine = mistake_set(m, (place){opened, 1}, "'%c' is never closed", source[opened]);
+        fine = mistake_set(m, (span){opened, 1}, "'%c' is never closed", source[opened]);
         m->unfinished = true;
     }
     token *tokens = NULL;

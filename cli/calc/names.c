@@ -1,5 +1,4 @@
-/* Names of the calculator: the user's, constants, dtypes; and, for a name that is none of these,
- * what may have been meant. */
+/* Names of the calculator: variables, constants and dtypes, and suggestions for unknown names. */
 #include "calc/parts.h"
 
 #include <math.h>
@@ -8,7 +7,7 @@
 static const struct constant {
     const char *name;
     value is;
-    bool yours; /* may be given another value */
+    bool assignable;
 } constants[] = {
     {"true", {.kind = V_BOOL, .u.b = true}, false},
     {"True", {.kind = V_BOOL, .u.b = true}, false},
@@ -47,7 +46,7 @@ const char *calc_reserved(const char *name)
 {
     const struct constant *constant = constant_at(name);
     if (constant)
-        return constant->yours ? NULL : "is a constant";
+        return constant->assignable ? NULL : "is a constant";
     if (ig_dtype_parse(name) != IG_DTYPE_NONE)
         return "is a dtype";
     if (ig_op_find(name))
@@ -78,7 +77,7 @@ const char *calc_constant_at(int i) { return i < CONSTANTS ? constants[i].name :
 
 static const char *const modules[] = {"np", "numpy", "jnp", "mx", "torch"};
 
-bool is_module(const calc *c, const node *n)
+bool is_module(const calc *c, const expr *n)
 {
     if (n->kind == N_ATTRIBUTE)
         return strcmp(n->name, "linalg") == 0 && is_module(c, n->child);
@@ -104,10 +103,10 @@ static const struct {
     {"var", 1, "divides by n - 1; write var(x, correction=1)"},
 };
 
-const char *module_refuses(const node *call)
+const char *module_refuses(const expr *call)
 {
     int arguments = 0;
-    for (const node *a = call->child->next; a; a = a->next)
+    for (const expr *a = call->child->next; a; a = a->next)
         arguments++;
     if (call->child->kind != N_NAME || strcmp(call->child->name, "torch") != 0)
         return NULL;
@@ -118,7 +117,7 @@ const char *module_refuses(const node *call)
     return NULL;
 }
 
-/* What users of other libraries look for, and where it is here. */
+/* Names in other libraries, and what to write here. */
 static const struct {
     const char *name, *ours;
 } foreign_names[] = {
@@ -197,7 +196,7 @@ static const char *find_foreign(const char *name)
     return NULL;
 }
 
-bool calc_fail_unknown(calc *c, const node *n)
+bool calc_fail_unknown(calc *c, const expr *n)
 {
     bool call = n->kind != N_NAME;
     const char *foreign = find_foreign(n->name);

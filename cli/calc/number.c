@@ -101,7 +101,7 @@ static void float_divmod(double x, double y, double *quotient, double *remainder
     *remainder = mod;
 }
 
-/* INT64_MIN // -1 is the caller's to refuse. */
+/* The caller refuses INT64_MIN // -1. */
 static void int_divmod(int64_t x, int64_t y, int64_t *quotient, int64_t *remainder)
 {
     int64_t div = y == -1 ? -x : x / y, mod = y == -1 ? 0 : x % y;
@@ -270,7 +270,7 @@ const char *number_positive(const value *x, const value *y, value *out)
     return NULL;
 }
 
-/* ~true is false, as for bool arrays; Python's -2 helps nobody. */
+/* ~true is false, as for bool arrays; Python gives -2. */
 const char *number_invert(const value *x, const value *y, value *out)
 {
     (void)y;

@@ -51,7 +51,7 @@ static const operation unary_operations[] = {{"-", 0, "negative", number_negativ
                                              {"~", 0, "bitwise_invert", number_invert},
                                              {NULL, 0, NULL, NULL}};
 
-/* Python's words that are not ours, and what to write instead. */
+/* Python's words that have no meaning here, and what to write instead. */
 static const struct {
     const char *word, *advice;
 } refused_words[] = {
@@ -69,7 +69,7 @@ static const struct {
     {"import", "every op is already there"},
 };
 
-static const node *parse_expression(parser *p);
+static const expr *parse_expression(parser *p);
 
 /* ---- tokens and nodes ----------------------------------------------------------------------- */
 
@@ -88,16 +88,16 @@ static bool take_symbol(parser *p, const char *symbol)
 }
 
 /* Takes an operator and the new lines behind it; returns where the operator is. */
-static place take_operator(parser *p)
+static span take_operator(parser *p)
 {
-    place where = p->now++->where;
+    span where = p->now++->where;
     while (p->now->kind == T_STOP && p->source[p->now->where.at] == '\n')
         p->now++;
     return where;
 }
 
 /* Where the text before this token ends. */
-static place end_place(const parser *p)
+static span end_span(const parser *p)
 {
     const token *t = p->now;
     while (t > p->first && t[-1].kind == T_STOP)
@@ -122,8 +122,8 @@ static const char *advice_for(const token *t)
     return NULL;
 }
 
-/* Says that something else was wanted here. */
-static const node *expected(parser *p, const char *what)
+/* Reports that something else was expected here. */
+static const expr *expected(parser *p, const char *what)
 {
     const token *t = p->now;
     const char *advice = advice_for(t);
@@ -131,35 +131,35 @@ static const node *expected(parser *p, const char *what)
         mistake_set(p->wrong, t->where, "'%s' is not used here: %s", t->u.s, advice);
     else if (t->kind == T_END || t->kind == T_STOP) {
         p->wrong->unfinished = at_last(p);
-        mistake_set(p->wrong, end_place(p), "%s is expected here, but the statement ends", what);
+        mistake_set(p->wrong, end_span(p), "%s is expected here, but the statement ends", what);
     } else
         mistake_set(p->wrong, t->where, "%s is expected, not '%.*s'", what,
                     t->where.n < 40 ? t->where.n : 40, p->source + t->where.at);
     return NULL;
 }
 
-static node *node_new(parser *p, node_kind kind, place where)
+static expr *expr_new(parser *p, expr_kind kind, span where)
 {
-    node *n = arena_get(p->memory, sizeof *n);
+    expr *n = arena_get(p->memory, sizeof *n);
     n->kind = kind;
     n->where = where;
     n->depth = 1;
     return n;
 }
 
-/* Children are chained in the order in which they are added. */
-typedef struct chain {
-    node *parent;
-    node *last;
-} chain;
+/* The children of an expression, in the order in which they are added. */
+typedef struct child_list {
+    expr *parent;
+    expr *last;
+} child_list;
 
-/* Takes a copy of child as the next of the parent's children; false if child is NULL or the tree
- * becomes too deep. A copy, because a node stands in one chain only. */
-static bool chain_add(parser *p, chain *c, const node *child)
+/* Adds a copy of child to the parent's children; false if child is NULL or the tree becomes too deep. A
+ * copy, because an expression is linked into one list only. */
+static bool child_add(parser *p, child_list *c, const expr *child)
 {
     if (!child)
         return false;
-    node *copy = arena_get(p->memory, sizeof *copy);
+    expr *copy = arena_get(p->memory, sizeof *copy);
     *copy = *child;
     copy->next = NULL;
     if (c->last)
@@ -185,15 +185,15 @@ static const operation *find_operation(const parser *p, const operation *table)
 
 /* ---- primary -------------------------------------------------------------------------------- */
 
-static const node *parse_literal(parser *p, value literal)
+static const expr *parse_literal(parser *p, value literal)
 {
-    node *n = node_new(p, N_LITERAL, p->now->where);
+    expr *n = expr_new(p, N_LITERAL, p->now->where);
     n->literal = literal;
     p->now++;
     return n;
 }
 
-static const node *parse_int(parser *p)
+static const expr *parse_int(parser *p)
 {
     uint64_t i = p->now->u.i;
     if (i > INT64_MAX) {
@@ -203,12 +203,12 @@ static const node *parse_int(parser *p)
     return parse_literal(p, value_int((int64_t)i));
 }
 
-/* Items up to the closing bracket, a comma after the last is fine. Sets *comma if there was one. */
-static bool parse_items(parser *p, chain *items, const char *close,
-                        const node *(*parse_item)(parser *), bool *comma)
+/* Parses items up to the closing bracket; a comma may follow the last. Sets *comma if there was one. */
+static bool parse_items(parser *p, child_list *items, const char *close,
+                        const expr *(*parse_item)(parser *), bool *comma)
 {
     while (!at_symbol(p, close)) {
-        if (!chain_add(p, items, parse_item(p)))
+        if (!child_add(p, items, parse_item(p)))
             return false;
         if (!take_symbol(p, ",")) {
             if (!at_symbol(p, close))
@@ -221,34 +221,34 @@ static bool parse_items(parser *p, chain *items, const char *close,
     return true;
 }
 
-static const node *parse_parentheses(parser *p)
+static const expr *parse_parentheses(parser *p)
 {
-    node *n = node_new(p, N_TUPLE, p->now++->where);
-    chain items = {n, NULL};
+    expr *n = expr_new(p, N_TUPLE, p->now++->where);
+    child_list items = {n, NULL};
     bool comma = false;
     if (!parse_items(p, &items, ")", parse_expression, &comma))
         return NULL;
     return n->child && !comma ? n->child : n;
 }
 
-static const node *parse_list(parser *p)
+static const expr *parse_list(parser *p)
 {
-    node *n = node_new(p, N_LIST, p->now++->where);
-    chain items = {n, NULL};
+    expr *n = expr_new(p, N_LIST, p->now++->where);
+    child_list items = {n, NULL};
     bool comma;
     return parse_items(p, &items, "]", parse_expression, &comma) ? n : NULL;
 }
 
-static const node *parse_name(parser *p)
+static const expr *parse_name(parser *p)
 {
     if (advice_for(p->now))
         return expected(p, "a value");
-    node *n = node_new(p, N_NAME, p->now->where);
+    expr *n = expr_new(p, N_NAME, p->now->where);
     n->name = p->now++->u.s;
     return n;
 }
 
-static const node *parse_primary(parser *p)
+static const expr *parse_primary(parser *p)
 {
     switch (p->now->kind) {
     case T_INT: return parse_int(p);
@@ -268,38 +268,38 @@ static const node *parse_primary(parser *p)
 
 /* ---- postfix: calls, items, attributes ------------------------------------------------------ */
 
-static const node *parse_argument(parser *p)
+static const expr *parse_argument(parser *p)
 {
     if (p->now->kind != T_NAME || !token_is(p->now + 1, "="))
         return parse_expression(p);
-    node *n = node_new(p, N_KEYWORD, p->now->where);
+    expr *n = expr_new(p, N_KEYWORD, p->now->where);
     n->name = p->now->u.s;
     p->now += 2;
-    chain one = {n, NULL};
-    return chain_add(p, &one, parse_expression(p)) ? n : NULL;
+    child_list one = {n, NULL};
+    return child_add(p, &one, parse_expression(p)) ? n : NULL;
 }
 
 /* callee( ...: the callee is a name, or the attribute of a receiver. */
-static const node *parse_call(parser *p, const node *callee)
+static const expr *parse_call(parser *p, const expr *callee)
 {
     bool method = callee->kind == N_ATTRIBUTE;
     if (!method && callee->kind != N_NAME) {
-        mistake_set(p->wrong, p->now->where, "only an op's name can be called");
+        mistake_set(p->wrong, p->now->where, "only the name of an op can be called");
         return NULL;
     }
-    node *n = node_new(p, method ? N_METHOD : N_CALL, callee->where);
+    expr *n = expr_new(p, method ? N_METHOD : N_CALL, callee->where);
     n->name = callee->name;
-    chain items = {n, NULL};
+    child_list items = {n, NULL};
     bool comma;
     p->now++;
-    if (method && !chain_add(p, &items, callee->child))
+    if (method && !child_add(p, &items, callee->child))
         return NULL;
     if (!parse_items(p, &items, ")", parse_argument, &comma))
         return NULL;
     bool keywords = false;
-    for (const node *a = n->child; a; a = a->next) {
+    for (const expr *a = n->child; a; a = a->next) {
         if (keywords && a->kind != N_KEYWORD) {
-            mistake_set(p->wrong, a->where, "an argument by position stands after one by keyword");
+            mistake_set(p->wrong, a->where, "an argument by position follows one by keyword");
             return NULL;
         }
         keywords |= a->kind == N_KEYWORD;
@@ -307,60 +307,60 @@ static const node *parse_call(parser *p, const node *callee)
     return n;
 }
 
-/* One of the three parts of a slice; None where it is left out. */
-static const node *parse_bound(parser *p)
+/* Parses one of the three parts of a slice; None if it is left out. */
+static const expr *parse_bound(parser *p)
 {
     if (at_symbol(p, ":") || at_symbol(p, ",") || at_symbol(p, "]"))
-        return node_new(p, N_LITERAL, p->now->where);
+        return expr_new(p, N_LITERAL, p->now->where);
     return parse_expression(p);
 }
 
-static const node *parse_item(parser *p)
+static const expr *parse_item(parser *p)
 {
-    const node *start = parse_bound(p);
+    const expr *start = parse_bound(p);
     if (!start || !at_symbol(p, ":"))
         return start && start->where.at == p->now->where.at ? expected(p, "an index") : start;
-    node *n = node_new(p, N_SLICE, p->now->where);
-    chain bounds = {n, NULL};
-    if (!chain_add(p, &bounds, start))
+    expr *n = expr_new(p, N_SLICE, p->now->where);
+    child_list bounds = {n, NULL};
+    if (!child_add(p, &bounds, start))
         return NULL;
     for (int i = 0; i < 2; i++)
         if (take_symbol(p, ":")) {
-            if (!chain_add(p, &bounds, parse_bound(p)))
+            if (!child_add(p, &bounds, parse_bound(p)))
                 return NULL;
-        } else if (!chain_add(p, &bounds, node_new(p, N_LITERAL, n->where))) {
+        } else if (!child_add(p, &bounds, expr_new(p, N_LITERAL, n->where))) {
             return NULL;
         }
     return n;
 }
 
-static const node *parse_index(parser *p, const node *receiver)
+static const expr *parse_index(parser *p, const expr *receiver)
 {
-    node *n = node_new(p, N_INDEX, p->now->where);
-    chain items = {n, NULL};
+    expr *n = expr_new(p, N_INDEX, p->now->where);
+    child_list items = {n, NULL};
     bool comma;
     p->now++;
-    if (!chain_add(p, &items, receiver))
+    if (!child_add(p, &items, receiver))
         return NULL;
     if (at_symbol(p, "]"))
         return expected(p, "an index");
     return parse_items(p, &items, "]", parse_item, &comma) ? n : NULL;
 }
 
-static const node *parse_attribute(parser *p, const node *receiver)
+static const expr *parse_attribute(parser *p, const expr *receiver)
 {
     p->now++;
     if (p->now->kind != T_NAME)
         return expected(p, "a name");
-    node *n = node_new(p, N_ATTRIBUTE, p->now->where);
+    expr *n = expr_new(p, N_ATTRIBUTE, p->now->where);
     n->name = p->now++->u.s;
-    chain one = {n, NULL};
-    return chain_add(p, &one, receiver) ? n : NULL;
+    child_list one = {n, NULL};
+    return child_add(p, &one, receiver) ? n : NULL;
 }
 
-static const node *parse_postfix(parser *p)
+static const expr *parse_postfix(parser *p)
 {
-    const node *n = parse_primary(p);
+    const expr *n = parse_primary(p);
     while (n) {
         if (at_symbol(p, "("))
             n = parse_call(p, n);
@@ -376,41 +376,41 @@ static const node *parse_postfix(parser *p)
 
 /* ---- operators ------------------------------------------------------------------------------ */
 
-static const node *node_operation(parser *p, node_kind kind, const operation *op, place where,
-                                  const node *left, const node *right)
+static const expr *expr_operation(parser *p, expr_kind kind, const operation *op, span where,
+                                  const expr *left, const expr *right)
 {
-    node *n = node_new(p, kind, where);
+    expr *n = expr_new(p, kind, where);
     n->op = op;
-    chain operands = {n, NULL};
-    if (!chain_add(p, &operands, left) || (right && !chain_add(p, &operands, right)))
+    child_list operands = {n, NULL};
+    if (!child_add(p, &operands, left) || (right && !child_add(p, &operands, right)))
         return NULL;
     return n;
 }
 
-static const node *parse_unary(parser *p);
+static const expr *parse_unary(parser *p);
 
-static const node *parse_power(parser *p)
+static const expr *parse_power(parser *p)
 {
-    const node *base = parse_postfix(p);
+    const expr *base = parse_postfix(p);
     if (!base || !at_symbol(p, "**"))
         return base;
-    place where = take_operator(p);
-    const node *exponent = parse_unary(p);
-    return exponent ? node_operation(p, N_BINARY, &power, where, base, exponent) : NULL;
+    span where = take_operator(p);
+    const expr *exponent = parse_unary(p);
+    return exponent ? expr_operation(p, N_BINARY, &power, where, base, exponent) : NULL;
 }
 
-static const node *parse_sign(parser *p, const operation *op)
+static const expr *parse_sign(parser *p, const operation *op)
 {
-    place sign = take_operator(p);
-    /* The one integer whose magnitude does not fit. */
+    span sign = take_operator(p);
+    /* The only integer whose magnitude does not fit. */
     if (op->text[0] == '-' && p->now->kind == T_INT && p->now->u.i == (uint64_t)1 << 63)
         return parse_literal(p, value_int(INT64_MIN));
-    const node *operand = parse_unary(p);
-    return operand ? node_operation(p, N_UNARY, op, sign, operand, NULL) : NULL;
+    const expr *operand = parse_unary(p);
+    return operand ? expr_operation(p, N_UNARY, op, sign, operand, NULL) : NULL;
 }
 
-/* All recursion passes here, so here it is counted. */
-static const node *parse_unary(parser *p)
+/* All recursion goes through here, so the depth is counted here. */
+static const expr *parse_unary(parser *p)
 {
     if (p->nesting >= NESTING_MOST) {
         mistake_set(p->wrong, p->now->where, "the expression is nested deeper than %d levels",
@@ -419,18 +419,18 @@ static const node *parse_unary(parser *p)
     }
     p->nesting++;
     const operation *op = find_operation(p, unary_operations);
-    const node *n = op ? parse_sign(p, op) : parse_power(p);
+    const expr *n = op ? parse_sign(p, op) : parse_power(p);
     p->nesting--;
     return n;
 }
 
-static const node *parse_binary(parser *p, int least)
+static const expr *parse_binary(parser *p, int least)
 {
-    const node *left = parse_unary(p);
+    const expr *left = parse_unary(p);
     const operation *op;
     while (left && (op = find_operation(p, binary_operations)) && op->precedence >= least) {
-        place where = take_operator(p);
-        const node *right = parse_binary(p, op->precedence + 1);
+        span where = take_operator(p);
+        const expr *right = parse_binary(p, op->precedence + 1);
         if (!right)
             return NULL;
         const operation *next = find_operation(p, binary_operations);
@@ -440,31 +440,31 @@ static const node *parse_binary(parser *p, int least)
                         next->text);
             return NULL;
         }
-        left = node_operation(p, N_BINARY, op, where, left, right);
+        left = expr_operation(p, N_BINARY, op, where, left, right);
     }
     return left;
 }
 
-static const node *parse_expression(parser *p) { return parse_binary(p, COMPARE); }
+static const expr *parse_expression(parser *p) { return parse_binary(p, COMPARE); }
 
 /* ---- statements ----------------------------------------------------------------------------- */
 
 static bool at_end(const parser *p) { return p->now->kind == T_END || p->now->kind == T_STOP; }
 
-static const node *parse_expressions(parser *p)
+static const expr *parse_expressions(parser *p)
 {
-    const node *first = parse_expression(p);
+    const expr *first = parse_expression(p);
     if (!first || !at_symbol(p, ","))
         return first;
-    node *n = node_new(p, N_TUPLE, first->where);
-    chain items = {n, NULL};
-    bool more = chain_add(p, &items, first);
+    expr *n = expr_new(p, N_TUPLE, first->where);
+    child_list items = {n, NULL};
+    bool more = child_add(p, &items, first);
     while (more && take_symbol(p, ",") && !at_end(p) && !at_symbol(p, "="))
-        more = chain_add(p, &items, parse_expression(p));
+        more = child_add(p, &items, parse_expression(p));
     return more ? n : NULL;
 }
 
-static bool check_target(parser *p, const node *target)
+static bool check_target(parser *p, const expr *target)
 {
     if (target->kind == N_NAME)
         return true;
@@ -475,16 +475,16 @@ static bool check_target(parser *p, const node *target)
     return mistake_set(p->wrong, target->where, "%s", advice);
 }
 
-static const node *parse_assignment(parser *p, const node *left)
+static const expr *parse_assignment(parser *p, const expr *left)
 {
-    node *n = node_new(p, N_ASSIGN, left->where);
-    chain parts = {n, NULL};
+    expr *n = expr_new(p, N_ASSIGN, left->where);
+    child_list parts = {n, NULL};
     bool several = left->kind == N_TUPLE;
     take_operator(p);
-    if (!chain_add(p, &parts, parse_expressions(p)))
+    if (!child_add(p, &parts, parse_expressions(p)))
         return NULL;
-    for (const node *t = several ? left->child : left; t; t = several ? t->next : NULL)
-        if (!check_target(p, t) || !chain_add(p, &parts, t))
+    for (const expr *t = several ? left->child : left; t; t = several ? t->next : NULL)
+        if (!check_target(p, t) || !child_add(p, &parts, t))
             return NULL;
     if (!n->child->next) {
         mistake_set(p->wrong, left->where, "only a name can stand left of '='");
@@ -512,22 +512,22 @@ static const operation *find_augmented(const parser *p)
 }
 
 /* x += y is x = x + (y). */
-static const node *parse_augmented(parser *p, const node *target, const operation *op)
+static const expr *parse_augmented(parser *p, const expr *target, const operation *op)
 {
-    place where = take_operator(p);
-    const node *right = check_target(p, target) ? parse_expressions(p) : NULL;
+    span where = take_operator(p);
+    const expr *right = check_target(p, target) ? parse_expressions(p) : NULL;
     if (!right)
         return NULL;
-    node *n = node_new(p, N_ASSIGN, target->where);
-    chain parts = {n, NULL};
+    expr *n = expr_new(p, N_ASSIGN, target->where);
+    child_list parts = {n, NULL};
     n->literal = value_bool(false);
-    const node *sum = node_operation(p, N_BINARY, op, where, target, right);
-    return chain_add(p, &parts, sum) && chain_add(p, &parts, target) ? n : NULL;
+    const expr *sum = expr_operation(p, N_BINARY, op, where, target, right);
+    return child_add(p, &parts, sum) && child_add(p, &parts, target) ? n : NULL;
 }
 
-static const node *parse_statement(parser *p)
+static const expr *parse_statement(parser *p)
 {
-    const node *n = parse_expressions(p);
+    const expr *n = parse_expressions(p);
     const operation *augmented = n ? find_augmented(p) : NULL;
     if (augmented)
         n = parse_augmented(p, n, augmented);
@@ -538,20 +538,20 @@ static const node *parse_statement(parser *p)
     return n;
 }
 
-const node *parse(arena *a, const char *source, mistake *m)
+const expr *parse(arena *a, const char *source, mistake *m)
 {
     parser p = {.memory = a, .source = source, .wrong = m};
     p.first = p.now = lex(a, source, m);
     if (!p.now)
         return NULL;
-    node *program = node_new(&p, N_TUPLE, (place){0, 0});
-    chain statements = {program, NULL};
+    expr *program = expr_new(&p, N_TUPLE, (span){0, 0});
+    child_list statements = {program, NULL};
     while (p.now->kind != T_END) {
         if (p.now->kind == T_STOP) {
             p.now++;
             continue;
         }
-        if (!chain_add(&p, &statements, parse_statement(&p)))
+        if (!child_add(&p, &statements, parse_statement(&p)))
             return NULL;
     }
     return program->child;

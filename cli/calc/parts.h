@@ -1,10 +1,10 @@
-/* What the files of the calculator share: its state, and the ways from one to the other. */
+/* What the files of the calculator share: its state, and the functions they call in each other. */
 #ifndef CLI_CALC_PARTS_H
 #define CLI_CALC_PARTS_H
 
 #include "calc/calc.h"
 
-/* A name and its value, which lies in its own arena with its arrays retained. */
+/* A name and its value. The value has an arena of its own and retains its arrays. */
 typedef struct binding {
     struct binding *next;
     char *name;
@@ -21,18 +21,18 @@ typedef struct opened_file {
 struct calc {
     calc_options options;
     bool muted;
-    bool has_grad;       /* a program so far calls grad */
-    bool differentiates; /* so named values get traces, and arrays remember how they were made */
-    bool forgot;         /* some that were made before the first grad do not */
+    bool has_grad;       /* some program so far calls grad */
+    bool differentiates; /* named values get traces, and arrays keep their history */
+    bool forgot;         /* arrays from before the first grad lost their history */
     int grads;           /* calls so far */
     char *source;
     arena program;       /* the tree */
     arena scratch;       /* values of the statement that runs */
-    const node *current; /* the statement that ran last */
-    const node *next;
+    const expr *current; /* the statement that ran last */
+    const expr *next;
     bool scope_open;
     binding *names;
-    binding *retired;   /* values whose names were given others by this statement */
+    binding *retired;   /* values that this statement replaced */
     ig_array **results; /* room for the results of an op */
     opened_file *files; /* that this statement loaded */
     mistake wrong;
@@ -40,60 +40,61 @@ struct calc {
 
 enum { RESULTS_MOST = 1 << 16 };
 
-/* Both return false. The second passes the library's error on. */
-bool calc_fail(calc *c, place where, const char *format, ...) __attribute__((format(printf, 3, 4)));
-bool calc_fail_library(calc *c, place where);
+/* Both return false. The second takes the library's error. */
+bool calc_fail(calc *c, span where, const char *format, ...) __attribute__((format(printf, 3, 4)));
+bool calc_fail_library(calc *c, span where);
 
-bool calc_eval(calc *c, const node *n, value *out);
-bool calc_to_array(calc *c, place where, const value *v, ig_array **out);
-/* x as the value; NULL passes the library's error on. */
-bool calc_give(calc *c, place where, ig_array *x, value *out);
+bool calc_eval(calc *c, const expr *n, value *out);
+bool calc_to_array(calc *c, span where, const value *v, ig_array **out);
+/* Makes x the value; if x is NULL, takes the library's error. */
+bool calc_give(calc *c, span where, ig_array *x, value *out);
 
-/* An int, or a 0-d array of one; None is missing. */
-bool calc_to_int(calc *c, place where, const value *v, int64_t missing, int64_t *out);
+/* Reads an int, or a 0-d array of one; None gives missing. */
+bool calc_to_int(calc *c, span where, const value *v, int64_t missing, int64_t *out);
 
 /* names.c */
 const binding *calc_find_name(const calc *c, const char *name);
 bool calc_find_constant(const char *name, value *out);
-/* Why name cannot be given a value, or NULL. */
+/* Returns why nothing can be assigned to name, or NULL. */
 const char *calc_reserved(const char *name);
 /* Whether n names a module of another library, such as np, which is not a variable. Its functions are
  * the ops of the same name; module_refuses gives the reason where they are not, else NULL. */
-bool is_module(const calc *c, const node *n);
-const char *module_refuses(const node *call);
+bool is_module(const calc *c, const expr *n);
+const char *module_refuses(const expr *call);
 /* "unknown op 'sofmax'; did you mean 'softmax'?" */
-bool calc_fail_unknown(calc *c, const node *n);
+bool calc_fail_unknown(calc *c, const expr *n);
 
 /* call.c: ops by name, with arguments coerced to what their parameters take. */
-bool call_op(calc *c, const node *n, const ig_op *op, value *out);
-bool call_arrays(calc *c, place where, const char *op, ig_array *const *arrays, int n, value *out);
+bool call_op(calc *c, const expr *n, const ig_op *op, value *out);
+bool call_arrays(calc *c, span where, const char *op, ig_array *const *arrays, int n, value *out);
 
 /* index.c */
-bool index_eval(calc *c, const node *n, value *out);
-bool calc_named_item(calc *c, place where, const value *named, const char *name, value *out);
+bool index_eval(calc *c, const expr *n, value *out);
+bool calc_named_item(calc *c, span where, const value *named, const char *name, value *out);
 
 /* files.c: load and save. */
-bool run_load(calc *c, const node *n, const value *args, value *out);
-bool run_save(calc *c, const node *n, const value *unused, value *out);
+bool run_load(calc *c, const expr *n, const value *args, value *out);
+bool run_save(calc *c, const expr *n, const value *unused, value *out);
 void files_close(calc *c);
 
 /* grad.c: derivatives. */
-/* Does the program call grad? */
-bool mentions_grad(const node *n);
-/* v is given a name: from now on grad can ask by it. */
-bool trace_begin(calc *c, place where, value *v);
-/* out is what n's operator made of the numbers x and y (NULL if it is unary): so are their traces. */
-bool trace_operation(calc *c, const node *n, const value *x, const value *y, value *out);
-/* Forgets how arrays were made, if nobody has asked for grad and memory runs short. */
+/* Whether the program calls grad. */
+bool mentions_grad(const expr *n);
+/* Starts a trace for v, which is being assigned to a name: grad can then differentiate by it. */
+bool trace_begin(calc *c, span where, value *v);
+/* Applies n's operator to the traces of the numbers x and y (NULL if unary), as it was applied to them to
+ * give out. */
+bool trace_operation(calc *c, const expr *n, const value *x, const value *y, value *out);
+/* Drops the history of arrays if grad was not used and memory runs short. */
 void trace_limit(calc *c);
-bool run_grad(calc *c, const node *n, const value *args, value *out);
+bool run_grad(calc *c, const expr *n, const value *args, value *out);
 
 /* kernel.c: kernels in CUDA C. */
-bool run_kernel(calc *c, const node *n, const value *unused, value *out);
+bool run_kernel(calc *c, const expr *n, const value *unused, value *out);
 
 /* builtin.c */
 const builtin *builtin_find(const char *name);
-bool calc_call_builtin(calc *c, const node *n, const builtin *b, value *out);
-bool attribute_eval(calc *c, const node *n, value *out);
+bool calc_call_builtin(calc *c, const expr *n, const builtin *b, value *out);
+bool attribute_eval(calc *c, const expr *n, value *out);
 
 #endif

@@ -1,7 +1,7 @@
 /* The calculator's last step: values -> text, as NumPy prints them (str, its default options).
  *
- * First all elements that will be shown are measured, then they are laid out in columns of one
- * width. Lines end before column 75; more than 1000 elements are shortened to 3 at each end. */
+ * First the elements to be shown are measured, then they are printed in columns of one width. Lines end
+ * before column 75; of more than 1000 elements only 3 at each end are shown. */
 #include "calc/calc.h"
 #include "calc/decimal.h"
 
@@ -10,7 +10,7 @@
 
 enum { LINE_WIDTH = 75, SHOWN_MOST = 1000, EDGE_ITEMS = 3, PLACES = 8 };
 
-/* How the elements of one array look. */
+/* The format of the elements of one array. */
 typedef struct style {
     ig_dtype dtype;
     bool floats, scientific;
@@ -145,7 +145,7 @@ static void visit_shown(printer *p, int axis, int64_t offset, visitor *visit, vo
 
 /* ---- measuring ------------------------------------------------------------------------------ */
 
-/* What there is among the elements to be shown. */
+/* Facts about the elements to be shown, which decide their format. */
 typedef struct survey {
     double largest, smallest; /* magnitudes that are finite and not zero; 0: there are none */
     bool finite, nan, inf, minus_inf;

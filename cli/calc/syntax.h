@@ -1,7 +1,7 @@
 /* From text to tree. lex: text -> tokens; parse: tokens -> statements.
  *
- * All that a tree holds lies in the arena it was parsed into. A place is a byte offset into the
- * text. A tree is never deeper than the parser allows, so walking it by recursion is safe. */
+ * A tree lives in the arena that it was parsed into. The parser limits its depth, so recursion over it is
+ * safe. */
 #ifndef CLI_SYNTAX_H
 #define CLI_SYNTAX_H
 
@@ -9,23 +9,23 @@
 
 enum { NESTING_MOST = 200, CHAIN_MOST = 1000, NAME_MOST_BYTES = 255, SOURCE_MOST_BYTES = 16 << 20 };
 
-/* A part of the text. */
-typedef struct place {
+/* A part of the text: n bytes from byte at. */
+typedef struct span {
     int at, n;
-} place;
+} span;
 
 /* What is wrong, and where. */
 typedef struct mistake {
     str message;
-    place where;
+    span where;
     ig_status code;
-    bool unfinished; /* the text only ends too early: more of it may help */
+    bool unfinished; /* the text ends too early: more of it may be valid */
 } mistake;
 
-/* Writes the mistake if there is none yet; returns false. */
-bool mistake_set(mistake *m, place where, const char *format, ...)
+/* Sets the mistake unless one is set; returns false. */
+bool mistake_set(mistake *m, span where, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-bool mistake_vset(mistake *m, place where, const char *format, va_list args);
+bool mistake_vset(mistake *m, span where, const char *format, va_list args);
 
 typedef enum token_kind {
     T_END,
@@ -39,7 +39,7 @@ typedef enum token_kind {
 
 typedef struct token {
     token_kind kind;
-    place where;
+    span where;
     union {
         uint64_t i;
         double f;
@@ -47,10 +47,10 @@ typedef struct token {
     } u;
 } token;
 
-/* The tokens of source, in a; the last is T_END. NULL if there is a mistake. */
+/* Returns the tokens of source, in a; the last is T_END. NULL after a mistake. */
 const token *lex(arena *a, const char *source, mistake *m);
 
-typedef enum node_kind {
+typedef enum expr_kind {
     N_LITERAL,   /* literal */
     N_NAME,      /* name */
     N_LIST,      /* items */
@@ -65,9 +65,9 @@ typedef enum node_kind {
     N_SLICE,     /* start, stop, step: each may be a literal None */
     N_ASSIGN,    /* one value, then N_NAME targets */
     N_KINDS
-} node_kind;
+} expr_kind;
 
-/* An operator: how tightly it binds, the op that it is, and what it does to two numbers. */
+/* An operator: its precedence, the op that it calls on arrays, and the function for plain numbers. */
 typedef struct operation {
     const char *text;
     int precedence;
@@ -75,19 +75,19 @@ typedef struct operation {
     number_fn *number;
 } operation;
 
-typedef struct node node;
-struct node {
-    node_kind kind;
-    place where; /* where an error of this node points: the operator, the callee's name */
+typedef struct expr expr;
+struct expr {
+    expr_kind kind;
+    span where; /* what errors point at: the operator, the callee's name */
     int depth;
     const char *name;
     const operation *op;
     value literal;
-    const node *child; /* the first */
-    const node *next;  /* sibling */
+    const expr *child; /* the first */
+    const expr *next;  /* sibling */
 };
 
-/* The statements of source in order (next), in a. NULL if there are none or there is a mistake. */
-const node *parse(arena *a, const char *source, mistake *m);
+/* Returns the statements of source, linked by next, in a. NULL if there are none, or after a mistake. */
+const expr *parse(arena *a, const char *source, mistake *m);
 
 #endif

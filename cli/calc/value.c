@@ -1,4 +1,4 @@
-/* Values: copying, comparing, and the ways between lists and arrays. */
+/* Values: copying, comparing, and conversion between lists and arrays. */
 #include "calc/value.h"
 
 #include <math.h>
@@ -129,7 +129,7 @@ int value_collect(const value *v, ig_array **out, int room)
 
 /* ---- lists to arrays ------------------------------------------------------------------------ */
 
-/* What a nested list of numbers is like. */
+/* The shape and kind of a nested list of numbers. */
 typedef struct literal {
     int64_t shape[IG_MAX_NDIM];
     int lists; /* how many levels of lists have been seen */
@@ -178,7 +178,7 @@ static ig_status literal_measure(literal *l, const value *v, int depth)
     return IG_OK;
 }
 
-/* One of the three is not NULL, and takes the numbers in order. */
+/* Where the numbers are written in order; the first pointer that is not NULL counts. */
 typedef struct literal_out {
     double *floats;
     int64_t *ints;
@@ -236,7 +236,7 @@ static ig_array *stack_items(const value *v, ig_dtype dtype)
     return x;
 }
 
-/* A number stays weak; a list with a trace has floats in it, and so is f32. */
+/* A number stays weak. A list with a trace holds floats, so it becomes f32. */
 static ig_array *traced_array(const value *v, ig_dtype dtype)
 {
     if (dtype != IG_DTYPE_NONE)

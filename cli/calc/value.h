@@ -1,8 +1,7 @@
-/* What the calculator computes with: Python's plain values, and arrays.
+/* Values of the calculator: Python's plain values, and arrays.
  *
- * A value is small and copied freely; its text and items lie in an arena, its arrays in an
- * ig_scope. Numbers stay numbers until they meet an array: then they are weak, and take its
- * dtype. */
+ * A value is small and copied freely. Its text and items live in an arena, its arrays in an ig_scope. A
+ * number that meets an array becomes a weak scalar and takes the array's dtype. */
 #ifndef CLI_VALUE_H
 #define CLI_VALUE_H
 
@@ -18,7 +17,7 @@ typedef enum value_kind {
     V_STRING,
     V_DTYPE,
     V_ARRAY,
-    V_LIST,  /* [1, 2]: an array as soon as one is wanted */
+    V_LIST,  /* [1, 2]: becomes an array where one is needed */
     V_TUPLE, /* (1, 2), a shape, the results of an op that has several */
     V_REST,  /* ... */
     V_NAMED, /* arrays by name: an .npz or .safetensors file */
@@ -41,8 +40,8 @@ struct value {
         } items;
     } u;
     const char *const *names; /* of the items of V_NAMED; else NULL */
-    /* A float or a list of numbers that was given a name: itself as an array of f64, by which grad
-     * can ask. So are the floats that are computed from it. Else NULL. */
+    /* Of a float or a list of numbers that was assigned to a name, and of floats computed from it: the same
+     * as an array of f64, for grad. Else NULL. */
     ig_array *trace;
 };
 
@@ -69,7 +68,7 @@ static inline bool value_has_parts(const value *v)
     return value_has_items(v) || v->kind == V_NAMED;
 }
 
-/* The number in another type. A float is no int: ask value_int_of only for V_BOOL, V_INT. */
+/* The number in another type. value_int_of takes V_BOOL and V_INT only. */
 int64_t value_int_of(const value *v);
 double value_float_of(const value *v);
 
@@ -77,28 +76,29 @@ value value_ints(arena *a, ig_ints ints);                /* a tuple */
 value value_arrays(arena *a, ig_array *const *v, int n); /* a tuple */
 value value_concat(arena *a, const value *x, const value *y, value_kind kind);
 
-/* A copy whose text and items lie in a; retains its arrays. value_release drops them again. */
+/* Returns a copy with its text and items in a; retains its arrays. value_release releases them. */
 value value_keep(arena *a, const value *v);
 void value_release(const value *v);
 
 /* The item of that name of a V_NAMED; NULL if there is none. */
 const value *value_named(const value *v, const char *name);
 
-/* Equality of what is not a number: dtypes, strings, None and tuples of these and of numbers. */
+/* Equality of values that are not numbers or arrays; tuples are compared item by item. */
 bool value_equal(const value *x, const value *y);
 
 /* Collects the arrays of v into out, at most room; returns how many there are. */
 int value_collect(const value *v, ig_array **out, int room);
 
-/* Number to weak 0-d array, list or tuple to array (bool, i64 or f32, or as dtype says), array as
- * it is. NULL with the library's error set where v is none of these, or is ragged. */
+/* Converts a number to a weak 0-d array, and a list or tuple to an array (bool, i64 or f32, or dtype if
+ * given); returns arrays as they are. NULL, with the library's error set, for other values and ragged
+ * lists. */
 ig_array *value_to_array(const value *v, ig_dtype dtype);
 
 /* Element i of row-major data as a number. */
 value value_element(const void *data, ig_dtype dtype, int64_t i);
 
-/* An array of few integers, evaluated and read: a 0-d one as an int, a 1-d one as a tuple. V_NONE
- * where it is not that, with the library's error set where it failed. */
+/* Evaluates and reads a short array of integers: 0-d gives an int, 1-d a tuple. V_NONE for other arrays,
+ * and on failure with the library's error set. */
 value value_from_index_array(arena *a, ig_array *x);
 
 /* ---- numbers, as Python computes with them ---- */

@@ -1,40 +1,43 @@
-/* Pictures to learn from: the digits that the command carries, or idx files with MNIST's names.
+/* Samples to learn from: the digits in the command, or idx files with MNIST's names. file.c reads the
+ * user's own.
  *
- * Whatever a file says is checked here: from then on there is a label below CLASSES for each picture,
- * and all pictures have one size. */
-#include "train/digits.h"
+ * Everything a file says is checked here: afterwards each sample has a label below dataset.classes, and
+ * all samples have one shape. */
 #include "train/train.h"
 
-#include <errno.h>
+#include "train/digits.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-enum { HELD_BACK = 6 }; /* of the carried digits, one in this many is for testing */
+/* ---- samples -------------------------------------------------------------------------------- */
 
-/* ---- pictures ------------------------------------------------------------------------------- */
-
-static void pictures_free(pictures *p)
+static void samples_free(samples *p)
 {
-    ig_release(p->images);
+    ig_release(p->x);
     free(p->labels);
-    *p = (pictures){0};
+    *p = (samples){0};
 }
 
 void dataset_free(dataset *d)
 {
-    pictures_free(&d->train);
-    pictures_free(&d->test);
+    samples_free(&d->train);
+    samples_free(&d->test);
+    ig_release(d->shift);
+    ig_release(d->scale);
 }
 
-ig_array *pictures_pick(const dataset *d, const pictures *p, const int64_t *indices, int64_t n)
+ig_array *samples_pick(const dataset *d, const samples *p, const int64_t *indices, int64_t n)
 {
     ig_array *at = ig_from_data(indices, IG_SHAPE(n), IG_I64);
-    ig_array *x = ig_astype(ig_take(p->images, at, IG_AXES(0)), IG_F32);
+    ig_array *x = ig_astype(ig_take(p->x, at, IG_AXES(0)), IG_F32);
+    if (d->shift)
+        return ig_multiply(ig_subtract(x, d->shift), d->scale);
     return ig_multiply(x, ig_float(1 / d->white));
 }
 
-ig_array *pictures_labels(const pictures *p, const int64_t *indices, int64_t n)
+ig_array *samples_labels(const samples *p, const int64_t *indices, int64_t n)
 {
     int64_t *labels = heap_get(sizeof *labels * (size_t)n);
     for (int64_t i = 0; i < n; i++)
@@ -44,8 +47,24 @@ ig_array *pictures_labels(const pictures *p, const int64_t *indices, int64_t n)
     return x;
 }
 
+bool samples_split(ig_array *x, ig_array *y, bool held_back, ig_array **x_part, ig_array **y_part)
+{
+    int64_t count = ig_dim(x, 0), n = 0;
+    int64_t *indices = heap_get(sizeof *indices * (size_t)count);
+    for (int64_t i = 0; i < count; i++)
+        if ((i % HELD_BACK == HELD_BACK - 1) == held_back)
+            indices[n++] = i;
+    ig_array *at = ig_from_data(indices, IG_SHAPE(n), IG_I64);
+    free(indices);
+    *x_part = ig_take(x, at, IG_AXES(0));
+    *y_part = ig_take(y, at, IG_AXES(0));
+    return *x_part && *y_part;
+}
+
+/* ---- images and labels of u8 ------------------------------------------------------------------ */
+
 /* Both belong to the scope that is open; file names them in messages. */
-static bool pictures_check(const command *c, const char *file, ig_array *images, ig_array *labels)
+static bool images_check(const command *c, const char *file, ig_array *images, ig_array *labels)
 {
     if (ig_dtype_of(images) != IG_U8 || ig_ndim(images) != 3)
         say(c, "%s: the images are %s with %d axes, not u8 with 3; give MNIST's own files", file,
@@ -54,7 +73,7 @@ static bool pictures_check(const command *c, const char *file, ig_array *images,
         say(c, "%s: the labels are %s with %d axes, not u8 with 1; give MNIST's own files", file,
             ig_dtype_name(ig_dtype_of(labels)), ig_ndim(labels));
     else if (ig_dim(images, 0) != ig_dim(labels, 0))
-        say(c, "%s: there are %lld images and %lld labels; they must be as many", file,
+        say(c, "%s: there are %lld images and %lld labels; each image needs one label", file,
             (long long)ig_dim(images, 0), (long long)ig_dim(labels, 0));
     else if (ig_size(images) == 0)
         say(c, "%s: there are no images in it", file);
@@ -63,66 +82,54 @@ static bool pictures_check(const command *c, const char *file, ig_array *images,
     return false;
 }
 
-static int pictures_fill(const command *c, pictures *p, const char *file, ig_array *images,
-                         ig_array *labels)
+static int images_fill(const command *c, samples *p, const char *file, ig_array *images,
+                       ig_array *labels)
 {
     if (!images || !labels) {
         int code = fail_library(c);
-        return code == EXIT_ABSENT ? EXIT_INPUT : code; /* a packed file */
+        return code == EXIT_ABSENT ? EXIT_INPUT : code; /* a compressed file */
     }
-    if (!pictures_check(c, file, images, labels))
+    if (!images_check(c, file, images, labels))
         return EXIT_INPUT;
     const uint8_t *numbers = ig_data(labels);
     if (!numbers || !ig_data(images))
         return fail_library(c);
-    *p = (pictures){ig_retain(images), NULL, ig_dim(images, 0), ig_dim(images, 1),
-                    ig_dim(images, 2)};
+    *p = (samples){ig_retain(images), NULL, ig_dim(images, 0)};
     p->labels = heap_get(sizeof *p->labels * (size_t)p->count);
     for (int64_t i = 0; i < p->count; i++) {
         p->labels[i] = numbers[i];
-        if (numbers[i] >= CLASSES) {
+        if (numbers[i] >= DIGIT_CLASSES) {
             say(c, "%s: label %lld is %d; labels are 0 to %d", file, (long long)i, numbers[i],
-                CLASSES - 1);
+                DIGIT_CLASSES - 1);
             return EXIT_INPUT;
         }
     }
     return -1;
 }
 
-/* ---- the digits that are carried ------------------------------------------------------------- */
-
-/* Those whose number leaves the last rest, or all the others. */
-static int digits_part(const command *c, pictures *p, ig_array *images, ig_array *labels,
-                       bool held_back)
-{
-    int64_t count = ig_dim(images, 0), n = 0;
-    int64_t *indices = heap_get(sizeof *indices * (size_t)count);
-    for (int64_t i = 0; i < count; i++)
-        if ((i % HELD_BACK == HELD_BACK - 1) == held_back)
-            indices[n++] = i;
-    ig_array *at = ig_from_data(indices, IG_SHAPE(n), IG_I64);
-    free(indices);
-    return pictures_fill(c, p, "digits", ig_take(images, at, IG_AXES(0)),
-                         ig_take(labels, at, IG_AXES(0)));
-}
+/* ---- the digits in the command ---------------------------------------------------------------- */
 
 static int digits_open(const command *c, dataset *d)
 {
     digits_file images = digits_images(), labels = digits_labels();
     ig_array *x = ig_idx_from_memory(images.bytes, images.n);
     ig_array *y = ig_idx_from_memory(labels.bytes, labels.n);
-    if (!x || !y)
-        return fail_library(c);
+    samples *parts[] = {&d->train, &d->test};
+    int code = x && y ? -1 : fail_library(c);
     d->white = 16;
     d->epochs = 40;
-    int code = digits_part(c, &d->train, x, y, false);
-    return code < 0 ? digits_part(c, &d->test, x, y, true) : code;
+    for (int i = 0; i < 2 && code < 0; i++) {
+        ig_array *some_x = NULL, *some_y = NULL;
+        samples_split(x, y, i == 1, &some_x, &some_y);
+        code = images_fill(c, parts[i], "digits", some_x, some_y);
+    }
+    return code;
 }
 
-/* ---- files ---------------------------------------------------------------------------------- */
+/* ---- idx files ------------------------------------------------------------------------------ */
 
 /* folder/stem-idx3-ubyte, or with a '.' before idx, as some have it. */
-static ig_array *file_open(const char *folder, const char *stem, const char *kind, str *path)
+static ig_array *idx_open(const char *folder, const char *stem, const char *kind, str *path)
 {
     struct stat info;
     path->n = 0;
@@ -134,66 +141,87 @@ static ig_array *file_open(const char *folder, const char *stem, const char *kin
     return ig_load_idx(path->s);
 }
 
-static int files_part(const command *c, pictures *p, const char *folder, const char *stem)
+static int mnist_part(const command *c, samples *p, const char *folder, const char *stem)
 {
     str images_path = {0}, labels_path = {0}, stem_part = {0};
     str_printf(&stem_part, "%s-images", stem);
-    ig_array *images = file_open(folder, stem_part.s, "idx3-ubyte", &images_path);
+    ig_array *images = idx_open(folder, stem_part.s, "idx3-ubyte", &images_path);
     stem_part.n = 0;
     str_printf(&stem_part, "%s-labels", stem);
-    ig_array *labels = images ? file_open(folder, stem_part.s, "idx1-ubyte", &labels_path) : NULL;
-    int code = pictures_fill(c, p, labels_path.s, images, labels);
+    ig_array *labels = images ? idx_open(folder, stem_part.s, "idx1-ubyte", &labels_path) : NULL;
+    int code = images_fill(c, p, labels_path.s, images, labels);
     str_free(&images_path);
     str_free(&labels_path);
     str_free(&stem_part);
     return code;
 }
 
-static int files_open(const command *c, dataset *d, const char *folder)
+static int mnist_open(const command *c, dataset *d, const char *folder)
 {
     d->white = 255;
-    d->epochs = 5; /* of many more pictures */
-    int code = files_part(c, &d->train, folder, "train");
+    d->epochs = 5; /* of many more images */
+    int code = mnist_part(c, &d->train, folder, "train");
     if (code < 0)
-        code = files_part(c, &d->test, folder, "t10k");
-    const pictures *a = &d->train, *b = &d->test;
-    if (code >= 0 || (a->height == b->height && a->width == b->width))
+        code = mnist_part(c, &d->test, folder, "t10k");
+    if (code >= 0)
         return code;
+    const ig_array *a = d->train.x, *b = d->test.x;
+    if (ig_dim(a, 1) == ig_dim(b, 1) && ig_dim(a, 2) == ig_dim(b, 2))
+        return -1;
     say(c, "%s: images to learn from are %lld x %lld, and those to test with %lld x %lld", folder,
-        (long long)a->height, (long long)a->width, (long long)b->height, (long long)b->width);
+        (long long)ig_dim(a, 1), (long long)ig_dim(a, 2), (long long)ig_dim(b, 1),
+        (long long)ig_dim(b, 2));
     return EXIT_INPUT;
 }
 
 /* ---- by name -------------------------------------------------------------------------------- */
 
-static int unknown_dataset(const command *c, const char *name)
+/* Whether the name is a file's; other names are those of data sets. */
+static bool is_file(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    return strchr(name, '/') ||
+           (dot && (strcmp(dot, ".npz") == 0 || strcmp(dot, ".safetensors") == 0));
+}
+
+static int check_name(const command *c, const char *name, const char *folder)
 {
     static const char *const names[] = {"digits", "mnist"};
     nearest search = nearest_to(name);
+    bool known = is_file(name);
     for (int i = 0; i < 2; i++) {
-        if (strcmp(name, names[i]) == 0)
-            return -1;
+        known |= strcmp(name, names[i]) == 0;
         nearest_offer(&search, names[i]);
     }
+    if (known && folder && strcmp(name, "digits") != 0 && strcmp(name, "mnist") != 0) {
+        say(c, "--data is the folder of mnist, and %s is a file", name);
+        return EXIT_USAGE;
+    }
+    if (known && !folder && strcmp(name, "mnist") == 0) {
+        say(c, "mnist is not part of the command: give its folder with --data DIR");
+        return EXIT_USAGE;
+    }
+    if (known)
+        return -1;
     str hint = {0};
     str_did_you_mean(&hint, &search);
-    say(c, "unknown data set '%s'%s", name, hint.n ? hint.s : "; there are digits and mnist");
+    say(c, "unknown data set '%s'%s", name,
+        hint.n ? hint.s : "; there are digits, mnist and FILE.npz");
     str_free(&hint);
     return EXIT_USAGE;
 }
 
 int dataset_open(const command *c, dataset *d, const char *name, const char *folder)
 {
-    int code = unknown_dataset(c, name);
+    int code = check_name(c, name, folder);
     if (code >= 0)
         return code;
-    if (!folder && strcmp(name, "mnist") == 0) {
-        say(c, "mnist is not carried along: give its folder with --data DIR");
-        return EXIT_USAGE;
-    }
     if (ig_scope_begin() != IG_OK)
         return fail_library(c);
-    code = folder ? files_open(c, d, folder) : digits_open(c, d);
+    d->classes = DIGIT_CLASSES;
+    code = is_file(name) ? file_open(c, d, name)
+           : folder      ? mnist_open(c, d, folder)
+                         : digits_open(c, d);
     ig_scope_end();
     return code;
 }

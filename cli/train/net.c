@@ -1,4 +1,4 @@
-/* The networks and optimisers that ingot train knows. */
+/* The networks and optimizers of ingot train. */
 #include "train/train.h"
 
 #include <string.h>
@@ -7,10 +7,10 @@
 
 static ig_array *flat(ig_array *x) { return ig_reshape(x, IG_SHAPE(ig_dim(x, 0), -1)); }
 
-static ig_array *mlp(ig_model *m, ig_array *x)
+static ig_array *mlp(ig_model *m, ig_array *x, int64_t classes)
 {
     x = ig_relu(ig_nn_linear(m, "hidden", flat(x), 128, true));
-    return ig_nn_linear(m, "out", x, CLASSES, true);
+    return ig_nn_linear(m, "out", x, classes, true);
 }
 
 static ig_array *conv(ig_model *m, const char *name, ig_array *x, int64_t channels)
@@ -18,21 +18,49 @@ static ig_array *conv(ig_model *m, const char *name, ig_array *x, int64_t channe
     return ig_relu(ig_nn_conv(m, name, x, channels, IG_SHAPE(3), IG_SHAPE(1), IG_SHAPE(1), true));
 }
 
-static ig_array *cnn(ig_model *m, ig_array *x)
+enum { CHANNELS_MOST = 4, SIDE_LEAST = 2 };
+
+/* From (n, height, width), (n, channels, height, width) or (n, height, width, channels) to
+ * (n, channels, height, width). The channels are an axis of at most four, the last one if both may be. */
+static ig_array *channels_first(ig_array *x)
 {
-    x = ig_expand_dims(x, IG_AXES(1)); /* (n, 1, height, width) */
+    if (ig_ndim(x) == 3)
+        return ig_expand_dims(x, IG_AXES(1));
+    return ig_dim(x, 3) <= CHANNELS_MOST ? ig_permute_dims(x, IG_AXES(0, 3, 1, 2)) : x;
+}
+
+static bool cnn_takes(const ig_array *x)
+{
+    const int ndim = ig_ndim(x);
+    if (ndim == 3)
+        return ig_dim(x, 1) >= SIDE_LEAST && ig_dim(x, 2) >= SIDE_LEAST;
+    if (ndim != 4)
+        return false;
+    const bool last = ig_dim(x, 3) <= CHANNELS_MOST;
+    return (last || ig_dim(x, 1) <= CHANNELS_MOST) && ig_dim(x, 2) >= SIDE_LEAST &&
+           ig_dim(x, last ? 1 : 3) >= SIDE_LEAST;
+}
+
+static bool mlp_takes(const ig_array *x) { return ig_ndim(x) >= 2; }
+
+static ig_array *cnn(ig_model *m, ig_array *x, int64_t classes)
+{
+    x = channels_first(x);
     x = conv(m, "conv1", x, 32);
     x = conv(m, "conv2", x, 64);
     x = ig_max_pool2d(x, IG_SHAPE(2), IG_NONE, IG_NONE, IG_NONE, false);
     x = ig_nn_dropout(m, flat(x), 0.25);
     x = ig_relu(ig_nn_linear(m, "hidden", x, 128, true));
     x = ig_nn_dropout(m, x, 0.5);
-    return ig_nn_linear(m, "out", x, CLASSES, true);
+    return ig_nn_linear(m, "out", x, classes, true);
 }
 
-static const net nets[] = {{"mlp", mlp, 1}, {"cnn", cnn, 2}};
+static const net nets[] = {
+    {"mlp", mlp, mlp_takes, "samples of at least one number"},
+    {"cnn", cnn, cnn_takes,
+     "images of at least 2 x 2 pixels: (n, height, width), or with an axis of at most 4 channels"}};
 
-/* ---- optimisers ----------------------------------------------------------------------------- */
+/* ---- optimizers ----------------------------------------------------------------------------- */
 
 static ig_optimizer *make_sgd(double lr) { return ig_sgd(lr, 0.9, false, 0); }
 static ig_optimizer *make_adam(double lr) { return ig_adam(lr, 0.9, 0.999, 1e-8); }
@@ -40,11 +68,11 @@ static ig_optimizer *make_adamw(double lr) { return ig_adamw(lr, 0.9, 0.999, 1e-
 static ig_optimizer *make_rmsprop(double lr) { return ig_rmsprop(lr, 0.99, 1e-8, 0); }
 static ig_optimizer *make_lion(double lr) { return ig_lion(lr, 0.9, 0.99, 0.01); }
 
-static const teacher teachers[] = {{"adam", 1e-3, make_adam},
-                                   {"adamw", 1e-3, make_adamw},
-                                   {"sgd", 0.05, make_sgd},
-                                   {"rmsprop", 1e-3, make_rmsprop},
-                                   {"lion", 3e-4, make_lion}};
+static const update_rule rules[] = {{"adam", 1e-3, make_adam},
+                                    {"adamw", 1e-3, make_adamw},
+                                    {"sgd", 0.05, make_sgd},
+                                    {"rmsprop", 1e-3, make_rmsprop},
+                                    {"lion", 3e-4, make_lion}};
 
 /* ---- by name -------------------------------------------------------------------------------- */
 
@@ -72,13 +100,13 @@ const net *net_find(const command *c, const char *name)
     return NULL;
 }
 
-const teacher *teacher_find(const command *c, const char *name)
+const update_rule *rule_find(const command *c, const char *name)
 {
     nearest search = nearest_to(name);
-    for (size_t i = 0; i < sizeof teachers / sizeof *teachers; i++) {
-        if (strcmp(teachers[i].name, name) == 0)
-            return &teachers[i];
-        nearest_offer(&search, teachers[i].name);
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+        if (strcmp(rules[i].name, name) == 0)
+            return &rules[i];
+        nearest_offer(&search, rules[i].name);
     }
     say_unknown(c, "optimizer", &search, "sgd, adam, adamw, rmsprop and lion");
     return NULL;

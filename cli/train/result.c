@@ -1,4 +1,4 @@
-/* What ingot train has to say at its end, as JSON. Floats have all their digits: runs are compared. */
+/* The result of ingot train as JSON. Floats have all their digits, so that runs can be compared. */
 #include "calc/calc.h"
 #include "train/train.h"
 
@@ -25,7 +25,7 @@ static void json_options(str *t, const train_settings *set, const training *run)
     json_text(t, "model", run->net->name);
     str_printf(t, ", \"epochs\": %lld, \"batch\": %lld, \"lr\": %.17g, ", (long long)run->epochs,
                (long long)run->batch, run->lr);
-    json_text(t, "optimizer", run->teacher->name);
+    json_text(t, "optimizer", run->rule->name);
     str_puts(t, ", ");
     json_text(t, "data", set->data);
     str_puts(t, ", ");

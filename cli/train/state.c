@@ -1,5 +1,5 @@
-/* The text of a checkpoint: a line "key value" for each fact, always in the same order. Floats are in
- * hexadecimal, so that a run goes on from exactly what it was. */
+/* The text of a checkpoint: a line "key value" for each setting, always in the same order. Floats are
+ * written in hexadecimal, so that a resumed run has exactly the same bits. */
 #include "train/train.h"
 
 #include <errno.h>
@@ -34,7 +34,7 @@ static void write_floats(str *text, const char *key, const double *f, int64_t n)
 
 void training_write(const training *t, str *text)
 {
-    str_printf(text, "%s\nmodel %s\noptimizer %s\n", first_line, t->net->name, t->teacher->name);
+    str_printf(text, "%s\nmodel %s\noptimizer %s\n", first_line, t->net->name, t->rule->name);
     write_floats(text, "lr", &t->lr, 1);
     str_printf(text, "batch %lld\nseed %llu\nepochs %lld\nepoch %lld\nstep %lld\n",
                (long long)t->batch, (unsigned long long)t->seed, (long long)t->epochs,
@@ -47,13 +47,13 @@ void training_write(const training *t, str *text)
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-/* What is left of the text; bad once a line was not what it should be. */
+/* The rest of the text; bad is set by the first line that is not as expected. */
 typedef struct reader {
     char *at;
     bool bad;
 } reader;
 
-/* The value of the next line, whose key must be this one; never NULL. */
+/* Returns the value of the next line, which must have this key; never NULL. */
 static char *read_line(reader *r, const char *key)
 {
     size_t n = strlen(key);
@@ -88,8 +88,8 @@ static void read_floats(reader *r, const char *key, double *f, int64_t n)
 
 static bool differs(str *why, const char *name, const char *file, const char *given)
 {
-    str_printf(why, "it was made with %s %s, not %s; leave %s away, or train anew", name, file,
-               given, name);
+    str_printf(why, "it was made with %s %s, not %s; leave out %s, or train from the start", name,
+               file, given, name);
     return false;
 }
 
@@ -101,13 +101,13 @@ static bool differs_whole(str *why, const char *name, uint64_t file, uint64_t gi
     return differs(why, name, a, b);
 }
 
-/* What was asked for must be what the file has; what was not is taken from it. */
+/* Settings that were given must be those of the file; the others are taken from it. */
 static bool adopt(training *t, const training *file, str *why)
 {
     if (t->net && t->net != file->net)
         return differs(why, "--model", file->net->name, t->net->name);
-    if (t->teacher && t->teacher != file->teacher)
-        return differs(why, "--optimizer", file->teacher->name, t->teacher->name);
+    if (t->rule && t->rule != file->rule)
+        return differs(why, "--optimizer", file->rule->name, t->rule->name);
     if (t->batch && t->batch != file->batch)
         return differs_whole(why, "--batch", (uint64_t)file->batch, (uint64_t)t->batch);
     if (t->seed != SEED_NONE && t->seed != file->seed)
@@ -141,8 +141,8 @@ bool training_read(training *t, const char *text, str *why)
     read_floats(&r, "accuracy", file.accuracy, file.epoch);
     bool fine = false;
     if (!ours || r.bad || !file.batch || !(file.lr > 0))
-        str_puts(why, "it is no checkpoint of ingot train");
-    else if ((file.net = net_find(NULL, model)) && (file.teacher = teacher_find(NULL, optimizer)))
+        str_puts(why, "it is not a checkpoint of ingot train");
+    else if ((file.net = net_find(NULL, model)) && (file.rule = rule_find(NULL, optimizer)))
         fine = adopt(t, &file, why);
     else
         str_puts(why, "it was made by another version of ingot");

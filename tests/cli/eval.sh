@@ -198,7 +198,7 @@ wrong '1:20: the loss does not depend on this' 'x = 2.0; grad(3.0, x)'
 wrong '1:36: the loss does not depend on this' 'x = 2.0; y = 1.0; grad(x * x, [x,  y])'
 wrong '1:24: the loss must be a scalar, and has shape (3,); take its sum or mean' \
     'x = arange(3.0); grad(x**2, x)'
-wrong '1:20: grad asks by a name, an array or a list of these, not by a string' \
+wrong '1:20: grad differentiates by a name, an array or a list of these, not by a string' \
     'x = 1.0; grad(x*x, "x")'
 wrong "1:1: grad(loss, x) needs the argument 'x'" 'grad(1.0)'
 wrong "1:1: 'grad' is a function; choose another name" 'grad = 3'

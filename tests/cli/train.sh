@@ -31,9 +31,11 @@ ends() {
 check 'no data set' fails 2 "a data set is missing: ingot train digits; see 'ingot train --help'"
 check 'two of them' fails 2 "one data set at a time; see 'ingot train --help'" digits digits
 check 'the nearest data set' fails 2 "unknown data set 'digit'; did you mean 'digits'?" digit
-check 'a data set unlike any' fails 2 "unknown data set 'x'; there are digits and mnist" x
-check 'mnist needs files' fails 2 'mnist is not carried along: give its folder with --data DIR' mnist
+check 'a data set unlike any' fails 2 "unknown data set 'x'; there are digits, mnist and FILE.npz" x
+check 'mnist needs files' fails 2 'mnist is not part of the command: give its folder with --data DIR' mnist
+check '--data is not for files' fails 2 '--data is the folder of mnist, and x.npz is a file' x.npz --data .
 check 'the nearest model' fails 2 "unknown model 'cn'; did you mean 'cnn'?" digits --model cn
+check 'a model unlike any' fails 2 "unknown model 'resnet'; there are mlp and cnn" digits --model resnet
 check 'the nearest optimizer' fails 2 "unknown optimizer 'adma'; did you mean 'adam'?" digits \
     --optimizer adma
 check 'the nearest option' ends 2 "did you mean '--epochs'?" digits --epoch 1
@@ -143,10 +145,74 @@ write_idx "$temporary/small" 8 300 50
 bad && cp "$temporary"/small/t10k* "$b/"
 check 'two sizes of pictures' ends 5 'are 12 x 12, and those to test with 8 x 8' mnist --data "$b"
 write_idx "$temporary/tiny" 1 20 10
-check 'pictures too small to convolve' ends 5 'too small for cnn' mnist --data "$temporary/tiny" \
+check 'pictures too small to convolve' ends 5 'the samples have shape (20, 1, 1), but cnn takes images of at least 2 x 2 pixels' mnist --data "$temporary/tiny" \
     --model cnn
 write_idx "$temporary/none" 12 0 0
 check 'no pictures' ends 5 'there are no images' mnist --data "$temporary/none"
+
+# ---- the user's own data
+d=$temporary/data
+mkdir "$d"
+make_data() { "$ingot" eval "$@" || return; }
+rows='k = key(3); y = arange(300) % 3; x = normal(k, 300, 4) * 0.3 + 50.0 + y[:, None]; '
+images='y = arange(240) % 4; x = astype(uniform(key(5), 240, 6, 6) * 60.0 + where(arange(6)[None, :, None] == y[:, None, None], 180.0, 0.0), u8); '
+learns() { # FILE OPTIONS...: at least 95 % of the test are right
+    "$ingot" train --quiet --json "$@" >"$temporary/out" || return
+    json_is "r['test_accuracy'] > 0.95" True
+}
+check 'rows are written' make_data "${rows}save('$d/rows.npz', x=x, y=y)"
+check 'and learnt' learns "$d/rows.npz"
+check 'the file is named in JSON' json_is "r['dataset']" "$d/rows.npz"
+check 'as safetensors too' make_data "${rows}save('$d/rows.safetensors', data=x, labels=y)"
+check 'these are learnt' learns "$d/rows.safetensors"
+check 'names of Keras, labels of u8 in a column' make_data \
+    "${rows}save('$d/keras.npz', x_train=x, y_train=astype(y, u8)[:, None], x_test=x[:30], y_test=y[:30])"
+check 'these too' learns "$d/keras.npz"
+check 'images are written' make_data "${images}save('$d/images.npz', images=x, y=y)"
+check 'and learnt by convolution' learns "$d/images.npz" --model cnn
+check 'and by the other network' learns "$d/images.npz"
+check 'channels last' make_data "${images}save('$d/last.npz', X=x[..., None] * ones(3, u8), y=y)"
+check 'are learnt' learns "$d/last.npz" --model cnn --epochs 20
+check 'channels first' make_data "${images}save('$d/first.npz', X=x[:, None] * ones(1, u8), y=y)"
+check 'are learnt too' learns "$d/first.npz" --model cnn
+same_loss() {
+    local a b
+    a=$("$ingot" train --quiet --json "$d/rows.npz" --threads 1 | sed 's/, "test.*//')
+    b=$("$ingot" train --quiet --json "$d/rows.npz" --threads 2 | sed 's/, "test.*//')
+    [ "$a" = "$b" ]
+}
+check 'to the last bit for any number of threads' same_loss
+check 'a checkpoint of it' learns "$d/rows.npz" --epochs 20 --save "$d/rows.model"
+check 'goes on' learns "$d/rows.npz" --epochs 40 --resume "$d/rows.model"
+check 'with other data it does not' ends 5 'hidden.weight' "$d/images.npz" --resume "$d/rows.model"
+ready() { rm -f "$d/bad.npz" && "$ingot" eval "${rows}save('$d/bad.npz', $1)"; }
+check 'no such file' ends 5 "$d/none.npz" "$d/none.npz"
+ready 'a=x, y=y'
+check 'no samples' fails 5 "$d/bad.npz: there are no samples: no array is named x, x_train, X, X_train, data, images; the file has a, y" \
+    "$d/bad.npz"
+ready 'x=x, b=y'
+check 'no labels' ends 5 'there are no labels: no array is named y, y_train,' "$d/bad.npz"
+ready 'x=x, y=y, x_test=x'
+check 'no labels to test with' ends 5 'there are no labels to test with: no array is named y_test' "$d/bad.npz"
+ready 'x=x[:, 0], y=y'
+check 'samples without features' ends 5 'x has shape (300,), but samples need a first axis' "$d/bad.npz"
+ready 'x=x, y=y[:299]'
+check 'a label is missing' ends 5 'y has shape (299,), but x has 300 samples; each needs one label' "$d/bad.npz"
+ready 'x=x, y=y[:, None] == arange(3)'
+check 'one-hot labels' ends 5 'of one-hot rows take argmax(y, axis=1)' "$d/bad.npz"
+ready 'x=x, y=y - 1'
+check 'negative labels' ends 5 'y[0] is -1; labels are whole numbers from 0 to 65535' "$d/bad.npz"
+ready 'x=x, y=y * 0.5'
+check 'labels between' ends 5 'y[1] is 0.5; labels are whole numbers' "$d/bad.npz"
+ready 'x=x, y=y * 0'
+check 'one class' ends 5 'all labels are 0; at least two classes are needed' "$d/bad.npz"
+ready 'x=where(x > 51, nan, x), y=y'
+check 'not a number' ends 5 'x has values that are NaN or infinite' "$d/bad.npz"
+ready 'x=x[:4], y=y[:4]'
+check 'too few' ends 5 'at least 6 samples are needed, or x_test and y_test' "$d/bad.npz"
+ready 'x=x, y=y, x_test=x[:, :3], y_test=y'
+check 'other shapes to test with' ends 5 'its samples must have the shape of those to learn from' "$d/bad.npz"
+check 'rows for a convolution' ends 5 'have shape (250, 4), but cnn takes images' "$d/rows.npz" --model cnn
 
 # ---- checkpoints
 s=$temporary/mlp.safetensors
@@ -156,7 +222,7 @@ check 'it only tests' json_is "len(r['loss']), r['options']['model']" '1 mlp'
 check '--resume for longer' streams --resume "$s" --epochs 2 --json
 check 'it goes on' json_is "len(r['loss'])" 2
 check 'a checkpoint of another model' fails 5 \
-    "$s: it was made with --model mlp, not cnn; leave --model away, or train anew" digits --resume "$s" \
+    "$s: it was made with --model mlp, not cnn; leave out --model, or train from the start" digits --resume "$s" \
     --model cnn
 check 'of another seed' ends 5 'it was made with --seed 0, not 4' digits --resume "$s" --seed 4
 check 'of another optimizer' ends 5 'it was made with --optimizer adam, not sgd' digits --resume "$s" \
