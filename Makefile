@@ -66,6 +66,7 @@ FLOATS   := -fno-math-errno -fno-trapping-math -ffp-contract=off -fwrapv
 DEBUG    ?= -g1
 OPTIMIZE := -O2
 LANES_OPTIMIZE := -O3
+CLI_OPTIMIZE := -O1
 TEST_OPTIMIZE := -O1
 DEFINES  := -D_GNU_SOURCE=
 HIDDEN   := -fPIC -fvisibility=hidden
@@ -173,7 +174,7 @@ endef
 quote = '$(subst ','\'',$1)'
 
 $(BUILD)/gen/flags: FORCE
-	$(call keep,$@,$(call quote,$(CC) $(LIBRARY) $(STEER) $(OPTIMIZE) $(LANES_OPTIMIZE) $(TESTING) \
+	$(call keep,$@,$(call quote,$(CC) $(LIBRARY) $(STEER) $(OPTIMIZE) $(LANES_OPTIMIZE) $(CLI_OPTIMIZE) $(TESTING) \
 	    $(TEST_OPTIMIZE) $(CLI_DEFINES) $(foreach level,$(LEVELS),$(LEVEL_FLAGS_$(level))) \
 	    $(CPPFLAGS) $(CFLAGS)))
 $(BUILD)/gen/link: FORCE
@@ -263,7 +264,7 @@ endif
 
 $(BUILD)/obj/cli/%.o: cli/%.c $(GENERATED)
 	@mkdir -p $(@D)
-	$(call say,CC,$<) $(CC) $(COMMON) $(DEFINES) -Iinclude -Isrc -Icli $(CLI_DEFINES) $(STEER) $(OPTIMIZE) \
+	$(call say,CC,$<) $(CC) $(COMMON) $(DEFINES) -Iinclude -Isrc -Icli $(CLI_DEFINES) $(STEER) $(CLI_OPTIMIZE) \
 	    $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 # These objects contain files (cli/embed.h).
@@ -272,8 +273,8 @@ $(BUILD)/obj/cli/report/style.o: cli/report/page.css
 $(BUILD)/obj/cli/cuda/headers.o: $(wildcard cli/cuda/include/*) src/cudart/ig_cuda.h src/cudart/errors.def
 
 # These measure the peak of the machine, which needs fma.
-$(BUILD)/obj/cli/bench/limits.o: OPTIMIZE := -O3 -ffp-contract=fast
-$(BUILD)/obj/cli/bench/limits_arm.o: OPTIMIZE := -O3 $(if $(filter aarch64,$(ARCH)),\
+$(BUILD)/obj/cli/bench/limits.o: CLI_OPTIMIZE := -O3 -ffp-contract=fast
+$(BUILD)/obj/cli/bench/limits_arm.o: CLI_OPTIMIZE := -O3 $(if $(filter aarch64,$(ARCH)),\
     -march=armv8.2-a+bf16+fp16fml)
 
 # The command uses base/json, which is not public, so it links the internal library.
