@@ -4,7 +4,7 @@ temporary=$(mktemp -d)
 trap 'rm -rf "$temporary"' EXIT
 copy=$temporary/tree
 mkdir "$copy"
-cp -R include src cli examples "$copy"
+cp -R include src kernels cli examples "$copy"
 
 # finds MESSAGE FILE LINE: with LINE at the end of FILE, the check fails with MESSAGE; without it, it passes again.
 finds() {
