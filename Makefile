@@ -284,12 +284,19 @@ $(BUILD)/ingot: $(BUILD)/obj/libinternal.a $(CLI_OBJECTS)
 
 # ---- examples: a program for each file, as a user would build it --------------------------------
 
+# Those in C++ are left out where there is no compiler for it.
 EXAMPLES := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard examples/*.c)))
+EXAMPLES += $(if $(shell command -v $(CXX) 2>/dev/null),$(patsubst %.cpp,$(BUILD)/%,$(sort $(wildcard examples/*.cpp))))
 examples: $(EXAMPLES)
 
 $(BUILD)/examples/%: examples/%.c include/ingot.h $(BUILD)/libingot.a $(BUILD)/gen/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$<) $(CC) -std=c11 -O2 $(WARNINGS) $(LINK) -Iinclude $(CPPFLAGS) $(CFLAGS) \
+	    $(LDFLAGS) -o $@ $< $(BUILD)/libingot.a $(LDLIBS)
+
+$(BUILD)/examples/%: examples/%.cpp include/ingot.h $(BUILD)/libingot.a $(BUILD)/gen/flags
+	@mkdir -p $(@D)
+	$(call say,CXX,$<) $(CXX) -std=c++11 -O2 -Wall -Wextra -Wpedantic -Werror $(LINK) -Iinclude $(CPPFLAGS) \
 	    $(LDFLAGS) -o $@ $< $(BUILD)/libingot.a $(LDLIBS)
 
 # ---- the tests' programs -----------------------------------------------------------------------

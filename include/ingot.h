@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #ifdef __cplusplus
+#include <initializer_list>
 extern "C" {
 #endif
 
@@ -78,14 +79,32 @@ typedef struct ig_ints {
     int n;
 } ig_ints;
 
-/* IG_SHAPE(2, 3), IG_AXES(0, -1): lists in place. IG_NONE: not given. IG_SCALAR: the 0-d shape.
- * C only; from C++ fill an ig_ints by hand. */
+/* IG_SHAPE(2, 3), IG_AXES(0, -1): lists in place. IG_NONE: not given. IG_SCALAR: the 0-d shape. In C a
+ * list lives until the end of its block, in C++ (11 or later) until the end of its expression: there, use
+ * it as an argument only. */
+#ifdef __cplusplus
+extern "C++" {
+inline ig_ints ig_list(std::initializer_list<int64_t> list)
+{
+    return ig_ints{list.begin(), static_cast<int>(list.size())};
+}
+inline ig_ints ig_no_axes()
+{
+    static const int64_t none = 0;
+    return ig_ints{&none, 0};
+}
+}
+#define IG_SHAPE(...) ig_list({__VA_ARGS__})
+#define IG_NONE (ig_ints{NULL, 0})
+#define IG_SCALAR ig_no_axes()
+#else
 #define IG_SHAPE(...) \
     ((ig_ints){(const int64_t[]){__VA_ARGS__}, \
                (int)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))})
-#define IG_AXES(...) IG_SHAPE(__VA_ARGS__)
 #define IG_NONE ((ig_ints){NULL, 0})
 #define IG_SCALAR ((ig_ints){(const int64_t[]){0}, 0})
+#endif
+#define IG_AXES(...) IG_SHAPE(__VA_ARGS__)
 
 /* ---- errors ------------------------------------------------------------------------------- */
 
@@ -217,6 +236,11 @@ IG_API void ig_scope_end(void);
 IG_API ig_array *ig_retain(ig_array *x);
 IG_API void ig_release(ig_array *x);
 
+/* Makes *slot, a reference that the caller owns or NULL, a reference to value: retains value and releases
+ * what was in *slot. For variables that live longer than a scope: ig_replace(&w, ig_subtract(w, step)).
+ * Fails if value is NULL, and leaves *slot as it was. */
+IG_API ig_status ig_replace(ig_array **slot, ig_array *value);
+
 /* Takes x out of its scope: the caller now owns the scope's reference and must ig_release it. The
  * way to let a function return one array out of the scope that it opened. Returns x. */
 IG_API ig_array *ig_scope_forget(ig_array *x);
@@ -231,6 +255,16 @@ IG_API bool ig_keep_history(bool keep);
 
 /* Copies row-major data of the given dtype. */
 IG_API ig_array *ig_from_data(const void *data, ig_ints shape, ig_dtype dtype);
+
+/* An array over memory of the caller, without a copy. data is a block of `bytes` bytes that begins with
+ * the elements in row-major order. It must stay valid and unchanged until Ingot calls release (may be
+ * NULL) with context, from any thread, when nothing uses the array any more; on failure that is at once.
+ * Ingot reads up to 64 bytes past the last element, whose values it ignores, and writes only if the array
+ * is donated. So the block should be 64 bytes longer than the elements and aligned to their size. If it is
+ * not aligned, or if reading past its end could fail, the elements are copied and release is called at
+ * once. The memory does not count against the memory limit. */
+IG_API ig_array *ig_from_memory(void *data, size_t bytes, ig_ints shape, ig_dtype dtype,
+                                void (*release)(void *context), void *context);
 
 /* 0-d constants. ig_int, ig_float and ig_bool are weak, like Python's numbers: they take the dtype
  * of the array that they meet (ig_multiply(x, ig_float(0.5)) keeps x's dtype). ig_scalar is not. */
@@ -296,8 +330,16 @@ IG_API const void *ig_data(ig_array *x);
 /* Evaluates x and copies its elements to dst in row-major order; bytes must be the exact size. */
 IG_API ig_status ig_read(ig_array *x, void *dst, size_t bytes);
 
-/* Evaluates x, which has one element, and returns it; NaN on failure. */
+/* Evaluates x, which has one element, and returns it; NaN on failure. ig_item_int returns integers of 64
+ * bits exactly. It fails, and returns 0, for a float that is not whole and for a u64 above INT64_MAX. */
 IG_API double ig_item(ig_array *x);
+IG_API int64_t ig_item_int(ig_array *x);
+
+/* Evaluates x and returns its elements as NumPy prints them: "[[1. 2.]\n [3. 4.]]". Of more than 1000
+ * elements only some at the ends of each axis are shown, unless full. Release the text with ig_free; NULL
+ * on failure. ig_print writes the same and a newline to standard output. */
+IG_API char *ig_to_string(ig_array *x, bool full);
+IG_API ig_status ig_print(ig_array *x);
 
 /* ---- is it right? ------------------------------------------------------------------------------ */
 
@@ -1275,6 +1317,24 @@ IG_API ig_status ig_tensors_save(const ig_tensors *t, const char *path);
 /* The same as an .npz archive, which numpy.load reads. Its members are not compressed. A set with texts
  * is refused, because the format has no place for them. */
 IG_API ig_status ig_tensors_save_npz(const ig_tensors *t, const char *path);
+
+/* ---- short forms --------------------------------------------------------------------------- */
+
+/* Reductions over all axes, to a 0-d array. */
+static inline ig_array *ig_sum_all(ig_array *x) { return ig_sum(x, IG_NONE, IG_DTYPE_NONE, false); }
+static inline ig_array *ig_mean_all(ig_array *x) { return ig_mean(x, IG_NONE, false); }
+static inline ig_array *ig_max_all(ig_array *x) { return ig_max(x, IG_NONE, false); }
+static inline ig_array *ig_min_all(ig_array *x) { return ig_min(x, IG_NONE, false); }
+
+/* x + number and x * number, in the dtype of x. */
+static inline ig_array *ig_plus(ig_array *x, double number) { return ig_add(x, ig_float(number)); }
+static inline ig_array *ig_times(ig_array *x, double number)
+{
+    return ig_multiply(x, ig_float(number));
+}
+
+/* Evaluates x and returns it; NULL on failure. */
+static inline ig_array *ig_eval_one(ig_array *x) { return ig_eval(&x, 1) == IG_OK ? x : NULL; }
 
 #ifdef __cplusplus
 }

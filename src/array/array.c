@@ -55,6 +55,35 @@ buffer *buffer_new_opaque(size_t bytes)
     return b;
 }
 
+/* What a foreign buffer keeps in handle. */
+typedef struct owner {
+    void (*release)(void *context);
+    void *context;
+} owner;
+
+static void destroy_foreign(buffer *b)
+{
+    owner *o = b->handle;
+    if (o->release)
+        o->release(o->context);
+    memory_free(o);
+}
+
+buffer *buffer_foreign(void *data, size_t bytes, void (*release)(void *context), void *context)
+{
+    owner *o = memory_get(sizeof *o);
+    buffer *b = o ? memory_piece_get(sizeof *b) : NULL;
+    if (!b) {
+        memory_free(o);
+        if (release)
+            release(context);
+        return NULL;
+    }
+    *o = (owner){release, context};
+    *b = (buffer){.refs = 1, .bytes = bytes, .data = data, .handle = o, .destroy = destroy_foreign};
+    return b;
+}
+
 buffer *buffer_retain(buffer *b)
 {
     atomic_fetch_add_explicit(&b->refs, 1, memory_order_relaxed);
@@ -176,6 +205,16 @@ ig_array *ig_retain(ig_array *x)
     if (x)
         atomic_fetch_add_explicit(&x->refs, 1, memory_order_relaxed);
     return x;
+}
+
+ig_status ig_replace(ig_array **slot, ig_array *value)
+{
+    TRY(require_pointer("replace", "slot", slot));
+    TRY(require_pointer("replace", "value", value));
+    ig_array *old = *slot;
+    *slot = ig_retain(value);
+    ig_release(old);
+    return IG_OK;
 }
 
 /* Drops a reference; if it was the last, puts x on the list of arrays to destroy, which is linked

@@ -26,6 +26,9 @@ typedef struct buffer {
 buffer *buffer_new(size_t bytes);
 /* A buffer without host memory: a device keeps its memory in handle, or there is none. */
 buffer *buffer_new_opaque(size_t bytes);
+/* A buffer over memory of somebody else, who is told by release (may be NULL) when nothing uses it any
+ * more, also on failure. */
+buffer *buffer_foreign(void *data, size_t bytes, void (*release)(void *context), void *context);
 buffer *buffer_retain(buffer *b);
 void buffer_release(buffer *b);
 

@@ -420,17 +420,38 @@ ig_status ig_read(ig_array *x, void *dst, size_t size)
     return IG_OK;
 }
 
+static ig_status item_check(const ig_array *x, const char *what)
+{
+    char shape[400];
+    if (view_size(&x->view) != 1)
+        FAIL(IG_ERR_SHAPE, "%s: the array must have one element, but its shape is %s", what,
+             view_shape_text(x->view.ndim, x->view.shape, shape));
+    return IG_OK;
+}
+
 double ig_item(ig_array *x)
 {
     if (read_check(x, "item") != IG_OK)
         return NAN;
-    if (view_size(&x->view) != 1) {
-        char shape[400];
-        ig_fail(IG_ERR_SHAPE, "item: the array must have one element, but its shape is %s",
-                view_shape_text(x->view.ndim, x->view.shape, shape));
+    if (item_check(x, "item") != IG_OK)
         return NAN;
-    }
     return dtype_fetch((ig_dtype)x->dtype, array_host(x));
+}
+
+int64_t ig_item_int(ig_array *x)
+{
+    if (read_check(x, "item_int") != IG_OK || item_check(x, "item_int") != IG_OK)
+        return 0;
+    const ig_dtype dtype = (ig_dtype)x->dtype;
+    const double number = dtype_fetch(dtype, array_host(x));
+    const int64_t whole = dtype_is_float(dtype) ? 0 : dtype_fetch_int(dtype, array_host(x));
+    if (!dtype_is_float(dtype) && (dtype != IG_U64 || whole >= 0))
+        return whole;
+    if (dtype_is_float(dtype) && number == floor(number) && fabs(number) < 0x1p63)
+        return (int64_t)number;
+    ig_fail(IG_ERR_ARGUMENT, "item_int: %g is not an integer of 64 bits; read it with ig_item",
+            number);
+    return 0;
 }
 
 /* ---- evaluation for others ---- */

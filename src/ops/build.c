@@ -56,6 +56,55 @@ ig_array *ig_from_data(const void *data, ig_ints shape, ig_dtype dtype)
     return array_leaf(dtype, shape.n, shape.v, b);
 }
 
+/* Loops read whole vectors: up to this many bytes past the last element, whose values they ignore. */
+enum { READ_PAST_BYTES = 64, LEAST_PAGE_BYTES = 4096 };
+
+/* True if reading past the end of data cannot fail: the block is long enough, or its last byte is in the
+ * same page. A sanitizer does not accept the second reason. */
+static bool may_read_past(const void *data, size_t bytes, size_t block_bytes)
+{
+    if (block_bytes - bytes >= READ_PAST_BYTES)
+        return true;
+#if defined(__SANITIZE_ADDRESS__)
+    return false;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+    return false;
+#endif
+#endif
+    const uintptr_t last = (uintptr_t)data + bytes - 1;
+    return last / LEAST_PAGE_BYTES == (last + READ_PAST_BYTES) / LEAST_PAGE_BYTES;
+}
+
+ig_array *ig_from_memory(void *data, size_t bytes, ig_ints shape, ig_dtype dtype,
+                         void (*release)(void *context), void *context)
+{
+    const size_t width = ig_dtype_bytes(dtype);
+    ig_array *x = NULL;
+    int64_t size = 0;
+    bool direct = false;
+    if (width == 0)
+        ig_fail(IG_ERR_DTYPE, "from_memory: %d is not a dtype", (int)dtype);
+    else if (require_list("from_memory", "shape", shape.v, shape.n) == IG_OK &&
+             infer_size(OP_reshape, shape.n, shape.v, dtype, &size) == IG_OK &&
+             require_pointer("from_memory", "data", data) == IG_OK) {
+        const size_t needed = (size_t)size * width;
+        if (needed > bytes) {
+            ig_fail(IG_ERR_ARGUMENT, "from_memory: the array needs %zu bytes, but data has %zu",
+                    needed, bytes);
+        } else {
+            direct = needed && (uintptr_t)data % width == 0 && may_read_past(data, needed, bytes);
+            buffer *b = direct ? buffer_foreign(data, needed, release, context) : NULL;
+            x = !direct ? ig_from_data(data, shape, dtype)
+                : b     ? array_leaf(dtype, shape.n, shape.v, b)
+                        : NULL;
+        }
+    }
+    if (!direct && release) /* copied, or failed */
+        release(context);
+    return x;
+}
+
 /* ---- views ---- */
 
 ig_array *build_broadcast(op_id op, ig_array *x, int ndim, const int64_t *shape)

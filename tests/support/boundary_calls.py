@@ -90,6 +90,8 @@ SPECIAL = {
     ("ig_unique_all", "out"): ["room", "NULL"],
     ("ig_module_new", "name"): ['"k.cu"', "NULL"],
     ("ig_module_launch", "results"): ["room", "NULL"],
+    ("ig_from_memory", "data"): ["space", "NULL"], ("ig_from_memory", "bytes"): ["128", "0", "24"],
+    ("ig_replace", "slot"): ["&variable", "NULL"],
     ("ig_einsum", "subscripts"): ['"ij,ij->"', '"i"', '"ij,kl,mn->..."', '""', '"->"', "long_text",
                                   "NULL"],
 }

@@ -35,8 +35,8 @@ PYTHON
 }
 
 check 'make examples' make --no-print-directory BUILD="$build" examples
-for source in examples/*.c; do
-    name=${source%.c}
+for source in examples/*.c examples/*.cpp; do
+    name=${source%.*}
     [ -x "$build/$name" ] && check "$name prints what it says" prints "$source" "$build/$name"
 done
 

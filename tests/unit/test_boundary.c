@@ -27,10 +27,12 @@ static ig_compiled *compiled;
 static const int64_t numbers[64] = {1, 2, 3};
 static const ig_ints two = {numbers, 2};
 static const int axes[64] = {0};
-static char space[1 << 16], long_text[20000];
+static _Alignas(64) char space[1 << 16];
+static char long_text[20000];
 static ig_index items[LISTED];
 static ig_arg args[LISTED];
 static double real;
+static ig_array *variable; /* of ig_replace */
 static ig_status code;
 
 static void values_make(void)
@@ -73,6 +75,7 @@ static void values_free(void)
     ig_tensors_free(tensors);
     ig_module_free(module);
     ig_compiled_free(compiled);
+    ig_release(variable);
 }
 
 /* ---- the checks around each call ------------------------------------------------------------------ */

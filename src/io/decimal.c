@@ -1,8 +1,9 @@
 /* Floats in decimal. libc's correctly rounded printf and strtod do the arithmetic; here is only the
  * search for the fewest digits. */
-#include "calc/decimal.h"
+#include "io/decimal.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -127,19 +128,63 @@ decimal decimal_scientific(double f, ig_dtype dtype, int least, int most)
     return decimal_read(s);
 }
 
-void str_decimal(str *t, const decimal *d)
+int decimal_write(const decimal *d, char out[DECIMAL_BYTES])
 {
+    char *to = out;
+    const bool zero = d->digits[0] == '0';
+    const int before = d->point < 0 ? 0 : d->point < d->n ? d->point : d->n;
     if (d->negative)
-        str_puts(t, "-");
-    int before = d->point < 0 ? 0 : d->point < d->n ? d->point : d->n;
-    str_add(t, d->digits, (size_t)before);
-    if (d->point > before)
-        str_fill(t, '0', (size_t)(d->point - before));
+        *to++ = '-';
+    memcpy(to, d->digits, (size_t)before);
+    to += before;
+    for (int i = before; i < d->point; i++)
+        *to++ = '0';
     if (d->point <= 0)
-        str_puts(t, "0");
-    str_puts(t, ".");
-    if (d->point < 0 && d->digits[0] != '0')
-        str_fill(t, '0', (size_t)-d->point);
-    if (d->digits[0] != '0')
-        str_add(t, d->digits + before, (size_t)(d->n - before));
+        *to++ = '0';
+    *to++ = '.';
+    for (int i = d->point; i < 0 && !zero; i++)
+        *to++ = '0';
+    if (!zero) {
+        memcpy(to, d->digits + before, (size_t)(d->n - before));
+        to += d->n - before;
+    }
+    *to = '\0';
+    return (int)(to - out);
+}
+
+int decimal_write_scientific(const decimal *d, int places, int exponent_digits,
+                             char out[DECIMAL_BYTES])
+{
+    const int exponent = d->digits[0] == '0' ? 0 : d->point - 1;
+    const int missing = places > d->n - 1 ? places - (d->n - 1) : 0;
+    return snprintf(out, DECIMAL_BYTES, "%s%c.%.*s%.*se%c%0*d", d->negative ? "-" : "",
+                    d->digits[0], d->n - 1, d->digits + 1, missing, "0000000000000000",
+                    exponent < 0 ? '-' : '+', exponent_digits, exponent < 0 ? -exponent : exponent);
+}
+
+/* NumPy has no bf16; it is written as f32 would be. */
+static ig_dtype numpy_dtype(ig_dtype dtype) { return dtype == IG_BF16 ? IG_F32 : dtype; }
+
+/* Where whole numbers pass the digits that the dtype holds (as NumPy has it since 2.3; for f64 it
+ * takes one more). */
+double decimal_whole_limit(ig_dtype dtype)
+{
+    dtype = numpy_dtype(dtype);
+    return pow(10, decimal_digits(dtype) + (dtype == IG_F64));
+}
+
+int decimal_float(double f, ig_dtype dtype, char out[DECIMAL_BYTES])
+{
+    if (!isfinite(f))
+        return snprintf(out, DECIMAL_BYTES, "%s", isnan(f) ? "nan" : f < 0 ? "-inf" : "inf");
+    const double magnitude = fabs(f), least = decimal_round(1e-4, numpy_dtype(dtype));
+    const decimal d = decimal_shortest(f, dtype);
+    if (magnitude == 0 || (magnitude >= least && magnitude < decimal_whole_limit(dtype))) {
+        const int n = decimal_write(&d, out);
+        return decimal_places(&d) ? n : n + snprintf(out + n, (size_t)(DECIMAL_BYTES - n), "0");
+    }
+    if (d.n > 1)
+        return decimal_write_scientific(&d, 0, 2, out);
+    return snprintf(out, DECIMAL_BYTES, "%s%ce%+03d", d.negative ? "-" : "", d.digits[0],
+                    d.point - 1);
 }

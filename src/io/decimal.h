@@ -1,0 +1,51 @@
+/* Floats in decimal: the shortest digits that read back as the same float of a dtype. NumPy's rules. */
+#ifndef IO_DECIMAL_H
+#define IO_DECIMAL_H
+
+#include "ingot.h"
+
+/* value = 0.d1 d2 d3 ... * 10^point, with the sign. Zero has the one digit 0 and point 1. */
+typedef struct decimal {
+    char digits[32];
+    int n;
+    int point;
+    bool negative;
+} decimal;
+
+/* f is finite and a value of dtype, one of the floats. */
+decimal decimal_shortest(double f, ig_dtype dtype);
+
+/* At most places digits after the point: the shortest digits where they are fewer, else f correctly
+ * rounded. Zeros at the end are not kept. */
+decimal decimal_fixed(double f, ig_dtype dtype, int places);
+
+/* The same for the form d.ddde+xx, with least to most digits after the point. */
+decimal decimal_scientific(double f, ig_dtype dtype, int least, int most);
+
+/* The nearest value of dtype, as a double. */
+double decimal_round(double f, ig_dtype dtype);
+
+/* Digits that a float of dtype always holds: 6 for f32. */
+int decimal_digits(ig_dtype dtype);
+
+/* Digits after the point when it is written without an exponent. */
+int decimal_places(const decimal *d);
+
+enum {
+    DECIMAL_BYTES = 400
+}; /* room for any float, without or with an exponent, and its zero byte */
+
+/* Writes "12." or "-0.25"; returns the length. */
+int decimal_write(const decimal *d, char out[DECIMAL_BYTES]);
+/* Writes "1.25e-07" with at least that many digits after the point and in the exponent. */
+int decimal_write_scientific(const decimal *d, int places, int exponent_digits,
+                             char out[DECIMAL_BYTES]);
+
+/* Writes the shortest decimal that reads back as f in dtype, as str() of a NumPy scalar does: "2.0",
+ * "1e-05", "nan". Returns the length. */
+int decimal_float(double f, ig_dtype dtype, char out[DECIMAL_BYTES]);
+
+/* The magnitude from which NumPy writes whole numbers of a dtype with an exponent. */
+double decimal_whole_limit(ig_dtype dtype);
+
+#endif
