@@ -1,4 +1,4 @@
-/* ingot ops: the op table, as its users see it. */
+/* ingot ops: prints the op table. */
 #include "calc/calc.h"
 #include "cli.h"
 #include "support.h"

@@ -1,6 +1,5 @@
-/* ingot verify: proves the devices of this machine right. Runs every op x dtype x layout (verify/) and
- * says by class how far results are from exact ones; the first bad case of an op comes with the command
- * that repeats it. */
+/* ingot verify: checks the devices of this machine. Runs every op x dtype x layout (verify/) and reports the
+ * largest errors by class. For the first failing case of an op it prints the command that repeats it. */
 #include "calc/calc.h"
 #include "cli.h"
 #include "progress.h"

@@ -1,5 +1,5 @@
-/* A chain of elementwise ops over a million numbers is one pass: ig_explain shows the plan, in which
- * nothing but the result is ever stored. */
+/* A chain of elementwise ops over a million numbers becomes one loop: ig_explain shows that no intermediate
+ * result is stored. */
 #include <ingot.h>
 #include <stdio.h>
 

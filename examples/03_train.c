@@ -1,4 +1,4 @@
-/* A network of 32-128-10 units, trained on random data: what it learns is a random straight map. */
+/* Trains a network with 32-128-10 units on random data: it learns a random linear map. */
 #include <ingot.h>
 #include <stdio.h>
 

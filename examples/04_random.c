@@ -1,5 +1,5 @@
 /* Random numbers come from keys, not from a hidden state: the same key gives the same bits on every
- * device and for any number of threads, and keys are split where independent numbers are wanted. */
+ * device and for any number of threads. Split a key to get independent numbers. */
 #include <ingot.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
-/* A gradient of one's own. sign(x) is flat, so its derivative, 0, teaches a network nothing; with the
- * "straight through" rule the gradient passes as if sign were the identity between -1 and 1. */
+/* A custom gradient. The derivative of sign(x) is 0, so a network cannot learn through it. With the "straight
+ * through" rule the gradient passes as if sign were the identity between -1 and 1. */
 #include <ingot.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
-/* A kernel in CUDA C as an operation: softsign, x / (1 + |x|), with its gradient, a second kernel. Its
- * parameters say by their names what they are: grad_y is the gradient of y, and grad_x that of x. */
+/* A kernel in CUDA C as an op: softsign, x / (1 + |x|), with its gradient as a second kernel. Parameters of
+ * the gradient kernel are recognized by name: grad_y is the gradient of y, grad_x that of x. */
 #include <ingot.h>
 #include <stdio.h>
 

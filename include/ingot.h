@@ -1,17 +1,20 @@
-/* Ingot: lazy arrays on whatever computes here.
+/* Ingot: lazy arrays with gradients, and kernels in CUDA C.
  *
- * The only public header. Three rules hold for every function:
+ * This is the only public header. Four rules hold for every function:
  *
- * - Builders (all functions that return an ig_array *) are lazy and cheap: they check, infer and
- *   record. Work happens in ig_eval, or when data is asked for (ig_data, ig_read, ig_item).
- * - A builder that fails returns NULL, and a builder that is given NULL passes it on, so expressions
- *   nest. The first error of a thread stays until ig_error reads it. Where NULL stands for an absent
- *   argument ("may be NULL"), it does so only while no error waits.
- * - Arguments are borrowed. A result belongs to the innermost open scope of the calling thread;
- *   ig_retain what must live longer.
+ * - Builders (the functions that return an ig_array *) are lazy and cheap: they check their arguments,
+ *   infer shape and dtype, and record a node. Work is done by ig_eval and by the functions that read data
+ *   (ig_data, ig_read, ig_item, ig_print).
+ * - An array that several evaluations use should be evaluated first. Otherwise each of them may compute it
+ *   again; ig_eval says when it does not.
+ * - A builder that fails returns NULL. A builder that is given NULL returns NULL, so expressions nest. The
+ *   first error of a thread stays until ig_error reads it. Where NULL means an absent argument ("may be
+ *   NULL"), it does so only while no error waits. Counts must not be negative.
+ * - Arguments are borrowed. A result belongs to the innermost open scope of the calling thread. Call
+ *   ig_retain for what must live longer.
  *
  * Names, arguments, defaults and special cases follow the Python array API standard 2025.12 where
- * it has the function. "axis" counts from the end when negative.
+ * it has the function. A negative axis counts from the end.
  */
 #ifndef INGOT_H
 #define INGOT_H
@@ -43,14 +46,14 @@ typedef struct ig_array ig_array;
 typedef enum ig_status {
     IG_OK = 0,
     IG_ERR_ARGUMENT,    /* a wrong value, name or combination of arguments */
-    IG_ERR_SHAPE,       /* shapes or axes that do not go together */
-    IG_ERR_DTYPE,       /* a dtype that the op does not take */
-    IG_ERR_INDEX,       /* an index outside of its axis */
-    IG_ERR_MEMORY,      /* the system or the memory limit refused */
-    IG_ERR_FILE,        /* a file that cannot be opened, read or written */
-    IG_ERR_FORMAT,      /* a file whose content is not what it says */
-    IG_ERR_DEVICE,      /* a device that is absent or failed */
-    IG_ERR_UNSUPPORTED, /* something that this build or device cannot do */
+    IG_ERR_SHAPE,       /* shapes or axes do not match */
+    IG_ERR_DTYPE,       /* the op does not accept this dtype */
+    IG_ERR_INDEX,       /* an index is out of bounds */
+    IG_ERR_MEMORY,      /* out of memory, or above the memory limit */
+    IG_ERR_FILE,        /* a file cannot be opened, read or written */
+    IG_ERR_FORMAT,      /* the content of a file is not valid */
+    IG_ERR_DEVICE,      /* a device is absent or has failed */
+    IG_ERR_UNSUPPORTED, /* this build or device cannot do it */
     IG_ERR_INTERNAL,    /* a defect of Ingot: please report it */
     IG_ERR_CANCELLED    /* ig_cancel was called while it ran */
 } ig_status;
@@ -108,15 +111,15 @@ inline ig_ints ig_no_axes()
 
 /* ---- errors ------------------------------------------------------------------------------- */
 
-/* Reads and clears the calling thread's first error: its message (one line that says what, where,
- * why and what to do; a compiler's log may follow on further lines), or NULL if there is none. code
- * may be NULL. The text stays valid until the next error of this thread is read. */
+/* Reads and clears the first error of the calling thread. Returns its message, or NULL if there is none.
+ * The message is one line that says what failed, where, why and what to do; the log of a compiler may
+ * follow on further lines. code may be NULL. The text is valid until the thread reads its next error. */
 IG_API const char *ig_error(ig_status *code);
 
 /* True if an error waits to be read; does not clear it. */
 IG_API bool ig_failed(void);
 
-/* Sets the calling thread's error if none waits: for code that is built on Ingot. Returns code. */
+/* Sets the error of the calling thread if none waits. For code that is built on Ingot. Returns code. */
 IG_API ig_status ig_fail(ig_status code, const char *format, ...) IG_PRINTF(2, 3);
 
 /* "IG_ERR_SHAPE" and so on; never NULL. */
@@ -127,32 +130,31 @@ IG_API const char *ig_status_name(ig_status code);
 /* "0.1.0" */
 IG_API const char *ig_version(void);
 
-/* Sets how many threads the CPU device uses; 0 is the default again (IG_NUM_THREADS, else the CPUs
- * that affinity and cgroup quota leave). Results do not depend on it, to the last bit. */
+/* Sets the number of threads of the CPU device. 0 restores the default: IG_NUM_THREADS, or the number of
+ * CPUs that affinity and cgroup quota allow. Results have the same bits for every number of threads. */
 IG_API ig_status ig_set_threads(int n);
 IG_API int ig_threads(void);
 
-/* The byte budget of the process for array data; 0 is the default again (what the machine or the
- * cgroup has). An evaluation whose plan does not fit is refused before it starts. */
+/* The limit on the bytes of array data of the process. 0 restores the default: the memory of the machine
+ * or of the cgroup. An evaluation whose plan does not fit is refused before it starts. */
 IG_API ig_status ig_set_memory_limit(uint64_t bytes);
 IG_API uint64_t ig_memory_limit(void);
-/* Bytes of array data now held, and the most that were ever held. */
+/* Bytes of array data in use, and the largest value that this has had. */
 IG_API uint64_t ig_memory_used(void);
 IG_API uint64_t ig_memory_peak(void);
 
-/* Ends the timeline, frees the schedule cache, the scopes of the calling thread and the worker threads. Optional: for
- * leak checkers and libraries that are unloaded. Arrays that were retained stay valid. */
+/* Ends the timeline and frees the schedule cache, the scopes of the calling thread and the worker threads.
+ * Optional: for leak checkers and for libraries that are unloaded. Retained arrays stay valid. */
 IG_API void ig_shutdown(void);
 
-/* A timeline of what the process does from now on: graph work, programs by device and thread with what
- * they read, write and compute, each worker's share, and the memory that arrays hold. It becomes a file
- * in Chrome's trace event format, which ui.perfetto.dev opens, at ig_trace_end, ig_shutdown or the end
- * of the process. A path that cannot be written fails at once. IG_TRACE=path in the environment does
- * the same for any program. */
+/* Starts a timeline: graph work, programs by device and thread with the bytes and FLOPs of each, the share
+ * of each worker, and the memory of arrays. ig_trace_end, ig_shutdown or the end of the process writes it
+ * to path in Chrome's trace event format, which ui.perfetto.dev opens. Fails at once if path cannot be
+ * written. IG_TRACE=path in the environment does the same for any program. */
 IG_API ig_status ig_trace_begin(const char *path);
 IG_API ig_status ig_trace_end(void);
 
-/* Releases what says so (ig_explain, ig_machine_get). NULL is fine. */
+/* Releases results whose contract says so (ig_explain, ig_to_string, ig_machine_get). NULL is allowed. */
 IG_API void ig_free(void *text);
 
 /* ---- devices ---------------------------------------------------------------------------------- */
@@ -160,32 +162,32 @@ IG_API void ig_free(void *text);
 typedef struct ig_device_info {
     const char *name;      /* "cpu", "opencl:0" */
     const char *kind;      /* "cpu", "gpu", "accelerator", "null" */
-    const char *model;     /* the processor's own name */
+    const char *model;     /* name of the processor */
     const char *level;     /* instruction set in use */
-    const char *levels;    /* instruction sets that this build has and the machine can run */
+    const char *levels;    /* instruction sets of this build that the machine can run */
     const char *isa;       /* features that the processor reports */
     const char *note;      /* why a setting was ignored, or NULL */
     const char *blas;      /* the BLAS that computes large products, or NULL */
-    const char *driver;    /* its version, or NULL */
-    const char *limits;    /* what keeps it from using all of the machine, or NULL */
+    const char *driver;    /* version of the driver, or NULL */
+    const char *limits;    /* what keeps it from using the whole machine, or NULL */
     int cores;             /* logical cores of the machine */
-    int performance_cores; /* of these; all of them where cores are of one kind */
-    int efficiency_cores;  /* of these: cores of two thirds the speed, or less */
+    int performance_cores; /* the fast ones of these; all of them if they are of one kind */
+    int efficiency_cores;  /* those with at most two thirds of their speed */
     int threads;           /* threads in use */
     double quota;          /* cgroup CPU quota in cores; 0: none */
     uint64_t memory;       /* bytes of memory */
     uint64_t memory_limit; /* bytes that Ingot may hold */
     uint64_t cache[3];     /* bytes of L1 data, L2, L3; 0: unknown */
-    bool runs_arrays;      /* ig_set_device takes it, and results can be read */
-    bool runs_kernels;     /* kernels in CUDA C run on it */
+    bool runs_arrays;      /* ig_set_device accepts it, and results can be read */
+    bool runs_kernels;     /* it runs kernels in CUDA C */
 } ig_device_info;
 
-/* Number of devices here, and the facts of the i-th. Text belongs to the library. */
+/* The number of devices, and a description of the i-th. The texts belong to the library. */
 IG_API int ig_device_count(void);
 IG_API ig_status ig_device_get(int i, ig_device_info *info);
 
 /* The device on which the calling thread evaluates: "cpu" (the default), or "null", which computes
- * nothing and serves to test schedules. */
+ * nothing and is for tests of schedules. */
 IG_API ig_status ig_set_device(const char *name);
 IG_API const char *ig_device(void);
 
@@ -193,7 +195,7 @@ IG_API const char *ig_device(void);
 
 typedef enum ig_severity { IG_FINE = 0, IG_NOTE, IG_WARNING } ig_severity;
 
-/* One thing that may disturb a measurement. */
+/* A condition of the machine that may disturb measurements. */
 typedef struct ig_finding {
     ig_severity severity;
     const char *subject; /* "load" */
@@ -214,25 +216,25 @@ typedef struct ig_machine {
     const char *arch;            /* "aarch64" */
     const char *virtual_machine; /* "KVM"; NULL: none was found */
     const char *container;       /* "Docker"; NULL: none was found */
-    const ig_finding *findings;  /* what was looked at; what cannot be known is left out */
+    const ig_finding *findings;  /* everything that was checked and could be determined */
     int n_findings;
     const ig_absent *absent;
     int n_absent;
 } ig_machine;
 
-/* The machine as it is at this moment, in some milliseconds. One block: release it with ig_free. NULL
- * on failure. */
+/* Describes the machine in its present state; takes some milliseconds. Release the result with ig_free;
+ * NULL on failure. */
 IG_API ig_machine *ig_machine_get(void);
 
 /* ---- scopes and ownership ------------------------------------------------------------------- */
 
-/* Opens a scope for the calling thread; ig_scope_end releases every array that was made in it
- * since. Scopes nest. Without an open scope arrays live until ig_shutdown, or until their last
- * ig_release after ig_scope_forget. */
+/* Opens a scope for the calling thread. ig_scope_end closes the innermost one and releases the arrays that
+ * were made in it. Scopes nest. Arrays made without an open scope live until ig_shutdown, or until
+ * ig_scope_forget and ig_release. */
 IG_API ig_status ig_scope_begin(void);
 IG_API void ig_scope_end(void);
 
-/* Adds and drops one reference. ig_release(NULL) is fine; ig_retain returns its argument. */
+/* Adds and drops one reference. NULL is allowed. ig_retain returns its argument. */
 IG_API ig_array *ig_retain(ig_array *x);
 IG_API void ig_release(ig_array *x);
 
@@ -241,19 +243,19 @@ IG_API void ig_release(ig_array *x);
  * Fails if value is NULL, and leaves *slot as it was. */
 IG_API ig_status ig_replace(ig_array **slot, ig_array *value);
 
-/* Takes x out of its scope: the caller now owns the scope's reference and must ig_release it. The
- * way to let a function return one array out of the scope that it opened. Returns x. */
+/* Takes x out of its scope: the caller now owns the reference of the scope and must ig_release it. Use it
+ * to return one array from a function that opens a scope. Returns x. */
 IG_API ig_array *ig_scope_forget(ig_array *x);
 
-/* An evaluated array remembers how it was made, for gradients, until the scope that it was made in
- * ends or it is taken out of it; from then on it is a constant. With true the arrays that the calling
- * thread evaluates or lets out of scopes remember as long as they live, and so does what they were
- * made of. Returns what held before. */
+/* An evaluated array keeps its history, the nodes that it was computed from, for gradients. It drops it
+ * when its scope ends or when it is taken out of the scope; from then on it is a constant. After
+ * ig_keep_history(true), arrays that the calling thread evaluates or takes out of scopes keep it as long
+ * as they live. Returns the previous setting. */
 IG_API bool ig_keep_history(bool keep);
 
 /* ---- arrays: making, asking, reading ------------------------------------------------------------ */
 
-/* Copies row-major data of the given dtype. */
+/* An array with a copy of row-major data. */
 IG_API ig_array *ig_from_data(const void *data, ig_ints shape, ig_dtype dtype);
 
 /* An array over memory of the caller, without a copy. data is a block of `bytes` bytes that begins with
@@ -266,22 +268,23 @@ IG_API ig_array *ig_from_data(const void *data, ig_ints shape, ig_dtype dtype);
 IG_API ig_array *ig_from_memory(void *data, size_t bytes, ig_ints shape, ig_dtype dtype,
                                 void (*release)(void *context), void *context);
 
-/* 0-d constants. ig_int, ig_float and ig_bool are weak, like Python's numbers: they take the dtype
- * of the array that they meet (ig_multiply(x, ig_float(0.5)) keeps x's dtype). ig_scalar is not. */
+/* 0-d constants. ig_int, ig_float and ig_bool are weak, like Python's numbers: they adopt the dtype of the
+ * array that they are combined with, so ig_multiply(x, ig_float(0.5)) has the dtype of x. ig_scalar is not
+ * weak. */
 IG_API ig_array *ig_int(int64_t value);
 IG_API ig_array *ig_float(double value);
 IG_API ig_array *ig_bool(bool value);
 IG_API ig_array *ig_scalar(double value, ig_dtype dtype);
-/* x, a 0-d float array, as a weak number. Unlike ig_float's it is not copied where it is used, so that
- * gradients reach x. */
+/* The 0-d float array x as a weak scalar. Gradients reach x, since it is not copied where it is used. */
 IG_API ig_array *ig_weak(ig_array *x);
 
-IG_API int ig_ndim(const ig_array *x);
-IG_API int64_t ig_dim(const ig_array *x, int axis); /* negative counts from the end; -1 if none */
+/* Properties of an array. Those of NULL are 0, an empty list, IG_DTYPE_NONE and false. */
+IG_API int ig_ndim(const ig_array *x);              /* number of axes */
+IG_API int64_t ig_dim(const ig_array *x, int axis); /* length of an axis; -1 if there is none */
 IG_API ig_ints ig_shape(const ig_array *x);         /* valid as long as x */
 IG_API int64_t ig_size(const ig_array *x);          /* number of elements */
 IG_API ig_dtype ig_dtype_of(const ig_array *x);
-IG_API bool ig_is_evaluated(const ig_array *x);
+IG_API bool ig_is_evaluated(const ig_array *x); /* its elements have been computed */
 
 /* Computes the arrays, and all that they need, in one planned run. On failure nothing changes: each array
  * is as it was.
@@ -307,7 +310,7 @@ IG_API void ig_cancel(void);
 IG_API ig_status ig_eval_donating(ig_array *const *arrays, int n, ig_array *const *donated,
                                   int n_donated);
 
-/* The schedule that ig_eval would run: programs, fused ops, bytes, FLOPs, buffers, peak memory.
+/* Describes the schedule that ig_eval would run: programs, fused ops, bytes, FLOPs, buffers, peak memory.
  * Release the text with ig_free; NULL on failure. */
 IG_API char *ig_explain(ig_array *const *arrays, int n);
 IG_API char *ig_explain_donating(ig_array *const *arrays, int n, ig_array *const *donated,
@@ -319,12 +322,12 @@ IG_API char *ig_explain_donating(ig_array *const *arrays, int n, ig_array *const
 typedef struct ig_compiled ig_compiled;
 IG_API ig_compiled *ig_compile(ig_array *const *inputs, int n_in, int n_donated,
                                ig_array *const *outputs, int n_out);
-/* Evaluates the inputs if necessary, and writes evaluated outputs. */
+/* Evaluates the inputs if needed, runs the computation, and writes evaluated outputs. */
 IG_API ig_status ig_run(const ig_compiled *c, ig_array *const *inputs, ig_array **outputs);
 IG_API void ig_compiled_free(ig_compiled *c);
 
-/* Evaluates x and returns its elements in row-major order, valid as long as x; NULL on failure.
- * A strided view is made contiguous first. */
+/* Evaluates x and returns its elements in row-major order, valid as long as x; NULL on failure. A strided
+ * view is copied into that order first. */
 IG_API const void *ig_data(ig_array *x);
 
 /* Evaluates x and copies its elements to dst in row-major order; bytes must be the exact size. */
@@ -343,30 +346,30 @@ IG_API ig_status ig_print(ig_array *x);
 
 /* ---- is it right? ------------------------------------------------------------------------------ */
 
-/* What ig_verify found. An operation is a node of the graph as ig_explain names it: most ops are one,
- * softmax is several, matmul and convolution are "contract". */
+/* The result of ig_verify. A node is an operation as ig_explain names it: most ops are one node, softmax is
+ * several, matmul and convolution are "contract". */
 typedef struct ig_verify_report {
-    int nodes;             /* operations that were checked */
-    int failed;            /* of them, those that left their bound */
-    int64_t elements;      /* of their results */
-    double worst_ulp;      /* of elementwise operations */
-    double worst_relative; /* to the result; where many numbers add up, to the largest result */
-    double worst_bound;    /* in units of what it may be; above 1 is wrong */
-    /* The first operation in the order of the graph that left its bound, and its worst element. */
-    int node;     /* its number, from 0 on; -1: none did */
-    bool fused;   /* it was right by itself, but not when it was computed together with others */
+    int nodes;             /* nodes that were checked */
+    int failed;            /* nodes whose error is above their bound */
+    int64_t elements;      /* of all results */
+    double worst_ulp;      /* largest error of elementwise nodes, in ulp */
+    double worst_relative; /* largest relative error; of sums, relative to the largest result */
+    double worst_bound;    /* largest error, in units of its bound; above 1 is wrong */
+    /* The first failed node in the order of the graph, and its worst element. */
+    int node;     /* its number, from 0 on; -1: none failed */
+    bool fused;   /* correct by itself, but not when it is computed together with others */
     char op[32];  /* "exp" */
     double error; /* in units of its bound */
     double expected, got;
-    char text[600]; /* all of that, with dtypes and shapes, in one line; "" if none did */
+    char text[600]; /* all of that in one line, with dtypes and shapes; "" if none failed */
 } ig_verify_report;
 
-/* Holds what the calling thread's device computes for the arrays against the CPU in f64, operation by
- * operation, from the inputs on: each is given the very values that the device has computed so far, so an
- * error is found where it arises, and not in what follows. Results of f32 and f64 may be off by the
- * op's ulp, sums and products by a multiple of eps of what they add up; all else is exact. The graph
- * is computed anew, as a whole and with every intermediate result kept; the arrays stay as they are.
- * IG_OK: it could be compared; whether it is right is in report->failed. */
+/* Compares what the device of the calling thread computes for the arrays with the CPU in f64, node by node.
+ * Each node is checked with the inputs that the device has computed, so an error is reported at the node
+ * that causes it. f32 and f64 results may be off by the ulp of the op, sums and contractions by a multiple
+ * of eps of the sum of magnitudes; everything else must be exact. The whole graph is computed again with
+ * all intermediate results kept; the arrays do not change. IG_OK means that the comparison was made;
+ * report->failed says whether the results are correct. */
 IG_API ig_status ig_verify(ig_array *const *arrays, int n, ig_verify_report *report);
 
 /* ---- dtypes ------------------------------------------------------------------------------------ */
@@ -374,14 +377,16 @@ IG_API ig_status ig_verify(ig_array *const *arrays, int n, ig_verify_report *rep
 IG_API const char *ig_dtype_name(ig_dtype dtype);     /* "f32" */
 IG_API const char *ig_dtype_std_name(ig_dtype dtype); /* "float32" */
 IG_API ig_dtype ig_dtype_parse(const char *name);     /* either name; IG_DTYPE_NONE if unknown */
-IG_API size_t ig_dtype_bytes(ig_dtype dtype);
-/* The dtype that two dtypes meet in: the standard's table; beyond it an integer with a float gives
- * the float, bool gives the other, f16 with bf16 gives f32. u64 with a signed integer has none. */
+IG_API size_t ig_dtype_bytes(ig_dtype dtype);         /* of an element; 0: not a dtype */
+/* The common dtype of two dtypes, by the standard's table. Beyond it, an integer and a float give the
+ * float, bool and another dtype give the other, f16 and bf16 give f32. IG_DTYPE_NONE if there is none: u64
+ * and a signed integer. */
 IG_API ig_dtype ig_promote(ig_dtype a, ig_dtype b);
-/* Promotion over arrays; weak scalars adapt. */
+/* The common dtype of arrays; weak scalars adapt. IG_DTYPE_NONE if there is none. */
 IG_API ig_dtype ig_result_type(ig_array *const *arrays, int n);
-IG_API bool ig_can_cast(ig_dtype from, ig_dtype to); /* without loss of kind, by promotion */
-/* kind: "bool", "signed integer", "unsigned integer", "integral", "real floating", "numeric". */
+/* True if promotion of from and to gives to. */
+IG_API bool ig_can_cast(ig_dtype from, ig_dtype to);
+/* True if dtype is of a kind: "bool", "signed integer", "unsigned integer", "integral", "real floating", "numeric". */
 IG_API bool ig_isdtype(ig_dtype dtype, const char *kind);
 typedef struct ig_finfo {
     int bits;
@@ -392,6 +397,7 @@ typedef struct ig_iinfo {
     int64_t min;
     uint64_t max;
 } ig_iinfo;
+/* The limits of a floating-point or integer dtype; fails for others. */
 IG_API ig_status ig_finfo_of(ig_dtype dtype, ig_finfo *info);
 IG_API ig_status ig_iinfo_of(ig_dtype dtype, ig_iinfo *info);
 
@@ -407,7 +413,7 @@ typedef enum ig_kind {
     IG_ARG_INTS,
     IG_ARG_DTYPE,
     IG_ARG_STRING,
-    IG_ARG_BYTES /* of a struct or vector, for kernels alone */
+    IG_ARG_BYTES /* of a struct or vector; for kernels only */
 } ig_kind;
 
 /* One argument: positional when name is NULL, else by keyword. */
@@ -433,11 +439,11 @@ typedef struct ig_arg {
     } u;
 } ig_arg;
 
-/* Calls op by name; args are checked against the op's signature. Writes the results to out and
- * returns how many there are; 0 on failure. max_out must hold them all (most ops give one). */
+/* Calls an op by name, after checking args against its signature. Writes the results to out, which has
+ * room for max_out, and returns how many there are; 0 on failure. Most ops give one. */
 IG_API int ig_call(const char *op, const ig_arg *args, int nargs, ig_array **out, int max_out);
 
-/* A parameter of an op. kinds is a bit set of 1 << ig_kind; a default is there if !required. */
+/* A parameter of an op. kinds is a bit set of 1 << ig_kind. def is its default, unless it is required. */
 typedef struct ig_param {
     const char *name;
     unsigned kinds;
@@ -453,13 +459,14 @@ typedef struct ig_op {
     const char *doc;       /* one line */
     const ig_param *params;
     int n_params;
-    bool gives_list; /* of arrays, also when it holds only one */
-    bool evaluates;  /* its result's shape depends on data, so calling it evaluates its inputs */
-    double
-        ulp; /* elementwise: what f32 and f64 results may be off; 0: they are correctly rounded */
+    bool gives_list; /* its result is a list of arrays, even if there is only one */
+    bool
+        evaluates; /* the shape of its result depends on data, so calling it evaluates its inputs */
+    double ulp;    /* elementwise: error bound of f32 and f64 results; 0: correctly rounded */
 } ig_op;
 
-/* The op table. ig_op_find returns NULL for an unknown name; ig_op_nearest never does. */
+/* The op table. ig_op_at returns NULL outside of it, ig_op_find for an unknown name. ig_op_nearest returns
+ * the op with the most similar name, never NULL. */
 IG_API int ig_op_count(void);
 IG_API const ig_op *ig_op_at(int i);
 IG_API const ig_op *ig_op_find(const char *name);
@@ -694,7 +701,7 @@ IG_API ig_array *ig_asin(ig_array *x);           /* Inverse sine. */
 IG_API ig_array *ig_asinh(ig_array *x);          /* Inverse hyperbolic sine. */
 IG_API ig_array *ig_atan(ig_array *x);           /* Inverse tangent. */
 IG_API ig_array *ig_atanh(ig_array *x);          /* Inverse hyperbolic tangent. */
-IG_API ig_array *ig_bitwise_invert(ig_array *x); /* Each bit flipped; for bool, not. */
+IG_API ig_array *ig_bitwise_invert(ig_array *x); /* Bitwise not; of bool, logical not. */
 IG_API ig_array *ig_ceil(ig_array *x);           /* Rounded up; integers unchanged. */
 IG_API ig_array *ig_cos(ig_array *x);            /* Cosine. */
 IG_API ig_array *ig_cosh(ig_array *x);           /* Hyperbolic cosine. */
@@ -721,7 +728,7 @@ IG_API ig_array *ig_rsqrt(ig_array *x);   /* 1 / sqrt(x). */
 IG_API ig_array *ig_sigmoid(ig_array *x); /* 1 / (1 + exp(-x)). */
 IG_API ig_array *ig_sign(ig_array *x);    /* -1, 0 or 1; NaN for NaN. */
 IG_API ig_array *ig_signbit(ig_array *x); /* bool: the sign bit is set (also of -0.0). */
-IG_API ig_array *ig_sin(ig_array *x);     /* Sine, right for any argument. */
+IG_API ig_array *ig_sin(ig_array *x);     /* Sine, accurate for any argument. */
 IG_API ig_array *ig_sinh(ig_array *x);    /* Hyperbolic sine. */
 IG_API ig_array *ig_sqrt(ig_array *x);    /* Square root, correctly rounded. */
 IG_API ig_array *ig_square(ig_array *x);  /* x * x. */
@@ -781,9 +788,9 @@ IG_API ig_array *ig_astype(ig_array *x, ig_dtype dtype);
 
 /* ---- reduce ------------------------------------------------------------------------------------ */
 
-/* Axis IG_NONE is all axes; reduced axes vanish, or stay as 1 with keepdims. */
+/* Axis IG_NONE means all axes. Reduced axes are removed, or kept with length 1 if keepdims. */
 
-/* The sum. Integers and bool add up in i64 (unsigned in u64) unless dtype says otherwise. */
+/* The sum. Integers and bool are summed in i64 (unsigned in u64) unless dtype is given. */
 IG_API ig_array *ig_sum(ig_array *x, ig_ints axis, ig_dtype dtype, bool keepdims);
 /* The product; dtype as for ig_sum. */
 IG_API ig_array *ig_prod(ig_array *x, ig_ints axis, ig_dtype dtype, bool keepdims);
@@ -791,41 +798,41 @@ IG_API ig_array *ig_prod(ig_array *x, ig_ints axis, ig_dtype dtype, bool keepdim
 IG_API ig_array *ig_max(ig_array *x, ig_ints axis, bool keepdims);
 /* The smallest element; NaN if there is one. Fails over an axis of length 0. */
 IG_API ig_array *ig_min(ig_array *x, ig_ints axis, bool keepdims);
-/* bool: all are true (not zero); true over nothing. */
+/* bool: all elements are true (not zero); true if there are none. */
 IG_API ig_array *ig_all(ig_array *x, ig_ints axis, bool keepdims);
-/* bool: any is true (not zero); false over nothing. */
+/* bool: any element is true (not zero); false if there are none. */
 IG_API ig_array *ig_any(ig_array *x, ig_ints axis, bool keepdims);
 /* i64 index of the first largest element or first NaN; axis is one axis, or IG_NONE: of the
  * flattened x. */
 IG_API ig_array *ig_argmax(ig_array *x, ig_ints axis, bool keepdims);
 /* i64 index of the first smallest element or first NaN. */
 IG_API ig_array *ig_argmin(ig_array *x, ig_ints axis, bool keepdims);
-/* i64: how many elements are not zero. */
+/* i64: the number of elements that are not zero. */
 IG_API ig_array *ig_count_nonzero(ig_array *x, ig_ints axis, bool keepdims);
 /* log(sum(exp(x))) without overflow. */
 IG_API ig_array *ig_logsumexp(ig_array *x, ig_ints axis, bool keepdims);
-/* The mean; f16 and bf16 add up in f32. */
+/* The mean; f16 and bf16 are summed in f32. */
 IG_API ig_array *ig_mean(ig_array *x, ig_ints axis, bool keepdims);
 /* The standard deviation; the divisor is n - correction. */
 IG_API ig_array *ig_std(ig_array *x, ig_ints axis, double correction, bool keepdims);
 /* The variance, in two passes; the divisor is n - correction. */
 IG_API ig_array *ig_var(ig_array *x, ig_ints axis, double correction, bool keepdims);
-/* Running sums along one axis; IG_NONE only for 1-d x. include_initial puts a 0 before. */
+/* Running sums along one axis; IG_NONE only for 1-d x. include_initial prepends a 0. */
 IG_API ig_array *ig_cumulative_sum(ig_array *x, ig_ints axis, ig_dtype dtype, bool include_initial);
-/* Running products; include_initial puts a 1 before. */
+/* Running products; include_initial prepends a 1. */
 IG_API ig_array *ig_cumulative_prod(ig_array *x, ig_ints axis, ig_dtype dtype,
                                     bool include_initial);
 /* Running maximum; NaN from the first NaN on. */
 IG_API ig_array *ig_cumulative_max(ig_array *x, ig_ints axis);
 /* Running minimum; NaN from the first NaN on. */
 IG_API ig_array *ig_cumulative_min(ig_array *x, ig_ints axis);
-/* Differences of neighbours along axis, n times over; prepend and append (may be NULL) are joined
+/* Differences of neighbours along axis, n times; prepend and append (may be NULL) are joined to x
  * first. */
 IG_API ig_array *ig_diff(ig_array *x, int axis, int n, ig_array *prepend, ig_array *append);
 
 /* ---- move -------------------------------------------------------------------------------------- */
 
-/* Views wherever strides can say it; a view never copies. */
+/* The result is a view where strides can express it; a view does not copy. */
 
 /* A view of x repeated to shape. */
 IG_API ig_array *ig_broadcast_to(ig_array *x, ig_ints shape);
@@ -835,9 +842,9 @@ IG_API int ig_broadcast_arrays(ig_array *const *arrays, int n, ig_array **out);
 IG_API ig_array *ig_concat(ig_array *const *arrays, int n, ig_ints axis);
 /* A view of the diagonal of the last two axes. */
 IG_API ig_array *ig_diagonal(ig_array *x, int64_t offset);
-/* A view with new axes of length 1 at the given places of the result. */
+/* A view with new axes of length 1 at the given positions of the result. */
 IG_API ig_array *ig_expand_dims(ig_array *x, ig_ints axis);
-/* A view with the order of elements reversed along axis. */
+/* A view with the elements reversed along axis. */
 IG_API ig_array *ig_flip(ig_array *x, ig_ints axis);
 /* A view with the last two axes swapped. */
 IG_API ig_array *ig_matrix_transpose(ig_array *x);
@@ -856,14 +863,14 @@ IG_API ig_array *ig_repeat(ig_array *x, ig_array *repeats, ig_ints axis);
 /* The same elements in row-major order in another shape, one of which may be -1. A view where
  * strides allow it. */
 IG_API ig_array *ig_reshape(ig_array *x, ig_ints shape);
-/* Elements moved by shift along axis, around the end. */
+/* Elements shifted along axis, circularly. IG_NONE shifts the flattened x. */
 IG_API ig_array *ig_roll(ig_array *x, ig_ints shift, ig_ints axis);
 /* The view x[start:stop:step] of the leading axes, with Python's rules: negative counts from the
  * end, bounds are clipped, INT64_MAX or INT64_MIN is "to the very end". step IG_NONE is 1. */
 IG_API ig_array *ig_slice(ig_array *x, ig_ints start, ig_ints stop, ig_ints step);
-/* x with update written from start on, every step-th element of each leading axis. */
+/* A copy of x with update written to x[start::step] of the leading axes. */
 IG_API ig_array *ig_slice_update(ig_array *x, ig_array *update, ig_ints start, ig_ints step);
-/* Views of x cut into equal parts (one number) or before each index; returns how many, 0 on
+/* Views of x split into equal parts (one number) or before each index; returns how many, 0 on
  * failure. */
 IG_API int ig_split(ig_array *x, ig_ints indices_or_sections, int axis, ig_array **out,
                     int max_out);
@@ -878,7 +885,7 @@ IG_API int ig_unstack(ig_array *x, int axis, ig_array **out, int max_out);
 
 /* ---- index ------------------------------------------------------------------------------------- */
 
-/* Negative indices count from the end; one that is outside fails when evaluated. */
+/* Negative indices count from the end. An index that is out of bounds is an error of the evaluation. */
 
 /* out[i, j] = x[indices[i, j], j] for axis 0. indices has as many axes as x, none longer (but
  * axis). */
@@ -895,7 +902,7 @@ IG_API int ig_nonzero(ig_array *x, ig_array **out, int max_out);
 IG_API ig_array *ig_one_hot(ig_array *x, int64_t num_classes, ig_dtype dtype);
 /* i64 indices that sort x along axis; always stable, NaN last. */
 IG_API ig_array *ig_argsort(ig_array *x, int axis, bool descending, bool stable);
-/* x with out[indices[i, j], j] = updates[i, j] for axis 0; of several writes the last wins. */
+/* x with out[indices[i, j], j] = updates[i, j] for axis 0; if an element is written several times, the last write wins. */
 IG_API ig_array *ig_scatter(ig_array *x, ig_array *indices, ig_array *updates, int axis);
 /* x with out[indices[i, j], j] += updates[i, j] for axis 0, in row-major order of updates. */
 IG_API ig_array *ig_scatter_add(ig_array *x, ig_array *indices, ig_array *updates, int axis);
@@ -922,7 +929,7 @@ IG_API ig_array *ig_unique_values(ig_array *x);
 
 /* ---- contract ---------------------------------------------------------------------------------- */
 
-/* F16 and bf16 add up in f32 and round once; integers wrap. */
+/* f16 and bf16 are summed in f32 and rounded once; integers wrap. */
 
 /* Matrix product over the last two axes, leading axes broadcast; 1-d operands as the standard
  * says. Transposed and strided inputs are not copied. */
@@ -987,17 +994,17 @@ IG_API ig_array *ig_adaptive_avg_pool3d(ig_array *x, ig_ints output_size);
 
 /* ---- source ------------------------------------------------------------------------------------ */
 
-/* Dtype IG_DTYPE_NONE is f32, or i64 where all numbers are integers. */
+/* IG_DTYPE_NONE means f32, or i64 if all numbers are integers. */
 
 /* start, start + step, ... before stop. */
 IG_API ig_array *ig_arange(double start, double stop, double step, ig_dtype dtype);
-/* Zeros: nothing is left undefined. */
+/* Zeros: no element is left undefined. */
 IG_API ig_array *ig_empty(ig_ints shape, ig_dtype dtype);
 /* Zeros in the shape and dtype of x. */
 IG_API ig_array *ig_empty_like(ig_array *x, ig_dtype dtype);
 /* Ones on the k-th diagonal; n_cols -1 is n_rows. */
 IG_API ig_array *ig_eye(int64_t n_rows, int64_t n_cols, int64_t k, ig_dtype dtype);
-/* The 0-d fill_value everywhere. */
+/* Every element is the 0-d fill_value. */
 IG_API ig_array *ig_full(ig_ints shape, ig_array *fill_value, ig_dtype dtype);
 /* The same in the shape and dtype of x. */
 IG_API ig_array *ig_full_like(ig_array *x, ig_array *fill_value, ig_dtype dtype);
@@ -1021,8 +1028,8 @@ IG_API ig_array *ig_zeros_like(ig_array *x, ig_dtype dtype);
 /* The same key gives the same bits on every device and for any number of threads. */
 
 /* A key: u32[4] for "philox" (Philox 4x32-10; NULL is this), u32[2] for "threefry"
- * (threefry2x32, the bits that JAX gives). The generator of all that follows is told by the
- * key's length. */
+ * (threefry2x32, with the bits of JAX). The length of a key selects the generator of the functions
+ * below. */
 IG_API ig_array *ig_key(uint64_t seed, const char *generator);
 /* num independent keys, as (num, 4) or (num, 2). */
 IG_API ig_array *ig_split_key(ig_array *key, int64_t num);
@@ -1030,7 +1037,7 @@ IG_API ig_array *ig_split_key(ig_array *key, int64_t num);
 IG_API ig_array *ig_fold_in(ig_array *key, int64_t data);
 /* Random bits of an unsigned dtype. */
 IG_API ig_array *ig_bits(ig_array *key, ig_ints shape, ig_dtype dtype);
-/* Uniform floats in [minval, maxval); each may be NULL: 0 and 1. */
+/* Uniform floats in [minval, maxval); the bounds may be NULL: 0 and 1. */
 IG_API ig_array *ig_uniform(ig_array *key, ig_ints shape, ig_dtype dtype, ig_array *minval,
                             ig_array *maxval);
 /* Normal floats, mean 0, deviation 1. */
@@ -1048,7 +1055,7 @@ IG_API ig_array *ig_permutation(ig_array *key, ig_array *x, int axis);
 
 /* ---- composite --------------------------------------------------------------------------------- */
 
-/* Made of the ops above. */
+/* Built from the ops above. */
 
 /* max(x, 0). */
 IG_API ig_array *ig_relu(ig_array *x);
@@ -1071,16 +1078,16 @@ IG_API ig_array *ig_layer_norm(ig_array *x, ig_array *weight, ig_array *bias, ig
                                double eps);
 /* x / sqrt(mean(x**2) + eps) along axis, then * weight (may be NULL). */
 IG_API ig_array *ig_rms_norm(ig_array *x, ig_array *weight, ig_ints axis, double eps);
-/* x (N, C, ...) normalised by channel, with the batch's own statistics where mean and var are
+/* x (N, C, ...) normalized by channel, with the batch's own statistics where mean and var are
  * NULL. */
 IG_API ig_array *ig_batch_norm(ig_array *x, ig_array *mean, ig_array *var, ig_array *weight,
                                ig_array *bias, double eps);
-/* x (N, C, ...) normalised by groups of channels. */
+/* x (N, C, ...) normalized by groups of channels. */
 IG_API ig_array *ig_group_norm(ig_array *x, int64_t num_groups, ig_array *weight, ig_array *bias,
                                double eps);
-/* x as a constant: gradients do not pass it. A view. */
+/* A view of x as a constant: it has no gradient. */
 IG_API ig_array *ig_stop_gradient(ig_array *x);
-/* x / (1 - p), or 0 with probability p. */
+/* Each element is 0 with probability p, else x / (1 - p). */
 IG_API ig_array *ig_dropout(ig_array *x, ig_array *key, double p);
 /* softmax(query @ key.T * scale + mask) @ value over the last two axes. mask (may be NULL) is
  * bool (true: attend) or added; scale 0 is 1 / sqrt(width). */
@@ -1106,7 +1113,7 @@ IG_API ig_array *ig_kl_div(ig_array *x1, ig_array *x2, const char *reduction);
 /* ---- indexing as NumPy writes it ---------------------------------------------------------- */
 
 typedef enum ig_index_kind {
-    IG_INDEX_INT,     /* x[3]: start; the axis vanishes */
+    IG_INDEX_INT,     /* x[3]: start; removes the axis */
     IG_INDEX_SLICE,   /* x[start:stop:step]; INT64_MIN means "not given" */
     IG_INDEX_NEWAXIS, /* x[None] */
     IG_INDEX_REST,    /* x[...] */
@@ -1125,8 +1132,8 @@ IG_API ig_array *ig_get(ig_array *x, const ig_index *items, int n);
 
 /* ---- gradients ---------------------------------------------------------------------------- */
 
-/* Gradients are arrays as any other: lazy, and to be differentiated again. They are taken of what was
- * built, so nothing has to be declared beforehand; see ig_keep_history for how long that is known. */
+/* Gradients are lazy arrays, and can be differentiated again. They are derived from the recorded nodes, so
+ * nothing has to be declared beforehand; see ig_keep_history for how long nodes are kept. */
 
 /* Writes d loss / d params[i] to grads[i], in the shape of params[i]. loss is a float scalar; a
  * parameter that it does not depend on is an error. */
@@ -1136,35 +1143,36 @@ IG_API ig_status ig_grad(ig_array *loss, ig_array *const *params, int n, ig_arra
 IG_API ig_status ig_value_and_grad(ig_array *loss, ig_array *const *params, int n, double *value,
                                    ig_array **grads);
 
-/* Vector-Jacobian products: grads[i] is the sum over all outputs of cotangent * d output / d
- * inputs[i]; zeros where nothing depends on it. */
+/* Vector-Jacobian products: grads[i] is the sum over all outputs of cotangent * d output / d inputs[i].
+ * It is zeros if no output depends on inputs[i]. */
 IG_API ig_status ig_vjp(ig_array *const *outputs, ig_array *const *cotangents, int n_out,
                         ig_array *const *inputs, int n_in, ig_array **grads);
 
-/* From the gradient g of out to those of the n inputs, which are written to grads; NULL is zero. */
+/* Computes the gradients of the n inputs from g, the gradient of out, and writes them to grads; NULL means
+ * zero. */
 typedef ig_status (*ig_pullback)(void *context, ig_array *const *inputs, int n, ig_array *out,
                                  ig_array *g, ig_array **grads);
 
-/* out, with the gradient that rule gives with respect to inputs, instead of that of its definition.
- * release (may be NULL) is called with context when nobody needs it any more. */
+/* out, with the gradient that rule computes with respect to inputs instead of that of its definition.
+ * release (may be NULL) is called with context when rule is no longer needed, also on failure. */
 IG_API ig_array *ig_custom_grad(ig_array *out, ig_array *const *inputs, int n, ig_pullback rule,
                                 void *context, void (*release)(void *context));
 
-/* out, a function of inputs whose intermediate results are not kept for the gradient but computed
- * again: memory for time. */
+/* out, a function of inputs. Its gradient recomputes the intermediate results instead of keeping them,
+ * which saves memory and costs time. */
 IG_API ig_array *ig_checkpoint(ig_array *out, ig_array *const *inputs, int n);
 
-/* Maps a function over an axis. outputs are what it gives for inputs, one example of each; results
- * are what it gives for all slices of batched[i] along axes[i], stacked along a new first axis. A
- * negative axis: batched[i] has the shape of inputs[i] and is the same for all. */
+/* Maps a function over an axis. The function is given by one example: outputs, computed from inputs.
+ * results are its outputs for all slices of batched[i] along axes[i], stacked along a new first axis. If
+ * axes[i] is negative, batched[i] has the shape of inputs[i] and is the same for all slices. */
 IG_API ig_status ig_vmap(ig_array *const *outputs, int n_out, ig_array *const *inputs,
                          ig_array *const *batched, const int *axes, int n_in, ig_array **results);
 
 /* ---- networks ----------------------------------------------------------------------------- */
 
-/* A model is the named parameters of a network and what training has to remember. Layers are functions:
- * the first call with a name makes the layer's parameters ("fc.weight", "fc.bias"), drawn from the
- * model's key; later calls use them. So the forward function is the whole description:
+/* A model holds the named parameters of a network and the state of training. Layers are functions: the
+ * first call with a name creates the parameters of the layer ("fc.weight", "fc.bias") from the key of the
+ * model; later calls use them. So the forward function is the whole description:
  *
  *     ig_array *net(ig_model *m, ig_array *x)
  *     {
@@ -1172,15 +1180,15 @@ IG_API ig_status ig_vmap(ig_array *const *outputs, int n_out, ig_array *const *i
  *         return ig_nn_linear(m, "out", x, 10, true);
  *     }
  *
- * A new parameter has the dtype of x, or f32 where x is not a float. A layer called in another shape than
- * its parameters have fails. A model belongs to one thread at a time. */
+ * A new parameter has the dtype of x, or f32 if x is not a float. A call whose shapes do not match the
+ * existing parameters fails. A model must be used by one thread at a time. */
 typedef struct ig_model ig_model;
 
 IG_API ig_model *ig_model_new(uint64_t seed);
 IG_API void ig_model_free(ig_model *m);
 
-/* Training (the default) or use: dropout and batch_norm differ. Either call also drops what layers left
- * for a step that did not come: new means of batch_norm, and the count of dropout's calls. */
+/* Selects training (the default) or inference: dropout and batch_norm differ. Also discards what layers
+ * have recorded for the next step: new statistics of batch_norm, and the count of dropout's calls. */
 IG_API void ig_model_train(ig_model *m, bool training);
 
 /* How the elements of a new parameter are drawn. */
@@ -1191,13 +1199,13 @@ typedef enum ig_init {
     IG_INIT_NORMAL   /* mean 0, deviation scale */
 } ig_init;
 
-/* The parameter of that name, made at the first call, each from a key of its own. For layers of one's
- * own. The array is the model's, valid until the next step or load. */
+/* The parameter of that name, created by the first call from a key of its own. For layers that are not in
+ * this header. The array belongs to the model and is valid until the next step or load. */
 IG_API ig_array *ig_model_param(ig_model *m, const char *name, ig_ints shape, ig_dtype dtype,
                                 ig_init init, double scale);
 
-/* The parameters in the order in which they were made; ig_model_get: by name, NULL without an error
- * if there is none. State that is kept but not trained (batch_norm's means) is listed behind them. */
+/* The parameters in the order of their creation, then the state that is not trained (running statistics of
+ * batch_norm). ig_model_get returns NULL without an error if there is no such name. */
 IG_API int ig_model_count(const ig_model *m);
 IG_API const char *ig_model_name(const ig_model *m, int i);
 IG_API ig_array *ig_model_get(const ig_model *m, const char *name);
@@ -1218,13 +1226,14 @@ IG_API ig_array *ig_nn_embedding(ig_model *m, const char *name, ig_array *indice
 /* Norms over the last axis, with weight (and bias). */
 IG_API ig_array *ig_nn_layer_norm(ig_model *m, const char *name, ig_array *x, double eps);
 IG_API ig_array *ig_nn_rms_norm(ig_model *m, const char *name, ig_array *x, double eps);
-/* By channel (axis 1): with the batch's statistics while training, whose running means serve in use. Each
- * step moves those ("running_mean", "running_var") by momentum, say 0.1, of the way to the batch's. */
+/* Normalizes by channel (axis 1): with the statistics of the batch in training, with running statistics in
+ * inference. Each step moves these ("running_mean", "running_var") by a share of momentum, say 0.1, towards
+ * those of the batch. */
 IG_API ig_array *ig_nn_batch_norm(ig_model *m, const char *name, ig_array *x, double momentum,
                                   double eps);
 IG_API ig_array *ig_nn_group_norm(ig_model *m, const char *name, ig_array *x, int64_t groups,
                                   double eps);
-/* While training x / (1 - p), or 0 with probability p, from another key at each call and step. */
+/* ig_dropout in training, with another key for each call and step; x itself in inference. */
 IG_API ig_array *ig_nn_dropout(ig_model *m, ig_array *x, double p);
 /* Multi-head attention of x (N, T, width) to context (N, S, width; NULL: x itself). mask as for
  * ig_scaled_dot_product_attention, broadcast to (N, heads, T, S); may be NULL. Its parts are the linear
@@ -1232,9 +1241,9 @@ IG_API ig_array *ig_nn_dropout(ig_model *m, ig_array *x, double p);
 IG_API ig_array *ig_nn_attention(ig_model *m, const char *name, ig_array *x, ig_array *context,
                                  int64_t heads, ig_array *mask, bool is_causal);
 
-/* Optimisers. State lives in the optimiser, by parameter, in f32 (f64 for f64 parameters); one optimiser
- * serves one model. Formulas are PyTorch's: weight_decay is added to sgd's gradients, and taken off the
- * parameters by adamw and lion. NULL on failure. */
+/* Optimizers. An optimizer keeps its state for each parameter, in f32 (f64 for f64 parameters), and serves
+ * one model. The formulas are those of PyTorch: sgd adds weight_decay to the gradients, adamw and lion
+ * subtract it from the parameters. NULL on failure. */
 typedef struct ig_optimizer ig_optimizer;
 
 IG_API ig_optimizer *ig_sgd(double lr, double momentum, bool nesterov, double weight_decay);
@@ -1245,65 +1254,68 @@ IG_API ig_optimizer *ig_rmsprop(double lr, double alpha, double eps, double mome
 IG_API ig_optimizer *ig_lion(double lr, double beta1, double beta2, double weight_decay);
 IG_API void ig_optimizer_free(ig_optimizer *o);
 
-/* Schedules: the rate grows linearly over the first `warmup` steps; then it stays (total 0), falls
- * to `last` of its value along a cosine or a line until step `total`, or is multiplied by `factor`
- * every `every` steps. Warmup goes with one of the others, of which the last that is asked for counts. */
+/* Learning rate schedules. The rate grows linearly over the first `warmup` steps. After that it is
+ * constant, or falls to the share `last` of its value along a cosine or a line until step `total`, or is
+ * multiplied by `factor` every `every` steps. Warmup can be combined with one of the others; the last of
+ * these that was set counts. */
 IG_API ig_status ig_schedule_warmup(ig_optimizer *o, int64_t warmup);
 IG_API ig_status ig_schedule_cosine(ig_optimizer *o, int64_t total, double last);
 IG_API ig_status ig_schedule_linear(ig_optimizer *o, int64_t total, double last);
 IG_API ig_status ig_schedule_step(ig_optimizer *o, int64_t every, double factor);
-/* Gradients whose norm, over all parameters, is above max_norm are scaled down to it; 0: never. */
+/* Scales gradients down to max_norm if their norm over all parameters is larger; 0: never. */
 IG_API ig_status ig_optimizer_clip(ig_optimizer *o, double max_norm);
-/* The rate of the next step, and the number of steps made. */
+/* The learning rate of the next step, and the number of steps made so far. */
 IG_API double ig_optimizer_rate(const ig_optimizer *o);
 IG_API int64_t ig_optimizer_steps(const ig_optimizer *o);
 
-/* One step: gradients of loss with respect to the model's parameters, each of which must reach it, the
- * update, and one evaluation of all of it; value (may be NULL) gets the loss. The arrays in also, n of
- * them, are evaluated in the same run (accuracy, say). The parameters' old arrays may be overwritten:
- * evaluate what else is built on them here, not later. On failure model and optimiser are as before. */
+/* One training step: computes the gradients of loss with respect to all parameters of the model, each of
+ * which must influence the loss, and updates the parameters, in one evaluation. Writes the loss to value
+ * (may be NULL). The n arrays of also (the accuracy, say) are evaluated in the same run. The old arrays of
+ * the parameters may be overwritten, so what is built on them must be evaluated in this call, not later.
+ * On failure model and optimizer do not change. */
 IG_API ig_status ig_step(ig_optimizer *o, ig_model *m, ig_array *loss, double *value,
                          ig_array *const *also, int n);
 
-/* Model, and optimiser unless NULL, to and from a safetensors file; text is kept with it (may be
- * NULL). Loading checks every name, shape and dtype first, and changes nothing if one is wrong; a
- * model without parameters takes all that are in the file. */
+/* Saves the model, the optimizer (may be NULL) and a text (may be NULL) to a safetensors file, and loads
+ * them. Loading checks every name, shape and dtype first and changes nothing if one is wrong. A model
+ * without parameters takes all that are in the file. */
 IG_API ig_status ig_model_save(const ig_model *m, const ig_optimizer *o, const char *text,
                                const char *path);
 IG_API ig_status ig_model_load(ig_model *m, ig_optimizer *o, const char *path);
-/* The text of the file that the model was loaded from, valid until the next load; NULL: none. */
+/* The text in the file that the model was loaded from, valid until the next load; NULL if there is none. */
 IG_API const char *ig_model_text(const ig_model *m);
 
 /* ---- files -------------------------------------------------------------------------------- */
 
-/* Reads and writes .npy. Fortran order and big-endian files are read; bf16 is stored as "V2". Files
- * are written beside their place and renamed, so a failure leaves the old file as it was. */
+/* Read and write .npy files. Fortran order and big-endian files can be read; bf16 is stored as "V2". A file
+ * is written under a temporary name in the same folder and then renamed, so a failure leaves the old file
+ * unchanged. */
 IG_API ig_array *ig_load(const char *path);
 IG_API ig_status ig_save(const char *path, ig_array *x);
 
-/* Reads an idx file, the format of MNIST's images and labels; not one that is packed by gzip. The
- * second reads the same from memory, which it copies from. */
+/* Reads an idx file, the format of MNIST's images and labels; it must not be compressed. The second
+ * function reads the same from memory, and copies it. */
 IG_API ig_array *ig_load_idx(const char *path);
 IG_API ig_array *ig_idx_from_memory(const void *bytes, size_t n);
 
-/* Named arrays in order, and texts by key: parameters and checkpoints, as .safetensors files. Names
- * and texts are UTF-8. A set is for one thread at a time. */
+/* A set of named arrays, in order, and of texts by key: parameters and checkpoints, as .safetensors or .npz
+ * files. Names and texts are UTF-8. A set must be used by one thread at a time. */
 typedef struct ig_tensors ig_tensors;
 
-/* An empty set; NULL on failure. Freeing NULL is fine. */
+/* An empty set; NULL on failure. Freeing NULL is allowed. */
 IG_API ig_tensors *ig_tensors_new(void);
 IG_API void ig_tensors_free(ig_tensors *t);
 
-/* Adds x, or puts it in the place of the array of that name. The set keeps a reference to it. */
+/* Adds x, or replaces the array of that name. The set keeps a reference to x. */
 IG_API ig_status ig_tensors_put(ig_tensors *t, const char *name, ig_array *x);
 IG_API int ig_tensors_count(const ig_tensors *t);
-/* The i-th name, NULL if there is none; valid as long as the set. */
+/* The number of arrays, and the name of the i-th, valid as long as the set; NULL if there is none. */
 IG_API const char *ig_tensors_name(const ig_tensors *t, int i);
 /* The array of that name, borrowed from the set; NULL, without an error, if there is none. */
 IG_API ig_array *ig_tensors_get(const ig_tensors *t, const char *name);
 
-/* The texts beside the arrays (the format's __metadata__). Putting replaces; the text is copied.
- * What is returned is valid until it is replaced or the set is freed; NULL if there is none. */
+/* Sets and gets a text (the __metadata__ of safetensors). The text is copied. The result is valid until the
+ * text is replaced or the set is freed; NULL if there is none. */
 IG_API ig_status ig_tensors_put_text(ig_tensors *t, const char *key, const char *value);
 IG_API const char *ig_tensors_text(const ig_tensors *t, const char *key);
 
@@ -1311,8 +1323,8 @@ IG_API const char *ig_tensors_text(const ig_tensors *t, const char *key);
  * arrays belong to the set and to no scope. A file that breaks any rule of its format is refused, and so
  * is an archive with a member that is not an array. NULL on failure. */
 IG_API ig_tensors *ig_tensors_load(const char *path);
-/* Evaluates the arrays in one run and writes them, as ig_save does; what is in path's place is
- * whole at every moment, through a kill and a power cut. */
+/* Evaluates the arrays in one run and writes a .safetensors file, as ig_save does. The file at path is
+ * complete at every moment, even if the process is killed or the power fails. */
 IG_API ig_status ig_tensors_save(const ig_tensors *t, const char *path);
 /* The same as an .npz archive, which numpy.load reads. Its members are not compressed. A set with texts
  * is refused, because the format has no place for them. */

@@ -187,7 +187,7 @@ def test_refused():
         (archive(packed[:-3], content), "decompressed"),
         (archive(content, content, 0, size=len(content) - 1), "cannot be in"),
         (archive(b"junk", b"junk", 0), "not an npy file"),
-        (archive(content + b"!", content + b"!", 0), "belong to nothing"),
+        (archive(content + b"!", content + b"!", 0), "unexpected bytes follow"),
         (archive(content, content, 0, name=b"\xff.npy"), "UTF-8"),
         (archive(content, content, 0, name=b"a\0b.npy"), "UTF-8"),
         (good[:-1], "no end record"),

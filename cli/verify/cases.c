@@ -1,5 +1,5 @@
-/* The cases of an op: its plan's problems in every dtype, mode and variant, and its special values. An op
- * without a plan fails, so a new one cannot be forgotten; dtypes that a plan does not take must be
+/* The cases of an op: the problems of its plan in every dtype, mode and variant, and its special values. An
+ * op without a plan fails, so a new op cannot be forgotten. Dtypes that a plan does not accept must be
  * refused. */
 #include "verify/verify.h"
 #include <math.h>

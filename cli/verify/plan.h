@@ -1,8 +1,8 @@
-/* What the parts of verify share: exact values on the host, problems, and plans.
+/* Shared by the parts of verify: exact values on the host, problems, and plans.
  *
- * A *plan* says how one row of the op table is checked. It makes *problems*: array arguments by value,
- * other arguments, and the results that must come out, each with what it may be off. Each problem
- * is handed to the library in every layout, so a plan knows nothing of layouts.
+ * A *plan* describes how one op is checked. It makes *problems*: array arguments by value, other arguments,
+ * and the expected results, each with its error bound. Each problem is run in every layout, so a plan knows
+ * nothing of layouts.
  *
  * Every value of every dtype is exact in a `real`, which has at least 64 bits (80-bit or quad). */
 #ifndef CLI_VERIFY_PLAN_H

@@ -1,5 +1,5 @@
-/* Problems: arguments and results put together by plans, inputs drawn from their domains. The same op,
- * dtype, variant and seed always give the same numbers. */
+/* Problems: arguments and expected results, with inputs drawn from domains. The same op, dtype, variant and
+ * seed always give the same numbers. */
 #include "verify/plan.h"
 #include <assert.h>
 #include <math.h>

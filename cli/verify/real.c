@@ -1,5 +1,5 @@
-/* Values of every dtype, exact in a real: storage, rounding and steps worked out from each format's
- * numbers alone. Nothing here rests on the library's own conversions. */
+/* Values of every dtype, exact in a real: storage, rounding and ulp, computed from the parameters of each
+ * format. Independent of the conversions of the library. */
 #include "verify/plan.h"
 #include <math.h>
 #include <string.h>

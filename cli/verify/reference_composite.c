@@ -1,6 +1,6 @@
-/* Ops made of others: activations, softmax, norms, losses, attention. Each by its plain formula in
- * reals. They compute in f32 (f64 for f64) and round to the dtype once: results may be off by a few
- * eps of the numbers that they are made of, and half a step. */
+/* Composite ops: activations, softmax, norms, losses, attention. The reference is the plain formula in reals.
+ * The ops compute in f32 (f64 for f64) and round once, so results may be off by a few eps of the terms, and
+ * half an ulp. */
 #include "verify/plan.h"
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Products: every case is an Einstein sum over axes named by letters, whose plain meaning, a loop over
- * all letters, is the reference. A 1 among the letters is an axis of length 1 that broadcasts. */
+/* Contractions: every case is an Einstein sum over axes named by letters. The reference is a loop over all
+ * letters. A 1 among the letters is an axis of length 1 that broadcasts. */
 #include "verify/plan.h"
 #include <math.h>
 #include <string.h>

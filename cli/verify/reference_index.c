@@ -1,5 +1,5 @@
-/* Index ops: reads and writes at computed places, sorting, searching, distinct values. Exact. Sorting
- * is by insertion, the simplest that is stable. */
+/* Index ops: reads and writes at computed indices, sorting, searching, distinct values. Results are exact.
+ * The reference sorts by insertion, which is stable. */
 #include "verify/plan.h"
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Elementwise rows with a rule of their own: where, clip, astype. */
+/* Elementwise ops that are not UNARY or BINARY rows: where, clip, astype. */
 #include "verify/plan.h"
 #include <math.h>
 

@@ -1,6 +1,6 @@
-/* Moves: which element of which input stands at each place of each result, by plain index arithmetic.
- * Results are exact. Every op has a case, told by name, that sets shapes and arguments; `source` then
- * says for each place where its element comes from. */
+/* Move ops: plain index arithmetic gives, for each element of each result, the element of an input that it
+ * is. Results are exact. Every op has a case, found by name, that sets shapes and arguments; `source` gives
+ * the origin of each element. */
 #include "verify/plan.h"
 #include <math.h>
 #include <string.h>

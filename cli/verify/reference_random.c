@@ -1,5 +1,5 @@
-/* Random arrays. Bits are worked out by the generators' definitions (Salmon et al., SC 2011); what is
- * drawn from bits, by its formula. Keys are inputs like any other, in all layouts. */
+/* Random arrays. Bits are computed by the definitions of the generators (Salmon et al., SC 2011), other draws
+ * by their formulas from the bits. Keys are inputs like any other, in all layouts. */
 #include "verify/plan.h"
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Reductions, scans and statistics: each result from the elements that it is made of, in row-major
- * order. Sums may be off by c * log2(n) * eps * sum |x|, in the precision in which they add up. */
+/* Reductions, scans and statistics: each result is computed from its elements in row-major order. Sums may be
+ * off by c * log2(n) * eps * sum |x|, with the eps of the precision in which they are summed. */
 #include "verify/plan.h"
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Sources: arrays made of numbers alone, exact. */
+/* Source ops: arrays made from numbers. Results are exact. */
 #include "verify/plan.h"
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Convolutions and pools of (N, C, spatial...): plain loops over three spatial axes, of which those that
- * the op does not have are of length 1. */
+/* Convolutions and pooling of (N, C, spatial...): plain loops over three spatial axes. Axes that the op does
+ * not have are of length 1. */
 #include "verify/plan.h"
 #include <math.h>
 #include <string.h>

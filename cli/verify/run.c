@@ -1,6 +1,5 @@
-/* Runs problems: the inputs of each are laid out in memory in every way, handed to the op by its name,
- * and the results compared with what the plan says. Inputs that were not given away must be as they
- * were. */
+/* Runs problems: lays out the inputs in memory in every way, calls the op by its name, and compares the
+ * results with those of the plan. Inputs that were not donated must be unchanged. */
 #include "verify/verify.h"
 #include <math.h>
 #include <stdarg.h>

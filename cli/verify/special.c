@@ -1,7 +1,7 @@
 /* Special values by the rules of the Python array API standard 2025.12: each row is a sentence of the
- * standard, for all values of the classes that it names. Finite results other than 0 may be off as
- * the op is (the standard: "an implementation-dependent approximation"). Integers: overflow
- * wraps, division by 0 gives 0, shifts past the width leave the sign. */
+ * standard, for all values of the classes that it names. Finite results other than 0 may be off by the
+ * bound of the op (the standard: "an implementation-dependent approximation"). Of integers, overflow wraps,
+ * division by 0 gives 0, and shifts past the width leave the sign. */
 #include "verify/verify.h"
 #include <assert.h>
 #include <math.h>

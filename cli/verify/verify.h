@@ -1,10 +1,10 @@
-/* Every op x dtype x layout on the calling thread's device, against exact references: what is asked
- * for, and what comes of it. Nothing here prints.
+/* Checks every op x dtype x layout on the device of the calling thread against exact references: the options
+ * and the report. Nothing here prints.
  *
- * A case is one problem of a plan in one layout. It has a name that says all of it beside op and dtype:
- * "plain.3.transposed" is the third problem, its inputs not related, transposed in memory;
- * "special.7" the seventh special value; "refused" that the dtype is not taken. Names do not change
- * with what else is run, but quick problems are others than full ones. */
+ * A case is one problem of a plan in one layout. Op, dtype and the name of the case identify it:
+ * "plain.3.transposed" is the third problem with unrelated inputs that are transposed in memory,
+ * "special.7" the seventh special value, "refused" a dtype that must not be accepted. Names do not depend on
+ * which other cases are run, but quick problems differ from full ones. */
 #ifndef CLI_VERIFY_VERIFY_H
 #define CLI_VERIFY_VERIFY_H
 

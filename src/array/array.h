@@ -1,10 +1,10 @@
-/* The array handle. An array is a node of the lazy graph and a view of a root:
+/* The array handle. An array is either a root or a view of a root:
  *
- * - a root computes (op, in, attr) or holds data; its view is the contiguous one;
- * - any other array is a view: root names the root, and view says how it sees the root's elements.
- *   Views of views are composed when they are built, so a view never points at a view.
+ * - A root is a node of the lazy graph (op, in, attr), or holds data. Its view is contiguous.
+ * - A view selects elements of its root. Views of views are composed when they are built, so a view never
+ *   refers to another view.
  *
- * A view keeps the array it was made from in in[0] (op says how), for those who differentiate. */
+ * For gradients, a view keeps the array that it was made from in in[0], and op says by which row. */
 #ifndef ARRAY_ARRAY_H
 #define ARRAY_ARRAY_H
 

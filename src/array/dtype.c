@@ -1,4 +1,4 @@
-/* Facts of dtypes from dtype.def, promotion, and conversion of single values. */
+/* Properties of dtypes from dtype.def, promotion, and conversion of single values. */
 #include "array/dtype.h"
 #include "base/error.h"
 #include <float.h>

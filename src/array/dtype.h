@@ -1,4 +1,4 @@
-/* Dtypes: facts from dtype.def, promotion, scalar conversion. */
+/* Dtypes: properties from dtype.def, promotion, conversion of single values. */
 #ifndef ARRAY_DTYPE_H
 #define ARRAY_DTYPE_H
 

@@ -1,4 +1,4 @@
-/* Arithmetic of shapes and strides. Nothing here allocates or fails but by its return value. */
+/* Arithmetic of shapes and strides. Nothing here allocates or sets an error. */
 #include "array/view.h"
 #include <assert.h>
 #include <stdio.h>

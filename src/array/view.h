@@ -1,6 +1,6 @@
 /* A view: an affine map from a row-major index space to the elements of a buffer. Strides and offset
- * count elements; a stride may be 0 (broadcast) or negative (flipped). Every array sees its storage
- * through one, and programs read and write through them. */
+ * count elements; a stride may be 0 (broadcast) or negative (flipped). Arrays and programs access buffers
+ * through views. */
 #ifndef ARRAY_VIEW_H
 #define ARRAY_VIEW_H
 

@@ -1,8 +1,7 @@
-/* Files for the formats: see file.h.
+/* Files for the format readers and writers: see file.h.
  *
- * Every call's result is checked, a call that a signal broke off goes on, and each message carries
- * the system's own words and what to do. A file is written beside its place and renamed; devices,
- * pipes and streams, which have no place to be renamed to, are written straight.
+ * Every result is checked, interrupted calls are repeated, and each message has the system's text and advice.
+ * Devices, pipes and streams cannot be renamed to, so they are written directly.
  */
 #include "io/file.h"
 
@@ -246,10 +245,10 @@ ig_status io_expect_end(struct io_file *file, const char *after)
         return status;
     if (left > 0)
         return io_fail(file, IG_ERR_FORMAT,
-                       "%" PRId64 " bytes behind %s belong to nothing; copy or save it again", left,
+                       "%" PRId64 " unexpected bytes follow %s; copy or save it again", left,
                        after);
     return io_fail(file, IG_ERR_FORMAT,
-                   "there are bytes behind %s that belong to nothing; copy or save it again",
+                   "unexpected bytes follow %s; copy or save it again",
                    after);
 }
 

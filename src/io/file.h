@@ -1,5 +1,5 @@
-/* Files as the formats see them: opened, read and written in full or with a message that names the
- * file. A file that is written appears in its place whole, or not at all.
+/* Files for the format readers and writers. Reads and writes are complete, or fail with a message that names
+ * the file. A file that is written replaces the old one as a whole, or not at all.
  */
 #ifndef IO_FILE_H
 #define IO_FILE_H
@@ -36,14 +36,15 @@ struct io_file {
 ig_status io_fail(const struct io_file *file, ig_status code, const char *format, ...)
     IG_PRINTF(3, 4);
 
-/* The code of the thread's error, which goes on waiting: for a call that had nothing to return. */
+/* The code of the error that waits, which stays: for functions that return a status after a call that
+ * returned NULL. */
 ig_status io_waiting(void);
 
-/* Copies a name for messages, on one line; where it does not fit, "..." and its last bytes. */
+/* Copies a name for messages, without control characters. A long name becomes "..." and its last bytes. */
 void io_show(const char *name, char out[IO_SHOWN_BYTES]);
 
-/* Opens for reading: a file, or bytes that outlive it and that messages call shown. io_close also
- * after a failure. */
+/* Opens for reading: a file, or bytes in memory, which messages call shown. Call io_close also after a
+ * failure. */
 ig_status io_open(struct io_file *file, const char *path);
 void io_open_memory(struct io_file *file, const void *bytes, size_t n, const char *shown);
 void io_close(struct io_file *file);
@@ -55,26 +56,26 @@ ig_status io_peek(struct io_file *file, void *out, size_t bytes, size_t *got);
 /* Reads up to bytes; *got is less only at the end of the file. */
 ig_status io_read(struct io_file *file, void *out, size_t bytes, size_t *got);
 
-/* The same into new memory: *data is the caller's to free, also after a failure. Where nobody knows
- * the file's size, memory grows with the bytes that have come, whatever was promised. */
+/* The same into new memory. The caller frees *data, also after a failure. If the size of the file is
+ * unknown, memory grows with the bytes that arrive, whatever a header promises. */
 ig_status io_read_new(struct io_file *file, size_t bytes, void **data, size_t *got);
 
-/* How many bytes an array has; false if Ingot cannot address them. Lengths beside a 0 count too,
- * since strides are products of them. */
+/* The size of an array in bytes; false if Ingot cannot address them. Lengths beside a 0 count too, because
+ * strides are products of them. */
 bool io_measure(const int64_t *shape, int ndim, ig_dtype dtype, size_t *bytes);
 
 /* IG_OK if bytes of array data fit the memory limit. */
 ig_status io_admit(const struct io_file *file, uint64_t bytes);
 
-/* IG_ERR_FORMAT where the file goes on; after: "its tensors". */
+/* IG_ERR_FORMAT if the file does not end here; after: "its tensors". */
 ig_status io_expect_end(struct io_file *file, const char *after);
 
-/* Turns the bytes of each element around. */
+/* Reverses the bytes of each element. */
 void io_swap(void *data, size_t bytes, size_t element_bytes);
 
-/* Opens for writing, beside path where path is a plain file or not there yet. io_finish also after
- * a failure: with IG_OK it brings the file to the disk and puts it in its place, else it takes it
- * away and leaves what was there. Returns status, or why it could not. */
+/* Opens for writing: a temporary file beside path, if path is a plain file or does not exist. Call
+ * io_finish also after a failure: with IG_OK it flushes the file to the disk and renames it to path, else
+ * it removes it and leaves path unchanged. Returns status, or the error of doing so. */
 ig_status io_create(struct io_file *file, const char *path);
 ig_status io_write(struct io_file *file, const void *data, size_t bytes);
 ig_status io_finish(struct io_file *file, ig_status status);

@@ -1,8 +1,7 @@
 /* Reads the idx format, which MNIST's files are in: ig_load_idx and ig_idx_from_memory.
  *
  * A file is two zero bytes, the type of its elements, the number of its axes, their lengths as u32,
- * then the elements; all big-endian. Nothing in it is trusted: its size must be exactly what its
- * lengths say.
+ * then the elements; all big-endian. The file is untrusted: its size must match its lengths exactly.
  */
 #include "io/file.h"
 
@@ -49,7 +48,7 @@ static ig_status magic_read(struct io_file *file, struct header *header)
         return io_fail(file, IG_ERR_FORMAT, "it is empty; copy it again");
     if (got >= 2 && magic[0] == 0x1f && magic[1] == 0x8b)
         return io_fail(file, IG_ERR_UNSUPPORTED,
-                       "it is packed by gzip; unpack it first (gunzip) and load what that gives");
+                       "it is compressed with gzip; decompress it first (gunzip)");
     if (magic[0] != 0 || (got >= 2 && magic[1] != 0))
         return io_fail(
             file, IG_ERR_FORMAT,
@@ -63,12 +62,12 @@ static ig_status magic_read(struct io_file *file, struct header *header)
         return io_fail(
             file, IG_ERR_FORMAT,
             "its elements are of type 0x%02x, which the idx format does not have (08 u8, 09 "
-            "i8, 0b i16, 0c i32, 0d f32, 0e f64); it is damaged, or no idx file",
+            "i8, 0b i16, 0c i32, 0d f32, 0e f64); it is damaged, or not an idx file",
             magic[2]);
     header->ndim = magic[3];
     if (header->ndim > IG_MAX_NDIM)
         return io_fail(file, IG_ERR_UNSUPPORTED,
-                       "it has %d axes, and Ingot takes up to %d; reshape it", header->ndim,
+                       "it has %d axes, and Ingot allows %d; reshape it", header->ndim,
                        IG_MAX_NDIM);
     return IG_OK;
 }
@@ -88,7 +87,7 @@ static ig_status shape_read(struct io_file *file, struct header *header)
         return IG_OK;
     return io_fail(
         file, IG_ERR_FORMAT,
-        "its shape has more elements than any memory; the file is damaged: copy it again");
+        "its shape has more elements than can be addressed; the file is damaged: copy it again");
 }
 
 /* Reads the elements; *data is the caller's to free, also on failure. */
@@ -139,7 +138,7 @@ ig_array *ig_idx_from_memory(const void *bytes, size_t n)
 {
     struct io_file file;
     if (!bytes)
-        FAIL_NULL(IG_ERR_ARGUMENT, "load: there are no bytes to read idx from; give some");
+        FAIL_NULL(IG_ERR_ARGUMENT, "load: the bytes of the idx file are NULL");
     io_open_memory(&file, bytes, n, "idx in memory");
     return idx_read(&file);
 }

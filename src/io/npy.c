@@ -1,9 +1,9 @@
 /* The .npy format: ig_load and ig_save.
  *
  * A file is magic, version, header length, a Python dict as text (descr, fortran_order, shape),
- * then the elements. Nothing in it is trusted: the dict is parsed by a strict grammar, sizes are
- * multiplied with overflow checks, and a file whose size is known is measured before memory is
- * asked for. From a pipe, memory grows only with the bytes that have come.
+ * then the elements. The file is untrusted: the dict is parsed by a strict grammar, products of sizes are
+ * checked for overflow, and the size of a file is checked before memory is allocated. For a pipe, memory
+ * grows only with the bytes that arrive.
  */
 #include "io/npy.h"
 
@@ -240,7 +240,7 @@ static ig_status parse_shape(struct parser *p, struct header *header)
     }
     if (ndim > IG_MAX_NDIM)
         return io_fail(p->file, IG_ERR_UNSUPPORTED,
-                       "it has %d axes, and Ingot takes up to %d; reshape it in NumPy", ndim,
+                       "it has %d axes, and Ingot allows %d; reshape it in NumPy", ndim,
                        IG_MAX_NDIM);
     header->ndim = ndim;
     return IG_OK;
@@ -315,7 +315,7 @@ static ig_status header_measure(const struct io_file *file, struct header *heade
         return IG_OK;
     return io_fail(
         file, IG_ERR_FORMAT,
-        "its shape has more elements than any memory; the file is damaged: save it again");
+        "its shape has more elements than can be addressed; the file is damaged: save it again");
 }
 
 /* ---- reading ------------------------------------------------------------------------------- */
@@ -373,7 +373,7 @@ static ig_status preamble_read(struct io_file *file, size_t *length)
         *length |= (size_t)bytes[PREAMBLE_BYTES + i] << 8 * i;
     if (*length > HEADER_MAX_BYTES)
         return io_fail(file, IG_ERR_FORMAT,
-                       "its header says to be %zu bytes long, and Ingot takes up to %d; "
+                       "its header claims to be %zu bytes long, and Ingot allows %d; "
                        "the file is damaged or holds records: save plain numbers",
                        *length, HEADER_MAX_BYTES);
     if (file->left >= 0 && (int64_t)*length > file->left)
@@ -507,7 +507,7 @@ size_t npy_header(const ig_array *x, unsigned char out[NPY_HEADER_MAX_BYTES])
 ig_status ig_save(const char *path, ig_array *x)
 {
     if (!x)
-        return ig_fail(IG_ERR_ARGUMENT, "save: there is no array; give one");
+        return ig_fail(IG_ERR_ARGUMENT, "save: the array is NULL");
     const void *data = ig_data(x);
     if (!data && (ig_size(x) != 0 || ig_failed()))
         return io_waiting();

@@ -213,7 +213,7 @@ static ig_status member_check(const struct archive *a, const struct member *m, c
                        shown, m->method);
     if (m->method == ZIP_STORED ? m->bytes != m->packed : m->bytes / INFLATE_MAX_RATIO > m->packed)
         return io_fail(a->file, IG_ERR_FORMAT,
-                       "its member '%.100s' says to have %" PRIu64 " bytes, which cannot be in the "
+                       "its member '%.100s' claims to have %" PRIu64 " bytes, which cannot be in the "
                        "%" PRIu64 " bytes of the file that it takes; the file is damaged: copy or "
                        "save it again",
                        shown, m->bytes, m->packed);
@@ -290,7 +290,7 @@ static ig_status member_read(const struct archive *a, const struct member *m, st
     ig_status status = IG_OK;
     if (crc32_add(0, bytes, m->bytes) != m->crc) {
         status = io_fail(a->file, IG_ERR_FORMAT,
-                         "its member '%.100s' has another checksum than it should; the file is "
+                         "its member '%.100s' has a wrong checksum; the file is "
                          "damaged: copy or save it again",
                          shown);
     } else if ((status = ig_scope_begin()) == IG_OK) {

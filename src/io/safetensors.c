@@ -1,8 +1,8 @@
 /* Reads the safetensors format: ig_tensors_load. The format is in safetensors.h.
  *
- * Nothing in a file is trusted. Every rule of the format is checked, and together they leave no
- * byte without a meaning: tensors lie side by side from the first byte of the data to the last. The
- * whole header is checked, against the file's size too, before memory is asked for any tensor.
+ * The file is untrusted. Every rule of the format is checked; together they leave no byte without a meaning,
+ * since tensors must cover the data without gaps or overlap. The whole header is checked, also against the
+ * size of the file, before memory is allocated for any tensor.
  */
 #include "io/file.h"
 #include "io/npz.h"
@@ -119,7 +119,7 @@ static ig_status shape_parse(struct loader *l, struct slot *slot)
         return json_failed(l);
     if (ndim > IG_MAX_NDIM)
         return tensor_fail(l, slot, IG_ERR_UNSUPPORTED,
-                           "has %d axes, and Ingot takes up to %d; reshape it before saving", ndim,
+                           "has %d axes, and Ingot allows %d; reshape it before saving", ndim,
                            IG_MAX_NDIM);
     slot->ndim = ndim;
     return IG_OK;
@@ -164,7 +164,7 @@ static ig_status slot_measure(const struct loader *l, const struct slot *slot)
     size_t bytes = 0;
     if (!io_measure(slot->shape, slot->ndim, slot->dtype, &bytes))
         return tensor_fail(l, slot, IG_ERR_FORMAT,
-                           "has more elements than any memory; the file is damaged: save it again");
+                           "has more elements than can be addressed; the file is damaged: save it again");
     if (bytes != slot->end - slot->begin)
         return tensor_fail(l, slot, IG_ERR_FORMAT,
                            "needs %zu bytes by its shape and has %" PRIu64
@@ -263,7 +263,7 @@ static ig_status header_parse(struct loader *l, const char *source, size_t bytes
     if (bytes == 0 || source[0] != '{')
         return io_fail(
             &l->file, IG_ERR_FORMAT,
-            "its header does not begin with '{'; it is no safetensors file, or damaged: name "
+            "its header does not begin with '{'; it is not a safetensors file, or is damaged: name "
             "another, or save it again");
     json_begin(&l->json, source, bytes);
     const ig_status status = entries_parse(l);
@@ -274,7 +274,7 @@ static ig_status header_parse(struct loader *l, const char *source, size_t bytes
 static ig_status header_cut(const struct io_file *file, uint64_t promised, uint64_t found)
 {
     return io_fail(file, IG_ERR_FORMAT,
-                   "the file is cut short or no safetensors file: %" PRIu64
+                   "the file is cut short, or it is not a safetensors file: %" PRIu64
                    " bytes of header are promised, %" PRIu64 " are there; copy or save it again",
                    promised, found);
 }
@@ -295,9 +295,9 @@ static ig_status header_read(struct loader *l)
         length = length << 8 | prefix[i];
     if (length > SAFETENSORS_HEADER_MAX_BYTES)
         return io_fail(file, IG_ERR_FORMAT,
-                       "its header says to be %" PRIu64
-                       " bytes long, and the format takes up to %d; it "
-                       "is no safetensors file, or damaged",
+                       "its header claims to be %" PRIu64
+                       " bytes long, and the format allows %d; it "
+                       "is not a safetensors file, or is damaged",
                        length, SAFETENSORS_HEADER_MAX_BYTES);
     if (file->left >= 0 && length > (uint64_t)file->left)
         return header_cut(file, length, (uint64_t)file->left);

@@ -1,7 +1,7 @@
 /* Writes the safetensors format: ig_tensors_save. The format is in safetensors.h.
  *
- * Tensors are listed in the order of the set. In the data the widest elements come first, so that
- * every element lies at a multiple of its size, which some readers need.
+ * The header lists tensors in the order of the set. In the data, tensors with the widest elements come first,
+ * so that every element is aligned to its size, which some readers need.
  */
 #include "io/file.h"
 #include "io/safetensors.h"
@@ -111,7 +111,7 @@ static ig_status file_write(struct io_file *file, const ig_tensors *set, const u
     if (header && bytes - SAFETENSORS_LENGTH_BYTES > SAFETENSORS_HEADER_MAX_BYTES)
         status =
             io_fail(file, IG_ERR_UNSUPPORTED,
-                    "its header would have %zu bytes, and the format takes up to %d; save fewer "
+                    "its header would have %zu bytes, and the format allows %d; save fewer "
                     "tensors, or shorter names and texts",
                     bytes - SAFETENSORS_LENGTH_BYTES, SAFETENSORS_HEADER_MAX_BYTES);
     if (status == IG_OK)
@@ -128,7 +128,7 @@ ig_status ig_tensors_save(const ig_tensors *t, const char *path)
 {
     struct io_file file;
     if (!t)
-        FAIL(IG_ERR_ARGUMENT, "save: there is no set of tensors; give one");
+        FAIL(IG_ERR_ARGUMENT, "save: the set of tensors is NULL");
     TRY(tensors_evaluate(&t->arrays));
     uint64_t *begins = tensors_place(&t->arrays);
     if (!begins)

@@ -1,6 +1,5 @@
-/* A set of named arrays with text beside them: what a checkpoint is in memory. See tensors.h.
- *
- * The set owns a reference to each of its arrays. It is for one thread at a time.
+/* A set of named arrays and texts: a checkpoint in memory. See tensors.h. The set owns a reference to each of
+ * its arrays.
  */
 #include "io/tensors.h"
 
@@ -121,7 +120,7 @@ static ig_status text_check(const char *what, const char *value)
 {
     char shown[IO_SHOWN_BYTES];
     if (!value)
-        FAIL(IG_ERR_ARGUMENT, "tensors: no %s is given; give one", what);
+        FAIL(IG_ERR_ARGUMENT, "tensors: the %s is NULL", what);
     if (json_is_utf8(value))
         return IG_OK;
     io_show(value, shown);
@@ -139,11 +138,11 @@ static struct named *names_get(struct names *names, const char *name)
 ig_status ig_tensors_put(ig_tensors *t, const char *name, ig_array *x)
 {
     if (!t || !x)
-        FAIL(IG_ERR_ARGUMENT, "tensors: there is no %s to put; give one", t ? "array" : "set");
+        FAIL(IG_ERR_ARGUMENT, "tensors: the %s is NULL", t ? "array" : "set");
     TRY(text_check("name", name));
     if (strcmp(name, "__metadata__") == 0)
         FAIL(IG_ERR_ARGUMENT,
-             "tensors: the name '__metadata__' is the format's own; choose another");
+             "tensors: the name '__metadata__' is reserved by the format; choose another");
     struct named *place = names_get(&t->arrays, name);
     if (!place)
         return IG_ERR_MEMORY;
@@ -169,7 +168,7 @@ ig_array *ig_tensors_get(const ig_tensors *t, const char *name)
 ig_status ig_tensors_put_text(ig_tensors *t, const char *key, const char *value)
 {
     if (!t)
-        FAIL(IG_ERR_ARGUMENT, "tensors: there is no set to put text into; give one");
+        FAIL(IG_ERR_ARGUMENT, "tensors: the set is NULL");
     TRY(text_check("key", key));
     TRY(text_check("text", value));
     char *copy = memory_text(value);

@@ -1,6 +1,5 @@
-/* What a set of named arrays is made of: two lists in the order of their making, each with a search
- * tree by name through it. The tree is balanced whatever the names are: a stranger's file chooses
- * them.
+/* The parts of a set of named arrays: two lists in the order of insertion, each with a search tree by name.
+ * The tree is balanced, because an untrusted file may choose the names.
  */
 #ifndef IO_TENSORS_H
 #define IO_TENSORS_H

@@ -1,4 +1,4 @@
-/* Models and optimisers in safetensors files.
+/* Models and optimizers in safetensors files.
  *
  *   tensors    parameters and state by their names; "optimizer.SLOT.NAME": what is remembered of NAME
  *   texts      "ingot" the version of this list, "seed", "steps", "parameters" (names in order, one in
@@ -88,7 +88,7 @@ ig_status ig_model_save(const ig_model *m, const ig_optimizer *o, const char *te
         return ig_fail(IG_ERR_ARGUMENT, "model_save: %s is NULL", m ? "the path" : "the model");
     if (o && o->owner && o->owner != m->id)
         return ig_fail(IG_ERR_ARGUMENT,
-                       "model_save '%s': the optimiser holds the state of another model", path);
+                       "model_save '%s': the optimizer holds the state of another model", path);
     ig_tensors *t = ig_tensors_new();
     if (!t)
         return error_code();
@@ -265,7 +265,7 @@ static ig_status find_slots(found *f, const ig_optimizer *o)
 {
     f->slots = calloc((size_t)f->param.n + 1, sizeof *f->slots);
     if (!f->slots)
-        return ig_fail(IG_ERR_MEMORY, "model_load '%s': no memory for the optimiser", f->path);
+        return ig_fail(IG_ERR_MEMORY, "model_load '%s': no memory for the optimizer", f->path);
     for (int i = 0; i < f->param.n; i++)
         for (int k = 0; k < o->slots; k++) {
             const ig_array *p = f->param.at[i].value;
@@ -285,11 +285,11 @@ static ig_status find_optimizer(found *f, const ig_optimizer *o)
     const char *kind = ig_tensors_text(f->t, "optimizer");
     if (!kind)
         return ig_fail(IG_ERR_FORMAT,
-                       "model_load '%s': it holds no optimiser; load the model without one",
+                       "model_load '%s': it holds no optimizer; load the model without one",
                        f->path);
     if (strcmp(kind, o->rule->kind) != 0)
         return ig_fail(IG_ERR_ARGUMENT,
-                       "model_load '%s': its optimiser is %.20s, not %s; make one of that kind, or "
+                       "model_load '%s': its optimizer is %.20s, not %s; make one of that kind, or "
                        "load the model without one",
                        f->path, kind, o->rule->kind);
     const ig_status status = find_number(f, "optimizer_steps", &f->optimizer_steps);

@@ -1,5 +1,5 @@
-/* Layers: each asks the model for its parameters, by the name that it is given, and says what it
- * computes in public ops. A new parameter has the dtype of x, or f32 where x is not a float. */
+/* Layers. Each gets its parameters from the model by name and computes with public ops. A new parameter has
+ * the dtype of x, or f32 if x is not a float. */
 #include "nn/model.h"
 #include <math.h>
 

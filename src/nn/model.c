@@ -1,4 +1,4 @@
-/* Models: named arrays that outlive scopes, made at the first call that asks for them. */
+/* Models: named arrays that outlive scopes, created by the first call that asks for them. */
 #include "nn/model.h"
 #include <math.h>
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
-/* A model from inside: its parameters and its state, each a list of named arrays.
+/* The parts of a model: its parameters and its state, each a list of named arrays.
  *
- * The arrays are leaves of the model's own, out of every scope: nobody else holds their memory, so a
+ * The arrays are leaves outside of every scope. The model owns the only reference to their memory, so a
  * step may overwrite it. */
 #ifndef NN_MODEL_H
 #define NN_MODEL_H
@@ -24,7 +24,7 @@ struct ig_model {
     uint64_t seed;
     uint32_t words[2]; /* the key of dropout, once drawn */
     bool has_words, training;
-    int64_t steps; /* made with this model, by whatever optimiser */
+    int64_t steps; /* made with this model, by whatever optimizer */
     int64_t draws; /* of dropout since the last step */
     entries param, state;
     char *text; /* of the file that it was loaded from; may be NULL */

@@ -1,5 +1,5 @@
-/* Optimisers and the step: gradients, the rule for each parameter, one evaluation, and only then the
- * change. Until that last hop nothing of model or optimiser is touched, so a failure leaves no trace. */
+/* Optimizers and the training step: gradients, the update rule of each parameter, one evaluation. Model and
+ * optimizer change only after that has succeeded. */
 #include "nn/optimizer.h"
 #include <math.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static ig_optimizer *made(ig_optimizer settings)
         return NULL;
     ig_optimizer *o = malloc(sizeof *o);
     if (!o) {
-        ig_fail(IG_ERR_MEMORY, "%s: no memory for an optimiser", r->kind);
+        ig_fail(IG_ERR_MEMORY, "%s: no memory for an optimizer", r->kind);
         return NULL;
     }
     *o = settings;
@@ -118,7 +118,7 @@ ig_status ig_optimizer_clip(ig_optimizer *o, double max_norm)
     if (!o || !(max_norm >= 0))
         return ig_fail(IG_ERR_ARGUMENT, "optimizer_clip: %s",
                        o ? "a norm cannot be negative; give 0 (never) or more"
-                         : "the optimiser is NULL");
+                         : "the optimizer is NULL");
     o->max_norm = isinf(max_norm) ? 0 : max_norm;
     return IG_OK;
 }
@@ -127,7 +127,7 @@ int64_t ig_optimizer_steps(const ig_optimizer *o) { return o ? o->steps : 0; }
 
 /* ---- one step ---- */
 
-/* Lists of arrays, all in the optimiser's room. out is what is evaluated: for each parameter its new
+/* Lists of arrays, all in the optimizer's room. out is what is evaluated: for each parameter its new
  * value and its new state, which the step owns (n_made of them) until they are handed on; then new
  * states of the model, the loss, and what the caller adds. donated is what they replace. */
 typedef struct step {
@@ -145,22 +145,24 @@ static ig_status step_check(const ig_optimizer *o, const ig_model *m, const ig_a
     if (!o || !m || !loss || (n && !also))
         return ig_failed() ? error_code()
                            : ig_fail(IG_ERR_ARGUMENT, "step: %s is NULL",
-                                     !o      ? "the optimiser"
+                                     !o      ? "the optimizer"
                                      : !m    ? "the model"
                                      : !loss ? "the loss"
                                              : "the list of further arrays");
+    if (n < 0)
+        return ig_fail(IG_ERR_ARGUMENT, "step: %d further arrays; a count cannot be negative", n);
     if (ig_failed())
         return error_code();
     if (m->param.n == 0)
         return ig_fail(IG_ERR_ARGUMENT,
                        "step: the model has no parameters; call its layers before the first step");
     if (o->owner && o->owner != m->id)
-        return ig_fail(IG_ERR_ARGUMENT, "step: this optimiser holds the state of another model; "
+        return ig_fail(IG_ERR_ARGUMENT, "step: this optimizer holds the state of another model; "
                                         "make one for each model");
     if (o->owner && o->n != m->param.n)
         return ig_fail(IG_ERR_ARGUMENT,
-                       "step: the model has %d parameters, but had %d at this optimiser's first "
-                       "step; call all layers before it, or make a new optimiser",
+                       "step: the model has %d parameters, but had %d at this optimizer's first "
+                       "step; call all layers before it, or make a new optimizer",
                        m->param.n, o->n);
     return IG_OK;
 }

@@ -1,4 +1,4 @@
-/* An optimiser from inside: a rule, its settings, and its state by parameter. */
+/* The parts of an optimizer: a rule, its settings, and its state for each parameter. */
 #ifndef NN_OPTIMIZER_H
 #define NN_OPTIMIZER_H
 
@@ -6,7 +6,7 @@
 
 enum { SLOTS_MAX = 2, NUMBERS_MAX = 5 };
 
-/* What tells one optimiser from another. numbers says, in double, what one step needs: they become
+/* What tells one optimizer from another. numbers says, in double, what one step needs: they become
  * scalars, data to the engine, so that all steps have one schedule. update builds the new value of a
  * parameter and writes its new state to next; all its arrays are f32, or f64 for f64 parameters. */
 typedef struct rule {

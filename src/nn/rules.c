@@ -1,9 +1,8 @@
-/* The rules of the optimisers, one short function each, in as few ops as say it: a step builds them
- * anew for every parameter, and they run over every element.
+/* The update rules of the optimizers, one function each, in as few ops as possible: each step builds them
+ * for every parameter.
  *
  * p is the parameter, g its gradient. Where the papers keep a running mean, beta * m + (1 - beta) * g,
- * the state here is the sum beta * s + g; so m = (1 - beta) * s, and the factor goes into a number that
- * is computed once for all. */
+ * the state here is the sum beta * s + g. So m = (1 - beta) * s, and the factor is folded into a scalar. */
 #include "nn/optimizer.h"
 #include <math.h>
 

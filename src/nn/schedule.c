@@ -1,10 +1,10 @@
-/* Schedules: the rate as a function of the number of steps made, in double, on the host. */
+/* Learning rate schedules: the rate as a function of the number of steps, computed in double. */
 #include "nn/optimizer.h"
 #include <math.h>
 
 static ig_status absent(const char *who)
 {
-    return ig_fail(IG_ERR_ARGUMENT, "%s: the optimiser is NULL", who);
+    return ig_fail(IG_ERR_ARGUMENT, "%s: the optimizer is NULL", who);
 }
 
 static ig_status decline_set(ig_optimizer *o, const char *who, decline kind, int64_t total,

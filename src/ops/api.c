@@ -1,5 +1,6 @@
-/* The typed functions of ingot.h: each packs its arguments and calls the op by its row. */
-#include "ops/rows.h"
+/* The typed functions of ingot.h. Each packs its arguments and calls its op. Those of elementwise rows are
+ * generated from ops.def. */
+#include "ops/builders.h"
 #include <math.h>
 
 #define NOTHING ((ig_arg){.kind = IG_ARG_NONE})
@@ -8,14 +9,14 @@
 #define BOOL(x) ((ig_arg){.kind = IG_ARG_BOOL, .u.b = (x)})
 #define INT(x) ((ig_arg){.kind = IG_ARG_INT, .u.i = (x)})
 #define FLOAT(x) ((ig_arg){.kind = IG_ARG_FLOAT, .u.f = (x)})
-/* These take "not given" for an answer. */
+/* These become "not given" for an absent value. */
 #define INTS(x) ((x).v || (x).n ? (ig_arg){.kind = IG_ARG_INTS, .u.ints = (x)} : NOTHING)
 #define AXIS(x) ((x).v && (x).n == 1 ? INT((x).v[0]) : INTS(x))
 #define DTYPE(x) ((x) ? (ig_arg){.kind = IG_ARG_DTYPE, .u.dtype = (x)} : NOTHING)
 #define STRING(x) ((x) ? (ig_arg){.kind = IG_ARG_STRING, .u.str = (x)} : NOTHING)
-/* An absent array, unless NULL is what an error left. */
+/* NULL means absent, unless it is the result of a failed builder. */
 #define OPTIONAL(x) ((x) || ig_failed() ? ARRAY(x) : NOTHING)
-/* A whole number counts as an integer. */
+/* A whole number is passed as an integer. */
 #define NUMBER(x) ((x) == floor(x) && fabs(x) < 0x1p62 ? INT((int64_t)(x)) : FLOAT(x))
 
 #define ARGS(...) (ig_arg[]){__VA_ARGS__}, (int)(sizeof((ig_arg[]){__VA_ARGS__}) / sizeof(ig_arg))

@@ -1,7 +1,7 @@
-/* Building blocks of all builders: nodes and views that know broadcasting, casting and copying. */
+/* Building blocks of all builders: constants, views, nodes, and the rule of elementwise ops. */
 #include "base/error.h"
 #include "base/memory.h"
-#include "ops/rows.h"
+#include "ops/builders.h"
 #include <math.h>
 #include <string.h>
 
@@ -191,7 +191,7 @@ ig_array *build_map(op_id op, ig_dtype dtype, ig_array *const *x, int n)
     return map_node(op, dtype, in, n);
 }
 
-/* A number takes the dtype that it is asked for, if it can be told in it. */
+/* Converts a weak scalar. An integer that does not fit the dtype is an error. */
 static ig_array *cast_weak(ig_array *x, ig_dtype dtype)
 {
     const void *value = array_number_of(x);
@@ -223,7 +223,7 @@ ig_array *ig_weak(ig_array *x)
         return NULL;
     if ((x->view.ndim != 0 || !dtype_is_float(x->dtype)))
         FAIL_NULL(IG_ERR_ARGUMENT, "weak: x must be a 0-d float array; take one element of it");
-    /* A node, since a weak leaf is copied where it meets an array. */
+    /* A node, because weak leaves are converted by copying them, which would cut off gradients. */
     return weakened(map_node(OP_positive, x->dtype, &x, 1));
 }
 
@@ -277,8 +277,8 @@ static ig_status accept(op_id op, ig_dtype *dtype)
     return IG_OK;
 }
 
-/* nextafter of f16 or bf16 x and y, whose steps are not those of the f32 in which they compute: x moved
- * by 0.6 of its largest step, which rounds to the neighbour on either side of a power of 2 as well. */
+/* nextafter of f16 or bf16, computed in f32, whose steps are smaller: x is moved by 0.6 of its largest
+ * step, which rounds to the neighbour on both sides of a power of 2. */
 static ig_array *half_nextafter(ig_array *const half[2], ig_dtype dtype)
 {
     ig_finfo info;

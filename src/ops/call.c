@@ -1,14 +1,14 @@
-/* Calls: arguments bound to an op's signature, then handed to its builder. Typed functions, the
- * calculator and bindings all come through here. */
+/* Calls of ops: checks arguments, binds them to the signature, and calls the builder. The typed functions,
+ * the calculator and bindings all come through here. */
 #include "base/error.h"
 #include "base/memory.h"
-#include "ops/rows.h"
+#include "ops/builders.h"
 #include <stdio.h>
 #include <string.h>
 
 enum { MAX_PARAMS = 8 };
 
-/* Bound arguments, and what they point at. */
+/* Bound arguments, and the memory that they point to. */
 typedef struct call {
     op_id op;
     const ig_op *info;
@@ -47,7 +47,7 @@ static bool is_number(ig_kind k)
     return k == IG_ARG_INT || k == IG_ARG_FLOAT || k == IG_ARG_BOOL;
 }
 
-/* A number where an array is wanted. */
+/* A number as a weak scalar. */
 static ig_array *number_array(const ig_arg *a)
 {
     return a->kind == IG_ARG_INT     ? ig_int(a->u.i)
@@ -55,7 +55,7 @@ static ig_array *number_array(const ig_arg *a)
                                      : ig_bool(a->u.b);
 }
 
-/* Numbers stay without dtype where they meet arrays, or adapt to the first argument. */
+/* True if a weak scalar as argument i stays weak: the builder combines it with another argument. */
 static bool keeps_weak(op_class cls, int i)
 {
     bool adapts = cls == CLASS_MOVE || cls == CLASS_INDEX;
@@ -76,7 +76,7 @@ static ig_status bind_array(call *c, int i, ig_array *x)
     return x ? IG_OK : IG_ERR_MEMORY;
 }
 
-/* Puts a given argument, or a default, in place i, as the kind that the builder expects. */
+/* Binds an argument, or a default, to parameter i, in the kind that the builder expects. */
 static ig_status bind_one(call *c, int i, const ig_arg *a)
 {
     const ig_param *p = &c->info->params[i];
@@ -84,7 +84,7 @@ static ig_status bind_one(call *c, int i, const ig_arg *a)
     if (k == IG_ARG_NONE) {
         if (p->required)
             return wrong_kind(c, p, a);
-        /* None is a value where the signature says so; elsewhere it asks for the default. */
+        /* None is a value if the signature lists it; otherwise it asks for the default. */
         if (p->kinds >> IG_ARG_NONE & 1 || p->def.kind == IG_ARG_NONE)
             c->bound[i] = (ig_arg){.kind = IG_ARG_NONE};
         else
@@ -106,7 +106,7 @@ static ig_status bind_one(call *c, int i, const ig_arg *a)
     return IG_OK;
 }
 
-/* All positional arrays from args[from] on become one list. Returns how many were taken, -1: failed. */
+/* Binds all positional arrays from args[from] on as one list. Returns how many, -1 on failure. */
 static int bind_rest(call *c, int i, const ig_arg *args, int from, int nargs)
 {
     int n = 0;
@@ -216,7 +216,7 @@ static ig_status check_args(const call *c, const ig_arg *args, int nargs, ig_arr
     return require_list(c->info->name, "out", out, max_out);
 }
 
-/* A result is always a handle of its own: an op that had nothing to do gives a view of its input. */
+/* Makes sure that a result is a new handle: of an op that returns its input, it is a view. */
 static ig_array *own_handle(const call *c, ig_array *x)
 {
     for (int i = 0; i < c->info->n_params; i++) {

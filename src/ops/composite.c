@@ -1,5 +1,5 @@
-/* Builders of reductions and index ops that are made of other ops. Statistics compute in f32, or f64
- * for f64, and round to the dtype of x once, at the end. */
+/* Builders of reductions and index ops that are built from other ops. Statistics are computed in f32 (f64
+ * for f64) and rounded to the dtype of x once, at the end. */
 #include "base/error.h"
 #include "ops/composite.h"
 #include "ops/index.h"
@@ -137,7 +137,7 @@ static ig_array *part(op_id op, ig_array *x, int axis, int64_t start, int64_t st
     return array_view(op, x, &v);
 }
 
-/* end, which is joined to x along axis: a number stands for a slice of it. */
+/* The array to join to x along axis; a scalar is broadcast to a slice. */
 static ig_array *diff_end(op_id op, const ig_array *x, ig_array *end, int axis)
 {
     if (end->view.ndim != 0)
@@ -191,7 +191,7 @@ int op_diff(op_id op, const ig_arg *args, ig_array **out)
 
 /* ---- index ---- */
 
-/* x2 sorted, and each element of x1 compared with the one that stands at its place. */
+/* Compares each element of x1 with the element of the sorted x2 at its insertion point. */
 int op_isin(op_id op, const ig_arg *args, ig_array **out)
 {
     ig_array *x[2] = {args[0].u.array, args[1].u.array};

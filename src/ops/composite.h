@@ -1,8 +1,8 @@
-/* What composites share: the float dtype in which they compute, and statistics along axes. */
+/* Shared by composite ops: the float dtype in which they compute, and statistics along axes. */
 #ifndef OPS_COMPOSITE_H
 #define OPS_COMPOSITE_H
 
-#include "ops/rows.h"
+#include "ops/builders.h"
 
 /* Brings n arrays to the dtype in which composites compute: f64 where the arrays meet in it, else
  * f32. *dtype is the result's: the float dtype in which they meet, f32 for integers and bool. So f16

@@ -1,4 +1,4 @@
-/* What the builders of contractions share. Everything is views around one node,
+/* Shared by the builders of contractions. Each consists of views around one node,
  *
  *   out[b, m, n] = sum over k of x[0][b, m, k] * x[1][b, n, k]
  *
@@ -6,7 +6,7 @@
 #ifndef OPS_CONTRACT_H
 #define OPS_CONTRACT_H
 
-#include "ops/rows.h"
+#include "ops/builders.h"
 
 /* How many axes each group has. */
 typedef struct contract_axes {

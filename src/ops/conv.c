@@ -1,5 +1,5 @@
-/* Builders of convolutions: x's windows, seen as a view, contracted with the weight. A transposed
- * convolution spreads x out among zeros and convolves it with the kernel the other way around. */
+/* Builders of convolutions: a view of the windows of x is contracted with the weight. A transposed
+ * convolution inserts zeros between the elements of x and convolves with the flipped kernel. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "ops/contract.h"
@@ -16,7 +16,7 @@ typedef struct conv {
     windows w;
 } conv;
 
-/* x itself, or a copy if it repeats elements: who differentiates by it must tell them apart. */
+/* x, or a copy if its view repeats elements, since gradients need distinct elements. */
 static ig_array *apart(ig_array *x)
 {
     return !x || view_is_injective(&x->view) ? x : build_contiguous(x);
@@ -125,7 +125,7 @@ static ig_array *conv_result(const conv *c, ig_array *x, ig_array *weight)
     return build_cast(ig_add(y, bias), dtype);
 }
 
-/* ---- gradients: each of the two is the other's with respect to x ---- */
+/* ---- gradients: each kind of convolution is the gradient of the other with respect to x ---- */
 
 typedef struct conv_numbers {
     bool transposed;
@@ -148,7 +148,7 @@ static ig_array *pull_back(const conv_numbers *c, const view *x, ig_array *weigh
                           (ig_ints){left, c->n}, c->groups, (ig_ints){c->dilation, c->n});
 }
 
-/* The same for a transposed one: windows that only output_padding makes room for are none of x's. */
+/* The same for a transposed convolution, without the windows that exist only because of output_padding. */
 static ig_array *pull_forth(const conv_numbers *c, const view *x, ig_array *weight, ig_array *g)
 {
     static ig_array *(*const forth[])(ig_array *, ig_array *, ig_array *, ig_ints, ig_ints, ig_ints,
@@ -163,7 +163,8 @@ static ig_array *pull_forth(const conv_numbers *c, const view *x, ig_array *weig
     return array_view(OP_slice, y, &v);
 }
 
-/* x's gradient without the windows that the definition would write out; the others by definition. */
+/* The gradient of x is a convolution, which does not materialize windows; the others follow from the
+ * definition. */
 static ig_status pull_conv(void *context, ig_array *const *in, int n, ig_array *out, ig_array *g,
                            ig_array **grads)
 {
@@ -173,7 +174,7 @@ static ig_status pull_conv(void *context, ig_array *const *in, int n, ig_array *
     return grads[0] ? ig_vjp(&out->in[0], &g, 1, in + 1, n - 1, grads + 1) : IG_ERR_ARGUMENT;
 }
 
-/* y, made of c->x, weight and bias, with its gradient. numbers are of the call, not of the windows. */
+/* y, computed from c->x, weight and bias, with its gradient. numbers are the arguments of the call. */
 static ig_array *with_gradient(const conv *c, conv_numbers numbers, ig_array *y)
 {
     conv_numbers *kept = y ? memory_get(sizeof *kept) : NULL;
@@ -214,8 +215,8 @@ int op_conv3d(op_id op, const ig_arg *args, ig_array **out) { return convolve(op
 
 /* ---- transposed ---- */
 
-/* Where x goes along one axis of the array that the flipped kernel slides over: element i to
- * first + i * step. What falls outside is cut off. */
+/* The position of x along one axis of the array that the flipped kernel slides over: element i is at
+ * first + i * step. Elements outside are cut off. */
 typedef struct spread {
     int64_t length, first, step;
 } spread;
@@ -229,7 +230,7 @@ static void spread_inside(const spread *s, int64_t n, int64_t *from, int64_t *to
     *from = *from < *to ? *from : *to;
 }
 
-/* x among zeros: (N, C, lengths of s...). */
+/* x with zeros inserted: (N, C, lengths of s...). */
 static ig_array *spread_out(ig_array *x, const spread *s, int n)
 {
     enum { MOST = 2 + WINDOW_AXES_MOST };

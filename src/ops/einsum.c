@@ -1,9 +1,8 @@
-/* The builder of einsum. Each axis of an operand has a label: a letter, or a place in "...".
- * Operands are freed of repeated labels (a diagonal is a view) and of labels that nobody else has
- * (summed), and then contracted two at a time until one is left.
+/* The builder of einsum. Each axis of an operand has a label: a letter, or a position in "...". First,
+ * repeated labels of one operand become a diagonal (a view), and labels that occur in only one operand are
+ * summed. Then operands are contracted in pairs until one is left.
  *
- * An axis of length 1 says nothing about its label, so it is dropped: that is all there is to
- * broadcasting. What remains has the label's one length. */
+ * Axes of length 1 are dropped, because they broadcast. All other axes with a label have the same length. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "ops/contract.h"
@@ -124,7 +123,7 @@ static ig_status read_operands(einsum *e, ig_array *const *x, const char **at, i
     return IG_OK;
 }
 
-/* What stands behind the arrow. */
+/* The labels after the arrow. */
 static ig_status read_result(einsum *e, const char *at, int widest, const int *times)
 {
     written w;
@@ -151,7 +150,7 @@ static ig_status read_result(einsum *e, const char *at, int widest, const int *t
     return IG_OK;
 }
 
-/* Without an arrow: "...", then in their order the letters that stand once. */
+/* Without an arrow: "...", then the letters that occur once, in alphabetical order. */
 static ig_status imply_result(einsum *e, int widest, const int *times)
 {
     spell_out(&(written){.rest = 0}, widest, &e->out);
@@ -195,7 +194,7 @@ static ig_status learn_length(einsum *e, int i, int label, int64_t length)
     return IG_OK;
 }
 
-/* Operand i with each label once, on the diagonal where it stood more often; none of length 1. */
+/* Operand i with each label once (repeated labels become a diagonal), without axes of length 1. */
 static ig_status take_diagonals(einsum *e, int i)
 {
     operand_term *o = &e->operand[i];
@@ -249,8 +248,8 @@ static int sum_alone(einsum *e, operand_term *o, bool now)
     return n;
 }
 
-/* One dtype for all, and lonely labels summed. f16 and bf16 go on in f32 where there is more than
- * one step, so that they round once. */
+/* Converts all operands to one dtype and sums labels that occur in only one. If there is more than one
+ * step, f16 and bf16 continue in f32, so that they are rounded once. */
 static ig_status einsum_prepare(einsum *e, ig_array *const *x, ig_dtype *dtype)
 {
     int steps = e->n - 1;
@@ -359,8 +358,8 @@ static ig_status contract_pair(einsum *e, int i, int j, const pairing *p)
     return o->x ? IG_OK : IG_ERR_MEMORY;
 }
 
-/* Each time the pair that leaves least behind; of equal ones the first. Only so many operands are
- * looked at, so that a long list is not read over and over again. */
+/* Contracts the pair with the smallest result first; of equal ones the first. Only a limited number of
+ * operands is considered, so that long lists do not take quadratic time. */
 static ig_status contract_all(einsum *e)
 {
     enum { LOOKED_AT = 12 };

@@ -94,7 +94,8 @@ static ig_array *prod_before(ig_array *x)
     return array_view(OP_slice, y, &v);
 }
 
-/* The product of all others: those before times those behind, so zeros do no harm. */
+/* The product of all other elements: the product before times the product after, so zeros need no special
+ * case. */
 static ig_array *d_prod(pull *p, int i)
 {
     ig_array *x = p->node->in[i];
@@ -135,8 +136,8 @@ static ig_array *in_order(ig_array *a, const axis_list *l)
     return array_view(OP_permute_dims, a, &v);
 }
 
-/* Of several that are the largest each has its share. The answer comes in the order in which x lies in
- * memory, so windows that do not overlap are never written out. */
+/* Elements that tie for the largest share the gradient. The result has the axis order of x in memory, so
+ * windows that do not overlap are not materialized. */
 static ig_array *d_extreme(pull *p, int i)
 {
     ig_array *x = p->node->in[i], *most = unfold(p, p->node);
@@ -189,7 +190,7 @@ static ig_array *ahead(ig_array *x, int64_t by)
 }
 
 /* The products before each element, times rest[i] = g[i] + x[i + 1] * rest[i + 1], which is found by
- * joining pairs, pairs of pairs, and so on. Nothing is divided by, so zeros do no harm. */
+ * combining pairs, pairs of pairs, and so on. Without a division, zeros need no special case. */
 static ig_array *d_cumulative_prod(pull *p, int i)
 {
     ig_array *x = p->node->in[i], *rest = p->g, *factor = NULL;
@@ -201,7 +202,7 @@ static ig_array *d_cumulative_prod(pull *p, int i)
     return mul(prod_before(x), rest);
 }
 
-/* Each result is the element that was last found to be the largest so far. */
+/* Each result is the last element so far that was the largest. */
 static ig_array *d_cumulative_extreme(pull *p, int i)
 {
     ig_array *x = p->node->in[i];
@@ -218,7 +219,7 @@ static ig_array *d_sort(pull *p, int i)
     return ig_scatter(zeros_like(x), at, p->g, -1);
 }
 
-/* ---- places ---- */
+/* ---- reads and writes at computed indices ---- */
 
 /* A node that reads g where node reads or writes: in the same view, moved by the same index. */
 static ig_array *read_like(const ig_array *node, ig_array *index, ig_array *g, const view *at)
@@ -254,8 +255,8 @@ static ig_array *d_read(pull *p, int i)
     return write_like(p->node, zeros_like(root), index, p->g, &at, true);
 }
 
-/* The last of several writes to a place wins; who that is, the places tell when each writes its
- * number. */
+/* The last of several writes to an element wins. Writing the number of each update in the same way finds
+ * the winner. */
 static ig_array *d_write(pull *p, int i)
 {
     const ig_array *node = p->node;
@@ -274,7 +275,7 @@ static ig_array *d_write(pull *p, int i)
     return zero_unless(ig_equal(read_like(node, index, winner, at), number), mine);
 }
 
-/* g with zeros where the parts behind the i-th were written. */
+/* g with zeros where parts after the i-th were written. */
 static ig_array *without_later(ig_array *g, const ig_array *node, int i)
 {
     const int n = node->n_in - i;
@@ -296,7 +297,7 @@ static ig_array *without_later(ig_array *g, const ig_array *node, int i)
     return y;
 }
 
-/* A part has the gradient of its place, but for what later parts covered. */
+/* The gradient of a part is that of the region it was copied to, without what later parts overwrote. */
 static ig_array *d_assemble(pull *p, int i)
 {
     const ig_array *node = p->node;
@@ -318,8 +319,7 @@ static void list_axes(axis_list *l, int first, int count)
         l->axis[l->n++] = first + i;
 }
 
-/* Batch axes along which the operand is only repeated, as a weight is, are summed over right in the
- * contraction. */
+/* Batch axes along which the operand is broadcast, as a weight is, become summed axes of the contraction. */
 static void split_batch(const view *in, int b, axis_list *kept, axis_list *summed)
 {
     for (int a = 0; a < b; a++)
@@ -332,8 +332,8 @@ static void append_axes(axis_list *l, const axis_list *more)
         l->axis[l->n++] = more->axis[i];
 }
 
-/* The gradient of operand i is g contracted with the other operand over the other's own axes. It
- * comes in the order in which operand i lies in memory. */
+/* The gradient of operand i is g contracted with the other operand over the axes that only the other one
+ * has. The result has the axis order of operand i in memory. */
 static ig_array *pull_operand(pull *p, int i, ig_array *g)
 {
     ig_array *mine = p->node->in[i], *other = p->node->in[1 - i];
@@ -342,7 +342,7 @@ static ig_array *pull_operand(pull *p, int i, ig_array *g)
     axis_list kept = {.n = 0}, summed = {.n = 0};
     split_batch(&mine->view, b, &kept, &summed);
     axis_list of_g = kept, of_other = kept, of_mine = kept;
-    /* Both lie with the batch outside of their own axes: so the sum walks memory forward. */
+    /* Batch axes come before the own axes of both, so the sum reads memory forward. */
     list_axes(&of_g, i == 0 ? b : b + others, own);
     append_axes(&of_g, &summed);
     list_axes(&of_g, i == 0 ? b + own : b, others);

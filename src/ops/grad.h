@@ -1,6 +1,5 @@
-/* Derivatives. A rule says how a small change of one input of a node changes the node, the other way
- * around: from the gradient g of the node's result it builds the gradient of input i. Rules are
- * written in ops, so gradients are lazy, fused, and can be differentiated again. */
+/* Reverse-mode derivatives. From g, the gradient of a node's result, a rule builds the gradient of input i.
+ * Rules are written in ops, so gradients are lazy, are fused, and can be differentiated again. */
 #ifndef OPS_GRAD_H
 #define OPS_GRAD_H
 
@@ -22,7 +21,7 @@ grad_rule grad_rule_of(const ig_array *node);
 
 /* g, the gradient of x seen through v, a view of x's root, brought to the shape of the root: what is
  * read more than once adds up, what is not read is zero. x says how the view was made. */
-ig_array *grad_unview(ig_array *g, const ig_array *x, const view *v);
+ig_array *grad_through_view(ig_array *g, const ig_array *x, const view *v);
 
 /* x put to the places v of a row-major array of root's shape, where all else is zero; v is injective,
  * but for strides of 0, along which x adds up. */

@@ -1,5 +1,5 @@
-/* Builders of the index ops whose shapes follow from shapes alone: reads and writes at computed
- * places, sorting, searching. Indices are i64 and are checked when they are evaluated. */
+/* Builders of the index ops whose shapes do not depend on data: reads and writes at computed indices,
+ * sorting, searching. Indices are i64 and are checked during evaluation. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "ops/index.h"

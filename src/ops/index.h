@@ -1,9 +1,9 @@
-/* What the move and index builders share: axes put in and taken out of views, Python's slices,
- * index arrays, and reads at computed places. */
+/* Shared by the move and index builders: inserting and removing axes of views, Python's slices, index
+ * arrays, and reads at computed indices. */
 #ifndef OPS_INDEX_H
 #define OPS_INDEX_H
 
-#include "ops/rows.h"
+#include "ops/builders.h"
 
 /* ---- views (move.c) ---- */
 

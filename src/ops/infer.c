@@ -1,4 +1,4 @@
-/* Inference: what dtype and shape a result has, and whether axes and sizes make sense. */
+/* Inference of dtypes and shapes; checks of axes and sizes. */
 #include "base/error.h"
 #include "ops/ops.h"
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Builders of the move ops that write a new array: arrays joined, bordered, rolled, repeated. What
- * can be said as parts copied to places is an assembly, which casts and writes each part once. */
+/* Builders of the move ops that write a new array: concat, stack, pad, roll, repeat, tile. Where the result
+ * consists of parts copied to regions, it is one assemble node, which casts and writes each part once. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "ops/evaluate.h"

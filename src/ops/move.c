@@ -1,6 +1,6 @@
-/* Builders of the move ops that only look at x in another way. Each composes one view on x's own,
- * so nothing is copied; reshape alone may copy, where strides cannot say it. What joins or repeats
- * elements is in join.c. */
+/* Builders of the move ops that return views. Each composes a view with that of x, so nothing is copied;
+ * only reshape copies, where strides cannot express the result. Ops that join or repeat elements are in
+ * join.c. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "ops/index.h"

@@ -1,5 +1,5 @@
-/* Builders of the ops of neural networks: activations, softmax, norms, attention, losses. Each is a
- * formula in other ops, computed in f32 (f64 for f64) and rounded to the dtype of its input once, at
+/* Builders of the ops of neural networks: activations, softmax, norms, attention, losses. Each is an
+ * expression of other ops, computed in f32 (f64 for f64) and rounded to the dtype of its input once, at
  * the end. */
 #include "base/error.h"
 #include "ops/composite.h"

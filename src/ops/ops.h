@@ -1,4 +1,4 @@
-/* The op table as C sees it: an id for each row of ops.def, and the facts of the row. */
+/* The op table in C: an id and the properties of each row of ops.def. */
 #ifndef OPS_OPS_H
 #define OPS_OPS_H
 
@@ -57,7 +57,7 @@ typedef struct op_row {
 
 extern const op_row op_rows[OP_COUNT];
 
-/* What an elementwise row's float results may be off, in ulp; 0: they are the exact ones, rounded. */
+/* The error bound of an elementwise row's f32 and f64 results, in ulp; 0: correctly rounded. */
 extern const double op_ulps[OP_COUNT];
 
 /* The parameters of a row, parsed once; NULL on failure. */
@@ -66,12 +66,12 @@ const ig_op *op_info(op_id op);
 /* Binds args to the signature and builds. Returns the number of results, 0 on failure. */
 int op_call(op_id op, const ig_arg *args, int nargs, ig_array **out, int max_out);
 
-/* ---- what builders are made of (infer.c, build.c) ---- */
+/* ---- building blocks of builders (infer.c, build.c) ---- */
 
 /* How many results an op may give at most (split, unstack). */
 enum { OP_MAX_RESULTS = 4096 };
 
-/* The dtype that the arrays meet in; weak ones adapt. Fails, naming op, if there is none. */
+/* The common dtype of the arrays; weak scalars adapt. Fails, naming op, if there is none. */
 ig_status infer_dtype(op_id op, ig_array *const *x, int n, ig_dtype *dtype);
 /* The shape that the arrays broadcast to. */
 ig_status infer_broadcast(op_id op, ig_array *const *x, int n, int *ndim, int64_t *shape);

@@ -1,5 +1,5 @@
-/* Builders of pools: windows of x (N, C, spatial...), seen as a view and reduced. Means add up in
- * f32, or f64 for f64, and are divided once by the number of elements that count. */
+/* Builders of pooling: a view of the windows of x (N, C, spatial...) is reduced. Means are summed in f32 (f64
+ * for f64) and divided once by the number of elements that count. */
 #include "base/error.h"
 #include "ops/index.h"
 #include "ops/window.h"

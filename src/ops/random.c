@@ -1,18 +1,18 @@
 /* Builders of random arrays. Random bits are a function of a key and an index (OP_bits), so every
  * array here is a formula over them, lazy and fused like any other.
  *
- * A key is a u32 array; its length tells the generator:
+ * A key is a u32 array; its length selects the generator:
  *
- *   threefry  [2]  the two key words. What is drawn is what JAX draws with its default settings:
- *                  keys, bits, integers and floats in [0, 1) to the last bit, what is computed from
- *                  them up to rounding (permutation is our own). Key i of split_key is the block at
- *                  counter i, fold_in(key, data) the block at counter data.
+ *   threefry  [2]  the two key words. Draws equal those of JAX with its default settings: keys, bits,
+ *                  integers and floats in [0, 1) bit for bit, values computed from them up to
+ *                  rounding. permutation differs. Key i of split_key is the block at counter i,
+ *                  fold_in(key, data) the block at counter data.
  *   philox    [4]  words 0 and 1 are the key of Philox 4x32-10, words 2 and 3 the upper half of its
  *                  counter; the block number is the lower half. A seed fills words 0 and 1. New keys
  *                  are whole blocks, drawn with word 3 changed (the domain), so they share no block
  *                  with draws. */
 #include "base/error.h"
-#include "ops/rows.h"
+#include "ops/builders.h"
 #include <math.h>
 #include <string.h>
 
@@ -136,7 +136,7 @@ static ig_array *unit(op_id op, ig_array *key, ig_ints shape, ig_dtype dtype)
     return ig_multiply(build_cast(high, dtype), ig_float(ldexp(1, -digits)));
 }
 
-/* The value of an array that is a number; else otherwise. */
+/* The value of a scalar constant; the default for any other array. */
 static double value_of(const ig_array *x, double otherwise)
 {
     const void *number = array_number_of(x);

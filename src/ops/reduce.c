@@ -1,7 +1,7 @@
 /* Builders of reductions and scans. A reduce node folds the trailing axes of its input; which axes
  * were meant, and keepdims, are views around it. */
 #include "base/error.h"
-#include "ops/rows.h"
+#include "ops/builders.h"
 #include <string.h>
 
 /* x (kept axes..., reduced axes...) for the axes in the given list. */

@@ -1,9 +1,9 @@
-/* Graphs built again with other inputs: for all elements of a batch at once (vmap), or a second time so
- * that nothing of the first has to be kept (checkpoint).
+/* Rebuilds a graph with other inputs: for all elements of a batch at once (vmap), or a second time so that
+ * intermediate results need not be kept (checkpoint).
  *
- * A node is its row, its attributes and its inputs, so a copy needs no knowledge of the row. A batch is
- * one more axis in front of all others: roots are contiguous, so every view of the old root is one of
- * each slice of the new. */
+ * A node is an op, its attributes and its inputs, so copying it needs no knowledge of the op. A batch is one
+ * more axis before all others. Roots are contiguous, so every view of the old root is also a view of each
+ * slice of the new one. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "ops/grad.h"

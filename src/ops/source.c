@@ -1,7 +1,7 @@
-/* Builders of arrays from numbers. A constant array is a view of one element, so it takes no memory;
- * a sequence or a triangle is a formula over indices, so it fuses into whatever reads it. */
+/* Builders of arrays from numbers. A constant array is a view of one element, so it takes no memory. A
+ * sequence or a triangle is an expression over indices, so it is fused into the node that reads it. */
 #include "base/error.h"
-#include "ops/rows.h"
+#include "ops/builders.h"
 #include <math.h>
 
 /* ---- constants ---- */

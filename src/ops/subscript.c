@@ -1,6 +1,6 @@
-/* x[items...] as NumPy has it. Integers, slices, new axes and "..." make one view of x. Index
- * arrays and masks make one read on top of it: each says how far it moves along its axes, and
- * several add up to one distance in elements, so x is never copied before it is read. */
+/* x[items...] with NumPy's rules. Integers, slices, new axes and "..." become one view of x. Index arrays
+ * and masks become one read through this view: each gives an offset along its axes, and the offsets of
+ * several are added, so x is not copied before it is read. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "ops/index.h"

@@ -1,6 +1,6 @@
-/* The op table at run time: rows, their signatures parsed once into parameters, look-up by name. */
+/* The op table at run time: rows, signatures parsed once into parameters, lookup by name. */
 #include "base/error.h"
-#include "ops/rows.h"
+#include "ops/builders.h"
 #include <assert.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -49,7 +49,7 @@ static const char *const class_names[] = {
     [CLASS_NODE] = "node",
 };
 
-/* Parsed signatures live in fixed memory: parsing cannot fail but by a defect of the table. */
+/* Parsed signatures are in static memory, so parsing fails only if the table has a defect. */
 enum { MAX_PARAMS = 8, TEXT_ROOM = 8192 };
 static ig_op infos[OP_PUBLIC_COUNT];
 static ig_param params[OP_PUBLIC_COUNT][MAX_PARAMS];

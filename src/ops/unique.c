@@ -1,5 +1,5 @@
-/* Builders of the ops whose shapes depend on data: they evaluate what they need on the spot and
- * return data, or lazy reads at what was found. */
+/* Builders of the ops whose shapes depend on data. They evaluate their inputs at once, and return data or
+ * lazy reads at the indices that they found. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "ops/evaluate.h"

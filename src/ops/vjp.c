@@ -1,9 +1,9 @@
-/* Reverse mode: the graph behind the results is walked from its end, and at each place the gradient so
- * far is handed to the rule of the node, which hands gradients on to the inputs. */
+/* Reverse mode: walks the graph from the results to the inputs. At each place, the rule of the node turns
+ * its accumulated gradient into gradients of its inputs. A place is defined in walk.h. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "ops/grad.h"
-#include "ops/rows.h"
+#include "ops/builders.h"
 #include "ops/walk.h"
 #include <string.h>
 
@@ -19,7 +19,7 @@ static ig_status deliver(walk *w, ig_array *to, const ig_array *x, const view *s
             FAIL(IG_ERR_UNSUPPORTED,
                  "grad: an array to differentiate by repeats elements (a broadcast), and is used "
                  "through another view of it; differentiate by the array that it repeats");
-        d = grad_unview(d, x, seen);
+        d = grad_through_view(d, x, seen);
         if (d && to != to->root)
             d = grad_see(d, &to->view);
     }
@@ -127,7 +127,7 @@ static ig_status ask(walk *w, const question *q)
     return backward(w);
 }
 
-/* Whatever is wrong with the arrays that are given. */
+/* Checks arrays given by the caller: there, and floats. */
 static ig_status check(const char *who, const char *what, ig_array *const *x, int n)
 {
     TRY(require_list(who, what, x, n));

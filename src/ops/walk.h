@@ -1,9 +1,9 @@
-/* A walk over the graph behind some arrays, inputs first, without recursion. It stops at nothing that is
- * evaluated: it looks for how arrays were made, not for what is to be computed.
+/* A walk over the history of some arrays, inputs first, without recursion. It also passes through evaluated
+ * arrays, because it follows how arrays were made, not what must be computed.
  *
- * A place is where the walk makes a halt: a root, or a view that has a name of its own, being one that
- * the caller put in beforehand, a stop_gradient or a custom gradient. All other views only say
- * which elements of a place are meant. */
+ * A place is an array at which the walk stops: a root, or a view that must be distinguished from its root
+ * (one that the caller added beforehand, a stop_gradient, or a custom gradient). All other views only
+ * select elements of a place. */
 #ifndef OPS_WALK_H
 #define OPS_WALK_H
 

@@ -1,9 +1,9 @@
-/* Windows that slide over the spatial axes of x (N, C, spatial...): what convolutions and pools
- * share. A window is a view: its elements are not copied, and neighbours may overlap. */
+/* Windows that slide over the spatial axes of x (N, C, spatial...), for convolutions and pooling. A window
+ * is a view: its elements are not copied, and neighbouring windows may overlap. */
 #ifndef OPS_WINDOW_H
 #define OPS_WINDOW_H
 
-#include "ops/rows.h"
+#include "ops/builders.h"
 
 enum { WINDOW_AXES_MOST = 3 };
 

@@ -1,4 +1,4 @@
-/* Counting what holds for rows, and saying what does not. */
+/* Counts the checks of rows, and reports those that fail. */
 #ifndef TESTS_GRAD_CHECK_H
 #define TESTS_GRAD_CHECK_H
 

@@ -1,4 +1,4 @@
-/* Short words for tests of gradients: arrays of numbers, and what they must be. */
+/* Short names for tests of gradients: arrays of numbers, and expectations. */
 #ifndef TESTS_GRAD_EXPECT_H
 #define TESTS_GRAD_EXPECT_H
 

@@ -1,5 +1,5 @@
-/* The calls of rows.def, and one of each elementwise row of ops.def, as data: what each row of the op table makes of which inputs, inputs with
- * values on the host, and the layouts in which they can be handed over. */
+/* The calls of rows.def, and one call of each elementwise row of ops.def, as data: the op, its inputs with
+ * values on the host, and the layouts in which they can be passed. */
 #ifndef TESTS_GRAD_ROWS_H
 #define TESTS_GRAD_ROWS_H
 

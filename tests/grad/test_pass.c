@@ -1,4 +1,4 @@
-/* The pass backwards itself: what may be differentiated by what, at which points, and what is refused. */
+/* The backward pass: what can be differentiated with respect to what, at which points, and what is refused. */
 #include "grad/expect.h"
 #include "support/layouts.h"
 #include <math.h>

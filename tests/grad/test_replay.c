@@ -1,4 +1,4 @@
-/* Graphs built again: checkpoints, and what test_vmap.c, which maps every row, does not see of vmap. */
+/* Rebuilt graphs: checkpoints, and the parts of vmap that test_vmap.c does not cover. */
 #include "grad/expect.h"
 #include "grad/rows.h"
 #include "support/layouts.h"

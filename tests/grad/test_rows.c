@@ -1,6 +1,5 @@
 /* Every row of the op table against central differences in f64, in every layout; second derivatives;
- * other floats against f64. A row of the table that rows.def does not call is a failure, so a new op
- * cannot be forgotten.
+ * other floats against f64. An op that has no row is a failure, so a new op cannot be forgotten.
  *
  *   test_rows [--op NAME]      (IG_TEST_QUICK=1: fewer layouts, no second derivatives)
  *

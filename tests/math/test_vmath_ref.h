@@ -1,6 +1,6 @@
-/* What the vector math should give: references in double and in MPFR, special values.
- * Key invariant: nothing here rests on vmath.h, but for erfinv: libm and MPFR have none, so f32 is
- * held against f64, and f64 against Newton's method, which starts from it. */
+/* References of the vector math in double and in MPFR, and special values.
+ * Key invariant: nothing here depends on vmath.h, except for erfinv, which libm and MPFR do not have: f32 is
+ * compared with f64, and f64 with Newton's method, which starts from it. */
 #ifndef TESTS_MATH_VMATH_REF_H
 #define TESTS_MATH_VMATH_REF_H
 

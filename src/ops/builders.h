@@ -1,6 +1,6 @@
-/* A builder for each row that is not built by rule: op_<name>, in the file of its class. */
-#ifndef OPS_ROWS_H
-#define OPS_ROWS_H
+/* The builders: op_<name> in the file of its class, and one for all elementwise rows and all folds. */
+#ifndef OPS_BUILDERS_H
+#define OPS_BUILDERS_H
 
 #include "ops/ops.h"
 
@@ -10,7 +10,7 @@
 #define OP(name, class, signature, doc) int op_##name(op_id op, const ig_arg *args, ig_array **out);
 #include "ops/ops.def"
 
-/* The rules: UNARY and BINARY rows, and FOLD rows. */
+/* The builders of all UNARY and BINARY rows, and of all FOLD rows. */
 int op_elementwise(op_id op, const ig_arg *args, ig_array **out);
 int op_fold(op_id op, const ig_arg *args, ig_array **out);
 

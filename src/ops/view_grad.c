@@ -1,4 +1,4 @@
-/* The transpose of views: a gradient of what a view sees, brought back to the root it sees. */
+/* Gradients of views: brings the gradient of what a view sees back to the root of the view. */
 #include "base/memory.h"
 #include "ops/grad.h"
 #include "ops/index.h"
@@ -157,7 +157,7 @@ ig_array *grad_place(ig_array *x, const view *v, const view *root)
     return among_zeros(&s, root);
 }
 
-ig_array *grad_unview(ig_array *g, const ig_array *x, const view *v)
+ig_array *grad_through_view(ig_array *g, const ig_array *x, const view *v)
 {
     const view *root = &x->root->view;
     if (!g || view_equal(v, root))
@@ -170,7 +170,7 @@ ig_array *grad_unview(ig_array *g, const ig_array *x, const view *v)
         return NULL;
     if (!view_is_injective(&s.v)) {
         if (close_windows(&g, x, v))
-            return g ? grad_unview(g, x->in[0], &x->in[0]->view) : NULL;
+            return g ? grad_through_view(g, x->in[0], &x->in[0]->view) : NULL;
         return add_up(&s, root);
     }
     return grad_place(s.g, &s.v, root);
