@@ -247,9 +247,7 @@ ig_status io_expect_end(struct io_file *file, const char *after)
         return io_fail(file, IG_ERR_FORMAT,
                        "%" PRId64 " unexpected bytes follow %s; copy or save it again", left,
                        after);
-    return io_fail(file, IG_ERR_FORMAT,
-                   "unexpected bytes follow %s; copy or save it again",
-                   after);
+    return io_fail(file, IG_ERR_FORMAT, "unexpected bytes follow %s; copy or save it again", after);
 }
 
 void io_swap(void *data, size_t bytes, size_t element_bytes)

@@ -66,9 +66,8 @@ static ig_status magic_read(struct io_file *file, struct header *header)
             magic[2]);
     header->ndim = magic[3];
     if (header->ndim > IG_MAX_NDIM)
-        return io_fail(file, IG_ERR_UNSUPPORTED,
-                       "it has %d axes, and Ingot allows %d; reshape it", header->ndim,
-                       IG_MAX_NDIM);
+        return io_fail(file, IG_ERR_UNSUPPORTED, "it has %d axes, and Ingot allows %d; reshape it",
+                       header->ndim, IG_MAX_NDIM);
     return IG_OK;
 }
 

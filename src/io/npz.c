@@ -213,7 +213,8 @@ static ig_status member_check(const struct archive *a, const struct member *m, c
                        shown, m->method);
     if (m->method == ZIP_STORED ? m->bytes != m->packed : m->bytes / INFLATE_MAX_RATIO > m->packed)
         return io_fail(a->file, IG_ERR_FORMAT,
-                       "its member '%.100s' claims to have %" PRIu64 " bytes, which cannot be in the "
+                       "its member '%.100s' claims to have %" PRIu64
+                       " bytes, which cannot be in the "
                        "%" PRIu64 " bytes of the file that it takes; the file is damaged: copy or "
                        "save it again",
                        shown, m->bytes, m->packed);

@@ -163,8 +163,9 @@ static ig_status slot_measure(const struct loader *l, const struct slot *slot)
 {
     size_t bytes = 0;
     if (!io_measure(slot->shape, slot->ndim, slot->dtype, &bytes))
-        return tensor_fail(l, slot, IG_ERR_FORMAT,
-                           "has more elements than can be addressed; the file is damaged: save it again");
+        return tensor_fail(
+            l, slot, IG_ERR_FORMAT,
+            "has more elements than can be addressed; the file is damaged: save it again");
     if (bytes != slot->end - slot->begin)
         return tensor_fail(l, slot, IG_ERR_FORMAT,
                            "needs %zu bytes by its shape and has %" PRIu64

@@ -109,11 +109,10 @@ static ig_status file_write(struct io_file *file, const ig_tensors *set, const u
     char *header = header_write(set, begins, &bytes);
     ig_status status = header ? IG_OK : IG_ERR_MEMORY;
     if (header && bytes - SAFETENSORS_LENGTH_BYTES > SAFETENSORS_HEADER_MAX_BYTES)
-        status =
-            io_fail(file, IG_ERR_UNSUPPORTED,
-                    "its header would have %zu bytes, and the format allows %d; save fewer "
-                    "tensors, or shorter names and texts",
-                    bytes - SAFETENSORS_LENGTH_BYTES, SAFETENSORS_HEADER_MAX_BYTES);
+        status = io_fail(file, IG_ERR_UNSUPPORTED,
+                         "its header would have %zu bytes, and the format allows %d; save fewer "
+                         "tensors, or shorter names and texts",
+                         bytes - SAFETENSORS_LENGTH_BYTES, SAFETENSORS_HEADER_MAX_BYTES);
     if (status == IG_OK)
         status = io_write(file, header, bytes);
     memory_free(header);

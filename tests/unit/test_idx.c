@@ -102,7 +102,7 @@ static void test_damages(void **state)
         {"x", 1, IG_ERR_FORMAT, "it is not an idx file"},
         {"\0x", 2, IG_ERR_FORMAT, "it is not an idx file"},
         {"\x1f\x8b\x08\x08", 4, IG_ERR_UNSUPPORTED,
-         "it is compressed with gzip; unpack it first (gunzip)"},
+         "it is compressed with gzip; decompress it first (gunzip)"},
         {"\x1f\x8b", 2, IG_ERR_UNSUPPORTED, "gunzip"},
         {"\0\0\x00\1", 4, IG_ERR_FORMAT, "type 0x00, which the idx format does not have"},
         {"\0\0\x0a\1", 4, IG_ERR_FORMAT, "type 0x0a"},
@@ -117,11 +117,9 @@ static void test_damages(void **state)
         {"\0\0\x08\1\0\0\0\3", 8, IG_ERR_FORMAT, "3 bytes of u8 data are expected, 0 found"},
         {"\0\0\x0e\1\0\0\0\1abcdefg", 15, IG_ERR_FORMAT,
          "8 bytes of f64 data are expected, 7 found"},
-        {"\0\0\x08\1\0\0\0\2abc", 11, IG_ERR_FORMAT,
-         "1 bytes behind its elements unexpected bytes follow"},
-        {"\0\0\x08\1\0\0\0\0abc", 11, IG_ERR_FORMAT,
-         "3 bytes behind its elements unexpected bytes follow"},
-        {"\0\0\x08\0abc", 7, IG_ERR_FORMAT, "2 bytes behind its elements"},
+        {"\0\0\x08\1\0\0\0\2abc", 11, IG_ERR_FORMAT, "1 unexpected bytes follow its elements"},
+        {"\0\0\x08\1\0\0\0\0abc", 11, IG_ERR_FORMAT, "3 unexpected bytes follow its elements"},
+        {"\0\0\x08\0abc", 7, IG_ERR_FORMAT, "2 unexpected bytes follow its elements"},
         {"\0\0\x08\1\xff\xff\xff\xff", 8, IG_ERR_FORMAT,
          "4294967295 bytes of u8 data are expected, 0 found"},
         {"\0\0\x08\2\xff\xff\xff\xff\xff\xff\xff\xff", 12, IG_ERR_FORMAT,
@@ -142,7 +140,7 @@ static void test_damages(void **state)
     assert_null(ig_load_idx(folder_path("no.idx")));
     assert_error(IG_ERR_FILE, "No such file or directory; check");
     assert_null(ig_idx_from_memory(NULL, 5));
-    assert_error(IG_ERR_ARGUMENT, "there are no bytes");
+    assert_error(IG_ERR_ARGUMENT, "are NULL");
 }
 
 /* Every truncation, and one byte more. */
@@ -157,7 +155,7 @@ static void test_cuts(void **state)
     }
     assert_array(load_bytes(good, size), IG_I16, IG_SHAPE(1, 3), (int16_t[]){1, 2, 3});
     assert_null(load_bytes(good, size + 1));
-    assert_error(IG_ERR_FORMAT, "1 bytes behind");
+    assert_error(IG_ERR_FORMAT, "1 unexpected bytes follow");
 }
 
 static void test_pipe(void **state)
@@ -176,7 +174,7 @@ static void test_pipe(void **state)
         if (!extra)
             assert_array(x, IG_U8, IG_SHAPE(2), "ab");
         else
-            assert_error(IG_ERR_FORMAT, "there are bytes behind its elements");
+            assert_error(IG_ERR_FORMAT, "unexpected bytes follow its elements");
     }
 }
 

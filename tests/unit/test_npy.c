@@ -315,8 +315,10 @@ static const struct damage {
     {WITH_SHAPE("(2305843009213693952,)"), IG_ERR_FORMAT, "more elements than can be addressed"},
     {WITH_SHAPE("(4611686018427387904,)"), IG_ERR_FORMAT, "more elements than can be addressed"},
     {WITH_SHAPE("(4294967296, 4294967296)"), IG_ERR_FORMAT, "more elements than can be addressed"},
-    {WITH_SHAPE("(4294967296, 4294967296, 4294967296, 4294967296)"), IG_ERR_FORMAT, "any memory"},
-    {WITH_SHAPE("(0, 4294967296, 4294967296)"), IG_ERR_FORMAT, "more elements than can be addressed"},
+    {WITH_SHAPE("(4294967296, 4294967296, 4294967296, 4294967296)"), IG_ERR_FORMAT,
+     "can be addressed"},
+    {WITH_SHAPE("(0, 4294967296, 4294967296)"), IG_ERR_FORMAT,
+     "more elements than can be addressed"},
     {WITH_SHAPE("(1000000000000,)"), IG_ERR_FORMAT,
      "4000000000000 bytes of f32 data are expected, 0"},
     {WITH_SHAPE("(1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1)"), IG_ERR_UNSUPPORTED,
@@ -413,8 +415,7 @@ static void test_not_npy(void **state)
         {"\x93NUMPY\1\0\xff\xff{", 11, IG_ERR_FORMAT,
          "65535 bytes of header are promised, 1 are there"},
         {"\x93NUMPY\2\0\xff\xff\xff\xff{", 13, IG_ERR_FORMAT, "4294967295 bytes long"},
-        {"\x93NUMPY\3\0\1\0\1\0{", 13, IG_ERR_FORMAT,
-         "65537 bytes long, and Ingot allows 65536"},
+        {"\x93NUMPY\3\0\1\0\1\0{", 13, IG_ERR_FORMAT, "65537 bytes long, and Ingot allows 65536"},
     };
     for (size_t i = 0; i < COUNT(files); i++) {
         folder_put(folder_path("x.npy"), files[i].bytes, files[i].size);

@@ -112,13 +112,13 @@ static void test_set_mistakes(void **state)
     ig_tensors *t = must(ig_tensors_new());
     ig_array *x = ig_scalar(1, IG_F32);
     assert_int_equal(ig_tensors_put(t, NULL, x), IG_ERR_ARGUMENT);
-    assert_error(IG_ERR_ARGUMENT, "no name is given");
+    assert_error(IG_ERR_ARGUMENT, "the name is NULL");
     assert_int_equal(ig_tensors_put(t, "x", NULL), IG_ERR_ARGUMENT);
-    assert_error(IG_ERR_ARGUMENT, "the array is NULL to put");
+    assert_error(IG_ERR_ARGUMENT, "the array is NULL");
     assert_int_equal(ig_tensors_put(NULL, "x", x), IG_ERR_ARGUMENT);
-    assert_error(IG_ERR_ARGUMENT, "there is no set to put");
+    assert_error(IG_ERR_ARGUMENT, "the set is NULL");
     assert_int_equal(ig_tensors_put(t, "__metadata__", x), IG_ERR_ARGUMENT);
-    assert_error(IG_ERR_ARGUMENT, "is the format's own; choose another");
+    assert_error(IG_ERR_ARGUMENT, "is reserved by the format; choose another");
     assert_int_equal(ig_tensors_put(t, "a\xff", x), IG_ERR_ARGUMENT);
     assert_error(IG_ERR_ARGUMENT, "is not UTF-8");
     assert_int_equal(ig_tensors_put_text(t, "\xc0\x80", "x"), IG_ERR_ARGUMENT);
@@ -126,11 +126,11 @@ static void test_set_mistakes(void **state)
     assert_int_equal(ig_tensors_put_text(t, "x", "\xed\xa0\x80"), IG_ERR_ARGUMENT);
     assert_error(IG_ERR_ARGUMENT, "the text '");
     assert_int_equal(ig_tensors_put_text(t, "x", NULL), IG_ERR_ARGUMENT);
-    assert_error(IG_ERR_ARGUMENT, "no text is given");
+    assert_error(IG_ERR_ARGUMENT, "the text is NULL");
     assert_int_equal(ig_tensors_put_text(NULL, "x", "x"), IG_ERR_ARGUMENT);
-    assert_error(IG_ERR_ARGUMENT, "no set");
+    assert_error(IG_ERR_ARGUMENT, "is NULL");
     assert_int_equal(ig_tensors_save(NULL, "x"), IG_ERR_ARGUMENT);
-    assert_error(IG_ERR_ARGUMENT, "no set");
+    assert_error(IG_ERR_ARGUMENT, "is NULL");
     assert_int_equal(ig_tensors_count(t), 0);
     assert_null(ig_tensors_text(t, "x"));
     ig_tensors_free(t);
@@ -447,8 +447,8 @@ static const struct damage {
      "cut short: 4 bytes of data are expected, 3 found"},
     {ENTRY("U8", "[4]", "[0,4]"), 0, IG_ERR_FORMAT,
      "cut short: 4 bytes of data are expected, 0 found"},
-    {ENTRY("U8", "[4]", "[0,4]"), 5, IG_ERR_FORMAT, "1 bytes behind its tensors unexpected bytes follow"},
-    {"{}", 2, IG_ERR_FORMAT, "2 bytes behind its tensors unexpected bytes follow"},
+    {ENTRY("U8", "[4]", "[0,4]"), 5, IG_ERR_FORMAT, "1 unexpected bytes follow its tensors"},
+    {"{}", 2, IG_ERR_FORMAT, "2 unexpected bytes follow its tensors"},
     {ENTRY("U8", "[1000000000000]", "[0,1000000000000]"), 4, IG_ERR_FORMAT,
      "1000000000000 bytes of data are expected, 4 found"},
 };
@@ -507,7 +507,7 @@ static void test_every_byte_damaged(void **state)
     bad[size] = 0;
     folder_put(path, bad, size + 1);
     assert_null(ig_tensors_load(path));
-    assert_error(IG_ERR_FORMAT, "1 bytes behind its tensors");
+    assert_error(IG_ERR_FORMAT, "1 unexpected bytes follow its tensors");
     for (size_t i = 0; i < size; i++)
         for (size_t k = 0; k < COUNT(values); k++) {
             memcpy(bad, good, size);
@@ -537,7 +537,7 @@ static void test_header_length(void **state)
         {"\0\xe1\xf5\5\0\0\0\0{}", 10, "100000000 bytes of header are promised, 2 are there"},
         {"\xff\xff\xff\xff\xff\xff\xff\xff{}", 10, "claims to be 18446744073709551615 bytes long"},
         {"\0\0\0\0\0\0\0\x80{}", 10, "claims to be 9223372036854775808 bytes long"},
-        {"\x93NUMPY\1\0", 8, "no safetensors file, or damaged"},
+        {"\x93NUMPY\1\0", 8, "not a safetensors file, or is damaged"},
         {"\0\0\0\0\0\0\0\0", 8, "does not begin with '{'"},
     };
     for (size_t i = 0; i < COUNT(files); i++) {
@@ -634,7 +634,7 @@ static void test_pipe(void **state)
     assert_null(load_piped(folder_content, size - 1));
     assert_error(IG_ERR_FORMAT, "tensor 'x' is cut short: 200000 bytes are expected, 199999 found");
     assert_null(load_piped(folder_content, size + 1));
-    assert_error(IG_ERR_FORMAT, "there are bytes behind its tensors that unexpected bytes follow");
+    assert_error(IG_ERR_FORMAT, "unexpected bytes follow its tensors");
     assert_null(load_piped(folder_content, 20));
     assert_error(IG_ERR_FORMAT, "bytes of header are promised, 12 are there");
     assert_null(load_piped(folder_content, 0));
