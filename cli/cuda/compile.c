@@ -337,7 +337,6 @@ static int explain_failure(const build *b, int ended)
         code = EXIT_FAILED;
     } else if (find_foreign(b, &why) || explain_missing(text, &why)) {
         text_print(stderr, why.s);
-        code = EXIT_ABSENT;
     } else {
         text_print(stderr, text);
         say(b->c, "'%s' did not compile: see above", b->o->sources[0]);

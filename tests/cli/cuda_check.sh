@@ -63,13 +63,13 @@ check 'profiles' profile
 crash() {
     printf '#include <cstdlib>\nint main() { int *x; cudaMalloc(&x, 4); cudaFree(x + 1); abort(); }\n' >"$temporary/crash.cu"
     "$ingot" run --check "$temporary/crash.cu" >"$temporary/out" 2>"$temporary/err" </dev/null
-    [ $? = 1 ] && grep -q 'bad free' "$temporary/err" && grep -q 'did not come to its end (signal 6)' "$temporary/err"
+    [ $? = 1 ] && grep -q 'bad free' "$temporary/err" && grep -q 'was stopped before its end (signal 6)' "$temporary/err"
 }
 check 'a program that crashes' crash
 
 refused() {
     "$ingot" run --check --device opencl tests/cuda/vector_add.cu 2>"$temporary/err"
-    [ $? = 4 ] && grep -q "device 'opencl' cannot check kernels; run it on 'cpu'" "$temporary/err"
+    [ $? = 4 ] && grep -q "device 'opencl' cannot check kernels; use 'cpu'" "$temporary/err"
 }
 check 'other devices refuse' refused
 

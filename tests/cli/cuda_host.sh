@@ -155,13 +155,13 @@ check 'a function without a return statement' gives 0 '3 3' no_return.cu
 
 # ---- refused in one line ----
 
-# refused TEXT PROGRAM: one line, with the text in it, and exit code 4.
+# refused TEXT PROGRAM: one line, with the text in it, and exit code 5.
 refused() {
     local output got
     output=$(timeout 100 "$ingot" run "$2" 2>&1)
     got=$?
     echo "exit code $got: $output"
-    [ $got = 4 ] && [ "$(echo "$output" | wc -l)" = 1 ] && [[ "$output" == *"$1"* ]]
+    [ $got = 5 ] && [ "$(echo "$output" | wc -l)" = 1 ] && [[ "$output" == *"$1"* ]]
 }
 program() { printf '#include <cuda.h>\n%s\n__global__ void k() {}\nint main()\n{\n    %s\n}\n' "$2" "$3" >"$1"; }
 program graph.cu '' 'cudaGraph_t g; cudaGraphCreate(&g, 0); cudaGraphExec_t e;'
