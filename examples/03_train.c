@@ -22,7 +22,7 @@ static double epoch(ig_model *m, ig_optimizer *o, ig_array *x, ig_array *labels)
     double sum = 0;
     for (int start = 0; start < EXAMPLES; start += BATCH) {
         double loss = 0;
-        ig_scope_begin(); /* what a step makes ends with it; model and optimiser stay */
+        ig_scope_begin(); /* what a step makes ends with it; model and optimizer stay */
         ig_array *logits = net(m, rows(x, start));
         ig_step(o, m, ig_cross_entropy(logits, rows(labels, start), -1, NULL), &loss, NULL, 0);
         ig_scope_end();

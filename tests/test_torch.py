@@ -1,4 +1,4 @@
-"""Training against PyTorch: the same network, weights, data and optimiser give the same losses.
+"""Training against PyTorch: the same network, weights, data and optimizer give the same losses.
 
 Weights are made here and go to Ingot as a safetensors file; tests/unit/train_tool trains on them and
 prints its losses. BUILD names the build. PyTorch is taken from this Python, or from that of build/peers
@@ -126,7 +126,7 @@ def start(net, rng):
     return weights, {"x": x, "y": rng.integers(0, 5, x.shape[0])}
 
 
-# ---- optimisers, with the settings of train_tool ----
+# ---- optimizers, with the settings of train_tool ----
 
 
 class Lion(torch.optim.Optimizer):

@@ -71,7 +71,7 @@ def check_interrupt(folder):
 
 
 def check_stages(folder):
-    """Two epochs, then two more, with each optimiser: four epochs."""
+    """Two epochs, then two more, with each optimizer: four epochs."""
     file = os.path.join(folder, "stages.safetensors")
     for optimizer in ("sgd", "adam", "adamw", "rmsprop", "lion"):
         options = ("--optimizer", optimizer, "--batch", "50")

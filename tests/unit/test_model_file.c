@@ -143,7 +143,7 @@ static void test_resume(void **state)
     }
 }
 
-/* Before the first step there is no state; without an optimiser, none is looked for. */
+/* Before the first step there is no state; without an optimizer, none is looked for. */
 static void test_parts(void **state)
 {
     (void)state;
@@ -231,7 +231,7 @@ static void test_refused(void **state)
     refuse(m, o, one_more, IG_ERR_FORMAT, "the model has no 'more'");
     refuse(m, o, odd_name, IG_ERR_ARGUMENT, "control character");
     refuse(m, o, newer, IG_ERR_UNSUPPORTED, "version 2");
-    refuse(m, o, other_kind, IG_ERR_ARGUMENT, "its optimiser is lion, not adamw");
+    refuse(m, o, other_kind, IG_ERR_ARGUMENT, "its optimizer is lion, not adamw");
     refuse(m, o, no_number, IG_ERR_FORMAT, "\"steps\" is wrong");
     refuse(m, o, huge_number, IG_ERR_FORMAT, "\"optimizer_steps\" is wrong");
     /* A model that has more than the file. */
@@ -241,7 +241,7 @@ static void test_refused(void **state)
     assert_error(IG_ERR_FORMAT, "there is no 'new' in it");
     ig_model *n = ig_model_new(5);
     assert_int_equal(ig_model_load(n, o, file), IG_ERR_FORMAT);
-    assert_error(IG_ERR_FORMAT, "holds no optimiser");
+    assert_error(IG_ERR_FORMAT, "holds no optimizer");
     assert_int_equal(ig_model_count(n), 0);
     assert_int_equal(ig_model_load(n, NULL, "/tmp/there is no such file"), IG_ERR_FILE);
     assert_error(IG_ERR_FILE, "no such file");

@@ -1,4 +1,4 @@
-/* Optimisers: each rule against plain loops in double, schedules against their formulas, clipping,
+/* Optimizers: each rule against plain loops in double, schedules against their formulas, clipping,
  * dtypes, and steps that fail and leave everything as it was. */
 #include "base/memory.h"
 #include "support/unit.h"
@@ -330,7 +330,7 @@ static void test_settings(void **state)
     assert_int_equal(ig_schedule_cosine(o, 5, NAN), IG_ERR_ARGUMENT);
     assert_error(IG_ERR_ARGUMENT, "nan");
     assert_int_equal(ig_schedule_linear(NULL, 5, 0), IG_ERR_ARGUMENT);
-    assert_error(IG_ERR_ARGUMENT, "the optimiser is NULL");
+    assert_error(IG_ERR_ARGUMENT, "the optimizer is NULL");
     ig_optimizer_free(o);
     ig_optimizer_free(NULL);
 }
@@ -382,7 +382,7 @@ static void test_failing_step(void **state)
     assert_error(IG_ERR_ARGUMENT, "another model");
     ig_model_param(m, "late", IG_SHAPE(2), IG_F32, IG_INIT_ZEROS, 0);
     assert_int_equal(ig_step(o, m, bowl(m), NULL, NULL, 0), IG_ERR_ARGUMENT);
-    assert_error(IG_ERR_ARGUMENT, "had 2 at this optimiser's first step");
+    assert_error(IG_ERR_ARGUMENT, "had 2 at this optimizer's first step");
     ig_model *empty = ig_model_new(0);
     assert_int_equal(ig_step(o, empty, ig_scalar(1, IG_F32), NULL, NULL, 0), IG_ERR_ARGUMENT);
     assert_error(IG_ERR_ARGUMENT, "no parameters");
