@@ -119,9 +119,9 @@ LEVEL_NEEDS_amx  := amx-tile amx-bf16 amx-int8
 
 # ---- sources -----------------------------------------------------------------------------------
 
-FOLDERS := base array ops program graph kernel kernel/pp kernel/parse kernel/lower kernel/print \
+FOLDERS := base array ops program graph kernel kernel/pp kernel/parse kernel/lower kernel/print kernel/emit \
            backend backend/cpu backend/cpu/tape backend/cpu/elements backend/cpu/reduce backend/cpu/sort \
-           backend/cpu/contract backend/cpu/index backend/cpu/gang backend/cpu/vmath backend/null backend/opencl \
+           backend/cpu/contract backend/cpu/index backend/cpu/gang backend/cpu/vmath backend/null backend/opencl backend/cuda \
            module engine cudart io nn
 SOURCES := $(sort $(wildcard $(FOLDERS:%=src/%/*.c)))
 LANES   := $(sort $(wildcard src/backend/cpu/lanes/*.c))
@@ -267,7 +267,8 @@ $(BUILD)/obj/cli/%.o: cli/%.c $(GENERATED)
 	$(call say,CC,$<) $(CC) $(COMMON) $(DEFINES) -Iinclude -Isrc -Icli $(CLI_DEFINES) $(STEER) $(CLI_OPTIMIZE) \
 	    $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-# These objects contain files (cli/embed.h).
+# These objects contain files (base/embed.h).
+$(BUILD)/obj/src/kernel/emit/library.o: $(wildcard kernels/*.cuh)
 $(BUILD)/obj/cli/train/digits.o: $(wildcard data/digits/*.idx)
 $(BUILD)/obj/cli/report/style.o: cli/report/page.css
 $(BUILD)/obj/cli/cuda/headers.o: $(wildcard cli/cuda/include/*) src/cudart/ig_cuda.h src/cudart/errors.def

@@ -186,10 +186,17 @@ typedef struct ig_device_info {
 IG_API int ig_device_count(void);
 IG_API ig_status ig_device_get(int i, ig_device_info *info);
 
-/* The device on which the calling thread evaluates: "cpu" (the default), or "null", which computes
- * nothing and is for tests of schedules. */
+/* The device on which the calling thread's new arrays are: "cpu" (the default; IG_DEVICE names another),
+ * "opencl:0", or "null", which computes nothing and serves to test schedules. A result is where its inputs
+ * are, and numbers are on any device; an op of arrays on different devices fails. */
 IG_API ig_status ig_set_device(const char *name);
 IG_API const char *ig_device(void);
+/* Where x is. Belongs to the library. NULL if x is NULL. */
+IG_API const char *ig_array_device(const ig_array *x);
+/* Waits until the device (NULL: the current one) has done all that it was given, and tells if something
+ * failed. Devices other than the CPU run evaluations behind the caller's back: ig_eval returns when they are
+ * queued, and whoever reads a result waits. A result of an evaluation that failed cannot be read. */
+IG_API ig_status ig_synchronize(const char *device);
 
 /* ---- the machine ---------------------------------------------------------------------------- */
 
@@ -1087,6 +1094,9 @@ IG_API ig_array *ig_group_norm(ig_array *x, int64_t num_groups, ig_array *weight
                                double eps);
 /* A view of x as a constant: it has no gradient. */
 IG_API ig_array *ig_stop_gradient(ig_array *x);
+/* x on another device: x itself if it is there already, or on none, as a number is. Lazy and
+ * differentiable, like every op. */
+IG_API ig_array *ig_to_device(ig_array *x, const char *device);
 /* Each element is 0 with probability p, else x / (1 - p). */
 IG_API ig_array *ig_dropout(ig_array *x, ig_array *key, double p);
 /* softmax(query @ key.T * scale + mask) @ value over the last two axes. mask (may be NULL) is

@@ -2,7 +2,7 @@
  * CUDA's that all include cuda_runtime.h. */
 #include "cuda/headers.h"
 
-#include "embed.h"
+#include "base/embed.h"
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 /* The style sheet, embedded in the command. */
 #include "report/style.h"
 
-#include "embed.h"
+#include "base/embed.h"
 
 INCLUDE_FILE("page_style_bytes", "cli/report/page.css");
 

@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-#include "embed.h"
+#include "base/embed.h"
 
 INCLUDE_FILE("digits_image_bytes", "data/digits/images.idx");
 INCLUDE_FILE("digits_label_bytes", "data/digits/labels.idx");

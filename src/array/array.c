@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- buffers ---- */
@@ -251,6 +252,7 @@ static void destroy(ig_array *dying)
         if (x->root != x)
             drop(x->root, &dying);
         buffer_release(x->data);
+        buffer_release(x->host);
         if (x->custom && x->custom->release)
             x->custom->release(x->custom->context);
         memory_free(x->custom);
@@ -309,13 +311,50 @@ static ig_array *array_new(int op, ig_dtype dtype)
     x->refs = 1;
     x->op = (uint16_t)op;
     x->dtype = (uint8_t)dtype;
-    x->weak = x->is_key = x->is_number = false;
+    x->weak = x->is_key = x->is_number = x->crosses = false;
     x->n_in = 0;
     x->root = x;
     x->in = x->in_few;
     x->level = (uint16_t)scope_level();
     scope_add(scope_now(), x);
     return x;
+}
+
+/* ---- devices ---- */
+
+static _Thread_local const char *device_now;
+
+const char *array_device_now(void)
+{
+    if (!device_now) {
+        const char *asked = getenv("IG_DEVICE");
+        const char *found = asked && *asked ? backend_canonical(asked) : NULL;
+        device_now = found ? found : "cpu";
+    }
+    return device_now;
+}
+
+void array_device_set(const char *name) { device_now = name; }
+
+/* Places x where its inputs are; false, with the error set, if they are on different devices. */
+static bool place(ig_array *x)
+{
+    x->device = x->attr.device;
+    for (int i = 0; i < x->n_in && !x->attr.device; i++) {
+        const char *there = x->in[i]->root->device;
+        if (there && x->device && strcmp(there, x->device) != 0) {
+            ig_fail(
+                IG_ERR_DEVICE,
+                "two arrays of one op are on different devices: '%s' and '%s'; move one of them: "
+                "to_device(x, \"%s\")",
+                x->device, there, x->device);
+            return false;
+        }
+        x->device = x->device ? x->device : there;
+    }
+    if (x->n_in == 0)
+        x->device = array_device_now();
+    return true;
 }
 
 ig_array *array_node(int op, ig_dtype dtype, int ndim, const int64_t *shape, ig_array *const *in,
@@ -344,6 +383,13 @@ ig_array *array_node(int op, ig_dtype dtype, int ndim, const int64_t *shape, ig_
         x->attr = *attr;
     if (x->attr.kernel)
         node_kernel_retain(x->attr.kernel);
+    x->crosses = x->attr.device != NULL;
+    for (int i = 0; i < n_in && !x->crosses; i++)
+        x->crosses = x->in[i]->root->crosses && !x->in[i]->root->data;
+    if (!place(x)) {
+        ig_release(ig_scope_forget(x));
+        return NULL;
+    }
     return x;
 }
 
@@ -397,6 +443,7 @@ ig_array *array_leaf(ig_dtype dtype, int ndim, const int64_t *shape, buffer *dat
     }
     view_contiguous(&x->view, ndim, shape);
     x->data = data;
+    x->device = array_device_now();
     return x;
 }
 
@@ -412,6 +459,7 @@ ig_array *array_number(ig_dtype dtype, const void *value)
         return NULL;
     memcpy(&x->number, value, bytes);
     x->is_number = true;
+    x->device = NULL;
     return x;
 }
 

@@ -19,6 +19,7 @@ typedef struct buffer {
     size_t bytes;
     void *data;
     void *handle;
+    uint64_t written; /* by which evaluation of the process, where that can fail late; else 0 */
     void (*destroy)(struct buffer *b); /* frees data and handle, not the struct */
 } buffer;
 
@@ -73,6 +74,7 @@ typedef struct node_attr {
     int64_t axis_stride; /* read, write: stride of the indexed axis in elements of its array */
     view *dst;           /* assemble: a view of the output for each input; write: one; owned */
     node_kernel *kernel; /* kernel: counted */
+    const char *device;  /* to_device: where to */
 } node_attr;
 
 /* A gradient rule that the caller gave, which replaces that of the definition. */
@@ -88,16 +90,20 @@ struct ig_array {
     bool weak;      /* a scalar without a dtype of its own */
     bool is_key;    /* made by key, split_key or fold_in */
     bool is_number; /* a root that array_number made */
+    bool crosses;   /* a to_device node, or computed from one */
     uint16_t op;    /* row of ops.def that made it, or ARRAY_DATA */
     uint16_t level; /* how many scopes were open when it was made */
     int n_in;
     view view;
     struct ig_array *root;
+    const char
+        *device; /* of a root: name of the device that it is on; NULL: on any, as numbers are */
     struct ig_array **in; /* in_few, or owned memory when there are more */
     struct ig_array *in_few[3];
     node_attr attr;
     buffer
         *data; /* of a root: set once evaluated; of a strided view: a copy in order, for ig_data */
+    buffer *host;    /* what ig_data gave, where data is not host memory */
     uint64_t number; /* of a root with is_number: the value in storage format */
     custom *custom;  /* of a view with a gradient of its own; in[1], ... are what it depends on */
     struct ig_array *scope_prev, *scope_next;
@@ -124,6 +130,13 @@ ig_array *array_custom(int op, ig_array *x, ig_array *const *in, int n_in, custo
 
 /* A root that holds data (the array takes over the caller's reference, also on failure). */
 ig_array *array_leaf(ig_dtype dtype, int ndim, const int64_t *shape, buffer *data);
+
+/* The device on which the calling thread's new arrays are: a name that backend_canonical gave. */
+const char *array_device_now(void);
+void array_device_set(const char *name);
+/* The name that all arrays of a device carry, for any name of the device ("opencl" is "opencl:0"); NULL if
+ * there is no such device. Lives as long as the process. The list of devices (backend/registry.c) has it. */
+const char *backend_canonical(const char *name);
 
 /* A 0-d root that holds a value in storage format. */
 ig_array *array_number(ig_dtype dtype, const void *value);

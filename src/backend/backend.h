@@ -83,7 +83,8 @@ struct backend {
     ig_status (*describe)(const backend *dev, ig_device_info *info);
     /* A buffer of this device; NULL on failure. */
     buffer *(*alloc)(const backend *dev, size_t bytes);
-    /* Prepares p for any number of launches and allocates all that they need. */
+    /* Prepares p for any number of launches and allocates all that they need. NULL, as are discard and
+     * launch, if the device has no programs of its own: the engine then emits kernels. */
     ig_status (*compile)(const backend *dev, program *p);
     void (*discard)(program *p);
     /* For people: the name of the code that runs the program's core, or NULL. May be NULL. */
@@ -149,7 +150,7 @@ ig_status backend_missing(const char *name);
 /* Releases what devices keep between launches; searches for none. */
 void backend_release_all(void);
 
-extern const backend backend_cpu, backend_null;
-extern const backend_family backend_opencl;
+extern const backend backend_cpu, backend_gang, backend_null;
+extern const backend_family backend_cuda, backend_opencl;
 
 #endif

@@ -10,8 +10,12 @@ enum { ROWS_MOST = 16 };
 static struct row {
     const backend *one;
     const backend_family *many;
-} rows[ROWS_MOST] = {{.one = &backend_cpu}, {.many = &backend_opencl}, {.one = &backend_null}};
-static int n_rows = 3;
+} rows[ROWS_MOST] = {{.one = &backend_cpu},
+                     {.many = &backend_cuda},
+                     {.many = &backend_opencl},
+                     {.one = &backend_gang},
+                     {.one = &backend_null}};
+static int n_rows = 5;
 
 ig_status backend_register(const backend *dev)
 {
@@ -73,6 +77,12 @@ const backend *backend_find(const char *name)
     for (int i = 0; i < n_rows && !found; i++)
         found = row_find(&rows[i], name);
     return found;
+}
+
+const char *backend_canonical(const char *name)
+{
+    const backend *dev = backend_find(name);
+    return dev ? dev->name : NULL;
 }
 
 bool backend_absent(int i, ig_absent *a)

@@ -26,6 +26,11 @@ ig_status ig_fail(ig_status code, const char *format, ...)
 
 bool ig_failed(void) { return pending.code != IG_OK; }
 
+ig_status error_waiting(ig_status otherwise)
+{
+    return pending.code != IG_OK ? pending.code : otherwise;
+}
+
 const char *ig_error(ig_status *code)
 {
     if (code)

@@ -12,6 +12,9 @@
 /* The same in a function that returns a count, where 0 is failure. */
 #define FAIL_NONE(...) return (ig_fail(__VA_ARGS__), 0)
 
+/* The code of the waiting error: what a function that got NULL returns; otherwise if none waits. */
+ig_status error_waiting(ig_status otherwise);
+
 /* Passes a failure on. */
 #define TRY(expression) \
     do { \

@@ -1,5 +1,5 @@
-/* Why a kind of device without a backend in this build cannot be used, and what this machine lacks for it. A
- * backend reports this itself. */
+/* Why a kind of device cannot be used, as far as the machine's files tell; other reasons come from its
+ * backend. */
 #include "base/machine_report.h"
 #include "base/sysfile.h"
 
@@ -55,18 +55,17 @@ static bool nvidia_version(const char *root, char *version, size_t size)
 
 static void why_cuda(machine_report *r, const char *root, ig_absent *row)
 {
-    static const char lead[] = "this build has no CUDA backend yet";
     char version[32] = "of unknown version";
     if (!sysfile_exists(root, "/dev/nvidia0")) {
         const bool gpu = has_pci_gpu(root, "0x10de");
-        row->why = report_words(r, "%s; %sno NVIDIA driver: /dev/nvidia0 is absent", lead,
+        row->why = report_words(r, "%sno NVIDIA driver: /dev/nvidia0 is absent",
                                 gpu ? "an NVIDIA GPU is on the bus, but " : "");
         row->remedy = gpu ? "apt-get install nvidia-driver" : NULL;
         return;
     }
     nvidia_version(root, version, sizeof version);
     const bool loads = library_loads(root, "libcuda.so.1");
-    row->why = report_words(r, "%s; an NVIDIA GPU with driver %s is here, %s", lead, version,
+    row->why = report_words(r, "an NVIDIA GPU with driver %s is here, %s", version,
                             loads ? "and libcuda.so.1 loads" : "but libcuda.so.1 was not found");
     row->remedy = loads ? NULL : "apt-get install libcuda1";
 }

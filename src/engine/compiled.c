@@ -166,8 +166,10 @@ ig_compiled *ig_compile(ig_array *const *inputs, int n_in, int n_donated, ig_arr
         memory_free(c);
         return NULL;
     }
-    *c = (ig_compiled){
-        .device = engine_device(), .n_in = n_in, .n_donated = n_donated, .n_out = n_out};
+    *c = (ig_compiled){.device = n_in ? engine_device_of(inputs[0]) : engine_device(),
+                       .n_in = n_in,
+                       .n_donated = n_donated,
+                       .n_out = n_out};
     c->in = memory_new((size_t)(n_in + 1) * sizeof *c->in);
     c->out = memory_new((size_t)(n_out + 1) * sizeof *c->out);
     ig_status status = compile(c, inputs, outputs);
@@ -222,19 +224,21 @@ static ig_status check_inputs(const ig_compiled *c, ig_array *const *in)
     if (!ready)
         TRY(ig_eval(in, c->n_in));
     for (int i = 0; i < c->n_in; i++)
-        if (!view_is_contiguous(&in[i]->view) && !ig_data(in[i]))
-            return IG_ERR_MEMORY;
+        TRY(engine_order(in[i]));
     return IG_OK;
 }
 
-static binding bind_leaf(const port *p, ig_array *const *in)
+static ig_status bind_leaf(const port *p, int leaf, ig_array *const *in, const backend *dev)
 {
-    if (p->input < 0)
-        return (binding){p->array->data, 0};
-    const ig_array *x = in[p->input];
-    if (is_copied(x))
-        return (binding){x->data, 0};
-    return (binding){x->root->data, (size_t)x->view.offset * ig_dtype_bytes((ig_dtype)x->dtype)};
+    ig_array *x = p->input < 0 ? p->array : in[p->input];
+    if (p->input >= 0 && is_copied(x)) {
+        engine.binding[leaf] = (binding){x->data, 0};
+        return IG_OK;
+    }
+    TRY(engine_bind_leaf(leaf, x->root, dev));
+    if (p->input >= 0)
+        engine.binding[leaf].offset = (size_t)x->view.offset * ig_dtype_bytes((ig_dtype)x->dtype);
+    return IG_OK;
 }
 
 /* The array for output p of the run, which may be an input or a constant. */
@@ -262,9 +266,7 @@ static ig_status run(const ig_compiled *c, ig_array *const *in, ig_array **out)
     if (c->plan) {
         TRY(engine_room(c->plan));
         for (int i = 0; i < c->n_leaf; i++)
-            engine.binding[i] = bind_leaf(&c->leaf[i], in);
-        for (int i = 0; i < c->n_leaf; i++)
-            TRY(engine_check_buffer(engine.binding[i].buf, c->device));
+            TRY(bind_leaf(&c->leaf[i], i, in, c->device));
         status = engine_run(c->plan, c->device, &n_owned);
     }
     for (int i = 0; i < c->n_out && status == IG_OK; i++)

@@ -28,6 +28,8 @@ void engine_leave(void);
 
 /* The device of the calling thread. */
 const backend *engine_device(void);
+/* The device that an array is on, or will be. */
+const backend *engine_device_of(const ig_array *x);
 
 /* While true, new memory of the calling thread's evaluations is filled with NaN (-1 for integers), so that
  * elements that a program fails to write are found. */
@@ -37,8 +39,10 @@ void engine_fill_with_nan(bool fill);
 schedule *engine_build(const backend *dev);
 void engine_discard(schedule *s, const backend *dev);
 
-/* Fails if dev cannot use the buffer, which is on another device. */
-ig_status engine_check_buffer(const buffer *b, const backend *dev);
+/* Binds a leaf's slot to the data of a root, which is brought to the device if it may be. */
+ig_status engine_bind_leaf(int leaf, ig_array *root, const backend *dev);
+/* Elements of an evaluated, strided view in order, in x->data, on its device. Without the lock. */
+ig_status engine_order(ig_array *x);
 
 /* A run of s: engine_room; the caller puts its leaves into engine.binding; engine_run binds the other slots
  * and launches; the caller retains the outputs of s->out_slot; engine_drop. */

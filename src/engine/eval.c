@@ -3,8 +3,10 @@
  *   order -> keep -> key -> (cached schedule, or fuse, emit, plan, compile) -> admit -> launch -> attach
  *
  * One evaluation runs at a time; a lock guards the graph's scratch fields, the cache and the pool. */
+#include "engine/emitted.h"
 #include "engine/engine.h"
 #include "engine/kernel_node.h"
+#include "engine/transfer.h"
 #include "base/cancel.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -17,7 +19,6 @@
 
 struct engine engine = {.lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT};
 
-static _Thread_local const backend *device_now;
 static _Thread_local bool fills_with_nan;
 
 /* A child of fork must not inherit a lock that a thread of its parent held. */
@@ -37,7 +38,21 @@ void engine_enter(void)
 
 /* ---- devices ---- */
 
-const backend *engine_device(void) { return device_now ? device_now : &backend_cpu; }
+const backend *engine_device(void)
+{
+    const backend *found = backend_find(array_device_now());
+    return found ? found : &backend_cpu;
+}
+
+/* Where an array is, or will be when it is evaluated. */
+const backend *engine_device_of(const ig_array *x)
+{
+    const char *name = x->root->device;
+    const backend *found = name ? backend_find(name) : NULL;
+    return found ? found : engine_device();
+}
+
+const char *ig_array_device(const ig_array *x) { return x ? engine_device_of(x)->name : NULL; }
 
 const char *ig_device(void) { return engine_device()->name; }
 
@@ -48,7 +63,7 @@ ig_status ig_set_device(const char *name)
         return backend_missing(name ? name : "");
     if (found->no_arrays)
         FAIL(IG_ERR_UNSUPPORTED, "device '%s': %s", found->name, found->no_arrays);
-    device_now = found;
+    array_device_set(found->name);
     return IG_OK;
 }
 
@@ -72,18 +87,38 @@ void engine_discard(schedule *s, const backend *dev)
 {
     for (int i = 0; s && i < s->n_program; i++)
         if (s->program[i].kind != PROGRAM_KERNEL)
-            dev->discard(&s->program[i]);
+            (dev->discard ? dev->discard : emitted_discard)(&s->program[i]);
     schedule_free(s);
+}
+
+static ig_status compile(schedule *s, int i, const backend *dev)
+{
+    if (s->program[i].kind == PROGRAM_KERNEL)
+        return kernel_node_compile(&s->program[i], dev);
+    return dev->compile ? dev->compile(dev, &s->program[i]) : emitted_compile(s, i, dev);
+}
+
+/* A chain of emitted kernels keeps its temporaries in shared memory, of which the folds take a part. */
+static schedule_rules rules_of(const backend *dev)
+{
+    enum { FOLD_BYTES = 8192 };
+    const int64_t shared = (int64_t)dev->limits.shared_bytes;
+    if (dev->launch)
+        return (schedule_rules){.contract_chains = true};
+    return (schedule_rules){.chain_bytes =
+                                shared > 2 * FOLD_BYTES ? shared - FOLD_BYTES : FOLD_BYTES,
+                            .team_points = 1024,
+                            .team_rows = 8};
 }
 
 schedule *engine_build(const backend *dev)
 {
-    schedule *s = schedule_build(&engine.g);
+    const schedule_rules rules = rules_of(dev);
+    schedule *s = schedule_build(&engine.g, &rules);
     ig_status status = s ? IG_OK : IG_ERR_MEMORY;
     const int64_t began = trace_begin();
     for (int i = 0; status == IG_OK && i < s->n_program; i++)
-        status = s->program[i].kind == PROGRAM_KERNEL ? kernel_node_compile(&s->program[i], dev)
-                                                      : dev->compile(dev, &s->program[i]);
+        status = compile(s, i, dev);
     trace_end(began, "compile");
     if (status == IG_OK)
         return s;
@@ -133,17 +168,6 @@ ig_status engine_room(const schedule *s)
     return IG_OK;
 }
 
-ig_status engine_check_buffer(const buffer *b, const backend *dev)
-{
-    if (b->device && b->device != dev && dev->computes)
-        FAIL(
-            IG_ERR_DEVICE,
-            "an array that this needs was evaluated on device '%s', but '%s' cannot read it; build "
-            "the array again and evaluate it on '%s'",
-            b->device->name, dev->name, dev->name);
-    return IG_OK;
-}
-
 /* True if output t uses the buffer of a donated leaf. It does not if the buffer is shared, larger, or on
  * another device. */
 static bool shares_leaf(const slot *t, const backend *dev)
@@ -151,9 +175,8 @@ static bool shares_leaf(const slot *t, const backend *dev)
     if (t->shares < 0)
         return false;
     const binding *b = &engine.binding[t->shares];
-    const bool here = b->buf->device == dev || (!b->buf->device && dev->computes);
-    return here && b->offset == 0 && b->buf->bytes == (size_t)t->bytes &&
-           atomic_load(&b->buf->refs) == 1;
+    return transfer_is_on(b->buf, dev) && dev->computes && b->offset == 0 &&
+           b->buf->bytes == (size_t)t->bytes && atomic_load(&b->buf->refs) == 1;
 }
 
 void engine_fill_with_nan(bool fill) { fills_with_nan = fill; }
@@ -204,8 +227,9 @@ static ig_status bind_slots(const schedule *s, const backend *dev, int *n_owned)
 
 static ig_status launch(const program *p, const backend *dev)
 {
-    return p->kind == PROGRAM_KERNEL ? kernel_node_launch(p, dev, engine.binding)
-                                     : dev->launch(p, engine.binding);
+    if (p->kind == PROGRAM_KERNEL)
+        return kernel_node_launch(p, dev, engine.binding);
+    return dev->launch ? dev->launch(p, engine.binding) : emitted_launch(p, dev, engine.binding);
 }
 
 /* A launch with its span on the timeline: one for all programs of a chain. */
@@ -236,6 +260,9 @@ ig_status engine_run(const schedule *s, const backend *dev, int *n_owned)
     const bool traced = trace_on();
     if (traced)
         trace_memory(ig_memory_used());
+    const uint64_t run = dev->launch ? 0 : emitted_begin();
+    for (int i = 0; i < *n_owned; i++)
+        engine.owned[i]->written = run;
     const uint32_t cancels = cancel_count();
     pool_watch(true);
     for (int i = 0; i < s->n_program && status == IG_OK; i += s->program[i].chain) {
@@ -244,7 +271,9 @@ ig_status engine_run(const schedule *s, const backend *dev, int *n_owned)
             status = ig_fail(IG_ERR_CANCELLED, "the evaluation was cancelled");
     }
     pool_watch(false);
-    ig_status finished = dev->finish(dev);
+    if (!dev->launch && !dev->lanes) /* its launches are queued; whoever reads waits for them */
+        return status;
+    ig_status finished = dev->launch ? dev->finish(dev) : emitted_finish(dev);
     return status == IG_OK ? finished : status;
 }
 
@@ -257,18 +286,21 @@ void engine_drop(int n_owned)
 }
 
 /* Gives the outputs their buffers. Those that were only kept (graph_keep) keep their history, since the
- * caller did not ask for their evaluation. */
-static void attach(const schedule *s)
+ * caller did not ask for their evaluation. What could have been computed on any device is now on this one;
+ * scalars can still be moved. */
+static void attach(const schedule *s, const backend *dev)
 {
     const graph *g = &engine.g;
-    for (int i = 0; i < g->n_out; i++)
+    for (int i = 0; i < g->n_out; i++) {
         g->out[i]->data = buffer_retain(engine.binding[s->out_slot[i]].buf);
+        if (!g->out[i]->device && g->out[i]->view.ndim)
+            g->out[i]->device = dev->name;
+    }
     for (int i = 0; i < g->n_asked; i++)
         array_drop_history(g->out[i]);
 }
 
-/* Prepares the graph of an evaluation; the lock is held. */
-static ig_status prepare(ig_array *const *arrays, int n, ig_array *const *donated, int n_donated)
+static ig_status check_list(ig_array *const *arrays, int n, ig_array *const *donated, int n_donated)
 {
     TRY(require_list("eval", "arrays", arrays, n));
     TRY(require_list("eval", "donated", donated, n_donated));
@@ -278,16 +310,37 @@ static ig_status prepare(ig_array *const *arrays, int n, ig_array *const *donate
                 ig_fail(IG_ERR_ARGUMENT, "eval: array %d of %d is NULL", i, n + n_donated);
             return IG_ERR_ARGUMENT;
         }
+    return IG_OK;
+}
+
+/* Orders and numbers what the arrays need; the lock is held. */
+static ig_status prepare(ig_array *const *arrays, int n, ig_array *const *donated, int n_donated)
+{
     TRY(graph_order(&engine.g, arrays, n));
     TRY(graph_keep(&engine.g));
     graph_donate(&engine.g, donated, n_donated);
     return graph_key(&engine.g);
 }
 
-static ig_status eval_locked(ig_array *const *arrays, int n, ig_array *const *donated,
-                             int n_donated)
+ig_status engine_bind_leaf(int leaf, ig_array *root, const backend *dev)
 {
-    const backend *dev = engine_device();
+    if (!root->is_number && !transfer_is_on(root->data, dev)) {
+        if (root->device && strcmp(root->device, dev->name) != 0)
+            FAIL(IG_ERR_DEVICE,
+                 "an array that this needs is on device '%s', not on '%s'; move it with "
+                 "to_device(x, \"%s\")",
+                 root->device, dev->name, dev->name);
+        TRY(transfer_root(root, dev));
+    }
+    TRY(emitted_check(root->data));
+    engine.binding[leaf] = (binding){root->data, 0};
+    return IG_OK;
+}
+
+/* Evaluates arrays that are all on the device. */
+static ig_status eval_on(const backend *dev, ig_array *const *arrays, int n,
+                         ig_array *const *donated, int n_donated)
+{
     int n_owned;
     const int64_t began = trace_begin();
     TRY(prepare(arrays, n, donated, n_donated));
@@ -296,20 +349,163 @@ static ig_status eval_locked(ig_array *const *arrays, int n, ig_array *const *do
         return IG_OK;
     schedule *s = find_schedule(dev);
     if (!s || engine_room(s) != IG_OK)
-        return IG_ERR_MEMORY;
-    for (int i = 0; i < engine.g.n_leaf; i++) {
-        TRY(engine_check_buffer(engine.g.leaf[i]->data, dev));
-        engine.binding[i] = (binding){engine.g.leaf[i]->data, 0};
-    }
+        return error_waiting(IG_ERR_MEMORY);
+    for (int i = 0; i < engine.g.n_leaf; i++)
+        TRY(engine_bind_leaf(i, engine.g.leaf[i], dev));
     ig_status status = engine_run(s, dev, &n_owned);
     if (status == IG_OK)
-        attach(s);
+        attach(s, dev);
     engine_drop(n_owned);
     /* A cancelled run may have overwritten leaves that no other array holds. */
     for (int i = 0; i < engine.g.n_leaf && status == IG_ERR_CANCELLED; i++)
         if (s->slot[i].shares >= 0)
             array_donate(engine.g.leaf[i]);
     return status;
+}
+
+/* ---- arrays that move ---- */
+
+static ig_status eval_locked(ig_array *const *arrays, int n, ig_array *const *donated,
+                             int n_donated);
+
+/* Unevaluated to_device nodes that the arrays need, inputs first; *list is memory_free's. */
+static ig_status find_crossings(ig_array *const *arrays, int n, ig_array ***list, int *count)
+{
+    ig_array **stack = NULL;
+    int used = 0, room = 0, room_list = 0;
+    const uint32_t epoch = ++engine.g.epoch;
+    *list = NULL;
+    *count = 0;
+    for (int i = 0; i < n; i++) {
+        if (!graph_room(&stack, used, &room, sizeof *stack))
+            goto failed;
+        stack[used++] = arrays[i]->root;
+    }
+    while (
+        used) { /* a node stays on the stack until its inputs are done; index says how many are */
+        ig_array *x = stack[used - 1];
+        if (x->mark != epoch) {
+            x->mark = epoch;
+            x->index = 0;
+        }
+        if (x->data || !x->crosses || x->index < 0) {
+            used--;
+            continue;
+        }
+        if (x->index < x->n_in) {
+            if (!graph_room(&stack, used, &room, sizeof *stack))
+                goto failed;
+            stack[used++] = x->in[x->index++]->root;
+            continue;
+        }
+        x->index = -1;
+        used--;
+        if (x->attr.device) {
+            if (!graph_room(list, *count, &room_list, sizeof **list))
+                goto failed;
+            (*list)[(*count)++] = x;
+        }
+    }
+    memory_free(stack);
+    return IG_OK;
+failed:
+    memory_free(stack);
+    memory_free(*list);
+    *list = NULL;
+    return IG_ERR_MEMORY;
+}
+
+/* The elements of x on its own device, in order: its root's buffer, or a copy. */
+static buffer *elements_of(ig_array *x, size_t *offset)
+{
+    *offset = 0;
+    if (!view_is_contiguous(&x->view)) {
+        ig_array *copy = build_contiguous(x);
+        buffer *b =
+            copy && eval_locked(&copy, 1, NULL, 0) == IG_OK ? buffer_retain(copy->data) : NULL;
+        ig_release(ig_scope_forget(copy));
+        return b;
+    }
+    if (eval_locked(&x, 1, NULL, 0) != IG_OK)
+        return NULL;
+    *offset = (size_t)x->view.offset * ig_dtype_bytes((ig_dtype)x->dtype);
+    return buffer_retain(x->root->data);
+}
+
+static ig_status cross(ig_array *x)
+{
+    size_t offset;
+    const backend *to = backend_find(x->attr.device);
+    if (!to)
+        return backend_missing(x->attr.device);
+    buffer *from = elements_of(x->in[0], &offset);
+    if (!from)
+        return error_waiting(IG_ERR_MEMORY);
+    const size_t bytes = (size_t)view_size(&x->view) * ig_dtype_bytes((ig_dtype)x->dtype);
+    if (transfer_is_on(from, to) && offset == 0 && from->bytes == bytes)
+        x->data = buffer_retain(from);
+    else
+        x->data = transfer_copy(from, offset, bytes, to);
+    buffer_release(from);
+    if (!x->data)
+        return error_waiting(IG_ERR_MEMORY);
+    array_drop_history(x);
+    return IG_OK;
+}
+
+static ig_status cross_all(ig_array *const *arrays, int n)
+{
+    ig_array **list;
+    int count;
+    TRY(find_crossings(arrays, n, &list, &count));
+    ig_status status = IG_OK;
+    for (int i = 0; i < count && status == IG_OK; i++)
+        if (!list[i]->data)
+            status = cross(list[i]);
+    memory_free(list);
+    return status;
+}
+
+/* Evaluates arrays of several devices, those of one device together. */
+static ig_status eval_by_device(ig_array *const *arrays, int n, ig_array *const *donated,
+                                int n_donated)
+{
+    ig_array **here = memory_get((size_t)n * sizeof *here);
+    if (!here)
+        return IG_ERR_MEMORY;
+    ig_status status = IG_OK;
+    for (int i = 0; i < n && status == IG_OK; i++) {
+        const backend *dev = engine_device_of(arrays[i]);
+        int count = 0;
+        if (arrays[i]->root->data)
+            continue;
+        for (int k = i; k < n; k++)
+            if (!arrays[k]->root->data && engine_device_of(arrays[k]) == dev)
+                here[count++] = arrays[k];
+        status = eval_on(dev, here, count, donated, n_donated);
+    }
+    memory_free(here);
+    return status;
+}
+
+static ig_status eval_locked(ig_array *const *arrays, int n, ig_array *const *donated,
+                             int n_donated)
+{
+    const backend *dev = NULL;
+    bool crosses = false, several = false;
+    TRY(check_list(arrays, n, donated, n_donated));
+    for (int i = 0; i < n; i++) {
+        const ig_array *root = arrays[i]->root;
+        crosses = crosses || (root->crosses && !root->data);
+        const backend *there = engine_device_of(arrays[i]);
+        several = several || (dev && there != dev && root->device);
+        dev = root->device || !dev ? there : dev;
+    }
+    if (crosses)
+        TRY(cross_all(arrays, n));
+    if (several)
+        return eval_by_device(arrays, n, donated, n_donated);
+    return dev ? eval_on(dev, arrays, n, donated, n_donated) : IG_OK;
 }
 
 ig_status ig_eval_donating(ig_array *const *arrays, int n, ig_array *const *donated, int n_donated)
@@ -332,10 +528,13 @@ char *ig_explain_donating(ig_array *const *arrays, int n, ig_array *const *donat
 {
     text t = {0};
     engine_enter();
-    schedule *s =
-        prepare(arrays, n, donated, n_donated) == IG_OK ? find_schedule(engine_device()) : NULL;
+    const bool whole = check_list(arrays, n, donated, n_donated) == IG_OK;
+    const backend *dev = whole && n ? engine_device_of(arrays[0]) : engine_device();
+    schedule *s = NULL;
+    if (whole && cross_all(arrays, n) == IG_OK && prepare(arrays, n, donated, n_donated) == IG_OK)
+        s = find_schedule(dev);
     if (s)
-        schedule_text(s, &engine.g, engine_device()->name, engine_device()->core_name, &t);
+        schedule_text(s, &engine.g, dev->name, dev->core_name, &t);
     else
         t.failed = true;
     engine_leave();
@@ -359,6 +558,7 @@ void ig_shutdown(void)
     engine.binding = NULL;
     engine.owned = NULL;
     engine.room_binding = engine.room_owned = 0;
+    emitted_release();
     backend_release_all();
     engine_leave();
     scope_end_all();
@@ -375,34 +575,60 @@ static ig_status read_check(ig_array *x, const char *what)
         return IG_ERR_ARGUMENT;
     }
     TRY(ig_eval(&x, 1));
-    if (!x->root->data->data && x->root->data->bytes)
-        FAIL(IG_ERR_DEVICE, "%s: the array was evaluated on device '%s', which stores no elements",
-             what, x->root->data->device ? x->root->data->device->name : "?");
+    const buffer *b = x->root->data;
+    if (b->device && !b->device->computes && b->bytes)
+        FAIL(IG_ERR_DEVICE, "%s: the device computes nothing, so there is nothing to read", what);
     return IG_OK;
 }
 
-/* A contiguous copy of the elements of x, a strided view. */
-static buffer *contiguous_copy(ig_array *x)
+static buffer *elements_locked(ig_array *x, size_t *offset)
 {
-    ig_array *copy = build_contiguous(x);
-    buffer *data = copy && ig_eval(&copy, 1) == IG_OK ? buffer_retain(copy->data) : NULL;
-    ig_release(ig_scope_forget(copy));
-    return data;
+    engine_enter();
+    buffer *b = elements_of(x, offset);
+    engine_leave();
+    return b;
+}
+
+ig_status engine_order(ig_array *x)
+{
+    size_t offset;
+    if (!view_is_contiguous(&x->view) && !x->data)
+        x->data = elements_locked(x, &offset);
+    return view_is_contiguous(&x->view) || x->data ? IG_OK : IG_ERR_MEMORY;
+}
+
+/* Host memory with the elements of an array on a device. */
+static const void *host_copy(ig_array *x)
+{
+    size_t offset;
+    if (x->host)
+        return x->host->data;
+    const size_t bytes = (size_t)view_size(&x->view) * ig_dtype_bytes((ig_dtype)x->dtype);
+    buffer *from = elements_locked(x, &offset), *to = from ? buffer_new(bytes) : NULL;
+    if (to && transfer_read(from, offset, to->data, bytes) == IG_OK)
+        x->host = buffer_retain(to);
+    buffer_release(from);
+    buffer_release(to);
+    return x->host ? x->host->data : NULL;
 }
 
 const void *ig_data(ig_array *x)
 {
     if (read_check(x, "data") != IG_OK)
         return NULL;
+    if (x->root->data->device)
+        return host_copy(x);
+    if (!engine_device_of(x)->lanes && !x->root->is_number && !x->root->host)
+        x->root->host =
+            buffer_retain(x->root->data); /* the pointer outlives a move to the device */
     if (view_is_contiguous(&x->view))
         return array_host(x);
-    if (!x->data)
-        x->data = contiguous_copy(x);
-    return x->data ? x->data->data : NULL;
+    return engine_order(x) == IG_OK ? (x->data->device ? host_copy(x) : x->data->data) : NULL;
 }
 
 ig_status ig_read(ig_array *x, void *dst, size_t size)
 {
+    size_t offset;
     TRY(read_check(x, "read"));
     size_t have = (size_t)view_size(&x->view) * ig_dtype_bytes((ig_dtype)x->dtype);
     if (have != size)
@@ -410,14 +636,12 @@ ig_status ig_read(ig_array *x, void *dst, size_t size)
              size);
     if (size)
         TRY(require_pointer("read", "dst", dst));
-    const bool whole = view_is_contiguous(&x->view);
-    buffer *copy = whole ? NULL : contiguous_copy(x);
-    if (!whole && !copy)
-        return IG_ERR_MEMORY;
-    if (size)
-        memcpy(dst, whole ? array_host(x) : copy->data, size);
-    buffer_release(copy);
-    return IG_OK;
+    buffer *from = elements_locked(x, &offset);
+    if (!from)
+        return error_waiting(IG_ERR_MEMORY);
+    const ig_status status = transfer_read(from, offset, dst, size);
+    buffer_release(from);
+    return status;
 }
 
 static ig_status item_check(const ig_array *x, const char *what)
@@ -429,22 +653,29 @@ static ig_status item_check(const ig_array *x, const char *what)
     return IG_OK;
 }
 
+/* The only element of x, in storage format. */
+static ig_status item_read(ig_array *x, const char *what, unsigned char element[static 8])
+{
+    TRY(read_check(x, what));
+    TRY(item_check(x, what));
+    const size_t bytes = ig_dtype_bytes((ig_dtype)x->dtype);
+    return transfer_read(x->root->data, (size_t)x->view.offset * bytes, element, bytes);
+}
+
 double ig_item(ig_array *x)
 {
-    if (read_check(x, "item") != IG_OK)
-        return NAN;
-    if (item_check(x, "item") != IG_OK)
-        return NAN;
-    return dtype_fetch((ig_dtype)x->dtype, array_host(x));
+    unsigned char element[8];
+    return item_read(x, "item", element) == IG_OK ? dtype_fetch((ig_dtype)x->dtype, element) : NAN;
 }
 
 int64_t ig_item_int(ig_array *x)
 {
-    if (read_check(x, "item_int") != IG_OK || item_check(x, "item_int") != IG_OK)
+    unsigned char element[8];
+    if (item_read(x, "item_int", element) != IG_OK)
         return 0;
     const ig_dtype dtype = (ig_dtype)x->dtype;
-    const double number = dtype_fetch(dtype, array_host(x));
-    const int64_t whole = dtype_is_float(dtype) ? 0 : dtype_fetch_int(dtype, array_host(x));
+    const double number = dtype_fetch(dtype, element);
+    const int64_t whole = dtype_is_float(dtype) ? 0 : dtype_fetch_int(dtype, element);
     if (!dtype_is_float(dtype) && (dtype != IG_U64 || whole >= 0))
         return whole;
     if (dtype_is_float(dtype) && number == floor(number) && fabs(number) < 0x1p63)
@@ -452,6 +683,17 @@ int64_t ig_item_int(ig_array *x)
     ig_fail(IG_ERR_ARGUMENT, "item_int: %g is not an integer of 64 bits; read it with ig_item",
             number);
     return 0;
+}
+
+ig_status ig_synchronize(const char *device)
+{
+    const backend *dev = device ? backend_find(device) : engine_device();
+    if (!dev)
+        return backend_missing(device);
+    engine_enter();
+    const ig_status status = dev->launch ? dev->finish(dev) : emitted_finish(dev);
+    engine_leave();
+    return status;
 }
 
 /* ---- evaluation for others ---- */

@@ -3,6 +3,8 @@
 #include "base/machine_report.h"
 #include "base/memory.h"
 
+#include <string.h>
+
 static bool has_backend(const char *name) { return backend_find(name) != NULL; }
 
 ig_machine *ig_machine_get(void)
@@ -12,7 +14,12 @@ ig_machine *ig_machine_get(void)
         return NULL;
     machine_report_read(r, "", has_backend);
     ig_absent a;
-    for (int i = 0; backend_absent(i, &a); i++)
-        report_add_absent(r, &a);
+    for (int i = 0; backend_absent(i, &a); i++) {
+        bool known = false;
+        for (int k = 0; k < r->facts.n_absent; k++)
+            known = known || strcmp(r->facts.absent[k].name, a.name) == 0;
+        if (!known)
+            report_add_absent(r, &a);
+    }
     return &r->facts;
 }

@@ -236,21 +236,13 @@ static error_bound bound_of(const ig_array *x)
     return b;
 }
 
-static ig_status eval_on_cpu(const checker *c, ig_array *const *arrays, int n)
-{
-    TRY(ig_set_device(backend_cpu.name));
-    const ig_status status = ig_eval(arrays, n);
-    TRY(ig_set_device(c->device->name));
-    return status;
-}
-
 /* Computes the reference of the node and the terms of its bound on the CPU. */
 static ig_status compute_bound(const checker *c, const ig_array *x, error_bound *b)
 {
     if (x->op == OP_kernel) { /* its definition is itself, as the CPU runs it */
         ig_array *same = node_again(c, x, b->dtype, stand_host);
         b->want = b->kind == BOUND_KERNEL ? build_cast(same, IG_F64) : same;
-        return eval_on_cpu(c, &b->want, 1);
+        return ig_eval(&b->want, 1);
     }
     const bool by_steps = x->op == OP_nextafter; /* of its own dtype */
     const bool wide = dtype_is_float(b->dtype) && !by_steps;
@@ -267,7 +259,7 @@ static ig_status compute_bound(const checker *c, const ig_array *x, error_bound 
         all[n++] = b->above = node_again(c, x, IG_F64, stand_above);
         all[n++] = b->below = node_again(c, x, IG_F64, stand_below);
     }
-    return eval_on_cpu(c, all, n);
+    return ig_eval(all, n);
 }
 
 /* ---- comparing ---- */
@@ -500,20 +492,25 @@ ig_status ig_verify(ig_array *const *arrays, int n, ig_verify_report *report)
     TRY(require_pointer("verify", "report", report));
     TRY(require_list("verify", "arrays", arrays, n));
     *report = (ig_verify_report){.node = -1};
-    checker c = {.device = engine_device(), .report = report};
+    const char *before = array_device_now();
+    checker c = {.device = n > 0 && arrays[0] ? engine_device_of(arrays[0]) : engine_device(),
+                 .report = report};
     if (!c.device->computes)
         FAIL(IG_ERR_DEVICE, "verify: the device '%s' computes nothing that could be compared",
              c.device->name);
     TRY(ig_scope_begin());
+    array_device_set(c.device->name); /* of copies that have no inputs */
     ig_status status = find_roots(&c, arrays, n);
     if (status == IG_OK)
         status = copy_graph(&c);
     if (status == IG_OK)
         status = run_copies(&c, arrays, n);
+    array_device_set(backend_cpu.name); /* of what they are compared with */
     if (status == IG_OK)
         status = fetch(&c);
     if (status == IG_OK)
         status = check_all(&c);
+    array_device_set(before);
     ig_scope_end();
     walk_free(&c.w);
     memory_free(c.root);

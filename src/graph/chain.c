@@ -147,10 +147,25 @@ static int chain_length(const schedule *s, int i, int64_t outer)
     return i + CHAIN_MOST < s->n_program ? CHAIN_MOST : s->n_program - i;
 }
 
-/* Temporaries that only programs [i, i + n) use exist by rows. */
-static ig_status keep_by_rows(schedule *s, int i, int n, int64_t outer)
+/* Points of the longest row of programs [i, i + n). */
+static int64_t longest_row(const schedule *s, int i, int n, int64_t outer)
 {
+    int64_t most = 0;
+    for (int k = i; k < i + n; k++) {
+        const int64_t points = s->program[k].pre.size / outer;
+        most = points > most ? points : most;
+    }
+    return most;
+}
+
+/* Temporaries that nobody outside of programs [i, i + n) sees exist by rows only, as far as there is memory
+ * for them. */
+static ig_status keep_by_rows(schedule *s, int i, int n, int64_t outer, const schedule_rules *rules)
+{
+    enum { ALIGN = 16 };
     program *p = &s->program[i];
+    const bool team = rules->chain_bytes && longest_row(s, i, n, outer) <= rules->team_points;
+    int64_t left = rules->chain_bytes;
     p->local = memory_get((size_t)s->n_slot * sizeof *p->local);
     if (!p->local)
         return IG_ERR_MEMORY;
@@ -158,6 +173,11 @@ static ig_status keep_by_rows(schedule *s, int i, int n, int64_t outer)
         slot *t = &s->slot[k];
         if (t->kind != SLOT_TEMP || t->first < i || t->last >= i + n)
             continue;
+        const int64_t bytes = t->bytes / outer * (team ? rules->team_rows : 1);
+        const int64_t taken = (bytes + ALIGN - 1) / ALIGN * ALIGN;
+        if (rules->chain_bytes && (taken > left || t->bytes % outer))
+            continue;
+        left -= taken;
         t->kind = SLOT_ROWS;
         p->local[p->n_local] = (row_slot){k, p->n_local, t->bytes / outer};
         p->n_local++;
@@ -168,7 +188,7 @@ static ig_status keep_by_rows(schedule *s, int i, int n, int64_t outer)
     return IG_OK;
 }
 
-ig_status schedule_chain(schedule *s)
+ig_status schedule_chain(schedule *s, const schedule_rules *rules)
 {
     for (int k = 0; k < s->n_slot; k++) {
         s->slot[k].from = s->slot[k].first;
@@ -176,7 +196,9 @@ ig_status schedule_chain(schedule *s)
     }
     for (int i = 0; i < s->n_program;) {
         int64_t outer = rows_at(s, i);
-        int n = outer > 1 ? chain_length(s, i, outer) : 1;
+        const bool contracts = s->program[i].kind == PROGRAM_CONTRACT;
+        const bool may = outer > 1 && (!contracts || rules->contract_chains);
+        int n = may ? chain_length(s, i, outer) : 1;
         n = n > 1 ? n : 1;
         s->program[i].chain = n;
         s->program[i].rows = outer;
@@ -188,8 +210,8 @@ ig_status schedule_chain(schedule *s)
             if (t->last >= i && t->last < i + n)
                 t->until = i + n - 1;
         }
-        if (n > 1 && s->program[i].kind == PROGRAM_CONTRACT)
-            TRY(keep_by_rows(s, i, n, outer));
+        if (n > 1 && (contracts || rules->chain_bytes))
+            TRY(keep_by_rows(s, i, n, outer, rules));
         i += n;
     }
     return IG_OK;

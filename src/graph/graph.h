@@ -86,8 +86,18 @@ typedef struct schedule {
     uint64_t used; /* clock of the cache when it was last used */
 } schedule;
 
+/* What a device wants of schedules. */
+typedef struct schedule_rules {
+    bool contract_chains; /* a chain may begin and end with a contraction */
+    /* Memory for the temporaries that only a chain uses. Of rows of at most team_points points, team_rows
+     * are computed at once, of longer ones one. 0: a chain that begins with a contraction keeps all of its
+     * temporaries by rows, whatever they take, and other chains keep none. */
+    int64_t chain_bytes;
+    int64_t team_points, team_rows;
+} schedule_rules;
+
 /* Programs and buffers for g, which has its key; NULL on failure. */
-schedule *schedule_build(const graph *g);
+schedule *schedule_build(const graph *g, const schedule_rules *rules);
 /* The backend must have discarded the programs. */
 void schedule_free(schedule *s);
 
@@ -97,7 +107,8 @@ ig_status schedule_fuse(const graph *g, fusion *out);
 void fusion_free(fusion *f);
 ig_status schedule_emit(const graph *g, const fusion *f, schedule *s);
 void schedule_live_ranges(schedule *s); /* first and last of all slots */
-ig_status schedule_chain(schedule *s);  /* marks chains; widens live ranges */
+ig_status schedule_chain(schedule *s,
+                         const schedule_rules *rules); /* marks chains; widens live ranges */
 ig_status schedule_plan(const graph *g, schedule *s);
 
 /* Prints the schedule. core_name, which may be NULL, is backend.core_name. */

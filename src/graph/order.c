@@ -338,13 +338,13 @@ ig_status graph_key(graph *g)
             g->hash = mix(g->hash, hash);
         table[at] = g->same[i];
     }
-    const size_t bytes = sizeof(int64_t) * (3 * (size_t)g->n_leaf + (size_t)g->n_out);
+    const size_t bytes = sizeof(int64_t) * (4 * (size_t)g->n_leaf + (size_t)g->n_out);
     unsigned char *at = more(&g->key, bytes);
     if (!at)
         return IG_ERR_MEMORY;
     for (int i = 0; i < g->n_leaf; i++) {
         const ig_array *x = g->leaf[i];
-        const int64_t facts[3] = {x->dtype, (int64_t)x->data->bytes, g->donated[i]};
+        const int64_t facts[4] = {x->dtype, (int64_t)x->data->bytes, g->donated[i], x->is_number};
         at = put(at, facts, sizeof facts);
     }
     for (int i = 0; i < g->n_out; i++) {

@@ -36,7 +36,7 @@ static ig_status find_outputs(const graph *g, schedule *s)
     return ok ? IG_OK : IG_ERR_MEMORY;
 }
 
-static ig_status build(const graph *g, schedule *s, fusion *f)
+static ig_status build(const graph *g, const schedule_rules *rules, schedule *s, fusion *f)
 {
     int64_t began = trace_begin();
     TRY(schedule_fuse(g, f));
@@ -46,14 +46,14 @@ static ig_status build(const graph *g, schedule *s, fusion *f)
     trace_end(began, "emit");
     began = trace_begin();
     schedule_live_ranges(s);
-    TRY(schedule_chain(s));
+    TRY(schedule_chain(s, rules));
     TRY(schedule_plan(g, s));
     TRY(find_outputs(g, s));
     trace_end(began, "plan");
     return IG_OK;
 }
 
-schedule *schedule_build(const graph *g)
+schedule *schedule_build(const graph *g, const schedule_rules *rules)
 {
     fusion f = {0};
     schedule *s = memory_new(sizeof *s);
@@ -64,7 +64,7 @@ schedule *schedule_build(const graph *g)
     s->key_bytes = g->key.used;
     if (s->key)
         memcpy(s->key, g->key.at, g->key.used);
-    const ig_status status = s->key ? build(g, s, &f) : IG_ERR_MEMORY;
+    const ig_status status = s->key ? build(g, rules, s, &f) : IG_ERR_MEMORY;
     fusion_free(&f);
     if (status == IG_OK)
         return s;

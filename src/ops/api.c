@@ -561,6 +561,11 @@ ig_array *ig_group_norm(ig_array *x, int64_t num_groups, ig_array *weight, ig_ar
 
 ig_array *ig_stop_gradient(ig_array *x) { return ONE(stop_gradient, ARRAY(x)); }
 
+ig_array *ig_to_device(ig_array *x, const char *device)
+{
+    return ONE(to_device, ARRAY(x), STRING(device));
+}
+
 ig_array *ig_dropout(ig_array *x, ig_array *key, double p)
 {
     return ONE(dropout, ARRAY(x), ARRAY(key), FLOAT(p));

@@ -61,6 +61,13 @@ static ig_array *d_where(pull *p, int i)
     return i == 1 ? ig_where(condition, p->g, zero) : ig_where(condition, zero, p->g);
 }
 
+/* The gradient goes back to where the input is. */
+static ig_array *d_to_device(pull *p, int i)
+{
+    const char *from = p->node->in[i]->root->device;
+    return from ? ig_to_device(p->g, from) : p->g;
+}
+
 static ig_array *d_astype(pull *p, int i) { return ig_astype(p->g, p->node->in[i]->dtype); }
 
 /* ---- reduce: the node's trailing axes are gone ---- */
@@ -377,6 +384,7 @@ static const grad_rule rules[OP_COUNT] = {
 #include "ops/ops.def"
     [OP_where] = d_where,
     [OP_astype] = d_astype,
+    [OP_to_device] = d_to_device,
     [OP_sum] = d_sum,
     [OP_prod] = d_prod,
     [OP_max] = d_extreme,

@@ -214,6 +214,24 @@ ig_status ig_grad(ig_array *loss, ig_array *const *params, int n, ig_array **gra
     return IG_OK;
 }
 
+int op_to_device(op_id op, const ig_arg *args, ig_array **out)
+{
+    ig_array *x = args[0].u.array;
+    const char *to = backend_canonical(args[1].u.str);
+    if (!x)
+        return 0;
+    if (!to) {
+        ig_fail(IG_ERR_DEVICE, "to_device: there is no device '%s' here; see 'ingot devices'",
+                args[1].u.str);
+        return 0;
+    }
+    if (x->root->device ? strcmp(x->root->device, to) == 0 : x->root->is_number)
+        return op_one(out, array_view(op, x, &x->view));
+    const node_attr attr = {.device = to};
+    return op_one(out,
+                  array_node(op, (ig_dtype)x->dtype, x->view.ndim, x->view.shape, &x, 1, &attr));
+}
+
 int op_stop_gradient(op_id op, const ig_arg *args, ig_array **out)
 {
     ig_array *x = args[0].u.array;

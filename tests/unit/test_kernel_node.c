@@ -466,11 +466,11 @@ static void a_wrong_device_is_named(void **state)
     static const fault faults[] = {{"kernel", FAULT_ELEMENT, 0, false},
                                    {"kernel", FAULT_STALE, 0, false},
                                    {"kernel", FAULT_STEPS, 1 << 16, false}};
-    ig_array *x = ig_arange(1, 100, 1, IG_F32), *y = ig_exp(ig_negative(cube_of(x, NULL)));
     for (int i = 0; i < 3; i++) {
         ig_verify_report r;
         faulty_plant(faults[i]);
         assert_int_equal(ig_set_device("faulty"), IG_OK);
+        ig_array *x = ig_arange(1, 100, 1, IG_F32), *y = ig_exp(ig_negative(cube_of(x, NULL)));
         const ig_status status = ig_verify(&y, 1, &r);
         assert_int_equal(ig_set_device("cpu"), IG_OK);
         faulty_plant((fault){0});

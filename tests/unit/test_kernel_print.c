@@ -61,7 +61,7 @@ static const struct {
     {"an index", "cuda",
      "__global__ void k(float *x, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < "
      "n) x[i] *= 2; }",
-     "__global__ void k(float *x, int n)\n"
+     "extern \"C\" __global__ void k(float *x, int n)\n"
      "{\n"
      "    int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);\n"
      "    if (i < n)\n"

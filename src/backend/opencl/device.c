@@ -406,32 +406,10 @@ static ig_status describe(const backend *dev, ig_device_info *info)
     return IG_OK;
 }
 
-static const char no_arrays[] =
-    "OpenCL runs kernels, but no array programs yet; evaluate arrays on 'cpu'";
-
-static ig_status compile(const backend *dev, program *p)
-{
-    (void)p;
-    FAIL(IG_ERR_UNSUPPORTED, "device '%s': %s", dev->name, dev->no_arrays);
-}
-
-static void discard(program *p) { (void)p; }
-
-static ig_status launch(const program *p, const binding *bindings)
-{
-    (void)p;
-    (void)bindings;
-    FAIL(IG_ERR_UNSUPPORTED, "%s", no_arrays);
-}
-
 static const backend vtable = {
     .computes = true,
-    .no_arrays = no_arrays,
     .describe = describe,
     .alloc = opencl_alloc,
-    .compile = compile,
-    .discard = discard,
-    .launch = launch,
     .finish = finish,
     .release = release,
     .language = "opencl",

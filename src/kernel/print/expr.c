@@ -80,9 +80,13 @@ static bool special(printer *p, double x, bool single)
 {
     if (isfinite(x))
         return false;
-    const bool cuda = p->target->language == LANGUAGE_CUDA;
+    if (p->target->language == LANGUAGE_CUDA) { /* NVRTC has no macros for them */
+        const char *bits = isnan(x) ? "7fc00000" : x < 0 ? "ff800000" : "7f800000";
+        print_out(p, single ? "__uint_as_float(0x%s)" : "(double)__uint_as_float(0x%s)", bits);
+        return true;
+    }
     const char *name = isnan(x) ? "NAN" : x < 0 ? "(-INFINITY)" : "INFINITY";
-    print_out(p, single || cuda ? "%s" : "(double)%s", name);
+    print_out(p, single ? "%s" : "(double)%s", name);
     return true;
 }
 

@@ -115,7 +115,7 @@ const print_language print_languages[LANGUAGES] = {
         .barrier  = "__syncthreads()",
         .fences   = {"__threadfence_block()", "__threadfence()", "__threadfence_system()"},
         .function = "__device__ ",
-        .kernel   = "__global__ ",
+        .kernel   = "extern \"C\" __global__ ",
         .shared   = "__shared__ "},
 };
 

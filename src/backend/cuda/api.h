@@ -1,0 +1,48 @@
+/* The CUDA driver's and NVRTC's types, constants and functions, made of the rows of api.def, and how they
+ * are loaded. */
+#ifndef CUDA_API_H
+#define CUDA_API_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef int CUresult, CUdevice, CUdevice_attribute, CUfunction_attribute, nvrtcResult;
+typedef uint64_t CUdeviceptr;
+typedef struct CUctx_st *CUcontext;
+typedef struct CUstream_st *CUstream;
+typedef struct CUevent_st *CUevent;
+typedef struct CUmod_st *CUmodule;
+typedef struct CUfunc_st *CUfunction;
+typedef struct _nvrtcProgram *nvrtcProgram;
+
+enum {
+#define CU_STATUS(name, value) name = value,
+#include "backend/cuda/api.def"
+};
+
+enum {
+#define CU_CONSTANT(name, value) name = value,
+#include "backend/cuda/api.def"
+};
+
+typedef struct cuda_api {
+#define CU_FUNCTION(name, symbol, parameters) CUresult(*name) parameters;
+#define CU_OPTIONAL(name, symbol, parameters) CUresult(*name) parameters;
+#include "backend/cuda/api.def"
+} cuda_api;
+
+typedef struct nvrtc_api {
+#define NVRTC_FUNCTION(name, parameters) nvrtcResult(*name) parameters;
+#include "backend/cuda/api.def"
+} nvrtc_api;
+
+/* Fills api with the functions of the driver: IG_CUDA is its path, or "off". NULL, or else why there is
+ * none; then *remedy says what would help. */
+const char *cuda_api_load(cuda_api *api, const char **remedy);
+
+/* The same for NVRTC, the compiler: IG_NVRTC is its path. Looked for in the places of a toolkit and of the
+ * packages that Python frameworks bring. *path receives where it was found. */
+const char *nvrtc_api_load(nvrtc_api *api, const char **remedy, const char **path);
+
+#endif

@@ -1,0 +1,187 @@
+/* From text to a kernel: compiled by NVRTC for the GPU, or taken from the cache on the disk. */
+#include "backend/cuda/cuda.h"
+
+#include "base/cache.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { LOG_BYTES = 3000, OPTIONS = 6 };
+
+static const cache images = {.kind = "cuda", .max_bytes = (uint64_t)256 << 20};
+
+/* NVRTC is looked for by the first kernel that is not in the cache. */
+static struct {
+    pthread_once_t once;
+    nvrtc_api api;
+    const char *why, *remedy, *path;
+    int major, minor;
+} nvrtc = {.once = PTHREAD_ONCE_INIT};
+
+static void find_nvrtc(void)
+{
+    nvrtc.why = nvrtc_api_load(&nvrtc.api, &nvrtc.remedy, &nvrtc.path);
+    if (!nvrtc.why)
+        nvrtc.api.nvrtcVersion(&nvrtc.major, &nvrtc.minor);
+}
+
+/* What a compiled image depends on. The version of NVRTC is not a part: an image that works stays good. */
+static char *key_of(const cuda_device *d, const kernel_image *image, size_t *bytes)
+{
+    text key = {0};
+    const char *const parts[] = {ig_version(), d->level, image->options ? image->options : "",
+                                 image->entry, image->source};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        text_add(&key, "%zu %s\n", strlen(parts[i]), parts[i]);
+    *bytes = key.used;
+    return text_take(&key);
+}
+
+/* ---- the compiler ---- */
+
+static ig_status compile_failed(const cuda_device *d, const kernel_image *image, nvrtcProgram p)
+{
+    char log[LOG_BYTES] = "";
+    size_t bytes = 0;
+    if (nvrtc.api.nvrtcGetProgramLogSize(p, &bytes) == 0 && bytes > 1) {
+        char *all = memory_new(bytes + 1);
+        if (all && nvrtc.api.nvrtcGetProgramLog(p, all) == 0)
+            snprintf(log, sizeof log, "%s", all);
+        memory_free(all);
+    }
+    FAIL(IG_ERR_DEVICE, "%s: NVRTC refuses kernel '%s'%s%s", d->name, image->entry,
+         log[0] ? ":\n" : "; it does not say why", log);
+}
+
+/* The include folder of a toolkit that NVRTC lies in, as an option; false if there is none to name. */
+static bool include_option(char *out, size_t room)
+{
+    char folder[500];
+    snprintf(folder, sizeof folder, "%s", nvrtc.path ? nvrtc.path : "");
+    char *slash = strrchr(folder, '/');
+    if (!slash)
+        return false;
+    *slash = '\0';
+    slash = strrchr(folder, '/');
+    if (!slash)
+        return false;
+    *slash = '\0';
+    snprintf(out, room, "-I%s/include", folder);
+    return true;
+}
+
+/* An image for exactly this GPU; memory_free. */
+static ig_status compile(const cuda_device *d, const kernel_image *image, char **out, size_t *bytes)
+{
+    char arch[32], include[520];
+    const char *options[OPTIONS] = {arch, "--fmad=false", "--std=c++17", "-default-device"};
+    int n = 4;
+    pthread_once(&nvrtc.once, find_nvrtc);
+    if (nvrtc.why)
+        FAIL(IG_ERR_DEVICE, "%s: %s; %s", d->name, nvrtc.why, nvrtc.remedy);
+    snprintf(arch, sizeof arch, "--gpu-architecture=sm_%d", d->capability);
+    if (include_option(include, sizeof include))
+        options[n++] = include;
+    nvrtcProgram p = NULL;
+    if (nvrtc.api.nvrtcCreateProgram(&p, image->source, "kernel.cu", 0, NULL, NULL) != 0)
+        FAIL(IG_ERR_MEMORY, "%s: NVRTC cannot take kernel '%s'", d->name, image->entry);
+    ig_status status = IG_OK;
+    if (nvrtc.api.nvrtcCompileProgram(p, n, options) != 0)
+        status = compile_failed(d, image, p);
+    else if (nvrtc.api.nvrtcGetCUBINSize(p, bytes) != 0 || !(*out = memory_get(*bytes)))
+        status = IG_ERR_MEMORY;
+    else if (nvrtc.api.nvrtcGetCUBIN(p, *out) != 0) {
+        memory_free(*out);
+        status = ig_fail(IG_ERR_DEVICE, "%s: NVRTC gives no image of kernel '%s'", d->name,
+                         image->entry);
+    }
+    nvrtc.api.nvrtcDestroyProgram(&p);
+    return status;
+}
+
+/* ---- the kernel of an image ---- */
+
+static ig_status load(cuda_device *d, const kernel_image *image, const void *data, cuda_kernel *k)
+{
+    int threads = 0, shared = 0;
+    TRY(cuda_enter(d));
+    CUresult status = cu.module_load(&k->module, data);
+    if (status == CUDA_SUCCESS)
+        status = cu.module_function(&k->function, k->module, image->entry);
+    if (status == CUDA_SUCCESS)
+        status =
+            cu.function_attribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, k->function);
+    if (status == CUDA_SUCCESS)
+        status = cu.function_attribute(&shared, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, k->function);
+    if (status != CUDA_SUCCESS && k->module)
+        cu.module_unload(k->module);
+    k->max_threads = threads;
+    k->shared_static = (size_t)shared;
+    const ig_status result = cuda_check(d, status, "loading a kernel");
+    cuda_leave(d);
+    return result;
+}
+
+static ig_status build(cuda_device *d, const kernel_image *image, cuda_kernel *k)
+{
+    size_t key_bytes, bytes = 0;
+    void *data = NULL;
+    char *made = NULL, *key = key_of(d, image, &key_bytes);
+    if (!key)
+        return IG_ERR_MEMORY;
+    if (cache_get(&images, key, key_bytes, &data, &bytes)) {
+        const bool failed = ig_failed();
+        if (load(d, image, data, k) == IG_OK) {
+            memory_free(data);
+            memory_free(key);
+            return IG_OK;
+        }
+        if (!failed)
+            ig_error(NULL);
+        cache_remove(&images, key, key_bytes);
+        memory_free(data);
+    }
+    ig_status status = compile(d, image, &made, &bytes);
+    if (status == IG_OK)
+        status = load(d, image, made, k);
+    if (status == IG_OK)
+        cache_put(&images, key, key_bytes, made, bytes);
+    memory_free(made);
+    memory_free(key);
+    return status;
+}
+
+ig_status cuda_kernel_build(const backend *dev, const kernel_image *image, kernel_code **out)
+{
+    cuda_device *d = cuda_device_of(dev);
+    cuda_kernel *k = memory_new(sizeof *k + (size_t)image->n_params * sizeof *k->params);
+    if (!k)
+        return IG_ERR_MEMORY;
+    k->base.dev = dev;
+    k->dev = d;
+    k->n_params = image->n_params;
+    if (image->n_params)
+        memcpy(k->params, image->params, (size_t)image->n_params * sizeof *k->params);
+    snprintf(k->name, sizeof k->name, "kernel '%.48s'", image->entry);
+    const ig_status status = build(d, image, k);
+    if (status == IG_OK)
+        *out = &k->base;
+    else
+        memory_free(k);
+    return status;
+}
+
+void cuda_kernel_discard(kernel_code *code)
+{
+    cuda_kernel *k = (cuda_kernel *)code;
+    if (!k)
+        return;
+    if (!k->dev->dead[0] && cuda_enter(k->dev) == IG_OK) {
+        cu.module_unload(k->module);
+        cuda_leave(k->dev);
+    }
+    memory_free(k);
+}

@@ -1,0 +1,84 @@
+/* An NVIDIA GPU as a backend, through the CUDA driver.
+ *
+ * A device is looked at when it is found, and opened (its primary context and one stream) by the first
+ * buffer or kernel. Everything is ordered by the stream. Freed memory goes to a pool, since the stream makes
+ * reuse safe. Its lock is held around every use of what stands below it.
+ *
+ * An error that the driver reports while the device works (an illegal address, say) destroys the context: it
+ * is kept, and every later call fails with it. */
+#ifndef CUDA_CUDA_H
+#define CUDA_CUDA_H
+
+#include "backend/backend.h"
+#include "backend/cuda/api.h"
+
+#include <pthread.h>
+
+enum { CUDA_POOL_CLASSES = 64, CUDA_STAGING_BYTES = 4 << 20 };
+
+/* A block of device memory that waits for its next use. */
+typedef struct cuda_block {
+    struct cuda_block *next;
+    CUdeviceptr at;
+    size_t bytes;
+} cuda_block;
+
+typedef struct cuda_device {
+    backend base; /* first: a backend is a device */
+    CUdevice id;
+    char name[16], model[128], level[64], features[160];
+    int cores, capability; /* 90 for 9.0 */
+    uint64_t memory, l2_bytes;
+
+    pthread_mutex_t lock;
+    CUcontext context; /* NULL: not open */
+    CUstream stream;
+    void *staging;  /* pinned host memory */
+    CUevent staged; /* when the last copy out of it is done */
+    cuda_block *pool[CUDA_POOL_CLASSES];
+    uint64_t pooled_bytes, used_bytes;
+    char dead[256]; /* the error that destroyed the context; "": none */
+} cuda_device;
+
+/* buffer.handle */
+typedef struct cuda_memory {
+    cuda_device *dev;
+    CUdeviceptr at;
+    size_t bytes; /* of the block */
+} cuda_memory;
+
+typedef struct cuda_kernel {
+    kernel_code base;
+    cuda_device *dev;
+    CUmodule module;
+    CUfunction function;
+    char name[64];
+    int max_threads;
+    size_t shared_static, shared_set;
+    int n_params;
+    kernel_param params[];
+} cuda_kernel;
+
+/* The functions; valid once a device was found. */
+extern cuda_api cu;
+
+cuda_device *cuda_device_of(const backend *dev);
+/* Locks the device, opens it and makes its context current; on failure nothing is locked. */
+ig_status cuda_enter(cuda_device *d);
+void cuda_leave(cuda_device *d);
+/* IG_OK, or an error that says what failed and how. With the lock. */
+ig_status cuda_check(cuda_device *d, CUresult status, const char *what);
+
+buffer *cuda_alloc(const backend *dev, size_t bytes);
+ig_status cuda_write(buffer *to, size_t offset, const void *from, size_t bytes);
+ig_status cuda_read(buffer *from, size_t offset, void *to, size_t bytes);
+ig_status cuda_copy(buffer *to, size_t to_offset, buffer *from, size_t from_offset, size_t bytes);
+ig_status cuda_fill(buffer *to, size_t offset, uint8_t value, size_t bytes);
+/* Gives pooled blocks back to the driver. With the lock. */
+void cuda_trim(cuda_device *d);
+
+ig_status cuda_kernel_build(const backend *dev, const kernel_image *image, kernel_code **out);
+void cuda_kernel_discard(kernel_code *code);
+ig_status cuda_kernel_launch(kernel_code *code, const kernel_launch *l);
+
+#endif

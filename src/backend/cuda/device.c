@@ -1,0 +1,306 @@
+/* NVIDIA GPUs: looking for them, what they are, opening and closing them. */
+#include "backend/cuda/cuda.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { DEVICES_MAX = 16, WHY_BYTES = 600, CAPABILITY_NEEDED = 60 };
+
+cuda_api cu;
+
+/* The devices stay where they are, so a backend's address is good for the whole process. */
+static struct {
+    pthread_mutex_t lock;
+    bool looked;
+    pid_t pid; /* a child of fork cannot use its parent's contexts */
+    int count;
+    char why[WHY_BYTES];
+    const char *remedy;
+    cuda_device at[DEVICES_MAX];
+} here = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static const backend vtable;
+
+cuda_device *cuda_device_of(const backend *dev)
+{
+    return &here.at[(const cuda_device *)(const void *)dev - here.at];
+}
+
+static const char *error_text(CUresult status)
+{
+    static _Thread_local char text[200];
+    const char *name = NULL, *said = NULL;
+    if (cu.error_name(status, &name) != CUDA_SUCCESS)
+        name = NULL;
+    if (cu.error_text(status, &said) != CUDA_SUCCESS)
+        said = NULL;
+    snprintf(text, sizeof text, "%s (%s)", name ? name : "an unknown error",
+             said ? said : "the driver does not say more");
+    return text;
+}
+
+/* Errors of this kind leave the context unusable. */
+static bool is_sticky(CUresult status)
+{
+    return (status >= CUDA_ERROR_ILLEGAL_ADDRESS && status < 720 &&
+            status != CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES) ||
+           status == 214 /* ECC */ || status == 46 /* device unavailable */;
+}
+
+ig_status cuda_check(cuda_device *d, CUresult status, const char *what)
+{
+    if (status == CUDA_SUCCESS)
+        return IG_OK;
+    if (is_sticky(status) && !d->dead[0])
+        snprintf(d->dead, sizeof d->dead, "%s: %s", what, error_text(status));
+    if (d->dead[0])
+        FAIL(IG_ERR_DEVICE, "%s failed earlier (%s) and cannot go on; restart the process", d->name,
+             d->dead);
+    FAIL(status == CUDA_ERROR_OUT_OF_MEMORY ? IG_ERR_MEMORY : IG_ERR_DEVICE, "%s: %s: %s", d->name,
+         what, error_text(status));
+}
+
+/* ---- what a device is ---- */
+
+static void because(const char *what, CUresult status, const char *remedy)
+{
+    if (here.why[0])
+        return;
+    here.remedy = remedy;
+    if (status == CUDA_SUCCESS)
+        snprintf(here.why, sizeof here.why, "%s", what);
+    else
+        snprintf(here.why, sizeof here.why, "%s: %s", what, error_text(status));
+}
+
+static int attribute(const cuda_device *d, CUdevice_attribute what)
+{
+    int value = 0;
+    return cu.device_attribute(&value, what, d->id) == CUDA_SUCCESS ? value : 0;
+}
+
+static bool device_look(cuda_device *d)
+{
+    backend_limits *l = &d->base.limits;
+    size_t memory = 0;
+    if (cu.device_name(d->model, sizeof d->model, d->id) != CUDA_SUCCESS ||
+        cu.device_memory(&memory, d->id) != CUDA_SUCCESS)
+        return false;
+    d->memory = memory;
+    d->cores = attribute(d, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+    d->l2_bytes = (uint64_t)attribute(d, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
+    d->capability = 10 * attribute(d, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
+                    attribute(d, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+    *l = (backend_limits){
+        .version = d->capability,
+        .subgroup = attribute(d, CU_DEVICE_ATTRIBUTE_WARP_SIZE),
+        .threads = (uint64_t)attribute(d, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK),
+        .thread_at = {(uint64_t)attribute(d, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X),
+                      (uint64_t)attribute(d, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y),
+                      (uint64_t)attribute(d, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z)},
+        .shared_bytes =
+            (uint64_t)attribute(d, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN),
+        .alloc_bytes = memory,
+        .param_bytes = 4096,
+        .buffers = 512,
+        .f16 = true,
+        .f64 = true,
+        .atomics_i64 = true,
+        .shuffles = true,
+        .subnormals = true,
+        .exact_division = true,
+        .unified = attribute(d, CU_DEVICE_ATTRIBUTE_INTEGRATED) != 0,
+    };
+    snprintf(d->level, sizeof d->level, "compute capability %d.%d", d->capability / 10,
+             d->capability % 10);
+    snprintf(d->features, sizeof d->features, "f16 f64 atomics64 subnormals exact-division%s",
+             l->unified ? " unified-memory" : "");
+    if (d->capability < CAPABILITY_NEEDED)
+        because("the GPU is older than compute capability 6.0", CUDA_SUCCESS,
+                "use it through OpenCL");
+    return d->capability >= CAPABILITY_NEEDED;
+}
+
+static void device_add(int ordinal)
+{
+    cuda_device *d = &here.at[here.count];
+    const bool fresh = d->base.name == NULL;
+    const pthread_mutex_t lock = d->lock;
+    *d = (cuda_device){.base = vtable};
+    d->lock = lock;
+    if (fresh)
+        pthread_mutex_init(&d->lock, NULL);
+    snprintf(d->name, sizeof d->name, "cuda:%d", here.count);
+    d->base.name = d->name;
+    if (cu.device_get(&d->id, ordinal) == CUDA_SUCCESS && device_look(d))
+        here.count++;
+}
+
+static void look(void)
+{
+    const char *remedy = NULL, *why = cuda_api_load(&cu, &remedy);
+    int n = 0;
+    if (why) {
+        because(why, CUDA_SUCCESS, remedy);
+        return;
+    }
+    CUresult status = cu.init(0);
+    if (status == CUDA_SUCCESS)
+        status = cu.device_count(&n);
+    if (status != CUDA_SUCCESS)
+        because("the driver does not start", status, "nvidia-smi, to see what is wrong with it");
+    for (int i = 0; status == CUDA_SUCCESS && i < n && here.count < DEVICES_MAX; i++)
+        device_add(i);
+    because("there is a driver, but no GPU", CUDA_SUCCESS,
+            "nvidia-smi, to see what the driver finds");
+}
+
+static void find(void)
+{
+    pthread_mutex_lock(&here.lock);
+    if (!here.looked) {
+        const bool failed = ig_failed();
+        here.count = 0;
+        here.why[0] = '\0';
+        here.pid = getpid();
+        look();
+        here.looked = true;
+        if (!failed)
+            ig_error(NULL);
+    }
+    pthread_mutex_unlock(&here.lock);
+}
+
+static int count(void)
+{
+    find();
+    return here.count;
+}
+
+static const backend *at(int i) { return i >= 0 && i < count() ? &here.at[i].base : NULL; }
+
+static const char *absent(const char **remedy)
+{
+    const bool none = count() == 0;
+    *remedy = none ? here.remedy : NULL;
+    return none ? here.why : NULL;
+}
+
+/* ---- open and close ---- */
+
+static ig_status open_context(cuda_device *d)
+{
+    CUcontext context = NULL;
+    TRY(cuda_check(d, cu.context_retain(&context, d->id), "opening the context"));
+    d->context = context;
+    TRY(cuda_check(d, cu.context_push(context), "using the context"));
+    CUresult status = cu.stream_create(&d->stream, CU_STREAM_NON_BLOCKING);
+    if (status == CUDA_SUCCESS)
+        status = cu.host_alloc(&d->staging, CUDA_STAGING_BYTES, 0);
+    if (status == CUDA_SUCCESS)
+        status = cu.event_create(&d->staged, CU_EVENT_DISABLE_TIMING);
+    cu.context_pop(&context);
+    return cuda_check(d, status, "creating a stream");
+}
+
+ig_status cuda_enter(cuda_device *d)
+{
+    CUcontext current;
+    if (d - here.at >= count())
+        FAIL(IG_ERR_DEVICE, "%s is not there any more; see 'ingot devices'", d->name);
+    if (here.pid != getpid())
+        FAIL(IG_ERR_DEVICE,
+             "%s: a process that forked cannot go on with CUDA; start it with exec, or use the GPU "
+             "in the child only",
+             d->name);
+    pthread_mutex_lock(&d->lock);
+    ig_status status = IG_OK;
+    if (d->dead[0])
+        status = cuda_check(d, CUDA_ERROR_LAUNCH_FAILED, "an earlier command");
+    if (status == IG_OK && !d->context)
+        status = open_context(d);
+    if (status == IG_OK)
+        status = cuda_check(d, cu.context_push(d->context), "using the context");
+    (void)current;
+    if (status != IG_OK)
+        pthread_mutex_unlock(&d->lock);
+    return status;
+}
+
+void cuda_leave(cuda_device *d)
+{
+    CUcontext current;
+    cu.context_pop(&current);
+    pthread_mutex_unlock(&d->lock);
+}
+
+static ig_status describe(const backend *dev, ig_device_info *info)
+{
+    const cuda_device *d = cuda_device_of(dev);
+    *info = (ig_device_info){.name = d->name,
+                             .kind = "gpu",
+                             .model = d->model,
+                             .level = d->level,
+                             .levels = "",
+                             .isa = d->features,
+                             .cores = d->cores,
+                             .memory = d->memory,
+                             .memory_limit = d->memory,
+                             .cache = {0, d->l2_bytes, 0}};
+    return IG_OK;
+}
+
+static ig_status finish(const backend *dev)
+{
+    cuda_device *d = cuda_device_of(dev);
+    if (!d->context)
+        return IG_OK;
+    TRY(cuda_enter(d));
+    const ig_status status = cuda_check(d, cu.stream_wait(d->stream), "waiting for the GPU");
+    cuda_leave(d);
+    return status;
+}
+
+static void release(const backend *dev)
+{
+    cuda_device *d = cuda_device_of(dev);
+    if (!d->context || d->dead[0] || cuda_enter(d) != IG_OK)
+        return;
+    cu.stream_wait(d->stream);
+    cuda_trim(d);
+    cuda_leave(d);
+}
+
+static void release_all(void)
+{
+    for (int i = 0; here.looked && i < here.count; i++)
+        release(&here.at[i].base);
+}
+
+static const backend vtable = {
+    .computes = true,
+    .describe = describe,
+    .alloc = cuda_alloc,
+    .finish = finish,
+    .release = release,
+    .language = "cuda",
+    .write = cuda_write,
+    .read = cuda_read,
+    .copy = cuda_copy,
+    .fill = cuda_fill,
+    .kernel_build = cuda_kernel_build,
+    .kernel_discard = cuda_kernel_discard,
+    .kernel_launch = cuda_kernel_launch,
+};
+
+const backend_family backend_cuda = {
+    .name = "cuda",
+    .count = count,
+    .at = at,
+    .absent = absent,
+    .release = release_all,
+};

@@ -1,0 +1,214 @@
+/* Buffers of an NVIDIA GPU: a pool of blocks, and copies. What is written goes through pinned memory, so
+ * that the host can go on; what is read is waited for. */
+#include "backend/cuda/cuda.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- the pool ---- */
+
+/* Sizes are rounded up to an eighth of a power of two: at most 12 % is wasted. */
+static size_t block_bytes(size_t bytes)
+{
+    size_t step = 512;
+    while (step * 16 < bytes)
+        step *= 2;
+    return (bytes + step - 1) / step * step;
+}
+
+static int class_of(size_t bytes)
+{
+    int class = 0;
+    while ((size_t)1 << class < bytes)
+        class ++;
+    return class;
+}
+
+static CUdeviceptr pool_take(cuda_device *d, size_t bytes)
+{
+    for (cuda_block **b = &d->pool[class_of(bytes)]; *b; b = &(*b)->next)
+        if ((*b)->bytes == bytes) {
+            cuda_block *taken = *b;
+            const CUdeviceptr at = taken->at;
+            *b = taken->next;
+            d->pooled_bytes -= bytes;
+            memory_free(taken);
+            return at;
+        }
+    return 0;
+}
+
+void cuda_trim(cuda_device *d)
+{
+    for (int i = 0; i < CUDA_POOL_CLASSES; i++)
+        while (d->pool[i]) {
+            cuda_block *b = d->pool[i];
+            d->pool[i] = b->next;
+            cu.memory_free(b->at);
+            memory_free(b);
+        }
+    d->pooled_bytes = 0;
+}
+
+static void destroy(buffer *b)
+{
+    cuda_memory *m = b->handle;
+    cuda_device *d = m->dev;
+    cuda_block *block = memory_new(sizeof *block);
+    pthread_mutex_lock(&d->lock);
+    d->used_bytes -= m->bytes;
+    if (block && !d->dead[0]) {
+        const int class = class_of(m->bytes);
+        *block = (cuda_block){d->pool[class], m->at, m->bytes};
+        d->pool[class] = block;
+        d->pooled_bytes += m->bytes;
+        block = NULL;
+    }
+    pthread_mutex_unlock(&d->lock);
+    memory_free(block);
+    memory_free(m);
+}
+
+/* On a device without room, pooled blocks are given back first. */
+static ig_status take(cuda_device *d, size_t bytes, CUdeviceptr *at)
+{
+    char what[96];
+    size_t available = 0, total = 0;
+    *at = pool_take(d, bytes);
+    if (*at)
+        return IG_OK;
+    CUresult status = cu.memory_alloc(at, bytes);
+    if (status == CUDA_ERROR_OUT_OF_MEMORY) {
+        cu.stream_wait(d->stream);
+        cuda_trim(d);
+        status = cu.memory_alloc(at, bytes);
+    }
+    if (status == CUDA_ERROR_OUT_OF_MEMORY) {
+        cu.memory_info(&available, &total);
+        FAIL(IG_ERR_MEMORY,
+             "%s: a buffer of %zu bytes does not fit: %zu of %zu bytes are free, and Ingot holds "
+             "%llu",
+             d->name, bytes, available, total, (unsigned long long)d->used_bytes);
+    }
+    snprintf(what, sizeof what, "allocating %zu bytes", bytes);
+    return cuda_check(d, status, what);
+}
+
+buffer *cuda_alloc(const backend *dev, size_t bytes)
+{
+    cuda_device *d = cuda_device_of(dev);
+    buffer *b = buffer_new_opaque(bytes);
+    cuda_memory *m = b ? memory_new(sizeof *m) : NULL;
+    if (!m || cuda_enter(d) != IG_OK) {
+        memory_free(m);
+        buffer_release(b);
+        return NULL;
+    }
+    m->dev = d;
+    m->bytes = block_bytes(bytes ? bytes : 1);
+    const ig_status status = take(d, m->bytes, &m->at);
+    if (status == IG_OK)
+        d->used_bytes += m->bytes;
+    cuda_leave(d);
+    if (status != IG_OK) {
+        memory_free(m);
+        buffer_release(b);
+        return NULL;
+    }
+    b->device = dev;
+    b->handle = m;
+    b->destroy = destroy;
+    return b;
+}
+
+/* ---- copies ---- */
+
+static ig_status range_of(const buffer *b, size_t offset, size_t bytes, const char *what,
+                          cuda_memory **m)
+{
+    *m = b && b->destroy == destroy ? b->handle : NULL;
+    if (!*m)
+        FAIL(IG_ERR_ARGUMENT, "%s: the buffer is not one of an NVIDIA GPU", what);
+    if (offset > b->bytes || bytes > b->bytes - offset)
+        FAIL(IG_ERR_ARGUMENT, "%s: %zu bytes at %zu are not all in the buffer, which has %zu", what,
+             bytes, offset, b->bytes);
+    return IG_OK;
+}
+
+/* Small copies are staged: the host's memory may change when the call returns. */
+static CUresult write_staged(cuda_device *d, CUdeviceptr to, const char *from, size_t bytes)
+{
+    CUresult status = CUDA_SUCCESS;
+    for (size_t done = 0; done < bytes && status == CUDA_SUCCESS; done += CUDA_STAGING_BYTES) {
+        const size_t left = bytes - done;
+        const size_t now = left < CUDA_STAGING_BYTES ? left : CUDA_STAGING_BYTES;
+        status = cu.event_wait(d->staged);
+        memcpy(d->staging, from + done, now);
+        if (status == CUDA_SUCCESS)
+            status = cu.copy_to_device(to + done, d->staging, now, d->stream);
+        if (status == CUDA_SUCCESS)
+            status = cu.event_record(d->staged, d->stream);
+    }
+    return status;
+}
+
+ig_status cuda_write(buffer *to, size_t offset, const void *from, size_t bytes)
+{
+    cuda_memory *m;
+    TRY(range_of(to, offset, bytes, "write", &m));
+    if (bytes == 0)
+        return IG_OK;
+    TRY(cuda_enter(m->dev));
+    const ig_status status = cuda_check(m->dev, write_staged(m->dev, m->at + offset, from, bytes),
+                                        "a write from the host");
+    cuda_leave(m->dev);
+    return status;
+}
+
+ig_status cuda_read(buffer *from, size_t offset, void *to, size_t bytes)
+{
+    cuda_memory *m;
+    TRY(range_of(from, offset, bytes, "read", &m));
+    if (bytes == 0)
+        return IG_OK;
+    TRY(cuda_enter(m->dev));
+    CUresult status = cu.copy_to_host(to, m->at + offset, bytes, m->dev->stream);
+    if (status == CUDA_SUCCESS)
+        status = cu.stream_wait(m->dev->stream);
+    const ig_status result = cuda_check(m->dev, status, "a read by the host");
+    cuda_leave(m->dev);
+    return result;
+}
+
+ig_status cuda_copy(buffer *to, size_t to_offset, buffer *from, size_t from_offset, size_t bytes)
+{
+    cuda_memory *t, *f;
+    TRY(range_of(to, to_offset, bytes, "copy", &t));
+    TRY(range_of(from, from_offset, bytes, "copy", &f));
+    if (t->dev != f->dev)
+        FAIL(IG_ERR_ARGUMENT, "copy: the buffers are on %s and %s", t->dev->name, f->dev->name);
+    if (bytes == 0)
+        return IG_OK;
+    TRY(cuda_enter(t->dev));
+    const ig_status status = cuda_check(
+        t->dev, cu.copy_on_device(t->at + to_offset, f->at + from_offset, bytes, t->dev->stream),
+        "a copy");
+    cuda_leave(t->dev);
+    return status;
+}
+
+ig_status cuda_fill(buffer *to, size_t offset, uint8_t value, size_t bytes)
+{
+    cuda_memory *m;
+    TRY(range_of(to, offset, bytes, "fill", &m));
+    if (bytes == 0)
+        return IG_OK;
+    TRY(cuda_enter(m->dev));
+    const ig_status status =
+        cuda_check(m->dev, cu.fill(m->at + offset, value, bytes, m->dev->stream), "a fill");
+    cuda_leave(m->dev);
+    return status;
+}

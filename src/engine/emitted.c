@@ -1,0 +1,355 @@
+/* Programs as kernels; see emitted.h.
+ *
+ * A kernel is known by its text. Texts are modules of their own, in a table, so two programs of one
+ * structure share a kernel, whatever their shapes are. */
+#include "engine/emitted.h"
+
+#include "engine/engine.h"
+#include "engine/transfer.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "backend/lanes.h"
+#include "kernel/emit/emit.h"
+#include "module/module.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TABLE_SLOTS = 4096, DEVICES_MOST = 32, FAILURES_MOST = 16 };
+
+typedef struct kernel_row {
+    struct kernel_row *next;
+    uint64_t hash;
+    ig_module *module;
+    char source[];
+} kernel_row;
+
+static struct {
+    kernel_row *row[TABLE_SLOTS];
+    int count;
+} kernels;
+
+/* What a device has for all programs: memory that lives during a launch, and the fault words. */
+static struct device_memory {
+    const backend *dev;
+    buffer *scratch, *fault;
+    uint64_t
+        suspect; /* the first evaluation since the last look that may have reported a fault; 0: none */
+} devices[DEVICES_MOST];
+
+/* Evaluations whose results must not be used. When there are many, the oldest two become one. */
+static struct {
+    uint64_t now;
+    struct {
+        uint64_t first, last;
+        char why[256];
+    } failed[FAILURES_MOST];
+    int n_failed;
+} runs;
+
+/* program.compiled */
+typedef struct emitted_program {
+    emitted e;
+    ig_module **module; /* of each step */
+    kernel_arg *args;
+    buffer *
+        *brought; /* of each argument: the memory of a number that the last launch read, or NULL */
+    int n_brought;
+} emitted_program;
+
+static struct device_memory *memory_of(const backend *dev)
+{
+    for (int i = 0; i < DEVICES_MOST; i++) {
+        if (!devices[i].dev)
+            devices[i].dev = dev;
+        if (devices[i].dev == dev)
+            return &devices[i];
+    }
+    return NULL;
+}
+
+/* ---- kernels by text ---- */
+
+static uint64_t hash_of(const char *s)
+{
+    uint64_t h = 14695981039346656037u;
+    for (; *s; s++)
+        h = (h ^ (unsigned char)*s) * 1099511628211u;
+    return h;
+}
+
+/* IG_KEEP_KERNELS=DIR: the text of each new kernel goes to DIR/NUMBER.cu, for people. */
+static void keep_text(const char *source)
+{
+    const char *folder = getenv("IG_KEEP_KERNELS");
+    char path[600];
+    if (!folder || !*folder)
+        return;
+    snprintf(path, sizeof path, "%s/%04d.cu", folder, kernels.count);
+    FILE *f = fopen(path, "w");
+    if (f) {
+        fputs(source, f);
+        fclose(f);
+    }
+}
+
+static ig_module *module_of(const char *source)
+{
+    const uint64_t hash = hash_of(source);
+    kernel_row **bucket = &kernels.row[hash % TABLE_SLOTS];
+    for (kernel_row *r = *bucket; r; r = r->next)
+        if (r->hash == hash && strcmp(r->source, source) == 0)
+            return r->module;
+    const size_t bytes = strlen(source) + 1;
+    kernel_row *r = memory_new(sizeof *r + bytes);
+    if (!r)
+        return NULL;
+    const kernel_parse_options options = {.preprocess = {.no_disk = true, .find = library_find}};
+    memcpy(r->source, source, bytes);
+    r->hash = hash;
+    char *said = NULL;
+    r->module = module_new("emitted kernel", source, &options, &said);
+    memory_free(said);
+    if (!r->module) {
+        memory_free(r);
+        return NULL;
+    }
+    keep_text(source);
+    kernels.count++;
+    r->next = *bucket;
+    *bucket = r;
+    return r->module;
+}
+
+int emitted_count(void) { return kernels.count; }
+
+void emitted_release(void)
+{
+    for (int i = 0; i < TABLE_SLOTS; i++)
+        for (kernel_row *r = kernels.row[i], *next; r; r = next) {
+            next = r->next;
+            ig_module_free(r->module);
+            memory_free(r);
+        }
+    memset(kernels.row, 0, sizeof kernels.row);
+    for (int i = 0; i < DEVICES_MOST; i++) {
+        buffer_release(devices[i].scratch);
+        buffer_release(devices[i].fault);
+        devices[i] = (struct device_memory){0};
+    }
+}
+
+/* ---- evaluations that failed late ---- */
+
+uint64_t emitted_begin(void) { return ++runs.now; }
+
+ig_status emitted_check(const buffer *b)
+{
+    for (int i = 0; i < runs.n_failed && b->written; i++)
+        if (b->written >= runs.failed[i].first && b->written <= runs.failed[i].last)
+            FAIL(IG_ERR_DEVICE,
+                 "the array's content is not valid, because an evaluation failed: %s",
+                 runs.failed[i].why);
+    return IG_OK;
+}
+
+static void failure_add(uint64_t first, const char *why)
+{
+    if (runs.n_failed == FAILURES_MOST) {
+        runs.failed[0].last = runs.failed[1].last;
+        memmove(runs.failed + 1, runs.failed + 2, (FAILURES_MOST - 2) * sizeof *runs.failed);
+        runs.n_failed--;
+    }
+    runs.failed[runs.n_failed].first = first;
+    runs.failed[runs.n_failed].last = runs.now;
+    snprintf(runs.failed[runs.n_failed].why, sizeof runs.failed->why, "%s", why);
+    runs.n_failed++;
+}
+
+/* ---- compiling ---- */
+
+static void program_free(emitted_program *c)
+{
+    if (!c)
+        return;
+    emitted_free(&c->e);
+    memory_free(c->module);
+    memory_free(c->args);
+    for (int i = 0; c->brought && i < c->n_brought; i++)
+        buffer_release(c->brought[i]);
+    memory_free(c->brought);
+    memory_free(c);
+}
+
+void emitted_discard(program *p)
+{
+    program_free(p->compiled);
+    p->compiled = NULL;
+}
+
+static ig_status emit(schedule *s, int i, const backend *dev, emitted *out)
+{
+    const backend_limits *l = &dev->limits;
+    bool *by_value = memory_new((size_t)s->n_slot + 1);
+    int64_t *bytes = memory_new((size_t)(s->n_slot + 1) * sizeof *bytes);
+    ig_status status = by_value && bytes ? IG_OK : IG_ERR_MEMORY;
+    for (int k = 0; k < s->n_slot && status == IG_OK; k++) {
+        by_value[k] = s->slot[k].kind == SLOT_LEAF && engine.g.leaf[k]->is_number;
+        bytes[k] = s->slot[k].bytes;
+    }
+    const emit_target target = {.subgroup = l->shuffles || dev->lanes ? l->subgroup : 0,
+                                .threads = l->threads,
+                                .shared_bytes = l->shared_bytes,
+                                .f64 = l->f64,
+                                .same = true,
+                                .by_value = by_value,
+                                .slot_len = bytes};
+    if (status == IG_OK)
+        status = emit_program(&s->program[i], &target, out);
+    memory_free(by_value);
+    memory_free(bytes);
+    return status;
+}
+
+static ig_status prepare(emitted_program *c, const backend *dev)
+{
+    int most = 1;
+    c->module = memory_new((size_t)(c->e.n_step + 1) * sizeof *c->module);
+    if (!c->module)
+        return IG_ERR_MEMORY;
+    for (int i = 0; i < c->e.n_step; i++) {
+        const emit_step *step = &c->e.step[i];
+        module_kernel ready;
+        c->module[i] = module_of(step->source);
+        if (!c->module[i])
+            return IG_ERR_DEVICE;
+        TRY(module_prepare(c->module[i], dev, step->entry, &ready));
+        most = step->n_param + 1 > most ? step->n_param + 1 : most;
+    }
+    c->args = memory_new((size_t)most * sizeof *c->args);
+    c->brought = memory_new((size_t)most * sizeof *c->brought);
+    c->n_brought = most;
+    return c->args && c->brought ? IG_OK : IG_ERR_MEMORY;
+}
+
+/* Scratch grows to the largest that a program asked for. Programs run one after another, so they share it. */
+static ig_status reserve(const backend *dev, const emitted *e)
+{
+    static const uint32_t none[FAULT_WORDS];
+    struct device_memory *m = memory_of(dev);
+    if (!m)
+        FAIL(IG_ERR_DEVICE, "more than %d devices are in use", DEVICES_MOST);
+    if (e->scratch_bytes && (!m->scratch || m->scratch->bytes < e->scratch_bytes)) {
+        buffer_release(m->scratch);
+        m->scratch = dev->alloc(dev, (size_t)e->scratch_bytes);
+        if (!m->scratch)
+            return IG_ERR_MEMORY;
+    }
+    if (e->may_fault && !m->fault) {
+        m->fault = dev->alloc(dev, sizeof none);
+        return m->fault ? dev->write(m->fault, 0, none, sizeof none) : IG_ERR_MEMORY;
+    }
+    return IG_OK;
+}
+
+ig_status emitted_compile(schedule *s, int i, const backend *dev)
+{
+    program *p = &s->program[i];
+    p->compiled = NULL;
+    if (p->chain == 0)
+        return IG_OK;
+    emitted_program *c = memory_new(sizeof *c);
+    if (!c)
+        return IG_ERR_MEMORY;
+    ig_status status = emit(s, i, dev, &c->e);
+    if (status == IG_OK)
+        status = prepare(c, dev);
+    if (status == IG_OK)
+        status = reserve(dev, &c->e);
+    if (status == IG_OK)
+        p->compiled = c;
+    else
+        program_free(c);
+    return status;
+}
+
+/* ---- launching ---- */
+
+static binding bind(const emit_param *p, const struct device_memory *m, const binding *bindings)
+{
+    switch (p->kind) {
+    case EMIT_SLOT:
+        return (binding){bindings[p->slot].buf, bindings[p->slot].offset + (size_t)p->offset};
+    case EMIT_SCRATCH: return (binding){m->scratch, (size_t)p->offset};
+    default: return (binding){m->fault, 0};
+    }
+}
+
+/* A number that a kernel reads through a pointer needs memory on the device. */
+static ig_status bring_numbers(const emit_step *step, const backend *dev, const emitted_program *c)
+{
+    for (int k = 0; k < step->n_param; k++) {
+        binding *at = &c->args[k].at;
+        buffer_release(c->brought[k]);
+        c->brought[k] = NULL;
+        if (transfer_is_on(at->buf, dev))
+            continue;
+        c->brought[k] = transfer_copy(at->buf, 0, at->buf->bytes, dev);
+        if (!c->brought[k])
+            return IG_ERR_MEMORY;
+        at->buf = c->brought[k];
+    }
+    return IG_OK;
+}
+
+ig_status emitted_launch(const program *p, const backend *dev, const binding *bindings)
+{
+    const emitted_program *c = p->compiled;
+    struct device_memory *m = memory_of(dev);
+    TRY(reserve(dev, &c->e));
+    if (c->e.may_fault && !m->suspect)
+        m->suspect = runs.now;
+    for (int i = 0; i < c->e.n_step; i++) {
+        const emit_step *step = &c->e.step[i];
+        for (int k = 0; k < step->n_param; k++)
+            c->args[k].at = bind(&step->param[k], m, bindings);
+        for (int k = 0; k < step->n_value; k++) {
+            const emit_value *v = &step->value[k];
+            const binding *b = &bindings[v->slot];
+            TRY(transfer_read(b->buf, b->offset + v->offset, step->sizes + v->at, v->bytes));
+        }
+        TRY(bring_numbers(step, dev, c));
+        c->args[step->n_param].bytes = step->sizes;
+        lane_launch l = {.base = {.shared_bytes = step->shared_bytes, .args = c->args}};
+        memcpy(l.base.grid, step->grid, sizeof l.base.grid);
+        memcpy(l.base.block, step->block, sizeof l.base.block);
+        TRY(module_launch(c->module[i], dev, step->entry, &l));
+    }
+    return IG_OK;
+}
+
+ig_status emitted_finish(const backend *dev)
+{
+    static const uint32_t none[FAULT_WORDS];
+    struct device_memory *m = memory_of(dev);
+    uint32_t fault[FAULT_WORDS];
+    TRY(dev->finish(dev));
+    if (!m || !m->suspect)
+        return IG_OK;
+    const uint64_t first = m->suspect;
+    m->suspect = 0;
+    TRY(dev->read(m->fault, 0, fault, sizeof fault));
+    if (!fault[0])
+        return IG_OK;
+    TRY(dev->write(m->fault, 0, none, sizeof none));
+    const int64_t index = (int64_t)((uint64_t)fault[2] << 32 | fault[1]);
+    const int64_t length = (int64_t)((uint64_t)fault[4] << 32 | fault[3]);
+    char why[200];
+    snprintf(why, sizeof why,
+             "index %lld is out of bounds for an axis of length %lld; it must be in [%lld, %lld)",
+             (long long)index, (long long)length, (long long)-length, (long long)length);
+    failure_add(first, why);
+    FAIL(IG_ERR_INDEX, "%s", why);
+}

@@ -1,0 +1,27 @@
+/* Programs as kernels: how the engine runs programs on a device that compiles kernels from source.
+ * Everything here is called with the engine's lock held. */
+#ifndef ENGINE_EMITTED_H
+#define ENGINE_EMITTED_H
+
+#include "backend/backend.h"
+#include "graph/graph.h"
+
+/* Makes the i-th program of the schedule ready for the device; of a chain, its first program stands for
+ * all. The kernels are emitted, and those whose text is new are compiled. */
+ig_status emitted_compile(schedule *s, int i, const backend *dev);
+ig_status emitted_launch(const program *p, const backend *dev, const binding *bindings);
+void emitted_discard(program *p);
+/* Waits for the device, and tells if an index was out of bounds in one of the launches since the last time. */
+ig_status emitted_finish(const backend *dev);
+
+/* A new evaluation on such devices: its number, for buffer.written. */
+uint64_t emitted_begin(void);
+/* Fails if the buffer was written by an evaluation that turned out to have failed. */
+ig_status emitted_check(const buffer *b);
+
+/* How many kernels were compiled since the process started: for tests. */
+int emitted_count(void);
+/* Releases all kernels. */
+void emitted_release(void);
+
+#endif

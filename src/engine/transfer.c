@@ -1,0 +1,84 @@
+/* Data that moves between devices; see transfer.h. Devices meet in host memory: what goes from one to
+ * another is read by the host first. */
+#include "engine/transfer.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "engine/emitted.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+static _Atomic uint64_t moved;
+
+uint64_t transfer_bytes(void) { return moved; }
+
+/* Host memory is the CPU's own, and that of all who run in it. */
+bool transfer_is_on(const buffer *b, const backend *dev)
+{
+    return b->device == dev || (!b->device && (dev->lanes || !dev->computes));
+}
+
+ig_status transfer_read(buffer *from, size_t offset, void *to, size_t bytes)
+{
+    if (bytes == 0)
+        return IG_OK;
+    if (!from->device) {
+        memcpy(to, (const char *)from->data + offset, bytes);
+        return IG_OK;
+    }
+    const backend *dev = from->device;
+    if (!dev->computes || !dev->read)
+        FAIL(IG_ERR_DEVICE, "device '%s' computes nothing, so there is nothing to read", dev->name);
+    TRY(emitted_finish(dev));
+    TRY(emitted_check(from));
+    moved += bytes;
+    return dev->read(from, offset, to, bytes);
+}
+
+static buffer *to_host(buffer *from, size_t offset, size_t bytes)
+{
+    buffer *b = buffer_new(bytes);
+    if (b && transfer_read(from, offset, b->data, bytes) == IG_OK)
+        return b;
+    buffer_release(b);
+    return NULL;
+}
+
+buffer *transfer_copy(buffer *from, size_t offset, size_t bytes, const backend *dev)
+{
+    if (dev->lanes)
+        return to_host(from, offset, bytes);
+    if (from->device && from->device != dev) {
+        buffer *between = to_host(from, offset, bytes);
+        buffer *there = between ? transfer_copy(between, 0, bytes, dev) : NULL;
+        buffer_release(between);
+        return there;
+    }
+    buffer *b = dev->alloc(dev, bytes);
+    if (!b || !dev->computes || bytes == 0)
+        return b;
+    ig_status status = IG_OK;
+    if (from->device)
+        status = dev->copy(b, 0, from, offset, bytes);
+    else {
+        status = dev->write(b, 0, (const char *)from->data + offset, bytes);
+        moved += bytes;
+    }
+    if (status == IG_OK)
+        return b;
+    buffer_release(b);
+    return NULL;
+}
+
+ig_status transfer_root(ig_array *root, const backend *dev)
+{
+    if (transfer_is_on(root->data, dev))
+        return IG_OK;
+    buffer *there = transfer_copy(root->data, 0, root->data->bytes, dev);
+    if (!there)
+        return error_waiting(IG_ERR_MEMORY);
+    buffer_release(root->data);
+    root->data = there;
+    return IG_OK;
+}

@@ -1,0 +1,19 @@
+/* Data that moves between devices. This is the only place where bytes do. The engine's lock is held. */
+#ifndef ENGINE_TRANSFER_H
+#define ENGINE_TRANSFER_H
+
+#include "backend/backend.h"
+
+/* True if the device can use the buffer as it is. */
+bool transfer_is_on(const buffer *b, const backend *dev);
+/* `bytes` of a buffer from offset on, in a new buffer that the device can use; NULL on failure. */
+buffer *transfer_copy(buffer *from, size_t offset, size_t bytes, const backend *dev);
+/* The same bytes in host memory. */
+ig_status transfer_read(buffer *from, size_t offset, void *to, size_t bytes);
+/* Brings the data of an evaluated root to the device. */
+ig_status transfer_root(ig_array *root, const backend *dev);
+
+/* Bytes that were copied between host and devices since the process started. */
+uint64_t transfer_bytes(void);
+
+#endif

@@ -1,0 +1,24 @@
+/* A table of cores: which file emits which kind of program. */
+#include "kernel/emit/emit.h"
+
+#include "base/error.h"
+#include "kernel/emit/writer.h"
+
+typedef ig_status (*emit_core)(const program *p, const emit_target *t, emitted *out);
+
+ig_status emit_program(const program *p, const emit_target *t, emitted *out)
+{
+    static const emit_core cores[] = {
+        [PROGRAM_MAP] = emit_map,          [PROGRAM_REDUCE] = emit_reduce,
+        [PROGRAM_ARGREDUCE] = emit_reduce, [PROGRAM_CONTRACT] = emit_contract,
+        [PROGRAM_SCAN] = emit_scan,        [PROGRAM_SORT] = emit_sort,
+        [PROGRAM_ARGSORT] = emit_sort,     [PROGRAM_SEARCH] = emit_search,
+        [PROGRAM_WRITE] = emit_write,
+    };
+    *out = (emitted){0};
+    const ig_status status =
+        p->chain > 1 ? emit_rows(p, p->chain, t, out) : cores[p->kind](p, t, out);
+    if (status != IG_OK)
+        emitted_free(out);
+    return status;
+}

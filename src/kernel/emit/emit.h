@@ -1,0 +1,80 @@
+/* From programs to CUDA C: the kernels that run a program, or a chain of programs, on a device that
+ * compiles kernels from source.
+ *
+ * The text of a kernel depends on the structure of its program alone: which instructions, which dtypes,
+ * which strides are 0 or 1. Sizes, other strides and one-element inputs are arguments. So a kernel is
+ * compiled once for all shapes of one structure, and equal texts are equal kernels.
+ *
+ * A program may need several launches (a long reduction folds ranges first), which share scratch memory.
+ * Reductions, scans and sorts follow the order that docs/ARCHITECTURE.md defines, so their bits are those
+ * of the CPU. */
+#ifndef KERNEL_EMIT_H
+#define KERNEL_EMIT_H
+
+#include "program/program.h"
+
+/* What the kernels are emitted for. */
+typedef struct emit_target {
+    int subgroup;          /* threads in lock step that can shuffle; 0: no shuffles */
+    uint64_t threads;      /* most threads of a block */
+    uint64_t shared_bytes; /* of a block */
+    uint64_t block_limit;  /* blocks that keep the device busy: grids of persistent blocks use it */
+    bool f64;
+    bool same;            /* contractions add in the CPU's order */
+    const bool *by_value; /* of each slot: a one-element input that the launch passes as a value */
+    const int64_t *slot_len; /* of each slot: bytes */
+} emit_target;
+
+typedef enum emit_param_kind {
+    EMIT_SLOT,    /* the buffer of a slot, at an offset */
+    EMIT_SCRATCH, /* the launch's scratch memory, at an offset */
+    EMIT_FAULT    /* where a kernel reports an index out of bounds: see FAULT_WORDS */
+} emit_param_kind;
+
+typedef struct emit_param {
+    emit_param_kind kind;
+    int slot;
+    uint64_t offset; /* bytes */
+} emit_param;
+
+/* A one-element input: bytes of slot's buffer at `offset` go to `at` of the sizes. */
+typedef struct emit_value {
+    int slot;
+    uint32_t at, bytes;
+    uint64_t offset;
+} emit_value;
+
+/* One launch. The kernel's parameters are the params, each a pointer, then the sizes, a struct. */
+typedef struct emit_step {
+    char *source;
+    const char *entry;
+    emit_param *param;
+    int n_param;
+    unsigned char *sizes;
+    size_t sizes_bytes;
+    emit_value *value;
+    int n_value;
+    uint32_t grid[3], block[3];
+    size_t shared_bytes; /* dynamic shared memory */
+} emit_step;
+
+typedef struct emitted {
+    emit_step *step;
+    int n_step;
+    uint64_t scratch_bytes;
+    bool may_fault;
+} emitted;
+
+/* What a kernel writes on an index out of bounds: [0] 1, [1] and [2] the index, [3] and [4] the length of
+ * the axis, low words first. The first thread that finds one reports it. */
+enum { FAULT_WORDS = 8 };
+
+/* The text of a file of kernels/ that emitted text includes: a kernel_find of the preprocessor. */
+const char *library_find(void *context, const char *name, bool quoted, size_t *bytes);
+
+/* The launches of the chain of p->chain programs that begins with p. IG_ERR_UNSUPPORTED, with the reason
+ * as the error, if the target cannot run it. */
+ig_status emit_program(const program *p, const emit_target *target, emitted *out);
+void emitted_free(emitted *e);
+
+#endif

@@ -1,0 +1,34 @@
+/* Maps: a thread takes a few neighbouring points. */
+#include "kernel/emit/writer.h"
+
+#include "base/error.h"
+
+enum { BLOCK_THREADS = 256 };
+
+ig_status emit_map(const program *p, const emit_target *t, emitted *out)
+{
+    const tape *pre = &p->pre;
+    emit_writer w;
+    if (pre->size == 0)
+        return IG_OK;
+    TRY(writer_start(&w, t, out));
+    w.wide = !emit_is_narrow(p, 1);
+    const emit_space s = {.t = pre, .axis = -1, .vector = emit_vector_width(&w, pre)};
+    const int64_t threads = pre->size / s.vector;
+    const int n = writer_number(&w, threads);
+    text_add(&w.body,
+             "extern \"C\" __global__ void map(PARAMS)\n{\n"
+             "    for (idx at = (idx)blockIdx.x * %d + threadIdx.x; at < g.n%d; at += "
+             "(idx)gridDim.x * %d) {\n"
+             "    const idx i = at * %d;\n    (void)i;\n",
+             BLOCK_THREADS, n, BLOCK_THREADS, s.vector);
+    emit_tape(&w, &s);
+    text_add(&w.body, "    }\n}\n");
+    const int64_t blocks = (threads + BLOCK_THREADS - 1) / BLOCK_THREADS;
+    const int64_t most = t->block_limit ? (int64_t)t->block_limit * 8 : INT32_MAX;
+    const uint32_t grid[3] = {(uint32_t)(blocks < most ? blocks : most), 1, 1};
+    const uint32_t block[3] = {BLOCK_THREADS, 1, 1};
+    const ig_status status = writer_finish(&w, "map", grid, block, 0);
+    writer_drop(&w);
+    return status;
+}

@@ -1,0 +1,410 @@
+/* Tapes as statements: one for each instruction, with the expression of its row of ops.def.
+ *
+ * The value of instruction k at the u-th point that a thread takes together is "v<k>_<u>". */
+#include "kernel/emit/rows.h"
+#include "kernel/emit/writer.h"
+#include "ops/ops.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { NAME_BYTES = 48 };
+
+/* ---- where an operand's elements are ---- */
+
+int emit_split_axis(const tape *t, int64_t inner)
+{
+    int64_t points = 1;
+    int axis = t->ndim;
+    while (axis > 0 && points < inner)
+        points *= t->shape[--axis];
+    return points == inner ? axis : -1;
+}
+
+static bool is_constant(const view *v)
+{
+    for (int i = 0; i < v->ndim; i++)
+        if (v->stride[i] && v->shape[i] > 1)
+            return false;
+    return true;
+}
+
+/* True if all points lie one after another: its offset is the linear index. */
+static bool is_linear(const view *v) { return view_is_contiguous(v) && !is_constant(v); }
+
+/* True if the statements need the coordinate of an axis. */
+static bool needs_axis(const tape *t, int axis)
+{
+    for (int i = 0; i < t->n_inst; i++) {
+        const tape_inst *inst = &t->inst[i];
+        if (inst->operand < 0 || inst->code == TAPE_BITS)
+            continue;
+        const view *v = &t->operand[inst->operand].v;
+        if (!is_linear(v) && v->stride[axis])
+            return true;
+    }
+    return false;
+}
+
+/* Coordinates c<axis> of axes [first, end) from a linear index. */
+static void decode(emit_writer *w, const emit_space *s, int first, int end, const char *from)
+{
+    const tape *t = s->t;
+    int lowest = end;
+    for (int i = first; i < end; i++)
+        if (needs_axis(t, i)) {
+            lowest = i;
+            break;
+        }
+    char rest[NAME_BYTES];
+    snprintf(rest, sizeof rest, "%s", from);
+    for (int i = end - 1; i >= lowest && i >= first; i--) {
+        if (i == first) {
+            text_add(&w->body, "    const idx c%d = %s;\n", i, rest);
+            break;
+        }
+        const int n = writer_number(w, t->shape[i]);
+        if (needs_axis(t, i))
+            text_add(&w->body, "    const idx c%d = %s %% g.n%d;\n", i, rest, n);
+        text_add(&w->body, "    const idx r%d = %s / g.n%d;\n", i, rest, n);
+        snprintf(rest, sizeof rest, "r%d", i);
+    }
+}
+
+static void decode_point(emit_writer *w, const emit_space *s)
+{
+    if (s->axis < 0)
+        decode(w, s, 0, s->t->ndim, "i");
+    else {
+        decode(w, s, 0, s->axis, "row");
+        decode(w, s, s->axis, s->t->ndim, "col");
+    }
+}
+
+/* The offset of an operand's element at the point, without the vector's step. */
+static void write_offset(emit_writer *w, const emit_space *s, const view *v)
+{
+    bool any = false;
+    if (is_linear(v)) {
+        text_add(&w->body, "i");
+        return;
+    }
+    for (int k = 0; k < s->t->ndim; k++) {
+        if (!v->stride[k] || v->shape[k] == 1)
+            continue;
+        text_add(&w->body, "%sc%d", any ? " + " : "", k);
+        if (v->stride[k] != 1)
+            text_add(&w->body, " * g.n%d", writer_number(w, v->stride[k]));
+        any = true;
+    }
+    if (!any)
+        text_add(&w->body, "0");
+}
+
+/* How far the element of the next point of the vector is: 0 or 1. */
+static int vector_step(const emit_space *s, const view *v)
+{
+    if (is_linear(v))
+        return 1;
+    return s->t->ndim ? (int)v->stride[s->t->ndim - 1] : 0;
+}
+
+/* ---- vectors ---- */
+
+static const char *vector_type(ig_dtype dtype, int n)
+{
+    static const char *const four[DTYPE_COUNT] = {
+        [IG_BOOL] = "uchar4", [IG_I8] = "char4",      [IG_I16] = "short4",
+        [IG_I32] = "int4",    [IG_U8] = "uchar4",     [IG_U16] = "ushort4",
+        [IG_U32] = "uint4",   [IG_F16] = "ushort4",   [IG_BF16] = "ushort4",
+        [IG_F32] = "float4",  [IG_I64] = "longlong2", [IG_U64] = "ulonglong2",
+        [IG_F64] = "double2"};
+    static const char *const two[DTYPE_COUNT] = {
+        [IG_BOOL] = "uchar2", [IG_I8] = "char2",      [IG_I16] = "short2",
+        [IG_I32] = "int2",    [IG_U8] = "uchar2",     [IG_U16] = "ushort2",
+        [IG_U32] = "uint2",   [IG_F16] = "ushort2",   [IG_BF16] = "ushort2",
+        [IG_F32] = "float2",  [IG_I64] = "longlong2", [IG_U64] = "ulonglong2",
+        [IG_F64] = "double2"};
+    return n == 4 ? four[dtype] : two[dtype];
+}
+
+/* True if the operand is one value for the vector, or n aligned neighbours. */
+static bool fits_vector(const tape *t, const operand *o, int n)
+{
+    const view *v = &o->v;
+    if (is_constant(v))
+        return true;
+    if (v->offset % n)
+        return false;
+    if (is_linear(v))
+        return true;
+    const int last = t->ndim - 1;
+    if (v->stride[last] != 0 && v->stride[last] != 1)
+        return false;
+    for (int i = 0; i < last && v->stride[last]; i++)
+        if (v->stride[i] % n)
+            return false;
+    return true;
+}
+
+int emit_vector_width(const emit_writer *w, const tape *t)
+{
+    int n = 4;
+    (void)w;
+    if (t->ndim == 0 || t->n_inst > 64)
+        return 1;
+    for (int i = 0; i < t->n_inst; i++) {
+        const tape_inst *inst = &t->inst[i];
+        const int code = inst->code;
+        if (code == TAPE_LOAD || code == TAPE_STORE) {
+            if (ig_dtype_bytes(t->operand[inst->operand].dtype) == 8)
+                n = 2;
+        }
+    }
+    if (t->shape[t->ndim - 1] % n)
+        return 1;
+    for (int i = 0; i < t->n_inst; i++) {
+        const tape_inst *inst = &t->inst[i];
+        if ((inst->code == TAPE_LOAD || inst->code == TAPE_STORE) &&
+            !fits_vector(t, &t->operand[inst->operand], n))
+            return 1;
+    }
+    return n;
+}
+
+/* ---- statements ---- */
+
+typedef struct tape_names {
+    int def[INT16_MAX]; /* of each register: the instruction that wrote it last */
+} tape_names;
+
+static void value_name(char name[static NAME_BYTES], const int *def, int reg, int u)
+{
+    snprintf(name, NAME_BYTES, "v%d_%d", reg < 0 ? 0 : def[reg], u);
+}
+
+static const char *widen(const char *x, ig_dtype dtype, char out[static 2 * NAME_BYTES])
+{
+    if (dtype_is_half(dtype))
+        snprintf(out, 2 * NAME_BYTES, "%s_to_f32(%s)", ig_dtype_name(dtype), x);
+    else
+        snprintf(out, 2 * NAME_BYTES, "%s", x);
+    return out;
+}
+
+/* The field of a one-element input that is passed by value, or -1. */
+static int value_field(emit_writer *w, const operand *o)
+{
+    if (!w->target->by_value || !w->target->by_value[o->slot])
+        return -1;
+    const uint64_t offset = (uint64_t)o->v.offset * ig_dtype_bytes(o->dtype);
+    for (int i = 0; i < w->n_value; i++)
+        if (w->value[i].slot == o->slot && w->value[i].offset == offset)
+            return i;
+    if (w->n_value == EMIT_MOST_POINTERS)
+        return -1;
+    w->value[w->n_value].slot = o->slot;
+    w->value[w->n_value].offset = offset;
+    w->value[w->n_value].dtype = o->dtype;
+    w->needs_f64 = w->needs_f64 || o->dtype == IG_F64;
+    return w->n_value++;
+}
+
+static const char *const component[4] = {"x", "y", "z", "w"};
+
+static void write_load(emit_writer *w, const emit_space *s, int k)
+{
+    const operand *o = &s->t->operand[s->t->inst[k].operand];
+    const char *type = emit_lane_type(o->dtype);
+    const int n = s->vector, field = is_constant(&o->v) ? value_field(w, o) : -1;
+    char element[NAME_BYTES], wide[2 * NAME_BYTES];
+    if (dtype_is_half(o->dtype))
+        w->uses |= USES_HALF;
+    if (field >= 0) {
+        snprintf(element, sizeof element, "g.x%d", field);
+        for (int u = 0; u < n; u++)
+            text_add(&w->body, "    const %s v%d_%d = %s;\n", type, k, u,
+                     widen(element, o->dtype, wide));
+        return;
+    }
+    if (s->locals && rows_local_load(w, s, k))
+        return;
+    const int p = writer_operand(w, o, false);
+    const int step = vector_step(s, &o->v);
+    if (n == 1 || step == 0) {
+        text_add(&w->body, "    const %s q%d = p%d[", emit_storage_type(o->dtype), k, p);
+        write_offset(w, s, &o->v);
+        text_add(&w->body, "];\n");
+        snprintf(element, sizeof element, "q%d", k);
+        for (int u = 0; u < n; u++)
+            text_add(&w->body, "    const %s v%d_%d = %s;\n", type, k, u,
+                     widen(element, o->dtype, wide));
+        return;
+    }
+    const char *vector = vector_type(o->dtype, n);
+    text_add(&w->body, "    const %s q%d = *(const %s *)(p%d + ", vector, k, vector, p);
+    write_offset(w, s, &o->v);
+    text_add(&w->body, ");\n");
+    for (int u = 0; u < n; u++) {
+        snprintf(element, sizeof element, "q%d.%s", k, component[u]);
+        text_add(&w->body, "    const %s v%d_%d = %s;\n", type, k, u,
+                 widen(element, o->dtype, wide));
+    }
+}
+
+static void narrow(emit_writer *w, ig_dtype dtype, const char *x)
+{
+    if (dtype_is_half(dtype)) {
+        w->uses |= USES_HALF;
+        text_add(&w->body, "%s_of_f32(%s)", ig_dtype_name(dtype), x);
+    } else
+        text_add(&w->body, "%s", x);
+}
+
+static void write_store(emit_writer *w, const emit_space *s, int k, const int *def)
+{
+    const tape_inst *inst = &s->t->inst[k];
+    const operand *o = &s->t->operand[inst->operand];
+    char name[NAME_BYTES];
+    const int n = s->vector;
+    if (s->locals && rows_local_store(w, s, k, def))
+        return;
+    const int p = writer_operand(w, o, true);
+    if (n == 1) {
+        value_name(name, def, inst->a, 0);
+        text_add(&w->body, "    p%d[", p);
+        write_offset(w, s, &o->v);
+        text_add(&w->body, "] = ");
+        narrow(w, o->dtype, name);
+        text_add(&w->body, ";\n");
+        return;
+    }
+    const char *vector = vector_type(o->dtype, n);
+    text_add(&w->body, "    %s s%d;\n", vector, k);
+    for (int u = 0; u < n; u++) {
+        value_name(name, def, inst->a, u);
+        text_add(&w->body, "    s%d.%s = ", k, component[u]);
+        narrow(w, o->dtype, name);
+        text_add(&w->body, ";\n");
+    }
+    text_add(&w->body, "    *(%s *)(p%d + ", vector, p);
+    write_offset(w, s, &o->v);
+    text_add(&w->body, ") = s%d;\n", k);
+}
+
+/* dst = operand at the point, moved by the index times the stride of the indexed axis. */
+static void write_read(emit_writer *w, const emit_space *s, int k, const int *def, int u)
+{
+    const tape_inst *inst = &s->t->inst[k];
+    const operand *o = &s->t->operand[inst->operand];
+    const int len = writer_number(w, o->axis_len), stride = writer_number(w, o->axis_stride);
+    const int p = writer_operand(w, o, false);
+    char index[NAME_BYTES], element[NAME_BYTES], wide[2 * NAME_BYTES];
+    value_name(index, def, inst->a, u);
+    w->faults = true;
+    w->uses |= USES_LANES;
+    if (dtype_is_half(o->dtype))
+        w->uses |= USES_HALF;
+    text_add(&w->body, "    const idx j%d_%d = (idx)check_index(%s, g.n%d, fault);\n", k, u, index,
+             len);
+    text_add(&w->body, "    const %s q%d_%d = p%d[", emit_storage_type(o->dtype), k, u, p);
+    write_offset(w, s, &o->v);
+    if (u && vector_step(s, &o->v))
+        text_add(&w->body, " + %d * g.n%d", u, writer_number(w, vector_step(s, &o->v)));
+    text_add(&w->body, " + j%d_%d * g.n%d];\n", k, u, stride);
+    snprintf(element, sizeof element, "q%d_%d", k, u);
+    text_add(&w->body, "    const %s v%d_%d = %s;\n", emit_lane_type(o->dtype), k, u,
+             widen(element, o->dtype, wide));
+}
+
+static void write_bits(emit_writer *w, const emit_space *s, int k, int u)
+{
+    const tape_inst *inst = &s->t->inst[k];
+    const operand *o = &s->t->operand[inst->operand];
+    const int words = (int)view_size(&o->v), p = writer_operand(w, o, false);
+    const int step = writer_number(w, words > 1 ? o->v.stride[o->v.ndim - 1] : 1);
+    w->uses |= USES_RANDOM;
+    text_add(&w->body, "    const %s v%d_%d = (%s)%s_%s(p%d, g.n%d, (unsigned long long)(",
+             emit_lane_type((ig_dtype)inst->to), k, u, emit_lane_type((ig_dtype)inst->to),
+             words == 4 ? "philox" : "threefry", inst->to == IG_U64 ? "u64" : "u32", p, step);
+    text_add(&w->body, "i + %d) + (unsigned long long)g.n%d);\n", u,
+             writer_number(w, o->first_index));
+}
+
+static void write_map(emit_writer *w, const emit_space *s, int k, const int *def, int u)
+{
+    const tape_inst *inst = &s->t->inst[k];
+    const bool truth = op_rows[inst->op].result == RESULT_TRUTH;
+    char a[NAME_BYTES], b[NAME_BYTES], c[NAME_BYTES];
+    value_name(a, def, inst->a, u);
+    value_name(b, def, inst->b, u);
+    value_name(c, def, inst->c, u);
+    w->needs_f64 = w->needs_f64 || inst->dtype == IG_F64;
+    text_add(&w->body, "    const %s v%d_%d = ",
+             truth ? "unsigned char" : emit_lane_type((ig_dtype)inst->dtype), k, u);
+    if (inst->op == OP_where)
+        text_add(&w->body, "%s ? %s : %s", a, b, c);
+    else {
+        if (emit_needs_math(inst->op))
+            w->uses |= USES_MATH;
+        emit_expression(&w->body, inst->op, (ig_dtype)inst->dtype, a, inst->b >= 0 ? b : NULL);
+    }
+    text_add(&w->body, ";\n");
+}
+
+static void write_convert(emit_writer *w, const emit_space *s, int k, const int *def, int u)
+{
+    const tape_inst *inst = &s->t->inst[k];
+    char a[NAME_BYTES];
+    value_name(a, def, inst->a, u);
+    text_add(&w->body, "    const %s v%d_%d = ", emit_lane_type((ig_dtype)inst->to), k, u);
+    emit_cast(w, (ig_dtype)inst->dtype, (ig_dtype)inst->to, a);
+    text_add(&w->body, ";\n");
+}
+
+static void write_inst(emit_writer *w, const emit_space *s, int k, const int *def)
+{
+    const tape_inst *inst = &s->t->inst[k];
+    if (inst->code == TAPE_LOAD) {
+        write_load(w, s, k);
+        return;
+    }
+    if (inst->code == TAPE_STORE) {
+        write_store(w, s, k, def);
+        return;
+    }
+    for (int u = 0; u < s->vector; u++)
+        switch (inst->code) {
+        case TAPE_MAP: write_map(w, s, k, def, u); break;
+        case TAPE_CAST:
+        case TAPE_ROUND: write_convert(w, s, k, def, u); break;
+        case TAPE_IOTA:
+            text_add(&w->body, "    const long long v%d_%d = (long long)i + %d;\n", k, u, u);
+            break;
+        case TAPE_BITS: write_bits(w, s, k, u); break;
+        case TAPE_READ: write_read(w, s, k, def, u); break;
+        case TAPE_CORE:
+            text_add(&w->body, "    const %s v%d_%d = %s;\n", emit_lane_type((ig_dtype)inst->dtype),
+                     k, u, s->core);
+            break;
+        default: w->failed = true;
+        }
+}
+
+void emit_tape(emit_writer *w, const emit_space *s)
+{
+    const tape *t = s->t;
+    int def[INT16_MAX / 8] = {0};
+    if (t->n_reg > INT16_MAX / 8) {
+        w->failed = true;
+        return;
+    }
+    decode_point(w, s);
+    for (int k = 0; k < t->n_inst; k++) {
+        write_inst(w, s, k, def);
+        if (t->inst[k].code != TAPE_STORE && t->inst[k].dst >= 0)
+            def[t->inst[k].dst] = k;
+    }
+    if (t->result >= 0)
+        text_add(&w->body, "    return v%d_0;\n", def[t->result]);
+}

@@ -1,0 +1,232 @@
+/* The text of one kernel: collects parameters, sizes and functions, and puts them in order:
+ *
+ *     library functions that the kernel uses
+ *     struct sizes, PARAMS and ARGS (the parameters that every function takes and passes on)
+ *     device functions and the kernel */
+#include "kernel/emit/writer.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "kernel/emit/library.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+ig_status writer_start(emit_writer *w, const emit_target *target, emitted *out)
+{
+    memset(w, 0, sizeof *w);
+    w->target = target;
+    w->out = out;
+    return IG_OK;
+}
+
+void writer_drop(emit_writer *w)
+{
+    text_drop(&w->body);
+    memory_free(w->number);
+    w->number = NULL;
+}
+
+int writer_number(emit_writer *w, int64_t n)
+{
+    if (w->n_number == w->room_number) {
+        const int room = w->room_number ? 2 * w->room_number : 32;
+        int64_t *more = memory_get((size_t)room * sizeof *more);
+        if (!more) {
+            w->failed = true;
+            return 0;
+        }
+        if (w->n_number)
+            memcpy(more, w->number, (size_t)w->n_number * sizeof *more);
+        memory_free(w->number);
+        w->number = more;
+        w->room_number = room;
+    }
+    w->number[w->n_number] = n;
+    return w->n_number++;
+}
+
+static int pointer_add(emit_writer *w, emit_pointer p)
+{
+    for (int i = 0; i < w->n_pointer; i++) {
+        emit_pointer *q = &w->pointer[i];
+        if (q->at.kind == p.at.kind && q->at.slot == p.at.slot && q->at.offset == p.at.offset &&
+            q->dtype == p.dtype && q->type == p.type) {
+            q->written = q->written || p.written;
+            return i;
+        }
+    }
+    if (w->n_pointer == EMIT_MOST_POINTERS) {
+        w->failed = true;
+        return 0;
+    }
+    w->pointer[w->n_pointer] = p;
+    return w->n_pointer++;
+}
+
+int writer_operand(emit_writer *w, const operand *o, bool written)
+{
+    const uint64_t offset = (uint64_t)o->v.offset * ig_dtype_bytes(o->dtype);
+    w->needs_f64 = w->needs_f64 || o->dtype == IG_F64;
+    return pointer_add(w, (emit_pointer){{EMIT_SLOT, o->slot, offset}, o->dtype, written, NULL});
+}
+
+int writer_scratch(emit_writer *w, const char *type, uint64_t offset)
+{
+    return pointer_add(w, (emit_pointer){{EMIT_SCRATCH, -1, offset}, IG_BOOL, true, type});
+}
+
+/* ---- the end of a kernel ---- */
+
+static size_t align_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
+
+/* The struct's text, and its bytes for this program. */
+static ig_status sizes_write(emit_writer *w, text *t, emit_step *step)
+{
+    const size_t idx = w->wide ? 8 : 4;
+    size_t bytes = (size_t)(w->n_number ? w->n_number : 1) * idx, most = idx;
+    step->value = memory_new((size_t)(w->n_value + 1) * sizeof *step->value);
+    if (!step->value)
+        return IG_ERR_MEMORY;
+    text_add(t, "struct sizes {\n    idx n0");
+    for (int i = 1; i < w->n_number; i++)
+        text_add(t, ", n%d", i);
+    text_add(t, ";\n");
+    for (int i = 0; i < w->n_value; i++) {
+        const size_t size = ig_dtype_bytes(w->value[i].dtype);
+        bytes = align_up(bytes, size);
+        most = size > most ? size : most;
+        step->value[i] =
+            (emit_value){w->value[i].slot, (uint32_t)bytes, (uint32_t)size, w->value[i].offset};
+        text_add(t, "    %s x%d;\n", emit_storage_type(w->value[i].dtype), i);
+        bytes += size;
+    }
+    text_add(t, "};\n\n");
+    step->n_value = w->n_value;
+    step->sizes_bytes = align_up(bytes, most);
+    step->sizes = memory_new(step->sizes_bytes);
+    if (!step->sizes)
+        return IG_ERR_MEMORY;
+    for (int i = 0; i < w->n_number; i++) {
+        const int32_t narrow = (int32_t)w->number[i];
+        memcpy(step->sizes + (size_t)i * idx, w->wide ? (const void *)&w->number[i] : &narrow, idx);
+    }
+    return IG_OK;
+}
+
+static void params_write(const emit_writer *w, text *t)
+{
+    text_add(t, "#define PARAMS ");
+    for (int i = 0; i < w->n_pointer; i++) {
+        const emit_pointer *p = &w->pointer[i];
+        text_add(t, "%s%s *p%d, ", p->written || p->type ? "" : "const ",
+                 p->type ? p->type : emit_storage_type(p->dtype), i);
+    }
+    text_add(t, "%ssizes g\n#define ARGS ", w->faults ? "unsigned int *fault, " : "");
+    for (int i = 0; i < w->n_pointer; i++)
+        text_add(t, "p%d, ", i);
+    text_add(t, "%sg\n\n", w->faults ? "fault, " : "");
+}
+
+static ig_status params_list(const emit_writer *w, emit_step *step)
+{
+    step->param = memory_new((size_t)(w->n_pointer + 2) * sizeof *step->param);
+    if (!step->param)
+        return IG_ERR_MEMORY;
+    for (int i = 0; i < w->n_pointer; i++)
+        step->param[step->n_param++] = w->pointer[i].at;
+    if (w->faults)
+        step->param[step->n_param++] = (emit_param){.kind = EMIT_FAULT};
+    return IG_OK;
+}
+
+static emit_step *step_add(emitted *out)
+{
+    emit_step *more = memory_new((size_t)(out->n_step + 1) * sizeof *more);
+    if (!more)
+        return NULL;
+    if (out->n_step)
+        memcpy(more, out->step, (size_t)out->n_step * sizeof *more);
+    memory_free(out->step);
+    out->step = more;
+    return &out->step[out->n_step++];
+}
+
+ig_status writer_finish(emit_writer *w, const char *entry, const uint32_t grid[3],
+                        const uint32_t block[3], size_t shared_bytes)
+{
+    if (w->failed)
+        FAIL(IG_ERR_MEMORY, "a program is too large for one kernel");
+    if (w->needs_f64 && !w->target->f64)
+        FAIL(IG_ERR_UNSUPPORTED, "the device has no f64 arithmetic");
+    emit_step *step = step_add(w->out);
+    if (!step)
+        return IG_ERR_MEMORY;
+    text t = {0};
+    library_write(&t, w->uses, w->target->f64);
+    text_add(&t, "typedef %s idx;\n\n", w->wide ? "long long" : "int");
+    TRY(sizes_write(w, &t, step));
+    params_write(w, &t);
+    text_add(&t, "%s", w->body.at ? w->body.at : "");
+    TRY(params_list(w, step));
+    step->entry = entry;
+    memcpy(step->grid, grid, sizeof step->grid);
+    memcpy(step->block, block, sizeof step->block);
+    step->shared_bytes = shared_bytes;
+    step->source = text_take(&t);
+    w->out->may_fault = w->out->may_fault || w->faults;
+    writer_drop(w);
+    return step->source ? IG_OK : IG_ERR_MEMORY;
+}
+
+void emitted_free(emitted *e)
+{
+    for (int i = 0; i < e->n_step; i++) {
+        memory_free(e->step[i].source);
+        memory_free(e->step[i].param);
+        memory_free(e->step[i].sizes);
+        memory_free(e->step[i].value);
+    }
+    memory_free(e->step);
+    *e = (emitted){0};
+}
+
+/* ---- index width ---- */
+
+static bool view_is_narrow(const view *v)
+{
+    int64_t far = 0;
+    for (int i = 0; i < v->ndim; i++) {
+        if (v->shape[i] > INT32_MAX || llabs(v->stride[i]) > INT32_MAX)
+            return false;
+        far += v->shape[i] > 0 ? (v->shape[i] - 1) * llabs(v->stride[i]) : 0;
+        if (far > INT32_MAX)
+            return false;
+    }
+    return true;
+}
+
+static bool tape_is_narrow(const tape *t)
+{
+    if (t->size > INT32_MAX)
+        return false;
+    for (int i = 0; i < t->n_operand; i++) {
+        const operand *o = &t->operand[i];
+        if (!view_is_narrow(&o->v) || o->axis_len > INT32_MAX ||
+            (double)o->axis_len * (double)llabs(o->axis_stride) > INT32_MAX)
+            return false;
+    }
+    return true;
+}
+
+bool emit_is_narrow(const program *p, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (!tape_is_narrow(&p[i].pre) || !tape_is_narrow(&p[i].post) ||
+            !view_is_narrow(&p[i].in[0].v) || !view_is_narrow(&p[i].in[1].v) ||
+            !view_is_narrow(&p[i].out.v) ||
+            (double)p[i].out.axis_len * (double)llabs(p[i].out.axis_stride) > INT32_MAX ||
+            (double)p[i].outer * (double)p[i].inner > INT32_MAX)
+            return false;
+    return true;
+}

@@ -1,0 +1,103 @@
+/* What the files of the emitter share: the kernel text under construction, its parameters and sizes. */
+#ifndef EMIT_WRITER_H
+#define EMIT_WRITER_H
+
+#include "base/text.h"
+#include "kernel/emit/emit.h"
+
+enum { EMIT_MOST_POINTERS = 512 };
+
+/* A pointer parameter: "p3" in the text. */
+typedef struct emit_pointer {
+    emit_param at;
+    ig_dtype dtype; /* of storage */
+    bool written;
+    const char *type; /* of scratch: its C type; else NULL */
+} emit_pointer;
+
+/* A kernel under construction. */
+typedef struct emit_writer {
+    const emit_target *target;
+    emitted *out;
+    text body; /* device functions and the kernel */
+    emit_pointer pointer[EMIT_MOST_POINTERS];
+    int n_pointer;
+    int64_t *number; /* of the sizes: fields n0, n1, ... of type idx */
+    int n_number, room_number;
+    struct {
+        int slot;
+        uint64_t offset;
+        ig_dtype dtype;
+    } value[EMIT_MOST_POINTERS]; /* fields x0, x1, ... */
+    int n_value;
+    bool wide;      /* idx has 64 bits */
+    bool needs_f64; /* a value or element is f64 */
+    unsigned uses;  /* USES_*: texts in front of the kernel */
+    bool faults;
+    bool failed;
+} emit_writer;
+
+enum { USES_HALF = 1, USES_RANDOM = 2, USES_MATH = 4, USES_ORDER = 8, USES_LANES = 16 };
+
+/* Begins the next launch of the program. */
+ig_status writer_start(emit_writer *w, const emit_target *target, emitted *out);
+/* Ends it: the text becomes a step. */
+ig_status writer_finish(emit_writer *w, const char *entry, const uint32_t grid[3],
+                        const uint32_t block[3], size_t shared_bytes);
+void writer_drop(emit_writer *w);
+
+/* The index of the field that holds a size or stride; equal numbers have fields of their own, since
+ * other shapes may tell them apart. */
+int writer_number(emit_writer *w, int64_t n);
+/* The pointer parameter of an operand, new or found. */
+int writer_operand(emit_writer *w, const operand *o, bool written);
+/* A pointer into scratch. */
+int writer_scratch(emit_writer *w, const char *type, uint64_t offset);
+
+/* ---- types and rows (rows of ops.def as C text) ---- */
+
+const char *emit_lane_type(ig_dtype dtype);    /* "float": what a register holds */
+const char *emit_storage_type(ig_dtype dtype); /* "unsigned short" for f16 */
+/* An expression of ops.def with x and y replaced, for lanes of that dtype. */
+void emit_expression(text *t, int op, ig_dtype lane, const char *x, const char *y);
+void emit_identity(text *t, int fold, ig_dtype lane);
+/* From a value of a storage dtype to another, as ig_astype does. */
+void emit_cast(emit_writer *w, ig_dtype from, ig_dtype to, const char *x);
+/* True if the row's text calls math functions. */
+bool emit_needs_math(int op);
+
+/* ---- tapes ---- */
+
+/* How a tape's point is given to the statements. */
+typedef struct emit_space {
+    const tape *t;
+    int axis;   /* axes before it are decoded from `row`, the others from `col`; -1: all from `i` */
+    int vector; /* points that a thread takes together: 1, 2 or 4, along the last axis */
+    const char *core; /* the expression of TAPE_CORE */
+    /* Slots that exist by rows, in shared memory: see rows.c; NULL: there are none. */
+    const struct emit_locals *locals;
+    int64_t rows;
+} emit_space;
+
+/* Statements that compute the tape at a point and store what it stores. The result register (if the tape
+ * has one) is named "v<result>_0". */
+void emit_tape(emit_writer *w, const emit_space *s);
+/* True if points of the tape can be taken `vector` at a time. */
+int emit_vector_width(const emit_writer *w, const tape *t);
+/* The axis at which `inner` trailing points begin, or -1 if an axis holds both parts. */
+int emit_split_axis(const tape *t, int64_t inner);
+/* True if no index of the program needs more than 31 bits. */
+bool emit_is_narrow(const program *p, int n);
+
+/* ---- cores ---- */
+
+ig_status emit_map(const program *p, const emit_target *t, emitted *out);
+ig_status emit_rows(const program *p, int n, const emit_target *t, emitted *out);
+ig_status emit_reduce(const program *p, const emit_target *t, emitted *out);
+ig_status emit_scan(const program *p, const emit_target *t, emitted *out);
+ig_status emit_sort(const program *p, const emit_target *t, emitted *out);
+ig_status emit_search(const program *p, const emit_target *t, emitted *out);
+ig_status emit_write(const program *p, const emit_target *t, emitted *out);
+ig_status emit_contract(const program *p, const emit_target *t, emitted *out);
+
+#endif
