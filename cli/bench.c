@@ -9,6 +9,7 @@
 #include "bench/worker.h"
 #include "cli.h"
 #include "progress.h"
+#include "support.h"
 #include "report/compare.h"
 
 #include <math.h>
@@ -112,7 +113,8 @@ static bool device_at(int i, ig_device_info *d)
 static bool means(const char *word, size_t n, const ig_device_info *d)
 {
     const char *texts[] = {"all", d->name, d->kind};
-    for (int i = 0; i < 2; i++)
+    const bool tests = strcmp(d->kind, "gang") == 0; /* by name only */
+    for (int i = tests; i < 2; i++)
         if (strlen(texts[i]) == n && strncmp(word, texts[i], n) == 0)
             return true;
     ig_device_info other;
@@ -124,7 +126,9 @@ static bool means(const char *word, size_t n, const ig_device_info *d)
 
 static bool device_chosen(const session *s, const ig_device_info *d)
 {
-    const char *list = s->set->device ? s->set->device : "all";
+    const char *list = s->set->device;
+    if (!list)
+        return device_by_default(d);
     for (size_t n; *list; list += n + (list[n] == ',')) {
         n = strcspn(list, ",");
         if (means(list, n, d))

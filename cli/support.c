@@ -79,11 +79,17 @@ static void table_row(str *t, const ig_op *op, const char *device)
     support_free(&s);
 }
 
+bool device_by_default(const ig_device_info *d)
+{
+    const bool emulated = strcmp(d->kind, "cpu") == 0 && strcmp(d->name, "cpu") != 0;
+    return d->runs_arrays && !emulated && strcmp(d->kind, "gang") != 0;
+}
+
 void support_table(str *t)
 {
     for (int k = 0; k < ig_device_count(); k++) {
         ig_device_info d = {0};
-        if (ig_device_get(k, &d) != IG_OK || !d.runs_arrays)
+        if (ig_device_get(k, &d) != IG_OK || !device_by_default(&d))
             continue;
         str_printf(t, "%s%s: dtypes that are computed there, and those that are refused\n",
                    t->n ? "\n" : "", d.name);
@@ -161,7 +167,7 @@ void support_json(str *t, const ig_op *op)
     str_puts(t, "{");
     for (int k = 0; k < ig_device_count(); k++) {
         ig_device_info d = {0};
-        if (ig_device_get(k, &d) != IG_OK || !d.runs_arrays)
+        if (ig_device_get(k, &d) != IG_OK || !device_by_default(&d))
             continue;
         support s = support_ask(op, d.name);
         str_printf(t, "%s\"%s\": {", comma, d.name);

@@ -25,4 +25,8 @@ void support_markdown(str *t);
 /* Adds {"cpu": {"bool": {"by": "refused", "why": ...}, "f32": {"by": "native"}, ...}, ...} */
 void support_json(str *t, const ig_op *op);
 
+/* True for the devices that verify, bench and ops take if none is named: those that compute arrays, without
+ * the devices for tests and OpenCL on the CPU, whose compiler takes seconds for each kernel. */
+bool device_by_default(const ig_device_info *d);
+
 #endif

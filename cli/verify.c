@@ -2,6 +2,7 @@
  * largest errors by class. For the first failing case of an op it prints the command that repeats it. */
 #include "calc/calc.h"
 #include "cli.h"
+#include "support.h"
 #include "progress.h"
 #include "verify/verify.h"
 
@@ -35,12 +36,13 @@ typedef struct session {
 
 /* ---- what is asked for ---------------------------------------------------------------------- */
 
-/* Takes the device of that name, or all that compute if it is NULL. */
+/* Takes the device of that name, or all that are taken by default if it is NULL. */
 static void take_devices(session *s, const char *name)
 {
     for (int i = 0; i < ig_device_count() && s->n_device < DEVICES_MOST; i++) {
         ig_device_info d = {0};
-        if (ig_device_get(i, &d) == IG_OK && d.runs_arrays && (!name || strcmp(d.name, name) == 0))
+        if (ig_device_get(i, &d) == IG_OK &&
+            (name ? d.runs_arrays && strcmp(d.name, name) == 0 : device_by_default(&d)))
             s->device[s->n_device++] = d;
     }
 }

@@ -251,6 +251,7 @@ def move_cases():
             "moveaxis({x}, [0, 1], [-1, 0])": np.moveaxis(x, [0, 1], [-1, 0]),
             "permute_dims({x}, [2, 0, 1])": np.transpose(x, (2, 0, 1)),
             "stop_gradient({x})": x,
+            "to_device({x}, 'gang')": x,
             "repeat({x}, 3, axis=1)": np.repeat(x, 3, 1),
             "repeat({x}, 2)": np.repeat(x, 2),
             "repeat({x}, [1, 0, 2], axis=0)": np.repeat(x, [1, 0, 2], 0),

@@ -137,6 +137,16 @@ static bool make_stop_gradient(problem *p, int variant)
     return result(p, length_of(variant), from_same_order);
 }
 
+/* From the device under test to the CPU. */
+static bool make_to_device(problem *p, int variant)
+{
+    if (beyond(p, variant))
+        return false;
+    input(p, length_of(variant));
+    problem_str(p, "device", "cpu");
+    return result(p, length_of(variant), from_same_order);
+}
+
 static bool make_reshape(problem *p, int variant)
 {
     if (beyond(p, variant))
@@ -481,6 +491,7 @@ const plan plans_move[] = {
     {"squeeze", ANY, make_squeeze, NULL},
     {"stack", ANY, make_stack, NULL},
     {"stop_gradient", ANY, make_stop_gradient, NULL},
+    {"to_device", ANY, make_to_device, NULL},
     {"tile", ANY, make_tile, NULL},
     {"unstack", ANY, make_unstack, NULL},
     {NULL, 0, NULL, NULL},

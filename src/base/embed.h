@@ -6,9 +6,11 @@
 #ifdef __APPLE__
 #define SECTION "__TEXT,__const"
 #define SYMBOL(name) "_" name
+#define HIDE(name) ".private_extern " SYMBOL(name) "\n"
 #else
 #define SECTION ".rodata"
 #define SYMBOL(name) name
+#define HIDE(name) ".hidden " SYMBOL(name) "\n"
 #endif
 
 /* Defines name, the bytes of a file and a zero behind them, and name_size, how many there are: a number that is made here,
@@ -17,13 +19,13 @@
 #define INCLUDE_FILE(name, path) \
     __asm__(".pushsection " SECTION "\n" \
             ".balign 16\n" \
-            ".globl " SYMBOL(name) "\n" \
+            ".globl " SYMBOL(name) "\n" HIDE(name) \
             SYMBOL(name) ":\n" \
             ".incbin \"" path "\"\n" \
             "1:\n" \
             ".byte 0\n" \
             ".balign 8\n" \
-            ".globl " SYMBOL(name) "_size\n" \
+            ".globl " SYMBOL(name) "_size\n" HIDE(name "_size") \
             SYMBOL(name) "_size:\n" \
             ".quad 1b - " SYMBOL(name) "\n" \
             ".popsection\n")

@@ -22,6 +22,6 @@ for header in $(find src -name '*.h' | sort); do
     grep -q '^#ifndef\|^#pragma once' "$header" || continue
     grep -q 'Included by .* only' "$header" && continue
     printf '#include "%s"\n#include "%s"\n' "${header#src/}" "${header#src/}" >"$temporary/one.c"
-    check "$header" $cc -std=gnu11 -D_GNU_SOURCE $flags -Isrc -I"$build/gen" "$temporary/one.c"
+    check "$header" $cc -std=gnu11 -D_GNU_SOURCE $flags -Isrc -I. -I"$build/gen" "$temporary/one.c"
 done
 finish
