@@ -13,7 +13,13 @@ static const char *const environment[][2] = {
     {"IG_BLAS",
      "Library for large f32 and f64 matrix products: off (the default), on (OpenBLAS, BLIS or "
      "Accelerate), auto (where it is faster), or the path of a library."},
+    {"IG_DEVICE", "Device of new arrays (cpu); --device overrides it."},
     {"IG_OPENCL", "Path of the OpenCL library, or off."},
+    {"IG_CUDA", "Path of the library of NVIDIA's driver (libcuda.so.1), or off."},
+    {"IG_NVRTC",
+     "Path of NVRTC, which compiles kernels for NVIDIA GPUs. It is also searched in CUDA_HOME, "
+     "CUDA_PATH, CONDA_PREFIX and VIRTUAL_ENV."},
+    {"IG_KEEP_KERNELS", "Folder that receives the text of each kernel that is made of array programs."},
     {"IG_CACHE", "off: compiled kernels and programs are not cached."},
     {"IG_TRACE", "File for a timeline of any program that uses Ingot, as --trace."},
     {"CXX", "C++ compiler for whole CUDA programs (c++)."},

@@ -60,6 +60,13 @@ static bool get_ndim(calc *c, span where, ig_array *x, value *out)
     return true;
 }
 
+static bool get_device(calc *c, span where, ig_array *x, value *out)
+{
+    (void)c, (void)where;
+    *out = (value){.kind = V_STRING, .u.s = ig_array_device(x)};
+    return true;
+}
+
 static bool get_size(calc *c, span where, ig_array *x, value *out)
 {
     (void)c, (void)where;
@@ -93,7 +100,8 @@ static const struct {
     const char *name;
     getter *get;
 } attributes[] = {{"T", get_reversed_axes}, {"mT", get_matrix_transpose}, {"shape", get_shape},
-                  {"dtype", get_dtype},     {"ndim", get_ndim},           {"size", get_size}};
+                  {"dtype", get_dtype},     {"ndim", get_ndim},           {"size", get_size},
+                  {"device", get_device}};
 enum { ATTRIBUTES = sizeof attributes / sizeof *attributes };
 
 const char *calc_attribute_at(int i) { return i < ATTRIBUTES ? attributes[i].name : NULL; }

@@ -360,7 +360,11 @@ check 'ingot devices --json says what runs where' says '"runs_arrays": true' dev
 off() { IG_OPENCL=off "$ingot" "$@" 2>&1; }
 off_says_why() { off eval --device opencl 1 | grep -q 'IG_OPENCL=off'; }
 check 'an absent device says why' off_says_why
-check 'arrays on OpenCL: exit code 4' code 4 eval --device opencl 1
+check 'a device that is not here: exit code 4' code 4 eval --device vulkan 1
+check 'arrays on another device' says '[1. 2. 4.]' eval --device gang 'exp2(arange(3.0))'
+check 'the device of an array' says 'cpu' eval 'arange(3).device'
+check 'an array moves' says 'gang' eval 'to_device(arange(3), "gang").device'
+check 'two devices do not mix' says "to_device" eval 'arange(3) + to_device(arange(3), "gang")'
 asks_for_opencl() { LD_DEBUG=files "$ingot" "$@" 2>&1 </dev/null | grep -q 'file=libOpenCL'; }
 leaves_opencl_alone() { ! asks_for_opencl eval 1+1; }
 if asks_for_opencl devices; then
