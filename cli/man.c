@@ -19,7 +19,8 @@ static const char *const environment[][2] = {
     {"IG_NVRTC",
      "Path of NVRTC, which compiles kernels for NVIDIA GPUs. It is also searched in CUDA_HOME, "
      "CUDA_PATH, CONDA_PREFIX and VIRTUAL_ENV."},
-    {"IG_KEEP_KERNELS", "Folder that receives the text of each kernel that is made of array programs."},
+    {"IG_KEEP_KERNELS",
+     "Folder that receives the text of each kernel that is made of array programs."},
     {"IG_CACHE", "off: compiled kernels and programs are not cached."},
     {"IG_TRACE", "File for a timeline of any program that uses Ingot, as --trace."},
     {"CXX", "C++ compiler for whole CUDA programs (c++)."},

@@ -71,9 +71,25 @@ static const backend *row_find(const struct row *r, const char *name)
     return strcmp(r->one->name, name) == 0 ? r->one : NULL;
 }
 
+/* The first GPU, in the order of the list: CUDA's devices come before OpenCL's. */
+static const backend *first_gpu(void)
+{
+    for (int i = 0; i < backend_count(); i++) {
+        ig_device_info info = {0};
+        const backend *dev = backend_at(i);
+        if (dev->describe(dev, &info) == IG_OK && strcmp(info.kind, "gpu") == 0)
+            return dev;
+    }
+    return NULL;
+}
+
 const backend *backend_find(const char *name)
 {
     const backend *found = NULL;
+    if (strcmp(name, "gpu") == 0)
+        return first_gpu();
+    if (strcmp(name, "mps") == 0)
+        name = "metal";
     for (int i = 0; i < n_rows && !found; i++)
         found = row_find(&rows[i], name);
     return found;
@@ -110,8 +126,14 @@ void backend_release_all(void)
 ig_status backend_missing(const char *name)
 {
     ig_absent a;
+    if (strcmp(name, "gpu") == 0)
+        FAIL(IG_ERR_DEVICE, "there is no GPU here that Ingot can use; 'ingot devices' says why");
+    if (strcmp(name, "mps") == 0 || strncmp(name, "metal", 5) == 0)
+        FAIL(IG_ERR_DEVICE,
+             "there is no device '%s' here: the backend of Apple GPUs is not written yet", name);
     for (int i = 0; backend_absent(i, &a); i++)
         if (strncmp(a.name, name, strlen(a.name)) == 0)
-            FAIL(IG_ERR_DEVICE, "there is no device '%s' here: %s; try: %s", name, a.why, a.remedy);
+            FAIL(IG_ERR_DEVICE, "there is no device '%s' here: %s; try: %s", name, a.why,
+                 a.remedy ? a.remedy : "ingot devices");
     FAIL(IG_ERR_DEVICE, "there is no device '%s' here; see 'ingot devices'", name);
 }

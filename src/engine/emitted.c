@@ -17,18 +17,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TABLE_SLOTS = 4096, DEVICES_MOST = 32, FAILURES_MOST = 16 };
+enum { TABLE_SLOTS = 4096, IDLE_MOST = 256, DEVICES_MOST = 32, FAILURES_MOST = 16 };
 
+/* A kernel is used by programs. Of those that no program uses any more, the last IDLE_MOST are kept. */
 typedef struct kernel_row {
-    struct kernel_row *next;
+    struct kernel_row *next;          /* with the same hash */
+    struct kernel_row *newer, *older; /* in the list of idle kernels */
     uint64_t hash;
+    int users;
     ig_module *module;
     char source[];
 } kernel_row;
 
 static struct {
     kernel_row *row[TABLE_SLOTS];
-    int count;
+    kernel_row *newest, *oldest; /* idle */
+    int idle;
+    int count; /* compiled so far */
 } kernels;
 
 /* What a device has for all programs: memory that lives during a launch, and the fault words. */
@@ -52,7 +57,7 @@ static struct {
 /* program.compiled */
 typedef struct emitted_program {
     emitted e;
-    ig_module **module; /* of each step */
+    kernel_row **kernel; /* of each step */
     kernel_arg *args;
     buffer *
         *brought; /* of each argument: the memory of a number that the last launch read, or NULL */
@@ -95,21 +100,34 @@ static void keep_text(const char *source)
     }
 }
 
-static ig_module *module_of(const char *source)
+static void idle_remove(kernel_row *r)
 {
-    const uint64_t hash = hash_of(source);
-    kernel_row **bucket = &kernels.row[hash % TABLE_SLOTS];
-    for (kernel_row *r = *bucket; r; r = r->next)
-        if (r->hash == hash && strcmp(r->source, source) == 0)
-            return r->module;
+    *(r->newer ? &r->newer->older : &kernels.newest) = r->older;
+    *(r->older ? &r->older->newer : &kernels.oldest) = r->newer;
+    r->newer = r->older = NULL;
+    kernels.idle--;
+}
+
+static void kernel_free(kernel_row *r)
+{
+    kernel_row **at = &kernels.row[r->hash % TABLE_SLOTS];
+    while (*at != r)
+        at = &(*at)->next;
+    *at = r->next;
+    ig_module_free(r->module);
+    memory_free(r);
+}
+
+static kernel_row *kernel_new(const char *source, uint64_t hash)
+{
     const size_t bytes = strlen(source) + 1;
+    const kernel_parse_options options = {.preprocess = {.no_disk = true, .find = library_find}};
+    char *said = NULL;
     kernel_row *r = memory_new(sizeof *r + bytes);
     if (!r)
         return NULL;
-    const kernel_parse_options options = {.preprocess = {.no_disk = true, .find = library_find}};
     memcpy(r->source, source, bytes);
     r->hash = hash;
-    char *said = NULL;
     r->module = module_new("emitted kernel", source, &options, &said);
     memory_free(said);
     if (!r->module) {
@@ -118,22 +136,49 @@ static ig_module *module_of(const char *source)
     }
     keep_text(source);
     kernels.count++;
-    r->next = *bucket;
-    *bucket = r;
-    return r->module;
+    r->next = kernels.row[hash % TABLE_SLOTS];
+    kernels.row[hash % TABLE_SLOTS] = r;
+    return r;
+}
+
+/* The kernel of a text, new or found, with one more user; NULL on failure. */
+static kernel_row *kernel_take(const char *source)
+{
+    const uint64_t hash = hash_of(source);
+    kernel_row *r = kernels.row[hash % TABLE_SLOTS];
+    while (r && (r->hash != hash || strcmp(r->source, source) != 0))
+        r = r->next;
+    if (r && r->users == 0)
+        idle_remove(r);
+    r = r ? r : kernel_new(source, hash);
+    if (r)
+        r->users++;
+    return r;
+}
+
+static void kernel_give(kernel_row *r)
+{
+    if (--r->users)
+        return;
+    r->older = kernels.newest;
+    *(kernels.newest ? &kernels.newest->newer : &kernels.oldest) = r;
+    kernels.newest = r;
+    if (++kernels.idle > IDLE_MOST) {
+        kernel_row *last = kernels.oldest;
+        idle_remove(last);
+        kernel_free(last);
+    }
 }
 
 int emitted_count(void) { return kernels.count; }
 
 void emitted_release(void)
 {
-    for (int i = 0; i < TABLE_SLOTS; i++)
-        for (kernel_row *r = kernels.row[i], *next; r; r = next) {
-            next = r->next;
-            ig_module_free(r->module);
-            memory_free(r);
-        }
-    memset(kernels.row, 0, sizeof kernels.row);
+    while (kernels.oldest) { /* all are idle: schedules and plans are gone */
+        kernel_row *r = kernels.oldest;
+        idle_remove(r);
+        kernel_free(r);
+    }
     for (int i = 0; i < DEVICES_MOST; i++) {
         buffer_release(devices[i].scratch);
         buffer_release(devices[i].fault);
@@ -174,8 +219,11 @@ static void program_free(emitted_program *c)
 {
     if (!c)
         return;
+    for (int i = 0; c->kernel && i < c->e.n_step; i++)
+        if (c->kernel[i])
+            kernel_give(c->kernel[i]);
+    memory_free(c->kernel);
     emitted_free(&c->e);
-    memory_free(c->module);
     memory_free(c->args);
     for (int i = 0; c->brought && i < c->n_brought; i++)
         buffer_release(c->brought[i]);
@@ -216,16 +264,16 @@ static ig_status emit(schedule *s, int i, const backend *dev, emitted *out)
 static ig_status prepare(emitted_program *c, const backend *dev)
 {
     int most = 1;
-    c->module = memory_new((size_t)(c->e.n_step + 1) * sizeof *c->module);
-    if (!c->module)
+    c->kernel = memory_new((size_t)(c->e.n_step + 1) * sizeof *c->kernel);
+    if (!c->kernel)
         return IG_ERR_MEMORY;
     for (int i = 0; i < c->e.n_step; i++) {
         const emit_step *step = &c->e.step[i];
         module_kernel ready;
-        c->module[i] = module_of(step->source);
-        if (!c->module[i])
-            return IG_ERR_DEVICE;
-        TRY(module_prepare(c->module[i], dev, step->entry, &ready));
+        c->kernel[i] = kernel_take(step->source);
+        if (!c->kernel[i])
+            return error_waiting(IG_ERR_MEMORY);
+        TRY(module_prepare(c->kernel[i]->module, dev, step->entry, &ready));
         most = step->n_param + 1 > most ? step->n_param + 1 : most;
     }
     c->args = memory_new((size_t)most * sizeof *c->args);
@@ -325,7 +373,7 @@ ig_status emitted_launch(const program *p, const backend *dev, const binding *bi
         lane_launch l = {.base = {.shared_bytes = step->shared_bytes, .args = c->args}};
         memcpy(l.base.grid, step->grid, sizeof l.base.grid);
         memcpy(l.base.block, step->block, sizeof l.base.block);
-        TRY(module_launch(c->module[i], dev, step->entry, &l));
+        TRY(module_launch(c->kernel[i]->module, dev, step->entry, &l));
     }
     return IG_OK;
 }
