@@ -120,11 +120,11 @@ check 'is told too' grep -q 'matmul 8192 f32 on cpu: left out: it takes at least
 check 'nothing is left' ends 1 'nothing was measured' --only 'sort 16M' --memory-limit 1MiB
 
 # ---- commands of the user's
-check '--cmd' bench --cmd true --cmd 'sleep 0.01' --seconds 1 -o "$f"
+check '--cmd' bench --cmd true --cmd 'sleep 0.05' --seconds 2 -o "$f"
 check 'both are measured' json_is "[(w['work'], w['size']) for w in r['rows']]" \
-    "[('command', 'true'), ('command', 'sleep 0.01')]"
-check 'as long as they take' json_is "0.01 < min(map(min, filter(None, r['rows'][1]['seconds']))) < 0.1" True
-check 'which is faster' grep -q "^'sleep 0.01' takes [0-9.]* times as long as 'true' \\[" "$temporary/out"
+    "[('command', 'true'), ('command', 'sleep 0.05')]"
+check 'as long as they take' json_is "0.05 < min(map(min, filter(None, r['rows'][1]['seconds']))) < 0.5" True
+check 'which is faster' grep -q "^'sleep 0.05' takes [0-9.]* times as long as 'true' \\[" "$temporary/out"
 check 'the same command twice' bench --cmd true --cmd 'true ' --seconds 1
 check 'is not faster' grep -q "^'true ' is as fast as 'true' \\|^It is unsure whether 'true ' is faster than 'true' " "$temporary/out"
 check 'one command alone' bench --cmd true --seconds 0.2

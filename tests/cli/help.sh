@@ -53,7 +53,7 @@ done <<'ROWS'
 5|err|ingot translate: /nowhere.cu: No such file or directory|translate --to metal /nowhere.cu
 1|err|ingot translate: tests/kernels/basics.cu has no kernel .nix.; its templates are smooth<T, N>; .*|translate --to metal -k nix tests/kernels/basics.cu
 4|err|tests/kernels/warps.cu:13:14: error: .lanes. uses warp functions, which plain OpenCL does not have .IG-WARP.|translate --to opencl tests/kernels/warps.cu
-4|err|ingot eval: there is no device .cuda. here; see .ingot devices.|eval --device cuda 1
+4|err|ingot eval: there is no device .vulkan. here; see .ingot devices.|eval --device vulkan 1
 5|err|ingot eval: /nowhere: No such file or directory|eval -f /nowhere
 1|err|ingot eval: 1:4: a value is expected here.*|eval "1 +"
 ROWS
@@ -98,7 +98,8 @@ check 'bash: options' offers '--explain' ingot eval --ex
 check 'bash: options, then values' offers 'adam adamw' ingot train --optimizer ad
 check 'bash: values behind =' offers 'cpu' ingot eval --device = c
 check 'bash: all values behind =' offers 'mlp cnn' ingot train --model =
-check 'bash: devices of arrays' offers 'cpu null' ingot eval --device ''
+check 'bash: devices of arrays' offers 'cpu' ingot eval --device c
+check 'bash: the null device' offers 'null' ingot eval --device n
 if "$ingot" devices | grep -q '^opencl:0'; then
     check 'bash: devices of kernels' offers 'opencl opencl:0' ingot run --device o
 fi
