@@ -1,6 +1,6 @@
 /* Whole CUDA programs under `ingot run --check` and `--profile`.
  *
- * IG_CUDA_WATCH says what is asked for: words of "check", "profile" and "quiet". A mistake is told on
+ * IG_CUDA_WATCH says what is asked for: words of "check", "profile" and "quiet". A mistake is reported on
  * standard error when it is found, once for each place, and the program goes on; profiles, leaks and the
  * sum of all come when the process ends. With IG_CUDA_REPORT all of it is also in that file, a line each:
  * a letter (F a mistake, N a note, P a profile, E the end) and JSON. "quiet" leaves the file alone to
@@ -22,17 +22,17 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { TOLD_MOST = 100, LOOPS_MOST = 1 << 24 };
+enum { REPORTED_MOST = 100, LOOPS_MOST = 1 << 24 };
 
 /* A place in the source that was reported. */
-typedef struct told {
-    struct told *next;
+typedef struct reported {
+    struct reported *next;
     const char *kind; /* a literal */
     bool is_note;
     int64_t line;
     uint32_t column;
     char what[]; /* the file, or the message if the place is not known */
-} told;
+} reported;
 
 /* The profile of a kernel's launches: counts by instruction until its module is freed, then by line. */
 typedef struct profile {
@@ -50,8 +50,8 @@ static struct {
     FILE *report;
     uint64_t launches;
     int mistakes, notes, more;
-    told *told;
-    int n_told;
+    reported *reported;
+    int n_reported;
     profile *profiles, **last_profile;
     struct {
         int error;
@@ -111,20 +111,20 @@ static void add_text(text *t, const char *name, const char *value)
 static bool is_new(const ig_kernel_finding *f)
 {
     const char *what = f->line ? f->file : f->message;
-    for (const told *t = watch.told; t; t = t->next)
+    for (const reported *t = watch.reported; t; t = t->next)
         if (t->line == f->line && t->column == f->column && t->is_note == f->is_note &&
             !strcmp(t->kind, f->kind) && !strcmp(t->what, what))
             return false;
     const size_t bytes = strlen(what) + 1;
-    told *t = watch.n_told < TOLD_MOST ? memory_new(sizeof *t + bytes) : NULL;
+    reported *t = watch.n_reported < REPORTED_MOST ? memory_new(sizeof *t + bytes) : NULL;
     if (!t) {
         watch.more++;
         return false;
     }
-    *t = (told){watch.told, f->kind, f->is_note, f->line, f->column};
+    *t = (reported){watch.reported, f->kind, f->is_note, f->line, f->column};
     memcpy(t->what, what, bytes);
-    watch.told = t;
-    watch.n_told++;
+    watch.reported = t;
+    watch.n_reported++;
     return true;
 }
 
@@ -337,9 +337,9 @@ __attribute__((destructor)) static void watch_end(void)
     tell_profiles();
     text_add(&t, "{\"launches\": %" PRIu64 ", \"more\": %d}", watch.launches, watch.more);
     report('E', &t);
-    for (told *next; watch.told; watch.told = next) {
-        next = watch.told->next;
-        memory_free(watch.told);
+    for (reported *next; watch.reported; watch.reported = next) {
+        next = watch.reported->next;
+        memory_free(watch.reported);
     }
     if (watch.report)
         fclose(watch.report);

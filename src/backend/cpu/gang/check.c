@@ -34,15 +34,15 @@ void check_tell(gang_check *c, const gang *g, const gang_step *s, int lane, kern
 {
     const uint32_t thread = (uint32_t)(g->first + lane), *dim = c->launch->block;
     const uint32_t other = other_pc < 0 ? 0 : g->code->step[other_pc].place;
-    uint16_t *told = &c->told[check_pc(g, s)];
+    uint16_t *reported = &c->reported[check_pc(g, s)];
     kernel_finding *f = find_finding(c->out, mistake, s->place, other);
     if (f) {
         f->count++;
         return;
     }
     if (c->out->n == KERNEL_FINDINGS) {
-        c->out->n_more += !(*told >> mistake & 1);
-        *told |= (uint16_t)(1u << mistake);
+        c->out->n_more += !(*reported >> mistake & 1);
+        *reported |= (uint16_t)(1u << mistake);
         return;
     }
     f = &c->out->found[c->out->n++];
@@ -437,13 +437,13 @@ static ig_status check_begin(gang_check *c, const uint64_t *bytes)
 {
     const lane_code *code = c->code->code;
     c->objects = memory_new(((size_t)code->n_object + 1) * sizeof *c->objects);
-    c->told = memory_new(((size_t)code->n_inst + 1) * sizeof *c->told);
+    c->reported = memory_new(((size_t)code->n_inst + 1) * sizeof *c->reported);
     const uint64_t blocks =
         1 + (uint64_t)c->launch->grid[0] * c->launch->grid[1] * c->launch->grid[2];
     c->n_blocks = (uint32_t)(blocks < BLOCKS_KNOWN ? blocks : BLOCKS_KNOWN);
     c->block_released = memory_new(c->n_blocks * sizeof *c->block_released);
     c->memory = memory_new(((size_t)c->out->n_memory + 1) * sizeof *c->memory);
-    if (!c->objects || !c->told || !c->block_released || !c->memory)
+    if (!c->objects || !c->reported || !c->block_released || !c->memory)
         return IG_ERR_MEMORY;
     for (int i = 0; i < c->out->n_memory; i++)
         c->memory[i] = (check_object){.base = c->out->memory[i].base,
@@ -491,7 +491,7 @@ void gang_check_free(gang_check *c)
     objects_free(c->objects, c->code->code->n_object);
     objects_free(c->memory, c->out->n_memory);
     check_shadow_end(&c->shared);
-    memory_free(c->told);
+    memory_free(c->reported);
     memory_free(c->block_released);
     memory_free(c);
 }

@@ -47,8 +47,8 @@ typedef struct gang_check {
     check_object *objects;
     check_object *memory; /* one for each of out->memory */
     check_shadow shared;
-    uint16_t *told;  /* by instruction: a bit for each mistake already reported there */
-    bool far_locals; /* lanes may use the local memory of others */
+    uint16_t *reported; /* by instruction: a bit for each mistake already reported there */
+    bool far_locals;    /* lanes may use the local memory of others */
     /* Time. */
     uint32_t now, barrier;
     uint32_t *block_released; /* by block: its last atomic in global memory */

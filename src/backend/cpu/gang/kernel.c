@@ -86,7 +86,7 @@ static void pack(const cpu_kernel *k, const lane_launch *l, char *arguments)
     }
 }
 
-static ig_status told(const cpu_kernel *k, const gang_fault *f)
+static ig_status fault_status(const cpu_kernel *k, const gang_fault *f)
 {
     if (f->kind == FAULT_NONE)
         return IG_OK;
@@ -183,7 +183,7 @@ static ig_status launch(kernel_code *code, const lane_launch *l)
     if (l->asserted)
         *l->asserted = fault.kind == FAULT_ASSERT;
     memory_free(arguments);
-    return status == IG_OK ? told(k, &fault) : status;
+    return status == IG_OK ? fault_status(k, &fault) : status;
 }
 
 const lane_runner cpu_lanes = {.build = build, .launch = launch};

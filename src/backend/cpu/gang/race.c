@@ -13,7 +13,10 @@
 
 #include <string.h>
 
-enum { SHADOW_MOST = 1 << 30 /* bytes for one object */, GUESSES = 1 << 15 /* a bit of told */ };
+enum {
+    SHADOW_MOST = 1 << 30 /* bytes for one object */,
+    GUESSES = 1 << 15 /* a bit of reported */
+};
 
 ig_status check_shadow_begin(check_shadow *s, uint64_t bytes, int shift, bool is_shared)
 {
@@ -38,7 +41,7 @@ void check_shadow_end(check_shadow *s)
 
 static bool guesses(const gang_check *c, const check_access *a)
 {
-    return !a->strong && c->told[a->pc] & GUESSES;
+    return !a->strong && c->reported[a->pc] & GUESSES;
 }
 
 typedef enum order { ORDERED, LOCKSTEP, TOGETHER /* the same instruction of a warp */, RACE } order;
@@ -126,7 +129,7 @@ static void take_back(gang_check *c, const gang *g, check_access *read)
             k->found[kept++] = *f;
     }
     k->n = kept;
-    c->told[read->pc] |= GUESSES;
+    c->reported[read->pc] |= GUESSES;
 }
 
 static void saw_write(gang_check *c, const check_lane *l, check_cell *cell, const check_access *me)
