@@ -581,6 +581,14 @@ static ig_status read_check(ig_array *x, const char *what)
     return IG_OK;
 }
 
+static ig_status read_locked(buffer *from, size_t offset, void *to, size_t bytes)
+{
+    engine_enter();
+    const ig_status status = transfer_read(from, offset, to, bytes);
+    engine_leave();
+    return status;
+}
+
 static buffer *elements_locked(ig_array *x, size_t *offset)
 {
     engine_enter();
@@ -605,7 +613,7 @@ static const void *host_copy(ig_array *x)
         return x->host->data;
     const size_t bytes = (size_t)view_size(&x->view) * ig_dtype_bytes((ig_dtype)x->dtype);
     buffer *from = elements_locked(x, &offset), *to = from ? buffer_new(bytes) : NULL;
-    if (to && transfer_read(from, offset, to->data, bytes) == IG_OK)
+    if (to && read_locked(from, offset, to->data, bytes) == IG_OK)
         x->host = buffer_retain(to);
     buffer_release(from);
     buffer_release(to);
@@ -639,7 +647,7 @@ ig_status ig_read(ig_array *x, void *dst, size_t size)
     buffer *from = elements_locked(x, &offset);
     if (!from)
         return error_waiting(IG_ERR_MEMORY);
-    const ig_status status = transfer_read(from, offset, dst, size);
+    const ig_status status = read_locked(from, offset, dst, size);
     buffer_release(from);
     return status;
 }
@@ -659,7 +667,7 @@ static ig_status item_read(ig_array *x, const char *what, unsigned char element[
     TRY(read_check(x, what));
     TRY(item_check(x, what));
     const size_t bytes = ig_dtype_bytes((ig_dtype)x->dtype);
-    return transfer_read(x->root->data, (size_t)x->view.offset * bytes, element, bytes);
+    return read_locked(x->root->data, (size_t)x->view.offset * bytes, element, bytes);
 }
 
 double ig_item(ig_array *x)
