@@ -38,18 +38,29 @@ void engine_enter(void)
 
 /* ---- devices ---- */
 
-const backend *engine_device(void)
+/* A device by the name that arrays carry. Names and devices keep their addresses, so the last one found is
+ * kept. */
+static const backend *device_named(const char *name)
 {
-    const backend *found = backend_find(array_device_now());
-    return found ? found : &backend_cpu;
+    static _Thread_local const char *last;
+    static _Thread_local const backend *found;
+    if (name != last) {
+        const backend *dev = backend_find(name);
+        if (!dev)
+            return &backend_cpu;
+        last = name;
+        found = dev;
+    }
+    return found;
 }
+
+const backend *engine_device(void) { return device_named(array_device_now()); }
 
 /* Where an array is, or will be when it is evaluated. */
 const backend *engine_device_of(const ig_array *x)
 {
     const char *name = x->root->device;
-    const backend *found = name ? backend_find(name) : NULL;
-    return found ? found : engine_device();
+    return device_named(name ? name : array_device_now());
 }
 
 const char *ig_array_device(const ig_array *x) { return x ? engine_device_of(x)->name : NULL; }
