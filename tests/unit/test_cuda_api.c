@@ -1,0 +1,40 @@
+/* What src/backend/cuda/api.def says of the CUDA driver and of NVRTC, against their own headers: every
+ * constant and function, at compile time. Without a toolkit there is nothing to compare, and the test says
+ * so. */
+#include "support/unit.h"
+
+#if __has_include("/usr/local/cuda/include/cuda.h") && \
+                  __has_include("/usr/local/cuda/include/nvrtc.h")
+#include "/usr/local/cuda/include/cuda.h"
+#include "/usr/local/cuda/include/nvrtc.h"
+
+#define CU_STATUS(name, value) _Static_assert((int)name == value, "a status has another value");
+#define CU_CONSTANT(name, value) _Static_assert((int)name == value, "a constant has another value");
+#define CU_FUNCTION(name, symbol, parameters) \
+    _Static_assert(__builtin_types_compatible_p(__typeof__(&symbol), CUresult(*) parameters), \
+                   "function " #symbol " has other parameters");
+#define CU_OPTIONAL(name, symbol, parameters) CU_FUNCTION(name, symbol, parameters)
+#define NVRTC_FUNCTION(name, parameters) \
+    _Static_assert(__builtin_types_compatible_p(__typeof__(&name), nvrtcResult(*) parameters), \
+                   "function " #name " has other parameters");
+#include "backend/cuda/api.def"
+
+enum { COMPARED = 1 };
+#else
+enum { COMPARED = 0 };
+#endif
+
+static void the_rows_are_those_of_the_headers(void **unused)
+{
+    (void)unused;
+    if (!COMPARED) {
+        print_message("no CUDA toolkit is installed: nothing was compared\n");
+        skip();
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_rows_are_those_of_the_headers)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
