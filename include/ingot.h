@@ -161,7 +161,7 @@ IG_API void ig_free(void *text);
 
 typedef struct ig_device_info {
     const char *name;      /* "cpu", "opencl:0" */
-    const char *kind;      /* "cpu", "gpu", "accelerator", "null" */
+    const char *kind;      /* "cpu", "gpu", "accelerator"; for tests "gang", "null" */
     const char *model;     /* name of the processor */
     const char *level;     /* instruction set in use */
     const char *levels;    /* instruction sets of this build that the machine can run */
