@@ -309,7 +309,7 @@ static bool run_lines(const interactive *p, const char *source, bool last)
     return false;
 }
 
-/* Answers a question or a word of the prompt; false: the line is none. *ends: the user wants to leave. */
+/* Answers a question or a word of the prompt; false: the line is neither. *ends: the user wants to leave. */
 static bool answer(const interactive *p, const char *line, bool *ends)
 {
     *ends = is_word(line, "exit") || is_word(line, "quit");

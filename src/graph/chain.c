@@ -158,7 +158,7 @@ static int64_t longest_row(const schedule *s, int i, int n, int64_t outer)
     return most;
 }
 
-/* Temporaries that nobody outside of programs [i, i + n) sees exist by rows only, as far as there is memory
+/* Temporaries that only programs [i, i + n) use exist by rows, as far as there is memory
  * for them. */
 static ig_status keep_by_rows(schedule *s, int i, int n, int64_t outer, const schedule_rules *rules)
 {
