@@ -15,7 +15,7 @@ enum { FEW_BYTES = 64, FEW_PIECE = 256, FEW_OFFSET = 64 };
 static_assert(sizeof(buffer) <= FEW_OFFSET, "data follows the struct");
 
 /* Drops a reference; true if it was the last. The holder of the only reference need not write the counter:
- * nobody else can take one. Acquire and release make the writes of other holders visible to the last. */
+ * no other thread can take one. Acquire and release make the writes of other holders visible to the last. */
 static bool drop_reference(atomic_int *refs)
 {
     if (atomic_load_explicit(refs, memory_order_acquire) == 1)

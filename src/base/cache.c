@@ -5,7 +5,7 @@
  *   "ingot cache 1\n", u64 bytes of the key, u64 bytes of the data, key, data, SHA-256 of all that
  *
  * Its modification time is when it was last used. Entries are opened relative to the folder that was
- * checked, so nobody can exchange the folder between the check and the use. */
+ * checked, so the folder cannot be exchanged between the check and the use. */
 #include "base/cache.h"
 
 #include "base/hash.h"
@@ -33,7 +33,7 @@ enum {
 
 /* ---- the folder ---- */
 
-/* True if nobody but the effective user could have written the file or folder. */
+/* True if only the effective user could have written the file or folder. */
 static bool is_trusted(int fd, mode_t kind)
 {
     struct stat st;

@@ -200,8 +200,8 @@ static void tell_unseen(void)
     watch.unseen.error = cudaSuccess;
     if (error)
         cudart_watch_report("unseen error", false, watch.unseen.at,
-                            "this launch failed with %s (%s), and nobody asked: cudaGetLastError() "
-                            "behind a launch tells",
+                            "this launch failed with %s (%s), which was not checked; call "
+                            "cudaGetLastError() after each launch",
                             ig_cuda_error_name(error), ig_cuda_error_text(error));
 }
 

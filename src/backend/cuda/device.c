@@ -209,7 +209,6 @@ static ig_status open_context(cuda_device *d)
 
 ig_status cuda_enter(cuda_device *d)
 {
-    CUcontext current;
     if (d - here.at >= count())
         FAIL(IG_ERR_DEVICE, "%s is not there any more; see 'ingot devices'", d->name);
     if (here.pid != getpid())
@@ -225,7 +224,6 @@ ig_status cuda_enter(cuda_device *d)
         status = open_context(d);
     if (status == IG_OK)
         status = cuda_check(d, cu.context_push(d->context), "using the context");
-    (void)current;
     if (status != IG_OK)
         pthread_mutex_unlock(&d->lock);
     return status;

@@ -12,8 +12,6 @@
 
 enum { TILE_K = 16, SAME_K = 256, THREADS = 256 };
 
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 /* A group of axes of an operand: b, m (or n), or k. */
 typedef struct axes {
     int first, n;

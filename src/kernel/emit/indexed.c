@@ -19,7 +19,6 @@ enum {
     DIGITS = 16
 };
 
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static uint64_t align_up(uint64_t n) { return (n + 255) & ~(uint64_t)255; }
 
 static uint32_t grid_of(int64_t blocks, const emit_target *t)

@@ -20,11 +20,8 @@ enum {
     FOLD_WIDTH = 32,
     BLOCK_THREADS = 256,
     TEAMS = BLOCK_THREADS / FOLD_WIDTH,
-    RANGE_CHUNKS = 64, /* most chunks that a block folds */
-    SHARED_MOST = 32 << 10
+    RANGE_CHUNKS = 64 /* most chunks that a block folds */
 };
-
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 static uint32_t grid_of(int64_t blocks, const emit_target *t)
 {

@@ -174,10 +174,7 @@ int emit_vector_width(const emit_writer *w, const tape *t)
 
 /* ---- statements ---- */
 
-typedef struct tape_names {
-    int def[INT16_MAX]; /* of each register: the instruction that wrote it last */
-} tape_names;
-
+/* def: of each register, the instruction that wrote it last. */
 static void value_name(char name[static NAME_BYTES], const int *def, int reg, int u)
 {
     snprintf(name, NAME_BYTES, "v%d_%d", reg < 0 ? 0 : def[reg], u);

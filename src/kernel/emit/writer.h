@@ -7,6 +7,8 @@
 
 enum { EMIT_MOST_POINTERS = 512 };
 
+static inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
 /* A pointer parameter: "p3" in the text. */
 typedef struct emit_pointer {
     emit_param at;
