@@ -230,8 +230,8 @@ static ig_status emit_store(writer *w, int node)
     return inst.operand < 0 ? IG_ERR_MEMORY : inst_add(w, inst);
 }
 
-/* Merges axes that are adjacent in all operands, and assigns registers. */
-static ig_status finish_tape(writer *w)
+/* Merges axes that are adjacent in all operands. */
+static void finish_tape(writer *w)
 {
     tape *t = w->t;
     view space, *all[GROUP_OPERANDS_MOST + 1];
@@ -256,7 +256,6 @@ static ig_status finish_tape(writer *w)
         view_collapse(all, n);
     t->ndim = space.ndim;
     memcpy(t->shape, space.shape, sizeof t->shape);
-    return tape_assign_registers(t);
 }
 
 /* The next tape must not use the values of the node and of its inputs. */
@@ -290,7 +289,7 @@ static ig_status emit_tape(writer *w, const int *nodes, int n, int core, const i
         TRY(emit_store(w, core));
     for (int i = 0; i < n; i++)
         TRY(emit_store(w, nodes[i]));
-    TRY(finish_tape(w));
+    finish_tape(w);
     if (core >= 0)
         w->value_of[core] = -1;
     for (int i = 0; i < n; i++)
@@ -389,7 +388,7 @@ static ig_status emit_copy(emitter *e, const ig_array *from, int slot_to, const 
         status = store.operand < 0 ? IG_ERR_MEMORY : inst_add(&w, store);
     }
     if (status == IG_OK)
-        status = finish_tape(&w);
+        finish_tape(&w);
     ig_status finished = finish_program(e->s, p, &label);
     return status != IG_OK ? status : finished;
 }

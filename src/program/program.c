@@ -1,4 +1,4 @@
-/* Programs: the table of kinds, registers of tapes, release. */
+/* Programs: the table of kinds, what they touch, release. */
 #include "program/program.h"
 #include "base/memory.h"
 
@@ -35,52 +35,6 @@ void program_free_parts(program *p)
     p->kernel = NULL;
     p->local = NULL;
     p->label = NULL;
-}
-
-/* A result never takes the register of an operand of its own instruction, so loops may assume that they
- * do not overlap. */
-ig_status tape_assign_registers(tape *t)
-{
-    int n = t->n_reg;
-    int *last = memory_get((size_t)(3 * n + 1) * sizeof *last);
-    if (!last)
-        return IG_ERR_MEMORY;
-    int *reg = last + n, *spare = reg + n, n_spare = 0, n_reg = 0;
-    for (int v = 0; v < n; v++)
-        last[v] = -1;
-    for (int i = 0; i < t->n_inst; i++) {
-        const int16_t use[3] = {t->inst[i].a, t->inst[i].b, t->inst[i].c};
-        for (int k = 0; k < 3; k++)
-            if (use[k] >= 0)
-                last[use[k]] = i;
-    }
-    if (t->result >= 0)
-        last[t->result] = t->n_inst;
-    for (int i = 0; i < t->n_inst; i++) {
-        tape_inst *in = &t->inst[i];
-        int16_t *use[3] = {&in->a, &in->b, &in->c};
-        const int value[3] = {in->a, in->b, in->c};
-        int made = in->dst;
-        if (made >= 0) {
-            reg[made] = n_spare ? spare[--n_spare] : n_reg++;
-            in->dst = (int16_t)reg[made];
-        }
-        for (int k = 0; k < 3; k++)
-            if (value[k] >= 0)
-                *use[k] = (int16_t)reg[value[k]];
-        for (int k = 0; k < 3; k++) {
-            bool again = (k > 0 && value[k] == value[0]) || (k > 1 && value[k] == value[1]);
-            if (value[k] >= 0 && last[value[k]] == i && !again)
-                spare[n_spare++] = reg[value[k]];
-        }
-        if (made >= 0 && last[made] < 0) /* nobody reads it */
-            spare[n_spare++] = reg[made];
-    }
-    if (t->result >= 0)
-        t->result = reg[t->result];
-    t->n_reg = n_reg;
-    memory_free(last);
-    return IG_OK;
 }
 
 int program_core_slots(const program *p, int slots[static 3])

@@ -1,8 +1,9 @@
 /* A program: the unit of work that a graph hands to a backend, and all that a backend sees.
  *
  * The elementwise part is a tape: instructions over registers, where a register holds one block of
- * lanes (TAPE_BLOCK consecutive points of the tape's space, in row-major order). The other part is the
- * core. A reduction reads its values from the pre tape. Every core passes its results to the post tape
+ * lanes (TAPE_BLOCK consecutive points of the tape's space, in row-major order). A tape is in
+ * single-assignment form: each instruction writes a register of its own. A backend with few registers
+ * assigns its own when it compiles the program. The other part is the core. A reduction reads its values from the pre tape. Every core passes its results to the post tape
  * (the epilogue), block by block. Fusing decides which instructions are on which tape, and never changes
  * what an instruction computes.
  *
@@ -49,12 +50,12 @@ typedef enum tape_code {
 } tape_code;
 
 typedef struct tape_inst {
-    uint8_t code;    /* tape_code */
-    uint8_t dtype;   /* MAP, CAST: dtype of the inputs; others: dtype of the value */
-    uint8_t to;      /* dtype of the result, where it is another */
-    uint16_t op;     /* MAP: row of ops.def */
-    int16_t operand; /* LOAD, STORE, BITS, READ */
-    int16_t dst, a, b, c;
+    uint8_t code;         /* tape_code */
+    uint8_t dtype;        /* MAP, CAST: dtype of the inputs; others: dtype of the value */
+    uint8_t to;           /* dtype of the result, where it is another */
+    uint16_t op;          /* MAP: row of ops.def */
+    int16_t operand;      /* LOAD, STORE, BITS, READ */
+    int16_t dst, a, b, c; /* -1: none */
 } tape_inst;
 
 typedef struct tape {
@@ -142,8 +143,5 @@ bool program_touches(const program *p, int slot);
 /* True if after its k-th instruction the tape still needs the memory that the LOAD at `load` reads: the
  * LOAD comes later, or a later instruction uses its register, which may point into that memory. */
 bool tape_needs_after(const tape *t, int load, int k);
-
-/* Renumbers registers, one per value at first, so that values whose live ranges do not overlap share. */
-ig_status tape_assign_registers(tape *t);
 
 #endif

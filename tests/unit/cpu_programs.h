@@ -67,8 +67,20 @@ static inline int add_operand(tape *t, int slot, ig_dtype dtype, view v)
     return t->n_operand++;
 }
 
+/* Inputs that an instruction does not have are -1. */
+static inline tape_inst with_inputs(tape_inst in)
+{
+    const bool none = in.code == TAPE_LOAD || in.code == TAPE_IOTA || in.code == TAPE_BITS ||
+                      in.code == TAPE_CORE;
+    in.a = none ? -1 : in.a;
+    in.b = in.code == TAPE_MAP ? in.b : -1;
+    in.c = in.code == TAPE_MAP ? in.c : -1;
+    return in;
+}
+
 static inline int add_inst(tape *t, tape_inst in)
 {
+    in = with_inputs(in);
     if (in.code != TAPE_STORE)
         in.dst = (int16_t)t->n_reg++;
     t->inst[t->n_inst++] = in;

@@ -123,6 +123,11 @@ static void work_buffer(work *w, int slot, ig_dtype dtype, int64_t elements)
 
 static int16_t work_inst(work *w, tape_inst inst)
 {
+    if (inst.code == TAPE_CORE || inst.code == TAPE_LOAD)
+        inst.a = -1;
+    if (inst.code != TAPE_MAP)
+        inst.b = -1;
+    inst.c = -1;
     w->inst[w->p.post.n_inst++] = inst;
     return inst.dst;
 }

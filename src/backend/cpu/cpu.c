@@ -82,6 +82,7 @@ static ig_status plan_tape(tape *t)
 {
     if (t->n_inst == 0)
         return IG_OK;
+    TRY(tape_assign_registers(t));
     void *memory = memory_get(tape_plan_bytes(t));
     if (!memory)
         return IG_ERR_MEMORY;
