@@ -601,6 +601,7 @@ int verb_bench(int argc, char **argv)
         FLAG("--show-output", &set.show_output, "shows the output of the commands"),
         {"--memory-limit", 0, "SIZE", option_bytes, &set.engine.memory_limit,
          "bytes that arrays may hold (512MiB, 4GiB)"},
+        MATH_OPTION(set.engine),
         {"--trace", 0, "FILE", option_text, &set.engine.trace,
          "writes a timeline for ui.perfetto.dev; slows down the run"},
         FLAG("--quiet", &set.quiet, "prints no progress"),

@@ -37,6 +37,7 @@ bool option_count(const char *s, void *place);   /* int64_t, at least 1 */
 bool option_seed(const char *s, void *place);    /* uint64_t */
 bool option_rate(const char *s, void *place);    /* double above 0 */
 bool option_bytes(const char *s, void *place);   /* uint64_t: 512MiB, 4GiB, 2GB, 1000000 */
+bool option_math(const char *s, void *place);    /* const char *: the name of an ig_math */
 
 /* A verb as the help describes it. */
 typedef struct command {
@@ -68,7 +69,7 @@ void command_visit(const verb *v, void (*visit)(const command *c, void *ctx), vo
 typedef struct engine_options {
     int threads;
     uint64_t memory_limit;
-    const char *device, *trace;
+    const char *device, *trace, *math;
 } engine_options;
 
 /* clang-format off */
@@ -78,10 +79,18 @@ typedef struct engine_options {
     {"--memory-limit", 0, "SIZE", option_bytes, &(e).memory_limit, \
      "bytes that arrays may hold (512MiB, 4GiB)"}, \
     {"--device", 0, devices, option_text, &(e).device, about_devices}, \
+    MATH_OPTION(e), \
     {"--trace", 0, "FILE", option_text, &(e).trace, "writes a timeline for ui.perfetto.dev"}
+
+#define MATH_OPTION(e) \
+    {"--math", 0, "strict|same|tf32", option_math, &(e).math, \
+     "how matrix products add: fastest IEEE order, the CPU's bits, or tf32 (strict)"}
 
 #define FLAG(name, place, help) {name, 0, NULL, option_flag, place, help}
 /* clang-format on */
+
+/* "strict" and so on: the mode of this thread. */
+const char *math_name(void);
 
 /* Applies them; returns -1 to go on, else the exit code. */
 int engine_apply(const command *c, const engine_options *e);

@@ -66,7 +66,12 @@ static void warn_settings(void)
 {
     const char *blas = getenv("IG_BLAS");
     bool valid = !blas || !strcmp(blas, "off") || !strcmp(blas, "on") || !strcmp(blas, "auto");
+    const char *math = getenv("IG_MATH"), *mode;
     ig_device_info cpu = {0};
+    if (math && *math && !option_math(math, &mode))
+        text_printf(stderr,
+                    "ingot: warning: IG_MATH=\"%.60s\" is ignored: not strict, same or tf32\n",
+                    math);
     if (valid && !getenv("IG_NUM_THREADS") && !getenv("IG_CPU_LEVEL"))
         return;
     if (ig_device_get(0, &cpu) == IG_OK && cpu.note)

@@ -14,6 +14,7 @@ static const char *const environment[][2] = {
      "Library for large f32 and f64 matrix products: off (the default), on (OpenBLAS, BLIS or "
      "Accelerate), auto (where it is faster), or the path of a library."},
     {"IG_DEVICE", "Device of new arrays (cpu); --device overrides it."},
+    {"IG_MATH", "How contractions add: strict (the default), same or tf32; --math overrides it."},
     {"IG_OPENCL", "Path of the OpenCL library, or off."},
     {"IG_CUDA", "Path of the library of NVIDIA's driver (libcuda.so.1), or off."},
     {"IG_NVRTC",

@@ -85,6 +85,25 @@ bool option_bytes(const char *s, void *place)
     return false;
 }
 
+static const char *const math_names[] = {
+    [IG_MATH_STRICT] = "strict", [IG_MATH_SAME] = "same", [IG_MATH_TF32] = "tf32"};
+
+static int math_find(const char *s)
+{
+    for (int i = 0; i <= IG_MATH_TF32; i++)
+        if (strcmp(s, math_names[i]) == 0)
+            return i;
+    return -1;
+}
+
+bool option_math(const char *s, void *place)
+{
+    *(const char **)place = s;
+    return math_find(s) >= 0;
+}
+
+const char *math_name(void) { return math_names[ig_math_mode()]; }
+
 /* ---- messages ----------------------------------------------------------------------------------- */
 
 void say(const command *c, const char *format, ...)
@@ -275,6 +294,10 @@ int engine_apply(const command *c, const engine_options *e)
                 (!e->memory_limit || ig_set_memory_limit(e->memory_limit) == IG_OK);
     if (!fine)
         return fail_library(c);
+    if (e->math) { /* also for the processes that it starts, and for results, which list settings */
+        setenv("IG_MATH", e->math, 1);
+        ig_set_math((ig_math)math_find(e->math));
+    }
     if (e->device && ig_set_device(e->device) != IG_OK) {
         fail_library(c);
         return EXIT_ABSENT;

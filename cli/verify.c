@@ -338,8 +338,10 @@ static void show_json(const session *s)
         str_puts(&t, d ? ", " : "");
         json_string(&t, s->device[d].name);
     }
-    str_printf(&t, "], \"quick\": %s, \"seed\": %llu, \"interrupted\": %s, \"seconds\": %.3f, ",
-               s->set->quick ? "true" : "false", (unsigned long long)s->set->seed,
+    str_printf(&t,
+               "], \"math\": \"%s\", \"quick\": %s, \"seed\": %llu, \"interrupted\": %s, "
+               "\"seconds\": %.3f, ",
+               math_name(), s->set->quick ? "true" : "false", (unsigned long long)s->set->seed,
                s->interrupted ? "true" : "false", s->seconds);
     json_tally(&t, &all);
     str_puts(&t, ", \"ops\": [");
@@ -391,6 +393,7 @@ int verb_verify(int argc, char **argv)
         {"--threads", 0, "N", option_threads, &set.engine.threads, "threads of the CPU device"},
         {"--memory-limit", 0, "SIZE", option_bytes, &set.engine.memory_limit,
          "bytes that arrays may hold (512MiB, 4GiB)"},
+        MATH_OPTION(set.engine),
         {"--trace", 0, "FILE", option_text, &set.engine.trace,
          "writes a timeline for ui.perfetto.dev"},
         {0}};

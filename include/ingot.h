@@ -198,6 +198,21 @@ IG_API const char *ig_array_device(const ig_array *x);
  * queued, and whoever reads a result waits. A result of an evaluation that failed cannot be read. */
 IG_API ig_status ig_synchronize(const char *device);
 
+/* How contractions (matmul, einsum, convolutions) add their products. All other results have the same bits in
+ * every mode, on every device with IEEE arithmetic. */
+typedef enum ig_math {
+    IG_MATH_STRICT =
+        0, /* IEEE f32, the same bits in every run; in the fastest order that the device has */
+    IG_MATH_SAME, /* the CPU's order on every device, by Ingot's own kernels: identical bits */
+    IG_MATH_TF32  /* factors of f32 products may be rounded to tf32 (10 bits) where the device has
+                         * units for it; elsewhere as strict */
+} ig_math;
+
+/* The mode of the calling thread's evaluations. The default is IG_MATH in the environment (strict, same,
+ * tf32), or strict. A compiled computation keeps the mode that it was compiled in. */
+IG_API ig_status ig_set_math(ig_math mode);
+IG_API ig_math ig_math_mode(void);
+
 /* ---- the machine ---------------------------------------------------------------------------- */
 
 typedef enum ig_severity { IG_FINE = 0, IG_NOTE, IG_WARNING } ig_severity;

@@ -50,6 +50,8 @@ void train_result_json(const train_result *end, const train_settings *set, const
     str_printf(&t, "\"interrupted\": %s, \"seconds\": %.6g, ", end->interrupted ? "true" : "false",
                end->seconds);
     json_text(&t, "device", ig_device());
+    str_puts(&t, ", ");
+    json_text(&t, "math", math_name());
     str_printf(&t, ", \"threads\": %d, \"seed\": %llu, ", ig_threads(),
                (unsigned long long)run->seed);
     json_options(&t, set, run);

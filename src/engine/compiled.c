@@ -114,6 +114,7 @@ static ig_status plan(ig_compiled *c, ig_array *const *standing, ig_array *const
 {
     TRY(graph_order(&engine.g, results, c->n_out));
     graph_donate(&engine.g, standing, c->n_donated);
+    engine.g.math = ig_math_mode();
     TRY(graph_key(&engine.g));
     c->leaf = memory_new((size_t)(engine.g.n_leaf + 1) * sizeof *c->leaf);
     if (!c->leaf)

@@ -247,11 +247,14 @@ static ig_status emit(schedule *s, int i, const backend *dev, emitted *out)
         by_value[k] = s->slot[k].kind == SLOT_LEAF && engine.g.leaf[k]->is_number;
         bytes[k] = s->slot[k].bytes;
     }
+    bool same = false;
+    for (int k = 0; k < s->program[i].chain; k++)
+        same = same || s->program[i + k].math == IG_MATH_SAME;
     const emit_target target = {.subgroup = l->shuffles || dev->lanes ? l->subgroup : 0,
                                 .threads = l->threads,
                                 .shared_bytes = l->shared_bytes,
                                 .f64 = l->f64,
-                                .same = true,
+                                .same = same,
                                 .by_value = by_value,
                                 .slot_len = bytes};
     if (status == IG_OK)

@@ -330,6 +330,7 @@ static ig_status prepare(ig_array *const *arrays, int n, ig_array *const *donate
     TRY(graph_order(&engine.g, arrays, n));
     TRY(graph_keep(&engine.g));
     graph_donate(&engine.g, donated, n_donated);
+    engine.g.math = ig_math_mode();
     return graph_key(&engine.g);
 }
 

@@ -38,6 +38,7 @@ typedef struct graph {
     size_t room_same, room_donated, room_scratch;
     byte_list key;
     uint64_t hash; /* of key */
+    ig_math math;  /* of contractions; the caller sets it before graph_key */
     uint32_t epoch;
 } graph;
 

@@ -251,7 +251,8 @@ static bool put_node(graph *g, const ig_array *x)
               .copy = a->copy,
               .fold = a->fold,
               .dtype = x->dtype,
-              .flags = (uint8_t)(a->descending | a->right << 1 | a->add << 2),
+              .flags = (uint8_t)(a->descending | a->right << 1 | a->add << 2 |
+                                 (x->op == OP_contract ? g->math << 3 : 0)),
               .n_in = x->n_in,
               .axis_len = a->axis_len,
               .axis_stride = a->axis_stride};

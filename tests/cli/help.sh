@@ -155,14 +155,14 @@ warns() { # TIMES SETTING...
     count=$(env "${@:1:1}" "$ingot" "${@:2}" 2>&1 >/dev/null </dev/null | grep -c '^ingot: warning: IG_')
     [ "$count" = "$times" ] || { echo "$count warnings"; return 1; }
 }
-for setting in IG_BLAS=often IG_BLAS=/nowhere/lib.so IG_NUM_THREADS=many IG_NUM_THREADS=0 IG_CPU_LEVEL=best; do
+for setting in IG_BLAS=often IG_BLAS=/nowhere/lib.so IG_NUM_THREADS=many IG_NUM_THREADS=0 IG_CPU_LEVEL=best IG_MATH=fast; do
     check "$setting: eval warns" warns 1 "$setting" eval 1
 done
 for verb in 'ops abs' 'verify --op abs --dtype u8 --quick' devices doctor 'translate --to cuda tests/kernels/basics.cu' \
     'compare /nowhere /nowhere'; do
     check "IG_NUM_THREADS=many: $verb warns" warns 1 IG_NUM_THREADS=many $verb
 done
-for setting in IG_BLAS=off IG_BLAS=auto IG_NUM_THREADS=1; do
+for setting in IG_BLAS=off IG_BLAS=auto IG_NUM_THREADS=1 IG_MATH=same; do
     check "$setting: no warning" warns 0 "$setting" eval 1
 done
 names_blas() { IG_BLAS=$1 "$ingot" devices | grep -q "^  blas  .*$2"; }

@@ -37,6 +37,7 @@ BY_TYPE = {
                  "(ig_dtype)-1"],
     "ig_status": ["IG_ERR_SHAPE", "(ig_status)99", "(ig_status)-1"],
     "ig_init": ["IG_INIT_ZEROS", "(ig_init)77"],
+    "ig_math": ["IG_MATH_SAME", "IG_MATH_TF32", "(ig_math)3", "(ig_math)-1"],
     "const char *": STRING,
     "void *": ["NULL"],
     "const void *": ["numbers", "NULL"],

@@ -600,7 +600,7 @@ static bool blas_measure(ig_dtype dtype, int64_t k, const blas *library)
 static void blas_choose(contraction *c)
 {
     static enum { UNKNOWN, SLOWER, FASTER } speed[DTYPE_COUNT][2];
-    const blas *library = blas_fits(c) ? blas_get() : NULL;
+    const blas *library = blas_fits(c) && c->p->math != IG_MATH_SAME ? blas_get() : NULL;
     if (!library)
         return;
     const int deep = c->kc.extent >= BLAS_DEEP;
