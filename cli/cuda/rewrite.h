@@ -23,10 +23,18 @@ typedef struct rewritten {
     bool uses_cuda; /* it, or a file that it includes, has device code or launches */
 } rewritten;
 
+/* A macro that stands for qualifiers (declare.h). */
+typedef struct rewrite_alias {
+    char *name;
+    unsigned flags;
+} rewrite_alias;
+
 typedef struct rewrite_job {
     const char *const *folders, *const *defines; /* -I and -D; each ends with NULL */
     rewritten *files;
     int n_files;
+    rewrite_alias *aliases; /* of all files so far */
+    int n_aliases;
 } rewrite_job;
 
 /* Adds a source and the files that it includes from its own folder or from -I. Returns its number, or -1 with
