@@ -20,6 +20,9 @@ static const char *const environment[][2] = {
     {"IG_NVRTC",
      "Path of NVRTC, which compiles kernels for NVIDIA GPUs. It is also searched in CUDA_HOME, "
      "CUDA_PATH, CONDA_PREFIX and VIRTUAL_ENV."},
+    {"IG_CUBLASLT", "Path of cuBLASLt, which computes matrix products on NVIDIA GPUs, or off. It "
+                    "is searched where "
+                    "NVRTC is; without it, Ingot's own kernels compute them."},
     {"IG_KEEP_KERNELS",
      "Folder that receives the text of each kernel that is made of array programs."},
     {"IG_CACHE", "off: compiled kernels and programs are not cached."},

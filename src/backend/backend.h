@@ -73,6 +73,26 @@ typedef struct kernel_launch {
     uint64_t *device_ns; /* not NULL: the launch waits, and this receives its time on the device */
 } kernel_launch;
 
+/* ---- programs that a device runs by itself ---- */
+
+/* A chain that a library or a kernel written by hand runs, instead of emitted kernels: the first member of
+ * a backend's own struct. */
+typedef struct native_code {
+    const char *name;       /* for people: "cuBLASLt" */
+    uint64_t scratch_bytes; /* memory that a launch needs */
+    /* A launch leaves the values of the core at the start of scratch, in row-major order, in the dtype of
+     * TAPE_CORE; an emitted kernel runs the epilogue. Only if the chain is one program. */
+    bool core_only;
+} native_code;
+
+typedef struct backend_native {
+    /* Prepares the chain that starts with p. *out stays NULL if emitted kernels are to run it. p stays where
+     * it is until discard. */
+    ig_status (*prepare)(const backend *dev, const program *p, native_code **out);
+    ig_status (*launch)(native_code *code, const binding *bindings, binding scratch);
+    void (*discard)(native_code *code);
+} backend_native;
+
 /* ---- the device ---- */
 
 struct backend {
@@ -116,6 +136,8 @@ struct backend {
     ig_status (*kernel_build)(const backend *dev, const kernel_image *image, kernel_code **out);
     void (*kernel_discard)(kernel_code *code);
     ig_status (*kernel_launch)(kernel_code *code, const kernel_launch *l);
+    /* NULL: kernels are emitted for all programs. */
+    const backend_native *native;
 };
 
 static inline bool backend_runs_kernels(const backend *dev) { return dev->language || dev->lanes; }

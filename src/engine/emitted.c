@@ -57,6 +57,9 @@ static struct {
 /* program.compiled */
 typedef struct emitted_program {
     emitted e;
+    native_code *native; /* runs the program, or its core before the kernels; or NULL */
+    const backend *dev;
+    int core_slot;       /* stands for the core's values, in scratch */
     kernel_row **kernel; /* of each step */
     kernel_arg *args;
     buffer *
@@ -219,6 +222,8 @@ static void program_free(emitted_program *c)
 {
     if (!c)
         return;
+    if (c->native)
+        c->dev->native->discard(c->native);
     for (int i = 0; c->kernel && i < c->e.n_step; i++)
         if (c->kernel[i])
             kernel_give(c->kernel[i]);
@@ -237,7 +242,13 @@ void emitted_discard(program *p)
     p->compiled = NULL;
 }
 
-static ig_status emit(schedule *s, int i, const backend *dev, emitted *out)
+const char *emitted_core_name(const program *p)
+{
+    const emitted_program *c = p->kind == PROGRAM_KERNEL ? NULL : p->compiled;
+    return c && c->native ? c->native->name : NULL;
+}
+
+static ig_status emit(const schedule *s, const program *p, const backend *dev, emitted *out)
 {
     const backend_limits *l = &dev->limits;
     bool *by_value = memory_new((size_t)s->n_slot + 1);
@@ -248,8 +259,8 @@ static ig_status emit(schedule *s, int i, const backend *dev, emitted *out)
         bytes[k] = s->slot[k].bytes;
     }
     bool same = false;
-    for (int k = 0; k < s->program[i].chain; k++)
-        same = same || s->program[i + k].math == IG_MATH_SAME;
+    for (int k = 0; k < p->chain; k++)
+        same = same || p[k].math == IG_MATH_SAME;
     const emit_target target = {.subgroup = l->shuffles || dev->lanes ? l->subgroup : 0,
                                 .threads = l->threads,
                                 .shared_bytes = l->shared_bytes,
@@ -258,7 +269,7 @@ static ig_status emit(schedule *s, int i, const backend *dev, emitted *out)
                                 .by_value = by_value,
                                 .slot_len = bytes};
     if (status == IG_OK)
-        status = emit_program(&s->program[i], &target, out);
+        status = emit_program(p, &target, out);
     memory_free(by_value);
     memory_free(bytes);
     return status;
@@ -285,16 +296,76 @@ static ig_status prepare(emitted_program *c, const backend *dev)
     return c->args && c->brought ? IG_OK : IG_ERR_MEMORY;
 }
 
-/* Scratch grows to the largest that a program asked for. Programs run one after another, so they share it. */
-static ig_status reserve(const backend *dev, const emitted *e)
+/* ---- programs with native code ---- */
+
+/* The device's own code must not read a number, which has no memory on the device. */
+static bool core_reads_number(const schedule *s, const program *p)
 {
+    for (int k = 0; k < p->chain; k++) {
+        int slots[3];
+        for (int n = program_core_slots(&p[k], slots), i = 0; i < n; i++)
+            if (s->slot[slots[i]].kind == SLOT_LEAF && engine.g.leaf[slots[i]]->is_number)
+                return true;
+    }
+    return false;
+}
+
+/* The epilogue of p alone: a map program that loads the core's values from a slot behind the others. */
+static ig_status emit_epilogue(const schedule *s, const program *p, const backend *dev,
+                               emitted *out)
+{
+    const tape *post = &p->post;
+    program map = {
+        .kind = PROGRAM_MAP, .dtype = p->dtype, .math = p->math, .chain = 1, .pre = *post};
+    tape *t = &map.pre;
+    map.post.result = -1;
+    t->inst = memory_get((size_t)post->n_inst * sizeof *t->inst);
+    t->operand = memory_get((size_t)(post->n_operand + 1) * sizeof *t->operand);
+    ig_status status = t->inst && t->operand ? IG_OK : IG_ERR_MEMORY;
+    if (status == IG_OK) {
+        memcpy(t->inst, post->inst, (size_t)post->n_inst * sizeof *t->inst);
+        if (post->n_operand)
+            memcpy(t->operand, post->operand, (size_t)post->n_operand * sizeof *t->operand);
+        operand *core = &t->operand[t->n_operand];
+        *core = (operand){.slot = s->n_slot, .dtype = (ig_dtype)post->inst[0].dtype};
+        view_contiguous(&core->v, post->ndim, post->shape);
+        for (int k = 0; k < t->n_inst; k++)
+            if (t->inst[k].code == TAPE_CORE) {
+                t->inst[k].code = TAPE_LOAD;
+                t->inst[k].operand = (int16_t)t->n_operand;
+            }
+        t->n_operand++;
+        status = emit(s, &map, dev, out);
+    }
+    memory_free(t->inst);
+    memory_free(t->operand);
+    return status;
+}
+
+static ig_status make(const schedule *s, const program *p, const backend *dev, emitted_program *c)
+{
+    c->dev = dev;
+    c->core_slot = s->n_slot;
+    if (dev->native && !core_reads_number(s, p))
+        TRY(dev->native->prepare(dev, p, &c->native));
+    if (!c->native)
+        return emit(s, p, dev, &c->e);
+    return c->native->core_only ? emit_epilogue(s, p, dev, &c->e) : IG_OK;
+}
+
+/* Scratch grows to the largest that a program asked for. Programs run one after another, so they share it. */
+static ig_status reserve(const backend *dev, const emitted_program *c)
+{
+    const emitted *e = &c->e;
+    const uint64_t own = c->native ? c->native->scratch_bytes : 0;
+    const uint64_t bytes = own > e->scratch_bytes ? own : e->scratch_bytes;
     static const uint32_t none[FAULT_WORDS];
     struct device_memory *m = memory_of(dev);
     if (!m)
         FAIL(IG_ERR_DEVICE, "more than %d devices are in use", DEVICES_MOST);
-    if (e->scratch_bytes && (!m->scratch || m->scratch->bytes < e->scratch_bytes)) {
+    if (bytes && (!m->scratch || m->scratch->bytes < bytes)) {
         buffer_release(m->scratch);
-        m->scratch = dev->alloc(dev, (size_t)e->scratch_bytes);
+        m->scratch = dev->alloc(dev, (size_t)bytes);
         if (!m->scratch)
             return IG_ERR_MEMORY;
     }
@@ -314,11 +385,11 @@ ig_status emitted_compile(schedule *s, int i, const backend *dev)
     emitted_program *c = memory_new(sizeof *c);
     if (!c)
         return IG_ERR_MEMORY;
-    ig_status status = emit(s, i, dev, &c->e);
+    ig_status status = make(s, p, dev, c);
     if (status == IG_OK)
         status = prepare(c, dev);
     if (status == IG_OK)
-        status = reserve(dev, &c->e);
+        status = reserve(dev, c);
     if (status == IG_OK)
         p->compiled = c;
     else
@@ -328,10 +399,13 @@ ig_status emitted_compile(schedule *s, int i, const backend *dev)
 
 /* ---- launching ---- */
 
-static binding bind(const emit_param *p, const struct device_memory *m, const binding *bindings)
+static binding bind(const emitted_program *c, const emit_param *p, const struct device_memory *m,
+                    const binding *bindings)
 {
     switch (p->kind) {
     case EMIT_SLOT:
+        if (p->slot == c->core_slot)
+            return (binding){m->scratch, 0};
         return (binding){bindings[p->slot].buf, bindings[p->slot].offset + (size_t)p->offset};
     case EMIT_SCRATCH: return (binding){m->scratch, (size_t)p->offset};
     default: return (binding){m->fault, 0};
@@ -359,13 +433,15 @@ ig_status emitted_launch(const program *p, const backend *dev, const binding *bi
 {
     const emitted_program *c = p->compiled;
     struct device_memory *m = memory_of(dev);
-    TRY(reserve(dev, &c->e));
+    TRY(reserve(dev, c));
     if (c->e.may_fault && !m->suspect)
         m->suspect = runs.now;
+    if (c->native)
+        TRY(dev->native->launch(c->native, bindings, (binding){m->scratch, 0}));
     for (int i = 0; i < c->e.n_step; i++) {
         const emit_step *step = &c->e.step[i];
         for (int k = 0; k < step->n_param; k++)
-            c->args[k].at = bind(&step->param[k], m, bindings);
+            c->args[k].at = bind(c, &step->param[k], m, bindings);
         for (int k = 0; k < step->n_value; k++) {
             const emit_value *v = &step->value[k];
             const binding *b = &bindings[v->slot];

@@ -11,6 +11,8 @@
 ig_status emitted_compile(schedule *s, int i, const backend *dev);
 ig_status emitted_launch(const program *p, const backend *dev, const binding *bindings);
 void emitted_discard(program *p);
+/* The name of the device's own code that runs the program, or NULL: see backend.core_name. */
+const char *emitted_core_name(const program *p);
 /* Waits for the device, and tells if an index was out of bounds in one of the launches since the last time. */
 ig_status emitted_finish(const backend *dev);
 

@@ -546,7 +546,8 @@ char *ig_explain_donating(ig_array *const *arrays, int n, ig_array *const *donat
     if (whole && cross_all(arrays, n) == IG_OK && prepare(arrays, n, donated, n_donated) == IG_OK)
         s = find_schedule(dev);
     if (s)
-        schedule_text(s, &engine.g, dev->name, dev->core_name, &t);
+        schedule_text(s, &engine.g, dev->name, dev->launch ? dev->core_name : emitted_core_name,
+                      &t);
     else
         t.failed = true;
     engine_leave();

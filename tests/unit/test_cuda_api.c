@@ -1,5 +1,5 @@
-/* What src/backend/cuda/api.def says of the CUDA driver and of NVRTC, against their own headers: every
- * constant and function, at compile time. Without a toolkit there is nothing to compare, and the test says
+/* What src/backend/cuda/api.def and lt.def say of the CUDA driver, NVRTC and cuBLASLt, against their own
+ * headers: every constant and function, at compile time. Without a toolkit there is nothing to compare, and the test says
  * so. */
 #include "support/unit.h"
 
@@ -18,6 +18,21 @@
     _Static_assert(__builtin_types_compatible_p(__typeof__(&name), nvrtcResult(*) parameters), \
                    "function " #name " has other parameters");
 #include "backend/cuda/api.def"
+
+#if __has_include("/usr/local/cuda/include/cublasLt.h")
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wstrict-prototypes"
+#include "/usr/local/cuda/include/cublasLt.h"
+#pragma GCC diagnostic pop
+
+#define LT_CONSTANT(name, value) _Static_assert((int)name == value, "a constant has another value");
+#define LT_FUNCTION(name, parameters) \
+    _Static_assert(__builtin_types_compatible_p(__typeof__(&name), cublasStatus_t(*) parameters), \
+                   "function " #name " has other parameters");
+#include "backend/cuda/lt.def"
+_Static_assert(sizeof(cublasLtMatmulHeuristicResult_t) == 8 * 8 + 8 + 4 + 4 + 16,
+               "the struct in api.h has another size");
+#endif
 
 enum { COMPARED = 1 };
 #else

@@ -1,5 +1,5 @@
-/* The CUDA driver's and NVRTC's types, constants and functions, made of the rows of api.def, and how they
- * are loaded. */
+/* Types, constants and functions of the CUDA driver, NVRTC and cuBLASLt, made of the rows of api.def and
+ * lt.def, and how they are loaded. */
 #ifndef CUDA_API_H
 #define CUDA_API_H
 
@@ -37,6 +37,41 @@ typedef struct nvrtc_api {
 #include "backend/cuda/api.def"
 } nvrtc_api;
 
+/* ---- cuBLASLt ---- */
+
+typedef int cublasStatus_t, cublasComputeType_t, cudaDataType_t, cudaDataType,
+    cublasLtMatmulDescAttributes_t, cublasLtMatrixLayoutAttribute_t,
+    cublasLtMatmulPreferenceAttributes_t;
+typedef struct cublasLtContext *cublasLtHandle_t;
+typedef struct lt_desc *cublasLtMatmulDesc_t;
+typedef struct lt_layout *cublasLtMatrixLayout_t;
+typedef struct lt_preference *cublasLtMatmulPreference_t;
+typedef CUstream cudaStream_t;
+
+typedef struct cublasLtMatmulAlgo_t {
+    uint64_t data[8];
+} cublasLtMatmulAlgo_t;
+
+typedef struct cublasLtMatmulHeuristicResult_t {
+    cublasLtMatmulAlgo_t algo;
+    size_t workspaceSize;
+    cublasStatus_t state;
+    float wavesCount;
+    int reserved[4];
+} cublasLtMatmulHeuristicResult_t;
+
+enum {
+#define LT_CONSTANT(name, value) name = value,
+#include "backend/cuda/lt.def"
+};
+
+typedef struct lt_api {
+#define LT_FUNCTION(name, parameters) cublasStatus_t(*name) parameters;
+#include "backend/cuda/lt.def"
+} lt_api;
+
+/* ---- loading ---- */
+
 /* Fills api with the functions of the driver: IG_CUDA is its path, or "off". NULL, or else why there is
  * none; then *remedy says what would help. */
 const char *cuda_api_load(cuda_api *api, const char **remedy);
@@ -44,5 +79,8 @@ const char *cuda_api_load(cuda_api *api, const char **remedy);
 /* The same for NVRTC, the compiler: IG_NVRTC is its path. Looked for in the places of a toolkit and of the
  * packages that Python frameworks bring. *path receives where it was found. */
 const char *nvrtc_api_load(nvrtc_api *api, const char **remedy, const char **path);
+
+/* The same for cuBLASLt: IG_CUBLASLT is its path, or "off". False if there is none. */
+bool lt_api_load(lt_api *api, const char **path);
 
 #endif

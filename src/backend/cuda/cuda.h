@@ -37,7 +37,8 @@ typedef struct cuda_device {
     CUevent staged; /* when the last copy out of it is done */
     cuda_block *pool[CUDA_POOL_CLASSES];
     uint64_t pooled_bytes, used_bytes;
-    char dead[256]; /* the error that destroyed the context; "": none */
+    cublasLtHandle_t lt; /* NULL: not used yet */
+    char dead[256];      /* the error that destroyed the context; "": none */
 } cuda_device;
 
 /* buffer.handle */

@@ -1,5 +1,6 @@
 /* NVIDIA GPUs: looking for them, what they are, opening and closing them. */
 #include "backend/cuda/cuda.h"
+#include "backend/cuda/native.h"
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -293,6 +294,7 @@ static const backend vtable = {
     .kernel_build = cuda_kernel_build,
     .kernel_discard = cuda_kernel_discard,
     .kernel_launch = cuda_kernel_launch,
+    .native = &cuda_native_programs,
 };
 
 const backend_family backend_cuda = {
