@@ -305,6 +305,8 @@ $(BUILD)/examples/%: examples/%.cpp include/ingot.h $(BUILD)/libingot.a $(BUILD)
 # tests/unit, tests/grad, tests/math: a program for each file with a main; it is a test if its name is test_*. The
 # other files of the folder are linked with each program.
 # tests/opencl: a library that replaces OpenCL's and can fail.
+# tests/fakecuda: libraries that replace CUDA's driver and NVRTC: cuda.so; plain.so has no optional function; old.so
+# lacks nearly all.
 # tests/fuzz: one target for each file, as a libFuzzer program (FUZZ=1) and as a program that replays files.
 # tests/support: helpers for all of them. All may use internal headers.
 mains = $(patsubst %.c,$(BUILD)/%,$(sort $(shell grep -l '^int main' $1/*.c 2>/dev/null)))
@@ -318,6 +320,7 @@ REPLAYS := $(FUZZERS:%=%-replay)
 FUZZERS := $(if $(FUZZ),$(FUZZERS))
 
 FAILING := $(BUILD)/tests/opencl/failing.so
+FAKE    := $(patsubst %,$(BUILD)/tests/fakecuda/%.so,cuda plain old)
 
 UNIT_PARTS      := $(call parts,tests/unit)
 GRAD_PARTS      := $(call parts,tests/grad)
@@ -338,7 +341,7 @@ else
   CMOCKA := -lcmocka
 endif
 
-tests: $(UNIT) $(GRAD) $(if $(STANDIN),,$(MATH)) $(REPLAYS) $(FUZZERS) $(FAILING)
+tests: $(UNIT) $(GRAD) $(if $(STANDIN),,$(MATH)) $(REPLAYS) $(FUZZERS) $(FAILING) $(FAKE)
 tests-fuzz: $(FUZZERS)
 
 $(BUILD)/obj/libtests.a: $(SUPPORT_OBJECTS) $(BUILD)/gen/link
@@ -387,6 +390,17 @@ $(FAILING): tests/opencl/failing.c $(GENERATED)
 	@mkdir -p $(@D) $(BUILD)/obj/tests/opencl
 	$(call say,LINK,$@) $(CC) $(TESTING) $(TEST_OPTIMIZE) $(HIDDEN) $(CPPFLAGS) $(CFLAGS) -shared \
 	    -MMD -MP -MF $(BUILD)/obj/tests/opencl/failing.d $(LDFLAGS) -o $@ $< $(LDLIBS)
+
+# These have their own copy of the library, which is hidden from the program that loads them.
+FAKE_OBJECTS := $(patsubst %,$(BUILD)/obj/tests/fakecuda/%.o,driver compiler missing graph)
+$(BUILD)/obj/tests/fakecuda/%.o: private TESTING += $(HIDDEN)
+$(BUILD)/tests/fakecuda/cuda.so: $(FAKE_OBJECTS) $(BUILD)/obj/libinternal.a
+$(BUILD)/tests/fakecuda/plain.so: $(filter-out %/graph.o,$(FAKE_OBJECTS)) $(BUILD)/obj/libinternal.a
+$(BUILD)/tests/fakecuda/old.so: $(BUILD)/obj/tests/fakecuda/old.o
+$(FAKE): $(BUILD)/tests/fakecuda/exports.map
+	$(call say,LINK,$@) $(link) -shared $(if $(MACOS),,-Wl,--version-script,$<) $(filter %.o %.a,$^) $(LDLIBS)
+$(BUILD)/tests/fakecuda/exports.map: FORCE
+	$(call keep,$@,'{ global: cu*; nvrtc*; fake_*; local: *; };')
 
 REPLAY := $(BUILD)/obj/tests/fuzz/standalone.o
 $(BUILD)/tests/fuzz/%-replay: $(BUILD)/obj/tests/fuzz/%.o $(REPLAY) $(FUZZ_PARTS)

@@ -178,6 +178,22 @@ static ig_array *build_graph10(const struct prepared *p)
 
 static ig_array *build_step(const struct prepared *p) { return training_step(p->training); }
 
+static ig_array *build_graph20(const struct prepared *p)
+{
+    ig_array *y = build_graph10(p);
+    const struct prepared next = {.in = {y, p->in[1]}, .n_in = 2};
+    return build_graph10(&next);
+}
+
+/* Twenty ops that do not fuse: running sums, each a program of its own. */
+static ig_array *build_graph20_launches(const struct prepared *p)
+{
+    ig_array *y = p->in[0];
+    for (int i = 0; i < 20 && y; i++)
+        y = ig_cumulative_sum(y, IG_SHAPE(0), IG_DTYPE_NONE, false);
+    return y;
+}
+
 static const struct work {
     const char *name;
     build_fn *build;
@@ -210,6 +226,9 @@ static const struct work {
     {"mlp", build_mlp, false},
     {"graph10", build_graph10, false},
     {"graph10_eval", build_graph10, true},
+    {"graph20", build_graph20, false},
+    {"graph20_eval", build_graph20, true},
+    {"graph20_launches_eval", build_graph20_launches, true},
     {"train_mlp", build_step, false},
     {"train_mlp_compiled", build_step, false},
     {"train_cnn", build_step, false},
@@ -227,6 +246,7 @@ static const struct work *work_find(const char *name)
 
 static struct prepared prepared;
 static const struct work *current;
+static bool on_device; /* BENCH_DEVICE is its name */
 
 static void answer_error(const char *format, ...) IG_PRINTF(1, 2);
 static void answer_error(const char *format, ...)
@@ -315,7 +335,8 @@ static void command_prepare(char **word, int n)
     printf("ok\n");
 }
 
-/* One run. Returns the milliseconds that count; negative on failure. */
+/* One run. Returns the milliseconds that count; negative on failure. On a device a run ends when the device is
+ * done, unless only the evaluation is timed: that is over when its launches are queued. */
 static double run_once(void)
 {
     ig_scope_begin();
@@ -323,8 +344,12 @@ static double run_once(void)
     ig_array *y = current->build(&prepared);
     if (current->eval_only)
         start = now_ms();
-    const bool done = y && ig_eval(&y, 1) == IG_OK;
-    const double stop = now_ms();
+    bool done = y && ig_eval(&y, 1) == IG_OK;
+    double stop = now_ms();
+    if (on_device) {
+        done = done && ig_synchronize(NULL) == IG_OK;
+        stop = current->eval_only ? stop : now_ms();
+    }
     ig_scope_end();
     return done ? stop - start : -1;
 }
@@ -425,6 +450,12 @@ static void command_run_one(char **word, int n)
 int main(void)
 {
     static char line[LINE_BYTES];
+    const char *device = getenv("BENCH_DEVICE");
+    on_device = device && *device;
+    if (on_device && ig_set_device(device) != IG_OK) {
+        fprintf(stderr, "%s\n", ig_error(NULL));
+        return 1;
+    }
     while (fgets(line, sizeof line, stdin)) {
         char *word[MAX_WORDS], *rest = line;
         int n = 0;

@@ -15,6 +15,9 @@ import sys
 import time
 
 
+DEVICE = os.environ.get("BENCH_DEVICE")  # set by bench/run --device: peers that can use the GPU do so
+
+
 def training(begin, stack):
     """A training step as a work. Its answer is the losses of the first steps of a new training."""
     step = begin()
@@ -177,14 +180,14 @@ class Torch:
     def load(self, path, dtype):
         import numpy
 
-        x = self.torch.from_numpy(numpy.load(path))
+        x = self.torch.from_numpy(numpy.load(path)).to("cuda" if DEVICE else "cpu")
         return x.to(getattr(self.torch, self.dtypes[dtype])) if x.is_floating_point() else x
 
     def save(self, path, y):
         import numpy
 
         half = y.dtype in (self.torch.float16, self.torch.bfloat16)
-        numpy.save(path, (y.float() if half else y).numpy())
+        numpy.save(path, (y.float() if half else y).cpu().numpy())
 
     def function(self, f, *inputs):
         return lambda: f(*inputs)
@@ -344,7 +347,8 @@ class Jax:
 
     def __init__(self, threads):
         os.environ["JAX_ENABLE_X64"] = "1"
-        os.environ["JAX_PLATFORMS"] = "cpu"
+        os.environ["JAX_PLATFORMS"] = "cuda" if DEVICE else "cpu"
+        os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
         import jax
 
         self.jax = jax
@@ -677,9 +681,11 @@ class Commands:
 
     def run(self, n):
         n, work = int(n), self.work
+        wait = self.peer.torch.cuda.synchronize if DEVICE and hasattr(self.peer, "torch") else lambda: None
         start = time.perf_counter()
         for _ in range(n):
             work()
+            wait()
         return f"ok {(time.perf_counter() - start) * 1e3 / n:.9g}"
 
     def save(self, path):

@@ -80,6 +80,9 @@ def works():
 
     # Rows without a bar: other things that programs do.
     yield Work("graph10", "64", inputs=((64,), (64,)))
+    yield Work("graph20", "64", inputs=((64,), (64,)))
+    yield Work("graph20_eval", "64", inputs=((64,), (64,)))
+    yield Work("graph20_launches_eval", "64", inputs=((64,),))
     yield Work("gelu", "16M", inputs=(flat,), bytes=16 * M * 8)
     yield Work("sum_outer", "4096x4096", inputs=((4096, 4096),), bytes=4096**2 * 4)
     yield Work("transpose", "4096x4096", inputs=((4096, 4096),), bytes=4096**2 * 8)

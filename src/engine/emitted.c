@@ -369,11 +369,15 @@ static ig_status reserve(const backend *dev, const emitted_program *c)
         if (!m->scratch)
             return IG_ERR_MEMORY;
     }
-    if (e->may_fault && !m->fault) {
-        m->fault = dev->alloc(dev, sizeof none);
-        return m->fault ? dev->write(m->fault, 0, none, sizeof none) : IG_ERR_MEMORY;
-    }
-    return IG_OK;
+    if (!e->may_fault || m->fault)
+        return IG_OK;
+    buffer *fault = dev->alloc(dev, sizeof none);
+    const ig_status status = fault ? dev->write(fault, 0, none, sizeof none) : IG_ERR_MEMORY;
+    if (status == IG_OK)
+        m->fault = fault;
+    else
+        buffer_release(fault);
+    return status;
 }
 
 ig_status emitted_compile(schedule *s, int i, const backend *dev)

@@ -8,13 +8,29 @@
 #include <stdint.h>
 
 typedef int CUresult, CUdevice, CUdevice_attribute, CUfunction_attribute, nvrtcResult;
-typedef uint64_t CUdeviceptr;
+typedef int CUstreamCaptureMode, CUstreamCaptureStatus;
+typedef uint64_t CUdeviceptr, cuuint64_t;
 typedef struct CUctx_st *CUcontext;
 typedef struct CUstream_st *CUstream;
 typedef struct CUevent_st *CUevent;
 typedef struct CUmod_st *CUmodule;
 typedef struct CUfunc_st *CUfunction;
+typedef struct CUgraph_st *CUgraph;
+typedef struct CUgraphNode_st *CUgraphNode;
+typedef struct CUgraphExec_st *CUgraphExec;
+typedef struct CUgraphEdgeData_st CUgraphEdgeData;
 typedef struct _nvrtcProgram *nvrtcProgram;
+
+/* A launch as a node of a graph. */
+typedef struct CUDA_KERNEL_NODE_PARAMS_v2_st {
+    CUfunction func;
+    unsigned gridDimX, gridDimY, gridDimZ;
+    unsigned blockDimX, blockDimY, blockDimZ;
+    unsigned sharedMemBytes;
+    void **kernelParams, **extra;
+    void *kern;
+    CUcontext ctx;
+} CUDA_KERNEL_NODE_PARAMS;
 
 enum {
 #define CU_STATUS(name, value) name = value,

@@ -73,6 +73,20 @@ static bool include_option(char *out, size_t room)
     return true;
 }
 
+static ig_status take_image(const cuda_device *d, const kernel_image *image, nvrtcProgram p,
+                            char **out, size_t *bytes)
+{
+    bool given = nvrtc.api.nvrtcGetCUBINSize(p, bytes) == 0;
+    if (given && !(*out = memory_get(*bytes)))
+        return IG_ERR_MEMORY;
+    given = given && nvrtc.api.nvrtcGetCUBIN(p, *out) == 0;
+    if (given)
+        return IG_OK;
+    memory_free(*out);
+    *out = NULL;
+    FAIL(IG_ERR_DEVICE, "%s: NVRTC gives no image of kernel '%s'", d->name, image->entry);
+}
+
 /* An image for exactly this GPU; memory_free. */
 static ig_status compile(const cuda_device *d, const kernel_image *image, char **out, size_t *bytes)
 {
@@ -81,7 +95,11 @@ static ig_status compile(const cuda_device *d, const kernel_image *image, char *
     int n = 4;
     pthread_once(&nvrtc.once, find_nvrtc);
     if (nvrtc.why)
-        FAIL(IG_ERR_DEVICE, "%s: %s; %s", d->name, nvrtc.why, nvrtc.remedy);
+        FAIL(
+            IG_ERR_DEVICE,
+            "%s: %s; %s. Without NVRTC, use the same GPU through OpenCL: 'ingot devices' shows its "
+            "name",
+            d->name, nvrtc.why, nvrtc.remedy);
     snprintf(arch, sizeof arch, "--gpu-architecture=sm_%d", d->capability);
     if (include_option(include, sizeof include))
         options[n++] = include;
@@ -91,13 +109,8 @@ static ig_status compile(const cuda_device *d, const kernel_image *image, char *
     ig_status status = IG_OK;
     if (nvrtc.api.nvrtcCompileProgram(p, n, options) != 0)
         status = compile_failed(d, image, p);
-    else if (nvrtc.api.nvrtcGetCUBINSize(p, bytes) != 0 || !(*out = memory_get(*bytes)))
-        status = IG_ERR_MEMORY;
-    else if (nvrtc.api.nvrtcGetCUBIN(p, *out) != 0) {
-        memory_free(*out);
-        status = ig_fail(IG_ERR_DEVICE, "%s: NVRTC gives no image of kernel '%s'", d->name,
-                         image->entry);
-    }
+    else
+        status = take_image(d, image, p, out, bytes);
     nvrtc.api.nvrtcDestroyProgram(&p);
     return status;
 }
@@ -118,6 +131,7 @@ static ig_status load(cuda_device *d, const kernel_image *image, const void *dat
         status = cu.function_attribute(&shared, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, k->function);
     if (status != CUDA_SUCCESS && k->module)
         cu.module_unload(k->module);
+    d->n_kernels += status == CUDA_SUCCESS;
     k->max_threads = threads;
     k->shared_static = (size_t)shared;
     const ig_status result = cuda_check(d, status, "loading a kernel");
@@ -157,6 +171,8 @@ static ig_status build(cuda_device *d, const kernel_image *image, cuda_kernel *k
 ig_status cuda_kernel_build(const backend *dev, const kernel_image *image, kernel_code **out)
 {
     cuda_device *d = cuda_device_of(dev);
+    TRY(cuda_enter(d)); /* a device that is lost must not be seen as a fault of the compiler */
+    cuda_leave(d);
     cuda_kernel *k = memory_new(sizeof *k + (size_t)image->n_params * sizeof *k->params);
     if (!k)
         return IG_ERR_MEMORY;
@@ -179,9 +195,13 @@ void cuda_kernel_discard(kernel_code *code)
     cuda_kernel *k = (cuda_kernel *)code;
     if (!k)
         return;
-    if (!k->dev->dead[0] && cuda_enter(k->dev) == IG_OK) {
+    cuda_device *d = k->dev;
+    pthread_mutex_lock(&d->lock);
+    if (cuda_push(d)) {
         cu.module_unload(k->module);
-        cuda_leave(k->dev);
+        cu.context_pop(&(CUcontext){NULL});
     }
+    d->n_kernels--;
+    pthread_mutex_unlock(&d->lock);
     memory_free(k);
 }

@@ -28,6 +28,7 @@ typedef struct cuda_device {
     CUdevice id;
     char name[16], model[128], level[64], features[160];
     int cores, capability; /* 90 for 9.0 */
+    bool unknown;          /* the driver did not answer all questions */
     uint64_t memory, l2_bytes;
 
     pthread_mutex_t lock;
@@ -38,6 +39,7 @@ typedef struct cuda_device {
     cuda_block *pool[CUDA_POOL_CLASSES];
     uint64_t pooled_bytes, used_bytes;
     cublasLtHandle_t lt; /* NULL: not used yet */
+    int n_kernels;       /* that are loaded */
     char dead[256];      /* the error that destroyed the context; "": none */
 } cuda_device;
 
@@ -67,6 +69,9 @@ cuda_device *cuda_device_of(const backend *dev);
 /* Locks the device, opens it and makes its context current; on failure nothing is locked. */
 ig_status cuda_enter(cuda_device *d);
 void cuda_leave(cuda_device *d);
+/* With the lock: makes the context of an open device current, to give something back; cu.context_pop ends
+ * it. */
+bool cuda_push(cuda_device *d);
 /* IG_OK, or an error that says what failed and how. With the lock. */
 ig_status cuda_check(cuda_device *d, CUresult status, const char *what);
 

@@ -78,19 +78,31 @@ static void because(const char *what, CUresult status, const char *remedy)
         snprintf(here.why, sizeof here.why, "%s: %s", what, error_text(status));
 }
 
-static int attribute(const cuda_device *d, CUdevice_attribute what)
+/* 0 if the driver does not say; then the device is not used. */
+static int attribute(cuda_device *d, CUdevice_attribute what)
 {
     int value = 0;
-    return cu.device_attribute(&value, what, d->id) == CUDA_SUCCESS ? value : 0;
+    const CUresult status = cu.device_attribute(&value, what, d->id);
+    if (status != CUDA_SUCCESS) {
+        d->unknown = true;
+        because("the driver does not describe its GPU", status,
+                "nvidia-smi, to see what is wrong with it");
+    }
+    return status == CUDA_SUCCESS ? value : 0;
 }
 
 static bool device_look(cuda_device *d)
 {
     backend_limits *l = &d->base.limits;
     size_t memory = 0;
-    if (cu.device_name(d->model, sizeof d->model, d->id) != CUDA_SUCCESS ||
-        cu.device_memory(&memory, d->id) != CUDA_SUCCESS)
+    CUresult status = cu.device_name(d->model, sizeof d->model, d->id);
+    if (status == CUDA_SUCCESS)
+        status = cu.device_memory(&memory, d->id);
+    if (status != CUDA_SUCCESS) {
+        because("the driver does not describe its GPU", status,
+                "nvidia-smi, to see what is wrong with it");
         return false;
+    }
     d->memory = memory;
     d->cores = attribute(d, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
     d->l2_bytes = (uint64_t)attribute(d, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
@@ -120,6 +132,8 @@ static bool device_look(cuda_device *d)
              d->capability % 10);
     snprintf(d->features, sizeof d->features, "f16 f64 atomics64 subnormals exact-division%s",
              l->unified ? " unified-memory" : "");
+    if (d->unknown)
+        return false;
     if (d->capability < CAPABILITY_NEEDED)
         because("the GPU is older than compute capability 6.0", CUDA_SUCCESS,
                 "use it through OpenCL");
@@ -193,19 +207,40 @@ static const char *absent(const char **remedy)
 
 /* ---- open and close ---- */
 
+/* With the context current. */
+static void close_parts(cuda_device *d)
+{
+    if (d->staged)
+        cu.event_destroy(d->staged);
+    if (d->staging)
+        cu.host_free(d->staging);
+    if (d->stream)
+        cu.stream_destroy(d->stream);
+    d->staged = NULL;
+    d->staging = NULL;
+    d->stream = NULL;
+}
+
 static ig_status open_context(cuda_device *d)
 {
     CUcontext context = NULL;
     TRY(cuda_check(d, cu.context_retain(&context, d->id), "opening the context"));
-    d->context = context;
-    TRY(cuda_check(d, cu.context_push(context), "using the context"));
-    CUresult status = cu.stream_create(&d->stream, CU_STREAM_NON_BLOCKING);
+    CUresult status = cu.context_push(context);
+    if (status == CUDA_SUCCESS) {
+        status = cu.stream_create(&d->stream, CU_STREAM_NON_BLOCKING);
+        if (status == CUDA_SUCCESS)
+            status = cu.host_alloc(&d->staging, CUDA_STAGING_BYTES, 0);
+        if (status == CUDA_SUCCESS)
+            status = cu.event_create(&d->staged, CU_EVENT_DISABLE_TIMING);
+        if (status != CUDA_SUCCESS)
+            close_parts(d);
+        cu.context_pop(&(CUcontext){NULL});
+    }
     if (status == CUDA_SUCCESS)
-        status = cu.host_alloc(&d->staging, CUDA_STAGING_BYTES, 0);
-    if (status == CUDA_SUCCESS)
-        status = cu.event_create(&d->staged, CU_EVENT_DISABLE_TIMING);
-    cu.context_pop(&context);
-    return cuda_check(d, status, "creating a stream");
+        d->context = context;
+    else
+        cu.context_release(d->id);
+    return cuda_check(d, status, "opening the context");
 }
 
 ig_status cuda_enter(cuda_device *d)
@@ -228,6 +263,11 @@ ig_status cuda_enter(cuda_device *d)
     if (status != IG_OK)
         pthread_mutex_unlock(&d->lock);
     return status;
+}
+
+bool cuda_push(cuda_device *d)
+{
+    return d->context && here.pid == getpid() && cu.context_push(d->context) == CUDA_SUCCESS;
 }
 
 void cuda_leave(cuda_device *d)
@@ -264,20 +304,41 @@ static ig_status finish(const backend *dev)
     return status;
 }
 
+/* Gives pooled memory back; if no buffer and no kernel is left, the device is closed. Then it may be opened
+ * again, even after an error that destroyed the context: the driver says if that does not help. */
 static void release(const backend *dev)
 {
     cuda_device *d = cuda_device_of(dev);
-    if (!d->context || d->dead[0] || cuda_enter(d) != IG_OK)
-        return;
-    cu.stream_wait(d->stream);
-    cuda_trim(d);
-    cuda_leave(d);
+    pthread_mutex_lock(&d->lock);
+    const bool current = cuda_push(d);
+    if (current && !d->dead[0])
+        cu.stream_wait(d->stream);
+    if (d->context)
+        cuda_trim(d);
+    const bool closes = d->context && d->used_bytes == 0 && d->n_kernels == 0;
+    if (closes)
+        close_parts(d);
+    if (current)
+        cu.context_pop(&(CUcontext){NULL});
+    if (closes) {
+        cu.context_release(d->id);
+        d->context = NULL;
+        d->dead[0] = '\0';
+    }
+    pthread_mutex_unlock(&d->lock);
 }
 
+/* Closed devices are looked for again when somebody asks. */
 static void release_all(void)
 {
-    for (int i = 0; here.looked && i < here.count; i++)
+    bool open = false;
+    pthread_mutex_lock(&here.lock);
+    for (int i = 0; here.looked && here.pid == getpid() && i < here.count; i++) {
         release(&here.at[i].base);
+        open |= here.at[i].context != NULL;
+    }
+    here.looked = open;
+    pthread_mutex_unlock(&here.lock);
 }
 
 static const backend vtable = {

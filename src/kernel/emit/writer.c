@@ -152,31 +152,40 @@ static emit_step *step_add(emitted *out)
     return &out->step[out->n_step++];
 }
 
+static ig_status finish(emit_writer *w, emit_step *step)
+{
+    text t = {0};
+    TRY(params_list(w, step));
+    library_write(&t, w->uses, w->target->f64);
+    text_add(&t, "typedef %s idx;\n\n", w->wide ? "long long" : "int");
+    const ig_status status = sizes_write(w, &t, step);
+    params_write(w, &t);
+    text_add(&t, "%s", w->body.at ? w->body.at : "");
+    step->source = text_take(&t);
+    w->out->may_fault = w->out->may_fault || w->faults;
+    return status == IG_OK && !step->source ? IG_ERR_MEMORY : status;
+}
+
 ig_status writer_finish(emit_writer *w, const char *entry, const uint32_t grid[3],
                         const uint32_t block[3], size_t shared_bytes)
 {
+    ig_status status = IG_OK;
     if (w->failed)
-        FAIL(IG_ERR_MEMORY, "a program is too large for one kernel");
-    if (w->needs_f64 && !w->target->f64)
-        FAIL(IG_ERR_UNSUPPORTED, "the device has no f64 arithmetic");
-    emit_step *step = step_add(w->out);
-    if (!step)
-        return IG_ERR_MEMORY;
-    text t = {0};
-    library_write(&t, w->uses, w->target->f64);
-    text_add(&t, "typedef %s idx;\n\n", w->wide ? "long long" : "int");
-    TRY(sizes_write(w, &t, step));
-    params_write(w, &t);
-    text_add(&t, "%s", w->body.at ? w->body.at : "");
-    TRY(params_list(w, step));
-    step->entry = entry;
-    memcpy(step->grid, grid, sizeof step->grid);
-    memcpy(step->block, block, sizeof step->block);
-    step->shared_bytes = shared_bytes;
-    step->source = text_take(&t);
-    w->out->may_fault = w->out->may_fault || w->faults;
+        status = ig_fail(IG_ERR_MEMORY, "a program is too large for one kernel");
+    else if (w->needs_f64 && !w->target->f64)
+        status = ig_fail(IG_ERR_UNSUPPORTED, "the device has no f64 arithmetic");
+    emit_step *step = status == IG_OK ? step_add(w->out) : NULL;
+    if (step) {
+        step->entry = entry;
+        memcpy(step->grid, grid, sizeof step->grid);
+        memcpy(step->block, block, sizeof step->block);
+        step->shared_bytes = shared_bytes;
+        status = finish(w, step);
+    } else if (status == IG_OK) {
+        status = IG_ERR_MEMORY;
+    }
     writer_drop(w);
-    return step->source ? IG_OK : IG_ERR_MEMORY;
+    return status;
 }
 
 void emitted_free(emitted *e)

@@ -1,0 +1,43 @@
+# The device cuda:0 without a GPU: the command on the fake driver of tests/fakecuda, whose results are real.
+. tests/check.sh
+ingot=${INGOT:-build/ingot}
+fake=$(realpath "${BUILD:-build}/tests/fakecuda")
+temporary=$(mktemp -d)
+trap 'rm -rf "$temporary"' EXIT
+export NO_COLOR=1 XDG_CACHE_HOME=$temporary/cache IG_CUBLASLT=off IG_CUDNN=off
+export IG_CUDA=$fake/cuda.so IG_NVRTC=$fake/cuda.so
+
+# ends CODE TEXT ARGUMENTS...: the exit code, and TEXT is in what is said.
+ends() {
+    local code=$1 expected=$2 got status
+    shift 2
+    got=$("$ingot" "$@" 2>&1 </dev/null)
+    status=$?
+    [ "$status" = "$code" ] && [[ $got == *"$expected"* ]] && return
+    printf 'exit code %s, expected %s\ngot      %s\nexpected %s\n' "$status" "$code" "$got" "$expected"
+    return 1
+}
+
+# ---- results
+check 'it is listed' ends 0 'fake GPU 0' devices
+for op in add exp softmax matmul sort sum cumulative_sum take scatter_add; do
+    check "verify $op" ends 0 ', 0 failed' verify --quick --device cuda:0 --op "$op" --dtype f32
+done
+losses() { "$ingot" train digits --quiet --json "$@" | grep -o '"loss": [^]]*'; }
+check 'a training has the losses of the CPU' bash -c "
+    $(declare -f losses); ingot='$ingot'
+    [ -n \"\$(losses --epochs 1)\" ] && [ \"\$(losses --epochs 1 --device cuda:0)\" = \"\$(losses --epochs 1)\" ]"
+
+# ---- failures
+lost() { FAKE_CUDA_LOSE=$1 ends 1 "$2" eval --device cuda:0 'sum(sqrt(arange(1, 100)))'; }
+check 'a lost device is named as such' lost 1 'restart the process'
+check 'and how it was lost' lost 1 'CUDA_ERROR_ILLEGAL_ADDRESS'
+no_nvrtc() { IG_NVRTC=$temporary/none.so XDG_CACHE_HOME=$temporary/empty ends 1 "$1" eval --device cuda:0 'sqrt(2 + arange(0, 3))'; }
+check 'a missing NVRTC names its package' no_nvrtc 'nvidia-cuda-nvrtc'
+check 'and OpenCL as another way' no_nvrtc 'OpenCL'
+driver() { IG_CUDA=$1 ends "${@:2}"; }
+check 'an old driver' driver "$fake/old.so" 4 'it is too old' eval --device cuda:0 '1 + 1'
+check 'a driver without graphs' driver "$fake/plain.so" 0 ', 0 failed' verify --quick --device cuda:0 --op add --dtype f32
+memory() { FAKE_CUDA_MEMORY=$1 ends "${@:2}"; }
+check 'memory that is short' memory 4000000 1 'bytes' eval --device cuda:0 'sum(sqrt(arange(0, 2000000)) @ ones([2000000]))'
+finish

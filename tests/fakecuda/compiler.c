@@ -1,0 +1,201 @@
+/* The fake driver: NVRTC, modules and launches. "Compiled" code is the text behind a mark. It is parsed by our own
+ * front end when it is loaded, and its kernels run as lane code on the CPU. */
+#include "fakecuda/parts.h"
+
+#include "module/module.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char mark[] = "fake image\n";
+
+struct _nvrtcProgram {
+    char *text;
+};
+
+struct CUfunc_st {
+    CUmodule owner;
+    module_kernel kernel;
+    struct CUfunc_st *next;
+};
+
+struct CUmod_st {
+    object base;
+    ig_module *module;
+    CUfunction functions;
+};
+
+/* ---- NVRTC ---- */
+
+nvrtcResult nvrtcVersion(int *major, int *minor)
+{
+    *major = 13;
+    *minor = 0;
+    return 0;
+}
+
+nvrtcResult nvrtcCreateProgram(nvrtcProgram *made, const char *source, const char *name,
+                               int n_headers, const char *const *headers, const char *const *names)
+{
+    (void)name, (void)n_headers, (void)headers, (void)names;
+    const CUresult entered = fake_enter(__func__);
+    nvrtcProgram p = entered == CUDA_SUCCESS ? calloc(1, sizeof *p) : NULL;
+    if (p && !(p->text = strdup(source))) {
+        free(p);
+        p = NULL;
+    }
+    fake_counts[FAKE_OBJECTS] += p != NULL;
+    fake_leave();
+    *made = p;
+    return p ? 0 : 1;
+}
+
+nvrtcResult nvrtcCompileProgram(nvrtcProgram made, int n_options, const char *const *options)
+{
+    (void)n_options, (void)options;
+    const CUresult entered = fake_enter(__func__);
+    fake_counts[FAKE_COMPILED]++;
+    fake_leave();
+    return entered != CUDA_SUCCESS || strstr(made->text, "#error") ? 6 : 0;
+}
+
+nvrtcResult nvrtcDestroyProgram(nvrtcProgram *made)
+{
+    fake_enter(__func__);
+    free((*made)->text);
+    free(*made);
+    *made = NULL;
+    fake_counts[FAKE_OBJECTS]--;
+    fake_leave();
+    return 0;
+}
+
+nvrtcResult nvrtcGetProgramLogSize(nvrtcProgram made, size_t *bytes)
+{
+    (void)made;
+    *bytes = sizeof "the log of a test";
+    return 0;
+}
+
+nvrtcResult nvrtcGetProgramLog(nvrtcProgram made, char *log)
+{
+    (void)made;
+    strcpy(log, "the log of a test");
+    return 0;
+}
+
+nvrtcResult nvrtcGetCUBINSize(nvrtcProgram made, size_t *bytes)
+{
+    const CUresult entered = fake_enter(__func__);
+    fake_leave();
+    *bytes = sizeof mark + strlen(made->text);
+    return entered == CUDA_SUCCESS ? 0 : 1;
+}
+
+nvrtcResult nvrtcGetCUBIN(nvrtcProgram made, char *image)
+{
+    const CUresult entered = fake_enter(__func__);
+    fake_leave();
+    memcpy(image, mark, sizeof mark - 1);
+    strcpy(image + sizeof mark - 1, made->text);
+    return entered == CUDA_SUCCESS ? 0 : 1;
+}
+
+/* ---- modules ---- */
+
+static void module_destroy(void *o)
+{
+    CUmodule m = o;
+    while (m->functions) {
+        CUfunction f = m->functions;
+        m->functions = f->next;
+        free(f);
+    }
+    ig_module_free(m->module);
+}
+
+CUresult cuModuleLoadData(CUmodule *module, const void *image)
+{
+    CUresult status = fake_enter(__func__);
+    if (status != CUDA_SUCCESS)
+        return fake_done(status);
+    const char *all = image;
+    if (strncmp(all, mark, sizeof mark - 1) != 0)
+        return fake_done(CUDA_ERROR_NO_BINARY_FOR_GPU);
+    CUmodule m = object_new(sizeof *m, module_destroy);
+    if (!m)
+        return fake_done(CUDA_ERROR_INVALID_CONTEXT);
+    m->module = ig_module_new("image.cu", all + sizeof mark - 1, NULL);
+    if (!m->module) {
+        fprintf(stderr, "fake driver: %s\n", ig_error(NULL));
+        object_free(m);
+        return fake_done(CUDA_ERROR_NO_BINARY_FOR_GPU);
+    }
+    *module = m;
+    return fake_done(CUDA_SUCCESS);
+}
+
+CUresult cuModuleUnload(CUmodule module)
+{
+    const CUresult entered = fake_enter(__func__);
+    object_free(module);
+    return fake_done(entered);
+}
+
+CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name)
+{
+    const CUresult entered = fake_enter(__func__);
+    if (entered != CUDA_SUCCESS)
+        return fake_done(entered);
+    CUfunction f = calloc(1, sizeof *f);
+    if (!f || module_prepare(module->module, &backend_cpu, name, &f->kernel) != IG_OK) {
+        fprintf(stderr, "fake driver: %s\n", ig_error(NULL));
+        free(f);
+        return fake_done(CUDA_ERROR_INVALID_VALUE);
+    }
+    f->owner = module;
+    f->next = module->functions;
+    module->functions = f;
+    *function = f;
+    return fake_done(CUDA_SUCCESS);
+}
+
+CUresult cuFuncGetAttribute(int *value, CUfunction_attribute what, CUfunction function)
+{
+    const CUresult entered = fake_enter(__func__);
+    *value = what == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK ? 1024
+             : what == CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES   ? (int)function->kernel.shared_bytes
+                                                             : 0;
+    return fake_done(entered);
+}
+
+CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute what, int value)
+{
+    (void)function, (void)what, (void)value;
+    return fake_done(fake_enter(__func__));
+}
+
+/* ---- launches ---- */
+
+CUresult launch_pack(CUfunction function, void **args, unsigned char packed[FAKE_ARGS_BYTES])
+{
+    const module_kernel *k = &function->kernel;
+    if (k->argument_bytes > FAKE_ARGS_BYTES)
+        return CUDA_ERROR_INVALID_VALUE;
+    for (int i = 0; i < k->info->n_params; i++)
+        memcpy(packed + k->offsets[i], args[i], k->info->params[i].bytes);
+    return CUDA_SUCCESS;
+}
+
+CUresult launch_run(const fake_launch *l)
+{
+    const CUfunction f = l->function;
+    lane_launch launch = {.base = {.shared_bytes = l->shared_bytes}, .packed = l->args};
+    memcpy(launch.base.grid, l->grid, sizeof launch.base.grid);
+    memcpy(launch.base.block, l->block, sizeof launch.base.block);
+    if (module_launch(f->owner->module, &backend_cpu, f->kernel.info->name, &launch) == IG_OK)
+        return CUDA_SUCCESS;
+    fprintf(stderr, "fake driver: kernel '%s': %s\n", f->kernel.info->name, ig_error(NULL));
+    return CUDA_ERROR_LAUNCH_FAILED;
+}

@@ -1,0 +1,657 @@
+/* The fake driver: devices, contexts, memory, streams and events. See fake.h. */
+#include "fakecuda/parts.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { DEVICES_MOST = 4, CONTEXTS_MOST = 16, OTHER_ERROR = 304 /* of the operating system */ };
+
+/* A block of memory of a device, or of pinned host memory (device < 0). */
+typedef struct block {
+    object base;
+    char *at;
+    size_t bytes;
+    bool pinned;
+} block;
+
+struct CUctx_st {
+    int device, refs;
+};
+
+struct CUevent_st {
+    object base;
+    bool timed, recorded;
+    CUstream stream; /* that is to reach it */
+    double ns;
+};
+
+long fake_counts[FAKE_COUNTS];
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static long fail_at, waits, lose_at;
+static bool fail_always, lost;
+static uint64_t memory_bytes = (uint64_t)1 << 30;
+static uint64_t used_bytes[DEVICES_MOST];
+static struct CUctx_st contexts[DEVICES_MOST];
+static object *objects;
+static _Thread_local CUcontext current[CONTEXTS_MOST];
+static _Thread_local int n_current;
+
+/* ---- control ---- */
+
+SHOWN void fake_fail(long n, bool always)
+{
+    fake_counts[FAKE_CALLS] = 0;
+    fail_at = n;
+    fail_always = always;
+}
+
+SHOWN void fake_lose(long n)
+{
+    waits = 0;
+    lose_at = n;
+    lost = false;
+}
+
+SHOWN void fake_memory(uint64_t bytes) { memory_bytes = bytes; }
+SHOWN long fake_count(fake_what what) { return fake_counts[what]; }
+
+static long setting(const char *name, long otherwise)
+{
+    const char *text = getenv(name);
+    return text && *text ? strtol(text, NULL, 10) : otherwise;
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    memory_bytes = (uint64_t)setting("FAKE_CUDA_MEMORY", (long)memory_bytes);
+    lose_at = setting("FAKE_CUDA_LOSE", 0);
+}
+
+static void log_call(const char *name)
+{
+    const char *path = getenv("FAKE_CUDA_LOG");
+    FILE *f = path && *path ? fopen(path, "a") : NULL;
+    if (!f)
+        return;
+    fprintf(f, "%s\n", name);
+    fclose(f);
+}
+
+CUresult fake_enter(const char *name)
+{
+    pthread_mutex_lock(&lock);
+    const long n = ++fake_counts[FAKE_CALLS];
+    log_call(name);
+    if (lost)
+        return CUDA_ERROR_ILLEGAL_ADDRESS;
+    if (!fail_at || (fail_always ? n < fail_at : n != fail_at))
+        return CUDA_SUCCESS;
+    lost = fail_always;
+    return fail_always ? CUDA_ERROR_ILLEGAL_ADDRESS : OTHER_ERROR;
+}
+
+void fake_leave(void) { pthread_mutex_unlock(&lock); }
+
+/* What is given back is given back, even if the call is to fail. */
+#define ENTER \
+    const CUresult entered = fake_enter(__func__); \
+    if (entered != CUDA_SUCCESS) \
+    return fake_done(entered)
+
+/* ---- objects ---- */
+
+/* The device of the calling thread's context, or -1. */
+static int device_now(void) { return n_current ? current[n_current - 1]->device : -1; }
+
+void *object_new(size_t bytes, void (*destroy)(void *o))
+{
+    object *o = device_now() < 0 ? NULL : calloc(1, bytes);
+    if (!o)
+        return NULL;
+    *o = (object){objects, device_now(), destroy};
+    objects = o;
+    fake_counts[FAKE_OBJECTS]++;
+    return o;
+}
+
+void object_free(void *given)
+{
+    object **at = &objects;
+    while (*at && *at != given)
+        at = &(*at)->next;
+    if (!*at)
+        abort(); /* it is not alive */
+    object *o = *at;
+    *at = o->next;
+    o->destroy(o);
+    free(o);
+    fake_counts[FAKE_OBJECTS]--;
+}
+
+/* A context that nobody retains is destroyed with all that it owns. */
+static void objects_drop(int device)
+{
+    object *o = objects;
+    while (o) {
+        object *next = o->next;
+        if (o->device == device) {
+            object_free(o);
+            next = objects;
+        }
+        o = next;
+    }
+}
+
+/* ---- devices ---- */
+
+static int devices(void)
+{
+    const long n = setting("FAKE_CUDA_DEVICES", 1);
+    return n < 0 ? 0 : n > DEVICES_MOST ? DEVICES_MOST : (int)n;
+}
+
+CUresult cuInit(unsigned flags)
+{
+    (void)flags;
+    ENTER;
+    return fake_done(CUDA_SUCCESS);
+}
+
+CUresult cuDriverGetVersion(int *version)
+{
+    ENTER;
+    *version = 13000;
+    return fake_done(CUDA_SUCCESS);
+}
+
+CUresult cuGetErrorName(CUresult status, const char **name)
+{
+    switch (status) {
+#define CU_STATUS(label, value) \
+    case value: \
+        *name = #label; \
+        return CUDA_SUCCESS;
+#include "backend/cuda/api.def"
+    case OTHER_ERROR: *name = "CUDA_ERROR_OPERATING_SYSTEM"; return CUDA_SUCCESS;
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+}
+
+CUresult cuGetErrorString(CUresult status, const char **text)
+{
+    *text = status == CUDA_ERROR_ILLEGAL_ADDRESS ? "an illegal memory access was encountered"
+                                                 : "an error for a test";
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetCount(int *count)
+{
+    ENTER;
+    *count = devices();
+    return fake_done(CUDA_SUCCESS);
+}
+
+CUresult cuDeviceGet(CUdevice *device, int ordinal)
+{
+    ENTER;
+    *device = ordinal;
+    return fake_done(ordinal < devices() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+}
+
+CUresult cuDeviceGetName(char *name, int bytes, CUdevice device)
+{
+    ENTER;
+    snprintf(name, (size_t)bytes, "fake GPU %d", device);
+    return fake_done(CUDA_SUCCESS);
+}
+
+CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute what, CUdevice device)
+{
+    (void)device;
+    ENTER;
+    switch (what) {
+    case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
+    case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X:
+    case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y: *value = 1024; break;
+    case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z: *value = 64; break;
+    case CU_DEVICE_ATTRIBUTE_WARP_SIZE: *value = 32; break;
+    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: *value = 4; break;
+    case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE: *value = 1 << 20; break;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: *value = 9; break;
+    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: *value = 227 << 10; break;
+    default: *value = 0;
+    }
+    return fake_done(CUDA_SUCCESS);
+}
+
+CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice device)
+{
+    (void)device;
+    ENTER;
+    *bytes = (size_t)memory_bytes;
+    return fake_done(CUDA_SUCCESS);
+}
+
+/* ---- contexts ---- */
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
+{
+    ENTER;
+    *context = &contexts[device];
+    contexts[device].device = device;
+    contexts[device].refs++;
+    fake_counts[FAKE_OBJECTS]++;
+    return fake_done(CUDA_SUCCESS);
+}
+
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device)
+{
+    const CUresult entered = fake_enter(__func__);
+    fake_counts[FAKE_OBJECTS]--;
+    if (--contexts[device].refs == 0)
+        objects_drop(device);
+    return fake_done(entered);
+}
+
+/* These two work on a device that was lost, too. */
+CUresult cuCtxPushCurrent_v2(CUcontext context)
+{
+    const CUresult entered = fake_enter(__func__);
+    if (entered != CUDA_SUCCESS && !lost)
+        return fake_done(entered);
+    if (!context || context->refs <= 0 || n_current == CONTEXTS_MOST)
+        return fake_done(CUDA_ERROR_INVALID_VALUE);
+    current[n_current++] = context;
+    return fake_done(CUDA_SUCCESS);
+}
+
+CUresult cuCtxPopCurrent_v2(CUcontext *context)
+{
+    const CUresult entered = fake_enter(__func__);
+    if (n_current == 0)
+        return fake_done(CUDA_ERROR_INVALID_VALUE);
+    *context = current[--n_current];
+    return fake_done(entered);
+}
+
+/* ---- memory ---- */
+
+static void block_destroy(void *o)
+{
+    block *b = o;
+    if (!b->pinned)
+        used_bytes[b->base.device] -= b->bytes;
+    free(b->at);
+}
+
+/* The block that holds all of [at, at + bytes), or NULL. */
+static block *block_at(const void *at, size_t bytes)
+{
+    for (object *o = objects; o; o = o->next) {
+        block *b = (block *)(void *)o;
+        if (o->destroy == block_destroy && (const char *)at >= b->at &&
+            (const char *)at + bytes <= b->at + b->bytes)
+            return b;
+    }
+    return NULL;
+}
+
+static bool is_device(CUdeviceptr at, size_t bytes)
+{
+    const block *b = block_at((const void *)(uintptr_t)at, bytes);
+    return b && !b->pinned;
+}
+
+/* Memory is full of what a kernel should not read. */
+static block *block_new(size_t bytes, bool pinned)
+{
+    char *at = NULL;
+    if (posix_memalign((void **)&at, 512, bytes ? bytes : 1) != 0)
+        return NULL;
+    block *b = object_new(sizeof *b, block_destroy);
+    if (!b) {
+        free(at);
+        return NULL;
+    }
+    memset(at, 0xcd, bytes);
+    b->at = at;
+    b->bytes = bytes;
+    b->pinned = pinned;
+    if (!pinned)
+        used_bytes[b->base.device] += bytes;
+    return b;
+}
+
+static CUresult block_free(const void *at)
+{
+    block *b = block_at(at, 1);
+    if (!b || b->at != at)
+        return CUDA_ERROR_INVALID_VALUE;
+    object_free(b);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemGetInfo_v2(size_t *available, size_t *total)
+{
+    ENTER;
+    const int device = device_now();
+    if (device < 0)
+        return fake_done(CUDA_ERROR_INVALID_CONTEXT);
+    *total = (size_t)memory_bytes;
+    *available =
+        memory_bytes > used_bytes[device] ? (size_t)(memory_bytes - used_bytes[device]) : 0;
+    return fake_done(CUDA_SUCCESS);
+}
+
+CUresult cuMemAlloc_v2(CUdeviceptr *at, size_t bytes)
+{
+    ENTER;
+    const int device = device_now();
+    if (device < 0 || bytes == 0)
+        return fake_done(device < 0 ? CUDA_ERROR_INVALID_CONTEXT : CUDA_ERROR_INVALID_VALUE);
+    if (bytes > memory_bytes || used_bytes[device] > memory_bytes - bytes)
+        return fake_done(CUDA_ERROR_OUT_OF_MEMORY);
+    const block *b = block_new(bytes, false);
+    if (!b)
+        return fake_done(CUDA_ERROR_OUT_OF_MEMORY);
+    *at = (CUdeviceptr)(uintptr_t)b->at;
+    return fake_done(CUDA_SUCCESS);
+}
+
+CUresult cuMemFree_v2(CUdeviceptr at)
+{
+    const CUresult entered = fake_enter(__func__);
+    const CUresult status = block_free((const void *)(uintptr_t)at);
+    return fake_done(entered != CUDA_SUCCESS ? entered : status);
+}
+
+CUresult cuMemHostAlloc(void **at, size_t bytes, unsigned flags)
+{
+    (void)flags;
+    ENTER;
+    const block *b = block_new(bytes, true);
+    *at = b ? b->at : NULL;
+    return fake_done(b ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY);
+}
+
+CUresult cuMemFreeHost(void *at)
+{
+    const CUresult entered = fake_enter(__func__);
+    const CUresult status = block_free(at);
+    return fake_done(entered != CUDA_SUCCESS ? entered : status);
+}
+
+/* ---- commands ---- */
+
+command *command_new(command_kind kind, uint64_t held)
+{
+    command *c = calloc(1, sizeof *c + held);
+    if (c)
+        c->kind = kind;
+    return c;
+}
+
+void command_free(command *c)
+{
+    free(c->launch);
+    free(c);
+}
+
+static double now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static CUresult command_run(const command *c)
+{
+    const void *from = c->from ? c->from : c->held;
+    switch (c->kind) {
+    case COMMAND_COPY: memcpy(c->to, from, (size_t)c->bytes); break;
+    case COMMAND_FILL: memset(c->to, c->value, (size_t)c->bytes); break;
+    case COMMAND_EVENT:
+        if (c->event) {
+            c->event->ns = now_ns();
+            c->event->stream = NULL;
+        }
+        break;
+    case COMMAND_LAUNCH: return launch_run(c->launch);
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult command_add(CUstream stream, command *c)
+{
+    if (!c)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    *stream->last = c;
+    stream->last = &c->next;
+    return CUDA_SUCCESS;
+}
+
+CUresult stream_drain(CUstream stream)
+{
+    CUresult status = CUDA_SUCCESS;
+    if (stream->capture) {
+        stream->spoiled = true;
+        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    }
+    while (stream->first) {
+        command *c = stream->first;
+        stream->first = c->next;
+        if (status == CUDA_SUCCESS)
+            status = command_run(c);
+        command_free(c);
+    }
+    stream->last = &stream->first;
+    if (status != CUDA_SUCCESS)
+        lost = true;
+    if (++waits == lose_at)
+        lost = true;
+    return lost ? CUDA_ERROR_ILLEGAL_ADDRESS : status;
+}
+
+CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes, CUstream stream)
+{
+    ENTER;
+    const block *b = block_at(from, bytes);
+    const bool pinned = b && b->pinned;
+    if (!is_device(to, bytes))
+        return fake_done(CUDA_ERROR_INVALID_VALUE);
+    command *c = command_new(COMMAND_COPY, pinned ? 0 : bytes);
+    if (c) {
+        c->to = (void *)(uintptr_t)to;
+        c->from = pinned ? from : NULL;
+        c->bytes = bytes;
+        if (!pinned)
+            memcpy(c->held, from, bytes);
+    }
+    return fake_done(command_add(stream, c));
+}
+
+/* To memory that is not pinned the copy is done when the call returns. */
+CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes, CUstream stream)
+{
+    ENTER;
+    const block *b = block_at(to, bytes);
+    if (!is_device(from, bytes))
+        return fake_done(CUDA_ERROR_INVALID_VALUE);
+    command *c = command_new(COMMAND_COPY, 0);
+    if (c) {
+        c->to = to;
+        c->from = (const void *)(uintptr_t)from;
+        c->bytes = bytes;
+    }
+    CUresult status = command_add(stream, c);
+    if (status == CUDA_SUCCESS && !(b && b->pinned))
+        status = stream_drain(stream);
+    return fake_done(status);
+}
+
+static CUresult copy(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
+{
+    if (!is_device(to, bytes) || !is_device(from, bytes))
+        return CUDA_ERROR_INVALID_VALUE;
+    command *c = command_new(COMMAND_COPY, 0);
+    if (c) {
+        c->to = (void *)(uintptr_t)to;
+        c->from = (const void *)(uintptr_t)from;
+        c->bytes = bytes;
+    }
+    return command_add(stream, c);
+}
+
+CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
+{
+    ENTER;
+    return fake_done(copy(to, from, bytes, stream));
+}
+
+CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
+                           CUcontext from_context, size_t bytes, CUstream stream)
+{
+    ENTER;
+    const block *b = block_at((const void *)(uintptr_t)from, bytes);
+    const block *a = block_at((const void *)(uintptr_t)to, bytes);
+    if (!a || !b || a->base.device != to_context->device || b->base.device != from_context->device)
+        return fake_done(CUDA_ERROR_INVALID_VALUE);
+    fake_counts[FAKE_PEER_COPIES]++;
+    return fake_done(copy(to, from, bytes, stream));
+}
+
+CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes, CUstream stream)
+{
+    ENTER;
+    if (!is_device(to, bytes))
+        return fake_done(CUDA_ERROR_INVALID_VALUE);
+    command *c = command_new(COMMAND_FILL, 0);
+    if (c) {
+        c->to = (void *)(uintptr_t)to;
+        c->value = value;
+        c->bytes = bytes;
+    }
+    return fake_done(command_add(stream, c));
+}
+
+CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+                        CUstream stream, void **args, void **extra)
+{
+    (void)extra;
+    ENTER;
+    command *c = command_new(COMMAND_LAUNCH, 0);
+    fake_launch *l = c ? malloc(sizeof *l) : NULL;
+    if (!l) {
+        free(c);
+        return fake_done(CUDA_ERROR_OUT_OF_MEMORY);
+    }
+    *l = (fake_launch){
+        function, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes, {0}};
+    c->launch = l;
+    const CUresult status = launch_pack(function, args, l->args);
+    if (status != CUDA_SUCCESS) {
+        command_free(c);
+        return fake_done(status);
+    }
+    fake_counts[FAKE_LAUNCHES] += !stream->capture;
+    return fake_done(command_add(stream, c));
+}
+
+/* ---- streams and events ---- */
+
+static void stream_destroy(void *o)
+{
+    CUstream s = o;
+    while (s->first) {
+        command *c = s->first;
+        s->first = c->next;
+        if (c->event)
+            c->event->stream = NULL;
+        command_free(c);
+    }
+}
+
+static void event_destroy(void *o)
+{
+    const CUevent e = o;
+    if (e->stream)
+        for (command *c = e->stream->first; c; c = c->next)
+            c->event = c->event == e ? NULL : c->event;
+}
+
+CUresult cuStreamCreate(CUstream *stream, unsigned flags)
+{
+    (void)flags;
+    ENTER;
+    CUstream s = object_new(sizeof *s, stream_destroy);
+    if (!s)
+        return fake_done(CUDA_ERROR_INVALID_CONTEXT);
+    s->last = &s->first;
+    *stream = s;
+    return fake_done(CUDA_SUCCESS);
+}
+
+CUresult cuStreamDestroy_v2(CUstream stream)
+{
+    const CUresult entered = fake_enter(__func__);
+    object_free(stream);
+    return fake_done(entered);
+}
+
+CUresult cuStreamSynchronize(CUstream stream)
+{
+    ENTER;
+    return fake_done(stream_drain(stream));
+}
+
+CUresult cuEventCreate(CUevent *event, unsigned flags)
+{
+    ENTER;
+    CUevent e = object_new(sizeof *e, event_destroy);
+    if (!e)
+        return fake_done(CUDA_ERROR_INVALID_CONTEXT);
+    e->timed = flags != CU_EVENT_DISABLE_TIMING;
+    *event = e;
+    return fake_done(CUDA_SUCCESS);
+}
+
+CUresult cuEventDestroy_v2(CUevent event)
+{
+    const CUresult entered = fake_enter(__func__);
+    object_free(event);
+    return fake_done(entered);
+}
+
+CUresult cuEventRecord(CUevent event, CUstream stream)
+{
+    ENTER;
+    event_destroy(event); /* only the last record counts */
+    command *c = command_new(COMMAND_EVENT, 0);
+    if (c) {
+        c->event = event;
+        event->stream = stream;
+        event->recorded = true;
+    }
+    return fake_done(command_add(stream, c));
+}
+
+CUresult cuEventSynchronize(CUevent event)
+{
+    ENTER;
+    return fake_done(event->stream ? stream_drain(event->stream) : CUDA_SUCCESS);
+}
+
+CUresult cuEventElapsedTime(float *milliseconds, CUevent from, CUevent to)
+{
+    ENTER;
+    if (!from->timed || !to->timed || !from->recorded || !to->recorded || from->stream ||
+        to->stream)
+        return fake_done(CUDA_ERROR_INVALID_VALUE);
+    *milliseconds = (float)((to->ns - from->ns) * 1e-6);
+    return fake_done(CUDA_SUCCESS);
+}

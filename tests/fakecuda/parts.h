@@ -1,0 +1,86 @@
+/* What the files of the fake driver share. One lock guards all of it. */
+#ifndef FAKECUDA_PARTS_H
+#define FAKECUDA_PARTS_H
+
+#include "backend/cuda/api.h"
+#include "fakecuda/fake.h"
+
+#define SHOWN __attribute__((visibility("default")))
+
+/* The prototypes of what we stand in for. */
+#define CU_FUNCTION(name, symbol, parameters) SHOWN CUresult symbol parameters;
+#define CU_OPTIONAL(name, symbol, parameters) SHOWN CUresult symbol parameters;
+#define NVRTC_FUNCTION(name, parameters) SHOWN nvrtcResult name parameters;
+#include "backend/cuda/api.def"
+
+enum { FAKE_ARGS_BYTES = 4096 };
+
+/* A launch with its arguments, as CUDA packs them. */
+typedef struct fake_launch {
+    CUfunction function;
+    unsigned grid[3], block[3], shared_bytes;
+    unsigned char args[FAKE_ARGS_BYTES];
+} fake_launch;
+
+typedef enum command_kind {
+    COMMAND_COPY,
+    COMMAND_FILL,
+    COMMAND_LAUNCH,
+    COMMAND_EVENT
+} command_kind;
+
+/* A command of a stream, or a node of a graph. */
+typedef struct command {
+    struct command *next;
+    command_kind kind;
+    void *to;
+    const void *from; /* NULL: the bytes are at the end */
+    uint64_t bytes;
+    unsigned char value;
+    CUevent event;
+    fake_launch *launch;
+    unsigned char held[];
+} command;
+
+/* The first member of everything that a context owns. */
+typedef struct object {
+    struct object *next;
+    int device; /* whose context it is; -1: of the host */
+    void (*destroy)(void *o);
+} object;
+
+/* A new object of the calling thread's context, zeros behind its head; NULL without one. */
+void *object_new(size_t bytes, void (*destroy)(void *o));
+void object_free(void *o);
+
+struct CUstream_st {
+    object base;
+    CUgraph capture; /* commands become nodes of it, or NULL */
+    bool spoiled;    /* something happened that a capture does not allow */
+    command *first, **last;
+};
+
+extern long fake_counts[FAKE_COUNTS];
+
+/* Counts the call; CUDA_SUCCESS, or the error that it is to fail with. */
+CUresult fake_enter(const char *name);
+void fake_leave(void);
+
+command *command_new(command_kind kind, uint64_t held);
+void command_free(command *c);
+CUresult command_add(CUstream stream, command *c);
+/* Runs all that is queued. */
+CUresult stream_drain(CUstream stream);
+
+/* The arguments of a launch, packed; an error if the kernel takes too many. */
+CUresult launch_pack(CUfunction function, void **args, unsigned char packed[FAKE_ARGS_BYTES]);
+CUresult launch_run(const fake_launch *l);
+
+/* The end of a function that was entered. */
+static inline CUresult fake_done(CUresult status)
+{
+    fake_leave();
+    return status;
+}
+
+#endif

@@ -1,0 +1,323 @@
+/* The CUDA backend on a fake driver (tests/fakecuda), whose results are real: arrays; the n-th call fails, for
+ * every n; the device is lost; memory is short; a driver or a compiler that is old or missing. Each time there is one
+ * clear error or the right result: no crash, nothing left behind, and the device works afterwards if it can. */
+#include "support/cuda.h"
+
+#include "base/memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N = 24, UNTOUCHED = -77 };
+
+/* ---- arrays ---- */
+
+/* Some work of each kind: a map, a reduction, a product, a sort, a gather. */
+static ig_array *work(void)
+{
+    ig_array *x = ig_arange(0, N, 1, IG_F32);
+    ig_array *square = ig_reshape(ig_multiply(x, ig_float(0.25)), IG_SHAPE(4, 6));
+    ig_array *product = ig_matmul(square, ig_matrix_transpose(square));
+    ig_array *sum = ig_sum(product, IG_SHAPE(1), IG_DTYPE_NONE, true);
+    ig_array *sorted = ig_sort(ig_negative(x), 0, false, true);
+    ig_array *taken = ig_take(sorted, ig_arange(0, 4, 1, IG_I32), IG_SHAPE(0));
+    return ig_add(ig_relu(ig_subtract(sum, ig_float(10))), taken);
+}
+
+/* Evaluates it on the current device; got is written only on success. */
+static ig_status compute(float got[4])
+{
+    float all[16];
+    if (ig_scope_begin() != IG_OK)
+        return IG_ERR_MEMORY;
+    ig_array *y = work();
+    const ig_status status = y ? ig_read(y, all, sizeof all) : IG_ERR_MEMORY;
+    if (status == IG_OK)
+        memcpy(got, all + 4, 4 * sizeof *got);
+    ig_scope_end();
+    return status;
+}
+
+static void expected(float want[4])
+{
+    assert_int_equal(ig_set_device("cpu"), IG_OK);
+    assert_int_equal(compute(want), IG_OK);
+    assert_int_equal(ig_set_device("cuda:0"), IG_OK);
+}
+
+static void results_are_those_of_the_cpu(void **unused)
+{
+    (void)unused;
+    float want[4], got[4];
+    expected(want);
+    const long launches = fake.count(FAKE_LAUNCHES);
+    assert_int_equal(compute(got), IG_OK);
+    assert_memory_equal(got, want, sizeof got);
+    assert_true(fake.count(FAKE_LAUNCHES) > launches);
+}
+
+static void kernels_come_from_the_cache(void **unused)
+{
+    (void)unused;
+    float got[4];
+    assert_int_equal(compute(got), IG_OK);
+    ig_set_device("cpu");
+    ig_shutdown();
+    ig_set_device("cuda:0");
+    const long compiled = fake.count(FAKE_COMPILED);
+    assert_int_equal(compute(got), IG_OK);
+    assert_int_equal(fake.count(FAKE_COMPILED), compiled);
+}
+
+/* ---- calls that fail ---- */
+
+static char said[400]; /* by the last life */
+static bool
+    spared; /* an error may be left although all went well: a name for people was left out */
+
+/* One life in which something fails: from looking for devices to the end. */
+static bool check_life(const float want[4], const char *what, long n)
+{
+    float got[4] = {UNTOUCHED, UNTOUCHED, UNTOUCHED, UNTOUCHED};
+    ig_status status = ig_set_device("cuda:0");
+    if (status == IG_OK)
+        status = compute(got);
+    if (status == IG_OK ? ig_failed() && !spared : !ig_failed())
+        fail_msg("%s %ld: the status is %s, the error '%s'", what, n, ig_status_name(status),
+                 ig_error(NULL));
+    for (int i = 0; i < 4; i++)
+        if (got[i] != (status == IG_OK ? want[i] : UNTOUCHED))
+            fail_msg("%s %ld: element %d is %g after %s", what, n, i, (double)got[i],
+                     ig_status_name(status));
+    const char *text = ig_error(NULL);
+    if (text && !*text)
+        fail_msg("%s %ld: an empty message", what, n);
+    snprintf(said, sizeof said, "%s", text ? text : "");
+    return status == IG_OK;
+}
+
+/* Everything ends; nothing may be left. */
+static void end_life(const char *what, long n)
+{
+    fake.fail_at(0, false);
+    fake.lose(0);
+    ig_set_device("cpu");
+    ig_shutdown();
+    if (fake.count(FAKE_OBJECTS) != 0)
+        fail_msg("%s %ld: %ld objects of CUDA left", what, n, fake.count(FAKE_OBJECTS));
+}
+
+/* For every n, until a life ends before the n-th call. A life goes on after a call that failed once. */
+static int lives_with_failures(bool always)
+{
+    const char *const what = always ? "all calls from" : "call";
+    float want[4];
+    int failed = 0;
+    expected(want);
+    end_life(what, 0);
+    for (long n = 1;; n++) {
+        const int64_t live = memory_live();
+        fake.fail_at(n, always);
+        failed += !check_life(want, what, n);
+        const long calls = fake.count(FAKE_CALLS);
+        if (!always) {
+            fake.fail_at(0, false);
+            if (backend_cuda.count() == 0) /* there will be a new search */
+                ig_shutdown();
+            if (!check_life(want, "again after call", n))
+                fail_msg("call %ld: the device does not recover: %s", n, said);
+        }
+        end_life(what, n);
+        if (memory_live() != live)
+            fail_msg("%s %ld: memory is left", what, n);
+        if (calls < n)
+            return failed;
+    }
+}
+
+static void every_call_fails_once(void **unused)
+{
+    (void)unused;
+    setenv("IG_CACHE", "off", 1);
+    assert_true(lives_with_failures(false) > 20);
+    unsetenv("IG_CACHE");
+}
+
+static void every_call_with_the_cache_fails_once(void **unused)
+{
+    (void)unused;
+    assert_true(lives_with_failures(false) > 20);
+}
+
+static void all_calls_fail_from_then_on(void **unused)
+{
+    (void)unused;
+    assert_true(lives_with_failures(true) > 20);
+}
+
+static void every_allocation_fails(void **unused)
+{
+    (void)unused;
+    float want[4];
+    expected(want);
+    end_life("no allocation", 0);
+    const int64_t live = memory_live();
+    for (int64_t n = 1;; n += 3) {
+        const int64_t before = memory_count();
+        spared = true;
+        memory_fail_at(n);
+        check_life(want, "allocation", (long)n);
+        spared = false;
+        const int64_t made = memory_count() - before;
+        memory_fail_at(0);
+        end_life("allocation", (long)n);
+        if (memory_live() != live)
+            fail_msg("allocation %ld: memory is left", (long)n);
+        if (made < n)
+            break;
+    }
+}
+
+/* ---- a device that is lost ---- */
+
+static void a_lost_device_says_so(void **unused)
+{
+    (void)unused;
+    float got[4];
+    ig_scope_begin();
+    ig_array *before = ig_add(ig_arange(0, 4, 1, IG_F32), ig_float(1));
+    assert_int_equal(ig_eval(&before, 1), IG_OK);
+    fake.lose(1);
+    assert_int_equal(ig_synchronize("cuda:0"), IG_ERR_DEVICE);
+    assert_error(IG_ERR_DEVICE, "CUDA_ERROR_ILLEGAL_ADDRESS");
+    /* Nothing that comes later is blamed, and nothing is read. */
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(i ? compute(got) : ig_read(before, got, sizeof got), IG_ERR_DEVICE);
+        const char *text = ig_error(NULL);
+        assert_non_null(text);
+        assert_non_null(strstr(text, "restart the process"));
+        assert_non_null(strstr(text, "waiting for the GPU: CUDA_ERROR_ILLEGAL_ADDRESS"));
+    }
+    ig_scope_end();
+}
+
+static void every_wait_may_find_the_device_lost(void **unused)
+{
+    (void)unused;
+    float want[4];
+    expected(want);
+    end_life("no wait", 0);
+    for (long n = 1;; n++) {
+        fake.lose(n);
+        const bool fine = check_life(want, "wait", n);
+        if (!fine) {
+            ig_synchronize("cuda:0");
+            assert_error(IG_ERR_DEVICE, "restart the process");
+        }
+        end_life("wait", n);
+        if (fine) {
+            assert_true(n > 1);
+            return;
+        }
+    }
+}
+
+/* ---- memory ---- */
+
+enum { MIB = 1 << 20 };
+
+static ig_array *floats(int64_t mib)
+{
+    ig_array *x = ig_add(ig_arange(0, mib * (MIB / 4), 1, IG_F32), ig_float(1));
+    return x && ig_eval(&x, 1) == IG_OK ? x : NULL;
+}
+
+/* What is kept for reuse is given back when it is needed. */
+static void memory_that_is_kept_makes_room(void **unused)
+{
+    (void)unused;
+    fake.memory(16 * MIB);
+    ig_set_device("cpu");
+    ig_shutdown(); /* the device is looked at again */
+    ig_set_device("cuda:0");
+    for (int mib = 2; mib <= 7; mib++) {
+        ig_scope_begin();
+        assert_non_null(floats(mib));
+        ig_scope_end();
+    }
+}
+
+static void too_much_memory_is_an_error(void **unused)
+{
+    (void)unused;
+    fake.memory(16 * MIB);
+    ig_set_device("cpu");
+    ig_shutdown();
+    ig_set_device("cuda:0");
+    ig_scope_begin();
+    assert_null(floats(32));
+    const char *text = ig_error(NULL);
+    assert_non_null(text);
+    assert_non_null(strstr(text, "bytes"));
+    assert_non_null(floats(4));
+    ig_scope_end();
+}
+
+/* ---- drivers and compilers that are missing or old ---- */
+
+static const char *absence(const char **remedy)
+{
+    ig_set_device("cpu");
+    ig_shutdown();
+    return backend_cuda.absent(remedy);
+}
+
+static void an_old_driver_is_named(void **unused)
+{
+    (void)unused;
+    const char *remedy;
+    setenv("IG_CUDA", cuda_library("old.so"), 1);
+    const char *why = absence(&remedy);
+    assert_non_null(why);
+    assert_non_null(strstr(why, "the driver lacks cuDriverGetVersion: it is too old"));
+    assert_non_null(strstr(remedy, "newer NVIDIA driver"));
+    setenv("IG_CUDA", "/nowhere/libcuda.so", 1);
+    assert_non_null(strstr(absence(&remedy), "does not load"));
+    setenv("IG_CUDA", cuda_library("cuda.so"), 1);
+    assert_null(absence(&remedy));
+}
+
+/* Without its optional functions the driver is slower, not wrong. */
+static void a_driver_without_graphs_works(void **unused)
+{
+    (void)unused;
+    float want[4], got[4];
+    const char *remedy;
+    expected(want);
+    setenv("IG_CUDA", cuda_library("plain.so"), 1);
+    assert_null(absence(&remedy));
+    assert_int_equal(ig_set_device("cuda:0"), IG_OK);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(compute(got), IG_OK);
+        assert_memory_equal(got, want, sizeof got);
+    }
+    setenv("IG_CUDA", cuda_library("cuda.so"), 1);
+    assert_null(absence(&remedy));
+}
+
+int main(int argc, char **argv)
+{
+    (void)argc;
+    cuda_prepare(argv[0]);
+#define TEST(f) cmocka_unit_test_setup_teardown(f, cuda_test_begin, cuda_test_end)
+    const struct CMUnitTest tests[] = {
+        TEST(results_are_those_of_the_cpu),   TEST(kernels_come_from_the_cache),
+        TEST(every_call_fails_once),          TEST(every_call_with_the_cache_fails_once),
+        TEST(all_calls_fail_from_then_on),    TEST(every_allocation_fails),
+        TEST(a_lost_device_says_so),          TEST(every_wait_may_find_the_device_lost),
+        TEST(memory_that_is_kept_makes_room), TEST(too_much_memory_is_an_error),
+        TEST(an_old_driver_is_named),         TEST(a_driver_without_graphs_works),
+    };
+    return cmocka_run_group_tests(tests, cuda_begin, cuda_end);
+}
