@@ -13,7 +13,7 @@
 enum { FAILURES_SHOWN = 10, DEVICES_MOST = 16 };
 
 typedef struct settings {
-    const char *devices, *op, *dtype, *name;
+    const char *devices, *same, *op, *dtype, *name;
     bool quick, json;
     uint64_t seed;
     engine_options engine;
@@ -24,8 +24,9 @@ typedef struct session {
     const command *command;
     const settings *set;
     verify_scope scope;
-    ig_device_info device[DEVICES_MOST];
+    ig_device_info device[DEVICES_MOST]; /* that are checked */
     int n_device;
+    ig_device_info reference; /* --same: whose bits they must have; its name is NULL without */
     const ig_op **op;
     int n_op;
     op_report *report; /* of op k on device d: d * n_op + k */
@@ -64,14 +65,29 @@ static int no_device(const session *s, const char *name)
     return EXIT_ABSENT;
 }
 
+/* The first of the list is the reference. */
+static int split_reference(session *s)
+{
+    if (s->n_device < 2) {
+        say(s->command, "--same compares devices: name at least two, such as cpu,%s",
+            s->n_device && strcmp(s->device[0].name, "cpu") != 0 ? s->device[0].name : "opencl:0");
+        return EXIT_USAGE;
+    }
+    s->reference = s->device[0];
+    s->n_device--;
+    memmove(s->device, s->device + 1, (size_t)s->n_device * sizeof *s->device);
+    return -1;
+}
+
 static int read_devices(session *s)
 {
     int code = -1;
-    if (!s->set->devices) {
+    const char *names = s->set->same ? s->set->same : s->set->devices;
+    if (!names) {
         take_devices(s, NULL);
         return code;
     }
-    char *list = heap_string(s->set->devices), *rest = list;
+    char *list = heap_string(names), *rest = list;
     for (char *word; code < 0 && (word = strsep(&rest, ","));) {
         const int before = s->n_device;
         if (ig_set_device(word) == IG_OK)
@@ -80,7 +96,7 @@ static int read_devices(session *s)
             code = no_device(s, word);
     }
     free(list);
-    return code;
+    return code < 0 && s->set->same ? split_reference(s) : code;
 }
 
 static int no_dtype(const session *s)
@@ -133,6 +149,22 @@ static tally total(const session *s)
     return all;
 }
 
+/* Whether the device may flush subnormal numbers and does so: some that keep them do not say it. */
+static bool device_flushes(const ig_device_info *d)
+{
+    const float small = 0x1p-130F;
+    float got = 0;
+    if (!d->flushes_subnormals)
+        return false;
+    ig_scope_begin();
+    ig_array *x = ig_from_data(&small, IG_SHAPE(1), IG_F32);
+    const bool kept = ig_read(ig_multiply(ig_add(x, x), ig_float(1)), &got, sizeof got) == IG_OK &&
+                      got == 2 * small;
+    ig_error(NULL);
+    ig_scope_end();
+    return !kept;
+}
+
 static int run_all(session *s)
 {
     const int n = s->n_device * s->n_op;
@@ -146,6 +178,9 @@ static int run_all(session *s)
         const ig_op *op = s->op[i % s->n_op];
         if (ig_set_device(d->name) != IG_OK)
             return fail_library(s->command);
+        s->scope.reference = s->reference.name;
+        if (i % s->n_op == 0)
+            s->scope.flushes = device_flushes(d);
         progress_show(&bar, d->name, (double)i / n, op->name);
         s->interrupted = !verify_op(op, &s->scope, &s->report[i]);
         s->n_report++;
@@ -213,7 +248,12 @@ static void table(const session *s, int device, str *t)
 {
     const op_report *r = s->report + device * s->n_op;
     const ig_device_info *d = &s->device[device];
-    str_printf(t, "%s: %s\n\n", d->name, d->model ? d->model : d->kind);
+    str_printf(t, "%s: %s", d->name, d->model ? d->model : d->kind);
+    if (s->reference.name)
+        str_printf(t, "; the bits of %s, math %s", s->reference.name, math_name());
+    if (s->scope.flushes)
+        str_puts(t, "; subnormal f32 numbers may become 0");
+    str_puts(t, "\n\n");
     str_printf(t, "%36s%-24s%-28s%s\n", "", "worst ulp", "worst relative error", "share of");
     str_printf(t, "%-12s %4s %8s %7s %5s %5s %5s %5s %6s %6s %6s %6s %6s\n", "class", "ops",
                "cases", "failed", "f16", "bf16", "f32", "f64", "f16", "bf16", "f32", "f64",
@@ -232,9 +272,12 @@ static void table(const session *s, int device, str *t)
 static void str_command(const session *s, int i, str *t)
 {
     const op_report *r = &s->report[i];
-    str_printf(t, "ingot verify --device %s --op %s --dtype %s --case %s",
-               s->device[i / s->n_op].name, r->op->name, ig_dtype_name(r->first.dtype),
-               r->first.name);
+    str_printf(t, "ingot verify --%s%s%s%s --op %s --dtype %s --case %s",
+               s->reference.name ? "same " : "device ", s->reference.name ? s->reference.name : "",
+               s->reference.name ? "," : "", s->device[i / s->n_op].name, r->op->name,
+               ig_dtype_name(r->first.dtype), r->first.name);
+    if (s->set->engine.math)
+        str_printf(t, " --math %s", s->set->engine.math);
     str_puts(t, s->set->quick ? " --quick" : "");
     if (s->set->seed)
         str_printf(t, " --seed %llu", (unsigned long long)s->set->seed);
@@ -274,6 +317,9 @@ static void show(const session *s)
                (long long)all.failed);
     if (all.refused)
         str_printf(&t, ", %lld skipped", (long long)all.refused);
+    if (all.flushed)
+        str_printf(&t, "\n%lld elements are 0 because the device flushes subnormal numbers",
+                   (long long)all.flushed);
     text_print(stdout, t.s);
     putchar('\n');
     str_free(&t);
@@ -284,10 +330,11 @@ static void show(const session *s)
 static void json_tally(str *t, const tally *x)
 {
     str_printf(t,
-               "\"cases\": %lld, \"failed\": %lld, \"refused\": %lld, \"worst_ulp\": %.6g, "
+               "\"cases\": %lld, \"failed\": %lld, \"refused\": %lld, \"flushed\": %lld, "
+               "\"worst_ulp\": %.6g, "
                "\"worst_relative\": %.6g, \"worst_bound\": %.6g",
-               (long long)x->cases, (long long)x->failed, (long long)x->refused, x->ulp,
-               x->relative, x->bound);
+               (long long)x->cases, (long long)x->failed, (long long)x->refused,
+               (long long)x->flushed, x->ulp, x->relative, x->bound);
 }
 
 static void json_failure(const session *s, int i, str *t)
@@ -338,8 +385,13 @@ static void show_json(const session *s)
         str_puts(&t, d ? ", " : "");
         json_string(&t, s->device[d].name);
     }
+    str_puts(&t, "], \"same_as\": ");
+    if (s->reference.name)
+        json_string(&t, s->reference.name);
+    else
+        str_puts(&t, "null");
     str_printf(&t,
-               "], \"math\": \"%s\", \"quick\": %s, \"seed\": %llu, \"interrupted\": %s, "
+               ", \"math\": \"%s\", \"quick\": %s, \"seed\": %llu, \"interrupted\": %s, "
                "\"seconds\": %.3f, ",
                math_name(), s->set->quick ? "true" : "false", (unsigned long long)s->set->seed,
                s->interrupted ? "true" : "false", s->seconds);
@@ -384,6 +436,8 @@ int verb_verify(int argc, char **argv)
     const option options[] = {
         {"--device", 0, "DEVICE", option_text, &set.devices,
          "this one, or several with commas between them (all that compute)"},
+        {"--same", 0, "DEVICES", option_text, &set.same,
+         "compares bit by bit with the first of these devices instead: cpu,opencl:0"},
         {"--op", 0, "OP", option_text, &set.op, "one op"},
         {"--dtype", 0, "DTYPE", option_text, &set.dtype, "one dtype"},
         {"--case", 0, "CASE", option_text, &set.name, "one case, by the name that a failure has"},
@@ -402,12 +456,20 @@ int verb_verify(int argc, char **argv)
         "Computes every op, in every dtype and memory layout that it takes, on the "
         "devices of this\nmachine, and holds each result against an exact one or its "
         "bound. Exit code 1: one is wrong.\n\n"
+        "--same evaluates the cases and their gradients on several devices. Their bits must be "
+        "those\n"
+        "of the first one; contractions add in the CPU's order (--math same).\n\n"
         "  ingot verify --quick\n"
-        "  ingot verify --op exp --dtype f32",
+        "  ingot verify --op exp --dtype f32\n"
+        "  ingot verify --same cpu,opencl:0 --op matmul",
         options};
     int code = options_read(&c, &argc, argv);
     if (code < 0 && argc > 0) {
         say(&c, "unexpected '%s'; see 'ingot verify --help'", argv[0]);
+        code = EXIT_USAGE;
+    }
+    if (code < 0 && set.same && set.devices) {
+        say(&c, "--same names the devices; leave --device out");
         code = EXIT_USAGE;
     }
     if (code < 0 && LDBL_MANT_DIG < 64) {
@@ -415,6 +477,8 @@ int verb_verify(int argc, char **argv)
             LDBL_MANT_DIG);
         code = EXIT_ABSENT;
     }
+    if (code < 0 && set.same && !set.engine.math)
+        ig_set_math(IG_MATH_SAME);
     if (code < 0)
         code = engine_apply(&c, &set.engine);
     return code < 0 ? verify(&c, &set) : code;

@@ -160,26 +160,27 @@ IG_API void ig_free(void *text);
 /* ---- devices ---------------------------------------------------------------------------------- */
 
 typedef struct ig_device_info {
-    const char *name;      /* "cpu", "opencl:0" */
-    const char *kind;      /* "cpu", "gpu", "accelerator"; for tests "gang", "null" */
-    const char *model;     /* name of the processor */
-    const char *level;     /* instruction set in use */
-    const char *levels;    /* instruction sets of this build that the machine can run */
-    const char *isa;       /* features that the processor reports */
-    const char *note;      /* why a setting was ignored, or NULL */
-    const char *blas;      /* the BLAS that computes large products, or NULL */
-    const char *driver;    /* version of the driver, or NULL */
-    const char *limits;    /* what keeps it from using the whole machine, or NULL */
-    int cores;             /* logical cores of the machine */
-    int performance_cores; /* the fast ones of these; all of them if they are of one kind */
-    int efficiency_cores;  /* those with at most two thirds of their speed */
-    int threads;           /* threads in use */
-    double quota;          /* cgroup CPU quota in cores; 0: none */
-    uint64_t memory;       /* bytes of memory */
-    uint64_t memory_limit; /* bytes that Ingot may hold */
-    uint64_t cache[3];     /* bytes of L1 data, L2, L3; 0: unknown */
-    bool runs_arrays;      /* ig_set_device accepts it, and results can be read */
-    bool runs_kernels;     /* it runs kernels in CUDA C */
+    const char *name;        /* "cpu", "opencl:0" */
+    const char *kind;        /* "cpu", "gpu", "accelerator"; for tests "gang", "null" */
+    const char *model;       /* name of the processor */
+    const char *level;       /* instruction set in use */
+    const char *levels;      /* instruction sets of this build that the machine can run */
+    const char *isa;         /* features that the processor reports */
+    const char *note;        /* why a setting was ignored, or NULL */
+    const char *blas;        /* the BLAS that computes large products, or NULL */
+    const char *driver;      /* version of the driver, or NULL */
+    const char *limits;      /* what keeps it from using the whole machine, or NULL */
+    int cores;               /* logical cores of the machine */
+    int performance_cores;   /* the fast ones of these; all of them if they are of one kind */
+    int efficiency_cores;    /* those with at most two thirds of their speed */
+    int threads;             /* threads in use */
+    double quota;            /* cgroup CPU quota in cores; 0: none */
+    uint64_t memory;         /* bytes of memory */
+    uint64_t memory_limit;   /* bytes that Ingot may hold */
+    uint64_t cache[3];       /* bytes of L1 data, L2, L3; 0: unknown */
+    bool runs_arrays;        /* ig_set_device accepts it, and results can be read */
+    bool runs_kernels;       /* it runs kernels in CUDA C */
+    bool flushes_subnormals; /* f32 results below the normal numbers may be 0 */
 } ig_device_info;
 
 /* The number of devices, and a description of the i-th. The texts belong to the library. */

@@ -54,7 +54,7 @@ static bool verify_mode(run *r, const plan *how, problem *p, int mode)
 
 static bool verify_dtype(run *r, const plan *how)
 {
-    problem p = {.quick = r->scope->quick, .seed = r->scope->seed};
+    problem p = {.quick = r->scope->quick, .flushes = r->scope->flushes, .seed = r->scope->seed};
     bool more = true;
     if (!dtype_in(r->dtype, how->takes)) {
         if (begin(&p, how, r->dtype, MODE_PLAIN, 0))
@@ -96,6 +96,7 @@ void tally_add(tally *to, const tally *t)
     to->cases += t->cases;
     to->failed += t->failed;
     to->refused += t->refused;
+    to->flushed += t->flushed;
     to->ulp = fmax(to->ulp, t->ulp);
     to->relative = fmax(to->relative, t->relative);
     to->bound = fmax(to->bound, t->bound);

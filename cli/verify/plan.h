@@ -40,8 +40,9 @@ real real_round(ig_dtype d, real v);
 real real_ulp(ig_dtype d, real v);
 real real_eps(ig_dtype d);
 real real_max(ig_dtype d);
-real real_min(ig_dtype d);  /* of floats: -real_max */
-int real_width(ig_dtype d); /* in bits */
+real real_normal(ig_dtype d); /* the smallest normal number of a float dtype */
+real real_min(ig_dtype d);    /* of floats: -real_max */
+int real_width(ig_dtype d);   /* in bits */
 /* Integers as 64 bits, extended by their sign, and back: what does not fit the dtype wraps. What is not within 64 bits
  * has none: 0. */
 uint64_t real_bits(real v);
@@ -89,6 +90,7 @@ typedef struct problem {
     int variant;
     bool related; /* the mode changed something */
     bool quick;
+    bool flushes; /* inputs below the normal f32 numbers are 0: the device may make them 0 */
     uint64_t seed;
     bool signed_zeros; /* results: -0 is not 0 */
     uint64_t random;

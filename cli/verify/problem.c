@@ -110,7 +110,7 @@ static uint64_t hash(const char *text)
 void problem_begin(problem *p, const char *op, const void *row, ig_dtype dtype, problem_mode mode,
                    int variant)
 {
-    const bool quick = p->quick;
+    const bool quick = p->quick, flushes = p->flushes;
     const uint64_t seed = p->seed;
     *p = (problem){.op = op,
                    .row = row,
@@ -118,6 +118,7 @@ void problem_begin(problem *p, const char *op, const void *row, ig_dtype dtype, 
                    .mode = mode,
                    .variant = variant,
                    .quick = quick,
+                   .flushes = flushes,
                    .seed = seed};
     p->random = hash(op) + (uint64_t)dtype * 1000 + (uint64_t)variant + seed * 0x2545f4914f6cdd1du;
 }
@@ -169,8 +170,11 @@ tensor *problem_part(problem *p, ig_dtype d, ig_ints shape, domain from)
     assert(p->n_in < MAX_INPUTS);
     tensor *t = &p->in[p->n_in++];
     tensor_new(t, d, shape);
-    for (int64_t i = 0; i < t->size; i++)
-        t->v[i] = draw(p, d, from);
+    const bool flushes = p->flushes && dtype_in(d, BIT(IG_F32) | BIT(IG_BF16));
+    for (int64_t i = 0; i < t->size; i++) {
+        const real v = draw(p, d, from);
+        t->v[i] = flushes && fabsl(v) < real_normal(d) ? copysignl(0, v) : v;
+    }
     t->is_part = true;
     relate(p, t);
     return t;

@@ -41,6 +41,8 @@ real real_min(ig_dtype d)
     return formats[d].is_signed ? -real_max(d) - 1 : 0;
 }
 
+real real_normal(ig_dtype d) { return ldexpl(1, formats[d].lowest); }
+
 real real_ulp(ig_dtype d, real v)
 {
     const struct format *f = &formats[d];

@@ -1,5 +1,5 @@
-/* Checks every op x dtype x layout on the device of the calling thread against exact references: the options
- * and the report. Nothing here prints.
+/* Checks every op x dtype x layout on the device of the calling thread, against exact references or bit by bit
+ * against another device: the options and the report. Nothing here prints.
  *
  * A case is one problem of a plan in one layout. Op, dtype and the name of the case identify it:
  * "plain.3.transposed" is the third problem with unrelated inputs that are transposed in memory,
@@ -14,10 +14,12 @@ enum { DTYPES = IG_F64 + 1, CASE_NAME = 48 };
 
 /* What is to be checked of an op. */
 typedef struct verify_scope {
-    const char *name; /* of the only case, or NULL */
-    ig_dtype dtype;   /* the only one, or IG_DTYPE_NONE */
-    bool quick;       /* fewer and smaller problems */
-    uint64_t seed;    /* of the numbers drawn */
+    const char *name;      /* of the only case, or NULL */
+    ig_dtype dtype;        /* the only one, or IG_DTYPE_NONE */
+    bool quick;            /* fewer and smaller problems */
+    uint64_t seed;         /* of the numbers drawn */
+    const char *reference; /* the device whose bits results must have; NULL: exact references */
+    bool flushes; /* the device makes 0 of f32 and bf16 below the normal numbers, and may */
     bool (*stop)(void);
 } verify_scope;
 
@@ -25,6 +27,7 @@ typedef struct verify_scope {
 typedef struct tally {
     int64_t cases, failed;
     int64_t refused; /* cases, not failed, that the device says it cannot do */
+    int64_t flushed; /* elements that are right only because the device flushes subnormal numbers */
     double ulp;      /* worst, of results whose bound is a number of ulp */
     double relative; /* worst: to the result; where many numbers add up, to the largest result */
     double bound;    /* worst, in units of what it may be: above 1 is wrong */
@@ -77,6 +80,17 @@ bool run_wants(const run *r, const char *name);
 void run_fail(run *r, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void run_pass(run *r);
+/* Counts a case that the device says it cannot do. */
+void run_refuse(run *r);
+/* Counts n elements that are right only because the device flushes subnormal numbers. */
+void run_flushed(run *r, int64_t n);
+/* Whether got stands for want on a device that flushes: they differ by less than a normal number. */
+bool run_may_flush(const run *r, ig_dtype d, real got, real want);
+
+/* For same.c: lays out the inputs of p in x and calls the op, lazily; how many results it has. */
+int run_call(const problem *p, int layout, ig_array **x, ig_array **y);
+/* True if nothing but the results may hold the inputs in that layout. */
+bool run_donates(int layout);
 
 /* Runs p in the layouts that its mode allows. */
 void run_problem(run *r, const problem *p);
@@ -84,6 +98,11 @@ void run_problem(run *r, const problem *p);
 void run_refused(run *r, const problem *p);
 /* Calls the op of p and evaluates its results; IG_OK, or why not, with the library's error waiting. */
 ig_status run_try(const problem *p);
+
+/* ---- same.c ---- */
+
+/* Runs a case on the device of the calling thread and on scope->reference, and compares bits. */
+void run_same(run *r, const problem *p, int layout, const char *name);
 
 /* ---- special.c ---- */
 

@@ -89,6 +89,7 @@ ig_status ig_device_get(int i, ig_device_info *info)
     TRY(dev->describe(dev, info));
     info->runs_arrays = dev->computes && !dev->no_arrays;
     info->runs_kernels = backend_runs_kernels(dev);
+    info->flushes_subnormals = info->runs_arrays && !dev->limits.subnormals;
     return IG_OK;
 }
 

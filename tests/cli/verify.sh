@@ -52,6 +52,17 @@ check 'a bad seed' ends 2 '--seed takes a whole number' verify --seed -1
 check 'a word too many' ends 2 "unexpected 'exp'" verify exp
 check 'unknown option' ends 2 "did you mean '--quick'?" verify --quik
 
+# ---- the bits of another device
+check 'two devices' ends 0 'gang: ' verify --same cpu,gang --op matmul --dtype f32 --quick
+check 'in the other direction' ends 0 $'bits of gang, math same\n' verify --same gang,cpu --op sum --dtype f32 --quick
+check 'JSON names the device' json 'd["same_as"] == "cpu" and d["devices"] == ["gang"] and d["math"] == "same"' \
+    verify --same cpu,gang --op add --dtype i8 --quick --json
+check 'JSON without another' json 'd["same_as"] is None and d["math"] == "strict"' verify --op add --dtype i8 --quick --json
+check 'one device is not enough' ends 2 'name at least two, such as cpu,opencl:0' verify --same cpu
+check 'an unknown one' ends 4 "there is no device 'cpo' here" verify --same cpu,cpo
+check 'two lists' ends 2 '--same names the devices; leave --device out' verify --same cpu,gang --device cpu
+check 'unknown mode' ends 2 "--math takes strict|same|tf32, not 'fast'" verify --math fast
+
 # ---- stopped: what was seen so far, and 130
 stopped() {
     "$ingot" verify "$@" >"$temporary/out" &

@@ -59,6 +59,16 @@ static void damage(char *at, size_t width)
     memcpy(at, &bits, width);
 }
 
+static void flush(char *at, size_t width)
+{
+    uint32_t bits;
+    if (width != sizeof bits)
+        return;
+    memcpy(&bits, at, sizeof bits);
+    bits = bits & 0x7f800000u ? bits : bits & 0x80000000u;
+    memcpy(at, &bits, sizeof bits);
+}
+
 /* What a store wrote. */
 typedef struct stored {
     const operand *o;
@@ -110,6 +120,8 @@ static void spoil(const stored *s)
     for (int64_t i = 0; i < s->n; i++) {
         if (planted.kind == FAULT_STALE)
             memcpy(element(s, i), s->before + (size_t)i * s->width, s->width);
+        else if (planted.kind == FAULT_FLUSH)
+            flush(element(s, i), s->width);
         else if (planted.kind == FAULT_STEPS || i == s->n / 2)
             damage(element(s, i), s->width);
     }
@@ -203,9 +215,12 @@ static ig_status describe(const backend *dev, ig_device_info *info)
 void faulty_plant(fault f)
 {
     planted = f;
-    if (faulty.name)
+    if (faulty.name) {
+        faulty.limits.subnormals = !f.told;
         return;
+    }
     faulty = backend_cpu;
+    faulty.limits.subnormals = !f.told;
     faulty.name = "faulty";
     faulty.describe = describe;
     faulty.launch = launch;

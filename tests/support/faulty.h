@@ -8,7 +8,8 @@
 typedef enum fault_kind {
     FAULT_STEPS,   /* every element is off by `steps` values of its dtype */
     FAULT_ELEMENT, /* one element is quite wrong */
-    FAULT_STALE    /* the result is not written: its memory stays as it was */
+    FAULT_STALE,   /* the result is not written: its memory stays as it was */
+    FAULT_FLUSH    /* f32 results below the normal numbers are 0 */
 } fault_kind;
 
 typedef struct fault {
@@ -16,6 +17,7 @@ typedef struct fault {
         *op; /* an elementwise op, a fold, "contract", or "kernel": the f32 that kernels change */
     fault_kind kind;
     int steps;
+    bool told;  /* FAULT_FLUSH: the device says that it does so */
     bool fused; /* only where the op is computed together with others, and nothing else is stored */
 } fault;
 

@@ -254,7 +254,8 @@ static void expect_verb_finds(const char *line, const char *what, fault f)
     char *said, again[400];
     faulty_plant(f);
     const int code = capture_verb(verb_verify, line, &said);
-    char *told = strstr(said, "\n  ingot verify --device faulty");
+    char *told = strstr(said, strstr(line, "--same") ? "\n  ingot verify --same cpu,faulty"
+                                                     : "\n  ingot verify --device faulty");
     if (code != EXIT_FAILED || !strstr(said, what) || !told)
         fail_msg("%s: exit code %d: %s", line, code, said);
     told += strlen("\n  ingot ");
@@ -278,6 +279,47 @@ static void the_verb_finds_faults(void **state)
                       (fault){.op = "contract", .kind = FAULT_ELEMENT});
     expect_verb_finds("verify --device faulty --op maximum --dtype i8",
                       "FAILED maximum i8 on faulty", (fault){.op = "maximum", .kind = FAULT_STALE});
+}
+
+/* Errors that are within the bound of an op are differences, too. */
+static void the_verb_compares_bits(void **state)
+{
+    (void)state;
+    char *said;
+    expect_verb_finds("verify --quick --same cpu,faulty --op exp --dtype f32",
+                      "FAILED exp f32 on faulty", (fault){.op = "exp", .steps = 1});
+    expect_verb_finds("verify --quick --same cpu,faulty --op matmul --dtype f32",
+                      "FAILED matmul f32 on faulty",
+                      (fault){.op = "contract", .kind = FAULT_ELEMENT});
+    expect_verb_finds("verify --quick --same cpu,faulty --op tan --dtype f32",
+                      "gradient 0, element", (fault){.op = "multiply", .steps = 1});
+    expect_verb_finds("verify --same cpu,faulty --op logical_or --dtype bool",
+                      "FAILED logical_or bool on faulty",
+                      (fault){.op = "logical_or", .kind = FAULT_ELEMENT});
+    faulty_plant((fault){0});
+    assert_int_equal(capture_verb(verb_verify, "verify --same cpu,faulty --op exp", &said),
+                     EXIT_FINE);
+    assert_non_null(strstr(said, "faulty: "));
+    assert_non_null(strstr(said, "the bits of cpu, math same"));
+    free(said);
+}
+
+/* A device may flush subnormal numbers if it says so, and verify counts them. */
+static void flushed_numbers_are_told(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {"verify --device faulty --op multiply --dtype f32",
+                                        "verify --same cpu,faulty --op multiply --dtype f32"};
+    for (int i = 0; i < 2; i++) {
+        char *said;
+        expect_verb_finds(lines[i], "FAILED multiply f32 on faulty",
+                          (fault){.op = "multiply", .kind = FAULT_FLUSH});
+        faulty_plant((fault){.op = "multiply", .kind = FAULT_FLUSH, .told = true});
+        assert_int_equal(capture_verb(verb_verify, lines[i], &said), EXIT_FINE);
+        assert_non_null(strstr(said, "subnormal f32 numbers may become 0"));
+        assert_non_null(strstr(said, " elements are 0 because the device flushes"));
+        free(said);
+    }
 }
 
 static void the_calculator_finds_faults(void **state)
@@ -333,6 +375,8 @@ int main(void)
         FAULTY(a_fault_of_fusing_is_found),
         TEST(a_name_is_taken_once),
         FAULTY(the_verb_finds_faults),
+        FAULTY(the_verb_compares_bits),
+        FAULTY(flushed_numbers_are_told),
         FAULTY(the_calculator_finds_faults),
         FAULTY(the_verb_passes_what_is_right),
         TEST(every_reference_has_an_op),
