@@ -463,9 +463,9 @@ static void right_kernels_pass(void **state)
 static void a_wrong_device_is_named(void **state)
 {
     (void)state;
-    static const fault faults[] = {{"kernel", FAULT_ELEMENT, 0, false},
-                                   {"kernel", FAULT_STALE, 0, false},
-                                   {"kernel", FAULT_STEPS, 1 << 16, false}};
+    static const fault faults[] = {{.op = "kernel", .kind = FAULT_ELEMENT},
+                                   {.op = "kernel", .kind = FAULT_STALE},
+                                   {.op = "kernel", .kind = FAULT_STEPS, .steps = 1 << 16}};
     for (int i = 0; i < 3; i++) {
         ig_verify_report r;
         faulty_plant(faults[i]);
