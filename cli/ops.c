@@ -148,7 +148,7 @@ static void json_param(str *t, const ig_param *p)
                p->variadic ? "true" : "false");
 }
 
-static void json_op(str *t, const ig_op *op)
+static void json_op(str *t, const ig_op *op, const char *device)
 {
     str_puts(t, "{");
     json_member(t, "name", op->name);
@@ -162,20 +162,36 @@ static void json_op(str *t, const ig_op *op)
         json_param(t, &op->params[i]);
     }
     str_puts(t, "], \"support\": ");
-    support_json(t, op);
+    support_json(t, op, device);
     str_puts(t, "}");
 }
 
-static void json_ops(str *t, const char *only)
+/* Facts about the devices that the table has columns for. */
+static void json_devices(str *t, const char *only)
 {
-    str_puts(t, "{\"schema\": 1, \"ops\": [");
+    const char *comma = "";
+    for (int k = 0; k < ig_device_count(); k++) {
+        ig_device_info d = {0};
+        if (ig_device_get(k, &d) != IG_OK || !support_lists(&d, only))
+            continue;
+        str_printf(t, "%s{\"name\": \"%s\", \"flushes_subnormals\": %s}", comma, d.name,
+                   d.flushes_subnormals ? "true" : "false");
+        comma = ", ";
+    }
+}
+
+static void json_ops(str *t, const char *only, const char *device)
+{
+    str_puts(t, "{\"schema\": 1, \"devices\": [");
+    json_devices(t, device);
+    str_puts(t, "], \"ops\": [");
     const char *comma = "";
     for (int i = 0; i < ig_op_count(); i++) {
         const ig_op *op = ig_op_at(i);
         if (only && strcmp(only, op->name) != 0)
             continue;
         str_puts(t, comma);
-        json_op(t, op);
+        json_op(t, op, device);
         comma = ",\n";
     }
     str_puts(t, "]}\n");
@@ -186,8 +202,11 @@ static void json_ops(str *t, const char *only)
 int verb_ops(int argc, char **argv)
 {
     bool json = false, table = false, markdown = false;
+    const char *device = NULL;
     const option options[] = {
         FLAG("--support", &table, "which dtypes each op takes on each device"),
+        {"--device", 0, "DEVICE", option_text, &device,
+         "--support and --json: of this device only (all)"},
         FLAG("--markdown", &markdown, "the same for the CPU, as docs/ops.md"),
         FLAG("--json", &json, "as JSON, schema 1"),
         {0}};
@@ -198,6 +217,11 @@ int verb_ops(int argc, char **argv)
         return code;
     const char *name = argc > 0 ? argv[0] : NULL;
     str t = {0};
+    if (device && ig_set_device(device) != IG_OK) {
+        fail_library(&c);
+        return EXIT_ABSENT;
+    }
+    device = device ? ig_device() : NULL; /* "opencl" is one of several */
     if (argc > 1 || (name && (table || markdown))) {
         say(&c, name && argc == 1 ? "a name goes without --support and --markdown"
                                   : "one name at most; see 'ingot ops --help'");
@@ -208,9 +232,11 @@ int verb_ops(int argc, char **argv)
         code = EXIT_USAGE;
     } else {
         if (json)
-            json_ops(&t, name);
-        else if (table || markdown)
-            (markdown ? support_markdown : support_table)(&t);
+            json_ops(&t, name, device);
+        else if (markdown)
+            support_markdown(&t);
+        else if (table)
+            support_table(&t, device);
         else if (!name)
             ops_list(&t);
         text_print(stdout, t.s);

@@ -1,5 +1,5 @@
-/* The support table: op x device x dtype. An op is tried with the arguments that verify knows for it;
- * what the library refuses, it refuses with a reason. */
+/* The support table: op x device x dtype. An op is built with the arguments that verify knows for it, and the
+ * library plans it for the device; what it refuses, it refuses with a reason. */
 #include "support.h"
 #include "calc/calc.h"
 #include "cli.h"
@@ -85,14 +85,22 @@ bool device_by_default(const ig_device_info *d)
     return d->runs_arrays && !emulated && strcmp(d->kind, "gang") != 0;
 }
 
-void support_table(str *t)
+bool support_lists(const ig_device_info *d, const char *only)
+{
+    if (only)
+        return strcmp(d->name, only) == 0;
+    return d->runs_arrays && strcmp(d->kind, "gang") != 0;
+}
+
+void support_table(str *t, const char *only)
 {
     for (int k = 0; k < ig_device_count(); k++) {
         ig_device_info d = {0};
-        if (ig_device_get(k, &d) != IG_OK || !device_by_default(&d))
+        if (ig_device_get(k, &d) != IG_OK || !support_lists(&d, only))
             continue;
-        str_printf(t, "%s%s: dtypes that are computed there, and those that are refused\n",
-                   t->n ? "\n" : "", d.name);
+        str_printf(t, "%s%s: dtypes that are computed there, and those that are refused%s\n",
+                   t->n ? "\n" : "", d.name,
+                   d.flushes_subnormals ? "; f32 below 2^-126 may become 0" : "");
         const char *cls = NULL;
         for (const ig_op *op = ops_next(NULL); op; op = ops_next(op)) {
             if (!cls || strcmp(cls, op->cls) != 0)
@@ -161,13 +169,13 @@ static void json_dtypes(str *t, const support *s)
     }
 }
 
-void support_json(str *t, const ig_op *op)
+void support_json(str *t, const ig_op *op, const char *only)
 {
     const char *comma = "";
     str_puts(t, "{");
     for (int k = 0; k < ig_device_count(); k++) {
         ig_device_info d = {0};
-        if (ig_device_get(k, &d) != IG_OK || !device_by_default(&d))
+        if (ig_device_get(k, &d) != IG_OK || !support_lists(&d, only))
             continue;
         support s = support_ask(op, d.name);
         str_printf(t, "%s\"%s\": {", comma, d.name);

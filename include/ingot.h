@@ -321,6 +321,10 @@ IG_API bool ig_is_evaluated(const ig_array *x); /* its elements have been comput
  * ig_eval(&x, 1). */
 IG_API ig_status ig_eval(ig_array *const *arrays, int n);
 
+/* Tells whether the devices of the arrays can compute them: IG_OK, or IG_ERR_UNSUPPORTED with the reason as the
+ * error. Plans, but compiles and computes nothing; an array that moves between devices is computed first. */
+IG_API ig_status ig_can_eval(ig_array *const *arrays, int n);
+
 /* Asks the evaluations that run now, in any thread, to stop. They fail with IG_ERR_CANCELLED; their arrays
  * stay unevaluated and can be evaluated again, unless they need an array that was donated: that is lost.
  * Evaluations that start later are not affected. The request is noticed between the programs of an

@@ -402,7 +402,7 @@ ig_status run_try(const problem *p)
     ig_scope_begin();
     lay_out_all(p, CONTIGUOUS, x);
     const int n = call(p, x, y, MAX_OUTPUTS);
-    const bool ok = n > 0 && ig_eval(y, n) == IG_OK;
+    const bool ok = n > 0 && ig_can_eval(y, n) == IG_OK;
     ig_scope_end();
     return ok ? IG_OK : IG_ERR_UNSUPPORTED;
 }

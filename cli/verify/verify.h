@@ -96,7 +96,8 @@ bool run_donates(int layout);
 void run_problem(run *r, const problem *p);
 /* Checks that p is refused with IG_ERR_DTYPE and a message that names the op. */
 void run_refused(run *r, const problem *p);
-/* Calls the op of p and evaluates its results; IG_OK, or why not, with the library's error waiting. */
+/* Calls the op of p and asks whether its results can be computed; IG_OK, or why not, with the library's error
+ * waiting. */
 ig_status run_try(const problem *p);
 
 /* ---- same.c ---- */

@@ -275,6 +275,18 @@ static ig_status emit(const schedule *s, const program *p, const backend *dev, e
     return status;
 }
 
+ig_status emitted_support(schedule *s, const backend *dev)
+{
+    for (int i = 0; i < s->n_program; i += s->program[i].chain) {
+        emitted e = {0};
+        if (s->program[i].kind == PROGRAM_KERNEL)
+            continue;
+        TRY(emit(s, &s->program[i], dev, &e));
+        emitted_free(&e);
+    }
+    return IG_OK;
+}
+
 static ig_status prepare(emitted_program *c, const backend *dev)
 {
     int most = 1;

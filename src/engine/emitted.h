@@ -6,6 +6,8 @@
 #include "backend/backend.h"
 #include "graph/graph.h"
 
+/* IG_ERR_UNSUPPORTED, with the reason as the error, if the device cannot run a program of s. Compiles nothing. */
+ig_status emitted_support(schedule *s, const backend *dev);
 /* Makes the i-th program of the schedule ready for the device; of a chain, its first program stands for
  * all. The kernels are emitted, and those whose text is new are compiled. */
 ig_status emitted_compile(schedule *s, int i, const backend *dev);

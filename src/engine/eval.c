@@ -557,6 +557,26 @@ char *ig_explain_donating(ig_array *const *arrays, int n, ig_array *const *donat
 
 char *ig_explain(ig_array *const *arrays, int n) { return ig_explain_donating(arrays, n, NULL, 0); }
 
+ig_status ig_can_eval(ig_array *const *arrays, int n)
+{
+    engine_enter();
+    ig_status status = check_list(arrays, n, NULL, 0);
+    if (status == IG_OK)
+        status = cross_all(arrays, n);
+    for (int i = 0; i < n && status == IG_OK; i++) { /* they may be on different devices */
+        const backend *dev = engine_device_of(arrays[i]);
+        status = prepare(&arrays[i], 1, NULL, 0);
+        if (status != IG_OK || dev->compile || engine.g.n_node == 0)
+            continue;
+        const schedule_rules rules = rules_of(dev);
+        schedule *s = schedule_build(&engine.g, &rules);
+        status = s ? emitted_support(s, dev) : error_waiting(IG_ERR_MEMORY);
+        schedule_free(s);
+    }
+    engine_leave();
+    return status;
+}
+
 void ig_shutdown(void)
 {
     ig_trace_end();
