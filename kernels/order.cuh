@@ -1,20 +1,18 @@
 /* The order of sort, argsort and searchsorted as unsigned keys: the key of x is below that of y exactly if
- * x stands before y. NaN is last, also in descending order, and -0.0 equals 0.0. */
+ * x stands before y. NaN is last, also in descending order, and -0.0 equals 0.0. T holds the key. */
 
-__device__ unsigned long long order_integer(unsigned long long bits, unsigned long long all,
-                                            unsigned long long sign, bool descending)
+template <typename T> __device__ T order_integer(T bits, T all, T sign, bool descending)
 {
-    return (bits ^ sign ^ (descending ? all : 0ull)) & all;
+    return (T)((bits ^ sign ^ (descending ? all : (T)0)) & all);
 }
 
-__device__ unsigned long long order_float(unsigned long long bits, unsigned long long all,
-                                          unsigned long long sign, unsigned long long infinity, bool descending)
+template <typename T> __device__ T order_float(T bits, T all, T sign, T infinity, bool descending)
 {
-    const unsigned long long magnitude = bits & ~sign & all;
+    const T magnitude = (T)(bits & ~sign & all);
     if (magnitude > infinity)
         return all;
-    if (magnitude == 0ull)
+    if (magnitude == (T)0)
         return sign;
-    const unsigned long long key = (bits & sign) != 0ull ? ~bits & all : bits | sign;
-    return descending ? all - key : key;
+    const T key = (T)((bits & sign) != (T)0 ? ~bits & all : bits | sign);
+    return descending ? (T)(all - key) : key;
 }
