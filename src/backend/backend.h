@@ -32,6 +32,7 @@ typedef struct backend_limits {
     bool subnormals;     /* f32 keeps them */
     bool exact_division; /* f32 division and square root are rounded correctly */
     bool unified;        /* it uses host memory */
+    bool cpu;            /* a core runs the threads of a block one after another */
 } backend_limits;
 
 /* ---- kernels ---- */

@@ -265,6 +265,7 @@ static ig_status emit(const schedule *s, const program *p, const backend *dev, e
                                 .threads = l->threads,
                                 .shared_bytes = l->shared_bytes,
                                 .f64 = l->f64,
+                                .cpu = l->cpu,
                                 .same = same,
                                 .by_value = by_value,
                                 .slot_len = bytes};

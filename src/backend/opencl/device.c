@@ -129,6 +129,7 @@ static cl_int read_facts(opencl_device *d)
     l->exact_division = f32 & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT;
     l->f64 = f64 != 0;
     l->unified = unified != 0;
+    l->cpu = strcmp(d->kind, "cpu") == 0;
     l->buffers = (int)(l->param_bytes / (sizeof(void *) + sizeof(cl_ulong)));
     for (int i = 0; i < 3; i++)
         l->thread_at[i] = axes[i];

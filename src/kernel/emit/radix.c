@@ -3,11 +3,13 @@
  *
  *   radix_count   how often each digit occurs in each tile: count[row][digit][tile]
  *   radix_sum     counts become sums over the tiles before, and total[row][digit]
- *   radix_move    each tile is sorted by its digit in shared memory, in two steps of four bits, and is written
- *                 to its places: runs of one digit lie side by side
+ *   radix_move    each tile is sorted by its digit in shared memory and is written to its places: runs of one
+ *                 digit lie side by side
  *
- * In a step of radix_move a thread has EACH neighbouring items and counts their digits in counters of its
- * own; the running sums of all counters, by digit and then by thread, are the places. */
+ * How radix_move sorts: where lanes can vote, a warp takes a part of the tile, 32 items at a time, and counts
+ * their digits in counters of its own; votes tell which lanes have the same digit. Elsewhere there are two
+ * steps of four bits: a thread has EACH neighbouring items and counts digits in counters of its own, and the
+ * running sums of all counters, by digit and then by thread, are the places. */
 #include "kernel/emit/indexed.h"
 
 #include "base/error.h"
@@ -19,7 +21,9 @@ enum {
     DIGIT_BITS = 8,
     DIGITS = 1 << DIGIT_BITS,
     STEP_BITS = 4,
-    STEP_DIGITS = 1 << STEP_BITS
+    STEP_DIGITS = 1 << STEP_BITS,
+    SUM_PARTS = 16, /* parts that threads sum up where lanes cannot shuffle */
+    SUM_ROOM = THREADS + SUM_PARTS
 };
 
 /* Items of a thread; a tile has to fit in shared memory. */
@@ -82,6 +86,7 @@ static ig_status start(emit_writer *w, const radix *r, const emit_target *t, emi
 {
     TRY(writer_start(w, t, out));
     w->wide = r->wide;
+    w->rolled = t->cpu; /* its compiler takes very long for unrolled loops between barriers */
     return IG_OK;
 }
 
@@ -93,7 +98,7 @@ static ig_status finish(emit_writer *w, const char *entry, int64_t blocks)
     return status;
 }
 
-/* before(x, s): the sum of x of the threads before; all threads call it. s has THREADS elements. */
+/* before(x, s): the sum of x of the threads before; all threads call it. s has SUM_ROOM elements. */
 static void write_before(emit_writer *w)
 {
     if (w->target->subgroup == 32)
@@ -114,11 +119,14 @@ static void write_before(emit_writer *w)
         text_add(&w->body,
                  "static __device__ unsigned int before(unsigned int x, unsigned int *s)\n{\n"
                  "    const int t = threadIdx.x;\n    s[t] = x;\n    __syncthreads();\n"
-                 "    for (int step = 1; step < %d; step *= 2) {\n"
-                 "        const unsigned int y = t >= step ? s[t - step] : 0u;\n"
-                 "        __syncthreads();\n        s[t] += y;\n        __syncthreads();\n    }\n"
-                 "    const unsigned int sum = s[t];\n    __syncthreads();\n"
-                 "    return sum - x;\n}\n\n",
+                 "    if (t < %d) {\n        unsigned int run = 0;\n"
+                 "        for (int k = t * %d; k < (t + 1) * %d; k++) {\n"
+                 "            const unsigned int now = s[k];\n            s[k] = run;\n"
+                 "            run += now;\n        }\n        s[%d + t] = run;\n    }\n"
+                 "    __syncthreads();\n    unsigned int sum = s[t];\n"
+                 "    for (int k = 0; k < t / %d; k++)\n        sum += s[%d + k];\n"
+                 "    __syncthreads();\n    return sum;\n}\n\n",
+                 SUM_PARTS, THREADS / SUM_PARTS, THREADS / SUM_PARTS, THREADS, THREADS / SUM_PARTS,
                  THREADS);
 }
 
@@ -131,29 +139,26 @@ static ig_status emit_count(const pass *p, const emit_target *t, emitted *out)
     TRY(start(&w, r, t, out));
     write_item_functions(&w, p);
     const int count = writer_scratch(&w, "unsigned int", r->count);
-    const int rows = writer_number(&w, r->rows), inner = writer_number(&w, r->inner);
-    const int tiles = writer_number(&w, tiles_of(r));
+    const int inner = writer_number(&w, r->inner), tiles = writer_number(&w, tiles_of(r));
     /* Neighbours are often equal, so a thread counts runs. */
-    text_add(&w.body,
-             "extern \"C\" __global__ void radix_count(PARAMS)\n{\n"
-             "    __shared__ unsigned int n[%d];\n    const int t = threadIdx.x;\n"
-             "    for (idx job = blockIdx.x; job < g.n%d * g.n%d; job += gridDim.x) {\n"
-             "        const idx row = job / g.n%d, tile = job %% g.n%d;\n"
-             "        n[t] = 0;\n        __syncthreads();\n"
-             "        unsigned int now = 0, run = 0;\n"
-             "#pragma unroll\n        for (int u = 0; u < %d; u++) {\n"
-             "            const idx col = tile * %lld + u * %d + t;\n"
-             "            if (col < g.n%d) {\n"
-             "                const unsigned int digit = digit_of(g, item_at(ARGS, row, col));\n"
-             "                if (digit != now && run) {\n"
-             "                    atomicAdd(&n[now], run);\n                    run = 0;\n"
-             "                }\n                now = digit;\n                run++;\n"
-             "            }\n        }\n"
-             "        if (run)\n            atomicAdd(&n[now], run);\n        __syncthreads();\n"
-             "        p%d[(row * %d + t) * g.n%d + tile] = n[t];\n"
-             "        __syncthreads();\n    }\n}\n",
-             DIGITS, rows, tiles, tiles, tiles, each_of(r), (long long)tile_of(r), THREADS, inner,
-             count, DIGITS, tiles);
+    text_add(
+        &w.body,
+        "extern \"C\" __global__ void radix_count(PARAMS)\n{\n"
+        "    __shared__ unsigned int n[%d];\n    const int t = threadIdx.x;\n"
+        "    const idx row = blockIdx.x / g.n%d, tile = blockIdx.x %% g.n%d;\n"
+        "    const idx first = tile * %lld + t;\n    %s x[%d];\n"
+        "    unsigned int now = 0, run = 0;\n    n[t] = 0;\n    __syncthreads();\n"
+        "#pragma unroll\n    for (int u = 0; u < %d; u++)\n"
+        "        x[u] = first + u * %d < g.n%d ? item_at(ARGS, row, first + u * %d) : (%s)0;\n"
+        "#pragma unroll\n    for (int u = 0; u < %d; u++) {\n"
+        "        if (first + u * %d < g.n%d) {\n"
+        "            const unsigned int digit = digit_of(g, x[u]);\n"
+        "            if (digit != now && run) {\n                atomicAdd(&n[now], run);\n"
+        "                run = 0;\n            }\n            now = digit;\n"
+        "            run++;\n        }\n    }\n    if (run)\n        atomicAdd(&n[now], run);\n"
+        "    __syncthreads();\n    p%d[(row * %d + t) * g.n%d + tile] = n[t];\n}\n",
+        DIGITS, tiles, tiles, (long long)tile_of(r), r->type, each_of(r), each_of(r), THREADS,
+        inner, THREADS, r->type, each_of(r), THREADS, inner, count, DIGITS, tiles);
     return finish(&w, "radix_count", r->rows * tiles_of(r));
 }
 
@@ -166,27 +171,26 @@ static ig_status emit_sum(const radix *r, const emit_target *t, emitted *out)
     write_before(&w);
     const int count = writer_scratch(&w, "unsigned int", r->count);
     const int total = writer_scratch(&w, "unsigned int", r->total);
-    const int rows = writer_number(&w, r->rows), tiles = writer_number(&w, tiles_of(r));
+    const int tiles = writer_number(&w, tiles_of(r));
     text_add(&w.body,
              "extern \"C\" __global__ void radix_sum(PARAMS)\n{\n"
              "    __shared__ unsigned int s[%d];\n    __shared__ unsigned int end;\n"
-             "    for (idx job = blockIdx.x; job < g.n%d * %d; job += gridDim.x) {\n"
-             "        unsigned int *n = p%d + job * g.n%d;\n        unsigned int sum = 0;\n"
-             "        for (idx first = 0; first < g.n%d; first += %d) {\n"
-             "            const idx at = first + (idx)threadIdx.x * %d;\n"
-             "            unsigned int x[%d], own = 0;\n"
-             "#pragma unroll\n            for (int u = 0; u < %d; u++) {\n"
-             "                x[u] = at + u < g.n%d ? n[at + u] : 0u;\n"
-             "                own += x[u];\n            }\n"
-             "            unsigned int run = sum + before(own, s);\n"
-             "            if (threadIdx.x == %d)\n                end = run + own;\n"
-             "#pragma unroll\n            for (int u = 0; u < %d; u++) {\n"
-             "                if (at + u < g.n%d)\n                    n[at + u] = run;\n"
-             "                run += x[u];\n            }\n"
-             "            __syncthreads();\n            sum = end;\n            __syncthreads();\n"
-             "        }\n        if (threadIdx.x == 0)\n            p%d[job] = sum;\n    }\n}\n",
-             THREADS, rows, DIGITS, count, tiles, tiles, THREADS * EACH, EACH, EACH, EACH, tiles,
-             THREADS - 1, EACH, tiles, total);
+             "    unsigned int *n = p%d + (idx)blockIdx.x * g.n%d;\n    unsigned int sum = 0;\n"
+             "    for (idx first = 0; first < g.n%d; first += %d) {\n"
+             "        const idx at = first + (idx)threadIdx.x * %d;\n"
+             "        unsigned int x[%d], own = 0;\n"
+             "#pragma unroll\n        for (int u = 0; u < %d; u++) {\n"
+             "            x[u] = at + u < g.n%d ? n[at + u] : 0u;\n"
+             "            own += x[u];\n        }\n"
+             "        unsigned int run = sum + before(own, s);\n"
+             "        if (threadIdx.x == %d)\n            end = run + own;\n"
+             "#pragma unroll\n        for (int u = 0; u < %d; u++) {\n"
+             "            if (at + u < g.n%d)\n                n[at + u] = run;\n"
+             "            run += x[u];\n        }\n"
+             "        __syncthreads();\n        sum = end;\n        __syncthreads();\n    }\n"
+             "    if (threadIdx.x == 0)\n        p%d[blockIdx.x] = sum;\n}\n",
+             SUM_ROOM, count, tiles, tiles, THREADS * EACH, EACH, EACH, EACH, tiles, THREADS - 1,
+             EACH, tiles, total);
     return finish(&w, "radix_sum", r->rows * DIGITS);
 }
 
@@ -194,86 +198,202 @@ static ig_status emit_sum(const radix *r, const emit_target *t, emitted *out)
 static void write_take(emit_writer *w, const radix *r)
 {
     text_add(&w->body,
-             "#pragma unroll\n            for (int u = 0; u < %d; u++) {\n"
-             "                const int at = t * %d + u;\n"
-             "                x[u] = item[at + at / %d];\n",
+             "#pragma unroll\n    for (int u = 0; u < %d; u++) {\n"
+             "        const int at = t * %d + u;\n        x[u] = item[at + at / %d];\n",
              each_of(r), each_of(r), each_of(r));
     if (r->numbers)
-        text_add(&w->body, "                y[u] = number[at + at / %d];\n", each_of(r));
-    text_add(&w->body, "            }\n");
+        text_add(&w->body, "        y[u] = number[at + at / %d];\n", each_of(r));
+    text_add(&w->body, "    }\n");
 }
 
 /* A step: the tile in shared memory sorted by four bits of its digits. */
-static void write_step(emit_writer *w, const radix *r)
+static void write_step(emit_writer *w, const radix *r, int shift)
 {
     const int each = each_of(r);
-    text_add(&w->body, "        for (int shift = 0; shift < %d; shift += %d) {\n", DIGIT_BITS,
-             STEP_BITS);
     write_take(w, r);
     text_add(&w->body,
-             "#pragma unroll\n            for (int d = 0; d < %d; d++)\n"
-             "                n[d * %d + t] = 0;\n"
-             "#pragma unroll\n            for (int u = 0; u < %d; u++) {\n"
-             "                const unsigned int d = t * %d + u < here ? digit_of(g, x[u]) >> "
-             "shift & %uu : %uu;\n"
-             "                place[u] = (int)(d * %du + t);\n"
-             "                rank[u] = n[place[u]];\n"
-             "                n[place[u]] = (unsigned short)(rank[u] + 1);\n            }\n"
-             "            __syncthreads();\n",
-             STEP_DIGITS, THREADS, each, each, STEP_DIGITS - 1, STEP_DIGITS - 1, THREADS);
+             "#pragma unroll\n    for (int d = 0; d < %d; d++)\n        n[d * %d + t] = 0;\n"
+             "#pragma unroll\n    for (int u = 0; u < %d; u++) {\n"
+             "        const unsigned int d = t * %d + u < here ? digit_of(g, x[u]) >> %d & %uu : "
+             "%uu;\n"
+             "        place[u] = (int)(d * %du + t);\n        rank[u] = n[place[u]];\n"
+             "        n[place[u]] = (unsigned short)(rank[u] + 1);\n    }\n"
+             "    __syncthreads();\n",
+             STEP_DIGITS, THREADS, each, each, shift, STEP_DIGITS - 1, STEP_DIGITS - 1, THREADS);
     text_add(&w->body,
-             "            unsigned int own = 0;\n"
-             "#pragma unroll\n            for (int k = 0; k < %d; k++)\n"
-             "                own += n[t * %d + k];\n"
-             "            unsigned int run = before(own, s);\n"
-             "#pragma unroll\n            for (int k = 0; k < %d; k++) {\n"
-             "                const unsigned int now = n[t * %d + k];\n"
-             "                n[t * %d + k] = (unsigned short)run;\n"
-             "                run += now;\n            }\n            __syncthreads();\n",
+             "    own = 0;\n"
+             "#pragma unroll\n    for (int k = 0; k < %d; k++)\n        own += n[t * %d + k];\n"
+             "    own = before(own, s);\n"
+             "#pragma unroll\n    for (int k = 0; k < %d; k++) {\n"
+             "        const unsigned int now = n[t * %d + k];\n"
+             "        n[t * %d + k] = (unsigned short)own;\n        own += now;\n    }\n"
+             "    __syncthreads();\n",
              STEP_DIGITS, STEP_DIGITS, STEP_DIGITS, STEP_DIGITS, STEP_DIGITS);
     text_add(&w->body,
-             "#pragma unroll\n            for (int u = 0; u < %d; u++) {\n"
-             "                const int to = n[place[u]] + rank[u];\n"
-             "                item[to + to / %d] = x[u];\n",
+             "#pragma unroll\n    for (int u = 0; u < %d; u++) {\n"
+             "        const int to = n[place[u]] + rank[u];\n        item[to + to / %d] = x[u];\n",
              each, each);
     if (r->numbers)
-        text_add(&w->body, "                number[to + to / %d] = y[u];\n", each);
-    text_add(&w->body, "            }\n            __syncthreads();\n        }\n");
+        text_add(&w->body, "        number[to + to / %d] = y[u];\n", each);
+    text_add(&w->body, "    }\n    __syncthreads();\n");
 }
 
-/* Statements that write the item at `j` of the tile to place `to` of its row. */
-static void write_out(emit_writer *w, const pass *p)
+/* ---- with votes ---- */
+
+/* Items in registers: lane `lane` of the warp has item u * 32 + lane of the warp's part. */
+static void write_lanes_take(emit_writer *w, const pass *p)
+{
+    const radix *r = p->r;
+    text_add(&w->body,
+             "#pragma unroll\n    for (int u = 0; u < %d; u++) {\n"
+             "        const int j = part + u * 32 + lane;\n"
+             "        x[u] = j < here ? item_at(ARGS, row, first + j) : (%s)0;\n",
+             each_of(r), r->type);
+    if (r->numbers && p->first)
+        text_add(&w->body, "        y[u] = (unsigned int)(first + j);\n");
+    else if (r->numbers)
+        text_add(&w->body, "        y[u] = j < here ? p%d[row * g.n%d + first + j] : 0u;\n",
+                 writer_scratch(w, "unsigned int", r->number[p->index & 1]),
+                 writer_number(w, r->inner));
+    text_add(&w->body, "    }\n");
+}
+
+/* The tile sorted in shared memory, and base[]. */
+static void write_by_votes(emit_writer *w, const pass *p, int total, int count, int tiles)
+{
+    const radix *r = p->r;
+    const int each = each_of(r), warps = THREADS / 32;
+    text_add(&w->body,
+             "    __shared__ unsigned short n[%d][%d];\n"
+             "    const int lane = t & 31, warp = t >> 5, part = warp * %d;\n",
+             warps, DIGITS, 32 * each);
+    write_lanes_take(w, p);
+    text_add(
+        &w->body,
+        "#pragma unroll\n    for (int k = 0; k < %d; k++)\n        n[k][t] = 0;\n"
+        "    __syncthreads();\n"
+        "#pragma unroll\n    for (int u = 0; u < %d; u++) {\n"
+        "        const unsigned int d = part + u * 32 + lane < here ? digit_of(g, x[u]) : "
+        "%uu;\n"
+        "        unsigned int peers = 0xffffffffu;\n"
+        "#pragma unroll\n        for (int b = 0; b < %d; b++) {\n"
+        "            const unsigned int with = __ballot_sync(0xffffffffu, (int)(d >> b & 1u));\n"
+        "            peers &= d >> b & 1u ? with : ~with;\n        }\n"
+        "        const unsigned int before_me = peers & ((1u << lane) - 1u);\n"
+        "        const unsigned int seen = n[warp][d];\n        __syncwarp();\n"
+        "        if (before_me == 0u)\n"
+        "            n[warp][d] = (unsigned short)(seen + __popc(peers));\n"
+        "        __syncwarp();\n"
+        "        rank[u] = (int)(d << 16 | (seen + __popc(before_me)));\n    }\n"
+        "    __syncthreads();\n",
+        warps, each, DIGITS - 1, DIGIT_BITS);
+    text_add(&w->body,
+             "    own = 0;\n"
+             "#pragma unroll\n    for (int k = 0; k < %d; k++) {\n"
+             "        const unsigned int now = n[k][t];\n"
+             "        n[k][t] = (unsigned short)own;\n        own += now;\n    }\n"
+             "    const unsigned int start = before(own, s);\n"
+             "    base[t] = start;\n    __syncthreads();\n"
+             "#pragma unroll\n    for (int u = 0; u < %d; u++) {\n"
+             "        const int d = (int)((unsigned int)rank[u] >> 16);\n"
+             "        const int to = (int)base[d] + n[warp][d] + (rank[u] & 0xffff);\n"
+             "        item[to] = x[u];\n",
+             warps, each);
+    if (r->numbers)
+        text_add(&w->body, "        number[to] = y[u];\n");
+    text_add(&w->body,
+             "    }\n    own = before(p%d[row * %d + t], s) + p%d[(row * %d + t) * g.n%d + tile];\n"
+             "    base[t] = own - start;\n    __syncthreads();\n",
+             total, DIGITS, count, DIGITS, tiles);
+}
+
+/* ---- the last launch of a pass ---- */
+
+/* Statements that write the item, whose number is at `at`, to place `to` of its row. */
+static void write_out(emit_writer *w, const pass *p, const char *at)
 {
     const radix *r = p->r;
     if (p->last) {
         const program *q = r->out;
         const int to = writer_operand(w, &q->out, true);
         const ig_dtype dtype = q->out.dtype;
-        text_add(&w->body,
-                 "            if (to < g.n%d)\n                p%d[target(g, row, to)] = ",
+        text_add(&w->body, "        if (to < g.n%d)\n            p%d[target(g, row, to)] = ",
                  writer_number(w, q->kept), to);
         if (q->kind == PROGRAM_ARGSORT)
-            text_add(&w->body, "(%s)number[j + j / %d];\n", emit_storage_type(dtype), each_of(r));
+            text_add(&w->body, "(%s)number[%s];\n", emit_storage_type(dtype), at);
         else if (dtype == IG_F32)
-            text_add(&w->body, "__uint_as_float(x);\n");
+            text_add(&w->body, "__uint_as_float(bits);\n");
         else if (dtype == IG_F64)
-            text_add(&w->body, "__longlong_as_double((long long)x);\n");
+            text_add(&w->body, "__longlong_as_double((long long)bits);\n");
         else
-            text_add(&w->body, "(%s)x;\n", emit_storage_type(dtype));
+            text_add(&w->body, "(%s)bits;\n", emit_storage_type(dtype));
         return;
     }
     const int inner = writer_number(w, r->inner);
-    text_add(&w->body, "            p%d[row * g.n%d + to] = x;\n",
+    text_add(&w->body, "        p%d[row * g.n%d + to] = bits;\n",
              writer_scratch(w, r->type, r->item[~p->index & 1]), inner);
     if (r->numbers)
-        text_add(&w->body, "            p%d[row * g.n%d + to] = number[j + j / %d];\n",
-                 writer_scratch(w, "unsigned int", r->number[~p->index & 1]), inner, each_of(r));
+        text_add(&w->body, "        p%d[row * g.n%d + to] = number[%s];\n",
+                 writer_scratch(w, "unsigned int", r->number[~p->index & 1]), inner, at);
+}
+
+static void write_tile_begin(emit_writer *w, const pass *p, bool votes)
+{
+    const radix *r = p->r;
+    const int each = each_of(r), tile = (int)tile_of(r), room = votes ? tile : tile + tile / each;
+    const int inner = writer_number(w, r->inner), tiles = writer_number(w, tiles_of(r));
+    text_add(&w->body,
+             "    __shared__ %s item[%d];\n    __shared__ unsigned int s[%d], base[%d];\n"
+             "    const int t = threadIdx.x;\n    %s x[%d];\n    int rank[%d];\n"
+             "    unsigned int own;\n"
+             "    const idx row = blockIdx.x / g.n%d, tile = blockIdx.x %% g.n%d;\n"
+             "    const idx first = tile * %d;\n"
+             "    const int here = g.n%d - first < %d ? (int)(g.n%d - first) : %d;\n",
+             r->type, room, SUM_ROOM, DIGITS, r->type, each, each, tiles, tiles, tile, inner, tile,
+             inner, tile);
+    if (r->numbers)
+        text_add(&w->body, "    __shared__ unsigned int number[%d];\n    unsigned int y[%d];\n",
+                 room, each);
+}
+
+/* The tile sorted in shared memory in two steps, and base[]: plus the place in the tile, it is the place in
+ * the row. */
+static void write_by_steps(emit_writer *w, const pass *p, int total, int count, int tiles)
+{
+    const radix *r = p->r;
+    const int each = each_of(r);
+    text_add(&w->body,
+             "    __shared__ unsigned short n[%d];\n    int place[%d];\n"
+             "#pragma unroll\n    for (int u = 0; u < %d; u++) {\n"
+             "        const int j = u * %d + t;\n"
+             "        item[j + j / %d] = j < here ? item_at(ARGS, row, first + j) : (%s)0;\n",
+             STEP_DIGITS * THREADS, each, each, THREADS, each, r->type);
+    if (r->numbers && p->first)
+        text_add(&w->body, "        number[j + j / %d] = (unsigned int)(first + j);\n", each);
+    else if (r->numbers)
+        text_add(&w->body,
+                 "        number[j + j / %d] = j < here ? p%d[row * g.n%d + first + j] : 0u;\n",
+                 each, writer_scratch(w, "unsigned int", r->number[p->index & 1]),
+                 writer_number(w, r->inner));
+    text_add(&w->body, "    }\n    __syncthreads();\n");
+    for (int shift = 0; shift < DIGIT_BITS; shift += STEP_BITS)
+        write_step(w, r, shift);
+    text_add(&w->body,
+             "    own = before(p%d[row * %d + t], s) + p%d[(row * %d + t) * g.n%d + tile];\n"
+             "#pragma unroll\n    for (int u = 0; u < %d; u++) {\n"
+             "        const int j = u * %d + t, k = j - 1;\n        if (j < here) {\n"
+             "            const unsigned int d = digit_of(g, item[j + j / %d]);\n"
+             "            if (j == 0 || digit_of(g, item[k + k / %d]) != d)\n"
+             "                base[d] = (unsigned int)j;\n        }\n    }\n"
+             "    __syncthreads();\n    base[t] = own - base[t];\n    __syncthreads();\n",
+             total, DIGITS, count, DIGITS, tiles, each, THREADS, each, each);
 }
 
 static ig_status emit_move(const pass *p, const emit_target *t, emitted *out)
 {
     const radix *r = p->r;
-    const int each = each_of(r), tile = (int)tile_of(r), room = tile + tile / each;
+    const bool votes = t->subgroup == 32;
+    char at[32];
     emit_writer w;
     TRY(start(&w, r, t, out));
     write_item_functions(&w, p);
@@ -282,53 +402,22 @@ static ig_status emit_move(const pass *p, const emit_target *t, emitted *out)
         write_place(&w, "target", &r->out->out.v, r->out->kept);
     const int count = writer_scratch(&w, "unsigned int", r->count);
     const int total = writer_scratch(&w, "unsigned int", r->total);
-    const int rows = writer_number(&w, r->rows), inner = writer_number(&w, r->inner);
     const int tiles = writer_number(&w, tiles_of(r));
+    text_add(&w.body, "extern \"C\" __global__ void radix_move(PARAMS)\n{\n");
+    write_tile_begin(&w, p, votes);
+    (votes ? write_by_votes : write_by_steps)(&w, p, total, count, tiles);
+    if (votes)
+        snprintf(at, sizeof at, "j");
+    else
+        snprintf(at, sizeof at, "j + j / %d", each_of(r));
     text_add(&w.body,
-             "extern \"C\" __global__ void radix_move(PARAMS)\n{\n"
-             "    __shared__ %s item[%d];\n    __shared__ unsigned short n[%d];\n"
-             "    __shared__ unsigned int s[%d], base[%d];\n",
-             r->type, room, STEP_DIGITS * THREADS, THREADS, DIGITS);
-    if (r->numbers)
-        text_add(&w.body, "    __shared__ unsigned int number[%d];\n    unsigned int y[%d];\n",
-                 room, each);
-    text_add(&w.body,
-             "    const int t = threadIdx.x;\n    %s x[%d];\n    int place[%d], rank[%d];\n"
-             "    for (idx job = blockIdx.x; job < g.n%d * g.n%d; job += gridDim.x) {\n"
-             "        const idx row = job / g.n%d, tile = job %% g.n%d, first = tile * %d;\n"
-             "        const int here = g.n%d - first < %d ? (int)(g.n%d - first) : %d;\n"
-             "#pragma unroll\n        for (int u = 0; u < %d; u++) {\n"
-             "            const int j = u * %d + t;\n"
-             "            item[j + j / %d] = j < here ? item_at(ARGS, row, first + j) : (%s)0;\n",
-             r->type, each, each, each, rows, tiles, tiles, tiles, tile, inner, tile, inner, tile,
-             each, THREADS, each, r->type);
-    if (r->numbers && p->first)
-        text_add(&w.body, "            number[j + j / %d] = (unsigned int)(first + j);\n", each);
-    else if (r->numbers)
-        text_add(&w.body,
-                 "            number[j + j / %d] = j < here ? p%d[row * g.n%d + first + j] : 0u;\n",
-                 each, writer_scratch(&w, "unsigned int", r->number[p->index & 1]), inner);
-    text_add(&w.body, "        }\n        __syncthreads();\n");
-    write_step(&w, r);
-    /* base[digit] + place in the tile = place in the row. */
-    text_add(
-        &w.body,
-        "        const unsigned int zero = before(p%d[row * %d + t], s) + p%d[(row * %d + t) * "
-        "g.n%d + tile];\n"
-        "#pragma unroll\n        for (int u = 0; u < %d; u++) {\n"
-        "            const int j = u * %d + t, k = j - 1;\n"
-        "            if (j < here) {\n"
-        "                const unsigned int d = digit_of(g, item[j + j / %d]);\n"
-        "                if (j == 0 || digit_of(g, item[k + k / %d]) != d)\n"
-        "                    base[d] = (unsigned int)j;\n            }\n        }\n"
-        "        __syncthreads();\n        base[t] = zero - base[t];\n"
-        "        __syncthreads();\n"
-        "        for (int j = t; j < here; j += %d) {\n"
-        "            const %s x = item[j + j / %d];\n"
-        "            const idx to = (idx)(base[digit_of(g, x)] + (unsigned int)j);\n",
-        total, DIGITS, count, DIGITS, tiles, each, THREADS, each, each, THREADS, r->type, each);
-    write_out(&w, p);
-    text_add(&w.body, "        }\n        __syncthreads();\n    }\n}\n");
+             "#pragma unroll\n    for (int u = 0; u < %d; u++) {\n"
+             "        const int j = u * %d + t;\n        if (j >= here)\n            break;\n"
+             "        const %s bits = item[%s];\n"
+             "        const idx to = (idx)(base[digit_of(g, bits)] + (unsigned int)j);\n",
+             each_of(r), THREADS, r->type, at);
+    write_out(&w, p, at);
+    text_add(&w.body, "    }\n}\n");
     return finish(&w, "radix_move", r->rows * tiles_of(r));
 }
 

@@ -152,6 +152,15 @@ static emit_step *step_add(emitted *out)
     return &out->step[out->n_step++];
 }
 
+/* The body's text without "#pragma unroll". */
+static void write_rolled(text *t, const char *body)
+{
+    static const char unroll[] = "#pragma unroll\n";
+    for (const char *next; (next = strstr(body, unroll)); body = next + sizeof unroll - 1)
+        text_add(t, "%.*s", (int)(next - body), body);
+    text_add(t, "%s", body);
+}
+
 static ig_status finish(emit_writer *w, emit_step *step)
 {
     text t = {0};
@@ -160,7 +169,10 @@ static ig_status finish(emit_writer *w, emit_step *step)
     text_add(&t, "typedef %s idx;\n\n", w->wide ? "long long" : "int");
     const ig_status status = sizes_write(w, &t, step);
     params_write(w, &t);
-    text_add(&t, "%s", w->body.at ? w->body.at : "");
+    if (w->rolled && w->body.at)
+        write_rolled(&t, w->body.at);
+    else
+        text_add(&t, "%s", w->body.at ? w->body.at : "");
     step->source = text_take(&t);
     w->out->may_fault = w->out->may_fault || w->faults;
     return status == IG_OK && !step->source ? IG_ERR_MEMORY : status;

@@ -36,6 +36,7 @@ typedef struct emit_writer {
     bool needs_f64; /* a value or element is f64 */
     unsigned uses;  /* USES_*: texts in front of the kernel */
     bool faults;
+    bool rolled; /* loops are not unrolled */
     bool failed;
 } emit_writer;
 
