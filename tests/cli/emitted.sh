@@ -1,0 +1,33 @@
+# Emitted kernels that only long rows or large shapes reach have the bits of the CPU: on the device gang, and
+# some of them through an OpenCL compiler.
+. tests/check.sh
+ingot=${INGOT:-build/ingot}
+temporary=$(mktemp -d)
+trap 'rm -rf "$temporary"' EXIT
+
+# same DEVICE EXPRESSION: the device gives the CPU's bytes.
+same() {
+    "$ingot" eval -o "$temporary/cpu.npy" "$2" && "$ingot" eval --device "$1" -o "$temporary/other.npy" "$2" &&
+        cmp "$temporary/cpu.npy" "$temporary/other.npy"
+}
+
+while read -r line; do
+    check "gang: $line" same gang "$line"
+done <<'EOF'
+sort(normal(key(0), [5000]))
+argsort(astype(normal(key(0), [2, 5000]) * 3, i32))
+sort(astype(normal(key(0), [2, 9000]) * 30, i8), descending=true)
+argsort(astype(normal(key(0), [9000]), f16), descending=true)
+sort(astype(normal(key(0), [9000]), f64))
+argsort(astype(bits(key(0), [2, 2049], u32), i64) * 5000000000)
+argsort(normal(key(0), [4100, 3]).T, axis=1)
+x = concat([normal(key(0), [3000]), zeros([2000]) * -1.0, zeros([2000]), full([1000], nan)]); sort(x)
+x = concat([normal(key(0), [3000]), zeros([2000]) * -1.0, zeros([2000]), full([1000], nan)]); argsort(x, descending=true)
+topk(normal(key(0), [2, 5000]), 7)[1]
+scatter_add(zeros([70000]), astype(uniform(key(0), [9000]) * 70000, i64), normal(key(1), [9000]))
+EOF
+
+if ls /etc/OpenCL/vendors/*.icd >/dev/null 2>&1; then
+    check 'opencl: a long argsort' same opencl 'argsort(normal(key(0), [2, 5000]))'
+fi
+finish
