@@ -94,6 +94,20 @@ typedef struct backend_native {
     void (*discard)(native_code *code);
 } backend_native;
 
+/* ---- launches that are repeated ---- */
+
+/* A device that can keep a list of launches and run it as one: a CUDA graph. The launches between begin and end
+ * (kernel_launch without device_ns, native launches) are those of *kept, which is NULL at first and then belongs to the
+ * backend. Begin and end are called by one thread, which uses the device for nothing else in between; other threads
+ * wait. The launches take effect at the end at the latest, with the arguments of this time. */
+typedef struct backend_replay {
+    ig_status (*begin)(const backend *dev, void **kept);
+    /* Runs what was launched if status is IG_OK. With *again, nothing was run: the caller launches all of it once
+     * more, from begin on. Returns status, or the first failure. */
+    ig_status (*end)(const backend *dev, void *kept, ig_status status, bool *again);
+    void (*discard)(void *kept); /* NULL is fine */
+} backend_replay;
+
 /* ---- the device ---- */
 
 struct backend {
@@ -104,6 +118,8 @@ struct backend {
     ig_status (*describe)(const backend *dev, ig_device_info *info);
     /* A buffer of this device; NULL on failure. */
     buffer *(*alloc)(const backend *dev, size_t bytes);
+    /* The same, in host memory that kernels can use, too: its `data` is valid after finish. NULL: there is none. */
+    buffer *(*alloc_visible)(const backend *dev, size_t bytes);
     /* Prepares p for any number of launches and allocates all that they need. NULL, as are discard and
      * launch, if the device has no programs of its own: the engine then emits kernels. */
     ig_status (*compile)(const backend *dev, program *p);
@@ -139,6 +155,7 @@ struct backend {
     ig_status (*kernel_launch)(kernel_code *code, const kernel_launch *l);
     /* NULL: kernels are emitted for all programs. */
     const backend_native *native;
+    const backend_replay *replay; /* NULL: each launch is one of its own */
 };
 
 static inline bool backend_runs_kernels(const backend *dev) { return dev->language || dev->lanes; }

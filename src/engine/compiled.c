@@ -138,6 +138,9 @@ static ig_status compile(ig_compiled *c, ig_array *const *inputs, ig_array *cons
         status = replay_with(outputs, c->n_out, inputs, standing, c->n_in, results);
     if (status == IG_OK)
         status = fold_constants(c, standing, results);
+    /* Now that the graph is built, nothing asks for the value of a number any more: kernels get it by value. */
+    for (int i = 0; i < c->n_in && status == IG_OK; i++)
+        standing[i]->is_number = inputs[i]->root->is_number && inputs[i]->view.ndim == 0;
     if (status == IG_OK) {
         engine_enter();
         status = plan(c, standing, results);

@@ -59,12 +59,17 @@ typedef struct emitted_program {
     emitted e;
     native_code *native; /* runs the program, or its core before the kernels; or NULL */
     const backend *dev;
-    int core_slot;       /* stands for the core's values, in scratch */
-    kernel_row **kernel; /* of each step */
-    kernel_arg *args;
-    buffer *
-        *brought; /* of each argument: the memory of a number that the last launch read, or NULL */
-    int n_brought;
+    int core_slot; /* stands for the core's values, in scratch */
+    struct ready_step {
+        kernel_row *kernel;
+        kernel_code *code; /* what the device launches; NULL: module_launch knows */
+        kernel_arg *args;
+        buffer **
+            brought; /* of each argument: the memory of a number that the last launch read, or NULL */
+    } * step;
+    kernel_arg *args; /* of all steps */
+    buffer **brought;
+    int n_args;
 } emitted_program;
 
 static struct device_memory *memory_of(const backend *dev)
@@ -224,13 +229,13 @@ static void program_free(emitted_program *c)
         return;
     if (c->native)
         c->dev->native->discard(c->native);
-    for (int i = 0; c->kernel && i < c->e.n_step; i++)
-        if (c->kernel[i])
-            kernel_give(c->kernel[i]);
-    memory_free(c->kernel);
+    for (int i = 0; c->step && i < c->e.n_step; i++)
+        if (c->step[i].kernel)
+            kernel_give(c->step[i].kernel);
+    memory_free(c->step);
     emitted_free(&c->e);
     memory_free(c->args);
-    for (int i = 0; c->brought && i < c->n_brought; i++)
+    for (int i = 0; c->brought && i < c->n_args; i++)
         buffer_release(c->brought[i]);
     memory_free(c->brought);
     memory_free(c);
@@ -290,23 +295,24 @@ ig_status emitted_support(schedule *s, const backend *dev)
 
 static ig_status prepare(emitted_program *c, const backend *dev)
 {
-    int most = 1;
-    c->kernel = memory_new((size_t)(c->e.n_step + 1) * sizeof *c->kernel);
-    if (!c->kernel)
+    for (int i = 0; i < c->e.n_step; i++)
+        c->n_args += c->e.step[i].n_param + 1;
+    c->step = memory_new((size_t)(c->e.n_step + 1) * sizeof *c->step);
+    c->args = memory_new((size_t)(c->n_args + 1) * sizeof *c->args);
+    c->brought = memory_new((size_t)(c->n_args + 1) * sizeof *c->brought);
+    if (!c->step || !c->args || !c->brought)
         return IG_ERR_MEMORY;
-    for (int i = 0; i < c->e.n_step; i++) {
+    for (int i = 0, at = 0; i < c->e.n_step; at += c->e.step[i++].n_param + 1) {
         const emit_step *step = &c->e.step[i];
-        module_kernel ready;
-        c->kernel[i] = kernel_take(step->source);
-        if (!c->kernel[i])
+        struct ready_step *r = &c->step[i];
+        r->args = c->args + at;
+        r->brought = c->brought + at;
+        r->kernel = kernel_take(step->source);
+        if (!r->kernel)
             return error_waiting(IG_ERR_MEMORY);
-        TRY(module_prepare(c->kernel[i]->module, dev, step->entry, &ready));
-        most = step->n_param + 1 > most ? step->n_param + 1 : most;
+        TRY(module_code(r->kernel->module, dev, step->entry, step->block, &r->code));
     }
-    c->args = memory_new((size_t)most * sizeof *c->args);
-    c->brought = memory_new((size_t)most * sizeof *c->brought);
-    c->n_brought = most;
-    return c->args && c->brought ? IG_OK : IG_ERR_MEMORY;
+    return IG_OK;
 }
 
 /* ---- programs with native code ---- */
@@ -384,8 +390,12 @@ static ig_status reserve(const backend *dev, const emitted_program *c)
     }
     if (!e->may_fault || m->fault)
         return IG_OK;
-    buffer *fault = dev->alloc(dev, sizeof none);
-    const ig_status status = fault ? dev->write(fault, 0, none, sizeof none) : IG_ERR_MEMORY;
+    buffer *fault = (dev->alloc_visible ? dev->alloc_visible : dev->alloc)(dev, sizeof none);
+    ig_status status = fault ? IG_OK : IG_ERR_MEMORY;
+    if (fault && fault->data)
+        memcpy(fault->data, none, sizeof none);
+    else if (fault)
+        status = dev->write(fault, 0, none, sizeof none);
     if (status == IG_OK)
         m->fault = fault;
     else
@@ -430,48 +440,83 @@ static binding bind(const emitted_program *c, const emit_param *p, const struct 
 }
 
 /* A number that a kernel reads through a pointer needs memory on the device. */
-static ig_status bring_numbers(const emit_step *step, const backend *dev, const emitted_program *c)
+static ig_status bring_number(const struct ready_step *r, int k, const backend *dev)
 {
-    for (int k = 0; k < step->n_param; k++) {
-        binding *at = &c->args[k].at;
-        buffer_release(c->brought[k]);
-        c->brought[k] = NULL;
-        if (transfer_is_on(at->buf, dev))
-            continue;
-        c->brought[k] = transfer_copy(at->buf, 0, at->buf->bytes, dev);
-        if (!c->brought[k])
-            return IG_ERR_MEMORY;
-        at->buf = c->brought[k];
+    binding *at = &r->args[k].at;
+    buffer_release(r->brought[k]);
+    r->brought[k] = NULL;
+    if (transfer_is_on(at->buf, dev))
+        return IG_OK;
+    r->brought[k] = transfer_copy(at->buf, 0, at->buf->bytes, dev);
+    if (!r->brought[k])
+        return IG_ERR_MEMORY;
+    at->buf = r->brought[k];
+    return IG_OK;
+}
+
+static ig_status arrange(const emitted_program *c, const backend *dev, const binding *bindings)
+{
+    struct device_memory *m = memory_of(dev);
+    if (c->e.may_fault && !m->suspect)
+        m->suspect = runs.now;
+    for (int i = 0; i < c->e.n_step; i++) {
+        const emit_step *step = &c->e.step[i];
+        const struct ready_step *r = &c->step[i];
+        for (int k = 0; k < step->n_param; k++) {
+            r->args[k].at = bind(c, &step->param[k], m, bindings);
+            TRY(bring_number(r, k, dev));
+        }
+        for (int k = 0; k < step->n_value; k++) {
+            const emit_value *v = &step->value[k];
+            const binding *b = &bindings[v->slot];
+            TRY(transfer_read(b->buf, b->offset + v->offset, step->sizes + v->at, v->bytes));
+        }
+        r->args[step->n_param].bytes = step->sizes;
     }
+    return IG_OK;
+}
+
+ig_status emitted_arrange(const schedule *s, const backend *dev, const binding *bindings)
+{
+    for (int i = 0; i < s->n_program; i += s->program[i].chain)
+        if (s->program[i].kind != PROGRAM_KERNEL)
+            TRY(reserve(dev, s->program[i].compiled));
+    for (int i = 0; i < s->n_program; i += s->program[i].chain)
+        if (s->program[i].kind != PROGRAM_KERNEL)
+            TRY(arrange(s->program[i].compiled, dev, bindings));
     return IG_OK;
 }
 
 ig_status emitted_launch(const program *p, const backend *dev, const binding *bindings)
 {
     const emitted_program *c = p->compiled;
-    struct device_memory *m = memory_of(dev);
-    TRY(reserve(dev, c));
-    if (c->e.may_fault && !m->suspect)
-        m->suspect = runs.now;
     if (c->native)
-        TRY(dev->native->launch(c->native, bindings, (binding){m->scratch, 0}));
+        TRY(dev->native->launch(c->native, bindings, (binding){memory_of(dev)->scratch, 0}));
     for (int i = 0; i < c->e.n_step; i++) {
         const emit_step *step = &c->e.step[i];
-        for (int k = 0; k < step->n_param; k++)
-            c->args[k].at = bind(c, &step->param[k], m, bindings);
-        for (int k = 0; k < step->n_value; k++) {
-            const emit_value *v = &step->value[k];
-            const binding *b = &bindings[v->slot];
-            TRY(transfer_read(b->buf, b->offset + v->offset, step->sizes + v->at, v->bytes));
-        }
-        TRY(bring_numbers(step, dev, c));
-        c->args[step->n_param].bytes = step->sizes;
-        lane_launch l = {.base = {.shared_bytes = step->shared_bytes, .args = c->args}};
+        const struct ready_step *r = &c->step[i];
+        lane_launch l = {.base = {.shared_bytes = step->shared_bytes, .args = r->args}};
         memcpy(l.base.grid, step->grid, sizeof l.base.grid);
         memcpy(l.base.block, step->block, sizeof l.base.block);
-        TRY(module_launch(c->kernel[i]->module, dev, step->entry, &l));
+        TRY(r->code ? dev->kernel_launch(r->code, &l.base)
+                    : module_launch(r->kernel->module, dev, step->entry, &l));
     }
     return IG_OK;
+}
+
+int emitted_launches(const schedule *s)
+{
+    int n = 0;
+    for (int i = 0; i < s->n_program; i += s->program[i].chain) {
+        if (s->program[i].kind == PROGRAM_KERNEL)
+            return 0;
+        const emitted_program *c = s->program[i].compiled;
+        n += c->e.n_step + (c->native != NULL);
+        for (int k = 0; k < c->e.n_step; k++)
+            if (!c->step[k].code)
+                return 0;
+    }
+    return n;
 }
 
 ig_status emitted_finish(const backend *dev)
@@ -484,10 +529,16 @@ ig_status emitted_finish(const backend *dev)
         return IG_OK;
     const uint64_t first = m->suspect;
     m->suspect = 0;
-    TRY(dev->read(m->fault, 0, fault, sizeof fault));
+    if (m->fault->data)
+        memcpy(fault, m->fault->data, sizeof fault);
+    else
+        TRY(dev->read(m->fault, 0, fault, sizeof fault));
     if (!fault[0])
         return IG_OK;
-    TRY(dev->write(m->fault, 0, none, sizeof none));
+    if (m->fault->data)
+        memcpy(m->fault->data, none, sizeof none);
+    else
+        TRY(dev->write(m->fault, 0, none, sizeof none));
     const int64_t index = (int64_t)((uint64_t)fault[2] << 32 | fault[1]);
     const int64_t length = (int64_t)((uint64_t)fault[4] << 32 | fault[3]);
     char why[200];

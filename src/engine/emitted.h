@@ -11,7 +11,12 @@ ig_status emitted_support(schedule *s, const backend *dev);
 /* Makes the i-th program of the schedule ready for the device; of a chain, its first program stands for
  * all. The kernels are emitted, and those whose text is new are compiled. */
 ig_status emitted_compile(schedule *s, int i, const backend *dev);
+/* Makes all programs of the schedule ready for launches with these bindings: memory, and numbers by value. */
+ig_status emitted_arrange(const schedule *s, const backend *dev, const binding *bindings);
+/* After emitted_arrange. Launches are queued. */
 ig_status emitted_launch(const program *p, const backend *dev, const binding *bindings);
+/* How many launches a run of the schedule is, if nothing else happens in it; otherwise 0. */
+int emitted_launches(const schedule *s);
 void emitted_discard(program *p);
 /* The name of the device's own code that runs the program, or NULL: see backend.core_name. */
 const char *emitted_core_name(const program *p);

@@ -47,7 +47,7 @@ ig_status engine_order(ig_array *x);
 /* A run of s: engine_room; the caller puts its leaves into engine.binding; engine_run binds the other slots
  * and launches; the caller retains the outputs of s->out_slot; engine_drop. */
 ig_status engine_room(const schedule *s);
-ig_status engine_run(const schedule *s, const backend *dev, int *n_owned);
+ig_status engine_run(schedule *s, const backend *dev, int *n_owned);
 void engine_drop(int n_owned);
 
 #endif

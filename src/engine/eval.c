@@ -97,6 +97,8 @@ ig_status ig_device_get(int i, ig_device_info *info)
 
 void engine_discard(schedule *s, const backend *dev)
 {
+    if (s && s->replay)
+        dev->replay->discard(s->replay);
     for (int i = 0; s && i < s->n_program; i++)
         if (s->program[i].kind != PROGRAM_KERNEL)
             (dev->discard ? dev->discard : emitted_discard)(&s->program[i]);
@@ -265,8 +267,35 @@ static ig_status launch_traced(const program *p, const backend *dev)
     return status;
 }
 
-ig_status engine_run(const schedule *s, const backend *dev, int *n_owned)
+static ig_status launch_all(const schedule *s, const backend *dev, bool traced)
 {
+    const uint32_t cancels = cancel_count();
+    ig_status status = IG_OK;
+    for (int i = 0; i < s->n_program && status == IG_OK; i += s->program[i].chain) {
+        status = traced ? launch_traced(&s->program[i], dev) : launch(&s->program[i], dev);
+        if (status == IG_OK && cancel_count() != cancels)
+            status = ig_fail(IG_ERR_CANCELLED, "the evaluation was cancelled");
+    }
+    return status;
+}
+
+/* Launches the device's list of them, if it keeps one. */
+static ig_status launch_as_one(schedule *s, const backend *dev)
+{
+    bool again;
+    ig_status status;
+    do {
+        again = false;
+        TRY(dev->replay->begin(dev, &s->replay));
+        status = launch_all(s, dev, false);
+        status = dev->replay->end(dev, s->replay, status, &again);
+    } while (again);
+    return status;
+}
+
+ig_status engine_run(schedule *s, const backend *dev, int *n_owned)
+{
+    enum { WORTHWHILE = 3 }; /* launches */
     *n_owned = 0;
     ig_status status = bind_slots(s, dev, n_owned);
     const bool traced = trace_on();
@@ -275,13 +304,13 @@ ig_status engine_run(const schedule *s, const backend *dev, int *n_owned)
     const uint64_t run = dev->launch ? 0 : emitted_begin();
     for (int i = 0; i < *n_owned; i++)
         engine.owned[i]->written = run;
-    const uint32_t cancels = cancel_count();
+    if (status == IG_OK && !dev->launch)
+        status = emitted_arrange(s, dev, engine.binding);
     pool_watch(true);
-    for (int i = 0; i < s->n_program && status == IG_OK; i += s->program[i].chain) {
-        status = traced ? launch_traced(&s->program[i], dev) : launch(&s->program[i], dev);
-        if (status == IG_OK && cancel_count() != cancels)
-            status = ig_fail(IG_ERR_CANCELLED, "the evaluation was cancelled");
-    }
+    if (status == IG_OK)
+        status = dev->replay && !traced && emitted_launches(s) >= WORTHWHILE
+                     ? launch_as_one(s, dev)
+                     : launch_all(s, dev, traced);
     pool_watch(false);
     if (!dev->launch && !dev->lanes) /* its launches are queued; whoever reads waits for them */
         return status;

@@ -150,6 +150,16 @@ static ig_status built_for_shape(module_built *b, const uint32_t block[3], modul
     return built_add(s, &b->shapes, out);
 }
 
+ig_status module_built_code(module_built *b, const uint32_t block[3], kernel_code **out)
+{
+    *out = NULL;
+    if (!b->printed || b->printed->n_params != (int)b->entry->function->n_params)
+        return IG_OK;
+    TRY(built_for_shape(b, block, &b));
+    *out = b->code;
+    return IG_OK;
+}
+
 /* ---- printf and assert ---- */
 
 static void write_output(const lane_launch *l, const char *said, size_t bytes)

@@ -49,6 +49,9 @@ ig_status module_built_for(ig_module *m, const backend *dev, const kernel_entry 
  * writes the output; a failed assertion is IG_ERR_DEVICE and sets l->asserted. */
 ig_status module_built_launch(module_built *b, const lane_launch *l);
 
+/* The code for blocks of one shape; NULL if it runs lane code or has hidden parameters. */
+ig_status module_built_code(module_built *b, const uint32_t block[3], kernel_code **out);
+
 /* The memory of all variables; buf is NULL if there are none. */
 ig_status module_globals(ig_module *m, const backend *dev, binding *out);
 

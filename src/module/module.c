@@ -274,6 +274,18 @@ ig_status module_prepare(ig_module *m, const backend *dev, const char *kernel, m
     return status;
 }
 
+ig_status module_code(ig_module *m, const backend *dev, const char *kernel, const uint32_t block[3],
+                      kernel_code **out)
+{
+    module_built *b;
+    module_enter(m);
+    ig_status status = prepare(m, dev, kernel, &b);
+    if (status == IG_OK)
+        status = module_built_code(b, block, out);
+    module_leave(m);
+    return status;
+}
+
 static ig_status launch(ig_module *m, const backend *dev, const char *kernel, lane_launch *l)
 {
     module_built *b;

@@ -29,6 +29,12 @@ typedef struct module_kernel {
 /* Builds a kernel for a device; what *out points to lives as long as the module. */
 ig_status module_prepare(ig_module *m, const backend *dev, const char *kernel, module_kernel *out);
 
+/* What the device launches, for callers that launch often: they need neither the lock nor a name, and do not wait.
+ * Lives as long as the module. NULL in *out if only module_launch can launch it: the device runs lane code, or the kernel
+ * has variables, prints or asserts. */
+ig_status module_code(ig_module *m, const backend *dev, const char *kernel, const uint32_t block[3],
+                      kernel_code **out);
+
 /* Launches it and waits. l->globals is filled in here; a shape that the device cannot take is refused.
  * Text devices print and assert too, but have no packed arguments, check or profile. */
 ig_status module_launch(ig_module *m, const backend *dev, const char *kernel, lane_launch *l);

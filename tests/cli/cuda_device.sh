@@ -29,7 +29,7 @@ check 'a training has the losses of the CPU' bash -c "
     [ -n \"\$(losses --epochs 1)\" ] && [ \"\$(losses --epochs 1 --device cuda:0)\" = \"\$(losses --epochs 1)\" ]"
 
 # ---- failures
-lost() { FAKE_CUDA_LOSE=$1 ends 1 "$2" eval --device cuda:0 'sum(sqrt(arange(1, 100)))'; }
+lost() { FAKE_CUDA_LOSE=$1 ends 4 "$2" eval --device cuda:0 'sum(sqrt(arange(1, 100)))'; }
 check 'a lost device is named as such' lost 1 'restart the process'
 check 'and how it was lost' lost 1 'CUDA_ERROR_ILLEGAL_ADDRESS'
 no_nvrtc() { IG_NVRTC=$temporary/none.so XDG_CACHE_HOME=$temporary/empty ends 1 "$1" eval --device cuda:0 'sqrt(2 + arange(0, 3))'; }

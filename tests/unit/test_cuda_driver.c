@@ -70,8 +70,131 @@ static void kernels_come_from_the_cache(void **unused)
     assert_int_equal(fake.count(FAKE_COMPILED), compiled);
 }
 
+/* ---- the same launches again ---- */
+
+enum { RUNS = 8, WORDS = 40 };
+
+/* Five launches at least, of x and of a number; with a gather, whose index may be out of bounds. */
+static ig_array *repeated(ig_array *x, double number, int64_t index)
+{
+    ig_array *y =
+        ig_cumulative_sum(ig_multiply(x, ig_float(number)), IG_SHAPE(0), IG_DTYPE_NONE, false);
+    y = ig_cumulative_sum(ig_sin(y), IG_SHAPE(0), IG_DTYPE_NONE, false);
+    y = ig_sort(ig_subtract(y, ig_float(number)), 0, false, true);
+    y = ig_cumulative_sum(y, IG_SHAPE(0), IG_DTYPE_NONE, false);
+    ig_array *at = ig_add(ig_arange(0, 3, 1, IG_I64), ig_int(index));
+    return ig_concat((ig_array *[]){y, ig_take(y, at, IG_SHAPE(0))}, 2, IG_SHAPE(0));
+}
+
+/* Runs it RUNS times, with another array and another number each time. */
+static void repeat(float got[RUNS][WORDS + 3])
+{
+    ig_array *kept[RUNS];
+    ig_scope_begin();
+    for (int i = 0; i < RUNS; i++) {
+        ig_array *x = ig_uniform(ig_key((uint64_t)i, NULL), IG_SHAPE(WORDS), IG_F32, NULL, NULL);
+        assert_int_equal(ig_eval(&x, 1), IG_OK);
+        kept[i] = repeated(x, 0.5 + i, i % 4);
+        assert_int_equal(ig_eval(&kept[i], 1), IG_OK);
+    }
+    for (int i = 0; i < RUNS; i++)
+        assert_int_equal(ig_read(kept[i], got[i], sizeof got[i]), IG_OK);
+    ig_scope_end();
+}
+
+static void a_repeated_schedule_is_one_launch(void **unused)
+{
+    (void)unused;
+    static float want[RUNS][WORDS + 3], got[RUNS][WORDS + 3], plain[RUNS][WORDS + 3];
+    ig_set_device("cpu");
+    repeat(want);
+    ig_set_device("cuda:0");
+    const long graphs = fake.count(FAKE_GRAPHS);
+    repeat(got);
+    assert_memory_equal(got, want, sizeof got);
+    assert_true(fake.count(FAKE_GRAPHS) - graphs >= RUNS - 3);
+    assert_true(fake.count(FAKE_UPDATES) > 0);
+    /* The same without graphs. */
+    setenv("IG_CUDA_GRAPHS", "off", 1);
+    ig_set_device("cpu");
+    ig_shutdown();
+    ig_set_device("cuda:0");
+    const long none = fake.count(FAKE_GRAPHS);
+    repeat(plain);
+    unsetenv("IG_CUDA_GRAPHS");
+    assert_memory_equal(plain, want, sizeof plain);
+    assert_int_equal(fake.count(FAKE_GRAPHS), none);
+}
+
+/* A compiled step: its state is donated, so nothing but the numbers changes from run to run. */
+static void train(float got[RUNS], bool count)
+{
+    ig_scope_begin();
+    ig_array *w = ig_multiply(ig_arange(0, 12, 1, IG_F32), ig_float(0.01));
+    ig_array *x = ig_uniform(ig_key(3, NULL), IG_SHAPE(5, 12), IG_F32, NULL, NULL),
+             *rate = ig_scalar(0.1, IG_F32);
+    ig_array *in[] = {w, rate, x};
+    assert_int_equal(ig_eval(in, 3), IG_OK);
+    ig_array *y = ig_matmul(x, ig_reshape(w, IG_SHAPE(12, 1)));
+    ig_array *loss = ig_mean_all(ig_square(
+        ig_subtract(ig_cumulative_sum(y, IG_SHAPE(0), IG_DTYPE_NONE, false), ig_float(1))));
+    ig_array *g, *out[2];
+    assert_int_equal(ig_grad(loss, &w, 1, &g), IG_OK);
+    out[0] = ig_subtract(w, ig_multiply(g, rate));
+    out[1] = loss;
+    ig_compiled *step = ig_compile(in, 3, 1, out, 2);
+    assert_non_null(step);
+    for (int i = 0; i < RUNS; i++) {
+        ig_array *next[] = {in[0], ig_scalar(0.1 / (1 + i), IG_F32), x}, *result[2];
+        const long launches = fake.count(FAKE_LAUNCHES), graphs = fake.count(FAKE_GRAPHS);
+        assert_int_equal(ig_run(step, next, result), IG_OK);
+        if (count && i >= 3) { /* the whole step */
+            assert_int_equal(fake.count(FAKE_LAUNCHES), launches);
+            assert_int_equal(fake.count(FAKE_GRAPHS), graphs + 1);
+        }
+        in[0] = result[0];
+        got[i] = (float)ig_item(result[1]);
+    }
+    ig_compiled_free(step);
+    ig_scope_end();
+}
+
+static void a_compiled_step_is_one_launch(void **unused)
+{
+    (void)unused;
+    float want[RUNS], got[RUNS];
+    ig_set_math(IG_MATH_SAME);
+    ig_set_device("cpu");
+    train(want, false);
+    ig_set_device("cuda:0");
+    train(got, true);
+    ig_set_math(IG_MATH_STRICT);
+    assert_memory_equal(got, want, sizeof got);
+    assert_true(got[RUNS - 1] < got[0]);
+}
+
+/* An index out of bounds that a graph meets is reported, and the graph works on. */
+static void faults_of_graphs_are_reported(void **unused)
+{
+    (void)unused;
+    float got[WORDS + 3];
+    ig_scope_begin();
+    ig_array *x = ig_arange(0, WORDS, 1, IG_F32);
+    assert_int_equal(ig_eval(&x, 1), IG_OK);
+    for (int i = 0; i < RUNS; i++) {
+        const bool wrong = i == 5;
+        ig_array *y = repeated(x, 2, wrong ? WORDS : 1);
+        const ig_status status = ig_read(y, got, sizeof got);
+        assert_int_equal(status, wrong ? IG_ERR_INDEX : IG_OK);
+        if (wrong)
+            assert_error(IG_ERR_INDEX, "index 40 is out of bounds");
+    }
+    ig_scope_end();
+}
+
 /* ---- calls that fail ---- */
 
+static int lives_repeat = 1;
 static char said[400]; /* by the last life */
 static bool
     spared; /* an error may be left although all went well: a name for people was left out */
@@ -81,8 +204,10 @@ static bool check_life(const float want[4], const char *what, long n)
 {
     float got[4] = {UNTOUCHED, UNTOUCHED, UNTOUCHED, UNTOUCHED};
     ig_status status = ig_set_device("cuda:0");
-    if (status == IG_OK)
+    for (int i = 0; i < lives_repeat && status == IG_OK; i++)
         status = compute(got);
+    for (int i = 0; i < 4 && status != IG_OK; i++)
+        got[i] = UNTOUCHED;
     if (status == IG_OK ? ig_failed() && !spared : !ig_failed())
         fail_msg("%s %ld: the status is %s, the error '%s'", what, n, ig_status_name(status),
                  ig_error(NULL));
@@ -148,6 +273,17 @@ static void every_call_with_the_cache_fails_once(void **unused)
 {
     (void)unused;
     assert_true(lives_with_failures(false) > 20);
+}
+
+/* With a graph in it. */
+static void every_call_of_a_repeated_life_fails_once(void **unused)
+{
+    (void)unused;
+    lives_repeat = 5;
+    const long graphs = fake.count(FAKE_GRAPHS);
+    assert_true(lives_with_failures(false) > 20);
+    assert_true(fake.count(FAKE_GRAPHS) - graphs > 20);
+    lives_repeat = 1;
 }
 
 static void all_calls_fail_from_then_on(void **unused)
@@ -312,12 +448,22 @@ int main(int argc, char **argv)
     cuda_prepare(argv[0]);
 #define TEST(f) cmocka_unit_test_setup_teardown(f, cuda_test_begin, cuda_test_end)
     const struct CMUnitTest tests[] = {
-        TEST(results_are_those_of_the_cpu),   TEST(kernels_come_from_the_cache),
-        TEST(every_call_fails_once),          TEST(every_call_with_the_cache_fails_once),
-        TEST(all_calls_fail_from_then_on),    TEST(every_allocation_fails),
-        TEST(a_lost_device_says_so),          TEST(every_wait_may_find_the_device_lost),
-        TEST(memory_that_is_kept_makes_room), TEST(too_much_memory_is_an_error),
-        TEST(an_old_driver_is_named),         TEST(a_driver_without_graphs_works),
+        TEST(results_are_those_of_the_cpu),
+        TEST(kernels_come_from_the_cache),
+        TEST(a_repeated_schedule_is_one_launch),
+        TEST(a_compiled_step_is_one_launch),
+        TEST(faults_of_graphs_are_reported),
+        TEST(every_call_fails_once),
+        TEST(every_call_with_the_cache_fails_once),
+        TEST(every_call_of_a_repeated_life_fails_once),
+        TEST(all_calls_fail_from_then_on),
+        TEST(every_allocation_fails),
+        TEST(a_lost_device_says_so),
+        TEST(every_wait_may_find_the_device_lost),
+        TEST(memory_that_is_kept_makes_room),
+        TEST(too_much_memory_is_an_error),
+        TEST(an_old_driver_is_named),
+        TEST(a_driver_without_graphs_works),
     };
     return cmocka_run_group_tests(tests, cuda_begin, cuda_end);
 }

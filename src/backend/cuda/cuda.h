@@ -14,7 +14,12 @@
 
 #include <pthread.h>
 
-enum { CUDA_POOL_CLASSES = 64, CUDA_STAGING_BYTES = 4 << 20 };
+enum {
+    CUDA_POOL_CLASSES = 64,
+    CUDA_STAGING_BYTES = 4 << 20,
+    CUDA_PARAMS_MOST = 544,
+    CUDA_PACKED_BYTES = 16384 /* of all arguments of a launch */
+};
 
 /* A block of device memory that waits for its next use. */
 typedef struct cuda_block {
@@ -31,8 +36,8 @@ typedef struct cuda_device {
     bool unknown;          /* the driver did not answer all questions */
     uint64_t memory, l2_bytes;
 
-    pthread_mutex_t lock;
-    CUcontext context; /* NULL: not open */
+    pthread_mutex_t lock; /* recursive */
+    CUcontext context;    /* NULL: not open */
     CUstream stream;
     void *staging;  /* pinned host memory */
     CUevent staged; /* when the last copy out of it is done */
@@ -40,6 +45,7 @@ typedef struct cuda_device {
     uint64_t pooled_bytes, used_bytes;
     cublasLtHandle_t lt; /* NULL: not used yet */
     int n_kernels;       /* that are loaded */
+    int n_graphs;        /* that are alive */
     char dead[256];      /* the error that destroyed the context; "": none */
 } cuda_device;
 
@@ -74,6 +80,8 @@ void cuda_leave(cuda_device *d);
 bool cuda_push(cuda_device *d);
 /* IG_OK, or an error that says what failed and how. With the lock. */
 ig_status cuda_check(cuda_device *d, CUresult status, const char *what);
+/* The same for callers that cannot fail: only an error that destroys the context is kept. */
+void cuda_note(cuda_device *d, CUresult status, const char *what);
 
 buffer *cuda_alloc(const backend *dev, size_t bytes);
 ig_status cuda_write(buffer *to, size_t offset, const void *from, size_t bytes);
@@ -83,8 +91,31 @@ ig_status cuda_fill(buffer *to, size_t offset, uint8_t value, size_t bytes);
 /* Gives pooled blocks back to the driver. With the lock. */
 void cuda_trim(cuda_device *d);
 
+/* Pinned host memory. */
+buffer *cuda_alloc_visible(const backend *dev, size_t bytes);
+
 ig_status cuda_kernel_build(const backend *dev, const kernel_image *image, kernel_code **out);
 void cuda_kernel_discard(kernel_code *code);
 ig_status cuda_kernel_launch(kernel_code *code, const kernel_launch *l);
+
+/* ---- launches that are repeated (replay.c) ---- */
+
+typedef struct cuda_replay cuda_replay;
+extern const backend_replay cuda_replays;
+
+/* The list of launches of the device that the calling thread is in; NULL: it is in none. */
+cuda_replay *cuda_replay_now(const cuda_device *d);
+/* The arguments of a launch in one piece: its bytes, or 0 if they do not fit. args has a pointer for each. */
+size_t cuda_replay_pack(const cuda_kernel *k, void *const *args, unsigned char *packed,
+                        size_t room);
+/* Before a launch. True: it is part of a graph, and is not to be launched. */
+bool cuda_replay_launch(cuda_replay *r, cuda_kernel *k, const kernel_launch *l,
+                        const unsigned char *packed, size_t bytes);
+/* After a launch that went to the stream. */
+void cuda_replay_launched(cuda_replay *r, cuda_kernel *k, const kernel_launch *l,
+                          const unsigned char *packed, size_t bytes);
+/* Before calls of a library that launch on the device's stream; key is all that they depend on. True: they are not to be
+ * made, because they are part of a graph. With the lock. */
+bool cuda_replay_call(const cuda_device *d, const void *key, size_t bytes);
 
 #endif

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,7 +17,7 @@ cuda_api cu;
 /* The devices stay where they are, so a backend's address is good for the whole process. */
 static struct {
     pthread_mutex_t lock;
-    bool looked;
+    atomic_bool looked;
     pid_t pid; /* a child of fork cannot use its parent's contexts */
     int count;
     char why[WHY_BYTES];
@@ -52,12 +53,17 @@ static bool is_sticky(CUresult status)
            status == 214 /* ECC */ || status == 46 /* device unavailable */;
 }
 
+void cuda_note(cuda_device *d, CUresult status, const char *what)
+{
+    if (is_sticky(status) && !d->dead[0])
+        snprintf(d->dead, sizeof d->dead, "%s: %s", what, error_text(status));
+}
+
 ig_status cuda_check(cuda_device *d, CUresult status, const char *what)
 {
     if (status == CUDA_SUCCESS)
         return IG_OK;
-    if (is_sticky(status) && !d->dead[0])
-        snprintf(d->dead, sizeof d->dead, "%s: %s", what, error_text(status));
+    cuda_note(d, status, what);
     if (d->dead[0])
         FAIL(IG_ERR_DEVICE, "%s failed earlier (%s) and cannot go on; restart the process", d->name,
              d->dead);
@@ -147,8 +153,13 @@ static void device_add(int ordinal)
     const pthread_mutex_t lock = d->lock;
     *d = (cuda_device){.base = vtable};
     d->lock = lock;
-    if (fresh)
-        pthread_mutex_init(&d->lock, NULL);
+    if (fresh) {
+        pthread_mutexattr_t recursive;
+        pthread_mutexattr_init(&recursive);
+        pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
+        pthread_mutex_init(&d->lock, &recursive);
+        pthread_mutexattr_destroy(&recursive);
+    }
     snprintf(d->name, sizeof d->name, "cuda:%d", here.count);
     d->base.name = d->name;
     if (cu.device_get(&d->id, ordinal) == CUDA_SUCCESS && device_look(d))
@@ -176,6 +187,8 @@ static void look(void)
 
 static void find(void)
 {
+    if (here.looked)
+        return;
     pthread_mutex_lock(&here.lock);
     if (!here.looked) {
         const bool failed = ig_failed();
@@ -345,6 +358,7 @@ static const backend vtable = {
     .computes = true,
     .describe = describe,
     .alloc = cuda_alloc,
+    .alloc_visible = cuda_alloc_visible,
     .finish = finish,
     .release = release,
     .language = "cuda",
@@ -356,6 +370,7 @@ static const backend vtable = {
     .kernel_discard = cuda_kernel_discard,
     .kernel_launch = cuda_kernel_launch,
     .native = &cuda_native_programs,
+    .replay = &cuda_replays,
 };
 
 const backend_family backend_cuda = {

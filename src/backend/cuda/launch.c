@@ -6,8 +6,6 @@
 
 #include <stdio.h>
 
-enum { PARAMS_MOST = 544 };
-
 static ig_status check_shape(const cuda_kernel *k, const kernel_launch *l)
 {
     const backend_limits *can = &k->dev->base.limits;
@@ -77,12 +75,12 @@ static ig_status launch_locked(cuda_kernel *k, const kernel_launch *l, void **ar
 ig_status cuda_kernel_launch(kernel_code *code, const kernel_launch *l)
 {
     cuda_kernel *k = (cuda_kernel *)code;
-    CUdeviceptr pointers[PARAMS_MOST];
-    void *args[PARAMS_MOST];
+    CUdeviceptr pointers[CUDA_PARAMS_MOST];
+    void *args[CUDA_PARAMS_MOST];
     TRY(check_shape(k, l));
-    if (k->n_params > PARAMS_MOST)
+    if (k->n_params > CUDA_PARAMS_MOST)
         FAIL(IG_ERR_UNSUPPORTED, "%s has %d parameters; %d are allowed", k->name, k->n_params,
-             PARAMS_MOST);
+             CUDA_PARAMS_MOST);
     for (int i = 0; i < k->n_params; i++) {
         const kernel_arg *a = &l->args[i];
         if (k->params[i].kind == KERNEL_BYTES) {
@@ -96,8 +94,15 @@ ig_status cuda_kernel_launch(kernel_code *code, const kernel_launch *l)
         pointers[i] = m ? m->at + a->at.offset : 0;
         args[i] = &pointers[i];
     }
+    cuda_replay *r = l->device_ns ? NULL : cuda_replay_now(k->dev);
+    unsigned char packed[CUDA_PACKED_BYTES];
+    const size_t bytes = r ? cuda_replay_pack(k, args, packed, sizeof packed) : 0;
+    if (r && cuda_replay_launch(r, k, l, packed, bytes))
+        return IG_OK;
     TRY(cuda_enter(k->dev));
     const ig_status status = launch_locked(k, l, args);
+    if (r && status == IG_OK)
+        cuda_replay_launched(r, k, l, packed, bytes);
     cuda_leave(k->dev);
     return status;
 }

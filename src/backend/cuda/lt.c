@@ -183,6 +183,14 @@ static ig_status launch(cuda_native *code, const binding *bindings, binding scra
     if (!at[0] || !at[1] || !at[2] || (c->bias_slot >= 0 && !bias))
         FAIL(IG_ERR_ARGUMENT, "%s: a matrix product reads a buffer of another device", d->name);
     TRY(cuda_enter(d));
+    const struct {
+        const void *code;
+        CUdeviceptr at[5];
+    } key = {p, {at[0], at[1], at[2], spare, bias}};
+    if (cuda_replay_call(d, &key, sizeof key)) {
+        cuda_leave(d);
+        return IG_OK;
+    }
     cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
     if (bias)
         status = lt.api.cublasLtMatmulDescSetAttribute(p->desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER,

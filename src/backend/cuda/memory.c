@@ -212,3 +212,42 @@ ig_status cuda_fill(buffer *to, size_t offset, uint8_t value, size_t bytes)
     cuda_leave(m->dev);
     return status;
 }
+
+/* ---- memory of the host that kernels use ---- */
+
+static void destroy_visible(buffer *b)
+{
+    cuda_memory *m = b->handle;
+    cuda_device *d = m->dev;
+    pthread_mutex_lock(&d->lock);
+    if (cuda_push(d)) {
+        cu.host_free(b->data);
+        cu.context_pop(&(CUcontext){NULL});
+    }
+    pthread_mutex_unlock(&d->lock);
+    memory_free(m);
+}
+
+buffer *cuda_alloc_visible(const backend *dev, size_t bytes)
+{
+    cuda_device *d = cuda_device_of(dev);
+    buffer *b = buffer_new_opaque(bytes);
+    cuda_memory *m = b ? memory_new(sizeof *m) : NULL;
+    void *at = NULL;
+    ig_status status = m ? cuda_enter(d) : IG_ERR_MEMORY;
+    if (status == IG_OK) {
+        status = cuda_check(d, cu.host_alloc(&at, bytes, 0), "allocating pinned memory");
+        cuda_leave(d);
+    }
+    if (status != IG_OK) {
+        memory_free(m);
+        buffer_release(b);
+        return NULL;
+    }
+    *m = (cuda_memory){.dev = d, .at = (CUdeviceptr)(uintptr_t)at};
+    b->device = dev;
+    b->data = at;
+    b->handle = m;
+    b->destroy = destroy_visible;
+    return b;
+}

@@ -1,0 +1,294 @@
+/* Launches that are repeated, as a CUDA graph; see backend_replay.
+ *
+ * The first times a list of launches is given, they go to the stream one by one. Then the stream is captured into a
+ * graph, and from there on the list is compared with the graph's nodes: a launch with other arguments changes its node,
+ * and the graph is launched as a whole. A list that differs in more than arguments is captured again. After some such
+ * changes, or if the driver refuses, the launches go to the stream one by one for good.
+ *
+ * The device's lock is held from begin to end, so that no other thread's commands come between. */
+#include "backend/cuda/cuda.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { CAPTURE_AFTER = 2, CAPTURES_MOST = 4, GRAPHS_MOST = 256 };
+
+typedef enum replay_mode { REPLAY_DIRECT, REPLAY_CAPTURE, REPLAY_COMPARE } replay_mode;
+
+/* A launch of ours, or a call of a library (code is NULL), with what it depends on. */
+typedef struct replay_node {
+    cuda_kernel *code;
+    CUgraphNode node;
+    uint32_t grid[3], block[3];
+    size_t shared_bytes;
+    size_t at, bytes; /* its arguments in replay.args: packed, or the key of the call */
+} replay_node;
+
+struct cuda_replay {
+    cuda_device *dev;
+    replay_mode mode;
+    int runs, captures;
+    bool refused; /* no graph any more */
+    bool again;   /* the list is not the graph's */
+    CUgraph graph;
+    CUgraphExec exec;
+    replay_node *node;
+    int n, room, next; /* next: to be compared */
+    unsigned char *args;
+    size_t args_used, args_room;
+};
+
+/* What the thread is in. A launch must find it without a lock. */
+static _Thread_local cuda_replay *now;
+
+cuda_replay *cuda_replay_now(const cuda_device *d) { return now && now->dev == d ? now : NULL; }
+
+static bool can_replay(void)
+{
+    const char *wish = getenv("IG_CUDA_GRAPHS");
+    return cu.capture_begin && cu.capture_end && cu.capture_info && cu.graph_instantiate &&
+           cu.graph_set_kernel && cu.graph_launch && cu.graph_exec_destroy && cu.graph_destroy &&
+           !(wish && strcmp(wish, "off") == 0);
+}
+
+/* With the context. */
+static void drop_graph(cuda_replay *r)
+{
+    r->dev->n_graphs -= r->exec != NULL;
+    if (r->exec)
+        cu.graph_exec_destroy(r->exec);
+    if (r->graph)
+        cu.graph_destroy(r->graph);
+    r->exec = NULL;
+    r->graph = NULL;
+    r->n = 0;
+    r->args_used = 0;
+}
+
+static ig_status begin(const backend *dev, void **kept)
+{
+    cuda_device *d = cuda_device_of(dev);
+    cuda_replay *r = *kept;
+    if (!r) {
+        *kept = r = memory_new(sizeof *r);
+        if (!r)
+            return IG_ERR_MEMORY;
+        r->dev = d;
+        r->refused = !can_replay();
+    }
+    TRY(cuda_enter(d));
+    r->again = false;
+    r->next = 0;
+    r->mode = r->exec ? REPLAY_COMPARE : REPLAY_DIRECT;
+    if (!r->exec && !r->refused && r->runs++ >= CAPTURE_AFTER && d->n_graphs < GRAPHS_MOST &&
+        cu.capture_begin(d->stream, CU_STREAM_CAPTURE_MODE_RELAXED) == CUDA_SUCCESS)
+        r->mode = REPLAY_CAPTURE;
+    now = r;
+    return IG_OK;
+}
+
+/* ---- launches between begin and end ---- */
+
+static bool grow(cuda_replay *r, size_t bytes)
+{
+    if (r->n == r->room) {
+        const int room = r->room ? 2 * r->room : 32;
+        replay_node *more = memory_resize(r->node, (size_t)room * sizeof *more);
+        if (!more)
+            return false;
+        r->node = more;
+        r->room = room;
+    }
+    if (r->args_used + bytes > r->args_room) {
+        const size_t room = 2 * (r->args_used + bytes);
+        unsigned char *more = memory_resize(r->args, room);
+        if (!more)
+            return false;
+        r->args = more;
+        r->args_room = room;
+    }
+    return true;
+}
+
+/* False if there is no memory for it: the capture is given up, which is not an error. */
+static bool node_add(cuda_replay *r, const replay_node *from, const void *args)
+{
+    const bool failed = ig_failed();
+    if (!grow(r, from->bytes)) {
+        if (!failed)
+            ig_error(NULL);
+        return false;
+    }
+    r->node[r->n] = *from;
+    r->node[r->n++].at = r->args_used;
+    memcpy(r->args + r->args_used, args, from->bytes);
+    r->args_used += from->bytes;
+    return true;
+}
+
+/* The node that the stream's last launch became. */
+static bool node_of_last(cuda_replay *r, CUgraphNode *node)
+{
+    CUstreamCaptureStatus status = 0;
+    const CUgraphNode *nodes = NULL;
+    const CUgraphEdgeData *edges = NULL;
+    size_t n = 0;
+    if (cu.capture_info(r->dev->stream, &status, NULL, NULL, &nodes, &edges, &n) != CUDA_SUCCESS ||
+        status != CU_STREAM_CAPTURE_STATUS_ACTIVE || n != 1)
+        return false;
+    *node = nodes[0];
+    return true;
+}
+
+/* Where the arguments of a launch lie, as the driver wants them: of_arg has a pointer for each. */
+static size_t arguments_lay(const cuda_kernel *k, unsigned char *packed, void **of_arg)
+{
+    size_t at = 0;
+    for (int i = 0; i < k->n_params; i++) {
+        const bool by_value = k->params[i].kind == KERNEL_BYTES;
+        of_arg[i] = packed + at;
+        at += by_value ? (k->params[i].bytes + 15) / 16 * 16 : 16;
+    }
+    return at;
+}
+
+size_t cuda_replay_pack(const cuda_kernel *k, void *const *args, unsigned char *packed, size_t room)
+{
+    void *to[CUDA_PARAMS_MOST];
+    size_t bytes = 0;
+    for (int i = 0; i < k->n_params; i++)
+        bytes += k->params[i].kind == KERNEL_BYTES ? (k->params[i].bytes + 15) / 16 * 16 : 16;
+    if (bytes > room)
+        return 0;
+    memset(packed, 0, bytes);
+    arguments_lay(k, packed, to);
+    for (int i = 0; i < k->n_params; i++)
+        memcpy(to[i], args[i],
+               k->params[i].kind == KERNEL_BYTES ? k->params[i].bytes : sizeof(CUdeviceptr));
+    return bytes;
+}
+
+/* Gives the node the arguments and the shape of this time. */
+static bool node_change(cuda_replay *r, replay_node *n, const kernel_launch *l,
+                        const unsigned char *packed)
+{
+    void *args[CUDA_PARAMS_MOST];
+    memcpy(r->args + n->at, packed, n->bytes);
+    memcpy(n->grid, l->grid, sizeof n->grid);
+    memcpy(n->block, l->block, sizeof n->block);
+    n->shared_bytes = l->shared_bytes;
+    arguments_lay(n->code, r->args + n->at, args);
+    const CUDA_KERNEL_NODE_PARAMS params = {.func = n->code->function,
+                                            .gridDimX = l->grid[0],
+                                            .gridDimY = l->grid[1],
+                                            .gridDimZ = l->grid[2],
+                                            .blockDimX = l->block[0],
+                                            .blockDimY = l->block[1],
+                                            .blockDimZ = l->block[2],
+                                            .sharedMemBytes = (unsigned)l->shared_bytes,
+                                            .kernelParams = args};
+    return cu.graph_set_kernel(r->exec, n->node, &params) == CUDA_SUCCESS;
+}
+
+bool cuda_replay_launch(cuda_replay *r, cuda_kernel *k, const kernel_launch *l,
+                        const unsigned char *packed, size_t bytes)
+{
+    if (r->mode != REPLAY_COMPARE || r->again)
+        return r->again;
+    replay_node *n = r->next < r->n ? &r->node[r->next++] : NULL;
+    if (!n || n->code != k || n->bytes != bytes) {
+        r->again = true;
+        return true;
+    }
+    const bool same = memcmp(r->args + n->at, packed, bytes) == 0 &&
+                      memcmp(n->grid, l->grid, sizeof n->grid) == 0 &&
+                      memcmp(n->block, l->block, sizeof n->block) == 0 &&
+                      n->shared_bytes == l->shared_bytes;
+    r->again = !same && !node_change(r, n, l, packed);
+    return true;
+}
+
+void cuda_replay_launched(cuda_replay *r, cuda_kernel *k, const kernel_launch *l,
+                          const unsigned char *packed, size_t bytes)
+{
+    replay_node n = {.code = k, .shared_bytes = l->shared_bytes, .bytes = bytes};
+    memcpy(n.grid, l->grid, sizeof n.grid);
+    memcpy(n.block, l->block, sizeof n.block);
+    if (r->mode == REPLAY_CAPTURE && !r->again)
+        r->again = bytes == 0 || !node_of_last(r, &n.node) || !node_add(r, &n, packed);
+}
+
+bool cuda_replay_call(const cuda_device *d, const void *key, size_t bytes)
+{
+    cuda_replay *r = cuda_replay_now(d);
+    if (!r || r->mode == REPLAY_DIRECT)
+        return false;
+    if (r->mode == REPLAY_CAPTURE) {
+        const replay_node n = {.bytes = bytes};
+        r->again = r->again || !node_add(r, &n, key);
+        return r->again;
+    }
+    const replay_node *n = r->next < r->n ? &r->node[r->next++] : NULL;
+    r->again =
+        r->again || !n || n->code || n->bytes != bytes || memcmp(r->args + n->at, key, bytes) != 0;
+    return true;
+}
+
+/* ---- the end ---- */
+
+/* What was captured becomes a graph; false: nothing can be launched. */
+static bool capture_finish(cuda_replay *r, bool wanted)
+{
+    if (cu.capture_end(r->dev->stream, &r->graph) != CUDA_SUCCESS)
+        r->graph = NULL;
+    const bool made =
+        wanted && r->graph && cu.graph_instantiate(&r->exec, r->graph, 0) == CUDA_SUCCESS;
+    if (!made)
+        r->exec = NULL;
+    r->dev->n_graphs += made;
+    r->captures++;
+    return made;
+}
+
+static ig_status end(const backend *dev, void *kept, ig_status status, bool *again)
+{
+    cuda_device *d = cuda_device_of(dev);
+    cuda_replay *r = kept;
+    now = NULL;
+    if (r->mode == REPLAY_CAPTURE)
+        r->again = !capture_finish(r, status == IG_OK && !r->again);
+    if (r->mode == REPLAY_COMPARE)
+        r->again = r->again || (status == IG_OK && r->next != r->n);
+    *again = r->again && status == IG_OK;
+    if (r->again) {
+        /* A graph that no longer fits is captured again, a capture that failed is not. */
+        r->refused = r->refused || r->mode == REPLAY_CAPTURE || r->captures >= CAPTURES_MOST;
+        drop_graph(r);
+    } else if (status == IG_OK && r->exec) {
+        status = cuda_check(d, cu.graph_launch(r->exec, d->stream), "launching a graph");
+    }
+    cuda_leave(d);
+    return status;
+}
+
+static void discard(void *kept)
+{
+    cuda_replay *r = kept;
+    if (!r)
+        return;
+    cuda_device *d = r->dev;
+    pthread_mutex_lock(&d->lock);
+    if (r->exec && cuda_push(d)) {
+        drop_graph(r); /* if it is running, the driver frees it afterwards */
+        cu.context_pop(&(CUcontext){NULL});
+    }
+    pthread_mutex_unlock(&d->lock);
+    memory_free(r->node);
+    memory_free(r->args);
+    memory_free(r);
+}
+
+const backend_replay cuda_replays = {begin, end, discard};
