@@ -22,7 +22,7 @@ typedef struct shape {
 typedef struct settings {
     const char *kernel;
     shape grid, block;
-    words args, defines, folders, libraries, flags, outs;
+    words args, defines, folders, libraries, flags, device_flags, outs;
     uint64_t shared_bytes, seed;
     int64_t ulp;
     bool time, print, full, json, check, profile;
@@ -600,6 +600,7 @@ static int run_whole(const command *c, settings *set, int argc, char **argv)
                                .defines = ended(&set->defines),
                                .libraries = ended(&set->libraries),
                                .flags = ended(&set->flags),
+                               .device_flags = ended(&set->device_flags),
                                .args = ended(&args),
                                .device = set->engine.device,
                                .threads = set->engine.threads,
@@ -662,7 +663,7 @@ int verb_run(int argc, char **argv)
         "  ingot run saxpy.cu --grid 4 --block 256 --arg n=1000 --arg a=2 \\\n"
         "      --arg 'x=arange(1000.0)' --arg y=ones:f32[1000]",
         options};
-    run_take_flags(&argc, argv, &set.flags);
+    run_take_flags(&argc, argv, &set.flags, &set.device_flags);
     int code = options_read(&c, &argc, argv);
     if (code < 0 && !set.kernel && is_program(argc, argv)) {
         code = run_whole(&c, &set, argc, argv);
@@ -679,6 +680,7 @@ int verb_run(int argc, char **argv)
     free(set.folders.v);
     free(set.libraries.v);
     free(set.flags.v);
+    free(set.device_flags.v);
     free(set.outs.v);
     return code;
 }

@@ -206,13 +206,15 @@ static bool ask_clang(build *b)
  * statement returns garbage, as in nvcc's builds, instead of running into the next function. */
 static void common_words(const build *b, bool is_c, word_list *w)
 {
-    static const char *const flags[] = {"-O1", "-w", "-fsigned-char", "-pthread"};
+    static const char *const flags[] = {"-O1", "-w", "-pthread"};
     for (int i = 0; i < b->tools->words.n; i++)
         word_add(w, "%s", b->tools->words.at[i]);
     if (!is_c)
         word_add(w, "%s", "-std=gnu++17");
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
         word_add(w, "%s", flags[i]);
+    if (!b->text->for_nvrtc) /* its char is that of the host's compiler */
+        word_add(w, "%s", "-fsigned-char");
     if (b->is_clang) {
         word_add(w, "%s", "-fno-strict-return");
     } else {

@@ -1,6 +1,8 @@
 /* Qualifiers and declarations: see declare.h. */
 #include "cuda/declare.h"
 
+#include "cuda/name_set.h"
+
 #include <string.h>
 
 static const struct {
@@ -33,9 +35,25 @@ unsigned declare_flags(const rewrite_job *job, const scan_token *t)
         if (scan_is(t, qualifiers[i].word))
             return qualifiers[i].flags;
     for (int i = 0; i < job->n_aliases; i++)
-        if (scan_is(t, job->aliases[i].name))
+        if (!job->aliases[i].has_body && scan_is(t, job->aliases[i].name))
             return job->aliases[i].flags;
     return 0;
+}
+
+unsigned declare_flags_within(const rewrite_job *job, const scan_token *t)
+{
+    for (int i = 0; i < job->n_aliases; i++)
+        if (scan_is(t, job->aliases[i].name))
+            return job->aliases[i].flags;
+    return declare_flags(job, t);
+}
+
+static bool has_body(const rewrite_job *job, const scan_token *t)
+{
+    for (int i = 0; i < job->n_aliases; i++)
+        if (job->aliases[i].has_body && scan_is(t, job->aliases[i].name))
+            return true;
+    return false;
 }
 
 void declare_aliases(rewrite_job *job, const scan *s)
@@ -47,17 +65,19 @@ void declare_aliases(rewrite_job *job, const scan *s)
             continue;
         unsigned flags = 0;
         bool body = false;
+        if (t[3].mark == '(' && t[3].at == token_end(&t[2]))
+            name_set_add(&job->macros, &t[2]);
         for (int k = i + 3; k < s->n && s->at[k].directive == t->directive; k++) {
-            flags |= declare_flags(job, &s->at[k]);
-            body |= s->at[k].mark == '{';
+            flags |= declare_flags_within(job, &s->at[k]);
+            body |= s->at[k].mark == '{' || has_body(job, &s->at[k]);
         }
-        if (!flags || body)
+        if (!flags)
             continue;
         str name = {0};
         token_add(&name, &t[2]);
         job->aliases =
             heap_resize(job->aliases, (size_t)(job->n_aliases + 1) * sizeof *job->aliases);
-        job->aliases[job->n_aliases++] = (rewrite_alias){name.s, flags};
+        job->aliases[job->n_aliases++] = (rewrite_alias){name.s, flags, body};
     }
 }
 

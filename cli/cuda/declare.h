@@ -18,10 +18,12 @@ typedef struct declaration {
     int template;   /* the '<' of its template parameters, or -1 */
 } declaration;
 
-/* Adds the macros of a file that contain qualifiers but no body to the job: #define NAME __host__ __device__. */
+/* Adds the macros of a file that contain qualifiers to the job: #define NAME __host__ __device__. */
 void declare_aliases(rewrite_job *job, const scan *s);
 /* The qualifiers that a token stands for. */
 unsigned declare_flags(const rewrite_job *job, const scan_token *t);
+/* The qualifiers inside of a macro, which may have functions in it. */
+unsigned declare_flags_within(const rewrite_job *job, const scan_token *t);
 /* True for a word with brackets that may stand before the name of a function. */
 bool declare_is_attribute(const scan_token *t);
 /* Reads a declaration from its first token on; returns false if it is not understood. */

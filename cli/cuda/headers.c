@@ -24,6 +24,8 @@
     FILE(mma_h, "mma.h", "cli/cuda/include/mma.h") \
     FILE(nvToolsExt_h, "nvToolsExt.h", "cli/cuda/include/nvToolsExt.h") \
     FILE(nvtx3_nvToolsExt_h, "nvtx3/nvToolsExt.h", "cli/cuda/include/nvToolsExt.h") \
+    FILE(ingot_nvrtc_h, "ingot_nvrtc.h", "cli/cuda/include/ingot_nvrtc.h") \
+    FILE(ingot_nvrtc_stdint_h, "ingot_nvrtc_stdint.h", "cli/cuda/include/ingot_nvrtc_stdint.h") \
     FILE(ingot_cuda_h, "ingot_cuda.h", "src/cudart/ig_cuda.h") \
     FILE(cuda_errors_def, "cuda_errors.def", "src/cudart/errors.def")
 

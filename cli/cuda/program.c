@@ -86,6 +86,7 @@ static void make_key(job *j)
     key_file(&j->key, j->tools.library.s);
     key_list(&j->key, (const char *const *)j->tools.words.at);
     key_list(&j->key, j->o->flags);
+    key_list(&j->key, j->o->device_flags);
     key_list(&j->key, j->o->folders);
     key_list(&j->key, j->o->defines);
     key_list(&j->key, j->o->libraries);
@@ -193,7 +194,7 @@ static int compile_files(job *j, bool check_layouts)
         const rewritten *file = &j->text.files[i];
         str text = {0};
         str_add(&text, file->text.s, file->text.n);
-        if (check_layouts && file->is_unit && file->uses_cuda && !file->is_c)
+        if (check_layouts && !j->text.for_nvrtc && file->is_unit && file->uses_cuda && !file->is_c)
             layout_add(j->o, file->path, &text);
         code = put(j, file->name, text.s, text.n, 0600);
         str_free(&text);
@@ -340,9 +341,21 @@ static int prepare(job *j)
     return compiler_find(j->c, &j->tools);
 }
 
+/* True if the program runs on an NVIDIA GPU, where NVRTC compiles its text. */
+static bool is_cuda(const program_options *o)
+{
+    const char *name = o->device ? o->device : getenv("IG_CUDA_DEVICE");
+    return name && strncmp(name, "cuda", 4) == 0 && (!name[4] || name[4] == ':');
+}
+
 int run_program(const command *c, const program_options *o)
 {
-    job j = {.c = c, .o = o, .text = {.folders = o->folders, .defines = o->defines}};
+    job j = {.c = c,
+             .o = o,
+             .text = {.folders = o->folders,
+                      .defines = o->defines,
+                      .options = o->device_flags,
+                      .for_nvrtc = is_cuda(o)}};
     str json = {0};
     process_guard_begin();
     int code = prepare(&j);

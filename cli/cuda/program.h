@@ -5,16 +5,17 @@
 #include "cli.h"
 
 typedef struct program_options {
-    const char *const *sources;   /* .cu, .cpp, .c; this and the other lists end with NULL */
-    const char *const *folders;   /* -I */
-    const char *const *defines;   /* -D */
-    const char *const *libraries; /* -l */
-    const char *const *flags;     /* other options for the compiler: -fopenmp */
-    const char *const *args;      /* of the program */
-    const char *device;           /* NULL: the CPU */
-    int threads;                  /* 0: one per core */
-    bool check, profile;          /* every launch, and calls of the runtime */
-    bool json;                    /* a JSON report on stdout, with what the program printed */
+    const char *const *sources;      /* .cu, .cpp, .c; this and the other lists end with NULL */
+    const char *const *folders;      /* -I */
+    const char *const *defines;      /* -D */
+    const char *const *libraries;    /* -l */
+    const char *const *flags;        /* other options for the compiler: -fopenmp */
+    const char *const *device_flags; /* options for NVRTC: -use_fast_math */
+    const char *const *args;         /* of the program */
+    const char *device;              /* NULL: the CPU */
+    int threads;                     /* 0: one per core */
+    bool check, profile;             /* every launch, and calls of the runtime */
+    bool json;                       /* a JSON report on stdout, with what the program printed */
 } program_options;
 
 /* True if a source defines main; a file without it has only kernels. */

@@ -2,6 +2,7 @@
  * begin of the current declaration, and the macros that stand for qualifiers. */
 #include "cuda/rewrite.h"
 
+#include "cuda/name_set.h"
 #include "cuda/rewriter.h"
 #include "cuda/unit.h"
 
@@ -195,6 +196,8 @@ static void include(rewriter *r, int i)
         return;
     const int found = included(
         r, t->at + 1, (size_t)(last->at - t->at) - 1 + (quoted ? t->bytes - 1 : 0), quoted);
+    r->includes = heap_resize(r->includes, (size_t)(r->n_includes + 1) * sizeof *r->includes);
+    r->includes[r->n_includes++] = (device_include){i + 2, (int)(last - r->s.at), found};
     if (found < 0)
         return;
     str text = {0};
@@ -268,9 +271,11 @@ static void rewrite_file(rewrite_job *job, int number, const char *path, const c
         declare_aliases(job, &r.s);
     walk(&r);
     str_puts(&r.out, r.copied);
-    str all = {0};
+    str all = {0}, device = {0};
+    if (job->for_nvrtc && !is_c)
+        device_text(job, &r.s, r.text, bytes, r.includes, r.n_includes, &device);
     if (is_unit && !is_c && r.uses_cuda)
-        unit_add(job, path, r.text, r.closures.s ? r.closures.s : "", &all);
+        unit_add(job, path, device.s ? device.s : r.text, r.closures.s ? r.closures.s : "", &all);
     str_puts(&all, "#line 1 ");
     unit_quote(&all, path, strlen(path));
     str_puts(&all, "\n");
@@ -279,8 +284,10 @@ static void rewrite_file(rewrite_job *job, int number, const char *path, const c
     str_free(&r.closures);
     file = &job->files[number]; /* files were added meanwhile */
     file->text = all;
+    file->device = device;
     file->uses_cuda = r.uses_cuda;
     scan_free(&r.s);
+    free(r.includes);
 }
 
 static int add_file(rewrite_job *job, const char *path, bool is_unit)
@@ -322,10 +329,15 @@ void rewrite_free(rewrite_job *job)
         free(job->files[i].real);
         free(job->files[i].name);
         str_free(&job->files[i].text);
+        str_free(&job->files[i].device);
     }
     free(job->files);
     for (int i = 0; i < job->n_aliases; i++)
         free(job->aliases[i].name);
     free(job->aliases);
+    name_set_free(&job->macros);
+    name_set_free(&job->namespaces);
+    name_set_free(&job->device_types);
+    name_set_free(&job->host_types);
     *job = (rewrite_job){0};
 }

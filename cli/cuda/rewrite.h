@@ -18,6 +18,7 @@ typedef struct rewritten {
     char *real; /* the same without links and "..", to recognize a file under another name */
     char *name; /* without folders; unique in the job */
     str text;
+    str device;     /* the device's side, for NVRTC (device.h); if the job asks for it */
     bool is_unit;   /* it is compiled by itself; others are included */
     bool is_c;      /* a unit for the C compiler */
     bool uses_cuda; /* it, or a file that it includes, has device code or launches */
@@ -27,14 +28,26 @@ typedef struct rewritten {
 typedef struct rewrite_alias {
     char *name;
     unsigned flags;
+    bool has_body; /* it has braces: it may contain functions */
 } rewrite_alias;
 
+/* A set of names. */
+typedef struct name_set {
+    char **at;
+    int n;
+} name_set;
+
 typedef struct rewrite_job {
-    const char *const *folders, *const *defines; /* -I and -D; each ends with NULL */
+    const char *const *folders, *const *defines; /* -I and -D; these lists end with NULL */
+    const char *const *options;                  /* for NVRTC */
     rewritten *files;
     int n_files;
     rewrite_alias *aliases; /* of all files so far */
     int n_aliases;
+    bool for_nvrtc; /* the device's side is wanted */
+    /* Of all files so far, for device.h: macros with parameters, namespaces, functions and types that the
+     * device has, and types that only the host has. */
+    name_set macros, namespaces, device_types, host_types;
 } rewrite_job;
 
 /* Adds a source and the files that it includes from its own folder or from -I. Returns its number, or -1 with

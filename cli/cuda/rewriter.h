@@ -4,6 +4,7 @@
 #define CLI_CUDA_REWRITER_H
 
 #include "cuda/declare.h"
+#include "cuda/device.h"
 #include "cuda/rewrite.h"
 #include "cuda/scan.h"
 
@@ -33,6 +34,8 @@ typedef struct rewriter {
     size_t before;      /* where the function begins in out */
     str closures;       /* structs of lambdas for the device, appended to the unit's text */
     int n_closures;
+    device_include *includes; /* in the order of the text */
+    int n_includes;
 } rewriter;
 
 /* Replaces [from, to) by text, and keeps its line breaks. */

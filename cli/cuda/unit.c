@@ -1,6 +1,8 @@
 /* Units as C++ text: see unit.h. */
 #include "cuda/unit.h"
 
+#include "cuda/headers.h"
+
 #include <string.h>
 
 void unit_quote(str *out, const char *text, size_t bytes)
@@ -31,6 +33,43 @@ static void add_list(str *out, const char *name, const char *const *list)
     str_puts(out, "0};\n");
 }
 
+/* A header of ours, under the name that it is included by. */
+static void add_own(str *out, const char *own, const char *name)
+{
+    for (int i = 0; cuda_header_at(i).name; i++)
+        if (strcmp(cuda_header_at(i).name, own) == 0) {
+            unit_quote(out, name, strlen(name));
+            str_puts(out, ",\n");
+            unit_quote(out, cuda_header_at(i).text, cuda_header_at(i).bytes);
+            str_puts(out, ",\n");
+        }
+}
+
+/* The texts of the files that units include, for NVRTC: a name and a text in turn. */
+static void add_headers(const rewrite_job *job, str *out)
+{
+    str_puts(out, "static const char *const ig_cuda_headers[] = {");
+    if (job->for_nvrtc) {
+        add_own(out, "ingot_nvrtc.h", "ingot_nvrtc.h");
+        add_own(out, "ingot_nvrtc_stdint.h", "cuda/std/cstdint");
+    }
+    for (int i = 0; i < job->n_files && job->for_nvrtc; i++) {
+        const rewritten *f = &job->files[i];
+        str text = {0};
+        if (f->is_unit || f->is_c)
+            continue;
+        str_puts(&text, "#line 1 ");
+        unit_quote(&text, f->path, strlen(f->path));
+        str_printf(&text, "\n%s", f->device.s ? f->device.s : "");
+        unit_quote(out, f->name, strlen(f->name));
+        str_puts(out, ",\n");
+        unit_quote(out, text.s, text.n);
+        str_puts(out, ",\n");
+        str_free(&text);
+    }
+    str_puts(out, "0};\n");
+}
+
 void unit_add(const rewrite_job *job, const char *path, const char *text, const char *lambdas,
               str *out)
 {
@@ -39,10 +78,12 @@ void unit_add(const rewrite_job *job, const char *path, const char *text, const 
     str_puts(out, "#include \"cuda_runtime.h\"\n");
     add_list(out, "ig_cuda_defines", job->defines);
     add_list(out, "ig_cuda_folders", job->folders);
+    add_list(out, "ig_cuda_options", job->options);
+    add_headers(job, out);
     str_puts(out, "static ig_cuda_unit ig_cuda_here = {");
     unit_quote(out, path, strlen(path));
     str_puts(out, ",\n");
     unit_quote(out, all.s, all.n);
     str_free(&all);
-    str_puts(out, ",\nig_cuda_defines, ig_cuda_folders, 0};\n");
+    str_puts(out, ",\nig_cuda_defines, ig_cuda_folders, ig_cuda_options, ig_cuda_headers, 0};\n");
 }

@@ -16,17 +16,40 @@ static const struct {
                {"-rdc", false},
                {"--relocatable-device-code", false},
                {"-dc", false},
-               {"-lineinfo", false},
-               {"--generate-line-info", false},
-               {"-G", false},
                {"--extended-lambda", false},
                {"--expt-extended-lambda", false},
                {"--expt-relaxed-constexpr", false},
                {"-extended-lambda", false},
                {"-expt-extended-lambda", false},
-               {"-expt-relaxed-constexpr", false},
-               {"-use_fast_math", false},
-               {"--use_fast_math", false}};
+               {"-expt-relaxed-constexpr", false}};
+
+/* Options of nvcc for device code, which NVRTC has too. On other devices they are ignored. */
+static const char *const for_device[] = {"-G",
+                                         "-device-debug",
+                                         "--device-debug",
+                                         "-fmad",
+                                         "--fmad",
+                                         "-ftz",
+                                         "--ftz",
+                                         "-lineinfo",
+                                         "--generate-line-info",
+                                         "-maxrregcount",
+                                         "--maxrregcount",
+                                         "-prec-div",
+                                         "--prec-div",
+                                         "-prec-sqrt",
+                                         "--prec-sqrt",
+                                         "-use_fast_math",
+                                         "--use_fast_math"};
+
+static bool is_for_device(const char *word)
+{
+    const size_t n = strcspn(word, "=");
+    for (size_t i = 0; i < sizeof for_device / sizeof *for_device; i++)
+        if (strlen(for_device[i]) == n && strncmp(for_device[i], word, n) == 0)
+            return true;
+    return false;
+}
 
 /* The number of words of an ignored option at argv[0]; 0: it is not ignored. */
 static int ignored_words(int argc, char **argv)
@@ -53,7 +76,7 @@ static bool is_for_compiler(const char *word)
     return false;
 }
 
-static void add(words *flags, char *word)
+static void add(words *flags, const char *word)
 {
     flags->v = heap_resize(flags->v, sizeof *flags->v * (size_t)(flags->n + 1));
     flags->v[flags->n++] = strncmp(word, "--std=", 6) == 0 ? word + 1 : word;
@@ -66,7 +89,17 @@ static void add_list(words *flags, char *list)
         add(flags, word);
 }
 
-void run_take_flags(int *argc, char **argv, words *flags)
+/* "-std=c++20" for NVRTC, which has no GNU dialects and needs C++17 at least. */
+static void add_standard(words *device, const char *word)
+{
+    static const char *const known[] = {"-std=c++17", "-std=c++20", "-std=c++23"};
+    const size_t n = strlen(word);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (n > 2 && strcmp(word + n - 2, known[i] + strlen(known[i]) - 2) == 0)
+            add(device, known[i]);
+}
+
+void run_take_flags(int *argc, char **argv, words *flags, words *device)
 {
     int kept = 0, i = 0;
     while (i < *argc && strcmp(argv[i], "--") != 0) {
@@ -78,7 +111,11 @@ void run_take_flags(int *argc, char **argv, words *flags)
             i += argv[i][n] ? 1 : 2;
         } else if (nothing) {
             i += nothing;
+        } else if (is_for_device(argv[i])) {
+            add(device, argv[i++]);
         } else {
+            if (strstr(argv[i], "-std="))
+                add_standard(device, argv[i]);
             if (is_for_compiler(argv[i]))
                 add(flags, argv[i]);
             else

@@ -19,8 +19,6 @@
  * their data, as they may on a GPU. */
 enum { ROUND_BYTES = 512, FREED_MOST_BYTES = 1 << 28 };
 
-enum { COPY_TO_DEVICE = 1, COPY_TO_HOST = 2, COPY_ON_DEVICE = 3, COPY_DEFAULT = 4 };
-
 typedef struct range {
     char *at;
     size_t bytes; /* as requested */
@@ -247,15 +245,12 @@ static int allocate(const backend *dev, void **at, size_t bytes, int kind)
     return cudaSuccess;
 }
 
-int ig_cuda_alloc(void **at, size_t bytes, int kind)
+int cudart_memory_alloc(void **at, size_t bytes, int kind)
 {
     int error;
     const backend *dev = cudart_begin(&error);
     if (!dev)
         return error;
-    if (!at)
-        return cudart_end(cudaErrorInvalidValue);
-    *at = NULL;
     if (bytes)
         error = allocate(dev, at, bytes, kind);
     if (error && ig_failed())
@@ -284,7 +279,7 @@ static void tell_bad_free(const void *at, const range *r, int pinned)
                             name, at, pinned ? "cudaMallocHost" : "cudaMalloc");
 }
 
-int ig_cuda_free(void *at, int pinned)
+int cudart_memory_free(void *at, int pinned)
 {
     int error;
     if (!cudart_begin(&error))
@@ -299,7 +294,7 @@ int ig_cuda_free(void *at, int pinned)
     return cudart_end(!at || fits ? cudaSuccess : cudaErrorInvalidValue);
 }
 
-int ig_cuda_adopt(void *at, size_t bytes)
+int cudart_memory_adopt(void *at, size_t bytes)
 {
     int error;
     const backend *dev = cudart_begin(&error);
@@ -319,7 +314,7 @@ int ig_cuda_adopt(void *at, size_t bytes)
     return cudart_end(error);
 }
 
-int ig_cuda_forget(void *at)
+int cudart_memory_forget(void *at)
 {
     int error;
     if (!cudart_begin(&error))
@@ -331,7 +326,7 @@ int ig_cuda_forget(void *at)
     return cudart_end(fits ? cudaSuccess : cudaErrorHostMemoryNotRegistered);
 }
 
-int ig_cuda_kind(const void *at)
+int cudart_memory_kind(const void *at)
 {
     int error, kind = IG_CUDA_HOST;
     binding where;
@@ -400,54 +395,65 @@ static size_t extent(size_t pitch, size_t width, size_t height)
     return height ? pitch * (height - 1) + width : 0;
 }
 
-int ig_cuda_copy(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
-                 size_t height, int kind)
+int cudart_memory_copy(const cudart_copy *c)
 {
     int error;
     const backend *dev = cudart_begin(&error);
-    side a, b;
+    side to, from;
     if (!dev)
         return error;
-    if (!width || !height)
-        return cudart_end(cudaSuccess);
-    if (kind < 0 || kind > COPY_DEFAULT)
-        return cudart_end(cudaErrorInvalidMemcpyDirection);
-    if (height > 1 && (width > to_pitch || width > from_pitch))
-        return cudart_end(cudaErrorInvalidPitchValue);
-    const bool to_device = kind == COPY_TO_DEVICE || kind == COPY_ON_DEVICE;
-    const bool from_device = kind == COPY_TO_HOST || kind == COPY_ON_DEVICE;
-    if (!look(dev, to, extent(to_pitch, width, height), to_device, "the copy writes", &a) ||
-        !look(dev, from, extent(from_pitch, width, height), from_device, "the copy reads", &b))
+    const bool to_device = c->kind == COPY_TO_DEVICE || c->kind == COPY_ON_DEVICE;
+    const bool from_device = c->kind == COPY_TO_HOST || c->kind == COPY_ON_DEVICE;
+    if (!look(dev, c->to, extent(c->to_pitch, c->width, c->height), to_device, "the copy writes",
+              &to) ||
+        !look(dev, c->from, extent(c->from_pitch, c->width, c->height), from_device,
+              "the copy reads", &from))
         return cudart_end(cudaErrorInvalidValue);
     ig_status status = IG_OK;
-    for (size_t y = 0; y < height && status == IG_OK; y++)
-        status = copy_row(dev, &a, y * to_pitch, &b, y * from_pitch, width);
+    for (size_t y = 0; y < c->height && status == IG_OK; y++)
+        status = copy_row(dev, &to, y * c->to_pitch, &from, y * c->from_pitch, c->width);
     if (status != IG_OK)
         cudart_print_error();
     return cudart_end(status == IG_OK ? cudaSuccess : cudaErrorUnknown);
 }
 
-int ig_cuda_fill(void *at, size_t pitch, int value, size_t width, size_t height)
+int cudart_memory_fill(const cudart_fill *f)
 {
     int error;
     const backend *dev = cudart_begin(&error);
     side s;
     if (!dev)
         return error;
-    if (!width || !height)
-        return cudart_end(cudaSuccess);
-    if (height > 1 && width > pitch)
-        return cudart_end(cudaErrorInvalidValue);
-    if (!look(dev, at, extent(pitch, width, height), !live_range_of(at), "cudaMemset writes", &s))
+    if (!look(dev, f->at, extent(f->pitch, f->width, f->height), !live_range_of(f->at),
+              "cudaMemset writes", &s))
         return cudart_end(cudaErrorInvalidValue);
     ig_status status = IG_OK;
-    for (size_t y = 0; y < height && status == IG_OK; y++) {
+    for (size_t y = 0; y < f->height && status == IG_OK; y++) {
         if (s.where.buf)
-            status = dev->fill(s.where.buf, s.where.offset + y * pitch, (uint8_t)value, width);
+            status =
+                dev->fill(s.where.buf, s.where.offset + y * f->pitch, (uint8_t)f->value, f->width);
         else
-            memset(s.at + y * pitch, value, width);
+            memset(s.at + y * f->pitch, f->value, f->width);
     }
     if (status != IG_OK)
         cudart_print_error();
     return cudart_end(status == IG_OK ? cudaSuccess : cudaErrorUnknown);
+}
+
+int cudart_memory_alloc_async(void **at, size_t bytes, void *stream)
+{
+    (void)stream;
+    return cudart_memory_alloc(at, bytes, IG_CUDA_DEVICE);
+}
+
+int cudart_memory_free_async(void *at, void *stream)
+{
+    (void)stream;
+    return cudart_memory_free(at, 0);
+}
+
+int cudart_memory_mapped(void *host, void **device)
+{
+    *device = host;
+    return cudart_memory_kind(host) == IG_CUDA_PINNED ? cudaSuccess : cudaErrorInvalidValue;
 }

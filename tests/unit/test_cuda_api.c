@@ -14,9 +14,11 @@
     _Static_assert(__builtin_types_compatible_p(__typeof__(&symbol), CUresult(*) parameters), \
                    "function " #symbol " has other parameters");
 #define CU_OPTIONAL(name, symbol, parameters) CU_FUNCTION(name, symbol, parameters)
+#define CU_PROGRAM(name, symbol, parameters) CU_FUNCTION(name, symbol, parameters)
 #define NVRTC_FUNCTION(name, parameters) \
     _Static_assert(__builtin_types_compatible_p(__typeof__(&name), nvrtcResult(*) parameters), \
                    "function " #name " has other parameters");
+#define NVRTC_PROGRAM(name, parameters) NVRTC_FUNCTION(name, parameters)
 #include "backend/cuda/api.def"
 
 #if __has_include("/usr/local/cuda/include/cublasLt.h")
@@ -29,6 +31,7 @@
 #define LT_FUNCTION(name, parameters) \
     _Static_assert(__builtin_types_compatible_p(__typeof__(&name), cublasStatus_t(*) parameters), \
                    "function " #name " has other parameters");
+#define NVRTC_PROGRAM(name, parameters) NVRTC_FUNCTION(name, parameters)
 #include "backend/cuda/lt.def"
 _Static_assert(sizeof(cublasLtMatmulHeuristicResult_t) == 8 * 8 + 8 + 4 + 4 + 16,
                "the struct in api.h has another size");

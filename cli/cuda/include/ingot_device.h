@@ -42,44 +42,6 @@ static inline cudaError_t cudaSetDevice(int device)
 }
 static inline cudaError_t cudaGetDevice(int *device) { return *device = 0, cudaSuccess; }
 
-static inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int device)
-{
-    ig_cuda_facts f;
-    if (device)
-        return ig_cuda::fail(cudaErrorInvalidDevice);
-    const int e = ig_cuda_device(&f);
-    if (e)
-        return (cudaError_t)e;
-    memset(p, 0, sizeof *p);
-    snprintf(p->name, sizeof p->name, "%s", f.name);
-    p->totalGlobalMem = f.memory;
-    p->sharedMemPerBlock = 48 << 10;
-    p->sharedMemPerBlockOptin = p->sharedMemPerMultiprocessor = f.shared_bytes;
-    p->totalConstMem = 64 << 10;
-    p->memPitch = 2147483647;
-    p->textureAlignment = p->surfaceAlignment = 512;
-    p->regsPerBlock = p->regsPerMultiprocessor = 65536;
-    p->warpSize = 32;
-    p->maxThreadsPerBlock = f.threads;
-    p->maxThreadsDim[0] = p->maxThreadsDim[1] = 1024;
-    p->maxThreadsDim[2] = 64;
-    p->maxGridSize[0] = 2147483647;
-    p->maxGridSize[1] = p->maxGridSize[2] = 65535;
-    p->clockRate = 1000000; /* clock() counts nanoseconds; the clock rate of memory is not known */
-    p->major = 7;
-    p->multiProcessorCount = f.cores;
-    p->integrated = p->canMapHostMemory = p->unifiedAddressing = p->managedMemory = 1;
-    p->concurrentManagedAccess = p->concurrentKernels = p->deviceOverlap = 1;
-    p->asyncEngineCount = 1;
-    p->maxThreadsPerMultiProcessor = 2048;
-    p->maxBlocksPerMultiProcessor = 32;
-    p->l2CacheSize = (int)(f.cache_bytes < INT_MAX ? f.cache_bytes : INT_MAX);
-    p->hostRegisterSupported = 1;
-    p->texturePitchAlignment = 32;
-    p->singleToDoublePrecisionPerfRatio = 2;
-    return cudaSuccess;
-}
-
 enum cudaDeviceAttr {
     cudaDevAttrMaxThreadsPerBlock = 1,
     cudaDevAttrMaxBlockDimX,
@@ -145,12 +107,139 @@ enum cudaDeviceAttr {
     cudaDevAttrMemoryPoolsSupported = 115
 };
 
+namespace ig_cuda
+{
+/* The properties of an NVIDIA GPU, as its driver tells them. */
+static inline void ask(cudaDeviceProp *p)
+{
+    const struct {
+        cudaDeviceAttr attribute;
+        int *value;
+    } rows[] = {
+        {cudaDevAttrMaxThreadsPerBlock, &p->maxThreadsPerBlock},
+        {cudaDevAttrMaxBlockDimX, &p->maxThreadsDim[0]},
+        {cudaDevAttrMaxBlockDimY, &p->maxThreadsDim[1]},
+        {cudaDevAttrMaxBlockDimZ, &p->maxThreadsDim[2]},
+        {cudaDevAttrMaxGridDimX, &p->maxGridSize[0]},
+        {cudaDevAttrMaxGridDimY, &p->maxGridSize[1]},
+        {cudaDevAttrMaxGridDimZ, &p->maxGridSize[2]},
+        {cudaDevAttrWarpSize, &p->warpSize},
+        {cudaDevAttrMaxRegistersPerBlock, &p->regsPerBlock},
+        {cudaDevAttrClockRate, &p->clockRate},
+        {cudaDevAttrGpuOverlap, &p->deviceOverlap},
+        {cudaDevAttrMultiProcessorCount, &p->multiProcessorCount},
+        {cudaDevAttrKernelExecTimeout, &p->kernelExecTimeoutEnabled},
+        {cudaDevAttrIntegrated, &p->integrated},
+        {cudaDevAttrCanMapHostMemory, &p->canMapHostMemory},
+        {cudaDevAttrComputeMode, &p->computeMode},
+        {cudaDevAttrConcurrentKernels, &p->concurrentKernels},
+        {cudaDevAttrEccEnabled, &p->ECCEnabled},
+        {cudaDevAttrPciBusId, &p->pciBusID},
+        {cudaDevAttrPciDeviceId, &p->pciDeviceID},
+        {cudaDevAttrPciDomainId, &p->pciDomainID},
+        {cudaDevAttrTccDriver, &p->tccDriver},
+        {cudaDevAttrMemoryClockRate, &p->memoryClockRate},
+        {cudaDevAttrGlobalMemoryBusWidth, &p->memoryBusWidth},
+        {cudaDevAttrL2CacheSize, &p->l2CacheSize},
+        {cudaDevAttrMaxThreadsPerMultiProcessor, &p->maxThreadsPerMultiProcessor},
+        {cudaDevAttrAsyncEngineCount, &p->asyncEngineCount},
+        {cudaDevAttrUnifiedAddressing, &p->unifiedAddressing},
+        {cudaDevAttrComputeCapabilityMajor, &p->major},
+        {cudaDevAttrComputeCapabilityMinor, &p->minor},
+        {cudaDevAttrStreamPrioritiesSupported, &p->streamPrioritiesSupported},
+        {cudaDevAttrGlobalL1CacheSupported, &p->globalL1CacheSupported},
+        {cudaDevAttrLocalL1CacheSupported, &p->localL1CacheSupported},
+        {cudaDevAttrMaxRegistersPerMultiprocessor, &p->regsPerMultiprocessor},
+        {cudaDevAttrManagedMemory, &p->managedMemory},
+        {cudaDevAttrIsMultiGpuBoard, &p->isMultiGpuBoard},
+        {cudaDevAttrMultiGpuBoardGroupID, &p->multiGpuBoardGroupID},
+        {cudaDevAttrHostNativeAtomicSupported, &p->hostNativeAtomicSupported},
+        {cudaDevAttrSingleToDoublePrecisionPerfRatio, &p->singleToDoublePrecisionPerfRatio},
+        {cudaDevAttrPageableMemoryAccess, &p->pageableMemoryAccess},
+        {cudaDevAttrConcurrentManagedAccess, &p->concurrentManagedAccess},
+        {cudaDevAttrComputePreemptionSupported, &p->computePreemptionSupported},
+        {cudaDevAttrCanUseHostPointerForRegisteredMem, &p->canUseHostPointerForRegisteredMem},
+        {cudaDevAttrCooperativeLaunch, &p->cooperativeLaunch},
+        {cudaDevAttrHostRegisterSupported, &p->hostRegisterSupported},
+        {cudaDevAttrPageableMemoryAccessUsesHostPageTables,
+         &p->pageableMemoryAccessUsesHostPageTables},
+        {cudaDevAttrDirectManagedMemAccessFromHost, &p->directManagedMemAccessFromHost},
+        {cudaDevAttrMaxBlocksPerMultiprocessor, &p->maxBlocksPerMultiProcessor},
+        {cudaDevAttrMaxPersistingL2CacheSize, &p->persistingL2CacheMaxSize},
+        {cudaDevAttrMaxAccessPolicyWindowSize, &p->accessPolicyMaxWindowSize},
+        {cudaDevAttrMemoryPoolsSupported, &p->memoryPoolsSupported}};
+    const struct {
+        cudaDeviceAttr attribute;
+        size_t *value;
+    } sizes[] = {{cudaDevAttrMaxSharedMemoryPerBlock, &p->sharedMemPerBlock},
+                 {cudaDevAttrMaxSharedMemoryPerBlockOptin, &p->sharedMemPerBlockOptin},
+                 {cudaDevAttrMaxSharedMemoryPerMultiprocessor, &p->sharedMemPerMultiprocessor},
+                 {cudaDevAttrReservedSharedMemoryPerBlock, &p->reservedSharedMemPerBlock},
+                 {cudaDevAttrTotalConstantMemory, &p->totalConstMem},
+                 {cudaDevAttrMaxPitch, &p->memPitch},
+                 {cudaDevAttrTextureAlignment, &p->textureAlignment},
+                 {cudaDevAttrTexturePitchAlignment, &p->texturePitchAlignment},
+                 {cudaDevAttrSurfaceAlignment, &p->surfaceAlignment}};
+    for (const auto &row : rows)
+        ig_cuda_attribute(row.attribute, row.value);
+    for (const auto &row : sizes) {
+        int value = 0;
+        ig_cuda_attribute(row.attribute, &value);
+        *row.value = (size_t)value;
+    }
+}
+} // namespace ig_cuda
+
+static inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int device)
+{
+    ig_cuda_facts f;
+    if (device)
+        return ig_cuda::fail(cudaErrorInvalidDevice);
+    const int e = ig_cuda_device(&f);
+    if (e)
+        return (cudaError_t)e;
+    memset(p, 0, sizeof *p);
+    snprintf(p->name, sizeof p->name, "%s", f.name);
+    p->totalGlobalMem = f.memory;
+    p->sharedMemPerBlock = 48 << 10;
+    p->sharedMemPerBlockOptin = p->sharedMemPerMultiprocessor = f.shared_bytes;
+    p->totalConstMem = 64 << 10;
+    p->memPitch = 2147483647;
+    p->textureAlignment = p->surfaceAlignment = 512;
+    p->regsPerBlock = p->regsPerMultiprocessor = 65536;
+    p->warpSize = 32;
+    p->maxThreadsPerBlock = f.threads;
+    p->maxThreadsDim[0] = p->maxThreadsDim[1] = 1024;
+    p->maxThreadsDim[2] = 64;
+    p->maxGridSize[0] = 2147483647;
+    p->maxGridSize[1] = p->maxGridSize[2] = 65535;
+    p->clockRate = 1000000; /* clock() counts nanoseconds; the clock rate of memory is not known */
+    p->major = 7;
+    p->multiProcessorCount = f.cores;
+    p->integrated = p->canMapHostMemory = p->unifiedAddressing = p->managedMemory = 1;
+    p->concurrentManagedAccess = p->concurrentKernels = p->deviceOverlap = 1;
+    p->asyncEngineCount = 1;
+    p->maxThreadsPerMultiProcessor = 2048;
+    p->maxBlocksPerMultiProcessor = 32;
+    p->l2CacheSize = (int)(f.cache_bytes < INT_MAX ? f.cache_bytes : INT_MAX);
+    p->hostRegisterSupported = 1;
+    p->texturePitchAlignment = 32;
+    p->singleToDoublePrecisionPerfRatio = 2;
+    if (f.driver_version)
+        ig_cuda::ask(p);
+    return cudaSuccess;
+}
+
 static inline cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device)
 {
     cudaDeviceProp p;
+    ig_cuda_facts f;
     const cudaError_t e = cudaGetDeviceProperties(&p, device);
     if (e)
         return e;
+    ig_cuda_device(&f);
+    if (f.driver_version)
+        return (cudaError_t)ig_cuda_attribute(attribute, value);
     const struct {
         cudaDeviceAttr attribute;
         long long value;
@@ -228,7 +317,13 @@ static inline cudaError_t cudaDeviceSynchronize() { return (cudaError_t)ig_cuda_
 static inline cudaError_t cudaThreadSynchronize() { return cudaDeviceSynchronize(); }
 static inline cudaError_t cudaDeviceReset() { return (cudaError_t)ig_cuda_reset(); }
 static inline cudaError_t cudaThreadExit() { return cudaDeviceReset(); }
-static inline cudaError_t cudaDriverGetVersion(int *v) { return *v = CUDART_VERSION, cudaSuccess; }
+static inline cudaError_t cudaDriverGetVersion(int *v)
+{
+    ig_cuda_facts f;
+    const int e = ig_cuda_device(&f);
+    *v = f.driver_version ? f.driver_version : CUDART_VERSION;
+    return (cudaError_t)e;
+}
 static inline cudaError_t cudaRuntimeGetVersion(int *v) { return *v = CUDART_VERSION, cudaSuccess; }
 static inline cudaError_t cudaChooseDevice(int *device, const cudaDeviceProp *)
 {
@@ -279,24 +374,15 @@ enum cudaComputeMode {
     cudaComputeModeExclusiveProcess
 };
 
-/* Settings without effect: there are no such limits, and one cache serves all. Limits can be read back; their
- * initial values are those of a GPU. */
-namespace ig_cuda
-{
-inline size_t limits[3] = {1024, 8 << 20, 8 << 20};
-}
 static inline cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t v)
 {
-    if (limit > cudaLimitMallocHeapSize)
-        return ig_cuda::fail(cudaErrorUnsupportedLimit);
-    return ig_cuda::limits[limit] = v, cudaSuccess;
+    return (cudaError_t)ig_cuda_limit(limit, &v, 1);
 }
 static inline cudaError_t cudaDeviceGetLimit(size_t *v, cudaLimit limit)
 {
-    if (limit > cudaLimitMallocHeapSize)
-        return ig_cuda::fail(cudaErrorUnsupportedLimit);
-    return *v = ig_cuda::limits[limit], cudaSuccess;
+    return (cudaError_t)ig_cuda_limit(limit, v, 0);
 }
+/* Settings without effect. */
 static inline cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache *c)
 {
     return *c = cudaFuncCachePreferNone, cudaSuccess;
@@ -312,16 +398,22 @@ static inline cudaError_t cudaInitDevice(int device, unsigned, unsigned)
 }
 static inline cudaError_t cudaDeviceGetPCIBusId(char *id, int bytes, int device)
 {
+    ig_cuda_facts f;
     if (device)
         return ig_cuda::fail(cudaErrorInvalidDevice);
-    return snprintf(id, (size_t)bytes, "0000:00:00.0") < bytes
+    const int e = ig_cuda_device(&f);
+    if (e)
+        return (cudaError_t)e;
+    return snprintf(id, (size_t)bytes, "%s", f.bus) < bytes
                ? cudaSuccess
                : ig_cuda::fail(cudaErrorInvalidValue);
 }
 static inline cudaError_t cudaDeviceGetByPCIBusId(int *device, const char *id)
 {
+    ig_cuda_facts f;
+    const int e = ig_cuda_device(&f);
     *device = 0;
-    return strcmp(id, "0000:00:00.0") ? ig_cuda::fail(cudaErrorInvalidDevice) : cudaSuccess;
+    return e || strcmp(id, f.bus) ? ig_cuda::fail(cudaErrorInvalidDevice) : cudaSuccess;
 }
 static inline cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache) { return cudaSuccess; }
 static inline cudaError_t cudaDeviceSetSharedMemConfig(cudaSharedMemConfig) { return cudaSuccess; }

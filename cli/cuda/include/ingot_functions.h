@@ -32,17 +32,14 @@ template <typename F> static inline cudaError_t cudaFuncGetAttributes(cudaFuncAt
     a->constSizeBytes = got.constant_bytes;
     a->maxThreadsPerBlock = got.max_threads;
     a->numRegs = got.registers;
-    a->ptxVersion = a->binaryVersion = 70;
-    a->maxDynamicSharedSizeBytes = (48 << 10) - (int)got.shared_bytes;
+    a->ptxVersion = a->binaryVersion = got.version;
+    a->maxDynamicSharedSizeBytes = got.dynamic_shared_bytes;
     return cudaSuccess;
 }
 template <typename F>
 static inline cudaError_t cudaFuncSetAttribute(F *f, cudaFuncAttribute attribute, int value)
 {
-    if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize)
-        return cudaSuccess;
-    return value < 0 ? ig_cuda::fail(cudaErrorInvalidValue)
-                     : (cudaError_t)ig_cuda_allow_shared((const void *)f, (size_t)value);
+    return (cudaError_t)ig_cuda_function_set((const void *)f, attribute, value);
 }
 template <typename F> static inline cudaError_t cudaFuncSetCacheConfig(F *, cudaFuncCache)
 {
@@ -53,25 +50,11 @@ template <typename F> static inline cudaError_t cudaFuncSetSharedMemConfig(F *, 
     return cudaSuccess;
 }
 
-/* A multiprocessor is a CPU core. Like a GPU's, it holds 2,048 threads and 32 blocks. */
 template <typename F>
 static inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, F *f,
                                                                         int threads, size_t shared)
 {
-    ig_cuda_attributes a;
-    ig_cuda_facts facts;
-    int e = ig_cuda_function((const void *)f, &a);
-    e = e ? e : ig_cuda_device(&facts);
-    *blocks = 0;
-    if (e || threads <= 0)
-        return e ? (cudaError_t)e : ig_cuda::fail(cudaErrorInvalidValue);
-    const size_t bytes = a.shared_bytes + shared;
-    int n = threads > a.max_threads ? 0 : 2048 / ((threads + 31) / 32 * 32);
-    n = n > 32 ? 32 : n;
-    if (bytes && facts.shared_bytes / bytes < (size_t)n)
-        n = (int)(facts.shared_bytes / bytes);
-    *blocks = n;
-    return cudaSuccess;
+    return (cudaError_t)ig_cuda_occupancy((const void *)f, threads, shared, blocks);
 }
 template <typename F>
 static inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, F *f,

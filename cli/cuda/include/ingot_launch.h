@@ -127,13 +127,19 @@ template <typename T> struct ig_holds {
 };
 template <typename T> using ig_held = typename ig_holds<T>::type;
 
+/* The spelling of a kernel's type, which tells overloads apart. */
+template <typename F> static inline ig_name type_name(F)
+{
+    return ig_name("").template ig_type<F>();
+}
+
 /* The kernel of a stub, registered with the library before main. */
 template <typename Id, auto Stub> struct known {
     static ig_cuda_kernel *kernel;
 };
 template <typename Id, auto Stub>
 ig_cuda_kernel *known<Id, Stub>::kernel = ig_cuda_kernel_add(Id::ig_unit(), (const void *)Stub,
-                                                             Id::ig_own().s);
+                                                             Id::ig_own().s, type_name(Stub).s);
 
 template <typename Id, auto Stub>
 static inline void ig_launch(void **args, size_t *sizes, int n)
@@ -152,13 +158,21 @@ static inline cudaError_t error(int e) { return (cudaError_t)e; }
 static inline cudaError_t fail(cudaError_t e) { return (cudaError_t)ig_cuda_fail(e); }
 } // namespace ig_cuda
 
+namespace ig_cuda
+{
+static inline cudaError_t launch_stub(const void *f, dim3 grid, dim3 block, void **args,
+                                      size_t shared, cudaStream_t stream, place at, int cooperative)
+{
+    const uint32_t g[] = {grid.x, grid.y, grid.z}, b[] = {block.x, block.y, block.z};
+    from(at);
+    return (cudaError_t)ig_cuda_launch_stub(f, g, b, shared, stream, args, cooperative);
+}
+} // namespace ig_cuda
 static inline cudaError_t cudaLaunchKernel(const void *f, dim3 grid, dim3 block, void **args,
                                            size_t shared = 0, cudaStream_t stream = 0,
                                            ig_cuda::place at = ig_cuda::here())
 {
-    const uint32_t g[] = {grid.x, grid.y, grid.z}, b[] = {block.x, block.y, block.z};
-    ig_cuda::from(at);
-    return (cudaError_t)ig_cuda_launch_stub(f, g, b, shared, stream, args);
+    return ig_cuda::launch_stub(f, grid, block, args, shared, stream, at, 0);
 }
 template <typename F>
 static inline cudaError_t cudaLaunchKernel(F *f, dim3 grid, dim3 block, void **args,
@@ -167,13 +181,14 @@ static inline cudaError_t cudaLaunchKernel(F *f, dim3 grid, dim3 block, void **a
 {
     return cudaLaunchKernel((const void *)f, grid, block, args, shared, stream, at);
 }
-/* Kernels with a barrier of the whole grid do not compile, so that blocks need not run at the same time. */
+/* Kernels with a barrier of the whole grid compile for NVIDIA GPUs alone; on other devices blocks need not run
+ * at the same time. */
 template <typename F>
 static inline cudaError_t cudaLaunchCooperativeKernel(F *f, dim3 grid, dim3 block, void **args,
                                                       size_t shared = 0, cudaStream_t stream = 0,
                                                       ig_cuda::place at = ig_cuda::here())
 {
-    return cudaLaunchKernel((const void *)f, grid, block, args, shared, stream, at);
+    return ig_cuda::launch_stub((const void *)f, grid, block, args, shared, stream, at, 1);
 }
 
 /* Attributes, such as clusters, are not supported by any device here. */

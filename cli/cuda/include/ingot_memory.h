@@ -56,10 +56,11 @@ static inline cudaError_t cudaMalloc(T **p, size_t bytes, ig_cuda::place at = ig
     return ig_cuda::allocate(p, bytes, IG_CUDA_DEVICE, at);
 }
 template <typename T>
-static inline cudaError_t cudaMallocAsync(T **p, size_t bytes, cudaStream_t,
+static inline cudaError_t cudaMallocAsync(T **p, size_t bytes, cudaStream_t stream,
                                           ig_cuda::place at = ig_cuda::here())
 {
-    return cudaMalloc(p, bytes, at);
+    ig_cuda::from(at);
+    return (cudaError_t)ig_cuda_alloc_async((void **)p, bytes, stream);
 }
 template <typename T>
 static inline cudaError_t cudaMallocManaged(T **p, size_t bytes, unsigned = cudaMemAttachGlobal,
@@ -88,7 +89,10 @@ static inline cudaError_t cudaMallocPitch(T **p, size_t *pitch, size_t width, si
 }
 /* These stand without a place: programs take their addresses, for owners of memory. */
 static inline cudaError_t cudaFree(void *p) { return (cudaError_t)ig_cuda_free(p, 0); }
-static inline cudaError_t cudaFreeAsync(void *p, cudaStream_t) { return cudaFree(p); }
+static inline cudaError_t cudaFreeAsync(void *p, cudaStream_t stream)
+{
+    return (cudaError_t)ig_cuda_free_async(p, stream);
+}
 static inline cudaError_t cudaFreeHost(void *p) { return (cudaError_t)ig_cuda_free(p, 1); }
 static inline cudaError_t cudaHostRegister(void *p, size_t bytes, unsigned)
 {
@@ -98,35 +102,49 @@ static inline cudaError_t cudaHostUnregister(void *p) { return (cudaError_t)ig_c
 template <typename T>
 static inline cudaError_t cudaHostGetDevicePointer(T **to, void *host, unsigned)
 {
-    *to = (T *)host;
-    return ig_cuda_kind(host) == IG_CUDA_PINNED ? cudaSuccess
-                                                : ig_cuda::fail(cudaErrorInvalidValue);
+    return (cudaError_t)ig_cuda_mapped(host, (void **)to);
 }
 
+namespace ig_cuda
+{
+static inline cudaError_t copy(void *to, size_t to_pitch, const void *from_, size_t from_pitch,
+                               size_t width, size_t height, cudaMemcpyKind kind, place at,
+                               cudaStream_t stream = 0, int is_async = 0)
+{
+    from(at);
+    return (cudaError_t)ig_cuda_copy(to, to_pitch, from_, from_pitch, width, height, kind, stream,
+                                     is_async);
+}
+static inline cudaError_t fill(void *p, size_t pitch, int value, size_t width, size_t height,
+                               place at, cudaStream_t stream = 0, int is_async = 0)
+{
+    from(at);
+    return (cudaError_t)ig_cuda_fill(p, pitch, value, width, height, stream, is_async);
+}
+} // namespace ig_cuda
 static inline cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from,
                                        size_t from_pitch, size_t width, size_t height,
                                        cudaMemcpyKind kind, ig_cuda::place at = ig_cuda::here())
 {
-    ig_cuda::from(at);
-    return (cudaError_t)ig_cuda_copy(to, to_pitch, from, from_pitch, width, height, kind);
+    return ig_cuda::copy(to, to_pitch, from, from_pitch, width, height, kind, at);
 }
 static inline cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from,
                                             size_t from_pitch, size_t width, size_t height,
-                                            cudaMemcpyKind kind, cudaStream_t = 0,
+                                            cudaMemcpyKind kind, cudaStream_t stream = 0,
                                             ig_cuda::place at = ig_cuda::here())
 {
-    return cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind, at);
+    return ig_cuda::copy(to, to_pitch, from, from_pitch, width, height, kind, at, stream, 1);
 }
 static inline cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind,
                                      ig_cuda::place at = ig_cuda::here())
 {
-    return cudaMemcpy2D(to, bytes, from, bytes, bytes, 1, kind, at);
+    return ig_cuda::copy(to, bytes, from, bytes, bytes, 1, kind, at);
 }
 static inline cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes,
-                                          cudaMemcpyKind kind, cudaStream_t = 0,
+                                          cudaMemcpyKind kind, cudaStream_t stream = 0,
                                           ig_cuda::place at = ig_cuda::here())
 {
-    return cudaMemcpy(to, from, bytes, kind, at);
+    return ig_cuda::copy(to, bytes, from, bytes, bytes, 1, kind, at, stream, 1);
 }
 static inline cudaError_t cudaMemcpyPeer(void *to, int to_device, const void *from, int from_device,
                                          size_t bytes, ig_cuda::place at = ig_cuda::here())
@@ -136,32 +154,34 @@ static inline cudaError_t cudaMemcpyPeer(void *to, int to_device, const void *fr
     return cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToDevice, at);
 }
 static inline cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from,
-                                              int from_device, size_t bytes, cudaStream_t = 0,
+                                              int from_device, size_t bytes,
+                                              cudaStream_t stream = 0,
                                               ig_cuda::place at = ig_cuda::here())
 {
-    return cudaMemcpyPeer(to, to_device, from, from_device, bytes, at);
+    if (to_device || from_device)
+        return ig_cuda::fail(cudaErrorInvalidDevice);
+    return cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream, at);
 }
 static inline cudaError_t cudaMemset2D(void *p, size_t pitch, int value, size_t width,
                                        size_t height, ig_cuda::place at = ig_cuda::here())
 {
-    ig_cuda::from(at);
-    return (cudaError_t)ig_cuda_fill(p, pitch, value, width, height);
+    return ig_cuda::fill(p, pitch, value, width, height, at);
 }
 static inline cudaError_t cudaMemset2DAsync(void *p, size_t pitch, int value, size_t width,
-                                            size_t height, cudaStream_t = 0,
+                                            size_t height, cudaStream_t stream = 0,
                                             ig_cuda::place at = ig_cuda::here())
 {
-    return cudaMemset2D(p, pitch, value, width, height, at);
+    return ig_cuda::fill(p, pitch, value, width, height, at, stream, 1);
 }
 static inline cudaError_t cudaMemset(void *p, int value, size_t bytes,
                                      ig_cuda::place at = ig_cuda::here())
 {
-    return cudaMemset2D(p, bytes, value, bytes, 1, at);
+    return ig_cuda::fill(p, bytes, value, bytes, 1, at);
 }
-static inline cudaError_t cudaMemsetAsync(void *p, int value, size_t bytes, cudaStream_t = 0,
+static inline cudaError_t cudaMemsetAsync(void *p, int value, size_t bytes, cudaStream_t stream = 0,
                                           ig_cuda::place at = ig_cuda::here())
 {
-    return cudaMemset(p, value, bytes, at);
+    return ig_cuda::fill(p, bytes, value, bytes, 1, at, stream, 1);
 }
 
 /* ---- three dimensions: planes of rows ---- */
@@ -198,38 +218,52 @@ static inline cudaError_t cudaMalloc3D(cudaPitchedPtr *p, cudaExtent e,
     p->ysize = e.height;
     return cudaMallocPitch(&p->ptr, &p->pitch, e.width, e.height * e.depth, at);
 }
-static inline cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms *p,
-                                       ig_cuda::place at = ig_cuda::here())
+namespace ig_cuda
+{
+static inline cudaError_t copy_3d(const cudaMemcpy3DParms *p, place at, cudaStream_t stream = 0,
+                                  int is_async = 0)
 {
     const cudaPitchedPtr &to = p->dstPtr, &from = p->srcPtr;
-    cudaError_t e = to.ptr && from.ptr ? cudaSuccess : ig_cuda::fail(cudaErrorInvalidValue);
+    cudaError_t e = to.ptr && from.ptr ? cudaSuccess : fail(cudaErrorInvalidValue);
     for (size_t z = 0; z < p->extent.depth && !e; z++) {
         const size_t to_row = (p->dstPos.z + z) * to.ysize + p->dstPos.y;
         const size_t from_row = (p->srcPos.z + z) * from.ysize + p->srcPos.y;
-        e = cudaMemcpy2D((char *)to.ptr + to_row * to.pitch + p->dstPos.x, to.pitch,
-                         (const char *)from.ptr + from_row * from.pitch + p->srcPos.x, from.pitch,
-                         p->extent.width, p->extent.height, p->kind, at);
+        e = copy((char *)to.ptr + to_row * to.pitch + p->dstPos.x, to.pitch,
+                 (const char *)from.ptr + from_row * from.pitch + p->srcPos.x, from.pitch,
+                 p->extent.width, p->extent.height, p->kind, at, stream, is_async);
     }
     return e;
 }
-static inline cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms *p, cudaStream_t = 0,
+static inline cudaError_t fill_3d(cudaPitchedPtr p, int value, cudaExtent e, place at,
+                                  cudaStream_t stream = 0, int is_async = 0)
+{
+    cudaError_t error = cudaSuccess;
+    for (size_t z = 0; z < e.depth && !error; z++)
+        error = fill((char *)p.ptr + z * p.ysize * p.pitch, p.pitch, value, e.width, e.height, at,
+                     stream, is_async);
+    return error;
+}
+} // namespace ig_cuda
+static inline cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms *p,
+                                       ig_cuda::place at = ig_cuda::here())
+{
+    return ig_cuda::copy_3d(p, at);
+}
+static inline cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms *p, cudaStream_t stream = 0,
                                             ig_cuda::place at = ig_cuda::here())
 {
-    return cudaMemcpy3D(p, at);
+    return ig_cuda::copy_3d(p, at, stream, 1);
 }
 static inline cudaError_t cudaMemset3D(cudaPitchedPtr p, int value, cudaExtent e,
                                        ig_cuda::place at = ig_cuda::here())
 {
-    cudaError_t error = cudaSuccess;
-    for (size_t z = 0; z < e.depth && !error; z++)
-        error = cudaMemset2D((char *)p.ptr + z * p.ysize * p.pitch, p.pitch, value, e.width,
-                             e.height, at);
-    return error;
+    return ig_cuda::fill_3d(p, value, e, at);
 }
 static inline cudaError_t cudaMemset3DAsync(cudaPitchedPtr p, int value, cudaExtent e,
-                                            cudaStream_t = 0, ig_cuda::place at = ig_cuda::here())
+                                            cudaStream_t stream = 0,
+                                            ig_cuda::place at = ig_cuda::here())
 {
-    return cudaMemset3D(p, value, e, at);
+    return ig_cuda::fill_3d(p, value, e, at, stream, 1);
 }
 
 /* ---- advice: memory is where it is, so it only has to be managed. CUDA 13 has other parameters ---- */
@@ -338,20 +372,24 @@ static inline cudaError_t cudaMemcpyFromSymbol(void *to, const T &symbol, size_t
 template <typename T>
 static inline cudaError_t cudaMemcpyToSymbolAsync(const T &symbol, const void *from, size_t bytes,
                                                   size_t offset = 0,
-                                                  cudaMemcpyKind kind = cudaMemcpyHostToDevice,
-                                                  cudaStream_t = 0,
+                                                  cudaMemcpyKind = cudaMemcpyHostToDevice,
+                                                  cudaStream_t stream = 0,
                                                   ig_cuda::place at = ig_cuda::here())
 {
-    return cudaMemcpyToSymbol(symbol, from, bytes, offset, kind, at);
+    char *to;
+    const cudaError_t e = ig_cuda::in_symbol((const void *)&symbol, offset, bytes, &to, at);
+    return e ? e : cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream, at);
 }
 template <typename T>
 static inline cudaError_t cudaMemcpyFromSymbolAsync(void *to, const T &symbol, size_t bytes,
                                                     size_t offset = 0,
-                                                    cudaMemcpyKind kind = cudaMemcpyDeviceToHost,
-                                                    cudaStream_t = 0,
+                                                    cudaMemcpyKind = cudaMemcpyDeviceToHost,
+                                                    cudaStream_t stream = 0,
                                                     ig_cuda::place at = ig_cuda::here())
 {
-    return cudaMemcpyFromSymbol(to, symbol, bytes, offset, kind, at);
+    char *from;
+    const cudaError_t e = ig_cuda::in_symbol((const void *)&symbol, offset, bytes, &from, at);
+    return e ? e : cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream, at);
 }
 
 #endif

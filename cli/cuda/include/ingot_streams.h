@@ -1,18 +1,9 @@
-/* Streams and events. Calls finish their work before they return, so that a stream is always idle and an event
- * is the time of its record. */
+/* Streams and events. */
 #ifndef INGOT_STREAMS_H
 #define INGOT_STREAMS_H
 
 #include "ingot_memory.h"
 
-struct ig_cuda_stream {
-    unsigned flags;
-    int priority;
-};
-struct ig_cuda_event {
-    unsigned flags;
-    double time; /* 0: not yet recorded */
-};
 enum { cudaStreamDefault = 0, cudaStreamNonBlocking = 1 };
 enum {
     cudaEventDefault = 0,
@@ -24,8 +15,7 @@ enum {
 static inline cudaError_t cudaStreamCreateWithPriority(cudaStream_t *s, unsigned flags,
                                                        int priority)
 {
-    *s = new (std::nothrow) ig_cuda_stream{flags, priority};
-    return *s ? cudaSuccess : ig_cuda::fail(cudaErrorMemoryAllocation);
+    return (cudaError_t)ig_cuda_stream_new((void **)s, flags, priority);
 }
 static inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, unsigned flags)
 {
@@ -37,28 +27,33 @@ static inline cudaError_t cudaStreamCreate(cudaStream_t *s)
 }
 static inline cudaError_t cudaStreamDestroy(cudaStream_t s)
 {
-    if ((uintptr_t)s <= 2)
-        return ig_cuda::fail(cudaErrorInvalidResourceHandle);
-    delete s;
-    return cudaSuccess;
+    return (cudaError_t)ig_cuda_stream_free(s);
 }
-static inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaDeviceSynchronize(); }
-static inline cudaError_t cudaStreamQuery(cudaStream_t) { return cudaDeviceSynchronize(); }
+static inline cudaError_t cudaStreamSynchronize(cudaStream_t s)
+{
+    return (cudaError_t)ig_cuda_stream_wait(s);
+}
+static inline cudaError_t cudaStreamQuery(cudaStream_t s)
+{
+    return (cudaError_t)ig_cuda_stream_query(s);
+}
 static inline cudaError_t cudaStreamGetFlags(cudaStream_t s, unsigned *f)
 {
-    return *f = (uintptr_t)s <= 2 ? 0 : s->flags, cudaSuccess;
+    int priority;
+    return (cudaError_t)ig_cuda_stream_about(s, f, &priority);
 }
 static inline cudaError_t cudaStreamGetPriority(cudaStream_t s, int *p)
 {
-    return *p = (uintptr_t)s <= 2 ? 0 : s->priority, cudaSuccess;
+    unsigned flags;
+    return (cudaError_t)ig_cuda_stream_about(s, &flags, p);
 }
 static inline cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
 {
-    return *least = *greatest = 0, cudaSuccess;
+    return (cudaError_t)ig_cuda_priorities(least, greatest);
 }
-static inline cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t e, unsigned = 0)
+static inline cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned = 0)
 {
-    return e ? cudaSuccess : ig_cuda::fail(cudaErrorInvalidResourceHandle);
+    return (cudaError_t)ig_cuda_stream_after(s, e);
 }
 /* Streams are never captured, since there are no graphs. */
 enum cudaStreamCaptureStatus { cudaStreamCaptureStatusNone };
@@ -74,24 +69,37 @@ static inline cudaError_t cudaStreamAttachMemAsync(cudaStream_t, void *, size_t 
 
 typedef void (*cudaStreamCallback_t)(cudaStream_t, cudaError_t, void *);
 typedef void (*cudaHostFn_t)(void *);
+namespace ig_cuda
+{
+struct callback {
+    cudaStreamCallback_t f;
+    cudaStream_t stream;
+    void *context;
+};
+static inline void call_back(void *given)
+{
+    const callback c = *(callback *)given;
+    delete (callback *)given;
+    c.f(c.stream, cudaSuccess, c.context);
+}
+} // namespace ig_cuda
 static inline cudaError_t cudaStreamAddCallback(cudaStream_t s, cudaStreamCallback_t f,
                                                 void *context, unsigned)
 {
-    f(s, cudaDeviceSynchronize(), context);
-    return cudaSuccess;
+    ig_cuda::callback *c = new (std::nothrow) ig_cuda::callback{f, s, context};
+    const int e = c ? ig_cuda_stream_call(s, ig_cuda::call_back, c) : cudaErrorMemoryAllocation;
+    if (e)
+        delete c;
+    return e ? ig_cuda::fail((cudaError_t)e) : cudaSuccess;
 }
-static inline cudaError_t cudaLaunchHostFunc(cudaStream_t, cudaHostFn_t f, void *context)
+static inline cudaError_t cudaLaunchHostFunc(cudaStream_t s, cudaHostFn_t f, void *context)
 {
-    const cudaError_t e = cudaDeviceSynchronize();
-    if (!e)
-        f(context);
-    return e;
+    return (cudaError_t)ig_cuda_stream_call(s, f, context);
 }
 
 static inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t *e, unsigned flags)
 {
-    *e = new (std::nothrow) ig_cuda_event{flags, 0};
-    return *e ? cudaSuccess : ig_cuda::fail(cudaErrorMemoryAllocation);
+    return (cudaError_t)ig_cuda_event_new((void **)e, flags);
 }
 static inline cudaError_t cudaEventCreate(cudaEvent_t *e, unsigned flags = 0)
 {
@@ -99,18 +107,11 @@ static inline cudaError_t cudaEventCreate(cudaEvent_t *e, unsigned flags = 0)
 }
 static inline cudaError_t cudaEventDestroy(cudaEvent_t e)
 {
-    if (!e)
-        return ig_cuda::fail(cudaErrorInvalidResourceHandle);
-    delete e;
-    return cudaSuccess;
+    return (cudaError_t)ig_cuda_event_free(e);
 }
-static inline cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t = 0)
+static inline cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s = 0)
 {
-    if (!e)
-        return ig_cuda::fail(cudaErrorInvalidResourceHandle);
-    const cudaError_t error = cudaDeviceSynchronize();
-    e->time = ig_cuda_clock();
-    return error;
+    return (cudaError_t)ig_cuda_event_record(e, s);
 }
 static inline cudaError_t cudaEventRecordWithFlags(cudaEvent_t e, cudaStream_t s = 0, unsigned = 0)
 {
@@ -118,16 +119,15 @@ static inline cudaError_t cudaEventRecordWithFlags(cudaEvent_t e, cudaStream_t s
 }
 static inline cudaError_t cudaEventSynchronize(cudaEvent_t e)
 {
-    return e ? cudaDeviceSynchronize() : ig_cuda::fail(cudaErrorInvalidResourceHandle);
+    return (cudaError_t)ig_cuda_event_wait(e);
 }
-static inline cudaError_t cudaEventQuery(cudaEvent_t e) { return cudaEventSynchronize(e); }
+static inline cudaError_t cudaEventQuery(cudaEvent_t e)
+{
+    return (cudaError_t)ig_cuda_event_query(e);
+}
 static inline cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to)
 {
-    if (!from || !to || !from->time || !to->time ||
-        ((from->flags | to->flags) & cudaEventDisableTiming))
-        return ig_cuda::fail(cudaErrorInvalidResourceHandle);
-    *ms = (float)((to->time - from->time) * 1e3);
-    return cudaSuccess;
+    return (cudaError_t)ig_cuda_event_time(from, to, ms);
 }
 
 #endif

@@ -7,7 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef int CUresult, CUdevice, CUdevice_attribute, CUfunction_attribute, nvrtcResult;
+typedef int CUresult, CUdevice, CUdevice_attribute, CUfunction_attribute, CUlimit,
+    CUpointer_attribute, CUmemorytype, nvrtcResult;
 typedef int CUstreamCaptureMode, CUstreamCaptureStatus;
 typedef uint64_t CUdeviceptr, cuuint64_t;
 typedef struct CUctx_st *CUcontext;
@@ -19,7 +20,24 @@ typedef struct CUgraph_st *CUgraph;
 typedef struct CUgraphNode_st *CUgraphNode;
 typedef struct CUgraphExec_st *CUgraphExec;
 typedef struct CUgraphEdgeData_st CUgraphEdgeData;
+typedef struct CUarray_st *CUarray;
 typedef struct _nvrtcProgram *nvrtcProgram;
+typedef void (*CUhostFn)(void *context);
+
+/* A copy of rows. */
+typedef struct CUDA_MEMCPY2D {
+    size_t srcXInBytes, srcY;
+    CUmemorytype srcMemoryType;
+    const void *srcHost;
+    CUdeviceptr srcDevice;
+    CUarray srcArray;
+    size_t srcPitch, dstXInBytes, dstY;
+    CUmemorytype dstMemoryType;
+    void *dstHost;
+    CUdeviceptr dstDevice;
+    CUarray dstArray;
+    size_t dstPitch, WidthInBytes, Height;
+} CUDA_MEMCPY2D;
 
 /* A launch as a node of a graph. */
 typedef struct CUDA_KERNEL_NODE_PARAMS_v2_st {
@@ -48,8 +66,15 @@ typedef struct cuda_api {
 #include "backend/cuda/api.def"
 } cuda_api;
 
+/* What whole programs need beside it. */
+typedef struct cuda_program_api {
+#define CU_PROGRAM(name, symbol, parameters) CUresult(*name) parameters;
+#include "backend/cuda/api.def"
+} cuda_program_api;
+
 typedef struct nvrtc_api {
 #define NVRTC_FUNCTION(name, parameters) nvrtcResult(*name) parameters;
+#define NVRTC_PROGRAM(name, parameters) nvrtcResult(*name) parameters;
 #include "backend/cuda/api.def"
 } nvrtc_api;
 
@@ -91,6 +116,9 @@ typedef struct lt_api {
 /* Fills api with the functions of the driver: IG_CUDA is its path, or "off". NULL, or else why there is
  * none; then *remedy says what would help. */
 const char *cuda_api_load(cuda_api *api, const char **remedy);
+
+/* The same for what whole programs need; after cuda_api_load. */
+const char *cuda_program_api_load(cuda_program_api *api, const char **remedy);
 
 /* The same for NVRTC, the compiler: IG_NVRTC is its path. Looked for in the places of a toolkit and of the
  * packages that Python frameworks bring. *path receives where it was found. */

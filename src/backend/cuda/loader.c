@@ -18,8 +18,13 @@ static const symbol driver_symbols[] = {
 #define CU_OPTIONAL(name, symbol, parameters) {#symbol, true},
 #include "backend/cuda/api.def"
 };
+static const symbol program_symbols[] = {
+#define CU_PROGRAM(name, symbol, parameters) {#symbol, false},
+#include "backend/cuda/api.def"
+};
 static const symbol nvrtc_symbols[] = {
 #define NVRTC_FUNCTION(name, parameters) {#name, false},
+#define NVRTC_PROGRAM(name, parameters) {#name, true},
 #include "backend/cuda/api.def"
 };
 static const symbol lt_symbols[] = {
@@ -29,10 +34,13 @@ static const symbol lt_symbols[] = {
 
 enum {
     DRIVER_SYMBOLS = sizeof driver_symbols / sizeof driver_symbols[0],
+    PROGRAM_SYMBOLS = sizeof program_symbols / sizeof program_symbols[0],
     NVRTC_SYMBOLS = sizeof nvrtc_symbols / sizeof nvrtc_symbols[0],
     LT_SYMBOLS = sizeof lt_symbols / sizeof lt_symbols[0]
 };
 _Static_assert(sizeof(cuda_api) == DRIVER_SYMBOLS * sizeof(void *), "only functions in it");
+_Static_assert(sizeof(cuda_program_api) == PROGRAM_SYMBOLS * sizeof(void *),
+               "only functions in it");
 _Static_assert(sizeof(nvrtc_api) == NVRTC_SYMBOLS * sizeof(void *), "only functions in it");
 _Static_assert(sizeof(lt_api) == LT_SYMBOLS * sizeof(void *), "only functions in it");
 
@@ -47,6 +55,8 @@ static const char *fill(void *library, const symbol *symbols, int n, void *api)
     }
     return NULL;
 }
+
+static void *driver; /* the library, once it was loaded */
 
 const char *cuda_api_load(cuda_api *api, const char **remedy)
 {
@@ -68,10 +78,24 @@ const char *cuda_api_load(cuda_api *api, const char **remedy)
         *remedy = "install NVIDIA's driver, if there is an NVIDIA GPU";
         return "libcuda.so.1, the driver of NVIDIA GPUs, is not installed";
     }
+    driver = library;
     const char *missing = fill(library, driver_symbols, DRIVER_SYMBOLS, api);
     if (!missing)
         return NULL;
     snprintf(why, sizeof why, "the driver lacks %s: it is too old", missing);
+    *remedy = "install a newer NVIDIA driver";
+    return why;
+}
+
+const char *cuda_program_api_load(cuda_program_api *api, const char **remedy)
+{
+    static char why[512];
+    const char *missing =
+        driver ? fill(driver, program_symbols, PROGRAM_SYMBOLS, api) : "everything";
+    if (!missing)
+        return NULL;
+    snprintf(why, sizeof why, "the driver lacks %s, which whole programs need: it is too old",
+             missing);
     *remedy = "install a newer NVIDIA driver";
     return why;
 }

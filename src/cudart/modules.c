@@ -1,4 +1,4 @@
-/* The runtime of whole CUDA programs: kernels and variables, found by the address of the host's stub.
+/* The target that runs a program's kernels as modules of the library, on any device.
  *
  * A unit is compiled at the first call that needs it; by then all instances of its templates are known,
  * since stubs make themselves known before main. So a unit is one module, and its variables exist once.
@@ -11,117 +11,23 @@
 
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* The limit of static and dynamic shared memory together, unless the program raises it. */
-enum { SHARED_BYTES = 48 << 10 };
-
-struct ig_cuda_kernel {
-    ig_cuda_kernel *next;
-    ig_cuda_unit *unit;
-    const void *stub;
-    size_t shared_allowed;
-    bool warned;
-    int refused; /* the error of launches if it cannot be built, which was reported */
-    char name[];
-};
-
-typedef struct variable {
-    struct variable *next;
-    ig_cuda_unit *unit;
-    char *shadow;
-    size_t bytes;
-    bool managed;
-    char name[];
-} variable;
+enum { SHARED_BYTES = 48 << 10, SHARED_LIMIT_ATTRIBUTE = 8 };
 
 /* A unit after its compilation, whether or not that succeeded. */
-struct ig_cuda_state {
-    struct ig_cuda_state *next;
+struct state {
+    struct state *next;
     ig_cuda_unit *unit;
     ig_module *module; /* NULL if it did not compile, which was reported */
     char *said;        /* messages about kernels that failed, or NULL */
     char *globals;     /* the address of its variables, or NULL */
 };
 
-typedef struct shape {
-    uint32_t grid[3], block[3];
-    size_t shared_bytes;
-    bool there;
-    cudart_call_site at;
-} shape;
-
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static ig_cuda_kernel *kernels;
-static variable *variables;
-static struct ig_cuda_state *states;
-static const backend *device;
+static struct state *states;
 static int fatal; /* the error that a running kernel met; it stays until the device is reset */
-static _Thread_local int last;
-static _Thread_local shape pushed;
-static _Thread_local cudart_call_site here;
-
-/* ---- errors ---- */
-
-static const struct {
-    int number;
-    const char *name, *text;
-} errors[] = {
-#define CUDA_ERROR(name, number, text) {number, #name, text},
-#include "cudart/errors.def"
-#undef CUDA_ERROR
-};
-
-const char *ig_cuda_error_name(int error)
-{
-    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
-        if (errors[i].number == error)
-            return errors[i].name;
-    return "unrecognized error code";
-}
-
-const char *ig_cuda_error_text(int error)
-{
-    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
-        if (errors[i].number == error)
-            return errors[i].text;
-    return "unrecognized error code";
-}
-
-int cudart_set_last_error(int error)
-{
-    if (error)
-        last = error;
-    return error;
-}
-
-int ig_cuda_fail(int error) { return cudart_set_last_error(error); }
-
-int ig_cuda_last_error(int forget)
-{
-    const int error = last;
-    if (forget)
-        last = cudaSuccess;
-    if (cudart_watch_checks()) {
-        pthread_mutex_lock(&lock);
-        cudart_watch_error_seen();
-        pthread_mutex_unlock(&lock);
-    }
-    return error;
-}
-
-void ig_cuda_call_at(const char *file, int line) { here = (cudart_call_site){file, line}; }
-
-cudart_call_site cudart_call_site_now(void) { return here; }
-
-void cudart_print_error(void)
-{
-    const char *why = ig_error(NULL);
-    fflush(stdout);
-    fprintf(stderr, "ingot: %s\n", why ? why : "the device failed");
-}
 
 /* ---- the device ---- */
 
@@ -135,39 +41,13 @@ static uint64_t threads_most(const backend *dev)
     return dev->limits.threads < THREADS_MOST ? dev->limits.threads : THREADS_MOST;
 }
 
-static const backend *choose(void)
-{
-    const char *name = getenv("IG_CUDA_DEVICE");
-    const backend *dev = backend_find(name && *name ? name : "cpu");
-    if (!dev)
-        backend_missing(name);
-    else if (!backend_runs_kernels(dev))
-        ig_fail(IG_ERR_UNSUPPORTED, "device '%s' runs no kernels", dev->name);
-    return dev && backend_runs_kernels(dev) ? dev : NULL;
-}
-
-/* Ends the program with ingot's exit code for a missing device. A program that ignores errors would otherwise
- * go on and print garbage. */
-_Noreturn static void end_without_device(void)
-{
-    enum { NOT_THERE = 4 };
-    cudart_print_error();
-    fflush(NULL);
-    _Exit(NOT_THERE);
-}
-
 const backend *cudart_begin(int *error)
 {
+    const backend *dev = cudart_device();
     pthread_mutex_lock(&lock);
-    if (!device) {
-        cudart_watch_begin();
-        device = choose();
-        if (!device)
-            end_without_device();
-    }
     *error = fatal;
     if (!*error)
-        return device;
+        return dev;
     cudart_watch_error_seen(); /* the call returns it */
     pthread_mutex_unlock(&lock);
     cudart_set_last_error(*error);
@@ -176,12 +56,19 @@ const backend *cudart_begin(int *error)
 
 int cudart_end(int error)
 {
-    here = (cudart_call_site){NULL, 0};
+    cudart_call_site_end();
     pthread_mutex_unlock(&lock);
     return cudart_set_last_error(error);
 }
 
-int ig_cuda_synchronize(void)
+void cudart_modules_error_seen(void)
+{
+    pthread_mutex_lock(&lock);
+    cudart_watch_error_seen();
+    pthread_mutex_unlock(&lock);
+}
+
+int cudart_modules_synchronize(void)
 {
     int error;
     const backend *dev = cudart_begin(&error);
@@ -195,99 +82,14 @@ int ig_cuda_synchronize(void)
     return cudart_end(error);
 }
 
-int ig_cuda_reset(void)
-{
-    pthread_mutex_lock(&lock);
-    cudart_units_reset();
-    cudart_memory_reset();
-    fatal = cudaSuccess;
-    return cudart_end(cudaSuccess);
-}
-
-int ig_cuda_device(ig_cuda_facts *facts)
-{
-    int error;
-    ig_device_info info = {0};
-    const backend *dev = cudart_begin(&error);
-    if (!dev)
-        return error;
-    if (dev->describe(dev, &info) != IG_OK)
-        cudart_print_error();
-    memset(facts, 0, sizeof *facts);
-    snprintf(facts->name, sizeof facts->name, "%s", info.model ? info.model : dev->name);
-    facts->memory = info.memory;
-    facts->memory_used = cudart_memory_used();
-    facts->cores = info.threads > 0 ? info.threads : info.cores > 0 ? info.cores : 1;
-    facts->threads = (int)threads_most(dev);
-    facts->shared_bytes = dev->limits.shared_bytes;
-    for (int i = 0; i < 3; i++)
-        facts->cache_bytes = info.cache[i] ? info.cache[i] : facts->cache_bytes;
-    return cudart_end(cudaSuccess);
-}
-
-double ig_cuda_clock(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 /* ---- units ---- */
-
-ig_cuda_kernel *ig_cuda_kernel_add(ig_cuda_unit *unit, const void *stub, const char *name)
-{
-    const size_t bytes = strlen(name) + 1;
-    ig_cuda_kernel *k = memory_new(sizeof *k + bytes);
-    if (!k)
-        return NULL;
-    k->unit = unit;
-    k->stub = stub;
-    memcpy(k->name, name, bytes);
-    pthread_mutex_lock(&lock);
-    k->next = kernels;
-    kernels = k;
-    pthread_mutex_unlock(&lock);
-    return k;
-}
-
-int ig_cuda_variable_add(ig_cuda_unit *unit, void *shadow, const char *name, size_t bytes,
-                         int managed)
-{
-    const size_t length = strlen(name) + 1;
-    variable *v = memory_new(sizeof *v + length);
-    if (!v)
-        return cudart_set_last_error(cudaErrorMemoryAllocation);
-    v->unit = unit;
-    v->shadow = shadow;
-    v->bytes = bytes;
-    v->managed = managed;
-    memcpy(v->name, name, length);
-    pthread_mutex_lock(&lock);
-    v->next = variables;
-    variables = v;
-    return cudart_end(cudaSuccess);
-}
-
-static int count(const char *const *list)
-{
-    int n = 0;
-    while (list && list[n])
-        n++;
-    return n;
-}
-
-/* True if a template argument is the type of a lambda, as gcc or clang spell it. The unit has no name for it. */
-static bool is_of_lambda(const char *name)
-{
-    return strstr(name, "<lambda(") || strstr(name, "lambda at ");
-}
 
 /* The instances of the unit's templates, without duplicates. */
 static int instances_of(const ig_cuda_unit *unit, const char **out)
 {
     int n = 0;
-    for (const ig_cuda_kernel *k = kernels; k; k = k->next) {
-        bool wanted = k->unit == unit && strchr(k->name, '<') && !is_of_lambda(k->name);
+    for (const ig_cuda_kernel *k = cudart_kernels(); k; k = k->next) {
+        bool wanted = k->unit == unit && strchr(k->name, '<') && !cudart_is_of_lambda(k->name);
         for (int i = 0; i < n && wanted && out; i++)
             wanted = strcmp(out[i], k->name) != 0;
         if (wanted && out)
@@ -297,16 +99,16 @@ static int instances_of(const ig_cuda_unit *unit, const char **out)
     return n;
 }
 
-static void compile(struct ig_cuda_state *s)
+static void compile(struct state *s)
 {
     const ig_cuda_unit *u = s->unit;
     const char **instances = memory_new((size_t)(instances_of(u, NULL) + 1) * sizeof *instances);
     if (!instances)
         return;
     const kernel_parse_options options = {.preprocess = {.defines = u->defines,
-                                                         .n_defines = count(u->defines),
+                                                         .n_defines = cudart_count(u->defines),
                                                          .folders = u->folders,
-                                                         .n_folders = count(u->folders)},
+                                                         .n_folders = cudart_count(u->folders)},
                                           .skip_host = true,
                                           .instances = instances,
                                           .n_instances = instances_of(u, instances)};
@@ -319,10 +121,10 @@ static void compile(struct ig_cuda_state *s)
 }
 
 /* The unit's module, compiled if needed; NULL after the reason was reported. */
-static struct ig_cuda_state *state_of(ig_cuda_unit *unit)
+static struct state *state_of(ig_cuda_unit *unit)
 {
     if (!unit->state) {
-        struct ig_cuda_state *s = memory_new(sizeof *s);
+        struct state *s = memory_new(sizeof *s);
         if (!s)
             return NULL;
         s->unit = unit;
@@ -330,13 +132,14 @@ static struct ig_cuda_state *state_of(ig_cuda_unit *unit)
         s->next = states;
         states = unit->state = s;
     }
-    return unit->state->module ? unit->state : NULL;
+    struct state *s = unit->state;
+    return s->module ? s : NULL;
 }
 
-void cudart_units_reset(void)
+static void units_reset(void)
 {
     cudart_watch_detach_modules();
-    for (struct ig_cuda_state *s = states, *next; s; s = next) {
+    for (struct state *s = states, *next; s; s = next) {
         next = s->next;
         s->unit->state = NULL;
         ig_module_free(s->module);
@@ -346,12 +149,42 @@ void cudart_units_reset(void)
     states = NULL;
 }
 
+static int reset(void)
+{
+    pthread_mutex_lock(&lock);
+    units_reset();
+    cudart_memory_reset();
+    fatal = cudaSuccess;
+    return cudart_end(cudaSuccess);
+}
+
+static int device(ig_cuda_facts *facts)
+{
+    int error;
+    ig_device_info info = {0};
+    const backend *dev = cudart_begin(&error);
+    if (!dev)
+        return error;
+    if (dev->describe(dev, &info) != IG_OK)
+        cudart_print_error();
+    snprintf(facts->name, sizeof facts->name, "%s", info.model ? info.model : dev->name);
+    snprintf(facts->bus, sizeof facts->bus, "0000:00:00.0");
+    facts->memory = info.memory;
+    facts->memory_used = cudart_memory_used();
+    facts->cores = info.threads > 0 ? info.threads : info.cores > 0 ? info.cores : 1;
+    facts->threads = (int)threads_most(dev);
+    facts->shared_bytes = dev->limits.shared_bytes;
+    for (int i = 0; i < 3; i++)
+        facts->cache_bytes = info.cache[i] ? info.cache[i] : facts->cache_bytes;
+    return cudart_end(cudaSuccess);
+}
+
 /* ---- variables ---- */
 
 /* Finds a variable on the device: its buffer and its address. */
-static int locate(const backend *dev, const variable *v, binding *where, char **at)
+static int locate(const backend *dev, const cudart_variable *v, binding *where, char **at)
 {
-    struct ig_cuda_state *s = state_of(v->unit);
+    struct state *s = state_of(v->unit);
     size_t bytes;
     if (!s)
         return cudaErrorInvalidDeviceFunction;
@@ -371,52 +204,18 @@ static int locate(const backend *dev, const variable *v, binding *where, char **
     return s->globals ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
-static int symbol(const backend *dev, const void *shadow, char **at, size_t *bytes)
+static int symbol(const cudart_variable *v, char **at)
 {
-    const variable *v = variables;
+    int error;
     binding where;
-    while (v && v->shadow != shadow)
-        v = v->next;
-    *at = v && v->managed ? v->shadow : NULL;
-    *bytes = v ? v->bytes : 0;
-    return v ? v->managed ? cudaSuccess : locate(dev, v, &where, at) : cudaErrorInvalidSymbol;
-}
-
-int ig_cuda_symbol(const void *shadow, void **at, size_t *bytes)
-{
-    int error;
-    char *found;
     const backend *dev = cudart_begin(&error);
-    if (!dev)
-        return error;
-    error = symbol(dev, shadow, &found, bytes);
-    *at = found;
-    return cudart_end(error);
-}
-
-int ig_cuda_symbol_range(const void *shadow, size_t offset, size_t bytes, void **at)
-{
-    int error;
-    char *found;
-    size_t room;
-    const backend *dev = cudart_begin(&error);
-    if (!dev)
-        return error;
-    error = symbol(dev, shadow, &found, &room);
-    if (!error && (offset > room || bytes > room - offset)) {
-        cudart_watch_report("copy out of range", false, here,
-                            "the copy takes %zu bytes from byte %zu on, of a variable of %zu bytes",
-                            bytes, offset, room);
-        error = cudaErrorInvalidValue;
-    }
-    *at = error ? NULL : found + offset;
-    return cudart_end(error);
+    return dev ? cudart_end(locate(dev, v, &where, at)) : error;
 }
 
 /* Copies the unit's managed variables to the device before a launch, and back to the host after it. */
 static int exchange(const backend *dev, const ig_cuda_unit *unit, bool to_device)
 {
-    for (const variable *v = variables; v; v = v->next) {
+    for (const cudart_variable *v = cudart_variables(); v; v = v->next) {
         char *at;
         binding where;
         if (!v->managed || v->unit != unit)
@@ -437,52 +236,31 @@ static int exchange(const backend *dev, const ig_cuda_unit *unit, bool to_device
 
 /* The error is cudaErrorInvalidConfiguration, as in CUDA up to version 12 and its manual. CUDA 13.0 returns
  * cudaErrorInvalidValue. */
-static int take_shape(const backend *dev, const uint32_t grid[3], const uint32_t block[3],
-                      size_t shared_bytes, shape *out)
-{
-    uint64_t threads = 1;
-    bool fits = true;
-    for (int i = 0; i < 3; i++) {
-        fits = fits && grid[i] && grid[i] <= grid_most[i] && block[i] &&
-               block[i] <= block_most[i] && block[i] <= dev->limits.thread_at[i];
-        threads *= block[i];
-    }
-    fits = fits && threads <= threads_most(dev);
-    *out = (shape){
-        {grid[0], grid[1], grid[2]}, {block[0], block[1], block[2]}, shared_bytes, fits, here};
-    return fits ? cudaSuccess : cudaErrorInvalidConfiguration;
-}
-
-int ig_cuda_push(const uint32_t grid[3], const uint32_t block[3], size_t shared_bytes, void *stream)
+static int check(const cudart_shape *s)
 {
     int error;
+    uint64_t threads = 1;
+    bool fits = true;
     const backend *dev = cudart_begin(&error);
-    (void)stream;
-    pushed.there = false;
     if (!dev)
         return error;
-    error = take_shape(dev, grid, block, shared_bytes, &pushed);
-    cudart_watch_refused(error, here);
+    for (int i = 0; i < 3; i++) {
+        fits = fits && s->grid[i] && s->grid[i] <= grid_most[i] && s->block[i] &&
+               s->block[i] <= block_most[i] && s->block[i] <= dev->limits.thread_at[i];
+        threads *= s->block[i];
+    }
+    error = fits && threads <= threads_most(dev) ? cudaSuccess : cudaErrorInvalidConfiguration;
+    cudart_watch_refused(error, s->at);
     return cudart_end(error);
 }
 
 /* Builds a kernel for the device, so that it can be launched. */
-static int prepare(const backend *dev, ig_cuda_kernel *k, struct ig_cuda_state **s,
-                   module_kernel *ready)
+static int prepare(const backend *dev, ig_cuda_kernel *k, struct state **s, module_kernel *ready)
 {
     if (k->refused)
         return k->refused;
-    if (is_of_lambda(k->name)) {
-        ig_fail(
-            IG_ERR_UNSUPPORTED,
-            "kernel '%.*s' is given a lambda that does not pass from the host to a kernel here; "
-            "write [=] __device__ (...) {...} in a function of the program's own file, or a struct "
-            "with a __device__ operator()",
-            (int)strcspn(k->name, "<"), k->name);
-        cudart_print_error();
-        cudart_watch_unbuilt(IG_ERR_UNSUPPORTED);
-        return k->refused = cudaErrorNotSupported;
-    }
+    if (cudart_refuses_lambda(k))
+        return k->refused;
     *s = state_of(k->unit);
     if (!*s)
         return cudaErrorInvalidDeviceFunction;
@@ -515,7 +293,7 @@ static int resolve(const backend *dev, const module_kernel *k, int i, char **at)
     int kind;
     if (!*at || cudart_memory_find(*at, &where, &bytes, &kind))
         return cudaSuccess;
-    for (const variable *v = variables; v; v = v->next)
+    for (const cudart_variable *v = cudart_variables(); v; v = v->next)
         if (v->managed && *at >= v->shadow && *at <= v->shadow + v->bytes) {
             char *there = NULL;
             const int error = locate(dev, v, &where, &there);
@@ -613,7 +391,7 @@ static size_t room_at(void *context, uint64_t at)
 }
 
 static int start(const backend *dev, ig_cuda_kernel *k, ig_module *m, const module_kernel *ready,
-                 const shape *sh, const char *packed)
+                 const cudart_shape *sh, const char *packed)
 {
     bool asserted = false, endless = false;
     kernel_arg *args = memory_new((size_t)(ready->info->n_params + 1) * sizeof *args);
@@ -645,10 +423,10 @@ static int start(const backend *dev, ig_cuda_kernel *k, ig_module *m, const modu
                                    : cudaErrorInvalidConfiguration;
 }
 
-static int launch(const backend *dev, ig_cuda_kernel *k, const shape *sh, void *const *args,
-                  const size_t *sizes, int n)
+static int launch_prepared(const backend *dev, ig_cuda_kernel *k, const cudart_shape *sh,
+                           void *const *args, const size_t *sizes, int n)
 {
-    struct ig_cuda_state *s;
+    struct state *s;
     module_kernel ready;
     int error = prepare(dev, k, &s, &ready);
     if (error)
@@ -675,73 +453,127 @@ static int launch(const backend *dev, ig_cuda_kernel *k, const shape *sh, void *
     return error;
 }
 
-int ig_cuda_launch(ig_cuda_kernel *kernel, void *const *args, const size_t *sizes, int n)
+static int launch(ig_cuda_kernel *k, const cudart_shape *s, void *const *args, const size_t *sizes,
+                  int n)
 {
     int error;
     const backend *dev = cudart_begin(&error);
     if (!dev)
         return error;
-    const shape sh = pushed;
-    pushed.there = false;
-    if (!kernel || !sh.there)
-        return cudart_end(kernel ? cudaErrorMissingConfiguration : cudaErrorMemoryAllocation);
-    error = launch(dev, kernel, &sh, args, sizes, n);
-    cudart_watch_refused(error, sh.at);
+    error = launch_prepared(dev, k, s, args, sizes, n);
+    if (sizes)
+        cudart_watch_refused(error, s->at);
     return cudart_end(error);
 }
 
-static ig_cuda_kernel *kernel_of(const void *stub)
-{
-    ig_cuda_kernel *k = kernels;
-    while (k && k->stub != stub)
-        k = k->next;
-    return k;
-}
-
-int ig_cuda_launch_stub(const void *stub, const uint32_t grid[3], const uint32_t block[3],
-                        size_t shared_bytes, void *stream, void *const *args)
+static int function(ig_cuda_kernel *k, ig_cuda_attributes *a)
 {
     int error;
-    shape sh;
-    const backend *dev = cudart_begin(&error);
-    (void)stream;
-    if (!dev)
-        return error;
-    ig_cuda_kernel *k = kernel_of(stub);
-    error = k ? take_shape(dev, grid, block, shared_bytes, &sh) : cudaErrorInvalidDeviceFunction;
-    return cudart_end(error ? error : launch(dev, k, &sh, args, NULL, -1));
-}
-
-int ig_cuda_function(const void *stub, ig_cuda_attributes *a)
-{
-    int error;
-    struct ig_cuda_state *s;
+    struct state *s;
     module_kernel ready;
     const backend *dev = cudart_begin(&error);
     if (!dev)
         return error;
-    ig_cuda_kernel *k = kernel_of(stub);
-    error = k ? prepare(dev, k, &s, &ready) : cudaErrorInvalidDeviceFunction;
+    error = prepare(dev, k, &s, &ready);
     if (!error)
         *a = (ig_cuda_attributes){.shared_bytes = ready.shared_bytes,
                                   .max_threads = ready.max_threads ? (int)ready.max_threads
                                                                    : (int)threads_most(dev),
-                                  .registers = 32};
+                                  .registers = 32,
+                                  .dynamic_shared_bytes = SHARED_BYTES - (int)ready.shared_bytes,
+                                  .version = 70};
     return cudart_end(error);
 }
 
-int ig_cuda_allow_shared(const void *stub, size_t bytes)
+static int function_set(ig_cuda_kernel *k, int attribute, int value)
 {
     int error;
     const backend *dev = cudart_begin(&error);
     if (!dev)
         return error;
-    ig_cuda_kernel *k = kernel_of(stub);
-    if (!k)
-        error = cudaErrorInvalidDeviceFunction;
-    else if (bytes > dev->limits.shared_bytes)
+    if (attribute != SHARED_LIMIT_ATTRIBUTE)
+        return cudart_end(cudaSuccess);
+    if (value < 0 || (size_t)value > dev->limits.shared_bytes)
         error = cudaErrorInvalidValue;
     else
-        k->shared_allowed = bytes;
+        k->shared_allowed = (size_t)value;
     return cudart_end(error);
 }
+
+/* A multiprocessor is a CPU core. Like a GPU's, it holds 2,048 threads and 32 blocks. */
+static int occupancy(ig_cuda_kernel *k, int threads, size_t shared_bytes, int *blocks)
+{
+    ig_cuda_attributes a;
+    const int error = function(k, &a);
+    if (error || threads <= 0)
+        return error ? error : cudaErrorInvalidValue;
+    const size_t bytes = a.shared_bytes + shared_bytes;
+    const uint64_t room = cudart_device()->limits.shared_bytes;
+    int n = threads > a.max_threads ? 0 : 2048 / ((threads + 31) / 32 * 32);
+    n = n > 32 ? 32 : n;
+    if (bytes && room / bytes < (uint64_t)n)
+        n = (int)(room / bytes);
+    *blocks = n;
+    return cudaSuccess;
+}
+
+/* Limits have no effect. They can be read back; the initial values are those of a GPU. */
+static int limit(int which, size_t *value, bool set)
+{
+    static size_t limits[3] = {1024, 8 << 20, 8 << 20};
+    if (which < 0 || which > 2)
+        return cudaErrorUnsupportedLimit;
+    if (set)
+        limits[which] = *value;
+    else
+        *value = limits[which];
+    return cudaSuccess;
+}
+
+static int attribute(int which, int *value)
+{
+    (void)which;
+    *value = 0;
+    return cudaErrorNotSupported;
+}
+
+static int stream_query(void *stream) { return cudart_stream_wait(stream); }
+static int event_query(void *event) { return cudart_event_wait(event); }
+
+const cudart_target cudart_modules = {
+    .check = check,
+    .launch = launch,
+    .function = function,
+    .function_set = function_set,
+    .occupancy = occupancy,
+    .symbol = symbol,
+    .alloc = cudart_memory_alloc,
+    .free = cudart_memory_free,
+    .alloc_async = cudart_memory_alloc_async,
+    .free_async = cudart_memory_free_async,
+    .adopt = cudart_memory_adopt,
+    .forget = cudart_memory_forget,
+    .kind = cudart_memory_kind,
+    .mapped = cudart_memory_mapped,
+    .copy = cudart_memory_copy,
+    .fill = cudart_memory_fill,
+    .stream_new = cudart_stream_new,
+    .stream_free = cudart_stream_free,
+    .stream_wait = cudart_stream_wait,
+    .stream_query = stream_query,
+    .stream_after = cudart_stream_after,
+    .stream_about = cudart_stream_about,
+    .stream_call = cudart_stream_call,
+    .priorities = cudart_stream_priorities,
+    .event_new = cudart_event_new,
+    .event_free = cudart_event_free,
+    .event_record = cudart_event_record,
+    .event_wait = cudart_event_wait,
+    .event_query = event_query,
+    .event_time = cudart_event_time,
+    .synchronize = cudart_modules_synchronize,
+    .reset = reset,
+    .device = device,
+    .attribute = attribute,
+    .limit = limit,
+};
