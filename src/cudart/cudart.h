@@ -50,6 +50,7 @@ typedef struct cudart_shape {
     size_t shared_bytes;
     void *stream;
     bool cooperative;
+    bool is_call; /* of cudaLaunchKernel: the program is told about errors */
     bool there;
     cudart_call_site at;
 } cudart_shape;
@@ -150,6 +151,8 @@ int cudart_end(int error);
 int cudart_modules_synchronize(void);
 /* Notes that the program asked for its last error. */
 void cudart_modules_error_seen(void);
+/* Reports a copy beyond a variable, if there is a check. */
+void cudart_modules_beyond(cudart_call_site at, size_t offset, size_t bytes, size_t room);
 
 /* Adds a buffer's memory to the table of addresses; NULL on failure. The table keeps a reference until
  * ig_cuda_reset. */

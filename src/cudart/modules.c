@@ -68,6 +68,15 @@ void cudart_modules_error_seen(void)
     pthread_mutex_unlock(&lock);
 }
 
+void cudart_modules_beyond(cudart_call_site at, size_t offset, size_t bytes, size_t room)
+{
+    pthread_mutex_lock(&lock);
+    cudart_watch_report("copy out of range", false, at,
+                        "the copy takes %zu bytes from byte %zu on, of a variable of %zu bytes",
+                        bytes, offset, room);
+    pthread_mutex_unlock(&lock);
+}
+
 int cudart_modules_synchronize(void)
 {
     int error;
@@ -250,7 +259,8 @@ static int check(const cudart_shape *s)
         threads *= s->block[i];
     }
     error = fits && threads <= threads_most(dev) ? cudaSuccess : cudaErrorInvalidConfiguration;
-    cudart_watch_refused(error, s->at);
+    if (!s->is_call)
+        cudart_watch_refused(error, s->at);
     return cudart_end(error);
 }
 
@@ -461,7 +471,7 @@ static int launch(ig_cuda_kernel *k, const cudart_shape *s, void *const *args, c
     if (!dev)
         return error;
     error = launch_prepared(dev, k, s, args, sizes, n);
-    if (sizes)
+    if (!s->is_call)
         cudart_watch_refused(error, s->at);
     return cudart_end(error);
 }

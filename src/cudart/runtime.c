@@ -240,6 +240,7 @@ int ig_cuda_launch_stub(const void *stub, const uint32_t grid[3], const uint32_t
     ig_cuda_kernel *k = kernel_of(stub);
     cudart_shape shape = shape_of(grid, block, shared_bytes, stream);
     shape.cooperative = cooperative;
+    shape.is_call = true;
     int error = k ? t->check(&shape) : cudaErrorInvalidDeviceFunction;
     if (!error)
         error = t->launch(k, &shape, args, NULL, -1);
@@ -297,11 +298,10 @@ int ig_cuda_symbol_range(const void *shadow, size_t offset, size_t bytes, void *
 {
     char *found;
     size_t room;
+    const cudart_call_site at_call = here; /* the target forgets it */
     int error = symbol(shadow, &found, &room);
     if (!error && (offset > room || bytes > room - offset)) {
-        cudart_watch_report("copy out of range", false, here,
-                            "the copy takes %zu bytes from byte %zu on, of a variable of %zu bytes",
-                            bytes, offset, room);
+        cudart_modules_beyond(at_call, offset, bytes, room);
         error = cudaErrorInvalidValue;
     }
     *at = error ? NULL : found + offset;
