@@ -73,7 +73,11 @@ __attribute__((constructor)) static void begin(void)
 
 static void log_call(const char *name)
 {
-    const char *path = getenv("FAKE_CUDA_LOG");
+    static const char *path;
+    static bool looked;
+    if (!looked)
+        path = getenv("FAKE_CUDA_LOG");
+    looked = true;
     FILE *f = path && *path ? fopen(path, "a") : NULL;
     if (!f)
         return;
