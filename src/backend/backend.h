@@ -148,6 +148,7 @@ struct backend {
     ig_status (*write)(buffer *to, size_t offset, const void *from, size_t bytes);
     ig_status (*read)(buffer *from, size_t offset, void *to, size_t bytes);
     ig_status (*copy)(buffer *to, size_t to_offset, buffer *from, size_t from_offset, size_t bytes);
+    bool copies_peers; /* copy takes buffers of two devices of this kind, too */
     ig_status (*fill)(buffer *to, size_t offset, uint8_t value, size_t bytes);
     /* The error has the log of the device's compiler. The text is not kept. */
     ig_status (*kernel_build)(const backend *dev, const kernel_image *image, kernel_code **out);

@@ -1,5 +1,5 @@
-/* Data that moves between devices; see transfer.h. Devices meet in host memory: what goes from one to
- * another is read by the host first. */
+/* Data that moves between devices; see transfer.h. Devices of one kind may copy to each other. Others meet in
+ * host memory: what goes from one to another is read by the host first. */
 #include "engine/transfer.h"
 
 #include "base/error.h"
@@ -49,7 +49,8 @@ buffer *transfer_copy(buffer *from, size_t offset, size_t bytes, const backend *
 {
     if (dev->lanes)
         return to_host(from, offset, bytes);
-    if (from->device && from->device != dev) {
+    const bool peers = from->device && dev->copies_peers && from->device->copy == dev->copy;
+    if (from->device && from->device != dev && !peers) {
         buffer *between = to_host(from, offset, bytes);
         buffer *there = between ? transfer_copy(between, 0, bytes, dev) : NULL;
         buffer_release(between);
@@ -59,8 +60,13 @@ buffer *transfer_copy(buffer *from, size_t offset, size_t bytes, const backend *
     if (!b || !dev->computes || bytes == 0)
         return b;
     ig_status status = IG_OK;
+    if (from->device && from->device != dev) { /* a failure there must not be copied */
+        status = emitted_finish(from->device);
+        status = status == IG_OK ? emitted_check(from) : status;
+        moved += bytes;
+    }
     if (from->device)
-        status = dev->copy(b, 0, from, offset, bytes);
+        status = status == IG_OK ? dev->copy(b, 0, from, offset, bytes) : status;
     else {
         status = dev->write(b, 0, (const char *)from->data + offset, bytes);
         moved += bytes;

@@ -28,6 +28,17 @@ check 'a training has the losses of the CPU' bash -c "
     $(declare -f losses); ingot='$ingot'
     [ -n \"\$(losses --epochs 1)\" ] && [ \"\$(losses --epochs 1 --device cuda:0)\" = \"\$(losses --epochs 1)\" ]"
 
+# ---- two GPUs
+second() { FAKE_CUDA_DEVICES=2 ends "$@"; }
+check 'both are listed' second 0 'fake GPU 1' devices
+check 'verify on the second' second 0 ', 0 failed' verify --quick --device cuda:0,cuda:1 --op softmax --dtype f32
+check 'the same bits on both' second 0 'cuda:1' verify --quick --same cuda:0,cuda:1 --op sum --dtype f32
+check 'arrays move' second 0 '[0. 2. 4.]' eval --device cuda:0 'x = arange(0, 3) * 1.0; to_device(to_device(x, "cuda:1") * 2, "cpu")'
+check 'a training on the second' bash -c "
+    $(declare -f losses); ingot='$ingot'; export FAKE_CUDA_DEVICES=2
+    [ \"\$(losses --epochs 1 --device cuda:1)\" = \"\$(losses --epochs 1)\" ]"
+check 'a third is not there' second 4 "there is no device 'cuda:2'" eval --device cuda:2 '1 + 1'
+
 # ---- failures
 lost() { FAKE_CUDA_LOSE=$1 ends 4 "$2" eval --device cuda:0 'sum(sqrt(arange(1, 100)))'; }
 check 'a lost device is named as such' lost 1 'restart the process'

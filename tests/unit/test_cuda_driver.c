@@ -400,6 +400,68 @@ static void too_much_memory_is_an_error(void **unused)
     ig_scope_end();
 }
 
+/* ---- several GPUs ---- */
+
+static void begin_with_devices(const char *n)
+{
+    setenv("FAKE_CUDA_DEVICES", n, 1);
+    ig_set_device("cpu");
+    ig_shutdown();
+    assert_int_equal(ig_set_device("cuda:0"), IG_OK);
+}
+
+static void arrays_move_between_gpus(void **unused)
+{
+    (void)unused;
+    float want[4], got[4];
+    expected(want);
+    begin_with_devices("2");
+    assert_int_equal(ig_set_device("cuda:1"), IG_OK);
+    assert_int_equal(compute(got), IG_OK);
+    assert_memory_equal(got, want, sizeof got);
+    ig_set_device("cuda:0");
+    ig_scope_begin();
+    const long copies = fake.count(FAKE_PEER_COPIES);
+    ig_array *x = ig_add(ig_arange(0, 4, 1, IG_F32), ig_float(1));
+    ig_array *y = ig_multiply(ig_to_device(x, "cuda:1"), ig_float(2));
+    ig_array *z = ig_add(ig_to_device(y, "cuda:0"), x);
+    assert_int_equal(ig_read(z, got, sizeof got), IG_OK);
+    assert_string_equal(ig_array_device(y), "cuda:1");
+    assert_int_equal(fake.count(FAKE_PEER_COPIES), copies + 2);
+    for (int i = 0; i < 4; i++)
+        assert_true(got[i] == (float)(3 * (i + 1)));
+    assert_null(ig_add(x, y));
+    assert_error(IG_ERR_DEVICE, "cuda:1");
+    ig_scope_end();
+    begin_with_devices("1");
+}
+
+static void copies_between_gpus_may_fail(void **unused)
+{
+    (void)unused;
+    begin_with_devices("2");
+    for (long n = 1;; n++) {
+        float got[4] = {0};
+        ig_scope_begin();
+        ig_array *x = ig_add(ig_arange(0, 4, 1, IG_F32), ig_float(1));
+        assert_int_equal(ig_eval(&x, 1), IG_OK);
+        fake.fail_at(n, false);
+        ig_array *y = ig_to_device(x, "cuda:1");
+        const ig_status status = ig_read(y, got, sizeof got);
+        const long calls = fake.count(FAKE_CALLS);
+        fake.fail_at(0, false);
+        if (status == IG_OK)
+            assert_true(got[3] == 4);
+        else
+            assert_true(ig_failed());
+        ig_error(NULL);
+        ig_scope_end();
+        if (calls < n)
+            break;
+    }
+    begin_with_devices("1");
+}
+
 /* ---- drivers and compilers that are missing or old ---- */
 
 static const char *absence(const char **remedy)
@@ -462,6 +524,8 @@ int main(int argc, char **argv)
         TEST(every_wait_may_find_the_device_lost),
         TEST(memory_that_is_kept_makes_room),
         TEST(too_much_memory_is_an_error),
+        TEST(arrays_move_between_gpus),
+        TEST(copies_between_gpus_may_fail),
         TEST(an_old_driver_is_named),
         TEST(a_driver_without_graphs_works),
     };

@@ -365,6 +365,7 @@ static const backend vtable = {
     .write = cuda_write,
     .read = cuda_read,
     .copy = cuda_copy,
+    .copies_peers = true,
     .fill = cuda_fill,
     .kernel_build = cuda_kernel_build,
     .kernel_discard = cuda_kernel_discard,

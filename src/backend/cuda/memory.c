@@ -183,15 +183,35 @@ ig_status cuda_read(buffer *from, size_t offset, void *to, size_t bytes)
     return result;
 }
 
+/* From one GPU to another. The copy is over when this returns, because each has a stream of its own. */
+static ig_status copy_peer(const cuda_memory *to, size_t to_offset, const cuda_memory *from,
+                           size_t from_offset, size_t bytes)
+{
+    cuda_device *t = to->dev, *f = from->dev;
+    TRY(cuda_enter(f));
+    const CUcontext there = f->context;
+    ig_status status = cuda_check(f, cu.stream_wait(f->stream), "waiting for the GPU");
+    cuda_leave(f);
+    TRY(status);
+    TRY(cuda_enter(t));
+    CUresult result = cu.copy_to_peer(to->at + to_offset, t->context, from->at + from_offset, there,
+                                      bytes, t->stream);
+    if (result == CUDA_SUCCESS)
+        result = cu.stream_wait(t->stream);
+    status = cuda_check(t, result, "a copy from another GPU");
+    cuda_leave(t);
+    return status;
+}
+
 ig_status cuda_copy(buffer *to, size_t to_offset, buffer *from, size_t from_offset, size_t bytes)
 {
     cuda_memory *t, *f;
     TRY(range_of(to, to_offset, bytes, "copy", &t));
     TRY(range_of(from, from_offset, bytes, "copy", &f));
-    if (t->dev != f->dev)
-        FAIL(IG_ERR_ARGUMENT, "copy: the buffers are on %s and %s", t->dev->name, f->dev->name);
     if (bytes == 0)
         return IG_OK;
+    if (t->dev != f->dev)
+        return copy_peer(t, to_offset, f, from_offset, bytes);
     TRY(cuda_enter(t->dev));
     const ig_status status = cuda_check(
         t->dev, cu.copy_on_device(t->at + to_offset, f->at + from_offset, bytes, t->dev->stream),
