@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/trace.h"
 #include "backend/lanes.h"
 #include "kernel/emit/emit.h"
 #include "module/module.h"
@@ -487,19 +488,40 @@ ig_status emitted_arrange(const schedule *s, const backend *dev, const binding *
     return IG_OK;
 }
 
-ig_status emitted_launch(const program *p, const backend *dev, const binding *bindings)
+/* Native code has no clock of its own: its time is the host's, from an idle device to an idle device. */
+static ig_status launch_native(const emitted_program *c, const backend *dev,
+                               const binding *bindings, uint64_t *device_ns)
+{
+    const binding scratch = {memory_of(dev)->scratch, 0};
+    if (!device_ns)
+        return dev->native->launch(c->native, bindings, scratch);
+    TRY(dev->finish(dev));
+    const int64_t began = trace_clock();
+    TRY(dev->native->launch(c->native, bindings, scratch));
+    TRY(dev->finish(dev));
+    *device_ns += (uint64_t)(trace_clock() - began);
+    return IG_OK;
+}
+
+ig_status emitted_launch(const program *p, const backend *dev, const binding *bindings,
+                         uint64_t *device_ns)
 {
     const emitted_program *c = p->compiled;
+    uint64_t ns = 0;
     if (c->native)
-        TRY(dev->native->launch(c->native, bindings, (binding){memory_of(dev)->scratch, 0}));
+        TRY(launch_native(c, dev, bindings, device_ns));
     for (int i = 0; i < c->e.n_step; i++) {
         const emit_step *step = &c->e.step[i];
         const struct ready_step *r = &c->step[i];
-        lane_launch l = {.base = {.shared_bytes = step->shared_bytes, .args = r->args}};
+        lane_launch l = {.base = {.shared_bytes = step->shared_bytes,
+                                  .args = r->args,
+                                  .device_ns = device_ns && r->code ? &ns : NULL}};
         memcpy(l.base.grid, step->grid, sizeof l.base.grid);
         memcpy(l.base.block, step->block, sizeof l.base.block);
         TRY(r->code ? dev->kernel_launch(r->code, &l.base)
                     : module_launch(r->kernel->module, dev, step->entry, &l));
+        if (device_ns)
+            *device_ns += ns;
     }
     return IG_OK;
 }

@@ -13,8 +13,9 @@ ig_status emitted_support(schedule *s, const backend *dev);
 ig_status emitted_compile(schedule *s, int i, const backend *dev);
 /* Makes all programs of the schedule ready for launches with these bindings: memory, and numbers by value. */
 ig_status emitted_arrange(const schedule *s, const backend *dev, const binding *bindings);
-/* After emitted_arrange. Launches are queued. */
-ig_status emitted_launch(const program *p, const backend *dev, const binding *bindings);
+/* After emitted_arrange. Launches are queued; with device_ns each is waited for, and its time is added. */
+ig_status emitted_launch(const program *p, const backend *dev, const binding *bindings,
+                         uint64_t *device_ns);
 /* How many launches a run of the schedule is, if nothing else happens in it; otherwise 0. */
 int emitted_launches(const schedule *s);
 void emitted_discard(program *p);

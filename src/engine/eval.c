@@ -239,14 +239,16 @@ static ig_status bind_slots(const schedule *s, const backend *dev, int *n_owned)
     return IG_OK;
 }
 
-static ig_status launch(const program *p, const backend *dev)
+static ig_status launch(const program *p, const backend *dev, uint64_t *device_ns)
 {
     if (p->kind == PROGRAM_KERNEL)
         return kernel_node_launch(p, dev, engine.binding);
-    return dev->launch ? dev->launch(p, engine.binding) : emitted_launch(p, dev, engine.binding);
+    return dev->launch ? dev->launch(p, engine.binding)
+                       : emitted_launch(p, dev, engine.binding, device_ns);
 }
 
-/* A launch with its span on the timeline: one for all programs of a chain. */
+/* A launch with its span on the timeline: one for all programs of a chain. On a device that compiles kernels its
+ * length is the time that the device measured. */
 static ig_status launch_traced(const program *p, const backend *dev)
 {
     trace_cost cost = {0};
@@ -261,9 +263,12 @@ static ig_status launch_traced(const program *p, const backend *dev)
                                      p[i].label + strspn(p[i].label, " "));
     }
     trace_program(label);
+    uint64_t device_ns = 0;
     const int64_t began = trace_begin();
-    ig_status status = launch(p, dev);
-    trace_end_program(began, dev->name, label, &cost);
+    ig_status status = launch(p, dev, &device_ns);
+    /* The launch was waited for, so the device's time ends now. */
+    const int64_t late = device_ns ? trace_clock() - (int64_t)device_ns : 0;
+    trace_end_program(late > began ? late : began, dev->name, label, &cost);
     return status;
 }
 
@@ -272,7 +277,7 @@ static ig_status launch_all(const schedule *s, const backend *dev, bool traced)
     const uint32_t cancels = cancel_count();
     ig_status status = IG_OK;
     for (int i = 0; i < s->n_program && status == IG_OK; i += s->program[i].chain) {
-        status = traced ? launch_traced(&s->program[i], dev) : launch(&s->program[i], dev);
+        status = traced ? launch_traced(&s->program[i], dev) : launch(&s->program[i], dev, NULL);
         if (status == IG_OK && cancel_count() != cancels)
             status = ig_fail(IG_ERR_CANCELLED, "the evaluation was cancelled");
     }

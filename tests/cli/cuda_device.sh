@@ -28,6 +28,18 @@ check 'a training has the losses of the CPU' bash -c "
     $(declare -f losses); ingot='$ingot'
     [ -n \"\$(losses --epochs 1)\" ] && [ \"\$(losses --epochs 1 --device cuda:0)\" = \"\$(losses --epochs 1)\" ]"
 
+# ---- a timeline with the times of the device: one span for each program, each timed by the driver
+traced() {
+    FAKE_CUDA_LOG=$temporary/calls "$ingot" eval --device cuda:0 --trace "$temporary/t.json" \
+        'x = normal(key(0), [30, 70]); sum(sort(cumulative_sum(x)))' >"$temporary/said" && python3 - "$temporary" <<'END'
+import json, sys
+spans = [e for e in json.load(open(sys.argv[1] + "/t.json"))["traceEvents"] if e.get("cat") == "program"]
+timed = open(sys.argv[1] + "/calls").read().count("cuEventElapsedTime")
+assert len(spans) >= 2 and timed >= len(spans) and all(e["dur"] > 0 for e in spans), (timed, spans)
+END
+}
+check 'a timeline has the times of the device' traced
+
 # ---- two GPUs
 second() { FAKE_CUDA_DEVICES=2 ends "$@"; }
 check 'both are listed' second 0 'fake GPU 1' devices
