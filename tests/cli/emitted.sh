@@ -7,7 +7,8 @@ trap 'rm -rf "$temporary"' EXIT
 
 # same DEVICE EXPRESSION: the device gives the CPU's bytes.
 same() {
-    "$ingot" eval -o "$temporary/cpu.npy" "$2" && "$ingot" eval --device "$1" -o "$temporary/other.npy" "$2" &&
+    "$ingot" eval --math same -o "$temporary/cpu.npy" "$2" &&
+        "$ingot" eval --math same --device "$1" -o "$temporary/other.npy" "$2" &&
         cmp "$temporary/cpu.npy" "$temporary/other.npy"
 }
 
@@ -25,6 +26,15 @@ x = concat([normal(key(0), [3000]), zeros([2000]) * -1.0, zeros([2000]), full([1
 x = concat([normal(key(0), [3000]), zeros([2000]) * -1.0, zeros([2000]), full([1000], nan)]); argsort(x, descending=true)
 topk(normal(key(0), [2, 5000]), 7)[1]
 scatter_add(zeros([70000]), astype(uniform(key(0), [9000]) * 70000, i64), normal(key(1), [9000]))
+normal(key(0), [70, 600]) @ normal(key(1), [600, 100])
+normal(key(0), [3, 65, 301]) @ normal(key(1), [301, 7]) + normal(key(2), [7])
+normal(key(0), [600, 68]).T @ normal(key(1), [132, 600]).T
+astype(normal(key(0), [70, 520]), f64) @ astype(normal(key(1), [520, 66]), f64)
+relu(astype(normal(key(0), [70, 520]), f16) @ astype(normal(key(1), [520, 72]), f16))
+astype(normal(key(0), [70, 30]) * 50, i8) @ astype(normal(key(1), [30, 66]) * 50, i8)
+astype(normal(key(0), [70, 300]) * 5000, i64) @ astype(normal(key(1), [300, 66]) * 5000, i64)
+zeros([5, 0]) @ zeros([0, 8])
+conv2d(normal(key(0), [2, 3, 10, 12]), normal(key(1), [8, 3, 3, 3]))
 EOF
 
 if ls /etc/OpenCL/vendors/*.icd >/dev/null 2>&1; then

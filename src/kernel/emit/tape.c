@@ -111,7 +111,7 @@ static int vector_step(const emit_space *s, const view *v)
 
 /* ---- vectors ---- */
 
-static const char *vector_type(ig_dtype dtype, int n)
+const char *emit_vector_type(ig_dtype dtype, int n)
 {
     static const char *const four[DTYPE_COUNT] = {
         [IG_BOOL] = "uchar4", [IG_I8] = "char4",      [IG_I16] = "short4",
@@ -238,7 +238,7 @@ static void write_load(emit_writer *w, const emit_space *s, int k)
                      widen(element, o->dtype, wide));
         return;
     }
-    const char *vector = vector_type(o->dtype, n);
+    const char *vector = emit_vector_type(o->dtype, n);
     text_add(&w->body, "    const %s q%d = *(const %s *)(p%d + ", vector, k, vector, p);
     write_offset(w, s, &o->v);
     text_add(&w->body, ");\n");
@@ -276,7 +276,7 @@ static void write_store(emit_writer *w, const emit_space *s, int k, const int *d
         text_add(&w->body, ";\n");
         return;
     }
-    const char *vector = vector_type(o->dtype, n);
+    const char *vector = emit_vector_type(o->dtype, n);
     text_add(&w->body, "    %s s%d;\n", vector, k);
     for (int u = 0; u < n; u++) {
         value_name(name, def, inst->a, u);
@@ -381,8 +381,11 @@ static void write_inst(emit_writer *w, const emit_space *s, int k, const int *de
         case TAPE_BITS: write_bits(w, s, k, u); break;
         case TAPE_READ: write_read(w, s, k, def, u); break;
         case TAPE_CORE:
-            text_add(&w->body, "    const %s v%d_%d = %s;\n", emit_lane_type((ig_dtype)inst->dtype),
-                     k, u, s->core);
+            text_add(&w->body, "    const %s v%d_%d = %s", emit_lane_type((ig_dtype)inst->dtype), k,
+                     u, s->core);
+            if (s->vector > 1)
+                text_add(&w->body, "%d", u);
+            text_add(&w->body, ";\n");
             break;
         default: w->failed = true;
         }

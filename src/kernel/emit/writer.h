@@ -61,6 +61,8 @@ int writer_scratch(emit_writer *w, const char *type, uint64_t offset);
 
 const char *emit_lane_type(ig_dtype dtype);    /* "float": what a register holds */
 const char *emit_storage_type(ig_dtype dtype); /* "unsigned short" for f16 */
+/* "float4": n elements, 2 or 4; of 8 bytes always 2. */
+const char *emit_vector_type(ig_dtype dtype, int n);
 /* An expression of ops.def with x and y replaced, for lanes of that dtype. */
 void emit_expression(text *t, int op, ig_dtype lane, const char *x, const char *y);
 void emit_identity(text *t, int fold, ig_dtype lane);
@@ -76,7 +78,7 @@ typedef struct emit_space {
     const tape *t;
     int axis;   /* axes before it are decoded from `row`, the others from `col`; -1: all from `i` */
     int vector; /* points that a thread takes together: 1, 2 or 4, along the last axis */
-    const char *core; /* the expression of TAPE_CORE */
+    const char *core; /* the expression of TAPE_CORE; of a vector, followed by the number of the point */
     /* Slots that exist by rows, in shared memory: see rows.c; NULL: there are none. */
     const struct emit_locals *locals;
     int64_t rows;
@@ -85,7 +87,7 @@ typedef struct emit_space {
 /* Statements that compute the tape at a point and store what it stores. The result register (if the tape
  * has one) is named "v<result>_0". */
 void emit_tape(emit_writer *w, const emit_space *s);
-/* True if points of the tape can be taken `vector` at a time. */
+/* How many points of the tape can be taken at a time: 1, 2 or 4. */
 int emit_vector_width(const emit_writer *w, const tape *t);
 /* The axis at which `inner` trailing points begin, or -1 if an axis holds both parts. */
 int emit_split_axis(const tape *t, int64_t inner);
