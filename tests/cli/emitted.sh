@@ -26,6 +26,12 @@ x = concat([normal(key(0), [3000]), zeros([2000]) * -1.0, zeros([2000]), full([1
 x = concat([normal(key(0), [3000]), zeros([2000]) * -1.0, zeros([2000]), full([1000], nan)]); argsort(x, descending=true)
 topk(normal(key(0), [2, 5000]), 7)[1]
 scatter_add(zeros([70000]), astype(uniform(key(0), [9000]) * 70000, i64), normal(key(1), [9000]))
+cumulative_sum(normal(key(0), [200000]))
+cumulative_sum(normal(key(0), [3, 70001]), axis=1)
+cumulative_sum(normal(key(0), [1500, 5]), axis=0)
+cumulative_prod(astype(uniform(key(0), [2, 3000]) + 0.5, f64), axis=1)
+cumulative_sum(astype(normal(key(0), [7, 1500]), bf16), axis=1)
+cumulative_sum(astype(normal(key(0), [5000]) * 50, i64))
 normal(key(0), [70, 600]) @ normal(key(1), [600, 100])
 normal(key(0), [3, 65, 301]) @ normal(key(1), [301, 7]) + normal(key(2), [7])
 normal(key(0), [600, 68]).T @ normal(key(1), [132, 600]).T

@@ -376,6 +376,7 @@ ig_status emit_contract(const program *p, const emit_target *t, emitted *out)
     w.wide = !emit_is_narrow(p, 1) ||
              (double)p->extent[0] * (double)p->extent[1] * (double)p->extent[2] > INT32_MAX;
     w.needs_f64 = lane == IG_F64;
+    w.rolled = t->cpu;
     write_lane_of(&w, p, 0);
     write_lane_of(&w, p, 1);
     write_multiply(&w, lane);

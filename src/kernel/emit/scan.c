@@ -1,4 +1,8 @@
-/* Scans: running folds along rows, in the order that src/backend/cpu/reduce/scan.c states. */
+/* Scans: running folds along rows, in the order that src/backend/cpu/reduce/scan.c states.
+ *
+ * A block takes TEAMS chunks; a thread has one of their blocks of SCAN_BLOCK neighbours. Elements go through
+ * shared memory, so that memory is read and written side by side. If rows have several chunks, there are
+ * launches before that find what the chunks before each chunk come to. */
 #include "kernel/emit/indexed.h"
 
 #include "base/error.h"
@@ -8,7 +12,12 @@ enum {
     THREADS = INDEXED_THREADS,
     SCAN_BLOCK = 16,
     SCAN_CHUNK = 1024,
-    SCAN_RANGE = 64 /* chunks */
+    SCAN_RANGE = 64, /* chunks */
+    TEAM = SCAN_CHUNK / SCAN_BLOCK,
+    TEAMS = THREADS / TEAM,          /* chunks that a block takes */
+    TILE = TEAMS * SCAN_CHUNK,
+    ROOM = TILE + TILE / SCAN_BLOCK, /* in shared memory, so that neighbouring threads use other banks */
+    RUNS = THREADS / SCAN_RANGE      /* ranges that a block of range_totals takes */
 };
 
 /* Text that all kernels of a scan share: join, identity, load. */
@@ -32,117 +41,143 @@ static void scan_functions(emit_writer *w, const program *p)
         type, element);
 }
 
-/* A team of 64 threads takes a chunk; a thread has SCAN_BLOCK neighbours v[], scanned by halves. */
-static void scan_block_text(emit_writer *w, const char *type, int inner, int chunks, int rows)
+/* The running fold of `count` values of from[], as it is before each of them, in to[] (if not NULL); `run` ends as the
+ * fold of all. Two arrays, so that the loads need not wait for the stores. */
+static void write_run(emit_writer *w, const char *type, const char *from, const char *to, int count,
+                      const char *indent)
 {
-    text_add(
-        &w->body,
-        "    __shared__ %s total[%d];\n"
-        "    const int t = threadIdx.x & 63, team = threadIdx.x >> 6;\n"
-        "    for (idx first = (idx)blockIdx.x * 4; first < g.n%d * g.n%d; first += (idx)gridDim.x "
-        "* 4) {\n"
-        "        const idx job = first + team;\n"
-        "        const bool here = job < g.n%d * g.n%d;\n"
-        "        const idx row = here ? job / g.n%d : 0, chunk = here ? job %% g.n%d : 0;\n"
-        "        const idx begin = chunk * %d + t * %d;\n"
-        "        %s v[%d];\n"
-        "#pragma unroll\n        for (int k = 0; k < %d; k++)\n"
-        "            v[k] = here && begin + k < g.n%d ? load(ARGS, row, begin + k) : identity();\n",
-        type, THREADS, rows, chunks, rows, chunks, chunks, chunks, SCAN_CHUNK, SCAN_BLOCK, type,
-        SCAN_BLOCK, SCAN_BLOCK, inner);
-    for (int half = 1; half < SCAN_BLOCK; half *= 2)
-        text_add(&w->body,
-                 "#pragma unroll\n        for (int k = 0; k < %d; k++)\n"
-                 "            if (k & %d)\n"
-                 "                v[k] = join(v[(k & ~%d) + %d], v[k]);\n",
-                 SCAN_BLOCK, half, 2 * half - 1, half - 1);
     text_add(&w->body,
-             "        total[threadIdx.x] = v[%d];\n        __syncthreads();\n"
-             "        if (t == 0) {\n            %s run = identity();\n"
-             "            for (int k = 0; k < 64; k++) {\n"
-             "                const %s now = total[threadIdx.x + k];\n"
-             "                total[threadIdx.x + k] = run;\n"
-             "                run = join(run, now);\n            }\n",
-             SCAN_BLOCK - 1, type, type);
+             "#pragma unroll 16\n%sfor (int k = 0; k < %d; k++) {\n%s    const %s now = %s + k];\n",
+             indent, count, indent, type, from);
+    if (to)
+        text_add(&w->body, "%s    %s + k] = run;\n", indent, to);
+    text_add(&w->body, "%s    run = join(run, now);\n%s}\n", indent, indent);
 }
 
-static ig_status scan_totals(const program *p, const emit_target *t, uint64_t carries, emitted *out)
+/* The block's chunks: v[] is the running fold of the thread's block of elements, by halves, and total[] has the
+ * folds of all blocks. */
+static void write_blocks(emit_writer *w, const char *type, int inner, int chunks, int rows)
+{
+    text_add(&w->body,
+             "    __shared__ %s s[%d];\n    __shared__ %s total[%d];\n"
+             "    const int t = threadIdx.x, team = t / %d;\n"
+             "    const idx first = (idx)blockIdx.x * %d, jobs = g.n%d * g.n%d;\n"
+             "    %s v[%d];\n"
+             "#pragma unroll\n    for (int c = 0; c < %d; c++) {\n"
+             "        const idx job = first + c, row = job / g.n%d, begin = job %% g.n%d * %d;\n"
+             "#pragma unroll\n        for (int u = 0; u < %d; u++) {\n"
+             "            const idx col = begin + u * %d + t;\n"
+             "            v[c * %d + u] = job < jobs && col < g.n%d ? load(ARGS, row, col) : "
+             "identity();\n        }\n    }\n"
+             "#pragma unroll\n    for (int u = 0; u < %d; u++) {\n"
+             "        const int at = u * %d + t;\n        s[at + at / %d] = v[u];\n    }\n"
+             "    __syncthreads();\n"
+             "#pragma unroll\n    for (int u = 0; u < %d; u++)\n        v[u] = s[t * %d + u];\n",
+             type, ROOM, type, THREADS, TEAM, TEAMS, rows, chunks, type, SCAN_BLOCK, TEAMS, chunks,
+             chunks, SCAN_CHUNK, SCAN_CHUNK / THREADS, THREADS, SCAN_CHUNK / THREADS, inner,
+             SCAN_BLOCK, THREADS, SCAN_BLOCK, SCAN_BLOCK, SCAN_BLOCK + 1);
+    for (int half = 1; half < SCAN_BLOCK; half *= 2)
+        text_add(&w->body,
+                 "#pragma unroll\n    for (int k = 0; k < %d; k++)\n        if (k & %d)\n"
+                 "            v[k] = join(v[(k & ~%d) + %d], v[k]);\n",
+                 SCAN_BLOCK, half, 2 * half - 1, half - 1);
+    text_add(&w->body, "    total[t] = v[%d];\n    __syncthreads();\n", SCAN_BLOCK - 1);
+}
+
+static ig_status start(emit_writer *w, const program *p, const emit_target *t, emitted *out)
+{
+    TRY(writer_start(w, t, out));
+    w->wide = !emit_is_narrow(p, 1);
+    w->rolled = t->cpu;
+    scan_functions(w, p);
+    return IG_OK;
+}
+
+static ig_status finish(emit_writer *w, const char *entry, int64_t blocks)
+{
+    const uint32_t grid[3] = {(uint32_t)blocks, 1, 1}, block[3] = {THREADS, 1, 1};
+    return writer_finish(w, entry, grid, block, 0);
+}
+
+/* What each chunk comes to. */
+static ig_status chunk_totals(const program *p, const emit_target *t, emitted *out)
 {
     const char *type = emit_lane_type(p->dtype);
     const int64_t n = ceil_div(p->inner, SCAN_CHUNK);
     emit_writer w;
-    TRY(writer_start(&w, t, out));
-    w.wide = !emit_is_narrow(p, 1);
-    scan_functions(&w, p);
+    TRY(start(&w, p, t, out));
     const int inner = writer_number(&w, p->inner), chunks = writer_number(&w, n);
-    const int rows = writer_number(&w, p->outer);
-    const int totals = writer_scratch(&w, type, 0);
+    const int rows = writer_number(&w, p->outer), to = writer_scratch(&w, type, 0);
     text_add(&w.body, "extern \"C\" __global__ void chunk_totals(PARAMS)\n{\n");
-    scan_block_text(&w, type, inner, chunks, rows);
+    write_blocks(&w, type, inner, chunks, rows);
     text_add(&w.body,
-             "            if (here)\n                p%d[job] = run;\n        }\n"
-             "        __syncthreads();\n    }\n}\n",
-             totals);
-    const uint32_t grid[3] = {indexed_grid(ceil_div(p->outer * n, 4), t), 1, 1};
-    const uint32_t block[3] = {THREADS, 1, 1};
-    ig_status status = writer_finish(&w, "chunk_totals", grid, block, 0);
-    writer_drop(&w);
-    TRY(status);
-    /* What the chunks before each chunk of its range came to; the range's total. */
-    const int64_t n_ranges = ceil_div(n, SCAN_RANGE);
-    TRY(writer_start(&w, t, out));
-    w.wide = !emit_is_narrow(p, 1);
-    scan_functions(&w, p);
-    const int c = writer_number(&w, n), r = writer_number(&w, n_ranges);
-    const int o = writer_number(&w, p->outer);
+             "    (void)team;\n    if (t < %d && first + t < jobs) {\n"
+             "        %s run = identity();\n        const %s *from = total + t * %d;\n",
+             TEAMS, type, type, TEAM);
+    write_run(&w, type, "from[0", NULL, TEAM, "        ");
+    text_add(&w.body, "        p%d[first + t] = run;\n    }\n}\n", to);
+    return finish(&w, "chunk_totals", ceil_div(p->outer * n, TEAMS));
+}
+
+/* What the chunks before each chunk of its range come to; what each range comes to. */
+static ig_status range_totals(const program *p, const emit_target *t, uint64_t carries,
+                              emitted *out)
+{
+    const char *type = emit_lane_type(p->dtype);
+    const int64_t n = ceil_div(p->inner, SCAN_CHUNK), n_ranges = ceil_div(n, SCAN_RANGE);
+    emit_writer w;
+    TRY(start(&w, p, t, out));
+    const int chunks = writer_number(&w, n), ranges = writer_number(&w, n_ranges);
+    const int rows = writer_number(&w, p->outer);
     const int from = writer_scratch(&w, type, 0), to = writer_scratch(&w, type, carries);
     text_add(&w.body,
              "extern \"C\" __global__ void range_totals(PARAMS)\n{\n"
-             "    for (idx job = (idx)blockIdx.x * %d + threadIdx.x; job < g.n%d * g.n%d; job += "
-             "(idx)gridDim.x * %d) {\n"
-             "        const idx row = job / g.n%d, first = job %% g.n%d * %d;\n"
-             "        const idx end = first + %d < g.n%d ? first + %d : g.n%d;\n"
-             "        %s run = identity();\n"
-             "        for (idx k = first; k < end; k++) {\n"
-             "            const %s now = p%d[row * g.n%d + k];\n"
-             "            p%d[row * g.n%d + k] = run;\n"
-             "            run = join(run, now);\n        }\n"
-             "        p%d[job] = run;\n    }\n}\n",
-             THREADS, o, r, THREADS, r, r, SCAN_RANGE, SCAN_RANGE, c, SCAN_RANGE, c, type, type,
-             from, c, from, c, to);
-    const uint32_t second[3] = {indexed_grid(ceil_div(p->outer * n_ranges, THREADS), t), 1, 1};
-    status = writer_finish(&w, "range_totals", second, block, 0);
-    writer_drop(&w);
-    TRY(status);
-    /* What the ranges before each range came to: a block for each row, some ranges at a time. */
-    TRY(writer_start(&w, t, out));
-    w.wide = !emit_is_narrow(p, 1);
-    scan_functions(&w, p);
-    const int ranges = writer_number(&w, n_ranges), all = writer_number(&w, p->outer);
+             "    __shared__ %s s[%d];\n    __shared__ %s before[%d];\n"
+             "    const int t = threadIdx.x;\n"
+             "    const idx job = (idx)blockIdx.x * %d + t / %d, row = job / g.n%d;\n"
+             "    const idx chunk = job %% g.n%d * %d + t %% %d;\n"
+             "    const bool here = job < g.n%d * g.n%d && chunk < g.n%d;\n"
+             "    s[t + t / %d] = here ? p%d[row * g.n%d + chunk] : identity();\n"
+             "    __syncthreads();\n"
+             "    if (t %% %d == 0 && here) {\n        %s run = identity();\n"
+             "        const int at = t + t / %d;\n",
+             type, THREADS + RUNS, type, THREADS + RUNS, RUNS, SCAN_RANGE, ranges, ranges,
+             SCAN_RANGE, SCAN_RANGE, rows, ranges, chunks, SCAN_RANGE, from, chunks, SCAN_RANGE,
+             type, SCAN_RANGE);
+    write_run(&w, type, "s[at", "before[at", SCAN_RANGE, "        ");
+    text_add(&w.body,
+             "        p%d[job] = run;\n    }\n    __syncthreads();\n"
+             "    if (here)\n        p%d[row * g.n%d + chunk] = before[t + t / %d];\n}\n",
+             to, from, chunks, SCAN_RANGE);
+    return finish(&w, "range_totals", ceil_div(p->outer * n_ranges, RUNS));
+}
+
+/* What the ranges before each range come to: a block for each row, some ranges at a time. */
+static ig_status range_carries(const program *p, const emit_target *t, uint64_t carries,
+                               emitted *out)
+{
+    const char *type = emit_lane_type(p->dtype);
+    emit_writer w;
+    TRY(start(&w, p, t, out));
+    const int ranges =
+        writer_number(&w, ceil_div(ceil_div(p->inner, SCAN_CHUNK), SCAN_RANGE));
     const int sums = writer_scratch(&w, type, carries);
-    text_add(
-        &w.body,
-        "extern \"C\" __global__ void range_carries(PARAMS)\n{\n"
-        "    __shared__ %s s[%d];\n"
-        "    for (idx row = blockIdx.x; row < g.n%d; row += gridDim.x) {\n"
-        "        %s run = identity();\n"
-        "        for (idx first = 0; first < g.n%d; first += %d) {\n"
-        "            const idx at = first + threadIdx.x;\n"
-        "            if (at < g.n%d)\n                s[threadIdx.x] = p%d[row * g.n%d + at];\n"
-        "            __syncthreads();\n"
-        "            if (threadIdx.x == 0)\n"
-        "                for (int k = 0; k < %d && first + k < g.n%d; k++) {\n"
-        "                    const %s now = s[k];\n                    s[k] = run;\n"
-        "                    run = join(run, now);\n                }\n"
-        "            __syncthreads();\n"
-        "            if (at < g.n%d)\n                p%d[row * g.n%d + at] = s[threadIdx.x];\n"
-        "            __syncthreads();\n        }\n    }\n}\n",
-        type, THREADS, all, type, ranges, THREADS, ranges, sums, ranges, THREADS, ranges, type,
-        ranges, sums, ranges);
-    const uint32_t third[3] = {indexed_grid(p->outer, t), 1, 1};
-    status = writer_finish(&w, "range_carries", third, block, 0);
-    writer_drop(&w);
-    return status;
+    text_add(&w.body,
+             "extern \"C\" __global__ void range_carries(PARAMS)\n{\n"
+             "    __shared__ %s s[%d], before[%d];\n    const int t = threadIdx.x;\n"
+             "    %s run = identity();\n"
+             "    for (idx first = 0; first < g.n%d; first += %d) {\n"
+             "        const idx at = (idx)blockIdx.x * g.n%d + first + t;\n"
+             "        const bool here = first + t < g.n%d;\n"
+             "        s[t] = here ? p%d[at] : identity();\n        __syncthreads();\n"
+             "        if (t == 0) {\n",
+             type, THREADS, THREADS, type, ranges, THREADS, ranges, ranges, sums);
+    write_run(&w, type, "s[0", "before[0", THREADS, "            ");
+    text_add(&w.body,
+             "        }\n        __syncthreads();\n        if (here)\n"
+             "            p%d[at] = before[t];\n        __syncthreads();\n    }\n}\n",
+             sums);
+    return finish(&w, "range_carries", p->outer);
 }
 
 ig_status emit_scan(const program *p, const emit_target *t, emitted *out)
@@ -153,44 +188,52 @@ ig_status emit_scan(const program *p, const emit_target *t, emitted *out)
         return IG_OK;
     const uint64_t carries = align_up((uint64_t)(p->outer * n) * 8);
     if (n > 1) {
-        TRY(scan_totals(p, t, carries, out));
+        TRY(chunk_totals(p, t, out));
+        TRY(range_totals(p, t, carries, out));
+        TRY(range_carries(p, t, carries, out));
         out->scratch_bytes = carries + align_up((uint64_t)(p->outer * ceil_div(n, SCAN_RANGE)) * 8);
     }
     emit_writer w;
-    TRY(writer_start(&w, t, out));
-    w.wide = !emit_is_narrow(p, 1);
-    scan_functions(&w, p);
+    TRY(start(&w, p, t, out));
     write_place(&w, "target", &p->out.v, p->inner);
     const int inner = writer_number(&w, p->inner), chunks = writer_number(&w, n);
     const int rows = writer_number(&w, p->outer), to = writer_operand(&w, &p->out, true);
-    text_add(&w.body, "extern \"C\" __global__ void scan(PARAMS)\n{\n");
-    scan_block_text(&w, type, inner, chunks, rows);
-    text_add(&w.body, "        }\n        __syncthreads();\n        %s before = identity();\n",
-             type);
+    text_add(&w.body, "extern \"C\" __global__ void scan(PARAMS)\n{\n    __shared__ %s blocks[%d];\n",
+             type, THREADS);
+    write_blocks(&w, type, inner, chunks, rows);
+    text_add(&w.body, "    if (t < %d) {\n        %s run = identity();\n        const int at = t * %d;\n",
+             TEAMS, type, TEAM);
+    write_run(&w, type, "total[at", "blocks[at", TEAM, "        ");
+    text_add(&w.body, "    }\n    __syncthreads();\n    %s before = identity();\n", type);
     if (n > 1) {
         const int c = writer_scratch(&w, type, 0), r = writer_scratch(&w, type, carries);
         const int ranges = writer_number(&w, ceil_div(n, SCAN_RANGE));
         text_add(&w.body,
-                 "        if (here && chunk > 0)\n"
-                 "            before = join(p%d[row * g.n%d + chunk / %d], p%d[job]);\n",
-                 r, ranges, SCAN_RANGE, c);
-    }
+                 "    const idx own = first + team, chunk = own %% g.n%d;\n"
+                 "    if (own < jobs && chunk > 0)\n"
+                 "        before = join(p%d[own / g.n%d * g.n%d + chunk / %d], p%d[own]);\n",
+                 chunks, r, chunks, ranges, SCAN_RANGE, c);
+    } else
+        text_add(&w.body, "    (void)team;\n");
     text_add(&w.body,
-             "        const %s blocks = total[threadIdx.x];\n"
-             "#pragma unroll\n        for (int k = 0; k < %d; k++)\n"
-             "            if (here && begin + k < g.n%d) {\n"
-             "                const %s x = join(before, join(blocks, v[k]));\n"
-             "                p%d[target(g, row, begin + k)] = ",
-             type, SCAN_BLOCK, inner, type, to);
+             "#pragma unroll\n    for (int k = 0; k < %d; k++)\n"
+             "        s[t * %d + k] = join(before, join(blocks[t], v[k]));\n"
+             "    __syncthreads();\n"
+             "#pragma unroll\n    for (int c = 0; c < %d; c++) {\n"
+             "        const idx job = first + c, row = job / g.n%d, begin = job %% g.n%d * %d;\n"
+             "#pragma unroll\n        for (int u = 0; u < %d; u++) {\n"
+             "            const idx col = begin + u * %d + t;\n"
+             "            const int at = c * %d + u * %d + t;\n"
+             "            const %s x = s[at + at / %d];\n"
+             "            if (job < jobs && col < g.n%d)\n"
+             "                p%d[target(g, row, col)] = ",
+             SCAN_BLOCK, SCAN_BLOCK + 1, TEAMS, chunks, chunks, SCAN_CHUNK, SCAN_CHUNK / THREADS,
+             THREADS, SCAN_CHUNK, THREADS, type, SCAN_BLOCK, inner, to);
     if (dtype_is_half(p->out.dtype)) {
         w.uses |= USES_HALF;
         text_add(&w.body, "%s_of_f32(x)", ig_dtype_name(p->out.dtype));
     } else
         text_add(&w.body, "(%s)x", emit_storage_type(p->out.dtype));
-    text_add(&w.body, ";\n            }\n        __syncthreads();\n    }\n}\n");
-    const uint32_t grid[3] = {indexed_grid(ceil_div(p->outer * n, 4), t), 1, 1};
-    const uint32_t block[3] = {THREADS, 1, 1};
-    const ig_status status = writer_finish(&w, "scan", grid, block, 0);
-    writer_drop(&w);
-    return status;
+    text_add(&w.body, ";\n        }\n    }\n}\n");
+    return finish(&w, "scan", ceil_div(p->outer * n, TEAMS));
 }

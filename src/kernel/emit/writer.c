@@ -152,11 +152,10 @@ static emit_step *step_add(emitted *out)
     return &out->step[out->n_step++];
 }
 
-/* The body's text without "#pragma unroll". */
+/* The body's text without lines of "#pragma unroll". */
 static void write_rolled(text *t, const char *body)
 {
-    static const char unroll[] = "#pragma unroll\n";
-    for (const char *next; (next = strstr(body, unroll)); body = next + sizeof unroll - 1)
+    for (const char *next; (next = strstr(body, "#pragma unroll")); body = strchr(next, '\n') + 1)
         text_add(t, "%.*s", (int)(next - body), body);
     text_add(t, "%s", body);
 }
