@@ -215,10 +215,12 @@ static void write_fragment(emit_writer *w, const shape *s, const char *to, const
                            const char *first, int count, int step, const char *type)
 {
     for (int i = 0; i < count; i += s->vector) {
-        text_add(&w->body, "                const %s %s%d = *(const %s *)(%s + kk * %d + %s + %d);\n", type, to,
-                 i, type, from, s->pitch, first, i / GROUP * step + i % GROUP);
+        text_add(&w->body,
+                 "                const %s %s%d = *(const %s *)(%s + kk * %d + %s + %d);\n", type,
+                 to, i, type, from, s->pitch, first, i / GROUP * step + i % GROUP);
         for (int c = 0; c < s->vector; c++)
-            text_add(&w->body, "                %s[%d] = %s%d.%s;\n", to, i + c, to, i, component[c]);
+            text_add(&w->body, "                %s[%d] = %s%d.%s;\n", to, i + c, to, i,
+                     component[c]);
     }
 }
 
@@ -313,9 +315,10 @@ static void write_points(emit_writer *w, const program *p, const shape *s, const
              TILE_K, TILE_K);
     for (int i = 0; i < 2; i++)
         write_load_panel(w, p, &sides[i], s->threads, "k0 + 16", "            ");
-    text_add(&w->body,
-             "        }\n        const %s *from_m = sm + buffer * %d, *from_n = sn + buffer * %d;\n",
-             emit_lane_type(lane), TILE_K * s->pitch, TILE_K * s->pitch);
+    text_add(
+        &w->body,
+        "        }\n        const %s *from_m = sm + buffer * %d, *from_n = sn + buffer * %d;\n",
+        emit_lane_type(lane), TILE_K * s->pitch, TILE_K * s->pitch);
     if (cuts) {
         text_add(&w->body, "        if (k0 == cut) {\n");
         write_cut(w, s, emit_lane_type(lane), "            ");

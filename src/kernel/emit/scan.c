@@ -14,10 +14,11 @@ enum {
     SCAN_CHUNK = 1024,
     SCAN_RANGE = 64, /* chunks */
     TEAM = SCAN_CHUNK / SCAN_BLOCK,
-    TEAMS = THREADS / TEAM,          /* chunks that a block takes */
+    TEAMS = THREADS / TEAM, /* chunks that a block takes */
     TILE = TEAMS * SCAN_CHUNK,
-    ROOM = TILE + TILE / SCAN_BLOCK, /* in shared memory, so that neighbouring threads use other banks */
-    RUNS = THREADS / SCAN_RANGE      /* ranges that a block of range_totals takes */
+    ROOM = TILE +
+           TILE / SCAN_BLOCK,   /* in shared memory, so that neighbouring threads use other banks */
+    RUNS = THREADS / SCAN_RANGE /* ranges that a block of range_totals takes */
 };
 
 /* Text that all kernels of a scan share: join, identity, load. */
@@ -159,8 +160,7 @@ static ig_status range_carries(const program *p, const emit_target *t, uint64_t 
     const char *type = emit_lane_type(p->dtype);
     emit_writer w;
     TRY(start(&w, p, t, out));
-    const int ranges =
-        writer_number(&w, ceil_div(ceil_div(p->inner, SCAN_CHUNK), SCAN_RANGE));
+    const int ranges = writer_number(&w, ceil_div(ceil_div(p->inner, SCAN_CHUNK), SCAN_RANGE));
     const int sums = writer_scratch(&w, type, carries);
     text_add(&w.body,
              "extern \"C\" __global__ void range_carries(PARAMS)\n{\n"
@@ -198,10 +198,12 @@ ig_status emit_scan(const program *p, const emit_target *t, emitted *out)
     write_place(&w, "target", &p->out.v, p->inner);
     const int inner = writer_number(&w, p->inner), chunks = writer_number(&w, n);
     const int rows = writer_number(&w, p->outer), to = writer_operand(&w, &p->out, true);
-    text_add(&w.body, "extern \"C\" __global__ void scan(PARAMS)\n{\n    __shared__ %s blocks[%d];\n",
-             type, THREADS);
+    text_add(&w.body,
+             "extern \"C\" __global__ void scan(PARAMS)\n{\n    __shared__ %s blocks[%d];\n", type,
+             THREADS);
     write_blocks(&w, type, inner, chunks, rows);
-    text_add(&w.body, "    if (t < %d) {\n        %s run = identity();\n        const int at = t * %d;\n",
+    text_add(&w.body,
+             "    if (t < %d) {\n        %s run = identity();\n        const int at = t * %d;\n",
              TEAMS, type, TEAM);
     write_run(&w, type, "total[at", "blocks[at", TEAM, "        ");
     text_add(&w.body, "    }\n    __syncthreads();\n    %s before = identity();\n", type);

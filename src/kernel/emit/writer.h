@@ -78,7 +78,8 @@ typedef struct emit_space {
     const tape *t;
     int axis;   /* axes before it are decoded from `row`, the others from `col`; -1: all from `i` */
     int vector; /* points that a thread takes together: 1, 2 or 4, along the last axis */
-    const char *core; /* the expression of TAPE_CORE; of a vector, followed by the number of the point */
+    const char
+        *core; /* the expression of TAPE_CORE; of a vector, followed by the number of the point */
     /* Slots that exist by rows, in shared memory: see rows.c; NULL: there are none. */
     const struct emit_locals *locals;
     int64_t rows;
