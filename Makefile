@@ -307,6 +307,7 @@ $(BUILD)/examples/%: examples/%.cpp include/ingot.h $(BUILD)/libingot.a $(BUILD)
 # tests/opencl: a library that replaces OpenCL's and can fail.
 # tests/fakecuda: libraries that replace CUDA's driver and NVRTC: cuda.so; plain.so has no optional function; old.so
 # lacks nearly all.
+# tests/cuda/driver: a library that replaces CUDA's driver for whole programs; its kernels do nothing.
 # tests/fuzz: one target for each file, as a libFuzzer program (FUZZ=1) and as a program that replays files.
 # tests/support: helpers for all of them. All may use internal headers.
 mains = $(patsubst %.c,$(BUILD)/%,$(sort $(shell grep -l '^int main' $1/*.c 2>/dev/null)))
@@ -321,6 +322,7 @@ FUZZERS := $(if $(FUZZ),$(FUZZERS))
 
 FAILING := $(BUILD)/tests/opencl/failing.so
 FAKE    := $(patsubst %,$(BUILD)/tests/fakecuda/%.so,cuda plain old)
+IDLE    := $(if $(MACOS),,$(BUILD)/tests/cuda/idle.so)
 
 UNIT_PARTS      := $(call parts,tests/unit)
 GRAD_PARTS      := $(call parts,tests/grad)
@@ -341,7 +343,7 @@ else
   CMOCKA := -lcmocka
 endif
 
-tests: $(UNIT) $(GRAD) $(if $(STANDIN),,$(MATH)) $(REPLAYS) $(FUZZERS) $(FAILING) $(FAKE)
+tests: $(UNIT) $(GRAD) $(if $(STANDIN),,$(MATH)) $(REPLAYS) $(FUZZERS) $(FAILING) $(FAKE) $(IDLE)
 tests-fuzz: $(FUZZERS)
 
 $(BUILD)/obj/libtests.a: $(SUPPORT_OBJECTS) $(BUILD)/gen/link
@@ -401,6 +403,10 @@ $(FAKE): $(BUILD)/tests/fakecuda/exports.map
 	$(call say,LINK,$@) $(link) -shared $(if $(MACOS),,-Wl,--version-script,$<) $(filter %.o %.a,$^) $(LDLIBS)
 $(BUILD)/tests/fakecuda/exports.map: FORCE
 	$(call keep,$@,'{ global: cu*; nvrtc*; fake_*; local: *; };')
+
+$(BUILD)/tests/cuda/idle.so: $(patsubst %,$(BUILD)/obj/tests/cuda/driver/%.o,idle rest)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@) $(link) -shared $^ $(LDLIBS)
 
 REPLAY := $(BUILD)/obj/tests/fuzz/standalone.o
 $(BUILD)/tests/fuzz/%-replay: $(BUILD)/obj/tests/fuzz/%.o $(REPLAY) $(FUZZ_PARTS)

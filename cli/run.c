@@ -2,6 +2,7 @@
  * device that was named, compares what they computed, and prints or writes it. */
 #include "bench/stats.h"
 #include "calc/calc.h"
+#include "cuda/compare.h"
 #include "cuda/program.h"
 #include "run/run.h"
 
@@ -25,6 +26,8 @@ typedef struct settings {
     words args, defines, folders, libraries, flags, device_flags, outs;
     uint64_t shared_bytes, seed;
     int64_t ulp;
+    const char *compare;
+    double tolerance;
     bool time, print, full, json, check, profile;
     engine_options engine;
 } settings;
@@ -82,6 +85,14 @@ static bool option_shape(const char *s, void *to)
         s = end + 1;
     }
     return false;
+}
+
+static bool option_tolerance(const char *s, void *to)
+{
+    char *end;
+    const double x = strtod(s, &end);
+    *(double *)to = x;
+    return end != s && !*end && x >= 0 && x < 1;
 }
 
 /* Reports the library's error. Messages of the compiler begin with their own file and line. */
@@ -512,7 +523,10 @@ static void session_end(session *s)
 static int run(const command *c, const settings *set, const char *file)
 {
     session s = {.command = c, .set = set, .file = file};
-    char *devices = heap_string(set->engine.device ? set->engine.device : "cpu");
+    str devices = {0};
+    str_puts(&devices, set->engine.device ? set->engine.device : "cpu");
+    if (set->compare)
+        str_printf(&devices, ",%s", set->compare);
     engine_options engine = set->engine;
     engine.device = NULL; /* the CPU computes the arguments */
     int code = engine_apply(c, &engine);
@@ -522,10 +536,10 @@ static int run(const command *c, const settings *set, const char *file)
     if (code < 0)
         code = run_args_read(c, s.kernel, &set->args, set->seed, &s.args);
     if (code < 0)
-        code = run_devices(&s, devices);
+        code = run_devices(&s, devices.s);
     session_end(&s);
     ig_scope_end();
-    free(devices);
+    str_free(&devices);
     return code;
 }
 
@@ -592,6 +606,12 @@ static int run_whole(const command *c, settings *set, int argc, char **argv)
         free(folders.v);
         return EXIT_USAGE;
     }
+    if (set->compare && (set->json || set->check || set->profile)) {
+        say(c,
+            "--compare runs the program on two devices; leave out --json, --check and --profile");
+        free(folders.v);
+        return EXIT_USAGE;
+    }
     const int n_sources = count_sources(argc, argv);
     for (int i = 0; i < argc; i++)
         option_word(argv[i], i < n_sources ? &sources : &args);
@@ -603,11 +623,13 @@ static int run_whole(const command *c, settings *set, int argc, char **argv)
                                .device_flags = ended(&set->device_flags),
                                .args = ended(&args),
                                .device = set->engine.device,
+                               .compare = set->compare,
+                               .tolerance = set->tolerance,
                                .threads = set->engine.threads,
                                .check = set->check,
                                .profile = set->profile,
                                .json = set->json};
-    const int code = run_program(c, &o);
+    const int code = set->compare ? program_compare(c, &o) : run_program(c, &o);
     free(sources.v);
     free(folders.v);
     free(args.v);
@@ -616,7 +638,7 @@ static int run_whole(const command *c, settings *set, int argc, char **argv)
 
 int verb_run(int argc, char **argv)
 {
-    settings set = {.grid = {{1, 1, 1}}, .block = {{1, 1, 1}}};
+    settings set = {.grid = {{1, 1, 1}}, .block = {{1, 1, 1}}, .tolerance = 1e-5};
     const option options[] = {
         {"--kernel", 'k', "NAME", option_text, &set.kernel,
          "the kernel to run; a template with its arguments: 'tile<float, 16>'"},
@@ -638,6 +660,11 @@ int verb_run(int argc, char **argv)
         FLAG("--profile", &set.profile, "prints the cost of each source line"),
         {"--ulp", 0, "N", option_count, &set.ulp,
          "largest allowed difference between devices, in units in the last place (0)"},
+        {"--compare", 0, "DEVICE", option_text, &set.compare,
+         "runs it on this device too and compares what it wrote, or what a program printed"},
+        {"--tolerance", 0, "X", option_tolerance, &set.tolerance,
+         "largest allowed relative difference of numbers that a program printed with decimals "
+         "(1e-5)"},
         {"--seed", 0, "N", option_seed, &set.seed, "seed of normal: and uniform: (0)"},
         {"--define", 'D', "NAME[=TEXT]", option_word, &set.defines, "defines a macro"},
         {"--include", 'I', "DIR", option_word, &set.folders,

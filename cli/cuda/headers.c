@@ -5,6 +5,7 @@
 #include "base/embed.h"
 
 #include <stdint.h>
+#include <string.h>
 
 /* FILE(id, name, path) for each file. */
 #define FILES_ALL(FILE) \
@@ -24,6 +25,7 @@
     FILE(mma_h, "mma.h", "cli/cuda/include/mma.h") \
     FILE(nvToolsExt_h, "nvToolsExt.h", "cli/cuda/include/nvToolsExt.h") \
     FILE(nvtx3_nvToolsExt_h, "nvtx3/nvToolsExt.h", "cli/cuda/include/nvToolsExt.h") \
+    FILE(curand_kernel_h, "curand_kernel.h", "cli/cuda/include/curand_kernel.h") \
     FILE(ingot_nvrtc_h, "ingot_nvrtc.h", "cli/cuda/include/ingot_nvrtc.h") \
     FILE(ingot_nvrtc_stdint_h, "ingot_nvrtc_stdint.h", "cli/cuda/include/ingot_nvrtc_stdint.h") \
     FILE(ingot_cuda_h, "ingot_cuda.h", "src/cudart/ig_cuda.h") \
@@ -76,8 +78,18 @@ enum { FILES = sizeof files / sizeof *files, SAME = sizeof same / sizeof *same }
 cuda_header cuda_header_at(int i)
 {
     if (i < FILES)
-        return (cuda_header){files[i].name, files[i].text, (size_t)*files[i].bytes};
+        return (cuda_header){files[i].name, files[i].text, (size_t)*files[i].bytes,
+                             strcmp(files[i].name, "curand_kernel.h") == 0};
     if (i < FILES + SAME)
-        return (cuda_header){same[i - FILES], runtime, sizeof runtime - 1};
-    return (cuda_header){NULL, NULL, 0};
+        return (cuda_header){same[i - FILES], runtime, sizeof runtime - 1, false};
+    return (cuda_header){NULL, NULL, 0, false};
+}
+
+bool cuda_header_exists(const char *name, size_t bytes)
+{
+    for (int i = 0; cuda_header_at(i).name; i++)
+        if (strlen(cuda_header_at(i).name) == bytes &&
+            memcmp(cuda_header_at(i).name, name, bytes) == 0)
+            return true;
+    return false;
 }

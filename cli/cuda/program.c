@@ -180,8 +180,9 @@ static bool prepare_child(const void *context)
     if (o->check || o->profile)
         setenv("IG_CUDA_WATCH", watch, 1);
     setenv("IG_CUDA_REPORT", j->report.s, 1);
-    const int file = o->json ? open(j->printed.s, O_WRONLY | O_CREAT | O_TRUNC, 0600) : -1;
-    return !o->json || (file >= 0 && dup2(file, STDOUT_FILENO) >= 0 && close(file) == 0);
+    const bool keep = o->json || o->output;
+    const int file = keep ? open(j->printed.s, O_WRONLY | O_CREAT | O_TRUNC, 0600) : -1;
+    return !keep || (file >= 0 && dup2(file, STDOUT_FILENO) >= 0 && close(file) == 0);
 }
 
 /* ---- compile and run ---- */
@@ -208,6 +209,8 @@ static int compile(job *j)
     int code = -1;
     for (int i = 0; code < 0 && cuda_header_at(i).name; i++) {
         const cuda_header h = cuda_header_at(i);
+        if (h.is_gpu && !j->text.for_nvrtc)
+            continue;
         code = put(j, h.name, h.text, h.bytes, 0600);
     }
     if (code < 0)
@@ -322,6 +325,12 @@ static int start(const job *j, str *json)
     word_list_free(&w);
     if (code < 0)
         return cannot(j, "run", j->program.s);
+    if (j->o->output) {
+        size_t bytes;
+        char *printed = str_read_file(j->printed.s, SOURCE_MOST_BYTES, &bytes);
+        str_add(j->o->output, printed ? printed : "", printed ? bytes : 0);
+        free(printed);
+    }
     return read_report(j, code, json);
 }
 

@@ -2,6 +2,7 @@
  * begin of the current declaration, and the macros that stand for qualifiers. */
 #include "cuda/rewrite.h"
 
+#include "cuda/headers.h"
 #include "cuda/name_set.h"
 #include "cuda/rewriter.h"
 #include "cuda/unit.h"
@@ -183,6 +184,17 @@ static int included(rewriter *r, const char *name, size_t bytes, bool quoted)
     return found;
 }
 
+/* Removes the #include of a header that only kernels use: NVRTC finds it in CUDA's toolkit. */
+static void leave_to_device(rewriter *r, int i, int last)
+{
+    const scan_token *name = &r->s.at[i + 2];
+    const char *end = token_end(&r->s.at[last]) - 1;
+    const size_t bytes = (size_t)(end - name->at) - 1;
+    if (r->job->for_nvrtc && device_has_header(name->at + 1, bytes) &&
+        !cuda_header_exists(name->at + 1, bytes))
+        rewriter_edit(r, r->s.at[i + 1].at, end + 1, "", false);
+}
+
 /* Renames the file of the #include at token i, if it is one of the program's. */
 static void include(rewriter *r, int i)
 {
@@ -198,8 +210,10 @@ static void include(rewriter *r, int i)
         r, t->at + 1, (size_t)(last->at - t->at) - 1 + (quoted ? t->bytes - 1 : 0), quoted);
     r->includes = heap_resize(r->includes, (size_t)(r->n_includes + 1) * sizeof *r->includes);
     r->includes[r->n_includes++] = (device_include){i + 2, (int)(last - r->s.at), found};
-    if (found < 0)
+    if (found < 0) {
+        leave_to_device(r, i, (int)(last - r->s.at));
         return;
+    }
     str text = {0};
     r->uses_cuda |= r->job->files[found].uses_cuda;
     str_printf(&text, "\"%s\"", r->job->files[found].name);

@@ -11,7 +11,7 @@ nothing: 0 1 0 1
 limits: 1024 4096 cudaErrorUnsupportedLimit
 occupancy: 1 1 1
 launches: 0 0 cudaErrorNotSupported 6
-bus: 0000:00:00.0 0 cudaErrorInvalidDevice
+bus: 12 letters, 0 cudaErrorInvalidDevice
 peers: 0 cudaErrorPeerAccessUnsupported cudaErrorInvalidDevice
 symbols: 7 cudaErrorInvalidValue
 fill: cudaErrorInvalidValue
@@ -21,6 +21,7 @@ flags: 1 0
 #include <cuda_profiler_api.h>
 #include <nvtx3/nvToolsExt.h>
 #include <stdio.h>
+#include <string.h>
 
 __device__ int table[4];
 __global__ void add(int *x, int by) { atomicAdd(x, by); }
@@ -122,7 +123,7 @@ static void device()
     cudaDeviceGetPCIBusId(id, sizeof id, 0);
     cudaError_t e = cudaDeviceGetByPCIBusId(&number, "0000:ff:00.0");
     cudaDeviceGetByPCIBusId(&number, id);
-    printf("bus: %s %d %s\n", id, number, NAME(e));
+    printf("bus: %zu letters, %d %s\n", strlen(id), number, NAME(e));
     cudaDeviceCanAccessPeer(&can, 0, 0);
     printf("peers: %d %s %s\n", can, NAME(cudaDeviceEnablePeerAccess(0, 0)),
            NAME(cudaDeviceEnablePeerAccess(1, 0)));

@@ -6,10 +6,11 @@
 #include <cuda/std/detail/__config>
 #include <cuda/std/climits>
 
-namespace cuda
-{
-namespace std
-{
+#ifdef _CCCL_BEGIN_NAMESPACE_CUDA_STD /* its name depends on the version */
+_CCCL_BEGIN_NAMESPACE_CUDA_STD
+#else
+_LIBCUDACXX_BEGIN_NAMESPACE_STD
+#endif
 #define IG_INT(bits) \
     using ::int##bits##_t; \
     using ::int_fast##bits##_t; \
@@ -35,7 +36,10 @@ using __cccl_intmax_t = long long;
 using __cccl_uintmax_t = unsigned long long;
 #endif
 #endif
-} // namespace std
-} // namespace cuda
+#ifdef _CCCL_END_NAMESPACE_CUDA_STD
+_CCCL_END_NAMESPACE_CUDA_STD
+#else
+_LIBCUDACXX_END_NAMESPACE_STD
+#endif
 
 #endif

@@ -8,8 +8,14 @@
 
 enum { PARAMS_MOST = 1024 };
 
-/* The error is cudaErrorInvalidConfiguration, as in CUDA up to version 12 and its manual. CUDA 13.0 returns
- * cudaErrorInvalidValue. */
+/* The error is that of the runtime of the driver's version: CUDA 13 returns cudaErrorInvalidValue. */
+static int refusal(void)
+{
+    int version = 0;
+    cu.driver_version(&version);
+    return version >= 13000 ? cudaErrorInvalidValue : cudaErrorInvalidConfiguration;
+}
+
 int gpu_check(const cudart_shape *s)
 {
     static const uint32_t grid_most[3] = {INT32_MAX, 65535, 65535};
@@ -24,7 +30,7 @@ int gpu_check(const cudart_shape *s)
                s->block[i] <= can->thread_at[i];
         threads *= s->block[i];
     }
-    return fits && threads <= can->threads ? cudaSuccess : cudaErrorInvalidConfiguration;
+    return fits && threads <= can->threads ? cudaSuccess : refusal();
 }
 
 /* Reports that host and device disagree about a kernel's parameters, which is then not launched. */
