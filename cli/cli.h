@@ -116,16 +116,21 @@ bool color_for(FILE *file);
 
 /* ---- the verbs: argv[0] is the verb ---- */
 
+int verb_answer(int argc, char **argv);
 int verb_bench(int argc, char **argv);
+int verb_classify(int argc, char **argv);
 int verb_compare(int argc, char **argv);
 int verb_completion(int argc, char **argv);
 int verb_devices(int argc, char **argv);
 int verb_doctor(int argc, char **argv);
+int verb_embed(int argc, char **argv);
 int verb_eval(int argc, char **argv);
+int verb_fill(int argc, char **argv);
 int verb_man(int argc, char **argv);
 int verb_ops(int argc, char **argv);
 int verb_report(int argc, char **argv);
 int verb_run(int argc, char **argv);
+int verb_tokens(int argc, char **argv);
 int verb_train(int argc, char **argv);
 int verb_translate(int argc, char **argv);
 int verb_verify(int argc, char **argv);

@@ -3,6 +3,7 @@
  * All random numbers come from the seed, and the order of epoch e from the seed and e alone. So a run gives
  * the same losses, to the last bit, every time and for any number of threads, and a resumed run gives the
  * losses of one that was not interrupted. */
+#include "train/text.h"
 #include "train/train.h"
 
 #include <math.h>
@@ -324,6 +325,8 @@ static int run_session(session *s)
 
 int verb_train(int argc, char **argv)
 {
+    if (argc > 1 && strcmp(argv[1], "text") == 0)
+        return train_text(argc - 1, argv + 1);
     train_settings set = {0};
     session s = {.set = &set, .run = {.seed = SEED_NONE}};
     const option options[] = {
@@ -343,7 +346,7 @@ int verb_train(int argc, char **argv)
         ENGINE_OPTIONS(set.engine),
         {0}};
     const command c = {
-        "train", "[options] digits | mnist --data DIR | FILE.npz",
+        "train", "[options] digits | mnist --data DIR | FILE.npz | text ...",
         "Trains a network to classify samples, and tests it on samples that it has not seen.\n"
         "'digits' is a set of 1797 handwritten digits in the command itself.\n\n"
         "FILE.npz (or .safetensors) holds your own data: x, the samples (n, ...), and y, their\n"
@@ -354,6 +357,7 @@ int verb_train(int argc, char **argv)
         "are standardized to mean 0 and deviation 1.\n\n"
         "  ingot train digits --model cnn\n"
         "  ingot train flowers.npz --epochs 100 --save flowers.safetensors\n\n"
+        "'ingot train text' fine-tunes a text model; see 'ingot train text --help'.\n\n"
         "The same seed gives the same losses, to the last bit. Ctrl-C stops after the current\n"
         "step and, with --save, saves first.",
         options};

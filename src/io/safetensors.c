@@ -15,9 +15,13 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
@@ -381,6 +385,76 @@ static ig_status tensor_read(struct loader *l, const struct slot *slot)
     return status;
 }
 
+/* ---- mapping the data ----------------------------------------------------------------------- */
+
+/* A mapped file; the arrays over it share it. */
+struct mapping {
+    void *at;
+    size_t bytes;
+    _Atomic int users;
+};
+
+static void mapping_release(void *context)
+{
+    struct mapping *m = context;
+    if (atomic_fetch_sub(&m->users, 1) != 1)
+        return;
+    munmap(m->at, m->bytes);
+    memory_free(m);
+}
+
+static struct mapping *mapping_new(struct io_file *file)
+{
+    struct stat info;
+    struct mapping *m = memory_new(sizeof *m);
+    if (!m)
+        return NULL;
+    if (fstat(file->fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0) {
+        m->bytes = (size_t)info.st_size;
+        m->at = mmap(NULL, m->bytes, PROT_READ, MAP_PRIVATE, file->fd, 0);
+        m->users = 1;
+        if (m->at != MAP_FAILED)
+            return m;
+    }
+    io_fail(file, IG_ERR_FILE, "it cannot be mapped; it must be a plain file");
+    memory_free(m);
+    return NULL;
+}
+
+/* An array over the mapped bytes. What lies behind the file in its last page may be read. */
+static ig_status tensor_map(struct loader *l, const struct slot *slot, struct mapping *m,
+                            size_t data)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), all = (m->bytes + page - 1) / page * page;
+    const size_t at = data + (size_t)slot->begin;
+    char *from = (char *)m->at + at;
+    TRY(data_check(l, slot, (unsigned char *)from, (size_t)(slot->end - slot->begin)));
+    atomic_fetch_add(&m->users, 1);
+    ig_array *x = ig_from_memory(from, all - at, (ig_ints){slot->shape, slot->ndim}, slot->dtype,
+                                 mapping_release, m);
+    l->set->arrays.at[slot->index].array = ig_scope_forget(x);
+    return x ? IG_OK : error_waiting(IG_ERR_MEMORY);
+}
+
+static ig_status file_map(struct loader *l)
+{
+    TRY(header_read(l));
+    TRY(slots_order(l));
+    struct mapping *m = mapping_new(&l->file);
+    if (!m)
+        return error_waiting(IG_ERR_FILE);
+    const size_t data = m->bytes - (size_t)l->file.left;
+    const int n = l->set->arrays.n;
+    ig_status status = IG_OK;
+    if ((int64_t)(n ? l->slots[n - 1].end : 0) != l->file.left)
+        status = io_fail(&l->file, IG_ERR_FORMAT,
+                         "bytes follow its tensors; the file is damaged: save it again");
+    for (int i = 0; i < n && status == IG_OK; i++)
+        status = tensor_map(l, &l->slots[i], m, data);
+    mapping_release(m);
+    return status;
+}
+
 static ig_status file_read(struct loader *l)
 {
     unsigned char first[IO_PEEK_BYTES];
@@ -395,16 +469,24 @@ static ig_status file_read(struct loader *l)
     return io_expect_end(&l->file, "its tensors");
 }
 
-ig_tensors *ig_tensors_load(const char *path)
+static ig_tensors *load(const char *path, ig_status (*read)(struct loader *l))
 {
     struct loader l = {.set = ig_tensors_new()};
     if (!l.set)
         return NULL;
-    if (io_open(&l.file, path) != IG_OK || file_read(&l) != IG_OK) {
+    if (io_open(&l.file, path) != IG_OK || read(&l) != IG_OK) {
         ig_tensors_free(l.set);
         l.set = NULL;
     }
     io_close(&l.file);
     memory_free(l.slots);
     return l.set;
+}
+
+ig_tensors *ig_tensors_load(const char *path) { return load(path, file_read); }
+
+/* The mapped bytes are in the order of the file, so a machine of the other order reads them. */
+ig_tensors *ig_tensors_map(const char *path)
+{
+    return load(path, IO_BIG_ENDIAN ? file_read : file_map);
 }

@@ -48,16 +48,19 @@ BY_TYPE = {
     "const ig_index *": ["items", "NULL"],
     "const ig_arg *": ["args", "NULL"],
     "ig_status *": ["&code", "NULL"],
+    "const ig_text *": ["texts", "holey_texts", "NULL"],
+    "const ig_encoding *": ["encodings", "empty_encodings", "NULL"],
+    "const char *const *": ["names", "NULL"],
 }
 
 # Objects: one that the test has made, and NULL. What frees them gets NULL only.
-for name in ("ig_model", "ig_optimizer", "ig_tensors", "ig_module", "ig_compiled"):
+for name in ("ig_model", "ig_optimizer", "ig_tensors", "ig_module", "ig_compiled", "ig_tokenizer", "ig_text_model"):
     for const in ("", "const "):
         BY_TYPE[f"{const}{name} *"] = [name[3:], "NULL"]
 
 # Plain structs: zeros, and NULL.
 for name in ("ig_device_info", "ig_finfo", "ig_iinfo", "ig_verify_report", "ig_module_options",
-             "ig_launch", "ig_kernel_call", "ig_translate_options", "ig_profile", "ig_kernel_findings"):
+             "ig_launch", "ig_kernel_call", "ig_encode_options", "ig_text_info", "ig_translate_options", "ig_profile", "ig_kernel_findings"):
     for const in ("", "const "):
         BY_TYPE[f"{const}{name} *"] = [f"&({name}){{0}}", "NULL"]
 
@@ -72,7 +75,8 @@ SPECIAL = {
     ("*", "labels"): ["indices"] + ARRAY,
     ("*", "mask"): ["mask"] + ARRAY,
     ("*", "axis"): ["IG_AXES(0)"] + INTS,
-    ("*", "path"): NOWHERE,
+    ("*", "path"): NOWHERE, ("*", "folder"): NOWHERE,
+    ("*", "head"): ['"embed"', '"classify"', '"tag"', '"fill"', '"answer"', '"x"', "NULL"],
     ("*", "n"): BY_TYPE["count"], ("*", "n_out"): BY_TYPE["count"], ("*", "n_in"): BY_TYPE["count"],
     ("*", "nargs"): BY_TYPE["count"], ("*", "n_donated"): BY_TYPE["count"],
     ("*", "n_donated"): BY_TYPE["count"], ("*", "max_out"): BY_TYPE["count"] + ["4096"],
@@ -106,7 +110,8 @@ COUNTED = {"ig_call", "ig_kernel", "ig_broadcast_arrays", "ig_meshgrid", "ig_spl
 FREES = {"ig_compiled *": "ig_compiled_free", "ig_module *": "ig_module_free",
          "ig_tensors *": "ig_tensors_free", "ig_model *": "ig_model_free",
          "ig_optimizer *": "ig_optimizer_free", "ig_translations *": "ig_translations_free",
-         "ig_machine *": "ig_free", "char *": "ig_free"}
+         "ig_machine *": "ig_free", "char *": "ig_free", "ig_encoding *": "ig_free",
+         "ig_tokenizer *": "ig_tokenizer_free", "ig_text_model *": "ig_text_model_free"}
 # Called by the test itself, where their effect on everything else is wanted.
 LEFT_OUT = {"ig_shutdown": "frees what the other calls use", "ig_scope_end": "closes the test's scope",
             "ig_scope_begin": "has no parameters, and its scope would stay open"}

@@ -2,6 +2,7 @@
  * and must say that it failed exactly if it did. The calls are generated from include/ingot.h by
  * tests/support/boundary_calls.py.
  */
+#include "support/text_folder.h"
 #include "support/unit.h"
 
 #include <limits.h>
@@ -24,6 +25,16 @@ static ig_optimizer *optimizer;
 static ig_tensors *tensors;
 static ig_module *module;
 static ig_compiled *compiled;
+static ig_tokenizer *tokenizer;
+static ig_text_model *text_model;
+static const ig_text texts[] = {{"cats un", 7}, {"!", 1}}, holey_texts[] = {{NULL, 5}, {NULL, 0}};
+static const int32_t list[] = {2, 5, 3};
+static const uint8_t ones[] = {1, 1, 1};
+static const int8_t sequences[] = {-1, 0, -1};
+static const ig_encoding encodings[] = {{3, list, list, list, list, list, sequences, ones, ones},
+                                        {2, list, list, list, list, list, sequences, ones, ones}};
+static const ig_encoding empty_encodings[2];
+static const char *const names[] = {"no", "yes"};
 static const int64_t numbers[64] = {1, 2, 3};
 static const ig_ints two = {numbers, 2};
 static const int axes[64] = {0};
@@ -34,6 +45,17 @@ static ig_arg args[LISTED];
 static double real;
 static ig_array *variable; /* of ig_replace */
 static ig_status code;
+
+static void folder_remove(const char *folder)
+{
+    static const char *const files[] = {"config.json", "tokenizer.json", "model.safetensors"};
+    char path[64];
+    for (int i = 0; i < 3; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, files[i]);
+        remove(path);
+    }
+    remove(folder);
+}
 
 static void values_make(void)
 {
@@ -62,6 +84,13 @@ static void values_make(void)
     ig_tensors_put(tensors, "x", matrix);
     module = ig_module_new("k.cu", "__global__ void k(float *x, int n) { x[0] = n; }", NULL);
     compiled = ig_compile(&matrix, 1, 0, &lazy, 1);
+    char folder[] = "/tmp/ingot-boundary-XXXXXX";
+    if (mkdtemp(folder) && text_folder_make(folder)) {
+        tokenizer = ig_tokenizer_load(folder);
+        text_model = ig_text_model_load(folder, IG_F32);
+        ig_error(NULL); /* without utf8proc there is none */
+    }
+    folder_remove(folder);
     assert_non_null(x);
     assert_non_null(module);
     assert_non_null(compiled);
@@ -75,6 +104,8 @@ static void values_free(void)
     ig_tensors_free(tensors);
     ig_module_free(module);
     ig_compiled_free(compiled);
+    ig_tokenizer_free(tokenizer);
+    ig_text_model_free(text_model);
     ig_release(variable);
 }
 

@@ -1,0 +1,187 @@
+/* ingot classify: the label of each text, or of each of its words. */
+#include "text/common.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <ingot.h>
+
+enum { TAG_BATCH = 16 };
+
+typedef struct classifier {
+    text_settings set;
+    ig_text_model *model;
+    ig_text_info info;
+    bool all, pairs;
+} classifier;
+
+/* ---- one label for each text ------------------------------------------------------------------ */
+
+static void labels_add(const classifier *k, const double *p, str *out)
+{
+    int best = 0;
+    for (int i = 1; i < k->info.n_labels; i++)
+        best = p[i] > p[best] ? i : best;
+    if (!k->set.json && !k->all) {
+        str_visible(out, k->info.labels[best]);
+        str_printf(out, "\t%.4f\n", p[best]);
+        return;
+    }
+    if (k->set.json) {
+        str_puts(out, "{\"schema\": 1, \"label\": ");
+        json_string(out, k->info.labels[best]);
+        str_puts(out, ", \"probability\": ");
+        json_float(out, p[best]);
+        str_puts(out, ", \"labels\": {");
+    }
+    for (int i = 0; i < k->info.n_labels; i++) {
+        str_puts(out, !i ? "" : k->set.json ? ", " : "\t");
+        if (k->set.json) {
+            json_string(out, k->info.labels[i]);
+            str_puts(out, ": ");
+            json_float(out, p[i]);
+        } else {
+            str_visible(out, k->info.labels[i]);
+            str_printf(out, " %.4f", p[i]);
+        }
+    }
+    str_puts(out, k->set.json ? "}}\n" : "\n");
+}
+
+/* Splits "first<tab>second". */
+static ig_text pair_split(ig_text *text)
+{
+    const char *tab = memchr(text->at, '\t', text->bytes);
+    ig_text second = {"", 0};
+    if (tab) {
+        second = (ig_text){tab + 1, text->bytes - (size_t)(tab + 1 - text->at)};
+        text->bytes = (size_t)(tab - text->at);
+    }
+    return second;
+}
+
+static bool answer_texts(void *context, const ig_text *texts, int n, str *out)
+{
+    const classifier *k = context;
+    ig_text *first = heap_get((size_t)n * 2 * sizeof *first), *second = first + n;
+    memcpy(first, texts, (size_t)n * sizeof *first);
+    for (int i = 0; i < n && k->pairs; i++)
+        second[i] = pair_split(&first[i]);
+    ig_array *x = ig_text_model_run(k->model, "classify", first, k->pairs ? second : NULL, n);
+    const float *rows = x ? ig_data(x) : NULL;
+    double *p = heap_get((size_t)k->info.n_labels * sizeof *p);
+    for (int i = 0; i < n && rows; i++) {
+        probabilities(rows + (int64_t)i * k->info.n_labels, k->info.n_labels, k->info.many_labels,
+                      p);
+        labels_add(k, p, out);
+    }
+    free(p);
+    free(first);
+    return rows != NULL;
+}
+
+/* ---- a label for each word -------------------------------------------------------------------- */
+
+static void word_add(const classifier *k, ig_text text, const ig_encoding *e, int token,
+                     const double *p, bool *begun, str *out)
+{
+    int best = 0;
+    int32_t end = e->ends[token];
+    for (int i = 1; i < k->info.n_labels; i++)
+        best = p[i] > p[best] ? i : best;
+    for (int i = token + 1; i < e->n && e->words[i] == e->words[token] && e->sequences[i] == 0; i++)
+        end = e->ends[i];
+    char *word = heap_get((size_t)(end - e->starts[token]) + 1);
+    memcpy(word, text.at + e->starts[token], (size_t)(end - e->starts[token]));
+    if (k->set.json) {
+        str_puts(out, *begun ? ", {\"word\": " : "{\"word\": ");
+        json_string(out, word);
+        str_printf(out, ", \"start\": %d, \"end\": %d, \"label\": ", (int)e->starts[token],
+                   (int)end);
+        json_string(out, k->info.labels[best]);
+        str_puts(out, ", \"probability\": ");
+        json_float(out, p[best]);
+        str_puts(out, "}");
+    } else {
+        str_visible(out, word);
+        str_puts(out, "\t");
+        str_visible(out, k->info.labels[best]);
+        str_printf(out, "\t%.4f\n", p[best]);
+    }
+    *begun = true;
+    free(word);
+}
+
+static void words_add(const classifier *k, ig_text text, const ig_encoding *e, const float *rows,
+                      str *out)
+{
+    double *p = heap_get((size_t)k->info.n_labels * sizeof *p);
+    bool begun = false;
+    str_puts(out, k->set.json ? "{\"schema\": 1, \"words\": [" : "");
+    for (int i = 0; i < e->n; i++) {
+        /* The first token of a word counts, as usual. */
+        if (e->sequences[i] != 0 ||
+            (i > 0 && e->sequences[i - 1] == 0 && e->words[i - 1] == e->words[i]))
+            continue;
+        probabilities(rows + (int64_t)i * k->info.n_labels, k->info.n_labels, false, p);
+        word_add(k, text, e, i, p, &begun, out);
+    }
+    str_puts(out, k->set.json ? "]}\n" : "\n");
+    free(p);
+}
+
+static bool answer_words(void *context, const ig_text *texts, int n, str *out)
+{
+    const classifier *k = context;
+    const ig_encode_options options = {.max_length = k->info.max_length, .pad = -1};
+    ig_encoding *all =
+        ig_tokenizer_encode(ig_text_model_tokenizer(k->model), texts, NULL, n, &options);
+    bool fine = all != NULL;
+    for (int first = 0; first < n && fine; first += TAG_BATCH) {
+        const int count = n - first < TAG_BATCH ? n - first : TAG_BATCH;
+        ig_array *hidden = ig_text_model_hidden(k->model, all + first, count);
+        ig_array *x = hidden ? ig_text_model_head(k->model, "tag", hidden, NULL, 0) : NULL;
+        x = x ? ig_astype(x, IG_F32) : NULL;
+        const float *rows = x ? ig_data(x) : NULL;
+        fine = rows != NULL;
+        for (int i = 0; i < count && fine; i++)
+            words_add(k, texts[first + i], &all[first + i], rows + i * ig_dim(x, 1) * ig_dim(x, 2),
+                      out);
+    }
+    ig_free(all);
+    return fine;
+}
+
+int verb_classify(int argc, char **argv)
+{
+    classifier k = {0};
+    const option options[] = {
+        TEXT_OPTIONS(k.set),
+        FLAG("--all", &k.all, "prints the probabilities of all labels"),
+        FLAG("--pairs", &k.pairs, "each text is two texts with a tab between them"),
+        FLAG("--json", &k.set.json, "prints JSON, an object for each text, schema 1"),
+        FLAG("--quiet", &k.set.quiet, "shows no progress"),
+        ENGINE_OPTIONS(k.set.engine),
+        {0}};
+    const command c = {
+        "classify", "--model DIR [options] [TEXT...]",
+        "Prints the label of each text and its probability, by a model for sequence\n"
+        "classification. With a model for token classification, prints the label of each word.\n"
+        "Without TEXT, lines of standard input are answered as they arrive.\n\n"
+        "  ingot classify --model DIR --file reviews.txt",
+        options};
+    int code = options_read(&c, &argc, argv);
+    if (code < 0)
+        code = text_model_open(&c, &k.set, &k.model, &k.info);
+    if (code < 0 && strcmp(k.info.head, "classify") != 0 && strcmp(k.info.head, "tag") != 0) {
+        say(&c,
+            "%s: this model is for '%s', not for classification; train one with 'ingot train text'",
+            k.set.model, k.info.head);
+        code = EXIT_INPUT;
+    }
+    if (code < 0)
+        code = text_loop(&c, &k.set, argv, argc,
+                         strcmp(k.info.head, "tag") == 0 ? answer_words : answer_texts, &k);
+    ig_text_model_free(k.model);
+    return code;
+}

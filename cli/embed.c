@@ -1,0 +1,107 @@
+/* ingot embed: texts as vectors, and how similar they are. */
+#include "text/common.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <ingot.h>
+
+typedef struct embedding {
+    text_settings set;
+    ig_text_model *model;
+    ig_text_info info;
+    bool similar;
+    float *vectors; /* of all texts, for --similar */
+    int64_t n;
+} embedding;
+
+static bool answer(void *context, const ig_text *texts, int n, str *out)
+{
+    embedding *e = context;
+    const int width = e->info.dimensions;
+    ig_array *x = ig_text_model_run(e->model, "embed", texts, NULL, n);
+    const float *rows = x ? ig_data(x) : NULL;
+    if (!rows)
+        return false;
+    if (e->similar) {
+        e->vectors = heap_resize(e->vectors, (size_t)(e->n + n) * (size_t)width * sizeof *rows);
+        memcpy(e->vectors + e->n * width, rows, (size_t)n * (size_t)width * sizeof *rows);
+    }
+    for (int i = 0; i < n && !e->similar; i++) {
+        if (e->set.json)
+            str_printf(out, "{\"schema\": 1, \"text\": %lld, \"vector\": [", (long long)(e->n + i));
+        for (int j = 0; j < width; j++) {
+            str_puts(out, j ? e->set.json ? ", " : " " : "");
+            json_float(out, rows[(int64_t)i * width + j]);
+        }
+        str_puts(out, e->set.json ? "]}\n" : "\n");
+    }
+    e->n += n;
+    return true;
+}
+
+static double cosine(const float *a, const float *b, int n)
+{
+    double both = 0, first = 0, second = 0;
+    for (int i = 0; i < n; i++) {
+        both += (double)a[i] * b[i];
+        first += (double)a[i] * a[i];
+        second += (double)b[i] * b[i];
+    }
+    return both / fmax(sqrt(first) * sqrt(second), 1e-30);
+}
+
+static void similarities_print(const embedding *e)
+{
+    const int width = e->info.dimensions;
+    str out = {0};
+    str_puts(&out, e->set.json ? "{\"schema\": 1, \"similar\": [" : "");
+    for (int64_t i = 0; i < e->n; i++) {
+        str_puts(&out, e->set.json ? i ? ", [" : "[" : "");
+        for (int64_t j = 0; j < e->n; j++) {
+            const double value = cosine(e->vectors + i * width, e->vectors + j * width, width);
+            if (e->set.json) {
+                str_puts(&out, j ? ", " : "");
+                json_float(&out, value);
+            } else {
+                str_printf(&out, "%s%7.4f", j ? " " : "", value);
+            }
+        }
+        str_puts(&out, e->set.json ? "]" : "\n");
+    }
+    str_puts(&out, e->set.json ? "]}\n" : "");
+    text_print(stdout, out.s ? out.s : "");
+    str_free(&out);
+}
+
+int verb_embed(int argc, char **argv)
+{
+    embedding e = {0};
+    const option options[] = {
+        TEXT_OPTIONS(e.set),
+        FLAG("--similar", &e.similar, "prints the cosine similarity of all pairs of texts"),
+        FLAG("--json", &e.set.json, "prints JSON, an object for each text, schema 1"),
+        FLAG("--quiet", &e.set.quiet, "shows no progress"),
+        ENGINE_OPTIONS(e.set.engine),
+        {0}};
+    const command c = {
+        "embed", "--model DIR [options] [TEXT...]",
+        "Prints the vector of each text, one in a row, by an encoder in a model folder as hubs\n"
+        "publish it (config.json, model.safetensors, tokenizer.json). Pooling and normalization\n"
+        "are those of sentence-transformers' modules.json; without it, the mean of all tokens.\n"
+        "Without TEXT, lines of standard input are answered as they arrive.\n\n"
+        "  ingot embed --model DIR --similar \"a cat\" \"a kitten\" \"a car\"",
+        options};
+    int code = options_read(&c, &argc, argv);
+    if (code < 0)
+        code = text_model_open(&c, &e.set, &e.model, &e.info);
+    if (code < 0) {
+        code = text_loop(&c, &e.set, argv, argc, answer, &e);
+        if (e.similar && (code == EXIT_FINE || code == EXIT_INTERRUPTED))
+            similarities_print(&e);
+    }
+    free(e.vectors);
+    ig_text_model_free(e.model);
+    return code;
+}

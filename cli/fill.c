@@ -1,0 +1,161 @@
+/* ingot fill: the words that fit a gap. */
+#include "text/common.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <ingot.h>
+
+typedef struct filler {
+    text_settings set;
+    ig_text_model *model;
+    ig_text_info info;
+    int64_t top;
+    const char *mask; /* how the model writes the gap */
+} filler;
+
+/* Any model accepts [MASK] and <mask>. */
+static char *mask_replace(const filler *f, ig_text text, size_t *bytes)
+{
+    static const char *const names[] = {"[MASK]", "<mask>"};
+    str t = {0};
+    for (size_t i = 0; i < text.bytes;) {
+        size_t n = 0;
+        for (int j = 0; j < 2 && !n; j++)
+            if (text.bytes - i >= 6 && memcmp(text.at + i, names[j], 6) == 0)
+                n = 6;
+        if (n)
+            str_puts(&t, f->mask);
+        else
+            str_add(&t, text.at + i, 1);
+        i += n ? n : 1;
+    }
+    *bytes = t.n;
+    return t.s ? t.s : heap_string("");
+}
+
+/* A token as a word: without the marks of its tokenizer. */
+static void word_add(str *t, const char *token)
+{
+    static const char *const marks[] = {"\xc4\xa0", "\xe2\x96\x81"}; /* of a blank before it */
+    if (strncmp(token, "##", 2) == 0)
+        token += 2;
+    for (int i = 0; i < 2; i++)
+        if (strncmp(token, marks[i], strlen(marks[i])) == 0)
+            token += strlen(marks[i]);
+    str_puts(t, token);
+}
+
+static void gap_add(const filler *f, const float *logits, int vocabulary, int gap, str *out)
+{
+    const ig_tokenizer *tokenizer = ig_text_model_tokenizer(f->model);
+    double *p = heap_get((size_t)vocabulary * sizeof *p);
+    probabilities(logits, vocabulary, false, p);
+    str_puts(out, f->set.json ? gap ? ", [" : "[" : gap ? "\n" : "");
+    for (int64_t k = 0; k < f->top && k < vocabulary; k++) {
+        int best = 0;
+        str word = {0};
+        for (int i = 1; i < vocabulary; i++)
+            best = p[i] > p[best] ? i : best;
+        const char *token = ig_tokenizer_token(tokenizer, best);
+        word_add(&word, token ? token : "");
+        if (f->set.json) {
+            str_puts(out, k ? ", {\"word\": " : "{\"word\": ");
+            json_string(out, word.s ? word.s : "");
+            str_printf(out, ", \"id\": %d, \"probability\": ", best);
+            json_float(out, p[best]);
+            str_puts(out, "}");
+        } else {
+            str_printf(out, "%.4f\t", p[best]);
+            str_visible(out, word.s ? word.s : "");
+            str_puts(out, "\n");
+        }
+        p[best] = -1;
+        str_free(&word);
+    }
+    str_puts(out, f->set.json ? "]" : "");
+    free(p);
+}
+
+/* The gaps of one text: logits of their positions only. */
+static bool text_fill(const filler *f, const ig_encoding *e, bool first, str *out)
+{
+    int64_t *gaps = heap_get((size_t)(e->n + 1) * sizeof *gaps);
+    int n = 0;
+    for (int i = 0; i < e->n; i++)
+        if (e->ids[i] == f->info.mask_id)
+            gaps[n++] = i;
+    str_puts(out, f->set.json ? "{\"schema\": 1, \"gaps\": [" : first ? "" : "\n");
+    bool fine = true;
+    if (n) {
+        ig_array *hidden = ig_text_model_hidden(f->model, e, 1);
+        ig_array *rows =
+            hidden ? ig_reshape(hidden, IG_SHAPE(ig_dim(hidden, 1), ig_dim(hidden, 2))) : NULL;
+        rows = rows ? ig_take(rows, ig_from_data(gaps, IG_SHAPE(n), IG_I64), IG_AXES(0)) : NULL;
+        ig_array *x = rows ? ig_text_model_head(f->model, "fill", rows, NULL, 0) : NULL;
+        x = x ? ig_astype(x, IG_F32) : NULL;
+        const float *logits = x ? ig_data(x) : NULL;
+        fine = logits != NULL;
+        for (int i = 0; i < n && fine; i++)
+            gap_add(f, logits + i * ig_dim(x, 1), (int)ig_dim(x, 1), i, out);
+    } else if (!f->set.json) {
+        str_puts(out, "(no [MASK] in this text)\n");
+    }
+    str_puts(out, f->set.json ? "]}\n" : "");
+    free(gaps);
+    return fine;
+}
+
+static bool answer(void *context, const ig_text *texts, int n, str *out)
+{
+    const filler *f = context;
+    const ig_encode_options options = {.max_length = f->info.max_length, .pad = -1};
+    bool fine = true;
+    for (int i = 0; i < n && fine; i++) {
+        size_t bytes = 0;
+        char *copy = mask_replace(f, texts[i], &bytes);
+        const ig_text text = {copy, bytes};
+        ig_encoding *e =
+            ig_tokenizer_encode(ig_text_model_tokenizer(f->model), &text, NULL, 1, &options);
+        fine = e && ig_scope_begin() == IG_OK;
+        if (fine) {
+            fine = text_fill(f, e, i == 0, out);
+            ig_scope_end();
+        }
+        ig_free(e);
+        free(copy);
+    }
+    return fine;
+}
+
+int verb_fill(int argc, char **argv)
+{
+    filler f = {.top = 5};
+    const option options[] = {
+        TEXT_OPTIONS(f.set),
+        {"--top", 0, "N", option_count, &f.top, "words for each gap (5)"},
+        FLAG("--json", &f.set.json, "prints JSON, an object for each text, schema 1"),
+        FLAG("--quiet", &f.set.quiet, "shows no progress"),
+        ENGINE_OPTIONS(f.set.engine),
+        {0}};
+    const command c = {
+        "fill", "--model DIR [options] [TEXT...]",
+        "Prints the most probable words for each [MASK] in a text, by a masked language model.\n"
+        "Without TEXT, lines of standard input are answered as they arrive.\n\n"
+        "  ingot fill --model DIR \"Paris is the [MASK] of France.\"",
+        options};
+    int code = options_read(&c, &argc, argv);
+    if (code < 0)
+        code = text_model_open(&c, &f.set, &f.model, &f.info);
+    if (code < 0 && (strcmp(f.info.head, "fill") != 0 || f.info.mask_id < 0)) {
+        say(&c, "%s: this model is for '%s', not a masked language model", f.set.model,
+            f.info.head);
+        code = EXIT_INPUT;
+    }
+    if (code < 0) {
+        f.mask = ig_tokenizer_token(ig_text_model_tokenizer(f.model), f.info.mask_id);
+        code = text_loop(&c, &f.set, argv, argc, answer, &f);
+    }
+    ig_text_model_free(f.model);
+    return code;
+}

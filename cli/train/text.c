@@ -1,0 +1,422 @@
+/* ingot train text: see text.h. */
+#include "text.h"
+#include "../cli.h"
+#include "../progress.h"
+#include "../text/lines.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include <ingot.h>
+
+enum { DATA_MOST = 1 << 30, LABELS_MOST = 10000 };
+
+/* A line of the data: one text or two, and a label. */
+typedef struct sample {
+    ig_text first, second;
+    int label;
+} sample;
+
+typedef struct samples_text {
+    char *source;
+    sample *at;
+    int64_t n;
+    bool paired;
+} samples_text;
+
+typedef struct text_training {
+    const command *command;
+    const char *model, *data, *test, *save;
+    int64_t epochs, batch, max_length, warmup;
+    double lr, decay, clip;
+    uint64_t seed;
+    bool all, json, quiet;
+    engine_options engine;
+    ig_text_model *text;
+    ig_model *trained;
+    ig_optimizer *optimizer;
+    const ig_tokenizer *tokenizer;
+    samples_text train, held;
+    const char **labels;
+    int n_labels;
+    progress bar;
+    double last_loss, last_accuracy, test_accuracy;
+} text_training;
+
+/* ---- data ------------------------------------------------------------------------------------- */
+
+static int label_index(text_training *t, const char *name, bool add)
+{
+    for (int i = 0; i < t->n_labels; i++)
+        if (strcmp(t->labels[i], name) == 0)
+            return i;
+    if (!add || t->n_labels == LABELS_MOST)
+        return -1;
+    t->labels = heap_resize(t->labels, (size_t)(t->n_labels + 1) * sizeof *t->labels);
+    t->labels[t->n_labels] = name;
+    return t->n_labels++;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Splits a line at its tabs, in place: texts, then the label. */
+static int fields_split(char *line, char *fields[3])
+{
+    int n = 0;
+    for (char *at = line; at && n < 3; n++) {
+        fields[n] = at;
+        at = strchr(at, '\t');
+        if (at)
+            *at++ = 0;
+        if (at && n == 2)
+            return 4;
+    }
+    return n;
+}
+
+static int samples_read(text_training *t, samples_text *s, const char *path, bool add)
+{
+    size_t bytes = 0;
+    int64_t number = 0, room = 0;
+    int columns = 0;
+    s->source = str_read_file(path, DATA_MOST, &bytes);
+    if (!s->source) {
+        say(t->command, "cannot read '%s'", path);
+        return EXIT_INPUT;
+    }
+    for (char *line = s->source, *next; line && *line; line = next) {
+        char *fields[3] = {0};
+        number++;
+        next = strchr(line, '\n');
+        if (next)
+            *next++ = 0;
+        line[strcspn(line, "\r")] = 0;
+        if (!*line)
+            continue;
+        const int n = fields_split(line, fields);
+        columns = columns ? columns : n;
+        if (n < 2 || n > 3 || n != columns) {
+            say(t->command,
+                "%s:%lld: expected TEXT<tab>LABEL, or TEXT<tab>TEXT<tab>LABEL in all lines", path,
+                (long long)number);
+            return EXIT_INPUT;
+        }
+        if (number == 1 && strcasecmp(fields[n - 1], "label") == 0)
+            continue; /* a header */
+        if (s->n == room) {
+            room = 2 * room + 256;
+            s->at = heap_resize(s->at, (size_t)room * sizeof *s->at);
+        }
+        const int label = label_index(t, fields[n - 1], add);
+        if (label < 0) {
+            say(t->command, "%s:%lld: the label '%.60s' is not in %s", path, (long long)number,
+                fields[n - 1], t->data);
+            return EXIT_INPUT;
+        }
+        s->paired = n == 3;
+        s->at[s->n++] =
+            (sample){{fields[0], strlen(fields[0])},
+                     n == 3 ? (ig_text){fields[1], strlen(fields[1])} : (ig_text){"", 0},
+                     label};
+    }
+    if (s->n == 0) {
+        say(t->command, "%s: it has no lines", path);
+        return EXIT_INPUT;
+    }
+    return -1;
+}
+
+/* Labels in the order of the model, if it has them all; else in alphabetical order. */
+static void labels_order(text_training *t, const ig_text_info *info)
+{
+    const char **order = heap_get((size_t)(t->n_labels + info->n_labels) * sizeof *order);
+    bool known = strcmp(info->head, "classify") == 0;
+    for (int i = 0; i < t->n_labels && known; i++) {
+        known = false;
+        for (int j = 0; j < info->n_labels; j++)
+            known |= strcmp(t->labels[i], info->labels[j]) == 0;
+    }
+    const int n = known ? info->n_labels : t->n_labels;
+    memcpy(order, known ? (const void *)info->labels : (const void *)t->labels,
+           (size_t)n * sizeof *order);
+    if (!known)
+        qsort(order, (size_t)n, sizeof *order, compare_names);
+    for (int64_t i = 0; i < t->train.n; i++) {
+        const char *name = t->labels[t->train.at[i].label];
+        for (int j = 0; j < n; j++)
+            if (strcmp(order[j], name) == 0)
+                t->train.at[i].label = j;
+    }
+    free(t->labels);
+    t->labels = order;
+    t->n_labels = n;
+}
+
+/* ---- learning --------------------------------------------------------------------------------- */
+
+static ig_encoding *encode(const text_training *t, const samples_text *s, const int64_t *order,
+                           int64_t n)
+{
+    const ig_encode_options options = {.max_length = (int)t->max_length, .pad = -1};
+    ig_text *texts = heap_get((size_t)n * 2 * sizeof *texts);
+    for (int64_t i = 0; i < n; i++) {
+        texts[i] = s->at[order[i]].first;
+        texts[n + i] = s->at[order[i]].second;
+    }
+    ig_encoding *all =
+        ig_tokenizer_encode(t->tokenizer, texts, s->paired ? texts + n : NULL, (int)n, &options);
+    free(texts);
+    return all;
+}
+
+/* Logits of n samples: (n, labels). The batch has been rounded up, so the rows behind them are cut off. */
+static ig_array *logits_of(const text_training *t, const ig_encoding *all, int64_t n)
+{
+    ig_array *hidden = ig_text_model_hidden(t->text, all, (int)n);
+    ig_array *x = hidden ? ig_text_model_head(t->text, "classify", hidden, NULL, 0) : NULL;
+    const ig_index rows = {.kind = IG_INDEX_SLICE, .start = 0, .stop = n, .step = 1};
+    return x ? ig_get(x, &rows, 1) : NULL;
+}
+
+static ig_array *labels_of(const samples_text *s, const int64_t *order, int64_t n)
+{
+    int64_t *labels = heap_get((size_t)n * sizeof *labels);
+    for (int64_t i = 0; i < n; i++)
+        labels[i] = s->at[order[i]].label;
+    ig_array *x = ig_from_data(labels, IG_SHAPE(n), IG_I64);
+    free(labels);
+    return x;
+}
+
+static ig_array *count_right(ig_array *logits, ig_array *labels)
+{
+    ig_array *right = ig_equal(ig_argmax(logits, IG_AXES(-1), false), labels);
+    return ig_sum(ig_astype(right, IG_I64), IG_NONE, IG_I64, false);
+}
+
+/* One step; false on failure. */
+static bool learn(text_training *t, const int64_t *order, int64_t n, double *loss, int64_t *right)
+{
+    ig_encoding *all = encode(t, &t->train, order, n);
+    if (!all || ig_scope_begin() != IG_OK) {
+        ig_free(all);
+        return false;
+    }
+    ig_array *labels = labels_of(&t->train, order, n), *logits = logits_of(t, all, n);
+    ig_array *count = logits ? count_right(logits, labels) : NULL;
+    ig_array *mean = logits ? ig_cross_entropy(logits, labels, -1, NULL) : NULL;
+    const bool fine =
+        mean && count && ig_step(t->optimizer, t->trained, mean, loss, &count, 1) == IG_OK;
+    if (fine)
+        *right += ig_item_int(count);
+    ig_scope_end();
+    ig_free(all);
+    return fine;
+}
+
+static bool shuffle(const text_training *t, int64_t epoch, int64_t *order)
+{
+    if (ig_scope_begin() != IG_OK)
+        return false;
+    ig_array *key = ig_fold_in(ig_key(t->seed, NULL), epoch);
+    ig_array *mixed = ig_permutation(key, ig_arange(0, (double)t->train.n, 1, IG_I64), 0);
+    const bool fine = ig_read(mixed, order, sizeof *order * (size_t)t->train.n) == IG_OK;
+    ig_scope_end();
+    return fine;
+}
+
+static int learn_epoch(text_training *t, int64_t epoch, int64_t *order)
+{
+    const int64_t n = t->train.n, steps = (n + t->batch - 1) / t->batch;
+    double sum = 0;
+    int64_t right = 0;
+    if (!shuffle(t, epoch, order))
+        return fail_library(t->command);
+    for (int64_t i = 0; i < steps && !interrupt_asked(); i++) {
+        const int64_t first = i * t->batch, count = n - first < t->batch ? n - first : t->batch;
+        double loss = 0;
+        char note[48], label[48];
+        if (!learn(t, order + first, count, &loss, &right)) {
+            progress_clear(&t->bar);
+            return fail_library(t->command);
+        }
+        if (!isfinite(loss)) {
+            progress_clear(&t->bar);
+            say(t->command, "the loss is %g in epoch %lld: it diverges; try a smaller --lr than %g",
+                loss, (long long)epoch + 1, t->lr);
+            return EXIT_FAILED;
+        }
+        sum += loss * (double)count;
+        snprintf(note, sizeof note, "loss %.4f", loss);
+        snprintf(label, sizeof label, "epoch %lld/%lld", (long long)epoch + 1,
+                 (long long)t->epochs);
+        progress_show(&t->bar, label, (double)(epoch * steps + i + 1) / (double)(t->epochs * steps),
+                      note);
+    }
+    if (interrupt_asked())
+        return -1;
+    t->last_loss = sum / (double)n;
+    t->last_accuracy = (double)right / (double)n;
+    progress_clear(&t->bar);
+    if (!t->quiet)
+        fprintf(stderr, "epoch %lld/%lld  loss %.4f  accuracy %.2f %%\n", (long long)epoch + 1,
+                (long long)t->epochs, t->last_loss, 100 * t->last_accuracy);
+    return -1;
+}
+
+static bool test(text_training *t)
+{
+    int64_t right = 0, order[64];
+    for (int64_t first = 0; first < t->held.n && !ig_failed(); first += 32) {
+        const int64_t n = t->held.n - first < 32 ? t->held.n - first : 32;
+        for (int64_t i = 0; i < n; i++)
+            order[i] = first + i;
+        ig_encoding *all = encode(t, &t->held, order, n);
+        if (!all || ig_scope_begin() != IG_OK) {
+            ig_free(all);
+            return false;
+        }
+        ig_array *logits = logits_of(t, all, n);
+        if (logits)
+            right += ig_item_int(count_right(logits, labels_of(&t->held, order, n)));
+        ig_scope_end();
+        ig_free(all);
+    }
+    t->test_accuracy = t->held.n ? (double)right / (double)t->held.n : 0;
+    return !ig_failed();
+}
+
+/* ---- the run ---------------------------------------------------------------------------------- */
+
+static int prepare(text_training *t)
+{
+    ig_text_info info;
+    int code = engine_apply(t->command, &t->engine);
+    if (code < 0)
+        code = samples_read(t, &t->train, t->data, true);
+    if (code >= 0)
+        return code;
+    t->text = ig_text_model_load(t->model, IG_F32);
+    if (!t->text || ig_text_model_info(t->text, &info) != IG_OK)
+        return fail_library(t->command);
+    labels_order(t, &info);
+    if (t->n_labels < 2) {
+        say(t->command, "%s: there is only one label", t->data);
+        return EXIT_INPUT;
+    }
+    if (t->test && (code = samples_read(t, &t->held, t->test, false)) >= 0)
+        return code;
+    t->tokenizer = ig_text_model_tokenizer(t->text);
+    t->max_length =
+        t->max_length && t->max_length < info.max_length ? t->max_length : info.max_length;
+    t->lr = t->lr != 0 ? t->lr : t->all ? 2e-5 : 1e-3;
+    const int64_t total = t->epochs * ((t->train.n + t->batch - 1) / t->batch);
+    t->warmup = t->warmup ? t->warmup : total / 10;
+    t->trained = ig_model_new(t->seed);
+    t->optimizer = ig_adamw(t->lr, 0.9, 0.999, 1e-8, t->decay);
+    if (!t->trained || !t->optimizer ||
+        ig_text_model_train(t->text, t->trained, "classify", t->n_labels, t->all) != IG_OK ||
+        ig_text_model_override(t->text, t->trained) != IG_OK ||
+        (t->warmup > 0 && ig_schedule_warmup(t->optimizer, t->warmup) != IG_OK) ||
+        ig_schedule_linear(t->optimizer, total > 1 ? total : 2, 0) != IG_OK ||
+        ig_optimizer_clip(t->optimizer, t->clip) != IG_OK)
+        return fail_library(t->command);
+    return -1;
+}
+
+static void result_print(const text_training *t, bool interrupted)
+{
+    str out = {0};
+    if (t->json) {
+        str_printf(
+            &out,
+            "{\"schema\": 1, \"samples\": %lld, \"labels\": %d, \"loss\": %.9g, \"accuracy\": %.9g",
+            (long long)t->train.n, t->n_labels, t->last_loss, t->last_accuracy);
+        if (t->test && !interrupted)
+            str_printf(&out, ", \"test_accuracy\": %.9g", t->test_accuracy);
+        str_printf(&out, ", \"interrupted\": %s}\n", interrupted ? "true" : "false");
+    } else if (t->test && !interrupted) {
+        str_printf(&out, "test accuracy %.2f %%\n", 100 * t->test_accuracy);
+    }
+    text_print(stdout, out.s ? out.s : "");
+    str_free(&out);
+}
+
+static int run(text_training *t)
+{
+    int code = prepare(t);
+    if (code >= 0)
+        return code;
+    int64_t *order = heap_get((size_t)t->train.n * sizeof *order);
+    interrupt_watch();
+    progress_begin(&t->bar, t->quiet);
+    for (int64_t epoch = 0; epoch < t->epochs && code < 0 && !interrupt_asked(); epoch++)
+        code = learn_epoch(t, epoch, order);
+    free(order);
+    progress_clear(&t->bar);
+    if (code >= 0)
+        return code;
+    const bool interrupted = interrupt_asked();
+    if (ig_text_model_save(t->text, "classify", t->labels, t->n_labels, t->save) != IG_OK ||
+        (t->test && !interrupted && !test(t)))
+        return fail_library(t->command);
+    result_print(t, interrupted);
+    if (interrupted)
+        say(t->command, "interrupted; %s has the weights so far", t->save);
+    return interrupted ? EXIT_INTERRUPTED : EXIT_FINE;
+}
+
+int train_text(int argc, char **argv)
+{
+    text_training t = {.epochs = 3, .batch = 16, .decay = 0.01, .clip = 1};
+    const option options[] = {
+        {"--model", 'm', "DIR", option_text, &t.model, "the model folder to start from"},
+        {"--data", 0, "FILE", option_text, &t.data, "the samples: lines of TEXT<tab>LABEL"},
+        {"--test", 0, "FILE", option_text, &t.test, "samples to test the result with"},
+        {"--save", 0, "DIR", option_text, &t.save, "the model folder that is written"},
+        FLAG("--all", &t.all, "trains the whole model, not only the head"),
+        {"--epochs", 0, "N", option_count, &t.epochs, "passes over the data (3)"},
+        {"--batch", 0, "N", option_count, &t.batch, "samples in a step (16)"},
+        {"--lr", 0, "RATE", option_rate, &t.lr, "the learning rate (0.001; with --all 0.00002)"},
+        {"--warmup", 0, "N", option_count, &t.warmup, "steps until the full rate (a tenth of all)"},
+        {"--clip", 0, "NORM", option_rate, &t.clip, "the largest norm of the gradient (1)"},
+        {"--max-length", 0, "N", option_count, &t.max_length, "the most tokens of a text"},
+        {"--seed", 0, "N", option_seed, &t.seed, "the seed of all random numbers (0)"},
+        FLAG("--json", &t.json, "prints JSON, schema 1"),
+        FLAG("--quiet", &t.quiet, "prints nothing while it trains"),
+        ENGINE_OPTIONS(t.engine),
+        {0}};
+    const command c = {
+        "train text", "--model DIR --data FILE --save DIR [options]",
+        "Trains a classification head on an encoder, or the whole model with --all, with AdamW,\n"
+        "warm-up and gradient clipping. Lines of the data are TEXT<tab>LABEL, or for pairs\n"
+        "TEXT<tab>TEXT<tab>LABEL; a first line that ends with 'label' is a header. The result is "
+        "a\n"
+        "model folder for 'ingot classify' and for the Python package transformers. Ctrl-C stops\n"
+        "after the current step and saves.\n\n"
+        "  ingot train text --model DIR --data train.tsv --save OUT --all",
+        options};
+    t.command = &c;
+    int code = options_read(&c, &argc, argv);
+    if (code < 0 && (argc || !t.model || !t.data || !t.save)) {
+        say(&c, "%s; see 'ingot train text --help'",
+            argc ? "it takes options only" : "--model, --data and --save are needed");
+        code = EXIT_USAGE;
+    }
+    if (code < 0)
+        code = run(&t);
+    ig_optimizer_free(t.optimizer);
+    ig_model_free(t.trained);
+    ig_text_model_free(t.text);
+    free(t.train.source);
+    free(t.train.at);
+    free(t.held.source);
+    free(t.held.at);
+    free(t.labels);
+    return code;
+}

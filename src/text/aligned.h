@@ -1,0 +1,63 @@
+/* Text as code points, each with the range of the original text that it comes from.
+ *
+ * Ranges are in code points of the original. A text grows at its end. After a failed allocation `failed` is set and
+ * additions do nothing; whoever owns the text checks it once, at the end.
+ */
+#ifndef TEXT_ALIGNED_H
+#define TEXT_ALIGNED_H
+
+#include "ingot.h"
+
+typedef struct rune {
+    uint32_t c;
+    uint32_t start, end;
+} rune;
+
+typedef struct aligned {
+    rune *at;
+    size_t n, room;
+    bool failed;
+} aligned;
+
+/* Makes room for more runes; false on failure. */
+bool aligned_reserve(aligned *a, size_t more);
+void aligned_add(aligned *a, rune r);
+void aligned_append(aligned *a, const rune *runes, size_t n);
+void aligned_free(aligned *a);
+
+/* A code point of a rewritten text. change is 0 if it replaces the next code point, above 0 if it is new, and below 0
+ * if it replaces the next one and -change more. */
+typedef struct rewrite {
+    uint32_t c;
+    int32_t change;
+} rewrite;
+
+typedef struct rewrites {
+    rewrite *at;
+    size_t n, room;
+    bool failed;
+} rewrites;
+
+void rewrites_add(rewrites *w, uint32_t c, int change);
+void rewrites_free(rewrites *w);
+
+/* Appends to `to` the text that the rewrites make of `from`. New code points get the range of the code point before
+ * them. */
+void aligned_rewrite(aligned *to, const aligned *from, const rewrites *w);
+
+/* The canonical (or compatible) decomposition of a text, and then the composition of that: NFD, NFKD, NFC, NFKC. */
+void aligned_normalize(aligned *to, const aligned *from, bool compatible, bool compose,
+                       rewrites *scratch);
+
+/* Bytes that grow; same rules. */
+typedef struct octets {
+    unsigned char *at;
+    size_t n, room;
+    bool failed;
+} octets;
+
+bool octets_reserve(octets *o, size_t more);
+void octets_add_rune(octets *o, uint32_t c);
+void octets_free(octets *o);
+
+#endif

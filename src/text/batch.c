@@ -1,0 +1,204 @@
+/* Encoding many texts: ig_tokenizer_encode. Threads take texts in chunks; each keeps the tokens of its texts. Then all
+ * are copied into one block. */
+#include "text/tokenizer.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/threads.h"
+
+#include <string.h>
+
+enum { CHUNK = 32 }; /* texts of a task */
+
+/* Where the tokens of a text are. */
+typedef struct place {
+    int worker;
+    size_t first, n;
+} place;
+
+typedef struct batch {
+    const ig_tokenizer *t;
+    const ig_text *texts, *pairs;
+    int n;
+    ig_encode_options options;
+    encoder *encoders;
+    place *places;
+} batch;
+
+static void text_encode(const batch *b, encoder *e, int worker, int i)
+{
+    const ig_tokenizer *t = b->t;
+    const truncation *how = &t->truncation;
+    tokens *second = b->pairs ? &e->second : NULL;
+    encoder_tokens(e, t, b->texts[i], &e->first);
+    const int64_t added = b->options.plain ? 0 : post_count(&t->post, second != NULL);
+    const int64_t most = b->options.max_length ? b->options.max_length : how->max_length;
+    /* Offsets are trimmed in code points, behind the truncation, so the bytes of the first text are found before the
+     * second text takes their place. A token's trimming depends on its index only if it is the first. */
+    if (second) {
+        encoder spare = *e; /* the tables of the first text */
+        e->byte_at = NULL;
+        e->byte_room = 0;
+        e->original = (aligned){0};
+        encoder_tokens(e, t, b->pairs[i], second);
+        if (most > 0 && !tokens_truncate(&e->first, second, how, most - added))
+            e->failed = true;
+        post_trim(&t->post, second);
+        encoder_bytes(e, second);
+        memory_free(e->byte_at);
+        aligned_free(&e->original);
+        e->byte_at = spare.byte_at;
+        e->byte_room = spare.byte_room;
+        e->original = spare.original;
+    } else if (most > 0 && !tokens_truncate(&e->first, NULL, how, most - added)) {
+        e->failed = true;
+    }
+    post_trim(&t->post, &e->first);
+    encoder_bytes(e, &e->first);
+    b->places[i] = (place){worker, e->out.n, 0};
+    post_run(&t->post, &e->first, second, b->options.plain, &e->out);
+    b->places[i].n = e->out.n - b->places[i].first;
+    e->out.failed |= e->first.failed || (second && second->failed);
+}
+
+static void chunk_encode(void *context, int64_t task, int worker)
+{
+    const batch *b = context;
+    encoder *e = &b->encoders[worker];
+    const int64_t first = task * CHUNK, last = first + CHUNK < b->n ? first + CHUNK : b->n;
+    for (int64_t i = first; i < last && !e->out.failed; i++)
+        text_encode(b, e, worker, (int)i);
+    if (e->out.failed)
+        ig_error(NULL); /* of this thread; the caller reports it */
+}
+
+/* ---- the result ----------------------------------------------------------------------------- */
+
+/* The length of the padded encodings; 0: they are not padded. */
+static int64_t padded_length(const batch *b)
+{
+    const padding *p = &b->t->padding;
+    int64_t length = b->options.pad > 0 ? b->options.pad : 0;
+    if (b->options.pad < 0 || (b->options.pad == 0 && !p->given))
+        return 0;
+    if (b->options.pad == 0) {
+        length = p->fixed;
+        for (int i = 0; i < b->n && p->fixed == 0; i++)
+            length = (int64_t)b->places[i].n > length ? (int64_t)b->places[i].n : length;
+        if (p->multiple > 0 && length % p->multiple)
+            length += p->multiple - length % p->multiple;
+    }
+    return length;
+}
+
+/* Lists of one encoding in the block: where they begin, by element size. */
+typedef struct lists {
+    int32_t *ids, *types, *starts, *ends, *words;
+    int8_t *sequences;
+    uint8_t *mask, *special;
+} lists;
+
+static void token_put(const lists *l, size_t i, const text_token *t)
+{
+    l->ids[i] = t->id;
+    l->types[i] = t->type;
+    l->starts[i] = (int32_t)t->start;
+    l->ends[i] = (int32_t)t->end;
+    l->words[i] = t->word;
+    l->sequences[i] = t->sequence;
+    l->mask[i] = t->mask;
+    l->special[i] = t->special;
+}
+
+static ig_encoding *block_make(const batch *b)
+{
+    const int64_t length = padded_length(b);
+    const padding *p = &b->t->padding;
+    const text_token pad = {
+        .id = p->id, .type = (uint8_t)p->type, .word = -1, .sequence = -1, .special = 1};
+    enum { WORDS = 5, BYTES = 3 };
+    size_t total = 0;
+    for (int i = 0; i < b->n; i++)
+        total += (int64_t)b->places[i].n > length ? b->places[i].n : (size_t)length;
+    ig_encoding *all =
+        memory_get((size_t)b->n * sizeof *all + total * (WORDS * sizeof(int32_t) + BYTES) + 8);
+    if (!all)
+        return NULL;
+    int32_t *words = (int32_t *)(all + b->n);
+    uint8_t *bytes = (uint8_t *)(words + WORDS * total);
+    size_t at = 0;
+    for (int i = 0; i < b->n; i++) {
+        const place where = b->places[i];
+        const size_t n = (int64_t)where.n > length ? where.n : (size_t)length,
+                     missing = n - where.n;
+        const text_token *from = b->encoders[where.worker].out.at + where.first;
+        const lists l = {words + at,
+                         words + total + at,
+                         words + 2 * total + at,
+                         words + 3 * total + at,
+                         words + 4 * total + at,
+                         (int8_t *)bytes + at,
+                         bytes + total + at,
+                         bytes + 2 * total + at};
+        for (size_t j = 0; j < n; j++) {
+            const bool padded = p->left ? j < missing : j >= where.n;
+            token_put(&l, j, padded ? &pad : &from[p->left ? j - missing : j]);
+        }
+        all[i] = (ig_encoding){(int)n,  l.ids,       l.types, l.starts, l.ends,
+                               l.words, l.sequences, l.mask,  l.special};
+        at += n;
+    }
+    return all;
+}
+
+static ig_status check(const batch *b, const ig_text *texts, const char *name)
+{
+    for (int i = 0; i < b->n; i++)
+        if ((!texts[i].at && texts[i].bytes) || texts[i].bytes > INT32_MAX)
+            FAIL(IG_ERR_ARGUMENT, "ig_tokenizer_encode: %s[%d] is NULL or longer than 2 GiB", name,
+                 i);
+    return IG_OK;
+}
+
+static ig_encoding *batch_run(batch *b, int workers)
+{
+    bool failed = false, refused = false, unknown = false;
+    pool_run(((int64_t)b->n + CHUNK - 1) / CHUNK, chunk_encode, b);
+    for (int i = 0; i < workers; i++) {
+        failed |= b->encoders[i].out.failed;
+        refused |= b->encoders[i].failed;
+        unknown |= b->encoders[i].subwords.unknown;
+    }
+    if (failed)
+        FAIL_NULL(IG_ERR_MEMORY, "ig_tokenizer_encode: no memory for the tokens");
+    if (refused)
+        FAIL_NULL(IG_ERR_ARGUMENT,
+                  "ig_tokenizer_encode: a text is too long, and the tokenizer truncates only the "
+                  "other text of the pair");
+    if (unknown)
+        FAIL_NULL(IG_ERR_FORMAT,
+                  "ig_tokenizer_encode: a text has a word that is not in the vocabulary, and the "
+                  "tokenizer has no unknown token");
+    return block_make(b);
+}
+
+ig_encoding *ig_tokenizer_encode(const ig_tokenizer *t, const ig_text *texts, const ig_text *pairs,
+                                 int n, const ig_encode_options *options)
+{
+    batch b = {.t = t, .texts = texts, .pairs = pairs, .n = n};
+    const int workers = pool_threads();
+    if (require_pointer("ig_tokenizer_encode", "t", t) != IG_OK ||
+        require_list("ig_tokenizer_encode", "texts", texts, n) != IG_OK ||
+        check(&b, texts, "texts") != IG_OK || (pairs && check(&b, pairs, "pairs") != IG_OK))
+        return NULL;
+    if (options)
+        b.options = *options;
+    b.encoders = memory_new((size_t)workers * sizeof *b.encoders);
+    b.places = memory_get(((size_t)n + 1) * sizeof *b.places);
+    ig_encoding *all = b.encoders && b.places ? batch_run(&b, workers) : NULL;
+    for (int i = 0; i < workers && b.encoders; i++)
+        encoder_free(&b.encoders[i]);
+    memory_free(b.encoders);
+    memory_free(b.places);
+    return all;
+}

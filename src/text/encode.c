@@ -1,0 +1,180 @@
+/* From a text to tokens: see tokenizer.h. */
+#include "text/tokenizer.h"
+
+#include "base/memory.h"
+#include "text/charsmap.h"
+#include "text/unicode.h"
+
+#include <string.h>
+
+void encoder_free(encoder *e)
+{
+    cut_text_free(&e->cut);
+    aligned_free(&e->original);
+    normalize_scratch_free(&e->normalize);
+    octets_free(&e->word);
+    memory_free(e->word_runes);
+    memory_free(e->byte_at);
+    subwords_free(&e->subwords);
+    tokens_free(&e->first);
+    tokens_free(&e->second);
+    tokens_free(&e->out);
+}
+
+/* Room for n numbers in a block. */
+static bool numbers_reserve(uint32_t **at, size_t *room, size_t n)
+{
+    if (n <= *room)
+        return true;
+    uint32_t *block = memory_resize(*at, (n + n / 2) * sizeof *block);
+    if (!block)
+        return false;
+    *at = block;
+    *room = n + n / 2;
+    return true;
+}
+
+/* ---- the text ------------------------------------------------------------------------------- */
+
+static bool text_read(encoder *e, ig_text chars)
+{
+    const unsigned char *at = (const unsigned char *)chars.at;
+    aligned *a = &e->original;
+    a->n = 0;
+    if (!aligned_reserve(a, chars.bytes) ||
+        !numbers_reserve(&e->byte_at, &e->byte_room, chars.bytes + 1))
+        return false;
+    size_t n = 0;
+    for (size_t i = 0; i < chars.bytes; n++) {
+        uint32_t c;
+        e->byte_at[n] = (uint32_t)i;
+        i += unicode_read(at + i, chars.bytes - i, &c);
+        a->at[n] = (rune){c, (uint32_t)n, (uint32_t)n + 1};
+    }
+    a->n = n;
+    e->byte_at[n] = (uint32_t)chars.bytes;
+    return true;
+}
+
+void encoder_bytes(encoder *e, tokens *list)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        text_token *t = &list->at[i];
+        t->start = t->start <= e->original.n ? e->byte_at[t->start] : 0;
+        t->end = t->end <= e->original.n ? e->byte_at[t->end] : 0;
+    }
+}
+
+static void normalize_and_cut(encoder *e, const ig_tokenizer *t)
+{
+    cut_text *c = &e->cut;
+    c->text.n = c->list.n = c->spare_list.n = 0;
+    added_set_cut(&t->plain, e->original.at, 0, e->original.n, &c->spare_list);
+    for (size_t i = 0; i < c->spare_list.n; i++) {
+        const piece p = c->spare_list.at[i];
+        const size_t first = c->text.n;
+        if (p.id >= 0) {
+            aligned_append(&c->text, e->original.at + p.first, p.count);
+            pieces_add(&c->list, first, c->text.n - first, p.id);
+        } else {
+            normalizer_run(t->normalizer, e->original.at + p.first, p.count, &c->text,
+                           &e->normalize);
+            added_set_cut(&t->normalized, c->text.at, first, c->text.n - first, &c->list);
+        }
+    }
+    c->list.failed |= c->spare_list.failed;
+    splitter_run(t->splitter, c);
+}
+
+/* ---- words ---------------------------------------------------------------------------------- */
+
+static bool is_blank(uint32_t c) { return c == 0x120 || unicode_flags(c) & UNICODE_SPACE; }
+
+/* Counts the blanks at the ends of a token's text. */
+static void blanks_count(text_token *t, const unsigned char *chars, size_t bytes)
+{
+    uint32_t c;
+    uint32_t leading = 0, trailing = 0, all = 0;
+    for (size_t i = 0; i < bytes; all++) {
+        i += unicode_read(chars + i, bytes - i, &c);
+        const bool blank = is_blank(c);
+        leading += blank && leading == all;
+        trailing = blank ? trailing + 1 : 0;
+    }
+    t->blanks[0] = leading < UINT16_MAX ? (uint16_t)leading : UINT16_MAX;
+    t->blanks[1] = trailing < UINT16_MAX ? (uint16_t)trailing : UINT16_MAX;
+}
+
+/* The word as UTF-8, and the code point of each byte. Returns false if there is no memory. */
+static bool word_make(encoder *e, const rune *at, size_t n)
+{
+    e->word.n = 0;
+    if (!octets_reserve(&e->word, 4 * n) ||
+        !numbers_reserve(&e->word_runes, &e->word_room, 4 * n + 1))
+        return false;
+    size_t bytes = 0;
+    for (size_t i = 0; i < n; i++) {
+        const size_t length = unicode_write(at[i].c, e->word.at + bytes);
+        for (size_t j = 0; j < length; j++)
+            e->word_runes[bytes++] = (uint32_t)i;
+    }
+    e->word.n = bytes;
+    return true;
+}
+
+static void word_tokens(encoder *e, const ig_tokenizer *t, const rune *at, size_t n, int32_t word,
+                        tokens *out)
+{
+    if (!word_make(e, at, n)) {
+        out->failed = true;
+        return;
+    }
+    subword_split(t->model, e->word.at, e->word.n, &e->subwords);
+    for (size_t i = 0; i < e->subwords.n; i++) {
+        const subword s = e->subwords.at[i];
+        text_token one = {.id = s.id, .word = word};
+        const uint32_t first = e->word_runes[s.start],
+                       last = e->word_runes[s.end > s.start ? s.end - 1 : s.start];
+        one.start = at[first].start;
+        one.end = at[last].end;
+        if (t->post.trim) {
+            size_t bytes = 0;
+            const char *chars = vocabulary_text(&t->model->vocabulary, s.id, &bytes);
+            if (chars)
+                blanks_count(&one, (const unsigned char *)chars, bytes);
+        }
+        tokens_add(out, one);
+    }
+}
+
+static void added_tokens_add(encoder *e, const ig_tokenizer *t, piece p, int32_t word, tokens *out)
+{
+    const rune *at = e->cut.text.at + p.first;
+    text_token one = {.id = p.id, .word = word, .start = at[0].start, .end = at[p.count - 1].end};
+    if (t->post.trim && word_make(e, at, p.count))
+        blanks_count(&one, e->word.at, e->word.n);
+    tokens_add(out, one);
+}
+
+void encoder_tokens(encoder *e, const ig_tokenizer *t, ig_text chars, tokens *out)
+{
+    out->n = 0;
+    if (!text_read(e, chars)) {
+        out->failed = true;
+        return;
+    }
+    normalize_and_cut(e, t);
+    const cut_text *c = &e->cut;
+    if (c->text.failed || c->list.failed || c->spare_list.failed) {
+        out->failed = true;
+        return;
+    }
+    for (size_t i = 0; i < c->list.n; i++) {
+        const piece p = c->list.at[i];
+        if (p.id >= 0)
+            added_tokens_add(e, t, p, (int32_t)i, out);
+        else
+            word_tokens(e, t, c->text.at + p.first, p.count, (int32_t)i, out);
+    }
+    out->failed |= e->subwords.failed;
+}

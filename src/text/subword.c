@@ -1,0 +1,436 @@
+/* Models of tokenizers: reading them, and the models that need little code. See subword.h. */
+#include "text/subword.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "text/unicode.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- tokens --------------------------------------------------------------------------------- */
+
+void subwords_add(subwords *s, int32_t id, size_t start, size_t end)
+{
+    if (s->n == s->room) {
+        const size_t room = 2 * s->room + 64;
+        subword *at = s->failed ? NULL : memory_resize(s->at, room * sizeof *at);
+        if (!at) {
+            s->failed = true;
+            return;
+        }
+        s->at = at;
+        s->room = room;
+    }
+    s->at[s->n++] = (subword){id, (uint32_t)start, (uint32_t)end};
+}
+
+void *subwords_scratch(subwords *s, size_t bytes)
+{
+    if (bytes > s->scratch_bytes) {
+        void *block = memory_resize(s->scratch, bytes + bytes / 2);
+        if (!block) {
+            s->failed = true;
+            return NULL;
+        }
+        s->scratch = block;
+        s->scratch_bytes = bytes + bytes / 2;
+    }
+    return s->scratch;
+}
+
+void subwords_free(subwords *s)
+{
+    memory_free(s->at);
+    memory_free(s->scratch);
+    *s = (subwords){0};
+}
+
+/* The whole word as the unknown token. */
+static void unknown_add(const subword_model *m, size_t bytes, subwords *out)
+{
+    out->n = 0;
+    out->unknown |= m->unknown_id < 0;
+    if (m->unknown_id >= 0)
+        subwords_add(out, m->unknown_id, 0, bytes);
+}
+
+/* ---- WordPiece and WordLevel ---------------------------------------------------------------- */
+
+static size_t runes_in(const unsigned char *word, size_t bytes)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < bytes; i++)
+        n += (word[i] & 0xc0) != 0x80;
+    return n;
+}
+
+/* The longest token at the beginning, then the longest one behind it, and so on. Hashes of all beginnings are computed
+ * once for each token. */
+void wordpiece_split(const subword_model *m, const unsigned char *word, size_t bytes, subwords *out)
+{
+    const vocabulary *v = &m->vocabulary;
+    if ((int64_t)bytes > m->config.longest_word &&
+        (int64_t)runes_in(word, bytes) > m->config.longest_word) {
+        unknown_add(m, bytes, out);
+        return;
+    }
+    const char *prefix = m->config.prefix;
+    const size_t prefix_bytes = strlen(prefix);
+    uint32_t *hashes = subwords_scratch(out, (bytes + 1) * sizeof *hashes);
+    for (size_t start = 0; hashes && start < bytes;) {
+        const size_t before = start ? prefix_bytes : 0;
+        uint32_t h = VOCABULARY_SEED;
+        size_t end = start, most = bytes;
+        if (start)
+            h = vocabulary_hash(h, (const unsigned char *)prefix, prefix_bytes);
+        if (most - start + before > (size_t)v->longest)
+            most = start + ((size_t)v->longest > before ? (size_t)v->longest - before : 0);
+        for (; end < most; end++)
+            hashes[end + 1] = h = vocabulary_hash(h, word + end, 1);
+        int32_t id = -1;
+        for (; end > start; end--) {
+            if (end < bytes && (word[end] & 0xc0) == 0x80)
+                continue; /* within a code point */
+            id = vocabulary_find_hashed(v, hashes[end], prefix, before, word + start, end - start);
+            if (id >= 0)
+                break;
+        }
+        if (id < 0) {
+            unknown_add(m, bytes, out);
+            return;
+        }
+        subwords_add(out, id, start, end);
+        start = end;
+    }
+}
+
+void wordlevel_split(const subword_model *m, const unsigned char *word, size_t bytes, subwords *out)
+{
+    const int32_t id = vocabulary_find(&m->vocabulary, word, bytes);
+    if (id >= 0)
+        subwords_add(out, id, 0, bytes);
+    else
+        unknown_add(m, bytes, out);
+}
+
+void subword_split(const subword_model *m, const unsigned char *word, size_t bytes, subwords *out)
+{
+    out->n = 0;
+    m->kind->split(m, word, bytes, out);
+}
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+static const subword_kind kinds[] = {
+    {"WordPiece", wordpiece_split},
+    {"BPE", bpe_split},
+    {"Unigram", unigram_split},
+    {"WordLevel", wordlevel_split},
+};
+
+void subword_model_free(subword_model *m)
+{
+    if (!m)
+        return;
+    vocabulary_free(&m->vocabulary);
+    memory_free(m->config.type);
+    memory_free(m->config.unknown);
+    memory_free(m->config.prefix);
+    memory_free(m->config.suffix);
+    memory_free(m->merges);
+    memory_free(m->scores);
+    memory_free(m);
+}
+
+/* A text of the source without a copy, if it has no escapes; else a copy in *copy. */
+static const char *text_view(json_text chars, size_t *bytes, char **copy)
+{
+    *copy = NULL;
+    *bytes = chars.bytes;
+    if (!chars.escaped)
+        return chars.at;
+    *copy = json_text_copy(chars, bytes);
+    return *copy;
+}
+
+static ig_status token_add(subword_model *m, json_text chars, int64_t id)
+{
+    size_t bytes;
+    char *copy;
+    const char *at = text_view(chars, &bytes, &copy);
+    const ig_status status = at ? vocabulary_add(&m->vocabulary, at, bytes, id) : IG_ERR_MEMORY;
+    memory_free(copy);
+    return status;
+}
+
+/* {"token": id, ...} */
+static ig_status vocabulary_read(subword_model *m, json_reader *r)
+{
+    json_text key;
+    uint64_t id;
+    json_open_object(r);
+    while (json_next_key(r, &key) && json_read_uint(r, &id))
+        TRY(token_add(m, key, id > INT64_MAX ? -1 : (int64_t)id));
+    return IG_OK;
+}
+
+static ig_status score_add(subword_model *m, double score)
+{
+    if (m->n_scores % 4096 == 0) {
+        double *scores = memory_resize(m->scores, (size_t)(m->n_scores + 4096) * sizeof *scores);
+        if (!scores)
+            return IG_ERR_MEMORY;
+        m->scores = scores;
+    }
+    m->scores[m->n_scores++] = score;
+    return IG_OK;
+}
+
+/* [["token", score], ...] */
+static ig_status scored_read(subword_model *m, json_reader *r)
+{
+    json_open_array(r);
+    while (json_next_item(r)) {
+        json_text chars = {"", 0, false};
+        json_number number = {JSON_I64, {0}};
+        int n = 0;
+        json_open_array(r);
+        for (; json_next_item(r); n++)
+            n == 0 ? json_read_text(r, &chars) : json_read_number(r, &number);
+        if (r->status != IG_OK)
+            break;
+        if (n != 2)
+            FAIL(IG_ERR_FORMAT, "the vocabulary has an entry that is not [token, score]");
+        TRY(token_add(m, chars, m->n_scores));
+        TRY(score_add(m, number.kind == JSON_F64   ? number.as.f
+                         : number.kind == JSON_I64 ? (double)number.as.i
+                                                   : (double)number.as.u));
+    }
+    return IG_OK;
+}
+
+/* Texts of merges, until the vocabulary is complete: it may come behind them. */
+typedef struct merge_texts {
+    json_text *at; /* one with a blank, or two for each merge */
+    size_t n, room;
+} merge_texts;
+
+static ig_status merge_text_add(merge_texts *t, json_text chars)
+{
+    if (t->n == t->room) {
+        const size_t room = 2 * t->room + 1024;
+        json_text *at = memory_resize(t->at, room * sizeof *at);
+        if (!at)
+            return IG_ERR_MEMORY;
+        t->at = at;
+        t->room = room;
+    }
+    t->at[t->n++] = chars;
+    return IG_OK;
+}
+
+/* ["a b", ...] or [["a", "b"], ...]. The first form is marked by an absent second text. */
+static ig_status merge_texts_read(merge_texts *t, json_reader *r)
+{
+    json_open_array(r);
+    while (json_next_item(r)) {
+        json_text pair[2] = {{NULL, 0, false}, {NULL, 0, false}}, extra;
+        if (json_peek(r) == JSON_ARRAY) {
+            int n = 0;
+            json_open_array(r);
+            for (; json_next_item(r); n++)
+                json_read_text(r, n < 2 ? &pair[n] : &extra);
+            if (r->status == IG_OK && n != 2)
+                FAIL(IG_ERR_FORMAT, "merges has an entry that is not a pair");
+        } else {
+            json_read_text(r, &pair[0]);
+        }
+        if (r->status != IG_OK)
+            break;
+        TRY(merge_text_add(t, pair[0]));
+        TRY(merge_text_add(t, pair[1]));
+    }
+    return IG_OK;
+}
+
+static ig_status merge_add(subword_model *m, const char *left, size_t n_left, const char *right,
+                           size_t n_right, int32_t rank)
+{
+    const size_t prefix = m->config.prefix ? strlen(m->config.prefix) : 0;
+    const int32_t a = vocabulary_find(&m->vocabulary, left, n_left);
+    const int32_t b = vocabulary_find(&m->vocabulary, right, n_right);
+    const size_t cut = prefix < n_right ? prefix : n_right;
+    const uint32_t h =
+        vocabulary_hash(vocabulary_hash(VOCABULARY_SEED, (const unsigned char *)left, n_left),
+                        (const unsigned char *)right + cut, n_right - cut);
+    const int32_t both =
+        vocabulary_find_hashed(&m->vocabulary, h, left, n_left, right + cut, n_right - cut);
+    if (a < 0 || b < 0 || both < 0)
+        FAIL(IG_ERR_FORMAT, "merge %d, '%.*s %.*s', has a token that is not in the vocabulary",
+             (int)rank, (int)(n_left < 40 ? n_left : 40), left, (int)(n_right < 40 ? n_right : 40),
+             right);
+    return merges_add(m, a, b, both, rank);
+}
+
+static ig_status merges_make(subword_model *m, const merge_texts *t)
+{
+    for (size_t i = 0; i + 1 < t->n; i += 2) {
+        size_t bytes[2] = {0, 0};
+        char *copies[2] = {NULL, NULL};
+        const char *left = text_view(t->at[i], &bytes[0], &copies[0]), *right = NULL;
+        if (t->at[i + 1].at) {
+            right = text_view(t->at[i + 1], &bytes[1], &copies[1]);
+        } else if (left) {
+            const char *blank = memchr(left, ' ', bytes[0]);
+            right = blank ? blank + 1 : left + bytes[0];
+            bytes[1] = bytes[0] - (size_t)(right - left);
+            bytes[0] = blank ? (size_t)(blank - left) : bytes[0];
+        }
+        const ig_status status =
+            left && right ? merge_add(m, left, bytes[0], right, bytes[1], (int32_t)(i / 2))
+                          : IG_ERR_MEMORY;
+        memory_free(copies[0]);
+        memory_free(copies[1]);
+        TRY(status);
+    }
+    return IG_OK;
+}
+
+static ig_status option_read(model_config *c, json_text key, field f)
+{
+    static const struct {
+        const char *name;
+        size_t place;
+    } texts[] = {{"type", offsetof(model_config, type)},
+                 {"unk_token", offsetof(model_config, unknown)},
+                 {"continuing_subword_prefix", offsetof(model_config, prefix)},
+                 {"end_of_word_suffix", offsetof(model_config, suffix)}};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (json_text_is(key, texts[i].name)) {
+            char **place = (char **)((char *)c + texts[i].place);
+            memory_free(*place);
+            *place = field_text(f, NULL);
+            return f.kind == JSON_TEXT && !*place ? IG_ERR_MEMORY : IG_OK;
+        }
+    if (json_text_is(key, "unk_id"))
+        c->unknown_id = field_int(f, -1);
+    else if (json_text_is(key, "max_input_chars_per_word"))
+        c->longest_word = field_int(f, 100);
+    else if (json_text_is(key, "byte_fallback"))
+        c->byte_fallback = field_bool(f, false);
+    else if (json_text_is(key, "fuse_unk"))
+        c->fuse_unknown = field_bool(f, false);
+    else if (json_text_is(key, "ignore_merges"))
+        c->ignore_merges = field_bool(f, false);
+    else if (json_text_is(key, "dropout") && field_number(f, 0) > 0)
+        FAIL(IG_ERR_UNSUPPORTED,
+             "the model drops merges at random (dropout), which is for training only");
+    return IG_OK;
+}
+
+/* What an older file does not say. */
+static const char *type_guess(const subword_model *m)
+{
+    return m->config.type ? m->config.type
+           : m->scores    ? "Unigram"
+           : m->merges    ? "BPE"
+                          : "WordPiece";
+}
+
+static ig_status model_finish(subword_model *m)
+{
+    model_config *c = &m->config;
+    const char *type = type_guess(m);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(kinds[i].name, type) == 0)
+            m->kind = &kinds[i];
+    if (!m->kind)
+        FAIL(IG_ERR_UNSUPPORTED,
+             "the model type '%.60s' is not known; there are WordPiece, BPE, Unigram and WordLevel",
+             type);
+    if (m->vocabulary.n == 0)
+        FAIL(IG_ERR_FORMAT, "the vocabulary is empty");
+    const bool unigram = m->kind->split == unigram_split;
+    if (unigram != (m->scores != NULL))
+        FAIL(IG_ERR_FORMAT, "the vocabulary of a %s model %s", type,
+             unigram ? "is not a list of [token, score]" : "has scores");
+    if (m->kind->split == wordpiece_split && !c->prefix && !(c->prefix = memory_text("##")))
+        return IG_ERR_MEMORY;
+    if (unigram && c->unknown_id >= m->n_scores)
+        FAIL(IG_ERR_FORMAT, "unk_id is %lld, and the vocabulary has %lld tokens",
+             (long long)c->unknown_id, (long long)m->n_scores);
+    m->unknown_id = unigram      ? (int32_t)(c->unknown_id < 0 ? -1 : c->unknown_id)
+                    : c->unknown ? vocabulary_find(&m->vocabulary, c->unknown, strlen(c->unknown))
+                                 : -1;
+    m->least_score = m->n_scores ? m->scores[0] : 0;
+    for (int64_t i = 1; i < m->n_scores; i++)
+        m->least_score = m->scores[i] < m->least_score ? m->scores[i] : m->least_score;
+    for (int b = 0; b < 256; b++) {
+        char name[8];
+        snprintf(name, sizeof name, "<0x%02X>", (unsigned)b);
+        m->byte_ids[b] = vocabulary_find(&m->vocabulary, name, 6);
+    }
+    return IG_OK;
+}
+
+static ig_status members_read(subword_model *m, merge_texts *t, json_reader *r)
+{
+    json_text key;
+    json_open_object(r);
+    while (json_next_key(r, &key)) {
+        if (json_text_is(key, "vocab"))
+            TRY(json_peek(r) == JSON_ARRAY ? scored_read(m, r) : vocabulary_read(m, r));
+        else if (json_text_is(key, "merges"))
+            TRY(merge_texts_read(t, r));
+        else
+            TRY(option_read(&m->config, key, field_take(r)));
+    }
+    return r->status == IG_OK ? merges_make(m, t)
+                              : IG_OK; /* the caller reports what the reader found */
+}
+
+subword_model *subword_model_read(json_reader *r)
+{
+    subword_model *m = memory_new(sizeof *m);
+    merge_texts t = {0};
+    if (!m)
+        return NULL;
+    m->config = (model_config){.unknown_id = -1, .longest_word = 100};
+    ig_status status = members_read(m, &t, r);
+    memory_free(t.at);
+    if (status == IG_OK && r->status == IG_OK)
+        status = model_finish(m);
+    if (status == IG_OK && r->status == IG_OK)
+        return m;
+    subword_model_free(m);
+    return NULL;
+}
+
+subword_model *subword_model_lines(const char *chars, size_t bytes, const char *unknown)
+{
+    subword_model *m = memory_new(sizeof *m);
+    if (!m)
+        return NULL;
+    m->config = (model_config){.unknown_id = -1, .longest_word = 100};
+    m->config.type = memory_text("WordPiece");
+    m->config.unknown = memory_text(unknown);
+    ig_status status = m->config.type && m->config.unknown ? IG_OK : IG_ERR_MEMORY;
+    int64_t id = 0;
+    for (size_t i = 0; i < bytes && status == IG_OK; id++) {
+        const char *newline = memchr(chars + i, '\n', bytes - i);
+        const size_t next = newline ? (size_t)(newline - chars) + 1 : bytes;
+        size_t end = newline ? next - 1 : bytes;
+        while (end > i &&
+               (chars[end - 1] == '\r' || chars[end - 1] == ' ' || chars[end - 1] == '\t'))
+            end--;
+        status = vocabulary_add(&m->vocabulary, chars + i, end - i, id);
+        i = next;
+    }
+    if (status == IG_OK)
+        status = model_finish(m);
+    if (status == IG_OK)
+        return m;
+    subword_model_free(m);
+    return NULL;
+}

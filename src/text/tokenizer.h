@@ -1,0 +1,146 @@
+/* A tokenizer: its parts, and the steps from a text to tokens.
+ *
+ *   added tokens that match the text as it is -> normalizer -> added tokens that match the normal form
+ *   -> pre-tokenizer -> model -> truncation -> special tokens -> padding
+ */
+#ifndef TEXT_TOKENIZER_H
+#define TEXT_TOKENIZER_H
+
+#include "text/normalize.h"
+#include "text/split.h"
+#include "text/subword.h"
+
+/* ---- added tokens --------------------------------------------------------------------------- */
+
+typedef struct added_token {
+    uint32_t *runes; /* what it matches */
+    uint32_t n;
+    int32_t id;
+    bool single_word, lstrip, rstrip, normalized, special;
+} added_token;
+
+/* Tokens that are found in a text before it is split, by their first code point. */
+typedef struct added_set {
+    added_token *at; /* sorted by first code point, then longest first */
+    int n;
+    uint32_t ascii[4]; /* first code points below 128 */
+    bool other;        /* there are others */
+} added_set;
+
+ig_status added_set_add(added_set *s, added_token token, const rune *runes, size_t n);
+void added_set_sort(added_set *s);
+void added_set_free(added_set *s);
+/* Adds the pieces of text[first..first+count): added tokens, and what is between them. */
+void added_set_cut(const added_set *s, const rune *chars, size_t first, size_t count, pieces *out);
+
+/* ---- special tokens ------------------------------------------------------------------------- */
+
+typedef struct template_item {
+    int32_t sequence; /* 0 or 1; -1: a special token */
+    int32_t id, type;
+} template_item;
+
+typedef struct template_list {
+    template_item *at;
+    int n;
+} template_list;
+
+/* The post-processor. Without a template, tokens stay as they are. */
+typedef struct post {
+    bool has_template;
+    template_list single, pair;
+    bool types_zero; /* tokens of both texts have type 0, whether or not special tokens are added */
+    bool types_by_template;  /* those of the template hold even if special tokens are not added */
+    bool trim, prefix_space; /* offsets without the blanks of byte-level tokens */
+} post;
+
+ig_status post_read(post *p, field config);
+/* [CLS] A [SEP] B [SEP] */
+ig_status post_bert(post *p, int32_t cls, int32_t sep);
+void post_free(post *p);
+/* The number of special tokens that are added to one text or to a pair. */
+int post_count(const post *p, bool pair);
+
+/* ---- tokens --------------------------------------------------------------------------------- */
+
+/* A token with its range in the text, in code points at first, in bytes at the end. */
+typedef struct text_token {
+    int32_t id;
+    uint32_t start, end;
+    int32_t word;    /* -1: none */
+    int8_t sequence; /* 0 or 1; -1: a special token or padding */
+    uint8_t type, mask, special;
+    uint16_t blanks[2]; /* at the beginning and end of a byte-level token */
+} text_token;
+
+typedef struct tokens {
+    text_token *at;
+    size_t n, room;
+    bool failed;
+} tokens;
+
+bool tokens_reserve(tokens *t, size_t more);
+void tokens_add(tokens *t, text_token one);
+void tokens_free(tokens *t);
+
+/* Scratch memory of one thread. */
+typedef struct encoder {
+    cut_text cut;
+    aligned original;
+    normalize_scratch normalize;
+    octets word;
+    uint32_t *word_runes; /* the code point of each byte of the word */
+    size_t word_room;
+    uint32_t *byte_at; /* of each code point of the text */
+    size_t byte_room;
+    subwords subwords;
+    tokens first, second; /* of a text and its pair */
+    tokens out;           /* of all texts that this thread has encoded */
+    bool failed;
+} encoder;
+
+void encoder_free(encoder *e);
+
+typedef struct truncation {
+    int64_t max_length; /* 0: none */
+    int64_t stride;
+    enum { LONGEST_FIRST, ONLY_FIRST, ONLY_SECOND } strategy;
+    bool left;
+} truncation;
+
+typedef struct padding {
+    bool given;
+    int64_t fixed; /* 0: to the longest of the batch */
+    int64_t multiple;
+    bool left;
+    int32_t id, type;
+} padding;
+
+struct ig_tokenizer {
+    normalizer *normalizer;
+    splitter *splitter;
+    subword_model *model;
+    vocabulary added; /* texts of added tokens by id */
+    added_set plain, normalized;
+    post post;
+    truncation truncation;
+    padding padding;
+    int32_t mask_id, pad_id;
+    bool bert; /* BERT's normalizer and pre-tokenizer, for which ASCII has a short path */
+};
+
+/* Replaces out with the tokens of one text, without special tokens. Offsets are in code points; encoder_bytes makes them
+ * bytes, and must be called before the next text. */
+void encoder_tokens(encoder *e, const ig_tokenizer *t, ig_text chars, tokens *out);
+void encoder_bytes(encoder *e, tokens *list);
+
+/* Truncates to max_length tokens in all, special ones included. Returns false if the strategy does not allow it. */
+bool tokens_truncate(tokens *a, tokens *b, const truncation *how, int64_t max_length);
+
+/* Appends a and b (may be NULL) with special tokens, unless plain, to out. */
+void post_run(const post *p, const tokens *a, const tokens *b, bool plain, tokens *out);
+
+/* Removes the blanks of byte-level tokens from their ranges, which are in code points. */
+void post_trim(const post *p, tokens *list);
+
+#endif

@@ -1,0 +1,64 @@
+/* Unicode for tokenizers: character properties, case, decomposition and composition.
+ *
+ * The data is that of utf8proc, which is loaded with dlopen when the first tokenizer is made. The tables of the
+ * reference implementation of tokenizers are older, and some of its results depend on that: unicode.c lists what
+ * differs.
+ */
+#ifndef TEXT_UNICODE_H
+#define TEXT_UNICODE_H
+
+#include "ingot.h"
+
+enum {
+    UNICODE_SPACE = 1,       /* White_Space */
+    UNICODE_PUNCTUATION = 2, /* category P, and the symbols of ASCII */
+    UNICODE_CONTROL = 4,     /* Cc, Cf, Co: what BERT removes */
+    UNICODE_NONSPACING = 8,  /* Mn */
+    UNICODE_MARK = 16,       /* M */
+    UNICODE_LETTER = 32,     /* L */
+    UNICODE_NUMBER = 64,     /* N */
+    UNICODE_WORD = 128,      /* \w: letters, marks, decimal digits, connectors, joiners */
+    UNICODE_IDEOGRAPH = 256, /* CJK, as BERT defines it */
+    UNICODE_DIGIT = 512,     /* Nd */
+    UNICODE_STABLE = 1024,   /* its own lower case and NFD, class 0, not Mn */
+    UNICODE_UPPER = 2048,    /* Lu, Lt */
+    UNICODE_LOWER = 4096,    /* Ll */
+    UNICODE_UNDIVIDED = 8192 /* has no decomposition in older tables */
+};
+
+enum { UNICODE_LAST = 0x10ffff, UNICODE_EXPANDED = 20 /* the longest decomposition */ };
+
+/* Loads utf8proc, once. IG_ERR_UNSUPPORTED if it is not installed: the message says what to install. All functions
+ * below need it, but for unicode_read and unicode_write. */
+ig_status unicode_load(void);
+
+/* The properties of a code point: bits of the first enum. */
+unsigned unicode_flags(uint32_t c);
+
+/* The general category as its number in utf8proc: Cn Lu Ll Lt Lm Lo Mn Mc Me Nd Nl No Pc Pd Ps Pe Pi Pf Po Sm Sc Sk So
+ * Zs Zl Zp Cc Cf Cs Co. */
+int unicode_category(uint32_t c);
+
+/* Writes the lower case of c to out; returns how many code points it has: 1 or 2. */
+int unicode_lower(uint32_t c, uint32_t out[2]);
+
+/* Writes the full decomposition of c, canonical or by compatibility; returns its length. */
+int unicode_decompose(uint32_t c, bool compatible, uint32_t out[UNICODE_EXPANDED]);
+
+/* The canonical combining class. */
+int unicode_class(uint32_t c);
+
+/* The composition of two code points; 0 if there is none. */
+uint32_t unicode_compose(uint32_t a, uint32_t b);
+
+/* True if there is a grapheme boundary between a and b. state is 0 at the beginning of a text. */
+bool unicode_boundary(uint32_t a, uint32_t b, int32_t *state);
+
+/* Reads one code point of any bytes, of which there is at least one, and returns how many bytes it takes. Bytes that
+ * are not UTF-8 give U+FFFD, one for each longest part of a valid sequence, as Python's errors="replace" does. */
+size_t unicode_read(const unsigned char *at, size_t bytes, uint32_t *c);
+
+/* Writes c as UTF-8; returns the number of bytes. */
+size_t unicode_write(uint32_t c, unsigned char out[4]);
+
+#endif

