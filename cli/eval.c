@@ -70,7 +70,7 @@ static bool time_again(calc *c, value *v, timing *out)
     calc_mute(c, true);
     while (fine && n < RUNS_MOST && (n < RUNS_LEAST || now_s() - start < time_least_s)) {
         double begin = now_s();
-        fine = calc_again(c, v) && calc_settle(c, v, true);
+        fine = calc_again(c, v) && calc_settle(c, v, true) && ig_synchronize(NULL) == IG_OK;
         ms[n++] = (now_s() - begin) * 1e3;
     }
     calc_mute(c, false);

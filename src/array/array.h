@@ -39,6 +39,18 @@ typedef struct node_result {
     int from; /* it starts as a copy of this input; -1: as zeros */
 } node_result;
 
+/* What a node is that code of the device itself computes, where the device offers it (backend_offers). */
+enum { NATIVE_NUMBERS = 16 };
+typedef struct node_native {
+    const char *what;               /* "attention": see ops/attention.c */
+    ig_dtype dtype;                 /* of the operands */
+    ig_math math;                   /* where it matters; never IG_MATH_SAME */
+    int64_t number[NATIVE_NUMBERS]; /* sizes and the like: see who makes it */
+    double scale;
+    /* The definition: its i-th result, of inputs like the node's. For checks. */
+    ig_array *(*define)(const struct node_native *n, ig_array *const *in, int i);
+} node_native;
+
 /* A user kernel as graphs see it, shared by reference count. The engine creates and launches it. */
 typedef struct node_kernel {
     atomic_int refs;
@@ -49,6 +61,7 @@ typedef struct node_kernel {
     int n_key;
     int n_result;
     const node_result *result;
+    const node_native *native; /* NULL: a kernel of the user */
 } node_kernel;
 
 node_kernel *node_kernel_retain(node_kernel *k);
@@ -137,6 +150,8 @@ void array_device_set(const char *name);
 /* The name that all arrays of a device carry, for any name of the device ("opencl" is "opencl:0"); NULL if
  * there is no such device. Lives as long as the process. The list of devices (backend/registry.c) has it. */
 const char *backend_canonical(const char *name);
+/* True if the device with that name has code of its own for such a node. Of the list of devices, too. */
+bool backend_offers(const char *name, const node_native *n);
 
 /* A 0-d root that holds a value in storage format. */
 ig_array *array_number(ig_dtype dtype, const void *value);

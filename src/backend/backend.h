@@ -87,6 +87,8 @@ typedef struct native_code {
 } native_code;
 
 typedef struct backend_native {
+    /* True if prepare accepts programs of such nodes (PROGRAM_KERNEL). May be NULL: it accepts none. */
+    bool (*offers)(const backend *dev, const node_native *n);
     /* Prepares the chain that starts with p. *out stays NULL if emitted kernels are to run it. p stays where
      * it is until discard. */
     ig_status (*prepare)(const backend *dev, const program *p, native_code **out);

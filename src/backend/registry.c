@@ -101,6 +101,12 @@ const char *backend_canonical(const char *name)
     return dev ? dev->name : NULL;
 }
 
+bool backend_offers(const char *name, const node_native *n)
+{
+    const backend *dev = backend_find(name);
+    return dev && dev->native && dev->native->offers && dev->native->offers(dev, n);
+}
+
 bool backend_absent(int i, ig_absent *a)
 {
     for (int r = 0; r < n_rows; r++) {

@@ -248,9 +248,12 @@ void emitted_discard(program *p)
     p->compiled = NULL;
 }
 
+/* True for a kernel of the user, which is launched elsewhere. */
+static bool is_foreign(const program *p) { return p->kind == PROGRAM_KERNEL && !p->kernel->native; }
+
 const char *emitted_core_name(const program *p)
 {
-    const emitted_program *c = p->kind == PROGRAM_KERNEL ? NULL : p->compiled;
+    const emitted_program *c = is_foreign(p) ? NULL : p->compiled;
     return c && c->native ? c->native->name : NULL;
 }
 
@@ -368,6 +371,8 @@ static ig_status make(const schedule *s, const program *p, const backend *dev, e
     c->core_slot = s->n_slot;
     if (dev->native && !core_reads_number(s, p))
         TRY(dev->native->prepare(dev, p, &c->native));
+    if (!c->native && p->kind == PROGRAM_KERNEL)
+        FAIL(IG_ERR_UNSUPPORTED, "device '%s' cannot run '%s'", dev->name, p->kernel->name);
     if (!c->native)
         return emit(s, p, dev, &c->e);
     return c->native->core_only ? emit_epilogue(s, p, dev, &c->e) : IG_OK;
@@ -480,10 +485,10 @@ static ig_status arrange(const emitted_program *c, const backend *dev, const bin
 ig_status emitted_arrange(const schedule *s, const backend *dev, const binding *bindings)
 {
     for (int i = 0; i < s->n_program; i += s->program[i].chain)
-        if (s->program[i].kind != PROGRAM_KERNEL)
+        if (!is_foreign(&s->program[i]))
             TRY(reserve(dev, s->program[i].compiled));
     for (int i = 0; i < s->n_program; i += s->program[i].chain)
-        if (s->program[i].kind != PROGRAM_KERNEL)
+        if (!is_foreign(&s->program[i]))
             TRY(arrange(s->program[i].compiled, dev, bindings));
     return IG_OK;
 }
@@ -530,7 +535,7 @@ int emitted_launches(const schedule *s)
 {
     int n = 0;
     for (int i = 0; i < s->n_program; i += s->program[i].chain) {
-        if (s->program[i].kind == PROGRAM_KERNEL)
+        if (is_foreign(&s->program[i]))
             return 0;
         const emitted_program *c = s->program[i].compiled;
         n += c->e.n_step + (c->native != NULL);

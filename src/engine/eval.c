@@ -95,19 +95,25 @@ ig_status ig_device_get(int i, ig_device_info *info)
 
 /* ---- the cache of schedules ---- */
 
+/* True for a kernel of the user, which the engine launches whatever the device is. */
+static bool is_user_kernel(const program *p)
+{
+    return p->kind == PROGRAM_KERNEL && !p->kernel->native;
+}
+
 void engine_discard(schedule *s, const backend *dev)
 {
     if (s && s->replay)
         dev->replay->discard(s->replay);
     for (int i = 0; s && i < s->n_program; i++)
-        if (s->program[i].kind != PROGRAM_KERNEL)
+        if (!is_user_kernel(&s->program[i]))
             (dev->discard ? dev->discard : emitted_discard)(&s->program[i]);
     schedule_free(s);
 }
 
 static ig_status compile(schedule *s, int i, const backend *dev)
 {
-    if (s->program[i].kind == PROGRAM_KERNEL)
+    if (is_user_kernel(&s->program[i]))
         return kernel_node_compile(&s->program[i], dev);
     return dev->compile ? dev->compile(dev, &s->program[i]) : emitted_compile(s, i, dev);
 }
@@ -241,7 +247,7 @@ static ig_status bind_slots(const schedule *s, const backend *dev, int *n_owned)
 
 static ig_status launch(const program *p, const backend *dev, uint64_t *device_ns)
 {
-    if (p->kind == PROGRAM_KERNEL)
+    if (is_user_kernel(p))
         return kernel_node_launch(p, dev, engine.binding);
     return dev->launch ? dev->launch(p, engine.binding)
                        : emitted_launch(p, dev, engine.binding, device_ns);

@@ -236,11 +236,24 @@ static error_bound bound_of(const ig_array *x)
     return b;
 }
 
+/* The definition of a node that code of the device computes. */
+static ig_array *defined_again(const checker *c, const ig_array *x)
+{
+    enum { INPUTS = 8 };
+    ig_array *in[INPUTS];
+    const node_native *n = x->attr.kernel->native;
+    for (int i = 0; i < x->n_in && i < INPUTS; i++)
+        if (!(in[i] = input_again(c, x, i, stand_host)))
+            return NULL;
+    return n->define(n, in, (int)x->attr.result);
+}
+
 /* Computes the reference of the node and the terms of its bound on the CPU. */
 static ig_status compute_bound(const checker *c, const ig_array *x, error_bound *b)
 {
     if (x->op == OP_kernel) { /* its definition is itself, as the CPU runs it */
-        ig_array *same = node_again(c, x, b->dtype, stand_host);
+        ig_array *same =
+            x->attr.kernel->native ? defined_again(c, x) : node_again(c, x, b->dtype, stand_host);
         b->want = b->kind == BOUND_KERNEL ? build_cast(same, IG_F64) : same;
         return ig_eval(&b->want, 1);
     }

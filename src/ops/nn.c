@@ -2,6 +2,7 @@
  * expression of other ops, computed in f32 (f64 for f64) and rounded to the dtype of its input once, at
  * the end. */
 #include "base/error.h"
+#include "ops/attention.h"
 #include "ops/composite.h"
 #include "ops/index.h"
 #include <math.h>
@@ -344,21 +345,41 @@ static ig_array *attend(ig_array *scores, ig_array *value)
     return ig_divide(ig_matmul(e, value), sum);
 }
 
+static ig_array *scores_of(ig_array *const x[3], double scale)
+{
+    return ig_matmul(ig_multiply(x[0], ig_float(scale)), ig_matrix_transpose(x[1]));
+}
+
+static ig_array *causal_scores(ig_array *scores, ig_array *const x[3])
+{
+    const ig_ints square = IG_SHAPE(ig_dim(x[0], -2), ig_dim(x[1], -2));
+    return masked(scores, ig_tril(build_fill(1, IG_BOOL, square.n, square.v), 0));
+}
+
+ig_array *attention_plain(ig_array *const x[3], bool causal, double scale)
+{
+    ig_array *scores = scores_of(x, scale);
+    return attend(causal ? causal_scores(scores, x) : scores, x[2]);
+}
+
 int op_scaled_dot_product_attention(op_id op, const ig_arg *args, ig_array **out)
 {
     ig_array *x[3] = {args[0].u.array, args[1].u.array, args[2].u.array};
     ig_dtype dtype;
-    if (attention_shapes(op, x) != IG_OK || composite_floats(op, x, 3, &dtype) != IG_OK)
+    if (attention_shapes(op, x) != IG_OK)
         return 0;
-    double scale = args[5].kind == IG_ARG_FLOAT ? args[5].u.f : 1 / sqrt((double)ig_dim(x[0], -1));
-    ig_array *scores = ig_matmul(ig_multiply(x[0], ig_float(scale)), ig_matrix_transpose(x[1]));
-    if (args[3].kind == IG_ARG_ARRAY)
-        scores = with_mask(op, scores, args[3].u.array);
-    if (args[4].u.b) {
-        ig_ints square = IG_SHAPE(ig_dim(x[0], -2), ig_dim(x[1], -2));
-        scores = masked(scores, ig_tril(build_fill(1, IG_BOOL, square.n, square.v), 0));
-    }
-    return composite_result(out, attend(scores, x[2]), dtype);
+    const double scale =
+        args[5].kind == IG_ARG_FLOAT ? args[5].u.f : 1 / sqrt((double)ig_dim(x[0], -1));
+    const bool causal = args[4].u.b, masks = args[3].kind == IG_ARG_ARRAY;
+    ig_array *native = masks ? NULL : attention_native(x, causal, scale);
+    if (native)
+        return op_one(out, native);
+    if (composite_floats(op, x, 3, &dtype) != IG_OK)
+        return 0;
+    if (!masks)
+        return composite_result(out, attention_plain(x, causal, scale), dtype);
+    ig_array *scores = with_mask(op, scores_of(x, scale), args[3].u.array);
+    return composite_result(out, attend(causal ? causal_scores(scores, x) : scores, x[2]), dtype);
 }
 
 int op_embedding(op_id op, const ig_arg *args, ig_array **out)

@@ -115,7 +115,7 @@ typedef struct program {
     int64_t extent[4]; /* CONTRACT: number of points of each group */
     tape pre, post;
     operand in[2], out;
-    node_kernel *kernel; /* KERNEL: retained */
+    node_kernel *kernel; /* KERNEL: retained; with native, code of the device runs it */
     /* Length of the chain that starts here: row r of each program (all its tapes are cut into the same
      * number of rows) reads only row r of the others. 1: not a chain; 0: inside a chain that started
      * before. */

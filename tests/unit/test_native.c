@@ -19,11 +19,124 @@ typedef struct loops {
 
 static int launches, with_bias, core_only;
 
+/* ---- attention ---- */
+
+typedef struct attention {
+    native_code base;
+    const program *p;
+} attention;
+
+static int forwards, gradients;
+
+static bool offers(const backend *dev, const node_native *n)
+{
+    (void)dev;
+    return strncmp(n->what, "attention", 9) == 0;
+}
+
+static char *element_at(const operand *o, const binding *bindings, int64_t i)
+{
+    const binding *b = &bindings[o->slot];
+    return (char *)b->buf->data + b->offset + (size_t)(o->v.offset + i) * ig_dtype_bytes(o->dtype);
+}
+
+static double fetch(const operand *o, const binding *bindings, int64_t i)
+{
+    return dtype_fetch(o->dtype, element_at(o, bindings, i));
+}
+
+static void add(const operand *o, const binding *bindings, int64_t i, double x)
+{
+    dtype_store(o->dtype, element_at(o, bindings, i), fetch(o, bindings, i) + x);
+}
+
+/* The sum over d of a[i, d] * b[j, d]. */
+static double dot(const operand *a, int64_t i, const operand *b, int64_t j, int64_t dim,
+                  const binding *bindings)
+{
+    double sum = 0;
+    for (int64_t d = 0; d < dim; d++)
+        sum += fetch(a, bindings, i * dim + d) * fetch(b, bindings, j * dim + d);
+    return sum;
+}
+
+/* A result that nothing reads has no dtype in the program. */
+static void results_of(const program *p, operand out[3])
+{
+    for (int i = 0; i < p->post.n_operand; i++) {
+        out[i] = p->post.operand[i];
+        out[i].dtype = p->post.n_operand == 2 && i == 1 ? IG_F32 : p->kernel->native->dtype;
+    }
+}
+
+/* One row: its result and lse, or what it adds to the gradients. */
+static void attention_row(const program *p, const binding *bindings, int64_t job, int64_t i)
+{
+    const node_native *n = p->kernel->native;
+    const operand *in = p->pre.operand;
+    operand out[3];
+    results_of(p, out);
+    const int64_t rows = n->number[1], keys = n->number[2], dim = n->number[3];
+    const int64_t row = job * rows + i, padded = (rows + 63) / 64 * 64;
+    const bool forward = p->post.n_operand == 2;
+    const int64_t seen = n->number[4] && i + 1 < keys ? i + 1 : keys;
+    double p_row[64], sum = 0, delta = 0;
+    for (int64_t j = 0; j < seen; j++)
+        sum += p_row[j] = exp(n->scale * dot(&in[0], row, &in[1], job * keys + j, dim, bindings));
+    if (forward)
+        add(&out[1], bindings, job * padded + i, log2(sum));
+    else
+        delta = dot(&in[5], row, &in[3], row, dim, bindings);
+    for (int64_t j = 0; j < seen; j++) {
+        const double x = p_row[j] / sum;
+        const int64_t key = job * keys + j;
+        const double ds =
+            forward ? 0 : x * (dot(&in[5], row, &in[2], key, dim, bindings) - delta) * n->scale;
+        for (int64_t d = 0; d < dim; d++)
+            if (forward)
+                add(&out[0], bindings, row * dim + d, x * fetch(&in[2], bindings, key * dim + d));
+            else {
+                add(&out[0], bindings, row * dim + d, ds * fetch(&in[1], bindings, key * dim + d));
+                add(&out[1], bindings, key * dim + d, ds * fetch(&in[0], bindings, row * dim + d));
+                add(&out[2], bindings, key * dim + d, x * fetch(&in[5], bindings, row * dim + d));
+            }
+    }
+}
+
+static ig_status attention_launch(const program *p, const binding *bindings)
+{
+    const node_native *n = p->kernel->native;
+    const bool forward = p->post.n_operand == 2;
+    operand out[3];
+    *(forward ? &forwards : &gradients) += 1;
+    results_of(p, out);
+    for (int i = 0; i < p->post.n_operand; i++) {
+        const operand *o = &out[i];
+        for (int64_t k = 0; k < p->kernel->result[i].bytes / (int64_t)ig_dtype_bytes(o->dtype); k++)
+            dtype_store(o->dtype, element_at(o, bindings, k),
+                        forward && i == 1 && k % ((n->number[1] + 63) / 64 * 64) >= n->number[1]
+                            ? INFINITY
+                            : 0);
+    }
+    for (int64_t i = 0; i < n->number[0] * n->number[1]; i++)
+        attention_row(p, bindings, i / n->number[1], i % n->number[1]);
+    return IG_OK;
+}
+
+/* ---- the device ---- */
+
 static ig_status prepare(const backend *dev, const program *p, native_code **out)
 {
     product c;
     (void)dev;
     *out = NULL;
+    if (p->kind == PROGRAM_KERNEL) {
+        attention *a = memory_new(sizeof *a);
+        assert_non_null(a);
+        *a = (attention){{.name = "loops of attention"}, p};
+        *out = &a->base;
+        return IG_OK;
+    }
     if (!product_of(p, &c))
         return IG_OK;
     loops *l = memory_new(sizeof *l);
@@ -44,6 +157,8 @@ static double element(const binding *b, ig_dtype dtype, int64_t at)
 
 static ig_status launch(native_code *code, const binding *bindings, binding scratch)
 {
+    if (strcmp(code->name, "loops") != 0)
+        return attention_launch(((attention *)code)->p, bindings);
     const product *c = &((loops *)code)->c;
     const binding to = c->out_slot < 0 ? scratch : bindings[c->out_slot];
     launches++;
@@ -76,7 +191,8 @@ static ig_status launch(native_code *code, const binding *bindings, binding scra
 
 static void discard(native_code *code) { memory_free(code); }
 
-static const backend_native by_loops = {prepare, launch, discard};
+static const backend_native by_loops = {
+    .offers = offers, .prepare = prepare, .launch = launch, .discard = discard};
 
 static int set_up(void **unused)
 {
@@ -230,12 +346,89 @@ static void other_layouts_are_emitted(void **unused)
     assert_int_equal(ig_set_device("cpu"), IG_OK);
 }
 
+/* Results and gradients of attention on the device and on the CPU. */
+static void compare_attention(ig_dtype dtype, bool causal)
+{
+    enum { MOST = 512 };
+    const double error = dtype == IG_BF16 ? 0.05 : 0.01;
+    double values[2][4][MOST];
+    int sizes[4];
+    for (int device = 0; device < 2; device++) {
+        assert_int_equal(ig_set_device(device ? "loops" : "cpu"), IG_OK);
+        ig_array *x[3] = {noise(0, IG_SHAPE(2, 3, 7, 8), dtype),
+                          noise(1, IG_SHAPE(2, 3, 9, 8), dtype),
+                          noise(2, IG_SHAPE(2, 3, 9, 8), dtype)};
+        ig_array *g = noise(3, IG_SHAPE(2, 3, 7, 8), dtype), *all[4];
+        assert_int_equal(ig_eval(x, 3), IG_OK);
+        all[0] = ig_scaled_dot_product_attention(x[0], x[1], x[2], NULL, causal, 0);
+        assert_int_equal(ig_vjp(&all[0], &g, 1, x, 3, all + 1), IG_OK);
+        forwards = gradients = 0;
+        assert_int_equal(ig_eval(all, 4), IG_OK);
+        assert_int_equal(forwards, device);
+        assert_int_equal(gradients, device);
+        for (int i = 0; i < 4; i++)
+            sizes[i] = read_all(all[i], values[device][i], MOST);
+    }
+    for (int i = 0; i < 4; i++)
+        for (int k = 0; k < sizes[i]; k++)
+            if (!(fabs(values[1][i][k] - values[0][i][k]) <= error * (1 + fabs(values[0][i][k]))))
+                fail_msg("%s, causal %d, result %d: element %d is %g, not %g", ig_dtype_name(dtype),
+                         causal, i, k, values[1][i][k], values[0][i][k]);
+    assert_int_equal(ig_set_device("cpu"), IG_OK);
+}
+
+static void attention_runs_as_one_node(void **unused)
+{
+    (void)unused;
+    for (int causal = 0; causal < 2; causal++) {
+        compare_attention(IG_F16, causal);
+        compare_attention(IG_BF16, causal);
+    }
+}
+
+static ig_array *attention_of(ig_dtype dtype)
+{
+    ig_array *q = noise(0, IG_SHAPE(2, 7, 8), dtype);
+    return ig_scaled_dot_product_attention(q, q, q, NULL, false, 0);
+}
+
+static void other_attention_keeps_its_definition(void **unused)
+{
+    (void)unused;
+    assert_int_equal(ig_set_device("loops"), IG_OK);
+    ig_array *wide = attention_of(IG_F32);
+    assert_int_equal(ig_set_math(IG_MATH_SAME), IG_OK);
+    ig_array *same = attention_of(IG_F16);
+    assert_int_equal(ig_set_math(IG_MATH_STRICT), IG_OK);
+    ig_array *all[2] = {wide, same};
+    forwards = 0;
+    assert_int_equal(ig_eval(all, 2), IG_OK);
+    assert_int_equal(forwards, 0);
+    assert_int_equal(ig_set_device("cpu"), IG_OK);
+}
+
+/* A check of each node compares the device's code with the definition. */
+static void attention_can_be_verified(void **unused)
+{
+    (void)unused;
+    assert_int_equal(ig_set_device("loops"), IG_OK);
+    ig_array *y = attention_of(IG_F16), *x = y;
+    ig_verify_report report = {0};
+    assert_int_equal(ig_verify(&x, 1, &report), IG_OK);
+    assert_string_equal(report.text, "");
+    assert_int_equal(report.failed, 0);
+    assert_int_equal(ig_set_device("cpu"), IG_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(products_run_by_the_device, begin, end),
         cmocka_unit_test_setup_teardown(the_schedule_names_the_code, begin, end),
         cmocka_unit_test_setup_teardown(other_layouts_are_emitted, begin, end),
+        cmocka_unit_test_setup_teardown(attention_runs_as_one_node, begin, end),
+        cmocka_unit_test_setup_teardown(other_attention_keeps_its_definition, begin, end),
+        cmocka_unit_test_setup_teardown(attention_can_be_verified, begin, end),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }

@@ -10,6 +10,9 @@
 typedef int CUresult, CUdevice, CUdevice_attribute, CUfunction_attribute, CUlimit,
     CUpointer_attribute, CUmemorytype, nvrtcResult;
 typedef int CUstreamCaptureMode, CUstreamCaptureStatus;
+typedef int CUtensorMapDataType, CUtensorMapInterleave, CUtensorMapSwizzle, CUtensorMapL2promotion,
+    CUtensorMapFloatOOBfill;
+typedef uint32_t cuuint32_t;
 typedef uint64_t CUdeviceptr, cuuint64_t;
 typedef struct CUctx_st *CUcontext;
 typedef struct CUstream_st *CUstream;
@@ -49,6 +52,11 @@ typedef struct CUDA_KERNEL_NODE_PARAMS_v2_st {
     void *kern;
     CUcontext ctx;
 } CUDA_KERNEL_NODE_PARAMS;
+
+/* Passed to kernels by value; its address is a multiple of 64. */
+typedef struct CUtensorMap {
+    _Alignas(64) uint64_t words[16];
+} CUtensorMap;
 
 enum {
 #define CU_STATUS(name, value) name = value,

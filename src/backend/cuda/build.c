@@ -100,7 +100,8 @@ static ig_status compile(const cuda_device *d, const kernel_image *image, char *
             "%s: %s; %s. Without NVRTC, use the same GPU through OpenCL: 'ingot devices' shows its "
             "name",
             d->name, nvrtc.why, nvrtc.remedy);
-    snprintf(arch, sizeof arch, "--gpu-architecture=sm_%d", d->capability);
+    snprintf(arch, sizeof arch, "--gpu-architecture=sm_%d%s", d->capability,
+             image->options ? image->options : "");
     if (include_option(include, sizeof include))
         options[n++] = include;
     nvrtcProgram p = NULL;
@@ -205,4 +206,64 @@ void cuda_kernel_discard(kernel_code *code)
     d->n_kernels--;
     pthread_mutex_unlock(&d->lock);
     memory_free(k);
+}
+
+/* ---- kernels written by hand ---- */
+
+/* A kernel of a text of kernels/, behind definitions. The device keeps it. */
+struct cuda_text_kernel {
+    struct cuda_text_kernel *next;
+    const char *text[3], *entry;
+    cuda_kernel *kernel;
+    char definitions[];
+};
+
+void cuda_text_release(cuda_device *d)
+{
+    while (d->texts) {
+        struct cuda_text_kernel *k = d->texts;
+        d->texts = k->next;
+        cuda_kernel_discard(&k->kernel->base);
+        memory_free(k);
+    }
+}
+
+ig_status cuda_text_kernel(cuda_device *d, const cuda_text *t, cuda_kernel **out)
+{
+    for (struct cuda_text_kernel *k = d->texts; k; k = k->next)
+        if (memcmp(k->text, t->text, sizeof k->text) == 0 && strcmp(k->entry, t->entry) == 0 &&
+            strcmp(k->definitions, t->definitions) == 0) {
+            *out = k->kernel;
+            return IG_OK;
+        }
+    const size_t bytes = strlen(t->definitions) + 1;
+    struct cuda_text_kernel *k = memory_new(sizeof *k + bytes);
+    text source = {0};
+    kernel_code *code = NULL;
+    text_add(&source, "%s", t->definitions);
+    for (int i = 0; i < 3 && t->text[i]; i++)
+        text_add(&source, "%s", t->text[i]);
+    char *all = text_take(&source);
+    ig_status status = k && all ? IG_OK : IG_ERR_MEMORY;
+    if (status == IG_OK) {
+        const kernel_image image = {.source = all,
+                                    .entry = t->entry,
+                                    .options = t->suffix,
+                                    .params = t->params,
+                                    .n_params = t->n_params,
+                                    .dynamic_shared = true};
+        status = cuda_kernel_build(&d->base, &image, &code);
+    }
+    memory_free(all);
+    if (status != IG_OK) {
+        memory_free(k);
+        return status;
+    }
+    k->next = d->texts;
+    memcpy(k->text, t->text, sizeof k->text);
+    k->entry = t->entry;
+    k->kernel = *out = (cuda_kernel *)code;
+    memcpy(k->definitions, t->definitions, bytes);
+    d->texts = k;
+    return IG_OK;
 }

@@ -43,10 +43,12 @@ typedef struct cuda_device {
     CUevent staged; /* when the last copy out of it is done */
     cuda_block *pool[CUDA_POOL_CLASSES];
     uint64_t pooled_bytes, used_bytes;
-    cublasLtHandle_t lt; /* NULL: not used yet */
-    int n_kernels;       /* that are loaded */
-    int n_graphs;        /* that are alive */
-    char dead[256];      /* the error that destroyed the context; "": none */
+    cublasLtHandle_t lt;            /* NULL: not used yet */
+    int n_native;                   /* programs that libraries and kernels written by hand run */
+    struct cuda_text_kernel *texts; /* kernels written by hand that were used */
+    int n_kernels;                  /* that are loaded */
+    int n_graphs;                   /* that are alive */
+    char dead[256];                 /* the error that destroyed the context; "": none */
 } cuda_device;
 
 /* buffer.handle */
@@ -95,6 +97,19 @@ void cuda_trim(cuda_device *d);
 buffer *cuda_alloc_visible(const backend *dev, size_t bytes);
 
 ig_status cuda_kernel_build(const backend *dev, const kernel_image *image, kernel_code **out);
+/* A kernel written by hand: texts of kernels/, which NVRTC gets verbatim, one behind another. */
+typedef struct cuda_text {
+    const char *definitions; /* in front of them */
+    const char *text[3];     /* known by their addresses; the others are NULL */
+    const char *entry;
+    const char
+        *suffix; /* of the architecture's name: "a" for features of this one alone; or NULL */
+    const kernel_param *params;
+    int n_params;
+} cuda_text;
+/* The kernel, compiled at most once. The device keeps it. Called with the engine's lock. */
+ig_status cuda_text_kernel(cuda_device *d, const cuda_text *t, cuda_kernel **out);
+void cuda_text_release(cuda_device *d);
 void cuda_kernel_discard(kernel_code *code);
 ig_status cuda_kernel_launch(kernel_code *code, const kernel_launch *l);
 

@@ -328,6 +328,7 @@ static void release(const backend *dev)
         cu.stream_wait(d->stream);
     if (d->context)
         cuda_trim(d);
+    cuda_native_release(d);
     const bool closes = d->context && d->used_bytes == 0 && d->n_kernels == 0;
     if (closes)
         close_parts(d);

@@ -153,6 +153,13 @@ static bool set_up(lt_product *p, bool tf32)
     return chosen;
 }
 
+void lt_release(cuda_device *d)
+{
+    if (d->lt && !d->dead[0])
+        lt.api.cublasLtDestroy(d->lt);
+    d->lt = NULL;
+}
+
 /* ---- launching ---- */
 
 static cublasStatus_t launch_one(lt_product *p, const CUdeviceptr at[3], CUdeviceptr workspace)

@@ -2,7 +2,10 @@
  * installed, so it is the same in each run. In math mode `same` the emitted kernels run, in the CPU's order. */
 #include "backend/cuda/native.h"
 
+#include "base/embed.h"
 #include "base/error.h"
+
+INCLUDE_FILE("kernels_hopper", "kernels/hopper.cuh");
 
 /* A product with an epilogue of its own takes two launches. Below this number of multiplications the emitted
  * kernel, which takes one, is as fast. */
@@ -14,23 +17,71 @@ CUdeviceptr cuda_address(const cuda_device *d, binding at, int64_t offset, ig_dt
     return m ? m->at + at.offset + (uint64_t)offset * ig_dtype_bytes(dtype) : 0;
 }
 
+ig_status cuda_map(cuda_device *d, CUtensorMap *map, CUdeviceptr at, int bytes,
+                   const cuuint64_t dims[4], const int64_t strides[3], const cuuint32_t box[2])
+{
+    enum { ANY = 16 };
+    const cuuint32_t boxes[4] = {box[0], box[1], 1, 1}, steps[4] = {1, 1, 1, 1};
+    cuuint64_t apart[3];
+    for (int i = 0; i < 3; i++)
+        apart[i] = dims[i + 1] > 1 ? (uint64_t)strides[i] * (uint64_t)bytes : ANY;
+    TRY(cuda_enter(d)); /* the driver wants a current context */
+    const CUresult status = cu.tensor_map(
+        map, bytes == 2 ? CU_TENSOR_MAP_DATA_TYPE_UINT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4,
+        (void *)(uintptr_t)at, dims, apart, boxes, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+        CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+        CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    const ig_status result = cuda_check(d, status, "describing a matrix");
+    cuda_leave(d);
+    return result;
+}
+
+static bool offers(const backend *dev, const node_native *n)
+{
+    return attention_offers(cuda_device_of(dev), n);
+}
+
 static bool is_small(const product *c)
 {
     return (double)c->outer * (double)c->batch * (double)c->m * (double)c->n * (double)c->k <
            FEW_PRODUCTS;
 }
 
+void cuda_native_release(cuda_device *d)
+{
+    if (d->n_native)
+        return;
+    cuda_text_release(d);
+    lt_release(d);
+}
+
+/* A product by cuBLASLt, or else by the device's tensor cores. */
+static ig_status prepare_product(cuda_device *d, const program *p, cuda_native **out)
+{
+    const bool tf32 = p->math == IG_MATH_TF32;
+    product c;
+    if (p->math == IG_MATH_SAME || !product_of(p, &c) || is_small(&c))
+        return IG_OK;
+    TRY(lt_prepare(d, &c, tf32, out));
+    if (*out)
+        return IG_OK;
+    const bool failed = ig_failed();
+    if (tensor_prepare(d, &c, tf32, out) != IG_OK && !failed)
+        ig_error(
+            NULL); /* an old compiler does not know the instructions; the emitted kernel runs */
+    return IG_OK;
+}
+
 static ig_status prepare(const backend *dev, const program *p, native_code **out)
 {
     cuda_device *d = cuda_device_of(dev);
     cuda_native *code = NULL;
-    product c;
     *out = NULL;
-    if (p->math == IG_MATH_SAME || !product_of(p, &c) || is_small(&c))
-        return IG_OK;
-    TRY(lt_prepare(d, &c, p->math == IG_MATH_TF32, &code));
-    if (code)
+    TRY(p->kind == PROGRAM_KERNEL ? attention_prepare(d, p, &code) : prepare_product(d, p, &code));
+    if (code) {
+        d->n_native++;
         *out = &code->base;
+    }
     return IG_OK;
 }
 
@@ -43,8 +94,10 @@ static ig_status launch(native_code *code, const binding *bindings, binding scra
 static void discard(native_code *code)
 {
     cuda_native *c = (cuda_native *)code;
-    if (c)
+    if (c) {
+        c->dev->n_native--;
         c->discard(c);
+    }
 }
 
-const backend_native cuda_native_programs = {prepare, launch, discard};
+const backend_native cuda_native_programs = {offers, prepare, launch, discard};

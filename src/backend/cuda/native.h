@@ -16,10 +16,27 @@ typedef struct cuda_native {
 
 extern const backend_native cuda_native_programs;
 
+/* kernels/hopper.cuh */
+extern const char kernels_hopper[];
+
+/* Releases libraries and kernels, unless a program still needs them. With the lock and the context. */
+void cuda_native_release(cuda_device *d);
+void lt_release(cuda_device *d);
+
 /* The address of a bound buffer, moved by elements; 0 if the buffer is not the device's. */
 CUdeviceptr cuda_address(const cuda_device *d, binding at, int64_t offset, ig_dtype dtype);
 
+/* A map of boxes of box[0] x box[1] elements of 2 or 4 bytes, for copies by TMA. A stride counts elements,
+ * from the second axis on; that of an axis of length 1 does not matter. */
+ig_status cuda_map(cuda_device *d, CUtensorMap *map, CUdeviceptr at, int bytes,
+                   const cuuint64_t dims[4], const int64_t strides[3], const cuuint32_t box[2]);
+
+/* Attention, forward and backward: see ops/attention.c. */
+bool attention_offers(const cuda_device *d, const node_native *n);
+ig_status attention_prepare(cuda_device *d, const program *p, cuda_native **out);
+
 /* Each returns IG_OK with *out NULL if it does not run the product. */
 ig_status lt_prepare(cuda_device *d, const product *c, bool tf32, cuda_native **out);
+ig_status tensor_prepare(cuda_device *d, const product *c, bool tf32, cuda_native **out);
 
 #endif

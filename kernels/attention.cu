@@ -1,0 +1,197 @@
+/* Attention on the tensor cores of Hopper (sm_90a), without the matrix of scores in memory:
+ *
+ *   out[b, i, :] = sum over j of p[b, i, j] * v[b, j, :],   p = softmax of scale * (q k^T) along j
+ *
+ * q is (b, n_q, DIM), k and v are (b, n_k, DIM), f16 or bf16, sums in f32. A block has WGS warpgroups of 64
+ * rows of q each, and one more whose first thread copies tiles of KEYS keys and values (TMA). The largest
+ * score and the sum of a row are kept as the tiles go by; when the largest grows, what was summed is scaled.
+ * While a warpgroup computes its exponentials, the tensor cores work on its last tile of values.
+ *
+ * A row that attends to nothing gives zeros. For the backward pass, lse[b, i] is the base 2 logarithm of the
+ * sum of exp2(score * log2(e) * scale); it is inf for such a row and behind the last row.
+ *
+ * NVRTC gets this text behind these definitions, hopper.cuh and attention.cuh:
+ *
+ *   TYPE      "f16" or "bf16"; IS_F16: 1 or 0
+ *   DIM       64 or 128: elements of a row; if there are fewer, the others are zeros
+ *   WGS       2 or 3
+ *   CAUSAL    1: row i attends to keys 0 to i
+ */
+enum {
+    KEYS = 128,
+    BLOCKS = DIM / 64, /* panels beside each other */
+    ROWS = WGS * 64,
+    STAGES = DIM == 64 ? 4 : 2,
+    Q_BYTES = ROWS * DIM * 2,
+    KV_BYTES = KEYS * DIM * 2 /* of keys, or of values */
+};
+
+struct attention_sizes {
+    int n_q, n_k, dim, batch, tiles;
+    int n_pad; /* rows of lse: n_q, rounded up */
+    int q_batch, q_outer, k_batch, k_outer, v_batch, v_outer; /* 0 or 1: whether the map has the axis */
+    float scale;                                              /* times log2(e) */
+};
+
+/* A thread has 64 scores: of row `row` those with bit 1 of the index clear, of row + 8 the others. Score i is
+ * that of key i / 4 * 8 + lane % 4 * 2 + i % 2 of the tile. */
+typedef struct softmax_state {
+    float most[2], sum[2];
+} softmax_state;
+
+static __device__ __forceinline__ void hide_scores(float (&s)[64], int row, int key0, int n_k)
+{
+    const int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int i = 0; i < 64; i++) {
+        const int key = key0 + i / 4 * 8 + lane % 4 * 2 + i % 2;
+        const bool hidden = key >= n_k || (CAUSAL && key > row + (i / 2 % 2) * 8);
+        s[i] = hidden ? -__int_as_float(0x7f800000) : s[i];
+    }
+}
+
+/* Scores become exponentials; scale[r] is what the sums so far of each row are to be multiplied by. */
+static __device__ __forceinline__ void take_exponentials(float (&s)[64], softmax_state *state,
+                                                         float c, float (&scale)[2])
+{
+    const float low = -__int_as_float(0x7f800000);
+#pragma unroll
+    for (int r = 0; r < 2; r++) {
+        float most = state->most[r];
+#pragma unroll
+        for (int i = 0; i < 64; i += 4)
+            most = fmaxf(most, fmaxf(s[i + 2 * r], s[i + 2 * r + 1]));
+        most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, 1));
+        most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, 2));
+        const float base = most == low ? 0.0f : most * c;
+        scale[r] = exp2_fast(state->most[r] == low ? low : fmaf(state->most[r], c, -base));
+        float sum = 0;
+#pragma unroll
+        for (int i = 0; i < 64; i += 4) {
+            s[i + 2 * r] = exp2_fast(fmaf(s[i + 2 * r], c, -base));
+            s[i + 2 * r + 1] = exp2_fast(fmaf(s[i + 2 * r + 1], c, -base));
+            sum += s[i + 2 * r] + s[i + 2 * r + 1];
+        }
+        state->sum[r] = fmaf(state->sum[r], scale[r], sum);
+        state->most[r] = most;
+    }
+}
+
+static __device__ __forceinline__ void scale_rows(float (&out)[DIM / 2], const float (&scale)[2])
+{
+#pragma unroll
+    for (int i = 0; i < DIM / 2; i++)
+        out[i] *= scale[i / 2 % 2];
+}
+
+static __device__ __forceinline__ void write_out(const float (&out)[DIM / 2], softmax_state *state,
+                                                 half_bits *to, float *lse, int row,
+                                                 const attention_sizes &g)
+{
+    const int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int r = 0; r < 2; r++) {
+        float sum = state->sum[r];
+        sum += __shfl_xor_sync(0xffffffffu, sum, 1);
+        sum += __shfl_xor_sync(0xffffffffu, sum, 2);
+        const int at = row + r * 8;
+        const float inverse = sum > 0 ? 1 / sum : sum == 0 ? 1.0f : sum; /* NaN stays */
+        if (lane % 4 == 0 && at < g.n_pad)
+            lse[at] = sum == 0 || at >= g.n_q ? __int_as_float(0x7f800000)
+                                              : fmaf(state->most[r], g.scale, log2_fast(sum));
+        if (at < g.n_q)
+            write_row(out, r, inverse, to + (long long)at * g.dim, g.dim);
+    }
+}
+
+extern "C" __global__ void __launch_bounds__((WGS + 1) * 128, 1)
+    attend(const __grid_constant__ tensor_map map_q, const __grid_constant__ tensor_map map_k,
+           const __grid_constant__ tensor_map map_v, half_bits *out, float *lse,
+           const attention_sizes g)
+{
+    extern __shared__ __align__(1024) unsigned char shared[];
+    __shared__ __align__(8) unsigned long long barriers[2 * STAGES + 1];
+    const unsigned q = (shared_at(shared) + 1023) & ~1023u, kv = q + Q_BYTES;
+    const unsigned full = shared_at(barriers), empty = full + STAGES * 8,
+                   ready = empty + STAGES * 8;
+    const int warpgroup = threadIdx.x / 128;
+    const int tile = blockIdx.x % g.tiles, job = blockIdx.x / g.tiles;
+    /* Long rows of a causal product come first. */
+    const int row0 = (CAUSAL ? g.tiles - 1 - tile : tile) * ROWS;
+    const int batch = job % g.batch, outer = job / g.batch;
+    const int end = CAUSAL && row0 + ROWS < g.n_k ? row0 + ROWS : g.n_k;
+    const int steps = (end + KEYS - 1) / KEYS;
+
+    if (threadIdx.x == 0) {
+        for (int i = 0; i < STAGES; i++) {
+            barrier_init(full + (unsigned)i * 8, 1);
+            barrier_init(empty + (unsigned)i * 8, WGS);
+        }
+        barrier_init(ready, 1);
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    }
+    __syncthreads();
+
+    if (warpgroup == 0) {
+        fewer_registers();
+        if (threadIdx.x == 0) {
+            barrier_expect(ready, Q_BYTES);
+            for (int i = 0; i < BLOCKS; i++)
+                copy_box(q + (unsigned)(i * ROWS * 128), &map_q, ready, i * 64, row0,
+                         batch * g.q_batch, outer * g.q_outer);
+            for (int j = 0; j < steps; j++) {
+                const int stage = j % STAGES;
+                const unsigned barrier = full + (unsigned)stage * 8,
+                               at = kv + (unsigned)(stage * 2 * KV_BYTES);
+                if (j >= STAGES)
+                    barrier_wait(empty + (unsigned)stage * 8, (j / STAGES - 1) & 1);
+                barrier_expect(barrier, 2 * KV_BYTES);
+                for (int i = 0; i < BLOCKS; i++) {
+                    copy_box(at + (unsigned)(i * KEYS * 128), &map_k, barrier, i * 64, j * KEYS,
+                             batch * g.k_batch, outer * g.k_outer);
+                    copy_box(at + (unsigned)(KV_BYTES + i * KEYS * 128), &map_v, barrier, i * 64,
+                             j * KEYS, batch * g.v_batch, outer * g.v_outer);
+                }
+            }
+        }
+    } else {
+        more_registers();
+        const int group = warpgroup - 1, lane = threadIdx.x % 32;
+        const int row = row0 + group * 64 + threadIdx.x % 128 / 32 * 16 + lane / 4;
+        const unsigned own = q + (unsigned)(group * 64 * 128);
+        const float low = -__int_as_float(0x7f800000);
+        softmax_state state = {{low, low}, {0, 0}};
+        float s[64], sums[DIM / 2], scale[2];
+        unsigned p[KEYS / 4];
+#pragma unroll
+        for (int i = 0; i < DIM / 2; i++)
+            sums[i] = 0;
+        barrier_wait(ready, 0);
+        barrier_wait(full, 0);
+        start_products<ROWS, KEYS>(s, own, kv);
+        multiply_wait<0>();
+        if (CAUSAL || KEYS > g.n_k)
+            hide_scores(s, row, 0, g.n_k);
+        take_exponentials(s, &state, g.scale, scale);
+        pack_all<KEYS>(s, p);
+        for (int j = 1; j < steps; j++) {
+            const int stage = j % STAGES, before = (j - 1) % STAGES;
+            barrier_wait(full + (unsigned)stage * 8, j / STAGES & 1);
+            start_products<ROWS, KEYS>(s, own, kv + (unsigned)(stage * 2 * KV_BYTES));
+            start_sums<KEYS>(sums, p, kv + (unsigned)(before * 2 * KV_BYTES + KV_BYTES));
+            multiply_wait<1>();
+            if ((j + 1) * KEYS > (CAUSAL ? row0 : g.n_k) || (j + 1) * KEYS > g.n_k)
+                hide_scores(s, row, j * KEYS, g.n_k);
+            take_exponentials(s, &state, g.scale, scale);
+            multiply_wait<0>();
+            if (threadIdx.x % 128 == 0)
+                barrier_arrive(empty + (unsigned)before * 8);
+            scale_rows(sums, scale);
+            pack_all<KEYS>(s, p);
+        }
+        start_sums<KEYS>(sums, p, kv + (unsigned)((steps - 1) % STAGES * 2 * KV_BYTES + KV_BYTES));
+        multiply_wait<0>();
+        write_out(sums, &state, out + (long long)job * g.n_q * g.dim, lse + (long long)job * g.n_pad,
+                  row, g);
+    }
+}

@@ -1,0 +1,252 @@
+/* Attention by kernels/attention.cu and attention_grad.cu, on the tensor cores of Hopper. The operands of a
+ * node of ops/attention.c are contiguous: (products, rows or keys, elements). */
+#include "backend/cuda/native.h"
+
+#include "base/embed.h"
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+INCLUDE_FILE("kernels_attention_parts", "kernels/attention.cuh");
+INCLUDE_FILE("kernels_attention", "kernels/attention.cu");
+INCLUDE_FILE("kernels_attention_grad", "kernels/attention_grad.cu");
+extern const char kernels_attention_parts[], kernels_attention[], kernels_attention_grad[];
+
+enum { KEYS = 128, LSE_ROWS = 64, QUERIES = 64, GRAD_GROUPS = 2, INPUTS = 6, MAPS = 4 };
+
+/* As in the kernels' texts. Every map has both axes of batches; the second is one product long. */
+typedef struct attention_sizes {
+    int32_t n_q, n_k, dim, batch, tiles, n_pad;
+    int32_t q_batch, q_outer, k_batch, k_outer, v_batch, v_outer;
+    float scale, factor; /* the forward kernel takes no factor */
+} attention_sizes;
+
+enum { FORWARD_BYTES = offsetof(attention_sizes, factor) };
+
+typedef struct attention {
+    cuda_native base;
+    cuda_kernel *forward, *delta, *grad_q, *grad_kv;
+    int wide;   /* elements of a row as the kernels see them: 64 or 128 */
+    int groups; /* warpgroups with rows of their own */
+    int64_t jobs, rows, keys, dim, padded;
+    operand in[INPUTS], out[3];
+    attention_sizes sizes;
+} attention;
+
+bool attention_offers(const cuda_device *d, const node_native *n)
+{
+    const int64_t most = 1 << 20, *e = n->number;
+    return strncmp(n->what, "attention", 9) == 0 && d->capability == 90 && cu.tensor_map &&
+           dtype_is_half(n->dtype) && e[3] % 8 == 0 && e[3] <= 128 && e[0] <= most &&
+           e[1] <= most && e[2] <= most && (double)e[0] * (double)(e[1] + 64) < INT32_MAX &&
+           n->scale > 0;
+}
+
+static void discard(cuda_native *code) { memory_free(code); }
+
+static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/* ---- kernels ---- */
+
+static kernel_param bytes_param(size_t bytes) { return (kernel_param){KERNEL_BYTES, bytes, 0}; }
+
+static ig_status kernel_of(const attention *a, ig_dtype dtype, bool causal, const char *text,
+                           const char *entry, int groups, const kernel_param *params, int n,
+                           cuda_kernel **out)
+{
+    char definitions[160];
+    snprintf(definitions, sizeof definitions,
+             "#define TYPE \"%s\"\n#define IS_F16 %d\n#define DIM %d\n#define WGS %d\n"
+             "#define CAUSAL %d\n",
+             ig_dtype_name(dtype), dtype == IG_F16, a->wide, groups, causal);
+    const cuda_text t = {
+        definitions, {kernels_hopper, kernels_attention_parts, text}, entry, "a", params, n};
+    return cuda_text_kernel(a->base.dev, &t, out);
+}
+
+static ig_status forward_kernel(attention *a, const node_native *n)
+{
+    const kernel_param map = bytes_param(sizeof(CUtensorMap)), pointer = {KERNEL_BUFFER, 0, 0};
+    const kernel_param params[] = {map, map, map, pointer, pointer, bytes_param(FORWARD_BYTES)};
+    return kernel_of(a, n->dtype, n->number[4] != 0, kernels_attention, "attend", a->groups, params,
+                     6, &a->forward);
+}
+
+static ig_status gradient_kernels(attention *a, const node_native *n)
+{
+    const kernel_param map = bytes_param(sizeof(CUtensorMap)), pointer = {KERNEL_BUFFER, 0, 0};
+    const kernel_param number = bytes_param(4), wide = bytes_param(8);
+    const kernel_param sizes = bytes_param(sizeof(attention_sizes));
+    const kernel_param delta[] = {pointer, pointer, pointer, number, number, number,
+                                  number,  number,  wide,    wide,   wide};
+    const kernel_param grad_q[] = {map, map, map, map, pointer, pointer, pointer, sizes};
+    const kernel_param grad_kv[] = {map, map, map, map, pointer, pointer, pointer, pointer, sizes};
+    const char *text = kernels_attention_grad;
+    TRY(kernel_of(a, n->dtype, n->number[4] != 0, text, "delta", GRAD_GROUPS, delta, 11,
+                  &a->delta));
+    TRY(kernel_of(a, n->dtype, n->number[4] != 0, text, "gradient_q", GRAD_GROUPS, grad_q, 8,
+                  &a->grad_q));
+    return kernel_of(a, n->dtype, n->number[4] != 0, text, "gradient_kv", GRAD_GROUPS, grad_kv, 9,
+                     &a->grad_kv);
+}
+
+/* ---- launching ---- */
+
+static binding place(const operand *o, const binding *bindings)
+{
+    binding b = bindings[o->slot];
+    b.offset += (size_t)o->v.offset * ig_dtype_bytes(o->dtype);
+    return b;
+}
+
+/* Boxes of box_rows rows of 64 elements of an operand with n rows. */
+static ig_status map_rows(const attention *a, CUtensorMap *map, int input, int64_t n, int box_rows,
+                          const binding *bindings)
+{
+    const operand *o = &a->in[input];
+    const CUdeviceptr at = cuda_address(a->base.dev, place(o, bindings), 0, o->dtype);
+    if (!at)
+        FAIL(IG_ERR_ARGUMENT, "%s: attention reads a buffer of another device", a->base.dev->name);
+    const cuuint64_t dims[4] = {(uint64_t)a->dim, (uint64_t)n, (uint64_t)a->jobs, 1};
+    const int64_t strides[3] = {a->dim, n * a->dim, 0};
+    const cuuint32_t box[2] = {64, (uint32_t)box_rows};
+    return cuda_map(a->base.dev, map, at, 2, dims, strides, box);
+}
+
+static ig_status launch_forward(cuda_native *code, const binding *bindings, binding scratch)
+{
+    attention *a = (attention *)code;
+    const int rows = a->groups * 64, stages = a->wide == 64 ? 4 : 2;
+    CUtensorMap maps[3];
+    (void)scratch;
+    TRY(map_rows(a, &maps[0], 0, a->rows, rows, bindings));
+    TRY(map_rows(a, &maps[1], 1, a->keys, KEYS, bindings));
+    TRY(map_rows(a, &maps[2], 2, a->keys, KEYS, bindings));
+    const kernel_arg args[] = {{.bytes = &maps[0]},
+                               {.bytes = &maps[1]},
+                               {.bytes = &maps[2]},
+                               {.at = place(&a->out[0], bindings)},
+                               {.at = place(&a->out[1], bindings)},
+                               {.bytes = &a->sizes}};
+    const kernel_launch l = {.grid = {(uint32_t)(a->sizes.tiles * a->jobs), 1, 1},
+                             .block = {(uint32_t)(a->groups + 1) * 128, 1, 1},
+                             .shared_bytes =
+                                 1024 + (size_t)(rows + stages * 2 * KEYS) * (size_t)a->wide * 2,
+                             .args = args};
+    return cuda_kernel_launch(&a->forward->base, &l);
+}
+
+static ig_status launch_delta(const attention *a, const binding *bindings, binding delta)
+{
+    const int32_t total = (int32_t)(a->jobs * a->padded), n_q = (int32_t)a->rows,
+                  n_pad = (int32_t)a->padded, dim = (int32_t)a->dim, batch = (int32_t)a->jobs;
+    const int64_t outer = 0, each = a->rows * a->dim, row = a->dim;
+    const kernel_arg args[] = {{.at = place(&a->in[5], bindings)},
+                               {.at = place(&a->in[3], bindings)},
+                               {.at = delta},
+                               {.bytes = &total},
+                               {.bytes = &n_q},
+                               {.bytes = &n_pad},
+                               {.bytes = &dim},
+                               {.bytes = &batch},
+                               {.bytes = &outer},
+                               {.bytes = &each},
+                               {.bytes = &row}};
+    const kernel_launch l = {
+        .grid = {(uint32_t)ceil_div(total, 8), 1, 1}, .block = {256, 1, 1}, .args = args};
+    return cuda_kernel_launch(&a->delta->base, &l);
+}
+
+/* One of the two kernels: q and g are mapped in boxes of q_rows, k and v in boxes of k_rows. */
+static ig_status launch_part(const attention *a, cuda_kernel *kernel, int q_rows, int k_rows,
+                             int64_t tiles, size_t shared, binding delta, const binding *bindings,
+                             int first, int n_out)
+{
+    CUtensorMap maps[MAPS];
+    attention_sizes sizes = a->sizes;
+    kernel_arg args[MAPS + 5];
+    int n = 0;
+    TRY(map_rows(a, &maps[0], 0, a->rows, q_rows, bindings));
+    TRY(map_rows(a, &maps[1], 5, a->rows, q_rows, bindings));
+    TRY(map_rows(a, &maps[2], 1, a->keys, k_rows, bindings));
+    TRY(map_rows(a, &maps[3], 2, a->keys, k_rows, bindings));
+    for (int i = 0; i < MAPS; i++)
+        args[n++] = (kernel_arg){.bytes = &maps[i]};
+    args[n++] = (kernel_arg){.at = place(&a->in[4], bindings)};
+    args[n++] = (kernel_arg){.at = delta};
+    for (int i = 0; i < n_out; i++)
+        args[n++] = (kernel_arg){.at = place(&a->out[first + i], bindings)};
+    sizes.tiles = (int32_t)tiles;
+    args[n++] = (kernel_arg){.bytes = &sizes};
+    const kernel_launch l = {.grid = {(uint32_t)(tiles * a->jobs), 1, 1},
+                             .block = {(GRAD_GROUPS + 1) * 128, 1, 1},
+                             .shared_bytes = shared,
+                             .args = args};
+    return cuda_kernel_launch(&kernel->base, &l);
+}
+
+static ig_status launch_gradient(cuda_native *code, const binding *bindings, binding scratch)
+{
+    attention *a = (attention *)code;
+    const int own = GRAD_GROUPS * 64, step = a->wide == 64 ? 128 : 64;
+    const size_t row = (size_t)a->wide * 2, stages_kv = a->wide == 64 ? 4 : 3, stages_q = 3;
+    const size_t shared_q = 1024 + 2 * (size_t)own * row + stages_kv * 2 * (size_t)step * row;
+    const size_t shared_kv = 1024 + 2 * (size_t)own * row + stages_q * (2 * QUERIES * row + 1024);
+    TRY(launch_delta(a, bindings, scratch));
+    TRY(launch_part(a, a->grad_kv, QUERIES, own, ceil_div(a->keys, own), shared_kv, scratch,
+                    bindings, 1, 2));
+    return launch_part(a, a->grad_q, own, step, ceil_div(a->rows, own), shared_q, scratch, bindings,
+                       0, 1);
+}
+
+/* ---- preparing ---- */
+
+static void describe(attention *a, const node_native *n, const program *p, bool forward)
+{
+    a->jobs = n->number[0];
+    a->rows = n->number[1];
+    a->keys = n->number[2];
+    a->dim = n->number[3];
+    a->padded = ceil_div(a->rows, LSE_ROWS) * LSE_ROWS;
+    a->wide = a->dim <= 64 ? 64 : 128;
+    /* Three warpgroups need registers that rows of 128 elements do not leave. With few rows, two waste less. */
+    a->groups = a->wide == 64 && a->rows > 128 ? 3 : 2;
+    for (int i = 0; i < (forward ? 3 : INPUTS); i++)
+        a->in[i] = p->pre.operand[i];
+    for (int i = 0; i < (forward ? 2 : 3); i++)
+        a->out[i] = p->post.operand[i];
+    a->sizes = (attention_sizes){.n_q = (int32_t)a->rows,
+                                 .n_k = (int32_t)a->keys,
+                                 .dim = (int32_t)a->dim,
+                                 .batch = (int32_t)a->jobs,
+                                 .tiles = (int32_t)ceil_div(a->rows, a->groups * 64),
+                                 .n_pad = (int32_t)a->padded,
+                                 .q_batch = 1,
+                                 .k_batch = 1,
+                                 .v_batch = 1,
+                                 .scale = (float)(n->scale * 1.4426950408889634),
+                                 .factor = (float)n->scale};
+}
+
+ig_status attention_prepare(cuda_device *d, const program *p, cuda_native **out)
+{
+    const node_native *n = p->kernel->native;
+    const bool forward = strcmp(n->what, "attention") == 0;
+    attention *a = memory_new(sizeof *a);
+    if (!a)
+        return IG_ERR_MEMORY;
+    a->base = (cuda_native){
+        {.name = "tensor cores"}, d, forward ? launch_forward : launch_gradient, discard};
+    describe(a, n, p, forward);
+    if (!forward)
+        a->base.base.scratch_bytes = (uint64_t)(a->jobs * a->padded) * sizeof(float);
+    const ig_status status = forward ? forward_kernel(a, n) : gradient_kernels(a, n);
+    if (status == IG_OK)
+        *out = &a->base;
+    else
+        memory_free(a);
+    return status;
+}

@@ -1,0 +1,231 @@
+/* Products on the tensor cores of Hopper by kernels/tensor_product.cu, where cuBLASLt is absent.
+ *
+ * Copies by TMA need rows at multiples of 16 bytes, and tf32 needs k as the inner axis. Other operands are
+ * packed into scratch first. Each sum is computed in one order, whatever the grid is. */
+#include "backend/cuda/native.h"
+
+#include "base/embed.h"
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <stdio.h>
+
+INCLUDE_FILE("kernels_tensor_product", "kernels/tensor_product.cu");
+extern const char kernels_tensor_product[];
+
+enum {
+    TM = 128,
+    STAGE_ROW = 128, /* bytes of a panel's row */
+    THREADS = 384,
+    SHARED_BYTES = 192 * 1024 + 1024,
+    ALIGN = 256
+};
+
+/* As in the kernel's text. */
+typedef struct product_sizes {
+    int32_t m, n, k, batch;
+    int32_t tiles_m, tiles_n;
+    int32_t a_batch, a_outer, b_batch, b_outer;
+    int32_t has_bias, aligned;
+} product_sizes;
+
+typedef struct pack_sizes {
+    int64_t outer, batch, row, point, ld;
+    int32_t n_batch, rows, k;
+} pack_sizes;
+
+typedef struct tensor_product {
+    cuda_native base;
+    product c;
+    cuda_kernel *kernel, *pack;
+    int tn, bytes; /* columns of a tile; bytes of an element */
+    bool packed[2];
+    product_side side[2];      /* as the kernel reads them: packed ones lie in scratch */
+    uint64_t scratch_place[2]; /* of packed ones */
+    product_sizes sizes;
+} tensor_product;
+
+static void discard(cuda_native *code) { memory_free(code); }
+
+/* ---- preparing ---- */
+
+static ig_status kernels_of(tensor_product *p, cuda_device *d)
+{
+    static const kernel_param product_params[] = {
+        {KERNEL_BYTES, sizeof(CUtensorMap), 0},
+        {KERNEL_BYTES, sizeof(CUtensorMap), 0},
+        {KERNEL_BUFFER, 0, 0},
+        {KERNEL_BUFFER, 0, 0},
+        {KERNEL_BYTES, sizeof(product_sizes), 0},
+    };
+    static const kernel_param pack_params[] = {
+        {KERNEL_BUFFER, 0, 0},
+        {KERNEL_BUFFER, 0, 0},
+        {KERNEL_BYTES, sizeof(pack_sizes), 0},
+    };
+    const ig_dtype in = p->c.in, out = p->c.out;
+    char definitions[200];
+    snprintf(definitions, sizeof definitions,
+             "#define TYPE \"%s\"\n#define BYTES %d\n#define A_K %d\n#define B_K %d\n"
+             "#define TN %d\n#define OUT %d\n",
+             in == IG_F32 ? "tf32" : ig_dtype_name(in), p->bytes, p->side[0].k_inner,
+             p->side[1].k_inner, p->tn,
+             out == IG_F32   ? 0
+             : out == IG_F16 ? 1
+                             : 2);
+    cuda_text t = {
+        definitions, {kernels_hopper, kernels_tensor_product}, "product", "a", product_params, 5};
+    TRY(cuda_text_kernel(d, &t, &p->kernel));
+    if (!p->packed[0] && !p->packed[1])
+        return IG_OK;
+    t.entry = "pack";
+    t.params = pack_params;
+    t.n_params = 3;
+    return cuda_text_kernel(d, &t, &p->pack);
+}
+
+/* An operand that TMA can copy as it is; otherwise it is packed behind *used bytes of scratch. */
+static void side_set(tensor_product *p, int i, uint64_t *used)
+{
+    const product *c = &p->c;
+    const product_side *s = &c->side[i];
+    const int64_t each = 16 / p->bytes, rows = i ? c->n : c->m;
+    p->side[i] = *s;
+    const bool aligned =
+        s->offset % each == 0 && s->ld % each == 0 && s->batch % each == 0 && s->outer % each == 0;
+    p->packed[i] = !aligned || p->bytes == 4;
+    if (!p->packed[i])
+        return;
+    const int64_t ld = (c->k + each - 1) / each * each;
+    const bool batches = s->batch || c->batch == 1, outers = s->outer || c->outer == 1;
+    p->side[i] = (product_side){.slot = -1, .ld = ld, .k_inner = true};
+    p->side[i].batch = batches ? rows * ld : 0;
+    p->side[i].outer = outers ? rows * ld * (batches ? c->batch : 1) : 0;
+    p->scratch_place[i] = *used;
+    const int64_t jobs = (batches ? c->batch : 1) * (outers ? c->outer : 1);
+    *used += (uint64_t)(jobs * rows * ld * p->bytes + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+/* ---- launching ---- */
+
+static ig_status map_set(CUtensorMap *map, const tensor_product *p, int i, CUdeviceptr at)
+{
+    const product *c = &p->c;
+    const product_side *s = &p->side[i];
+    const uint64_t rows = (uint64_t)(i ? c->n : c->m), k = (uint64_t)c->k;
+    const uint32_t inner = (uint32_t)(STAGE_ROW / p->bytes);
+    const cuuint64_t dims[4] = {s->k_inner ? k : rows, s->k_inner ? rows : k,
+                                s->batch ? (uint64_t)c->batch : 1,
+                                s->outer ? (uint64_t)c->outer : 1};
+    const int64_t strides[3] = {s->ld, s->batch, s->outer};
+    const cuuint32_t box[2] = {inner, s->k_inner ? (uint32_t)(i ? p->tn : TM) : inner};
+    return cuda_map(p->base.dev, map, at, p->bytes, dims, strides, box);
+}
+
+static ig_status launch_pack(const tensor_product *p, int i, binding from, binding to)
+{
+    const product *c = &p->c;
+    const product_side *s = &c->side[i], *made = &p->side[i];
+    const int64_t rows = i ? c->n : c->m;
+    const int64_t batch = made->batch ? c->batch : 1, outer = made->outer ? c->outer : 1;
+    const pack_sizes g = {s->outer, s->batch,       s->k_inner ? s->ld : 1, s->k_inner ? 1 : s->ld,
+                          made->ld, (int32_t)batch, (int32_t)rows,          (int32_t)c->k};
+    from.offset += (size_t)s->offset * (size_t)p->bytes;
+    const kernel_arg args[] = {{.at = from}, {.at = to}, {.bytes = &g}};
+    const kernel_launch l = {.grid = {(uint32_t)((c->k + 31) / 32), (uint32_t)((rows + 31) / 32),
+                                      (uint32_t)(batch * outer)},
+                             .block = {32, 8, 1},
+                             .args = args};
+    return cuda_kernel_launch(&p->pack->base, &l);
+}
+
+static ig_status launch(cuda_native *code, const binding *bindings, binding scratch)
+{
+    tensor_product *p = (tensor_product *)code;
+    const product *c = &p->c;
+    CUtensorMap maps[2];
+    for (int i = 0; i < 2; i++) {
+        binding at = bindings[c->side[i].slot];
+        if (p->packed[i]) {
+            const binding to = {scratch.buf, scratch.offset + p->scratch_place[i]};
+            TRY(launch_pack(p, i, at, to));
+            at = to;
+        }
+        const CUdeviceptr address = cuda_address(p->base.dev, at, p->side[i].offset, c->in);
+        TRY(map_set(&maps[i], p, i, address));
+    }
+    binding out = c->out_slot < 0 ? scratch : bindings[c->out_slot];
+    binding bias = c->bias_slot < 0 ? (binding){0} : bindings[c->bias_slot];
+    out.offset += (size_t)c->out_offset * ig_dtype_bytes(c->out);
+    bias.offset += (size_t)c->bias_offset * ig_dtype_bytes(c->out);
+    const kernel_arg args[] = {
+        {.bytes = &maps[0]}, {.bytes = &maps[1]}, {.at = out}, {.at = bias}, {.bytes = &p->sizes}};
+    const int64_t tiles = (int64_t)p->sizes.tiles_m * p->sizes.tiles_n * c->batch * c->outer;
+    const kernel_launch l = {.grid = {(uint32_t)tiles, 1, 1},
+                             .block = {THREADS, 1, 1},
+                             .shared_bytes = SHARED_BYTES,
+                             .args = args};
+    return cuda_kernel_launch(&p->kernel->base, &l);
+}
+
+static bool can_run(const cuda_device *d, const product *c, bool tf32)
+{
+    enum {
+        JOBS = 65535,
+        ROWS = 65535 * 32,
+        POINTS = INT32_MAX / 2
+    }; /* of packing's grid; of int */
+    const int64_t jobs = c->batch * c->outer;
+    const double tiles =
+        (double)jobs * (double)((c->m + TM - 1) / TM) * (double)((c->n + 127) / 128);
+    const bool known = dtype_is_half(c->in) || (c->in == IG_F32 && tf32);
+    return d->capability == 90 && cu.tensor_map && known && jobs <= JOBS && c->m <= ROWS &&
+           c->n <= ROWS && c->k <= POINTS && tiles < POINTS;
+}
+
+ig_status tensor_prepare(cuda_device *d, const product *c, bool tf32, cuda_native **out)
+{
+    *out = NULL;
+    if (!can_run(d, c, tf32))
+        return IG_OK;
+    tensor_product *p = memory_new(sizeof *p);
+    if (!p)
+        return IG_ERR_MEMORY;
+    p->base =
+        (cuda_native){{.name = "tensor cores", .core_only = c->out_slot < 0}, d, launch, discard};
+    p->c = *c;
+    p->bytes = (int)ig_dtype_bytes(c->in);
+    /* The larger tiles have too few blocks for the device if the result is small. */
+    const int64_t rows = (c->m + TM - 1) / TM * c->batch * c->outer;
+    p->tn = rows * ((c->n + 255) / 256) >= d->cores && c->n > 128 ? 256 : 128;
+    uint64_t used = 0;
+    if (c->out_slot < 0)
+        used =
+            ((uint64_t)(c->outer * c->batch * c->m * c->n) * ig_dtype_bytes(c->out) + ALIGN - 1) /
+            ALIGN * ALIGN;
+    for (int i = 0; i < 2; i++)
+        side_set(p, i, &used);
+    p->base.base.scratch_bytes = used;
+    const int64_t row_bytes = c->n * (int64_t)ig_dtype_bytes(c->out);
+    p->sizes = (product_sizes){
+        .m = (int32_t)c->m,
+        .n = (int32_t)c->n,
+        .k = (int32_t)c->k,
+        .batch = (int32_t)c->batch,
+        .tiles_m = (int32_t)((c->m + TM - 1) / TM),
+        .tiles_n = (int32_t)((c->n + p->tn - 1) / p->tn),
+        .a_batch = p->side[0].batch != 0,
+        .a_outer = p->side[0].outer != 0,
+        .b_batch = p->side[1].batch != 0,
+        .b_outer = p->side[1].outer != 0,
+        .has_bias = c->bias_slot >= 0,
+        .aligned =
+            row_bytes % 16 == 0 && (c->out_offset * (int64_t)ig_dtype_bytes(c->out)) % 16 == 0,
+    };
+    const ig_status status = kernels_of(p, d);
+    if (status == IG_OK)
+        *out = &p->base;
+    else
+        memory_free(p);
+    return status;
+}

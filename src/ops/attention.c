@@ -1,0 +1,125 @@
+/* Attention as one node with two results, and its gradient as another with three:
+ *
+ *   "attention"           query, key, value                  -> result, lse
+ *   "attention gradient"  query, key, value, result, lse, g  -> gradients of query, key and value
+ *
+ * Its numbers are products, rows, keys, elements of a row, and whether it is causal. lse (products, rows
+ * padded to a multiple of LSE_ROWS) has the base 2 logarithms of the sums of the softmax of each row; it is
+ * inf for a row that attends to nothing, and for padding. Devices that offer the nodes never write the scores
+ * to memory. The definition is op_scaled_dot_product_attention's. */
+#include "ops/attention.h"
+
+#include "base/error.h"
+#include "ops/native.h"
+#include <math.h>
+#include <string.h>
+
+enum { LSE_ROWS = 64, CAUSAL = 4 };
+
+static int64_t padded(int64_t rows) { return (rows + LSE_ROWS - 1) / LSE_ROWS * LSE_ROWS; }
+
+/* ---- definitions ---- */
+
+/* query, key and value in f32. */
+static void widened(ig_array *const *in, ig_array *out[3])
+{
+    for (int i = 0; i < 3; i++)
+        out[i] = ig_astype(in[i], IG_F32);
+}
+
+static ig_array *logarithms(const node_native *n, ig_array *const x[3])
+{
+    const int64_t jobs = n->number[0], rows = n->number[1], keys = n->number[2];
+    ig_array *scores = ig_multiply(ig_matmul(x[0], ig_matrix_transpose(x[1])), ig_float(n->scale));
+    if (n->number[CAUSAL])
+        scores = ig_where(ig_tril(ig_ones(IG_SHAPE(rows, keys), IG_BOOL), 0), scores,
+                          ig_float(-INFINITY));
+    ig_array *sum = ig_reshape(ig_logsumexp(scores, IG_AXES(-1), false), IG_SHAPE(jobs, rows));
+    ig_array *none = ig_equal(sum, ig_float(-INFINITY));
+    ig_array *lse =
+        ig_where(none, ig_float(INFINITY), ig_multiply(sum, ig_float(1.4426950408889634)));
+    const int64_t width[4] = {0, 0, 0, padded(rows) - rows};
+    return ig_pad(lse, (ig_ints){width, 4}, "constant", ig_float(INFINITY));
+}
+
+static ig_array *define_forward(const node_native *n, ig_array *const *in, int i)
+{
+    ig_array *x[3];
+    widened(in, x);
+    return i == 0 ? ig_astype(attention_plain(x, n->number[CAUSAL], n->scale), n->dtype)
+                  : logarithms(n, x);
+}
+
+static ig_array *define_gradient(const node_native *n, ig_array *const *in, int i)
+{
+    ig_array *x[3], *grads[3], *g = ig_astype(in[5], IG_F32);
+    widened(in, x);
+    ig_array *y = attention_plain(x, n->number[CAUSAL], n->scale);
+    return ig_vjp(&y, &g, 1, x, 3, grads) == IG_OK ? ig_astype(grads[i], n->dtype) : NULL;
+}
+
+/* ---- nodes ---- */
+
+static ig_status pull(void *context, ig_array *const *in, int n, ig_array *out, ig_array *g,
+                      ig_array **grads);
+
+/* result, lse */
+static ig_status forward(const node_native *n, ig_array *const x[3], ig_array *out[2])
+{
+    const view *q = &x[0]->view;
+    const int64_t lse[2] = {n->number[0], padded(n->number[1])};
+    const native_shape shapes[2] = {{n->dtype, q->ndim, q->shape}, {IG_F32, 2, lse}};
+    return native_apply(n, x, 3, shapes, 2, pull, out);
+}
+
+/* The forward node again, for lse: an evaluation of both computes it once. */
+static ig_status pull(void *context, ig_array *const *in, int n, ig_array *out, ig_array *g,
+                      ig_array **grads)
+{
+    node_native what = *native_of(context);
+    ig_array *made[2];
+    native_shape shapes[3];
+    (void)n;
+    (void)out;
+    TRY(forward(&what, in, made));
+    what.what = "attention gradient";
+    what.define = define_gradient;
+    ig_array *const all[6] = {in[0], in[1], in[2], made[0], made[1], build_cast(g, what.dtype)};
+    for (int i = 0; i < 3; i++)
+        shapes[i] = (native_shape){what.dtype, in[i]->view.ndim, in[i]->view.shape};
+    return native_apply(&what, all, 6, shapes, 3, NULL, grads);
+}
+
+/* True if the leading axes are the same, so that products pair one to one. */
+static bool leads_alike(ig_array *const x[3])
+{
+    const view *q = &x[0]->view;
+    for (int i = 1; i < 3; i++)
+        if (x[i]->view.ndim != q->ndim ||
+            memcmp(x[i]->view.shape, q->shape, (size_t)(q->ndim - 2) * sizeof *q->shape) != 0)
+            return false;
+    return true;
+}
+
+ig_array *attention_native(ig_array *const x[3], bool causal, double scale)
+{
+    const view *q = &x[0]->view, *k = &x[1]->view, *v = &x[2]->view;
+    const ig_dtype dtype = (ig_dtype)x[0]->dtype;
+    if (!dtype_is_half(dtype) || x[1]->dtype != dtype || x[2]->dtype != dtype || !leads_alike(x))
+        return NULL;
+    const int last = q->ndim - 1;
+    int64_t jobs = 1;
+    for (int i = 0; i < last - 1; i++)
+        jobs *= q->shape[i];
+    const node_native n = {
+        .what = "attention",
+        .dtype = dtype,
+        .number = {jobs, q->shape[last - 1], k->shape[last - 1], q->shape[last], causal},
+        .scale = scale,
+        .define = define_forward};
+    ig_array *made[2];
+    if (v->shape[last] != q->shape[last] || view_size(q) == 0 || view_size(k) == 0 ||
+        !native_is_offered(x[0], &n) || forward(&n, x, made) != IG_OK)
+        return NULL;
+    return made[0];
+}
