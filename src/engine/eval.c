@@ -125,7 +125,10 @@ static schedule_rules rules_of(const backend *dev)
     const int64_t shared = (int64_t)dev->limits.shared_bytes;
     if (dev->launch)
         return (schedule_rules){.contract_chains = true};
-    return (schedule_rules){.chain_bytes =
+    /* Compilers for CPUs take very long for a kernel of several contractions. */
+    return (schedule_rules){.contract_chains = !dev->limits.cpu,
+                            .contract_ends = true,
+                            .chain_bytes =
                                 shared > 2 * FOLD_BYTES ? shared - FOLD_BYTES : FOLD_BYTES,
                             .team_points = 1024,
                             .team_rows = 8};

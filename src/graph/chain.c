@@ -164,6 +164,7 @@ static ig_status keep_by_rows(schedule *s, int i, int n, int64_t outer, const sc
 {
     enum { ALIGN = 16 };
     program *p = &s->program[i];
+    const bool contracts = p->kind == PROGRAM_CONTRACT;
     const bool team = rules->chain_bytes && longest_row(s, i, n, outer) <= rules->team_points;
     int64_t left = rules->chain_bytes;
     p->local = memory_get((size_t)s->n_slot * sizeof *p->local);
@@ -175,7 +176,7 @@ static ig_status keep_by_rows(schedule *s, int i, int n, int64_t outer, const sc
             continue;
         const int64_t bytes = t->bytes / outer * (team ? rules->team_rows : 1);
         const int64_t taken = (bytes + ALIGN - 1) / ALIGN * ALIGN;
-        if (rules->chain_bytes && (taken > left || t->bytes % outer))
+        if (rules->chain_bytes && ((taken > left && !contracts) || t->bytes % outer))
             continue;
         left -= taken;
         t->kind = SLOT_ROWS;
@@ -199,6 +200,9 @@ ig_status schedule_chain(schedule *s, const schedule_rules *rules)
         const bool contracts = s->program[i].kind == PROGRAM_CONTRACT;
         const bool may = outer > 1 && (!contracts || rules->contract_chains);
         int n = may ? chain_length(s, i, outer) : 1;
+        if (contracts && rules->contract_ends && n > 0 &&
+            s->program[i + n - 1].kind != PROGRAM_CONTRACT)
+            n = 1;
         n = n > 1 ? n : 1;
         s->program[i].chain = n;
         s->program[i].rows = outer;

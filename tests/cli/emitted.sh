@@ -41,7 +41,22 @@ astype(normal(key(0), [70, 30]) * 50, i8) @ astype(normal(key(1), [30, 66]) * 50
 astype(normal(key(0), [70, 300]) * 5000, i64) @ astype(normal(key(1), [300, 66]) * 5000, i64)
 zeros([5, 0]) @ zeros([0, 8])
 conv2d(normal(key(0), [2, 3, 10, 12]), normal(key(1), [8, 3, 3, 3]))
+q = normal(key(0), [2, 64, 16]); scaled_dot_product_attention(q, q, q)
+q = normal(key(0), [2, 2, 101, 17]); k = normal(key(1), [2, 2, 1301, 17]); scaled_dot_product_attention(q, k, k)
+q = astype(normal(key(0), [2, 200, 64]), f16); scaled_dot_product_attention(q, q, q)
+q = astype(normal(key(0), [100, 64]), f64); scaled_dot_product_attention(q, q, q)
+q = normal(key(0), [40, 16]); k = normal(key(1), [5000, 16]); scaled_dot_product_attention(q, k, k)
+q = normal(key(0), [3, 40, 16]); scaled_dot_product_attention(q, q, q, is_causal=true)
 EOF
+
+# The scores of attention, 32 KiB, exist by rows: the only temporary is the scaled input.
+attention() {
+    "$ingot" eval -o "$temporary/q.npy" 'normal(key(0), [2, 64, 16])' &&
+        "$ingot" eval --device gang --explain \
+            "q = load('$temporary/q.npy'); scaled_dot_product_attention(q, q, q)" |
+        grep 'temporaries 8192 B'
+}
+check 'attention: scores are never in memory as a whole' attention
 
 if ls /etc/OpenCL/vendors/*.icd >/dev/null 2>&1; then
     check 'opencl: a long argsort' same opencl 'argsort(normal(key(0), [2, 5000]))'

@@ -16,8 +16,10 @@ ig_status emit_program(const program *p, const emit_target *t, emitted *out)
         [PROGRAM_WRITE] = emit_write,
     };
     *out = (emitted){0};
-    const ig_status status =
-        p->chain > 1 ? emit_rows(p, p->chain, t, out) : cores[p->kind](p, t, out);
+    const ig_status status = p->chain <= 1 ? cores[p->kind](p, t, out)
+                             : p->kind == PROGRAM_CONTRACT
+                                 ? emit_contract_chain(p, p->chain, t, out)
+                                 : emit_rows(p, p->chain, t, out);
     if (status != IG_OK)
         emitted_free(out);
     return status;

@@ -173,8 +173,8 @@ static void write_lanes(emit_writer *w, const program *p, int k)
              type, k, type, type, k);
 }
 
-static void write_functions(emit_writer *w, const program *p, int k, int64_t rows,
-                            const emit_locals *locals)
+void rows_functions(emit_writer *w, const program *p, int k, int64_t rows,
+                    const emit_locals *locals)
 {
     write_value(w, p, k, rows, locals);
     if (p->kind != PROGRAM_REDUCE)
@@ -184,8 +184,7 @@ static void write_functions(emit_writer *w, const program *p, int k, int64_t row
     write_result(w, p, k, locals);
 }
 
-/* The call of lanes<k>. */
-static void call_lanes(emit_writer *w, int k)
+void rows_call_lanes(emit_writer *w, int k)
 {
     text_add(&w->body, "lanes%d(a%d%s", k, k, "");
     if (w->target->subgroup != FOLD_WIDTH)
@@ -193,12 +192,12 @@ static void call_lanes(emit_writer *w, int k)
     text_add(&w->body, ")");
 }
 
-static void declare_shared(emit_writer *w, const program *p, int k, bool chunks)
+void rows_declare_shared(emit_writer *w, const program *p, int k, int chunks)
 {
     if (w->target->subgroup != FOLD_WIDTH)
         text_add(&w->body, "    __shared__ %s s%d[%d];\n", fold_type(p), k, BLOCK_THREADS);
     if (chunks)
-        text_add(&w->body, "    __shared__ %s chunk%d[%d];\n", fold_type(p), k, RANGE_CHUNKS);
+        text_add(&w->body, "    __shared__ %s chunk%d[%d];\n", fold_type(p), k, chunks);
 }
 
 /* ---- rows of one warp each ---- */
@@ -215,7 +214,7 @@ static void write_short(emit_writer *w, const program *p, int n, int64_t rows,
                            "    unsigned char *local = (unsigned char *)shared;\n");
     for (int k = 0; k < n; k++)
         if (p[k].kind == PROGRAM_REDUCE)
-            declare_shared(w, &p[k], k, false);
+            rows_declare_shared(w, &p[k], k, 0);
     text_add(&w->body,
              "    const int lane = threadIdx.x & 31, team = threadIdx.x >> 5;\n"
              "    for (idx first = (idx)blockIdx.x * %d; first < g.n%d; first += (idx)gridDim.x * "
@@ -235,7 +234,7 @@ static void write_short(emit_writer *w, const program *p, int n, int64_t rows,
             text_add(&w->body, "                a%d = join%d(a%d, value%d(ARGS, %srow, col));\n", k,
                      k, k, k, args);
             text_add(&w->body, "        a%d = ", k);
-            call_lanes(w, k);
+            rows_call_lanes(w, k);
             text_add(&w->body,
                      ";\n        if (here && lane == 0)\n            result%d(ARGS, %srow, a%d);\n",
                      k, args, k);
@@ -264,7 +263,7 @@ static void write_chunks(emit_writer *w, const program *p, int k, int inner, con
              "            }\n            a%d = ",
              count, TEAMS, type, k, k, count, first, FOLD_CHUNK, FOLD_CHUNK, inner, FOLD_CHUNK,
              inner, k, k, k, k, args, k);
-    call_lanes(w, k);
+    rows_call_lanes(w, k);
     text_add(&w->body,
              ";\n            if (lane == 0 && c < %s)\n"
              "                chunk%d[c] = a%d;\n        }\n        __syncthreads();\n"
@@ -288,7 +287,7 @@ static void write_long(emit_writer *w, const program *p, int n, int64_t rows,
                            "    const int team = 0;\n");
     for (int k = 0; k < n; k++)
         if (p[k].kind == PROGRAM_REDUCE)
-            declare_shared(w, &p[k], k, true);
+            rows_declare_shared(w, &p[k], k, RANGE_CHUNKS);
     text_add(&w->body,
              "    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;\n"
              "    for (idx row = blockIdx.x; row < g.n%d; row += gridDim.x) {\n",
@@ -354,8 +353,7 @@ static ig_status find_locals(const program *p, const emit_target *t, int teams, 
     return IG_OK;
 }
 
-/* own is in bytes until the dtype of the slot is known from an operand. */
-static void set_local_lengths(const program *p, int n, emit_locals *locals)
+void rows_set_lengths(const program *p, int n, emit_locals *locals)
 {
     for (int i = 0; i < locals->n; i++) {
         emit_local *l = &locals->at[i];
@@ -383,9 +381,9 @@ ig_status emit_rows(const program *p, int n, const emit_target *t, emitted *out)
     w.wide = !emit_is_narrow(p, n);
     ig_status status = find_locals(p, t, teams, &locals, &shared);
     if (status == IG_OK) {
-        set_local_lengths(p, n, &locals);
+        rows_set_lengths(p, n, &locals);
         for (int k = 0; k < n; k++)
-            write_functions(&w, &p[k], k, rows, &locals);
+            rows_functions(&w, &p[k], k, rows, &locals);
         (is_short ? write_short : write_long)(&w, p, n, rows, &locals);
         const uint32_t grid[3] = {grid_of(ceil_div(rows, teams), t), 1, 1};
         const uint32_t block[3] = {BLOCK_THREADS, 1, 1};
@@ -403,7 +401,7 @@ static void write_range_kernel(emit_writer *w, const program *p, int ranges, int
     const int inner = writer_number(w, p->inner), rows = writer_number(w, p->outer);
     const int partial = writer_scratch(w, fold_type(p), 0);
     text_add(&w->body, "extern \"C\" __global__ void ranges(PARAMS)\n{\n");
-    declare_shared(w, p, 0, true);
+    rows_declare_shared(w, p, 0, RANGE_CHUNKS);
     text_add(
         &w->body,
         "    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;\n"

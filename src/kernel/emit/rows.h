@@ -1,4 +1,4 @@
-/* Values that exist by rows: temporaries of a chain that lie in shared memory. */
+/* Values that exist by rows: temporaries of a chain. */
 #ifndef EMIT_ROWS_H
 #define EMIT_ROWS_H
 
@@ -8,7 +8,7 @@
 typedef struct emit_local {
     int slot;
     int64_t own;    /* elements of a row */
-    int64_t offset; /* bytes from the start of the dynamic shared memory */
+    int64_t offset; /* bytes from the start of `local` */
 } emit_local;
 
 typedef struct emit_locals {
@@ -19,5 +19,16 @@ typedef struct emit_locals {
 /* A LOAD or STORE of a slot that exists by rows; false if the operand's slot is not one. */
 bool rows_local_load(emit_writer *w, const emit_space *s, int k);
 bool rows_local_store(emit_writer *w, const emit_space *s, int k, const int *def);
+
+/* The functions of the k-th program of a chain of `rows` rows: value<k>, and of a reduction join<k>, identity<k>,
+ * lanes<k> and result<k>. */
+void rows_functions(emit_writer *w, const program *p, int k, int64_t rows,
+                    const emit_locals *locals);
+/* The call of lanes<k> with a<k>: all threads of the block execute it. */
+void rows_call_lanes(emit_writer *w, int k);
+/* Shared memory of a reduction: what lanes<k> needs, and chunk<k> of so many values. */
+void rows_declare_shared(emit_writer *w, const program *p, int k, int chunks);
+/* Turns `own` from bytes to elements of the slot's dtype, which operands tell. */
+void rows_set_lengths(const program *p, int n, emit_locals *locals);
 
 #endif

@@ -105,5 +105,6 @@ ig_status emit_sort(const program *p, const emit_target *t, emitted *out);
 ig_status emit_search(const program *p, const emit_target *t, emitted *out);
 ig_status emit_write(const program *p, const emit_target *t, emitted *out);
 ig_status emit_contract(const program *p, const emit_target *t, emitted *out);
+ig_status emit_contract_chain(const program *p, int n, const emit_target *t, emitted *out);
 
 #endif
