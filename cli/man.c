@@ -19,7 +19,7 @@ static const char *const environment[][2] = {
     {"IG_CUDA", "Path of the library of NVIDIA's driver (libcuda.so.1), or off."},
     {"IG_NVRTC",
      "Path of NVRTC, which compiles kernels for NVIDIA GPUs. It is also searched in CUDA_HOME, "
-     "CUDA_PATH, CONDA_PREFIX and VIRTUAL_ENV."},
+     "CUDA_PATH, CONDA_PREFIX and VIRTUAL_ENV. CUDA's headers are searched beside it."},
     {"IG_CUBLASLT", "Path of cuBLASLt, which computes matrix products on NVIDIA GPUs, or off. It "
                     "is searched where "
                     "NVRTC is; without it, Ingot's own kernels compute them."},
@@ -51,6 +51,8 @@ static const char *const examples[][2] = {
      "--arg "
      "y=ones:f32[1000]",
      "Runs a CUDA C kernel."},
+    {"ingot run --device cuda --compare cpu program.cu",
+     "Runs a whole CUDA program on an NVIDIA GPU and on the CPU, and compares what it printed."},
     {"ingot train digits --save model.safetensors", "Trains a network and saves it."},
 };
 

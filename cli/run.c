@@ -660,8 +660,8 @@ int verb_run(int argc, char **argv)
         FLAG("--profile", &set.profile, "prints the cost of each source line"),
         {"--ulp", 0, "N", option_count, &set.ulp,
          "largest allowed difference between devices, in units in the last place (0)"},
-        {"--compare", 0, "DEVICE", option_text, &set.compare,
-         "runs it on this device too and compares what it wrote, or what a program printed"},
+        {"--compare", 0, "DEVICES", option_text, &set.compare,
+         "also runs on these devices and compares what the kernel wrote or the program printed"},
         {"--tolerance", 0, "X", option_tolerance, &set.tolerance,
          "largest allowed relative difference of numbers that a program printed with decimals "
          "(1e-5)"},
@@ -682,11 +682,13 @@ int verb_run(int argc, char **argv)
         "Runs one kernel of a CUDA C file and prints the arrays that it wrote. With several\n"
         "devices (--device cpu,opencl) the results are compared: exit code 1 if they differ.\n"
         "Files with a main function are a whole program: they are compiled with the C++ compiler\n"
-        "(CXX, or c++) and run with the arguments. The exit code is the program's.\n"
+        "(CXX, or c++) and run with the arguments. The exit code is the program's. On an NVIDIA\n"
+        "GPU (--device cuda) NVRTC compiles the kernels as they are written.\n"
         "For programs, --check also finds mistakes in copies, freed memory and leaks; it reports\n"
         "them on stderr and exits with 1. --profile sums up all launches. --json includes the\n"
         "program's output.\n\n"
         "  ingot run program.cu more.cu -- 1000 --fast\n"
+        "  ingot run --device cuda --compare cpu program.cu\n"
         "  ingot run saxpy.cu --grid 4 --block 256 --arg n=1000 --arg a=2 \\\n"
         "      --arg 'x=arange(1000.0)' --arg y=ones:f32[1000]",
         options};

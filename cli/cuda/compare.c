@@ -165,28 +165,10 @@ static void report(const command *c, const char *first, const char *second,
     str_free(&t);
 }
 
-int program_compare(const command *c, const program_options *o)
+/* Compares the second output with the first, and reports. */
+static bool compare_two(const command *c, const program_options *o, const char *const names[2],
+                        const str outputs[2], const int codes[2])
 {
-    str outputs[2] = {{0}, {0}};
-    int codes[2];
-    const char *names[2] = {o->device ? o->device : "cpu", o->compare};
-    for (int i = 0; i < 2; i++) {
-        program_options one = *o;
-        one.device = names[i];
-        one.compare = NULL;
-        one.output = &outputs[i];
-        codes[i] = run_program(c, &one);
-        if (i == 0) {
-            fwrite(outputs[0].s ? outputs[0].s : "", 1, outputs[0].n, stdout);
-            fflush(stdout);
-        }
-        if (codes[i] == EXIT_ABSENT &&
-            !outputs[i].n) { /* the device is not there, which was said */
-            str_free(&outputs[0]);
-            str_free(&outputs[1]);
-            return EXIT_ABSENT;
-        }
-    }
     output_comparison r;
     output_compare(outputs[0].s ? outputs[0].s : "", outputs[1].s ? outputs[1].s : "", o->tolerance,
                    &r);
@@ -195,7 +177,41 @@ int program_compare(const command *c, const program_options *o)
         say(c, "the exit code is %d on %s and %d on %s", codes[0], names[0], codes[1], names[1]);
     const bool same = r.same && codes[0] == codes[1];
     output_comparison_free(&r);
+    return same;
+}
+
+static int run_on(const command *c, const program_options *o, const char *device, str *output)
+{
+    program_options one = *o;
+    one.device = device;
+    one.compare = NULL;
+    one.output = output;
+    return run_program(c, &one);
+}
+
+/* A device that is not there was reported, and ends the comparison. */
+static bool is_absent(int code, const str *output) { return code == EXIT_ABSENT && !output->n; }
+
+int program_compare(const command *c, const program_options *o)
+{
+    str outputs[2] = {{0}, {0}};
+    int codes[2] = {0, 0};
+    const char *names[2] = {o->device ? o->device : "cpu", NULL};
+    char *others = heap_string(o->compare);
+    bool same = true, absent;
+    codes[0] = run_on(c, o, names[0], &outputs[0]);
+    fwrite(outputs[0].s ? outputs[0].s : "", 1, outputs[0].n, stdout);
+    fflush(stdout);
+    absent = is_absent(codes[0], &outputs[0]);
+    for (char *name = strtok(others, ","); name && !absent; name = strtok(NULL, ",")) {
+        names[1] = name;
+        codes[1] = run_on(c, o, name, &outputs[1]);
+        absent = is_absent(codes[1], &outputs[1]);
+        if (!absent)
+            same &= compare_two(c, o, names, outputs, codes);
+        str_free(&outputs[1]);
+    }
     str_free(&outputs[0]);
-    str_free(&outputs[1]);
-    return same ? codes[0] : EXIT_FAILED;
+    free(others);
+    return absent ? EXIT_ABSENT : same ? codes[0] : EXIT_FAILED;
 }

@@ -18,8 +18,9 @@ typedef struct output_comparison {
 void output_compare(const char *a, const char *b, double tolerance, output_comparison *out);
 void output_comparison_free(output_comparison *c);
 
-/* Runs the program on o->device and on o->compare, prints the first one's output, and reports on stderr whether
- * they printed the same. The exit code is the program's own, or 1 if outputs or exit codes differ. */
+/* Runs the program on o->device and on the devices of o->compare, separated by commas; prints the first one's output,
+ * and reports on stderr whether the others printed the same. The exit code is the program's own, or 1 if outputs
+ * or exit codes differ. */
 int program_compare(const command *c, const program_options *o);
 
 #endif

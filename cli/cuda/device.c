@@ -179,13 +179,13 @@ static void split_class(splitter *p, const piece *d)
 {
     const scan *s = p->s;
     const int close = s->at[d->brace].pair;
+    if (d->name >= 0)
+        name_set_add(&p->job->device_types, &s->at[d->name]);
     const bool bases = d->colon >= 0 && device_needs_host(p->job, s, d->colon, d->brace);
     if (bases || !split_members(p, d->brace)) {
         drop_type(p, d);
         return;
     }
-    if (d->name >= 0)
-        name_set_add(&p->job->device_types, &s->at[d->name]);
     const bool keeps = d->flags & (IS_DEVICE | IS_CONSTANT | IS_MANAGED) ||
                        word(p, d->first, "typedef") || d->is_shared;
     if (!keeps && close + 1 < d->end) /* variables of the host */
@@ -196,10 +196,11 @@ static void split_function(splitter *p, const piece *d)
 {
     const bool is_device = d->flags & (IS_GLOBAL | IS_DEVICE);
     const bool is_constant = d->is_constexpr && !device_needs_host(p->job, p->s, d->begin, d->end);
+    if (d->name >= 0)
+        name_set_add(is_device || is_constant ? &p->job->device_types : &p->job->host_values,
+                     &p->s->at[d->name]);
     if (!is_device && !is_constant)
         blank(p, d->begin, d->end);
-    else if (d->name >= 0)
-        name_set_add(&p->job->device_types, &p->s->at[d->name]);
 }
 
 static void split_variable(splitter *p, const piece *d)
@@ -208,8 +209,15 @@ static void split_variable(splitter *p, const piece *d)
     const bool is_constant = (d->is_const || d->is_constexpr) && !word(p, d->first, "extern") &&
                              !device_needs_host(p->job, p->s, d->begin, d->end) &&
                              !device_calls_host(p->job, p->s, d->begin, d->end);
-    if (!is_device && !is_constant)
-        blank(p, d->begin, d->end);
+    if (is_device || is_constant)
+        return;
+    scan_piece one;
+    for (int i = d->first; i < d->end;) {
+        i = scan_next_piece(p->s, i, d->end, &one);
+        if (one.name >= 0)
+            name_set_add(&p->job->host_values, &p->s->at[one.name]);
+    }
+    blank(p, d->begin, d->end);
 }
 
 /* using, typedef, enum, declarations of types, assertions. */

@@ -23,7 +23,7 @@ void device_text(rewrite_job *job, const scan *s, const char *text, size_t bytes
 
 /* True if one of the tokens needs the host's library, or a type that was left out. */
 bool device_needs_host(const rewrite_job *job, const scan *s, int from, int to);
-/* True if a value is computed by a function that the device does not have. */
+/* True if a value needs a function or a variable that the device does not have. */
 bool device_calls_host(const rewrite_job *job, const scan *s, int from, int to);
 /* True for a header of CUDA's that kernels use. */
 bool device_has_header(const char *name, size_t bytes);

@@ -14,49 +14,89 @@ static const char *const device_std[] = {
 
 /* Types of the host's library, which `using namespace std` makes visible, and of CUDA's. */
 static const char *const host_types[] = {"FILE",
+                                         "GLuint",
+                                         "MPI_Comm",
+                                         "any",
+                                         "atomic",
                                          "basic_string",
+                                         "bitset",
                                          "chrono",
                                          "condition_variable",
                                          "cublasHandle_t",
+                                         "cublasStatus_t",
+                                         "cudaArray_t",
                                          "cudaDeviceProp",
                                          "cudaFuncAttributes",
                                          "cudaGraphExec_t",
                                          "cudaGraph_t",
+                                         "cudaMemPool_t",
                                          "cudaPointerAttributes",
                                          "cudnnHandle_t",
+                                         "cudnnStatus_t",
                                          "cufftHandle",
+                                         "cufftResult",
                                          "curandGenerator_t",
                                          "cusolverDnHandle_t",
                                          "cusparseHandle_t",
+                                         "cusparseStatus_t",
+                                         "default_random_engine",
                                          "deque",
+                                         "duration",
+                                         "duration_cast",
+                                         "exception",
+                                         "forward_list",
                                          "fstream",
+                                         "function",
+                                         "future",
+                                         "high_resolution_clock",
                                          "ifstream",
+                                         "ios",
+                                         "iostream",
                                          "istream",
+                                         "istringstream",
                                          "list",
                                          "map",
+                                         "microseconds",
+                                         "milliseconds",
                                          "mt19937",
                                          "multimap",
+                                         "multiset",
                                          "mutex",
+                                         "nanoseconds",
+                                         "normal_distribution",
                                          "ofstream",
+                                         "optional",
                                          "ostream",
                                          "ostringstream",
                                          "priority_queue",
+                                         "promise",
                                          "pthread_mutex_t",
                                          "pthread_t",
                                          "queue",
+                                         "random_device",
+                                         "runtime_error",
                                          "set",
                                          "shared_ptr",
                                          "stack",
+                                         "steady_clock",
+                                         "streambuf",
                                          "string",
-                                         "stringstream",
                                          "string_view",
+                                         "stringbuf",
+                                         "stringstream",
+                                         "system_clock",
                                          "thread",
+                                         "time_point",
                                          "timespec",
                                          "timeval",
+                                         "uniform_int_distribution",
+                                         "uniform_real_distribution",
                                          "unique_ptr",
                                          "unordered_map",
                                          "unordered_set",
-                                         "vector"};
+                                         "variant",
+                                         "vector",
+                                         "weak_ptr"};
 
 static const char *const conversions[] = {"alignof", "bool",     "char",  "decltype", "double",
                                           "float",   "int",      "long",  "short",    "sizeof",
@@ -107,6 +147,14 @@ static bool is_member(const scan *s, int i)
                       (i >= 2 && s->at[i - 1].mark == '>' && s->at[i - 2].mark == '-'));
 }
 
+/* True if what follows the word shows that it is a type, not a name that is declared. */
+static bool is_type(const scan *s, int i)
+{
+    const scan_token *next = &s->at[i + 1];
+    return next->kind == SCAN_NAME || (next->mark && strchr("<>*&:", next->mark)) ||
+           (next->mark == ';' && i > 0 && s->at[i - 1].mark == '=');
+}
+
 bool device_needs_host(const rewrite_job *job, const scan *s, int from, int to)
 {
     for (int i = from; i <= to; i++) {
@@ -116,7 +164,7 @@ bool device_needs_host(const rewrite_job *job, const scan *s, int from, int to)
         const bool is_std = i >= 3 && is_qualified(s, i) && scan_is(&s->at[i - 3], "std");
         if (is_std && !is_one_of(t, device_std, COUNT(device_std)))
             return true;
-        if (!is_qualified(s, i) && !name_set_has(&job->device_types, t) &&
+        if (is_type(s, i) && !is_qualified(s, i) && !name_set_has(&job->device_types, t) &&
             is_one_of(t, host_types, COUNT(host_types)))
             return true;
         if (name_set_has(&job->host_types, t))
@@ -129,7 +177,11 @@ bool device_calls_host(const rewrite_job *job, const scan *s, int from, int to)
 {
     for (int i = from; i < to; i++) {
         const scan_token *t = &s->at[i];
-        if (t->directive || t->kind != SCAN_NAME || s->at[i + 1].mark != '(')
+        if (t->directive || t->kind != SCAN_NAME || is_member(s, i))
+            continue;
+        if (scan_is(t, "new") || name_set_has(&job->host_values, t))
+            return true;
+        if (s->at[i + 1].mark != '(')
             continue;
         if (!is_one_of(t, conversions, COUNT(conversions)) && !name_set_has(&job->macros, t) &&
             !name_set_has(&job->device_types, t))

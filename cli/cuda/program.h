@@ -13,7 +13,7 @@ typedef struct program_options {
     const char *const *device_flags; /* options for NVRTC: -use_fast_math */
     const char *const *args;         /* of the program */
     const char *device;              /* NULL: the CPU */
-    const char *compare;             /* program_compare: the other device */
+    const char *compare;             /* program_compare: the other devices */
     double tolerance;                /* program_compare: of numbers, relative */
     str *output;                     /* not NULL: receives what the program prints on stdout */
     int threads;                     /* 0: one per core */

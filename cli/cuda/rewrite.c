@@ -353,5 +353,6 @@ void rewrite_free(rewrite_job *job)
     name_set_free(&job->namespaces);
     name_set_free(&job->device_types);
     name_set_free(&job->host_types);
+    name_set_free(&job->host_values);
     *job = (rewrite_job){0};
 }

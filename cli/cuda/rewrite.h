@@ -46,8 +46,8 @@ typedef struct rewrite_job {
     int n_aliases;
     bool for_nvrtc; /* the device's side is wanted */
     /* Of all files so far, for device.h: macros with parameters, namespaces, functions and types that the
-     * device has, and types that only the host has. */
-    name_set macros, namespaces, device_types, host_types;
+     * device has, and types, variables and functions that only the host has. */
+    name_set macros, namespaces, device_types, host_types, host_values;
 } rewrite_job;
 
 /* Adds a source and the files that it includes from its own folder or from -I. Returns its number, or -1 with

@@ -96,7 +96,11 @@ static const backend *choose(void)
 _Noreturn static void end_without_device(void)
 {
     enum { NOT_THERE = 4 };
+    const char *name = getenv("IG_CUDA_DEVICE");
     cudart_print_error();
+    if (name && strncmp(name, "cuda", 4) == 0)
+        fprintf(stderr, "ingot: the program also runs with '--device cpu'%s\n",
+                backend_find("opencl") ? " or '--device opencl'" : "");
     fflush(NULL);
     _Exit(NOT_THERE);
 }
