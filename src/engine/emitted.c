@@ -569,9 +569,14 @@ ig_status emitted_finish(const backend *dev)
     const int64_t index = (int64_t)((uint64_t)fault[2] << 32 | fault[1]);
     const int64_t length = (int64_t)((uint64_t)fault[4] << 32 | fault[3]);
     char why[200];
-    snprintf(why, sizeof why,
-             "index %lld is out of bounds for an axis of length %lld; it must be in [%lld, %lld)",
-             (long long)index, (long long)length, (long long)-length, (long long)length);
+    if (index < -INDEX_REFUSED / 2)
+        snprintf(why, sizeof why, "index %lld is negative; it must be in [0, %lld)",
+                 (long long)(index + INDEX_REFUSED), (long long)length);
+    else
+        snprintf(
+            why, sizeof why,
+            "index %lld is out of bounds for an axis of length %lld; it must be in [%lld, %lld)",
+            (long long)index, (long long)length, (long long)-length, (long long)length);
     failure_add(first, why);
     FAIL(IG_ERR_INDEX, "%s", why);
 }

@@ -66,6 +66,7 @@ ig_module *module_new(const char *name, const char *source, const kernel_parse_o
     if (!m)
         return NULL;
     pthread_mutex_init(&m->lock, NULL);
+    const bool failed_before = ig_failed();
     ig_status status = kernel_parse(name, source, options, &m->tree, said);
     if (status == IG_ERR_FORMAT && *said) {
         ig_error(NULL); /* its first line: said has all of them */
@@ -73,7 +74,7 @@ ig_module *module_new(const char *name, const char *source, const kernel_parse_o
     }
     if (status == IG_OK)
         status = describe(m);
-    if (status == IG_OK)
+    if (status == IG_OK && (failed_before || !ig_failed())) /* names in messages may lack memory, too */
         return m;
     ig_module_free(m);
     return NULL;
@@ -260,7 +261,10 @@ ig_status module_prepare(ig_module *m, const backend *dev, const char *kernel, m
 {
     module_built *b;
     module_enter(m);
-    const ig_status status = prepare(m, dev, kernel, &b);
+    const bool failed_before = ig_failed();
+    ig_status status = prepare(m, dev, kernel, &b);
+    if (status == IG_OK && !failed_before && ig_failed())
+        status = error_waiting(IG_ERR_MEMORY);
     if (status == IG_OK)
         *out = (module_kernel){.info = ig_module_find(m, kernel),
                                .offsets = b->offsets,

@@ -324,8 +324,12 @@ static void write_bits(emit_writer *w, const emit_space *s, int k, int u)
     text_add(&w->body, "    const %s v%d_%d = (%s)%s_%s(p%d, g.n%d, (unsigned long long)(",
              emit_lane_type((ig_dtype)inst->to), k, u, emit_lane_type((ig_dtype)inst->to),
              words == 4 ? "philox" : "threefry", inst->to == IG_U64 ? "u64" : "u32", p, step);
-    text_add(&w->body, "i + %d) + (unsigned long long)g.n%d);\n", u,
-             writer_number(w, o->first_index));
+    /* The index of the first point has 64 bits, also where an idx has 32. */
+    const int low = writer_number(w, (int32_t)(uint32_t)(uint64_t)o->first_index);
+    const int high = writer_number(w, (int32_t)(uint32_t)((uint64_t)o->first_index >> 32));
+    text_add(&w->body,
+             "i + %d) + ((unsigned long long)(unsigned int)g.n%d << 32 | (unsigned int)g.n%d));\n",
+             u, high, low);
 }
 
 static void write_map(emit_writer *w, const emit_space *s, int k, const int *def, int u)

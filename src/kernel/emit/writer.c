@@ -181,7 +181,9 @@ ig_status writer_finish(emit_writer *w, const char *entry, const uint32_t grid[3
                         const uint32_t block[3], size_t shared_bytes)
 {
     ig_status status = IG_OK;
-    if (w->failed)
+    if (w->body.failed)
+        status = IG_ERR_MEMORY; /* the text is not whole */
+    else if (w->failed)
         status = ig_fail(IG_ERR_MEMORY, "a program is too large for one kernel");
     else if (w->needs_f64 && !w->target->f64)
         status = ig_fail(IG_ERR_UNSUPPORTED, "the device has no f64 arithmetic");
