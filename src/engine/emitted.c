@@ -222,6 +222,11 @@ static void failure_add(uint64_t first, const char *why)
     runs.n_failed++;
 }
 
+void emitted_abandon(uint64_t run)
+{
+    failure_add(run, "it stopped in the middle, after a launch had failed");
+}
+
 /* ---- compiling ---- */
 
 static void program_free(emitted_program *c)

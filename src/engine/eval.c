@@ -321,11 +321,14 @@ ig_status engine_run(schedule *s, const backend *dev, int *n_owned)
     if (status == IG_OK && !dev->launch)
         status = emitted_arrange(s, dev, engine.binding);
     pool_watch(true);
-    if (status == IG_OK)
+    const bool launching = status == IG_OK;
+    if (launching)
         status = dev->replay && !traced && emitted_launches(s) >= WORTHWHILE
                      ? launch_as_one(s, dev)
                      : launch_all(s, dev, traced);
     pool_watch(false);
+    if (status != IG_OK && launching && !dev->launch)
+        emitted_abandon(run);
     if (!dev->launch && !dev->lanes) /* its launches are queued; whoever reads waits for them */
         return status;
     ig_status finished = dev->launch ? dev->finish(dev) : emitted_finish(dev);

@@ -74,7 +74,8 @@ ig_module *module_new(const char *name, const char *source, const kernel_parse_o
     }
     if (status == IG_OK)
         status = describe(m);
-    if (status == IG_OK && (failed_before || !ig_failed())) /* names in messages may lack memory, too */
+    if (status == IG_OK &&
+        (failed_before || !ig_failed())) /* names in messages may lack memory, too */
         return m;
     ig_module_free(m);
     return NULL;

@@ -34,3 +34,21 @@ void assert_refused(const ig_array *x, ig_status code, const char *part)
     assert_null(x);
     assert_error(code, part);
 }
+
+static void leave_out(const char *why)
+{
+    print_message("left out on %s: %s\n", ig_device(), why);
+    skip();
+}
+
+void only_on_cpu(const char *why)
+{
+    if (strcmp(ig_device(), "cpu") != 0)
+        leave_out(why);
+}
+
+void only_on_host(const char *why)
+{
+    if (strcmp(ig_device(), "cpu") != 0 && strcmp(ig_device(), "gang") != 0)
+        leave_out(why);
+}

@@ -16,6 +16,12 @@
 int begin(void **state);
 int end(void **state);
 
+/* Skips the test if IG_DEVICE names another device than the CPU, and says why. */
+void only_on_cpu(const char *why);
+
+/* The same, but the test also runs on gang: memory is the host's, and an evaluation ends before ig_eval does. */
+void only_on_host(const char *why);
+
 /* The error that waits has this code, and is one line with this in it. */
 void assert_error(ig_status code, const char *part);
 

@@ -111,7 +111,9 @@ static void test_take_rows(void **state)
     index[1200] = 67;
     ig_array *y = ig_take(make(0, INTS(67, 18)), longs(INTS(N), index), INTS(0));
     assert_int_equal(ig_eval(&y, 1), IG_ERR_INDEX);
-    layout_expect_error(IG_ERR_INDEX, "index 67 is out");
+    /* The CPU reports the first one, other devices any. */
+    const bool cpu = strcmp(ig_device(), "cpu") == 0;
+    layout_expect_error(IG_ERR_INDEX, cpu ? "index 67 is out" : "index ");
 }
 
 static int64_t along_rows(const int64_t *i)

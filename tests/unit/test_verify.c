@@ -93,6 +93,7 @@ static void infinities_pass(void **state)
 static void arrays_stay_as_they_are(void **state)
 {
     (void)state;
+    const char *device = ig_device();
     ig_array *x = normal(3, IG_SHAPE(100), IG_F32), *y = ig_exp(x);
     float before[100], after[100];
     assert_int_equal(ig_read(x, before, sizeof before), IG_OK);
@@ -102,7 +103,7 @@ static void arrays_stay_as_they_are(void **state)
     assert_false(ig_is_evaluated(y));
     assert_int_equal(ig_read(x, after, sizeof after), IG_OK);
     assert_memory_equal(before, after, sizeof before);
-    assert_string_equal(ig_device(), "cpu");
+    assert_string_equal(ig_device(), device);
 }
 
 /* What is evaluated already is computed anew, as long as it remembers how. */
