@@ -17,6 +17,8 @@ static const char *const environment[][2] = {
     {"IG_MATH", "How contractions add: strict (the default), same or tf32; --math overrides it."},
     {"IG_OPENCL", "Path of the OpenCL library, or off."},
     {"IG_CUDA", "Path of the library of NVIDIA's driver (libcuda.so.1), or off."},
+    {"IG_CUDA_GRAPHS",
+     "off: a repeated schedule is launched kernel by kernel, not as one CUDA graph."},
     {"IG_NVRTC",
      "Path of NVRTC, which compiles kernels for NVIDIA GPUs. It is also searched in CUDA_HOME, "
      "CUDA_PATH, CONDA_PREFIX and VIRTUAL_ENV. CUDA's headers are searched beside it."},

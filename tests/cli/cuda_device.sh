@@ -31,7 +31,7 @@ check 'a training has the losses of the CPU' bash -c "
 # ---- a timeline with the times of the device: one span for each program, each timed by the driver
 traced() {
     FAKE_CUDA_LOG=$temporary/calls "$ingot" eval --device cuda:0 --trace "$temporary/t.json" \
-        'x = normal(key(0), [30, 70]); sum(sort(cumulative_sum(x)))' >"$temporary/said" && python3 - "$temporary" <<'END'
+        'x = normal(key(0), [30, 70]); sum(sort(cumulative_sum(x, axis=0)))' >"$temporary/said" && python3 - "$temporary" <<'END'
 import json, sys
 spans = [e for e in json.load(open(sys.argv[1] + "/t.json"))["traceEvents"] if e.get("cat") == "program"]
 timed = open(sys.argv[1] + "/calls").read().count("cuEventElapsedTime")
