@@ -2,7 +2,7 @@
 #
 #   tests/sanitize_cuda.sh [TOOL...]    TOOL: memcheck racecheck initcheck synccheck (all four)
 #
-# It is not a part of `make test`: it needs a GPU and takes a minute. All tools run at a time.
+# It is not a part of `make test`: it needs a GPU and takes a minute or two.
 . tests/check.sh
 ingot=${INGOT:-build/ingot}
 device=${DEVICE:-cuda:0}
@@ -24,58 +24,58 @@ works=(
     'long-reductions: eval x = uniform(key(0), [3000001]); sum(x) + max(x) + sum(cumulative_sum(x)[-3:])'
     'chains: eval x = normal(key(0), [130, 1500]); sum(softmax(x) * layer_norm(x)) + sum(softmax(x[:, :33]))'
     'products: eval x = normal(key(0), [130, 67]); sum(x @ x.T) + sum((x @ x.T) @ x)'
-    'products-same: eval --math same x = normal(key(0), [130, 67]); sum(x @ x.T) + sum((x @ x.T) @ x)'
+    'products-same: eval --math=same x = normal(key(0), [130, 67]); sum(x @ x.T) + sum((x @ x.T) @ x)'
     'library: eval x = normal(key(0), [512, 512]); h = astype(x, bf16); sum(x @ x) + sum(astype(h @ h, f32))'
     'sorts: eval x = normal(key(0), [40001]); sum(sort(x)[:7]) + sum(argsort(x)[:7]) + sum(sort(reshape(x[:40000], [200, 200]))[3])'
     'indices: eval x = normal(key(0), [500, 9]); i = randint(key(1), [800], 0, 500); sum(take(x, i, axis=0)) + sum(x[i[:10]])'
     'attention: eval q = normal(key(0), [3, 130, 64]); sum(scaled_dot_product_attention(q, q, q)) + sum(astype(scaled_dot_product_attention(astype(q, f16), astype(q, f16), astype(q, f16)), f32))'
     'convolution: eval x = normal(key(0), [2, 3, 17, 17]); w = normal(key(1), [5, 3, 3, 3]); sum(conv2d(x, w))'
-    'training: train digits --epochs 1 --quiet'
+    'training: train digits --epochs 1 --batch 200 --quiet'
     'training-cnn: train digits --model cnn --epochs 1 --batch 700 --quiet'
 )
 
-# One work under one tool; its log stays.
-sanitize() {
-    local tool=$1 name=${2%%: *} arguments=${2#*: } verb options=() log=$temporary/$1.${2%%: *}.log
-    verb=${arguments%% *}
+# One work: alone (the kernels are compiled and cached), or under a tool. The exit code is the last line of the log.
+work_run() {
+    local tool=$1 work=${works[$2]} words=() log
+    local name=${work%%: *} arguments=${work#*: }
+    local verb=${arguments%% *}
     arguments=${arguments#* }
+    log=$temporary/$tool.$name
     if [ "$verb" = train ]; then
-        read -ra options <<<"$arguments"
+        read -ra words <<<"$arguments"
     else
         while [[ $arguments == --* ]]; do
-            options+=("${arguments%% *}")
-            arguments=${arguments#* }
-            options+=("${arguments%% *}")
+            words+=("${arguments%% *}")
             arguments=${arguments#* }
         done
-        options+=("$arguments")
+        words+=("$arguments")
     fi
-    timeout 90 "$sanitizer" --tool "$tool" --error-exitcode 9 --print-limit 4 \
-        "$ingot" "$verb" --device "$device" "${options[@]}" >"$log" 2>&1
-    echo $? >"$log.code"
+    local before=("$sanitizer" --tool "$tool" --error-exitcode 9 --print-limit 4)
+    [ "$tool" = none ] && before=()
+    timeout 80 "${before[@]}" "$ingot" "$verb" --device "$device" "${words[@]}" >"$log" 2>&1
+    local code=$?
+    echo "$code" >>"$log"
+    [ "$tool" = none ] && return
+    check "$tool $name" verdict "$log"
 }
-
 verdict() {
-    local log=$temporary/$1.${2%%: *}.log
-    [ "$(cat "$log.code" 2>/dev/null)" = 0 ] && return
-    tail -n 30 "$log"
-    return 1
+    [ "$(tail -n 1 "$1")" = 0 ] || { tail -n 30 "$1" && false; }
 }
 
-for work in "${works[@]}"; do # kernels are compiled once
-    sanitize memcheck "$work" &
-done
-wait
-for tool in $tools; do
-    [ "$tool" = memcheck ] && continue
-    for work in "${works[@]}"; do
-        sanitize "$tool" "$work" &
+# Some at a time; each prints its own line.
+all() {
+    local tool
+    for tool in "$@"; do
+        for i in "${!works[@]}"; do
+            while [ "$(jobs -rp | wc -l)" -ge 14 ]; do
+                wait -n
+            done
+            work_run "$tool" "$i" &
+        done
     done
     wait
-done
-for tool in $tools; do
-    for work in "${works[@]}"; do
-        check "$tool ${work%%: *}" verdict "$tool" "$work"
-    done
-done
+}
+all none
+all $tools | tee "$temporary/lines"
+passed=$(grep -c '^ok ' "$temporary/lines") failed=$(grep -c '^FAILED' "$temporary/lines")
 finish

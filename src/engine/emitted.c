@@ -536,19 +536,19 @@ ig_status emitted_launch(const program *p, const backend *dev, const binding *bi
     return IG_OK;
 }
 
-int emitted_launches(const schedule *s)
+int emitted_launches(const program *p)
 {
-    int n = 0;
-    for (int i = 0; i < s->n_program; i += s->program[i].chain) {
-        if (is_foreign(&s->program[i]))
+    const emitted_program *c = is_foreign(p) ? NULL : p->compiled;
+    for (int i = 0; c && i < c->e.n_step; i++)
+        if (!c->step[i].code)
             return 0;
-        const emitted_program *c = s->program[i].compiled;
-        n += c->e.n_step + (c->native != NULL);
-        for (int k = 0; k < c->e.n_step; k++)
-            if (!c->step[k].code)
-                return 0;
-    }
-    return n;
+    return c ? c->e.n_step + (c->native != NULL) : 0;
+}
+
+bool emitted_uses_scratch(const program *p)
+{
+    const emitted_program *c = p->compiled;
+    return c->e.scratch_bytes || (c->native && (c->native->scratch_bytes || c->native->core_only));
 }
 
 ig_status emitted_finish(const backend *dev)

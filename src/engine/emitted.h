@@ -16,8 +16,9 @@ ig_status emitted_arrange(const schedule *s, const backend *dev, const binding *
 /* After emitted_arrange. Launches are queued; with device_ns each is waited for, and its time is added. */
 ig_status emitted_launch(const program *p, const backend *dev, const binding *bindings,
                          uint64_t *device_ns);
-/* How many launches a run of the schedule is, if nothing else happens in it; otherwise 0. */
-int emitted_launches(const schedule *s);
+/* How many launches a chain is, if nothing else happens in it; otherwise 0. */
+int emitted_launches(const program *p);
+bool emitted_uses_scratch(const program *p);
 void emitted_discard(program *p);
 /* The name of the device's own code that runs the program, or NULL: see backend.core_name. */
 const char *emitted_core_name(const program *p);

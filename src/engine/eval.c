@@ -6,6 +6,7 @@
 #include "engine/emitted.h"
 #include "engine/engine.h"
 #include "engine/kernel_node.h"
+#include "engine/repeat.h"
 #include "engine/transfer.h"
 #include "base/cancel.h"
 #include "base/error.h"
@@ -103,8 +104,8 @@ static bool is_user_kernel(const program *p)
 
 void engine_discard(schedule *s, const backend *dev)
 {
-    if (s && s->replay)
-        dev->replay->discard(s->replay);
+    if (s)
+        repeat_free(s->repeat);
     for (int i = 0; s && i < s->n_program; i++)
         if (!is_user_kernel(&s->program[i]))
             (dev->discard ? dev->discard : emitted_discard)(&s->program[i]);
@@ -281,11 +282,13 @@ static ig_status launch_traced(const program *p, const backend *dev)
     return status;
 }
 
-static ig_status launch_all(const schedule *s, const backend *dev, bool traced)
+static ig_status launch_all(const schedule *s, const backend *dev, repeat *r, bool traced)
 {
     const uint32_t cancels = cancel_count();
     ig_status status = IG_OK;
-    for (int i = 0; i < s->n_program && status == IG_OK; i += s->program[i].chain) {
+    for (int i = 0, chain = 0; i < s->n_program && status == IG_OK; i += s->program[i].chain) {
+        if (r)
+            repeat_chain(r, chain++);
         status = traced ? launch_traced(&s->program[i], dev) : launch(&s->program[i], dev, NULL);
         if (status == IG_OK && cancel_count() != cancels)
             status = ig_fail(IG_ERR_CANCELLED, "the evaluation was cancelled");
@@ -293,23 +296,25 @@ static ig_status launch_all(const schedule *s, const backend *dev, bool traced)
     return status;
 }
 
-/* Launches the device's list of them, if it keeps one. */
-static ig_status launch_as_one(schedule *s, const backend *dev)
+/* Launches all of it, as one if the device keeps its launches. */
+static ig_status launch_repeated(schedule *s, const backend *dev)
 {
-    bool again;
-    ig_status status;
-    do {
+    repeat *r;
+    bool again = true;
+    ig_status status = repeat_of(s, dev, &r);
+    if (status == IG_OK && !r)
+        return launch_all(s, dev, NULL, false);
+    while (again && status == IG_OK) {
         again = false;
-        TRY(dev->replay->begin(dev, &s->replay));
-        status = launch_all(s, dev, false);
-        status = dev->replay->end(dev, s->replay, status, &again);
-    } while (again);
+        TRY(dev->replay->begin(dev, &r->kept));
+        status = launch_all(s, dev, r, false);
+        status = dev->replay->end(dev, r->kept, status, &again);
+    }
     return status;
 }
 
 ig_status engine_run(schedule *s, const backend *dev, int *n_owned)
 {
-    enum { WORTHWHILE = 3 }; /* launches */
     *n_owned = 0;
     ig_status status = bind_slots(s, dev, n_owned);
     const bool traced = trace_on();
@@ -323,9 +328,7 @@ ig_status engine_run(schedule *s, const backend *dev, int *n_owned)
     pool_watch(true);
     const bool launching = status == IG_OK;
     if (launching)
-        status = dev->replay && !traced && emitted_launches(s) >= WORTHWHILE
-                     ? launch_as_one(s, dev)
-                     : launch_all(s, dev, traced);
+        status = traced ? launch_all(s, dev, NULL, true) : launch_repeated(s, dev);
     pool_watch(false);
     if (status != IG_OK && launching && !dev->launch)
         emitted_abandon(run);

@@ -85,7 +85,8 @@ typedef struct schedule {
     size_t key_bytes;
     uint64_t hash;
     uint64_t used; /* clock of the cache when it was last used */
-    void *replay;  /* its launches on the device, kept by backend_replay; NULL: none */
+    struct repeat
+        *repeat; /* what the engine keeps for a device that can repeat its launches, or NULL */
 } schedule;
 
 /* What a device wants of schedules. */

@@ -435,6 +435,12 @@ CUresult command_add(CUstream stream, command *c)
         return CUDA_ERROR_OUT_OF_MEMORY;
     *stream->last = c;
     stream->last = &c->next;
+    if (stream->capture) {
+        memcpy(c->after, stream->follow, sizeof c->after);
+        c->n_after = stream->n_follow;
+        stream->follow[0] = c;
+        stream->n_follow = 1;
+    }
     return CUDA_SUCCESS;
 }
 

@@ -78,6 +78,7 @@ CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode)
     commands_move(&g->nodes, stream);
     stream->capture = g;
     stream->spoiled = false;
+    stream->n_follow = 0;
     return fake_done(CUDA_SUCCESS);
 }
 
@@ -105,7 +106,6 @@ CUresult cuStreamGetCaptureInfo_v3(CUstream stream, CUstreamCaptureStatus *statu
                                    CUgraph *graph, const CUgraphNode **nodes,
                                    const CUgraphEdgeData **edges, size_t *n_nodes)
 {
-    static CUgraphNode last;
     const CUresult entered = fake_enter(__func__);
     if (entered != CUDA_SUCCESS)
         return fake_done(entered);
@@ -114,16 +114,50 @@ CUresult cuStreamGetCaptureInfo_v3(CUstream stream, CUstreamCaptureStatus *statu
         *id = 1;
     if (graph)
         *graph = stream->capture;
-    last = NULL;
-    for (command *c = stream->capture ? stream->first : NULL; c; c = c->next)
-        last = (CUgraphNode)(void *)c;
     if (nodes)
-        *nodes = &last;
+        *nodes = (const CUgraphNode *)(const void *)stream->follow;
     if (edges)
         *edges = NULL;
     if (n_nodes)
-        *n_nodes = last != NULL;
+        *n_nodes = (size_t)stream->n_follow;
     return fake_done(CUDA_SUCCESS);
+}
+
+CUresult cuStreamUpdateCaptureDependencies_v2(CUstream stream, CUgraphNode *nodes,
+                                              const CUgraphEdgeData *edges, size_t n_nodes,
+                                              unsigned flags)
+{
+    (void)edges;
+    const CUresult entered = fake_enter(__func__);
+    if (entered != CUDA_SUCCESS)
+        return fake_done(entered);
+    if (!stream->capture || flags != CU_STREAM_SET_CAPTURE_DEPENDENCIES || n_nodes > FAKE_AFTER)
+        return fake_done(CUDA_ERROR_INVALID_VALUE);
+    if (n_nodes)
+        memcpy(stream->follow, nodes, n_nodes * sizeof *stream->follow);
+    stream->n_follow = (int)n_nodes;
+    return fake_done(CUDA_SUCCESS);
+}
+
+static bool is_in(const struct CUgraphExec_st *e, const command *c)
+{
+    for (int i = 0; i < e->n; i++)
+        if (e->of[i] == c)
+            return true;
+    return false;
+}
+
+/* Of the nodes that can run next, the last one that was captured: a dependency that was forgotten is seen. */
+static command *next_of(CUgraph graph, const struct CUgraphExec_st *e)
+{
+    command *found = NULL;
+    for (command *c = graph->nodes.first; c; c = c->next) {
+        bool ready = !is_in(e, c);
+        for (int i = 0; i < c->n_after && ready; i++)
+            ready = is_in(e, c->after[i]);
+        found = ready ? c : found;
+    }
+    return found;
 }
 
 CUresult cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph, unsigned long long flags)
@@ -135,9 +169,9 @@ CUresult cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph, unsigned 
     CUgraphExec e = object_new(sizeof *e, exec_destroy);
     if (!e)
         return fake_done(CUDA_ERROR_INVALID_CONTEXT);
-    for (command *c = graph->nodes.first; c && e->n < NODES_MOST; c = c->next, e->n++) {
-        e->of[e->n] = c;
-        e->node[e->n] = copy_of(c);
+    while (e->n < NODES_MOST && (e->of[e->n] = next_of(graph, e))) {
+        e->node[e->n] = copy_of(e->of[e->n]);
+        e->n++;
     }
     *exec = e;
     return fake_done(CUDA_SUCCESS);

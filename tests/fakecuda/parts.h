@@ -13,7 +13,7 @@
 #define NVRTC_FUNCTION(name, parameters) SHOWN nvrtcResult name parameters;
 #include "backend/cuda/api.def"
 
-enum { FAKE_ARGS_BYTES = 4096 };
+enum { FAKE_ARGS_BYTES = 4096, FAKE_AFTER = 64 };
 
 /* A launch with its arguments, as CUDA packs them. */
 typedef struct fake_launch {
@@ -39,6 +39,8 @@ typedef struct command {
     unsigned char value;
     CUevent event;
     fake_launch *launch;
+    struct command *after[FAKE_AFTER]; /* of a node */
+    int n_after;
     unsigned char held[];
 } command;
 
@@ -55,8 +57,10 @@ void object_free(void *o);
 
 struct CUstream_st {
     object base;
-    CUgraph capture; /* commands become nodes of it, or NULL */
-    bool spoiled;    /* something happened that a capture does not allow */
+    CUgraph capture;             /* commands become nodes of it, or NULL */
+    command *follow[FAKE_AFTER]; /* nodes that the next one follows */
+    int n_follow;
+    bool spoiled; /* something happened that a capture does not allow */
     command *first, **last;
 };
 

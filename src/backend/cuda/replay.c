@@ -5,6 +5,8 @@
  * and the graph is launched as a whole. A list that differs in more than arguments is captured again. After some such
  * changes, or if the driver refuses, the launches go to the stream one by one for good.
  *
+ * Launches that need not follow each other are parallel branches of the graph.
+ *
  * The device's lock is held from begin to end, so that no other thread's commands come between. */
 #include "backend/cuda/cuda.h"
 
@@ -141,6 +143,37 @@ static bool node_of_last(cuda_replay *r, CUgraphNode *node)
         return false;
     *node = nodes[0];
     return true;
+}
+
+/* The node that a call of a library became is known only now. */
+static void last_settle(cuda_replay *r)
+{
+    replay_node *n = r->n ? &r->node[r->n - 1] : NULL;
+    if (n && !n->node && !node_of_last(r, &n->node))
+        r->again = true;
+}
+
+static void after(const backend *dev, const int *launches, int n)
+{
+    enum { MOST = 64 };
+    CUgraphNode nodes[MOST];
+    cuda_replay *r = cuda_replay_now(cuda_device_of(dev));
+    if (!r || r->mode != REPLAY_CAPTURE || !cu.capture_follow)
+        return;
+    last_settle(r);
+    if (r->again || n > MOST) {
+        r->again = true;
+        return;
+    }
+    for (int i = 0; i < n; i++) {
+        if (launches[i] >= r->n) {
+            r->again = true;
+            return;
+        }
+        nodes[i] = r->node[launches[i]].node;
+    }
+    r->again = cu.capture_follow(r->dev->stream, nodes, NULL, (size_t)n,
+                                 CU_STREAM_SET_CAPTURE_DEPENDENCIES) != CUDA_SUCCESS;
 }
 
 /* Where the arguments of a launch lie, as the driver wants them: of_arg has a pointer for each. */
@@ -291,4 +324,4 @@ static void discard(void *kept)
     memory_free(r);
 }
 
-const backend_replay cuda_replays = {begin, end, discard};
+const backend_replay cuda_replays = {begin, after, end, discard};

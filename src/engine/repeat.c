@@ -1,0 +1,79 @@
+/* Repeated schedules; see repeat.h. */
+#include "engine/repeat.h"
+
+#include "base/memory.h"
+#include "engine/emitted.h"
+
+enum { WORTHWHILE = 3 }; /* launches: fewer cost less one by one */
+
+/* Numbers the launches; 0 if the schedule is not only launches. */
+static int count(const schedule *s, repeat *r, bool *scratch)
+{
+    int n = 0, chain = 0;
+    for (int i = 0; i < s->n_program; i += s->program[i].chain, chain++) {
+        const int here = emitted_launches(&s->program[i]);
+        if (!here)
+            return 0;
+        scratch[chain] = emitted_uses_scratch(&s->program[i]);
+        n += here;
+        r->last[chain] = n - 1;
+    }
+    return n;
+}
+
+static ig_status fill(const schedule *s, repeat *r)
+{
+    bool *scratch = memory_new((size_t)s->n_program + 1);
+    r->last = memory_new((size_t)(s->n_program + 1) * sizeof *r->last);
+    r->list = memory_new((size_t)(s->n_program + 1) * sizeof *r->list);
+    ig_status status = scratch && r->last && r->list ? IG_OK : IG_ERR_MEMORY;
+    if (status == IG_OK)
+        r->worthwhile = count(s, r, scratch) >= WORTHWHILE;
+    if (r->worthwhile)
+        status = after_find(s, scratch, &r->after);
+    memory_free(scratch);
+    return status;
+}
+
+ig_status repeat_of(schedule *s, const backend *dev, repeat **out)
+{
+    *out = NULL;
+    if (!dev->replay)
+        return IG_OK;
+    repeat *r = s->repeat;
+    if (!r) {
+        r = memory_new(sizeof *r);
+        if (!r)
+            return IG_ERR_MEMORY;
+        r->dev = dev;
+        const ig_status status = fill(s, r);
+        if (status != IG_OK) {
+            repeat_free(r);
+            return status;
+        }
+        s->repeat = r;
+    }
+    *out = r->worthwhile ? r : NULL;
+    return IG_OK;
+}
+
+void repeat_free(repeat *r)
+{
+    if (!r)
+        return;
+    r->dev->replay->discard(r->kept);
+    after_free(&r->after);
+    memory_free(r->last);
+    memory_free(r->list);
+    memory_free(r);
+}
+
+void repeat_chain(repeat *r, int chain)
+{
+    int n = 0;
+    if (chain >= r->after.n)
+        return;
+    for (int i = r->after.first[chain]; i < r->after.first[chain + 1]; i++)
+        r->list[n++] = r->last[r->after.chain[i]];
+    r->dev->replay->after(r->dev, r->list, n);
+}
