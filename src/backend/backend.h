@@ -104,9 +104,9 @@ typedef struct backend_native {
  * wait. The launches take effect at the end at the latest, with the arguments of this time. */
 typedef struct backend_replay {
     ig_status (*begin)(const backend *dev, void **kept);
-    /* The next launch follows these launches of the list, by number, and may run beside the others. Without this
-     * call it follows the launch before it. */
-    void (*after)(const backend *dev, const int *launches, int n);
+    /* A group of launches begins, which follow each other. It follows these groups, by number, and may run beside the
+     * others. Without any such call, each launch follows the one before it. */
+    void (*after)(const backend *dev, const int *groups, int n);
     /* Runs what was launched if status is IG_OK. With *again, nothing was run: the caller launches all of it once
      * more, from begin on. Returns status, or the first failure. */
     ig_status (*end)(const backend *dev, void *kept, ig_status status, bool *again);

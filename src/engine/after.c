@@ -49,6 +49,8 @@ static void usage_of(const program *p, usage *u)
         tape_written(p, &p[k].post, u);
         if (program_kinds[p[k].kind].core_output)
             usage_add(p, u, p[k].out.slot);
+        for (int j = 0; p[k].kind == PROGRAM_KERNEL && j < p[k].post.n_operand; j++)
+            usage_add(p, u, p[k].post.operand[j].slot); /* its results */
     }
     u->n_written = u->n;
     for (int k = 0; k < p->chain; k++) {

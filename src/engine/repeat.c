@@ -6,8 +6,8 @@
 
 enum { WORTHWHILE = 3 }; /* launches: fewer cost less one by one */
 
-/* Numbers the launches; 0 if the schedule is not only launches. */
-static int count(const schedule *s, repeat *r, bool *scratch)
+/* How many launches there are; 0 if the schedule is not only launches. */
+static int count(const schedule *s, bool *scratch)
 {
     int n = 0, chain = 0;
     for (int i = 0; i < s->n_program; i += s->program[i].chain, chain++) {
@@ -16,7 +16,6 @@ static int count(const schedule *s, repeat *r, bool *scratch)
             return 0;
         scratch[chain] = emitted_uses_scratch(&s->program[i]);
         n += here;
-        r->last[chain] = n - 1;
     }
     return n;
 }
@@ -24,11 +23,9 @@ static int count(const schedule *s, repeat *r, bool *scratch)
 static ig_status fill(const schedule *s, repeat *r)
 {
     bool *scratch = memory_new((size_t)s->n_program + 1);
-    r->last = memory_new((size_t)(s->n_program + 1) * sizeof *r->last);
-    r->list = memory_new((size_t)(s->n_program + 1) * sizeof *r->list);
-    ig_status status = scratch && r->last && r->list ? IG_OK : IG_ERR_MEMORY;
+    ig_status status = scratch ? IG_OK : IG_ERR_MEMORY;
     if (status == IG_OK)
-        r->worthwhile = count(s, r, scratch) >= WORTHWHILE;
+        r->worthwhile = count(s, scratch) >= WORTHWHILE;
     if (r->worthwhile)
         status = after_find(s, scratch, &r->after);
     memory_free(scratch);
@@ -63,17 +60,13 @@ void repeat_free(repeat *r)
         return;
     r->dev->replay->discard(r->kept);
     after_free(&r->after);
-    memory_free(r->last);
-    memory_free(r->list);
     memory_free(r);
 }
 
 void repeat_chain(repeat *r, int chain)
 {
-    int n = 0;
-    if (chain >= r->after.n)
-        return;
-    for (int i = r->after.first[chain]; i < r->after.first[chain + 1]; i++)
-        r->list[n++] = r->last[r->after.chain[i]];
-    r->dev->replay->after(r->dev, r->list, n);
+    const int *first = r->after.first;
+    if (chain < r->after.n)
+        r->dev->replay->after(r->dev, r->after.chain + first[chain],
+                              first[chain + 1] - first[chain]);
 }

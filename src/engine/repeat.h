@@ -11,8 +11,6 @@ typedef struct repeat {
     void *kept; /* the backend's */
     bool worthwhile;
     after_list after;
-    int *last; /* of each chain: the number of its last launch */
-    int *list; /* room for one list of launches */
 } repeat;
 
 /* The schedule's, new or found, if it is worthwhile on the device; *out is NULL otherwise. */

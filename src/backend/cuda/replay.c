@@ -41,6 +41,9 @@ struct cuda_replay {
     int n, room, next; /* next: to be compared */
     unsigned char *args;
     size_t args_used, args_room;
+    CUgraphNode *group; /* while it is captured: the last node of each group */
+    int n_group, room_group;
+    bool in_group;
 };
 
 /* What the thread is in. A launch must find it without a lock. */
@@ -84,6 +87,8 @@ static ig_status begin(const backend *dev, void **kept)
     TRY(cuda_enter(d));
     r->again = false;
     r->next = 0;
+    r->n_group = 0;
+    r->in_group = false;
     r->mode = r->exec ? REPLAY_COMPARE : REPLAY_DIRECT;
     if (!r->exec && !r->refused && r->runs++ >= CAPTURE_AFTER && d->n_graphs < GRAPHS_MOST &&
         cu.capture_begin(d->stream, CU_STREAM_CAPTURE_MODE_RELAXED) == CUDA_SUCCESS)
@@ -145,35 +150,41 @@ static bool node_of_last(cuda_replay *r, CUgraphNode *node)
     return true;
 }
 
-/* The node that a call of a library became is known only now. */
-static void last_settle(cuda_replay *r)
+/* The node that the group before ends with; false: there is none, or there are several. */
+static bool group_end(cuda_replay *r)
 {
-    replay_node *n = r->n ? &r->node[r->n - 1] : NULL;
-    if (n && !n->node && !node_of_last(r, &n->node))
-        r->again = true;
+    const bool failed = ig_failed();
+    if (r->n_group == r->room_group) {
+        const int room = r->room_group ? 2 * r->room_group : 32;
+        CUgraphNode *more = memory_resize(r->group, (size_t)room * sizeof(CUgraphNode));
+        if (!more && !failed)
+            ig_error(NULL);
+        if (!more)
+            return false;
+        r->group = more;
+        r->room_group = room;
+    }
+    return node_of_last(r, &r->group[r->n_group++]);
 }
 
-static void after(const backend *dev, const int *launches, int n)
+static bool follow(cuda_replay *r, const int *groups, int n)
 {
     enum { MOST = 64 };
     CUgraphNode nodes[MOST];
+    if ((r->in_group && !group_end(r)) || n > MOST)
+        return false;
+    r->in_group = true;
+    for (int i = 0; i < n; i++)
+        nodes[i] = r->group[groups[i]];
+    return cu.capture_follow(r->dev->stream, nodes, NULL, (size_t)n,
+                             CU_STREAM_SET_CAPTURE_DEPENDENCIES) == CUDA_SUCCESS;
+}
+
+static void after(const backend *dev, const int *groups, int n)
+{
     cuda_replay *r = cuda_replay_now(cuda_device_of(dev));
-    if (!r || r->mode != REPLAY_CAPTURE || !cu.capture_follow)
-        return;
-    last_settle(r);
-    if (r->again || n > MOST) {
-        r->again = true;
-        return;
-    }
-    for (int i = 0; i < n; i++) {
-        if (launches[i] >= r->n) {
-            r->again = true;
-            return;
-        }
-        nodes[i] = r->node[launches[i]].node;
-    }
-    r->again = cu.capture_follow(r->dev->stream, nodes, NULL, (size_t)n,
-                                 CU_STREAM_SET_CAPTURE_DEPENDENCIES) != CUDA_SUCCESS;
+    if (r && r->mode == REPLAY_CAPTURE && cu.capture_follow && !r->again)
+        r->again = !follow(r, groups, n);
 }
 
 /* Where the arguments of a launch lie, as the driver wants them: of_arg has a pointer for each. */
@@ -321,6 +332,7 @@ static void discard(void *kept)
     pthread_mutex_unlock(&d->lock);
     memory_free(r->node);
     memory_free(r->args);
+    memory_free(r->group);
     memory_free(r);
 }
 
