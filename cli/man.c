@@ -56,6 +56,8 @@ static const char *const examples[][2] = {
     {"ingot run --device cuda --compare cpu program.cu",
      "Runs a whole CUDA program on an NVIDIA GPU and on the CPU, and compares what it printed."},
     {"ingot train digits --save model.safetensors", "Trains a network and saves it."},
+    {"ingot embed --model DIR --similar \"a cat\" \"a kitten\"",
+     "Compares texts by a model folder."},
 };
 
 static const struct {

@@ -4,6 +4,7 @@
 #include "cli.h"
 #include "support.h"
 #include "progress.h"
+#include "verify/model.h"
 #include "verify/verify.h"
 
 #include <float.h>
@@ -13,7 +14,7 @@
 enum { FAILURES_SHOWN = 10, DEVICES_MOST = 16 };
 
 typedef struct settings {
-    const char *devices, *same, *op, *dtype, *name;
+    const char *devices, *same, *op, *dtype, *name, *model;
     bool quick, json;
     uint64_t seed;
     engine_options engine;
@@ -417,9 +418,22 @@ static void session_free(session *s)
     free(s->op);
 }
 
+/* The devices of the session, and a text model. */
+static int verify_text(session *s)
+{
+    const char *names[sizeof s->device / sizeof *s->device];
+    const int code = read_devices(s);
+    for (int i = 0; i < s->n_device; i++)
+        names[i] = s->device[i].name;
+    return code >= 0 ? code
+                     : verify_model(s->command, s->set->model, names, s->n_device, s->set->json);
+}
+
 static int verify(const command *c, const settings *set)
 {
     session s = {.command = c, .set = set};
+    if (set->model)
+        return verify_text(&s);
     int code = read_scope(&s);
     if (code < 0) {
         code = run_all(&s);
@@ -438,6 +452,8 @@ int verb_verify(int argc, char **argv)
          "this one, or several with commas between them (all that compute)"},
         {"--same", 0, "DEVICES", option_text, &set.same,
          "compares bit by bit with the first of these devices instead: cpu,opencl:0"},
+        {"--model", 0, "DIR", option_text, &set.model,
+         "a text model instead of ops, against f64 on the CPU"},
         {"--op", 0, "OP", option_text, &set.op, "one op"},
         {"--dtype", 0, "DTYPE", option_text, &set.dtype, "one dtype"},
         {"--case", 0, "CASE", option_text, &set.name, "one case, by the name that a failure has"},
@@ -459,6 +475,8 @@ int verb_verify(int argc, char **argv)
         "--same evaluates the cases and their gradients on several devices. Their bits must be "
         "those\n"
         "of the first one; contractions add in the CPU's order (--math same).\n\n"
+        "--model compares a text model (see ingot embed) on the devices with f64 on the CPU, and\n"
+        "names the first layer that is out of bounds.\n\n"
         "  ingot verify --quick\n"
         "  ingot verify --op exp --dtype f32\n"
         "  ingot verify --same cpu,opencl:0 --op matmul",

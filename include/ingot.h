@@ -1445,6 +1445,10 @@ IG_API const ig_tokenizer *ig_text_model_tokenizer(const ig_text_model *m);
 /* Hidden states of n encodings: (N, T, width). N and T are rounded up to few sizes, so that many batches share a
  * schedule; what is behind the encodings has no meaning. */
 IG_API ig_array *ig_text_model_hidden(ig_text_model *m, const ig_encoding *encodings, int n);
+/* The hidden states behind the embeddings and behind each layer, to out, which has room for max_out. Returns how many:
+ * layers + 1; 0 on failure. */
+IG_API int ig_text_model_states(ig_text_model *m, const ig_encoding *encodings, int n,
+                                ig_array **out, int max_out);
 /* A head on hidden states of the same encodings: "embed" (N, dimensions), "classify" (N, labels), "tag" (N, T, labels),
  * "answer" (N, T, 2: start and end), "fill" (N, T, vocabulary). "tag", "answer" and "fill" also take other hidden states
  * (..., width), and then no encodings. */

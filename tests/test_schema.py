@@ -11,6 +11,7 @@ import re
 import subprocess
 import tempfile
 
+from support import tiny_model
 from support.tally import check, finish, skip
 
 try:
@@ -40,9 +41,15 @@ EXAMPLES = {
             "run --json --check --profile examples/cuda/01_vector_add.cu -b 8 -a n=8 -a a=ones:[8] -a b=ones:[8] -a c=zeros:[8]",
             "run --json --check --profile tests/cuda/transpose.cu", "run --json tests/cuda/vector_add.cu",
             "run --json --time --device cpu,cpu examples/cuda/01_vector_add.cu -b 8 -a n=8 -a a=ones:[8] -a b=full([8],nan) -a c=zeros:[8]"],
-    "verify": ["verify --json --quick --op exp", "verify --json --op key --dtype u32 --seed 5"],
+    "verify": ["verify --json --quick --op exp", "verify --json --op key --dtype u32 --seed 5",
+               "verify --json --model {}/embed --device cpu"],
     "translate": ["translate --json --to metal tests/kernels/basics.cu", "translate --json --to opencl tests/kernels/operations.cu",
                   "translate --json --to cuda -k smooth<float,2> tests/kernels/basics.cu"],
+    "tokens": ["tokens --json --model {}/embed cats!"],
+    "embed": ["embed --json --model {}/embed cats", "embed --json --similar --model {}/embed cats dog"],
+    "classify": ["classify --json --model {}/classify cats", "classify --json --model {}/tag cats"],
+    "fill": ["fill --json --model {}/fill a[MASK]"],
+    "answer": ["answer --json --model {}/answer --context README.md who?"],
     "train": ["train digits --json --epochs 1 --quiet",
               "train digits --json --epochs 1 --quiet --model cnn --batch 256 --save {}/m.safetensors"],
 }
@@ -259,6 +266,8 @@ def main():
         if there and verb not in EXAMPLES:
             report(verb, ["has no example in tests/test_schema.py"])
     with tempfile.TemporaryDirectory() as folder:
+        for head in tiny_model.HEADS:
+            tiny_model.make(os.path.join(folder, head), head)
         for verb in verbs:
             for line in EXAMPLES.get(verb, []):
                 text, problems = run(line.replace("{}", folder).split(" "))

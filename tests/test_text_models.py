@@ -212,6 +212,42 @@ def test_details():
         close("pooling " + mode, tool(folder, "embed", lines), rows / np.linalg.norm(rows, axis=1, keepdims=True), 1e-5)
 
 
+def test_fine_tuning(name):
+    """Steps of AdamW on the whole model, against torch; the saved folder loads in transformers."""
+    folder, out = os.path.join(PLACE.name, "tune-" + name), os.path.join(PLACE.name, "tuned-" + name)
+    model, tokenizer = random_model(name, "ForSequenceClassification", folder, id2label={0: "x", 1: "y", 2: "z"},
+                                    label2id={"x": 0, "y": 1, "z": 2})
+    lines = [line for line in sentences(24, 11) if len(tokenizer.encode(line).ids) < 40][:12]
+    labels = [i % 3 for i in range(len(lines))]
+    data = os.path.join(PLACE.name, "tune.tsv")
+    with open(data, "w", encoding="utf-8") as file:
+        file.writelines(f"{line}\t{'xyz'[label]}\n" for line, label in zip(lines, labels))
+    steps, rate = 5, 1e-3
+    done = subprocess.run([INGOT, "train", "text", "--model", folder, "--data", data, "--save", out, "--all", "--epochs",
+                           str(steps), "--batch", "16", "--lr", str(rate), "--quiet"], capture_output=True, text=True,
+                          check=False)
+    check(f"{name} trains", done.returncode == 0, done.stderr)
+    tokenizer.enable_padding(pad_id=1 if name in ("Roberta", "MPNet") else 0)
+    batch = tokenizer.encode_batch(lines)
+    ids, mask = torch.tensor([e.ids for e in batch]), torch.tensor([e.attention_mask for e in batch])
+    tokenizer.no_padding()
+    model.eval()  # without dropout
+    optimizer = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=0.01)
+    for step in range(steps):
+        for group in optimizer.param_groups:
+            group["lr"] = rate * (1 - step / steps)
+        optimizer.zero_grad()
+        logits = model(input_ids=ids, attention_mask=mask).logits
+        torch.nn.functional.cross_entropy(logits, torch.tensor(labels)).backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+    expected = expected_rows(model, tokenizer, "classify", lines)
+    close(f"{name}: logits after {steps} steps", tool(out, "classify", lines), expected, 1e-4)
+    again = transformers.AutoModelForSequenceClassification.from_pretrained(out).eval()
+    check(f"{name}: labels in transformers", again.config.id2label == {0: "x", 1: "y", 2: "z"}, again.config.id2label)
+    close(f"{name}: the folder in transformers", expected_rows(again, tokenizer, "classify", lines), expected, 1e-4)
+
+
 def test_mistakes():
     """Messages name the file, the tensor and what was expected."""
     good = os.path.join(PLACE.name, "good")
@@ -258,6 +294,8 @@ attempt("MiniLM", test_minilm)
 for arch in CONFIGS:
     for end, kind in HEADS.items():
         attempt(arch + end, test_random, arch, end, kind)
+for arch in CONFIGS:
+    attempt(arch + " fine-tuning", test_fine_tuning, arch)
 attempt("details", test_details)
 attempt("mistakes", test_mistakes)
 finish()

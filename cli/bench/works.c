@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const work *const tables[] = {works_dense, works_memory, works_index, works_train,
-                                     works_latency};
+static const work *const tables[] = {works_dense, works_memory, works_index,
+                                     works_train, works_text,   works_latency};
 enum { TABLES = sizeof tables / sizeof *tables, TITLE_MOST = 128, KEYS = 16 };
 
 /* ---- rows --------------------------------------------------------------------------------------- */

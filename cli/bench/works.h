@@ -84,7 +84,8 @@ void works_list(str *t, bool json);
 /* ---- for works_*.c ---- */
 
 /* The tables; the last entry has no name. */
-extern const work works_dense[], works_memory[], works_index[], works_train[], works_latency[];
+extern const work works_dense[], works_memory[], works_index[], works_train[], works_text[],
+    works_latency[];
 
 /* Uniform values in [low, high) of the job's dtype. Each number gives another array. */
 ig_array *job_uniform(const job *j, int number, ig_ints shape, double low, double high);

@@ -15,7 +15,8 @@ static const struct kind {
     {"compute", "Compute", "Matrix products, convolution, attention: limited by arithmetic."},
     {"memory", "Memory", "Elementwise ops, reductions, sorting: limited by the memory."},
     {"latency", "Latency", "Starting programs, launching evaluations, copying to devices."},
-    {"train", "Training", "Steps and epochs of small networks."}};
+    {"train", "Training", "Steps and epochs of small networks."},
+    {"text", "Text", "Tokenizers and text models."}};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 /* ---- comparisons ---------------------------------------------------------------------------- */

@@ -193,12 +193,17 @@ static ig_array *layer_run(ig_text_model *m, const batch_arrays *b, int layer, i
     return y ? norm_run(m, layer_name(m, layer, a->norm2, name), ig_add(x, y)) : NULL;
 }
 
-ig_array *encoder_run(ig_text_model *m, const batch_arrays *b)
+ig_array *encoder_run(ig_text_model *m, const batch_arrays *b, ig_array **all)
 {
     ig_array *x = embeddings_run(m, b);
     ig_array *mask = x ? mask_run(m, b) : NULL;
-    for (int i = 0; i < m->config.layers && x && !ig_failed(); i++)
+    if (all)
+        all[0] = x;
+    for (int i = 0; i < m->config.layers && x && !ig_failed(); i++) {
         x = layer_run(m, b, i, x, mask);
+        if (all)
+            all[i + 1] = x;
+    }
     return ig_failed() ? NULL : x;
 }
 

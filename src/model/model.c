@@ -195,7 +195,22 @@ ig_array *ig_text_model_hidden(ig_text_model *m, const ig_encoding *encodings, i
     if (ids_check("ig_text_model_hidden", m, encodings, n) != IG_OK ||
         batch_make(m, encodings, n, &b) != IG_OK)
         return NULL;
-    return encoder_run(m, &b);
+    return encoder_run(m, &b, NULL);
+}
+
+int ig_text_model_states(ig_text_model *m, const ig_encoding *encodings, int n, ig_array **out,
+                         int max_out)
+{
+    batch_arrays b;
+    if (ids_check("ig_text_model_states", m, encodings, n) != IG_OK ||
+        require_list("ig_text_model_states", "out", out, max_out) != IG_OK)
+        return 0;
+    const int count = (int)m->config.layers + 1;
+    if (count > max_out)
+        FAIL_NONE(IG_ERR_ARGUMENT,
+                  "ig_text_model_states: there are %d states, and out has room for %d", count,
+                  max_out);
+    return batch_make(m, encodings, n, &b) == IG_OK && encoder_run(m, &b, out) ? count : 0;
 }
 
 ig_array *ig_text_model_head(ig_text_model *m, const char *head, ig_array *hidden,
@@ -246,7 +261,7 @@ static ig_status batch_run(ig_text_model *m, head_kind head, const ig_encoding *
     batch_arrays b;
     TRY(ig_scope_begin());
     ig_status status = batch_make(m, encodings, n, &b);
-    ig_array *hidden = status == IG_OK ? encoder_run(m, &b) : NULL;
+    ig_array *hidden = status == IG_OK ? encoder_run(m, &b, NULL) : NULL;
     ig_array *rows = hidden ? ig_astype(head_run(m, head, hidden, b.mask), IG_F32) : NULL;
     const float *values = rows ? ig_data(rows) : NULL;
     for (int i = 0; i < n && values; i++)

@@ -105,7 +105,8 @@ typedef struct batch_arrays {
 ig_status batch_make(const ig_text_model *m, const ig_encoding *encodings, int n,
                      batch_arrays *out);
 
-ig_array *encoder_run(ig_text_model *m, const batch_arrays *b);
+/* The last hidden states. all, if not NULL, gets those behind the embeddings and behind each layer. */
+ig_array *encoder_run(ig_text_model *m, const batch_arrays *b, ig_array **all);
 ig_array *head_run(ig_text_model *m, head_kind head, ig_array *hidden, ig_array *mask);
 
 /* x @ weight.T + bias with the tensors name.weight and name.bias. */

@@ -50,6 +50,7 @@ static void text_encode(const batch *b, encoder *e, int worker, int i)
         e->byte_at = spare.byte_at;
         e->byte_room = spare.byte_room;
         e->original = spare.original;
+        e->ascii = spare.ascii;
     } else if (most > 0 && !tokens_truncate(&e->first, NULL, how, most - added)) {
         e->failed = true;
     }

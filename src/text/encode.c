@@ -58,6 +58,8 @@ static bool text_read(encoder *e, ig_text chars)
 
 void encoder_bytes(encoder *e, tokens *list)
 {
+    if (e->ascii)
+        return;
     for (size_t i = 0; i < list->n; i++) {
         text_token *t = &list->at[i];
         t->start = t->start <= e->original.n ? e->byte_at[t->start] : 0;
@@ -156,9 +158,83 @@ static void added_tokens_add(encoder *e, const ig_tokenizer *t, piece p, int32_t
     tokens_add(out, one);
 }
 
+/* ---- BERT and ASCII -------------------------------------------------------------------------- */
+
+/* What BERT's normalizer and pre-tokenizer do with a byte of ASCII. */
+typedef enum ascii_kind { ASCII_REMOVED, ASCII_SPACE, ASCII_SINGLE, ASCII_LETTER } ascii_kind;
+
+static ascii_kind ascii_kind_of(unsigned char c)
+{
+    if (c == ' ' || (c >= '\t' && c <= '\r' && c != '\v' && c != '\f'))
+        return ASCII_SPACE;
+    if (c < ' ' || c == 127)
+        return ASCII_REMOVED;
+    const unsigned char lower = c | 0x20;
+    return (lower >= 'a' && lower <= 'z') || (c >= '0' && c <= '9') ? ASCII_LETTER : ASCII_SINGLE;
+}
+
+/* True if a text is ASCII and no added token can begin in it. */
+static bool is_simple(const ig_tokenizer *t, ig_text chars)
+{
+    for (size_t i = 0; i < chars.bytes; i++) {
+        const unsigned char c = (unsigned char)chars.at[i];
+        if (c >= 128 || t->plain.ascii[c / 32] >> c % 32 & 1)
+            return false;
+    }
+    return true;
+}
+
+/* The tokens of the word in e->word, whose bytes are at e->word_runes of the text. */
+static void ascii_word(encoder *e, const ig_tokenizer *t, int32_t word, tokens *out)
+{
+    subword_split(t->model, e->word.at, e->word.n, &e->subwords);
+    for (size_t i = 0; i < e->subwords.n; i++) {
+        const subword s = e->subwords.at[i];
+        tokens_add(out, (text_token){.id = s.id,
+                                     .word = word,
+                                     .start = e->word_runes[s.start],
+                                     .end = e->word_runes[s.end - 1] + 1});
+    }
+    e->word.n = 0;
+}
+
+/* All steps for such a text at once. */
+static void ascii_tokens(encoder *e, const ig_tokenizer *t, ig_text chars, tokens *out)
+{
+    int32_t word = 0;
+    e->word.n = 0;
+    if (!octets_reserve(&e->word, chars.bytes + 1) ||
+        !numbers_reserve(&e->word_runes, &e->word_room, chars.bytes + 1)) {
+        out->failed = true;
+        return;
+    }
+    for (size_t i = 0; i < chars.bytes; i++) {
+        const unsigned char c = (unsigned char)chars.at[i];
+        const ascii_kind kind = ascii_kind_of(c);
+        if (kind == ASCII_REMOVED)
+            continue;
+        if (kind != ASCII_LETTER && e->word.n)
+            ascii_word(e, t, word++, out);
+        if (kind == ASCII_SPACE)
+            continue;
+        e->word_runes[e->word.n] = (uint32_t)i;
+        e->word.at[e->word.n++] = c >= 'A' && c <= 'Z' ? c | 0x20 : c;
+        if (kind == ASCII_SINGLE)
+            ascii_word(e, t, word++, out);
+    }
+    if (e->word.n)
+        ascii_word(e, t, word, out);
+    out->failed |= e->subwords.failed;
+}
+
 void encoder_tokens(encoder *e, const ig_tokenizer *t, ig_text chars, tokens *out)
 {
     out->n = 0;
+    e->ascii = t->bert && is_simple(t, chars);
+    if (e->ascii) {
+        ascii_tokens(e, t, chars, out);
+        return;
+    }
     if (!text_read(e, chars)) {
         out->failed = true;
         return;

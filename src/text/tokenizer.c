@@ -319,17 +319,28 @@ static ig_tokenizer *folder_load(const char *folder)
     return options_read(options, &o) == IG_OK ? lines_load(path, o) : NULL;
 }
 
-ig_tokenizer *ig_tokenizer_load(const char *path)
+static ig_tokenizer *any_load(const char *path)
 {
     struct stat info;
-    if (require_pointer("ig_tokenizer_load", "path", path) != IG_OK || unicode_load() != IG_OK)
-        return NULL;
     if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
         return folder_load(path);
     const size_t n = strlen(path);
     if (n > 4 && strcmp(path + n - 4, ".txt") == 0)
         return lines_load(path, (bert_options){.lower = true, .ideographs = true, .accents = -1});
     return json_load(path);
+}
+
+ig_tokenizer *ig_tokenizer_load(const char *path)
+{
+    const bool failed = ig_failed();
+    if (require_pointer("ig_tokenizer_load", "path", path) != IG_OK || unicode_load() != IG_OK)
+        return NULL;
+    ig_tokenizer *t = any_load(path);
+    if (!t || failed || !ig_failed())
+        return t;
+    /* A field that could not be copied counts as absent; the tokenizer would be another one. */
+    ig_tokenizer_free(t);
+    return NULL;
 }
 
 /* ---- asking --------------------------------------------------------------------------------- */

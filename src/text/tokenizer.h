@@ -96,6 +96,7 @@ typedef struct encoder {
     subwords subwords;
     tokens first, second; /* of a text and its pair */
     tokens out;           /* of all texts that this thread has encoded */
+    bool ascii;           /* the text is ASCII, so code points are bytes */
     bool failed;
 } encoder;
 

@@ -1,0 +1,144 @@
+"""The verbs of text models: tokens, embed, classify, fill, answer, train text; with tiny random models."""
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.dirname(__file__))
+from support import tiny_model
+from support.tally import attempt, check, finish, skip
+
+INGOT = os.environ.get("INGOT", "build/ingot")
+PLACE = tempfile.TemporaryDirectory(prefix="ingot-cli-text-")
+FOLDERS = {head: tiny_model.make(os.path.join(PLACE.name, head), head) for head in tiny_model.HEADS}
+
+
+def path(name, content=None):
+    where = os.path.join(PLACE.name, name)
+    if content is not None:
+        with open(where, "w", encoding="utf-8") as file:
+            file.write(content)
+    return where
+
+
+def run(*words, text=None, code=0):
+    done = subprocess.run([INGOT, *words], input=text, capture_output=True, text=True, timeout=120, check=False)
+    check("exit code of " + " ".join(words[:1]), done.returncode == code, f"{done.returncode}: {done.stderr}")
+    return done
+
+
+def rows(done):
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_tokens():
+    got = rows(run("tokens", "--model", FOLDERS["embed"], "--json", "Cats!", "dog"))
+    check("tokens", got[0]["tokens"] == ["[CLS]", "cat", "##s", "!", "[SEP]"], got)
+    check("offsets", got[0]["offsets"] == [[0, 0], [0, 3], [3, 4], [4, 5], [0, 0]], got)
+    plain = run("tokens", "--model", FOLDERS["embed"], "--plain", "cats").stdout.split()
+    check("tokens as text", plain == ["5", "cat", "0-3", "6", "##s", "3-4"], plain)
+    cut = rows(run("tokens", "--model", FOLDERS["embed"], "--json", "--max-length", "3", "cats dog"))
+    check("--max-length", cut[0]["ids"] == [2, 5, 3], cut)
+
+
+def test_embed():
+    lines = "cats\n\nthe dog is good\r\na film was very bad"
+    one = rows(run("embed", "--model", FOLDERS["embed"], "--json", text=lines))
+    other = rows(run("embed", "--model", FOLDERS["embed"], "--json", "--file", path("lines.txt", lines)))
+    check("four lines, one of them empty", len(one) == 4 and all(len(row["vector"]) == 16 for row in one))
+    check("a file and a pipe", one == other)
+    table = run("embed", "--model", FOLDERS["embed"], "--similar", "cats", "cats", "dog").stdout.split()
+    check("--similar", len(table) == 9 and table[1] == "1.0000" and table[0] == "1.0000", table)
+    f16 = rows(run("embed", "--model", FOLDERS["embed"], "--json", "--dtype", "f16", "cats"))[0]["vector"]
+    check("--dtype f16", max(abs(a - b) for a, b in zip(f16, one[0]["vector"])) < 0.02, f16)
+    gang = rows(run("embed", "--model", FOLDERS["embed"], "--json", "--device", "gang", "cats"))[0]["vector"]
+    check("another device", max(abs(a - b) for a, b in zip(gang, one[0]["vector"])) < 1e-5, gang)
+
+
+def test_classify():
+    got = rows(run("classify", "--model", FOLDERS["classify"], "--json", "good film", "bad film"))
+    check("labels", all(row["label"] in ("no", "yes") and abs(sum(row["labels"].values()) - 1) < 1e-6 for row in got), got)
+    text = run("classify", "--model", FOLDERS["classify"], "good film").stdout
+    check("as text", text == f"{got[0]['label']}\t{got[0]['probability']:.4f}\n", text)
+    pair = rows(run("classify", "--model", FOLDERS["classify"], "--json", "--pairs", "good film\tbad cat"))
+    check("pairs", pair[0]["labels"] != got[0]["labels"], pair)
+    words = rows(run("classify", "--model", FOLDERS["tag"], "--json", "cats is [UNK] film"))[0]["words"]
+    check("words", [w["word"] for w in words] == ["cats", "is", "[UNK]", "film"] and words[0]["end"] == 4, words)
+    run("classify", "--model", FOLDERS["embed"], "x", code=5)
+
+
+def test_fill():
+    got = rows(run("fill", "--model", FOLDERS["fill"], "--json", "--top", "3", "the [MASK] is <mask> !", "no gap"))
+    check("gaps", [len(gap) for gap in got[0]["gaps"]] == [3, 3] and got[1]["gaps"] == [], got)
+    values = [word["probability"] for word in got[0]["gaps"][0]]
+    check("in order", values == sorted(values, reverse=True), values)
+    run("fill", "--model", FOLDERS["classify"], "[MASK]", code=5)
+
+
+def test_answer():
+    page = path("page.txt", "the cat is good . " * 40 + "a dog was bad !")
+    got = rows(run("answer", "--model", FOLDERS["answer"], "--context", page, "--json", "who is good?", "who?"))
+    with open(page, encoding="utf-8") as file:
+        context = file.read()
+    for row in got:
+        check("the answer is in the text", context[row["start"]:row["end"]] == row["answer"] and row["answer"], row)
+        check("its probability", 0 < row["probability"] <= 1, row)
+    run("answer", "--model", FOLDERS["answer"], "who?", code=2)
+    run("answer", "--model", FOLDERS["answer"], "--context", path("absent"), "who?", code=5)
+
+
+def test_stream():
+    """Lines are answered as they arrive; Ctrl-C keeps what was answered."""
+    process = subprocess.Popen([INGOT, "classify", "--model", FOLDERS["classify"], "--json"], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, text=True)
+    for line in ("good film", "bad film"):
+        process.stdin.write(line + "\n")
+        process.stdin.flush()
+        check("an answer while the pipe is open", "label" in process.stdout.readline())
+    process.send_signal(signal.SIGINT)
+    process.wait(20)
+    check("Ctrl-C", process.returncode == 130, process.returncode)
+    process.stdin.close()
+
+
+def test_train():
+    samples = [("the film was good", "plus"), ("very good !", "plus"), ("the film was bad", "minus"),
+               ("not good", "minus"), ("a bad cat", "minus"), ("good cats", "plus")] * 4
+    data = path("train.tsv", "sentence\tlabel\n" + "".join(f"{text}\t{label}\n" for text, label in samples))
+    for name, words in (("head", ["--lr", "0.02"]), ("whole", ["--all", "--lr", "0.003"])):
+        out = path("trained-" + name)
+        done = run("train", "text", "--model", FOLDERS["embed"], "--data", data, "--test", data, "--save", out, "--epochs",
+                   "15", "--batch", "8", "--json", "--quiet", *words)
+        result = json.loads(done.stdout)
+        check(f"{name}: the loss falls", result["loss"] < 0.6, result)
+        if name == "whole":
+            check("the whole model learns all", result["test_accuracy"] == 1, result)
+        got = rows(run("classify", "--model", out, "--json", *[text for text, _ in samples[:6]]))
+        right = sum(row["label"] == label for row, (_, label) in zip(got, samples))
+        check(f"{name}: the folder has what was learned", right / 6 >= result["test_accuracy"] - 0.01, got)
+        again = json.loads(run("train", "text", "--model", FOLDERS["embed"], "--data", data, "--test", data, "--save", out,
+                               "--epochs", "15", "--batch", "8", "--json", "--quiet", *words).stdout)
+        check(f"{name}: the same seed, the same loss", again["loss"] == result["loss"], (again, result))
+    run("train", "text", "--model", FOLDERS["embed"], "--save", path("x"), code=2)
+    run("train", "text", "--model", FOLDERS["embed"], "--data", path("bad.tsv", "one column\n"), "--save", path("x"), code=5)
+
+
+def test_mistakes():
+    for verb in ("tokens", "embed", "classify", "fill", "answer"):
+        done = run(verb, "x", code=2)
+        check(verb + " names the option", "--model" in done.stderr, done.stderr)
+        done = run(verb, "--model", path("nowhere"), "x", code=5)
+        check(verb + " names the folder", "nowhere" in done.stderr, done.stderr)
+    run("embed", "--model", FOLDERS["embed"], "--dtype", "i8", "x", code=2)
+
+
+done = subprocess.run([INGOT, "tokens", "--model", FOLDERS["embed"], "x"], capture_output=True, text=True, check=False)
+if "utf8proc" in done.stderr:
+    skip("all", "the library utf8proc is not there")
+    finish()
+for test in (test_tokens, test_embed, test_classify, test_fill, test_answer, test_stream, test_train, test_mistakes):
+    attempt(test.__name__, test)
+finish()
