@@ -12,11 +12,15 @@ typedef struct scanner {
     bool begins; /* only white space is before it on its line */
 } scanner;
 
+/* Tokens before the first and behind the last, so that who looks some tokens back or ahead finds SCAN_END. */
+enum { MARGIN = 8 };
+
 static void add(scanner *s, scan_kind kind, const char *from, const char *to)
 {
-    if (s->out.n + 1 >= s->room) {
+    if (s->out.n + 2 * MARGIN >= s->room) {
+        scan_token *all = s->out.at ? s->out.at - MARGIN : NULL;
         s->room = s->room ? s->room * 2 : 1024;
-        s->out.at = heap_resize(s->out.at, (size_t)s->room * sizeof *s->out.at);
+        s->out.at = (scan_token *)heap_resize(all, (size_t)s->room * sizeof *all) + MARGIN;
     }
     s->out.at[s->out.n++] = (scan_token){.kind = kind,
                                          .mark = kind == SCAN_MARK ? *from : 0,
@@ -176,15 +180,18 @@ scan scan_text(const char *text, size_t bytes)
         if (!space(&s))
             token(&s);
     s.directive = 0;
-    add(&s, SCAN_END, s.end, s.end);
-    s.out.n--;
+    for (int i = 0; i < MARGIN; i++)
+        add(&s, SCAN_END, s.end, s.end);
+    s.out.n -= MARGIN;
+    for (int i = 1; i <= MARGIN; i++)
+        s.out.at[-i] = (scan_token){.kind = SCAN_END, .at = text, .pair = -1};
     pair(&s.out);
     return s.out;
 }
 
 void scan_free(scan *s)
 {
-    free(s->at);
+    free(s->at ? s->at - MARGIN : NULL);
     *s = (scan){0};
 }
 

@@ -17,7 +17,7 @@ typedef struct scan_token {
 
 typedef struct scan {
     scan_token *at;
-    int n; /* the last is SCAN_END, not counted */
+    int n; /* some SCAN_END are before the first and behind the last, not counted */
 } scan;
 
 /* Splits text into tokens, without comments. Release with scan_free. */

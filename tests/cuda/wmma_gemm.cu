@@ -2,7 +2,6 @@
 /* expect:
 0 of 1536 wrong; corner -5
 */
-#include <cuda_fp16.h>
 #include <mma.h>
 #include <cstdio>
 #include <vector>
