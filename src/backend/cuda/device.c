@@ -2,34 +2,27 @@
 #include "backend/cuda/cuda.h"
 #include "backend/cuda/native.h"
 
+#include "backend/search.h"
 #include "base/error.h"
 #include "base/memory.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-enum { DEVICES_MAX = 16, WHY_BYTES = 600, CAPABILITY_NEEDED = 60 };
+enum { DEVICES_MAX = 16, CAPABILITY_NEEDED = 60 };
 
 cuda_api cu;
 
-/* The devices stay where they are, so a backend's address is good for the whole process. */
-static struct {
-    pthread_mutex_t lock;
-    atomic_bool looked;
-    pid_t pid; /* a child of fork cannot use its parent's contexts */
-    int count;
-    char why[WHY_BYTES];
-    const char *remedy;
-    cuda_device at[DEVICES_MAX];
-} here = {.lock = PTHREAD_MUTEX_INITIALIZER};
+static void look(void);
+static device_search search = {.look = look, .what = "CUDA", .lock = PTHREAD_MUTEX_INITIALIZER};
+static cuda_device
+    devices[DEVICES_MAX]; /* they stay where they are, so a backend's address is always good */
 
 static const backend vtable;
 
 cuda_device *cuda_device_of(const backend *dev)
 {
-    return &here.at[(const cuda_device *)(const void *)dev - here.at];
+    return &devices[(const cuda_device *)(const void *)dev - devices];
 }
 
 static const char *error_text(CUresult status)
@@ -75,13 +68,7 @@ ig_status cuda_check(cuda_device *d, CUresult status, const char *what)
 
 static void because(const char *what, CUresult status, const char *remedy)
 {
-    if (here.why[0])
-        return;
-    here.remedy = remedy;
-    if (status == CUDA_SUCCESS)
-        snprintf(here.why, sizeof here.why, "%s", what);
-    else
-        snprintf(here.why, sizeof here.why, "%s: %s", what, error_text(status));
+    search_because(&search, what, status == CUDA_SUCCESS ? NULL : error_text(status), remedy);
 }
 
 /* 0 if the driver does not say; then the device is not used. */
@@ -148,7 +135,7 @@ static bool device_look(cuda_device *d)
 
 static void device_add(int ordinal)
 {
-    cuda_device *d = &here.at[here.count];
+    cuda_device *d = &devices[search.count];
     const bool fresh = d->base.name == NULL;
     const pthread_mutex_t lock = d->lock;
     *d = (cuda_device){.base = vtable};
@@ -160,10 +147,10 @@ static void device_add(int ordinal)
         pthread_mutex_init(&d->lock, &recursive);
         pthread_mutexattr_destroy(&recursive);
     }
-    snprintf(d->name, sizeof d->name, "cuda:%d", here.count);
+    snprintf(d->name, sizeof d->name, "cuda:%d", search.count);
     d->base.name = d->name;
     if (cu.device_get(&d->id, ordinal) == CUDA_SUCCESS && device_look(d))
-        here.count++;
+        search.count++;
 }
 
 static void look(void)
@@ -179,44 +166,15 @@ static void look(void)
         status = cu.device_count(&n);
     if (status != CUDA_SUCCESS)
         because("the driver does not start", status, "nvidia-smi, to see what is wrong with it");
-    for (int i = 0; status == CUDA_SUCCESS && i < n && here.count < DEVICES_MAX; i++)
+    for (int i = 0; status == CUDA_SUCCESS && i < n && search.count < DEVICES_MAX; i++)
         device_add(i);
     because("there is a driver, but no GPU", CUDA_SUCCESS,
             "nvidia-smi, to see what the driver finds");
 }
 
-static void find(void)
-{
-    if (here.looked)
-        return;
-    pthread_mutex_lock(&here.lock);
-    if (!here.looked) {
-        const bool failed = ig_failed();
-        here.count = 0;
-        here.why[0] = '\0';
-        here.pid = getpid();
-        look();
-        here.looked = true;
-        if (!failed)
-            ig_error(NULL);
-    }
-    pthread_mutex_unlock(&here.lock);
-}
-
-static int count(void)
-{
-    find();
-    return here.count;
-}
-
-static const backend *at(int i) { return i >= 0 && i < count() ? &here.at[i].base : NULL; }
-
-static const char *absent(const char **remedy)
-{
-    const bool none = count() == 0;
-    *remedy = none ? here.remedy : NULL;
-    return none ? here.why : NULL;
-}
+static int count(void) { return search_count(&search); }
+static const backend *at(int i) { return i >= 0 && i < count() ? &devices[i].base : NULL; }
+static const char *absent(const char **remedy) { return search_absent(&search, remedy); }
 
 /* ---- open and close ---- */
 
@@ -258,13 +216,7 @@ static ig_status open_context(cuda_device *d)
 
 ig_status cuda_enter(cuda_device *d)
 {
-    if (d - here.at >= count())
-        FAIL(IG_ERR_DEVICE, "%s is not there any more; see 'ingot devices'", d->name);
-    if (here.pid != getpid())
-        FAIL(IG_ERR_DEVICE,
-             "%s: a process that forked cannot go on with CUDA; start it with exec, or use the GPU "
-             "in the child only",
-             d->name);
+    TRY(search_check(&search, (int)(d - devices), d->name));
     pthread_mutex_lock(&d->lock);
     ig_status status = IG_OK;
     if (d->dead[0])
@@ -280,7 +232,7 @@ ig_status cuda_enter(cuda_device *d)
 
 bool cuda_push(cuda_device *d)
 {
-    return d->context && here.pid == getpid() && cu.context_push(d->context) == CUDA_SUCCESS;
+    return d->context && search_is_ours(&search) && cu.context_push(d->context) == CUDA_SUCCESS;
 }
 
 void cuda_leave(cuda_device *d)
@@ -342,18 +294,13 @@ static void release(const backend *dev)
     pthread_mutex_unlock(&d->lock);
 }
 
-/* Closed devices are looked for again when somebody asks. */
-static void release_all(void)
+static bool close_device(int i)
 {
-    bool open = false;
-    pthread_mutex_lock(&here.lock);
-    for (int i = 0; here.looked && here.pid == getpid() && i < here.count; i++) {
-        release(&here.at[i].base);
-        open |= here.at[i].context != NULL;
-    }
-    here.looked = open;
-    pthread_mutex_unlock(&here.lock);
+    release(&devices[i].base);
+    return devices[i].context != NULL;
 }
+
+static void release_all(void) { search_release(&search, close_device); }
 
 static const backend vtable = {
     .computes = true,

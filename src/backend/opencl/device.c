@@ -2,33 +2,27 @@
  * accelerators, then processors; each is a backend of its own. */
 #include "backend/opencl/opencl.h"
 
+#include "backend/search.h"
 #include "base/error.h"
 #include "base/memory.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-enum { DEVICES_MAX = 16, IDS_MAX = 32, VERSION_NEEDED = 102, WHY_BYTES = 600 };
+enum { DEVICES_MAX = 16, IDS_MAX = 32, VERSION_NEEDED = 102 };
 
 opencl_api cl;
 
-/* The devices' places stay where they are, so a backend's address is good for the whole process. */
-static struct {
-    pthread_mutex_t lock;
-    bool looked;
-    pid_t pid; /* a child of fork has no threads of the driver */
-    int count;
-    char why[WHY_BYTES]; /* the first reason not to have a device */
-    const char *remedy;
-    opencl_device at[DEVICES_MAX];
-} here = {.lock = PTHREAD_MUTEX_INITIALIZER};
+static void look(void);
+static device_search search = {.look = look, .what = "OpenCL", .lock = PTHREAD_MUTEX_INITIALIZER};
+static opencl_device
+    devices[DEVICES_MAX]; /* they stay where they are, so a backend's address is always good */
 
 static const backend vtable;
 
 opencl_device *opencl_device_of(const backend *dev)
 {
-    return &here.at[(const opencl_device *)(const void *)dev - here.at];
+    return &devices[(const opencl_device *)(const void *)dev - devices];
 }
 
 ig_status opencl_check(const opencl_device *d, cl_int status, const char *what)
@@ -43,16 +37,9 @@ ig_status opencl_check(const opencl_device *d, cl_int status, const char *what)
 
 /* ---- what a device is ---- */
 
-/* Keeps the first reason. */
 static void because(const char *what, cl_int status, const char *remedy)
 {
-    if (here.why[0])
-        return;
-    here.remedy = remedy;
-    if (status == CL_SUCCESS)
-        snprintf(here.why, sizeof here.why, "%s", what);
-    else
-        snprintf(here.why, sizeof here.why, "%s: %s", what, opencl_status_name(status));
+    search_because(&search, what, status == CL_SUCCESS ? NULL : opencl_status_name(status), remedy);
 }
 
 static const char look_again[] = "clinfo, and install the device's driver again";
@@ -217,16 +204,16 @@ static bool device_look(opencl_device *d)
 
 static void device_add(const char *kind, cl_platform_id platform, cl_device_id id)
 {
-    if (here.count == DEVICES_MAX)
+    if (search.count == DEVICES_MAX)
         return;
-    opencl_device *d = &here.at[here.count];
+    opencl_device *d = &devices[search.count];
     const bool fresh = d->base.name == NULL;
     const pthread_mutex_t lock = d->lock;
     *d = (opencl_device){.base = vtable, .platform = platform, .id = id, .kind = kind};
     d->lock = lock;
     if (fresh)
         pthread_mutex_init(&d->lock, NULL);
-    snprintf(d->name, sizeof d->name, "opencl:%d", here.count);
+    snprintf(d->name, sizeof d->name, "opencl:%d", search.count);
     d->base.name = d->name;
     const cl_int named =
         platform_text(platform, CL_PLATFORM_NAME, d->platform_name, sizeof d->platform_name);
@@ -235,7 +222,7 @@ static void device_add(const char *kind, cl_platform_id platform, cl_device_id i
     if (named != CL_SUCCESS || dated != CL_SUCCESS)
         because("a platform does not say what it is", named ? named : dated, look_again);
     else if (device_look(d))
-        here.count++;
+        search.count++;
 }
 
 static void look(void)
@@ -272,37 +259,9 @@ static void look(void)
             CL_SUCCESS, "apt-get install your device's driver (for the CPU, pocl-opencl-icd)");
 }
 
-/* An error that waits is the caller's, and stays; one of ours would only hide the reason. */
-static void find(void)
-{
-    pthread_mutex_lock(&here.lock);
-    if (!here.looked) {
-        const bool failed = ig_failed();
-        here.count = 0;
-        here.why[0] = '\0';
-        here.pid = getpid();
-        look();
-        here.looked = true;
-        if (!failed)
-            ig_error(NULL);
-    }
-    pthread_mutex_unlock(&here.lock);
-}
-
-static int count(void)
-{
-    find();
-    return here.count;
-}
-
-static const backend *at(int i) { return i >= 0 && i < count() ? &here.at[i].base : NULL; }
-
-static const char *absent(const char **remedy)
-{
-    const bool none = count() == 0;
-    *remedy = none ? here.remedy : NULL;
-    return none ? here.why : NULL;
-}
+static int count(void) { return search_count(&search); }
+static const backend *at(int i) { return i >= 0 && i < count() ? &devices[i].base : NULL; }
+static const char *absent(const char **remedy) { return search_absent(&search, remedy); }
 
 /* ---- open and close ---- */
 
@@ -324,13 +283,7 @@ static ig_status open_queue(opencl_device *d)
 
 ig_status opencl_enter(opencl_device *d)
 {
-    if (d - here.at >= count())
-        FAIL(IG_ERR_DEVICE, "%s is not there any more; see 'ingot devices'", d->name);
-    if (here.pid != getpid())
-        FAIL(IG_ERR_DEVICE,
-             "%s: a process that forked cannot go on with OpenCL; start it with exec, or use "
-             "OpenCL after the fork only",
-             d->name);
+    TRY(search_check(&search, (int)(d - devices), d->name));
     pthread_mutex_lock(&d->lock);
     const ig_status status = d->context ? IG_OK : open_queue(d);
     if (status != IG_OK)
@@ -340,7 +293,7 @@ ig_status opencl_enter(opencl_device *d)
 
 bool opencl_enter_open(opencl_device *d)
 {
-    if (here.pid != getpid())
+    if (!search_is_ours(&search))
         return false;
     pthread_mutex_lock(&d->lock);
     return true;
@@ -374,18 +327,13 @@ static void release(const backend *dev)
     opencl_leave(d);
 }
 
-/* Devices that are all closed are looked for again. */
-static void release_all(void)
+static bool close_device(int i)
 {
-    bool open = false;
-    pthread_mutex_lock(&here.lock);
-    for (int i = 0; here.looked && i < here.count; i++) {
-        release(&here.at[i].base);
-        open |= here.at[i].context != NULL;
-    }
-    here.looked = open;
-    pthread_mutex_unlock(&here.lock);
+    release(&devices[i].base);
+    return devices[i].context != NULL;
 }
+
+static void release_all(void) { search_release(&search, close_device); }
 
 /* ---- the backend ---- */
 
