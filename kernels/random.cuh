@@ -43,6 +43,33 @@ __device__ unsigned long long philox_u64(const unsigned int *key, int step, unsi
     return i & 1ull ? b.x[2] | (unsigned long long)b.x[3] << 32 : b.x[0] | (unsigned long long)b.x[1] << 32;
 }
 
+/* The block of value i, a multiple of 4, and of the three values after it. */
+__device__ philox_block philox_four(const unsigned int *key, int step, unsigned long long i)
+{
+    return philox(key, step, i >> 2);
+}
+
+/* Values i, i + 32, i + 64 and i + 96 of a lane. Lane k of a warp has i = i0 + k, i0 a multiple of 4, so four lanes share
+ * four blocks. Each computes one of them, then they exchange words. */
+__device__ philox_block philox_lanes(const unsigned int *key, int step, unsigned long long i)
+{
+    const unsigned int lane = threadIdx.x & 3u;
+    const bool odd = (lane & 1u) != 0u, high = (lane & 2u) != 0u;
+    const philox_block b = philox(key, step, (i + 32u * lane) >> 2);
+    const unsigned int p = __shfl_xor_sync(0xffffffffu, odd ? b.x[0] : b.x[1], 1);
+    const unsigned int q = __shfl_xor_sync(0xffffffffu, odd ? b.x[2] : b.x[3], 1);
+    const unsigned int x0 = odd ? p : b.x[0], x1 = odd ? b.x[1] : p;
+    const unsigned int x2 = odd ? q : b.x[2], x3 = odd ? b.x[3] : q;
+    const unsigned int r = __shfl_xor_sync(0xffffffffu, high ? x0 : x2, 2);
+    const unsigned int s = __shfl_xor_sync(0xffffffffu, high ? x1 : x3, 2);
+    philox_block c;
+    c.x[0] = high ? r : x0;
+    c.x[1] = high ? s : x1;
+    c.x[2] = high ? x2 : r;
+    c.x[3] = high ? x3 : s;
+    return c;
+}
+
 __device__ unsigned int turn_left(unsigned int x, int n) { return x << n | x >> (32 - n); }
 
 __device__ unsigned long long threefry(const unsigned int *key, int step, unsigned long long i)

@@ -218,7 +218,7 @@ static ig_status emit_with(const program *p, int n, const emit_target *t, const 
     contraction_functions(&w, &first);
     contraction_functions(&w, &last);
     for (int k = 1; k < n - 1; k++)
-        rows_functions(&w, &p[k], k, p->rows, locals);
+        rows_functions(&w, &p[k], k, p->rows, locals, NULL);
     write_kernel(&w, p, n, &first, &last, scratch, bytes);
     const int64_t jobs = p->extent[0] * ceil_div(p->extent[1], TILE_ROWS);
     const int64_t blocks = scratch && jobs > SCRATCH_BLOCKS ? SCRATCH_BLOCKS : jobs;

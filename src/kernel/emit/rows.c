@@ -8,6 +8,8 @@
  * Temporaries that only the chain sees lie in shared memory. */
 #include "kernel/emit/rows.h"
 
+#include "kernel/emit/held.h"
+
 #include "base/error.h"
 #include "base/memory.h"
 #include "ops/ops.h"
@@ -99,17 +101,33 @@ static const char *fold_type(const program *p) { return emit_lane_type(p->dtype)
 
 /* value<k>(row, col): what the pre tape leaves at a point; of a map, nothing. */
 static void write_value(emit_writer *w, const program *p, int k, int64_t rows,
-                        const emit_locals *locals)
+                        const emit_locals *locals, const held_values *held)
 {
     const int64_t inner = rows ? p->pre.size / rows : 0;
     const emit_space s = {.t = &p->pre,
                           .axis = emit_split_axis(&p->pre, inner),
                           .vector = 1,
                           .locals = locals,
-                          .rows = rows};
-    text_add(&w->body, "static __device__ %s value%d(PARAMS, %sidx row, idx col)\n{\n",
+                          .rows = rows,
+                          .held = held,
+                          .program = k};
+    text_add(&w->body, "static __device__ %s value%d(PARAMS, %sidx row, idx col",
              p->pre.result >= 0 ? fold_type(p) : "void", k, LOCAL_PARAMS);
-    text_add(&w->body, "    const idx i = row * g.n%d + col;\n", writer_number(w, inner));
+    if (held)
+        held_params(w, held);
+    text_add(&w->body, ")\n{\n    const idx i = row * g.n%d + col;\n", writer_number(w, inner));
+    emit_tape(w, &s);
+    text_add(&w->body, "}\n\n");
+}
+
+/* values<k>(row, col, out): the values of four points that are 32 apart; all lanes of a warp call it. */
+static void write_values(emit_writer *w, const program *p, int k, int64_t rows)
+{
+    const emit_space s = {.t = &p->pre, .axis = -1, .vector = 4, .step = FOLD_WIDTH};
+    text_add(&w->body,
+             "static __device__ void values%d(PARAMS, idx row, idx col, %s *out)\n{\n"
+             "    const idx i = row * g.n%d + col;\n",
+             k, fold_type(p), writer_number(w, p->pre.size / rows));
     emit_tape(w, &s);
     text_add(&w->body, "}\n\n");
 }
@@ -174,9 +192,9 @@ static void write_lanes(emit_writer *w, const program *p, int k)
 }
 
 void rows_functions(emit_writer *w, const program *p, int k, int64_t rows,
-                    const emit_locals *locals)
+                    const emit_locals *locals, const held_values *held)
 {
-    write_value(w, p, k, rows, locals);
+    write_value(w, p, k, rows, locals, held);
     if (p->kind != PROGRAM_REDUCE)
         return;
     write_join(w, p, k);
@@ -202,8 +220,24 @@ void rows_declare_shared(emit_writer *w, const program *p, int k, int chunks)
 
 /* ---- rows of one warp each ---- */
 
+/* The loop over the points of the team's row, up to the call of its body. */
+static void write_points(emit_writer *w, const held_values *held, int inner)
+{
+    if (held)
+        text_add(&w->body,
+                 "        if (here)\n#pragma unroll\n"
+                 "            for (int u = 0; u < %d; u++) {\n"
+                 "                const idx col = u * 32 + lane;\n"
+                 "                if (col < g.n%d)\n    ",
+                 held->each, inner);
+    else
+        text_add(&w->body,
+                 "        if (here)\n            for (idx col = lane; col < g.n%d; col += 32) {\n",
+                 inner);
+}
+
 static void write_short(emit_writer *w, const program *p, int n, int64_t rows,
-                        const emit_locals *locals)
+                        const emit_locals *locals, const held_values *held)
 {
     const char *args = LOCAL_ARGS;
     const char *sync = w->target->subgroup == FOLD_WIDTH ? "__syncwarp()" : "__syncthreads()";
@@ -221,25 +255,33 @@ static void write_short(emit_writer *w, const program *p, int n, int64_t rows,
              "%d) {\n        const idx row = first + team;\n        const bool here = row < "
              "g.n%d;\n",
              TEAMS, r, TEAMS, r);
+    if (held)
+        held_declare(w, held);
     for (int k = 0; k < n; k++) {
-        const int inner = writer_number(w, p[k].pre.size / rows);
+        const int64_t points = p[k].pre.size / rows;
+        const int inner = writer_number(w, points);
+        const held_values *own = held && points == held->points ? held : NULL;
         if (k)
             text_add(&w->body, "        %s;\n", sync);
         if (p[k].kind == PROGRAM_REDUCE)
             text_add(&w->body, "        %s a%d = identity%d();\n", fold_type(&p[k]), k, k);
+        write_points(w, own, inner);
+        if (p[k].kind == PROGRAM_REDUCE)
+            text_add(&w->body, "                a%d = join%d(a%d, value%d(ARGS, %srow, col", k, k,
+                     k, k, args);
+        else
+            text_add(&w->body, "                value%d(ARGS, %srow, col", k, args);
+        if (own)
+            held_args(w, own);
         text_add(&w->body,
-                 "        if (here)\n            for (idx col = lane; col < g.n%d; col += 32)\n",
-                 inner);
-        if (p[k].kind == PROGRAM_REDUCE) {
-            text_add(&w->body, "                a%d = join%d(a%d, value%d(ARGS, %srow, col));\n", k,
-                     k, k, k, args);
-            text_add(&w->body, "        a%d = ", k);
-            rows_call_lanes(w, k);
-            text_add(&w->body,
-                     ";\n        if (here && lane == 0)\n            result%d(ARGS, %srow, a%d);\n",
-                     k, args, k);
-        } else
-            text_add(&w->body, "                value%d(ARGS, %srow, col);\n", k, args);
+                 p[k].kind == PROGRAM_REDUCE ? "));\n            }\n" : ");\n            }\n");
+        if (p[k].kind != PROGRAM_REDUCE)
+            continue;
+        text_add(&w->body, "        a%d = ", k);
+        rows_call_lanes(w, k);
+        text_add(&w->body,
+                 ";\n        if (here && lane == 0)\n            result%d(ARGS, %srow, a%d);\n", k,
+                 args, k);
     }
     text_add(&w->body, "        %s;\n    }\n}\n", sync);
 }
@@ -248,7 +290,7 @@ static void write_short(emit_writer *w, const program *p, int n, int64_t rows,
 
 /* Folds the chunks [first, end) of a row into chunk<k>[0]. */
 static void write_chunks(emit_writer *w, const program *p, int k, int inner, const char *first,
-                         const char *count, const char *args)
+                         const char *count, const char *args, bool steps)
 {
     const char *type = fold_type(p);
     text_add(&w->body,
@@ -258,11 +300,22 @@ static void write_chunks(emit_writer *w, const program *p, int k, int inner, con
              "            if (c < %s) {\n"
              "                const idx begin = (%s + c) * %d;\n"
              "                const idx end = begin + %d < g.n%d ? begin + %d : g.n%d;\n"
-             "                for (idx col = begin + lane; col < end; col += 32)\n"
+             "                idx from = begin;\n",
+             count, TEAMS, type, k, k, count, first, FOLD_CHUNK, FOLD_CHUNK, inner, FOLD_CHUNK,
+             inner);
+    if (steps)
+        text_add(&w->body,
+                 "                for (; from + %d <= end; from += %d) {\n"
+                 "                    %s x[4];\n"
+                 "                    values%d(ARGS, row, from + lane, x);\n"
+                 "#pragma unroll\n                    for (int u = 0; u < 4; u++)\n"
+                 "                        a%d = join%d(a%d, x[u]);\n                }\n",
+                 4 * FOLD_WIDTH, 4 * FOLD_WIDTH, type, k, k, k, k);
+    text_add(&w->body,
+             "                for (idx col = from + lane; col < end; col += 32)\n"
              "                    a%d = join%d(a%d, value%d(ARGS, %srow, col));\n"
              "            }\n            a%d = ",
-             count, TEAMS, type, k, k, count, first, FOLD_CHUNK, FOLD_CHUNK, inner, FOLD_CHUNK,
-             inner, k, k, k, k, args, k);
+             k, k, k, k, args, k);
     rows_call_lanes(w, k);
     text_add(&w->body,
              ";\n            if (lane == 0 && c < %s)\n"
@@ -302,7 +355,7 @@ static void write_long(emit_writer *w, const program *p, int n, int64_t rows,
                      FOLD_CHUNK - 1, FOLD_CHUNK);
             char count[32];
             snprintf(count, sizeof count, "chunks%d", k);
-            write_chunks(w, &p[k], k, inner, "0", count, args);
+            write_chunks(w, &p[k], k, inner, "0", count, args, false);
             text_add(
                 &w->body,
                 "        if (threadIdx.x == 0)\n            result%d(ARGS, %srow, chunk%d[0]);\n",
@@ -318,7 +371,7 @@ static void write_long(emit_writer *w, const program *p, int n, int64_t rows,
 
 /* ---- which temporaries lie in shared memory ---- */
 
-static int64_t row_bytes_most(const program *p, int n, int64_t rows)
+static int64_t longest_row(const program *p, int n, int64_t rows)
 {
     int64_t most = 0;
     for (int k = 0; k < n; k++)
@@ -328,8 +381,8 @@ static int64_t row_bytes_most(const program *p, int n, int64_t rows)
 
 /* Lays out the slots that the chain keeps by rows; returns the bytes of dynamic shared memory, or 0 with
  * none laid out. */
-static ig_status find_locals(const program *p, const emit_target *t, int teams, emit_locals *locals,
-                             size_t *bytes)
+static ig_status find_locals(const program *p, const emit_target *t, int teams,
+                             const held_values *held, emit_locals *locals, size_t *bytes)
 {
     *locals = (emit_locals){0};
     *bytes = 0;
@@ -340,6 +393,8 @@ static ig_status find_locals(const program *p, const emit_target *t, int teams, 
         return IG_ERR_MEMORY;
     for (int i = 0; i < p->n_local; i++) {
         const row_slot *l = &p->local[i];
+        if (held && held_has(held, l->slot))
+            continue;
         const size_t size = (size_t)l->row_bytes * (size_t)teams;
         locals->at[locals->n++] =
             (emit_local){.slot = l->slot, .own = l->row_bytes, .offset = (int64_t)*bytes};
@@ -371,20 +426,30 @@ void rows_set_lengths(const program *p, int n, emit_locals *locals)
 
 ig_status emit_rows(const program *p, int n, const emit_target *t, emitted *out)
 {
-    const int64_t rows = n > 1 ? p->rows : p->outer;
-    const bool is_short = row_bytes_most(p, n, rows) <= FOLD_CHUNK;
+    const int64_t rows = n > 1 ? p->rows : p->outer, most = longest_row(p, n, rows);
+    const bool is_short = most <= FOLD_CHUNK;
     const int teams = is_short ? TEAMS : 1;
+    held_values values;
+    const held_values *held = NULL;
     emit_locals locals;
     emit_writer w;
     size_t shared;
     TRY(writer_start(&w, t, out));
     w.wide = !emit_is_narrow(p, n);
-    ig_status status = find_locals(p, t, teams, &locals, &shared);
+    if (is_short && n > 1 && !t->cpu) {
+        held_find(&values, p, n, rows);
+        held = values.n ? &values : NULL;
+    }
+    ig_status status = find_locals(p, t, teams, held, &locals, &shared);
     if (status == IG_OK) {
         rows_set_lengths(p, n, &locals);
         for (int k = 0; k < n; k++)
-            rows_functions(&w, &p[k], k, rows, &locals);
-        (is_short ? write_short : write_long)(&w, p, n, rows, &locals);
+            rows_functions(&w, &p[k], k, rows, &locals,
+                           held && p[k].pre.size / rows == held->points ? held : NULL);
+        if (is_short)
+            write_short(&w, p, n, rows, &locals, held);
+        else
+            write_long(&w, p, n, rows, &locals);
         const uint32_t grid[3] = {grid_of(ceil_div(rows, teams), t), 1, 1};
         const uint32_t block[3] = {BLOCK_THREADS, 1, 1};
         status = writer_finish(&w, "rows", grid, block, shared);
@@ -396,7 +461,7 @@ ig_status emit_rows(const program *p, int n, const emit_target *t, emitted *out)
 
 /* ---- long rows: ranges of chunks, then their values ---- */
 
-static void write_range_kernel(emit_writer *w, const program *p, int ranges, int range)
+static void write_range_kernel(emit_writer *w, const program *p, int ranges, int range, bool steps)
 {
     const int inner = writer_number(w, p->inner), rows = writer_number(w, p->outer);
     const int partial = writer_scratch(w, fold_type(p), 0);
@@ -411,7 +476,7 @@ static void write_range_kernel(emit_writer *w, const program *p, int ranges, int
         "        const int first = (int)(job %% g.n%d) * (int)g.n%d;\n"
         "        const int here = chunks - first < (int)g.n%d ? chunks - first : (int)g.n%d;\n",
         inner, FOLD_CHUNK - 1, FOLD_CHUNK, rows, ranges, ranges, ranges, range, range, range);
-    write_chunks(w, p, 0, inner, "(idx)first", "here", "");
+    write_chunks(w, p, 0, inner, "(idx)first", "here", "", steps);
     text_add(&w->body,
              "        if (threadIdx.x == 0)\n            p%d[job] = chunk0[0];\n"
              "        __syncthreads();\n    }\n}\n",
@@ -451,11 +516,14 @@ static ig_status emit_ranges(const program *p, const emit_target *t, int64_t ran
     emit_writer w;
     TRY(writer_start(&w, t, out));
     w.wide = !emit_is_narrow(p, 1);
-    write_value(&w, p, 0, p->outer, NULL);
+    const bool steps = t->subgroup == FOLD_WIDTH && p->inner % 4 == 0 && emit_has_steps(&p->pre);
+    write_value(&w, p, 0, p->outer, NULL, NULL);
+    if (steps)
+        write_values(&w, p, 0, p->outer);
     write_join(&w, p, 0);
     write_lanes(&w, p, 0);
     const int n = writer_number(&w, ranges), size = writer_number(&w, range);
-    write_range_kernel(&w, p, n, size);
+    write_range_kernel(&w, p, n, size, steps);
     const uint32_t grid[3] = {grid_of(p->outer * ranges, t), 1, 1},
                    block[3] = {BLOCK_THREADS, 1, 1};
     const ig_status status = writer_finish(&w, "ranges", grid, block, 0);
@@ -480,7 +548,7 @@ static ig_status emit_across(const program *p, const emit_target *t, emitted *ou
     const bool once = p->inner <= FOLD_WIDTH;
     TRY(writer_start(&w, t, out));
     w.wide = !emit_is_narrow(p, 1);
-    write_value(&w, p, 0, p->outer, NULL);
+    write_value(&w, p, 0, p->outer, NULL, NULL);
     write_join(&w, p, 0);
     if (chunks == 1)
         write_result(&w, p, 0, NULL);
@@ -690,7 +758,7 @@ static ig_status emit_argreduce(const program *p, const emit_target *t, emitted 
     TRY(writer_start(&w, t, out));
     w.wide = !emit_is_narrow(p, 1);
     w.needs_f64 = p->dtype == IG_F64;
-    write_value(&w, p, 0, p->outer, NULL);
+    write_value(&w, p, 0, p->outer, NULL, NULL);
     write_better(&w, p);
     if (!split)
         write_result(&w, p, 0, NULL);

@@ -23,7 +23,7 @@ bool rows_local_store(emit_writer *w, const emit_space *s, int k, const int *def
 /* The functions of the k-th program of a chain of `rows` rows: value<k>, and of a reduction join<k>, identity<k>,
  * lanes<k> and result<k>. */
 void rows_functions(emit_writer *w, const program *p, int k, int64_t rows,
-                    const emit_locals *locals);
+                    const emit_locals *locals, const struct held_values *held);
 /* The call of lanes<k> with a<k>: all threads of the block execute it. */
 void rows_call_lanes(emit_writer *w, int k);
 /* Shared memory of a reduction: what lanes<k> needs, and chunk<k> of so many values. */

@@ -1,6 +1,7 @@
 /* Tapes as statements: one for each instruction, with the expression of its row of ops.def.
  *
  * The value of instruction k at the u-th point that a thread takes together is "v<k>_<u>". */
+#include "kernel/emit/held.h"
 #include "kernel/emit/rows.h"
 #include "kernel/emit/writer.h"
 #include "ops/ops.h"
@@ -224,7 +225,8 @@ static void write_load(emit_writer *w, const emit_space *s, int k)
                      widen(element, o->dtype, wide));
         return;
     }
-    if (s->locals && rows_local_load(w, s, k))
+    const held_use held = s->held ? held_load(w, s, k) : HELD_NOT;
+    if (held == HELD_DONE || (s->locals && rows_local_load(w, s, k)))
         return;
     const int p = writer_operand(w, o, false);
     const int step = vector_step(s, &o->v);
@@ -236,6 +238,16 @@ static void write_load(emit_writer *w, const emit_space *s, int k)
         for (int u = 0; u < n; u++)
             text_add(&w->body, "    const %s v%d_%d = %s;\n", type, k, u,
                      widen(element, o->dtype, wide));
+        if (held == HELD_FIRST)
+            held_keep(w, s, k);
+        return;
+    }
+    if (s->step > 1) {
+        for (int u = 0; u < n; u++) {
+            snprintf(element, sizeof element, "p%d[i + %d]", p, u * s->step);
+            text_add(&w->body, "    const %s v%d_%d = %s;\n", type, k, u,
+                     widen(element, o->dtype, wide));
+        }
         return;
     }
     const char *vector = emit_vector_type(o->dtype, n);
@@ -264,7 +276,7 @@ static void write_store(emit_writer *w, const emit_space *s, int k, const int *d
     const operand *o = &s->t->operand[inst->operand];
     char name[NAME_BYTES];
     const int n = s->vector;
-    if (s->locals && rows_local_store(w, s, k, def))
+    if ((s->held && held_store(w, s, k, def)) || (s->locals && rows_local_store(w, s, k, def)))
         return;
     const int p = writer_operand(w, o, true);
     if (n == 1) {
@@ -314,22 +326,39 @@ static void write_read(emit_writer *w, const emit_space *s, int k, const int *de
              widen(element, o->dtype, wide));
 }
 
+/* True if four values of Philox come from one block: a thread's neighbours, or those of neighbouring lanes. */
+static bool shares_blocks(const emit_space *s, const tape_inst *inst)
+{
+    const operand *o = &s->t->operand[inst->operand];
+    return s->vector == 4 && view_size(&o->v) == 4 && inst->to != IG_U64 && o->first_index % 4 == 0;
+}
+
 static void write_bits(emit_writer *w, const emit_space *s, int k, int u)
 {
     const tape_inst *inst = &s->t->inst[k];
     const operand *o = &s->t->operand[inst->operand];
     const int words = (int)view_size(&o->v), p = writer_operand(w, o, false);
-    const int step = writer_number(w, words > 1 ? o->v.stride[o->v.ndim - 1] : 1);
+    const char *type = emit_lane_type((ig_dtype)inst->to);
     w->uses |= USES_RANDOM;
-    text_add(&w->body, "    const %s v%d_%d = (%s)%s_%s(p%d, g.n%d, (unsigned long long)(",
-             emit_lane_type((ig_dtype)inst->to), k, u, emit_lane_type((ig_dtype)inst->to),
-             words == 4 ? "philox" : "threefry", inst->to == IG_U64 ? "u64" : "u32", p, step);
     /* The index of the first point has 64 bits, also where an idx has 32. */
     const int low = writer_number(w, (int32_t)(uint32_t)(uint64_t)o->first_index);
     const int high = writer_number(w, (int32_t)(uint32_t)((uint64_t)o->first_index >> 32));
+    const int step = writer_number(w, words > 1 ? o->v.stride[o->v.ndim - 1] : 1);
+    if (shares_blocks(s, inst)) {
+        if (u == 0)
+            text_add(&w->body,
+                     "    const philox_block b%d = philox%s(p%d, g.n%d, (unsigned long long)i + "
+                     "((unsigned long long)(unsigned int)g.n%d << 32 | (unsigned int)g.n%d));\n",
+                     k, s->step > 1 ? "_lanes" : "_four", p, step, high, low);
+        text_add(&w->body, "    const %s v%d_%d = (%s)b%d.x[%d];\n", type, k, u, type, k, u);
+        return;
+    }
+    text_add(&w->body, "    const %s v%d_%d = (%s)%s_%s(p%d, g.n%d, (unsigned long long)(", type, k,
+             u, type, words == 4 ? "philox" : "threefry", inst->to == IG_U64 ? "u64" : "u32", p,
+             step);
     text_add(&w->body,
              "i + %d) + ((unsigned long long)(unsigned int)g.n%d << 32 | (unsigned int)g.n%d));\n",
-             u, high, low);
+             u * (s->step > 1 ? s->step : 1), high, low);
 }
 
 static void write_map(emit_writer *w, const emit_space *s, int k, const int *def, int u)
@@ -380,7 +409,8 @@ static void write_inst(emit_writer *w, const emit_space *s, int k, const int *de
         case TAPE_CAST:
         case TAPE_ROUND: write_convert(w, s, k, def, u); break;
         case TAPE_IOTA:
-            text_add(&w->body, "    const long long v%d_%d = (long long)i + %d;\n", k, u, u);
+            text_add(&w->body, "    const long long v%d_%d = (long long)i + %d;\n", k, u,
+                     u * (s->step > 1 ? s->step : 1));
             break;
         case TAPE_BITS: write_bits(w, s, k, u); break;
         case TAPE_READ: write_read(w, s, k, def, u); break;
@@ -409,6 +439,22 @@ void emit_tape(emit_writer *w, const emit_space *s)
         if (t->inst[k].code != TAPE_STORE && t->inst[k].dst >= 0)
             def[t->inst[k].dst] = k;
     }
-    if (t->result >= 0)
+    for (int u = 0; t->result >= 0 && s->step > 1 && u < s->vector; u++)
+        text_add(&w->body, "    out[%d] = v%d_%d;\n", u, def[t->result], u);
+    if (t->result >= 0 && s->step <= 1)
         text_add(&w->body, "    return v%d_0;\n", def[t->result]);
+}
+
+bool emit_has_steps(const tape *t)
+{
+    bool random = false;
+    for (int i = 0; i < t->n_inst; i++) {
+        const tape_inst *inst = &t->inst[i];
+        const view *v = inst->operand >= 0 ? &t->operand[inst->operand].v : NULL;
+        random = random || inst->code == TAPE_BITS;
+        if (inst->code == TAPE_STORE || inst->code == TAPE_READ ||
+            (inst->code == TAPE_LOAD && !is_linear(v) && !is_constant(v)))
+            return false;
+    }
+    return random && t->size % 4 == 0;
 }

@@ -78,11 +78,15 @@ typedef struct emit_space {
     const tape *t;
     int axis;   /* axes before it are decoded from `row`, the others from `col`; -1: all from `i` */
     int vector; /* points that a thread takes together: 1, 2 or 4, along the last axis */
+    int step;   /* points from one of them to the next, if not 1: see emit_has_steps */
     const char
         *core; /* the expression of TAPE_CORE; of a vector, followed by the number of the point */
     /* Slots that exist by rows, in shared memory: see rows.c; NULL: there are none. */
     const struct emit_locals *locals;
     int64_t rows;
+    /* Values in registers: see held.h; NULL: there are none. */
+    const struct held_values *held;
+    int program; /* number in the chain */
 } emit_space;
 
 /* Statements that compute the tape at a point and store what it stores. The result register (if the tape
@@ -90,6 +94,9 @@ typedef struct emit_space {
 void emit_tape(emit_writer *w, const emit_space *s);
 /* How many points of the tape can be taken at a time: 1, 2 or 4. */
 int emit_vector_width(const emit_writer *w, const tape *t);
+/* True if a thread can take four points that are 32 apart, with neighbouring lanes beside it, and gains by it: random bits
+ * are then computed once for four lanes. The values go to out[]. */
+bool emit_has_steps(const tape *t);
 /* The axis at which `inner` trailing points begin, or -1 if an axis holds both parts. */
 int emit_split_axis(const tape *t, int64_t inner);
 /* True if no index of the program needs more than 31 bits. */

@@ -1,0 +1,168 @@
+/* Values of a row that a chain holds in registers: see held.h. */
+#include "kernel/emit/held.h"
+
+#include <stdio.h>
+
+static int64_t row_points(const program *p, int64_t rows) { return p->pre.size / rows; }
+
+static bool same_space(const tape *a, const tape *b)
+{
+    bool same = a->ndim == b->ndim;
+    for (int i = 0; i < a->ndim && same; i++)
+        same = a->shape[i] == b->shape[i];
+    return same;
+}
+
+static bool stores(const tape *t, int slot)
+{
+    for (int k = 0; k < t->n_inst; k++)
+        if (t->inst[k].code == TAPE_STORE && t->operand[t->inst[k].operand].slot == slot)
+            return true;
+    return false;
+}
+
+static bool chain_stores(const program *p, int n, int slot)
+{
+    for (int k = 0; k < n; k++)
+        if (stores(&p[k].pre, slot) || stores(&p[k].post, slot))
+            return true;
+    return false;
+}
+
+/* True if all programs reach the slot point by point: then each thread reads what it wrote. */
+static bool is_pointwise(const program *p, int n, int64_t rows, int64_t inner, int slot)
+{
+    for (int k = 0; k < n; k++) {
+        const tape *t = &p[k].pre;
+        if (tape_touches(&p[k].post, slot))
+            return false;
+        for (int i = 0; i < t->n_inst; i++) {
+            const tape_inst *inst = &t->inst[i];
+            const operand *o = inst->operand >= 0 ? &t->operand[inst->operand] : NULL;
+            if (o && o->slot == slot &&
+                ((inst->code != TAPE_LOAD && inst->code != TAPE_STORE) ||
+                 row_points(&p[k], rows) != inner || !view_is_contiguous(&o->v)))
+                return false;
+        }
+    }
+    return true;
+}
+
+static void add(held_values *h, int slot, const view *v, const tape *t, ig_dtype dtype, int first,
+                bool local)
+{
+    if (h->n < HELD_MOST)
+        h->at[h->n++] = (held_value){slot, v, t, dtype, first, local};
+}
+
+static const held_value *find(const held_values *h, const tape *t, const operand *o)
+{
+    for (int i = 0; i < h->n; i++)
+        if (h->at[i].slot == o->slot &&
+            (h->at[i].local || (same_space(h->at[i].t, t) && view_equal(h->at[i].v, &o->v))))
+            return &h->at[i];
+    return NULL;
+}
+
+/* True if a program after the k-th loads the operand as the k-th does. */
+static bool loaded_again(const program *p, int n, int k, const operand *o)
+{
+    for (int j = k + 1; j < n; j++) {
+        const tape *t = &p[j].pre;
+        for (int i = 0; i < t->n_inst; i++) {
+            const operand *other =
+                t->inst[i].code == TAPE_LOAD ? &t->operand[t->inst[i].operand] : NULL;
+            if (other && other->slot == o->slot && same_space(&p[k].pre, t) &&
+                view_equal(&other->v, &o->v))
+                return true;
+        }
+    }
+    return false;
+}
+
+static void find_loads(held_values *h, const program *p, int n, int k)
+{
+    const tape *t = &p[k].pre;
+    for (int i = 0; i < t->n_inst; i++) {
+        const operand *o = t->inst[i].code == TAPE_LOAD ? &t->operand[t->inst[i].operand] : NULL;
+        if (o && view_is_contiguous(&o->v) && view_size(&o->v) > 1 && !find(h, t, o) &&
+            !chain_stores(p, n, o->slot) && loaded_again(p, n, k, o))
+            add(h, o->slot, &o->v, t, o->dtype, k, false);
+    }
+}
+
+void held_find(held_values *h, const program *p, int n, int64_t rows)
+{
+    int64_t inner = 0;
+    *h = (held_values){0};
+    for (int k = 0; k < n; k++)
+        inner = row_points(&p[k], rows) > inner ? row_points(&p[k], rows) : inner;
+    h->points = inner;
+    h->each = (int)((inner + 127) / 128 * 4);
+    for (int i = 0; p->by_rows && i < p->n_local; i++)
+        if (is_pointwise(p, n, rows, inner, p->local[i].slot))
+            for (int k = 0; k < n; k++)
+                for (int j = 0; j < p[k].pre.n_operand; j++) {
+                    const operand *o = &p[k].pre.operand[j];
+                    if (o->slot == p->local[i].slot && !find(h, &p[k].pre, o))
+                        add(h, o->slot, &o->v, &p[k].pre, o->dtype, k, true);
+                }
+    for (int k = 0; k < n; k++)
+        if (row_points(&p[k], rows) == inner)
+            find_loads(h, p, n, k);
+}
+
+bool held_has(const held_values *h, int slot)
+{
+    for (int i = 0; i < h->n; i++)
+        if (h->at[i].slot == slot && h->at[i].local)
+            return true;
+    return false;
+}
+
+void held_declare(emit_writer *w, const held_values *h)
+{
+    for (int i = 0; i < h->n; i++)
+        text_add(&w->body, "        %s held%d[%d];\n", emit_lane_type(h->at[i].dtype), i, h->each);
+}
+
+void held_params(emit_writer *w, const held_values *h)
+{
+    for (int i = 0; i < h->n; i++)
+        text_add(&w->body, ", %s &held%d", emit_lane_type(h->at[i].dtype), i);
+}
+
+void held_args(emit_writer *w, const held_values *h)
+{
+    for (int i = 0; i < h->n; i++)
+        text_add(&w->body, ", held%d[u]", i);
+}
+
+held_use held_load(emit_writer *w, const emit_space *s, int k)
+{
+    const operand *o = &s->t->operand[s->t->inst[k].operand];
+    const held_value *v = find(s->held, s->t, o);
+    if (!v)
+        return HELD_NOT;
+    if (!v->local && v->first == s->program)
+        return HELD_FIRST;
+    text_add(&w->body, "    const %s v%d_0 = held%d;\n", emit_lane_type(o->dtype), k,
+             (int)(v - s->held->at));
+    return HELD_DONE;
+}
+
+void held_keep(emit_writer *w, const emit_space *s, int k)
+{
+    const operand *o = &s->t->operand[s->t->inst[k].operand];
+    text_add(&w->body, "    held%d = v%d_0;\n", (int)(find(s->held, s->t, o) - s->held->at), k);
+}
+
+bool held_store(emit_writer *w, const emit_space *s, int k, const int *def)
+{
+    const tape_inst *inst = &s->t->inst[k];
+    const held_value *v = find(s->held, s->t, &s->t->operand[inst->operand]);
+    if (!v || !v->local)
+        return false;
+    text_add(&w->body, "    held%d = v%d_0;\n", (int)(v - s->held->at), def[inst->a]);
+    return true;
+}
