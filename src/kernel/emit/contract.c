@@ -130,7 +130,14 @@ static groups groups_of(const program *p, int side)
     return (groups){{0, b}, {b, rows}, {b + rows, k}};
 }
 
-static void plan_side(contraction *c, int number, int tile)
+/* Points of a block of k: k as a whole, or its even cut. */
+static int64_t block_points(const emit_writer *w, const program *p)
+{
+    const int64_t k = p->extent[3], parts = w->target->same ? ceil_div(k, SAME_K) : 1;
+    return parts && k ? ceil_div(k, parts) : 1;
+}
+
+static void plan_side(const emit_writer *w, contraction *c, int number, int tile)
 {
     const operand *o = &c->p->in[number];
     const groups q = groups_of(c->p, number);
@@ -142,7 +149,9 @@ static void plan_side(contraction *c, int number, int tile)
     snprintf(s->name, sizeof s->name, "%c%d", number ? 'n' : 'm', c->number);
     const axes along = s->along_k ? q.k : q.rows, across = s->along_k ? q.rows : q.k;
     const int n = ig_dtype_bytes(o->dtype) <= 4 ? 4 : 1, last = along.first + along.n - 1;
-    const bool whole = tile * TILE_K / n % c->shape.threads == 0;
+    const bool whole =
+        tile * TILE_K / n % c->shape.threads == 0 &&
+        (!s->along_k || block_points(w, c->p) % n == 0 || block_points(w, c->p) == c->p->extent[3]);
     if (n > 1 && whole && along.n && v->stride[last] == 1 && v->shape[last] % n == 0 &&
         v->offset % n == 0 && steps_by(v, q.batch, true, n) && steps_by(v, along, false, n) &&
         steps_by(v, across, true, n))
@@ -156,8 +165,8 @@ static void plan_side(contraction *c, int number, int tile)
 void contraction_plan(emit_writer *w, contraction *c)
 {
     const contract_shape *s = &c->shape;
-    plan_side(c, 0, s->threads / 32 / s->warps_n * LANES_M * s->rows);
-    plan_side(c, 1, s->warps_n * LANES_N * s->cols);
+    plan_side(w, c, 0, s->threads / 32 / s->warps_n * LANES_M * s->rows);
+    plan_side(w, c, 1, s->warps_n * LANES_N * s->cols);
     c->vector = c->p->extent[2] % GROUP == 0 && s->cols >= GROUP && !c->locals
                     ? emit_vector_width(w, &c->p->post)
                     : 1;
@@ -218,19 +227,32 @@ static void write_load_panel(emit_writer *w, const contraction *c, int side, con
     text_add(&w->body, "    }\n");
 }
 
-/* Writes next_m0[] to shared memory. */
+/* Writes next_m0[] to shared memory, neighbouring rows together. */
 static void write_store_panel(emit_writer *w, const contraction *c, int side)
 {
     const contract_side *s = &c->side[side];
+    const ig_dtype lane = contraction_lane(c->p);
     const int threads = c->shape.threads;
+    const bool together = !s->along_k && s->vector == c->shape.vector;
+    const char *type = emit_vector_type(lane, s->vector);
     text_add(&w->body, "#pragma unroll\n    for (int u = 0; u < %d; u++) {\n        ",
              loads_of(s, threads));
     write_spot(w, s, threads);
+    if (together)
+        text_add(&w->body, "        %s q;\n", type);
     for (int i = 0; i < s->vector; i++)
-        text_add(&w->body,
-                 "        s_%s[(buffer * %d + kk + %d) * %d + r + %d] = next_%s[u * %d + %d];\n",
-                 s->name, TILE_K, s->along_k ? i : 0, s->pitch, s->along_k ? 0 : i, s->name,
-                 s->vector, i);
+        if (together)
+            text_add(&w->body, "        q.%s = next_%s[u * %d + %d];\n", component[i], s->name,
+                     s->vector, i);
+        else
+            text_add(
+                &w->body,
+                "        s_%s[(buffer * %d + kk + %d) * %d + r + %d] = next_%s[u * %d + %d];\n",
+                s->name, TILE_K, s->along_k ? i : 0, s->pitch, s->along_k ? 0 : i, s->name,
+                s->vector, i);
+    if (together)
+        text_add(&w->body, "        *(%s *)(s_%s + (buffer * %d + kk) * %d + r) = q;\n", type,
+                 s->name, TILE_K, s->pitch);
     text_add(&w->body, "    }\n");
 }
 
@@ -274,8 +296,8 @@ static void write_cut(emit_writer *w, const contraction *c)
     text_add(&w->body,
              "#pragma unroll\n        for (int i = 0; i < %d; i++)\n"
              "#pragma unroll\n            for (int j = 0; j < %d; j++) {\n"
-             "                sum[i][j] = before ? (%s)(sum[i][j] + a[i][j]) : a[i][j];\n"
-             "                a[i][j] = 0;\n            }\n        before = true;\n",
+             "                sum[i][j] = from ? (%s)(sum[i][j] + a[i][j]) : a[i][j];\n"
+             "                a[i][j] = 0;\n            }\n",
              c->shape.rows, c->shape.cols, emit_lane_type(contraction_lane(c->p)));
 }
 
@@ -329,61 +351,44 @@ static void write_begin(emit_writer *w, const contraction *c)
              s->rows, s->cols);
 }
 
-/* The points of a panel that is used up or in which k is cut. */
-static void write_some_points(emit_writer *w, const contraction *c, int part)
-{
-    text_add(&w->body, "    for (int kk = 0; kk < %d && k0 + kk < k_end; kk++) {\n", TILE_K);
-    if (part >= 0) {
-        text_add(&w->body, "        if (k0 + kk == cut) {\n");
-        write_cut(w, c);
-        text_add(&w->body, "        cut += g.n%d;\n        }\n", part);
-    }
-    write_products(w, c);
-    text_add(&w->body, "    }\n");
-}
-
-/* All points of k, panel by panel. A cut may lie within a panel. */
+/* All points of k, block by block and panel by panel. While a panel is used, the next one is loaded. */
 static void write_points(emit_writer *w, const contraction *c)
 {
     const contract_shape *s = &c->shape;
     const char *type = emit_lane_type(contraction_lane(c->p));
     const char *m = c->side[0].name, *n = c->side[1].name;
-    const int64_t k = c->p->extent[3], parts = ceil_div(k, SAME_K);
-    const int part = w->target->same ? writer_number(w, parts ? ceil_div(k, parts) : 1) : -1;
-    if (part >= 0)
-        text_add(&w->body, "    %s sum[%d][%d];\n    idx cut = g.n%d;\n    bool before = false;\n",
-                 type, s->rows, s->cols, part);
+    const int part = writer_number(w, block_points(w, c->p));
+    if (w->target->same)
+        text_add(&w->body, "    %s sum[%d][%d];\n", type, s->rows, s->cols);
     for (int i = 0; i < 2; i++)
         write_load_panel(w, c, i, "0");
     for (int i = 0; i < 2; i++)
         write_store_panel(w, c, i);
     text_add(&w->body,
-             "    __syncthreads();\n    for (idx k0 = 0; k0 < k_end; k0 += %d) {\n"
-             "    const bool more = k0 + %d < k_end;\n    if (more) {\n",
-             TILE_K, TILE_K);
+             "    __syncthreads();\n    for (idx from = 0; from < k_end; from += g.n%d) {\n"
+             "    const idx stop = k_end - from < g.n%d ? k_end : from + g.n%d;\n"
+             "    for (idx k0 = from; k0 < stop; k0 += %d) {\n"
+             "    const idx next = k0 + %d < stop ? k0 + %d : stop;\n"
+             "    if (next < k_end) {\n",
+             part, part, part, TILE_K, TILE_K, TILE_K);
     for (int i = 0; i < 2; i++)
-        write_load_panel(w, c, i, "k0 + 16");
+        write_load_panel(w, c, i, "next");
     text_add(&w->body,
-             "    }\n    const %s *from_%s = s_%s + buffer * %d, *from_%s = s_%s + buffer * %d;\n",
-             type, m, m, TILE_K * c->side[0].pitch, n, n, TILE_K * c->side[1].pitch);
-    if (part >= 0) {
-        text_add(&w->body, "    if (k0 == cut) {\n");
-        write_cut(w, c);
-        text_add(&w->body, "        cut += g.n%d;\n    }\n", part);
-    }
-    text_add(&w->body,
-             "    if (k0 + %d <= k_end%s) {\n"
+             "    }\n    const %s *from_%s = s_%s + buffer * %d, *from_%s = s_%s + buffer * %d;\n"
+             "    if (k0 + %d <= stop) {\n"
              "#pragma unroll\n    for (int kk = 0; kk < %d; kk++) {\n",
-             TILE_K, part >= 0 ? " && k0 + 16 <= cut" : "", TILE_K);
+             type, m, m, TILE_K * c->side[0].pitch, n, n, TILE_K * c->side[1].pitch, TILE_K,
+             TILE_K);
     write_products(w, c);
-    text_add(&w->body, "    }\n    } else {\n");
-    write_some_points(w, c, part);
-    text_add(&w->body, "    }\n    buffer = 1 - buffer;\n    if (more) {\n");
+    text_add(&w->body, "    }\n    } else {\n    for (int kk = 0; k0 + kk < stop; kk++) {\n");
+    write_products(w, c);
+    text_add(&w->body, "    }\n    }\n    buffer = 1 - buffer;\n    if (next < k_end) {\n");
     for (int i = 0; i < 2; i++)
         write_store_panel(w, c, i);
     text_add(&w->body, "    }\n    __syncthreads();\n    }\n");
-    if (part >= 0)
+    if (w->target->same)
         write_cut(w, c);
+    text_add(&w->body, "    }\n");
 }
 
 void contraction_tile(emit_writer *w, const contraction *c)
@@ -403,7 +408,7 @@ void contraction_tile(emit_writer *w, const contraction *c)
              s->rows, s->cols, c->vector, GROUP, LANES_M * GROUP, GROUP, m, n, GROUP,
              LANES_N * GROUP, GROUP, m, n, c->number, LOCAL_ARGS, m);
     for (int k = 0; k < c->vector; k++)
-        text_add(&w->body, ", %s[i][j + %d]", w->target->same ? "sum" : "a", k);
+        text_add(&w->body, w->target->same ? ", k_end ? sum[i][j + %d] : 0" : ", a[i][j + %d]", k);
     text_add(&w->body, ");\n        }\n");
 }
 

@@ -369,6 +369,56 @@ static void write_long(emit_writer *w, const program *p, int n, int64_t rows,
     text_add(&w->body, "        __syncthreads();\n    }\n}\n");
 }
 
+/* ---- rows of one thread each, on a CPU ---- */
+
+void rows_serial(emit_writer *w, const program *p, int k, int64_t rows, const char *args)
+{
+    const int inner = writer_number(w, p->pre.size / rows);
+    const char *type = fold_type(p);
+    if (p->kind != PROGRAM_REDUCE) {
+        text_add(&w->body,
+                 "    for (idx col = 0; col < g.n%d; col++)\n        value%d(ARGS, %srow, col);\n",
+                 inner, k, args);
+        return;
+    }
+    text_add(&w->body,
+             "    {\n    const int count = (int)((g.n%d + %d) / %d);\n    %s chunk[%d];\n"
+             "    for (int c = 0; c < count; c++) {\n        %s a[%d];\n"
+             "        idx col = (idx)c * %d;\n"
+             "        const idx end = g.n%d - col < %d ? g.n%d : col + %d;\n"
+             "        for (int l = 0; l < %d; l++)\n            a[l] = identity%d();\n"
+             "        for (; col + %d <= end; col += %d)\n"
+             "            for (int l = 0; l < %d; l++)\n"
+             "                a[l] = join%d(a[l], value%d(ARGS, %srow, col + l));\n"
+             "        for (int l = 0; col + l < end; l++)\n"
+             "            a[l] = join%d(a[l], value%d(ARGS, %srow, col + l));\n"
+             "        for (int half = %d; half > 0; half /= 2)\n"
+             "            for (int l = 0; l < half; l++)\n"
+             "                a[l] = join%d(a[l], a[l + half]);\n"
+             "        chunk[c] = a[0];\n    }\n"
+             "    for (int s = 1; s < count; s *= 2)\n"
+             "        for (int c = 0; c + s < count; c += 2 * s)\n"
+             "            chunk[c] = join%d(chunk[c], chunk[c + s]);\n"
+             "    result%d(ARGS, %srow, chunk[0]);\n    }\n",
+             inner, FOLD_CHUNK - 1, FOLD_CHUNK, type, RANGE_CHUNKS, type, FOLD_WIDTH, FOLD_CHUNK,
+             inner, FOLD_CHUNK, inner, FOLD_CHUNK, FOLD_WIDTH, k, FOLD_WIDTH, FOLD_WIDTH,
+             FOLD_WIDTH, k, k, args, k, k, args, FOLD_WIDTH / 2, k, k, k, args);
+}
+
+static void write_serial(emit_writer *w, const program *p, int n, int64_t rows,
+                         const emit_locals *locals)
+{
+    text_add(&w->body, "extern \"C\" __global__ void rows(PARAMS)\n{\n");
+    if (locals && locals->n)
+        text_add(&w->body, "    extern __shared__ double shared[];\n"
+                           "    unsigned char *local = (unsigned char *)shared;\n"
+                           "    const int team = 0;\n");
+    text_add(&w->body, "    const idx row = blockIdx.x;\n");
+    for (int k = 0; k < n; k++)
+        rows_serial(w, &p[k], k, rows, LOCAL_ARGS);
+    text_add(&w->body, "}\n");
+}
+
 /* ---- which temporaries lie in shared memory ---- */
 
 static int64_t longest_row(const program *p, int n, int64_t rows)
@@ -427,7 +477,7 @@ void rows_set_lengths(const program *p, int n, emit_locals *locals)
 ig_status emit_rows(const program *p, int n, const emit_target *t, emitted *out)
 {
     const int64_t rows = n > 1 ? p->rows : p->outer, most = longest_row(p, n, rows);
-    const bool is_short = most <= FOLD_CHUNK;
+    const bool is_short = most <= FOLD_CHUNK && !t->cpu;
     const int teams = is_short ? TEAMS : 1;
     held_values values;
     const held_values *held = NULL;
@@ -436,7 +486,7 @@ ig_status emit_rows(const program *p, int n, const emit_target *t, emitted *out)
     size_t shared;
     TRY(writer_start(&w, t, out));
     w.wide = !emit_is_narrow(p, n);
-    if (is_short && n > 1 && !t->cpu) {
+    if (is_short && n > 1) {
         held_find(&values, p, n, rows);
         held = values.n ? &values : NULL;
     }
@@ -446,12 +496,14 @@ ig_status emit_rows(const program *p, int n, const emit_target *t, emitted *out)
         for (int k = 0; k < n; k++)
             rows_functions(&w, &p[k], k, rows, &locals,
                            held && p[k].pre.size / rows == held->points ? held : NULL);
-        if (is_short)
+        if (t->cpu)
+            write_serial(&w, p, n, rows, &locals);
+        else if (is_short)
             write_short(&w, p, n, rows, &locals, held);
         else
             write_long(&w, p, n, rows, &locals);
         const uint32_t grid[3] = {grid_of(ceil_div(rows, teams), t), 1, 1};
-        const uint32_t block[3] = {BLOCK_THREADS, 1, 1};
+        const uint32_t block[3] = {t->cpu ? 1 : BLOCK_THREADS, 1, 1};
         status = writer_finish(&w, "rows", grid, block, shared);
     }
     memory_free(locals.at);
@@ -541,6 +593,9 @@ static ig_status emit_across(const program *p, const emit_target *t, emitted *ou
 {
     const int64_t chunks = ceil_div(p->inner, FOLD_CHUNK);
     const char *type = fold_type(p);
+    /* On a CPU a block is one thread, which takes several short rows. */
+    const int threads = t->cpu ? 1 : BLOCK_THREADS;
+    const int each = t->cpu && p->inner < FOLD_CHUNK ? 4 * FOLD_CHUNK / (int)p->inner : 1;
     int width = 1;
     emit_writer w;
     while (width < FOLD_WIDTH && width < p->inner)
@@ -548,6 +603,7 @@ static ig_status emit_across(const program *p, const emit_target *t, emitted *ou
     const bool once = p->inner <= FOLD_WIDTH;
     TRY(writer_start(&w, t, out));
     w.wide = !emit_is_narrow(p, 1);
+    w.rolled = t->cpu;
     write_value(&w, p, 0, p->outer, NULL, NULL);
     write_join(&w, p, 0);
     if (chunks == 1)
@@ -555,15 +611,15 @@ static ig_status emit_across(const program *p, const emit_target *t, emitted *ou
     const int rows = writer_number(&w, p->outer), inner = writer_number(&w, p->inner);
     text_add(&w.body,
              "extern \"C\" __global__ void across(PARAMS)\n{\n"
-             "    const idx row = (idx)blockIdx.x * %d + threadIdx.x;\n"
-             "    if (row >= g.n%d)\n        return;\n"
+             "    const idx first = (idx)blockIdx.x * %d + threadIdx.x * %d;\n"
+             "    for (idx row = first; row < first + %d && row < g.n%d; row++) {\n"
              "    const idx begin = (idx)blockIdx.y * %d;\n"
              "    const idx end = begin + %d < g.n%d ? begin + %d : g.n%d;\n"
              "    %s a[%d];\n"
              "#pragma unroll\n    for (int k = 0; k < %d; k++)\n        a[k] = identity0();\n"
              "    idx col = begin;\n",
-             BLOCK_THREADS, rows, FOLD_CHUNK, FOLD_CHUNK, inner, FOLD_CHUNK, inner, type, width,
-             width);
+             threads * each, each, each, rows, FOLD_CHUNK, FOLD_CHUNK, inner, FOLD_CHUNK, inner,
+             type, width, width);
     if (!once)
         text_add(&w.body,
                  "    for (; col + %d <= end; col += %d) {\n"
@@ -581,12 +637,12 @@ static ig_status emit_across(const program *p, const emit_target *t, emitted *ou
                  "        a[k] = join0(a[k], a[k + %d]);\n",
                  half, half);
     if (chunks == 1)
-        text_add(&w.body, "    result0(ARGS, row, a[0]);\n}\n");
+        text_add(&w.body, "    result0(ARGS, row, a[0]);\n    }\n}\n");
     else
-        text_add(&w.body, "    p%d[(idx)blockIdx.y * g.n%d + row] = a[0];\n}\n",
+        text_add(&w.body, "    p%d[(idx)blockIdx.y * g.n%d + row] = a[0];\n    }\n}\n",
                  writer_scratch(&w, type, 0), rows);
-    const uint32_t grid[3] = {(uint32_t)ceil_div(p->outer, BLOCK_THREADS), (uint32_t)chunks, 1};
-    const uint32_t block[3] = {BLOCK_THREADS, 1, 1};
+    const uint32_t grid[3] = {(uint32_t)ceil_div(p->outer, threads * each), (uint32_t)chunks, 1};
+    const uint32_t block[3] = {(uint32_t)threads, 1, 1};
     ig_status status = writer_finish(&w, "across", grid, block, 0);
     writer_drop(&w);
     if (status != IG_OK || chunks == 1)
@@ -802,7 +858,7 @@ ig_status emit_reduce(const program *p, const emit_target *t, emitted *out)
         return emit_empty(p, t, out);
     const int axis = emit_split_axis(&p->pre, p->inner);
     const bool across = axis > 0 && axis < p->pre.ndim && lies_across(&p->pre, axis);
-    if (p->inner <= FOLD_WIDTH || (across && p->outer >= 64 && chunks <= 65535))
+    if (t->cpu || p->inner <= FOLD_WIDTH || (across && p->outer >= 64 && chunks <= 65535))
         return emit_across(p, t, out);
     int64_t range = RANGE_CHUNKS;
     const int64_t wanted = t->block_limit ? (int64_t)t->block_limit : 1024;

@@ -28,6 +28,8 @@ void rows_functions(emit_writer *w, const program *p, int k, int64_t rows,
 void rows_call_lanes(emit_writer *w, int k);
 /* Shared memory of a reduction: what lanes<k> needs, and chunk<k> of so many values. */
 void rows_declare_shared(emit_writer *w, const program *p, int k, int chunks);
+/* Statements that take a row through the program in one thread. */
+void rows_serial(emit_writer *w, const program *p, int k, int64_t rows, const char *args);
 /* Turns `own` from bytes to elements of the slot's dtype, which operands tell. */
 void rows_set_lengths(const program *p, int n, emit_locals *locals);
 
