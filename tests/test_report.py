@@ -192,6 +192,32 @@ def grown(result, times):
     return {**result, "rows": rows}
 
 
+def crossings(source):
+    """The rows of the table that says from which size on a device wins."""
+    table = [e for e in ET.fromstring(source).iter(XHTML + "table") if e.get("id") == "crossings"]
+    return [[text_of(cell) for cell in row] for t in table for row in t.iter(XHTML + "tr")][1:]
+
+
+def check_crossings(source):
+    """The sample of two devices: the GPU wins on large arrays."""
+    rows = crossings(source)
+    check("a row for each work", [r[0] for r in rows] == ["matmul f32", "sum f32", "triad f32"], rows)
+    check("the size from which on the GPU wins", ["matmul f32", "gpu", "cpu", "512"] in rows, rows)
+
+
+def check_measured(folder):
+    """The same of what two devices of this machine gave, in one file."""
+    here, page = os.path.join(folder, "here.json"), os.path.join(folder, "here.html")
+    ingot("bench", "--device", "cpu,gang", "--only", "chain 64K,chain 1M", "--seconds", "4", "--quiet", "-o", here)
+    with open(here, encoding="utf-8") as file:
+        result = json.load(file)
+    check("one file has both devices", {(r["device"], r["size"]) for r in result["rows"]} ==
+          {(d, s) for d in ("cpu", "gang") for s in ("64K", "1M")}, result["rows"])
+    ingot("report", here, "-o", page)
+    check("the slow device never wins", crossings(read(page)) == [["chain f32", "gang", "cpu", "at no measured size"]],
+          crossings(read(page)))
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         def made(name, value):
@@ -218,6 +244,8 @@ def main():
             tree = check_tree(name, read(path))
             if name == "compare":
                 check_contents(tree)
+        check_crossings(read(pages["devices"]))
+        check_measured(folder)
         report = read(pages["report"])
         check("intervals and marks in the main table", "<span>14.7 ms – 14.9 ms</span> <abbr class=\"warn\"" in report)
         check("the warnings are listed", "drift: the last passes took 7 % more time" in report)

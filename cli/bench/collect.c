@@ -1,4 +1,5 @@
 /* Fills in a result. All memory comes from the result's arena. */
+#include "cli.h"
 #include "bench/collect.h"
 
 #include "machine.h"
@@ -64,7 +65,7 @@ bool collect_begin(result *r, int argc, char **argv)
     r->started = keep(r, started);
     r->command = keep(r, line.s);
     collect_settings(r);
-    r->math = "strict";
+    r->math = math_name();
     r->system = keep(r, m->system);
     r->arch = keep(r, m->arch);
     r->virtual_machine = keep(r, m->virtual_machine);
@@ -186,7 +187,7 @@ void collect_row(result *r, const task *t, const job *j, const user_command *c, 
                         .device = c ? "system" : keep(r, j->device),
                         .group = c ? "command" : j->work->group,
                         .input = keep(r, c ? c->text : j->input),
-                        .math = "strict",
+                        .math = math_name(),
                         .threads = c ? 0 : j->threads,
                         .extent = c ? 0 : j->extent,
                         .flops = c ? 0 : j->flops,

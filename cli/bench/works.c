@@ -28,8 +28,8 @@ static void read_dims(job *j, const char *size)
     for (int i = 0; i < WORK_DIMS && *size; i++) {
         char *end;
         j->dims[i] = strtoll(size, &end, 10);
-        if (*end == 'M') {
-            j->dims[i] *= 1000000;
+        if (*end == 'M' || *end == 'K') {
+            j->dims[i] *= *end == 'M' ? 1000000 : 1000;
             end++;
         }
         size = *end ? end + 1 : end;
@@ -275,6 +275,8 @@ static outcome job_run(void *context, double *aside_s, str *why)
         ig_array *y = j->work->build(j);
         fine = y && ig_eval(&y, 1) == IG_OK;
     }
+    /* Other devices only queue the work. */
+    fine = fine && (device_is_host(j->device) || ig_synchronize(j->device) == IG_OK);
     ig_scope_end();
     return !fine || ig_failed() ? library_outcome(why) : o;
 }

@@ -94,7 +94,7 @@ static outcome download_run(job *j, double *aside_s, str *why)
     (void)why;
     double begin_s = clock_s();
     ig_array *y = ig_negative(j->in[0]);
-    bool made = y && ig_eval(&y, 1) == IG_OK;
+    bool made = y && ig_eval(&y, 1) == IG_OK && ig_synchronize(j->device) == IG_OK;
     *aside_s += clock_s() - begin_s;
     if (made)
         ig_read(y, j->state, 4 * (size_t)j->dims[0]);

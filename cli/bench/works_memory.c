@@ -358,7 +358,7 @@ static bool random_check(job *j, ig_array *y, str *why)
 #define CHAIN chain_cost, make_three, chain_build, NULL, chain_check, NULL
 
 const work works_memory[] = {
-    {"chain", "memory", "1M *16M", "f32",
+    {"chain", "memory", "*64K *1M *16M", "f32",
      "max(sqrt(abs(x * y + z)) - x, y), fused, uniform in [-1, 1)", CHAIN, false},
     {"chain_unfused", "memory", "1M *16M", "f32", "the same, op by op", unfused_cost, make_three,
      NULL, unfused_run, unfused_check, NULL, false},
@@ -366,7 +366,7 @@ const work works_memory[] = {
      copy_build, NULL, copy_check, NULL, false},
     {"triad", "memory", "*16M 128M", "f32", "x + 3 y, uniform in [-1, 1)", triad_cost, make_two,
      triad_build, NULL, triad_check, NULL, false},
-    {"sum", "memory", "*16M 128M", "f32 f64", "the sum of uniform in [0, 1)", sum_cost,
+    {"sum", "memory", "64K 1M *16M 128M", "f32 f64", "the sum of uniform in [0, 1)", sum_cost,
      make_one_positive, sum_build, NULL, sum_check, NULL, false},
     {"cumulative_sum", "memory", "*16M", "f32 i32",
      "running sums of uniform in [0, 1), or of integers in [-1000, 1000)", scan_cost, scan_make,

@@ -147,36 +147,78 @@ static void largest_words(str *t, const char *la, const char *lb, verdict v)
 }
 
 /* From which size on b is faster than a. */
-static void crossing_words(str *t, const comparison *c, int ia, int ib, const result_row *kind)
+typedef struct crossing {
+    const result_row
+        *from;       /* the smallest size from which on b is faster at all sizes; NULL: none */
+    verdict last;    /* at the largest size */
+    int common, won; /* sizes that both measured, and at which b is faster */
+} crossing;
+
+static crossing crossing_of(const comparison *c, int ia, int ib, const result_row *kind)
 {
     const curve a = curve_of(&c->contestants[ia], kind), b = curve_of(&c->contestants[ib], kind);
-    const result_row *from = NULL;
-    verdict last = VERDICT_UNSURE;
-    int common = 0, won = 0;
+    crossing x = {.last = VERDICT_UNSURE};
     for (int i = 0; i < a.n; i++)
         for (int k = 0; k < b.n; k++) {
             if (a.x[i] != b.x[k])
                 continue;
-            common++;
+            x.common++;
             const result_row *ra = a.row[i], *rb = b.row[k];
-            last = stats_compare(row_timings(ra), row_timings(rb), NULL);
-            if (last == VERDICT_FASTER) {
-                from = from ? from : rb;
-                won++;
+            x.last = stats_compare(row_timings(ra), row_timings(rb), NULL);
+            if (x.last == VERDICT_FASTER) {
+                x.from = x.from ? x.from : rb;
+                x.won++;
             } else {
-                from = NULL;
+                x.from = NULL;
             }
         }
-    if (!common)
+    return x;
+}
+
+static void crossing_words(str *t, const comparison *c, int ia, int ib, const result_row *kind)
+{
+    const crossing x = crossing_of(c, ia, ib, kind);
+    if (!x.common)
         return;
     const char *la = c->contestants[ia].label, *lb = c->contestants[ib].label;
     str_puts(t, t->n ? " " : "");
-    if (from && won == common)
+    if (x.from && x.won == x.common)
         str_printf(t, "%s is faster than %s at every size.", lb, la);
-    else if (from)
-        str_printf(t, "%s is faster than %s from size %s on.", lb, la, from->size);
+    else if (x.from)
+        str_printf(t, "%s is faster than %s from size %s on.", lb, la, x.from->size);
     else
-        largest_words(t, la, lb, last);
+        largest_words(t, la, lb, x.last);
+}
+
+/* A row for each work and pair of devices of one file: from which size on the second one wins. */
+static void crossing_table(str *t, const comparison *c, const result_row *const *kinds, int n)
+{
+    bool begun = false;
+    for (int k = 0; k < n; k++)
+        for (int b = 1; b < c->n_contestants; b++)
+            for (int a = 0; a < b; a++) {
+                if (c->contestants[a].from != c->contestants[b].from)
+                    continue;
+                const crossing x = crossing_of(c, a, b, kinds[k]);
+                if (!x.common)
+                    continue;
+                if (!begun)
+                    str_puts(
+                        t, "<div class=\"scroll\"><table class=\"small\" id=\"crossings\">"
+                           "<caption>The sizes at which a device starts to win</caption><thead><tr>"
+                           "<th scope=\"col\">Work</th><th scope=\"col\">Device</th>"
+                           "<th scope=\"col\">Wins against</th><th scope=\"col\">From size</th>"
+                           "</tr></thead><tbody>\n");
+                begun = true;
+                html_put(t,
+                         "<tr><th scope=\"row\">%s %s</th><td>%s</td><td>%s</td><td>%s</td></tr>\n",
+                         kinds[k]->work, kinds[k]->dtype, c->contestants[b].label,
+                         c->contestants[a].label,
+                         !x.from             ? "at no measured size"
+                         : x.won == x.common ? "every measured size"
+                                             : x.from->size);
+            }
+    str_puts(t, begun ? "</tbody></table></div>\n" : "");
 }
 
 static void crossing_figure(str *t, const comparison *c, const result_row *kind)
@@ -249,6 +291,7 @@ void section_crossing(str *t, const comparison *c)
                "section shows the size from which on one is faster.");
     if (!many)
         return;
+    crossing_table(t, c, kinds, n);
     part_legend(t, c);
     str_puts(t, "<div class=\"figures\">\n");
     for (int i = 0; i < n && t->n < CURVES_UNTIL; i++)
