@@ -49,6 +49,8 @@ typedef struct cudart_shape {
     uint32_t grid[3], block[3];
     size_t shared_bytes;
     void *stream;
+    const void *attributes; /* cudaLaunchAttributes */
+    unsigned n_attributes;
     bool cooperative;
     bool is_call; /* of cudaLaunchKernel: the program is told about errors */
     bool there;

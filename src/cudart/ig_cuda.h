@@ -41,17 +41,16 @@ IG_CUDA_API int ig_cuda_variable_add(ig_cuda_unit *unit, void *shadow, const cha
 IG_CUDA_API void ig_cuda_call_at(const char *file, int line);
 
 /* Sets the shape of the calling thread's next launch. If the result is not 0, the shape is refused, and the
- * launch must be left out. */
+ * launch must be left out. is_call: the program is given the result, as by cudaLaunchKernel. */
 IG_CUDA_API int ig_cuda_push(const uint32_t grid[3], const uint32_t block[3], size_t shared_bytes,
-                             void *stream);
+                             void *stream, int is_call);
+/* Adds cudaLaunchAttributes to the shape that was set. They must stay until the launch. */
+IG_CUDA_API int ig_cuda_push_attributes(const void *attributes, unsigned n);
 /* Launches with the shape that was set; args and sizes are those of the n parameters. */
 IG_CUDA_API int ig_cuda_launch(ig_cuda_kernel *kernel, void *const *args, const size_t *sizes,
                                int n);
-/* Shape and launch in one call, by the stub's address, as in cudaLaunchKernel. With `cooperative`, all blocks
- * run at the same time. */
-IG_CUDA_API int ig_cuda_launch_stub(const void *stub, const uint32_t grid[3],
-                                    const uint32_t block[3], size_t shared_bytes, void *stream,
-                                    void *const *args, int cooperative);
+/* The same by the stub's address, as in cudaLaunchKernel. With `cooperative`, all blocks run at the same time. */
+IG_CUDA_API int ig_cuda_launch_stub(const void *stub, void *const *args, int cooperative);
 
 typedef struct ig_cuda_attributes {
     size_t shared_bytes, local_bytes, constant_bytes;

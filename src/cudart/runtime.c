@@ -209,22 +209,29 @@ bool cudart_refuses_lambda(ig_cuda_kernel *k)
 
 /* ---- launches ---- */
 
-static cudart_shape shape_of(const uint32_t grid[3], const uint32_t block[3], size_t shared_bytes,
-                             void *stream)
+int ig_cuda_push(const uint32_t grid[3], const uint32_t block[3], size_t shared_bytes, void *stream,
+                 int is_call)
 {
-    return (cudart_shape){.grid = {grid[0], grid[1], grid[2]},
-                          .block = {block[0], block[1], block[2]},
-                          .shared_bytes = shared_bytes,
-                          .stream = stream,
-                          .at = here};
-}
-
-int ig_cuda_push(const uint32_t grid[3], const uint32_t block[3], size_t shared_bytes, void *stream)
-{
-    pushed = shape_of(grid, block, shared_bytes, stream);
+    pushed = (cudart_shape){.grid = {grid[0], grid[1], grid[2]},
+                            .block = {block[0], block[1], block[2]},
+                            .shared_bytes = shared_bytes,
+                            .stream = stream,
+                            .is_call = is_call,
+                            .at = here};
     const int error = target()->check(&pushed);
     pushed.there = !error;
     return cudart_set_last_error(error);
+}
+
+int ig_cuda_push_attributes(const void *attributes, unsigned n)
+{
+    if (n && target() != &cudart_gpu) {
+        pushed.there = false;
+        return cudart_set_last_error(cudaErrorNotSupported);
+    }
+    pushed.attributes = attributes;
+    pushed.n_attributes = n;
+    return cudaSuccess;
 }
 
 int ig_cuda_launch(ig_cuda_kernel *kernel, void *const *args, const size_t *sizes, int n)
@@ -237,18 +244,15 @@ int ig_cuda_launch(ig_cuda_kernel *kernel, void *const *args, const size_t *size
     return cudart_set_last_error(target()->launch(kernel, &shape, args, sizes, n));
 }
 
-int ig_cuda_launch_stub(const void *stub, const uint32_t grid[3], const uint32_t block[3],
-                        size_t shared_bytes, void *stream, void *const *args, int cooperative)
+int ig_cuda_launch_stub(const void *stub, void *const *args, int cooperative)
 {
-    const cudart_target *t = target();
+    cudart_shape shape = pushed;
     ig_cuda_kernel *k = kernel_of(stub);
-    cudart_shape shape = shape_of(grid, block, shared_bytes, stream);
     shape.cooperative = cooperative;
-    shape.is_call = true;
-    int error = k ? t->check(&shape) : cudaErrorInvalidDeviceFunction;
-    if (!error)
-        error = t->launch(k, &shape, args, NULL, -1);
-    return cudart_set_last_error(error);
+    pushed.there = false;
+    return cudart_set_last_error(!k            ? cudaErrorInvalidDeviceFunction
+                                 : shape.there ? target()->launch(k, &shape, args, NULL, -1)
+                                               : cudaErrorMissingConfiguration);
 }
 
 int ig_cuda_function(const void *stub, ig_cuda_attributes *a)

@@ -39,11 +39,11 @@ static inline place here(const char *file = __builtin_FILE(), int line = __built
 static inline void from(place at) { ig_cuda_call_at(at.file, at.line); }
 
 static inline int ig_push(dim3 grid, dim3 block, size_t shared = 0, cudaStream_t stream = 0,
-                          place at = here())
+                          place at = here(), int is_call = 0)
 {
     from(at);
     const uint32_t g[] = {grid.x, grid.y, grid.z}, b[] = {block.x, block.y, block.z};
-    return ig_cuda_push(g, b, shared, stream);
+    return ig_cuda_push(g, b, shared, stream, is_call);
 }
 
 /* The name of an instance, piece by piece. */
@@ -163,9 +163,8 @@ namespace ig_cuda
 static inline cudaError_t launch_stub(const void *f, dim3 grid, dim3 block, void **args,
                                       size_t shared, cudaStream_t stream, place at, int cooperative)
 {
-    const uint32_t g[] = {grid.x, grid.y, grid.z}, b[] = {block.x, block.y, block.z};
-    from(at);
-    return (cudaError_t)ig_cuda_launch_stub(f, g, b, shared, stream, args, cooperative);
+    const int e = ig_push(grid, block, shared, stream, at, 1);
+    return (cudaError_t)(e ? e : ig_cuda_launch_stub(f, args, cooperative));
 }
 } // namespace ig_cuda
 static inline cudaError_t cudaLaunchKernel(const void *f, dim3 grid, dim3 block, void **args,
@@ -191,10 +190,30 @@ static inline cudaError_t cudaLaunchCooperativeKernel(F *f, dim3 grid, dim3 bloc
     return ig_cuda::launch_stub((const void *)f, grid, block, args, shared, stream, at, 1);
 }
 
-/* Attributes, such as clusters, are not supported by any device here. */
+/* Attributes, such as clusters, are for NVIDIA GPUs. The structs are CUDA's, as far as programs set them. */
+enum cudaLaunchAttributeID {
+    cudaLaunchAttributeIgnore = 0,
+    cudaLaunchAttributeCooperative = 2,
+    cudaLaunchAttributeClusterDimension = 4,
+    cudaLaunchAttributeClusterSchedulingPolicyPreference = 5,
+    cudaLaunchAttributeProgrammaticStreamSerialization = 6,
+    cudaLaunchAttributePriority = 8,
+    cudaLaunchAttributePreferredClusterDimension = 11,
+    cudaLaunchAttributePreferredSharedMemoryCarveout = 14
+};
+union cudaLaunchAttributeValue {
+    char pad[64];
+    int cooperative;
+    struct {
+        unsigned x, y, z;
+    } clusterDim, preferredClusterDim;
+    int clusterSchedulingPolicyPreference, programmaticStreamSerializationAllowed, priority;
+    unsigned sharedMemCarveout;
+};
 struct cudaLaunchAttribute {
-    int id;
-    char value[64];
+    cudaLaunchAttributeID id;
+    char pad[8 - sizeof(cudaLaunchAttributeID)];
+    cudaLaunchAttributeValue val;
 };
 struct cudaLaunchConfig_t {
     dim3 gridDim, blockDim;
@@ -203,19 +222,31 @@ struct cudaLaunchConfig_t {
     cudaLaunchAttribute *attrs;
     unsigned numAttrs;
 };
+namespace ig_cuda
+{
+static inline int push(const cudaLaunchConfig_t *c, place at)
+{
+    const int e = ig_push(c->gridDim, c->blockDim, c->dynamicSmemBytes, c->stream, at, 1);
+    return e || !c->numAttrs ? e : ig_cuda_push_attributes(c->attrs, c->numAttrs);
+}
+} // namespace ig_cuda
 template <typename... P, typename... A>
 static inline cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *c, void (*kernel)(P...),
                                              A &&...args)
 {
-    if (c->numAttrs)
-        return ig_cuda::fail(cudaErrorNotSupported);
     const cudaError_t before = cudaGetLastError(); /* the result is the error of this launch */
-    if (!ig_cuda::ig_push(c->gridDim, c->blockDim, c->dynamicSmemBytes, c->stream))
+    if (!ig_cuda::push(c, ig_cuda::here()))
         kernel(std::forward<A>(args)...);
     const cudaError_t e = cudaPeekAtLastError();
     if (before && !e)
         ig_cuda::fail(before);
     return e;
+}
+static inline cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *c, const void *f,
+                                              void **args, ig_cuda::place at = ig_cuda::here())
+{
+    const int e = ig_cuda::push(c, at);
+    return (cudaError_t)(e ? e : ig_cuda_launch_stub(f, args, 0));
 }
 
 #endif

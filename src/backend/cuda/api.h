@@ -27,6 +27,15 @@ typedef struct CUarray_st *CUarray;
 typedef struct _nvrtcProgram *nvrtcProgram;
 typedef void (*CUhostFn)(void *context);
 
+/* A launch with attributes, which are CUDA's own structs. */
+typedef struct CUlaunchAttribute_st CUlaunchAttribute;
+typedef struct CUlaunchConfig {
+    unsigned gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes;
+    CUstream hStream;
+    CUlaunchAttribute *attrs;
+    unsigned numAttrs;
+} CUlaunchConfig;
+
 /* A copy of rows. */
 typedef struct CUDA_MEMCPY2D {
     size_t srcXInBytes, srcY;

@@ -82,6 +82,16 @@ static int start(CUfunction f, const cudart_shape *s, void **args)
 {
     const uint32_t *g = s->grid, *b = s->block;
     const unsigned shared = (unsigned)s->shared_bytes;
+    if (s->n_attributes && !cu.launch_ex)
+        return cudaErrorNotSupported;
+    if (s->n_attributes) {
+        const CUlaunchConfig config = {
+            g[0],           g[1],      g[2],
+            b[0],           b[1],      b[2],
+            shared,         s->stream, (CUlaunchAttribute *)(uintptr_t)s->attributes,
+            s->n_attributes};
+        return cu.launch_ex(&config, f, args, NULL);
+    }
     if (s->cooperative)
         return gpu.launch_cooperative(f, g[0], g[1], g[2], b[0], b[1], b[2], shared, s->stream,
                                       args);

@@ -331,12 +331,14 @@ static CUresult note(CUfunction f, void **args)
 FUNCTION(cuLaunchKernel, CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
          unsigned by, unsigned bz, unsigned shared, CUstream s, void **args, void **extra)
 {
-    (void)gx, (void)gy, (void)gz, (void)bx, (void)by, (void)bz, (void)shared, (void)s, (void)extra;
     return note(f, args);
 }
 FUNCTION(cuLaunchCooperativeKernel, CUfunction f, unsigned gx, unsigned gy, unsigned gz,
          unsigned bx, unsigned by, unsigned bz, unsigned shared, CUstream s, void **args)
 {
-    (void)gx, (void)gy, (void)gz, (void)bx, (void)by, (void)bz, (void)shared, (void)s;
+    return note(f, args);
+}
+FUNCTION(cuLaunchKernelEx, const CUlaunchConfig *config, CUfunction f, void **args, void **extra)
+{
     return note(f, args);
 }
