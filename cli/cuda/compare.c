@@ -8,7 +8,7 @@
 
 /* ---- numbers ---- */
 
-/* The length of the number at s, or 0; *places receives the value of a unit in its last digit, 0 for an integer. */
+/* The length of the number at s, or 0. *unit receives the value of one unit of its last digit, 0 for an integer. */
 static size_t number_at(const char *s, double *value, double *unit)
 {
     size_t n = s[0] == '-' || s[0] == '+', digits = 0, after = 0;

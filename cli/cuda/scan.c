@@ -12,7 +12,7 @@ typedef struct scanner {
     bool begins; /* only white space is before it on its line */
 } scanner;
 
-/* Tokens before the first and behind the last, so that who looks some tokens back or ahead finds SCAN_END. */
+/* Tokens of padding before the first and after the last one: code may look some tokens back or ahead. */
 enum { MARGIN = 8 };
 
 static void add(scanner *s, scan_kind kind, const char *from, const char *to)

@@ -17,7 +17,7 @@ typedef struct scan_token {
 
 typedef struct scan {
     scan_token *at;
-    int n; /* some SCAN_END are before the first and behind the last, not counted */
+    int n; /* padded with SCAN_END on both sides, which are not counted */
 } scan;
 
 /* Splits text into tokens, without comments. Release with scan_free. */

@@ -368,7 +368,7 @@ int ig_cuda_event_free(void *event)
                                        : cudaErrorInvalidResourceHandle);
 }
 
-/* A query says whether work is done; that it is not is no error to be kept. */
+/* cudaErrorNotReady is an answer, not a failure, so it is not kept as the last error. */
 int ig_cuda_stream_query(void *stream)
 {
     const int error = target()->stream_query(stream);

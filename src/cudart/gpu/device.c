@@ -9,8 +9,8 @@
 
 cuda_program_api gpu;
 
-/* The context is that of the device which the runtime of CUDA would use, too. A reset replaces it; threads find
- * out by its number. */
+/* The context is the device's primary one, which CUDA's own runtime uses, too. A reset replaces it and increments its
+ * number, by which threads notice. */
 static struct {
     pthread_mutex_t lock;
     bool looked;

@@ -1,5 +1,6 @@
-/* Managed variables. The program's own variable holds the host's value, and the module's the device's. The host
- * writes only while no kernel runs, so that comparing with the last common value tells who changed it. */
+/* Managed variables. The program's own variable holds the host's value, and the module's variable the device's. The
+ * last common value is kept: if the host's value differs from it, the host has written, and the value is copied to
+ * the device before the next launch. */
 #include "cudart/gpu/gpu.h"
 
 #include "base/memory.h"

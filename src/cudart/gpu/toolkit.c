@@ -1,5 +1,4 @@
-/* Where the headers of CUDA are. Kernels need those of half precision, cooperative groups, wmma and others, which
- * NVRTC does not have inside. */
+/* Where the headers of CUDA are: NVRTC does not contain those of half precision, cooperative groups and others. */
 #define _GNU_SOURCE /* dladdr */
 #include "cudart/gpu/gpu.h"
 

@@ -25,7 +25,7 @@ static loaded *all;
 
 /* ---- expressions ---- */
 
-/* Removes what gcc and clang write for a namespace without a name: C++ has no word for it, and needs none. */
+/* Removes the spelling of unnamed namespaces by gcc and clang: it is not C++, and names resolve without it. */
 static void strip_anonymous(char *name)
 {
     static const char *const words[] = {"{anonymous}::", "(anonymous namespace)::"};
