@@ -75,13 +75,17 @@ if [ -f "$idle" ]; then
     check 'no NVRTC: the other device is named' grep -q "'--device cpu'" "$temporary/err"
     check 'only one GPU' says 4 "there is no device 'cuda:1'" env IG_CUDA="$idle" "$ingot" run --device cuda:1 \
         tests/cuda/vector_add.cu
+    ends() {
+        "${@:2}" >"$temporary/out" 2>"$temporary/err" </dev/null
+        [ $? = "$1" ]
+    }
     with_idle() { env IG_CUDA="$idle" "$ingot" run --device cuda "$@"; }
     with_idle tests/cuda/vector_add.cu >/dev/null 2>"$temporary/err"
     if grep -q 'NVRTC.*not found' "$temporary/err"; then
         skip 'options for NVRTC' 'there is no NVRTC'
     else
         # Kernels do nothing there: the program finds its results wrong, but launches.
-        check 'options for NVRTC' says 1 '' with_idle -use_fast_math -fmad=false -lineinfo -ftz=true -std=c++20 \
+        check 'options for NVRTC' ends 1 with_idle -use_fast_math -fmad=false -lineinfo -ftz=true -std=c++20 \
             tests/cuda/vector_add.cu
         refuse 'NVRTC has no complaint' grep -q NVRTC "$temporary/err"
         check 'a bad option for NVRTC' says 1 'expects true or false' with_idle -prec-div=maybe tests/cuda/vector_add.cu
