@@ -350,10 +350,22 @@ static int prepare(job *j)
     return compiler_find(j->c, &j->tools);
 }
 
+/* The device that "gpu" stands for: the first of that kind. */
+static const char *best_gpu(void)
+{
+    ig_device_info info = {0};
+    for (int i = 0; i < ig_device_count(); i++)
+        if (ig_device_get(i, &info) == IG_OK && strcmp(info.kind, "gpu") == 0)
+            return info.name;
+    return NULL;
+}
+
 /* True if the program runs on an NVIDIA GPU, where NVRTC compiles its text. */
 static bool is_cuda(const program_options *o)
 {
     const char *name = o->device ? o->device : getenv("IG_CUDA_DEVICE");
+    if (name && strcmp(name, "gpu") == 0)
+        name = best_gpu();
     return name && strncmp(name, "cuda", 4) == 0 && (!name[4] || name[4] == ':');
 }
 

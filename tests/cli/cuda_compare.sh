@@ -88,6 +88,8 @@ if [ -f "$idle" ]; then
         check 'options for NVRTC' ends 1 with_idle -use_fast_math -fmad=false -lineinfo -ftz=true -std=c++20 \
             tests/cuda/vector_add.cu
         refuse 'NVRTC has no complaint' grep -q NVRTC "$temporary/err"
+        check "'gpu' is an NVIDIA GPU" ends 1 env IG_CUDA="$idle" "$ingot" run --device gpu tests/cuda/vector_add.cu
+        refuse 'and NVRTC compiles for it' grep -q NVRTC "$temporary/err"
         check 'a bad option for NVRTC' says 1 'expects true or false' with_idle -prec-div=maybe tests/cuda/vector_add.cu
     fi
 else

@@ -18,6 +18,7 @@ typedef struct loaded {
     int error;       /* of everything in it, if module is NULL */
     gpu_image image;
     const char **expressions;
+    int n_expressions;
 } loaded;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -134,12 +135,12 @@ _Noreturn static void end_without_compiler(void)
 
 static void load(loaded *l)
 {
-    int n;
-    l->expressions = expressions_of(l->unit, &n);
+    l->expressions = expressions_of(l->unit, &l->n_expressions);
     l->error = cudaErrorMemoryAllocation;
     if (!l->expressions)
         return;
-    const ig_status status = gpu_compile(l->unit, gpu_capability(), l->expressions, n, &l->image);
+    const ig_status status =
+        gpu_compile(l->unit, gpu_capability(), l->expressions, l->n_expressions, &l->image);
     if (status == IG_ERR_DEVICE)
         end_without_compiler();
     if (status != IG_OK) {
@@ -186,7 +187,7 @@ void gpu_units_forget(void)
     for (loaded *l = all, *next; l; l = next) {
         next = l->next;
         l->unit->state = NULL;
-        for (int i = 0; i < l->image.n; i++)
+        for (int i = 0; i < l->n_expressions; i++)
             memory_free((char *)(uintptr_t)l->expressions[i]);
         memory_free(l->expressions);
         gpu_image_free(&l->image);
