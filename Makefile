@@ -122,7 +122,7 @@ LEVEL_NEEDS_amx  := amx-tile amx-bf16 amx-int8
 FOLDERS := base array ops program graph kernel kernel/pp kernel/parse kernel/lower kernel/print kernel/emit \
            backend backend/cpu backend/cpu/tape backend/cpu/elements backend/cpu/reduce backend/cpu/sort \
            backend/cpu/contract backend/cpu/index backend/cpu/gang backend/cpu/vmath backend/null backend/opencl backend/cuda \
-           module engine cudart cudart/gpu io nn text model
+           backend/metal module engine cudart cudart/gpu io nn text model
 SOURCES := $(sort $(wildcard $(FOLDERS:%=src/%/*.c)))
 LANES   := $(sort $(wildcard src/backend/cpu/lanes/*.c))
 CLI     := $(sort $(wildcard cli/*.c cli/*/*.c))

@@ -197,6 +197,6 @@ ig_status backend_missing(const char *name);
 void backend_release_all(void);
 
 extern const backend backend_cpu, backend_gang, backend_null;
-extern const backend_family backend_cuda, backend_opencl;
+extern const backend_family backend_cuda, backend_metal, backend_opencl;
 
 #endif

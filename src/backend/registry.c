@@ -10,12 +10,9 @@ enum { ROWS_MOST = 16 };
 static struct row {
     const backend *one;
     const backend_family *many;
-} rows[ROWS_MOST] = {{.one = &backend_cpu},
-                     {.many = &backend_cuda},
-                     {.many = &backend_opencl},
-                     {.one = &backend_gang},
-                     {.one = &backend_null}};
-static int n_rows = 5;
+} rows[ROWS_MOST] = {{.one = &backend_cpu},     {.many = &backend_cuda}, {.many = &backend_metal},
+                     {.many = &backend_opencl}, {.one = &backend_gang},  {.one = &backend_null}};
+static int n_rows = 6;
 
 ig_status backend_register(const backend *dev)
 {
@@ -134,9 +131,8 @@ ig_status backend_missing(const char *name)
     ig_absent a;
     if (strcmp(name, "gpu") == 0)
         FAIL(IG_ERR_DEVICE, "there is no GPU here that Ingot can use; 'ingot devices' says why");
-    if (strcmp(name, "mps") == 0 || strncmp(name, "metal", 5) == 0)
-        FAIL(IG_ERR_DEVICE,
-             "there is no device '%s' here: the backend of Apple GPUs is not written yet", name);
+    if (strcmp(name, "mps") == 0)
+        name = "metal";
     for (int i = 0; backend_absent(i, &a); i++)
         if (strncmp(a.name, name, strlen(a.name)) == 0)
             FAIL(IG_ERR_DEVICE, "there is no device '%s' here: %s; try: %s", name, a.why,

@@ -244,7 +244,7 @@ static void write_short(emit_writer *w, const program *p, int n, int64_t rows,
     const int r = writer_number(w, rows);
     text_add(&w->body, "extern \"C\" __global__ void rows(PARAMS)\n{\n");
     if (locals && locals->n)
-        text_add(&w->body, "    extern __shared__ double shared[];\n"
+        text_add(&w->body, "    extern __shared__ long long shared[];\n"
                            "    unsigned char *local = (unsigned char *)shared;\n");
     for (int k = 0; k < n; k++)
         if (p[k].kind == PROGRAM_REDUCE)
@@ -335,7 +335,7 @@ static void write_long(emit_writer *w, const program *p, int n, int64_t rows,
     const int r = writer_number(w, rows);
     text_add(&w->body, "extern \"C\" __global__ void rows(PARAMS)\n{\n");
     if (locals && locals->n)
-        text_add(&w->body, "    extern __shared__ double shared[];\n"
+        text_add(&w->body, "    extern __shared__ long long shared[];\n"
                            "    unsigned char *local = (unsigned char *)shared;\n"
                            "    const int team = 0;\n");
     for (int k = 0; k < n; k++)

@@ -321,9 +321,9 @@ static void atomic_metal(printer *p, const kernel_expr *e)
 /* The function that shuffles values of a type; lanes that are not active give 0. */
 static const char *shuffle_name(printer *p, const kernel_type *t)
 {
-    print_use(p, PRELUDE_SHUFFLE);
+    print_use(p, is_metal(p) && t->size == 8 ? PRELUDE_SHUFFLE_WIDE : PRELUDE_SHUFFLE);
     if (is_metal(p))
-        return "ig_shuffle";
+        return t->size == 8 ? "ig_shuffle_wide" : "ig_shuffle";
     const char *type = p->lang->values[print_kind(p, t)],
                *name = print_format(p, "ig_shuffle_%s", type);
     print_make(p, name,
@@ -339,8 +339,6 @@ static void shuffle(printer *p, const kernel_expr *e)
 {
     static const char *const lanes[] = {"at", "up", "down", "xor"};
     const kernel_type *t = e->type;
-    if (is_metal(p) && t->size == 8)
-        refuse_missing(p, e, "IG-WARP");
     print_use(p, PRELUDE_LANES);
     print_out(p, "%s(", shuffle_name(p, t));
     print_expr(p, e->args[1], LEVEL_ASSIGN);

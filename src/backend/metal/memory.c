@@ -1,0 +1,325 @@
+/* Buffers of an Apple GPU. Their memory is the host's, too: reads and writes of the host wait for the commands that
+ * use the buffer, and then are plain copies. Copies and fills between commands are commands. */
+#include "backend/metal/metal.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- the pool ---- */
+
+/* Sizes are rounded up to an eighth of a power of two: at most 12 % is wasted. */
+static size_t block_bytes(size_t bytes)
+{
+    size_t step = 256;
+    while (step * 16 < bytes)
+        step *= 2;
+    return (bytes + step - 1) / step * step;
+}
+
+static int class_of(size_t bytes)
+{
+    int class = 0;
+    while ((size_t)1 << class < bytes)
+        class ++;
+    return class;
+}
+
+/* A block that no command uses any more. */
+static id pool_take(metal_device *d, size_t bytes)
+{
+    for (metal_block **b = &d->idle[class_of(bytes)]; *b; b = &(*b)->next)
+        if ((*b)->bytes == bytes && (*b)->used <= d->completed) {
+            metal_block *taken = *b;
+            const id object = taken->object;
+            *b = taken->next;
+            d->idle_bytes -= bytes;
+            memory_free(taken);
+            return object;
+        }
+    return NULL;
+}
+
+/* A command buffer holds references of its own, so blocks in use can be given back. */
+void metal_trim(metal_device *d)
+{
+    for (int i = 0; i < METAL_POOL_CLASSES; i++)
+        while (d->idle[i]) {
+            metal_block *b = d->idle[i];
+            d->idle[i] = b->next;
+            objc_send(release, b->object);
+            memory_free(b);
+        }
+    d->idle_bytes = 0;
+}
+
+static void destroy(buffer *b)
+{
+    metal_memory *m = b->handle;
+    metal_device *d = m->dev;
+    if (metal_enter_open(d)) {
+        metal_block *block = m->source ? NULL : memory_new(sizeof *block);
+        if (!m->source)
+            d->used_bytes -= m->bytes;
+        if (block) {
+            const int class = class_of(m->bytes);
+            *block = (metal_block){d->idle[class], m->object, m->bytes, m->used};
+            d->idle[class] = block;
+            d->idle_bytes += m->bytes;
+        } else {
+            /* The memory of a source must stay until the commands that read it have completed. */
+            if (m->source && m->used > d->completed)
+                metal_settle(d, m->used);
+            objc_send(release, m->object);
+        }
+        metal_leave(d);
+    }
+    buffer_release(m->source);
+    memory_free(m);
+}
+
+/* Idle blocks that are in use become free when their commands have completed. */
+static ig_status take(metal_device *d, size_t bytes, id *object)
+{
+    *object = pool_take(d, bytes);
+    if (*object)
+        return IG_OK;
+    if (d->used_bytes + d->idle_bytes + bytes > d->budget && d->idle_bytes) {
+        TRY(metal_settle_all(d, NULL));
+        *object = pool_take(d, bytes);
+        if (*object)
+            return IG_OK;
+        metal_trim(d);
+    }
+    if (d->used_bytes + bytes <= d->budget)
+        *object = objc_send(new_buffer, d->device, bytes, MTLResourceStorageModeShared);
+    if (*object)
+        return IG_OK;
+    FAIL(IG_ERR_MEMORY,
+         "%s: a buffer of %zu bytes does not fit: Ingot holds %llu bytes, and the working set is "
+         "%llu",
+         d->name, bytes, (unsigned long long)d->used_bytes, (unsigned long long)d->budget);
+}
+
+static buffer *buffer_of(metal_device *d, size_t bytes, metal_memory **m)
+{
+    buffer *b = buffer_new_opaque(bytes);
+    *m = b ? memory_new(sizeof **m) : NULL;
+    if (!*m) {
+        buffer_release(b);
+        return NULL;
+    }
+    (*m)->dev = d;
+    return b;
+}
+
+static buffer *ready(buffer *b, metal_memory *m, void *data)
+{
+    b->device = &m->dev->base;
+    b->data = data;
+    b->handle = m;
+    b->destroy = destroy;
+    return b;
+}
+
+static buffer *dropped(buffer *b, metal_memory *m)
+{
+    memory_free(m);
+    buffer_release(b);
+    return NULL;
+}
+
+buffer *metal_alloc(const backend *dev, size_t bytes)
+{
+    metal_device *d = metal_device_of(dev);
+    metal_memory *m;
+    const size_t block = block_bytes(bytes ? bytes : 1);
+    if (bytes > dev->limits.alloc_bytes)
+        FAIL_NULL(IG_ERR_MEMORY, "%s: a buffer of %zu bytes is asked for, but one has at most %llu",
+                  d->name, bytes, (unsigned long long)dev->limits.alloc_bytes);
+    buffer *b = buffer_of(d, bytes, &m);
+    if (!b)
+        return NULL;
+    m->bytes = block < dev->limits.alloc_bytes ? block : (size_t)dev->limits.alloc_bytes;
+    if (metal_enter(d) != IG_OK)
+        return dropped(b, m);
+    ig_status status = take(d, m->bytes, &m->object);
+    void *data = status == IG_OK ? objc_send(contents, m->object) : NULL;
+    if (status == IG_OK && !data) {
+        objc_send(release, m->object);
+        status = ig_fail(IG_ERR_MEMORY,
+                         "%s: the memory of a buffer of %zu bytes cannot be used by the host",
+                         d->name, bytes);
+    }
+    if (status == IG_OK)
+        d->used_bytes += m->bytes;
+    metal_leave(d);
+    return status == IG_OK ? ready(b, m, data) : dropped(b, m);
+}
+
+/* Metal wants whole pages. Those at both ends have bytes that are not ours, which nothing touches. */
+buffer *metal_wrap(const backend *dev, buffer *from, size_t offset, size_t bytes)
+{
+    metal_device *d = metal_device_of(dev);
+    metal_memory *m;
+    const uintptr_t at = (uintptr_t)from->data + offset, first = at / METAL_PAGE * METAL_PAGE;
+    const size_t all = (size_t)((at + bytes + METAL_PAGE - 1) / METAL_PAGE * METAL_PAGE - first);
+    if (bytes < 4 * METAL_PAGE || all > dev->limits.alloc_bytes)
+        return NULL;
+    buffer *b = buffer_of(d, bytes, &m);
+    if (!b || metal_enter(d) != IG_OK)
+        return b ? dropped(b, m) : NULL;
+    m->object =
+        objc_send(wrap_buffer, d->device, (void *)first, all, MTLResourceStorageModeShared, NULL);
+    metal_leave(d);
+    if (!m->object)
+        return dropped(b, m);
+    m->bytes = bytes;
+    m->start = (size_t)(at - first);
+    m->source = buffer_retain(from);
+    return ready(b, m, (char *)from->data + offset);
+}
+
+/* ---- checks ---- */
+
+ig_status metal_memory_of(const metal_device *d, const buffer *b, const char *what,
+                          metal_memory **m)
+{
+    *m = b && b->destroy == destroy ? b->handle : NULL;
+    if (!*m || (d && (*m)->dev != d))
+        FAIL(IG_ERR_ARGUMENT, "%s: the buffer is not one of an Apple GPU", what);
+    return IG_OK;
+}
+
+ig_status metal_memory_valid(const metal_memory *m, const char *what)
+{
+    const metal_failure *f = metal_failed(m->dev, m->written);
+    if (f)
+        FAIL(IG_ERR_DEVICE,
+             "%s: %s: the buffer's content is not valid, because %s; write it as a whole first",
+             m->dev->name, what, f->text);
+    return IG_OK;
+}
+
+static ig_status range_of(const buffer *b, size_t offset, size_t bytes, const char *what,
+                          metal_memory **m)
+{
+    TRY(metal_memory_of(NULL, b, what, m));
+    if (offset > b->bytes || bytes > b->bytes - offset)
+        FAIL(IG_ERR_ARGUMENT, "%s: %zu bytes at %zu are not all in the buffer, which has %zu", what,
+             bytes, offset, b->bytes);
+    return IG_OK;
+}
+
+/* ---- the host ---- */
+
+/* What has no valid content gets one only by a write of all of it. */
+static void host_wrote(metal_memory *m, const buffer *b, size_t bytes)
+{
+    if (bytes == b->bytes)
+        m->written = 0;
+}
+
+ig_status metal_write(buffer *to, size_t offset, const void *from, size_t bytes)
+{
+    metal_memory *m;
+    TRY(range_of(to, offset, bytes, "write", &m));
+    if (bytes == 0)
+        return IG_OK;
+    TRY(metal_enter(m->dev));
+    const ig_status status = metal_settle(m->dev, m->used);
+    if (status == IG_OK) {
+        memcpy((char *)to->data + offset, from, bytes);
+        host_wrote(m, to, bytes);
+    }
+    metal_leave(m->dev);
+    return status;
+}
+
+ig_status metal_read(buffer *from, size_t offset, void *to, size_t bytes)
+{
+    metal_memory *m;
+    TRY(range_of(from, offset, bytes, "read", &m));
+    if (bytes == 0)
+        return IG_OK;
+    TRY(metal_enter(m->dev));
+    ig_status status = metal_settle(m->dev, m->used);
+    if (status == IG_OK)
+        status = metal_memory_valid(m, "read");
+    if (status == IG_OK)
+        memcpy(to, (const char *)from->data + offset, bytes);
+    metal_leave(m->dev);
+    return status;
+}
+
+/* ---- commands ---- */
+
+/* Metal copies and fills multiples of 4 bytes; the host does the others. */
+static bool is_whole(size_t offset, size_t bytes) { return (offset | bytes) % 4 == 0; }
+
+static ig_status copy_locked(buffer *to, metal_memory *t, size_t to_offset, buffer *from,
+                             metal_memory *f, size_t from_offset, size_t bytes)
+{
+    metal_device *d = t->dev;
+    id encoder;
+    TRY(metal_memory_valid(f, "copy"));
+    if (!is_whole(t->start + to_offset, bytes) || !is_whole(f->start + from_offset, bytes)) {
+        TRY(metal_settle(d, t->used > f->used ? t->used : f->used));
+        TRY(metal_memory_valid(f, "copy"));
+        memcpy((char *)to->data + to_offset, (const char *)from->data + from_offset, bytes);
+        host_wrote(t, to, bytes);
+        return IG_OK;
+    }
+    TRY(metal_encode(d, METAL_BLIT, "a copy", &encoder));
+    metal_uses(f, false);
+    metal_uses(t, bytes == to->bytes || !metal_failed(d, t->written));
+    objc_send(copy_buffer, encoder, f->object, f->start + from_offset, t->object,
+              t->start + to_offset, bytes);
+    return metal_batch_check(d);
+}
+
+ig_status metal_copy(buffer *to, size_t to_offset, buffer *from, size_t from_offset, size_t bytes)
+{
+    metal_memory *t, *f;
+    TRY(range_of(to, to_offset, bytes, "copy", &t));
+    TRY(range_of(from, from_offset, bytes, "copy", &f));
+    if (bytes == 0)
+        return IG_OK;
+    if (t == f && to_offset < from_offset + bytes && from_offset < to_offset + bytes)
+        FAIL(IG_ERR_ARGUMENT, "copy: %zu bytes from %zu to %zu of one buffer overlap", bytes,
+             from_offset, to_offset);
+    TRY(metal_enter(t->dev));
+    const ig_status status = copy_locked(to, t, to_offset, from, f, from_offset, bytes);
+    metal_leave(t->dev);
+    return status;
+}
+
+static ig_status fill_locked(buffer *to, metal_memory *m, size_t offset, uint8_t value,
+                             size_t bytes)
+{
+    id encoder;
+    if (!is_whole(m->start + offset, bytes) || m->used <= m->dev->completed) {
+        TRY(metal_settle(m->dev, m->used));
+        memset((char *)to->data + offset, value, bytes);
+        host_wrote(m, to, bytes);
+        return IG_OK;
+    }
+    TRY(metal_encode(m->dev, METAL_BLIT, "a fill", &encoder));
+    metal_uses(m, bytes == to->bytes || !metal_failed(m->dev, m->written));
+    objc_send(fill_buffer, encoder, m->object, (NSRange){m->start + offset, bytes}, value);
+    return metal_batch_check(m->dev);
+}
+
+ig_status metal_fill(buffer *to, size_t offset, uint8_t value, size_t bytes)
+{
+    metal_memory *m;
+    TRY(range_of(to, offset, bytes, "fill", &m));
+    if (bytes == 0)
+        return IG_OK;
+    TRY(metal_enter(m->dev));
+    const ig_status status = fill_locked(to, m, offset, value, bytes);
+    metal_leave(m->dev);
+    return status;
+}

@@ -1,0 +1,254 @@
+#!/usr/bin/env python3
+"""Compiles sources in Metal's shading language for the simulator, and checks them strictly.
+
+    msl.py --cache DIR HASH...            the sources DIR/HASH.metal, one by one
+    msl.py --cache DIR --all [--jobs N]   all that are not compiled yet, together
+
+The sources must be in the plain form that our printer writes. A source is compiled as C++ for OpenCL (msl.h), in a
+namespace of its own, with warnings as errors. clang checks types and address spaces; `lint` checks what clang's
+dialect allows and Metal does not. Each kernel gets a function that takes the arguments of the simulator.
+"""
+import argparse
+import concurrent.futures
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+HOME = os.environ.get("METALSIM_HOME") or HERE
+OPTIONS = ["-x", "clcpp", "-cl-std=CLC++1.0", "-Xclang", "-cl-ext=+cl_khr_fp16,-cl_khr_fp64", "-cl-no-stdinc",
+           "-cl-single-precision-constant", "-fsigned-char", "-ffp-contract=off", "-fwrapv", "-Werror", "-Wall",
+           "-Wno-unknown-attributes", "-Wno-sign-compare", "-Wno-unused", "-Wno-tautological-compare", "-Wno-invalid-constexpr", "-fPIC", "-shared",
+           "-O0", "-fno-color-diagnostics"]
+BATCH = 150  # sources that are compiled together
+
+INPUTS = ["thread_position_in_grid", "threadgroup_position_in_grid", "thread_position_in_threadgroup",
+          "threads_per_threadgroup", "threads_per_grid", "threadgroups_per_grid", "thread_index_in_threadgroup",
+          "thread_index_in_simdgroup", "simdgroup_index_in_threadgroup", "simdgroups_per_threadgroup",
+          "threads_per_simdgroup"]
+SCALARS = INPUTS[6:]
+# Words of OpenCL that Metal does not have.
+FOREIGN = re.compile(r"\b(local|global|private|generic|uniform|pipe|kernel_exec)\b")
+VECTOR = re.compile(r"\b((?:u?(?:char|short|int|long)|half|float)[234])\(")
+KERNEL = re.compile(r"^kernel void (\w+)\(", re.M)
+SHARED = re.compile(r"^( +)((?:alignas\(\d+\) )?)threadgroup ([\w ]+?) (\w+)((?:\[[^\]]*\])*);$", re.M)
+NAMES = r"(?:bool|(?:u?(?:char|short|int|long)|half|float)[234]?|struct \w+)"
+POINTER = re.compile(rf"((?:\b\w+ )*?)\b(?:const )?{NAMES}(?: const)? \*")
+SPACES = {"device", "constant", "threadgroup", "thread"}
+# What the dialect of clang accepts and Metal has not.
+FORBIDDEN = [(r"\bdouble\b", "there is no double"), (r"\bgoto\b", "there is no goto"), (r"\bnew\b", "there is no new"),
+             (r"\bvirtual\b", "there are no virtual functions"), (r"\btry\b|\bthrow\b", "there are no exceptions"),
+             (r"\bmem_none\b", "a barrier without memory orders nothing"), (r"\b__\w+", "names with __ are reserved"),
+             (r"\batomic_(?:ulong|long|float)\b", "32-bit integer atomics only"),
+             (r"\b(?:printf|malloc|assert)\b *\(", "there is no C library"), (r"\[&\]|\[=\]", "there are no lambdas"),
+             (r"\blong long\b", "there is no long long")]
+
+
+def find_clang():
+    for name in ["clang-19", "clang-20", "clang-21", "clang"]:
+        if shutil.which(name):
+            said = subprocess.run([name, "--version"], capture_output=True, text=True, check=False).stdout
+            version = re.search(r"version (\d+)", said)
+            if version and int(version[1]) >= 16:
+                return name
+    return None
+
+
+class Wrong(Exception):
+    """A source that Metal would refuse."""
+
+
+def without_comments(text):
+    return re.sub(r"/\*.*?\*/|//[^\n]*", lambda m: re.sub(r"[^\n]", " ", m[0]), text, flags=re.S)
+
+
+def lint(text):
+    for line in re.findall(r"^#.*", text, re.M):
+        if line not in ("#include <metal_stdlib>", "#include <metal_simdgroup_matrix>"):
+            raise Wrong(f"a directive that the printer does not write: {line}")
+    if "simdgroup_matrix<" in text and "#include <metal_simdgroup_matrix>" not in text:
+        raise Wrong("simdgroup matrices need #include <metal_simdgroup_matrix>")
+    for pattern, why in FORBIDDEN:
+        found = re.search(pattern, text)
+        if found:
+            raise Wrong(f"line {text[:found.start()].count(chr(10)) + 1}: '{found[0]}': {why}")
+    for found in POINTER.finditer(text):
+        if not SPACES & set(found[1].split()):
+            raise Wrong(f"line {text[:found.start()].count(chr(10)) + 1}: a pointer without an address space: "
+                        f"'{found[0]}'")
+
+
+def closing(text, at):
+    depth = 0
+    for i in range(at, len(text)):
+        depth += {"(": 1, ")": -1}.get(text[i], 0)
+        if depth == 0:
+            return i
+    raise Wrong("a parenthesis is not closed")
+
+
+def split_parameters(text):
+    out, depth, start = [], 0, 0
+    for i, c in enumerate(text):
+        depth += {"(": 1, "[": 1, "<": 1, ")": -1, "]": -1, ">": -1}.get(c, 0)
+        if c == "," and depth == 0:
+            out.append(text[start:i])
+            start = i + 1
+    return [p.strip() for p in [*out, text[start:]] if p.strip()]
+
+
+class Parameter:
+    """A parameter of a kernel: its address space and index, or the position that it receives."""
+
+    def __init__(self, text, kernel):
+        found = re.fullmatch(r"(.*?)([*&]?)(\w+) \[\[(\w+)(?:\((\d+)\))?\]\]", " ".join(text.split()))
+        if not found:
+            raise Wrong(f"kernel {kernel}: cannot read parameter '{text}'")
+        self.type, self.indirect, _, self.attribute, index = found.groups()
+        self.type = self.type.strip()
+        self.index = int(index) if index is not None else None
+        words = self.type.split()
+        if self.attribute in ("buffer", "threadgroup"):
+            space = words[0] if words[0] != "const" else words[1]
+            allowed = {"device", "constant"} if self.attribute == "buffer" else {"threadgroup"}
+            if space not in allowed or not self.indirect:
+                raise Wrong(f"kernel {kernel}: '{text}' must be a pointer or reference to {' or '.join(allowed)} memory")
+            if self.index > 30:
+                raise Wrong(f"kernel {kernel}: index {self.index}; the last is 30")
+            self.kind = space[0] if self.attribute == "buffer" else "t"
+            self.pointed = " ".join(w for w in words if w not in (space, "const"))
+        elif self.attribute not in INPUTS:
+            raise Wrong(f"kernel {kernel}: there is no attribute [[{self.attribute}]]")
+        elif not re.fullmatch(r"u(?:int|short)" + ("" if self.attribute in SCALARS else "[23]?"), self.type):
+            raise Wrong(f"kernel {kernel}: [[{self.attribute}]] cannot be '{self.type}'")
+
+    def value(self):
+        if self.attribute in ("buffer", "threadgroup"):
+            place = "buffer" if self.attribute == "buffer" else "shared"
+            pointer = f"({self.type} *)(ulong)a->{place}[{self.index}]"
+            return f"*{pointer}" if self.indirect == "&" else pointer
+        parts = "xyz"[:int(self.type[-1])] if self.type[-1] in "23" else "x"
+        base = self.type.rstrip("23")
+        items = ", ".join(f"({base})a->in[{INPUTS.index(self.attribute)}].{c}" for c in parts)
+        return f"make_{self.type}({items})" if len(parts) > 1 else items
+
+
+def shared_variables(text):
+    """Threadgroup variables become references to memory of the simulator."""
+    def one(found):
+        blank, align, kind, name, dims = found.groups()
+        return (f"{blank}typedef {align}{kind} sim_{name}{dims}; static device char site_{name}; threadgroup sim_{name} &{name} = "
+                f"*(threadgroup sim_{name} *)(ulong)sim_shared((const void *)&site_{name}, sizeof(sim_{name}), alignof(sim_{name}));")
+    return SHARED.sub(one, text)
+
+
+def translate(name, source):
+    """The source in a namespace, with a function for each kernel; and the rows of its kernels."""
+    text = without_comments(source)
+    lint(text)
+    rows, functions = [], []
+    for found in KERNEL.finditer(text):
+        end = closing(text, found.end() - 1)
+        parameters = [Parameter(p, found[1]) for p in split_parameters(text[found.end():end])]
+        used = [(p.attribute, p.index) for p in parameters if p.index is not None]
+        if len(set(used)) != len(used):
+            raise Wrong(f"kernel {found[1]}: an index is used twice")
+        widths = {p.type[-1] for p in parameters if p.attribute in INPUTS and p.attribute not in SCALARS}
+        if len(widths) > 1:
+            raise Wrong(f"kernel {found[1]}: positions and sizes have different numbers of components")
+        memory = [p for p in parameters if p.index is not None]
+        symbol = f"k{name}_{len(rows)}"
+        rows.append((found[1], symbol, " ".join(f"{p.kind} {p.index}" for p in memory)))
+        sizes = ", ".join("1" if p.pointed == "void" else f"sizeof({p.pointed})" for p in memory) or "0"
+        functions.append(
+            f'extern "C" __attribute__((visibility("default"))) constant ulong {symbol}_bytes[] = {{{sizes}}};\n'
+            f'extern "C" void {symbol}(const thread sim_arguments *a) {{ {found[1]}({", ".join(p.value() for p in parameters)}); }}\n')
+    if not rows:
+        raise Wrong("there is no kernel")
+    body = re.sub(r"^#include .*", "", text, flags=re.M)
+    body = KERNEL.sub(r"static void \1(", shared_variables(body))
+    body = FOREIGN.sub(r"\1_", VECTOR.sub(r"make_\1(", body))
+    return f"namespace n{name} {{\n# 1 \"{name}.metal\"\n{body}\n# 1 \"thunks\"\n{''.join(functions)}}}\n", rows
+
+
+def build(clang, cache, names, library):
+    """Compiles sources into one library. Returns what clang said, or None."""
+    parts, rows = ['#include "msl.h"\n'], {}
+    for name in names:
+        with open(os.path.join(cache, name + ".metal"), encoding="utf-8") as file:
+            text, rows[name] = translate(name, file.read())
+        parts.append(text)
+    path = os.path.join(cache, library)
+    part = f"{path}.{os.getpid()}"
+    with open(part + ".clcpp", "w", encoding="utf-8") as file:
+        file.write("".join(parts))
+    done = subprocess.run([clang, *OPTIONS, "-I", HOME, "-o", part, part + ".clcpp"], capture_output=True, text=True,
+                          check=False)
+    os.remove(part + ".clcpp")
+    if done.returncode:
+        return done.stderr
+    os.rename(part, path)
+    for name in names:
+        target = os.path.join(cache, name + ".kernels")
+        with open(f"{target}.{os.getpid()}", "w", encoding="utf-8") as file:
+            for kernel, symbol, parameters in rows[name]:
+                print(kernel, library, symbol, parameters, file=file)
+        os.rename(f"{target}.{os.getpid()}", target)
+    return None
+
+
+def build_one(clang, cache, name):
+    """Returns an error or None."""
+    try:
+        return build(clang, cache, [name], name + ".so")
+    except Wrong as wrong:
+        return f"{name}.metal: error: {wrong}"
+
+
+def build_batch(clang, cache, names):
+    """Compiles all together; if that fails, one by one, so that each error has its source."""
+    try:
+        if build(clang, cache, names, f"b{names[0]}.so") is None:
+            return []
+    except Wrong:
+        pass
+    said = [build_one(clang, cache, name) for name in names]
+    return [s for s in said if s]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--cache", required=True)
+    parser.add_argument("--all", action="store_true")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("names", nargs="*")
+    options = parser.parse_args()
+    clang = find_clang()
+    if not clang:
+        print("msl.py: clang 16 or newer is needed", file=sys.stderr)
+        return 2
+    names = options.names
+    if options.all:
+        have = {f.split(".")[0] for f in os.listdir(options.cache) if f.endswith(".kernels")}
+        names = sorted(f.split(".")[0] for f in os.listdir(options.cache) if f.endswith(".metal"))
+        names = [n for n in names if n not in have]
+    errors = []
+    if options.all and names:
+        size = max(1, min(BATCH, -(-len(names) // max(1, options.jobs))))
+        batches = [names[i:i + size] for i in range(0, len(names), size)]
+        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+            for said in pool.map(lambda b: build_batch(clang, options.cache, b), batches):
+                errors += said
+    else:
+        errors = [e for e in (build_one(clang, options.cache, n) for n in names) if e]
+    for e in errors[:20]:
+        print(e, file=sys.stderr)
+    if len(errors) > 20:
+        print(f"and {len(errors) - 20} more", file=sys.stderr)
+    return 1 if errors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

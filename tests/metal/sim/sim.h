@@ -1,0 +1,181 @@
+/* The Metal simulator: what its files share.
+ *
+ * It exports what a C program takes from libobjc and Metal, so that the program runs on Linux. Its rules come from
+ * Apple's documentation of the Objective-C runtime, of Metal and of the shading language. Anything that Metal's
+ * validation layer would report is a failed assertion here: a text on stderr and abort().
+ *
+ *   objc.c      selectors, messages, reference counts, autorelease pools, NSString, NSError
+ *   device.c    the device, buffers, libraries, functions, pipelines
+ *   command.c   command queues, command buffers, encoders
+ *   compile.c   shading language to machine code, kept in a folder by content
+ *   group.c     the threads of a threadgroup as fibers, in a chosen order
+ *   fault.c     messages and command buffers that fail on request
+ *
+ * Settings are environment variables that start with METALSIM_; sim_setting lists them. */
+#ifndef SIM_H
+#define SIM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+enum {
+    SIM_PAGE = 16384, /* of Apple silicon */
+    SIM_BUFFERS = 31,
+    SIM_LANES = 32,
+    SIM_THREADS_MOST = 1024,
+    SIM_SHARED_MOST = 32768
+};
+
+/* Settings: a row is a variable METALSIM_<name> and its default. */
+typedef enum sim_setting_name {
+    SIM_ORDER,       /* of threads: 0 ascending, 1 descending, else the seed of a random order */
+    SIM_FAMILY,      /* the newest Apple GPU family: 1007 is Apple7 */
+    SIM_MEMORY_MIB,  /* recommendedMaxWorkingSetSize */
+    SIM_BUFFER_MIB,  /* maxBufferLength */
+    SIM_THREADS,     /* maxTotalThreadsPerThreadgroup of pipelines */
+    SIM_NO_DEVICE,   /* 1: MTLCreateSystemDefaultDevice returns nil */
+    SIM_FAIL_AT,     /* the number of the message that fails, from 1; 0: none */
+    SIM_FAIL_BUFFER, /* the number of the command buffer that fails, from 1; 0: none */
+    SIM_LEAKS,       /* 1: report objects that are alive when the process ends, and exit with 86 */
+    SIM_COUNT,       /* 1: at the end write how many messages can fail */
+    SIM_RECORD,      /* 1: keep the sources of libraries and compute nothing; see compile.c */
+    SIM_SETTINGS
+} sim_setting_name;
+int64_t sim_setting(sim_setting_name name);
+
+/* Reports misuse and aborts. */
+__attribute__((format(printf, 1, 2), noreturn)) void sim_die(const char *format, ...);
+#define REQUIRE(condition, ...) \
+    do { \
+        if (!(condition)) \
+            sim_die(__VA_ARGS__); \
+    } while (0)
+
+/* ---- objects (objc.c) ---- */
+
+typedef const char *SEL; /* one pointer for each name */
+typedef struct sim_class sim_class;
+typedef struct sim_object {
+    sim_class *isa;
+    uint32_t magic;
+    int refs;
+} sim_object, *id;
+
+/* How a message fails on request. */
+typedef enum sim_failure {
+    NEVER,
+    AS_NIL,  /* it returns nil */
+    AS_ERROR /* it returns nil and sets the NSError that its last argument points to */
+} sim_failure;
+
+typedef struct sim_method {
+    const char *name;
+    void (*code)(void);
+    sim_failure fails;
+    SEL selector;
+} sim_method;
+
+struct sim_class {
+    sim_object head;
+    const char *name;
+    size_t bytes;
+    void (*destroy)(id);
+    sim_method *methods; /* of its instances; ends with a NULL name */
+    sim_method *statics; /* of the class */
+    sim_class *super;
+    bool hidden; /* objc_getClass does not find it */
+    int alive;
+    sim_class *next;
+};
+
+#define METHOD(text, function, failure) \
+    { \
+        text, (void (*)(void))(function), failure, NULL \
+    }
+#define METHODS_END \
+    { \
+        NULL, NULL, NEVER, NULL \
+    }
+
+void sim_class_add(sim_class *c);
+id sim_new(sim_class *c);
+id sim_retain(id o);
+void sim_release(id o);
+id sim_autorelease(id o);
+/* The object, which must be an instance of the class. */
+void *sim_as(id o, const sim_class *c, const char *what);
+
+id sim_string(const char *s); /* autoreleased */
+const char *sim_string_text(id o, const char *what);
+id sim_error(long code, const char *text); /* autoreleased */
+
+/* ---- failures on request (fault.c) ---- */
+
+/* What to call instead of the method, if this message is the one that fails. */
+void (*sim_fault(const sim_method *m))(void);
+/* True if this command buffer is to fail. */
+bool sim_fault_buffer(void);
+
+/* ---- libraries (compile.c) ---- */
+
+/* How a kernel takes its arguments. Made by msl.py for each kernel. */
+typedef struct sim_arguments {
+    void *buffer[SIM_BUFFERS], *shared[SIM_BUFFERS];
+    _Alignas(16) uint32_t in[12][4]; /* positions and sizes; the order is in msl.py */
+} sim_arguments;
+
+typedef struct sim_parameter {
+    char kind; /* 'd' device, 'c' constant, 't' threadgroup */
+    int index;
+    size_t bytes; /* of what it points to; a reference needs all of it */
+} sim_parameter;
+
+typedef struct sim_kernel {
+    const char *name;
+    void (*enter)(const sim_arguments *a);
+    int n_parameter;
+    const sim_parameter *parameter;
+} sim_kernel;
+
+/* The kernels of a source, ended by a row without a name; NULL: the text in log says why. */
+const sim_kernel *sim_compile(const char *source, char *log, size_t room);
+
+/* ---- threadgroups (group.c) ---- */
+
+typedef struct sim_launch {
+    const sim_kernel *kernel;
+    void *buffer[SIM_BUFFERS];
+    size_t shared[SIM_BUFFERS];
+    uint32_t groups[3], group[3];
+    uint64_t threads[3];
+} sim_launch;
+
+/* Runs all threadgroups. False: the text in error says what a kernel did wrong. */
+bool sim_run(const sim_launch *l, char *error, size_t room);
+void sim_switch(void **save, void *load);
+void sim_fiber_start(void);
+
+extern sim_class sim_device_class, sim_buffer_class, sim_pipeline_class, sim_queue_class;
+
+/* ---- what command.c needs of device.c ---- */
+
+typedef struct sim_buffer {
+    sim_object head;
+    char *data, *map;
+    size_t bytes, mapped;
+    bool owned;
+    int in_flight; /* command buffers that were committed and have not run */
+} sim_buffer;
+
+typedef struct sim_pipeline {
+    sim_object head;
+    id function;
+    const sim_kernel *kernel;
+    uint64_t threads;
+} sim_pipeline;
+
+#endif
