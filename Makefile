@@ -157,7 +157,7 @@ endif
 
 # ---- targets -----------------------------------------------------------------------------------
 
-.PHONY: all run test test-quick check check-clang tests tests-fuzz fuzz coverage bench examples docs install uninstall \
+.PHONY: all metal-tests run test test-quick check check-clang tests tests-fuzz fuzz coverage bench examples docs install uninstall \
         format check-format clean help FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -410,6 +410,14 @@ $(BUILD)/tests/fakecuda/exports.map: FORCE
 $(BUILD)/tests/cuda/idle.so: $(patsubst %,$(BUILD)/obj/tests/cuda/driver/%.o,idle rest)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@) $(link) -shared $^ $(LDLIBS)
+
+# tests/metal: a stand-in for libobjc and Metal, and a program that runs macOS programs (macho/).
+METAL_SIM := $(BUILD)/tests/metal/libmetalsim.so
+metal-tests: $(METAL_SIM)
+$(METAL_SIM): $(wildcard tests/metal/sim/*.[chS]) $(GENERATED)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@) $(CC) $(COMMON) $(HIDDEN) $(DEFINES) -O2 -Wno-missing-prototypes $(CPPFLAGS) $(CFLAGS) -shared \
+	    $(LDFLAGS) -o $@ $(filter %.c %.S,$^) $(LDLIBS)
 
 REPLAY := $(BUILD)/obj/tests/fuzz/standalone.o
 $(BUILD)/tests/fuzz/%-replay: $(BUILD)/obj/tests/fuzz/%.o $(REPLAY) $(FUZZ_PARTS)

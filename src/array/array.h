@@ -20,6 +20,7 @@ typedef struct buffer {
     void *data;
     void *handle;
     uint64_t written; /* by which evaluation of the process, where that can fail late; else 0 */
+    bool borrowed; /* the memory belongs to another buffer, which this one keeps; never write it */
     void (*destroy)(struct buffer *b); /* frees data and handle, not the struct */
 } buffer;
 

@@ -125,6 +125,9 @@ struct backend {
     buffer *(*alloc)(const backend *dev, size_t bytes);
     /* The same, in host memory that kernels can use, too: its `data` is valid after finish. NULL: there is none. */
     buffer *(*alloc_visible)(const backend *dev, size_t bytes);
+    /* A buffer of this device over host memory of another buffer, which it keeps: nothing is copied. NULL,
+     * without an error, if that cannot be. The entry is NULL unless limits.unified. */
+    buffer *(*wrap)(const backend *dev, buffer *from, size_t offset, size_t bytes);
     /* Prepares p for any number of launches and allocates all that they need. NULL, as are discard and
      * launch, if the device has no programs of its own: the engine then emits kernels. */
     ig_status (*compile)(const backend *dev, program *p);

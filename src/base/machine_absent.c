@@ -70,17 +70,6 @@ static void why_cuda(machine_report *r, const char *root, ig_absent *row)
     row->remedy = loads ? NULL : "apt-get install libcuda1";
 }
 
-static void why_metal(machine_report *r, const char *root, ig_absent *row)
-{
-    (void)r;
-    (void)root;
-#if defined(__APPLE__)
-    row->why = "this build has no Metal backend yet";
-#else
-    row->why = "only on macOS";
-#endif
-}
-
 void report_add_absent(machine_report *r, const ig_absent *a)
 {
     if (r->facts.n_absent == REPORT_ABSENT)
@@ -96,7 +85,7 @@ void report_absent(machine_report *r, const char *root, bool (*has_backend)(cons
     static const struct {
         const char *name;
         void (*why)(machine_report *r, const char *root, ig_absent *row);
-    } kinds[] = {{"cuda", why_cuda}, {"metal", why_metal}};
+    } kinds[] = {{"cuda", why_cuda}};
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         if (has_backend(kinds[i].name))
             continue;

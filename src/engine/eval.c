@@ -199,7 +199,7 @@ static bool shares_leaf(const slot *t, const backend *dev)
     if (t->shares < 0)
         return false;
     const binding *b = &engine.binding[t->shares];
-    return transfer_is_on(b->buf, dev) && dev->computes && b->offset == 0 &&
+    return transfer_is_on(b->buf, dev) && dev->computes && !b->buf->borrowed && b->offset == 0 &&
            b->buf->bytes == (size_t)t->bytes && atomic_load(&b->buf->refs) == 1;
 }
 
@@ -695,7 +695,15 @@ static const void *host_copy(ig_array *x)
     if (x->host)
         return x->host->data;
     const size_t bytes = (size_t)view_size(&x->view) * ig_dtype_bytes((ig_dtype)x->dtype);
-    buffer *from = elements_locked(x, &offset), *to = from ? buffer_new(bytes) : NULL;
+    buffer *from = elements_locked(x, &offset);
+    if (from && bytes && from->device && from->device->wrap) {
+        engine_enter();
+        x->host = transfer_share(from, offset, bytes);
+        engine_leave();
+        buffer_release(from);
+        return x->host ? x->host->data : NULL;
+    }
+    buffer *to = from ? buffer_new(bytes) : NULL;
     if (to && read_locked(from, offset, to->data, bytes) == IG_OK)
         x->host = buffer_retain(to);
     buffer_release(from);

@@ -36,8 +36,28 @@ ig_status transfer_read(buffer *from, size_t offset, void *to, size_t bytes)
     return dev->read(from, offset, to, bytes);
 }
 
+static void release_owner(void *context) { buffer_release(context); }
+
+buffer *transfer_share(buffer *from, size_t offset, size_t bytes)
+{
+    const backend *dev = from->device;
+    if (!dev || !dev->wrap || !from->data)
+        return NULL;
+    if (emitted_finish(dev) != IG_OK || emitted_check(from) != IG_OK ||
+        dev->read(from, 0, &(char){0}, 1) != IG_OK)
+        return NULL;
+    buffer *b =
+        buffer_foreign((char *)from->data + offset, bytes, release_owner, buffer_retain(from));
+    if (b)
+        b->borrowed = true;
+    return b;
+}
+
+/* A device that uses host memory has its results there. */
 static buffer *to_host(buffer *from, size_t offset, size_t bytes)
 {
+    if (bytes && from->device && from->device->wrap && from->data)
+        return transfer_share(from, offset, bytes);
     buffer *b = buffer_new(bytes);
     if (b && transfer_read(from, offset, b->data, bytes) == IG_OK)
         return b;
@@ -56,7 +76,10 @@ buffer *transfer_copy(buffer *from, size_t offset, size_t bytes, const backend *
         buffer_release(between);
         return there;
     }
-    buffer *b = dev->alloc(dev, bytes);
+    buffer *b = dev->wrap && !from->device && bytes ? dev->wrap(dev, from, offset, bytes) : NULL;
+    if (b)
+        return b;
+    b = dev->alloc(dev, bytes);
     if (!b || !dev->computes || bytes == 0)
         return b;
     ig_status status = IG_OK;

@@ -8,6 +8,9 @@
 bool transfer_is_on(const buffer *b, const backend *dev);
 /* `bytes` of a buffer from offset on, in a new buffer that the device can use; NULL on failure. */
 buffer *transfer_copy(buffer *from, size_t offset, size_t bytes, const backend *dev);
+/* The bytes of a buffer of a device that uses host memory, as a host buffer over the same memory, when the device
+ * has done its work. NULL if it failed, which sets an error, or if the device has memory of its own. */
+buffer *transfer_share(buffer *from, size_t offset, size_t bytes);
 /* The same bytes in host memory. */
 ig_status transfer_read(buffer *from, size_t offset, void *to, size_t bytes);
 /* Brings the data of an evaluated root to the device. */

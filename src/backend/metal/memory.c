@@ -179,6 +179,7 @@ buffer *metal_wrap(const backend *dev, buffer *from, size_t offset, size_t bytes
     m->bytes = bytes;
     m->start = (size_t)(at - first);
     m->source = buffer_retain(from);
+    b->borrowed = true;
     return ready(b, m, (char *)from->data + offset);
 }
 

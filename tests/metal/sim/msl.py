@@ -173,6 +173,14 @@ def translate(name, source):
     return f"namespace n{name} {{\n# 1 \"{name}.metal\"\n{body}\n# 1 \"thunks\"\n{''.join(functions)}}}\n", rows
 
 
+def compile_only(clang, text):
+    """What clang says against a translated source; empty if it is fine."""
+    options = [o for o in OPTIONS if o != "-shared"]
+    done = subprocess.run([clang, *options, "-fsyntax-only", "-I", HOME, "-"], input='#include "msl.h"\n' + text,
+                          capture_output=True, text=True, check=False)
+    return done.stderr if done.returncode else ""
+
+
 def build(clang, cache, names, library):
     """Compiles sources into one library. Returns what clang said, or None."""
     parts, rows = ['#include "msl.h"\n'], {}

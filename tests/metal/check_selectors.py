@@ -3,8 +3,8 @@
 metal-cpp headers: the selector exists, and result and arguments have the classes of the calling convention that
 Apple's own binding uses; constants have Apple's values.
 
-    selectors.py                      check against tests/metal/selectors.txt
-    selectors.py --regenerate FOLDER  write selectors.txt anew from metal-cpp (a folder with Metal/*.hpp)
+    check_selectors.py                      check against tests/metal/selectors.txt
+    check_selectors.py --regenerate FOLDER  write selectors.txt anew from metal-cpp (a folder with Metal/*.hpp)
 """
 import glob
 import os
@@ -130,7 +130,7 @@ def regenerate(folder):
     with open(TABLE, "w", encoding="utf-8") as file:
         print("# Facts from Apple's metal-cpp: selector, then the class of its result and of each argument; and constants.",
               file=file)
-        print("# Written by selectors.py --regenerate.", file=file)
+        print("# Written by check_selectors.py --regenerate.", file=file)
         for selector in wanted:
             for row in sorted(known.get(selector, [])):
                 print(selector, *row, file=file)

@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""Arrays, training and kernels on the simulated GPU: every op in every dtype that the GPU has, in two orders of threads;
+a training run with the CPU's bits; kernels in CUDA C with the CPU's results."""
+import json
+import os
+import re
+import sys
+
+from simulated import READY, ROOT, prepare, run
+from support.tally import check, finish, skip
+
+VERIFY = ["verify", "--quick", "--device", "metal"]
+TRAIN = ["train", "digits", "--epochs", "1", "--quiet", "--math", "same"]
+KERNELS = [
+    ["saxpy", "--grid", "4", "--block", "256", "--arg", "n=1000", "--arg", "a=2", "--arg", "x=arange(1000.0)", "--arg",
+     "y=ones:f32[1000]"],
+    ["block_sum", "--grid", "5", "--block", "128", "--arg", "n=600", "--arg", "x=arange(600.0)", "--arg",
+     "total=zeros:f32[5]"],
+]
+SOURCE = os.path.join(ROOT, "tests", "metal", "kernels.cu")
+
+
+def tally(text):
+    found = re.findall(r"^(\d+) passed, (\d+) failed", text, re.M)
+    return (int(found[-1][0]), int(found[-1][1])) if found else (0, -1)
+
+
+def check_verify(order, arguments):
+    done = run(*VERIFY, *arguments, METALSIM_ORDER=order)
+    passed, failed = tally(done.stdout)
+    name = f"verify {' '.join(arguments)} in order {order}"
+    check(f"{name}: all ops", done.returncode == 0 and failed == 0 and passed > 1000,
+          f"exit code {done.returncode}\n{done.stdout[-3000:]}{done.stderr[-2000:]}")
+
+
+def check_training():
+    cpu, gpu = run(*TRAIN, "--json"), run(*TRAIN, "--json", "--device", "metal")
+    same = False
+    if cpu.returncode == 0 and gpu.returncode == 0:
+        a, b = json.loads(cpu.stdout), json.loads(gpu.stdout)
+        same = a["epochs"][-1]["loss"] == b["epochs"][-1]["loss"] and a["test_accuracy"] == b["test_accuracy"]
+    check("train digits: loss and accuracy are the CPU's, bit by bit", same,
+          f"{cpu.stdout[-600:]}\n{gpu.stdout[-600:]}{gpu.stderr[-2000:]}")
+
+
+def check_kernels():
+    for order in (0, 1):
+        for kernel, *arguments in KERNELS:
+            done = run("run", SOURCE, "-k", kernel, *arguments, "--device", "cpu,metal", METALSIM_ORDER=order)
+            check(f"kernel {kernel} in order {order}", done.returncode == 0, done.stdout[-1000:] + done.stderr[-2000:])
+
+
+def main():
+    whole = "--whole" in sys.argv
+    if not READY:
+        skip("arrays on the simulated GPU", "clang 16 or newer is needed")
+        finish()
+    selections = [[]] if whole else [["--dtype", "f32"], ["--dtype", "i64"], ["--dtype", "bf16"], ["--dtype", "u8"]]
+    said = prepare(*[[*VERIFY, *s] for s in selections], [*TRAIN, "--device", "metal"])
+    check("every kernel passes the strict check", not said, said)
+    for order in (0, 1) if whole else (0,):
+        for s in selections:
+            check_verify(order, s)
+    if not whole:
+        check_verify(1, selections[0])
+    check_training()
+    check_kernels()
+    finish()
+
+
+if __name__ == "__main__":
+    main()

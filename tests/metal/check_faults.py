@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""Failures of Metal: every message that can fail does so once, for every n; every command buffer of a small program fails
+once. The command must say what failed, exit with 1 or 4, release everything, and never print a result that is wrong.
+Devices that cannot be used are refused with the reason, and small ones say what does not fit."""
+import re
+
+from simulated import READY, prepare, run
+from support.tally import check, finish, skip
+
+# Maps, a reduction, a contraction, a copy to the host and back, a gather.
+PROGRAM = ["eval", "--device", "metal",
+           "x = arange(12000, dtype=\"f32\"); y = reshape(x, [100, 120]); z = y @ y.T; w = to_device(to_device(z, \"cpu\"), \"metal\"); "
+           "sum(w) + x[7] + sum(take(x, arange(5), 0))"]
+UPDATE = ["eval", "--device", "metal", "scatter_add(zeros([9]), arange(3), ones([3]), 0)"]
+
+
+def counted():
+    done = run(*PROGRAM, METALSIM_COUNT=1)
+    found = re.search(r"(\d+) messages can fail, (\d+) command buffers", done.stderr)
+    return done, int(found[1]), int(found[2])
+
+
+def check_failure(name, done, right):
+    """It reports the failure, or, where there is another way, computes the right result."""
+    leaks = "leaked" in done.stderr or "assertion" in done.stderr
+    if done.returncode == 0:
+        check(name, done.stdout == right and not leaks, f"{done.stdout}{done.stderr}")
+    else:
+        check(name, done.returncode in (1, 4) and not leaks and not done.stdout and "ingot eval:" in done.stderr,
+              f"exit code {done.returncode}: {done.stdout}{done.stderr}")
+
+
+def check_devices():
+    rows = [({"METALSIM_NO_DEVICE": 1}, "no device"), ({"METALSIM_FAMILY": 1005}, "Apple5"),
+            ({"METALSIM_FAMILY": 1000}, "not an Apple GPU"), ({"IG_METAL": "off"}, "IG_METAL=off"),
+            ({"IG_METAL": "/nonexistent"}, "does not load")]
+    for env, why in rows:
+        done = run("eval", "--device", "metal", "1 + arange(3)", **env)
+        check(f"{env}: refused with the reason", done.returncode == 4 and why in done.stderr, done.stderr)
+        done = run("devices", **env)
+        check(f"{env}: 'devices' has the reason", done.returncode == 0 and why in done.stdout, done.stdout)
+    for family in range(1007, 1011):
+        done = run("devices", METALSIM_FAMILY=family)
+        check(f"Apple{family - 1000} is shown", f"Apple{family - 1000}" in done.stdout, done.stdout)
+        done = run(*PROGRAM, METALSIM_FAMILY=family)
+        check(f"Apple{family - 1000} computes", done.returncode == 0, done.stderr)
+
+
+def check_memory():
+    small = {"METALSIM_MEMORY_MIB": 1536, "METALSIM_BUFFER_MIB": 768}
+    done = run("devices", **small)
+    check("the working set is shown", "1.5 GiB" in done.stdout, done.stdout)
+    done = run("eval", "--device", "metal", "sum(ones([1000, 1000, 300]))", **small)
+    check("a fused sum needs no memory", done.returncode == 0, done.stderr)
+    done = run("eval", "--device", "metal", "-o", "/dev/null", "ones([1000, 1000, 300])", **small)
+    check("a buffer beyond maxBufferLength is refused with both sizes",
+          done.returncode == 1 and "1200000000" in done.stderr and "805306368" in done.stderr, done.stderr)
+    done = run("eval", "--device", "metal", "x = arange(150000000, dtype=\"f32\"); y = x + 1; z = x * 2; w = x - 3; sum(y * z * w) + sum(w) + sum(y) + sum(z)",
+               **small)
+    check("much memory: a result or a clear error", done.returncode == 0 or "does not fit" in done.stderr, done.stderr)
+
+
+def main():
+    if not READY:
+        skip("failures of the simulated GPU", "clang 16 or newer is needed")
+        finish()
+    prepare(PROGRAM, UPDATE, ["eval", "--device", "metal", "sum(ones([1000, 1000, 300]))"])
+    done, messages, buffers = counted()
+    check("the program runs", done.returncode == 0 and messages > 20 and buffers > 0, done.stderr)
+    for n in range(1, messages + 1):
+        check_failure(f"message {n} of {messages} fails", run(*PROGRAM, METALSIM_FAIL_AT=n), done.stdout)
+    for n in range(1, buffers + 1):
+        failed = run(*PROGRAM, METALSIM_FAIL_BUFFER=n)
+        check_failure(f"command buffer {n} of {buffers} fails", failed, done.stdout)
+        check(f"command buffer {n}: Metal's reason is given", "Timeout" in failed.stderr, failed.stderr)
+    check_devices()
+    check_memory()
+    finish()
+
+
+if __name__ == "__main__":
+    main()

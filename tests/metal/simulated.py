@@ -1,0 +1,43 @@
+"""Runs the command on the simulator. Kernels are compiled together beforehand: a first run only records them."""
+import os
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
+INGOT = os.environ.get("INGOT", os.path.join(BUILD, "ingot"))
+FOLDER = os.path.join(BUILD, "tests", "metal")
+CACHE = os.path.join(FOLDER, "cache")
+SIM = os.path.join(HERE, "sim")
+LEAKED = 86  # the exit code of a process whose objects were not all released
+
+sys.path.insert(0, os.path.dirname(HERE))
+sys.path.insert(0, SIM)
+import msl  # noqa: E402  pylint: disable=wrong-import-position
+
+READY = msl.find_clang() is not None
+
+
+def settings(**more):
+    os.makedirs(CACHE, exist_ok=True)
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("METALSIM_", "IG_"))}
+    env.update(IG_METAL=os.path.join(FOLDER, "libmetalsim.so"), METALSIM_CACHE=CACHE, METALSIM_HOME=SIM, METALSIM_LEAKS="1",
+               NO_COLOR="1")
+    env.update({key: str(value) for key, value in more.items()})
+    return env
+
+
+def run(*arguments, program=None, limit=600, **more):
+    """The finished process, with its output as text."""
+    return subprocess.run([*(program or [INGOT]), *arguments], env=settings(**more), capture_output=True, text=True,
+                          check=False, timeout=limit)
+
+
+def prepare(*commands, program=None):
+    """Compiles the kernels of these commands. What is kept from an earlier run is not compiled again."""
+    for arguments in commands:
+        run(*arguments, program=program, METALSIM_RECORD=1, METALSIM_LEAKS=0)
+    done = subprocess.run([sys.executable, os.path.join(SIM, "msl.py"), "--cache", CACHE, "--all"], capture_output=True,
+                          text=True, check=False)
+    return done.stderr
