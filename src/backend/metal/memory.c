@@ -55,12 +55,19 @@ void metal_trim(metal_device *d)
     d->idle_bytes = 0;
 }
 
+/* Idle blocks may hold as much as those in use, so that a loop finds all its blocks again. */
+static bool may_keep(const metal_device *d, const metal_memory *m)
+{
+    const uint64_t most = d->used_bytes > METAL_IDLE_BYTES ? d->used_bytes : METAL_IDLE_BYTES;
+    return !m->source && d->idle_bytes + m->bytes <= most;
+}
+
 static void destroy(buffer *b)
 {
     metal_memory *m = b->handle;
     metal_device *d = m->dev;
     if (metal_enter_open(d)) {
-        metal_block *block = m->source ? NULL : memory_new(sizeof *block);
+        metal_block *block = may_keep(d, m) ? memory_new(sizeof *block) : NULL;
         if (!m->source)
             d->used_bytes -= m->bytes;
         if (block) {

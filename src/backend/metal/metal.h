@@ -29,6 +29,7 @@ enum {
     METAL_LAUNCHES_FIRST = 8, /* of the first batches, until a time is known */
     METAL_LAUNCHES_MOST = 256,
     METAL_POOL_CLASSES = 64,
+    METAL_IDLE_BYTES = 256 << 20, /* that idle blocks may always hold */
     METAL_NAME_BYTES = 64
 };
 #define METAL_BATCH_SECONDS 0.05
