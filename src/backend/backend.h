@@ -29,6 +29,7 @@ typedef struct backend_limits {
     bool f16, f64;         /* has arithmetic of that type */
     bool atomics_i64;
     bool shuffles;       /* threads of a subgroup can read each other's values */
+    bool matrices;       /* a subgroup multiplies small matrices of f32, with f32 sums */
     bool subnormals;     /* f32 keeps them */
     bool exact_division; /* f32 division and square root are rounded correctly */
     bool unified;        /* it uses host memory */

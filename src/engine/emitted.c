@@ -281,6 +281,7 @@ static ig_status emit(const schedule *s, const program *p, const backend *dev, e
                                 .f64 = l->f64,
                                 .cpu = l->cpu,
                                 .same = same,
+                                .matrices = l->matrices,
                                 .by_value = by_value,
                                 .slot_len = bytes};
     if (status == IG_OK)

@@ -84,6 +84,7 @@ static void set_limits(metal_device *d, int family)
         .buffers = METAL_BUFFERS,
         .f16 = true,
         .shuffles = true,
+        .matrices = true,
         .exact_division = true,
         .unified = true,
     };

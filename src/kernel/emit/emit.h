@@ -20,8 +20,9 @@ typedef struct emit_target {
     uint64_t shared_bytes; /* of a block */
     uint64_t block_limit;  /* blocks that keep the device busy: grids of persistent blocks use it */
     bool f64;
-    bool cpu;             /* a core runs the threads of a block one after another */
-    bool same;            /* contractions add in the CPU's order */
+    bool cpu;      /* a core runs the threads of a block one after another */
+    bool same;     /* contractions add in the CPU's order */
+    bool matrices; /* a subgroup multiplies matrices of f32: used for contractions unless same */
     const bool *by_value; /* of each slot: a one-element input that the launch passes as a value */
     const int64_t *slot_len; /* of each slot: bytes */
 } emit_target;

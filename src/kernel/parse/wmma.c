@@ -80,7 +80,9 @@ const kernel_type *fragment_type(parser *p, kernel_place place)
     expect_close_angle(p);
     const type_kind kind = like.element->kind;
     const bool shape = like.k == 16 && like.m * like.n == 256;
-    const bool input = kind == TYPE_F16 || kind == TYPE_BF16;
+    /* Emitted kernels also multiply matrices of float, which some devices can and tensor cores cannot. */
+    const bool emitted = p->options->preprocess.find != NULL;
+    const bool input = kind == TYPE_F16 || kind == TYPE_BF16 || (kind == TYPE_F32 && emitted);
     if (like.fragment > FRAGMENT_ACCUMULATOR || !shape ||
         !(like.fragment == FRAGMENT_ACCUMULATOR ? kind == TYPE_F32 || kind == TYPE_F16 : input))
         parser_fail_do(p, place, "use 16 x 16 x 16 of half or bfloat16 with float",
