@@ -1,4 +1,5 @@
 """Runs the command on the simulator. Kernels are compiled together beforehand: a first run only records them."""
+import concurrent.futures
 import os
 import subprocess
 import sys
@@ -35,9 +36,10 @@ def run(*arguments, program=None, limit=600, **more):
 
 
 def prepare(*commands, program=None):
-    """Compiles the kernels of these commands. What is kept from an earlier run is not compiled again."""
-    for arguments in commands:
-        run(*arguments, program=program, METALSIM_RECORD=1, METALSIM_LEAKS=0)
+    """Compiles the kernels of these commands. What is kept from an earlier run is not compiled again. Since nothing is
+    computed, a command may fail, and kernels that it would have built later are compiled when they are needed."""
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(lambda c: run(*c, program=program, METALSIM_RECORD=1, METALSIM_LEAKS=0), commands))
     done = subprocess.run([sys.executable, os.path.join(SIM, "msl.py"), "--cache", CACHE, "--all"], capture_output=True,
                           text=True, check=False)
     return done.stderr
