@@ -130,6 +130,7 @@ int verb_man(int argc, char **argv);
 int verb_ops(int argc, char **argv);
 int verb_report(int argc, char **argv);
 int verb_run(int argc, char **argv);
+int verb_selftest(int argc, char **argv);
 int verb_tokens(int argc, char **argv);
 int verb_train(int argc, char **argv);
 int verb_translate(int argc, char **argv);

@@ -337,18 +337,39 @@ static void write_begin(emit_writer *w, const contraction *c)
              "    const int ti = warp / %d * %d + lane / %d * %d;\n"
              "    const int tj = warp %% %d * %d + lane %% %d * %d;\n"
              "    const idx %s_end = g.n%d, %s_end = g.n%d, k_end = g.n%d;\n"
-             "    %s a[%d][%d], next_%s[%d], next_%s[%d];\n    int buffer = 0;\n",
+             "    %s next_%s[%d], next_%s[%d];\n    int buffer = 0;\n",
              type, m->name, type, n->name, m->name, 2 * TILE_K * m->pitch, s->warps_n,
              LANES_M * s->rows, LANES_N, GROUP, s->warps_n, LANES_N * s->cols, LANES_N, group,
              m->name, writer_number(w, p->extent[1]), n->name, writer_number(w, p->extent[2]),
-             writer_number(w, p->extent[3]), type, s->rows, s->cols, m->name,
-             m->tile * TILE_K / s->threads, n->name, n->tile * TILE_K / s->threads);
+             writer_number(w, p->extent[3]), type, m->name, m->tile * TILE_K / s->threads, n->name,
+             n->tile * TILE_K / s->threads);
     for (int i = 0; i < 2; i++)
         write_rows(w, c, i);
+    if (s->matrices) {
+        contraction_matrix_begin(w, c);
+        return;
+    }
     text_add(&w->body,
-             "#pragma unroll\n    for (int i = 0; i < %d; i++)\n"
+             "    %s a[%d][%d];\n#pragma unroll\n    for (int i = 0; i < %d; i++)\n"
              "#pragma unroll\n        for (int j = 0; j < %d; j++)\n            a[i][j] = 0;\n",
-             s->rows, s->cols);
+             type, s->rows, s->cols, s->rows, s->cols);
+}
+
+/* Adds the products of both panels, up to `stop`. */
+static void write_panel_products(emit_writer *w, const contraction *c)
+{
+    if (c->shape.matrices) {
+        contraction_matrix_products(w, c);
+        return;
+    }
+    text_add(&w->body,
+             "    if (k0 + %d <= stop) {\n"
+             "#pragma unroll\n    for (int kk = 0; kk < %d; kk++) {\n",
+             TILE_K, TILE_K);
+    write_products(w, c);
+    text_add(&w->body, "    }\n    } else {\n    for (int kk = 0; k0 + kk < stop; kk++) {\n");
+    write_products(w, c);
+    text_add(&w->body, "    }\n    }\n");
 }
 
 /* All points of k, block by block and panel by panel. While a panel is used, the next one is loaded. */
@@ -374,15 +395,10 @@ static void write_points(emit_writer *w, const contraction *c)
     for (int i = 0; i < 2; i++)
         write_load_panel(w, c, i, "next");
     text_add(&w->body,
-             "    }\n    const %s *from_%s = s_%s + buffer * %d, *from_%s = s_%s + buffer * %d;\n"
-             "    if (k0 + %d <= stop) {\n"
-             "#pragma unroll\n    for (int kk = 0; kk < %d; kk++) {\n",
-             type, m, m, TILE_K * c->side[0].pitch, n, n, TILE_K * c->side[1].pitch, TILE_K,
-             TILE_K);
-    write_products(w, c);
-    text_add(&w->body, "    }\n    } else {\n    for (int kk = 0; k0 + kk < stop; kk++) {\n");
-    write_products(w, c);
-    text_add(&w->body, "    }\n    }\n    buffer = 1 - buffer;\n    if (next < k_end) {\n");
+             "    }\n    const %s *from_%s = s_%s + buffer * %d, *from_%s = s_%s + buffer * %d;\n",
+             type, m, m, TILE_K * c->side[0].pitch, n, n, TILE_K * c->side[1].pitch);
+    write_panel_products(w, c);
+    text_add(&w->body, "    buffer = 1 - buffer;\n    if (next < k_end) {\n");
     for (int i = 0; i < 2; i++)
         write_store_panel(w, c, i);
     text_add(&w->body, "    }\n    __syncthreads();\n    }\n");
@@ -397,6 +413,10 @@ void contraction_tile(emit_writer *w, const contraction *c)
     const char *m = c->side[0].name, *n = c->side[1].name;
     write_begin(w, c);
     write_points(w, c);
+    if (s->matrices) {
+        contraction_matrix_end(w, c);
+        return;
+    }
     text_add(&w->body,
              "#pragma unroll\n    for (int i = 0; i < %d; i++)\n"
              "#pragma unroll\n        for (int j = 0; j < %d; j += %d) {\n"
@@ -433,18 +453,19 @@ void contraction_functions(emit_writer *w, const contraction *c)
 /* ---- the kernel ---- */
 
 /* Lanes of 8 bytes have fewer sums for each thread, since registers are few. */
-static contract_shape shape_of(ig_dtype lane)
+static contract_shape shape_of(const program *p, const emit_target *t)
 {
-    const bool large = ig_dtype_bytes(lane) > 4;
+    const bool large = ig_dtype_bytes(contraction_lane(p)) > 4;
     contract_shape s = {.rows = large ? 4 : 8, .cols = 4, .vector = large ? 2 : 4};
     s.warps_n = TILE / (LANES_N * s.cols);
     s.threads = 32 * s.warps_n * (TILE / (LANES_M * s.rows));
+    s.matrices = contraction_uses_matrices(p, t);
     return s;
 }
 
 ig_status emit_contract(const program *p, const emit_target *t, emitted *out)
 {
-    contraction c = {.p = p, .shape = shape_of(contraction_lane(p)), .chain_rows = 0};
+    contraction c = {.p = p, .shape = shape_of(p, t), .chain_rows = 0};
     if (p->post.size == 0)
         return IG_OK;
     emit_writer w;

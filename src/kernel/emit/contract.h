@@ -18,6 +18,7 @@ typedef struct contract_shape {
     int rows, cols; /* of a thread */
     int vector;     /* lanes that are read together, at most */
     int warps_n, threads;
+    bool matrices; /* the sums are fragments: see contract_matrix.c */
 } contract_shape;
 
 typedef struct contraction {
@@ -40,6 +41,12 @@ void contraction_functions(emit_writer *w, const contraction *c);
 /* Statements that compute the tile of batch `batch` at row m<number>_first and column n<number>_first. All threads of
  * the block execute them; `panels` is shared memory. */
 void contraction_tile(emit_writer *w, const contraction *c);
+/* The parts of a tile whose sums are fragments. */
+bool contraction_uses_matrices(const program *p, const emit_target *t);
+void contraction_matrix_begin(emit_writer *w, const contraction *c);
+void contraction_matrix_products(emit_writer *w, const contraction *c);
+void contraction_matrix_end(emit_writer *w, const contraction *c);
+
 /* The lanes of the sums. */
 ig_dtype contraction_lane(const program *p);
 

@@ -1,0 +1,210 @@
+/* ingot selftest: everything that shows whether a device works, as one command and one file to send. Each step is this
+ * program again, in a process of its own, so that a crash or a hang of a driver ends only its step. */
+#include "bench/child.h"
+#include "cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { WORDS_MOST = 24, CHECK_NS = 20000000 };
+
+/* A step. DEVICE stands for the device, PAIR for the CPU and the device, FILE.cu for the kernels below. */
+typedef struct step {
+    const char *name;
+    const char *words[WORDS_MOST];
+    int limit_s;
+} step;
+
+static const char kernels[] =
+    "extern \"C\" __global__ void saxpy(int n, float a, const float *x, float *y)\n"
+    "{\n"
+    "    const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+    "    if (i < n)\n"
+    "        y[i] = a * x[i] + y[i];\n"
+    "}\n"
+    "extern \"C\" __global__ void block_sum(int n, const float *x, float *total)\n"
+    "{\n"
+    "    __shared__ float part[128];\n"
+    "    const int i = blockIdx.x * blockDim.x + threadIdx.x, t = threadIdx.x;\n"
+    "    part[t] = i < n ? x[i] : 0.0f;\n"
+    "    __syncthreads();\n"
+    "    for (int half = 64; half > 0; half /= 2) {\n"
+    "        if (t < half)\n"
+    "            part[t] += part[t + half];\n"
+    "        __syncthreads();\n"
+    "    }\n"
+    "    if (t == 0)\n"
+    "        total[blockIdx.x] = part[0];\n"
+    "}\n";
+
+static const step steps[] = {
+    {"devices", {"devices"}, 30},
+    {"doctor", {"doctor"}, 30},
+    {"one op", {"eval", "--device", "DEVICE", "sum(exp(normal(key(0), [1000])))"}, 30},
+    {"verify", {"verify", "--quick", "--device", "DEVICE"}, 180},
+    {"same bits", {"verify", "--quick", "--same", "PAIR", "--dtype", "f32"}, 90},
+    {"kernel saxpy",
+     {"run", "FILE.cu", "-k", "saxpy", "--grid", "4", "--block", "256", "--arg", "n=1000", "--arg",
+      "a=2", "--arg", "x=normal:f32[1000]", "--arg", "y=ones:f32[1000]", "--device", "PAIR"},
+     30},
+    {"kernel block_sum",
+     {"run", "FILE.cu", "-k", "block_sum", "--grid", "5", "--block", "128", "--arg", "n=600",
+      "--arg", "x=normal:f32[600]", "--arg", "total=zeros:f32[5]", "--device", "PAIR"},
+     30},
+    {"training", {"train", "digits", "--epochs", "3", "--device", "DEVICE"}, 60},
+    {"training, same bits",
+     {"train", "digits", "--epochs", "1", "--math", "same", "--json", "--device", "DEVICE"},
+     60},
+    {"bench",
+     {"bench", "--quick", "--seconds", "60", "--device", "DEVICE", "--json", "--quiet"},
+     120},
+};
+
+enum { STEPS = sizeof steps / sizeof steps[0] };
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Waits until the end or the limit: the exit code, 128 + n after signal n, or -1 for too long. */
+static int await(pid_t pid, double limit_s)
+{
+    const struct timespec nap = {0, CHECK_NS};
+    const double end = now() + limit_s;
+    int status = 0;
+    for (;;) {
+        const pid_t ended = waitpid(pid, &status, WNOHANG);
+        if (ended == pid)
+            return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+        if ((ended < 0 && errno != EINTR) || now() > end) {
+            kill(pid, SIGKILL);
+            waitpid(pid, &status, 0);
+            return -1;
+        }
+        nanosleep(&nap, NULL);
+    }
+}
+
+static void put(int file, const char *text)
+{
+    const size_t n = strlen(text);
+    if (write(file, text, n) != (ssize_t)n)
+        return; /* the step's exit code is also on the terminal */
+}
+
+/* Output of the step goes to the file. */
+static int run_step(const step *s, char *self, const char *device, const char *source, int file)
+{
+    str pair = {0}, line = {0};
+    char *words[WORDS_MOST + 2] = {self};
+    pid_t pid;
+    str_printf(&pair, "cpu,%s", device);
+    str_printf(&line, "\n==== %s: ingot", s->name);
+    for (int i = 0; i < WORDS_MOST && s->words[i]; i++) {
+        const char *w = s->words[i];
+        words[i + 1] = (char *)(strcmp(w, "DEVICE") == 0    ? device
+                                : strcmp(w, "PAIR") == 0    ? pair.s
+                                : strcmp(w, "FILE.cu") == 0 ? source
+                                                            : w);
+        str_printf(&line, " %s", words[i + 1]);
+    }
+    str_puts(&line, "\n");
+    put(file, line.s);
+    const int files[3] = {-1, file, file};
+    const double start = now();
+    const int problem = child_spawn(&pid, words, files);
+    const int code = problem ? 127 : await(pid, s->limit_s);
+    line.n = 0;
+    str_printf(&line, "==== %s: %s %d, %.1f s\n", s->name,
+               code < 0 ? "stopped after its limit," : "exit code", code, now() - start);
+    put(file, line.s);
+    printf("  %-20s %s %7.1f s\n", s->name,
+           code == 0  ? "fine  "
+           : code < 0 ? "hangs "
+                      : "FAILED",
+           now() - start);
+    fflush(stdout);
+    str_free(&pair);
+    str_free(&line);
+    return code;
+}
+
+/* The device: the given one, the first GPU, or the CPU. */
+static const char *choose(const char *given)
+{
+    for (int i = 0; !given && i < ig_device_count(); i++) {
+        ig_device_info info = {0};
+        if (ig_device_get(i, &info) == IG_OK && strcmp(info.kind, "gpu") == 0)
+            given = info.name;
+    }
+    return given ? given : "cpu";
+}
+
+static bool write_kernels(char *path)
+{
+    const int file = mkstemps(path, 3);
+    if (file < 0)
+        return false;
+    put(file, kernels);
+    close(file);
+    return true;
+}
+
+static int selftest(const command *c, const char *device, const char *only, const char *output)
+{
+    char source[] = "/tmp/ingot-selftest-XXXXXX.cu";
+    char *self = child_self();
+    const int file = open(output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int failed = 0;
+    if (file < 0 || !self || !write_kernels(source)) {
+        say(c, "%s cannot be written: %s", file < 0 ? output : source, strerror(errno));
+        free(self);
+        return EXIT_INPUT;
+    }
+    printf("selftest of %s, up to ten minutes; output goes to %s\n", device, output);
+    put(file, "ingot selftest, version ");
+    put(file, ig_version());
+    put(file, "\n");
+    for (int i = 0; i < STEPS; i++)
+        if (!only || strcmp(only, steps[i].name) == 0)
+            failed += run_step(&steps[i], self, device, source, file) != 0;
+    close(file);
+    unlink(source);
+    free(self);
+    printf(failed ? "%d steps failed. Please send %s to the authors.\n" : "All steps passed.\n",
+           failed, output);
+    return failed ? EXIT_FAILED : EXIT_FINE;
+}
+
+int verb_selftest(int argc, char **argv)
+{
+    const char *device = NULL, *output = "ingot-selftest.txt", *only = NULL;
+    const option options[] = {
+        {"--device", 0, "DEVICE", option_text, &device, "the device (the first GPU, or the CPU)"},
+        {"--output", 'o', "FILE", option_text, &output, "the file (ingot-selftest.txt)"},
+        {"--only", 0, "STEP", option_text, &only, "one step, by the name that a run shows"},
+        {0}};
+    const command c = {
+        "selftest", "[options]",
+        "Runs everything that shows whether a device works, in ten minutes at most: devices, "
+        "verify,\n"
+        "the CPU's bits, kernels, training, bench. Writes all output to one file, for a report.",
+        options};
+    const int code = options_read(&c, &argc, argv);
+    if (code >= 0)
+        return code;
+    if (argc) {
+        say(&c, "unexpected '%s'; see 'ingot selftest --help'", argv[0]);
+        return EXIT_USAGE;
+    }
+    return selftest(&c, choose(device), only, output);
+}
