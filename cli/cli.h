@@ -30,14 +30,15 @@ typedef struct option {
     const char *help;
 } option;
 
-bool option_flag(const char *s, void *place);    /* bool; s is NULL */
-bool option_text(const char *s, void *place);    /* const char * */
-bool option_threads(const char *s, void *place); /* int, at least 1 */
-bool option_count(const char *s, void *place);   /* int64_t, at least 1 */
-bool option_seed(const char *s, void *place);    /* uint64_t */
-bool option_rate(const char *s, void *place);    /* double above 0 */
-bool option_bytes(const char *s, void *place);   /* uint64_t: 512MiB, 4GiB, 2GB, 1000000 */
-bool option_math(const char *s, void *place);    /* const char *: the name of an ig_math */
+bool option_flag(const char *s, void *place);     /* bool; s is NULL */
+bool option_text(const char *s, void *place);     /* const char * */
+bool option_threads(const char *s, void *place);  /* int, at least 1 */
+bool option_count(const char *s, void *place);    /* int64_t, at least 1 */
+bool option_seed(const char *s, void *place);     /* uint64_t */
+bool option_rate(const char *s, void *place);     /* double above 0 */
+bool option_bytes(const char *s, void *place);    /* uint64_t: 512MiB, 4GiB, 2GB, 1000000 */
+bool option_math(const char *s, void *place);     /* const char *: the name of an ig_math */
+bool option_fallback(const char *s, void *place); /* fallback_option: error, warn or auto */
 
 /* A verb as the help describes it. */
 typedef struct command {
@@ -65,21 +66,31 @@ extern const verb verbs[];
 /* Calls visit with the verb's command, and nothing else happens. */
 void command_visit(const verb *v, void (*visit)(const command *c, void *ctx), void *ctx);
 
+typedef struct fallback_option {
+    bool given;
+    ig_fallback policy;
+} fallback_option;
+
 /* Where and how arrays are computed: options that many verbs share. */
 typedef struct engine_options {
     int threads;
     uint64_t memory_limit;
+    fallback_option fallback;
     const char *device, *trace, *math;
 } engine_options;
 
 /* clang-format off */
 #define ENGINE_OPTIONS(e) ENGINE_OPTIONS_ON(e, "DEVICE", "the device that computes (cpu)")
+#define FALLBACK_OPTION(e) \
+    {"--fallback", 0, "error|warn|auto", option_fallback, &(e).fallback, \
+     "what the device cannot run: an error, or the CPU runs it (error)"}
 #define ENGINE_OPTIONS_ON(e, devices, about_devices) \
     {"--threads", 0, "N", option_threads, &(e).threads, "threads of the CPU device"}, \
     {"--memory-limit", 0, "SIZE", option_bytes, &(e).memory_limit, \
      "bytes that arrays may hold (512MiB, 4GiB)"}, \
     {"--device", 0, devices, option_text, &(e).device, about_devices}, \
     MATH_OPTION(e), \
+    FALLBACK_OPTION(e), \
     {"--trace", 0, "FILE", option_text, &(e).trace, "writes a timeline for ui.perfetto.dev"}
 
 #define MATH_OPTION(e) \
@@ -94,6 +105,8 @@ const char *math_name(void);
 
 /* Applies them; returns -1 to go on, else the exit code. */
 int engine_apply(const command *c, const engine_options *e);
+/* Adds what the CPU ran for a device: a line for each op and reason, or nothing. With json, a list. */
+void fallback_text(str *t, bool json);
 
 /* "ingot eval: message" on stderr. */
 void say(const command *c, const char *format, ...) __attribute__((format(printf, 2, 3)));

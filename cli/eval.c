@@ -252,6 +252,10 @@ static int finish(const session *s, value *v)
     fine = fine && (!print || show(s, v, &t));
     if (set->json && t.n) {
         json_time(&t, &timed);
+        if (!asks && ig_fallback_count()) {
+            str_puts(&t, ", \"fallback\": ");
+            fallback_text(&t, true);
+        }
         str_puts(&t, "}");
     }
     if (!fine)

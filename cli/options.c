@@ -104,6 +104,21 @@ bool option_math(const char *s, void *place)
 
 const char *math_name(void) { return math_names[ig_math_mode()]; }
 
+bool option_fallback(const char *s, void *place)
+{
+    static const struct {
+        const char *name;
+        ig_fallback policy;
+    } rows[] = {
+        {"error", IG_FALLBACK_ERROR}, {"warn", IG_FALLBACK_WARN}, {"auto", IG_FALLBACK_AUTO}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(rows[i].name, s) == 0) {
+            *(fallback_option *)place = (fallback_option){true, rows[i].policy};
+            return true;
+        }
+    return false;
+}
+
 /* ---- messages ----------------------------------------------------------------------------------- */
 
 void say(const command *c, const char *format, ...)
@@ -291,7 +306,8 @@ int options_read(const command *c, int *argc, char **argv)
 int engine_apply(const command *c, const engine_options *e)
 {
     bool fine = (!e->threads || ig_set_threads(e->threads) == IG_OK) &&
-                (!e->memory_limit || ig_set_memory_limit(e->memory_limit) == IG_OK);
+                (!e->memory_limit || ig_set_memory_limit(e->memory_limit) == IG_OK) &&
+                (!e->fallback.given || ig_set_fallback(e->fallback.policy) == IG_OK);
     if (!fine)
         return fail_library(c);
     if (e->math) { /* also for the processes that it starts, and for results, which list settings */
@@ -302,9 +318,35 @@ int engine_apply(const command *c, const engine_options *e)
         fail_library(c);
         return EXIT_ABSENT;
     }
+    if (e->memory_limit && ig_set_device_memory_limit(NULL, e->memory_limit) != IG_OK)
+        return fail_library(c);
     if (e->trace && ig_trace_begin(e->trace) != IG_OK)
         return fail_library(c);
     if (e->trace)
         interrupt_trace();
     return -1;
+}
+
+void fallback_text(str *t, bool json)
+{
+    ig_fallback_row r;
+    if (json)
+        str_puts(t, "[");
+    for (int i = 0; i < ig_fallback_count() && ig_fallback_get(i, &r) == IG_OK; i++) {
+        if (!json) {
+            str_printf(t, "the CPU ran '%s' for %s: %s (%llu runs, %llu bytes moved)\n", r.op,
+                       r.device, r.why, (unsigned long long)r.runs, (unsigned long long)r.bytes);
+            continue;
+        }
+        str_puts(t, i ? ", {\"device\": " : "{\"device\": ");
+        json_string(t, r.device);
+        str_puts(t, ", \"op\": ");
+        json_string(t, r.op);
+        str_puts(t, ", \"why\": ");
+        json_string(t, r.why);
+        str_printf(t, ", \"runs\": %llu, \"bytes\": %llu}", (unsigned long long)r.runs,
+                   (unsigned long long)r.bytes);
+    }
+    if (json)
+        str_puts(t, "]");
 }

@@ -244,6 +244,12 @@ static int finish(session *s, int code)
     if (whole && !test(s))
         return fail_library(s->command);
     s->end.seconds = clock_s() - s->begin_s;
+    if (!s->set->json && !s->set->quiet) {
+        str t = {0};
+        fallback_text(&t, false);
+        text_print(stderr, t.n ? t.s : "");
+        str_free(&t);
+    }
     if (s->set->json && (whole || s->end.interrupted))
         train_result_json(&s->end, s->set, &s->run);
     else if (whole)

@@ -454,6 +454,7 @@ int verb_verify(int argc, char **argv)
          "compares bit by bit with the first of these devices instead: cpu,opencl:0"},
         {"--model", 0, "DIR", option_text, &set.model,
          "a text model instead of ops, against f64 on the CPU"},
+        FALLBACK_OPTION(set.engine),
         {"--op", 0, "OP", option_text, &set.op, "one op"},
         {"--dtype", 0, "DTYPE", option_text, &set.dtype, "one dtype"},
         {"--case", 0, "CASE", option_text, &set.name, "one case, by the name that a failure has"},

@@ -143,6 +143,20 @@ IG_API uint64_t ig_memory_limit(void);
 IG_API uint64_t ig_memory_used(void);
 IG_API uint64_t ig_memory_peak(void);
 
+/* The same for the memory of one device. Devices without memory of their own (the CPU) share the budget of
+ * the process, and that is what these functions then read and set. */
+typedef struct ig_memory_info {
+    uint64_t limit;   /* bytes that arrays may hold on the device */
+    uint64_t used;    /* bytes that they hold now */
+    uint64_t peak;    /* the largest value that used has had */
+    uint64_t cached;  /* bytes of freed blocks that are kept for the next arrays */
+    uint64_t largest; /* bytes of the largest buffer that the device allows; 0: any */
+} ig_memory_info;
+/* device may be NULL: the current one. */
+IG_API ig_status ig_device_memory(const char *device, ig_memory_info *info);
+/* 0 restores the default: the memory of the device. */
+IG_API ig_status ig_set_device_memory_limit(const char *device, uint64_t bytes);
+
 /* Ends the timeline and frees the schedule cache, the scopes of the calling thread and the worker threads.
  * Optional: for leak checkers and for libraries that are unloaded. Retained arrays stay valid. */
 IG_API void ig_shutdown(void);
@@ -213,6 +227,30 @@ typedef enum ig_math {
  * tf32), or strict. A compiled computation keeps the mode that it was compiled in. */
 IG_API ig_status ig_set_math(ig_math mode);
 IG_API ig_math ig_math_mode(void);
+/* What happens when a device cannot run a program of an evaluation: it has no f64, a kernel does not compile
+ * there, or an array is larger than its largest buffer. */
+typedef enum ig_fallback {
+    IG_FALLBACK_ERROR = 0, /* the evaluation fails; the error names op, device and reason */
+    IG_FALLBACK_WARN, /* the CPU runs the program; a warning on stderr for each op and reason */
+    IG_FALLBACK_AUTO  /* the CPU runs the program */
+} ig_fallback;
+
+/* The policy of the process. The default is IG_FALLBACK in the environment (error, warn, auto), or error.
+ * Results have the device of their arrays whatever ran the program. */
+IG_API ig_status ig_set_fallback(ig_fallback policy);
+IG_API ig_fallback ig_fallback_policy(void);
+
+/* What the CPU ran for devices since the process started, one row for each device, op and reason. */
+typedef struct ig_fallback_row {
+    const char *device; /* that could not run it */
+    const char *op;     /* the fused ops of the program */
+    const char *why;
+    uint64_t runs;
+    uint64_t bytes; /* copied between the device and the host for these runs */
+} ig_fallback_row;
+IG_API int ig_fallback_count(void);
+/* The i-th row. Its texts live until ig_shutdown. */
+IG_API ig_status ig_fallback_get(int i, ig_fallback_row *row);
 
 /* ---- the machine ---------------------------------------------------------------------------- */
 

@@ -54,6 +54,9 @@ void train_result_json(const train_result *end, const train_settings *set, const
     json_text(&t, "math", math_name());
     str_printf(&t, ", \"threads\": %d, \"seed\": %llu, ", ig_threads(),
                (unsigned long long)run->seed);
+    str_puts(&t, "\"fallback\": ");
+    fallback_text(&t, true);
+    str_puts(&t, ", ");
     json_options(&t, set, run);
     text_print(stdout, t.s);
     str_free(&t);

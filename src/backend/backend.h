@@ -120,7 +120,8 @@ struct backend {
     const char *name;
     /* True if results can be read by the host after finish. */
     bool computes;
-    const char *no_arrays; /* why it cannot run arrays, or NULL */
+    const char *no_arrays;    /* why it cannot run arrays, or NULL */
+    struct memory_pool *pool; /* of its memory (pool.h); NULL: its buffers are host memory */
     ig_status (*describe)(const backend *dev, ig_device_info *info);
     /* A buffer of this device; NULL on failure. */
     buffer *(*alloc)(const backend *dev, size_t bytes);

@@ -488,13 +488,16 @@ static ig_status arrange(const emitted_program *c, const backend *dev, const bin
     return IG_OK;
 }
 
+/* Kernels of the user and programs that the CPU runs for the device are launched elsewhere. */
+static bool is_emitted(const program *p) { return !is_foreign(p) && !p->on_cpu; }
+
 ig_status emitted_arrange(const schedule *s, const backend *dev, const binding *bindings)
 {
     for (int i = 0; i < s->n_program; i += s->program[i].chain)
-        if (!is_foreign(&s->program[i]))
+        if (is_emitted(&s->program[i]))
             TRY(reserve(dev, s->program[i].compiled));
     for (int i = 0; i < s->n_program; i += s->program[i].chain)
-        if (!is_foreign(&s->program[i]))
+        if (is_emitted(&s->program[i]))
             TRY(arrange(s->program[i].compiled, dev, bindings));
     return IG_OK;
 }
@@ -539,7 +542,7 @@ ig_status emitted_launch(const program *p, const backend *dev, const binding *bi
 
 int emitted_launches(const program *p)
 {
-    const emitted_program *c = is_foreign(p) ? NULL : p->compiled;
+    const emitted_program *c = is_emitted(p) ? p->compiled : NULL;
     for (int i = 0; c && i < c->e.n_step; i++)
         if (!c->step[i].code)
             return 0;

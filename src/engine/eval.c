@@ -5,9 +5,11 @@
  * One evaluation runs at a time; a lock guards the graph's scratch fields, the cache and the pool. */
 #include "engine/emitted.h"
 #include "engine/engine.h"
+#include "engine/fallback.h"
 #include "engine/kernel_node.h"
 #include "engine/repeat.h"
 #include "engine/transfer.h"
+#include "backend/pool.h"
 #include "base/cancel.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -106,17 +108,30 @@ void engine_discard(schedule *s, const backend *dev)
 {
     if (s)
         repeat_free(s->repeat);
-    for (int i = 0; s && i < s->n_program; i++)
+    for (int i = 0; s && i < s->n_program; i++) {
+        const backend *by = s->program[i].on_cpu ? &backend_cpu : dev;
         if (!is_user_kernel(&s->program[i]))
-            (dev->discard ? dev->discard : emitted_discard)(&s->program[i]);
+            (by->discard ? by->discard : emitted_discard)(&s->program[i]);
+    }
     schedule_free(s);
+}
+
+static ig_status compile_for(schedule *s, int i, const backend *dev)
+{
+    if (!dev->launch)
+        TRY(fallback_check_sizes(s, i, dev));
+    if (is_user_kernel(&s->program[i]))
+        return kernel_node_compile(&s->program[i], dev);
+    return dev->compile ? dev->compile(dev, &s->program[i]) : emitted_compile(s, i, dev);
 }
 
 static ig_status compile(schedule *s, int i, const backend *dev)
 {
-    if (is_user_kernel(&s->program[i]))
-        return kernel_node_compile(&s->program[i], dev);
-    return dev->compile ? dev->compile(dev, &s->program[i]) : emitted_compile(s, i, dev);
+    const bool waiting = ig_failed(); /* then the reason of a failure is not known */
+    if (s->program[i].on_cpu)         /* its chain was taken apart */
+        return IG_OK;
+    const ig_status status = compile_for(s, i, dev);
+    return status == IG_OK || waiting || dev->launch ? status : fallback_compile(s, i, dev, status);
 }
 
 /* A chain of emitted kernels keeps its temporaries in shared memory, of which the folds take a part. */
@@ -144,8 +159,11 @@ schedule *engine_build(const backend *dev)
     for (int i = 0; status == IG_OK && i < s->n_program; i++)
         status = compile(s, i, dev);
     trace_end(began, "compile");
-    if (status == IG_OK)
+    if (status == IG_OK) {
+        s->may_fall_back = fallback_allowed(dev);
+        fallback_plan(s, dev);
         return s;
+    }
     engine_discard(s, dev);
     return NULL;
 }
@@ -160,7 +178,7 @@ static schedule *find_schedule(const backend *dev)
         size_t at = (hash + (uint64_t)i) % CACHE_SLOTS;
         schedule *s = engine.cache[at].plan;
         if (s && s->hash == hash && engine.cache[at].device == dev &&
-            s->key_bytes == engine.g.key.used &&
+            s->key_bytes == engine.g.key.used && s->may_fall_back == fallback_allowed(dev) &&
             memcmp(s->key, engine.g.key.at, s->key_bytes) == 0) {
             s->used = ++engine.clock;
             return s;
@@ -207,10 +225,39 @@ void engine_fill_with_nan(bool fill) { fills_with_nan = fill; }
 
 static buffer *alloc_on(const backend *dev, int64_t bytes)
 {
-    buffer *b = dev->alloc(dev, (size_t)bytes);
+    buffer *b = transfer_alloc(dev, (size_t)bytes);
     if (b && b->data && fills_with_nan)
         memset(b->data, 0xff, b->bytes);
     return b;
+}
+
+/* Temporaries are parts of one arena, unless that is larger than the device allows. */
+static ig_status bind_temporaries(const schedule *s, const backend *dev, int *n_owned)
+{
+    const bool apart = fallback_too_large(dev, (uint64_t)s->arena_bytes);
+    buffer *arena = NULL;
+    for (int i = 0; i < s->n_slot; i++) {
+        const slot *t = &s->slot[i];
+        if (t->kind != SLOT_TEMP && t->kind != SLOT_HOST)
+            continue;
+        if (t->shares >= 0) {
+            engine.binding[i] = engine.binding[t->shares];
+            continue;
+        }
+        const bool alone = apart || t->kind == SLOT_HOST;
+        if (alone || !arena) {
+            buffer *b = t->kind == SLOT_HOST ? buffer_new((size_t)t->bytes)
+                        : alone              ? alloc_on(dev, t->bytes)
+                                             : (arena = alloc_on(dev, s->arena_bytes));
+            if (!b)
+                return IG_ERR_MEMORY;
+            engine.owned[(*n_owned)++] = b;
+            engine.binding[i] = (binding){b, 0};
+        }
+        if (!alone)
+            engine.binding[i] = (binding){arena, (size_t)t->offset};
+    }
+    return IG_OK;
 }
 
 /* Binds outputs and temporaries; the leaves are bound already. */
@@ -220,7 +267,8 @@ static ig_status bind_slots(const schedule *s, const backend *dev, int *n_owned)
     for (int i = 0; i < s->n_slot; i++)
         if (s->slot[i].kind == SLOT_OUT && s->slot[i].shares >= 0 && !shares_leaf(&s->slot[i], dev))
             bytes += (uint64_t)s->slot[i].bytes;
-    TRY(memory_admit(bytes, "this evaluation"));
+    TRY(dev->pool ? pool_admit(dev->pool, bytes, "this evaluation")
+                  : memory_admit(bytes, "this evaluation"));
     for (int i = 0; i < s->n_slot; i++) { /* leaves come first, then outputs before temporaries */
         const slot *t = &s->slot[i];
         if (t->kind != SLOT_OUT)
@@ -232,25 +280,16 @@ static ig_status bind_slots(const schedule *s, const backend *dev, int *n_owned)
         engine.owned[(*n_owned)++] = b;
         engine.binding[i] = (binding){b, 0};
     }
-    buffer *arena = NULL;
-    for (int i = 0; i < s->n_slot; i++) {
-        const slot *t = &s->slot[i];
-        if (t->kind != SLOT_TEMP)
-            continue;
-        if (t->shares < 0 && !arena) {
-            arena = alloc_on(dev, s->arena_bytes);
-            if (!arena)
-                return IG_ERR_MEMORY;
-            engine.owned[(*n_owned)++] = arena;
-        }
-        engine.binding[i] =
-            t->shares >= 0 ? engine.binding[t->shares] : (binding){arena, (size_t)t->offset};
-    }
-    return IG_OK;
+    return bind_temporaries(s, dev, n_owned);
 }
 
-static ig_status launch(const program *p, const backend *dev, uint64_t *device_ns)
+static ig_status launch(const schedule *s, int i, const backend *dev, uint64_t *device_ns)
 {
+    const program *p = &s->program[i];
+    if (p->on_cpu)
+        return fallback_launch(s, i, dev);
+    if (s->n_on_cpu)
+        fallback_forget(s, i);
     if (is_user_kernel(p))
         return kernel_node_launch(p, dev, engine.binding);
     return dev->launch ? dev->launch(p, engine.binding)
@@ -259,8 +298,9 @@ static ig_status launch(const program *p, const backend *dev, uint64_t *device_n
 
 /* A launch with its span on the timeline: one for all programs of a chain. On a device that compiles kernels its
  * length is the time that the device measured. */
-static ig_status launch_traced(const program *p, const backend *dev)
+static ig_status launch_traced(const schedule *s, int index, const backend *dev)
 {
+    const program *p = &s->program[index];
     trace_cost cost = {0};
     char label[512];
     size_t used = 0;
@@ -275,10 +315,11 @@ static ig_status launch_traced(const program *p, const backend *dev)
     trace_program(label);
     uint64_t device_ns = 0;
     const int64_t began = trace_begin();
-    ig_status status = launch(p, dev, &device_ns);
+    ig_status status = launch(s, index, dev, &device_ns);
     /* The launch was waited for, so the device's time ends now. */
     const int64_t late = device_ns ? trace_clock() - (int64_t)device_ns : 0;
-    trace_end_program(late > began ? late : began, dev->name, label, &cost);
+    trace_end_program(late > began ? late : began, p->on_cpu ? backend_cpu.name : dev->name, label,
+                      &cost);
     return status;
 }
 
@@ -289,7 +330,7 @@ static ig_status launch_all(const schedule *s, const backend *dev, repeat *r, bo
     for (int i = 0, chain = 0; i < s->n_program && status == IG_OK; i += s->program[i].chain) {
         if (r)
             repeat_chain(r, chain++);
-        status = traced ? launch_traced(&s->program[i], dev) : launch(&s->program[i], dev, NULL);
+        status = traced ? launch_traced(s, i, dev) : launch(s, i, dev, NULL);
         if (status == IG_OK && cancel_count() != cancels)
             status = ig_fail(IG_ERR_CANCELLED, "the evaluation was cancelled");
     }
@@ -317,6 +358,8 @@ ig_status engine_run(schedule *s, const backend *dev, int *n_owned)
 {
     *n_owned = 0;
     ig_status status = bind_slots(s, dev, n_owned);
+    if (status == IG_OK && s->n_on_cpu)
+        status = fallback_begin(s);
     const bool traced = trace_on();
     if (traced)
         trace_memory(ig_memory_used());
@@ -330,6 +373,8 @@ ig_status engine_run(schedule *s, const backend *dev, int *n_owned)
     if (launching)
         status = traced ? launch_all(s, dev, NULL, true) : launch_repeated(s, dev);
     pool_watch(false);
+    if (s->n_on_cpu)
+        fallback_end();
     if (status != IG_OK && launching && !dev->launch)
         emitted_abandon(run);
     if (!dev->launch && !dev->lanes) /* its launches are queued; whoever reads waits for them */
@@ -386,7 +431,7 @@ static ig_status prepare(ig_array *const *arrays, int n, ig_array *const *donate
 
 ig_status engine_bind_leaf(int leaf, ig_array *root, const backend *dev)
 {
-    if (!root->is_number && !transfer_is_on(root->data, dev)) {
+    if (!root->is_number && !transfer_stays(root->data, dev)) {
         if (root->device && strcmp(root->device, dev->name) != 0)
             FAIL(IG_ERR_DEVICE,
                  "an array that this needs is on device '%s', not on '%s'; move it with "
@@ -504,7 +549,7 @@ static ig_status cross(ig_array *x)
     if (!from)
         return error_waiting(IG_ERR_MEMORY);
     const size_t bytes = (size_t)view_size(&x->view) * ig_dtype_bytes((ig_dtype)x->dtype);
-    if (transfer_is_on(from, to) && offset == 0 && from->bytes == bytes)
+    if (transfer_stays(from, to) && offset == 0 && from->bytes == bytes)
         x->data = buffer_retain(from);
     else
         x->data = transfer_copy(from, offset, bytes, to);
@@ -642,6 +687,7 @@ void ig_shutdown(void)
     engine.owned = NULL;
     engine.room_binding = engine.room_owned = 0;
     emitted_release();
+    fallback_release();
     backend_release_all();
     engine_leave();
     scope_end_all();

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "engine/engine.h"
+#include "engine/fallback.h"
 #include "engine/kernel_node.h"
 #include "engine/kernel_parts.h"
 #include "module/module.h"
@@ -45,12 +46,24 @@ static ig_status fail_no_kernel(const ig_module *m, const char *kernel, const ch
     return IG_ERR_ARGUMENT;
 }
 
-/* Finds the kernel in the module and builds it for the current device. */
-static ig_status find_kernel(kernel_spec *r, const ig_kernel_call *call, const char *name)
+/* The device on which the kernel will run: that of its arrays. */
+static const backend *device_of_call(const ig_kernel_call *call)
+{
+    for (int i = 0; i < call->n_args; i++) {
+        const ig_array *x = call->args[i].kind == IG_ARG_ARRAY ? call->args[i].u.array : NULL;
+        if (x && x->root->device)
+            return engine_device_of(x);
+    }
+    return engine_device();
+}
+
+/* Finds the kernel in the module and builds it for the device. If the CPU may run what the device cannot, that
+ * is decided when it is evaluated. */
+static ig_status find_kernel(kernel_spec *r, const ig_kernel_call *call, const char *name,
+                             const backend *dev)
 {
     ig_module *m = r->module->module;
     const kernel_entry *e = kernel_tree_find(m->tree, call->kernel);
-    const backend *dev = engine_device();
     r->info = e ? ig_module_find(m, call->kernel) : NULL;
     if (!e)
         return fail_no_kernel(m, call->kernel, name);
@@ -64,10 +77,15 @@ static ig_status find_kernel(kernel_spec *r, const ig_kernel_call *call, const c
         return IG_OK;
     /* Locks of shared modules are taken inside the engine's alone, so a child of fork finds them free. */
     module_kernel ready;
+    const bool waiting = ig_failed();
     engine_enter();
     const ig_status status = module_prepare(m, dev, call->kernel, &ready);
     engine_leave();
-    return status;
+    if (!fallback_may_help(dev, status))
+        return status;
+    if (!waiting)
+        ig_error(NULL);
+    return IG_OK;
 }
 
 static void know_content(kernel_spec *r)
@@ -117,7 +135,7 @@ static ig_status kernel_spec_fill(kernel_spec *r, const ig_kernel_call *call,
     r->module = shared_module_get(name, from->source, from->options, call->kernel);
     if (!r->module)
         return IG_ERR_FORMAT;
-    TRY(find_kernel(r, call, name));
+    TRY(find_kernel(r, call, name, device_of_call(around ? around : call)));
     know_content(r);
     if (around)
         TRY(keep_numbers(r, call));

@@ -2,6 +2,7 @@
  * to the device; those that the kernel may write come back as new arrays. */
 #include "base/error.h"
 #include "base/memory.h"
+#include "engine/fallback.h"
 #include "module/module.h"
 #include "module/report.h"
 #include <string.h>
@@ -151,14 +152,18 @@ ig_status ig_module_launch(ig_module *m, const char *kernel, const ig_launch *l,
     if ((l->check || l->profile) && dev->language)
         FAIL(IG_ERR_UNSUPPORTED, "device '%s' cannot %s kernels; run it on 'cpu'", dev->name,
              l->check ? "check" : "profile");
-    TRY(module_prepare(m, dev, kernel, &ready));
+    ig_status status = module_prepare(m, dev, kernel, &ready);
+    if (status != IG_OK && fallback_instead(dev, kernel, status)) {
+        dev = &backend_cpu;
+        status = module_prepare(m, dev, kernel, &ready);
+    }
+    TRY(status);
     const size_t room = (size_t)ready.info->n_params + 1;
     argument *args = memory_new(room * sizeof *args);
     kernel_arg *passed = memory_new(room * sizeof *passed);
     const ig_arg **given = memory_new(room * sizeof *given);
-    const ig_status status = args && passed && given
-                                 ? run(m, dev, &ready, l, args, passed, given, results)
-                                 : IG_ERR_MEMORY;
+    status = args && passed && given ? run(m, dev, &ready, l, args, passed, given, results)
+                                     : IG_ERR_MEMORY;
     for (int p = 0; p < ready.info->n_params && args; p++)
         buffer_release(args[p].buf);
     memory_free(args);

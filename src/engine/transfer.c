@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "engine/emitted.h"
+#include "engine/fallback.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -17,6 +18,21 @@ uint64_t transfer_bytes(void) { return moved; }
 bool transfer_is_on(const buffer *b, const backend *dev)
 {
     return b->device == dev || (!b->device && (dev->lanes || !dev->computes));
+}
+
+static bool stays_on_host(const backend *dev, uint64_t bytes)
+{
+    return fallback_too_large(dev, bytes) && fallback_allowed(dev);
+}
+
+bool transfer_stays(const buffer *b, const backend *dev)
+{
+    return transfer_is_on(b, dev) || (!b->device && stays_on_host(dev, b->bytes));
+}
+
+buffer *transfer_alloc(const backend *dev, size_t bytes)
+{
+    return stays_on_host(dev, bytes) ? buffer_new(bytes) : dev->alloc(dev, bytes);
 }
 
 ig_status transfer_read(buffer *from, size_t offset, void *to, size_t bytes)
@@ -34,6 +50,18 @@ ig_status transfer_read(buffer *from, size_t offset, void *to, size_t bytes)
     TRY(emitted_check(from));
     moved += bytes;
     return dev->read(from, offset, to, bytes);
+}
+
+ig_status transfer_write(buffer *to, size_t offset, const void *from, size_t bytes)
+{
+    if (bytes == 0)
+        return IG_OK;
+    if (!to->device) {
+        memcpy((char *)to->data + offset, from, bytes);
+        return IG_OK;
+    }
+    moved += bytes;
+    return to->device->write(to, offset, from, bytes);
 }
 
 static void release_owner(void *context) { buffer_release(context); }
@@ -67,7 +95,7 @@ static buffer *to_host(buffer *from, size_t offset, size_t bytes)
 
 buffer *transfer_copy(buffer *from, size_t offset, size_t bytes, const backend *dev)
 {
-    if (dev->lanes)
+    if (dev->lanes || stays_on_host(dev, bytes))
         return to_host(from, offset, bytes);
     const bool peers = from->device && dev->copies_peers && from->device->copy == dev->copy;
     if (from->device && from->device != dev && !peers) {
@@ -88,12 +116,9 @@ buffer *transfer_copy(buffer *from, size_t offset, size_t bytes, const backend *
         status = status == IG_OK ? emitted_check(from) : status;
         moved += bytes;
     }
-    if (from->device)
-        status = status == IG_OK ? dev->copy(b, 0, from, offset, bytes) : status;
-    else {
-        status = dev->write(b, 0, (const char *)from->data + offset, bytes);
-        moved += bytes;
-    }
+    if (status == IG_OK)
+        status = from->device ? dev->copy(b, 0, from, offset, bytes)
+                              : transfer_write(b, 0, (const char *)from->data + offset, bytes);
     if (status == IG_OK)
         return b;
     buffer_release(b);
@@ -102,7 +127,7 @@ buffer *transfer_copy(buffer *from, size_t offset, size_t bytes, const backend *
 
 ig_status transfer_root(ig_array *root, const backend *dev)
 {
-    if (transfer_is_on(root->data, dev))
+    if (transfer_stays(root->data, dev))
         return IG_OK;
     buffer *there = transfer_copy(root->data, 0, root->data->bytes, dev);
     if (!there)

@@ -56,8 +56,9 @@ void graph_free(graph *g);
 
 /* ---- schedules ---- */
 
-/* SLOT_ROWS is a temporary that only a chain uses: it exists by rows, in the backend's own memory. */
-typedef enum slot_kind { SLOT_LEAF, SLOT_OUT, SLOT_TEMP, SLOT_ROWS } slot_kind;
+/* SLOT_ROWS is a temporary that only a chain uses: it exists by rows, in the backend's own memory. SLOT_HOST
+ * is a temporary that only programs on the CPU use, though the schedule is another device's. */
+typedef enum slot_kind { SLOT_LEAF, SLOT_OUT, SLOT_TEMP, SLOT_ROWS, SLOT_HOST } slot_kind;
 
 /* A buffer of a schedule. */
 typedef struct slot {
@@ -81,6 +82,8 @@ typedef struct schedule {
     int64_t out_bytes;   /* all outputs that do not use donated memory */
     int *out_slot;       /* of each of the graph's outputs */
     int n_node;          /* of the graph, before fusing */
+    int n_on_cpu;        /* programs that the CPU runs instead of the device */
+    bool may_fall_back;  /* it was compiled by a policy that allows such programs */
     unsigned char *key;
     size_t key_bytes;
     uint64_t hash;

@@ -76,8 +76,11 @@ schedule *schedule_build(const graph *g, const schedule_rules *rules)
 
 static const char *slot_name(const schedule *s, int i, char name[static 16])
 {
-    static const char letters[] = {
-        [SLOT_LEAF] = 'x', [SLOT_OUT] = 'y', [SLOT_TEMP] = 't', [SLOT_ROWS] = 'r'};
+    static const char letters[] = {[SLOT_LEAF] = 'x',
+                                   [SLOT_OUT] = 'y',
+                                   [SLOT_TEMP] = 't',
+                                   [SLOT_ROWS] = 'r',
+                                   [SLOT_HOST] = 'h'};
     int nth = 0;
     for (int k = 0; k < i; k++)
         nth += s->slot[k].kind == s->slot[i].kind;
@@ -85,29 +88,13 @@ static const char *slot_name(const schedule *s, int i, char name[static 16])
     return name;
 }
 
-/* " x0 t1": the slots that the tapes and operands of p read, or write, each once. */
+/* " x0 t1": the slots that p reads, or writes, each once. */
 static void slots_text(const schedule *s, const program *p, bool written, text *t)
 {
     char name[16];
-    for (int i = 0; i < s->n_slot; i++) {
-        bool reads = false, writes = false;
-        const tape *tapes[2] = {&p->pre, &p->post};
-        for (int k = 0; k < 2; k++)
-            for (int j = 0; j < tapes[k]->n_inst; j++) {
-                const tape_inst *inst = &tapes[k]->inst[j];
-                if (inst->operand >= 0 && tapes[k]->operand[inst->operand].slot == i)
-                    *(inst->code == TAPE_STORE ? &writes : &reads) = true;
-            }
-        for (int k = 0; k < program_kinds[p->kind].core_inputs; k++)
-            reads = reads || p->in[k].slot == i;
-        writes = writes || (program_kinds[p->kind].core_output && p->out.slot == i);
-        if (p->kind == PROGRAM_KERNEL) {
-            reads = tape_touches(&p->pre, i);
-            writes = tape_touches(&p->post, i);
-        }
-        if (written ? writes : reads)
+    for (int i = 0; i < s->n_slot; i++)
+        if (written ? program_writes(p, i) : program_reads(p, i))
             text_add(t, " %s", slot_name(s, i, name));
-    }
 }
 
 static void program_text(const schedule *s, int i, const char *by, text *t)
@@ -130,6 +117,8 @@ static void program_text(const schedule *s, int i, const char *by, text *t)
                  (long long)p->inner);
     if (by)
         text_add(t, " by %s", by);
+    if (p->on_cpu)
+        text_add(t, " on cpu (%s; moves %lld B)", p->on_cpu, (long long)p->bytes_moved);
     text_add(t, " |%s |", p->label);
     slots_text(s, p, false, t);
     text_add(t, " ->");
@@ -148,7 +137,8 @@ void schedule_text(const schedule *s, const graph *g, const char *device,
     text_add(t, "device %s: %d node%s in %d program%s\n", device, s->n_node,
              s->n_node == 1 ? "" : "s", s->n_program, s->n_program == 1 ? "" : "s");
     for (int i = 0; i < s->n_program; i++)
-        program_text(s, i, core_name ? core_name(&s->program[i]) : NULL, t);
+        program_text(s, i, core_name && !s->program[i].on_cpu ? core_name(&s->program[i]) : NULL,
+                     t);
     text_add(t, "buffers\n");
     for (int i = 0; i < s->n_slot; i++) {
         const slot *b = &s->slot[i];
@@ -164,8 +154,8 @@ void schedule_text(const schedule *s, const graph *g, const char *device,
             text_add(t, " in %s", slot_name(s, b->shares, name));
         else if (b->kind == SLOT_TEMP)
             text_add(t, " at %lld", (long long)b->offset);
-        else if (b->kind == SLOT_ROWS)
-            text_add(t, " by rows");
+        else if (b->kind == SLOT_ROWS || b->kind == SLOT_HOST)
+            text_add(t, b->kind == SLOT_ROWS ? " by rows" : " on the host");
         text_add(t, "\n");
         leaf_bytes += b->kind == SLOT_LEAF ? b->bytes : 0;
     }

@@ -31,10 +31,12 @@ void program_free_parts(program *p)
     tape_free(&p->post);
     memory_free(p->local);
     memory_free(p->label);
+    memory_free(p->on_cpu);
     node_kernel_release(p->kernel);
     p->kernel = NULL;
     p->local = NULL;
     p->label = NULL;
+    p->on_cpu = NULL;
 }
 
 int program_core_slots(const program *p, int slots[static 3])
@@ -69,6 +71,37 @@ bool program_touches(const program *p, int slot)
 {
     return tape_touches(&p->pre, slot) || tape_touches(&p->post, slot) ||
            program_core_touches(p, slot);
+}
+
+/* True if an instruction of the tape stores to the slot, or, with stores false, one that does not store
+ * uses it. */
+static bool tape_uses(const tape *t, int slot, bool stores)
+{
+    for (int i = 0; i < t->n_inst; i++) {
+        const tape_inst *in = &t->inst[i];
+        if (in->operand >= 0 && (in->code == TAPE_STORE) == stores &&
+            t->operand[in->operand].slot == slot)
+            return true;
+    }
+    return false;
+}
+
+bool program_reads(const program *p, int slot)
+{
+    if (p->kind == PROGRAM_KERNEL)
+        return tape_touches(&p->pre, slot);
+    bool reads = tape_uses(&p->pre, slot, false) || tape_uses(&p->post, slot, false);
+    for (int k = 0; k < program_kinds[p->kind].core_inputs; k++)
+        reads = reads || p->in[k].slot == slot;
+    return reads;
+}
+
+bool program_writes(const program *p, int slot)
+{
+    if (p->kind == PROGRAM_KERNEL)
+        return tape_touches(&p->post, slot);
+    return tape_uses(&p->pre, slot, true) || tape_uses(&p->post, slot, true) ||
+           (program_kinds[p->kind].core_output && p->out.slot == slot);
 }
 
 bool tape_needs_after(const tape *t, int load, int k)

@@ -129,7 +129,9 @@ typedef struct program {
     /* For people: the fused ops, and the cost. */
     char *label;
     int64_t flops, bytes_read, bytes_written;
-    void *compiled; /* the backend's own */
+    char *on_cpu;        /* why the CPU runs it instead of the device; NULL: it does not; owned */
+    int64_t bytes_moved; /* with on_cpu: between the device and the host in each run */
+    void *compiled;      /* the backend's own */
 } program;
 
 /* Frees tapes and label, and drops the kernel; not what the backend compiled. */
@@ -141,6 +143,8 @@ int program_core_slots(const program *p, int slots[static 3]);
 bool program_core_touches(const program *p, int slot);
 bool tape_touches(const tape *t, int slot);
 bool program_touches(const program *p, int slot);
+bool program_reads(const program *p, int slot);
+bool program_writes(const program *p, int slot);
 /* True if after its k-th instruction the tape still needs the memory that the LOAD at `load` reads: the
  * LOAD comes later, or a later instruction uses its register, which may point into that memory. */
 bool tape_needs_after(const tape *t, int load, int k);

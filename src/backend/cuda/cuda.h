@@ -1,8 +1,7 @@
 /* An NVIDIA GPU as a backend, through the CUDA driver.
  *
  * A device is looked at when it is found, and opened (its primary context and one stream) by the first
- * buffer or kernel. Everything is ordered by the stream. Freed memory goes to a pool, since the stream makes
- * reuse safe. Its lock is held around every use of what stands below it.
+ * buffer or kernel. Everything is ordered by the stream. Freed memory goes to its pool. Its lock is held around every use of what stands below it.
  *
  * An error that the driver reports while the device works (an illegal address, say) destroys the context: it
  * is kept, and every later call fails with it. */
@@ -11,22 +10,15 @@
 
 #include "backend/backend.h"
 #include "backend/cuda/api.h"
+#include "backend/pool.h"
 
 #include <pthread.h>
 
 enum {
-    CUDA_POOL_CLASSES = 64,
     CUDA_STAGING_BYTES = 4 << 20,
     CUDA_PARAMS_MOST = 544,
     CUDA_PACKED_BYTES = 16384 /* of all arguments of a launch */
 };
-
-/* A block of device memory that waits for its next use. */
-typedef struct cuda_block {
-    struct cuda_block *next;
-    CUdeviceptr at;
-    size_t bytes;
-} cuda_block;
 
 typedef struct cuda_device {
     backend base; /* first: a backend is a device */
@@ -41,8 +33,7 @@ typedef struct cuda_device {
     CUstream stream;
     void *staging;  /* pinned host memory */
     CUevent staged; /* when the last copy out of it is done */
-    cuda_block *pool[CUDA_POOL_CLASSES];
-    uint64_t pooled_bytes, used_bytes;
+    memory_pool pool;
     cublasLtHandle_t lt;            /* NULL: not used yet */
     int n_native;                   /* programs that libraries and kernels written by hand run */
     struct cuda_text_kernel *texts; /* kernels written by hand that were used */
@@ -55,7 +46,7 @@ typedef struct cuda_device {
 typedef struct cuda_memory {
     cuda_device *dev;
     CUdeviceptr at;
-    size_t bytes; /* of the block */
+    pool_block *block;
 } cuda_memory;
 
 typedef struct cuda_kernel {
@@ -90,8 +81,7 @@ ig_status cuda_write(buffer *to, size_t offset, const void *from, size_t bytes);
 ig_status cuda_read(buffer *from, size_t offset, void *to, size_t bytes);
 ig_status cuda_copy(buffer *to, size_t to_offset, buffer *from, size_t from_offset, size_t bytes);
 ig_status cuda_fill(buffer *to, size_t offset, uint8_t value, size_t bytes);
-/* Gives pooled blocks back to the driver. With the lock. */
-void cuda_trim(cuda_device *d);
+extern const pool_driver cuda_pool;
 
 /* Pinned host memory. */
 buffer *cuda_alloc_visible(const backend *dev, size_t bytes);

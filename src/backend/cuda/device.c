@@ -97,6 +97,7 @@ static bool device_look(cuda_device *d)
         return false;
     }
     d->memory = memory;
+    d->pool.total = memory;
     d->cores = attribute(d, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
     d->l2_bytes = (uint64_t)attribute(d, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
     d->capability = 10 * attribute(d, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
@@ -138,6 +139,7 @@ static void device_add(int ordinal)
     cuda_device *d = &devices[search.count];
     const bool fresh = d->base.name == NULL;
     const pthread_mutex_t lock = d->lock;
+    const uint64_t limit = d->pool.limit_set;
     *d = (cuda_device){.base = vtable};
     d->lock = lock;
     if (fresh) {
@@ -149,6 +151,8 @@ static void device_add(int ordinal)
     }
     snprintf(d->name, sizeof d->name, "cuda:%d", search.count);
     d->base.name = d->name;
+    d->base.pool = &d->pool;
+    d->pool = (memory_pool){.driver = &cuda_pool, .device = d, .name = d->name, .limit_set = limit};
     if (cu.device_get(&d->id, ordinal) == CUDA_SUCCESS && device_look(d))
         search.count++;
 }
@@ -253,7 +257,7 @@ static ig_status describe(const backend *dev, ig_device_info *info)
                              .isa = d->features,
                              .cores = d->cores,
                              .memory = d->memory,
-                             .memory_limit = d->memory,
+                             .memory_limit = pool_limit(&d->pool),
                              .cache = {0, d->l2_bytes, 0}};
     return IG_OK;
 }
@@ -279,9 +283,9 @@ static void release(const backend *dev)
     if (current && !d->dead[0])
         cu.stream_wait(d->stream);
     if (d->context)
-        cuda_trim(d);
+        pool_trim(&d->pool);
     cuda_native_release(d);
-    const bool closes = d->context && d->used_bytes == 0 && d->n_kernels == 0;
+    const bool closes = d->context && d->pool.used == 0 && d->n_kernels == 0;
     if (closes)
         close_parts(d);
     if (current)

@@ -1,4 +1,4 @@
-/* Buffers of an NVIDIA GPU: a pool of blocks, and copies. What is written goes through pinned memory, so
+/* Buffers of an NVIDIA GPU: blocks of its pool, and copies. What is written goes through pinned memory, so
  * that the host can go on; what is read is waited for. */
 #include "backend/cuda/cuda.h"
 
@@ -8,93 +8,48 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- the pool ---- */
+/* ---- blocks: called with the lock and the context ---- */
 
-/* Sizes are rounded up to an eighth of a power of two: at most 12 % is wasted. */
-static size_t block_bytes(size_t bytes)
+static ig_status block_get(void *device, size_t bytes, uint64_t *at, bool *full)
 {
-    size_t step = 512;
-    while (step * 16 < bytes)
-        step *= 2;
-    return (bytes + step - 1) / step * step;
+    cuda_device *d = device;
+    CUdeviceptr got = 0;
+    char what[96];
+    const CUresult status = cu.memory_alloc(&got, bytes);
+    *at = got;
+    *full = status == CUDA_ERROR_OUT_OF_MEMORY;
+    if (*full)
+        return IG_ERR_MEMORY;
+    snprintf(what, sizeof what, "allocating %zu bytes", bytes);
+    return cuda_check(d, status, what);
 }
 
-static int class_of(size_t bytes)
+static void block_give(void *device, uint64_t at)
 {
-    int class = 0;
-    while ((size_t)1 << class < bytes)
-        class ++;
-    return class;
+    (void)device;
+    cu.memory_free((CUdeviceptr)at);
 }
 
-static CUdeviceptr pool_take(cuda_device *d, size_t bytes)
+static void block_wait(void *device) { cu.stream_wait(((cuda_device *)device)->stream); }
+
+static uint64_t block_left(void *device)
 {
-    for (cuda_block **b = &d->pool[class_of(bytes)]; *b; b = &(*b)->next)
-        if ((*b)->bytes == bytes) {
-            cuda_block *taken = *b;
-            const CUdeviceptr at = taken->at;
-            *b = taken->next;
-            d->pooled_bytes -= bytes;
-            memory_free(taken);
-            return at;
-        }
-    return 0;
+    size_t left = 0, total = 0;
+    (void)device;
+    return cu.memory_info(&left, &total) == CUDA_SUCCESS ? left : 0;
 }
 
-void cuda_trim(cuda_device *d)
-{
-    for (int i = 0; i < CUDA_POOL_CLASSES; i++)
-        while (d->pool[i]) {
-            cuda_block *b = d->pool[i];
-            d->pool[i] = b->next;
-            cu.memory_free(b->at);
-            memory_free(b);
-        }
-    d->pooled_bytes = 0;
-}
+const pool_driver cuda_pool = {block_get, block_give, block_wait, block_left};
 
+/* Keeping a block calls no driver, so the context need not be current. */
 static void destroy(buffer *b)
 {
     cuda_memory *m = b->handle;
     cuda_device *d = m->dev;
-    cuda_block *block = memory_new(sizeof *block);
     pthread_mutex_lock(&d->lock);
-    d->used_bytes -= m->bytes;
-    if (block && !d->dead[0]) {
-        const int class = class_of(m->bytes);
-        *block = (cuda_block){d->pool[class], m->at, m->bytes};
-        d->pool[class] = block;
-        d->pooled_bytes += m->bytes;
-        block = NULL;
-    }
+    (d->dead[0] ? pool_lose : pool_put)(&d->pool, m->block);
     pthread_mutex_unlock(&d->lock);
-    memory_free(block);
     memory_free(m);
-}
-
-/* On a device without room, pooled blocks are given back first. */
-static ig_status take(cuda_device *d, size_t bytes, CUdeviceptr *at)
-{
-    char what[96];
-    size_t available = 0, total = 0;
-    *at = pool_take(d, bytes);
-    if (*at)
-        return IG_OK;
-    CUresult status = cu.memory_alloc(at, bytes);
-    if (status == CUDA_ERROR_OUT_OF_MEMORY) {
-        cu.stream_wait(d->stream);
-        cuda_trim(d);
-        status = cu.memory_alloc(at, bytes);
-    }
-    if (status == CUDA_ERROR_OUT_OF_MEMORY) {
-        cu.memory_info(&available, &total);
-        FAIL(IG_ERR_MEMORY,
-             "%s: a buffer of %zu bytes does not fit: %zu of %zu bytes are free, and Ingot holds "
-             "%llu",
-             d->name, bytes, available, total, (unsigned long long)d->used_bytes);
-    }
-    snprintf(what, sizeof what, "allocating %zu bytes", bytes);
-    return cuda_check(d, status, what);
 }
 
 buffer *cuda_alloc(const backend *dev, size_t bytes)
@@ -108,16 +63,14 @@ buffer *cuda_alloc(const backend *dev, size_t bytes)
         return NULL;
     }
     m->dev = d;
-    m->bytes = block_bytes(bytes ? bytes : 1);
-    const ig_status status = take(d, m->bytes, &m->at);
-    if (status == IG_OK)
-        d->used_bytes += m->bytes;
+    m->block = pool_take(&d->pool, bytes);
     cuda_leave(d);
-    if (status != IG_OK) {
+    if (!m->block) {
         memory_free(m);
         buffer_release(b);
         return NULL;
     }
+    m->at = (CUdeviceptr)m->block->at;
     b->device = dev;
     b->handle = m;
     b->destroy = destroy;

@@ -112,6 +112,9 @@ static cl_int read_facts(opencl_device *d)
     if (status == CL_SUCCESS)
         status = cl.clGetDeviceInfo(d->id, CL_DEVICE_MAX_WORK_ITEM_SIZES, sizeof axes, axes, NULL);
     d->cores = (int)cores;
+    d->pool.total = d->memory;
+    d->pool.block_most = l->alloc_bytes;
+    d->pool.cached_most = unified ? d->memory / 8 : 0; /* other programs need it, too */
     l->subnormals = f32 & CL_FP_DENORM;
     l->exact_division = f32 & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT;
     l->f64 = f64 != 0;
@@ -209,12 +212,16 @@ static void device_add(const char *kind, cl_platform_id platform, cl_device_id i
     opencl_device *d = &devices[search.count];
     const bool fresh = d->base.name == NULL;
     const pthread_mutex_t lock = d->lock;
+    const uint64_t limit = d->pool.limit_set;
     *d = (opencl_device){.base = vtable, .platform = platform, .id = id, .kind = kind};
     d->lock = lock;
     if (fresh)
         pthread_mutex_init(&d->lock, NULL);
     snprintf(d->name, sizeof d->name, "opencl:%d", search.count);
     d->base.name = d->name;
+    d->base.pool = &d->pool;
+    d->pool =
+        (memory_pool){.driver = &opencl_pool, .device = d, .name = d->name, .limit_set = limit};
     const cl_int named =
         platform_text(platform, CL_PLATFORM_NAME, d->platform_name, sizeof d->platform_name);
     const cl_int dated = platform_text(platform, CL_PLATFORM_VERSION, d->platform_version,
@@ -316,6 +323,8 @@ static void release(const backend *dev)
     opencl_device *d = opencl_device_of(dev);
     if (!opencl_enter_open(d))
         return;
+    if (d->context)
+        pool_trim(&d->pool);
     if (d->context && d->live == 0) {
         cl.clFinish(d->queue);
         queue_drop(d);
@@ -350,7 +359,7 @@ static ig_status describe(const backend *dev, ig_device_info *info)
         .driver = d->driver,
         .cores = d->cores,
         .memory = d->memory,
-        .memory_limit = d->memory,
+        .memory_limit = pool_limit(&d->pool),
     };
     return IG_OK;
 }

@@ -106,9 +106,15 @@ static ig_status launch_locked(opencl_kernel *k, const kernel_launch *l)
         if (k->params[i].kind == KERNEL_BUFFER && l->args[i].at.buf)
             ((opencl_memory *)l->args[i].at.buf->handle)->written = number;
     cl_int status = set_args(k, l);
-    if (status == CL_SUCCESS)
+    for (int tries = 0; status == CL_SUCCESS && tries < 2; tries++) {
         status =
             cl.clEnqueueNDRangeKernel(d->queue, k->kernel, 3, NULL, global, local, 0, NULL, &event);
+        if (status != CL_MEM_OBJECT_ALLOCATION_FAILURE || tries > 0)
+            break;
+        cl.clFinish(d->queue); /* drivers allocate late: kept blocks may be what is missing */
+        pool_trim(&d->pool);
+        status = CL_SUCCESS;
+    }
     TRY(queue_given(d, number, status, event, k->name));
     return l->device_ns ? time_of(d, event, l->device_ns) : IG_OK;
 }

@@ -8,45 +8,81 @@
 #include <stdio.h>
 #include <string.h>
 
+/* ---- blocks: called with the lock ---- */
+
+static ig_status block_get(void *device, size_t bytes, uint64_t *at, bool *full)
+{
+    opencl_device *d = device;
+    cl_int status = CL_SUCCESS;
+    char what[64];
+    const cl_mem mem = cl.clCreateBuffer(d->context, CL_MEM_READ_WRITE, bytes, NULL, &status);
+    *at = (uint64_t)(uintptr_t)mem;
+    *full = opencl_is_full(status);
+    if (*full)
+        return IG_ERR_MEMORY;
+    snprintf(what, sizeof what, "a buffer of %zu bytes", bytes);
+    return opencl_check(d, status, what);
+}
+
+static void block_give(void *device, uint64_t at)
+{
+    (void)device;
+    cl.clReleaseMemObject((cl_mem)(uintptr_t)at);
+}
+
+static void block_wait(void *device) { cl.clFinish(((opencl_device *)device)->queue); }
+
+const pool_driver opencl_pool = {block_get, block_give, block_wait, NULL};
+
+bool opencl_is_full(cl_int status)
+{
+    return status == CL_MEM_OBJECT_ALLOCATION_FAILURE || status == CL_OUT_OF_RESOURCES ||
+           status == CL_OUT_OF_HOST_MEMORY;
+}
+
+/* ---- buffers ---- */
+
 static void destroy(buffer *b)
 {
     opencl_memory *m = b->handle;
     opencl_device *d = m->dev;
     if (opencl_enter_open(d)) {
-        cl.clReleaseMemObject(m->mem);
+        pool_put(&d->pool, m->block);
         d->live--;
         opencl_leave(d);
+    } else {
+        pool_lose(&d->pool, m->block);
     }
     memory_free(m);
 }
 
-static ig_status mem_create(opencl_device *d, size_t bytes, cl_mem *mem)
+static pool_block *block_take(opencl_device *d, size_t bytes)
 {
-    cl_int status = CL_SUCCESS;
-    char what[64];
-    snprintf(what, sizeof what, "a buffer of %zu bytes", bytes);
-    TRY(opencl_enter(d));
-    /* OpenCL has no buffers of 0 bytes. */
-    *mem = cl.clCreateBuffer(d->context, CL_MEM_READ_WRITE, bytes ? bytes : 1, NULL, &status);
-    d->live += status == CL_SUCCESS;
+    if (opencl_enter(d) != IG_OK)
+        return NULL;
+    pool_block *b = pool_take(&d->pool, bytes);
+    d->live += b != NULL;
     opencl_leave(d);
-    return opencl_check(d, status, what);
+    return b;
 }
 
 buffer *opencl_alloc(const backend *dev, size_t bytes)
 {
     opencl_device *d = opencl_device_of(dev);
     if (bytes > dev->limits.alloc_bytes)
-        FAIL_NULL(IG_ERR_MEMORY, "%s: a buffer of %zu bytes is asked for, but one has at most %llu",
+        FAIL_NULL(IG_ERR_MEMORY,
+                  "%s: a buffer of %zu bytes is needed, but the device allows at most %llu; use "
+                  "smaller arrays, or let the CPU run it: --fallback warn or auto",
                   dev->name, bytes, (unsigned long long)dev->limits.alloc_bytes);
     buffer *b = buffer_new_opaque(bytes);
     opencl_memory *m = b ? memory_new(sizeof *m) : NULL;
-    if (!m || mem_create(d, bytes, &m->mem) != IG_OK) {
+    if (!m || !(m->block = block_take(d, bytes))) {
         memory_free(m);
         buffer_release(b);
         return NULL;
     }
     m->dev = d;
+    m->mem = (cl_mem)(uintptr_t)m->block->at;
     b->device = dev;
     b->handle = m;
     b->destroy = destroy;

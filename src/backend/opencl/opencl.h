@@ -11,6 +11,7 @@
 
 #include "backend/backend.h"
 #include "backend/opencl/api.h"
+#include "backend/pool.h"
 
 #include <pthread.h>
 
@@ -43,6 +44,7 @@ typedef struct opencl_device {
     cl_context context; /* NULL: not open */
     cl_command_queue queue;
     int live; /* buffers and kernels that need the context */
+    memory_pool pool;
     uint64_t number;
     opencl_pending pending[OPENCL_PENDING]; /* a ring */
     int pending_first, n_pending;
@@ -54,6 +56,7 @@ typedef struct opencl_device {
 typedef struct opencl_memory {
     opencl_device *dev;
     cl_mem mem;
+    pool_block *block;
     uint64_t written; /* by the command of this number */
 } opencl_memory;
 
@@ -104,6 +107,9 @@ const opencl_failure *queue_failure(const opencl_device *d, uint64_t number);
 
 /* ---- memory.c ---- */
 
+extern const pool_driver opencl_pool;
+/* True if a call failed because the device, or the driver, has too little memory. */
+bool opencl_is_full(cl_int status);
 buffer *opencl_alloc(const backend *dev, size_t bytes);
 ig_status opencl_write(buffer *to, size_t offset, const void *from, size_t bytes);
 ig_status opencl_read(buffer *from, size_t offset, void *to, size_t bytes);
