@@ -233,6 +233,9 @@ static void end_life(const char *what, long n)
         fail_msg("%s %ld: %ld objects of CUDA left", what, n, fake.count(FAKE_OBJECTS));
 }
 
+/* Every n; where the machine is slow, every fourth. */
+static long stride(void) { return getenv("IG_TEST_QUICK") ? 4 : 1; }
+
 /* For every n, until a life ends before the n-th call. A life goes on after a call that failed once. */
 static int lives_with_failures(bool always)
 {
@@ -241,7 +244,7 @@ static int lives_with_failures(bool always)
     int failed = 0;
     expected(want);
     end_life(what, 0);
-    for (long n = 1;; n++) {
+    for (long n = 1;; n += stride()) {
         const int64_t live = memory_live();
         fake.fail_at(n, always);
         failed += !check_life(want, what, n);
@@ -265,14 +268,14 @@ static void every_call_fails_once(void **unused)
 {
     (void)unused;
     setenv("IG_CACHE", "off", 1);
-    assert_true(lives_with_failures(false) > 20);
+    assert_true(lives_with_failures(false) > 20 / stride());
     unsetenv("IG_CACHE");
 }
 
 static void every_call_with_the_cache_fails_once(void **unused)
 {
     (void)unused;
-    assert_true(lives_with_failures(false) > 20);
+    assert_true(lives_with_failures(false) > 20 / stride());
 }
 
 /* With a graph in it. */
@@ -281,15 +284,15 @@ static void every_call_of_a_repeated_life_fails_once(void **unused)
     (void)unused;
     lives_repeat = 5;
     const long graphs = fake.count(FAKE_GRAPHS);
-    assert_true(lives_with_failures(false) > 20);
-    assert_true(fake.count(FAKE_GRAPHS) - graphs > 20);
+    assert_true(lives_with_failures(false) > 20 / stride());
+    assert_true(fake.count(FAKE_GRAPHS) - graphs > 20 / stride());
     lives_repeat = 1;
 }
 
 static void all_calls_fail_from_then_on(void **unused)
 {
     (void)unused;
-    assert_true(lives_with_failures(true) > 20);
+    assert_true(lives_with_failures(true) > 20 / stride());
 }
 
 static void every_allocation_fails(void **unused)
@@ -299,7 +302,7 @@ static void every_allocation_fails(void **unused)
     expected(want);
     end_life("no allocation", 0);
     const int64_t live = memory_live();
-    for (int64_t n = 1;; n += 3) {
+    for (int64_t n = 1;; n += 3 * stride()) {
         const int64_t before = memory_count();
         spared = true;
         memory_fail_at(n);
