@@ -12,7 +12,7 @@ static double try_once(ig_array *x)
         return 0;
     double begin_s = limit_clock_s();
     ig_array *y = ig_negative(x);
-    bool fine = y && ig_eval(&y, 1) == IG_OK;
+    bool fine = y && ig_eval(&y, 1) == IG_OK && ig_synchronize(NULL) == IG_OK;
     double took_s = limit_clock_s() - begin_s;
     ig_scope_end();
     return fine ? took_s : 0;
@@ -23,7 +23,7 @@ double limit_device_copy(const char *device)
     double best = 0;
     if (ig_set_device(device) == IG_OK && ig_scope_begin() == IG_OK) {
         ig_array *x = ig_ones(IG_SHAPE(elements), IG_F32);
-        bool fine = x && ig_eval(&x, 1) == IG_OK;
+        bool fine = x && ig_eval(&x, 1) == IG_OK && ig_synchronize(NULL) == IG_OK;
         for (int i = 0; i < TRIES && fine; i++) {
             double took_s = try_once(x), rate = took_s > 0 ? 8e-9 * (double)elements / took_s : 0;
             best = rate > best ? rate : best;

@@ -244,6 +244,12 @@ static outcome library_outcome(str *why)
                                                                    : OUTCOME_FAILED;
 }
 
+/* Launches are queued on most devices: a run is over when its device is done. */
+static bool device_wait(const job *j)
+{
+    return device_is_host(j->device) || ig_synchronize(j->device) == IG_OK;
+}
+
 static outcome job_open(void *context, str *why)
 {
     job *j = context;
@@ -257,7 +263,7 @@ static outcome job_open(void *context, str *why)
     if (ig_set_device(j->device) != IG_OK || ig_set_threads(j->threads) != IG_OK ||
         ig_scope_begin() != IG_OK)
         return library_outcome(why);
-    bool fine = !j->work->make || j->work->make(j);
+    bool fine = (!j->work->make || j->work->make(j)) && device_wait(j);
     ig_scope_end();
     return fine ? OUTCOME_FINE : library_outcome(why);
 }
@@ -275,8 +281,7 @@ static outcome job_run(void *context, double *aside_s, str *why)
         ig_array *y = j->work->build(j);
         fine = y && ig_eval(&y, 1) == IG_OK;
     }
-    /* Other devices only queue the work. */
-    fine = fine && (device_is_host(j->device) || ig_synchronize(j->device) == IG_OK);
+    fine = fine && device_wait(j);
     ig_scope_end();
     return !fine || ig_failed() ? library_outcome(why) : o;
 }

@@ -40,6 +40,15 @@ END
 }
 check 'a timeline has the times of the device' traced
 
+# ---- a benchmark times the device's work, not only its launches
+waits() {
+    rm -f "$temporary/calls"
+    FAKE_CUDA_LOG=$temporary/calls "$ingot" bench --quick --seconds 1 --quiet --device cuda:0 --only launch || return
+    local launches=$(grep -c 'cuLaunchKernel\|cuGraphLaunch' "$temporary/calls")
+    [ "$launches" -gt 10 ] && [ "$(grep -c cuStreamSynchronize "$temporary/calls")" -ge "$launches" ]
+}
+check 'a benchmark waits for the device' waits
+
 # ---- two GPUs
 second() { FAKE_CUDA_DEVICES=2 ends "$@"; }
 check 'both are listed' second 0 'fake GPU 1' devices
