@@ -67,6 +67,14 @@ attention() {
 check 'attention: scores are never in memory as a whole' attention
 
 if ls /etc/OpenCL/vendors/*.icd >/dev/null 2>&1; then
-    check 'opencl: a long argsort' same opencl 'argsort(normal(key(0), [2, 5000]))'
+    while read -r line; do
+        check "opencl: $line" same opencl "$line"
+    done <<'EOF'
+argsort(normal(key(0), [2, 5000]))
+sort(astype(normal(key(0), [9000]) * 30, i8), descending=true)
+normal(key(0), [3, 65, 301]) @ normal(key(1), [301, 7]) + normal(key(2), [7])
+softmax(normal(key(0), [3, 1500]))
+sum(uniform(key(0), [3, 100004]), axis=1)
+EOF
 fi
 finish

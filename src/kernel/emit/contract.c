@@ -468,11 +468,12 @@ ig_status emit_contract(const program *p, const emit_target *t, emitted *out)
     contraction c = {.p = p, .shape = shape_of(p, t), .chain_rows = 0};
     if (p->post.size == 0)
         return IG_OK;
+    if (t->cpu)
+        return emit_contract_serial(p, t, out);
     emit_writer w;
     TRY(writer_start(&w, t, out));
     w.wide = !emit_is_narrow(p, 1) ||
              (double)p->extent[0] * (double)p->extent[1] * (double)p->extent[2] > INT32_MAX;
-    w.rolled = t->cpu;
     contraction_plan(&w, &c);
     contraction_functions(&w, &c);
     const int tiles_n = writer_number(&w, ceil_div(p->extent[2], TILE));

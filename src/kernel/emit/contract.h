@@ -50,4 +50,7 @@ void contraction_matrix_end(emit_writer *w, const contraction *c);
 /* The lanes of the sums. */
 ig_dtype contraction_lane(const program *p);
 
+/* On a CPU: contract_serial.c. */
+ig_status emit_contract_serial(const program *p, const emit_target *t, emitted *out);
+
 #endif

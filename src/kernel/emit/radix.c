@@ -6,7 +6,7 @@
  *   radix_move    each tile is sorted by its digit in shared memory and is written to its places: runs of one
  *                 digit lie side by side
  *
- * How radix_move sorts: where lanes can vote, a warp takes a part of the tile, 32 items at a time, and counts
+ * On a CPU a block is one thread, and all three are plain loops. How radix_move sorts elsewhere: where lanes can vote, a warp takes a part of the tile, 32 items at a time, and counts
  * their digits in counters of its own; votes tell which lanes have the same digit. Elsewhere there are two
  * steps of four bits: a thread has EACH neighbouring items and counts digits in counters of its own, and the
  * running sums of all counters, by digit and then by thread, are the places. */
@@ -86,13 +86,13 @@ static ig_status start(emit_writer *w, const radix *r, const emit_target *t, emi
 {
     TRY(writer_start(w, t, out));
     w->wide = r->wide;
-    w->rolled = t->cpu; /* its compiler takes very long for unrolled loops between barriers */
     return IG_OK;
 }
 
 static ig_status finish(emit_writer *w, const char *entry, int64_t blocks)
 {
-    const uint32_t grid[3] = {indexed_grid(blocks, w->target), 1, 1}, block[3] = {THREADS, 1, 1};
+    const uint32_t grid[3] = {indexed_grid(blocks, w->target), 1, 1};
+    const uint32_t block[3] = {w->target->cpu ? 1 : THREADS, 1, 1};
     const ig_status status = writer_finish(w, entry, grid, block, 0);
     writer_drop(w);
     return status;
@@ -309,8 +309,8 @@ static void write_by_votes(emit_writer *w, const pass *p, int total, int count, 
 
 /* ---- the last launch of a pass ---- */
 
-/* Statements that write the item, whose number is at `at`, to place `to` of its row. */
-static void write_out(emit_writer *w, const pass *p, const char *at)
+/* Statements that write the item `bits` and its number to place `to` of its row. */
+static void write_out(emit_writer *w, const pass *p, const char *number)
 {
     const radix *r = p->r;
     if (p->last) {
@@ -320,7 +320,7 @@ static void write_out(emit_writer *w, const pass *p, const char *at)
         text_add(&w->body, "        if (to < g.n%d)\n            p%d[target(g, row, to)] = ",
                  writer_number(w, q->kept), to);
         if (q->kind == PROGRAM_ARGSORT)
-            text_add(&w->body, "(%s)number[%s];\n", emit_storage_type(dtype), at);
+            text_add(&w->body, "(%s)%s;\n", emit_storage_type(dtype), number);
         else if (dtype == IG_F32)
             text_add(&w->body, "__uint_as_float(bits);\n");
         else if (dtype == IG_F64)
@@ -333,8 +333,8 @@ static void write_out(emit_writer *w, const pass *p, const char *at)
     text_add(&w->body, "        p%d[row * g.n%d + to] = bits;\n",
              writer_scratch(w, r->type, r->item[~p->index & 1]), inner);
     if (r->numbers)
-        text_add(&w->body, "        p%d[row * g.n%d + to] = number[%s];\n",
-                 writer_scratch(w, "unsigned int", r->number[~p->index & 1]), inner, at);
+        text_add(&w->body, "        p%d[row * g.n%d + to] = %s;\n",
+                 writer_scratch(w, "unsigned int", r->number[~p->index & 1]), inner, number);
 }
 
 static void write_tile_begin(emit_writer *w, const pass *p, bool votes)
@@ -416,7 +416,79 @@ static ig_status emit_move(const pass *p, const emit_target *t, emitted *out)
              "        const %s bits = item[%s];\n"
              "        const idx to = (idx)(base[digit_of(g, bits)] + (unsigned int)j);\n",
              each_of(r), THREADS, r->type, at);
-    write_out(&w, p, at);
+    char number[48];
+    snprintf(number, sizeof number, "number[%s]", at);
+    write_out(&w, p, number);
+    text_add(&w.body, "    }\n}\n");
+    return finish(&w, "radix_move", r->rows * tiles_of(r));
+}
+
+/* ---- on a CPU ---- */
+
+static ig_status serial_count(const pass *p, const emit_target *t, emitted *out)
+{
+    const radix *r = p->r;
+    emit_writer w;
+    TRY(start(&w, r, t, out));
+    write_item_functions(&w, p);
+    const int count = writer_scratch(&w, "unsigned int", r->count);
+    const int inner = writer_number(&w, r->inner), tiles = writer_number(&w, tiles_of(r));
+    text_add(&w.body,
+             "extern \"C\" __global__ void radix_count(PARAMS)\n{\n    unsigned int n[%d];\n"
+             "    const idx row = blockIdx.x / g.n%d, tile = blockIdx.x %% g.n%d;\n"
+             "    for (int d = 0; d < %d; d++)\n        n[d] = 0;\n"
+             "    for (idx col = tile * %lld; col < g.n%d && col < (tile + 1) * %lld; col++)\n"
+             "        n[digit_of(g, item_at(ARGS, row, col))]++;\n"
+             "    for (int d = 0; d < %d; d++)\n"
+             "        p%d[(row * %d + d) * g.n%d + tile] = n[d];\n}\n",
+             DIGITS, tiles, tiles, DIGITS, (long long)tile_of(r), inner, (long long)tile_of(r),
+             DIGITS, count, DIGITS, tiles);
+    return finish(&w, "radix_count", r->rows * tiles_of(r));
+}
+
+/* Counts of a row become places, digit by digit and tile by tile. */
+static ig_status serial_sum(const radix *r, const emit_target *t, emitted *out)
+{
+    emit_writer w;
+    TRY(start(&w, r, t, out));
+    const int count = writer_scratch(&w, "unsigned int", r->count);
+    const int n = writer_number(&w, DIGITS * tiles_of(r));
+    text_add(&w.body,
+             "extern \"C\" __global__ void radix_sum(PARAMS)\n{\n"
+             "    unsigned int *n = p%d + (idx)blockIdx.x * g.n%d, sum = 0;\n"
+             "    for (idx k = 0; k < g.n%d; k++) {\n        const unsigned int now = n[k];\n"
+             "        n[k] = sum;\n        sum += now;\n    }\n}\n",
+             count, n, n);
+    return finish(&w, "radix_sum", r->rows);
+}
+
+static ig_status serial_move(const pass *p, const emit_target *t, emitted *out)
+{
+    const radix *r = p->r;
+    emit_writer w;
+    TRY(start(&w, r, t, out));
+    write_item_functions(&w, p);
+    if (p->last)
+        write_place(&w, "target", &r->out->out.v, r->out->kept);
+    const int count = writer_scratch(&w, "unsigned int", r->count);
+    const int inner = writer_number(&w, r->inner), tiles = writer_number(&w, tiles_of(r));
+    char number[64] = "col";
+    if (r->numbers && !p->first)
+        snprintf(number, sizeof number, "p%d[row * g.n%d + col]",
+                 writer_scratch(&w, "unsigned int", r->number[p->index & 1]), inner);
+    text_add(&w.body,
+             "extern \"C\" __global__ void radix_move(PARAMS)\n{\n    unsigned int n[%d];\n"
+             "    const idx row = blockIdx.x / g.n%d, tile = blockIdx.x %% g.n%d;\n"
+             "    for (int d = 0; d < %d; d++)\n"
+             "        n[d] = p%d[(row * %d + d) * g.n%d + tile];\n"
+             "    for (idx col = tile * %lld; col < g.n%d && col < (tile + 1) * %lld; col++) {\n"
+             "        const %s bits = item_at(ARGS, row, col);\n"
+             "        const idx to = (idx)n[digit_of(g, bits)]++;\n",
+             DIGITS, tiles, tiles, DIGITS, count, DIGITS, tiles, (long long)tile_of(r), inner,
+             (long long)tile_of(r), r->type);
+    if (r->numbers)
+        text_add(&w.body, "        const unsigned int item_number = (unsigned int)%s;\n", number);
+    write_out(&w, p, "item_number");
     text_add(&w.body, "    }\n}\n");
     return finish(&w, "radix_move", r->rows * tiles_of(r));
 }
@@ -427,9 +499,9 @@ ig_status radix_sort(const radix *r, const emit_target *t, emitted *out, int *la
     for (int i = 0; i < passes; i++) {
         const pass p = {
             .r = r, .index = i, .first = r->in && i == 0, .last = r->out && i == passes - 1};
-        TRY(emit_count(&p, t, out));
-        TRY(emit_sum(r, t, out));
-        TRY(emit_move(&p, t, out));
+        TRY((t->cpu ? serial_count : emit_count)(&p, t, out));
+        TRY((t->cpu ? serial_sum : emit_sum)(r, t, out));
+        TRY((t->cpu ? serial_move : emit_move)(&p, t, out));
     }
     *last = passes & 1;
     return IG_OK;
