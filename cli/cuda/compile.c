@@ -163,7 +163,29 @@ typedef struct build {
     const char *folder;
     str messages; /* a path: what the compiler prints */
     bool is_clang;
+    str toolkit; /* CUDA's folder, if its libraries are wanted; else empty */
 } build;
+
+/* Libraries of CUDA, such as cuBLAS, work with programs on an NVIDIA GPU: streams and addresses are the driver's. */
+static bool wants_toolkit(const build *b)
+{
+    for (int i = 0; b->text->for_nvrtc && b->o->libraries[i]; i++)
+        if (strncmp(b->o->libraries[i], "cu", 2) == 0 || strncmp(b->o->libraries[i], "nv", 2) == 0)
+            return true;
+    return false;
+}
+
+static void find_toolkit(build *b)
+{
+    const char *const places[] = {getenv("CUDA_HOME"), getenv("CUDA_PATH"), "/usr/local/cuda"};
+    for (size_t i = 0; i < sizeof places / sizeof *places && !b->toolkit.n; i++) {
+        str header = {0};
+        str_printf(&header, "%s/include/cuda.h", places[i] ? places[i] : "");
+        if (places[i] && *places[i] && access(header.s, R_OK) == 0)
+            str_puts(&b->toolkit, places[i]);
+        str_free(&header);
+    }
+}
 
 static bool prepare_compiler(const void *context)
 {
@@ -229,6 +251,8 @@ static void common_words(const build *b, bool is_c, word_list *w)
         word_add(w, "-I%s", b->o->folders[i]);
     for (int i = 0; b->o->defines[i]; i++)
         word_add(w, "-D%s", b->o->defines[i]);
+    if (b->toolkit.n) /* after ours: only headers that we do not have */
+        word_add(w, "-idirafter%s/include", b->toolkit.s);
 }
 
 static void add_path(const build *b, const char *name, const char *ending, word_list *w)
@@ -273,6 +297,10 @@ static int compile_and_link(const build *b)
             add_path(b, b->text->files[i].name, ".o", &w);
     word_add(&w, "%s", library);
     word_add(&w, "-Wl,-rpath,%s", folder.s);
+    if (b->toolkit.n) {
+        word_add(&w, "-L%s/lib64", b->toolkit.s);
+        word_add(&w, "-Wl,-rpath,%s/lib64", b->toolkit.s);
+    }
     for (int i = 0; b->o->libraries[i]; i++)
         word_add(&w, "-l%s", b->o->libraries[i]);
     word_add(&w, "%s", "-lm");
@@ -354,6 +382,8 @@ int compile_program(const command *c, const program_options *o, const compiler *
     build b = {.c = c, .o = o, .tools = tools, .text = text, .folder = folder};
     str_printf(&b.messages, "%s/messages", folder);
     b.is_clang = ask_clang(&b);
+    if (wants_toolkit(&b))
+        find_toolkit(&b);
     int ended = 0;
     for (int i = 0; ended == 0 && i < text->n_files; i++)
         if (text->files[i].is_c)
@@ -362,5 +392,6 @@ int compile_program(const command *c, const program_options *o, const compiler *
         ended = compile_and_link(&b);
     const int code = ended == 0 && !process_interrupted() ? -1 : explain_failure(&b, ended);
     str_free(&b.messages);
+    str_free(&b.toolkit);
     return code;
 }

@@ -26,12 +26,13 @@ at_all() { # a function for each program, as many at a time as there are cores
 }
 
 order() { if grep -q '^/\* sorted' "$1"; then sort; else cat; fi; }
+libraries() { told "$1" libraries | sed 's/[^ ]*/-l&/g'; }
 rejected() { grep -q 'nvcc: rejects it' "$1"; }
 
 run_ours() {
     local source=$1 out=$temporary/$(basename "$1" .cu) also=${1%.cu}.part.cu
     [ -f "$also" ] || also=
-    timeout 100 "$ingot" run --device cuda -I tests/cuda/include -D GIVEN=7 "$source" $also -- \
+    timeout 100 "$ingot" run --device cuda -I tests/cuda/include -D GIVEN=7 $(libraries "$source") "$source" $also -- \
         $(told "$source" args | head -n 1) >"$out.ours" 2>"$out.err" </dev/null
     echo $? >"$out.code"
 }
@@ -67,6 +68,7 @@ if ! "$ingot" devices 2>/dev/null | grep -q '^cuda:0'; then
         finish
         exit
     fi
+    programs=$(grep -L '^/\* libraries:' $programs) # they start CUDA's own driver
     at_all run_idle
     for program in $programs; do
         check "$(basename "$program") by NVRTC" compiles "$program"
@@ -78,6 +80,11 @@ fi
 
 # ---- with a GPU ----
 
+if ! ls "${CUDA_HOME:-/usr/local/cuda}"/lib64/libcublas.so >/dev/null 2>&1; then
+    skip 'CUDA programs with cuBLAS' 'cuBLAS is not installed'
+    programs=$(grep -L '^/\* libraries:' $programs)
+fi
+
 nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null)
 
 run_both() {
@@ -85,8 +92,8 @@ run_both() {
     [ -f "$also" ] || also=
     run_ours "$source"
     [ -n "$nvcc" ] || return
-    "$nvcc" -w -std=c++17 --extended-lambda -arch=native -rdc=true -I tests/cuda/include -D GIVEN=7 "$source" $also \
-        -o "$out.program" >"$out.nvcc.err" 2>&1 || return
+    "$nvcc" -w -std=c++17 --extended-lambda -arch=native -rdc=true -I tests/cuda/include -D GIVEN=7 $(libraries "$source") \
+        "$source" $also -o "$out.program" >"$out.nvcc.err" 2>&1 || return
     timeout 100 "$out.program" $(told "$source" args | head -n 1) >"$out.theirs" 2>>"$out.nvcc.err" </dev/null
     echo $? >"$out.theirs.code"
 }

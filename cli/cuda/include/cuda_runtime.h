@@ -31,6 +31,7 @@
 #define __CUDACC_VER_MINOR__ 0
 #define __CUDA_RUNTIME_H__ 1
 #define __DRIVER_TYPES_H__ 1
+#define __VECTOR_TYPES_H__ 1
 #define CUDART_VERSION 12000
 #ifndef CUDA_VERSION
 #define CUDA_VERSION 12000
