@@ -90,6 +90,10 @@ static void make_key(job *j)
     key_list(&j->key, j->o->folders);
     key_list(&j->key, j->o->defines);
     key_list(&j->key, j->o->libraries);
+    for (size_t i = 0; j->text.for_nvrtc && i < 2; i++) { /* where CUDA's libraries are */
+        const char *home = getenv(i ? "CUDA_PATH" : "CUDA_HOME");
+        key_text(&j->key, home ? home : "", home ? strlen(home) : 0);
+    }
     for (int i = 0; cuda_header_at(i).name; i++)
         key_text(&j->key, cuda_header_at(i).text, cuda_header_at(i).bytes);
     for (int i = 0; i < j->text.n_files; i++)
