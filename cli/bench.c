@@ -501,7 +501,8 @@ static void collect_peaks(session *s)
 /* Adds the rows, sorted by group, then in the order of the works. */
 static void collect_rows(session *s)
 {
-    static const char *const groups[] = {"compute", "memory", "train", "latency", "scaling"};
+    static const char *const groups[] = {"compute", "memory",  "train",
+                                         "text",    "latency", "scaling"};
     enum { GROUPS = sizeof groups / sizeof *groups };
     for (int g = 0; g <= GROUPS; g++)
         for (int i = 0; i < s->n; i++) {

@@ -58,6 +58,17 @@ def test_embed():
     check("another device", max(abs(a - b) for a, b in zip(gang, one[0]["vector"])) < 1e-5, gang)
 
 
+def test_same():
+    """In mode same, a whole model has the same bits on the CPU and in emitted kernels."""
+    words = ["classify", "--model", FOLDERS["classify"], "--json", "--math", "same", "the film was very good !", "cats"]
+    cpu, gang = [run(*words, "--device", device).stdout for device in ("cpu", "gang")]
+    check("the same bits on two devices", cpu == gang and cpu, (cpu, gang))
+    done = run("verify", "--model", FOLDERS["tag"], "--device", "cpu,gang", "--json")
+    result = json.loads(done.stdout)
+    check("verify --model", result["failed"] == 0 and len(result["devices"]) == 2 and
+          all(len(device["states"]) == tiny_model.LAYERS + 1 for device in result["devices"]), result)
+
+
 def test_classify():
     got = rows(run("classify", "--model", FOLDERS["classify"], "--json", "good film", "bad film"))
     check("labels", all(row["label"] in ("no", "yes") and abs(sum(row["labels"].values()) - 1) < 1e-6 for row in got), got)
@@ -139,6 +150,6 @@ done = subprocess.run([INGOT, "tokens", "--model", FOLDERS["embed"], "x"], captu
 if "utf8proc" in done.stderr:
     skip("all", "the library utf8proc is not there")
     finish()
-for test in (test_tokens, test_embed, test_classify, test_fill, test_answer, test_stream, test_train, test_mistakes):
+for test in (test_tokens, test_embed, test_same, test_classify, test_fill, test_answer, test_stream, test_train, test_mistakes):
     attempt(test.__name__, test)
 finish()

@@ -92,7 +92,7 @@ static difference state_compare(const states *got, const states *expected, int i
 
 static void state_name(int i, char name[32])
 {
-    snprintf(name, 32, i ? "layer %d" : "the embeddings", i - 1);
+    snprintf(name, 32, i ? "layer %d" : "embedding layer", i - 1);
 }
 
 /* Adds the comparison of one device; returns whether all states are within their bounds. */

@@ -19,7 +19,9 @@ ig_status file_read_whole(const char *path, bool absent_ok, char **data, size_t 
         return IG_OK;
     ig_status status = io_open(&file, path);
     if (status == IG_OK)
-        status = io_read_new(&file, FILE_MOST, &block, bytes);
+        status = io_read_new(
+            &file, file.left >= 0 && file.left < FILE_MOST ? (size_t)file.left : FILE_MOST, &block,
+            bytes);
     io_close(&file);
     if (status == IG_OK && !block && !(block = malloc(1)))
         status = ig_fail(IG_ERR_MEMORY, "load '%s': no memory", path);

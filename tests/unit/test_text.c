@@ -1,13 +1,17 @@
 /* Tokenizers and text models without another implementation: what they return, mistakes, failing allocations, training.
  * tests/test_tokenizers.py and tests/test_text_models.py compare them with other packages. */
+#include "support/capture.h"
+#include "support/faulty.h"
 #include "support/folder.h"
 #include "support/text_folder.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "cli/cli.h"
 
 static ig_text text_of(const char *s) { return (ig_text){s, strlen(s)}; }
 
@@ -236,6 +240,35 @@ static void test_train(void **state)
     ig_model_free(trained);
 }
 
+/* ingot verify --model finds a fault, and names the first layer that has it. */
+static void test_verify(void **state)
+{
+    static const struct {
+        fault planted;
+        int code;
+        const char *says;
+    } rows[] = {{{0}, EXIT_FINE, "2 states within their bounds"},
+                {{.op = "add", .kind = FAULT_ELEMENT}, EXIT_FAILED, "embedding layer is wrong"},
+                {{.op = "multiply", .kind = FAULT_ELEMENT}, EXIT_FAILED, "layer 0 is wrong"}};
+    (void)state;
+    if (!available())
+        skip();
+    int wrong = 0;
+    assert_true(text_folder_make(folder_itself()));
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char line[600], *said = NULL;
+        faulty_plant(rows[i].planted);
+        snprintf(line, sizeof line, "verify --model %s --device faulty", folder_itself());
+        const int code = capture_verb(verb_verify, line, &said);
+        if (code != rows[i].code || !strstr(said, rows[i].says))
+            print_error("row %zu: exit code %d: %s", i, code, said), wrong++;
+        free(said);
+    }
+    faulty_plant((fault){0});
+    ig_set_device("cpu");
+    assert_int_equal(wrong, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -244,6 +277,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_failing, folder_begin, folder_end),
         cmocka_unit_test_setup_teardown(test_model, folder_begin, folder_end),
         cmocka_unit_test_setup_teardown(test_train, folder_begin, folder_end),
+        cmocka_unit_test_setup_teardown(test_verify, folder_begin, folder_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
