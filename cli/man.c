@@ -27,6 +27,9 @@ static const char *const environment[][2] = {
     {"IG_CUBLASLT", "Path of cuBLASLt, which computes matrix products on NVIDIA GPUs, or off. It "
                     "is searched where "
                     "NVRTC is; without it, Ingot's own kernels compute them."},
+    {"IG_CUDNN",
+     "Path of cuDNN 9, which computes convolutions on NVIDIA GPUs, or off. It is searched where "
+     "NVRTC is; without it, a convolution is a matrix product over windows."},
     {"IG_KEEP_KERNELS",
      "Folder that receives the text of each kernel that is made of array programs."},
     {"IG_CACHE", "off: compiled kernels and programs are not cached."},

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "ops/contract.h"
 #include "ops/index.h"
+#include "ops/native.h"
 #include "ops/window.h"
 #include <string.h>
 
@@ -107,6 +108,16 @@ static ig_array *conv_windows(const conv *c, ig_array *x)
     return array_view(c->op, x, &v);
 }
 
+/* y, of which the second axis has the channels, with the bias, if there is one. */
+static ig_array *with_bias(const conv *c, ig_array *y)
+{
+    if (!y || !c->bias)
+        return y;
+    const int64_t column[1 + WINDOW_AXES_MOST] = {c->groups * c->out, 1, 1, 1};
+    ig_array *bias = build_cast(c->bias, (ig_dtype)y->dtype);
+    return ig_add(y, build_reshape(c->op, bias, 1 + c->w.n, column));
+}
+
 /* The result: x is padded, weight is conv_weight's. f16 and bf16 round once, after the bias. */
 static ig_array *conv_result(const conv *c, ig_array *x, ig_array *weight)
 {
@@ -117,12 +128,7 @@ static ig_array *conv_result(const conv *c, ig_array *x, ig_array *weight)
     ig_array *y = contract_node(c->op, in, (contract_axes){2, 1, n, 1 + n}, wide);
     int64_t shape[2 + WINDOW_AXES_MOST] = {c->x->view.shape[0], c->groups * c->out};
     memcpy(shape + 2, c->w.out, sizeof c->w.out);
-    y = build_reshape(c->op, y, 2 + n, shape);
-    if (!c->bias)
-        return y;
-    const int64_t column[1 + WINDOW_AXES_MOST] = {c->groups * c->out, 1, 1, 1};
-    ig_array *bias = build_reshape(c->op, build_cast(c->bias, wide), 1 + n, column);
-    return build_cast(ig_add(y, bias), dtype);
+    return build_cast(with_bias(c, build_reshape(c->op, y, 2 + n, shape)), dtype);
 }
 
 /* ---- gradients: each kind of convolution is the gradient of the other with respect to x ---- */
@@ -194,6 +200,112 @@ static conv_numbers numbers_of(const conv *c, bool transposed)
     return r;
 }
 
+/* ---- as one node, for devices with code of their own for it ---- */
+
+/* The numbers of the nodes "convolution" (x, weight), "convolution gradient of x" (g, weight) and "convolution
+ * gradient of weight" (x, g), all in two dimensions. */
+enum {
+    NUMBER_N,
+    NUMBER_C,
+    NUMBER_H,
+    NUMBER_W,
+    NUMBER_K,
+    NUMBER_R,
+    NUMBER_S,
+    NUMBER_P,
+    NUMBER_Q,
+    NUMBER_STRIDE,
+    NUMBER_PADDING = 11,
+    NUMBER_DILATION = 13,
+    NUMBER_GROUPS = 15
+};
+
+static ig_array *define_forward(const node_native *n, ig_array *const *in, int i)
+{
+    const int64_t *v = n->number;
+    conv c = {.op = OP_conv2d,
+              .x = in[0],
+              .weight = in[1],
+              .groups = v[NUMBER_GROUPS],
+              .in = v[NUMBER_C] / v[NUMBER_GROUPS],
+              .out = v[NUMBER_K] / v[NUMBER_GROUPS],
+              .w = {.n = 2,
+                    .kernel = {v[NUMBER_R], v[NUMBER_S]},
+                    .stride = {v[NUMBER_STRIDE], v[NUMBER_STRIDE + 1]},
+                    .padding = {v[NUMBER_PADDING], v[NUMBER_PADDING + 1]},
+                    .dilation = {v[NUMBER_DILATION], v[NUMBER_DILATION + 1]},
+                    .out = {v[NUMBER_P], v[NUMBER_Q]}}};
+    (void)i;
+    return conv_result(&c, window_pad(c.x, &c.w, BORDER_ZERO), conv_weight(&c, false));
+}
+
+static ig_array *define_gradient(const node_native *n, ig_array *const x[2], ig_array *g, int i)
+{
+    ig_array *y = define_forward(n, x, 0), *grad;
+    return y && ig_vjp(&y, &g, 1, &x[i], 1, &grad) == IG_OK ? grad : NULL;
+}
+
+static ig_array *define_gradient_x(const node_native *n, ig_array *const *in, int i)
+{
+    const int64_t *v = n->number;
+    (void)i;
+    ig_array *x = ig_zeros(IG_SHAPE(v[NUMBER_N], v[NUMBER_C], v[NUMBER_H], v[NUMBER_W]), n->dtype);
+    return x ? define_gradient(n, (ig_array *const[2]){x, in[1]}, in[0], 0) : NULL;
+}
+
+static ig_array *define_gradient_weight(const node_native *n, ig_array *const *in, int i)
+{
+    const int64_t *v = n->number;
+    (void)i;
+    ig_array *w = ig_zeros(
+        IG_SHAPE(v[NUMBER_K], v[NUMBER_C] / v[NUMBER_GROUPS], v[NUMBER_R], v[NUMBER_S]), n->dtype);
+    return w ? define_gradient(n, (ig_array *const[2]){in[0], w}, in[1], 1) : NULL;
+}
+
+static ig_status pull_native(void *context, ig_array *const *in, int n, ig_array *out, ig_array *g,
+                             ig_array **grads)
+{
+    node_native what = *native_of(context);
+    const native_shape x = {what.dtype, 4, in[0]->view.shape},
+                       w = {what.dtype, 4, in[1]->view.shape};
+    (void)n;
+    (void)out;
+    g = build_cast(g, what.dtype);
+    what.what = "convolution gradient of x";
+    what.define = define_gradient_x;
+    TRY(native_apply(&what, (ig_array *const[2]){g, in[1]}, 2, &x, 1, NULL, &grads[0]));
+    what.what = "convolution gradient of weight";
+    what.define = define_gradient_weight;
+    return native_apply(&what, (ig_array *const[2]){in[0], g}, 2, &w, 1, NULL, &grads[1]);
+}
+
+/* The result without the bias; NULL, without an error, if the device has no code for it. f16 and bf16 with a
+ * bias round once, behind it, so they are left to the definition. */
+static ig_array *conv_native(const conv *c)
+{
+    const windows *w = &c->w;
+    const int64_t *x = c->x->view.shape;
+    const ig_dtype dtype = (ig_dtype)c->x->dtype;
+    if (w->n != 2 || !dtype_is_float(dtype) || (c->bias && dtype_is_half(dtype)) ||
+        view_size(&c->x->view) == 0 || w->out[0] < 1 || w->out[1] < 1 || c->out < 1)
+        return NULL;
+    const node_native n = {.what = "convolution",
+                           .dtype = dtype,
+                           .math = ig_math_mode(),
+                           .number = {x[0], x[1], x[2], x[3], c->groups * c->out, w->kernel[0],
+                                      w->kernel[1], w->out[0], w->out[1], w->stride[0],
+                                      w->stride[1], w->padding[0], w->padding[1], w->dilation[0],
+                                      w->dilation[1], c->groups},
+                           .define = define_forward};
+    const int64_t shape[4] = {x[0], c->groups * c->out, w->out[0], w->out[1]};
+    ig_array *const in[2] = {c->x, c->weight};
+    ig_array *y;
+    return native_is_offered(c->x, &n) && native_apply(&n, in, 2, &(native_shape){dtype, 4, shape},
+                                                       1, pull_native, &y) == IG_OK
+               ? y
+               : NULL;
+}
+
 static int convolve(op_id op, const ig_arg *args, ig_array **out)
 {
     conv c;
@@ -205,6 +317,9 @@ static int convolve(op_id op, const ig_arg *args, ig_array **out)
         window_numbers(op, "dilation", args[5].u.ints, w->n, 1, w->dilation) != IG_OK ||
         window_count(op, w, c.x->view.shape + 2, false) != IG_OK)
         return 0;
+    ig_array *native = conv_native(&c);
+    if (native)
+        return op_one(out, with_bias(&c, native));
     ig_array *y = conv_result(&c, window_pad(c.x, w, BORDER_ZERO), conv_weight(&c, false));
     return op_one(out, with_gradient(&c, numbers_of(&c, false), y));
 }

@@ -37,6 +37,25 @@ _Static_assert(sizeof(cublasLtMatmulHeuristicResult_t) == 8 * 8 + 8 + 4 + 4 + 16
                "the struct in api.h has another size");
 #endif
 
+#if __has_include("/usr/local/cuda/include/cudnn.h")
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+#pragma GCC diagnostic ignored "-Wstrict-prototypes"
+#include "/usr/local/cuda/include/cudnn.h"
+
+#define DNN_CONSTANT(name, value) \
+    _Static_assert((int)name == value, "a constant has another value");
+#define DNN_FUNCTION(name, parameters) \
+    _Static_assert(__builtin_types_compatible_p(__typeof__(&name), cudnnStatus_t(*) parameters), \
+                   "function " #name " has other parameters");
+#include "backend/cuda/dnn.def"
+_Static_assert(sizeof(cudnnConvolutionFwdAlgoPerf_t) == 4 + 4 + 8 + 8 + 4 + 4 + 16 &&
+                   sizeof(cudnnConvolutionBwdDataAlgoPerf_t) == 48 &&
+                   sizeof(cudnnConvolutionBwdFilterAlgoPerf_t) == 48,
+               "the struct in api.h has another size");
+#pragma GCC diagnostic pop
+#endif
+
 enum { COMPARED = 1 };
 #else
 enum { COMPARED = 0 };

@@ -31,7 +31,7 @@ static int forwards, gradients;
 static bool offers(const backend *dev, const node_native *n)
 {
     (void)dev;
-    return strncmp(n->what, "attention", 9) == 0;
+    return strncmp(n->what, "attention", 9) == 0 || strncmp(n->what, "convolution", 11) == 0;
 }
 
 static char *element_at(const operand *o, const binding *bindings, int64_t i)
@@ -123,6 +123,50 @@ static ig_status attention_launch(const program *p, const binding *bindings)
     return IG_OK;
 }
 
+/* ---- convolution ---- */
+
+static int convolutions;
+
+/* The numbers of a node of ops/conv.c. */
+typedef struct conv_numbers {
+    int64_t n, c, h, w, k, r, s, p, q, stride[2], padding[2], dilation[2], groups;
+} conv_numbers;
+
+/* Adds what one product x[at] * weight[at] contributes, to y or to one of the gradients. */
+static void convolve_point(const program *p, const binding *bindings, int64_t x, int64_t w,
+                           int64_t y)
+{
+    const operand *in = p->pre.operand, *out = p->post.operand;
+    if (strcmp(p->kernel->name, "convolution") == 0)
+        add(&out[0], bindings, y, fetch(&in[0], bindings, x) * fetch(&in[1], bindings, w));
+    else if (strstr(p->kernel->name, "of x"))
+        add(&out[0], bindings, x, fetch(&in[0], bindings, y) * fetch(&in[1], bindings, w));
+    else
+        add(&out[0], bindings, w, fetch(&in[0], bindings, x) * fetch(&in[1], bindings, y));
+}
+
+static ig_status convolution_launch(const program *p, const binding *bindings)
+{
+    conv_numbers c;
+    memcpy(&c, p->kernel->native->number, sizeof c);
+    const int64_t in = c.c / c.groups, each = c.k / c.groups;
+    const operand *out = p->post.operand;
+    convolutions++;
+    for (int64_t i = 0; i < p->kernel->result[0].bytes / (int64_t)ig_dtype_bytes(out->dtype); i++)
+        dtype_store(out->dtype, element_at(out, bindings, i), 0);
+    for (int64_t i = 0; i < c.n * c.k * c.p * c.q * in * c.r * c.s; i++) {
+        const int64_t s = i % c.s, r = i / c.s % c.r, m = i / c.s / c.r % in;
+        const int64_t y = i / c.s / c.r / in, q = y % c.q, row = y / c.q % c.p;
+        const int64_t k = y / c.q / c.p % c.k, n = y / c.q / c.p / c.k;
+        const int64_t at_h = row * c.stride[0] + r * c.dilation[0] - c.padding[0];
+        const int64_t at_w = q * c.stride[1] + s * c.dilation[1] - c.padding[1];
+        if (at_h >= 0 && at_h < c.h && at_w >= 0 && at_w < c.w)
+            convolve_point(p, bindings, ((n * c.c + k / each * in + m) * c.h + at_h) * c.w + at_w,
+                           ((k * in + m) * c.r + r) * c.s + s, y);
+    }
+    return IG_OK;
+}
+
 /* ---- the device ---- */
 
 static ig_status prepare(const backend *dev, const program *p, native_code **out)
@@ -158,7 +202,9 @@ static double element(const binding *b, ig_dtype dtype, int64_t at)
 static ig_status launch(native_code *code, const binding *bindings, binding scratch)
 {
     if (strcmp(code->name, "loops") != 0)
-        return attention_launch(((attention *)code)->p, bindings);
+        return (strncmp(((attention *)code)->p->kernel->name, "conv", 4) == 0
+                    ? convolution_launch
+                    : attention_launch)(((attention *)code)->p, bindings);
     const product *c = &((loops *)code)->c;
     const binding to = c->out_slot < 0 ? scratch : bindings[c->out_slot];
     launches++;
@@ -420,6 +466,72 @@ static void attention_can_be_verified(void **unused)
     assert_int_equal(ig_set_device("cpu"), IG_OK);
 }
 
+/* y and the gradients of x, weight and bias. */
+static void convolve(const char *device, ig_ints stride, ig_ints padding, ig_ints dilation,
+                     int groups, double values[4][1024], int sizes[4])
+{
+    assert_int_equal(ig_set_device(device), IG_OK);
+    ig_array *x[3] = {noise(0, IG_SHAPE(2, 4, 7, 6), IG_F32),
+                      noise(1, IG_SHAPE(6, 4 / groups, 3, 2), IG_F32),
+                      noise(2, IG_SHAPE(6), IG_F32)};
+    assert_int_equal(ig_eval(x, 3), IG_OK);
+    ig_array *all[4] = {ig_conv2d(x[0], x[1], x[2], stride, padding, dilation, groups)};
+    ig_array *g = ig_multiply(all[0], all[0]);
+    assert_int_equal(ig_vjp(&all[0], &g, 1, x, 3, all + 1), IG_OK);
+    assert_int_equal(ig_eval(all, 4), IG_OK);
+    for (int i = 0; i < 4; i++)
+        sizes[i] = read_all(all[i], values[i], 1024);
+    assert_int_equal(ig_set_device("cpu"), IG_OK);
+}
+
+static void convolutions_run_as_one_node(void **unused)
+{
+    static double want[4][1024], got[4][1024];
+    int sizes[4];
+    (void)unused;
+    const struct {
+        ig_ints stride, padding, dilation;
+        int groups;
+    } all[] = {{IG_AXES(1), IG_AXES(1), IG_AXES(1), 1},
+               {IG_AXES(2, 1), IG_AXES(0, 2), IG_AXES(1, 2), 1},
+               {IG_AXES(1), IG_AXES(1), IG_AXES(2, 1), 2}};
+    for (int k = 0; k < 3; k++) {
+        convolve("cpu", all[k].stride, all[k].padding, all[k].dilation, all[k].groups, want, sizes);
+        convolutions = 0;
+        convolve("loops", all[k].stride, all[k].padding, all[k].dilation, all[k].groups, got,
+                 sizes);
+        assert_int_equal(convolutions, 3);
+        for (int i = 0; i < 4; i++)
+            for (int j = 0; j < sizes[i]; j++)
+                if (!(fabs(got[i][j] - want[i][j]) <= 1e-4 * (1 + fabs(want[i][j]))))
+                    fail_msg("case %d, result %d: element %d is %g, not %g", k, i, j, got[i][j],
+                             want[i][j]);
+    }
+}
+
+/* The gradient of a gradient follows from the definition. */
+static void second_gradients_follow(void **unused)
+{
+    double values[2][64];
+    (void)unused;
+    for (int device = 0; device < 2; device++) {
+        assert_int_equal(ig_set_device(device ? "loops" : "cpu"), IG_OK);
+        ig_array *x = noise(0, IG_SHAPE(1, 1, 5, 5), IG_F32),
+                 *w = noise(1, IG_SHAPE(1, 1, 2, 2), IG_F32);
+        ig_array *both[2] = {x, w}, *first, *second;
+        assert_int_equal(ig_eval(both, 2), IG_OK);
+        ig_array *y = ig_conv2d(x, w, NULL, IG_NONE, IG_NONE, IG_NONE, 1);
+        ig_array *loss = ig_sum(ig_multiply(ig_multiply(y, y), y), IG_NONE, IG_DTYPE_NONE, false);
+        assert_int_equal(ig_grad(loss, &x, 1, &first), IG_OK);
+        loss = ig_sum(ig_multiply(first, first), IG_NONE, IG_DTYPE_NONE, false);
+        assert_int_equal(ig_grad(loss, &w, 1, &second), IG_OK);
+        assert_int_equal(read_all(second, values[device], 64), 4);
+    }
+    assert_int_equal(ig_set_device("cpu"), IG_OK);
+    for (int i = 0; i < 4; i++)
+        assert_true(fabs(values[1][i] - values[0][i]) <= 1e-4 * (1 + fabs(values[0][i])));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -429,6 +541,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(attention_runs_as_one_node, begin, end),
         cmocka_unit_test_setup_teardown(other_attention_keeps_its_definition, begin, end),
         cmocka_unit_test_setup_teardown(attention_can_be_verified, begin, end),
+        cmocka_unit_test_setup_teardown(convolutions_run_as_one_node, begin, end),
+        cmocka_unit_test_setup_teardown(second_gradients_follow, begin, end),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }

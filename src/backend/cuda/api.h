@@ -1,5 +1,5 @@
-/* Types, constants and functions of the CUDA driver, NVRTC and cuBLASLt, made of the rows of api.def and
- * lt.def, and how they are loaded. */
+/* Types, constants and functions of the CUDA driver, NVRTC, cuBLASLt and cuDNN, made of the rows of api.def,
+ * lt.def and dnn.def, and how they are loaded. */
 #ifndef CUDA_API_H
 #define CUDA_API_H
 
@@ -128,6 +128,38 @@ typedef struct lt_api {
 #include "backend/cuda/lt.def"
 } lt_api;
 
+/* ---- cuDNN ---- */
+
+typedef int cudnnStatus_t, cudnnDataType_t, cudnnTensorFormat_t, cudnnConvolutionMode_t,
+    cudnnMathType_t, cudnnDeterminism_t, cudnnConvolutionFwdAlgo_t, cudnnConvolutionBwdDataAlgo_t,
+    cudnnConvolutionBwdFilterAlgo_t;
+typedef struct cudnnContext *cudnnHandle_t;
+typedef struct cudnnTensorStruct *cudnnTensorDescriptor_t;
+typedef struct cudnnFilterStruct *cudnnFilterDescriptor_t;
+typedef struct cudnnConvolutionStruct *cudnnConvolutionDescriptor_t;
+
+/* What the heuristics say of an algorithm, of all three kinds. */
+typedef struct dnn_choice {
+    int algo;
+    cudnnStatus_t status;
+    float time;
+    size_t memory;
+    cudnnDeterminism_t determinism;
+    cudnnMathType_t mathType;
+    int reserved[3];
+} dnn_choice, cudnnConvolutionFwdAlgoPerf_t, cudnnConvolutionBwdDataAlgoPerf_t,
+    cudnnConvolutionBwdFilterAlgoPerf_t;
+
+enum {
+#define DNN_CONSTANT(name, value) name = value,
+#include "backend/cuda/dnn.def"
+};
+
+typedef struct dnn_api {
+#define DNN_FUNCTION(name, parameters) cudnnStatus_t(*name) parameters;
+#include "backend/cuda/dnn.def"
+} dnn_api;
+
 /* ---- loading ---- */
 
 /* Fills api with the functions of the driver: IG_CUDA is its path, or "off". NULL, or else why there is
@@ -143,5 +175,8 @@ const char *nvrtc_api_load(nvrtc_api *api, const char **remedy, const char **pat
 
 /* The same for cuBLASLt: IG_CUBLASLT is its path, or "off". False if there is none. */
 bool lt_api_load(lt_api *api, const char **path);
+
+/* The same for cuDNN 9: IG_CUDNN is its path, or "off". */
+bool dnn_api_load(dnn_api *api, const char **path);
 
 #endif

@@ -35,6 +35,8 @@ typedef struct cuda_device {
     CUevent staged; /* when the last copy out of it is done */
     memory_pool pool;
     cublasLtHandle_t lt;            /* NULL: not used yet */
+    cudnnHandle_t dnn;              /* the same */
+    struct dnn_answer *offers;      /* what cuDNN was asked */
     int n_native;                   /* programs that libraries and kernels written by hand run */
     struct cuda_text_kernel *texts; /* kernels written by hand that were used */
     int n_kernels;                  /* that are loaded */

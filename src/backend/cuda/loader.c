@@ -31,17 +31,23 @@ static const symbol lt_symbols[] = {
 #define LT_FUNCTION(name, parameters) {#name, false},
 #include "backend/cuda/lt.def"
 };
+static const symbol dnn_symbols[] = {
+#define DNN_FUNCTION(name, parameters) {#name, false},
+#include "backend/cuda/dnn.def"
+};
 
 enum {
     DRIVER_SYMBOLS = sizeof driver_symbols / sizeof driver_symbols[0],
     PROGRAM_SYMBOLS = sizeof program_symbols / sizeof program_symbols[0],
     NVRTC_SYMBOLS = sizeof nvrtc_symbols / sizeof nvrtc_symbols[0],
-    LT_SYMBOLS = sizeof lt_symbols / sizeof lt_symbols[0]
+    LT_SYMBOLS = sizeof lt_symbols / sizeof lt_symbols[0],
+    DNN_SYMBOLS = sizeof dnn_symbols / sizeof dnn_symbols[0]
 };
 _Static_assert(sizeof(cuda_api) == DRIVER_SYMBOLS * sizeof(void *), "only functions in it");
 _Static_assert(sizeof(cuda_program_api) == PROGRAM_SYMBOLS * sizeof(void *),
                "only functions in it");
 _Static_assert(sizeof(nvrtc_api) == NVRTC_SYMBOLS * sizeof(void *), "only functions in it");
+_Static_assert(sizeof(dnn_api) == DNN_SYMBOLS * sizeof(void *), "only functions in it");
 _Static_assert(sizeof(lt_api) == LT_SYMBOLS * sizeof(void *), "only functions in it");
 
 /* Fills a struct of functions; returns the first symbol that is missing, or NULL. */
@@ -132,4 +138,15 @@ bool lt_api_load(lt_api *api, const char **path)
     void *library =
         wish && *wish ? find_open(wish, path) : find_library("libcublasLt.so.*", names, path);
     return library && !fill(library, lt_symbols, LT_SYMBOLS, api);
+}
+
+bool dnn_api_load(dnn_api *api, const char **path)
+{
+    static const char *const names[] = {"libcudnn.so.9", NULL};
+    const char *wish = getenv("IG_CUDNN");
+    if (wish && strcmp(wish, "off") == 0)
+        return false;
+    void *library =
+        wish && *wish ? find_open(wish, path) : find_library("libcudnn.so.9", names, path);
+    return library && !fill(library, dnn_symbols, DNN_SYMBOLS, api);
 }

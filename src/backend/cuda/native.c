@@ -7,9 +7,9 @@
 
 INCLUDE_FILE("kernels_hopper", "kernels/hopper.cuh");
 
-/* A product with an epilogue of its own takes two launches. Below this number of multiplications the emitted
- * kernel, which takes one, is as fast. */
-enum { FEW_PRODUCTS = 1 << 21 };
+/* Below so many multiplications the emitted kernel is as fast as a library: on an H200, products of 128 x 128.
+ * A product with an epilogue of its own takes two launches, the emitted kernel one: there products of 256 x 256. */
+enum { FEW_PRODUCTS = 1 << 21, FEW_WITH_EPILOGUE = 1 << 25 };
 
 CUdeviceptr cuda_address(const cuda_device *d, binding at, int64_t offset, ig_dtype dtype)
 {
@@ -38,13 +38,14 @@ ig_status cuda_map(cuda_device *d, CUtensorMap *map, CUdeviceptr at, int bytes,
 
 static bool offers(const backend *dev, const node_native *n)
 {
-    return attention_offers(cuda_device_of(dev), n);
+    cuda_device *d = cuda_device_of(dev);
+    return attention_offers(d, n) || dnn_offers(d, n);
 }
 
 static bool is_small(const product *c)
 {
     return (double)c->outer * (double)c->batch * (double)c->m * (double)c->n * (double)c->k <
-           FEW_PRODUCTS;
+           (c->out_slot < 0 ? FEW_WITH_EPILOGUE : FEW_PRODUCTS);
 }
 
 void cuda_native_release(cuda_device *d)
@@ -53,6 +54,7 @@ void cuda_native_release(cuda_device *d)
         return;
     cuda_text_release(d);
     lt_release(d);
+    dnn_release(d);
 }
 
 /* A product by cuBLASLt, or else by the device's tensor cores. */
@@ -77,7 +79,12 @@ static ig_status prepare(const backend *dev, const program *p, native_code **out
     cuda_device *d = cuda_device_of(dev);
     cuda_native *code = NULL;
     *out = NULL;
-    TRY(p->kind == PROGRAM_KERNEL ? attention_prepare(d, p, &code) : prepare_product(d, p, &code));
+    if (p->kind != PROGRAM_KERNEL)
+        TRY(prepare_product(d, p, &code));
+    else if (attention_offers(d, p->kernel->native))
+        TRY(attention_prepare(d, p, &code));
+    else
+        TRY(dnn_prepare(d, p, &code));
     if (code) {
         d->n_native++;
         *out = &code->base;

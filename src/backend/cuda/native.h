@@ -35,6 +35,11 @@ ig_status cuda_map(cuda_device *d, CUtensorMap *map, CUdeviceptr at, int bytes,
 bool attention_offers(const cuda_device *d, const node_native *n);
 ig_status attention_prepare(cuda_device *d, const program *p, cuda_native **out);
 
+/* Convolutions by cuDNN: see ops/conv.c. */
+bool dnn_offers(cuda_device *d, const node_native *n);
+ig_status dnn_prepare(cuda_device *d, const program *p, cuda_native **out);
+void dnn_release(cuda_device *d);
+
 /* Each returns IG_OK with *out NULL if it does not run the product. */
 ig_status lt_prepare(cuda_device *d, const product *c, bool tf32, cuda_native **out);
 ig_status tensor_prepare(cuda_device *d, const product *c, bool tf32, cuda_native **out);
