@@ -10,7 +10,8 @@
  * A row that attends to nothing gives zeros. For the backward pass, lse[b, i] is the base 2 logarithm of the
  * sum of exp2(score * log2(e) * scale); it is inf for such a row and behind the last row.
  *
- * NVRTC gets this text behind these definitions, hopper.cuh and attention.cuh:
+ * NVRTC gets this text behind these definitions, arguments.h, hopper.cuh and
+ * attention.cuh:
  *
  *   TYPE      "f16" or "bf16"; IS_F16: 1 or 0
  *   DIM       64 or 128: elements of a row; if there are fewer, the others are zeros
@@ -24,13 +25,6 @@ enum {
     STAGES = DIM == 64 ? 4 : 2,
     Q_BYTES = ROWS * DIM * 2,
     KV_BYTES = KEYS * DIM * 2 /* of keys, or of values */
-};
-
-struct attention_sizes {
-    int n_q, n_k, dim, batch, tiles;
-    int n_pad; /* rows of lse: n_q, rounded up */
-    int q_batch, q_outer, k_batch, k_outer, v_batch, v_outer; /* 0 or 1: whether the map has the axis */
-    float scale;                                              /* times log2(e) */
 };
 
 /* A thread has 64 scores: of row `row` those with bit 1 of the index clear, of row + 8 the others. Score i is
@@ -138,7 +132,7 @@ extern "C" __global__ void __launch_bounds__((WGS + 1) * 128, 1)
             barrier_expect(ready, Q_BYTES);
             for (int i = 0; i < BLOCKS; i++)
                 copy_box(q + (unsigned)(i * ROWS * 128), &map_q, ready, i * 64, row0,
-                         batch * g.q_batch, outer * g.q_outer);
+                         batch, outer);
             for (int j = 0; j < steps; j++) {
                 const int stage = j % STAGES;
                 const unsigned barrier = full + (unsigned)stage * 8,
@@ -148,9 +142,9 @@ extern "C" __global__ void __launch_bounds__((WGS + 1) * 128, 1)
                 barrier_expect(barrier, 2 * KV_BYTES);
                 for (int i = 0; i < BLOCKS; i++) {
                     copy_box(at + (unsigned)(i * KEYS * 128), &map_k, barrier, i * 64, j * KEYS,
-                             batch * g.k_batch, outer * g.k_outer);
+                             batch, outer);
                     copy_box(at + (unsigned)(KV_BYTES + i * KEYS * 128), &map_v, barrier, i * 64,
-                             j * KEYS, batch * g.v_batch, outer * g.v_outer);
+                             j * KEYS, batch, outer);
                 }
             }
         }

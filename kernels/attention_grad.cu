@@ -18,13 +18,6 @@ enum {
     STAGES_KV = DIM == 64 ? 4 : 3
 };
 
-struct gradient_sizes {
-    int n_q, n_k, dim, batch, tiles, n_pad;
-    int q_batch, q_outer, k_batch, k_outer, v_batch, v_outer;
-    float scale;  /* times log2(e) */
-    float factor; /* of dq and dk */
-};
-
 static __device__ __forceinline__ void copy_floats(unsigned to, const float *from, int n,
                                                    unsigned barrier)
 {
@@ -88,7 +81,7 @@ extern "C" __global__ void delta(const half_bits *g, const half_bits *out, float
 extern "C" __global__ void __launch_bounds__((WGS + 1) * 128, 1)
     gradient_q(const __grid_constant__ tensor_map map_q, const __grid_constant__ tensor_map map_g,
                const __grid_constant__ tensor_map map_k, const __grid_constant__ tensor_map map_v,
-               const float *lse, const float *delta, half_bits *dq, const gradient_sizes g)
+               const float *lse, const float *delta, half_bits *dq, const attention_sizes g)
 {
     enum { OWN_BYTES = OWN * DIM * 2, STEP_BYTES = STEP * DIM * 2 };
     extern __shared__ __align__(1024) unsigned char shared[];
@@ -111,7 +104,7 @@ extern "C" __global__ void __launch_bounds__((WGS + 1) * 128, 1)
             barrier_expect(ready, 2 * OWN_BYTES);
             for (int i = 0; i < BLOCKS; i++) {
                 copy_box(q + (unsigned)(i * OWN * 128), &map_q, ready, i * 64, row0,
-                         batch * g.q_batch, outer * g.q_outer);
+                         batch, outer);
                 copy_box(grad + (unsigned)(i * OWN * 128), &map_g, ready, i * 64, row0, batch, outer);
             }
             for (int j = 0; j < steps; j++) {
@@ -123,9 +116,9 @@ extern "C" __global__ void __launch_bounds__((WGS + 1) * 128, 1)
                 barrier_expect(barrier, 2 * STEP_BYTES);
                 for (int i = 0; i < BLOCKS; i++) {
                     copy_box(at + (unsigned)(i * STEP * 128), &map_k, barrier, i * 64, j * STEP,
-                             batch * g.k_batch, outer * g.k_outer);
+                             batch, outer);
                     copy_box(at + (unsigned)(STEP_BYTES + i * STEP * 128), &map_v, barrier, i * 64,
-                             j * STEP, batch * g.v_batch, outer * g.v_outer);
+                             j * STEP, batch, outer);
                 }
             }
         }
@@ -189,7 +182,7 @@ extern "C" __global__ void __launch_bounds__((WGS + 1) * 128, 1)
     gradient_kv(const __grid_constant__ tensor_map map_q, const __grid_constant__ tensor_map map_g,
                 const __grid_constant__ tensor_map map_k, const __grid_constant__ tensor_map map_v,
                 const float *lse, const float *delta, half_bits *dk, half_bits *dv,
-                const gradient_sizes g)
+                const attention_sizes g)
 {
     enum {
         OWN_BYTES = OWN * DIM * 2,
@@ -214,9 +207,9 @@ extern "C" __global__ void __launch_bounds__((WGS + 1) * 128, 1)
             barrier_expect(ready, 2 * OWN_BYTES);
             for (int i = 0; i < BLOCKS; i++) {
                 copy_box(k + (unsigned)(i * OWN * 128), &map_k, ready, i * 64, key0,
-                         batch * g.k_batch, outer * g.k_outer);
+                         batch, outer);
                 copy_box(v + (unsigned)(i * OWN * 128), &map_v, ready, i * 64, key0,
-                         batch * g.v_batch, outer * g.v_outer);
+                         batch, outer);
             }
             for (int j = 0; j < steps; j++) {
                 const int stage = j % STAGES_Q, row = (first + j) * QUERIES;
@@ -229,7 +222,7 @@ extern "C" __global__ void __launch_bounds__((WGS + 1) * 128, 1)
                 barrier_expect(barrier, 2 * STEP_BYTES + 2 * QUERIES * 4);
                 for (int i = 0; i < BLOCKS; i++) {
                     copy_box(at + (unsigned)(i * QUERIES * 128), &map_q, barrier, i * 64, row,
-                             batch * g.q_batch, outer * g.q_outer);
+                             batch, outer);
                     copy_box(at + (unsigned)(STEP_BYTES + i * QUERIES * 128), &map_g, barrier,
                              i * 64, row, batch, outer);
                 }

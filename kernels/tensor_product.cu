@@ -6,7 +6,7 @@
  * points of k into a ring of STAGES buffers (TMA); the other two warpgroups multiply them (wgmma), each
  * TM / 2 rows. Panels are swizzled by 128 bytes. Elements behind an edge are copied as zeros.
  *
- * NVRTC gets this text behind hopper.cuh and these definitions:
+ * NVRTC gets this text behind arguments.h, hopper.cuh and these definitions:
  *
  *   TYPE        "f16", "bf16" or "tf32": names of wgmma's type; BYTES: of an element, 2 or 4
  *   A_K, B_K    1 if neighbours in k lie side by side, 0 if neighbours in m (or n) do; tf32: 1
@@ -22,14 +22,6 @@ enum {
     B_BYTES = TN * 128,
     STAGE_BYTES = A_BYTES + B_BYTES,
     GROUP_M = 16 /* tiles of so many rows run together, so that they share panels in the L2 */
-};
-
-/* Strides of batches are 0 or 1: whether the map has that axis. */
-struct product_sizes {
-    int m, n, k, batch;
-    int tiles_m, tiles_n;
-    int a_batch, a_outer, b_batch, b_outer;
-    int has_bias, aligned; /* rows of the result begin at multiples of 16 bytes */
 };
 
 #if OUT == 0
@@ -245,12 +237,6 @@ extern "C" __global__ void __launch_bounds__(384, 1)
 }
 
 /* ---- packing ---- */
-
-/* Strides count elements; rows of the packed matrix are `ld` apart. */
-struct pack_sizes {
-    long long outer, batch, row, point, ld;
-    int n_batch, rows, k;
-};
 
 #if BYTES == 2
 typedef unsigned short element;

@@ -1,5 +1,6 @@
 /* Attention by kernels/attention.cu and attention_grad.cu, on the tensor cores of Hopper. The operands of a
  * node of ops/attention.c are contiguous: (products, rows or keys, elements). */
+#include "backend/cuda/arguments.h"
 #include "backend/cuda/native.h"
 
 #include "base/embed.h"
@@ -16,15 +17,6 @@ INCLUDE_FILE("kernels_attention_grad", "kernels/attention_grad.cu");
 extern const char kernels_attention_parts[], kernels_attention[], kernels_attention_grad[];
 
 enum { KEYS = 128, LSE_ROWS = 64, QUERIES = 64, GRAD_GROUPS = 2, INPUTS = 6, MAPS = 4 };
-
-/* As in the kernels' texts. Every map has both axes of batches; the second is one product long. */
-typedef struct attention_sizes {
-    int32_t n_q, n_k, dim, batch, tiles, n_pad;
-    int32_t q_batch, q_outer, k_batch, k_outer, v_batch, v_outer;
-    float scale, factor; /* the forward kernel takes no factor */
-} attention_sizes;
-
-enum { FORWARD_BYTES = offsetof(attention_sizes, factor) };
 
 typedef struct attention {
     cuda_native base;
@@ -63,14 +55,17 @@ static ig_status kernel_of(const attention *a, ig_dtype dtype, bool causal, cons
              "#define CAUSAL %d\n",
              ig_dtype_name(dtype), dtype == IG_F16, a->wide, groups, causal);
     const cuda_text t = {
-        definitions, {kernels_hopper, kernels_attention_parts, text}, entry, "a", params, n};
+        definitions, {kernels_arguments, kernels_hopper, kernels_attention_parts, text},
+        entry,       "a",
+        params,      n};
     return cuda_text_kernel(a->base.dev, &t, out);
 }
 
 static ig_status forward_kernel(attention *a, const node_native *n)
 {
     const kernel_param map = bytes_param(sizeof(CUtensorMap)), pointer = {KERNEL_BUFFER, 0, 0};
-    const kernel_param params[] = {map, map, map, pointer, pointer, bytes_param(FORWARD_BYTES)};
+    const kernel_param params[] = {map,     map,     map,
+                                   pointer, pointer, bytes_param(sizeof(attention_sizes))};
     return kernel_of(a, n->dtype, n->number[4] != 0, kernels_attention, "attend", a->groups, params,
                      6, &a->forward);
 }
@@ -224,9 +219,6 @@ static void describe(attention *a, const node_native *n, const program *p, bool 
                                  .batch = (int32_t)a->jobs,
                                  .tiles = (int32_t)ceil_div(a->rows, a->groups * 64),
                                  .n_pad = (int32_t)a->padded,
-                                 .q_batch = 1,
-                                 .k_batch = 1,
-                                 .v_batch = 1,
                                  .scale = (float)(n->scale * 1.4426950408889634),
                                  .factor = (float)n->scale};
 }

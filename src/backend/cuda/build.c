@@ -213,7 +213,7 @@ void cuda_kernel_discard(kernel_code *code)
 /* A kernel of a text of kernels/, behind definitions. The device keeps it. */
 struct cuda_text_kernel {
     struct cuda_text_kernel *next;
-    const char *text[3], *entry;
+    const char *text[4], *entry;
     cuda_kernel *kernel;
     char definitions[];
 };
@@ -241,7 +241,7 @@ ig_status cuda_text_kernel(cuda_device *d, const cuda_text *t, cuda_kernel **out
     text source = {0};
     kernel_code *code = NULL;
     text_add(&source, "%s", t->definitions);
-    for (int i = 0; i < 3 && t->text[i]; i++)
+    for (int i = 0; i < 4 && t->text[i]; i++)
         text_add(&source, "%s", t->text[i]);
     char *all = text_take(&source);
     ig_status status = k && all ? IG_OK : IG_ERR_MEMORY;

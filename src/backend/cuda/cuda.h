@@ -92,7 +92,7 @@ ig_status cuda_kernel_build(const backend *dev, const kernel_image *image, kerne
 /* A kernel written by hand: texts of kernels/, which NVRTC gets verbatim, one behind another. */
 typedef struct cuda_text {
     const char *definitions; /* in front of them */
-    const char *text[3];     /* known by their addresses; the others are NULL */
+    const char *text[4];     /* known by their addresses; the others are NULL */
     const char *entry;
     const char
         *suffix; /* of the architecture's name: "a" for features of this one alone; or NULL */

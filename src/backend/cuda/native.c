@@ -5,6 +5,7 @@
 #include "base/embed.h"
 #include "base/error.h"
 
+INCLUDE_FILE("kernels_arguments", "src/backend/cuda/arguments.h");
 INCLUDE_FILE("kernels_hopper", "kernels/hopper.cuh");
 
 /* Below so many multiplications the emitted kernel is as fast as a library: on an H200, products of 128 x 128.

@@ -16,8 +16,8 @@ typedef struct cuda_native {
 
 extern const backend_native cuda_native_programs;
 
-/* kernels/hopper.cuh */
-extern const char kernels_hopper[];
+/* arguments.h and kernels/hopper.cuh */
+extern const char kernels_arguments[], kernels_hopper[];
 
 /* Releases libraries and kernels, unless a program still needs them. With the lock and the context. */
 void cuda_native_release(cuda_device *d);

@@ -2,6 +2,7 @@
  *
  * Copies by TMA need rows at multiples of 16 bytes, and tf32 needs k as the inner axis. Other operands are
  * packed into scratch first. Each sum is computed in one order, whatever the grid is. */
+#include "backend/cuda/arguments.h"
 #include "backend/cuda/native.h"
 
 #include "base/embed.h"
@@ -20,19 +21,6 @@ enum {
     SHARED_BYTES = 192 * 1024 + 1024,
     ALIGN = 256
 };
-
-/* As in the kernel's text. */
-typedef struct product_sizes {
-    int32_t m, n, k, batch;
-    int32_t tiles_m, tiles_n;
-    int32_t a_batch, a_outer, b_batch, b_outer;
-    int32_t has_bias, aligned;
-} product_sizes;
-
-typedef struct pack_sizes {
-    int64_t outer, batch, row, point, ld;
-    int32_t n_batch, rows, k;
-} pack_sizes;
 
 typedef struct tensor_product {
     cuda_native base;
@@ -73,8 +61,9 @@ static ig_status kernels_of(tensor_product *p, cuda_device *d)
              out == IG_F32   ? 0
              : out == IG_F16 ? 1
                              : 2);
-    cuda_text t = {
-        definitions, {kernels_hopper, kernels_tensor_product}, "product", "a", product_params, 5};
+    cuda_text t = {definitions,    {kernels_arguments, kernels_hopper, kernels_tensor_product},
+                   "product",      "a",
+                   product_params, 5};
     TRY(cuda_text_kernel(d, &t, &p->kernel));
     if (!p->packed[0] && !p->packed[1])
         return IG_OK;

@@ -1,0 +1,95 @@
+/* The texts of kernels/ that NVRTC gets verbatim: they compile, for Hopper, in each form that
+ * src/backend/cuda asks for. No GPU is needed. Without NVRTC the test says so and is skipped. */
+#include "support/unit.h"
+
+#include "backend/cuda/native.h"
+#include "base/memory.h"
+#include "base/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+extern const char kernels_tensor_product[], kernels_attention_parts[], kernels_attention[],
+    kernels_attention_grad[];
+
+static nvrtc_api nvrtc;
+
+static int find(void **unused)
+{
+    const char *remedy, *path;
+    (void)unused;
+    const char *why = nvrtc_api_load(&nvrtc, &remedy, &path);
+    if (why)
+        print_message("%s: the kernels are not compiled\n", why);
+    return 0;
+}
+
+static void compile(const char *definitions, const char *const texts[4])
+{
+    static const char *const options[] = {"--gpu-architecture=sm_90a", "--fmad=false",
+                                          "--std=c++17", "-default-device"};
+    text all = {0};
+    nvrtcProgram p = NULL;
+    if (!nvrtc.nvrtcCreateProgram)
+        skip();
+    text_add(&all, "%s", definitions);
+    for (int i = 0; i < 4 && texts[i]; i++)
+        text_add(&all, "%s", texts[i]);
+    char *source = text_take(&all);
+    assert_non_null(source);
+    assert_int_equal(nvrtc.nvrtcCreateProgram(&p, source, "kernel.cu", 0, NULL, NULL), 0);
+    if (nvrtc.nvrtcCompileProgram(p, 4, options) != 0) {
+        size_t bytes = 0;
+        assert_int_equal(nvrtc.nvrtcGetProgramLogSize(p, &bytes), 0);
+        char *log = memory_new(bytes + 1);
+        assert_non_null(log);
+        nvrtc.nvrtcGetProgramLog(p, log);
+        print_message("%s%s\n", definitions, log);
+        memory_free(log);
+        fail();
+    }
+    nvrtc.nvrtcDestroyProgram(&p);
+    memory_free(source);
+}
+
+static void products(void **unused)
+{
+    const char *const texts[4] = {kernels_arguments, kernels_hopper, kernels_tensor_product};
+    static const struct {
+        const char *type;
+        int bytes, a_k, b_k, columns, out;
+    } forms[] = {{"f16", 2, 1, 0, 256, 1}, {"bf16", 2, 0, 1, 128, 2}, {"tf32", 4, 1, 1, 256, 0}};
+    (void)unused;
+    for (int i = 0; i < 3; i++) {
+        char definitions[200];
+        snprintf(definitions, sizeof definitions,
+                 "#define TYPE \"%s\"\n#define BYTES %d\n#define A_K %d\n#define B_K %d\n"
+                 "#define TN %d\n#define OUT %d\n",
+                 forms[i].type, forms[i].bytes, forms[i].a_k, forms[i].b_k, forms[i].columns,
+                 forms[i].out);
+        compile(definitions, texts);
+    }
+}
+
+static void attention(void **unused)
+{
+    const char *const forward[4] = {kernels_arguments, kernels_hopper, kernels_attention_parts,
+                                    kernels_attention};
+    const char *const backward[4] = {kernels_arguments, kernels_hopper, kernels_attention_parts,
+                                     kernels_attention_grad};
+    static const char form[] = "#define TYPE \"%s\"\n#define IS_F16 %d\n#define DIM %d\n"
+                               "#define WGS %d\n#define CAUSAL %d\n";
+    char definitions[200];
+    (void)unused;
+    snprintf(definitions, sizeof definitions, form, "f16", 1, 64, 3, 0);
+    compile(definitions, forward);
+    snprintf(definitions, sizeof definitions, form, "bf16", 0, 128, 2, 1);
+    compile(definitions, forward);
+    compile(definitions, backward);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(products), cmocka_unit_test(attention)};
+    return cmocka_run_group_tests(tests, find, NULL);
+}
