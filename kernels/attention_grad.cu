@@ -8,7 +8,7 @@
  * The scores are computed again. One kernel sums over rows for dk and dv, another over keys for dq, so that
  * each sum has one order and no two blocks add to one place.
  *
- * NVRTC gets this text behind the definitions of attention.cu (WGS is 2), hopper.cuh and attention.cuh. */
+ * NVRTC gets this text behind what attention.cu is behind. The kernel of dk and dv needs WGS 2. */
 enum {
     OWN = WGS * 64, /* rows, or keys, that a block has */
     BLOCKS = DIM / 64,
@@ -54,24 +54,36 @@ static __device__ __forceinline__ float widen(half_bits x)
 #endif
 }
 
-/* A warp takes a row. Rows behind the last are zero. Strides of g count elements. */
-extern "C" __global__ void delta(const half_bits *g, const half_bits *out, float *to, int rows,
-                                 int n_q, int n_pad, int dim, int batch, long long g_outer,
-                                 long long g_batch, long long g_row)
+/* Eight elements as 16 bytes. */
+static __device__ __forceinline__ float dot_eight(uint4 a, uint4 b)
 {
-    const int at = blockIdx.x * 8 + threadIdx.x / 32, lane = threadIdx.x % 32;
-    if (at >= rows)
-        return;
-    const int job = at / n_pad, row = at % n_pad;
+    const unsigned x[4] = {a.x, a.y, a.z, a.w}, y[4] = {b.x, b.y, b.z, b.w};
     float sum = 0;
-    if (row < n_q) {
-        g += job / batch * g_outer + job % batch * g_batch + row * g_row;
-        out += ((long long)job * n_q + row) * dim;
-        for (int i = lane; i < dim; i += 32)
-            sum = fmaf(widen(g[i]), widen(out[i]), sum);
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        sum = fmaf(widen((half_bits)x[i]), widen((half_bits)y[i]), sum);
+        sum = fmaf(widen((half_bits)(x[i] >> 16)), widen((half_bits)(y[i] >> 16)), sum);
     }
-    for (int i = 16; i > 0; i /= 2)
-        sum += __shfl_xor_sync(0xffffffffu, sum, i);
+    return sum;
+}
+
+/* Of all rows, padding included, which is zero. DIM / 8 threads take a row. */
+extern "C" __global__ void delta(const half_bits *g, const half_bits *out, float *to,
+                                 const attention_sizes sizes)
+{
+    enum { LANES = DIM / 8 };
+    const int at = (blockIdx.x * 256 + threadIdx.x) / LANES, lane = threadIdx.x % LANES;
+    if (at >= sizes.batch * sizes.n_pad)
+        return;
+    const int job = at / sizes.n_pad, row = at % sizes.n_pad;
+    float sum = 0;
+    if (row < sizes.n_q && lane * 8 < sizes.dim) {
+        const long long from = ((long long)job * sizes.n_q + row) * sizes.dim + lane * 8;
+        sum = dot_eight(*(const uint4 *)(g + from), *(const uint4 *)(out + from));
+    }
+#pragma unroll
+    for (int i = LANES / 2; i > 0; i /= 2)
+        sum += __shfl_xor_sync(__activemask(), sum, i);
     if (lane == 0)
         to[at] = sum;
 }

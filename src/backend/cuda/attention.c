@@ -16,7 +16,7 @@ INCLUDE_FILE("kernels_attention", "kernels/attention.cu");
 INCLUDE_FILE("kernels_attention_grad", "kernels/attention_grad.cu");
 extern const char kernels_attention_parts[], kernels_attention[], kernels_attention_grad[];
 
-enum { KEYS = 128, LSE_ROWS = 64, QUERIES = 64, GRAD_GROUPS = 2, INPUTS = 6, MAPS = 4 };
+enum { KEYS = 128, LSE_ROWS = 64, QUERIES = 64, KV_GROUPS = 2, INPUTS = 6, MAPS = 4 };
 
 typedef struct attention {
     cuda_native base;
@@ -73,19 +73,15 @@ static ig_status forward_kernel(attention *a, const node_native *n)
 static ig_status gradient_kernels(attention *a, const node_native *n)
 {
     const kernel_param map = bytes_param(sizeof(CUtensorMap)), pointer = {KERNEL_BUFFER, 0, 0};
-    const kernel_param number = bytes_param(4), wide = bytes_param(8);
     const kernel_param sizes = bytes_param(sizeof(attention_sizes));
-    const kernel_param delta[] = {pointer, pointer, pointer, number, number, number,
-                                  number,  number,  wide,    wide,   wide};
+    const kernel_param delta[] = {pointer, pointer, pointer, sizes};
     const kernel_param grad_q[] = {map, map, map, map, pointer, pointer, pointer, sizes};
     const kernel_param grad_kv[] = {map, map, map, map, pointer, pointer, pointer, pointer, sizes};
     const char *text = kernels_attention_grad;
-    TRY(kernel_of(a, n->dtype, n->number[4] != 0, text, "delta", GRAD_GROUPS, delta, 11,
-                  &a->delta));
-    TRY(kernel_of(a, n->dtype, n->number[4] != 0, text, "gradient_q", GRAD_GROUPS, grad_q, 8,
-                  &a->grad_q));
-    return kernel_of(a, n->dtype, n->number[4] != 0, text, "gradient_kv", GRAD_GROUPS, grad_kv, 9,
-                     &a->grad_kv);
+    const bool causal = n->number[4] != 0;
+    TRY(kernel_of(a, n->dtype, causal, text, "delta", KV_GROUPS, delta, 4, &a->delta));
+    TRY(kernel_of(a, n->dtype, causal, text, "gradient_q", a->groups, grad_q, 8, &a->grad_q));
+    return kernel_of(a, n->dtype, causal, text, "gradient_kv", KV_GROUPS, grad_kv, 9, &a->grad_kv);
 }
 
 /* ---- launching ---- */
@@ -136,29 +132,21 @@ static ig_status launch_forward(cuda_native *code, const binding *bindings, bind
 
 static ig_status launch_delta(const attention *a, const binding *bindings, binding delta)
 {
-    const int32_t total = (int32_t)(a->jobs * a->padded), n_q = (int32_t)a->rows,
-                  n_pad = (int32_t)a->padded, dim = (int32_t)a->dim, batch = (int32_t)a->jobs;
-    const int64_t outer = 0, each = a->rows * a->dim, row = a->dim;
     const kernel_arg args[] = {{.at = place(&a->in[5], bindings)},
                                {.at = place(&a->in[3], bindings)},
                                {.at = delta},
-                               {.bytes = &total},
-                               {.bytes = &n_q},
-                               {.bytes = &n_pad},
-                               {.bytes = &dim},
-                               {.bytes = &batch},
-                               {.bytes = &outer},
-                               {.bytes = &each},
-                               {.bytes = &row}};
+                               {.bytes = &a->sizes}};
+    const int64_t threads = a->jobs * a->padded * (a->wide / 8);
     const kernel_launch l = {
-        .grid = {(uint32_t)ceil_div(total, 8), 1, 1}, .block = {256, 1, 1}, .args = args};
+        .grid = {(uint32_t)ceil_div(threads, 256), 1, 1}, .block = {256, 1, 1}, .args = args};
     return cuda_kernel_launch(&a->delta->base, &l);
 }
 
-/* One of the two kernels: q and g are mapped in boxes of q_rows, k and v in boxes of k_rows. */
-static ig_status launch_part(const attention *a, cuda_kernel *kernel, int q_rows, int k_rows,
-                             int64_t tiles, size_t shared, binding delta, const binding *bindings,
-                             int first, int n_out)
+/* One of the two kernels of warpgroups with 64 rows each: q and g are mapped in boxes of q_rows, k and v in boxes
+ * of k_rows. */
+static ig_status launch_part(const attention *a, cuda_kernel *kernel, int groups, int q_rows,
+                             int k_rows, int64_t tiles, size_t shared, binding delta,
+                             const binding *bindings, int first, int n_out)
 {
     CUtensorMap maps[MAPS];
     attention_sizes sizes = a->sizes;
@@ -174,10 +162,10 @@ static ig_status launch_part(const attention *a, cuda_kernel *kernel, int q_rows
     args[n++] = (kernel_arg){.at = delta};
     for (int i = 0; i < n_out; i++)
         args[n++] = (kernel_arg){.at = place(&a->out[first + i], bindings)};
-    sizes.tiles = (int32_t)tiles;
+    sizes.tiles = (int)tiles;
     args[n++] = (kernel_arg){.bytes = &sizes};
     const kernel_launch l = {.grid = {(uint32_t)(tiles * a->jobs), 1, 1},
-                             .block = {(GRAD_GROUPS + 1) * 128, 1, 1},
+                             .block = {(uint32_t)(groups + 1) * 128, 1, 1},
                              .shared_bytes = shared,
                              .args = args};
     return cuda_kernel_launch(&kernel->base, &l);
@@ -186,15 +174,17 @@ static ig_status launch_part(const attention *a, cuda_kernel *kernel, int q_rows
 static ig_status launch_gradient(cuda_native *code, const binding *bindings, binding scratch)
 {
     attention *a = (attention *)code;
-    const int own = GRAD_GROUPS * 64, step = a->wide == 64 ? 128 : 64;
+    const int own_kv = KV_GROUPS * 64, own_q = a->groups * 64;
+    const int step = a->wide == 64 && a->groups == 2 ? 128 : 64;
     const size_t row = (size_t)a->wide * 2, stages_kv = a->wide == 64 ? 4 : 3, stages_q = 3;
-    const size_t shared_q = 1024 + 2 * (size_t)own * row + stages_kv * 2 * (size_t)step * row;
-    const size_t shared_kv = 1024 + 2 * (size_t)own * row + stages_q * (2 * QUERIES * row + 1024);
+    const size_t shared_q = 1024 + 2 * (size_t)own_q * row + stages_kv * 2 * (size_t)step * row;
+    const size_t shared_kv =
+        1024 + 2 * (size_t)own_kv * row + stages_q * (2 * QUERIES * row + 1024);
     TRY(launch_delta(a, bindings, scratch));
-    TRY(launch_part(a, a->grad_kv, QUERIES, own, ceil_div(a->keys, own), shared_kv, scratch,
-                    bindings, 1, 2));
-    return launch_part(a, a->grad_q, own, step, ceil_div(a->rows, own), shared_q, scratch, bindings,
-                       0, 1);
+    TRY(launch_part(a, a->grad_kv, KV_GROUPS, QUERIES, own_kv, ceil_div(a->keys, own_kv), shared_kv,
+                    scratch, bindings, 1, 2));
+    return launch_part(a, a->grad_q, a->groups, own_q, step, ceil_div(a->rows, own_q), shared_q,
+                       scratch, bindings, 0, 1);
 }
 
 /* ---- preparing ---- */
