@@ -9,10 +9,11 @@
 #include <stdio.h>
 #include <string.h>
 
-extern const char kernels_tensor_product[], kernels_attention_parts[], kernels_attention[],
-    kernels_attention_grad[];
+extern const char kernels_tensor_product[], kernels_mma_product[], kernels_pack[],
+    kernels_attention_parts[], kernels_attention[], kernels_attention_grad[];
 
 static nvrtc_api nvrtc;
+static const char hopper[] = "--gpu-architecture=sm_90a", ampere[] = "--gpu-architecture=sm_80";
 
 static int find(void **unused)
 {
@@ -24,10 +25,9 @@ static int find(void **unused)
     return 0;
 }
 
-static void compile(const char *definitions, const char *const texts[4])
+static void compile(const char *definitions, const char *const texts[4], const char *architecture)
 {
-    static const char *const options[] = {"--gpu-architecture=sm_90a", "--fmad=false",
-                                          "--std=c++17", "-default-device"};
+    const char *const options[] = {architecture, "--fmad=false", "--std=c++17", "-default-device"};
     text all = {0};
     nvrtcProgram p = NULL;
     if (!nvrtc.nvrtcCreateProgram)
@@ -67,8 +67,19 @@ static void products(void **unused)
                  "#define TN %d\n#define OUT %d\n",
                  forms[i].type, forms[i].bytes, forms[i].a_k, forms[i].b_k, forms[i].columns,
                  forms[i].out);
-        compile(definitions, texts);
+        compile(definitions, texts, hopper);
     }
+}
+
+static void products_since_ampere(void **unused)
+{
+    const char *const texts[4] = {kernels_arguments, kernels_mma_product};
+    const char *const packing[4] = {kernels_arguments, kernels_pack};
+    (void)unused;
+    compile("#define TYPE \"bf16\"\n#define OUT 2\n", texts, ampere);
+    compile("#define TYPE \"f16\"\n#define OUT 0\n", texts, ampere);
+    compile("#define BYTES 2\n", packing, ampere);
+    compile("#define BYTES 4\n", packing, ampere);
 }
 
 static void attention(void **unused)
@@ -82,14 +93,16 @@ static void attention(void **unused)
     char definitions[200];
     (void)unused;
     snprintf(definitions, sizeof definitions, form, "f16", 1, 64, 3, 0);
-    compile(definitions, forward);
+    compile(definitions, forward, hopper);
     snprintf(definitions, sizeof definitions, form, "bf16", 0, 128, 2, 1);
-    compile(definitions, forward);
-    compile(definitions, backward);
+    compile(definitions, forward, hopper);
+    compile(definitions, backward, hopper);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(products), cmocka_unit_test(attention)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(products),
+                                       cmocka_unit_test(products_since_ampere),
+                                       cmocka_unit_test(attention)};
     return cmocka_run_group_tests(tests, find, NULL);
 }

@@ -11,7 +11,15 @@ typedef struct product_sizes {
     int has_bias, aligned; /* rows of the result begin at multiples of 16 bytes */
 } product_sizes;
 
-/* Strides count elements; rows of the packed matrix are `ld` apart. */
+/* kernels/mma_product.cu: strides count elements; those of batches may be 0. */
+typedef struct mma_sizes {
+    long long a_ld, a_batch, a_outer, b_ld, b_batch, b_outer;
+    int m, n, k, batch;
+    int tiles_m, tiles_n;
+    int has_bias;
+} mma_sizes;
+
+/* kernels/pack.cu: strides count elements; rows of the packed matrix are `ld` apart. */
 typedef struct pack_sizes {
     long long outer, batch, row, point, ld;
     int n_batch, rows, k;

@@ -1,7 +1,8 @@
-/* Products on the tensor cores of Hopper by kernels/tensor_product.cu, where cuBLASLt is absent.
+/* Products on tensor cores, where cuBLASLt is absent: on Hopper by kernels/tensor_product.cu, on other GPUs
+ * since Ampere by kernels/mma_product.cu.
  *
- * Copies by TMA need rows at multiples of 16 bytes, and tf32 needs k as the inner axis. Other operands are
- * packed into scratch first. Each sum is computed in one order, whatever the grid is. */
+ * Both need rows at multiples of 16 bytes. tf32, and the second kernel, need k as the inner axis. Other operands
+ * are packed into scratch first. Each sum is computed in one order, whatever the grid is. */
 #include "backend/cuda/arguments.h"
 #include "backend/cuda/native.h"
 
@@ -12,13 +13,18 @@
 #include <stdio.h>
 
 INCLUDE_FILE("kernels_tensor_product", "kernels/tensor_product.cu");
-extern const char kernels_tensor_product[];
+INCLUDE_FILE("kernels_mma_product", "kernels/mma_product.cu");
+INCLUDE_FILE("kernels_pack", "kernels/pack.cu");
+extern const char kernels_tensor_product[], kernels_mma_product[], kernels_pack[];
 
 enum {
+    HOPPER = 90,
     TM = 128,
     STAGE_ROW = 128, /* bytes of a panel's row */
-    THREADS = 384,
-    SHARED_BYTES = 192 * 1024 + 1024,
+    HOPPER_THREADS = 384,
+    HOPPER_SHARED = 192 * 1024 + 1024,
+    MMA_THREADS = 256,
+    MMA_SHARED = 64 * 1024,
     ALIGN = 256
 };
 
@@ -26,73 +32,61 @@ typedef struct tensor_product {
     cuda_native base;
     product c;
     cuda_kernel *kernel, *pack;
+    bool hopper;
     int tn, bytes; /* columns of a tile; bytes of an element */
     bool packed[2];
     product_side side[2];      /* as the kernel reads them: packed ones lie in scratch */
     uint64_t scratch_place[2]; /* of packed ones */
-    product_sizes sizes;
+    product_sizes sizes;       /* of Hopper's kernel */
+    mma_sizes mma;             /* of the other */
 } tensor_product;
 
 static void discard(cuda_native *code) { memory_free(code); }
 
-/* ---- preparing ---- */
+/* ---- kernels ---- */
 
-static ig_status kernels_of(tensor_product *p, cuda_device *d)
+static const kernel_param a_pointer = {KERNEL_BUFFER, 0, 0};
+
+static kernel_param bytes_param(size_t bytes) { return (kernel_param){KERNEL_BYTES, bytes, 0}; }
+
+static ig_status kernel_of(tensor_product *p, cuda_device *d)
 {
-    static const kernel_param product_params[] = {
-        {KERNEL_BYTES, sizeof(CUtensorMap), 0},
-        {KERNEL_BYTES, sizeof(CUtensorMap), 0},
-        {KERNEL_BUFFER, 0, 0},
-        {KERNEL_BUFFER, 0, 0},
-        {KERNEL_BYTES, sizeof(product_sizes), 0},
-    };
-    static const kernel_param pack_params[] = {
-        {KERNEL_BUFFER, 0, 0},
-        {KERNEL_BUFFER, 0, 0},
-        {KERNEL_BYTES, sizeof(pack_sizes), 0},
-    };
     const ig_dtype in = p->c.in, out = p->c.out;
+    const int result = out == IG_F32 ? 0 : out == IG_F16 ? 1 : 2;
     char definitions[200];
-    snprintf(definitions, sizeof definitions,
-             "#define TYPE \"%s\"\n#define BYTES %d\n#define A_K %d\n#define B_K %d\n"
-             "#define TN %d\n#define OUT %d\n",
-             in == IG_F32 ? "tf32" : ig_dtype_name(in), p->bytes, p->side[0].k_inner,
-             p->side[1].k_inner, p->tn,
-             out == IG_F32   ? 0
-             : out == IG_F16 ? 1
-                             : 2);
-    cuda_text t = {definitions,    {kernels_arguments, kernels_hopper, kernels_tensor_product},
-                   "product",      "a",
-                   product_params, 5};
-    TRY(cuda_text_kernel(d, &t, &p->kernel));
-    if (!p->packed[0] && !p->packed[1])
-        return IG_OK;
-    t.entry = "pack";
-    t.params = pack_params;
-    t.n_params = 3;
-    return cuda_text_kernel(d, &t, &p->pack);
+    if (p->hopper) {
+        const kernel_param map = bytes_param(sizeof(CUtensorMap));
+        const kernel_param params[] = {map, map, a_pointer, a_pointer,
+                                       bytes_param(sizeof(product_sizes))};
+        snprintf(definitions, sizeof definitions,
+                 "#define TYPE \"%s\"\n#define BYTES %d\n#define A_K %d\n#define B_K %d\n"
+                 "#define TN %d\n#define OUT %d\n",
+                 in == IG_F32 ? "tf32" : ig_dtype_name(in), p->bytes, p->side[0].k_inner,
+                 p->side[1].k_inner, p->tn, result);
+        const cuda_text t = {
+            definitions, {kernels_arguments, kernels_hopper, kernels_tensor_product},
+            "product",   "a",
+            params,      5};
+        return cuda_text_kernel(d, &t, &p->kernel);
+    }
+    const kernel_param params[] = {a_pointer, a_pointer, a_pointer, a_pointer,
+                                   bytes_param(sizeof(mma_sizes))};
+    snprintf(definitions, sizeof definitions, "#define TYPE \"%s\"\n#define OUT %d\n",
+             ig_dtype_name(in), result);
+    const cuda_text t = {
+        definitions, {kernels_arguments, kernels_mma_product}, "product", NULL, params, 5};
+    return cuda_text_kernel(d, &t, &p->kernel);
 }
 
-/* An operand that TMA can copy as it is; otherwise it is packed behind *used bytes of scratch. */
-static void side_set(tensor_product *p, int i, uint64_t *used)
+static ig_status packing_of(tensor_product *p, cuda_device *d)
 {
-    const product *c = &p->c;
-    const product_side *s = &c->side[i];
-    const int64_t each = 16 / p->bytes, rows = i ? c->n : c->m;
-    p->side[i] = *s;
-    const bool aligned =
-        s->offset % each == 0 && s->ld % each == 0 && s->batch % each == 0 && s->outer % each == 0;
-    p->packed[i] = !aligned || p->bytes == 4;
-    if (!p->packed[i])
-        return;
-    const int64_t ld = (c->k + each - 1) / each * each;
-    const bool batches = s->batch || c->batch == 1, outers = s->outer || c->outer == 1;
-    p->side[i] = (product_side){.slot = -1, .ld = ld, .k_inner = true};
-    p->side[i].batch = batches ? rows * ld : 0;
-    p->side[i].outer = outers ? rows * ld * (batches ? c->batch : 1) : 0;
-    p->scratch_place[i] = *used;
-    const int64_t jobs = (batches ? c->batch : 1) * (outers ? c->outer : 1);
-    *used += (uint64_t)(jobs * rows * ld * p->bytes + ALIGN - 1) / ALIGN * ALIGN;
+    const kernel_param params[] = {a_pointer, a_pointer, bytes_param(sizeof(pack_sizes))};
+    char definitions[40];
+    if (!p->packed[0] && !p->packed[1])
+        return IG_OK;
+    snprintf(definitions, sizeof definitions, "#define BYTES %d\n", p->bytes);
+    const cuda_text t = {definitions, {kernels_arguments, kernels_pack}, "pack", NULL, params, 3};
+    return cuda_text_kernel(d, &t, &p->pack);
 }
 
 /* ---- launching ---- */
@@ -117,8 +111,14 @@ static ig_status launch_pack(const tensor_product *p, int i, binding from, bindi
     const product_side *s = &c->side[i], *made = &p->side[i];
     const int64_t rows = i ? c->n : c->m;
     const int64_t batch = made->batch ? c->batch : 1, outer = made->outer ? c->outer : 1;
-    const pack_sizes g = {s->outer, s->batch,       s->k_inner ? s->ld : 1, s->k_inner ? 1 : s->ld,
-                          made->ld, (int32_t)batch, (int32_t)rows,          (int32_t)c->k};
+    const pack_sizes g = {.outer = s->outer,
+                          .batch = s->batch,
+                          .row = s->k_inner ? s->ld : 1,
+                          .point = s->k_inner ? 1 : s->ld,
+                          .ld = made->ld,
+                          .n_batch = (int)batch,
+                          .rows = (int)rows,
+                          .k = (int)c->k};
     from.offset += (size_t)s->offset * (size_t)p->bytes;
     const kernel_arg args[] = {{.at = from}, {.at = to}, {.bytes = &g}};
     const kernel_launch l = {.grid = {(uint32_t)((c->k + 31) / 32), (uint32_t)((rows + 31) / 32),
@@ -128,33 +128,105 @@ static ig_status launch_pack(const tensor_product *p, int i, binding from, bindi
     return cuda_kernel_launch(&p->pack->base, &l);
 }
 
+/* Where an operand lies as the kernel reads it; it is packed if it must be. */
+static ig_status operand_ready(const tensor_product *p, int i, const binding *bindings,
+                               binding scratch, binding *out)
+{
+    *out = bindings[p->c.side[i].slot];
+    if (p->packed[i]) {
+        const binding to = {scratch.buf, scratch.offset + p->scratch_place[i]};
+        TRY(launch_pack(p, i, *out, to));
+        *out = to;
+    }
+    out->offset += (size_t)p->side[i].offset * (size_t)p->bytes;
+    return IG_OK;
+}
+
 static ig_status launch(cuda_native *code, const binding *bindings, binding scratch)
 {
     tensor_product *p = (tensor_product *)code;
     const product *c = &p->c;
     CUtensorMap maps[2];
+    binding at[2];
     for (int i = 0; i < 2; i++) {
-        binding at = bindings[c->side[i].slot];
-        if (p->packed[i]) {
-            const binding to = {scratch.buf, scratch.offset + p->scratch_place[i]};
-            TRY(launch_pack(p, i, at, to));
-            at = to;
-        }
-        const CUdeviceptr address = cuda_address(p->base.dev, at, p->side[i].offset, c->in);
-        TRY(map_set(&maps[i], p, i, address));
+        TRY(operand_ready(p, i, bindings, scratch, &at[i]));
+        if (p->hopper)
+            TRY(map_set(&maps[i], p, i, cuda_address(p->base.dev, at[i], 0, c->in)));
     }
     binding out = c->out_slot < 0 ? scratch : bindings[c->out_slot];
     binding bias = c->bias_slot < 0 ? (binding){0} : bindings[c->bias_slot];
     out.offset += (size_t)c->out_offset * ig_dtype_bytes(c->out);
     bias.offset += (size_t)c->bias_offset * ig_dtype_bytes(c->out);
-    const kernel_arg args[] = {
+    const kernel_arg by_hopper[] = {
         {.bytes = &maps[0]}, {.bytes = &maps[1]}, {.at = out}, {.at = bias}, {.bytes = &p->sizes}};
+    const kernel_arg by_mma[] = {
+        {.at = at[0]}, {.at = at[1]}, {.at = out}, {.at = bias}, {.bytes = &p->mma}};
     const int64_t tiles = (int64_t)p->sizes.tiles_m * p->sizes.tiles_n * c->batch * c->outer;
     const kernel_launch l = {.grid = {(uint32_t)tiles, 1, 1},
-                             .block = {THREADS, 1, 1},
-                             .shared_bytes = SHARED_BYTES,
-                             .args = args};
+                             .block = {p->hopper ? HOPPER_THREADS : MMA_THREADS, 1, 1},
+                             .shared_bytes = p->hopper ? HOPPER_SHARED : MMA_SHARED,
+                             .args = p->hopper ? by_hopper : by_mma};
     return cuda_kernel_launch(&p->kernel->base, &l);
+}
+
+/* ---- preparing ---- */
+
+/* An operand that the kernel can read as it is; otherwise it is packed behind *used bytes of scratch. */
+static void side_set(tensor_product *p, int i, uint64_t *used)
+{
+    const product *c = &p->c;
+    const product_side *s = &c->side[i];
+    const int64_t each = 16 / p->bytes, rows = i ? c->n : c->m;
+    p->side[i] = *s;
+    const bool aligned =
+        s->offset % each == 0 && s->ld % each == 0 && s->batch % each == 0 && s->outer % each == 0;
+    p->packed[i] = !aligned || p->bytes == 4 || !(p->hopper || s->k_inner);
+    if (!p->packed[i])
+        return;
+    const int64_t ld = (c->k + each - 1) / each * each;
+    const bool batches = s->batch || c->batch == 1, outers = s->outer || c->outer == 1;
+    p->side[i] = (product_side){.slot = -1, .ld = ld, .k_inner = true};
+    p->side[i].batch = batches ? rows * ld : 0;
+    p->side[i].outer = outers ? rows * ld * (batches ? c->batch : 1) : 0;
+    p->scratch_place[i] = *used;
+    const int64_t jobs = (batches ? c->batch : 1) * (outers ? c->outer : 1);
+    *used += (uint64_t)(jobs * rows * ld * p->bytes + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+static void sizes_set(tensor_product *p)
+{
+    const product *c = &p->c;
+    const int64_t size = (int64_t)ig_dtype_bytes(c->out);
+    const int tiles_m = (int)((c->m + TM - 1) / TM), tiles_n = (int)((c->n + p->tn - 1) / p->tn);
+    p->sizes = (product_sizes){
+        .m = (int)c->m,
+        .n = (int)c->n,
+        .k = (int)c->k,
+        .batch = (int)c->batch,
+        .tiles_m = tiles_m,
+        .tiles_n = tiles_n,
+        .a_batch = p->side[0].batch != 0,
+        .a_outer = p->side[0].outer != 0,
+        .b_batch = p->side[1].batch != 0,
+        .b_outer = p->side[1].outer != 0,
+        .has_bias = c->bias_slot >= 0,
+        .aligned = c->n * size % 16 == 0 && c->out_offset * size % 16 == 0,
+    };
+    p->mma = (mma_sizes){
+        .a_ld = p->side[0].ld,
+        .a_batch = p->side[0].batch,
+        .a_outer = p->side[0].outer,
+        .b_ld = p->side[1].ld,
+        .b_batch = p->side[1].batch,
+        .b_outer = p->side[1].outer,
+        .m = (int)c->m,
+        .n = (int)c->n,
+        .k = (int)c->k,
+        .batch = (int)c->batch,
+        .tiles_m = tiles_m,
+        .tiles_n = tiles_n,
+        .has_bias = c->bias_slot >= 0,
+    };
 }
 
 static bool can_run(const cuda_device *d, const product *c, bool tf32)
@@ -167,9 +239,10 @@ static bool can_run(const cuda_device *d, const product *c, bool tf32)
     const int64_t jobs = c->batch * c->outer;
     const double tiles =
         (double)jobs * (double)((c->m + TM - 1) / TM) * (double)((c->n + 127) / 128);
-    const bool known = dtype_is_half(c->in) || (c->in == IG_F32 && tf32);
-    return d->capability == 90 && cu.tensor_map && known && jobs <= JOBS && c->m <= ROWS &&
-           c->n <= ROWS && c->k <= POINTS && tiles < POINTS;
+    const bool hopper = d->capability == HOPPER && cu.tensor_map;
+    const bool known = dtype_is_half(c->in) || (c->in == IG_F32 && tf32 && hopper);
+    return d->capability >= 80 && known && jobs <= JOBS && c->m <= ROWS && c->n <= ROWS &&
+           c->k <= POINTS && tiles < POINTS;
 }
 
 ig_status tensor_prepare(cuda_device *d, const product *c, bool tf32, cuda_native **out)
@@ -183,10 +256,12 @@ ig_status tensor_prepare(cuda_device *d, const product *c, bool tf32, cuda_nativ
     p->base =
         (cuda_native){{.name = "tensor cores", .core_only = c->out_slot < 0}, d, launch, discard};
     p->c = *c;
+    p->hopper = d->capability == HOPPER && cu.tensor_map;
     p->bytes = (int)ig_dtype_bytes(c->in);
     /* The larger tiles have too few blocks for the device if the result is small. */
     const int64_t rows = (c->m + TM - 1) / TM * c->batch * c->outer;
-    p->tn = rows * ((c->n + 255) / 256) >= d->cores && c->n > 128 ? 256 : 128;
+    const bool many = rows * ((c->n + 255) / 256) >= d->cores && c->n > 128;
+    p->tn = p->hopper && many ? 256 : 128;
     uint64_t used = 0;
     if (c->out_slot < 0)
         used =
@@ -195,23 +270,10 @@ ig_status tensor_prepare(cuda_device *d, const product *c, bool tf32, cuda_nativ
     for (int i = 0; i < 2; i++)
         side_set(p, i, &used);
     p->base.base.scratch_bytes = used;
-    const int64_t row_bytes = c->n * (int64_t)ig_dtype_bytes(c->out);
-    p->sizes = (product_sizes){
-        .m = (int32_t)c->m,
-        .n = (int32_t)c->n,
-        .k = (int32_t)c->k,
-        .batch = (int32_t)c->batch,
-        .tiles_m = (int32_t)((c->m + TM - 1) / TM),
-        .tiles_n = (int32_t)((c->n + p->tn - 1) / p->tn),
-        .a_batch = p->side[0].batch != 0,
-        .a_outer = p->side[0].outer != 0,
-        .b_batch = p->side[1].batch != 0,
-        .b_outer = p->side[1].outer != 0,
-        .has_bias = c->bias_slot >= 0,
-        .aligned =
-            row_bytes % 16 == 0 && (c->out_offset * (int64_t)ig_dtype_bytes(c->out)) % 16 == 0,
-    };
-    const ig_status status = kernels_of(p, d);
+    sizes_set(p);
+    ig_status status = kernel_of(p, d);
+    if (status == IG_OK)
+        status = packing_of(p, d);
     if (status == IG_OK)
         *out = &p->base;
     else
