@@ -14,9 +14,41 @@ enum {
     BLOCKS = DIM / 64,
     STEP = DIM == 64 && WGS == 2 ? 128 : 64, /* keys that the kernel of dq takes at a time */
     QUERIES = 64,                /* rows that the kernel of dk and dv takes at a time */
-    STAGES_Q = 3,
+    STAGES_Q = DIM == 64 ? 4 : 3,
     STAGES_KV = DIM == 64 ? 4 : 3
 };
+
+/* 64 rows of a panel (DIM elements each, BLOCK bytes from 64 elements to the next 64) as the left operand in
+ * registers: they are read from shared memory once, not for each product. */
+template <int BLOCK>
+static __device__ __forceinline__ void load_rows(unsigned (&r)[DIM / 4], unsigned panel)
+{
+    const int lane = threadIdx.x % 32, row = threadIdx.x % 128 / 32 * 16 + lane % 16;
+#pragma unroll
+    for (int i = 0; i < DIM / 16; i++) {
+        const int part = i % 4 * 2 + lane / 16;
+        asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                     : "=r"(r[4 * i]), "=r"(r[4 * i + 1]), "=r"(r[4 * i + 2]), "=r"(r[4 * i + 3])
+                     : "r"(panel + (unsigned)(i / 4 * BLOCK + row * 128 + ((part ^ row % 8) << 4))));
+    }
+}
+
+/* Starts d = a b^T: a in registers, b has 64 rows. */
+static __device__ __forceinline__ void start_products_of(float (&d)[32], const unsigned (&a)[DIM / 4],
+                                                         unsigned b)
+{
+    multiply_begin();
+#pragma unroll
+    for (int i = 0; i < DIM / 16; i++)
+        asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %37, 0;\n"
+                     "wgmma.mma_async.sync.aligned.m64n64k16.f32." TYPE "." TYPE " {" R32
+                     "}, {%32, %33, %34, %35}, %36, add, 1, 1, 0;\n}"
+                     : D16(0), D16(16)
+                     : "r"(a[4 * i]), "r"(a[4 * i + 1]), "r"(a[4 * i + 2]), "r"(a[4 * i + 3]),
+                       "l"(panel_of<1>(b + (unsigned)(i / 4 * (64 * 128) + i % 4 * 32), 0)),
+                       "r"(i > 0 ? 1 : 0));
+    multiply_commit();
+}
 
 static __device__ __forceinline__ void copy_floats(unsigned to, const float *from, int n,
                                                    unsigned barrier)
@@ -250,10 +282,17 @@ extern "C" __global__ void __launch_bounds__((WGS + 1) * 128, 1)
         const unsigned char *const floats = shared + (qs - shared_at(shared)) + 2 * STEP_BYTES;
         float s[QUERIES / 2], dp[QUERIES / 2], sum_k[DIM / 2], sum_v[DIM / 2];
         unsigned p[QUERIES / 4], ds[QUERIES / 4];
+#if DIM == 64
+        unsigned own_k[DIM / 4], own_v[DIM / 4];
+#endif
 #pragma unroll
         for (int i = 0; i < DIM / 2; i++)
             sum_k[i] = sum_v[i] = 0;
         barrier_wait(ready, 0);
+#if DIM == 64
+        load_rows<OWN * 128>(own_k, k + own);
+        load_rows<OWN * 128>(own_v, v + own);
+#endif
         for (int j = 0; j < steps; j++) {
             const int stage = j % STAGES_Q, row0 = (first + j) * QUERIES;
             const unsigned at = qs + (unsigned)(stage * STAGE_BYTES),
@@ -261,8 +300,13 @@ extern "C" __global__ void __launch_bounds__((WGS + 1) * 128, 1)
             const float2 *const base = (const float2 *)(floats + stage * STAGE_BYTES);
             const float2 *const less = base + QUERIES / 2;
             barrier_wait(full + (unsigned)stage * 8, j / STAGES_Q & 1);
+#if DIM == 64
+            start_products_of(s, own_k, at);
+            start_products_of(dp, own_v, at + STEP_BYTES);
+#else
             start_products<OWN, QUERIES>(s, k + own, at);
             start_products<OWN, QUERIES>(dp, v + own, at + STEP_BYTES);
+#endif
             /* The tensor cores add up the step before while this one is computed. */
             if (j > 0) {
                 start_sums<QUERIES>(sum_v, p, before + STEP_BYTES);

@@ -176,7 +176,8 @@ static ig_status launch_gradient(cuda_native *code, const binding *bindings, bin
     attention *a = (attention *)code;
     const int own_kv = KV_GROUPS * 64, own_q = a->groups * 64;
     const int step = a->wide == 64 && a->groups == 2 ? 128 : 64;
-    const size_t row = (size_t)a->wide * 2, stages_kv = a->wide == 64 ? 4 : 3, stages_q = 3;
+    const size_t row = (size_t)a->wide * 2, stages_kv = a->wide == 64 ? 4 : 3,
+                 stages_q = a->wide == 64 ? 4 : 3;
     const size_t shared_q = 1024 + 2 * (size_t)own_q * row + stages_kv * 2 * (size_t)step * row;
     const size_t shared_kv =
         1024 + 2 * (size_t)own_kv * row + stages_q * (2 * QUERIES * row + 1024);
