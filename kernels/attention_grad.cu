@@ -8,7 +8,8 @@
  * The scores are computed again. One kernel sums over rows for dk and dv, another over keys for dq, so that
  * each sum has one order and no two blocks add to one place.
  *
- * NVRTC gets this text behind what attention.cu is behind. The kernel of dk and dv needs WGS 2. */
+ * NVRTC gets this text behind what attention.cu is behind, and PART, the kernel that is wanted: 0 delta, 1 dq,
+ * 2 dk and dv, which needs WGS 2. */
 enum {
     OWN = WGS * 64, /* rows, or keys, that a block has */
     BLOCKS = DIM / 64,
@@ -73,7 +74,7 @@ static __device__ __forceinline__ void barriers_set(unsigned full, unsigned empt
     __syncthreads();
 }
 
-/* ---- delta ---- */
+#if PART == 0 /* ---- delta ---- */
 
 static __device__ __forceinline__ float widen(half_bits x)
 {
@@ -120,7 +121,7 @@ extern "C" __global__ void delta(const half_bits *g, const half_bits *out, float
         to[at] = sum;
 }
 
-/* ---- dq ---- */
+#elif PART == 1 /* ---- dq ---- */
 
 extern "C" __global__ void __launch_bounds__((WGS + 1) * 128, 1)
     gradient_q(const __grid_constant__ tensor_map map_q, const __grid_constant__ tensor_map map_g,
@@ -220,7 +221,7 @@ extern "C" __global__ void __launch_bounds__((WGS + 1) * 128, 1)
     }
 }
 
-/* ---- dk and dv ---- */
+#else /* ---- dk and dv ---- */
 
 extern "C" __global__ void __launch_bounds__((WGS + 1) * 128, 1)
     gradient_kv(const __grid_constant__ tensor_map map_q, const __grid_constant__ tensor_map map_g,
@@ -349,3 +350,4 @@ extern "C" __global__ void __launch_bounds__((WGS + 1) * 128, 1)
             }
     }
 }
+#endif

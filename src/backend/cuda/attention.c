@@ -46,14 +46,14 @@ static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static kernel_param bytes_param(size_t bytes) { return (kernel_param){KERNEL_BYTES, bytes, 0}; }
 
 static ig_status kernel_of(const attention *a, ig_dtype dtype, bool causal, const char *text,
-                           const char *entry, int groups, const kernel_param *params, int n,
-                           cuda_kernel **out)
+                           int part, const char *entry, int groups, const kernel_param *params,
+                           int n, cuda_kernel **out)
 {
-    char definitions[160];
+    char definitions[200];
     snprintf(definitions, sizeof definitions,
              "#define TYPE \"%s\"\n#define IS_F16 %d\n#define DIM %d\n#define WGS %d\n"
-             "#define CAUSAL %d\n",
-             ig_dtype_name(dtype), dtype == IG_F16, a->wide, groups, causal);
+             "#define CAUSAL %d\n#define PART %d\n",
+             ig_dtype_name(dtype), dtype == IG_F16, a->wide, groups, causal, part);
     const cuda_text t = {
         definitions, {kernels_arguments, kernels_hopper, kernels_attention_parts, text},
         entry,       "a",
@@ -66,8 +66,8 @@ static ig_status forward_kernel(attention *a, const node_native *n)
     const kernel_param map = bytes_param(sizeof(CUtensorMap)), pointer = {KERNEL_BUFFER, 0, 0};
     const kernel_param params[] = {map,     map,     map,
                                    pointer, pointer, bytes_param(sizeof(attention_sizes))};
-    return kernel_of(a, n->dtype, n->number[4] != 0, kernels_attention, "attend", a->groups, params,
-                     6, &a->forward);
+    return kernel_of(a, n->dtype, n->number[4] != 0, kernels_attention, 0, "attend", a->groups,
+                     params, 6, &a->forward);
 }
 
 static ig_status gradient_kernels(attention *a, const node_native *n)
@@ -79,9 +79,10 @@ static ig_status gradient_kernels(attention *a, const node_native *n)
     const kernel_param grad_kv[] = {map, map, map, map, pointer, pointer, pointer, pointer, sizes};
     const char *text = kernels_attention_grad;
     const bool causal = n->number[4] != 0;
-    TRY(kernel_of(a, n->dtype, causal, text, "delta", KV_GROUPS, delta, 4, &a->delta));
-    TRY(kernel_of(a, n->dtype, causal, text, "gradient_q", a->groups, grad_q, 8, &a->grad_q));
-    return kernel_of(a, n->dtype, causal, text, "gradient_kv", KV_GROUPS, grad_kv, 9, &a->grad_kv);
+    TRY(kernel_of(a, n->dtype, causal, text, 0, "delta", KV_GROUPS, delta, 4, &a->delta));
+    TRY(kernel_of(a, n->dtype, causal, text, 1, "gradient_q", a->groups, grad_q, 8, &a->grad_q));
+    return kernel_of(a, n->dtype, causal, text, 2, "gradient_kv", KV_GROUPS, grad_kv, 9,
+                     &a->grad_kv);
 }
 
 /* ---- launching ---- */
