@@ -1,0 +1,168 @@
+/* Products by cuBLASLt and convolutions by cuDNN, both replaced by plain loops (tests/fakecuda/libraries.c), on the
+ * fake driver: results are those of the CPU; a library without an algorithm leaves the work to our own kernels; an
+ * error names the library and what avoids it; math mode `same` uses none. */
+#include "support/cuda.h"
+#include "support/unit.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N = 130, K = 128, MOST = 3 * N * N };
+
+static ig_array *noise(int seed, ig_ints shape)
+{
+    return ig_normal(ig_key((uint64_t)seed, "philox"), shape, IG_F32);
+}
+
+/* ---- expressions; each has enough products for a library ---- */
+
+static ig_array *product(void)
+{
+    return ig_matmul(noise(0, IG_SHAPE(N, K)), noise(1, IG_SHAPE(K, N)));
+}
+
+static ig_array *transposed(void)
+{
+    return ig_matmul(ig_matrix_transpose(noise(0, IG_SHAPE(K, N))),
+                     ig_matrix_transpose(noise(1, IG_SHAPE(N, K))));
+}
+
+static ig_array *batched(void)
+{
+    return ig_matmul(noise(0, IG_SHAPE(3, N, K)), noise(1, IG_SHAPE(K, N)));
+}
+
+static ig_array *biased(void) { return ig_add(product(), noise(2, IG_SHAPE(N))); }
+
+static ig_array *activated(void)
+{
+    return ig_relu(ig_matmul(noise(0, IG_SHAPE(N, 2048)), noise(1, IG_SHAPE(2048, N))));
+}
+
+static ig_array *convolution(void)
+{
+    return ig_conv2d(noise(0, IG_SHAPE(2, 4, 9, 8)), noise(1, IG_SHAPE(6, 2, 3, 3)),
+                     noise(2, IG_SHAPE(6)), IG_AXES(2, 1), IG_AXES(1, 2), IG_AXES(1), 2);
+}
+
+static ig_array *gradient(int which)
+{
+    ig_array *in[2] = {noise(0, IG_SHAPE(2, 4, 9, 8)), noise(1, IG_SHAPE(6, 4, 3, 3))}, *out;
+    ig_array *y = ig_conv2d(in[0], in[1], NULL, IG_NONE, IG_AXES(1), IG_NONE, 1);
+    ig_array *loss = ig_sum(ig_multiply(y, y), IG_NONE, IG_DTYPE_NONE, false);
+    return ig_grad(loss, &in[which], 1, &out) == IG_OK ? out : NULL;
+}
+
+static ig_array *gradient_x(void) { return gradient(0); }
+static ig_array *gradient_weight(void) { return gradient(1); }
+
+static const struct expression {
+    ig_array *(*build)(void);
+    const char *by;
+} expressions[] = {
+    {product, "by cuBLASLt"}, {transposed, "by cuBLASLt"},   {batched, "by cuBLASLt"},
+    {biased, "by cuBLASLt"},  {activated, "by cuBLASLt"},    {convolution, "by cuDNN"},
+    {gradient_x, "by cuDNN"}, {gradient_weight, "by cuDNN"},
+};
+enum { EXPRESSIONS = sizeof expressions / sizeof expressions[0] };
+
+/* The elements on a device; 0: failed. */
+static int compute(const char *device, ig_array *(*build)(void), float *to)
+{
+    assert_int_equal(ig_set_device(device), IG_OK);
+    assert_int_equal(ig_scope_begin(), IG_OK);
+    ig_array *x = build();
+    const int n = x ? (int)ig_size(x) : 0;
+    assert_in_range(n, 0, MOST);
+    const bool fine = x && ig_read(x, to, (size_t)n * sizeof *to) == IG_OK;
+    ig_scope_end();
+    assert_int_equal(ig_set_device("cuda:0"), IG_OK);
+    return fine ? n : 0;
+}
+
+static bool runs_by(ig_array *(*build)(void), const char *by)
+{
+    assert_int_equal(ig_scope_begin(), IG_OK);
+    ig_array *x = build();
+    char *text = ig_explain(&x, 1);
+    assert_non_null(text);
+    const bool found = strstr(text, by) != NULL;
+    ig_free(text);
+    ig_scope_end();
+    return found;
+}
+
+static void compare(int i, bool by_library)
+{
+    static float want[MOST], got[MOST];
+    const int n = compute("cpu", expressions[i].build, want);
+    assert_true(n > 0);
+    assert_int_equal(compute("cuda:0", expressions[i].build, got), n);
+    assert_int_equal(runs_by(expressions[i].build, expressions[i].by), by_library);
+    for (int k = 0; k < n; k++)
+        if (!(fabsf(got[k] - want[k]) <= 1e-3f * (1 + fabsf(want[k]))))
+            fail_msg("expression %d: element %d is %g, not %g", i, k, (double)got[k],
+                     (double)want[k]);
+}
+
+static void results_are_those_of_the_cpu(void **unused)
+{
+    (void)unused;
+    for (int i = 0; i < EXPRESSIONS; i++)
+        compare(i, true);
+}
+
+static void our_kernels_take_over(void **unused)
+{
+    (void)unused;
+    setenv("FAKE_LIBRARY_REFUSE", "1", 1);
+    ig_shutdown(); /* schedules, and what cuDNN answered, are forgotten */
+    assert_int_equal(ig_set_device("cuda:0"), IG_OK);
+    compare(0, false);
+    compare(5, false);
+    unsetenv("FAKE_LIBRARY_REFUSE");
+    ig_shutdown();
+}
+
+static void an_error_names_the_library(void **unused)
+{
+    static float got[MOST];
+    (void)unused;
+    setenv("FAKE_LIBRARY_FAIL", "1", 1);
+    assert_int_equal(compute("cuda:0", product, got), 0);
+    assert_error(IG_ERR_DEVICE, "cuBLASLt failed with status 13; IG_CUBLASLT=off avoids it");
+    assert_int_equal(compute("cuda:0", convolution, got), 0);
+    assert_error(IG_ERR_DEVICE, "cuDNN failed with status 13; IG_CUDNN=off avoids it");
+    unsetenv("FAKE_LIBRARY_FAIL");
+}
+
+static void mode_same_uses_none(void **unused)
+{
+    static float want[MOST], got[MOST];
+    (void)unused;
+    assert_int_equal(ig_set_math(IG_MATH_SAME), IG_OK);
+    const int n = compute("cpu", product, want);
+    assert_int_equal(compute("cuda:0", product, got), n);
+    assert_memory_equal(got, want, (size_t)n * sizeof *got);
+    assert_false(runs_by(product, "by cuBLASLt"));
+    assert_false(runs_by(convolution, "by cuDNN"));
+    assert_int_equal(ig_set_math(IG_MATH_STRICT), IG_OK);
+}
+
+int main(int argc, char **argv)
+{
+    (void)argc;
+    cuda_prepare(argv[0]);
+    setenv("IG_CUBLASLT", cuda_library("libraries.so"), 1);
+    setenv("IG_CUDNN", cuda_library("libraries.so"), 1);
+    setenv("IG_CUDA_GRAPHS", "off", 1);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(results_are_those_of_the_cpu, cuda_test_begin,
+                                        cuda_test_end),
+        cmocka_unit_test_setup_teardown(our_kernels_take_over, cuda_test_begin, cuda_test_end),
+        cmocka_unit_test_setup_teardown(an_error_names_the_library, cuda_test_begin, cuda_test_end),
+        cmocka_unit_test_setup_teardown(mode_same_uses_none, cuda_test_begin, cuda_test_end),
+    };
+    return cmocka_run_group_tests(tests, cuda_begin, cuda_end);
+}
