@@ -664,8 +664,8 @@ static ig_status emit_across(const program *p, const emit_target *t, emitted *ou
              "            p%d[c * g.n%d + row] = join0(p%d[c * g.n%d + row], p%d[(c + s) * g.n%d + "
              "row]);\n"
              "    result0(ARGS, row, p%d[row]);\n}\n",
-             BLOCK_THREADS, r, n, n, partial, r, partial, r, partial, r, partial);
-    const uint32_t last[3] = {(uint32_t)ceil_div(p->outer, BLOCK_THREADS), 1, 1};
+             threads, r, n, n, partial, r, partial, r, partial, r, partial);
+    const uint32_t last[3] = {(uint32_t)ceil_div(p->outer, threads), 1, 1};
     status = writer_finish(&w, "join_chunks", last, block, 0);
     writer_drop(&w);
     return status;
