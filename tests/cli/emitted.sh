@@ -74,6 +74,8 @@ argsort(normal(key(0), [2, 5000]))
 sort(astype(normal(key(0), [9000]) * 30, i8), descending=true)
 normal(key(0), [3, 65, 301]) @ normal(key(1), [301, 7]) + normal(key(2), [7])
 softmax(normal(key(0), [3, 1500]))
+cumulative_sum(normal(key(0), [3, 70001]), axis=1)
+cumulative_sum(astype(normal(key(0), [7, 1500]), bf16), axis=1)
 sum(uniform(key(0), [3, 100004]), axis=1)
 EOF
 fi

@@ -2,7 +2,8 @@
  *
  * A block takes TEAMS chunks; a thread has one of their blocks of SCAN_BLOCK neighbours. Elements go through
  * shared memory, so that memory is read and written side by side. If rows have several chunks, there are
- * launches before that find what the chunks before each chunk come to. */
+ * launches before that find what the chunks before each chunk come to. On a CPU a block is one thread, which takes a
+ * chunk. */
 #include "kernel/emit/indexed.h"
 
 #include "base/error.h"
@@ -89,16 +90,129 @@ static ig_status start(emit_writer *w, const program *p, const emit_target *t, e
 {
     TRY(writer_start(w, t, out));
     w->wide = !emit_is_narrow(p, 1);
-    w->rolled = t->cpu;
     scan_functions(w, p);
     return IG_OK;
 }
 
 static ig_status finish(emit_writer *w, const char *entry, int64_t blocks)
 {
-    const uint32_t grid[3] = {(uint32_t)blocks, 1, 1}, block[3] = {THREADS, 1, 1};
+    const uint32_t grid[3] = {(uint32_t)blocks, 1, 1};
+    const uint32_t block[3] = {w->target->cpu ? 1 : THREADS, 1, 1};
     return writer_finish(w, entry, grid, block, 0);
 }
+
+/* ---- on a CPU ---- */
+
+/* A chunk, block by block: `run` is the fold of the blocks before, v[] the running fold of the block at `begin`. */
+static void serial_blocks(emit_writer *w, const char *type, int inner, int chunks)
+{
+    text_add(&w->body,
+             "    const idx row = blockIdx.x / g.n%d, chunk = blockIdx.x %% g.n%d;\n"
+             "    const idx stop = g.n%d - chunk * %d < %d ? g.n%d : (chunk + 1) * %d;\n"
+             "    %s run = identity();\n"
+             "    for (idx begin = chunk * %d; begin < stop; begin += %d) {\n"
+             "        %s v[%d];\n"
+             "        for (int k = 0; k < %d; k++)\n"
+             "            v[k] = begin + k < stop ? load(ARGS, row, begin + k) : identity();\n",
+             chunks, chunks, inner, SCAN_CHUNK, SCAN_CHUNK, inner, SCAN_CHUNK, type, SCAN_CHUNK,
+             SCAN_BLOCK, type, SCAN_BLOCK, SCAN_BLOCK);
+    for (int half = 1; half < SCAN_BLOCK; half *= 2)
+        text_add(&w->body,
+                 "        for (int k = 0; k < %d; k++)\n            if (k & %d)\n"
+                 "                v[k] = join(v[(k & ~%d) + %d], v[k]);\n",
+                 SCAN_BLOCK, half, 2 * half - 1, half - 1);
+}
+
+/* Turns `count` values of a row, `row` rows of them, into the folds before each; the fold of all is `run`. */
+static void serial_run(emit_writer *w, const char *type, int from)
+{
+    text_add(&w->body,
+             "    %s run = identity();\n    for (idx k = first; k < end; k++) {\n"
+             "        const %s now = p%d[k];\n        p%d[k] = run;\n        run = join(run, "
+             "now);\n    }\n",
+             type, type, from, from);
+}
+
+static ig_status serial_totals(const program *p, const emit_target *t, uint64_t carries,
+                               emitted *out)
+{
+    const char *type = emit_lane_type(p->dtype);
+    const int64_t n = ceil_div(p->inner, SCAN_CHUNK), n_ranges = ceil_div(n, SCAN_RANGE);
+    emit_writer w;
+    TRY(start(&w, p, t, out));
+    int chunks = writer_number(&w, n);
+    text_add(&w.body, "extern \"C\" __global__ void chunk_totals(PARAMS)\n{\n");
+    serial_blocks(&w, type, writer_number(&w, p->inner), chunks);
+    text_add(&w.body, "        run = join(run, v[%d]);\n    }\n    p%d[blockIdx.x] = run;\n}\n",
+             SCAN_BLOCK - 1, writer_scratch(&w, type, 0));
+    TRY(finish(&w, "chunk_totals", p->outer * n));
+    TRY(start(&w, p, t, out));
+    chunks = writer_number(&w, n);
+    int ranges = writer_number(&w, n_ranges);
+    text_add(&w.body,
+             "extern \"C\" __global__ void range_totals(PARAMS)\n{\n"
+             "    const idx row = blockIdx.x / g.n%d, range = blockIdx.x %% g.n%d;\n"
+             "    const idx first = row * g.n%d + range * %d;\n"
+             "    const idx end = g.n%d - range * %d < %d ? (row + 1) * g.n%d : first + %d;\n",
+             ranges, ranges, chunks, SCAN_RANGE, chunks, SCAN_RANGE, SCAN_RANGE, chunks,
+             SCAN_RANGE);
+    serial_run(&w, type, writer_scratch(&w, type, 0));
+    text_add(&w.body, "    p%d[blockIdx.x] = run;\n}\n", writer_scratch(&w, type, carries));
+    TRY(finish(&w, "range_totals", p->outer * n_ranges));
+    TRY(start(&w, p, t, out));
+    ranges = writer_number(&w, n_ranges);
+    text_add(&w.body,
+             "extern \"C\" __global__ void range_carries(PARAMS)\n{\n"
+             "    const idx first = (idx)blockIdx.x * g.n%d, end = first + g.n%d;\n",
+             ranges, ranges);
+    serial_run(&w, type, writer_scratch(&w, type, carries));
+    text_add(&w.body, "}\n");
+    return finish(&w, "range_carries", p->outer);
+}
+
+/* p[target] = the value x, as the output stores it. */
+static void write_result(emit_writer *w, const program *p, int to)
+{
+    text_add(&w->body, "p%d[target(g, row, col)] = ", to);
+    if (dtype_is_half(p->out.dtype)) {
+        w->uses |= USES_HALF;
+        text_add(&w->body, "%s_of_f32(x);\n", ig_dtype_name(p->out.dtype));
+    } else
+        text_add(&w->body, "(%s)x;\n", emit_storage_type(p->out.dtype));
+}
+
+static ig_status serial_scan(const program *p, const emit_target *t, uint64_t carries, emitted *out)
+{
+    const char *type = emit_lane_type(p->dtype);
+    const int64_t n = ceil_div(p->inner, SCAN_CHUNK);
+    emit_writer w;
+    TRY(start(&w, p, t, out));
+    write_place(&w, "target", &p->out.v, p->inner);
+    const int inner = writer_number(&w, p->inner), chunks = writer_number(&w, n);
+    const int to = writer_operand(&w, &p->out, true);
+    text_add(&w.body, "extern \"C\" __global__ void scan(PARAMS)\n{\n    %s before = identity();\n",
+             type);
+    if (n > 1)
+        text_add(
+            &w.body,
+            "    if (blockIdx.x %% g.n%d > 0)\n"
+            "        before = join(p%d[blockIdx.x / g.n%d * g.n%d + blockIdx.x %% g.n%d / %d], "
+            "p%d[blockIdx.x]);\n",
+            chunks, writer_scratch(&w, type, carries), chunks,
+            writer_number(&w, ceil_div(n, SCAN_RANGE)), chunks, SCAN_RANGE,
+            writer_scratch(&w, type, 0));
+    serial_blocks(&w, type, inner, chunks);
+    text_add(&w.body,
+             "        for (int k = 0; k < %d && begin + k < stop; k++) {\n"
+             "            const idx col = begin + k;\n"
+             "            const %s x = join(before, join(run, v[k]));\n            ",
+             SCAN_BLOCK, type);
+    write_result(&w, p, to);
+    text_add(&w.body, "        }\n        run = join(run, v[%d]);\n    }\n}\n", SCAN_BLOCK - 1);
+    return finish(&w, "scan", p->outer * n);
+}
+
+/* ---- elsewhere ---- */
 
 /* What each chunk comes to. */
 static ig_status chunk_totals(const program *p, const emit_target *t, emitted *out)
@@ -187,12 +301,18 @@ ig_status emit_scan(const program *p, const emit_target *t, emitted *out)
     if (p->outer == 0 || p->inner == 0)
         return IG_OK;
     const uint64_t carries = align_up((uint64_t)(p->outer * n) * 8);
+    if (n > 1 && t->cpu)
+        TRY(serial_totals(p, t, carries, out));
     if (n > 1) {
-        TRY(chunk_totals(p, t, out));
-        TRY(range_totals(p, t, carries, out));
-        TRY(range_carries(p, t, carries, out));
+        if (!t->cpu) {
+            TRY(chunk_totals(p, t, out));
+            TRY(range_totals(p, t, carries, out));
+            TRY(range_carries(p, t, carries, out));
+        }
         out->scratch_bytes = carries + align_up((uint64_t)(p->outer * ceil_div(n, SCAN_RANGE)) * 8);
     }
+    if (t->cpu)
+        return serial_scan(p, t, carries, out);
     emit_writer w;
     TRY(start(&w, p, t, out));
     write_place(&w, "target", &p->out.v, p->inner);
@@ -227,15 +347,10 @@ ig_status emit_scan(const program *p, const emit_target *t, emitted *out)
              "            const idx col = begin + u * %d + t;\n"
              "            const int at = c * %d + u * %d + t;\n"
              "            const %s x = s[at + at / %d];\n"
-             "            if (job < jobs && col < g.n%d)\n"
-             "                p%d[target(g, row, col)] = ",
+             "            if (job < jobs && col < g.n%d)\n                ",
              SCAN_BLOCK, SCAN_BLOCK + 1, TEAMS, chunks, chunks, SCAN_CHUNK, SCAN_CHUNK / THREADS,
-             THREADS, SCAN_CHUNK, THREADS, type, SCAN_BLOCK, inner, to);
-    if (dtype_is_half(p->out.dtype)) {
-        w.uses |= USES_HALF;
-        text_add(&w.body, "%s_of_f32(x)", ig_dtype_name(p->out.dtype));
-    } else
-        text_add(&w.body, "(%s)x", emit_storage_type(p->out.dtype));
-    text_add(&w.body, ";\n        }\n    }\n}\n");
+             THREADS, SCAN_CHUNK, THREADS, type, SCAN_BLOCK, inner);
+    write_result(&w, p, to);
+    text_add(&w.body, "        }\n    }\n}\n");
     return finish(&w, "scan", ceil_div(p->outer * n, TEAMS));
 }
