@@ -1,0 +1,57 @@
+/* The program of a regular expression: what regex_parse.c makes and regex.c runs. */
+#ifndef TEXT_REGEX_CODE_H
+#define TEXT_REGEX_CODE_H
+
+#include "text/regex.h"
+
+typedef enum opcode {
+    OP_RUNE,   /* x is the code point */
+    OP_FOLD,   /* the same in any case; x is in lower case */
+    OP_CLASS,  /* x is the class */
+    OP_ANY,    /* all but a newline */
+    OP_SPLIT,  /* goes on at x; if that fails, at y */
+    OP_JUMP,   /* goes on at x */
+    OP_ATOMIC, /* the program behind it, up to its OP_MATCH; then goes on at x */
+    OP_AHEAD,  /* the same, and consumes nothing */
+    OP_NOT_AHEAD,
+    OP_BEGIN, /* of the text or of a line */
+    OP_END,
+    OP_TEXT_BEGIN,
+    OP_TEXT_END,
+    OP_MATCH
+} opcode;
+
+typedef struct instruction {
+    opcode op;
+    uint32_t x, y;
+} instruction;
+
+/* What a class has: a range, or all code points of some categories, or spaces or word characters. */
+typedef struct item {
+    enum { ITEM_RANGE, ITEM_CATEGORIES, ITEM_SPACE, ITEM_WORD } kind;
+    bool negated;
+    uint32_t low, high; /* low: the bit set of categories */
+} item;
+
+typedef struct rune_class {
+    item *items;
+    int n;
+    bool negated, folded;
+    uint32_t ascii[4]; /* the result for ASCII, as bits */
+} rune_class;
+
+struct regex {
+    instruction *code;
+    int n, room;
+    rune_class *classes;
+    int n_classes;
+};
+
+/* The code point in lower case, for comparisons in any case. */
+uint32_t regex_fold(uint32_t c);
+
+/* Whether a class has a code point; regex_class_test does not use the table for ASCII. */
+bool regex_class_has(const rune_class *s, uint32_t c);
+bool regex_class_test(const rune_class *s, uint32_t c);
+
+#endif

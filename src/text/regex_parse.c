@@ -1,0 +1,521 @@
+/* Regular expressions: from a pattern to a program; see regex.h. Groups that must not be backtracked into (lookahead,
+ * possessive quantifiers) are programs of their own within it. */
+#include "text/regex_code.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "text/unicode.h"
+
+#include <string.h>
+
+enum { CODE_MOST = 20000, DEPTH_MOST = 40, REPEAT_MOST = 1000 };
+
+/* ---- compiling ------------------------------------------------------------------------------ */
+
+typedef struct compiler {
+    regex *r;
+    const uint32_t *at, *end;
+    const char *pattern;
+    size_t bytes;
+    bool folded;
+    bool failed;
+    int depth;
+} compiler;
+
+static void refuse(compiler *k, const char *why)
+{
+    if (!k->failed && !ig_failed())
+        ig_fail(IG_ERR_UNSUPPORTED, "the regular expression '%.*s' cannot be used: %s",
+                (int)(k->bytes < 200 ? k->bytes : 200), k->pattern, why);
+    k->failed = true;
+}
+
+static int emit(compiler *k, opcode op, uint32_t x, uint32_t y)
+{
+    regex *r = k->r;
+    if (k->failed)
+        return 0;
+    if (r->n == CODE_MOST) {
+        refuse(k, "it is too long");
+        return 0;
+    }
+    if (r->n == r->room) {
+        const int room = 2 * r->room + 32;
+        instruction *code = memory_resize(r->code, (size_t)room * sizeof *code);
+        if (!code) {
+            k->failed = true;
+            return 0;
+        }
+        r->code = code;
+        r->room = room;
+    }
+    r->code[r->n] = (instruction){op, x, y};
+    return r->n++;
+}
+
+/* Makes room for n instructions at a place of the program, and corrects the targets behind it. Those inside the code
+ * that moves are relative to it. */
+static void insert(compiler *k, int at, int n)
+{
+    regex *r = k->r;
+    for (int i = 0; i < n; i++)
+        emit(k, OP_JUMP, 0, 0);
+    if (k->failed)
+        return;
+    memmove(r->code + at + n, r->code + at, (size_t)(r->n - n - at) * sizeof *r->code);
+    for (int i = at + n; i < r->n; i++) {
+        instruction *c = &r->code[i];
+        if (c->op == OP_SPLIT || c->op == OP_JUMP || c->op == OP_ATOMIC || c->op == OP_AHEAD ||
+            c->op == OP_NOT_AHEAD)
+            c->x += (uint32_t)n;
+        if (c->op == OP_SPLIT)
+            c->y += (uint32_t)n;
+    }
+}
+
+static void set(compiler *k, int at, opcode op, int x, int y)
+{
+    if (!k->failed)
+        k->r->code[at] = (instruction){op, (uint32_t)x, (uint32_t)y};
+}
+
+/* A copy of the code from first to last at the end, with its targets. */
+static void copy_code(compiler *k, int first, int last)
+{
+    const int moved = k->r->n - first;
+    for (int i = first; i < last && !k->failed; i++) {
+        instruction c = k->r->code[i];
+        if (c.op == OP_SPLIT || c.op == OP_JUMP || c.op == OP_ATOMIC || c.op == OP_AHEAD ||
+            c.op == OP_NOT_AHEAD)
+            c.x += (uint32_t)moved;
+        if (c.op == OP_SPLIT)
+            c.y += (uint32_t)moved;
+        emit(k, c.op, c.x, c.y);
+    }
+}
+
+/* ---- classes -------------------------------------------------------------------------------- */
+
+static rune_class *class_new(compiler *k)
+{
+    regex *r = k->r;
+    rune_class *classes = memory_resize(r->classes, (size_t)(r->n_classes + 1) * sizeof *classes);
+    if (!classes) {
+        k->failed = true;
+        return NULL;
+    }
+    r->classes = classes;
+    classes[r->n_classes] = (rune_class){.folded = k->folded};
+    return &classes[r->n_classes++];
+}
+
+static void class_add(compiler *k, rune_class *s, item i)
+{
+    item *items = s ? memory_resize(s->items, (size_t)(s->n + 1) * sizeof *items) : NULL;
+    if (!items) {
+        k->failed = true;
+        return;
+    }
+    s->items = items;
+    items[s->n++] = i;
+}
+
+static void class_finish(rune_class *s)
+{
+    for (uint32_t c = 0; c < 128; c++)
+        if (regex_class_test(s, c))
+            s->ascii[c / 32] |= 1u << c % 32;
+}
+
+/* ---- parsing -------------------------------------------------------------------------------- */
+
+static bool more(const compiler *k) { return k->at < k->end && !k->failed; }
+static bool next_is(const compiler *k, uint32_t c) { return more(k) && *k->at == c; }
+
+static bool take(compiler *k, const char *word)
+{
+    const size_t n = strlen(word);
+    if (k->failed || (size_t)(k->end - k->at) < n)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (k->at[i] != (unsigned char)word[i])
+            return false;
+    k->at += n;
+    return true;
+}
+
+/* The bit set of categories of \p{L}, \p{Lu} and so on. */
+static uint32_t categories_named(const char *name)
+{
+    static const char names[] = "CnLuLlLtLmLoMnMcMeNdNlNoPcPdPsPePiPfPoSmScSkSoZsZlZpCcCfCsCo";
+    uint32_t set = 0;
+    for (int i = 0; i < 30; i++)
+        if (names[2 * i] == name[0] && (!name[1] || (names[2 * i + 1] == name[1] && !name[2])))
+            set |= 1u << i;
+    return set;
+}
+
+static bool property_parse(compiler *k, bool negated, item *out)
+{
+    char name[8] = "";
+    size_t n = 0;
+    if (next_is(k, '{')) {
+        k->at++;
+        if (next_is(k, '^')) {
+            negated = !negated;
+            k->at++;
+        }
+        while (more(k) && *k->at != '}' && n < sizeof name - 1 && *k->at < 128)
+            name[n++] = (char)*k->at++;
+        if (!take(k, "}"))
+            n = 0;
+    } else if (more(k)) {
+        name[n++] = (char)(*k->at < 128 ? *k->at : 0);
+        k->at++;
+    }
+    const uint32_t set_of = n ? categories_named(name) : 0;
+    if (!set_of) {
+        refuse(k, "it names a property other than a general category");
+        return false;
+    }
+    *out = (item){ITEM_CATEGORIES, negated, set_of, 0};
+    return true;
+}
+
+/* An escape behind its backslash: a class (true, in out) or one code point (false, in out->low). */
+static bool escape_parse(compiler *k, item *out)
+{
+    static const struct {
+        char name, value;
+    } controls[] = {{'n', '\n'}, {'r', '\r'}, {'t', '\t'}, {'f', '\f'},
+                    {'v', '\v'}, {'a', '\a'}, {'e', 27}};
+    if (!more(k)) {
+        refuse(k, "it ends with a backslash");
+        return false;
+    }
+    const uint32_t c = *k->at++;
+    const uint32_t lower = c | 0x20;
+    if (c < 128 && (lower == 's' || lower == 'w')) {
+        *out = (item){lower == 's' ? ITEM_SPACE : ITEM_WORD, c != lower, 0, 0};
+        return true;
+    }
+    if (c < 128 && lower == 'd') {
+        *out = (item){ITEM_CATEGORIES, c != lower, categories_named("Nd"), 0};
+        return true;
+    }
+    if (c == 'p' || c == 'P')
+        return property_parse(k, c == 'P', out);
+    *out = (item){ITEM_RANGE, false, c, c};
+    for (size_t i = 0; i < sizeof controls / sizeof *controls; i++)
+        if (c == (unsigned char)controls[i].name) {
+            out->low = out->high = (unsigned char)controls[i].value;
+            return false;
+        }
+    if (c == 'x' || c == 'u') {
+        const bool braces = next_is(k, '{');
+        uint32_t value = 0;
+        int digits = 0;
+        k->at += braces;
+        while (more(k) && digits < (braces ? 6 : c == 'x' ? 2 : 4)) {
+            const uint32_t d = *k->at, l = d | 0x20;
+            if (d >= '0' && d <= '9')
+                value = value * 16 + (d - '0');
+            else if (l >= 'a' && l <= 'f')
+                value = value * 16 + (l - 'a' + 10);
+            else
+                break;
+            k->at++;
+            digits++;
+        }
+        if (digits == 0 || (braces && !take(k, "}")))
+            refuse(k, "it has a code point without digits");
+        out->low = out->high = value;
+        return false;
+    }
+    if (c < 128 && ((lower >= 'a' && lower <= 'z') || (c >= '0' && c <= '9')))
+        refuse(k, "it has an escape that is not supported");
+    return false;
+}
+
+static void class_parse(compiler *k)
+{
+    const int index = k->r->n_classes;
+    rune_class *s = class_new(k);
+    bool first = true;
+    if (!s)
+        return;
+    if (next_is(k, '^')) {
+        s->negated = true;
+        k->at++;
+    }
+    while (more(k) && (first || *k->at != ']')) {
+        item low = {ITEM_RANGE, false, *k->at, *k->at};
+        bool is_class = false;
+        first = false;
+        if (next_is(k, '[') || (k->end - k->at > 1 && k->at[0] == '&' && k->at[1] == '&')) {
+            refuse(k, "it has a class within a class");
+            return;
+        }
+        k->at++;
+        if (low.low == '\\')
+            is_class = escape_parse(k, &low);
+        if (!is_class && k->end - k->at > 1 && k->at[0] == '-' && k->at[1] != ']') {
+            item high = {ITEM_RANGE, false, k->at[1], k->at[1]};
+            k->at += 2;
+            if (high.low == '\\' && escape_parse(k, &high))
+                refuse(k, "a range of it ends with a class");
+            low.high = high.low;
+        }
+        class_add(k, s, low);
+    }
+    if (!take(k, "]"))
+        refuse(k, "a class in it has no end");
+    if (!k->failed)
+        class_finish(s);
+    emit(k, OP_CLASS, (uint32_t)index, 0);
+}
+
+static void alternatives_parse(compiler *k);
+
+static void group_parse(compiler *k)
+{
+    const bool folded = k->folded;
+    opcode kind = OP_JUMP; /* a plain group */
+    if (take(k, "?:"))
+        ;
+    else if (take(k, "?i:"))
+        k->folded = true;
+    else if (take(k, "?="))
+        kind = OP_AHEAD;
+    else if (take(k, "?!"))
+        kind = OP_NOT_AHEAD;
+    else if (take(k, "?>"))
+        kind = OP_ATOMIC;
+    else if (next_is(k, '?'))
+        refuse(k, "it has a kind of group that is not supported");
+    const int at = k->r->n;
+    if (kind != OP_JUMP)
+        emit(k, kind, 0, 0);
+    if (++k->depth > DEPTH_MOST)
+        refuse(k, "its groups are nested too deeply");
+    alternatives_parse(k);
+    k->depth--;
+    if (kind != OP_JUMP) {
+        emit(k, OP_MATCH, 0, 0);
+        set(k, at, kind, k->r->n, 0);
+    }
+    if (!take(k, ")"))
+        refuse(k, "a group in it has no end");
+    k->folded = folded;
+}
+
+static void literal_emit(compiler *k, uint32_t c)
+{
+    emit(k, k->folded ? OP_FOLD : OP_RUNE, k->folded ? regex_fold(c) : c, 0);
+}
+
+static void atom_parse(compiler *k)
+{
+    const uint32_t c = *k->at++;
+    item i;
+    if (c == '(') {
+        group_parse(k);
+    } else if (c == '[') {
+        class_parse(k);
+    } else if (c == '.') {
+        emit(k, OP_ANY, 0, 0);
+    } else if (c == '^' || c == '$') {
+        emit(k, c == '^' ? OP_BEGIN : OP_END, 0, 0);
+    } else if (c == '\\' && (next_is(k, 'A') || next_is(k, 'z'))) {
+        emit(k, *k->at++ == 'A' ? OP_TEXT_BEGIN : OP_TEXT_END, 0, 0);
+    } else if (c == '\\') {
+        if (!escape_parse(k, &i)) {
+            literal_emit(k, i.low);
+            return;
+        }
+        const int index = k->r->n_classes;
+        rune_class *s = class_new(k);
+        class_add(k, s, i);
+        if (!k->failed)
+            class_finish(s);
+        emit(k, OP_CLASS, (uint32_t)index, 0);
+    } else if (c == '*' || c == '+' || c == '?') {
+        refuse(k, "a quantifier in it has nothing to repeat");
+    } else {
+        literal_emit(k, c);
+    }
+}
+
+/* "{2,3}" at k->at: false if it is not one, and then it is literal text. */
+static bool bounds_parse(compiler *k, int *least, int *most)
+{
+    const uint32_t *at = k->at + 1;
+    int value[2] = {-1, -1}, n = 0;
+    for (; at < k->end && n < 2; at++) {
+        if (*at >= '0' && *at <= '9') {
+            value[n] = (value[n] < 0 ? 0 : value[n]) * 10 + (int)(*at - '0');
+            if (value[n] > REPEAT_MOST) {
+                refuse(k, "it repeats something too often");
+                return false;
+            }
+        } else if (*at == ',' && n == 0) {
+            n = 1;
+        } else {
+            break;
+        }
+    }
+    if (at == k->end || *at != '}' || (value[0] < 0 && value[1] < 0))
+        return false;
+    *least = value[0] < 0 ? 0 : value[0];
+    *most = n == 0 ? *least : value[1]; /* -1: no limit */
+    k->at = at + 1;
+    if (*most >= 0 && *most < *least)
+        refuse(k, "it repeats something at least more often than at most");
+    return true;
+}
+
+/* Repeats the code from first on. */
+static void repeat(compiler *k, int first, int least, int most, bool lazy)
+{
+    const int last = k->r->n, length = last - first;
+    if (least == 0 && most == 0) {
+        if (!k->failed)
+            k->r->n = first;
+        return;
+    }
+    if (least == 0 && most == 1) { /* split, code */
+        insert(k, first, 1);
+        const int in = first + 1, out = k->r->n;
+        set(k, first, OP_SPLIT, lazy ? out : in, lazy ? in : out);
+        return;
+    }
+    if (least == 0 && most < 0) { /* split, code, jump */
+        insert(k, first, 1);
+        emit(k, OP_JUMP, (uint32_t)first, 0);
+        const int in = first + 1, out = k->r->n;
+        set(k, first, OP_SPLIT, lazy ? out : in, lazy ? in : out);
+        return;
+    }
+    for (int i = 1; i < least && !k->failed; i++)
+        copy_code(k, first, last);
+    if (most < 0) { /* the last copy again and again */
+        const int again = least > 0 ? k->r->n - length : first;
+        const int at = emit(k, OP_SPLIT, 0, 0);
+        set(k, at, OP_SPLIT, lazy ? at + 1 : again, lazy ? again : at + 1);
+        return;
+    }
+    const int start = least == 0 ? 1 : least;
+    if (least == 0) { /* (code (code ...)?)? : the first copy becomes optional too */
+        insert(k, first, 1);
+        const int out = first + 1 + length + (most - 1) * (length + 1);
+        set(k, first, OP_SPLIT, lazy ? out : first + 1, lazy ? first + 1 : out);
+    }
+    const int source = least == 0 ? first + 1 : first;
+    const int end = k->r->n + (most - start) * (length + 1);
+    for (int i = start; i < most && !k->failed; i++) {
+        const int at = emit(k, OP_SPLIT, 0, 0);
+        set(k, at, OP_SPLIT, lazy ? end : at + 1, lazy ? at + 1 : end);
+        copy_code(k, source, source + length);
+    }
+}
+
+static void atomic_from(compiler *k, int first)
+{
+    insert(k, first, 1);
+    emit(k, OP_MATCH, 0, 0);
+    set(k, first, OP_ATOMIC, k->r->n, 0);
+}
+
+static void piece_parse(compiler *k)
+{
+    const int first = k->r->n;
+    atom_parse(k);
+    while (more(k)) {
+        int least = 0, most = -1;
+        bool bounds = false;
+        const uint32_t c = *k->at;
+        if (c == '{') {
+            if (!bounds_parse(k, &least, &most))
+                return;
+            bounds = true;
+        } else if (c == '?' || c == '*' || c == '+') {
+            k->at++;
+            least = c == '+';
+            most = c == '?' ? 1 : -1;
+        } else {
+            return;
+        }
+        const bool lazy = next_is(k, '?');
+        /* As in Ruby's syntax, which is that of tokenizer files: "{1,3}+" repeats the repetition. */
+        const bool possessive = !bounds && next_is(k, '+');
+        k->at += lazy || possessive;
+        repeat(k, first, least, most, lazy);
+        if (possessive)
+            atomic_from(k, first);
+    }
+}
+
+static void alternatives_parse(compiler *k)
+{
+    const int first = k->r->n;
+    while (more(k) && *k->at != '|' && *k->at != ')')
+        piece_parse(k);
+    if (!next_is(k, '|'))
+        return;
+    k->at++;
+    insert(k, first, 1);
+    const int jump = emit(k, OP_JUMP, 0, 0);
+    set(k, first, OP_SPLIT, first + 1, k->r->n);
+    if (++k->depth > CODE_MOST)
+        refuse(k, "it has too many alternatives");
+    alternatives_parse(k);
+    k->depth--;
+    set(k, jump, OP_JUMP, k->r->n, 0);
+}
+
+static regex *compile(const uint32_t *runes, size_t n, const char *pattern, size_t bytes,
+                      bool literal)
+{
+    regex *r = memory_new(sizeof *r);
+    compiler k = {.r = r, .at = runes, .end = runes + n, .pattern = pattern, .bytes = bytes};
+    if (!r)
+        return NULL;
+    while (literal && more(&k))
+        literal_emit(&k, *k.at++);
+    if (!literal)
+        alternatives_parse(&k);
+    if (more(&k))
+        refuse(&k, "it has a ')' without a '('");
+    emit(&k, OP_MATCH, 0, 0);
+    if (!k.failed)
+        return r;
+    regex_free(r);
+    return NULL;
+}
+
+static regex *regex_make(const char *pattern, size_t bytes, bool literal)
+{
+    uint32_t *runes = memory_get((bytes + 1) * sizeof *runes);
+    size_t n = 0;
+    if (!runes)
+        return NULL;
+    for (size_t i = 0; i < bytes;)
+        i += unicode_read((const unsigned char *)pattern + i, bytes - i, &runes[n++]);
+    regex *r = compile(runes, n, pattern, bytes, literal);
+    memory_free(runes);
+    return r;
+}
+
+regex *regex_new(const char *pattern, size_t bytes) { return regex_make(pattern, bytes, false); }
+regex *regex_literal(const char *chars, size_t bytes) { return regex_make(chars, bytes, true); }
+
+void regex_free(regex *r)
+{
+    if (!r)
+        return;
+    for (int i = 0; i < r->n_classes; i++)
+        memory_free(r->classes[i].items);
+    memory_free(r->classes);
+    memory_free(r->code);
+    memory_free(r);
+}
