@@ -674,6 +674,7 @@ ig_status ig_can_eval(ig_array *const *arrays, int n)
 void ig_shutdown(void)
 {
     ig_trace_end();
+    scope_end_all(); /* devices close only when their buffers are gone */
     engine_enter();
     for (int i = 0; i < CACHE_SLOTS; i++) {
         if (engine.cache[i].plan)
@@ -690,7 +691,6 @@ void ig_shutdown(void)
     fallback_release();
     backend_release_all();
     engine_leave();
-    scope_end_all();
     memory_trim();
 }
 

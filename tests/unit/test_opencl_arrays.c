@@ -1,0 +1,296 @@
+/* Arrays on an OpenCL device whose driver fails: every n-th call of a whole evaluation, once and from there on.
+ * Each time there is one error or the right result: no crash, nothing left behind, and right results
+ * afterwards. Also many threads on one device, two devices in one process, a child of fork, and how many
+ * kernels are compiled. */
+#include "support/opencl.h"
+
+#include "array/array.h"
+#include "base/memory.h"
+#include "engine/emitted.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { ROWS = 4, COLUMNS = 6, SIZE = ROWS * COLUMNS, RESULTS = 6, THREADS = 64 };
+
+/* ---- one evaluation of each kind of program ---- */
+
+static ig_array *numbers(int rows, int columns)
+{
+    float v[1024];
+    for (int i = 0; i < rows * columns; i++)
+        v[i] = (float)((i * 7) % 11) * 0.25f;
+    return ig_from_data(v, IG_SHAPE(rows, columns), IG_F32);
+}
+
+/* A map, a reduction, a chain, a contraction, a sort, and rows at indices; NULL where building failed. */
+static void build(int rows, int columns, ig_array *out[RESULTS])
+{
+    ig_array *x = numbers(rows, columns);
+    ig_array *at = ig_from_data((const int64_t[]){2, -1}, IG_SHAPE(2), IG_I64);
+    out[0] = ig_add(ig_multiply(x, x), ig_float(0.5));
+    out[1] = ig_sum(x, IG_AXES(1), IG_DTYPE_NONE, false);
+    out[2] = ig_softmax(x, IG_AXES(1));
+    out[3] = ig_matmul(x, ig_matrix_transpose(x));
+    out[4] = ig_sort(x, 1, false, true);
+    out[5] = ig_take(x, at, IG_AXES(0));
+}
+
+/* The results, one after another, in got. */
+static ig_status compute(const char *device, float got[static RESULTS * SIZE])
+{
+    ig_array *out[RESULTS];
+    float *to = got;
+    ig_status status = ig_set_device(device);
+    if (status != IG_OK)
+        return status;
+    build(ROWS, COLUMNS, out);
+    status = ig_failed() ? IG_ERR_DEVICE : ig_eval(out, RESULTS);
+    for (int i = 0; i < RESULTS && status == IG_OK; i++) {
+        ig_array *here = ig_to_device(out[i], "cpu");
+        const size_t bytes = (size_t)ig_size(out[i]) * sizeof *to;
+        status = here ? ig_read(here, to, bytes) : IG_ERR_MEMORY;
+        to += ig_size(out[i]);
+    }
+    return status;
+}
+
+/* From looking for the device to closing it. */
+static ig_status live(float got[static RESULTS * SIZE])
+{
+    ig_status status = ig_scope_begin();
+    if (status == IG_OK)
+        status = compute("opencl:0", got);
+    if (status == IG_OK && ig_failed())
+        status = IG_ERR_DEVICE;
+    ig_shutdown();
+    return status;
+}
+
+static float want[RESULTS * SIZE];
+
+static void know_results(void)
+{
+    ig_scope_begin();
+    assert_int_equal(compute("cpu", want), IG_OK);
+    ig_scope_end();
+}
+
+static long calls; /* of the last life */
+
+static bool check_life(const char *what, long n)
+{
+    static float got[RESULTS * SIZE];
+    memset(got, 0, sizeof got);
+    const long objects = shim.objects();
+    const ig_status status = live(got);
+    const char *said = ig_error(NULL);
+    calls = shim.calls();
+    shim.at(0, false);
+    ig_set_device("cpu");
+    if (status == IG_OK && memcmp(got, want, sizeof want) != 0)
+        fail_msg("%s %ld: wrong results without an error", what, n);
+    if ((status == IG_OK) != (said == NULL))
+        fail_msg("%s %ld: %s, but the error is '%s'", what, n, ig_status_name(status),
+                 said ? said : "none");
+    if (shim.objects() != objects)
+        fail_msg("%s %ld: %ld objects of OpenCL left", what, n, shim.objects() - objects);
+    return status == IG_OK;
+}
+
+static void lives_with_failures(bool always, long step)
+{
+    if (!opencl_device_or_skip(0))
+        return;
+    know_results();
+    ig_shutdown();
+    assert_true(check_life("no call", 0)); /* kernels are in the cache from now on */
+    int failed = 0;
+    for (long n = 1;; n += step) {
+        shim.at(n, always);
+        const bool fine = check_life(always ? "all calls from" : "call", n);
+        failed += !fine;
+        if (fine && calls < n)
+            break;
+        if (n > 5000)
+            fail_msg("a life has more than 5000 calls");
+    }
+    assert_true(failed > 10);
+    assert_true(check_life("no call afterwards", 0));
+}
+
+/* Every call; where the machine is slow, every third. */
+static long steps(void) { return getenv("IG_TEST_QUICK") ? 3 : 1; }
+
+static void every_call_fails_once(void **unused)
+{
+    (void)unused;
+    lives_with_failures(false, steps());
+}
+
+static void all_calls_fail_from_then_on(void **unused)
+{
+    (void)unused;
+    lives_with_failures(true, steps());
+}
+
+/* ---- results that failed late ---- */
+
+static void results_of_failed_launches_cannot_be_read(void **unused)
+{
+    (void)unused;
+    float got[SIZE];
+    if (!opencl_device_or_skip(0))
+        return;
+    ig_scope_begin();
+    assert_int_equal(ig_set_device("opencl:0"), IG_OK);
+    ig_array *x = numbers(ROWS, COLUMNS), *y = ig_multiply(x, ig_float(2));
+    assert_int_equal(ig_eval(&x, 1), IG_OK);
+    shim.launch(1);
+    const ig_status evaluated = ig_eval(&y, 1);
+    if (evaluated == IG_OK) {
+        assert_int_not_equal(ig_read(y, got, sizeof got), IG_OK);
+        ig_status code;
+        const char *said = ig_error(&code);
+        assert_int_equal(code, IG_ERR_DEVICE);
+        assert_non_null(strstr(said, "opencl:0"));
+        ig_array *z = ig_add(y, ig_float(1)); /* nothing can be made of it */
+        assert_true(ig_eval(&z, 1) != IG_OK || ig_read(z, got, sizeof got) != IG_OK);
+    }
+    ig_error(NULL);
+    ig_array *fine = ig_add(numbers(ROWS, COLUMNS), ig_float(1));
+    assert_int_equal(ig_read(fine, got, sizeof got), IG_OK);
+    assert_float_equal(got[1], 7 * 0.25 + 1, 0);
+    ig_scope_end();
+    ig_set_device("cpu");
+    ig_shutdown();
+}
+
+/* ---- threads, devices, processes ---- */
+
+static void *thread_main(void *failures)
+{
+    static _Thread_local float got[RESULTS * SIZE];
+    for (int i = 0; i < 2; i++) {
+        ig_scope_begin();
+        const bool fine = compute("opencl:0", got) == IG_OK && memcmp(got, want, sizeof want) == 0;
+        ig_scope_end();
+        if (!fine)
+            __atomic_add_fetch((int *)failures, 1, __ATOMIC_RELAXED);
+    }
+    return NULL;
+}
+
+static void many_threads_use_one_device(void **unused)
+{
+    (void)unused;
+    pthread_t threads[THREADS];
+    int failures = 0;
+    if (!opencl_device_or_skip(0))
+        return;
+    know_results();
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, thread_main, &failures), 0);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    assert_int_equal(failures, 0);
+    ig_set_device("cpu");
+    ig_shutdown();
+}
+
+static void two_devices_work_in_one_process(void **unused)
+{
+    (void)unused;
+    static float got[RESULTS * SIZE];
+    if (!opencl_device_or_skip(0))
+        return;
+    know_results();
+    ig_scope_begin();
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(compute("gang", got), IG_OK);
+        assert_memory_equal(got, want, sizeof want);
+        assert_int_equal(compute("opencl:0", got), IG_OK);
+        assert_memory_equal(got, want, sizeof want);
+    }
+    ig_set_device("gang");
+    ig_array *a = numbers(2, 2);
+    ig_set_device("opencl:0");
+    ig_array *b = numbers(2, 2);
+    assert_refused(ig_add(a, b), IG_ERR_DEVICE, "to_device");
+    ig_array *sum = ig_add(ig_to_device(a, "opencl:0"), b);
+    assert_float_equal(ig_item(ig_max(sum, IG_NONE, false)), 2 * 2.5, 0);
+    ig_scope_end();
+    ig_set_device("cpu");
+    ig_shutdown();
+}
+
+static void a_forked_child_is_told(void **unused)
+{
+    (void)unused;
+    if (!opencl_device_or_skip(0))
+        return;
+    ig_scope_begin();
+    ig_set_device("opencl:0");
+    ig_array *x = ig_add(numbers(2, 2), ig_float(1));
+    assert_int_equal(ig_eval(&x, 1), IG_OK);
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) {
+        ig_array *y = ig_multiply(x, x);
+        float got[4];
+        const bool told =
+            ig_read(y, got, sizeof got) == IG_ERR_DEVICE && strstr(ig_error(NULL), "fork") != NULL;
+        _exit(told ? 7 : 1);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+    assert_float_equal(ig_item(ig_min(x, IG_NONE, false)), 1, 0);
+    ig_scope_end();
+    ig_set_device("cpu");
+    ig_shutdown();
+}
+
+/* Other shapes of the same graph compile nothing. */
+static void shapes_share_kernels(void **unused)
+{
+    (void)unused;
+    if (!opencl_device_or_skip(0))
+        return;
+    ig_set_device("opencl:0");
+    int compiled = 0;
+    for (int i = 0; i < 3; i++) {
+        ig_array *out[RESULTS];
+        ig_scope_begin();
+        build(5 + 2 * i, 9 + 2 * i, out);
+        assert_int_equal(ig_eval(out, RESULTS), IG_OK);
+        ig_scope_end();
+        if (i == 0)
+            compiled = emitted_count();
+        assert_int_equal(emitted_count(), compiled);
+    }
+    ig_set_device("cpu");
+    ig_shutdown();
+}
+
+int main(int argc, char **argv)
+{
+    (void)argc;
+    opencl_prepare(argv[0]);
+    setenv("POCL_DEVICES", "basic", 1); /* no threads: each life is short */
+#define TEST(f) cmocka_unit_test_setup_teardown(f, opencl_test_begin, opencl_test_end)
+    const struct CMUnitTest tests[] = {
+        TEST(every_call_fails_once),
+        TEST(all_calls_fail_from_then_on),
+        TEST(results_of_failed_launches_cannot_be_read),
+        TEST(many_threads_use_one_device),
+        TEST(two_devices_work_in_one_process),
+        TEST(a_forked_child_is_told),
+        TEST(shapes_share_kernels),
+    };
+    return cmocka_run_group_tests(tests, opencl_begin, opencl_end);
+}
