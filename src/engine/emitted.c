@@ -18,7 +18,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TABLE_SLOTS = 4096, IDLE_MOST = 256, DEVICES_MOST = 32, FAILURES_MOST = 16 };
+enum {
+    TABLE_SLOTS = 4096,
+    IDLE_MOST = 256,
+    DEVICES_MOST = 32,
+    FAILURES_MOST = 16,
+    OPS_BYTES = 128
+};
 
 /* A kernel is used by programs. Of those that no program uses any more, the last IDLE_MOST are kept. */
 typedef struct kernel_row {
@@ -43,6 +49,7 @@ static struct device_memory {
     buffer *scratch, *fault;
     uint64_t
         suspect; /* the first evaluation since the last look that may have reported a fault; 0: none */
+    char ops[OPS_BYTES]; /* of the programs that may have: "take, scatter" */
 } devices[DEVICES_MOST];
 
 /* Evaluations whose results must not be used. When there are many, the oldest two become one. */
@@ -50,7 +57,7 @@ static struct {
     uint64_t now;
     struct {
         uint64_t first, last;
-        char why[256];
+        char why[400];
     } failed[FAILURES_MOST];
     int n_failed;
 } runs;
@@ -466,11 +473,24 @@ static ig_status bring_number(const struct ready_step *r, int k, const backend *
     return IG_OK;
 }
 
-static ig_status arrange(const emitted_program *c, const backend *dev, const binding *bindings)
+/* The program may report a fault, which is looked for when somebody waits. */
+static void suspect(struct device_memory *m, const program *p)
 {
-    struct device_memory *m = memory_of(dev);
-    if (c->e.may_fault && !m->suspect)
+    const char *label = p->label ? p->label + strspn(p->label, " ") : "";
+    const size_t used = m->suspect ? strlen(m->ops) : 0;
+    if (used && strstr(m->ops, label))
+        return;
+    snprintf(m->ops + used, OPS_BYTES - used, "%s%s", used ? ", " : "", label);
+    if (!m->suspect)
         m->suspect = runs.now;
+}
+
+static ig_status arrange(const program *p, const backend *dev, const binding *bindings)
+{
+    const emitted_program *c = p->compiled;
+    struct device_memory *m = memory_of(dev);
+    if (c->e.may_fault)
+        suspect(m, p);
     for (int i = 0; i < c->e.n_step; i++) {
         const emit_step *step = &c->e.step[i];
         const struct ready_step *r = &c->step[i];
@@ -498,7 +518,7 @@ ig_status emitted_arrange(const schedule *s, const backend *dev, const binding *
             TRY(reserve(dev, s->program[i].compiled));
     for (int i = 0; i < s->n_program; i += s->program[i].chain)
         if (is_emitted(&s->program[i]))
-            TRY(arrange(s->program[i].compiled, dev, bindings));
+            TRY(arrange(&s->program[i], dev, bindings));
     return IG_OK;
 }
 
@@ -577,15 +597,16 @@ ig_status emitted_finish(const backend *dev)
         TRY(dev->write(m->fault, 0, none, sizeof none));
     const int64_t index = (int64_t)((uint64_t)fault[2] << 32 | fault[1]);
     const int64_t length = (int64_t)((uint64_t)fault[4] << 32 | fault[3]);
-    char why[200];
+    char why[200 + OPS_BYTES];
     if (index < -INDEX_REFUSED / 2)
-        snprintf(why, sizeof why, "index %lld is negative; it must be in [0, %lld)",
-                 (long long)(index + INDEX_REFUSED), (long long)length);
+        snprintf(why, sizeof why, "index %lld is negative; it must be in [0, %lld) (%s on %s)",
+                 (long long)(index + INDEX_REFUSED), (long long)length, m->ops, dev->name);
     else
-        snprintf(
-            why, sizeof why,
-            "index %lld is out of bounds for an axis of length %lld; it must be in [%lld, %lld)",
-            (long long)index, (long long)length, (long long)-length, (long long)length);
+        snprintf(why, sizeof why,
+                 "index %lld is out of bounds for an axis of length %lld; it must be in [%lld, "
+                 "%lld) (%s on %s)",
+                 (long long)index, (long long)length, (long long)-length, (long long)length, m->ops,
+                 dev->name);
     failure_add(first, why);
     FAIL(IG_ERR_INDEX, "%s", why);
 }

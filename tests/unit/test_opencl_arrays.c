@@ -170,6 +170,42 @@ static void results_of_failed_launches_cannot_be_read(void **unused)
     ig_shutdown();
 }
 
+/* The error names op and device, and what was computed since cannot be read. */
+static void a_bad_index_names_op_and_device(void **unused)
+{
+    (void)unused;
+    static const char *const names[] = {"gang", "opencl:0"};
+    float got[SIZE];
+    if (!opencl_device_or_skip(0))
+        return;
+    for (int d = 0; d < 2; d++) {
+        ig_scope_begin();
+        ig_set_device(names[d]);
+        ig_array *at = ig_from_data((const int64_t[]){1, 9}, IG_SHAPE(2), IG_I64);
+        ig_array *y = ig_exp(ig_take(numbers(ROWS, COLUMNS), at, IG_AXES(0)));
+        ig_status status = ig_eval(&y, 1);
+        ig_array *z = status == IG_OK ? ig_add(y, ig_float(1)) : NULL;
+        if (status == IG_OK)
+            status = ig_read(y, got, 2 * COLUMNS * sizeof *got);
+        assert_int_equal(status, IG_ERR_INDEX);
+        ig_status code;
+        const char *said = ig_error(&code);
+        assert_int_equal(code, IG_ERR_INDEX);
+        assert_non_null(strstr(said, "index 9 is out of bounds for an axis of length 4"));
+        assert_non_null(strstr(said, "exp"));
+        assert_non_null(strstr(said, names[d]));
+        if (z) {
+            assert_int_not_equal(ig_read(z, got, 2 * COLUMNS * sizeof *got), IG_OK);
+            assert_error(IG_ERR_DEVICE, "not valid");
+        }
+        ig_array *fine = ig_add(numbers(ROWS, COLUMNS), ig_float(1));
+        assert_int_equal(ig_read(fine, got, sizeof got), IG_OK);
+        ig_scope_end();
+    }
+    ig_set_device("cpu");
+    ig_shutdown();
+}
+
 /* ---- threads, devices, processes ---- */
 
 static void *thread_main(void *failures)
@@ -287,6 +323,7 @@ int main(int argc, char **argv)
         TEST(every_call_fails_once),
         TEST(all_calls_fail_from_then_on),
         TEST(results_of_failed_launches_cannot_be_read),
+        TEST(a_bad_index_names_op_and_device),
         TEST(many_threads_use_one_device),
         TEST(two_devices_work_in_one_process),
         TEST(a_forked_child_is_told),
