@@ -52,3 +52,9 @@ void only_on_host(const char *why)
     if (strcmp(ig_device(), "cpu") != 0 && strcmp(ig_device(), "gang") != 0)
         leave_out(why);
 }
+
+ig_status eval_and_wait(ig_array *x)
+{
+    const ig_status status = ig_eval(&x, 1);
+    return status == IG_OK ? ig_synchronize(ig_array_device(x)) : status;
+}

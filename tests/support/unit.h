@@ -22,6 +22,9 @@ void only_on_cpu(const char *why);
 /* The same, but the test also runs on gang: memory is the host's, and an evaluation ends before ig_eval does. */
 void only_on_host(const char *why);
 
+/* Evaluates x and waits for its device, which may report a failure only then. */
+ig_status eval_and_wait(ig_array *x);
+
 /* The error that waits has this code, and is one line with this in it. */
 void assert_error(ig_status code, const char *part);
 

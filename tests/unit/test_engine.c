@@ -532,7 +532,7 @@ static void errors_stay_until_read(void **unused)
     /* An index outside fails when evaluated, and the next call works. */
     ig_array *bad = ig_take(x, ig_scalar(5, IG_I64), IG_AXES(0));
     assert_non_null(bad);
-    assert_int_equal(ig_eval(&bad, 1), IG_ERR_INDEX);
+    assert_int_equal(eval_and_wait(bad), IG_ERR_INDEX);
     assert_non_null(strstr(ig_error(NULL), "index 5"));
     assert_true(ig_item(ig_sum(x, IG_NONE, IG_DTYPE_NONE, false)) == 6);
     ig_array *out[2];
