@@ -39,7 +39,7 @@ endif
 
 machine := $(shell $(CC) $(TARGET_FLAGS) -dumpmachine 2>/dev/null)
 ARCH    := $(patsubst arm64,aarch64,$(patsubst amd64,x86_64,$(firstword $(subst -, ,$(machine)))))
-MACOS   := $(findstring darwin,$(machine))
+MACOS   := $(or $(findstring darwin,$(machine)),$(findstring macos,$(machine)))
 
 # One job for each core; `make JOBS=1` for one job.
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
@@ -93,7 +93,7 @@ COMMON  := -std=gnu11 $(DEBUG) $(TARGET_FLAGS) $(WARNINGS) $(FLOATS) $(SAN_FLAGS
 LIBRARY := $(COMMON) $(HIDDEN) $(DEFINES) -Iinclude -Isrc -I. -I$(BUILD)/gen
 TESTING := $(COMMON) $(DEFINES) -Iinclude -Isrc -Icli -I. -Itests -I$(BUILD)/gen
 LINK    := $(TARGET_FLAGS) $(SAN_FLAGS) -pthread
-LDLIBS  := -lm -lpthread -ldl
+LDLIBS  := $(if $(MACOS),,-lm -lpthread -ldl)
 
 # ---- CPU levels: src/backend/cpu/lanes is built once for each ----------------------------------
 
@@ -157,7 +157,7 @@ endif
 
 # ---- targets -----------------------------------------------------------------------------------
 
-.PHONY: all metal-tests run test test-quick check check-clang tests tests-fuzz fuzz coverage bench examples docs install uninstall \
+.PHONY: all macos metal-tests run test test-quick check check-clang tests tests-fuzz fuzz coverage bench examples docs install uninstall \
         format check-format clean help FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -285,6 +285,16 @@ $(BUILD)/obj/cli/bench/limits_arm.o: CLI_OPTIMIZE := -O3 $(if $(filter aarch64,$
 $(BUILD)/ingot: $(BUILD)/obj/libinternal.a $(CLI_OBJECTS)
 	$(call say,LINK,$@) $(link) $(CLI_OBJECTS) $(BUILD)/obj/libinternal.a $(CLI_LIBS) $(LDLIBS)
 	$(if $(filter readline,$(editor)),@echo '$(readline_note)')
+
+# ---- the command for macOS, built on Linux -------------------------------------------------------
+
+# Needs clang and lld, but no SDK: tools/macos declares what is used of macOS. The linker signs the program.
+MACOS_CLANG ?= $(CLANG)
+MACOS_AR ?= $(firstword $(shell command -v llvm-ar llvm-ar-14 llvm-ar-19) $(wildcard /usr/lib/llvm-*/bin/llvm-ar))
+macos:
+	@tools/macos/prepare build-macos
+	@$(MAKE) BUILD=build-macos CROSS=arm64-apple-macos11- CC=$(MACOS_CLANG) AR=$(MACOS_AR) EDITOR_LIBRARY= \
+	    CPPFLAGS='-nostdlibinc -isystem build-macos/include' LDFLAGS='-fuse-ld=lld -Lbuild-macos/lib' build-macos/ingot
 
 # ---- examples: a program for each file, as a user would build it --------------------------------
 
@@ -414,7 +424,12 @@ $(BUILD)/tests/cuda/idle.so: $(patsubst %,$(BUILD)/obj/tests/cuda/driver/%.o,idl
 
 # tests/metal: a stand-in for libobjc and Metal, and a program that runs macOS programs (macho/).
 METAL_SIM := $(BUILD)/tests/metal/libmetalsim.so
-metal-tests: $(METAL_SIM)
+MACHO_RUN := $(if $(filter aarch64,$(ARCH)),$(if $(MACOS),,$(BUILD)/tests/metal/macho_run))
+metal-tests: $(METAL_SIM) $(MACHO_RUN)
+$(BUILD)/tests/metal/macho_run: $(wildcard tests/metal/macho/*.[chS]) $(GENERATED)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@) $(CC) $(COMMON) $(DEFINES) -O1 -Wno-missing-prototypes $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) \
+	    -o $@ $(filter %.c %.S,$^) $(LDLIBS)
 $(METAL_SIM): $(wildcard tests/metal/sim/*.[chS]) $(GENERATED)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@) $(CC) $(COMMON) $(HIDDEN) $(DEFINES) -O2 -Wno-missing-prototypes $(CPPFLAGS) $(CFLAGS) -shared \
@@ -582,6 +597,7 @@ help:
 	@echo 'make docs            write docs/ops.md'
 	@echo 'make examples        the programs of examples/, into build/examples/'
 	@echo 'make tests           build the test programs'
+	@echo 'make macos           the command for macOS on arm64, cross-built on Linux without an SDK (build-macos/)'
 	@echo 'make clean           remove build/ and build-*/'
 	@echo
 	@echo 'variants, each in its own directory: CC=clang  CROSS=x86_64-linux-gnu-'

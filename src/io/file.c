@@ -282,6 +282,7 @@ static bool path_is_stream(const char *path)
 /* Opens a file without a name in the folder of file->temp; false if the system has no such files. */
 static bool unnamed_open(struct io_file *file)
 {
+    (void)file;
 #ifdef O_TMPFILE
     char *slash = strrchr(file->temp, '/'), link[64], kept;
     char *const end = !slash ? NULL : slash == file->temp ? slash + 1 : slash;

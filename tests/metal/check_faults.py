@@ -41,7 +41,8 @@ def check_devices():
         check(f"{env}: 'devices' has the reason", done.returncode == 0 and why in done.stdout, done.stdout)
     for family in range(1007, 1011):
         done = run("devices", METALSIM_FAMILY=family)
-        check(f"Apple{family - 1000} is shown", f"Apple{family - 1000}" in done.stdout, done.stdout)
+        check(f"Apple{family - 1000} is shown, with its cores",
+              f"Apple{family - 1000}" in done.stdout and re.search(r"metal:0.*?cores +8\n", done.stdout, re.S), done.stdout)
         done = run(*PROGRAM, METALSIM_FAMILY=family)
         check(f"Apple{family - 1000} computes", done.returncode == 0, done.stderr)
 

@@ -5,6 +5,7 @@
 #include "base/machine.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -105,7 +106,9 @@ static bool device_look(metal_device *d)
     bool usable = d->device ? can_use(d, family)
                             : because("Metal has no device", "system_profiler SPDisplaysDataType");
     if (usable) {
+        const char *library = getenv("IG_METAL");
         set_limits(d, family);
+        d->cores = metal_core_count(library && *library ? library : NULL);
         usable =
             d->budget && d->base.limits.alloc_bytes ? true : because("the GPU has no memory", NULL);
     }

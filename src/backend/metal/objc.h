@@ -65,4 +65,7 @@ extern objc_messages objc_message;
  * no Metal; then *remedy says what would help. */
 const char *objc_load(const char **remedy);
 
+/* The number of GPU cores, from the I/O registry; 0 if it is not known. library is IG_METAL, or NULL. */
+int metal_core_count(const char *library);
+
 #endif

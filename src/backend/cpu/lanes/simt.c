@@ -3,6 +3,10 @@
 #include "backend/cpu/lanes/simt.h"
 #include "kernel/code.h"
 
+#if defined(__APPLE__) /* where it has another name */
+#define exp10 __exp10
+#endif
+
 #define C_SIGN(x) m_signbit(x)
 #define C_LIBRARY(name) _Generic((T)0, float : name##f, double : name)
 #define C_FMA(x, y, z) _Generic((T)0, float : __builtin_fmaf, double : __builtin_fma)(x, y, z)

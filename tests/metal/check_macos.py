@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""The command as built for macOS on Linux (make macos): a signed Mach-O for arm64 whose imports macOS provides. On aarch64
+it also runs here, compiled for Apple's calling convention, with the simulator in place of Metal."""
+import os
+import platform
+import shutil
+import struct
+import subprocess
+
+from simulated import BUILD, FOLDER, READY, ROOT, prepare, run
+from support.tally import check, finish, skip
+
+PROGRAM = os.path.join(ROOT, "build-macos", "ingot")
+RUNNER = os.path.join(FOLDER, "macho_run")
+LC_LOAD_DYLIB, LC_CODE_SIGNATURE, LC_BUILD_VERSION, LC_SYMTAB = 0xc, 0x1d, 0x32, 0x2
+
+
+def commands(data):
+    magic, cpu, _, kind, n, _, _, _ = struct.unpack_from("<8I", data, 0)
+    check("it is a Mach-O program for arm64", magic == 0xfeedfacf and cpu == 0x0100000c and kind == 2)
+    at, found = 32, []
+    for _ in range(n):
+        code, size = struct.unpack_from("<2I", data, at)
+        found.append((code & 0x7fffffff, at, size))
+        at += size
+    return found
+
+
+def imports(data, at):
+    symbols, n, strings, _ = struct.unpack_from("<4I", data, at + 8)
+    for i in range(n):
+        name, kind, _, _, _ = struct.unpack_from("<IBBHQ", data, symbols + 16 * i)
+        if kind & 0x0e == 0 and kind & 1:  # undefined, external
+            start = strings + name
+            yield data[start:data.index(b"\0", start)].decode()
+
+
+def check_file():
+    with open(PROGRAM, "rb") as file:
+        data = file.read()
+    found = commands(data)
+    kinds = [kind for kind, _, _ in found]
+    check("it is signed", LC_CODE_SIGNATURE in kinds)
+    check("it names the version of macOS", LC_BUILD_VERSION in kinds)
+    libraries = [data[at + 24:at + size].split(b"\0")[0].decode() for kind, at, size in found if kind == LC_LOAD_DYLIB]
+    check("it links libSystem only", libraries == ["/usr/lib/libSystem.B.dylib"], str(libraries))
+    with open(os.path.join(ROOT, "tools", "macos", "symbols"), encoding="utf-8") as file:
+        known = set(file.read().split())
+    wanted = set(imports(data, next(at for kind, at, _ in found if kind == LC_SYMTAB)))
+    check("macOS provides all that it imports", wanted and wanted <= known, str(sorted(wanted - known)))
+
+
+def check_run():
+    program = [RUNNER, os.path.join(FOLDER, "libmetalsim.so"), PROGRAM]
+    arrays = ["eval", "--device", "metal", "a = normal(key(0), [40, 30]); sum(relu(a @ a.T)) + a[1, 2]"]
+    rows = [["--version"], ["devices"], ["eval", "sum(arange(10))"], arrays,
+            ["verify", "--quick", "--device", "metal", "--op", "add", "--dtype", "f32"]]
+    prepare(arrays, rows[-1])
+    for row in rows:
+        done = run(*row, program=program, limit=120)
+        check(f"as a Mach-O: ingot {' '.join(row)}", done.returncode == 0, f"{done.returncode}: {done.stdout}{done.stderr}")
+    mac, linux = run(*arrays, program=program), run(*arrays)
+    check("as a Mach-O: the same result", mac.stdout == linux.stdout != "", mac.stdout + mac.stderr)
+
+
+def main():
+    if not shutil.which("clang") or not (shutil.which("ld64.lld") or os.path.exists("/usr/lib/llvm-14/bin/ld64.lld")):
+        skip("the program for macOS", "clang or ld64.lld is missing")
+        finish()
+    made = subprocess.run(["make", "-s", "macos", f"BUILD={BUILD}"], cwd=ROOT, capture_output=True, text=True, check=False)
+    check("make macos", made.returncode == 0, made.stdout[-2000:] + made.stderr[-2000:])
+    if made.returncode == 0:
+        check_file()
+        if platform.machine() == "aarch64" and READY:
+            check_run()
+        else:
+            skip("running it", "that needs aarch64 and clang 16 or newer")
+    finish()
+
+
+if __name__ == "__main__":
+    main()
