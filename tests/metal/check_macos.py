@@ -54,7 +54,7 @@ def check_run():
     program = [RUNNER, os.path.join(FOLDER, "libmetalsim.so"), PROGRAM]
     arrays = ["eval", "--device", "metal", "a = normal(key(0), [40, 30]); sum(relu(a @ a.T)) + a[1, 2]"]
     rows = [["--version"], ["devices"], ["eval", "sum(arange(10))"], arrays,
-            ["verify", "--quick", "--device", "metal", "--op", "add", "--dtype", "f32"]]
+            ["verify", "--quick", "--device", "cpu"], ["verify", "--quick", "--device", "metal", "--op", "add", "--dtype", "f32"]]
     prepare(arrays, rows[-1])
     for row in rows:
         done = run(*row, program=program, limit=120)

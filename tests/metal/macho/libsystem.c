@@ -23,6 +23,7 @@
 extern char **environ;
 static const char *simulator, *program;
 static FILE *file_in, *file_out, *file_err;
+static unsigned task;
 static uintptr_t stack_guard = 0x5afe5afe5afe5afe;
 
 /* ---- variadic functions ---- */
@@ -218,6 +219,7 @@ static int refuse(void)
     return -1;
 }
 static int refuse_spawn(void) { return ENOSYS; }
+static int mac_atfork(void) { return 0; } /* the programs here do not fork */
 
 static void assert_failed(const char *function, const char *file, int line, const char *text)
 {
@@ -330,6 +332,7 @@ static const struct {
     {"posix_spawn_file_actions_init", refuse_spawn}, {"posix_spawn_file_actions_adddup2", refuse_spawn},
     {"posix_spawn_file_actions_addopen", refuse_spawn}, {"posix_spawn_file_actions_addclose", refuse_spawn},
     {"posix_spawn_file_actions_destroy", refuse_spawn}, {"glob", refuse_spawn}, {"globfree", refuse},
+    {"pthread_atfork", mac_atfork}, {"fstatat", refuse}, {"mach_port_deallocate", refuse}, {"mach_task_self_", &task},
     {"mach_host_self", refuse}, {"host_statistics64", refuse}, {"host_page_size", refuse},
     {"__assert_rtn", assert_failed}, {"__stack_chk_fail", stack_failed}, {"__stack_chk_guard", &stack_guard},
     {"__stdinp", &file_in}, {"__stdoutp", &file_out}, {"__stderrp", &file_err}, {"environ", &environ},
@@ -348,9 +351,29 @@ void libsystem_begin(const char *simulator_path, const char *program_path)
 {
     simulator = simulator_path;
     program = program_path;
+    dlopen("libm.so.6", RTLD_NOW | RTLD_GLOBAL);
     file_in = stdin;
     file_out = stdout;
     file_err = stderr;
+}
+
+/* long double is double on macOS: cosl is cos. */
+static const char *of_double(const char *name)
+{
+    static const char names[] =
+        " acos asin atan cos sin tan acosh asinh atanh cosh sinh tanh exp exp2 expm1 log log2 log10 log1p logb cbrt sqrt fabs "
+        "floor ceil trunc round rint nearbyint erf erfc lgamma tgamma atan2 pow fmod remainder copysign nextafter fdim fmax "
+        "fmin hypot fma ldexp frexp ilogb ";
+    static char base[16];
+    const size_t n = strlen(name);
+    char word[20];
+    if (strcmp(name, "strtold") == 0)
+        return "strtod";
+    if (n < 4 || n > sizeof base || name[n - 1] != 'l')
+        return name;
+    snprintf(base, sizeof base, "%.*s", (int)(n - 1), name);
+    snprintf(word, sizeof word, " %s ", base);
+    return strstr(names, word) ? base : name;
 }
 
 void *libsystem_find(const char *symbol)
@@ -361,5 +384,6 @@ void *libsystem_find(const char *symbol)
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
         if (strcmp(own[i].name, name) == 0)
             return (void *)own[i].at;
-    return dlsym(RTLD_DEFAULT, strcmp(name, "__error") == 0 ? "__errno_location" : strcmp(name, "__exp10") == 0 ? "exp10" : name);
+    name = strcmp(name, "__error") == 0 ? "__errno_location" : strcmp(name, "__exp10") == 0 ? "exp10" : of_double(name);
+    return dlsym(RTLD_DEFAULT, name);
 }
