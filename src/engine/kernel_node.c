@@ -12,6 +12,7 @@
 #include "engine/fallback.h"
 #include "engine/kernel_node.h"
 #include "engine/kernel_parts.h"
+#include "engine/transfer.h"
 #include "module/module.h"
 #include "module/device.h"
 #include <string.h>
@@ -477,16 +478,30 @@ static binding place_of(const operand *o, const binding *bindings)
     return b;
 }
 
-static ig_status pass(kernel_call *b, const program *p, const backend *dev, const binding *bindings)
+/* Numbers are in host memory: one that the kernel reads through a pointer is copied to the device, and *copy
+ * is the caller's. */
+static ig_status bring_number(binding *at, size_t bytes, const backend *dev, buffer **copy)
+{
+    if (transfer_is_on(at->buf, dev))
+        return IG_OK;
+    *copy = transfer_copy(at->buf, at->offset, bytes, dev);
+    *at = (binding){*copy, 0};
+    return *copy ? IG_OK : error_waiting(IG_ERR_MEMORY);
+}
+
+static ig_status pass(kernel_call *b, const program *p, const backend *dev, const binding *bindings,
+                      buffer **copies)
 {
     for (int i = 0; i < b->spec->info->n_params; i++) {
         call_param *param = &b->param[i];
         const operand *o = param->kind == FROM_RESULT ? &p->post.operand[param->result]
                            : param->input >= 0        ? &p->pre.operand[param->input]
                                                       : NULL;
-        const binding at = o ? place_of(o, bindings) : (binding){0};
+        binding at = o ? place_of(o, bindings) : (binding){0};
+        if (param->kind == FROM_ARRAY)
+            TRY(bring_number(&at, ig_dtype_bytes(o->dtype), dev, &copies[i]));
         if (param->kind == FROM_SCALAR)
-            TRY(dev->read(at.buf, at.offset, &param->bits, ig_dtype_bytes(o->dtype)));
+            TRY(transfer_read(at.buf, at.offset, &param->bits, ig_dtype_bytes(o->dtype)));
         if (param->kind == FROM_RESULT && param->input < 0 && b->plain[param->result].bytes)
             TRY(dev->fill(at.buf, at.offset, 0, (size_t)b->plain[param->result].bytes));
         b->passed[i] = (kernel_arg){at, &param->bits};
@@ -494,16 +509,28 @@ static ig_status pass(kernel_call *b, const program *p, const backend *dev, cons
     return IG_OK;
 }
 
-ig_status kernel_node_launch(const program *p, const backend *dev, const binding *bindings)
+static ig_status launch(kernel_call *b, const backend *dev)
 {
-    kernel_call *b = (kernel_call *)p->kernel;
     const kernel_spec *r = b->spec;
     lane_launch l = {.base = {.args = b->passed, .shared_bytes = r->shared_bytes}};
     memcpy(l.base.grid, b->grid, sizeof l.base.grid);
     memcpy(l.base.block, b->block, sizeof l.base.block);
-    if (!dev->computes)
-        return IG_OK;
-    TRY(pass(b, p, dev, bindings));
     TRY(reset_variables(r->module->module, dev));
     return b->empty ? IG_OK : module_launch(r->module->module, dev, r->info->name, &l);
+}
+
+ig_status kernel_node_launch(const program *p, const backend *dev, const binding *bindings)
+{
+    kernel_call *b = (kernel_call *)p->kernel;
+    const int n = b->spec->info->n_params;
+    if (!dev->computes)
+        return IG_OK;
+    buffer **copies = memory_new((size_t)(n + 1) * sizeof *copies);
+    ig_status status = copies ? pass(b, p, dev, bindings, copies) : IG_ERR_MEMORY;
+    if (status == IG_OK)
+        status = launch(b, dev);
+    for (int i = 0; i < n && copies; i++)
+        buffer_release(copies[i]);
+    memory_free(copies);
+    return status;
 }

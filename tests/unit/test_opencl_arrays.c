@@ -291,6 +291,47 @@ static void a_forked_child_is_told(void **unused)
     ig_shutdown();
 }
 
+/* A kernel of the user runs where its arrays are, between other programs, whatever the current device is. */
+static void kernels_run_where_their_arrays_are(void **unused)
+{
+    (void)unused;
+    static const char *const names[] = {"cpu", "gang", "opencl:0"};
+    static const char source[] = "extern \"C\" __global__ void scale(const float *x, float a, "
+                                 "float *y, const float *one) {\n"
+                                 "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                                 "    if (i < 24) y[i] += a * x[i] * *one;\n}\n";
+    float first[SIZE], got[SIZE];
+    if (!opencl_device_or_skip(0))
+        return;
+    for (int d = 0; d < 3; d++)
+        for (int lazy = 0; lazy < 2; lazy++) {
+            ig_scope_begin();
+            ig_set_device(names[d]);
+            ig_array *x = ig_exp(numbers(ROWS, COLUMNS)), *y = NULL;
+            ig_array *a = lazy ? ig_max(x, IG_NONE, false) : ig_scalar(0.5, IG_F32);
+            ig_set_device("cpu");
+            const ig_arg args[] = {{.kind = IG_ARG_ARRAY, .u.array = x},
+                                   {.kind = IG_ARG_ARRAY, .u.array = a},
+                                   {.kind = IG_ARG_ARRAY, .u.array = ig_negative(x)},
+                                   {.kind = IG_ARG_ARRAY, .u.array = ig_scalar(1, IG_F32)}};
+            const ig_kernel_call call = {
+                .source = source, .kernel = "scale", .args = args, .n_args = 4};
+            if (ig_kernel(&call, &y, 1) != 1)
+                fail_msg("%s: %s", names[d], ig_error(NULL));
+            assert_string_equal(ig_array_device(y), names[d]);
+            ig_array *z = ig_add(y, ig_multiply(x, ig_float(2)));
+            assert_string_equal(ig_array_device(z), names[d]);
+            if (ig_read(z, got, sizeof got) != IG_OK)
+                fail_msg("%s: %s", names[d], ig_error(NULL));
+            if (lazy == 0 && d == 0)
+                memcpy(first, got, sizeof first);
+            for (int i = 0; i < SIZE && !lazy; i++)
+                assert_float_equal(got[i], first[i], 1e-5 * (1 + first[i]));
+            ig_scope_end();
+        }
+    ig_shutdown();
+}
+
 /* Other shapes of the same graph compile nothing. */
 static void shapes_share_kernels(void **unused)
 {
@@ -327,6 +368,7 @@ int main(int argc, char **argv)
         TEST(many_threads_use_one_device),
         TEST(two_devices_work_in_one_process),
         TEST(a_forked_child_is_told),
+        TEST(kernels_run_where_their_arrays_are),
         TEST(shapes_share_kernels),
     };
     return cmocka_run_group_tests(tests, opencl_begin, opencl_end);
