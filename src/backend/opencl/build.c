@@ -24,6 +24,22 @@ typedef struct building {
     size_t key_bytes;
 } building;
 
+/* PoCL's fma is a call, which keeps loops from becoming vectors. Its compiler is Clang, which has an intrinsic. */
+static const char *prelude_of(const opencl_device *d)
+{
+    static const char floats[] =
+        "static float __attribute__((overloadable)) ig_fma(float x, float y, float z)\n"
+        "{ return __builtin_fmaf(x, y, z); }\n#define fma ig_fma\n";
+    static const char doubles[] =
+        "static float __attribute__((overloadable)) ig_fma(float x, float y, float z)\n"
+        "{ return __builtin_fmaf(x, y, z); }\n"
+        "static double __attribute__((overloadable)) ig_fma(double x, double y, double z)\n"
+        "{ return __builtin_fma(x, y, z); }\n#define fma ig_fma\n";
+    if (strcmp(d->platform_name, "Portable Computing Language") != 0)
+        return "";
+    return d->base.limits.f64 ? doubles : floats;
+}
+
 /* Each part with its length, so that two keys are the same only if all parts are. */
 static ig_status building_begin(building *b, opencl_device *d, const kernel_image *t)
 {
@@ -35,9 +51,9 @@ static ig_status building_begin(building *b, opencl_device *d, const kernel_imag
     b->options = text_take(&options);
     if (!b->options)
         return IG_ERR_MEMORY;
-    const char *const parts[] = {ig_version(), d->platform_name, d->platform_version,
-                                 d->model,     d->version,       d->driver,
-                                 b->options,   t->entry,         t->source};
+    const char *const parts[] = {ig_version(),  d->platform_name, d->platform_version, d->model,
+                                 d->version,    d->driver,        b->options,          t->entry,
+                                 prelude_of(d), t->source};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         text_add(&key, "%zu %s\n", strlen(parts[i]), parts[i]);
     b->key_bytes = key.used;
@@ -166,9 +182,9 @@ static ig_status build_failed(const building *b, cl_program built, cl_int status
 static ig_status from_source(const building *b, made *out)
 {
     const opencl_device *d = b->dev;
-    const char *source = b->image->source;
+    const char *source[2] = {prelude_of(d), b->image->source};
     cl_int status = CL_SUCCESS;
-    cl_program built = cl.clCreateProgramWithSource(d->context, 1, &source, NULL, &status);
+    cl_program built = cl.clCreateProgramWithSource(d->context, 2, source, NULL, &status);
     TRY(opencl_check(d, status, "clCreateProgramWithSource"));
     status = cl.clBuildProgram(built, 1, &d->id, b->options, NULL, NULL);
     ig_status result = status == CL_SUCCESS ? IG_OK : build_failed(b, built, status);
