@@ -44,10 +44,23 @@ static int open_locked(void)
     }
     if (here.context)
         return CUDA_SUCCESS;
-    const CUresult status = cu.context_retain(&here.context, here.dev->id);
-    if (status == CUDA_SUCCESS)
-        here.number++;
-    return status;
+    if (cu.context_retain(&here.context, here.dev->id) != CUDA_SUCCESS) {
+        here.context = NULL;
+        return cudaErrorDevicesUnavailable; /* as CUDA's runtime says */
+    }
+    here.number++;
+    return CUDA_SUCCESS;
+}
+
+/* After a kernel's fault, the driver may give a process no working context any more, not even after a reset. */
+static int check_reset_locked(void)
+{
+    size_t available, total;
+    if (here.number == 1 || cu.memory_info(&available, &total) == CUDA_SUCCESS)
+        return CUDA_SUCCESS;
+    cu.context_release(here.dev->id);
+    here.context = NULL;
+    return cudaErrorDevicesUnavailable;
 }
 
 int gpu_enter(void)
@@ -56,6 +69,8 @@ int gpu_enter(void)
     int error = open_locked();
     if (!error && current != here.number) {
         error = gpu.context_set(here.context);
+        if (!error)
+            error = check_reset_locked();
         current = error ? 0 : here.number;
     }
     pthread_mutex_unlock(&here.lock);
