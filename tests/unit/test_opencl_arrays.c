@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -332,6 +333,40 @@ static void kernels_run_where_their_arrays_are(void **unused)
     ig_shutdown();
 }
 
+/* Indices of more than 31 bits, in memory of which only some pages exist. */
+static void far_elements_are_reached(void **unused)
+{
+    (void)unused;
+    const int64_t step = 3 << 28, n = 4 * step + 1; /* 3 GiB and one byte */
+    uint8_t got[5];
+    uint8_t *data = mmap(NULL, (size_t)n + 4096, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    assert_true(data != MAP_FAILED);
+    for (int i = 0; i < 5; i++)
+        data[i * step] = (uint8_t)(10 + i);
+    ig_scope_begin();
+    ig_set_device("gang");
+    ig_array *x = ig_from_memory(data, (size_t)n + 4096, IG_SHAPE(n), IG_U8, NULL, NULL);
+    const int64_t zero = 0;
+    ig_array *few = ig_slice(x, (ig_ints){&zero, 1}, (ig_ints){&n, 1}, (ig_ints){&step, 1});
+    ig_array *y = ig_add(few, ig_int(1));
+    if (ig_read(y, got, sizeof got) != IG_OK)
+        fail_msg("%s", ig_error(NULL));
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(got[i], 11 + i);
+    const int64_t at[] = {n - 1, -1 - step, step, 3 * step, 0};
+    ig_array *taken = ig_take(x, ig_from_data(at, IG_SHAPE(5), IG_I64), IG_AXES(0));
+    assert_int_equal(ig_read(taken, got, sizeof got), IG_OK);
+    assert_memory_equal(got, ((const uint8_t[]){14, 13, 11, 13, 10}), 5);
+    ig_array *bad = ig_take(x, ig_from_data(&n, IG_SHAPE(1), IG_I64), IG_AXES(0));
+    assert_int_equal(ig_read(bad, got, 1), IG_ERR_INDEX);
+    assert_error(IG_ERR_INDEX, "index 3221225473 is out of bounds");
+    ig_scope_end();
+    ig_set_device("cpu");
+    ig_shutdown();
+    munmap(data, (size_t)n + 4096);
+}
+
 /* Other shapes of the same graph compile nothing. */
 static void shapes_share_kernels(void **unused)
 {
@@ -369,6 +404,7 @@ int main(int argc, char **argv)
         TEST(two_devices_work_in_one_process),
         TEST(a_forked_child_is_told),
         TEST(kernels_run_where_their_arrays_are),
+        TEST(far_elements_are_reached),
         TEST(shapes_share_kernels),
     };
     return cmocka_run_group_tests(tests, opencl_begin, opencl_end);
