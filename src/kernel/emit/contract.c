@@ -194,7 +194,8 @@ static int loads_of(const contract_side *s, int threads)
     return s->tile * TILE_K / s->vector / threads;
 }
 
-/* next_m0[]: the elements of the panel that begins at point `k`, in registers. */
+/* next_m0[]: the elements of the panel that begins at point `k`, in registers. Nothing uses them until they are
+ * stored, so that the loads need not be waited for. */
 static void write_load_panel(emit_writer *w, const contraction *c, int side, const char *k)
 {
     const operand *o = &c->p->in[side];
@@ -213,18 +214,11 @@ static void write_load_panel(emit_writer *w, const contraction *c, int side, con
         snprintf(from, sizeof from, "((%s *)local)", emit_storage_type(o->dtype));
     else
         snprintf(from, sizeof from, "p%d", writer_operand(w, o, false));
-    if (n > 1)
-        text_add(&w->body,
-                 "        %s q;\n        if (in)\n            q = *(const %s *)(%s + at);\n", type,
-                 type, from);
-    for (int i = 0; i < n; i++) {
-        text_add(&w->body, "        next_%s[u * %d + %d] = in ? lane_of_%s(", x, n, i, x);
-        if (n > 1)
-            text_add(&w->body, "q.%s) : 0;\n", component[i]);
-        else
-            text_add(&w->body, "%s[at]) : 0;\n", from);
-    }
-    text_add(&w->body, "    }\n");
+    for (int i = 0; i < n; i++)
+        text_add(&w->body, n > 1 ? "        next_%s[u].%s = 0;\n" : "        next_%s[u] = 0;\n", x,
+                 component[i]);
+    text_add(&w->body, "        if (in)\n            next_%s[u] = *(const %s *)(%s + at);\n    }\n",
+             x, n > 1 ? type : emit_storage_type(o->dtype), from);
 }
 
 /* Writes next_m0[] to shared memory, neighbouring rows together. */
@@ -242,14 +236,14 @@ static void write_store_panel(emit_writer *w, const contraction *c, int side)
         text_add(&w->body, "        %s q;\n", type);
     for (int i = 0; i < s->vector; i++)
         if (together)
-            text_add(&w->body, "        q.%s = next_%s[u * %d + %d];\n", component[i], s->name,
-                     s->vector, i);
+            text_add(&w->body, "        q.%s = lane_of_%s(next_%s[u].%s);\n", component[i], s->name,
+                     s->name, component[i]);
         else
-            text_add(
-                &w->body,
-                "        s_%s[(buffer * %d + kk + %d) * %d + r + %d] = next_%s[u * %d + %d];\n",
-                s->name, TILE_K, s->along_k ? i : 0, s->pitch, s->along_k ? 0 : i, s->name,
-                s->vector, i);
+            text_add(&w->body,
+                     "        s_%s[(buffer * %d + kk + %d) * %d + r + %d] = "
+                     "lane_of_%s(next_%s[u]%s%s);\n",
+                     s->name, TILE_K, s->along_k ? i : 0, s->pitch, s->along_k ? 0 : i, s->name,
+                     s->name, s->vector > 1 ? "." : "", s->vector > 1 ? component[i] : "");
     if (together)
         text_add(&w->body, "        *(%s *)(s_%s + (buffer * %d + kk) * %d + r) = q;\n", type,
                  s->name, TILE_K, s->pitch);
@@ -337,14 +331,19 @@ static void write_begin(emit_writer *w, const contraction *c)
              "    const int ti = warp / %d * %d + lane / %d * %d;\n"
              "    const int tj = warp %% %d * %d + lane %% %d * %d;\n"
              "    const idx %s_end = g.n%d, %s_end = g.n%d, k_end = g.n%d;\n"
-             "    %s next_%s[%d], next_%s[%d];\n    int buffer = 0;\n",
+             "    int buffer = 0;\n",
              type, m->name, type, n->name, m->name, 2 * TILE_K * m->pitch, s->warps_n,
              LANES_M * s->rows, LANES_N, GROUP, s->warps_n, LANES_N * s->cols, LANES_N, group,
              m->name, writer_number(w, p->extent[1]), n->name, writer_number(w, p->extent[2]),
-             writer_number(w, p->extent[3]), type, m->name, m->tile * TILE_K / s->threads, n->name,
-             n->tile * TILE_K / s->threads);
-    for (int i = 0; i < 2; i++)
+             writer_number(w, p->extent[3]));
+    for (int i = 0; i < 2; i++) {
+        const ig_dtype dtype = p->in[i].dtype;
+        const int vector = c->side[i].vector;
+        text_add(&w->body, "    %s next_%s[%d];\n",
+                 vector > 1 ? emit_vector_type(dtype, vector) : emit_storage_type(dtype),
+                 c->side[i].name, loads_of(&c->side[i], s->threads));
         write_rows(w, c, i);
+    }
     if (s->matrices) {
         contraction_matrix_begin(w, c);
         return;

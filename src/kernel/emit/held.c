@@ -1,7 +1,7 @@
 /* Values of a row that a chain holds in registers: see held.h. */
 #include "kernel/emit/held.h"
 
-#include <stdio.h>
+#include "ops/ops.h"
 
 static int64_t row_points(const program *p, int64_t rows) { return p->pre.size / rows; }
 
@@ -91,10 +91,22 @@ static void find_loads(held_values *h, const program *p, int n, int k)
     }
 }
 
+/* True if a program calls math functions. Loops over held values are unrolled, and such calls are too long for that. */
+static bool calls_math(const program *p, int n)
+{
+    for (int k = 0; k < n; k++)
+        for (int i = 0; i < p[k].pre.n_inst; i++)
+            if (p[k].pre.inst[i].code == TAPE_MAP && op_ulps[p[k].pre.inst[i].op] > 0)
+                return true;
+    return false;
+}
+
 void held_find(held_values *h, const program *p, int n, int64_t rows)
 {
     int64_t inner = 0;
     *h = (held_values){0};
+    if (calls_math(p, n))
+        return;
     for (int k = 0; k < n; k++)
         inner = row_points(&p[k], rows) > inner ? row_points(&p[k], rows) : inner;
     h->points = inner;
