@@ -342,7 +342,7 @@ static bool place(ig_array *x)
     x->device = x->attr.device;
     for (int i = 0; i < x->n_in && !x->attr.device; i++) {
         const char *there = x->in[i]->root->device;
-        if (there && x->device && strcmp(there, x->device) != 0) {
+        if (there && x->device && there != x->device && strcmp(there, x->device) != 0) {
             ig_fail(
                 IG_ERR_DEVICE,
                 "two arrays of one op are on different devices: '%s' and '%s'; move one of them: "
