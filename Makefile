@@ -426,6 +426,7 @@ $(BUILD)/tests/cuda/idle.so: $(patsubst %,$(BUILD)/obj/tests/cuda/driver/%.o,idl
 METAL_SIM := $(BUILD)/tests/metal/libmetalsim.so
 MACHO_RUN := $(if $(filter aarch64,$(ARCH)),$(if $(MACOS),,$(BUILD)/tests/metal/macho_run))
 metal-tests: $(METAL_SIM) $(MACHO_RUN)
+tests: $(if $(CROSS),,metal-tests)
 $(BUILD)/tests/metal/macho_run: $(wildcard tests/metal/macho/*.[chS]) $(GENERATED)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@) $(CC) $(COMMON) $(DEFINES) -O1 -Wno-missing-prototypes $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) \

@@ -1,0 +1,87 @@
+/* Unified memory of the Metal backend, on the simulator: arrays that move between the CPU and the GPU share memory. The
+ * simulator is beside the tests (make metal-tests); without it the tests are skipped. */
+#include "support/unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PAGE = 16384, COUNT = 16 * PAGE / 4, ROOM = 17 * PAGE };
+
+static float *pages;
+static int released;
+
+static void release(void *context)
+{
+    (void)context;
+    released++;
+}
+
+static bool has_metal(void)
+{
+    const bool found = ig_set_device("metal") == IG_OK;
+    if (!found)
+        ig_error(NULL);
+    ig_set_device("cpu");
+    return found;
+}
+
+static void nothing_is_copied(void **state)
+{
+    (void)state;
+    if (!has_metal())
+        skip();
+    ig_scope_begin();
+    released = 0;
+    for (int i = 0; i < COUNT; i++)
+        pages[i] = (float)i;
+    ig_array *x = ig_from_memory(pages, ROOM, IG_SHAPE(COUNT), IG_F32, release, NULL);
+    ig_array *there = ig_to_device(x, "metal");
+    assert_ptr_equal(ig_data(there), pages);
+    ig_array *back = ig_to_device(there, "cpu");
+    assert_ptr_equal(ig_data(back), pages);
+    assert_int_equal(released, 0);
+    ig_scope_end();
+    assert_int_equal(released, 1);
+}
+
+static void small_arrays_are_copied(void **state)
+{
+    (void)state;
+    if (!has_metal())
+        skip();
+    ig_scope_begin();
+    ig_array *x = ig_from_memory(pages, ROOM, IG_SHAPE(64), IG_F32, NULL, NULL);
+    const void *data = ig_data(ig_to_device(x, "metal"));
+    assert_non_null(data);
+    assert_ptr_not_equal(data, pages);
+    assert_memory_equal(data, pages, 64 * sizeof *pages);
+    ig_scope_end();
+}
+
+/* BUILD/tests/unit/test_metal -> BUILD/tests/metal/libmetalsim.so */
+static void find_simulator(const char *self)
+{
+    char path[1000];
+    const char *slash = strrchr(self, '/');
+    snprintf(path, sizeof path, "%.*s/../metal/libmetalsim.so", slash ? (int)(slash - self) : 1,
+             slash ? self : ".");
+    setenv("IG_METAL", path, 1);
+}
+
+int main(int argc, char **argv)
+{
+    (void)argc;
+    find_simulator(argv[0]);
+    pages = aligned_alloc(PAGE, ROOM);
+    if (!pages)
+        return 1;
+    memset(pages, 0, ROOM);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_is_copied),
+        cmocka_unit_test(small_arrays_are_copied),
+    };
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    free(pages);
+    return failed;
+}
