@@ -20,6 +20,13 @@ typedef struct emit_locals {
 bool rows_local_load(emit_writer *w, const emit_space *s, int k);
 bool rows_local_store(emit_writer *w, const emit_space *s, int k, const int *def);
 
+/* Blocks of a grid that takes so many in turn. */
+uint32_t rows_grid(int64_t blocks, const emit_target *t);
+/* value<k>(row, col): what the pre tape leaves at a point; of a map, nothing. */
+void rows_value(emit_writer *w, const program *p, int k, int64_t rows, const emit_locals *locals,
+                const struct held_values *held);
+/* result<k>(row, core): the epilogue. */
+void rows_result(emit_writer *w, const program *p, int k, const emit_locals *locals);
 /* The functions of the k-th program of a chain of `rows` rows: value<k>, and of a reduction join<k>, identity<k>,
  * lanes<k> and result<k>. */
 void rows_functions(emit_writer *w, const program *p, int k, int64_t rows,

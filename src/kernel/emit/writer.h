@@ -107,6 +107,7 @@ bool emit_is_narrow(const program *p, int n);
 ig_status emit_map(const program *p, const emit_target *t, emitted *out);
 ig_status emit_rows(const program *p, int n, const emit_target *t, emitted *out);
 ig_status emit_reduce(const program *p, const emit_target *t, emitted *out);
+ig_status emit_argreduce(const program *p, const emit_target *t, emitted *out);
 ig_status emit_scan(const program *p, const emit_target *t, emitted *out);
 ig_status emit_sort(const program *p, const emit_target *t, emitted *out);
 ig_status emit_search(const program *p, const emit_target *t, emitted *out);
