@@ -42,8 +42,8 @@ def check_training():
     cpu, gpu = run(*TRAIN, "--json"), run(*TRAIN, "--json", "--device", "metal")
     same = False
     if cpu.returncode == 0 and gpu.returncode == 0:
-        a, b = json.loads(cpu.stdout), json.loads(gpu.stdout)
-        same = a["epochs"][-1]["loss"] == b["epochs"][-1]["loss"] and a["test_accuracy"] == b["test_accuracy"]
+        losses = [re.findall(r'"[a-z_]*(?:loss|accuracy)": [^,}\]]+', done.stdout) for done in (cpu, gpu)]
+        same = losses[0] == losses[1] and len(losses[0]) > 1
     check("train digits: loss and accuracy are the CPU's, bit by bit", same,
           f"{cpu.stdout[-600:]}\n{gpu.stdout[-600:]}{gpu.stderr[-2000:]}")
 
