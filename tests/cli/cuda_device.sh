@@ -71,5 +71,5 @@ driver() { IG_CUDA=$1 ends "${@:2}"; }
 check 'an old driver' driver "$fake/old.so" 4 'it is too old' eval --device cuda:0 '1 + 1'
 check 'a driver without graphs' driver "$fake/plain.so" 0 ', 0 failed' verify --quick --device cuda:0 --op add --dtype f32
 memory() { FAKE_CUDA_MEMORY=$1 ends "${@:2}"; }
-check 'memory that is short' memory 4000000 1 'bytes' eval --device cuda:0 'sum(sqrt(arange(0, 2000000)) @ ones([2000000]))'
+check 'memory that is short' memory 4000000 4 'bytes' eval --device cuda:0 'sum(sqrt(arange(0, 2000000)) @ ones([2000000]))'
 finish
