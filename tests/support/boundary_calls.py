@@ -38,6 +38,7 @@ BY_TYPE = {
     "ig_status": ["IG_ERR_SHAPE", "(ig_status)99", "(ig_status)-1"],
     "ig_init": ["IG_INIT_ZEROS", "(ig_init)77"],
     "ig_math": ["IG_MATH_SAME", "IG_MATH_TF32", "(ig_math)3", "(ig_math)-1"],
+    "ig_fallback": ["IG_FALLBACK_ERROR", "IG_FALLBACK_AUTO", "(ig_fallback)3", "(ig_fallback)-1"],
     "const char *": STRING,
     "void *": ["NULL"],
     "const void *": ["numbers", "NULL"],
@@ -60,7 +61,8 @@ for name in ("ig_model", "ig_optimizer", "ig_tensors", "ig_module", "ig_compiled
 
 # Plain structs: zeros, and NULL.
 for name in ("ig_device_info", "ig_finfo", "ig_iinfo", "ig_verify_report", "ig_module_options",
-             "ig_launch", "ig_kernel_call", "ig_encode_options", "ig_text_info", "ig_translate_options", "ig_profile", "ig_kernel_findings"):
+             "ig_launch", "ig_kernel_call", "ig_encode_options", "ig_text_info", "ig_translate_options",
+             "ig_profile", "ig_kernel_findings", "ig_memory_info", "ig_fallback_row"):
     for const in ("", "const "):
         BY_TYPE[f"{const}{name} *"] = [f"&({name}){{0}}", "NULL"]
 
@@ -69,7 +71,6 @@ NOWHERE = ['"/nowhere/there/x"', '""', "NULL"]
 ARRAY = BY_TYPE["ig_array *"]
 SPECIAL = {
     ("*", "donated"): ["spare", "NULL"],  # these cannot be used again
-    ("*", "donated"): ["spare", "NULL"],
     ("*", "key"): ["key"] + ARRAY,
     ("*", "indices"): ["indices"] + ARRAY,
     ("*", "labels"): ["indices"] + ARRAY,

@@ -154,6 +154,7 @@ static void call_end(void)
     ig_set_device("cpu");
     ig_set_threads(2);
     ig_set_math(IG_MATH_STRICT);
+    ig_set_fallback(IG_FALLBACK_ERROR);
     ig_set_memory_limit((uint64_t)1 << 28);
     ig_keep_history(false);
     ig_model_train(model, true);
