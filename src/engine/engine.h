@@ -35,12 +35,18 @@ const backend *engine_device_of(const ig_array *x);
  * elements that a program fails to write are found. */
 void engine_fill_with_nan(bool fill);
 
+/* How programs are made for the device. */
+schedule_rules engine_rules(const backend *dev);
 /* A compiled schedule for engine.g; NULL on failure. */
 schedule *engine_build(const backend *dev);
+/* The same from the cache, which owns it, or new. */
+schedule *engine_schedule(const backend *dev);
 void engine_discard(schedule *s, const backend *dev);
 
 /* Binds a leaf's slot to the data of a root, which is brought to the device if it may be. */
 ig_status engine_bind_leaf(int leaf, ig_array *root, const backend *dev);
+/* The elements of x on its own device, in order: its root's buffer, or a copy. The lock is held. */
+buffer *engine_elements(ig_array *x, size_t *offset);
 /* Elements of an evaluated, strided view in order, in x->data, on its device. Without the lock. */
 ig_status engine_order(ig_array *x);
 

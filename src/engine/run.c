@@ -1,0 +1,313 @@
+/* Schedules: how they are compiled for a device, kept in the cache, bound to memory and launched. */
+#include "engine/emitted.h"
+#include "engine/engine.h"
+#include "engine/fallback.h"
+#include "engine/kernel_node.h"
+#include "engine/repeat.h"
+#include "engine/transfer.h"
+
+#include "backend/pool.h"
+#include "base/cancel.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/threads.h"
+#include "base/trace.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static _Thread_local bool fills_with_nan;
+
+/* ---- the cache of schedules ---- */
+
+/* True for a kernel of the user, which the engine launches whatever the device is. */
+static bool is_user_kernel(const program *p)
+{
+    return p->kind == PROGRAM_KERNEL && !p->kernel->native;
+}
+
+void engine_discard(schedule *s, const backend *dev)
+{
+    if (s)
+        repeat_free(s->repeat);
+    for (int i = 0; s && i < s->n_program; i++) {
+        const backend *by = s->program[i].on_cpu ? &backend_cpu : dev;
+        if (!is_user_kernel(&s->program[i]))
+            (by->discard ? by->discard : emitted_discard)(&s->program[i]);
+    }
+    schedule_free(s);
+}
+
+static ig_status compile_for(schedule *s, int i, const backend *dev)
+{
+    if (!dev->launch)
+        TRY(fallback_check_sizes(s, i, dev));
+    if (is_user_kernel(&s->program[i]))
+        return kernel_node_compile(&s->program[i], dev);
+    return dev->compile ? dev->compile(dev, &s->program[i]) : emitted_compile(s, i, dev);
+}
+
+static ig_status compile(schedule *s, int i, const backend *dev)
+{
+    const bool waiting = ig_failed(); /* then the reason of a failure is not known */
+    if (s->program[i].on_cpu)         /* its chain was taken apart */
+        return IG_OK;
+    const ig_status status = compile_for(s, i, dev);
+    return status == IG_OK || waiting || dev->launch ? status : fallback_compile(s, i, dev, status);
+}
+
+/* A chain of emitted kernels keeps its temporaries in shared memory, of which the folds take a part. */
+schedule_rules engine_rules(const backend *dev)
+{
+    enum { FOLD_BYTES = 8192 };
+    const int64_t shared = (int64_t)dev->limits.shared_bytes;
+    if (dev->launch)
+        return (schedule_rules){.contract_chains = true};
+    /* Compilers for CPUs take very long for a kernel of several contractions. */
+    return (schedule_rules){.contract_chains = !dev->limits.cpu,
+                            .contract_ends = true,
+                            .chain_bytes =
+                                shared > 2 * FOLD_BYTES ? shared - FOLD_BYTES : FOLD_BYTES,
+                            .team_points = 1024,
+                            .team_rows = 8};
+}
+
+schedule *engine_build(const backend *dev)
+{
+    const schedule_rules rules = engine_rules(dev);
+    schedule *s = schedule_build(&engine.g, &rules);
+    ig_status status = s ? IG_OK : IG_ERR_MEMORY;
+    const int64_t began = trace_begin();
+    for (int i = 0; status == IG_OK && i < s->n_program; i++)
+        status = compile(s, i, dev);
+    trace_end(began, "compile");
+    if (status == IG_OK) {
+        s->may_fall_back = fallback_allowed(dev);
+        fallback_plan(s, dev);
+        return s;
+    }
+    engine_discard(s, dev);
+    return NULL;
+}
+
+/* A new one replaces the least recently used of the entries that its hash allows. */
+schedule *engine_schedule(const backend *dev)
+{
+    const uint64_t hash = engine.g.hash;
+    size_t place = hash % CACHE_SLOTS, victim = place;
+    for (int i = 0; i < CACHE_PROBES; i++) {
+        size_t at = (hash + (uint64_t)i) % CACHE_SLOTS;
+        schedule *s = engine.cache[at].plan;
+        if (s && s->hash == hash && engine.cache[at].device == dev &&
+            s->key_bytes == engine.g.key.used && s->may_fall_back == fallback_allowed(dev) &&
+            memcmp(s->key, engine.g.key.at, s->key_bytes) == 0) {
+            s->used = ++engine.clock;
+            return s;
+        }
+        schedule *worst = engine.cache[victim].plan;
+        if (worst && (!s || s->used < worst->used))
+            victim = at;
+    }
+    schedule *s = engine_build(dev);
+    if (!s)
+        return NULL;
+    engine_discard(engine.cache[victim].plan, engine.cache[victim].device);
+    s->hash = hash;
+    s->used = ++engine.clock;
+    engine.cache[victim].plan = s;
+    engine.cache[victim].device = dev;
+    return s;
+}
+
+/* ---- one run ---- */
+
+ig_status engine_room(const schedule *s)
+{
+    while (s->n_slot >= engine.room_binding || s->n_slot >= engine.room_owned)
+        if (!graph_room(&engine.binding, engine.room_binding, &engine.room_binding,
+                        sizeof *engine.binding) ||
+            !graph_room(&engine.owned, engine.room_owned, &engine.room_owned, sizeof *engine.owned))
+            return IG_ERR_MEMORY;
+    return IG_OK;
+}
+
+/* True if output t uses the buffer of a donated leaf. It does not if the buffer is shared, larger, or on
+ * another device. */
+static bool shares_leaf(const slot *t, const backend *dev)
+{
+    if (t->shares < 0)
+        return false;
+    const binding *b = &engine.binding[t->shares];
+    return transfer_is_on(b->buf, dev) && dev->computes && !b->buf->borrowed && b->offset == 0 &&
+           b->buf->bytes == (size_t)t->bytes && atomic_load(&b->buf->refs) == 1;
+}
+
+void engine_fill_with_nan(bool fill) { fills_with_nan = fill; }
+
+static buffer *alloc_on(const backend *dev, int64_t bytes)
+{
+    buffer *b = transfer_alloc(dev, (size_t)bytes);
+    if (b && b->data && fills_with_nan)
+        memset(b->data, 0xff, b->bytes);
+    return b;
+}
+
+/* Temporaries are parts of one arena, unless that is larger than the device allows. */
+static ig_status bind_temporaries(const schedule *s, const backend *dev, int *n_owned)
+{
+    const bool apart = fallback_too_large(dev, (uint64_t)s->arena_bytes);
+    buffer *arena = NULL;
+    for (int i = 0; i < s->n_slot; i++) {
+        const slot *t = &s->slot[i];
+        if (t->kind != SLOT_TEMP && t->kind != SLOT_HOST)
+            continue;
+        if (t->shares >= 0) {
+            engine.binding[i] = engine.binding[t->shares];
+            continue;
+        }
+        const bool alone = apart || t->kind == SLOT_HOST;
+        if (alone || !arena) {
+            buffer *b = t->kind == SLOT_HOST ? buffer_new((size_t)t->bytes)
+                        : alone              ? alloc_on(dev, t->bytes)
+                                             : (arena = alloc_on(dev, s->arena_bytes));
+            if (!b)
+                return IG_ERR_MEMORY;
+            engine.owned[(*n_owned)++] = b;
+            engine.binding[i] = (binding){b, 0};
+        }
+        if (!alone)
+            engine.binding[i] = (binding){arena, (size_t)t->offset};
+    }
+    return IG_OK;
+}
+
+/* Binds outputs and temporaries; the leaves are bound already. */
+static ig_status bind_slots(const schedule *s, const backend *dev, int *n_owned)
+{
+    uint64_t bytes = (uint64_t)(s->arena_bytes + s->out_bytes);
+    for (int i = 0; i < s->n_slot; i++)
+        if (s->slot[i].kind == SLOT_OUT && s->slot[i].shares >= 0 && !shares_leaf(&s->slot[i], dev))
+            bytes += (uint64_t)s->slot[i].bytes;
+    TRY(dev->pool ? pool_admit(dev->pool, bytes, "this evaluation")
+                  : memory_admit(bytes, "this evaluation"));
+    for (int i = 0; i < s->n_slot; i++) { /* leaves come first, then outputs before temporaries */
+        const slot *t = &s->slot[i];
+        if (t->kind != SLOT_OUT)
+            continue;
+        buffer *b = shares_leaf(t, dev) ? buffer_retain(engine.binding[t->shares].buf)
+                                        : alloc_on(dev, t->bytes);
+        if (!b)
+            return IG_ERR_MEMORY;
+        engine.owned[(*n_owned)++] = b;
+        engine.binding[i] = (binding){b, 0};
+    }
+    return bind_temporaries(s, dev, n_owned);
+}
+
+static ig_status launch(const schedule *s, int i, const backend *dev, uint64_t *device_ns)
+{
+    const program *p = &s->program[i];
+    if (p->on_cpu)
+        return fallback_launch(s, i, dev);
+    if (s->n_on_cpu)
+        fallback_forget(s, i);
+    if (is_user_kernel(p))
+        return kernel_node_launch(p, dev, engine.binding);
+    return dev->launch ? dev->launch(p, engine.binding)
+                       : emitted_launch(p, dev, engine.binding, device_ns);
+}
+
+/* A launch with its span on the timeline: one for all programs of a chain. On a device that compiles kernels its
+ * length is the time that the device measured. */
+static ig_status launch_traced(const schedule *s, int index, const backend *dev)
+{
+    const program *p = &s->program[index];
+    trace_cost cost = {0};
+    char label[512];
+    size_t used = 0;
+    for (int i = 0; i < p->chain; i++) {
+        cost.flops += p[i].flops;
+        cost.bytes_read += p[i].bytes_read;
+        cost.bytes_written += p[i].bytes_written;
+        if (used < sizeof label)
+            used += (size_t)snprintf(label + used, sizeof label - used, "%s%s", i ? " / " : "",
+                                     p[i].label + strspn(p[i].label, " "));
+    }
+    trace_program(label);
+    uint64_t device_ns = 0;
+    const int64_t began = trace_begin();
+    ig_status status = launch(s, index, dev, &device_ns);
+    /* The launch was waited for, so the device's time ends now. */
+    const int64_t late = device_ns ? trace_clock() - (int64_t)device_ns : 0;
+    trace_end_program(late > began ? late : began, p->on_cpu ? backend_cpu.name : dev->name, label,
+                      &cost);
+    return status;
+}
+
+static ig_status launch_all(const schedule *s, const backend *dev, repeat *r, bool traced)
+{
+    const uint32_t cancels = cancel_count();
+    ig_status status = IG_OK;
+    for (int i = 0, chain = 0; i < s->n_program && status == IG_OK; i += s->program[i].chain) {
+        if (r)
+            repeat_chain(r, chain++);
+        status = traced ? launch_traced(s, i, dev) : launch(s, i, dev, NULL);
+        if (status == IG_OK && cancel_count() != cancels)
+            status = ig_fail(IG_ERR_CANCELLED, "the evaluation was cancelled");
+    }
+    return status;
+}
+
+/* Launches all of it, as one if the device keeps its launches. */
+static ig_status launch_repeated(schedule *s, const backend *dev)
+{
+    repeat *r;
+    bool again = true;
+    ig_status status = repeat_of(s, dev, &r);
+    if (status == IG_OK && !r)
+        return launch_all(s, dev, NULL, false);
+    while (again && status == IG_OK) {
+        again = false;
+        TRY(dev->replay->begin(dev, &r->kept));
+        status = launch_all(s, dev, r, false);
+        status = dev->replay->end(dev, r->kept, status, &again);
+    }
+    return status;
+}
+
+ig_status engine_run(schedule *s, const backend *dev, int *n_owned)
+{
+    *n_owned = 0;
+    ig_status status = bind_slots(s, dev, n_owned);
+    if (status == IG_OK && s->n_on_cpu)
+        status = fallback_begin(s);
+    const bool traced = trace_on();
+    if (traced)
+        trace_memory(ig_memory_used());
+    const uint64_t run = dev->launch ? 0 : emitted_begin();
+    for (int i = 0; i < *n_owned; i++)
+        engine.owned[i]->written = run;
+    if (status == IG_OK && !dev->launch)
+        status = emitted_arrange(s, dev, engine.binding);
+    pool_watch(true);
+    const bool launching = status == IG_OK;
+    if (launching)
+        status = traced ? launch_all(s, dev, NULL, true) : launch_repeated(s, dev);
+    pool_watch(false);
+    if (s->n_on_cpu)
+        fallback_end();
+    if (status != IG_OK && launching && !dev->launch)
+        emitted_abandon(run);
+    if (!dev->launch && !dev->lanes) /* its launches are queued; whoever reads waits for them */
+        return status;
+    ig_status finished = dev->launch ? dev->finish(dev) : emitted_finish(dev);
+    return status == IG_OK ? finished : status;
+}
+
+void engine_drop(int n_owned)
+{
+    for (int i = 0; i < n_owned; i++)
+        buffer_release(engine.owned[i]);
+    if (trace_on())
+        trace_memory(ig_memory_used());
+}
