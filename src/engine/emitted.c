@@ -1,10 +1,8 @@
-/* Programs as kernels; see emitted.h.
- *
- * A kernel is known by its text. Texts are modules of their own, in a table, so two programs of one
- * structure share a kernel, whatever their shapes are. */
+/* Programs as kernels; see emitted.h. */
 #include "engine/emitted.h"
 
 #include "engine/engine.h"
+#include "engine/kernel_table.h"
 #include "engine/transfer.h"
 
 #include "base/error.h"
@@ -12,36 +10,12 @@
 #include "base/trace.h"
 #include "backend/lanes.h"
 #include "kernel/emit/emit.h"
-#include "module/module.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    TABLE_SLOTS = 4096,
-    IDLE_MOST = 256,
-    DEVICES_MOST = 32,
-    FAILURES_MOST = 16,
-    OPS_BYTES = 128
-};
-
-/* A kernel is used by programs. Of those that no program uses any more, the last IDLE_MOST are kept. */
-typedef struct kernel_row {
-    struct kernel_row *next;          /* with the same hash */
-    struct kernel_row *newer, *older; /* in the list of idle kernels */
-    uint64_t hash;
-    int users;
-    ig_module *module;
-    char source[];
-} kernel_row;
-
-static struct {
-    kernel_row *row[TABLE_SLOTS];
-    kernel_row *newest, *oldest; /* idle */
-    int idle;
-    int count; /* compiled so far */
-} kernels;
+enum { DEVICES_MOST = 32, FAILURES_MOST = 16, OPS_BYTES = 128 };
 
 /* What a device has for all programs: memory that lives during a launch, and the fault words. */
 static struct device_memory {
@@ -70,7 +44,7 @@ typedef struct emitted_program {
     int core_slot; /* stands for the core's values, in scratch */
     struct ready_step {
         kernel_row *kernel;
-        kernel_code *code; /* what the device launches; NULL: module_launch knows */
+        kernel_code *code; /* what the device launches; NULL: kernel_run launches */
         kernel_arg *args;
         buffer **
             brought; /* of each argument: the memory of a number that the last launch read, or NULL */
@@ -91,110 +65,9 @@ static struct device_memory *memory_of(const backend *dev)
     return NULL;
 }
 
-/* ---- kernels by text ---- */
-
-static uint64_t hash_of(const char *s)
-{
-    uint64_t h = 14695981039346656037u;
-    for (; *s; s++)
-        h = (h ^ (unsigned char)*s) * 1099511628211u;
-    return h;
-}
-
-/* IG_KEEP_KERNELS=DIR: the text of each new kernel goes to DIR/NUMBER.cu, for people. */
-static void keep_text(const char *source)
-{
-    const char *folder = getenv("IG_KEEP_KERNELS");
-    char path[600];
-    if (!folder || !*folder)
-        return;
-    snprintf(path, sizeof path, "%s/%04d.cu", folder, kernels.count);
-    FILE *f = fopen(path, "w");
-    if (f) {
-        fputs(source, f);
-        fclose(f);
-    }
-}
-
-static void idle_remove(kernel_row *r)
-{
-    *(r->newer ? &r->newer->older : &kernels.newest) = r->older;
-    *(r->older ? &r->older->newer : &kernels.oldest) = r->newer;
-    r->newer = r->older = NULL;
-    kernels.idle--;
-}
-
-static void kernel_free(kernel_row *r)
-{
-    kernel_row **at = &kernels.row[r->hash % TABLE_SLOTS];
-    while (*at != r)
-        at = &(*at)->next;
-    *at = r->next;
-    ig_module_free(r->module);
-    memory_free(r);
-}
-
-static kernel_row *kernel_new(const char *source, uint64_t hash)
-{
-    const size_t bytes = strlen(source) + 1;
-    const kernel_parse_options options = {.preprocess = {.no_disk = true, .find = library_find}};
-    char *said = NULL;
-    kernel_row *r = memory_new(sizeof *r + bytes);
-    if (!r)
-        return NULL;
-    memcpy(r->source, source, bytes);
-    r->hash = hash;
-    r->module = module_new("emitted kernel", source, &options, &said);
-    memory_free(said);
-    if (!r->module) {
-        memory_free(r);
-        return NULL;
-    }
-    keep_text(source);
-    kernels.count++;
-    r->next = kernels.row[hash % TABLE_SLOTS];
-    kernels.row[hash % TABLE_SLOTS] = r;
-    return r;
-}
-
-/* The kernel of a text, new or found, with one more user; NULL on failure. */
-static kernel_row *kernel_take(const char *source)
-{
-    const uint64_t hash = hash_of(source);
-    kernel_row *r = kernels.row[hash % TABLE_SLOTS];
-    while (r && (r->hash != hash || strcmp(r->source, source) != 0))
-        r = r->next;
-    if (r && r->users == 0)
-        idle_remove(r);
-    r = r ? r : kernel_new(source, hash);
-    if (r)
-        r->users++;
-    return r;
-}
-
-static void kernel_give(kernel_row *r)
-{
-    if (--r->users)
-        return;
-    r->older = kernels.newest;
-    *(kernels.newest ? &kernels.newest->newer : &kernels.oldest) = r;
-    kernels.newest = r;
-    if (++kernels.idle > IDLE_MOST) {
-        kernel_row *last = kernels.oldest;
-        idle_remove(last);
-        kernel_free(last);
-    }
-}
-
-int emitted_count(void) { return kernels.count; }
-
 void emitted_release(void)
 {
-    while (kernels.oldest) { /* all are idle: schedules and plans are gone */
-        kernel_row *r = kernels.oldest;
-        idle_remove(r);
-        kernel_free(r);
-    }
+    kernels_release();
     for (int i = 0; i < DEVICES_MOST; i++) {
         buffer_release(devices[i].scratch);
         buffer_release(devices[i].fault);
@@ -327,7 +200,7 @@ static ig_status prepare(emitted_program *c, const backend *dev)
         r->kernel = kernel_take(step->source);
         if (!r->kernel)
             return error_waiting(IG_ERR_MEMORY);
-        TRY(module_code(r->kernel->module, dev, step->entry, step->block, &r->code));
+        TRY(kernel_code_of(r->kernel, dev, step->entry, step->block, &r->code));
     }
     return IG_OK;
 }
@@ -553,7 +426,7 @@ ig_status emitted_launch(const program *p, const backend *dev, const binding *bi
         memcpy(l.base.grid, step->grid, sizeof l.base.grid);
         memcpy(l.base.block, step->block, sizeof l.base.block);
         TRY(r->code ? dev->kernel_launch(r->code, &l.base)
-                    : module_launch(r->kernel->module, dev, step->entry, &l));
+                    : kernel_run(r->kernel, dev, step->entry, &l));
         if (device_ns)
             *device_ns += ns;
     }

@@ -32,8 +32,6 @@ void emitted_abandon(uint64_t run);
 /* Fails if the buffer was written by an evaluation that turned out to have failed. */
 ig_status emitted_check(const buffer *b);
 
-/* How many kernels were compiled since the process started: for tests. */
-int emitted_count(void);
 /* Releases all kernels. */
 void emitted_release(void);
 

@@ -2,7 +2,7 @@
 #include "backend/backend.h"
 #include "cli/cli.h"
 #include "cli/support.h"
-#include "engine/emitted.h"
+#include "engine/kernel_table.h"
 #include "support/capture.h"
 #include "support/unit.h"
 #include <stdlib.h>
@@ -42,14 +42,14 @@ static ig_array *sines(const char *device, ig_dtype dtype)
 static void support_is_asked_without_compiling(void **state)
 {
     (void)state;
-    const int before = emitted_count();
+    const int before = kernels_count();
     ig_array *y[2] = {sines("single", IG_F32), sines("gang", IG_F64)};
     assert_int_equal(ig_can_eval(y, 2), IG_OK);
     assert_false(ig_is_evaluated(y[0]) || ig_is_evaluated(y[1]));
     ig_array *z = sines("single", IG_F64);
     assert_int_equal(ig_can_eval(&z, 1), IG_ERR_UNSUPPORTED);
     assert_error(IG_ERR_UNSUPPORTED, "f64");
-    assert_int_equal(emitted_count(), before);
+    assert_int_equal(kernels_count(), before);
     assert_int_equal(ig_eval(&z, 1), IG_ERR_UNSUPPORTED);
     assert_error(IG_ERR_UNSUPPORTED, "f64");
     assert_int_equal(ig_can_eval(&y[1], 1), IG_OK);
