@@ -53,7 +53,10 @@ static ig_status compile(schedule *s, int i, const backend *dev)
     if (s->program[i].on_cpu)         /* its chain was taken apart */
         return IG_OK;
     const ig_status status = compile_for(s, i, dev);
-    return status == IG_OK || waiting || dev->launch ? status : fallback_compile(s, i, dev, status);
+    if (status == IG_OK || waiting || dev->launch)
+        return status;
+    return fallback_compile(s, i, dev,
+                            error_waiting(status)); /* its error says what failed first */
 }
 
 /* A chain of emitted kernels keeps its temporaries in shared memory, of which the folds take a part. */
