@@ -29,12 +29,12 @@ static const char *prelude_of(const opencl_device *d)
 {
     static const char floats[] =
         "static float __attribute__((overloadable)) ig_fma(float x, float y, float z)\n"
-        "{ return __builtin_fmaf(x, y, z); }\n#define fma ig_fma\n";
+        "{ return __builtin_fmaf(x, y, z); }\n#undef fma\n#define fma ig_fma\n";
     static const char doubles[] =
         "static float __attribute__((overloadable)) ig_fma(float x, float y, float z)\n"
         "{ return __builtin_fmaf(x, y, z); }\n"
         "static double __attribute__((overloadable)) ig_fma(double x, double y, double z)\n"
-        "{ return __builtin_fma(x, y, z); }\n#define fma ig_fma\n";
+        "{ return __builtin_fma(x, y, z); }\n#undef fma\n#define fma ig_fma\n";
     if (strcmp(d->platform_name, "Portable Computing Language") != 0)
         return "";
     return d->base.limits.f64 ? doubles : floats;
