@@ -17,7 +17,8 @@ static const char hopper[] = "--gpu-architecture=sm_90a", ampere[] = "--gpu-arch
 
 static int find(void **unused)
 {
-    const char *remedy, *path;
+    static const char *path; /* it stays loaded, and so does its name */
+    const char *remedy;
     (void)unused;
     const char *why = nvrtc_api_load(&nvrtc, &remedy, &path);
     if (why)
