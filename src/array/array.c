@@ -336,25 +336,18 @@ const char *array_device_now(void)
 
 void array_device_set(const char *name) { device_now = name; }
 
-/* Places x where its inputs are; false, with the error set, if they are on different devices. */
-static bool place(ig_array *x)
+/* Places x where an input is; false, with the error set, if another one is elsewhere. */
+static bool place_beside(ig_array *x, const ig_array *root)
 {
-    x->device = x->attr.device;
-    for (int i = 0; i < x->n_in && !x->attr.device; i++) {
-        const char *there = x->in[i]->root->device;
-        if (there && x->device && there != x->device && strcmp(there, x->device) != 0) {
-            ig_fail(
-                IG_ERR_DEVICE,
-                "two arrays of one op are on different devices: '%s' and '%s'; move one of them: "
-                "to_device(x, \"%s\")",
-                x->device, there, x->device);
-            return false;
-        }
-        x->device = x->device ? x->device : there;
-    }
-    if (x->n_in == 0)
-        x->device = array_device_now();
-    return true;
+    if (!x->device)
+        x->device = root->device;
+    if (!root->device || root->device == x->device || strcmp(root->device, x->device) == 0)
+        return true;
+    ig_fail(IG_ERR_DEVICE,
+            "two arrays of one op are on different devices: '%s' and '%s'; move one of them: "
+            "to_device(x, \"%s\")",
+            x->device, root->device, x->device);
+    return false;
 }
 
 ig_array *array_node(int op, ig_dtype dtype, int ndim, const int64_t *shape, ig_array *const *in,
@@ -376,21 +369,25 @@ ig_array *array_node(int op, ig_dtype dtype, int ndim, const int64_t *shape, ig_
     view_contiguous(&x->view, ndim, shape);
     if (many)
         x->in = many;
-    for (int i = 0; i < n_in; i++)
-        x->in[i] = ig_retain(in[i]);
-    x->n_in = n_in;
     if (attr)
         x->attr = *attr;
     if (x->attr.kernel)
         node_kernel_retain(x->attr.kernel);
-    x->crosses = x->attr.device != NULL;
-    for (int i = 0; i < n_in && !x->crosses; i++)
-        x->crosses = x->in[i]->root->crosses && !x->in[i]->root->data;
-    if (!place(x)) {
-        ig_release(ig_scope_forget(x));
-        return NULL;
+    const bool moves = x->attr.device != NULL;
+    bool placed = true;
+    x->device = moves ? x->attr.device : n_in == 0 ? array_device_now() : NULL;
+    x->crosses = moves;
+    x->n_in = n_in;
+    for (int i = 0; i < n_in; i++) {
+        const ig_array *root = in[i]->root;
+        x->in[i] = ig_retain(in[i]);
+        x->crosses = x->crosses || (root->crosses && !root->data);
+        placed = placed && (moves || place_beside(x, root));
     }
-    return x;
+    if (placed)
+        return x;
+    ig_release(ig_scope_forget(x));
+    return NULL;
 }
 
 ig_array *array_view(int op, ig_array *x, const view *v)
