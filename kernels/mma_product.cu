@@ -7,46 +7,12 @@
  * (cp.async). A panel's row is 64 bytes; its four parts of 16 bytes are exchanged by the row's number, so that
  * ldmatrix reads without bank conflicts. Elements behind an edge are zeros.
  *
- * NVRTC gets this text behind arguments.h and these definitions:
+ * NVRTC gets this text behind arguments.h, result.cuh and these definitions:
  *
  *   TYPE   "f16" or "bf16"
  *   OUT    of the result: 0 f32, 1 f16, 2 bf16
  */
 enum { TM = 128, TN = 128, TILE_K = 32, STAGES = 4, THREADS = 256, PANEL = TM * 64, GROUP_M = 8 };
-
-#if OUT == 0
-typedef float result;
-#else
-typedef unsigned short result;
-#endif
-
-static __device__ __forceinline__ result narrow(float x)
-{
-#if OUT == 0
-    return x;
-#elif OUT == 1
-    unsigned short h;
-    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(x));
-    return h;
-#else
-    unsigned short h;
-    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(h) : "f"(x));
-    return h;
-#endif
-}
-
-static __device__ __forceinline__ float widen(result x)
-{
-#if OUT == 0
-    return x;
-#elif OUT == 1
-    float f;
-    asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(x));
-    return f;
-#else
-    return __uint_as_float((unsigned)x << 16);
-#endif
-}
 
 /* Where part `part` (16 bytes) of a row of a panel lies. */
 static __device__ __forceinline__ unsigned place(int row, int part)

@@ -6,7 +6,7 @@
  * points of k into a ring of STAGES buffers (TMA); the other two warpgroups multiply them (wgmma), each
  * TM / 2 rows. Panels are swizzled by 128 bytes. Elements behind an edge are copied as zeros.
  *
- * NVRTC gets this text behind arguments.h, hopper.cuh and these definitions:
+ * NVRTC gets this text behind arguments.h, hopper.cuh, result.cuh and these definitions:
  *
  *   TYPE        "f16", "bf16" or "tf32": names of wgmma's type; BYTES: of an element, 2 or 4
  *   A_K, B_K    1 if neighbours in k lie side by side, 0 if neighbours in m (or n) do; tf32: 1
@@ -23,40 +23,6 @@ enum {
     STAGE_BYTES = A_BYTES + B_BYTES,
     GROUP_M = 16 /* tiles of so many rows run together, so that they share panels in the L2 */
 };
-
-#if OUT == 0
-typedef float result;
-#else
-typedef unsigned short result;
-#endif
-
-static __device__ __forceinline__ result narrow(float x)
-{
-#if OUT == 0
-    return x;
-#elif OUT == 1
-    unsigned short h;
-    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(x));
-    return h;
-#else
-    unsigned short h;
-    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(h) : "f"(x));
-    return h;
-#endif
-}
-
-static __device__ __forceinline__ float widen(result x)
-{
-#if OUT == 0
-    return x;
-#elif OUT == 1
-    float f;
-    asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(x));
-    return f;
-#else
-    return __uint_as_float((unsigned)x << 16);
-#endif
-}
 
 /* ---- panels ---- */
 

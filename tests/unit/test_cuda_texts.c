@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-extern const char kernels_tensor_product[], kernels_mma_product[], kernels_pack[],
+extern const char kernels_tensor_product[], kernels_mma_product[], kernels_pack[], kernels_result[],
     kernels_attention_parts[], kernels_attention[], kernels_attention_grad[];
 
 static nvrtc_api nvrtc;
@@ -55,7 +55,8 @@ static void compile(const char *definitions, const char *const texts[4], const c
 
 static void products(void **unused)
 {
-    const char *const texts[4] = {kernels_arguments, kernels_hopper, kernels_tensor_product};
+    const char *const texts[4] = {kernels_arguments, kernels_hopper, kernels_result,
+                                  kernels_tensor_product};
     static const struct {
         const char *type;
         int bytes, a_k, b_k, columns, out;
@@ -74,7 +75,7 @@ static void products(void **unused)
 
 static void products_since_ampere(void **unused)
 {
-    const char *const texts[4] = {kernels_arguments, kernels_mma_product};
+    const char *const texts[4] = {kernels_arguments, kernels_result, kernels_mma_product};
     const char *const packing[4] = {kernels_arguments, kernels_pack};
     (void)unused;
     compile("#define TYPE \"bf16\"\n#define OUT 2\n", texts, ampere);

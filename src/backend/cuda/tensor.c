@@ -15,7 +15,8 @@
 INCLUDE_FILE("kernels_tensor_product", "kernels/tensor_product.cu");
 INCLUDE_FILE("kernels_mma_product", "kernels/mma_product.cu");
 INCLUDE_FILE("kernels_pack", "kernels/pack.cu");
-extern const char kernels_tensor_product[], kernels_mma_product[], kernels_pack[];
+INCLUDE_FILE("kernels_result", "kernels/result.cuh");
+extern const char kernels_tensor_product[], kernels_mma_product[], kernels_pack[], kernels_result[];
 
 enum {
     HOPPER = 90,
@@ -64,17 +65,21 @@ static ig_status kernel_of(tensor_product *p, cuda_device *d)
                  in == IG_F32 ? "tf32" : ig_dtype_name(in), p->bytes, p->side[0].k_inner,
                  p->side[1].k_inner, p->tn, result);
         const cuda_text t = {
-            definitions, {kernels_arguments, kernels_hopper, kernels_tensor_product},
-            "product",   "a",
-            params,      5};
+            definitions,
+            {kernels_arguments, kernels_hopper, kernels_result, kernels_tensor_product},
+            "product",
+            "a",
+            params,
+            5};
         return cuda_text_kernel(d, &t, &p->kernel);
     }
     const kernel_param params[] = {a_pointer, a_pointer, a_pointer, a_pointer,
                                    bytes_param(sizeof(mma_sizes))};
     snprintf(definitions, sizeof definitions, "#define TYPE \"%s\"\n#define OUT %d\n",
              ig_dtype_name(in), result);
-    const cuda_text t = {
-        definitions, {kernels_arguments, kernels_mma_product}, "product", NULL, params, 5};
+    const cuda_text t = {definitions, {kernels_arguments, kernels_result, kernels_mma_product},
+                         "product",   NULL,
+                         params,      5};
     return cuda_text_kernel(d, &t, &p->kernel);
 }
 
