@@ -270,7 +270,7 @@ $(BUILD)/obj/cli/%.o: cli/%.c $(GENERATED)
 # These objects contain files (base/embed.h).
 $(BUILD)/obj/src/kernel/emit/library.o: $(wildcard kernels/*.cuh)
 $(BUILD)/obj/src/backend/cuda/native.o: kernels/hopper.cuh src/backend/cuda/arguments.h
-$(BUILD)/obj/src/backend/cuda/tensor.o: kernels/tensor_product.cu kernels/mma_product.cu kernels/pack.cu
+$(BUILD)/obj/src/backend/cuda/tensor.o: kernels/tensor_product.cu kernels/mma_product.cu kernels/pack.cu kernels/result.cuh
 $(BUILD)/obj/src/backend/cuda/attention.o: $(wildcard kernels/attention*)
 $(BUILD)/obj/cli/train/digits.o: $(wildcard data/digits/*.idx)
 $(BUILD)/obj/cli/report/style.o: cli/report/page.css

@@ -65,7 +65,7 @@ int text_loop(const command *c, const text_settings *s, char **words, int n_word
         str_free(&out);
     }
     progress_clear(&bar);
-    if (code < 0 && n == 0 && errno) {
+    if (code < 0 && n == 0 && errno && !interrupt_asked()) {
         say(c, "cannot read the lines: %s", strerror(errno));
         code = EXIT_INPUT;
     }
