@@ -99,7 +99,7 @@ static int run(const command *c, const settings *set, const ig_tokenizer *tokeni
         str_free(&t);
         ig_free(all);
     }
-    if (code == EXIT_FINE && errno && !done && !input->words) {
+    if (code == EXIT_FINE && errno && !done && !input->words && !interrupt_asked()) {
         say(c, "cannot read the lines: %s", strerror(errno));
         code = EXIT_INPUT;
     }
