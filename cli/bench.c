@@ -18,7 +18,7 @@
 
 enum { THREADS_MOST = 8, COMMANDS_MOST = 16, LIMITS_MOST = 128 };
 static const double
-    quick_s = 40,
+    quick_s = 40, /* for each device, as the others */
     quick_most_s = 54, full_s = 450, full_most_s = 560,
     too_slow = 25; /* a repetition that takes more than 1 / too_slow of the time is left out */
 
@@ -408,10 +408,11 @@ static void leave_out_slow(session *s, double seconds)
 static void measure(session *s)
 {
     const bench_settings *set = s->set;
-    double seconds = set->seconds > 0 ? set->seconds : set->quick ? quick_s : full_s;
+    const int devices = s->result.n_devices > 1 ? s->result.n_devices : 1;
+    double seconds = set->seconds > 0 ? set->seconds : devices * (set->quick ? quick_s : full_s);
     runner *r = &s->runner;
     r->seconds = seconds;
-    double most_s = (set->quick ? quick_most_s : full_most_s) - (clock_s() - s->begin_s);
+    double most_s = devices * (set->quick ? quick_most_s : full_most_s) - (clock_s() - s->begin_s);
     r->most_seconds = set->seconds > 0 ? 0 : most_s;
     r->least_passes = 3;
     r->most_passes = set->quick ? 12 : 30;
@@ -589,7 +590,8 @@ int verb_bench(int argc, char **argv)
          "works by name, group, 'name size' or 'name size dtype': matmul,'sort 1M',*bf16"},
         FLAG("--list", &set.list, "lists the works and measures nothing"),
         {"--threads", 0, "N,...", read_threads, &set.threads, "threads of the CPU: 1, 1,all (all)"},
-        {"--seconds", 0, "S", option_rate, &set.seconds, "time to spend (quick 40, else 450)"},
+        {"--seconds", 0, "S", option_rate, &set.seconds,
+         "time to spend (quick 40, else 450, for each device)"},
         {"--seed", 0, "N", option_seed, &set.seed,
          "seed of the inputs and of the random order (0)"},
         {"--output", 'o', "FILE", option_text, &set.output,
