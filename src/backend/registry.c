@@ -130,7 +130,8 @@ ig_status backend_missing(const char *name)
 {
     ig_absent a;
     if (strcmp(name, "gpu") == 0)
-        FAIL(IG_ERR_DEVICE, "there is no GPU here that Ingot can use; 'ingot devices' says why");
+        FAIL(IG_ERR_DEVICE,
+             "Ingot found no GPU that it can use on this machine; 'ingot devices' shows why");
     if (strcmp(name, "mps") == 0)
         name = "metal";
     for (int i = 0; backend_absent(i, &a); i++)

@@ -1,6 +1,6 @@
 /* Whole CUDA programs under `ingot run --check` and `--profile`.
  *
- * IG_CUDA_WATCH says what is asked for: words of "check", "profile" and "quiet". A mistake is reported on
+ * IG_CUDA_WATCH is a list of the words "check", "profile" and "quiet". A mistake is reported on
  * standard error when it is found, once for each place, and the program goes on; profiles, leaks and the
  * sum of all come when the process ends. With IG_CUDA_REPORT all of it is also in that file, a line each:
  * a letter (F a mistake, N a note, P a profile, E the end) and JSON. "quiet" leaves the file alone to

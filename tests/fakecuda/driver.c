@@ -136,7 +136,7 @@ void object_free(void *given)
     fake_counts[FAKE_OBJECTS]--;
 }
 
-/* A context that nobody retains is destroyed with all that it owns. */
+/* A context is destroyed, with all that it owns, when its last reference is released. */
 static void objects_drop(int device)
 {
     object *o = objects;

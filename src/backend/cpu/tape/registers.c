@@ -5,7 +5,7 @@
 
 /* A value is named by the number of the instruction that makes it. */
 typedef struct live_ranges {
-    int *last;  /* of each value: the last instruction that reads it; -1: nobody does */
+    int *last;  /* of each value: the last instruction that reads it; -1: it is not read */
     int *reg;   /* of each value: its register */
     int *value; /* of each register of the tape: the value in it now */
     int *spare; /* registers whose values are dead */
