@@ -218,7 +218,7 @@ define CLANG_LANE_RULE
 $(BUILD)/clang/obj/src/backend/cpu/lanes/%.$1.o: src/backend/cpu/lanes/%.c $(GENERATED)
 	@mkdir -p $$(@D)
 	$$(call say,CLANG,$$< [$1]) $$(CLANG) $$(LIBRARY) $$(LANES_OPTIMIZE) $(LEVEL_FLAGS_$1) -DLEVEL=$1 \
-	    $$(CPPFLAGS) $$(CFLAGS) -MMD -MP -MF $(BUILD)/obj/clang-$$(*F).$1.d -c -o $$@ $$<
+	    $$(CPPFLAGS) $$(CFLAGS) -MMD -MP -c -o $$@ $$<
 endef
 $(foreach level,$(LEVELS),$(eval $(call CLANG_LANE_RULE,$(level))))
 
@@ -604,4 +604,5 @@ help:
 	@echo 'variants, each in its own directory: CC=clang  CROSS=x86_64-linux-gnu-'
 	@echo '  SAN=address,undefined  SAN=thread  COVERAGE=1  DEBUG=-g  BUILD=dir  CFLAGS=...  JOBS=n'
 
--include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
+# A build of clang's lanes may write its files at the same time; only that build reads them.
+-include $(shell find $(BUILD)/obj $(if $(findstring /clang/,$(MAKECMDGOALS)),$(BUILD)/clang) -name '*.d' 2>/dev/null)
