@@ -59,7 +59,7 @@ static int class_of(size_t bytes)
 static pool_block *kept_take(memory_pool *p, size_t bytes)
 {
     for (pool_block **at = &p->kept[class_of(bytes)]; *at; at = &(*at)->next)
-        if ((*at)->bytes == bytes) {
+        if ((*at)->bytes == bytes && !(p->driver->busy && p->driver->busy(p->device, (*at)->at))) {
             pool_block *b = *at;
             *at = b->next;
             p->cached -= bytes;
@@ -123,6 +123,10 @@ pool_block *pool_take(memory_pool *p, size_t bytes)
     if (pool_admit(p, whole < bytes ? bytes : whole, "a buffer") != IG_OK)
         return NULL;
     pool_block *b = kept_take(p, whole);
+    if (!b && p->driver->busy && p->cached && whole + p->cached > room_of(p)) {
+        p->driver->wait(p->device);
+        b = kept_take(p, whole);
+    }
     if (!b) {
         b = memory_new(sizeof *b);
         if (!b)

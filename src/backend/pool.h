@@ -1,8 +1,9 @@
 /* The memory of one device: a byte budget, and blocks that are kept for the next arrays. All devices with
  * memory of their own share this code; a driver only gets and gives blocks.
  *
- * A freed block is reused by the next buffer of its size, without waiting: commands take effect in order. If
- * memory is short, kept blocks go back to the driver, which is asked once more.
+ * A freed block is reused by the next buffer of its size, without waiting: commands take effect in order. A driver
+ * whose memory the host writes, too, says which blocks are busy; those wait. If memory is short, kept blocks go back to
+ * the driver, which is asked once more.
  *
  * The counters may be read at any time. Everything else is called with the lock of the device. */
 #ifndef BACKEND_POOL_H
@@ -29,6 +30,8 @@ typedef struct pool_driver {
     void (*wait)(void *device);
     /* Bytes that the driver has left; 0: it does not tell. May be NULL. */
     uint64_t (*left)(void *device);
+    /* True if commands use the block, so that the host must not write to it yet. May be NULL: it never does. */
+    bool (*busy)(void *device, uint64_t at);
 } pool_driver;
 
 typedef struct memory_pool {

@@ -59,6 +59,53 @@ static void small_arrays_are_copied(void **state)
     ig_scope_end();
 }
 
+static ig_array *ones_on_metal(int64_t n)
+{
+    assert_int_equal(ig_set_device("metal"), IG_OK);
+    ig_array *x = ig_add(ig_arange(0, (double)n, 1, IG_F32), ig_float(1));
+    return ig_eval(&x, 1) == IG_OK ? x : NULL;
+}
+
+/* False if clang is missing or too old for the simulator. */
+static bool compiles(void)
+{
+    ig_scope_begin();
+    const bool fine = ones_on_metal(1) != NULL;
+    ig_scope_end();
+    const char *why = fine ? "" : ig_error(NULL);
+    ig_set_device("cpu");
+    assert_true(fine || strstr(why, "clang 16"));
+    return fine;
+}
+
+/* Blocks come from the pool, and its limit counts. */
+static void memory_has_a_budget(void **state)
+{
+    enum { BYTES = COUNT * 4 };
+    ig_memory_info info;
+    (void)state;
+    if (!has_metal() || !compiles())
+        skip();
+    for (int i = 0; i < 4; i++) {
+        ig_scope_begin();
+        ig_array *x = ones_on_metal(COUNT);
+        assert_non_null(x);
+        assert_float_equal(ig_item(ig_max(x, IG_NONE, false)), COUNT, 0);
+        assert_int_equal(ig_device_memory("metal", &info), IG_OK);
+        assert_true(info.used >= BYTES && info.used + info.cached < 3 * BYTES);
+        ig_scope_end();
+    }
+    assert_int_equal(ig_device_memory("metal", &info), IG_OK);
+    assert_true(info.cached >= BYTES && info.used < BYTES && info.peak >= BYTES);
+    assert_int_equal(ig_set_device_memory_limit("metal", BYTES / 2), IG_OK);
+    ig_scope_begin();
+    assert_null(ones_on_metal(COUNT));
+    ig_scope_end();
+    assert_error(IG_ERR_MEMORY, "metal:0: this evaluation needs 262144 bytes (256 KiB), but ");
+    assert_int_equal(ig_set_device_memory_limit("metal", 0), IG_OK);
+    ig_set_device("cpu");
+}
+
 /* BUILD/tests/unit/test_metal -> BUILD/tests/metal/libmetalsim.so */
 static void find_simulator(const char *self)
 {
@@ -67,6 +114,10 @@ static void find_simulator(const char *self)
     snprintf(path, sizeof path, "%.*s/../metal/libmetalsim.so", slash ? (int)(slash - self) : 1,
              slash ? self : ".");
     setenv("IG_METAL", path, 1);
+    snprintf(path, sizeof path, "%.*s/../metal/cache", slash ? (int)(slash - self) : 1,
+             slash ? self : ".");
+    setenv("METALSIM_CACHE", path, 1);
+    setenv("METALSIM_HOME", "tests/metal/sim", 1);
 }
 
 int main(int argc, char **argv)
@@ -80,6 +131,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_is_copied),
         cmocka_unit_test(small_arrays_are_copied),
+        cmocka_unit_test(memory_has_a_budget),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     free(pages);

@@ -14,6 +14,7 @@ static struct {
     uint64_t room, held;
     size_t size[64];
     int gets, gives, waits;
+    uint64_t busy; /* the block that commands use; 0: none */
 } fake;
 
 static ig_status fake_get(void *device, size_t bytes, uint64_t *at, bool *full)
@@ -44,9 +45,16 @@ static void fake_wait(void *device)
 {
     (void)device;
     fake.waits++;
+    fake.busy = 0;
 }
 
-static const pool_driver fake_driver = {fake_get, fake_give, fake_wait, NULL};
+static bool fake_busy(void *device, uint64_t at)
+{
+    (void)device;
+    return at == fake.busy;
+}
+
+static const pool_driver fake_driver = {fake_get, fake_give, fake_wait, NULL, NULL};
 
 static memory_pool pool_new(uint64_t room, uint64_t total)
 {
@@ -134,6 +142,33 @@ static void sizes_have_bounds(void **unused)
     assert_int_equal(p.cached, 512);
     assert_int_equal(fake.held, 512);
     pool_trim(&p);
+}
+
+/* The host writes to blocks of such a driver: one that is in use is taken only if nothing else fits, after a wait. */
+static void busy_blocks_wait(void **unused)
+{
+    (void)unused;
+    static const pool_driver driver = {fake_get, fake_give, fake_wait, NULL, fake_busy};
+    memory_pool p = pool_new(1 << 20, 3 * 4096);
+    p.driver = &driver;
+    pool_block *a = pool_take(&p, 4096);
+    const uint64_t first = fake.busy = a->at;
+    pool_put(&p, a);
+    a = pool_take(&p, 4096);
+    assert_int_not_equal(a->at, first);
+    assert_int_equal(fake.waits, 0);
+    pool_block *b = pool_take(&p, 4096);
+    assert_int_not_equal(b->at, first);
+    pool_block *c = pool_take(&p, 4096);
+    assert_non_null(c);
+    assert_int_equal(c->at, first);
+    assert_int_equal(fake.waits, 1);
+    assert_int_equal(fake.gets, 3);
+    pool_put(&p, a);
+    pool_put(&p, b);
+    pool_put(&p, c);
+    pool_trim(&p);
+    assert_int_equal(fake.held, 0);
 }
 
 static void every_allocation_fails(void **unused)
@@ -225,9 +260,9 @@ int main(int argc, char **argv)
     setenv("POCL_DEVICES", "basic", 1);
 #define TEST(f) cmocka_unit_test_setup_teardown(f, opencl_test_begin, opencl_test_end)
     const struct CMUnitTest tests[] = {
-        TEST(blocks_are_reused),      TEST(kept_blocks_make_room),      TEST(the_limit_is_kept),
-        TEST(sizes_have_bounds),      TEST(every_allocation_fails),     TEST(arrays_reuse_blocks),
-        TEST(a_limit_refuses_arrays), TEST(the_cpu_shares_the_process),
+        TEST(blocks_are_reused),   TEST(kept_blocks_make_room),  TEST(the_limit_is_kept),
+        TEST(sizes_have_bounds),   TEST(busy_blocks_wait),       TEST(every_allocation_fails),
+        TEST(arrays_reuse_blocks), TEST(a_limit_refuses_arrays), TEST(the_cpu_shares_the_process),
     };
     return cmocka_run_group_tests(tests, opencl_begin, opencl_end);
 }

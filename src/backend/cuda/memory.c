@@ -39,7 +39,7 @@ static uint64_t block_left(void *device)
     return cu.memory_info(&left, &total) == CUDA_SUCCESS ? left : 0;
 }
 
-const pool_driver cuda_pool = {block_get, block_give, block_wait, block_left};
+const pool_driver cuda_pool = {block_get, block_give, block_wait, block_left, NULL};
 
 /* Keeping a block calls no driver, so the context need not be current. */
 static void destroy(buffer *b)

@@ -73,15 +73,25 @@ static bool can_use(const metal_device *d, int family)
 static void set_limits(metal_device *d, int family)
 {
     const NSUInteger most = objc_send(buffer_most, d->device);
-    d->budget = objc_send(working_set, d->device);
+    const uint64_t budget = objc_send(working_set, d->device);
     d->memory = (uint64_t)machine_get()->memory_bytes;
+    d->pool = (memory_pool){
+        .driver = &metal_pool,
+        .device = d,
+        .name = d->name,
+        .total = budget,
+        .block_most = most,
+        .cached_most = budget / 4, /* other programs need memory, too */
+        .limit_set = d->pool.limit_set,
+    };
+    d->base.pool = &d->pool;
     d->base.limits = (backend_limits){
         .version = 203,
         .subgroup = SIMD_WIDTH,
         .threads = THREADS_MOST,
         .thread_at = {THREADS_MOST, THREADS_MOST, THREADS_MOST},
         .shared_bytes = objc_send(shared_most, d->device),
-        .alloc_bytes = most < d->budget ? most : d->budget,
+        .alloc_bytes = most < budget ? most : budget,
         .buffers = METAL_BUFFERS,
         .f16 = true,
         .shuffles = true,
@@ -109,8 +119,9 @@ static bool device_look(metal_device *d)
         const char *library = getenv("IG_METAL");
         set_limits(d, family);
         d->cores = metal_core_count(library && *library ? library : NULL);
-        usable =
-            d->budget && d->base.limits.alloc_bytes ? true : because("the GPU has no memory", NULL);
+        usable = d->pool.total && d->base.limits.alloc_bytes
+                     ? true
+                     : because("the GPU has no memory", NULL);
     }
     if (!usable) {
         objc_send(release, d->device);
@@ -172,7 +183,7 @@ ig_status metal_enter(metal_device *d)
              "GPU in the child only",
              d->name);
     pthread_mutex_lock(&d->lock);
-    d->pool = objc.pool_push();
+    d->autorelease = objc.pool_push();
     if (!d->queue)
         d->queue = objc_send(new_queue, d->device);
     if (d->queue)
@@ -186,13 +197,13 @@ bool metal_enter_open(metal_device *d)
     if (here.pid != getpid())
         return false;
     pthread_mutex_lock(&d->lock);
-    d->pool = objc.pool_push();
+    d->autorelease = objc.pool_push();
     return true;
 }
 
 void metal_leave(metal_device *d)
 {
-    objc.pool_pop(d->pool);
+    objc.pool_pop(d->autorelease);
     pthread_mutex_unlock(&d->lock);
 }
 
@@ -216,7 +227,7 @@ static void release(const backend *dev)
     const bool failed = ig_failed();
     if (metal_settle_all(d, NULL) != IG_OK && !failed)
         ig_error(NULL);
-    metal_trim(d);
+    pool_trim(&d->pool);
     objc_send(release, d->queue);
     d->queue = NULL;
     metal_leave(d);
@@ -227,7 +238,7 @@ static void release_all(void)
     if (!here.looked || !here.found)
         return;
     release(&here.device.base);
-    if (here.device.used_bytes || here.pid != getpid())
+    if (here.device.pool.used || here.pid != getpid())
         return;
     pthread_mutex_lock(&here.lock);
     objc_send(release, here.device.device);
@@ -251,7 +262,7 @@ static ig_status describe(const backend *dev, ig_device_info *info)
         .note = d->note,
         .cores = d->cores,
         .memory = d->memory,
-        .memory_limit = d->budget,
+        .memory_limit = pool_limit(&d->pool),
     };
     return IG_OK;
 }

@@ -8,106 +8,75 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- the pool ---- */
+/* ---- blocks: called with the lock ---- */
 
-/* Sizes are rounded up to an eighth of a power of two: at most 12 % is wasted. */
-static size_t block_bytes(size_t bytes)
-{
-    size_t step = 256;
-    while (step * 16 < bytes)
-        step *= 2;
-    return (bytes + step - 1) / step * step;
-}
+static metal_block *block_of(uint64_t at) { return (metal_block *)(uintptr_t)at; }
 
-static int class_of(size_t bytes)
+static ig_status block_get(void *device, size_t bytes, uint64_t *at, bool *full)
 {
-    int class = 0;
-    while ((size_t)1 << class < bytes)
-        class ++;
-    return class;
-}
-
-/* A block that no command uses any more. */
-static id pool_take(metal_device *d, size_t bytes)
-{
-    for (metal_block **b = &d->idle[class_of(bytes)]; *b; b = &(*b)->next)
-        if ((*b)->bytes == bytes && (*b)->used <= d->completed) {
-            metal_block *taken = *b;
-            const id object = taken->object;
-            *b = taken->next;
-            d->idle_bytes -= bytes;
-            memory_free(taken);
-            return object;
-        }
-    return NULL;
+    const metal_device *d = device;
+    metal_block *b = memory_new(sizeof *b);
+    if (!b)
+        return IG_ERR_MEMORY;
+    *at = (uint64_t)(uintptr_t)b;
+    b->object = objc_send(new_buffer, d->device, bytes, MTLResourceStorageModeShared);
+    b->data = objc_send(contents, b->object);
+    if (b->data)
+        return IG_OK;
+    *full = !b->object;
+    objc_send(release, b->object);
+    memory_free(b);
+    if (*full)
+        return IG_ERR_MEMORY;
+    FAIL(IG_ERR_MEMORY, "%s: the memory of a buffer of %zu bytes cannot be used by the host",
+         d->name, bytes);
 }
 
 /* A command buffer holds references of its own, so blocks in use can be given back. */
-void metal_trim(metal_device *d)
+static void block_give(void *device, uint64_t at)
 {
-    for (int i = 0; i < METAL_POOL_CLASSES; i++)
-        while (d->idle[i]) {
-            metal_block *b = d->idle[i];
-            d->idle[i] = b->next;
-            objc_send(release, b->object);
-            memory_free(b);
-        }
-    d->idle_bytes = 0;
+    (void)device;
+    objc_send(release, block_of(at)->object);
+    memory_free(block_of(at));
 }
 
-/* Idle blocks may hold as much as those in use, so that a loop finds all its blocks again. */
-static bool may_keep(const metal_device *d, const metal_memory *m)
+/* A failure is not lost: it poisons what the batch wrote. */
+static void block_wait(void *device)
 {
-    const uint64_t most = d->used_bytes > METAL_IDLE_BYTES ? d->used_bytes : METAL_IDLE_BYTES;
-    return !m->source && d->idle_bytes + m->bytes <= most;
+    const bool failed = ig_failed();
+    if (metal_settle_all(device, NULL) != IG_OK && !failed)
+        ig_error(NULL);
 }
+
+static bool block_busy(void *device, uint64_t at)
+{
+    return block_of(at)->used > ((const metal_device *)device)->completed;
+}
+
+const pool_driver metal_pool = {block_get, block_give, block_wait, NULL, block_busy};
+
+/* ---- buffers ---- */
 
 static void destroy(buffer *b)
 {
     metal_memory *m = b->handle;
     metal_device *d = m->dev;
     if (metal_enter_open(d)) {
-        metal_block *block = may_keep(d, m) ? memory_new(sizeof *block) : NULL;
-        if (!m->source)
-            d->used_bytes -= m->bytes;
-        if (block) {
-            const int class = class_of(m->bytes);
-            *block = (metal_block){d->idle[class], m->object, m->bytes, m->used};
-            d->idle[class] = block;
-            d->idle_bytes += m->bytes;
+        if (m->block) {
+            block_of(m->block->at)->used = m->used;
+            pool_put(&d->pool, m->block);
         } else {
             /* The memory of a source must stay until the commands that read it have completed. */
-            if (m->source && m->used > d->completed)
+            if (m->used > d->completed)
                 metal_settle(d, m->used);
             objc_send(release, m->object);
         }
         metal_leave(d);
+    } else if (m->block) {
+        pool_lose(&d->pool, m->block);
     }
     buffer_release(m->source);
     memory_free(m);
-}
-
-/* Idle blocks that are in use become free when their commands have completed. */
-static ig_status take(metal_device *d, size_t bytes, id *object)
-{
-    *object = pool_take(d, bytes);
-    if (*object)
-        return IG_OK;
-    if (d->used_bytes + d->idle_bytes + bytes > d->budget && d->idle_bytes) {
-        TRY(metal_settle_all(d, NULL));
-        *object = pool_take(d, bytes);
-        if (*object)
-            return IG_OK;
-        metal_trim(d);
-    }
-    if (d->used_bytes + bytes <= d->budget)
-        *object = objc_send(new_buffer, d->device, bytes, MTLResourceStorageModeShared);
-    if (*object)
-        return IG_OK;
-    FAIL(IG_ERR_MEMORY,
-         "%s: a buffer of %zu bytes does not fit: Ingot holds %llu bytes, and the working set is "
-         "%llu",
-         d->name, bytes, (unsigned long long)d->used_bytes, (unsigned long long)d->budget);
 }
 
 static buffer *buffer_of(metal_device *d, size_t bytes, metal_memory **m)
@@ -119,6 +88,7 @@ static buffer *buffer_of(metal_device *d, size_t bytes, metal_memory **m)
         return NULL;
     }
     (*m)->dev = d;
+    (*m)->bytes = bytes;
     return b;
 }
 
@@ -142,28 +112,22 @@ buffer *metal_alloc(const backend *dev, size_t bytes)
 {
     metal_device *d = metal_device_of(dev);
     metal_memory *m;
-    const size_t block = block_bytes(bytes ? bytes : 1);
     if (bytes > dev->limits.alloc_bytes)
         FAIL_NULL(IG_ERR_MEMORY, "%s: a buffer of %zu bytes is asked for, but one has at most %llu",
                   d->name, bytes, (unsigned long long)dev->limits.alloc_bytes);
     buffer *b = buffer_of(d, bytes, &m);
     if (!b)
         return NULL;
-    m->bytes = block < dev->limits.alloc_bytes ? block : (size_t)dev->limits.alloc_bytes;
     if (metal_enter(d) != IG_OK)
         return dropped(b, m);
-    ig_status status = take(d, m->bytes, &m->object);
-    void *data = status == IG_OK ? objc_send(contents, m->object) : NULL;
-    if (status == IG_OK && !data) {
-        objc_send(release, m->object);
-        status = ig_fail(IG_ERR_MEMORY,
-                         "%s: the memory of a buffer of %zu bytes cannot be used by the host",
-                         d->name, bytes);
-    }
-    if (status == IG_OK)
-        d->used_bytes += m->bytes;
+    m->block = pool_take(&d->pool, bytes);
     metal_leave(d);
-    return status == IG_OK ? ready(b, m, data) : dropped(b, m);
+    if (!m->block)
+        return dropped(b, m);
+    const metal_block *block = block_of(m->block->at);
+    m->object = block->object;
+    m->used = block->used;
+    return ready(b, m, block->data);
 }
 
 /* Metal wants whole pages. Those at both ends have bytes that are not ours, which nothing touches. */
@@ -183,7 +147,6 @@ buffer *metal_wrap(const backend *dev, buffer *from, size_t offset, size_t bytes
     metal_leave(d);
     if (!m->object)
         return dropped(b, m);
-    m->bytes = bytes;
     m->start = (size_t)(at - first);
     m->source = buffer_retain(from);
     b->borrowed = true;

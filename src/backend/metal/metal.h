@@ -17,6 +17,7 @@
 
 #include "backend/backend.h"
 #include "backend/metal/objc.h"
+#include "backend/pool.h"
 
 #include <pthread.h>
 
@@ -28,8 +29,6 @@ enum {
     METAL_PAGE = 16384,
     METAL_LAUNCHES_FIRST = 8, /* of the first batches, until a time is known */
     METAL_LAUNCHES_MOST = 256,
-    METAL_POOL_CLASSES = 64,
-    METAL_IDLE_BYTES = 256 << 20, /* that idle blocks may always hold */
     METAL_NAME_BYTES = 64
 };
 #define METAL_BATCH_SECONDS 0.05
@@ -51,12 +50,11 @@ typedef struct metal_failure {
     char text[256];
 } metal_failure;
 
-/* A buffer of Metal's that waits for its next use. */
+/* A block of the pool. */
 typedef struct metal_block {
-    struct metal_block *next;
     id object;
-    size_t bytes;
-    uint64_t used;
+    void *data;
+    uint64_t used; /* by the batch of this number */
 } metal_block;
 
 typedef struct metal_device {
@@ -64,10 +62,11 @@ typedef struct metal_device {
     id device;
     char name[16], model[96], family[16], features[96], note[160];
     int cores;
-    uint64_t memory, budget; /* bytes of the machine; that Ingot may hold */
+    uint64_t memory; /* bytes of the machine */
 
     pthread_mutex_t lock;
-    void *pool;
+    memory_pool pool;
+    void *autorelease;
     id queue;         /* NULL: not open */
     metal_batch open; /* commands is NULL: none */
     id encoder;       /* of the open batch */
@@ -78,15 +77,14 @@ typedef struct metal_device {
     double launch_seconds;      /* that a launch was measured to take; 0: unknown */
     metal_failure failures[METAL_FAILURES];
     int n_failures;
-    metal_block *idle[METAL_POOL_CLASSES];
-    uint64_t used_bytes, idle_bytes;
 } metal_device;
 
 /* buffer.handle */
 typedef struct metal_memory {
     metal_device *dev;
     id object;
-    size_t bytes;           /* of the block */
+    pool_block *block; /* NULL: the memory is that of source */
+    size_t bytes;
     size_t start;           /* where the buffer begins in the object */
     uint64_t used, written; /* by the batch of this number */
     buffer *source;         /* whose memory it is, if it is not its own */
@@ -142,8 +140,7 @@ ig_status metal_memory_of(const metal_device *d, const buffer *b, const char *wh
                           metal_memory **m);
 /* IG_OK if the memory is not poisoned. With the lock. */
 ig_status metal_memory_valid(const metal_memory *m, const char *what);
-/* Gives idle blocks back to the system. With the lock. */
-void metal_trim(metal_device *d);
+extern const pool_driver metal_pool;
 
 /* ---- build.c, launch.c ---- */
 

@@ -148,12 +148,12 @@ static ig_status commit(metal_device *d)
 ig_status metal_batch_check(metal_device *d)
 {
     uint64_t bytes = d->open.bytes;
-    if (d->open.launches < launches_most(d) && bytes < d->budget / METAL_IN_FLIGHT)
+    if (d->open.launches < launches_most(d) && bytes < d->pool.total / METAL_IN_FLIGHT)
         return IG_OK;
     TRY(commit(d));
     for (int i = 0; i < d->n_flight; i++)
         bytes += d->flight[i].bytes;
-    return d->n_flight && bytes > d->budget / 2 ? wait_oldest(d, NULL) : IG_OK;
+    return d->n_flight && bytes > d->pool.total / 2 ? wait_oldest(d, NULL) : IG_OK;
 }
 
 ig_status metal_settle(metal_device *d, uint64_t number)

@@ -32,7 +32,7 @@ static void block_give(void *device, uint64_t at)
 
 static void block_wait(void *device) { cl.clFinish(((opencl_device *)device)->queue); }
 
-const pool_driver opencl_pool = {block_get, block_give, block_wait, NULL};
+const pool_driver opencl_pool = {block_get, block_give, block_wait, NULL, NULL};
 
 bool opencl_is_full(cl_int status)
 {
