@@ -117,10 +117,18 @@ static __device__ inline float vm_times_pio2_f32(unsigned int word, float unit)
     return (float)__umulhi(word, 0xc90fdaa2u) * (2 * unit);
 }
 
+/* INGOT_EXTREMES: the device has instructions for both, with NaN if one is NaN, and -0 below +0. */
+#ifdef INGOT_EXTREMES
+static __device__ inline float vm_maximum_f32(float x, float y) { return __ig_fmax_nan(x, y); }
+static __device__ inline float vm_minimum_f32(float x, float y) { return __ig_fmin_nan(x, y); }
+#define VM_HAS_EXTREMES
+#endif
+
 #define R float
 #define U unsigned int
 #define VM(name) vm_##name##_f32
 #include "math_each.cuh"
+#undef VM_HAS_EXTREMES
 #undef R
 #undef U
 #undef VM

@@ -33,6 +33,7 @@ static __device__ inline int VM(isfinite)(R x) { return VM(fabs)(x) < VM(inf); }
 static __device__ inline R VM(reciprocal)(R x) { return 1 / x; }
 static __device__ inline R VM(rsqrt)(R x) { return 1 / VM(sqrt)(x); }
 
+#ifndef VM_HAS_EXTREMES
 /* Equal arguments differ at most in the sign of zero: AND keeps +0, OR keeps -0. */
 static __device__ inline R VM(maximum)(R x, R y)
 {
@@ -49,6 +50,7 @@ static __device__ inline R VM(minimum)(R x, R y)
     R ordered = VM(select)(x == y, same, smaller);
     return VM(select)(x != x, x, ordered);
 }
+#endif
 
 static __device__ inline R VM(nextafter)(R x, R y)
 {

@@ -161,6 +161,7 @@ static ig_status emit(const schedule *s, const program *p, const backend *dev, e
                                 .f64 = l->f64,
                                 .cpu = l->cpu,
                                 .same = same,
+                                .extremes = dev->language && strcmp(dev->language, "cuda") == 0,
                                 .matrices = l->matrices,
                                 .by_value = by_value,
                                 .slot_len = bytes};

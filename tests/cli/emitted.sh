@@ -57,6 +57,24 @@ q = normal(key(0), [40, 16]); k = normal(key(1), [5000, 16]); scaled_dot_product
 q = normal(key(0), [3, 40, 16]); scaled_dot_product_attention(q, q, q, is_causal=true)
 EOF
 
+# ---- rows in registers: each is read once, and only the last points of a thread are checked against its end
+read_once() {
+    local kept=$temporary/kept
+    rm -rf "$kept" && mkdir "$kept" && IG_KEEP_KERNELS=$kept "$ingot" eval --device gang "$1" >/dev/null &&
+        [ "$(grep -ho '= p[0-9]*\[' "$kept"/*.cu | wc -l)" = "$2" ]
+}
+for columns in 4 128 129 1000 1024; do
+    "$ingot" eval -o "$temporary/x.npy" "normal(key(0), [11, $columns]) * 40"
+    x="x = load('$temporary/x.npy')"
+    for rest in 'softmax(x)' 'log_softmax(x)' 'layer_norm(x)' 'layer_norm(astype(x, f64))' 'softmax(astype(x, f16))' \
+        'z = x * 3; concat([z, layer_norm(z)])'; do
+        check "gang: $columns columns: $rest" same gang "$x; $rest"
+    done
+done
+check 'softmax reads its input once' read_once "$x; softmax(x)" 1
+check 'layer_norm reads its input once' read_once "$x; layer_norm(x)" 1
+check 'a stored row is not read again' read_once "$x; z = x * 3; layer_norm(z) * 2 + z" 1
+
 # The scores of attention, 32 KiB, exist by rows: the only temporary is the scaled input.
 attention() {
     "$ingot" eval -o "$temporary/q.npy" 'normal(key(0), [2, 64, 16])' &&

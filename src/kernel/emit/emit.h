@@ -22,6 +22,7 @@ typedef struct emit_target {
     bool f64;
     bool cpu;      /* a core runs the threads of a block one after another */
     bool same;     /* contractions add in the CPU's order */
+    bool extremes; /* instructions for the minimum and maximum of two floats: see math.cuh */
     bool matrices; /* a subgroup multiplies matrices of f32: used for contractions unless same */
     const bool *by_value; /* of each slot: a one-element input that the launch passes as a value */
     const int64_t *slot_len; /* of each slot: bytes */

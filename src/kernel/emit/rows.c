@@ -22,7 +22,8 @@ enum {
     FOLD_WIDTH = 32,
     BLOCK_THREADS = 256,
     TEAMS = BLOCK_THREADS / FOLD_WIDTH,
-    RANGE_CHUNKS = 64 /* most chunks that a block folds */
+    RANGE_CHUNKS = 64, /* most chunks that a block folds */
+    HELD_FEW = 40      /* registers: with so few held, a thread needs at most 80 in all */
 };
 
 uint32_t rows_grid(int64_t blocks, const emit_target *t)
@@ -218,20 +219,48 @@ void rows_declare_shared(emit_writer *w, const program *p, int k, int chunks)
 
 /* ---- rows of one warp each ---- */
 
-/* The loop over the points of the team's row, up to the call of its body. */
-static void write_points(emit_writer *w, const held_values *held, int inner)
+/* What is done at one point of the team's row. */
+static void write_point(emit_writer *w, const program *p, int k, const char *args,
+                        const held_values *held)
 {
+    if (p->kind == PROGRAM_REDUCE)
+        text_add(&w->body, "                a%d = join%d(a%d, value%d(ARGS, %srow, col", k, k, k, k,
+                 args);
+    else
+        text_add(&w->body, "                value%d(ARGS, %srow, col", k, args);
     if (held)
+        held_args(w, held);
+    text_add(&w->body, p->kind == PROGRAM_REDUCE ? "));\n" : ");\n");
+}
+
+/* The loop over the points of the team's row. With held values it is unrolled, and only the last four points of a thread
+ * may lie behind the end: the loads of all others depend on nothing and are under way together. */
+static void write_points(emit_writer *w, const program *p, int k, int inner, const char *args,
+                         const held_values *held)
+{
+    text_add(&w->body, "        if (here) {\n");
+    if (!held) {
+        text_add(&w->body, "            for (idx col = lane; col < g.n%d; col += 32)\n", inner);
+        write_point(w, p, k, args, NULL);
+    } else {
+        const int whole = held->each - HELD_STEP;
+        if (whole) {
+            text_add(&w->body,
+                     "#pragma unroll\n            for (int u = 0; u < %d; u++) {\n"
+                     "                const idx col = u * 32 + lane;\n",
+                     whole);
+            write_point(w, p, k, args, held);
+            text_add(&w->body, "            }\n");
+        }
         text_add(&w->body,
-                 "        if (here)\n#pragma unroll\n"
-                 "            for (int u = 0; u < %d; u++) {\n"
+                 "#pragma unroll\n            for (int u = %d; u < %d; u++) {\n"
                  "                const idx col = u * 32 + lane;\n"
                  "                if (col < g.n%d)\n    ",
-                 held->each, inner);
-    else
-        text_add(&w->body,
-                 "        if (here)\n            for (idx col = lane; col < g.n%d; col += 32) {\n",
-                 inner);
+                 whole, held->each, inner);
+        write_point(w, p, k, args, held);
+        text_add(&w->body, "            }\n");
+    }
+    text_add(&w->body, "        }\n");
 }
 
 static void write_short(emit_writer *w, const program *p, int n, int64_t rows,
@@ -240,7 +269,10 @@ static void write_short(emit_writer *w, const program *p, int n, int64_t rows,
     const char *args = LOCAL_ARGS;
     const char *sync = w->target->subgroup == FOLD_WIDTH ? "__syncwarp()" : "__syncthreads()";
     const int r = writer_number(w, rows);
-    text_add(&w->body, "extern \"C\" __global__ void rows(PARAMS)\n{\n");
+    text_add(&w->body, "extern \"C\" __global__ void ");
+    if (held && held_registers(held, p, n) <= HELD_FEW)
+        text_add(&w->body, "__launch_bounds__(%d, 3) ", BLOCK_THREADS);
+    text_add(&w->body, "rows(PARAMS)\n{\n");
     if (locals && locals->n)
         text_add(&w->body, "    extern __shared__ long long shared[];\n"
                            "    unsigned char *local = (unsigned char *)shared;\n");
@@ -263,16 +295,7 @@ static void write_short(emit_writer *w, const program *p, int n, int64_t rows,
             text_add(&w->body, "        %s;\n", sync);
         if (p[k].kind == PROGRAM_REDUCE)
             text_add(&w->body, "        %s a%d = identity%d();\n", fold_type(&p[k]), k, k);
-        write_points(w, own, inner);
-        if (p[k].kind == PROGRAM_REDUCE)
-            text_add(&w->body, "                a%d = join%d(a%d, value%d(ARGS, %srow, col", k, k,
-                     k, k, args);
-        else
-            text_add(&w->body, "                value%d(ARGS, %srow, col", k, args);
-        if (own)
-            held_args(w, own);
-        text_add(&w->body,
-                 p[k].kind == PROGRAM_REDUCE ? "));\n            }\n" : ");\n            }\n");
+        write_points(w, &p[k], k, inner, args, own);
         if (p[k].kind != PROGRAM_REDUCE)
             continue;
         text_add(&w->body, "        a%d = ", k);

@@ -164,6 +164,8 @@ static ig_status finish(emit_writer *w, emit_step *step)
 {
     text t = {0};
     TRY(params_list(w, step));
+    if (w->target->extremes && (w->uses & USES_MATH))
+        text_add(&t, "#define INGOT_EXTREMES\n");
     library_write(&t, w->uses, w->target->f64);
     text_add(&t, "typedef %s idx;\n\n", w->wide ? "long long" : "int");
     const ig_status status = sizes_write(w, &t, step);

@@ -134,6 +134,7 @@ void print_builtin_cuda(printer *p, const kernel_expr *e, int level)
                   "%s((threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x) & 31u%s",
                   wrap ? "(" : "", wrap ? ")" : "");
     } else if (name) {
+        p->extremes = p->extremes || strncmp(name, "__ig_", 5) == 0;
         print_call(p, name, e, e->n_args);
     } else {
         print_refuse(p, e->place, "IG-CUDA", NULL, "use the source as it is",
@@ -141,6 +142,25 @@ void print_builtin_cuda(printer *p, const kernel_expr *e, int level)
                      kernel_builtin_rows[e->builtin].name);
         print_stop(p);
     }
+}
+
+/* What the language lacks, unless the text is read by our own front end. */
+void print_cuda_prelude(printer *p)
+{
+    static const char each[] =
+        "static __device__ float __ig_f%s_nan(float x, float y)\n{\n"
+        "#if __CUDA_ARCH__ >= 800\n"
+        "    float r;\n"
+        "    asm(\"%s.NaN.f32 %%0, %%1, %%2;\" : \"=f\"(r) : \"f\"(x), \"f\"(y));\n"
+        "    return r;\n#else\n"
+        "    return x != x || y != y ? x + y : f%sf(x, y);\n#endif\n}\n";
+    if (!p->extremes)
+        return;
+    print_part_begin(p, &p->top, NULL);
+    text_add(&p->top, "#ifndef __INGOT__\n");
+    text_add(&p->top, each, "min", "min", "min");
+    text_add(&p->top, each, "max", "max", "max");
+    text_add(&p->top, "#endif\n\n");
 }
 
 /* ---- functions and variables ------------------------------------------------------------------ */

@@ -93,6 +93,7 @@ typedef struct printer {
     print_name *names[NAME_SLOTS]; /* of variables, structs, functions; by pointer */
     print_name *taken[NAME_SLOTS]; /* all names that are used; by text */
     bool preludes[PRELUDES];
+    bool extremes;                 /* CUDA: __ig_fmin_nan or __ig_fmax_nan is used */
     const kernel_struct **structs; /* that are used */
     uint32_t n_structs, structs_room;
     uint32_t formats_room;
@@ -233,6 +234,7 @@ void print_builtin_cuda(printer *p, const kernel_expr *e, int level);
 /* The name without the spaces of its pointers; finds f's twin. */
 const char *print_cuda_name(printer *p, print_function *f);
 void print_cuda_shared(printer *p, const kernel_function *f);
+void print_cuda_prelude(printer *p);
 void print_cuda_globals(printer *p);
 
 /* ---- stmt.c ---- */

@@ -276,8 +276,12 @@ static void print_head(printer *p, const print_function *f)
 {
     const char *result = print_type(p, f->f->result, f->f->result_space, false);
     const bool star = result[strlen(result) - 1] == '*';
-    print_out(p, "%s%s%s%s(", f->f->is_kernel ? p->lang->kernel : p->lang->function, result,
-              star ? "" : " ", f->name);
+    print_out(p, "%s%s%s", f->f->is_kernel ? p->lang->kernel : p->lang->function, result,
+              star ? "" : " ");
+    if (f->f->is_kernel && p->target->language == LANGUAGE_CUDA && p->entry->max_threads)
+        print_out(p, p->entry->min_blocks ? "__launch_bounds__(%u, %u) " : "__launch_bounds__(%u) ",
+                  p->entry->max_threads, p->entry->min_blocks);
+    print_out(p, "%s(", f->name);
     function_params(p, f);
     print_out(p, ")");
 }
@@ -357,6 +361,8 @@ static void print_top(printer *p)
         text_add(&p->top, "\n");
     }
     print_structs(p);
+    if (language == LANGUAGE_CUDA)
+        print_cuda_prelude(p);
     for (int i = 0; i < PRELUDES && language != LANGUAGE_CUDA; i++)
         if (p->preludes[i]) {
             print_part_begin(p, &p->top, NULL);
