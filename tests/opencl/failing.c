@@ -1,12 +1,13 @@
 /* A stand-in for the OpenCL library that forwards to the real one (IG_TEST_OPENCL, or the loader's
  * usual name) and can be told to fail: the n-th call, or a launch when it is waited for. It counts
- * the objects that are alive. A call that gives something back does so even when it is to fail, so
+ * the objects that are alive. IG_TEST_PLATFORM replaces the name of the platform. A call that gives something back does so even when it is to fail, so
  * that a leak which is seen is the caller's. Not for several threads. */
 #include "opencl/failing.h"
 
 #include "backend/opencl/api.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,8 +18,9 @@
 #include "backend/opencl/api.def"
 
 static opencl_api real;
-static long calls, objects, compiled, fail_at, launches, fail_launch;
+static long calls, objects, compiled, binaries, fail_at, launches, fail_launch;
 static bool fail_always;
+static char build_options[512];
 static cl_event lost; /* the event of the launch that is to have failed */
 
 SHOWN void failing_at(long n, bool always)
@@ -38,6 +40,8 @@ SHOWN void failing_launch(long n)
 SHOWN long failing_calls(void) { return calls; }
 SHOWN long failing_objects(void) { return objects; }
 SHOWN long failing_compiled(void) { return compiled; }
+SHOWN long failing_binaries(void) { return binaries; }
+SHOWN const char *failing_options(void) { return build_options; }
 
 __attribute__((constructor)) static void load(void)
 {
@@ -99,7 +103,13 @@ cl_int clGetPlatformIDs(cl_uint n, cl_platform_id *ids, cl_uint *count)
 cl_int clGetPlatformInfo(cl_platform_id id, cl_platform_info what, size_t bytes, void *to,
                          size_t *got)
 {
-    return fails() ? CL_INVALID_PLATFORM : real.clGetPlatformInfo(id, what, bytes, to, got);
+    const char *name = what == CL_PLATFORM_NAME ? getenv("IG_TEST_PLATFORM") : NULL;
+    if (fails())
+        return CL_INVALID_PLATFORM;
+    if (!name)
+        return real.clGetPlatformInfo(id, what, bytes, to, got);
+    snprintf(to, bytes, "%s", name);
+    return CL_SUCCESS;
 }
 
 cl_int clGetDeviceIDs(cl_platform_id id, cl_device_type type, cl_uint n, cl_device_id *ids,
@@ -115,6 +125,7 @@ cl_int clGetDeviceInfo(cl_device_id id, cl_device_info what, size_t bytes, void 
 
 cl_int clGetProgramInfo(cl_program p, cl_program_info what, size_t bytes, void *to, size_t *got)
 {
+    binaries++;
     return fails() ? CL_INVALID_PROGRAM : real.clGetProgramInfo(p, what, bytes, to, got);
 }
 
@@ -241,6 +252,7 @@ cl_int clReleaseEvent(cl_event e)
 cl_int clBuildProgram(cl_program p, cl_uint n, const cl_device_id *ids, const char *options,
                       void (*tell)(cl_program, void *), void *user)
 {
+    snprintf(build_options, sizeof build_options, "%s", options);
     return fails() ? CL_COMPILER_NOT_AVAILABLE
                    : real.clBuildProgram(p, n, ids, options, tell, user);
 }

@@ -12,6 +12,12 @@ typedef void failing_launch_fn(long n);
  * that are alive now; programs that were ever made of text). */
 typedef long failing_count_fn(void);
 
+/* How often a program was asked for its binary. */
+failing_count_fn failing_binaries;
+/* The options of the last build. */
+typedef const char *failing_text_fn(void);
+
+failing_text_fn failing_options;
 failing_at_fn failing_at;
 failing_launch_fn failing_launch;
 failing_count_fn failing_calls, failing_objects, failing_compiled;

@@ -40,7 +40,9 @@ void opencl_prepare(const char *path_of_test)
                      {"failing_launch", &shim.launch},
                      {"failing_calls", &shim.calls},
                      {"failing_objects", &shim.objects},
-                     {"failing_compiled", &shim.compiled}};
+                     {"failing_compiled", &shim.compiled},
+                     {"failing_binaries", &shim.binaries},
+                     {"failing_options", &shim.options}};
     for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
         void *at = shim_find(library, functions[i].name);
         memcpy(functions[i].to, &at, sizeof at);

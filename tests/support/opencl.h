@@ -11,7 +11,8 @@
 typedef struct opencl_shim {
     failing_at_fn *at;
     failing_launch_fn *launch;
-    failing_count_fn *calls, *objects, *compiled;
+    failing_count_fn *calls, *objects, *compiled, *binaries;
+    failing_text_fn *options;
 } opencl_shim;
 extern opencl_shim shim;
 

@@ -514,6 +514,7 @@ int main(int argc, char **argv)
 {
     (void)argc;
     opencl_prepare(argv[0]);
+    setenv("IG_TEST_PLATFORM", "a driver without a cache", 1); /* PoCL has its own */
 #define TEST(f) cmocka_unit_test_setup_teardown(f, opencl_test_begin, opencl_test_end)
     const struct CMUnitTest tests[] = {
         TEST(devices_say_what_they_are),

@@ -389,6 +389,86 @@ static void shapes_share_kernels(void **unused)
     ig_shutdown();
 }
 
+/* Short rows of any length share a kernel, and so do columns, whatever their step is. */
+static void lengths_share_kernels(void **unused)
+{
+    (void)unused;
+    if (!opencl_device_or_skip(0))
+        return;
+    ig_set_device("opencl:0");
+    int compiled = 0;
+    for (int i = 0; i < 4; i++) {
+        ig_scope_begin();
+        ig_array *x = numbers(5 + i, 17 + i);
+        const int64_t zero[2] = {0}, end[2] = {5 + i, 17 + i}, step[2] = {i < 2 ? 1 : 2, 1};
+        ig_array *y = ig_slice(x, (ig_ints){zero, 2}, (ig_ints){end, 2}, (ig_ints){step, 2});
+        ig_array *sums[] = {ig_sum(x, IG_AXES(1), IG_DTYPE_NONE, false),
+                            ig_exp(ig_matrix_transpose(y))};
+        for (int k = 0; k < 2; k++)
+            assert_int_equal(ig_eval(&sums[k], 1), IG_OK);
+        ig_scope_end();
+        if (i == 0)
+            compiled = kernels_count();
+        assert_int_equal(kernels_count(), compiled);
+    }
+    ig_set_device("cpu");
+    ig_shutdown();
+}
+
+/* ---- what PoCL's compiler is given ---- */
+
+static const char *const no_header = "-D_OPENCL_H_";
+
+/* A kernel that writes a value, built and run; returns the options of the last build. */
+static const char *build_value(const backend *dev, const char *value, float expected)
+{
+    char source[512];
+    float got = 0;
+    snprintf(source, sizeof source,
+             "__kernel void number(__global char *p, ulong at)\n{\n"
+             "    *(__global float *)(p + at) = %s;\n}\n",
+             value);
+    const kernel_image t = {.entry = "number",
+                            .source = source,
+                            .params = (const kernel_param[]){{.kind = KERNEL_BUFFER}},
+                            .n_params = 1};
+    kernel_code *k = NULL;
+    if (dev->kernel_build(dev, &t, &k) != IG_OK)
+        fail_msg("%s", ig_error(NULL));
+    buffer *y = dev->alloc(dev, sizeof got);
+    const kernel_arg args[] = {{.at = {y, 0}}};
+    const kernel_launch l = {.grid = {1, 1, 1}, .block = {1, 1, 1}, .args = args};
+    assert_int_equal(dev->kernel_launch(k, &l), IG_OK);
+    assert_int_equal(dev->read(y, 0, &got, sizeof got), IG_OK);
+    assert_true(got == expected);
+    buffer_release(y);
+    dev->kernel_discard(k);
+    return shim.options();
+}
+
+/* PoCL reads its header of all functions only for texts that need it, and is not asked for binaries, because it would
+ * compile once more. */
+static void headers_are_read_if_needed(void **unused)
+{
+    (void)unused;
+    const backend *dev = opencl_device_or_skip(0);
+    if (!dev)
+        return;
+    const long before = shim.compiled(), asked = shim.binaries();
+    assert_non_null(strstr(build_value(dev, "floor(2.5f) + fmax(1.0f, 4.0f)", 6), no_header));
+    assert_non_null(strstr(build_value(dev, "(float)mul_hi(1u << 31, 8u)", 4), no_header));
+    assert_int_equal(shim.compiled() - before, 2);
+    assert_null(
+        strstr(build_value(dev, "round(2.5f)", 3), no_header)); /* not a function we declare */
+    assert_int_equal(shim.compiled() - before, 3);
+    /* We declare the function, but not for vectors. */
+    assert_null(strstr(build_value(dev, "floor((float2)(1.5f, 2.5f)).y", 2), no_header));
+    assert_int_equal(shim.compiled() - before, 5);
+    assert_non_null(strstr(build_value(dev, "floor(3.5f)", 3), no_header));
+    assert_int_equal(shim.compiled() - before, 6);
+    assert_int_equal(shim.binaries(), asked);
+}
+
 int main(int argc, char **argv)
 {
     (void)argc;
@@ -406,6 +486,8 @@ int main(int argc, char **argv)
         TEST(kernels_run_where_their_arrays_are),
         TEST(far_elements_are_reached),
         TEST(shapes_share_kernels),
+        TEST(lengths_share_kernels),
+        TEST(headers_are_read_if_needed),
     };
     return cmocka_run_group_tests(tests, opencl_begin, opencl_end);
 }

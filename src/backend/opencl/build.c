@@ -1,6 +1,8 @@
 /* From text to a kernel: by the driver's compiler, or from the cache on the disk, which has what the
  * compiler made of the same text, for the same device and driver. A binary that the driver does not
- * take any more is thrown away, and the text is compiled again. */
+ * take any more is thrown away, and the text is compiled again. PoCL has its own cache; asked for a binary, it
+ * compiles a second time, so it is not asked. */
+#include "backend/opencl/header.h"
 #include "backend/opencl/opencl.h"
 
 #include "base/cache.h"
@@ -19,41 +21,66 @@ static const cache binaries = {.kind = "opencl", .max_bytes = (uint64_t)256 << 2
 typedef struct building {
     opencl_device *dev;
     const kernel_image *image;
+    char *prelude;
     char *options;
     char *key;
     size_t key_bytes;
+    bool is_pocl;
+    bool no_header; /* the prelude declares what the text calls */
 } building;
 
+/* A build without the header. */
+typedef struct bare {
+    bool wanted, tried, refused;
+} bare;
+
 /* PoCL's fma is a call, which keeps loops from becoming vectors. Its compiler is Clang, which has an intrinsic. */
-static const char *prelude_of(const opencl_device *d)
+static const char pocl_fma[] =
+    "static float __attribute__((overloadable)) ig_fma(float x, float y, float z)\n"
+    "{ return __builtin_fmaf(x, y, z); }\n#undef fma\n#define fma ig_fma\n";
+static const char pocl_fma_f64[] =
+    "static double __attribute__((overloadable)) ig_fma(double x, double y, double z)\n"
+    "{ return __builtin_fma(x, y, z); }\n";
+
+static ig_status prelude_make(building *b, bool no_header)
 {
-    static const char floats[] =
-        "static float __attribute__((overloadable)) ig_fma(float x, float y, float z)\n"
-        "{ return __builtin_fmaf(x, y, z); }\n#undef fma\n#define fma ig_fma\n";
-    static const char doubles[] =
-        "static float __attribute__((overloadable)) ig_fma(float x, float y, float z)\n"
-        "{ return __builtin_fmaf(x, y, z); }\n"
-        "static double __attribute__((overloadable)) ig_fma(double x, double y, double z)\n"
-        "{ return __builtin_fma(x, y, z); }\n#undef fma\n#define fma ig_fma\n";
-    if (strcmp(d->platform_name, "Portable Computing Language") != 0)
-        return "";
-    return d->base.limits.f64 ? doubles : floats;
+    const bool f64 = b->dev->base.limits.f64;
+    text t = {0};
+    text_add(&t, "%s%s", b->is_pocl ? pocl_fma : "", b->is_pocl && f64 ? pocl_fma_f64 : "");
+    b->no_header = b->is_pocl && no_header && opencl_declare(&t, b->image->source, f64);
+    b->prelude = text_take(&t);
+    return b->prelude ? IG_OK : IG_ERR_MEMORY;
 }
 
-/* Each part with its length, so that two keys are the same only if all parts are. */
-static ig_status building_begin(building *b, opencl_device *d, const kernel_image *t)
+static ig_status options_make(building *b)
 {
-    text options = {0}, key = {0};
-    *b = (building){.dev = d, .image = t};
-    text_add(&options, "%s%s%s", t->options ? t->options : "",
+    const opencl_device *d = b->dev;
+    const kernel_image *t = b->image;
+    text options = {0};
+    text_add(&options, "%s%s%s%s", t->options ? t->options : "",
              d->base.limits.exact_division ? " -cl-fp32-correctly-rounded-divide-sqrt" : "",
-             t->avoid_optimizer && strcmp(d->kind, "cpu") == 0 ? " -cl-opt-disable" : "");
+             t->avoid_optimizer && strcmp(d->kind, "cpu") == 0 ? " -cl-opt-disable" : "",
+             b->no_header ? " " OPENCL_NO_HEADER : "");
     b->options = text_take(&options);
-    if (!b->options)
-        return IG_ERR_MEMORY;
-    const char *const parts[] = {ig_version(),  d->platform_name, d->platform_version, d->model,
-                                 d->version,    d->driver,        b->options,          t->entry,
-                                 prelude_of(d), t->source};
+    return b->options ? IG_OK : IG_ERR_MEMORY;
+}
+
+static void building_end(building *b)
+{
+    memory_free(b->prelude);
+    memory_free(b->options);
+    memory_free(b->key);
+}
+
+/* Each part of the key with its length, so that two keys are the same only if all parts are. */
+static ig_status key_make(building *b)
+{
+    const opencl_device *d = b->dev;
+    const kernel_image *t = b->image;
+    text key = {0};
+    const char *const parts[] = {ig_version(), d->platform_name, d->platform_version, d->model,
+                                 d->version,   d->driver,        b->options,          t->entry,
+                                 b->prelude,   t->source};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         text_add(&key, "%zu %s\n", strlen(parts[i]), parts[i]);
     b->key_bytes = key.used;
@@ -61,10 +88,15 @@ static ig_status building_begin(building *b, opencl_device *d, const kernel_imag
     return b->key ? IG_OK : IG_ERR_MEMORY;
 }
 
-static void building_end(building *b)
+static ig_status building_begin(building *b, opencl_device *d, const kernel_image *t,
+                                bool no_header)
 {
-    memory_free(b->options);
-    memory_free(b->key);
+    *b = (building){.dev = d,
+                    .image = t,
+                    .is_pocl = strcmp(d->platform_name, "Portable Computing Language") == 0};
+    TRY(prelude_make(b, no_header));
+    TRY(options_make(b));
+    return key_make(b);
 }
 
 /* ---- the kernel of a program ---- */
@@ -119,7 +151,7 @@ static bool from_cache(const building *b, made *out)
 {
     void *data;
     size_t bytes;
-    if (!cache_get(&binaries, b->key, b->key_bytes, &data, &bytes))
+    if (b->is_pocl || !cache_get(&binaries, b->key, b->key_bytes, &data, &bytes))
         return false;
     const bool good = from_binary(b, data, bytes, out) == CL_SUCCESS;
     memory_free(data);
@@ -132,7 +164,8 @@ static bool from_cache(const building *b, made *out)
 static void to_cache(const building *b, cl_program built)
 {
     size_t bytes = 0;
-    if (cl.clGetProgramInfo(built, CL_PROGRAM_BINARY_SIZES, sizeof bytes, &bytes, NULL) !=
+    if (b->is_pocl ||
+        cl.clGetProgramInfo(built, CL_PROGRAM_BINARY_SIZES, sizeof bytes, &bytes, NULL) !=
             CL_SUCCESS ||
         bytes == 0 || bytes > binaries.max_bytes)
         return;
@@ -179,25 +212,30 @@ static ig_status build_failed(const building *b, cl_program built, cl_int status
          b->image->entry, opencl_status_name(status), log[0] ? "\n" : "; it does not say why", log);
 }
 
-static ig_status from_source(const building *b, made *out)
+/* The kernel of a program that was built, or what the compiler said. */
+static ig_status take(const building *b, cl_program built, cl_int status, made *out)
+{
+    if (status != CL_SUCCESS)
+        return build_failed(b, built, status);
+    status = kernel_of(b, built, out);
+    if (status == CL_INVALID_KERNEL_NAME)
+        FAIL(IG_ERR_ARGUMENT, "%s: the text has no kernel '%s'", b->dev->name, b->image->entry);
+    TRY(opencl_check(b->dev, status, "clCreateKernel"));
+    to_cache(b, built);
+    return IG_OK;
+}
+
+/* *refused: there is no kernel, because the compiler refuses the text without the header. */
+static ig_status from_source(const building *b, made *out, bool *refused)
 {
     const opencl_device *d = b->dev;
-    const char *source[2] = {prelude_of(d), b->image->source};
+    const char *source[2] = {b->prelude, b->image->source};
     cl_int status = CL_SUCCESS;
     cl_program built = cl.clCreateProgramWithSource(d->context, 2, source, NULL, &status);
     TRY(opencl_check(d, status, "clCreateProgramWithSource"));
     status = cl.clBuildProgram(built, 1, &d->id, b->options, NULL, NULL);
-    ig_status result = status == CL_SUCCESS ? IG_OK : build_failed(b, built, status);
-    if (result == IG_OK) {
-        status = kernel_of(b, built, out);
-        if (status == CL_INVALID_KERNEL_NAME)
-            result = ig_fail(IG_ERR_ARGUMENT, "%s: the text has no kernel '%s'", d->name,
-                             b->image->entry);
-        else
-            result = opencl_check(d, status, "clCreateKernel");
-    }
-    if (result == IG_OK)
-        to_cache(b, built);
+    *refused = status == CL_BUILD_PROGRAM_FAILURE && b->no_header;
+    const ig_status result = *refused ? IG_OK : take(b, built, status, out);
     cl.clReleaseProgram(built);
     return result;
 }
@@ -252,14 +290,15 @@ static ig_status kernel_wrap(const building *b, const made *m, kernel_code **out
     return IG_OK;
 }
 
-static ig_status build(opencl_device *d, const kernel_image *t, kernel_code **out)
+static ig_status build(opencl_device *d, const kernel_image *t, bare *how, kernel_code **out)
 {
     building b;
     made m = {0};
-    ig_status status = building_begin(&b, d, t);
+    ig_status status = building_begin(&b, d, t, how->wanted);
+    how->tried = b.no_header;
     if (status == IG_OK && !from_cache(&b, &m))
-        status = from_source(&b, &m);
-    if (status == IG_OK) {
+        status = from_source(&b, &m, &how->refused);
+    if (status == IG_OK && !how->refused) {
         status = kernel_wrap(&b, &m, out);
         if (status != IG_OK)
             cl.clReleaseKernel(m.kernel);
@@ -275,8 +314,16 @@ ig_status opencl_kernel_build(const backend *dev, const kernel_image *t, kernel_
     TRY(check_params(d, t));
     TRY(opencl_enter(d));
     d->live++;
+    bare how = {.wanted = !d->takes_no_bare};
     opencl_leave(d);
-    const ig_status status = build(d, t, out);
+    ig_status status = build(d, t, &how, out);
+    if (how.refused)
+        status = build(d, t, &(bare){0}, out);
+    if (how.tried && status == IG_OK && opencl_enter_open(d)) {
+        d->took_bare = d->took_bare || !how.refused;
+        d->takes_no_bare = !d->took_bare;
+        opencl_leave(d);
+    }
     if (status != IG_OK && opencl_enter_open(d)) {
         d->live--;
         opencl_leave(d);

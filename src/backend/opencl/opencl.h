@@ -44,6 +44,8 @@ typedef struct opencl_device {
     cl_context context; /* NULL: not open */
     cl_command_queue queue;
     int live; /* buffers and kernels that need the context */
+    /* Texts without the header (see header.h): the compiler took one; it takes none. */
+    bool took_bare, takes_no_bare;
     memory_pool pool;
     uint64_t number;
     opencl_pending pending[OPENCL_PENDING]; /* a ring */
