@@ -19,8 +19,9 @@ typedef struct axes {
     int first, n;
 } axes;
 
-/* name(at): the offset of the at-th point of the group. */
-static void write_group(emit_writer *w, const char *name, const view *v, axes a)
+/* name(at): the offset of the at-th point of the group. Only if `special`, the text depends on whether all strides are
+ * 0, and on whether one is 1. */
+static void write_group(emit_writer *w, const char *name, const view *v, axes a, bool special)
 {
     view part = {.ndim = a.n};
     for (int i = 0; i < a.n; i++) {
@@ -30,9 +31,9 @@ static void write_group(emit_writer *w, const char *name, const view *v, axes a)
     view *all[1] = {&part};
     view_collapse(all, 1);
     text_add(&w->body, "static __device__ idx %s(sizes g, idx at)\n{\n", name);
-    if (part.ndim == 0)
+    if (special && part.ndim == 0)
         text_add(&w->body, "    return 0;\n");
-    else if (part.ndim == 1 && part.stride[0] == 1)
+    else if (special && part.ndim == 1 && part.stride[0] == 1)
         text_add(&w->body, "    return at;\n");
     else {
         text_add(&w->body, "    idx offset = 0;\n");
@@ -41,7 +42,8 @@ static void write_group(emit_writer *w, const char *name, const view *v, axes a)
             text_add(&w->body, "    offset += at %% g.n%d * g.n%d;\n    at /= g.n%d;\n", n,
                      writer_number(w, part.stride[i]), n);
         }
-        text_add(&w->body, "    return offset + at * g.n%d;\n", writer_number(w, part.stride[0]));
+        text_add(&w->body, "    return offset + at * g.n%d;\n",
+                 writer_number(w, part.ndim ? part.stride[0] : 0));
     }
     text_add(&w->body, "}\n\n");
 }
@@ -442,7 +444,9 @@ void contraction_functions(emit_writer *w, const contraction *c)
         for (int i = 0; i < 3; i++) {
             char name[24];
             snprintf(name, sizeof name, "%s_%s", c->side[side].name, parts[i]);
-            write_group(w, name, &c->p->in[side].v, all[i]);
+            /* A CPU gains by a step of 1 in the inner loop that copies a panel only. */
+            const bool inner = i == (c->side[side].along_k ? 2 : 1);
+            write_group(w, name, &c->p->in[side].v, all[i], inner || !w->target->cpu);
         }
     }
     write_multiply(w, c->number, contraction_lane(c->p));

@@ -630,17 +630,25 @@ static ig_status emit_across(const program *p, const emit_target *t, emitted *ou
     if (chunks == 1)
         rows_result(&w, p, 0, NULL);
     const int rows = writer_number(&w, p->outer), inner = writer_number(&w, p->inner);
+    text_add(&w.body, "extern \"C\" __global__ void across(PARAMS)\n{\n");
+    if (t->cpu) {
+        const int n = writer_number(&w, each);
+        text_add(&w.body,
+                 "    const idx first = (idx)blockIdx.x * g.n%d;\n"
+                 "    for (idx row = first; row < first + g.n%d && row < g.n%d; row++) {\n",
+                 n, n, rows);
+    } else
+        text_add(&w.body,
+                 "    const idx row = (idx)blockIdx.x * %d + threadIdx.x;\n"
+                 "    if (row < g.n%d) {\n",
+                 threads, rows);
     text_add(&w.body,
-             "extern \"C\" __global__ void across(PARAMS)\n{\n"
-             "    const idx first = (idx)blockIdx.x * %d + threadIdx.x * %d;\n"
-             "    for (idx row = first; row < first + %d && row < g.n%d; row++) {\n"
              "    const idx begin = (idx)blockIdx.y * %d;\n"
              "    const idx end = begin + %d < g.n%d ? begin + %d : g.n%d;\n"
              "    %s a[%d];\n"
              "#pragma unroll\n    for (int k = 0; k < %d; k++)\n        a[k] = identity0();\n"
              "    idx col = begin;\n",
-             threads * each, each, each, rows, FOLD_CHUNK, FOLD_CHUNK, inner, FOLD_CHUNK, inner,
-             type, width, width);
+             FOLD_CHUNK, FOLD_CHUNK, inner, FOLD_CHUNK, inner, type, width, width);
     if (!once)
         text_add(&w.body,
                  "    for (; col + %d <= end; col += %d) {\n"
