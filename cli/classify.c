@@ -48,25 +48,13 @@ static void labels_add(const classifier *k, const double *p, str *out)
     str_puts(out, k->set.json ? "}}\n" : "\n");
 }
 
-/* Splits "first<tab>second". */
-static ig_text pair_split(ig_text *text)
-{
-    const char *tab = memchr(text->at, '\t', text->bytes);
-    ig_text second = {"", 0};
-    if (tab) {
-        second = (ig_text){tab + 1, text->bytes - (size_t)(tab + 1 - text->at)};
-        text->bytes = (size_t)(tab - text->at);
-    }
-    return second;
-}
-
 static bool answer_texts(void *context, const ig_text *texts, int n, str *out)
 {
     const classifier *k = context;
     ig_text *first = heap_get((size_t)n * 2 * sizeof *first), *second = first + n;
     memcpy(first, texts, (size_t)n * sizeof *first);
     for (int i = 0; i < n && k->pairs; i++)
-        second[i] = pair_split(&first[i]);
+        second[i] = line_split(&first[i]);
     ig_array *x = ig_text_model_run(k->model, "classify", first, k->pairs ? second : NULL, n);
     const float *rows = x ? ig_data(x) : NULL;
     double *p = heap_get((size_t)k->info.n_labels * sizeof *p);

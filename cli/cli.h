@@ -36,6 +36,7 @@ bool option_threads(const char *s, void *place);  /* int, at least 1 */
 bool option_count(const char *s, void *place);    /* int64_t, at least 1 */
 bool option_seed(const char *s, void *place);     /* uint64_t */
 bool option_rate(const char *s, void *place);     /* double above 0 */
+bool option_share(const char *s, void *place);    /* double in [0, 1) */
 bool option_bytes(const char *s, void *place);    /* uint64_t: 512MiB, 4GiB, 2GB, 1000000 */
 bool option_math(const char *s, void *place);     /* const char *: the name of an ig_math */
 bool option_fallback(const char *s, void *place); /* fallback_option: error, warn or auto */
@@ -62,8 +63,10 @@ typedef struct verb {
     const char *about;
 } verb;
 extern const verb verbs[];
+/* The argument of a verb that has a command of its own: "text" of "train text". NULL: none. */
+const char *verb_part(const verb *v);
 
-/* Calls visit with the verb's command, and nothing else happens. */
+/* Calls visit with the verb's command, and with that of its part; nothing else happens. */
 void command_visit(const verb *v, void (*visit)(const command *c, void *ctx), void *ctx);
 
 typedef struct fallback_option {

@@ -121,17 +121,28 @@ static choice words_of(const command *c)
 
 static const char *words_in(const choice *c) { return c->words.s ? c->words.s : ""; }
 
+/* The name of a command as one word: train-text for "train text". */
+static const char *one_word(const command *c, char name[64])
+{
+    snprintf(name, 64, "%s", c->name);
+    for (char *blank = name; (blank = strchr(blank, ' '));)
+        *blank = '-';
+    return name;
+}
+
 /* ---- bash: readline completes file names if there is no candidate ------------------------------ */
 
 static void bash_values(const command *c, void *ctx)
 {
+    char name[64];
+    one_word(c, name);
     for (const option *o = c->options; o->name; o++) {
         choice v = choice_of(o);
         if (o->placeholder && o->letter)
-            str_printf(ctx, "    '%s -%c' |", c->name, o->letter);
+            str_printf(ctx, "    '%s -%c' |", name, o->letter);
         if (o->placeholder)
-            str_printf(ctx, "%s'%s %s') words='%s' ;;\n", o->letter ? " " : "    ", c->name,
-                       o->name, words_in(&v));
+            str_printf(ctx, "%s'%s %s') words='%s' ;;\n", o->letter ? " " : "    ", name, o->name,
+                       words_in(&v));
         str_free(&v.words);
     }
 }
@@ -139,10 +150,11 @@ static void bash_values(const command *c, void *ctx)
 static void bash_options(const command *c, void *ctx)
 {
     choice words = words_of(c);
-    str_printf(ctx, "    %s:-*) words='", c->name);
+    char name[64];
+    str_printf(ctx, "    %s:-*) words='", one_word(c, name));
     for (const option *o = c->options; o->name; o++)
         str_printf(ctx, "%s ", o->name);
-    str_printf(ctx, "--help' ;;\n    %s:*) words='%s' ;;\n", c->name, words_in(&words));
+    str_printf(ctx, "--help' ;;\n    %s:*) words='%s' ;;\n", name, words_in(&words));
     str_free(&words.words);
 }
 
@@ -155,8 +167,15 @@ static void bash(str *t)
            "    if [ \"$word\" = '=' ]; then\n        word=\n"
            "    elif [ \"$before\" = '=' ]; then\n"
            "        before=${COMP_WORDS[COMP_CWORD - 2]}\n    fi\n"
-           "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n        before= verb=\n    fi\n"
-           "    case \"$verb $before\" in\n");
+           "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n        before= verb=\n    fi\n");
+    for (const verb *v = verbs; v->name; v++)
+        if (verb_part(v))
+            str_printf(
+                t,
+                "    if [ \"$COMP_CWORD\" -gt 2 ] && [ \"$verb ${COMP_WORDS[2]}\" = '%s %s' ]; "
+                "then\n        verb=%s-%s\n    fi\n",
+                v->name, verb_part(v), v->name, verb_part(v));
+    str_puts(t, "    case \"$verb $before\" in\n");
     for (const verb *v = verbs; v->name; v++)
         command_visit(v, bash_values, t);
     str_puts(t, "    *)\n    case $verb:$word in\n    :*) words='");
@@ -209,7 +228,8 @@ static void zsh_command(const command *c, void *ctx)
 {
     str *t = ctx;
     choice words = words_of(c);
-    str_printf(t, "    %s)\n        _arguments -s", c->name);
+    char name[64];
+    str_printf(t, "    %s)\n        _arguments -s", one_word(c, name));
     for (const option *o = c->options; o->name; o++)
         zsh_option(t, o);
     str_puts(t, " \\\n            '(-h --help)'{-h,--help}'[this text]'");
@@ -231,7 +251,16 @@ static void zsh(str *t)
         str_puts(t, "'");
     }
     str_puts(t, ")\n    if (( CURRENT == 2 )); then\n        _describe verb verbs\n        return\n"
-                "    fi\n    shift words\n    (( CURRENT-- ))\n    case $words[1] in\n");
+                "    fi\n    shift words\n    (( CURRENT-- ))\n");
+    for (const verb *v = verbs; v->name; v++)
+        if (verb_part(v))
+            str_printf(
+                t,
+                "    if (( CURRENT > 2 )) && [[ \"$words[1] $words[2]\" == '%s %s' ]]; then\n"
+                "        shift words\n        (( CURRENT-- ))\n        words[1]=%s-%s\n"
+                "    fi\n",
+                v->name, verb_part(v), v->name, verb_part(v));
+    str_puts(t, "    case $words[1] in\n");
     for (const verb *v = verbs; v->name; v++)
         command_visit(v, zsh_command, t);
     str_puts(t, "    esac\n}\n_ingot \"$@\"\n");
@@ -247,12 +276,28 @@ static void fish_text(str *t, const char *s)
     str_puts(t, "'\n");
 }
 
+/* The beginning of a line for a command: for "train text" if both words are there, for "train" if "text" is not. */
+static void fish_condition(const char *name, str *t)
+{
+    static const char seen[] = "__fish_seen_subcommand_from";
+    const char *blank = strchr(name, ' '), *part = NULL;
+    const int length = blank ? (int)(blank - name) : (int)strlen(name);
+    for (const verb *v = verbs; v->name; v++)
+        part = !blank && strcmp(v->name, name) == 0 ? verb_part(v) : part;
+    str_printf(t, "complete -c ingot -n '%s %.*s", seen, length, name);
+    if (blank)
+        str_printf(t, "; and %s %s", seen, blank + 1);
+    if (part)
+        str_printf(t, "; and not %s %s", seen, part);
+    str_puts(t, "'");
+}
+
 static void fish_command(const command *c, void *ctx)
 {
     str *t = ctx;
     str when = {0};
     choice words = words_of(c);
-    str_printf(&when, "complete -c ingot -n '__fish_seen_subcommand_from %s'", c->name);
+    fish_condition(c->name, &when);
     for (const option *o = c->options; o->name; o++) {
         choice v = choice_of(o);
         str_printf(t, "%s -l %s", when.s, o->name + 2);

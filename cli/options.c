@@ -62,6 +62,14 @@ bool option_rate(const char *s, void *place)
     return end != s && !*end && f > 0 && isfinite(f);
 }
 
+bool option_share(const char *s, void *place)
+{
+    char *end;
+    double f = strtod(s, &end);
+    *(double *)place = f;
+    return end != s && !*end && f >= 0 && f < 1;
+}
+
 bool option_bytes(const char *s, void *place)
 {
     static const struct {
@@ -234,6 +242,7 @@ static const char *option_takes(const option *o)
                 {option_count, "a whole number from 1 to 1000000"},
                 {option_seed, "a whole number from 0 on"},
                 {option_rate, "a number above 0"},
+                {option_share, "a number of at least 0 and below 1"},
                 {option_bytes, "a size such as 512MiB or 4GiB"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].read == o->read)
@@ -270,12 +279,16 @@ static struct {
     void *ctx;
 } visitor;
 
+const char *verb_part(const verb *v) { return strcmp(v->name, "train") == 0 ? "text" : NULL; }
+
 void command_visit(const verb *v, void (*visit)(const command *c, void *ctx), void *ctx)
 {
-    char *argv[] = {(char *)v->name, NULL};
+    char *argv[] = {(char *)v->name, (char *)verb_part(v), NULL};
     visitor.visit = visit;
     visitor.ctx = ctx;
     v->run(1, argv);
+    if (argv[1])
+        v->run(2, argv);
     visitor.visit = NULL;
 }
 

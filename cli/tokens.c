@@ -13,7 +13,7 @@ enum { BATCH = 4096 };
 
 typedef struct settings {
     const char *model, *file;
-    bool json, plain, quiet;
+    bool json, plain, pairs;
     int64_t max_length;
     int threads;
 } settings;
@@ -77,10 +77,13 @@ static void encoding_print(str *t, const ig_tokenizer *tokenizer, const ig_encod
 static int run(const command *c, const settings *set, const ig_tokenizer *tokenizer, lines *input)
 {
     const ig_encode_options options = {.plain = set->plain, .max_length = (int)set->max_length};
-    ig_text *texts = heap_get(BATCH * sizeof *texts);
+    ig_text *texts = heap_get(2 * BATCH * sizeof *texts), *seconds = texts + BATCH;
     int code = EXIT_FINE, n, done = 0;
     while (code == EXIT_FINE && !interrupt_asked() && (n = lines_next(input, texts, BATCH)) > 0) {
-        ig_encoding *all = ig_tokenizer_encode(tokenizer, texts, NULL, n, &options);
+        for (int i = 0; i < n && set->pairs; i++)
+            seconds[i] = line_split(&texts[i]);
+        ig_encoding *all =
+            ig_tokenizer_encode(tokenizer, texts, set->pairs ? seconds : NULL, n, &options);
         str t = {0};
         if (!all) {
             code = fail_library(c);
@@ -118,6 +121,7 @@ int verb_tokens(int argc, char **argv)
          "reads texts from a file, one in each line"},
         {"--max-length", 0, "N", option_count, &set.max_length, "the most tokens of a text"},
         FLAG("--plain", &set.plain, "adds no special tokens"),
+        FLAG("--pairs", &set.pairs, "each text is two texts with a tab between them"),
         FLAG("--json", &set.json, "prints JSON, an object for each text, schema 1"),
         {"--threads", 0, "N", option_threads, &set.threads, "threads"},
         {0}};

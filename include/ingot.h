@@ -1332,6 +1332,8 @@ IG_API ig_status ig_schedule_linear(ig_optimizer *o, int64_t total, double last)
 IG_API ig_status ig_schedule_step(ig_optimizer *o, int64_t every, double factor);
 /* Scales gradients down to max_norm if their norm over all parameters is larger; 0: never. */
 IG_API ig_status ig_optimizer_clip(ig_optimizer *o, double max_norm);
+/* Weight decay changes only parameters with at least ndim axes: 0, the default, all of them; 2, not biases and norms. */
+IG_API ig_status ig_optimizer_decay_ndim(ig_optimizer *o, int ndim);
 /* The learning rate of the next step, and the number of steps made so far. */
 IG_API double ig_optimizer_rate(const ig_optimizer *o);
 IG_API int64_t ig_optimizer_steps(const ig_optimizer *o);
@@ -1413,7 +1415,8 @@ typedef struct ig_text {
  * may use one at a time. */
 typedef struct ig_tokenizer ig_tokenizer;
 
-/* Reads a tokenizer.json, a vocab.txt, or the one in a model folder. Needs the library utf8proc at run time. NULL on
+/* Reads a tokenizer.json, a vocab.txt, or the tokenizer of a model folder: tokenizer.json, vocab.txt, or vocab.json and
+ * merges.txt, with tokenizer_config.json and special_tokens_map.json. Needs the library utf8proc at run time. NULL on
  * failure: the message names the file and what is not known in it. */
 IG_API ig_tokenizer *ig_tokenizer_load(const char *path);
 IG_API void ig_tokenizer_free(ig_tokenizer *t);
@@ -1423,6 +1426,8 @@ IG_API void ig_tokenizer_free(ig_tokenizer *t);
 IG_API int ig_tokenizer_count(const ig_tokenizer *t);
 IG_API const char *ig_tokenizer_token(const ig_tokenizer *t, int id);
 IG_API int ig_tokenizer_id(const ig_tokenizer *t, const char *token);
+/* The id of the special token "mask" or "pad"; -1, without an error, if there is none. */
+IG_API int ig_tokenizer_special(const ig_tokenizer *t, const char *name);
 
 /* The tokens of a text or of a pair of texts. All lists have n elements. */
 typedef struct ig_encoding {
@@ -1504,6 +1509,10 @@ IG_API ig_status ig_text_model_override(ig_text_model *m, const ig_model *traine
  * that the folder does not have is drawn from the key of trained. */
 IG_API ig_status ig_text_model_train(ig_text_model *m, ig_model *trained, const char *head,
                                      int labels, bool all);
+/* Dropout as in training, with keys of trained (see ig_nn_dropout). All probabilities are p, or those of config.json if p is
+ * negative. trained NULL: no dropout, which is the default. The model keeps a reference to trained only until the next
+ * call. */
+IG_API ig_status ig_text_model_dropout(ig_text_model *m, ig_model *trained, double p);
 /* Writes a model folder with the replaced weights and these labels (n may be 0: as they are), which ig_text_model_load
  * and the Python package transformers can load. The folder is created. */
 IG_API ig_status ig_text_model_save(ig_text_model *m, const char *head, const char *const *labels,

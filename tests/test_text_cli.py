@@ -1,6 +1,7 @@
 """The verbs of text models: tokens, embed, classify, fill, answer, train text; with tiny random models."""
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -133,6 +134,22 @@ def test_train():
         again = json.loads(run("train", "text", "--model", FOLDERS["embed"], "--data", data, "--test", data, "--save", out,
                                "--epochs", "15", "--batch", "8", "--json", "--quiet", *words).stdout)
         check(f"{name}: the same seed, the same loss", again["loss"] == result["loss"], (again, result))
+    def loss(*words):
+        done = run("train", "text", "--model", FOLDERS["embed"], "--data", data, "--save", path("dropped"), "--all",
+                   "--epochs", "2", "--batch", "8", "--json", "--quiet", "--lr", "0.003", *words)
+        return json.loads(done.stdout)["loss"]
+
+    with open(os.path.join(FOLDERS["embed"], "config.json"), encoding="utf-8") as file:
+        config = json.load(file)
+    folder = shutil.copytree(FOLDERS["embed"], path("dropout"))
+    losses = {}
+    for p in (0, 0.3):
+        path("dropout/config.json", json.dumps({**config, "dropout": p, "attention_dropout": p, "seq_classif_dropout": p}))
+        losses[p] = loss("--model", folder)
+        check(f"--dropout {p} is that of config.json", losses[p] == loss("--dropout", str(p)))
+    check("dropout is on by default", len({losses[0], losses[0.3], loss()}) == 3)
+    check("dropout depends on the seed alone", loss("--seed", "3") == loss("--seed", "3") != loss("--seed", "4"))
+    run("train", "text", "--model", FOLDERS["embed"], "--data", data, "--save", path("x"), "--dropout", "1", code=2)
     run("train", "text", "--model", FOLDERS["embed"], "--save", path("x"), code=2)
     run("train", "text", "--model", FOLDERS["embed"], "--data", path("bad.tsv", "one column\n"), "--save", path("x"), code=5)
 

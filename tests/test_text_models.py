@@ -24,6 +24,8 @@ try:
     import numpy as np
     import torch
     import transformers
+    from safetensors.torch import save_file
+    from transformers.trainer_pt_utils import get_parameter_names
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 except ImportError as error:
     skip("all", f"the Python package {error.name} is not there")
@@ -181,7 +183,7 @@ def test_random(name, suffix, head):
 
 
 def test_details():
-    """Shards, half precision, activations, pooling."""
+    """Shards, half precision, activations."""
     folder = os.path.join(PLACE.name, "sharded")
     model, tokenizer = random_model("Bert", "ForMaskedLM", folder, hidden_act="gelu_new")
     lines = sentences(4, 8)
@@ -196,24 +198,92 @@ def test_details():
     model.half().save_pretrained(half)
     tokenizer.save(os.path.join(half, "tokenizer.json"))
     close("weights in f16", tool(half, "fill", lines), expected_rows(model.float(), tokenizer, "fill", lines), 1e-4)
+
+
+# ---- sentence-transformers ------------------------------------------------------------------------
+
+
+def modules_write(folder, names, configs=None):
+    """modules.json; configs: of a module by its number."""
+    rows = []
+    for i, name in enumerate(names):
+        path = "" if name == "Transformer" else f"{i}_{name}"
+        rows.append({"idx": i, "name": str(i), "path": path, "type": "sentence_transformers.models." + name})
+        os.makedirs(os.path.join(folder, path), exist_ok=True)
+        if configs and i in configs:
+            write_json(os.path.join(folder, path, "config.json"), configs[i])
+    write_json(os.path.join(folder, "modules.json"), rows)
+
+
+def write_json(path, value):
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(value, file)
+
+
+POOLING = {"cls_token": lambda h: h[0], "max_tokens": lambda h: h.max(0), "mean_tokens": lambda h: h.mean(0),
+           "mean_sqrt_len_tokens": lambda h: h.sum(0) / len(h) ** 0.5,
+           "weightedmean_tokens": lambda h: np.average(h, 0, np.arange(1, len(h) + 1)), "lasttoken": lambda h: h[-1]}
+
+
+def test_vectors():
+    """Pooling, and the modules of sentence-transformers behind it."""
     folder = os.path.join(PLACE.name, "pooled")
     model, tokenizer = random_model("MPNet", "Model", folder)
-    os.makedirs(os.path.join(folder, "1_Pooling"))
-    names = ["Transformer", "Pooling", "Normalize"]
-    with open(os.path.join(folder, "modules.json"), "w", encoding="utf-8") as file:
-        json.dump([{"idx": i, "name": str(i), "path": "1_Pooling" if n == "Pooling" else "",
-                    "type": "sentence_transformers.models." + n} for i, n in enumerate(names)], file)
+    lines = sentences(5, 8)
     hidden = [model(input_ids=torch.tensor([tokenizer.encode(line).ids])).last_hidden_state[0].detach().numpy()
               for line in lines]
-    for mode, pool in (("cls_token", lambda h: h[0]), ("max_tokens", lambda h: h.max(0)), ("mean_tokens", lambda h: h.mean(0))):
-        with open(os.path.join(folder, "1_Pooling/config.json"), "w", encoding="utf-8") as file:
-            json.dump({f"pooling_mode_{m}": m == mode for m in ("cls_token", "max_tokens", "mean_tokens")}, file)
+    for mode, pool in POOLING.items():
+        modules_write(folder, ["Transformer", "Pooling", "Normalize"], {1: {f"pooling_mode_{m}": m == mode for m in POOLING}})
         rows = np.stack([pool(h) for h in hidden])
         close("pooling " + mode, tool(folder, "embed", lines), rows / np.linalg.norm(rows, axis=1, keepdims=True), 1e-5)
+    torch.manual_seed(4)
+    dense = [torch.nn.Linear(96, 20), torch.nn.Linear(20, 32, bias=False)]
+    norm = torch.nn.LayerNorm(32)
+    torch.nn.init.normal_(norm.weight)
+    torch.nn.init.normal_(norm.bias)
+    names = ["Transformer", "Pooling", "Normalize", "Dense", "Dropout", "Dense", "LayerNorm", "Normalize"]
+    configs = {1: {"pooling_mode": ["mean", "max"]},
+               3: {"in_features": 96, "out_features": 20, "bias": True,
+                   "activation_function": "torch.nn.modules.activation.Tanh"},
+               5: {"in_features": 20, "out_features": 32, "bias": False,
+                   "activation_function": "torch.nn.modules.linear.Identity"},
+               6: {"dimension": 32}}
+    modules_write(folder, names, configs)
+    for number, module, prefix in ((3, dense[0], "linear."), (5, dense[1], "linear."), (6, norm, "norm.")):
+        save_file({prefix + name: value.detach() for name, value in module.state_dict().items()},
+                  os.path.join(folder, f"{number}_{names[number]}", "model.safetensors"))
+    with torch.no_grad():
+        x = torch.tensor(np.stack([np.concatenate([h.max(0), h.mean(0)]) for h in hidden]))
+        x = torch.tanh(dense[0](torch.nn.functional.normalize(x, dim=-1)))
+        expected = torch.nn.functional.normalize(norm(dense[1](x)), dim=-1).numpy()
+    for dtype, bound in (("f32", 1e-5), ("f16", 0.01)):
+        close(f"two dense layers and a norm, {dtype}", tool(folder, "embed", lines, "cpu", dtype), expected, bound)
+
+    def refused(name, message, *words):
+        done = subprocess.run([INGOT, "embed", "--model", folder, "x"], capture_output=True, text=True, check=False)
+        check(name, done.returncode in (4, 5) and all(word in done.stderr for word in (message, *words)), done.stderr)
+
+    modules_write(folder, [*names[:3], "Dense"], {3: {**configs[3], "in_features": 95}})
+    refused("a dense layer of another width", "95", "3_Dense/config.json", "96")
+    modules_write(folder, [*names[:3], "Dense"], {3: {**configs[3], "out_features": 21}})
+    refused("a dense weight of another shape", "(20, 96)", "3_Dense/model.safetensors", "(21, 96)")
+    modules_write(folder, [*names[:3], "Dense"], {3: {**configs[3], "activation_function": "torch.nn.Softsign"}})
+    refused("an unknown activation", "torch.nn.Softsign", "3_Dense/config.json")
+    os.remove(os.path.join(folder, "3_Dense/model.safetensors"))
+    modules_write(folder, [*names[:3], "Dense"], {3: configs[3]})
+    refused("a dense layer without weights", "3_Dense", "model.safetensors")
+    modules_write(folder, [*names[:2], "LSTM"])
+    refused("an unknown module", "LSTM", "modules.json", "Dense")
+    modules_write(folder, names[:2], {1: {"pooling_mode": "median"}})
+    refused("an unknown pooling", "median", "1_Pooling/config.json")
+
+
+# ---- training -------------------------------------------------------------------------------------
 
 
 def test_fine_tuning(name):
-    """Steps of AdamW on the whole model, against torch; the saved folder loads in transformers."""
+    """Steps of AdamW on the whole model, against torch: warm-up, decay of the rate, weight decay of matrices only, clipping.
+    The saved folder loads in transformers."""
     folder, out = os.path.join(PLACE.name, "tune-" + name), os.path.join(PLACE.name, "tuned-" + name)
     model, tokenizer = random_model(name, "ForSequenceClassification", folder, id2label={0: "x", 1: "y", 2: "z"},
                                     label2id={"x": 0, "y": 1, "z": 2})
@@ -222,9 +292,10 @@ def test_fine_tuning(name):
     data = os.path.join(PLACE.name, "tune.tsv")
     with open(data, "w", encoding="utf-8") as file:
         file.writelines(f"{line}\t{'xyz'[label]}\n" for line, label in zip(lines, labels))
-    steps, rate = 5, 1e-3
+    steps, warmup, rate, decay, clip = 6, 2, 1e-3, 0.5, 0.5
     done = subprocess.run([INGOT, "train", "text", "--model", folder, "--data", data, "--save", out, "--all", "--epochs",
-                           str(steps), "--batch", "16", "--lr", str(rate), "--quiet"], capture_output=True, text=True,
+                           str(steps), "--batch", "16", "--lr", str(rate), "--warmup", str(warmup), "--decay", str(decay),
+                           "--clip", str(clip), "--dropout", "0", "--quiet", "--json"], capture_output=True, text=True,
                           check=False)
     check(f"{name} trains", done.returncode == 0, done.stderr)
     tokenizer.enable_padding(pad_id=1 if name in ("Roberta", "MPNet") else 0)
@@ -232,15 +303,20 @@ def test_fine_tuning(name):
     ids, mask = torch.tensor([e.ids for e in batch]), torch.tensor([e.attention_mask for e in batch])
     tokenizer.no_padding()
     model.eval()  # without dropout
-    optimizer = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=0.01)
+    decayed = set(get_parameter_names(model, [torch.nn.LayerNorm], ["bias"]))  # as the Trainer of transformers does
+    rows = dict(model.named_parameters())
+    optimizer = torch.optim.AdamW([{"params": [rows[n] for n in rows if n in decayed], "weight_decay": decay},
+                                   {"params": [rows[n] for n in rows if n not in decayed], "weight_decay": 0}], lr=rate)
     for step in range(steps):
         for group in optimizer.param_groups:
-            group["lr"] = rate * (1 - step / steps)
+            group["lr"] = rate * min((step + 1) / warmup, (steps - step) / (steps - warmup))
         optimizer.zero_grad()
         logits = model(input_ids=ids, attention_mask=mask).logits
-        torch.nn.functional.cross_entropy(logits, torch.tensor(labels)).backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        loss = torch.nn.functional.cross_entropy(logits, torch.tensor(labels))
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), clip)
         optimizer.step()
+    close(f"{name}: the loss of step {steps}", np.array([json.loads(done.stdout)["loss"]]), np.array([loss.item()]), 1e-4)
     expected = expected_rows(model, tokenizer, "classify", lines)
     close(f"{name}: logits after {steps} steps", tool(out, "classify", lines), expected, 1e-4)
     again = transformers.AutoModelForSequenceClassification.from_pretrained(out).eval()
@@ -297,5 +373,6 @@ for arch in CONFIGS:
 for arch in CONFIGS:
     attempt(arch + " fine-tuning", test_fine_tuning, arch)
 attempt("details", test_details)
+attempt("vectors", test_vectors)
 attempt("mistakes", test_mistakes)
 finish()

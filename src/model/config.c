@@ -3,7 +3,6 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "text/files.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +25,10 @@ static const architecture architectures[] = {
      .heads_key = "num_attention_heads",
      .inner_key = "intermediate_size",
      .activation_key = "hidden_act",
+     .dropout_key = "hidden_dropout_prob",
+     .attention_dropout_key = "attention_probs_dropout_prob",
+     .classify_dropout_key = "classifier_dropout",
+     .attention_out_dropout = true,
      .types = true,
      .pre = "pooler.dense",
      .pre_in_encoder = true,
@@ -51,6 +54,10 @@ static const architecture architectures[] = {
      .heads_key = "n_heads",
      .inner_key = "hidden_dim",
      .activation_key = "activation",
+     .dropout_key = "dropout",
+     .attention_dropout_key = "attention_dropout",
+     .classify_dropout_key = "seq_classif_dropout",
+     .classify_dropout = 0.2,
      .pre = "pre_classifier",
      .pre_activation = "relu",
      .post = "classifier",
@@ -74,9 +81,14 @@ static const architecture architectures[] = {
      .heads_key = "num_attention_heads",
      .inner_key = "intermediate_size",
      .activation_key = "hidden_act",
+     .dropout_key = "hidden_dropout_prob",
+     .attention_dropout_key = "attention_probs_dropout_prob",
+     .classify_dropout_key = "classifier_dropout",
+     .attention_out_dropout = true,
      .types = true,
      .padded_positions = true,
      .pre = "classifier.dense",
+     .pre_dropout = true,
      .pre_activation = "tanh",
      .post = "classifier.out_proj",
      .fill_dense = "lm_head.dense",
@@ -99,9 +111,14 @@ static const architecture architectures[] = {
      .heads_key = "num_attention_heads",
      .inner_key = "intermediate_size",
      .activation_key = "hidden_act",
+     .dropout_key = "hidden_dropout_prob",
+     .attention_dropout_key = "attention_probs_dropout_prob",
+     .classify_dropout_key = "classifier_dropout",
+     .attention_out_dropout = true,
      .padded_positions = true,
      .relative = true,
      .pre = "classifier.dense",
+     .pre_dropout = true,
      .pre_activation = "tanh",
      .post = "classifier.out_proj",
      .fill_dense = "lm_head.dense",
@@ -135,36 +152,7 @@ head_kind head_find(const char *function, const char *name)
     return HEADS;
 }
 
-/* ---- files ---------------------------------------------------------------------------------- */
-
-/* A JSON file, held while its fields are used. */
-typedef struct json_file {
-    char path[MODEL_PATH];
-    char *data;
-    field root;
-} json_file;
-
-static ig_status json_open(json_file *f, const char *folder, const char *name, bool absent_ok)
-{
-    size_t bytes = 0;
-    json_reader r;
-    *f = (json_file){0};
-    if ((size_t)snprintf(f->path, sizeof f->path, "%s/%s", folder, name) >= sizeof f->path)
-        FAIL(IG_ERR_FILE, "load '%.100s...': the path is too long", folder);
-    TRY(file_read_whole(f->path, absent_ok, &f->data, &bytes));
-    if (!f->data)
-        return IG_OK;
-    json_begin(&r, f->data, bytes);
-    f->root = field_take(&r);
-    if (json_end(&r) != IG_OK)
-        FAIL(IG_ERR_FORMAT, "load '%.300s': it is not valid JSON %s", f->path, r.problem);
-    return IG_OK;
-}
-
-static void json_close(json_file *f) { free(f->data); }
-
-/* A number of config.json, within bounds. */
-static ig_status count_read(const json_file *f, const char *key, int64_t otherwise, int64_t *out)
+ig_status config_count(const json_file *f, const char *key, int64_t otherwise, int64_t *out)
 {
     const field value = field_get(f->root, key);
     *out = field_int(value, otherwise);
@@ -274,18 +262,18 @@ static ig_status type_read(model_config *c, const json_file *f)
 static ig_status numbers_read(model_config *c, const json_file *f)
 {
     const architecture *a = c->arch;
-    TRY(count_read(f, a->width_key, 768, &c->width));
-    TRY(count_read(f, a->layers_key, 12, &c->layers));
-    TRY(count_read(f, a->heads_key, 12, &c->heads));
-    TRY(count_read(f, a->inner_key, 3072, &c->inner));
-    TRY(count_read(f, "vocab_size", 30522, &c->vocabulary));
-    TRY(count_read(f, "max_position_embeddings", 512, &c->positions));
+    TRY(config_count(f, a->width_key, 768, &c->width));
+    TRY(config_count(f, a->layers_key, 12, &c->layers));
+    TRY(config_count(f, a->heads_key, 12, &c->heads));
+    TRY(config_count(f, a->inner_key, 3072, &c->inner));
+    TRY(config_count(f, "vocab_size", 30522, &c->vocabulary));
+    TRY(config_count(f, "max_position_embeddings", 512, &c->positions));
     c->types = 0;
     if (a->types)
-        TRY(count_read(f, "type_vocab_size", 2, &c->types));
+        TRY(config_count(f, "type_vocab_size", 2, &c->types));
     c->buckets = 0;
     if (a->relative)
-        TRY(count_read(f, "relative_attention_num_buckets", 32, &c->buckets));
+        TRY(config_count(f, "relative_attention_num_buckets", 32, &c->buckets));
     c->eps = field_number(field_get(f->root, "layer_norm_eps"), 1e-12);
     const int64_t pad = field_int(field_get(f->root, "pad_token_id"), 1);
     c->first_position = a->padded_positions ? pad + 1 : 0;
@@ -299,111 +287,76 @@ static ig_status numbers_read(model_config *c, const json_file *f)
     return IG_OK;
 }
 
+static ig_status activation_read(model_config *c, const json_file *f)
+{
+    char *name = field_text(field_get(f->root, c->arch->activation_key), NULL);
+    c->activation = activation_find(name ? name : "gelu");
+    const ig_status status =
+        c->activation ? IG_OK
+                      : ig_fail(IG_ERR_UNSUPPORTED,
+                                "load '%.300s': the activation '%.40s' is not known; there are "
+                                "gelu, gelu_new, relu, silu, tanh, sigmoid and linear",
+                                f->path, name);
+    memory_free(name);
+    return status;
+}
+
+static ig_status dropouts_read(model_config *c, const json_file *f)
+{
+    const architecture *a = c->arch;
+    c->dropout = field_number(field_get(f->root, a->dropout_key), 0.1);
+    c->attention_dropout = field_number(field_get(f->root, a->attention_dropout_key), 0.1);
+    const double otherwise = a->classify_dropout ? a->classify_dropout : c->dropout;
+    c->classify_dropout = field_number(field_get(f->root, a->classify_dropout_key), otherwise);
+    const double all[] = {c->dropout, c->attention_dropout, c->classify_dropout};
+    for (int i = 0; i < 3; i++)
+        if (!(all[i] >= 0 && all[i] < 1))
+            FAIL(IG_ERR_FORMAT,
+                 "load '%.300s': a dropout probability is %g; expected at least 0 and less than 1",
+                 f->path, all[i]);
+    return IG_OK;
+}
+
 static ig_status details_read(model_config *c, const json_file *f)
 {
     const field positions = field_get(f->root, "position_embedding_type"),
                 problem = field_get(f->root, "problem_type");
-    char *activation = field_text(field_get(f->root, c->arch->activation_key), NULL);
-    snprintf(c->activation, sizeof c->activation, "%s", activation ? activation : "gelu");
-    memory_free(activation);
+    TRY(activation_read(c, f));
     if (field_given(positions) && !field_is(positions, "absolute"))
         FAIL(IG_ERR_UNSUPPORTED, "load '%.300s': position_embedding_type is not \"absolute\"",
              f->path);
-    if (!activation_run(c->activation, NULL) && ig_failed()) {
-        ig_error(NULL);
-        FAIL(IG_ERR_UNSUPPORTED,
-             "load '%.300s': the activation '%s' is not known; there are gelu, gelu_new, relu, "
-             "silu and tanh",
-             f->path, c->activation);
-    }
     c->many_labels = field_is(problem, "multi_label_classification");
     c->tied = field_bool(field_get(f->root, "tie_word_embeddings"), true);
     c->head = HEAD_EMBED;
     TRY(field_each(field_get(f->root, "architectures"), head_read, &c->head));
+    TRY(dropouts_read(c, f));
     return labels_read(c, f);
 }
 
-/* ---- sentence-transformers ------------------------------------------------------------------ */
+/* ---- the whole folder ----------------------------------------------------------------------- */
 
-static ig_status pooling_read(model_config *c, const char *folder, const char *path)
+/* The most tokens of a text: as sentence-transformers says, or as the tokenizer says. */
+static ig_status length_read(model_config *c, const char *folder)
 {
-    char name[MODEL_PATH];
-    json_file f;
-    snprintf(name, sizeof name, "%.2000s/config.json", path);
-    ig_status status = json_open(&f, folder, name, false);
-    if (status == IG_OK) {
-        const bool cls = field_bool(field_get(f.root, "pooling_mode_cls_token"), false) ||
-                         field_is(field_get(f.root, "pooling_mode"), "cls");
-        const bool most = field_bool(field_get(f.root, "pooling_mode_max_tokens"), false) ||
-                          field_is(field_get(f.root, "pooling_mode"), "max");
-        const bool mean = field_bool(field_get(f.root, "pooling_mode_mean_tokens"), !cls && !most);
-        c->root_length = field_bool(field_get(f.root, "pooling_mode_mean_sqrt_len_tokens"), false);
-        c->pooling = cls ? POOL_CLS : most ? POOL_MAX : POOL_MEAN;
-        if (cls + most + (mean || c->root_length) > 1)
-            status = ig_fail(IG_ERR_UNSUPPORTED,
-                             "load '%.300s': it combines several ways of pooling", f.path);
+    static const char *const rows[][2] = {{"sentence_bert_config.json", "max_seq_length"},
+                                          {"tokenizer_config.json", "model_max_length"}};
+    int64_t most = 0;
+    for (int i = 0; i < 2 && most <= 0; i++) {
+        json_file f;
+        const ig_status status = json_file_open(&f, folder, rows[i][0], true);
+        most = status == IG_OK ? field_int(field_get(f.root, rows[i][1]), 0) : 0;
+        json_file_close(&f);
+        TRY(status);
     }
-    json_close(&f);
-    return status;
-}
-
-typedef struct modules {
-    model_config *c;
-    const char *folder;
-    const json_file *file;
-} modules;
-
-static ig_status module_read(void *context, json_text key, field f)
-{
-    const modules *m = context;
-    char *type = field_text(field_get(f, "type"), NULL),
-         *path = field_text(field_get(f, "path"), NULL);
-    const char *dot = type ? strrchr(type, '.') : NULL, *kind = dot ? dot + 1 : "";
-    ig_status status = IG_OK;
-    (void)key;
-    if (strcmp(kind, "Pooling") == 0)
-        status = pooling_read(m->c, m->folder, path ? path : "1_Pooling");
-    else if (strcmp(kind, "Normalize") == 0)
-        m->c->normalize = true;
-    else if (strcmp(kind, "Transformer") != 0)
-        status = ig_fail(IG_ERR_UNSUPPORTED,
-                         "load '%.300s': the module '%.60s' is not known; there are Transformer, "
-                         "Pooling and Normalize",
-                         m->file->path, kind);
-    memory_free(type);
-    memory_free(path);
-    return status;
-}
-
-static ig_status modules_read(model_config *c, const char *folder)
-{
-    json_file f;
-    ig_status status = json_open(&f, folder, "modules.json", true);
-    modules m = {c, folder, &f};
-    if (status == IG_OK && f.data)
-        status = field_each(f.root, module_read, &m);
-    json_close(&f);
-    if (status != IG_OK)
-        return status;
-    status = json_open(&f, folder, "sentence_bert_config.json", true);
-    const int64_t most = status == IG_OK ? field_int(field_get(f.root, "max_seq_length"), 0) : 0;
     if (most > 0 && most < c->max_length)
         c->max_length = most;
-    json_close(&f);
-    if (status != IG_OK || most > 0)
-        return status;
-    status = json_open(&f, folder, "tokenizer_config.json", true);
-    const int64_t limit = status == IG_OK ? field_int(field_get(f.root, "model_max_length"), 0) : 0;
-    if (limit > 0 && limit < c->max_length)
-        c->max_length = limit;
-    json_close(&f);
-    return status;
+    return IG_OK;
 }
 
 ig_status config_read(model_config *c, const char *folder)
 {
     json_file f;
-    ig_status status = json_open(&f, folder, "config.json", false);
+    ig_status status = json_file_open(&f, folder, "config.json", false);
     if (status == IG_OK && f.root.kind != JSON_OBJECT)
         status = ig_fail(IG_ERR_FORMAT, "load '%.300s': it is not an object", f.path);
     if (status == IG_OK)
@@ -412,8 +365,10 @@ ig_status config_read(model_config *c, const char *folder)
         status = numbers_read(c, &f);
     if (status == IG_OK)
         status = details_read(c, &f);
-    json_close(&f);
-    return status == IG_OK ? modules_read(c, folder) : status;
+    json_file_close(&f);
+    if (status == IG_OK)
+        status = modules_read(c, folder);
+    return status == IG_OK ? length_read(c, folder) : status;
 }
 
 void config_free(model_config *c)
@@ -421,4 +376,10 @@ void config_free(model_config *c)
     for (int i = 0; i < c->n_labels; i++)
         memory_free(c->labels[i]);
     memory_free(c->labels);
+    for (int i = 0; i < c->n_modules; i++)
+        memory_free(c->modules[i]);
+    memory_free(c->modules);
+    for (int i = 0; i < c->n_steps; i++)
+        weights_close(&c->steps[i].weights);
+    memory_free(c->steps);
 }

@@ -12,28 +12,30 @@ enum { MAX_DISTANCE = 128 }; /* of MPNet's buckets: beyond it, distances share o
 
 /* ---- parts ---------------------------------------------------------------------------------- */
 
-ig_array *activation_run(const char *name, ig_array *x)
+static ig_array *gelu(ig_array *x) { return ig_gelu(x, "none"); }
+static ig_array *gelu_tanh(ig_array *x) { return ig_gelu(x, "tanh"); }
+static ig_array *linear(ig_array *x) { return x; }
+
+activation activation_find(const char *name)
 {
     static const struct {
         const char *name;
-        int kind;
-    } rows[] = {{"gelu", 0},      {"gelu_new", 1}, {"gelu_pytorch_tanh", 1},
-                {"gelu_fast", 1}, {"relu", 2},     {"silu", 3},
-                {"swish", 3},     {"tanh", 4}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (strcmp(rows[i].name, name) != 0)
-            continue;
-        if (!x)
-            return NULL;
-        switch (rows[i].kind) {
-        case 0: return ig_gelu(x, "none");
-        case 1: return ig_gelu(x, "tanh");
-        case 2: return ig_relu(x);
-        case 3: return ig_silu(x);
-        default: return ig_tanh(x);
-        }
-    }
-    FAIL_NULL(IG_ERR_UNSUPPORTED, "the activation '%.30s' is not known", name);
+        activation run;
+    } rows[] = {{"gelu", gelu},           {"gelu_python", gelu},
+                {"gelu_new", gelu_tanh},  {"gelu_pytorch_tanh", gelu_tanh},
+                {"gelu_fast", gelu_tanh}, {"relu", ig_relu},
+                {"silu", ig_silu},        {"swish", ig_silu},
+                {"tanh", ig_tanh},        {"sigmoid", ig_sigmoid},
+                {"linear", linear}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(rows[i].name, name) == 0)
+            return rows[i].run;
+    return NULL;
+}
+
+ig_array *dropout_run(ig_text_model *m, ig_array *x, double p)
+{
+    return x && m->dropping && p > 0 ? ig_nn_dropout(m->dropping, x, p) : x;
 }
 
 static ig_array *tensor(ig_text_model *m, const char *name, const char *part, ig_ints shape)
@@ -104,7 +106,8 @@ static ig_array *embeddings_run(ig_text_model *m, const batch_arrays *b)
         x = ig_add(x, b->types ? ig_embedding(b->types, types) : rows_from(types, 0, 1));
     }
     x = ig_add(x, rows_from(places, c->first_position, b->t));
-    return norm_run(m, encoder_name(m, "embeddings.LayerNorm", name), x);
+    x = norm_run(m, encoder_name(m, "embeddings.LayerNorm", name), x);
+    return dropout_run(m, x, m->dropout);
 }
 
 /* ---- attention ------------------------------------------------------------------------------ */
@@ -160,6 +163,18 @@ static ig_array *heads_split(const ig_text_model *m, const batch_arrays *b, ig_a
     return ig_permute_dims(ig_reshape(x, IG_SHAPE(b->n, b->t, heads, width)), IG_AXES(0, 2, 1, 3));
 }
 
+/* Attention that drops some of its probabilities, for training. */
+static ig_array *attention_dropped(ig_text_model *m, ig_array *const split[3], ig_array *mask)
+{
+    const double scale = 1 / sqrt((double)ig_dim(split[0], -1));
+    ig_array *key = ig_permute_dims(split[1], IG_AXES(0, 1, 3, 2));
+    ig_array *x = ig_multiply(ig_matmul(split[0], key), ig_float(scale));
+    if (mask)
+        x = ig_dtype_of(mask) == IG_BOOL ? ig_where(mask, x, ig_float(-INFINITY)) : ig_add(x, mask);
+    x = dropout_run(m, ig_softmax(x, IG_AXES(-1)), m->attention_dropout);
+    return ig_matmul(x, split[2]);
+}
+
 static ig_array *attention_run(ig_text_model *m, const batch_arrays *b, int layer, ig_array *x,
                                ig_array *mask)
 {
@@ -174,7 +189,10 @@ static ig_array *attention_run(ig_text_model *m, const batch_arrays *b, int laye
         if (!split[i])
             return NULL;
     }
-    ig_array *y = ig_scaled_dot_product_attention(split[0], split[1], split[2], mask, false, 0);
+    ig_array *y =
+        m->dropping && m->attention_dropout > 0
+            ? attention_dropped(m, split, mask)
+            : ig_scaled_dot_product_attention(split[0], split[1], split[2], mask, false, 0);
     y = ig_reshape(ig_permute_dims(y, IG_AXES(0, 2, 1, 3)), IG_SHAPE(b->n, b->t, width));
     return linear_run(m, layer_name(m, layer, a->out, name), y, width, width);
 }
@@ -186,10 +204,12 @@ static ig_array *layer_run(ig_text_model *m, const batch_arrays *b, int layer, i
     const architecture *a = c->arch;
     char name[MODEL_NAME];
     ig_array *y = attention_run(m, b, layer, x, mask);
+    y = a->attention_out_dropout ? dropout_run(m, y, m->dropout) : y;
     x = y ? norm_run(m, layer_name(m, layer, a->norm1, name), ig_add(x, y)) : NULL;
     y = linear_run(m, layer_name(m, layer, a->up, name), x, c->width, c->inner);
-    y = y ? activation_run(c->activation, y) : NULL;
+    y = y ? c->activation(y) : NULL;
     y = linear_run(m, layer_name(m, layer, a->down, name), y, c->inner, c->width);
+    y = dropout_run(m, y, m->dropout);
     return y ? norm_run(m, layer_name(m, layer, a->norm2, name), ig_add(x, y)) : NULL;
 }
 

@@ -45,6 +45,7 @@ static ig_status model_open(ig_text_model *m, const char *folder, ig_dtype dtype
         m->weights.prefix = c->arch->prefix;
     TRY(encoder_tensors(m, tensor_check, m));
     TRY(head_tensors(m, c->head, c->n_labels, tensor_check, m));
+    TRY(vectors_open(c, folder, dtype));
     m->tokenizer = ig_tokenizer_load(folder);
     if (!m->tokenizer)
         return error_waiting(IG_ERR_FILE);
@@ -77,19 +78,18 @@ ig_status ig_text_model_info(const ig_text_model *m, ig_text_info *info)
     TRY(require_pointer("ig_text_model_info", "m", m));
     TRY(require_pointer("ig_text_model_info", "info", info));
     const model_config *c = &m->config;
-    const int mask = ig_tokenizer_id(m->tokenizer, "[MASK]");
     *info = (ig_text_info){.architecture = c->arch->type,
                            .head = head_name(c->head),
                            .layers = (int)c->layers,
                            .heads = (int)c->heads,
                            .width = (int)c->width,
-                           .dimensions = (int)c->width,
+                           .dimensions = (int)c->dimensions,
                            .max_length = (int)c->max_length,
                            .n_labels = c->n_labels,
                            .labels = m->label_list,
                            .many_labels = c->many_labels,
                            .parameters = m->parameters,
-                           .mask_id = mask >= 0 ? mask : ig_tokenizer_id(m->tokenizer, "<mask>")};
+                           .mask_id = ig_tokenizer_special(m->tokenizer, "mask")};
     return IG_OK;
 }
 
@@ -102,6 +102,21 @@ ig_status ig_text_model_override(ig_text_model *m, const ig_model *trained)
 {
     TRY(require_pointer("ig_text_model_override", "m", m));
     m->weights.trained = trained;
+    return IG_OK;
+}
+
+ig_status ig_text_model_dropout(ig_text_model *m, ig_model *trained, double p)
+{
+    TRY(require_pointer("ig_text_model_dropout", "m", m));
+    if (!(p < 1))
+        FAIL(IG_ERR_ARGUMENT,
+             "ig_text_model_dropout: p is %g; give a probability below 1, or a negative number for "
+             "those of config.json",
+             p);
+    m->dropping = trained;
+    m->dropout = p < 0 ? m->config.dropout : p;
+    m->attention_dropout = p < 0 ? m->config.attention_dropout : p;
+    m->classify_dropout = p < 0 ? m->config.classify_dropout : p;
     return IG_OK;
 }
 
@@ -298,7 +313,7 @@ static ig_status texts_run(ig_text_model *m, head_kind head, const ig_encoding *
 
 static ig_array *encoded_run(ig_text_model *m, head_kind head, const ig_encoding *all, int n)
 {
-    const int64_t columns = head == HEAD_EMBED ? m->config.width : m->config.n_labels;
+    const int64_t columns = head == HEAD_EMBED ? m->config.dimensions : m->config.n_labels;
     order *orders = memory_get(((size_t)n + 1) * sizeof *orders);
     float *out = memory_get(((size_t)(n * columns) + 1) * sizeof *out);
     ig_array *result = NULL;

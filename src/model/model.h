@@ -3,7 +3,7 @@
 #define MODEL_MODEL_H
 
 #include "base/json.h"
-#include "text/field.h"
+#include "text/files.h"
 
 enum { MODEL_PATH = 4096, MODEL_NAME = 256 };
 
@@ -30,41 +30,35 @@ typedef struct architecture {
     const char *query, *key, *value, *out, *norm1, *up, *down, *norm2;
     /* Keys of config.json. */
     const char *width_key, *layers_key, *heads_key, *inner_key, *activation_key;
-    bool types;             /* it has token types */
-    bool padded_positions;  /* the first position is behind that of the padding token */
-    bool relative;          /* attention has a bias by distance, which all layers share */
-    const char *pre, *post; /* the two layers of the classification head */
-    bool pre_in_encoder;    /* its first layer has the prefix of the encoder */
+    const char *dropout_key, *attention_dropout_key, *classify_dropout_key;
+    double classify_dropout; /* the default of that key; 0: as for hidden states */
+    bool types;              /* it has token types */
+    bool padded_positions;   /* the first position is behind that of the padding token */
+    bool relative;           /* attention has a bias by distance, which all layers share */
+    const char *pre, *post;  /* the two layers of the classification head */
+    bool pre_in_encoder;     /* its first layer has the prefix of the encoder */
+    bool pre_dropout;        /* dropout before its first layer too */
+    bool attention_out_dropout;
     const char *pre_activation;
     const char *fill_dense, *fill_norm, *fill_decoder, *fill_bias;
 } architecture;
 
 const architecture *architecture_find(const char *type);
 
-typedef struct model_config {
-    const architecture *arch;
-    head_kind head;
-    int64_t layers, heads, width, inner, vocabulary, positions, types;
-    int64_t first_position; /* behind the padding token, or 0 */
-    int64_t buckets;        /* of distances */
-    int64_t max_length;
-    double eps;
-    char activation[32];
-    bool tied; /* the output of fill uses the table of words */
-    char **labels;
-    int n_labels;
-    bool many_labels;
-    /* Vectors. */
-    enum { POOL_MEAN, POOL_CLS, POOL_MAX } pooling;
-    bool root_length; /* the sum over the root of the length, instead of the mean */
-    bool normalize;
-} model_config;
+/* An activation function by its name in config.json; NULL if it is unknown. */
+typedef ig_array *(*activation)(ig_array *x);
+activation activation_find(const char *name);
 
-/* Reads config.json, modules.json and what belongs to them. */
-ig_status config_read(model_config *c, const char *folder);
-void config_free(model_config *c);
-
-/* ---- weights -------------------------------------------------------------------------------- */
+/* How hidden states become a vector. Several vectors are joined, in this order. */
+typedef enum pool_kind {
+    POOL_CLS,
+    POOL_MAX,
+    POOL_MEAN,
+    POOL_MEAN_SQRT, /* the sum over the root of the length */
+    POOL_WEIGHTED,  /* the mean, weighted by the number of the token */
+    POOL_LAST,
+    POOLS
+} pool_kind;
 
 typedef struct weights {
     char folder[MODEL_PATH];
@@ -76,6 +70,48 @@ typedef struct weights {
     const char *prefix; /* of the encoder in these files: that of the architecture, or "" */
     const ig_model *trained;
 } weights;
+
+/* A module of sentence-transformers behind the pooling. */
+typedef struct vector_step {
+    enum { STEP_DENSE, STEP_NORM, STEP_NORMALIZE } kind;
+    const char *path; /* the folder of the module, in the model folder */
+    int64_t in, out;
+    bool bias;             /* STEP_DENSE */
+    activation activation; /* STEP_DENSE */
+    weights weights;
+} vector_step;
+
+typedef struct model_config {
+    const architecture *arch;
+    head_kind head;
+    int64_t layers, heads, width, inner, vocabulary, positions, types;
+    int64_t first_position; /* behind the padding token, or 0 */
+    int64_t buckets;        /* of distances */
+    int64_t max_length;
+    double eps;
+    activation activation;
+    double dropout, attention_dropout, classify_dropout; /* for training */
+    bool tied; /* the output of fill uses the table of words */
+    char **labels;
+    int n_labels;
+    bool many_labels;
+    /* Vectors. */
+    char **modules; /* their folders in the model folder */
+    int n_modules;
+    unsigned pools; /* 1 << pool_kind */
+    vector_step *steps;
+    int n_steps;
+    int64_t dimensions;
+} model_config;
+
+/* Reads config.json, modules.json and what belongs to them. */
+ig_status config_read(model_config *c, const char *folder);
+ig_status modules_read(model_config *c, const char *folder);
+void config_free(model_config *c);
+/* A number of a file, from 1 to 2**31 - 1; `otherwise` if it is absent, or an error if that is 0. */
+ig_status config_count(const json_file *f, const char *key, int64_t otherwise, int64_t *out);
+
+/* ---- weights -------------------------------------------------------------------------------- */
 
 /* Maps model.safetensors, or all shards of its index. */
 ig_status weights_open(weights *w, const char *folder, ig_dtype dtype);
@@ -94,6 +130,8 @@ struct ig_text_model {
     ig_tokenizer *tokenizer;
     const char **label_list; /* for ig_text_info */
     uint64_t parameters;
+    ig_model *dropping; /* draws the keys of dropout; NULL: there is none */
+    double dropout, attention_dropout, classify_dropout;
 };
 
 /* A batch of encodings as arrays: (N, T). */
@@ -108,10 +146,17 @@ ig_status batch_make(const ig_text_model *m, const ig_encoding *encodings, int n
 /* The last hidden states. all, if not NULL, gets those behind the embeddings and behind each layer. */
 ig_array *encoder_run(ig_text_model *m, const batch_arrays *b, ig_array **all);
 ig_array *head_run(ig_text_model *m, head_kind head, ig_array *hidden, ig_array *mask);
+/* The hidden state of the first token: (N, width). */
+ig_array *first_token(ig_array *hidden);
+/* Opens the weights of the steps, and sets the size of vectors. */
+ig_status vectors_open(model_config *c, const char *folder, ig_dtype dtype);
+/* The vectors of texts: (N, dimensions). mask is (N, T); NULL: nothing is padding. */
+ig_array *vectors_run(ig_text_model *m, ig_array *hidden, ig_array *mask);
 
+/* x, or in training x with elements dropped. */
+ig_array *dropout_run(ig_text_model *m, ig_array *x, double p);
 /* x @ weight.T + bias with the tensors name.weight and name.bias. */
 ig_array *linear_run(ig_text_model *m, const char *name, ig_array *x, int64_t in, int64_t out);
-ig_array *activation_run(const char *name, ig_array *x);
 
 /* Visits the names and shapes of all tensors of the encoder, or of a head, until visit fails. */
 typedef ig_status (*tensor_visit)(void *context, const char *name, ig_ints shape);

@@ -4,7 +4,6 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "io/file.h"
-#include "text/files.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -152,19 +151,13 @@ static ig_status config_write(const ig_text_model *m, head_kind head, const char
     static const char *const class_ends[HEADS] = {"Model", "ForSequenceClassification",
                                                   "ForTokenClassification", "ForMaskedLM",
                                                   "ForQuestionAnswering"};
-    char path[MODEL_PATH], *data = NULL;
-    size_t bytes = 0;
-    json_reader r;
+    json_file f;
     rewriting w = {.labels = n > 0};
-    snprintf(path, sizeof path, "%.3800s/config.json", m->weights.folder);
-    TRY(file_read_whole(path, false, &data, &bytes));
-    json_begin(&r, data, bytes);
-    const field root = field_take(&r);
-    ig_status status = json_end(&r);
+    ig_status status = json_file_open(&f, m->weights.folder, "config.json", false);
     text_add(&w.out, "{\n  \"architectures\": [\"%s%s\"],\n  \"dtype\": \"float32\"",
-             class_begin(field_get(root, "model_type")), class_ends[head]);
+             class_begin(field_get(f.root, "model_type")), class_ends[head]);
     if (status == IG_OK)
-        status = field_each(root, member_copy, &w);
+        status = field_each(f.root, member_copy, &w);
     if (n > 0)
         labels_write(&w.out, labels, n);
     text_add(&w.out, "\n}\n");
@@ -172,7 +165,7 @@ static ig_status config_write(const ig_text_model *m, head_kind head, const char
     if (status == IG_OK)
         status = all ? file_write(folder, "config.json", all, strlen(all)) : IG_ERR_MEMORY;
     memory_free(all);
-    free(data);
+    json_file_close(&f);
     return status;
 }
 
@@ -220,23 +213,53 @@ static ig_status weights_write(ig_text_model *m, head_kind head, int64_t labels,
     return status;
 }
 
+/* ---- the folder ----------------------------------------------------------------------------- */
+
+static ig_status folder_make(const char *path)
+{
+    if (mkdir(path, 0777) != 0 && errno != EEXIST)
+        FAIL(IG_ERR_FILE, "save '%.300s': the folder cannot be created: %s", path, strerror(errno));
+    return IG_OK;
+}
+
+/* Copies modules.json of sentence-transformers, and the folders of the modules. */
+static ig_status modules_copy(const ig_text_model *m, const char *folder)
+{
+    static const char *const files[] = {"config.json", "model.safetensors"};
+    TRY(file_copy(m, "modules.json", folder));
+    TRY(file_copy(m, "sentence_bert_config.json", folder));
+    for (int i = 0; i < m->config.n_modules; i++) {
+        const char *module = m->config.modules[i];
+        char name[MODEL_PATH];
+        snprintf(name, sizeof name, "%.2000s/%.1800s", folder, module);
+        TRY(folder_make(name));
+        for (int k = 0; k < 2; k++) {
+            snprintf(name, sizeof name, "%.2000s/%s", module, files[k]);
+            TRY(file_copy(m, name, folder));
+        }
+    }
+    return IG_OK;
+}
+
 ig_status ig_text_model_save(ig_text_model *m, const char *head, const char *const *labels, int n,
                              const char *folder)
 {
     static const char *const copied[] = {
-        "tokenizer.json",          "vocab.txt",  "tokenizer_config.json",
-        "special_tokens_map.json", "vocab.json", "merges.txt"};
+        "tokenizer.json", "vocab.txt",  "tokenizer_config.json", "special_tokens_map.json",
+        "vocab.json",     "merges.txt", "added_tokens.json"};
     TRY(require_pointer("ig_text_model_save", "m", m));
     TRY(require_pointer("ig_text_model_save", "folder", folder));
     TRY(require_list("ig_text_model_save", "labels", labels, n));
     const head_kind kind = head_find("ig_text_model_save", head);
     if (kind == HEADS)
         return IG_ERR_ARGUMENT;
-    if (strlen(folder) > 3800 || (mkdir(folder, 0777) != 0 && errno != EEXIST))
-        FAIL(IG_ERR_FILE, "save '%.300s': the folder cannot be created: %s", folder,
-             strerror(errno));
+    if (strlen(folder) > 2000)
+        FAIL(IG_ERR_FILE, "save '%.100s...': the path is too long", folder);
+    TRY(folder_make(folder));
     TRY(weights_write(m, kind, n > 0 ? n : m->config.n_labels, folder));
     for (size_t i = 0; i < sizeof copied / sizeof *copied; i++)
         TRY(file_copy(m, copied[i], folder));
+    if (kind == HEAD_EMBED)
+        TRY(modules_copy(m, folder));
     return config_write(m, kind, labels, n, folder);
 }

@@ -3,12 +3,9 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "text/files.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
@@ -50,34 +47,25 @@ static ig_status shard_read(void *context, json_text key, field f)
     (void)key;
     const ig_status status =
         name ? file_add(context, name)
-             : ig_fail(IG_ERR_FORMAT, "weight_map has a value that is not a file name");
+             : ig_fail(IG_ERR_FORMAT,
+                       "load '%.200s/model.safetensors.index.json': weight_map has a value that is "
+                       "not a file name",
+                       ((const weights *)context)->folder);
     memory_free(name);
     return status;
 }
 
-static ig_status index_read(weights *w, const char *path)
+static ig_status index_read(weights *w, const char *name)
 {
-    char *data = NULL;
-    size_t bytes = 0;
-    json_reader r;
-    ig_status status = file_read_whole(path, false, &data, &bytes);
-    if (status == IG_OK) {
-        json_begin(&r, data, bytes);
-        const field map = field_get(field_take(&r), "weight_map");
-        if (json_end(&r) != IG_OK || map.kind != JSON_OBJECT)
-            status =
-                ig_fail(IG_ERR_FORMAT, "load '%.300s': it has no weight_map %s", path, r.problem);
-        else
-            status = field_each(map, shard_read, w);
-    }
-    free(data);
+    json_file f;
+    ig_status status = json_file_open(&f, w->folder, name, false);
+    const field map = field_get(f.root, "weight_map");
+    if (status == IG_OK && map.kind != JSON_OBJECT)
+        status = ig_fail(IG_ERR_FORMAT, "load '%.300s': it has no weight_map", f.path);
+    if (status == IG_OK)
+        status = field_each(map, shard_read, w);
+    json_file_close(&f);
     return status;
-}
-
-static bool exists(const char *path)
-{
-    struct stat info;
-    return stat(path, &info) == 0;
 }
 
 ig_status weights_open(weights *w, const char *folder, ig_dtype dtype)
@@ -90,16 +78,15 @@ ig_status weights_open(weights *w, const char *folder, ig_dtype dtype)
     if (!w->converted)
         return error_waiting(IG_ERR_MEMORY);
     snprintf(path, sizeof path, "%.4000s/model.safetensors", folder);
-    if (exists(path))
+    if (file_exists(path))
         return file_add(w, "model.safetensors");
     snprintf(path, sizeof path, "%.4000s/model.safetensors.index.json", folder);
-    if (exists(path))
-        return index_read(w, path);
+    if (file_exists(path))
+        return index_read(w, "model.safetensors.index.json");
     FAIL(IG_ERR_FILE,
          "load '%.300s': it has neither model.safetensors nor model.safetensors.index.json; "
-         "weights in "
-         "pytorch_model.bin are not read, since they are programs: convert them with transformers' "
-         "save_pretrained",
+         "pytorch_model.bin is not read, because reading it executes code: convert it with "
+         "transformers' save_pretrained",
          folder);
 }
 

@@ -123,6 +123,15 @@ ig_status ig_optimizer_clip(ig_optimizer *o, double max_norm)
     return IG_OK;
 }
 
+ig_status ig_optimizer_decay_ndim(ig_optimizer *o, int ndim)
+{
+    if (!o || ndim < 0)
+        return ig_fail(IG_ERR_ARGUMENT, "optimizer_decay_ndim: %s",
+                       o ? "a number of axes cannot be negative" : "the optimizer is NULL");
+    o->decay_ndim = ndim;
+    return IG_OK;
+}
+
 int64_t ig_optimizer_steps(const ig_optimizer *o) { return o ? o->steps : 0; }
 
 /* ---- one step ---- */
@@ -267,7 +276,10 @@ static ig_status update(step *s, int i)
         g = ig_astype(g, fine);
     }
     ig_array *const *number = numbers_in(s, fine);
-    ig_array *value = number ? o->rule->update(o, number, p, g, state, next) : NULL;
+    ig_optimizer settings = *o;
+    if (ig_ndim(p) < o->decay_ndim)
+        settings.decay = 0;
+    ig_array *value = number ? o->rule->update(&settings, number, p, g, state, next) : NULL;
     if (own != fine)
         value = ig_astype(value, own);
     if (!value)

@@ -38,6 +38,7 @@ struct ig_optimizer {
     double last;           /* also the factor */
     decline decline;
     double max_norm; /* 0: gradients are not clipped */
+    int decay_ndim;  /* parameters with fewer axes do not decay */
 
     int64_t steps;
     uint64_t owner; /* id of the model whose parameters state belongs to; 0: there is none yet */

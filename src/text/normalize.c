@@ -371,21 +371,6 @@ normalizer *normalizer_new(field config)
     return NULL;
 }
 
-normalizer *normalizer_bert(bool lower, bool ideographs, int strip_accents)
-{
-    normalizer *n = memory_new(sizeof *n);
-    step *s = n ? step_add(n, STEP_BERT) : NULL;
-    if (!s) {
-        normalizer_free(n);
-        return NULL;
-    }
-    s->flag[0] = true;
-    s->flag[1] = ideographs;
-    s->flag[2] = strip_accents < 0 ? lower : strip_accents;
-    s->flag[3] = lower;
-    return n;
-}
-
 bool normalizer_is_bert(const normalizer *n)
 {
     if (n->n != 1 || n->steps[0].kind != STEP_BERT)

@@ -10,8 +10,6 @@ typedef struct normalizer normalizer;
 
 /* From the value of "normalizer" in tokenizer.json; null has no steps. NULL on failure. */
 normalizer *normalizer_new(field config);
-/* BERT's, for folders with vocab.txt only. */
-normalizer *normalizer_bert(bool lowercase, bool ideographs, int strip_accents);
 void normalizer_free(normalizer *n);
 
 /* Reads a pattern: {"String": text}, {"Regex": text} or a text. */

@@ -256,8 +256,12 @@ static ig_status named_read(field f, const char *name, int32_t *id)
     return IG_OK;
 }
 
-ig_status post_bert(post *p, int32_t cls, int32_t sep)
+/* [CLS] A [SEP] B [SEP] */
+static ig_status bert_read(post *p, field f)
 {
+    int32_t cls = 0, sep = 0;
+    TRY(named_read(f, "cls", &cls));
+    TRY(named_read(f, "sep", &sep));
     const template_item items[] = {{-1, cls, 0}, {0, 0, 0}, {-1, sep, 0}, {1, 0, 1}, {-1, sep, 1}};
     p->has_template = true;
     for (int i = 0; i < 5; i++) {
@@ -268,14 +272,6 @@ ig_status post_bert(post *p, int32_t cls, int32_t sep)
     return IG_OK;
 }
 
-static ig_status bert_read(post *p, field f)
-{
-    int32_t cls = 0, sep = 0;
-    TRY(named_read(f, "cls", &cls));
-    TRY(named_read(f, "sep", &sep));
-    return post_bert(p, cls, sep);
-}
-
 static ig_status trim_read(post *p, field f)
 {
     p->trim = field_bool(field_get(f, "trim_offsets"), true);
@@ -283,6 +279,7 @@ static ig_status trim_read(post *p, field f)
     return IG_OK;
 }
 
+/* <s> A </s> </s> B </s> */
 static ig_status roberta_read(post *p, field f)
 {
     int32_t cls = 0, sep = 0;

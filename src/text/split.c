@@ -427,15 +427,6 @@ splitter *splitter_new(field config)
     return NULL;
 }
 
-splitter *splitter_bert(void)
-{
-    splitter *s = memory_new(sizeof *s);
-    if (!s || bert_read(s, (field){0}) == IG_OK)
-        return s;
-    splitter_free(s);
-    return NULL;
-}
-
 bool splitter_is_bert(const splitter *s) { return s->bert && s->n == 2; }
 
 void splitter_free(splitter *s)

@@ -33,7 +33,6 @@ typedef struct splitter splitter;
 
 /* From the value of "pre_tokenizer" in tokenizer.json; null does nothing. NULL on failure. */
 splitter *splitter_new(field config);
-splitter *splitter_bert(void);
 void splitter_free(splitter *s);
 bool splitter_is_bert(const splitter *s);
 

@@ -407,15 +407,25 @@ subword_model *subword_model_read(json_reader *r)
     return NULL;
 }
 
-subword_model *subword_model_lines(const char *chars, size_t bytes, const char *unknown)
+/* A model without a vocabulary. unknown is the unknown token; NULL: none. */
+static subword_model *model_new(const char *type, const char *unknown)
 {
     subword_model *m = memory_new(sizeof *m);
     if (!m)
         return NULL;
     m->config = (model_config){.unknown_id = -1, .longest_word = 100};
-    m->config.type = memory_text("WordPiece");
-    m->config.unknown = memory_text(unknown);
-    ig_status status = m->config.type && m->config.unknown ? IG_OK : IG_ERR_MEMORY;
+    m->config.type = memory_text(type);
+    m->config.unknown = unknown ? memory_text(unknown) : NULL;
+    if (m->config.type && (m->config.unknown || !unknown))
+        return m;
+    subword_model_free(m);
+    return NULL;
+}
+
+subword_model *subword_model_lines(const char *chars, size_t bytes, const char *unknown)
+{
+    subword_model *m = model_new("WordPiece", unknown);
+    ig_status status = m ? IG_OK : IG_ERR_MEMORY;
     int64_t id = 0;
     for (size_t i = 0; i < bytes && status == IG_OK; id++) {
         const char *newline = memchr(chars + i, '\n', bytes - i);
@@ -427,6 +437,50 @@ subword_model *subword_model_lines(const char *chars, size_t bytes, const char *
         status = vocabulary_add(&m->vocabulary, chars + i, end - i, id);
         i = next;
     }
+    if (status == IG_OK)
+        status = model_finish(m);
+    if (status == IG_OK)
+        return m;
+    subword_model_free(m);
+    return NULL;
+}
+
+/* Lines "left right"; the first may be "#version: 0.2". */
+static ig_status merge_lines_read(subword_model *m, const char *chars, size_t bytes)
+{
+    int32_t rank = 0;
+    for (size_t i = 0, next; i < bytes; i = next) {
+        const char *newline = memchr(chars + i, '\n', bytes - i);
+        size_t end = newline ? (size_t)(newline - chars) : bytes;
+        next = end + 1;
+        end -= end > i && chars[end - 1] == '\r';
+        if (end == i || (i == 0 && end > 8 && memcmp(chars, "#version", 8) == 0))
+            continue;
+        const char *blank = memchr(chars + i, ' ', end - i);
+        if (!blank)
+            FAIL(IG_ERR_FORMAT, "line '%.*s' is not a pair of tokens",
+                 (int)(end - i < 40 ? end - i : 40), chars + i);
+        TRY(merge_add(m, chars + i, (size_t)(blank - chars) - i, blank + 1,
+                      (size_t)(chars + end - blank) - 1, rank++));
+    }
+    return IG_OK;
+}
+
+subword_model *subword_model_pairs(const char *words, size_t n_words, const char *merges,
+                                   size_t n_merges, bool *in_merges)
+{
+    json_reader r;
+    subword_model *m = model_new("BPE", NULL);
+    if (!m)
+        return NULL;
+    json_begin(&r, words, n_words);
+    ig_status status = vocabulary_read(m, &r);
+    if (json_end(&r) != IG_OK && status == IG_OK)
+        status = ig_fail(IG_ERR_FORMAT, "it is not a JSON object of ids %s", r.problem);
+    *in_merges = status == IG_OK;
+    if (status == IG_OK)
+        status = merge_lines_read(m, merges, n_merges);
+    *in_merges &= status != IG_OK;
     if (status == IG_OK)
         status = model_finish(m);
     if (status == IG_OK)

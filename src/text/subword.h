@@ -64,6 +64,9 @@ struct subword_model {
 subword_model *subword_model_read(json_reader *r);
 /* A WordPiece model of the lines of vocab.txt. */
 subword_model *subword_model_lines(const char *chars, size_t bytes, const char *unknown);
+/* A BPE model of vocab.json and merges.txt. *in_merges says which of the two a failure is about. */
+subword_model *subword_model_pairs(const char *words, size_t n_words, const char *merges,
+                                   size_t n_merges, bool *in_merges);
 void subword_model_free(subword_model *m);
 
 /* Replaces out with the tokens of a word, which is not empty. */

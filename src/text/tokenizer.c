@@ -1,4 +1,4 @@
-/* Tokenizers: reading tokenizer.json and vocab.txt, and the public functions. */
+/* Tokenizers: reading tokenizer.json, and the public functions. */
 #include "text/tokenizer.h"
 
 #include "base/error.h"
@@ -88,13 +88,16 @@ static ig_status added_add(ig_tokenizer *t, const char *chars, size_t bytes, add
     return status;
 }
 
-static ig_status added_read(void *context, json_text key, field f)
+/* A token with its flags: {"content": "[MASK]", "lstrip": false, ...}. One that is there already stays as it is if
+ * `first`. */
+static ig_status added_field(ig_tokenizer *t, field f, int64_t id, bool first)
 {
-    ig_tokenizer *t = context;
-    const int64_t id = field_int(field_get(f, "id"), -1);
     size_t bytes = 0;
     char *chars = field_text(field_get(f, "content"), &bytes);
-    (void)key;
+    if (chars && first && vocabulary_find(&t->added, chars, bytes) >= 0) {
+        memory_free(chars);
+        return IG_OK;
+    }
     if (!chars || id < 0 || id >= VOCABULARY_MOST) {
         memory_free(chars);
         FAIL(IG_ERR_FORMAT, "added_tokens has an entry without content or id");
@@ -106,6 +109,41 @@ static ig_status added_read(void *context, json_text key, field f)
                                .normalized = field_bool(field_get(f, "normalized"), true),
                                .special = field_bool(field_get(f, "special"), false)};
     const ig_status status = added_add(t, chars, bytes, token);
+    memory_free(chars);
+    return status;
+}
+
+/* An item of "added_tokens" in tokenizer.json. */
+static ig_status added_read(void *context, json_text key, field f)
+{
+    (void)key;
+    return added_field(context, f, field_int(field_get(f, "id"), -1), false);
+}
+
+/* A member of "added_tokens_decoder" in tokenizer_config.json: "103": {"content": "[MASK]", ...}. */
+static ig_status decoder_read(void *context, json_text key, field f)
+{
+    char *number = json_text_copy(key, NULL), *end = NULL;
+    const long id = number ? strtol(number, &end, 10) : -1;
+    const bool fine = number && *number && !*end;
+    memory_free(number);
+    return added_field(context, f, fine ? id : -1, true);
+}
+
+/* A member of added_tokens.json: "<new>": 30522. */
+static ig_status added_id_read(void *context, json_text key, field f)
+{
+    ig_tokenizer *t = context;
+    const int64_t id = field_int(f, -1);
+    size_t bytes = 0;
+    char *chars = json_text_copy(key, &bytes);
+    if (!chars)
+        return IG_ERR_MEMORY;
+    ig_status status = IG_OK;
+    if (id < 0 || id >= VOCABULARY_MOST)
+        status = ig_fail(IG_ERR_FORMAT, "added_tokens.json has no id for '%.60s'", chars);
+    else if (vocabulary_find(&t->added, chars, bytes) < 0)
+        status = added_add(t, chars, bytes, (added_token){.id = (int32_t)id, .normalized = true});
     memory_free(chars);
     return status;
 }
@@ -143,65 +181,94 @@ static ig_status padding_read(padding *p, field f)
     return IG_OK;
 }
 
-static ig_status parts_read(ig_tokenizer *t, const parts *p)
+/* Options of tokenizer_config.json change BERT's normalizer, as in transformers. */
+static ig_status normalizer_make(ig_tokenizer *t, field f, field config)
+{
+    char *changed = NULL;
+    if (config.kind == JSON_OBJECT && field_is(field_get(f, "type"), "BertNormalizer")) {
+        json_reader r;
+        if (!(changed = tokenizer_bert_normalizer(config, f)))
+            return IG_ERR_MEMORY;
+        json_begin(&r, changed, strlen(changed));
+        f = field_take(&r);
+        json_end(&r);
+    }
+    t->normalizer = normalizer_new(f);
+    memory_free(changed);
+    return t->normalizer ? IG_OK : error_waiting(IG_ERR_MEMORY);
+}
+
+static ig_status parts_read(ig_tokenizer *t, const parts *p, const tokenizer_more *more)
 {
     if (!t->model)
         FAIL(IG_ERR_FORMAT, "it has no 'model'; it is not a tokenizer.json");
-    t->normalizer = normalizer_new(p->normalizer);
-    t->splitter = t->normalizer ? splitter_new(p->splitter) : NULL;
+    TRY(normalizer_make(t, p->normalizer, more->config));
+    t->splitter = splitter_new(p->splitter);
     if (!t->splitter)
         return error_waiting(IG_ERR_MEMORY);
     TRY(field_each(p->added, added_read, t));
+    TRY(field_each(field_get(more->config, "added_tokens_decoder"), decoder_read, t));
+    TRY(field_each(more->added, added_id_read, t));
     TRY(post_read(&t->post, p->post));
     TRY(truncation_read(&t->truncation, p->truncation));
     return padding_read(&t->padding, p->padding);
 }
 
-/* The id of the first of some names that the vocabulary has. */
-static int32_t id_of(const ig_tokenizer *t, const char *const *names, int n)
+/* The id of a special token: as it is named, or as usual. -1: there is none. */
+static int32_t special_find(const ig_tokenizer *t, const char *name, const char *usual,
+                            const char *other)
 {
-    for (int i = 0; i < n; i++) {
-        const int id = ig_tokenizer_id(t, names[i]);
-        if (id >= 0)
-            return id;
-    }
-    return -1;
+    const char *const names[] = {name, usual, other};
+    int id = -1;
+    for (int i = 0; i < 3 && id < 0; i++)
+        id = ig_tokenizer_id(t, names[i]);
+    return id;
 }
 
-static void tokenizer_finish(ig_tokenizer *t)
+static void tokenizer_finish(ig_tokenizer *t, const tokenizer_more *more)
 {
-    static const char *const masks[] = {"[MASK]", "<mask>"}, *const pads[] = {"[PAD]", "<pad>"};
     added_set_sort(&t->plain);
     added_set_sort(&t->normalized);
-    t->mask_id = id_of(t, masks, 2);
-    t->pad_id = t->padding.given ? t->padding.id : id_of(t, pads, 2);
-    if (t->pad_id < 0)
-        t->pad_id = 0;
+    t->mask_id = special_find(t, more->mask, "[MASK]", "<mask>");
+    t->pad_id = t->padding.given ? t->padding.id : special_find(t, more->pad, "[PAD]", "<pad>");
     if (!t->padding.given)
-        t->padding.id = t->pad_id;
+        t->padding.id = t->pad_id < 0 ? 0 : t->pad_id;
     t->bert = normalizer_is_bert(t->normalizer) && splitter_is_bert(t->splitter) && !t->post.trim &&
               t->normalized.n == 0;
 }
 
-static ig_status json_parse(ig_tokenizer *t, const char *source, size_t bytes)
+static ig_status source_read(ig_tokenizer *t, const char *source, size_t bytes,
+                             const tokenizer_more *more)
 {
     json_reader r;
     parts p = {0};
     json_begin(&r, source, bytes);
-    ig_status status = members_read(t, &p, &r);
-    const ig_status whole = json_end(&r);
+    const ig_status status = members_read(t, &p, &r), whole = json_end(&r);
     if (r.status != IG_OK && !ig_failed() && (status != IG_OK || whole != IG_OK))
         FAIL(IG_ERR_FORMAT, "it is not valid JSON %s", r.problem);
-    if (status != IG_OK || whole != IG_OK)
-        return status != IG_OK ? status : whole;
-    status = parts_read(t, &p);
-    if (status == IG_OK)
-        tokenizer_finish(t);
-    return status;
+    TRY(status);
+    TRY(whole);
+    TRY(parts_read(t, &p, more));
+    tokenizer_finish(t, more);
+    return IG_OK;
 }
 
-/* Puts the file before the waiting message. */
-static void name_file(const char *path)
+ig_tokenizer *tokenizer_parse(const char *source, size_t bytes, subword_model *model,
+                              const tokenizer_more *more)
+{
+    ig_tokenizer *t = memory_new(sizeof *t);
+    if (!t) {
+        subword_model_free(model);
+        return NULL;
+    }
+    t->model = model;
+    if (source_read(t, source, bytes, more) == IG_OK)
+        return t;
+    ig_tokenizer_free(t);
+    return NULL;
+}
+
+void tokenizer_name_file(const char *path)
 {
     ig_status code = IG_ERR_FORMAT;
     const char *message = ig_error(&code);
@@ -211,123 +278,31 @@ static void name_file(const char *path)
     ig_fail(message ? code : IG_ERR_MEMORY, "load '%s': %s", shown, copy);
 }
 
-static ig_tokenizer *json_load(const char *path)
+/* ---- loading -------------------------------------------------------------------------------- */
+
+ig_tokenizer *tokenizer_load_json(const char *path, const tokenizer_more *more)
 {
     char *data = NULL;
     size_t bytes = 0;
-    if (file_read_whole(path, false, &data, &bytes) != IG_OK) {
-        free(data);
-        return NULL;
-    }
-    ig_tokenizer *t = memory_new(sizeof *t);
-    if (t && json_parse(t, data, bytes) != IG_OK) {
-        name_file(path);
-        ig_tokenizer_free(t);
-        t = NULL;
+    ig_tokenizer *t = NULL;
+    if (file_read_whole(path, false, &data, &bytes) == IG_OK) {
+        t = tokenizer_parse(data, bytes, NULL, more);
+        if (!t)
+            tokenizer_name_file(path);
     }
     free(data);
     return t;
-}
-
-/* ---- vocab.txt ------------------------------------------------------------------------------ */
-
-/* Options of tokenizer_config.json that matter without a tokenizer.json. */
-typedef struct bert_options {
-    bool lower, ideographs;
-    int accents; /* -1: as lower */
-} bert_options;
-
-static ig_status bert_special(ig_tokenizer *t)
-{
-    static const char *const names[] = {"[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"};
-    int32_t ids[5];
-    for (int i = 0; i < 5; i++) {
-        ids[i] = vocabulary_find(&t->model->vocabulary, names[i], strlen(names[i]));
-        if (ids[i] >= 0)
-            TRY(added_add(t, names[i], strlen(names[i]),
-                          (added_token){.id = ids[i], .special = true}));
-    }
-    if (ids[1] < 0 || ids[3] < 0)
-        FAIL(IG_ERR_FORMAT, "it has no line [CLS] or [SEP]; it is not a vocabulary of BERT");
-    return post_bert(&t->post, ids[3], ids[1]);
-}
-
-static ig_tokenizer *lines_load(const char *path, bert_options o)
-{
-    char *data = NULL;
-    size_t bytes = 0;
-    if (file_read_whole(path, false, &data, &bytes) != IG_OK) {
-        free(data);
-        return NULL;
-    }
-    ig_tokenizer *t = memory_new(sizeof *t);
-    bool fine = t && (t->model = subword_model_lines(data, bytes, "[UNK]")) != NULL;
-    free(data);
-    fine = fine && (t->normalizer = normalizer_bert(o.lower, o.ideographs, o.accents)) != NULL;
-    fine = fine && (t->splitter = splitter_bert()) != NULL;
-    fine = fine && bert_special(t) == IG_OK;
-    if (fine) {
-        tokenizer_finish(t);
-        return t;
-    }
-    name_file(path);
-    ig_tokenizer_free(t);
-    return NULL;
-}
-
-static ig_status options_read(const char *path, bert_options *o)
-{
-    char *data = NULL;
-    size_t bytes = 0;
-    json_reader r;
-    ig_status status = file_read_whole(path, true, &data, &bytes);
-    if (status == IG_OK && data) {
-        json_begin(&r, data, bytes);
-        const field f = field_take(&r);
-        if (json_end(&r) == IG_OK) {
-            const field accents = field_get(f, "strip_accents");
-            o->lower = field_bool(field_get(f, "do_lower_case"), o->lower);
-            o->ideographs = field_bool(field_get(f, "tokenize_chinese_chars"), true);
-            o->accents = accents.kind == JSON_BOOL ? field_bool(accents, false) : -1;
-        } else {
-            status =
-                ig_fail(IG_ERR_FORMAT, "load '%.200s': it is not valid JSON %s", path, r.problem);
-        }
-    }
-    free(data);
-    return status;
-}
-
-static bool exists(const char *path)
-{
-    struct stat info;
-    return stat(path, &info) == 0;
-}
-
-static ig_tokenizer *folder_load(const char *folder)
-{
-    char path[4096], options[4096];
-    bert_options o = {.lower = true, .ideographs = true, .accents = -1};
-    if ((size_t)snprintf(path, sizeof path, "%s/tokenizer.json", folder) >= sizeof path)
-        FAIL_NULL(IG_ERR_FILE, "the path of the folder is too long");
-    if (exists(path))
-        return json_load(path);
-    snprintf(path, sizeof path, "%s/vocab.txt", folder);
-    snprintf(options, sizeof options, "%s/tokenizer_config.json", folder);
-    if (!exists(path))
-        FAIL_NULL(IG_ERR_FILE, "'%.200s' has neither tokenizer.json nor vocab.txt", folder);
-    return options_read(options, &o) == IG_OK ? lines_load(path, o) : NULL;
 }
 
 static ig_tokenizer *any_load(const char *path)
 {
     struct stat info;
     if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
-        return folder_load(path);
+        return tokenizer_load_folder(path);
     const size_t n = strlen(path);
     if (n > 4 && strcmp(path + n - 4, ".txt") == 0)
-        return lines_load(path, (bert_options){.lower = true, .ideographs = true, .accents = -1});
-    return json_load(path);
+        return tokenizer_load_lines(path);
+    return tokenizer_load_json(path, &(tokenizer_more){0});
 }
 
 ig_tokenizer *ig_tokenizer_load(const char *path)
@@ -364,4 +339,11 @@ int ig_tokenizer_id(const ig_tokenizer *t, const char *token)
         return -1;
     const int32_t id = vocabulary_find(&t->added, token, strlen(token));
     return id >= 0 ? id : vocabulary_find(&t->model->vocabulary, token, strlen(token));
+}
+
+int ig_tokenizer_special(const ig_tokenizer *t, const char *name)
+{
+    if (!t || !name)
+        return -1;
+    return strcmp(name, "mask") == 0 ? t->mask_id : strcmp(name, "pad") == 0 ? t->pad_id : -1;
 }

@@ -55,8 +55,6 @@ typedef struct post {
 } post;
 
 ig_status post_read(post *p, field config);
-/* [CLS] A [SEP] B [SEP] */
-ig_status post_bert(post *p, int32_t cls, int32_t sep);
 void post_free(post *p);
 /* The number of special tokens that are added to one text or to a pair. */
 int post_count(const post *p, bool pair);
@@ -129,6 +127,33 @@ struct ig_tokenizer {
     int32_t mask_id, pad_id;
     bool bert; /* BERT's normalizer and pre-tokenizer, for which ASCII has a short path */
 };
+
+/* ---- loading -------------------------------------------------------------------------------- */
+
+/* What other files of a model folder say beside tokenizer.json. */
+typedef struct tokenizer_more {
+    field
+        config;  /* tokenizer_config.json: options of BERT's normalizer, and added_tokens_decoder */
+    field added; /* added_tokens.json: ids by token */
+    const char *mask, *pad;
+} tokenizer_more;
+
+/* Reads a tokenizer.json. model, if not NULL, is the model that it does not have; the tokenizer owns it, also after a
+ * failure. NULL with an error that does not name the file. */
+ig_tokenizer *tokenizer_parse(const char *source, size_t bytes, subword_model *model,
+                              const tokenizer_more *more);
+/* Puts the name of the file before the message of the error. */
+void tokenizer_name_file(const char *path);
+
+/* The normalizer of BERT as JSON: `before` with the options of tokenizer_config.json; release it with memory_free. */
+char *tokenizer_bert_normalizer(field config, field before);
+
+/* Loads a tokenizer.json, the tokenizer of a model folder, or a vocab.txt. */
+ig_tokenizer *tokenizer_load_json(const char *path, const tokenizer_more *more);
+ig_tokenizer *tokenizer_load_folder(const char *path);
+ig_tokenizer *tokenizer_load_lines(const char *path);
+
+/* ---- steps ---------------------------------------------------------------------------------- */
 
 /* Replaces out with the tokens of one text, without special tokens. Offsets are in code points; encoder_bytes makes them
  * bytes, and must be called before the next text. */

@@ -109,6 +109,10 @@ done
 check 'bash: files for [NAME=]FILE' offers '' ingot run --output ''
 check 'bash: ops' offers "log_softmax" ingot ops log_s
 check 'bash: words' offers 'mnist' ingot train m
+check 'bash: train text has options of its own' offers '--data --dropout --device' ingot train text --d
+check 'bash: train has no --dropout' offers '--data --device' ingot train --d
+check 'ingot man has train text' has "$temporary/ingot.1" '.SS ingot train text'
+check 'ingot man has the options of train text' has "$temporary/ingot.1" '\-\-dropout P'
 check 'bash: files are left to readline' offers '' ingot eval -f ''
 check 'bash: an unknown verb offers nothing' offers '' ingot zzz ''
 check 'bash takes it all' bash -n "$temporary/bash"
@@ -127,6 +131,8 @@ if command -v fish >/dev/null; then
     in_fish() { fish --no-config -c "source $temporary/fish; complete -C '$1'" | cut -f1 | paste -sd' '; }
     check 'fish: verbs' test "$(in_fish 'ingot d')" = 'devices doctor'
     check 'fish: values' test "$(in_fish 'ingot train --optimizer ad')" = 'adam adamw'
+    check 'fish: train text' test "$(in_fish 'ingot train text --dropo')" = '--dropout'
+    check 'fish: train text has no --optimizer' test -z "$(in_fish 'ingot train text --optim')"
 fi
 
 if command -v zsh >/dev/null; then

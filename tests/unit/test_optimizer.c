@@ -215,6 +215,25 @@ static void test_half(void **state)
     }
 }
 
+/* Without gradients, a step is the decay alone: of parameters with enough axes. */
+static void test_decay_ndim(void **state)
+{
+    (void)state;
+    ig_model *m = ig_model_new(0);
+    ig_optimizer *o = ig_adamw(0.5, 0.9, 0.999, 1e-8, 0.5);
+    assert_int_equal(ig_optimizer_decay_ndim(o, 2), IG_OK);
+    assert_int_equal(ig_scope_begin(), IG_OK);
+    ig_array *matrix = ig_model_param(m, "matrix", IG_SHAPE(2, 2), IG_F32, IG_INIT_ONES, 0);
+    ig_array *bias = ig_model_param(m, "bias", IG_SHAPE(2), IG_F32, IG_INIT_ONES, 0);
+    ig_array *loss = ig_multiply(ig_sum_all(ig_add(matrix, bias)), ig_float(0));
+    assert_int_equal(ig_step(o, m, loss, NULL, NULL, 0), IG_OK);
+    assert_float_equal(ig_item(ig_sum_all(ig_model_get(m, "matrix"))), 3, 0);
+    assert_float_equal(ig_item(ig_sum_all(ig_model_get(m, "bias"))), 2, 0);
+    ig_scope_end();
+    ig_optimizer_free(o);
+    ig_model_free(m);
+}
+
 static void test_clip(void **state)
 {
     (void)state;
@@ -322,6 +341,7 @@ static void test_settings(void **state)
     assert_error(IG_ERR_ARGUMENT, "weight_decay is -1");
     ig_optimizer *o = make_adam();
     assert_int_equal(ig_optimizer_clip(o, -1), IG_ERR_ARGUMENT);
+    assert_int_equal(ig_optimizer_decay_ndim(o, -1), IG_ERR_ARGUMENT);
     assert_error(IG_ERR_ARGUMENT, "negative");
     assert_int_equal(ig_schedule_warmup(o, -1), IG_ERR_ARGUMENT);
     assert_error(IG_ERR_ARGUMENT, "-1 steps");
@@ -458,6 +478,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_rules, begin, end),
         cmocka_unit_test_setup_teardown(test_half, begin, end),
         cmocka_unit_test_setup_teardown(test_clip, begin, end),
+        cmocka_unit_test_setup_teardown(test_decay_ndim, begin, end),
         cmocka_unit_test_setup_teardown(test_schedules, begin, end),
         cmocka_unit_test_setup_teardown(test_settings, begin, end),
         cmocka_unit_test_setup_teardown(test_failing_step, begin, end),
