@@ -10,11 +10,14 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 
 from support.tally import check, finish, skip
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(ROOT, "tests", "metal", "sim"))
+import msl  # noqa: E402  pylint: disable=wrong-import-position
 INGOT = os.environ.get("INGOT", "build/ingot")
 SOURCES = {"basics.cu": [None, "smooth<float, 2>", "smooth<int, 3>"], "operations.cu": [None], "warps.cu": [None],
            "wmma.cu": [None], "classes.cu": [None], "shared_parts.cu": [None]}
@@ -64,7 +67,7 @@ def check_opencl(name, text):
 
 def for_clang(text):
     """Metal's text with the words that clang's C++ for OpenCL needs."""
-    return FOREIGN.sub(r"\1_", VECTOR.sub(r"make_\1(", text))
+    return FOREIGN.sub(r"\1_", VECTOR.sub(r"make_\1(", msl.structs_in_device_memory(text)))
 
 
 def check_metal(name, text, compiler):

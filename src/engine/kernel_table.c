@@ -84,6 +84,7 @@ static kernel_row *kernel_new(const char *source, uint64_t hash)
         memory_free(r);
         return NULL;
     }
+    module_whole_warps(r->module);
     keep_text(source);
     kernels.count++;
     r->next = kernels.row[hash % TABLE_SLOTS];

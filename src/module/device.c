@@ -17,7 +17,7 @@ enum {
 
 /* ---- building ---- */
 
-static kernel_target target_of(const backend *dev, const uint32_t block[3])
+static kernel_target target_of(const backend *dev, const module_built *b)
 {
     const backend_limits *l = &dev->limits;
     kernel_target t = *kernel_target_find(dev->language);
@@ -31,7 +31,8 @@ static kernel_target target_of(const backend *dev, const uint32_t block[3])
     t.f64 = l->f64;
     t.atomics_i64 = l->atomics_i64;
     t.shuffles = l->shuffles;
-    memcpy(t.block, block, sizeof t.block);
+    t.whole_warps = b->whole_warps;
+    memcpy(t.block, b->block, sizeof t.block);
     return t;
 }
 
@@ -53,7 +54,7 @@ static ig_status translate(const kernel_tree *tree, module_built *b, kernel_imag
         TRY(kernel_lower(tree, b->entry, &b->lanes));
         return IG_OK;
     }
-    const kernel_target target = target_of(b->dev, b->block);
+    const kernel_target target = target_of(b->dev, b);
     TRY(kernel_print(tree, b->entry, &target, &b->printed));
     for (int i = out->n_params; i < b->printed->n_params; i++)
         (*params)[i] = (kernel_param){.kind = KERNEL_BUFFER};
@@ -126,6 +127,7 @@ ig_status module_built_for(ig_module *m, const backend *dev, const kernel_entry 
     b->dev = dev;
     b->tree = m->tree;
     b->entry = e;
+    b->whole_warps = m->whole_warps;
     return built_add(b, &m->built, out);
 }
 
@@ -146,6 +148,7 @@ static ig_status built_for_shape(module_built *b, const uint32_t block[3], modul
     s->dev = b->dev;
     s->tree = b->tree;
     s->entry = b->entry;
+    s->whole_warps = b->whole_warps;
     memcpy(s->block, block, sizeof s->block);
     return built_add(s, &b->shapes, out);
 }

@@ -13,6 +13,7 @@ typedef struct module_built {
     const backend *dev;
     const kernel_tree *tree;
     const kernel_entry *entry;
+    bool whole_warps;  /* see module_whole_warps */
     uint32_t block[3]; /* the only shape of a block that it can be launched with, or zeros */
     struct module_built *shapes; /* builds of the same kernel for one shape each */
     lane_code *lanes;
@@ -33,6 +34,7 @@ struct ig_module {
     kernel_tree *tree;
     ig_kernel_info *kernels;
     int n_kernels;
+    bool whole_warps;
     module_built *built;
     module_variables *variables;
     pthread_mutex_t lock; /* held while devices and what is on them are used, launches included */

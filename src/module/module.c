@@ -81,6 +81,8 @@ ig_module *module_new(const char *name, const char *source, const kernel_parse_o
     return NULL;
 }
 
+void module_whole_warps(ig_module *m) { m->whole_warps = true; }
+
 ig_module *ig_module_new(const char *name, const char *source, const ig_module_options *o)
 {
     kernel_parse_options options = {0};

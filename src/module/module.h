@@ -14,6 +14,9 @@
 ig_module *module_new(const char *name, const char *source, const kernel_parse_options *options,
                       char **said);
 
+/* All launches will have blocks of one axis and of whole warps: called before the first. */
+void module_whole_warps(ig_module *m);
+
 /* What a launch needs to know about a kernel. */
 typedef struct module_kernel {
     const ig_kernel_info *info;

@@ -302,6 +302,57 @@ static void exchanges_that_are_fine(void **unused)
 }
 
 /* Every scalar and struct of a function with barriers has a value from its declaration on. */
+/* Where all lanes of a warp are known to shuffle, Metal's own function is used. */
+static void whole_warps_shuffle_plainly(void **state)
+{
+#define SHUFFLE "y[threadIdx.x] = __shfl_down_sync(0xffffffffu, y[threadIdx.x], 1);"
+    static const struct {
+        const char *source;
+        bool plain;
+    } rows[] = {
+        {"__global__ void k(int *y, int n) { " SHUFFLE " }", true},
+        {"__global__ void k(int *y, int n) { for (int i = 0; i < n; i++) " SHUFFLE " }", true},
+        {"__global__ void k(int *y, int n) { for (int i = threadIdx.x >> 5; i < n; i += 8) " SHUFFLE
+         " }",
+         true},
+        {"__global__ void k(int *y, int n) { int w = threadIdx.x / 32; if (w < n) " SHUFFLE " }",
+         true},
+        {"__global__ void k(int *y, int n) { if (threadIdx.x < n) " SHUFFLE " }", false},
+        {"__global__ void k(int *y, int n) { for (int i = threadIdx.x; i < n; i += 8) " SHUFFLE
+         " }",
+         false},
+        {"__global__ void k(int *y, int n) { if (threadIdx.x >= n) return; " SHUFFLE " }", false},
+        {"__global__ void k(int *y, int n) { for (int i = 0; i < n; i++) { if (y[threadIdx.x] > i)"
+         " continue; " SHUFFLE " } }",
+         false},
+        {"__device__ void f(int *y) { " SHUFFLE " }\n"
+         "__global__ void k(int *y, int n) { if (n > 3) f(y); }",
+         true},
+        {"__device__ void f(int *y) { " SHUFFLE " }\n"
+         "__global__ void k(int *y, int n) { if (threadIdx.x > 3) f(y); }",
+         false},
+        {"__device__ void f(int *y) { " SHUFFLE " }\n"
+         "__global__ void k(int *y, int n) { if (threadIdx.x > 3) return; f(y); }",
+         false},
+        {"__global__ void k(int *y, int n) { int i = (threadIdx.x > 3) && "
+         "__shfl_xor_sync(0xffffffffu, n, 1); y[0] = i; }",
+         false},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++)
+        for (int whole = 0; whole < 2; whole++) {
+            kernel_target target = *kernel_target_find("metal");
+            kernel_printed *out;
+            target.whole_warps = whole;
+            assert_int_equal(printed(rows[i].source, &target, &out), IG_OK);
+            const bool plain = strstr(out->text, "T ig_shuffle(") == NULL;
+            if (plain != (whole && rows[i].plain))
+                fail_msg("row %zu: %s", i, out->text);
+            kernel_printed_free(out);
+        }
+#undef SHUFFLE
+}
+
 static void variables_begin_with_values(void **unused)
 {
     (void)unused;
@@ -533,6 +584,7 @@ int main(void)
         cmocka_unit_test(sources_without_kernels),
         cmocka_unit_test(instances_that_the_source_names),
         cmocka_unit_test(shuffles_ask_for_lanes),
+        cmocka_unit_test(whole_warps_shuffle_plainly),
         cmocka_unit_test(variables_begin_with_values),
         cmocka_unit_test(literals_are_float),
         cmocka_unit_test(logs_become_text),

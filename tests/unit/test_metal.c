@@ -106,6 +106,45 @@ static void memory_has_a_budget(void **state)
     ig_set_device("cpu");
 }
 
+/* Attention of 40 queries, as the CPU and as the GPU have it: scores in threadgroup memory, and too many for it. */
+static const float *attention_on(const char *device, int64_t keys, ig_math math)
+{
+    assert_int_equal(ig_set_device("cpu"), IG_OK);
+    ig_array *x[3] = {ig_normal(ig_key(1, NULL), IG_SHAPE(2, 40, 24), IG_F32),
+                      ig_normal(ig_key(2, NULL), IG_SHAPE(2, keys, 24), IG_F32),
+                      ig_normal(ig_key(3, NULL), IG_SHAPE(2, keys, 24), IG_F32)};
+    assert_int_equal(ig_eval(x, 3), IG_OK);
+    for (int i = 0; i < 3; i++)
+        x[i] = ig_to_device(x[i], device);
+    assert_int_equal(ig_set_math(math), IG_OK);
+    assert_int_equal(ig_set_device(device), IG_OK);
+    ig_array *y = ig_scaled_dot_product_attention(x[0], x[1], x[2], NULL, false, 0);
+    const float *data = ig_data(y);
+    ig_set_math(IG_MATH_STRICT);
+    ig_set_device("cpu");
+    assert_non_null(data);
+    return data;
+}
+
+static void attention_is_that_of_the_cpu(void **state)
+{
+    static const int64_t keys[] = {50, 260};
+    enum { ELEMENTS = 2 * 40 * 24 };
+    (void)state;
+    if (!has_metal() || !compiles())
+        skip();
+    for (int i = 0; i < 2; i++) {
+        ig_scope_begin();
+        const float *same = attention_on("cpu", keys[i], IG_MATH_SAME);
+        assert_memory_equal(attention_on("metal", keys[i], IG_MATH_SAME), same,
+                            ELEMENTS * sizeof *same);
+        const float *strict = attention_on("metal", keys[i], IG_MATH_STRICT);
+        for (int k = 0; k < ELEMENTS; k++)
+            assert_float_equal(strict[k], same[k], 4e-6);
+        ig_scope_end();
+    }
+}
+
 /* BUILD/tests/unit/test_metal -> BUILD/tests/metal/libmetalsim.so */
 static void find_simulator(const char *self)
 {
@@ -132,6 +171,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(nothing_is_copied),
         cmocka_unit_test(small_arrays_are_copied),
         cmocka_unit_test(memory_has_a_budget),
+        cmocka_unit_test(attention_is_that_of_the_cpu),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     free(pages);

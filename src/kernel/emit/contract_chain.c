@@ -1,4 +1,4 @@
-/* Chains that begin and end with a contraction, such as attention: a block takes TILE_ROWS rows through all
+/* Chains that begin and end with a contraction, such as attention: a block takes a tile of rows through all
  * programs. The first contraction fills rows of scores, maps and reductions work on them warp by warp, and the
  * last contraction multiplies them. Each program computes what it computes alone, in the same order.
  *
@@ -11,6 +11,7 @@
 
 enum {
     TILE_ROWS = 16,
+    MATRIX_ROWS = 32, /* of a tile, where warps multiply matrices */
     WARPS = 8,
     THREADS = 32 * WARPS,
     FOLD_CHUNK = 1024,
@@ -65,8 +66,8 @@ static bool may_overwrite(const program *p, int n, int from, int to)
            tape_has(&p[last].pre, TAPE_STORE, to) && overwrites(&p[last].pre, from, to);
 }
 
-/* Lays out the slots that exist by rows; returns the bytes of a tile, or -1 without memory. */
-static int64_t lay_out(const program *p, int n, emit_locals *locals)
+/* Lays out the slots that exist by rows; returns the bytes of a tile of so many rows, or -1 without memory. */
+static int64_t lay_out(const program *p, int n, int rows, emit_locals *locals)
 {
     int64_t bytes = 0;
     *locals = (emit_locals){0};
@@ -82,7 +83,7 @@ static int64_t lay_out(const program *p, int n, emit_locals *locals)
                 at = locals->at[k].offset;
         if (at < 0) {
             at = bytes;
-            bytes += (l->row_bytes * TILE_ROWS + 15) / 16 * 16;
+            bytes += (l->row_bytes * rows + 15) / 16 * 16;
         }
         locals->at[locals->n++] = (emit_local){.slot = l->slot, .own = l->row_bytes, .offset = at};
     }
@@ -93,7 +94,7 @@ static int64_t lay_out(const program *p, int n, emit_locals *locals)
 /* ---- the programs between ---- */
 
 /* Rows of the tile, one for each warp at a time. */
-static void write_between(emit_writer *w, const program *p, int k, int64_t rows)
+static void write_between(emit_writer *w, const program *p, int k, int64_t rows, int tile)
 {
     const int inner = writer_number(w, p->pre.size / rows);
     const char *type = emit_lane_type(p->dtype);
@@ -102,7 +103,7 @@ static void write_between(emit_writer *w, const program *p, int k, int64_t rows)
              "        const int team = first + warp;\n"
              "        const bool here = m0_first + team < rows_end;\n"
              "        const idx row = batch * rows_end + m0_first + team;\n",
-             TILE_ROWS, WARPS);
+             tile, WARPS);
     if (p->kind == PROGRAM_MAP) {
         text_add(
             &w->body,
@@ -139,7 +140,7 @@ static void write_between(emit_writer *w, const program *p, int k, int64_t rows)
 
 /* ---- the contractions ---- */
 
-static contraction contraction_of(const program *p, int number, int64_t rows,
+static contraction contraction_of(const program *p, int number, int64_t rows, bool matrices,
                                   const emit_locals *locals)
 {
     const bool large = ig_dtype_bytes(contraction_lane(p)) > 4;
@@ -151,11 +152,26 @@ static contraction contraction_of(const program *p, int number, int64_t rows,
                                                           : 1,
                                .vector = large ? 2 : 4,
                                .warps_n = WARPS,
-                               .threads = THREADS};
+                               .threads = THREADS,
+                               .matrices = matrices};
+    if (matrices) {
+        c.shape.warps_n = WARPS * 16 / MATRIX_ROWS;
+        c.shape.cols = 2;
+    }
     for (int i = 0; i < locals->n; i++)
         if (locals->at[i].slot == p->in[0].slot)
             c.from = &locals->at[i];
     return c;
+}
+
+/* Tiles are made narrower until the panels fit. */
+static void plan(emit_writer *w, contraction *c, int64_t room)
+{
+    contraction_plan(w, c);
+    while (contraction_panel_bytes(c) > room && c->shape.cols > 1 && !c->shape.matrices) {
+        c->shape.cols /= 2;
+        contraction_plan(w, c);
+    }
 }
 
 /* All tiles of columns. */
@@ -166,14 +182,17 @@ static void write_contraction(emit_writer *w, const contraction *c)
     if (c->number)
         text_add(&w->body, "    const idx m%d_first = m0_first;\n", c->number);
     contraction_tile(w, c);
-    text_add(&w->body, "    }\n    __syncthreads();\n");
+    /* Fragments leave through the memory of the next panels. */
+    text_add(&w->body,
+             c->shape.matrices ? "    __syncthreads();\n    }\n" : "    }\n    __syncthreads();\n");
 }
 
 static void write_kernel(emit_writer *w, const program *p, int n, const contraction *first,
                          const contraction *last, bool scratch, int64_t bytes)
 {
     const int64_t a = contraction_panel_bytes(first), b = contraction_panel_bytes(last);
-    const int64_t tiles = ceil_div(p->extent[1], TILE_ROWS);
+    const int tile = first->side[0].tile;
+    const int64_t tiles = ceil_div(p->extent[1], tile);
     const int tiles_m = writer_number(w, tiles), jobs = writer_number(w, p->extent[0] * tiles);
     text_add(&w->body,
              "extern \"C\" __global__ void contract_chain(PARAMS)\n{\n"
@@ -193,34 +212,45 @@ static void write_kernel(emit_writer *w, const program *p, int n, const contract
              "    const idx rows_end = g.n%d;\n"
              "    for (idx job = blockIdx.x; job < g.n%d; job += gridDim.x) {\n"
              "    const idx batch = job / g.n%d, m0_first = job %% g.n%d * %d;\n",
-             writer_number(w, p->extent[1]), jobs, tiles_m, tiles_m, TILE_ROWS);
+             writer_number(w, p->extent[1]), jobs, tiles_m, tiles_m, tile);
     write_contraction(w, first);
     for (int k = 1; k < n - 1; k++)
-        write_between(w, &p[k], k, p->rows);
+        write_between(w, &p[k], k, p->rows, tile);
     write_contraction(w, last);
     text_add(&w->body, "    }\n}\n");
 }
 
-static ig_status emit_with(const program *p, int n, const emit_target *t, const emit_locals *locals,
-                           int64_t bytes, emitted *out)
+/* Shared memory that folds need, at most: chunk<k> of each reduction. */
+static int64_t fold_bytes(const program *p, int n, bool matrices)
 {
-    contraction first = contraction_of(&p[0], 0, p->rows, locals);
-    contraction last = contraction_of(&p[n - 1], 1, p->rows, locals);
+    int64_t bytes = 0;
+    for (int k = 0; k < n; k++)
+        if (p[k].kind == PROGRAM_REDUCE)
+            bytes += WARPS * CHUNKS * (int64_t)ig_dtype_bytes(dtype_lane(p[k].dtype));
+    return matrices ? bytes : RESERVE;
+}
+
+static ig_status emit_with(const program *p, int n, const emit_target *t, bool matrices,
+                           const emit_locals *locals, int64_t bytes, emitted *out)
+{
+    contraction first = contraction_of(&p[0], 0, p->rows, matrices, locals);
+    contraction last = contraction_of(&p[n - 1], 1, p->rows, matrices, locals);
     emit_writer w;
     TRY(writer_start(&w, t, out));
     w.wide = !emit_is_narrow(p, n);
     w.rolled = t->cpu;
-    contraction_plan(&w, &first);
-    contraction_plan(&w, &last);
+    const int64_t folds = fold_bytes(p, n, matrices), room = (int64_t)t->shared_bytes - folds;
+    plan(&w, &first, room);
+    plan(&w, &last, room);
     const int64_t a = contraction_panel_bytes(&first), b = contraction_panel_bytes(&last);
-    const int64_t taken = (a > b ? a : b) + RESERVE;
+    const int64_t taken = (a > b ? a : b) + folds;
     const bool scratch = taken + bytes > (int64_t)t->shared_bytes;
     contraction_functions(&w, &first);
     contraction_functions(&w, &last);
     for (int k = 1; k < n - 1; k++)
         rows_functions(&w, &p[k], k, p->rows, locals, NULL);
     write_kernel(&w, p, n, &first, &last, scratch, bytes);
-    const int64_t jobs = p->extent[0] * ceil_div(p->extent[1], TILE_ROWS);
+    const int64_t jobs = p->extent[0] * ceil_div(p->extent[1], first.side[0].tile);
     const int64_t blocks = scratch && jobs > SCRATCH_BLOCKS ? SCRATCH_BLOCKS : jobs;
     if (scratch)
         out->scratch_bytes = (uint64_t)(blocks * bytes);
@@ -231,10 +261,12 @@ static ig_status emit_with(const program *p, int n, const emit_target *t, const 
 ig_status emit_contract_chain(const program *p, int n, const emit_target *t, emitted *out)
 {
     emit_locals locals;
-    const int64_t bytes = lay_out(p, n, &locals);
+    const bool matrices =
+        contraction_uses_matrices(&p[0], t) && contraction_uses_matrices(&p[n - 1], t);
+    const int64_t bytes = lay_out(p, n, matrices ? MATRIX_ROWS : TILE_ROWS, &locals);
     ig_status status = bytes < 0 ? IG_ERR_MEMORY : IG_OK;
     if (status == IG_OK)
-        status = emit_with(p, n, t, &locals, bytes, out);
+        status = emit_with(p, n, t, matrices, &locals, bytes, out);
     memory_free(locals.at);
     return status;
 }

@@ -318,7 +318,8 @@ static void atomic_metal(printer *p, const kernel_expr *e)
 
 /* ---- warps ------------------------------------------------------------------------------------ */
 
-/* The function that shuffles values of a type; lanes that are not active give 0. */
+/* The function that shuffles values of a type; lanes that are not active give 0. Metal's own is enough where all lanes
+ * are active. */
 static const char *shuffle_name(printer *p, const kernel_type *t)
 {
     print_use(p, is_metal(p) && t->size == 8 ? PRELUDE_SHUFFLE_WIDE : PRELUDE_SHUFFLE);
@@ -339,15 +340,22 @@ static void shuffle(printer *p, const kernel_expr *e)
 {
     static const char *const lanes[] = {"at", "up", "down", "xor"};
     const kernel_type *t = e->type;
+    const bool whole = is_metal(p) && p->at->together, wide = whole && t->size == 8;
     print_use(p, PRELUDE_LANES);
-    print_out(p, "%s(", shuffle_name(p, t));
+    if (wide)
+        print_out(p, "as_type<%s>(", print_type(p, t, SPACE_LOCAL, false));
+    print_out(p, "%s(", whole ? "simd_shuffle" : shuffle_name(p, t));
+    if (wide)
+        print_out(p, "as_type<uint2>(");
     print_expr(p, e->args[1], LEVEL_ASSIGN);
+    if (wide)
+        print_out(p, ")");
     print_out(p, ", ig_lane_%s(%s, ", lanes[e->builtin - BUILTIN_SHFL],
               is_metal(p) ? "lane" : "get_sub_group_local_id()");
     print_expr(p, e->args[2], LEVEL_ASSIGN);
     print_out(p, ", ");
     print_expr(p, e->args[3], LEVEL_ASSIGN);
-    print_out(p, "))");
+    print_out(p, wide ? ")))" : "))");
 }
 
 static void vote(printer *p, const kernel_expr *e)

@@ -120,8 +120,7 @@ static void metal_params(printer *p, const print_function *f)
                        print_format(p, "%s [[buffer(%d)]]",
                                     print_declare(p, v->type->plain, v->space, name, true), at++));
         else
-            print_item(&s, print_format(p, "%s %s &%s [[buffer(%d)]]",
-                                        v->type->kind == TYPE_STRUCT ? "device const" : "constant",
+            print_item(&s, print_format(p, "constant %s &%s [[buffer(%d)]]",
                                         print_type(p, v->type->plain, v->space, true),
                                         is_read_only(p, v) ? name : p->bases[i], at++));
     }

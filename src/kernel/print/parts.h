@@ -49,6 +49,7 @@ typedef struct print_function {
     bool follows; /* inactive threads call it too: it has a parameter `active` */
     bool splits;  /* it has a branch or loop with a barrier that only some threads run */
     bool *varying_params, *varying_locals, varying_result; /* see varies.c */
+    bool apart, together; /* see varies.c; all lanes of a warp run each shuffle of it */
     bool *uniform_params, *uniform_locals; /* the same in all threads, also in inactive ones */
     struct print_function *next;
 } print_function;
@@ -86,6 +87,7 @@ typedef struct printer {
     int n_temps;
     print_function *functions, **last; /* callees first, the kernel last */
     print_function *at;                /* the one that is printed */
+    bool by_warps;                     /* print_varies compares the lanes of a warp only */
     bool maybe;                        /* threads may have returned before the current statement */
     const kernel_stmt *split;          /* the innermost split statement around the current one */
     bool loop_splits;              /* the innermost loop is split: a break ends activity in it */

@@ -1,9 +1,12 @@
-/* Which values differ between the threads of a block.
+/* Which values differ between the threads of a block, and before that, which differ between the lanes of a warp.
  *
  * A variable varies if a value that depends on threadIdx reaches it, by an assignment, by an argument of a
  * call, or because it is assigned under a condition that varies. What is loaded from one address by all
  * threads does not vary. A branch whose condition varies and that has a barrier inside is *split*: only some
- * threads enter it. So is a loop with a barrier that some threads leave before others. */
+ * threads enter it. So is a loop with a barrier that some threads leave before others.
+ *
+ * A function is *apart* if a warp may run one of its shuffles with some of its lanes only: under a condition that differs
+ * between lanes, or after one of them has returned. */
 #include "kernel/print/parts.h"
 
 typedef struct search {
@@ -24,6 +27,19 @@ static void mark(search *s, bool *flag, bool varies)
         *flag = s->changed = true;
 }
 
+/* threadIdx.x >> 5 or / 32: the same in all lanes of a warp, where blocks have one axis. */
+static bool is_warp_number(const kernel_expr *e)
+{
+    const kernel_expr *a = e->a;
+    while (a->kind == EXPR_CAST)
+        a = a->a;
+    if (a->kind != EXPR_INDEX || a->base != INDEX_THREAD || a->axis != 0 ||
+        e->b->kind != EXPR_CONST)
+        return false;
+    return (e->op == OP_SHR && e->b->value.integer == 5) ||
+           (e->op == OP_DIV && e->b->value.integer == 32);
+}
+
 bool print_varies(printer *p, const kernel_expr *e)
 {
     if (!e)
@@ -34,6 +50,10 @@ bool print_varies(printer *p, const kernel_expr *e)
         return flag && *flag;
     }
     case EXPR_INDEX: return e->base == INDEX_THREAD;
+    case EXPR_BINARY:
+        if (p->by_warps && is_warp_number(e))
+            return false;
+        break;
     case EXPR_BUILTIN: {
         const int class = kernel_builtin_rows[e->builtin].class;
         if (class == CLASS_BARRIER)
@@ -73,9 +93,12 @@ static void find_in_expr(search *s, const kernel_expr *e, bool divergent)
         if (v)
             mark(s, flag_of(s->p->at, v), divergent || print_varies(s->p, e->b));
     } else if (e->kind == EXPR_CALL) {
-        const print_function *f = print_function_of(s->p, e->as.function);
+        print_function *f = print_function_of(s->p, e->as.function);
         for (uint32_t i = 0; i < e->n_args && i < f->f->n_params; i++)
             mark(s, &f->varying_params[i], print_varies(s->p, e->args[i]));
+        mark(s, &f->apart, divergent || s->p->at->apart);
+    } else if (e->kind == EXPR_BUILTIN && kernel_builtin_rows[e->builtin].class == CLASS_WARP) {
+        mark(s, &s->p->at->apart, divergent);
     }
     find_in_expr(s, e->a, divergent);
     const bool chosen =
@@ -87,6 +110,22 @@ static void find_in_expr(search *s, const kernel_expr *e, bool divergent)
         find_in_expr(s, e->args[i], divergent);
 }
 
+/* A `break` or `continue` under a condition that varies. */
+static bool leaves_apart(printer *p, const kernel_stmt *s, bool divergent)
+{
+    for (; s; s = s->next) {
+        if ((s->kind == STMT_BREAK || s->kind == STMT_CONTINUE) && divergent)
+            return true;
+        if (s->kind == STMT_LOOP)
+            continue;
+        const bool inner = divergent || ((s->kind == STMT_IF || s->kind == STMT_SWITCH) &&
+                                         print_varies(p, s->value));
+        if (leaves_apart(p, s->body, inner) || leaves_apart(p, s->otherwise, inner))
+            return true;
+    }
+    return false;
+}
+
 static void find_in(search *s, const kernel_stmt *t, bool divergent)
 {
     for (; t; t = t->next) {
@@ -95,8 +134,11 @@ static void find_in(search *s, const kernel_stmt *t, bool divergent)
         if (t->kind == STMT_RETURN && t->value && (divergent || print_varies(s->p, t->value)) &&
             !s->p->at->varying_result)
             s->p->at->varying_result = s->changed = true;
+        mark(s, &s->p->at->apart, t->kind == STMT_RETURN && divergent);
         const bool choice = t->kind == STMT_IF || t->kind == STMT_LOOP || t->kind == STMT_SWITCH;
-        const bool inner = divergent || (choice && print_varies(s->p, t->value));
+        const bool inner =
+            divergent || (choice && print_varies(s->p, t->value)) ||
+            (s->p->by_warps && t->kind == STMT_LOOP && leaves_apart(s->p, t->body, false));
         find_in_expr(s, t->value, divergent);
         find_in_expr(s, t->step, inner);
         find_in(s, t->body, inner);
@@ -135,12 +177,13 @@ static bool has_split(printer *p, const kernel_stmt *s)
     return false;
 }
 
-void print_varies_find(printer *p)
+static void find_all(printer *p)
 {
     search s = {.p = p, .changed = true};
     for (print_function *f = p->functions; f; f = f->next) {
         f->varying_params = kernel_arena_new(p->arena, f->f->n_params + 1);
         f->varying_locals = kernel_arena_new(p->arena, f->f->n_locals + 1);
+        f->varying_result = false;
     }
     while (s.changed) {
         s.changed = false;
@@ -149,6 +192,16 @@ void print_varies_find(printer *p)
             find_in(&s, f->f->body, false);
         }
     }
+}
+
+void print_varies_find(printer *p)
+{
+    p->by_warps = true;
+    find_all(p);
+    p->by_warps = false;
+    for (print_function *f = p->functions; f; f = f->next)
+        f->together = p->target->whole_warps && !f->apart;
+    find_all(p);
     for (print_function *f = p->functions; f; f = f->next) {
         p->at = f;
         f->splits = f->holds && has_split(p, f->f->body);

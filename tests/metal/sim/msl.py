@@ -144,10 +144,17 @@ def shared_variables(text):
     return SHARED.sub(one, text)
 
 
+def structs_in_device_memory(text):
+    """C++ for OpenCL cannot copy a struct from constant memory, as Metal can: such a parameter is in device memory."""
+    structs = set(re.findall(r"^struct (\w+) \{", text, re.M))
+    return re.sub(r"\bconstant (\w+) &(?=\w+ \[\[buffer)", lambda m: f"device const {m[1]} &" if m[1] in structs else m[0], text)
+
+
 def translate(name, source):
     """The source in a namespace, with a function for each kernel; and the rows of its kernels."""
     text = without_comments(source)
     lint(text)
+    text = structs_in_device_memory(text)
     rows, functions = [], []
     for found in KERNEL.finditer(text):
         end = closing(text, found.end() - 1)
