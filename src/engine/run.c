@@ -65,10 +65,8 @@ schedule_rules engine_rules(const backend *dev)
     enum { FOLD_BYTES = 8192 };
     const int64_t shared = (int64_t)dev->limits.shared_bytes;
     if (dev->launch)
-        return (schedule_rules){.contract_chains = true};
-    /* Compilers for CPUs take very long for a kernel of several contractions. */
-    return (schedule_rules){.contract_chains = !dev->limits.cpu,
-                            .contract_ends = true,
+        return (schedule_rules){0};
+    return (schedule_rules){.contract_ends = true,
                             .chain_bytes =
                                 shared > 2 * FOLD_BYTES ? shared - FOLD_BYTES : FOLD_BYTES,
                             .team_points = 1024,

@@ -198,8 +198,7 @@ ig_status schedule_chain(schedule *s, const schedule_rules *rules)
     for (int i = 0; i < s->n_program;) {
         int64_t outer = rows_at(s, i);
         const bool contracts = s->program[i].kind == PROGRAM_CONTRACT;
-        const bool may = outer > 1 && (!contracts || rules->contract_chains);
-        int n = may ? chain_length(s, i, outer) : 1;
+        int n = outer > 1 ? chain_length(s, i, outer) : 1;
         if (contracts && rules->contract_ends && n > 0 &&
             s->program[i + n - 1].kind != PROGRAM_CONTRACT)
             n = 1;

@@ -94,11 +94,11 @@ typedef struct schedule {
 
 /* What a device wants of schedules. */
 typedef struct schedule_rules {
-    bool contract_chains; /* a chain may begin and end with a contraction */
-    bool contract_ends;   /* a chain that begins with one ends with one */
+    bool contract_ends; /* a chain that begins with one ends with one */
     /* Memory for the temporaries that only a chain uses. Of rows of at most team_points points, team_rows
-     * are computed at once, of longer ones one. Chains of contractions have no such limit. 0: a chain that begins with a contraction keeps all of its
-     * temporaries by rows, whatever they take, and other chains keep none. */
+     * are computed at once, of longer ones one. Chains of contractions have no such limit. 0: a chain that
+     * begins with a contraction keeps all of its temporaries by rows, whatever they take, and other chains
+     * keep none. */
     int64_t chain_bytes;
     int64_t team_points, team_rows;
 } schedule_rules;

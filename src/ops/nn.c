@@ -113,12 +113,14 @@ int op_dropout(op_id op, const ig_arg *args, ig_array **out)
 
 /* ---- softmax ---- */
 
-/* x less its largest element along axis, which is valid. A row of -inf becomes NaN. What is taken away
- * cancels out in the end, so it has no part in gradients. */
-static ig_array *below_max(ig_array *x, ig_ints axis)
+/* The largest element along axis, which is valid; 0 if there are none. What softmax takes away cancels out in
+ * the end, so it has no part in gradients. A row of -inf becomes NaN. */
+static ig_array *row_max(ig_array *x, ig_ints axis)
 {
-    return ig_size(x) == 0 ? x : ig_subtract(x, ig_stop_gradient(ig_max(x, axis, true)));
+    return ig_size(x) == 0 ? ig_float(0) : ig_stop_gradient(ig_max(x, axis, true));
 }
+
+static ig_array *below_max(ig_array *x, ig_ints axis) { return ig_subtract(x, row_max(x, axis)); }
 
 static ig_array *row_sums(ig_array *x, ig_ints axis)
 {
@@ -458,9 +460,12 @@ int op_cross_entropy(op_id op, const ig_arg *args, ig_array **out)
     ig_array *outside = ig_subtract(labels, ig_int(INDEX_REFUSED));
     labels = ig_where(ig_less(labels, ig_int(0)), outside, labels);
     ig_array *at = ig_expand_dims(labels, IG_AXES(axis));
-    ig_array *logs = log_softmax(x, IG_AXES(axis));
-    ig_array *loss = ig_negative(ig_take_along_axis(logs, at, axis));
-    ig_array *in[ENTROPY_INPUTS] = {x, logs, at};
+    /* log_softmax at the label alone: nothing has the size of the logits. */
+    ig_array *most = row_max(x, IG_AXES(axis)), *below = ig_subtract(x, most);
+    ig_array *total = ig_log(row_sums(ig_exp(below), IG_AXES(axis)));
+    ig_array *chosen = ig_subtract(ig_take_along_axis(x, at, axis), most);
+    ig_array *loss = ig_negative(ig_subtract(chosen, total));
+    ig_array *in[ENTROPY_INPUTS] = {x, ig_subtract(below, total), at};
     loss = ig_custom_grad(loss, in, ENTROPY_INPUTS, pull_entropy, (void *)(intptr_t)axis, NULL);
     loss = ig_squeeze(loss, IG_AXES(axis));
     return reduced(op, loss, &args[3], dtype, out);

@@ -164,7 +164,7 @@ static void the_arena_has_no_gaps(void **unused)
     graph g = {0};
     assert_int_equal(graph_order(&g, grads, 2), IG_OK);
     assert_int_equal(graph_key(&g), IG_OK);
-    schedule *s = schedule_build(&g, &(schedule_rules){.contract_chains = true});
+    schedule *s = schedule_build(&g, &(schedule_rules){0});
     assert_non_null(s);
     assert_true(s->arena_bytes > 0 && s->arena_bytes <= most_at_once(s));
     schedule_free(s);

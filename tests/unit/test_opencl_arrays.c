@@ -415,6 +415,44 @@ static void lengths_share_kernels(void **unused)
     ig_shutdown();
 }
 
+/* Softmax, layer norm and cross entropy are one kernel each; attention is one after that which scales the query.
+ * With `same` all have the CPU's bits. 37 and 75 are no multiples of a tile. */
+static void rows_are_one_kernel(void **unused)
+{
+    (void)unused;
+    enum { HEADS = 2, TOKENS = 37, KEYS = 75, WIDTH = 5 };
+    static float result[2][4][HEADS * TOKENS * KEYS];
+    static const int kernels[4] = {1, 1, 1, 2};
+    if (!opencl_device_or_skip(0))
+        return;
+    ig_set_math(IG_MATH_SAME);
+    for (int i = 0; i < 2; i++) {
+        ig_scope_begin();
+        ig_set_device(i ? "opencl:0" : "cpu");
+        ig_array *q = ig_normal(ig_key(1, NULL), IG_SHAPE(HEADS, TOKENS, WIDTH), IG_F32);
+        ig_array *k = ig_normal(ig_key(2, NULL), IG_SHAPE(HEADS, KEYS, WIDTH), IG_F32);
+        ig_array *v = ig_normal(ig_key(3, NULL), IG_SHAPE(HEADS, KEYS, WIDTH), IG_F32);
+        ig_array *x = ig_normal(ig_key(4, NULL), IG_SHAPE(TOKENS, KEYS), IG_F32);
+        ig_array *label = ig_randint(ig_key(5, NULL), IG_SHAPE(TOKENS), 0, KEYS, IG_I64);
+        assert_int_equal(ig_eval((ig_array *[]){q, k, v, x, label}, 5), IG_OK);
+        ig_array *y[4] = {ig_softmax(x, IG_AXES(-1)),
+                          ig_layer_norm(x, NULL, NULL, IG_AXES(-1), 1e-5),
+                          ig_cross_entropy(x, label, -1, "none"),
+                          ig_scaled_dot_product_attention(q, k, v, NULL, false, 0)};
+        for (int j = 0; j < 4; j++) {
+            const int before = kernels_count();
+            if (ig_read(y[j], result[i][j], (size_t)ig_size(y[j]) * sizeof(float)) != IG_OK)
+                fail_msg("%s", ig_error(NULL));
+            assert_int_equal(kernels_count() - before, i ? kernels[j] : 0);
+            assert_memory_equal(result[0][j], result[i][j], sizeof result[0][j]);
+        }
+        ig_scope_end();
+    }
+    ig_set_math(IG_MATH_STRICT);
+    ig_set_device("cpu");
+    ig_shutdown();
+}
+
 /* ---- what PoCL's compiler is given ---- */
 
 static const char *const no_header = "-D_OPENCL_H_";
@@ -488,6 +526,7 @@ int main(int argc, char **argv)
         TEST(shapes_share_kernels),
         TEST(lengths_share_kernels),
         TEST(headers_are_read_if_needed),
+        TEST(rows_are_one_kernel),
     };
     return cmocka_run_group_tests(tests, opencl_begin, opencl_end);
 }

@@ -132,8 +132,7 @@ static groups groups_of(const program *p, int side)
     return (groups){{0, b}, {b, rows}, {b + rows, k}};
 }
 
-/* Points of a block of k: k as a whole, or its even cut. */
-static int64_t block_points(const emit_writer *w, const program *p)
+int64_t contraction_block(const emit_writer *w, const program *p)
 {
     const int64_t k = p->extent[3], parts = w->target->same ? ceil_div(k, SAME_K) : 1;
     return parts && k ? ceil_div(k, parts) : 1;
@@ -151,9 +150,9 @@ static void plan_side(const emit_writer *w, contraction *c, int number, int tile
     snprintf(s->name, sizeof s->name, "%c%d", number ? 'n' : 'm', c->number);
     const axes along = s->along_k ? q.k : q.rows, across = s->along_k ? q.rows : q.k;
     const int n = ig_dtype_bytes(o->dtype) <= 4 ? 4 : 1, last = along.first + along.n - 1;
-    const bool whole =
-        tile * TILE_K / n % c->shape.threads == 0 &&
-        (!s->along_k || block_points(w, c->p) % n == 0 || block_points(w, c->p) == c->p->extent[3]);
+    const bool whole = tile * TILE_K / n % c->shape.threads == 0 &&
+                       (!s->along_k || contraction_block(w, c->p) % n == 0 ||
+                        contraction_block(w, c->p) == c->p->extent[3]);
     if (n > 1 && whole && along.n && v->stride[last] == 1 && v->shape[last] % n == 0 &&
         v->offset % n == 0 && steps_by(v, q.batch, true, n) && steps_by(v, along, false, n) &&
         steps_by(v, across, true, n))
@@ -167,15 +166,18 @@ static void plan_side(const emit_writer *w, contraction *c, int number, int tile
 void contraction_plan(emit_writer *w, contraction *c)
 {
     const contract_shape *s = &c->shape;
-    plan_side(w, c, 0, s->threads / 32 / s->warps_n * LANES_M * s->rows);
-    plan_side(w, c, 1, s->warps_n * LANES_N * s->cols);
+    const bool cpu = w->target->cpu;
+    plan_side(w, c, 0, cpu ? SERIAL_ROWS : s->threads / 32 / s->warps_n * LANES_M * s->rows);
+    plan_side(w, c, 1, cpu ? SERIAL_COLS : s->warps_n * LANES_N * s->cols);
     c->vector = c->p->extent[2] % GROUP == 0 && s->cols >= GROUP && !c->locals
                     ? emit_vector_width(w, &c->p->post)
                     : 1;
 }
 
-int64_t contraction_panel_bytes(const contraction *c)
+int64_t contraction_panel_bytes(const emit_writer *w, const contraction *c)
 {
+    if (w->target->cpu)
+        return contraction_serial_bytes(c->p);
     return (int64_t)2 * TILE_K * (c->side[0].pitch + c->side[1].pitch) *
            (int64_t)ig_dtype_bytes(contraction_lane(c->p));
 }
@@ -379,7 +381,7 @@ static void write_points(emit_writer *w, const contraction *c)
     const contract_shape *s = &c->shape;
     const char *type = emit_lane_type(contraction_lane(c->p));
     const char *m = c->side[0].name, *n = c->side[1].name;
-    const int part = writer_number(w, block_points(w, c->p));
+    const int part = writer_number(w, contraction_block(w, c->p));
     if (w->target->same)
         text_add(&w->body, "    %s sum[%d][%d];\n", type, s->rows, s->cols);
     for (int i = 0; i < 2; i++)
@@ -412,6 +414,10 @@ void contraction_tile(emit_writer *w, const contraction *c)
 {
     const contract_shape *s = &c->shape;
     const char *m = c->side[0].name, *n = c->side[1].name;
+    if (w->target->cpu) {
+        contraction_serial_tile(w, c);
+        return;
+    }
     write_begin(w, c);
     write_points(w, c);
     if (s->matrices) {
@@ -459,6 +465,8 @@ void contraction_functions(emit_writer *w, const contraction *c)
 static contract_shape shape_of(const program *p, const emit_target *t)
 {
     const bool large = ig_dtype_bytes(contraction_lane(p)) > 4;
+    if (t->cpu)
+        return SERIAL_SHAPE;
     contract_shape s = {.rows = large ? 4 : 8, .cols = 4, .vector = large ? 2 : 4};
     s.warps_n = TILE / (LANES_N * s.cols);
     s.threads = 32 * s.warps_n * (TILE / (LANES_M * s.rows));
@@ -471,28 +479,25 @@ ig_status emit_contract(const program *p, const emit_target *t, emitted *out)
     contraction c = {.p = p, .shape = shape_of(p, t), .chain_rows = 0};
     if (p->post.size == 0)
         return IG_OK;
-    if (t->cpu)
-        return emit_contract_serial(p, t, out);
     emit_writer w;
     TRY(writer_start(&w, t, out));
     w.wide = !emit_is_narrow(p, 1) ||
              (double)p->extent[0] * (double)p->extent[1] * (double)p->extent[2] > INT32_MAX;
     contraction_plan(&w, &c);
     contraction_functions(&w, &c);
-    const int tiles_n = writer_number(&w, ceil_div(p->extent[2], TILE));
-    const int tiles_m = writer_number(&w, ceil_div(p->extent[1], TILE));
+    const int rows = c.side[0].tile, cols = c.side[1].tile;
+    const int64_t across = ceil_div(p->extent[2], cols), down = ceil_div(p->extent[1], rows);
+    const int tiles_n = writer_number(&w, across), tiles_m = writer_number(&w, down);
     text_add(
         &w.body,
         "extern \"C\" __global__ void contract(PARAMS)\n{\n    __shared__ uint4 panels[%lld];\n"
         "    const idx job = blockIdx.x, batch = job / g.n%d / g.n%d;\n"
         "    const idx n0_first = job %% g.n%d * %d, m0_first = job / g.n%d %% g.n%d * %d;\n",
-        (long long)(contraction_panel_bytes(&c) / 16), tiles_n, tiles_m, tiles_n, TILE, tiles_n,
-        tiles_m, TILE);
+        (long long)(contraction_panel_bytes(&w, &c) / 16), tiles_n, tiles_m, tiles_n, cols, tiles_n,
+        tiles_m, rows);
     contraction_tile(&w, &c);
     text_add(&w.body, "}\n");
-    const int64_t tiles =
-        p->extent[0] * ceil_div(p->extent[1], TILE) * ceil_div(p->extent[2], TILE);
-    const uint32_t grid[3] = {(uint32_t)tiles, 1, 1};
+    const uint32_t grid[3] = {(uint32_t)(p->extent[0] * down * across), 1, 1};
     const uint32_t block[3] = {(uint32_t)c.shape.threads, 1, 1};
     return writer_finish(&w, "contract", grid, block, 0);
 }

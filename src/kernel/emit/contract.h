@@ -35,7 +35,7 @@ typedef struct contraction {
 
 /* Fills side and vector; the other fields are set. */
 void contraction_plan(emit_writer *w, contraction *c);
-int64_t contraction_panel_bytes(const contraction *c);
+int64_t contraction_panel_bytes(const emit_writer *w, const contraction *c);
 /* Device functions that the tile needs. */
 void contraction_functions(emit_writer *w, const contraction *c);
 /* Statements that compute the tile of batch `batch` at row m<number>_first and column n<number>_first. All threads of
@@ -50,7 +50,13 @@ void contraction_matrix_end(emit_writer *w, const contraction *c);
 /* The lanes of the sums. */
 ig_dtype contraction_lane(const program *p);
 
-/* On a CPU: contract_serial.c. */
-ig_status emit_contract_serial(const program *p, const emit_target *t, emitted *out);
+/* Points of a block of k: k as a whole, or its even cut. */
+int64_t contraction_block(const emit_writer *w, const program *p);
+
+/* The tile on a CPU, where a block is one thread, and the bytes of its panels: contract_serial.c. */
+enum { SERIAL_ROWS = 32, SERIAL_COLS = 64 };
+#define SERIAL_SHAPE ((contract_shape){.rows = 1, .cols = 1, .vector = 1, .threads = 1})
+void contraction_serial_tile(emit_writer *w, const contraction *c);
+int64_t contraction_serial_bytes(const program *p);
 
 #endif

@@ -10,7 +10,7 @@
 #include "base/memory.h"
 
 enum {
-    TILE_ROWS = 16,
+    TILE_ROWS = 16,   /* on a CPU, where a block is one thread, SERIAL_ROWS */
     MATRIX_ROWS = 32, /* of a tile, where warps multiply matrices */
     WARPS = 8,
     THREADS = 32 * WARPS,
@@ -138,26 +138,44 @@ static void write_between(emit_writer *w, const program *p, int k, int64_t rows,
         k, CHUNKS, k, type, k, CHUNKS, k, k);
 }
 
+/* All programs between, row by row. */
+static void write_between_serial(emit_writer *w, const program *p, int n)
+{
+    text_add(&w->body,
+             "    for (int team = 0; team < %d && m0_first + team < rows_end; team++) {\n"
+             "    const idx row = batch * rows_end + m0_first + team;\n",
+             SERIAL_ROWS);
+    for (int k = 1; k < n - 1; k++)
+        rows_serial(w, &p[k], k, p->rows, "local, team, ");
+    text_add(&w->body, "    }\n");
+}
+
 /* ---- the contractions ---- */
 
-static contraction contraction_of(const program *p, int number, int64_t rows, bool matrices,
-                                  const emit_locals *locals)
+static contract_shape shape_of(const program *p, const emit_target *t, bool matrices)
 {
     const bool large = ig_dtype_bytes(contraction_lane(p)) > 4;
     const int64_t n = p->extent[2];
-    contraction c = {.p = p, .number = number, .locals = locals, .chain_rows = rows};
-    c.shape = (contract_shape){.rows = 4,
-                               .cols = n >= 192 && !large ? 4
-                                       : n >= 96          ? 2
-                                                          : 1,
-                               .vector = large ? 2 : 4,
-                               .warps_n = WARPS,
-                               .threads = THREADS,
-                               .matrices = matrices};
+    contract_shape s = {.rows = 4,
+                        .cols = n >= 192 && !large ? 4
+                                : n >= 96          ? 2
+                                                   : 1,
+                        .vector = large ? 2 : 4,
+                        .warps_n = WARPS,
+                        .threads = THREADS,
+                        .matrices = matrices};
     if (matrices) {
-        c.shape.warps_n = WARPS * 16 / MATRIX_ROWS;
-        c.shape.cols = 2;
+        s.warps_n = WARPS * 16 / MATRIX_ROWS;
+        s.cols = 2;
     }
+    return t->cpu ? SERIAL_SHAPE : s;
+}
+
+static contraction contraction_of(const program *p, int number, int64_t rows, contract_shape shape,
+                                  const emit_locals *locals)
+{
+    contraction c = {
+        .p = p, .number = number, .shape = shape, .locals = locals, .chain_rows = rows};
     for (int i = 0; i < locals->n; i++)
         if (locals->at[i].slot == p->in[0].slot)
             c.from = &locals->at[i];
@@ -168,7 +186,7 @@ static contraction contraction_of(const program *p, int number, int64_t rows, bo
 static void plan(emit_writer *w, contraction *c, int64_t room)
 {
     contraction_plan(w, c);
-    while (contraction_panel_bytes(c) > room && c->shape.cols > 1 && !c->shape.matrices) {
+    while (contraction_panel_bytes(w, c) > room && c->shape.cols > 1 && !c->shape.matrices) {
         c->shape.cols /= 2;
         contraction_plan(w, c);
     }
@@ -190,7 +208,8 @@ static void write_contraction(emit_writer *w, const contraction *c)
 static void write_kernel(emit_writer *w, const program *p, int n, const contraction *first,
                          const contraction *last, bool scratch, int64_t bytes)
 {
-    const int64_t a = contraction_panel_bytes(first), b = contraction_panel_bytes(last);
+    const int64_t a = contraction_panel_bytes(w, first), b = contraction_panel_bytes(w, last);
+    const bool cpu = w->target->cpu;
     const int tile = first->side[0].tile;
     const int64_t tiles = ceil_div(p->extent[1], tile);
     const int tiles_m = writer_number(w, tiles), jobs = writer_number(w, p->extent[0] * tiles);
@@ -204,17 +223,20 @@ static void write_kernel(emit_writer *w, const program *p, int n, const contract
     else
         text_add(&w->body, "    extern __shared__ uint4 shared[];\n"
                            "    unsigned char *local = (unsigned char *)shared;\n");
-    for (int k = 1; k < n - 1; k++)
+    for (int k = 1; k < n - 1 && !cpu; k++)
         if (p[k].kind == PROGRAM_REDUCE)
             rows_declare_shared(w, &p[k], k, WARPS * CHUNKS);
+    if (!cpu)
+        text_add(&w->body, "    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;\n");
     text_add(&w->body,
-             "    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;\n"
              "    const idx rows_end = g.n%d;\n"
              "    for (idx job = blockIdx.x; job < g.n%d; job += gridDim.x) {\n"
              "    const idx batch = job / g.n%d, m0_first = job %% g.n%d * %d;\n",
              writer_number(w, p->extent[1]), jobs, tiles_m, tiles_m, tile);
     write_contraction(w, first);
-    for (int k = 1; k < n - 1; k++)
+    if (cpu)
+        write_between_serial(w, p, n);
+    for (int k = 1; k < n - 1 && !cpu; k++)
         write_between(w, &p[k], k, p->rows, tile);
     write_contraction(w, last);
     text_add(&w->body, "    }\n}\n");
@@ -233,16 +255,16 @@ static int64_t fold_bytes(const program *p, int n, bool matrices)
 static ig_status emit_with(const program *p, int n, const emit_target *t, bool matrices,
                            const emit_locals *locals, int64_t bytes, emitted *out)
 {
-    contraction first = contraction_of(&p[0], 0, p->rows, matrices, locals);
-    contraction last = contraction_of(&p[n - 1], 1, p->rows, matrices, locals);
+    const program *end = &p[n - 1];
+    contraction first = contraction_of(p, 0, p->rows, shape_of(p, t, matrices), locals);
+    contraction last = contraction_of(end, 1, p->rows, shape_of(end, t, matrices), locals);
     emit_writer w;
     TRY(writer_start(&w, t, out));
     w.wide = !emit_is_narrow(p, n);
-    w.rolled = t->cpu;
     const int64_t folds = fold_bytes(p, n, matrices), room = (int64_t)t->shared_bytes - folds;
     plan(&w, &first, room);
     plan(&w, &last, room);
-    const int64_t a = contraction_panel_bytes(&first), b = contraction_panel_bytes(&last);
+    const int64_t a = contraction_panel_bytes(&w, &first), b = contraction_panel_bytes(&w, &last);
     const int64_t taken = (a > b ? a : b) + folds;
     const bool scratch = taken + bytes > (int64_t)t->shared_bytes;
     contraction_functions(&w, &first);
@@ -254,7 +276,8 @@ static ig_status emit_with(const program *p, int n, const emit_target *t, bool m
     const int64_t blocks = scratch && jobs > SCRATCH_BLOCKS ? SCRATCH_BLOCKS : jobs;
     if (scratch)
         out->scratch_bytes = (uint64_t)(blocks * bytes);
-    const uint32_t grid[3] = {(uint32_t)blocks, 1, 1}, block[3] = {THREADS, 1, 1};
+    const uint32_t grid[3] = {(uint32_t)blocks, 1, 1},
+                   block[3] = {(uint32_t)first.shape.threads, 1, 1};
     return writer_finish(&w, "contract_chain", grid, block, scratch ? 0 : (size_t)bytes);
 }
 
@@ -263,7 +286,8 @@ ig_status emit_contract_chain(const program *p, int n, const emit_target *t, emi
     emit_locals locals;
     const bool matrices =
         contraction_uses_matrices(&p[0], t) && contraction_uses_matrices(&p[n - 1], t);
-    const int64_t bytes = lay_out(p, n, matrices ? MATRIX_ROWS : TILE_ROWS, &locals);
+    const int rows = t->cpu ? SERIAL_ROWS : matrices ? MATRIX_ROWS : TILE_ROWS;
+    const int64_t bytes = lay_out(p, n, rows, &locals);
     ig_status status = bytes < 0 ? IG_ERR_MEMORY : IG_OK;
     if (status == IG_OK)
         status = emit_with(p, n, t, matrices, &locals, bytes, out);
