@@ -46,6 +46,7 @@ typedef struct kernel_param {
     kernel_kind kind;
     size_t bytes;  /* KERNEL_BYTES: of the value */
     size_t offset; /* of the argument when all are packed as CUDA packs them */
+    bool is_read;  /* KERNEL_BUFFER: the kernel only reads it, as its type says (const) */
 } kernel_param;
 
 /* A kernel as text in the device's language, and what its compiler needs. */
@@ -73,6 +74,7 @@ typedef struct kernel_launch {
     size_t shared_bytes;        /* with dynamic_shared */
     const kernel_arg *args;     /* one for each parameter */
     uint64_t *device_ns; /* not NULL: the launch waits, and this receives its time on the device */
+    const char *label;   /* for messages: the ops that it computes; NULL: the kernel's name */
 } kernel_launch;
 
 /* ---- programs that a device runs by itself ---- */
@@ -81,6 +83,7 @@ typedef struct kernel_launch {
  * a backend's own struct. */
 typedef struct native_code {
     const char *name;       /* for people: "cuBLASLt" */
+    const char *label;      /* for messages: the ops of the program; the engine sets it */
     uint64_t scratch_bytes; /* memory that a launch needs */
     /* A launch leaves the values of the core at the start of scratch, in row-major order, in the dtype of
      * TAPE_CORE; an emitted kernel runs the epilogue. Only if the chain is one program. */

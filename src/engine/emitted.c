@@ -10,20 +10,25 @@
 #include "base/trace.h"
 #include "backend/lanes.h"
 #include "kernel/emit/emit.h"
+#include "program/fault.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEVICES_MOST = 32, FAILURES_MOST = 16, OPS_BYTES = 128 };
+enum { DEVICES_MOST = 32, FAILURES_MOST = 64 };
+#define ABANDONED UINT64_MAX /* buffer.written: by an evaluation that stopped in the middle */
 
-/* What a device has for all programs: memory that lives during a launch, and the fault words. */
+/* What a device has for all programs: memory that lives during a launch, and the words that report faults. */
 static struct device_memory {
     const backend *dev;
     buffer *scratch, *fault;
-    uint64_t
-        suspect; /* the first evaluation since the last look that may have reported a fault; 0: none */
-    char ops[OPS_BYTES]; /* of the programs that may have: "take, scatter" */
+    /* The first evaluation since the last look that may have reported a fault; 0: none. */
+    uint64_t suspect;
+    struct {
+        char ops[2 * FAULT_OPS_BYTES]; /* of the programs since then whose record it is */
+        bool several;                  /* they differ */
+    } record[FAULT_RECORDS];
 } devices[DEVICES_MOST];
 
 /* Evaluations whose results must not be used. When there are many, the oldest two become one. */
@@ -42,6 +47,7 @@ typedef struct emitted_program {
     native_code *native; /* runs the program, or its core before the kernels; or NULL */
     const backend *dev;
     int core_slot; /* stands for the core's values, in scratch */
+    int record;    /* of the chain's first program that may fail */
     struct ready_step {
         kernel_row *kernel;
         kernel_code *code; /* what the device launches; NULL: kernel_run launches */
@@ -81,6 +87,9 @@ uint64_t emitted_begin(void) { return ++runs.now; }
 
 ig_status emitted_check(const buffer *b)
 {
+    if (b->written == ABANDONED)
+        FAIL(IG_ERR_DEVICE, "the array's content is not valid, because an evaluation that was to "
+                            "overwrite it stopped in the middle, after a launch had failed");
     for (int i = 0; i < runs.n_failed && b->written; i++)
         if (b->written >= runs.failed[i].first && b->written <= runs.failed[i].last)
             FAIL(IG_ERR_DEVICE,
@@ -100,11 +109,6 @@ static void failure_add(uint64_t first, const char *why)
     runs.failed[runs.n_failed].last = runs.now;
     snprintf(runs.failed[runs.n_failed].why, sizeof runs.failed->why, "%s", why);
     runs.n_failed++;
-}
-
-void emitted_abandon(uint64_t run)
-{
-    failure_add(run, "it stopped in the middle, after a launch had failed");
 }
 
 /* ---- compiling ---- */
@@ -142,19 +146,38 @@ const char *emitted_core_name(const program *p)
     return c && c->native ? c->native->name : NULL;
 }
 
-static ig_status emit(const schedule *s, const program *p, const backend *dev, emitted *out)
+/* The record of faults of the i-th program: programs that may fail have one each, in order. */
+static int record_of(const schedule *s, int i)
+{
+    int n = 0;
+    for (int k = 0; k < i; k++)
+        n += s->program[k].may_fail;
+    return n;
+}
+
+static int record_in_range(int record)
+{
+    return record < FAULT_RECORDS ? record : FAULT_RECORDS - 1;
+}
+
+static ig_status emit(const schedule *s, const program *p, int record, const backend *dev,
+                      emitted *out)
 {
     const backend_limits *l = &dev->limits;
     bool *by_value = memory_new((size_t)s->n_slot + 1);
     int64_t *bytes = memory_new((size_t)(s->n_slot + 1) * sizeof *bytes);
-    ig_status status = by_value && bytes ? IG_OK : IG_ERR_MEMORY;
+    int *records = memory_new((size_t)(p->chain + 1) * sizeof *records);
+    ig_status status = by_value && bytes && records ? IG_OK : IG_ERR_MEMORY;
     for (int k = 0; k < s->n_slot && status == IG_OK; k++) {
         by_value[k] = s->slot[k].kind == SLOT_LEAF && engine.g.leaf[k]->is_number;
         bytes[k] = s->slot[k].bytes;
     }
     bool same = false;
-    for (int k = 0; k < p->chain; k++)
+    for (int k = 0; k < p->chain && status == IG_OK; k++) {
         same = same || p[k].math == IG_MATH_SAME;
+        records[k] = record_in_range(record);
+        record += p[k].may_fail;
+    }
     const emit_target target = {.subgroup = l->shuffles || dev->lanes ? l->subgroup : 0,
                                 .threads = l->threads,
                                 .shared_bytes = l->shared_bytes,
@@ -164,11 +187,13 @@ static ig_status emit(const schedule *s, const program *p, const backend *dev, e
                                 .extremes = dev->language && strcmp(dev->language, "cuda") == 0,
                                 .matrices = l->matrices,
                                 .by_value = by_value,
-                                .slot_len = bytes};
+                                .slot_len = bytes,
+                                .record = records};
     if (status == IG_OK)
         status = emit_program(p, &target, out);
     memory_free(by_value);
     memory_free(bytes);
+    memory_free(records);
     return status;
 }
 
@@ -178,7 +203,7 @@ ig_status emitted_support(schedule *s, const backend *dev)
         emitted e = {0};
         if (s->program[i].kind == PROGRAM_KERNEL)
             continue;
-        TRY(emit(s, &s->program[i], dev, &e));
+        TRY(emit(s, &s->program[i], 0, dev, &e));
         emitted_free(&e);
     }
     return IG_OK;
@@ -221,7 +246,7 @@ static bool core_reads_number(const schedule *s, const program *p)
 }
 
 /* The epilogue of p alone: a map program that loads the core's values from a slot behind the others. */
-static ig_status emit_epilogue(const schedule *s, const program *p, const backend *dev,
+static ig_status emit_epilogue(const schedule *s, const program *p, int record, const backend *dev,
                                emitted *out)
 {
     const tape *post = &p->post;
@@ -245,24 +270,35 @@ static ig_status emit_epilogue(const schedule *s, const program *p, const backen
                 t->inst[k].operand = (int16_t)t->n_operand;
             }
         t->n_operand++;
-        status = emit(s, &map, dev, out);
+        status = emit(s, &map, record, dev, out);
     }
     memory_free(t->inst);
     memory_free(t->operand);
     return status;
 }
 
-static ig_status make(const schedule *s, const program *p, const backend *dev, emitted_program *c)
+static ig_status make(const schedule *s, int i, const backend *dev, emitted_program *c)
 {
+    const program *p = &s->program[i];
     c->dev = dev;
     c->core_slot = s->n_slot;
+    c->record = record_of(s, i);
     if (dev->native && !core_reads_number(s, p))
         TRY(dev->native->prepare(dev, p, &c->native));
     if (!c->native && p->kind == PROGRAM_KERNEL)
         FAIL(IG_ERR_UNSUPPORTED, "device '%s' cannot run '%s'", dev->name, p->kernel->name);
     if (!c->native)
-        return emit(s, p, dev, &c->e);
-    return c->native->core_only ? emit_epilogue(s, p, dev, &c->e) : IG_OK;
+        return emit(s, p, c->record, dev, &c->e);
+    return c->native->core_only ? emit_epilogue(s, p, c->record, dev, &c->e) : IG_OK;
+}
+
+/* Only called when no command uses the words. */
+static ig_status faults_clear(const backend *dev, buffer *fault)
+{
+    if (!fault->data)
+        return dev->fill(fault, 0, 0, fault->bytes);
+    memset(fault->data, 0, fault->bytes);
+    return IG_OK;
 }
 
 /* Scratch grows to the largest that a program asked for. Programs run one after another, so they share it. */
@@ -271,7 +307,6 @@ static ig_status reserve(const backend *dev, const emitted_program *c)
     const emitted *e = &c->e;
     const uint64_t own = c->native ? c->native->scratch_bytes : 0;
     const uint64_t bytes = own > e->scratch_bytes ? own : e->scratch_bytes;
-    static const uint32_t none[FAULT_WORDS];
     struct device_memory *m = memory_of(dev);
     if (!m)
         FAIL(IG_ERR_DEVICE, "more than %d devices are in use", DEVICES_MOST);
@@ -283,12 +318,9 @@ static ig_status reserve(const backend *dev, const emitted_program *c)
     }
     if (!e->may_fault || m->fault)
         return IG_OK;
-    buffer *fault = (dev->alloc_visible ? dev->alloc_visible : dev->alloc)(dev, sizeof none);
-    ig_status status = fault ? IG_OK : IG_ERR_MEMORY;
-    if (fault && fault->data)
-        memcpy(fault->data, none, sizeof none);
-    else if (fault)
-        status = dev->write(fault, 0, none, sizeof none);
+    const size_t words = FAULT_WORDS * sizeof(uint32_t);
+    buffer *fault = (dev->alloc_visible ? dev->alloc_visible : dev->alloc)(dev, words);
+    const ig_status status = fault ? faults_clear(dev, fault) : IG_ERR_MEMORY;
     if (status == IG_OK)
         m->fault = fault;
     else
@@ -305,7 +337,7 @@ ig_status emitted_compile(schedule *s, int i, const backend *dev)
     emitted_program *c = memory_new(sizeof *c);
     if (!c)
         return IG_ERR_MEMORY;
-    ig_status status = make(s, p, dev, c);
+    ig_status status = make(s, i, dev, c);
     if (status == IG_OK)
         status = prepare(c, dev);
     if (status == IG_OK)
@@ -347,16 +379,32 @@ static ig_status bring_number(const struct ready_step *r, int k, const backend *
     return IG_OK;
 }
 
-/* The program may report a fault, which is looked for when somebody waits. */
-static void suspect(struct device_memory *m, const program *p)
+/* The program may report a fault in the record, which is looked at when somebody waits. */
+static void suspect(struct device_memory *m, const program *p, int record)
 {
-    const char *label = p->label ? p->label + strspn(p->label, " ") : "";
-    const size_t used = m->suspect ? strlen(m->ops) : 0;
-    if (used && strstr(m->ops, label))
-        return;
-    snprintf(m->ops + used, OPS_BYTES - used, "%s%s", used ? ", " : "", label);
-    if (!m->suspect)
+    char ops[FAULT_OPS_BYTES];
+    fault_ops(p, ops);
+    if (!m->suspect) {
         m->suspect = runs.now;
+        for (int i = 0; i < FAULT_RECORDS; i++)
+            m->record[i].ops[0] = '\0';
+    }
+    char *all = m->record[record].ops;
+    const size_t used = strlen(all);
+    if (used == 0)
+        m->record[record].several = false;
+    else if (strstr(all, ops)) /* most often it is the same program again */
+        return;
+    else
+        m->record[record].several = true;
+    snprintf(all + used, sizeof m->record->ops - used, "%s%s", used ? ", " : "", ops);
+}
+
+static void suspect_chain(struct device_memory *m, const program *p, int record)
+{
+    for (int k = 0; k < p->chain; k++)
+        if (p[k].may_fail)
+            suspect(m, &p[k], record_in_range(record++));
 }
 
 static ig_status arrange(const program *p, const backend *dev, const binding *bindings)
@@ -364,7 +412,7 @@ static ig_status arrange(const program *p, const backend *dev, const binding *bi
     const emitted_program *c = p->compiled;
     struct device_memory *m = memory_of(dev);
     if (c->e.may_fault)
-        suspect(m, p);
+        suspect_chain(m, p, c->record);
     for (int i = 0; i < c->e.n_step; i++) {
         const emit_step *step = &c->e.step[i];
         const struct ready_step *r = &c->step[i];
@@ -449,38 +497,130 @@ bool emitted_uses_scratch(const program *p)
     return c->e.scratch_bytes || (c->native && (c->native->scratch_bytes || c->native->core_only));
 }
 
-ig_status emitted_finish(const backend *dev)
+/* ---- faults ---- */
+
+/* As kernels/lanes.cuh computes it. */
+static uint32_t entry_check(uint32_t bin, uint32_t value, uint64_t index, uint64_t length)
 {
-    static const uint32_t none[FAULT_WORDS];
-    struct device_memory *m = memory_of(dev);
-    uint32_t fault[FAULT_WORDS];
-    TRY(dev->finish(dev));
-    if (!m || !m->suspect)
-        return IG_OK;
-    const uint64_t first = m->suspect;
-    m->suspect = 0;
-    if (m->fault->data)
-        memcpy(fault, m->fault->data, sizeof fault);
-    else
-        TRY(dev->read(m->fault, 0, fault, sizeof fault));
-    if (!fault[0])
-        return IG_OK;
-    if (m->fault->data)
-        memcpy(m->fault->data, none, sizeof none);
-    else
-        TRY(dev->write(m->fault, 0, none, sizeof none));
-    const int64_t index = (int64_t)((uint64_t)fault[2] << 32 | fault[1]);
-    const int64_t length = (int64_t)((uint64_t)fault[4] << 32 | fault[3]);
-    char why[200 + OPS_BYTES];
-    if (index < -INDEX_REFUSED / 2)
-        snprintf(why, sizeof why, "index %lld is negative; it must be in [0, %lld) (%s on %s)",
-                 (long long)(index + INDEX_REFUSED), (long long)length, m->ops, dev->name);
-    else
-        snprintf(why, sizeof why,
-                 "index %lld is out of bounds for an axis of length %lld; it must be in [%lld, "
-                 "%lld) (%s on %s)",
-                 (long long)index, (long long)length, (long long)-length, (long long)length, m->ops,
-                 dev->name);
+    uint64_t sum = (uint64_t)bin * 2654435761u + value;
+    sum = sum * 6364136223846793005u + index;
+    sum = sum * 6364136223846793005u + length;
+    return (uint32_t)(sum >> 32) ^ (uint32_t)sum;
+}
+
+/* The lowest position of the first record that has one; returns the record, or -1. */
+static int fault_lowest(const uint32_t *words, index_fault *f)
+{
+    const uint32_t *bins = words + FAULT_HEAD;
+    int bin = 0;
+    while (bin < FAULT_RECORDS * FAULT_BINS && !bins[bin])
+        bin++;
+    if (bin == FAULT_RECORDS * FAULT_BINS)
+        return -1;
+    const int64_t low = (int64_t)(FAULT_ABOVE - bins[bin]);
+    *f = (index_fault){.at = (int64_t)(bin % FAULT_BINS) << 31 | low, .axis_len = -1};
+    const uint32_t entries = words[0] < FAULT_ENTRIES ? words[0] : FAULT_ENTRIES;
+    for (uint32_t i = 0; i < entries; i++) {
+        const uint32_t *e = words + FAULT_FIRST_ENTRY + 8 * (size_t)i;
+        const uint64_t index = (uint64_t)e[ENTRY_INDEX + 1] << 32 | e[ENTRY_INDEX];
+        const uint64_t length = (uint64_t)e[ENTRY_LENGTH + 1] << 32 | e[ENTRY_LENGTH];
+        if (e[ENTRY_BIN] != (uint32_t)bin || e[ENTRY_VALUE] != bins[bin] ||
+            e[ENTRY_CHECK] != entry_check(e[ENTRY_BIN], e[ENTRY_VALUE], index, length))
+            continue;
+        f->index = (int64_t)index;
+        f->axis_len = (int64_t)length;
+    }
+    return bin / FAULT_BINS;
+}
+
+/* Of the words of a device, which has finished. */
+static ig_status fault_report(struct device_memory *m, const uint32_t *words, uint64_t first)
+{
+    char ops[2 * FAULT_OPS_BYTES + 8], why[FAULT_TEXT_BYTES];
+    index_fault f = {.axis_len = -1};
+    const int record = fault_lowest(words, &f);
+    snprintf(ops, sizeof ops, "%s%s", record >= 0 && m->record[record].several ? "one of " : "",
+             record >= 0 ? m->record[record].ops : "a program");
+    fault_text(&f, ops, m->dev->name, why);
     failure_add(first, why);
     FAIL(IG_ERR_INDEX, "%s", why);
+}
+
+/* Whether indices were out of bounds cannot be found out: all evaluations since the first one count as failed. */
+static void faults_lose(struct device_memory *m, uint64_t first)
+{
+    failure_add(first, "a later command failed, and what it reported cannot be read");
+    buffer_release(m->fault);
+    m->fault = NULL;
+}
+
+/* The words, if there are faults; all of them are 0 then. */
+static ig_status faults_take(const struct device_memory *m, uint32_t **words)
+{
+    const backend *dev = m->dev;
+    const size_t bytes = FAULT_WORDS * sizeof **words;
+    uint32_t count = 0;
+    if (m->fault->data)
+        count = *(const uint32_t *)m->fault->data;
+    else
+        TRY(dev->read(m->fault, 0, &count, sizeof count));
+    if (count == 0)
+        return IG_OK;
+    *words = memory_get(bytes);
+    if (!*words)
+        return IG_ERR_MEMORY;
+    if (m->fault->data)
+        memcpy(*words, m->fault->data, bytes);
+    else
+        TRY(dev->read(m->fault, 0, *words, bytes));
+    return faults_clear(dev, m->fault);
+}
+
+/* After the device has finished. */
+static ig_status faults_look(struct device_memory *m)
+{
+    const uint64_t first = m->suspect;
+    uint32_t *words = NULL;
+    ig_status status = faults_take(m, &words);
+    m->suspect = 0;
+    if (status != IG_OK)
+        faults_lose(m, first);
+    else if (words)
+        status = fault_report(m, words, first);
+    memory_free(words);
+    return status;
+}
+
+/* After a failure, which stays the error: what was launched before it may have reported faults. */
+static void faults_settle(struct device_memory *m)
+{
+    if (!m->suspect)
+        return;
+    if (m->dev->finish(m->dev) == IG_OK) {
+        faults_look(m);
+        return;
+    }
+    faults_lose(m, m->suspect);
+    m->suspect = 0;
+}
+
+ig_status emitted_finish(const backend *dev)
+{
+    struct device_memory *m = memory_of(dev);
+    const ig_status status = dev->finish(dev);
+    if (!m || !m->suspect)
+        return status;
+    if (status == IG_OK)
+        return faults_look(m);
+    faults_settle(m);
+    return status;
+}
+
+void emitted_abandon(const backend *dev, buffer *const *written, int n)
+{
+    struct device_memory *m = memory_of(dev);
+    for (int i = 0; i < n; i++)
+        written[i]->written = ABANDONED;
+    if (m)
+        faults_settle(m);
 }

@@ -27,8 +27,8 @@ ig_status emitted_finish(const backend *dev);
 
 /* A new evaluation on such devices: its number, for buffer.written. */
 uint64_t emitted_begin(void);
-/* The evaluation stopped after its first launch: what it may have written cannot be read. */
-void emitted_abandon(uint64_t run);
+/* An evaluation stopped after its first launch: these buffers, which it was to write, cannot be read. */
+void emitted_abandon(const backend *dev, buffer *const *written, int n);
 /* Fails if the buffer was written by an evaluation that turned out to have failed. */
 ig_status emitted_check(const buffer *b);
 

@@ -298,7 +298,7 @@ ig_status engine_run(schedule *s, const backend *dev, int *n_owned)
     if (s->n_on_cpu)
         fallback_end();
     if (status != IG_OK && launching && !dev->launch)
-        emitted_abandon(run);
+        emitted_abandon(dev, engine.owned, *n_owned);
     if (!dev->launch && !dev->lanes) /* its launches are queued; whoever reads waits for them */
         return status;
     ig_status finished = dev->launch ? dev->finish(dev) : emitted_finish(dev);

@@ -47,8 +47,11 @@ static ig_status translate(const kernel_tree *tree, module_built *b, kernel_imag
     *out = (kernel_image){.entry = f->name, .params = *params, .n_params = (int)f->n_params};
     for (uint32_t i = 0; i < f->n_params; i++) {
         const kernel_type *t = f->params[i]->type;
-        (*params)[i] = (kernel_param){t->kind == TYPE_POINTER ? KERNEL_BUFFER : KERNEL_BYTES,
-                                      (size_t)t->size, b->offsets[i]};
+        const bool pointer = t->kind == TYPE_POINTER;
+        (*params)[i] = (kernel_param){.kind = pointer ? KERNEL_BUFFER : KERNEL_BYTES,
+                                      .bytes = (size_t)t->size,
+                                      .offset = b->offsets[i],
+                                      .is_read = pointer && t->of->quals & TYPE_CONST};
     }
     if (!b->dev->language) {
         TRY(kernel_lower(tree, b->entry, &b->lanes));

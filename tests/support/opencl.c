@@ -93,8 +93,8 @@ const backend *opencl_device_or_skip(int i)
     return NULL;
 }
 
-static const kernel_param number_params[] = {{KERNEL_BUFFER, 0, 0},
-                                             {KERNEL_BYTES, sizeof(int32_t), 0}};
+static const kernel_param number_params[] = {{.kind = KERNEL_BUFFER},
+                                             {.kind = KERNEL_BYTES, .bytes = sizeof(int32_t)}};
 const kernel_image opencl_number = {
     .source = "__kernel void number(__global char *y, ulong y_off, int scale)\n"
               "{\n"
@@ -106,10 +106,11 @@ const kernel_image opencl_number = {
     .n_params = 2,
 };
 
-static const kernel_param add_params[OPENCL_ADD_PARAMS] = {{KERNEL_BUFFER, 0, 0},
-                                                           {KERNEL_BUFFER, 0, 0},
-                                                           {KERNEL_BUFFER, 0, 0},
-                                                           {KERNEL_BYTES, sizeof(int32_t), 0}};
+static const kernel_param add_params[OPENCL_ADD_PARAMS] = {
+    {.kind = KERNEL_BUFFER},
+    {.kind = KERNEL_BUFFER},
+    {.kind = KERNEL_BUFFER},
+    {.kind = KERNEL_BYTES, .bytes = sizeof(int32_t)}};
 const kernel_image opencl_add = {
     .source = "__kernel void add(__global char *x, ulong x_off, __global char *y, ulong y_off,\n"
               "                  __global char *sum, ulong sum_off, int n)\n"

@@ -209,7 +209,7 @@ static void memory_has_its_bounds(void **unused)
 static void grids_have_three_axes(void **unused)
 {
     (void)unused;
-    static const kernel_param params[] = {{KERNEL_BUFFER, 0, 0}};
+    static const kernel_param params[] = {{.kind = KERNEL_BUFFER}};
     static const kernel_image text = {
         .source =
             "__kernel void places(__global char *p, ulong off) {\n"
@@ -256,8 +256,10 @@ static void grids_have_three_axes(void **unused)
 static void kernels_get_all_kinds_of_arguments(void **unused)
 {
     (void)unused;
-    static const kernel_param params[] = {
-        {KERNEL_BUFFER, 0, 0}, {KERNEL_BUFFER, 0, 0}, {KERNEL_BYTES, 12, 0}, {KERNEL_BYTES, 1, 0}};
+    static const kernel_param params[] = {{.kind = KERNEL_BUFFER},
+                                          {.kind = KERNEL_BUFFER},
+                                          {.kind = KERNEL_BYTES, .bytes = 12},
+                                          {.kind = KERNEL_BYTES, .bytes = 1}};
     static const kernel_image text = {
         .source = "typedef struct { int a; float b; int c; } three;\n"
                   "__kernel void turn(__global char *y, ulong y_off, __global char *none,\n"
@@ -381,7 +383,8 @@ static void compilers_are_quoted(void **unused)
     t = opencl_number;
     t.dynamic_shared = true;
     check_build(dev, &t, IG_ERR_ARGUMENT, "but 4 are described");
-    const kernel_param large[] = {{KERNEL_BUFFER, 0, 0}, {KERNEL_BYTES, 1 << 20, 0}};
+    const kernel_param large[] = {{.kind = KERNEL_BUFFER},
+                                  {.kind = KERNEL_BYTES, .bytes = 1 << 20}};
     t = opencl_number;
     t.params = large;
     check_build(dev, &t, IG_ERR_UNSUPPORTED, "bytes of parameters");

@@ -22,18 +22,21 @@ enum {
     TILE_ROWS_SHARED = 32, /* the least that tiles are cut to for more tasks */
     ROW_ALONE = 512,       /* rows of this length and more do not share a block */
     TASKS_PER_THREAD = 32, /* at most, because each task prepares all tapes again */
-    SHARED = 8             /* programs of a chain whose panels are packed once for all tiles */
+    SHARED = 8,            /* programs of a chain whose panels are packed once for all tiles */
+    FAULTS = 16            /* the first programs of a chain have faults of their own */
 };
 
 typedef struct chain_job {
     const program *p;
     const binding *b;
-    cpu_fault fault;
-    int64_t outer; /* rows */
-    int64_t tile;  /* rows at once */
-    int64_t task;  /* rows of a task */
+    cpu_fault fault[FAULTS]; /* of each program; the last one is that of all later ones, too */
+    int64_t outer;           /* rows */
+    int64_t tile;            /* rows at once */
+    int64_t task;            /* rows of a task */
     void *panels[SHARED];
 } chain_job;
+
+static int fault_of(int i) { return i < FAULTS ? i : FAULTS - 1; }
 
 static size_t whole_lines(size_t bytes) { return (bytes + 63) & ~(size_t)63; }
 
@@ -139,7 +142,7 @@ static void start_all(chain_job *j, const binding *b, char **part)
     for (int i = 0; i < j->p->chain; i++) {
         const program *p = &j->p[i];
         part[i] = scratch;
-        cores[p->kind].start(p, b, &j->fault, j->outer, j->tile, scratch);
+        cores[p->kind].start(p, b, &j->fault[fault_of(i)], j->outer, j->tile, scratch);
         if (p->kind == PROGRAM_CONTRACT && i < SHARED)
             cpu_contract_rows_use(scratch, j->panels[i]);
         scratch += whole_lines(cores[p->kind].scratch(p, j->tile));
@@ -250,7 +253,8 @@ static bool chain_cut(chain_job *j)
 ig_status cpu_chain(const program *p, const binding *b)
 {
     chain_job j = {.p = p, .b = b};
-    cpu_fault_clear(&j.fault);
+    for (int i = 0; i < p->chain && i < FAULTS; i++)
+        cpu_fault_clear(&j.fault[i]);
     if (!chain_cut(&j)) {
         for (int i = 0; i < p->chain; i++)
             TRY(p[i].kind == PROGRAM_REDUCE ? cpu_reduce(&p[i], b) : cpu_map(&p[i], b));
@@ -259,7 +263,8 @@ ig_status cpu_chain(const program *p, const binding *b)
     ig_status status = chain_share(&j);
     if (status == IG_OK) {
         pool_run_cancellable((j.outer + j.task - 1) / j.task, chain_task, &j);
-        status = cpu_fault_status(&j.fault);
+        for (int i = 0; i < p->chain && i < FAULTS && status == IG_OK; i++)
+            status = cpu_fault_status(&j.fault[i], &p[i]); /* the first program fails first */
     }
     chain_unshare(&j);
     return status;

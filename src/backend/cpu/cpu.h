@@ -110,8 +110,8 @@ typedef struct cpu_fault {
 void cpu_fault_clear(cpu_fault *fault);
 /* Any thread may record a fault at any time. */
 void cpu_fault_note(cpu_fault *fault, int64_t at, int64_t index, int64_t axis_len);
-/* IG_OK, or IG_ERR_INDEX with its message. */
-ig_status cpu_fault_status(const cpu_fault *fault);
+/* IG_OK, or IG_ERR_INDEX with its message: p met the fault. */
+ig_status cpu_fault_status(const cpu_fault *fault, const program *p);
 
 /* ---- tapes ---- */
 

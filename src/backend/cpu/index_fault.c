@@ -1,8 +1,8 @@
 /* Index faults of a launch: an index outside of its axis. They are rare, so a lock is fast enough. */
 #include "backend/cpu/cpu.h"
 
-#include "array/array.h"
 #include "base/error.h"
+#include "program/fault.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -28,15 +28,12 @@ void cpu_fault_note(cpu_fault *fault, int64_t at, int64_t index, int64_t axis_le
     pthread_mutex_unlock(&lock);
 }
 
-ig_status cpu_fault_status(const cpu_fault *fault)
+ig_status cpu_fault_status(const cpu_fault *fault, const program *p)
 {
-    if (atomic_load(&fault->at) == INT64_MAX)
+    char ops[FAULT_OPS_BYTES], text[FAULT_TEXT_BYTES];
+    const int64_t at = atomic_load(&fault->at);
+    if (at == INT64_MAX)
         return IG_OK;
-    if (fault->index < -INDEX_REFUSED / 2)
-        FAIL(IG_ERR_INDEX, "index %lld is negative; it must be in [0, %lld)",
-             (long long)(fault->index + INDEX_REFUSED), (long long)fault->axis_len);
-    FAIL(IG_ERR_INDEX,
-         "index %lld is out of bounds for an axis of length %lld; it must be in [%lld, %lld)",
-         (long long)fault->index, (long long)fault->axis_len, (long long)-fault->axis_len,
-         (long long)fault->axis_len);
+    const index_fault f = {at, fault->index, fault->axis_len};
+    FAIL(IG_ERR_INDEX, "%s", fault_text(&f, fault_ops(p, ops), backend_cpu.name, text));
 }

@@ -43,7 +43,10 @@ static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /* ---- kernels ---- */
 
-static kernel_param bytes_param(size_t bytes) { return (kernel_param){KERNEL_BYTES, bytes, 0}; }
+static kernel_param bytes_param(size_t bytes)
+{
+    return (kernel_param){.kind = KERNEL_BYTES, .bytes = bytes};
+}
 
 static ig_status kernel_of(const attention *a, ig_dtype dtype, bool causal, const char *text,
                            int part, const char *entry, int groups, const kernel_param *params,
@@ -63,7 +66,7 @@ static ig_status kernel_of(const attention *a, ig_dtype dtype, bool causal, cons
 
 static ig_status forward_kernel(attention *a, const node_native *n)
 {
-    const kernel_param map = bytes_param(sizeof(CUtensorMap)), pointer = {KERNEL_BUFFER, 0, 0};
+    const kernel_param map = bytes_param(sizeof(CUtensorMap)), pointer = {.kind = KERNEL_BUFFER};
     const kernel_param params[] = {map,     map,     map,
                                    pointer, pointer, bytes_param(sizeof(attention_sizes))};
     return kernel_of(a, n->dtype, n->number[4] != 0, kernels_attention, 0, "attend", a->groups,
@@ -72,7 +75,7 @@ static ig_status forward_kernel(attention *a, const node_native *n)
 
 static ig_status gradient_kernels(attention *a, const node_native *n)
 {
-    const kernel_param map = bytes_param(sizeof(CUtensorMap)), pointer = {KERNEL_BUFFER, 0, 0};
+    const kernel_param map = bytes_param(sizeof(CUtensorMap)), pointer = {.kind = KERNEL_BUFFER};
     const kernel_param sizes = bytes_param(sizeof(attention_sizes));
     const kernel_param delta[] = {pointer, pointer, pointer, sizes};
     const kernel_param grad_q[] = {map, map, map, map, pointer, pointer, pointer, sizes};

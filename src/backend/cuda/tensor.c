@@ -46,9 +46,12 @@ static void discard(cuda_native *code) { memory_free(code); }
 
 /* ---- kernels ---- */
 
-static const kernel_param a_pointer = {KERNEL_BUFFER, 0, 0};
+static const kernel_param a_pointer = {.kind = KERNEL_BUFFER};
 
-static kernel_param bytes_param(size_t bytes) { return (kernel_param){KERNEL_BYTES, bytes, 0}; }
+static kernel_param bytes_param(size_t bytes)
+{
+    return (kernel_param){.kind = KERNEL_BYTES, .bytes = bytes};
+}
 
 static ig_status kernel_of(tensor_product *p, cuda_device *d)
 {

@@ -99,7 +99,8 @@ static void write_epilogue(emit_writer *w, const contraction *c)
                           .vector = c->vector,
                           .core = "core",
                           .locals = c->locals,
-                          .rows = c->chain_rows};
+                          .rows = c->chain_rows,
+                          .program = c->program};
     text_add(&w->body, "static __device__ void total%d(PARAMS, %sidx row, idx col", c->number,
              LOCAL_PARAMS);
     for (int u = 0; u < c->vector; u++)

@@ -23,7 +23,8 @@ typedef struct contract_shape {
 
 typedef struct contraction {
     const program *p;
-    int number; /* in its kernel: functions have it in their names */
+    int number;  /* in its kernel: functions have it in their names */
+    int program; /* number in the chain */
     contract_shape shape;
     contract_side side[2]; /* of rows m, of columns n */
     int vector;            /* results that are stored together */

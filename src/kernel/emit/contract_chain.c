@@ -258,6 +258,7 @@ static ig_status emit_with(const program *p, int n, const emit_target *t, bool m
     const program *end = &p[n - 1];
     contraction first = contraction_of(p, 0, p->rows, shape_of(p, t, matrices), locals);
     contraction last = contraction_of(end, 1, p->rows, shape_of(end, t, matrices), locals);
+    last.program = n - 1;
     emit_writer w;
     TRY(writer_start(&w, t, out));
     w.wide = !emit_is_narrow(p, n);

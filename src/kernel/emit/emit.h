@@ -26,12 +26,14 @@ typedef struct emit_target {
     bool matrices; /* a subgroup multiplies matrices of f32: used for contractions unless same */
     const bool *by_value; /* of each slot: a one-element input that the launch passes as a value */
     const int64_t *slot_len; /* of each slot: bytes */
+    const int
+        *record; /* of each program of the chain: its record of faults; NULL: all use the first */
 } emit_target;
 
 typedef enum emit_param_kind {
     EMIT_SLOT,    /* the buffer of a slot, at an offset */
     EMIT_SCRATCH, /* the launch's scratch memory, at an offset */
-    EMIT_FAULT    /* where a kernel reports an index out of bounds: see FAULT_WORDS */
+    EMIT_FAULT    /* where a kernel reports an index out of bounds: see FAULT_RECORDS */
 } emit_param_kind;
 
 typedef struct emit_param {
@@ -68,9 +70,26 @@ typedef struct emitted {
     bool may_fault;
 } emitted;
 
-/* What a kernel writes on an index out of bounds: [0] 1, [1] and [2] the index, [3] and [4] the length of
- * the axis, low words first. The first thread that finds one reports it. */
-enum { FAULT_WORDS = 8 };
+/* What kernels write on an index out of bounds, in 32-bit words that are 0 before: how many entries were claimed;
+ * records, one for each program; entries.
+ *
+ * A position is cut into a bin (the bits from 31 on; the last bin has the rest) and 31 low bits. A record has a word
+ * for each bin: FAULT_ABOVE minus the lowest low bits there, by atomicMax. Whoever lowers that position claims the
+ * next entry and writes it; entries are used again from the first one on. So the lowest position is exact, whatever
+ * the order of threads is, and no 64-bit atomics are needed. Its entry is lost only if FAULT_ENTRIES threads claim
+ * others while it is written. */
+enum {
+    FAULT_RECORDS = 16, /* the last is used by all programs from there on */
+    FAULT_BINS = 16,
+    FAULT_ENTRIES = 1024,
+    FAULT_HEAD = 4, /* words before the records */
+    FAULT_FIRST_ENTRY = FAULT_HEAD + FAULT_RECORDS * FAULT_BINS,
+    FAULT_WORDS = FAULT_FIRST_ENTRY + 8 * FAULT_ENTRIES
+};
+#define FAULT_ABOVE 0x80000000u
+/* The words of an entry: the bin, counted from the first record on; the bin's word; index and length, low words
+ * first; a check (entry_check in kernels/lanes.cuh). */
+enum { ENTRY_BIN, ENTRY_VALUE, ENTRY_INDEX, ENTRY_LENGTH = 4, ENTRY_CHECK = 6 };
 
 /* The text of a file of kernels/ that emitted text includes: a kernel_find of the preprocessor. */
 const char *library_find(void *context, const char *name, bool quoted, size_t *bytes);

@@ -39,6 +39,7 @@ typedef struct radix {
     const operand *in;  /* what the first pass reads, with numbers 0, 1, ...; NULL: scratch */
     const program *out; /* what the last pass writes: the program's result; NULL: scratch */
     bool wide;          /* idx has 64 bits */
+    bool little_shared; /* a block has less than 48 KiB of shared memory */
     uint64_t item[2], number[2], count, total; /* offsets in scratch */
 } radix;
 

@@ -27,7 +27,10 @@ enum {
 };
 
 /* Items of a thread; a tile has to fit in shared memory. */
-static int each_of(const radix *r) { return r->item_bytes > 4 ? 8 : 16; }
+static int each_of(const radix *r)
+{
+    return r->item_bytes > 4 || (r->numbers && r->little_shared) ? 8 : 16;
+}
 static int64_t tile_of(const radix *r) { return (int64_t)THREADS * each_of(r); }
 static int64_t tiles_of(const radix *r) { return ceil_div(r->inner, tile_of(r)); }
 

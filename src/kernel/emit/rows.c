@@ -139,7 +139,8 @@ void rows_result(emit_writer *w, const program *p, int k, const emit_locals *loc
                           .vector = 1,
                           .core = "core",
                           .locals = locals,
-                          .rows = p->post.size};
+                          .rows = p->post.size,
+                          .program = k};
     const ig_dtype core = p->kind == PROGRAM_ARGREDUCE ? IG_I64 : p->dtype;
     text_add(&w->body, "static __device__ void result%d(PARAMS, %sidx row, %s core)\n{\n", k,
              LOCAL_PARAMS, emit_lane_type(core));

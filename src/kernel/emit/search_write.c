@@ -76,25 +76,23 @@ static view part_of(const view *v, int first, int end)
 }
 
 /* spot(line): where a line begins in the output; at(line, k): where its k-th element goes. */
-static void write_spots(emit_writer *w, const program *p, int axis, int64_t lines, int64_t length)
+static void write_spots(emit_writer *w, const program *p, int axis, int64_t length)
 {
     const int nd = p->out.v.ndim;
     const view lead_out = part_of(&p->out.v, 0, axis), lead_index = part_of(&p->in[0].v, 0, axis);
     const view line_out = part_of(&p->out.v, axis, nd);
-    (void)lines;
     const int index = writer_operand(w, &p->in[0], false);
     write_place(w, "lead_place", &lead_out, 1);
     write_place(w, "index_place", &lead_index, 1);
     write_place(w, "line_place", &line_out, length);
     write_place(w, "update_place", &p->in[1].v, length);
-    w->faults = true;
-    w->uses |= USES_LANES;
     text_add(&w->body,
              "static __device__ idx spot(PARAMS, idx line)\n{\n"
              "    const idx index = (idx)check_index((long long)p%d[index_place(g, line, 0)], "
-             "g.n%d, fault);\n"
+             "g.n%d, (long long)line * g.n%d, g.n%d, fault);\n"
              "    return lead_place(g, line, 0) + index * g.n%d;\n}\n\n",
-             index, writer_number(w, p->out.axis_len), writer_number(w, p->out.axis_stride));
+             index, writer_number(w, p->out.axis_len), writer_number(w, length),
+             writer_record(w, 0), writer_number(w, p->out.axis_stride));
 }
 
 /* Adds updates in order: lines are sorted by their spot, then each run of equal spots is added up. */
@@ -113,12 +111,13 @@ static ig_status emit_add(const program *p, const emit_target *t, emitted *out)
                .item_bytes = bits > 32 ? 8 : 4,
                .type = bits > 32 ? "unsigned long long" : "unsigned int",
                .numbers = true,
-               .wide = wide_index};
+               .wide = wide_index,
+               .little_shared = t->shared_bytes < 48 << 10};
     out->scratch_bytes = radix_layout(&r);
     emit_writer w;
     TRY(writer_start(&w, t, out));
     w.wide = wide_index;
-    write_spots(&w, p, axis, lines, length);
+    write_spots(&w, p, axis, length);
     const int key = writer_scratch(&w, r.type, r.item[0]);
     const int index = writer_scratch(&w, "unsigned int", r.number[0]);
     const int n = writer_number(&w, lines);
@@ -137,7 +136,7 @@ static ig_status emit_add(const program *p, const emit_target *t, emitted *out)
     TRY(radix_sort(&r, t, out, &last));
     TRY(writer_start(&w, t, out));
     w.wide = wide_index;
-    write_spots(&w, p, axis, lines, length);
+    write_spots(&w, p, axis, length);
     const int to = writer_operand(&w, &p->out, true), from = writer_operand(&w, &p->in[1], false);
     const int keys = writer_scratch(&w, r.type, r.item[last]);
     const int order = writer_scratch(&w, "unsigned int", r.number[last]);
@@ -193,7 +192,7 @@ static ig_status emit_put(const program *p, const emit_target *t, emitted *out)
         emit_writer w;
         TRY(writer_start(&w, t, out));
         w.wide = !emit_is_narrow(p, 1);
-        write_spots(&w, p, axis, lines, length);
+        write_spots(&w, p, axis, length);
         const int claim = writer_scratch(&w, "unsigned int", 0);
         const int64_t jobs = step == 2 ? size : lines;
         const int n = writer_number(&w, jobs);

@@ -311,12 +311,12 @@ static void write_read(emit_writer *w, const emit_space *s, int k, const int *de
     const int p = writer_operand(w, o, false);
     char index[NAME_BYTES], element[NAME_BYTES], wide[2 * NAME_BYTES];
     value_name(index, def, inst->a, u);
-    w->faults = true;
-    w->uses |= USES_LANES;
     if (dtype_is_half(o->dtype))
         w->uses |= USES_HALF;
-    text_add(&w->body, "    const idx j%d_%d = (idx)check_index(%s, g.n%d, fault);\n", k, u, index,
-             len);
+    text_add(&w->body,
+             "    const idx j%d_%d = (idx)check_index(%s, g.n%d, (long long)i + %d, (int)g.n%d, "
+             "fault);\n",
+             k, u, index, len, u, writer_record(w, s->program));
     text_add(&w->body, "    const %s q%d_%d = p%d[", emit_storage_type(o->dtype), k, u, p);
     write_offset(w, s, &o->v);
     if (u && vector_step(s, &o->v))

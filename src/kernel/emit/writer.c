@@ -76,6 +76,17 @@ int writer_scratch(emit_writer *w, const char *type, uint64_t offset)
     return pointer_add(w, (emit_pointer){{EMIT_SCRATCH, -1, offset}, IG_BOOL, true, type});
 }
 
+int writer_record(emit_writer *w, int number)
+{
+    if (w->fault_program != number || !w->faults) {
+        w->fault_field = writer_number(w, w->target->record ? w->target->record[number] : 0);
+        w->fault_program = number;
+    }
+    w->faults = true;
+    w->uses |= USES_LANES;
+    return w->fault_field;
+}
+
 /* ---- the end of a kernel ---- */
 
 static size_t align_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
@@ -166,6 +177,11 @@ static ig_status finish(emit_writer *w, emit_step *step)
     TRY(params_list(w, step));
     if (w->target->extremes && (w->uses & USES_MATH))
         text_add(&t, "#define INGOT_EXTREMES\n");
+    if (w->uses & USES_LANES)
+        text_add(&t,
+                 "#define FAULT_HEAD %d\n#define FAULT_BINS %d\n#define FAULT_ENTRIES %d\n"
+                 "#define FAULT_FIRST_ENTRY %d\n#define FAULT_ABOVE %uu\n",
+                 FAULT_HEAD, FAULT_BINS, FAULT_ENTRIES, FAULT_FIRST_ENTRY, FAULT_ABOVE);
     library_write(&t, w->uses, w->target->f64);
     text_add(&t, "typedef %s idx;\n\n", w->wide ? "long long" : "int");
     const ig_status status = sizes_write(w, &t, step);

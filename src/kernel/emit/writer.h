@@ -36,7 +36,8 @@ typedef struct emit_writer {
     bool needs_f64; /* a value or element is f64 */
     unsigned uses;  /* USES_*: texts in front of the kernel */
     bool faults;
-    bool rolled; /* loops are not unrolled */
+    int fault_program, fault_field; /* the program whose record the field holds; -1: none yet */
+    bool rolled;                    /* loops are not unrolled */
     bool failed;
 } emit_writer;
 
@@ -54,6 +55,8 @@ void writer_drop(emit_writer *w);
 int writer_number(emit_writer *w, int64_t n);
 /* The pointer parameter of an operand, new or found. */
 int writer_operand(emit_writer *w, const operand *o, bool written);
+/* The field that holds the number of the program's record of faults. */
+int writer_record(emit_writer *w, int number);
 /* A pointer into scratch. */
 int writer_scratch(emit_writer *w, const char *type, uint64_t offset);
 

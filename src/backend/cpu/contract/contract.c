@@ -662,7 +662,7 @@ ig_status cpu_contract(const program *p, const binding *b)
     if (status == IG_OK) {
         pool_run(shared_tasks(c, 0) + shared_tasks(c, 1), shared_pack, c);
         pool_run_cancellable(c->tasks, task_run, c);
-        status = cpu_fault_status(&c->fault);
+        status = cpu_fault_status(&c->fault, p);
     }
     shared_free(c);
     return status;

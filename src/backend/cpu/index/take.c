@@ -105,5 +105,5 @@ ig_status cpu_take(const program *p, const binding *b)
     j.task = j.inner < TASK_WORK ? TASK_WORK / j.inner : 1;
     cpu_fault_clear(&j.fault);
     pool_run((j.rows + j.task - 1) / j.task, take_task, &j);
-    return cpu_fault_status(&j.fault);
+    return cpu_fault_status(&j.fault, p);
 }

@@ -297,5 +297,5 @@ ig_status cpu_write(const program *p, const binding *b)
     cpu_fault_clear(&j.fault);
     plan_parts(&j, size);
     pool_run(j.parts, write_task, &j);
-    return cpu_fault_status(&j.fault);
+    return cpu_fault_status(&j.fault, p);
 }

@@ -516,12 +516,12 @@ ig_status cpu_reduce(const program *p, const binding *b)
         return IG_OK;
     if (p->inner == 0) {
         reduce_empty(&j);
-        return cpu_fault_status(&fault);
+        return cpu_fault_status(&fault, p);
     }
     if (r->ranges > 1)
         pool_run(r->strips * r->ranges, task_range, &j);
     pool_run(ceil_div(r->strips, r->group), task_group, &j);
-    return cpu_fault_status(&fault);
+    return cpu_fault_status(&fault, p);
 }
 
 /* ---- some rows, for a chain ---- */

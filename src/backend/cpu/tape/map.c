@@ -116,5 +116,5 @@ ig_status cpu_map(const program *p, const binding *b)
     else
         map_cut(&job);
     pool_run_cancellable((job.blocks + job.task - 1) / job.task, map_task, &job);
-    return cpu_fault_status(&job.fault);
+    return cpu_fault_status(&job.fault, p);
 }
