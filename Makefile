@@ -425,12 +425,15 @@ $(BUILD)/tests/cuda/idle.so: $(patsubst %,$(BUILD)/obj/tests/cuda/driver/%.o,idl
 # tests/metal: a stand-in for libobjc and Metal, and a program that runs macOS programs (macho/).
 METAL_SIM := $(BUILD)/tests/metal/libmetalsim.so
 MACHO_RUN := $(if $(filter aarch64,$(ARCH)),$(if $(MACOS),,$(BUILD)/tests/metal/macho_run))
-metal-tests: $(METAL_SIM) $(MACHO_RUN)
+metal-tests: $(METAL_SIM) $(MACHO_RUN) $(BUILD)/tests/metal/misuse
 tests: $(if $(CROSS),,metal-tests)
 $(BUILD)/tests/metal/macho_run: $(wildcard tests/metal/macho/*.[chS]) $(GENERATED)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@) $(CC) $(COMMON) $(DEFINES) -O1 -Wno-missing-prototypes $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) \
 	    -o $@ $(filter %.c %.S,$^) $(LDLIBS)
+$(BUILD)/tests/metal/misuse: tests/metal/misuse.c $(wildcard src/backend/metal/*.h src/backend/metal/*.def) $(GENERATED)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@) $(CC) $(COMMON) $(DEFINES) -O1 -Isrc -Wno-cast-function-type $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.c,$^) $(LDLIBS)
 $(METAL_SIM): $(wildcard tests/metal/sim/*.[chS]) $(GENERATED)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@) $(CC) $(COMMON) $(HIDDEN) $(DEFINES) -O2 -Wno-missing-prototypes $(CPPFLAGS) $(CFLAGS) -shared \

@@ -110,12 +110,36 @@ static command *command_add(commands *to, const command *state, command_kind kin
     return c;
 }
 
+static bool writes(const command *c, int index)
+{
+    if (c->kind != DISPATCH)
+        return index == 1;
+    const sim_kernel *k = c->pipeline->kernel;
+    for (int j = 0; j < k->n_parameter; j++)
+        if (k->parameter[j].index == index && k->parameter[j].kind == 'w')
+            return true;
+    return false;
+}
+
+/* Commands are committed (1) or have run (-1). */
 static void in_flight(commands *c, int by)
 {
     for (command *k = c->first; k; k = k->next)
+        for (int i = 0; i < SIM_BUFFERS; i++) {
+            sim_buffer *b = k->buffer[i];
+            if (!b)
+                continue;
+            *(writes(k, i) ? &b->writes : &b->reads) += by;
+            sim_guard_set(b, false);
+        }
+}
+
+static void open_buffers(const commands *c)
+{
+    for (const command *k = c->first; k; k = k->next)
         for (int i = 0; i < SIM_BUFFERS; i++)
             if (k->buffer[i])
-                k->buffer[i]->in_flight += by;
+                sim_guard_set(k->buffer[i], true);
 }
 
 static bool dispatch_run(const command *c, char *error, size_t room)
@@ -124,6 +148,7 @@ static bool dispatch_run(const command *c, char *error, size_t room)
     sim_launch l = {.kernel = c->pipeline->kernel};
     for (int i = 0; i < SIM_BUFFERS; i++) {
         l.buffer[i] = c->buffer[i] ? c->buffer[i]->data + c->offset[i] : c->bytes[i];
+        l.bytes[i] = c->buffer[i] ? c->buffer[i]->bytes - c->offset[i] : c->n_bytes[i];
         l.shared[i] = c->shared[i];
     }
     for (int i = 0; i < 3; i++) {
@@ -131,7 +156,7 @@ static bool dispatch_run(const command *c, char *error, size_t room)
         l.groups[i] = (uint32_t)grid[i];
         l.threads[i] = grid[i] * group[i];
     }
-    return sim_run(&l, error, room);
+    return sim_setting(SIM_TWICE) ? sim_run_twice(&l, error, room) : sim_run(&l, sim_setting(SIM_ORDER), error, room);
 }
 
 static bool command_run(const command *c, char *error, size_t room)
@@ -153,6 +178,7 @@ static void run_oldest(queue *q)
     commands *c = q->waiting[0];
     memmove(q->waiting, q->waiting + 1, (size_t)--q->n * sizeof *q->waiting);
     c->start = now();
+    open_buffers(c);
     bool fine = !sim_fault_buffer();
     if (!fine)
         snprintf(said, sizeof said, "Caused GPU Timeout Error (00000002:kIOGPUCommandBufferCallbackErrorTimeout)");

@@ -22,9 +22,10 @@ static uint64_t memory_bytes(void) { return (uint64_t)sim_setting(SIM_MEMORY_MIB
 static void buffer_destroy(id o)
 {
     sim_buffer *b = (sim_buffer *)o;
-    REQUIRE(!b->in_flight, "a buffer is deallocated while a command buffer uses it");
+    REQUIRE(!b->reads && !b->writes, "a buffer is deallocated while a command buffer uses it");
     if (!b->owned)
         return;
+    sim_guard_remove(b);
     allocated -= b->bytes;
     munmap(b->map, b->mapped);
 }
@@ -64,6 +65,7 @@ static id buffer_new(id o, SEL s, uint64_t bytes, uint64_t options)
     if (!sim_setting(SIM_RECORD))
         memset(b->data, 0xff, round);
     allocated += bytes;
+    sim_guard_add(b);
     return &b->head;
 }
 

@@ -335,12 +335,12 @@ static bool group_run(const sim_launch *l, const uint32_t at[3])
     return !w.failed;
 }
 
-bool sim_run(const sim_launch *l, char *error, size_t room)
+bool sim_run(const sim_launch *l, int64_t order, char *error, size_t room)
 {
     const uint64_t groups = (uint64_t)l->groups[0] * l->groups[1] * l->groups[2];
     w.launch = l;
     w.failed = false;
-    w.order = sim_setting(SIM_ORDER);
+    w.order = order;
     w.random = 12345 + (uint64_t)w.order;
     w.n = l->group[0] * l->group[1] * l->group[2];
     w.n_simd = (w.n + SIM_LANES - 1) / SIM_LANES;

@@ -10,7 +10,9 @@ dialect allows and Metal does not. Each kernel gets a function that takes the ar
 """
 import argparse
 import concurrent.futures
+import functools
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -22,7 +24,9 @@ OPTIONS = ["-x", "clcpp", "-cl-std=CLC++1.0", "-Xclang", "-cl-ext=+cl_khr_fp16,-
            "-cl-single-precision-constant", "-fsigned-char", "-ffp-contract=off", "-fwrapv", "-Werror", "-Wall",
            "-Wno-unknown-attributes", "-Wno-sign-compare", "-Wno-unused", "-Wno-tautological-compare", "-Wno-invalid-constexpr", "-fPIC", "-shared",
            "-O0", "-fno-color-diagnostics"]
-BATCH = 150  # sources that are compiled together
+if platform.machine() == "aarch64":  # the selector of instructions that compiles fastest
+    OPTIONS += ["-mllvm", "-aarch64-enable-global-isel-at-O=-1"]
+BATCH = 300  # sources that are compiled together
 
 INPUTS = ["thread_position_in_grid", "threadgroup_position_in_grid", "thread_position_in_threadgroup",
           "threads_per_threadgroup", "threads_per_grid", "threadgroups_per_grid", "thread_index_in_threadgroup",
@@ -33,6 +37,7 @@ SCALARS = INPUTS[6:]
 FOREIGN = re.compile(r"\b(local|global|private|generic|uniform|pipe|kernel_exec)\b")
 VECTOR = re.compile(r"\b((?:u?(?:char|short|int|long)|half|float)[234])\(")
 KERNEL = re.compile(r"^kernel void (\w+)\(", re.M)
+FUNCTION = re.compile(r"(?:template <[^>]*>\s+)?static [\w ]+?[ *](\w+)\(")
 SHARED = re.compile(r"^( +)((?:alignas\(\d+\) )?)threadgroup ([\w ]+?) (\w+)((?:\[[^\]]*\])*);$", re.M)
 NAMES = r"(?:bool|(?:u?(?:char|short|int|long)|half|float)[234]?|struct \w+)"
 POINTER = re.compile(rf"((?:\b\w+ )*?)\b(?:const )?{NAMES}(?: const)? \*")
@@ -117,7 +122,8 @@ class Parameter:
                 raise Wrong(f"kernel {kernel}: '{text}' must be a pointer or reference to {' or '.join(allowed)} memory")
             if self.index > 30:
                 raise Wrong(f"kernel {kernel}: index {self.index}; the last is 30")
-            self.kind = space[0] if self.attribute == "buffer" else "t"
+            writes = space == "device" and "const" not in words
+            self.kind = "w" if writes else space[0] if self.attribute == "buffer" else "t"
             self.pointed = " ".join(w for w in words if w not in (space, "const"))
         elif self.attribute not in INPUTS:
             raise Wrong(f"kernel {kernel}: there is no attribute [[{self.attribute}]]")
@@ -150,11 +156,8 @@ def structs_in_device_memory(text):
     return re.sub(r"\bconstant (\w+) &(?=\w+ \[\[buffer)", lambda m: f"device const {m[1]} &" if m[1] in structs else m[0], text)
 
 
-def translate(name, source):
-    """The source in a namespace, with a function for each kernel; and the rows of its kernels."""
-    text = without_comments(source)
-    lint(text)
-    text = structs_in_device_memory(text)
+def entries(name, text):
+    """A function for each kernel of the source, as text; and the rows of its kernels."""
     rows, functions = [], []
     for found in KERNEL.finditer(text):
         end = closing(text, found.end() - 1)
@@ -174,10 +177,69 @@ def translate(name, source):
             f'extern "C" void {symbol}(const thread sim_arguments *a) {{ {found[1]}({", ".join(p.value() for p in parameters)}); }}\n')
     if not rows:
         raise Wrong("there is no kernel")
+    return "".join(functions), rows
+
+
+def for_clang(text):
     body = re.sub(r"^#include .*", "", text, flags=re.M)
     body = KERNEL.sub(r"static void \1(", shared_variables(body))
-    body = FOREIGN.sub(r"\1_", VECTOR.sub(r"make_\1(", body))
-    return f"namespace n{name} {{\n# 1 \"{name}.metal\"\n{body}\n# 1 \"thunks\"\n{''.join(functions)}}}\n", rows
+    return FOREIGN.sub(r"\1_", VECTOR.sub(r"make_\1(", body))
+
+
+def translate(name, source):
+    """The source in a namespace, with a function for each kernel; and the rows of its kernels."""
+    text = without_comments(source)
+    lint(text)
+    text = structs_in_device_memory(text)
+    functions, rows = entries(name, text)
+    return f"namespace n{name} {{\n# 1 \"{name}.metal\"\n{for_clang(text)}\n# 1 \"thunks\"\n{functions}}}\n", rows
+
+
+class Part:
+    """A declaration of a source: what it declares, which names it uses, and its text for clang."""
+
+    def __init__(self, text):
+        lint(text if "simdgroup_matrix<" not in text else "#include <metal_simdgroup_matrix>\n" + text)
+        found = FUNCTION.match(text.lstrip())
+        self.function = found[1] if found and "threadgroup_barrier" not in text else None
+        self.structs = re.findall(r"\bstruct (\w+) \{", text)
+        self.words = frozenset(re.findall(r"[A-Za-z_]\w*", text))
+        self.kernel = KERNEL.search(text) is not None
+        self.clang = for_clang(text)
+
+
+class Together:
+    """Many sources as one. Most of their functions are the same, and such a function is compiled once: in a namespace that
+    all of them use. A source has functions of its own if one of the same name is another there."""
+
+    def __init__(self):
+        self.shared, self.text, self.own, self.rows = {}, [], [], {}
+        self.part = functools.lru_cache(None)(Part)
+
+    def add(self, name, source):
+        text = without_comments(source) if "/*" in source or "//" in source else source
+        if "simdgroup_matrix<" in text and "#include <metal_simdgroup_matrix>" not in text:
+            lint(text)
+        text = structs_in_device_memory(text)
+        parts = [self.part(p) for p in text.split("\n\n") if p.strip()]
+        functions, self.rows[name] = entries(name, text)
+        seen = [p.function for p in parts]
+        own = {f for f in seen if f and seen.count(f) > 1}  # overloads
+        for p in parts:
+            own.update(p.structs)
+            if p.function and (p.words & own or self.shared.get(p.function, p) is not p):
+                own.add(p.function)
+        mine = []
+        for p in parts:
+            if not p.function or p.function in own:
+                mine.append(p.clang)
+            elif p.function not in self.shared:
+                self.shared[p.function] = p
+                self.text.append(p.clang)
+        self.own.append(f"namespace n{name} {{\nusing namespace shared;\n" + "\n".join(mine) + "\n" + functions + "}\n")
+
+    def all(self):
+        return "\n".join(["namespace shared {\nusing namespace metal;", *self.text, "}", *self.own])
 
 
 def compile_only(clang, text):
@@ -190,15 +252,18 @@ def compile_only(clang, text):
 
 def build(clang, cache, names, library):
     """Compiles sources into one library. Returns what clang said, or None."""
-    parts, rows = ['#include "msl.h"\n'], {}
+    together = Together()
     for name in names:
         with open(os.path.join(cache, name + ".metal"), encoding="utf-8") as file:
-            text, rows[name] = translate(name, file.read())
-        parts.append(text)
+            source = file.read()
+        if len(names) > 1:
+            together.add(name, source)
+        else:
+            text, together.rows[name] = translate(name, source)
     path = os.path.join(cache, library)
     part = f"{path}.{os.getpid()}"
     with open(part + ".clcpp", "w", encoding="utf-8") as file:
-        file.write("".join(parts))
+        file.write('#include "msl.h"\n' + (together.all() if len(names) > 1 else text))
     done = subprocess.run([clang, *OPTIONS, "-I", HOME, "-o", part, part + ".clcpp"], capture_output=True, text=True,
                           check=False)
     os.remove(part + ".clcpp")
@@ -208,7 +273,7 @@ def build(clang, cache, names, library):
     for name in names:
         target = os.path.join(cache, name + ".kernels")
         with open(f"{target}.{os.getpid()}", "w", encoding="utf-8") as file:
-            for kernel, symbol, parameters in rows[name]:
+            for kernel, symbol, parameters in together.rows[name]:
                 print(kernel, library, symbol, parameters, file=file)
         os.rename(f"{target}.{os.getpid()}", target)
     return None

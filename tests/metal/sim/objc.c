@@ -33,7 +33,8 @@ int64_t sim_setting(sim_setting_name name)
         const char *name;
         int64_t usual;
     } rows[SIM_SETTINGS] = {
-        [SIM_ORDER] = {"METALSIM_ORDER", 0},       [SIM_FAMILY] = {"METALSIM_FAMILY", 1007},
+        [SIM_ORDER] = {"METALSIM_ORDER", 0},       [SIM_TWICE] = {"METALSIM_TWICE", 0},
+        [SIM_FAMILY] = {"METALSIM_FAMILY", 1007},
         [SIM_MEMORY_MIB] = {"METALSIM_MEMORY_MIB", 8192}, [SIM_BUFFER_MIB] = {"METALSIM_BUFFER_MIB", 4096},
         [SIM_THREADS] = {"METALSIM_THREADS", SIM_THREADS_MOST}, [SIM_NO_DEVICE] = {"METALSIM_NO_DEVICE", 0},
         [SIM_FAIL_AT] = {"METALSIM_FAIL_AT", 0},   [SIM_FAIL_BUFFER] = {"METALSIM_FAIL_BUFFER", 0},

@@ -9,6 +9,8 @@
  *   command.c   command queues, command buffers, encoders
  *   compile.c   shading language to machine code, kept in a folder by content
  *   group.c     the threads of a threadgroup as fibers, in a chosen order
+ *   twice.c     a launch in two orders, which must not make a difference
+ *   guard.c     memory that the host must not touch yet, or a kernel never
  *   fault.c     messages and command buffers that fail on request
  *
  * Settings are environment variables that start with METALSIM_; sim_setting lists them. */
@@ -33,6 +35,7 @@ enum {
 /* Settings: a row is a variable METALSIM_<name> and its default. */
 typedef enum sim_setting_name {
     SIM_ORDER,       /* of threads: 0 ascending, 1 descending, else the seed of a random order */
+    SIM_TWICE,       /* 1: a dispatch runs in order 0 and in order 1, and both must write the same bits */
     SIM_FAMILY,      /* the newest Apple GPU family: 1007 is Apple7 */
     SIM_MEMORY_MIB,  /* recommendedMaxWorkingSetSize */
     SIM_BUFFER_MIB,  /* maxBufferLength */
@@ -129,7 +132,7 @@ typedef struct sim_arguments {
 } sim_arguments;
 
 typedef struct sim_parameter {
-    char kind; /* 'd' device, 'c' constant, 't' threadgroup */
+    char kind; /* 'd' device, 'w' device that may be written, 'c' constant, 't' threadgroup */
     int index;
     size_t bytes; /* of what it points to; a reference needs all of it */
 } sim_parameter;
@@ -149,13 +152,15 @@ const sim_kernel *sim_compile(const char *source, char *log, size_t room);
 typedef struct sim_launch {
     const sim_kernel *kernel;
     void *buffer[SIM_BUFFERS];
-    size_t shared[SIM_BUFFERS];
+    size_t bytes[SIM_BUFFERS], shared[SIM_BUFFERS]; /* that are bound */
     uint32_t groups[3], group[3];
     uint64_t threads[3];
 } sim_launch;
 
-/* Runs all threadgroups. False: the text in error says what a kernel did wrong. */
-bool sim_run(const sim_launch *l, char *error, size_t room);
+/* Runs all threadgroups; the order is a value of METALSIM_ORDER. False: the text in error says what a kernel did wrong. */
+bool sim_run(const sim_launch *l, int64_t order, char *error, size_t room);
+/* The same in two orders, one after the other from the same memory: false also if they write different bits. */
+bool sim_run_twice(const sim_launch *l, char *error, size_t room);
 void sim_switch(void **save, void *load);
 void sim_fiber_start(void);
 
@@ -168,8 +173,16 @@ typedef struct sim_buffer {
     char *data, *map;
     size_t bytes, mapped;
     bool owned;
-    int in_flight; /* command buffers that were committed and have not run */
+    int reads, writes; /* by commands that were committed and have not run */
+    struct sim_buffer *next;
 } sim_buffer;
+
+/* ---- guard.c ---- */
+
+void sim_guard_add(sim_buffer *b);
+void sim_guard_remove(sim_buffer *b);
+/* The host may use the memory as far as commands that have not run allow it; with `all`, in every way. */
+void sim_guard_set(const sim_buffer *b, bool all);
 
 typedef struct sim_pipeline {
     sim_object head;
