@@ -100,18 +100,32 @@ static int read_devices(session *s)
     return code < 0 && s->set->same ? split_reference(s) : code;
 }
 
-static int no_dtype(const session *s)
+static int no_dtype(const session *s, const char *name)
 {
     str hint = {0};
-    nearest search = nearest_to(s->set->dtype);
+    nearest search = nearest_to(name);
     for (ig_dtype d = IG_BOOL; d <= IG_F64; d++) {
         nearest_offer(&search, ig_dtype_name(d));
         nearest_offer(&search, ig_dtype_std_name(d));
     }
     str_did_you_mean(&hint, &search);
-    say(s->command, "unknown dtype '%s'%s", s->set->dtype, hint.s ? hint.s : "");
+    say(s->command, "unknown dtype '%s'%s", name, hint.s ? hint.s : "");
     str_free(&hint);
     return EXIT_USAGE;
+}
+
+static int read_dtypes(session *s)
+{
+    int code = -1;
+    char *list = s->set->dtype ? heap_string(s->set->dtype) : NULL, *rest = list;
+    for (char *word; code < 0 && rest && (word = strsep(&rest, ","));) {
+        const ig_dtype d = ig_dtype_parse(word);
+        s->scope.dtypes |= d ? 1u << d : 0;
+        if (!d)
+            code = no_dtype(s, word);
+    }
+    free(list);
+    return code;
 }
 
 static int read_scope(session *s)
@@ -119,10 +133,11 @@ static int read_scope(session *s)
     const settings *set = s->set;
     s->scope = (verify_scope){
         .name = set->name, .quick = set->quick, .seed = set->seed, .stop = interrupt_asked};
-    if (set->dtype && !(s->scope.dtype = ig_dtype_parse(set->dtype)))
-        return no_dtype(s);
-    if (set->name && !(set->op && set->dtype)) {
-        say(s->command, "--case names a case of an op and dtype: give --op and --dtype, too");
+    const int code = read_dtypes(s);
+    if (code >= 0)
+        return code;
+    if (set->name && (!set->op || !set->dtype || strchr(set->dtype, ','))) {
+        say(s->command, "--case names a case of one op and dtype: give --op and --dtype, too");
         return EXIT_USAGE;
     }
     s->op = heap_get((size_t)ig_op_count() * sizeof *s->op);
@@ -456,7 +471,7 @@ int verb_verify(int argc, char **argv)
          "a text model instead of ops, against f64 on the CPU"},
         FALLBACK_OPTION(set.engine),
         {"--op", 0, "OP", option_text, &set.op, "one op"},
-        {"--dtype", 0, "DTYPE", option_text, &set.dtype, "one dtype"},
+        {"--dtype", 0, "DTYPE", option_text, &set.dtype, "these dtypes: f32, or f32,i32"},
         {"--case", 0, "CASE", option_text, &set.name, "one case, by the name that a failure has"},
         FLAG("--quick", &set.quick, "fewer and smaller cases: some seconds"),
         {"--seed", 0, "N", option_seed, &set.seed, "other random numbers (0)"},

@@ -88,7 +88,7 @@ bool verify_op(const ig_op *op, const verify_scope *scope, op_report *report)
         return true;
     }
     for (r.dtype = IG_BOOL; r.dtype <= IG_F64 && more; r.dtype++)
-        if ((scope->dtype == IG_DTYPE_NONE || scope->dtype == r.dtype) &&
+        if ((scope->dtypes == 0 || dtype_in(r.dtype, scope->dtypes)) &&
             has_exact(op, r.dtype, scope))
             more = verify_dtype(&r, &how);
     return more;

@@ -15,7 +15,7 @@ enum { DTYPES = IG_F64 + 1, CASE_NAME = 48 };
 /* What is to be checked of an op. */
 typedef struct verify_scope {
     const char *name;      /* of the only case, or NULL */
-    ig_dtype dtype;        /* the only one, or IG_DTYPE_NONE */
+    unsigned dtypes;       /* a bit for each; 0: all */
     bool quick;            /* fewer and smaller problems */
     uint64_t seed;         /* of the numbers drawn */
     const char *reference; /* the device whose bits results must have; NULL: exact references */

@@ -24,6 +24,8 @@ check 'one case' ends 0 $'\n1 passed, 0 failed' verify --op exp --dtype f32 --ca
 check 'a special value' ends 0 $'\n1 passed, 0 failed' verify --op exp --dtype f32 --case special.2
 check 'a dtype that is refused' ends 0 $'\n1 passed, 0 failed' verify --op add --dtype bool
 check 'a dtype by its long name' ends 0 ' passed, 0 failed' verify --op add --dtype float16 --quick
+check 'an unknown one in a list' ends 2 "unknown dtype 'f31'" verify --dtype f32,f31
+check 'a case needs one dtype' ends 2 'give --op and --dtype' verify --op exp --dtype f32,f16 --case special.2
 check 'a device by name' ends 0 'cpu: ' verify --device cpu --op add --dtype u8 --quick
 check 'another seed, one thread' ends 0 ' passed, 0 failed' verify --op sum --quick --seed 9 --threads 1
 check 'no bar without a terminal' bash -c "[ -z \"\$('$ingot' verify --op exp --quick 2>&1 >/dev/null)\" ]"
@@ -36,6 +38,8 @@ check 'JSON has cases and failed' json 'd["schema"] == 1 and d["cases"] > 100 an
 check 'JSON has rows by op and dtype' json \
     '[(r["op"], r["device"], [t["dtype"] for t in r["dtypes"]], r["first_failure"]) for r in d["ops"]] ==
      [("exp", "cpu", ["f32"], None)]' verify --op exp --dtype f32 --quick --json
+check 'dtypes in a list' json '[t["dtype"] for r in d["ops"] for t in r["dtypes"]] == ["u8", "f16"]' \
+    verify --op add --dtype f16,u8 --quick --json
 check 'errors are told' json '0 < d["worst_ulp"] < 4 and 0 < d["worst_relative"] < 1e-6' \
     verify --op exp --dtype f32 --quick --json
 

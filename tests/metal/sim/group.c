@@ -9,6 +9,7 @@
 #define _GNU_SOURCE
 #include "sim.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -31,7 +32,7 @@ typedef struct fiber {
 typedef struct simd {
     uint32_t live, runnable, arrived;
     const void *site;
-    char slots[2][SIM_LANES][SLOT_BYTES];
+    _Alignas(16) char slots[2][SIM_LANES][SLOT_BYTES];
 } simd;
 
 static struct {
@@ -244,6 +245,7 @@ EXPORT void *sim_publish(const void *value, unsigned bytes);
 EXPORT void sim_simd_barrier(void);
 EXPORT void sim_barrier(void);
 EXPORT unsigned sim_lane(void);
+EXPORT void sim_multiply(const void *slots, unsigned row, unsigned column, float *sums);
 EXPORT unsigned sim_active(void);
 EXPORT void *sim_shared(const void *site, unsigned long bytes, unsigned long align);
 
@@ -289,6 +291,21 @@ void sim_barrier(void)
 }
 
 unsigned sim_lane(void) { return w.current % SIM_LANES; }
+
+/* The lane that has element (row, column) and its neighbour of an 8 x 8 matrix; see sim_row in msl.h. */
+static unsigned owner(unsigned row, unsigned column) { return row / 4 * 16 + column / 4 * 8 + row % 4 * 2 + column / 2 % 2; }
+
+/* sums += a @ b at (row, column) and its neighbour. A slot has two elements of a and two of b. */
+void sim_multiply(const void *slots, unsigned row, unsigned column, float *sums)
+{
+    for (unsigned k = 0; k < 8; k++) {
+        const float *a = (const float *)slots + owner(row, k) * (SLOT_BYTES / sizeof *a),
+                    *b = (const float *)slots + owner(k, column) * (SLOT_BYTES / sizeof *b);
+        sums[0] = fmaf(a[k % 2], b[2], sums[0]);
+        sums[1] = fmaf(a[k % 2], b[3], sums[1]);
+    }
+}
+
 unsigned sim_active(void) { return w.simds[w.current / SIM_LANES].live; }
 
 /* A threadgroup variable of the kernel. Its bytes are 0xff, so that a read before a write is seen. */

@@ -32,6 +32,7 @@ void *sim_publish(const void *value, uint bytes);
 void sim_simd_barrier(void);
 void sim_barrier(void);
 uint sim_lane(void);
+void sim_multiply(const void *slots, uint row, uint column, float *sums);
 uint sim_active(void);
 void *sim_shared(const void *site, ulong bytes, ulong align);
 #define LIBM(name) float libm_##name(float) __asm__(#name "f");
@@ -179,8 +180,6 @@ SHUFFLE(half2) SHUFFLE(uint2) SHUFFLE(float2)
 // ---- simdgroup matrices: 8 x 8, two neighbours of a row in each of 32 lanes
 INLINE uint sim_row() { return sim_lane() / 16 * 4 + sim_lane() / 2 % 4; }
 INLINE uint sim_column() { return sim_lane() / 8 % 2 * 4 + sim_lane() % 2 * 2; }
-INLINE uint sim_owner(uint row, uint column) { return row / 4 * 16 + column / 4 * 8 + row % 4 * 2 + column / 2 % 2; }
-template <typename T> struct sim_two { T at[2]; };
 template <typename T, int COLUMNS, int ROWS> struct simdgroup_matrix {
     static_assert(COLUMNS == 8 && ROWS == 8, "simdgroup matrices are 8 x 8");
     T own[2];
@@ -222,18 +221,10 @@ template <typename D, typename A, typename B, typename C>
 INLINE void simdgroup_multiply_accumulate(thread simdgroup_matrix<D, 8, 8> &d, thread const simdgroup_matrix<A, 8, 8> &a,
                                           thread const simdgroup_matrix<B, 8, 8> &b, thread const simdgroup_matrix<C, 8, 8> &c)
 {
-    struct both { A a[2]; B b[2]; } mine = {{a.own[0], a.own[1]}, {b.own[0], b.own[1]}};
-    void *all = sim_publish(&mine, sizeof mine);
-    const uint row = sim_row(), column = sim_column();
-    for (uint i = 0; i < 2; i++) {
-        float sum = (float)c.own[i];
-        for (uint k = 0; k < 8; k++) {
-            const float x = (float)sim_value<both>(all, sim_owner(row, k)).a[k % 2];
-            const float y = (float)sim_value<both>(all, sim_owner(k, column)).b[i];
-            sum = __builtin_fmaf(x, y, sum);
-        }
-        d.own[i] = (D)sum;
-    }
+    float mine[4] = {(float)a.own[0], (float)a.own[1], (float)b.own[0], (float)b.own[1]}, sums[2] = {(float)c.own[0], (float)c.own[1]};
+    sim_multiply(sim_publish(mine, sizeof mine), sim_row(), sim_column(), sums);
+    d.own[0] = (D)sums[0];
+    d.own[1] = (D)sums[1];
 }
 }
 

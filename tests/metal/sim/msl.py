@@ -49,6 +49,9 @@ FORBIDDEN = [(r"\bdouble\b", "there is no double"), (r"\bgoto\b", "there is no g
              (r"\batomic_(?:ulong|long|float)\b", "32-bit integer atomics only"),
              (r"\b(?:printf|malloc|assert)\b *\(", "there is no C library"), (r"\[&\]|\[=\]", "there are no lambdas"),
              (r"\blong long\b", "there is no long long")]
+ANY_FORBIDDEN = re.compile("|".join(pattern for pattern, _ in FORBIDDEN))
+PARENTHESIS = re.compile(r"[()]")
+BRACKET = re.compile(r"[(\[<)\]>,]")
 
 
 def find_clang():
@@ -75,7 +78,7 @@ def lint(text):
             raise Wrong(f"a directive that the printer does not write: {line}")
     if "simdgroup_matrix<" in text and "#include <metal_simdgroup_matrix>" not in text:
         raise Wrong("simdgroup matrices need #include <metal_simdgroup_matrix>")
-    for pattern, why in FORBIDDEN:
+    for pattern, why in FORBIDDEN if ANY_FORBIDDEN.search(text) else []:
         found = re.search(pattern, text)
         if found:
             raise Wrong(f"line {text[:found.start()].count(chr(10)) + 1}: '{found[0]}': {why}")
@@ -87,20 +90,20 @@ def lint(text):
 
 def closing(text, at):
     depth = 0
-    for i in range(at, len(text)):
-        depth += {"(": 1, ")": -1}.get(text[i], 0)
+    for found in PARENTHESIS.finditer(text, at):
+        depth += 1 if found[0] == "(" else -1
         if depth == 0:
-            return i
+            return found.start()
     raise Wrong("a parenthesis is not closed")
 
 
 def split_parameters(text):
     out, depth, start = [], 0, 0
-    for i, c in enumerate(text):
-        depth += {"(": 1, "[": 1, "<": 1, ")": -1, "]": -1, ">": -1}.get(c, 0)
-        if c == "," and depth == 0:
-            out.append(text[start:i])
-            start = i + 1
+    for found in BRACKET.finditer(text):
+        depth += {"(": 1, "[": 1, "<": 1, ",": 0}.get(found[0], -1)
+        if found[0] == "," and depth == 0:
+            out.append(text[start:found.start()])
+            start = found.end()
     return [p.strip() for p in [*out, text[start:]] if p.strip()]
 
 
@@ -141,6 +144,11 @@ class Parameter:
         return f"make_{self.type}({items})" if len(parts) > 1 else items
 
 
+@functools.lru_cache(None)
+def parameter(text, kernel):
+    return Parameter(text, kernel)
+
+
 def shared_variables(text):
     """Threadgroup variables become references to memory of the simulator."""
     def one(found):
@@ -161,7 +169,7 @@ def entries(name, text):
     rows, functions = [], []
     for found in KERNEL.finditer(text):
         end = closing(text, found.end() - 1)
-        parameters = [Parameter(p, found[1]) for p in split_parameters(text[found.end():end])]
+        parameters = [parameter(p, found[1]) for p in split_parameters(text[found.end():end])]
         used = [(p.attribute, p.index) for p in parameters if p.index is not None]
         if len(set(used)) != len(used):
             raise Wrong(f"kernel {found[1]}: an index is used twice")
@@ -203,8 +211,7 @@ class Part:
         found = FUNCTION.match(text.lstrip())
         self.function = found[1] if found and "threadgroup_barrier" not in text else None
         self.structs = re.findall(r"\bstruct (\w+) \{", text)
-        self.words = frozenset(re.findall(r"[A-Za-z_]\w*", text))
-        self.kernel = KERNEL.search(text) is not None
+        self.words = frozenset(re.findall(r"[A-Za-z_]\w*", text)) if self.function else frozenset()
         self.clang = for_clang(text)
 
 
