@@ -148,6 +148,7 @@ static bool dispatch_run(const command *c, char *error, size_t room)
     sim_launch l = {.kernel = c->pipeline->kernel};
     for (int i = 0; i < SIM_BUFFERS; i++) {
         l.buffer[i] = c->buffer[i] ? c->buffer[i]->data + c->offset[i] : c->bytes[i];
+        l.is_buffer[i] = c->buffer[i];
         l.bytes[i] = c->buffer[i] ? c->buffer[i]->bytes - c->offset[i] : c->n_bytes[i];
         l.shared[i] = c->shared[i];
     }

@@ -50,7 +50,7 @@ static struct {
         char *at;
     } shared[SITES_MOST];
     uint32_t n_shared;
-    size_t shared_used;
+    size_t shared_used, shared_most;
     _Alignas(256) char memory[SIM_SHARED_MOST];
     char error[256];
     bool failed;
@@ -246,7 +246,7 @@ EXPORT void sim_simd_barrier(void);
 EXPORT void sim_barrier(void);
 EXPORT unsigned sim_lane(void);
 EXPORT void sim_multiply(const void *slots, unsigned row, unsigned column, float *sums);
-EXPORT unsigned sim_active(void);
+EXPORT unsigned long sim_votes(const void *slots);
 EXPORT void *sim_shared(const void *site, unsigned long bytes, unsigned long align);
 
 static void arrive(const void *site)
@@ -298,6 +298,7 @@ static unsigned owner(unsigned row, unsigned column) { return row / 4 * 16 + col
 /* sums += a @ b at (row, column) and its neighbour. A slot has two elements of a and two of b. */
 void sim_multiply(const void *slots, unsigned row, unsigned column, float *sums)
 {
+    sim_count_work(32, 16);
     for (unsigned k = 0; k < 8; k++) {
         const float *a = (const float *)slots + owner(row, k) * (SLOT_BYTES / sizeof *a),
                     *b = (const float *)slots + owner(k, column) * (SLOT_BYTES / sizeof *b);
@@ -306,7 +307,15 @@ void sim_multiply(const void *slots, unsigned row, unsigned column, float *sums)
     }
 }
 
-unsigned sim_active(void) { return w.simds[w.current / SIM_LANES].live; }
+/* A bit for each active lane, whose slot has 0 or 1. */
+unsigned long sim_votes(const void *slots)
+{
+    unsigned long votes = 0;
+    for (unsigned i = 0; i < SIM_LANES; i++)
+        if (w.simds[w.current / SIM_LANES].live >> i & 1)
+            votes |= (unsigned long)((const unsigned *)slots)[i * (SLOT_BYTES / sizeof(unsigned))] << i;
+    return votes;
+}
 
 /* A threadgroup variable of the kernel. Its bytes are 0xff, so that a read before a write is seen. */
 void *sim_shared(const void *site, unsigned long bytes, unsigned long align)
@@ -361,6 +370,8 @@ bool sim_run(const sim_launch *l, int64_t order, char *error, size_t room)
     w.random = 12345 + (uint64_t)w.order;
     w.n = l->group[0] * l->group[1] * l->group[2];
     w.n_simd = (w.n + SIM_LANES - 1) / SIM_LANES;
+    w.shared_most = 0;
+    sim_count_begin(l, w.memory);
     memcpy(w.arguments.buffer, l->buffer, sizeof w.arguments.buffer);
     for (int i = 0; i < 3; i++) {
         w.arguments.in[3][i] = l->group[i];
@@ -375,7 +386,9 @@ bool sim_run(const sim_launch *l, int64_t order, char *error, size_t room)
         const uint32_t at[3] = {(uint32_t)(k % l->groups[0]), (uint32_t)(k / l->groups[0] % l->groups[1]),
                                 (uint32_t)(k / l->groups[0] / l->groups[1])};
         fine = group_run(l, at);
+        w.shared_most = w.shared_used > w.shared_most ? w.shared_used : w.shared_most;
     }
+    sim_count_end(w.shared_most);
     if (!fine)
         snprintf(error, room, "kernel %s: %s", l->kernel->name, w.error);
     return fine;

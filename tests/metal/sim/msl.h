@@ -33,7 +33,7 @@ void sim_simd_barrier(void);
 void sim_barrier(void);
 uint sim_lane(void);
 void sim_multiply(const void *slots, uint row, uint column, float *sums);
-uint sim_active(void);
+ulong sim_votes(const void *slots);
 void *sim_shared(const void *site, ulong bytes, ulong align);
 #define LIBM(name) float libm_##name(float) __asm__(#name "f");
 #define LIBM2(name) float libm_##name(float, float) __asm__(#name "f");
@@ -164,12 +164,8 @@ struct simd_vote {
 };
 INLINE simd_vote simd_ballot(bool mine)
 {
-    uint x = mine, active = sim_active();
-    void *all = sim_publish(&x, sizeof x);
-    simd_vote v = {0};
-    for (uint i = 0; i < 32; i++)
-        if (active >> i & 1)
-            v.bits |= (ulong)sim_value<uint>(all, i) << i;
+    uint x = mine;
+    simd_vote v = {sim_votes(sim_publish(&x, sizeof x))};
     return v;
 }
 #define SHUFFLE(T) INLINE T simd_shuffle(T x, ushort lane) { return sim_value<T>(sim_publish(&x, sizeof x), lane); }

@@ -18,6 +18,8 @@ import shutil
 import subprocess
 import sys
 
+import counted
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 HOME = os.environ.get("METALSIM_HOME") or HERE
 OPTIONS = ["-x", "clcpp", "-cl-std=CLC++1.0", "-Xclang", "-cl-ext=+cl_khr_fp16,-cl_khr_fp64", "-cl-no-stdinc",
@@ -257,6 +259,18 @@ def compile_only(clang, text):
     return done.stderr if done.returncode else ""
 
 
+def add_counters(clang, source):
+    """Compiles the source with counters. Returns what is left to do: options, and a file of LLVM assembly."""
+    options = [o for o in OPTIONS if o not in ("-shared", "-O0")]
+    subprocess.run([clang, *options, *counted.OPTIONS, "-I", HOME, "-o", source + ".ll", source], check=True)
+    os.remove(source)
+    with open(source + ".ll", encoding="utf-8") as file:
+        text = counted.count(file.read())
+    with open(source + ".ll", "w", encoding="utf-8") as file:
+        file.write(text)
+    return ["-fPIC", "-shared", "-O1", "-Wno-override-module"], source + ".ll"
+
+
 def build(clang, cache, names, library):
     """Compiles sources into one library. Returns what clang said, or None."""
     together = Together()
@@ -271,9 +285,12 @@ def build(clang, cache, names, library):
     part = f"{path}.{os.getpid()}"
     with open(part + ".clcpp", "w", encoding="utf-8") as file:
         file.write('#include "msl.h"\n' + (together.all() if len(names) > 1 else text))
-    done = subprocess.run([clang, *OPTIONS, "-I", HOME, "-o", part, part + ".clcpp"], capture_output=True, text=True,
+    options, source = OPTIONS, part + ".clcpp"
+    if os.environ.get("METALSIM_COUNTS"):
+        options, source = add_counters(clang, source)
+    done = subprocess.run([clang, *options, "-I", HOME, "-o", part, source], capture_output=True, text=True,
                           check=False)
-    os.remove(part + ".clcpp")
+    os.remove(source)
     if done.returncode:
         return done.stderr
     os.rename(part, path)

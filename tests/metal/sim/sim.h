@@ -11,6 +11,7 @@
  *   group.c     the threads of a threadgroup as fibers, in a chosen order
  *   twice.c     a launch in two orders, which must not make a difference
  *   guard.c     memory that the host must not touch yet, or a kernel never
+ *   count.c     loads, stores and arithmetic of kernels
  *   fault.c     messages and command buffers that fail on request
  *
  * Settings are environment variables that start with METALSIM_; sim_setting lists them. */
@@ -153,6 +154,7 @@ typedef struct sim_launch {
     const sim_kernel *kernel;
     void *buffer[SIM_BUFFERS];
     size_t bytes[SIM_BUFFERS], shared[SIM_BUFFERS]; /* that are bound */
+    bool is_buffer[SIM_BUFFERS];                    /* not setBytes */
     uint32_t groups[3], group[3];
     uint64_t threads[3];
 } sim_launch;
@@ -161,6 +163,10 @@ typedef struct sim_launch {
 bool sim_run(const sim_launch *l, int64_t order, char *error, size_t room);
 /* The same in two orders, one after the other from the same memory: false also if they write different bits. */
 bool sim_run_twice(const sim_launch *l, char *error, size_t room);
+/* Around a launch: counts what its kernel does; shared is the threadgroup memory. See count.c. */
+void sim_count_begin(const sim_launch *l, const char *shared);
+void sim_count_end(size_t shared_bytes);
+void sim_count_work(uint32_t flops, uint32_t instructions);
 void sim_switch(void **save, void *load);
 void sim_fiber_start(void);
 
