@@ -246,7 +246,8 @@ EXPORT void sim_simd_barrier(void);
 EXPORT void sim_barrier(void);
 EXPORT unsigned sim_lane(void);
 EXPORT void sim_multiply(const void *slots, unsigned row, unsigned column, float *sums);
-EXPORT unsigned long sim_votes(const void *slots);
+EXPORT unsigned sim_active(void);
+EXPORT unsigned long sim_votes(const void *slots, unsigned active);
 EXPORT void *sim_shared(const void *site, unsigned long bytes, unsigned long align);
 
 static void arrive(const void *site)
@@ -307,12 +308,14 @@ void sim_multiply(const void *slots, unsigned row, unsigned column, float *sums)
     }
 }
 
+unsigned sim_active(void) { return w.simds[w.current / SIM_LANES].live; }
+
 /* A bit for each active lane, whose slot has 0 or 1. */
-unsigned long sim_votes(const void *slots)
+unsigned long sim_votes(const void *slots, unsigned active)
 {
     unsigned long votes = 0;
     for (unsigned i = 0; i < SIM_LANES; i++)
-        if (w.simds[w.current / SIM_LANES].live >> i & 1)
+        if (active >> i & 1)
             votes |= (unsigned long)((const unsigned *)slots)[i * (SLOT_BYTES / sizeof(unsigned))] << i;
     return votes;
 }

@@ -33,7 +33,8 @@ void sim_simd_barrier(void);
 void sim_barrier(void);
 uint sim_lane(void);
 void sim_multiply(const void *slots, uint row, uint column, float *sums);
-ulong sim_votes(const void *slots);
+uint sim_active(void);
+ulong sim_votes(const void *slots, uint active);
 void *sim_shared(const void *site, ulong bytes, ulong align);
 #define LIBM(name) float libm_##name(float) __asm__(#name "f");
 #define LIBM2(name) float libm_##name(float, float) __asm__(#name "f");
@@ -165,7 +166,8 @@ struct simd_vote {
 INLINE simd_vote simd_ballot(bool mine)
 {
     uint x = mine;
-    simd_vote v = {sim_votes(sim_publish(&x, sizeof x))};
+    const uint active = sim_active(); // later, a lane may have ended
+    simd_vote v = {sim_votes(sim_publish(&x, sizeof x), active)};
     return v;
 }
 #define SHUFFLE(T) INLINE T simd_shuffle(T x, ushort lane) { return sim_value<T>(sim_publish(&x, sizeof x), lane); }
