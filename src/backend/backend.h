@@ -26,6 +26,7 @@ typedef struct backend_limits {
     uint64_t alloc_bytes;  /* of one buffer */
     uint64_t param_bytes;  /* of all parameters of a kernel; a buffer takes 16 */
     int buffers;           /* of one kernel */
+    int processors;        /* that run blocks, each several at a time; 0: unknown */
     bool f16, f64;         /* has arithmetic of that type */
     bool atomics_i64;
     bool shuffles;       /* threads of a subgroup can read each other's values */

@@ -181,6 +181,7 @@ static ig_status emit(const schedule *s, const program *p, int record, const bac
     const emit_target target = {.subgroup = l->shuffles || dev->lanes ? l->subgroup : 0,
                                 .threads = l->threads,
                                 .shared_bytes = l->shared_bytes,
+                                .processors = l->processors,
                                 .f64 = l->f64,
                                 .cpu = l->cpu,
                                 .same = same,

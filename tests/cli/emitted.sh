@@ -43,6 +43,10 @@ softmax(astype(normal(key(0), [30, 600]), f16))
 normal(key(0), [70, 600]) @ normal(key(1), [600, 100])
 normal(key(0), [3, 65, 301]) @ normal(key(1), [301, 7]) + normal(key(2), [7])
 normal(key(0), [600, 68]).T @ normal(key(1), [132, 600]).T
+normal(key(0), [250, 521]) @ normal(key(1), [521, 250]) + normal(key(2), [250])
+normal(key(0), [300, 256]).T @ normal(key(1), [256, 300]).T
+relu(astype(normal(key(0), [2, 128, 516]), f16) @ astype(normal(key(1), [516, 128]), f16))
+normal(key(0), [127, 0]) @ normal(key(1), [0, 250])
 astype(normal(key(0), [70, 520]), f64) @ astype(normal(key(1), [520, 66]), f64)
 relu(astype(normal(key(0), [70, 520]), f16) @ astype(normal(key(1), [520, 72]), f16))
 astype(normal(key(0), [70, 30]) * 50, i8) @ astype(normal(key(1), [30, 66]) * 50, i8)
@@ -74,6 +78,18 @@ done
 check 'softmax reads its input once' read_once "$x; softmax(x)" 1
 check 'layer_norm reads its input once' read_once "$x; layer_norm(x)" 1
 check 'a stored row is not read again' read_once "$x; z = x * 3; layer_norm(z) * 2 + z" 1
+
+# ---- large tiles: 128 x 128 sums for a block of 256 threads
+large() {
+    local kept=$temporary/large
+    rm -rf "$kept" && mkdir "$kept" && IG_KEEP_KERNELS=$kept "$ingot" eval --math "$1" --device gang "$2" >/dev/null &&
+        grep -q '__launch_bounds__(256, 2) contract' "$kept"/*.cu
+}
+product='normal(key(0), [250, 30]) @ normal(key(1), [30, 250])'
+check 'a product has large tiles' large same "$product"
+check 'in strict mode, too' large strict "$product"
+not_large() { ! large "$@"; }
+check 'few rows have small ones' not_large same 'normal(key(0), [60, 30]) @ normal(key(1), [30, 250])'
 
 # The scores of attention, 32 KiB, exist by rows: the only temporary is the scaled input.
 attention() {

@@ -114,6 +114,7 @@ static bool device_look(cuda_device *d)
         .alloc_bytes = memory,
         .param_bytes = 4096,
         .buffers = 512,
+        .processors = d->cores,
         .f16 = true,
         .f64 = true,
         .atomics_i64 = true,

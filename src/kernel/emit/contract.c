@@ -1,10 +1,12 @@
 /* Contractions: out[b, m, n] = sum over k of in0[b, m, k] * in1[b, n, k], then the epilogue.
  *
- * A block computes a tile of TILE x TILE sums. A thread has `rows` x `cols` of them: rows in groups of GROUP
+ * A block computes a tile of TILE x TILE sums, or of twice as many rows and columns if there are enough of
+ * those (LARGE). A thread has `rows` x `cols` of them: rows in groups of GROUP
  * neighbours, so that the lanes of a warp read shared memory in whole vectors. Panels of TILE_K points of k go
  * through shared memory, as lanes: while one is used, the next is loaded into registers, and there are two
  * buffers. With target->same, k is cut as on the CPU, evenly into the fewest blocks of at most SAME_K points: a
- * block's products are added in order from zero, then the blocks' sums in order. */
+ * block's products are added in order from zero, then the blocks' sums in order. A large tile keeps the sums of
+ * blocks in shared memory, so that a thread needs at most 128 registers. */
 #include "kernel/emit/contract.h"
 
 #include "base/error.h"
@@ -12,6 +14,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+enum {
+    LARGE_SHARED = 100 * 1024, /* bytes of a block that a device must offer for them */
+    LARGE_BLOCKS = 2           /* that a processor runs at once */
+};
 enum { TILE = 64, TILE_K = 16, SAME_K = 256, GROUP = 4, LANES_N = 8, LANES_M = 4 };
 
 /* A group of axes of an operand: b, m (or n), or k. */
@@ -199,17 +205,48 @@ static int loads_of(const contract_side *s, int threads)
     return s->tile * TILE_K / s->vector / threads;
 }
 
+/* Some of the loads that bring a panel: those of a side from `first` on. */
+typedef struct panel_part {
+    int side, first, count;
+} panel_part;
+
+/* All of them. */
+static panel_part whole_panel(const contraction *c, int side)
+{
+    return (panel_part){side, 0, loads_of(&c->side[side], c->shape.threads)};
+}
+
+/* Declares next_m0[]. */
+static void write_next_panel(emit_writer *w, const contraction *c, panel_part part)
+{
+    const int side = part.side;
+    const contract_side *s = &c->side[side];
+    const ig_dtype dtype = c->p->in[side].dtype;
+    text_add(&w->body, "    %s next_%s[%d];\n",
+             s->vector > 1 ? emit_vector_type(dtype, s->vector) : emit_storage_type(dtype), s->name,
+             part.count);
+}
+
+/* The loop over loads: u is the number of one, and v its place in next_m0[]. */
+static void write_loads_begin(emit_writer *w, panel_part part)
+{
+    text_add(&w->body,
+             "#pragma unroll\n    for (int v = 0; v < %d; v++) {\n        const int u = v + %d;\n"
+             "        ",
+             part.count, part.first);
+}
+
 /* next_m0[]: the elements of the panel that begins at point `k`, in registers. Nothing uses them until they are
  * stored, so that the loads need not be waited for. */
-static void write_load_panel(emit_writer *w, const contraction *c, int side, const char *k)
+static void write_load_panel(emit_writer *w, const contraction *c, panel_part part, const char *k)
 {
+    const int side = part.side;
     const operand *o = &c->p->in[side];
     const contract_side *s = &c->side[side];
     const int n = s->vector, threads = c->shape.threads;
     const char *x = s->name, *type = emit_vector_type(o->dtype, n);
     char from[64];
-    text_add(&w->body, "#pragma unroll\n    for (int u = 0; u < %d; u++) {\n        ",
-             loads_of(s, threads));
+    write_loads_begin(w, part);
     write_spot(w, s, threads);
     text_add(&w->body,
              "        const bool in = %s_first + r < %s_end && %s + kk < k_end;\n"
@@ -220,33 +257,32 @@ static void write_load_panel(emit_writer *w, const contraction *c, int side, con
     else
         snprintf(from, sizeof from, "p%d", writer_operand(w, o, false));
     for (int i = 0; i < n; i++)
-        text_add(&w->body, n > 1 ? "        next_%s[u].%s = 0;\n" : "        next_%s[u] = 0;\n", x,
+        text_add(&w->body, n > 1 ? "        next_%s[v].%s = 0;\n" : "        next_%s[v] = 0;\n", x,
                  component[i]);
-    text_add(&w->body, "        if (in)\n            next_%s[u] = *(const %s *)(%s + at);\n    }\n",
+    text_add(&w->body, "        if (in)\n            next_%s[v] = *(const %s *)(%s + at);\n    }\n",
              x, n > 1 ? type : emit_storage_type(o->dtype), from);
 }
 
 /* Writes next_m0[] to shared memory, neighbouring rows together. */
-static void write_store_panel(emit_writer *w, const contraction *c, int side)
+static void write_store_panel(emit_writer *w, const contraction *c, panel_part part)
 {
-    const contract_side *s = &c->side[side];
+    const contract_side *s = &c->side[part.side];
     const ig_dtype lane = contraction_lane(c->p);
     const int threads = c->shape.threads;
     const bool together = !s->along_k && s->vector == c->shape.vector;
     const char *type = emit_vector_type(lane, s->vector);
-    text_add(&w->body, "#pragma unroll\n    for (int u = 0; u < %d; u++) {\n        ",
-             loads_of(s, threads));
+    write_loads_begin(w, part);
     write_spot(w, s, threads);
     if (together)
         text_add(&w->body, "        %s q;\n", type);
     for (int i = 0; i < s->vector; i++)
         if (together)
-            text_add(&w->body, "        q.%s = lane_of_%s(next_%s[u].%s);\n", component[i], s->name,
+            text_add(&w->body, "        q.%s = lane_of_%s(next_%s[v].%s);\n", component[i], s->name,
                      s->name, component[i]);
         else
             text_add(&w->body,
                      "        s_%s[(buffer * %d + kk + %d) * %d + r + %d] = "
-                     "lane_of_%s(next_%s[u]%s%s);\n",
+                     "lane_of_%s(next_%s[v]%s%s);\n",
                      s->name, TILE_K, s->along_k ? i : 0, s->pitch, s->along_k ? 0 : i, s->name,
                      s->name, s->vector > 1 ? "." : "", s->vector > 1 ? component[i] : "");
     if (together)
@@ -289,9 +325,26 @@ static void write_products(emit_writer *w, const contraction *c)
              s->rows, s->cols, c->number);
 }
 
+/* The place of a thread's sum i, j in shared memory. */
+static void write_parked(emit_writer *w, const contraction *c, const char *j)
+{
+    text_add(&w->body, "parked[(i * %d + %s) * %d + t]", c->shape.cols, j, c->shape.threads);
+}
+
 /* Ends a block of k. */
 static void write_cut(emit_writer *w, const contraction *c)
 {
+    if (c->shape.large) {
+        text_add(&w->body,
+                 "#pragma unroll\n        for (int i = 0; i < %d; i++)\n"
+                 "#pragma unroll\n            for (int j = 0; j < %d; j++) {\n                ",
+                 c->shape.rows, c->shape.cols);
+        write_parked(w, c, "j");
+        text_add(&w->body, " = from ? ");
+        write_parked(w, c, "j");
+        text_add(&w->body, " + a[i][j] : a[i][j];\n                a[i][j] = 0;\n            }\n");
+        return;
+    }
     text_add(&w->body,
              "#pragma unroll\n        for (int i = 0; i < %d; i++)\n"
              "#pragma unroll\n            for (int j = 0; j < %d; j++) {\n"
@@ -342,11 +395,8 @@ static void write_begin(emit_writer *w, const contraction *c)
              m->name, writer_number(w, p->extent[1]), n->name, writer_number(w, p->extent[2]),
              writer_number(w, p->extent[3]));
     for (int i = 0; i < 2; i++) {
-        const ig_dtype dtype = p->in[i].dtype;
-        const int vector = c->side[i].vector;
-        text_add(&w->body, "    %s next_%s[%d];\n",
-                 vector > 1 ? emit_vector_type(dtype, vector) : emit_storage_type(dtype),
-                 c->side[i].name, loads_of(&c->side[i], s->threads));
+        if (!s->large)
+            write_next_panel(w, c, whole_panel(c, i));
         write_rows(w, c, i);
     }
     if (s->matrices) {
@@ -359,6 +409,22 @@ static void write_begin(emit_writer *w, const contraction *c)
              type, s->rows, s->cols, s->rows, s->cols);
 }
 
+/* Adds the products of the points [first, end) of both panels. */
+static void write_whole_products(emit_writer *w, const contraction *c, int first, int end)
+{
+    text_add(&w->body, "#pragma unroll\n    for (int kk = %d; kk < %d; kk++) {\n", first, end);
+    write_products(w, c);
+    text_add(&w->body, "    }\n");
+}
+
+/* Adds those of the points up to `stop`, of which there are fewer than TILE_K. */
+static void write_last_products(emit_writer *w, const contraction *c)
+{
+    text_add(&w->body, "    for (int kk = 0; k0 + kk < stop; kk++) {\n");
+    write_products(w, c);
+    text_add(&w->body, "    }\n");
+}
+
 /* Adds the products of both panels, up to `stop`. */
 static void write_panel_products(emit_writer *w, const contraction *c)
 {
@@ -366,46 +432,108 @@ static void write_panel_products(emit_writer *w, const contraction *c)
         contraction_matrix_products(w, c);
         return;
     }
-    text_add(&w->body,
-             "    if (k0 + %d <= stop) {\n"
-             "#pragma unroll\n    for (int kk = 0; kk < %d; kk++) {\n",
-             TILE_K, TILE_K);
-    write_products(w, c);
-    text_add(&w->body, "    }\n    } else {\n    for (int kk = 0; k0 + kk < stop; kk++) {\n");
-    write_products(w, c);
-    text_add(&w->body, "    }\n    }\n");
+    text_add(&w->body, "    if (k0 + %d <= stop) {\n", TILE_K);
+    write_whole_products(w, c, 0, TILE_K);
+    text_add(&w->body, "    } else {\n");
+    write_last_products(w, c);
+    text_add(&w->body, "    }\n");
 }
 
-/* All points of k, block by block and panel by panel. While a panel is used, the next one is loaded. */
+/* Loads (or stores) the panels of the next step, if there is one. */
+static void write_next(emit_writer *w, const contraction *c, bool stores)
+{
+    text_add(&w->body, "    if (next < k_end) {\n");
+    for (int i = 0; i < 2; i++)
+        if (stores)
+            write_store_panel(w, c, whole_panel(c, i));
+        else
+            write_load_panel(w, c, whole_panel(c, i), "next");
+    text_add(&w->body, "    }\n");
+}
+
+/* A step of a large tile. It has few registers for loads, so it loads a quarter of the panels while it uses a quarter
+ * of the points. Where fewer points are left, nothing is loaded at the same time: that would cost registers, too. Behind
+ * the last point the panels get zeros, which nothing reads; a condition there would let the compiler delay the loads. */
+static void write_large_step(emit_writer *w, const contraction *c)
+{
+    enum { QUARTER = TILE_K / 4 };
+    text_add(&w->body, "    buffer = 1 - buffer;\n    if (k0 + %d <= stop) {\n", TILE_K);
+    for (int i = 0; i < 4; i++) {
+        const panel_part all = whole_panel(c, i / 2);
+        const panel_part part = {all.side, i % 2 * all.count / 2, all.count / 2};
+        text_add(&w->body, "    {\n");
+        write_next_panel(w, c, part);
+        write_load_panel(w, c, part, "next");
+        write_whole_products(w, c, i * QUARTER, (i + 1) * QUARTER);
+        write_store_panel(w, c, part);
+        text_add(&w->body, "    }\n");
+    }
+    text_add(&w->body, "    } else {\n");
+    write_last_products(w, c);
+    for (int i = 0; i < 2; i++) {
+        text_add(&w->body, "    {\n");
+        write_next_panel(w, c, whole_panel(c, i));
+        write_load_panel(w, c, whole_panel(c, i), "next");
+        write_store_panel(w, c, whole_panel(c, i));
+        text_add(&w->body, "    }\n");
+    }
+    text_add(&w->body, "    }\n");
+}
+
+/* One step: while a panel is used, the next one is loaded. */
+static void write_step(emit_writer *w, const contraction *c)
+{
+    const char *type = emit_lane_type(contraction_lane(c->p));
+    const char *m = c->side[0].name, *n = c->side[1].name;
+    if (!c->shape.large)
+        write_next(w, c, false);
+    text_add(&w->body,
+             "    const %s *from_%s = s_%s + buffer * %d, *from_%s = s_%s + buffer * %d;\n", type,
+             m, m, TILE_K * c->side[0].pitch, n, n, TILE_K * c->side[1].pitch);
+    if (c->shape.large) {
+        write_large_step(w, c);
+        return;
+    }
+    write_panel_products(w, c);
+    text_add(&w->body, "    buffer = 1 - buffer;\n");
+    write_next(w, c, true);
+}
+
+/* The panels of the first step. */
+static void write_first(emit_writer *w, const contraction *c)
+{
+    if (c->shape.large) {
+        text_add(&w->body, "    {\n");
+        for (int i = 0; i < 2; i++)
+            write_next_panel(w, c, whole_panel(c, i));
+    }
+    for (int i = 0; i < 2; i++)
+        write_load_panel(w, c, whole_panel(c, i), "0");
+    for (int i = 0; i < 2; i++)
+        write_store_panel(w, c, whole_panel(c, i));
+    text_add(&w->body, c->shape.large ? "    }\n" : "");
+}
+
+/* All points of k, block by block and panel by panel. */
 static void write_points(emit_writer *w, const contraction *c)
 {
     const contract_shape *s = &c->shape;
     const char *type = emit_lane_type(contraction_lane(c->p));
-    const char *m = c->side[0].name, *n = c->side[1].name;
     const int part = writer_number(w, contraction_block(w, c->p));
-    if (w->target->same)
+    if (s->large && w->target->same)
+        text_add(&w->body, "    %s *parked = s_%s + %d;\n", type, c->side[1].name,
+                 2 * TILE_K * c->side[1].pitch);
+    else if (w->target->same)
         text_add(&w->body, "    %s sum[%d][%d];\n", type, s->rows, s->cols);
-    for (int i = 0; i < 2; i++)
-        write_load_panel(w, c, i, "0");
-    for (int i = 0; i < 2; i++)
-        write_store_panel(w, c, i);
+    write_first(w, c);
     text_add(&w->body,
              "    __syncthreads();\n    for (idx from = 0; from < k_end; from += g.n%d) {\n"
              "    const idx stop = k_end - from < g.n%d ? k_end : from + g.n%d;\n"
              "    for (idx k0 = from; k0 < stop; k0 += %d) {\n"
-             "    const idx next = k0 + %d < stop ? k0 + %d : stop;\n"
-             "    if (next < k_end) {\n",
+             "    const idx next = k0 + %d < stop ? k0 + %d : stop;\n",
              part, part, part, TILE_K, TILE_K, TILE_K);
-    for (int i = 0; i < 2; i++)
-        write_load_panel(w, c, i, "next");
-    text_add(&w->body,
-             "    }\n    const %s *from_%s = s_%s + buffer * %d, *from_%s = s_%s + buffer * %d;\n",
-             type, m, m, TILE_K * c->side[0].pitch, n, n, TILE_K * c->side[1].pitch);
-    write_panel_products(w, c);
-    text_add(&w->body, "    buffer = 1 - buffer;\n    if (next < k_end) {\n");
-    for (int i = 0; i < 2; i++)
-        write_store_panel(w, c, i);
-    text_add(&w->body, "    }\n    __syncthreads();\n    }\n");
+    write_step(w, c);
+    text_add(&w->body, "    __syncthreads();\n    }\n");
     if (w->target->same)
         write_cut(w, c);
     text_add(&w->body, "    }\n");
@@ -435,8 +563,16 @@ void contraction_tile(emit_writer *w, const contraction *c)
              "                total%d(ARGS, %sbatch * %s_end + row, col",
              s->rows, s->cols, c->vector, GROUP, LANES_M * GROUP, GROUP, m, n, GROUP,
              LANES_N * GROUP, GROUP, m, n, c->number, LOCAL_ARGS, m);
-    for (int k = 0; k < c->vector; k++)
-        text_add(&w->body, w->target->same ? ", k_end ? sum[i][j + %d] : 0" : ", a[i][j + %d]", k);
+    for (int k = 0; k < c->vector; k++) {
+        char at[24];
+        snprintf(at, sizeof at, "j + %d", k);
+        text_add(&w->body, w->target->same ? ", k_end ? " : ", ");
+        if (s->large && w->target->same)
+            write_parked(w, c, at);
+        else
+            text_add(&w->body, w->target->same ? "sum[i][%s]" : "a[i][%s]", at);
+        text_add(&w->body, w->target->same ? " : 0" : "");
+    }
     text_add(&w->body, ");\n        }\n");
 }
 
@@ -462,17 +598,55 @@ void contraction_functions(emit_writer *w, const contraction *c)
 
 /* ---- the kernel ---- */
 
+/* Points of an axis that tiles cover. */
+static int64_t covered(int64_t n, int tile) { return ceil_div(n, tile) * tile; }
+
+/* True if there are enough large tiles to keep the device busy, and they do not compute much more than small ones. */
+static bool is_large(const program *p, const emit_target *t)
+{
+    const int64_t m = p->extent[1], n = p->extent[2], large = 2 * TILE;
+    return contraction_lane(p) == IG_F32 && t->subgroup == 32 && t->threads >= 256 &&
+           t->shared_bytes >= LARGE_SHARED && t->processors > 0 &&
+           2 * p->extent[0] * ceil_div(m, large) * ceil_div(n, large) >= 3 * t->processors &&
+           4 * covered(m, (int)large) * covered(n, (int)large) <=
+               5 * covered(m, TILE) * covered(n, TILE);
+}
+
 /* Lanes of 8 bytes have fewer sums for each thread, since registers are few. */
 static contract_shape shape_of(const program *p, const emit_target *t)
 {
-    const bool large = ig_dtype_bytes(contraction_lane(p)) > 4;
+    const bool wide = ig_dtype_bytes(contraction_lane(p)) > 4;
     if (t->cpu)
         return SERIAL_SHAPE;
-    contract_shape s = {.rows = large ? 4 : 8, .cols = 4, .vector = large ? 2 : 4};
-    s.warps_n = TILE / (LANES_N * s.cols);
-    s.threads = 32 * s.warps_n * (TILE / (LANES_M * s.rows));
+    contract_shape s = {.rows = wide ? 4 : 8, .cols = 4, .vector = wide ? 2 : 4};
+    int tile = TILE;
     s.matrices = contraction_uses_matrices(p, t);
+    if (!s.matrices && is_large(p, t)) {
+        s.cols = 8;
+        s.large = true;
+        tile *= 2;
+    }
+    s.warps_n = tile / (LANES_N * s.cols);
+    s.threads = 32 * s.warps_n * (tile / (LANES_M * s.rows));
     return s;
+}
+
+/* The head of the kernel. Large tiles have their shared memory from the launch: returns its bytes. */
+static size_t write_head(emit_writer *w, const contraction *c)
+{
+    const int64_t bytes =
+        contraction_panel_bytes(w, c) +
+        (w->target->same && c->shape.large ? (int64_t)c->side[0].tile * c->side[1].tile * 4 : 0);
+    const bool large = c->shape.large;
+    text_add(&w->body, "extern \"C\" __global__ void ");
+    if (large)
+        text_add(&w->body, "__launch_bounds__(%d, %d) ", c->shape.threads, LARGE_BLOCKS);
+    text_add(&w->body, "contract(PARAMS)\n{\n");
+    if (large)
+        text_add(&w->body, "    extern __shared__ uint4 panels[];\n");
+    else
+        text_add(&w->body, "    __shared__ uint4 panels[%lld];\n", (long long)(bytes / 16));
+    return large ? (size_t)bytes : 0;
 }
 
 ig_status emit_contract(const program *p, const emit_target *t, emitted *out)
@@ -489,16 +663,14 @@ ig_status emit_contract(const program *p, const emit_target *t, emitted *out)
     const int rows = c.side[0].tile, cols = c.side[1].tile;
     const int64_t across = ceil_div(p->extent[2], cols), down = ceil_div(p->extent[1], rows);
     const int tiles_n = writer_number(&w, across), tiles_m = writer_number(&w, down);
-    text_add(
-        &w.body,
-        "extern \"C\" __global__ void contract(PARAMS)\n{\n    __shared__ uint4 panels[%lld];\n"
-        "    const idx job = blockIdx.x, batch = job / g.n%d / g.n%d;\n"
-        "    const idx n0_first = job %% g.n%d * %d, m0_first = job / g.n%d %% g.n%d * %d;\n",
-        (long long)(contraction_panel_bytes(&w, &c) / 16), tiles_n, tiles_m, tiles_n, cols, tiles_n,
-        tiles_m, rows);
+    const size_t shared_bytes = write_head(&w, &c);
+    text_add(&w.body,
+             "    const idx job = blockIdx.x, batch = job / g.n%d / g.n%d;\n"
+             "    const idx n0_first = job %% g.n%d * %d, m0_first = job / g.n%d %% g.n%d * %d;\n",
+             tiles_n, tiles_m, tiles_n, cols, tiles_n, tiles_m, rows);
     contraction_tile(&w, &c);
     text_add(&w.body, "}\n");
     const uint32_t grid[3] = {(uint32_t)(p->extent[0] * down * across), 1, 1};
     const uint32_t block[3] = {(uint32_t)c.shape.threads, 1, 1};
-    return writer_finish(&w, "contract", grid, block, 0);
+    return writer_finish(&w, "contract", grid, block, shared_bytes);
 }

@@ -19,6 +19,7 @@ typedef struct contract_shape {
     int vector;     /* lanes that are read together, at most */
     int warps_n, threads;
     bool matrices; /* the sums are fragments: see contract_matrix.c */
+    bool large;    /* tiles are large: sums of blocks of k lie in shared memory, not in registers */
 } contract_shape;
 
 typedef struct contraction {

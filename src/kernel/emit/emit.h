@@ -18,6 +18,7 @@ typedef struct emit_target {
     int subgroup;          /* threads in lock step that can shuffle; 0: no shuffles */
     uint64_t threads;      /* most threads of a block */
     uint64_t shared_bytes; /* of a block */
+    int processors;        /* that run blocks; 0: unknown */
     uint64_t block_limit;  /* blocks that keep the device busy: grids of persistent blocks use it */
     bool f64;
     bool cpu;      /* a core runs the threads of a block one after another */

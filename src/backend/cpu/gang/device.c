@@ -38,7 +38,7 @@ const backend backend_gang = {
     .alloc = alloc,
     .finish = finish,
     .release = release,
-    .limits = {GANG_LIMITS, .shared_bytes = 1 << 17},
+    .limits = {GANG_LIMITS, .shared_bytes = 1 << 17, .processors = 1},
     .write = cpu_memory_write,
     .read = cpu_memory_read,
     .copy = cpu_memory_copy,
