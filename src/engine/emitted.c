@@ -46,8 +46,9 @@ typedef struct emitted_program {
     emitted e;
     native_code *native; /* runs the program, or its core before the kernels; or NULL */
     const backend *dev;
-    int core_slot; /* stands for the core's values, in scratch */
-    int record;    /* of the chain's first program that may fail */
+    int core_slot;               /* stands for the core's values, in scratch */
+    int record;                  /* of the chain's first program that may fail */
+    char label[FAULT_OPS_BYTES]; /* the ops of the chain, for messages */
     struct ready_step {
         kernel_row *kernel;
         kernel_code *code; /* what the device launches; NULL: kernel_run launches */
@@ -284,8 +285,15 @@ static ig_status make(const schedule *s, int i, const backend *dev, emitted_prog
     c->dev = dev;
     c->core_slot = s->n_slot;
     c->record = record_of(s, i);
+    for (int k = 0, used = 0; k < p->chain && used < (int)sizeof c->label; k++) {
+        char ops[FAULT_OPS_BYTES];
+        used += snprintf(c->label + used, sizeof c->label - (size_t)used, "%s%s", k ? " / " : "",
+                         fault_ops(&p[k], ops));
+    }
     if (dev->native && !core_reads_number(s, p))
         TRY(dev->native->prepare(dev, p, &c->native));
+    if (c->native)
+        c->native->label = c->label;
     if (!c->native && p->kind == PROGRAM_KERNEL)
         FAIL(IG_ERR_UNSUPPORTED, "device '%s' cannot run '%s'", dev->name, p->kernel->name);
     if (!c->native)
@@ -472,6 +480,7 @@ ig_status emitted_launch(const program *p, const backend *dev, const binding *bi
         const struct ready_step *r = &c->step[i];
         lane_launch l = {.base = {.shared_bytes = step->shared_bytes,
                                   .args = r->args,
+                                  .label = c->label,
                                   .device_ns = device_ns && r->code ? &ns : NULL}};
         memcpy(l.base.grid, step->grid, sizeof l.base.grid);
         memcpy(l.base.block, step->block, sizeof l.base.block);

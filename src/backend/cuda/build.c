@@ -199,7 +199,7 @@ void cuda_kernel_discard(kernel_code *code)
     cuda_device *d = k->dev;
     pthread_mutex_lock(&d->lock);
     if (cuda_push(d)) {
-        cuda_note(d, cu.stream_wait(d->stream), "waiting for the GPU"); /* launches may be queued */
+        cuda_note(d, cuda_wait(d), "waiting for the GPU"); /* launches may be queued */
         cu.module_unload(k->module);
         cu.context_pop(&(CUcontext){NULL});
     }

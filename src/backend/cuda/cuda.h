@@ -9,6 +9,7 @@
 #define CUDA_CUDA_H
 
 #include "backend/backend.h"
+#include "backend/command.h"
 #include "backend/cuda/api.h"
 #include "backend/pool.h"
 
@@ -41,7 +42,8 @@ typedef struct cuda_device {
     struct cuda_text_kernel *texts; /* kernels written by hand that were used */
     int n_kernels;                  /* that are loaded */
     int n_graphs;                   /* that are alive */
-    char dead[256];                 /* the error that destroyed the context; "": none */
+    flight flight;                  /* launches since the last wait: any of them may have failed */
+    char dead[2 * FLIGHT_TEXT_BYTES]; /* the error that destroyed the context; "": none */
 } cuda_device;
 
 /* buffer.handle */
@@ -73,6 +75,8 @@ void cuda_leave(cuda_device *d);
 /* With the lock: makes the context of an open device current, to give something back; cu.context_pop ends
  * it. */
 bool cuda_push(cuda_device *d);
+/* Waits for the stream. With the lock and the context. */
+CUresult cuda_wait(cuda_device *d);
 /* IG_OK, or an error that says what failed and how. With the lock. */
 ig_status cuda_check(cuda_device *d, CUresult status, const char *what);
 /* The same for callers that cannot fail: only an error that destroys the context is kept. */

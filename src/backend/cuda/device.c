@@ -46,10 +46,23 @@ static bool is_sticky(CUresult status)
            status == 214 /* ECC */ || status == 46 /* device unavailable */;
 }
 
+/* Such an error belongs to a launch since the last wait, not to the call that found it. */
 void cuda_note(cuda_device *d, CUresult status, const char *what)
 {
-    if (is_sticky(status) && !d->dead[0])
-        snprintf(d->dead, sizeof d->dead, "%s: %s", what, error_text(status));
+    char names[FLIGHT_TEXT_BYTES];
+    if (!is_sticky(status) || d->dead[0])
+        return;
+    flight_text(&d->flight, names);
+    snprintf(d->dead, sizeof d->dead, "%s: %s%s%s", what, error_text(status),
+             names[0] ? ", by " : "", names);
+}
+
+CUresult cuda_wait(cuda_device *d)
+{
+    const CUresult status = cu.stream_wait(d->stream);
+    if (status == CUDA_SUCCESS)
+        flight_clear(&d->flight);
+    return status;
 }
 
 ig_status cuda_check(cuda_device *d, CUresult status, const char *what)
@@ -269,7 +282,7 @@ static ig_status finish(const backend *dev)
     if (!d->context)
         return IG_OK;
     TRY(cuda_enter(d));
-    const ig_status status = cuda_check(d, cu.stream_wait(d->stream), "waiting for the GPU");
+    const ig_status status = cuda_check(d, cuda_wait(d), "waiting for the GPU");
     cuda_leave(d);
     return status;
 }
@@ -295,6 +308,7 @@ static void release(const backend *dev)
         cu.context_release(d->id);
         d->context = NULL;
         d->dead[0] = '\0';
+        flight_clear(&d->flight);
     }
     pthread_mutex_unlock(&d->lock);
 }

@@ -97,10 +97,14 @@ ig_status cuda_kernel_launch(kernel_code *code, const kernel_launch *l)
     cuda_replay *r = l->device_ns ? NULL : cuda_replay_now(k->dev);
     unsigned char packed[CUDA_PACKED_BYTES];
     const size_t bytes = r ? cuda_replay_pack(k, args, packed, sizeof packed) : 0;
-    if (r && cuda_replay_launch(r, k, l, packed, bytes))
+    const char *name = l->label ? l->label : k->name;
+    if (r && cuda_replay_launch(r, k, l, packed, bytes)) {
+        flight_add(&k->dev->flight, name); /* with the lock, as all of a replay */
         return IG_OK;
+    }
     TRY(cuda_enter(k->dev));
     const ig_status status = launch_locked(k, l, args);
+    flight_add(&k->dev->flight, name);
     if (r && status == IG_OK)
         cuda_replay_launched(r, k, l, packed, bytes);
     cuda_leave(k->dev);

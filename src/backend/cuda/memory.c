@@ -85,10 +85,7 @@ static ig_status range_of(const buffer *b, size_t offset, size_t bytes, const ch
     *m = b && b->destroy == destroy ? b->handle : NULL;
     if (!*m)
         FAIL(IG_ERR_ARGUMENT, "%s: the buffer is not one of an NVIDIA GPU", what);
-    if (offset > b->bytes || bytes > b->bytes - offset)
-        FAIL(IG_ERR_ARGUMENT, "%s: %zu bytes at %zu are not all in the buffer, which has %zu", what,
-             bytes, offset, b->bytes);
-    return IG_OK;
+    return range_check(b, offset, bytes, what);
 }
 
 /* Small copies are staged: the host's memory may change when the call returns. */
@@ -130,7 +127,7 @@ ig_status cuda_read(buffer *from, size_t offset, void *to, size_t bytes)
     TRY(cuda_enter(m->dev));
     CUresult status = cu.copy_to_host(to, m->at + offset, bytes, m->dev->stream);
     if (status == CUDA_SUCCESS)
-        status = cu.stream_wait(m->dev->stream);
+        status = cuda_wait(m->dev);
     const ig_status result = cuda_check(m->dev, status, "a read by the host");
     cuda_leave(m->dev);
     return result;
@@ -143,14 +140,14 @@ static ig_status copy_peer(const cuda_memory *to, size_t to_offset, const cuda_m
     cuda_device *t = to->dev, *f = from->dev;
     TRY(cuda_enter(f));
     const CUcontext there = f->context;
-    ig_status status = cuda_check(f, cu.stream_wait(f->stream), "waiting for the GPU");
+    ig_status status = cuda_check(f, cuda_wait(f), "waiting for the GPU");
     cuda_leave(f);
     TRY(status);
     TRY(cuda_enter(t));
     CUresult result = cu.copy_to_peer(to->at + to_offset, t->context, from->at + from_offset, there,
                                       bytes, t->stream);
     if (result == CUDA_SUCCESS)
-        result = cu.stream_wait(t->stream);
+        result = cuda_wait(t);
     status = cuda_check(t, result, "a copy from another GPU");
     cuda_leave(t);
     return status;
@@ -161,6 +158,7 @@ ig_status cuda_copy(buffer *to, size_t to_offset, buffer *from, size_t from_offs
     cuda_memory *t, *f;
     TRY(range_of(to, to_offset, bytes, "copy", &t));
     TRY(range_of(from, from_offset, bytes, "copy", &f));
+    TRY(range_check_copy(to, to_offset, from, from_offset, bytes));
     if (bytes == 0)
         return IG_OK;
     if (t->dev != f->dev)

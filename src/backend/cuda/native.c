@@ -96,7 +96,11 @@ static ig_status prepare(const backend *dev, const program *p, native_code **out
 static ig_status launch(native_code *code, const binding *bindings, binding scratch)
 {
     cuda_native *c = (cuda_native *)code;
-    return c->launch(c, bindings, scratch);
+    const ig_status status = c->launch(c, bindings, scratch);
+    pthread_mutex_lock(&c->dev->lock);
+    flight_add(&c->dev->flight, code->label ? code->label : code->name);
+    pthread_mutex_unlock(&c->dev->lock);
+    return status;
 }
 
 static void discard(native_code *code)

@@ -93,7 +93,7 @@ static ig_status encode(const metal_kernel *k, const kernel_launch *l, id encode
             objc_send(set_buffer, encoder, NULL, 0, (NSUInteger)i);
         else {
             const size_t at = a->at.offset < m->bytes ? a->at.offset : 0;
-            metal_uses(m, m->source == NULL);
+            metal_uses(m, !m->source && !k->params[i].is_read);
             objc_send(set_buffer, encoder, m->object, m->start + at, (NSUInteger)i);
         }
     }
@@ -112,7 +112,7 @@ static ig_status launch_locked(metal_kernel *k, const kernel_launch *l)
     TRY(check_args(k, l));
     if (l->device_ns) /* a batch of its own */
         TRY(metal_settle_all(d, NULL));
-    TRY(metal_encode(d, METAL_COMPUTE, k->name, &encoder));
+    TRY(metal_encode(d, METAL_COMPUTE, l->label ? l->label : k->name, &encoder));
     TRY(encode(k, l, encoder));
     if (!l->device_ns)
         return metal_batch_check(d);

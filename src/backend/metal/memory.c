@@ -178,10 +178,7 @@ static ig_status range_of(const buffer *b, size_t offset, size_t bytes, const ch
                           metal_memory **m)
 {
     TRY(metal_memory_of(NULL, b, what, m));
-    if (offset > b->bytes || bytes > b->bytes - offset)
-        FAIL(IG_ERR_ARGUMENT, "%s: %zu bytes at %zu are not all in the buffer, which has %zu", what,
-             bytes, offset, b->bytes);
-    return IG_OK;
+    return range_check(b, offset, bytes, what);
 }
 
 /* ---- the host ---- */
@@ -256,11 +253,9 @@ ig_status metal_copy(buffer *to, size_t to_offset, buffer *from, size_t from_off
     metal_memory *t, *f;
     TRY(range_of(to, to_offset, bytes, "copy", &t));
     TRY(range_of(from, from_offset, bytes, "copy", &f));
+    TRY(range_check_copy(to, to_offset, from, from_offset, bytes));
     if (bytes == 0)
         return IG_OK;
-    if (t == f && to_offset < from_offset + bytes && from_offset < to_offset + bytes)
-        FAIL(IG_ERR_ARGUMENT, "copy: %zu bytes from %zu to %zu of one buffer overlap", bytes,
-             from_offset, to_offset);
     TRY(metal_enter(t->dev));
     const ig_status status = copy_locked(to, t, to_offset, from, f, from_offset, bytes);
     metal_leave(t->dev);

@@ -16,6 +16,7 @@
 #define METAL_METAL_H
 
 #include "backend/backend.h"
+#include "backend/command.h"
 #include "backend/metal/objc.h"
 #include "backend/pool.h"
 
@@ -40,14 +41,14 @@ typedef struct metal_batch {
     id commands;
     uint64_t number;
     int launches;
-    uint64_t bytes;              /* of the buffers that it uses */
-    char what[METAL_NAME_BYTES]; /* "kernel 'saxpy'": its last command */
+    uint64_t bytes; /* of the buffers that it uses */
+    flight names;
 } metal_batch;
 
 /* Batches whose results must not be used. */
 typedef struct metal_failure {
     uint64_t first, last;
-    char text[256];
+    char text[FLIGHT_TEXT_BYTES];
 } metal_failure;
 
 /* A block of the pool. */

@@ -67,7 +67,7 @@ ig_status metal_encode(metal_device *d, metal_encoder kind, const char *what, id
         d->kind = kind;
     }
     d->open.launches++;
-    snprintf(d->open.what, sizeof d->open.what, "%s", what);
+    flight_add(&d->open.names, what);
     *encoder = d->encoder;
     return IG_OK;
 }
@@ -104,7 +104,7 @@ static int launches_most(const metal_device *d)
 /* Waits for the oldest, and tells if it failed. All later batches then count as failed, too. */
 static ig_status wait_oldest(metal_device *d, double *seconds)
 {
-    char text[sizeof d->failures->text];
+    char text[sizeof d->failures->text], names[FLIGHT_TEXT_BYTES];
     const metal_batch b = d->flight[0];
     memmove(d->flight, d->flight + 1, (size_t)--d->n_flight * sizeof *d->flight);
     objc_send(wait, b.commands);
@@ -112,8 +112,7 @@ static ig_status wait_oldest(metal_device *d, double *seconds)
     const double took =
         fine ? objc_send(gpu_end, b.commands) - objc_send(gpu_start, b.commands) : 0;
     if (!fine)
-        snprintf(text, sizeof text, "a batch of %d commands that ends with %s failed: %s",
-                 b.launches, b.what,
+        snprintf(text, sizeof text, "%s failed: %s", flight_text(&b.names, names),
                  metal_error_text(objc_send(error, b.commands), "Metal does not say why"));
     objc_send(release, b.commands);
     d->completed = b.number;

@@ -331,7 +331,6 @@ static void release(const backend *dev)
         cl.clReleaseCommandQueue(d->queue);
         cl.clReleaseContext(d->context);
         d->context = NULL;
-        d->n_failures = 0;
     }
     opencl_leave(d);
 }

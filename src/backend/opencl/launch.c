@@ -88,11 +88,23 @@ static ig_status time_of(opencl_device *d, cl_event event, uint64_t *ns)
     return opencl_check(d, status, "the time of a launch");
 }
 
+/* For messages: the ops, and the kernel that computes them. */
+static const char *name_of(const opencl_kernel *k, const kernel_launch *l, char *out)
+{
+    enum { OPS_MOST = OPENCL_WHAT_BYTES - OPENCL_NAME_BYTES - 4 };
+    if (!l->label)
+        return k->name;
+    snprintf(out, OPENCL_WHAT_BYTES, "%.*s (%s)", OPS_MOST, l->label + strspn(l->label, " "),
+             k->name);
+    return out;
+}
+
 static ig_status launch_locked(opencl_kernel *k, const kernel_launch *l)
 {
     opencl_device *d = k->dev;
     size_t global[3], local[3];
     cl_event event = NULL;
+    char what[OPENCL_WHAT_BYTES];
     TRY(queue_room(d));
     for (int i = 0; i < k->n_params; i++)
         if (k->params[i].kind == KERNEL_BUFFER && l->args[i].at.buf)
@@ -103,7 +115,7 @@ static ig_status launch_locked(opencl_kernel *k, const kernel_launch *l)
     }
     const uint64_t number = queue_number(d);
     for (int i = 0; i < k->n_params; i++)
-        if (k->params[i].kind == KERNEL_BUFFER && l->args[i].at.buf)
+        if (k->params[i].kind == KERNEL_BUFFER && !k->params[i].is_read && l->args[i].at.buf)
             ((opencl_memory *)l->args[i].at.buf->handle)->written = number;
     cl_int status = set_args(k, l);
     for (int tries = 0; status == CL_SUCCESS && tries < 2; tries++) {
@@ -115,7 +127,7 @@ static ig_status launch_locked(opencl_kernel *k, const kernel_launch *l)
         pool_trim(&d->pool);
         status = CL_SUCCESS;
     }
-    TRY(queue_given(d, number, status, event, k->name));
+    TRY(queue_given(d, number, status, event, name_of(k, l, what)));
     return l->device_ns ? time_of(d, event, l->device_ns) : IG_OK;
 }
 

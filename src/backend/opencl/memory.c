@@ -42,6 +42,22 @@ bool opencl_is_full(cl_int status)
 
 /* ---- buffers ---- */
 
+static void list_add(opencl_memory *m)
+{
+    opencl_device *d = m->dev;
+    m->after = d->buffers;
+    if (m->after)
+        m->after->before = m;
+    d->buffers = m;
+}
+
+static void list_remove(opencl_memory *m)
+{
+    *(m->before ? &m->before->after : &m->dev->buffers) = m->after;
+    if (m->after)
+        m->after->before = m->before;
+}
+
 static void destroy(buffer *b)
 {
     opencl_memory *m = b->handle;
@@ -49,21 +65,27 @@ static void destroy(buffer *b)
     if (opencl_enter_open(d)) {
         pool_put(&d->pool, m->block);
         d->live--;
+        list_remove(m);
         opencl_leave(d);
     } else {
         pool_lose(&d->pool, m->block);
+        list_remove(m);
     }
     memory_free(m);
 }
 
-static pool_block *block_take(opencl_device *d, size_t bytes)
+static bool block_take(opencl_device *d, opencl_memory *m, size_t bytes)
 {
     if (opencl_enter(d) != IG_OK)
-        return NULL;
-    pool_block *b = pool_take(&d->pool, bytes);
-    d->live += b != NULL;
+        return false;
+    m->dev = d;
+    m->block = pool_take(&d->pool, bytes);
+    if (m->block) {
+        d->live++;
+        list_add(m);
+    }
     opencl_leave(d);
-    return b;
+    return m->block != NULL;
 }
 
 buffer *opencl_alloc(const backend *dev, size_t bytes)
@@ -76,12 +98,11 @@ buffer *opencl_alloc(const backend *dev, size_t bytes)
                   dev->name, bytes, (unsigned long long)dev->limits.alloc_bytes);
     buffer *b = buffer_new_opaque(bytes);
     opencl_memory *m = b ? memory_new(sizeof *m) : NULL;
-    if (!m || !(m->block = block_take(d, bytes))) {
+    if (!m || !block_take(d, m, bytes)) {
         memory_free(m);
         buffer_release(b);
         return NULL;
     }
-    m->dev = d;
     m->mem = (cl_mem)(uintptr_t)m->block->at;
     b->device = dev;
     b->handle = m;
@@ -103,11 +124,10 @@ ig_status opencl_memory_of(const opencl_device *d, const buffer *b, const char *
 
 ig_status opencl_memory_valid(const opencl_memory *m, const char *what)
 {
-    const opencl_failure *f = queue_failure(m->dev, m->written);
-    if (f)
+    if (m->failure[0])
         FAIL(IG_ERR_DEVICE,
              "%s: %s: the buffer's content is not valid, because %s; write it as a whole first",
-             m->dev->name, what, f->text);
+             m->dev->name, what, m->failure);
     return IG_OK;
 }
 
@@ -116,10 +136,7 @@ static ig_status range_of(const buffer *b, size_t offset, size_t bytes, const ch
                           opencl_memory **m)
 {
     TRY(opencl_memory_of(NULL, b, what, m));
-    if (offset > b->bytes || bytes > b->bytes - offset)
-        FAIL(IG_ERR_ARGUMENT, "%s: %zu bytes at %zu are not all in the buffer, which has %zu", what,
-             bytes, offset, b->bytes);
-    return IG_OK;
+    return range_check(b, offset, bytes, what);
 }
 
 /* The number of a command that is to write these bytes. What has no valid content gets one only by a
@@ -127,8 +144,9 @@ static ig_status range_of(const buffer *b, size_t offset, size_t bytes, const ch
 static uint64_t number_for(opencl_memory *m, const buffer *b, size_t bytes)
 {
     const uint64_t number = queue_number(m->dev);
-    if (bytes == b->bytes || !queue_failure(m->dev, m->written))
-        m->written = number;
+    if (bytes == b->bytes)
+        m->failure[0] = '\0';
+    m->written = number;
     return number;
 }
 
@@ -184,14 +202,11 @@ static ig_status copy_locked(buffer *b, opencl_memory *to, size_t to_offset, ope
 ig_status opencl_copy(buffer *to, size_t to_offset, buffer *from, size_t from_offset, size_t bytes)
 {
     opencl_memory *t, *f;
-    TRY(range_of(to, to_offset, bytes, "copy", &t));
-    TRY(range_of(from, from_offset, bytes, "copy", &f));
+    TRY(opencl_memory_of(NULL, to, "copy", &t));
     TRY(opencl_memory_of(t->dev, from, "copy", &f));
+    TRY(range_check_copy(to, to_offset, from, from_offset, bytes));
     if (bytes == 0)
         return IG_OK;
-    if (t == f && to_offset < from_offset + bytes && from_offset < to_offset + bytes)
-        FAIL(IG_ERR_ARGUMENT, "copy: %zu bytes from %zu to %zu of one buffer overlap", bytes,
-             from_offset, to_offset);
     TRY(opencl_enter(t->dev));
     const ig_status status = copy_locked(to, t, to_offset, f, from_offset, bytes);
     opencl_leave(t->dev);

@@ -4,31 +4,31 @@
  * or kernel. Its lock guards the fields after it.
  *
  * Commands are numbered. A buffer stores the number of the last command that may have written it. When a
- * command has failed, its number and all later ones are marked: buffers that they wrote are poisoned, and
- * each use fails with the text of the first failure. */
+ * command has failed, all buffers that it and later ones were to write are poisoned, and each use fails with
+ * the text of the failure. */
 #ifndef OPENCL_OPENCL_H
 #define OPENCL_OPENCL_H
 
 #include "backend/backend.h"
+#include "backend/command.h"
 #include "backend/opencl/api.h"
 #include "backend/pool.h"
 
 #include <pthread.h>
 
-enum { OPENCL_PENDING = 64, OPENCL_FAILURES = 16, OPENCL_NAME_BYTES = 64 };
+enum {
+    OPENCL_PENDING = 64,
+    OPENCL_NAME_BYTES = 64,
+    OPENCL_WHAT_BYTES = 160,
+    OPENCL_FAILURE_BYTES = 256
+};
 
 /* A command in the queue that is not known to have finished. */
 typedef struct opencl_pending {
     cl_event event;
     uint64_t number;
-    char what[OPENCL_NAME_BYTES]; /* "kernel 'saxpy'" */
+    char what[OPENCL_WHAT_BYTES]; /* "kernel 'saxpy'", "add sum (kernel 'rows')" */
 } opencl_pending;
-
-/* Commands whose results must not be used. */
-typedef struct opencl_failure {
-    uint64_t first, last;
-    char text[256];
-} opencl_failure;
 
 typedef struct opencl_device {
     backend base; /* first: a backend is a device */
@@ -50,8 +50,7 @@ typedef struct opencl_device {
     uint64_t number;
     opencl_pending pending[OPENCL_PENDING]; /* a ring */
     int pending_first, n_pending;
-    opencl_failure failures[OPENCL_FAILURES]; /* oldest first */
-    int n_failures;
+    struct opencl_memory *buffers; /* all that are alive */
 } opencl_device;
 
 /* buffer.handle */
@@ -59,7 +58,9 @@ typedef struct opencl_memory {
     opencl_device *dev;
     cl_mem mem;
     pool_block *block;
-    uint64_t written; /* by the command of this number */
+    uint64_t written;                     /* by the command of this number */
+    char failure[OPENCL_FAILURE_BYTES];   /* the text of what poisoned it; "": nothing */
+    struct opencl_memory *before, *after; /* in the list of the device */
 } opencl_memory;
 
 typedef struct opencl_kernel {
@@ -103,9 +104,6 @@ ig_status queue_given(opencl_device *d, uint64_t number, cl_int status, cl_event
 ig_status queue_settle(opencl_device *d);
 /* Drops all commands, when the device closes. */
 void queue_drop(opencl_device *d);
-
-/* The failure that poisoned what this command wrote; NULL if there is none. */
-const opencl_failure *queue_failure(const opencl_device *d, uint64_t number);
 
 /* ---- memory.c ---- */
 

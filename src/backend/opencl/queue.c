@@ -10,34 +10,14 @@ uint64_t queue_number(opencl_device *d) { return ++d->number; }
 
 /* ---- failures ---- */
 
-/* From first on, nothing that was given so far may be used. When there are many, the oldest two
- * become one: what was between them is then refused too, which is safe. */
-static void failure_add(opencl_device *d, uint64_t first, const char *text)
-{
-    opencl_failure *f = d->failures;
-    if (d->n_failures == OPENCL_FAILURES) {
-        f[0].last = f[1].last;
-        memmove(f + 1, f + 2, (OPENCL_FAILURES - 2) * sizeof *f);
-        d->n_failures--;
-    }
-    f = &f[d->n_failures++];
-    *f = (opencl_failure){.first = first, .last = d->number};
-    snprintf(f->text, sizeof f->text, "%s", text);
-}
-
-const opencl_failure *queue_failure(const opencl_device *d, uint64_t number)
-{
-    for (int i = 0; i < d->n_failures; i++)
-        if (number >= d->failures[i].first && number <= d->failures[i].last)
-            return &d->failures[i];
-    return NULL;
-}
-
+/* Poisons what the commands from first on were to write. */
 static ig_status failed(opencl_device *d, uint64_t first, const char *what, cl_int status)
 {
-    char text[sizeof d->failures->text];
+    char text[OPENCL_FAILURE_BYTES];
     snprintf(text, sizeof text, "%s failed with %s", what, opencl_status_name(status));
-    failure_add(d, first, text);
+    for (opencl_memory *m = d->buffers; m; m = m->after)
+        if (m->written >= first)
+            memcpy(m->failure, text, sizeof text);
     FAIL(IG_ERR_DEVICE, "%s: %s; what it was to write cannot be used", d->name, text);
 }
 
@@ -58,10 +38,21 @@ void queue_drop(opencl_device *d)
         cl.clReleaseEvent(pending_take(d).event);
 }
 
+/* The oldest and all behind it, if the driver does not tell which one failed. */
+static const char *names_of_all(const opencl_device *d, const char *oldest, char *out)
+{
+    flight f = {0};
+    flight_add(&f, oldest);
+    for (int i = 0; i < d->n_pending; i++)
+        flight_add(&f, d->pending[(d->pending_first + i) % OPENCL_PENDING].what);
+    return flight_text(&f, out);
+}
+
 /* Waits for the oldest, and tells if it failed. What was given behind it then counts as failed, so
  * there is nothing more to learn from it. */
 static ig_status wait_oldest(opencl_device *d)
 {
+    char names[FLIGHT_TEXT_BYTES];
     const opencl_pending p = pending_take(d);
     cl_int waited = cl.clWaitForEvents(1, &p.event), ended = CL_COMPLETE;
     const cl_int asked =
@@ -72,9 +63,11 @@ static ig_status wait_oldest(opencl_device *d)
                                                            : asked;
     if (status == CL_SUCCESS)
         return IG_OK;
+    const bool known = asked == CL_SUCCESS && ended < 0;
+    const char *what = known ? p.what : names_of_all(d, p.what, names);
     cl.clFinish(d->queue);
     queue_drop(d);
-    return failed(d, p.number, p.what, status);
+    return failed(d, p.number, what, status);
 }
 
 ig_status queue_room(opencl_device *d)
