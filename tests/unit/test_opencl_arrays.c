@@ -453,6 +453,26 @@ static void rows_are_one_kernel(void **unused)
     ig_shutdown();
 }
 
+/* The view of a flipped array begins at its last row, also where rows have no elements. */
+static void operands_may_be_empty(void **unused)
+{
+    (void)unused;
+    float got[6];
+    if (!opencl_device_or_skip(0))
+        return;
+    ig_set_device("opencl:0");
+    ig_scope_begin();
+    ig_array *x = ig_flip(ig_from_data(got, IG_SHAPE(3, 0), IG_F32), IG_NONE);
+    ig_array *y = ig_matmul(x, ig_from_data(got, IG_SHAPE(0, 2), IG_F32));
+    if (ig_read(y, got, sizeof got) != IG_OK)
+        fail_msg("%s", ig_error(NULL));
+    for (int i = 0; i < 6; i++)
+        assert_true(got[i] == 0);
+    ig_scope_end();
+    ig_set_device("cpu");
+    ig_shutdown();
+}
+
 /* ---- what PoCL's compiler is given ---- */
 
 static const char *const no_header = "-D_OPENCL_H_";
@@ -525,6 +545,7 @@ int main(int argc, char **argv)
         TEST(far_elements_are_reached),
         TEST(shapes_share_kernels),
         TEST(lengths_share_kernels),
+        TEST(operands_may_be_empty),
         TEST(headers_are_read_if_needed),
         TEST(rows_are_one_kernel),
     };

@@ -66,7 +66,9 @@ static int pointer_add(emit_writer *w, emit_pointer p)
 
 int writer_operand(emit_writer *w, const operand *o, bool written)
 {
-    const uint64_t offset = (uint64_t)o->v.offset * ig_dtype_bytes(o->dtype);
+    /* Without elements the view may begin behind the buffer's end. */
+    const uint64_t first = view_size(&o->v) ? (uint64_t)o->v.offset : 0;
+    const uint64_t offset = first * ig_dtype_bytes(o->dtype);
     w->needs_f64 = w->needs_f64 || o->dtype == IG_F64;
     return pointer_add(w, (emit_pointer){{EMIT_SLOT, o->slot, offset}, o->dtype, written, NULL});
 }
