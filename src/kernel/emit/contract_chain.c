@@ -14,7 +14,6 @@ enum {
     MATRIX_ROWS = 32, /* of a tile, where warps multiply matrices */
     WARPS = 8,
     THREADS = 32 * WARPS,
-    FOLD_CHUNK = 1024,
     CHUNKS = 32, /* of a row at most: see ROW_MOST of graph/chain.c */
     SCRATCH_BLOCKS = 256,
     RESERVE = 8192 /* bytes of shared memory for folds */

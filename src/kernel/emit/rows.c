@@ -18,8 +18,6 @@
 #include <string.h>
 
 enum {
-    FOLD_CHUNK = 1024,
-    FOLD_WIDTH = 32,
     BLOCK_THREADS = 256,
     TEAMS = BLOCK_THREADS / FOLD_WIDTH,
     RANGE_CHUNKS = 64, /* most chunks that a block folds */
@@ -95,10 +93,10 @@ bool rows_local_store(emit_writer *w, const emit_space *s, int k, const int *def
 /* ---- functions of one program ---- */
 
 /* The lanes that a program's core folds. */
-static const char *fold_type(const program *p) { return emit_lane_type(p->dtype); }
+const char *rows_type(const program *p) { return emit_lane_type(p->dtype); }
 
 #define LOCAL_PARAMS (locals && locals->n ? "unsigned char *local, int team, " : "")
-#define LOCAL_ARGS (locals && locals->n ? "local, team, " : "")
+#define LOCAL_ARGS (locals && locals->n ? ROWS_LOCAL_ARGS : "")
 
 void rows_value(emit_writer *w, const program *p, int k, int64_t rows, const emit_locals *locals,
                 const held_values *held)
@@ -112,7 +110,7 @@ void rows_value(emit_writer *w, const program *p, int k, int64_t rows, const emi
                           .held = held,
                           .program = k};
     text_add(&w->body, "static __device__ %s value%d(PARAMS, %sidx row, idx col",
-             p->pre.result >= 0 ? fold_type(p) : "void", k, LOCAL_PARAMS);
+             p->pre.result >= 0 ? rows_type(p) : "void", k, LOCAL_PARAMS);
     if (held)
         held_params(w, held);
     text_add(&w->body, ")\n{\n    const idx i = row * g.n%d + col;\n", writer_number(w, inner));
@@ -127,7 +125,7 @@ static void write_values(emit_writer *w, const program *p, int k, int64_t rows)
     text_add(&w->body,
              "static __device__ void values%d(PARAMS, idx row, idx col, %s *out)\n{\n"
              "    const idx i = row * g.n%d + col;\n",
-             k, fold_type(p), writer_number(w, p->pre.size / rows));
+             k, rows_type(p), writer_number(w, p->pre.size / rows));
     emit_tape(w, &s);
     text_add(&w->body, "}\n\n");
 }
@@ -150,9 +148,9 @@ void rows_result(emit_writer *w, const program *p, int k, const emit_locals *loc
 }
 
 /* join<k> and identity<k>. */
-static void write_join(emit_writer *w, const program *p, int k)
+void rows_join(emit_writer *w, const program *p, int k)
 {
-    const char *type = fold_type(p);
+    const char *type = rows_type(p);
     if (emit_needs_math(p->fold))
         w->uses |= USES_MATH;
     w->needs_f64 = w->needs_f64 || p->dtype == IG_F64;
@@ -168,7 +166,7 @@ static void write_join(emit_writer *w, const program *p, int k)
 /* lanes<k>(x): the values of a warp's 32 lanes joined by halving; all threads of the block call it. */
 static void write_lanes(emit_writer *w, const program *p, int k)
 {
-    const char *type = fold_type(p);
+    const char *type = rows_type(p);
     if (w->target->subgroup == FOLD_WIDTH) {
         text_add(&w->body,
                  "static __device__ %s lanes%d(%s x)\n{\n"
@@ -197,7 +195,7 @@ void rows_functions(emit_writer *w, const program *p, int k, int64_t rows,
     rows_value(w, p, k, rows, locals, held);
     if (p->kind != PROGRAM_REDUCE)
         return;
-    write_join(w, p, k);
+    rows_join(w, p, k);
     write_lanes(w, p, k);
     rows_result(w, p, k, locals);
 }
@@ -213,9 +211,9 @@ void rows_call_lanes(emit_writer *w, int k)
 void rows_declare_shared(emit_writer *w, const program *p, int k, int chunks)
 {
     if (w->target->subgroup != FOLD_WIDTH)
-        text_add(&w->body, "    __shared__ %s s%d[%d];\n", fold_type(p), k, BLOCK_THREADS);
+        text_add(&w->body, "    __shared__ %s s%d[%d];\n", rows_type(p), k, BLOCK_THREADS);
     if (chunks)
-        text_add(&w->body, "    __shared__ %s chunk%d[%d];\n", fold_type(p), k, chunks);
+        text_add(&w->body, "    __shared__ %s chunk%d[%d];\n", rows_type(p), k, chunks);
 }
 
 /* ---- rows of one warp each ---- */
@@ -295,7 +293,7 @@ static void write_short(emit_writer *w, const program *p, int n, int64_t rows,
         if (k)
             text_add(&w->body, "        %s;\n", sync);
         if (p[k].kind == PROGRAM_REDUCE)
-            text_add(&w->body, "        %s a%d = identity%d();\n", fold_type(&p[k]), k, k);
+            text_add(&w->body, "        %s a%d = identity%d();\n", rows_type(&p[k]), k, k);
         write_points(w, &p[k], k, inner, args, own);
         if (p[k].kind != PROGRAM_REDUCE)
             continue;
@@ -314,7 +312,7 @@ static void write_short(emit_writer *w, const program *p, int n, int64_t rows,
 static void write_chunks(emit_writer *w, const program *p, int k, int inner, const char *first,
                          const char *count, const char *args, bool steps)
 {
-    const char *type = fold_type(p);
+    const char *type = rows_type(p);
     text_add(&w->body,
              "        for (int c0 = 0; c0 < %s; c0 += %d) {\n"
              "            const int c = c0 + warp;\n"
@@ -389,56 +387,6 @@ static void write_long(emit_writer *w, const program *p, int n, int64_t rows,
                      inner, BLOCK_THREADS, k, args);
     }
     text_add(&w->body, "        __syncthreads();\n    }\n}\n");
-}
-
-/* ---- rows of one thread each, on a CPU ---- */
-
-void rows_serial(emit_writer *w, const program *p, int k, int64_t rows, const char *args)
-{
-    const int inner = writer_number(w, p->pre.size / rows);
-    const char *type = fold_type(p);
-    if (p->kind != PROGRAM_REDUCE) {
-        text_add(&w->body,
-                 "    for (idx col = 0; col < g.n%d; col++)\n        value%d(ARGS, %srow, col);\n",
-                 inner, k, args);
-        return;
-    }
-    text_add(&w->body,
-             "    {\n    const int count = (int)((g.n%d + %d) / %d);\n    %s chunk[%d];\n"
-             "    for (int c = 0; c < count; c++) {\n        %s a[%d];\n"
-             "        idx col = (idx)c * %d;\n"
-             "        const idx end = g.n%d - col < %d ? g.n%d : col + %d;\n"
-             "        for (int l = 0; l < %d; l++)\n            a[l] = identity%d();\n"
-             "        for (; col + %d <= end; col += %d)\n"
-             "            for (int l = 0; l < %d; l++)\n"
-             "                a[l] = join%d(a[l], value%d(ARGS, %srow, col + l));\n"
-             "        for (int l = 0; col + l < end; l++)\n"
-             "            a[l] = join%d(a[l], value%d(ARGS, %srow, col + l));\n"
-             "        for (int half = %d; half > 0; half /= 2)\n"
-             "            for (int l = 0; l < half; l++)\n"
-             "                a[l] = join%d(a[l], a[l + half]);\n"
-             "        chunk[c] = a[0];\n    }\n"
-             "    for (int s = 1; s < count; s *= 2)\n"
-             "        for (int c = 0; c + s < count; c += 2 * s)\n"
-             "            chunk[c] = join%d(chunk[c], chunk[c + s]);\n"
-             "    result%d(ARGS, %srow, chunk[0]);\n    }\n",
-             inner, FOLD_CHUNK - 1, FOLD_CHUNK, type, RANGE_CHUNKS, type, FOLD_WIDTH, FOLD_CHUNK,
-             inner, FOLD_CHUNK, inner, FOLD_CHUNK, FOLD_WIDTH, k, FOLD_WIDTH, FOLD_WIDTH,
-             FOLD_WIDTH, k, k, args, k, k, args, FOLD_WIDTH / 2, k, k, k, args);
-}
-
-static void write_serial(emit_writer *w, const program *p, int n, int64_t rows,
-                         const emit_locals *locals)
-{
-    text_add(&w->body, "extern \"C\" __global__ void rows(PARAMS)\n{\n");
-    if (locals && locals->n)
-        text_add(&w->body, "    extern __shared__ double shared[];\n"
-                           "    unsigned char *local = (unsigned char *)shared;\n"
-                           "    const int team = 0;\n");
-    text_add(&w->body, "    const idx row = blockIdx.x;\n");
-    for (int k = 0; k < n; k++)
-        rows_serial(w, &p[k], k, rows, LOCAL_ARGS);
-    text_add(&w->body, "}\n");
 }
 
 /* ---- which temporaries lie in shared memory ---- */
@@ -519,7 +467,7 @@ ig_status emit_rows(const program *p, int n, const emit_target *t, emitted *out)
             rows_functions(&w, &p[k], k, rows, &locals,
                            held && p[k].pre.size / rows == held->points ? held : NULL);
         if (t->cpu)
-            write_serial(&w, p, n, rows, &locals);
+            rows_serial_chain(&w, p, n, rows, &locals);
         else if (is_short)
             write_short(&w, p, n, rows, &locals, held);
         else
@@ -538,7 +486,7 @@ ig_status emit_rows(const program *p, int n, const emit_target *t, emitted *out)
 static void write_range_kernel(emit_writer *w, const program *p, int ranges, int range, bool steps)
 {
     const int inner = writer_number(w, p->inner), rows = writer_number(w, p->outer);
-    const int partial = writer_scratch(w, fold_type(p), 0);
+    const int partial = writer_scratch(w, rows_type(p), 0);
     text_add(&w->body, "extern \"C\" __global__ void ranges(PARAMS)\n{\n");
     rows_declare_shared(w, p, 0, RANGE_CHUNKS);
     text_add(
@@ -564,10 +512,10 @@ static ig_status emit_join_ranges(const program *p, const emit_target *t, int64_
     emit_writer w;
     TRY(writer_start(&w, t, out));
     w.wide = !emit_is_narrow(p, 1);
-    write_join(&w, p, 0);
+    rows_join(&w, p, 0);
     rows_result(&w, p, 0, NULL);
     const int n = writer_number(&w, ranges), rows = writer_number(&w, p->outer);
-    const int partial = writer_scratch(&w, fold_type(p), 0);
+    const int partial = writer_scratch(&w, rows_type(p), 0);
     text_add(&w.body,
              "extern \"C\" __global__ void join_ranges(PARAMS)\n{\n"
              "    for (idx row = blockIdx.x; row < g.n%d; row += gridDim.x) {\n"
@@ -577,7 +525,7 @@ static ig_status emit_join_ranges(const program *p, const emit_target *t, int64_
              "                v[c] = join0(v[c], v[c + s]);\n"
              "            __syncthreads();\n        }\n"
              "        if (threadIdx.x == 0)\n            result0(ARGS, row, v[0]);\n    }\n}\n",
-             rows, fold_type(p), partial, n, n, n, BLOCK_THREADS);
+             rows, rows_type(p), partial, n, n, n, BLOCK_THREADS);
     const uint32_t grid[3] = {rows_grid(p->outer, t), 1, 1}, block[3] = {BLOCK_THREADS, 1, 1};
     const ig_status status = writer_finish(&w, "join_ranges", grid, block, 0);
     writer_drop(&w);
@@ -594,7 +542,7 @@ static ig_status emit_ranges(const program *p, const emit_target *t, int64_t ran
     rows_value(&w, p, 0, p->outer, NULL, NULL);
     if (steps)
         write_values(&w, p, 0, p->outer);
-    write_join(&w, p, 0);
+    rows_join(&w, p, 0);
     write_lanes(&w, p, 0);
     const int n = writer_number(&w, ranges), size = writer_number(&w, range);
     write_range_kernel(&w, p, n, size, steps);
@@ -610,14 +558,41 @@ static ig_status emit_ranges(const program *p, const emit_target *t, int64_t ran
 
 /* ---- a thread for each row: short rows, and rows that lie across memory ---- */
 
+/* The values of `parts` parts of each row, in scratch by part and row, joined pairwise; a thread for each row. */
+ig_status rows_join_parts(const program *p, const emit_target *t, int64_t parts, emitted *out)
+{
+    const int threads = t->cpu ? 1 : BLOCK_THREADS;
+    const uint64_t bytes = (uint64_t)(p->outer * parts) * 8;
+    emit_writer w;
+    out->scratch_bytes = bytes > out->scratch_bytes ? bytes : out->scratch_bytes;
+    TRY(writer_start(&w, t, out));
+    w.wide = !emit_is_narrow(p, 1);
+    rows_join(&w, p, 0);
+    rows_result(&w, p, 0, NULL);
+    const int n = writer_number(&w, parts), r = writer_number(&w, p->outer);
+    const int partial = writer_scratch(&w, rows_type(p), 0);
+    text_add(&w.body,
+             "extern \"C\" __global__ void join_chunks(PARAMS)\n{\n"
+             "    const idx row = (idx)blockIdx.x * %d + threadIdx.x;\n"
+             "    if (row >= g.n%d)\n        return;\n"
+             "    for (idx s = 1; s < g.n%d; s *= 2)\n"
+             "        for (idx c = 0; c + s < g.n%d; c += 2 * s)\n"
+             "            p%d[c * g.n%d + row] = join0(p%d[c * g.n%d + row], p%d[(c + s) * g.n%d + "
+             "row]);\n"
+             "    result0(ARGS, row, p%d[row]);\n}\n",
+             threads, r, n, n, partial, r, partial, r, partial, r, partial);
+    const uint32_t grid[3] = {(uint32_t)ceil_div(p->outer, threads), 1, 1};
+    const uint32_t block[3] = {(uint32_t)threads, 1, 1};
+    const ig_status status = writer_finish(&w, "join_chunks", grid, block, 0);
+    writer_drop(&w);
+    return status;
+}
+
 /* Rows of one chunk at most give results; longer ones give a value for each chunk. */
 static ig_status emit_across(const program *p, const emit_target *t, emitted *out)
 {
     const int64_t chunks = ceil_div(p->inner, FOLD_CHUNK);
-    const char *type = fold_type(p);
-    /* On a CPU a block is one thread, which takes several short rows. */
-    const int threads = t->cpu ? 1 : BLOCK_THREADS;
-    const int each = t->cpu && p->inner < FOLD_CHUNK ? 4 * FOLD_CHUNK / (int)p->inner : 1;
+    const char *type = rows_type(p);
     int width = 1;
     emit_writer w;
     while (width < FOLD_WIDTH && width < p->inner)
@@ -625,31 +600,22 @@ static ig_status emit_across(const program *p, const emit_target *t, emitted *ou
     const bool once = p->inner <= FOLD_WIDTH;
     TRY(writer_start(&w, t, out));
     w.wide = !emit_is_narrow(p, 1);
-    w.rolled = t->cpu;
     rows_value(&w, p, 0, p->outer, NULL, NULL);
-    write_join(&w, p, 0);
+    rows_join(&w, p, 0);
     if (chunks == 1)
         rows_result(&w, p, 0, NULL);
     const int rows = writer_number(&w, p->outer), inner = writer_number(&w, p->inner);
-    text_add(&w.body, "extern \"C\" __global__ void across(PARAMS)\n{\n");
-    if (t->cpu) {
-        const int n = writer_number(&w, each);
-        text_add(&w.body,
-                 "    const idx first = (idx)blockIdx.x * g.n%d;\n"
-                 "    for (idx row = first; row < first + g.n%d && row < g.n%d; row++) {\n",
-                 n, n, rows);
-    } else
-        text_add(&w.body,
-                 "    const idx row = (idx)blockIdx.x * %d + threadIdx.x;\n"
-                 "    if (row < g.n%d) {\n",
-                 threads, rows);
     text_add(&w.body,
+             "extern \"C\" __global__ void across(PARAMS)\n{\n"
+             "    const idx row = (idx)blockIdx.x * %d + threadIdx.x;\n"
+             "    if (row < g.n%d) {\n"
              "    const idx begin = (idx)blockIdx.y * %d;\n"
              "    const idx end = begin + %d < g.n%d ? begin + %d : g.n%d;\n"
              "    %s a[%d];\n"
              "#pragma unroll\n    for (int k = 0; k < %d; k++)\n        a[k] = identity0();\n"
              "    idx col = begin;\n",
-             FOLD_CHUNK, FOLD_CHUNK, inner, FOLD_CHUNK, inner, type, width, width);
+             BLOCK_THREADS, rows, FOLD_CHUNK, FOLD_CHUNK, inner, FOLD_CHUNK, inner, type, width,
+             width);
     if (!once)
         text_add(&w.body,
                  "    for (; col + %d <= end; col += %d) {\n"
@@ -671,34 +637,13 @@ static ig_status emit_across(const program *p, const emit_target *t, emitted *ou
     else
         text_add(&w.body, "    p%d[(idx)blockIdx.y * g.n%d + row] = a[0];\n    }\n}\n",
                  writer_scratch(&w, type, 0), rows);
-    const uint32_t grid[3] = {(uint32_t)ceil_div(p->outer, threads * each), (uint32_t)chunks, 1};
-    const uint32_t block[3] = {(uint32_t)threads, 1, 1};
+    const uint32_t grid[3] = {(uint32_t)ceil_div(p->outer, BLOCK_THREADS), (uint32_t)chunks, 1};
+    const uint32_t block[3] = {BLOCK_THREADS, 1, 1};
     ig_status status = writer_finish(&w, "across", grid, block, 0);
     writer_drop(&w);
     if (status != IG_OK || chunks == 1)
         return status;
-    const uint64_t bytes = (uint64_t)(p->outer * chunks) * 8;
-    out->scratch_bytes = bytes > out->scratch_bytes ? bytes : out->scratch_bytes;
-    TRY(writer_start(&w, t, out));
-    w.wide = !emit_is_narrow(p, 1);
-    write_join(&w, p, 0);
-    rows_result(&w, p, 0, NULL);
-    const int n = writer_number(&w, chunks), r = writer_number(&w, p->outer);
-    const int partial = writer_scratch(&w, type, 0);
-    text_add(&w.body,
-             "extern \"C\" __global__ void join_chunks(PARAMS)\n{\n"
-             "    const idx row = (idx)blockIdx.x * %d + threadIdx.x;\n"
-             "    if (row >= g.n%d)\n        return;\n"
-             "    for (idx s = 1; s < g.n%d; s *= 2)\n"
-             "        for (idx c = 0; c + s < g.n%d; c += 2 * s)\n"
-             "            p%d[c * g.n%d + row] = join0(p%d[c * g.n%d + row], p%d[(c + s) * g.n%d + "
-             "row]);\n"
-             "    result0(ARGS, row, p%d[row]);\n}\n",
-             threads, r, n, n, partial, r, partial, r, partial, r, partial);
-    const uint32_t last[3] = {(uint32_t)ceil_div(p->outer, threads), 1, 1};
-    status = writer_finish(&w, "join_chunks", last, block, 0);
-    writer_drop(&w);
-    return status;
+    return rows_join_parts(p, t, chunks, out);
 }
 
 /* ---- rows without elements ---- */
@@ -709,10 +654,10 @@ static ig_status emit_empty(const program *p, const emit_target *t, emitted *out
     emit_writer w;
     TRY(writer_start(&w, t, out));
     w.wide = !emit_is_narrow(p, 1);
-    write_join(&w, p, 0);
+    rows_join(&w, p, 0);
     rows_result(&w, p, 0, NULL);
     const int rows = writer_number(&w, p->outer);
-    const char *type = fold_type(p);
+    const char *type = rows_type(p);
     text_add(&w.body,
              "extern \"C\" __global__ void empty(PARAMS)\n{\n"
              "    const idx row = (idx)blockIdx.x * %d + threadIdx.x;\n"
@@ -758,7 +703,9 @@ ig_status emit_reduce(const program *p, const emit_target *t, emitted *out)
         return emit_empty(p, t, out);
     const int axis = emit_split_axis(&p->pre, p->inner);
     const bool across = axis > 0 && axis < p->pre.ndim && lies_across(&p->pre, axis);
-    if (t->cpu || p->inner <= FOLD_WIDTH || (across && p->outer >= 64 && chunks <= 65535))
+    if (t->cpu)
+        return emit_fold_serial(p, t, out);
+    if (p->inner <= FOLD_WIDTH || (across && p->outer >= 64 && chunks <= 65535))
         return emit_across(p, t, out);
     int64_t range = RANGE_CHUNKS;
     const int64_t wanted = t->block_limit ? (int64_t)t->block_limit : 1024;

@@ -4,6 +4,12 @@
 
 #include "kernel/emit/writer.h"
 
+/* The order of folds: see rows.c. */
+enum { FOLD_CHUNK = 1024, FOLD_WIDTH = 32 };
+
+/* Arguments of functions that use local memory. */
+#define ROWS_LOCAL_ARGS "local, team, "
+
 /* Offsets count elements of the slot's dtype. */
 typedef struct emit_local {
     int slot;
@@ -35,8 +41,24 @@ void rows_functions(emit_writer *w, const program *p, int k, int64_t rows,
 void rows_call_lanes(emit_writer *w, int k);
 /* Shared memory of a reduction: what lanes<k> needs, and chunk<k> of so many values. */
 void rows_declare_shared(emit_writer *w, const program *p, int k, int chunks);
-/* Statements that take a row through the program in one thread. */
+/* The type of the values that a program folds. */
+const char *rows_type(const program *p);
+/* join<k> and identity<k>. */
+void rows_join(emit_writer *w, const program *p, int k);
+/* The last launch of a reduction: the values of so many parts of each row, in scratch by part and row, are joined
+ * pairwise. */
+ig_status rows_join_parts(const program *p, const emit_target *t, int64_t parts, emitted *out);
+
+/* ---- rows_serial.c: on a CPU ---- */
+
+/* The kernel `rows`: a thread takes a row through a chain. */
+void rows_serial_chain(emit_writer *w, const program *p, int n, int64_t rows,
+                       const emit_locals *locals);
+/* Statements that take a row through the k-th program of a chain in one thread. */
 void rows_serial(emit_writer *w, const program *p, int k, int64_t rows, const char *args);
+/* A reduction alone. */
+ig_status emit_fold_serial(const program *p, const emit_target *t, emitted *out);
+
 /* Turns `own` from bytes to elements of the slot's dtype, which operands tell. */
 void rows_set_lengths(const program *p, int n, emit_locals *locals);
 
