@@ -79,10 +79,22 @@ static bool contract_fits(const schedule *s, const program *p, int64_t outer, in
            (a_before || is_row_local(&p->in[0].v, outer, p->extent[3], own));
 }
 
-static bool can_chain(const schedule *s, const program *p, int64_t outer, int first)
+/* Bytes of in[1] of a contraction, if it is the same for all batches; else 0. */
+static int64_t matrix_bytes(const program *p)
 {
+    for (int i = 0; i < p->ndim[0]; i++)
+        if (p->in[1].v.shape[i] > 1 && p->in[1].v.stride[i] != 0)
+            return 0;
+    return p->extent[2] * p->extent[3] * (int64_t)ig_dtype_bytes(p->dtype);
+}
+
+static bool can_chain(const schedule *s, const program *p, int64_t outer, int first,
+                      const schedule_rules *rules)
+{
+    const bool fits = p->kind != PROGRAM_CONTRACT || rules->chain_matrix_bytes == 0 ||
+                      matrix_bytes(p) <= rules->chain_matrix_bytes;
     bool core = p->kind == PROGRAM_MAP || (p->kind == PROGRAM_REDUCE && p->outer == outer) ||
-                (p->kind == PROGRAM_CONTRACT && contract_fits(s, p, outer, first));
+                (p->kind == PROGRAM_CONTRACT && fits && contract_fits(s, p, outer, first));
     return core && tape_fits(s, &p->pre, outer, first) && tape_fits(s, &p->post, outer, first);
 }
 
@@ -133,12 +145,12 @@ static int64_t rows_at(const schedule *s, int i)
 
 /* How many programs from i on form a chain of `outer` rows. A contraction may be the first, or the last
  * after such a first: elsewhere it would have too few rows at a time to pay for packing in[1]. */
-static int chain_length(const schedule *s, int i, int64_t outer)
+static int chain_length(const schedule *s, int i, int64_t outer, const schedule_rules *rules)
 {
     bool contracts = s->program[i].kind == PROGRAM_CONTRACT;
     for (int n = 0; n < CHAIN_MOST && i + n < s->n_program; n++) {
         const program *p = &s->program[i + n];
-        if (!can_chain(s, p, outer, i) || !shares_rows(s, i, i + n) ||
+        if (!can_chain(s, p, outer, i, rules) || !shares_rows(s, i, i + n) ||
             (n > 0 && p->kind == PROGRAM_CONTRACT && !contracts))
             return n;
         if (n > 0 && p->kind == PROGRAM_CONTRACT)
@@ -198,7 +210,7 @@ ig_status schedule_chain(schedule *s, const schedule_rules *rules)
     for (int i = 0; i < s->n_program;) {
         int64_t outer = rows_at(s, i);
         const bool contracts = s->program[i].kind == PROGRAM_CONTRACT;
-        int n = outer > 1 ? chain_length(s, i, outer) : 1;
+        int n = outer > 1 ? chain_length(s, i, outer, rules) : 1;
         if (contracts && rules->contract_ends && n > 0 &&
             s->program[i + n - 1].kind != PROGRAM_CONTRACT)
             n = 1;

@@ -95,6 +95,9 @@ typedef struct schedule {
 /* What a device wants of schedules. */
 typedef struct schedule_rules {
     bool contract_ends; /* a chain that begins with one ends with one */
+    /* The most bytes of a matrix that all batches of a chain's contraction share, such as a weight; 0: any number. A
+     * chain takes few rows at a time, for each of which the whole matrix is read. */
+    int64_t chain_matrix_bytes;
     /* Memory for the temporaries that only a chain uses. Of rows of at most team_points points, team_rows
      * are computed at once, of longer ones one. Chains of contractions have no such limit. 0: a chain that
      * begins with a contraction keeps all of its temporaries by rows, whatever they take, and other chains

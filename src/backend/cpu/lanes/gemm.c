@@ -9,6 +9,9 @@
 
 #include "backend/cpu/lanes/simd_amx.h"
 #include "backend/cpu/lanes/simd_gemm.h"
+#if defined(__aarch64__)
+#include "backend/cpu/lanes/tile_neon.h"
+#endif
 
 #include <string.h>
 
@@ -118,12 +121,18 @@ static inline bool gemm_has_long(const int64_t *offset, int64_t n)
 #define LANE float
 #define GROUP 1
 #define AT
+#if defined(__aarch64__)
+#define WHOLE tile_neon_f32
+#endif
 #include "gemm_tile.inc"
 
 #define T f64
 #define LANE double
 #define GROUP 1
 #define AT
+#if defined(__aarch64__)
+#define WHOLE tile_neon_f64
+#endif
 #include "gemm_tile.inc"
 
 #define T f32
