@@ -194,6 +194,65 @@ static ig_array *build_graph20_launches(const struct prepared *p)
     return y;
 }
 
+/* ---- DistilBERT: embeddings and six blocks; works.py has the inputs ---- */
+
+enum { IDS, WORDS, PLACES, SQUARES, SQUARE_BIAS, UP, UP_BIAS, DOWN, DOWN_BIAS, NORM, NORM_BIAS };
+
+/* Element i of a stack of parameters, or element (i, j). */
+static ig_array *of_stack(ig_array *stack, int64_t i, int64_t j)
+{
+    const ig_index index[2] = {{.kind = IG_INDEX_INT, .start = i},
+                               {.kind = IG_INDEX_INT, .start = j}};
+    return ig_get(stack, index, j < 0 ? 1 : 2);
+}
+
+static ig_array *linear_of(ig_array *x, ig_array *weight, ig_array *bias)
+{
+    return ig_add(ig_tensordot(x, weight, IG_AXES(-1, 1)), bias);
+}
+
+static ig_array *norm_of(const struct prepared *p, ig_array *x, int64_t i)
+{
+    return ig_layer_norm(x, of_stack(p->in[NORM], i, -1), of_stack(p->in[NORM_BIAS], i, -1),
+                         IG_AXES(-1), 1e-12);
+}
+
+static ig_array *square_of(const struct prepared *p, ig_array *x, int64_t layer, int64_t which)
+{
+    return linear_of(x, of_stack(p->in[SQUARES], layer, which),
+                     of_stack(p->in[SQUARE_BIAS], layer, which));
+}
+
+/* x (N, T, 768): query, key and value have 12 heads of 64. */
+static ig_array *self_attention(const struct prepared *p, ig_array *x, int64_t layer)
+{
+    const int64_t n = ig_dim(x, 0), t = ig_dim(x, 1), width = ig_dim(x, 2), heads = width / 64;
+    ig_array *part[3];
+    for (int i = 0; i < 3; i++)
+        part[i] = ig_permute_dims(
+            ig_reshape(square_of(p, x, layer, i), IG_SHAPE(n, t, heads, width / heads)),
+            IG_AXES(0, 2, 1, 3));
+    ig_array *y = ig_scaled_dot_product_attention(part[0], part[1], part[2], NULL, false, 0);
+    y = ig_reshape(ig_permute_dims(y, IG_AXES(0, 2, 1, 3)), IG_SHAPE(n, t, width));
+    return square_of(p, y, layer, 3);
+}
+
+static ig_array *build_distilbert(const struct prepared *p)
+{
+    const ig_index places = {
+        .kind = IG_INDEX_SLICE, .start = 0, .stop = ig_dim(p->in[IDS], 1), .step = 1};
+    ig_array *x = ig_add(ig_embedding(p->in[IDS], p->in[WORDS]), ig_get(p->in[PLACES], &places, 1));
+    x = norm_of(p, x, 0);
+    for (int64_t i = 0; i < ig_dim(p->in[UP], 0); i++) {
+        x = norm_of(p, ig_add(x, self_attention(p, x, i)), 1 + 2 * i);
+        ig_array *y = linear_of(x, of_stack(p->in[UP], i, -1), of_stack(p->in[UP_BIAS], i, -1));
+        y = linear_of(ig_gelu(y, "none"), of_stack(p->in[DOWN], i, -1),
+                      of_stack(p->in[DOWN_BIAS], i, -1));
+        x = norm_of(p, ig_add(x, y), 2 + 2 * i);
+    }
+    return x;
+}
+
 static const struct work {
     const char *name;
     build_fn *build;
@@ -224,6 +283,7 @@ static const struct work {
     {"embedding_add", build_embedding_add, false},
     {"vecdot", build_vecdot, false},
     {"mlp", build_mlp, false},
+    {"distilbert", build_distilbert, false},
     {"graph10", build_graph10, false},
     {"graph10_eval", build_graph10, true},
     {"graph20", build_graph20, false},

@@ -14,6 +14,8 @@ import os
 import sys
 import time
 
+from peer_onnx import OnnxRuntime
+
 
 DEVICE = os.environ.get("BENCH_DEVICE")  # set by bench/run --device: peers that can use the GPU do so
 
@@ -228,6 +230,28 @@ class Torch:
 
     def attention(self, q, k, v):
         return self.function(self.torch.nn.functional.scaled_dot_product_attention, q, k, v)
+
+    def distilbert(self, ids, words, places, *stacks):
+        f = self.torch.nn.functional
+        squares, square_bias, up, up_bias, down, down_bias, norm, norm_bias = (list(s.unbind()) for s in stacks)
+        width = words.shape[1]
+
+        def normed(x, i):
+            return f.layer_norm(x, (width,), norm[i], norm_bias[i], 1e-12)
+
+        def attention(x, weight, bias):
+            part = [f.linear(x, weight[i], bias[i]).unflatten(2, (-1, 64)).transpose(1, 2) for i in range(3)]
+            return f.linear(f.scaled_dot_product_attention(*part).transpose(1, 2).flatten(2), weight[3], bias[3])
+
+        def forward():
+            x = normed(f.embedding(ids, words) + places[: ids.shape[1]], 0)
+            for i in range(len(up)):
+                x = normed(x + attention(x, squares[i], square_bias[i]), 1 + 2 * i)
+                y = f.linear(f.gelu(f.linear(x, up[i], up_bias[i])), down[i], down_bias[i])
+                x = normed(x + y, 2 + 2 * i)
+            return x
+
+        return self.function(forward)
 
     def conv(self, x, weight):
         return self.function(lambda x, w: self.torch.nn.functional.conv2d(x, w, padding=1), x, weight)
@@ -657,7 +681,15 @@ class Dask:
         return lambda: rng.random(shape, dtype=self.dtypes[dtype]).mean().compute()
 
 
-PEERS = {"numpy": Numpy, "torch": Torch, "torch.compile": TorchCompile, "jax": Jax, "mlx": Mlx, "dask": Dask}
+PEERS = {
+    "numpy": Numpy,
+    "torch": Torch,
+    "torch.compile": TorchCompile,
+    "onnxruntime": OnnxRuntime,
+    "jax": Jax,
+    "mlx": Mlx,
+    "dask": Dask,
+}
 
 
 class Commands:

@@ -15,7 +15,7 @@ class Work:
     name: str  # the function of ours.c and peer.py that does it
     size: str  # for readers
     dtype: str = "f32"
-    inputs: tuple = ()  # shapes of normal floats, or ("index", below, shape...)
+    inputs: tuple = ()  # shapes of normal floats, ("index", below, shape...), or ("small", shape...): times 0.03
     dims: tuple = ()  # other numbers that the function needs
     flops: float = 0  # of one run, if arithmetic is the limit
     bytes: float = 0  # that must be read and written, if the memory is the limit
@@ -50,6 +50,18 @@ def conv(batch, bar):
     return Work("conv", f"{batch}x64x56x56 3x3", inputs=(x, weight), flops=2.0 * batch * 56 * 56 * 64 * 64 * 9, bar=bar)
 
 
+def distilbert(batch, bar, tokens=128):
+    """Parameters of a kind are stacked. The squares of a layer are query, key, value and output."""
+    layers, width, inner, words = 6, 768, 3072, 30522
+    inputs = [("index", words, batch, tokens), (words, width), (512, width)]
+    for shape in ((layers, 4, width, width), (layers, inner, width), (layers, width, inner)):
+        inputs += [("small", *shape), ("small", *shape[:-1])]
+    inputs += [(1 + 2 * layers, width)] * 2  # layer norms
+    n = batch * tokens
+    flops = layers * (2.0 * n * (4 * width**2 + 2 * width * inner) + 4.0 * n * tokens * width)
+    return Work("distilbert", f"{batch}x{tokens}", inputs=tuple(inputs), flops=flops, bar=bar, tolerance=1e-3)
+
+
 def works():
     yield from (matmul(n, "f32", MATMUL_BAR, 0.85 if n == 2048 else 0) for n in (512, 1000, 2048, 4096))
     yield from (matmul(n, "f64", MATMUL_BAR) for n in (512, 1000, 2048, 4096))
@@ -63,6 +75,8 @@ def works():
     yield Work("layer_norm", "16000x1000", inputs=(rows, (1000,), (1000,)), bytes=16 * M * 8, bar=3)
     yield attention(12, 128, 64, 1.5)
     yield attention(12, 2048, 64, 1.4)
+    yield distilbert(1, 1.25)
+    yield distilbert(8, 1.25)
     yield conv(1, 1.2)
     yield conv(8, 1.2)
     # Peers that add in order, in f32, are off by some units of the last places.
@@ -92,6 +106,9 @@ def works():
     yield Work("topk", "1M 100", inputs=((M,),), dims=(100,), bytes=M * 4)
     yield Work("matmul", "1x768x3072", inputs=((1, 768), (768, 3072)), bytes=768 * 3072 * 4)
     yield Work("linear", "1x768x3072", inputs=((1, 768), (3072, 768)), bytes=768 * 3072 * 4)
+    yield Work("linear", "4x768x3072", inputs=((4, 768), (3072, 768)), bytes=768 * 3072 * 4)
+    yield Work("linear", "8x768x3072", inputs=((8, 768), (3072, 768)), bytes=768 * 3072 * 4)
+    yield Work("linear", "128x768x768", inputs=((128, 768), (768, 768)), flops=2.0 * 128 * 768 * 768)
     yield Work("linear", "128x768x3072", inputs=((128, 768), (3072, 768)), flops=2.0 * 128 * 768 * 3072)
     yield Work("vecdot", "4096x256", inputs=((4096, 256), (4096, 256)), bytes=4096 * 256 * 8)
     yield Work("matmul", "32x128x10", inputs=((32, 128), (128, 10)), flops=2.0 * 32 * 128 * 10)

@@ -326,6 +326,40 @@ static void test_large(void **state)
     }
 }
 
+/* A value of its own, not fused with what follows. */
+static ig_array *alone(ig_array *x)
+{
+    assert_non_null(ig_eval_one(x));
+    return x;
+}
+
+static ig_array *random_array(int64_t key, ig_ints shape)
+{
+    return alone(ig_normal(ig_key(key, NULL), shape, IG_F32));
+}
+
+/* An epilogue with a row, a column, a matrix and a scalar, of rows that are cut into several tiles; the weight is
+ * longer than a block of k, and no size is a multiple of a tile's. */
+static void test_epilogue_of_parts(void **state)
+{
+    (void)state;
+    const int64_t widths[] = {70, 1000, 1501, 2600};
+    for (int i = 0; i < 4; i++) {
+        const int64_t n = widths[i];
+        ig_array *x = random_array(1, IG_SHAPE(41, 300)), *w = random_array(2, IG_SHAPE(n, 300));
+        ig_array *row = random_array(3, IG_SHAPE(n)), *column = random_array(4, IG_SHAPE(41, 1));
+        ig_array *matrix = random_array(5, IG_SHAPE(41, n));
+        ig_array *product = ig_tensordot(x, w, IG_AXES(-1, 1));
+        ig_array *fused = ig_gelu(
+            ig_add(ig_add(product, row), ig_multiply(ig_multiply(matrix, column), ig_float(0.5))),
+            "none");
+        ig_array *halves = alone(ig_multiply(alone(ig_multiply(matrix, column)), ig_float(0.5)));
+        ig_array *sums = alone(ig_add(alone(ig_tensordot(x, w, IG_AXES(-1, 1))), row));
+        ig_array *apart = ig_gelu(alone(ig_add(sums, halves)), "none");
+        assert_memory_equal(ig_data(alone(fused)), ig_data(alone(apart)), (size_t)(41 * n * 4));
+    }
+}
+
 /* Dtypes meet; what follows is fused and changes nothing. */
 static void test_dtypes(void **state)
 {
@@ -502,6 +536,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_einsum_half, begin, end),
         cmocka_unit_test_setup_teardown(test_products, begin, end),
         cmocka_unit_test_setup_teardown(test_large, begin, end),
+        cmocka_unit_test_setup_teardown(test_epilogue_of_parts, begin, end),
         cmocka_unit_test_setup_teardown(test_dtypes, begin, end),
         cmocka_unit_test_setup_teardown(test_bytes, begin, end),
         cmocka_unit_test_setup_teardown(test_errors, begin, end),

@@ -172,6 +172,40 @@ static void the_arena_has_no_gaps(void **unused)
     ig_scope_end();
 }
 
+/* Programs of the longest chain of y. A graph knows the nodes that it has ordered, so all calls use one. */
+static int longest_chain(graph *g, ig_array *y, const schedule_rules *rules)
+{
+    assert_int_equal(graph_order(g, &y, 1), IG_OK);
+    assert_int_equal(graph_key(g), IG_OK);
+    schedule *s = schedule_build(g, rules);
+    assert_non_null(s);
+    int most = 0;
+    for (int i = 0; i < s->n_program; i++)
+        most = s->program[i].chain > most ? s->program[i].chain : most;
+    schedule_free(s);
+    return most;
+}
+
+/* A product is the first program of the softmax's chain, unless all rows share a matrix that is too large. The
+ * matrices of batches are not shared. */
+static void products_with_large_matrices_are_not_chained(void **unused)
+{
+    (void)unused;
+    ig_scope_begin();
+    graph g = {0};
+    const schedule_rules any = {0};
+    const schedule_rules small = {.chain_matrix_bytes = 64 * 32 * 4 - 1};
+    ig_array *shared = ig_softmax(ig_matmul(input(8, 64), input(64, 32)), IG_AXES(-1));
+    ig_array *own = ig_softmax(ig_matmul(ig_reshape(input(32, 64), IG_SHAPE(4, 8, 64)),
+                                         ig_reshape(input(256, 32), IG_SHAPE(4, 64, 32))),
+                               IG_AXES(-1));
+    const int whole = longest_chain(&g, shared, &any);
+    assert_int_equal(longest_chain(&g, shared, &small), whole - 1);
+    assert_int_equal(longest_chain(&g, own, &small), longest_chain(&g, own, &any));
+    graph_free(&g);
+    ig_scope_end();
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "--print") == 0) { /* to review and renew the golden text */
@@ -191,6 +225,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(schedules_are_golden),
         cmocka_unit_test(plans_are_reused),
         cmocka_unit_test(the_arena_has_no_gaps),
+        cmocka_unit_test(products_with_large_matrices_are_not_chained),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     ig_shutdown();

@@ -11,6 +11,7 @@
  * measured on Neoverse-V1 cores:
  *
  *   shared panels              shared_get         linear 128x768x3072           1.05 (2 cores)
+ *   one panel at a time        tile_sum_block     linear 128x768x3072           1.05 (2 cores)
  *   small sides in place       reads_in_place     train_mlp 32 32-128-10        1.1
  *   thin, points contiguous    tile_sum_thin      linear 1x768x3072             2.7
  *   thin, rows contiguous      tile_sum_thin      matmul 1x768x3072             5.0
@@ -95,9 +96,11 @@ typedef struct sheet {
 static void sheet_pack(const contraction *c, const worker_state *w, int side, int64_t first,
                        int64_t n, int64_t block)
 {
-    (side == 0 ? c->kernel->pack_m
-               : c->kernel->pack_n)(w->panel[side], w->from[side], n, w->row[side] + first,
-                                    cut_length(&c->kc, block), block_points(c, w, side, block));
+    const bool runs = c->runs[side];
+    const char *from = w->from[side] + (runs ? block * c->kc.size * c->element_bytes : 0);
+    (side == 0 ? c->kernel->pack_m : c->kernel->pack_n)(
+        w->panel[side], from, n, w->row[side] + first, cut_length(&c->kc, block),
+        runs ? NULL : block_points(c, w, side, block));
 }
 
 /* Rows [first, first + n) of the worker's tile in a block of k: in shared panels, in panels packed
@@ -163,22 +166,79 @@ static void patch_sum_aside(const contraction *c, const worker_state *w, const p
     lanes_copy(sums, row, w->edge, edge_row, rows, columns * c->lane_bytes);
 }
 
-/* Accumulates one block of k into the tile. The last columns come first: if rows are not longer
- * than the used columns, the next row overwrites the lanes after them. */
+/* Fetches the next panel into the L2 cache, some columns of it with every kernel call. */
+typedef struct ahead {
+    const char *from;
+    const int64_t *row;
+    int64_t n, each;      /* columns that are left, and with each call */
+    int64_t column_bytes; /* of a block of k */
+} ahead;
+
+static ahead ahead_of(const contraction *c, const worker_state *w, int64_t first, int64_t block)
+{
+    const int64_t calls = (w->m + c->kernel->mr - 1) / c->kernel->mr;
+    const int64_t left = w->n - first, n = left < c->kernel->nr ? left : c->kernel->nr;
+    return (ahead){.from = w->from[1] + block * c->kc.size * c->element_bytes,
+                   .row = w->row[1] + first,
+                   .n = c->runs[1] && block < c->kc.parts ? n : 0,
+                   .each = (n + calls - 1) / calls,
+                   .column_bytes = c->kc.size * c->element_bytes};
+}
+
+static void ahead_fetch(ahead *next, int64_t element_bytes)
+{
+    enum { LINE = 64, TO_L2 = 2 };
+    for (int64_t i = next->each; i > 0 && next->n > 0; i--, next->n--, next->row++)
+        for (int64_t at = 0; at < next->column_bytes; at += LINE)
+            __builtin_prefetch(next->from + *next->row * element_bytes + at, 0, TO_L2);
+}
+
+/* Accumulates rows [s, s + n) of the tile, columns from j on. */
+static void tile_sum_panel(const contraction *c, const worker_state *w, patch p, const sheet *rows,
+                           int64_t s, int64_t n, int64_t j, ahead *next)
+{
+    const gemm_kernel *g = c->kernel;
+    const bool whole = w->sums == w->own || j + p.wide <= w->n;
+    for (int64_t first = 0; first < n; first += g->mr) {
+        const int64_t i = sheet_row(rows, first, g->mr, n);
+        char *sums = w->sums + ((s + i) * w->ldc + j) * c->lane_bytes;
+        p.a = rows->at + i * rows->row_bytes;
+        if (whole && (w->sums == w->own || i + g->mr <= n))
+            patch_sum(g, &p, sums, w->ldc);
+        else
+            patch_sum_aside(c, w, &p, sums, n - i < g->mr ? n - i : g->mr,
+                            w->n - j < p.wide ? w->n - j : p.wide);
+        if (next->n > 0)
+            ahead_fetch(next, c->element_bytes);
+    }
+}
+
+/* Accumulates one block of k into the tile. If all rows fit in a strip, a panel of columns is packed immediately before
+ * use, so that it stays in the L1 cache. The last columns come first: if rows are not longer than the used columns,
+ * the next row overwrites the lanes after them. */
 static void tile_sum_block(const contraction *c, const worker_state *w, int64_t block)
 {
     const gemm_kernel *g = c->kernel;
-    const bool owned = w->sums == w->own;
-    const sheet columns = sheet_of(c, w, 1, 0, w->n, block);
+    const bool one = !c->shared[1] && !c->in_place[1] && w->m <= c->strip;
+    const int64_t start = (w->n - 1) / g->nr * g->nr;
+    sheet columns = {.at = NULL};
+    if (!one)
+        columns = sheet_of(c, w, 1, 0, w->n, block);
     for (int64_t s = 0; s < w->m; s += c->strip) {
         const int64_t n = w->m - s < c->strip ? w->m - s : c->strip;
         const sheet rows = sheet_of(c, w, 0, s, n, block);
-        for (int64_t last = (w->n - 1) / g->nr * g->nr; last >= 0; last -= g->nr) {
+        for (int64_t last = start; last >= 0; last -= g->nr) {
             const int64_t left = w->n - last;
             const int64_t wide = left < g->nr ? (left + g->unit - 1) / g->unit * g->unit : g->nr;
+            ahead next = {.n = 0};
+            if (one) {
+                columns = sheet_of(c, w, 1, last, left < g->nr ? left : g->nr, block);
+                next = last > 0 ? ahead_of(c, w, last - g->nr, block)
+                                : ahead_of(c, w, start, block + 1);
+            }
             const int64_t j = sheet_row(&columns, last, wide, w->n);
-            patch p = {
-                .b = columns.at + j * columns.row_bytes,
+            const patch p = {
+                .b = columns.at + (one ? 0 : j * columns.row_bytes),
                 .a_step = rows.step,
                 .b_step = columns.step,
                 .wide = wide,
@@ -186,16 +246,7 @@ static void tile_sum_block(const contraction *c, const worker_state *w, int64_t 
                 .plain = wide == g->nr && !rows.in_place && !columns.in_place,
                 .add = block > 0,
             };
-            for (int64_t next = 0; next < n; next += g->mr) {
-                const int64_t i = sheet_row(&rows, next, g->mr, n);
-                char *sums = w->sums + ((s + i) * w->ldc + j) * c->lane_bytes;
-                p.a = rows.at + i * rows.row_bytes;
-                if (owned || (i + g->mr <= n && j + wide <= w->n))
-                    patch_sum(g, &p, sums, w->ldc);
-                else
-                    patch_sum_aside(c, w, &p, sums, n - i < g->mr ? n - i : g->mr,
-                                    w->n - j < wide ? w->n - j : wide);
-            }
+            tile_sum_panel(c, w, p, &rows, s, n, j, &next);
         }
     }
 }

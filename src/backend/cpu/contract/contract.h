@@ -41,6 +41,7 @@ typedef struct contraction {
     int64_t strip;    /* rows of in[0] that are packed at a time: they fit in the L2 cache */
     char *shared[2];  /* shared panels of a side; or NULL */
     bool in_place[2]; /* a side is small and has the layout of its panels */
+    bool runs[2];     /* the points of a side's rows are contiguous, and its rows are not */
     int result;    /* operand of the epilogue that stores the sums unchanged; -1: there is none */
     bool close;    /* rows of sums are contiguous */
     int thin;      /* which side has few rows (thin); the other is not packed; -1: neither */

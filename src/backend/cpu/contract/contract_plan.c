@@ -12,6 +12,7 @@ enum {
     TILE_THIN = 4096, /* most rows beside a thin side, whose contiguous rows are read at once ... */
     TILE_RUN = 1024,  /* ... and are not cut below this if all threads have work */
     TILE_UNIT = 32,   /* ... into parts of multiples of this */
+    RUN_LEAST = 16,   /* contiguous points of k that are packed as such */
     READY_BYTES = 1 << 16,       /* bytes of the thin side that are copied at a time */
     TILE_SMALL = GEMM_WIDTH_MAX, /* a side is not cut below this to give all threads work ... */
     TASKS_PER_THREAD = 4,        /* tasks for which tiles are cut ... */
@@ -142,6 +143,9 @@ void contraction_set(contraction *c, const program *p)
     axis_group_set(&c->k[1], &p->in[1].v, b + n, k);
     for (int side = 0; side < 2; side++)
         c->all_rows[side] = c->all_points[side] = NULL;
+    for (int side = 0; side < 2; side++)
+        c->runs[side] = p->extent[3] >= RUN_LEAST && axis_group_is_contiguous(&c->k[side]) &&
+                        !axis_group_is_contiguous(&c->row[side]);
     c->batches = p->extent[0];
     int64_t rows = p->extent[1];
     if (axis_group_is_constant(&c->batch[1])) {
@@ -239,20 +243,23 @@ static void share_runs(contraction *c, int threads)
         *rows = cut_into(rows->extent, parts, TILE_UNIT);
 }
 
-/* Cuts columns a little finer if there are few tiles and their number is not a multiple of the
- * threads: some threads would be idle at the end. */
+/* Cuts columns finer if there are few tiles, so that all threads end at about the same time. */
 static void share_evenly(contraction *c, int threads)
 {
     enum { MANY = 8 }; /* tiles for each thread, which even out by themselves */
-    const int64_t rows = c->batches * c->m.parts;
-    for (int64_t parts = c->n.parts;
-         rows * parts < (int64_t)threads * MANY && parts < c->n.parts + threads; parts++) {
-        const cut n = cut_into(c->n.extent, parts, c->kernel->nr);
-        if (rows * n.parts % threads == 0) {
-            c->n = n;
-            return;
+    const int64_t rows = c->batches * c->m.parts, nr = c->kernel->nr;
+    int64_t least = INT64_MAX, best = c->n.size;
+    for (int64_t size = c->n.size; size > c->n.size / 2; size -= nr) {
+        const int64_t parts = (c->n.extent + size - 1) / size;
+        const int64_t rounds = (rows * parts + threads - 1) / threads;
+        if (rows * parts > (int64_t)threads * MANY && size < c->n.size)
+            break;
+        if (rounds * size < least) {
+            least = rounds * size;
+            best = size;
         }
     }
+    c->n = (cut){c->n.extent, (c->n.extent + best - 1) / best, best};
 }
 
 void contraction_share(contraction *c, int threads)

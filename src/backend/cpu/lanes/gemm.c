@@ -101,13 +101,12 @@ static inline bool gemm_has_long(const int64_t *offset, int64_t n)
 
 /* Vector code of packing: GROUP 1 and the panel's lanes as they are in memory; f32 from another. */
 #define COPY_16(to, s, r) *(quad_memory_f32 *)(to) = quad_of_f32((s)[0] + (r))
-#define TURN_4(of, to, width, s, row) \
-    quad_turn_f32(to, width, of((s) + (row)[0]), of((s) + (row)[1]), of((s) + (row)[2]), \
-                  of((s) + (row)[3]))
-#define TURN_F32(to, width, s, row) TURN_4(quad_of_f32, to, width, s, row)
-#define TURN_F64(to, width, s, row) \
-    quad_turn_f64(to, width, quad_of_f64((s) + (row)[0]), quad_of_f64((s) + (row)[1]))
-#define TURN_NONE(to, width, s, row) (void)0
+#define TURN_4(of, to, width, s, i) \
+    quad_turn_f32(to, width, of((s)[0] + (i)), of((s)[1] + (i)), of((s)[2] + (i)), of((s)[3] + (i)))
+#define TURN_F32(to, width, s, i) TURN_4(quad_of_f32, to, width, s, i)
+#define TURN_F64(to, width, s, i) \
+    quad_turn_f64(to, width, quad_of_f64((s)[0] + (i)), quad_of_f64((s)[1] + (i)))
+#define TURN_NONE(to, width, s, i) (void)0
 
 /* ---- floating point ---- */
 
@@ -166,7 +165,7 @@ static inline bool gemm_has_long(const int64_t *offset, int64_t n)
 #define WEAVE_ROWS 4
 #define WEAVE(to, s, r) *(quad_memory_f32 *)(to) = quad_of_f16((s)[0] + (r))
 #define TURN_SIDE 4
-#define TURN(to, width, s, row) TURN_4(quad_of_f16, to, width, s, row)
+#define TURN(to, width, s, i) TURN_4(quad_of_f16, to, width, s, i)
 #include "gemm_pack.inc"
 
 #define T bf16
@@ -177,7 +176,7 @@ static inline bool gemm_has_long(const int64_t *offset, int64_t n)
 #define WEAVE_ROWS 4
 #define WEAVE(to, s, r) *(quad_memory_f32 *)(to) = quad_of_bf16((s)[0] + (r))
 #define TURN_SIDE 4
-#define TURN(to, width, s, row) TURN_4(quad_of_bf16, to, width, s, row)
+#define TURN(to, width, s, i) TURN_4(quad_of_bf16, to, width, s, i)
 #include "gemm_pack.inc"
 
 #undef MR

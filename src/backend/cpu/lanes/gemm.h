@@ -44,7 +44,8 @@ typedef struct gemm_kernel {
     /* Packs rows into as many panels of `width` rows as they fill, one after the other, each
      * to[(i / g * width + r) * g + i % g] = from[row[r] + point[i]] for i < k; rows that lack in the
      * last one are 0. Width is mr for pack_m and nr for pack_n, and g, the points that lie together, is
-     * a divisor of group of the kernel's own for each of them. Offsets count elements; rows, k > 0. */
+     * a divisor of group of the kernel's own for each of them. Offsets count elements; rows, k > 0. Without
+     * points, these are side by side (point[i] = i). */
     void (*pack_m)(void *to, const void *from, int64_t rows, const int64_t *row, int64_t k,
                    const int64_t *point);
     void (*pack_n)(void *to, const void *from, int64_t rows, const int64_t *row, int64_t k,

@@ -76,16 +76,18 @@
     X(14, 16, 18) X(15, 17, 19) X(20, 22, 24) X(21, 23, 25) X(26, 28, 30) X(27, 29, 31)
 
 #define TILE_FIRST \
-    TILE_LOAD(0, a, 0) TILE_LOAD(1, a, 16) TILE_LOAD(2, b, 0) TILE_LOAD(3, b, 16) \
-    TILE_LOAD(4, b, 32)
+    TILE_LOAD(0, a, 0) \
+    TILE_LOAD(1, a, 16) TILE_LOAD(2, b, 0) TILE_LOAD(3, b, 16) TILE_LOAD(4, b, 32)
 
 /* The whole kernel. Steps and rows are in bytes, and k is the number of points after the first. */
 #define TILE_TEXT(SUMS, FIRST, STEP, ADD) \
-    SUMS(TILE_ZERO) FIRST "cbz %[k], 2f\n" \
-    "1: add %[a], %[a], %[a_step]\n add %[b], %[b], %[b_step]\n subs %[k], %[k], #1\n" \
-    STEP(TILE_LOAD) "b.ne 1b\n" \
-    "2:\n" STEP(TILE_NONE) "cbnz %[add], 3f\n" SUMS(TILE_STORE) "b 4f\n" \
-    "3:\n" SUMS(ADD) "4:\n"
+    SUMS(TILE_ZERO) \
+    FIRST "cbz %[k], 2f\n" \
+          "1: add %[a], %[a], %[a_step]\n add %[b], %[b], %[b_step]\n subs %[k], %[k], #1\n" STEP( \
+              TILE_LOAD) "b.ne 1b\n" \
+                         "2:\n" STEP(TILE_NONE) "cbnz %[add], 3f\n" SUMS( \
+                             TILE_STORE) "b 4f\n" \
+                                         "3:\n" SUMS(ADD) "4:\n"
 
 #define TILE_RUN(TEXT) \
     __asm__ volatile(TEXT \

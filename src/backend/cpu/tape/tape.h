@@ -45,10 +45,11 @@ typedef struct reg_use {
 } reg_use;
 
 /* Where row r of the space has its values: at + r * move; in a register's own block, r counts rows
- * of the block. If the space has one axis, a whole block counts as one row. */
+ * of the block. If the space has one axis, a whole block counts as one row. A part of a row begins
+ * `step` bytes further for each point before it. */
 typedef struct row_place {
     char *at; /* for a run; NULL: the values of the core */
-    int64_t move;
+    int64_t move, step;
     int16_t of;  /* what is there: a number, see tape_plan.c */
     bool one;    /* one value for all points of the row */
     bool own;    /* in such a block */

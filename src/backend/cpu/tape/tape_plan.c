@@ -334,6 +334,7 @@ static row_place row_of_operand(const tape_run *run, int i)
     const view *v = &run->t->operand[i].v;
     return (row_place){.of = place_of_operand(run->t, i),
                        .move = v->stride[0] * p->bytes,
+                       .step = v->ndim > 1 ? v->stride[v->ndim - 1] * p->bytes : 0,
                        .one = v->stride[v->ndim - 1] == 0,
                        .packed = p->packed};
 }
@@ -431,12 +432,13 @@ static int64_t most_rows(const tape_run *run, const rows_plan *rows)
     return gathers && packed && t->shape[1] >= ROW_LEAST ? TAPE_BLOCK : 1;
 }
 
-/* True if the space has rows that fit a block, and each takes the same steps on data in place. */
+/* True if the space has rows, and each takes the same steps on data in place. Of rows that do not fit a block, parts
+ * run. */
 static bool plan_rows(const tape_run *run, tape_plan *plan)
 {
     const tape *t = run->t;
     plan->rows.flat = t->ndim == 1;
-    bool plain = plan->rows.flat || (t->ndim == 2 && t->shape[1] > 1 && t->shape[1] <= TAPE_BLOCK);
+    bool plain = plan->rows.flat || (t->ndim == 2 && t->shape[1] > 1);
     plan->rows.n_step = 0;
     for (int k = 0; k < t->n_inst && plain; k++) {
         const tape_inst *in = &t->inst[k];

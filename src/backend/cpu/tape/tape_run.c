@@ -16,18 +16,20 @@
 /* Bytes that each of the MAPs in a group of steps computes at a time. */
 enum { STEP_BYTES = 1024 };
 
-/* Whole rows of a block. */
+/* Whole rows of a block, or a part of one row. */
 typedef struct some_rows {
     const rows_plan *plan;
-    int64_t points;   /* of a row */
+    int64_t points;   /* of a row, or of the part */
     int64_t first, n; /* rows */
     const void *core;
+    int64_t before; /* points of the row before the part */
 } some_rows;
 
 /* The address of row r. */
 static char *row_at(const some_rows *rows, const row_place *p, int64_t r)
 {
-    return (p->at ? p->at : (char *)rows->core) + (p->own ? r : rows->first + r) * p->move;
+    return (p->at ? p->at : (char *)rows->core) + (p->own ? r : rows->first + r) * p->move +
+           rows->before * p->step;
 }
 
 /* The rows of the block, if they run faster one by one; else none. */
@@ -35,11 +37,14 @@ static some_rows rows_of(const tape_run *run, int64_t start, int64_t n, const vo
 {
     const rows_plan *plan = &run->plan->rows;
     if (plan->points && plan->flat && n <= TAPE_BLOCK)
-        return (some_rows){plan, n, start, 1, core};
+        return (some_rows){plan, n, start, 1, core, 0};
+    if (plan->points && !plan->flat && n <= TAPE_BLOCK && n < plan->points &&
+        start % plan->points + n <= plan->points)
+        return (some_rows){plan, n, start / plan->points, 1, core, start % plan->points};
     const int64_t rows = plan->points && !plan->flat ? n / plan->points : 0;
     if (rows > plan->most || n != rows * plan->points || start % plan->points != 0)
         return (some_rows){.n = 0};
-    return (some_rows){plan, plan->points, start / plan->points, rows, core};
+    return (some_rows){plan, plan->points, start / plan->points, rows, core, 0};
 }
 
 /* Runs `steps` steps of row r. */
@@ -510,7 +515,7 @@ static bool by_rows(const rows_plan *plan, int64_t len)
 static some_rows row_from(const rows_plan *plan, int64_t start, int64_t len)
 {
     assert(plan->flat || start % len == 0);
-    return (some_rows){plan, len, plan->flat ? start : start / len, 1, NULL};
+    return (some_rows){plan, len, plan->flat ? start : start / len, 1, NULL, 0};
 }
 
 bool tape_rows(tape_run *run, int64_t start, int64_t n, int64_t len)
