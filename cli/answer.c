@@ -1,6 +1,7 @@
 /* ingot answer: where a text answers a question. */
 #include "text/common.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -146,12 +147,16 @@ static int context_read(const command *c, answering *a)
     a->context.at = str_read_file(a->file, CONTEXT_MOST, &bytes);
     a->context.bytes = bytes;
     if (!a->context.at) {
-        say(c, "cannot read '%s'", a->file);
+        say(c, "cannot read '%s': %s", a->file, strerror(errno));
         return EXIT_INPUT;
     }
     const ig_encode_options plain = {.plain = true, .max_length = -1, .pad = -1};
     a->tokens =
         ig_tokenizer_encode(ig_text_model_tokenizer(a->model), &a->context, NULL, 1, &plain);
+    if (a->tokens && a->tokens->n == 0) {
+        say(c, "%s: it has no text", a->file);
+        return EXIT_INPUT;
+    }
     return a->tokens ? -1 : fail_library(c);
 }
 

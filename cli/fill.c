@@ -117,10 +117,15 @@ static bool answer(void *context, const ig_text *texts, int n, str *out)
         const ig_text text = {copy, bytes};
         ig_encoding *e =
             ig_tokenizer_encode(ig_text_model_tokenizer(f->model), &text, NULL, 1, &options);
+        const size_t before = out->n;
         fine = e && ig_scope_begin() == IG_OK;
         if (fine) {
             fine = text_fill(f, e, i == 0, out);
             ig_scope_end();
+        }
+        if (!fine && out->s) { /* no part of an answer */
+            out->n = before;
+            out->s[before] = 0;
         }
         ig_free(e);
         free(copy);

@@ -70,6 +70,38 @@ def test_same():
           all(len(device["states"]) == tiny_model.LAYERS + 1 for device in result["devices"]), result)
 
 
+def test_defects():
+    """verify --model names the first layer that is wrong: for weights that overflow in f32, and on a device that computes
+    nothing from some kernel on."""
+    def overflow(values):
+        for part in ("q_lin", "k_lin"):
+            values[f"distilbert.transformer.layer.1.attention.{part}.weight"] *= 1e25
+
+    def first(device, folder, **environment):
+        done = subprocess.run([INGOT, "verify", "--model", folder, "--device", device, "--json"], capture_output=True,
+                              text=True, timeout=120, check=False, env={**os.environ, **environment})
+        result = json.loads(done.stdout) if done.returncode in (0, 1) else {"devices": []}
+        wrong = [row["first_failure"] for row in result["devices"]]
+        check("exit code of verify --model", done.returncode == (1 if any(wrong) else 0), done.stderr)
+        return wrong
+
+    folder = tiny_model.make(path("overflow"), "embed", change=overflow)
+    check("an overflow in layer 1", first("cpu,gang", folder) == ["layer 1", "layer 1"])
+    done = run("verify", "--model", folder, "--device", "cpu", code=1)
+    check("as text", "layer 1 is wrong: element" in done.stdout and "0 passed, 1 failed" in done.stdout, done.stdout)
+    fake = os.path.abspath(os.path.join(os.environ.get("BUILD", "build"), "tests/fakecuda/cuda.so"))
+    if not os.path.exists(fake):
+        skip("a device with a defect", "tests/fakecuda is not built")
+        return
+    cuda = {"IG_CUDA": fake, "IG_NVRTC": fake, "IG_CUBLASLT": "off", "IG_CUDNN": "off", "IG_CUDA_GRAPHS": "off",
+            "IG_CACHE": "off"}
+    wrong = [first("cpu,cuda:0", FOLDERS["embed"], **cuda, FAKE_CUDA_IDLE=str(n)) for n in (1, 6, 12, 18, 24, 1000)]
+    names = ["embedding layer", "layer 0", "layer 1", None]
+    check("the CPU is right", all(row[0] is None for row in wrong), wrong)
+    order = [names.index(row[1]) for row in wrong]
+    check("the first layer behind the defect", order == sorted(order) and set(order) == {0, 1, 2, 3}, wrong)
+
+
 def test_classify():
     got = rows(run("classify", "--model", FOLDERS["classify"], "--json", "good film", "bad film"))
     check("labels", all(row["label"] in ("no", "yes") and abs(sum(row["labels"].values()) - 1) < 1e-6 for row in got), got)
@@ -98,6 +130,11 @@ def test_answer():
     for row in got:
         check("the answer is in the text", context[row["start"]:row["end"]] == row["answer"] and row["answer"], row)
         check("its probability", 0 < row["probability"] <= 1, row)
+    long = "who is the cat " * 20
+    done = run("answer", "--model", FOLDERS["answer"], "--context", page, "--json", "who is good?", "who?", long, code=1)
+    check("answers before a failure stay", rows(done) == got and "too long" in done.stderr, done)
+    done = run("answer", "--model", FOLDERS["answer"], "--context", path("blank.txt", ""), "who?", code=5)
+    check("a context without text", "blank.txt" in done.stderr, done.stderr)
     run("answer", "--model", FOLDERS["answer"], "who?", code=2)
     run("answer", "--model", FOLDERS["answer"], "--context", path("absent"), "who?", code=5)
 
@@ -152,6 +189,33 @@ def test_train():
     run("train", "text", "--model", FOLDERS["embed"], "--data", data, "--save", path("x"), "--dropout", "1", code=2)
     run("train", "text", "--model", FOLDERS["embed"], "--save", path("x"), code=2)
     run("train", "text", "--model", FOLDERS["embed"], "--data", path("bad.tsv", "one column\n"), "--save", path("x"), code=5)
+    with open(path("label.tsv"), "wb") as file:
+        file.write(b"good\tplus\nbad\tmi\xffnus\n")
+    with open(path("zero.tsv"), "wb") as file:
+        file.write(b"good\tplus\nbad\tmi\x00nus\n")
+    for file, save, words in (("absent.tsv", "x", ("absent.tsv", "No such file")), ("label.tsv", "x", ("label.tsv:2", "UTF-8")),
+                              ("zero.tsv", "x", ("zero.tsv", "zero byte")), ("train.tsv", "no/where", ("no/where",)),
+                              ("train.tsv", "train.tsv", ("train.tsv", "Not a directory"))):
+        begin = time.monotonic()
+        done = run("train", "text", "--model", FOLDERS["embed"], "--data", path(file), "--save", path(save), "--epochs",
+                   "100000", "--quiet", code=5)
+        check(f"--data {file} --save {save} is refused", all(word in done.stderr for word in words), done.stderr)
+        check("before it trains", time.monotonic() - begin < 20)
+    check("nothing is left of it", not os.path.exists(path("x")))
+
+
+def test_train_interrupted():
+    """Ctrl-C saves the weights so far."""
+    data = path("long.tsv", "the cat\tplus\na dog\tminus\n" * 50)
+    process = subprocess.Popen([INGOT, "train", "text", "--model", FOLDERS["embed"], "--data", data, "--save",
+                                path("stopped"), "--epochs", "100000", "--json"], stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True)
+    process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    out, errors = process.communicate(timeout=60)
+    check("exit code", process.returncode == 130, errors)
+    check("it says so", json.loads(out)["interrupted"] and "weights so far" in errors, (out, errors))
+    run("classify", "--model", path("stopped"), "the cat")
 
 
 def test_mistakes():
@@ -167,6 +231,6 @@ done = subprocess.run([INGOT, "tokens", "--model", FOLDERS["embed"], "x"], captu
 if "utf8proc" in done.stderr:
     skip("all", "the library utf8proc is not there")
     finish()
-for test in (test_tokens, test_embed, test_same, test_classify, test_fill, test_answer, test_stream, test_train, test_mistakes):
+for test in (test_tokens, test_embed, test_same, test_defects, test_classify, test_fill, test_answer, test_stream, test_train, test_train_interrupted, test_mistakes):
     attempt(test.__name__, test)
 finish()

@@ -19,6 +19,8 @@ INGOT = os.environ.get("INGOT", os.path.join(BUILD, "ingot"))
 TOOL = os.path.join(BUILD, "tests/unit/text_tool")
 DEVICES = os.environ.get("INGOT_DEVICES", "cpu").split(",")
 SENTENCES = int(os.environ.get("INGOT_SENTENCES", "1000"))
+SAME_DEVICES = os.environ.get("INGOT_SAME_DEVICES", "opencl:0").split(",")  # their bits are compared with the CPU's
+SAME_SENTENCES = int(os.environ.get("INGOT_SAME_SENTENCES", "6"))
 
 try:
     import numpy as np
@@ -95,10 +97,18 @@ def test_minilm():
     expected = vectors(folder, texts)
     for device in DEVICES:
         close(f"MiniLM, {len(texts)} sentences, {device}", tool(folder, "embed", texts, device), expected, 1e-5)
-    done = subprocess.run([INGOT, "embed", "--model", folder, "--json", *texts[:3]], capture_output=True, text=True,
-                          check=False)
-    got = np.array([json.loads(line)["vector"] for line in done.stdout.splitlines()])
-    close("ingot embed", got, expected[:3], 1e-5)
+    some = texts[:SAME_SENTENCES]
+    rows = {}
+    for device in ["cpu", *SAME_DEVICES]:
+        done = subprocess.run([INGOT, "embed", "--model", folder, "--json", "--math", "same", "--device", device, *some],
+                              capture_output=True, text=True, check=False)
+        if done.returncode == 4:
+            skip(f"MiniLM in mode same, {device}", "the device is not there")
+            continue
+        rows[device] = done.stdout
+        got = np.array([json.loads(line)["vector"] for line in done.stdout.splitlines()])
+        close(f"ingot embed --math same, {device}", got, expected[:len(some)], 1e-5)
+        check(f"MiniLM in mode same: the bits of {device} and of the CPU", rows[device] == rows["cpu"])
 
 
 # ---- random models --------------------------------------------------------------------------------

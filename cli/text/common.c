@@ -47,17 +47,16 @@ int text_loop(const command *c, const text_settings *s, char **words, int n_word
     progress_begin(&bar, s->quiet || !s->file);
     while (code < 0 && !interrupt_asked() && (n = lines_next(&input, texts, BATCH)) > 0) {
         str out = {0};
-        if (ig_scope_begin() != IG_OK || !answer(context, texts, n, &out)) {
-            progress_clear(&bar);
-            code = fail_library(c);
-        }
+        const bool fine = ig_scope_begin() == IG_OK && answer(context, texts, n, &out);
         ig_scope_end();
         done += n;
-        if (code < 0) {
+        progress_clear(&bar);
+        text_print(stdout, out.s ? out.s : ""); /* after a failure, what was answered before it */
+        fflush(stdout);
+        if (!fine) {
+            code = fail_library(c);
+        } else {
             char note[48];
-            progress_clear(&bar);
-            text_print(stdout, out.s ? out.s : "");
-            fflush(stdout);
             snprintf(note, sizeof note, "%.0f lines/s",
                      (double)done / (clock_s() - begin_s + 1e-9));
             progress_show(&bar, "texts", lines_share(&input), note);

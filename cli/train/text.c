@@ -4,10 +4,15 @@
 #include "../progress.h"
 #include "../text/lines.h"
 
+#include "base/json.h"
+
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <ingot.h>
 
@@ -33,6 +38,7 @@ typedef struct text_training {
     double lr, decay, clip, dropout; /* dropout -1: as config.json says */
     uint64_t seed;
     bool all, json, quiet;
+    bool made; /* the folder of the result did not exist */
     engine_options engine;
     ig_text_model *text;
     ig_model *trained;
@@ -85,8 +91,9 @@ static int samples_read(text_training *t, samples_text *s, const char *path, boo
     int64_t number = 0, room = 0;
     int columns = 0;
     s->source = str_read_file(path, DATA_MOST, &bytes);
-    if (!s->source) {
-        say(t->command, "cannot read '%s'", path);
+    if (!s->source || memchr(s->source, 0, bytes)) {
+        say(t->command, "cannot read '%s': %s", path,
+            s->source ? "it has a zero byte, so it is not a text file" : strerror(errno));
         return EXIT_INPUT;
     }
     for (char *line = s->source, *next; line && *line; line = next) {
@@ -111,6 +118,10 @@ static int samples_read(text_training *t, samples_text *s, const char *path, boo
         if (s->n == room) {
             room = 2 * room + 256;
             s->at = heap_resize(s->at, (size_t)room * sizeof *s->at);
+        }
+        if (!json_is_utf8(fields[n - 1])) {
+            say(t->command, "%s:%lld: the label is not UTF-8", path, (long long)number);
+            return EXIT_INPUT;
         }
         const int label = label_index(t, fields[n - 1], add);
         if (label < 0) {
@@ -247,8 +258,9 @@ static int learn_epoch(text_training *t, int64_t epoch, int64_t *order)
         }
         if (!isfinite(loss)) {
             progress_clear(&t->bar);
-            say(t->command, "the loss is %g in epoch %lld: it diverges; try a smaller --lr than %g",
-                loss, (long long)epoch + 1, t->lr);
+            say(t->command,
+                "the loss is not finite in epoch %lld: it diverges; try a smaller --lr than %g",
+                (long long)epoch + 1, t->lr);
             return EXIT_FAILED;
         }
         sum += loss * (double)count;
@@ -293,12 +305,27 @@ static bool test(text_training *t)
 
 /* ---- the run ---------------------------------------------------------------------------------- */
 
+/* Makes the folder of the result, so that a mistake in its name is found before the training. */
+static int save_check(text_training *t)
+{
+    struct stat info;
+    t->made = mkdir(t->save, 0777) == 0;
+    int problem = t->made ? 0 : errno;
+    if (problem == EEXIST && stat(t->save, &info) == 0)
+        problem = !S_ISDIR(info.st_mode) ? ENOTDIR : access(t->save, W_OK | X_OK) != 0 ? errno : 0;
+    if (problem)
+        say(t->command, "--save %s: it cannot be written: %s", t->save, strerror(problem));
+    return problem ? EXIT_INPUT : -1;
+}
+
 static int prepare(text_training *t)
 {
     ig_text_info info;
     int code = engine_apply(t->command, &t->engine);
     if (code < 0)
         code = samples_read(t, &t->train, t->data, true);
+    if (code < 0)
+        code = save_check(t);
     if (code >= 0)
         return code;
     t->text = ig_text_model_load(t->model, IG_F32);
@@ -417,6 +444,8 @@ int train_text(int argc, char **argv)
     }
     if (code < 0)
         code = run(&t);
+    if (t.made && code != EXIT_FINE)
+        rmdir(t.save); /* if it is empty */
     ig_optimizer_free(t.optimizer);
     ig_model_free(t.trained);
     ig_text_model_free(t.text);

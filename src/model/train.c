@@ -253,6 +253,10 @@ ig_status ig_text_model_save(ig_text_model *m, const char *head, const char *con
     const head_kind kind = head_find("ig_text_model_save", head);
     if (kind == HEADS)
         return IG_ERR_ARGUMENT;
+    for (int i = 0; i < n; i++)
+        if (!labels[i] || !json_is_utf8(labels[i]))
+            FAIL(IG_ERR_ARGUMENT, "ig_text_model_save: label %d is %s", i,
+                 labels[i] ? "not UTF-8" : "NULL");
     if (strlen(folder) > 2000)
         FAIL(IG_ERR_FILE, "save '%.100s...': the path is too long", folder);
     TRY(folder_make(folder));

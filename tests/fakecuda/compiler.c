@@ -190,10 +190,11 @@ CUresult launch_pack(CUfunction function, void **args, unsigned char packed[FAKE
 
 CUresult launch_run(const fake_launch *l)
 {
-    static int idle = -1;
+    static long idle = -1, launches;
     const CUfunction f = l->function;
-    idle = idle < 0 ? getenv("FAKE_CUDA_IDLE") != NULL : idle;
-    if (idle)
+    if (idle < 0)
+        idle = getenv("FAKE_CUDA_IDLE") ? strtol(getenv("FAKE_CUDA_IDLE"), NULL, 10) : 0;
+    if (idle && ++launches >= idle)
         return CUDA_SUCCESS;
     lane_launch launch = {.base = {.shared_bytes = l->shared_bytes}, .packed = l->args};
     memcpy(launch.base.grid, l->grid, sizeof launch.base.grid);

@@ -4,8 +4,8 @@
  *
  * A test finds these functions by dlsym. The environment sets the same things for a command:
  * FAKE_CUDA_DEVICES (how many GPUs; 1), FAKE_CUDA_MEMORY (bytes of each), FAKE_CUDA_LOSE (the n-th wait finds
- * that a kernel failed), FAKE_CUDA_LOG (a file that receives the name of each call), FAKE_CUDA_IDLE (kernels compute nothing: for
- * profiles of the host). */
+ * that a kernel failed), FAKE_CUDA_LOG (a file that receives the name of each call), FAKE_CUDA_IDLE (from the n-th launch on, kernels
+ * compute nothing: 1 for profiles of the host, more for a defect). */
 #ifndef FAKECUDA_FAKE_H
 #define FAKECUDA_FAKE_H
 

@@ -60,14 +60,16 @@ def tensors(head, labels):
     return {name: value.astype(np.float32) for name, value in made.items()}
 
 
-def make(folder, head="embed", labels=("no", "yes")):
-    """Writes config.json, tokenizer.json and model.safetensors; returns the folder."""
+def make(folder, head="embed", labels=("no", "yes"), change=None):
+    """Writes config.json, tokenizer.json and model.safetensors; returns the folder. change(tensors) may change weights."""
     os.makedirs(folder, exist_ok=True)
     config = {"model_type": "distilbert", "architectures": ["DistilBert" + HEADS[head]], "dim": WIDTH, "n_layers": LAYERS,
               "n_heads": 4, "hidden_dim": INNER, "vocab_size": len(WORDS), "max_position_embeddings": PLACES,
               "activation": "gelu", "id2label": {str(i): label for i, label in enumerate(labels)}}
     header, at = {}, 0
     values = tensors(head, len(labels))
+    if change:
+        change(values)
     for name, value in values.items():
         header[name] = {"dtype": "F32", "shape": list(value.shape), "data_offsets": [at, at + value.nbytes]}
         at += value.nbytes
