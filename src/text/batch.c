@@ -1,5 +1,5 @@
-/* Encoding many texts: ig_tokenizer_encode. Threads take texts in chunks; each keeps the tokens of its texts. Then all
- * are copied into one block. */
+/* Encoding many texts: ig_tokenizer_encode. Threads take texts in chunks; each keeps the tokens of its texts. Then
+ * they copy all of them into one block. */
 #include "text/tokenizer.h"
 
 #include "base/error.h"
@@ -14,6 +14,7 @@ enum { CHUNK = 32 }; /* texts of a task */
 typedef struct place {
     int worker;
     size_t first, n;
+    size_t at; /* in the lists of the result */
 } place;
 
 typedef struct batch {
@@ -23,6 +24,9 @@ typedef struct batch {
     ig_encode_options options;
     encoder *encoders;
     place *places;
+    /* The result: lists of all texts, one behind the other, of `total` elements each. */
+    ig_encoding *all;
+    size_t total, padded; /* padded: the least length of an encoding */
 } batch;
 
 static void text_encode(const batch *b, encoder *e, int worker, int i)
@@ -56,7 +60,7 @@ static void text_encode(const batch *b, encoder *e, int worker, int i)
     }
     post_trim(&t->post, &e->first);
     encoder_bytes(e, &e->first);
-    b->places[i] = (place){worker, e->out.n, 0};
+    b->places[i] = (place){.worker = worker, .first = e->out.n};
     post_run(&t->post, &e->first, second, b->options.plain, &e->out);
     b->places[i].n = e->out.n - b->places[i].first;
     e->out.failed |= e->first.failed || (second && second->failed);
@@ -76,7 +80,7 @@ static void chunk_encode(void *context, int64_t task, int worker)
 /* ---- the result ----------------------------------------------------------------------------- */
 
 /* The length of the padded encodings; 0: they are not padded. */
-static int64_t padded_length(const batch *b)
+static size_t padded_length(const batch *b)
 {
     const padding *p = &b->t->padding;
     int64_t length = b->options.pad > 0 ? b->options.pad : 0;
@@ -89,7 +93,7 @@ static int64_t padded_length(const batch *b)
         if (p->multiple > 0 && length % p->multiple)
             length += p->multiple - length % p->multiple;
     }
-    return length;
+    return (size_t)length;
 }
 
 /* Lists of one encoding in the block: where they begin, by element size. */
@@ -111,45 +115,51 @@ static void token_put(const lists *l, size_t i, const text_token *t)
     l->special[i] = t->special;
 }
 
-static ig_encoding *block_make(const batch *b)
+enum { WORD_LISTS = 5, BYTE_LISTS = 3 };
+
+static void text_copy(const batch *b, int i)
 {
-    const int64_t length = padded_length(b);
     const padding *p = &b->t->padding;
     const text_token pad = {
         .id = p->id, .type = (uint8_t)p->type, .word = -1, .sequence = -1, .special = 1};
-    enum { WORDS = 5, BYTES = 3 };
-    size_t total = 0;
-    for (int i = 0; i < b->n; i++)
-        total += (int64_t)b->places[i].n > length ? b->places[i].n : (size_t)length;
-    ig_encoding *all =
-        memory_get((size_t)b->n * sizeof *all + total * (WORDS * sizeof(int32_t) + BYTES) + 8);
-    if (!all)
-        return NULL;
-    int32_t *words = (int32_t *)(all + b->n);
-    uint8_t *bytes = (uint8_t *)(words + WORDS * total);
-    size_t at = 0;
-    for (int i = 0; i < b->n; i++) {
-        const place where = b->places[i];
-        const size_t n = (int64_t)where.n > length ? where.n : (size_t)length,
-                     missing = n - where.n;
-        const text_token *from = b->encoders[where.worker].out.at + where.first;
-        const lists l = {words + at,
-                         words + total + at,
-                         words + 2 * total + at,
-                         words + 3 * total + at,
-                         words + 4 * total + at,
-                         (int8_t *)bytes + at,
-                         bytes + total + at,
-                         bytes + 2 * total + at};
-        for (size_t j = 0; j < n; j++) {
-            const bool padded = p->left ? j < missing : j >= where.n;
-            token_put(&l, j, padded ? &pad : &from[p->left ? j - missing : j]);
-        }
-        all[i] = (ig_encoding){(int)n,  l.ids,       l.types, l.starts, l.ends,
-                               l.words, l.sequences, l.mask,  l.special};
-        at += n;
+    const place where = b->places[i];
+    const size_t n = where.n > b->padded ? where.n : b->padded, missing = n - where.n,
+                 total = b->total;
+    const text_token *from = b->encoders[where.worker].out.at + where.first;
+    int32_t *words = (int32_t *)(b->all + b->n) + where.at;
+    uint8_t *bytes = (uint8_t *)((int32_t *)(b->all + b->n) + WORD_LISTS * total) + where.at;
+    const lists l = {
+        words,           words + total, words + 2 * total, words + 3 * total, words + 4 * total,
+        (int8_t *)bytes, bytes + total, bytes + 2 * total};
+    for (size_t j = 0; j < n; j++) {
+        const bool padded = p->left ? j < missing : j >= where.n;
+        token_put(&l, j, padded ? &pad : &from[p->left ? j - missing : j]);
     }
-    return all;
+    b->all[i] = (ig_encoding){(int)n,  l.ids,       l.types, l.starts, l.ends,
+                              l.words, l.sequences, l.mask,  l.special};
+}
+
+static void chunk_copy(void *context, int64_t task, int worker)
+{
+    const batch *b = context;
+    const int64_t first = task * CHUNK, last = first + CHUNK < b->n ? first + CHUNK : b->n;
+    (void)worker;
+    for (int64_t i = first; i < last; i++)
+        text_copy(b, (int)i);
+}
+
+static ig_encoding *block_make(batch *b)
+{
+    b->padded = padded_length(b);
+    for (int i = 0; i < b->n; i++) {
+        b->places[i].at = b->total;
+        b->total += b->places[i].n > b->padded ? b->places[i].n : b->padded;
+    }
+    b->all = memory_get((size_t)b->n * sizeof *b->all +
+                        b->total * (WORD_LISTS * sizeof(int32_t) + BYTE_LISTS) + 8);
+    if (b->all)
+        pool_run(((int64_t)b->n + CHUNK - 1) / CHUNK, chunk_copy, b);
+    return b->all;
 }
 
 static ig_status check(const batch *b, const ig_text *texts, const char *name)
