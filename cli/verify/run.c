@@ -53,6 +53,8 @@ static void refuse(run *r, const char *name)
 {
     ig_status code = IG_OK;
     const char *text = ig_error(&code);
+    if (r->scope->stop && r->scope->stop())
+        return; /* Ctrl-C also ends the compiler that a driver has started */
     if (code != IG_ERR_UNSUPPORTED) {
         run_fail(r, name, "%s", text ? text : "failed without a reason");
         return;

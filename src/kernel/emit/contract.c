@@ -184,7 +184,7 @@ void contraction_plan(emit_writer *w, contraction *c)
 int64_t contraction_panel_bytes(const emit_writer *w, const contraction *c)
 {
     if (w->target->cpu)
-        return contraction_serial_bytes(c->p);
+        return contraction_serial_bytes(w, c->p);
     return (int64_t)2 * TILE_K * (c->side[0].pitch + c->side[1].pitch) *
            (int64_t)ig_dtype_bytes(contraction_lane(c->p));
 }

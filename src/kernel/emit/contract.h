@@ -59,6 +59,6 @@ int64_t contraction_block(const emit_writer *w, const program *p);
 enum { SERIAL_ROWS = 32, SERIAL_COLS = 64 };
 #define SERIAL_SHAPE ((contract_shape){.rows = 1, .cols = 1, .vector = 1, .threads = 1})
 void contraction_serial_tile(emit_writer *w, const contraction *c);
-int64_t contraction_serial_bytes(const program *p);
+int64_t contraction_serial_bytes(const emit_writer *w, const program *p);
 
 #endif

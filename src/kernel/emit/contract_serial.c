@@ -5,7 +5,22 @@
 
 #include <stdio.h>
 
-enum { ROWS = SERIAL_ROWS, COLS = SERIAL_COLS, POINTS = 64, PART_ROWS = 4, PART_COLS = 16 };
+enum { ROWS = SERIAL_ROWS, COLS = SERIAL_COLS, MOST_POINTS = 64, PART_ROWS = 4, PART_COLS = 16 };
+
+static int64_t panel_bytes(const program *p, int points)
+{
+    return (int64_t)(ROWS + COLS) * points * (int64_t)ig_dtype_bytes(contraction_lane(p));
+}
+
+/* Points of a panel: both panels take at most three quarters of the shared memory. */
+static int points_of(const emit_writer *w, const program *p)
+{
+    const int64_t room = (int64_t)w->target->shared_bytes / 4 * 3;
+    int points = MOST_POINTS;
+    while (points > 1 && panel_bytes(p, points) > room)
+        points /= 2;
+    return points;
+}
 
 /* Copies a panel: rows of a side, points [k0, k0 + points). */
 static void write_pack(emit_writer *w, const contraction *c, int side)
@@ -60,8 +75,9 @@ void contraction_serial_tile(emit_writer *w, const contraction *c)
     const char *type = emit_lane_type(contraction_lane(p));
     const char *m = c->side[0].name, *n = c->side[1].name;
     const int part = writer_number(w, contraction_block(w, p));
+    const int points = points_of(w, p);
     text_add(&w->body,
-             "    %s *s_%s = (%s *)panels, *s_%s = s_%s + %d, *a = s_%s + %d, *sum = a + %d;\n"
+             "    %s *s_%s = (%s *)panels, *s_%s = s_%s + %d, a[%d], sum[%d];\n"
              "    const idx %s_end = g.n%d, %s_end = g.n%d, k_end = g.n%d;\n"
              "    for (int i = 0; i < %d; i++)\n        sum[i] = 0;\n"
              "    for (idx from = 0; from < k_end; from += g.n%d) {\n"
@@ -69,10 +85,10 @@ void contraction_serial_tile(emit_writer *w, const contraction *c)
              "    for (int i = 0; i < %d; i++)\n        a[i] = 0;\n"
              "    for (idx k0 = from; k0 < stop; k0 += %d) {\n"
              "    const int points = stop - k0 < %d ? (int)(stop - k0) : %d;\n",
-             type, m, type, n, m, ROWS * POINTS, n, COLS * POINTS, ROWS * COLS, m,
+             type, m, type, n, m, ROWS * points, ROWS * COLS, ROWS * COLS, m,
              writer_number(w, p->extent[1]), n, writer_number(w, p->extent[2]),
-             writer_number(w, p->extent[3]), ROWS * COLS, part, part, part, ROWS * COLS, POINTS,
-             POINTS, POINTS);
+             writer_number(w, p->extent[3]), ROWS * COLS, part, part, part, ROWS * COLS, points,
+             points, points);
     write_pack(w, c, 0);
     write_pack(w, c, 1);
     write_products(w, c, type);
@@ -87,8 +103,7 @@ void contraction_serial_tile(emit_writer *w, const contraction *c)
              m, m, n, COLS);
 }
 
-int64_t contraction_serial_bytes(const program *p)
+int64_t contraction_serial_bytes(const emit_writer *w, const program *p)
 {
-    return (int64_t)(ROWS * POINTS + COLS * POINTS + 2 * ROWS * COLS) *
-           (int64_t)ig_dtype_bytes(contraction_lane(p));
+    return panel_bytes(p, points_of(w, p));
 }

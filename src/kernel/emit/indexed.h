@@ -39,12 +39,12 @@ typedef struct radix {
     const operand *in;  /* what the first pass reads, with numbers 0, 1, ...; NULL: scratch */
     const program *out; /* what the last pass writes: the program's result; NULL: scratch */
     bool wide;          /* idx has 64 bits */
-    bool little_shared; /* a block has less than 48 KiB of shared memory */
+    int each;           /* items of a thread: a tile fits in shared memory */
     uint64_t item[2], number[2], count, total; /* offsets in scratch */
 } radix;
 
-/* Fills the offsets, and returns the bytes of scratch; the other fields are set. */
-uint64_t radix_layout(radix *r);
+/* Fills `each` and the offsets, and returns the bytes of scratch; the other fields are set. */
+uint64_t radix_layout(radix *r, const emit_target *t);
 /* The launches. Results that stay in scratch are in item[] and number[] [*last]. write_key(w, r) writes
  * key_of, if keys are not the bits themselves. */
 ig_status radix_sort(const radix *r, const emit_target *t, emitted *out, int *last);

@@ -6,10 +6,11 @@
  *   radix_move    each tile is sorted by its digit in shared memory and is written to its places: runs of one
  *                 digit lie side by side
  *
- * On a CPU a block is one thread, and all three are plain loops. How radix_move sorts elsewhere: where lanes can vote, a warp takes a part of the tile, 32 items at a time, and counts
- * their digits in counters of its own; votes tell which lanes have the same digit. Elsewhere there are two
- * steps of four bits: a thread has EACH neighbouring items and counts digits in counters of its own, and the
- * running sums of all counters, by digit and then by thread, are the places. */
+ * On a CPU a block is one thread, and all three are plain loops. How radix_move sorts elsewhere: where lanes can
+ * vote, a warp takes a part of the tile, 32 items at a time, and counts their digits in counters of its own; votes tell
+ * which lanes have the same digit. Elsewhere there are two steps of four bits: a thread has `each` neighbouring items
+ * and counts digits in counters of its own, and the running sums of all counters, by digit and then by thread, are the
+ * places. */
 #include "kernel/emit/indexed.h"
 
 #include "base/error.h"
@@ -26,16 +27,22 @@ enum {
     SUM_ROOM = THREADS + SUM_PARTS
 };
 
-/* Items of a thread; a tile has to fit in shared memory. */
-static int each_of(const radix *r)
-{
-    return r->item_bytes > 4 || (r->numbers && r->little_shared) ? 8 : 16;
-}
-static int64_t tile_of(const radix *r) { return (int64_t)THREADS * each_of(r); }
+static int64_t tile_of(const radix *r) { return (int64_t)THREADS * r->each; }
 static int64_t tiles_of(const radix *r) { return ceil_div(r->inner, tile_of(r)); }
 
-uint64_t radix_layout(radix *r)
+/* Shared memory of radix_move: the tile, padded by an item for each thread, and counters. */
+static uint64_t move_bytes(const radix *r)
 {
+    const int item = r->item_bytes + (r->numbers ? 4 : 0);
+    return (uint64_t)(THREADS * (r->each + 1) * item + STEP_DIGITS * THREADS * 2 +
+                      (SUM_ROOM + DIGITS) * 4);
+}
+
+uint64_t radix_layout(radix *r, const emit_target *t)
+{
+    r->each = r->item_bytes > 4 ? 8 : 16;
+    while (r->each > 1 && !t->cpu && move_bytes(r) > t->shared_bytes)
+        r->each /= 2;
     const uint64_t n = (uint64_t)(r->rows * r->inner);
     uint64_t at = 0;
     for (int i = 0; i < 2; i++) {
@@ -160,8 +167,8 @@ static ig_status emit_count(const pass *p, const emit_target *t, emitted *out)
         "                run = 0;\n            }\n            now = digit;\n"
         "            run++;\n        }\n    }\n    if (run)\n        atomicAdd(&n[now], run);\n"
         "    __syncthreads();\n    p%d[(row * %d + t) * g.n%d + tile] = n[t];\n}\n",
-        DIGITS, tiles, tiles, (long long)tile_of(r), r->type, each_of(r), each_of(r), THREADS,
-        inner, THREADS, r->type, each_of(r), THREADS, inner, count, DIGITS, tiles);
+        DIGITS, tiles, tiles, (long long)tile_of(r), r->type, r->each, r->each, THREADS, inner,
+        THREADS, r->type, r->each, THREADS, inner, count, DIGITS, tiles);
     return finish(&w, "radix_count", r->rows * tiles_of(r));
 }
 
@@ -203,16 +210,16 @@ static void write_take(emit_writer *w, const radix *r)
     text_add(&w->body,
              "#pragma unroll\n    for (int u = 0; u < %d; u++) {\n"
              "        const int at = t * %d + u;\n        x[u] = item[at + at / %d];\n",
-             each_of(r), each_of(r), each_of(r));
+             r->each, r->each, r->each);
     if (r->numbers)
-        text_add(&w->body, "        y[u] = number[at + at / %d];\n", each_of(r));
+        text_add(&w->body, "        y[u] = number[at + at / %d];\n", r->each);
     text_add(&w->body, "    }\n");
 }
 
 /* A step: the tile in shared memory sorted by four bits of its digits. */
 static void write_step(emit_writer *w, const radix *r, int shift)
 {
-    const int each = each_of(r);
+    const int each = r->each;
     write_take(w, r);
     text_add(&w->body,
              "#pragma unroll\n    for (int d = 0; d < %d; d++)\n        n[d * %d + t] = 0;\n"
@@ -251,7 +258,7 @@ static void write_lanes_take(emit_writer *w, const pass *p)
              "#pragma unroll\n    for (int u = 0; u < %d; u++) {\n"
              "        const int j = part + u * 32 + lane;\n"
              "        x[u] = j < here ? item_at(ARGS, row, first + j) : (%s)0;\n",
-             each_of(r), r->type);
+             r->each, r->type);
     if (r->numbers && p->first)
         text_add(&w->body, "        y[u] = (unsigned int)(first + j);\n");
     else if (r->numbers)
@@ -265,7 +272,7 @@ static void write_lanes_take(emit_writer *w, const pass *p)
 static void write_by_votes(emit_writer *w, const pass *p, int total, int count, int tiles)
 {
     const radix *r = p->r;
-    const int each = each_of(r), warps = THREADS / 32;
+    const int each = r->each, warps = THREADS / 32;
     text_add(&w->body,
              "    __shared__ unsigned short n[%d][%d];\n"
              "    const int lane = t & 31, warp = t >> 5, part = warp * %d;\n",
@@ -343,7 +350,7 @@ static void write_out(emit_writer *w, const pass *p, const char *number)
 static void write_tile_begin(emit_writer *w, const pass *p, bool votes)
 {
     const radix *r = p->r;
-    const int each = each_of(r), tile = (int)tile_of(r), room = votes ? tile : tile + tile / each;
+    const int each = r->each, tile = (int)tile_of(r), room = votes ? tile : tile + tile / each;
     const int inner = writer_number(w, r->inner), tiles = writer_number(w, tiles_of(r));
     text_add(&w->body,
              "    __shared__ %s item[%d];\n    __shared__ unsigned int s[%d], base[%d];\n"
@@ -364,7 +371,7 @@ static void write_tile_begin(emit_writer *w, const pass *p, bool votes)
 static void write_by_steps(emit_writer *w, const pass *p, int total, int count, int tiles)
 {
     const radix *r = p->r;
-    const int each = each_of(r);
+    const int each = r->each;
     text_add(&w->body,
              "    __shared__ unsigned short n[%d];\n    int place[%d];\n"
              "#pragma unroll\n    for (int u = 0; u < %d; u++) {\n"
@@ -412,13 +419,13 @@ static ig_status emit_move(const pass *p, const emit_target *t, emitted *out)
     if (votes)
         snprintf(at, sizeof at, "j");
     else
-        snprintf(at, sizeof at, "j + j / %d", each_of(r));
+        snprintf(at, sizeof at, "j + j / %d", r->each);
     text_add(&w.body,
              "#pragma unroll\n    for (int u = 0; u < %d; u++) {\n"
              "        const int j = u * %d + t;\n        if (j >= here)\n            break;\n"
              "        const %s bits = item[%s];\n"
              "        const idx to = (idx)(base[digit_of(g, bits)] + (unsigned int)j);\n",
-             each_of(r), THREADS, r->type, at);
+             r->each, THREADS, r->type, at);
     char number[48];
     snprintf(number, sizeof number, "number[%s]", at);
     write_out(&w, p, number);

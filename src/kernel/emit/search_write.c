@@ -111,9 +111,8 @@ static ig_status emit_add(const program *p, const emit_target *t, emitted *out)
                .item_bytes = bits > 32 ? 8 : 4,
                .type = bits > 32 ? "unsigned long long" : "unsigned int",
                .numbers = true,
-               .wide = wide_index,
-               .little_shared = t->shared_bytes < 48 << 10};
-    out->scratch_bytes = radix_layout(&r);
+               .wide = wide_index};
+    out->scratch_bytes = radix_layout(&r, t);
     emit_writer w;
     TRY(writer_start(&w, t, out));
     w.wide = wide_index;

@@ -82,9 +82,8 @@ static ig_status sort_long(const program *p, const emit_target *t, emitted *out)
                .numbers = p->kind == PROGRAM_ARGSORT,
                .in = &p->in[0],
                .out = p,
-               .wide = !emit_is_narrow(p, 1),
-               .little_shared = t->shared_bytes < 48 << 10};
-    out->scratch_bytes = radix_layout(&r);
+               .wide = !emit_is_narrow(p, 1)};
+    out->scratch_bytes = radix_layout(&r, t);
     return radix_sort(&r, t, out, &last);
 }
 
