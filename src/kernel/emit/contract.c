@@ -170,7 +170,7 @@ static void plan_side(const emit_writer *w, contraction *c, int number, int tile
     }
 }
 
-void contraction_plan(emit_writer *w, contraction *c)
+static void plan(emit_writer *w, contraction *c)
 {
     const contract_shape *s = &c->shape;
     const bool cpu = w->target->cpu;
@@ -187,6 +187,15 @@ int64_t contraction_panel_bytes(const emit_writer *w, const contraction *c)
         return contraction_serial_bytes(w, c->p);
     return (int64_t)2 * TILE_K * (c->side[0].pitch + c->side[1].pitch) *
            (int64_t)ig_dtype_bytes(contraction_lane(c->p));
+}
+
+void contraction_plan(emit_writer *w, contraction *c, int64_t room)
+{
+    plan(w, c);
+    while (contraction_panel_bytes(w, c) > room && c->shape.cols > 1 && !c->shape.matrices) {
+        c->shape.cols /= 2;
+        plan(w, c);
+    }
 }
 
 /* Where the u-th load of a thread goes in the panel: r and kk. */
@@ -658,7 +667,7 @@ ig_status emit_contract(const program *p, const emit_target *t, emitted *out)
     TRY(writer_start(&w, t, out));
     w.wide = !emit_is_narrow(p, 1) ||
              (double)p->extent[0] * (double)p->extent[1] * (double)p->extent[2] > INT32_MAX;
-    contraction_plan(&w, &c);
+    contraction_plan(&w, &c, (int64_t)t->shared_bytes);
     contraction_functions(&w, &c);
     const int rows = c.side[0].tile, cols = c.side[1].tile;
     const int64_t across = ceil_div(p->extent[2], cols), down = ceil_div(p->extent[1], rows);

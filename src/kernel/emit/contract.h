@@ -35,8 +35,8 @@ typedef struct contraction {
     int64_t chain_rows;
 } contraction;
 
-/* Fills side and vector; the other fields are set. */
-void contraction_plan(emit_writer *w, contraction *c);
+/* Fills side and vector; the other fields are set. Tiles are made narrower until the panels take at most `room` bytes. */
+void contraction_plan(emit_writer *w, contraction *c, int64_t room);
 int64_t contraction_panel_bytes(const emit_writer *w, const contraction *c);
 /* Device functions that the tile needs. */
 void contraction_functions(emit_writer *w, const contraction *c);

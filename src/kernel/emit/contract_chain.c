@@ -181,16 +181,6 @@ static contraction contraction_of(const program *p, int number, int64_t rows, co
     return c;
 }
 
-/* Tiles are made narrower until the panels fit. */
-static void plan(emit_writer *w, contraction *c, int64_t room)
-{
-    contraction_plan(w, c);
-    while (contraction_panel_bytes(w, c) > room && c->shape.cols > 1 && !c->shape.matrices) {
-        c->shape.cols /= 2;
-        contraction_plan(w, c);
-    }
-}
-
 /* All tiles of columns. */
 static void write_contraction(emit_writer *w, const contraction *c)
 {
@@ -262,8 +252,8 @@ static ig_status emit_with(const program *p, int n, const emit_target *t, bool m
     TRY(writer_start(&w, t, out));
     w.wide = !emit_is_narrow(p, n);
     const int64_t folds = fold_bytes(p, n, matrices), room = (int64_t)t->shared_bytes - folds;
-    plan(&w, &first, room);
-    plan(&w, &last, room);
+    contraction_plan(&w, &first, room);
+    contraction_plan(&w, &last, room);
     const int64_t a = contraction_panel_bytes(&w, &first), b = contraction_panel_bytes(&w, &last);
     const int64_t taken = (a > b ? a : b) + folds;
     const bool scratch = taken + bytes > (int64_t)t->shared_bytes;

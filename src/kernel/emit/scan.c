@@ -1,6 +1,6 @@
 /* Scans: running folds along rows, in the order that src/backend/cpu/reduce/scan.c states.
  *
- * A block takes TEAMS chunks; a thread has one of their blocks of SCAN_BLOCK neighbours. Elements go through
+ * A block takes several chunks; a thread has one of their blocks of SCAN_BLOCK neighbours. Elements go through
  * shared memory, so that memory is read and written side by side. If rows have several chunks, there are
  * launches before that find what the chunks before each chunk come to. On a CPU a block is one thread, which takes a
  * chunk. */
@@ -15,12 +15,16 @@ enum {
     SCAN_CHUNK = 1024,
     SCAN_RANGE = 64, /* chunks */
     TEAM = SCAN_CHUNK / SCAN_BLOCK,
-    TEAMS = THREADS / TEAM, /* chunks that a block takes */
-    TILE = TEAMS * SCAN_CHUNK,
-    ROOM = TILE +
-           TILE / SCAN_BLOCK,   /* in shared memory, so that neighbouring threads use other banks */
     RUNS = THREADS / SCAN_RANGE /* ranges that a block of range_totals takes */
 };
+
+/* Threads of a block that takes chunks: half as many if its elements do not fit in shared memory. */
+static int threads_of(const program *p, const emit_target *t)
+{
+    const uint64_t lane = ig_dtype_bytes(dtype_lane(p->dtype));
+    return (uint64_t)THREADS * (SCAN_BLOCK + 1 + 2) * lane <= t->shared_bytes ? THREADS
+                                                                              : THREADS / 2;
+}
 
 /* Text that all kernels of a scan share: join, identity, load. */
 static void scan_functions(emit_writer *w, const program *p)
@@ -58,8 +62,10 @@ static void write_run(emit_writer *w, const char *type, const char *from, const 
 
 /* The block's chunks: v[] is the running fold of the thread's block of elements, by halves, and total[] has the
  * folds of all blocks. */
-static void write_blocks(emit_writer *w, const char *type, int inner, int chunks, int rows)
+static void write_blocks(emit_writer *w, const char *type, int threads, int inner, int chunks,
+                         int rows)
 {
+    const int teams = threads / TEAM, each = SCAN_CHUNK / threads;
     text_add(&w->body,
              "    __shared__ %s s[%d];\n    __shared__ %s total[%d];\n"
              "    const int t = threadIdx.x, team = t / %d;\n"
@@ -75,9 +81,9 @@ static void write_blocks(emit_writer *w, const char *type, int inner, int chunks
              "        const int at = u * %d + t;\n        s[at + at / %d] = v[u];\n    }\n"
              "    __syncthreads();\n"
              "#pragma unroll\n    for (int u = 0; u < %d; u++)\n        v[u] = s[t * %d + u];\n",
-             type, ROOM, type, THREADS, TEAM, TEAMS, rows, chunks, type, SCAN_BLOCK, TEAMS, chunks,
-             chunks, SCAN_CHUNK, SCAN_CHUNK / THREADS, THREADS, SCAN_CHUNK / THREADS, inner,
-             SCAN_BLOCK, THREADS, SCAN_BLOCK, SCAN_BLOCK, SCAN_BLOCK + 1);
+             type, threads * (SCAN_BLOCK + 1), type, threads, TEAM, teams, rows, chunks, type,
+             SCAN_BLOCK, teams, chunks, chunks, SCAN_CHUNK, each, threads, each, inner, SCAN_BLOCK,
+             threads, SCAN_BLOCK, SCAN_BLOCK, SCAN_BLOCK + 1);
     for (int half = 1; half < SCAN_BLOCK; half *= 2)
         text_add(&w->body,
                  "#pragma unroll\n    for (int k = 0; k < %d; k++)\n        if (k & %d)\n"
@@ -94,10 +100,10 @@ static ig_status start(emit_writer *w, const program *p, const emit_target *t, e
     return IG_OK;
 }
 
-static ig_status finish(emit_writer *w, const char *entry, int64_t blocks)
+static ig_status finish(emit_writer *w, const char *entry, int64_t blocks, int threads)
 {
     const uint32_t grid[3] = {(uint32_t)blocks, 1, 1};
-    const uint32_t block[3] = {w->target->cpu ? 1 : THREADS, 1, 1};
+    const uint32_t block[3] = {(uint32_t)threads, 1, 1};
     return writer_finish(w, entry, grid, block, 0);
 }
 
@@ -145,7 +151,7 @@ static ig_status serial_totals(const program *p, const emit_target *t, uint64_t 
     serial_blocks(&w, type, writer_number(&w, p->inner), chunks);
     text_add(&w.body, "        run = join(run, v[%d]);\n    }\n    p%d[blockIdx.x] = run;\n}\n",
              SCAN_BLOCK - 1, writer_scratch(&w, type, 0));
-    TRY(finish(&w, "chunk_totals", p->outer * n));
+    TRY(finish(&w, "chunk_totals", p->outer * n, 1));
     TRY(start(&w, p, t, out));
     chunks = writer_number(&w, n);
     int ranges = writer_number(&w, n_ranges);
@@ -158,7 +164,7 @@ static ig_status serial_totals(const program *p, const emit_target *t, uint64_t 
              SCAN_RANGE);
     serial_run(&w, type, writer_scratch(&w, type, 0));
     text_add(&w.body, "    p%d[blockIdx.x] = run;\n}\n", writer_scratch(&w, type, carries));
-    TRY(finish(&w, "range_totals", p->outer * n_ranges));
+    TRY(finish(&w, "range_totals", p->outer * n_ranges, 1));
     TRY(start(&w, p, t, out));
     ranges = writer_number(&w, n_ranges);
     text_add(&w.body,
@@ -167,7 +173,7 @@ static ig_status serial_totals(const program *p, const emit_target *t, uint64_t 
              ranges, ranges);
     serial_run(&w, type, writer_scratch(&w, type, carries));
     text_add(&w.body, "}\n");
-    return finish(&w, "range_carries", p->outer);
+    return finish(&w, "range_carries", p->outer, 1);
 }
 
 /* p[target] = the value x, as the output stores it. */
@@ -209,7 +215,7 @@ static ig_status serial_scan(const program *p, const emit_target *t, uint64_t ca
              SCAN_BLOCK, type);
     write_result(&w, p, to);
     text_add(&w.body, "        }\n        run = join(run, v[%d]);\n    }\n}\n", SCAN_BLOCK - 1);
-    return finish(&w, "scan", p->outer * n);
+    return finish(&w, "scan", p->outer * n, 1);
 }
 
 /* ---- elsewhere ---- */
@@ -219,19 +225,20 @@ static ig_status chunk_totals(const program *p, const emit_target *t, emitted *o
 {
     const char *type = emit_lane_type(p->dtype);
     const int64_t n = ceil_div(p->inner, SCAN_CHUNK);
+    const int threads = threads_of(p, t);
     emit_writer w;
     TRY(start(&w, p, t, out));
     const int inner = writer_number(&w, p->inner), chunks = writer_number(&w, n);
     const int rows = writer_number(&w, p->outer), to = writer_scratch(&w, type, 0);
     text_add(&w.body, "extern \"C\" __global__ void chunk_totals(PARAMS)\n{\n");
-    write_blocks(&w, type, inner, chunks, rows);
+    write_blocks(&w, type, threads, inner, chunks, rows);
     text_add(&w.body,
              "    (void)team;\n    if (t < %d && first + t < jobs) {\n"
              "        %s run = identity();\n        const %s *from = total + t * %d;\n",
-             TEAMS, type, type, TEAM);
+             threads / TEAM, type, type, TEAM);
     write_run(&w, type, "from[0", NULL, TEAM, "        ");
     text_add(&w.body, "        p%d[first + t] = run;\n    }\n}\n", to);
-    return finish(&w, "chunk_totals", ceil_div(p->outer * n, TEAMS));
+    return finish(&w, "chunk_totals", ceil_div(p->outer * n, threads / TEAM), threads);
 }
 
 /* What the chunks before each chunk of its range come to; what each range comes to. */
@@ -264,7 +271,7 @@ static ig_status range_totals(const program *p, const emit_target *t, uint64_t c
              "        p%d[job] = run;\n    }\n    __syncthreads();\n"
              "    if (here)\n        p%d[row * g.n%d + chunk] = before[t + t / %d];\n}\n",
              to, from, chunks, SCAN_RANGE);
-    return finish(&w, "range_totals", ceil_div(p->outer * n_ranges, RUNS));
+    return finish(&w, "range_totals", ceil_div(p->outer * n_ranges, RUNS), THREADS);
 }
 
 /* What the ranges before each range come to: a block for each row, some ranges at a time. */
@@ -291,7 +298,7 @@ static ig_status range_carries(const program *p, const emit_target *t, uint64_t 
              "        }\n        __syncthreads();\n        if (here)\n"
              "            p%d[at] = before[t];\n        __syncthreads();\n    }\n}\n",
              sums);
-    return finish(&w, "range_carries", p->outer);
+    return finish(&w, "range_carries", p->outer, THREADS);
 }
 
 ig_status emit_scan(const program *p, const emit_target *t, emitted *out)
@@ -313,6 +320,7 @@ ig_status emit_scan(const program *p, const emit_target *t, emitted *out)
     }
     if (t->cpu)
         return serial_scan(p, t, carries, out);
+    const int threads = threads_of(p, t), teams = threads / TEAM;
     emit_writer w;
     TRY(start(&w, p, t, out));
     write_place(&w, "target", &p->out.v, p->inner);
@@ -320,11 +328,11 @@ ig_status emit_scan(const program *p, const emit_target *t, emitted *out)
     const int rows = writer_number(&w, p->outer), to = writer_operand(&w, &p->out, true);
     text_add(&w.body,
              "extern \"C\" __global__ void scan(PARAMS)\n{\n    __shared__ %s blocks[%d];\n", type,
-             THREADS);
-    write_blocks(&w, type, inner, chunks, rows);
+             threads);
+    write_blocks(&w, type, threads, inner, chunks, rows);
     text_add(&w.body,
              "    if (t < %d) {\n        %s run = identity();\n        const int at = t * %d;\n",
-             TEAMS, type, TEAM);
+             teams, type, TEAM);
     write_run(&w, type, "total[at", "blocks[at", TEAM, "        ");
     text_add(&w.body, "    }\n    __syncthreads();\n    %s before = identity();\n", type);
     if (n > 1) {
@@ -348,9 +356,9 @@ ig_status emit_scan(const program *p, const emit_target *t, emitted *out)
              "            const int at = c * %d + u * %d + t;\n"
              "            const %s x = s[at + at / %d];\n"
              "            if (job < jobs && col < g.n%d)\n                ",
-             SCAN_BLOCK, SCAN_BLOCK + 1, TEAMS, chunks, chunks, SCAN_CHUNK, SCAN_CHUNK / THREADS,
-             THREADS, SCAN_CHUNK, THREADS, type, SCAN_BLOCK, inner);
+             SCAN_BLOCK, SCAN_BLOCK + 1, teams, chunks, chunks, SCAN_CHUNK, SCAN_CHUNK / threads,
+             threads, SCAN_CHUNK, threads, type, SCAN_BLOCK, inner);
     write_result(&w, p, to);
     text_add(&w.body, "        }\n    }\n}\n");
-    return finish(&w, "scan", ceil_div(p->outer * n, TEAMS));
+    return finish(&w, "scan", ceil_div(p->outer * n, teams), threads);
 }
