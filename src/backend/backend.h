@@ -24,10 +24,12 @@ typedef struct backend_limits {
     uint64_t thread_at[3]; /* of a block along each axis */
     uint64_t shared_bytes; /* of a block */
     uint64_t alloc_bytes;  /* of one buffer */
-    uint64_t param_bytes;  /* of all parameters of a kernel; a buffer takes 16 */
-    int buffers;           /* of one kernel */
-    int processors;        /* that run blocks, each several at a time; 0: unknown */
-    bool f16, f64;         /* has arithmetic of that type */
+    /* Not 0: there are larger buffers, too, of which a launch reaches this many bytes from where an argument points. */
+    uint64_t reach_bytes;
+    uint64_t param_bytes; /* of all parameters of a kernel; a buffer takes 16 */
+    int buffers;          /* of one kernel */
+    int processors;       /* that run blocks, each several at a time; 0: unknown */
+    bool f16, f64;        /* has arithmetic of that type */
     bool atomics_i64;
     bool shuffles;       /* threads of a subgroup can read each other's values */
     bool matrices;       /* a subgroup multiplies small matrices of f32, with f32 sums */
@@ -74,6 +76,7 @@ typedef struct kernel_launch {
     uint32_t grid[3], block[3]; /* blocks of the grid, threads of a block: x, y, z */
     size_t shared_bytes;        /* with dynamic_shared */
     const kernel_arg *args;     /* one for each parameter */
+    uint64_t reach; /* most bytes that it reaches from where an argument points; 0: not known */
     uint64_t *device_ns; /* not NULL: the launch waits, and this receives its time on the device */
     const char *label;   /* for messages: the ops that it computes; NULL: the kernel's name */
 } kernel_launch;

@@ -190,7 +190,9 @@ static ig_status emit(const schedule *s, const program *p, int record, const bac
                                 .matrices = l->matrices,
                                 .by_value = by_value,
                                 .slot_len = bytes,
-                                .record = records};
+                                .record = records,
+                                .buffer_bytes = l->alloc_bytes,
+                                .reach_bytes = l->reach_bytes};
     if (status == IG_OK)
         status = emit_program(p, &target, out);
     memory_free(by_value);
@@ -319,6 +321,10 @@ static ig_status reserve(const backend *dev, const emitted_program *c)
     struct device_memory *m = memory_of(dev);
     if (!m)
         FAIL(IG_ERR_DEVICE, "more than %d devices are in use", DEVICES_MOST);
+    if (dev->limits.reach_bytes && bytes > dev->limits.alloc_bytes)
+        FAIL(IG_ERR_UNSUPPORTED,
+             "a launch needs %llu bytes of memory; a buffer there has at most %llu",
+             (unsigned long long)bytes, (unsigned long long)dev->limits.alloc_bytes);
     if (bytes && (!m->scratch || m->scratch->bytes < bytes)) {
         buffer_release(m->scratch);
         m->scratch = dev->alloc(dev, (size_t)bytes);
@@ -481,6 +487,7 @@ ig_status emitted_launch(const program *p, const backend *dev, const binding *bi
         lane_launch l = {.base = {.shared_bytes = step->shared_bytes,
                                   .args = r->args,
                                   .label = c->label,
+                                  .reach = dev->limits.reach_bytes,
                                   .device_ns = device_ns && r->code ? &ns : NULL}};
         memcpy(l.base.grid, step->grid, sizeof l.base.grid);
         memcpy(l.base.block, step->block, sizeof l.base.block);

@@ -68,7 +68,7 @@ bool fallback_may_help(const backend *dev, ig_status failed)
 
 bool fallback_too_large(const backend *dev, uint64_t bytes)
 {
-    return dev->limits.alloc_bytes && bytes > dev->limits.alloc_bytes;
+    return dev->limits.alloc_bytes && !dev->limits.reach_bytes && bytes > dev->limits.alloc_bytes;
 }
 
 /* ---- the report ---- */
@@ -184,9 +184,12 @@ static const char *ops_of(const program *p, int n, char out[static OP_BYTES])
 ig_status fallback_check_sizes(const schedule *s, int i, const backend *dev)
 {
     char asked[SIZE_ROOM], most[SIZE_ROOM];
+    if (!dev->limits.alloc_bytes ||
+        (dev->limits.reach_bytes && s->program[i].kind != PROGRAM_KERNEL)) /* it runs in tiles */
+        return IG_OK;
     for (int k = 0; k < s->n_slot; k++) {
         const uint64_t bytes = (uint64_t)s->slot[k].bytes;
-        if (!fallback_too_large(dev, bytes) || s->slot[k].kind == SLOT_ROWS)
+        if (bytes <= dev->limits.alloc_bytes || s->slot[k].kind == SLOT_ROWS)
             continue;
         for (int j = i; j < i + s->program[i].chain; j++)
             if (program_touches(&s->program[j], k))

@@ -156,7 +156,8 @@ static buffer *alloc_on(const backend *dev, int64_t bytes)
 /* Temporaries are parts of one arena, unless that is larger than the device allows. */
 static ig_status bind_temporaries(const schedule *s, const backend *dev, int *n_owned)
 {
-    const bool apart = fallback_too_large(dev, (uint64_t)s->arena_bytes);
+    const uint64_t most = dev->limits.alloc_bytes;
+    const bool apart = most && (uint64_t)s->arena_bytes > most;
     buffer *arena = NULL;
     for (int i = 0; i < s->n_slot; i++) {
         const slot *t = &s->slot[i];

@@ -92,6 +92,7 @@ static void set_limits(metal_device *d, int family)
         .thread_at = {THREADS_MOST, THREADS_MOST, THREADS_MOST},
         .shared_bytes = objc_send(shared_most, d->device),
         .alloc_bytes = most < budget ? most : budget,
+        .reach_bytes = most / 2 / METAL_PAGE * METAL_PAGE,
         .buffers = METAL_BUFFERS,
         .f16 = true,
         .shuffles = true,
@@ -102,7 +103,7 @@ static void set_limits(metal_device *d, int family)
     snprintf(d->family, sizeof d->family, "Apple%d", family);
     snprintf(d->features, sizeof d->features, "f16 exact-division simdgroup-matrix unified-memory");
     snprintf(d->note, sizeof d->note,
-             "no f64; f32 may flush subnormal numbers to zero; a buffer has at most %.1f GiB",
+             "no f64; f32 may flush subnormal numbers to zero; arrays beyond %.1f GiB run in tiles",
              (double)d->base.limits.alloc_bytes / (1 << 30));
 }
 

@@ -38,8 +38,8 @@ static ig_status check_shape(const metal_kernel *k, const kernel_launch *l)
     return IG_OK;
 }
 
-/* A buffer of this device with valid content and a place in it, or a null pointer. */
-static ig_status check_args(const metal_kernel *k, const kernel_launch *l)
+/* A buffer of this device with valid content and a place in it, or a null pointer. *alone: one is seen through windows. */
+static ig_status check_args(const metal_kernel *k, const kernel_launch *l, bool *alone)
 {
     metal_memory *m;
     for (int i = 0; i < k->n_params; i++) {
@@ -53,6 +53,12 @@ static ig_status check_args(const metal_kernel *k, const kernel_launch *l)
             continue;
         TRY(metal_memory_of(k->dev, at->buf, k->name, &m));
         TRY(metal_memory_valid(m, k->name));
+        if (!m->object && (!l->reach || l->reach > k->dev->base.limits.reach_bytes))
+            FAIL(IG_ERR_UNSUPPORTED,
+                 "%s: parameter %d points into %zu bytes, but a kernel on %s can use %llu at most",
+                 k->name, i + 1, at->buf->bytes, k->dev->name,
+                 (unsigned long long)k->dev->base.limits.alloc_bytes);
+        *alone = *alone || !m->object;
     }
     return IG_OK;
 }
@@ -92,9 +98,10 @@ static ig_status encode(const metal_kernel *k, const kernel_launch *l, id encode
         else if (!m)
             objc_send(set_buffer, encoder, NULL, 0, (NSUInteger)i);
         else {
-            const size_t at = a->at.offset < m->bytes ? a->at.offset : 0;
+            size_t at;
+            const id object = metal_place(m, a->at.offset < m->bytes ? a->at.offset : 0, &at);
             metal_uses(m, !m->source && !k->params[i].is_read);
-            objc_send(set_buffer, encoder, m->object, m->start + at, (NSUInteger)i);
+            objc_send(set_buffer, encoder, object, at, (NSUInteger)i);
         }
     }
     if (k->dynamic_shared)
@@ -109,15 +116,17 @@ static ig_status launch_locked(metal_kernel *k, const kernel_launch *l)
     metal_device *d = k->dev;
     id encoder;
     double seconds = 0;
-    TRY(check_args(k, l));
-    if (l->device_ns) /* a batch of its own */
+    bool alone = l->device_ns != NULL; /* in a batch of its own */
+    TRY(check_args(k, l, &alone));
+    if (alone)
         TRY(metal_settle_all(d, NULL));
     TRY(metal_encode(d, METAL_COMPUTE, l->label ? l->label : k->name, &encoder));
     TRY(encode(k, l, encoder));
-    if (!l->device_ns)
+    if (!alone)
         return metal_batch_check(d);
     TRY(metal_settle_all(d, &seconds));
-    *l->device_ns = (uint64_t)(seconds * 1e9);
+    if (l->device_ns)
+        *l->device_ns = (uint64_t)(seconds * 1e9);
     return IG_OK;
 }
 

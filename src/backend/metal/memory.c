@@ -7,14 +7,59 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* ---- blocks: called with the lock ---- */
 
 static metal_block *block_of(uint64_t at) { return (metal_block *)(uintptr_t)at; }
 
+static size_t whole_pages(size_t bytes)
+{
+    return (bytes + METAL_PAGE - 1) / METAL_PAGE * METAL_PAGE;
+}
+
+static void windows_give(metal_block *b)
+{
+    for (int i = 0; i < b->n_windows; i++)
+        objc_send(release, b->windows[i]);
+    if (b->data)
+        munmap(b->data, whole_pages(b->bytes));
+    memory_free(b);
+}
+
+/* Metal wraps pages of mmap. */
+static ig_status windows_get(const metal_device *d, size_t bytes, uint64_t *at, bool *full)
+{
+    const size_t step = (size_t)d->base.limits.reach_bytes, all = whole_pages(bytes);
+    const int n = (int)((all + step - 1) / step);
+    metal_block *b = memory_new(sizeof *b + (size_t)n * sizeof *b->windows);
+    if (!b)
+        return IG_ERR_MEMORY;
+    void *data = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0);
+    b->data = data != MAP_FAILED ? data : NULL;
+    b->bytes = bytes;
+    for (int i = 0; i < n && b->data; i++) {
+        const size_t from = (size_t)i * step, rest = all - from;
+        b->windows[i] =
+            objc_send(wrap_buffer, d->device, (char *)data + from,
+                      rest < 2 * step ? rest : 2 * step, MTLResourceStorageModeShared, NULL);
+        if (!b->windows[i])
+            break;
+        b->n_windows++;
+    }
+    *at = (uint64_t)(uintptr_t)b;
+    if (b->n_windows == n)
+        return IG_OK;
+    windows_give(b);
+    *full = true;
+    return IG_ERR_MEMORY;
+}
+
 static ig_status block_get(void *device, size_t bytes, uint64_t *at, bool *full)
 {
     const metal_device *d = device;
+    if (bytes > d->base.limits.alloc_bytes)
+        return windows_get(d, bytes, at, full);
     metal_block *b = memory_new(sizeof *b);
     if (!b)
         return IG_ERR_MEMORY;
@@ -32,12 +77,17 @@ static ig_status block_get(void *device, size_t bytes, uint64_t *at, bool *full)
          d->name, bytes);
 }
 
-/* A command buffer holds references of its own, so blocks in use can be given back. */
+/* A command buffer holds references of its own, so blocks in use can be given back. Nothing uses windows any more. */
 static void block_give(void *device, uint64_t at)
 {
+    metal_block *b = block_of(at);
     (void)device;
-    objc_send(release, block_of(at)->object);
-    memory_free(block_of(at));
+    if (b->n_windows) {
+        windows_give(b);
+        return;
+    }
+    objc_send(release, b->object);
+    memory_free(b);
 }
 
 /* A failure is not lost: it poisons what the batch wrote. */
@@ -112,9 +162,6 @@ buffer *metal_alloc(const backend *dev, size_t bytes)
 {
     metal_device *d = metal_device_of(dev);
     metal_memory *m;
-    if (bytes > dev->limits.alloc_bytes)
-        FAIL_NULL(IG_ERR_MEMORY, "%s: a buffer of %zu bytes is asked for, but one has at most %llu",
-                  d->name, bytes, (unsigned long long)dev->limits.alloc_bytes);
     buffer *b = buffer_of(d, bytes, &m);
     if (!b)
         return NULL;
@@ -128,6 +175,13 @@ buffer *metal_alloc(const backend *dev, size_t bytes)
     m->object = block->object;
     m->used = block->used;
     return ready(b, m, block->data);
+}
+
+id metal_place(const metal_memory *m, size_t offset, size_t *at)
+{
+    const size_t step = (size_t)m->dev->base.limits.reach_bytes;
+    *at = m->object ? m->start + offset : offset % step;
+    return m->object ? m->object : block_of(m->block->at)->windows[offset / step];
 }
 
 /* Metal wants whole pages. Those at both ends have bytes that are not ours, which nothing touches. */
@@ -224,7 +278,7 @@ ig_status metal_read(buffer *from, size_t offset, void *to, size_t bytes)
 
 /* ---- commands ---- */
 
-/* Metal copies and fills multiples of 4 bytes; the host does the others. */
+/* Metal copies and fills multiples of 4 bytes of one buffer; the host does the others. */
 static bool is_whole(size_t offset, size_t bytes) { return (offset | bytes) % 4 == 0; }
 
 static ig_status copy_locked(buffer *to, metal_memory *t, size_t to_offset, buffer *from,
@@ -233,7 +287,8 @@ static ig_status copy_locked(buffer *to, metal_memory *t, size_t to_offset, buff
     metal_device *d = t->dev;
     id encoder;
     TRY(metal_memory_valid(f, "copy"));
-    if (!is_whole(t->start + to_offset, bytes) || !is_whole(f->start + from_offset, bytes)) {
+    if (!t->object || !f->object || !is_whole(t->start + to_offset, bytes) ||
+        !is_whole(f->start + from_offset, bytes)) {
         TRY(metal_settle(d, t->used > f->used ? t->used : f->used));
         TRY(metal_memory_valid(f, "copy"));
         memcpy((char *)to->data + to_offset, (const char *)from->data + from_offset, bytes);
@@ -266,7 +321,7 @@ static ig_status fill_locked(buffer *to, metal_memory *m, size_t offset, uint8_t
                              size_t bytes)
 {
     id encoder;
-    if (!is_whole(m->start + offset, bytes) || m->used <= m->dev->completed) {
+    if (!m->object || !is_whole(m->start + offset, bytes) || m->used <= m->dev->completed) {
         TRY(metal_settle(m->dev, m->used));
         memset((char *)to->data + offset, value, bytes);
         host_wrote(m, to, bytes);

@@ -51,11 +51,16 @@ typedef struct metal_failure {
     char text[FLIGHT_TEXT_BYTES];
 } metal_failure;
 
-/* A block of the pool. */
+/* A block of the pool. One that is larger than a buffer of Metal's is memory of our own, seen through windows: buffers
+ * over two steps of it that begin one step apart. So from each place at least one step is reached through one window.
+ * Metal does not know that windows overlap: a launch that uses one waits for those before, and is waited for. */
 typedef struct metal_block {
     id object;
     void *data;
+    size_t bytes;
     uint64_t used; /* by the batch of this number */
+    int n_windows;
+    id windows[];
 } metal_block;
 
 typedef struct metal_device {
@@ -83,7 +88,7 @@ typedef struct metal_device {
 /* buffer.handle */
 typedef struct metal_memory {
     metal_device *dev;
-    id object;
+    id object;         /* NULL: there are windows */
     pool_block *block; /* NULL: the memory is that of source */
     size_t bytes;
     size_t start;           /* where the buffer begins in the object */
@@ -142,6 +147,8 @@ ig_status metal_memory_of(const metal_device *d, const buffer *b, const char *wh
 /* IG_OK if the memory is not poisoned. With the lock. */
 ig_status metal_memory_valid(const metal_memory *m, const char *what);
 extern const pool_driver metal_pool;
+/* The object and the offset in it of a byte of the memory. */
+id metal_place(const metal_memory *m, size_t offset, size_t *at);
 
 /* ---- build.c, launch.c ---- */
 

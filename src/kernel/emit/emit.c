@@ -2,11 +2,11 @@
 #include "kernel/emit/emit.h"
 
 #include "base/error.h"
-#include "kernel/emit/writer.h"
+#include "kernel/emit/tiles.h"
 
 typedef ig_status (*emit_core)(const program *p, const emit_target *t, emitted *out);
 
-ig_status emit_program(const program *p, const emit_target *t, emitted *out)
+static ig_status emit_as_it_is(const program *p, const emit_target *t, emitted *out)
 {
     static const emit_core cores[] = {
         [PROGRAM_MAP] = emit_map,          [PROGRAM_REDUCE] = emit_reduce,
@@ -15,11 +15,18 @@ ig_status emit_program(const program *p, const emit_target *t, emitted *out)
         [PROGRAM_ARGSORT] = emit_sort,     [PROGRAM_SEARCH] = emit_search,
         [PROGRAM_WRITE] = emit_write,
     };
+    if (p->chain <= 1)
+        return cores[p->kind](p, t, out);
+    return p->kind == PROGRAM_CONTRACT ? emit_contract_chain(p, p->chain, t, out)
+                                       : emit_rows(p, p->chain, t, out);
+}
+
+ig_status emit_program(const program *p, const emit_target *t, emitted *out)
+{
+    const int n = p->chain > 1 ? p->chain : 1;
     *out = (emitted){0};
-    const ig_status status = p->chain <= 1 ? cores[p->kind](p, t, out)
-                             : p->kind == PROGRAM_CONTRACT
-                                 ? emit_contract_chain(p, p->chain, t, out)
-                                 : emit_rows(p, p->chain, t, out);
+    const ig_status status = emit_has_large(p, n, t) ? emit_tiles(p, n, t, emit_as_it_is, out)
+                                                     : emit_as_it_is(p, t, out);
     if (status != IG_OK)
         emitted_free(out);
     return status;

@@ -29,6 +29,9 @@ typedef struct emit_target {
     const int64_t *slot_len; /* of each slot: bytes */
     const int
         *record; /* of each program of the chain: its record of faults; NULL: all use the first */
+    /* If reach_bytes is not 0, a slot may be larger than a buffer (buffer_bytes). Then a kernel reaches only so many
+     * bytes of it from where its argument points. */
+    uint64_t buffer_bytes, reach_bytes;
 } emit_target;
 
 typedef enum emit_param_kind {

@@ -44,7 +44,7 @@ ig_status emit_map(const program *p, const emit_target *t, emitted *out)
     emit_tape(&w, &s);
     text_add(&w.body, "    }\n}\n");
     const int64_t blocks = (threads + BLOCK_THREADS - 1) / BLOCK_THREADS;
-    const int64_t most = t->block_limit ? (int64_t)t->block_limit * 8 : INT32_MAX;
+    const int64_t most = t->block_limit ? (int64_t)t->block_limit * 8 : EMIT_MOST_BLOCKS;
     const uint32_t grid[3] = {(uint32_t)(blocks < most ? blocks : most), 1, 1};
     const uint32_t block[3] = {BLOCK_THREADS, 1, 1};
     const ig_status status = writer_finish(&w, "map", grid, block, 0);

@@ -9,6 +9,7 @@
 #include "kernel/emit/rows.h"
 
 #include "kernel/emit/held.h"
+#include "kernel/emit/tiles.h"
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -26,7 +27,7 @@ enum {
 
 uint32_t rows_grid(int64_t blocks, const emit_target *t)
 {
-    const int64_t most = t->block_limit ? (int64_t)t->block_limit : INT32_MAX;
+    const int64_t most = t->block_limit ? (int64_t)t->block_limit : EMIT_MOST_BLOCKS;
     return (uint32_t)(blocks < 1 ? 1 : blocks < most ? blocks : most);
 }
 
@@ -483,10 +484,13 @@ ig_status emit_rows(const program *p, int n, const emit_target *t, emitted *out)
 
 /* ---- long rows: ranges of chunks, then their values ---- */
 
-static void write_range_kernel(emit_writer *w, const program *p, int ranges, int range, bool steps)
+/* The values of the ranges follow `before` others in scratch memory. */
+static void write_range_kernel(emit_writer *w, const program *p, int ranges, int range, bool steps,
+                               int64_t before)
 {
     const int inner = writer_number(w, p->inner), rows = writer_number(w, p->outer);
-    const int partial = writer_scratch(w, rows_type(p), 0);
+    const uint64_t bytes = ig_dtype_bytes(dtype_lane(p->dtype));
+    const int partial = writer_scratch(w, rows_type(p), (uint64_t)before * bytes);
     text_add(&w->body, "extern \"C\" __global__ void ranges(PARAMS)\n{\n");
     rows_declare_shared(w, p, 0, RANGE_CHUNKS);
     text_add(
@@ -532,7 +536,9 @@ static ig_status emit_join_ranges(const program *p, const emit_target *t, int64_
     return status;
 }
 
-static ig_status emit_ranges(const program *p, const emit_target *t, int64_t range, emitted *out)
+/* The first kernel; `before` ranges have values already. */
+static ig_status emit_fold_ranges(const program *p, const emit_target *t, int64_t range,
+                                  int64_t before, emitted *out)
 {
     const int64_t chunks = ceil_div(p->inner, FOLD_CHUNK), ranges = ceil_div(chunks, range);
     emit_writer w;
@@ -545,12 +551,29 @@ static ig_status emit_ranges(const program *p, const emit_target *t, int64_t ran
     rows_join(&w, p, 0);
     write_lanes(&w, p, 0);
     const int n = writer_number(&w, ranges), size = writer_number(&w, range);
-    write_range_kernel(&w, p, n, size, steps);
+    write_range_kernel(&w, p, n, size, steps, before);
     const uint32_t grid[3] = {rows_grid(p->outer * ranges, t), 1, 1},
                    block[3] = {BLOCK_THREADS, 1, 1};
     const ig_status status = writer_finish(&w, "ranges", grid, block, 0);
     writer_drop(&w);
-    TRY(status);
+    return status;
+}
+
+static ig_status emit_ranges(const program *p, const emit_target *t, int64_t range, emitted *out)
+{
+    const int64_t unit = range * FOLD_CHUNK, ranges = ceil_div(p->inner, unit);
+    const int64_t points = emit_range_points(p, t, unit);
+    if (!points)
+        return emit_too_large(t);
+    for (int64_t from = 0; from < p->inner; from += points) {
+        const int64_t to = points < p->inner - from ? from + points : p->inner;
+        program part = *p;
+        ig_status status = points < p->inner ? emit_range(p, from, to, &part) : IG_OK;
+        if (status == IG_OK)
+            status = emit_fold_ranges(&part, t, range, from / unit, out);
+        emit_range_free(&part, p);
+        TRY(status);
+    }
     const uint64_t bytes = (uint64_t)(p->outer * ranges) * 8;
     out->scratch_bytes = bytes > out->scratch_bytes ? bytes : out->scratch_bytes;
     return emit_join_ranges(p, t, ranges, out);
@@ -711,5 +734,7 @@ ig_status emit_reduce(const program *p, const emit_target *t, emitted *out)
     const int64_t wanted = t->block_limit ? (int64_t)t->block_limit : 1024;
     while (range > TEAMS && p->outer * ceil_div(chunks, range) < wanted)
         range /= 2;
-    return chunks > range ? emit_ranges(p, t, range, out) : emit_rows(p, 1, t, out);
+    if (chunks > range)
+        return emit_ranges(p, t, range, out);
+    return emit_range_points(p, t, p->inner) ? emit_rows(p, 1, t, out) : emit_too_large(t);
 }

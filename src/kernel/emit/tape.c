@@ -302,6 +302,21 @@ static void write_store(emit_writer *w, const emit_space *s, int k, const int *d
     text_add(&w->body, ") = s%d;\n", k);
 }
 
+/* The number of the u-th point. In a tile, points go on where the tile before ended; that number has 64 bits, also where
+ * an idx has 32. */
+static void write_point(emit_writer *w, const emit_space *s, int u)
+{
+    const operand *last = s->t->n_operand ? &s->t->operand[s->t->n_operand - 1] : NULL;
+    text_add(&w->body, "(long long)i + %d", u);
+    if (!last || last->slot >= 0)
+        return;
+    const int low = writer_number(w, (int32_t)(uint32_t)(uint64_t)last->first_index);
+    const int high = writer_number(w, (int32_t)(uint32_t)((uint64_t)last->first_index >> 32));
+    text_add(&w->body,
+             " + (long long)((unsigned long long)(unsigned int)g.n%d << 32 | (unsigned int)g.n%d)",
+             high, low);
+}
+
 /* dst = operand at the point, moved by the index times the stride of the indexed axis. */
 static void write_read(emit_writer *w, const emit_space *s, int k, const int *def, int u)
 {
@@ -313,10 +328,9 @@ static void write_read(emit_writer *w, const emit_space *s, int k, const int *de
     value_name(index, def, inst->a, u);
     if (dtype_is_half(o->dtype))
         w->uses |= USES_HALF;
-    text_add(&w->body,
-             "    const idx j%d_%d = (idx)check_index(%s, g.n%d, (long long)i + %d, (int)g.n%d, "
-             "fault);\n",
-             k, u, index, len, u, writer_record(w, s->program));
+    text_add(&w->body, "    const idx j%d_%d = (idx)check_index(%s, g.n%d, ", k, u, index, len);
+    write_point(w, s, u);
+    text_add(&w->body, ", (int)g.n%d, fault);\n", writer_record(w, s->program));
     text_add(&w->body, "    const %s q%d_%d = p%d[", emit_storage_type(o->dtype), k, u, p);
     write_offset(w, s, &o->v);
     if (u && vector_step(s, &o->v))
@@ -410,8 +424,9 @@ static void write_inst(emit_writer *w, const emit_space *s, int k, const int *de
         case TAPE_CAST:
         case TAPE_ROUND: write_convert(w, s, k, def, u); break;
         case TAPE_IOTA:
-            text_add(&w->body, "    const long long v%d_%d = (long long)i + %d;\n", k, u,
-                     u * (s->step > 1 ? s->step : 1));
+            text_add(&w->body, "    const long long v%d_%d = ", k, u);
+            write_point(w, s, u * (s->step > 1 ? s->step : 1));
+            text_add(&w->body, ";\n");
             break;
         case TAPE_BITS: write_bits(w, s, k, u); break;
         case TAPE_READ: write_read(w, s, k, def, u); break;

@@ -5,7 +5,10 @@
 #include "base/text.h"
 #include "kernel/emit/emit.h"
 
-enum { EMIT_MOST_POINTERS = 512 };
+enum {
+    EMIT_MOST_POINTERS = 512,
+    EMIT_MOST_BLOCKS = (1 << 24) - 1 /* of 256 threads: threads have numbers of 32 bits */
+};
 
 static inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 

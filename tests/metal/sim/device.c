@@ -75,6 +75,8 @@ static id buffer_wrap(id o, SEL s, void *data, uint64_t bytes, uint64_t options,
     REQUIRE(data && (uintptr_t)data % SIM_PAGE == 0, "%s: %p is not a multiple of the page size, %d", s, data, SIM_PAGE);
     REQUIRE(bytes && bytes % SIM_PAGE == 0, "%s: length %llu is not a multiple of the page size, %d", s,
             (unsigned long long)bytes, SIM_PAGE);
+    REQUIRE(bytes <= (uint64_t)sim_setting(SIM_BUFFER_MIB) << 20, "%s: %llu bytes are more than maxBufferLength", s,
+            (unsigned long long)bytes);
     REQUIRE(!block, "%s: the simulator calls no deallocator", s);
     sim_buffer *b = (sim_buffer *)sim_new(&sim_buffer_class);
     b->data = data;

@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+"""Arrays that are larger than a buffer of the GPU, on a simulated one with buffers of 1 MiB: programs over their rows run in
+tiles, with the CPU's bits; others are refused, or left to the CPU."""
+import os
+import tempfile
+
+from simulated import READY, ROOT, prepare, run
+from support.tally import check, finish, skip
+
+SMALL = {"METALSIM_BUFFER_MIB": 1, "METALSIM_MEMORY_MIB": 128}
+# Each array here has more than 1 MiB.
+SAME = ["x = arange(700000, dtype=\"f32\"); x * 2 + 1", "x = uniform(key(1), [700, 1000]); x * 2 + sum(x)",
+        "softmax(normal(key(1), [700, 1000]), axis=-1)", "argmax(normal(key(1), [700, 1000]), axis=-1)",
+        "normal(key(1), [700, 1000]) @ ones([1000, 8])", "x = normal(key(1), [900000], dtype=\"bf16\"); x[3:899999] * x[4:]",
+        "x = normal(key(1), [700, 1000]); to_device(to_device(x, \"cpu\"), \"metal\") + 1"]
+REFUSED = ["x = normal(key(1), [700, 700]); x + x.T", "flip(arange(700000, dtype=\"f32\"), 0) * 2",
+           "sum(ones([700, 1000]) * arange(1000, dtype=\"f32\"), axis=0) + sort(arange(700000, dtype=\"f32\"))[0]"]
+
+
+def evaluate(folder, text, device, **settings):
+    path = os.path.join(folder, device + ".npy")
+    text = text.replace("\"metal\")", f"\"{device}\")")
+    done = run("eval", "--math", "same", "--device", device, "-o", path, *settings.pop("options", []), text, **settings)
+    with open(path, "rb") if done.returncode == 0 else open(os.devnull, "rb") as file:
+        return done, file.read()
+
+
+def main():
+    if not READY:
+        skip("tiles on the simulated GPU", "clang 16 or newer is needed")
+        finish()
+    with tempfile.TemporaryDirectory() as folder:
+        prepare(*[["eval", "--math", "same", "--device", "metal", text] for text in SAME])
+        for text in SAME:
+            _, wanted = evaluate(folder, text, "cpu")
+            for order in (0, 1):
+                done, got = evaluate(folder, text, "metal", METALSIM_ORDER=order, **SMALL)
+                check(f"{text}: in tiles, order {order}", done.returncode == 0 and got == wanted and wanted, done.stderr)
+        for text in REFUSED:
+            done, _ = evaluate(folder, text, "metal", **SMALL)
+            check(f"{text}: refused with the reason", done.returncode == 4 and "larger than a buffer there (1 MiB)" in done.stderr,
+                  done.stderr)
+        _, wanted = evaluate(folder, REFUSED[0], "cpu")
+        done, got = evaluate(folder, REFUSED[0], "metal", options=["--fallback", "auto"], **SMALL)
+        check("the CPU takes it if the policy allows it", done.returncode == 0 and got == wanted, done.stderr)
+        done, _ = evaluate(folder, "ones([40000000], dtype=\"f32\")", "metal", **SMALL)
+        check("the budget is kept", done.returncode != 0 and "the limit is 128 MiB" in done.stderr, done.stderr)
+    done = run("run", os.path.join(ROOT, "tests", "metal", "kernels.cu"), "-k", "saxpy", "--grid", "4", "--block", "256", "--arg", "n=1000",
+               "--arg", "a=2", "--arg", "x=zeros:f32[700000]", "--arg", "y=ones:f32[1000]", "--device", "metal", **SMALL)
+    check("a kernel of the user is refused such an array", done.returncode != 0 and "can use 1048576 at most" in done.stderr,
+          done.stderr)
+    finish()
+
+
+if __name__ == "__main__":
+    main()
