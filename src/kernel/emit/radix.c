@@ -373,7 +373,7 @@ static void write_by_steps(emit_writer *w, const pass *p, int total, int count, 
     const radix *r = p->r;
     const int each = r->each;
     text_add(&w->body,
-             "    __shared__ unsigned short n[%d];\n    int place[%d];\n"
+             "    __shared__ unsigned short n[%d];\n    int place[%d];\n    base[t] = 0;\n"
              "#pragma unroll\n    for (int u = 0; u < %d; u++) {\n"
              "        const int j = u * %d + t;\n"
              "        item[j + j / %d] = j < here ? item_at(ARGS, row, first + j) : (%s)0;\n",
