@@ -6,40 +6,32 @@
 
 #include <string.h>
 
-INCLUDE_FILE("kernels_lanes", "kernels/lanes.cuh");
-INCLUDE_FILE("kernels_lanes_f64", "kernels/lanes_f64.cuh");
-INCLUDE_FILE("kernels_half", "kernels/half.cuh");
-INCLUDE_FILE("kernels_half_f64", "kernels/half_f64.cuh");
-INCLUDE_FILE("kernels_random", "kernels/random.cuh");
-INCLUDE_FILE("kernels_order", "kernels/order.cuh");
-INCLUDE_FILE("kernels_math", "kernels/math.cuh");
-INCLUDE_FILE("kernels_math_each", "kernels/math_each.cuh");
-INCLUDE_FILE("kernels_math_int", "kernels/math_int.cuh");
-INCLUDE_FILE("kernels_math_poly", "kernels/math_poly.cuh");
-extern const char kernels_lanes[], kernels_lanes_f64[], kernels_half[], kernels_half_f64[],
-    kernels_random[], kernels_order[], kernels_math[], kernels_math_each[], kernels_math_int[],
-    kernels_math_poly[];
-extern const uint64_t kernels_lanes_size, kernels_lanes_f64_size, kernels_half_size,
-    kernels_half_f64_size, kernels_random_size, kernels_order_size, kernels_math_size,
-    kernels_math_each_size, kernels_math_int_size, kernels_math_poly_size;
+#define FILES(ROW) \
+    ROW(lanes) \
+    ROW(lanes_f64) \
+    ROW(saturate) \
+    ROW(half) \
+    ROW(half_f64) \
+    ROW(random) \
+    ROW(order) \
+    ROW(math) \
+    ROW(math_each) \
+    ROW(math_int) \
+    ROW(math_poly)
+
+#define EMBEDDED(name) \
+    INCLUDE_FILE("kernels_" #name, "kernels/" #name ".cuh"); \
+    extern const char kernels_##name[]; \
+    extern const uint64_t kernels_##name##_size;
+FILES(EMBEDDED)
 
 const char *library_find(void *context, const char *name, bool quoted, size_t *bytes)
 {
+#define FOUND(name) {#name ".cuh", kernels_##name, &kernels_##name##_size},
     static const struct {
         const char *name, *text;
         const uint64_t *bytes;
-    } files[] = {
-        {"lanes.cuh", kernels_lanes, &kernels_lanes_size},
-        {"lanes_f64.cuh", kernels_lanes_f64, &kernels_lanes_f64_size},
-        {"half.cuh", kernels_half, &kernels_half_size},
-        {"half_f64.cuh", kernels_half_f64, &kernels_half_f64_size},
-        {"random.cuh", kernels_random, &kernels_random_size},
-        {"order.cuh", kernels_order, &kernels_order_size},
-        {"math.cuh", kernels_math, &kernels_math_size},
-        {"math_each.cuh", kernels_math_each, &kernels_math_each_size},
-        {"math_int.cuh", kernels_math_int, &kernels_math_int_size},
-        {"math_poly.cuh", kernels_math_poly, &kernels_math_poly_size},
-    };
+    } files[] = {FILES(FOUND)};
     (void)context;
     (void)quoted;
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
