@@ -336,27 +336,58 @@ const char *array_device_now(void)
 
 void array_device_set(const char *name) { device_now = name; }
 
-/* Places x where an input is; false, with the error set, if another one is elsewhere. */
-static bool place_beside(ig_array *x, const ig_array *root)
+static void fail_apart(const char *device, const char *other)
 {
-    if (!x->device)
-        x->device = root->device;
-    if (!root->device || root->device == x->device || strcmp(root->device, x->device) == 0)
-        return true;
     ig_fail(IG_ERR_DEVICE,
             "two arrays of one op are on different devices: '%s' and '%s'; move one of them: "
             "to_device(x, \"%s\")",
-            x->device, root->device, x->device);
-    return false;
+            device, other, device);
+}
+
+/* The device of the inputs; *other is that of one that is elsewhere. Numbers have none. */
+static const char *common_device(ig_array *const *in, int n_in, const char **other)
+{
+    const char *device = NULL;
+    for (int i = 0; i < n_in; i++) {
+        const char *here = in[i]->root->device;
+        if (!device)
+            device = here;
+        else if (here && here != device && strcmp(here, device) != 0)
+            *other = here;
+    }
+    return device;
+}
+
+/* Takes the inputs, and places the node where they are. Returns the device of an input that is elsewhere; NULL: there is
+ * none. Every op of a program comes through here. */
+static const char *take_inputs(ig_array *x, ig_array *const *in, int n_in)
+{
+    const char *other = NULL, *device = in[0]->root->device;
+    bool same = true, crosses = false;
+    ig_array **to = x->in;
+    int i = 0;
+    do {
+        ig_array *from = in[i];
+        const ig_array *root = from->root;
+        atomic_fetch_add_explicit(&from->refs, 1, memory_order_relaxed);
+        to[i] = from;
+        same &= root->device == device;
+        if (root->crosses)
+            crosses |= !root->data;
+    } while (++i < n_in);
+    x->device = same ? device : common_device(in, n_in, &other);
+    x->crosses = crosses;
+    return other;
 }
 
 ig_array *array_node(int op, ig_dtype dtype, int ndim, const int64_t *shape, ig_array *const *in,
                      int n_in, const node_attr *attr)
 {
     view *dst = attr ? attr->dst : NULL;
-    bool whole = true;
-    for (int i = 0; i < n_in; i++)
-        whole = whole && in[i];
+    int given = 0;
+    while (given < n_in && in[given])
+        given++;
+    bool whole = given == n_in;
     ig_array **many = NULL;
     if (whole && n_in > 3 && !(many = memory_get((size_t)n_in * sizeof *many)))
         whole = false;
@@ -373,21 +404,19 @@ ig_array *array_node(int op, ig_dtype dtype, int ndim, const int64_t *shape, ig_
         x->attr = *attr;
     if (x->attr.kernel)
         node_kernel_retain(x->attr.kernel);
-    const bool moves = x->attr.device != NULL;
-    bool placed = true;
-    x->device = moves ? x->attr.device : n_in == 0 ? array_device_now() : NULL;
-    x->crosses = moves;
     x->n_in = n_in;
-    for (int i = 0; i < n_in; i++) {
-        const ig_array *root = in[i]->root;
-        x->in[i] = ig_retain(in[i]);
-        x->crosses = x->crosses || (root->crosses && !root->data);
-        placed = placed && (moves || place_beside(x, root));
+    const char *other = n_in ? take_inputs(x, in, n_in) : NULL;
+    if (x->attr.device) {
+        x->device = x->attr.device;
+        x->crosses = true;
+    } else if (other) {
+        fail_apart(x->device, other);
+        ig_release(ig_scope_forget(x));
+        return NULL;
+    } else if (n_in == 0) {
+        x->device = array_device_now();
     }
-    if (placed)
-        return x;
-    ig_release(ig_scope_forget(x));
-    return NULL;
+    return x;
 }
 
 ig_array *array_view(int op, ig_array *x, const view *v)

@@ -96,8 +96,13 @@ static ig_status eval_on(const backend *dev, ig_array *const *arrays, int n,
     schedule *s = engine_schedule(dev);
     if (!s || engine_room(s) != IG_OK)
         return error_waiting(IG_ERR_MEMORY);
-    for (int i = 0; i < engine.g.n_leaf; i++)
-        TRY(engine_bind_leaf(i, engine.g.leaf[i], dev));
+    for (int i = 0; i < engine.g.n_leaf; i++) {
+        const buffer *b = engine.g.leaf[i]->data;
+        if (dev == &backend_cpu && !b->device && !b->written) /* most often */
+            engine.binding[i] = (binding){engine.g.leaf[i]->data, 0};
+        else
+            TRY(engine_bind_leaf(i, engine.g.leaf[i], dev));
+    }
     ig_status status = engine_run(s, dev, &n_owned);
     if (status == IG_OK)
         attach(s, dev);
@@ -219,6 +224,8 @@ static ig_status eval_locked(ig_array *const *arrays, int n, ig_array *const *do
 {
     const backend *dev = NULL;
     bool crosses = false, several = false;
+    if (n == 1 && n_donated == 0 && arrays && arrays[0] && !arrays[0]->root->crosses)
+        return eval_on(engine_device_of(arrays[0]), arrays, 1, NULL, 0); /* most often */
     TRY(check_list(arrays, n, donated, n_donated));
     for (int i = 0; i < n; i++) {
         const ig_array *root = arrays[i]->root;

@@ -147,7 +147,7 @@ void engine_fill_with_nan(bool fill) { fills_with_nan = fill; }
 
 static buffer *alloc_on(const backend *dev, int64_t bytes)
 {
-    buffer *b = transfer_alloc(dev, (size_t)bytes);
+    buffer *b = dev->launch ? dev->alloc(dev, (size_t)bytes) : transfer_alloc(dev, (size_t)bytes);
     if (b && b->data && fills_with_nan)
         memset(b->data, 0xff, b->bytes);
     return b;
@@ -260,11 +260,29 @@ static ig_status launch_all(const schedule *s, const backend *dev, repeat *r, bo
     return status;
 }
 
+/* On a device with programs of its own. */
+static ig_status launch_own(const schedule *s, const backend *dev)
+{
+    const uint32_t cancels = cancel_count();
+    ig_status status = IG_OK;
+    for (const program *p = s->program, *end = p + s->n_program; p < end; p += p->chain) {
+        status = is_user_kernel(p) ? kernel_node_launch(p, dev, engine.binding)
+                                   : dev->launch(p, engine.binding);
+        if (status != IG_OK)
+            return status;
+        if (cancel_count() != cancels)
+            return ig_fail(IG_ERR_CANCELLED, "the evaluation was cancelled");
+    }
+    return status;
+}
+
 /* Launches all of it, as one if the device keeps its launches. */
 static ig_status launch_repeated(schedule *s, const backend *dev)
 {
     repeat *r;
     bool again = true;
+    if (dev->launch)
+        return launch_own(s, dev);
     ig_status status = repeat_of(s, dev, &r);
     if (status == IG_OK && !r)
         return launch_all(s, dev, NULL, false);
