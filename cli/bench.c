@@ -401,7 +401,7 @@ static void leave_out_slow(session *s, double seconds)
         if (limit_s <= seconds / too_slow)
             continue;
         s->tasks[i].outcome = OUTCOME_LEFT_OUT;
-        str_printf(&s->tasks[i].why, "it takes at least %.0f s; give more --seconds", limit_s);
+        str_printf(&s->tasks[i].why, "it takes at least %.1f s; give more --seconds", limit_s);
     }
 }
 

@@ -1,22 +1,18 @@
 /* ingot tokens: how a tokenizer splits texts. */
-#include "cli.h"
-#include "progress.h"
-#include "text/lines.h"
+#include "text/common.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <ingot.h>
 
-enum { BATCH = 4096 };
-
-typedef struct settings {
-    const char *model, *file;
-    bool json, plain, pairs;
+typedef struct splitting {
+    text_settings set;
+    bool plain, pairs;
     int64_t max_length;
     int threads;
-} settings;
+    ig_tokenizer *tokenizer;
+    int64_t done;
+} splitting;
 
 static void list_json(str *t, const char *name, const int32_t *list, int n)
 {
@@ -74,56 +70,45 @@ static void encoding_print(str *t, const ig_tokenizer *tokenizer, const ig_encod
     }
 }
 
-static int run(const command *c, const settings *set, const ig_tokenizer *tokenizer, lines *input)
+static bool answer(void *context, const ig_text *texts, int n, str *out)
 {
-    const ig_encode_options options = {.plain = set->plain, .max_length = (int)set->max_length};
-    ig_text *texts = heap_get(2 * BATCH * sizeof *texts), *seconds = texts + BATCH;
-    int code = EXIT_FINE, n, done = 0;
-    while (code == EXIT_FINE && !interrupt_asked() && (n = lines_next(input, texts, BATCH)) > 0) {
-        for (int i = 0; i < n && set->pairs; i++)
-            seconds[i] = line_split(&texts[i]);
-        ig_encoding *all =
-            ig_tokenizer_encode(tokenizer, texts, set->pairs ? seconds : NULL, n, &options);
-        str t = {0};
-        if (!all) {
-            code = fail_library(c);
-            break;
-        }
-        for (int i = 0; i < n; i++, done++) {
-            if (set->json) {
-                encoding_json(&t, tokenizer, &all[i]);
-            } else {
-                str_puts(&t, done ? "\n" : "");
-                encoding_print(&t, tokenizer, &all[i]);
-            }
-        }
-        text_print(stdout, t.s ? t.s : "");
-        fflush(stdout);
-        str_free(&t);
-        ig_free(all);
+    splitting *s = context;
+    const ig_encode_options options = {.plain = s->plain, .max_length = (int)s->max_length};
+    ig_text *first = heap_get((size_t)n * 2 * sizeof *first), *second = s->pairs ? first + n : NULL;
+    for (int i = 0; i < n; i++) {
+        first[i] = texts[i];
+        if (second)
+            second[i] = line_split(&first[i]);
     }
-    if (code == EXIT_FINE && errno && !done && !input->words && !interrupt_asked()) {
-        say(c, "cannot read the lines: %s", strerror(errno));
-        code = EXIT_INPUT;
+    ig_encoding *all = ig_tokenizer_encode(s->tokenizer, first, second, n, &options);
+    for (int i = 0; i < n && all; i++, s->done++) {
+        if (s->set.json) {
+            encoding_json(out, s->tokenizer, &all[i]);
+        } else {
+            str_puts(out, s->done ? "\n" : "");
+            encoding_print(out, s->tokenizer, &all[i]);
+        }
     }
-    free(texts);
-    return code == EXIT_FINE && interrupt_asked() ? EXIT_INTERRUPTED : code;
+    const bool fine = all != NULL;
+    ig_free(all);
+    free(first);
+    return fine;
 }
 
 int verb_tokens(int argc, char **argv)
 {
-    settings set = {0};
-    lines input;
+    splitting s = {0};
     const option options[] = {
-        {"--model", 'm', "DIR", option_text, &set.model,
+        {"--model", 'm', "DIR", option_text, &s.set.model,
          "the model folder, tokenizer.json or vocab.txt"},
-        {"--file", 'f', "FILE", option_text, &set.file,
+        {"--file", 'f', "FILE", option_text, &s.set.file,
          "reads texts from a file, one in each line"},
-        {"--max-length", 0, "N", option_count, &set.max_length, "the most tokens of a text"},
-        FLAG("--plain", &set.plain, "adds no special tokens"),
-        FLAG("--pairs", &set.pairs, "each text is two texts with a tab between them"),
-        FLAG("--json", &set.json, "prints JSON, an object for each text, schema 1"),
-        {"--threads", 0, "N", option_threads, &set.threads, "threads"},
+        {"--max-length", 0, "N", option_count, &s.max_length, "the most tokens of a text"},
+        FLAG("--plain", &s.plain, "adds no special tokens"),
+        FLAG("--pairs", &s.pairs, "each text is two texts with a tab between them"),
+        FLAG("--json", &s.set.json, "prints JSON, an object for each text, schema 1"),
+        FLAG("--quiet", &s.set.quiet, "shows no progress"),
+        {"--threads", 0, "N", option_threads, &s.threads, "threads"},
         {0}};
     const command c = {
         "tokens", "--model DIR [options] [TEXT...]",
@@ -133,22 +118,16 @@ int verb_tokens(int argc, char **argv)
         "  ingot tokens --model DIR \"unaffable\"",
         options};
     int code = options_read(&c, &argc, argv);
-    if (code < 0 && !set.model) {
+    if (code < 0 && !s.set.model) {
         say(&c, "--model DIR is missing; see 'ingot tokens --help'");
         code = EXIT_USAGE;
     }
     if (code >= 0)
         return code;
-    if (set.threads)
-        ig_set_threads(set.threads);
-    interrupt_watch();
-    ig_tokenizer *tokenizer = ig_tokenizer_load(set.model);
-    if (!tokenizer)
-        return fail_library(&c);
-    code = lines_open(&c, &input, argv, argc, set.file);
-    if (code < 0)
-        code = run(&c, &set, tokenizer, &input);
-    lines_close(&input);
-    ig_tokenizer_free(tokenizer);
+    if (s.threads)
+        ig_set_threads(s.threads);
+    s.tokenizer = ig_tokenizer_load(s.set.model);
+    code = s.tokenizer ? text_loop(&c, &s.set, argv, argc, answer, &s) : fail_library(&c);
+    ig_tokenizer_free(s.tokenizer);
     return code;
 }

@@ -377,7 +377,7 @@ def main():
             path = os.path.join(place, make.__name__ + ".json")
             oracle.save(path)
             padded = oracle.padding is not None and oracle.padding.get("length") is None
-            # The command encodes batches of 4096; padding to the longest depends on them.
+            # The command encodes batches of 256; padding to the longest depends on them.
             some = lines[:1] if padded else lines
             compare(make.__name__, path, some, oracle)
             if padded:

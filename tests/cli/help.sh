@@ -109,7 +109,7 @@ done
 check 'bash: files for [NAME=]FILE' offers '' ingot run --output ''
 check 'bash: ops' offers "log_softmax" ingot ops log_s
 check 'bash: words' offers 'mnist' ingot train m
-check 'bash: train text has options of its own' offers '--data --dropout --device' ingot train text --d
+check 'bash: train text has options of its own' offers '--data --decay --dropout --device' ingot train text --d
 check 'bash: train has no --dropout' offers '--data --device' ingot train --d
 check 'ingot man has train text' has "$temporary/ingot.1" '.SS ingot train text'
 check 'ingot man has the options of train text' has "$temporary/ingot.1" '\-\-dropout P'
