@@ -109,7 +109,19 @@ static bool device_at(int i, ig_device_info *d)
     return ig_device_get(i, d) == IG_OK && d->runs_arrays;
 }
 
-/* Whether a word selects a device: "all", its name, or its kind if no device has that name. */
+/* Whether the library calls the device so, too: "metal" and "mps" are metal:0. */
+static bool is_other_name(const char *word, size_t n, const ig_device_info *d)
+{
+    char name[64];
+    const char *here = ig_device();
+    snprintf(name, sizeof name, "%.*s", (int)n, word);
+    const bool same = ig_set_device(name) == IG_OK && strcmp(ig_device(), d->name) == 0;
+    ig_error(NULL);
+    ig_set_device(here);
+    return same;
+}
+
+/* Whether a word selects a device: "all", its name, its kind if no device has that name, or another name of it. */
 static bool means(const char *word, size_t n, const ig_device_info *d)
 {
     const char *texts[] = {"all", d->name, d->kind};
@@ -121,7 +133,9 @@ static bool means(const char *word, size_t n, const ig_device_info *d)
     for (int i = 0; i < ig_device_count(); i++)
         if (device_at(i, &other) && strlen(other.name) == n && strncmp(word, other.name, n) == 0)
             return false;
-    return strlen(d->kind) == n && strncmp(word, d->kind, n) == 0;
+    if (strlen(d->kind) == n && strncmp(word, d->kind, n) == 0)
+        return true;
+    return is_other_name(word, n, d);
 }
 
 static bool device_chosen(const session *s, const ig_device_info *d)

@@ -1,21 +1,27 @@
 /* Tables of a result: a line for each row, with times, rates and the share of the peak. */
 #include "bench/table.h"
 
+#include "bench/expected.h"
 #include "bench/stats.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { COLUMNS = 9, WARNED_MOST = 5 };
-static const char *const heads[COLUMNS] = {"work",   "size",     "dtype", "device",   "threads",
-                                           "median", "interval", "rate",  "% of peak"};
-static const bool to_the_right[COLUMNS] = {[4] = true, [5] = true, [7] = true, [8] = true};
+enum { COLUMNS = 10, WARNED_MOST = 5 };
+static const char *const heads[COLUMNS] = {"work",   "size",     "dtype", "device",    "threads",
+                                           "median", "interval", "rate",  "% of peak", "expected"};
+static const bool to_the_right[COLUMNS] = {
+    [4] = true, [5] = true, [7] = true, [8] = true, [9] = true};
+
+/* The last one is there if a row has an expected time. */
+static int columns_of(const result *r) { return result_has_expected(r) ? COLUMNS : COLUMNS - 1; }
 
 /* The quantities of one row. */
 typedef struct summary {
     interval seconds;
     double flops_s, bytes_s; /* 0: does not apply */
     double share;            /* of the peak; 0: unknown */
+    double expected_s;       /* 0: unknown */
 } summary;
 
 static summary summarise(const result *r, const result_row *row)
@@ -24,6 +30,7 @@ static summary summarise(const result *r, const result_row *row)
     s.flops_s = row->flops / s.seconds.middle;
     s.bytes_s = row->bytes / s.seconds.middle;
     s.share = row_best_s(r, row) / s.seconds.middle;
+    s.expected_s = row_expected_s(r, row);
     return s;
 }
 
@@ -66,6 +73,8 @@ static void row_cells(str cells[COLUMNS], const result *r, const result_row *row
     cell_rate(&cells[7], &s);
     if (s.share > 0)
         str_printf(&cells[8], "%.0f", 100 * s.share);
+    if (s.expected_s > 0)
+        str_printf(&cells[9], "%.3g %s", s.expected_s * scale, unit);
     if (row->n_warnings)
         str_puts(&cells[6], " !");
 }
@@ -118,9 +127,10 @@ static void put_warnings(str *t, const result *r)
 void table_text(str *t, const result *r, bool color)
 {
     size_t width[COLUMNS];
+    const int columns = columns_of(r);
     measure(r, width);
     str_puts(t, color ? "\033[1m" : "");
-    for (int c = 0; c < COLUMNS; c++)
+    for (int c = 0; c < columns; c++)
         put_cell(t, heads[c], width[c], to_the_right[c]);
     str_trim(t);
     str_puts(t, color ? "\033[0m\n" : "\n");
@@ -129,7 +139,7 @@ void table_text(str *t, const result *r, bool color)
         row_cells(cells, r, &r->rows[i]);
         if (i && strcmp(r->rows[i].group, r->rows[i - 1].group) != 0)
             str_puts(t, "\n");
-        for (int c = 0; c < COLUMNS; c++)
+        for (int c = 0; c < columns; c++)
             put_cell(t, cells[c].s, width[c], to_the_right[c]);
         str_trim(t);
         str_puts(t, "\n");
@@ -153,7 +163,7 @@ void table_csv(str *t, const result *r)
 {
     str_puts(t,
              "work,size,dtype,device,group,threads,median_s,low_s,high_s,flops_per_s,bytes_per_s,"
-             "share_of_peak,samples,repeats,answer,warnings\n");
+             "share_of_peak,samples,repeats,answer,warnings,expected_s\n");
     for (int i = 0; i < r->n_rows; i++) {
         const result_row *row = &r->rows[i];
         const char *names[] = {row->work, row->size, row->dtype, row->device, row->group};
@@ -163,22 +173,26 @@ void table_csv(str *t, const result *r)
         str_printf(t, "%d,%.9g,%.9g,%.9g,%.9g,%.9g,%.4g,%d,%d,%s,", row->threads, s.seconds.middle,
                    s.seconds.low, s.seconds.high, s.flops_s, s.bytes_s, s.share, row->n,
                    row->repeats, row->answer ? row->answer : "");
-        str_printf(t, "%d\n", row->n_warnings);
+        str_printf(t, "%d,", row->n_warnings);
+        if (s.expected_s > 0)
+            str_printf(t, "%.4g", s.expected_s);
+        str_puts(t, "\n");
     }
 }
 
 void table_markdown(str *t, const result *r)
 {
-    for (int c = 0; c < COLUMNS; c++)
+    const int columns = columns_of(r);
+    for (int c = 0; c < columns; c++)
         str_printf(t, "| %s ", heads[c]);
     str_puts(t, "|\n");
-    for (int c = 0; c < COLUMNS; c++)
+    for (int c = 0; c < columns; c++)
         str_puts(t, to_the_right[c] ? "|--:" : "|---");
     str_puts(t, "|\n");
     for (int i = 0; i < r->n_rows; i++) {
         str cells[COLUMNS] = {0};
         row_cells(cells, r, &r->rows[i]);
-        for (int c = 0; c < COLUMNS; c++) {
+        for (int c = 0; c < columns; c++) {
             str_puts(t, "| ");
             for (const char *s = cells[c].s ? cells[c].s : ""; *s; s++)
                 str_add(t, *s == '|' ? "\\|" : s, *s == '|' ? 2 : 1);

@@ -151,6 +151,7 @@ void page_make(str *t, const comparison *c, const char *command)
     section_ratios(&sections, c);
     section_times(&sections, c);
     section_first(&sections, c);
+    section_expected(&sections, c);
     section_crossing(&sections, c);
     section_roofline(&sections, c);
     section_scaling(&sections, c);

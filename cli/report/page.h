@@ -26,6 +26,7 @@ void section_cards(str *t, const comparison *c);                     /* cards.c 
 void section_ratios(str *t, const comparison *c);                    /* ratios.c */
 void section_times(str *t, const comparison *c);                     /* times.c */
 void section_first(str *t, const comparison *c);                     /* times.c */
+void section_expected(str *t, const comparison *c);                  /* expected.c */
 void section_roofline(str *t, const comparison *c);                  /* roofline.c */
 void section_scaling(str *t, const comparison *c);                   /* curves.c */
 void section_crossing(str *t, const comparison *c);                  /* curves.c */

@@ -6,8 +6,10 @@ import platform
 import shutil
 import struct
 import subprocess
+import tempfile
 
 from simulated import BUILD, FOLDER, READY, ROOT, prepare, run
+from support import tiny_model
 from support.tally import check, finish, skip
 
 PROGRAM = os.path.join(ROOT, "build-macos", "ingot")
@@ -50,17 +52,24 @@ def check_file():
     check("macOS provides all that it imports", wanted and wanted <= known, str(sorted(wanted - known)))
 
 
-def check_run():
+def check_run(folder):
+    """All verbs but selftest, which starts itself as a new process."""
     program = [RUNNER, os.path.join(FOLDER, "libmetalsim.so"), PROGRAM]
     arrays = ["eval", "--device", "metal", "a = normal(key(0), [40, 30]); sum(relu(a @ a.T)) + a[1, 2]"]
-    rows = [["--version"], ["devices"], ["eval", "sum(arange(10))"], arrays,
-            ["verify", "--quick", "--device", "cpu"], ["verify", "--quick", "--device", "metal", "--op", "add", "--dtype", "f32"]]
-    prepare(arrays, rows[-1])
+    train = ["train", "digits", "--epochs", "1", "--quiet", "--math", "same", "--device", "metal"]
+    text = ["classify", "--model", tiny_model.make(folder, "classify"), "--json", "--device", "metal", "good film"]
+    kernel = ["run", os.path.join(ROOT, "tests", "metal", "kernels.cu"), "-k", "saxpy", "--grid", "4", "--block", "256", "--arg",
+              "n=1000", "--arg", "a=2", "--arg", "x=arange(1000.0)", "--arg", "y=ones:f32[1000]", "--device", "cpu,metal"]
+    rows = [["--version"], ["devices"], ["doctor"], ["eval", "sum(arange(10))"], ["verify", "--quick", "--device", "cpu"],
+            ["verify", "--quick", "--device", "metal", "--op", "add", "--dtype", "f32"]]
+    prepare(arrays, train, text, kernel, rows[-1])
     for row in rows:
-        done = run(*row, program=program, limit=120)
+        done = run(*row, program=program, limit=300)
         check(f"as a Mach-O: ingot {' '.join(row)}", done.returncode == 0, f"{done.returncode}: {done.stdout}{done.stderr}")
-    mac, linux = run(*arrays, program=program), run(*arrays)
-    check("as a Mach-O: the same result", mac.stdout == linux.stdout != "", mac.stdout + mac.stderr)
+    for row in (arrays, train, text, kernel):
+        mac, linux = run(*row, program=program), run(*row)
+        check(f"as a Mach-O: the same result of ingot {row[0]}", mac.returncode == 0 and mac.stdout == linux.stdout != "",
+              mac.stdout + mac.stderr)
 
 
 def main():
@@ -72,7 +81,8 @@ def main():
     if made.returncode == 0:
         check_file()
         if platform.machine() == "aarch64" and READY:
-            check_run()
+            with tempfile.TemporaryDirectory() as folder:
+                check_run(folder)
         else:
             skip("running it", "that needs aarch64 and clang 16 or newer")
     finish()

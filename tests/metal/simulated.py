@@ -35,11 +35,12 @@ def run(*arguments, program=None, limit=600, **more):
                           check=False, timeout=limit)
 
 
-def prepare(*commands, program=None):
+def prepare(*commands, program=None, **more):
     """Compiles the kernels of these commands. What is kept from an earlier run is not compiled again. Since nothing is
     computed, a command may fail, and kernels that it would have built later are compiled when they are needed."""
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(lambda c: run(*c, program=program, METALSIM_RECORD=1, METALSIM_LEAKS=0), commands))
-    done = subprocess.run([sys.executable, os.path.join(SIM, "msl.py"), "--cache", CACHE, "--all"], capture_output=True,
-                          text=True, check=False)
+        list(pool.map(lambda c: run(*c, program=program, METALSIM_RECORD=1, METALSIM_LEAKS=0, **more), commands))
+    env = settings(**more)
+    done = subprocess.run([sys.executable, os.path.join(SIM, "msl.py"), "--cache", env["METALSIM_CACHE"], "--all"], env=env,
+                          capture_output=True, text=True, check=False)
     return done.stderr

@@ -1,9 +1,10 @@
-"""Model folders for tests without other packages than NumPy: a tiny DistilBERT with any head."""
+"""Model folders for tests without other packages: a tiny DistilBERT with any head."""
+import array
 import json
+import math
 import os
+import random
 import struct
-
-import numpy as np
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "cat", "##s", "dog", "good", "bad", "the", "is", "a", "who", "?",
          "very", "not", "!", "film", "was"]
@@ -25,19 +26,23 @@ def tokenizer():
 
 
 def tensors(head, labels):
-    r = np.random.default_rng(7)
+    """Shape and values of each."""
+    r = random.Random(7)
     made = {}
 
+    def normal(name, *shape, scale=1.0, mean=0.0):
+        made[name] = shape, array.array("f", (r.gauss(mean, scale) for _ in range(math.prod(shape))))
+
     def linear(name, n, m):
-        made[name + ".weight"] = r.standard_normal((m, n)) / n ** 0.5
-        made[name + ".bias"] = 0.1 * r.standard_normal(m)
+        normal(name + ".weight", m, n, scale=n ** -0.5)
+        normal(name + ".bias", m, scale=0.1)
 
     def norm(name):
-        made[name + ".weight"] = 1 + 0.1 * r.standard_normal(WIDTH)
-        made[name + ".bias"] = 0.1 * r.standard_normal(WIDTH)
+        normal(name + ".weight", WIDTH, scale=0.1, mean=1)
+        normal(name + ".bias", WIDTH, scale=0.1)
 
-    made["distilbert.embeddings.word_embeddings.weight"] = r.standard_normal((len(WORDS), WIDTH))
-    made["distilbert.embeddings.position_embeddings.weight"] = 0.3 * r.standard_normal((PLACES, WIDTH))
+    normal("distilbert.embeddings.word_embeddings.weight", len(WORDS), WIDTH)
+    normal("distilbert.embeddings.position_embeddings.weight", PLACES, WIDTH, scale=0.3)
     norm("distilbert.embeddings.LayerNorm")
     for i in range(LAYERS):
         layer = f"distilbert.transformer.layer.{i}."
@@ -56,8 +61,8 @@ def tensors(head, labels):
     if head == "fill":
         linear("vocab_transform", WIDTH, WIDTH)
         norm("vocab_layer_norm")
-        made["vocab_projector.bias"] = 0.1 * r.standard_normal(len(WORDS))
-    return {name: value.astype(np.float32) for name, value in made.items()}
+        normal("vocab_projector.bias", len(WORDS), scale=0.1)
+    return made
 
 
 def make(folder, head="embed", labels=("no", "yes"), change=None):
@@ -70,13 +75,14 @@ def make(folder, head="embed", labels=("no", "yes"), change=None):
     values = tensors(head, len(labels))
     if change:
         change(values)
-    for name, value in values.items():
-        header[name] = {"dtype": "F32", "shape": list(value.shape), "data_offsets": [at, at + value.nbytes]}
-        at += value.nbytes
+    for name, (shape, value) in values.items():
+        size = len(value) * value.itemsize
+        header[name] = {"dtype": "F32", "shape": list(shape), "data_offsets": [at, at + size]}
+        at += size
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
     with open(os.path.join(folder, "model.safetensors"), "wb") as file:
-        file.write(struct.pack("<Q", len(text)) + text + b"".join(value.tobytes() for value in values.values()))
+        file.write(struct.pack("<Q", len(text)) + text + b"".join(value.tobytes() for _, value in values.values()))
     for name, content in (("config.json", config), ("tokenizer.json", tokenizer())):
         with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
             json.dump(content, file)

@@ -7,7 +7,11 @@
 #define thread __private
 #define constant const __constant
 #define alignas(n) __attribute__((aligned(n)))
+#ifdef SIM_COUNTED // see counted.py
+#define INLINE static inline __attribute__((noinline))
+#else
 #define INLINE static inline __attribute__((always_inline))
+#endif
 typedef unsigned char uchar;
 typedef unsigned short ushort;
 typedef unsigned int uint;

@@ -1,0 +1,79 @@
+/* Expected times of Apple GPUs. A kernel takes as long as its bytes or its instructions, whichever is longer. It is assumed
+ * to reach 80 % of the memory's bandwidth, and half of the rate of instructions: addresses, branches and waits are not
+ * counted. */
+#include "bench/expected.h"
+
+#include <math.h>
+#include <string.h>
+
+#define MEMORY_SHARE 0.8
+#define INSTRUCTION_SHARE 0.5
+#define LANES 128 /* of a core */
+
+typedef enum unit { BYTE, FLOP, ELEMENT } unit;
+
+typedef struct chip {
+    const char *model;
+    int cores;
+    double instructions_s, bytes_s;
+} chip;
+
+typedef struct counted {
+    const char *work;
+    unit unit;
+    double minimum, moved, instructions;
+} counted;
+
+static const chip chips[] = {
+#define CHIP(model, cores, megahertz, gigabytes_s) \
+    {model, cores, 1e6 * (megahertz) * (cores)*LANES, 1e9 * (gigabytes_s)},
+#include "bench/expected.def"
+};
+
+static const counted table[] = {
+#define COUNTED(work, kernels, unit, minimum, moved, requested, flops, instructions, shared_bytes, \
+                threads) \
+    {#work, unit, minimum, moved, instructions},
+#include "bench/expected.def"
+};
+
+static const chip *chip_of(const result_device *d)
+{
+    for (size_t i = 0; d && d->model && i < sizeof chips / sizeof *chips; i++)
+        if (strcmp(chips[i].model, d->model) == 0)
+            return &chips[i];
+    return NULL;
+}
+
+static const counted *counted_of(const result_row *row)
+{
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (strcmp(table[i].work, row->work) == 0)
+            return &table[i];
+    return NULL;
+}
+
+double row_expected_s(const result *r, const result_row *row)
+{
+    const result_device *d = row_device(r, row);
+    const chip *c = chip_of(d);
+    const counted *k = counted_of(row);
+    if (!c || !k || strncmp(row->device, "metal", 5) != 0 ||
+        (strcmp(row->dtype, "f32") != 0 && strcmp(row->dtype, "i32") != 0))
+        return 0;
+    const double bytes = k->unit == ELEMENT ? k->minimum * row->extent : row->bytes;
+    const double units = k->unit == ELEMENT ? row->extent
+                         : k->unit == FLOP  ? row->flops
+                                            : row->bytes;
+    const double cores = d->cores > 0 ? (double)d->cores / c->cores : 1;
+    return fmax(bytes * k->moved / (MEMORY_SHARE * c->bytes_s),
+                units * k->instructions / (INSTRUCTION_SHARE * cores * c->instructions_s));
+}
+
+bool result_has_expected(const result *r)
+{
+    for (int i = 0; i < r->n_rows; i++)
+        if (row_expected_s(r, &r->rows[i]) > 0)
+            return true;
+    return false;
+}
