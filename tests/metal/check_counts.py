@@ -104,7 +104,7 @@ def counted(case):
     names = list(dict.fromkeys(row[0] for row in rows))
     most = max(rows, key=lambda row: (int(row[3]), int(row[2])))
     minimum, units = case.minimum * part, case.units * part
-    moved = [s / minimum if minimum else 0 for s in sums[:2]]
+    moved = [max(1, s / minimum) if minimum else 0 for s in sums[:2]]  # a random gather does not touch all of its input
     return (" ".join(names), case.minimum / case.units if case.unit == "ELEMENT" else 0, *moved, sums[2] / units,
             sums[3] / units, int(most[3]), int(most[2]))
 
