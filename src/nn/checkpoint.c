@@ -46,7 +46,7 @@ static ig_status put_list(ig_tensors *t, const entries *list)
     if (!text)
         return ig_fail(IG_ERR_MEMORY, "model_save: no memory for a list of names");
     for (int i = 0; i < list->n; i++)
-        end += sprintf(end, i ? "\n%s" : "%s", list->at[i].name);
+        end += snprintf(end, bytes - (size_t)(end - text), i ? "\n%s" : "%s", list->at[i].name);
     *end = 0;
     const ig_status status = ig_tensors_put_text(t, "parameters", text);
     free(text);

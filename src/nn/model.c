@@ -152,7 +152,7 @@ static char *joined(const name_parts *name)
     }
     *end = 0;
     for (int i = 0; i < 3 && name->part[i]; i++)
-        end += sprintf(end, i ? ".%s" : "%s", name->part[i]);
+        end += snprintf(end, bytes - (size_t)(end - text), i ? ".%s" : "%s", name->part[i]);
     if (model_name_check(text) == IG_OK)
         return text;
     free(text);

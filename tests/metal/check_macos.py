@@ -70,6 +70,12 @@ def check_run(folder):
         mac, linux = run(*row, program=program), run(*row)
         check(f"as a Mach-O: the same result of ingot {row[0]}", mac.returncode == 0 and mac.stdout == linux.stdout != "",
               mac.stdout + mac.stderr)
+    product = ["eval", "--device", "cpu", "a = normal(key(0), [150, 200]); sum(a @ a.T)"]
+    ours, done = run(*product, program=program), run(*product, "--explain", program=program, IG_BLAS="on")
+    theirs = run(*product, program=program, IG_BLAS="on")
+    check("as a Mach-O: IG_BLAS uses Accelerate", done.returncode == 0 and "accelerate" in done.stdout, done.stdout + done.stderr)
+    check("as a Mach-O: Accelerate's product", theirs.returncode == 0 and abs(float(theirs.stdout) - float(ours.stdout)) < 1e-2,
+          theirs.stdout + theirs.stderr)
 
 
 def main():

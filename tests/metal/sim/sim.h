@@ -12,6 +12,7 @@
  *   twice.c     a launch in two orders, which must not make a difference
  *   guard.c     memory that the host must not touch yet, or a kernel never
  *   count.c     loads, stores and arithmetic of kernels
+ *   accelerate.c  the products of Accelerate
  *   fault.c     messages and command buffers that fail on request
  *
  * Settings are environment variables that start with METALSIM_; sim_setting lists them. */

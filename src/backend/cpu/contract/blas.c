@@ -46,14 +46,15 @@ static any_function *function_find(void *library, const char *name)
 
 static void threads_off(void *library)
 {
-    static const char *const setters[] = {"openblas_set_num_threads", "bli_thread_set_num_threads"};
-    for (size_t i = 0; i < sizeof setters / sizeof setters[0]; i++) {
-        any_function *set = function_find(library, setters[i]);
-        if (set && i == 0)
-            ((void (*)(int))set)(1);
-        else if (set)
-            ((void (*)(long))set)(1); /* a dim_t */
-    }
+    any_function *openblas = function_find(library, "openblas_set_num_threads");
+    any_function *blis = function_find(library, "bli_thread_set_num_threads");
+    any_function *accelerate = function_find(library, "BLASSetThreading"); /* since macOS 12 */
+    if (openblas)
+        ((void (*)(int))openblas)(1);
+    if (blis)
+        ((void (*)(long))blis)(1); /* a dim_t */
+    if (accelerate)
+        ((int (*)(int))accelerate)(1); /* BLAS_THREADING_SINGLE_THREADED */
 }
 
 static bool load(const char *name, const char *file)
