@@ -102,6 +102,9 @@ typedef struct backend_native {
     ig_status (*prepare)(const backend *dev, const program *p, native_code **out);
     ig_status (*launch)(native_code *code, const binding *bindings, binding scratch);
     void (*discard)(native_code *code);
+    /* A product of matrices with so many multiplications or more is better left alone than fused with what follows, except
+     * for a bias. 0: none is. */
+    int64_t plain_product;
 } backend_native;
 
 /* ---- launches that are repeated ---- */

@@ -62,11 +62,17 @@ static ig_status compile(schedule *s, int i, const backend *dev)
 /* A chain of emitted kernels keeps its temporaries in shared memory, of which the folds take a part. */
 schedule_rules engine_rules(const backend *dev)
 {
-    enum { FOLD_BYTES = 8192, MATRIX_BYTES = 512 << 10 /* half of a usual L2 cache */ };
+    enum {
+        FOLD_BYTES = 8192,
+        NARROW = 512,
+        MATRIX_BYTES = 512 << 10 /* half of a usual L2 cache */
+    };
     const int64_t shared = (int64_t)dev->limits.shared_bytes;
     if (dev->launch)
         return (schedule_rules){.chain_matrix_bytes = MATRIX_BYTES};
     return (schedule_rules){.contract_ends = true,
+                            .contract_width = dev->limits.cpu ? 0 : NARROW,
+                            .plain_product = dev->native ? dev->native->plain_product : 0,
                             .chain_bytes =
                                 shared > 2 * FOLD_BYTES ? shared - FOLD_BYTES : FOLD_BYTES,
                             .team_points = 1024,

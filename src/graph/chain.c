@@ -147,14 +147,18 @@ static int64_t rows_at(const schedule *s, int i)
  * after such a first: elsewhere it would have too few rows at a time to pay for packing in[1]. */
 static int chain_length(const schedule *s, int i, int64_t outer, const schedule_rules *rules)
 {
-    bool contracts = s->program[i].kind == PROGRAM_CONTRACT;
+    const program *begin = &s->program[i];
+    bool contracts = begin->kind == PROGRAM_CONTRACT;
     for (int n = 0; n < CHAIN_MOST && i + n < s->n_program; n++) {
         const program *p = &s->program[i + n];
         if (!can_chain(s, p, outer, i, rules) || !shares_rows(s, i, i + n) ||
             (n > 0 && p->kind == PROGRAM_CONTRACT && !contracts))
             return n;
         if (n > 0 && p->kind == PROGRAM_CONTRACT)
-            return n + 1;
+            return rules->contract_width == 0 ||
+                           begin->extent[3] + p->extent[2] <= rules->contract_width
+                       ? n + 1
+                       : n;
     }
     return i + CHAIN_MOST < s->n_program ? CHAIN_MOST : s->n_program - i;
 }

@@ -18,6 +18,7 @@ typedef enum role { ROLE_NONE, ROLE_PRE, ROLE_CORE, ROLE_POST } role;
 
 typedef struct fuser {
     const graph *g;
+    const schedule_rules *rules;
     group *group;
     int n_group, room_group;
     int *group_of; /* of each node, before groups were joined: see group_at */
@@ -94,6 +95,42 @@ static bool fits_space(const fuser *f, const ig_array *x, const group *g, role r
     return true;
 }
 
+/* The multiplications of a product of matrices of floats; 0 for another contraction, and for a narrow one, which may be
+ * one of attention's two. */
+static double product_work(const ig_array *x)
+{
+    enum { NARROW = 128 };
+    const uint8_t *n = x->attr.ndim;
+    if (x->op != OP_contract || !dtype_is_float((ig_dtype)x->in[0]->dtype) || n[1] > 1 ||
+        n[2] > 1 || n[3] != 1)
+        return 0;
+    const view *a = &x->in[0]->view, *b = &x->in[1]->view;
+    const int64_t k = a->shape[a->ndim - 1], columns = n[2] ? b->shape[b->ndim - 2] : 1;
+    return k <= NARROW || columns <= NARROW ? 0 : (double)view_size(&x->view) * (double)k;
+}
+
+/* True if y is one value for each column. */
+static bool is_row(const ig_array *y)
+{
+    const view *v = &y->view;
+    for (int i = 0; i < v->ndim - 1; i++)
+        if (v->stride[i] && v->shape[i] > 1)
+            return false;
+    return v->ndim > 0 && v->stride[v->ndim - 1] == 1;
+}
+
+/* True if x must not join the epilogue of the group's core, through input j: code of the device computes the core, and
+ * adds a bias at most. */
+static bool is_left_alone(const fuser *f, const ig_array *x, int j, const group *g)
+{
+    const ig_array *core = g->core >= 0 ? f->g->node[g->core] : NULL;
+    if (!core || f->rules->plain_product == 0 || f->g->math == IG_MATH_SAME ||
+        product_work(core) < (double)f->rules->plain_product)
+        return false;
+    return x->op != OP_add || source_of(f, x, j) != g->core || x->in[0]->root == x->in[1]->root ||
+           x->in[1 - j]->dtype != core->dtype || !is_row(x->in[1 - j]);
+}
+
 /* The part of group gi that map node x can join because of input j; ROLE_NONE if it cannot. */
 static role can_join(const fuser *f, const ig_array *x, int j, int gi)
 {
@@ -107,6 +144,8 @@ static role can_join(const fuser *f, const ig_array *x, int j, int gi)
         if (core->op == OP_assemble || !program_kinds[node_program(core)].has_epilogue)
             return ROLE_NONE;
     }
+    if (r == ROLE_POST && is_left_alone(f, x, j, g))
+        return ROLE_NONE;
     if (r == ROLE_PRE && g->permuted && (x->op == OP_bits || x->op == OP_iota))
         return ROLE_NONE;
     if (view_size(&x->view) != node_size(f, space_like(g, r)) || !fits_space(f, x, g, r))
@@ -521,9 +560,9 @@ void fusion_free(fusion *f)
     *f = (fusion){0};
 }
 
-ig_status schedule_fuse(const graph *g, fusion *out)
+ig_status schedule_fuse(const graph *g, const schedule_rules *rules, fusion *out)
 {
-    fuser f = {.g = g};
+    fuser f = {.g = g, .rules = rules};
     ig_status status = IG_ERR_MEMORY;
     *out = (fusion){.stored = memory_new((size_t)g->n_node + 1)};
     f.group_of = memory_new((size_t)(g->n_node + 1) * sizeof *f.group_of);

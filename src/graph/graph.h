@@ -98,6 +98,10 @@ typedef struct schedule_rules {
     /* The most bytes of a matrix that all batches of a chain's contraction share, such as a weight; 0: any number. A
      * chain takes few rows at a time, for each of which the whole matrix is read. */
     int64_t chain_matrix_bytes;
+    /* Such a chain reads in[1] of both once for a few rows. That pays if the rows of the first one's in[0] and of the last
+     * one's result have at most so many elements together, as in attention; 0: always. */
+    int64_t contract_width;
+    int64_t plain_product; /* as backend_native's */
     /* Memory for the temporaries that only a chain uses. Of rows of at most team_points points, team_rows
      * are computed at once, of longer ones one. Chains of contractions have no such limit. 0: a chain that
      * begins with a contraction keeps all of its temporaries by rows, whatever they take, and other chains
@@ -113,7 +117,7 @@ void schedule_free(schedule *s);
 
 /* The parts of schedule_build. */
 typedef struct fusion fusion;
-ig_status schedule_fuse(const graph *g, fusion *out);
+ig_status schedule_fuse(const graph *g, const schedule_rules *rules, fusion *out);
 void fusion_free(fusion *f);
 ig_status schedule_emit(const graph *g, const fusion *f, schedule *s);
 void schedule_live_ranges(schedule *s); /* first and last of all slots */

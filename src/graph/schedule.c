@@ -39,7 +39,7 @@ static ig_status find_outputs(const graph *g, schedule *s)
 static ig_status build(const graph *g, const schedule_rules *rules, schedule *s, fusion *f)
 {
     int64_t began = trace_begin();
-    TRY(schedule_fuse(g, f));
+    TRY(schedule_fuse(g, rules, f));
     trace_end(began, "fuse");
     began = trace_begin();
     TRY(schedule_emit(g, f, s));

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N = 130, K = 128, MOST = 3 * N * N };
+enum { N = 130, K = 128, MOST = 2 * 65 * 520 };
 
 static ig_array *noise(int seed, ig_ints shape)
 {
@@ -40,6 +40,22 @@ static ig_array *activated(void)
     return ig_relu(ig_matmul(noise(0, IG_SHAPE(N, 2048)), noise(1, IG_SHAPE(2048, N))));
 }
 
+/* As in a transformer: layers around a norm. */
+static ig_array *layers(void)
+{
+    ig_array *x = noise(0, IG_SHAPE(2, 65, 520)), *w = noise(1, IG_SHAPE(520, 520));
+    ig_array *y = ig_add(ig_multiply(ig_matmul(x, w), ig_float(0.05)), noise(2, IG_SHAPE(520)));
+    x = ig_layer_norm(ig_add(x, y), NULL, NULL, IG_AXES(-1), 1e-5);
+    y = ig_add(ig_matmul(x, w), noise(3, IG_SHAPE(520)));
+    return ig_multiply(ig_gelu(y, "none"), ig_float(0.05));
+}
+
+static ig_array *linear(void)
+{
+    return ig_add(ig_matmul(noise(0, IG_SHAPE(2, 65, 520)), noise(1, IG_SHAPE(520, 520))),
+                  noise(2, IG_SHAPE(520)));
+}
+
 static ig_array *convolution(void)
 {
     return ig_conv2d(noise(0, IG_SHAPE(2, 4, 9, 8)), noise(1, IG_SHAPE(6, 2, 3, 3)),
@@ -61,9 +77,16 @@ static const struct expression {
     ig_array *(*build)(void);
     const char *by;
 } expressions[] = {
-    {product, "by cuBLASLt"}, {transposed, "by cuBLASLt"},   {batched, "by cuBLASLt"},
-    {biased, "by cuBLASLt"},  {activated, "by cuBLASLt"},    {convolution, "by cuDNN"},
-    {gradient_x, "by cuDNN"}, {gradient_weight, "by cuDNN"},
+    {product, "by cuBLASLt"},
+    {transposed, "by cuBLASLt"},
+    {batched, "by cuBLASLt"},
+    {biased, "by cuBLASLt"},
+    {activated, "by cuBLASLt"},
+    {convolution, "by cuDNN"},
+    {gradient_x, "by cuDNN"},
+    {gradient_weight, "by cuDNN"},
+    {layers, "by cuBLASLt | contract add |"},
+    {linear, "by cuBLASLt | contract add |"},
 };
 enum { EXPRESSIONS = sizeof expressions / sizeof expressions[0] };
 
@@ -113,6 +136,24 @@ static void results_are_those_of_the_cpu(void **unused)
         compare(i, true);
 }
 
+/* A product that is followed by a norm, or by an activation, is a program of its own, and not a chain of rows. */
+static void products_stay_alone(void **unused)
+{
+    (void)unused;
+    assert_int_equal(ig_scope_begin(), IG_OK);
+    ig_array *x = layers();
+    char *text = ig_explain(&x, 1);
+    assert_non_null(text);
+    int products = 0;
+    for (const char *at = text; (at = strstr(at, "by cuBLASLt | contract")); at++)
+        products++;
+    assert_int_equal(products, 2);
+    assert_null(strstr(text, "/contract"));
+    assert_null(strstr(text, "|contract"));
+    ig_free(text);
+    ig_scope_end();
+}
+
 static void our_kernels_take_over(void **unused)
 {
     (void)unused;
@@ -160,6 +201,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(results_are_those_of_the_cpu, cuda_test_begin,
                                         cuda_test_end),
+        cmocka_unit_test_setup_teardown(products_stay_alone, cuda_test_begin, cuda_test_end),
         cmocka_unit_test_setup_teardown(our_kernels_take_over, cuda_test_begin, cuda_test_end),
         cmocka_unit_test_setup_teardown(an_error_names_the_library, cuda_test_begin, cuda_test_end),
         cmocka_unit_test_setup_teardown(mode_same_uses_none, cuda_test_begin, cuda_test_end),

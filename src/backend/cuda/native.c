@@ -112,4 +112,8 @@ static void discard(native_code *code)
     }
 }
 
-const backend_native cuda_native_programs = {offers, prepare, launch, discard};
+const backend_native cuda_native_programs = {.offers = offers,
+                                             .prepare = prepare,
+                                             .launch = launch,
+                                             .discard = discard,
+                                             .plain_product = FEW_WITH_EPILOGUE};

@@ -64,6 +64,21 @@ static bool batches_set(product *c, const program *p)
     return true;
 }
 
+/* Makes one product of a batch whose rows follow each other and are multiplied by the same matrix: a linear layer. */
+static void batches_join(product *c)
+{
+    product_side *a = &c->side[0];
+    const product_side *b = &c->side[1];
+    const bool same = (c->batch == 1 || b->batch == 0) && (c->outer == 1 || b->outer == 0);
+    const bool follow = (c->batch == 1 || a->batch == c->m * a->ld) &&
+                        (c->outer == 1 || a->outer == c->batch * c->m * a->ld);
+    if (!same || !follow || !a->k_inner)
+        return;
+    c->m *= c->batch * c->outer;
+    c->batch = c->outer = 1;
+    a->batch = a->outer = 0;
+}
+
 /* True if the operand is one value for each of n columns, side by side. */
 static bool is_row(const operand *o, const tape *t, int64_t n)
 {
@@ -136,6 +151,7 @@ bool product_of(const program *p, product *c)
                         stride_of(v, b + (i ? n : m), k)))
             return false;
     }
+    batches_join(c);
     if (!epilogue_read(c, p)) {
         c->out_slot = c->bias_slot = -1;
         c->out_offset = c->bias_offset = 0;
