@@ -6,8 +6,9 @@
 #include "ops/ops.h"
 
 enum {
-    RUN_CHUNKS =
-        16, /* chunks of a row that a thread folds: a power of two, so that it may join them */
+    RUN_MOST = 16, /* chunks of a row that a thread folds: see run_of */
+    RUN_FEW = 4,
+    MANY_CHUNKS = 4096,
     CHAIN_CHUNKS = 64,
     STEPS = 4, /* vectors that are joined while a running value is in a register */
     LIGHT_INSTS = 8
@@ -27,14 +28,15 @@ static bool is_light(const tape *t)
     return t->n_inst <= LIGHT_INSTS;
 }
 
-/* Folds the values [col, end) of the row, at most a chunk, into a[0]. */
-static void write_chunk(emit_writer *w, const program *p, int k, const char *args)
+/* Folds the values [col, end) of the row, at most a chunk, into a[0]. With `steps` it is faster, and compiled more
+ * slowly. */
+static void write_chunk(emit_writer *w, const program *p, int k, const char *args, bool steps)
 {
     text_add(&w->body,
              "        %s a[%d];\n"
              "        for (int l = 0; l < %d; l++)\n            a[l] = identity%d();\n",
              rows_type(p), FOLD_WIDTH, FOLD_WIDTH, k);
-    if (is_light(&p->pre)) {
+    if (steps) {
         text_add(&w->body,
                  "        for (; col + %d <= end; col += %d)\n"
                  "            for (int l = 0; l < %d; l++) {\n"
@@ -61,14 +63,15 @@ static void write_chunk(emit_writer *w, const program *p, int k, const char *arg
 }
 
 /* chunk[0]: the chunks [from, from + count) of the row, joined pairwise. */
-static void write_chunks(emit_writer *w, const program *p, int k, const char *args, int inner)
+static void write_chunks(emit_writer *w, const program *p, int k, const char *args, int inner,
+                         bool steps)
 {
     text_add(&w->body,
              "    for (int c = 0; c < count; c++) {\n"
              "        idx col = (from + c) * %d;\n"
              "        const idx end = g.n%d - col < %d ? g.n%d : col + %d;\n",
              FOLD_CHUNK, inner, FOLD_CHUNK, inner, FOLD_CHUNK);
-    write_chunk(w, p, k, args);
+    write_chunk(w, p, k, args, steps);
     text_add(&w->body,
              "        chunk[c] = a[0];\n    }\n"
              "    for (int s = 1; s < count; s *= 2)\n"
@@ -92,7 +95,7 @@ void rows_serial(emit_writer *w, const program *p, int k, int64_t rows, const ch
              "    {\n    const idx from = 0;\n    const int count = (int)((g.n%d + %d) / %d);\n"
              "    %s chunk[%d];\n",
              inner, FOLD_CHUNK - 1, FOLD_CHUNK, rows_type(p), CHAIN_CHUNKS);
-    write_chunks(w, p, k, args, inner);
+    write_chunks(w, p, k, args, inner, false);
     text_add(&w->body, "    result%d(ARGS, %srow, chunk[0]);\n    }\n", k, args);
 }
 
@@ -132,15 +135,30 @@ static void write_short(emit_writer *w, const program *p, int inner)
     text_add(&w->body, "        result0(ARGS, row, a[0]);\n");
 }
 
+/* Rows of up to a chunk. */
+static void write_single(emit_writer *w, const program *p, int inner)
+{
+    text_add(&w->body, "        idx col = 0;\n        const idx end = g.n%d;\n", inner);
+    write_chunk(w, p, 0, "", false);
+    text_add(&w->body, "        result0(ARGS, row, a[0]);\n");
+}
+
+/* Chunks of a row that a thread folds and joins: a power of two, because then the order is kept. Many make the start of
+ * a thread cheap, few give work to more cores. */
+static int run_of(const program *p)
+{
+    return p->outer * ceil_div(p->inner, FOLD_CHUNK) < MANY_CHUNKS ? RUN_FEW : RUN_MOST;
+}
+
 static void write_long(emit_writer *w, const program *p, int inner, int rows, bool whole)
 {
+    const int run = writer_number(w, run_of(p));
     text_add(&w->body,
-             "    %s chunk[%d];\n    const idx from = (idx)blockIdx.y * %d;\n"
+             "    %s chunk[%d];\n    const idx from = (idx)blockIdx.y * g.n%d;\n"
              "    const idx left = (g.n%d + %d) / %d - from;\n"
-             "    const int count = left < %d ? (int)left : %d;\n",
-             rows_type(p), RUN_CHUNKS, RUN_CHUNKS, inner, FOLD_CHUNK - 1, FOLD_CHUNK, RUN_CHUNKS,
-             RUN_CHUNKS);
-    write_chunks(w, p, 0, "", inner);
+             "    const int count = (int)(left < g.n%d ? left : g.n%d);\n",
+             rows_type(p), RUN_MOST, run, inner, FOLD_CHUNK - 1, FOLD_CHUNK, run, run);
+    write_chunks(w, p, 0, "", inner, is_light(&p->pre));
     if (whole)
         text_add(&w->body, "    result0(ARGS, row, chunk[0]);\n");
     else
@@ -150,7 +168,7 @@ static void write_long(emit_writer *w, const program *p, int inner, int rows, bo
 
 ig_status emit_fold_serial(const program *p, const emit_target *t, emitted *out)
 {
-    const int64_t parts = ceil_div(p->inner, RUN_CHUNKS * FOLD_CHUNK);
+    const int64_t parts = ceil_div(p->inner, run_of(p) * FOLD_CHUNK);
     /* A thread takes several short rows. */
     const int64_t each = p->inner < FOLD_CHUNK ? 4 * FOLD_CHUNK / p->inner : 1;
     emit_writer w;
@@ -169,6 +187,8 @@ ig_status emit_fold_serial(const program *p, const emit_target *t, emitted *out)
              n, n, rows);
     if (p->inner <= FOLD_WIDTH)
         write_short(&w, p, inner);
+    else if (p->inner <= FOLD_CHUNK)
+        write_single(&w, p, inner);
     else
         write_long(&w, p, inner, rows, parts == 1);
     text_add(&w.body, "    }\n}\n");
