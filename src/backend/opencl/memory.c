@@ -4,19 +4,47 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/pages.h"
 
 #include <stdio.h>
 #include <string.h>
 
 /* ---- blocks: called with the lock ---- */
 
+enum { HUGE_LEAST = 4 << 20 };
+
+/* pool_block.at */
+typedef struct opencl_block {
+    cl_mem mem;
+    void *host; /* its memory, if it is ours */
+} opencl_block;
+
+static void block_free(opencl_block *b)
+{
+    pages_free(b->host);
+    memory_free(b);
+}
+
+/* A CPU computes in the host's memory. There, large blocks are ours, in huge pages. */
 static ig_status block_get(void *device, size_t bytes, uint64_t *at, bool *full)
 {
     opencl_device *d = device;
     cl_int status = CL_SUCCESS;
     char what[64];
-    const cl_mem mem = cl.clCreateBuffer(d->context, CL_MEM_READ_WRITE, bytes, NULL, &status);
-    *at = (uint64_t)(uintptr_t)mem;
+    opencl_block *b = memory_new(sizeof *b);
+    *at = 0;
+    *full = false;
+    if (!b)
+        return IG_ERR_MEMORY;
+    if (d->base.limits.cpu && d->base.limits.unified && bytes >= HUGE_LEAST)
+        b->host = pages_get(bytes);
+    b->mem = cl.clCreateBuffer(d->context, CL_MEM_READ_WRITE | (b->host ? CL_MEM_USE_HOST_PTR : 0),
+                               bytes, b->host, &status);
+    if (status == CL_SUCCESS) {
+        *at = (uint64_t)(uintptr_t)b;
+        return IG_OK;
+    }
+    block_free(b);
     *full = opencl_is_full(status);
     if (*full)
         return IG_ERR_MEMORY;
@@ -26,8 +54,10 @@ static ig_status block_get(void *device, size_t bytes, uint64_t *at, bool *full)
 
 static void block_give(void *device, uint64_t at)
 {
+    opencl_block *b = (opencl_block *)(uintptr_t)at;
     (void)device;
-    cl.clReleaseMemObject((cl_mem)(uintptr_t)at);
+    cl.clReleaseMemObject(b->mem);
+    block_free(b);
 }
 
 static void block_wait(void *device) { cl.clFinish(((opencl_device *)device)->queue); }
@@ -103,7 +133,7 @@ buffer *opencl_alloc(const backend *dev, size_t bytes)
         buffer_release(b);
         return NULL;
     }
-    m->mem = (cl_mem)(uintptr_t)m->block->at;
+    m->mem = ((opencl_block *)(uintptr_t)m->block->at)->mem;
     b->device = dev;
     b->handle = m;
     b->destroy = destroy;
