@@ -11,7 +11,7 @@
 
 /* Small data is in one block with the struct, padded so that a vector load may read past its end. Like all
  * structs, such a block does not count against the memory limit. */
-enum { FEW_BYTES = 64, FEW_PIECE = 256, FEW_OFFSET = 64 };
+enum { FEW_BYTES = 64, FEW_PIECE = 256, FEW_OFFSET = 128 };
 static_assert(sizeof(buffer) <= FEW_OFFSET, "data follows the struct");
 
 /* Drops a reference; true if it was the last. The holder of the only reference need not write the counter:
@@ -95,8 +95,17 @@ void buffer_release(buffer *b)
 {
     if (!b || !drop_reference(&b->refs))
         return;
+    buffer_forget(b);
     b->destroy(b);
     memory_piece_free(b, buffer_piece(b));
+}
+
+void buffer_forget(buffer *b)
+{
+    if (b->derived)
+        b->derived->destroy(b->derived);
+    b->derived = NULL;
+    b->reads = 0;
 }
 
 /* ---- kernels ---- */

@@ -12,9 +12,15 @@
 #include "array/view.h"
 #include <stdatomic.h>
 
+/* What a backend made of a buffer's content: the first member of its own struct. */
+typedef struct derived {
+    void (*destroy)(struct derived *d);
+} derived;
+
 /* Storage, shared by reference count. data is host memory for the CPU; other devices use handle. */
 typedef struct buffer {
     atomic_int refs;
+    int reads; /* evaluations that had it as an input since it was last written; a few count as many */
     const struct backend *device; /* that alone can use it; NULL: host memory, the CPU's */
     size_t bytes;
     void *data;
@@ -22,6 +28,7 @@ typedef struct buffer {
     uint64_t written; /* by which evaluation of the process, where that can fail late; else 0 */
     bool borrowed; /* the memory belongs to another buffer, which this one keeps; never write it */
     void (*destroy)(struct buffer *b); /* frees data and handle, not the struct */
+    derived *derived;                  /* or NULL */
 } buffer;
 
 /* A counted host buffer; NULL on failure. */
@@ -33,6 +40,8 @@ buffer *buffer_new_opaque(size_t bytes);
 buffer *buffer_foreign(void *data, size_t bytes, void (*release)(void *context), void *context);
 buffer *buffer_retain(buffer *b);
 void buffer_release(buffer *b);
+/* Drops what was derived from the content, which is going to change. */
+void buffer_forget(buffer *b);
 
 /* A result of a kernel. */
 typedef struct node_result {

@@ -192,6 +192,7 @@ static ig_status bind_temporaries(const schedule *s, const backend *dev, int *n_
 /* Binds outputs and temporaries; the leaves are bound already. */
 static ig_status bind_slots(const schedule *s, const backend *dev, int *n_owned)
 {
+    enum { MANY = 100 }; /* reads of a buffer, which are not counted further */
     uint64_t bytes = (uint64_t)(s->arena_bytes + s->out_bytes);
     for (int i = 0; i < s->n_slot; i++)
         if (s->slot[i].kind == SLOT_OUT && s->slot[i].shares >= 0 && !shares_leaf(&s->slot[i], dev))
@@ -200,12 +201,16 @@ static ig_status bind_slots(const schedule *s, const backend *dev, int *n_owned)
                   : memory_admit(bytes, "this evaluation"));
     for (int i = 0; i < s->n_slot; i++) { /* leaves come first, then outputs before temporaries */
         const slot *t = &s->slot[i];
+        if (t->kind == SLOT_LEAF && engine.binding[i].buf && engine.binding[i].buf->reads < MANY)
+            engine.binding[i].buf->reads++;
         if (t->kind != SLOT_OUT)
             continue;
-        buffer *b = shares_leaf(t, dev) ? buffer_retain(engine.binding[t->shares].buf)
-                                        : alloc_on(dev, t->bytes);
+        const bool shares = shares_leaf(t, dev);
+        buffer *b = shares ? buffer_retain(engine.binding[t->shares].buf) : alloc_on(dev, t->bytes);
         if (!b)
             return IG_ERR_MEMORY;
+        if (shares)
+            buffer_forget(b);
         engine.owned[(*n_owned)++] = b;
         engine.binding[i] = (binding){b, 0};
     }

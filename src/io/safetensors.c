@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/mapping.h"
 #include "base/memory.h"
 
 #include <inttypes.h>
@@ -399,6 +400,7 @@ static void mapping_release(void *context)
     struct mapping *m = context;
     if (atomic_fetch_sub(&m->users, 1) != 1)
         return;
+    mapping_forget(m->at);
     munmap(m->at, m->bytes);
     memory_free(m);
 }
@@ -413,8 +415,10 @@ static struct mapping *mapping_new(struct io_file *file)
         m->bytes = (size_t)info.st_size;
         m->at = mmap(NULL, m->bytes, PROT_READ, MAP_PRIVATE, file->fd, 0);
         m->users = 1;
-        if (m->at != MAP_FAILED)
+        if (m->at != MAP_FAILED) {
+            mapping_note(m->at, m->bytes);
             return m;
+        }
     }
     io_fail(file, IG_ERR_FILE, "it cannot be mapped; it must be a plain file");
     memory_free(m);

@@ -12,6 +12,7 @@
  *
  *   shared panels              shared_get         linear 128x768x3072           1.05 (2 cores)
  *   one panel at a time        tile_sum_block     linear 128x768x3072           1.05 (2 cores)
+ *   packed once                packed.c           linear 128x768x3072           1.05 (2 cores)
  *   small sides in place       reads_in_place     train_mlp 32 32-128-10        1.1
  *   thin, points contiguous    tile_sum_thin      linear 1x768x3072             2.7
  *   thin, rows contiguous      tile_sum_thin      matmul 1x768x3072             5.0
@@ -110,6 +111,10 @@ static sheet sheet_of(const contraction *c, const worker_state *w, int side, int
 {
     const int64_t width = side == 0 ? c->kernel->mr : c->kernel->nr;
     const int64_t deep = panel_row(c, cut_length(&c->kc, block));
+    if (side == 1 && c->packed) {
+        const char *at = c->packed + block * packed_block(c) + (w->n0 + first) * deep;
+        return (sheet){at, deep, width, false};
+    }
     if (c->shared[side]) {
         const int64_t part = side == 0 ? w->m0 / c->m.size : w->n0 / c->n.size;
         const char *at = shared_panels(c, side, w->batch, part, block) + first * deep;
@@ -169,7 +174,7 @@ static void patch_sum_aside(const contraction *c, const worker_state *w, const p
 /* Fetches the next panel into the L2 cache, some columns of it with every kernel call. */
 typedef struct ahead {
     const char *from;
-    const int64_t *row;
+    const int64_t *row;   /* the columns' offsets; NULL: they follow each other */
     int64_t n, each;      /* columns that are left, and with each call */
     int64_t column_bytes; /* of a block of k */
 } ahead;
@@ -178,19 +183,28 @@ static ahead ahead_of(const contraction *c, const worker_state *w, int64_t first
 {
     const int64_t calls = (w->m + c->kernel->mr - 1) / c->kernel->mr;
     const int64_t left = w->n - first, n = left < c->kernel->nr ? left : c->kernel->nr;
-    return (ahead){.from = w->from[1] + block * c->kc.size * c->element_bytes,
-                   .row = w->row[1] + first,
-                   .n = c->runs[1] && block < c->kc.parts ? n : 0,
-                   .each = (n + calls - 1) / calls,
-                   .column_bytes = c->kc.size * c->element_bytes};
+    if (block == c->kc.parts || !c->runs[1])
+        return (ahead){.n = 0};
+    ahead next = {.n = n, .each = (n + calls - 1) / calls};
+    next.column_bytes = cut_length(&c->kc, block) * c->element_bytes;
+    if (c->packed) {
+        next.from = sheet_of(c, w, 1, first, n, block).at;
+    } else {
+        next.from = w->from[1] + block * c->kc.size * c->element_bytes;
+        next.row = w->row[1] + first;
+    }
+    return next;
 }
 
 static void ahead_fetch(ahead *next, int64_t element_bytes)
 {
     enum { LINE = 64, TO_L2 = 2 };
-    for (int64_t i = next->each; i > 0 && next->n > 0; i--, next->n--, next->row++)
+    for (int64_t i = next->each; i > 0 && next->n > 0; i--, next->n--) {
+        const char *column = next->from + (next->row ? *next->row++ * element_bytes : 0);
         for (int64_t at = 0; at < next->column_bytes; at += LINE)
-            __builtin_prefetch(next->from + *next->row * element_bytes + at, 0, TO_L2);
+            __builtin_prefetch(column + at, 0, TO_L2);
+        next->from += next->row ? 0 : next->column_bytes;
+    }
 }
 
 /* Accumulates rows [s, s + n) of the tile, columns from j on. */
@@ -533,7 +547,7 @@ static ig_status shared_get(contraction *c, int side)
     const cut *others = side == 0 ? &c->n : &c->m;
     const bool again = others->parts > 1 && others->size < TILE_PACKS;
     if (c->thin >= 0 || c->blas || c->in_place[side] || c->kc.parts == 0 ||
-        !(again || side_batches(c, side) < c->batches))
+        (side == 1 && c->packed) || !(again || side_batches(c, side) < c->batches))
         return IG_OK;
     return shared_take(c, side);
 }
@@ -546,27 +560,46 @@ static void shared_free(contraction *c)
     c->shared[0] = c->shared[1] = NULL;
 }
 
+/* Parts are packed in slices of some panels, so that all threads have work. */
+static int64_t slice_rows(const contraction *c, int side)
+{
+    enum { PANELS = 4 };
+    return PANELS * (side == 0 ? c->kernel->mr : c->kernel->nr);
+}
+
+static int64_t slices_of(const contraction *c, int side)
+{
+    const int64_t slice = slice_rows(c, side), rows = side == 0 ? c->m.size : c->n.size;
+    return (rows + slice - 1) / slice;
+}
+
 static int64_t shared_tasks(const contraction *c, int side)
 {
     const cut *rows = side == 0 ? &c->m : &c->n;
-    return c->shared[side] ? side_batches(c, side) * rows->parts * c->kc.parts : 0;
+    return c->shared[side] ? side_batches(c, side) * rows->parts * slices_of(c, side) * c->kc.parts
+                           : 0;
 }
 
-/* Packs one block of k of one part of a side. */
+/* Packs one block of k of a slice of one part of a side. */
 static void shared_pack(void *context, int64_t task, int worker)
 {
     contraction *c = context;
     worker_state w;
     worker_place(&w, c, scratch_of(worker));
-    const int64_t first = shared_tasks(c, 0);
-    const int side = task >= first;
+    const int side = task >= shared_tasks(c, 0);
     const cut *rows = side == 0 ? &c->m : &c->n;
-    const int64_t nth = side == 0 ? task : task - first;
+    const int64_t slices = slices_of(c, side), slice = slice_rows(c, side);
+    int64_t nth = side == 0 ? task : task - shared_tasks(c, 0);
+    const int64_t first = nth % slices * slice;
+    nth /= slices;
     const int64_t block = nth % c->kc.parts, part = nth / c->kc.parts % rows->parts;
     const int64_t batch = nth / c->kc.parts / rows->parts, n = cut_length(rows, part);
+    if (first >= n)
+        return;
     rows_find(c, &w, side, batch, part * rows->size, n);
-    w.panel[side] = shared_panels(c, side, batch, part, block);
-    sheet_pack(c, &w, side, 0, n, block);
+    w.panel[side] = shared_panels(c, side, batch, part, block) +
+                    first * panel_row(c, cut_length(&c->kc, block));
+    sheet_pack(c, &w, side, first, n - first < slice ? n - first : slice, block);
 }
 
 /* ---- BLAS -------------------------------------------------------------------------------------- */
@@ -707,6 +740,7 @@ ig_status cpu_contract(const program *p, const binding *b)
         contraction_plan(c, p);
     c->bindings = b;
     cpu_fault_clear(&c->fault);
+    TRY(packed_get(c));
     ig_status status = shared_get(c, 0);
     if (status == IG_OK)
         status = shared_get(c, 1);

@@ -38,10 +38,11 @@ typedef struct contraction {
     const int64_t *all_points[2]; /* ... and of all points of k */
     int64_t batches;
     cut m, n, kc;
-    int64_t strip;    /* rows of in[0] that are packed at a time: they fit in the L2 cache */
-    char *shared[2];  /* shared panels of a side; or NULL */
-    bool in_place[2]; /* a side is small and has the layout of its panels */
-    bool runs[2];     /* the points of a side's rows are contiguous, and its rows are not */
+    int64_t strip;      /* rows of in[0] that are packed at a time: they fit in the L2 cache */
+    char *shared[2];    /* shared panels of a side; or NULL */
+    const char *packed; /* panels of all of in[1] that its buffer keeps (packed.c); or NULL */
+    bool in_place[2];   /* a side is small and has the layout of its panels */
+    bool runs[2];       /* the points of a side's rows are contiguous, and its rows are not */
     int result;    /* operand of the epilogue that stores the sums unchanged; -1: there is none */
     bool close;    /* rows of sums are contiguous */
     int thin;      /* which side has few rows (thin); the other is not packed; -1: neither */
@@ -73,5 +74,10 @@ size_t contraction_offsets_bytes(const contraction *c);
 void contraction_share(contraction *c, int threads);
 /* Computes the layout of the scratch after a change. */
 void contraction_layout(contraction *c);
+
+/* Sets c->packed for this launch. Packs in[1] if its buffer was an input of earlier evaluations, too. */
+ig_status packed_get(contraction *c);
+/* Bytes from one block of k to the next in these panels. Columns begin a panel_row apart. */
+int64_t packed_block(const contraction *c);
 
 #endif

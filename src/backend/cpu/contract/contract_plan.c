@@ -162,6 +162,7 @@ void contraction_set(contraction *c, const program *p)
               axis_group_is_contiguous(&c->k[0]) && axis_group_is_contiguous(&c->k[1]);
     c->kc = cut_at_most(p->extent[3], c->kernel->kc, 1);
     c->shared[0] = c->shared[1] = NULL;
+    c->packed = NULL;
     c->blas = NULL;
     c->rows = 0;
     const bool packs = c->thin < 0;

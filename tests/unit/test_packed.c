@@ -1,0 +1,123 @@
+/* Matrices that are packed once: products have the same bits before and after, also when the matrix is a part of a
+ * larger array, in a mapped file, or was replaced in place; and the panels end with the matrix. */
+#include "support/unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ROWS = 40, DEEP = 300, WIDE = 500, TIMES = 4 };
+
+static ig_array *numbers(int64_t key, ig_ints shape)
+{
+    ig_array *x = ig_eval_one(ig_normal(ig_key(key, NULL), shape, IG_F32));
+    assert_non_null(x);
+    return x;
+}
+
+static ig_array *product(ig_array *x, ig_array *w)
+{
+    return ig_eval_one(ig_tensordot(x, w, IG_AXES(-1, 1)));
+}
+
+/* The product several times, each with the bits of a product with a new copy of w. Returns the bytes that the
+ * library holds more than before. */
+static int64_t check_products(ig_array *x, ig_array *w)
+{
+    const uint64_t before = ig_memory_used();
+    for (int i = 0; i < TIMES; i++) {
+        ig_scope_begin();
+        ig_array *copy = ig_eval_one(ig_add(w, ig_float(0)));
+        const void *apart = ig_data(product(x, copy)), *y = ig_data(product(x, w));
+        assert_non_null(apart);
+        assert_memory_equal(y, apart, (size_t)(ROWS * ig_dim(w, 0)) * sizeof(float));
+        ig_scope_end();
+    }
+    return (int64_t)(ig_memory_used() - before);
+}
+
+static void products_have_the_same_bits(void **state)
+{
+    (void)state;
+    const int64_t wide[] = {WIDE, 12 * 40, 768}, deep[] = {DEEP, 512, 1000};
+    for (int i = 0; i < 3; i++) {
+        const uint64_t before = ig_memory_used();
+        ig_scope_begin();
+        ig_array *x = numbers(1, IG_SHAPE(ROWS, deep[i]));
+        ig_array *w = numbers(2, IG_SHAPE(wide[i], deep[i]));
+        /* The panels are kept, and hold at least the matrix. */
+        assert_true(check_products(x, w) >= wide[i] * deep[i] * (int64_t)sizeof(float));
+        ig_scope_end();
+        assert_int_equal(ig_memory_used(), before);
+    }
+}
+
+/* Matrices of one buffer have panels of their own. */
+static void parts_of_an_array(void **state)
+{
+    (void)state;
+    ig_array *x = numbers(1, IG_SHAPE(ROWS, DEEP)), *all = numbers(2, IG_SHAPE(3, WIDE, DEEP));
+    for (int i = 0; i < 3; i++) {
+        const ig_index at = {.kind = IG_INDEX_INT, .start = i};
+        check_products(x, ig_get(all, &at, 1));
+    }
+    const ig_index rows = {.kind = IG_INDEX_SLICE, .start = 5, .stop = WIDE, .step = 1};
+    const ig_index both[2] = {{.kind = IG_INDEX_INT, .start = 1}, rows};
+    check_products(x, ig_get(all, both, 2));
+}
+
+/* An evaluation that writes its result over the matrix. */
+static void a_donated_matrix(void **state)
+{
+    (void)state;
+    ig_array *x = numbers(1, IG_SHAPE(ROWS, DEEP));
+    ig_array *w = ig_scope_forget(numbers(2, IG_SHAPE(WIDE, DEEP)));
+    for (int i = 0; i < 3; i++) {
+        check_products(x, w);
+        ig_array *next = ig_scope_forget(ig_multiply(w, ig_float(-2)));
+        assert_int_equal(ig_eval_donating(&next, 1, &w, 1), IG_OK);
+        ig_release(w);
+        w = next;
+    }
+    check_products(x, w);
+    ig_release(w);
+}
+
+static void a_mapped_file(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/packed-XXXXXX";
+    const int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+    const char *names[] = {"first", "second"};
+    ig_array *w[2] = {numbers(2, IG_SHAPE(WIDE, DEEP)), numbers(3, IG_SHAPE(WIDE, DEEP))};
+    ig_tensors *saved = ig_tensors_new(), *file;
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(ig_tensors_put(saved, names[i], w[i]), IG_OK);
+    assert_int_equal(ig_tensors_save(saved, path), IG_OK);
+    ig_tensors_free(saved);
+    ig_array *x = numbers(1, IG_SHAPE(ROWS, DEEP));
+    file = ig_tensors_map(path);
+    assert_non_null(file);
+    for (int i = 0; i < 2; i++) {
+        ig_array *mapped = ig_tensors_get(file, names[i]);
+        check_products(x, mapped);
+        /* Its pages were given back, and come again. */
+        assert_memory_equal(ig_data(mapped), ig_data(w[i]), WIDE * DEEP * sizeof(float));
+    }
+    ig_tensors_free(file);
+    unlink(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(products_have_the_same_bits, begin, end),
+        cmocka_unit_test_setup_teardown(parts_of_an_array, begin, end),
+        cmocka_unit_test_setup_teardown(a_donated_matrix, begin, end),
+        cmocka_unit_test_setup_teardown(a_mapped_file, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
