@@ -30,6 +30,22 @@ static ig_status fail_full(const memory_pool *p, const char *what, uint64_t byte
          size_text(pool_limit(p), most));
 }
 
+/* The driver has no block of that size. If it does not tell what it has, the size of the memory is a bound. */
+static ig_status fail_refused(const memory_pool *p, uint64_t bytes)
+{
+    char asked[SIZE_ROOM], most[SIZE_ROOM], free_text[SIZE_ROOM];
+    const uint64_t used = atomic_load(&p->used), room = room_of(p);
+    const uint64_t total = p->total > used ? p->total - used : 0;
+    const uint64_t told = p->driver->left ? p->driver->left(p->device) : 0;
+    const uint64_t left = told ? told : total < room ? total : room;
+    FAIL(IG_ERR_MEMORY,
+         "%s: a buffer needs %llu bytes (%s), but the driver refuses it: %s%s are free and the "
+         "limit "
+         "is %s; release arrays, or close other programs that use the device",
+         p->name, (unsigned long long)bytes, size_text(bytes, asked), told ? "" : "at most ",
+         size_text(left, free_text), size_text(pool_limit(p), most));
+}
+
 ig_status pool_admit(const memory_pool *p, uint64_t bytes, const char *what)
 {
     return bytes <= room_of(p) ? IG_OK : fail_full(p, what, bytes, room_of(p));
@@ -106,8 +122,7 @@ static ig_status ask_driver(memory_pool *p, pool_block *b)
     status = p->driver->get(p->device, b->bytes, &b->at, &full);
     if (status == IG_OK || !full)
         return status;
-    const uint64_t left = p->driver->left ? p->driver->left(p->device) : 0;
-    return fail_full(p, "a buffer", b->bytes, left ? left : room_of(p));
+    return fail_refused(p, b->bytes);
 }
 
 static void count_used(memory_pool *p, size_t bytes)

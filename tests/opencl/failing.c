@@ -20,6 +20,12 @@
 static opencl_api real;
 static long calls, objects, compiled, binaries, fail_at, launches, fail_launch;
 static bool fail_always;
+static uint64_t buffer_most, memory_most, memory_held;
+static struct {
+    cl_mem mem;
+    uint64_t bytes;
+} buffers[1024]; /* those that are alive, as far as there is room */
+enum { BUFFERS = sizeof buffers / sizeof buffers[0] };
 static char build_options[512];
 static cl_event lost; /* the event of the launch that is to have failed */
 
@@ -35,6 +41,12 @@ SHOWN void failing_launch(long n)
     launches = 0;
     fail_launch = n;
     lost = NULL;
+}
+
+SHOWN void failing_memory(uint64_t largest, uint64_t all)
+{
+    buffer_most = largest;
+    memory_most = all;
 }
 
 SHOWN long failing_calls(void) { return calls; }
@@ -120,7 +132,12 @@ cl_int clGetDeviceIDs(cl_platform_id id, cl_device_type type, cl_uint n, cl_devi
 
 cl_int clGetDeviceInfo(cl_device_id id, cl_device_info what, size_t bytes, void *to, size_t *got)
 {
-    return fails() ? CL_DEVICE_NOT_AVAILABLE : real.clGetDeviceInfo(id, what, bytes, to, got);
+    if (fails())
+        return CL_DEVICE_NOT_AVAILABLE;
+    const cl_int status = real.clGetDeviceInfo(id, what, bytes, to, got);
+    if (status == CL_SUCCESS && to && what == CL_DEVICE_MAX_MEM_ALLOC_SIZE && buffer_most)
+        *(cl_ulong *)to = buffer_most;
+    return status;
 }
 
 cl_int clGetProgramInfo(cl_program p, cl_program_info what, size_t bytes, void *to, size_t *got)
@@ -183,8 +200,19 @@ cl_command_queue clCreateCommandQueue(cl_context c, cl_device_id id,
 
 cl_mem clCreateBuffer(cl_context c, cl_mem_flags flags, size_t bytes, void *host, cl_int *status)
 {
-    return fails() ? refuse(CL_MEM_OBJECT_ALLOCATION_FAILURE, status)
-                   : made(real.clCreateBuffer(c, flags, bytes, host, status));
+    if (fails() || (memory_most && memory_held + bytes > memory_most))
+        return refuse(CL_MEM_OBJECT_ALLOCATION_FAILURE, status);
+    if (buffer_most && bytes > buffer_most)
+        return refuse(CL_INVALID_BUFFER_SIZE, status);
+    const cl_mem mem = made(real.clCreateBuffer(c, flags, bytes, host, status));
+    for (int i = 0; mem && i < BUFFERS; i++)
+        if (!buffers[i].mem) {
+            buffers[i].mem = mem;
+            buffers[i].bytes = bytes;
+            memory_held += bytes;
+            break;
+        }
+    return mem;
 }
 
 cl_program clCreateProgramWithSource(cl_context c, cl_uint n, const char **source,
@@ -224,6 +252,12 @@ cl_int clReleaseCommandQueue(cl_command_queue q)
 cl_int clReleaseMemObject(cl_mem m)
 {
     const bool failing = fails();
+    for (int i = 0; i < BUFFERS; i++)
+        if (buffers[i].mem == m) {
+            buffers[i].mem = NULL;
+            memory_held -= buffers[i].bytes;
+            break;
+        }
     return gone(real.clReleaseMemObject(m), failing, CL_OUT_OF_RESOURCES);
 }
 

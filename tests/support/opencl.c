@@ -38,6 +38,7 @@ void opencl_prepare(const char *path_of_test)
         void *to;
     } functions[] = {{"failing_at", &shim.at},
                      {"failing_launch", &shim.launch},
+                     {"failing_memory", &shim.memory},
                      {"failing_calls", &shim.calls},
                      {"failing_objects", &shim.objects},
                      {"failing_compiled", &shim.compiled},
@@ -69,6 +70,7 @@ int opencl_test_begin(void **state)
     ig_error(NULL);
     shim.at(0, false);
     shim.launch(0);
+    shim.memory(0, 0);
     return 0;
 }
 

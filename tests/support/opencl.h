@@ -11,6 +11,7 @@
 typedef struct opencl_shim {
     failing_at_fn *at;
     failing_launch_fn *launch;
+    failing_memory_fn *memory;
     failing_count_fn *calls, *objects, *compiled, *binaries;
     failing_text_fn *options;
 } opencl_shim;

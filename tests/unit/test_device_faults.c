@@ -2,6 +2,7 @@
  * whole training steps whose parameters are donated, with a failure at every call and at every launch; what a message
  * names if several programs were in flight; and arrays that a failed launch only read. */
 #include "support/cuda.h"
+#include "support/metal.h"
 #include "support/opencl.h"
 
 #include <stdio.h>
@@ -371,11 +372,126 @@ static void cuda_names_all_ops_in_flight(void **unused)
     device_end();
 }
 
+/* ---- memory ---- */
+
+enum { MIB = 1 << 20 };
+
+/* Uninitialized memory of the device; there is one block for it afterwards, which is kept. */
+static bool has_room(const backend *dev, uint64_t mib)
+{
+    buffer *b = dev->alloc(dev, (size_t)mib * MIB);
+    buffer_release(b);
+    return b != NULL;
+}
+
+static void check_memory_says(const char *device_name, const char *needs, const char *has)
+{
+    ig_status code;
+    const char *said = ig_error(&code);
+    assert_non_null(said);
+    assert_int_equal(code, IG_ERR_MEMORY);
+    if (strncmp(said, device_name, strlen(device_name)) != 0 || !strstr(said, needs) ||
+        !strstr(said, has))
+        fail_msg("%s: %s", device_name, said);
+}
+
+/* The driver has so many MiB; the limit is larger. */
+static void check_memory(const char *name, uint64_t mib)
+{
+    ig_memory_info info;
+    char needs[120];
+    const backend *dev = backend_find(name);
+    assert_non_null(dev);
+    assert_int_equal(ig_set_device_memory_limit(name, (uint64_t)1 << 30), IG_OK);
+    assert_true(has_room(dev, mib / 8));
+    assert_int_equal(ig_device_memory(name, &info), IG_OK);
+    if (info.cached < mib / 8 * MIB)
+        fail_msg("%s keeps %llu bytes", name, (unsigned long long)info.cached);
+    buffer *held = dev->alloc(dev, (size_t)(mib / 2 * MIB));
+    assert_non_null(held);
+    assert_true(has_room(dev, mib / 8));
+    if (!has_room(dev, mib / 2)) /* only if what is kept is given back */
+        fail_msg("%s: %s", name, ig_error(NULL));
+    assert_false(ig_failed());
+    if (has_room(dev, mib / 2 + mib / 16))
+        fail_msg("%s has more memory than it has", name);
+    snprintf(
+        needs, sizeof needs, "a buffer needs %llu bytes (%llu MiB), but the driver refuses it: ",
+        (unsigned long long)((mib / 2 + mib / 16) * MIB), (unsigned long long)(mib / 2 + mib / 16));
+    check_memory_says(name, needs,
+                      " are free and the limit is 1 GiB; release arrays, or close other programs");
+    assert_int_equal(ig_device_memory(name, &info), IG_OK);
+    assert_int_equal(info.cached, 0); /* all was tried */
+    buffer_release(held);
+    assert_true(has_room(dev, mib / 2 + mib / 16));
+    assert_int_equal(ig_set_device_memory_limit(name, 0), IG_OK);
+}
+
+/* What is kept goes first, then the message has what was needed, what is free, and the limit. */
+static void drivers_without_memory_are_asked_twice(void **unused)
+{
+    (void)unused;
+    ig_shutdown();
+    shim.memory(0, 16 * MIB);
+    if (backend_find("opencl:0"))
+        check_memory("opencl:0", 16);
+    ig_shutdown();
+    shim.memory(0, 0);
+    fake.memory(16 * MIB);
+    check_memory("cuda:0", 16);
+    ig_shutdown();
+    fake.memory((uint64_t)1 << 30);
+    setenv("METALSIM_MEMORY_MIB", "64", 1);
+    if (backend_find("metal:0"))
+        check_memory("metal:0", 64);
+    ig_shutdown();
+    unsetenv("METALSIM_MEMORY_MIB");
+    ig_error(NULL);
+}
+
+/* Arrays that are larger than the largest buffer: an error that says what would help, or the CPU computes with them. */
+static void buffers_have_a_largest_size(void **unused)
+{
+    (void)unused;
+    enum { N = 3 * MIB };
+    ig_shutdown();
+    shim.memory(MIB, 0);
+    if (opencl_device_or_skip(0)) {
+        ig_set_device("opencl:0");
+        ig_scope_begin();
+        ig_array *x = ig_astype(ig_arange(0, N, 1, IG_I32), IG_U8);
+        assert_int_equal(ig_eval(&x, 1), IG_ERR_UNSUPPORTED);
+        ig_status code;
+        const char *said = ig_error(&code);
+        assert_non_null(strstr(said, "opencl:0"));
+        assert_non_null(strstr(said, "1 MiB"));
+        assert_non_null(strstr(said, "--fallback warn or auto"));
+        assert_int_equal(ig_set_fallback(IG_FALLBACK_AUTO), IG_OK);
+        x = ig_astype(ig_arange(0, N, 1, IG_I32), IG_U8);
+        ig_array *y = ig_add(x, ig_int(1)), *sum = ig_sum(y, IG_SHAPE(0), IG_I64, false);
+        ig_array *at = ig_from_data((const int64_t[]){N - 1, 300, -2}, IG_SHAPE(3), IG_I64);
+        ig_array *few = ig_take(y, at, IG_AXES(0)), *all[] = {x, y, sum, few};
+        if (ig_eval(all, 4) != IG_OK)
+            fail_msg("%s", ig_error(NULL));
+        assert_string_equal(ig_array_device(few), "opencl:0");
+        uint8_t got[3];
+        assert_int_equal(ig_read(few, got, sizeof got), IG_OK);
+        assert_memory_equal(got, ((const uint8_t[]){0, 45, 255}), 3);
+        assert_int_equal(ig_item_int(sum), (int64_t)(N / 256) * (255 * 256 / 2));
+        assert_true(ig_fallback_count() > 0);
+        ig_scope_end();
+        ig_set_fallback(IG_FALLBACK_ERROR);
+    }
+    device_end();
+    shim.memory(0, 0);
+}
+
 int main(int argc, char **argv)
 {
     (void)argc;
     opencl_prepare(argv[0]);
     cuda_prepare(argv[0]);
+    metal_prepare(argv[0]);
     setenv("POCL_DEVICES", "basic", 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_survive_failures_of_opencl),
@@ -384,6 +500,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(opencl_names_the_op_that_failed),
         cmocka_unit_test(a_refused_launch_keeps_what_it_reads),
         cmocka_unit_test(cuda_names_all_ops_in_flight),
+        cmocka_unit_test(drivers_without_memory_are_asked_twice),
+        cmocka_unit_test(buffers_have_a_largest_size),
     };
     return cmocka_run_group_tests(tests, opencl_begin, opencl_end);
 }
