@@ -2,6 +2,7 @@
 """Arrays that are larger than a buffer of the GPU, on a simulated one with buffers of 1 MiB: programs over their rows run in
 tiles, with the CPU's bits; others are refused, or left to the CPU."""
 import os
+import re
 import tempfile
 
 from simulated import READY, ROOT, prepare, run
@@ -12,6 +13,7 @@ SMALL = {"METALSIM_BUFFER_MIB": 1, "METALSIM_MEMORY_MIB": 128}
 SAME = ["x = arange(700000, dtype=\"f32\"); x * 2 + 1", "x = uniform(key(1), [700, 1000]); x * 2 + sum(x)",
         "softmax(normal(key(1), [700, 1000]), axis=-1)", "argmax(normal(key(1), [700, 1000]), axis=-1)",
         "normal(key(1), [700, 1000]) @ ones([1000, 8])", "x = normal(key(1), [900000], dtype=\"bf16\"); x[3:899999] * x[4:]",
+        "x = arange(700000, dtype=\"f32\") * 2; sum(x[5000:9000]) + x[699999] + sort(x[7:20] + 0)[1]",
         "x = normal(key(1), [700, 1000]); to_device(to_device(x, \"cpu\"), \"metal\") + 1"]
 REFUSED = ["x = normal(key(1), [700, 700]); x + x.T", "flip(arange(700000, dtype=\"f32\"), 0) * 2",
            "sum(ones([700, 1000]) * arange(1000, dtype=\"f32\"), axis=0) + sort(arange(700000, dtype=\"f32\"))[0]"]
@@ -23,6 +25,21 @@ def evaluate(folder, text, device, **settings):
     done = run("eval", "--math", "same", "--device", device, "-o", path, *settings.pop("options", []), text, **settings)
     with open(path, "rb") if done.returncode == 0 else open(os.devnull, "rb") as file:
         return done, file.read()
+
+
+def check_failures():
+    """Every message that can fail does so once, and so does every command buffer, while windows are made and used."""
+    program = ["eval", "--device", "metal", "x = arange(400000, dtype=\"f32\"); y = x * 2 + 1; sum(y) + y[5]"]
+    right = run(*program, METALSIM_COUNT=1, **SMALL)
+    counts = re.search(r"(\d+) messages can fail, (\d+) command buffers", right.stderr)
+    for kind, n in zip(("METALSIM_FAIL_AT", "METALSIM_FAIL_BUFFER"), counts.groups()):
+        wrong = []
+        for i in range(1, int(n) + 1):
+            done = run(*program, **SMALL, **{kind: i})
+            fine = done.stdout == right.stdout if done.returncode == 0 else done.returncode in (1, 4) and not done.stdout
+            if not fine or "leaked" in done.stderr or "assertion" in done.stderr:
+                wrong.append(f"{i}: exit code {done.returncode}: {done.stdout}{done.stderr}")
+        check(f"{kind}: each of {n}", int(n) > 2 and not wrong, "\n".join(wrong))
 
 
 def main():
@@ -49,6 +66,10 @@ def main():
                "--arg", "a=2", "--arg", "x=zeros:f32[700000]", "--arg", "y=ones:f32[1000]", "--device", "metal", **SMALL)
     check("a kernel of the user is refused such an array", done.returncode != 0 and "can use 1048576 at most" in done.stderr,
           done.stderr)
+    check_failures()
+    text = "take(broadcast_to(arange(3, dtype=\"f32\"), [3000000000, 3]), 2999999999 - arange(2), 0)"
+    wide, right = (run("eval", "--device", d, text) for d in ("metal", "cpu"))
+    check("indices beyond 31 bits", wide.returncode == 0 and wide.stdout == right.stdout != "", wide.stdout + wide.stderr)
     finish()
 
 

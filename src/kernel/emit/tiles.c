@@ -186,12 +186,22 @@ static ig_status tile_cut(tile *c, const program *p, int n, int64_t rows, int64_
     return IG_OK;
 }
 
+/* True if the core of a program fits. Only that of a contraction can be cut. */
+static bool core_fits(const program *first, const program *p, const emit_target *t)
+{
+    int slots[3];
+    if (p->kind == PROGRAM_CONTRACT)
+        return operand_fits(first, t, &p->in[0]) && operand_fits(first, t, &p->in[1]);
+    for (int i = program_core_slots(p, slots) - 1; i >= 0; i--)
+        if (is_large(first, t, slots[i]))
+            return false;
+    return true;
+}
+
 static bool tile_fits(const program *p, int n, const emit_target *t)
 {
     for (int k = 0; k < n; k++)
-        if (!tape_fits(p, t, &p[k].pre) || !tape_fits(p, t, &p[k].post) ||
-            (p[k].kind == PROGRAM_CONTRACT &&
-             (!operand_fits(p, t, &p[k].in[0]) || !operand_fits(p, t, &p[k].in[1]))))
+        if (!tape_fits(p, t, &p[k].pre) || !tape_fits(p, t, &p[k].post) || !core_fits(p, &p[k], t))
             return false;
     return true;
 }
@@ -273,7 +283,8 @@ ig_status emit_tiles(const program *p, int n, const emit_target *t, emit_whole *
 {
     int64_t unit, len = 0;
     const int64_t rows = rows_of(p, n, &unit);
-    if (n == 1 && p->kind == PROGRAM_REDUCE && p->outer == 1 && tape_fits(p, t, &p->post))
+    if (tile_fits(p, n, t) ||
+        (n == 1 && p->kind == PROGRAM_REDUCE && p->outer == 1 && tape_fits(p, t, &p->post)))
         return whole(p, t, out);
     if (rows)
         TRY(find_tile(p, n, t, rows, unit, &len));
