@@ -12,11 +12,14 @@ PROGRAM = ["eval", "--device", "metal",
            "x = arange(12000, dtype=\"f32\"); y = reshape(x, [100, 120]); z = y @ y.T; w = to_device(to_device(z, \"cpu\"), \"metal\"); "
            "sum(w) + x[7] + sum(take(x, arange(5), 0))"]
 FUSED = ["eval", "--device", "metal", "sum(ones([1000, 1000, 10]))"]  # 38 MiB, if it were not fused
-UPDATE = ["eval", "--device", "metal", "scatter_add(zeros([9]), arange(3), ones([3]), 0)"]
+# A step of training, with gradients and new parameters, and a scatter.
+STEP = ["eval", "--device", "metal",
+        "x = normal(key(1), [16, 8]); w = normal(key(0), [8, 4]); b = zeros([4]); g = grad(mean(relu(x @ w + b)**2), [w, b]); "
+        "w = w - 0.1 * g[0]; b = b - 0.1 * g[1]; sum(w) + sum(b) + sum(scatter_add(zeros([9]), arange(3), ones([3]), 0))"]
 
 
-def counted():
-    done = run(*PROGRAM, METALSIM_COUNT=1)
+def counted(program):
+    done = run(*program, METALSIM_COUNT=1)
     found = re.search(r"(\d+) messages can fail, (\d+) command buffers", done.stderr)
     return done, int(found[1]), int(found[2])
 
@@ -29,6 +32,17 @@ def check_failure(name, done, right):
     else:
         check(name, done.returncode in (1, 4) and not leaks and not done.stdout and "ingot eval:" in done.stderr,
               f"exit code {done.returncode}: {done.stdout}{done.stderr}")
+
+
+def check_each(name, program):
+    done, messages, buffers = counted(program)
+    check(f"{name} runs", done.returncode == 0 and messages > 20 and buffers > 0, done.stderr)
+    for n in range(1, messages + 1):
+        check_failure(f"{name}: message {n} of {messages} fails", run(*program, METALSIM_FAIL_AT=n), done.stdout)
+    for n in range(1, buffers + 1):
+        failed = run(*program, METALSIM_FAIL_BUFFER=n)
+        check_failure(f"{name}: command buffer {n} of {buffers} fails", failed, done.stdout)
+        check(f"{name}: command buffer {n}: Metal's reason is given", "Timeout" in failed.stderr, failed.stderr)
 
 
 def check_devices():
@@ -63,15 +77,9 @@ def main():
     if not READY:
         skip("failures of the simulated GPU", "clang 16 or newer is needed")
         finish()
-    prepare(PROGRAM, UPDATE, FUSED)
-    done, messages, buffers = counted()
-    check("the program runs", done.returncode == 0 and messages > 20 and buffers > 0, done.stderr)
-    for n in range(1, messages + 1):
-        check_failure(f"message {n} of {messages} fails", run(*PROGRAM, METALSIM_FAIL_AT=n), done.stdout)
-    for n in range(1, buffers + 1):
-        failed = run(*PROGRAM, METALSIM_FAIL_BUFFER=n)
-        check_failure(f"command buffer {n} of {buffers} fails", failed, done.stdout)
-        check(f"command buffer {n}: Metal's reason is given", "Timeout" in failed.stderr, failed.stderr)
+    prepare(PROGRAM, STEP, FUSED)
+    check_each("a program", PROGRAM)
+    check_each("a training step", STEP)
     check_devices()
     check_memory()
     finish()
