@@ -14,6 +14,10 @@ VERIFY = ["verify", "--quick", "--device", "metal"]
 # In CI: every op in dtypes of each kind and width. --whole is every dtype.
 DTYPES = "f32,bf16,f16,i32,u8,i64"
 KEYS = ["key", "split_key", "fold_in"]  # in u32 only
+# Results and gradients have the CPU's bits: an op of each kind in CI.
+SAME = ["verify", "--quick", "--same", "cpu,metal", "--dtype", "f32"]
+SAME_OPS = ["exp", "sum", "softmax", "layer_norm", "matmul", "cumulative_sum", "sort", "argsort", "take", "scatter_add", "normal",
+            "conv2d", "scaled_dot_product_attention"]
 TRAIN = ["train", "digits", "--epochs", "1", "--quiet", "--math", "same"]
 KERNELS = [
     ["saxpy", "--grid", "4", "--block", "256", "--arg", "n=1000", "--arg", "a=2", "--arg", "x=arange(1000.0)", "--arg",
@@ -65,7 +69,9 @@ def main():
         skip("arrays on the simulated GPU", "clang 16 or newer is needed")
         finish()
     # One process for each op: one that fails while it is recorded costs only its own kernels.
-    commands = [[*VERIFY, "--op", op, *([] if whole or op in KEYS else ["--dtype", DTYPES])] for op in op_names()]
+    ops = op_names()
+    commands = [[*VERIFY, "--op", op, *([] if whole or op in KEYS else ["--dtype", DTYPES])] for op in ops]
+    commands += [[*SAME, "--op", op] for op in ops if op in SAME_OPS or (whole and op not in KEYS)]
     said = prepare(*commands, [*TRAIN, "--device", "metal"])
     check("every kernel passes the strict check", not said, said)
     check_verify(commands)
