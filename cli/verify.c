@@ -209,7 +209,7 @@ static int run_all(session *s)
             s->set->quick ? "" : "; was it one of --quick?");
         return EXIT_USAGE;
     }
-    return s->interrupted ? EXIT_INTERRUPTED : all.failed ? EXIT_FAILED : EXIT_FINE;
+    return all.failed ? EXIT_FAILED : s->interrupted ? EXIT_INTERRUPTED : EXIT_FINE;
 }
 
 /* ---- for people ----------------------------------------------------------------------------- */

@@ -16,6 +16,11 @@ fails() { ! "$ingot" selftest --device nosuch --only 'one op' -o "$temporary/out
 check 'a step that fails is exit code 1' fails
 check 'it is said which' grep -q 'one op *FAILED' "$temporary/said"
 check 'the reason is in the file' has "no device 'nosuch'"
+partly() { "$ingot" selftest --device gang --only verify --limit 1 -o "$temporary/out.txt" >"$temporary/said"; }
+check 'a step that takes too long is asked to end' partly
+check 'it is said' grep -q 'verify *partly' "$temporary/said"
+check 'what it had checked is in the file' has '^[0-9]* passed, 0 failed'
+check 'the limit is in the file' has '==== verify: stopped at its limit, exit code 130'
 not_writable() { "$ingot" selftest --only devices -o /nonexistent/x 2>/dev/null; [ $? = 5 ]; }
 check 'a file that cannot be written is exit code 5' not_writable
 finish
