@@ -334,6 +334,21 @@ def test_fine_tuning(name):
     close(f"{name}: the folder in transformers", expected_rows(again, tokenizer, "classify", lines), expected, 1e-4)
 
 
+def test_dropout(name):
+    """Means and deviations of logits with dropout."""
+    folder = os.path.join(PLACE.name, "dropout-" + name)
+    model, tokenizer = random_model(name, "ForSequenceClassification", folder)
+    line = sentences(1, 11)[0]
+    torch.manual_seed(0)
+    model.train()
+    with torch.no_grad():
+        expected = model(input_ids=torch.tensor([tokenizer.encode(line).ids] * 2000)).logits.numpy()
+    got = tool(folder, "dropout", [line])
+    close(f"{name}: the mean with dropout, in deviations", (got.mean(0) - expected.mean(0)) / expected.std(0),
+          np.zeros(3), 0.15)
+    close(f"{name}: the deviation with dropout", got.std(0) / expected.std(0), np.ones(3), 0.1)
+
+
 def test_mistakes():
     """Messages name the file, the tensor and what was expected."""
     good = os.path.join(PLACE.name, "good")
@@ -382,6 +397,7 @@ for arch in CONFIGS:
         attempt(arch + end, test_random, arch, end, kind)
 for arch in CONFIGS:
     attempt(arch + " fine-tuning", test_fine_tuning, arch)
+    attempt(arch + " dropout", test_dropout, arch)
 attempt("details", test_details)
 attempt("vectors", test_vectors)
 attempt("mistakes", test_mistakes)

@@ -1,7 +1,8 @@
 /* Prints what a text model computes, for tests/test_text_models.py.
  *
  * text_tool DIR HEAD DEVICE DTYPE: reads lines (a tab separates the texts of a pair) and prints, for each, the values of
- * the head: one row for "embed" and "classify", one for each token otherwise. */
+ * the head: one row for "embed" and "classify", one for each token otherwise. HEAD "dropout": many rows of logits of the
+ * first line, with dropout. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +56,34 @@ static int tokens_run(ig_text_model *m, const char *head, int n, bool paired)
     return values ? 0 : fail();
 }
 
+/* Logits of the first line with dropout, drawn many times. */
+static int dropout_run(ig_text_model *m)
+{
+    enum { DRAWS = 2000, LABELS = 3 };
+    const ig_encode_options options = {.pad = -1};
+    ig_model *trained = ig_model_new(1);
+    ig_encoding *e = ig_tokenizer_encode(ig_text_model_tokenizer(m), texts, NULL, 1, &options);
+    bool fine = trained && e &&
+                ig_text_model_train(m, trained, "classify", LABELS, true) == IG_OK &&
+                ig_text_model_override(m, trained) == IG_OK &&
+                ig_text_model_dropout(m, trained, -1) == IG_OK;
+    for (int i = 0; i < DRAWS && fine; i++) {
+        ig_scope_begin();
+        ig_array *hidden = ig_text_model_hidden(m, e, 1);
+        ig_array *x = hidden ? ig_text_model_head(m, "classify", hidden, NULL, 0) : NULL;
+        const float *values = x ? ig_data(x) : NULL;
+        fine = values != NULL;
+        if (fine)
+            rows_print(values, 1, LABELS);
+        ig_scope_end();
+    }
+    ig_text_model_override(m, NULL);
+    ig_text_model_dropout(m, NULL, 0);
+    ig_model_free(trained);
+    ig_free(e);
+    return fine ? 0 : fail();
+}
+
 int main(int argc, char **argv)
 {
     bool paired = false;
@@ -71,6 +100,8 @@ int main(int argc, char **argv)
         if (values)
             rows_print(values, ig_dim(x, 0), ig_dim(x, 1));
         code = values ? 0 : fail();
+    } else if (strcmp(argv[2], "dropout") == 0) {
+        code = dropout_run(m);
     } else {
         code = tokens_run(m, argv[2], n, paired);
     }
