@@ -60,6 +60,16 @@ def test_embed():
     check("another device", max(abs(a - b) for a, b in zip(gang, one[0]["vector"])) < 1e-5, gang)
 
 
+def test_lower_case():
+    """sentence_bert_config.json may lower case only where the tokenizer does too."""
+    folder = shutil.copytree(FOLDERS["embed"], path("cased"))
+    path("cased/sentence_bert_config.json", '{"max_seq_length": 8, "do_lower_case": true}')
+    run("embed", "--model", folder, "A Cat")
+    path("cased/tokenizer_config.json", '{"do_lower_case": false}')
+    done = run("embed", "--model", folder, "A Cat", code=4)
+    check("a cased tokenizer is refused", "sentence_bert_config.json" in done.stderr, done.stderr)
+
+
 def test_same():
     """In mode same, a whole model has the same bits on the CPU and in emitted kernels."""
     words = ["classify", "--model", FOLDERS["classify"], "--json", "--math", "same", "the film was very good !", "cats"]
@@ -233,6 +243,6 @@ done = subprocess.run([INGOT, "tokens", "--model", FOLDERS["embed"], "x"], captu
 if "utf8proc" in done.stderr:
     skip("all", "the library utf8proc is not there")
     finish()
-for test in (test_tokens, test_embed, test_same, test_defects, test_classify, test_fill, test_answer, test_stream, test_train, test_train_interrupted, test_mistakes):
+for test in (test_tokens, test_embed, test_lower_case, test_same, test_defects, test_classify, test_fill, test_answer, test_stream, test_train, test_train_interrupted, test_mistakes):
     attempt(test.__name__, test)
 finish()

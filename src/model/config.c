@@ -335,7 +335,8 @@ static ig_status details_read(model_config *c, const json_file *f)
 
 /* ---- the whole folder ----------------------------------------------------------------------- */
 
-/* The most tokens of a text: as sentence-transformers says, or as the tokenizer says. */
+/* The most tokens of a text: as sentence-transformers says, or as the tokenizer says. Also whether the former lowers case.
+ */
 static ig_status length_read(model_config *c, const char *folder)
 {
     static const char *const rows[][2] = {{"sentence_bert_config.json", "max_seq_length"},
@@ -345,6 +346,7 @@ static ig_status length_read(model_config *c, const char *folder)
         json_file f;
         const ig_status status = json_file_open(&f, folder, rows[i][0], true);
         most = status == IG_OK ? field_int(field_get(f.root, rows[i][1]), 0) : 0;
+        c->lower |= i == 0 && field_bool(field_get(f.root, "do_lower_case"), false);
         json_file_close(&f);
         TRY(status);
     }

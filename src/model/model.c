@@ -34,6 +34,29 @@ static ig_status tensor_check(void *context, const char *name, ig_ints shape)
     return IG_OK;
 }
 
+/* sentence-transformers may lower the case of texts; here only the tokenizer does. */
+static ig_status case_check(const ig_text_model *m, const char *folder)
+{
+    static const char *const letters[] = {"A B C D E F G H I J K L M N O P Q R S T U V W X Y Z",
+                                          "a b c d e f g h i j k l m n o p q r s t u v w x y z"};
+    const ig_text texts[] = {{letters[0], strlen(letters[0])}, {letters[1], strlen(letters[1])}};
+    const ig_encode_options options = {.max_length = -1, .pad = -1};
+    if (!m->config.lower)
+        return IG_OK;
+    ig_encoding *e = ig_tokenizer_encode(m->tokenizer, texts, NULL, 2, &options);
+    if (!e)
+        return error_waiting(IG_ERR_MEMORY);
+    const bool same =
+        e[0].n == e[1].n && memcmp(e[0].ids, e[1].ids, (size_t)e[0].n * sizeof *e[0].ids) == 0;
+    ig_free(e);
+    if (!same)
+        FAIL(IG_ERR_UNSUPPORTED,
+             "load '%.200s/sentence_bert_config.json': do_lower_case is true, and the tokenizer "
+             "does not lower case; set do_lower_case in tokenizer_config.json instead",
+             folder);
+    return IG_OK;
+}
+
 static ig_status model_open(ig_text_model *m, const char *folder, ig_dtype dtype)
 {
     model_config *c = &m->config;
@@ -53,6 +76,7 @@ static ig_status model_open(ig_text_model *m, const char *folder, ig_dtype dtype
         FAIL(IG_ERR_FORMAT,
              "load '%.300s': the tokenizer has %d tokens, and the model has embeddings for %lld",
              folder, ig_tokenizer_count(m->tokenizer), (long long)c->vocabulary);
+    TRY(case_check(m, folder));
     m->label_list = memory_get((size_t)(c->n_labels + 1) * sizeof *m->label_list);
     for (int i = 0; i < c->n_labels && m->label_list; i++)
         m->label_list[i] = c->labels[i];

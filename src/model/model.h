@@ -88,6 +88,7 @@ typedef struct model_config {
     int64_t first_position; /* behind the padding token, or 0 */
     int64_t buckets;        /* of distances */
     int64_t max_length;
+    bool lower; /* texts are in lower case before they are split */
     double eps;
     activation activation;
     double dropout, attention_dropout, classify_dropout; /* for training */
