@@ -182,8 +182,39 @@ static void kernels_have_no_mistakes(void **unused)
     ig_set_math(IG_MATH_STRICT);
 }
 
+/* A chain between two contractions whose values all stay: none is in the memory of a block. */
+static void chains_may_keep_all_values(void **unused)
+{
+    enum { ROWS = 6, KEYS = 5, VALUES = 4 };
+    float got[4][ROWS * KEYS], want[4][ROWS * KEYS];
+    (void)unused;
+    ig_set_math(IG_MATH_SAME);
+    for (int i = -1; i < 3; i++) {
+        assert_int_equal(ig_set_device(i < 0 ? "cpu" : devices[i].name), IG_OK);
+        ig_scope_begin();
+        ig_array *q = noise(1, IG_SHAPE(ROWS, 3)), *k = noise(2, IG_SHAPE(3, KEYS)),
+                 *v = noise(3, IG_SHAPE(KEYS, VALUES));
+        assert_int_equal(ig_eval((ig_array *[]){q, k, v}, 3), IG_OK);
+        ig_array *s = ig_matmul(q, k), *sum = ig_sum(s, IG_AXES(1), IG_DTYPE_NONE, true);
+        ig_array *p = ig_divide(s, sum), *out[4] = {s, sum, p, ig_matmul(p, v)};
+        if (ig_eval(out, 4) != IG_OK)
+            fail_msg("%s", ig_error(NULL));
+        memset(got, 0, sizeof got);
+        for (int j = 0; j < 4; j++)
+            assert_int_equal(ig_read(out[j], got[j], (size_t)ig_size(out[j]) * sizeof(float)),
+                             IG_OK);
+        ig_scope_end();
+        if (i < 0)
+            memcpy(want, got, sizeof want);
+        assert_memory_equal(got, want, sizeof want);
+    }
+    assert_int_equal(ig_set_device("cpu"), IG_OK);
+    ig_set_math(IG_MATH_STRICT);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(kernels_have_no_mistakes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(kernels_have_no_mistakes),
+                                       cmocka_unit_test(chains_may_keep_all_values)};
     return cmocka_run_group_tests(tests, add_devices, NULL);
 }

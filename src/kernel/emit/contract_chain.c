@@ -93,7 +93,8 @@ static int64_t lay_out(const program *p, int n, int rows, emit_locals *locals)
 /* ---- the programs between ---- */
 
 /* Rows of the tile, one for each warp at a time. */
-static void write_between(emit_writer *w, const program *p, int k, int64_t rows, int tile)
+static void write_between(emit_writer *w, const program *p, int k, int64_t rows, int tile,
+                          const char *args)
 {
     const int inner = writer_number(w, p->pre.size / rows);
     const char *type = emit_lane_type(p->dtype);
@@ -104,11 +105,10 @@ static void write_between(emit_writer *w, const program *p, int k, int64_t rows,
              "        const idx row = batch * rows_end + m0_first + team;\n",
              tile, WARPS);
     if (p->kind == PROGRAM_MAP) {
-        text_add(
-            &w->body,
-            "        if (here)\n            for (idx col = lane; col < g.n%d; col += 32)\n"
-            "                value%d(ARGS, local, team, row, col);\n    }\n    __syncthreads();\n",
-            inner, k);
+        text_add(&w->body,
+                 "        if (here)\n            for (idx col = lane; col < g.n%d; col += 32)\n"
+                 "                value%d(ARGS, %srow, col);\n    }\n    __syncthreads();\n",
+                 inner, k, args);
         return;
     }
     text_add(&w->body,
@@ -119,10 +119,10 @@ static void write_between(emit_writer *w, const program *p, int k, int64_t rows,
              "            %s a%d = identity%d();\n"
              "            if (here)\n"
              "                for (idx col = begin + lane; col < end; col += 32)\n"
-             "                    a%d = join%d(a%d, value%d(ARGS, local, team, row, col));\n"
+             "                    a%d = join%d(a%d, value%d(ARGS, %srow, col));\n"
              "            a%d = ",
              inner, FOLD_CHUNK - 1, FOLD_CHUNK, FOLD_CHUNK, FOLD_CHUNK, inner, FOLD_CHUNK, inner,
-             type, k, k, k, k, k, k, k);
+             type, k, k, k, k, k, k, args, k);
     rows_call_lanes(w, k);
     text_add(
         &w->body,
@@ -132,20 +132,20 @@ static void write_between(emit_writer *w, const program *p, int k, int64_t rows,
         "            for (int s = 1; s < count; s *= 2)\n"
         "                for (int c = 0; c + s < count; c += 2 * s)\n"
         "                    chunk[c] = join%d(chunk[c], chunk[c + s]);\n"
-        "            result%d(ARGS, local, team, row, chunk[0]);\n        }\n    }\n"
+        "            result%d(ARGS, %srow, chunk[0]);\n        }\n    }\n"
         "    __syncthreads();\n",
-        k, CHUNKS, k, type, k, CHUNKS, k, k);
+        k, CHUNKS, k, type, k, CHUNKS, k, k, args);
 }
 
 /* All programs between, row by row. */
-static void write_between_serial(emit_writer *w, const program *p, int n)
+static void write_between_serial(emit_writer *w, const program *p, int n, const char *args)
 {
     text_add(&w->body,
              "    for (int team = 0; team < %d && m0_first + team < rows_end; team++) {\n"
              "    const idx row = batch * rows_end + m0_first + team;\n",
              SERIAL_ROWS);
     for (int k = 1; k < n - 1; k++)
-        rows_serial(w, &p[k], k, p->rows, "local, team, ");
+        rows_serial(w, &p[k], k, p->rows, args);
     text_add(&w->body, "    }\n");
 }
 
@@ -199,6 +199,7 @@ static void write_kernel(emit_writer *w, const program *p, int n, const contract
 {
     const int64_t a = contraction_panel_bytes(w, first), b = contraction_panel_bytes(w, last);
     const bool cpu = w->target->cpu;
+    const char *args = first->locals->n ? ROWS_LOCAL_ARGS : "";
     const int tile = first->side[0].tile;
     const int64_t tiles = ceil_div(p->extent[1], tile);
     const int tiles_m = writer_number(w, tiles), jobs = writer_number(w, p->extent[0] * tiles);
@@ -224,9 +225,9 @@ static void write_kernel(emit_writer *w, const program *p, int n, const contract
              writer_number(w, p->extent[1]), jobs, tiles_m, tiles_m, tile);
     write_contraction(w, first);
     if (cpu)
-        write_between_serial(w, p, n);
+        write_between_serial(w, p, n, args);
     for (int k = 1; k < n - 1 && !cpu; k++)
-        write_between(w, &p[k], k, p->rows, tile);
+        write_between(w, &p[k], k, p->rows, tile, args);
     write_contraction(w, last);
     text_add(&w->body, "    }\n}\n");
 }
