@@ -2,7 +2,7 @@
 #
 #   tests/sanitize_cuda.sh [TOOL...]    TOOL: memcheck racecheck initcheck synccheck (all four)
 #
-# It is not a part of `make test`: it needs a GPU and takes a minute or two.
+# It is not a part of `make test`: it needs a GPU and takes a minute or two. tests/gpu.sh runs it with everything else.
 . tests/check.sh
 ingot=${INGOT:-build/ingot}
 device=${DEVICE:-cuda:0}

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "base/trace.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -23,9 +24,11 @@ static struct {
 
 static void find_nvrtc(void)
 {
+    const int64_t began = trace_begin();
     nvrtc.why = nvrtc_api_load(&nvrtc.api, &nvrtc.remedy, &nvrtc.path);
     if (!nvrtc.why)
         nvrtc.api.nvrtcVersion(&nvrtc.major, &nvrtc.minor);
+    trace_end(began, "load NVRTC");
 }
 
 /* What a compiled image depends on. The version of NVRTC is not a part: an image that works stays good. */
@@ -122,6 +125,7 @@ static ig_status load(cuda_device *d, const kernel_image *image, const void *dat
 {
     int threads = 0, shared = 0;
     TRY(cuda_enter(d));
+    const int64_t began = trace_begin();
     CUresult status = cu.module_load(&k->module, data);
     if (status == CUDA_SUCCESS)
         status = cu.module_function(&k->function, k->module, image->entry);
@@ -132,6 +136,7 @@ static ig_status load(cuda_device *d, const kernel_image *image, const void *dat
         status = cu.function_attribute(&shared, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, k->function);
     if (status != CUDA_SUCCESS && k->module)
         cu.module_unload(k->module);
+    trace_end(began, "load a kernel");
     d->n_kernels += status == CUDA_SUCCESS;
     k->max_threads = threads;
     k->shared_static = (size_t)shared;
@@ -159,7 +164,9 @@ static ig_status build(cuda_device *d, const kernel_image *image, cuda_kernel *k
         cache_remove(&images, key, key_bytes);
         memory_free(data);
     }
+    const int64_t began = trace_begin();
     ig_status status = compile(d, image, &made, &bytes);
+    trace_end(began, "compile a kernel");
     if (status == IG_OK)
         status = load(d, image, made, k);
     if (status == IG_OK)

@@ -5,6 +5,7 @@
 #include "backend/search.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/trace.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -173,13 +174,17 @@ static void device_add(int ordinal)
 
 static void look(void)
 {
+    int64_t began = trace_begin();
     const char *remedy = NULL, *why = cuda_api_load(&cu, &remedy);
     int n = 0;
+    trace_end(began, "load libcuda");
     if (why) {
         because(why, CUDA_SUCCESS, remedy);
         return;
     }
+    began = trace_begin();
     CUresult status = cu.init(0);
+    trace_end(began, "start the driver");
     if (status == CUDA_SUCCESS)
         status = cu.device_count(&n);
     if (status != CUDA_SUCCESS)
@@ -213,7 +218,10 @@ static void close_parts(cuda_device *d)
 static ig_status open_context(cuda_device *d)
 {
     CUcontext context = NULL;
+    int64_t began = trace_begin();
     TRY(cuda_check(d, cu.context_retain(&context, d->id), "opening the context"));
+    trace_end(began, "open the context");
+    began = trace_begin();
     CUresult status = cu.context_push(context);
     if (status == CUDA_SUCCESS) {
         status = cu.stream_create(&d->stream, CU_STREAM_NON_BLOCKING);
@@ -225,6 +233,7 @@ static ig_status open_context(cuda_device *d)
             close_parts(d);
         cu.context_pop(&(CUcontext){NULL});
     }
+    trace_end(began, "allocate staging memory");
     if (status == CUDA_SUCCESS)
         d->context = context;
     else

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/trace.h"
 
 #include <stdio.h>
 
@@ -30,7 +31,12 @@ static struct {
     const char *path;
 } lt = {.once = PTHREAD_ONCE_INIT};
 
-static void load(void) { lt.loaded = lt_api_load(&lt.api, &lt.path); }
+static void load(void)
+{
+    const int64_t began = trace_begin();
+    lt.loaded = lt_api_load(&lt.api, &lt.path);
+    trace_end(began, "load cuBLASLt");
+}
 
 static bool failed(cublasStatus_t status) { return status != CUBLAS_STATUS_SUCCESS; }
 
@@ -140,15 +146,19 @@ static bool set_up(lt_product *p, bool tf32)
     cublasLtMatmulPreference_t preference = NULL;
     cuda_device *d = p->base.dev;
     const product *c = &p->c;
+    const int64_t began = trace_begin();
     if (!d->lt && failed(lt.api.cublasLtCreate(&d->lt))) {
         d->lt = NULL;
         return false;
     }
+    trace_end(began, "start cuBLASLt");
     if (!desc_set(p, tf32) || !side_set(&p->a, c, 1) || !side_set(&p->b, c, 0) ||
         !layout_set(&p->d, c, c->out, c->n, c->m, c->n, c->m * c->n) ||
         failed(lt.api.cublasLtMatmulPreferenceCreate(&preference)))
         return false;
+    const int64_t choosing = trace_begin();
     const bool chosen = choose(p, preference);
+    trace_end(choosing, "choose an algorithm");
     lt.api.cublasLtMatmulPreferenceDestroy(preference);
     return chosen;
 }
