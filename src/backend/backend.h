@@ -97,6 +97,9 @@ typedef struct native_code {
 typedef struct backend_native {
     /* True if prepare accepts programs of such nodes (PROGRAM_KERNEL). May be NULL: it accepts none. */
     bool (*offers)(const backend *dev, const node_native *n);
+    /* The chain that starts with p will be prepared after others: what takes long may begin now, in another thread. May be
+     * NULL. */
+    void (*expect)(const backend *dev, const program *p);
     /* Prepares the chain that starts with p. *out stays NULL if emitted kernels are to run it. p stays where
      * it is until discard. */
     ig_status (*prepare)(const backend *dev, const program *p, native_code **out);

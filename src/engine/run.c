@@ -85,6 +85,9 @@ schedule *engine_build(const backend *dev)
     schedule *s = schedule_build(&engine.g, &rules);
     ig_status status = s ? IG_OK : IG_ERR_MEMORY;
     const int64_t began = trace_begin();
+    for (int i = 0; status == IG_OK && dev->native && dev->native->expect && i < s->n_program; i++)
+        if (s->program[i].chain > 0)
+            dev->native->expect(dev, &s->program[i]);
     for (int i = 0; status == IG_OK && i < s->n_program; i++)
         status = compile(s, i, dev);
     trace_end(began, "compile");

@@ -40,6 +40,18 @@ END
 }
 check 'a timeline has the times of the device' traced
 
+# ---- cuBLASLt is loaded in another thread, from before the context is opened
+early() {
+    IG_CUBLASLT=$fake/libraries.so "$ingot" eval --device cuda:0 --trace "$temporary/early.json" \
+        'sum(ones([200, 200]) @ ones([200, 200]))' >"$temporary/said" && python3 - "$temporary/early.json" <<'END'
+import json, sys
+span = {e["name"]: e for e in json.load(open(sys.argv[1]))["traceEvents"] if e.get("ph") == "X"}
+load, context = span["load cuBLASLt"], span["open the context"]
+assert load["tid"] != context["tid"] and load["ts"] < context["ts"] < span["choose an algorithm"]["ts"], span
+END
+}
+check 'cuBLASLt is loaded while the context is opened' early
+
 # ---- a benchmark times the device's work, not only its launches
 waits() {
     rm -f "$temporary/calls"

@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/trace.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 
 enum { WORKSPACE_BYTES = 32 << 20, OUTER_MOST = 64 };
@@ -36,6 +37,20 @@ static void load(void)
     const int64_t began = trace_begin();
     lt.loaded = lt_api_load(&lt.api, &lt.path);
     trace_end(began, "load cuBLASLt");
+}
+
+static void *load_early(void *unused)
+{
+    pthread_once(&lt.once, load);
+    return unused;
+}
+
+void lt_expect(void)
+{
+    static atomic_flag begun = ATOMIC_FLAG_INIT;
+    pthread_t thread;
+    if (!atomic_flag_test_and_set(&begun) && pthread_create(&thread, NULL, load_early, NULL) == 0)
+        pthread_detach(thread);
 }
 
 static bool failed(cublasStatus_t status) { return status != CUBLAS_STATUS_SUCCESS; }

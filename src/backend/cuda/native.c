@@ -75,6 +75,15 @@ static ig_status prepare_product(cuda_device *d, const program *p, cuda_native *
     return IG_OK;
 }
 
+static void expect(const backend *dev, const program *p)
+{
+    product c;
+    (void)dev;
+    if (p->kind == PROGRAM_CONTRACT && p->math != IG_MATH_SAME && product_of(p, &c) &&
+        !is_small(&c))
+        lt_expect();
+}
+
 static ig_status prepare(const backend *dev, const program *p, native_code **out)
 {
     cuda_device *d = cuda_device_of(dev);
@@ -113,6 +122,7 @@ static void discard(native_code *code)
 }
 
 const backend_native cuda_native_programs = {.offers = offers,
+                                             .expect = expect,
                                              .prepare = prepare,
                                              .launch = launch,
                                              .discard = discard,

@@ -40,6 +40,8 @@ bool dnn_offers(cuda_device *d, const node_native *n);
 ig_status dnn_prepare(cuda_device *d, const program *p, cuda_native **out);
 void dnn_release(cuda_device *d);
 
+/* A product will be prepared: begins to load cuBLASLt in another thread, which takes as long as opening a context. */
+void lt_expect(void);
 /* Each returns IG_OK with *out NULL if it does not run the product. */
 ig_status lt_prepare(cuda_device *d, const product *c, bool tf32, cuda_native **out);
 ig_status tensor_prepare(cuda_device *d, const product *c, bool tf32, cuda_native **out);
