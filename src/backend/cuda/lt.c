@@ -49,8 +49,12 @@ void lt_expect(void)
 {
     static atomic_flag begun = ATOMIC_FLAG_INIT;
     pthread_t thread;
-    if (!atomic_flag_test_and_set(&begun) && pthread_create(&thread, NULL, load_early, NULL) == 0)
+    if (atomic_flag_test_and_set(&begun))
+        return;
+    const int64_t began = trace_begin();
+    if (pthread_create(&thread, NULL, load_early, NULL) == 0)
         pthread_detach(thread);
+    trace_end(began, "begin to load cuBLASLt");
 }
 
 static bool failed(cublasStatus_t status) { return status != CUBLAS_STATUS_SUCCESS; }
