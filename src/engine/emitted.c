@@ -2,6 +2,7 @@
 #include "engine/emitted.h"
 
 #include "engine/engine.h"
+#include "engine/faults.h"
 #include "engine/kernel_table.h"
 #include "engine/transfer.h"
 
@@ -16,30 +17,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEVICES_MOST = 32, FAILURES_MOST = 64 };
-#define ABANDONED UINT64_MAX /* buffer.written: by an evaluation that stopped in the middle */
+enum { DEVICES_MOST = 32 };
 
 /* What a device has for all programs: memory that lives during a launch, and the words that report faults. */
 static struct device_memory {
     const backend *dev;
-    buffer *scratch, *fault;
-    /* The first evaluation since the last look that may have reported a fault; 0: none. */
-    uint64_t suspect;
-    struct {
-        char ops[2 * FAULT_OPS_BYTES]; /* of the programs since then whose record it is */
-        bool several;                  /* they differ */
-    } record[FAULT_RECORDS];
+    buffer *scratch;
+    device_faults faults;
 } devices[DEVICES_MOST];
-
-/* Evaluations whose results must not be used. When there are many, the oldest two become one. */
-static struct {
-    uint64_t now;
-    struct {
-        uint64_t first, last;
-        char why[400];
-    } failed[FAILURES_MOST];
-    int n_failed;
-} runs;
 
 /* program.compiled */
 typedef struct emitted_program {
@@ -65,7 +50,7 @@ static struct device_memory *memory_of(const backend *dev)
 {
     for (int i = 0; i < DEVICES_MOST; i++) {
         if (!devices[i].dev)
-            devices[i].dev = dev;
+            devices[i].dev = devices[i].faults.dev = dev;
         if (devices[i].dev == dev)
             return &devices[i];
     }
@@ -77,39 +62,9 @@ void emitted_release(void)
     kernels_release();
     for (int i = 0; i < DEVICES_MOST; i++) {
         buffer_release(devices[i].scratch);
-        buffer_release(devices[i].fault);
+        buffer_release(devices[i].faults.words);
         devices[i] = (struct device_memory){0};
     }
-}
-
-/* ---- evaluations that failed late ---- */
-
-uint64_t emitted_begin(void) { return ++runs.now; }
-
-ig_status emitted_check(const buffer *b)
-{
-    if (b->written == ABANDONED)
-        FAIL(IG_ERR_DEVICE, "the array's content is not valid, because an evaluation that was to "
-                            "overwrite it stopped in the middle, after a launch had failed");
-    for (int i = 0; i < runs.n_failed && b->written; i++)
-        if (b->written >= runs.failed[i].first && b->written <= runs.failed[i].last)
-            FAIL(IG_ERR_DEVICE,
-                 "the array's content is not valid, because an evaluation failed: %s",
-                 runs.failed[i].why);
-    return IG_OK;
-}
-
-static void failure_add(uint64_t first, const char *why)
-{
-    if (runs.n_failed == FAILURES_MOST) {
-        runs.failed[0].last = runs.failed[1].last;
-        memmove(runs.failed + 1, runs.failed + 2, (FAILURES_MOST - 2) * sizeof *runs.failed);
-        runs.n_failed--;
-    }
-    runs.failed[runs.n_failed].first = first;
-    runs.failed[runs.n_failed].last = runs.now;
-    snprintf(runs.failed[runs.n_failed].why, sizeof runs.failed->why, "%s", why);
-    runs.n_failed++;
 }
 
 /* ---- compiling ---- */
@@ -156,11 +111,6 @@ static int record_of(const schedule *s, int i)
     return n;
 }
 
-static int record_in_range(int record)
-{
-    return record < FAULT_RECORDS ? record : FAULT_RECORDS - 1;
-}
-
 static ig_status emit(const schedule *s, const program *p, int record, const backend *dev,
                       emitted *out)
 {
@@ -176,7 +126,7 @@ static ig_status emit(const schedule *s, const program *p, int record, const bac
     bool same = false;
     for (int k = 0; k < p->chain && status == IG_OK; k++) {
         same = same || p[k].math == IG_MATH_SAME;
-        records[k] = record_in_range(record);
+        records[k] = faults_record(record);
         record += p[k].may_fail;
     }
     const emit_target target = {.subgroup = l->shuffles || dev->lanes ? l->subgroup : 0,
@@ -303,15 +253,6 @@ static ig_status make(const schedule *s, int i, const backend *dev, emitted_prog
     return c->native->core_only ? emit_epilogue(s, p, c->record, dev, &c->e) : IG_OK;
 }
 
-/* Only called when no command uses the words. */
-static ig_status faults_clear(const backend *dev, buffer *fault)
-{
-    if (!fault->data)
-        return dev->fill(fault, 0, 0, fault->bytes);
-    memset(fault->data, 0, fault->bytes);
-    return IG_OK;
-}
-
 /* Scratch grows to the largest that a program asked for. Programs run one after another, so they share it. */
 static ig_status reserve(const backend *dev, const emitted_program *c)
 {
@@ -331,16 +272,7 @@ static ig_status reserve(const backend *dev, const emitted_program *c)
         if (!m->scratch)
             return IG_ERR_MEMORY;
     }
-    if (!e->may_fault || m->fault)
-        return IG_OK;
-    const size_t words = FAULT_WORDS * sizeof(uint32_t);
-    buffer *fault = (dev->alloc_visible ? dev->alloc_visible : dev->alloc)(dev, words);
-    const ig_status status = fault ? faults_clear(dev, fault) : IG_ERR_MEMORY;
-    if (status == IG_OK)
-        m->fault = fault;
-    else
-        buffer_release(fault);
-    return status;
+    return e->may_fault ? faults_reserve(&m->faults) : IG_OK;
 }
 
 ig_status emitted_compile(schedule *s, int i, const backend *dev)
@@ -375,7 +307,7 @@ static binding bind(const emitted_program *c, const emit_param *p, const struct 
             return (binding){m->scratch, 0};
         return (binding){bindings[p->slot].buf, bindings[p->slot].offset + (size_t)p->offset};
     case EMIT_SCRATCH: return (binding){m->scratch, (size_t)p->offset};
-    default: return (binding){m->fault, 0};
+    default: return (binding){m->faults.words, 0};
     }
 }
 
@@ -394,40 +326,12 @@ static ig_status bring_number(const struct ready_step *r, int k, const backend *
     return IG_OK;
 }
 
-/* The program may report a fault in the record, which is looked at when somebody waits. */
-static void suspect(struct device_memory *m, const program *p, int record)
-{
-    char ops[FAULT_OPS_BYTES];
-    fault_ops(p, ops);
-    if (!m->suspect) {
-        m->suspect = runs.now;
-        for (int i = 0; i < FAULT_RECORDS; i++)
-            m->record[i].ops[0] = '\0';
-    }
-    char *all = m->record[record].ops;
-    const size_t used = strlen(all);
-    if (used == 0)
-        m->record[record].several = false;
-    else if (strstr(all, ops)) /* most often it is the same program again */
-        return;
-    else
-        m->record[record].several = true;
-    snprintf(all + used, sizeof m->record->ops - used, "%s%s", used ? ", " : "", ops);
-}
-
-static void suspect_chain(struct device_memory *m, const program *p, int record)
-{
-    for (int k = 0; k < p->chain; k++)
-        if (p[k].may_fail)
-            suspect(m, &p[k], record_in_range(record++));
-}
-
 static ig_status arrange(const program *p, const backend *dev, const binding *bindings)
 {
     const emitted_program *c = p->compiled;
     struct device_memory *m = memory_of(dev);
     if (c->e.may_fault)
-        suspect_chain(m, p, c->record);
+        faults_expect(&m->faults, p, c->record);
     for (int i = 0; i < c->e.n_step; i++) {
         const emit_step *step = &c->e.step[i];
         const struct ready_step *r = &c->step[i];
@@ -514,130 +418,18 @@ bool emitted_uses_scratch(const program *p)
     return c->e.scratch_bytes || (c->native && (c->native->scratch_bytes || c->native->core_only));
 }
 
-/* ---- faults ---- */
-
-/* As kernels/lanes.cuh computes it. */
-static uint32_t entry_check(uint32_t bin, uint32_t value, uint64_t index, uint64_t length)
-{
-    uint64_t sum = (uint64_t)bin * 2654435761u + value;
-    sum = sum * 6364136223846793005u + index;
-    sum = sum * 6364136223846793005u + length;
-    return (uint32_t)(sum >> 32) ^ (uint32_t)sum;
-}
-
-/* The lowest position of the first record that has one; returns the record, or -1. */
-static int fault_lowest(const uint32_t *words, index_fault *f)
-{
-    const uint32_t *bins = words + FAULT_HEAD;
-    int bin = 0;
-    while (bin < FAULT_RECORDS * FAULT_BINS && !bins[bin])
-        bin++;
-    if (bin == FAULT_RECORDS * FAULT_BINS)
-        return -1;
-    const int64_t low = (int64_t)(FAULT_ABOVE - bins[bin]);
-    *f = (index_fault){.at = (int64_t)(bin % FAULT_BINS) << 31 | low, .axis_len = -1};
-    const uint32_t entries = words[0] < FAULT_ENTRIES ? words[0] : FAULT_ENTRIES;
-    for (uint32_t i = 0; i < entries; i++) {
-        const uint32_t *e = words + FAULT_FIRST_ENTRY + 8 * (size_t)i;
-        const uint64_t index = (uint64_t)e[ENTRY_INDEX + 1] << 32 | e[ENTRY_INDEX];
-        const uint64_t length = (uint64_t)e[ENTRY_LENGTH + 1] << 32 | e[ENTRY_LENGTH];
-        if (e[ENTRY_BIN] != (uint32_t)bin || e[ENTRY_VALUE] != bins[bin] ||
-            e[ENTRY_CHECK] != entry_check(e[ENTRY_BIN], e[ENTRY_VALUE], index, length))
-            continue;
-        f->index = (int64_t)index;
-        f->axis_len = (int64_t)length;
-    }
-    return bin / FAULT_BINS;
-}
-
-/* Of the words of a device, which has finished. */
-static ig_status fault_report(struct device_memory *m, const uint32_t *words, uint64_t first)
-{
-    char ops[2 * FAULT_OPS_BYTES + 8], why[FAULT_TEXT_BYTES];
-    index_fault f = {.axis_len = -1};
-    const int record = fault_lowest(words, &f);
-    snprintf(ops, sizeof ops, "%s%s", record >= 0 && m->record[record].several ? "one of " : "",
-             record >= 0 ? m->record[record].ops : "a program");
-    fault_text(&f, ops, m->dev->name, why);
-    failure_add(first, why);
-    FAIL(IG_ERR_INDEX, "%s", why);
-}
-
-/* Whether indices were out of bounds cannot be found out: all evaluations since the first one count as failed. */
-static void faults_lose(struct device_memory *m, uint64_t first)
-{
-    failure_add(first, "a later command failed, and what it reported cannot be read");
-    buffer_release(m->fault);
-    m->fault = NULL;
-}
-
-/* The words, if there are faults; all of them are 0 then. */
-static ig_status faults_take(const struct device_memory *m, uint32_t **words)
-{
-    const backend *dev = m->dev;
-    const size_t bytes = FAULT_WORDS * sizeof **words;
-    uint32_t count = 0;
-    if (m->fault->data)
-        count = *(const uint32_t *)m->fault->data;
-    else
-        TRY(dev->read(m->fault, 0, &count, sizeof count));
-    if (count == 0)
-        return IG_OK;
-    *words = memory_get(bytes);
-    if (!*words)
-        return IG_ERR_MEMORY;
-    if (m->fault->data)
-        memcpy(*words, m->fault->data, bytes);
-    else
-        TRY(dev->read(m->fault, 0, *words, bytes));
-    return faults_clear(dev, m->fault);
-}
-
-/* After the device has finished. */
-static ig_status faults_look(struct device_memory *m)
-{
-    const uint64_t first = m->suspect;
-    uint32_t *words = NULL;
-    ig_status status = faults_take(m, &words);
-    m->suspect = 0;
-    if (status != IG_OK)
-        faults_lose(m, first);
-    else if (words)
-        status = fault_report(m, words, first);
-    memory_free(words);
-    return status;
-}
-
-/* After a failure, which stays the error: what was launched before it may have reported faults. */
-static void faults_settle(struct device_memory *m)
-{
-    if (!m->suspect)
-        return;
-    if (m->dev->finish(m->dev) == IG_OK) {
-        faults_look(m);
-        return;
-    }
-    faults_lose(m, m->suspect);
-    m->suspect = 0;
-}
+/* ---- failures ---- */
 
 ig_status emitted_finish(const backend *dev)
 {
     struct device_memory *m = memory_of(dev);
-    const ig_status status = dev->finish(dev);
-    if (!m || !m->suspect)
-        return status;
-    if (status == IG_OK)
-        return faults_look(m);
-    faults_settle(m);
-    return status;
+    return m ? faults_finish(&m->faults) : dev->finish(dev);
 }
 
 void emitted_abandon(const backend *dev, buffer *const *written, int n)
 {
     struct device_memory *m = memory_of(dev);
-    for (int i = 0; i < n; i++)
-        written[i]->written = ABANDONED;
+    faults_abandon(written, n);
     if (m)
-        faults_settle(m);
+        faults_settle(&m->faults);
 }

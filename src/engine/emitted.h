@@ -25,12 +25,8 @@ const char *emitted_core_name(const program *p);
 /* Waits for the device, and tells if an index was out of bounds in one of the launches since the last time. */
 ig_status emitted_finish(const backend *dev);
 
-/* A new evaluation on such devices: its number, for buffer.written. */
-uint64_t emitted_begin(void);
 /* An evaluation stopped after its first launch: these buffers, which it was to write, cannot be read. */
 void emitted_abandon(const backend *dev, buffer *const *written, int n);
-/* Fails if the buffer was written by an evaluation that turned out to have failed. */
-ig_status emitted_check(const buffer *b);
 
 /* Releases all kernels. */
 void emitted_release(void);

@@ -5,6 +5,7 @@
  * One evaluation runs at a time; a lock guards the graph's scratch fields, the cache and the pool. */
 #include "engine/emitted.h"
 #include "engine/engine.h"
+#include "engine/faults.h"
 #include "engine/fallback.h"
 #include "engine/transfer.h"
 #include "base/error.h"
@@ -78,7 +79,7 @@ ig_status engine_bind_leaf(int leaf, ig_array *root, const backend *dev)
                  root->device, dev->name, dev->name);
         TRY(transfer_root(root, dev));
     }
-    TRY(emitted_check(root->data));
+    TRY(faults_check(root->data));
     engine.binding[leaf] = (binding){root->data, 0};
     return IG_OK;
 }

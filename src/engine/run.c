@@ -1,6 +1,7 @@
 /* Schedules: how they are compiled for a device, kept in the cache, bound to memory and launched. */
 #include "engine/emitted.h"
 #include "engine/engine.h"
+#include "engine/faults.h"
 #include "engine/fallback.h"
 #include "engine/kernel_node.h"
 #include "engine/repeat.h"
@@ -318,7 +319,7 @@ ig_status engine_run(schedule *s, const backend *dev, int *n_owned)
     const bool traced = trace_on();
     if (traced)
         trace_memory(ig_memory_used());
-    const uint64_t run = dev->launch ? 0 : emitted_begin();
+    const uint64_t run = dev->launch ? 0 : faults_begin();
     for (int i = 0; i < *n_owned; i++)
         engine.owned[i]->written = run;
     if (status == IG_OK && !dev->launch)

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "engine/emitted.h"
+#include "engine/faults.h"
 #include "engine/fallback.h"
 
 #include <stdatomic.h>
@@ -47,7 +48,7 @@ ig_status transfer_read(buffer *from, size_t offset, void *to, size_t bytes)
     if (!dev->computes || !dev->read)
         FAIL(IG_ERR_DEVICE, "device '%s' computes nothing, so there is nothing to read", dev->name);
     TRY(emitted_finish(dev));
-    TRY(emitted_check(from));
+    TRY(faults_check(from));
     moved += bytes;
     return dev->read(from, offset, to, bytes);
 }
@@ -71,7 +72,7 @@ buffer *transfer_share(buffer *from, size_t offset, size_t bytes)
     const backend *dev = from->device;
     if (!dev || !dev->wrap || !from->data)
         return NULL;
-    if (emitted_finish(dev) != IG_OK || emitted_check(from) != IG_OK ||
+    if (emitted_finish(dev) != IG_OK || faults_check(from) != IG_OK ||
         dev->read(from, 0, &(char){0}, 1) != IG_OK)
         return NULL;
     buffer *b =
@@ -113,7 +114,7 @@ buffer *transfer_copy(buffer *from, size_t offset, size_t bytes, const backend *
     ig_status status = IG_OK;
     if (from->device && from->device != dev) { /* a failure there must not be copied */
         status = emitted_finish(from->device);
-        status = status == IG_OK ? emitted_check(from) : status;
+        status = status == IG_OK ? faults_check(from) : status;
         moved += bytes;
     }
     if (status == IG_OK)
