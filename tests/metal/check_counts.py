@@ -7,6 +7,7 @@ cli/bench/expected.def and the tables of docs/METAL.md against them.
 """
 import math
 import os
+import platform
 import re
 import sys
 import tempfile
@@ -20,6 +21,9 @@ DOCUMENT = os.path.join(ROOT, "docs", "METAL.md")
 BEGIN, END = "<!-- counted: check_counts.py --write -->\n", "<!-- end of counted -->\n"
 CORE_SHARED, CORE_THREADS, LANES = 65536, 3072, 128  # metal-benchmarks
 MEMORY_SHARE, INSTRUCTION_SHARE = 0.8, 0.5  # expected.c
+INSTRUCTIONS = 4  # which of the counts of a row
+# The optimizer for another processor keeps other instructions; the table is aarch64's.
+INSTRUCTION_TOLERANCE = 0.03 if platform.machine() in ("aarch64", "arm64") else 0.25
 TOLERANCE = 0.03
 
 
@@ -185,8 +189,9 @@ def write(path, text):
         file.write(text)
 
 
-def near(a, b):
-    return abs(a - b) <= TOLERANCE * max(abs(a), abs(b)) + 0.002
+def near(which, a, b):
+    tolerance = INSTRUCTION_TOLERANCE if which == INSTRUCTIONS else TOLERANCE
+    return abs(a - b) <= tolerance * max(abs(a), abs(b)) + 0.002
 
 
 def main():
@@ -206,7 +211,7 @@ def main():
     for case in CASES:
         unit, kernels, numbers = rows.get(case.work, ("", "", []))
         row = counted(case)
-        same = unit == case.unit and kernels == row[0] and len(numbers) == 7 and all(map(near, numbers, row[1:]))
+        same = unit == case.unit and kernels == row[0] and len(numbers) == 7 and all(map(near, range(7), numbers, row[1:]))
         check(f"{case.work}: counts are those of expected.def", same,
               f"{unit} {kernels} {numbers}\ncounted: {row}\ncheck_counts.py --write updates the file and docs/METAL.md")
     check("docs/METAL.md has the table", read(DOCUMENT) == with_tables(read(DOCUMENT), tables(text)))
