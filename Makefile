@@ -175,12 +175,9 @@ endef
 quote = '$(subst ','\'',$1)'
 
 $(BUILD)/gen/flags: FORCE
-	$(call keep,$@,$(call quote,$(CC) $(LIBRARY) $(STEER) $(OPTIMIZE) $(LANES_OPTIMIZE) $(CLI_OPTIMIZE) $(TESTING) \
-	    $(TEST_OPTIMIZE) $(CLI_DEFINES) $(foreach level,$(LEVELS),$(LEVEL_FLAGS_$(level))) \
-	    $(CPPFLAGS) $(CFLAGS)))
+	$(call keep,$@,$(call quote,$(flags_text)))
 $(BUILD)/gen/link: FORCE
-	$(call keep,$@,$(call quote,$(CC) $(LINK) $(SHARED_LINK) $(LDFLAGS) $(LDLIBS) \
-	    $(OBJECTS) $(LANE_OBJECTS) $(CLI_OBJECTS) $(SUPPORT_OBJECTS)))
+	$(call keep,$@,$(call quote,$(link_text)))
 # The rows of this build's CPU levels, lowest first: LEVEL(name), or LEVEL_ON(name, base, needs).
 level_row = $(if $(LEVEL_BASE_$1),'LEVEL_ON($1, $(LEVEL_BASE_$1), "$(LEVEL_NEEDS_$1)")','LEVEL($1)')
 $(BUILD)/gen/levels.h: FORCE
@@ -612,6 +609,12 @@ help:
 	@echo
 	@echo 'variants, each in its own directory: CC=clang  CROSS=x86_64-linux-gnu-'
 	@echo '  SAN=address,undefined  SAN=thread  COVERAGE=1  DEBUG=-g  BUILD=dir  CFLAGS=...  JOBS=n'
+
+# Expanded here: in a recipe, variables of the target that is built first would count.
+flags_text := $(CC) $(LIBRARY) $(STEER) $(OPTIMIZE) $(LANES_OPTIMIZE) $(CLI_OPTIMIZE) $(TESTING) $(TEST_OPTIMIZE) \
+              $(CLI_DEFINES) $(foreach level,$(LEVELS),$(LEVEL_FLAGS_$(level))) $(CPPFLAGS) $(CFLAGS)
+link_text := $(CC) $(LINK) $(SHARED_LINK) $(LDFLAGS) $(LDLIBS) \
+             $(OBJECTS) $(LANE_OBJECTS) $(CLI_OBJECTS) $(SUPPORT_OBJECTS)
 
 # A build of clang's lanes may write its files at the same time; only that build reads them.
 -include $(shell find $(BUILD)/obj $(if $(findstring /clang/,$(MAKECMDGOALS)),$(BUILD)/clang) -name '*.d' 2>/dev/null)

@@ -374,6 +374,9 @@ static void test_transposes(void **state)
                 check_matrix(dtypes[i], 37, 53, 41, (layout)a, (layout)b, 500);
 }
 
+/* An emulator takes one of so many cases. */
+static int step(int emulated) { return getenv("IG_TEST_EMULATED") ? emulated : 1; }
+
 static void test_sizes_around_blocks(void **state)
 {
     (void)state;
@@ -383,13 +386,10 @@ static void test_sizes_around_blocks(void **state)
                                        {17, 1025, 31}, {600, 1100, 3}, {70, 50, 769}, {5, 3, 5003},
                                        {1, 1, 0},      {4, 6, 0},      {0, 5, 5},     {5, 0, 5}};
     for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++)
-        for (int i = 0; i < DTYPES; i++)
+        for (int i = (int)s % step(3); i < DTYPES; i += step(3))
             check_matrix(dtypes[i], sizes[s][0], sizes[s][1], sizes[s][2], s % 2 ? PLAIN : REVERSED,
                          s % 3 ? REVERSED : PLAIN, 200);
 }
-
-/* An emulator takes one of so many cases. */
-static int step(int emulated) { return getenv("IG_TEST_EMULATED") ? emulated : 1; }
 
 static void test_few_rows(void **state)
 {
