@@ -42,7 +42,9 @@ def check_each(name, program):
     for n in range(1, buffers + 1):
         failed = run(*program, METALSIM_FAIL_BUFFER=n)
         check_failure(f"{name}: command buffer {n} of {buffers} fails", failed, done.stdout)
-        check(f"{name}: command buffer {n}: Metal's reason is given", "Timeout" in failed.stderr, failed.stderr)
+        # Batches are cut by time: a run may have fewer of them than the one before, but it has one.
+        if failed.returncode or n == 1:
+            check(f"{name}: command buffer {n}: Metal's reason is given", "Timeout" in failed.stderr, failed.stderr)
 
 
 def check_devices():
