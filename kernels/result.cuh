@@ -32,4 +32,3 @@ static __device__ __forceinline__ float widen(result x)
     return __uint_as_float((unsigned)x << 16);
 #endif
 }
-

@@ -41,7 +41,7 @@ static void arrays_begin(const values *v, ig_array *state[STATE])
     }
     assert_int_equal(ig_eval(state, STATE), IG_OK);
     ig_array *there[STATE];
-    for (int i = 0; i < STATE; i++) /* in buffers of the device that nobody else has */
+    for (int i = 0; i < STATE; i++) /* in buffers of the device that no other array uses */
         there[i] = ig_multiply(state[i], ig_float(1));
     assert_int_equal(ig_eval(there, STATE), IG_OK);
     assert_int_equal(ig_synchronize(device), IG_OK);

@@ -1,5 +1,5 @@
 /* Access to the memory of buffers. While commands that write a buffer have not run, the host cannot read it, and while
- * commands that read it have not run, the host cannot write it. Nobody can reach behind its end. Memory that the program
+ * commands that read it have not run, the host cannot write it. No access behind its end succeeds. Memory that the program
  * owns (newBufferWithBytesNoCopy) is not guarded: other things may be in its pages. */
 #define _GNU_SOURCE
 #include "sim.h"
