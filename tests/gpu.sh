@@ -2,12 +2,13 @@
 #
 #   tests/gpu.sh [PART...]     PART: verify same sanitize programs train bench start steps text opencl (all)
 #
-# OUT is the folder for results (build/gpu), DEVICE the device (cuda:0), JOBS the processes at a time (15), PYTHON one with
-# PyTorch and JAX. A part that reaches its limit is FAILED, with the results so far in OUT. It is not a part of `make test`.
+# OUT is the folder for results (build/gpu), DEVICE the device (cuda:0), JOBS the processes at a time (15), LIMIT the seconds
+# for all ops (170), PYTHON one with PyTorch and JAX. A part that reaches its limit is FAILED, with the results so far in OUT.
+# It is not a part of `make test`. Processes on one GPU take turns of milliseconds unless CUDA's MPS runs.
 #
 #   DRY=1 tests/gpu.sh         on the fake driver, with few ops and tiny sizes: finds mistakes of this script
 . tests/check.sh
-out=${OUT:-build/gpu} device=${DEVICE:-cuda:0} jobs=${JOBS:-15} python=${PYTHON:-python3}
+out=${OUT:-build/gpu} device=${DEVICE:-cuda:0} jobs=${JOBS:-15} limit=${LIMIT:-170} python=${PYTHON:-python3}
 export INGOT=${INGOT:-build/ingot} NO_COLOR=1
 mkdir -p "$out"
 temporary=$(mktemp -d)
@@ -41,11 +42,11 @@ each() {
     shift 2
     : >"$out/$name.txt"
     one() {
-        local op=$1 said code
+        local op=$1 said code began=$SECONDS
         shift
         said=$(timeout 170 "$INGOT" verify "$@" --op "$op" 2>&1)
         code=$?
-        echo "$op $code $(tail -n 1 <<<"$said")" >>"$ONE_OUT"
+        echo "$op $code $(tail -n 1 <<<"$said"), $((SECONDS - began)) s" >>"$ONE_OUT"
         [ "$code" = 0 ] || { echo "== $op"; tail -n 12 <<<"$said"; } >>"$ONE_OUT.failures"
     }
     export -f one
@@ -73,8 +74,8 @@ same_losses() {
     mine=$(losses "$@" --device "$device") && [ -n "$mine" ] && [ "$mine" = "$(losses "$@" --device cpu)" ]
 }
 
-part_verify() { check "verify, all ops" each verify 170 --quick --device "$device"; }
-part_same() { check "the CPU's bits, all ops" each same 170 --quick --same "cpu,$device"; }
+part_verify() { check "verify, all ops" each verify "$limit" --quick --device "$device"; }
+part_same() { check "the CPU's bits, all ops" each same "$limit" --quick --same "cpu,$device"; }
 part_sanitize() {
     for tool in memcheck racecheck initcheck synccheck; do
         check "compute-sanitizer $tool" timed "sanitize-$tool" 150 env DEVICE="$device" bash tests/sanitize_cuda.sh "$tool"
@@ -118,9 +119,11 @@ part_start() {
 }
 part_steps() {
     [ -n "${DRY:-}" ] && return # the peers are needed
-    check "bench/run: training steps and launches" timed steps 170 "$python" bench/run --device "$device" \
-        --work 'train_*' --peers torch,torch.compile,jax --seconds 6 --no-save
-    timed launches 60 "$python" bench/run --device "$device" --work 'graph20*' --peers '' --seconds 2 --no-save
+    local bench=("$python" bench/run --device "$device" --python "$(command -v "$python")" --no-save)
+    make -s build/bench/ours
+    check "bench/run: training steps" timed steps 170 \
+        "${bench[@]}" --work 'train_*' --peers torch,torch.compile,jax --seconds 6
+    check "bench/run: launches" timed launches 60 "${bench[@]}" --work 'graph20*' --peers torch --seconds 2
 }
 part_text() {
     local only=distilbert
