@@ -1,8 +1,26 @@
-/* The tile of a contraction, as text that other kernels can hold too: see contract.c and contract_chain.c. */
+/* The parts of a contraction's kernel, as text that other kernels can hold too: see contract.c and contract_chain.c.
+ *
+ *   contract_functions.c  device functions: where elements are, how they become lanes, the epilogue
+ *   contract_panels.c     panels of the operands: from memory to registers to shared memory
+ *   contract_tile.c       the tile: sums in registers over all panels
+ *   contract_matrix.c     the same, where warps multiply matrices
+ *   contract_serial.c     the same on a CPU, where a block is one thread */
 #ifndef EMIT_CONTRACT_H
 #define EMIT_CONTRACT_H
 
 #include "kernel/emit/rows.h"
+
+/* Points of k of a panel; neighbours that a thread reads together; threads of a warp across and down the tile. */
+enum { TILE_K = 16, GROUP = 4, LANES_N = 8, LANES_M = 4 };
+
+/* A group of axes of an operand: b, m (or n), or k. */
+typedef struct contract_axes {
+    int first, n;
+} contract_axes;
+
+typedef struct contract_groups {
+    contract_axes batch, rows, k;
+} contract_groups;
 
 /* How a side's panel is loaded. */
 typedef struct contract_side {
@@ -38,6 +56,8 @@ typedef struct contraction {
 /* Fills side and vector; the other fields are set. Tiles are made narrower until the panels take at most `room` bytes. */
 void contraction_plan(emit_writer *w, contraction *c, int64_t room);
 int64_t contraction_panel_bytes(const emit_writer *w, const contraction *c);
+/* The groups of axes of in[side]. */
+contract_groups contraction_groups(const program *p, int side);
 /* Device functions that the tile needs. */
 void contraction_functions(emit_writer *w, const contraction *c);
 /* Statements that compute the tile of batch `batch` at row m<number>_first and column n<number>_first. All threads of
@@ -49,7 +69,30 @@ void contraction_matrix_begin(emit_writer *w, const contraction *c);
 void contraction_matrix_products(emit_writer *w, const contraction *c);
 void contraction_matrix_end(emit_writer *w, const contraction *c);
 
-/* The lanes of the sums. */
+/* Parameters and arguments of the epilogue that a chain adds. */
+#define CONTRACT_LOCAL_PARAMS(c) ((c)->locals ? "unsigned char *local, int team, " : "")
+#define CONTRACT_LOCAL_ARGS(c) ((c)->locals ? ROWS_LOCAL_ARGS : "")
+
+/* ---- panels: contract_panels.c ---- */
+
+/* Some of the loads that bring a panel: those of a side from `first` on. */
+typedef struct panel_part {
+    int side, first, count;
+} panel_part;
+
+/* All of them. */
+panel_part panel_whole(const contraction *c, int side);
+/* Declares next_m0[]. */
+void panel_declare(emit_writer *w, const contraction *c, panel_part part);
+/* The offsets of the rows that the thread loads: m0_at[]. */
+void panel_rows(emit_writer *w, const contraction *c, int side);
+/* next_m0[]: the elements of the panel that begins at point `k`, in registers. Nothing uses them until they are
+ * stored, so that the loads need not be waited for. */
+void panel_load(emit_writer *w, const contraction *c, panel_part part, const char *k);
+/* Writes next_m0[] to shared memory, neighbouring rows together: to the panel number `buffer` of s_m0. */
+void panel_store(emit_writer *w, const contraction *c, panel_part part);
+
+/* The dtype of the sums' lanes: what the epilogue takes. */
 ig_dtype contraction_lane(const program *p);
 
 /* Points of a block of k: k as a whole, or its even cut. */

@@ -209,7 +209,7 @@ static int value_field(emit_writer *w, const operand *o)
     return w->n_value++;
 }
 
-static const char *const component[4] = {"x", "y", "z", "w"};
+const char *const emit_component[4] = {"x", "y", "z", "w"};
 
 static void write_load(emit_writer *w, const emit_space *s, int k)
 {
@@ -256,7 +256,7 @@ static void write_load(emit_writer *w, const emit_space *s, int k)
     write_offset(w, s, &o->v);
     text_add(&w->body, ");\n");
     for (int u = 0; u < n; u++) {
-        snprintf(element, sizeof element, "q%d.%s", k, component[u]);
+        snprintf(element, sizeof element, "q%d.%s", k, emit_component[u]);
         text_add(&w->body, "    const %s v%d_%d = %s;\n", type, k, u,
                  widen(element, o->dtype, wide));
     }
@@ -293,7 +293,7 @@ static void write_store(emit_writer *w, const emit_space *s, int k, const int *d
     text_add(&w->body, "    %s s%d;\n", vector, k);
     for (int u = 0; u < n; u++) {
         value_name(name, def, inst->a, u);
-        text_add(&w->body, "    s%d.%s = ", k, component[u]);
+        text_add(&w->body, "    s%d.%s = ", k, emit_component[u]);
         narrow(w, o->dtype, name);
         text_add(&w->body, ";\n");
     }

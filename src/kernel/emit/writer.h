@@ -69,6 +69,7 @@ const char *emit_lane_type(ig_dtype dtype);    /* "float": what a register holds
 const char *emit_storage_type(ig_dtype dtype); /* "unsigned short" for f16 */
 /* "float4": n elements, 2 or 4; of 8 bytes always 2. */
 const char *emit_vector_type(ig_dtype dtype, int n);
+extern const char *const emit_component[4]; /* "x", "y", "z", "w" */
 /* An expression of ops.def with x and y replaced, for lanes of that dtype. */
 void emit_expression(text *t, int op, ig_dtype lane, const char *x, const char *y);
 void emit_identity(text *t, int fold, ig_dtype lane);
