@@ -20,8 +20,8 @@ CACHE = os.path.join(FOLDER, "counted")
 DOCUMENT = os.path.join(ROOT, "docs", "METAL.md")
 BEGIN, END = "<!-- counted: check_counts.py --write -->\n", "<!-- end of counted -->\n"
 CORE_SHARED, CORE_THREADS, LANES = 65536, 3072, 128  # metal-benchmarks
-MEMORY_SHARE, INSTRUCTION_SHARE = 0.8, 0.5  # expected.c
-INSTRUCTIONS = 4  # which of the counts of a row
+MEMORY_SHARE, INSTRUCTION_SHARE, MATRIX_SHARE, SHARED_BYTES = 0.8, 0.5, 101.7 / 128, 64  # expected.c
+INSTRUCTIONS, COUNTS = 4, 9  # which of the counts of a row; how many it has
 # The optimizer for another processor keeps other instructions; the table is aarch64's.
 INSTRUCTION_TOLERANCE = 0.03 if platform.machine() in ("aarch64", "arm64") else 0.25
 TOLERANCE = 0.03
@@ -92,14 +92,15 @@ def launches(case, scale):
 
 
 def total(rows):
-    """different bytes, all bytes, FLOPs, instructions"""
+    """different bytes, all bytes, FLOPs, instructions, those of matrices, bytes of threadgroup memory"""
     number = [[int(word) for word in row[1:]] for row in rows]
     return [sum(r[5] + r[6] for r in number), sum(r[3] + r[4] for r in number), sum(r[9] for r in number),
-            sum(r[10] for r in number)]
+            sum(r[10] for r in number), sum(r[11] for r in number), sum(r[7] + r[8] for r in number)]
 
 
 def counted(case):
-    """The row of a work: kernels, minimum of an element, moved, requested, flops, instructions, shared, threads."""
+    """The row of a work: kernels, minimum of an element, moved, requested, flops, instructions, those of matrices, bytes
+    of threadgroup memory that are moved, and that are taken, threads."""
     rows = launches(case, 1)
     sums, part = total(rows), 1
     if case.less:
@@ -110,15 +111,15 @@ def counted(case):
     minimum, units = case.minimum * part, case.units * part
     moved = [max(1, s / minimum) if minimum else 0 for s in sums[:2]]  # a random gather does not touch all of its input
     return (" ".join(names), case.minimum / case.units if case.unit == "ELEMENT" else 0, *moved, sums[2] / units,
-            sums[3] / units, int(most[3]), int(most[2]))
+            sums[3] / units, sums[4] / units, sums[5] / units, int(most[3]), int(most[2]))
 
 
 # ---- the file and the document --------------------------------------------------------------------
 
 
 def row_text(case, row):
-    numbers = ", ".join(f"{x:.4g}" for x in row[1:6])
-    return f'COUNTED({case.work}, "{row[0]}", {case.unit}, {numbers}, {row[6]}, {row[7]})'
+    numbers = ", ".join(f"{x:.4g}" for x in row[1:8])
+    return f'COUNTED({case.work}, "{row[0]}", {case.unit}, {numbers}, {row[8]}, {row[9]})'
 
 
 def read_rows(text):
@@ -134,10 +135,11 @@ def read_chips(text):
 
 def fraction(chip, row):
     """The expected part of the peak: of the bandwidth, or of the FLOP/s. The unit's own minimum is 1."""
-    unit, _, (minimum, moved, _, _, instructions, *_) = row
+    unit, _, (minimum, moved, _, _, instructions, matrix, shared_moved, *_) = row
     _, cores, clock, bandwidth = chip
     rate = cores * LANES * clock
-    arithmetic = instructions / (INSTRUCTION_SHARE * rate)
+    arithmetic = max(((instructions - matrix) / INSTRUCTION_SHARE + matrix / MATRIX_SHARE) / rate,
+                     shared_moved / (MEMORY_SHARE * SHARED_BYTES * cores * clock))
     if unit == "FLOP":  # of large ones: their bytes do not matter
         return 1 / (2 * rate) / arithmetic
     least = (minimum if unit == "ELEMENT" else 1) / bandwidth
@@ -150,11 +152,11 @@ def in_core(shared, threads):
 
 def tables(text):
     chips, rows = read_chips(text), read_rows(text)
-    out = ["| work of bench | kernels | moved / minimum | requested / minimum | FLOP | instructions | for each | threadgroup memory | "
-           "threads | in a core |", "|---|---|--:|--:|--:|--:|---|--:|--:|--:|"]
-    for work, (unit, kernels, (_, moved, requested, flops, instructions, shared, threads)) in rows.items():
+    out = ["| work of bench | kernels | moved / minimum | requested / minimum | FLOP | instructions | of matrices | threadgroup bytes | "
+           "for each | threadgroup memory | threads | in a core |", "|---|---|--:|--:|--:|--:|--:|--:|---|--:|--:|--:|"]
+    for work, (unit, kernels, (_, moved, requested, flops, instructions, matrix, local, shared, threads)) in rows.items():
         bytes_text = [f"{x:.3g}" if x else "no memory" for x in (moved, requested)]
-        out.append(f"| {work} | {kernels} | {bytes_text[0]} | {bytes_text[1]} | {flops:.3g} | {instructions:.3g} | "
+        out.append(f"| {work} | {kernels} | {bytes_text[0]} | {bytes_text[1]} | {flops:.3g} | {instructions:.3g} | {matrix:.3g} | {local:.3g} | "
                    f"{unit.lower()} | {shared:.0f} | {threads:.0f} | {in_core(int(shared), int(threads))} |")
     out += ["", "| chip | GPU cores | clock | f32 peak | bandwidth |", "|---|--:|--:|--:|--:|"]
     for name, cores, clock, bandwidth in chips:
@@ -211,7 +213,7 @@ def main():
     for case in CASES:
         unit, kernels, numbers = rows.get(case.work, ("", "", []))
         row = counted(case)
-        same = unit == case.unit and kernels == row[0] and len(numbers) == 7 and all(map(near, range(7), numbers, row[1:]))
+        same = unit == case.unit and kernels == row[0] and len(numbers) == COUNTS and all(map(near, range(COUNTS), numbers, row[1:]))
         check(f"{case.work}: counts are those of expected.def", same,
               f"{unit} {kernels} {numbers}\ncounted: {row}\ncheck_counts.py --write updates the file and docs/METAL.md")
     check("docs/METAL.md has the table", read(DOCUMENT) == with_tables(read(DOCUMENT), tables(text)))

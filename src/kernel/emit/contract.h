@@ -87,8 +87,8 @@ void panel_declare(emit_writer *w, const contraction *c, panel_part part);
 /* The offsets of the rows that the thread loads: m0_at[]. */
 void panel_rows(emit_writer *w, const contraction *c, int side);
 /* next_m0[]: the elements of the panel that begins at point `k`, in registers. Nothing uses them until they are
- * stored, so that the loads need not be waited for. */
-void panel_load(emit_writer *w, const contraction *c, panel_part part, const char *k);
+ * stored, so that the loads need not be waited for. With `whole`, all points of the panel are known to exist. */
+void panel_load(emit_writer *w, const contraction *c, panel_part part, const char *k, bool whole);
 /* Writes next_m0[] to shared memory, neighbouring rows together: to the panel number `buffer` of s_m0. */
 void panel_store(emit_writer *w, const contraction *c, panel_part part);
 

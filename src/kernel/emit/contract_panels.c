@@ -121,8 +121,26 @@ static void write_loads_begin(emit_writer *w, panel_part part)
              part.count, part.first);
 }
 
-void panel_load(emit_writer *w, const contraction *c, panel_part part, const char *k)
+/* The address of an element, and whether it is one. Fragments have sums of rows beyond the last, too, which nothing
+ * stores: m0_at of such a row is that of the first one, and only the points of k are checked, unless all exist. */
+static void write_address(emit_writer *w, const contraction *c, const char *x, const char *k,
+                          bool checked)
 {
+    if (!checked) {
+        text_add(&w->body, "        const idx at = %s_at[u] + %s_k(g, %s + kk);\n", x, x, k);
+        return;
+    }
+    text_add(&w->body, "        const bool in = ");
+    if (!c->shape.matrices)
+        text_add(&w->body, "%s_first + r < %s_end && ", x, x);
+    text_add(&w->body,
+             "%s + kk < k_end;\n        const idx at = in ? %s_at[u] + %s_k(g, %s + kk) : 0;\n", k,
+             x, x, k);
+}
+
+void panel_load(emit_writer *w, const contraction *c, panel_part part, const char *k, bool whole)
+{
+    const bool checked = !c->shape.matrices || !whole;
     const int side = part.side;
     const operand *o = &c->p->in[side];
     const contract_side *s = &c->side[side];
@@ -131,19 +149,17 @@ void panel_load(emit_writer *w, const contraction *c, panel_part part, const cha
     char from[64];
     write_loads_begin(w, part);
     write_spot(w, s, threads);
-    text_add(&w->body,
-             "        const bool in = %s_first + r < %s_end && %s + kk < k_end;\n"
-             "        const idx at = in ? %s_at[u] + %s_k(g, %s + kk) : 0;\n",
-             x, x, k, x, x, k);
+    write_address(w, c, x, k, checked);
     if (side == 0 && c->from)
         snprintf(from, sizeof from, "((%s *)local)", emit_storage_type(o->dtype));
     else
         snprintf(from, sizeof from, "p%d", writer_operand(w, o, false));
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n && checked; i++)
         text_add(&w->body, n > 1 ? "        next_%s[v].%s = 0;\n" : "        next_%s[v] = 0;\n", x,
                  emit_component[i]);
-    text_add(&w->body, "        if (in)\n            next_%s[v] = *(const %s *)(%s + at);\n    }\n",
-             x, n > 1 ? type : emit_storage_type(o->dtype), from);
+    text_add(&w->body, "%s        next_%s[v] = *(const %s *)(%s + at);\n    }\n",
+             checked ? "        if (in)\n    " : "", x, n > 1 ? type : emit_storage_type(o->dtype),
+             from);
 }
 
 void panel_store(emit_writer *w, const contraction *c, panel_part part)

@@ -135,8 +135,18 @@ static void write_next(emit_writer *w, const contraction *c, bool stores)
         if (stores)
             panel_store(w, c, panel_whole(c, i));
         else
-            panel_load(w, c, panel_whole(c, i), "next");
+            panel_load(w, c, panel_whole(c, i), "next", false);
     text_add(&w->body, "    }\n");
+}
+
+/* Loads the panels of the next step for fragments. Only the last step has points that do not exist. */
+static void write_next_whole(emit_writer *w, const contraction *c)
+{
+    text_add(&w->body, "    if (next + %d <= k_end) {\n", TILE_K);
+    for (int i = 0; i < 2; i++)
+        panel_load(w, c, panel_whole(c, i), "next", true);
+    text_add(&w->body, "    } else\n");
+    write_next(w, c, false);
 }
 
 /* A step of a large tile. It has few registers for loads, so it loads a quarter of the panels while it uses a quarter
@@ -151,7 +161,7 @@ static void write_large_step(emit_writer *w, const contraction *c)
         const panel_part part = {all.side, i % 2 * all.count / 2, all.count / 2};
         text_add(&w->body, "    {\n");
         panel_declare(w, c, part);
-        panel_load(w, c, part, "next");
+        panel_load(w, c, part, "next", false);
         write_whole_products(w, c, i * QUARTER, (i + 1) * QUARTER);
         panel_store(w, c, part);
         text_add(&w->body, "    }\n");
@@ -161,7 +171,7 @@ static void write_large_step(emit_writer *w, const contraction *c)
     for (int i = 0; i < 2; i++) {
         text_add(&w->body, "    {\n");
         panel_declare(w, c, panel_whole(c, i));
-        panel_load(w, c, panel_whole(c, i), "next");
+        panel_load(w, c, panel_whole(c, i), "next", false);
         panel_store(w, c, panel_whole(c, i));
         text_add(&w->body, "    }\n");
     }
@@ -173,7 +183,9 @@ static void write_step(emit_writer *w, const contraction *c)
 {
     const char *type = emit_lane_type(contraction_lane(c->p));
     const char *m = c->side[0].name, *n = c->side[1].name;
-    if (!c->shape.large)
+    if (c->shape.matrices)
+        write_next_whole(w, c);
+    else if (!c->shape.large)
         write_next(w, c, false);
     text_add(&w->body,
              "    const %s *from_%s = s_%s + buffer * %d, *from_%s = s_%s + buffer * %d;\n", type,
@@ -196,7 +208,7 @@ static void write_first(emit_writer *w, const contraction *c)
             panel_declare(w, c, panel_whole(c, i));
     }
     for (int i = 0; i < 2; i++)
-        panel_load(w, c, panel_whole(c, i), "0");
+        panel_load(w, c, panel_whole(c, i), "0", false);
     for (int i = 0; i < 2; i++)
         panel_store(w, c, panel_whole(c, i));
     text_add(&w->body, c->shape.large ? "    }\n" : "");

@@ -1,7 +1,8 @@
 /* Counts what kernels do: bytes of buffers and of threadgroup memory that they load and store, FLOPs, and arithmetic
  * instructions. With METALSIM_COUNTS the code of kernels calls these functions (counted.py), and each dispatch appends a line
  * to that file: kernel, threadgroups, threads of each, bytes of threadgroup memory, bytes loaded, bytes stored, different
- * bytes loaded, different bytes stored, bytes of threadgroup memory loaded and stored, FLOPs, instructions. */
+ * bytes loaded, different bytes stored, bytes of threadgroup memory loaded and stored, FLOPs, instructions, and those of
+ * them that simdgroup matrices do. */
 #include "sim.h"
 
 #include <stdlib.h>
@@ -12,7 +13,7 @@ EXPORT void sim_count_work(uint32_t flops, uint32_t instructions);
 static struct {
     const sim_launch *launch;
     const char *shared;
-    uint64_t device[2], different[2], local[2], flops, instructions;
+    uint64_t device[2], different[2], local[2], flops, instructions, matrix;
     unsigned char *seen[2][SIM_BUFFERS]; /* a bit for each word of a buffer */
 } n;
 
@@ -54,9 +55,15 @@ void sim_count_work(uint32_t flops, uint32_t instructions)
     n.instructions += instructions;
 }
 
+void sim_count_matrix(uint32_t flops, uint32_t instructions)
+{
+    sim_count_work(flops, instructions);
+    n.matrix += instructions;
+}
+
 void sim_count_begin(const sim_launch *l, const char *shared)
 {
-    n.different[0] = n.different[1] = n.device[0] = n.device[1] = n.local[0] = n.local[1] = n.flops = n.instructions = 0;
+    n.different[0] = n.different[1] = n.device[0] = n.device[1] = n.local[0] = n.local[1] = n.flops = n.instructions = n.matrix = 0;
     n.launch = l;
     n.shared = shared;
 }
@@ -72,10 +79,10 @@ void sim_count_end(size_t shared_bytes)
     if (!f)
         return;
     const sim_launch *l = n.launch;
-    fprintf(f, "%s %llu %u %zu %llu %llu %llu %llu %llu %llu %llu %llu\n", l->kernel->name,
+    fprintf(f, "%s %llu %u %zu %llu %llu %llu %llu %llu %llu %llu %llu %llu\n", l->kernel->name,
             (unsigned long long)l->groups[0] * l->groups[1] * l->groups[2], l->group[0] * l->group[1] * l->group[2],
             shared_bytes, (unsigned long long)n.device[0], (unsigned long long)n.device[1],
             (unsigned long long)n.different[0], (unsigned long long)n.different[1], (unsigned long long)n.local[0], (unsigned long long)n.local[1], (unsigned long long)n.flops,
-            (unsigned long long)n.instructions);
+            (unsigned long long)n.instructions, (unsigned long long)n.matrix);
     fclose(f);
 }

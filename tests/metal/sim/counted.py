@@ -2,8 +2,8 @@
 FLOPs and arithmetic instructions of that block. It works on the optimized LLVM assembly that clang writes, as text."""
 import re
 
-# Between optimization and counting nothing may be joined or unrolled, so that the counts are those of the source.
-OPTIONS = ["-DSIM_COUNTED", "-O1", "-fno-vectorize", "-fno-slp-vectorize", "-fno-unroll-loops", "-S", "-emit-llvm"]
+# Functions of the kernel are inlined, as Metal's compiler does. Loops are unrolled only where the source says so.
+OPTIONS = ["-DSIM_COUNTED", "-O2", "-fno-vectorize", "-fno-slp-vectorize", "-fno-unroll-loops", "-S", "-emit-llvm"]
 BITS = {"half": 16, "float": 32, "double": 64, "ptr": 64}
 ACCESS = re.compile(r"^  (?:%[\w.]+ = load (?:volatile )?([^,]+)|store (?:volatile )?(.+?) \S+), ptr (\S+?),")
 FLOAT = re.compile(r"= f(add|sub|mul|div)\b[\w ]* (<\d+ x )?(?:half|float)\b")

@@ -299,7 +299,7 @@ static unsigned owner(unsigned row, unsigned column) { return row / 4 * 16 + col
 /* sums += a @ b at (row, column) and its neighbour. A slot has two elements of a and two of b. */
 void sim_multiply(const void *slots, unsigned row, unsigned column, float *sums)
 {
-    sim_count_work(32, 16);
+    sim_count_matrix(32, 16);
     for (unsigned k = 0; k < 8; k++) {
         const float *a = (const float *)slots + owner(row, k) * (SLOT_BYTES / sizeof *a),
                     *b = (const float *)slots + owner(k, column) * (SLOT_BYTES / sizeof *b);

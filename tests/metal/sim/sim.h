@@ -167,7 +167,7 @@ bool sim_run_twice(const sim_launch *l, char *error, size_t room);
 /* Around a launch: counts what its kernel does; shared is the threadgroup memory. See count.c. */
 void sim_count_begin(const sim_launch *l, const char *shared);
 void sim_count_end(size_t shared_bytes);
-void sim_count_work(uint32_t flops, uint32_t instructions);
+void sim_count_matrix(uint32_t flops, uint32_t instructions);
 void sim_switch(void **save, void *load);
 void sim_fiber_start(void);
 
