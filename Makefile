@@ -80,14 +80,14 @@ endif
 ifneq ($(SAN),)
   OPTIMIZE := -O1
   LANES_OPTIMIZE := -O1
-  SAN_FLAGS += -fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all
+  SAN_FLAGS += -fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all -DORDERLY_END
   # With sanitizers gcc warns about variables that are initialized.
   WARNINGS += $(if $(is_clang),,-Wno-maybe-uninitialized)
 endif
 ifneq ($(COVERAGE),)
   OPTIMIZE := -O1
   LANES_OPTIMIZE := -O1
-  SAN_FLAGS += --coverage -fprofile-update=atomic $(if $(is_clang),,-fprofile-abs-path)
+  SAN_FLAGS += --coverage -fprofile-update=atomic $(if $(is_clang),,-fprofile-abs-path) -DORDERLY_END
 endif
 
 COMMON  := -std=gnu11 $(DEBUG) $(TARGET_FLAGS) $(WARNINGS) $(FLOATS) $(SAN_FLAGS) -pthread

@@ -34,6 +34,8 @@ static const char *const environment[][2] = {
      "Folder that receives the text of each kernel that is made of array programs."},
     {"IG_CACHE", "off: compiled kernels and programs are not cached."},
     {"IG_TRACE", "File for a timeline of any program that uses Ingot, as --trace."},
+    {"IG_SHUTDOWN", "on: closes all devices before the command ends, for tools that look for leaks "
+                    "or profile. Without it, the system closes them."},
     {"CXX", "C++ compiler for whole CUDA programs (c++)."},
     {"NO_COLOR", "If set, the output has no colors."},
     {"PAGER", "Program that shows long help at the prompt."},

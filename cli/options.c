@@ -327,16 +327,17 @@ int engine_apply(const command *c, const engine_options *e)
         setenv("IG_MATH", e->math, 1);
         ig_set_math((ig_math)math_find(e->math));
     }
+    /* Before the device, so that the timeline has the start of its driver. */
+    if (e->trace && ig_trace_begin(e->trace) != IG_OK)
+        return fail_library(c);
+    if (e->trace)
+        interrupt_trace();
     if (e->device && ig_set_device(e->device) != IG_OK) {
         fail_library(c);
         return EXIT_ABSENT;
     }
     if (e->memory_limit && ig_set_device_memory_limit(NULL, e->memory_limit) != IG_OK)
         return fail_library(c);
-    if (e->trace && ig_trace_begin(e->trace) != IG_OK)
-        return fail_library(c);
-    if (e->trace)
-        interrupt_trace();
     return -1;
 }
 

@@ -65,6 +65,23 @@ waits() {
 }
 check 'a benchmark waits for the device' waits
 
+# ---- the end: the system closes the GPU, unless IG_SHUTDOWN asks the command to
+closes() {
+    rm -f "$temporary/calls"
+    [ "$(FAKE_CUDA_LOG=$temporary/calls IG_SHUTDOWN=$1 "$ingot" eval --device cuda:0 'sum(ones(3))')" = 3.0 ] || return
+    [ "$(grep -c cuDevicePrimaryCtxRelease "$temporary/calls")" = "$2" ]
+}
+check 'IG_SHUTDOWN=on closes the GPU' closes on 1
+case $ingot in
+    *asan* | *tsan* | *coverage*) skip 'the GPU is left to the system' 'sanitizers and coverage close it' ;;
+    *) check 'else it is left to the system' closes '' 0 ;;
+esac
+driver_spans() { # from the first call of the driver on
+    "$ingot" eval --device cuda:0 --trace "$temporary/driver.json" 'sum(ones(3))' >"$temporary/said" &&
+        grep -q 'load libcuda' "$temporary/driver.json" && grep -q 'start the driver' "$temporary/driver.json"
+}
+check 'a timeline begins before the driver' driver_spans
+
 # ---- two GPUs
 second() { FAKE_CUDA_DEVICES=2 ends "$@"; }
 check 'both are listed' second 0 'fake GPU 1' devices
