@@ -410,7 +410,7 @@ $(BUILD)/obj/tests/fakecuda/%.o: TEST_FLAGS := $(HIDDEN)
 $(BUILD)/tests/fakecuda/cuda.so: $(FAKE_OBJECTS) $(BUILD)/obj/libinternal.a
 $(BUILD)/tests/fakecuda/plain.so: $(filter-out %/graph.o,$(FAKE_OBJECTS)) $(BUILD)/obj/libinternal.a
 $(BUILD)/tests/fakecuda/old.so: $(BUILD)/obj/tests/fakecuda/old.o
-$(BUILD)/tests/fakecuda/libraries.so: $(BUILD)/obj/tests/fakecuda/libraries.o
+$(BUILD)/tests/fakecuda/libraries.so: $(patsubst %,$(BUILD)/obj/tests/fakecuda/%.o,libraries dnn)
 $(FAKE): $(BUILD)/tests/fakecuda/exports.map
 	$(call say,LINK,$@) $(link) -shared $(if $(MACOS),,-Wl,--version-script,$<) $(filter %.o %.a,$^) $(LDLIBS)
 $(BUILD)/tests/fakecuda/exports.map: FORCE

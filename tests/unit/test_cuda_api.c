@@ -49,10 +49,9 @@ _Static_assert(sizeof(cublasLtMatmulHeuristicResult_t) == 8 * 8 + 8 + 4 + 4 + 16
     _Static_assert(__builtin_types_compatible_p(__typeof__(&name), cudnnStatus_t(*) parameters), \
                    "function " #name " has other parameters");
 #include "backend/cuda/dnn.def"
-_Static_assert(sizeof(cudnnConvolutionFwdAlgoPerf_t) == 4 + 4 + 8 + 8 + 4 + 4 + 16 &&
-                   sizeof(cudnnConvolutionBwdDataAlgoPerf_t) == 48 &&
-                   sizeof(cudnnConvolutionBwdFilterAlgoPerf_t) == 48,
-               "the struct in api.h has another size");
+_Static_assert(sizeof(cudnnDataType_t) == sizeof(int) &&
+                   sizeof(cudnnBackendNumericalNote_t) == sizeof(int),
+               "enumerations are int in api.h");
 #pragma GCC diagnostic pop
 #endif
 

@@ -130,25 +130,11 @@ typedef struct lt_api {
 
 /* ---- cuDNN ---- */
 
-typedef int cudnnStatus_t, cudnnDataType_t, cudnnTensorFormat_t, cudnnConvolutionMode_t,
-    cudnnMathType_t, cudnnDeterminism_t, cudnnConvolutionFwdAlgo_t, cudnnConvolutionBwdDataAlgo_t,
-    cudnnConvolutionBwdFilterAlgo_t;
+typedef int cudnnStatus_t, cudnnDataType_t, cudnnConvolutionMode_t, cudnnBackendHeurMode_t,
+    cudnnBackendNumericalNote_t, cudnnBackendDescriptorType_t, cudnnBackendAttributeName_t,
+    cudnnBackendAttributeType_t;
 typedef struct cudnnContext *cudnnHandle_t;
-typedef struct cudnnTensorStruct *cudnnTensorDescriptor_t;
-typedef struct cudnnFilterStruct *cudnnFilterDescriptor_t;
-typedef struct cudnnConvolutionStruct *cudnnConvolutionDescriptor_t;
-
-/* What the heuristics say of an algorithm, of all three kinds. */
-typedef struct dnn_choice {
-    int algo;
-    cudnnStatus_t status;
-    float time;
-    size_t memory;
-    cudnnDeterminism_t determinism;
-    cudnnMathType_t mathType;
-    int reserved[3];
-} dnn_choice, cudnnConvolutionFwdAlgoPerf_t, cudnnConvolutionBwdDataAlgoPerf_t,
-    cudnnConvolutionBwdFilterAlgoPerf_t;
+typedef void *cudnnBackendDescriptor_t;
 
 enum {
 #define DNN_CONSTANT(name, value) name = value,

@@ -1,0 +1,502 @@
+/* The stand-in for cuDNN; see libraries.h. As the library does, it refuses an attribute that a descriptor does not have,
+ * or of another type or count, a descriptor that lacks an attribute, and one that is changed after it was finalized. It
+ * also refuses what we must not do: choosing an engine that its notes forbid, a pointer that is not aligned as promised,
+ * or no workspace.
+ *
+ * FAKE_DNN_LIST=fallback: heuristics have only the second list. */
+#include "libraries.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    BAD_PARAM = 2000,
+    NOT_FINALIZED = 2004,
+    NOT_SUPPORTED = 3000,
+    INTERNAL = 4000,
+    ATTRIBUTES_MOST = 8,
+    VALUES_MOST = 4,
+    ALIGNMENT_LEAST = 16
+};
+
+#define DNN_FUNCTION(name, parameters) EXPORT cudnnStatus_t name parameters;
+#include "backend/cuda/dnn.def"
+EXPORT fake_dnn_fail_fn fake_dnn_fail;
+EXPORT fake_dnn_objects_fn fake_dnn_objects;
+
+/* ---- what a descriptor has ---- */
+
+typedef struct attribute {
+    cudnnBackendDescriptorType_t of;
+    cudnnBackendAttributeName_t name;
+    cudnnBackendAttributeType_t type;
+    int count;
+    cudnnBackendDescriptorType_t points_to; /* if it is a descriptor */
+} attribute;
+
+#define OF_TENSOR(name, type, count) \
+    { \
+        CUDNN_BACKEND_TENSOR_DESCRIPTOR, CUDNN_ATTR_TENSOR_##name, CUDNN_TYPE_##type, count, 0 \
+    }
+#define OF_WINDOWS(name, type, count) \
+    { \
+        CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR, CUDNN_ATTR_CONVOLUTION_##name, CUDNN_TYPE_##type, \
+            count, 0 \
+    }
+#define OF_OPERATION(kind, prefix, name, type, points_to) \
+    { \
+        CUDNN_BACKEND_OPERATION_CONVOLUTION_##kind##_DESCRIPTOR, \
+            CUDNN_ATTR_OPERATION_CONVOLUTION_##prefix##_##name, CUDNN_TYPE_##type, 1, points_to \
+    }
+#define OPERATION(kind, prefix, x, w, y) \
+    OF_OPERATION(kind, prefix, x, BACKEND_DESCRIPTOR, CUDNN_BACKEND_TENSOR_DESCRIPTOR), \
+        OF_OPERATION(kind, prefix, w, BACKEND_DESCRIPTOR, CUDNN_BACKEND_TENSOR_DESCRIPTOR), \
+        OF_OPERATION(kind, prefix, y, BACKEND_DESCRIPTOR, CUDNN_BACKEND_TENSOR_DESCRIPTOR), \
+        OF_OPERATION(kind, prefix, CONV_DESC, BACKEND_DESCRIPTOR, \
+                     CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR), \
+        OF_OPERATION(kind, prefix, ALPHA, FLOAT, 0), OF_OPERATION(kind, prefix, BETA, FLOAT, 0)
+
+/* Those that are set; all of them must be. The first four of an operation are x, weight, y and windows. */
+static const attribute attributes[] = {
+    OF_TENSOR(DATA_TYPE, DATA_TYPE, 1),
+    OF_TENSOR(DIMENSIONS, INT64, 4),
+    OF_TENSOR(STRIDES, INT64, 4),
+    OF_TENSOR(UNIQUE_ID, INT64, 1),
+    OF_TENSOR(BYTE_ALIGNMENT, INT64, 1),
+    OF_WINDOWS(COMP_TYPE, DATA_TYPE, 1),
+    OF_WINDOWS(CONV_MODE, CONVOLUTION_MODE, 1),
+    OF_WINDOWS(SPATIAL_DIMS, INT64, 1),
+    OF_WINDOWS(FILTER_STRIDES, INT64, 2),
+    OF_WINDOWS(DILATIONS, INT64, 2),
+    OF_WINDOWS(PRE_PADDINGS, INT64, 2),
+    OF_WINDOWS(POST_PADDINGS, INT64, 2),
+    OPERATION(FORWARD, FORWARD, X, W, Y),
+    OPERATION(BACKWARD_DATA, BWD_DATA, DX, W, DY),
+    OPERATION(BACKWARD_FILTER, BWD_FILTER, X, DW, DY),
+    {CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE,
+     1, 0},
+    {CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, CUDNN_ATTR_OPERATIONGRAPH_OPS,
+     CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, -1},
+    {CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH,
+     CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR},
+    {CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, 0},
+    {CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE,
+     1, 0},
+    {CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG,
+     CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR},
+    {CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, 3,
+     0},
+    {CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS,
+     CUDNN_TYPE_VOID_PTR, 3, 0},
+    {CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR,
+     1, 0},
+};
+enum { ATTRIBUTES = sizeof attributes / sizeof attributes[0] };
+
+typedef union value {
+    int64_t i;
+    int32_t e;
+    float f;
+    void *p;
+} value;
+
+/* What an operation and its three tensors say; copied, since they may be destroyed before a plan is. */
+typedef struct problem {
+    cudnnBackendDescriptorType_t type;
+    int64_t dims[3][4], ids[3], alignment[3];
+    int64_t stride[2], dilation[2], padding[2];
+} problem;
+
+typedef struct engine {
+    int64_t index;
+    int notes[2], n_notes;
+    int64_t workspace;
+    bool refuses; /* to be planned */
+    bool right;   /* to choose it is no mistake */
+} engine;
+
+typedef struct descriptor {
+    cudnnBackendDescriptorType_t type;
+    bool final, known[ATTRIBUTES_MOST]; /* in the order of attributes[] */
+    value values[ATTRIBUTES_MOST][VALUES_MOST];
+    problem problem; /* of an operation and all that follows from it */
+    const engine *engine;
+} descriptor;
+
+typedef struct context {
+    CUstream stream;
+} context;
+
+/* ---- calls that fail ---- */
+
+static long calls, fail_at, objects;
+static bool fail_always;
+
+long fake_dnn_fail(long n, bool always)
+{
+    const long were = calls;
+    calls = 0;
+    fail_at = n;
+    fail_always = always;
+    return were;
+}
+
+long fake_dnn_objects(void) { return objects; }
+
+static bool fails(void)
+{
+    calls++;
+    return fail_at > 0 && (fail_always ? calls % fail_at == 0 : calls == fail_at);
+}
+
+/* ---- the engines ---- */
+
+static const engine by_heuristics[] = {
+    {0, {CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC}, 1, 0, false, false},
+    {1, {CUDNN_NUMERICAL_NOTE_FFT}, 1, 0, false, false},
+    {2,
+     {CUDNN_NUMERICAL_NOTE_TENSOR_CORE, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS},
+     2,
+     0,
+     false,
+     false},
+    {3, {CUDNN_NUMERICAL_NOTE_TENSOR_CORE}, 1, 512, false, true},
+    {4, {CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION}, 1, 0, false, false},
+    {5, {0}, 0, 0, true, false},
+    {6, {0}, 0, (int64_t)2 << 30, false, false},
+    {7, {0}, 0, 256, false, true},
+    {8, {0}, 0, 0, false, false},
+};
+static const engine by_fallback[] = {{9, {0}, 0, 0, false, true}};
+
+static const engine *list_of(const descriptor *heuristics, int64_t *n)
+{
+    const bool fallback = heuristics->values[1][0].e == CUDNN_HEUR_MODE_FALLBACK;
+    *n = fallback ? 1 : (int64_t)(sizeof by_heuristics / sizeof by_heuristics[0]);
+    return fallback ? by_fallback : by_heuristics;
+}
+
+/* ---- descriptors ---- */
+
+cudnnStatus_t cudnnCreate(cudnnHandle_t *handle)
+{
+    if (fails())
+        return INTERNAL;
+    *handle = calloc(1, sizeof(context));
+    objects += *handle != NULL;
+    return *handle ? 0 : INTERNAL;
+}
+
+cudnnStatus_t cudnnDestroy(cudnnHandle_t handle)
+{
+    objects -= handle != NULL;
+    free(handle);
+    return 0;
+}
+
+cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t stream)
+{
+    if (fails())
+        return INTERNAL;
+    ((context *)handle)->stream = stream;
+    return 0;
+}
+
+cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_t type,
+                                           cudnnBackendDescriptor_t *desc)
+{
+    descriptor *d = fails() ? NULL : calloc(1, sizeof *d);
+    if (!d)
+        return INTERNAL;
+    d->type = type;
+    objects++;
+    *desc = d;
+    return 0;
+}
+
+cudnnStatus_t cudnnBackendDestroyDescriptor(cudnnBackendDescriptor_t desc)
+{
+    objects -= desc != NULL;
+    free(desc);
+    return 0;
+}
+
+static size_t bytes_of(cudnnBackendAttributeType_t type)
+{
+    return type == CUDNN_TYPE_INT64 || type == CUDNN_TYPE_VOID_PTR || type == CUDNN_TYPE_HANDLE ||
+                   type == CUDNN_TYPE_BACKEND_DESCRIPTOR
+               ? 8
+               : 4;
+}
+
+/* A descriptor as the value of an attribute: of which type it must be. */
+static bool is_fine(const descriptor *d, cudnnBackendDescriptorType_t type)
+{
+    return d && d->final &&
+           (type < 0 ? d->type >= CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR &&
+                           d->type <= CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR
+                     : d->type == type);
+}
+
+cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t desc,
+                                       cudnnBackendAttributeName_t name,
+                                       cudnnBackendAttributeType_t type, int64_t count,
+                                       const void *values)
+{
+    descriptor *d = desc;
+    int at = 0;
+    if (fails())
+        return INTERNAL;
+    for (int i = 0; i < ATTRIBUTES; i++) {
+        const attribute *a = &attributes[i];
+        if (a->of != d->type)
+            continue;
+        if (a->name != name) {
+            at++;
+            continue;
+        }
+        if (d->final || a->type != type || a->count != count)
+            return BAD_PARAM;
+        for (int64_t k = 0; k < count; k++)
+            memcpy(&d->values[at][k], (const char *)values + (size_t)k * bytes_of(type),
+                   bytes_of(type));
+        if (type == CUDNN_TYPE_BACKEND_DESCRIPTOR && !is_fine(d->values[at][0].p, a->points_to))
+            return NOT_FINALIZED;
+        d->known[at] = true;
+        return 0;
+    }
+    return BAD_PARAM;
+}
+
+/* A contiguous array of f32. */
+static cudnnStatus_t tensor_finalize(const descriptor *d)
+{
+    int64_t step = 1;
+    if (d->values[0][0].e != CUDNN_DATA_FLOAT)
+        return NOT_SUPPORTED;
+    for (int i = 3; i >= 0; i--) {
+        if (d->values[1][i].i < 1 || d->values[2][i].i != step)
+            return BAD_PARAM;
+        step *= d->values[1][i].i;
+    }
+    return d->values[4][0].i >= ALIGNMENT_LEAST ? 0 : BAD_PARAM;
+}
+
+static cudnnStatus_t windows_finalize(const descriptor *d)
+{
+    return d->values[0][0].e == CUDNN_DATA_FLOAT && d->values[1][0].e == CUDNN_CROSS_CORRELATION &&
+                   d->values[2][0].i == 2
+               ? 0
+               : BAD_PARAM;
+}
+
+static cudnnStatus_t operation_finalize(descriptor *d)
+{
+    problem *p = &d->problem;
+    const descriptor *w = d->values[3][0].p;
+    p->type = d->type;
+    for (int i = 0; i < 3; i++) {
+        const descriptor *t = d->values[i][0].p;
+        for (int k = 0; k < 4; k++)
+            p->dims[i][k] = t->values[1][k].i;
+        p->ids[i] = t->values[3][0].i;
+        p->alignment[i] = t->values[4][0].i;
+    }
+    for (int k = 0; k < 2; k++) {
+        p->stride[k] = w->values[3][k].i;
+        p->dilation[k] = w->values[4][k].i;
+        p->padding[k] = w->values[5][k].i;
+        const int64_t reach = p->dilation[k] * (p->dims[1][2 + k] - 1) + 1;
+        const int64_t length = p->dims[0][2 + k] + 2 * p->padding[k] - reach;
+        if (w->values[6][k].i != p->padding[k] || p->dims[2][2 + k] != length / p->stride[k] + 1)
+            return BAD_PARAM;
+    }
+    const bool fits = p->dims[0][0] == p->dims[2][0] && p->dims[1][0] == p->dims[2][1] &&
+                      p->dims[0][1] % p->dims[1][1] == 0;
+    return fits && d->values[4][0].f == 1 && d->values[5][0].f == 0 && p->ids[0] != p->ids[1] &&
+                   p->ids[1] != p->ids[2] && p->ids[0] != p->ids[2]
+               ? 0
+               : BAD_PARAM;
+}
+
+static cudnnStatus_t heuristics_finalize(descriptor *d)
+{
+    const char *list = getenv("FAKE_DNN_LIST");
+    const descriptor *graph = d->values[0][0].p;
+    const bool fallback = d->values[1][0].e == CUDNN_HEUR_MODE_FALLBACK;
+    if (!fallback && d->values[1][0].e != CUDNN_HEUR_MODE_A)
+        return BAD_PARAM;
+    d->problem = graph->problem;
+    return is_set("FAKE_LIBRARY_REFUSE") || (list && strcmp(list, "fallback") == 0 && !fallback)
+               ? NOT_SUPPORTED
+               : 0;
+}
+
+static cudnnStatus_t plan_finalize(descriptor *d)
+{
+    const descriptor *config = d->values[1][0].p;
+    d->problem = config->problem;
+    d->engine = config->engine;
+    return d->engine->refuses ? NOT_SUPPORTED : 0;
+}
+
+cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t desc)
+{
+    descriptor *d = desc;
+    int at = 0;
+    if (fails())
+        return INTERNAL;
+    for (int i = 0; i < ATTRIBUTES; i++)
+        if (attributes[i].of == d->type && !d->known[at++])
+            return BAD_PARAM;
+    cudnnStatus_t status = d->final || at == 0 ? BAD_PARAM : 0;
+    if (status == 0 && d->type == CUDNN_BACKEND_TENSOR_DESCRIPTOR)
+        status = tensor_finalize(d);
+    else if (status == 0 && d->type == CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR)
+        status = windows_finalize(d);
+    else if (status == 0 && d->type == CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR)
+        d->problem = ((const descriptor *)d->values[1][0].p)->problem;
+    else if (status == 0 && d->type == CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR)
+        status = heuristics_finalize(d);
+    else if (status == 0 && d->type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR)
+        status = plan_finalize(d);
+    else if (status == 0 && d->type != CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR)
+        status = operation_finalize(d);
+    d->final = status == 0;
+    return status;
+}
+
+/* ---- what is asked ---- */
+
+static cudnnStatus_t results_get(const descriptor *d, int64_t wanted, int64_t *count, void *values)
+{
+    const engine *list = list_of(d, count);
+    descriptor *const *to = values;
+    for (int64_t i = 0; i < *count && i < wanted; i++) {
+        if (to[i]->type != CUDNN_BACKEND_ENGINECFG_DESCRIPTOR)
+            return BAD_PARAM;
+        to[i]->problem = d->problem;
+        to[i]->engine = &list[i];
+        to[i]->final = true;
+    }
+    *count = wanted && wanted < *count ? wanted : *count;
+    return 0;
+}
+
+static cudnnStatus_t engine_get(const descriptor *d, int64_t *count, descriptor *to)
+{
+    if (to->type != CUDNN_BACKEND_ENGINE_DESCRIPTOR)
+        return BAD_PARAM;
+    to->engine = d->engine;
+    to->final = true;
+    *count = 1;
+    return 0;
+}
+
+cudnnStatus_t cudnnBackendGetAttribute(const cudnnBackendDescriptor_t desc,
+                                       cudnnBackendAttributeName_t name,
+                                       cudnnBackendAttributeType_t type, int64_t wanted,
+                                       int64_t *count, void *values)
+{
+    const descriptor *d = desc;
+    if (fails())
+        return INTERNAL;
+    if (!d->final)
+        return NOT_FINALIZED;
+    if (d->type == CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR && name == CUDNN_ATTR_ENGINEHEUR_RESULTS &&
+        type == CUDNN_TYPE_BACKEND_DESCRIPTOR)
+        return results_get(d, wanted, count, values);
+    if (wanted < 1)
+        return BAD_PARAM;
+    if (d->type == CUDNN_BACKEND_ENGINECFG_DESCRIPTOR && name == CUDNN_ATTR_ENGINECFG_ENGINE &&
+        type == CUDNN_TYPE_BACKEND_DESCRIPTOR)
+        return engine_get(d, count, *(descriptor **)values);
+    if (d->type == CUDNN_BACKEND_ENGINE_DESCRIPTOR && name == CUDNN_ATTR_ENGINE_GLOBAL_INDEX &&
+        type == CUDNN_TYPE_INT64) {
+        memcpy(values, &d->engine->index, sizeof d->engine->index);
+        *count = 1;
+        return 0;
+    }
+    if (d->type == CUDNN_BACKEND_ENGINE_DESCRIPTOR && name == CUDNN_ATTR_ENGINE_NUMERICAL_NOTE &&
+        type == CUDNN_TYPE_NUMERICAL_NOTE && wanted >= d->engine->n_notes) {
+        memcpy(values, d->engine->notes, (size_t)d->engine->n_notes * sizeof(int));
+        *count = d->engine->n_notes;
+        return 0;
+    }
+    if (d->type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR &&
+        name == CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE && type == CUDNN_TYPE_INT64) {
+        memcpy(values, &d->engine->workspace, sizeof d->engine->workspace);
+        *count = 1;
+        return 0;
+    }
+    return BAD_PARAM;
+}
+
+/* ---- the work ---- */
+
+/* All products of a convolution: of each, at[which] receives the sum over the others. */
+static void convolve(const problem *c, float *const at[3], int which)
+{
+    const int64_t *xs = c->dims[0], *ws = c->dims[1], *ys = c->dims[2], *s = c->dims[which];
+    const int64_t groups = xs[1] / ws[1], each = ws[0] / groups;
+    const int64_t all = ys[0] * ys[1] * ys[2] * ys[3] * ws[1] * ws[2] * ws[3];
+    memset(at[which], 0, sizeof(float) * (size_t)(s[0] * s[1] * s[2] * s[3]));
+    for (int64_t i = 0; i < all; i++) {
+        const int64_t col = i % ws[3], row = i / ws[3] % ws[2], m = i / ws[3] / ws[2] % ws[1];
+        const int64_t to = i / ws[3] / ws[2] / ws[1], q = to % ys[3], p = to / ys[3] % ys[2];
+        const int64_t k = to / ys[3] / ys[2] % ys[1], n = to / ys[3] / ys[2] / ys[1];
+        const int64_t h = p * c->stride[0] + row * c->dilation[0] - c->padding[0];
+        const int64_t v = q * c->stride[1] + col * c->dilation[1] - c->padding[1];
+        if (h < 0 || h >= xs[2] || v < 0 || v >= xs[3])
+            continue;
+        const int64_t from = ((n * xs[1] + k / each * ws[1] + m) * xs[2] + h) * xs[3] + v;
+        const int64_t by = ((k * ws[1] + m) * ws[2] + row) * ws[3] + col;
+        if (which == 0)
+            at[0][from] += at[1][by] * at[2][to];
+        else if (which == 1)
+            at[1][by] += at[0][from] * at[2][to];
+        else
+            at[2][to] += at[0][from] * at[1][by];
+    }
+}
+
+/* The pointers of the pack in the order x, weight, y. */
+static cudnnStatus_t pointers_of(const problem *p, const descriptor *pack, float *at[3])
+{
+    for (int i = 0; i < 3; i++) {
+        at[i] = NULL;
+        for (int k = 0; k < 3; k++)
+            if (pack->values[0][k].i == p->ids[i])
+                at[i] = pack->values[1][k].p;
+        if (!at[i] || (uintptr_t)at[i] % (uintptr_t)p->alignment[i] != 0)
+            return BAD_PARAM;
+    }
+    return 0;
+}
+
+cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t plan,
+                                  cudnnBackendDescriptor_t variants)
+{
+    const descriptor *d = plan, *pack = variants;
+    const problem *p = &d->problem;
+    float *at[3];
+    if (fails())
+        return INTERNAL;
+    if (!handle || !d->final || d->type != CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR ||
+        !pack->final || pack->type != CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR || !d->engine->right)
+        return BAD_PARAM;
+    const cudnnStatus_t status = pointers_of(p, pack, at);
+    void *workspace = pack->values[2][0].p;
+    if (status != 0 || (d->engine->workspace > 0 && !workspace))
+        return BAD_PARAM;
+    if (is_set("FAKE_LIBRARY_FAIL"))
+        return BROKEN;
+    wait_for(((context *)handle)->stream);
+    memset(workspace, 0xff, (size_t)d->engine->workspace);
+    convolve(p, at,
+             p->type == CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR         ? 2
+             : p->type == CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR ? 0
+                                                                                       : 1);
+    return 0;
+}

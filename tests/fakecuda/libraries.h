@@ -1,0 +1,23 @@
+/* Stand-ins for cuBLASLt and cuDNN, as one library: plain loops over f32 in the fake driver's "device memory",
+ * which is host memory. Each call waits for the stream first. What is not f32 is refused.
+ *
+ * FAKE_LIBRARY_REFUSE=1: no algorithm is found. FAKE_LIBRARY_FAIL=1: the calls that compute fail. */
+#ifndef FAKECUDA_LIBRARIES_H
+#define FAKECUDA_LIBRARIES_H
+
+#include "backend/cuda/api.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+enum { REFUSED = 15, BROKEN = 13 };
+
+bool is_set(const char *name);
+void wait_for(CUstream stream);
+
+/* For tests, by dlsym. The n-th call of cuDNN from now on fails, if `always` each n-th; 0: none. Returns how many there were
+ * since the last time. */
+typedef long fake_dnn_fail_fn(long n, bool always);
+/* Handles and descriptors of cuDNN that exist. */
+typedef long fake_dnn_objects_fn(void);
+
+#endif

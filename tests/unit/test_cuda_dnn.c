@@ -1,0 +1,219 @@
+/* Plans of cuDNN's graph API, on its stand-in (tests/fakecuda/dnn.c), which checks every attribute: which engine is
+ * chosen; calls that fail, each in turn; inputs that are not aligned. */
+#include "support/cuda.h"
+#include "support/unit.h"
+
+#include "backend/cuda/dnn_plan.h"
+#include "fakecuda/libraries.h"
+
+#include <dlfcn.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of the stand-in. The engine behind STRICT_ENGINE is allowed too. */
+enum { STRICT_ENGINE = 7, TF32_ENGINE = 3, FALLBACK_ENGINE = 9, MOST = 512 };
+
+static fake_dnn_fail_fn *fail_at;
+static fake_dnn_objects_fn *objects;
+static dnn_api api;
+
+static dnn_problem problem(dnn_kind kind, ig_dtype dtype, bool tf32)
+{
+    return (dnn_problem){.kind = kind,
+                         .numbers = {.n = 2,
+                                     .c = 4,
+                                     .h = 9,
+                                     .w = 8,
+                                     .k = 6,
+                                     .r = 3,
+                                     .s = 3,
+                                     .p = 5,
+                                     .q = 10,
+                                     .stride = {2, 1},
+                                     .padding = {1, 2},
+                                     .dilation = {1, 1},
+                                     .groups = 2},
+                         .dtype = dtype,
+                         .tf32 = tf32};
+}
+
+/* The engine that is chosen; -1: none. */
+static int64_t engine_of(dnn_problem p)
+{
+    cudnnHandle_t handle;
+    dnn_plan plan;
+    fail_at(0, false);
+    assert_int_equal(api.cudnnCreate(&handle), 0);
+    const bool made = dnn_plan_make(&api, handle, &p, &plan);
+    const int64_t engine = made ? plan.engine : -1;
+    dnn_plan_release(&api, &plan);
+    api.cudnnDestroy(handle);
+    assert_int_equal(objects(), 0);
+    return engine;
+}
+
+static void the_first_allowed_engine_is_chosen(void **unused)
+{
+    (void)unused;
+    for (int kind = 0; kind < DNN_KINDS; kind++) {
+        assert_int_equal(engine_of(problem((dnn_kind)kind, IG_F32, false)), STRICT_ENGINE);
+        assert_int_equal(engine_of(problem((dnn_kind)kind, IG_F32, true)), TF32_ENGINE);
+    }
+    assert_int_equal(engine_of(problem(DNN_FORWARD, IG_F16, false)), -1);
+    setenv("FAKE_DNN_LIST", "fallback", 1);
+    assert_int_equal(engine_of(problem(DNN_FORWARD, IG_F32, false)), FALLBACK_ENGINE);
+    unsetenv("FAKE_DNN_LIST");
+    setenv("FAKE_LIBRARY_REFUSE", "1", 1);
+    assert_int_equal(engine_of(problem(DNN_FORWARD, IG_F32, false)), -1);
+    unsetenv("FAKE_LIBRARY_REFUSE");
+}
+
+/* A wrong shape must be refused by the stand-in, or it would hide mistakes. */
+static void wrong_numbers_are_refused(void **unused)
+{
+    dnn_problem p = problem(DNN_DATA, IG_F32, false);
+    (void)unused;
+    p.numbers.q++;
+    assert_int_equal(engine_of(p), -1);
+}
+
+/* Whatever fails, there is a plan by an engine that is allowed, or none; nothing is left behind. */
+static void calls_that_fail(void **unused)
+{
+    const dnn_problem p = problem(DNN_FILTER, IG_F32, false);
+    cudnnHandle_t handle;
+    dnn_plan plan;
+    long plans = 0;
+    (void)unused;
+    assert_int_equal(api.cudnnCreate(&handle), 0);
+    fail_at(0, false);
+    assert_true(dnn_plan_make(&api, handle, &p, &plan));
+    dnn_plan_release(&api, &plan);
+    const long calls = fail_at(0, false);
+    assert_true(calls > 0);
+    for (long n = 1; n <= calls; n++)
+        for (int always = 0; always < 2; always++) {
+            fail_at(n, always);
+            const bool made = dnn_plan_make(&api, handle, &p, &plan);
+            assert_int_equal(made, plan.plan != NULL);
+            if (made && plan.engine != STRICT_ENGINE && plan.engine != STRICT_ENGINE + 1 &&
+                plan.engine != FALLBACK_ENGINE)
+                fail_msg("call %ld fails: engine %lld", n, (long long)plan.engine);
+            plans += made;
+            dnn_plan_release(&api, &plan);
+            assert_int_equal(objects(), 1);
+        }
+    fail_at(0, false);
+    api.cudnnDestroy(handle);
+    assert_true(plans > 0);
+}
+
+/* ---- on the device ---- */
+
+static ig_array *noise(int seed, ig_ints shape)
+{
+    return ig_normal(ig_key((uint64_t)seed, "philox"), shape, IG_F32);
+}
+
+static ig_array *convolution(void)
+{
+    return ig_conv2d(noise(0, IG_SHAPE(2, 2, 5, 5)), noise(1, IG_SHAPE(3, 2, 3, 3)), NULL, IG_NONE,
+                     IG_AXES(1), IG_NONE, 1);
+}
+
+/* Parts of stored arrays, from an odd element on. */
+static ig_array *shifted(void)
+{
+    ig_array *x = noise(0, IG_SHAPE(3, 1, 5, 5)), *w = noise(1, IG_SHAPE(4, 1, 3, 3));
+    if (ig_eval((ig_array *[]){x, w}, 2) != IG_OK)
+        return NULL;
+    return ig_conv2d(ig_slice(x, IG_AXES(1, 0, 0, 0), IG_AXES(3, 1, 5, 5), IG_NONE),
+                     ig_slice(w, IG_AXES(1, 0, 0, 0), IG_AXES(4, 1, 3, 3), IG_NONE), NULL, IG_NONE,
+                     IG_NONE, IG_NONE, 1);
+}
+
+/* The elements on a device; 0: failed. */
+static int compute(const char *device, ig_array *(*build)(void), float to[MOST])
+{
+    assert_int_equal(ig_set_device(device), IG_OK);
+    assert_int_equal(ig_scope_begin(), IG_OK);
+    ig_array *x = build();
+    const int n = x ? (int)ig_size(x) : 0;
+    assert_in_range(n, 0, MOST);
+    const bool fine = x && ig_read(x, to, (size_t)n * sizeof *to) == IG_OK;
+    ig_scope_end();
+    return fine ? n : 0;
+}
+
+static void assert_close(const float *got, const float *want, int n)
+{
+    for (int k = 0; k < n; k++)
+        if (!(fabsf(got[k] - want[k]) <= 1e-4f * (1 + fabsf(want[k]))))
+            fail_msg("element %d is %g, not %g", k, (double)got[k], (double)want[k]);
+}
+
+static void inputs_that_are_not_aligned(void **unused)
+{
+    float want[MOST], got[MOST];
+    (void)unused;
+    fail_at(0, false);
+    const int n = compute("cpu", shifted, want);
+    assert_true(n > 0);
+    assert_int_equal(compute("cuda:0", shifted, got), n);
+    assert_close(got, want, n);
+    assert_true(fail_at(0, false) > 0); /* cuDNN ran */
+}
+
+/* Before a launch our own kernels take over; in a launch it is an error. */
+static void calls_that_fail_on_the_device(void **unused)
+{
+    float want[MOST], got[MOST];
+    int errors = 0, results = 0;
+    (void)unused;
+    fail_at(0, false);
+    const int n = compute("cpu", convolution, want);
+    assert_int_equal(compute("cuda:0", convolution, got), n);
+    const long calls = fail_at(0, false);
+    assert_true(calls > 0);
+    for (long at = calls - 8; at <= calls; at++) {
+        ig_shutdown();
+        fail_at(at, false);
+        if (compute("cuda:0", convolution, got) == n) {
+            assert_close(got, want, n);
+            results++;
+        } else {
+            assert_error(IG_ERR_DEVICE, "cuDNN failed with status 4000; IG_CUDNN=off avoids it");
+            errors++;
+        }
+    }
+    assert_true(errors > 0 && results > 0);
+    fail_at(0, false);
+    ig_shutdown();
+    assert_int_equal(objects(), 0);
+}
+
+int main(int argc, char **argv)
+{
+    (void)argc;
+    cuda_prepare(argv[0]);
+    setenv("IG_CUDNN", cuda_library("libraries.so"), 1);
+    setenv("IG_CUDA_GRAPHS", "off", 1);
+    const char *path;
+    void *library = dlopen(cuda_library("libraries.so"), RTLD_NOW | RTLD_LOCAL);
+    void *at[2] = {dlsym(library, "fake_dnn_fail"), dlsym(library, "fake_dnn_objects")};
+    memcpy(&fail_at, &at[0], sizeof at[0]);
+    memcpy(&objects, &at[1], sizeof at[1]);
+    if (!fail_at || !objects || !dnn_api_load(&api, &path))
+        return 1;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_first_allowed_engine_is_chosen),
+        cmocka_unit_test(wrong_numbers_are_refused),
+        cmocka_unit_test(calls_that_fail),
+        cmocka_unit_test_setup_teardown(inputs_that_are_not_aligned, cuda_test_begin,
+                                        cuda_test_end),
+        cmocka_unit_test_setup_teardown(calls_that_fail_on_the_device, cuda_test_begin,
+                                        cuda_test_end),
+    };
+    return cmocka_run_group_tests(tests, cuda_begin, cuda_end);
+}
