@@ -178,6 +178,7 @@ class Torch:
         torch.set_num_threads(threads)
         torch.set_grad_enabled(False)
         torch.manual_seed(1)
+        torch.backends.cudnn.allow_tf32 = False  # as ours, and as its products
 
     def load(self, path, dtype):
         import numpy
@@ -316,16 +317,21 @@ class Torch:
         return self.function(forward, a, b)
 
 
+    def whole(self, f):
+        """The loss of a training step, as this peer runs it."""
+        return f
+
     def train(self, forward, x, labels, *weights):
         torch = self.torch
 
         def begin():
             params = [(w * 0.1).requires_grad_() for w in weights]
             optimizer = torch.optim.Adam(params, lr=1e-3)
+            compute = self.whole(lambda: torch.nn.functional.cross_entropy(forward(x, params), labels))
 
             def step():
                 with torch.enable_grad():
-                    loss = torch.nn.functional.cross_entropy(forward(x, params), labels)
+                    loss = compute()
                     optimizer.zero_grad()
                     loss.backward()
                     optimizer.step()
@@ -359,7 +365,11 @@ class Torch:
 class TorchCompile(Torch):
     """torch.compile, for works that are more than one library call."""
 
-    works = ("relu_fma", "gelu", "sum", "sum_outer", "softmax", "layer_norm", "uniform_mean", "mlp", "graph10")
+    works = ("relu_fma", "gelu", "sum", "sum_outer", "softmax", "layer_norm", "uniform_mean", "mlp", "graph10",
+             "train_cnn")
+
+    def whole(self, f):
+        return self.torch.compile(f)
 
     def function(self, f, *inputs):
         compiled = self.torch.compile(f)
