@@ -2,7 +2,8 @@
  *
  *   out[b, i, :] = sum over j of p[b, i, j] * v[b, j, :],   p = softmax of scale * (q k^T) along j
  *
- * q is (b, n_q, DIM), k and v are (b, n_k, DIM), f16 or bf16, sums in f32. A block has WGS warpgroups of 64
+ * q is (b, n_q, DIM), k and v are (b, n_k, DIM), f16 or bf16, sums in f32. b is two axes, outer and batch, and all
+ * operands have strides. A block has WGS warpgroups of 64
  * rows of q each, and one more whose first thread copies tiles of KEYS keys and values (TMA). The largest
  * score and the sum of a row are kept as the tiles go by; when the largest grows, what was summed is scaled.
  * While a warpgroup computes its exponentials, the tensor cores work on its last tile of values.
@@ -94,7 +95,7 @@ static __device__ __forceinline__ void write_out(const float (&out)[DIM / 2], so
             lse[at] = sum == 0 || at >= g.n_q ? __int_as_float(0x7f800000)
                                               : fmaf(state->most[r], g.scale, log2_fast(sum));
         if (at < g.n_q)
-            write_row(out, r, inverse, to + (long long)at * g.dim, g.dim);
+            write_row(out, r, inverse, to + at * g.out_row, g.dim);
     }
 }
 
@@ -185,7 +186,7 @@ extern "C" __global__ void __launch_bounds__((WGS + 1) * 128, 1)
         }
         start_sums<KEYS>(sums, p, kv + (unsigned)((steps - 1) % STAGES * 2 * KV_BYTES + KV_BYTES));
         multiply_wait<0>();
-        write_out(sums, &state, out + (long long)job * g.n_q * g.dim, lse + (long long)job * g.n_pad,
-                  row, g);
+        write_out(sums, &state, out + outer * g.out_outer + batch * g.out_batch,
+                  lse + (long long)job * g.n_pad, row, g);
     }
 }

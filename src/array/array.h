@@ -57,6 +57,8 @@ typedef struct node_native {
     ig_math math;                   /* where it matters; never IG_MATH_SAME */
     int64_t number[NATIVE_NUMBERS]; /* sizes and the like: see who makes it */
     double scale;
+    /* Inputs may be views of up to four axes whose rows lie at multiples of 16 bytes; others are copied first. */
+    bool strided;
     /* The definition: its i-th result, of inputs like the node's. For checks. */
     ig_array *(*define)(const struct node_native *n, ig_array *const *in, int i);
 } node_native;

@@ -475,11 +475,27 @@ static bool is_launched(const schedule *s, int result)
     return false;
 }
 
+/* True if native code can read the view by its strides: see node_native.strided. */
+static bool is_readable(const view *v, ig_dtype dtype)
+{
+    enum { AXES = 4, ALIGNED = 16 };
+    const int64_t size = (int64_t)ig_dtype_bytes(dtype);
+    if (v->ndim < 1 || v->ndim > AXES || v->stride[v->ndim - 1] != 1 ||
+        v->offset * size % ALIGNED != 0)
+        return false;
+    for (int i = 0; i < v->ndim - 1; i++)
+        if (v->shape[i] > 1 && (v->stride[i] < 1 || v->stride[i] * size % ALIGNED != 0))
+            return false;
+    return true;
+}
+
 /* A kernel gets pointers, so its inputs are contiguous and aligned for its widest vectors. */
-static ig_status kernel_input(emitter *e, const ig_array *y, operand *out)
+static ig_status kernel_input(emitter *e, const node_kernel *k, const ig_array *y, operand *out)
 {
     enum { ALIGNED = 64 };
     *out = plain_operand(e, y);
+    if (k->native && k->native->strided && is_readable(&y->view, (ig_dtype)y->dtype))
+        return IG_OK;
     if (view_is_contiguous(&y->view) &&
         y->view.offset * (int64_t)ig_dtype_bytes(y->dtype) % ALIGNED == 0)
         return IG_OK;
@@ -526,7 +542,7 @@ static ig_status kernel_operands(emitter *e, const ig_array *x, operand *inputs,
             inputs[k->result[i].from] = results[i];
     for (int i = 0; i < x->n_in; i++)
         if (inputs[i].slot < 0)
-            TRY(kernel_input(e, x->in[i], &inputs[i]));
+            TRY(kernel_input(e, k, x->in[i], &inputs[i]));
     return IG_OK;
 }
 

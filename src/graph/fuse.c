@@ -101,10 +101,13 @@ static double product_work(const ig_array *x)
 {
     enum { NARROW = 128 };
     const uint8_t *n = x->attr.ndim;
-    if (x->op != OP_contract || !dtype_is_float((ig_dtype)x->in[0]->dtype) || n[1] > 1 ||
-        n[2] > 1 || n[3] != 1)
+    if (x->op != OP_contract || !dtype_is_float((ig_dtype)x->in[0]->dtype) || n[2] > 1 || n[3] != 1)
         return 0;
     const view *a = &x->in[0]->view, *b = &x->in[1]->view;
+    /* The rows may be several axes that follow each other, as the texts and tokens of a batch do. */
+    for (int i = n[0]; i + 1 < n[0] + n[1]; i++)
+        if (a->stride[i] != a->shape[i + 1] * a->stride[i + 1] && a->shape[i] > 1)
+            return 0;
     const int64_t k = a->shape[a->ndim - 1], columns = n[2] ? b->shape[b->ndim - 2] : 1;
     return k <= NARROW || columns <= NARROW ? 0 : (double)view_size(&x->view) * (double)k;
 }

@@ -3,7 +3,9 @@
  *   "attention"           query, key, value                  -> result, lse
  *   "attention gradient"  query, key, value, result, lse, g  -> gradients of query, key and value
  *
- * Its numbers are products, rows, keys, elements of a row, and whether it is causal. lse (products, rows
+ * Its numbers are products, rows, keys, elements of a row, whether it is causal, and whether the result is stored by
+ * rows: if the query is a view (N, heads, rows, elements) of memory in the order (N, rows, heads, elements), as a
+ * projection's result is, so is the result. Then neither is copied. lse (products, rows
  * padded to a multiple of LSE_ROWS) has the base 2 logarithms of the sums of the softmax of each row; it is
  * inf for a row that attends to nothing, and for padding. Devices that offer the nodes never write the scores
  * to memory. The definition is op_scaled_dot_product_attention's. */
@@ -14,7 +16,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { LSE_ROWS = 64, CAUSAL = 4 };
+enum { LSE_ROWS = 64, CAUSAL = 4, BY_ROWS = 5 };
 
 static int64_t padded(int64_t rows) { return (rows + LSE_ROWS - 1) / LSE_ROWS * LSE_ROWS; }
 
@@ -42,12 +44,19 @@ static ig_array *logarithms(const node_native *n, ig_array *const x[3])
     return ig_pad(lse, (ig_ints){width, 4}, "constant", ig_float(INFINITY));
 }
 
+/* Exchanges heads and rows. */
+static ig_array *exchanged(const node_native *n, ig_array *x)
+{
+    return n->number[BY_ROWS] ? ig_permute_dims(x, IG_AXES(0, 2, 1, 3)) : x;
+}
+
 static ig_array *define_forward(const node_native *n, ig_array *const *in, int i)
 {
     ig_array *x[3];
     widened(in, x);
-    return i == 0 ? ig_astype(attention_plain(x, n->number[CAUSAL], n->scale), n->dtype)
-                  : logarithms(n, x);
+    if (i)
+        return logarithms(n, x);
+    return exchanged(n, ig_astype(attention_plain(x, n->number[CAUSAL], n->scale), n->dtype));
 }
 
 static ig_array *define_gradient(const node_native *n, ig_array *const *in, int i)
@@ -66,9 +75,13 @@ static ig_status pull(void *context, ig_array *const *in, int n, ig_array *out, 
 /* result, lse */
 static ig_status forward(const node_native *n, ig_array *const x[3], ig_array *out[2])
 {
-    const view *q = &x[0]->view;
+    view q = x[0]->view;
     const int64_t lse[2] = {n->number[0], padded(n->number[1])};
-    const native_shape shapes[2] = {{n->dtype, q->ndim, q->shape}, {IG_F32, 2, lse}};
+    if (n->number[BY_ROWS]) {
+        q.shape[1] = x[0]->view.shape[2];
+        q.shape[2] = x[0]->view.shape[1];
+    }
+    const native_shape shapes[2] = {{n->dtype, q.ndim, q.shape}, {IG_F32, 2, lse}};
     return native_apply(n, x, 3, shapes, 2, pull, out);
 }
 
@@ -82,9 +95,18 @@ static ig_status pull(void *context, ig_array *const *in, int n, ig_array *out, 
     (void)n;
     (void)out;
     TRY(forward(&what, in, made));
+    ig_array *const all[6] = {in[0],
+                              in[1],
+                              in[2],
+                              exchanged(&what, made[0]),
+                              made[1],
+                              build_cast(exchanged(&what, g), what.dtype)};
     what.what = "attention gradient";
     what.define = define_gradient;
-    ig_array *const all[6] = {in[0], in[1], in[2], made[0], made[1], build_cast(g, what.dtype)};
+    what.strided = false;
+    what.number[BY_ROWS] = 0;
+    if (!all[3] || !all[5])
+        return error_waiting(IG_ERR_MEMORY);
     for (int i = 0; i < 3; i++)
         shapes[i] = (native_shape){what.dtype, in[i]->view.ndim, in[i]->view.shape};
     return native_apply(&what, all, 6, shapes, 3, NULL, grads);
@@ -111,15 +133,18 @@ ig_array *attention_native(ig_array *const x[3], bool causal, double scale)
     int64_t jobs = 1;
     for (int i = 0; i < last - 1; i++)
         jobs *= q->shape[i];
+    const bool by_rows = q->ndim == 4 && q->shape[1] > 1 && q->shape[2] > 1 &&
+                         q->stride[1] == q->shape[3] && q->stride[2] > q->stride[1];
     const node_native n = {
         .what = "attention",
         .dtype = dtype,
-        .number = {jobs, q->shape[last - 1], k->shape[last - 1], q->shape[last], causal},
+        .number = {jobs, q->shape[last - 1], k->shape[last - 1], q->shape[last], causal, by_rows},
         .scale = scale,
+        .strided = true,
         .define = define_forward};
     ig_array *made[2];
     if (v->shape[last] != q->shape[last] || view_size(q) == 0 || view_size(k) == 0 ||
         !native_is_offered(x[0], &n) || forward(&n, x, made) != IG_OK)
         return NULL;
-    return made[0];
+    return exchanged(&n, made[0]);
 }

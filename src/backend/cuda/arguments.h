@@ -27,6 +27,7 @@ typedef struct pack_sizes {
 
 /* kernels/attention.cu and attention_grad.cu */
 typedef struct attention_sizes {
+    long long out_outer, out_batch, out_row; /* strides of the result of the forward pass */
     int n_q, n_k, dim, batch, tiles;
     int n_pad;    /* rows of lse: n_q, rounded up */
     float scale;  /* times log2(e) */

@@ -1,5 +1,6 @@
 /* Attention by kernels/attention.cu and attention_grad.cu, on the tensor cores of Hopper. The operands of a
- * node of ops/attention.c are contiguous: (products, rows or keys, elements). */
+ * node of ops/attention.c are (products, rows or keys, elements). Those of the forward pass may have strides; those of
+ * the gradient are contiguous. */
 #include "backend/cuda/arguments.h"
 #include "backend/cuda/native.h"
 
@@ -97,6 +98,20 @@ static binding place(const operand *o, const binding *bindings)
     return b;
 }
 
+/* Strides of an operand. The products are two axes, outer and batch, if it has four axes; otherwise one. */
+typedef struct layout {
+    int64_t outer, batch, row;
+} layout;
+
+static layout layout_of(const attention *a, const operand *o, int64_t rows)
+{
+    const int64_t *stride = o->v.stride;
+    const int n = o->v.ndim;
+    if (n < 3 || n > 4 || (n == 4 && a->sizes.batch != o->v.shape[1]))
+        return (layout){0, rows * a->dim, n == 2 ? stride[0] : a->dim};
+    return (layout){n == 4 ? stride[0] : 0, stride[n - 3], stride[n - 2]};
+}
+
 /* Boxes of box_rows rows of 64 elements of an operand with n rows. */
 static ig_status map_rows(const attention *a, CUtensorMap *map, int input, int64_t n, int box_rows,
                           const binding *bindings)
@@ -105,8 +120,10 @@ static ig_status map_rows(const attention *a, CUtensorMap *map, int input, int64
     const CUdeviceptr at = cuda_address(a->base.dev, place(o, bindings), 0, o->dtype);
     if (!at)
         FAIL(IG_ERR_ARGUMENT, "%s: attention reads a buffer of another device", a->base.dev->name);
-    const cuuint64_t dims[4] = {(uint64_t)a->dim, (uint64_t)n, (uint64_t)a->jobs, 1};
-    const int64_t strides[3] = {a->dim, n * a->dim, 0};
+    const layout by = layout_of(a, o, n);
+    const cuuint64_t dims[4] = {(uint64_t)a->dim, (uint64_t)n, (uint64_t)a->sizes.batch,
+                                (uint64_t)(a->jobs / a->sizes.batch)};
+    const int64_t strides[3] = {by.row, by.batch, by.outer};
     const cuuint32_t box[2] = {64, (uint32_t)box_rows};
     return cuda_map(a->base.dev, map, at, 2, dims, strides, box);
 }
@@ -216,6 +233,14 @@ static void describe(attention *a, const node_native *n, const program *p, bool 
                                  .n_pad = (int32_t)a->padded,
                                  .scale = (float)(n->scale * 1.4426950408889634),
                                  .factor = (float)n->scale};
+    if (forward) {
+        const bool four = a->in[0].v.ndim == 4, by_rows = n->number[5] != 0;
+        const int64_t batch = four ? a->in[0].v.shape[1] : a->jobs;
+        a->sizes.batch = (int32_t)batch;
+        a->sizes.out_row = by_rows ? batch * a->dim : a->dim;
+        a->sizes.out_batch = by_rows ? a->dim : a->rows * a->dim;
+        a->sizes.out_outer = batch * a->rows * a->dim;
+    }
 }
 
 ig_status attention_prepare(cuda_device *d, const program *p, cuda_native **out)
