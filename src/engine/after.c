@@ -2,7 +2,7 @@
  *
  * Two chains conflict if one writes memory that the other uses. Slots stand for memory: an output that may use the
  * buffer of a donated leaf is that leaf, a temporary that uses an output's buffer is that output, and temporaries in
- * the arena are ranges of it. Chains that use scratch memory conflict with each other. */
+ * the arena are ranges of it, as are the parts of the scratch memory. */
 #include "engine/after.h"
 
 #include "base/memory.h"
@@ -16,7 +16,7 @@ typedef struct usage {
     int slot[SLOTS_MOST];
     int n, n_written;
     bool everything; /* there are too many to list */
-    bool scratch;
+    scratch_range scratch;
 } usage;
 
 /* The first program of a chain; slots that exist by rows have no memory of their own. */
@@ -94,8 +94,9 @@ static bool writes_into(const schedule *s, const usage *a, const usage *b)
 
 static bool conflict(const schedule *s, const usage *a, const usage *b)
 {
-    return a->everything || b->everything || (a->scratch && b->scratch) || writes_into(s, a, b) ||
-           writes_into(s, b, a);
+    const scratch_range *x = &a->scratch, *y = &b->scratch;
+    return a->everything || b->everything || (x->from < y->until && y->from < x->until) ||
+           writes_into(s, a, b) || writes_into(s, b, a);
 }
 
 /* The launches that chain i follows directly. reach[k][j]: chain k follows chain j. */
@@ -114,7 +115,7 @@ static int direct(const schedule *s, const usage *all, bool *reach, int n, int i
     return n_out;
 }
 
-ig_status after_find(const schedule *s, const bool *scratch, after_list *out)
+ig_status after_find(const schedule *s, const scratch_range *scratch, after_list *out)
 {
     int n = 0;
     *out = (after_list){0};

@@ -11,8 +11,13 @@ typedef struct after_list {
     int n; /* chains; 0: each follows all before it */
 } after_list;
 
-/* scratch: of each chain, whether it uses scratch memory. */
-ig_status after_find(const schedule *s, const bool *scratch, after_list *out);
+/* The part of the scratch memory that a chain uses: bytes [from, until). */
+typedef struct scratch_range {
+    uint64_t from, until;
+} scratch_range;
+
+/* scratch: of each chain. */
+ig_status after_find(const schedule *s, const scratch_range *scratch, after_list *out);
 void after_free(after_list *a);
 
 #endif

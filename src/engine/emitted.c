@@ -31,6 +31,7 @@ typedef struct emitted_program {
     emitted e;
     native_code *native; /* runs the program, or its core before the kernels; or NULL */
     const backend *dev;
+    uint64_t scratch_at;         /* where its part of the scratch memory begins */
     int core_slot;               /* stands for the core's values, in scratch */
     int record;                  /* of the chain's first program that may fail */
     char label[FAULT_OPS_BYTES]; /* the ops of the chain, for messages */
@@ -253,12 +254,29 @@ static ig_status make(const schedule *s, int i, const backend *dev, emitted_prog
     return c->native->core_only ? emit_epilogue(s, p, c->record, dev, &c->e) : IG_OK;
 }
 
-/* Scratch grows to the largest that a program asked for. Programs run one after another, so they share it. */
+static uint64_t scratch_bytes(const emitted_program *c)
+{
+    const uint64_t own = c->native ? c->native->scratch_bytes : 0;
+    return own > c->e.scratch_bytes ? own : c->e.scratch_bytes;
+}
+
+/* Programs share the scratch memory. Where launches are repeated as a whole, programs that follow each other have parts
+ * of their own, unless these are large, so that they can run side by side. */
+static uint64_t scratch_place(const emitted_program *c, int i)
+{
+    enum { PARTS = 4, LARGE = 16 << 20, ALIGN = 256 };
+    const uint64_t bytes = scratch_bytes(c);
+    uint64_t part = ALIGN;
+    while (part < bytes)
+        part *= 2;
+    return c->dev->replay && bytes <= LARGE ? (uint64_t)(i % PARTS) * part : 0;
+}
+
+/* Scratch grows to the largest that a program asked for. */
 static ig_status reserve(const backend *dev, const emitted_program *c)
 {
     const emitted *e = &c->e;
-    const uint64_t own = c->native ? c->native->scratch_bytes : 0;
-    const uint64_t bytes = own > e->scratch_bytes ? own : e->scratch_bytes;
+    const uint64_t own = scratch_bytes(c), bytes = own ? c->scratch_at + own : 0;
     struct device_memory *m = memory_of(dev);
     if (!m)
         FAIL(IG_ERR_DEVICE, "more than %d devices are in use", DEVICES_MOST);
@@ -287,6 +305,7 @@ ig_status emitted_compile(schedule *s, int i, const backend *dev)
     ig_status status = make(s, i, dev, c);
     if (status == IG_OK)
         status = prepare(c, dev);
+    c->scratch_at = scratch_place(c, i);
     if (status == IG_OK)
         status = reserve(dev, c);
     if (status == IG_OK)
@@ -304,9 +323,9 @@ static binding bind(const emitted_program *c, const emit_param *p, const struct 
     switch (p->kind) {
     case EMIT_SLOT:
         if (p->slot == c->core_slot)
-            return (binding){m->scratch, 0};
+            return (binding){m->scratch, (size_t)c->scratch_at};
         return (binding){bindings[p->slot].buf, bindings[p->slot].offset + (size_t)p->offset};
-    case EMIT_SCRATCH: return (binding){m->scratch, (size_t)p->offset};
+    case EMIT_SCRATCH: return (binding){m->scratch, (size_t)c->scratch_at + (size_t)p->offset};
     default: return (binding){m->faults.words, 0};
     }
 }
@@ -367,7 +386,7 @@ ig_status emitted_arrange(const schedule *s, const backend *dev, const binding *
 static ig_status launch_native(const emitted_program *c, const backend *dev,
                                const binding *bindings, uint64_t *device_ns)
 {
-    const binding scratch = {memory_of(dev)->scratch, 0};
+    const binding scratch = {memory_of(dev)->scratch, (size_t)c->scratch_at};
     if (!device_ns)
         return dev->native->launch(c->native, bindings, scratch);
     TRY(dev->finish(dev));
@@ -412,10 +431,10 @@ int emitted_launches(const program *p)
     return c ? c->e.n_step + (c->native != NULL) : 0;
 }
 
-bool emitted_uses_scratch(const program *p)
+scratch_range emitted_scratch(const program *p)
 {
     const emitted_program *c = p->compiled;
-    return c->e.scratch_bytes || (c->native && (c->native->scratch_bytes || c->native->core_only));
+    return (scratch_range){c->scratch_at, c->scratch_at + scratch_bytes(c)};
 }
 
 /* ---- failures ---- */

@@ -4,6 +4,7 @@
 #define ENGINE_EMITTED_H
 
 #include "backend/backend.h"
+#include "engine/after.h"
 #include "graph/graph.h"
 
 /* IG_ERR_UNSUPPORTED, with the reason as the error, if the device cannot run a program of s. Compiles nothing. */
@@ -18,7 +19,8 @@ ig_status emitted_launch(const program *p, const backend *dev, const binding *bi
                          uint64_t *device_ns);
 /* How many launches a chain is, if nothing else happens in it; otherwise 0. */
 int emitted_launches(const program *p);
-bool emitted_uses_scratch(const program *p);
+/* What a chain uses of the scratch memory. */
+scratch_range emitted_scratch(const program *p);
 void emitted_discard(program *p);
 /* The name of the device's own code that runs the program, or NULL: see backend.core_name. */
 const char *emitted_core_name(const program *p);

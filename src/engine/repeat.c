@@ -7,14 +7,14 @@
 enum { WORTHWHILE = 3 }; /* launches: fewer cost less one by one */
 
 /* How many launches there are; 0 if the schedule is not only launches. */
-static int count(const schedule *s, bool *scratch)
+static int count(const schedule *s, scratch_range *scratch)
 {
     int n = 0, chain = 0;
     for (int i = 0; i < s->n_program; i += s->program[i].chain, chain++) {
         const int here = emitted_launches(&s->program[i]);
         if (!here)
             return 0;
-        scratch[chain] = emitted_uses_scratch(&s->program[i]);
+        scratch[chain] = emitted_scratch(&s->program[i]);
         n += here;
     }
     return n;
@@ -22,7 +22,7 @@ static int count(const schedule *s, bool *scratch)
 
 static ig_status fill(const schedule *s, repeat *r)
 {
-    bool *scratch = memory_new((size_t)s->n_program + 1);
+    scratch_range *scratch = memory_new((size_t)(s->n_program + 1) * sizeof *scratch);
     ig_status status = scratch ? IG_OK : IG_ERR_MEMORY;
     if (status == IG_OK)
         r->worthwhile = count(s, scratch) >= WORTHWHILE;
