@@ -317,7 +317,7 @@ $(BUILD)/examples/%: examples/%.cpp include/ingot.h $(BUILD)/libingot.a $(BUILD)
 # other files of the folder are linked with each program.
 # tests/opencl: a library that replaces OpenCL's and can fail.
 # tests/fakecuda: libraries that replace CUDA's driver and NVRTC: cuda.so; plain.so has no optional function; old.so
-# lacks nearly all; libraries.so replaces cuBLASLt and cuDNN.
+# lacks nearly all; attention.so runs attention of f16; libraries.so replaces cuBLASLt and cuDNN.
 # tests/cuda/driver: a library that replaces CUDA's driver for whole programs; its kernels do nothing.
 # tests/fuzz: one target for each file, as a libFuzzer program (FUZZ=1) and as a program that replays files.
 # tests/support: helpers for all of them. All may use internal headers.
@@ -332,7 +332,7 @@ REPLAYS := $(FUZZERS:%=%-replay)
 FUZZERS := $(if $(FUZZ),$(FUZZERS))
 
 FAILING := $(BUILD)/tests/opencl/failing.so
-FAKE    := $(patsubst %,$(BUILD)/tests/fakecuda/%.so,cuda plain old libraries)
+FAKE    := $(patsubst %,$(BUILD)/tests/fakecuda/%.so,cuda plain old attention libraries)
 IDLE    := $(if $(MACOS),,$(BUILD)/tests/cuda/idle.so)
 
 UNIT_PARTS      := $(call parts,tests/unit)
@@ -409,6 +409,7 @@ FAKE_OBJECTS := $(patsubst %,$(BUILD)/obj/tests/fakecuda/%.o,driver compiler mis
 $(BUILD)/obj/tests/fakecuda/%.o: TEST_FLAGS := $(HIDDEN)
 $(BUILD)/tests/fakecuda/cuda.so: $(FAKE_OBJECTS) $(BUILD)/obj/libinternal.a
 $(BUILD)/tests/fakecuda/plain.so: $(filter-out %/graph.o,$(FAKE_OBJECTS)) $(BUILD)/obj/libinternal.a
+$(BUILD)/tests/fakecuda/attention.so: $(FAKE_OBJECTS) $(BUILD)/obj/tests/fakecuda/attend.o $(BUILD)/obj/libinternal.a
 $(BUILD)/tests/fakecuda/old.so: $(BUILD)/obj/tests/fakecuda/old.o
 $(BUILD)/tests/fakecuda/libraries.so: $(patsubst %,$(BUILD)/obj/tests/fakecuda/%.o,libraries dnn)
 $(FAKE): $(BUILD)/tests/fakecuda/exports.map

@@ -95,12 +95,9 @@ static ig_status pull(void *context, ig_array *const *in, int n, ig_array *out, 
     (void)n;
     (void)out;
     TRY(forward(&what, in, made));
-    ig_array *const all[6] = {in[0],
-                              in[1],
-                              in[2],
-                              exchanged(&what, made[0]),
-                              made[1],
-                              build_cast(exchanged(&what, g), what.dtype)};
+    ig_array *const all[6] = {in[0],   in[1],
+                              in[2],   exchanged(&what, made[0]),
+                              made[1], build_cast(exchanged(&what, g), what.dtype)};
     what.what = "attention gradient";
     what.define = define_gradient;
     what.strided = false;

@@ -115,8 +115,16 @@ static void module_destroy(void *o)
     ig_module_free(m->module);
 }
 
+/* attend.c has another. */
+__attribute__((weak)) bool fake_stands_in(const char *source, char *to, size_t room)
+{
+    (void)source, (void)to, (void)room;
+    return false;
+}
+
 CUresult cuModuleLoadData(CUmodule *module, const void *image)
 {
+    static char stand_in[1 << 14];
     CUresult status = fake_enter(__func__);
     if (status != CUDA_SUCCESS)
         return fake_done(status);
@@ -126,7 +134,9 @@ CUresult cuModuleLoadData(CUmodule *module, const void *image)
     CUmodule m = object_new(sizeof *m, module_destroy);
     if (!m)
         return fake_done(CUDA_ERROR_INVALID_CONTEXT);
-    m->module = ig_module_new("image.cu", all + sizeof mark - 1, NULL);
+    const char *source = all + sizeof mark - 1;
+    m->module = ig_module_new(
+        "image.cu", fake_stands_in(source, stand_in, sizeof stand_in) ? stand_in : source, NULL);
     if (!m->module) {
         fprintf(stderr, "fake driver: %s\n", ig_error(NULL));
         object_free(m);

@@ -80,6 +80,9 @@ CUresult stream_drain(CUstream stream);
 CUresult launch_pack(CUfunction function, void **args, unsigned char packed[FAKE_ARGS_BYTES]);
 CUresult launch_run(const fake_launch *l);
 
+/* True if another text is to be compiled, which lane code can run: it is written to `to`. */
+bool fake_stands_in(const char *source, char *to, size_t room);
+
 /* The end of a function that was entered. */
 static inline CUresult fake_done(CUresult status)
 {

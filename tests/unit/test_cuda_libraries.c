@@ -56,6 +56,14 @@ static ig_array *linear(void)
                   noise(2, IG_SHAPE(520)));
 }
 
+/* The rows of the product are two axes, as texts and tokens. */
+static ig_array *tokens(void)
+{
+    ig_array *x = noise(0, IG_SHAPE(2, 65, 520)), *w = noise(1, IG_SHAPE(520, 520));
+    ig_array *y = ig_add(ig_tensordot(x, w, IG_AXES(-1, 1)), noise(2, IG_SHAPE(520)));
+    return ig_layer_norm(ig_add(x, y), NULL, NULL, IG_AXES(-1), 1e-5);
+}
+
 static ig_array *convolution(void)
 {
     return ig_conv2d(noise(0, IG_SHAPE(2, 4, 9, 8)), noise(1, IG_SHAPE(6, 2, 3, 3)),
@@ -87,6 +95,7 @@ static const struct expression {
     {gradient_weight, "by cuDNN"},
     {layers, "by cuBLASLt | contract add |"},
     {linear, "by cuBLASLt | contract add |"},
+    {tokens, "by cuBLASLt | contract add |"},
 };
 enum { EXPRESSIONS = sizeof expressions / sizeof expressions[0] };
 

@@ -1,0 +1,98 @@
+/* The fake driver: tensor maps, and a plain kernel in place of kernels/attention.cu, whose instructions lane code does
+ * not know. A map holds the address, the sizes and the strides that it was made of. */
+#include "fakecuda/parts.h"
+
+#include <string.h>
+
+CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank,
+                                void *at, const cuuint64_t *dims, const cuuint64_t *strides,
+                                const cuuint32_t *box, const cuuint32_t *steps,
+                                CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+                                CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill)
+{
+    uint64_t words[16] = {(uint64_t)(uintptr_t)at};
+    (void)type, (void)box, (void)steps, (void)interleave, (void)swizzle, (void)promotion,
+        (void)fill;
+    for (cuuint32_t i = 0; i < rank; i++)
+        words[1 + i] = dims[i];
+    for (cuuint32_t i = 0; i + 1 < rank; i++) {
+        if (strides[i] % 16 != 0)
+            return CUDA_ERROR_INVALID_VALUE;
+        words[8 + i] = strides[i];
+    }
+    memcpy(map, words, sizeof *map < sizeof words ? sizeof *map : sizeof words);
+    return (uintptr_t)at % 16 == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* One thread computes a row. Only f16 and rows of up to 128 elements. */
+static const char attend[] =
+    "struct alignas(64) tensor_map { unsigned long long words[16]; };\n"
+    "__device__ float wide(unsigned short h)\n"
+    "{\n"
+    "    const int e = h >> 10 & 31;\n"
+    "    const float m = (h & 1023) / 1024.0f;\n"
+    "    const float x = e ? (1 + m) * exp2f(e - 15) : m * exp2f(-14);\n"
+    "    return h >> 15 ? -x : x;\n"
+    "}\n"
+    "__device__ unsigned short narrow(float x)\n"
+    "{\n"
+    "    const float a = fabsf(x);\n"
+    "    const unsigned sign = x < 0 ? 32768 : 0;\n"
+    "    if (!(a > 6.2e-5f))\n"
+    "        return sign;\n"
+    "    int e = (int)floorf(log2f(a));\n"
+    "    int m = (int)rintf((a * exp2f(-e) - 1) * 1024);\n"
+    "    if (m < 0) { e--; m += 1024; }\n"
+    "    if (m > 1023) { e++; m = 0; }\n"
+    "    return sign | (unsigned)(e + 15) << 10 | (unsigned)m;\n"
+    "}\n"
+    "__device__ const unsigned short *row(const tensor_map &m, int y, int z, int w)\n"
+    "{\n"
+    "    return (const unsigned short *)(m.words[0] + y * m.words[8] + z * m.words[9] + w * "
+    "m.words[10]);\n"
+    "}\n"
+    "extern \"C\" __global__ void attend(const tensor_map q, const tensor_map k, const tensor_map "
+    "v,\n"
+    "                                  unsigned short *out, float *lse, const attention_sizes g)\n"
+    "{\n"
+    "    const int rows = (g.n_q + g.tiles - 1) / g.tiles;\n"
+    "    const int job = blockIdx.x / g.tiles, batch = job % g.batch, outer = job / g.batch;\n"
+    "    for (int i = blockIdx.x % g.tiles * rows + threadIdx.x; i < g.n_q && i < (blockIdx.x % "
+    "g.tiles + 1) * rows;\n"
+    "         i += blockDim.x) {\n"
+    "        float sum = 0, to[128];\n"
+    "        const unsigned short *a = row(q, i, batch, outer);\n"
+    "        for (int d = 0; d < g.dim; d++)\n"
+    "            to[d] = 0;\n"
+    "        for (int j = 0; j < g.n_k && !(CAUSAL && j > i); j++) {\n"
+    "            const unsigned short *b = row(k, j, batch, outer), *c = row(v, j, batch, outer);\n"
+    "            float s = 0;\n"
+    "            for (int d = 0; d < g.dim; d++)\n"
+    "                s += wide(a[d]) * wide(b[d]);\n"
+    "            const float p = exp2f(s * g.scale);\n"
+    "            sum += p;\n"
+    "            for (int d = 0; d < g.dim; d++)\n"
+    "                to[d] += p * wide(c[d]);\n"
+    "        }\n"
+    "        for (int d = 0; d < g.dim; d++)\n"
+    "            out[outer * g.out_outer + batch * g.out_batch + i * g.out_row + d] = narrow(to[d] "
+    "/ sum);\n"
+    "        lse[job * g.n_pad + i] = log2f(sum);\n"
+    "    }\n"
+    "}\n";
+
+bool fake_stands_in(const char *source, char *to, size_t room)
+{
+    const char *arguments = strstr(source, "#define CUDA_ARGUMENTS_H"),
+               *end = arguments ? strstr(arguments, "#endif") : NULL,
+               *causal = strstr(source, "#define CAUSAL 1");
+    if (!strstr(source, "attend(const __grid_constant__") || !end)
+        return false;
+    const size_t bytes = (size_t)(end - arguments);
+    if (bytes + sizeof attend + 64 > room)
+        return false;
+    strcpy(to, causal ? "#define CAUSAL 1\n" : "#define CAUSAL 0\n");
+    strncat(to, arguments, bytes);
+    strcat(to, attend);
+    return true;
+}

@@ -1,0 +1,137 @@
+/* Attention of f16 by the device's own code, replaced by a plain kernel (tests/fakecuda/attend.c), on the fake driver:
+ * operands that are views of projections are read by their strides, and the result is stored in their order, so
+ * nothing is copied. */
+#include "support/cuda.h"
+#include "support/unit.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N = 2, T = 9, HEADS = 3, WIDTH = 8, MOST = N * T * HEADS * WIDTH };
+
+static ig_array *noise(int seed, ig_ints shape)
+{
+    return ig_astype(ig_normal(ig_key((uint64_t)seed, "philox"), shape, IG_F32), IG_F16);
+}
+
+/* x (N, T, HEADS * WIDTH) as (N, HEADS, T, WIDTH). */
+static ig_array *heads_of(ig_array *x)
+{
+    return ig_permute_dims(ig_reshape(x, IG_SHAPE(N, T, HEADS, WIDTH)), IG_AXES(0, 2, 1, 3));
+}
+
+static ig_array *joined(ig_array *y)
+{
+    return ig_reshape(ig_permute_dims(y, IG_AXES(0, 2, 1, 3)), IG_SHAPE(N, T, HEADS * WIDTH));
+}
+
+/* As in a transformer: three projections. */
+static ig_array *projections(void)
+{
+    ig_array *x[3];
+    for (int i = 0; i < 3; i++)
+        x[i] = heads_of(noise(i, IG_SHAPE(N, T, HEADS * WIDTH)));
+    return joined(ig_scaled_dot_product_attention(x[0], x[1], x[2], NULL, false, 0));
+}
+
+/* Parts of one projection: their rows are further apart than they are long. */
+static ig_array *one_projection(void)
+{
+    ig_array *all = noise(0, IG_SHAPE(N, T, 3 * HEADS * WIDTH)), *x[3];
+    if (ig_eval(&all, 1) != IG_OK)
+        return NULL;
+    for (int i = 0; i < 3; i++) {
+        const ig_index whole = {.kind = IG_INDEX_SLICE, .start = 0, .stop = INT64_MIN, .step = 1};
+        const ig_index part[3] = {whole,
+                                  whole,
+                                  {.kind = IG_INDEX_SLICE,
+                                   .start = i * HEADS * WIDTH,
+                                   .stop = (i + 1) * HEADS * WIDTH,
+                                   .step = 1}};
+        x[i] = heads_of(ig_get(all, part, 3));
+    }
+    return joined(ig_scaled_dot_product_attention(x[0], x[1], x[2], NULL, true, 0));
+}
+
+static ig_array *contiguous(void)
+{
+    ig_array *x[3];
+    for (int i = 0; i < 3; i++)
+        x[i] = noise(i, IG_SHAPE(N, HEADS, T, WIDTH));
+    return joined(ig_scaled_dot_product_attention(x[0], x[1], x[2], NULL, false, 0));
+}
+
+static ig_array *three_axes(void)
+{
+    ig_array *x[3];
+    for (int i = 0; i < 3; i++)
+        x[i] = noise(i, IG_SHAPE(N * HEADS, T, WIDTH));
+    return ig_scaled_dot_product_attention(x[0], x[1], x[2], NULL, false, 0);
+}
+
+/* Rows that do not lie at multiples of 16 bytes. */
+static ig_array *shifted(void)
+{
+    ig_array *all = noise(0, IG_SHAPE(N, T, HEADS * WIDTH + 1));
+    const ig_index whole = {.kind = IG_INDEX_SLICE, .start = 0, .stop = INT64_MIN, .step = 1};
+    const ig_index part[3] = {
+        whole, whole, {.kind = IG_INDEX_SLICE, .start = 1, .stop = INT64_MIN, .step = 1}};
+    if (ig_eval(&all, 1) != IG_OK)
+        return NULL;
+    ig_array *x = heads_of(ig_get(all, part, 3));
+    return joined(ig_scaled_dot_product_attention(x, x, x, NULL, false, 0));
+}
+
+static const struct form {
+    ig_array *(*build)(void);
+    int copies;
+} forms[] = {{projections, 0}, {one_projection, 0}, {contiguous, 1}, {three_axes, 0}, {shifted, 3}};
+
+static void compute(const char *device, ig_array *(*build)(void), float *to, int *copies)
+{
+    assert_int_equal(ig_set_device(device), IG_OK);
+    assert_int_equal(ig_scope_begin(), IG_OK);
+    ig_array *x = build();
+    assert_non_null(x);
+    char *text = ig_explain(&x, 1);
+    assert_non_null(text);
+    if (copies) {
+        assert_non_null(strstr(text, "by tensor cores | attention |"));
+        *copies = 0;
+        for (const char *at = text; (at = strstr(at, "| copy |")); at++)
+            ++*copies;
+    }
+    ig_free(text);
+    assert_int_equal(ig_read(ig_astype(x, IG_F32), to, MOST * sizeof *to), IG_OK);
+    ig_scope_end();
+}
+
+static void strides_are_read(void **unused)
+{
+    static float want[MOST], got[MOST];
+    (void)unused;
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        int copies;
+        compute("cpu", forms[i].build, want, NULL);
+        compute("cuda:0", forms[i].build, got, &copies);
+        if (copies != forms[i].copies)
+            fail_msg("form %d: %d copies", (int)i, copies);
+        for (int k = 0; k < MOST; k++)
+            if (!(fabsf(got[k] - want[k]) <= 4e-3f))
+                fail_msg("form %d: element %d is %g, not %g", (int)i, k, (double)got[k],
+                         (double)want[k]);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    (void)argc;
+    cuda_prepare(argv[0]);
+    setenv("IG_CUDA", cuda_library("attention.so"), 1);
+    setenv("IG_NVRTC", cuda_library("attention.so"), 1);
+    setenv("IG_CUBLASLT", "off", 1);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(strides_are_read, cuda_test_begin, cuda_test_end)};
+    return cmocka_run_group_tests(tests, cuda_begin, cuda_end);
+}
