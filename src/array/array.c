@@ -246,10 +246,14 @@ static void drop_inputs(ig_array *x, ig_array **dying)
         memory_free(x->in);
     x->in = x->in_few;
     x->n_in = 0;
-    memory_free(x->attr.dst);
-    x->attr.dst = NULL;
-    node_kernel_release(x->attr.kernel);
-    x->attr.kernel = NULL;
+    if (x->attr.dst) {
+        memory_free(x->attr.dst);
+        x->attr.dst = NULL;
+    }
+    if (x->attr.kernel) {
+        node_kernel_release(x->attr.kernel);
+        x->attr.kernel = NULL;
+    }
 }
 
 static void destroy(ig_array *dying)
@@ -260,11 +264,15 @@ static void destroy(ig_array *dying)
         drop_inputs(x, &dying);
         if (x->root != x)
             drop(x->root, &dying);
-        buffer_release(x->data);
-        buffer_release(x->host);
-        if (x->custom && x->custom->release)
-            x->custom->release(x->custom->context);
-        memory_free(x->custom);
+        if (x->data)
+            buffer_release(x->data);
+        if (x->host)
+            buffer_release(x->host);
+        if (x->custom) {
+            if (x->custom->release)
+                x->custom->release(x->custom->context);
+            memory_free(x->custom);
+        }
         memory_piece_free(x, sizeof *x);
     }
 }

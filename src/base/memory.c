@@ -139,10 +139,8 @@ static void watch_thread(void)
 
 static int bin_of(size_t bytes)
 {
-    int bin = 0;
-    while (((size_t)PIECE << bin) < bytes)
-        bin++;
-    return bin;
+    const size_t more = bytes > PIECE ? (bytes - 1) / PIECE : 0;
+    return more ? (int)(8 * sizeof(long long)) - __builtin_clzll(more) : 0;
 }
 
 static void *piece_take(size_t bytes)

@@ -224,8 +224,12 @@ static unsigned char *put(unsigned char *at, const void *from, size_t n)
 static unsigned char *put_view(unsigned char *at, const view *v)
 {
     const int64_t head[2] = {v->ndim, v->offset};
-    const size_t n = (size_t)v->ndim * sizeof(int64_t);
-    return put(put(put(at, head, sizeof head), v->shape, n), v->stride, n);
+    at = put(at, head, sizeof head);
+    for (int i = 0; i < v->ndim; i++) { /* few: a call of memcpy takes longer */
+        const int64_t axis[2] = {v->shape[i], v->stride[i]};
+        at = put(at, axis, sizeof axis);
+    }
+    return at;
 }
 
 static size_t view_bytes(const view *v) { return (2 + 2 * (size_t)v->ndim) * sizeof(int64_t); }
