@@ -134,7 +134,10 @@ part_opencl() {
     "$INGOT" devices | grep -q '^opencl:0 ' || { skip 'bench/gpu, OpenCL' 'there is no device opencl:0'; return; }
     [ -n "${DRY:-}" ] && return
     check "bench/gpu, OpenCL" timed opencl 120 "$python" bench/gpu --device opencl:0 --rounds 1 --minutes 1.5 \
-        --peers torch --work '^(add|relu|sum|softmax|layer_norm|cumulative_sum|matmul f32 4096$)' --out "$out/opencl.jsonl"
+        --peers torch --work '^(relu|sum|softmax|layer_norm|sort 16M u32|matmul f32 4096( same)?$)' --out "$out/opencl.jsonl"
+    cat "$out/opencl.txt"
+    check "bench/opencl: first result, training step" timed opencl-start 120 "$python" bench/opencl --rounds 2 --work '[ft]*'
+    cat "$out/opencl-start.txt"
 }
 
 for part in ${*:-verify same sanitize programs train bench start steps text opencl}; do
