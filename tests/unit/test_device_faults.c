@@ -449,43 +449,6 @@ static void drivers_without_memory_are_asked_twice(void **unused)
     ig_error(NULL);
 }
 
-/* Arrays that are larger than the largest buffer: an error that says what would help, or the CPU computes with them. */
-static void buffers_have_a_largest_size(void **unused)
-{
-    (void)unused;
-    enum { N = 3 * MIB };
-    ig_shutdown();
-    shim.memory(MIB, 0);
-    if (opencl_device_or_skip(0)) {
-        ig_set_device("opencl:0");
-        ig_scope_begin();
-        ig_array *x = ig_astype(ig_arange(0, N, 1, IG_I32), IG_U8);
-        assert_int_equal(ig_eval(&x, 1), IG_ERR_UNSUPPORTED);
-        ig_status code;
-        const char *said = ig_error(&code);
-        assert_non_null(strstr(said, "opencl:0"));
-        assert_non_null(strstr(said, "1 MiB"));
-        assert_non_null(strstr(said, "--fallback warn or auto"));
-        assert_int_equal(ig_set_fallback(IG_FALLBACK_AUTO), IG_OK);
-        x = ig_astype(ig_arange(0, N, 1, IG_I32), IG_U8);
-        ig_array *y = ig_add(x, ig_int(1)), *sum = ig_sum(y, IG_SHAPE(0), IG_I64, false);
-        ig_array *at = ig_from_data((const int64_t[]){N - 1, 300, -2}, IG_SHAPE(3), IG_I64);
-        ig_array *few = ig_take(y, at, IG_AXES(0)), *all[] = {x, y, sum, few};
-        if (ig_eval(all, 4) != IG_OK)
-            fail_msg("%s", ig_error(NULL));
-        assert_string_equal(ig_array_device(few), "opencl:0");
-        uint8_t got[3];
-        assert_int_equal(ig_read(few, got, sizeof got), IG_OK);
-        assert_memory_equal(got, ((const uint8_t[]){0, 45, 255}), 3);
-        assert_int_equal(ig_item_int(sum), (int64_t)(N / 256) * (255 * 256 / 2));
-        assert_true(ig_fallback_count() > 0);
-        ig_scope_end();
-        ig_set_fallback(IG_FALLBACK_ERROR);
-    }
-    device_end();
-    shim.memory(0, 0);
-}
-
 int main(int argc, char **argv)
 {
     (void)argc;
@@ -501,7 +464,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_refused_launch_keeps_what_it_reads),
         cmocka_unit_test(cuda_names_all_ops_in_flight),
         cmocka_unit_test(drivers_without_memory_are_asked_twice),
-        cmocka_unit_test(buffers_have_a_largest_size),
     };
     return cmocka_run_group_tests(tests, opencl_begin, opencl_end);
 }

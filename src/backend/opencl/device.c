@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { DEVICES_MAX = 16, IDS_MAX = 32, VERSION_NEEDED = 102 };
+enum { DEVICES_MAX = 16, IDS_MAX = 32, VERSION_NEEDED = 102, WINDOW_ALIGN = 4096 };
 
 opencl_api cl;
 
@@ -120,6 +120,8 @@ static cl_int read_facts(opencl_device *d)
     l->f64 = f64 != 0;
     l->unified = unified != 0;
     l->cpu = strcmp(d->kind, "cpu") == 0;
+    if (l->cpu && l->unified)
+        l->reach_bytes = l->alloc_bytes / 2 / WINDOW_ALIGN * WINDOW_ALIGN;
     l->buffers = (int)(l->param_bytes / (sizeof(void *) + sizeof(cl_ulong)));
     for (int i = 0; i < 3; i++)
         l->thread_at[i] = axes[i];

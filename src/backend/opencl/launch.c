@@ -45,6 +45,12 @@ static ig_status check_args(const opencl_kernel *k, const kernel_launch *l)
             continue;
         if (at->buf)
             TRY(opencl_memory_of(k->dev, at->buf, k->name, &m));
+        if (at->buf && opencl_is_windowed(m) &&
+            (!l->reach || l->reach > k->dev->base.limits.reach_bytes))
+            FAIL(IG_ERR_UNSUPPORTED,
+                 "%s: parameter %d points into %zu bytes, but a kernel on %s can use %llu at most",
+                 k->name, i + 1, at->buf->bytes, k->dev->name,
+                 (unsigned long long)k->dev->base.limits.alloc_bytes);
         if (at->offset > (at->buf ? at->buf->bytes : 0))
             FAIL(IG_ERR_ARGUMENT, "%s: parameter %d points %zu bytes into a buffer of %zu", k->name,
                  i + 1, at->offset, at->buf ? at->buf->bytes : 0);
@@ -63,8 +69,10 @@ static cl_int set_args(const opencl_kernel *k, const kernel_launch *l)
             continue;
         }
         const opencl_memory *m = a->at.buf ? a->at.buf->handle : NULL;
-        const cl_ulong offset = a->at.offset;
-        status = cl.clSetKernelArg(k->kernel, n++, sizeof(cl_mem), m ? &m->mem : NULL);
+        size_t at = 0, left;
+        const cl_mem mem = m ? opencl_place(m, a->at.offset, &at, &left) : NULL;
+        const cl_ulong offset = at;
+        status = cl.clSetKernelArg(k->kernel, n++, sizeof(cl_mem), m ? &mem : NULL);
         if (status == CL_SUCCESS)
             status = cl.clSetKernelArg(k->kernel, n++, sizeof offset, &offset);
     }

@@ -1,5 +1,9 @@
 /* Buffers of an OpenCL device: made, written, read, copied, filled. Host memory is not kept: a write
- * returns when it has been taken. */
+ * returns when it has been taken.
+ *
+ * A CPU computes in the host's memory. There, a buffer that is larger than OpenCL allows is memory of ours with several
+ * windows: objects of OpenCL over parts of it. One begins every `step` bytes and has twice as many, so that a launch
+ * reaches `step` bytes from any place. Other buffers have one window. */
 #include "backend/opencl/opencl.h"
 
 #include "base/error.h"
@@ -15,31 +19,55 @@ enum { HUGE_LEAST = 4 << 20 };
 
 /* pool_block.at */
 typedef struct opencl_block {
-    cl_mem mem;
     void *host; /* its memory, if it is ours */
+    size_t step;
+    int n_windows;
+    cl_mem windows[];
 } opencl_block;
 
 static void block_free(opencl_block *b)
 {
+    for (int i = 0; i < b->n_windows; i++)
+        cl.clReleaseMemObject(b->windows[i]);
     pages_free(b->host);
     memory_free(b);
 }
 
-/* A CPU computes in the host's memory. There, large blocks are ours, in huge pages. */
+static cl_int window_add(const opencl_device *d, opencl_block *b, size_t from, size_t bytes)
+{
+    cl_int status = CL_SUCCESS;
+    void *host = b->host ? (char *)b->host + from : NULL;
+    const cl_mem mem = cl.clCreateBuffer(
+        d->context, CL_MEM_READ_WRITE | (host ? CL_MEM_USE_HOST_PTR : 0), bytes, host, &status);
+    if (status == CL_SUCCESS)
+        b->windows[b->n_windows++] = mem;
+    return status;
+}
+
+/* On a CPU, large blocks are memory of ours, in huge pages. */
 static ig_status block_get(void *device, size_t bytes, uint64_t *at, bool *full)
 {
-    opencl_device *d = device;
+    const opencl_device *d = device;
+    const backend_limits *l = &d->base.limits;
+    const bool one = bytes <= l->alloc_bytes;
+    const size_t step = one ? SIZE_MAX : (size_t)l->reach_bytes, n = bytes / step + 1;
     cl_int status = CL_SUCCESS;
     char what[64];
-    opencl_block *b = memory_new(sizeof *b);
+    opencl_block *b = memory_new(sizeof *b + n * sizeof *b->windows);
     *at = 0;
     *full = false;
     if (!b)
         return IG_ERR_MEMORY;
-    if (d->base.limits.cpu && d->base.limits.unified && bytes >= HUGE_LEAST)
+    b->step = step;
+    if (!one || (l->cpu && l->unified && bytes >= HUGE_LEAST))
         b->host = pages_get(bytes);
-    b->mem = cl.clCreateBuffer(d->context, CL_MEM_READ_WRITE | (b->host ? CL_MEM_USE_HOST_PTR : 0),
-                               bytes, b->host, &status);
+    if (!one && !b->host)
+        status = CL_OUT_OF_HOST_MEMORY;
+    for (size_t from = 0; from < bytes && status == CL_SUCCESS;) {
+        const size_t rest = bytes - from;
+        status = window_add(d, b, from, one || rest / 2 < step ? rest : 2 * step);
+        from = one || rest < step ? bytes : from + step;
+    }
     if (status == CL_SUCCESS) {
         *at = (uint64_t)(uintptr_t)b;
         return IG_OK;
@@ -54,10 +82,8 @@ static ig_status block_get(void *device, size_t bytes, uint64_t *at, bool *full)
 
 static void block_give(void *device, uint64_t at)
 {
-    opencl_block *b = (opencl_block *)(uintptr_t)at;
     (void)device;
-    cl.clReleaseMemObject(b->mem);
-    block_free(b);
+    block_free((opencl_block *)(uintptr_t)at);
 }
 
 static void block_wait(void *device) { cl.clFinish(((opencl_device *)device)->queue); }
@@ -121,7 +147,7 @@ static bool block_take(opencl_device *d, opencl_memory *m, size_t bytes)
 buffer *opencl_alloc(const backend *dev, size_t bytes)
 {
     opencl_device *d = opencl_device_of(dev);
-    if (bytes > dev->limits.alloc_bytes)
+    if (bytes > dev->limits.alloc_bytes && !dev->limits.reach_bytes)
         FAIL_NULL(IG_ERR_MEMORY,
                   "%s: a buffer of %zu bytes is needed, but the device allows at most %llu; use "
                   "smaller arrays, or let the CPU run it: --fallback warn or auto",
@@ -133,11 +159,25 @@ buffer *opencl_alloc(const backend *dev, size_t bytes)
         buffer_release(b);
         return NULL;
     }
-    m->mem = ((opencl_block *)(uintptr_t)m->block->at)->mem;
     b->device = dev;
     b->handle = m;
     b->destroy = destroy;
     return b;
+}
+
+cl_mem opencl_place(const opencl_memory *m, size_t offset, size_t *at, size_t *left)
+{
+    const opencl_block *b = (const opencl_block *)(uintptr_t)m->block->at;
+    const size_t nth = offset / b->step, last = (size_t)b->n_windows - 1,
+                 i = nth < last ? nth : last;
+    *at = offset - i * b->step;
+    *left = i < last ? b->step - *at : SIZE_MAX;
+    return b->windows[i];
+}
+
+bool opencl_is_windowed(const opencl_memory *m)
+{
+    return ((const opencl_block *)(uintptr_t)m->block->at)->n_windows > 1;
 }
 
 ig_status opencl_memory_of(const opencl_device *d, const buffer *b, const char *what,
@@ -187,10 +227,16 @@ ig_status opencl_write(buffer *to, size_t offset, const void *from, size_t bytes
     if (bytes == 0)
         return IG_OK;
     TRY(opencl_enter(m->dev));
-    const uint64_t number = number_for(m, to, bytes);
-    const cl_int status =
-        cl.clEnqueueWriteBuffer(m->dev->queue, m->mem, CL_TRUE, offset, bytes, from, 0, NULL, NULL);
-    const ig_status given = queue_given(m->dev, number, status, NULL, "a write from the host");
+    ig_status given = IG_OK;
+    for (size_t done = 0, part; done < bytes && given == IG_OK; done += part) {
+        size_t at, left;
+        const uint64_t number = number_for(m, to, bytes);
+        const cl_mem mem = opencl_place(m, offset + done, &at, &left);
+        part = bytes - done < left ? bytes - done : left;
+        const cl_int status = cl.clEnqueueWriteBuffer(m->dev->queue, mem, CL_TRUE, at, part,
+                                                      (const char *)from + done, 0, NULL, NULL);
+        given = queue_given(m->dev, number, status, NULL, "a write from the host");
+    }
     opencl_leave(m->dev);
     return given;
 }
@@ -200,9 +246,15 @@ static ig_status read_locked(opencl_memory *m, size_t offset, void *to, size_t b
 {
     TRY(queue_settle(m->dev));
     TRY(opencl_memory_valid(m, "read"));
-    const cl_int status =
-        cl.clEnqueueReadBuffer(m->dev->queue, m->mem, CL_TRUE, offset, bytes, to, 0, NULL, NULL);
-    return opencl_check(m->dev, status, "read");
+    for (size_t done = 0, part; done < bytes; done += part) {
+        size_t at, left;
+        const cl_mem mem = opencl_place(m, offset + done, &at, &left);
+        part = bytes - done < left ? bytes - done : left;
+        const cl_int status = cl.clEnqueueReadBuffer(m->dev->queue, mem, CL_TRUE, at, part,
+                                                     (char *)to + done, 0, NULL, NULL);
+        TRY(opencl_check(m->dev, status, "read"));
+    }
+    return IG_OK;
 }
 
 ig_status opencl_read(buffer *from, size_t offset, void *to, size_t bytes)
@@ -220,13 +272,21 @@ ig_status opencl_read(buffer *from, size_t offset, void *to, size_t bytes)
 static ig_status copy_locked(buffer *b, opencl_memory *to, size_t to_offset, opencl_memory *from,
                              size_t from_offset, size_t bytes)
 {
-    cl_event event = NULL;
-    TRY(queue_room(to->dev));
-    TRY(opencl_memory_valid(from, "copy"));
-    const uint64_t number = number_for(to, b, bytes);
-    const cl_int status = cl.clEnqueueCopyBuffer(to->dev->queue, from->mem, to->mem, from_offset,
-                                                 to_offset, bytes, 0, NULL, &event);
-    return queue_given(to->dev, number, status, event, "a copy");
+    for (size_t done = 0, part; done < bytes; done += part) {
+        size_t at[2], left[2];
+        cl_event event = NULL;
+        TRY(queue_room(to->dev));
+        TRY(opencl_memory_valid(from, "copy"));
+        const uint64_t number = number_for(to, b, bytes);
+        const cl_mem source = opencl_place(from, from_offset + done, &at[0], &left[0]);
+        const cl_mem mem = opencl_place(to, to_offset + done, &at[1], &left[1]);
+        part = left[0] < left[1] ? left[0] : left[1];
+        part = bytes - done < part ? bytes - done : part;
+        const cl_int status = cl.clEnqueueCopyBuffer(to->dev->queue, source, mem, at[0], at[1],
+                                                     part, 0, NULL, &event);
+        TRY(queue_given(to->dev, number, status, event, "a copy"));
+    }
+    return IG_OK;
 }
 
 ig_status opencl_copy(buffer *to, size_t to_offset, buffer *from, size_t from_offset, size_t bytes)
@@ -247,14 +307,20 @@ static ig_status fill_locked(buffer *b, opencl_memory *m, size_t offset, uint8_t
                              size_t bytes)
 {
     uint8_t pattern[16];
-    cl_event event = NULL;
-    memset(pattern, value, sizeof pattern);
-    TRY(queue_room(m->dev));
-    const uint64_t number = number_for(m, b, bytes);
     const size_t step = (offset | bytes) % sizeof pattern == 0 ? sizeof pattern : 1;
-    const cl_int status = cl.clEnqueueFillBuffer(m->dev->queue, m->mem, pattern, step, offset,
-                                                 bytes, 0, NULL, &event);
-    return queue_given(m->dev, number, status, event, "a fill");
+    memset(pattern, value, sizeof pattern);
+    for (size_t done = 0, part; done < bytes; done += part) {
+        size_t at, left;
+        cl_event event = NULL;
+        TRY(queue_room(m->dev));
+        const uint64_t number = number_for(m, b, bytes);
+        const cl_mem mem = opencl_place(m, offset + done, &at, &left);
+        part = bytes - done < left ? bytes - done : left;
+        const cl_int status =
+            cl.clEnqueueFillBuffer(m->dev->queue, mem, pattern, step, at, part, 0, NULL, &event);
+        TRY(queue_given(m->dev, number, status, event, "a fill"));
+    }
+    return IG_OK;
 }
 
 ig_status opencl_fill(buffer *to, size_t offset, uint8_t value, size_t bytes)

@@ -56,7 +56,6 @@ typedef struct opencl_device {
 /* buffer.handle */
 typedef struct opencl_memory {
     opencl_device *dev;
-    cl_mem mem;
     pool_block *block;
     uint64_t written;                     /* by the command of this number */
     char failure[OPENCL_FAILURE_BYTES];   /* the text of what poisoned it; "": nothing */
@@ -119,6 +118,10 @@ ig_status opencl_fill(buffer *to, size_t offset, uint8_t value, size_t bytes);
 /* The memory of a buffer of this device, or an error; what names the caller. */
 ig_status opencl_memory_of(const opencl_device *d, const buffer *b, const char *what,
                            opencl_memory **m);
+/* The object of OpenCL in which a byte of the buffer is, and where; *left: bytes until the next one begins. */
+cl_mem opencl_place(const opencl_memory *m, size_t offset, size_t *at, size_t *left);
+/* True if the buffer is larger than OpenCL allows. */
+bool opencl_is_windowed(const opencl_memory *m);
 /* IG_OK if the memory is not poisoned. Called with the lock. */
 ig_status opencl_memory_valid(const opencl_memory *m, const char *what);
 
