@@ -266,11 +266,20 @@ static void make_tasks(session *s)
     }
 }
 
+/* bench measures it for later runs, too, unless IG_MPS says something else. */
+static bool measures_products(void)
+{
+    const char *wish = getenv("IG_MPS");
+    return wish && strcmp(wish, "measure") == 0;
+}
+
 /* Adds a device and its ops to the result. */
 static void collect_facts(session *s, const ig_device_info *d, int threads)
 {
     const bench_settings *set = s->set;
     bool cpu = device_is_host(d->name);
+    if (measures_products())
+        limit_device_products(d->name);
     collect_device(&s->result, d, threads, cpu ? cpu_limit(s, IG_F32, threads) : 0,
                    cpu ? cpu_limit(s, IG_DTYPE_NONE, threads) : 1e9 * limit_device_copy(d->name));
     if (!set->only && (set->output || set->json)) /* a complete file */
@@ -590,6 +599,9 @@ static void session_free(session *s)
 int verb_bench(int argc, char **argv)
 {
     bench_settings set = {0};
+    const char *mps = getenv("IG_MPS");
+    if (!mps || !*mps)
+        setenv("IG_MPS", "measure", 1); /* before devices are searched */
     bool is_worker = argc > 1 && strcmp(argv[1], worker_word) == 0;
     if (is_worker) {
         argv[1] = argv[0];

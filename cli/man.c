@@ -27,6 +27,11 @@ static const char *const environment[][2] = {
     {"IG_CUBLASLT", "Path of cuBLASLt, which computes matrix products on NVIDIA GPUs, or off. It "
                     "is searched where "
                     "NVRTC is; without it, Ingot's own kernels compute them."},
+    {"IG_MPS",
+     "Matrix products on Apple GPUs by Apple's MPSMatrixMultiplication: measured (the default: "
+     "where a "
+     "measurement on this machine, of ingot bench, says that it is faster), off, on, or measure: "
+     "what is not measured yet is measured now."},
     {"IG_CUDNN",
      "Path of cuDNN 9, which computes convolutions on NVIDIA GPUs, or off. It is searched where "
      "NVRTC is; without it, a convolution is a matrix product over windows."},

@@ -36,11 +36,12 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The environment variables whose names begin with IG_, sorted. */
+/* The environment variables whose names begin with IG_, sorted, without what bench sets itself. */
 static void collect_settings(result *r)
 {
     for (char **at = environ; *at; at++)
-        if (strncmp(*at, "IG_", 3) == 0 && strncmp(*at, "IG_TEST_", 8) != 0) {
+        if (strncmp(*at, "IG_", 3) == 0 && strncmp(*at, "IG_TEST_", 8) != 0 &&
+            strcmp(*at, "IG_MPS=measure") != 0) {
             r->settings = grown(r, r->settings, r->n_settings, sizeof *r->settings);
             r->settings[r->n_settings++] = keep(r, *at);
         }

@@ -14,6 +14,8 @@ double limit_copy(int threads);
 
 /* The same for another device, through the library; 0 on failure. Makes it the thread's device. */
 double limit_device_copy(const char *device);
+/* Lets an Apple GPU measure, with IG_MPS=measure, whether its library or our kernels multiply matrices faster. */
+void limit_device_products(const char *device);
 
 /* Seconds of a monotonic clock. */
 double limit_clock_s(void);

@@ -2,6 +2,8 @@
  * and writes it once and computes almost nothing. */
 #include "limits.h"
 
+#include <string.h>
+
 enum { TRIES = 12 };
 #define ENOUGH_S 0.5 /* a slow device needs no more tries */
 static const int64_t elements = (int64_t)32 << 20;
@@ -34,4 +36,25 @@ double limit_device_copy(const char *device)
     }
     ig_error(NULL); /* a failure means that the bandwidth is unknown */
     return best;
+}
+
+void limit_device_products(const char *device)
+{
+    static const int64_t sides[] = {128, 256, 512,
+                                    1024}; /* of each class: see backend/metal/mps.c */
+    static const ig_dtype dtypes[] = {IG_F32, IG_F16};
+    if (strncmp(device, "metal", 5) != 0 || ig_set_device(device) != IG_OK)
+        return;
+    for (int i = 0; i < 8; i++)
+        if (ig_scope_begin() == IG_OK) {
+            const int64_t n = sides[i % 4];
+            ig_array *x = ig_ones(IG_SHAPE(n, n), dtypes[i / 4]);
+            if (x && ig_eval(&x, 1) == IG_OK) {
+                ig_array *y = ig_matmul(x, x);
+                if (y && ig_eval(&y, 1) == IG_OK)
+                    ig_synchronize(NULL);
+            }
+            ig_scope_end();
+        }
+    ig_error(NULL); /* what is not measured stays with the kernels */
 }

@@ -92,6 +92,9 @@ typedef struct native_code {
     /* A launch leaves the values of the core at the start of scratch, in row-major order, in the dtype of
      * TAPE_CORE; an emitted kernel runs the epilogue. Only if the chain is one program. */
     bool core_only;
+    /* It is not known whether this or an emitted kernel is faster. Set by prepare, never with core_only. The engine runs
+     * emitted kernels, measures both at the first launch, and asks `decide`. */
+    bool rival;
 } native_code;
 
 typedef struct backend_native {
@@ -105,6 +108,8 @@ typedef struct backend_native {
     ig_status (*prepare)(const backend *dev, const program *p, native_code **out);
     ig_status (*launch)(native_code *code, const binding *bindings, binding scratch);
     void (*discard)(native_code *code);
+    /* Keeps the times of a rival and of the kernels. True if the rival is to run from now on. NULL: there are no rivals. */
+    bool (*decide)(native_code *code, int64_t native_ns, int64_t kernel_ns);
     /* A product of matrices with so many multiplications or more is better left alone than fused with what follows, except
      * for a bias. 0: none is. */
     int64_t plain_product;

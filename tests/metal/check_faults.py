@@ -18,8 +18,13 @@ STEP = ["eval", "--device", "metal",
         "w = w - 0.1 * g[0]; b = b - 0.1 * g[1]; sum(w) + sum(b) + sum(scatter_add(zeros([9]), arange(3), ones([3]), 0))"]
 
 
-def counted(program):
-    done = run(*program, METALSIM_COUNT=1)
+# Products by MPS, one of them with an epilogue.
+PRODUCTS = ["eval", "--device", "metal",
+            "x = uniform(key(1), [12, 20]); y = x @ x.T; sum(y) + sum(relu(x.T @ x - 1)) + sum(reshape(x, [3, 4, 20]) @ reshape(x, [3, 20, 4]))"]
+
+
+def counted(program, **env):
+    done = run(*program, METALSIM_COUNT=1, **env)
     found = re.search(r"(\d+) messages can fail, (\d+) command buffers", done.stderr)
     return done, int(found[1]), int(found[2])
 
@@ -34,13 +39,13 @@ def check_failure(name, done, right):
               f"exit code {done.returncode}: {done.stdout}{done.stderr}")
 
 
-def check_each(name, program):
-    done, messages, buffers = counted(program)
+def check_each(name, program, **env):
+    done, messages, buffers = counted(program, **env)
     check(f"{name} runs", done.returncode == 0 and messages > 20 and buffers > 0, done.stderr)
     for n in range(1, messages + 1):
-        check_failure(f"{name}: message {n} of {messages} fails", run(*program, METALSIM_FAIL_AT=n), done.stdout)
+        check_failure(f"{name}: message {n} of {messages} fails", run(*program, METALSIM_FAIL_AT=n, **env), done.stdout)
     for n in range(1, buffers + 1):
-        failed = run(*program, METALSIM_FAIL_BUFFER=n)
+        failed = run(*program, METALSIM_FAIL_BUFFER=n, **env)
         check_failure(f"{name}: command buffer {n} of {buffers} fails", failed, done.stdout)
         # Batches are cut by time: a run may have fewer of them than the one before, but it has one.
         if failed.returncode or n == 1:
@@ -79,9 +84,11 @@ def main():
     if not READY:
         skip("failures of the simulated GPU", "clang 16 or newer is needed")
         finish()
-    prepare(PROGRAM, STEP, FUSED)
+    prepare(PROGRAM, STEP, FUSED, PRODUCTS)
+    prepare(PRODUCTS, IG_MPS="on")
     check_each("a program", PROGRAM)
     check_each("a training step", STEP)
+    check_each("products by MPS", PRODUCTS, IG_MPS="on")
     check_devices()
     check_memory()
     finish()

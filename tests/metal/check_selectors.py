@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Holds the messages of src/backend/metal/messages.def, and those that the simulator answers, against facts from Apple's
 metal-cpp headers: the selector exists, and result and arguments have the classes of the calling convention that
-Apple's own binding uses; constants have Apple's values.
+Apple's own binding uses; constants have Apple's values. metal-cpp has nothing of Metal Performance Shaders: those facts
+are in selectors_mps.txt, which names its sources.
 
     check_selectors.py                      check against tests/metal/selectors.txt
     check_selectors.py --regenerate FOLDER  write selectors.txt anew from metal-cpp (a folder with Metal/*.hpp)
@@ -16,7 +17,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "tests"))
 from support.tally import check, finish  # noqa: E402  pylint: disable=wrong-import-position
 
-TABLE = os.path.join(HERE, "selectors.txt")
+TABLE, MPS_TABLE = (os.path.join(HERE, name) for name in ("selectors.txt", "selectors_mps.txt"))
 MESSAGES = os.path.join(ROOT, "src", "backend", "metal", "messages.def")
 # Of NSObject, which metal-cpp declares through templates.
 OBJECT = {"alloc": {"ptr"}, "init": {"ptr"}, "retain": {"ptr"}, "release": {"void"}, "autorelease": {"ptr"}}
@@ -142,16 +143,17 @@ def regenerate(folder):
 
 
 def read_table():
-    facts, enums = {}, {}
-    with open(TABLE, encoding="utf-8") as file:
-        for line in file:
-            words = line.split()
-            if not words or words[0] == "#":
-                continue
-            if words[0] == "=":
-                enums[words[1]] = int(words[2])
-            else:
-                facts.setdefault(words[0], set()).add(tuple(words[1:]))
+    facts, enums, lines = {}, {}, []
+    for path in (TABLE, MPS_TABLE):
+        with open(path, encoding="utf-8") as file:
+            lines += file.read().splitlines()
+    for words in map(str.split, lines):
+        if not words or words[0] == "#":
+            continue
+        if words[0] == "=":
+            enums[words[1]] = int(words[2])
+        else:
+            facts.setdefault(words[0], set()).add(tuple(words[1:]))
     return facts, enums
 
 
@@ -163,9 +165,9 @@ def main():
     for name, selector, row in rows:
         expected = facts.get(selector, {(c,) for c in OBJECT.get(selector, ())})
         check(f"{name}: [{selector}] has a colon for each argument", selector.count(":") == len(row) - 1)
-        check(f"{name}: [{selector}] is {row}", row in expected, f"metal-cpp has {sorted(expected) or 'no such selector'}")
+        check(f"{name}: [{selector}] is {row}", row in expected, f"the facts have {sorted(expected) or 'no such selector'}")
     for name, value in constants.items():
-        check(f"{name} is {value}", enums.get(name) == value, f"metal-cpp has {enums.get(name)}")
+        check(f"{name} is {value}", enums.get(name) == value, f"the facts have {enums.get(name)}")
     for selector in sorted(answered()):
         check(f"the simulator's [{selector}] exists", selector in facts or selector in OBJECT)
     check("there are rows", len(rows) > 40 and len(constants) > 4)

@@ -360,6 +360,88 @@ static void copy_odd(setup *s) { objc_send(copy_buffer, blit(s), s->x, 0, s->y, 
 static void fill_beyond(setup *s) { objc_send(fill_buffer, blit(s), s->x, (NSRange){BYTES, 4}, 0); }
 static void compute_message_to_blit(setup *s) { objc_send(set_buffer, blit(s), s->x, 0, 0); }
 
+static id descriptor(NSUInteger rows, NSUInteger columns, NSUInteger row_bytes,
+                     NSUInteger matrix_bytes)
+{
+    return objc_send(matrix_descriptor, objc.get_class("MPSMatrixDescriptor"), rows, columns, 1,
+                     row_bytes, matrix_bytes, MPSDataTypeFloat32);
+}
+static id matrix(id buffer, NSUInteger offset, NSUInteger rows, NSUInteger columns)
+{
+    return objc_send(init_matrix, objc_send(alloc, objc.get_class("MPSMatrix")), buffer, offset,
+                     descriptor(rows, columns, 4 * columns, 4 * columns * rows));
+}
+static void product(setup *s, id left, id right, id result)
+{
+    const id p =
+        objc_send(init_product, objc_send(alloc, objc.get_class("MPSMatrixMultiplication")),
+                  s->device, false, false, 8, 8, 16, 1.0, 0.0);
+    objc_send(encode_product, p, s->commands, left, right, result);
+    const id all[4] = {left, right, result, p};
+    for (int i = 0; i < 4; i++)
+        objc_send(release, all[i]);
+}
+static void nothing_wrong_in_product(setup *s)
+{
+    float *x = objc_send(contents, s->x);
+    for (int i = 0; i < 256; i++)
+        x[i] = 1;
+    objc_send(end_encoding, s->encoder);
+    product(s, matrix(s->x, 0, 8, 16), matrix(s->x, 512, 16, 8), matrix(s->y, 16, 8, 8));
+    objc_send(commit, s->commands);
+    objc_send(wait, s->commands);
+    const float *y = objc_send(contents, s->y);
+    must(y[4] == 16 && y[67] == 16, "the product is wrong");
+}
+static void product_with_encoder(setup *s)
+{
+    product(s, matrix(s->x, 0, 8, 16), matrix(s->x, 512, 16, 8), matrix(s->y, 0, 8, 8));
+}
+static void product_after_commit(setup *s)
+{
+    commit(s);
+    product(s, matrix(s->x, 0, 8, 16), matrix(s->x, 512, 16, 8), matrix(s->y, 0, 8, 8));
+}
+static void product_of_others(setup *s)
+{
+    objc_send(end_encoding, s->encoder);
+    product(s, matrix(s->x, 0, 8, 15), matrix(s->x, 512, 16, 8), matrix(s->y, 0, 8, 8));
+}
+static void product_onto_itself(setup *s)
+{
+    objc_send(end_encoding, s->encoder);
+    product(s, matrix(s->x, 0, 8, 16), matrix(s->x, 512, 16, 8), matrix(s->x, 0, 8, 8));
+}
+static void product_read_early(setup *s)
+{
+    objc_send(end_encoding, s->encoder);
+    product(s, matrix(s->x, 0, 8, 16), matrix(s->x, 512, 16, 8), matrix(s->y, 0, 8, 8));
+    objc_send(commit, s->commands);
+    const float *y = objc_send(contents, s->y);
+    fprintf(stderr, "the host read %g\n", (double)y[1]);
+}
+static void matrix_leak(setup *s)
+{
+    objc_send(end_encoding, s->encoder);
+    matrix(s->x, 0, 8, 16);
+}
+static void short_rows(setup *s)
+{
+    (void)s;
+    descriptor(8, 16, 60, 480);
+}
+static void odd_rows(setup *s)
+{
+    (void)s;
+    descriptor(8, 16, 66, 528);
+}
+static void short_matrix(setup *s)
+{
+    (void)s;
+    descriptor(8, 16, 64, 448);
+}
+static void matrix_beyond(setup *s) { matrix(s->x, 4096 - 256, 8, 16); }
+
 /* A mistake, and what the simulator must say: by an assertion, by the exit code 86, or as the command buffer's error. */
 typedef enum way { QUIET, ASSERTION, LEAK, ERROR } way;
 static const struct mistake {
@@ -427,6 +509,18 @@ static const struct mistake {
     {"a fill beyond a buffer", fill_beyond, ASSERTION, "of a buffer of 4096"},
     {"a compute message to a blit encoder", compute_message_to_blit, ASSERTION,
      "unrecognized selector"},
+    {"nothing wrong in a product", nothing_wrong_in_product, QUIET, ""},
+    {"a product with an open encoder", product_with_encoder, ASSERTION, "an encoder has not ended"},
+    {"a product after commit", product_after_commit, ASSERTION, "was committed"},
+    {"a product of other sizes", product_of_others, ASSERTION, "the product needs 8 x 16"},
+    {"a product onto its operand", product_onto_itself, ASSERTION, "one of the operands"},
+    {"reading a product before completion", product_read_early, ASSERTION,
+     "before the commands that use it"},
+    {"a matrix is not released", matrix_leak, LEAK, "1 MPSMatrix leaked"},
+    {"rows that are too short", short_rows, ASSERTION, "rowBytes 60"},
+    {"rows that end inside an element", odd_rows, ASSERTION, "rowBytes 66"},
+    {"matrices that overlap", short_matrix, ASSERTION, "matrixBytes 448"},
+    {"a matrix beyond its buffer", matrix_beyond, ASSERTION, "of a buffer of 4096"},
 };
 enum { MISTAKES = sizeof mistakes / sizeof mistakes[0] };
 

@@ -1,10 +1,10 @@
 /* Programs that a device runs by itself, instead of emitted kernels: a device of emitted kernels with plain
  * loops for products of matrices. Its results are compared with the CPU's, and the schedule says which code
- * runs. The loops see a program as cuBLASLt does (backend/cuda/product.h). */
+ * runs. The loops see a program as cuBLASLt does (backend/product.h). */
 #include "support/unit.h"
 
 #include "backend/backend.h"
-#include "backend/cuda/product.h"
+#include "backend/product.h"
 #include "base/memory.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
 #define CUDA_NATIVE_H
 
 #include "backend/cuda/cuda.h"
-#include "backend/cuda/product.h"
+#include "backend/product.h"
 
 /* First member of the struct of each of them. */
 typedef struct cuda_native {

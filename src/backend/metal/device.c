@@ -121,7 +121,8 @@ static bool device_look(metal_device *d)
         set_limits(d, family);
         d->cores = metal_core_count(library && *library ? library : NULL);
         usable = d->pool.total && d->base.limits.alloc_bytes
-                     ? true
+                     ? mps_look(d) ||
+                           because("IG_MPS must be measured, measure, on or off", "unset IG_MPS")
                      : because("the GPU has no memory", NULL);
     }
     if (!usable) {
@@ -284,6 +285,7 @@ static const backend vtable = {
     .kernel_build = metal_kernel_build,
     .kernel_discard = metal_kernel_discard,
     .kernel_launch = metal_kernel_launch,
+    .native = &metal_native_programs,
 };
 
 const backend_family backend_metal = {

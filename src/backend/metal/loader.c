@@ -98,3 +98,16 @@ const char *objc_load(const char **remedy)
     return "only on macOS";
 #endif
 }
+
+bool objc_load_mps(void)
+{
+#if defined(__APPLE__)
+    const char *wish = getenv("IG_METAL");
+    if (!wish || !*wish)
+        dlopen(
+            "/System/Library/Frameworks/MetalPerformanceShaders.framework/MetalPerformanceShaders",
+            RTLD_NOW | RTLD_LOCAL);
+#endif
+    return objc.get_class("MPSMatrixMultiplication") && objc.get_class("MPSMatrix") &&
+           objc.get_class("MPSMatrixDescriptor");
+}

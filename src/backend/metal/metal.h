@@ -36,6 +36,14 @@ enum {
 
 typedef enum metal_encoder { METAL_NONE, METAL_COMPUTE, METAL_BLIT } metal_encoder;
 
+/* Products of MPSMatrixMultiplication: by IG_MPS, and what was measured. Products are in classes of dtype, f32 or f16,
+ * and number of multiplications; the times of a class are kept in the cache. */
+enum { METAL_CLASSES = 4 };
+typedef enum mps_mode { MPS_MEASURED, MPS_OFF, MPS_ON, MPS_MEASURE, MPS_MODES } mps_mode;
+typedef struct mps_times {
+    int64_t native_ns, kernel_ns; /* 0: not measured */
+} mps_times;
+
 /* A command buffer. */
 typedef struct metal_batch {
     id commands;
@@ -66,9 +74,10 @@ typedef struct metal_block {
 typedef struct metal_device {
     backend base; /* first: a backend is a device */
     id device;
-    char name[16], model[96], family[16], features[96], note[160];
+    char name[16], model[96], family[16], features[192], note[160];
     int cores;
     uint64_t memory; /* bytes of the machine */
+    mps_mode mps;
 
     pthread_mutex_t lock;
     memory_pool pool;
@@ -83,6 +92,7 @@ typedef struct metal_device {
     double launch_seconds;      /* that a launch was measured to take; 0: unknown */
     metal_failure failures[METAL_FAILURES];
     int n_failures;
+    mps_times mps_times[2][METAL_CLASSES]; /* f32, f16 */
 } metal_device;
 
 /* buffer.handle */
@@ -122,6 +132,8 @@ const char *metal_error_text(id error, const char *otherwise);
 
 /* An encoder of the open batch, for one more command; `what` names the command. */
 ig_status metal_encode(metal_device *d, metal_encoder kind, const char *what, id *encoder);
+/* The open batch itself, without an encoder, for a library that brings its own. */
+ig_status metal_encode_library(metal_device *d, const char *what, id *commands);
 /* The open batch uses this memory. */
 void metal_uses(metal_memory *m, bool writes);
 /* Commits the open batch if it is large enough. */
@@ -149,6 +161,13 @@ ig_status metal_memory_valid(const metal_memory *m, const char *what);
 extern const pool_driver metal_pool;
 /* The object and the offset in it of a byte of the memory. */
 id metal_place(const metal_memory *m, size_t offset, size_t *at);
+
+/* ---- mps.c ---- */
+
+/* Reads IG_MPS and the times that are kept; adds to d->features which products it runs. False: IG_MPS is not one of its
+ * values. */
+bool mps_look(metal_device *d);
+extern const backend_native metal_native_programs;
 
 /* ---- build.c, launch.c ---- */
 

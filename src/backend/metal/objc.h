@@ -65,6 +65,9 @@ extern objc_messages objc_message;
  * no Metal; then *remedy says what would help. */
 const char *objc_load(const char **remedy);
 
+/* Loads MetalPerformanceShaders. False if there is none. */
+bool objc_load_mps(void);
+
 /* The number of GPU cores, from the I/O registry; 0 if it is not known. library is IG_METAL, or NULL. */
 int metal_core_count(const char *library);
 

@@ -72,6 +72,16 @@ ig_status metal_encode(metal_device *d, metal_encoder kind, const char *what, id
     return IG_OK;
 }
 
+ig_status metal_encode_library(metal_device *d, const char *what, id *commands)
+{
+    TRY(open_batch(d));
+    end_encoder(d);
+    d->open.launches++;
+    flight_add(&d->open.names, what);
+    *commands = d->open.commands;
+    return IG_OK;
+}
+
 void metal_uses(metal_memory *m, bool writes)
 {
     metal_device *d = m->dev;

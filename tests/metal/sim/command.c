@@ -20,7 +20,7 @@ enum { QUEUE_MOST = 64 /* command buffers of a queue that have not completed: Me
 /* MTLCommandBufferStatus */
 enum { NOT_ENQUEUED = 0, COMMITTED = 2, COMPLETED = 4, FAILED = 5 };
 
-typedef enum command_kind { DISPATCH, COPY, FILL } command_kind;
+typedef enum command_kind { DISPATCH, COPY, FILL, PRODUCT } command_kind;
 
 /* A command and the state that it was encoded with. */
 typedef struct command {
@@ -34,6 +34,7 @@ typedef struct command {
     size3 grid, group;
     size_t size; /* COPY, FILL: from buffer 0 to buffer 1 */
     uint8_t value;
+    sim_product product; /* PRODUCT: of buffers 0 and 1, to buffer 2 */
 } command;
 
 typedef struct queue queue;
@@ -113,7 +114,7 @@ static command *command_add(commands *to, const command *state, command_kind kin
 static bool writes(const command *c, int index)
 {
     if (c->kind != DISPATCH)
-        return index == 1;
+        return index == (c->kind == PRODUCT ? 2 : 1);
     const sim_kernel *k = c->pipeline->kernel;
     for (int j = 0; j < k->n_parameter; j++)
         if (k->parameter[j].index == index && k->parameter[j].kind == 'w')
@@ -164,6 +165,11 @@ static bool command_run(const command *c, char *error, size_t room)
 {
     if (c->kind == DISPATCH)
         return sim_setting(SIM_RECORD) || dispatch_run(c, error, room);
+    if (c->kind == PRODUCT) {
+        if (!sim_setting(SIM_RECORD))
+            sim_product_run(&c->product, c->buffer[0]->data, c->buffer[1]->data, c->buffer[2]->data);
+        return true;
+    }
     char *to = c->buffer[1]->data + c->offset[1];
     if (c->kind == COPY)
         memmove(to, c->buffer[0]->data + c->offset[0], c->size);
@@ -226,6 +232,16 @@ static id encoder_new(commands *c, sim_class *class, SEL s)
 
 static id commands_compute(id o, SEL s) { return encoder_new((commands *)o, &compute_class, s); }
 static id commands_blit(id o, SEL s) { return encoder_new((commands *)o, &blit_class, s); }
+
+/* It makes an encoder of its own and ends it, so that none may be open. */
+void sim_product_encode(id o, SEL s, const sim_product *p, sim_buffer *const buffers[3])
+{
+    commands *c = sim_as(o, &commands_class, s);
+    command state = {.buffer = {buffers[0], buffers[1], buffers[2]}, .product = *p};
+    REQUIRE(c->status == NOT_ENQUEUED, "%s: the command buffer was committed", s);
+    REQUIRE(!c->open, "%s: an encoder has not ended", s);
+    command_add(c, &state, PRODUCT);
+}
 
 static void commands_commit(id o, SEL s)
 {

@@ -6,6 +6,12 @@ static int64_t messages, buffers;
 
 static id answer_nil(void) { return NULL; }
 
+static id answer_no_init(id self)
+{
+    sim_release(self);
+    return NULL;
+}
+
 /* The error is the last of the arguments behind self and the selector: the third (newLibraryWithSource:options:error:)
  * or the second (newComputePipelineStateWithFunction:error:). */
 static id answer_error2(id self, SEL s, id a, id *error)
@@ -36,6 +42,8 @@ void (*sim_fault(const sim_method *m))(void)
         return NULL;
     if (m->fails == AS_NIL)
         return (void (*)(void))answer_nil;
+    if (m->fails == AS_NO_INIT)
+        return (void (*)(void))answer_no_init;
     return colons(m->name) == 3 ? (void (*)(void))answer_error3 : (void (*)(void))answer_error2;
 }
 

@@ -7,6 +7,7 @@
  *   objc.c      selectors, messages, reference counts, autorelease pools, NSString, NSError
  *   device.c    the device, buffers, libraries, functions, pipelines
  *   command.c   command queues, command buffers, encoders
+ *   mps.c       matrix products of Metal Performance Shaders
  *   compile.c   shading language to machine code, kept in a folder by content
  *   group.c     the threads of a threadgroup as fibers, in a chosen order
  *   twice.c     a launch in two orders, which must not make a difference
@@ -48,6 +49,7 @@ typedef enum sim_setting_name {
     SIM_LEAKS,       /* 1: report objects that are alive when the process ends, and exit with 86 */
     SIM_COUNT,       /* 1: at the end write how many messages can fail */
     SIM_RECORD,      /* 1: keep the sources of libraries and compute nothing; see compile.c */
+    SIM_PRODUCT_MS,  /* milliseconds that a product of MPS takes at least */
     SIM_SETTINGS
 } sim_setting_name;
 int64_t sim_setting(sim_setting_name name);
@@ -74,6 +76,7 @@ typedef struct sim_object {
 typedef enum sim_failure {
     NEVER,
     AS_NIL,  /* it returns nil */
+    AS_NO_INIT, /* the same, and releases the object that was to be initialized */
     AS_ERROR /* it returns nil and sets the NSError that its last argument points to */
 } sim_failure;
 
@@ -197,5 +200,24 @@ typedef struct sim_pipeline {
     const sim_kernel *kernel;
     uint64_t threads;
 } sim_pipeline;
+
+/* ---- matrix products (mps.c) ---- */
+
+/* A matrix of an MPSMatrix, or several, in bytes. */
+typedef struct sim_matrix {
+    uint64_t rows, columns, matrices, row_bytes, matrix_bytes, offset;
+    uint32_t type;
+} sim_matrix;
+
+/* result = op(left) @ op(right), of the sizes that it was made with. */
+typedef struct sim_product {
+    sim_matrix matrix[3];
+    bool transposed[2];
+    uint64_t rows, columns, inner;
+} sim_product;
+
+void sim_product_run(const sim_product *p, const char *left, const char *right, char *result);
+/* command.c: adds a product to a command buffer, which must have no open encoder. */
+void sim_product_encode(id commands, SEL s, const sim_product *p, sim_buffer *const buffers[3]);
 
 #endif

@@ -3,8 +3,8 @@
  *   out[o, b, m, n] = sum over k of side0[o, b, m, k] * side1[o, b, n, k] (+ bias[n])
  *
  * Each of m, n and k is one axis. Of the two axes of a matrix, one has stride 1. */
-#ifndef CUDA_PRODUCT_H
-#define CUDA_PRODUCT_H
+#ifndef BACKEND_PRODUCT_H
+#define BACKEND_PRODUCT_H
 
 #include "program/program.h"
 

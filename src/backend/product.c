@@ -1,5 +1,5 @@
 /* Contractions as products of matrices; see product.h. */
-#include "backend/cuda/product.h"
+#include "backend/product.h"
 
 #include "ops/ops.h"
 
