@@ -45,8 +45,10 @@ void flight_add(flight *f, const char *name)
         f->others = true;
         return;
     }
+    const size_t n = strnlen(name, FLIGHT_NAME_BYTES - 1);
     f->from[f->n] = name;
-    snprintf(f->name[f->n++], FLIGHT_NAME_BYTES, "%s", name);
+    memcpy(f->name[f->n], name, n);
+    f->name[f->n++][n] = '\0';
 }
 
 void flight_clear(flight *f)

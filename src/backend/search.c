@@ -4,7 +4,13 @@
 #include "base/error.h"
 
 #include <stdio.h>
-#include <unistd.h>
+
+/* How often the process is a child of fork. It is cheaper to ask for than the number of the process. */
+static atomic_int forks;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void forked(void) { atomic_fetch_add_explicit(&forks, 1, memory_order_relaxed); }
+static void watch_forks(void) { pthread_atfork(NULL, NULL, forked); }
 
 /* An error that waits is the caller's, and stays; one of ours would only hide the reason. */
 int search_count(device_search *s)
@@ -16,7 +22,8 @@ int search_count(device_search *s)
         const bool failed = ig_failed();
         s->count = 0;
         s->why[0] = '\0';
-        s->pid = getpid();
+        pthread_once(&once, watch_forks);
+        s->forks = atomic_load_explicit(&forks, memory_order_relaxed);
         s->look();
         s->looked = true;
         if (!failed)
@@ -41,7 +48,10 @@ void search_because(device_search *s, const char *what, const char *status, cons
     snprintf(s->why, sizeof s->why, "%s%s%s", what, status ? ": " : "", status ? status : "");
 }
 
-bool search_is_ours(const device_search *s) { return s->pid == getpid(); }
+bool search_is_ours(const device_search *s)
+{
+    return s->forks == atomic_load_explicit(&forks, memory_order_relaxed);
+}
 
 ig_status search_check(device_search *s, int i, const char *name)
 {

@@ -6,14 +6,13 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <sys/types.h>
 
 typedef struct device_search {
     void (*look)(void); /* finds the devices: sets count, and calls search_because */
     const char *what;   /* for people: "CUDA" */
     pthread_mutex_t lock;
     atomic_bool looked;
-    pid_t pid; /* a child of fork cannot use what its parent has open */
+    int forks; /* of the process that looked: a child of fork cannot use what its parent has open */
     int count;
     char why[600]; /* the first reason not to have a device */
     const char *remedy;

@@ -335,9 +335,11 @@ static binding bind(const emitted_program *c, const emit_param *p, const struct 
 static ig_status bring_number(const struct ready_step *r, int k, const backend *dev)
 {
     binding *at = &r->args[k].at;
-    buffer_release(r->brought[k]);
-    r->brought[k] = NULL;
-    if (transfer_is_on(at->buf, dev))
+    if (r->brought[k]) {
+        buffer_release(r->brought[k]);
+        r->brought[k] = NULL;
+    }
+    if (at->buf->device == dev /* most often */ || transfer_is_on(at->buf, dev))
         return IG_OK;
     r->brought[k] = transfer_copy(at->buf, 0, at->buf->bytes, dev);
     if (!r->brought[k])

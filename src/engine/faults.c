@@ -88,13 +88,13 @@ static void suspect(device_faults *d, const program *p, int record)
     }
     char *all = d->record[record].ops;
     const size_t used = strlen(all);
+    d->record[record].several = d->record[record].several && used;
     if (used == 0)
-        d->record[record].several = false;
-    else if (strstr(all, ops)) /* most often it is the same program again */
-        return;
-    else
+        strcpy(all, ops);
+    else if (!strstr(all, ops)) { /* most often it is the same program again */
         d->record[record].several = true;
-    snprintf(all + used, sizeof d->record->ops - used, "%s%s", used ? ", " : "", ops);
+        snprintf(all + used, sizeof d->record->ops - used, ", %s", ops);
+    }
 }
 
 void faults_expect(device_faults *d, const program *p, int record)

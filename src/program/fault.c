@@ -7,7 +7,9 @@
 const char *fault_ops(const program *p, char out[static FAULT_OPS_BYTES])
 {
     const char *label = p->label ? p->label + strspn(p->label, " ") : "a program";
-    snprintf(out, FAULT_OPS_BYTES, "%s", label);
+    const size_t n = strnlen(label, FAULT_OPS_BYTES - 1);
+    memcpy(out, label, n);
+    out[n] = '\0';
     return out;
 }
 

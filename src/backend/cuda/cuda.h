@@ -15,11 +15,7 @@
 
 #include <pthread.h>
 
-enum {
-    CUDA_STAGING_BYTES = 4 << 20,
-    CUDA_PARAMS_MOST = 544,
-    CUDA_PACKED_BYTES = 16384 /* of all arguments of a launch */
-};
+enum { CUDA_STAGING_BYTES = 4 << 20, CUDA_PARAMS_MOST = 544 };
 
 typedef struct cuda_device {
     backend base; /* first: a backend is a device */
@@ -116,15 +112,10 @@ extern const backend_replay cuda_replays;
 
 /* The list of launches of the device that the calling thread is in; NULL: it is in none. */
 cuda_replay *cuda_replay_now(const cuda_device *d);
-/* The arguments of a launch in one piece: its bytes, or 0 if they do not fit. args has a pointer for each. */
-size_t cuda_replay_pack(const cuda_kernel *k, void *const *args, unsigned char *packed,
-                        size_t room);
-/* Before a launch. True: it is part of a graph, and is not to be launched. */
-bool cuda_replay_launch(cuda_replay *r, cuda_kernel *k, const kernel_launch *l,
-                        const unsigned char *packed, size_t bytes);
+/* Before a launch; args has a pointer to each argument. True: it is part of a graph, and is not to be launched. */
+bool cuda_replay_launch(cuda_replay *r, cuda_kernel *k, const kernel_launch *l, void **args);
 /* After a launch that went to the stream. */
-void cuda_replay_launched(cuda_replay *r, cuda_kernel *k, const kernel_launch *l,
-                          const unsigned char *packed, size_t bytes);
+void cuda_replay_launched(cuda_replay *r, cuda_kernel *k, const kernel_launch *l, void **args);
 /* Before calls of a library that launch on the device's stream; key is all that they depend on. True: they are not to be
  * made, because they are part of a graph. With the lock. */
 bool cuda_replay_call(const cuda_device *d, const void *key, size_t bytes);

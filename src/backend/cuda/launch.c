@@ -95,10 +95,8 @@ ig_status cuda_kernel_launch(kernel_code *code, const kernel_launch *l)
         args[i] = &pointers[i];
     }
     cuda_replay *r = l->device_ns ? NULL : cuda_replay_now(k->dev);
-    unsigned char packed[CUDA_PACKED_BYTES];
-    const size_t bytes = r ? cuda_replay_pack(k, args, packed, sizeof packed) : 0;
     const char *name = l->label ? l->label : k->name;
-    if (r && cuda_replay_launch(r, k, l, packed, bytes)) {
+    if (r && cuda_replay_launch(r, k, l, args)) {
         flight_add(&k->dev->flight, name); /* with the lock, as all of a replay */
         return IG_OK;
     }
@@ -106,7 +104,7 @@ ig_status cuda_kernel_launch(kernel_code *code, const kernel_launch *l)
     const ig_status status = launch_locked(k, l, args);
     flight_add(&k->dev->flight, name);
     if (r && status == IG_OK)
-        cuda_replay_launched(r, k, l, packed, bytes);
+        cuda_replay_launched(r, k, l, args);
     cuda_leave(k->dev);
     return status;
 }

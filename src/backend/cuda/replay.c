@@ -26,7 +26,7 @@ typedef struct replay_node {
     CUgraphNode node;
     uint32_t grid[3], block[3];
     size_t shared_bytes;
-    size_t at, bytes; /* its arguments in replay.args: packed, or the key of the call */
+    size_t at, bytes; /* in replay.args: its arguments, or the key of the call */
 } replay_node;
 
 struct cuda_replay {
@@ -120,20 +120,20 @@ static bool grow(cuda_replay *r, size_t bytes)
     return true;
 }
 
-/* False if there is no memory for it: the capture is given up, which is not an error. */
-static bool node_add(cuda_replay *r, const replay_node *from, const void *args)
+/* Adds a node and returns where its arguments go. NULL if there is no memory for it: the capture is given up, which is
+ * not an error. */
+static unsigned char *node_add(cuda_replay *r, const replay_node *from)
 {
     const bool failed = ig_failed();
     if (!grow(r, from->bytes)) {
         if (!failed)
             ig_error(NULL);
-        return false;
+        return NULL;
     }
     r->node[r->n] = *from;
     r->node[r->n++].at = r->args_used;
-    memcpy(r->args + r->args_used, args, from->bytes);
     r->args_used += from->bytes;
-    return true;
+    return r->args + r->node[r->n - 1].at;
 }
 
 /* The node that the stream's last launch became. */
@@ -187,44 +187,51 @@ static void after(const backend *dev, const int *groups, int n)
         r->again = !follow(r, groups, n);
 }
 
-/* Where the arguments of a launch lie, as the driver wants them: of_arg has a pointer for each. */
-static size_t arguments_lay(const cuda_kernel *k, unsigned char *packed, void **of_arg)
+/* ---- the arguments of a launch: values, each at a multiple of 16 bytes ---- */
+
+static size_t value_bytes(const kernel_param *p)
 {
-    size_t at = 0;
-    for (int i = 0; i < k->n_params; i++) {
-        const bool by_value = k->params[i].kind == KERNEL_BYTES;
-        of_arg[i] = packed + at;
-        at += by_value ? (k->params[i].bytes + 15) / 16 * 16 : 16;
-    }
-    return at;
+    return p->kind == KERNEL_BYTES ? p->bytes : sizeof(CUdeviceptr);
 }
 
-size_t cuda_replay_pack(const cuda_kernel *k, void *const *args, unsigned char *packed, size_t room)
+static size_t value_room(const kernel_param *p) { return (value_bytes(p) + 15) / 16 * 16; }
+
+static size_t arguments_bytes(const cuda_kernel *k)
 {
-    void *to[CUDA_PARAMS_MOST];
     size_t bytes = 0;
     for (int i = 0; i < k->n_params; i++)
-        bytes += k->params[i].kind == KERNEL_BYTES ? (k->params[i].bytes + 15) / 16 * 16 : 16;
-    if (bytes > room)
-        return 0;
-    memset(packed, 0, bytes);
-    arguments_lay(k, packed, to);
-    for (int i = 0; i < k->n_params; i++)
-        memcpy(to[i], args[i],
-               k->params[i].kind == KERNEL_BYTES ? k->params[i].bytes : sizeof(CUdeviceptr));
+        bytes += value_room(&k->params[i]);
     return bytes;
 }
 
-/* Gives the node the arguments and the shape of this time. */
-static bool node_change(cuda_replay *r, replay_node *n, const kernel_launch *l,
-                        const unsigned char *packed)
+static void arguments_put(const cuda_kernel *k, void *const *args, unsigned char *to)
 {
-    void *args[CUDA_PARAMS_MOST];
-    memcpy(r->args + n->at, packed, n->bytes);
+    for (int i = 0; i < k->n_params; to += value_room(&k->params[i++]))
+        memcpy(to, args[i], value_bytes(&k->params[i]));
+}
+
+static bool arguments_equal(const cuda_kernel *k, void *const *args, const unsigned char *to)
+{
+    for (int i = 0; i < k->n_params; to += value_room(&k->params[i++]))
+        if (k->params[i].kind != KERNEL_BYTES) { /* most often */
+            CUdeviceptr mine, other;
+            memcpy(&mine, args[i], sizeof mine);
+            memcpy(&other, to, sizeof other);
+            if (mine != other)
+                return false;
+        } else if (memcmp(to, args[i], k->params[i].bytes) != 0) {
+            return false;
+        }
+    return true;
+}
+
+/* Gives the node the arguments and the shape of this time. */
+static bool node_change(cuda_replay *r, replay_node *n, const kernel_launch *l, void **args)
+{
+    arguments_put(n->code, args, r->args + n->at);
     memcpy(n->grid, l->grid, sizeof n->grid);
     memcpy(n->block, l->block, sizeof n->block);
     n->shared_bytes = l->shared_bytes;
-    arguments_lay(n->code, r->args + n->at, args);
     const CUDA_KERNEL_NODE_PARAMS params = {.func = n->code->function,
                                             .gridDimX = l->grid[0],
                                             .gridDimY = l->grid[1],
@@ -237,32 +244,34 @@ static bool node_change(cuda_replay *r, replay_node *n, const kernel_launch *l,
     return cu.graph_set_kernel(r->exec, n->node, &params) == CUDA_SUCCESS;
 }
 
-bool cuda_replay_launch(cuda_replay *r, cuda_kernel *k, const kernel_launch *l,
-                        const unsigned char *packed, size_t bytes)
+bool cuda_replay_launch(cuda_replay *r, cuda_kernel *k, const kernel_launch *l, void **args)
 {
     if (r->mode != REPLAY_COMPARE || r->again)
         return r->again;
     replay_node *n = r->next < r->n ? &r->node[r->next++] : NULL;
-    if (!n || n->code != k || n->bytes != bytes) {
+    if (!n || n->code != k) {
         r->again = true;
         return true;
     }
-    const bool same = memcmp(r->args + n->at, packed, bytes) == 0 &&
-                      memcmp(n->grid, l->grid, sizeof n->grid) == 0 &&
+    const bool same = memcmp(n->grid, l->grid, sizeof n->grid) == 0 &&
                       memcmp(n->block, l->block, sizeof n->block) == 0 &&
-                      n->shared_bytes == l->shared_bytes;
-    r->again = !same && !node_change(r, n, l, packed);
+                      n->shared_bytes == l->shared_bytes &&
+                      arguments_equal(k, args, r->args + n->at);
+    r->again = !same && !node_change(r, n, l, args);
     return true;
 }
 
-void cuda_replay_launched(cuda_replay *r, cuda_kernel *k, const kernel_launch *l,
-                          const unsigned char *packed, size_t bytes)
+void cuda_replay_launched(cuda_replay *r, cuda_kernel *k, const kernel_launch *l, void **args)
 {
-    replay_node n = {.code = k, .shared_bytes = l->shared_bytes, .bytes = bytes};
+    replay_node n = {.code = k, .shared_bytes = l->shared_bytes, .bytes = arguments_bytes(k)};
     memcpy(n.grid, l->grid, sizeof n.grid);
     memcpy(n.block, l->block, sizeof n.block);
-    if (r->mode == REPLAY_CAPTURE && !r->again)
-        r->again = bytes == 0 || !node_of_last(r, &n.node) || !node_add(r, &n, packed);
+    if (r->mode != REPLAY_CAPTURE || r->again)
+        return;
+    unsigned char *at = node_of_last(r, &n.node) ? node_add(r, &n) : NULL;
+    r->again = !at;
+    if (at)
+        arguments_put(k, args, at);
 }
 
 bool cuda_replay_call(const cuda_device *d, const void *key, size_t bytes)
@@ -272,7 +281,10 @@ bool cuda_replay_call(const cuda_device *d, const void *key, size_t bytes)
         return false;
     if (r->mode == REPLAY_CAPTURE) {
         const replay_node n = {.bytes = bytes};
-        r->again = r->again || !node_add(r, &n, key);
+        unsigned char *at = r->again ? NULL : node_add(r, &n);
+        r->again = !at;
+        if (at)
+            memcpy(at, key, bytes);
         return r->again;
     }
     const replay_node *n = r->next < r->n ? &r->node[r->next++] : NULL;
