@@ -108,7 +108,8 @@ def decoded(line):
     return text, starts + [len(line)]
 
 
-def compare(name, path, lines, oracle, *options, add_special_tokens=True):
+def compare_chunk(name, path, lines, oracle, options, add_special_tokens, shown):
+    """The number of lines that differ; the first few of a run are shown."""
     texts = [decoded(line) for line in lines]
     expected = oracle.encode_batch([text for text, _ in texts], add_special_tokens=add_special_tokens)
     got = ours(path, lines, *options)
@@ -124,10 +125,18 @@ def compare(name, path, lines, oracle, *options, add_special_tokens=True):
         for what, value in rows:
             if g[what] != value:
                 wrong += 1
-                if wrong <= 5:
+                if shown + wrong <= 5:
                     print(f"{name}: {what} of {line!r}\n  expected {value}\n  got      {g[what]}\n"
                           f"  tokens   {e.tokens}\n  got      {g['tokens']}")
                 break
+    return wrong
+
+
+def compare(name, path, lines, oracle, *options, add_special_tokens=True):
+    """By chunks, so that a run of very many lines fits in memory."""
+    chunk, wrong = 5000, 0
+    for first in range(0, len(lines), chunk):
+        wrong += compare_chunk(name, path, lines[first:first + chunk], oracle, options, add_special_tokens, wrong)
     TESTS[wrong > 0] += 1
     print(f"  {name}: {len(lines)} lines, {wrong} differ", flush=True)
 

@@ -9,12 +9,14 @@
 
 enum { ROWS = 40, DEEP = 300, WIDE = 500, TIMES = 4 };
 
-static ig_array *numbers(int64_t key, ig_ints shape)
+static ig_array *numbers_of(int64_t key, ig_ints shape, ig_dtype dtype)
 {
-    ig_array *x = ig_eval_one(ig_normal(ig_key(key, NULL), shape, IG_F32));
+    ig_array *x = ig_eval_one(ig_normal(ig_key(key, NULL), shape, dtype));
     assert_non_null(x);
     return x;
 }
+
+static ig_array *numbers(int64_t key, ig_ints shape) { return numbers_of(key, shape, IG_F32); }
 
 static ig_array *product(ig_array *x, ig_array *w)
 {
@@ -31,7 +33,8 @@ static int64_t check_products(ig_array *x, ig_array *w)
         ig_array *copy = ig_eval_one(ig_add(w, ig_float(0)));
         const void *apart = ig_data(product(x, copy)), *y = ig_data(product(x, w));
         assert_non_null(apart);
-        assert_memory_equal(y, apart, (size_t)(ROWS * ig_dim(w, 0)) * sizeof(float));
+        assert_memory_equal(y, apart,
+                            (size_t)(ig_dim(x, 0) * ig_dim(w, 0)) * ig_dtype_bytes(ig_dtype_of(x)));
         ig_scope_end();
     }
     return (int64_t)(ig_memory_used() - before);
@@ -51,6 +54,31 @@ static void products_have_the_same_bits(void **state)
         ig_scope_end();
         assert_int_equal(ig_memory_used(), before);
     }
+}
+
+/* Few rows have kernels of their own. The number of columns fills some panels, or not; k is one block or several. */
+static void few_rows_have_the_same_bits(void **state)
+{
+    (void)state;
+    const int64_t wide[] = {768, 501, 1100}, deep[] = {768, 255, 130};
+    for (int i = 0; i < 2 * 3 * 9; i++) {
+        const ig_dtype dtype = i % 2 ? IG_F64 : IG_F32;
+        const int64_t k = deep[i / 2 % 3], n = wide[i / 2 % 3],
+                      bytes = n * k * (int64_t)ig_dtype_bytes(dtype);
+        ig_set_threads(1 + i % 3);
+        ig_scope_begin();
+        ig_array *x = numbers_of(1, IG_SHAPE(1 + i / 6, k), dtype);
+        ig_array *w = numbers_of(2, IG_SHAPE(n, k), dtype),
+                 *bias = numbers_of(3, IG_SHAPE(n), dtype);
+        assert_true(check_products(x, w) >= bytes);
+        /* With an epilogue, whose tiles are in scratch. */
+        ig_array *sum = ig_eval_one(ig_add(ig_tensordot(x, w, IG_AXES(-1, 1)), bias));
+        ig_array *apart = ig_eval_one(ig_add(product(x, w), bias));
+        assert_memory_equal(ig_data(sum), ig_data(apart),
+                            (size_t)(ig_dim(x, 0) * n) * ig_dtype_bytes(dtype));
+        ig_scope_end();
+    }
+    ig_set_threads(0);
 }
 
 /* Matrices of one buffer have panels of their own. */
@@ -115,6 +143,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(products_have_the_same_bits, begin, end),
+        cmocka_unit_test_setup_teardown(few_rows_have_the_same_bits, begin, end),
         cmocka_unit_test_setup_teardown(parts_of_an_array, begin, end),
         cmocka_unit_test_setup_teardown(a_donated_matrix, begin, end),
         cmocka_unit_test_setup_teardown(a_mapped_file, begin, end),

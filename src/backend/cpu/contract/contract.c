@@ -13,6 +13,7 @@
  *   shared panels              shared_get         linear 128x768x3072           1.05 (2 cores)
  *   one panel at a time        tile_sum_block     linear 128x768x3072           1.05 (2 cores)
  *   packed once                packed.c           linear 128x768x3072           1.05 (2 cores)
+ *   thin, packed once          packed.c           linear 1x768x3072             1.8 (2 cores)
  *   small sides in place       reads_in_place     train_mlp 32 32-128-10        1.1
  *   thin, points contiguous    tile_sum_thin      linear 1x768x3072             2.7
  *   thin, rows contiguous      tile_sum_thin      matmul 1x768x3072             5.0

@@ -15,7 +15,7 @@ enum {
     RUN_LEAST = 16,   /* contiguous points of k that are packed as such */
     READY_BYTES = 1 << 16,       /* bytes of the thin side that are copied at a time */
     TILE_SMALL = GEMM_WIDTH_MAX, /* a side is not cut below this to give all threads work ... */
-    TASKS_PER_THREAD = 4,        /* tasks for which tiles are cut ... */
+    TASKS_PER_THREAD = 2,        /* tasks for which tiles are cut ... */
     TASKS_MOST =
         32, /* ... and the most tasks of more tiles: the last task of one thread, while the others wait, is then a small part of the work */
 };
@@ -174,8 +174,10 @@ void contraction_set(contraction *c, const program *p)
     c->strip = rows_in_cache(deep, 8, TILE_M) / c->kernel->mr * c->kernel->mr;
     const int64_t most = c->along ? TILE_N : TILE_THIN;
     c->m = cut_at_most(rows, packs ? TILE_M : most, packs ? c->kernel->mr : 1);
+    const bool panels =
+        packs || (c->along && c->thin == 0 && most >= c->kernel->nr); /* see packed.c */
     c->n = cut_at_most(p->extent[2], packs ? rows_in_cache(deep, 1, TILE_N) : most,
-                       packs ? c->kernel->nr : 1);
+                       panels ? c->kernel->nr : 1);
     const int64_t few = c->thin == 0 ? rows : p->extent[2];
     const int64_t ready = READY_BYTES / (GEMM_THIN_MAX * c->kernel->kc * c->lane_bytes);
     c->ready = ready < c->kc.parts ? ready : c->kc.parts;
@@ -278,7 +280,8 @@ void contraction_share(contraction *c, int threads)
         else
             break;
     }
-    if (c->thin < 0 && !c->blas && c->batches * c->m.parts * c->n.parts > threads)
+    if ((c->thin < 0 || (c->thin == 0 && c->along)) && !c->blas &&
+        c->batches * c->m.parts * c->n.parts > threads)
         share_evenly(c, threads);
     c->threads = threads;
     c->tiles = c->batches * c->m.parts * c->n.parts;

@@ -45,8 +45,9 @@ int64_t packed_block(const contraction *c)
 /* True if the operand is a plain matrix whose rows have contiguous points, as linear layers have. */
 static bool is_matrix(const contraction *c)
 {
-    return c->thin < 0 && !c->blas && !c->in_place[1] && c->runs[1] && c->batches == 1 &&
-           c->row[1].ndim == 1 && c->k[1].ndim == 1 && c->kernel->group == 1 &&
+    const bool may_be_thin = c->thin == 0 && c->along && !c->dots && c->kernel->thin_packed;
+    return (c->thin < 0 || may_be_thin) && !c->blas && !c->in_place[1] && c->runs[1] &&
+           c->batches == 1 && c->row[1].ndim == 1 && c->k[1].ndim == 1 && c->kernel->group == 1 &&
            c->kernel->element_bytes == c->element_bytes;
 }
 

@@ -275,6 +275,31 @@ static void tile_sum_thin(const contraction *c, const worker_state *w)
     }
 }
 
+/* The same if the other side is in panels that its buffer keeps. */
+static void tile_sum_thin_packed(const contraction *c, const worker_state *w)
+{
+    for (int64_t block = 0; block < c->kc.parts; block++) {
+        const int64_t k = cut_length(&c->kc, block), nth = block % c->ready;
+        if (nth == 0)
+            thin_gather(c, w, w->m, block,
+                        c->kc.parts - block < c->ready ? c->kc.parts : block + c->ready);
+        const gemm_thin g = {
+            .thin = w->m,
+            .n = w->n,
+            .k = k,
+            .x = w->panel[0] + nth * c->kc.size * c->x_point * c->lane_bytes,
+            .x_row = c->x_row,
+            .x_point = c->x_point,
+            .from = c->packed + block * packed_block(c) + w->n0 * panel_row(c, k),
+            .c = w->sums,
+            .c_row = 1,
+            .c_thin = w->ldc,
+            .add = block > 0,
+        };
+        c->kernel->thin_packed(&g);
+    }
+}
+
 bool tile_blas_matrix(const axis_group *row, const axis_group *k, bool *turned, int64_t *stride)
 {
     if (row->ndim != 1 || k->ndim != 1)
@@ -310,6 +335,8 @@ void tile_sum(const contraction *c, const worker_state *w)
 {
     if (c->blas)
         tile_sum_blas(c, w);
+    else if (c->thin >= 0 && c->packed)
+        tile_sum_thin_packed(c, w);
     else if (c->thin >= 0)
         tile_sum_thin(c, w);
     else

@@ -355,6 +355,14 @@ static inline bool gemm_has_long(const int64_t *offset, int64_t n)
 #define LANE float
 #define TO_LANE(x) bf16_to_f32(x)
 #include "gemm_thin.inc"
+
+#define T f32
+#define LANE float
+#include "gemm_thin_packed.inc"
+
+#define T f64
+#define LANE double
+#include "gemm_thin_packed.inc"
 #endif
 
 #if SIMD_MMA
@@ -462,17 +470,17 @@ _Static_assert(INT_NR(uint8_t) <= GEMM_WIDTH_MAX && INT_MR <= INT_NR(uint8_t), "
     { \
         FLOAT_MR, FLOAT_NR(type), FLOAT_NR(type) / FLOAT_NV, 1, sizeof(type), GEMM_KC, \
             pack_m_##element, pack_n_##element, tile_##lane, tile_at_##lane, gather_##element, \
-            thin_##element, 6, 8, dots_##element \
+            thin_##element, 6, 8, thin_packed_##lane, dots_##element \
     }
 #define INT_KERNEL(element, lane, type) \
     { \
         INT_MR, INT_NR(type), INT_NR(type), 1, sizeof(type), GEMM_KC, pack_m_##element, \
-            pack_n_##element, tile_##lane, NULL, NULL, NULL, 0, 0, NULL \
+            pack_n_##element, tile_##lane, NULL, NULL, NULL, 0, 0, NULL, NULL \
     }
 #define GROUP_KERNEL(mr, nr, group, bytes, element, gather, thin) \
     { \
         mr, nr, nr, group, bytes, GEMM_KC * 4 / bytes, pack_m_##element, pack_n_##element, \
-            tile_##element, NULL, gather, thin, 3, 4, NULL \
+            tile_##element, NULL, gather, thin, 3, 4, NULL, NULL \
     }
 
 #if ON_BASE

@@ -65,6 +65,9 @@ typedef struct gemm_kernel {
     void (*thin)(const gemm_thin *g);
     /* Up to how many rows it is faster than packing, where the other's rows or points are side by side. */
     int thin_beside, thin_along;
+    /* The same for a large side in panels of pack_n: from is the first of them, row and point are not used, and
+     * c_row is 1. Lanes of c after the n-th are not written. NULL if there is none. */
+    void (*thin_packed)(const gemm_thin *g);
     /* For r < n, one after the other: *c[r] = (or += if add[r]) the sum over k of x[r][i] * y[r][i].
      * NULL if there is none. */
     void (*dots)(int64_t n, int64_t k, const void *const *x, const void *const *y, void *const *c,
