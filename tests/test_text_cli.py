@@ -56,6 +56,11 @@ def test_embed():
     check("--similar", len(table) == 9 and table[1] == "1.0000" and table[0] == "1.0000", table)
     f16 = rows(run("embed", "--model", FOLDERS["embed"], "--json", "--dtype", "f16", "cats"))[0]["vector"]
     check("--dtype f16", max(abs(a - b) for a, b in zip(f16, one[0]["vector"])) < 0.02, f16)
+    texts = ["cats", "the dog is good", "a film was very bad", "dog"]
+    alone = [rows(run("embed", "--model", FOLDERS["embed"], "--json", text))[0]["vector"] for text in texts]
+    many = rows(run("embed", "--model", FOLDERS["embed"], "--json", "--file", path("many.txt", "\n".join(texts * 65))))
+    wrong = [i for i, row in enumerate(many) if max(abs(a - b) for a, b in zip(row["vector"], alone[i % 4])) > 1e-6]
+    check("batches of a shape that was planned", len(many) == 260 and not wrong, wrong[:9])
     gang = rows(run("embed", "--model", FOLDERS["embed"], "--json", "--device", "gang", "cats"))[0]["vector"]
     check("another device", max(abs(a - b) for a, b in zip(gang, one[0]["vector"])) < 1e-5, gang)
 

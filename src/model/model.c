@@ -14,6 +14,7 @@ void ig_text_model_free(ig_text_model *m)
 {
     if (!m)
         return;
+    plans_free(m);
     ig_tokenizer_free(m->tokenizer);
     weights_close(&m->weights);
     config_free(&m->config);
@@ -300,8 +301,7 @@ static ig_status batch_run(ig_text_model *m, head_kind head, const ig_encoding *
     batch_arrays b;
     TRY(ig_scope_begin());
     ig_status status = batch_make(m, encodings, n, &b);
-    ig_array *hidden = status == IG_OK ? encoder_run(m, &b, NULL) : NULL;
-    ig_array *rows = hidden ? ig_astype(head_run(m, head, hidden, b.mask), IG_F32) : NULL;
+    ig_array *rows = status == IG_OK ? rows_run(m, head, &b) : NULL;
     const float *values = rows ? ig_data(rows) : NULL;
     for (int i = 0; i < n && values; i++)
         memcpy(out + orders[i].index * columns, values + i * columns,

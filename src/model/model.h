@@ -125,6 +125,19 @@ ig_array *weights_get(weights *w, const char *name, ig_ints shape);
 
 /* ---- the model ------------------------------------------------------------------------------ */
 
+/* Batches of one shape, for one head: how often they ran, and their computation from the second one on. */
+enum { MODEL_PLANS = 16 };
+typedef struct model_plan {
+    head_kind head;
+    ig_math math;
+    int64_t n, t;
+    bool types, mask;
+    char device[64];
+    int runs;
+    uint64_t used; /* the model's clock when it was last used */
+    ig_compiled *compiled;
+} model_plan;
+
 struct ig_text_model {
     model_config config;
     weights weights;
@@ -133,6 +146,8 @@ struct ig_text_model {
     uint64_t parameters;
     ig_model *dropping; /* draws the keys of dropout; NULL: there is none */
     double dropout, attention_dropout, classify_dropout;
+    model_plan plans[MODEL_PLANS];
+    uint64_t plan_clock;
 };
 
 /* A batch of encodings as arrays: (N, T). */
@@ -147,6 +162,9 @@ ig_status batch_make(const ig_text_model *m, const ig_encoding *encodings, int n
 /* The last hidden states. all, if not NULL, gets those behind the embeddings and behind each layer. */
 ig_array *encoder_run(ig_text_model *m, const batch_arrays *b, ig_array **all);
 ig_array *head_run(ig_text_model *m, head_kind head, ig_array *hidden, ig_array *mask);
+/* The rows of a head in f32, for a batch. */
+ig_array *rows_run(ig_text_model *m, head_kind head, const batch_arrays *b);
+void plans_free(ig_text_model *m);
 /* The hidden state of the first token: (N, width). */
 ig_array *first_token(ig_array *hidden);
 /* Opens the weights of the steps, and sets the size of vectors. */
