@@ -27,6 +27,9 @@ typedef struct attention {
     int64_t jobs, rows, keys, dim, padded;
     operand in[INPUTS], out[3];
     attention_sizes sizes;
+    /* Maps of the forward pass as it was launched last, and the addresses that they are of. */
+    unsigned char map[3][sizeof(CUtensorMap)];
+    CUdeviceptr mapped[3];
 } attention;
 
 bool attention_offers(const cuda_device *d, const node_native *n)
@@ -134,9 +137,15 @@ static ig_status launch_forward(cuda_native *code, const binding *bindings, bind
     const int rows = a->groups * 64, stages = a->wide == 64 ? 4 : 2;
     CUtensorMap maps[3];
     (void)scratch;
-    TRY(map_rows(a, &maps[0], 0, a->rows, rows, bindings));
-    TRY(map_rows(a, &maps[1], 1, a->keys, KEYS, bindings));
-    TRY(map_rows(a, &maps[2], 2, a->keys, KEYS, bindings));
+    for (int i = 0; i < 3; i++) {
+        const CUdeviceptr at = cuda_address(a->base.dev, place(&a->in[i], bindings), 0, IG_U8);
+        memcpy(&maps[i], a->map[i], sizeof maps[i]);
+        if (at && at == a->mapped[i])
+            continue;
+        TRY(map_rows(a, &maps[i], i, i ? a->keys : a->rows, i ? KEYS : rows, bindings));
+        memcpy(a->map[i], &maps[i], sizeof maps[i]);
+        a->mapped[i] = at;
+    }
     const kernel_arg args[] = {{.bytes = &maps[0]},
                                {.bytes = &maps[1]},
                                {.bytes = &maps[2]},
