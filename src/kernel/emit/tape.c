@@ -271,17 +271,27 @@ static void narrow(emit_writer *w, ig_dtype dtype, const char *x)
         text_add(&w->body, "%s", x);
 }
 
+/* The value that a store to the dtype rounds: what was rounded to it already need not be rounded again. */
+static int unrounded(const tape *t, const int *def, ig_dtype dtype, int value)
+{
+    const tape_inst *from = &t->inst[def[value]];
+    const bool rounds = (from->code == TAPE_ROUND || from->code == TAPE_CAST) &&
+                        from->dtype == IG_F32 && from->to == dtype && from->dst == value;
+    return rounds && dtype_is_half(dtype) ? from->a : value;
+}
+
 static void write_store(emit_writer *w, const emit_space *s, int k, const int *def)
 {
     const tape_inst *inst = &s->t->inst[k];
     const operand *o = &s->t->operand[inst->operand];
+    const int value = unrounded(s->t, def, o->dtype, inst->a);
     char name[NAME_BYTES];
     const int n = s->vector;
     if ((s->held && held_store(w, s, k, def)) || (s->locals && rows_local_store(w, s, k, def)))
         return;
     const int p = writer_operand(w, o, true);
     if (n == 1) {
-        value_name(name, def, inst->a, 0);
+        value_name(name, def, value, 0);
         text_add(&w->body, "    p%d[", p);
         write_offset(w, s, &o->v);
         text_add(&w->body, "] = ");
@@ -292,7 +302,7 @@ static void write_store(emit_writer *w, const emit_space *s, int k, const int *d
     const char *vector = emit_vector_type(o->dtype, n);
     text_add(&w->body, "    %s s%d;\n", vector, k);
     for (int u = 0; u < n; u++) {
-        value_name(name, def, inst->a, u);
+        value_name(name, def, value, u);
         text_add(&w->body, "    s%d.%s = ", k, emit_component[u]);
         narrow(w, o->dtype, name);
         text_add(&w->body, ";\n");

@@ -235,6 +235,8 @@ void print_wmma_share(printer *p, const kernel_expr *member);
 void print_builtin_cuda(printer *p, const kernel_expr *e, int level);
 /* The name without the spaces of its pointers; finds f's twin. */
 const char *print_cuda_name(printer *p, print_function *f);
+/* The text of a function of the library for NVRTC, which has instructions for it; NULL: as it is. */
+const char *print_cuda_hardware(const kernel_function *f);
 void print_cuda_shared(printer *p, const kernel_function *f);
 void print_cuda_prelude(printer *p);
 void print_cuda_globals(printer *p);

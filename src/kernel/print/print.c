@@ -320,13 +320,19 @@ static void print_function_text(printer *p, print_function *f)
     print_body(p);
     print_part_begin(p, &p->text, f->name);
     const uint32_t *block = p->target->block;
+    const char *hardware = cuda ? print_cuda_hardware(f->f) : NULL;
+    if (hardware)
+        text_add(&p->text, "#ifdef __INGOT__\n");
     if (f->f->is_kernel && p->target->language == LANGUAGE_OPENCL && block[0])
         text_add(&p->text, "__attribute__((reqd_work_group_size(%u, %u, %u)))\n", block[0],
                  block[1], block[2]);
     join(&p->text, &p->head);
     join(&p->text, &p->temps);
     join(&p->text, &p->inner);
-    text_add(&p->text, f->next ? "}\n\n" : "}\n");
+    text_add(&p->text, "}\n");
+    if (hardware)
+        text_add(&p->text, "#else\n%s#endif\n", hardware);
+    text_add(&p->text, f->next ? "\n" : "");
     p->into = &p->text;
 }
 
