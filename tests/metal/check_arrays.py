@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Arrays, training and kernels on the simulated GPU: every op in every dtype that the GPU has, in two orders of threads;
-a training run with the CPU's bits; kernels in CUDA C with the CPU's results."""
+long rows and large shapes, and a training run, with the CPU's bits; kernels in CUDA C with the CPU's results."""
 import concurrent.futures
+import filecmp
 import json
 import os
 import re
 import sys
+import tempfile
 
-from simulated import READY, ROOT, prepare, run
+from simulated import READY, ROOT, close, prepare, read, run
 from support.tally import check, finish, skip
 
 VERIFY = ["verify", "--quick", "--device", "metal"]
@@ -26,6 +28,14 @@ KERNELS = [
      "total=zeros:f32[5]"],
 ]
 SOURCE = os.path.join(ROOT, "tests", "metal", "kernels.cu")
+# Expressions of tests/cli/emitted.sh: those with one of these texts in CI, all that have no f64 with --whole.
+LONG = ["[2, 5000]) * 3, i32", "topk(", "scatter_add(", "[3, 70001]", "[7, 1500]", "[5000]) * 50, i64", "[3, 100004]", "[30, 1000]",
+        "[3, 65, 301]", "* 5000, i64", "[5000, 16]", "is_causal"]
+# Without --math same, products are sums in another order, by simdgroup matrices. The sums are positive.
+STRICT = ["uniform(key(0), [3, 65, 301]) @ uniform(key(1), [301, 7]) + uniform(key(2), [7])",
+          "relu(astype(uniform(key(0), [70, 90]), f16) @ astype(uniform(key(1), [90, 72]), f16))",
+          "uniform(key(0), [90, 68]).T @ uniform(key(1), [132, 90]).T",
+          "q = uniform(key(0), [2, 61, 17]); k = uniform(key(1), [2, 301, 17]); scaled_dot_product_attention(q, k, k)"]
 
 
 def tally(text):
@@ -56,6 +66,31 @@ def check_training():
           f"{cpu.stdout[-600:]}\n{gpu.stdout[-600:]}{gpu.stderr[-2000:]}")
 
 
+def long_lines(whole):
+    with open(os.path.join(ROOT, "tests", "cli", "emitted.sh"), encoding="utf-8") as file:
+        block = re.search(r"same gang \"\$line\"\ndone <<'EOF'\n(.*?)\nEOF", file.read(), re.S)[1]
+    lines = [line for line in block.splitlines() if "f64" not in line]
+    return [line for line in lines if whole or any(text in line for text in LONG)]
+
+
+def results(text, math, folder):
+    """The files of the CPU and of the GPU, where each launch runs in two orders of threads; and what the latter said."""
+    found = []
+    for device in ("cpu", "metal"):
+        path = os.path.join(folder, f"{abs(hash(text))}.{device}.npy")
+        done = run("eval", "--math", math, "--device", device, "-o", path, text, METALSIM_TWICE=1)
+        found.append(path if done.returncode == 0 else os.devnull)
+    return (*found, done.stderr)
+
+
+def check_long(lines):
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for line, (cpu, gpu, said) in zip(lines, pool.map(lambda line: results(line, "same", folder), lines)):
+            check(f"{line}: the CPU's bits", gpu != os.devnull and filecmp.cmp(cpu, gpu, shallow=False), said)
+        for line, (cpu, gpu, said) in zip(STRICT, pool.map(lambda line: results(line, "strict", folder), STRICT)):
+            check(f"{line}: the CPU's values", gpu != os.devnull and close(read(cpu), read(gpu), 1e-3 if "f16" in line else 1e-5), said)
+
+
 def check_kernels():
     for order in (0, 1):
         for kernel, *arguments in KERNELS:
@@ -72,9 +107,12 @@ def main():
     ops = op_names()
     commands = [[*VERIFY, "--op", op, *([] if whole or op in KEYS else ["--dtype", DTYPES])] for op in ops]
     commands += [[*SAME, "--op", op] for op in ops if op in SAME_OPS or (whole and op not in KEYS)]
-    said = prepare(*commands, [*TRAIN, "--device", "metal"])
+    lines = long_lines(whole)
+    said = prepare(*commands, [*TRAIN, "--device", "metal"], *[["eval", "--math", "same", "--device", "metal", line] for line in lines],
+                   *[["eval", "--device", "metal", line] for line in STRICT])
     check("every kernel passes the strict check", not said, said)
     check_verify(commands)
+    check_long(lines)
     check_training()
     check_kernels()
     finish()

@@ -2,11 +2,9 @@
 """Matrix products by MPSMatrixMultiplication: the layouts that it can have, epilogues, results within bounds, never in math mode
 `same`; and the choice, which is measured once, kept, and otherwise the emitted kernel's."""
 import os
-import re
-import struct
 import tempfile
 
-from simulated import READY, prepare, run
+from simulated import READY, close, prepare, read, run
 from support.tally import check, finish, skip
 
 GIVEN = ("x = to_device(uniform(key(1), [5, 40, 70]), \"metal\"); y = to_device(uniform(key(2), [5, 70, 30]), \"metal\"); "
@@ -25,23 +23,10 @@ CHOSEN = "x = to_device(uniform(key(1), [128, 129]), \"metal\"); y = to_device(u
 SMALL = "x = to_device(uniform(key(1), [16, 16]), \"metal\"); x @ x"
 
 
-def read(path):
-    """The elements of a .npy file: numbers, or bytes if it has no floats."""
-    with open(path, "rb") as file:
-        data = file.read()
-    start = 10 + struct.unpack("<H", data[8:10])[0]
-    kind = re.search(rb"'descr': '<(f[24])'", data[:start])
-    return [x for x, in struct.iter_unpack("<f" if kind[1] == b"f4" else "<e", data[start:])] if kind else data[start:]
-
-
 def evaluate(folder, text, *more, **env):
     path = os.path.join(folder, "out.npy")
     done = run("eval", *more, "-o", path, text, **env)
     return done, read(path) if done.returncode == 0 else None
-
-
-def close(a, b, part):
-    return len(a) == len(b) > 0 and all(abs(x - y) <= part * abs(y) for x, y in zip(a, b))
 
 
 def by_mps(text, *more, **env):

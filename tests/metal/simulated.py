@@ -1,6 +1,8 @@
 """Runs the command on the simulator. Kernels are compiled together beforehand: a first run only records them."""
 import concurrent.futures
 import os
+import re
+import struct
 import subprocess
 import sys
 
@@ -44,3 +46,17 @@ def prepare(*commands, program=None, **more):
     done = subprocess.run([sys.executable, os.path.join(SIM, "msl.py"), "--cache", env["METALSIM_CACHE"], "--all"], env=env,
                           capture_output=True, text=True, check=False)
     return done.stderr
+
+
+def read(path):
+    """The elements of a .npy file: numbers, or bytes if it has no floats."""
+    with open(path, "rb") as file:
+        data = file.read()
+    start = 10 + struct.unpack("<H", data[8:10])[0]
+    kind = re.search(rb"'descr': '<(f[24])'", data[:start])
+    return [x for x, in struct.iter_unpack("<f" if kind[1] == b"f4" else "<e", data[start:])] if kind else data[start:]
+
+
+def close(a, b, part):
+    """Numbers that differ by no more than this part of the second."""
+    return len(a) == len(b) > 0 and all(abs(x - y) <= part * abs(y) for x, y in zip(a, b))
