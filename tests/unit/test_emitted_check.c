@@ -95,6 +95,17 @@ static ig_array *contraction(void)
 {
     return ig_matmul(noise(1, IG_SHAPE(2, 70, 40)), noise(2, IG_SHAPE(2, 40, 50)));
 }
+/* In tiles of 64 x 128 where there are warps; the second has two blocks of k, neither a multiple of a panel. */
+static ig_array *convolution(void)
+{
+    return ig_conv2d(noise(1, IG_SHAPE(3, 4, 11, 11)), noise(2, IG_SHAPE(18, 4, 3, 3)), NULL,
+                     IG_NONE, IG_AXES(1), IG_NONE, 1);
+}
+static ig_array *convolution_long(void)
+{
+    return ig_conv2d(noise(1, IG_SHAPE(3, 30, 12, 25)), noise(2, IG_SHAPE(18, 30, 3, 3)), NULL,
+                     IG_AXES(1, 2), IG_AXES(0), IG_NONE, 1);
+}
 static ig_array *attention(void)
 {
     ig_array *x = noise(1, IG_SHAPE(2, 20, 16));
@@ -136,6 +147,8 @@ static const struct kind {
     {"long sort", sort_long},
     {"long argsort", argsort_long},
     {"contraction", contraction},
+    {"convolution", convolution},
+    {"long convolution", convolution_long},
     {"attention", attention},
     {"take", take},
     {"scatter", put},

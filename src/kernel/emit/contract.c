@@ -1,7 +1,7 @@
 /* Contractions: out[b, m, n] = sum over k of in0[b, m, k] * in1[b, n, k], then the epilogue.
  *
- * A block computes a tile of TILE x TILE sums, or of twice as many rows and columns if there are enough of
- * those (LARGE). A thread has `rows` x `cols` of them: rows in groups of GROUP
+ * A block computes a tile of TILE x TILE sums, or of twice as many columns, or of twice as many rows and columns, if there
+ * are enough of those (LARGE). A thread has `rows` x `cols` of them: rows in groups of GROUP
  * neighbours, so that the lanes of a warp read shared memory in whole vectors. Panels of TILE_K points of k go
  * through shared memory, as lanes: while one is used, the next is loaded into registers, and there are two
  * buffers. With target->same, k is cut as on the CPU, evenly into the fewest blocks of at most SAME_K points: a
@@ -13,22 +13,23 @@
 
 enum {
     LARGE_SHARED = 100 * 1024, /* bytes of a block that a device must offer for them */
-    LARGE_BLOCKS = 2,          /* that a processor runs at once */
+    LARGE_THREADS = 512,       /* of the blocks that a processor runs at once */
     TILE = 64
 };
 
 /* Points of an axis that tiles cover. */
 static int64_t covered(int64_t n, int tile) { return ceil_div(n, tile) * tile; }
 
-/* True if there are enough large tiles to keep the device busy, and they do not compute much more than small ones. */
-static bool is_large(const program *p, const emit_target *t)
+/* True if there are enough tiles of rows x cols to keep the device busy, and they do not compute much more than small
+ * ones. */
+static bool is_large(const program *p, const emit_target *t, int rows, int cols)
 {
-    const int64_t m = p->extent[1], n = p->extent[2], large = 2 * TILE;
+    const int64_t m = p->extent[1], n = p->extent[2];
+    const int64_t sums = p->extent[0] * covered(m, rows) * covered(n, cols);
     return contraction_lane(p) == IG_F32 && t->subgroup == 32 && t->threads >= 256 &&
            t->shared_bytes >= LARGE_SHARED && t->processors > 0 &&
-           2 * p->extent[0] * ceil_div(m, large) * ceil_div(n, large) >= 3 * t->processors &&
-           4 * covered(m, (int)large) * covered(n, (int)large) <=
-               5 * covered(m, TILE) * covered(n, TILE);
+           2 * sums >= (int64_t)3 * t->processors * (2 * TILE) * (2 * TILE) &&
+           4 * covered(m, rows) * covered(n, cols) <= 5 * covered(m, TILE) * covered(n, TILE);
 }
 
 /* Lanes of 8 bytes have fewer sums for each thread, since registers are few. */
@@ -38,15 +39,16 @@ static contract_shape shape_of(const program *p, const emit_target *t)
     if (t->cpu)
         return SERIAL_SHAPE;
     contract_shape s = {.rows = wide ? 4 : 8, .cols = 4, .vector = wide ? 2 : 4};
-    int tile = TILE;
+    int rows = TILE, cols = TILE;
     s.matrices = contraction_uses_matrices(p, t);
-    if (!s.matrices && is_large(p, t)) {
-        s.cols = 8;
-        s.large = true;
-        tile *= 2;
-    }
-    s.warps_n = tile / (LANES_N * s.cols);
-    s.threads = 32 * s.warps_n * (tile / (LANES_M * s.rows));
+    if (!s.matrices && is_large(p, t, 2 * TILE, 2 * TILE))
+        rows = cols = 2 * TILE;
+    else if (!s.matrices && is_large(p, t, TILE, 2 * TILE))
+        cols = 2 * TILE;
+    s.large = cols > TILE;
+    s.cols = s.large ? 8 : s.cols;
+    s.warps_n = cols / (LANES_N * s.cols);
+    s.threads = 32 * s.warps_n * (rows / (LANES_M * s.rows));
     return s;
 }
 
@@ -59,7 +61,8 @@ static size_t write_head(emit_writer *w, const contraction *c)
     const bool large = c->shape.large;
     text_add(&w->body, "extern \"C\" __global__ void ");
     if (large)
-        text_add(&w->body, "__launch_bounds__(%d, %d) ", c->shape.threads, LARGE_BLOCKS);
+        text_add(&w->body, "__launch_bounds__(%d, %d) ", c->shape.threads,
+                 LARGE_THREADS / c->shape.threads);
     text_add(&w->body, "contract(PARAMS)\n{\n");
     if (large)
         text_add(&w->body, "    extern __shared__ uint4 panels[];\n");

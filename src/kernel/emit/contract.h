@@ -29,6 +29,7 @@ typedef struct contract_side {
     int pitch;    /* lanes from one point of k to the next in a panel */
     bool along_k; /* neighbouring points of k lie closer together than neighbouring rows */
     int vector;   /* elements of a load */
+    bool table;   /* shared memory has the offsets of all points of k: they take divisions */
 } contract_side;
 
 /* How a block computes a tile. */
@@ -84,6 +85,8 @@ typedef struct panel_part {
 panel_part panel_whole(const contraction *c, int side);
 /* Declares next_m0[]. */
 void panel_declare(emit_writer *w, const contraction *c, panel_part part);
+/* The offsets of the points of k, for sides that have a table: m0_points[]. */
+void panel_points(emit_writer *w, const contraction *c);
 /* The offsets of the rows that the thread loads: m0_at[]. */
 void panel_rows(emit_writer *w, const contraction *c, int side);
 /* next_m0[]: the elements of the panel that begins at point `k`, in registers. Nothing uses them until they are

@@ -5,15 +5,37 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { SAME_K = 256 };
+enum { SAME_K = 256, TABLE_MOST = 6144 };
 
-/* True if all strides of the axes, or all but that of the last, are multiples of n. */
-static bool steps_by(const view *v, contract_axes a, bool last, int64_t n)
+/* True if all strides of the axes are multiples of n. */
+static bool steps_by(const view *v, contract_axes a, int64_t n)
 {
-    for (int i = a.first; i < a.first + a.n - (last ? 0 : 1); i++)
+    for (int i = a.first; i < a.first + a.n; i++)
         if (v->stride[i] % n)
             return false;
     return true;
+}
+
+/* The axes of a group, merged where they can be. */
+static view merged(const view *v, contract_axes a)
+{
+    view part = {.ndim = a.n};
+    for (int i = 0; i < a.n; i++) {
+        part.shape[i] = v->shape[a.first + i];
+        part.stride[i] = v->stride[a.first + i];
+    }
+    view_collapse((view *const[1]){&part}, 1);
+    return part;
+}
+
+/* True if neighbouring points of k lie closer together than neighbouring rows, or as close and in longer runs: windows of a
+ * convolution overlap. */
+static bool is_along_k(const view *rows, const view *k)
+{
+    const int r = rows->ndim - 1, q = k->ndim - 1;
+    const int64_t row = r < 0 ? INT64_MAX : llabs(rows->stride[r]);
+    const int64_t point = q < 0 ? INT64_MAX : llabs(k->stride[q]);
+    return point < row || (point == row && (r < 0 || k->shape[q] >= rows->shape[r]));
 }
 
 contract_groups contraction_groups(const program *p, int side)
@@ -32,20 +54,23 @@ static void plan_side(const emit_writer *w, contraction *c, int number, int tile
 {
     const operand *o = &c->p->in[number];
     const contract_groups q = contraction_groups(c->p, number);
-    const view *v = &o->v;
-    const int64_t row = q.rows.n ? llabs(v->stride[q.rows.first + q.rows.n - 1]) : INT64_MAX;
-    const int64_t point = q.k.n ? llabs(v->stride[q.k.first + q.k.n - 1]) : INT64_MAX;
+    const view rows = merged(&o->v, q.rows), k = merged(&o->v, q.k);
     contract_side *s = &c->side[number];
-    *s = (contract_side){.tile = tile, .pitch = tile + GROUP, .along_k = point <= row, .vector = 1};
+    *s = (contract_side){.tile = tile,
+                         .pitch = tile + GROUP,
+                         .along_k = is_along_k(&rows, &k),
+                         .vector = 1,
+                         .table = c->shape.large && k.ndim > 1 && c->p->extent[3] <= TABLE_MOST};
     snprintf(s->name, sizeof s->name, "%c%d", number ? 'n' : 'm', c->number);
-    const contract_axes along = s->along_k ? q.k : q.rows, across = s->along_k ? q.rows : q.k;
-    const int n = ig_dtype_bytes(o->dtype) <= 4 ? 4 : 1, last = along.first + along.n - 1;
+    const view *along = s->along_k ? &k : &rows;
+    const int n = ig_dtype_bytes(o->dtype) <= 4 ? 4 : 1, last = along->ndim - 1;
     const bool whole = tile * TILE_K / n % c->shape.threads == 0 &&
                        (!s->along_k || contraction_block(w, c->p) % n == 0 ||
                         contraction_block(w, c->p) == c->p->extent[3]);
-    if (n > 1 && whole && along.n && v->stride[last] == 1 && v->shape[last] % n == 0 &&
-        v->offset % n == 0 && steps_by(v, q.batch, true, n) && steps_by(v, along, false, n) &&
-        steps_by(v, across, true, n))
+    if (n > 1 && whole && last >= 0 && along->stride[last] == 1 && along->shape[last] % n == 0 &&
+        o->v.offset % n == 0 && steps_by(&o->v, q.batch, n) &&
+        steps_by(along, (contract_axes){0, last}, n) &&
+        steps_by(&o->v, s->along_k ? q.rows : q.k, n))
         s->vector = n;
     if (number == 0 && c->from) {
         s->vector = 1;
@@ -64,12 +89,21 @@ static void plan(emit_writer *w, contraction *c)
                     : 1;
 }
 
+/* Of the offsets of all points of k, and of some zeros behind them. */
+static int64_t table_bytes(const emit_writer *w, const program *p)
+{
+    enum { ALIGN = 16 };
+    return ceil_div((p->extent[3] + TILE_K) * (w->wide ? 8 : 4), ALIGN) * ALIGN;
+}
+
 int64_t contraction_panel_bytes(const emit_writer *w, const contraction *c)
 {
     if (w->target->cpu)
         return contraction_serial_bytes(w, c->p);
+    const int tables = c->side[0].table + c->side[1].table;
     return (int64_t)2 * TILE_K * (c->side[0].pitch + c->side[1].pitch) *
-           (int64_t)ig_dtype_bytes(contraction_lane(c->p));
+               (int64_t)ig_dtype_bytes(contraction_lane(c->p)) +
+           tables * table_bytes(w, c->p);
 }
 
 void contraction_plan(emit_writer *w, contraction *c, int64_t room)
@@ -81,15 +115,24 @@ void contraction_plan(emit_writer *w, contraction *c, int64_t room)
     }
 }
 
-/* Where the u-th load of a thread goes in the panel: r and kk. */
+/* Where the u-th load of a thread goes in the panel: r and kk. Written so that the one that is the same for all loads is seen
+ * to be. */
 static void write_spot(emit_writer *w, const contract_side *s, int threads)
 {
-    if (s->along_k)
-        text_add(&w->body, "const int e = t + u * %d, kk = e %% %d * %d, r = e / %d;\n", threads,
-                 TILE_K / s->vector, s->vector, TILE_K / s->vector);
+    const char *inner = s->along_k ? "kk" : "r", *outer = s->along_k ? "r" : "kk";
+    const int n = (s->along_k ? TILE_K : s->tile) / s->vector;
+    if (threads % n == 0)
+        text_add(&w->body, "const int %s = t %% %d * %d, %s = t / %d + u * %d;\n", inner, n,
+                 s->vector, outer, n, threads / n);
     else
-        text_add(&w->body, "const int e = t + u * %d, r = e %% %d * %d, kk = e / %d;\n", threads,
-                 s->tile / s->vector, s->vector, s->tile / s->vector);
+        text_add(&w->body, "const int e = t + u * %d, %s = e %% %d * %d, %s = e / %d;\n", threads,
+                 inner, n, s->vector, outer, n);
+}
+
+/* True if all loads of a thread have the same row. */
+static bool has_one_row(const contract_side *s, int threads)
+{
+    return !s->along_k && threads % (s->tile / s->vector) == 0;
 }
 
 static int loads_of(const contract_side *s, int threads)
@@ -121,27 +164,38 @@ static void write_loads_begin(emit_writer *w, panel_part part)
              part.count, part.first);
 }
 
-/* The address of an element, and whether it is one. Fragments have sums of rows beyond the last, too, which nothing
- * stores: m0_at of such a row is that of the first one, and only the points of k are checked, unless all exist. */
-static void write_address(emit_writer *w, const contraction *c, const char *x, const char *k,
+/* True if a load asks whether its element exists. What is loaded instead of one that does not is never used: m0_at of a row
+ * behind the last is that of the first, and so is a point in a table. Fragments use the points behind the last, so they
+ * need zeros there. */
+static bool is_checked(const contraction *c, int side, bool whole)
+{
+    return c->shape.matrices ? !whole : !c->side[side].table;
+}
+
+/* The address of an element, and whether it is one. */
+static void write_address(emit_writer *w, const contraction *c, int side, const char *k,
                           bool checked)
 {
+    const char *x = c->side[side].name,
+               *u = has_one_row(&c->side[side], c->shape.threads) ? "0" : "u";
+    char point[64];
+    snprintf(point, sizeof point, c->side[side].table ? "%s_points[%s + kk]" : "%s_k(g, %s + kk)",
+             x, k);
     if (!checked) {
-        text_add(&w->body, "        const idx at = %s_at[u] + %s_k(g, %s + kk);\n", x, x, k);
+        text_add(&w->body, "        const idx at = %s_at[%s] + %s;\n", x, u, point);
         return;
     }
     text_add(&w->body, "        const bool in = ");
     if (!c->shape.matrices)
         text_add(&w->body, "%s_first + r < %s_end && ", x, x);
-    text_add(&w->body,
-             "%s + kk < k_end;\n        const idx at = in ? %s_at[u] + %s_k(g, %s + kk) : 0;\n", k,
-             x, x, k);
+    text_add(&w->body, "%s + kk < k_end;\n        const idx at = in ? %s_at[%s] + %s : 0;\n", k, x,
+             u, point);
 }
 
 void panel_load(emit_writer *w, const contraction *c, panel_part part, const char *k, bool whole)
 {
-    const bool checked = !c->shape.matrices || !whole;
     const int side = part.side;
+    const bool checked = is_checked(c, side, whole);
     const operand *o = &c->p->in[side];
     const contract_side *s = &c->side[side];
     const int n = s->vector, threads = c->shape.threads;
@@ -149,7 +203,7 @@ void panel_load(emit_writer *w, const contraction *c, panel_part part, const cha
     char from[64];
     write_loads_begin(w, part);
     write_spot(w, s, threads);
-    write_address(w, c, x, k, checked);
+    write_address(w, c, side, k, checked);
     if (side == 0 && c->from)
         snprintf(from, sizeof from, "((%s *)local)", emit_storage_type(o->dtype));
     else
@@ -189,11 +243,33 @@ void panel_store(emit_writer *w, const contraction *c, panel_part part)
     text_add(&w->body, "    }\n");
 }
 
+/* The tables lie behind the panels, in front of the sums of blocks. Behind the last point they are 0, so that a load needs
+ * no condition. */
+void panel_points(emit_writer *w, const contraction *c)
+{
+    const char *behind = c->side[1].name;
+    if (!c->side[0].table && !c->side[1].table)
+        return;
+    int64_t at = 0;
+    for (int i = 0; i < 2; i++)
+        if (c->side[i].table) {
+            const char *x = c->side[i].name;
+            text_add(&w->body,
+                     "    idx *%s_points = (idx *)(s_%s + %d) + %lld;\n"
+                     "    for (int i = t; i < k_end + %d; i += %d)\n"
+                     "        %s_points[i] = i < k_end ? %s_k(g, i) : 0;\n",
+                     x, behind, 2 * TILE_K * c->side[1].pitch, (long long)at, TILE_K,
+                     c->shape.threads, x, x);
+            at += table_bytes(w, c->p) / (w->wide ? 8 : 4);
+        }
+    text_add(&w->body, "    __syncthreads();\n");
+}
+
 void panel_rows(emit_writer *w, const contraction *c, int side)
 {
     const contract_side *s = &c->side[side];
     const char *x = s->name;
-    const int loads = loads_of(s, c->shape.threads);
+    const int loads = has_one_row(s, c->shape.threads) ? 1 : loads_of(s, c->shape.threads);
     text_add(&w->body,
              "    idx %s_at[%d];\n#pragma unroll\n    for (int u = 0; u < %d; u++) {\n        ", x,
              loads, loads);

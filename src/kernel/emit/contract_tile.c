@@ -82,6 +82,7 @@ static void write_begin(emit_writer *w, const contraction *c)
              LANES_M * s->rows, LANES_N, GROUP, s->warps_n, LANES_N * s->cols, LANES_N, group,
              m->name, writer_number(w, p->extent[1]), n->name, writer_number(w, p->extent[2]),
              writer_number(w, p->extent[3]));
+    panel_points(w, c);
     for (int i = 0; i < 2; i++) {
         if (!s->large)
             panel_declare(w, c, panel_whole(c, i));
@@ -221,8 +222,8 @@ static void write_points(emit_writer *w, const contraction *c)
     const char *type = emit_lane_type(contraction_lane(c->p));
     const int part = writer_number(w, contraction_block(w, c->p));
     if (s->large && w->target->same)
-        text_add(&w->body, "    %s *parked = s_%s + %d;\n", type, c->side[1].name,
-                 2 * TILE_K * c->side[1].pitch);
+        text_add(&w->body, "    %s *parked = (%s *)panels + %lld;\n", type, type,
+                 (long long)(contraction_panel_bytes(w, c) / (int64_t)ig_dtype_bytes(IG_F32)));
     else if (w->target->same)
         text_add(&w->body, "    %s sum[%d][%d];\n", type, s->rows, s->cols);
     write_first(w, c);
