@@ -199,7 +199,7 @@ int main(int argc, char **argv)
     cuda_prepare(argv[0]);
     setenv("IG_CUDNN", cuda_library("libraries.so"), 1);
     setenv("IG_CUDA_GRAPHS", "off", 1);
-    const char *path;
+    static const char *path;
     void *library = dlopen(cuda_library("libraries.so"), RTLD_NOW | RTLD_LOCAL);
     void *at[2] = {dlsym(library, "fake_dnn_fail"), dlsym(library, "fake_dnn_objects")};
     memcpy(&fail_at, &at[0], sizeof at[0]);
