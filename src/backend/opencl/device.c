@@ -281,7 +281,7 @@ static ig_status open_queue(opencl_device *d)
     cl_int status = CL_SUCCESS;
     cl_context context = cl.clCreateContext(properties, 1, &d->id, NULL, NULL, &status);
     TRY(opencl_check(d, status, "clCreateContext"));
-    d->queue = cl.clCreateCommandQueue(context, d->id, CL_QUEUE_PROFILING_ENABLE, &status);
+    d->queue = cl.clCreateCommandQueue(context, d->id, 0, &status);
     if (status != CL_SUCCESS) {
         cl.clReleaseContext(context);
         return opencl_check(d, status, "clCreateCommandQueue");
@@ -331,6 +331,9 @@ static void release(const backend *dev)
         cl.clFinish(d->queue);
         queue_drop(d);
         cl.clReleaseCommandQueue(d->queue);
+        if (d->timed)
+            cl.clReleaseCommandQueue(d->timed);
+        d->timed = NULL;
         cl.clReleaseContext(d->context);
         d->context = NULL;
     }

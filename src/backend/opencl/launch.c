@@ -113,7 +113,8 @@ static ig_status launch_locked(opencl_kernel *k, const kernel_launch *l)
     size_t global[3], local[3];
     cl_event event = NULL;
     char what[OPENCL_WHAT_BYTES];
-    TRY(queue_room(d));
+    cl_command_queue queue = d->queue;
+    TRY(l->device_ns ? queue_timed(d, &queue) : queue_room(d));
     for (int i = 0; i < k->n_params; i++)
         if (k->params[i].kind == KERNEL_BUFFER && l->args[i].at.buf)
             TRY(opencl_memory_valid(l->args[i].at.buf->handle, k->name));
@@ -128,10 +129,10 @@ static ig_status launch_locked(opencl_kernel *k, const kernel_launch *l)
     cl_int status = set_args(k, l);
     for (int tries = 0; status == CL_SUCCESS && tries < 2; tries++) {
         status =
-            cl.clEnqueueNDRangeKernel(d->queue, k->kernel, 3, NULL, global, local, 0, NULL, &event);
+            cl.clEnqueueNDRangeKernel(queue, k->kernel, 3, NULL, global, local, 0, NULL, &event);
         if (status != CL_MEM_OBJECT_ALLOCATION_FAILURE || tries > 0)
             break;
-        cl.clFinish(d->queue); /* drivers allocate late: kept blocks may be what is missing */
+        cl.clFinish(queue); /* drivers allocate late: kept blocks may be what is missing */
         pool_trim(&d->pool);
         status = CL_SUCCESS;
     }

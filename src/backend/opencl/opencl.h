@@ -43,7 +43,8 @@ typedef struct opencl_device {
     pthread_mutex_t lock;
     cl_context context; /* NULL: not open */
     cl_command_queue queue;
-    int live; /* buffers and kernels that need the context */
+    cl_command_queue timed; /* for launches whose time is asked for; NULL until then */
+    int live;               /* buffers and kernels that need the context */
     /* Texts without the header (see header.h): the compiler took one; it takes none. */
     bool took_bare, takes_no_bare;
     memory_pool pool;
@@ -101,6 +102,9 @@ ig_status queue_given(opencl_device *d, uint64_t number, cl_int status, cl_event
                       const char *what);
 /* Waits for all commands, and fails if one failed. */
 ig_status queue_settle(opencl_device *d);
+/* A queue that measures, once all commands of the other one have finished. Profiling slows each launch down, so that the
+ * usual queue does not measure. */
+ig_status queue_timed(opencl_device *d, cl_command_queue *queue);
 /* Drops all commands, when the device closes. */
 void queue_drop(opencl_device *d);
 

@@ -75,11 +75,24 @@ ig_status queue_room(opencl_device *d)
     return d->n_pending == OPENCL_PENDING ? wait_oldest(d) : IG_OK;
 }
 
+/* One wait for all of them: a driver may sleep in each. */
 ig_status queue_settle(opencl_device *d)
 {
+    if (d->n_pending > 1)
+        cl.clFinish(d->queue); /* if it fails, an event tells what failed */
     while (d->n_pending)
         TRY(wait_oldest(d));
     return IG_OK;
+}
+
+ig_status queue_timed(opencl_device *d, cl_command_queue *queue)
+{
+    cl_int status = CL_SUCCESS;
+    TRY(queue_settle(d));
+    if (!d->timed)
+        d->timed = cl.clCreateCommandQueue(d->context, d->id, CL_QUEUE_PROFILING_ENABLE, &status);
+    *queue = d->timed;
+    return opencl_check(d, status, "clCreateCommandQueue");
 }
 
 ig_status queue_given(opencl_device *d, uint64_t number, cl_int status, cl_event event,
