@@ -59,6 +59,11 @@ q = astype(normal(key(0), [2, 200, 64]), f16); scaled_dot_product_attention(q, q
 q = astype(normal(key(0), [100, 64]), f64); scaled_dot_product_attention(q, q, q)
 q = normal(key(0), [40, 16]); k = normal(key(1), [5000, 16]); scaled_dot_product_attention(q, k, k)
 q = normal(key(0), [3, 40, 16]); scaled_dot_product_attention(q, q, q, is_causal=true)
+q = normal(key(0), [2, 130, 64]); scaled_dot_product_attention(q, q, q)
+q = normal(key(0), [2, 3, 70, 32]); k = normal(key(1), [2, 3, 150, 32]); m = normal(key(2), [2, 1, 70, 150]) > 2.2; scaled_dot_product_attention(q, k, k, m)
+q = normal(key(0), [140, 7]); k = normal(key(1), [3300, 7]); v = normal(key(2), [3300, 50]); scaled_dot_product_attention(q, k, v)
+q = normal(key(0), [64, 70]).T; k = normal(key(1), [64, 90]).T; scaled_dot_product_attention(q, k, normal(key(2), [64, 90]).T)
+q = normal(key(0), [2, 70, 80]); scaled_dot_product_attention(q, q, q)
 EOF
 
 # ---- rows in registers: each is read once, and only the last points of a thread are checked against its end
@@ -90,6 +95,17 @@ check 'a product has large tiles' large same "$product"
 check 'in strict mode, too' large strict "$product"
 not_large() { ! large "$@"; }
 check 'few rows have small ones' not_large same 'normal(key(0), [60, 30]) @ normal(key(1), [30, 250])'
+
+# Attention has large tiles, of 128 rows or of 64, if a row of the result has at most 64 elements.
+tiles() {
+    local kept=$temporary/tiles
+    rm -rf "$kept" && mkdir "$kept" && IG_KEEP_KERNELS=$kept "$ingot" eval --math "$1" --device gang \
+        "q = normal(key(0), [$2]); scaled_dot_product_attention(q, q, q)" >/dev/null && cat "$kept"/*.cu | grep "$3"
+}
+check 'attention has large tiles' tiles strict '2, 70, 32' '#define ROWS 128'
+check 'in mode same, too' tiles same '2, 70, 32' '#define ROWS 128'
+check 'with few rows, they have 64' tiles same '2, 40, 32' '#define ROWS 64'
+check 'with long rows of the result, there are none' tiles same '2, 70, 80' 'void contract_chain'
 
 # The scores of attention, 32 KiB, exist by rows: the only temporary is the scaled input.
 attention() {

@@ -111,6 +111,13 @@ static ig_array *attention(void)
     ig_array *x = noise(1, IG_SHAPE(2, 20, 16));
     return ig_scaled_dot_product_attention(x, x, x, NULL, false, 0);
 }
+/* Two tiles of rows and of keys, and rows that attend to nothing. */
+static ig_array *attention_masked(void)
+{
+    ig_array *x = noise(1, IG_SHAPE(130, 16));
+    ig_array *mask = ig_greater(noise(2, IG_SHAPE(130, 130)), ig_float(2.2));
+    return ig_scaled_dot_product_attention(x, x, x, mask, false, 0);
+}
 static ig_array *take(void)
 {
     return ig_take(noise(1, IG_SHAPE(30, 5)),
@@ -150,6 +157,7 @@ static const struct kind {
     {"convolution", convolution},
     {"long convolution", convolution_long},
     {"attention", attention},
+    {"attention with a mask", attention_masked},
     {"take", take},
     {"scatter", put},
     {"scatter_add", put_sums},

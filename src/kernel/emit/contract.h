@@ -8,6 +8,7 @@
 #ifndef EMIT_CONTRACT_H
 #define EMIT_CONTRACT_H
 
+#include "kernel/emit/held.h"
 #include "kernel/emit/rows.h"
 
 /* Points of k of a panel; neighbours that a thread reads together; threads of a warp across and down the tile. */
@@ -52,6 +53,7 @@ typedef struct contraction {
     const emit_locals *locals;
     const emit_local *from;
     int64_t chain_rows;
+    const held_values *held; /* what the epilogue leaves in registers; NULL: nothing */
 } contraction;
 
 /* Fills side and vector; the other fields are set. Tiles are made narrower until the panels take at most `room` bytes. */

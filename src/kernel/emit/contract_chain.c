@@ -4,7 +4,7 @@
  *
  * Values that exist by rows lie in shared memory. If they do not fit, they lie in scratch memory, for the
  * rows in progress only: then there are at most SCRATCH_BLOCKS blocks, which take tiles in turn. */
-#include "kernel/emit/contract.h"
+#include "kernel/emit/contract_attend.h"
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -275,8 +275,14 @@ static ig_status emit_with(const program *p, int n, const emit_target *t, bool m
 ig_status emit_contract_chain(const program *p, int n, const emit_target *t, emitted *out)
 {
     emit_locals locals;
+    bool done;
     const bool matrices =
         contraction_uses_matrices(&p[0], t) && contraction_uses_matrices(&p[n - 1], t);
+    if (!matrices) {
+        TRY(emit_contract_attend(p, n, t, out, &done));
+        if (done)
+            return IG_OK;
+    }
     const int rows = t->cpu ? SERIAL_ROWS : matrices ? MATRIX_ROWS : TILE_ROWS;
     const int64_t bytes = lay_out(p, n, rows, &locals);
     ig_status status = bytes < 0 ? IG_ERR_MEMORY : IG_OK;

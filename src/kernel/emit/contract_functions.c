@@ -80,11 +80,14 @@ static void write_epilogue(emit_writer *w, const contraction *c)
                           .core = "core",
                           .locals = c->locals,
                           .rows = c->chain_rows,
+                          .held = c->held,
                           .program = c->program};
     text_add(&w->body, "static __device__ void total%d(PARAMS, %sidx row, idx col", c->number,
              CONTRACT_LOCAL_PARAMS(c));
     for (int u = 0; u < c->vector; u++)
         text_add(&w->body, c->vector > 1 ? ", %s core%d" : ", %s core", lane, u);
+    if (c->held)
+        held_params(w, c->held);
     text_add(&w->body, ")\n{\n    const idx i = row * g.n%d + col;\n    (void)i;\n",
              writer_number(w, p->extent[2]));
     emit_tape(w, &s);
