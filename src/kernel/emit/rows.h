@@ -1,4 +1,9 @@
-/* Values that exist by rows: temporaries of a chain. */
+/* Kernels that work row by row.
+ *
+ *   rows_functions.c  device functions: values at a point, joins, results, temporaries of a chain
+ *   rows.c            chains of reductions and maps: a warp or a block takes a row through all programs
+ *   rows_reduce.c     reductions alone: long rows, rows that lie across memory
+ *   rows_serial.c     the same on a CPU, where a block is one thread */
 #ifndef EMIT_ROWS_H
 #define EMIT_ROWS_H
 
@@ -7,8 +12,14 @@
 /* The order of folds: see rows.c. */
 enum { FOLD_CHUNK = 1024, FOLD_WIDTH = 32 };
 
-/* Arguments of functions that use local memory. */
+/* Threads of a block, warps of it, and the most chunks that it folds. */
+enum { ROWS_THREADS = 256, ROWS_TEAMS = ROWS_THREADS / FOLD_WIDTH, ROWS_CHUNKS = 64 };
+
+/* Parameters and arguments of functions that use local memory. */
+#define ROWS_LOCAL_PARAMS(locals) \
+    ((locals) && (locals)->n ? "unsigned char *local, int team, " : "")
 #define ROWS_LOCAL_ARGS "local, team, "
+#define ROWS_ARGS(locals) ((locals) && (locals)->n ? ROWS_LOCAL_ARGS : "")
 
 /* Offsets count elements of the slot's dtype. */
 typedef struct emit_local {
@@ -37,6 +48,13 @@ void rows_result(emit_writer *w, const program *p, int k, const emit_locals *loc
  * lanes<k> and result<k>. */
 void rows_functions(emit_writer *w, const program *p, int k, int64_t rows,
                     const emit_locals *locals, const struct held_values *held);
+/* values<k>(row, col, out): the values of four points that are 32 apart; all lanes of a warp call it. */
+void rows_values(emit_writer *w, const program *p, int k, int64_t rows);
+/* lanes<k>(x): the values of a warp's 32 lanes joined by halving; all threads of the block call it. */
+void rows_lanes(emit_writer *w, const program *p, int k);
+/* Statements that fold the chunks [first, first + count) of a row into chunk<k>[0]. */
+void rows_chunks(emit_writer *w, const program *p, int k, int inner, const char *first,
+                 const char *count, const char *args, bool steps);
 /* The call of lanes<k> with a<k>: all threads of the block execute it. */
 void rows_call_lanes(emit_writer *w, int k);
 /* Shared memory of a reduction: what lanes<k> needs, and chunk<k> of so many values. */
