@@ -96,16 +96,15 @@ check 'in strict mode, too' large strict "$product"
 not_large() { ! large "$@"; }
 check 'few rows have small ones' not_large same 'normal(key(0), [60, 30]) @ normal(key(1), [30, 250])'
 
-# Attention has large tiles, of 128 rows or of 64, if a row of the result has at most 64 elements.
+# Attention has tiles of 64 rows and keys, if a row of the result has at most 64 elements.
 tiles() {
     local kept=$temporary/tiles
     rm -rf "$kept" && mkdir "$kept" && IG_KEEP_KERNELS=$kept "$ingot" eval --math "$1" --device gang \
         "q = normal(key(0), [$2]); scaled_dot_product_attention(q, q, q)" >/dev/null && cat "$kept"/*.cu | grep "$3"
 }
-check 'attention has large tiles' tiles strict '2, 70, 32' '#define ROWS 128'
-check 'in mode same, too' tiles same '2, 70, 32' '#define ROWS 128'
-check 'with few rows, they have 64' tiles same '2, 40, 32' '#define ROWS 64'
-check 'with long rows of the result, there are none' tiles same '2, 70, 80' 'void contract_chain'
+check 'attention has large tiles' tiles strict '2, 70, 32' 'void.* contract_attend'
+check 'in mode same, too' tiles same '2, 70, 32' 'void.* contract_attend'
+check 'with long rows of the result, it has small ones' tiles same '2, 70, 80' 'void contract_chain'
 
 # The scores of attention, 32 KiB, exist by rows: the only temporary is the scaled input.
 attention() {

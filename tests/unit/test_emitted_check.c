@@ -6,6 +6,7 @@
 #include "backend/cpu/gang/kernel.h"
 #include "base/memory.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -203,6 +204,27 @@ static void kernels_have_no_mistakes(void **unused)
     ig_set_math(IG_MATH_STRICT);
 }
 
+/* In strict mode attention takes one pass over the keys: its sums are scaled when a row has a new largest score. */
+static void strict_attention_takes_one_pass(void **unused)
+{
+    static float want[ELEMENTS_MOST], got[ELEMENTS_MOST];
+    static const struct kind strict[] = {{"attention", attention},
+                                         {"attention with a mask", attention_masked}};
+    (void)unused;
+    for (int k = 0; k < 2; k++) {
+        const size_t bytes = compute("cpu", &strict[k], (char *)want, sizeof want);
+        found[0] = '\0';
+        assert_int_equal(compute(devices[0].name, &strict[k], (char *)got, sizeof got), bytes);
+        if (found[0])
+            fail_msg("%s: %s", strict[k].name, found);
+        for (size_t i = 0; i < bytes / sizeof(float); i++)
+            if (!(fabsf(got[i] - want[i]) <= 1e-6f * (1 + fabsf(want[i]))))
+                fail_msg("%s: element %zu is %g, not %g", strict[k].name, i, (double)got[i],
+                         (double)want[i]);
+    }
+    assert_int_equal(ig_set_device("cpu"), IG_OK);
+}
+
 /* A chain between two contractions whose values all stay: none is in the memory of a block. */
 static void chains_may_keep_all_values(void **unused)
 {
@@ -236,6 +258,7 @@ static void chains_may_keep_all_values(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(kernels_have_no_mistakes),
+                                       cmocka_unit_test(strict_attention_takes_one_pass),
                                        cmocka_unit_test(chains_may_keep_all_values)};
     return cmocka_run_group_tests(tests, add_devices, NULL);
 }

@@ -19,13 +19,7 @@
 #include "base/memory.h"
 #include "ops/ops.h"
 
-enum {
-    KEYS = 64, /* of a tile; also columns of the result at most */
-    THREADS = 128,
-    BLOCKS = 2, /* that a processor runs at once */
-    POINTS_MOST = 256,
-    LEVELS = 6 /* of pairs of chunks: see ROW_MOST of graph/chain.c */
-};
+enum { BLOCKS = 3, POINTS_MOST = 256 }; /* blocks that a processor runs at once; points of k */
 
 /* ---- which chains ---- */
 
@@ -97,27 +91,56 @@ static bool find_values(const program *p, int n, held_values *h)
            p[3].in[1].slot != x->slot;
 }
 
-/* What a block has in shared memory, in this order, in floats, and its bytes. */
-typedef struct attend_plan {
-    int each; /* rows of a thread */
-    int rows; /* of a block */
-    int points; /* of k, in whole panels: at least KEYS, so that a step of one panel is a step of the other */
-    int64_t queries, keys, e, values, pairs;
-    int64_t locals, bytes; /* bytes of the values by rows, and of all */
-} attend_plan;
-
-static attend_plan plan_of(const program *p, int each, int64_t row_bytes)
+/* The instruction that writes a register. */
+static const tape_inst *writer_of(const tape *t, int reg)
 {
-    const int64_t k = ceil_div(p->extent[3], TILE_K) * TILE_K;
-    attend_plan a = {
-        .each = each, .rows = THREADS / 8 * each, .points = (int)(k > KEYS ? k : KEYS)};
-    a.queries = (int64_t)a.points * (a.rows + GROUP);
-    a.keys = a.values = (int64_t)a.points * (KEYS + GROUP);
-    a.e = (int64_t)KEYS * a.rows;
-    a.pairs = (int64_t)LEVELS * a.rows;
-    a.locals = ceil_div(row_bytes * a.rows, 16) * 16 + (int64_t)16 * p->n_local;
-    a.bytes = 4 * (a.queries + a.keys + a.e + a.values + a.pairs) + a.locals;
-    return a;
+    for (int k = 0; k < t->n_inst; k++)
+        if (t->inst[k].code != TAPE_STORE && t->inst[k].dst == reg)
+            return &t->inst[k];
+    return NULL;
+}
+
+static const tape_inst *map_of(const tape *t, int reg, op_id op)
+{
+    const tape_inst *inst = writer_of(t, reg);
+    return inst && inst->code == TAPE_MAP && inst->op == op && inst->dtype == IG_F32 ? inst : NULL;
+}
+
+/* If e = exp(score - base), and the fold is a sum, sums relative to one base can be scaled to another: then one pass is
+ * enough. Returns the base, or NULL. */
+static const emit_local *find_base(const program *p, const held_values *h,
+                                   const emit_locals *locals)
+{
+    const tape *t = &p[2].pre;
+    const tape_inst *e = map_of(t, t->result, OP_exp);
+    const tape_inst *minus = e ? map_of(t, e->a, OP_subtract) : NULL;
+    const tape_inst *score = minus ? writer_of(t, minus->a) : NULL;
+    const tape_inst *base = minus ? writer_of(t, minus->b) : NULL;
+    if (p[2].fold != OP_sum || t->n_inst != 5 || !score || !base || score->code != TAPE_LOAD ||
+        base->code != TAPE_LOAD || t->operand[score->operand].slot != h->at[0].slot ||
+        t->operand[base->operand].dtype != IG_F32)
+        return NULL;
+    for (int i = 0; i < locals->n; i++)
+        if (locals->at[i].slot == t->operand[base->operand].slot && locals->at[i].own == 1)
+            return &locals->at[i];
+    return NULL;
+}
+
+/* Panels of points of k. At least as many as those of a tile's keys, so that each step of one product loads a panel of the
+ * other. */
+static int steps_of(const program *p)
+{
+    const int64_t steps = ceil_div(p->extent[3], TILE_K), least = ATTEND_KEYS / TILE_K;
+    return (int)(steps > least ? steps : least);
+}
+
+/* Bytes of shared memory of a block; in floats: queries, keys, exponentials, values, pairs. */
+static int64_t bytes_of(const program *p, int64_t row_bytes)
+{
+    const int64_t points = (int64_t)steps_of(p) * TILE_K, rows = ATTEND_ROWS;
+    const int64_t floats = points * (rows + GROUP) + 2 * points * (ATTEND_KEYS + GROUP) +
+                           ATTEND_KEYS * rows + ATTEND_LEVELS * rows;
+    return 4 * floats + row_bytes * rows + (int64_t)16 * p->n_local;
 }
 
 /* Bytes of a row of the values that stay in shared memory; -1 if one of them has several elements. */
@@ -133,281 +156,23 @@ static int64_t row_bytes_of(const program *p, const held_values *h)
     return bytes;
 }
 
-/* Large tiles need as many rows as keep the device busy. */
-static bool choose(const program *p, const emit_target *t, const held_values *h, attend_plan *a)
+/* The bytes of shared memory of a block, or 0 if the device cannot run it or has too few rows to be busy. */
+static int64_t shared_of(const program *p, const emit_target *t, const held_values *h)
 {
-    const int64_t row_bytes = row_bytes_of(p, h);
-    if (row_bytes <= 0 || t->cpu || t->subgroup != 32 || t->threads < THREADS || t->processors <= 0)
-        return false;
-    for (int each = 8; each >= 4; each /= 2) {
-        *a = plan_of(p, each, row_bytes);
-        if (p->extent[0] * ceil_div(p->extent[1], a->rows) >= t->processors &&
-            (each == 4 || p->extent[1] > a->rows / 2) && a->bytes <= (int64_t)t->shared_bytes)
-            return true;
-    }
-    return false;
+    const int64_t row_bytes = row_bytes_of(p, h), bytes = bytes_of(p, row_bytes);
+    const bool can = row_bytes > 0 && !t->cpu && t->subgroup == 32 &&
+                     t->threads >= ATTEND_THREADS && bytes <= (int64_t)t->shared_bytes &&
+                     t->processors > 0;
+    return can && p->extent[0] * ceil_div(p->extent[1], ATTEND_ROWS) >= t->processors ? bytes : 0;
 }
 
 /* ---- the text ---- */
 
-typedef struct attend_kernel {
-    const program *p;
-    contraction first, last;
-    attend_plan plan;
-} attend_kernel;
-
-/* Zeros of a thread's sums. */
-static void write_zeros(emit_writer *w, const char *name)
-{
-    text_add(&w->body,
-             "#pragma unroll\n    for (int i = 0; i < EACH; i++)\n#pragma unroll\n"
-             "        for (int j = 0; j < 8; j++)\n            %s[i][j] = 0;\n",
-             name);
-}
-
-/* Loads a panel of keys [first, first + KEYS), points [k0, k0 + TILE_K); its store is write_store. */
-static void write_load_keys(emit_writer *w, const attend_kernel *a, const char *first)
-{
-    text_add(&w->body, "    const idx n0_first = %s, n0_end = keys, k_end = points;\n", first);
-    panel_declare(w, &a->first, panel_whole(&a->first, 1));
-    panel_rows(w, &a->first, 1);
-    panel_load(w, &a->first, panel_whole(&a->first, 1), "k0", false);
-}
-
-/* Loads a panel of values, keys [first + k0, first + k0 + TILE_K). */
-static void write_load_values(emit_writer *w, const attend_kernel *a)
-{
-    text_add(&w->body, "    const idx n1_first = 0, n1_end = cols, k_end = keys;\n");
-    panel_declare(w, &a->last, panel_whole(&a->last, 1));
-    panel_rows(w, &a->last, 1);
-    panel_load(w, &a->last, panel_whole(&a->last, 1), "first + k0", false);
-}
-
-/* The rows of the queries, once. */
-static void write_queries(emit_writer *w, const attend_kernel *a)
-{
-    text_add(&w->body, "    {\n    const idx k_end = points;\n");
-    panel_rows(w, &a->first, 0);
-    text_add(&w->body, "    for (int buffer = 0; buffer < STEPS; buffer++) {\n"
-                       "    const int k0 = buffer * 16;\n");
-    panel_declare(w, &a->first, panel_whole(&a->first, 0));
-    panel_load(w, &a->first, panel_whole(&a->first, 0), "k0", false);
-    panel_store(w, &a->first, panel_whole(&a->first, 0));
-    text_add(&w->body, "    }\n    }\n");
-}
-
-/* The panel of the last tile of keys, which the first pass begins with. */
-static void write_first_keys(emit_writer *w, const attend_kernel *a)
-{
-    text_add(&w->body, "    float *s_n0 = tiles & 1 ? s_keys : s_e;\n"
-                       "    for (int buffer = 0; buffer < STEPS; buffer++) {\n"
-                       "    const int k0 = buffer * 16;\n");
-    write_load_keys(w, a, "(idx)(tiles - 1) * KEYS");
-    panel_store(w, &a->first, panel_whole(&a->first, 1));
-    text_add(&w->body, "    }\n");
-}
-
-/* A loop over points or keys [0, n) of a step, n at most TILE_K, which adds products; write_product is its body. */
-static void write_product(emit_writer *w, int number, const char *sums, const char *x,
-                          const char *y)
-{
-    text_add(&w->body,
-             "        float x[EACH], y[8];\n#pragma unroll\n        for (int i = 0; i < EACH; i += "
-             "4) {\n"
-             "            const float4 q = *(const float4 *)(%s);\n"
-             "            x[i] = q.x;\n            x[i + 1] = q.y;\n"
-             "            x[i + 2] = q.z;\n            x[i + 3] = q.w;\n        }\n"
-             "#pragma unroll\n        for (int j = 0; j < 8; j += 4) {\n"
-             "            const float4 q = *(const float4 *)(%s);\n"
-             "            y[j] = q.x;\n            y[j + 1] = q.y;\n"
-             "            y[j + 2] = q.z;\n            y[j + 3] = q.w;\n        }\n"
-             "#pragma unroll\n        for (int i = 0; i < EACH; i++)\n"
-             "#pragma unroll\n            for (int j = 0; j < 8; j++)\n"
-             "                %s[i][j] = multiply_add%d(x[i], y[j], %s[i][j]);\n    }\n",
-             x, y, sums, number, sums);
-}
-
-/* a[][]: the products of the queries with the keys at from_keys; during each step a panel is loaded. */
-static void write_scores(emit_writer *w, const attend_kernel *a, bool values)
-{
-    static const char *const x = "s_m0 + (k0 + kk) * (ROWS + 4) + ti + i * 4",
-                             *const y = "from_keys + (k0 + kk) * (KEYS + 4) + tj + j * 8";
-    write_zeros(w, "a");
-    text_add(&w->body, "    for (int buffer = 0; buffer < STEPS; buffer++) {\n"
-                       "    const int k0 = buffer * 16;\n");
-    if (values)
-        write_load_values(w, a);
-    else
-        write_load_keys(w, a, "first - KEYS");
-    text_add(&w->body, "    if (k0 + 16 <= points) {\n#pragma unroll\n"
-                       "    for (int kk = 0; kk < 16; kk++) {\n");
-    write_product(w, 0, "a", x, y);
-    text_add(&w->body, "    } else {\n    for (int kk = 0; k0 + kk < points; kk++) {\n");
-    write_product(w, 0, "a", x, y);
-    text_add(&w->body, "    }\n");
-    panel_store(w, values ? &a->last : &a->first, panel_whole(values ? &a->last : &a->first, 1));
-    text_add(&w->body, "    }\n");
-}
-
-/* A loop over the thread's points. Rows and columns behind the last are those of the last: nothing uses what is computed
- * there. */
-static void write_points_begin(emit_writer *w)
-{
-    text_add(&w->body, "#pragma unroll\n    for (int i = 0; i < EACH; i++) {\n"
-                       "        const int at = ti + i / 4 * 16 + i %% 4, team = at < rows_here ? "
-                       "at : rows_here - 1;\n"
-                       "        const idx row = batch * rows_end + m0_first + team;\n"
-                       "#pragma unroll\n        for (int j = 0; j < 8; j++) {\n"
-                       "            const idx place = first + tj + j / 4 * 32 + j %% 4;\n"
-                       "            const idx col = place < keys ? place : keys - 1;\n");
-}
-
-/* Turns sums into scores. */
-static void write_epilogue(emit_writer *w)
-{
-    write_points_begin(w);
-    text_add(&w->body, "            total0(ARGS, local, team, row, col, a[i][j], a[i][j], rest);\n"
-                       "        }\n    }\n");
-}
-
-static void write_most(emit_writer *w)
-{
-    write_points_begin(w);
-    text_add(&w->body, "            if (place < keys)\n"
-                       "                most[i] = join1(most[i], value1(ARGS, local, team, row, "
-                       "col, a[i][j], rest));\n"
-                       "        }\n    }\n");
-}
-
-/* The epilogue of the first reduction: the eight threads of a row have its largest values. */
-static void write_most_end(emit_writer *w)
-{
-    text_add(
-        &w->body,
-        "#pragma unroll\n    for (int i = 0; i < EACH; i++) {\n"
-        "        const int team = ti + i / 4 * 16 + i %% 4;\n"
-        "        for (int half = 4; half > 0; half /= 2)\n"
-        "            most[i] = join1(most[i], __shfl_xor_sync(0xffffffffu, most[i], half));\n"
-        "        if (lane %% 8 == 0 && team < rows_here)\n"
-        "            result1(ARGS, local, team, batch * rows_end + m0_first + team, most[i]);\n"
-        "    }\n    __syncthreads();\n");
-}
-
-/* Scores become exponentials. */
-static void write_exponentials(emit_writer *w)
-{
-    write_points_begin(w);
-    text_add(&w->body, "            a[i][j] = value2(ARGS, local, team, row, col, a[i][j], rest);\n"
-                       "        }\n    }\n");
-}
-
-static void write_store_exponentials(emit_writer *w)
-{
-    text_add(&w->body,
-             "#pragma unroll\n    for (int j = 0; j < 8; j++) {\n"
-             "        const int key = tj + j / 4 * 32 + j %% 4;\n"
-             "#pragma unroll\n        for (int i = 0; i < EACH; i += 4) {\n"
-             "            float4 q;\n            q.x = a[i][j];\n            q.y = a[i + 1][j];\n"
-             "            q.z = a[i + 2][j];\n            q.w = a[i + 3][j];\n"
-             "            *(float4 *)(s_e + key * ROWS + PLACE(ti / 4 + i, key / 4)) = q;\n"
-             "        }\n    }\n    __syncthreads();\n");
-}
-
-/* Folds the exponentials. Of each row a thread has the running values of lanes tj to tj + 3 of a warp in rows.c. At the end of
- * a chunk, lanes are joined by halving, first across threads; then chunks are joined pairwise. */
-static void write_fold(emit_writer *w)
-{
-    text_add(&w->body,
-             "#pragma unroll\n    for (int i = 0; i < EACH; i++)\n"
-             "#pragma unroll\n        for (int j = 0; j < 8; j++)\n"
-             "            if (tj + j / 4 * 32 + j %% 4 < count)\n"
-             "                lanes[i][j %% 4] = join2(lanes[i][j %% 4], a[i][j]);\n"
-             "    if (tile %% (%d / KEYS) == %d / KEYS - 1 || tile == tiles - 1) {\n"
-             "#pragma unroll\n        for (int i = 0; i < EACH; i++) {\n"
-             "            const int at = ti + i / 4 * 16 + i %% 4;\n"
-             "#pragma unroll\n            for (int j = 0; j < 4; j++)\n"
-             "                for (int half = 4; half > 0; half /= 2)\n"
-             "                    lanes[i][j] = join2(lanes[i][j], __shfl_down_sync(0xffffffffu, "
-             "lanes[i][j], half));\n"
-             "            float x = join2(join2(lanes[i][0], lanes[i][2]), join2(lanes[i][1], "
-             "lanes[i][3]));\n"
-             "            int level = 0;\n"
-             "            for (; tile / (%d / KEYS) >> level & 1; level++)\n"
-             "                x = join2(pairs[level * ROWS + at], x);\n"
-             "            if (lane %% 8 == 0)\n                pairs[level * ROWS + at] = x;\n"
-             "#pragma unroll\n            for (int j = 0; j < 4; j++)\n"
-             "                lanes[i][j] = identity2();\n        }\n    }\n",
-             FOLD_CHUNK, FOLD_CHUNK, FOLD_CHUNK);
-}
-
-/* The chunks that have no partner yet, from the last on, and the epilogue of the fold. A thread takes a row. */
-static void write_fold_end(emit_writer *w)
-{
-    text_add(
-        &w->body,
-        "    if (t < rows_here) {\n"
-        "        const int chunks = (tiles * KEYS + %d) / %d;\n"
-        "        int level = 0;\n        while (!(chunks >> level & 1))\n            level++;\n"
-        "        float x = pairs[level * ROWS + t];\n"
-        "        for (level++; chunks >> level; level++)\n"
-        "            if (chunks >> level & 1)\n"
-        "                x = join2(pairs[level * ROWS + t], x);\n"
-        "        result2(ARGS, local, t, batch * rows_end + m0_first + t, x);\n    }\n"
-        "    __syncthreads();\n",
-        FOLD_CHUNK - 1, FOLD_CHUNK);
-}
-
-/* Ends a block of keys: its sums are added to those of the blocks before. */
-static void write_cut(emit_writer *w, int block)
-{
-    text_add(&w->body,
-             "    if (first + k0 + at == cut) {\n"
-             "#pragma unroll\n        for (int i = 0; i < EACH; i++)\n"
-             "#pragma unroll\n            for (int j = 0; j < 8; j++) {\n"
-             "                sum[i][j] = cut > g.n%d ? sum[i][j] + o[i][j] : o[i][j];\n"
-             "                o[i][j] = 0;\n            }\n"
-             "        cut = keys - cut < g.n%d ? keys : cut + g.n%d;\n    }\n",
-             block, block, block);
-}
-
-/* o[][] += the products of the exponentials with the values; during each step a panel of the next keys is loaded. */
-static void write_sums(emit_writer *w, const attend_kernel *a, int block)
-{
-    static const char *const x = "s_e + (k0 + kk) * ROWS + PLACE(ti / 4 + i, k0 / 4 ^ kk / 4)",
-                             *const y = "s_n1 + (k0 + kk) * (KEYS + 4) + tj + j * 8";
-    const bool same = w->target->same;
-    text_add(&w->body, "    float *s_n0 = s_keys;\n"
-                       "    for (int buffer = 0; buffer < STEPS; buffer++) {\n"
-                       "    const int k0 = buffer * 16;\n");
-    write_load_keys(w, a, "first + KEYS");
-    text_add(&w->body, "    const int here = count - k0 < 16 ? count - k0 : 16;\n");
-    if (same)
-        text_add(&w->body,
-                 "    for (int at = 0; at < here;) {\n"
-                 "    const int run = cut - (first + k0 + at) < here - at ? (int)(cut - (first "
-                 "+ k0 + at)) : here - at;\n");
-    text_add(&w->body,
-             "    if (%s == 16) {\n#pragma unroll\n    for (int kk = 0; kk < 16; kk++) {\n",
-             same ? "run" : "here");
-    write_product(w, 1, "o", x, y);
-    text_add(&w->body, same ? "    } else {\n    for (int kk = at; kk < at + run; kk++) {\n"
-                            : "    } else {\n    for (int kk = 0; kk < here; kk++) {\n");
-    write_product(w, 1, "o", x, y);
-    text_add(&w->body, "    }\n");
-    if (same) {
-        text_add(&w->body, "    at += run;\n");
-        write_cut(w, block);
-        text_add(&w->body, "    }\n");
-    }
-    panel_store(w, &a->first, panel_whole(&a->first, 1));
-    text_add(&w->body, "    }\n    __syncthreads();\n");
-}
-
 static void write_results(emit_writer *w)
 {
     text_add(&w->body,
-             "#pragma unroll\n    for (int i = 0; i < EACH; i++) {\n"
-             "        const int team = ti + i / 4 * 16 + i %% 4;\n"
+             "#pragma unroll\n    for (int i = 0; i < 4; i++) {\n"
+             "        const int team = ti + i;\n"
              "#pragma unroll\n        for (int j = 0; j < 8; j++) {\n"
              "            const idx col = tj + j / 4 * 32 + j %% 4;\n"
              "            if (team < rows_here && col < cols)\n"
@@ -419,12 +184,11 @@ static void write_results(emit_writer *w)
 
 static void write_begin(emit_writer *w, const attend_kernel *a)
 {
-    const attend_plan *l = &a->plan;
     const program *p = a->p;
-    const int64_t tiles = ceil_div(p->extent[1], l->rows);
+    const int64_t tiles = ceil_div(p->extent[1], ATTEND_ROWS);
     const int tiles_m = writer_number(w, tiles);
     text_add(&w->body,
-             "#define EACH %d\n#define ROWS %d\n#define KEYS %d\n"
+             "#define ROWS %d\n#define KEYS %d\n"
              "/* Where the exponentials of four rows lie among those of a key. */\n"
              "#define PLACE(group, key4) (((group) ^ ((key4) & 7)) * 4)\n\n"
              "extern \"C\" __global__ void __launch_bounds__(%d, %d) contract_attend(PARAMS)\n{\n"
@@ -435,66 +199,73 @@ static void write_begin(emit_writer *w, const attend_kernel *a)
              "    float *pairs = s_n1 + STEPS * 16 * (KEYS + 4);\n"
              "    unsigned char *local = (unsigned char *)(pairs + %d * ROWS);\n"
              "    const int t = threadIdx.x, lane = t & 31, warp = t >> 5;\n"
-             "    const int ti = warp * (EACH * 4) + lane / 8 * 4, tj = lane %% 8 * 4;\n"
+             "    const int ti = warp * 16 + lane / 8 * 4, tj = lane %% 8 * 4;\n"
              "    const idx rows_end = g.n%d, m0_end = rows_end, keys = g.n%d, points = g.n%d, "
              "cols = g.n%d;\n"
              "    const int tiles = (int)((keys + KEYS - 1) / KEYS);\n"
              "    const idx batch = blockIdx.x / g.n%d, m0_first = blockIdx.x %% g.n%d * ROWS;\n"
              "    const int rows_here = rows_end - m0_first < ROWS ? (int)(rows_end - m0_first) : "
              "ROWS;\n"
-             "    float a[EACH][8], most[EACH], rest;\n"
-             "#pragma unroll\n    for (int i = 0; i < EACH; i++)\n        most[i] = identity1();\n",
-             l->each, l->rows, KEYS, THREADS, BLOCKS, writer_number(w, l->points / TILE_K), LEVELS,
-             writer_number(w, p->extent[1]), writer_number(w, p->extent[2]),
+             "    float a[4][8], most[4], rest;\n"
+             "#pragma unroll\n    for (int i = 0; i < 4; i++)\n        most[i] = identity1();\n",
+             ATTEND_ROWS, ATTEND_KEYS, ATTEND_THREADS, BLOCKS, writer_number(w, steps_of(p)),
+             ATTEND_LEVELS, writer_number(w, p->extent[1]), writer_number(w, p->extent[2]),
              writer_number(w, p->extent[3]), writer_number(w, p[3].extent[2]), tiles_m, tiles_m);
 }
+
+/* ---- passes ---- */
 
 /* From the last tile to the second; the tiles take turns in two places, of which the second holds exponentials and values
  * later. */
 static void write_first_pass(emit_writer *w, const attend_kernel *a)
 {
-    text_add(&w->body, "    {\n");
-    write_first_keys(w, a);
-    text_add(&w->body, "    }\n    __syncthreads();\n"
-                       "    for (int tile = tiles - 1; tile > 0; tile--) {\n"
+    text_add(&w->body, "    for (int tile = tiles - 1; tile > 0; tile--) {\n"
                        "    const idx first = (idx)tile * KEYS;\n"
                        "    const float *from_keys = tile & 1 ? s_e : s_keys;\n"
                        "    float *s_n0 = tile & 1 ? s_keys : s_e;\n");
-    write_scores(w, a, false);
-    write_epilogue(w);
-    write_most(w);
+    attend_scores(w, a, false);
+    attend_epilogue(w);
+    attend_most(w);
     text_add(&w->body, "    __syncthreads();\n    }\n");
 }
 
 static void write_second_pass(emit_writer *w, const attend_kernel *a)
 {
     const int block = writer_number(w, contraction_block(w, &a->p[3]));
-    text_add(&w->body, "    float o[EACH][8], lanes[EACH][4];\n");
-    write_zeros(w, "o");
+    text_add(&w->body, "    float o[4][8], lanes[4][4];\n");
+    attend_zeros(w, "o");
     text_add(&w->body,
-             "#pragma unroll\n    for (int i = 0; i < EACH; i++)\n#pragma unroll\n"
+             "#pragma unroll\n    for (int i = 0; i < 4; i++)\n#pragma unroll\n"
              "        for (int j = 0; j < 4; j++)\n            lanes[i][j] = identity2();\n");
     if (w->target->same) {
-        text_add(&w->body, "    idx cut = g.n%d < keys ? g.n%d : keys;\n    float sum[EACH][8];\n",
+        text_add(&w->body, "    idx cut = g.n%d < keys ? g.n%d : keys;\n    float sum[4][8];\n",
                  block, block);
-        write_zeros(w, "sum");
+        attend_zeros(w, "sum");
     }
     text_add(&w->body, "    for (int tile = 0; tile < tiles; tile++) {\n"
                        "    const idx first = (idx)tile * KEYS;\n"
                        "    const int count = keys - first < KEYS ? (int)(keys - first) : KEYS;\n"
                        "    const float *from_keys = s_keys;\n");
-    write_scores(w, a, true);
-    write_epilogue(w);
-    text_add(&w->body, "    if (tile == 0) {\n");
-    write_most(w);
-    write_most_end(w);
+    attend_scores(w, a, true);
+    attend_epilogue(w);
+    if (!a->base) {
+        text_add(&w->body, "    if (tile == 0) {\n");
+        attend_most(w);
+        attend_most_end(w);
+        text_add(&w->body, "    }\n");
+    }
+    if (a->base) {
+        /* Other warps have no rows; the values that they would read belong to this one. */
+        text_add(&w->body, "    if (warp * 16 < rows_here) {\n");
+        attend_rescale(w, a);
+    }
+    attend_exponentials(w);
+    text_add(&w->body, a->base ? "    }\n" : "");
+    attend_fold(w, a);
+    attend_store(w);
+    attend_sums(w, a, block);
     text_add(&w->body, "    }\n");
-    write_exponentials(w);
-    write_fold(w);
-    write_store_exponentials(w);
-    write_sums(w, a, block);
-    text_add(&w->body, "    }\n");
-    write_fold_end(w);
+    attend_fold_end(w, a);
     write_results(w);
 }
 
@@ -517,7 +288,7 @@ static ig_status emit_with(attend_kernel *a, const emit_target *t, const emit_lo
 {
     const program *p = a->p;
     const contract_shape shape = {
-        .rows = a->plan.each, .cols = 8, .vector = 4, .warps_n = 1, .threads = THREADS};
+        .rows = 4, .cols = 8, .vector = 4, .warps_n = 1, .threads = ATTEND_THREADS};
     emit_writer w;
     a->first =
         (contraction){.p = p, .shape = shape, .locals = locals, .chain_rows = p->rows, .held = h};
@@ -539,14 +310,15 @@ static ig_status emit_with(attend_kernel *a, const emit_target *t, const emit_lo
         rows_result(&w, &p[k], k, locals);
     }
     write_begin(&w, a);
-    write_queries(&w, a);
-    write_first_pass(&w, a);
+    attend_queries(&w, a);
+    attend_first_keys(&w, a);
+    if (!a->base)
+        write_first_pass(&w, a);
     write_second_pass(&w, a);
     text_add(&w.body, "}\n");
-    const uint32_t grid[3] = {(uint32_t)(p->extent[0] * ceil_div(p->extent[1], a->plan.rows)), 1,
-                              1},
-                   block[3] = {THREADS, 1, 1};
-    return writer_finish(&w, "contract_attend", grid, block, (size_t)a->plan.bytes);
+    const uint32_t grid[3] = {(uint32_t)(p->extent[0] * ceil_div(p->extent[1], ATTEND_ROWS)), 1, 1},
+                   block[3] = {ATTEND_THREADS, 1, 1};
+    return writer_finish(&w, "contract_attend", grid, block, (size_t)a->shared_bytes);
 }
 
 ig_status emit_contract_attend(const program *p, int n, const emit_target *t, emitted *out,
@@ -554,14 +326,17 @@ ig_status emit_contract_attend(const program *p, int n, const emit_target *t, em
 {
     held_values h;
     attend_kernel a = {.p = p};
-    *done = find_values(p, n, &h) && p[3].extent[2] <= KEYS && p->extent[3] > 0 &&
-            p->extent[3] <= POINTS_MOST && p->extent[2] > 0 && choose(p, t, &h, &a.plan);
+    *done = find_values(p, n, &h) && p[3].extent[2] <= ATTEND_KEYS && p->extent[3] > 0 &&
+            p->extent[3] <= POINTS_MOST && p->extent[2] > 0 &&
+            (a.shared_bytes = shared_of(p, t, &h)) > 0;
     if (!*done)
         return IG_OK;
     emit_locals locals = {.at = memory_new((size_t)(p->n_local + 1) * sizeof *locals.at)};
     if (!locals.at)
         return IG_ERR_MEMORY;
-    lay_out(p, n, &h, a.plan.rows, &locals);
+    lay_out(p, n, &h, ATTEND_ROWS, &locals);
+    if (!t->same)
+        a.base = find_base(p, &h, &locals);
     const ig_status status = emit_with(&a, t, &locals, &h, out);
     memory_free(locals.at);
     return status;
