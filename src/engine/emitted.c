@@ -117,11 +117,14 @@ static ig_status emit(const schedule *s, const program *p, int record, const bac
                       emitted *out)
 {
     const backend_limits *l = &dev->limits;
-    bool *by_value = memory_new((size_t)s->n_slot + 1);
+    bool *by_value = memory_new(2 * ((size_t)s->n_slot + 1)), *constant = by_value;
     int64_t *bytes = memory_new((size_t)(s->n_slot + 1) * sizeof *bytes);
     int *records = memory_new((size_t)(p->chain + 1) * sizeof *records);
     ig_status status = by_value && bytes && records ? IG_OK : IG_ERR_MEMORY;
+    if (status == IG_OK)
+        constant = by_value + s->n_slot + 1;
     for (int k = 0; k < s->n_slot && status == IG_OK; k++) {
+        constant[k] = s->slot[k].kind == SLOT_LEAF && s->slot[k].shares < 0;
         by_value[k] = s->slot[k].kind == SLOT_LEAF && engine.g.leaf[k]->is_number;
         bytes[k] = s->slot[k].bytes;
     }
@@ -141,6 +144,7 @@ static ig_status emit(const schedule *s, const program *p, int record, const bac
                                 .extremes = dev->language && strcmp(dev->language, "cuda") == 0,
                                 .matrices = l->matrices,
                                 .by_value = by_value,
+                                .constant = constant,
                                 .slot_len = bytes,
                                 .record = records,
                                 .buffer_bytes = l->alloc_bytes,

@@ -26,6 +26,7 @@ typedef struct emit_target {
     bool extremes; /* instructions for the minimum and maximum of two floats: see math.cuh */
     bool matrices; /* a subgroup multiplies matrices of f32: used for contractions unless same */
     const bool *by_value; /* of each slot: a one-element input that the launch passes as a value */
+    const bool *constant; /* of each slot: an input that nothing overwrites meanwhile; or NULL */
     const int64_t *slot_len; /* of each slot: bytes */
     const int
         *record; /* of each program of the chain: its record of faults; NULL: all use the first */

@@ -43,7 +43,9 @@ static void write_points(emit_writer *w, const program *p, int k, int inner, con
         text_add(&w->body, "            for (idx col = lane; col < g.n%d; col += 32)\n", inner);
         write_point(w, p, k, args, NULL);
     } else {
-        const int whole = held->each - HELD_STEP;
+        /* The last values of a thread may be behind the end of the row. */
+        const int whole =
+            held->points == (int64_t)held->each * FOLD_WIDTH ? held->each : held->each - HELD_STEP;
         if (whole) {
             text_add(&w->body,
                      "#pragma unroll\n            for (int u = 0; u < %d; u++) {\n"
@@ -52,18 +54,20 @@ static void write_points(emit_writer *w, const program *p, int k, int inner, con
             write_point(w, p, k, args, held);
             text_add(&w->body, "            }\n");
         }
-        text_add(&w->body,
-                 "#pragma unroll\n            for (int u = %d; u < %d; u++) {\n"
-                 "                const idx col = u * 32 + lane;\n"
-                 "                if (col < g.n%d)\n    ",
-                 whole, held->each, inner);
-        write_point(w, p, k, args, held);
-        text_add(&w->body, "            }\n");
+        if (whole < held->each) {
+            text_add(&w->body,
+                     "#pragma unroll\n            for (int u = %d; u < %d; u++) {\n"
+                     "                const idx col = u * 32 + lane;\n"
+                     "                if (col < g.n%d)\n    ",
+                     whole, held->each, inner);
+            write_point(w, p, k, args, held);
+            text_add(&w->body, "            }\n");
+        }
     }
     text_add(&w->body, "        }\n");
 }
 
-static void write_short(emit_writer *w, const program *p, int n, int64_t rows,
+static void write_short(emit_writer *w, const program *p, int n, int64_t rows, int teams,
                         const emit_locals *locals, const held_values *held)
 {
     const char *args = ROWS_ARGS(locals);
@@ -71,7 +75,7 @@ static void write_short(emit_writer *w, const program *p, int n, int64_t rows,
     const int r = writer_number(w, rows);
     text_add(&w->body, "extern \"C\" __global__ void ");
     if (held && held_registers(held, p, n) <= HELD_FEW)
-        text_add(&w->body, "__launch_bounds__(%d, 3) ", ROWS_THREADS);
+        text_add(&w->body, "__launch_bounds__(%d, 3) ", teams * FOLD_WIDTH);
     text_add(&w->body, "rows(PARAMS)\n{\n");
     if (locals && locals->n)
         text_add(&w->body, "    extern __shared__ long long shared[];\n"
@@ -84,7 +88,7 @@ static void write_short(emit_writer *w, const program *p, int n, int64_t rows,
              "    for (idx first = (idx)blockIdx.x * %d; first < g.n%d; first += (idx)gridDim.x * "
              "%d) {\n        const idx row = first + team;\n        const bool here = row < "
              "g.n%d;\n",
-             ROWS_TEAMS, r, ROWS_TEAMS, r);
+             teams, r, teams, r);
     if (held)
         held_declare(w, held);
     for (int k = 0; k < n; k++) {
@@ -232,7 +236,7 @@ ig_status emit_rows(const program *p, int n, const emit_target *t, emitted *out)
 {
     const int64_t rows = n > 1 ? p->rows : p->outer, most = longest_row(p, n, rows);
     const bool is_short = most <= FOLD_CHUNK && !t->cpu;
-    const int teams = is_short ? ROWS_TEAMS : 1;
+    int teams = is_short ? ROWS_TEAMS : 1;
     held_values values;
     const held_values *held = NULL;
     emit_locals locals;
@@ -243,7 +247,11 @@ ig_status emit_rows(const program *p, int n, const emit_target *t, emitted *out)
     if (is_short && n > 1) {
         held_find(&values, p, n, rows);
         held = values.n ? &values : NULL;
+        w.restricts = held != NULL;
     }
+    /* Few rows are spread over all processors. */
+    while (held && teams > 1 && rows < (int64_t)teams * t->processors)
+        teams /= 2;
     ig_status status = find_locals(p, t, teams, held, &locals, &shared);
     if (status == IG_OK) {
         rows_set_lengths(p, n, &locals);
@@ -253,11 +261,12 @@ ig_status emit_rows(const program *p, int n, const emit_target *t, emitted *out)
         if (t->cpu)
             rows_serial_chain(&w, p, n, rows, &locals);
         else if (is_short)
-            write_short(&w, p, n, rows, &locals, held);
+            write_short(&w, p, n, rows, teams, &locals, held);
         else
             write_long(&w, p, n, rows, &locals);
         const uint32_t grid[3] = {rows_grid(ceil_div(rows, teams), t), 1, 1};
-        const uint32_t block[3] = {t->cpu ? 1 : ROWS_THREADS, 1, 1};
+        const uint32_t threads = is_short ? (uint32_t)(teams * FOLD_WIDTH) : ROWS_THREADS;
+        const uint32_t block[3] = {t->cpu ? 1 : threads, 1, 1};
         status = writer_finish(&w, "rows", grid, block, shared);
     }
     memory_free(locals.at);

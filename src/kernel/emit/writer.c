@@ -66,16 +66,25 @@ static int pointer_add(emit_writer *w, emit_pointer p)
 
 int writer_operand(emit_writer *w, const operand *o, bool written)
 {
+    enum { SMALL_BYTES = 1 << 16 };
     /* Without elements the view may begin behind the buffer's end. */
     const uint64_t first = view_size(&o->v) ? (uint64_t)o->v.offset : 0;
     const uint64_t offset = first * ig_dtype_bytes(o->dtype);
+    const emit_target *t = w->target;
+    const bool small = w->restricts && t->constant && t->slot_len && t->constant[o->slot] &&
+                       t->slot_len[o->slot] <= SMALL_BYTES;
     w->needs_f64 = w->needs_f64 || o->dtype == IG_F64;
-    return pointer_add(w, (emit_pointer){{EMIT_SLOT, o->slot, offset}, o->dtype, written, NULL});
+    return pointer_add(w, (emit_pointer){.at = {EMIT_SLOT, o->slot, offset},
+                                         .dtype = o->dtype,
+                                         .written = written,
+                                         .restricts = small});
 }
 
 int writer_scratch(emit_writer *w, const char *type, uint64_t offset)
 {
-    return pointer_add(w, (emit_pointer){{EMIT_SCRATCH, -1, offset}, IG_BOOL, true, type});
+    return pointer_add(
+        w, (emit_pointer){
+               .at = {EMIT_SCRATCH, -1, offset}, .dtype = IG_BOOL, .written = true, .type = type});
 }
 
 int writer_record(emit_writer *w, int number)
@@ -132,8 +141,9 @@ static void params_write(const emit_writer *w, text *t)
     text_add(t, "#define PARAMS ");
     for (int i = 0; i < w->n_pointer; i++) {
         const emit_pointer *p = &w->pointer[i];
-        text_add(t, "%s%s *p%d, ", p->written || p->type ? "" : "const ",
-                 p->type ? p->type : emit_storage_type(p->dtype), i);
+        text_add(t, "%s%s *%sp%d, ", p->written || p->type ? "" : "const ",
+                 p->type ? p->type : emit_storage_type(p->dtype),
+                 p->restricts && !p->written ? "__restrict__ " : "", i);
     }
     text_add(t, "%ssizes g\n#define ARGS ", w->faults ? "unsigned int *fault, " : "");
     for (int i = 0; i < w->n_pointer; i++)

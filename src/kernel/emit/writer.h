@@ -17,6 +17,7 @@ typedef struct emit_pointer {
     emit_param at;
     ig_dtype dtype; /* of storage */
     bool written;
+    bool restricts;   /* nothing else points there: loads may pass stores */
     const char *type; /* of scratch: its C type; else NULL */
 } emit_pointer;
 
@@ -41,6 +42,7 @@ typedef struct emit_writer {
     bool faults;
     int fault_program, fault_field; /* the program whose record the field holds; -1: none yet */
     bool rolled;                    /* loops are not unrolled */
+    bool restricts;                 /* small constant inputs are loaded before stores */
     bool failed;
 } emit_writer;
 

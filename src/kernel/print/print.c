@@ -266,8 +266,11 @@ static void function_params(printer *p, const print_function *f)
 {
     for (uint32_t i = 0; i < f->f->n_params; i++) {
         const kernel_var *v = f->f->params[i];
+        const bool restricts = v->is_restrict && p->target->language == LANGUAGE_CUDA;
+        const char *name =
+            print_format(p, "%s%s", restricts ? "__restrict__ " : "", print_name_of(p, v));
         print_out(p, "%s%s", i ? ", " : "",
-                  print_declare(p, v->type, v->space, print_name_of(p, v), print_var_stored(v)));
+                  print_declare(p, v->type, v->space, name, print_var_stored(v)));
     }
     print_hand_params(p, f, f->f->n_params == 0);
 }
