@@ -435,12 +435,25 @@ cudnnStatus_t cudnnBackendGetAttribute(const cudnnBackendDescriptor_t desc,
 
 /* ---- the work ---- */
 
+typedef struct work {
+    problem problem;
+    float *at[3];
+    int which;
+    void *workspace;
+    size_t workspace_bytes;
+} work;
+
 /* All products of a convolution: of each, at[which] receives the sum over the others. */
-static void convolve(const problem *c, float *const at[3], int which)
+static void convolve(const void *data)
 {
+    const work *job = data;
+    const problem *c = &job->problem;
+    float *const *at = job->at;
+    const int which = job->which;
     const int64_t *xs = c->dims[0], *ws = c->dims[1], *ys = c->dims[2], *s = c->dims[which];
     const int64_t groups = xs[1] / ws[1], each = ws[0] / groups;
     const int64_t all = ys[0] * ys[1] * ys[2] * ys[3] * ws[1] * ws[2] * ws[3];
+    memset(job->workspace, 0xff, job->workspace_bytes);
     memset(at[which], 0, sizeof(float) * (size_t)(s[0] * s[1] * s[2] * s[3]));
     for (int64_t i = 0; i < all; i++) {
         const int64_t col = i % ws[3], row = i / ws[3] % ws[2], m = i / ws[3] / ws[2] % ws[1];
@@ -492,11 +505,12 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t
         return BAD_PARAM;
     if (is_set("FAKE_LIBRARY_FAIL"))
         return BROKEN;
-    wait_for(((context *)handle)->stream);
-    memset(workspace, 0xff, (size_t)d->engine->workspace);
-    convolve(p, at,
-             p->type == CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR         ? 2
-             : p->type == CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR ? 0
-                                                                                       : 1);
-    return 0;
+    const work job = {*p,
+                      {at[0], at[1], at[2]},
+                      p->type == CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR         ? 2
+                      : p->type == CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR ? 0
+                                                                                                : 1,
+                      workspace,
+                      (size_t)d->engine->workspace};
+    return queue_call(((context *)handle)->stream, convolve, &job, sizeof job) ? 0 : INTERNAL;
 }

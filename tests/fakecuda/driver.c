@@ -425,6 +425,7 @@ static CUresult command_run(const command *c)
         }
         break;
     case COMMAND_LAUNCH: return launch_run(c->launch);
+    case COMMAND_CALL: c->call(from); break;
     }
     return CUDA_SUCCESS;
 }
@@ -442,6 +443,21 @@ CUresult command_add(CUstream stream, command *c)
         stream->n_follow = 1;
     }
     return CUDA_SUCCESS;
+}
+
+SHOWN bool fake_call(CUstream stream, void (*run)(const void *data), const void *data, size_t bytes)
+{
+    if (fake_enter(__func__) != CUDA_SUCCESS) {
+        fake_leave();
+        return false;
+    }
+    command *c = command_new(COMMAND_CALL, bytes);
+    if (c) {
+        c->call = run;
+        c->bytes = bytes;
+        memcpy(c->held, data, bytes);
+    }
+    return fake_done(command_add(stream, c)) == CUDA_SUCCESS;
 }
 
 CUresult stream_drain(CUstream stream)

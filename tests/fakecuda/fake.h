@@ -10,6 +10,7 @@
 #define FAKECUDA_FAKE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* The n-th call from now on fails, once or, as when the device is lost, from there on always; 0: none does. */
@@ -33,10 +34,16 @@ typedef enum fake_what {
     FAKE_COUNTS
 } fake_what;
 typedef long fake_count_fn(fake_what what);
+struct CUstream_st;
+/* For stand-ins of libraries: queues a call of run with a copy of the data, as a launch would be; in a capture it becomes a node.
+ * False if there is no memory. */
+typedef bool fake_call_fn(struct CUstream_st *stream, void (*run)(const void *data),
+                          const void *data, size_t bytes);
 
 fake_fail_fn fake_fail;
 fake_lose_fn fake_lose;
 fake_memory_fn fake_memory;
 fake_count_fn fake_count;
+fake_call_fn fake_call;
 
 #endif

@@ -21,7 +21,8 @@ struct CUgraphExec_st {
 
 static command *copy_of(const command *c)
 {
-    const uint64_t held = c->kind == COMMAND_COPY && !c->from ? c->bytes : 0;
+    const bool holds = c->kind == COMMAND_CALL || (c->kind == COMMAND_COPY && !c->from);
+    const uint64_t held = holds ? c->bytes : 0;
     command *out = command_new(c->kind, held);
     if (!out)
         return NULL;

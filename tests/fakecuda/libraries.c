@@ -1,6 +1,8 @@
 /* The stand-in for cuBLASLt; see libraries.h. */
 #include "libraries.h"
 
+#include "fakecuda/fake.h"
+
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,14 +13,13 @@ bool is_set(const char *name)
     return value && strcmp(value, "1") == 0;
 }
 
-void wait_for(CUstream stream)
+bool queue_call(CUstream stream, void (*run)(const void *data), const void *data, size_t bytes)
 {
-    CUresult (*wait)(CUstream) = NULL;
+    fake_call_fn *call = NULL;
     void *driver = dlopen(getenv("IG_CUDA"), RTLD_NOW | RTLD_LOCAL);
-    void *at = driver ? dlsym(driver, "cuStreamSynchronize") : NULL;
-    memcpy(&wait, &at, sizeof at);
-    if (wait)
-        wait(stream);
+    void *at = driver ? dlsym(driver, "fake_call") : NULL;
+    memcpy(&call, &at, sizeof at);
+    return call && call(stream, run, data, bytes);
 }
 
 /* ---- cuBLASLt ---- */
@@ -146,6 +147,33 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtM
     return is_set("FAKE_LIBRARY_REFUSE") || ((layout *)a)->type != CUDA_R_32F ? REFUSED : 0;
 }
 
+typedef struct matmul {
+    desc of;
+    layout a, b, d;
+    const float *at[2];
+    float *to;
+    void *workspace;
+    size_t workspace_bytes;
+} matmul;
+
+static void multiply(const void *data)
+{
+    const matmul *m = data;
+    const desc *x = &m->of;
+    memset(m->workspace, 0xff, m->workspace_bytes);
+    const int64_t k = (int64_t)(x->transposed[0] ? m->a.rows : m->a.columns);
+    for (int32_t job = 0; job < m->d.batch; job++)
+        for (int64_t j = 0; j < (int64_t)m->d.columns; j++)
+            for (int64_t i = 0; i < (int64_t)m->d.rows; i++) {
+                const float *p = m->at[0] + job * m->a.stride, *q = m->at[1] + job * m->b.stride;
+                double sum = x->epilogue == CUBLASLT_EPILOGUE_BIAS ? x->bias[i] : 0;
+                for (int64_t n = 0; n < k; n++)
+                    sum += (double)p[x->transposed[0] ? n + i * m->a.ld : i + n * m->a.ld] *
+                           q[x->transposed[1] ? j + n * m->b.ld : n + j * m->b.ld];
+                m->to[job * m->d.stride + i + j * m->d.ld] = (float)sum;
+            }
+}
+
 cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t of, const void *alpha,
                               const void *a, cublasLtMatrixLayout_t a_layout, const void *b,
                               cublasLtMatrixLayout_t b_layout, const void *beta, const void *c,
@@ -153,30 +181,19 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t of, 
                               cublasLtMatrixLayout_t d_layout, const cublasLtMatmulAlgo_t *algo,
                               void *workspace, size_t workspace_bytes, cudaStream_t stream)
 {
-    const desc *x = (const desc *)of;
-    const layout *la = (const layout *)a_layout, *lb = (const layout *)b_layout,
-                 *ld = (const layout *)d_layout;
+    const matmul m = {*(const desc *)of,
+                      *(const layout *)a_layout,
+                      *(const layout *)b_layout,
+                      *(const layout *)d_layout,
+                      {a, b},
+                      d,
+                      workspace,
+                      workspace_bytes};
     (void)handle;
     (void)alpha;
     (void)beta;
     (void)c;
     (void)c_layout;
     (void)algo;
-    if (is_set("FAKE_LIBRARY_FAIL"))
-        return BROKEN;
-    wait_for(stream);
-    memset(workspace, 0xff, workspace_bytes);
-    const int64_t k = (int64_t)(x->transposed[0] ? la->rows : la->columns);
-    for (int32_t job = 0; job < ld->batch; job++)
-        for (int64_t j = 0; j < (int64_t)ld->columns; j++)
-            for (int64_t i = 0; i < (int64_t)ld->rows; i++) {
-                const float *p = (const float *)a + job * la->stride;
-                const float *q = (const float *)b + job * lb->stride;
-                double sum = x->epilogue == CUBLASLT_EPILOGUE_BIAS ? x->bias[i] : 0;
-                for (int64_t m = 0; m < k; m++)
-                    sum += (double)p[x->transposed[0] ? m + i * la->ld : i + m * la->ld] *
-                           q[x->transposed[1] ? j + m * lb->ld : m + j * lb->ld];
-                ((float *)d)[job * ld->stride + i + j * ld->ld] = (float)sum;
-            }
-    return 0;
+    return is_set("FAKE_LIBRARY_FAIL") || !queue_call(stream, multiply, &m, sizeof m) ? BROKEN : 0;
 }

@@ -26,6 +26,7 @@ typedef enum command_kind {
     COMMAND_COPY,
     COMMAND_FILL,
     COMMAND_LAUNCH,
+    COMMAND_CALL,
     COMMAND_EVENT
 } command_kind;
 
@@ -39,6 +40,7 @@ typedef struct command {
     unsigned char value;
     CUevent event;
     fake_launch *launch;
+    void (*call)(const void *data);
     struct command *after[FAKE_AFTER]; /* of a node */
     int n_after;
     unsigned char held[];

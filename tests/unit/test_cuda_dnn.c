@@ -1,5 +1,5 @@
 /* Plans of cuDNN's graph API, on its stand-in (tests/fakecuda/dnn.c), which checks every attribute: which engine is
- * chosen; calls that fail, each in turn; inputs that are not aligned. */
+ * chosen; calls that fail, each in turn; inputs that are not aligned; graphs of launches. */
 #include "support/cuda.h"
 #include "support/unit.h"
 
@@ -165,6 +165,50 @@ static void inputs_that_are_not_aligned(void **unused)
     assert_true(fail_at(0, false) > 0); /* cuDNN ran */
 }
 
+/* Inputs in one of several buffers, in turn: one graph for each is enough. If they never come back, there are no graphs after
+ * some attempts. */
+static void check_graphs(int n_inputs, int runs, int graphs_least, int graphs_most)
+{
+    enum { INPUTS = 40 };
+    static float want[INPUTS][MOST];
+    float got[MOST];
+    ig_array *x[INPUTS], *w;
+    int n = 0;
+    assert_true(n_inputs <= INPUTS);
+    assert_int_equal(ig_scope_begin(), IG_OK);
+    w = noise(100, IG_SHAPE(3, 2, 3, 3));
+    for (int i = 0; i < n_inputs; i++)
+        x[i] = noise(i, IG_SHAPE(1, 2, 5, 5));
+    assert_int_equal(ig_eval(x, n_inputs), IG_OK);
+    assert_int_equal(ig_eval(&w, 1), IG_OK);
+    const long graphs = fake.count(FAKE_GRAPHS);
+    for (int run = 0; run < runs; run++) {
+        const int i = run % n_inputs;
+        assert_int_equal(ig_scope_begin(), IG_OK);
+        ig_array *y = ig_conv2d(x[i], w, NULL, IG_NONE, IG_AXES(1), IG_NONE, 1);
+        for (int k = 0; k < 3; k++) /* enough launches for a graph */
+            y = ig_cumulative_sum(y, IG_AXES(k), IG_DTYPE_NONE, false);
+        n = (int)ig_size(y);
+        assert_int_equal(ig_read(y, got, (size_t)n * sizeof *got), IG_OK);
+        if (run < n_inputs)
+            memcpy(want[i], got, sizeof got);
+        assert_memory_equal(got, want[i], (size_t)n * sizeof *got);
+        ig_scope_end();
+    }
+    assert_in_range(fake.count(FAKE_GRAPHS) - graphs, graphs_least, graphs_most);
+    ig_scope_end();
+}
+
+static void buffers_that_alternate_have_graphs(void **unused)
+{
+    (void)unused;
+    fail_at(0, false);
+    check_graphs(1, 10, 8, 8);
+    check_graphs(2, 20, 18, 20);
+    check_graphs(5, 40, 36, 40);
+    check_graphs(40, 120, 0, 20);
+}
+
 /* Before a launch our own kernels take over; in a launch it is an error. */
 static void calls_that_fail_on_the_device(void **unused)
 {
@@ -198,7 +242,6 @@ int main(int argc, char **argv)
     (void)argc;
     cuda_prepare(argv[0]);
     setenv("IG_CUDNN", cuda_library("libraries.so"), 1);
-    setenv("IG_CUDA_GRAPHS", "off", 1);
     static const char *path;
     void *library = dlopen(cuda_library("libraries.so"), RTLD_NOW | RTLD_LOCAL);
     void *at[2] = {dlsym(library, "fake_dnn_fail"), dlsym(library, "fake_dnn_objects")};
@@ -211,6 +254,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(wrong_numbers_are_refused),
         cmocka_unit_test(calls_that_fail),
         cmocka_unit_test_setup_teardown(inputs_that_are_not_aligned, cuda_test_begin,
+                                        cuda_test_end),
+        cmocka_unit_test_setup_teardown(buffers_that_alternate_have_graphs, cuda_test_begin,
                                         cuda_test_end),
         cmocka_unit_test_setup_teardown(calls_that_fail_on_the_device, cuda_test_begin,
                                         cuda_test_end),

@@ -206,7 +206,6 @@ int main(int argc, char **argv)
     cuda_prepare(argv[0]);
     setenv("IG_CUBLASLT", cuda_library("libraries.so"), 1);
     setenv("IG_CUDNN", cuda_library("libraries.so"), 1);
-    setenv("IG_CUDA_GRAPHS", "off", 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(results_are_those_of_the_cpu, cuda_test_begin,
                                         cuda_test_end),

@@ -5,6 +5,9 @@
  * and the graph is launched as a whole. A list that differs in more than arguments is captured again. After some such
  * changes, or if the driver refuses, the launches go to the stream one by one for good.
  *
+ * The arguments of a library's launches cannot be changed. But buffers alternate: a training step writes new weights while
+ * it reads the old ones. So a list has several graphs, and each knows which one fitted after it.
+ *
  * Launches that need not follow each other are parallel branches of the graph.
  *
  * The device's lock is held from begin to end, so that no other thread's commands come between. */
@@ -16,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CAPTURE_AFTER = 2, CAPTURES_MOST = 4, GRAPHS_MOST = 256 };
+enum { CAPTURE_AFTER = 2, CAPTURES_MOST = 16, GRAPHS_EACH = 8, GRAPHS_MOST = 256 };
 
 typedef enum replay_mode { REPLAY_DIRECT, REPLAY_CAPTURE, REPLAY_COMPARE } replay_mode;
 
@@ -26,8 +29,18 @@ typedef struct replay_node {
     CUgraphNode node;
     uint32_t grid[3], block[3];
     size_t shared_bytes;
-    size_t at, bytes; /* in replay.args: its arguments, or the key of the call */
+    size_t at, bytes; /* in replay_graph.args: its arguments, or the key of the call */
 } replay_node;
+
+typedef struct replay_graph {
+    CUgraph graph;
+    CUgraphExec exec; /* NULL: none */
+    replay_node *node;
+    int n, room;
+    unsigned char *args;
+    size_t args_used, args_room;
+    int follower; /* number of the graph that fitted after it */
+} replay_graph;
 
 struct cuda_replay {
     cuda_device *dev;
@@ -35,12 +48,12 @@ struct cuda_replay {
     int runs, captures;
     bool refused; /* no graph any more */
     bool again;   /* the list is not the graph's */
-    CUgraph graph;
-    CUgraphExec exec;
-    replay_node *node;
-    int n, room, next; /* next: to be compared */
-    unsigned char *args;
-    size_t args_used, args_room;
+    bool broken;  /* nor can it become that */
+    bool repeats; /* the list was given before, and no graph fitted yet */
+    replay_graph all[GRAPHS_EACH], *g;
+    int last;           /* the graph that fitted last */
+    unsigned compared;  /* graphs that do not fit this time: a bit for each */
+    int next;           /* node to be compared */
     CUgraphNode *group; /* while it is captured: the last node of each group */
     int n_group, room_group;
     bool in_group;
@@ -60,17 +73,41 @@ static bool can_replay(void)
 }
 
 /* With the context. */
-static void drop_graph(cuda_replay *r)
+static void drop_graph(cuda_replay *r, replay_graph *g)
 {
-    r->dev->n_graphs -= r->exec != NULL;
-    if (r->exec)
-        cu.graph_exec_destroy(r->exec);
-    if (r->graph)
-        cu.graph_destroy(r->graph);
-    r->exec = NULL;
-    r->graph = NULL;
-    r->n = 0;
-    r->args_used = 0;
+    r->dev->n_graphs -= g->exec != NULL;
+    if (g->exec)
+        cu.graph_exec_destroy(g->exec);
+    if (g->graph)
+        cu.graph_destroy(g->graph);
+    g->exec = NULL;
+    g->graph = NULL;
+    g->n = 0;
+    g->args_used = 0;
+}
+
+static void drop_graphs(cuda_replay *r)
+{
+    for (int i = 0; i < GRAPHS_EACH; i++)
+        drop_graph(r, &r->all[i]);
+}
+
+/* The graph to compare with: the one that fitted after the last one, or any that was not compared; -1: there is none. */
+static int guess(const cuda_replay *r)
+{
+    int i = r->all[r->last].follower;
+    for (int k = 0; k < GRAPHS_EACH; k++, i = (i + 1) % GRAPHS_EACH)
+        if (r->all[i].exec && !(r->compared >> i & 1))
+            return i;
+    return -1;
+}
+
+/* Room for another graph: an empty place, or that of the oldest. */
+static replay_graph *make_room(cuda_replay *r)
+{
+    replay_graph *g = &r->all[r->captures % GRAPHS_EACH];
+    drop_graph(r, g);
+    return g;
 }
 
 static ig_status begin(const backend *dev, void **kept)
@@ -85,55 +122,61 @@ static ig_status begin(const backend *dev, void **kept)
         r->refused = !can_replay();
     }
     TRY(cuda_enter(d));
-    r->again = false;
+    if (!r->repeats)
+        r->compared = 0;
+    r->again = r->broken = false;
     r->next = 0;
     r->n_group = 0;
     r->in_group = false;
-    r->mode = r->exec ? REPLAY_COMPARE : REPLAY_DIRECT;
-    if (!r->exec && !r->refused && r->runs++ >= CAPTURE_AFTER && d->n_graphs < GRAPHS_MOST &&
-        cu.capture_begin(d->stream, CU_STREAM_CAPTURE_MODE_RELAXED) == CUDA_SUCCESS)
+    const int fits = guess(r);
+    r->g = fits < 0 ? NULL : &r->all[fits];
+    r->mode = r->g ? REPLAY_COMPARE : REPLAY_DIRECT;
+    if (!r->g && !r->refused && r->runs++ >= CAPTURE_AFTER && d->n_graphs < GRAPHS_MOST &&
+        cu.capture_begin(d->stream, CU_STREAM_CAPTURE_MODE_RELAXED) == CUDA_SUCCESS) {
         r->mode = REPLAY_CAPTURE;
+        r->g = make_room(r);
+    }
     now = r;
     return IG_OK;
 }
 
 /* ---- launches between begin and end ---- */
 
-static bool grow(cuda_replay *r, size_t bytes)
+static bool grow(replay_graph *g, size_t bytes)
 {
-    if (r->n == r->room) {
-        const int room = r->room ? 2 * r->room : 32;
-        replay_node *more = memory_resize(r->node, (size_t)room * sizeof *more);
+    if (g->n == g->room) {
+        const int room = g->room ? 2 * g->room : 32;
+        replay_node *more = memory_resize(g->node, (size_t)room * sizeof *more);
         if (!more)
             return false;
-        r->node = more;
-        r->room = room;
+        g->node = more;
+        g->room = room;
     }
-    if (r->args_used + bytes > r->args_room) {
-        const size_t room = 2 * (r->args_used + bytes);
-        unsigned char *more = memory_resize(r->args, room);
+    if (g->args_used + bytes > g->args_room) {
+        const size_t room = 2 * (g->args_used + bytes);
+        unsigned char *more = memory_resize(g->args, room);
         if (!more)
             return false;
-        r->args = more;
-        r->args_room = room;
+        g->args = more;
+        g->args_room = room;
     }
     return true;
 }
 
 /* Adds a node and returns where its arguments go. NULL if there is no memory for it: the capture is given up, which is
  * not an error. */
-static unsigned char *node_add(cuda_replay *r, const replay_node *from)
+static unsigned char *node_add(replay_graph *g, const replay_node *from)
 {
     const bool failed = ig_failed();
-    if (!grow(r, from->bytes)) {
+    if (!grow(g, from->bytes)) {
         if (!failed)
             ig_error(NULL);
         return NULL;
     }
-    r->node[r->n] = *from;
-    r->node[r->n++].at = r->args_used;
-    r->args_used += from->bytes;
-    return r->args + r->node[r->n - 1].at;
+    g->node[g->n] = *from;
+    g->node[g->n++].at = g->args_used;
+    g->args_used += from->bytes;
+    return g->args + g->node[g->n - 1].at;
 }
 
 /* The node that the stream's last launch became. */
@@ -228,7 +271,7 @@ static bool arguments_equal(const cuda_kernel *k, void *const *args, const unsig
 /* Gives the node the arguments and the shape of this time. */
 static bool node_change(cuda_replay *r, replay_node *n, const kernel_launch *l, void **args)
 {
-    arguments_put(n->code, args, r->args + n->at);
+    arguments_put(n->code, args, r->g->args + n->at);
     memcpy(n->grid, l->grid, sizeof n->grid);
     memcpy(n->block, l->block, sizeof n->block);
     n->shared_bytes = l->shared_bytes;
@@ -241,14 +284,14 @@ static bool node_change(cuda_replay *r, replay_node *n, const kernel_launch *l, 
                                             .blockDimZ = l->block[2],
                                             .sharedMemBytes = (unsigned)l->shared_bytes,
                                             .kernelParams = args};
-    return cu.graph_set_kernel(r->exec, n->node, &params) == CUDA_SUCCESS;
+    return cu.graph_set_kernel(r->g->exec, n->node, &params) == CUDA_SUCCESS;
 }
 
 bool cuda_replay_launch(cuda_replay *r, cuda_kernel *k, const kernel_launch *l, void **args)
 {
     if (r->mode != REPLAY_COMPARE || r->again)
         return r->again;
-    replay_node *n = r->next < r->n ? &r->node[r->next++] : NULL;
+    replay_node *n = r->next < r->g->n ? &r->g->node[r->next++] : NULL;
     if (!n || n->code != k) {
         r->again = true;
         return true;
@@ -256,8 +299,8 @@ bool cuda_replay_launch(cuda_replay *r, cuda_kernel *k, const kernel_launch *l, 
     const bool same = memcmp(n->grid, l->grid, sizeof n->grid) == 0 &&
                       memcmp(n->block, l->block, sizeof n->block) == 0 &&
                       n->shared_bytes == l->shared_bytes &&
-                      arguments_equal(k, args, r->args + n->at);
-    r->again = !same && !node_change(r, n, l, args);
+                      arguments_equal(k, args, r->g->args + n->at);
+    r->again = r->broken = !same && !node_change(r, n, l, args);
     return true;
 }
 
@@ -268,7 +311,7 @@ void cuda_replay_launched(cuda_replay *r, cuda_kernel *k, const kernel_launch *l
     memcpy(n.block, l->block, sizeof n.block);
     if (r->mode != REPLAY_CAPTURE || r->again)
         return;
-    unsigned char *at = node_of_last(r, &n.node) ? node_add(r, &n) : NULL;
+    unsigned char *at = node_of_last(r, &n.node) ? node_add(r->g, &n) : NULL;
     r->again = !at;
     if (at)
         arguments_put(k, args, at);
@@ -281,15 +324,15 @@ bool cuda_replay_call(const cuda_device *d, const void *key, size_t bytes)
         return false;
     if (r->mode == REPLAY_CAPTURE) {
         const replay_node n = {.bytes = bytes};
-        unsigned char *at = r->again ? NULL : node_add(r, &n);
+        unsigned char *at = r->again ? NULL : node_add(r->g, &n);
         r->again = !at;
         if (at)
             memcpy(at, key, bytes);
         return r->again;
     }
-    const replay_node *n = r->next < r->n ? &r->node[r->next++] : NULL;
-    r->again =
-        r->again || !n || n->code || n->bytes != bytes || memcmp(r->args + n->at, key, bytes) != 0;
+    const replay_node *n = r->next < r->g->n ? &r->g->node[r->next++] : NULL;
+    r->again = r->again || !n || n->code || n->bytes != bytes ||
+               memcmp(r->g->args + n->at, key, bytes) != 0;
     return true;
 }
 
@@ -298,15 +341,28 @@ bool cuda_replay_call(const cuda_device *d, const void *key, size_t bytes)
 /* What was captured becomes a graph; false: nothing can be launched. */
 static bool capture_finish(cuda_replay *r, bool wanted)
 {
-    if (cu.capture_end(r->dev->stream, &r->graph) != CUDA_SUCCESS)
-        r->graph = NULL;
+    replay_graph *g = r->g;
+    if (cu.capture_end(r->dev->stream, &g->graph) != CUDA_SUCCESS)
+        g->graph = NULL;
     const bool made =
-        wanted && r->graph && cu.graph_instantiate(&r->exec, r->graph, 0) == CUDA_SUCCESS;
+        wanted && g->graph && cu.graph_instantiate(&g->exec, g->graph, 0) == CUDA_SUCCESS;
     if (!made)
-        r->exec = NULL;
+        g->exec = NULL;
     r->dev->n_graphs += made;
     r->captures++;
     return made;
+}
+
+/* The graph does not fit. If none does, the list is captured again; a capture that failed is not. */
+static void miss(cuda_replay *r)
+{
+    r->compared |= 1u << (r->g - r->all);
+    const bool others = r->mode == REPLAY_COMPARE && !r->broken && guess(r) >= 0;
+    if (others)
+        return;
+    r->refused = r->refused || r->mode == REPLAY_CAPTURE || r->captures >= CAPTURES_MOST;
+    if (r->refused || r->broken)
+        drop_graphs(r);
 }
 
 static ig_status end(const backend *dev, void *kept, ig_status status, bool *again)
@@ -317,14 +373,15 @@ static ig_status end(const backend *dev, void *kept, ig_status status, bool *aga
     if (r->mode == REPLAY_CAPTURE)
         r->again = !capture_finish(r, status == IG_OK && !r->again);
     if (r->mode == REPLAY_COMPARE)
-        r->again = r->again || (status == IG_OK && r->next != r->n);
-    *again = r->again && status == IG_OK;
+        r->again = r->again || (status == IG_OK && r->next != r->g->n);
+    *again = r->repeats = r->again && status == IG_OK;
     if (r->again) {
-        /* A graph that no longer fits is captured again, a capture that failed is not. */
-        r->refused = r->refused || r->mode == REPLAY_CAPTURE || r->captures >= CAPTURES_MOST;
-        drop_graph(r);
-    } else if (status == IG_OK && r->exec) {
-        status = cuda_check(d, cu.graph_launch(r->exec, d->stream), "launching a graph");
+        miss(r);
+    } else if (status == IG_OK && r->g) {
+        const int fitted = (int)(r->g - r->all);
+        r->all[r->last].follower = fitted;
+        r->last = fitted;
+        status = cuda_check(d, cu.graph_launch(r->g->exec, d->stream), "launching a graph");
     }
     cuda_leave(d);
     return status;
@@ -337,13 +394,15 @@ static void discard(void *kept)
         return;
     cuda_device *d = r->dev;
     pthread_mutex_lock(&d->lock);
-    if (r->exec && cuda_push(d)) {
-        drop_graph(r); /* if it is running, the driver frees it afterwards */
+    if (cuda_push(d)) {
+        drop_graphs(r); /* if one is running, the driver frees it afterwards */
         cu.context_pop(&(CUcontext){NULL});
     }
     pthread_mutex_unlock(&d->lock);
-    memory_free(r->node);
-    memory_free(r->args);
+    for (int i = 0; i < GRAPHS_EACH; i++) {
+        memory_free(r->all[i].node);
+        memory_free(r->all[i].args);
+    }
     memory_free(r->group);
     memory_free(r);
 }
