@@ -12,6 +12,9 @@ INCLUDE_FILE("kernels_hopper", "kernels/hopper.cuh");
  * A product with an epilogue of its own takes two launches, the emitted kernel one: there products of 256 x 256. */
 enum { FEW_PRODUCTS = 1 << 21, FEW_WITH_EPILOGUE = 1 << 25 };
 
+/* But the emitted kernel does not split the points of k. From here on that takes longer than two launches. */
+enum { LONG_K = 512 };
+
 CUdeviceptr cuda_address(const cuda_device *d, binding at, int64_t offset, ig_dtype dtype)
 {
     const cuda_memory *m = at.buf && at.buf->device == &d->base ? at.buf->handle : NULL;
@@ -45,8 +48,9 @@ static bool offers(const backend *dev, const node_native *n)
 
 static bool is_small(const product *c)
 {
-    return (double)c->outer * (double)c->batch * (double)c->m * (double)c->n * (double)c->k <
-           (c->out_slot < 0 ? FEW_WITH_EPILOGUE : FEW_PRODUCTS);
+    return c->k < LONG_K &&
+           (double)c->outer * (double)c->batch * (double)c->m * (double)c->n * (double)c->k <
+               (c->out_slot < 0 ? FEW_WITH_EPILOGUE : FEW_PRODUCTS);
 }
 
 void cuda_native_release(cuda_device *d)
