@@ -226,12 +226,9 @@ static struct {
     int n;
 } kept = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* The size of a block for so many bytes of data: whole huge pages if it is more than two, else whole lines. */
-static size_t block_bytes(size_t bytes)
-{
-    const size_t least = (HEAD + bytes + TAIL + HEAD - 1) / HEAD * HEAD;
-    return least > 2 * HUGE_PAGE ? (least + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE : least;
-}
+/* The size of a block for so many bytes of data: whole lines. A large block begins with a huge page. It need not end
+ * with one: the rest of that page would be resident, too. */
+static size_t block_bytes(size_t bytes) { return (HEAD + bytes + TAIL + HEAD - 1) / HEAD * HEAD; }
 
 /* Takes the first kept block that is as large as a new one would be and not much larger; NULL if there is none. */
 static data_head *kept_take(size_t bytes)
@@ -290,8 +287,12 @@ static data_head *block_from_system(size_t bytes)
 {
     const size_t whole = block_bytes(bytes);
     const bool large = whole > 2 * HUGE_PAGE;
-    data_head *block =
-        whole <= PIECE_MOST ? piece_take(whole) : aligned_alloc(large ? HUGE_PAGE : HEAD, whole);
+    void *place = NULL;
+    if (whole <= PIECE_MOST)
+        place = piece_take(whole);
+    else if (posix_memalign(&place, large ? HUGE_PAGE : HEAD, whole) != 0)
+        place = NULL;
+    data_head *block = place;
     if (!block)
         return NULL;
 #ifdef MADV_HUGEPAGE

@@ -32,9 +32,6 @@
 
 #include <time.h>
 
-/* A tile with this many rows packs its own columns, and vice versa: that is cheaper than reading
- * shared panels that are not in its cache. */
-enum { TILE_PACKS = 400 };
 /* The most bytes of one side's shared panels. */
 #define SHARED_BYTES ((int64_t)64 << 20)
 
@@ -45,12 +42,14 @@ static void task_run(void *context, int64_t task, int worker)
     contraction *c = context;
     worker_state w;
     worker_start(&w, c, &c->fault, scratch_of(worker));
-    const int64_t end = c->tiles * (task + 1) / c->tasks;
+    const int64_t before = c->first * c->n.parts, left = c->batches * c->m.parts * c->n.parts - before;
+    const int64_t tiles = left < c->tiles ? left : c->tiles;
+    const int64_t end = tiles * (task + 1) / c->tasks;
     if (c->dots) {
-        tile_dots(c, &w, c->tiles * task / c->tasks, end);
+        tile_dots(c, &w, tiles * task / c->tasks, end);
         return;
     }
-    for (int64_t tile = c->tiles * task / c->tasks; tile < end; tile++) {
+    for (int64_t tile = before + tiles * task / c->tasks; tile < before + end; tile++) {
         const int64_t i = tile / c->n.parts % c->m.parts;
         tile_run(c, &w, tile / c->n.parts / c->m.parts, i * c->m.size, cut_length(&c->m, i),
                  tile % c->n.parts);
@@ -60,10 +59,16 @@ static void task_run(void *context, int64_t task, int worker)
 /* ---- shared panels: packed once before the tiles, because small tiles would pack them many times
  * -- */
 
+/* Parts of a side that are shared at a time. */
+static int64_t shared_parts(const contraction *c, int side)
+{
+    return side == 0 ? c->round : c->n.parts;
+}
+
 static int64_t shared_bytes(const contraction *c, int side)
 {
     const cut *rows = side == 0 ? &c->m : &c->n;
-    return side_batches(c, side) * rows->parts * c->kc.parts * rows->size *
+    return side_batches(c, side) * shared_parts(c, side) * c->kc.parts * rows->size *
            panel_row(c, c->kc.size);
 }
 
@@ -81,8 +86,7 @@ static ig_status shared_take(contraction *c, int side)
 /* The same, only if small tiles or batches would pack them many times. */
 static ig_status shared_get(contraction *c, int side)
 {
-    const cut *others = side == 0 ? &c->n : &c->m;
-    const bool again = others->parts > 1 && others->size < TILE_PACKS;
+    const bool again = contraction_packs_again(c, side);
     if (c->thin >= 0 || c->blas || c->in_place[side] || c->kc.parts == 0 ||
         (side == 1 && c->packed) || !(again || side_batches(c, side) < c->batches))
         return IG_OK;
@@ -112,9 +116,8 @@ static int64_t slices_of(const contraction *c, int side)
 
 static int64_t shared_tasks(const contraction *c, int side)
 {
-    const cut *rows = side == 0 ? &c->m : &c->n;
-    return c->shared[side] ? side_batches(c, side) * rows->parts * slices_of(c, side) * c->kc.parts
-                           : 0;
+    const int64_t parts = side_batches(c, side) * shared_parts(c, side);
+    return c->shared[side] ? parts * slices_of(c, side) * c->kc.parts : 0;
 }
 
 /* Packs one block of k of a slice of one part of a side. */
@@ -129,8 +132,10 @@ static void shared_pack(void *context, int64_t task, int worker)
     int64_t nth = side == 0 ? task : task - shared_tasks(c, 0);
     const int64_t first = nth % slices * slice;
     nth /= slices;
-    const int64_t block = nth % c->kc.parts, part = nth / c->kc.parts % rows->parts;
-    const int64_t batch = nth / c->kc.parts / rows->parts, n = cut_length(rows, part);
+    const int64_t parts = shared_parts(c, side), batch = nth / c->kc.parts / parts;
+    const int64_t block = nth % c->kc.parts;
+    const int64_t part = nth / c->kc.parts % parts + (side == 0 ? c->first : 0);
+    const int64_t n = part < rows->parts ? cut_length(rows, part) : 0;
     if (first >= n)
         return;
     tile_find_rows(c, &w, side, batch, part * rows->size, n);
@@ -281,11 +286,13 @@ ig_status cpu_contract(const program *p, const binding *b)
     ig_status status = shared_get(c, 0);
     if (status == IG_OK)
         status = shared_get(c, 1);
-    if (status == IG_OK) {
-        pool_run(shared_tasks(c, 0) + shared_tasks(c, 1), shared_pack, c);
+    for (; status == IG_OK && c->first < c->m.parts; c->first += c->round) {
+        pool_run(shared_tasks(c, 0) + (c->first == 0 ? shared_tasks(c, 1) : 0), shared_pack, c);
         pool_run_cancellable(c->tasks, task_run, c);
-        status = cpu_fault_status(&c->fault, p);
     }
+    c->first = 0;
+    if (status == IG_OK)
+        status = cpu_fault_status(&c->fault, p);
     shared_free(c);
     return status;
 }

@@ -54,7 +54,8 @@ typedef struct contraction {
     layout at;
     int threads;  /* the number of threads that the tiles are cut for ... */
     int64_t rows; /* ... or, in a chain, the rows of a tile; 0: none */
-    int64_t tiles, tasks;
+    int64_t tiles, tasks; /* of a round ... */
+    int64_t round, first; /* ... which are parts of m that are computed at a time, and the first of them now */
     cpu_fault fault;
 } contraction;
 
@@ -72,6 +73,8 @@ void contraction_offsets(contraction *c, int64_t *room);
 size_t contraction_offsets_bytes(const contraction *c);
 /* Cuts the tiles further until all threads have work. */
 void contraction_share(contraction *c, int threads);
+/* True if tiles would pack a side many times, because the other side is cut into parts of less than TILE_PACKS. */
+bool contraction_packs_again(const contraction *c, int side);
 /* Computes the layout of the scratch after a change. */
 void contraction_layout(contraction *c);
 

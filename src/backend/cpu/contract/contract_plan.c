@@ -16,9 +16,14 @@ enum {
     READY_BYTES = 1 << 16,       /* bytes of the thin side that are copied at a time */
     TILE_SMALL = GEMM_WIDTH_MAX, /* a side is not cut below this to give all threads work ... */
     TASKS_PER_THREAD = 2,        /* tasks for which tiles are cut ... */
+    /* A tile with this many rows packs its own columns, and vice versa: that is cheaper than reading
+     * shared panels that are not in its cache. */
+    TILE_PACKS = 400,
+    ROUND_ROWS = 512, /* rows are not cut below this to share fewer panels at a time */
     TASKS_MOST =
         32, /* ... and the most tasks of more tiles: the last task of one thread, while the others wait, is then a small part of the work */
 };
+#define ROUND_BYTES ((int64_t)8 << 20) /* shared panels of in[0] that are kept at a time, if possible */
 #define TASK_PRODUCTS 250000.0 /* ... nor are tasks made of fewer products than this, */
 #define SPARE_PRODUCTS 8e6     /* or than this if each thread has a task already */
 
@@ -165,6 +170,7 @@ void contraction_set(contraction *c, const program *p)
     c->packed = NULL;
     c->blas = NULL;
     c->rows = 0;
+    c->first = 0;
     const bool packs = c->thin < 0;
     c->result = result_of(c, &p->post);
     c->close = packs && c->result < 0 && c->kc.parts == 1 && c->kernel->group == 1;
@@ -265,6 +271,40 @@ static void share_evenly(contraction *c, int threads)
     c->n = (cut){c->n.extent, (c->n.extent + best - 1) / best, best};
 }
 
+bool contraction_packs_again(const contraction *c, int side)
+{
+    const cut *others = side == 0 ? &c->n : &c->m;
+    return others->parts > 1 && others->size < TILE_PACKS;
+}
+
+/* True if so many tiles occupy all threads until the end. */
+static bool shares_evenly(int64_t tiles, int threads, int64_t wanted)
+{
+    enum { MANY = 16 };
+    return tiles >= wanted && (tiles % threads == 0 || tiles >= (int64_t)threads * MANY);
+}
+
+/* Rounds: shared panels of in[0] are a second copy of it. If they are large, only those of some rows are kept at a
+ * time, as long as the tiles of these rows occupy all threads. */
+static void share_rounds(contraction *c, int threads, int64_t wanted)
+{
+    const int64_t row = c->kc.parts * panel_row(c, c->kc.size);
+    c->round = c->m.parts;
+    if (c->thin >= 0 || c->blas || c->batches != 1 || !contraction_packs_again(c, 0))
+        return;
+    while (c->round * c->m.size * row > ROUND_BYTES) {
+        const int64_t fewer = c->round > 1 ? c->round / 2 : 1;
+        if (c->m.parts % fewer != 0 || !shares_evenly(fewer * c->n.parts, threads, wanted))
+            break;
+        if (c->round > 1)
+            c->round = fewer;
+        else if (c->m.size >= 2 * ROUND_ROWS)
+            c->m = cut_into(c->m.extent, 2 * c->m.parts, c->kernel->mr);
+        else
+            break;
+    }
+}
+
 void contraction_share(contraction *c, int threads)
 {
     const int64_t wanted = tasks_for(c, threads, TASKS_PER_THREAD);
@@ -283,7 +323,8 @@ void contraction_share(contraction *c, int threads)
     if ((c->thin < 0 || (c->thin == 0 && c->along)) && !c->blas &&
         c->batches * c->m.parts * c->n.parts > threads)
         share_evenly(c, threads);
+    share_rounds(c, threads, wanted);
     c->threads = threads;
-    c->tiles = c->batches * c->m.parts * c->n.parts;
+    c->tiles = c->batches * c->round * c->n.parts;
     c->tasks = c->tiles < most ? c->tiles : most;
 }
