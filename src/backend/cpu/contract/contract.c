@@ -42,7 +42,8 @@ static void task_run(void *context, int64_t task, int worker)
     contraction *c = context;
     worker_state w;
     worker_start(&w, c, &c->fault, scratch_of(worker));
-    const int64_t before = c->first * c->n.parts, left = c->batches * c->m.parts * c->n.parts - before;
+    const int64_t before = c->first * c->n.parts,
+                  left = c->batches * c->m.parts * c->n.parts - before;
     const int64_t tiles = left < c->tiles ? left : c->tiles;
     const int64_t end = tiles * (task + 1) / c->tasks;
     if (c->dots) {

@@ -52,10 +52,11 @@ typedef struct contraction {
     bool dots;              /* one row on either side: batches are computed together */
     const blas *blas;       /* computes the tiles in place of our kernels; or NULL */
     layout at;
-    int threads;  /* the number of threads that the tiles are cut for ... */
-    int64_t rows; /* ... or, in a chain, the rows of a tile; 0: none */
+    int threads;          /* the number of threads that the tiles are cut for ... */
+    int64_t rows;         /* ... or, in a chain, the rows of a tile; 0: none */
     int64_t tiles, tasks; /* of a round ... */
-    int64_t round, first; /* ... which are parts of m that are computed at a time, and the first of them now */
+    int64_t round,
+        first; /* ... which are parts of m that are computed at a time, and the first of them now */
     cpu_fault fault;
 } contraction;
 

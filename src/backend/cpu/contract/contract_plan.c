@@ -23,7 +23,8 @@ enum {
     TASKS_MOST =
         32, /* ... and the most tasks of more tiles: the last task of one thread, while the others wait, is then a small part of the work */
 };
-#define ROUND_BYTES ((int64_t)8 << 20) /* shared panels of in[0] that are kept at a time, if possible */
+#define ROUND_BYTES \
+    ((int64_t)8 << 20)         /* shared panels of in[0] that are kept at a time, if possible */
 #define TASK_PRODUCTS 250000.0 /* ... nor are tasks made of fewer products than this, */
 #define SPARE_PRODUCTS 8e6     /* or than this if each thread has a task already */
 

@@ -26,7 +26,8 @@ char *tile_shared(const contraction *c, int side, int64_t batch, int64_t part, i
 {
     const cut *rows = side == 0 ? &c->m : &c->n;
     const int64_t own = side_batches(c, side) == 1 ? 0 : batch;
-    const int64_t parts = side == 0 ? c->round : rows->parts, at = part - (side == 0 ? c->first : 0);
+    const int64_t parts = side == 0 ? c->round : rows->parts,
+                  at = part - (side == 0 ? c->first : 0);
     const int64_t nth = (own * parts + at) * c->kc.parts + block;
     return c->shared[side] + nth * rows->size * panel_row(c, c->kc.size);
 }
