@@ -29,6 +29,8 @@ works=(
     'sorts: eval x = normal(key(0), [40001]); sum(sort(x)[:7]) + sum(argsort(x)[:7]) + sum(sort(reshape(x[:40000], [200, 200]))[3])'
     'indices: eval x = normal(key(0), [500, 9]); i = randint(key(1), [800], 0, 500); sum(take(x, i, axis=0)) + sum(x[i[:10]])'
     'attention: eval q = normal(key(0), [3, 130, 64]); sum(scaled_dot_product_attention(q, q, q)) + sum(astype(scaled_dot_product_attention(astype(q, f16), astype(q, f16), astype(q, f16)), f32))'
+    'attention-tiles: eval q = normal(key(0), [70, 70, 16]); sum(scaled_dot_product_attention(q, q, q))'
+    'attention-same: eval --math=same q = normal(key(0), [70, 70, 16]); sum(scaled_dot_product_attention(q, q, q))'
     'convolution: eval x = normal(key(0), [2, 3, 17, 17]); w = normal(key(1), [5, 3, 3, 3]); sum(conv2d(x, w))'
     'training: train digits --epochs 1 --batch 200 --quiet'
     'training-cnn: train digits --model cnn --epochs 1 --batch 700 --quiet'
