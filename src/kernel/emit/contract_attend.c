@@ -6,13 +6,15 @@
  *   e[r, key]      = values from scores and most; their fold along keys       reduction
  *   out[r, col]    = epilogue of (sum over keys of e[r, key] * value[key, col])   contraction
  *
- * A block takes ROWS rows. The first pass over the keys, from the last to the first, finds `most`. The second computes the
- * scores again and uses them. A score costs as much as the product of its exponential, so this is half as much work
- * again; in exchange no score is written to memory, and each sum has the order of the programs alone.
+ * A block takes ROWS rows. With target->same it makes two passes over the keys. The first, from the last key to the first,
+ * finds `most`; the second computes the scores again and uses them. That is half as much work again, but no score is
+ * written to memory, and each sum has the order that its program has alone: points of k and keys in order, keys in the CPU's
+ * blocks, the fold in the order of rows.c. Otherwise one pass is enough if e = exp(score - most): when `most` grows, the sums
+ * so far are scaled.
  *
- * A thread has EACH x 8 sums of a tile; a warp has whole rows. Panels of keys and values go from memory to registers while
- * a quarter of the products of the panel before is computed, then to shared memory. The exponentials go through shared
- * memory, key by key; groups of four rows are permuted there (PLACE), so that stores have no bank conflicts. */
+ * A thread has 4 x 8 sums of a tile; a warp has whole rows. A panel of keys or values goes from memory to registers while
+ * products of the panels before are computed, then to shared memory. The exponentials go through shared memory, key by
+ * key; groups of four rows are permuted there (PLACE), so that stores have no bank conflicts. */
 #include "kernel/emit/contract_attend.h"
 
 #include "base/error.h"
@@ -166,7 +168,7 @@ static int64_t shared_of(const program *p, const emit_target *t, const held_valu
     return can && p->extent[0] * ceil_div(p->extent[1], ATTEND_ROWS) >= t->processors ? bytes : 0;
 }
 
-/* ---- the text ---- */
+/* ---- the kernel ---- */
 
 static void write_results(emit_writer *w)
 {
@@ -213,8 +215,6 @@ static void write_begin(emit_writer *w, const attend_kernel *a)
              writer_number(w, p->extent[3]), writer_number(w, p[3].extent[2]), tiles_m, tiles_m);
 }
 
-/* ---- passes ---- */
-
 /* From the last tile to the second; the tiles take turns in two places, of which the second holds exponentials and values
  * later. */
 static void write_first_pass(emit_writer *w, const attend_kernel *a)
@@ -253,8 +253,7 @@ static void write_second_pass(emit_writer *w, const attend_kernel *a)
         attend_most(w);
         attend_most_end(w);
         text_add(&w->body, "    }\n");
-    }
-    if (a->base) {
+    } else {
         /* Other warps have no rows; the values that they would read belong to this one. */
         text_add(&w->body, "    if (warp * 16 < rows_here) {\n");
         attend_rescale(w, a);

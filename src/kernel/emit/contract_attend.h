@@ -1,8 +1,8 @@
-/* Attention by large tiles, on devices with enough shared memory: contract_attend.c.
+/* Attention by large tiles, on devices with enough shared memory.
  *
- * Its sums have the order of the programs alone. Points of k of a score are added in order. Keys are added in order too,
- * and with target->same in the CPU's blocks. The fold of the exponentials is that of rows.c. The largest score does not depend
- * on the order. */
+ *   contract_attend.c           which chains, the kernel
+ *   contract_attend_products.c  its two products
+ *   contract_attend_softmax.c   what is between them */
 #ifndef EMIT_CONTRACT_ATTEND_H
 #define EMIT_CONTRACT_ATTEND_H
 
