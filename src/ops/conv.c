@@ -262,6 +262,16 @@ static ig_array *define_gradient_weight(const node_native *n, ig_array *const *i
     return w ? define_gradient(n, (ig_array *const[2]){in[0], w}, in[1], 1) : NULL;
 }
 
+/* A gradient by the own code of x's device, or else by its definition. */
+static ig_status gradient_of(const ig_array *x, const node_native *what, ig_array *const in[2],
+                             const native_shape *of, ig_array **out)
+{
+    if (native_is_offered(x, what))
+        return native_apply(what, in, 2, of, 1, NULL, out);
+    *out = what->define(what, in, 0);
+    return *out ? IG_OK : error_waiting(IG_ERR_MEMORY);
+}
+
 static ig_status pull_native(void *context, ig_array *const *in, int n, ig_array *out, ig_array *g,
                              ig_array **grads)
 {
@@ -273,10 +283,10 @@ static ig_status pull_native(void *context, ig_array *const *in, int n, ig_array
     g = build_cast(g, what.dtype);
     what.what = "convolution gradient of x";
     what.define = define_gradient_x;
-    TRY(native_apply(&what, (ig_array *const[2]){g, in[1]}, 2, &x, 1, NULL, &grads[0]));
+    TRY(gradient_of(in[0], &what, (ig_array *const[2]){g, in[1]}, &x, &grads[0]));
     what.what = "convolution gradient of weight";
     what.define = define_gradient_weight;
-    return native_apply(&what, (ig_array *const[2]){in[0], g}, 2, &w, 1, NULL, &grads[1]);
+    return gradient_of(in[0], &what, (ig_array *const[2]){in[0], g}, &w, &grads[1]);
 }
 
 /* The result without the bias; NULL, without an error, if the device has no code for it. f16 and bf16 with a

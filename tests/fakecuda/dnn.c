@@ -113,7 +113,7 @@ typedef struct engine {
     int notes[2], n_notes;
     int64_t workspace;
     bool refuses; /* to be planned */
-    bool right;   /* to choose it is no mistake */
+    bool right;   /* it is not a mistake to choose it */
 } engine;
 
 typedef struct descriptor {
@@ -166,7 +166,7 @@ static const engine by_heuristics[] = {
     {5, {0}, 0, 0, true, false},
     {6, {0}, 0, (int64_t)2 << 30, false, false},
     {7, {0}, 0, 256, false, true},
-    {8, {0}, 0, 0, false, false},
+    {8, {0}, 0, 0, false, true},
 };
 static const engine by_fallback[] = {{9, {0}, 0, 0, false, true}};
 

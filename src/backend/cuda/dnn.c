@@ -1,7 +1,7 @@
 /* Convolutions by cuDNN, which is loaded when the first one asks for it. x is (N, C, H, W), weight is
  * (K, C / groups, R, S), y is (N, K, P, Q), all contiguous.
  *
- * The device keeps the plans of each convolution and of its gradients; programs share them. f32 uses tf32 only in
+ * The device keeps the plan of each convolution and of each gradient; programs share them. f32 uses tf32 only in
  * math mode tf32. */
 #include "backend/cuda/dnn_plan.h"
 #include "backend/cuda/native.h"
@@ -22,12 +22,12 @@ typedef struct convolution {
     char name[40];
 } convolution;
 
-/* The plans of a convolution and of its gradients; if one of them is missing, the others are of no use. */
+/* The plan of a convolution, or of one of its gradients. */
 struct dnn_answer {
     struct dnn_answer *next;
-    node_native n;
+    dnn_problem problem;
     bool yes;
-    dnn_plan plan[DNN_KINDS];
+    dnn_plan plan;
 };
 
 static struct {
@@ -46,31 +46,37 @@ static void load(void)
 
 static bool failed(cudnnStatus_t status) { return status != CUDNN_STATUS_SUCCESS; }
 
-static const dnn_numbers *numbers_of(const node_native *n)
+/* False if the node is not a convolution of floats that can be counted. */
+static bool problem_of(const node_native *n, dnn_problem *p)
 {
-    _Static_assert(sizeof(dnn_numbers) == sizeof n->number, "the same numbers");
-    return (const dnn_numbers *)n->number;
-}
-
-static bool kind_of(const node_native *n, dnn_kind *kind)
-{
-    static const char *const names[] = {[DNN_FORWARD] = "convolution",
-                                        [DNN_DATA] = "convolution gradient of x",
-                                        [DNN_FILTER] = "convolution gradient of weight"};
-    for (int i = 0; i < DNN_KINDS; i++)
-        if (strcmp(n->what, names[i]) == 0) {
-            *kind = (dnn_kind)i;
-            return true;
-        }
-    return false;
+    static const char *const names[DNN_KINDS] = {[DNN_FORWARD] = "convolution",
+                                                 [DNN_DATA] = "convolution gradient of x",
+                                                 [DNN_FILTER] = "convolution gradient of weight"};
+    int kind = 0;
+    while (kind < DNN_KINDS && strcmp(n->what, names[kind]) != 0)
+        kind++;
+    if (kind == DNN_KINDS || !dtype_is_float(n->dtype))
+        return false;
+    for (int i = 0; i < NATIVE_NUMBERS; i++)
+        if (n->number[i] > INT32_MAX)
+            return false;
+    memset(p, 0, sizeof *p); /* it is compared as a whole */
+    p->kind = (dnn_kind)kind;
+    p->dtype = n->dtype;
+    p->tf32 = n->math == IG_MATH_TF32;
+    _Static_assert(sizeof p->numbers == sizeof n->number, "the same numbers");
+    memcpy(&p->numbers, n->number, sizeof p->numbers);
+    const dnn_numbers *c = &p->numbers;
+    return (double)c->n * (double)c->c * (double)c->h * (double)c->w <= INT32_MAX &&
+           (double)c->n * (double)c->k * (double)c->p * (double)c->q <= INT32_MAX;
 }
 
 void dnn_release(cuda_device *d)
 {
     while (d->offers) {
         struct dnn_answer *next = d->offers->next;
-        for (int i = 0; i < DNN_KINDS && !d->dead[0]; i++)
-            dnn_plan_release(&dnn.api, &d->offers->plan[i]);
+        if (!d->dead[0])
+            dnn_plan_release(&dnn.api, &d->offers->plan);
         memory_free(d->offers);
         d->offers = next;
     }
@@ -82,37 +88,30 @@ void dnn_release(cuda_device *d)
 /* ---- plans ---- */
 
 /* With the lock and the context. */
-static bool make_plans(cuda_device *d, struct dnn_answer *a)
+static bool make_plan(cuda_device *d, struct dnn_answer *a)
 {
     const int64_t began = trace_begin();
     if (!d->dnn && failed(dnn.api.cudnnCreate(&d->dnn)))
         d->dnn = NULL;
-    bool fine = d->dnn && !failed(dnn.api.cudnnSetStream(d->dnn, d->stream));
-    for (int kind = 0; kind < DNN_KINDS && fine; kind++)
-        fine = dnn_plan_make(&dnn.api, d->dnn,
-                             &(dnn_problem){.kind = (dnn_kind)kind,
-                                            .numbers = *numbers_of(&a->n),
-                                            .dtype = a->n.dtype,
-                                            .tf32 = a->n.math == IG_MATH_TF32},
-                             &a->plan[kind]);
+    const bool fine = d->dnn && !failed(dnn.api.cudnnSetStream(d->dnn, d->stream)) &&
+                      dnn_plan_make(&dnn.api, d->dnn, &a->problem, &a->plan);
     trace_end(began, "plan a convolution");
     return fine;
 }
 
-/* What cuDNN has for a convolution; NULL if there is no memory. With the lock and the context. */
-static const struct dnn_answer *ask(cuda_device *d, const node_native *n)
+/* What cuDNN has for it; NULL if there is no memory. With the lock and the context. */
+static const struct dnn_answer *ask(cuda_device *d, const dnn_problem *p)
 {
     struct dnn_answer *a = d->offers;
-    while (a && (a->n.dtype != n->dtype || a->n.math != n->math ||
-                 memcmp(a->n.number, n->number, sizeof n->number) != 0))
+    while (a && memcmp(&a->problem, p, sizeof *p) != 0)
         a = a->next;
     if (a)
         return a;
     a = memory_new(sizeof *a);
     if (!a)
         return NULL;
-    a->n = *n;
-    a->yes = make_plans(d, a);
+    a->problem = *p;
+    a->yes = make_plan(d, a);
     a->next = d->offers;
     d->offers = a;
     return a;
@@ -167,11 +166,11 @@ static void discard(cuda_native *code) { memory_free(code); }
 ig_status dnn_prepare(cuda_device *d, const program *p, cuda_native **out)
 {
     const node_native *n = p->kernel->native;
-    dnn_kind kind;
-    if (!kind_of(n, &kind))
+    dnn_problem of;
+    if (!problem_of(n, &of))
         return IG_ERR_UNSUPPORTED;
     TRY(cuda_enter(d));
-    const struct dnn_answer *a = ask(d, n);
+    const struct dnn_answer *a = ask(d, &of);
     cuda_leave(d);
     convolution *v = a ? memory_new(sizeof *v) : NULL;
     if (!v)
@@ -181,8 +180,8 @@ ig_status dnn_prepare(cuda_device *d, const program *p, cuda_native **out)
         FAIL(IG_ERR_DEVICE, "%s: cuDNN has no algorithm for a %s; IG_CUDNN=off avoids it", d->name,
              n->what);
     }
-    v->kind = kind;
-    v->plan = &a->plan[kind];
+    v->kind = of.kind;
+    v->plan = &a->plan;
     snprintf(v->name, sizeof v->name, "cuDNN engine %lld", (long long)v->plan->engine);
     v->base = (cuda_native){{.name = v->name}, d, launch, discard};
     v->base.base.scratch_bytes = (uint64_t)v->plan->workspace_bytes;
@@ -195,22 +194,10 @@ ig_status dnn_prepare(cuda_device *d, const program *p, cuda_native **out)
     return IG_OK;
 }
 
-/* ---- what is offered ---- */
-
-static bool is_countable(const node_native *n)
-{
-    const dnn_numbers *c = numbers_of(n);
-    for (int i = 0; i < NATIVE_NUMBERS; i++)
-        if (n->number[i] > INT32_MAX)
-            return false;
-    return (double)c->n * (double)c->c * (double)c->h * (double)c->w <= INT32_MAX &&
-           (double)c->n * (double)c->k * (double)c->p * (double)c->q <= INT32_MAX;
-}
-
 bool dnn_offers(cuda_device *d, const node_native *n)
 {
-    dnn_kind kind;
-    if (!kind_of(n, &kind) || !dtype_is_float(n->dtype) || !is_countable(n))
+    dnn_problem p;
+    if (!problem_of(n, &p))
         return false;
     pthread_once(&dnn.once, load);
     if (!dnn.loaded)
@@ -221,7 +208,7 @@ bool dnn_offers(cuda_device *d, const node_native *n)
             ig_error(NULL);
         return false;
     }
-    const struct dnn_answer *a = ask(d, n);
+    const struct dnn_answer *a = ask(d, &p);
     cuda_leave(d);
     return a && a->yes;
 }
