@@ -122,6 +122,9 @@ void weights_close(weights *w);
 bool weights_has(const weights *w, const char *name);
 /* The tensor of that name and shape in the dtype of the computation; NULL with an error that says what is expected. */
 ig_array *weights_get(weights *w, const char *name, ig_ints shape);
+/* n tensors of that shape, joined along their first axis, in the dtype of the computation. They are joined once, on the
+ * host, so that a device needs no memory for each of them. NULL, perhaps without an error, if they cannot be. */
+ig_array *weights_joined(weights *w, const char *const *names, int n, ig_ints shape);
 
 /* ---- the model ------------------------------------------------------------------------------ */
 

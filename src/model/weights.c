@@ -172,16 +172,12 @@ static ig_array *convert(weights *w, const char *name, ig_array *x)
     return ig_tensors_get(w->converted, name);
 }
 
-ig_array *weights_get(weights *w, const char *name, ig_ints shape)
+/* The tensor as the file has it. */
+static ig_array *find_checked(const weights *w, const char *name, ig_ints shape)
 {
     char want[128], have[128];
     const char *file = w->n ? w->names[0] : w->folder;
-    ig_array *x = w->trained ? ig_model_get(w->trained, name) : NULL;
-    if (ig_failed())
-        return NULL;
-    if (x)
-        return x;
-    x = find(w, name, &file);
+    ig_array *x = find(w, name, &file);
     if (!x)
         FAIL_NULL(IG_ERR_FORMAT,
                   "load '%.250s': the tensor '%.100s' is missing; expected one of shape %s",
@@ -190,11 +186,57 @@ ig_array *weights_get(weights *w, const char *name, ig_ints shape)
         FAIL_NULL(IG_ERR_FORMAT,
                   "load '%.250s': the tensor '%.100s' has shape %s; config.json says %s", file,
                   name, shape_text(ig_shape(x), have), shape_text(shape, want));
-    if (ig_dtype_of(x) == w->dtype)
-        return x;
-    if (!ig_isdtype(ig_dtype_of(x), "real floating"))
+    if (ig_dtype_of(x) != w->dtype && !ig_isdtype(ig_dtype_of(x), "real floating"))
         FAIL_NULL(IG_ERR_FORMAT,
                   "load '%.250s': the tensor '%.100s' is %s; expected f32, f16 or bf16", file, name,
                   ig_dtype_name(ig_dtype_of(x)));
-    return convert(w, name, x);
+    return x;
+}
+
+ig_array *weights_get(weights *w, const char *name, ig_ints shape)
+{
+    ig_array *x = w->trained ? ig_model_get(w->trained, name) : NULL;
+    if (x || ig_failed())
+        return x;
+    x = find_checked(w, name, shape);
+    return x && ig_dtype_of(x) != w->dtype ? convert(w, name, x) : x;
+}
+
+/* The elements of the tensors one behind the other, as the files have them; NULL if their dtypes differ. */
+static ig_array *joined(const weights *w, const char *const *names, int n, ig_ints shape)
+{
+    int64_t all[IG_MAX_NDIM];
+    ig_array *x = find_checked(w, names[0], shape);
+    if (!x)
+        return NULL;
+    const ig_dtype dtype = ig_dtype_of(x);
+    const size_t bytes = (size_t)ig_size(x) * ig_dtype_bytes(dtype);
+    unsigned char *data = memory_get((size_t)n * bytes);
+    bool fine = data != NULL;
+    for (int i = 0; i < n && fine; i++) {
+        x = find_checked(w, names[i], shape);
+        fine = x && ig_dtype_of(x) == dtype && ig_read(x, data + (size_t)i * bytes, bytes) == IG_OK;
+    }
+    memcpy(all, shape.v, (size_t)shape.n * sizeof *all);
+    all[0] *= n;
+    ig_array *y = fine ? ig_from_data(data, (ig_ints){all, shape.n}, dtype) : NULL;
+    memory_free(data);
+    return y;
+}
+
+ig_array *weights_joined(weights *w, const char *const *names, int n, ig_ints shape)
+{
+    char key[MODEL_NAME + 16];
+    snprintf(key, sizeof key, "%s and %d more", names[0], n - 1);
+    ig_array *kept = ig_tensors_get(w->converted, key);
+    if (kept)
+        return kept;
+    if (ig_scope_begin() != IG_OK)
+        return NULL;
+    ig_array *x = joined(w, names, n, shape);
+    ig_array *y = x && ig_dtype_of(x) != w->dtype ? ig_astype(x, w->dtype) : x;
+    if (y && ig_eval(&y, 1) == IG_OK)
+        ig_tensors_put(w->converted, key, y);
+    ig_scope_end();
+    return ig_tensors_get(w->converted, key);
 }
