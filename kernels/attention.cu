@@ -18,6 +18,7 @@
  *   DIM       64 or 128: elements of a row; if there are fewer, the others are zeros
  *   WGS       2 or 3
  *   CAUSAL    1: row i attends to keys 0 to i
+ *   MASKED    1: rows attend to key j only where mask[outer, j] is not 0
  */
 enum {
     KEYS = 128,
@@ -34,13 +35,15 @@ typedef struct softmax_state {
     float most[2], sum[2];
 } softmax_state;
 
-static __device__ __forceinline__ void hide_scores(float (&s)[64], int row, int key0, int n_k)
+static __device__ __forceinline__ void hide_scores(float (&s)[64], int row, int key0, int n_k,
+                                                   const unsigned char *mask)
 {
     const int lane = threadIdx.x % 32;
 #pragma unroll
     for (int i = 0; i < 64; i++) {
         const int key = key0 + i / 4 * 8 + lane % 4 * 2 + i % 2;
-        const bool hidden = key >= n_k || (CAUSAL && key > row + (i / 2 % 2) * 8);
+        const bool hidden = key >= n_k || (CAUSAL && key > row + (i / 2 % 2) * 8) ||
+                            (MASKED && !mask[key]);
         s[i] = hidden ? -__int_as_float(0x7f800000) : s[i];
     }
 }
@@ -102,7 +105,7 @@ static __device__ __forceinline__ void write_out(const float (&out)[DIM / 2], so
 extern "C" __global__ void __launch_bounds__((WGS + 1) * 128, 1)
     attend(const __grid_constant__ tensor_map map_q, const __grid_constant__ tensor_map map_k,
            const __grid_constant__ tensor_map map_v, half_bits *out, float *lse,
-           const attention_sizes g)
+           const unsigned char *mask, const attention_sizes g)
 {
     extern __shared__ __align__(1024) unsigned char shared[];
     __shared__ __align__(8) unsigned long long barriers[2 * STAGES + 1];
@@ -161,12 +164,13 @@ extern "C" __global__ void __launch_bounds__((WGS + 1) * 128, 1)
 #pragma unroll
         for (int i = 0; i < DIM / 2; i++)
             sums[i] = 0;
+        mask += MASKED ? (long long)outer * g.n_k : 0;
         barrier_wait(ready, 0);
         barrier_wait(full, 0);
         start_products<ROWS, KEYS>(s, own, kv);
         multiply_wait<0>();
-        if (CAUSAL || KEYS > g.n_k)
-            hide_scores(s, row, 0, g.n_k);
+        if (CAUSAL || MASKED || KEYS > g.n_k)
+            hide_scores(s, row, 0, g.n_k, mask);
         take_exponentials(s, &state, g.scale, scale);
         pack_all<KEYS>(s, p);
         for (int j = 1; j < steps; j++) {
@@ -175,8 +179,8 @@ extern "C" __global__ void __launch_bounds__((WGS + 1) * 128, 1)
             start_products<ROWS, KEYS>(s, own, kv + (unsigned)(stage * 2 * KV_BYTES));
             start_sums<KEYS>(sums, p, kv + (unsigned)(before * 2 * KV_BYTES + KV_BYTES));
             multiply_wait<1>();
-            if ((j + 1) * KEYS > (CAUSAL ? row0 : g.n_k) || (j + 1) * KEYS > g.n_k)
-                hide_scores(s, row, j * KEYS, g.n_k);
+            if (MASKED || (j + 1) * KEYS > (CAUSAL ? row0 : g.n_k) || (j + 1) * KEYS > g.n_k)
+                hide_scores(s, row, j * KEYS, g.n_k, mask);
             take_exponentials(s, &state, g.scale, scale);
             multiply_wait<0>();
             if (threadIdx.x % 128 == 0)

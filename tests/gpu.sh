@@ -1,6 +1,6 @@
 # Everything that needs a real GPU, in a few minutes: checks and times, each with a limit, written as they arrive.
 #
-#   tests/gpu.sh [PART...]     PART: verify same sanitize programs train bench start steps text opencl (all)
+#   tests/gpu.sh [PART...]     PART: verify same sanitize programs train bench start steps text models opencl (all)
 #
 # OUT is the folder for results (build/gpu), DEVICE the device (cuda:0), JOBS the processes at a time (15), LIMIT the seconds
 # for all ops (170), PYTHON one with PyTorch and JAX. A part that reaches its limit is FAILED, with the results so far in OUT.
@@ -90,7 +90,8 @@ part_train() {
     [ -n "${DRY:-}" ] || check "digits, CNN: the CPU's losses" same_losses --epochs 1 --model cnn
 }
 part_bench() {
-    check "bench/gpu" timed bench 300 "$python" bench/gpu --device "$device" --rounds 1 --minutes 4 --out "$out/bench.jsonl" "${dry[@]}"
+    check "bench/gpu" timed bench 300 "$python" bench/gpu --device "$device" --rounds 1 --minutes 4 --work '^(?!distilbert)' \
+        --out "$out/bench.jsonl" "${dry[@]}"
 }
 # What a warm start consists of: the host's spans of a timeline.
 start_spans() {
@@ -126,9 +127,14 @@ part_steps() {
     check "bench/run: launches" timed launches 60 "${bench[@]}" --work 'graph20*' --peers torch --seconds 2
 }
 part_text() {
-    local only=distilbert
-    [ -n "${DRY:-}" ] && only='launch'
-    check "DistilBERT" timed text 100 "$INGOT" bench --quick --seconds 20 --quiet --device "$device" --only "$only" -o "$out/text.json"
+    [ -n "${DRY:-}" ] && return # a whole network takes too long there
+    check "DistilBERT" timed text 200 "$python" bench/gpu --device "$device" --rounds 1 --minutes 2.5 --work distilbert \
+        --peers torch,compile,graphs --out "$out/text.jsonl"
+}
+part_models() {
+    [ -n "${DRY:-}" ] && return # transformers is needed
+    check "text models, against transformers" timed models 170 env INGOT_DEVICES="$device" INGOT_SAME_DEVICES="$device" \
+        "$python" tests/test_text_models.py
 }
 part_opencl() {
     "$INGOT" devices | grep -q '^opencl:0 ' || { skip 'bench/gpu, OpenCL' 'there is no device opencl:0'; return; }
@@ -140,7 +146,7 @@ part_opencl() {
     cat "$out/opencl-start.txt"
 }
 
-for part in ${*:-verify same sanitize programs train bench start steps text opencl}; do
+for part in ${*:-verify same sanitize programs train bench start steps text models opencl}; do
     began=$SECONDS
     "part_$part"
     echo "         $part: $((SECONDS - began)) s"

@@ -494,7 +494,8 @@ static ig_status kernel_input(emitter *e, const node_kernel *k, const ig_array *
 {
     enum { ALIGNED = 64 };
     *out = plain_operand(e, y);
-    if (k->native && k->native->strided && is_readable(&y->view, (ig_dtype)y->dtype))
+    if (k->native && k->native->strided && (ig_dtype)y->dtype == k->native->dtype &&
+        is_readable(&y->view, (ig_dtype)y->dtype))
         return IG_OK;
     if (view_is_contiguous(&y->view) &&
         y->view.offset * (int64_t)ig_dtype_bytes(y->dtype) % ALIGNED == 0)

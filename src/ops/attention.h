@@ -4,11 +4,11 @@
 
 #include "ops/builders.h"
 
-/* The definition without a mask: softmax(scale * query @ key^T) @ value, of f32 or f64 (nn.c). */
-ig_array *attention_plain(ig_array *const x[3], bool causal, double scale);
+/* The definition: softmax(scale * query @ key^T) @ value, of f32 or f64 (nn.c). mask is bool, or NULL. */
+ig_array *attention_plain(ig_array *const x[3], ig_array *mask, bool causal, double scale);
 
 /* The node, if the device of x has code for such operands; else NULL, without an error. x is query, key and
- * value. */
-ig_array *attention_native(ig_array *const x[3], bool causal, double scale);
+ * value; mask may be NULL. */
+ig_array *attention_native(ig_array *const x[3], ig_array *mask, bool causal, double scale);
 
 #endif

@@ -70,8 +70,13 @@ static ig_status pull_definition(void *context, ig_array *const *in, int n, ig_a
 {
     const native_rule *r = context;
     ig_array *y = r->call->native.define(&r->call->native, in, r->result);
+    int floats = 0;
     (void)out;
-    return y ? ig_vjp(&y, &g, 1, in, n, grads) : IG_ERR_MEMORY;
+    while (floats < n && dtype_is_float((ig_dtype)in[floats]->dtype))
+        floats++;
+    for (int i = floats; i < n; i++)
+        grads[i] = NULL; /* a mask has none */
+    return y ? ig_vjp(&y, &g, 1, in, floats, grads) : IG_ERR_MEMORY;
 }
 
 static void rule_release(void *context)

@@ -358,9 +358,11 @@ static ig_array *causal_scores(ig_array *scores, ig_array *const x[3])
     return masked(scores, ig_tril(build_fill(1, IG_BOOL, square.n, square.v), 0));
 }
 
-ig_array *attention_plain(ig_array *const x[3], bool causal, double scale)
+ig_array *attention_plain(ig_array *const x[3], ig_array *mask, bool causal, double scale)
 {
     ig_array *scores = scores_of(x, scale);
+    if (mask)
+        scores = masked(scores, mask);
     return attend(causal ? causal_scores(scores, x) : scores, x[2]);
 }
 
@@ -373,13 +375,13 @@ int op_scaled_dot_product_attention(op_id op, const ig_arg *args, ig_array **out
     const double scale =
         args[5].kind == IG_ARG_FLOAT ? args[5].u.f : 1 / sqrt((double)ig_dim(x[0], -1));
     const bool causal = args[4].u.b, masks = args[3].kind == IG_ARG_ARRAY;
-    ig_array *native = masks ? NULL : attention_native(x, causal, scale);
+    ig_array *native = attention_native(x, masks ? args[3].u.array : NULL, causal, scale);
     if (native)
         return op_one(out, native);
     if (composite_floats(op, x, 3, &dtype) != IG_OK)
         return 0;
     if (!masks)
-        return composite_result(out, attention_plain(x, causal, scale), dtype);
+        return composite_result(out, attention_plain(x, NULL, causal, scale), dtype);
     ig_array *scores = with_mask(op, scores_of(x, scale), args[3].u.array);
     return composite_result(out, attend(causal ? causal_scores(scores, x) : scores, x[2]), dtype);
 }

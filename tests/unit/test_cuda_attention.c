@@ -54,6 +54,18 @@ static ig_array *one_projection(void)
     return joined(ig_scaled_dot_product_attention(x[0], x[1], x[2], NULL, true, 0));
 }
 
+/* Texts of other lengths: rows attend to the tokens of their text. */
+static ig_array *masked(void)
+{
+    static const bool attends[N * T] = {1, 1, 1, 0, 0, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0};
+    ig_array *x[3];
+    for (int i = 0; i < 3; i++)
+        x[i] = heads_of(noise(i, IG_SHAPE(N, T, HEADS * WIDTH)));
+    ig_array *mask =
+        ig_reshape(ig_from_data(attends, IG_SHAPE(N, T), IG_BOOL), IG_SHAPE(N, 1, 1, T));
+    return joined(ig_scaled_dot_product_attention(x[0], x[1], x[2], mask, false, 0));
+}
+
 static ig_array *contiguous(void)
 {
     ig_array *x[3];
@@ -86,7 +98,8 @@ static ig_array *shifted(void)
 static const struct form {
     ig_array *(*build)(void);
     int copies;
-} forms[] = {{projections, 0}, {one_projection, 0}, {contiguous, 1}, {three_axes, 0}, {shifted, 3}};
+} forms[] = {{projections, 0}, {one_projection, 0}, {masked, 0},
+             {contiguous, 1},  {three_axes, 0},     {shifted, 3}};
 
 static void compute(const char *device, ig_array *(*build)(void), float *to, int *copies)
 {

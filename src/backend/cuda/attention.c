@@ -24,6 +24,7 @@ typedef struct attention {
     cuda_kernel *forward, *delta, *grad_q, *grad_kv;
     int wide;   /* elements of a row as the kernels see them: 64 or 128 */
     int groups; /* warpgroups with rows of their own */
+    bool masked;
     int64_t jobs, rows, keys, dim, padded;
     operand in[INPUTS], out[3];
     attention_sizes sizes;
@@ -59,8 +60,8 @@ static ig_status kernel_of(const attention *a, ig_dtype dtype, bool causal, cons
     char definitions[200];
     snprintf(definitions, sizeof definitions,
              "#define TYPE \"%s\"\n#define IS_F16 %d\n#define DIM %d\n#define WGS %d\n"
-             "#define CAUSAL %d\n#define PART %d\n",
-             ig_dtype_name(dtype), dtype == IG_F16, a->wide, groups, causal, part);
+             "#define CAUSAL %d\n#define MASKED %d\n#define PART %d\n",
+             ig_dtype_name(dtype), dtype == IG_F16, a->wide, groups, causal, a->masked, part);
     const cuda_text t = {
         definitions, {kernels_arguments, kernels_hopper, kernels_attention_parts, text},
         entry,       "a",
@@ -71,10 +72,10 @@ static ig_status kernel_of(const attention *a, ig_dtype dtype, bool causal, cons
 static ig_status forward_kernel(attention *a, const node_native *n)
 {
     const kernel_param map = bytes_param(sizeof(CUtensorMap)), pointer = {.kind = KERNEL_BUFFER};
-    const kernel_param params[] = {map,     map,     map,
-                                   pointer, pointer, bytes_param(sizeof(attention_sizes))};
+    const kernel_param params[] = {
+        map, map, map, pointer, pointer, pointer, bytes_param(sizeof(attention_sizes))};
     return kernel_of(a, n->dtype, n->number[4] != 0, kernels_attention, 0, "attend", a->groups,
-                     params, 6, &a->forward);
+                     params, 7, &a->forward);
 }
 
 static ig_status gradient_kernels(attention *a, const node_native *n)
@@ -151,6 +152,7 @@ static ig_status launch_forward(cuda_native *code, const binding *bindings, bind
                                {.bytes = &maps[2]},
                                {.at = place(&a->out[0], bindings)},
                                {.at = place(&a->out[1], bindings)},
+                               {.at = a->masked ? place(&a->in[3], bindings) : (binding){0}},
                                {.bytes = &a->sizes}};
     const kernel_launch l = {.grid = {(uint32_t)(a->sizes.tiles * a->jobs), 1, 1},
                              .block = {(uint32_t)(a->groups + 1) * 128, 1, 1},
@@ -230,7 +232,8 @@ static void describe(attention *a, const node_native *n, const program *p, bool 
     a->wide = a->dim <= 64 ? 64 : 128;
     /* Three warpgroups need registers that rows of 128 elements do not leave. With few rows, two waste less. */
     a->groups = a->wide == 64 && a->rows > 128 ? 3 : 2;
-    for (int i = 0; i < (forward ? 3 : INPUTS); i++)
+    a->masked = forward && n->number[6] != 0;
+    for (int i = 0; i < (forward ? 3 + a->masked : INPUTS); i++)
         a->in[i] = p->pre.operand[i];
     for (int i = 0; i < (forward ? 2 : 3); i++)
         a->out[i] = p->post.operand[i];
