@@ -118,12 +118,18 @@ static ig_status emit(const schedule *s, const program *p, int record, const bac
 {
     const backend_limits *l = &dev->limits;
     bool *by_value = memory_new(2 * ((size_t)s->n_slot + 1)), *constant = by_value;
+    int *home = memory_new((size_t)(s->n_slot + 1) * sizeof *home);
     int64_t *bytes = memory_new((size_t)(s->n_slot + 1) * sizeof *bytes);
     int *records = memory_new((size_t)(p->chain + 1) * sizeof *records);
-    ig_status status = by_value && bytes && records ? IG_OK : IG_ERR_MEMORY;
-    if (status == IG_OK)
+    ig_status status = by_value && home && bytes && records ? IG_OK : IG_ERR_MEMORY;
+    if (status == IG_OK) {
         constant = by_value + s->n_slot + 1;
+        home[s->n_slot] = s->n_slot; /* the core's values */
+    }
     for (int k = 0; k < s->n_slot && status == IG_OK; k++) {
+        home[k] = k;
+        while (s->slot[home[k]].kind != SLOT_LEAF && s->slot[home[k]].shares >= 0)
+            home[k] = s->slot[home[k]].shares;
         constant[k] = s->slot[k].kind == SLOT_LEAF && s->slot[k].shares < 0;
         by_value[k] = s->slot[k].kind == SLOT_LEAF && engine.g.leaf[k]->is_number;
         bytes[k] = s->slot[k].bytes;
@@ -145,6 +151,7 @@ static ig_status emit(const schedule *s, const program *p, int record, const bac
                                 .matrices = l->matrices,
                                 .by_value = by_value,
                                 .constant = constant,
+                                .home = home,
                                 .slot_len = bytes,
                                 .record = records,
                                 .buffer_bytes = l->alloc_bytes,
@@ -152,6 +159,7 @@ static ig_status emit(const schedule *s, const program *p, int record, const bac
     if (status == IG_OK)
         status = emit_program(p, &target, out);
     memory_free(by_value);
+    memory_free(home);
     memory_free(bytes);
     memory_free(records);
     return status;

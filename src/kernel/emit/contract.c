@@ -1,7 +1,8 @@
 /* Contractions: out[b, m, n] = sum over k of in0[b, m, k] * in1[b, n, k], then the epilogue.
  *
  * A block computes a tile of TILE x TILE sums, or of twice as many columns, or of twice as many rows and columns, if there
- * are enough of those (LARGE). A thread has `rows` x `cols` of them: rows in groups of GROUP
+ * are enough of those (LARGE). If there are so few that most processors are idle, a block is one warp with a tile of
+ * 16 x 32. A thread has `rows` x `cols` of them: rows in groups of GROUP
  * neighbours, so that the lanes of a warp read shared memory in whole vectors. Panels of TILE_K points of k go
  * through shared memory, as lanes: while one is used, the next is loaded into registers, and there are two
  * buffers. With target->same, k is cut as on the CPU, evenly into the fewest blocks of at most SAME_K points: a
@@ -14,7 +15,8 @@
 enum {
     LARGE_SHARED = 100 * 1024, /* bytes of a block that a device must offer for them */
     LARGE_THREADS = 512,       /* of the blocks that a processor runs at once */
-    TILE = 64
+    TILE = 64,
+    FEW_K = 256 /* points of k up to which tiles are small if they are few */
 };
 
 /* Points of an axis that tiles cover. */
@@ -32,6 +34,15 @@ static bool is_large(const program *p, const emit_target *t, int rows, int cols)
            4 * covered(m, rows) * covered(n, cols) <= 5 * covered(m, TILE) * covered(n, TILE);
 }
 
+/* True if tiles leave most processors idle. Then a step of a network takes as long as a thread needs for its sums and
+ * for the epilogues of these, one after another. */
+static bool is_few(const program *p, const emit_target *t)
+{
+    return p->extent[3] <= FEW_K &&
+           4 * p->extent[0] * ceil_div(p->extent[1], TILE) * ceil_div(p->extent[2], TILE) <=
+               t->processors;
+}
+
 /* Lanes of 8 bytes have fewer sums for each thread, since registers are few. */
 static contract_shape shape_of(const program *p, const emit_target *t)
 {
@@ -41,6 +52,8 @@ static contract_shape shape_of(const program *p, const emit_target *t)
     contract_shape s = {.rows = wide ? 4 : 8, .cols = 4, .vector = wide ? 2 : 4};
     int rows = TILE, cols = TILE;
     s.matrices = contraction_uses_matrices(p, t);
+    if (!s.matrices && !wide && is_few(p, t))
+        return (contract_shape){.rows = 4, .cols = 4, .vector = 4, .warps_n = 1, .threads = 32};
     if (!s.matrices && is_large(p, t, 2 * TILE, 2 * TILE))
         rows = cols = 2 * TILE;
     else if (!s.matrices && is_large(p, t, TILE, 2 * TILE))
@@ -92,6 +105,7 @@ ig_status emit_contract(const program *p, const emit_target *t, emitted *out)
              tiles_n, tiles_m, tiles_n, cols, tiles_n, tiles_m, rows);
     contraction_tile(&w, &c);
     text_add(&w.body, "}\n");
+    w.ahead = p->extent[0] * down * across <= t->processors;
     const uint32_t grid[3] = {(uint32_t)(p->extent[0] * down * across), 1, 1};
     const uint32_t block[3] = {(uint32_t)c.shape.threads, 1, 1};
     return writer_finish(&w, "contract", grid, block, shared_bytes);

@@ -29,6 +29,8 @@ typedef struct emit_target {
     const bool *constant; /* of each slot: an input that nothing overwrites meanwhile; or NULL */
     const int64_t *slot_len; /* of each slot: bytes */
     const int
+        *home; /* of each slot: the slot whose memory it may share, or itself; NULL: not known */
+    const int
         *record; /* of each program of the chain: its record of faults; NULL: all use the first */
     /* If reach_bytes is not 0, a slot may be larger than a buffer (buffer_bytes). Then a kernel reaches only so many
      * bytes of it from where its argument points. */

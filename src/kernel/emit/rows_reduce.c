@@ -135,6 +135,14 @@ ig_status rows_join_parts(const program *p, const emit_target *t, int64_t parts,
     return status;
 }
 
+static bool stores_values(const program *p)
+{
+    for (int k = 0; k < p->pre.n_inst; k++)
+        if (p->pre.inst[k].code == TAPE_STORE)
+            return true;
+    return false;
+}
+
 /* Rows of one chunk at most give results; longer ones give a value for each chunk. */
 static ig_status emit_across(const program *p, const emit_target *t, emitted *out)
 {
@@ -147,6 +155,8 @@ static ig_status emit_across(const program *p, const emit_target *t, emitted *ou
     const bool once = p->inner <= FOLD_WIDTH;
     TRY(writer_start(&w, t, out));
     w.wide = !emit_is_narrow(p, 1);
+    const uint32_t grid[3] = {(uint32_t)ceil_div(p->outer, ROWS_THREADS), (uint32_t)chunks, 1};
+    w.ahead = stores_values(p) && (int64_t)grid[0] * grid[1] <= t->processors;
     rows_value(&w, p, 0, p->outer, NULL, NULL);
     rows_join(&w, p, 0);
     if (chunks == 1)
@@ -163,7 +173,7 @@ static ig_status emit_across(const program *p, const emit_target *t, emitted *ou
              "    idx col = begin;\n",
              ROWS_THREADS, rows, FOLD_CHUNK, FOLD_CHUNK, inner, FOLD_CHUNK, inner, type, width,
              width);
-    if (!once)
+    if (!once || w.ahead) /* without conditions loads are not bound to their place */
         text_add(&w.body,
                  "    for (; col + %d <= end; col += %d) {\n"
                  "#pragma unroll\n        for (int k = 0; k < %d; k++)\n"
@@ -184,7 +194,6 @@ static ig_status emit_across(const program *p, const emit_target *t, emitted *ou
     else
         text_add(&w.body, "    p%d[(idx)blockIdx.y * g.n%d + row] = a[0];\n    }\n}\n",
                  writer_scratch(&w, type, 0), rows);
-    const uint32_t grid[3] = {(uint32_t)ceil_div(p->outer, ROWS_THREADS), (uint32_t)chunks, 1};
     const uint32_t block[3] = {ROWS_THREADS, 1, 1};
     ig_status status = writer_finish(&w, "across", grid, block, 0);
     writer_drop(&w);

@@ -136,6 +136,23 @@ static ig_status sizes_write(emit_writer *w, text *t, emit_step *step)
     return IG_OK;
 }
 
+/* True if the kernel writes nothing into the memory of input i. Then the compiler may load several elements before it
+ * stores the first result. That matters where a thread computes many elements and few threads run: else each element
+ * waits for the memory. */
+static bool runs_ahead(const emit_writer *w, int i)
+{
+    const emit_pointer *p = &w->pointer[i];
+    const int *home = w->target->home;
+    if (!w->ahead || !home || p->written || p->type || p->at.kind != EMIT_SLOT)
+        return false;
+    for (int k = 0; k < w->n_pointer; k++) {
+        const emit_pointer *q = &w->pointer[k];
+        if (q->written && q->at.kind == EMIT_SLOT && home[q->at.slot] == home[p->at.slot])
+            return false;
+    }
+    return true;
+}
+
 static void params_write(const emit_writer *w, text *t)
 {
     text_add(t, "#define PARAMS ");
@@ -143,7 +160,7 @@ static void params_write(const emit_writer *w, text *t)
         const emit_pointer *p = &w->pointer[i];
         text_add(t, "%s%s *%sp%d, ", p->written || p->type ? "" : "const ",
                  p->type ? p->type : emit_storage_type(p->dtype),
-                 p->restricts && !p->written ? "__restrict__ " : "", i);
+                 (p->restricts && !p->written) || runs_ahead(w, i) ? "__restrict__ " : "", i);
     }
     text_add(t, "%ssizes g\n#define ARGS ", w->faults ? "unsigned int *fault, " : "");
     for (int i = 0; i < w->n_pointer; i++)

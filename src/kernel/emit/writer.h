@@ -43,6 +43,7 @@ typedef struct emit_writer {
     int fault_program, fault_field; /* the program whose record the field holds; -1: none yet */
     bool rolled;                    /* loops are not unrolled */
     bool restricts;                 /* small constant inputs are loaded before stores */
+    bool ahead;                     /* all inputs into which the kernel does not write are */
     bool failed;
 } emit_writer;
 
