@@ -469,6 +469,20 @@ static void shapes_are_declared(void **unused)
     kernel_printed_free(out);
 }
 
+/* A promise of the author's is kept where the language has it and its compiler uses it. */
+static void restrict_is_kept(void **unused)
+{
+    (void)unused;
+    const char *source = "__global__ void k(const int *__restrict__ x, int *y) { y[0] = x[0]; }";
+    kernel_printed *out;
+    assert_int_equal(printed(source, kernel_target_find("cuda"), &out), IG_OK);
+    assert_non_null(strstr(out->text, "k(const int *__restrict__ x, int *y)"));
+    kernel_printed_free(out);
+    assert_int_equal(printed(source, kernel_target_find("opencl"), &out), IG_OK);
+    assert_null(strstr(out->text, "restrict"));
+    kernel_printed_free(out);
+}
+
 /* Literals make no double of float arithmetic where there is none, and that is said once. */
 static void literals_are_float(void **unused)
 {
@@ -581,6 +595,7 @@ int main(void)
         cmocka_unit_test(refusals_have_reasons),
         cmocka_unit_test(exchanges_that_are_fine),
         cmocka_unit_test(shapes_are_declared),
+        cmocka_unit_test(restrict_is_kept),
         cmocka_unit_test(sources_without_kernels),
         cmocka_unit_test(instances_that_the_source_names),
         cmocka_unit_test(shuffles_ask_for_lanes),
