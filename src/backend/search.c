@@ -25,8 +25,9 @@ int search_count(device_search *s)
         pthread_once(&once, watch_forks);
         s->forks = atomic_load_explicit(&forks, memory_order_relaxed);
         s->look();
-        s->looked = true;
-        if (!failed)
+        /* Devices that were not found for lack of memory may be found later. */
+        s->looked = failed || error_waiting(IG_OK) != IG_ERR_MEMORY;
+        if (!failed && s->looked)
             ig_error(NULL);
     }
     pthread_mutex_unlock(&s->lock);

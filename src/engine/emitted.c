@@ -177,10 +177,33 @@ ig_status emitted_support(schedule *s, const backend *dev)
     return IG_OK;
 }
 
+static bool is_crowded; /* see emitted_is_crowded */
+
+bool emitted_is_crowded(void) { return is_crowded; }
+
+/* The last parameter has the sizes, and numbers by value. */
+static ig_status check_params(const emit_step *step, const backend *dev)
+{
+    enum { BUFFER_BYTES = 16 };
+    const backend_limits *l = &dev->limits;
+    const uint64_t bytes = (uint64_t)step->n_param * BUFFER_BYTES + step->sizes_bytes;
+    is_crowded = (l->buffers && step->n_param + 1 > l->buffers) ||
+                 (l->param_bytes && bytes > l->param_bytes);
+    if (is_crowded)
+        FAIL(IG_ERR_UNSUPPORTED,
+             "a kernel has %d parameters with %llu bytes, but %s allows %d with %llu; evaluate its "
+             "inputs in several steps",
+             step->n_param + 1, (unsigned long long)bytes, dev->name, l->buffers,
+             (unsigned long long)l->param_bytes);
+    return IG_OK;
+}
+
 static ig_status prepare(emitted_program *c, const backend *dev)
 {
-    for (int i = 0; i < c->e.n_step; i++)
+    for (int i = 0; i < c->e.n_step; i++) {
+        TRY(check_params(&c->e.step[i], dev));
         c->n_args += c->e.step[i].n_param + 1;
+    }
     c->step = memory_new((size_t)(c->e.n_step + 1) * sizeof *c->step);
     c->args = memory_new((size_t)(c->n_args + 1) * sizeof *c->args);
     c->brought = memory_new((size_t)(c->n_args + 1) * sizeof *c->brought);
@@ -310,6 +333,7 @@ ig_status emitted_compile(schedule *s, int i, const backend *dev)
 {
     program *p = &s->program[i];
     p->compiled = NULL;
+    is_crowded = false;
     if (p->chain == 0)
         return IG_OK;
     emitted_program *c = memory_new(sizeof *c);

@@ -12,6 +12,9 @@ ig_status emitted_support(schedule *s, const backend *dev);
 /* Makes the i-th program of the schedule ready for the device; of a chain, its first program stands for
  * all. The kernels are emitted, and those whose text is new are compiled. */
 ig_status emitted_compile(schedule *s, int i, const backend *dev);
+/* True if the last emitted_compile failed because a kernel has more parameters than the device allows. Programs of fewer
+ * nodes may have few enough. */
+bool emitted_is_crowded(void);
 /* Makes all programs of the schedule ready for launches with these bindings: memory, and numbers by value. */
 ig_status emitted_arrange(const schedule *s, const backend *dev, const binding *bindings);
 /* After emitted_arrange. Launches are queued; with device_ns each is waited for, and its time is added. */

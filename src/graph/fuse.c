@@ -134,12 +134,17 @@ static bool is_left_alone(const fuser *f, const ig_array *x, int j, const group 
            x->in[1 - j]->dtype != core->dtype || !is_row(x->in[1 - j]);
 }
 
+static int nodes_most(const fuser *f)
+{
+    return f->rules->group_nodes ? f->rules->group_nodes : GROUP_MOST;
+}
+
 /* The part of group gi that map node x can join because of input j; ROLE_NONE if it cannot. */
 static role can_join(const fuser *f, const ig_array *x, int j, int gi)
 {
     const group *g = &f->group[gi];
     int source = source_of(f, x, j);
-    if (!node_reads_elementwise(x, j) || !node_is_full_view(x->in[j]) || g->n_node >= GROUP_MOST)
+    if (!node_reads_elementwise(x, j) || !node_is_full_view(x->in[j]) || g->n_node >= nodes_most(f))
         return ROLE_NONE;
     role r = f->role_of[source] == ROLE_PRE ? ROLE_PRE : ROLE_POST;
     if (g->core >= 0) {
@@ -210,7 +215,7 @@ static bool group_fits(const fuser *f, const group *a, const group *b, role r)
 static bool join_groups(fuser *f, int from, int into, role r)
 {
     group *a = &f->group[from], *b = &f->group[into];
-    if (a->core >= 0 || a->pre_like < 0 || a->n_node + b->n_node > GROUP_MOST ||
+    if (a->core >= 0 || a->pre_like < 0 || a->n_node + b->n_node > nodes_most(f) ||
         !group_fits(f, a, b, r) || (r == ROLE_PRE && b->permuted && a->linear))
         return false;
     for (int i = a->members, after; i >= 0; i = after) {
@@ -319,7 +324,7 @@ static bool take_pre(fuser *f, int node, int gi)
 {
     const ig_array *y = f->g->node[node]->in[0];
     group *g = &f->group[gi];
-    if (g->core >= 0 || g->n_node >= GROUP_MOST)
+    if (g->core >= 0 || g->n_node >= nodes_most(f))
         return false;
     if (node_is_full_view(y))
         return true;

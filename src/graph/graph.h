@@ -94,6 +94,7 @@ typedef struct schedule {
 
 /* What a device wants of schedules. */
 typedef struct schedule_rules {
+    int group_nodes;    /* the most nodes of a program; 0: as many as a tape has registers for */
     bool contract_ends; /* a chain that begins with one ends with one */
     /* The most bytes of a matrix that all batches of a chain's contraction share, such as a weight; 0: any number. A
      * chain takes few rows at a time, for each of which the whole matrix is read. */

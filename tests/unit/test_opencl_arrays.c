@@ -527,6 +527,35 @@ static void headers_are_read_if_needed(void **unused)
     assert_int_equal(shim.binaries(), asked);
 }
 
+/* The sum of 100 arrays fuses into one program, but a kernel of PoCL has at most 1024 bytes of parameters. So has the
+ * assembly of 100 arrays. */
+static void more_inputs_than_a_kernel_has(void **unused)
+{
+    (void)unused;
+    enum { INPUTS = 100 };
+    if (!opencl_device_or_skip(0))
+        return;
+    ig_scope_begin();
+    assert_int_equal(ig_set_device("opencl:0"), IG_OK);
+    ig_array *x[INPUTS], *sum = NULL;
+    for (int i = 0; i < INPUTS; i++) {
+        x[i] = ig_from_data((const float[]){(float)i, 1}, IG_SHAPE(2), IG_F32);
+        sum = sum ? ig_add(sum, x[i]) : x[i];
+    }
+    ig_array *all = ig_concat(x, INPUTS, IG_AXES(0)), *out[] = {sum, all};
+    if (ig_eval(out, 2) != IG_OK)
+        fail_msg("%s", ig_error(NULL));
+    float got[2], every[2 * INPUTS];
+    assert_int_equal(ig_read(sum, got, sizeof got), IG_OK);
+    assert_true(got[0] == INPUTS * (INPUTS - 1) / 2 && got[1] == INPUTS);
+    assert_int_equal(ig_read(all, every, sizeof every), IG_OK);
+    for (int i = 0; i < INPUTS; i++)
+        assert_true(every[2 * i] == (float)i && every[2 * i + 1] == 1);
+    ig_scope_end();
+    ig_set_device("cpu");
+    ig_shutdown();
+}
+
 int main(int argc, char **argv)
 {
     (void)argc;
@@ -548,6 +577,7 @@ int main(int argc, char **argv)
         TEST(operands_may_be_empty),
         TEST(headers_are_read_if_needed),
         TEST(rows_are_one_kernel),
+        TEST(more_inputs_than_a_kernel_has),
     };
     return cmocka_run_group_tests(tests, opencl_begin, opencl_end);
 }
