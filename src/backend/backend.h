@@ -32,6 +32,7 @@ typedef struct backend_limits {
     bool f16, f64;        /* has arithmetic of that type */
     bool atomics_i64;
     bool shuffles;       /* threads of a subgroup can read each other's values */
+    bool whole_shuffles; /* they can, if all of them take part */
     bool matrices;       /* a subgroup multiplies small matrices of f32, with f32 sums */
     bool subnormals;     /* f32 keeps them */
     bool exact_division; /* f32 division and square root are rounded correctly */

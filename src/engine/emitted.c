@@ -140,7 +140,8 @@ static ig_status emit(const schedule *s, const program *p, int record, const bac
         records[k] = faults_record(record);
         record += p[k].may_fail;
     }
-    const emit_target target = {.subgroup = l->shuffles || dev->lanes ? l->subgroup : 0,
+    const bool warps = l->shuffles || l->whole_shuffles || dev->lanes;
+    const emit_target target = {.subgroup = warps ? l->subgroup : 0,
                                 .threads = l->threads,
                                 .shared_bytes = l->shared_bytes,
                                 .processors = l->processors,

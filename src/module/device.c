@@ -30,7 +30,8 @@ static kernel_target target_of(const backend *dev, const module_built *b)
     t.f16 = l->f16;
     t.f64 = l->f64;
     t.atomics_i64 = l->atomics_i64;
-    t.shuffles = l->shuffles;
+    t.whole_shuffles = l->whole_shuffles && b->whole_warps;
+    t.shuffles = l->shuffles || t.whole_shuffles;
     t.whole_warps = b->whole_warps;
     memcpy(t.block, b->block, sizeof t.block);
     return t;

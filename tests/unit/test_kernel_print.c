@@ -399,6 +399,24 @@ static void shuffles_ask_for_lanes(void **unused)
     }
 }
 
+/* If all lanes take part, no one is asked, and no extension is needed. */
+static void whole_warps_ask_for_none(void **unused)
+{
+    (void)unused;
+    kernel_printed *out;
+    kernel_target opencl = *kernel_target_find("opencl");
+    opencl.subgroup = 32;
+    opencl.shuffles = opencl.whole_shuffles = opencl.whole_warps = true;
+    assert_int_equal(
+        printed("__global__ void k(float *x) { x[0] = __shfl_down_sync(~0u, x[1], 1); }", &opencl,
+                &out),
+        IG_OK);
+    assert_non_null(strstr(out->text, "= sub_group_shuffle(x[1],"));
+    assert_null(strstr(out->text, "ballot"));
+    assert_null(strstr(out->text, "EXTENSION"));
+    kernel_printed_free(out);
+}
+
 /* What is said of a source that has nothing to translate, or none of what was asked for. */
 static void sources_without_kernels(void **unused)
 {
@@ -599,6 +617,7 @@ int main(void)
         cmocka_unit_test(sources_without_kernels),
         cmocka_unit_test(instances_that_the_source_names),
         cmocka_unit_test(shuffles_ask_for_lanes),
+        cmocka_unit_test(whole_warps_ask_for_none),
         cmocka_unit_test(whole_warps_shuffle_plainly),
         cmocka_unit_test(variables_begin_with_values),
         cmocka_unit_test(literals_are_float),

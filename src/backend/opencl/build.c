@@ -42,11 +42,46 @@ static const char pocl_fma_f64[] =
     "static double __attribute__((overloadable)) ig_fma(double x, double y, double z)\n"
     "{ return __builtin_fma(x, y, z); }\n";
 
+/* NVIDIA's OpenCL C has no functions of subgroups, but takes the instructions. All lanes of a warp take part. */
+static const char nvidia_warp[] =
+    "#define get_sub_group_local_id ig_lane_id\n"
+    "static uint ig_lane_id(void)\n"
+    "{ uint x; asm(\"mov.u32 %0, %%laneid;\" : \"=r\"(x)); return x; }\n"
+    "#define sub_group_barrier(fences) asm volatile(\"bar.warp.sync 0xffffffff;\" : : : "
+    "\"memory\")\n"
+    "#define sub_group_ballot ig_warp_ballot\n"
+    "static uint4 ig_warp_ballot(int mine)\n"
+    "{ uint x; asm volatile(\"{ .reg .pred p; setp.ne.s32 p, %1, 0; vote.sync.ballot.b32 %0, p, "
+    "0xffffffff; }\" "
+    ": \"=r\"(x) : \"r\"(mine)); return (uint4)(x, 0, 0, 0); }\n"
+    "static uint ig_warp_get(uint value, uint lane)\n"
+    "{ uint x; asm volatile(\"shfl.sync.idx.b32 %0, %1, %2, 0x1f, 0xffffffff;\" "
+    ": \"=r\"(x) : \"r\"(value), \"r\"(lane)); return x; }\n"
+    "static ulong ig_warp_get_wide(ulong value, uint lane)\n"
+    "{ return (ulong)ig_warp_get((uint)(value >> 32), lane) << 32 | ig_warp_get((uint)value, "
+    "lane); }\n"
+    "#define sub_group_shuffle ig_warp_shuffle\n"
+    "static uint __attribute__((overloadable)) ig_warp_shuffle(uint value, uint lane)\n"
+    "{ return ig_warp_get(value, lane); }\n"
+    "static int __attribute__((overloadable)) ig_warp_shuffle(int value, uint lane)\n"
+    "{ return as_int(ig_warp_get(as_uint(value), lane)); }\n"
+    "static float __attribute__((overloadable)) ig_warp_shuffle(float value, uint lane)\n"
+    "{ return as_float(ig_warp_get(as_uint(value), lane)); }\n"
+    "static ulong __attribute__((overloadable)) ig_warp_shuffle(ulong value, uint lane)\n"
+    "{ return ig_warp_get_wide(value, lane); }\n"
+    "static long __attribute__((overloadable)) ig_warp_shuffle(long value, uint lane)\n"
+    "{ return as_long(ig_warp_get_wide(as_ulong(value), lane)); }\n";
+static const char nvidia_warp_f64[] =
+    "static double __attribute__((overloadable)) ig_warp_shuffle(double value, uint lane)\n"
+    "{ return as_double(ig_warp_get_wide(as_ulong(value), lane)); }\n";
+
 static ig_status prelude_make(building *b, bool no_header)
 {
     const bool f64 = b->dev->base.limits.f64;
     text t = {0};
+    const bool warp = opencl_is_nvidia(b->dev) && strstr(b->image->source, "sub_group_");
     text_add(&t, "%s%s", b->is_pocl ? pocl_fma : "", b->is_pocl && f64 ? pocl_fma_f64 : "");
+    text_add(&t, "%s%s", warp ? nvidia_warp : "", warp && f64 ? nvidia_warp_f64 : "");
     b->no_header = b->is_pocl && no_header && opencl_declare(&t, b->image->source, f64);
     b->prelude = text_take(&t);
     return b->prelude ? IG_OK : IG_ERR_MEMORY;
@@ -108,6 +143,21 @@ typedef struct made {
     cl_ulong shared_bytes;
 } made;
 
+/* A kernel that declares its block runs with it, whatever the driver says of other blocks. */
+static cl_int threads_of(const building *b, made *out)
+{
+    size_t block[3] = {0};
+    const cl_device_id id = b->dev->id;
+    cl_int status = cl.clGetKernelWorkGroupInfo(out->kernel, id, CL_KERNEL_WORK_GROUP_SIZE,
+                                                sizeof out->threads, &out->threads, NULL);
+    if (status == CL_SUCCESS)
+        status = cl.clGetKernelWorkGroupInfo(out->kernel, id, CL_KERNEL_COMPILE_WORK_GROUP_SIZE,
+                                             sizeof block, block, NULL);
+    const size_t declared = block[0] * block[1] * block[2];
+    out->threads = declared > out->threads ? declared : out->threads;
+    return status;
+}
+
 static cl_int kernel_of(const building *b, cl_program built, made *out)
 {
     const cl_device_id id = b->dev->id;
@@ -118,8 +168,7 @@ static cl_int kernel_of(const building *b, cl_program built, made *out)
     status =
         cl.clGetKernelInfo(out->kernel, CL_KERNEL_NUM_ARGS, sizeof out->n_args, &out->n_args, NULL);
     if (status == CL_SUCCESS)
-        status = cl.clGetKernelWorkGroupInfo(out->kernel, id, CL_KERNEL_WORK_GROUP_SIZE,
-                                             sizeof out->threads, &out->threads, NULL);
+        status = threads_of(b, out);
     if (status == CL_SUCCESS)
         status = cl.clGetKernelWorkGroupInfo(out->kernel, id, CL_KERNEL_LOCAL_MEM_SIZE,
                                              sizeof out->shared_bytes, &out->shared_bytes, NULL);

@@ -87,6 +87,11 @@ static bool has_word(const char *list, const char *word)
     return false;
 }
 
+bool opencl_is_nvidia(const opencl_device *d)
+{
+    return strcmp(d->platform_name, "NVIDIA CUDA") == 0;
+}
+
 static cl_int read_facts(opencl_device *d)
 {
     backend_limits *l = &d->base.limits;
@@ -112,6 +117,8 @@ static cl_int read_facts(opencl_device *d)
     if (status == CL_SUCCESS)
         status = cl.clGetDeviceInfo(d->id, CL_DEVICE_MAX_WORK_ITEM_SIZES, sizeof axes, axes, NULL);
     d->cores = (int)cores;
+    if (opencl_is_nvidia(d)) /* it reports a quarter of the memory, and allows all of it */
+        l->alloc_bytes = d->memory;
     d->pool.total = d->memory;
     d->pool.block_most = l->alloc_bytes;
     d->pool.cached_most = unified ? d->memory / 8 : 0; /* other programs need it, too */
@@ -162,6 +169,7 @@ static cl_int read_extensions(opencl_device *d)
         has_word(all, "cl_khr_subgroup_shuffle") && has_word(all, "cl_khr_subgroup_ballot");
     if (status == CL_SUCCESS)
         read_subgroup(d, all);
+    l->whole_shuffles = !l->shuffles && opencl_is_nvidia(d) && l->subgroup == 32;
     memory_free(all);
     snprintf(d->features, sizeof d->features, "%s%s%s%s%s%s", l->f16 ? "f16 " : "",
              l->f64 ? "f64 " : "", l->atomics_i64 ? "atomics64 " : "",

@@ -88,6 +88,9 @@ ig_status opencl_enter(opencl_device *d);
 bool opencl_enter_open(opencl_device *d);
 void opencl_leave(opencl_device *d);
 
+/* True if its compiler takes instructions of NVIDIA's GPUs. */
+bool opencl_is_nvidia(const opencl_device *d);
+
 /* IG_OK, or an error that says what failed and why. */
 ig_status opencl_check(const opencl_device *d, cl_int status, const char *what);
 

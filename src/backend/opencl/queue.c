@@ -48,13 +48,14 @@ static const char *names_of_all(const opencl_device *d, const char *oldest, char
     return flight_text(&f, out);
 }
 
-/* Waits for the oldest, and tells if it failed. What was given behind it then counts as failed, so
+/* Waits for the oldest, unless all have finished, and tells if it failed. What was given behind it then counts as failed, so
  * there is nothing more to learn from it. */
-static ig_status wait_oldest(opencl_device *d)
+static ig_status wait_oldest(opencl_device *d, bool finished)
 {
     char names[FLIGHT_TEXT_BYTES];
     const opencl_pending p = pending_take(d);
-    cl_int waited = cl.clWaitForEvents(1, &p.event), ended = CL_COMPLETE;
+    const cl_int waited = finished ? CL_SUCCESS : cl.clWaitForEvents(1, &p.event);
+    cl_int ended = CL_COMPLETE;
     const cl_int asked =
         cl.clGetEventInfo(p.event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof ended, &ended, NULL);
     cl.clReleaseEvent(p.event);
@@ -72,16 +73,16 @@ static ig_status wait_oldest(opencl_device *d)
 
 ig_status queue_room(opencl_device *d)
 {
-    return d->n_pending == OPENCL_PENDING ? wait_oldest(d) : IG_OK;
+    return d->n_pending == OPENCL_PENDING ? wait_oldest(d, false) : IG_OK;
 }
 
 /* One wait for all of them: a driver may sleep in each. */
 ig_status queue_settle(opencl_device *d)
 {
-    if (d->n_pending > 1)
-        cl.clFinish(d->queue); /* if it fails, an event tells what failed */
+    /* If it fails, an event tells what failed. */
+    const bool finished = d->n_pending > 1 && cl.clFinish(d->queue) == CL_SUCCESS;
     while (d->n_pending)
-        TRY(wait_oldest(d));
+        TRY(wait_oldest(d, finished));
     return IG_OK;
 }
 

@@ -322,6 +322,8 @@ static void atomic_metal(printer *p, const kernel_expr *e)
  * are active. */
 static const char *shuffle_name(printer *p, const kernel_type *t)
 {
+    if (p->target->whole_shuffles)
+        return "sub_group_shuffle";
     print_use(p, is_metal(p) && t->size == 8 ? PRELUDE_SHUFFLE_WIDE : PRELUDE_SHUFFLE);
     if (is_metal(p))
         return t->size == 8 ? "ig_shuffle_wide" : "ig_shuffle";

@@ -353,14 +353,15 @@ static void print_top(printer *p)
         const struct {
             bool used;
             const char *name;
-        } extensions[] = {{p->target->f64 && (p->entry->uses[FEATURE_F64].place ||
-                                              p->entry->uses[FEATURE_F64_LITERAL].place),
-                           "cl_khr_fp64"},
-                          {p->target->f16 && p->entry->uses[FEATURE_F16].place, "cl_khr_fp16"},
-                          {p->entry->uses[FEATURE_A64].place || p->entry->uses[FEATURE_AF64].place,
-                           "cl_khr_int64_base_atomics"},
-                          {p->entry->uses[FEATURE_A64].place, "cl_khr_int64_extended_atomics"},
-                          {p->entry->uses[FEATURE_WARP].place, "cl_khr_subgroups"}};
+        } extensions[] = {
+            {p->target->f64 &&
+                 (p->entry->uses[FEATURE_F64].place || p->entry->uses[FEATURE_F64_LITERAL].place),
+             "cl_khr_fp64"},
+            {p->target->f16 && p->entry->uses[FEATURE_F16].place, "cl_khr_fp16"},
+            {p->entry->uses[FEATURE_A64].place || p->entry->uses[FEATURE_AF64].place,
+             "cl_khr_int64_base_atomics"},
+            {p->entry->uses[FEATURE_A64].place, "cl_khr_int64_extended_atomics"},
+            {p->entry->uses[FEATURE_WARP].place && !p->target->whole_shuffles, "cl_khr_subgroups"}};
         for (size_t i = 0; i < sizeof extensions / sizeof extensions[0]; i++)
             if (extensions[i].used) {
                 print_part_begin(p, &p->top, NULL);

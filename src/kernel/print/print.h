@@ -26,7 +26,9 @@ typedef struct kernel_target {
     int buffers;           /* parameters that a kernel may have */
     bool f16, f64;         /* it computes in that type */
     bool atomics_i64;
-    bool shuffles;    /* the subgroup functions are there */
+    bool shuffles; /* the subgroup functions are there */
+    /* OpenCL C: only if all threads of a subgroup take part, and without an extension of the language */
+    bool whole_shuffles;
     bool whole_warps; /* all blocks will have one axis and whole warps */
     /* The shape of all blocks that the text will be launched with, or zeros. OpenCL C declares it: some
      * drivers allow larger blocks then. */
