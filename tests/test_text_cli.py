@@ -75,6 +75,15 @@ def test_lower_case():
     check("a cased tokenizer is refused", "sentence_bert_config.json" in done.stderr, done.stderr)
 
 
+def test_wrong_folders():
+    """A path that is not a model folder: the message names it and says what a model folder has."""
+    os.makedirs(path("empty"), exist_ok=True)
+    for folder, words in (("absent", "cannot be opened: No such file"), ("empty", "the folder has no config.json"),
+                          (os.path.join(FOLDERS["embed"], "config.json"), "it is a file; give the path of the model folder")):
+        done = run("embed", "--model", folder if os.path.isabs(folder) else path(folder), "cats", code=5)
+        check(f"a wrong folder: {words}", words in done.stderr and "model.safetensors" in done.stderr, done.stderr)
+
+
 def test_same():
     """In mode same, a whole model has the same bits on the CPU and in emitted kernels."""
     words = ["classify", "--model", FOLDERS["classify"], "--json", "--math", "same", "the film was very good !", "cats"]
@@ -248,6 +257,6 @@ done = subprocess.run([INGOT, "tokens", "--model", FOLDERS["embed"], "x"], captu
 if "utf8proc" in done.stderr:
     skip("all", "the library utf8proc is not there")
     finish()
-for test in (test_tokens, test_embed, test_lower_case, test_same, test_defects, test_classify, test_fill, test_answer, test_stream, test_train, test_train_interrupted, test_mistakes):
+for test in (test_tokens, test_embed, test_lower_case, test_wrong_folders, test_same, test_defects, test_classify, test_fill, test_answer, test_stream, test_train, test_train_interrupted, test_mistakes):
     attempt(test.__name__, test)
 finish()

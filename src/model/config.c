@@ -4,9 +4,11 @@
 #include "base/error.h"
 #include "base/memory.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const architecture architectures[] = {
     {.type = "bert",
@@ -355,9 +357,31 @@ static ig_status length_read(model_config *c, const char *folder)
     return IG_OK;
 }
 
+/* Fails if there is not a folder with a config.json: the message says what a model folder is. */
+static ig_status folder_check(const char *folder)
+{
+    static const char files[] = "config.json, model.safetensors and tokenizer.json or vocab.txt";
+    char path[2100];
+    struct stat info;
+    if (stat(folder, &info) != 0)
+        FAIL(IG_ERR_FILE,
+             "load '%.300s': the model folder cannot be opened: %s; give the path of a folder with "
+             "%s",
+             folder, strerror(errno), files);
+    if (!S_ISDIR(info.st_mode))
+        FAIL(IG_ERR_FILE, "load '%.300s': it is a file; give the path of the model folder, with %s",
+             folder, files);
+    snprintf(path, sizeof path, "%.2000s/config.json", folder);
+    if (stat(path, &info) != 0 && errno == ENOENT)
+        FAIL(IG_ERR_FILE, "load '%.300s': the folder has no config.json; a model folder has %s",
+             folder, files);
+    return IG_OK;
+}
+
 ig_status config_read(model_config *c, const char *folder)
 {
     json_file f;
+    TRY(folder_check(folder));
     ig_status status = json_file_open(&f, folder, "config.json", false);
     if (status == IG_OK && f.root.kind != JSON_OBJECT)
         status = ig_fail(IG_ERR_FORMAT, "load '%.300s': it is not an object", f.path);
