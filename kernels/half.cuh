@@ -1,8 +1,8 @@
 /* f16 and bf16 as integer arithmetic on bits, as the CPU does it: round to nearest, ties to even; a NaN
  * keeps its sign and what fits of its payload, and becomes quiet. CUDA C gets instructions of the device instead of
- * the functions __ig_*, with the same results (src/kernel/print/cuda.c). */
+ * the functions ingot_*, with the same results (src/kernel/print/cuda.c). */
 
-__device__ float __ig_f16_to_f32(unsigned short h)
+__device__ float ingot_f16_to_f32(unsigned short h)
 {
     const unsigned int sign = (unsigned int)(h & 0x8000) << 16, magnitude = (unsigned int)(h & 0x7fff) << 13;
     const unsigned int rebias = 112u << 23;
@@ -15,9 +15,9 @@ __device__ float __ig_f16_to_f32(unsigned short h)
     return __uint_as_float(sign | (magnitude < 0x7c00u << 13 ? finite : huge));
 }
 
-__device__ float f16_to_f32(unsigned short h) { return __ig_f16_to_f32(h); }
+__device__ float f16_to_f32(unsigned short h) { return ingot_f16_to_f32(h); }
 
-__device__ unsigned short __ig_f16_of_f32(float x)
+__device__ unsigned short ingot_f16_of_f32(float x)
 {
     const unsigned int u = __float_as_uint(x) & 0x7fffffffu, sign = __float_as_uint(x) >> 16 & 0x8000u;
     const unsigned int normal = (u - (112u << 23) + 0xfffu + (u >> 13 & 1u)) >> 13;
@@ -29,18 +29,18 @@ __device__ unsigned short __ig_f16_of_f32(float x)
     return (unsigned short)(sign | (u < 143u << 23 ? finite : beyond));
 }
 
-__device__ unsigned short f16_of_f32(float x) { return __ig_f16_of_f32(x); }
+__device__ unsigned short f16_of_f32(float x) { return ingot_f16_of_f32(x); }
 
 __device__ float bf16_to_f32(unsigned short h) { return __uint_as_float((unsigned int)h << 16); }
 
-__device__ unsigned short __ig_bf16_of_f32(float x)
+__device__ unsigned short ingot_bf16_of_f32(float x)
 {
     const unsigned int u = __float_as_uint(x);
     const unsigned int rounded = u + 0x7fffu + (u >> 16 & 1u);
     return (unsigned short)(((u & 0x7fffffffu) > 0x7f800000u ? u | 1u << 22 : rounded) >> 16);
 }
 
-__device__ unsigned short bf16_of_f32(float x) { return __ig_bf16_of_f32(x); }
+__device__ unsigned short bf16_of_f32(float x) { return ingot_bf16_of_f32(x); }
 
 __device__ float round_f16(float x) { return f16_to_f32(f16_of_f32(x)); }
 __device__ float round_bf16(float x) { return bf16_to_f32(bf16_of_f32(x)); }

@@ -171,21 +171,21 @@ const char *print_cuda_hardware(const kernel_function *f)
     static const struct {
         const char *name, *text;
     } rows[] = {
-        {"__ig_f16_to_f32",
-         "__device__ float __ig_f16_to_f32(unsigned short h)\n{\n"
+        {"ingot_f16_to_f32",
+         "__device__ float ingot_f16_to_f32(unsigned short h)\n{\n"
          "    float x;\n"
          "    asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(x) : \"h\"(h));\n"
          "    const unsigned int nan = (h & 0x8000u) << 16 | 0x7fc00000u | (h & 0x3ffu) << 13;\n"
          "    return x != x ? __uint_as_float(nan) : x;\n}\n"},
-        {"__ig_f16_of_f32",
-         "__device__ unsigned short __ig_f16_of_f32(float x)\n{\n"
+        {"ingot_f16_of_f32",
+         "__device__ unsigned short ingot_f16_of_f32(float x)\n{\n"
          "    unsigned short h;\n"
          "    asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(h) : \"f\"(x));\n"
          "    const unsigned int u = __float_as_uint(x);\n"
          "    const unsigned int nan = (u >> 16 & 0x8000u) | 0x7e00u | (u >> 13 & 0x3ffu);\n"
          "    return x != x ? (unsigned short)nan : h;\n}\n"},
-        {"__ig_bf16_of_f32",
-         "__device__ unsigned short __ig_bf16_of_f32(float x)\n{\n"
+        {"ingot_bf16_of_f32",
+         "__device__ unsigned short ingot_bf16_of_f32(float x)\n{\n"
          "    const unsigned int u = __float_as_uint(x);\n"
          "#if __CUDA_ARCH__ >= 800\n"
          "    unsigned short h;\n"
