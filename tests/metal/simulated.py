@@ -26,7 +26,7 @@ def settings(**more):
     os.makedirs(CACHE, exist_ok=True)
     env = {k: v for k, v in os.environ.items() if not k.startswith(("METALSIM_", "IG_"))}
     env.update(IG_METAL=os.path.join(FOLDER, "libmetalsim.so"), METALSIM_CACHE=CACHE, METALSIM_HOME=SIM, METALSIM_LEAKS="1",
-               IG_MPS="off", NO_COLOR="1")
+               IG_MPS="off", IG_SHUTDOWN="on", NO_COLOR="1")
     env.update({key: str(value) for key, value in more.items()})
     return env
 
