@@ -35,6 +35,9 @@ typedef struct operand {
     view v;
     int64_t axis_len, axis_stride; /* TAPE_READ and WRITE: the indexed axis */
     int64_t first_index;           /* TAPE_BITS: index of the tape's first point */
+    /* TAPE_READ in a part of a program: only indices [part_first, part_first + part_len) are read, and the other points are
+     * left to other parts; v begins at part_first. 0: all are read. */
+    int64_t part_first, part_len;
 } operand;
 
 typedef enum tape_code {

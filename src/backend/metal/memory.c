@@ -27,7 +27,20 @@ static void windows_give(metal_block *b)
     memory_free(b);
 }
 
-/* Metal wraps pages of mmap. */
+/* Metal wraps pages of mmap. Where the system's pages are smaller than Metal's, more is mapped, and the rest given back. */
+static void *pages_map(size_t bytes)
+{
+    char *at =
+        mmap(NULL, bytes + METAL_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0);
+    if (at == MAP_FAILED)
+        return NULL;
+    const size_t before = (METAL_PAGE - (uintptr_t)at % METAL_PAGE) % METAL_PAGE;
+    if (before)
+        munmap(at, before);
+    munmap(at + before + bytes, METAL_PAGE - before);
+    return at + before;
+}
+
 static ig_status windows_get(const metal_device *d, size_t bytes, uint64_t *at, bool *full)
 {
     const size_t step = (size_t)d->base.limits.reach_bytes, all = whole_pages(bytes);
@@ -35,8 +48,8 @@ static ig_status windows_get(const metal_device *d, size_t bytes, uint64_t *at, 
     metal_block *b = memory_new(sizeof *b + (size_t)n * sizeof *b->windows);
     if (!b)
         return IG_ERR_MEMORY;
-    void *data = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0);
-    b->data = data != MAP_FAILED ? data : NULL;
+    void *data = pages_map(all);
+    b->data = data;
     b->bytes = bytes;
     for (int i = 0; i < n && b->data; i++) {
         const size_t from = (size_t)i * step, rest = all - from;

@@ -3,8 +3,12 @@
  * A block takes several chunks; a thread has one of their blocks of SCAN_BLOCK neighbours. Elements go through
  * shared memory, so that memory is read and written side by side. If rows have several chunks, there are
  * launches before that find what the chunks before each chunk come to. On a CPU a block is one thread, which takes a
- * chunk. */
+ * chunk.
+ *
+ * A row that is longer than a launch can reach is taken in parts: several launches read it and several write it, and the
+ * folds between are those of the whole row. */
 #include "kernel/emit/indexed.h"
+#include "kernel/emit/tiles.h"
 
 #include "base/error.h"
 #include "ops/ops.h"
@@ -220,8 +224,8 @@ static ig_status serial_scan(const program *p, const emit_target *t, uint64_t ca
 
 /* ---- elsewhere ---- */
 
-/* What each chunk comes to. */
-static ig_status chunk_totals(const program *p, const emit_target *t, emitted *out)
+/* What each chunk comes to. The first one of p is number `first` of the row. */
+static ig_status chunk_totals(const program *p, const emit_target *t, int64_t first, emitted *out)
 {
     const char *type = emit_lane_type(p->dtype);
     const int64_t n = ceil_div(p->inner, SCAN_CHUNK);
@@ -229,7 +233,8 @@ static ig_status chunk_totals(const program *p, const emit_target *t, emitted *o
     emit_writer w;
     TRY(start(&w, p, t, out));
     const int inner = writer_number(&w, p->inner), chunks = writer_number(&w, n);
-    const int rows = writer_number(&w, p->outer), to = writer_scratch(&w, type, 0);
+    const int rows = writer_number(&w, p->outer),
+              to = writer_scratch(&w, type, (uint64_t)first * ig_dtype_bytes(dtype_lane(p->dtype)));
     text_add(&w.body, "extern \"C\" __global__ void chunk_totals(PARAMS)\n{\n");
     write_blocks(&w, type, threads, inner, chunks, rows);
     text_add(&w.body,
@@ -301,30 +306,18 @@ static ig_status range_carries(const program *p, const emit_target *t, uint64_t 
     return finish(&w, "range_carries", p->outer, THREADS);
 }
 
-ig_status emit_scan(const program *p, const emit_target *t, emitted *out)
+/* The running fold. p is a part of rows with n chunks: from number `first` on. */
+static ig_status scan_chunks(const program *p, const emit_target *t, int64_t first, int64_t n,
+                             uint64_t carries, emitted *out)
 {
     const char *type = emit_lane_type(p->dtype);
-    const int64_t n = ceil_div(p->inner, SCAN_CHUNK);
-    if (p->outer == 0 || p->inner == 0)
-        return IG_OK;
-    const uint64_t carries = align_up((uint64_t)(p->outer * n) * 8);
-    if (n > 1 && t->cpu)
-        TRY(serial_totals(p, t, carries, out));
-    if (n > 1) {
-        if (!t->cpu) {
-            TRY(chunk_totals(p, t, out));
-            TRY(range_totals(p, t, carries, out));
-            TRY(range_carries(p, t, carries, out));
-        }
-        out->scratch_bytes = carries + align_up((uint64_t)(p->outer * ceil_div(n, SCAN_RANGE)) * 8);
-    }
-    if (t->cpu)
-        return serial_scan(p, t, carries, out);
+    const uint64_t lane = ig_dtype_bytes(dtype_lane(p->dtype));
+    const int64_t here = ceil_div(p->inner, SCAN_CHUNK);
     const int threads = threads_of(p, t), teams = threads / TEAM;
     emit_writer w;
     TRY(start(&w, p, t, out));
     write_place(&w, "target", &p->out.v, p->inner);
-    const int inner = writer_number(&w, p->inner), chunks = writer_number(&w, n);
+    const int inner = writer_number(&w, p->inner), chunks = writer_number(&w, here);
     const int rows = writer_number(&w, p->outer), to = writer_operand(&w, &p->out, true);
     text_add(&w.body,
              "extern \"C\" __global__ void scan(PARAMS)\n{\n    __shared__ %s blocks[%d];\n", type,
@@ -336,13 +329,14 @@ ig_status emit_scan(const program *p, const emit_target *t, emitted *out)
     write_run(&w, type, "total[at", "blocks[at", TEAM, "        ");
     text_add(&w.body, "    }\n    __syncthreads();\n    %s before = identity();\n", type);
     if (n > 1) {
-        const int c = writer_scratch(&w, type, 0), r = writer_scratch(&w, type, carries);
+        const int c = writer_scratch(&w, type, (uint64_t)first * lane);
+        const int r = writer_scratch(&w, type, carries + (uint64_t)(first / SCAN_RANGE) * lane);
         const int ranges = writer_number(&w, ceil_div(n, SCAN_RANGE));
         text_add(&w.body,
                  "    const idx own = first + team, chunk = own %% g.n%d;\n"
-                 "    if (own < jobs && chunk > 0)\n"
+                 "    if (own < jobs%s)\n"
                  "        before = join(p%d[own / g.n%d * g.n%d + chunk / %d], p%d[own]);\n",
-                 chunks, r, chunks, ranges, SCAN_RANGE, c);
+                 chunks, first ? "" : " && chunk > 0", r, chunks, ranges, SCAN_RANGE, c);
     } else
         text_add(&w.body, "    (void)team;\n");
     text_add(&w.body,
@@ -360,5 +354,68 @@ ig_status emit_scan(const program *p, const emit_target *t, emitted *out)
              threads, SCAN_CHUNK, threads, type, SCAN_BLOCK, inner);
     write_result(&w, p, to);
     text_add(&w.body, "        }\n    }\n}\n");
-    return finish(&w, "scan", ceil_div(p->outer * n, teams), threads);
+    return finish(&w, "scan", ceil_div(p->outer * here, teams), threads);
+}
+
+/* The chunks [first, end) of a row. */
+static program part_of(const program *p, int64_t first, int64_t end)
+{
+    program q = *p;
+    view *const views[2] = {&q.in[0].v, &q.out.v};
+    q.inner = (end * SCAN_CHUNK < p->inner ? end * SCAN_CHUNK : p->inner) - first * SCAN_CHUNK;
+    for (int i = 0; i < 2; i++) {
+        const int axis = views[i]->ndim - 1;
+        views[i]->offset += first * SCAN_CHUNK * views[i]->stride[axis];
+        views[i]->shape[axis] = q.inner;
+    }
+    return q;
+}
+
+/* How many chunks a launch can reach, in whole ranges, or all; 0: too few. */
+static int64_t part_chunks(const program *p, const emit_target *t)
+{
+    int64_t n = ceil_div(p->inner, SCAN_CHUNK);
+    bool fits =
+        !emit_has_large(p, 1, t) || (emit_reaches(t, &p->in[0]) && emit_reaches(t, &p->out));
+    if (!fits && (p->outer != 1 || t->cpu || p->in[0].v.shape[p->in[0].v.ndim - 1] != p->inner ||
+                  p->out.v.shape[p->out.v.ndim - 1] != p->inner))
+        return 0;
+    while (!fits && n > 0) {
+        n = n / 2 / SCAN_RANGE * SCAN_RANGE;
+        if (n) {
+            const program q = part_of(p, 0, n);
+            fits = emit_reaches(t, &q.in[0]) && emit_reaches(t, &q.out);
+        }
+    }
+    return n;
+}
+
+ig_status emit_scan(const program *p, const emit_target *t, emitted *out)
+{
+    const int64_t n = ceil_div(p->inner, SCAN_CHUNK);
+    if (p->outer == 0 || p->inner == 0)
+        return IG_OK;
+    const int64_t part = part_chunks(p, t);
+    if (!part)
+        return emit_too_large(t);
+    const uint64_t carries = align_up((uint64_t)(p->outer * n) * 8);
+    if (n > 1)
+        out->scratch_bytes = carries + align_up((uint64_t)(p->outer * ceil_div(n, SCAN_RANGE)) * 8);
+    if (n > 1 && t->cpu)
+        TRY(serial_totals(p, t, carries, out));
+    if (t->cpu)
+        return serial_scan(p, t, carries, out);
+    for (int64_t first = 0; first < n && n > 1; first += part) {
+        const program q = part < n ? part_of(p, first, first + part) : *p;
+        TRY(chunk_totals(&q, t, first, out));
+    }
+    if (n > 1) {
+        TRY(range_totals(p, t, carries, out));
+        TRY(range_carries(p, t, carries, out));
+    }
+    for (int64_t first = 0; first < n; first += part) {
+        const program q = part < n ? part_of(p, first, first + part) : *p;
+        TRY(scan_chunks(&q, t, first, n, carries, out));
+    }
+    return IG_OK;
 }

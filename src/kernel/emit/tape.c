@@ -158,6 +158,8 @@ int emit_vector_width(const emit_writer *w, const tape *t)
     for (int i = 0; i < t->n_inst; i++) {
         const tape_inst *inst = &t->inst[i];
         const int code = inst->code;
+        if (code == TAPE_READ && t->operand[inst->operand].part_len)
+            return 1;
         if (code == TAPE_LOAD || code == TAPE_STORE) {
             if (ig_dtype_bytes(t->operand[inst->operand].dtype) == 8)
                 n = 2;
@@ -340,7 +342,12 @@ static void write_read(emit_writer *w, const emit_space *s, int k, const int *de
         w->uses |= USES_HALF;
     text_add(&w->body, "    const idx j%d_%d = (idx)check_index(%s, g.n%d, ", k, u, index, len);
     write_point(w, s, u);
-    text_add(&w->body, ", (int)g.n%d, fault);\n", writer_record(w, s->program));
+    text_add(&w->body, ", (int)g.n%d, fault)", writer_record(w, s->program));
+    if (o->part_len)
+        text_add(&w->body, " - g.n%d;\n    if (j%d_%d < 0 || j%d_%d >= g.n%d)\n        continue;\n",
+                 writer_number(w, o->part_first), k, u, k, u, writer_number(w, o->part_len));
+    else
+        text_add(&w->body, ";\n");
     text_add(&w->body, "    const %s q%d_%d = p%d[", emit_storage_type(o->dtype), k, u, p);
     write_offset(w, s, &o->v);
     if (u && vector_step(s, &o->v))

@@ -2,8 +2,9 @@
  * bytes of such an array from where its argument points. So the rows of the program are cut into tiles, each a program of
  * its own with views that begin later. Their kernels have one text.
  *
- * This works where rows of the program are rows of the large arrays. A reduction of one row is cut along the row, into
- * ranges of which each gives a value. Everything else is refused. */
+ * This works where rows of the program are rows of the large arrays. Maps are cut into boxes else (boxes.c). A reduction of one
+ * row is cut along the row, into ranges of which each gives a value; a scan of a long row as well (scan.c), and a write is cut
+ * by the places that it writes to (search_write.c). Everything else is refused. */
 #include "kernel/emit/tiles.h"
 
 #include "base/error.h"
@@ -13,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TILES_MOST = 4096, ALIGNED_ROWS = 64 };
+enum { ALIGNED_ROWS = 64, SORT_SCRATCH = 32 /* bytes for each element, at most */ };
 
 static int64_t common_divisor(int64_t a, int64_t b)
 {
@@ -62,21 +63,24 @@ ig_status emit_too_large(const emit_target *t)
          size_text(t->buffer_bytes, most));
 }
 
-/* True if the operand reaches forward, and not too far. */
-static bool operand_fits(const program *first, const emit_target *t, const operand *o)
+bool emit_reaches(const emit_target *t, const operand *o)
 {
     const view *v = &o->v;
     double far = 1;
-    if (!is_large(first, t, o->slot))
+    if (t->slot_len[o->slot] <= (int64_t)t->buffer_bytes)
         return true;
-    for (int i = 0; i < v->ndim; i++) {
-        if (v->stride[i] < 0)
-            return false;
-        far += v->shape[i] > 0 ? (double)(v->shape[i] - 1) * (double)v->stride[i] : 0;
-    }
+    for (int i = 0; i < v->ndim; i++)
+        far += v->shape[i] > 0 ? (double)(v->shape[i] - 1) * (double)llabs(v->stride[i]) : 0;
     if (o->axis_len && o->axis_stride)
-        far += (double)o->axis_len * (double)llabs(o->axis_stride);
-    return far * (double)ig_dtype_bytes(o->dtype) <= (double)t->reach_bytes;
+        far +=
+            (double)((o->part_len ? o->part_len : o->axis_len) - 1) * (double)llabs(o->axis_stride);
+    return far * (double)ig_dtype_bytes(o->dtype) <= (double)t->reach_bytes &&
+           (o->axis_len == 0 || o->axis_stride >= 0);
+}
+
+static bool operand_fits(const program *first, const emit_target *t, const operand *o)
+{
+    return !is_large(first, t, o->slot) || emit_reaches(t, o);
 }
 
 static bool tape_fits(const program *first, const emit_target *t, const tape *x)
@@ -160,6 +164,12 @@ static void tile_free(tile *c, const program *p)
     memory_free(c->p);
 }
 
+/* True if the core reads and writes rows. */
+static bool has_rows(const program *p)
+{
+    return p->kind == PROGRAM_SCAN || p->kind == PROGRAM_SORT || p->kind == PROGRAM_ARGSORT;
+}
+
 /* The group of axes, b or m, whose points are the rows of a contraction. */
 static int contract_group(const program *p) { return p->extent[0] > 1 ? 0 : 1; }
 
@@ -178,20 +188,38 @@ static ig_status tile_cut(tile *c, const program *p, int n, int64_t rows, int64_
             if (!group)
                 view_cut(&q->in[1].v, 0, rows, from, to);
             q->extent[group] = to - from;
-        } else if (q->kind != PROGRAM_MAP)
+        } else if (q->kind == PROGRAM_SEARCH)
+            view_cut(&q->in[1].v, 0, rows, from, to);
+        else if (q->kind != PROGRAM_MAP)
             q->outer = to - from;
+        if (has_rows(q))
+            view_cut(&q->in[0].v, 0, rows, from, to);
+        if (has_rows(q) || q->kind == PROGRAM_SEARCH)
+            view_cut(&q->out.v, 0, rows, from, to);
         TRY(tape_cut(&q->pre, rows, from, to));
         TRY(tape_cut(&q->post, rows, from, to));
     }
     return IG_OK;
 }
 
-/* True if the core of a program fits. Only that of a contraction can be cut. */
+/* True if the scratch memory of a sort, some words for each element, fits into a buffer. */
+static bool sort_fits(const program *p, const emit_target *t)
+{
+    return p->kind == PROGRAM_SCAN ||
+           (double)p->outer * (double)p->inner * SORT_SCRATCH <= (double)t->buffer_bytes;
+}
+
+/* True if the core of a program fits. */
 static bool core_fits(const program *first, const program *p, const emit_target *t)
 {
     int slots[3];
     if (p->kind == PROGRAM_CONTRACT)
         return operand_fits(first, t, &p->in[0]) && operand_fits(first, t, &p->in[1]);
+    if (has_rows(p) && !sort_fits(p, t))
+        return false;
+    if (has_rows(p) || p->kind == PROGRAM_SEARCH)
+        return operand_fits(first, t, &p->in[0]) && operand_fits(first, t, &p->out) &&
+               (p->kind != PROGRAM_SEARCH || operand_fits(first, t, &p->in[1]));
     for (int i = program_core_slots(p, slots) - 1; i >= 0; i--)
         if (is_large(first, t, slots[i]))
             return false;
@@ -213,6 +241,8 @@ static int64_t rows_of(const program *p, int n, int64_t *unit)
     if (n == 1)
         rows = p->kind == PROGRAM_MAP && p->pre.ndim                       ? p->pre.shape[0]
                : p->kind == PROGRAM_REDUCE || p->kind == PROGRAM_ARGREDUCE ? p->outer
+               : has_rows(p)                                               ? p->outer
+               : p->kind == PROGRAM_SEARCH && p->in[1].v.ndim              ? p->in[1].v.shape[0]
                : p->kind == PROGRAM_CONTRACT && p->ndim[contract_group(p)]
                    ? p->extent[contract_group(p)]
                    : 0;
@@ -222,6 +252,10 @@ static int64_t rows_of(const program *p, int n, int64_t *unit)
         for (int i = 0; i < 2; i++)
             if (tapes[i]->n_inst && tapes[i]->ndim)
                 unit_add(unit, rows, tapes[i]->shape[0]);
+        if (has_rows(p))
+            unit_add(unit, rows, p->in[0].v.ndim ? p->in[0].v.shape[0] : 1);
+        if (has_rows(p) || p->kind == PROGRAM_SEARCH)
+            unit_add(unit, rows, p->out.v.ndim ? p->out.v.shape[0] : 1);
         if (p[k].kind == PROGRAM_CONTRACT && n > 1)
             return 0;
         if (p[k].kind == PROGRAM_CONTRACT && !contract_group(p))
@@ -283,20 +317,28 @@ ig_status emit_tiles(const program *p, int n, const emit_target *t, emit_whole *
 {
     int64_t unit, len = 0;
     const int64_t rows = rows_of(p, n, &unit);
-    if (tile_fits(p, n, t) ||
+    if (tile_fits(p, n, t) || p->kind == PROGRAM_WRITE ||
         (n == 1 && p->kind == PROGRAM_REDUCE && p->outer == 1 && tape_fits(p, t, &p->post)))
         return whole(p, t, out);
     if (rows)
         TRY(find_tile(p, n, t, rows, unit, &len));
-    if (!len)
+    const bool boxes = !len && n == 1 && p->kind == PROGRAM_MAP && rows;
+    if (boxes)
+        len = emit_box_rows(p, t);
+    if (!len && n == 1 && p->kind == PROGRAM_SCAN && unit == 1)
+        len = 1;
+    if (!len || rows / len > TILES_MOST)
         return emit_too_large(t);
     for (int64_t from = 0; from < rows; from += len) {
         tile c;
+        const uint64_t scratch_bytes = out->scratch_bytes;
         ig_status status = tile_cut(&c, p, n, rows, from, from + len < rows ? from + len : rows);
         if (status == IG_OK)
-            status = whole(c.p, t, out);
+            status = boxes ? emit_boxes(c.p, t, whole, out) : whole(c.p, t, out);
         tile_free(&c, p);
         TRY(status);
+        if (out->scratch_bytes < scratch_bytes)
+            out->scratch_bytes = scratch_bytes;
     }
     return IG_OK;
 }

@@ -51,7 +51,7 @@ static int pointer_add(emit_writer *w, emit_pointer p)
     for (int i = 0; i < w->n_pointer; i++) {
         emit_pointer *q = &w->pointer[i];
         if (q->at.kind == p.at.kind && q->at.slot == p.at.slot && q->at.offset == p.at.offset &&
-            q->dtype == p.dtype && q->type == p.type) {
+            q->dtype == p.dtype && q->type == p.type && q->behind == p.behind) {
             q->written = q->written || p.written;
             return i;
         }
@@ -64,6 +64,18 @@ static int pointer_add(emit_writer *w, emit_pointer p)
     return w->n_pointer++;
 }
 
+/* How far an operand of a large array reaches backwards. */
+static int64_t behind(const emit_writer *w, const operand *o)
+{
+    const emit_target *t = w->target;
+    int64_t n = 0;
+    if (!t->reach_bytes || o->slot < 0 || t->slot_len[o->slot] <= (int64_t)t->buffer_bytes)
+        return 0;
+    for (int i = 0; i < o->v.ndim; i++)
+        n += o->v.stride[i] < 0 ? (o->v.shape[i] - 1) * -o->v.stride[i] : 0;
+    return n;
+}
+
 int writer_operand(emit_writer *w, const operand *o, bool written)
 {
     enum { SMALL_BYTES = 1 << 16 };
@@ -74,9 +86,12 @@ int writer_operand(emit_writer *w, const operand *o, bool written)
     const bool small = w->restricts && t->constant && t->slot_len && t->constant[o->slot] &&
                        t->slot_len[o->slot] <= SMALL_BYTES;
     w->needs_f64 = w->needs_f64 || o->dtype == IG_F64;
-    return pointer_add(w, (emit_pointer){.at = {EMIT_SLOT, o->slot, offset},
+    const int64_t back = view_size(&o->v) ? behind(w, o) : 0;
+    const uint64_t lowest = offset - (uint64_t)back * ig_dtype_bytes(o->dtype);
+    return pointer_add(w, (emit_pointer){.at = {EMIT_SLOT, o->slot, lowest},
                                          .dtype = o->dtype,
                                          .written = written,
+                                         .behind = back,
                                          .restricts = small});
 }
 
@@ -200,9 +215,30 @@ static void write_rolled(text *t, const char *body)
     text_add(t, "%s", body);
 }
 
+/* Moves pointers to the elements that the text calls the first, at the start of the kernel. */
+static void move_pointers(emit_writer *w)
+{
+    static const char head[] = "(PARAMS)\n{\n";
+    text moved = {0};
+    for (int i = 0; i < w->n_pointer; i++)
+        if (w->pointer[i].behind)
+            text_add(&moved, "    p%d += g.n%d;\n", i, writer_number(w, w->pointer[i].behind));
+    const char *kernel = w->body.at ? strstr(w->body.at, "__global__") : NULL;
+    const char *at = moved.at && kernel ? strstr(kernel, head) : NULL;
+    if (at) {
+        text whole = {0};
+        at += sizeof head - 1;
+        text_add(&whole, "%.*s%s%s", (int)(at - w->body.at), w->body.at, moved.at, at);
+        text_drop(&w->body);
+        w->body = whole;
+    }
+    text_drop(&moved);
+}
+
 static ig_status finish(emit_writer *w, emit_step *step)
 {
     text t = {0};
+    move_pointers(w);
     TRY(params_list(w, step));
     if (w->target->extremes && (w->uses & USES_MATH))
         text_add(&t, "#define INGOT_EXTREMES\n");

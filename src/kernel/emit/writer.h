@@ -19,6 +19,7 @@ typedef struct emit_pointer {
     bool written;
     bool restricts;   /* nothing else points there: loads may pass stores */
     const char *type; /* of scratch: its C type; else NULL */
+    int64_t behind; /* elements before the one that the text calls the first: see writer_operand */
 } emit_pointer;
 
 /* A kernel under construction. */
@@ -59,7 +60,9 @@ void writer_drop(emit_writer *w);
 /* The index of the field that holds a size or stride; equal numbers have fields of their own, since
  * other shapes may tell them apart. */
 int writer_number(emit_writer *w, int64_t n);
-/* The pointer parameter of an operand, new or found. */
+/* The pointer parameter of an operand, new or found. A launch reaches forward only from where an argument points. If the
+ * operand runs backwards in an array that is larger than a buffer, the argument points to its lowest element, and the kernel
+ * begins with a statement that moves the pointer. */
 int writer_operand(emit_writer *w, const operand *o, bool written);
 /* The field that holds the number of the program's record of faults. */
 int writer_record(emit_writer *w, int number);
