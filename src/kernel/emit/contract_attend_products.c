@@ -101,7 +101,7 @@ static void write_cut(emit_writer *w, int block)
 
 void attend_sums(emit_writer *w, const attend_kernel *a, int block)
 {
-    static const char *const x = "s_e + (k0 + kk) * ROWS + PLACE(ti / 4, k0 / 4 ^ kk / 4)",
+    static const char *const x = "s_e + (k0 + kk) * ROWS + PLACE(ti / 4, kk / 4)",
                              *const y = "s_n1 + (k0 + kk) * (KEYS + 4) + tj + j * 8";
     const bool same = w->target->same;
     text_add(&w->body, "    float *s_n0 = s_keys;\n");

@@ -39,9 +39,9 @@ void attend_most_end(emit_writer *w)
         &w->body,
         "#pragma unroll\n    for (int i = 0; i < 4; i++) {\n"
         "        const int team = ti + i;\n"
-        "        for (int half = 4; half > 0; half /= 2)\n"
+        "        for (int half = 8; half > 1; half /= 2)\n"
         "            most[i] = join1(most[i], __shfl_xor_sync(0xffffffffu, most[i], half));\n"
-        "        if (lane %% 8 == 0 && team < rows_here)\n"
+        "        if (leads && team < rows_here)\n"
         "            result1(ARGS, local, team, batch * rows_end + m0_first + team, most[i]);\n"
         "    }\n    __syncthreads();\n");
 }
@@ -54,7 +54,7 @@ void attend_rescale(emit_writer *w, const attend_kernel *a)
     text_add(
         &w->body,
         "    bool grows = tile == 0;\n#pragma unroll\n    for (int i = 0; i < 4; i++) {\n"
-        "        for (int half = 4; half > 0; half /= 2)\n"
+        "        for (int half = 8; half > 1; half /= 2)\n"
         "            most[i] = join1(most[i], __shfl_xor_sync(0xffffffffu, most[i], half));\n"
         "        grows = grows || most[i] != before[i];\n    }\n"
         "    if (__any_sync(0xffffffffu, grows)) {\n    float scale[4];\n"
@@ -65,7 +65,7 @@ void attend_rescale(emit_writer *w, const attend_kernel *a)
         "    __syncwarp();\n"
         "#pragma unroll\n    for (int i = 0; i < 4; i++) {\n"
         "        const int team = ti + i;\n"
-        "        if (lane %% 8 == 0 && team < rows_here)\n"
+        "        if (leads && team < rows_here)\n"
         "            result1(ARGS, local, team, batch * rows_end + m0_first + team, most[i]);\n    "
         "}\n"
         "    __syncwarp();\n"
@@ -109,7 +109,7 @@ static void write_join_lanes(emit_writer *w)
     text_add(&w->body,
              "            const int at = ti + i;\n"
              "#pragma unroll\n            for (int j = 0; j < 4; j++)\n"
-             "                for (int half = 4; half > 0; half /= 2)\n"
+             "                for (int half = 8; half > 1; half /= 2)\n"
              "                    lanes[i][j] = join2(lanes[i][j], __shfl_down_sync(0xffffffffu, "
              "lanes[i][j], half));\n"
              "            float x = join2(join2(lanes[i][0], lanes[i][2]), join2(lanes[i][1], "
@@ -135,7 +135,7 @@ void attend_fold(emit_writer *w, const attend_kernel *a)
              "            int level = 0;\n"
              "            for (; tile / (%d / KEYS) >> level & 1; level++)\n"
              "                x = join2(pairs[level * ROWS + at], x);\n"
-             "            if (lane %% 8 == 0)\n                pairs[level * ROWS + at] = x;\n"
+             "            if (leads)\n                pairs[level * ROWS + at] = x;\n"
              "#pragma unroll\n            for (int j = 0; j < 4; j++)\n"
              "                lanes[i][j] = identity2();\n        }\n    }\n",
              FOLD_CHUNK);
@@ -164,7 +164,7 @@ void attend_fold_end(emit_writer *w, const attend_kernel *a)
         write_join_lanes(w);
         text_add(
             &w->body,
-            "        if (lane %% 8 == 0 && at < rows_here)\n"
+            "        if (leads && at < rows_here)\n"
             "            result2(ARGS, local, at, batch * rows_end + m0_first + at, x);\n    }\n");
     } else
         write_join_chunks(w);
