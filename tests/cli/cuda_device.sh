@@ -28,6 +28,10 @@ check 'a training has the losses of the CPU' bash -c "
     $(declare -f losses); ingot='$ingot'
     [ -n \"\$(losses --epochs 1)\" ] && [ \"\$(losses --epochs 1 --device cuda:0)\" = \"\$(losses --epochs 1)\" ]"
 
+check 'also with many processors, whose tiles are smaller' bash -c "
+    $(declare -f losses); ingot='$ingot'; export FAKE_CUDA_CORES=132
+    [ \"\$(losses --epochs 1 --batch 32 --device cuda:0)\" = \"\$(losses --epochs 1 --batch 32)\" ]"
+
 # ---- a timeline with the times of the device: one span for each program, each timed by the driver
 traced() {
     FAKE_CUDA_LOG=$temporary/calls "$ingot" eval --device cuda:0 --trace "$temporary/t.json" \

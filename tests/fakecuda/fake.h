@@ -3,7 +3,8 @@
  * as late as a real driver may. The library can be told to fail, and counts what is alive.
  *
  * A test finds these functions by dlsym. The environment sets the same things for a command:
- * FAKE_CUDA_DEVICES (how many GPUs; 1), FAKE_CUDA_MEMORY (bytes of each), FAKE_CUDA_LOSE (the n-th wait finds
+ * FAKE_CUDA_DEVICES (how many GPUs; 1), FAKE_CUDA_MEMORY (bytes of each), FAKE_CUDA_CORES (processors of each; 4),
+ * FAKE_CUDA_LOSE (the n-th wait finds
  * that a kernel failed), FAKE_CUDA_LOG (a file that receives the name of each call), FAKE_CUDA_IDLE (from the n-th launch on, kernels
  * compute nothing: 1 for profiles of the host, more for a defect). */
 #ifndef FAKECUDA_FAKE_H

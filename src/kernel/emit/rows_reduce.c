@@ -248,6 +248,13 @@ static bool lies_across(const tape *t, int axis)
     return votes > 0;
 }
 
+/* True if a warp for each of few rows is faster than a thread, which would load and store its values one after another. */
+static bool has_few_rows(const program *p, const emit_target *t)
+{
+    return t->subgroup == FOLD_WIDTH && p->outer <= t->processors && 4 * p->inner > FOLD_WIDTH &&
+           stores_values(p);
+}
+
 ig_status emit_reduce(const program *p, const emit_target *t, emitted *out)
 {
     const int64_t chunks = ceil_div(p->inner, FOLD_CHUNK);
@@ -261,7 +268,8 @@ ig_status emit_reduce(const program *p, const emit_target *t, emitted *out)
     const bool across = axis > 0 && axis < p->pre.ndim && lies_across(&p->pre, axis);
     if (t->cpu)
         return emit_fold_serial(p, t, out);
-    if (p->inner <= FOLD_WIDTH || (across && p->outer >= 64 && chunks <= 65535))
+    const bool narrow = p->inner <= FOLD_WIDTH && !has_few_rows(p, t);
+    if (narrow || (across && p->outer >= 64 && chunks <= 65535))
         return emit_across(p, t, out);
     int64_t range = ROWS_CHUNKS;
     const int64_t wanted = t->block_limit ? (int64_t)t->block_limit : 1024;
