@@ -1,0 +1,74 @@
+/* Which launches of a schedule follow which: three programs read one input and write outputs of their own, then one
+ * reads all of these. Parts of the scratch memory conflict only where they overlap. */
+#include "engine/after.h"
+#include "support/unit.h"
+
+#include <string.h>
+
+enum { PROGRAMS = 4, SLOTS = 5 }; /* slot 0: the input; slots 1 to 4: what each program writes */
+
+static tape_inst insts[PROGRAMS][4];
+static operand operands[PROGRAMS][4];
+static program programs[PROGRAMS];
+static slot slots[SLOTS];
+
+static void access(int p, tape_code code, int at)
+{
+    tape *t = &programs[p].pre;
+    operands[p][t->n_operand].slot = at;
+    insts[p][t->n_inst++] = (tape_inst){.code = (uint8_t)code, .operand = (int16_t)t->n_operand++};
+}
+
+static schedule three_and_one(void)
+{
+    memset(programs, 0, sizeof programs);
+    for (int k = 0; k < SLOTS; k++)
+        slots[k] = (slot){.kind = k ? SLOT_TEMP : SLOT_LEAF,
+                          .shares = -1,
+                          .bytes = 256,
+                          .offset = (int64_t)k * 256};
+    for (int p = 0; p < PROGRAMS; p++) {
+        programs[p] = (program){.kind = PROGRAM_MAP, .chain = 1};
+        programs[p].pre.inst = insts[p];
+        programs[p].pre.operand = operands[p];
+        for (int k = 0; k < (p < 3 ? 1 : 3); k++)
+            access(p, TAPE_LOAD, p < 3 ? 0 : 1 + k);
+        access(p, TAPE_STORE, 1 + p);
+    }
+    return (schedule){.program = programs, .n_program = PROGRAMS, .slot = slots, .n_slot = SLOTS};
+}
+
+/* How many chains each follows directly. */
+static void check(const scratch_range *scratch, const int expected[PROGRAMS])
+{
+    const schedule s = three_and_one();
+    after_list list;
+    assert_int_equal(after_find(&s, scratch, &list), IG_OK);
+    assert_int_equal(list.n, PROGRAMS);
+    for (int i = 0; i < PROGRAMS; i++)
+        assert_int_equal(list.first[i + 1] - list.first[i], expected[i]);
+    after_free(&list);
+}
+
+static void programs_run_side_by_side(void **unused)
+{
+    (void)unused;
+    check((const scratch_range[PROGRAMS]){{0, 0}}, (const int[]){0, 0, 0, 3});
+    check((const scratch_range[PROGRAMS]){{0, 100}, {256, 356}, {512, 612}},
+          (const int[]){0, 0, 0, 3});
+}
+
+static void overlapping_scratch_follows(void **unused)
+{
+    (void)unused;
+    check((const scratch_range[PROGRAMS]){{0, 100}, {50, 60}, {512, 612}},
+          (const int[]){0, 1, 0, 2});
+    check((const scratch_range[PROGRAMS]){{0, 100}, {0, 100}, {0, 100}}, (const int[]){0, 1, 1, 1});
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(programs_run_side_by_side),
+                                       cmocka_unit_test(overlapping_scratch_follows)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
