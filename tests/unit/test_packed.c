@@ -1,5 +1,6 @@
 /* Matrices that are packed once: products have the same bits before and after, also when the matrix is a part of a
- * larger array, in a mapped file, or was replaced in place; and the panels end with the matrix. */
+ * larger array, in a mapped file, or was replaced in place; and the panels end with the matrix. Panels of
+ * many rows are shared in rounds, with the same bits, too. */
 #include "support/unit.h"
 
 #include <stdio.h>
@@ -139,6 +140,27 @@ static void a_mapped_file(void **state)
     unlink(path);
 }
 
+/* So many rows that their panels are shared in rounds: each row has the bits that it has among few. */
+static void rounds_of_rows(void **state)
+{
+    (void)state;
+    enum { MANY = 1040, COLUMNS = 768, POINTS = 2304, SOME = 9 };
+    ig_array *x = numbers(1, IG_SHAPE(MANY, POINTS));
+    ig_array *w = numbers(2, IG_SHAPE(COLUMNS, POINTS));
+    for (int threads = 1; threads <= 4; threads += threads == 1 ? 1 : 2) {
+        ig_set_threads(threads);
+        const float *all = ig_data(product(x, w));
+        assert_non_null(all);
+        for (int64_t first = 0; first < MANY; first += 515) {
+            const ig_index rows = {
+                .kind = IG_INDEX_SLICE, .start = first, .stop = first + SOME, .step = 1};
+            assert_memory_equal(ig_data(product(ig_get(x, &rows, 1), w)), all + first * COLUMNS,
+                                SOME * COLUMNS * sizeof(float));
+        }
+    }
+    ig_set_threads(0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -147,6 +169,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(parts_of_an_array, begin, end),
         cmocka_unit_test_setup_teardown(a_donated_matrix, begin, end),
         cmocka_unit_test_setup_teardown(a_mapped_file, begin, end),
+        cmocka_unit_test_setup_teardown(rounds_of_rows, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
