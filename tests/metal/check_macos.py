@@ -3,6 +3,7 @@
 it also runs here, compiled for Apple's calling convention, with the simulator in place of Metal."""
 import os
 import platform
+import re
 import shutil
 import struct
 import subprocess
@@ -15,6 +16,19 @@ from support.tally import check, finish, skip
 PROGRAM = os.path.join(ROOT, "build-macos", "ingot")
 RUNNER = os.path.join(FOLDER, "macho_run")
 LC_LOAD_DYLIB, LC_CODE_SIGNATURE, LC_BUILD_VERSION, LC_SYMTAB = 0xc, 0x1d, 0x32, 0x2
+
+
+# What GNU make has learned since 3.81, the make of macOS.
+NEW_IN_MAKE = [r"^\s*[\w.]+\s*!=", r"^\s*[\w.]+\s*::+=", r"^\s*define\s+\S+\s*[:+?]*=", r"^\s*undefine\b", r"^\s*private\b",
+               r"\$\((?:file|guile|let|intcmp)\s", r"^\.ONESHELL", r"^\.(?:EXTRA_PREREQS|NOTINTERMEDIATE|WAIT|RECIPEPREFIX)", r"^[^\t#]*&:",
+               r"^\s*(?:unexport|export)\s+\w+\s*!=", r"\.SHELLSTATUS", r"^\s*load\s", r"^else\s+if\w+.*\\\\$"]
+
+
+def check_makefile():
+    with open(os.path.join(ROOT, "Makefile"), encoding="utf-8") as file:
+        lines = file.read().splitlines()
+    found = [f"{n}: {line}" for n, line in enumerate(lines, 1) for pattern in NEW_IN_MAKE if re.search(pattern, line)]
+    check("the Makefile is for GNU make 3.81", not found, "\n".join(found))
 
 
 def commands(data):
@@ -70,6 +84,8 @@ def check_run(folder):
         mac, linux = run(*row, program=program), run(*row)
         check(f"as a Mach-O: the same result of ingot {row[0]}", mac.returncode == 0 and mac.stdout == linux.stdout != "",
               mac.stdout + mac.stderr)
+    mac, linux = run(*arrays, program=program, IG_MPS="on"), run(*arrays, IG_MPS="on")
+    check("as a Mach-O: the same product by MPS", mac.returncode == 0 and mac.stdout == linux.stdout != "", mac.stdout + mac.stderr)
     product = ["eval", "--device", "cpu", "a = normal(key(0), [150, 200]); sum(a @ a.T)"]
     ours, done = run(*product, program=program), run(*product, "--explain", program=program, IG_BLAS="on")
     theirs = run(*product, program=program, IG_BLAS="on")
@@ -79,6 +95,7 @@ def check_run(folder):
 
 
 def main():
+    check_makefile()
     if not shutil.which("clang") or not (shutil.which("ld64.lld") or os.path.exists("/usr/lib/llvm-14/bin/ld64.lld")):
         skip("the program for macOS", "clang or ld64.lld is missing")
         finish()
