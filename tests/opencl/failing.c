@@ -1,6 +1,7 @@
 /* A stand-in for the OpenCL library that forwards to the real one (IG_TEST_OPENCL, or the loader's
  * usual name) and can be told to fail: the n-th call, or a launch when it is waited for. It counts
- * the objects that are alive. IG_TEST_PLATFORM replaces the name of the platform. A call that gives something back does so even when it is to fail, so
+ * the objects that are alive. IG_TEST_PLATFORM replaces the name of the platform; with IG_TEST_GPU its CPUs
+ * are said to be GPUs. A call that gives something back does so even when it is to fail, so
  * that a leak which is seen is the caller's. Not for several threads. */
 #include "opencl/failing.h"
 
@@ -127,7 +128,12 @@ cl_int clGetPlatformInfo(cl_platform_id id, cl_platform_info what, size_t bytes,
 cl_int clGetDeviceIDs(cl_platform_id id, cl_device_type type, cl_uint n, cl_device_id *ids,
                       cl_uint *count)
 {
-    return fails() ? CL_INVALID_PLATFORM : real.clGetDeviceIDs(id, type, n, ids, count);
+    if (fails())
+        return CL_INVALID_PLATFORM;
+    if (!getenv("IG_TEST_GPU"))
+        return real.clGetDeviceIDs(id, type, n, ids, count);
+    return type == CL_DEVICE_TYPE_GPU ? real.clGetDeviceIDs(id, CL_DEVICE_TYPE_CPU, n, ids, count)
+                                      : CL_DEVICE_NOT_FOUND;
 }
 
 cl_int clGetDeviceInfo(cl_device_id id, cl_device_info what, size_t bytes, void *to, size_t *got)

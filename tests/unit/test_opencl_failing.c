@@ -361,6 +361,44 @@ static void many_failures_are_remembered(void **unused)
     three_end(&t);
 }
 
+/* Launches on a GPU have no events: if the wait fails, all since the last one may have, and are named. */
+static void gpus_name_all_launches(void **unused)
+{
+    (void)unused;
+    three t;
+    backend_release_all();
+    setenv("IG_TEST_GPU", "1", 1);
+    if (three_begin(&t)) {
+        assert_false(t.dev->limits.cpu);
+        assert_int_equal(opencl_run_number(t.number, (binding){t.z, 0}, 2, N), IG_OK);
+        assert_int_equal(t.dev->finish(t.dev), IG_OK);
+        const long objects = shim.objects();
+        for (int i = 0; i < 200; i++)
+            assert_int_equal(opencl_run_number(t.number, (binding){t.x, 0}, 3, N), IG_OK);
+        assert_int_equal(
+            opencl_run_add(t.add, (binding){t.x, 0}, (binding){t.x, 0}, (binding){t.y, 0}, N),
+            IG_OK);
+        assert_int_equal(shim.objects(), objects);
+        shim.at(1, false);
+        assert_int_equal(t.dev->finish(t.dev), IG_ERR_DEVICE);
+        shim.at(0, false);
+        const char *said = ig_error(NULL);
+        assert_true(strstr(said, "kernel 'number'") && strstr(said, "kernel 'add'"));
+        buffer *written[] = {t.x, t.y};
+        for (int i = 0; i < 2; i++) {
+            assert_int_equal(t.dev->read(written[i], 0, t.got, sizeof t.got), IG_ERR_DEVICE);
+            assert_error(IG_ERR_DEVICE, "not valid");
+        }
+        assert_int_equal(t.dev->read(t.z, 0, t.got, sizeof t.got), IG_OK);
+        assert_int_equal(t.got[5], 10);
+        three_end(&t);
+        backend_release_all();
+        assert_true(lives_with_failures(live_as_buffers, false) > 20 / step());
+    }
+    unsetenv("IG_TEST_GPU");
+    backend_release_all();
+}
+
 int main(int argc, char **argv)
 {
     (void)argc;
@@ -376,6 +414,7 @@ int main(int argc, char **argv)
         TEST(results_of_a_failed_launch_are_refused),
         TEST(failures_are_found_by_whoever_comes),
         TEST(many_failures_are_remembered),
+        TEST(gpus_name_all_launches),
     };
     return cmocka_run_group_tests(tests, opencl_begin, opencl_end);
 }

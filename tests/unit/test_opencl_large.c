@@ -182,8 +182,8 @@ static void others_follow_the_policy(void **unused)
         ig_array *x = ig_astype(ig_arange(0, (double)bytes, 1, IG_I32), IG_U8);
         if (ig_eval(&x, 1) != IG_OK)
             fail_msg("%s", ig_error(NULL));
-        ig_array *back = ig_add(ig_flip(x, IG_AXES(0)), ig_int(1));
-        const ig_status status = ig_eval(&back, 1);
+        ig_array *sorted = ig_sort(x, 0, true, true);
+        const ig_status status = ig_eval(&sorted, 1);
         if (i == 0) {
             assert_int_equal(status, IG_ERR_UNSUPPORTED);
             const char *said = ig_error(NULL);
@@ -194,11 +194,11 @@ static void others_follow_the_policy(void **unused)
         }
         assert_int_equal(status, IG_OK);
         assert_true(ig_fallback_count() > 0);
-        assert_string_equal(ig_array_device(back), "opencl:0");
-        ig_array *first = ig_slice(back, IG_SHAPE(0), IG_SHAPE(FEW), IG_SHAPE(1));
+        assert_string_equal(ig_array_device(sorted), "opencl:0");
+        ig_array *first = ig_slice(sorted, IG_SHAPE(0), IG_SHAPE(FEW), IG_SHAPE(1));
         assert_int_equal(ig_read(first, few, sizeof few), IG_OK);
         for (int k = 0; k < FEW; k++)
-            assert_int_equal(few[k], (uint8_t)(bytes - k));
+            assert_int_equal(few[k], 255);
     }
     ig_scope_end();
     ig_set_fallback(IG_FALLBACK_ERROR);

@@ -25,7 +25,7 @@ enum {
 
 /* A command in the queue that is not known to have finished. */
 typedef struct opencl_pending {
-    cl_event event;
+    cl_event event; /* NULL: it has none */
     uint64_t number;
     char what[OPENCL_WHAT_BYTES]; /* "kernel 'saxpy'", "add sum (kernel 'rows')" */
 } opencl_pending;
@@ -48,7 +48,8 @@ typedef struct opencl_device {
     /* Texts without the header (see header.h): the compiler took one; it takes none. */
     bool took_bare, takes_no_bare;
     memory_pool pool;
-    uint64_t number;
+    uint64_t number,
+        settled; /* of the last command, and of the last that is known to have succeeded */
     opencl_pending pending[OPENCL_PENDING]; /* a ring */
     int pending_first, n_pending;
     struct opencl_memory *buffers; /* all that are alive */
@@ -103,6 +104,8 @@ uint64_t queue_number(opencl_device *d);
 /* Records the command: refused, or in progress (takes over event; NULL: finished). */
 ig_status queue_given(opencl_device *d, uint64_t number, cl_int status, cl_event event,
                       const char *what);
+/* The same of a command in progress that has no event. */
+ig_status queue_queued(opencl_device *d, uint64_t number, cl_int status, const char *what);
 /* Waits for all commands, and fails if one failed. */
 ig_status queue_settle(opencl_device *d);
 /* A queue that measures, once all commands of the other one have finished. Profiling slows each launch down, so that the

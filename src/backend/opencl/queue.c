@@ -34,8 +34,12 @@ static opencl_pending pending_take(opencl_device *d)
 
 void queue_drop(opencl_device *d)
 {
-    while (d->n_pending)
-        cl.clReleaseEvent(pending_take(d).event);
+    while (d->n_pending) {
+        const opencl_pending p = pending_take(d);
+        if (p.event)
+            cl.clReleaseEvent(p.event);
+    }
+    d->settled = d->number;
 }
 
 /* The oldest and all behind it, if the driver does not tell which one failed. */
@@ -48,12 +52,14 @@ static const char *names_of_all(const opencl_device *d, const char *oldest, char
     return flight_text(&f, out);
 }
 
-/* Waits for the oldest, unless all have finished, and tells if it failed. What was given behind it then counts as failed, so
- * there is nothing more to learn from it. */
+/* Waits for the oldest, unless all have finished, and tells if it failed. What was given behind it then counts as
+ * failed, so there is nothing more to learn from it. One without an event is not waited for. */
 static ig_status wait_oldest(opencl_device *d, bool finished)
 {
     char names[FLIGHT_TEXT_BYTES];
     const opencl_pending p = pending_take(d);
+    if (!p.event)
+        return IG_OK;
     const cl_int waited = finished ? CL_SUCCESS : cl.clWaitForEvents(1, &p.event);
     cl_int ended = CL_COMPLETE;
     const cl_int asked =
@@ -76,13 +82,36 @@ ig_status queue_room(opencl_device *d)
     return d->n_pending == OPENCL_PENDING ? wait_oldest(d, false) : IG_OK;
 }
 
+static bool has_commands_without_event(const opencl_device *d)
+{
+    for (int i = 0; i < d->n_pending; i++)
+        if (!d->pending[(d->pending_first + i) % OPENCL_PENDING].event)
+            return true;
+    return false;
+}
+
+/* All commands since the last wait count as failed. */
+static ig_status all_failed(opencl_device *d, cl_int status)
+{
+    char names[FLIGHT_TEXT_BYTES];
+    const uint64_t first = d->settled + 1;
+    names_of_all(d, d->pending[d->pending_first].what, names);
+    queue_drop(d);
+    return failed(d, first, names, status);
+}
+
 /* One wait for all of them: a driver may sleep in each. */
 ig_status queue_settle(opencl_device *d)
 {
-    /* If it fails, an event tells what failed. */
-    const bool finished = d->n_pending > 1 && cl.clFinish(d->queue) == CL_SUCCESS;
+    const bool blind = has_commands_without_event(d);
+    const cl_int status = d->n_pending > 1 || blind ? cl.clFinish(d->queue) : CL_SUCCESS;
+    if (blind && status != CL_SUCCESS)
+        return all_failed(d, status);
+    const bool finished =
+        d->n_pending > 1 && status == CL_SUCCESS; /* else an event tells what failed */
     while (d->n_pending)
         TRY(wait_oldest(d, finished));
+    d->settled = d->number;
     return IG_OK;
 }
 
@@ -96,15 +125,27 @@ ig_status queue_timed(opencl_device *d, cl_command_queue *queue)
     return opencl_check(d, status, "clCreateCommandQueue");
 }
 
+static void pending_add(opencl_device *d, uint64_t number, cl_event event, const char *what)
+{
+    opencl_pending *p = &d->pending[(d->pending_first + d->n_pending++) % OPENCL_PENDING];
+    *p = (opencl_pending){.event = event, .number = number};
+    snprintf(p->what, sizeof p->what, "%s", what);
+}
+
 ig_status queue_given(opencl_device *d, uint64_t number, cl_int status, cl_event event,
                       const char *what)
 {
     if (status != CL_SUCCESS)
         return failed(d, number, what, status);
-    if (!event)
-        return IG_OK;
-    opencl_pending *p = &d->pending[(d->pending_first + d->n_pending++) % OPENCL_PENDING];
-    *p = (opencl_pending){.event = event, .number = number};
-    snprintf(p->what, sizeof p->what, "%s", what);
+    if (event)
+        pending_add(d, number, event, what);
+    return IG_OK;
+}
+
+ig_status queue_queued(opencl_device *d, uint64_t number, cl_int status, const char *what)
+{
+    if (status != CL_SUCCESS)
+        return failed(d, number, what, status);
+    pending_add(d, number, NULL, what);
     return IG_OK;
 }
