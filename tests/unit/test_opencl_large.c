@@ -169,6 +169,29 @@ static void rows_run_in_tiles(void **unused)
     done();
 }
 
+/* Rows of a reversed array are not rows of memory; its elements are cut into boxes. */
+static void reversed_arrays_run(void **unused)
+{
+    (void)unused;
+    uint8_t few[FEW];
+    if (!ready())
+        return;
+    ig_scope_begin();
+    assert_int_equal(ig_set_device("opencl:0"), IG_OK);
+    ig_array *x = ig_astype(ig_arange(0, (double)bytes, 1, IG_I32), IG_U8);
+    if (ig_eval(&x, 1) != IG_OK)
+        fail_msg("%s", ig_error(NULL));
+    ig_array *back = ig_add(ig_flip(x, IG_AXES(0)), ig_int(1));
+    if (ig_eval(&back, 1) != IG_OK)
+        fail_msg("%s", ig_error(NULL));
+    ig_array *first = ig_slice(back, IG_SHAPE(0), IG_SHAPE(FEW), IG_SHAPE(1));
+    assert_int_equal(ig_read(first, few, sizeof few), IG_OK);
+    for (int k = 0; k < FEW; k++)
+        assert_int_equal(few[k], (uint8_t)(bytes - k));
+    ig_scope_end();
+    done();
+}
+
 static void others_follow_the_policy(void **unused)
 {
     (void)unused;
@@ -216,6 +239,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(other_kernels_are_refused, opencl_test_begin,
                                         opencl_test_end),
         cmocka_unit_test_setup_teardown(rows_run_in_tiles, opencl_test_begin, opencl_test_end),
+        cmocka_unit_test_setup_teardown(reversed_arrays_run, opencl_test_begin, opencl_test_end),
         cmocka_unit_test_setup_teardown(others_follow_the_policy, opencl_test_begin,
                                         opencl_test_end),
     };
