@@ -198,9 +198,9 @@ static void an_error_names_op_device_and_reason(void **unused)
             if (!strstr(said, parts[i]))
                 fail_msg("'%s' is not in: %s", parts[i], said);
         assert_int_equal(code, IG_ERR_UNSUPPORTED);
-        ig_array *large = ig_exp(numbers(100, N, IG_F32));
+        ig_array *large = ig_sort(numbers(1, 100 * N, IG_F32), 1, false, true);
         assert_int_equal(ig_eval(&large, 1), IG_ERR_UNSUPPORTED);
-        assert_error(IG_ERR_UNSUPPORTED, "a buffer has at most 4 KiB there");
+        assert_error(IG_ERR_UNSUPPORTED, "4 KiB");
         ig_array *small_one = ig_exp(numbers(4, 4, IG_F32));
         assert_int_equal(ig_eval(&small_one, 1), IG_OK);
     }
