@@ -178,19 +178,15 @@ ig_status emitted_support(schedule *s, const backend *dev)
     return IG_OK;
 }
 
-static bool is_crowded; /* see emitted_is_crowded */
-
-bool emitted_is_crowded(void) { return is_crowded; }
-
 /* The last parameter has the sizes, and numbers by value. */
-static ig_status check_params(const emit_step *step, const backend *dev)
+static ig_status check_params(schedule *s, const emit_step *step, const backend *dev)
 {
     enum { BUFFER_BYTES = 16 };
     const backend_limits *l = &dev->limits;
     const uint64_t bytes = (uint64_t)step->n_param * BUFFER_BYTES + step->sizes_bytes;
-    is_crowded = (l->buffers && step->n_param + 1 > l->buffers) ||
-                 (l->param_bytes && bytes > l->param_bytes);
-    if (is_crowded)
+    s->is_crowded = (l->buffers && step->n_param + 1 > l->buffers) ||
+                    (l->param_bytes && bytes > l->param_bytes);
+    if (s->is_crowded)
         FAIL(IG_ERR_UNSUPPORTED,
              "a kernel has %d parameters with %llu bytes, but %s allows %d with %llu; evaluate its "
              "inputs in several steps",
@@ -199,10 +195,10 @@ static ig_status check_params(const emit_step *step, const backend *dev)
     return IG_OK;
 }
 
-static ig_status prepare(emitted_program *c, const backend *dev)
+static ig_status prepare(schedule *s, emitted_program *c, const backend *dev)
 {
     for (int i = 0; i < c->e.n_step; i++) {
-        TRY(check_params(&c->e.step[i], dev));
+        TRY(check_params(s, &c->e.step[i], dev));
         c->n_args += c->e.step[i].n_param + 1;
     }
     c->step = memory_new((size_t)(c->e.n_step + 1) * sizeof *c->step);
@@ -334,7 +330,6 @@ ig_status emitted_compile(schedule *s, int i, const backend *dev)
 {
     program *p = &s->program[i];
     p->compiled = NULL;
-    is_crowded = false;
     if (p->chain == 0)
         return IG_OK;
     emitted_program *c = memory_new(sizeof *c);
@@ -342,7 +337,7 @@ ig_status emitted_compile(schedule *s, int i, const backend *dev)
         return IG_ERR_MEMORY;
     ig_status status = make(s, i, dev, c);
     if (status == IG_OK)
-        status = prepare(c, dev);
+        status = prepare(s, c, dev);
     c->scratch_at = scratch_place(c, i);
     if (status == IG_OK)
         status = reserve(dev, c);

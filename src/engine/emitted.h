@@ -10,11 +10,9 @@
 /* IG_ERR_UNSUPPORTED, with the reason as the error, if the device cannot run a program of s. Compiles nothing. */
 ig_status emitted_support(schedule *s, const backend *dev);
 /* Makes the i-th program of the schedule ready for the device; of a chain, its first program stands for
- * all. The kernels are emitted, and those whose text is new are compiled. */
+ * all. The kernels are emitted, and those whose text is new are compiled. If one has too many parameters, s->is_crowded is
+ * set: programs of fewer nodes may have few enough. */
 ig_status emitted_compile(schedule *s, int i, const backend *dev);
-/* True if the last emitted_compile failed because a kernel has more parameters than the device allows. Programs of fewer
- * nodes may have few enough. */
-bool emitted_is_crowded(void);
 /* Makes all programs of the schedule ready for launches with these bindings: memory, and numbers by value. */
 ig_status emitted_arrange(const schedule *s, const backend *dev, const binding *bindings);
 /* After emitted_arrange. Launches are queued; with device_ns each is waited for, and its time is added. */

@@ -48,15 +48,15 @@ static ig_status compile_for(schedule *s, int i, const backend *dev)
     return dev->compile ? dev->compile(dev, &s->program[i]) : emitted_compile(s, i, dev);
 }
 
-/* *again: smaller programs may be possible. */
-static ig_status compile(schedule *s, int i, const backend *dev, bool *again)
+/* What the device cannot run may fall back. But a crowded schedule can be built of smaller programs, unless this one is the
+ * last. */
+static ig_status compile(schedule *s, int i, const backend *dev, bool last)
 {
     const bool waiting = ig_failed(); /* then the reason of a failure is not known */
     if (s->program[i].on_cpu)         /* its chain was taken apart */
         return IG_OK;
     const ig_status status = compile_for(s, i, dev);
-    *again = *again && status != IG_OK && !dev->launch && emitted_is_crowded();
-    if (status == IG_OK || waiting || dev->launch || *again)
+    if (status == IG_OK || waiting || dev->launch || (s->is_crowded && !last))
         return status;
     return fallback_compile(s, i, dev,
                             error_waiting(status)); /* its error says what failed first */
@@ -82,26 +82,26 @@ schedule_rules engine_rules(const backend *dev)
                             .team_rows = 8};
 }
 
-static schedule *build(const backend *dev, const schedule_rules *rules, bool *again)
+/* NULL if it fails; *crowded: because it is crowded. */
+static schedule *build(const backend *dev, const schedule_rules *rules, bool last, bool *crowded)
 {
     schedule *s = schedule_build(&engine.g, rules);
-    const bool may = *again && !ig_failed();
-    *again = false;
     ig_status status = s ? IG_OK : IG_ERR_MEMORY;
+    last = last || ig_failed();
+    *crowded = false;
     const int64_t began = trace_begin();
     for (int i = 0; status == IG_OK && dev->native && dev->native->expect && i < s->n_program; i++)
         if (s->program[i].chain > 0)
             dev->native->expect(dev, &s->program[i]);
-    for (int i = 0; status == IG_OK && i < s->n_program; i++) {
-        *again = may;
-        status = compile(s, i, dev, again);
-    }
+    for (int i = 0; status == IG_OK && i < s->n_program; i++)
+        status = compile(s, i, dev, last);
     trace_end(began, "compile");
     if (status == IG_OK) {
         s->may_fall_back = fallback_allowed(dev);
         fallback_plan(s, dev);
         return s;
     }
+    *crowded = s && s->is_crowded && !last;
     engine_discard(s, dev);
     return NULL;
 }
@@ -112,14 +112,13 @@ schedule *engine_build(const backend *dev)
 {
     enum { MOST = 32, LEAST = 2 };
     schedule_rules rules = engine_rules(dev);
-    bool again = true;
-    schedule *s = build(dev, &rules, &again);
-    for (int nodes = MOST; !s && again; nodes /= 4) {
+    bool crowded;
+    schedule *s = build(dev, &rules, false, &crowded);
+    for (int nodes = MOST; crowded; nodes /= 4) {
         ig_error(NULL);
         rules.group_nodes = nodes;
         rules.chain_bytes = 1;
-        again = nodes > LEAST;
-        s = build(dev, &rules, &again);
+        s = build(dev, &rules, nodes <= LEAST, &crowded);
     }
     return s;
 }

@@ -84,6 +84,7 @@ typedef struct schedule {
     int n_node;          /* of the graph, before fusing */
     int n_on_cpu;        /* programs that the CPU runs instead of the device */
     bool may_fall_back;  /* it was compiled by a policy that allows such programs */
+    bool is_crowded;     /* a kernel has more parameters than the device allows */
     unsigned char *key;
     size_t key_bytes;
     uint64_t hash;
