@@ -5,6 +5,9 @@
 #include "backend/cuda/api.h"
 #include "fakecuda/fake.h"
 
+#include <stdalign.h>
+#include <stddef.h>
+
 #define SHOWN __attribute__((visibility("default")))
 
 /* The prototypes of what we stand in for. */
@@ -43,7 +46,7 @@ typedef struct command {
     void (*call)(const void *data);
     struct command *after[FAKE_AFTER]; /* of a node */
     int n_after;
-    unsigned char held[];
+    alignas(max_align_t) unsigned char held[];
 } command;
 
 /* The first member of everything that a context owns. */
