@@ -453,7 +453,8 @@ static void convolve(const void *data)
     const int64_t *xs = c->dims[0], *ws = c->dims[1], *ys = c->dims[2], *s = c->dims[which];
     const int64_t groups = xs[1] / ws[1], each = ws[0] / groups;
     const int64_t all = ys[0] * ys[1] * ys[2] * ys[3] * ws[1] * ws[2] * ws[3];
-    memset(job->workspace, 0xff, job->workspace_bytes);
+    if (job->workspace_bytes)
+        memset(job->workspace, 0xff, job->workspace_bytes);
     memset(at[which], 0, sizeof(float) * (size_t)(s[0] * s[1] * s[2] * s[3]));
     for (int64_t i = 0; i < all; i++) {
         const int64_t col = i % ws[3], row = i / ws[3] % ws[2], m = i / ws[3] / ws[2] % ws[1];
