@@ -367,7 +367,7 @@ cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t desc)
     return status;
 }
 
-/* ---- what is asked ---- */
+/* ---- attributes that are read ---- */
 
 static cudnnStatus_t results_get(const descriptor *d, int64_t wanted, int64_t *count, void *values)
 {
