@@ -123,7 +123,7 @@ static bool trace_by_environment(void)
 }
 
 /* Ends the process. Closing a GPU takes a tenth of a second and more, and the system does it anyway, so only those who
- * look for leaks or profile want it: sanitizers, coverage, NVIDIA's tools, and IG_SHUTDOWN=on. */
+ * look for leaks or profile want it: sanitizers, coverage, libraries injected into CUDA, and IG_SHUTDOWN=on. */
 static int end(int code)
 {
 #ifdef ORDERLY_END

@@ -9,7 +9,7 @@ device=${DEVICE:-cuda:0}
 sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda*/bin/compute-sanitizer 2>/dev/null | tail -n 1)
 temporary=$(mktemp -d)
 trap 'rm -rf "$temporary"' EXIT
-export NO_COLOR=1 XDG_CACHE_HOME=$temporary/cache
+export NO_COLOR=1 XDG_CACHE_HOME=$temporary/cache IG_SHUTDOWN=on
 tools=${*:-memcheck racecheck initcheck synccheck}
 if [ -z "$sanitizer" ] || ! "$ingot" devices | grep -q "^$device "; then
     skip 'compute-sanitizer' "there is no compute-sanitizer or no device $device"
