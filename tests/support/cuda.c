@@ -1,5 +1,6 @@
 /* The fake driver, and the folder. */
 #include "support/cuda.h"
+#include "support/unit.h"
 
 #include <dlfcn.h>
 #include <libgen.h>
@@ -85,4 +86,17 @@ int cuda_test_end(void **state)
     if (ig_failed())
         fprintf(stderr, "an error was left: %s\n", ig_error(NULL));
     return left != 0 || ig_failed();
+}
+
+int cuda_compute(const char *device, ig_array *(*build)(void), float *to, int most)
+{
+    assert_int_equal(ig_set_device(device), IG_OK);
+    assert_int_equal(ig_scope_begin(), IG_OK);
+    ig_array *x = build();
+    const int n = x ? (int)ig_size(x) : 0;
+    assert_in_range(n, 0, most);
+    const bool fine = x && ig_read(x, to, (size_t)n * sizeof *to) == IG_OK;
+    ig_scope_end();
+    assert_int_equal(ig_set_device("cuda:0"), IG_OK);
+    return fine ? n : 0;
 }

@@ -25,5 +25,7 @@ int cuda_end(void **state);
 /* Setup and teardown of a test: arrays are on cuda:0; no errors and no objects of CUDA are left behind. */
 int cuda_test_begin(void **state);
 int cuda_test_end(void **state);
+/* Reads what `build` makes on a device, at most `most` elements; cuda:0 is the current device again. Returns how many; 0: failed. */
+int cuda_compute(const char *device, ig_array *(*build)(void), float *to, int most);
 
 #endif

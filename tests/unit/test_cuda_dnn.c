@@ -133,19 +133,6 @@ static ig_array *shifted(void)
                      IG_NONE, IG_NONE, 1);
 }
 
-/* The elements on a device; 0: failed. */
-static int compute(const char *device, ig_array *(*build)(void), float to[MOST])
-{
-    assert_int_equal(ig_set_device(device), IG_OK);
-    assert_int_equal(ig_scope_begin(), IG_OK);
-    ig_array *x = build();
-    const int n = x ? (int)ig_size(x) : 0;
-    assert_in_range(n, 0, MOST);
-    const bool fine = x && ig_read(x, to, (size_t)n * sizeof *to) == IG_OK;
-    ig_scope_end();
-    return fine ? n : 0;
-}
-
 static void assert_close(const float *got, const float *want, int n)
 {
     for (int k = 0; k < n; k++)
@@ -158,9 +145,9 @@ static void inputs_that_are_not_aligned(void **unused)
     float want[MOST], got[MOST];
     (void)unused;
     fail_at(0, false);
-    const int n = compute("cpu", shifted, want);
+    const int n = cuda_compute("cpu", shifted, want, MOST);
     assert_true(n > 0);
-    assert_int_equal(compute("cuda:0", shifted, got), n);
+    assert_int_equal(cuda_compute("cuda:0", shifted, got, MOST), n);
     assert_close(got, want, n);
     assert_true(fail_at(0, false) > 0); /* cuDNN ran */
 }
@@ -216,14 +203,14 @@ static void calls_that_fail_on_the_device(void **unused)
     int errors = 0, results = 0;
     (void)unused;
     fail_at(0, false);
-    const int n = compute("cpu", convolution, want);
-    assert_int_equal(compute("cuda:0", convolution, got), n);
+    const int n = cuda_compute("cpu", convolution, want, MOST);
+    assert_int_equal(cuda_compute("cuda:0", convolution, got, MOST), n);
     const long calls = fail_at(0, false);
     assert_true(calls > 0);
     for (long at = calls - 8; at <= calls; at++) {
         ig_shutdown();
         fail_at(at, false);
-        if (compute("cuda:0", convolution, got) == n) {
+        if (cuda_compute("cuda:0", convolution, got, MOST) == n) {
             assert_close(got, want, n);
             results++;
         } else {

@@ -113,20 +113,6 @@ static const struct expression {
 };
 enum { EXPRESSIONS = sizeof expressions / sizeof expressions[0] };
 
-/* The elements on a device; 0: failed. */
-static int compute(const char *device, ig_array *(*build)(void), float *to)
-{
-    assert_int_equal(ig_set_device(device), IG_OK);
-    assert_int_equal(ig_scope_begin(), IG_OK);
-    ig_array *x = build();
-    const int n = x ? (int)ig_size(x) : 0;
-    assert_in_range(n, 0, MOST);
-    const bool fine = x && ig_read(x, to, (size_t)n * sizeof *to) == IG_OK;
-    ig_scope_end();
-    assert_int_equal(ig_set_device("cuda:0"), IG_OK);
-    return fine ? n : 0;
-}
-
 static bool runs_by(ig_array *(*build)(void), const char *by)
 {
     assert_int_equal(ig_scope_begin(), IG_OK);
@@ -142,9 +128,9 @@ static bool runs_by(ig_array *(*build)(void), const char *by)
 static void compare(int i, bool by_library)
 {
     static float want[MOST], got[MOST];
-    const int n = compute("cpu", expressions[i].build, want);
+    const int n = cuda_compute("cpu", expressions[i].build, want, MOST);
     assert_true(n > 0);
-    assert_int_equal(compute("cuda:0", expressions[i].build, got), n);
+    assert_int_equal(cuda_compute("cuda:0", expressions[i].build, got, MOST), n);
     assert_int_equal(runs_by(expressions[i].build, expressions[i].by), by_library);
     for (int k = 0; k < n; k++)
         if (!(fabsf(got[k] - want[k]) <= 1e-3f * (1 + fabsf(want[k]))))
@@ -196,9 +182,9 @@ static void gradients_may_be_ours(void **unused)
     (void)unused;
     for (int which = 0; which < 2; which++) {
         ig_array *(*const build)(void) = which ? refused_weight : refused_x;
-        const int n = compute("cpu", which ? gradient_weight : gradient_x, want);
+        const int n = cuda_compute("cpu", which ? gradient_weight : gradient_x, want, MOST);
         ig_shutdown();
-        assert_int_equal(compute("cuda:0", build, got), n);
+        assert_int_equal(cuda_compute("cuda:0", build, got, MOST), n);
         for (int k = 0; k < n; k++)
             if (!(fabsf(got[k] - want[k]) <= 1e-3f * (1 + fabsf(want[k]))))
                 fail_msg("element %d is %g, not %g", k, (double)got[k], (double)want[k]);
@@ -210,9 +196,9 @@ static void an_error_names_the_library(void **unused)
     static float got[MOST];
     (void)unused;
     setenv("FAKE_LIBRARY_FAIL", "1", 1);
-    assert_int_equal(compute("cuda:0", product, got), 0);
+    assert_int_equal(cuda_compute("cuda:0", product, got, MOST), 0);
     assert_error(IG_ERR_DEVICE, "cuBLASLt failed with status 13; IG_CUBLASLT=off avoids it");
-    assert_int_equal(compute("cuda:0", convolution, got), 0);
+    assert_int_equal(cuda_compute("cuda:0", convolution, got, MOST), 0);
     assert_error(IG_ERR_DEVICE, "cuDNN failed with status 13; IG_CUDNN=off avoids it");
     unsetenv("FAKE_LIBRARY_FAIL");
 }
@@ -222,8 +208,8 @@ static void mode_same_uses_none(void **unused)
     static float want[MOST], got[MOST];
     (void)unused;
     assert_int_equal(ig_set_math(IG_MATH_SAME), IG_OK);
-    const int n = compute("cpu", product, want);
-    assert_int_equal(compute("cuda:0", product, got), n);
+    const int n = cuda_compute("cpu", product, want, MOST);
+    assert_int_equal(cuda_compute("cuda:0", product, got, MOST), n);
     assert_memory_equal(got, want, (size_t)n * sizeof *got);
     assert_false(runs_by(product, "by cuBLASLt"));
     assert_false(runs_by(convolution, "by cuDNN"));
