@@ -2,6 +2,7 @@
 #
 #   tests/sanitize_cuda.sh [TOOL...]    TOOL: memcheck racecheck initcheck synccheck (all four)
 #
+# JOBS is the number of processes at a time (15), LIMIT the seconds for one of them (100).
 # It is not a part of `make test`: it needs a GPU and takes a minute or two. tests/gpu.sh runs it with everything else.
 . tests/check.sh
 ingot=${INGOT:-build/ingot}
@@ -17,48 +18,67 @@ if [ -z "$sanitizer" ] || ! "$ingot" devices | grep -q "^$device "; then
     exit
 fi
 
-# NAME: ARGUMENTS of the command. Every kind of program is there, with ragged shapes.
+# NAME: [VARIABLE=VALUE...] ARGUMENTS of the command. Every kind of program is there, with ragged shapes; the longest come first.
+half="q = astype(normal(key(0), [3, 130, 64]), f16); k = astype(normal(key(1), [3, 197, 64]), f16)"
 works=(
-    'maps: eval x = normal(key(0), [300, 70]); sum(relu(x * 2 + 1) / (1 + exp(-x.T[:, :]).T)) + sum(where(x > 0, x, x * x))'
-    'reductions: eval x = normal(key(0), [301, 77]); sum(x) + sum(max(x, 0)) + sum(mean(x, 1)) + sum(x, 1)[5] + sum(argmax(x, 1))'
-    'long-reductions: eval x = uniform(key(0), [3000001]); sum(x) + max(x) + sum(cumulative_sum(x)[-3:])'
-    'chains: eval x = normal(key(0), [130, 1500]); sum(softmax(x) * layer_norm(x)) + sum(softmax(x[:, :33]))'
-    'products: eval x = normal(key(0), [130, 67]); sum(x @ x.T) + sum((x @ x.T) @ x)'
-    'products-same: eval --math=same x = normal(key(0), [130, 67]); sum(x @ x.T) + sum((x @ x.T) @ x)'
+    "training-cnn: train $temporary/images.npz --model cnn --epochs 2 --batch 30 --quiet"
+    "training-cnn-own: IG_CUDNN=off IG_CUBLASLT=off train $temporary/images.npz --model cnn --epochs 2 --batch 30 --quiet"
     'library: eval x = normal(key(0), [512, 512]); h = astype(x, bf16); sum(x @ x) + sum(astype(h @ h, f32))'
-    'sorts: eval x = normal(key(0), [40001]); sum(sort(x)[:7]) + sum(argsort(x)[:7]) + sum(sort(reshape(x[:40000], [200, 200]))[3])'
-    'indices: eval x = normal(key(0), [500, 9]); i = randint(key(1), [800], 0, 500); sum(take(x, i, axis=0)) + sum(x[i[:10]])'
-    'attention: eval q = normal(key(0), [3, 130, 64]); sum(scaled_dot_product_attention(q, q, q)) + sum(astype(scaled_dot_product_attention(astype(q, f16), astype(q, f16), astype(q, f16)), f32))'
+    'convolution: eval x = normal(key(0), [2, 3, 17, 17]); w = normal(key(1), [5, 3, 3, 3]); grad(sum(conv2d(x, w)), (x, w))'
+    'training: train digits --epochs 1 --batch 200 --quiet'
+    'sorts: eval x = normal(key(0), [40001]); sum(sort(x)[:7]) + sum(argsort(x)[:7]) + sum(topk(x, 5)[0]) + sum(sort(reshape(x[:40000], [200, 200]))[3])'
+    "attention-gradient: eval $half; v = k * 0.5; r = grad(sum(scaled_dot_product_attention(q, k, v)), (q, k, v)); sum(astype(r[0], f32)) + sum(astype(r[1], f32)) + sum(astype(r[2], f32))"
+    "attention-wide: eval ${half//64/128}; r = grad(sum(scaled_dot_product_attention(q, k, k, is_causal=true)), (q, k)); sum(astype(r[0], f32)) + sum(astype(r[1], f32))"
+    'attention: eval q = normal(key(0), [3, 130, 64]); h = astype(q, f16); sum(scaled_dot_product_attention(q, q, q)) + sum(astype(scaled_dot_product_attention(h, h, h), f32))'
+    'attention-f32-gradient: eval q = normal(key(0), [3, 70, 32]); sum(grad(sum(scaled_dot_product_attention(q, q, q)), q))'
     'attention-tiles: eval q = normal(key(0), [70, 70, 16]); sum(scaled_dot_product_attention(q, q, q))'
     'attention-same: eval --math=same q = normal(key(0), [70, 70, 16]); sum(scaled_dot_product_attention(q, q, q))'
-    'convolution: eval x = normal(key(0), [2, 3, 17, 17]); w = normal(key(1), [5, 3, 3, 3]); sum(conv2d(x, w))'
-    'training: train digits --epochs 1 --batch 200 --quiet'
-    'training-cnn: train digits --model cnn --epochs 1 --batch 700 --quiet'
+    'maps: eval x = normal(key(0), [300, 70]); sum(relu(x * 2 + 1) / (1 + exp(-x.T[:, :]).T)) + sum(where(x > 0, x, x * x))'
+    'reductions: eval x = normal(key(0), [301, 77]); sum(x) + sum(max(x, 0)) + sum(mean(x, 1)) + sum(x, 1)[5] + sum(argmax(x, 1))'
+    'long-reductions: eval x = uniform(key(0), [300001]); sum(x) + max(x) + sum(cumulative_sum(x)[-3:])'
+    'chains: eval x = normal(key(0), [130, 1500]); sum(softmax(x) * layer_norm(x)) + sum(softmax(x[:, :33]))'
+    'products: IG_CUBLASLT=off eval x = normal(key(0), [130, 67]); sum(x @ x.T) + sum((x @ x.T) @ x)'
+    'products-own: IG_CUBLASLT=off eval x = astype(normal(key(0), [300, 272]), bf16); sum(astype(x @ x.T, f32)) + sum(astype(x.T @ x, f32))'
+    'products-tf32: IG_CUBLASLT=off eval --math=tf32 x = normal(key(0), [300, 270]); sum(x @ x.T)'
+    'products-same: eval --math=same x = normal(key(0), [130, 67]); sum(x @ x.T) + sum((x @ x.T) @ x)'
+    'convolution-own: IG_CUDNN=off eval x = normal(key(0), [2, 3, 17, 17]); w = normal(key(1), [5, 3, 3, 3]); grad(sum(conv2d(x, w)), (x, w))'
+    'indices: eval x = normal(key(0), [500, 9]); i = randint(key(1), [800], 0, 500); sum(take(x, i, axis=0)) + sum(x[i[:10]]) + sum(grad(sum(take(x, i, axis=0) * 2), x))'
+    'replays: eval --time x = normal(key(0), [64, 70]); softmax(x * 2) + sum(x, 0)'
+    'kernels: eval x = arange(1000.0); sum(kernel("examples/cuda/02_saxpy.cu", "saxpy", n=1000, a=2.0, x=x, y=1000))'
+    "copies: eval -o=$temporary/copies.npy normal(key(0), [700001])"
 )
+
+# Kernels of cuBLASLt and cuDNN are NVIDIA's: they read the padding of their workspaces. initcheck leaves them out, by name.
+libraries='regex=(cublas|cudnn|cutlass|nvjet|xmma|gemm|gemv|splitK|nchw|nhwc|winograd|convolve|ampere_|sm80_|sm90_)'
 
 # One work: alone (the kernels are compiled and cached), or under a tool. The exit code is the last line of the log.
 work_run() {
-    local tool=$1 work=${works[$2]} words=() log
+    local tool=$1 work=${works[$2]} words=() variables=() log began=$SECONDS
     local name=${work%%: *} arguments=${work#*: }
+    while [[ $arguments == IG_* ]]; do
+        variables+=("${arguments%% *}")
+        arguments=${arguments#* }
+    done
     local verb=${arguments%% *}
     arguments=${arguments#* }
     log=$temporary/$tool.$name
     if [ "$verb" = train ]; then
         read -ra words <<<"$arguments"
     else
-        while [[ $arguments == --* ]]; do
+        while [[ $arguments == -* ]]; do
             words+=("${arguments%% *}")
             arguments=${arguments#* }
         done
         words+=("$arguments")
     fi
     local before=("$sanitizer" --tool "$tool" --error-exitcode 9 --print-limit 4)
+    [ "$tool" = initcheck ] && before+=(--kernel-name-exclude "$libraries")
     [ "$tool" = none ] && before=()
-    timeout 80 "${before[@]}" "$ingot" "$verb" --device "$device" "${words[@]}" >"$log" 2>&1
+    timeout "${LIMIT:-100}" env "${variables[@]}" "${before[@]}" "$ingot" "$verb" --device "$device" "${words[@]}" >"$log" 2>&1
     local code=$?
     echo "$code" >>"$log"
     [ "$tool" = none ] && return
-    check "$tool $name" verdict "$log"
+    check "$tool $name, $((SECONDS - began)) s" verdict "$log"
 }
 verdict() {
     [ "$(tail -n 1 "$1")" = 0 ] || { tail -n 30 "$1" && false; }
@@ -66,10 +86,10 @@ verdict() {
 
 # Some at a time; each prints its own line.
 all() {
-    local tool
-    for tool in "$@"; do
-        for i in "${!works[@]}"; do
-            while [ "$(jobs -rp | wc -l)" -ge 14 ]; do
+    local tool i
+    for i in "${!works[@]}"; do
+        for tool in "$@"; do
+            while [ "$(jobs -rp | wc -l)" -ge "${JOBS:-15}" ]; do
                 wait -n
             done
             work_run "$tool" "$i" &
@@ -77,6 +97,7 @@ all() {
     done
     wait
 }
+"$ingot" eval "save(\"$temporary/images.npz\", x=normal(key(0), [90, 8, 8]), y=randint(key(1), [90], 0, 3))" --quiet
 all none
 all $tools | tee "$temporary/lines"
 passed=$(grep -c '^ok ' "$temporary/lines") failed=$(grep -c '^FAILED' "$temporary/lines")
