@@ -6,16 +6,19 @@
 #include "progress.h"
 #include "verify/model.h"
 #include "verify/verify.h"
+#include "verify/work.h"
 
 #include <float.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { FAILURES_SHOWN = 10, DEVICES_MOST = 16 };
 
 typedef struct settings {
-    const char *devices, *same, *op, *dtype, *name, *model;
+    const char *devices, *same, *op, *dtype, *name, *model, *record;
     bool quick, json;
+    int jobs;
     uint64_t seed;
     engine_options engine;
 } settings;
@@ -34,7 +37,15 @@ typedef struct session {
     int n_report;      /* so many are there */
     double seconds;
     bool interrupted;
+    work *work;
+    progress bar;
+    int opened; /* the device that is the current one, or -1 */
 } session;
+
+/* The work of the session, for those who ask whether to stop. */
+static const work *running;
+
+static bool stop_asked(void) { return interrupt_asked() || (running && work_stopped(running)); }
 
 /* ---- what is asked for ---------------------------------------------------------------------- */
 
@@ -128,29 +139,46 @@ static int read_dtypes(session *s)
     return code;
 }
 
+/* The ops of a list of names; all of them without one. */
+static int read_ops(session *s)
+{
+    const char *bad = NULL;
+    s->op = heap_get((size_t)ig_op_count() * sizeof *s->op);
+    for (int i = 0; i < ig_op_count() && !s->set->op; i++)
+        s->op[s->n_op++] = ig_op_at(i);
+    char *list = s->set->op ? heap_string(s->set->op) : NULL, *rest = list;
+    for (char *word; !bad && rest && (word = strsep(&rest, ","));) {
+        const ig_op *op = ig_op_find(word);
+        bool known = false;
+        for (int k = 0; k < s->n_op && op; k++)
+            known = known || s->op[k] == op;
+        if (op && !known)
+            s->op[s->n_op++] = op;
+        bad = op ? NULL : word;
+    }
+    if (bad) {
+        str t = {0};
+        ops_nearest(&t, bad);
+        say(s->command, "%s", t.s);
+        str_free(&t);
+    }
+    free(list);
+    return bad ? EXIT_USAGE : -1;
+}
+
 static int read_scope(session *s)
 {
     const settings *set = s->set;
     s->scope = (verify_scope){
-        .name = set->name, .quick = set->quick, .seed = set->seed, .stop = interrupt_asked};
+        .name = set->name, .quick = set->quick, .seed = set->seed, .stop = stop_asked};
     const int code = read_dtypes(s);
     if (code >= 0)
         return code;
-    if (set->name && (!set->op || !set->dtype || strchr(set->dtype, ','))) {
+    if (set->name && (!set->op || strchr(set->op, ',') || !set->dtype || strchr(set->dtype, ','))) {
         say(s->command, "--case names a case of one op and dtype: give --op and --dtype, too");
         return EXIT_USAGE;
     }
-    s->op = heap_get((size_t)ig_op_count() * sizeof *s->op);
-    for (int i = 0; i < ig_op_count(); i++)
-        if (!set->op || strcmp(set->op, ig_op_at(i)->name) == 0)
-            s->op[s->n_op++] = ig_op_at(i);
-    if (s->n_op)
-        return read_devices(s);
-    str t = {0};
-    ops_nearest(&t, set->op);
-    say(s->command, "%s", t.s);
-    str_free(&t);
-    return EXIT_USAGE;
+    return read_ops(s);
 }
 
 /* ---- running -------------------------------------------------------------------------------- */
@@ -181,28 +209,115 @@ static bool device_flushes(const ig_device_info *d)
     return !kept;
 }
 
-static int run_all(session *s)
+/* Makes d the current device. */
+static bool begin_device(session *s, int d)
+{
+    if (s->opened == d)
+        return true;
+    if (ig_set_device(s->device[d].name) != IG_OK)
+        return false;
+    s->opened = d;
+    s->scope.reference = s->reference.name;
+    s->scope.flushes = device_flushes(&s->device[d]);
+    return true;
+}
+
+static bool check_unit(void *context, int d, const ig_op *op, ig_dtype dtype, op_report *r)
+{
+    session *s = context;
+    *r = (op_report){.op = op, .first = {.dtype = dtype}};
+    if (!begin_device(s, d)) {
+        const char *text = ig_error(NULL);
+        r->by_dtype[dtype] = (tally){.cases = 1, .failed = 1};
+        r->first.text = heap_string(text ? text : "the device cannot be used");
+        return true;
+    }
+    verify_scope scope = s->scope;
+    scope.dtypes = BIT(dtype);
+    return verify_op(op, &scope, r);
+}
+
+/* In a process of several: the cores are shared. */
+static bool open_devices(void *context)
+{
+    session *s = context;
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    const int share = (int)(cores / s->set->jobs);
+    return (s->set->engine.threads || ig_set_threads(share > 1 ? share : 1) == IG_OK) &&
+           read_devices(s) < 0;
+}
+
+static bool show_progress(void *context, int d, double share, const char *op)
+{
+    session *s = context;
+    progress_show(&s->bar, s->device[d].name, share, op);
+    return interrupt_asked();
+}
+
+/* Starts the processes that check, before this one opens a driver. */
+static int start_work(session *s)
+{
+    const work_options o = {.op = s->op,
+                            .n_op = s->n_op,
+                            .most_devices = DEVICES_MOST,
+                            .dtypes = s->scope.dtypes,
+                            .jobs = s->set->jobs,
+                            .record = s->set->record,
+                            .open = open_devices,
+                            .check = check_unit,
+                            .context = s};
+    interrupt_watch();
+    running = s->work = work_new(&o);
+    if (s->work)
+        return -1;
+    say(s->command, "there is no memory for the work, or no process can be started");
+    return EXIT_FAILED;
+}
+
+/* What a result depends on beside op and dtype: device, reference, math, problems, seed. */
+static void str_key(const session *s, int d, str *t)
+{
+    str_printf(t, "%s/%s/%s/%s%s%s/%llu", s->device[d].name,
+               s->reference.name ? s->reference.name : "exact", math_name(),
+               s->set->quick ? "quick" : "full", s->set->name ? "/" : "",
+               s->set->name ? s->set->name : "", (unsigned long long)s->set->seed);
+}
+
+/* Takes the reports: of all ops, or up to the last one that was begun. */
+static void take_reports(session *s)
 {
     const int n = s->n_device * s->n_op;
-    const double begin = clock_s();
-    progress bar;
     s->report = heap_get((size_t)n * sizeof *s->report);
-    progress_begin(&bar, s->set->json);
-    interrupt_watch();
-    for (int i = 0; i < n && !s->interrupted; i++) {
-        const ig_device_info *d = &s->device[i / s->n_op];
-        const ig_op *op = s->op[i % s->n_op];
-        if (ig_set_device(d->name) != IG_OK)
-            return fail_library(s->command);
-        s->scope.reference = s->reference.name;
-        if (i % s->n_op == 0)
-            s->scope.flushes = device_flushes(d);
-        progress_show(&bar, d->name, (double)i / n, op->name);
-        s->interrupted = !verify_op(op, &s->scope, &s->report[i]);
-        s->n_report++;
+    for (int i = 0; i < n; i++) {
+        const bool begun = work_report(s->work, i / s->n_op, i % s->n_op, &s->report[i]);
+        if (begun || !s->interrupted)
+            s->n_report = i + 1;
     }
-    progress_clear(&bar);
+}
+
+static int run_all(session *s)
+{
+    const double begin = clock_s();
+    str key[DEVICES_MOST] = {{0}};
+    char *keys[DEVICES_MOST];
+    const char *wrong = NULL;
+    for (int d = 0; d < s->n_device; d++) {
+        str_key(s, d, &key[d]);
+        keys[d] = key[d].s;
+    }
+    progress_begin(&s->bar, s->set->json);
+    s->interrupted = !work_run(s->work, keys, s->n_device, show_progress, &wrong);
+    progress_clear(&s->bar);
+    for (int d = 0; d < s->n_device; d++)
+        str_free(&key[d]);
+    if (wrong) {
+        say(s->command, "%s: %s", s->set->record, wrong);
+        return EXIT_INPUT;
+    }
+    take_reports(s);
     s->seconds = clock_s() - begin;
+    if (s->set->jobs > 1 && s->n_device)
+        begin_device(s, s->n_device - 1); /* for what is said about it */
     const tally all = total(s);
     if (s->set->name && all.cases == 0 && !s->interrupted) {
         say(s->command, "%s %s has no case '%s'%s", s->set->op, s->set->dtype, s->set->name,
@@ -326,9 +441,14 @@ static void show(const session *s)
         str_puts(&t, "\n");
     }
     failures(s, &t);
-    if (s->interrupted)
-        str_printf(&t, "interrupted at %s, the %d. of %d ops\n",
-                   s->report[s->n_report - 1].op->name, s->n_report, s->n_device * s->n_op);
+    if (s->interrupted) {
+        int complete = 0;
+        for (int i = 0; i < s->n_report; i++)
+            complete += work_complete(s->work, i / s->n_op, i % s->n_op);
+        str_printf(&t, "interrupted at %s; %d of %d ops are complete\n",
+                   s->n_report ? s->report[s->n_report - 1].op->name : s->op[0]->name, complete,
+                   s->n_device * s->n_op);
+    }
     str_printf(&t, "%lld passed, %lld failed", (long long)(all.cases - all.failed - all.refused),
                (long long)all.failed);
     if (all.refused)
@@ -429,6 +549,8 @@ static void session_free(session *s)
 {
     for (int i = 0; i < s->n_report; i++)
         verify_free(&s->report[i]);
+    running = NULL;
+    work_free(s->work);
     free(s->report);
     free(s->op);
 }
@@ -446,22 +568,39 @@ static int verify_text(session *s)
 
 static int verify(const command *c, const settings *set)
 {
-    session s = {.command = c, .set = set};
+    session s = {.command = c, .set = set, .opened = -1};
     if (set->model)
         return verify_text(&s);
     int code = read_scope(&s);
+    if (code < 0)
+        code = start_work(&s);
+    if (code < 0)
+        code = read_devices(&s);
     if (code < 0) {
         code = run_all(&s);
-        if (code != EXIT_USAGE)
+        if (code != EXIT_USAGE && code != EXIT_INPUT)
             (set->json ? show_json : show)(&s);
     }
     session_free(&s);
     return code;
 }
 
+static int check_settings(const command *c, const settings *set)
+{
+    const bool parallel = set->jobs > 1;
+    const char *wrong = parallel && (set->engine.trace || interrupt_traced())
+                            ? "a timeline is of one process"
+                        : set->jobs > JOBS_MOST                   ? "--jobs takes 256 at most"
+                        : set->model && (parallel || set->record) ? "a model is checked as a whole"
+                                                                  : NULL;
+    if (wrong)
+        say(c, "%s%s", wrong, set->jobs > JOBS_MOST ? "" : "; leave --jobs and --record out");
+    return wrong ? EXIT_USAGE : -1;
+}
+
 int verb_verify(int argc, char **argv)
 {
-    settings set = {0};
+    settings set = {.jobs = 1};
     const option options[] = {
         {"--device", 0, "DEVICE", option_text, &set.devices,
          "this one, or several with commas between them (all that compute)"},
@@ -470,11 +609,15 @@ int verb_verify(int argc, char **argv)
         {"--model", 0, "DIR", option_text, &set.model,
          "a text model instead of ops, against f64 on the CPU"},
         FALLBACK_OPTION(set.engine),
-        {"--op", 0, "OP", option_text, &set.op, "one op"},
+        {"--op", 0, "OP", option_text, &set.op, "one op, or several with commas between them"},
         {"--dtype", 0, "DTYPE", option_text, &set.dtype, "these dtypes: f32, or f32,i32"},
         {"--case", 0, "CASE", option_text, &set.name, "one case, by the name that a failure has"},
         FLAG("--quick", &set.quick, "fewer and smaller cases: some seconds"),
         {"--seed", 0, "N", option_seed, &set.seed, "other random numbers (0)"},
+        {"--jobs", 'j', "N", option_threads, &set.jobs,
+         "processes that check at the same time (1)"},
+        {"--record", 0, "FILE", option_text, &set.record,
+         "adds what was seen to FILE, and checks nothing that passed there before"},
         FLAG("--json", &set.json, "as JSON, schema 1"),
         {"--threads", 0, "N", option_threads, &set.engine.threads, "threads of the CPU device"},
         {"--memory-limit", 0, "SIZE", option_bytes, &set.engine.memory_limit,
@@ -493,6 +636,9 @@ int verb_verify(int argc, char **argv)
         "of the first one; contractions add in the CPU's order (--math same).\n\n"
         "--model compares a text model (see ingot embed) on the devices with f64 on the CPU, and\n"
         "names the first layer that is out of bounds.\n\n"
+        "With --record, a run that was interrupted goes on where it stopped. Remove the file when "
+        "the\n"
+        "library or the driver has changed.\n\n"
         "  ingot verify --quick\n"
         "  ingot verify --op exp --dtype f32\n"
         "  ingot verify --same cpu,opencl:0 --op matmul",
@@ -506,6 +652,8 @@ int verb_verify(int argc, char **argv)
         say(&c, "--same names the devices; leave --device out");
         code = EXIT_USAGE;
     }
+    if (code < 0)
+        code = check_settings(&c, &set);
     if (code < 0 && LDBL_MANT_DIG < 64 && !set.same)
         say(&c,
             "i64, u64 and f64 are left out: long double has %d bits here, too few for exact "

@@ -67,6 +67,44 @@ check 'an unknown one' ends 4 "there is no device 'cpo' here" verify --same cpu,
 check 'two lists' ends 2 '--same names the devices; leave --device out' verify --same cpu,gang --device cpu
 check 'unknown mode' ends 2 "--math takes strict|same|tf32, not 'fast'" verify --math fast
 
+# ---- several processes, and a record
+check 'several ops' json '[r["op"] for r in d["ops"]] == ["exp", "add"]' verify --op exp,add --dtype f32 --quick --json
+check 'an unknown one of several' ends 2 "unknown op 'ex'" verify --op exp,ex
+check 'a case of several ops' ends 2 'give --op and --dtype' verify --op exp,add --dtype f32 --case special.2
+same_report() {
+    diff <("$ingot" verify --quick --json --op exp,add,sum | sed 's/"seconds": [0-9.]*//') \
+        <("$ingot" verify --quick --json --op exp,add,sum "$@" | sed 's/"seconds": [0-9.]*//')
+}
+check 'several processes report the same' same_report --jobs 3
+record=$temporary/record
+check 'with a record' same_report --jobs 2 --record "$record"
+check 'a line for each op and dtype' [ "$(wc -l <"$record")" = 39 ]
+check 'what passed is not checked again' same_report --record "$record"
+check 'nothing is added then' [ "$(wc -l <"$record")" = 39 ]
+sed -i '/ sum f32 /d; s/ exp f32 \([0-9]*\) 0/ exp f32 \1 1/' "$record"
+check 'what failed or is missing is' same_report --record "$record"
+check 'both are added' [ "$(wc -l <"$record")" = 40 ]
+sed -i 's/^cpu.exact.strict.quick.0 add f32 .*/cpu\/exact\/strict\/quick\/0 add f32 7 0 0 0 0 0 0/' "$record"
+check 'the record is what is told' json 'd["cases"] == 7' verify --quick --op add --dtype f32 --json --record "$record"
+check 'but not for other settings' json 'd["cases"] != 7' verify --quick --seed 1 --op add --dtype f32 --json --record "$record"
+check 'a record that cannot be written' ends 5 '/no/file: No such' verify --op exp --quick --record /no/file
+check 'a timeline is of one process' ends 2 'a timeline is of one process' verify --jobs 2 --trace "$temporary/t.json"
+# A process that dies fails its op, and another one goes on.
+killed() {
+    "$ingot" verify --jobs 2 --op sum,prod,max,min,mean,std,var >"$temporary/out" &
+    local main=$! foreman worker
+    child() { ps -o pid= --ppid "$1" | head -n 1 | tr -d ' '; }
+    for _ in $(seq 100); do
+        foreman=$(child $main) && [ -n "$foreman" ] && worker=$(child "$foreman") && [ -n "$worker" ] && break
+        sleep 0.1
+    done
+    sleep 0.3
+    kill -KILL "$worker"
+    wait $main
+    [ $? = 1 ] && grep -q 'ended with signal 9' "$temporary/out" && tail -n 1 "$temporary/out" | grep -q ' passed, 1 failed'
+}
+check 'a process that dies' killed
+
 # ---- stopped: what was seen so far, and 130
 stopped() {
     "$ingot" verify "$@" >"$temporary/out" &
@@ -80,6 +118,8 @@ check 'what was seen is told' grep -Eq '^interrupted at [a-z_0-9]+' "$temporary/
 check 'stopped with JSON' stopped --json
 check 'the JSON is whole' python3 -c \
     "import json; assert json.load(open('$temporary/out'))['interrupted'] is True"
+check 'several processes stopped' stopped --jobs 2
+check 'what they saw is told' grep -Eq '^interrupted at [a-z_0-9]+; [0-9]+ of [0-9]+ ops are complete' "$temporary/out"
 
 # ---- a graph of one's own
 check 'eval --verify' ends 0 ', 0 failed; worst: ' eval --verify 'x = normal(key(0), [9, 9]); softmax(x @ x.T)'
