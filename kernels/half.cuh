@@ -45,6 +45,18 @@ __device__ unsigned short bf16_of_f32(float x) { return ingot_bf16_of_f32(x); }
 __device__ float round_f16(float x) { return f16_to_f32(f16_of_f32(x)); }
 __device__ float round_bf16(float x) { return bf16_to_f32(bf16_of_f32(x)); }
 
+/* The same for values that are computed with, or were computed: the sign and the payload of a NaN are the machine's. */
+__device__ float ingot_f16_to_f32_quick(unsigned short h) { return ingot_f16_to_f32(h); }
+__device__ unsigned short ingot_f16_of_f32_quick(float x) { return ingot_f16_of_f32(x); }
+__device__ unsigned short ingot_bf16_of_f32_quick(float x) { return ingot_bf16_of_f32(x); }
+
+__device__ float f16_to_f32_quick(unsigned short h) { return ingot_f16_to_f32_quick(h); }
+__device__ unsigned short f16_of_f32_quick(float x) { return ingot_f16_of_f32_quick(x); }
+__device__ float bf16_to_f32_quick(unsigned short h) { return bf16_to_f32(h); }
+__device__ unsigned short bf16_of_f32_quick(float x) { return ingot_bf16_of_f32_quick(x); }
+__device__ float round_f16_quick(float x) { return f16_to_f32_quick(f16_of_f32_quick(x)); }
+__device__ float round_bf16_quick(float x) { return bf16_to_f32(bf16_of_f32_quick(x)); }
+
 /* An integer with its last bits folded into one, so that it converts to f32 exactly and one rounding
  * remains. */
 template <typename T> __device__ float integer_to_odd(T x)

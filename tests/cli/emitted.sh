@@ -84,6 +84,28 @@ check 'softmax reads its input once' read_once "$x; softmax(x)" 1
 check 'layer_norm reads its input once' read_once "$x; layer_norm(x)" 1
 check 'a stored row is not read again' read_once "$x; z = x * 3; layer_norm(z) * 2 + z" 1
 
+# ---- halves: what is moved keeps the bits of a NaN; what is computed is converted by one instruction
+# halves NAMES EXPRESSION: the functions of these names convert.
+halves() {
+    local kept=$temporary/halves
+    rm -rf "$kept" && mkdir "$kept" && IG_KEEP_KERNELS=$kept "$ingot" eval --device gang -o "$temporary/y.npy" "$2" &&
+        [ "$(grep -ho '[a-z0-9]*_[a-z0-9]*_f32[a-z_]*(\|round_b*f16[a-z_]*(' "$kept"/*.cu | sort -u | tr -d '\n')" = "$1" ]
+}
+"$ingot" eval -o "$temporary/h.npy" 'astype(normal(key(0), [40]), f16)'
+h="x = load('$temporary/h.npy')"
+check 'arithmetic converts halves quickly' halves 'f16_of_f32_quick(f16_to_f32_quick(round_f16_quick(' "$h; exp(x) + x"
+check 'a moved half keeps its NaN' halves 'f16_of_f32(f16_to_f32(' "$h; concat([x, x])"
+check 'a half that is moved and computed with, too' halves \
+    'f16_of_f32(f16_of_f32_quick(f16_to_f32(f16_to_f32_quick(round_f16_quick(' "$h; z = x * 2; concat([where(z > 1, x, x[::-1]), z])"
+# The payload of a NaN: 0x7e55 ("U~") in all elements.
+nans() {
+    { head -c 128 "$temporary/h.npy"; printf "U~%.0s" {1..40}; } >"$temporary/nans.npy"
+    same gang "x = load('$temporary/nans.npy'); concat([where(x > 1, x[::-1], x), astype(x, f32)[:3]])" &&
+        same gang "x = load('$temporary/nans.npy'); concat([x[::-1], x])" &&
+        [ "$(tail -c 80 "$temporary/other.npy" | od -v -An -tx2 | tr -s ' ' '\n' | sort -u | tr -d '\n')" = 7e55 ]
+}
+check 'the payload of a NaN' nans
+
 # ---- large tiles: 128 x 128 sums for a block of 256 threads
 large() {
     local kept=$temporary/large

@@ -48,7 +48,7 @@ static void write_lane_of(emit_writer *w, const contraction *c, int side)
              c->side[side].name, emit_storage_type(dtype), lane);
     if (dtype_is_half(dtype)) {
         w->uses |= USES_HALF;
-        text_add(&w->body, "%s_to_f32(x);\n}\n\n", ig_dtype_name(dtype));
+        text_add(&w->body, "%s_to_f32_quick(x);\n}\n\n", ig_dtype_name(dtype));
     } else
         text_add(&w->body, "x;\n}\n\n");
 }

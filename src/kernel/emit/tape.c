@@ -184,10 +184,14 @@ static void value_name(char name[static NAME_BYTES], const int *def, int reg, in
     snprintf(name, NAME_BYTES, "v%d_%d", reg < 0 ? 0 : def[reg], u);
 }
 
-static const char *widen(const char *x, ig_dtype dtype, char out[static 2 * NAME_BYTES])
+/* The element x that instruction k loads, as a lane. */
+static const char *widen(const emit_space *s, int k, const char *x, char out[static 2 * NAME_BYTES])
 {
+    const tape_inst *inst = &s->t->inst[k];
+    const ig_dtype dtype = s->t->operand[inst->operand].dtype;
     if (dtype_is_half(dtype))
-        snprintf(out, 2 * NAME_BYTES, "%s_to_f32(%s)", ig_dtype_name(dtype), x);
+        snprintf(out, 2 * NAME_BYTES, "%s_to_f32%s(%s)", ig_dtype_name(dtype),
+                 s->nans[inst->dst] & EMIT_NAN_MOVED ? "" : "_quick", x);
     else
         snprintf(out, 2 * NAME_BYTES, "%s", x);
     return out;
@@ -225,7 +229,7 @@ static void write_load(emit_writer *w, const emit_space *s, int k)
         snprintf(element, sizeof element, "g.x%d", field);
         for (int u = 0; u < n; u++)
             text_add(&w->body, "    const %s v%d_%d = %s;\n", type, k, u,
-                     widen(element, o->dtype, wide));
+                     widen(s, k, element, wide));
         return;
     }
     const held_use held = s->held ? held_load(w, s, k) : HELD_NOT;
@@ -240,7 +244,7 @@ static void write_load(emit_writer *w, const emit_space *s, int k)
         snprintf(element, sizeof element, "q%d", k);
         for (int u = 0; u < n; u++)
             text_add(&w->body, "    const %s v%d_%d = %s;\n", type, k, u,
-                     widen(element, o->dtype, wide));
+                     widen(s, k, element, wide));
         if (held == HELD_FIRST)
             held_keep(w, s, k);
         return;
@@ -249,7 +253,7 @@ static void write_load(emit_writer *w, const emit_space *s, int k)
         for (int u = 0; u < n; u++) {
             snprintf(element, sizeof element, "p%d[i + %d]", p, u * s->step);
             text_add(&w->body, "    const %s v%d_%d = %s;\n", type, k, u,
-                     widen(element, o->dtype, wide));
+                     widen(s, k, element, wide));
         }
         return;
     }
@@ -259,16 +263,20 @@ static void write_load(emit_writer *w, const emit_space *s, int k)
     text_add(&w->body, ");\n");
     for (int u = 0; u < n; u++) {
         snprintf(element, sizeof element, "q%d.%s", k, emit_component[u]);
-        text_add(&w->body, "    const %s v%d_%d = %s;\n", type, k, u,
-                 widen(element, o->dtype, wide));
+        text_add(&w->body, "    const %s v%d_%d = %s;\n", type, k, u, widen(s, k, element, wide));
     }
 }
 
-static void narrow(emit_writer *w, ig_dtype dtype, const char *x)
+static const char *narrowing(const emit_space *s, int value)
+{
+    return s->nans[value] & EMIT_NAN_COMPUTED ? "_quick" : "";
+}
+
+static void narrow(emit_writer *w, const emit_space *s, ig_dtype dtype, int value, const char *x)
 {
     if (dtype_is_half(dtype)) {
         w->uses |= USES_HALF;
-        text_add(&w->body, "%s_of_f32(%s)", ig_dtype_name(dtype), x);
+        text_add(&w->body, "%s_of_f32%s(%s)", ig_dtype_name(dtype), narrowing(s, value), x);
     } else
         text_add(&w->body, "%s", x);
 }
@@ -297,7 +305,7 @@ static void write_store(emit_writer *w, const emit_space *s, int k, const int *d
         text_add(&w->body, "    p%d[", p);
         write_offset(w, s, &o->v);
         text_add(&w->body, "] = ");
-        narrow(w, o->dtype, name);
+        narrow(w, s, o->dtype, value, name);
         text_add(&w->body, ";\n");
         return;
     }
@@ -306,7 +314,7 @@ static void write_store(emit_writer *w, const emit_space *s, int k, const int *d
     for (int u = 0; u < n; u++) {
         value_name(name, def, value, u);
         text_add(&w->body, "    s%d.%s = ", k, emit_component[u]);
-        narrow(w, o->dtype, name);
+        narrow(w, s, o->dtype, value, name);
         text_add(&w->body, ";\n");
     }
     text_add(&w->body, "    *(%s *)(p%d + ", vector, p);
@@ -355,7 +363,7 @@ static void write_read(emit_writer *w, const emit_space *s, int k, const int *de
     text_add(&w->body, " + j%d_%d * g.n%d];\n", k, u, stride);
     snprintf(element, sizeof element, "q%d_%d", k, u);
     text_add(&w->body, "    const %s v%d_%d = %s;\n", emit_lane_type(o->dtype), k, u,
-             widen(element, o->dtype, wide));
+             widen(s, k, element, wide));
 }
 
 /* True if four values of Philox come from one block: a thread's neighbours, or those of neighbouring lanes. */
@@ -420,7 +428,12 @@ static void write_convert(emit_writer *w, const emit_space *s, int k, const int 
     char a[NAME_BYTES];
     value_name(a, def, inst->a, u);
     text_add(&w->body, "    const %s v%d_%d = ", emit_lane_type((ig_dtype)inst->to), k, u);
-    emit_cast(w, (ig_dtype)inst->dtype, (ig_dtype)inst->to, a);
+    if (dtype_is_half((ig_dtype)inst->to) && dtype_lane((ig_dtype)inst->dtype) == IG_F32) {
+        w->uses |= USES_HALF;
+        text_add(&w->body, "round_%s%s(%s)", ig_dtype_name((ig_dtype)inst->to),
+                 narrowing(s, inst->a), a);
+    } else
+        emit_cast(w, (ig_dtype)inst->dtype, (ig_dtype)inst->to, a);
     text_add(&w->body, ";\n");
 }
 
@@ -458,14 +471,19 @@ static void write_inst(emit_writer *w, const emit_space *s, int k, const int *de
         }
 }
 
-void emit_tape(emit_writer *w, const emit_space *s)
+void emit_tape(emit_writer *w, const emit_space *space)
 {
-    const tape *t = s->t;
+    const tape *t = space->t;
     int def[INT16_MAX / 8] = {0};
+    uint8_t nans[INT16_MAX / 8] = {0};
     if (t->n_reg > INT16_MAX / 8) {
         w->failed = true;
         return;
     }
+    emit_space with_nans = *space;
+    const emit_space *s = &with_nans;
+    emit_find_nans(t, nans);
+    with_nans.nans = nans;
     decode_point(w, s);
     for (int k = 0; k < t->n_inst; k++) {
         write_inst(w, s, k, def);

@@ -99,8 +99,15 @@ typedef struct emit_space {
     int64_t rows;
     /* Values in registers: see held.h; NULL: there are none. */
     const struct held_values *held;
-    int program; /* number in the chain */
+    int program;         /* number in the chain */
+    const uint8_t *nans; /* of each register; emit_tape sets it */
 } emit_space;
+
+/* EMIT_NAN_MOVED: the value may be stored as it is, so its NaN must keep its bits. EMIT_NAN_COMPUTED: it is the result of
+ * arithmetic, so its NaN is the machine's. See nan.c. */
+enum { EMIT_NAN_MOVED = 1, EMIT_NAN_COMPUTED = 2 };
+/* Adds these to nans[register], which is 0 before. */
+void emit_find_nans(const tape *t, uint8_t *nans);
 
 /* Statements that compute the tape at a point and store what it stores. The result register (if the tape
  * has one) is named "v<result>_0". */

@@ -167,7 +167,7 @@ void print_cuda_prelude(printer *p)
 
 const char *print_cuda_hardware(const kernel_function *f)
 {
-    /* A NaN keeps what fits of its payload, which the instructions do not do. */
+    /* A NaN keeps what fits of its payload, which the instructions do not do; in "quick" functions it need not. */
     static const struct {
         const char *name, *text;
     } rows[] = {
@@ -193,7 +193,26 @@ const char *print_cuda_hardware(const kernel_function *f)
          "#else\n"
          "    const unsigned short h = (unsigned short)((u + 0x7fffu + (u >> 16 & 1u)) >> 16);\n"
          "#endif\n"
-         "    return x != x ? (unsigned short)((u | 1u << 22) >> 16) : h;\n}\n"}};
+         "    return x != x ? (unsigned short)((u | 1u << 22) >> 16) : h;\n}\n"},
+        {"ingot_f16_to_f32_quick", "__device__ float ingot_f16_to_f32_quick(unsigned short h)\n{\n"
+                                   "    float x;\n"
+                                   "    asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(x) : \"h\"(h));\n"
+                                   "    return x;\n}\n"},
+        {"ingot_f16_of_f32_quick", "__device__ unsigned short ingot_f16_of_f32_quick(float x)\n{\n"
+                                   "    unsigned short h;\n"
+                                   "    asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(h) : \"f\"(x));\n"
+                                   "    return h;\n}\n"},
+        {"ingot_bf16_of_f32_quick",
+         "__device__ unsigned short ingot_bf16_of_f32_quick(float x)\n{\n"
+         "#if __CUDA_ARCH__ >= 800\n"
+         "    unsigned short h;\n"
+         "    asm(\"cvt.rn.bf16.f32 %0, %1;\" : \"=h\"(h) : \"f\"(x));\n"
+         "    return h;\n"
+         "#else\n"
+         "    const unsigned int u = __float_as_uint(x);\n"
+         "    return (unsigned short)((x != x ? u | 1u << 22 : u + 0x7fffu + (u >> 16 & 1u)) >> "
+         "16);\n"
+         "#endif\n}\n"}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (strcmp(f->source_name, rows[i].name) == 0)
             return rows[i].text;
