@@ -36,6 +36,7 @@ typedef struct backend_limits {
     bool matrices;       /* a subgroup multiplies small matrices of f32, with f32 sums */
     bool subnormals;     /* f32 keeps them */
     bool exact_division; /* f32 division and square root are rounded correctly */
+    bool extremes;       /* it has instructions for the minimum and maximum of two floats: see math.cuh */
     bool unified;        /* it uses host memory */
     bool cpu;            /* a core runs the threads of a block one after another */
 } backend_limits;
@@ -61,6 +62,8 @@ typedef struct kernel_image {
     int n_params;
     bool dynamic_shared; /* one more parameter at the end: a pointer to the block's shared memory */
     bool avoid_optimizer; /* compilers for CPUs are known to break it when they optimize */
+    uint32_t min_blocks;  /* so many blocks of max_threads must fit a processor; 0: not declared */
+    uint32_t max_threads;
 } kernel_image;
 
 /* A kernel that is ready to launch: the first member of a backend's own struct. */

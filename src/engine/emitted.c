@@ -123,7 +123,7 @@ static ig_status emit(const schedule *s, const program *p, int record, const bac
                                 .f64 = l->f64,
                                 .cpu = l->cpu,
                                 .same = same,
-                                .extremes = dev->language && strcmp(dev->language, "cuda") == 0,
+                                .extremes = l->extremes,
                                 .matrices = l->matrices,
                                 .by_value = by_value,
                                 .constant = constant,

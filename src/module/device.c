@@ -67,6 +67,8 @@ static ig_status translate(const kernel_tree *tree, module_built *b, kernel_imag
     out->n_params = b->printed->n_params;
     out->dynamic_shared = b->printed->dynamic_shared;
     out->avoid_optimizer = b->printed->avoid_optimizer;
+    out->max_threads = b->entry->max_threads;
+    out->min_blocks = b->entry->min_blocks;
     return IG_OK;
 }
 

@@ -135,6 +135,7 @@ static bool device_look(cuda_device *d)
         .shuffles = true,
         .subnormals = true,
         .exact_division = true,
+        .extremes = true,
         .unified = attribute(d, CU_DEVICE_ATTRIBUTE_INTEGRATED) != 0,
     };
     snprintf(d->level, sizeof d->level, "compute capability %d.%d", d->capability / 10,

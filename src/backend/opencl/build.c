@@ -75,6 +75,14 @@ static const char nvidia_warp_f64[] =
     "static double __attribute__((overloadable)) ig_warp_shuffle(double value, uint lane)\n"
     "{ return as_double(ig_warp_get_wide(as_ulong(value), lane)); }\n";
 
+/* See math.cuh. */
+static const char nvidia_extremes[] =
+    "static float ig_fmin_of(float x, float y)\n"
+    "{ float r; asm(\"min.NaN.f32 %0, %1, %2;\" : \"=f\"(r) : \"f\"(x), \"f\"(y)); return r; }\n"
+    "static float ig_fmax_of(float x, float y)\n"
+    "{ float r; asm(\"max.NaN.f32 %0, %1, %2;\" : \"=f\"(r) : \"f\"(x), \"f\"(y)); return r; }\n"
+    "#define ig_fmin_nan ig_fmin_of\n#define ig_fmax_nan ig_fmax_of\n";
+
 static ig_status prelude_make(building *b, bool no_header)
 {
     const bool f64 = b->dev->base.limits.f64;
@@ -82,9 +90,21 @@ static ig_status prelude_make(building *b, bool no_header)
     const bool warp = opencl_is_nvidia(b->dev) && strstr(b->image->source, "sub_group_");
     text_add(&t, "%s%s", b->is_pocl ? pocl_fma : "", b->is_pocl && f64 ? pocl_fma_f64 : "");
     text_add(&t, "%s%s", warp ? nvidia_warp : "", warp && f64 ? nvidia_warp_f64 : "");
+    if (opencl_is_nvidia(b->dev) && b->dev->base.limits.extremes &&
+        strstr(b->image->source, "ig_fmax_nan"))
+        text_add(&t, "%s", nvidia_extremes);
     b->no_header = b->is_pocl && no_header && opencl_declare(&t, b->image->source, f64);
     b->prelude = text_take(&t);
     return b->prelude ? IG_OK : IG_ERR_MEMORY;
+}
+
+/* So many registers of a thread that the declared number of blocks fits a processor; 0: no limit. */
+static int registers_of(const building *b)
+{
+    const kernel_image *t = b->image;
+    const uint64_t threads = (uint64_t)t->min_blocks * t->max_threads;
+    const uint64_t each = threads ? b->dev->registers / threads / 8 * 8 : 0;
+    return each < 16 || each > 255 ? 0 : (int)each;
 }
 
 static ig_status options_make(building *b)
@@ -96,6 +116,8 @@ static ig_status options_make(building *b)
              d->base.limits.exact_division ? " -cl-fp32-correctly-rounded-divide-sqrt" : "",
              t->avoid_optimizer && strcmp(d->kind, "cpu") == 0 ? " -cl-opt-disable" : "",
              b->no_header ? " " OPENCL_NO_HEADER : "");
+    if (registers_of(b))
+        text_add(&options, " -cl-nv-maxrregcount=%d", registers_of(b));
     b->options = text_take(&options);
     return b->options ? IG_OK : IG_ERR_MEMORY;
 }

@@ -150,6 +150,21 @@ static void read_subgroup(opencl_device *d, const char *extensions)
     }
 }
 
+/* What NVIDIA's devices report: minima and maxima of floats are instructions from compute capability 8.0 on. */
+static void read_nvidia(opencl_device *d, const char *extensions)
+{
+    backend_limits *l = &d->base.limits;
+    uint64_t major = 0, registers = 0;
+    if (!opencl_is_nvidia(d) || !has_word(extensions, "cl_nv_device_attribute_query"))
+        return;
+    if (device_number(d->id, CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV, &major) == CL_SUCCESS)
+        l->extremes = major >= 8;
+    if (has_word(extensions, "cl_nv_compiler_options") &&
+        device_number(d->id, CL_DEVICE_REGISTERS_PER_BLOCK_NV, &registers) == CL_SUCCESS)
+        d->registers = registers;
+    l->whole_shuffles = !l->shuffles && l->subgroup == 32;
+}
+
 static cl_int read_extensions(opencl_device *d)
 {
     backend_limits *l = &d->base.limits;
@@ -167,9 +182,10 @@ static cl_int read_extensions(opencl_device *d)
                      has_word(all, "cl_khr_int64_extended_atomics");
     l->shuffles =
         has_word(all, "cl_khr_subgroup_shuffle") && has_word(all, "cl_khr_subgroup_ballot");
-    if (status == CL_SUCCESS)
+    if (status == CL_SUCCESS) {
         read_subgroup(d, all);
-    l->whole_shuffles = !l->shuffles && opencl_is_nvidia(d) && l->subgroup == 32;
+        read_nvidia(d, all);
+    }
     memory_free(all);
     snprintf(d->features, sizeof d->features, "%s%s%s%s%s%s", l->f16 ? "f16 " : "",
              l->f64 ? "f64 " : "", l->atomics_i64 ? "atomics64 " : "",
