@@ -36,7 +36,7 @@ typedef struct backend_limits {
     bool matrices;       /* a subgroup multiplies small matrices of f32, with f32 sums */
     bool subnormals;     /* f32 keeps them */
     bool exact_division; /* f32 division and square root are rounded correctly */
-    bool extremes;       /* it has instructions for the minimum and maximum of two floats: see math.cuh */
+    bool extremes;       /* has instructions for the minimum and maximum of floats */
     bool unified;        /* it uses host memory */
     bool cpu;            /* a core runs the threads of a block one after another */
 } backend_limits;

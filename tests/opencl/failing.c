@@ -1,7 +1,7 @@
 /* A stand-in for the OpenCL library that forwards to the real one (IG_TEST_OPENCL, or the loader's
  * usual name) and can be told to fail: the n-th call, or a launch when it is waited for. It counts
  * the objects that are alive. IG_TEST_PLATFORM replaces the name of the platform; with IG_TEST_GPU its CPUs
- * are said to be GPUs. A call that gives something back does so even when it is to fail, so
+ * are said to be GPUs, and as platform "NVIDIA CUDA" they report what an H200 does. A call that gives something back does so even when it is to fail, so
  * that a leak which is seen is the caller's. Not for several threads. */
 #include "opencl/failing.h"
 
@@ -136,10 +136,41 @@ cl_int clGetDeviceIDs(cl_platform_id id, cl_device_type type, cl_uint n, cl_devi
                                       : CL_DEVICE_NOT_FOUND;
 }
 
+/* What NVIDIA's extensions report; false: the number is not of one. */
+static bool nvidia_number(cl_device_info what, cl_uint *out)
+{
+    static const cl_uint numbers[][2] = {{CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV, 9},
+                                         {CL_DEVICE_REGISTERS_PER_BLOCK_NV, 65536},
+                                         {CL_DEVICE_WARP_SIZE_NV, 32}};
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        if (numbers[i][0] == what)
+            return *out = numbers[i][1], true;
+    return false;
+}
+
+static bool is_nvidia(void)
+{
+    const char *name = getenv("IG_TEST_PLATFORM");
+    return name && strcmp(name, "NVIDIA CUDA") == 0;
+}
+
 cl_int clGetDeviceInfo(cl_device_id id, cl_device_info what, size_t bytes, void *to, size_t *got)
 {
+    static const char extensions[] = "cl_nv_compiler_options cl_nv_device_attribute_query";
+    cl_uint number;
     if (fails())
         return CL_DEVICE_NOT_AVAILABLE;
+    if (is_nvidia() && nvidia_number(what, &number)) {
+        memcpy(to, &number, sizeof number);
+        *got = sizeof number;
+        return CL_SUCCESS;
+    }
+    if (is_nvidia() && what == CL_DEVICE_EXTENSIONS) {
+        snprintf(to, bytes, "%s", extensions);
+        if (got)
+            *got = sizeof extensions;
+        return CL_SUCCESS;
+    }
     const cl_int status = real.clGetDeviceInfo(id, what, bytes, to, got);
     if (status == CL_SUCCESS && to && what == CL_DEVICE_MAX_MEM_ALLOC_SIZE && buffer_most)
         *(cl_ulong *)to = buffer_most;
@@ -294,7 +325,7 @@ cl_int clBuildProgram(cl_program p, cl_uint n, const cl_device_id *ids, const ch
 {
     snprintf(build_options, sizeof build_options, "%s", options);
     return fails() ? CL_COMPILER_NOT_AVAILABLE
-                   : real.clBuildProgram(p, n, ids, options, tell, user);
+                   : real.clBuildProgram(p, n, ids, is_nvidia() ? "" : options, tell, user);
 }
 
 cl_int clSetKernelArg(cl_kernel k, cl_uint i, size_t bytes, const void *value)

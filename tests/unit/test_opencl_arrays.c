@@ -527,6 +527,39 @@ static void headers_are_read_if_needed(void **unused)
     assert_int_equal(shim.binaries(), asked);
 }
 
+/* On NVIDIA's OpenCL the blocks that a kernel declares must fit a processor with the registers of their threads, and float
+ * extremes are instructions. */
+static void nvidia_limits_registers(void **unused)
+{
+    (void)unused;
+    kernel_code *k = NULL;
+    kernel_image t = opencl_number;
+    backend_release_all();
+    setenv("IG_TEST_PLATFORM", "NVIDIA CUDA", 1);
+    setenv("IG_TEST_GPU", "1", 1);
+    const backend *dev = backend_opencl.at(0);
+    if (dev) {
+        assert_true(dev->limits.extremes && dev->limits.whole_shuffles);
+        const uint32_t rows[][3] = {
+            {256, 3, 80}, {128, 4, 128}, {0, 0, 0}, {256, 0, 0}, {64, 2, 0}};
+        for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+            char expected[40];
+            snprintf(expected, sizeof expected, "-cl-nv-maxrregcount=%u", rows[i][2]);
+            t.max_threads = rows[i][0];
+            t.min_blocks = rows[i][1];
+            assert_int_equal(dev->kernel_build(dev, &t, &k), IG_OK);
+            dev->kernel_discard(k);
+            if (rows[i][2])
+                assert_non_null(strstr(shim.options(), expected));
+            else
+                assert_null(strstr(shim.options(), "maxrregcount"));
+        }
+    }
+    unsetenv("IG_TEST_GPU");
+    unsetenv("IG_TEST_PLATFORM");
+    backend_release_all();
+}
+
 /* The sum of 100 arrays fuses into one program, but a kernel of PoCL has at most 1024 bytes of parameters. So has the
  * assembly of 100 arrays. */
 static void more_inputs_than_a_kernel_has(void **unused)
@@ -575,6 +608,7 @@ int main(int argc, char **argv)
         TEST(shapes_share_kernels),
         TEST(lengths_share_kernels),
         TEST(operands_may_be_empty),
+        TEST(nvidia_limits_registers),
         TEST(headers_are_read_if_needed),
         TEST(rows_are_one_kernel),
         TEST(more_inputs_than_a_kernel_has),
