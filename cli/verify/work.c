@@ -5,6 +5,8 @@
  * use a driver that this one has opened. */
 #include "verify/work.h"
 
+#include "progress.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <stdatomic.h>
@@ -24,6 +26,7 @@ enum { UNIT_WAITS, UNIT_RUNS, UNIT_DONE };
 typedef struct unit {
     atomic_int state;
     tally seen;
+    double seconds;
     char name[CASE_NAME], text[TEXT_BYTES]; /* of the first failure, or "" */
 } unit;
 
@@ -65,7 +68,7 @@ static const ig_op *unit_op(const work *w, int i) { return w->o.op[i % w->per_de
 
 /* ---- the record ---- */
 
-/* A line: key, op, dtype, cases, failed, refused, flushed, worst ulp, relative error and share of the bound. */
+/* A line: key, op, dtype, cases, failed, refused, flushed, worst ulp, relative error and share of the bound, seconds. */
 static void record_add(const work *w, int i)
 {
     const unit *u = &w->s->unit[i];
@@ -74,10 +77,10 @@ static void record_add(const work *w, int i)
     if (!f)
         return;
     const int n = snprintf(
-        line, sizeof line, "%s %s %s %lld %lld %lld %lld %.9g %.9g %.9g\n",
+        line, sizeof line, "%s %s %s %lld %lld %lld %lld %.9g %.9g %.9g %.2f\n",
         w->s->key[i / w->per_device], unit_op(w, i)->name, ig_dtype_name((ig_dtype)(i % DTYPES)),
         (long long)u->seen.cases, (long long)u->seen.failed, (long long)u->seen.refused,
-        (long long)u->seen.flushed, u->seen.ulp, u->seen.relative, u->seen.bound);
+        (long long)u->seen.flushed, u->seen.ulp, u->seen.relative, u->seen.bound, u->seconds);
     setvbuf(f, NULL, _IONBF, 0); /* one write for each line: processes append to one file */
     fwrite(line, 1, (size_t)n, f);
     fclose(f);
@@ -134,9 +137,11 @@ static void check(work *w, int i)
 {
     unit *u = &w->s->unit[i];
     op_report r = {0};
+    const double begin = clock_s();
     atomic_store(&u->state, UNIT_RUNS);
     const bool whole =
         w->o.check(w->o.context, i / w->per_device, unit_op(w, i), (ig_dtype)(i % DTYPES), &r);
+    u->seconds = clock_s() - begin;
     u->seen = verify_total(&r);
     if (r.first.text) {
         snprintf(u->name, sizeof u->name, "%s", r.first.name);
