@@ -14,6 +14,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -240,20 +241,47 @@ void cache_remove(const cache *c, const void *key, size_t key_bytes)
 
 /* ---- room ---- */
 
-typedef struct oldest {
+/* An entry of the folder. */
+typedef struct seen {
     char name[NAME_BYTES + 1];
     time_t used;
-    uint64_t total; /* bytes of all entries */
-    bool found;
-} oldest;
+    uint64_t bytes;
+} seen;
 
-/* Finds the entry that was used longest ago and the bytes of all entries; removes stale temporary files. */
-static void look(int folder, oldest *o)
+typedef struct listing {
+    seen *entry;
+    size_t n, room;
+    uint64_t total; /* bytes of all entries */
+} listing;
+
+static bool listing_add(listing *l, const char *name, const struct stat *st)
+{
+    if (l->n == l->room) {
+        const size_t room = l->room ? 2 * l->room : 256;
+        seen *more = get_quietly(room * sizeof *more);
+        if (!more)
+            return false;
+        if (l->n)
+            memcpy(more, l->entry, l->n * sizeof *more);
+        memory_free(l->entry);
+        l->entry = more;
+        l->room = room;
+    }
+    seen *e = &l->entry[l->n++];
+    memcpy(e->name, name, sizeof e->name);
+    e->used = st->st_mtime;
+    e->bytes = (uint64_t)st->st_size;
+    l->total += e->bytes;
+    return true;
+}
+
+/* Lists the entries; removes stale temporary files. */
+static void look(int folder, listing *l)
 {
     struct stat st;
     const int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = again < 0 ? NULL : fdopendir(again);
-    *o = (oldest){0};
+    *l = (listing){0};
     if (!dir) {
         if (again >= 0)
             close(again);
@@ -264,28 +292,56 @@ static void look(int folder, oldest *o)
         if ((!temporary && strlen(entry->d_name) != NAME_BYTES) ||
             fstatat(folder, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0)
             continue;
-        if (temporary) {
-            if (time(NULL) - st.st_mtime > TEMP_SECONDS)
-                unlinkat(folder, entry->d_name, 0);
-            continue;
-        }
-        o->total += (uint64_t)st.st_size;
-        if (!o->found || st.st_mtime < o->used) {
-            o->found = true;
-            o->used = st.st_mtime;
-            memcpy(o->name, entry->d_name, sizeof o->name);
-        }
+        if (!temporary && !listing_add(l, entry->d_name, &st))
+            break;
+        if (temporary && time(NULL) - st.st_mtime > TEMP_SECONDS)
+            unlinkat(folder, entry->d_name, 0);
     }
     closedir(dir);
 }
 
-/* Removes the oldest entries until that many more bytes fit. */
+static int by_use(const void *a, const void *b)
+{
+    const time_t x = ((const seen *)a)->used, y = ((const seen *)b)->used;
+    return (x > y) - (x < y);
+}
+
+/* Looking at all entries takes milliseconds if there are thousands. So it is done once, and then whenever this process has
+ * written a sixteenth of the room that was left: other processes may write, too. */
+static struct {
+    pthread_mutex_t lock;
+    dev_t device; /* of the folder that was looked at last */
+    ino_t inode;
+    uint64_t max_bytes, credit; /* bytes that may be written before it is looked at again */
+} space = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Removes the oldest entries if that many more bytes do not fit, or if there is hardly any room: an eighth of all. */
 static void make_room(const cache *c, int folder, uint64_t bytes)
 {
-    oldest o;
-    for (look(folder, &o); o.found && o.total + bytes > c->max_bytes; look(folder, &o))
-        if (unlinkat(folder, o.name, 0) != 0)
-            return;
+    struct stat st;
+    if (fstat(folder, &st) != 0)
+        return;
+    pthread_mutex_lock(&space.lock);
+    if (space.device != st.st_dev || space.inode != st.st_ino || space.max_bytes != c->max_bytes ||
+        space.credit < bytes) {
+        listing l;
+        look(folder, &l);
+        if (l.total + bytes > c->max_bytes - c->max_bytes / 64) {
+            if (l.n)
+                qsort(l.entry, l.n, sizeof *l.entry, by_use);
+            for (size_t i = 0; i < l.n && l.total + bytes > c->max_bytes - c->max_bytes / 8; i++)
+                if (unlinkat(folder, l.entry[i].name, 0) == 0)
+                    l.total -= l.entry[i].bytes;
+        }
+        memory_free(l.entry);
+        space.device = st.st_dev;
+        space.inode = st.st_ino;
+        space.max_bytes = c->max_bytes;
+        space.credit = l.total + bytes < c->max_bytes ? (c->max_bytes - l.total - bytes) / 16 : 0;
+    } else {
+        space.credit -= bytes;
+    }
+    pthread_mutex_unlock(&space.lock);
 }
 
 /* Writes a file as a whole: under a temporary name, then by a rename. */

@@ -69,6 +69,7 @@ static ig_status translate(const kernel_tree *tree, module_built *b, kernel_imag
     out->avoid_optimizer = b->printed->avoid_optimizer;
     out->max_threads = b->entry->max_threads;
     out->min_blocks = b->entry->min_blocks;
+    out->is_emitted = b->whole_warps;
     return IG_OK;
 }
 

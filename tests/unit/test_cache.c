@@ -179,6 +179,34 @@ static void the_oldest_give_way(void **unused)
     assert_true(has(&small, "6", block, sizeof block));
 }
 
+/* The limit holds although the folder is not listed for each entry that is added. */
+static void the_limit_holds(void **unused)
+{
+    (void)unused;
+    static const char block[1000];
+    const cache large = {.kind = "things", .max_bytes = 200 * 1100};
+    char key[8];
+    for (int i = 0; i < 1000; i++) {
+        snprintf(key, sizeof key, "%d", i);
+        put(&large, key, block, sizeof block);
+        assert_true(has(&large, key, block, sizeof block));
+    }
+    int left = 0;
+    uint64_t bytes = 0;
+    DIR *dir = opendir(folder_path("ingot/things"));
+    assert_non_null(dir);
+    for (const struct dirent *e; (e = readdir(dir));) {
+        struct stat st;
+        if (e->d_name[0] == '.' || fstatat(dirfd(dir), e->d_name, &st, 0) != 0)
+            continue;
+        left++;
+        bytes += (uint64_t)st.st_size;
+    }
+    closedir(dir);
+    assert_true(bytes <= large.max_bytes);
+    assert_in_range(left, 150, 200);
+}
+
 static void a_cache_that_cannot_be_is_empty(void **unused)
 {
     (void)unused;
@@ -271,6 +299,7 @@ int main(void)
         TEST(damage_is_found),
         TEST(foreign_entries_are_none),
         TEST(the_oldest_give_way),
+        TEST(the_limit_holds),
         TEST(a_cache_that_cannot_be_is_empty),
         TEST(only_our_own_files_are_trusted),
         TEST(memory_that_is_not_there_is_no_error),

