@@ -30,7 +30,7 @@ static uint16_t bf16_of(int x)
 }
 
 /* One product of SIDE x SIDE by k, of bf16 to f32, or of i8 to its low bytes or i32. along: a row's points lie side
- * by side, else the rows of a point. */
+ * by side, which packing is told for every second k; else the rows of a point. */
 static void check(const gemm_kernel *g, ig_dtype result, int64_t k, const bool along[2])
 {
     const bool bytes = result != IG_F32;
@@ -51,7 +51,8 @@ static void check(const gemm_kernel *g, ig_dtype result, int64_t k, const bool a
                     ((int8_t *)from[side])[row[r] + point[i]] = (int8_t)value(side, r, i);
                 else
                     from[side][row[r] + point[i]] = bf16_of(value(side, r, i));
-        (side == 0 ? g->pack_m : g->pack_n)(panel[side], from[side], SIDE, row, k, point);
+        (side == 0 ? g->pack_m : g->pack_n)(panel[side], from[side], SIDE, row, k,
+                                            along[side] && k % 2 ? NULL : point);
     }
     for (int add = 0; add < 2; add++)
         for (int64_t i = 0; i < 64; i += 32)

@@ -57,6 +57,45 @@ static void products_have_the_same_bits(void **state)
     }
 }
 
+/* bf16 is kept where a level has instructions for it: elsewhere panels are f32, twice the size. */
+static void products_of_bf16(void **state)
+{
+    (void)state;
+    ig_device_info cpu;
+    assert_int_equal(ig_device_get(0, &cpu), IG_OK);
+    const bool kept = strcmp(cpu.level, "bf16") == 0 || strcmp(cpu.level, "amx") == 0;
+    const int64_t wide[] = {WIDE, 768}, deep[] = {1030, 768};
+    for (int i = 0; i < 2; i++) {
+        const uint64_t before = ig_memory_used();
+        ig_scope_begin();
+        ig_array *x = numbers_of(1, IG_SHAPE(ROWS, deep[i]), IG_BF16);
+        ig_array *w = numbers_of(2, IG_SHAPE(wide[i], deep[i]), IG_BF16);
+        assert_true(check_products(x, w) >= (kept ? wide[i] * deep[i] * 2 : 0));
+        ig_scope_end();
+        assert_int_equal(ig_memory_used(), before);
+    }
+}
+
+/* The tiles of many threads are cut in other ways than those of few; the bits are the same. */
+static void products_of_many_threads(void **state)
+{
+    (void)state;
+    const int64_t rows[] = {128, 1, 260}, wide[] = {768, 3072, 530};
+    for (int i = 0; i < 3; i++) {
+        ig_scope_begin();
+        ig_array *x = numbers(1, IG_SHAPE(rows[i], DEEP)), *w = numbers(2, IG_SHAPE(wide[i], DEEP));
+        ig_set_threads(1);
+        const void *alone = ig_data(product(x, w));
+        for (int threads = 12; threads <= 16; threads += 4) {
+            ig_set_threads(threads);
+            assert_memory_equal(ig_data(product(x, w)), alone,
+                                (size_t)(rows[i] * wide[i]) * sizeof(float));
+        }
+        ig_scope_end();
+    }
+    ig_set_threads(0);
+}
+
 /* Few rows have kernels of their own. The number of columns fills some panels, or not; k is one block or several. */
 static void few_rows_have_the_same_bits(void **state)
 {
@@ -165,6 +204,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(products_have_the_same_bits, begin, end),
+        cmocka_unit_test_setup_teardown(products_of_bf16, begin, end),
+        cmocka_unit_test_setup_teardown(products_of_many_threads, begin, end),
         cmocka_unit_test_setup_teardown(few_rows_have_the_same_bits, begin, end),
         cmocka_unit_test_setup_teardown(parts_of_an_array, begin, end),
         cmocka_unit_test_setup_teardown(a_donated_matrix, begin, end),

@@ -26,6 +26,7 @@ enum {
 #define ROUND_BYTES \
     ((int64_t)8 << 20)         /* shared panels of in[0] that are kept at a time, if possible */
 #define TASK_PRODUCTS 250000.0 /* ... nor are tasks made of fewer products than this, */
+#define TASK_THIN 60000.0      /* or than this if each takes a load, because one side is thin, */
 #define SPARE_PRODUCTS 8e6     /* or than this if each thread has a task already */
 
 /* At least `parts` parts; sizes are multiples of `unit`. */
@@ -237,8 +238,8 @@ static int64_t tasks_for(const contraction *c, int threads, int per_thread)
     const double each = products / threads / SPARE_PRODUCTS;
     const int64_t tasks = each < 1 ? 1 : each < per_thread ? (int64_t)each : per_thread;
     const int64_t wanted = threads > 1 ? threads * tasks : 1;
-    return products < (double)wanted * TASK_PRODUCTS ? (int64_t)(products / TASK_PRODUCTS) + 1
-                                                     : wanted;
+    const double least = c->thin >= 0 ? TASK_THIN : TASK_PRODUCTS;
+    return products < (double)wanted * least ? (int64_t)(products / least) + 1 : wanted;
 }
 
 /* Cuts contiguous rows beside a thin side while they stay long, or until all threads have some. */
@@ -270,6 +271,41 @@ static void share_evenly(contraction *c, int threads)
         }
     }
     c->n = (cut){c->n.extent, (c->n.extent + best - 1) / best, best};
+}
+
+/* What the longest share of a thread costs if tiles are cut like this, in products for each point of k. A row or column
+ * of a tile costs as much as `fetch` products: it is packed or fetched. */
+static int64_t share_cost(const contraction *c, int threads, const cut *m, const cut *n)
+{
+    const int64_t fetch = c->kernel->group > 1 ? 64 : 10;
+    const int64_t rounds = (c->batches * m->parts * n->parts + threads - 1) / threads;
+    return rounds * (m->size * n->size + fetch * (m->size + n->size));
+}
+
+/* Cuts both sides anew if that is clearly cheaper, because some threads would wait for others: of all ways with at most
+ * MANY tiles for each thread and with tiles of at most m_most x n_most, the cheapest. */
+static void share_again(contraction *c, int threads, int64_t m_most, int64_t n_most)
+{
+    enum { MANY = 4 };
+    const int64_t mr = c->kernel->mr, nr = c->kernel->nr, most = (int64_t)threads * MANY;
+    cut best_m = c->m, best_n = c->n;
+    int64_t least = share_cost(c, threads, &best_m, &best_n) * 95 / 100;
+    if (c->batches * c->m.parts * c->n.parts > most)
+        return;
+    for (int64_t i = 1; i * c->batches <= most; i++) {
+        const cut m = cut_into(c->m.extent, i, mr);
+        for (int64_t j = 1; m.size <= m_most && i * j * c->batches <= most; j++) {
+            const cut n = cut_into(c->n.extent, j, nr);
+            const int64_t cost = share_cost(c, threads, &m, &n);
+            if (n.size <= n_most && cost < least) {
+                least = cost;
+                best_m = m;
+                best_n = n;
+            }
+        }
+    }
+    c->m = best_m;
+    c->n = best_n;
 }
 
 bool contraction_packs_again(const contraction *c, int side)
@@ -311,8 +347,14 @@ void contraction_share(contraction *c, int threads)
     const int64_t wanted = tasks_for(c, threads, TASKS_PER_THREAD);
     const int64_t most = tasks_for(c, threads, TASKS_MOST);
     const gemm_kernel *kernel = c->kernel;
+    const int64_t m_most = c->m.size, n_most = c->n.size;
     if (c->thin >= 0 && !c->along && c->batches > 0)
         share_runs(c, threads);
+    if (c->thin == 0 && c->along && wanted > 1 && c->batches * c->n.parts < wanted) {
+        const cut one = cut_into(c->n.extent, wanted, kernel->nr); /* a tile for each thread */
+        if (one.size <= n_most && one.parts == wanted)
+            c->n = one;
+    }
     while (!c->blas && (c->thin < 0 || c->along) && c->batches * c->m.parts * c->n.parts < wanted) {
         if (c->n.size >= c->m.size && c->n.size > TILE_SMALL)
             c->n = cut_into(c->n.extent, c->n.parts * 2, kernel->nr);
@@ -324,8 +366,11 @@ void contraction_share(contraction *c, int threads)
     if ((c->thin < 0 || (c->thin == 0 && c->along)) && !c->blas &&
         c->batches * c->m.parts * c->n.parts > threads)
         share_evenly(c, threads);
+    if (c->thin < 0 && !c->blas && threads > 1 && wanted >= threads)
+        share_again(c, threads, m_most, n_most);
     share_rounds(c, threads, wanted);
     c->threads = threads;
     c->tiles = c->batches * c->round * c->n.parts;
-    c->tasks = c->tiles < most ? c->tiles : most;
+    c->tasks =
+        c->tiles < 2 * most ? c->tiles : most; /* else some would have twice the tiles of others */
 }

@@ -99,20 +99,20 @@ static int64_t sheet_row(const sheet *s, int64_t i, int64_t width, int64_t n)
     return s->in_place && i + width > n ? n - width : i;
 }
 
-/* The work of one kernel call: mr rows and `wide` columns of two sheets. */
+/* The work of one kernel call: at least the first `rows` of mr rows, and `wide` columns, of two sheets. */
 typedef struct patch {
     const char *a, *b;
-    int64_t a_step, b_step, wide, k;
+    int64_t a_step, b_step, rows, wide, k;
     bool plain; /* both are in panels, and all columns are used */
     bool add;
 } patch;
 
 static void patch_sum(const gemm_kernel *g, const patch *p, char *sums, int64_t ldc)
 {
-    if (p->plain)
+    if (p->plain && p->rows > g->few_rows)
         g->tile(p->k, p->a, p->b, sums, ldc, p->add);
     else
-        g->tile_at(p->wide, p->k, p->a, p->a_step, p->b, p->b_step, sums, ldc, p->add);
+        g->tile_at(p->rows, p->wide, p->k, p->a, p->a_step, p->b, p->b_step, sums, ldc, p->add);
 }
 
 static void lanes_copy(char *to, int64_t to_row, const char *from, int64_t from_row, int64_t rows,
@@ -181,11 +181,11 @@ static void tile_sum_panel(const contraction *c, const worker_state *w, patch p,
         const int64_t i = sheet_row(rows, first, g->mr, n);
         char *sums = w->sums + ((s + i) * w->ldc + j) * c->lane_bytes;
         p.a = rows->at + i * rows->row_bytes;
+        p.rows = n - i < g->mr ? n - i : g->mr;
         if (whole && (w->sums == w->own || i + g->mr <= n))
             patch_sum(g, &p, sums, w->ldc);
         else
-            patch_sum_aside(c, w, &p, sums, n - i < g->mr ? n - i : g->mr,
-                            w->n - j < p.wide ? w->n - j : p.wide);
+            patch_sum_aside(c, w, &p, sums, p.rows, w->n - j < p.wide ? w->n - j : p.wide);
         if (next->n > 0)
             ahead_fetch(next, c->element_bytes);
     }

@@ -29,6 +29,7 @@
 #define FLOAT_MR 14
 #define FLOAT_NV 2
 #define FLOAT_ROWS ROWS_14
+#define FEW_ROWS 8 /* loops for the last rows of a side, which are fewer than FLOAT_MR */
 #elif defined(__aarch64__)
 #define FLOAT_MR 8
 #define FLOAT_NV 3
@@ -37,6 +38,9 @@
 #define FLOAT_MR 6
 #define FLOAT_NV 2
 #define FLOAT_ROWS ROWS_6
+#endif
+#ifndef FEW_ROWS
+#define FEW_ROWS 0
 #endif
 #define INT_MR 4
 #define INT_NV 2
@@ -99,7 +103,7 @@ static inline bool gemm_has_long(const int64_t *offset, int64_t n)
     return false;
 }
 
-/* Vector code of packing: GROUP 1 and the panel's lanes as they are in memory; f32 from another. */
+/* Vector code of packing: groups of points as they are in memory; f32 from another. */
 #define COPY_16(to, s, r) *(quad_memory_f32 *)(to) = quad_of_f32((s)[0] + (r))
 #define TURN_4(of, to, width, s, i) \
     quad_turn_f32(to, width, of((s)[0] + (i)), of((s)[1] + (i)), of((s)[2] + (i)), of((s)[3] + (i)))
@@ -289,8 +293,8 @@ static inline bool gemm_has_long(const int64_t *offset, int64_t n)
 #define UNIT 32
 #define WEAVE_ROWS 8
 #define WEAVE weave_2_bytes
-#define TURN_SIDE 1
-#define TURN TURN_NONE
+#define TURN_SIDE 4
+#define TURN TURN_F32 /* two points of bf16 are one lane of f32 */
 #include "gemm_pack.inc"
 
 #define T i8
@@ -469,18 +473,18 @@ _Static_assert(INT_NR(uint8_t) <= GEMM_WIDTH_MAX && INT_MR <= INT_NR(uint8_t), "
 #define FLOAT_KERNEL(element, lane, type) \
     { \
         FLOAT_MR, FLOAT_NR(type), FLOAT_NR(type) / FLOAT_NV, 1, sizeof(type), GEMM_KC, \
-            pack_m_##element, pack_n_##element, tile_##lane, tile_at_##lane, gather_##element, \
-            thin_##element, 6, 8, thin_packed_##lane, dots_##element \
+            pack_m_##element, pack_n_##element, tile_##lane, tile_at_##lane, FEW_ROWS, \
+            gather_##element, thin_##element, 6, 8, thin_packed_##lane, dots_##element \
     }
 #define INT_KERNEL(element, lane, type) \
     { \
         INT_MR, INT_NR(type), INT_NR(type), 1, sizeof(type), GEMM_KC, pack_m_##element, \
-            pack_n_##element, tile_##lane, NULL, NULL, NULL, 0, 0, NULL, NULL \
+            pack_n_##element, tile_##lane, NULL, 0, NULL, NULL, 0, 0, NULL, NULL \
     }
 #define GROUP_KERNEL(mr, nr, group, bytes, element, gather, thin) \
     { \
         mr, nr, nr, group, bytes, GEMM_KC * 4 / bytes, pack_m_##element, pack_n_##element, \
-            tile_##element, NULL, gather, thin, 3, 4, NULL, NULL \
+            tile_##element, NULL, 0, gather, thin, 3, 4, NULL, NULL \
     }
 
 #if ON_BASE

@@ -7,7 +7,7 @@
  * again in every block, and the blocks' sums added in order. No tile size enters, so the bits are the
  * same on all levels that have fma, and whichever kernel is chosen. The exception is bf16 on levels
  * with instructions for it: they add small groups of products at a time and round in their own way
- * (and take denormals for 0), so there the last bits are the level's. */
+ * (and take denormals for 0), and AMX adds to the sums of the earlier blocks, so there the last bits are the level's. */
 #ifndef CPU_GEMM_H
 #define CPU_GEMM_H
 
@@ -55,9 +55,11 @@ typedef struct gemm_kernel {
      * nr: what a row has too many lanes for is the next one's. */
     void (*tile)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool add);
     /* The same for a[k * a_step + i], b[k * b_step + j], such as rows that lie side by side in memory, and
-     * for the first columns only, a multiple of unit. NULL if there is none: then unit is nr. */
-    void (*tile_at)(int64_t columns, int64_t k, const void *a, int64_t a_step, const void *b,
-                    int64_t b_step, void *c, int64_t ldc, bool add);
+     * for the first columns only, a multiple of unit. Rows from `rows` on may be left out. NULL if there is none: then
+     * unit is nr. */
+    void (*tile_at)(int64_t rows, int64_t columns, int64_t k, const void *a, int64_t a_step,
+                    const void *b, int64_t b_step, void *c, int64_t ldc, bool add);
+    int few_rows; /* up to how many rows tile_at is faster than tile */
     /* Elements as lanes: to[i * step] = from[point[i]]. */
     void (*gather)(void *to, int64_t step, const void *from, int64_t n, const int64_t *point);
     /* What reads the large side from where it lies, at memory speed if its rows are side by side or
