@@ -328,7 +328,7 @@ static ig_array *array_new(int op, ig_dtype dtype)
     x->refs = 1;
     x->op = (uint16_t)op;
     x->dtype = (uint8_t)dtype;
-    x->weak = x->is_key = x->is_number = x->crosses = false;
+    x->weak = x->is_key = x->is_number = x->is_fixed = x->crosses = false;
     x->n_in = 0;
     x->root = x;
     x->in = x->in_few;
@@ -443,7 +443,7 @@ ig_array *array_view(int op, ig_array *x, const view *v)
     ig_array *y = array_new(op, (ig_dtype)x->dtype);
     if (!y)
         return NULL;
-    y->view = *v;
+    view_copy(&y->view, v);
     y->root = ig_retain(x->root);
     y->is_key = x->is_key;
     y->weak = x->weak && v->ndim == 0;

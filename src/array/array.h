@@ -4,7 +4,9 @@
  * - A view selects elements of its root. Views of views are composed when they are built, so a view never
  *   refers to another view.
  *
- * For gradients, a view keeps the array that it was made from in in[0], and op says by which row. */
+ * For gradients, a view keeps the array that it was made from in in[0], and op says by which row.
+ *
+ * The inputs of an elementwise node have its shape, or are 0-d: numbers are not broadcast by views. */
 #ifndef ARRAY_ARRAY_H
 #define ARRAY_ARRAY_H
 
@@ -115,6 +117,7 @@ struct ig_array {
     bool weak;      /* a scalar without a dtype of its own */
     bool is_key;    /* made by key, split_key or fold_in */
     bool is_number; /* a root that array_number made */
+    bool is_fixed;  /* such a root that no caller can hold, so nobody differentiates by it */
     bool crosses;   /* a to_device node, or computed from one */
     uint16_t op;    /* row of ops.def that made it, or ARRAY_DATA */
     uint16_t level; /* how many scopes were open when it was made */

@@ -13,6 +13,17 @@ typedef struct view {
     int64_t stride[IG_MAX_NDIM];
 } view;
 
+/* Copies the axes that there are. */
+static inline void view_copy(view *to, const view *from)
+{
+    const int n = from->ndim;
+    to->ndim = n;
+    to->offset = from->offset;
+    for (int i = 0; i < n; i++) {
+        to->shape[i] = from->shape[i];
+        to->stride[i] = from->stride[i];
+    }
+}
 /* Number of elements of the space. */
 int64_t view_size(const view *v);
 /* The row-major view of a fresh buffer. shape may be v->shape itself. */

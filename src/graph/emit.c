@@ -75,7 +75,9 @@ static ig_status value_add(writer *w, tape_inst inst, int *value)
 static void to_space(const writer *w, const view *from, view *to)
 {
     view v = *from;
-    if (!view_same_shape(from, w->shape))
+    if (from->ndim == 0)
+        view_broadcast(from, w->shape->ndim, w->shape->shape, &v);
+    else if (!view_same_shape(from, w->shape))
         view_reshape(from, w->shape->ndim, w->shape->shape, &v);
     if (w->permuted)
         view_permute(&v, w->grp->perm, to);

@@ -74,6 +74,11 @@ bool node_is_full_view(const ig_array *y)
                             view_size(&y->view) == view_size(&y->root->view));
 }
 
+bool node_is_repeated(const ig_array *x, int j)
+{
+    return x->in[j]->view.ndim == 0 && x->view.ndim > 0;
+}
+
 bool node_reads_elementwise(const ig_array *x, int j)
 {
     return !(x->op == OP_bits || (x->op == OP_read && j == 1));
@@ -90,7 +95,8 @@ static bool fits_space(const fuser *f, const ig_array *x, const group *g, role r
     if (view_same_shape(&x->view, space))
         return true;
     for (int j = 0; j < x->n_in; j++)
-        if (x->op != OP_bits && !view_reshape(&x->in[j]->view, space->ndim, space->shape, &v))
+        if (x->op != OP_bits && !node_is_repeated(x, j) &&
+            !view_reshape(&x->in[j]->view, space->ndim, space->shape, &v))
             return false;
     return true;
 }
@@ -144,7 +150,8 @@ static role can_join(const fuser *f, const ig_array *x, int j, int gi)
 {
     const group *g = &f->group[gi];
     int source = source_of(f, x, j);
-    if (!node_reads_elementwise(x, j) || !node_is_full_view(x->in[j]) || g->n_node >= nodes_most(f))
+    if (!node_reads_elementwise(x, j) || node_is_repeated(x, j) || !node_is_full_view(x->in[j]) ||
+        g->n_node >= nodes_most(f))
         return ROLE_NONE;
     role r = f->role_of[source] == ROLE_PRE ? ROLE_PRE : ROLE_POST;
     if (g->core >= 0) {
@@ -164,7 +171,8 @@ static role can_join(const fuser *f, const ig_array *x, int j, int gi)
         if (s < 0 || group_at(f, s) != gi)
             continue;
         role other = f->role_of[s] == ROLE_PRE ? ROLE_PRE : ROLE_POST;
-        if (other != r || !node_reads_elementwise(x, i) || !node_is_full_view(x->in[i]))
+        if (other != r || !node_reads_elementwise(x, i) || node_is_repeated(x, i) ||
+            !node_is_full_view(x->in[i]))
             return ROLE_NONE;
     }
     return r;
@@ -492,14 +500,15 @@ static ig_status collect(fuser *f, fusion *out)
 
 /* ---- recomputation: what is cheaper to compute again than to store and load ---- */
 
-/* True if y shows few different elements for its size: it is broadcast along rows or columns. */
-static bool is_broadcast(const ig_array *y)
+/* True if x sees few different elements in its input j for its size: it is broadcast along rows or columns. */
+static bool is_broadcast(const ig_array *x, int j)
 {
     enum { FEW = 8 };
+    const ig_array *y = x->in[j];
     int64_t different = 1;
     for (int i = 0; i < y->view.ndim; i++)
         different *= y->view.stride[i] ? y->view.shape[i] : 1;
-    return different <= view_size(&y->view) / FEW;
+    return different <= view_size(&x->view) / FEW;
 }
 
 /* True if map node x is one cheap step from at most one array, such as the difference of a row from its
@@ -515,7 +524,7 @@ static bool is_one_step(const fuser *f, int node)
         const int s = source_of(f, x, j);
         if (s >= 0 && group_at(f, s) == group_at(f, node))
             return false;
-        arrays += !is_broadcast(x->in[j]);
+        arrays += !is_broadcast(x, j);
     }
     return arrays <= 1;
 }
@@ -530,7 +539,8 @@ static bool is_cheap(const fuser *f, int node, const view *space)
         return false;
     for (int j = 0; j < x->n_in; j++) {
         const int s = source_of(f, x, j);
-        if (!view_reshape(&x->in[j]->view, space->ndim, space->shape, &v) ||
+        if ((!node_is_repeated(x, j) &&
+             !view_reshape(&x->in[j]->view, space->ndim, space->shape, &v)) ||
             (s >= 0 && is_one_step(f, s)))
             return false;
     }
@@ -543,7 +553,8 @@ static bool is_recomputed(const fuser *f, int node, int j, int s)
     const ig_array *x = f->g->node[node];
     const group *g = &f->group[group_at(f, node)];
     return f->role_of[node] == ROLE_PRE && node_reads_elementwise(x, j) &&
-           node_is_full_view(x->in[j]) && is_cheap(f, s, &f->g->node[g->pre_like]->view);
+           !node_is_repeated(x, j) && node_is_full_view(x->in[j]) &&
+           is_cheap(f, s, &f->g->node[g->pre_like]->view);
 }
 
 /* Outputs are stored, and what another group reads without recomputing it. */

@@ -143,6 +143,8 @@ program_kind node_program(const ig_array *x);
 bool node_is_map(const ig_array *x);
 /* True if y shows all elements of its root, in the same linear order. */
 bool node_is_full_view(const ig_array *y);
+/* True if x reads the one element of its j-th input for all elements of its own. */
+bool node_is_repeated(const ig_array *x, int j);
 /* True if map node x reads its j-th input at the index that it computes. The key of bits and the table of
  * read are read elsewhere. */
 bool node_reads_elementwise(const ig_array *x, int j);

@@ -21,6 +21,22 @@ ig_array *build_scalar_int(int64_t value, ig_dtype dtype)
     return array_number(dtype, &bits);
 }
 
+static ig_array *fixed(ig_array *x)
+{
+    if (x)
+        x->is_fixed = true;
+    return x;
+}
+
+ig_array *build_beside(const ig_array *x, double value)
+{
+    if (!x)
+        return NULL;
+    return x->weak || !dtype_is_float((ig_dtype)x->dtype)
+               ? ig_float(value)
+               : fixed(build_scalar(value, (ig_dtype)x->dtype));
+}
+
 static ig_array *weakened(ig_array *x)
 {
     if (x)
@@ -168,10 +184,10 @@ ig_array *build_axis_back(op_id op, ig_array *x, int axis)
 
 /* ---- nodes ---- */
 
-/* A map node over inputs that all have shape already. */
-static ig_array *map_node(op_id op, ig_dtype dtype, ig_array *const *x, int n)
+/* A map node of one input. */
+static ig_array *map_node(op_id op, ig_dtype dtype, ig_array *x)
 {
-    return array_node(op, dtype, x[0]->view.ndim, x[0]->view.shape, x, n, NULL);
+    return array_node(op, dtype, x->view.ndim, x->view.shape, &x, 1, NULL);
 }
 
 ig_array *build_map(op_id op, ig_dtype dtype, ig_array *const *x, int n)
@@ -185,10 +201,10 @@ ig_array *build_map(op_id op, ig_dtype dtype, ig_array *const *x, int n)
     if (infer_broadcast(op, x, n, &ndim, shape) != IG_OK ||
         infer_size(op, ndim, shape, dtype, &size) != IG_OK)
         return NULL;
-    for (int i = 0; i < n; i++)
-        if (!(in[i] = build_broadcast(op, x[i], ndim, shape)))
+    for (int i = 0; i < n; i++) /* a number needs no view: see array.h */
+        if (!(in[i] = x[i]->is_number ? x[i] : build_broadcast(op, x[i], ndim, shape)))
             return NULL;
-    return map_node(op, dtype, in, n);
+    return array_node(op, dtype, ndim, shape, in, n, NULL);
 }
 
 /* Converts a weak scalar. An integer that does not fit the dtype is an error. */
@@ -214,7 +230,7 @@ ig_array *build_cast(ig_array *x, ig_dtype dtype)
         return NULL;
     if (x->weak && array_number_of(x))
         return cast_weak(x, dtype);
-    return x->dtype == dtype && !x->weak ? x : map_node(OP_astype, dtype, &x, 1);
+    return x->dtype == dtype && !x->weak ? x : map_node(OP_astype, dtype, x);
 }
 
 ig_array *ig_weak(ig_array *x)
@@ -224,12 +240,12 @@ ig_array *ig_weak(ig_array *x)
     if ((x->view.ndim != 0 || !dtype_is_float(x->dtype)))
         FAIL_NULL(IG_ERR_ARGUMENT, "weak: x must be a 0-d float array; take one element of it");
     /* A node, because weak leaves are converted by copying them, which would cut off gradients. */
-    return weakened(map_node(OP_positive, x->dtype, &x, 1));
+    return weakened(map_node(OP_positive, x->dtype, x));
 }
 
 ig_array *build_contiguous(ig_array *x)
 {
-    return !x || view_is_contiguous(&x->view) ? x : map_node(OP_astype, x->dtype, &x, 1);
+    return !x || view_is_contiguous(&x->view) ? x : map_node(OP_astype, x->dtype, x);
 }
 
 ig_array *build_fill(double value, ig_dtype dtype, int ndim, const int64_t *shape)

@@ -80,9 +80,10 @@ int op_logsumexp(op_id op, const ig_arg *args, ig_array **out)
 
 ig_array *composite_mean(op_id op, ig_array *x, ig_ints axis, bool keepdims)
 {
-    return x ? ig_divide(ig_sum(x, axis, IG_DTYPE_NONE, keepdims),
-                         ig_float((double)composite_length(op, x, axis)))
-             : NULL;
+    if (!x)
+        return NULL;
+    ig_array *sum = ig_sum(x, axis, IG_DTYPE_NONE, keepdims);
+    return ig_divide(sum, build_beside(sum, (double)composite_length(op, x, axis)));
 }
 
 ig_array *composite_centre(op_id op, ig_array *x, ig_ints axis)

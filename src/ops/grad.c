@@ -13,11 +13,26 @@
 #include <string.h>
 
 static ig_array *mul(ig_array *a, ig_array *b) { return ig_multiply(a, b); }
-static ig_array *scaled(ig_array *a, double factor) { return ig_multiply(a, ig_float(factor)); }
-static ig_array *plus(ig_array *a, double number) { return ig_add(a, ig_float(number)); }
+static ig_array *scaled(ig_array *a, double factor)
+{
+    return ig_multiply(a, build_beside(a, factor));
+}
+static ig_array *plus(ig_array *a, double number) { return ig_add(a, build_beside(a, number)); }
 static ig_array *zero_unless(ig_array *condition, ig_array *a)
 {
-    return ig_where(condition, a, ig_float(0));
+    return ig_where(condition, a, build_beside(a, 0));
+}
+
+/* a / b. The gradient of a mean is that of two numbers, which needs no program. */
+static ig_array *quotient(ig_array *a, ig_array *b)
+{
+    if (!a || !a->is_fixed || !b->is_fixed || a->dtype != b->dtype)
+        return ig_divide(a, b);
+    const ig_dtype dtype = (ig_dtype)a->dtype;
+    const double x = dtype_fetch(dtype, &a->number), y = dtype_fetch(dtype, &b->number);
+    return dtype == IG_F32   ? build_scalar((double)((float)x / (float)y), dtype)
+           : dtype == IG_F64 ? build_scalar(x / y, dtype)
+                             : ig_divide(a, b);
 }
 
 static ig_array *zeros_like(const ig_array *x)
@@ -57,7 +72,7 @@ static ig_array *zeros_like(const ig_array *x)
 
 static ig_array *d_where(pull *p, int i)
 {
-    ig_array *const zero = ig_float(0), *const condition = p->node->in[0];
+    ig_array *const zero = build_beside(p->g, 0), *const condition = p->node->in[0];
     return i == 1 ? ig_where(condition, p->g, zero) : ig_where(condition, zero, p->g);
 }
 

@@ -15,7 +15,8 @@ int op_relu(op_id op, const ig_arg *args, ig_array **out)
     if (args[0].u.array->dtype == IG_BOOL)
         FAIL_NONE(IG_ERR_DTYPE, "%s takes numbers, not bool; convert with astype",
                   op_rows[op].name);
-    return op_one(out, ig_maximum(args[0].u.array, ig_int(0)));
+    ig_array *x = args[0].u.array;
+    return op_one(out, ig_maximum(x, dtype_is_float(x->dtype) ? build_beside(x, 0) : ig_int(0)));
 }
 
 /* x where it is above 0, else below. */
@@ -434,7 +435,7 @@ static ig_status pull_entropy(void *context, ig_array *const *in, int n, ig_arra
         column[a] = a == axis ? ig_dim(in[ENTROPY_LOGITS], a) : 1;
     ig_array *chosen = ig_equal(in[ENTROPY_PLACES], build_iota(ndim, column));
     ig_array *p = ig_exp(in[ENTROPY_LOGS]);
-    grads[ENTROPY_LOGITS] = ig_multiply(g, ig_where(chosen, ig_subtract(p, ig_float(1)), p));
+    grads[ENTROPY_LOGITS] = ig_multiply(g, ig_where(chosen, ig_subtract(p, build_beside(p, 1)), p));
     return grads[ENTROPY_LOGITS] ? IG_OK : IG_ERR_MEMORY;
 }
 
@@ -458,9 +459,8 @@ int op_cross_entropy(op_id op, const ig_arg *args, ig_array **out)
     }
     labels = index_cast(op_rows[op].name, labels);
     /* A negative label is a mistake (or another library's "ignore"); it does not count from the end.
-     * Evaluation refuses it. */
-    ig_array *outside = ig_subtract(labels, ig_int(INDEX_REFUSED));
-    labels = ig_where(ig_less(labels, ig_int(0)), outside, labels);
+     * Evaluation refuses it: without this bit it is INDEX_REFUSED less. Other labels do not have the bit. */
+    labels = ig_bitwise_and(labels, build_scalar_int(~INDEX_REFUSED, IG_I64));
     ig_array *at = ig_expand_dims(labels, IG_AXES(axis));
     /* log_softmax at the label alone: nothing has the size of the logits. */
     ig_array *most = row_max(x, IG_AXES(axis)), *below = ig_subtract(x, most);

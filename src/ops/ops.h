@@ -94,6 +94,8 @@ ig_array *build_axis_back(op_id op, ig_array *x, int axis);
 /* A 0-d constant of exactly this dtype. */
 ig_array *build_scalar(double value, ig_dtype dtype);
 ig_array *build_scalar_int(int64_t value, ig_dtype dtype);
+/* A number that only the builder holds, for an op with x: the dtype is what a weak number would get. */
+ig_array *build_beside(const ig_array *x, double value);
 /* A number everywhere, as a view: it takes no memory. */
 ig_array *build_fill(double value, ig_dtype dtype, int ndim, const int64_t *shape);
 /* 0 ... n-1 as i64, in shape. */

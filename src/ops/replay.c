@@ -163,12 +163,22 @@ static ig_array *one_by_one(const replay *r, const ig_array *x, ig_array *const 
     return y;
 }
 
+/* Input i of x in its shape: that of an elementwise node may be 0-d. */
+static ig_array *whole_input(const replay *r, const ig_array *x, int i)
+{
+    ig_array *in = x->in[i];
+    const bool one = r->batch && in->view.ndim == 0 && op_rows[x->op].cls == CLASS_ELEMENTWISE;
+    return one ? build_broadcast(x->op, in, x->view.ndim, x->view.shape) : in;
+}
+
 static ig_array *copy_root(const replay *r, ig_array *x)
 {
     ig_array *few[3], **in = x->n_in <= 3 ? few : memory_get((size_t)x->n_in * sizeof *in);
     bool ok = in != NULL;
-    for (int i = 0; i < x->n_in && ok; i++)
-        ok = (in[i] = input_of(r, x->in[i])) != NULL;
+    for (int i = 0; i < x->n_in && ok; i++) {
+        ig_array *from = whole_input(r, x, i);
+        ok = from && (in[i] = input_of(r, from)) != NULL;
+    }
     ig_array *y = !ok                           ? NULL
                   : r->batch && takes_one(r, x) ? one_by_one(r, x, in)
                                                 : node_like(r, x, (ig_dtype)x->dtype, in);

@@ -34,14 +34,19 @@ static void sum_repeated(seen *s)
         if (s->v.shape[a] > 1 && s->v.stride[a] == 0)
             axes[n++] = a;
     if (n)
-        s->g = ig_sum(s->g, (ig_ints){axes, n}, s->g->dtype, true);
-    view g = s->g ? s->g->view : s->v;
+        s->g = ig_sum(s->g, (ig_ints){axes, n}, s->g->dtype, false);
+    while (n--)
+        axis_remove(&s->v, (int)axes[n]);
+    if (!s->g)
+        return;
+    view g = s->g->view;
     for (int a = g.ndim - 1; a >= 0; a--)
         if (g.shape[a] == 1) {
             axis_remove(&g, a);
             axis_remove(&s->v, a);
         }
-    s->g = array_view(OP_squeeze, s->g, &g);
+    if (g.ndim < s->g->view.ndim)
+        s->g = array_view(OP_squeeze, s->g, &g);
 }
 
 /* Axes from the longest stride to the shortest, all of them walked forward. */
@@ -153,7 +158,9 @@ ig_array *grad_place(ig_array *x, const view *v, const view *root)
     if (!s.g)
         return NULL;
     if (s.v.offset == 0 && view_size(&s.v) == view_size(root)) /* all, each once */
-        return build_reshape(OP_reshape, s.g, root->ndim, root->shape);
+        return view_same_shape(&s.g->view, root)
+                   ? s.g
+                   : build_reshape(OP_reshape, s.g, root->ndim, root->shape);
     return among_zeros(&s, root);
 }
 

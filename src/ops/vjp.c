@@ -52,8 +52,14 @@ static ig_status pull_root(walk *w, ig_array *node, ig_array *g)
                  "as a constant",
                  op_rows[node->op].name);
         pull p = {node, g, node->in[i]->view};
-        ig_array *d = rule(&p, i);
-        TRY(deliver(w, to, node->in[i], &p.seen, d));
+        ig_array *d = rule(&p, i), *in = node->in[i];
+        if (d && p.seen.ndim == 0 && d->view.ndim > 0) { /* one number for all elements */
+            in = build_broadcast(node->op, in, d->view.ndim, d->view.shape);
+            if (!in)
+                return IG_ERR_MEMORY;
+            p.seen = in->view;
+        }
+        TRY(deliver(w, to, in, &p.seen, d));
     }
     return IG_OK;
 }
@@ -64,6 +70,7 @@ static ig_status pull_custom(walk *w, ig_array *x, ig_array *g)
     ig_array **d = memory_new((size_t)n * sizeof *d);
     if (n && !d)
         return IG_ERR_MEMORY;
+    g->is_fixed = false; /* now the caller can hold it */
     ig_status status = x->custom->pull(x->custom->context, x->in + 1, n, x, g, d);
     if (status != IG_OK)
         ig_fail(status, "grad: a custom gradient failed without saying why");
@@ -166,6 +173,8 @@ static ig_status differentiate(const question *q, ig_array **out)
             out[i] = ig_zeros(ig_shape(q->x[i]), (ig_dtype)q->x[i]->dtype);
         if (reached && !out[i])
             status = IG_ERR_MEMORY;
+        if (reached && out[i])
+            out[i]->is_fixed = false; /* now the caller holds it */
     }
     walk_free(&w);
     return status;
@@ -200,6 +209,7 @@ ig_status ig_grad(ig_array *loss, ig_array *const *params, int n, ig_array **gra
     ig_array *one = build_scalar(1, (ig_dtype)loss->dtype);
     if (!one)
         return IG_ERR_MEMORY;
+    one->is_fixed = true;
     TRY(differentiate(&(question){&loss, &one, params, 1, n}, grads));
     for (int i = 0; i < n; i++)
         if (!grads[i])

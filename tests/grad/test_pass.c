@@ -93,6 +93,42 @@ static void by_a_broadcast(void **unused)
     EXPECT(grad_of(through, w), 6, 12);
 }
 
+/* Numbers are inputs of elementwise nodes as they are, not as views in the shape of the node. */
+static void by_numbers_beside_arrays(void **unused)
+{
+    (void)unused;
+    ig_array *s = ig_scalar(3, IG_F64), *x = ig_reshape(NUMBERS(1, 2, 5, 9), IG_SHAPE(2, 2));
+    ig_array *d = grad_of(total(ig_multiply(s, x)), s);
+    EXPECT(d, 17);
+    assert_int_equal(ig_ndim(d), 0);
+    d = grad_of(total(ig_where(ig_greater(x, ig_float(4)), s, x)), s);
+    EXPECT(d, 2);
+    /* A mean of quotients by the number, twice. */
+    ig_array *loss = ig_mean_all(ig_divide(x, s));
+    EXPECT(grad_of(loss, s), -17. / 4 / 9);
+    d = grad_of(loss, x);
+    EXPECT(d, 1. / 12, 1. / 12, 1. / 12, 1. / 12);
+    EXPECT(grad_of(total(d), s), -1. / 9);
+    /* The same for each of several numbers. */
+    ig_array *y = ig_subtract(ig_multiply(x, s), s), *all = NUMBERS(1, 2, 3), *mapped;
+    FINE(ig_vmap(&y, 1, &s, &all, (int[]){0}, 1, &mapped));
+    EXPECT(mapped, 0, 1, 4, 8, 0, 2, 8, 16, 0, 3, 12, 24);
+}
+
+/* The gradient of a mean is a number: nothing is computed for it. What a caller holds is no constant. */
+static void of_means(void **unused)
+{
+    (void)unused;
+    ig_array *x = NUMBERS(1, 2, 5, 9), *d = grad_of(ig_mean_all(x), x);
+    assert_true(ig_is_evaluated(d));
+    EXPECT(d, .25, .25, .25, .25);
+    ig_array *g = ig_scalar(2, IG_F64), *y = ig_mean_all(x), *back;
+    FINE(ig_vjp(&y, &g, 1, &x, 1, &d));
+    EXPECT(d, .5, .5, .5, .5);
+    back = grad_of(total(d), g);
+    EXPECT(back, 1);
+}
+
 static void several_outputs(void **unused)
 {
     (void)unused;
@@ -524,6 +560,8 @@ int main(void)
         TEST(by_arrays_made_of_each_other),
         TEST(by_the_loss),
         TEST(by_a_broadcast),
+        TEST(by_numbers_beside_arrays),
+        TEST(of_means),
         TEST(several_outputs),
         TEST(value_and_gradient),
         TEST(constants_by_wish),
