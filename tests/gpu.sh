@@ -1,19 +1,23 @@
 # Everything that needs a real GPU, in a few minutes: checks and times, each with a limit, written as they arrive.
 #
-#   tests/gpu.sh [PART...]     PART: verify same sanitize programs train bench start steps text models opencl (all)
+#   tests/gpu.sh [PART...]     PART: verify same verify-opencl sanitize programs train bench start steps text models opencl
 #
-# OUT is the folder for results (build/gpu), DEVICE the device (cuda:0), JOBS the processes at a time (15), LIMIT the seconds
-# for all ops (170), PYTHON one with PyTorch and JAX. A part that reaches its limit is FAILED, with the results so far in OUT.
-# It is not a part of `make test`. Processes on one GPU take turns of milliseconds unless CUDA's MPS runs.
+# Without a PART all but verify-opencl run. OUT is the folder for results (build/gpu), DEVICE the device (cuda:0), JOBS the
+# processes at a time (one for each core), LIMIT the seconds for all ops (170), PYTHON one with PyTorch and JAX. With FULL=1
+# the ops are verified in full, not --quick. A part that reaches its limit is FAILED, with the results so far in OUT: called
+# again with the same OUT, verify and same go on from there, so that several calls can share the work. Remove OUT when
+# the library has changed. It is not a part of `make test`. Processes on one GPU take turns of milliseconds unless CUDA's MPS
+# runs, so it is started for these parts where it is installed.
 #
 #   DRY=1 tests/gpu.sh         on the fake driver, with few ops and tiny sizes: finds mistakes of this script
 . tests/check.sh
-out=${OUT:-build/gpu} device=${DEVICE:-cuda:0} jobs=${JOBS:-15} limit=${LIMIT:-170} python=${PYTHON:-python3}
+out=${OUT:-build/gpu} device=${DEVICE:-cuda:0} jobs=${JOBS:-$(nproc)} limit=${LIMIT:-170} python=${PYTHON:-python3}
 export INGOT=${INGOT:-build/ingot} NO_COLOR=1
 mkdir -p "$out"
 temporary=$(mktemp -d)
-trap 'rm -rf "$temporary"' EXIT
-dry=()
+trap 'mps_stop; rm -rf "$temporary"' EXIT
+dry=() quick=(--quick)
+[ -z "${FULL:-}" ] || quick=()
 if [ -n "${DRY:-}" ]; then
     fake=$(realpath "${BUILD:-build}/tests/fakecuda")
     export IG_CUDA=$fake/cuda.so IG_NVRTC=$fake/cuda.so IG_CUBLASLT=$fake/libraries.so IG_CUDNN=$fake/libraries.so
@@ -26,37 +30,31 @@ if ! "$INGOT" devices | grep -q "^$device "; then
     exit
 fi
 
-# Ops that every device is asked about; in a dry run some of each class.
-ops() {
-    if [ -n "${DRY:-}" ]; then
-        printf '%s\n' add softmax sort matmul take
-    else
-        "$INGOT" ops --json --device "$device" | grep -o '{"name": "[a-z0-9_]*", "class"' | cut -d'"' -f4
-    fi
+# CUDA's MPS lets processes use a GPU at the same time. It is for the checks alone: times are those of a GPU without it.
+mps_start() {
+    command -v nvidia-cuda-mps-control >/dev/null && [[ $device == cuda* ]] && [ -z "${DRY:-}" ] || return 0
+    export CUDA_MPS_PIPE_DIRECTORY=$temporary/mps CUDA_MPS_LOG_DIRECTORY=$temporary/mps-log
+    mkdir -p "$CUDA_MPS_PIPE_DIRECTORY" "$CUDA_MPS_LOG_DIRECTORY"
+    nvidia-cuda-mps-control -d || unset CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY
+}
+mps_stop() {
+    [ -n "${CUDA_MPS_PIPE_DIRECTORY:-}" ] || return 0
+    echo quit | nvidia-cuda-mps-control
+    unset CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY
 }
 
-# each NAME SECONDS ARGUMENTS...: `ingot verify ARGUMENTS --op OP` of all ops, some at a time. A line for each op goes to
-# OUT/NAME.txt as soon as it is known: the op, its exit code (4: nothing to check), how many cases passed and failed.
+# each NAME SECONDS ARGUMENTS...: `ingot verify ARGUMENTS` of all ops, by several processes. What was seen of an op and dtype
+# goes to OUT/NAME.txt as soon as it is known (see cli/verify/work.c), and what passed there is not checked again.
 each() {
-    local name=$1 seconds=$2
+    local name=$1 seconds=$2 said code some=()
     shift 2
-    : >"$out/$name.txt"
-    one() {
-        local op=$1 said code began=$SECONDS
-        shift
-        said=$(timeout 170 "$INGOT" verify "$@" --op "$op" 2>&1)
-        code=$?
-        echo "$op $code $(tail -n 1 <<<"$said"), $((SECONDS - began)) s" >>"$ONE_OUT"
-        [ "$code" = 0 ] || { echo "== $op"; tail -n 12 <<<"$said"; } >>"$ONE_OUT.failures"
-    }
-    export -f one
-    rm -f "$out/$name.txt.failures"
-    ops | ONE_OUT=$out/$name.txt timeout "$seconds" xargs -P "$jobs" -I OP bash -c 'one "$@"' - OP "$@"
-    local wanted done_ wrong
-    wanted=$(ops | wc -l) done_=$(wc -l <"$out/$name.txt")
-    wrong=$(awk '$2 != 0' "$out/$name.txt")
-    echo "$done_ of $wanted ops, $(awk '{n += $3} END {print n + 0}' "$out/$name.txt") cases passed"
-    [ -z "$wrong" ] && [ "$done_" = "$wanted" ] || { printf '%s\n' "$wrong" && false; }
+    [ -z "${DRY:-}" ] || some=(--op add,softmax,sort,matmul,take --dtype f32,i32)
+    said=$(timeout --foreground -k 20 -s TERM "$seconds" \
+        "$INGOT" verify "${quick[@]}" "${some[@]}" --jobs "$jobs" --record "$out/$name.txt" "$@" 2>&1)
+    code=$?
+    printf '%s\n' "$said" >"$out/$name.report.txt"
+    tail -n 2 <<<"$said"
+    [ $code = 0 ] || { grep -A 2 '^FAILED' <<<"$said"; false; }
 }
 
 # timed NAME SECONDS COMMAND...: its output goes to OUT/NAME.txt, and its last lines are shown if it fails.
@@ -74,8 +72,21 @@ same_losses() {
     mine=$(losses "$@" --device "$device") && [ -n "$mine" ] && [ "$mine" = "$(losses "$@" --device cpu)" ]
 }
 
-part_verify() { check "verify, all ops" each verify "$limit" --quick --device "$device"; }
-part_same() { check "the CPU's bits, all ops" each same "$limit" --quick --same "cpu,$device"; }
+part_verify() {
+    mps_start
+    check "verify, all ops" each verify "$limit" --device "$device"
+    mps_stop
+}
+part_same() {
+    mps_start
+    check "the CPU's bits, all ops" each same "$limit" --same "cpu,$device"
+    mps_stop
+}
+# Processes take turns on the GPU, but most of the time goes to compilers. NVIDIA's driver would keep each kernel a second time.
+part_verify-opencl() {
+    "$INGOT" devices | grep -q '^opencl:0 ' || { skip 'verify, OpenCL' 'there is no device opencl:0'; return; }
+    CUDA_CACHE_DISABLE=1 check "verify, all ops, OpenCL" each verify-opencl "$limit" --device opencl:0
+}
 part_sanitize() {
     for tool in memcheck racecheck initcheck synccheck; do
         check "compute-sanitizer $tool" timed "sanitize-$tool" 150 env DEVICE="$device" bash tests/sanitize_cuda.sh "$tool"
