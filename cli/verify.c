@@ -234,7 +234,7 @@ static bool check_unit(void *context, int d, const ig_op *op, ig_dtype dtype, op
     }
     verify_scope scope = s->scope;
     scope.dtypes = BIT(dtype);
-    return verify_op(op, &scope, r);
+    return verify_op(op, &scope, r) && !stop_asked();
 }
 
 /* In a process of several: the cores are shared. */

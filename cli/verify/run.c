@@ -391,6 +391,8 @@ void run_problem(run *r, const problem *p)
         snprintf(name, sizeof name, "%s.%d.%s", mode_names[p->mode], p->variant, layout_names[l]);
         if (!(layouts >> l & 1) || !run_wants(r, name))
             continue;
+        if (r->scope->stop && r->scope->stop())
+            return;
         if (r->scope->reference)
             run_same(r, p, l, name);
         else

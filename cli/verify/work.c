@@ -9,6 +9,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,12 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TEXT_BYTES = 1000, LINE_BYTES = 400, FRESH = 3 /* exit code: a new process is to go on */ };
+enum {
+    TEXT_BYTES = 1000,
+    LINE_BYTES = 400,
+    PATIENCE_S = 10, /* for processes that were asked to stop */
+    FRESH = 3        /* exit code: a new process is to go on */
+};
 
 enum { KEY_BYTES = 128, DEVICES_KEPT = 16 };
 
@@ -221,6 +227,7 @@ static _Noreturn void foreman(work *w)
     const pid_t parent = getppid();
     pid_t pid[JOBS_MOST];
     int alive = 0;
+    double stopped_s = 0;
     for (int k = 0; k < w->o.jobs; k++) {
         pid[k] = start(w, k);
         alive += pid[k] > 0;
@@ -230,6 +237,11 @@ static _Noreturn void foreman(work *w)
         const pid_t who = waitpid(-1, &status, WNOHANG);
         if (getppid() != parent)
             atomic_store(&w->s->stop, 1);
+        if (work_stopped(w) && stopped_s == 0)
+            stopped_s = clock_s();
+        for (int k = 0; k < w->o.jobs && stopped_s > 0 && clock_s() - stopped_s > PATIENCE_S; k++)
+            if (pid[k] > 0)
+                kill(pid[k], SIGKILL); /* it may wait for a GPU that hangs */
         if (who <= 0)
             sleep_ms(10);
         for (int k = 0; k < w->o.jobs && who > 0; k++) {
