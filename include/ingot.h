@@ -776,6 +776,7 @@ IG_API ig_array *ig_exp(ig_array *x);            /* e to the power x. */
 IG_API ig_array *ig_exp2(ig_array *x);           /* 2 to the power x. */
 IG_API ig_array *ig_expm1(ig_array *x);          /* exp(x) - 1, exact near 0. */
 IG_API ig_array *ig_floor(ig_array *x);          /* Rounded down; integers unchanged. */
+IG_API ig_array *ig_gelu_erf(ig_array *x);       /* x * Phi(x); see ig_gelu. */
 IG_API ig_array *ig_isfinite(ig_array *x);       /* bool: neither infinite nor NaN. */
 IG_API ig_array *ig_isinf(ig_array *x);          /* bool: infinite. */
 IG_API ig_array *ig_isnan(ig_array *x);          /* bool: not a number. */

@@ -9,8 +9,8 @@
  *
  * vm_NAME_f32 and vm_NAME_f64 are scalar and branch-free, so that `for (i) d[i] = vm_exp_f32(a[i])` becomes vector
  * code. The f32 functions use no double arithmetic, since some devices have none: where they need more bits than a
- * float has, they use a pair of floats. The error is below 4 ulp everywhere (for logaddexp: of the larger argument,
- * see there), results and inputs may be denormal, special values are those of C Annex F and the Python array API.
+ * float has, they use a pair of floats. The error is below 4 ulp everywhere (for logaddexp and gelu_erf: of the largest
+ * argument), results and inputs may be denormal, special values are those of C Annex F and the Python array API.
  *
  * Far paths. sin, cos, tan and remainder are right only up to a limit, because the rest of their domain takes
  * integer loops. For each of them
@@ -66,6 +66,7 @@
 #define vm_cosh_hi_f32 90.0f
 #define vm_asinh_big_f32 0x1p30f
 #define vm_erf_one_f32 4.0f
+#define vm_gelu_one_f32 0x1.6ap+1f
 #define vm_erfinv_cut_f32 5.0f
 #define vm_two_thirds_f32 0x1.555556p-1f
 #define vm_two_thirds_lo_f32 (-0x1.555556p-26f)
@@ -133,15 +134,28 @@ static __device__ inline float vm_minimum_f32(float x, float y) { return __ig_fm
 #undef U
 #undef VM
 
-/* 1 - exp(q), q = log(erfc(a)) = b + b*P(b) for b = -a: near 0 it has the relative error of q. */
+/* With u = 1 - erfc(a)^(1/8), erf(a) is 1 - (1 - u)^8: three steps from u to 1 - (1 - u)^2 = 2u - u^2. They take 8u to
+ * four, two and one times the next u, so that tiny values keep their bits. No result is above 1. */
+static __device__ inline float vm_erf_of_root_f32(float w)
+{
+    w = fmaf(-0.0625f * w, w, w);
+    w = fmaf(-0.125f * w, w, w);
+    return fmaf(-0.25f * w, w, w);
+}
+
 static __device__ inline float vm_erf_f32(float x)
 {
-    float b = -fabsf(x);
-    b = vm_select_f32(b < -vm_erf_one_f32, -vm_erf_one_f32, b);
-    float t;
-    float r = vm_exp_reduce_f32(fmaf(b, vm_poly_log_erfc_f32(b), b), vm_biased_f32, &t);
-    float power = vm_power_f32(t);
-    return copysignf(fmaf(power, vm_exp_tail_f32(r), power - 1), x);
+    float a = fabsf(x);
+    float y = vm_erf_of_root_f32(vm_sums_erf_root_f32(a));
+    return copysignf(vm_select_f32(a > vm_erf_one_f32, 1, y), x);
+}
+
+/* x/2 + |x/2| * erf(|x|/sqrt(2)). The error is below 2 ulp of x. */
+static __device__ inline float vm_gelu_erf_f32(float x)
+{
+    float half = 0.5f * x, b = fabsf(half);
+    float y = vm_erf_of_root_f32(vm_sums_gelu_root_f32(b));
+    return fmaf(b, vm_select_f32(b > vm_gelu_one_f32, 1, y), half);
 }
 
 /* ---- double ----------------------------------------------------------------------------------- */
@@ -262,9 +276,17 @@ static __device__ inline double vm_erf_f64(double x)
     return copysign(vm_select_f64(a < 1, near, far), x);
 }
 
+static __device__ inline double vm_gelu_erf_f64(double x)
+{
+    double half = 0.5 * x;
+    return fma(half, vm_erf_f64(x * 0x1.6a09e667f3bcdp-1), half);
+}
+
 #ifdef __cplusplus
 static __device__ inline float m_erf(float x) { return vm_erf_f32(x); }
 static __device__ inline double m_erf(double x) { return vm_erf_f64(x); }
+static __device__ inline float m_gelu_erf(float x) { return vm_gelu_erf_f32(x); }
+static __device__ inline double m_gelu_erf(double x) { return vm_gelu_erf_f64(x); }
 
 /* ---- integers --------------------------------------------------------------------------------- */
 

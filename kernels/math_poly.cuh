@@ -1,6 +1,8 @@
 /* The minimax polynomials of math.cuh, printed by tests/math/minimax.py.
  * vm_poly_NAME_TYPE(x) is evaluated by Estrin's scheme: terms are joined in pairs, and the pairs in pairs, which
- * gives short chains of fma. The script's table says what each polynomial approximates, and under which weight. */
+ * gives short chains of fma. vm_sums_NAME_TYPE(x) is x times a polynomial of degree 7, as two sums of four powers: no
+ * term is a constant, so no sum begins with a copy of one. The script's table says what each polynomial approximates,
+ * and under which weight. */
 
 /* error 2^-26.2 */
 static __device__ inline float vm_poly_exp_f32(float x)
@@ -331,20 +333,39 @@ static __device__ inline double vm_poly_erfc_f64(double x)
     return d0;
 }
 
-/* error 2^-27.9 */
-static __device__ inline float vm_poly_log_erfc_f32(float x)
+/* error 2^-27.0 */
+static __device__ inline float vm_sums_erf_root_f32(float x)
 {
-    float a0 = fmaf(-0x1.45f2fap-1f, x, 0x1.06eba8p-3f);
-    float a1 = fmaf(0x1.39cde2p-6f, x, 0x1.a4fa5ep-4f);
-    float a2 = fmaf(-0x1.b4fa68p-10f, x, -0x1.50395p-13f);
-    float a3 = fmaf(-0x1.ed5a5p-14f, x, -0x1.4bc292p-11f);
     float x2 = x * x;
-    float b0 = fmaf(a1, x2, a0);
-    float b1 = fmaf(a3, x2, a2);
+    float x3 = x2 * x;
     float x4 = x2 * x2;
-    float top = fmaf(-0x1.36857ap-17f, x4, b1);
-    float c0 = fmaf(top, x4, b0);
-    return c0;
+    float high = -0x1.8723eap-10f * x;
+    high = fmaf(0x1.0ce11cp-8f, x2, high);
+    high = fmaf(-0x1.74c532p-11f, x3, high);
+    high = fmaf(0x1.422b76p-15f, x4, high);
+    float low = -0x1.afd558p-5f * x4;
+    low = fmaf(0x1.11d08p-6f, x3, low);
+    low = fmaf(0x1.1d34bcp-1f, x2, low);
+    low = fmaf(0x1.c39fd6p-25f, x, low);
+    low = fmaf(high, x4, low);
+    return fmaf(0x1.20dd74p+0f, x, low);
+}
+
+/* error 2^-27.0 */
+static __device__ inline float vm_sums_gelu_root_f32(float x)
+{
+    float x2 = x * x;
+    float x3 = x2 * x;
+    float x4 = x2 * x2;
+    float high = -0x1.1493f4p-7f * x;
+    high = fmaf(0x1.0ce11cp-5f, x2, high);
+    high = fmaf(-0x1.0796a2p-7f, x3, high);
+    high = fmaf(0x1.422b76p-11f, x4, high);
+    float low = -0x1.afd558p-3f * x4;
+    low = fmaf(0x1.833b6cp-5f, x3, low);
+    low = fmaf(0x1.1d34bcp+0f, x2, low);
+    low = fmaf(high, x4, low);
+    return fmaf(0x1.988454p+0f, x, low);
 }
 
 /* error 2^-31.2 */

@@ -128,6 +128,8 @@ static const struct rule {
     {"floor", "whole", NULL, "x1"},
     {"floor", "infs", NULL, "x1"},
     {"floor", "nan", NULL, "nan"},
+    {"gelu_erf", "nan", NULL, "nan"},
+    {"gelu_erf", "inf", NULL, "inf"},
     {"isfinite", "infs", NULL, "0"},
     {"isfinite", "nan", NULL, "0"},
     {"isfinite", "fin", NULL, "1"},

@@ -265,6 +265,8 @@ static ig_status compute_bound(const checker *c, const ig_array *x, error_bound 
         node_again(c, x, wide ? IG_F64 : b->dtype, by_steps ? stand_host : stand_wide);
     if (b->kind == BOUND_SUM || b->kind == BOUND_IN_ORDER)
         all[n++] = b->size = node_again(c, x, IG_F64, stand_size);
+    if (x->op == OP_gelu_erf)
+        all[n++] = b->size = input_again(c, x, 0, stand_size);
     if (x->op == OP_logaddexp)
         all[n++] = b->size =
             ig_maximum(input_again(c, x, 0, stand_size), input_again(c, x, 1, stand_size));

@@ -40,15 +40,12 @@ static ig_array *elu(ig_array *x, const ig_arg *alpha)
 static ig_array *gelu(ig_array *x, const ig_arg *approximate)
 {
     const char *how = approximate->u.str;
-    ig_array *y;
-    if (strcmp(how, "none") == 0) {
-        y = ig_erf(ig_multiply(x, ig_float(M_SQRT1_2)));
-    } else if (strcmp(how, "tanh") == 0) {
-        ig_array *cube = ig_multiply(ig_multiply(ig_square(x), x), ig_float(0.044715));
-        y = ig_tanh(ig_multiply(ig_add(x, cube), ig_float(M_SQRT1_2 * M_2_SQRTPI)));
-    } else {
+    if (strcmp(how, "none") == 0)
+        return ig_gelu_erf(x);
+    if (strcmp(how, "tanh") != 0)
         FAIL_NULL(IG_ERR_ARGUMENT, "gelu: approximate is 'none' or 'tanh', not '%s'", how);
-    }
+    ig_array *cube = ig_multiply(ig_multiply(ig_square(x), x), ig_float(0.044715));
+    ig_array *y = ig_tanh(ig_multiply(ig_add(x, cube), ig_float(M_SQRT1_2 * M_2_SQRTPI)));
     return ig_multiply(ig_multiply(x, ig_float(0.5)), ig_add(y, ig_float(1)));
 }
 

@@ -20,7 +20,9 @@ TINY = mpf(10) ** -24  # stands in for 0 where a quotient is 0/0; the limit is m
 HEAD = """\
 /* The minimax polynomials of math.cuh, printed by tests/math/minimax.py.
  * vm_poly_NAME_TYPE(x) is evaluated by Estrin's scheme: terms are joined in pairs, and the pairs in pairs, which
- * gives short chains of fma. The script's table says what each polynomial approximates, and under which weight. */
+ * gives short chains of fma. vm_sums_NAME_TYPE(x) is x times a polynomial of degree 7, as two sums of four powers: no
+ * term is a constant, so no sum begins with a copy of one. The script's table says what each polynomial approximates,
+ * and under which weight. */
 """
 
 
@@ -65,6 +67,13 @@ def erfinv_ratio(w):
     return erfinv(x) / x
 
 
+def erf_root(scale):
+    """P with erf(scale*a) = 1 - (1 - a*P(a)/8)^8, and the weight of its error."""
+    root = lambda a: erfc(scale * a) ** mpf(0.125)
+    return (at0(lambda a: 8 * (1 - root(a)) / a), mpf(0), 4 / scale,
+            at0(lambda a: root(a) ** 7 * a / erf(scale * a)), 7, None)
+
+
 EXP_TAIL = at0(lambda r: (expm1(r) - r) / r ** 2)  # exp(r) = 1 + r + r*r*P(r)
 HALF_LN2 = log(2) / 2 * mpf("1.001")
 S_MAX2 = (3 - 2 * sqrt(mpf(2))) ** 2
@@ -85,8 +94,8 @@ TABLE = {
     "sinh": (odd_tail(sinh), mpf(0), mpf(1), lambda z: z, 3, 6),
     "erf": (at0(lambda z: erf(sqrt(z)) / sqrt(z) - 1), mpf(0), mpf(1), lambda z: 1, None, 11),
     "erfc": (lambda t: log(erfc(t + 1)), mpf(0), mpf(5), lambda t: erfc(t + 1), None, 18),
-    "log_erfc": (at0(lambda b: log(erfc(-b)) / b - 1), mpf(-4), mpf(0),
-                 at0(lambda b: b * erfc(-b) / erf(b)), 8, None),
+    "erf_root": erf_root(mpf(1)),
+    "gelu_root": erf_root(sqrt(mpf(2))),
     "erfinv_near": (lambda t: erfinv_ratio(t + 3) - 1, mpf(-3), {"f32": mpf(2), "f64": mpf(5)},
                     lambda t: 1 / erfinv_ratio(t + 3), 11, 27),
     "erfinv_tail": (lambda t: erfinv_ratio((t + 4) ** 2) - 1,
@@ -94,6 +103,9 @@ TABLE = {
                     {"f32": mpf(0), "f64": sqrt(mpf("36.1")) - 4},
                     lambda t: 1 / erfinv_ratio((t + 4) ** 2), 10, 27),
 }
+
+# Evaluated as x times the polynomial: whether the first coefficient has a second part.
+TIMES_X = {"erf_root": True, "gelu_root": False}
 
 
 def poly(c, x):
@@ -171,6 +183,24 @@ def print_poly(name, kind, worst, c):
     print(f"    return {text[0]};\n}}")
 
 
+def print_times_x(name, worst, c, two_parts):
+    head = [round_to(a, 24) for a in c]
+    text = [hex_float(a, "f") for a in head]
+    low = [(text[2], "x3"), (text[1], "x2")]
+    if two_parts:
+        low.append((hex_float(round_to(c[0] - head[0], 24), "f"), "x"))
+    print(f"\n/* error 2^{float(log(worst, 2)):.1f} */")
+    print(f"static __device__ inline float vm_sums_{name}_f32(float x)\n{{")
+    print("    float x2 = x * x;\n    float x3 = x2 * x;\n    float x4 = x2 * x2;")
+    print(f"    float high = {text[4]} * x;")
+    for coefficient, power in zip(text[5:], ("x2", "x3", "x4")):
+        print(f"    high = fmaf({coefficient}, {power}, high);")
+    print(f"    float low = {text[3]} * x4;")
+    for coefficient, power in low:
+        print(f"    low = fmaf({coefficient}, {power}, low);")
+    print(f"    low = fmaf(high, x4, low);\n    return fmaf({text[0]}, x, low);\n}}")
+
+
 def main(args):
     kinds = [args[0]] if args else ["f32", "f64"]
     names = args[1:] or list(TABLE)
@@ -184,7 +214,10 @@ def main(args):
             degree = degree32 if kind == "f32" else degree64
             if degree is not None:
                 c, worst = remez(f, bottom, top, weight, degree)
-                print_poly(name, kind, worst, c)
+                if name in TIMES_X:
+                    print_times_x(name, worst, c, TIMES_X[name])
+                else:
+                    print_poly(name, kind, worst, c)
 
 
 main(sys.argv[1:])

@@ -130,6 +130,23 @@ static void test_activations(void **state)
     assert_refused(ig_gelu(ig_float(1), "sigmoid"), IG_ERR_ARGUMENT, "'none' or 'tanh'");
 }
 
+/* The gelu of halves is computed in f32 and rounded once; below -6 it is 0. */
+static void test_gelu_rounds_once(void **state)
+{
+    (void)state;
+    const ig_dtype halves[] = {IG_F16, IG_BF16};
+    for (int d = 0; d < COUNT(halves); d++) {
+        double x[ROOM];
+        ig_array *in = ig_multiply(sample(d, IG_SHAPE(9, 7), halves[d], x), ig_float(3));
+        ig_array *wide = ig_gelu(ig_astype(in, IG_F32), NULL);
+        const float *once = ig_data(ig_astype(ig_astype(wide, halves[d]), IG_F32));
+        const float *got = ig_data(ig_astype(ig_gelu(in, NULL), IG_F32));
+        assert_true(once && got);
+        assert_memory_equal(got, once, 63 * sizeof(float));
+    }
+    EXPECT(ig_gelu(F32(IG_SHAPE(3), -6, -1e30f, 1e30f), NULL), IG_F32, 0, 0, 1e30f);
+}
+
 static void test_dropout(void **state)
 {
     (void)state;
@@ -558,6 +575,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_activations, begin, end),
+        cmocka_unit_test_setup_teardown(test_gelu_rounds_once, begin, end),
         cmocka_unit_test_setup_teardown(test_dropout, begin, end),
         cmocka_unit_test_setup_teardown(test_softmax, begin, end),
         cmocka_unit_test_setup_teardown(test_softmax_special, begin, end),

@@ -100,6 +100,7 @@ static inline unsigned long long vm_umul64hi(unsigned long long a, unsigned long
 #define m_atanh(x) VM_PICK(atanh, x)(x)
 #define m_erf(x) VM_PICK(erf, x)(x)
 #define m_erfinv(x) VM_PICK(erfinv, x)(x)
+#define m_gelu_erf(x) VM_PICK(gelu_erf, x)(x)
 #define m_sigmoid(x) VM_PICK(sigmoid, x)(x)
 #define m_sqrt(x) VM_PICK(sqrt, x)(x)
 #define m_rsqrt(x) VM_PICK(rsqrt, x)(x)
