@@ -111,7 +111,8 @@ static ig_status emit(const schedule *s, const program *p, int record, const bac
     }
     bool same = false;
     for (int k = 0; k < p->chain && status == IG_OK; k++) {
-        same = same || p[k].math == IG_MATH_SAME;
+        same =
+            same || (p[k].math == IG_MATH_SAME && dtype_is_float(p[k].dtype)); /* integers wrap */
         records[k] = faults_record(record);
         record += p[k].may_fail;
     }

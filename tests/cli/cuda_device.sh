@@ -23,6 +23,16 @@ check 'it is listed' ends 0 'fake GPU 0' devices
 for op in add exp softmax matmul sort sum cumulative_sum take scatter_add; do
     check "verify $op" ends 0 ', 0 failed' verify --quick --device cuda:0 --op "$op" --dtype f32
 done
+# Sums of integers wrap: they have the same kernel in all modes. Those of floats do not.
+kernels() {
+    local expected=$1 code="reshape(arange(900, dtype=\"$2\"), [30, 30])" first
+    "$ingot" eval --device cuda:0 --math strict "x = $code; sum(x @ x)" && first=$(find "$XDG_CACHE_HOME" -type f | wc -l) &&
+        "$ingot" eval --device cuda:0 --math same "x = $code; sum(x @ x)" &&
+        [ $(($(find "$XDG_CACHE_HOME" -type f | wc -l) - first)) "$expected" 0 ]
+}
+check 'integers have one kernel in all modes' kernels = i16
+check 'floats have two' kernels -gt f32
+check 'several processes' ends 0 ', 0 failed' verify --quick --jobs 2 --device cuda:0 --op add,exp --dtype f32,i32
 losses() { "$ingot" train digits --quiet --json "$@" | grep -o '"loss": [^]]*'; }
 check 'a training has the losses of the CPU' bash -c "
     $(declare -f losses); ingot='$ingot'
