@@ -353,6 +353,14 @@ const char *array_device_now(void)
 
 void array_device_set(const char *name) { device_now = name; }
 
+const char *array_device_follow(const ig_array *x)
+{
+    const char *before = array_device_now();
+    if (x->root->device)
+        device_now = x->root->device;
+    return before;
+}
+
 static void fail_apart(const char *device, const char *other)
 {
     ig_fail(IG_ERR_DEVICE,

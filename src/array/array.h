@@ -162,6 +162,8 @@ ig_array *array_leaf(ig_dtype dtype, int ndim, const int64_t *shape, buffer *dat
 /* The device on which the calling thread's new arrays are: a name that backend_canonical gave. */
 const char *array_device_now(void);
 void array_device_set(const char *name);
+/* Makes the device of x the current one, unless x has none, as numbers have. Returns the one before, to be set again. */
+const char *array_device_follow(const ig_array *x);
 /* The name that all arrays of a device carry, for any name of the device ("opencl" is "opencl:0"); NULL if
  * there is no such device. Lives as long as the process. The list of devices (backend/registry.c) has it. */
 const char *backend_canonical(const char *name);

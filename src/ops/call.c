@@ -230,6 +230,32 @@ static ig_array *own_handle(const call *c, ig_array *x)
     return x;
 }
 
+/* The first array with a device, or NULL. */
+static const ig_array *placed_argument(const call *c)
+{
+    for (int i = 0; i < c->info->n_params; i++) {
+        const ig_arg *a = &c->bound[i];
+        ig_array *const *x = a->kind == IG_ARG_ARRAYS ? a->u.arrays.v : &a->u.array;
+        const int n = a->kind == IG_ARG_ARRAYS ? a->u.arrays.n : a->kind == IG_ARG_ARRAY;
+        for (int j = 0; j < n; j++)
+            if (x[j]->root->device)
+                return x[j];
+    }
+    return NULL;
+}
+
+/* Calls the builder. A result is where the inputs are, and so is what the builder makes of nothing: numbers of elements,
+ * masks. */
+static int build(const call *c, ig_array **results)
+{
+    const ig_array *x = placed_argument(c);
+    const char *before = x ? array_device_follow(x) : NULL;
+    const int n = op_rows[c->op].build(c->op, c->bound, results);
+    if (before)
+        array_device_set(before);
+    return n;
+}
+
 int op_call(op_id op, const ig_arg *args, int nargs, ig_array **out, int max_out)
 {
     call c = {.op = op, .info = op_info(op)};
@@ -238,7 +264,7 @@ int op_call(op_id op, const ig_arg *args, int nargs, ig_array **out, int max_out
     if (c.info->gives_list && !(results = memory_get(OP_MAX_RESULTS * sizeof *results)))
         return 0;
     if (check_args(&c, args, nargs, out, max_out) == IG_OK && bind(&c, args, nargs) == IG_OK)
-        n = op_rows[op].build(op, c.bound, results);
+        n = build(&c, results);
     for (int i = 0; i < n; i++)
         if (!(results[i] = own_handle(&c, results[i])))
             n = 0;

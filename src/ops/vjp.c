@@ -103,9 +103,12 @@ static ig_status backward(walk *w)
         const place p = w->place[w->order[k]];
         if (!p.made || !p.needed)
             continue;
-        TRY(p.at == p.at->root ? pull_root(w, p.at, p.made)
-            : p.at->custom     ? pull_custom(w, p.at, p.made)
-                               : pull_view(w, p.at, p.made));
+        const char *before = array_device_follow(p.at);
+        const ig_status status = p.at == p.at->root ? pull_root(w, p.at, p.made)
+                                 : p.at->custom     ? pull_custom(w, p.at, p.made)
+                                                    : pull_view(w, p.at, p.made);
+        array_device_set(before);
+        TRY(status);
     }
     return IG_OK;
 }
@@ -129,7 +132,10 @@ static ig_status ask(walk *w, const question *q)
         TRY(walk_from(w, q->y[i]));
     for (int i = 0; i < q->n_y; i++) {
         ig_array *to = walk_behind(w, q->y[i]);
-        TRY(deliver(w, to, q->y[i], &q->y[i]->view, q->g[i]));
+        const char *before = array_device_follow(q->y[i]);
+        const ig_status status = deliver(w, to, q->y[i], &q->y[i]->view, q->g[i]);
+        array_device_set(before);
+        TRY(status);
     }
     return backward(w);
 }

@@ -543,6 +543,32 @@ static bool script(void)
     return fine;
 }
 
+/* Results and gradients are where the inputs are, whatever device is current: so is what ops make of nothing. */
+static void on_another_device(void **unused)
+{
+    (void)unused;
+    const char *device = ig_device(), *other = strcmp(device, "gang") == 0 ? "cpu" : "gang";
+    ig_array *x = ig_to_device(ig_reshape(ig_arange(0, 16, 1, IG_F32), IG_SHAPE(4, 4)), other);
+    ig_array *i = ig_to_device(ig_arange(0, 4, 1, IG_I64), other), *y[9];
+    int n = 0;
+    y[n++] = ig_one_hot(i, 5, IG_F32);
+    y[n++] = ig_scaled_dot_product_attention(x, x, x, NULL, true, 0);
+    y[n++] = ig_cumulative_max(x, IG_AXES(1));
+    y[n++] = ig_scatter(x, ig_broadcast_to(i, IG_SHAPE(4, 4)), ig_square(x), 0);
+    y[n++] = ig_cross_entropy(x, i, -1, NULL);
+    const int results = n;
+    for (int k = 1; k < results; k++) {
+        if (ig_vjp(&y[k], &y[k], 1, &x, 1, &y[n++]) != IG_OK)
+            fail_msg("%d: %s", k, ig_error(NULL));
+    }
+    for (int k = 0; k < n; k++) {
+        assert_string_equal(ig_array_device(y[k]), other);
+        if (ig_eval(&y[k], 1) != IG_OK)
+            fail_msg("%d: %s", k, ig_error(NULL));
+    }
+    assert_string_equal(ig_device(), device);
+}
+
 static void any_allocation_may_fail(void **unused)
 {
     (void)unused;
@@ -580,6 +606,7 @@ int main(void)
         TEST(deep_graphs),
         TEST(many_paths),
         TEST(mistakes),
+        TEST(on_another_device),
         cmocka_unit_test(any_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
