@@ -193,6 +193,15 @@ bool array_read(ig_array *x, double *v, int64_t n)
 
 bool array_is_float(const ig_array *x) { return ig_isdtype(ig_dtype_of(x), "real floating"); }
 
+const char *reference_begin(void)
+{
+    const char *device = ig_device();
+    ig_set_device("cpu");
+    return device;
+}
+
+void reference_end(const char *device) { ig_set_device(device); }
+
 /* ---- layouts ---- */
 
 const char *const layout_names[LAYOUT_COUNT] = {"plain",  "transposed", "flipped",
@@ -235,10 +244,12 @@ void laid_new(laid *l, const input *in, layout how)
         l->size *= l->shape[a] = stored_length(l, a);
     l->stored = get(l->size, sizeof *l->stored);
     l->place = get(in->size, sizeof *l->place);
+    const char *device = reference_begin();
     ig_array *number = ig_arange(0, (double)l->size, 1, IG_I64);
     ig_array *seen = laid_see(l, ig_reshape(number, (ig_ints){l->shape, l->ndim}));
     if (ig_read(seen, l->place, (size_t)in->size * sizeof *l->place) != IG_OK)
         abort();
+    reference_end(device);
     values_fill(l->stored, l->size, 99);
     for (int64_t i = 0; i < in->size; i++)
         l->stored[l->place[i]] = in->v[i];

@@ -59,6 +59,11 @@ ig_array *numbers_like(ig_array *x, int seed);
 bool array_read(ig_array *x, double *v, int64_t n);
 bool array_is_float(const ig_array *x);
 
+/* What is built between these is on the CPU: references, so that a device compiles only what is tested. Returns the device
+ * that was current. */
+const char *reference_begin(void);
+void reference_end(const char *device);
+
 /* ---- layouts ---- */
 
 typedef enum layout {

@@ -93,9 +93,11 @@ static ig_array *second_order(const trial *t, built *b)
 static double value_of(const trial *t, quantity f)
 {
     built b;
+    const char *device = reference_begin();
     ig_scope_begin();
     const double value = ig_item(f(t, &b));
     ig_scope_end();
+    reference_end(device);
     return value;
 }
 
@@ -225,7 +227,7 @@ static void check_second(const trial *t)
 
 /* ---- other floats ---- */
 
-/* Rounds the inputs to the dtype, then holds its gradients against those of f64. */
+/* Rounds the inputs to the dtype, then holds its gradients against those of f64 on the CPU. */
 static void check_dtype(trial *t, ig_dtype dtype)
 {
     static const double eps[] = {[IG_F16] = 0x1p-10, [IG_BF16] = 0x1p-7, [IG_F32] = 0x1p-23};
@@ -233,16 +235,18 @@ static void check_dtype(trial *t, ig_dtype dtype)
     built narrow, wide;
     begin_check(t, ig_dtype_name(dtype));
     ig_scope_begin();
+    const char *device = reference_begin();
     for (int i = 0; i < t->n_x; i++) {
         laid *l = t->x[i];
         array_read(array_of(l->stored, IG_SHAPE(l->size), dtype), l->stored, l->size);
     }
     build(t, &wide);
+    reference_end(device);
     t->dtype = dtype;
     build(t, &narrow);
     t->dtype = IG_F64;
     for (int i = 0; i < wide.n_y; i++)
-        wide.g[i] = ig_astype(narrow.g[i], IG_F64);
+        wide.g[i] = ig_astype(ig_to_device(narrow.g[i], "cpu"), IG_F64);
     if (ig_vjp(wide.y, wide.g, wide.n_y, wide.stored, t->n_x, want) != IG_OK ||
         ig_vjp(narrow.y, narrow.g, narrow.n_y, narrow.stored, t->n_x, have) != IG_OK)
         check_that(false, "vjp");

@@ -81,10 +81,11 @@ static void batches(const trial *t, ig_array **in)
     }
 }
 
-/* The slices of f's result i, one after another; *n is the size of them all. */
+/* The slices of f's result i, one after another, on the CPU; *n is the size of them all. */
 static double *loop(const trial *t, function f, int i, int64_t *n)
 {
     double *v = NULL;
+    const char *device = reference_begin();
     for (int b = 0; b < BATCH; b++) {
         ig_array *in[MOST_INPUTS] = {NULL}, *y[MOST_RESULTS];
         ig_scope_begin();
@@ -97,6 +98,7 @@ static double *loop(const trial *t, function f, int i, int64_t *n)
         check_that(ok && array_read(y[i], v + b * size, size), "in a loop");
         ig_scope_end();
     }
+    reference_end(device);
     return v;
 }
 
