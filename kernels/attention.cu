@@ -25,6 +25,7 @@ enum {
     BLOCKS = DIM / 64, /* panels beside each other */
     ROWS = WGS * 64,
     STAGES = DIM == 64 ? 4 : 2,
+    AHEAD = STAGES > 2, /* a step waits for the next step's tiles; two stages have no room for them yet */
     Q_BYTES = ROWS * DIM * 2,
     KV_BYTES = KEYS * DIM * 2 /* of keys, or of values */
 };
@@ -175,13 +176,15 @@ extern "C" __global__ void __launch_bounds__((WGS + 1) * 128, 1)
         pack_all<KEYS>(s, p);
         for (int j = 1; j < steps; j++) {
             const int stage = j % STAGES, before = (j - 1) % STAGES;
-            barrier_wait(full + (unsigned)stage * 8, j / STAGES & 1);
+            if (!AHEAD || j == 1)
+                await_step<STAGES>(full, j, steps);
             start_products<ROWS, KEYS>(s, own, kv + (unsigned)(stage * 2 * KV_BYTES));
             start_sums<KEYS>(sums, p, kv + (unsigned)(before * 2 * KV_BYTES + KV_BYTES));
             multiply_wait<1>();
             if (MASKED || (j + 1) * KEYS > (CAUSAL ? row0 : g.n_k) || (j + 1) * KEYS > g.n_k)
                 hide_scores(s, row, j * KEYS, g.n_k, mask);
             take_exponentials(s, &state, g.scale, scale);
+            await_step<STAGES>(full, j + AHEAD, steps);
             multiply_wait<0>();
             if (threadIdx.x % 128 == 0)
                 barrier_arrive(empty + (unsigned)before * 8);

@@ -43,6 +43,12 @@ static __device__ __forceinline__ float log2_fast(float x)
     return y;
 }
 
+/* The panel that lies `bytes` behind another one. */
+static __device__ __forceinline__ unsigned long long panel_at(unsigned long long panel, int bytes)
+{
+    return (panel & 0xffffffff00000000ull) | ((unsigned)panel + (unsigned)bytes / 16);
+}
+
 /* d = a b^T, or d += a b^T: 64 x N sums, of which a thread has N / 2. Both panels have k inside. */
 static __device__ __forceinline__ void multiply_panels(float (&d)[64], unsigned long long a,
                                                        unsigned long long b, int add)
@@ -87,11 +93,12 @@ static __device__ __forceinline__ void multiply_registers(float (&d)[64], const 
 template <int A_ROWS, int B_ROWS>
 static __device__ __forceinline__ void start_products(float (&d)[B_ROWS / 2], unsigned a, unsigned b)
 {
+    const unsigned long long first_a = panel_of<1>(a, 0), first_b = panel_of<1>(b, 0);
     multiply_begin();
 #pragma unroll
     for (int i = 0; i < DIM / 16; i++)
-        multiply_panels(d, panel_of<1>(a + (unsigned)(i / 4 * (A_ROWS * 128) + i % 4 * 32), 0),
-                        panel_of<1>(b + (unsigned)(i / 4 * (B_ROWS * 128) + i % 4 * 32), 0), i > 0);
+        multiply_panels(d, panel_at(first_a, i / 4 * (A_ROWS * 128) + i % 4 * 32),
+                        panel_at(first_b, i / 4 * (B_ROWS * 128) + i % 4 * 32), i > 0);
     multiply_commit();
 }
 
@@ -100,10 +107,11 @@ template <int K>
 static __device__ __forceinline__ void start_sums(float (&d)[DIM / 2], const unsigned (&a)[K / 4],
                                                   unsigned b)
 {
+    const unsigned long long first = panel_of<0>(b, K * 128);
     multiply_begin();
 #pragma unroll
     for (int i = 0; i < K / 16; i++)
-        multiply_registers(d, a + 4 * i, panel_of<0>(b + (unsigned)(i * 2048), K * 128));
+        multiply_registers(d, a + 4 * i, panel_at(first, i * 2048));
     multiply_commit();
 }
 
@@ -114,6 +122,16 @@ static __device__ __forceinline__ void pack_all(const float (&s)[N / 2], unsigne
 #pragma unroll
     for (int i = 0; i < N / 4; i++)
         p[i] = pack_two(s[2 * i], s[2 * i + 1]);
+}
+
+/* Waits for the tiles of step j, if there is one. It stands between arithmetic and the wait for products that run
+ * beside it. Without a branch between the two, the compiler moves the wait before the arithmetic, and nothing
+ * overlaps. */
+template <int STAGES>
+static __device__ __forceinline__ void await_step(unsigned full, int j, int steps)
+{
+    if (j < steps)
+        barrier_wait(full + (unsigned)(j % STAGES) * 8, j / STAGES & 1);
 }
 
 /* A row's part of a thread: elements DIM / 8 * 2, of which r says which of the two rows. */

@@ -15,6 +15,7 @@ enum {
     BLOCKS = DIM / 64,
     STEP = DIM == 64 && WGS == 2 ? 128 : 64, /* keys that the kernel of dq takes at a time */
     QUERIES = 64,                /* rows that the kernel of dk and dv takes at a time */
+    LATER = DIM == 64,           /* it sums a step during the next one; long rows leave too few registers */
     STAGES_Q = DIM == 64 ? 4 : 3,
     STAGES_KV = DIM == 64 ? 4 : 3
 };
@@ -38,6 +39,7 @@ static __device__ __forceinline__ void load_rows(unsigned (&r)[DIM / 4], unsigne
 static __device__ __forceinline__ void start_products_of(float (&d)[32], const unsigned (&a)[DIM / 4],
                                                          unsigned b)
 {
+    const unsigned long long first = panel_of<1>(b, 0);
     multiply_begin();
 #pragma unroll
     for (int i = 0; i < DIM / 16; i++)
@@ -46,7 +48,7 @@ static __device__ __forceinline__ void start_products_of(float (&d)[32], const u
                      "}, {%32, %33, %34, %35}, %36, add, 1, 1, 0;\n}"
                      : D16(0), D16(16)
                      : "r"(a[4 * i]), "r"(a[4 * i + 1]), "r"(a[4 * i + 2]), "r"(a[4 * i + 3]),
-                       "l"(panel_of<1>(b + (unsigned)(i / 4 * (64 * 128) + i % 4 * 32), 0)),
+                       "l"(panel_at(first, i / 4 * (64 * 128) + i % 4 * 32)),
                        "r"(i > 0 ? 1 : 0));
     multiply_commit();
 }
@@ -184,11 +186,19 @@ extern "C" __global__ void __launch_bounds__((WGS + 1) * 128, 1)
         for (int i = 0; i < DIM / 2; i++)
             sums[i] = 0;
         barrier_wait(ready, 0);
+#if DIM == 64 && WGS == 3
+        unsigned own_q[DIM / 4];
+        load_rows<OWN * 128>(own_q, q + own);
+#endif
+        await_step<STAGES_KV>(full, 0, steps);
         for (int j = 0; j < steps; j++) {
             const unsigned at = kv + (unsigned)(j % STAGES_KV * 2 * STEP_BYTES),
                            before = kv + (unsigned)((j + STAGES_KV - 1) % STAGES_KV * 2 * STEP_BYTES);
-            barrier_wait(full + (unsigned)(j % STAGES_KV) * 8, j / STAGES_KV & 1);
+#if DIM == 64 && WGS == 3
+            start_products_of(s, own_q, at);
+#else
             start_products<OWN, STEP>(s, q + own, at);
+#endif
             start_products<OWN, STEP>(dp, grad + own, at + STEP_BYTES);
             /* The tensor cores add up the step before while this one is computed. */
             if (j > 0) {
@@ -198,14 +208,18 @@ extern "C" __global__ void __launch_bounds__((WGS + 1) * 128, 1)
                 multiply_wait<0>();
             const bool edge =
                 (j + 1) * STEP > g.n_k || (CAUSAL && (j + 1) * STEP > row0 + group * 64);
+            if (edge) {
 #pragma unroll
-            for (int i = 0; i < STEP / 2; i++) {
-                const int key = j * STEP + i / 4 * 8 + lane % 4 * 2 + i % 2;
-                s[i] = exp2_fast(fmaf(s[i], g.scale, -base[i / 2 % 2]));
-                if (edge && (key >= g.n_k || (CAUSAL && key > row + i / 2 % 2 * 8)))
-                    s[i] = 0;
-                s[i] *= dp[i] - less[i / 2 % 2];
+                for (int i = 0; i < STEP / 2; i++) {
+                    const int key = j * STEP + i / 4 * 8 + lane % 4 * 2 + i % 2;
+                    if (key >= g.n_k || (CAUSAL && key > row + i / 2 % 2 * 8))
+                        s[i] = -__int_as_float(0x7f800000);
+                }
             }
+#pragma unroll
+            for (int i = 0; i < STEP / 2; i++)
+                s[i] = exp2_fast(fmaf(s[i], g.scale, -base[i / 2 % 2])) * (dp[i] - less[i / 2 % 2]);
+            await_step<STAGES_KV>(full, j + 1, steps);
             multiply_wait<0>();
             if (j > 0 && threadIdx.x % 128 == 0)
                 barrier_arrive(empty + (unsigned)((j - 1) % STAGES_KV) * 8);
@@ -294,13 +308,13 @@ extern "C" __global__ void __launch_bounds__((WGS + 1) * 128, 1)
         load_rows<OWN * 128>(own_k, k + own);
         load_rows<OWN * 128>(own_v, v + own);
 #endif
+        await_step<STAGES_Q>(full, 0, steps);
         for (int j = 0; j < steps; j++) {
             const int stage = j % STAGES_Q, row0 = (first + j) * QUERIES;
             const unsigned at = qs + (unsigned)(stage * STAGE_BYTES),
                            before = qs + (unsigned)((j + STAGES_Q - 1) % STAGES_Q * STAGE_BYTES);
             const float2 *const base = (const float2 *)(floats + stage * STAGE_BYTES);
             const float2 *const less = base + QUERIES / 2;
-            barrier_wait(full + (unsigned)stage * 8, j / STAGES_Q & 1);
 #if DIM == 64
             start_products_of(s, own_k, at);
             start_products_of(dp, own_v, at + STEP_BYTES);
@@ -309,33 +323,45 @@ extern "C" __global__ void __launch_bounds__((WGS + 1) * 128, 1)
             start_products<OWN, QUERIES>(dp, v + own, at + STEP_BYTES);
 #endif
             /* The tensor cores add up the step before while this one is computed. */
-            if (j > 0) {
+            if (LATER && j > 0) {
                 start_sums<QUERIES>(sum_v, p, before + STEP_BYTES);
                 start_sums<QUERIES>(sum_k, ds, before);
                 multiply_wait<2>();
             } else
                 multiply_wait<0>();
-            const bool edge = CAUSAL && row0 < key0 + OWN;
+            if (CAUSAL && row0 < key0 + OWN) {
+#pragma unroll
+                for (int i = 0; i < QUERIES / 2; i++)
+                    if (key + i / 2 % 2 * 8 > row0 + i / 4 * 8 + lane % 4 * 2 + i % 2)
+                        s[i] = -__int_as_float(0x7f800000);
+            }
 #pragma unroll
             for (int i = 0; i < QUERIES / 8; i++) {
                 const float2 b = base[i * 4 + lane % 4], c = less[i * 4 + lane % 4];
-                const int row = row0 + i * 8 + lane % 4 * 2;
 #pragma unroll
-                for (int u = 0; u < 4; u++) {
-                    float *x = &s[4 * i + u];
-                    *x = exp2_fast(fmaf(*x, g.scale, u % 2 ? -b.y : -b.x));
-                    if (edge && key + u / 2 * 8 > row + u % 2)
-                        *x = 0;
-                    dp[4 * i + u] = *x * (dp[4 * i + u] - (u % 2 ? c.y : c.x));
+                for (int u = 4 * i; u < 4 * i + 4; u++) {
+                    s[u] = exp2_fast(fmaf(s[u], g.scale, u % 2 ? -b.y : -b.x));
+                    dp[u] = s[u] * (dp[u] - (u % 2 ? c.y : c.x));
                 }
             }
-            multiply_wait<0>();
-            if (j > 0 && threadIdx.x % 128 == 0)
-                barrier_arrive(empty + (unsigned)((j - 1) % STAGES_Q) * 8);
+            if (LATER) {
+                await_step<STAGES_Q>(full, j + 1, steps);
+                multiply_wait<0>();
+                if (j > 0 && threadIdx.x % 128 == 0)
+                    barrier_arrive(empty + (unsigned)((j - 1) % STAGES_Q) * 8);
+            }
             pack_all<QUERIES>(s, p);
             pack_all<QUERIES>(dp, ds);
+            if (!LATER) {
+                start_sums<QUERIES>(sum_v, p, at + STEP_BYTES);
+                start_sums<QUERIES>(sum_k, ds, at);
+                await_step<STAGES_Q>(full, j + 1, steps);
+                multiply_wait<0>();
+                if (threadIdx.x % 128 == 0)
+                    barrier_arrive(empty + (unsigned)stage * 8);
+            }
         }
-        if (steps > 0) {
+        if (LATER && steps > 0) {
             const unsigned last_at = qs + (unsigned)((steps - 1) % STAGES_Q * STAGE_BYTES);
             start_sums<QUERIES>(sum_v, p, last_at + STEP_BYTES);
             start_sums<QUERIES>(sum_k, ds, last_at);
