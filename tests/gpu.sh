@@ -6,8 +6,8 @@
 # processes at a time (one for each core), LIMIT the seconds for all ops (170), PYTHON one with PyTorch and JAX. With FULL=1
 # the ops are verified in full, not --quick. A part that reaches its limit is FAILED, with the results so far in OUT: called
 # again with the same OUT, verify and same go on from there, so that several calls can share the work. Remove OUT when
-# the library has changed. It is not a part of `make test`. Processes on one GPU take turns of milliseconds unless CUDA's MPS
-# runs, so it is started for these parts where it is installed.
+# the library has changed. `make test` runs the checks where there is a GPU (the stage gpu of tests/run). Processes on one
+# GPU take turns of milliseconds unless CUDA's MPS runs, so it is started for these parts where it is installed.
 #
 #   DRY=1 tests/gpu.sh         on the fake driver, with few ops and tiny sizes: finds mistakes of this script
 . tests/check.sh

@@ -3,7 +3,7 @@
 #   tests/sanitize_cuda.sh [TOOL...]    TOOL: memcheck racecheck initcheck synccheck (all four)
 #
 # JOBS is the number of processes at a time (15), LIMIT the seconds for one of them (100).
-# It is not a part of `make test`: it needs a GPU and takes a minute or two. tests/gpu.sh runs it with everything else.
+# It needs a GPU and takes a minute or two. tests/gpu.sh runs it with everything else.
 . tests/check.sh
 ingot=${INGOT:-build/ingot}
 device=${DEVICE:-cuda:0}
