@@ -232,56 +232,76 @@ static unsigned char *put_view(unsigned char *at, const view *v)
     return at;
 }
 
-static size_t view_bytes(const view *v) { return (2 + 2 * (size_t)v->ndim) * sizeof(int64_t); }
+/* At most: of a view and a number, and of a node but for its views. */
+enum {
+    VIEW_BYTES = (3 + 2 * IG_MAX_NDIM) * sizeof(int64_t),
+    NODE_BYTES = (6 + IG_MAX_NDIM) * sizeof(int64_t)
+};
+
+/* Of a root, whose view is contiguous. Its ndim is elsewhere. */
+static unsigned char *put_shape(unsigned char *at, const view *v)
+{
+    for (int i = 0; i < v->ndim; i++)
+        at = put(at, &v->shape[i], sizeof v->shape[i]);
+    return at;
+}
 
 static int n_dst_of(const ig_array *x)
 {
     return !x->attr.dst ? 0 : x->op == OP_assemble ? x->n_in : 1;
 }
 
-/* Appends everything in which nodes can differ, given the numbers of their inputs, as whole words. */
+/* Appends everything in which nodes can differ, given the numbers of their inputs, as whole words. Most nodes have no
+ * numbers of their own, and see whole roots. */
 static bool put_node(graph *g, const ig_array *x)
 {
+    enum { HAS_AXIS = 1, HAS_KERNEL = 2, HAS_MANY = 4 };
     const node_attr *a = &x->attr;
     const int n_dst = n_dst_of(x);
+    const bool axis = a->axis_len || a->axis_stride;
     struct {
         uint16_t op, copy, fold;
         uint8_t dtype, flags;
         uint8_t ndim[4];
-        int32_t n_in;
-        int64_t axis_len; /* or another member of its union */
-        int64_t axis_stride;
+        uint8_t own_ndim, has;
+        uint16_t n_in; /* HAS_MANY: its low bits */
     } head = {.op = x->op,
               .copy = a->copy,
               .fold = a->fold,
               .dtype = x->dtype,
               .flags = (uint8_t)(a->descending | a->right << 1 | a->add << 2 |
                                  (x->op == OP_contract ? g->math << 3 : 0)),
-              .n_in = x->n_in,
-              .axis_len = a->axis_len,
-              .axis_stride = a->axis_stride};
+              .own_ndim = (uint8_t)x->view.ndim,
+              .has = (uint8_t)((axis ? HAS_AXIS : 0) | (a->kernel ? HAS_KERNEL : 0) |
+                               (x->n_in > UINT16_MAX ? HAS_MANY : 0)),
+              .n_in = (uint16_t)x->n_in};
     memcpy(head.ndim, a->ndim, sizeof head.ndim);
+    const int64_t numbers[2] = {a->axis_len, a->axis_stride}; /* or another member of the union */
+    const int64_t counts[2] = {x->n_in, a->kernel ? a->kernel->n_key : 0};
     const size_t kernel_bytes = a->kernel ? (size_t)a->kernel->n_key * sizeof *a->kernel->key : 0;
-    size_t bytes = sizeof head + view_bytes(&x->view) + kernel_bytes;
-    for (int i = 0; i < n_dst; i++)
-        bytes += view_bytes(&a->dst[i]);
-    for (int i = 0; i < x->n_in; i++)
-        bytes += sizeof(int64_t) + view_bytes(&x->in[i]->view);
-    unsigned char *at = more(&g->key, bytes);
+    const size_t views = (size_t)n_dst + (size_t)x->n_in; /* and their numbers */
+    unsigned char *at = more(&g->key, NODE_BYTES + kernel_bytes + views * VIEW_BYTES);
     if (!at)
         return false;
-    at = put(at, &head, sizeof head);
-    at = put_view(at, &x->view);
+    at = put_shape(put(at, &head, sizeof head), &x->view);
+    if (axis)
+        at = put(at, numbers, sizeof numbers);
+    if (head.has & (HAS_KERNEL | HAS_MANY))
+        at = put(at, counts, sizeof counts);
     if (a->kernel)
         at = put(at, a->kernel->key, kernel_bytes);
     for (int i = 0; i < n_dst; i++)
         at = put_view(at, &a->dst[i]);
     for (int i = 0; i < x->n_in; i++) {
-        const ig_array *root = x->in[i]->root;
+        const ig_array *in = x->in[i], *root = in->root;
+        const bool whole = in == root || view_equal(&in->view, &root->view);
         const int64_t number = root->data ? root->index : g->same[root->index];
-        at = put_view(put(at, &number, sizeof number), &x->in[i]->view);
+        const int64_t word = number * 2 + whole;
+        at = put(at, &word, sizeof word);
+        if (!whole)
+            at = put_view(at, &in->view);
     }
-    g->key.used += bytes;
+    g->key.used = (size_t)(at - g->key.at);
     return true;
 }
 
@@ -343,21 +363,25 @@ ig_status graph_key(graph *g)
             g->hash = mix(g->hash, hash);
         table[at] = g->same[i];
     }
-    const size_t bytes = sizeof(int64_t) * (4 * (size_t)g->n_leaf + (size_t)g->n_out);
-    unsigned char *at = more(&g->key, bytes);
+    const size_t leaf_bytes = (5 + IG_MAX_NDIM) * sizeof(int64_t), rest = g->key.used;
+    unsigned char *at =
+        more(&g->key, (size_t)g->n_leaf * leaf_bytes + ((size_t)g->n_out + 3) * sizeof(int64_t));
     if (!at)
         return IG_ERR_MEMORY;
     for (int i = 0; i < g->n_leaf; i++) {
         const ig_array *x = g->leaf[i];
-        const int64_t facts[4] = {x->dtype, (int64_t)x->data->bytes, g->donated[i], x->is_number};
-        at = put(at, facts, sizeof facts);
+        const int64_t facts[5] = {x->dtype, (int64_t)x->data->bytes, g->donated[i], x->is_number,
+                                  x->view.ndim};
+        at = put_shape(put(at, facts, sizeof facts), &x->view);
     }
     for (int i = 0; i < g->n_out; i++) {
         const int64_t node = g->same[g->out[i]->index];
         at = put(at, &node, sizeof node);
     }
-    g->hash = mix(g->hash, hash_of(g->key.at + g->key.used, bytes));
-    g->key.used += bytes;
+    const int64_t counts[3] = {g->n_node, g->n_leaf, g->n_out};
+    at = put(at, counts, sizeof counts);
+    g->key.used = (size_t)(at - g->key.at);
+    g->hash = mix(g->hash, hash_of(g->key.at + rest, g->key.used - rest));
     return IG_OK;
 }
 

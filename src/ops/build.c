@@ -190,6 +190,25 @@ static ig_array *map_node(op_id op, ig_dtype dtype, ig_array *x)
     return array_node(op, dtype, x->view.ndim, x->view.shape, &x, 1, NULL);
 }
 
+/* The input whose shape all others have that are not numbers, if an array of that shape and dtype cannot be too large;
+ * else NULL. Most often there is one. */
+static const ig_array *common_shape(ig_dtype dtype, ig_array *const *x, int n)
+{
+    const ig_array *like = NULL;
+    for (int i = 0; i < n; i++) {
+        if (x[i]->is_number)
+            continue;
+        if (!like)
+            like = x[i];
+        bool same = x[i]->view.ndim == like->view.ndim;
+        for (int a = 0; same && a < like->view.ndim; a++)
+            same = x[i]->view.shape[a] == like->view.shape[a];
+        if (!same)
+            return NULL;
+    }
+    return like && ig_dtype_bytes(dtype) <= ig_dtype_bytes((ig_dtype)like->dtype) ? like : NULL;
+}
+
 ig_array *build_map(op_id op, ig_dtype dtype, ig_array *const *x, int n)
 {
     ig_array *in[3];
@@ -198,6 +217,9 @@ ig_array *build_map(op_id op, ig_dtype dtype, ig_array *const *x, int n)
     for (int i = 0; i < n; i++)
         if (!x[i])
             return NULL;
+    const ig_array *like = common_shape(dtype, x, n);
+    if (like)
+        return array_node(op, dtype, like->view.ndim, like->view.shape, x, n, NULL);
     if (infer_broadcast(op, x, n, &ndim, shape) != IG_OK ||
         infer_size(op, ndim, shape, dtype, &size) != IG_OK)
         return NULL;
@@ -315,11 +337,16 @@ static ig_array *half_nextafter(ig_array *const half[2], ig_dtype dtype)
 int op_elementwise(op_id op, const ig_arg *args, ig_array **out)
 {
     const op_row *row = &op_rows[op];
-    ig_array *x[2];
+    ig_array *x[2] = {NULL, NULL};
     ig_dtype dtype;
     for (int i = 0; i < row->arity; i++)
         x[i] = args[i].u.array;
-    if (infer_dtype(op, x, row->arity, &dtype) != IG_OK || accept(op, &dtype) != IG_OK)
+    const ig_array *last = x[row->arity - 1];
+    if (x[0] && last && x[0]->dtype == last->dtype && !x[0]->weak && !last->weak) /* most often */
+        dtype = (ig_dtype)x[0]->dtype;
+    else if (infer_dtype(op, x, row->arity, &dtype) != IG_OK)
+        return 0;
+    if (accept(op, &dtype) != IG_OK)
         return 0;
     if (row->accepts == ACCEPTS_ROUND && !dtype_is_float(dtype))
         return op_one(out, x[0]);
