@@ -2,15 +2,18 @@
  *
  * A block computes a tile of TILE x TILE sums, or of twice as many columns, or of twice as many rows and columns, if there
  * are enough of those (LARGE). If there are so few that most processors are idle, a block is one warp with a tile of
- * 16 x 32. A thread has `rows` x `cols` of them: rows in groups of GROUP
- * neighbours, so that the lanes of a warp read shared memory in whole vectors. Panels of TILE_K points of k go
- * through shared memory, as lanes: while one is used, the next is loaded into registers, and there are two
+ * 16 x 32 or less. A thread has `rows` x `cols` of them: rows in groups of GROUP
+ * neighbours, so that the lanes of a warp read shared memory in whole vectors. Panels of TILE_K points of k, or more if
+ * tiles are few, go through shared memory, as lanes: while one is used, the next is loaded into registers, and there are two
  * buffers. With target->same, k is cut as on the CPU, evenly into the fewest blocks of at most SAME_K points: a
  * block's products are added in order from zero, then the blocks' sums in order. A large tile keeps the sums of
  * blocks in shared memory, so that a thread needs at most 128 registers. */
 #include "kernel/emit/contract.h"
 
 #include "base/error.h"
+
+#include <stdio.h>
+#include <stdlib.h>
 
 enum {
     LARGE_SHARED = 100 * 1024, /* bytes of a block that a device must offer for them */
@@ -43,6 +46,30 @@ static bool is_few(const program *p, const emit_target *t)
                t->processors;
 }
 
+/* Small tiles: the largest of which every processor gets one. If there are none, a thread has one sum. A panel has many
+ * points of k, since each one takes as long as its loads. */
+static contract_shape few_shape(const program *p, const emit_target *t)
+{
+    static const struct {
+        int rows, cols;
+    } sizes[] = {{4, 4}, {2, 4}, {2, 2}, {1, 2}, {1, 1}};
+    enum { SIZES = sizeof sizes / sizeof sizes[0], MOST_POINTS = 4 * TILE_K };
+    contract_shape s = {.warps_n = 1, .threads = 32, .points = TILE_K};
+    int64_t tiles = 0;
+    for (int i = 0; i < SIZES && tiles < t->processors; i++) {
+        s.rows = sizes[i].rows;
+        s.cols = s.vector = sizes[i].cols;
+        tiles = p->extent[0] * ceil_div(p->extent[1], LANES_M * s.rows) *
+                ceil_div(p->extent[2], LANES_N * s.cols);
+    }
+    while (s.points < p->extent[3] && s.points < MOST_POINTS && s.rows * s.cols < 16)
+        s.points *= 2;
+    const char *wish = getenv("IG_FEW"); /* an experiment: rows, cols, points */
+    if (wish && sscanf(wish, "%d,%d,%d", &s.rows, &s.cols, &s.points) == 3)
+        s.vector = s.cols;
+    return s;
+}
+
 /* Lanes of 8 bytes have fewer sums for each thread, since registers are few. */
 static contract_shape shape_of(const program *p, const emit_target *t)
 {
@@ -53,7 +80,7 @@ static contract_shape shape_of(const program *p, const emit_target *t)
     int rows = TILE, cols = TILE;
     s.matrices = contraction_uses_matrices(p, t);
     if (!s.matrices && !wide && is_few(p, t))
-        return (contract_shape){.rows = 4, .cols = 4, .vector = 4, .warps_n = 1, .threads = 32};
+        return few_shape(p, t);
     if (!s.matrices && is_large(p, t, 2 * TILE, 2 * TILE))
         rows = cols = 2 * TILE;
     else if (!s.matrices && is_large(p, t, TILE, 2 * TILE))

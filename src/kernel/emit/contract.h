@@ -11,7 +11,7 @@
 #include "kernel/emit/held.h"
 #include "kernel/emit/rows.h"
 
-/* Points of k of a panel; neighbours that a thread reads together; threads of a warp across and down the tile. */
+/* Points of k of a usual panel; neighbours that a thread reads together; threads of a warp across and down the tile. */
 enum { TILE_K = 16, GROUP = 4, LANES_N = 8, LANES_M = 4 };
 
 /* A group of axes of an operand: b, m (or n), or k. */
@@ -27,6 +27,7 @@ typedef struct contract_groups {
 typedef struct contract_side {
     char name[8]; /* "m0" or "n0": of its functions and variables */
     int tile;     /* rows of a panel */
+    int points;   /* of k of a panel */
     int pitch;    /* lanes from one point of k to the next in a panel */
     bool along_k; /* neighbouring points of k lie closer together than neighbouring rows */
     int vector;   /* elements of a load */
@@ -38,6 +39,7 @@ typedef struct contract_shape {
     int rows, cols; /* of a thread */
     int vector;     /* lanes that are read together, at most */
     int warps_n, threads;
+    int points;    /* of k of a panel; 0: TILE_K */
     bool matrices; /* the sums are fragments: see contract_matrix.c */
     bool large;    /* tiles are large: sums of blocks of k lie in shared memory, not in registers */
 } contract_shape;

@@ -1,4 +1,4 @@
-/* The panels of a contraction: TILE_K points of k of the rows of a tile. Threads load one into registers, then store it to
+/* The panels of a contraction: some points of k of the rows of a tile. Threads load one into registers, then store it to
  * shared memory as lanes, point by point. */
 #include "kernel/emit/contract.h"
 
@@ -56,7 +56,9 @@ static void plan_side(const emit_writer *w, contraction *c, int number, int tile
     const contract_groups q = contraction_groups(c->p, number);
     const view rows = merged(&o->v, q.rows), k = merged(&o->v, q.k);
     contract_side *s = &c->side[number];
+    const int points = c->shape.points ? c->shape.points : TILE_K;
     *s = (contract_side){.tile = tile,
+                         .points = points,
                          .pitch = tile + GROUP,
                          .along_k = is_along_k(&rows, &k),
                          .vector = 1,
@@ -64,7 +66,7 @@ static void plan_side(const emit_writer *w, contraction *c, int number, int tile
     snprintf(s->name, sizeof s->name, "%c%d", number ? 'n' : 'm', c->number);
     const view *along = s->along_k ? &k : &rows;
     const int n = ig_dtype_bytes(o->dtype) <= 4 ? 4 : 1, last = along->ndim - 1;
-    const bool whole = tile * TILE_K / n % c->shape.threads == 0 &&
+    const bool whole = tile * points / n % c->shape.threads == 0 &&
                        (!s->along_k || contraction_block(w, c->p) % n == 0 ||
                         contraction_block(w, c->p) == c->p->extent[3]);
     if (n > 1 && whole && last >= 0 && along->stride[last] == 1 && along->shape[last] % n == 0 &&
@@ -101,7 +103,7 @@ int64_t contraction_panel_bytes(const emit_writer *w, const contraction *c)
     if (w->target->cpu)
         return contraction_serial_bytes(w, c->p);
     const int tables = c->side[0].table + c->side[1].table;
-    return (int64_t)2 * TILE_K * (c->side[0].pitch + c->side[1].pitch) *
+    return (int64_t)2 * c->side[0].points * (c->side[0].pitch + c->side[1].pitch) *
                (int64_t)ig_dtype_bytes(contraction_lane(c->p)) +
            tables * table_bytes(w, c->p);
 }
@@ -120,7 +122,7 @@ void contraction_plan(emit_writer *w, contraction *c, int64_t room)
 static void write_spot(emit_writer *w, const contract_side *s, int threads)
 {
     const char *inner = s->along_k ? "kk" : "r", *outer = s->along_k ? "r" : "kk";
-    const int n = (s->along_k ? TILE_K : s->tile) / s->vector;
+    const int n = (s->along_k ? s->points : s->tile) / s->vector;
     if (threads % n == 0)
         text_add(&w->body, "const int %s = t %% %d * %d, %s = t / %d + u * %d;\n", inner, n,
                  s->vector, outer, n, threads / n);
@@ -137,7 +139,7 @@ static bool has_one_row(const contract_side *s, int threads)
 
 static int loads_of(const contract_side *s, int threads)
 {
-    return s->tile * TILE_K / s->vector / threads;
+    return s->tile * s->points / s->vector / threads;
 }
 
 panel_part panel_whole(const contraction *c, int side)
@@ -221,7 +223,7 @@ void panel_store(emit_writer *w, const contraction *c, panel_part part)
     const contract_side *s = &c->side[part.side];
     const ig_dtype lane = contraction_lane(c->p);
     const int threads = c->shape.threads;
-    const bool together = !s->along_k && s->vector == c->shape.vector;
+    const bool together = !s->along_k && s->vector > 1 && s->vector == c->shape.vector;
     const char *type = emit_vector_type(lane, s->vector);
     write_loads_begin(w, part);
     write_spot(w, s, threads);
@@ -235,11 +237,11 @@ void panel_store(emit_writer *w, const contraction *c, panel_part part)
             text_add(&w->body,
                      "        s_%s[(buffer * %d + kk + %d) * %d + r + %d] = "
                      "lane_of_%s(next_%s[v]%s%s);\n",
-                     s->name, TILE_K, s->along_k ? i : 0, s->pitch, s->along_k ? 0 : i, s->name,
+                     s->name, s->points, s->along_k ? i : 0, s->pitch, s->along_k ? 0 : i, s->name,
                      s->name, s->vector > 1 ? "." : "", s->vector > 1 ? emit_component[i] : "");
     if (together)
         text_add(&w->body, "        *(%s *)(s_%s + (buffer * %d + kk) * %d + r) = q;\n", type,
-                 s->name, TILE_K, s->pitch);
+                 s->name, s->points, s->pitch);
     text_add(&w->body, "    }\n");
 }
 
@@ -258,7 +260,7 @@ void panel_points(emit_writer *w, const contraction *c)
                      "    idx *%s_points = (idx *)(s_%s + %d) + %lld;\n"
                      "    for (int i = t; i < k_end + %d; i += %d)\n"
                      "        %s_points[i] = i < k_end ? %s_k(g, i) : 0;\n",
-                     x, behind, 2 * TILE_K * c->side[1].pitch, (long long)at, TILE_K,
+                     x, behind, 2 * c->side[1].points * c->side[1].pitch, (long long)at, TILE_K,
                      c->shape.threads, x, x);
             at += table_bytes(w, c->p) / (w->wide ? 8 : 4);
         }

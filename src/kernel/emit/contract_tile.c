@@ -71,6 +71,7 @@ static void write_begin(emit_writer *w, const contraction *c)
     const contract_side *m = &c->side[0], *n = &c->side[1];
     const char *type = emit_lane_type(contraction_lane(p));
     const int group = s->cols < GROUP ? s->cols : GROUP;
+    const int rows_group = s->rows < GROUP ? s->rows : GROUP;
     text_add(&w->body,
              "    %s *s_%s = (%s *)panels, *s_%s = s_%s + %d;\n"
              "    const int t = threadIdx.x, lane = t & 31, warp = t >> 5;\n"
@@ -78,8 +79,8 @@ static void write_begin(emit_writer *w, const contraction *c)
              "    const int tj = warp %% %d * %d + lane %% %d * %d;\n"
              "    const idx %s_end = g.n%d, %s_end = g.n%d, k_end = g.n%d;\n"
              "    int buffer = 0;\n",
-             type, m->name, type, n->name, m->name, 2 * TILE_K * m->pitch, s->warps_n,
-             LANES_M * s->rows, LANES_N, GROUP, s->warps_n, LANES_N * s->cols, LANES_N, group,
+             type, m->name, type, n->name, m->name, 2 * m->points * m->pitch, s->warps_n,
+             LANES_M * s->rows, LANES_N, rows_group, s->warps_n, LANES_N * s->cols, LANES_N, group,
              m->name, writer_number(w, p->extent[1]), n->name, writer_number(w, p->extent[2]),
              writer_number(w, p->extent[3]));
     panel_points(w, c);
@@ -109,7 +110,7 @@ static void write_whole_products(emit_writer *w, const contraction *c, int first
     text_add(&w->body, "    }\n");
 }
 
-/* Adds those of the points up to `stop`, of which there are fewer than TILE_K. */
+/* Adds those of the points up to `stop`, of which there are fewer than a panel has. */
 static void write_last_products(emit_writer *w, const contraction *c)
 {
     text_add(&w->body, "    for (int kk = 0; k0 + kk < stop; kk++) {\n");
@@ -124,8 +125,8 @@ static void write_panel_products(emit_writer *w, const contraction *c)
         contraction_matrix_products(w, c);
         return;
     }
-    text_add(&w->body, "    if (k0 + %d <= stop) {\n", TILE_K);
-    write_whole_products(w, c, 0, TILE_K);
+    text_add(&w->body, "    if (k0 + %d <= stop) {\n", c->side[0].points);
+    write_whole_products(w, c, 0, c->side[0].points);
     text_add(&w->body, "    } else {\n");
     write_last_products(w, c);
     text_add(&w->body, "    }\n");
@@ -193,7 +194,8 @@ static void write_step(emit_writer *w, const contraction *c)
         write_next(w, c, false);
     text_add(&w->body,
              "    const %s *from_%s = s_%s + buffer * %d, *from_%s = s_%s + buffer * %d;\n", type,
-             m, m, TILE_K * c->side[0].pitch, n, n, TILE_K * c->side[1].pitch);
+             m, m, c->side[0].points * c->side[0].pitch, n, n,
+             c->side[1].points * c->side[1].pitch);
     if (c->shape.large) {
         write_large_step(w, c);
         return;
@@ -223,7 +225,7 @@ static void write_points(emit_writer *w, const contraction *c)
 {
     const contract_shape *s = &c->shape;
     const char *type = emit_lane_type(contraction_lane(c->p));
-    const int part = writer_number(w, contraction_block(w, c->p));
+    const int part = writer_number(w, contraction_block(w, c->p)), points = c->side[0].points;
     if (s->large && w->target->same)
         text_add(&w->body, "    %s *parked = (%s *)panels + %lld;\n", type, type,
                  (long long)(contraction_panel_bytes(w, c) / (int64_t)ig_dtype_bytes(IG_F32)));
@@ -235,7 +237,7 @@ static void write_points(emit_writer *w, const contraction *c)
              "    const idx stop = k_end - from < g.n%d ? k_end : from + g.n%d;\n"
              "    for (idx k0 = from; k0 < stop; k0 += %d) {\n"
              "    const idx next = k0 + %d < stop ? k0 + %d : stop;\n",
-             part, part, part, TILE_K, TILE_K, TILE_K);
+             part, part, part, points, points, points);
     write_step(w, c);
     text_add(&w->body, "    __syncthreads();\n    }\n");
     if (w->target->same)
