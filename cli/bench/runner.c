@@ -7,7 +7,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { SAMPLES_MOST = 5, SLOW_VISITS = 4, WARM_BATCHES = 8, REPEATS_MOST = 1 << 24, RETAKES = 3 };
+enum {
+    SAMPLES_MOST = 5,
+    SLOW_VISITS = 4,
+    WARM_BATCHES = 8,
+    FIRST_RUNS = 3,
+    REPEATS_MOST = 1 << 24,
+    RETAKES = 3
+};
 static const double sample_least_s = 0.002, /* long against the clock and a time slice of others */
     warm_most_s = 0.25, stable = 0.05, own_warm_up_s = 1, /* longer repetitions need no warm-up */
     retake_most_s = 0.1, /* longer samples would be disturbed again */
@@ -67,17 +74,29 @@ static bool batch(const runner *r, task *t, double *seconds)
     return t->outcome == OUTCOME_FINE;
 }
 
-/* Finds how many repetitions a sample needs, then runs until two samples in a row agree. A sample that needs
- * no warm-up is kept. */
-static bool warm_up_first(const runner *r, task *t)
+/* Finds how many repetitions a sample needs. Returns the time of such a sample. The first runs may compile or load
+ * something: the first steps of a training are different programs. */
+static double find_repeats(const runner *r, task *t)
 {
-    double seconds = 0, before = 0, begin_s = r->clock(r->context);
+    double seconds = 0;
     t->repeats = 1;
-    while (batch(r, t, &seconds) && seconds < sample_least_s && t->repeats < REPEATS_MOST) {
+    for (int i = 0; i < FIRST_RUNS; i++)
+        if (!batch(r, t, &seconds) || seconds < sample_least_s || seconds >= own_warm_up_s)
+            break;
+    while (t->outcome == OUTCOME_FINE && seconds < own_warm_up_s && batch(r, t, &seconds) &&
+           seconds < sample_least_s && t->repeats < REPEATS_MOST) {
         double wanted = t->repeats * (seconds > 0 ? 1.2 * sample_least_s / seconds : 2);
         t->repeats =
             (int)fmin(REPEATS_MOST, fmin(ceil(fmax(wanted, t->repeats + 1)), 64. * t->repeats));
     }
+    return seconds;
+}
+
+/* Finds how many repetitions a sample needs, then runs until two samples in a row agree. A sample that needs
+ * no warm-up is kept. */
+static bool warm_up_first(const runner *r, task *t)
+{
+    double before = 0, begin_s = r->clock(r->context), seconds = find_repeats(r, t);
     if (t->outcome == OUTCOME_FINE && seconds >= own_warm_up_s) {
         task_keep(t, seconds / t->repeats, 0, 0);
         return true;
