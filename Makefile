@@ -317,7 +317,7 @@ $(BUILD)/examples/%: examples/%.cpp include/ingot.h $(BUILD)/libingot.a $(BUILD)
 # other files of the folder are linked with each program.
 # tests/opencl: a library that replaces OpenCL's and can fail.
 # tests/fakecuda: libraries that replace CUDA's driver and NVRTC: cuda.so; plain.so has no optional function; old.so
-# lacks nearly all; attention.so runs attention of f16; libraries.so replaces cuBLASLt and cuDNN.
+# lacks nearly all; attention.so runs attention of f16, and products with epilogues; libraries.so replaces cuBLASLt and cuDNN.
 # tests/cuda/driver: a library that replaces CUDA's driver for whole programs; its kernels do nothing.
 # tests/fuzz: one target for each file, as a libFuzzer program (FUZZ=1) and as a program that replays files.
 # tests/support: helpers for all of them. All may use internal headers.

@@ -46,6 +46,41 @@ static __device__ __forceinline__ void copy_box(unsigned to, const tensor_map *m
                  : "memory");
 }
 
+/* The same box into the memory of both blocks of a cluster, at the same place; it counts at the barrier of each. */
+static __device__ __forceinline__ void copy_box_to_both(unsigned to, const tensor_map *map,
+                                                        unsigned barrier, int x, int y, int z, int w)
+{
+    const unsigned short both = 3;
+    asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes"
+                 ".multicast::cluster [%0], [%1, {%3, %4, %5, %6}], [%2], %7;" ::"r"(to),
+                 "l"(map), "r"(barrier), "r"(x), "r"(y), "r"(z), "r"(w), "h"(both)
+                 : "memory");
+}
+
+/* ---- clusters of blocks ---- */
+
+static __device__ __forceinline__ unsigned cluster_rank(void)
+{
+    unsigned rank;
+    asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    return rank;
+}
+
+/* Arrives at the barrier of a block of the cluster. */
+static __device__ __forceinline__ void barrier_arrive_at(unsigned at, unsigned rank)
+{
+    asm volatile("{\n.reg .b32 there;\nmapa.shared::cluster.u32 there, %0, %1;\n"
+                 "mbarrier.arrive.shared::cluster.b64 _, [there];\n}" ::"r"(at),
+                 "r"(rank)
+                 : "memory");
+}
+
+/* All threads of the cluster meet. */
+static __device__ __forceinline__ void cluster_meet(void)
+{
+    asm volatile("barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;" ::: "memory");
+}
+
 /* The state of a panel for wgmma: its address, and how far apart its parts lie.
  *
  * k inner: a row of the panel is a row of the matrix, and groups of 8 rows lie 1024 bytes apart. Otherwise a

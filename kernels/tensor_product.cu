@@ -1,17 +1,25 @@
 /* Products of matrices of f16, bf16 or tf32 on the tensor cores of Hopper (sm_90a), sums in f32:
  *
- *   out[b, m, n] = sum over k of a[b, m, k] * b[b, n, k] (+ bias[n])
+ *   out[b, m, n] = sum over k of a[b, m, k] * b[b, n, k] (+ bias[n]), perhaps with an epilogue
  *
- * A block of three warpgroups computes a tile of TM x TN. One thread of the first copies panels of TILE_K
- * points of k into a ring of STAGES buffers (TMA); the other two warpgroups multiply them (wgmma), each
- * TM / 2 rows. Panels are swizzled by 128 bytes. Elements behind an edge are copied as zeros.
+ * A block has three warpgroups. One thread of the first copies panels of TILE_K points of k into a ring of STAGES
+ * buffers (TMA); the other two warpgroups multiply them (wgmma). Panels are swizzled by 128 bytes. Elements behind an
+ * edge are copied as zeros. The grid has as many blocks as run at a time; each takes one tile of TM x TN after another,
+ * and the copies for the next tile begin while a result is written.
+ *
+ * Two blocks may be a cluster with tiles one below the other. Each copies half of the panel of b, for both.
+ *
+ * PINGPONG 0: both warpgroups compute half of each tile. PINGPONG 1: they take turns, a tile each, so that the epilogue
+ * of one tile runs while the next one is multiplied.
  *
  * NVRTC gets this text behind arguments.h, hopper.cuh, result.cuh and these definitions:
  *
  *   TYPE        "f16", "bf16" or "tf32": names of wgmma's type; BYTES: of an element, 2 or 4
  *   A_K, B_K    1 if neighbours in k lie side by side, 0 if neighbours in m (or n) do; tf32: 1
- *   TN          columns of a tile: 128 or 256
+ *   TN          columns of a tile: 128 or 256; 128 if PINGPONG
+ *   CLUSTER     blocks of a cluster: 1 or 2
  *   OUT         of the result: 0 f32, 1 f16, 2 bf16
+ *   EPILOGUE    if there is one; in front, float epilogue(float, sizes): of a result, rounded to its type
  */
 enum {
     TM = 128,
@@ -21,23 +29,27 @@ enum {
     A_BYTES = TM * 128,
     B_BYTES = TN * 128,
     STAGE_BYTES = A_BYTES + B_BYTES,
-    GROUP_M = 16 /* tiles of so many rows run together, so that they share panels in the L2 */
+    GROUP_M = 16, /* tiles of so many rows run together, so that they share panels in the L2 */
+    HALVES = PINGPONG ? 2 : 1, /* of a tile, that a warpgroup has */
+    PARTS = CLUSTER            /* of the panel of b: a block copies one */
 };
 
 /* ---- panels ---- */
 
-/* Rows [row, row + ROWS) and points [k, k + TILE_K) of a matrix. Where rows are neighbours, a box has as many
- * of them as 128 bytes hold. */
-template <int ROWS, int K_INNER>
+/* Rows [row, row + ROWS) and points [k, k + TILE_K) of a matrix, perhaps for both blocks. Where rows are neighbours, a
+ * box has as many of them as 128 bytes hold. */
+template <int ROWS, int K_INNER, int BOTH>
 static __device__ __forceinline__ void copy_panel(unsigned to, const tensor_map *map,
                                                   unsigned barrier, int row, int k, int z, int w)
 {
-    if (K_INNER)
-        copy_box(to, map, barrier, k, row, z, w);
-    else
 #pragma unroll
-        for (int i = 0; i < ROWS / TILE_K; i++)
-            copy_box(to + i * TILE_K * 128, map, barrier, row + i * TILE_K, k, z, w);
+    for (int i = 0; i < (K_INNER ? 1 : ROWS / TILE_K); i++) {
+        const int x = K_INNER ? k : row + i * TILE_K, y = K_INNER ? row : k;
+        if (BOTH)
+            copy_box_to_both(to + i * TILE_K * 128, map, barrier, x, y, z, w);
+        else
+            copy_box(to + i * TILE_K * 128, map, barrier, x, y, z, w);
+    }
 }
 
 /* ---- multiplication ---- */
@@ -87,117 +99,242 @@ static __device__ __forceinline__ void multiply(float (&d)[TN / 2], unsigned lon
 #endif
 }
 
-/* The sums of a warpgroup over all of k. */
-static __device__ __forceinline__ void sum_tile(float (&d)[TN / 2], unsigned panels, unsigned full,
-                                                unsigned empty, int steps, int group, bool first)
+/* A stage of the ring is read: both blocks may fill it. One thread of the warpgroup calls it. */
+static __device__ __forceinline__ void stage_release(unsigned empty, int at)
+{
+    const unsigned barrier = empty + (unsigned)(at % STAGES) * 8;
+#pragma unroll
+    for (unsigned rank = 0; rank < PARTS; rank++)
+        if (PARTS == 1)
+            barrier_arrive(barrier);
+        else
+            barrier_arrive_at(barrier, rank);
+}
+
+/* The sums of a warpgroup over all of k, from panels of the ring [at, at + steps). */
+static __device__ __forceinline__ void sum_tile(float (&d)[HALVES][TN / 2], unsigned panels,
+                                                unsigned full, unsigned empty, int at, int steps,
+                                                int first_half, bool first)
 {
     for (int i = 0; i < steps; i++) {
-        const int stage = i % STAGES;
-        const unsigned at = panels + (unsigned)(stage * STAGE_BYTES);
-        /* K inner: 64 rows are 8192 bytes; else a box holds them, which is as large for 2 bytes. */
-        const unsigned a = at + (unsigned)(group * (TM / 2) * 128), b = at + A_BYTES;
-        barrier_wait(full + (unsigned)stage * 8, i / STAGES & 1);
+        const int stage = (at + i) % STAGES;
+        const unsigned panel = panels + (unsigned)(stage * STAGE_BYTES);
+        barrier_wait(full + (unsigned)stage * 8, (at + i) / STAGES & 1);
         multiply_begin();
 #pragma unroll
         for (int kk = 0; kk < TILE_K / STEP_K; kk++)
-            multiply(d, panel_of<A_K>(a + step_of<A_K>(kk), TILE_K * 128),
-                     panel_of<B_K>(b + step_of<B_K>(kk), TILE_K * 128), i > 0 || kk > 0);
+#pragma unroll
+            for (int h = 0; h < HALVES; h++) {
+                /* K inner: 64 rows are 8192 bytes; else a box holds them, which is as large for 2 bytes. */
+                const unsigned a = panel + (unsigned)((first_half + h) * (TM / 2) * 128);
+                multiply(d[h], panel_of<A_K>(a + step_of<A_K>(kk), TILE_K * 128),
+                         panel_of<B_K>(panel + A_BYTES + step_of<B_K>(kk), TILE_K * 128),
+                         i > 0 || kk > 0);
+            }
         multiply_commit();
         /* The step before is done: its stage can be filled again. */
         multiply_wait<1>();
         if (i > 0 && first)
-            barrier_arrive(empty + (unsigned)((i - 1) % STAGES) * 8);
+            stage_release(empty, at + i - 1);
     }
     multiply_wait<0>();
+    if (first)
+        stage_release(empty, at + steps - 1);
 }
 
 /* ---- the result ---- */
 
-/* A warp has 16 rows. They go through shared memory, so that whole rows are written. */
-static __device__ __forceinline__ void write_rows(const float (&d)[TN / 2], result *room,
-                                                  result *out, const result *bias, long long row0,
-                                                  int col0, const product_sizes &g)
+enum {
+    EACH = 16 / (int)sizeof(result),   /* elements that a thread writes at a time */
+    CHUNK = 128 / (int)sizeof(result), /* columns that a warp writes at a time */
+    WIDTH = CHUNK + EACH,
+    ROOM_BYTES = 16 * (128 + 16) /* of a warp */
+};
+
+union results {
+    uint4 all;
+    result each[EACH];
+};
+
+#ifdef EPILOGUE
+#define MORE_PARAMETERS , result *kept, const sizes numbers
+#define MORE_ARGUMENTS , kept, numbers
+#else
+#define MORE_PARAMETERS
+#define MORE_ARGUMENTS
+#endif
+
+/* All of them at once, or the first n one by one. */
+static __device__ __forceinline__ void write_each(result *to, const results &y, int n)
 {
-    enum { PAD = 16 / (int)sizeof(result), WIDTH = TN + PAD };
+    if (n < 0)
+        *(uint4 *)to = y.all;
+    else
+#pragma unroll
+        for (int u = 0; u < EACH; u++)
+            if (u < n)
+                to[u] = y.each[u];
+}
+
+struct alignas(2 * sizeof(result)) result_pair {
+    result x, y;
+};
+
+/* The bias of a lane's two columns of each chunk; -0 where there is none, which changes no sum. */
+static __device__ __forceinline__ void read_bias(float (&add)[TN / CHUNK][2], const result *bias,
+                                                 int col0, const product_sizes &g)
+{
+#pragma unroll
+    for (int c = 0; c < TN / CHUNK; c++)
+#pragma unroll
+        for (int u = 0; u < 2; u++) {
+            const int in_chunk = threadIdx.x % 32 * 2 + u, col = col0 + c * CHUNK + in_chunk;
+            const bool there = g.has_bias && in_chunk < CHUNK && col < g.n;
+            add[c][u] = there ? widen(bias[col]) : -0.0f;
+        }
+}
+
+/* A warp has 16 rows. They go through shared memory, so that whole rows are written. */
+static __device__ __forceinline__ void write_rows(const float (&d)[TN / 2],
+                                                  const float (&add)[TN / CHUNK][2], result *room,
+                                                  result *out, long long job_at, int row0, int col0,
+                                                  const product_sizes &g MORE_PARAMETERS)
+{
     const int lane = threadIdx.x % 32;
 #pragma unroll
-    for (int j = 0; j < TN / 8; j++)
+    for (int c = 0; c < TN / CHUNK; c++) {
+        const int start = col0 + c * CHUNK;
 #pragma unroll
-        for (int u = 0; u < 4; u++) {
-            const int row = lane / 4 + (u / 2) * 8, col = j * 8 + lane % 4 * 2 + u % 2;
-            float x = d[j * 4 + u];
-            if (g.has_bias && col0 + col < g.n)
-                x += widen(bias[col0 + col]);
-            room[row * WIDTH + col] = narrow(x);
+        for (int j = 0; j < CHUNK / 8; j++) {
+            const int pair = j * 4 + lane % 4;
+            const float x = __shfl_sync(~0u, add[c][0], pair), y = __shfl_sync(~0u, add[c][1], pair);
+            const float *sums = &d[(c * (CHUNK / 8) + j) * 4];
+            result_pair *to = (result_pair *)(room + lane / 4 * WIDTH) + pair;
+            to[0] = {narrow(sums[0] + x), narrow(sums[1] + y)};
+            to[8 * WIDTH / 2] = {narrow(sums[2] + x), narrow(sums[3] + y)};
         }
-    __syncwarp();
-    for (int row = 0; row < 16 && row0 + row < g.m; row++) {
-        result *to = out + (row0 + row) * g.n + col0;
-        const result *from = room + row * WIDTH;
-        if (g.aligned)
-            for (int i = lane * PAD; i < TN && col0 + i < g.n; i += 32 * PAD)
-                *(uint4 *)(to + i) = *(const uint4 *)(from + i);
-        else
-            for (int i = lane; i < TN && col0 + i < g.n; i += 32)
-                to[i] = from[i];
+        __syncwarp();
+#pragma unroll 1
+        for (int i = 0; i < 4; i++) {
+            const int row = i * 4 + lane / 8, col = start + lane % 8 * EACH;
+            results y;
+            y.all = *(const uint4 *)(room + row * WIDTH + lane % 8 * EACH);
+            const bool inside = row0 + row < g.m && col < g.n;
+            const long long at = job_at + (long long)(row0 + row) * g.n + col;
+            const int n = g.aligned ? -1 : g.n - col;
+#ifdef EPILOGUE
+            if (g.keeps && inside)
+                write_each(kept + at, y, n);
+#pragma unroll
+            for (int u = 0; u < EACH; u++)
+                y.each[u] = narrow(epilogue(widen(y.each[u]), numbers));
+#endif
+            if (inside)
+                write_each(out + at, y, n);
+        }
+        __syncwarp();
     }
 }
 
-extern "C" __global__ void __launch_bounds__(384, 1)
-    product(const __grid_constant__ tensor_map map_a, const __grid_constant__ tensor_map map_b,
-            result *out, const result *bias, const product_sizes g)
+/* ---- tiles ---- */
+
+struct tile_place {
+    int row, col, batch, outer;
+    long long job;
+};
+
+/* Tiles in groups of GROUP_M rows of tiles, column by column; those of a cluster one below the other. */
+static __device__ __forceinline__ tile_place tile_at(int at, int rank, const product_sizes &g)
+{
+    const int rows = (g.tiles_m + PARTS - 1) / PARTS, high = GROUP_M / PARTS;
+    const int tiles = rows * g.tiles_n, job = at / tiles, tile = at % tiles;
+    const int group = tile / (high * g.tiles_n), first = group * high;
+    const int here = rows - first < high ? rows - first : high;
+    const int rest = tile - group * high * g.tiles_n;
+    return {((first + rest % here) * PARTS + rank) * TM, rest / here * TN, job % g.batch,
+            job / g.batch, job};
+}
+
+static __device__ __forceinline__ void copy_tiles(const tensor_map *map_a, const tensor_map *map_b,
+                                                  unsigned panels, unsigned full, unsigned empty,
+                                                  int first, int apart, int steps, int rank,
+                                                  const product_sizes &g)
+{
+    int at = 0;
+    for (int tile = first; tile < g.tiles; tile += apart) {
+        const tile_place p = tile_at(tile, rank, g);
+        for (int i = 0; i < steps; i++, at++) {
+            const int stage = at % STAGES;
+            const unsigned to = panels + (unsigned)(stage * STAGE_BYTES);
+            const unsigned barrier = full + (unsigned)stage * 8;
+            if (at >= STAGES)
+                barrier_wait(empty + (unsigned)stage * 8, (at / STAGES - 1) & 1);
+            barrier_expect(barrier, STAGE_BYTES);
+            copy_panel<TM, A_K, 0>(to, map_a, barrier, p.row, i * TILE_K, p.batch * g.a_batch,
+                                   p.outer * g.a_outer);
+            copy_panel<TN / PARTS, B_K, PARTS == 2>(
+                to + A_BYTES + (unsigned)(rank * (B_BYTES / PARTS)), map_b, barrier,
+                p.col + rank * (TN / PARTS), i * TILE_K, p.batch * g.b_batch, p.outer * g.b_outer);
+        }
+    }
+}
+
+extern "C" __global__ void
+#if CLUSTER == 2
+__cluster_dims__(2, 1, 1)
+#endif
+    __launch_bounds__(384, 1)
+        product(const __grid_constant__ tensor_map map_a, const __grid_constant__ tensor_map map_b,
+                result *out, const result *bias, const product_sizes g MORE_PARAMETERS)
 {
     extern __shared__ __align__(1024) unsigned char shared[];
     __shared__ __align__(8) unsigned long long barriers[2 * STAGES];
     const unsigned panels = (shared_at(shared) + 1023) & ~1023u;
     const unsigned full = shared_at(barriers), empty = full + STAGES * 8;
     const int warpgroup = threadIdx.x / 128, steps = (g.k + TILE_K - 1) / TILE_K;
-
-    /* Tiles in groups of GROUP_M rows of tiles, column by column. */
-    const int tiles = g.tiles_m * g.tiles_n, job = blockIdx.x / tiles, tile = blockIdx.x % tiles;
-    const int group = tile / (GROUP_M * g.tiles_n), first_m = group * GROUP_M;
-    const int high = g.tiles_m - first_m < GROUP_M ? g.tiles_m - first_m : GROUP_M;
-    const int rest = tile - group * GROUP_M * g.tiles_n;
-    const int row0 = (first_m + rest % high) * TM, col0 = rest / high * TN;
-    const int batch = job % g.batch, outer = job / g.batch;
+    const int rank = PARTS == 1 ? 0 : (int)cluster_rank();
+    const int first = blockIdx.x / PARTS, apart = gridDim.x / PARTS;
 
     if (threadIdx.x == 0) {
         for (int i = 0; i < STAGES; i++) {
             barrier_init(full + (unsigned)i * 8, 1);
-            barrier_init(empty + (unsigned)i * 8, 2);
+            barrier_init(empty + (unsigned)i * 8, PARTS * (PINGPONG ? 1 : 2));
         }
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     }
-    __syncthreads();
+    if (PARTS == 1)
+        __syncthreads();
+    else
+        cluster_meet();
 
     if (warpgroup == 0) {
         asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
         if (threadIdx.x == 0)
-            for (int i = 0; i < steps; i++) {
-                const int stage = i % STAGES;
-                const unsigned at = panels + (unsigned)(stage * STAGE_BYTES);
-                const unsigned barrier = full + (unsigned)stage * 8;
-                if (i >= STAGES)
-                    barrier_wait(empty + (unsigned)stage * 8, (i / STAGES - 1) & 1);
-                barrier_expect(barrier, STAGE_BYTES);
-                copy_panel<TM, A_K>(at, &map_a, barrier, row0, i * TILE_K, batch * g.a_batch,
-                                    outer * g.a_outer);
-                copy_panel<TN, B_K>(at + A_BYTES, &map_b, barrier, col0, i * TILE_K,
-                                    batch * g.b_batch, outer * g.b_outer);
-            }
+            copy_tiles(&map_a, &map_b, panels, full, empty, first, apart, steps, rank, g);
     } else {
         asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
-        float d[TN / 2];
+        const int mine = warpgroup - 1, warp = threadIdx.x / 32 - 4;
+        unsigned char *rooms = shared + (panels - shared_at(shared)) + STAGES * STAGE_BYTES;
+        result *room = (result *)(rooms + warp * ROOM_BYTES);
+        for (int n = PINGPONG ? mine : 0; first + n * apart < g.tiles; n += PINGPONG ? 2 : 1) {
+            const tile_place p = tile_at(first + n * apart, rank, g);
+            const int first_half = PINGPONG ? 0 : mine;
+            float d[HALVES][TN / 2], add[TN / CHUNK][2];
+            read_bias(add, bias, p.col, g);
 #pragma unroll
-        for (int i = 0; i < TN / 2; i++)
-            d[i] = 0;
-        sum_tile(d, panels, full, empty, steps, warpgroup - 1, threadIdx.x % 128 == 0);
-        /* All panels are read: their memory can take the result. */
-        asm volatile("bar.sync 1, 256;" ::: "memory");
-        const int warp = threadIdx.x / 32 - 4;
-        enum { ROOM = 16 * (TN + 16 / (int)sizeof(result)) };
-        result *room = (result *)(shared + (panels - shared_at(shared))) + warp * ROOM;
-        write_rows(d, room, out + (long long)job * g.m * g.n, bias, (long long)row0 + warp * 16,
-                   col0, g);
+            for (int h = 0; h < HALVES; h++)
+#pragma unroll
+                for (int i = 0; i < TN / 2; i++)
+                    d[h][i] = 0;
+            sum_tile(d, panels, full, empty, n * steps, steps, first_half, threadIdx.x % 128 == 0);
+#pragma unroll
+            for (int h = 0; h < HALVES; h++)
+                write_rows(d[h], add, room, out, p.job * g.m * g.n,
+                           p.row + (first_half + h) * (TM / 2) + warp % 4 * 16, p.col,
+                           g MORE_ARGUMENTS);
+        }
     }
+    /* A block must not end while the other one still writes its memory, or arrives at its barriers. */
+    if (PARTS == 2)
+        cluster_meet();
 }

@@ -109,8 +109,9 @@ typedef struct backend_native {
      * NULL. */
     void (*expect)(const backend *dev, const program *p);
     /* Prepares the chain that starts with p. *out stays NULL if emitted kernels are to run it. p stays where
-     * it is until discard. */
-    ig_status (*prepare)(const backend *dev, const program *p, native_code **out);
+     * it is until discard. by_value: of each slot, whether it is a number, in host memory; only for this call. */
+    ig_status (*prepare)(const backend *dev, const program *p, const bool *by_value,
+                         native_code **out);
     ig_status (*launch)(native_code *code, const binding *bindings, binding scratch);
     void (*discard)(native_code *code);
     /* Keeps the times of a rival and of the kernels. True if the rival is to run from now on. NULL: there are no rivals. */
@@ -118,6 +119,8 @@ typedef struct backend_native {
     /* A product of matrices with so many multiplications or more is better left alone than fused with what follows, except
      * for a bias. 0: none is. */
     int64_t plain_product;
+    bool
+        half_epilogues; /* but a product of halves may be fused with what reads only its result and numbers */
 } backend_native;
 
 /* ---- launches that are repeated ---- */

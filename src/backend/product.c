@@ -91,11 +91,12 @@ static bool is_row(const operand *o, const tape *t, int64_t n)
     return v.ndim == 2 && v.stride[0] == 0 && v.shape[1] == n && v.stride[1] == 1;
 }
 
-/* Reads the epilogue: CORE, rounded, perhaps plus a bias, stored. False if it is another. */
-static bool epilogue_read(product *c, const program *p)
+/* Reads the start of the epilogue: CORE, rounded, perhaps plus a bias, rounded. Sets the register of the value. Returns the
+ * first instruction behind it. */
+static int product_read(product *c, const program *p, int *out)
 {
     const tape *t = &p->post;
-    int value = -1, row = -1, row_operand = -1, i = 0;
+    int value = -1, row = -1, row_operand = -1, i = 0, end = 0;
     const tape_inst *in = t->inst;
     for (; i < t->n_inst; i++) {
         if (in[i].code == TAPE_CORE)
@@ -106,6 +107,7 @@ static bool epilogue_read(product *c, const program *p)
                  is_row(&t->operand[in[i].operand], t, c->n)) {
             row = in[i].dst;
             row_operand = in[i].operand;
+            continue; /* it may not be a bias */
         } else if (in[i].code == TAPE_MAP && in[i].op == OP_add && c->bias_slot < 0 && row >= 0 &&
                    row != value &&
                    ((in[i].a == value && in[i].b == row) || (in[i].a == row && in[i].b == value))) {
@@ -114,15 +116,98 @@ static bool epilogue_read(product *c, const program *p)
             c->bias_offset = t->operand[row_operand].v.offset;
         } else
             break;
+        end = i + 1;
     }
-    if (i != t->n_inst - 1 || in[i].code != TAPE_STORE || in[i].a != value ||
-        (row >= 0 && c->bias_slot < 0))
-        return false;
-    const operand *o = &t->operand[in[i].operand];
-    if (o->dtype != c->out || !view_is_contiguous(&o->v))
+    *out = value;
+    return end;
+}
+
+/* The instruction stores the register, contiguously, in the product's dtype. */
+static const operand *stored(const product *c, const tape *t, int i, int value)
+{
+    const tape_inst *in = &t->inst[i];
+    const operand *o = in->operand >= 0 ? &t->operand[in->operand] : NULL;
+    return in->code == TAPE_STORE && in->a == value && o->dtype == c->out &&
+                   view_is_contiguous(&o->v)
+               ? o
+               : NULL;
+}
+
+/* Reads an epilogue that is a bias at most, and a store. False if it is another. */
+static bool epilogue_read(product *c, const program *p)
+{
+    const tape *t = &p->post;
+    int value;
+    const int i = product_read(c, p, &value);
+    const operand *o = i == t->n_inst - 1 ? stored(c, t, i, value) : NULL;
+    if (!o)
         return false;
     c->out_slot = o->slot;
     c->out_offset = o->v.offset;
+    return true;
+}
+
+/* True if the register is the value, or one that an instruction from `first` up to `end` wrote. */
+static bool is_known(const tape *t, int first, int end, int value, int reg)
+{
+    if (reg < 0 || reg == value)
+        return true;
+    for (int i = first; i < end; i++)
+        if (t->inst[i].code != TAPE_STORE && t->inst[i].dst == reg)
+            return true;
+    return false;
+}
+
+/* True if an instruction computes with numbers and known registers alone. */
+static bool is_simple(const tape *t, const bool *by_value, const product_epilogue *e, int i)
+{
+    const tape_inst *in = &t->inst[i];
+    if (in->code == TAPE_LOAD) {
+        const operand *o = &t->operand[in->operand];
+        for (int k = 0; k < o->v.ndim; k++)
+            if (o->v.stride[k] && o->v.shape[k] > 1)
+                return false;
+        return by_value[o->slot] && ig_dtype_bytes(o->dtype) <= 4;
+    }
+    return (in->code == TAPE_MAP || in->code == TAPE_CAST || in->code == TAPE_ROUND) &&
+           in->dtype != IG_F64 && in->to != IG_F64 && is_known(t, e->first, i, e->value, in->a) &&
+           is_known(t, e->first, i, e->value, in->b) && is_known(t, e->first, i, e->value, in->c);
+}
+
+bool product_epilogue_of(const program *p, const bool *by_value, product *c, product_epilogue *e)
+{
+    const tape *t = &p->post;
+    product with_bias = *c;
+    *e = (product_epilogue){.kept_slot = -1};
+    e->first = product_read(&with_bias, p, &e->value);
+    const int last = t->n_inst - 1;
+    if (e->first >= last || t->inst[last].code != TAPE_STORE)
+        return false;
+    /* A product of halves was rounded, so that the epilogue gets what it would load. */
+    const tape_inst *before = &t->inst[e->first - 1];
+    if (dtype_is_half(c->out) && before->code != TAPE_ROUND &&
+        !(before->code == TAPE_CORE && before->dtype == c->out))
+        return false;
+    for (int i = e->first; i < last; i++) {
+        const operand *kept = e->kept_slot < 0 ? stored(c, t, i, e->value) : NULL;
+        if (kept) {
+            e->kept_slot = kept->slot;
+            e->kept_offset = kept->v.offset;
+        } else if (!is_simple(t, by_value, e, i))
+            return false;
+    }
+    e->result = t->inst[last].a;
+    const operand *o = stored(c, t, last, e->result);
+    if (!o || !is_known(t, e->first, last, -1, e->result))
+        return false;
+    /* Storing rounds, so the last rounding is left out. */
+    const tape_inst *from = &t->inst[last - 1];
+    if ((from->code == TAPE_ROUND || from->code == TAPE_CAST) && from->dst == e->result &&
+        from->dtype == IG_F32 && from->to == c->out)
+        e->result = from->a;
+    with_bias.out_slot = o->slot;
+    with_bias.out_offset = o->v.offset;
+    *c = with_bias;
     return true;
 }
 

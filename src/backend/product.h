@@ -32,6 +32,20 @@ typedef struct product {
 /* False if the program is not a contraction of floats with such matrices. */
 bool product_of(const program *p, product *out);
 
+/* An epilogue that reads only the product, its bias and numbers, and has a result of the product's dtype. */
+typedef struct product_epilogue {
+    int first;  /* instruction of the post tape, behind the bias */
+    int value;  /* register that has the product then, with the bias, rounded */
+    int result; /* register that is stored, after rounding */
+    /* The product may be stored, too, contiguously; -1: it is not. */
+    int kept_slot;
+    int64_t kept_offset;
+} product_epilogue;
+
+/* Reads the epilogue of a product whose out_slot is -1, and sets its result and bias. by_value: of each slot, whether it
+ * is a number. False, with *c unchanged, if it is another epilogue. */
+bool product_epilogue_of(const program *p, const bool *by_value, product *c, product_epilogue *out);
+
 /* The address of an element that the launch binds is a multiple of this, in bytes, at most 16. */
 int64_t product_alignment(int64_t offset, int64_t stride, ig_dtype dtype);
 

@@ -88,6 +88,11 @@ static int record_of(const schedule *s, int i)
     return n;
 }
 
+static bool slot_is_number(const schedule *s, int k)
+{
+    return s->slot[k].kind == SLOT_LEAF && engine.g.leaf[k]->is_number;
+}
+
 static ig_status emit(const schedule *s, const program *p, int record, const backend *dev,
                       emitted *out)
 {
@@ -106,7 +111,7 @@ static ig_status emit(const schedule *s, const program *p, int record, const bac
         while (s->slot[home[k]].kind != SLOT_LEAF && s->slot[home[k]].shares >= 0)
             home[k] = s->slot[home[k]].shares;
         constant[k] = s->slot[k].kind == SLOT_LEAF && s->slot[k].shares < 0;
-        by_value[k] = s->slot[k].kind == SLOT_LEAF && engine.g.leaf[k]->is_number;
+        by_value[k] = slot_is_number(s, k);
         bytes[k] = s->slot[k].bytes;
     }
     bool same = false;
@@ -203,7 +208,7 @@ static bool core_reads_number(const schedule *s, const program *p)
     for (int k = 0; k < p->chain; k++) {
         int slots[3];
         for (int n = program_core_slots(&p[k], slots), i = 0; i < n; i++)
-            if (s->slot[slots[i]].kind == SLOT_LEAF && engine.g.leaf[slots[i]]->is_number)
+            if (slot_is_number(s, slots[i]))
                 return true;
     }
     return false;
@@ -241,6 +246,19 @@ static ig_status emit_epilogue(const schedule *s, const program *p, int record, 
     return status;
 }
 
+static ig_status prepare_native(const schedule *s, const program *p, const backend *dev,
+                                native_code **out)
+{
+    bool *by_value = memory_new((size_t)s->n_slot + 1);
+    if (!by_value)
+        return IG_ERR_MEMORY;
+    for (int k = 0; k < s->n_slot; k++)
+        by_value[k] = slot_is_number(s, k);
+    const ig_status status = dev->native->prepare(dev, p, by_value, out);
+    memory_free(by_value);
+    return status;
+}
+
 static ig_status make(const schedule *s, int i, const backend *dev, emitted_program *c)
 {
     const program *p = &s->program[i];
@@ -253,7 +271,7 @@ static ig_status make(const schedule *s, int i, const backend *dev, emitted_prog
                          fault_ops(&p[k], ops));
     }
     if (dev->native && !core_reads_number(s, p))
-        TRY(dev->native->prepare(dev, p, &c->native));
+        TRY(prepare_native(s, p, dev, &c->native));
     if (c->native)
         c->native->label = c->label;
     if (!c->native && p->kind == PROGRAM_KERNEL)

@@ -76,6 +76,7 @@ schedule_rules engine_rules(const backend *dev)
     return (schedule_rules){.contract_ends = true,
                             .contract_width = dev->limits.cpu ? 0 : NARROW,
                             .plain_product = dev->native ? dev->native->plain_product : 0,
+                            .half_epilogues = dev->native && dev->native->half_epilogues,
                             .chain_bytes =
                                 shared > 2 * FOLD_BYTES ? shared - FOLD_BYTES : FOLD_BYTES,
                             .team_points = 1024,

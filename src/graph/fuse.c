@@ -128,16 +128,69 @@ static bool is_row(const ig_array *y)
     return v->ndim > 0 && v->stride[v->ndim - 1] == 1;
 }
 
+/* True if input i of x is a number, or a value of the group. */
+static bool is_simple_input(const fuser *f, const ig_array *x, int i, int gi)
+{
+    const int s = source_of(f, x, i);
+    return s < 0 ? x->in[i]->root->is_number : group_at(f, s) == gi;
+}
+
+/* True if map node x, which has another dtype than the product of group gi, becomes a value of that dtype by map nodes that
+ * compute with such values and numbers alone. Another value would take more memory than the product. */
+static bool returns_to(const fuser *f, const ig_array *x, ig_dtype dtype, int gi)
+{
+    enum { WINDOW = 64 };
+    bool open[WINDOW] = {true}, used[WINDOW] = {false}; /* of nodes from x on */
+    const int first = x->index;
+    for (int y = first + 1; y < f->g->n_node; y++) {
+        const ig_array *next = f->g->node[y];
+        bool reads = false, simple = true;
+        for (int i = 0; i < next->n_in; i++) {
+            const int at = source_of(f, next, i) - first;
+            const bool here = at >= 0 && at < WINDOW && open[at];
+            if (here)
+                used[at] = reads = true;
+            simple = simple && node_reads_elementwise(next, i) &&
+                     (here || is_simple_input(f, next, i, gi));
+        }
+        if (!reads)
+            continue;
+        if (!simple || y - first >= WINDOW || node_program(next) != PROGRAM_MAP ||
+            view_size(&next->view) != view_size(&x->view))
+            return false;
+        open[y - first] = next->dtype != dtype;
+    }
+    for (int i = 0; i < WINDOW; i++)
+        if (open[i] && !used[i])
+            return false; /* a result */
+    return true;
+}
+
+/* True if x may follow a product of halves in the device's own kernel. */
+static bool is_simple_epilogue(const fuser *f, const ig_array *x, const ig_array *core, int gi)
+{
+    const ig_dtype dtype = (ig_dtype)core->dtype;
+    if (!f->rules->half_epilogues || !dtype_is_half(dtype) || x->op == OP_bits || x->op == OP_iota)
+        return false;
+    for (int i = 0; i < x->n_in; i++)
+        if (!node_reads_elementwise(x, i) || !is_simple_input(f, x, i, gi))
+            return false;
+    return x->dtype == dtype || returns_to(f, x, dtype, gi);
+}
+
 /* True if x must not join the epilogue of the group's core, through input j: code of the device computes the core, and
  * adds a bias at most. */
-static bool is_left_alone(const fuser *f, const ig_array *x, int j, const group *g)
+static bool is_left_alone(const fuser *f, const ig_array *x, int j, int gi)
 {
+    const group *g = &f->group[gi];
     const ig_array *core = g->core >= 0 ? f->g->node[g->core] : NULL;
     if (!core || f->rules->plain_product == 0 || f->g->math == IG_MATH_SAME ||
         product_work(core) < (double)f->rules->plain_product)
         return false;
-    return x->op != OP_add || source_of(f, x, j) != g->core || x->in[0]->root == x->in[1]->root ||
-           x->in[1 - j]->dtype != core->dtype || !is_row(x->in[1 - j]);
+    const bool is_bias = x->op == OP_add && source_of(f, x, j) == g->core &&
+                         x->in[0]->root != x->in[1]->root && x->in[1 - j]->dtype == core->dtype &&
+                         is_row(x->in[1 - j]);
+    return !is_bias && !is_simple_epilogue(f, x, core, gi);
 }
 
 static int nodes_most(const fuser *f)
@@ -159,7 +212,7 @@ static role can_join(const fuser *f, const ig_array *x, int j, int gi)
         if (core->op == OP_assemble || !program_kinds[node_program(core)].has_epilogue)
             return ROLE_NONE;
     }
-    if (r == ROLE_POST && is_left_alone(f, x, j, g))
+    if (r == ROLE_POST && is_left_alone(f, x, j, gi))
         return ROLE_NONE;
     if (r == ROLE_PRE && g->permuted && (x->op == OP_bits || x->op == OP_iota))
         return ROLE_NONE;

@@ -104,6 +104,7 @@ typedef struct schedule_rules {
      * one's result have at most so many elements together, as in attention; 0: always. */
     int64_t contract_width;
     int64_t plain_product; /* as backend_native's */
+    bool half_epilogues;   /* as well */
     /* Memory for the temporaries that only a chain uses. Of rows of at most team_points points, team_rows
      * are computed at once, of longer ones one. Chains of contractions have no such limit. 0: a chain that
      * begins with a contraction keeps all of its temporaries by rows, whatever they take, and other chains

@@ -1,5 +1,5 @@
-/* The fake driver: tensor maps, and a plain kernel in place of kernels/attention.cu, whose instructions lane code does
- * not know. A map holds the address, the sizes and the strides that it was made of. */
+/* The fake driver: tensor maps, and plain kernels in place of kernels/attention.cu and kernels/tensor_product.cu, whose
+ * instructions lane code does not know. A map holds the address, the sizes and the strides that it was made of. */
 #include "fakecuda/parts.h"
 
 #include <string.h>
@@ -24,8 +24,7 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuui
     return (uintptr_t)at % 16 == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* One thread computes a row. Only f16 and rows of up to 128 elements. */
-static const char attend[] =
+static const char halves[] =
     "struct alignas(64) tensor_map { unsigned long long words[16]; };\n"
     "__device__ float wide(unsigned short h)\n"
     "{\n"
@@ -50,7 +49,42 @@ static const char attend[] =
     "{\n"
     "    return (const unsigned short *)(m.words[0] + y * m.words[8] + z * m.words[9] + w * "
     "m.words[10]);\n"
-    "}\n"
+    "}\n";
+
+/* Only f16. */
+static const char product[] =
+    "#ifdef EPILOGUE\n"
+    "#define MORE , unsigned short *kept, const sizes numbers\n"
+    "#else\n"
+    "#define MORE\n"
+    "#endif\n"
+    "extern \"C\" __global__ void product(const tensor_map a, const tensor_map b, unsigned short "
+    "*out,\n"
+    "                                   const unsigned short *bias, const product_sizes g MORE)\n"
+    "{\n"
+    "    const int jobs = g.tiles / ((g.tiles_m + CLUSTER - 1) / CLUSTER * g.tiles_n);\n"
+    "    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < jobs * g.m * g.n;\n"
+    "         i += gridDim.x * blockDim.x) {\n"
+    "        const int n = i % g.n, m = i / g.n % g.m, job = i / g.n / g.m;\n"
+    "        const int z = job % g.batch, w = job / g.batch;\n"
+    "        float sum = 0;\n"
+    "        for (int k = 0; k < g.k; k++) {\n"
+    "            const unsigned short *x = row(a, A_K ? m : k, z * g.a_batch, w * g.a_outer);\n"
+    "            const unsigned short *y = row(b, B_K ? n : k, z * g.b_batch, w * g.b_outer);\n"
+    "            sum += wide(x[A_K ? k : m]) * wide(y[B_K ? k : n]);\n"
+    "        }\n"
+    "        unsigned short y = narrow(g.has_bias ? sum + wide(bias[n]) : sum);\n"
+    "#ifdef EPILOGUE\n"
+    "        if (g.keeps)\n"
+    "            kept[i] = y;\n"
+    "        y = narrow(epilogue(wide(y), numbers));\n"
+    "#endif\n"
+    "        out[i] = y;\n"
+    "    }\n"
+    "}\n";
+
+/* One thread computes a row. Only f16 and rows of up to 128 elements. */
+static const char attend[] =
     "extern \"C\" __global__ void attend(const tensor_map q, const tensor_map k, const tensor_map "
     "v,\n"
     "                                  unsigned short *out, float *lse, const unsigned char "
@@ -90,13 +124,18 @@ bool fake_stands_in(const char *source, char *to, size_t room)
     const char *arguments = strstr(source, "#define CUDA_ARGUMENTS_H"),
                *end = arguments ? strstr(arguments, "#endif") : NULL,
                *causal = strstr(source, "#define CAUSAL 1");
-    if (!strstr(source, "attend(const __grid_constant__") || !end)
+    const bool is_product = strstr(source, "product(const __grid_constant__");
+    if ((!is_product && !strstr(source, "attend(const __grid_constant__")) || !end)
         return false;
+    /* The definitions of a product, and its epilogue, are in front. */
+    const size_t before = is_product ? (size_t)(strstr(source, "#ifndef CUDA_ARG") - source) : 0;
     const size_t bytes = (size_t)(end - arguments);
-    if (bytes + sizeof attend + 64 > room)
+    if (before + bytes + sizeof halves + sizeof attend + sizeof product + 64 > room)
         return false;
     strcpy(to, causal ? "#define CAUSAL 1\n" : "#define CAUSAL 0\n");
+    strncat(to, source, before);
     strncat(to, arguments, bytes);
-    strcat(to, attend);
+    strcat(to, halves);
+    strcat(to, is_product ? product : attend);
     return true;
 }

@@ -124,7 +124,7 @@ __attribute__((weak)) bool fake_stands_in(const char *source, char *to, size_t r
 
 CUresult cuModuleLoadData(CUmodule *module, const void *image)
 {
-    static char stand_in[1 << 14];
+    static char stand_in[1 << 15];
     CUresult status = fake_enter(__func__);
     if (status != CUDA_SUCCESS)
         return fake_done(status);

@@ -169,10 +169,11 @@ static ig_status convolution_launch(const program *p, const binding *bindings)
 
 /* ---- the device ---- */
 
-static ig_status prepare(const backend *dev, const program *p, native_code **out)
+static ig_status prepare(const backend *dev, const program *p, const bool *by_value,
+                         native_code **out)
 {
     product c;
-    (void)dev;
+    (void)dev, (void)by_value;
     *out = NULL;
     if (p->kind == PROGRAM_KERNEL) {
         attention *a = memory_new(sizeof *a);

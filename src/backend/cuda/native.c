@@ -62,20 +62,28 @@ void cuda_native_release(cuda_device *d)
     dnn_release(d);
 }
 
-/* A product by cuBLASLt, or else by the device's tensor cores. */
-static ig_status prepare_product(cuda_device *d, const program *p, cuda_native **out)
+/* An old compiler does not know the instructions: then other code runs. */
+static void forgive(ig_status status, bool failed)
 {
-    const bool tf32 = p->math == IG_MATH_TF32;
+    if (status != IG_OK && !failed)
+        ig_error(NULL);
+}
+
+/* A product with an epilogue by our own kernel, which saves a pass over the result; others by cuBLASLt, or else by the
+ * device's tensor cores. */
+static ig_status prepare_product(cuda_device *d, const program *p, const bool *by_value,
+                                 cuda_native **out)
+{
+    const bool tf32 = p->math == IG_MATH_TF32, failed = ig_failed();
     product c;
     if (p->math == IG_MATH_SAME || !product_of(p, &c) || is_small(&c))
         return IG_OK;
-    TRY(lt_prepare(d, &c, tf32, out));
-    if (*out)
-        return IG_OK;
-    const bool failed = ig_failed();
-    if (tensor_prepare(d, &c, tf32, out) != IG_OK && !failed)
-        ig_error(
-            NULL); /* an old compiler does not know the instructions; the emitted kernel runs */
+    if (c.out_slot < 0)
+        forgive(tensor_prepare_epilogue(d, p, by_value, out), failed);
+    if (!*out)
+        TRY(lt_prepare(d, &c, tf32, out));
+    if (!*out)
+        forgive(tensor_prepare(d, &c, tf32, out), failed);
     return IG_OK;
 }
 
@@ -88,13 +96,14 @@ static void expect(const backend *dev, const program *p)
         lt_expect();
 }
 
-static ig_status prepare(const backend *dev, const program *p, native_code **out)
+static ig_status prepare(const backend *dev, const program *p, const bool *by_value,
+                         native_code **out)
 {
     cuda_device *d = cuda_device_of(dev);
     cuda_native *code = NULL;
     *out = NULL;
     if (p->kind != PROGRAM_KERNEL)
-        TRY(prepare_product(d, p, &code));
+        TRY(prepare_product(d, p, by_value, &code));
     else if (attention_offers(d, p->kernel->native))
         TRY(attention_prepare(d, p, &code));
     else
@@ -130,4 +139,5 @@ const backend_native cuda_native_programs = {.offers = offers,
                                              .prepare = prepare,
                                              .launch = launch,
                                              .discard = discard,
-                                             .plain_product = FEW_WITH_EPILOGUE};
+                                             .plain_product = FEW_WITH_EPILOGUE,
+                                             .half_epilogues = true};

@@ -45,5 +45,8 @@ void lt_expect(void);
 /* Each returns IG_OK with *out NULL if it does not run the product. */
 ig_status lt_prepare(cuda_device *d, const product *c, bool tf32, cuda_native **out);
 ig_status tensor_prepare(cuda_device *d, const product *c, bool tf32, cuda_native **out);
+/* A product of halves with an epilogue, in one kernel: on Hopper. by_value is that of backend_native's prepare. */
+ig_status tensor_prepare_epilogue(cuda_device *d, const program *p, const bool *by_value,
+                                  cuda_native **out);
 
 #endif

@@ -1,14 +1,16 @@
-/* Products on tensor cores, where cuBLASLt is absent: on Hopper by kernels/tensor_product.cu, on other GPUs
- * since Ampere by kernels/mma_product.cu.
+/* Products on tensor cores, where cuBLASLt is absent or an epilogue follows: on Hopper by kernels/tensor_product.cu, on
+ * other GPUs since Ampere by kernels/mma_product.cu.
  *
  * Both need rows at multiples of 16 bytes. tf32, and the second kernel, need k as the inner axis. Other operands
  * are packed into scratch first. Each sum is computed in one order, whatever the grid is. */
 #include "backend/cuda/arguments.h"
+#include "backend/cuda/epilogue.h"
 #include "backend/cuda/native.h"
 
 #include "base/embed.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/text.h"
 
 #include <stdio.h>
 
@@ -23,7 +25,8 @@ enum {
     TM = 128,
     STAGE_ROW = 128, /* bytes of a panel's row */
     HOPPER_THREADS = 384,
-    HOPPER_SHARED = 192 * 1024 + 1024,
+    HOPPER_SHARED =
+        192 * 1024 + 8 * 16 * 144 + 1024, /* panels; rows of eight warps; to align them */
     MMA_THREADS = 256,
     MMA_SHARED = 64 * 1024,
     ALIGN = 256
@@ -34,15 +37,23 @@ typedef struct tensor_product {
     product c;
     cuda_kernel *kernel, *pack;
     bool hopper;
-    int tn, bytes; /* columns of a tile; bytes of an element */
+    int tn, bytes;      /* columns of a tile; bytes of an element */
+    int turns, cluster; /* of Hopper's kernel: PINGPONG, CLUSTER */
     bool packed[2];
     product_side side[2];      /* as the kernel reads them: packed ones lie in scratch */
     uint64_t scratch_place[2]; /* of packed ones */
     product_sizes sizes;       /* of Hopper's kernel */
     mma_sizes mma;             /* of the other */
+    cuda_epilogue epilogue;
+    int kept_slot; /* where Hopper's kernel also writes the product before the epilogue; -1 */
+    int64_t kept_offset;
 } tensor_product;
 
-static void discard(cuda_native *code) { memory_free(code); }
+static void discard(cuda_native *code)
+{
+    cuda_epilogue_free(&((tensor_product *)code)->epilogue);
+    memory_free(code);
+}
 
 /* ---- kernels ---- */
 
@@ -53,29 +64,45 @@ static kernel_param bytes_param(size_t bytes)
     return (kernel_param){.kind = KERNEL_BYTES, .bytes = bytes};
 }
 
+static ig_status hopper_kernel_of(tensor_product *p, cuda_device *d, int result)
+{
+    const ig_dtype in = p->c.in;
+    const kernel_param map = bytes_param(sizeof(CUtensorMap));
+    const kernel_param params[] = {
+        map,
+        map,
+        a_pointer,
+        a_pointer,
+        bytes_param(sizeof(product_sizes)),
+        a_pointer,
+        bytes_param(p->epilogue.text ? p->epilogue.e.step[0].sizes_bytes : 0)};
+    text t = {0};
+    if (p->epilogue.text)
+        text_add(&t, "%s#define EPILOGUE\n", p->epilogue.text);
+    text_add(&t,
+             "#define TYPE \"%s\"\n#define BYTES %d\n#define A_K %d\n#define B_K %d\n"
+             "#define TN %d\n#define OUT %d\n#define PINGPONG %d\n#define CLUSTER %d\n",
+             in == IG_F32 ? "tf32" : ig_dtype_name(in), p->bytes, p->side[0].k_inner,
+             p->side[1].k_inner, p->tn, result, p->turns, p->cluster);
+    char *definitions = text_take(&t);
+    if (!definitions)
+        return IG_ERR_MEMORY;
+    const cuda_text whole = {
+        definitions, {kernels_arguments, kernels_hopper, kernels_result, kernels_tensor_product},
+        "product",   "a",
+        params,      p->epilogue.text ? 7 : 5};
+    const ig_status status = cuda_text_kernel(d, &whole, &p->kernel);
+    memory_free(definitions);
+    return status;
+}
+
 static ig_status kernel_of(tensor_product *p, cuda_device *d)
 {
     const ig_dtype in = p->c.in, out = p->c.out;
     const int result = out == IG_F32 ? 0 : out == IG_F16 ? 1 : 2;
-    char definitions[200];
-    if (p->hopper) {
-        const kernel_param map = bytes_param(sizeof(CUtensorMap));
-        const kernel_param params[] = {map, map, a_pointer, a_pointer,
-                                       bytes_param(sizeof(product_sizes))};
-        snprintf(definitions, sizeof definitions,
-                 "#define TYPE \"%s\"\n#define BYTES %d\n#define A_K %d\n#define B_K %d\n"
-                 "#define TN %d\n#define OUT %d\n",
-                 in == IG_F32 ? "tf32" : ig_dtype_name(in), p->bytes, p->side[0].k_inner,
-                 p->side[1].k_inner, p->tn, result);
-        const cuda_text t = {
-            definitions,
-            {kernels_arguments, kernels_hopper, kernels_result, kernels_tensor_product},
-            "product",
-            "a",
-            params,
-            5};
-        return cuda_text_kernel(d, &t, &p->kernel);
-    }
+    char definitions[80];
+    if (p->hopper)
+        return hopper_kernel_of(p, d, result);
     const kernel_param params[] = {a_pointer, a_pointer, a_pointer, a_pointer,
                                    bytes_param(sizeof(mma_sizes))};
     snprintf(definitions, sizeof definitions, "#define TYPE \"%s\"\n#define OUT %d\n",
@@ -109,7 +136,7 @@ static ig_status map_set(CUtensorMap *map, const tensor_product *p, int i, CUdev
                                 s->batch ? (uint64_t)c->batch : 1,
                                 s->outer ? (uint64_t)c->outer : 1};
     const int64_t strides[3] = {s->ld, s->batch, s->outer};
-    const cuuint32_t box[2] = {inner, s->k_inner ? (uint32_t)(i ? p->tn : TM) : inner};
+    const cuuint32_t box[2] = {inner, s->k_inner ? (uint32_t)(i ? p->tn / p->cluster : TM) : inner};
     return cuda_map(p->base.dev, map, at, p->bytes, dims, strides, box);
 }
 
@@ -165,12 +192,27 @@ static ig_status launch(cuda_native *code, const binding *bindings, binding scra
     binding bias = c->bias_slot < 0 ? (binding){0} : bindings[c->bias_slot];
     out.offset += (size_t)c->out_offset * ig_dtype_bytes(c->out);
     bias.offset += (size_t)c->bias_offset * ig_dtype_bytes(c->out);
+    binding kept = {0};
+    if (p->epilogue.text)
+        cuda_epilogue_read(&p->epilogue, bindings);
+    if (p->epilogue.text && p->kept_slot >= 0) {
+        kept = bindings[p->kept_slot];
+        kept.offset += (size_t)p->kept_offset * ig_dtype_bytes(c->out);
+    }
     const kernel_arg by_hopper[] = {
-        {.bytes = &maps[0]}, {.bytes = &maps[1]}, {.at = out}, {.at = bias}, {.bytes = &p->sizes}};
+        {.bytes = &maps[0]},
+        {.bytes = &maps[1]},
+        {.at = out},
+        {.at = bias},
+        {.bytes = &p->sizes},
+        {.at = kept},
+        {.bytes = p->epilogue.text ? p->epilogue.e.step[0].sizes : NULL}};
     const kernel_arg by_mma[] = {
         {.at = at[0]}, {.at = at[1]}, {.at = out}, {.at = bias}, {.bytes = &p->mma}};
     const int64_t tiles = (int64_t)p->sizes.tiles_m * p->sizes.tiles_n * c->batch * c->outer;
-    const kernel_launch l = {.grid = {(uint32_t)tiles, 1, 1},
+    const int64_t most = p->base.dev->cores / p->cluster;
+    const int64_t blocks = (p->sizes.tiles < most ? p->sizes.tiles : most) * p->cluster;
+    const kernel_launch l = {.grid = {(uint32_t)(p->hopper ? blocks : tiles), 1, 1},
                              .block = {p->hopper ? HOPPER_THREADS : MMA_THREADS, 1, 1},
                              .shared_bytes = p->hopper ? HOPPER_SHARED : MMA_SHARED,
                              .args = p->hopper ? by_hopper : by_mma};
@@ -213,12 +255,15 @@ static void sizes_set(tensor_product *p)
         .batch = (int)c->batch,
         .tiles_m = tiles_m,
         .tiles_n = tiles_n,
+        .tiles = (int)((tiles_m + p->cluster - 1) / p->cluster * tiles_n * c->batch * c->outer),
         .a_batch = p->side[0].batch != 0,
         .a_outer = p->side[0].outer != 0,
         .b_batch = p->side[1].batch != 0,
         .b_outer = p->side[1].outer != 0,
         .has_bias = c->bias_slot >= 0,
-        .aligned = c->n * size % 16 == 0 && c->out_offset * size % 16 == 0,
+        .keeps = p->kept_slot >= 0,
+        .aligned = c->n * size % 16 == 0 && c->out_offset * size % 16 == 0 &&
+                   (p->kept_slot < 0 || p->kept_offset * size % 16 == 0),
     };
     p->mma = (mma_sizes){
         .a_ld = p->side[0].ld,
@@ -253,23 +298,26 @@ static bool can_run(const cuda_device *d, const product *c, bool tf32)
            c->k <= POINTS && tiles < POINTS;
 }
 
-ig_status tensor_prepare(cuda_device *d, const product *c, bool tf32, cuda_native **out)
+/* Tiles for a Hopper: the larger ones have too few blocks for the device if the result is small. */
+static void tiles_set(tensor_product *p, int cores)
 {
-    *out = NULL;
-    if (!can_run(d, c, tf32))
-        return IG_OK;
-    tensor_product *p = memory_new(sizeof *p);
-    if (!p)
-        return IG_ERR_MEMORY;
+    const product *c = &p->c;
+    const int64_t rows = (c->m + TM - 1) / TM * c->batch * c->outer;
+    const bool many = rows * ((c->n + 255) / 256) >= cores && c->n > 128;
+    p->tn = p->hopper && many ? 256 : 128;
+    p->cluster = p->hopper && c->m > TM ? 2 : 1;
+    p->turns = 0;
+}
+
+/* p has the product, and the epilogue if there is one; it is freed on failure. */
+static ig_status prepare(tensor_product *p, cuda_device *d, cuda_native **out)
+{
+    const product *c = &p->c;
     p->base =
         (cuda_native){{.name = "tensor cores", .core_only = c->out_slot < 0}, d, launch, discard};
-    p->c = *c;
     p->hopper = d->capability == HOPPER && cu.tensor_map;
     p->bytes = (int)ig_dtype_bytes(c->in);
-    /* The larger tiles have too few blocks for the device if the result is small. */
-    const int64_t rows = (c->m + TM - 1) / TM * c->batch * c->outer;
-    const bool many = rows * ((c->n + 255) / 256) >= d->cores && c->n > 128;
-    p->tn = p->hopper && many ? 256 : 128;
+    tiles_set(p, d->cores);
     uint64_t used = 0;
     if (c->out_slot < 0)
         used =
@@ -285,6 +333,41 @@ ig_status tensor_prepare(cuda_device *d, const product *c, bool tf32, cuda_nativ
     if (status == IG_OK)
         *out = &p->base;
     else
-        memory_free(p);
+        discard(&p->base);
+    return status;
+}
+
+ig_status tensor_prepare(cuda_device *d, const product *c, bool tf32, cuda_native **out)
+{
+    *out = NULL;
+    if (!can_run(d, c, tf32))
+        return IG_OK;
+    tensor_product *p = memory_new(sizeof *p);
+    if (!p)
+        return IG_ERR_MEMORY;
+    p->c = *c;
+    p->kept_slot = -1;
+    return prepare(p, d, out);
+}
+
+ig_status tensor_prepare_epilogue(cuda_device *d, const program *p, const bool *by_value,
+                                  cuda_native **out)
+{
+    product c;
+    product_epilogue e;
+    *out = NULL;
+    if (d->capability != HOPPER || !cu.tensor_map || !product_of(p, &c) || !dtype_is_half(c.in) ||
+        c.in != c.out || !can_run(d, &c, false) || !product_epilogue_of(p, by_value, &c, &e))
+        return IG_OK;
+    tensor_product *t = memory_new(sizeof *t);
+    if (!t)
+        return IG_ERR_MEMORY;
+    t->c = c;
+    t->kept_slot = e.kept_slot;
+    t->kept_offset = e.kept_offset;
+    const ig_status status = cuda_epilogue_make(p, &c, &e, by_value, &t->epilogue);
+    if (status == IG_OK)
+        return prepare(t, d, out);
+    memory_free(t);
     return status;
 }

@@ -185,10 +185,12 @@ static ig_status prepare_product(metal_device *d, const product *c, bool rival, 
     return status;
 }
 
-static ig_status prepare(const backend *dev, const program *p, native_code **out)
+static ig_status prepare(const backend *dev, const program *p, const bool *by_value,
+                         native_code **out)
 {
     metal_device *d = metal_device_of(dev);
     product c;
+    (void)by_value;
     *out = NULL;
     if (d->mps == MPS_OFF || p->kind != PROGRAM_CONTRACT || p->math == IG_MATH_SAME ||
         !product_of(p, &c))

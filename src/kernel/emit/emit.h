@@ -106,4 +106,16 @@ const char *library_find(void *context, const char *name, bool quoted, size_t *b
 ig_status emit_program(const program *p, const emit_target *target, emitted *out);
 void emitted_free(emitted *e);
 
+/* Instructions of a tape that compute one f32 value from another, without arrays. */
+typedef struct emit_part {
+    int first, end;
+    int value, result; /* registers: of what goes in, and of what comes out */
+    ig_dtype dtype;    /* of what goes in */
+} emit_part;
+
+/* Text with the function `float epilogue(float, sizes)` that computes the part, and a kernel `epilogue_kernel` that applies it
+ * to one value. It is the only step; its sizes and values are those of `sizes`. */
+ig_status emit_function(const tape *t, const emit_part *part, const emit_target *target,
+                        emitted *out);
+
 #endif
