@@ -111,10 +111,10 @@ static __device__ __forceinline__ void stage_release(unsigned empty, int at)
             barrier_arrive_at(barrier, rank);
 }
 
-/* The sums of a warpgroup over all of k, from panels of the ring [at, at + steps). */
+/* The sums of a warpgroup over all of k, from panels of the ring [at, at + steps). Then it is the other one's turn. */
 static __device__ __forceinline__ void sum_tile(float (&d)[HALVES][TN / 2], unsigned panels,
-                                                unsigned full, unsigned empty, int at, int steps,
-                                                int first_half, bool first)
+                                                unsigned full, unsigned empty, unsigned turn,
+                                                int at, int steps, int first_half, bool first)
 {
     for (int i = 0; i < steps; i++) {
         const int stage = (at + i) % STAGES;
@@ -137,6 +137,8 @@ static __device__ __forceinline__ void sum_tile(float (&d)[HALVES][TN / 2], unsi
         if (i > 0 && first)
             stage_release(empty, at + i - 1);
     }
+    if (PINGPONG && first)
+        barrier_arrive(turn);
     multiply_wait<0>();
     if (first)
         stage_release(empty, at + steps - 1);
@@ -288,9 +290,10 @@ __cluster_dims__(2, 1, 1)
                 result *out, const result *bias, const product_sizes g MORE_PARAMETERS)
 {
     extern __shared__ __align__(1024) unsigned char shared[];
-    __shared__ __align__(8) unsigned long long barriers[2 * STAGES];
+    __shared__ __align__(8) unsigned long long barriers[2 * STAGES + 2];
     const unsigned panels = (shared_at(shared) + 1023) & ~1023u;
     const unsigned full = shared_at(barriers), empty = full + STAGES * 8;
+    const unsigned turns = empty + STAGES * 8; /* of each of the two warpgroups that multiply */
     const int warpgroup = threadIdx.x / 128, steps = (g.k + TILE_K - 1) / TILE_K;
     const int rank = PARTS == 1 ? 0 : (int)cluster_rank();
     const int first = blockIdx.x / PARTS, apart = gridDim.x / PARTS;
@@ -300,6 +303,8 @@ __cluster_dims__(2, 1, 1)
             barrier_init(full + (unsigned)i * 8, 1);
             barrier_init(empty + (unsigned)i * 8, PARTS * (PINGPONG ? 1 : 2));
         }
+        for (int i = 0; i < 2; i++)
+            barrier_init(turns + (unsigned)i * 8, 1);
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     }
     if (PARTS == 1)
@@ -326,7 +331,11 @@ __cluster_dims__(2, 1, 1)
 #pragma unroll
                 for (int i = 0; i < TN / 2; i++)
                     d[h][i] = 0;
-            sum_tile(d, panels, full, empty, n * steps, steps, first_half, threadIdx.x % 128 == 0);
+            /* Only then is each stage at most one turn of the ring behind, which a parity can tell. */
+            if (PINGPONG && n > 0)
+                barrier_wait(turns + (unsigned)mine * 8, (n - 1) / 2 & 1);
+            sum_tile(d, panels, full, empty, turns + (unsigned)(1 - mine) * 8, n * steps, steps,
+                     first_half, threadIdx.x % 128 == 0);
 #pragma unroll
             for (int h = 0; h < HALVES; h++)
                 write_rows(d[h], add, room, out, p.job * g.m * g.n,
