@@ -21,9 +21,9 @@ typedef struct packed {
 } packed;
 
 enum {
-    READS_LEAST = 2, /* evaluations that have read the matrix */
-    ROWS_MOST = 256, /* more rows pay for packing anyway */
-    SHARE = 4        /* panels are at most this part of the memory limit */
+    READS_LEAST = 2,  /* evaluations that have read the matrix */
+    ROWS_MOST = 2048, /* more rows pay for packing anyway */
+    SHARE = 4         /* panels are at most this part of the memory limit */
 };
 #define MATRIX_LEAST ((int64_t)256 << 10) /* bytes: smaller ones are packed in no time */
 
