@@ -62,9 +62,7 @@ typedef struct kernel_image {
     int n_params;
     bool dynamic_shared; /* one more parameter at the end: a pointer to the block's shared memory */
     bool avoid_optimizer; /* compilers for CPUs are known to break it when they optimize */
-    uint32_t min_blocks;  /* so many blocks of max_threads must fit a processor; 0: not declared */
-    uint32_t max_threads;
-    bool is_emitted; /* the text is ours: it uses no texture and no function of a runtime */
+    bool is_emitted;      /* the text is ours: it uses no texture and no function of a runtime */
 } kernel_image;
 
 /* A kernel that is ready to launch: the first member of a backend's own struct. */

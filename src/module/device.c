@@ -67,8 +67,6 @@ static ig_status translate(const kernel_tree *tree, module_built *b, kernel_imag
     out->n_params = b->printed->n_params;
     out->dynamic_shared = b->printed->dynamic_shared;
     out->avoid_optimizer = b->printed->avoid_optimizer;
-    out->max_threads = b->entry->max_threads;
-    out->min_blocks = b->entry->min_blocks;
     out->is_emitted = b->whole_warps;
     return IG_OK;
 }

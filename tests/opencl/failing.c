@@ -140,7 +140,6 @@ cl_int clGetDeviceIDs(cl_platform_id id, cl_device_type type, cl_uint n, cl_devi
 static bool nvidia_number(cl_device_info what, cl_uint *out)
 {
     static const cl_uint numbers[][2] = {{CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV, 9},
-                                         {CL_DEVICE_REGISTERS_PER_BLOCK_NV, 65536},
                                          {CL_DEVICE_WARP_SIZE_NV, 32}};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         if (numbers[i][0] == what)
@@ -156,7 +155,7 @@ static bool is_nvidia(void)
 
 cl_int clGetDeviceInfo(cl_device_id id, cl_device_info what, size_t bytes, void *to, size_t *got)
 {
-    static const char extensions[] = "cl_nv_compiler_options cl_nv_device_attribute_query";
+    static const char extensions[] = "cl_nv_device_attribute_query";
     cl_uint number;
     if (fails())
         return CL_DEVICE_NOT_AVAILABLE;

@@ -527,37 +527,32 @@ static void headers_are_read_if_needed(void **unused)
     assert_int_equal(shim.binaries(), asked);
 }
 
-/* On NVIDIA's OpenCL the blocks that a kernel declares must fit a processor with the registers of their threads, and float
- * extremes are instructions. */
-static void nvidia_limits_registers(void **unused)
+/* On NVIDIA's OpenCL a warp shuffles if all of it takes part, and float extremes are instructions. */
+static void nvidia_has_instructions(void **unused)
 {
     (void)unused;
-    kernel_code *k = NULL;
-    kernel_image t = opencl_number;
     backend_release_all();
     setenv("IG_TEST_PLATFORM", "NVIDIA CUDA", 1);
     setenv("IG_TEST_GPU", "1", 1);
     const backend *dev = backend_opencl.at(0);
     if (dev) {
         assert_true(dev->limits.extremes && dev->limits.whole_shuffles);
-        const uint32_t rows[][3] = {
-            {256, 3, 80}, {128, 4, 128}, {0, 0, 0}, {256, 0, 0}, {64, 2, 0}};
-        for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-            char expected[40];
-            snprintf(expected, sizeof expected, "-cl-nv-maxrregcount=%u", rows[i][2]);
-            t.max_threads = rows[i][0];
-            t.min_blocks = rows[i][1];
-            assert_int_equal(dev->kernel_build(dev, &t, &k), IG_OK);
-            dev->kernel_discard(k);
-            if (rows[i][2])
-                assert_non_null(strstr(shim.options(), expected));
-            else
-                assert_null(strstr(shim.options(), "maxrregcount"));
-        }
+        assert_int_equal(dev->limits.subgroup, 32);
+        ig_scope_begin();
+        assert_int_equal(ig_set_device("opencl:0"), IG_OK);
+        ig_array *x = ig_from_data((const float[]){1, 2}, IG_SHAPE(2), IG_F32);
+        x = ig_maximum(x, ig_multiply(x, x));
+        assert_int_equal(ig_eval(&x, 1), IG_ERR_DEVICE); /* PoCL takes no instructions */
+        assert_non_null(strstr(ig_error(NULL), "'asm'"));
+        ig_scope_end();
+        ig_set_device("cpu");
+        ig_shutdown();
     }
     unsetenv("IG_TEST_GPU");
     unsetenv("IG_TEST_PLATFORM");
     backend_release_all();
+    dev = backend_opencl.at(0);
+    assert_true(!dev || !dev->limits.extremes);
 }
 
 /* The sum of 100 arrays fuses into one program, but a kernel of PoCL has at most 1024 bytes of parameters. So has the
@@ -608,7 +603,7 @@ int main(int argc, char **argv)
         TEST(shapes_share_kernels),
         TEST(lengths_share_kernels),
         TEST(operands_may_be_empty),
-        TEST(nvidia_limits_registers),
+        TEST(nvidia_has_instructions),
         TEST(headers_are_read_if_needed),
         TEST(rows_are_one_kernel),
         TEST(more_inputs_than_a_kernel_has),

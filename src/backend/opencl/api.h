@@ -21,7 +21,6 @@ enum {
 #include "backend/opencl/api.def"
     /* Of extensions */
     CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV = 0x4000,
-    CL_DEVICE_REGISTERS_PER_BLOCK_NV = 0x4002,
     CL_DEVICE_WARP_SIZE_NV = 0x4003,
     CL_DEVICE_WAVEFRONT_WIDTH_AMD = 0x4043
 };

@@ -99,15 +99,6 @@ static ig_status prelude_make(building *b, bool no_header)
     return b->prelude ? IG_OK : IG_ERR_MEMORY;
 }
 
-/* So many registers of a thread that the declared number of blocks fits a processor; 0: no limit. */
-static int registers_of(const building *b)
-{
-    const kernel_image *t = b->image;
-    const uint64_t threads = (uint64_t)t->min_blocks * t->max_threads;
-    const uint64_t each = threads ? b->dev->registers / threads / 8 * 8 : 0;
-    return each < 16 || each > 255 ? 0 : (int)each;
-}
-
 static ig_status options_make(building *b)
 {
     const opencl_device *d = b->dev;
@@ -117,8 +108,6 @@ static ig_status options_make(building *b)
              d->base.limits.exact_division ? " -cl-fp32-correctly-rounded-divide-sqrt" : "",
              t->avoid_optimizer && strcmp(d->kind, "cpu") == 0 ? " -cl-opt-disable" : "",
              b->no_header ? " " OPENCL_NO_HEADER : "");
-    if (registers_of(b))
-        text_add(&options, " -cl-nv-maxrregcount=%d", registers_of(b));
     b->options = text_take(&options);
     return b->options ? IG_OK : IG_ERR_MEMORY;
 }

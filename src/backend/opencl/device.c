@@ -154,14 +154,11 @@ static void read_subgroup(opencl_device *d, const char *extensions)
 static void read_nvidia(opencl_device *d, const char *extensions)
 {
     backend_limits *l = &d->base.limits;
-    uint64_t major = 0, registers = 0;
+    uint64_t major = 0;
     if (!opencl_is_nvidia(d) || !has_word(extensions, "cl_nv_device_attribute_query"))
         return;
     if (device_number(d->id, CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV, &major) == CL_SUCCESS)
         l->extremes = major >= 8;
-    if (has_word(extensions, "cl_nv_compiler_options") &&
-        device_number(d->id, CL_DEVICE_REGISTERS_PER_BLOCK_NV, &registers) == CL_SUCCESS)
-        d->registers = registers;
     l->whole_shuffles = !l->shuffles && l->subgroup == 32;
 }
 

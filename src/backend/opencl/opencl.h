@@ -38,7 +38,6 @@ typedef struct opencl_device {
     char name[16], level[32], model[128], driver[128], version[128], features[128];
     char platform_name[128], platform_version[128];
     int cores;
-    uint64_t registers; /* of a processor, if a kernel can be limited to a part of them; else 0 */
     uint64_t memory;
 
     pthread_mutex_t lock;
