@@ -25,7 +25,7 @@ enum {
     TM = 128,
     TILE_K = 128 / BYTES, /* a row of 128 bytes */
     STEP_K = 32 / BYTES,  /* of one wgmma */
-    STAGES = TN == 256 ? 4 : 6,
+    STAGES = TN == 256 ? 4 : TN == 192 ? 5 : 6,
     A_BYTES = TM * 128,
     B_BYTES = TN * 128,
     STAGE_BYTES = A_BYTES + B_BYTES,
@@ -84,6 +84,12 @@ static __device__ __forceinline__ void multiply(float (&d)[TN / 2], unsigned lon
                  " {" R128 "}, %128, %129, add, 1, 1;\n}"
                  : D64(0), D64(64)
                  : "l"(a), "l"(b), "r"(add));
+#elif TN == 192 && BYTES == 2
+    asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %98, 0;\n"
+                 "wgmma.mma_async.sync.aligned.m64n192" STEP_NAME ".f32." TYPE "." TYPE
+                 " {" R96 "}, %96, %97, add, 1, 1, %99, %100;\n}"
+                 : D64(0), D16(64), D16(80)
+                 : "l"(a), "l"(b), "r"(add)MAJOR_OPERANDS);
 #elif BYTES == 2
     asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %66, 0;\n"
                  "wgmma.mma_async.sync.aligned.m64n128" STEP_NAME ".f32." TYPE "." TYPE

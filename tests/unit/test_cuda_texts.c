@@ -72,11 +72,12 @@ static void products(void **unused)
     } forms[] = {{"f16", 2, 1, 0, 256, 1, 0, 2, ""},
                  {"bf16", 2, 0, 1, 128, 2, 0, 1, ""},
                  {"tf32", 4, 1, 1, 256, 0, 0, 2, ""},
+                 {"f16", 2, 1, 0, 192, 1, 0, 1, ""},
                  {"f16", 2, 1, 1, 128, 1, 1, 2,
                   "struct sizes { float x0; };\n#define EPILOGUE\n"
                   "static __device__ float epilogue(float x, sizes g) { return x * g.x0; }\n"}};
     (void)unused;
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 5; i++) {
         char definitions[400];
         snprintf(definitions, sizeof definitions,
                  "%s#define TYPE \"%s\"\n#define BYTES %d\n#define A_K %d\n#define B_K %d\n"

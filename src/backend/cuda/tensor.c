@@ -14,7 +14,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 INCLUDE_FILE("kernels_tensor_product", "kernels/tensor_product.cu");
 INCLUDE_FILE("kernels_mma_product", "kernels/mma_product.cu");
@@ -308,12 +307,9 @@ static void tiles_set(tensor_product *p, int cores)
     const bool many = rows * ((c->n + 255) / 256) >= cores && c->n > 128;
     p->tn = p->hopper && many ? 256 : 128;
     p->cluster = 1;
-    const char *form = getenv("IG_TENSOR_FORM"); /* turns, then blocks of a cluster: "12" */
-    if (p->hopper && form && strlen(form) == 2) {
-        p->turns = form[0] - '0';
-        p->cluster = c->m > TM ? form[1] - '0' : 1;
-        p->tn = p->turns ? 128 : p->tn;
-    }
+    const char *form = getenv("IG_TENSOR_FORM"); /* turns, blocks of a cluster, columns */
+    if (p->hopper && form)
+        sscanf(form, "%d,%d,%d", &p->turns, &p->cluster, &p->tn);
 }
 
 /* p has the product, and the epilogue if there is one; it is freed on failure. */
