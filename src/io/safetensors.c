@@ -416,7 +416,7 @@ static struct mapping *mapping_new(struct io_file *file)
         m->at = mmap(NULL, m->bytes, PROT_READ, MAP_PRIVATE, file->fd, 0);
         m->users = 1;
         if (m->at != MAP_FAILED) {
-            mapping_note(m->at, m->bytes);
+            mapping_note(m->at, m->bytes, file->fd);
             return m;
         }
     }

@@ -1,5 +1,6 @@
 /* Elements as bytes; see elements.h. */
 #include "backend/cpu/elements/elements.h"
+#include "base/mapping.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -145,6 +146,13 @@ void elements_offsets(const operand *o, int64_t start, int64_t n, const int64_t 
         walk_move(&w, run);
         done += run;
     }
+}
+
+int elements_file(const operand *o, const char *base, int64_t *offset)
+{
+    enum { LARGE = 64 << 20 }; /* bytes */
+    const int64_t bytes = o->axis_len * o->axis_stride * (int64_t)ig_dtype_bytes(o->dtype);
+    return bytes >= LARGE ? mapping_file(base, (size_t)bytes, offset) : -1;
 }
 
 void elements_read(const operand *o, const binding *b, int64_t start, int64_t n, void *to)

@@ -98,6 +98,11 @@ const element_moves *element_moves_of(ig_dtype dtype);
 void elements_offsets(const operand *o, int64_t start, int64_t n, const int64_t *index,
                       int64_t *offset, cpu_fault *fault);
 
+/* The file of a large table that rows are read from (o of a READ, at base), and the offset of base in it; -1 if it is not in
+ * a mapped file or not large. Its rows are read by mapping_read: the system would map many pages around each row, so that
+ * most of the table would soon be in memory. */
+int elements_file(const operand *o, const char *base, int64_t *offset);
+
 /* Copies n elements of o from point start on to packed memory of its dtype, and back. */
 void elements_read(const operand *o, const binding *b, int64_t start, int64_t n, void *to);
 void elements_write(const operand *o, const binding *b, int64_t start, int64_t n, const void *from);

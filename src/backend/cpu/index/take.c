@@ -2,6 +2,7 @@
  * The rows are anywhere in memory, so the next ones are prefetched while one is copied. */
 #include "backend/cpu/elements/elements.h"
 
+#include "base/mapping.h"
 #include "base/threads.h"
 
 #include <string.h>
@@ -22,6 +23,8 @@ typedef struct take_job {
     int64_t rows, task; /* all rows, and those of a task */
     int64_t inner;      /* elements of a row */
     size_t bytes;       /* of an element */
+    int file;           /* of the source: see elements_file */
+    int64_t file_at;
     cpu_fault fault;
 } take_job;
 
@@ -66,6 +69,12 @@ static void ask_for(const char *row, size_t bytes)
         __builtin_prefetch(row + i, 0, 3);
 }
 
+/* Reads the row from its file. Returns false if it is not in one. */
+static bool take_from_file(const take_job *j, const char *row, size_t bytes, char *to)
+{
+    return j->file >= 0 && mapping_read(j->file, j->file_at + (row - j->source), to, bytes);
+}
+
 static void take_task(void *ctx, int64_t task, int worker)
 {
     take_job *j = ctx;
@@ -84,8 +93,9 @@ static void take_task(void *ctx, int64_t task, int worker)
         for (int64_t r = 0; r < n; r++, walk_row(&to)) {
             if (r + ahead < n)
                 ask_for(at[r + ahead], bytes);
-            if (at[r])
-                memcpy(j->out + to.offset * (int64_t)j->bytes, at[r], bytes);
+            char *d = j->out + to.offset * (int64_t)j->bytes;
+            if (at[r] && !take_from_file(j, at[r], bytes, d))
+                memcpy(d, at[r], bytes);
         }
     }
 }
@@ -101,6 +111,7 @@ ig_status cpu_take(const program *p, const binding *b)
     j.source = operand_host(j.from, b);
     j.out = operand_host(j.to, b);
     j.bytes = ig_dtype_bytes(j.from->dtype);
+    j.file = elements_file(j.from, j.source, &j.file_at);
     j.rows = t->size / j.inner;
     j.task = j.inner < TASK_WORK ? TASK_WORK / j.inner : 1;
     cpu_fault_clear(&j.fault);

@@ -21,6 +21,8 @@ typedef struct operand_plan {
     bool constant; /* all points are one element ... */
     /* of a run: */
     char *base;
+    int file; /* READ: see elements_file */
+    int64_t file_at;
     uint64_t lane; /* ... which has this lane value, if it is loaded */
     int64_t at;    /* the point of the walk; -1: none */
     char *tile; /* contiguous along the tile axis: a transposed copy of TAPE_TILE_ROWS rows ... */

@@ -544,6 +544,7 @@ static void bind_operands(const tape_run *run)
         const operand *o = &run->t->operand[i];
         operand_plan *p = &run->plan->operand[i];
         p->base = operand_host(o, run->bindings);
+        p->file = p->loaded ? -1 : elements_file(o, p->base, &p->file_at);
         if (p->loaded && p->constant && p->half)
             run->level->convert(o->dtype, IG_F32, 1, &p->lane, 1, p->base, 1);
         else if (p->loaded && p->constant)

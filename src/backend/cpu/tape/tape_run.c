@@ -8,6 +8,7 @@
  * instructions on such values alone compute one value. If all rows of a space take the same steps,
  * these are bound when the run starts, and a row only advances the pointers. */
 #include "backend/cpu/tape/tape.h"
+#include "base/mapping.h"
 #include "ops/ops.h"
 
 #include <assert.h>
@@ -438,7 +439,7 @@ static int do_bits(const block *b, int k)
     return k + 1;
 }
 
-/* A READ with one index for all points refers to the row in place. Returns false if it cannot. */
+/* A READ with one index for all points refers to the row in place, or reads it from a file. Returns false if it cannot. */
 static bool read_row(const block *b, int k)
 {
     const tape_inst *in = &b->run->t->inst[k];
@@ -451,7 +452,10 @@ static bool read_row(const block *b, int k)
     elements_offsets(o, b->start, 1, b->run->reg[in->a], &offset, b->run->fault);
     if (offset == NO_ELEMENT)
         return false;
-    show(b, in->dst, p->base + offset * p->bytes, false);
+    char *row = b->plan->own[in->dst];
+    const bool is_read = p->file >= 0 && mapping_read(p->file, p->file_at + offset * p->bytes, row,
+                                                      (size_t)(b->n * p->bytes));
+    show(b, in->dst, is_read ? row : p->base + offset * p->bytes, false);
     return true;
 }
 
