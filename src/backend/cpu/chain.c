@@ -19,11 +19,11 @@ enum {
         1024, /* bytes of a tile's values that are kept row by row: they fit in the L2 cache */
     TILE_ROWS_LEAST = 16, /* a contraction of fewer rows packs more than it computes */
     TILE_ROWS_MOST = 128,
-    TILE_ROWS_SHARED = 32, /* the least that tiles are cut to for more tasks */
-    ROW_ALONE = 512,       /* rows of this length and more do not share a block */
-    TASKS_PER_THREAD = 32, /* at most, because each task prepares all tapes again */
-    SHARED = 8,            /* programs of a chain whose panels are packed once for all tiles */
-    FAULTS = 16            /* the first programs of a chain have faults of their own */
+    TILE_ROWS_SHARED = 32,    /* the least that tiles are cut to for more tasks */
+    ROW_ALONE = 512,          /* rows of this length and more do not share a block */
+    TASKS_PER_THREAD = 32,    /* at most, because each task prepares all tapes again */
+    SHARED = CONTRACT_SHARED, /* programs of a chain whose panels are packed once for all tiles */
+    FAULTS = 16               /* the first programs of a chain have faults of their own */
 };
 
 typedef struct chain_job {
@@ -213,12 +213,20 @@ static bool chain_makes(const program *p, int slot)
 
 static ig_status chain_share(chain_job *j)
 {
+    const program *shared[SHARED];
+    void *panels[SHARED];
+    int at[SHARED], n = 0;
     for (int i = 0; i < j->p->chain && i < SHARED; i++) {
         const program *p = &j->p[i];
-        if (p->kind == PROGRAM_CONTRACT && !chain_makes(j->p, p->in[1].slot))
-            TRY(cpu_contract_rows_share(p, j->b, j->tile, &j->panels[i]));
+        if (p->kind == PROGRAM_CONTRACT && !chain_makes(j->p, p->in[1].slot)) {
+            at[n] = i;
+            shared[n++] = p;
+        }
     }
-    return IG_OK;
+    const ig_status status = cpu_contract_rows_share(shared, n, j->b, j->tile, panels);
+    for (int i = 0; i < n; i++)
+        j->panels[at[i]] = panels[i];
+    return status;
 }
 
 static void chain_unshare(chain_job *j)

@@ -221,9 +221,12 @@ size_t cpu_contract_rows_scratch(const program *p, int64_t tile);
 void cpu_contract_rows_start(const program *p, const binding *b, cpu_fault *fault, int64_t rows,
                              int64_t tile, void *scratch);
 void cpu_contract_rows(void *scratch, int64_t first, int64_t n);
-/* Packs in[1], which must be computed already, once for all tiles. _use gives *panels to each
- * started run, _unshare frees them. *panels is NULL if packing once does not pay. */
-ig_status cpu_contract_rows_share(const program *p, const binding *b, int64_t tile, void **panels);
+/* Packs in[1] of n contractions, at most CONTRACT_SHARED, once for all tiles; it must be computed already. _use gives
+ * panels[i] to each started run of p[i], _unshare frees them, also after an error. They are NULL if packing once does
+ * not pay. */
+enum { CONTRACT_SHARED = 8 };
+ig_status cpu_contract_rows_share(const program *const *p, int n, const binding *b, int64_t tile,
+                                  void **panels);
 void cpu_contract_rows_use(void *scratch, void *panels);
 void cpu_contract_rows_unshare(const program *p, int64_t tile, void *panels);
 

@@ -324,15 +324,40 @@ static const contraction *rows_plan(const program *p, int64_t tile)
     return c;
 }
 
-ig_status cpu_contract_rows_share(const program *p, const binding *b, int64_t tile, void **panels)
+/* Contractions whose in[1] is packed in one run of the pool. */
+typedef struct rows_shared {
+    contraction c[CONTRACT_SHARED];
+    int64_t end[CONTRACT_SHARED]; /* of their tasks */
+} rows_shared;
+
+static void rows_shared_pack(void *context, int64_t task, int worker)
 {
-    contraction c = *rows_plan(p, tile);
-    c.bindings = b;
-    cpu_fault_clear(&c.fault);
-    if (c.thin < 0 && !c.in_place[1] && c.m.parts > 1 && c.kc.parts > 0)
-        TRY(shared_take(&c, 1));
-    pool_run(shared_tasks(&c, 1), shared_pack, &c);
-    *panels = c.shared[1];
+    rows_shared *s = context;
+    int i = 0;
+    while (task >= s->end[i])
+        i++;
+    shared_pack(&s->c[i], i > 0 ? task - s->end[i - 1] : task, worker);
+}
+
+ig_status cpu_contract_rows_share(const program *const *p, int n, const binding *b, int64_t tile,
+                                  void **panels)
+{
+    rows_shared s;
+    int64_t tasks = 0;
+    for (int i = 0; i < n; i++)
+        panels[i] = NULL;
+    for (int i = 0; i < n; i++) {
+        contraction *c = &s.c[i];
+        *c = *rows_plan(p[i], tile);
+        c->bindings = b;
+        cpu_fault_clear(&c->fault);
+        if (c->thin < 0 && !c->in_place[1] && c->m.parts > 1 && c->kc.parts > 0)
+            TRY(shared_take(c, 1));
+        panels[i] = c->shared[1];
+        tasks += shared_tasks(c, 1);
+        s.end[i] = tasks;
+    }
+    pool_run(tasks, rows_shared_pack, &s);
     return IG_OK;
 }
 
