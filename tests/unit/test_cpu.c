@@ -87,6 +87,41 @@ static void test_no_points(void **s)
     free(w);
 }
 
+/* A rounding that a store repeats is removed, unless something else needs it; the results are the same. */
+static void test_roundings_of_stores(void **s)
+{
+    enum { N = 3000 };
+    (void)s;
+    float *x = floats(N);
+    for (int used = 0; used < 2; used++) {
+        uint16_t half[N];
+        float twice[N];
+        bench *w = bench_new(PROGRAM_MAP, IG_F32);
+        tape *t = &w->p.pre;
+        space(t, 1, (int64_t[]){N});
+        const int r = load(t, 0, IG_F32, line(N));
+        const int rounded = add_inst(
+            t, (tape_inst){.code = TAPE_ROUND, .dtype = IG_BF16, .to = IG_BF16, .a = (int16_t)r});
+        store(t, rounded, 1, IG_BF16, line(N));
+        const int before = used ? rounded : r;
+        store(t, map(t, OP_add, IG_F32, before, before, -1), 2, IG_F32, line(N));
+        bind(w, 0, x);
+        bind(w, 1, half);
+        bind(w, 2, twice);
+        const int n = t->n_inst;
+        assert_int_equal(run(w), IG_OK);
+        assert_int_equal(t->n_inst, used ? n : n - 1);
+        for (int i = 0; i < N; i++) {
+            uint16_t want;
+            dtype_store(IG_BF16, &want, x[i]);
+            assert_int_equal(half[i], want);
+            assert_true(twice[i] == 2 * (used ? dtype_fetch(IG_BF16, &want) : (double)x[i]));
+        }
+        free(w);
+    }
+    free(x);
+}
+
 /* A buffer that is read and written through one view, with other readers after the first result. */
 static void test_in_place(void **s)
 {
@@ -501,17 +536,12 @@ static void test_devices(void **s)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_views),
-        cmocka_unit_test(test_no_points),
-        cmocka_unit_test(test_in_place),
-        cmocka_unit_test(test_half_and_casts),
-        cmocka_unit_test(test_read),
-        cmocka_unit_test(test_bits),
-        cmocka_unit_test(test_reduce_order),
-        cmocka_unit_test(test_reduce_zero),
-        cmocka_unit_test(test_reduce_empty_bool),
-        cmocka_unit_test(test_argreduce),
-        cmocka_unit_test(test_devices),
+        cmocka_unit_test(test_views),          cmocka_unit_test(test_no_points),
+        cmocka_unit_test(test_in_place),       cmocka_unit_test(test_roundings_of_stores),
+        cmocka_unit_test(test_half_and_casts), cmocka_unit_test(test_read),
+        cmocka_unit_test(test_bits),           cmocka_unit_test(test_reduce_order),
+        cmocka_unit_test(test_reduce_zero),    cmocka_unit_test(test_reduce_empty_bool),
+        cmocka_unit_test(test_argreduce),      cmocka_unit_test(test_devices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

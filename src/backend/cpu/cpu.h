@@ -129,7 +129,7 @@ typedef struct tape_run {
     struct tape_plan *plan; /* how each operand and instruction runs; see tape/tape.h */
 } tape_run;
 
-/* Renumbers the registers of a tape so that few are needed. */
+/* Renumbers the registers of a tape so that few are needed, and removes roundings that stores repeat. */
 ig_status tape_assign_registers(tape *t);
 /* Plans a tape once for all runs, in memory of tape_plan_bytes(t) bytes. The memory becomes
  * t->compiled; the caller owns it. */

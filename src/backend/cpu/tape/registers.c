@@ -1,4 +1,5 @@
-/* Registers: values whose live ranges do not overlap share one, so that blocks stay in the cache. */
+/* Registers: values whose live ranges do not overlap share one, so that blocks stay in the cache. Before that, roundings
+ * that stores repeat are removed. */
 #include "backend/cpu/cpu.h"
 
 #include "base/memory.h"
@@ -66,8 +67,44 @@ static void assign(tape *t, live_ranges *l)
     t->n_reg = l->n_reg;
 }
 
+/* True if instruction k rounds f32 lanes to f16 or bf16, and all that uses the result are stores of that dtype, which
+ * round in the same way. */
+static bool is_rounded_again(const tape *t, int k)
+{
+    const tape_inst *in = &t->inst[k];
+    const bool rounds = in->code == TAPE_ROUND || (in->code == TAPE_CAST && in->dtype == IG_F32);
+    if (!rounds || !dtype_is_half((ig_dtype)in->to) || t->result == in->dst)
+        return false;
+    for (int i = k + 1; i < t->n_inst; i++) {
+        const tape_inst *later = &t->inst[i];
+        const bool stores = later->code == TAPE_STORE && later->a == in->dst &&
+                            t->operand[later->operand].dtype == (ig_dtype)in->to;
+        const bool makes = later->code != TAPE_STORE && later->dst >= 0;
+        if ((later->a == in->dst && !stores) || later->b == in->dst || later->c == in->dst ||
+            (makes && (later->dst == in->dst || later->dst == in->a)))
+            return false;
+    }
+    return true;
+}
+
+static void drop_roundings(tape *t)
+{
+    for (int k = t->n_inst - 1; k >= 0; k--) {
+        const tape_inst in = t->inst[k];
+        if (!is_rounded_again(t, k))
+            continue;
+        for (int i = k + 1; i < t->n_inst; i++) {
+            t->inst[i - 1] = t->inst[i];
+            if (t->inst[i - 1].a == in.dst)
+                t->inst[i - 1].a = in.a;
+        }
+        t->n_inst--;
+    }
+}
+
 ig_status tape_assign_registers(tape *t)
 {
+    drop_roundings(t);
     const size_t n = (size_t)(t->n_inst > t->n_reg ? t->n_inst : t->n_reg) + 1;
     int *memory = memory_get(4 * n * sizeof *memory);
     if (!memory)
