@@ -50,12 +50,12 @@ static const struct form {
     ig_array *(*build)(void);
     const char *first; /* program */
 } forms[] = {
-    {gelu, "by tensor cores | contract add astype multiply multiply erf add multiply astype |"},
+    {gelu, "by tensor cores | contract add astype gelu_erf astype |"},
     {relu, "by tensor cores | contract maximum |"},
     {twice, "by tensor cores | contract add astype"},
     {transposed, "by tensor cores | contract add maximum |"},
     {and_product, "by tensor cores | contract add astype"},
-    {residual, "by tensor cores | contract add astype multiply multiply erf add multiply astype |"},
+    {residual, "by tensor cores | contract add astype gelu_erf astype |"},
     {wide, "by tensor cores | contract add |"},
 };
 

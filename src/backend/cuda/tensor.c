@@ -353,14 +353,23 @@ ig_status tensor_prepare(cuda_device *d, const product *c, bool tf32, cuda_nativ
     return prepare(p, d, out);
 }
 
+/* True if all processors have a tile. With fewer, cuBLASLt splits k, which gains more than a launch costs. */
+static bool fills_device(const cuda_device *d, const product *c)
+{
+    return (c->m + TM - 1) / TM * ((c->n + 127) / 128) * c->batch * c->outer >= d->cores;
+}
+
 ig_status tensor_prepare_epilogue(cuda_device *d, const program *p, const bool *by_value,
                                   cuda_native **out)
 {
     product c;
     product_epilogue e;
     *out = NULL;
+    if (getenv("IG_TENSOR_FORM") && getenv("IG_TENSOR_FORM")[0] == 'o')
+        return IG_OK;
     if (d->capability != HOPPER || !cu.tensor_map || !product_of(p, &c) || !dtype_is_half(c.in) ||
-        c.in != c.out || !can_run(d, &c, false) || !product_epilogue_of(p, by_value, &c, &e))
+        c.in != c.out || !can_run(d, &c, false) || !fills_device(d, &c) ||
+        !product_epilogue_of(p, by_value, &c, &e))
         return IG_OK;
     tensor_product *t = memory_new(sizeof *t);
     if (!t)
