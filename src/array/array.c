@@ -14,13 +14,13 @@
 enum { FEW_BYTES = 64, FEW_PIECE = 256, FEW_OFFSET = 128 };
 static_assert(sizeof(buffer) <= FEW_OFFSET, "data follows the struct");
 
-/* Drops a reference; true if it was the last. The holder of the only reference need not write the counter:
+/* Drops n references; true if they were the last. The holder of all references need not write the counter:
  * no other thread can take one. Acquire and release make the writes of other holders visible to the last. */
-static bool drop_reference(atomic_int *refs)
+static bool drop_references(atomic_int *refs, int n)
 {
-    if (atomic_load_explicit(refs, memory_order_acquire) == 1)
+    if (atomic_load_explicit(refs, memory_order_acquire) == n)
         return true;
-    return atomic_fetch_sub_explicit(refs, 1, memory_order_release) == 1 &&
+    return atomic_fetch_sub_explicit(refs, n, memory_order_release) == n &&
            atomic_load_explicit(refs, memory_order_acquire) == 0;
 }
 
@@ -93,7 +93,7 @@ buffer *buffer_retain(buffer *b)
 
 void buffer_release(buffer *b)
 {
-    if (!b || !drop_reference(&b->refs))
+    if (!b || !drop_references(&b->refs, 1))
         return;
     buffer_forget(b);
     b->destroy(b);
@@ -227,21 +227,22 @@ ig_status ig_replace(ig_array **slot, ig_array *value)
     return IG_OK;
 }
 
-/* Drops a reference; if it was the last, puts x on the list of arrays to destroy, which is linked
+/* Drops references; if they were the last, puts x on the list of arrays to destroy, which is linked
  * through scope_next (a dying array is in no scope). */
-static void drop(ig_array *x, ig_array **dying)
+static void drop(ig_array *x, int references, ig_array **dying)
 {
-    if (!x || !drop_reference(&x->refs))
+    if (!x || !drop_references(&x->refs, references))
         return;
     assert(!x->scope);
     x->scope_next = *dying;
     *dying = x;
 }
 
-static void drop_inputs(ig_array *x, ig_array **dying)
+/* Those from first on; the others have been dropped. */
+static void drop_inputs(ig_array *x, int first, ig_array **dying)
 {
-    for (int i = 0; i < x->n_in; i++)
-        drop(x->in[i], dying);
+    for (int i = first; i < x->n_in; i++)
+        drop(x->in[i], 1, dying);
     if (x->in != x->in_few)
         memory_free(x->in);
     x->in = x->in_few;
@@ -261,9 +262,10 @@ static void destroy(ig_array *dying)
     while (dying) {
         ig_array *x = dying;
         dying = x->scope_next;
-        drop_inputs(x, &dying);
+        const bool twice = x->root != x && x->n_in && x->in[0] == x->root; /* a view of a root */
         if (x->root != x)
-            drop(x->root, &dying);
+            drop(x->root, twice ? 2 : 1, &dying);
+        drop_inputs(x, twice, &dying);
         if (x->data)
             buffer_release(x->data);
         if (x->host)
@@ -280,7 +282,7 @@ static void destroy(ig_array *dying)
 void ig_release(ig_array *x)
 {
     ig_array *dying = NULL;
-    drop(x, &dying);
+    drop(x, 1, &dying);
     destroy(dying);
 }
 
@@ -288,7 +290,7 @@ void ig_release(ig_array *x)
 static void detach(ig_array *x)
 {
     ig_array *dying = NULL;
-    drop_inputs(x, &dying);
+    drop_inputs(x, 0, &dying);
     x->op = ARRAY_DATA;
     destroy(dying);
 }
@@ -452,11 +454,14 @@ ig_array *array_view(int op, ig_array *x, const view *v)
     if (!y)
         return NULL;
     view_copy(&y->view, v);
-    y->root = ig_retain(x->root);
+    y->root = x->root;
+    y->in[0] = x;
+    y->n_in = 1;
+    atomic_fetch_add_explicit(&x->refs, x == x->root ? 2 : 1, memory_order_relaxed);
+    if (x != x->root)
+        ig_retain(x->root);
     y->is_key = x->is_key;
     y->weak = x->weak && v->ndim == 0;
-    y->in[0] = ig_retain(x);
-    y->n_in = 1;
     return y;
 }
 
@@ -501,14 +506,19 @@ ig_array *array_leaf(ig_dtype dtype, int ndim, const int64_t *shape, buffer *dat
 ig_array *array_number(ig_dtype dtype, const void *value)
 {
     const size_t bytes = ig_dtype_bytes(dtype);
+    uint64_t number = 0;
+    if (bytes == sizeof(float)) /* most often */
+        memcpy(&number, value, sizeof(float));
+    else
+        memcpy(&number, value, bytes);
     buffer *b = buffer_new(bytes);
     if (!b)
         return NULL;
-    memcpy(b->data, value, bytes);
+    memcpy(b->data, &number, sizeof number); /* there is room for more */
     ig_array *x = array_leaf(dtype, 0, NULL, b);
     if (!x)
         return NULL;
-    memcpy(&x->number, value, bytes);
+    x->number = number;
     x->is_number = true;
     x->device = NULL;
     return x;

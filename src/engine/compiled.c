@@ -246,7 +246,8 @@ static ig_status bind_leaf(const port *p, int leaf, ig_array *const *in, const b
 }
 
 /* The array for output p of the run, which may be an input or a constant. */
-static ig_array *take_output(const ig_compiled *c, const port *p, ig_array *const *in)
+static ig_array *take_output(const ig_compiled *c, const port *p, ig_array *const *in, int n_owned,
+                             int *next)
 {
     if (p->array)
         return array_view(p->array->op, p->array, &p->array->view);
@@ -254,18 +255,18 @@ static ig_array *take_output(const ig_compiled *c, const port *p, ig_array *cons
     const view *whole = !through             ? &p->root
                         : is_copied(through) ? &through->view
                                              : &through->root->view;
-    buffer *b = !through             ? engine.binding[c->plan->out_slot[p->out]].buf
-                : is_copied(through) ? through->data
-                                     : through->root->data;
-    ig_array *root = array_leaf(p->dtype, whole->ndim, whole->shape, buffer_retain(b));
-    view v = p->view;
+    buffer *b = !through ? engine_take(c->plan->out_slot[p->out], n_owned, next)
+                         : buffer_retain(is_copied(through) ? through->data : through->root->data);
+    ig_array *root = array_leaf(p->dtype, whole->ndim, whole->shape, b);
+    view v;
+    view_copy(&v, &p->view);
     v.offset += through && !is_copied(through) ? through->view.offset : 0;
     return root && view_equal(&v, &root->view) ? root : array_view(OP_slice, root, &v);
 }
 
 static ig_status run(const ig_compiled *c, ig_array *const *in, ig_array **out)
 {
-    int n_owned = 0;
+    int n_owned = 0, next = 0;
     ig_status status = IG_OK;
     if (c->plan) {
         TRY(engine_room(c->plan));
@@ -274,7 +275,7 @@ static ig_status run(const ig_compiled *c, ig_array *const *in, ig_array **out)
         status = engine_run(c->plan, c->device, &n_owned);
     }
     for (int i = 0; i < c->n_out && status == IG_OK; i++)
-        if (!(out[i] = take_output(c, &c->out[i], in)))
+        if (!(out[i] = take_output(c, &c->out[i], in, n_owned, &next)))
             status = IG_ERR_MEMORY;
     engine_drop(n_owned);
     const bool written = status == IG_OK || status == IG_ERR_CANCELLED; /* over donated inputs */

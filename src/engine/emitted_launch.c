@@ -56,7 +56,11 @@ static ig_status arrange(const program *p, const backend *dev, const binding *bi
         for (int k = 0; k < step->n_value; k++) {
             const emit_value *v = &step->value[k];
             const binding *b = &bindings[v->slot];
-            TRY(transfer_read(b->buf, b->offset + v->offset, step->sizes + v->at, v->bytes));
+            const char *from = b->buf->device ? NULL : b->buf->data;
+            if (from && v->bytes == sizeof(float)) /* most often */
+                memcpy(step->sizes + v->at, from + b->offset + v->offset, sizeof(float));
+            else
+                TRY(transfer_read(b->buf, b->offset + v->offset, step->sizes + v->at, v->bytes));
         }
         r->args[step->n_param].bytes = step->sizes;
     }

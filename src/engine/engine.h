@@ -51,9 +51,12 @@ buffer *engine_elements(ig_array *x, size_t *offset);
 ig_status engine_order(ig_array *x);
 
 /* A run of s: engine_room; the caller puts its leaves into engine.binding; engine_run binds the other slots
- * and launches; the caller retains the outputs of s->out_slot; engine_drop. */
+ * and launches; the caller takes the outputs of s->out_slot; engine_drop. */
 ig_status engine_room(const schedule *s);
 ig_status engine_run(schedule *s, const backend *dev, int *n_owned);
 void engine_drop(int n_owned);
+/* A reference to the buffer of slot `of`: the run's own, if it has one. *next is 0 at first, and is fast for outputs in the
+ * order of their slots. */
+buffer *engine_take(int of, int n_owned, int *next);
 
 #endif

@@ -34,11 +34,12 @@ void engine_enter(void)
 /* Gives the outputs their buffers. Those that were only kept (graph_keep) keep their history, since the
  * caller did not ask for their evaluation. What could have been computed on any device is now on this one;
  * scalars can still be moved. */
-static void attach(const schedule *s, const backend *dev)
+static void attach(const schedule *s, const backend *dev, int n_owned)
 {
     const graph *g = &engine.g;
+    int next = 0;
     for (int i = 0; i < g->n_out; i++) {
-        g->out[i]->data = buffer_retain(engine.binding[s->out_slot[i]].buf);
+        g->out[i]->data = engine_take(s->out_slot[i], n_owned, &next);
         if (!g->out[i]->device && g->out[i]->view.ndim)
             g->out[i]->device = dev->name;
     }
@@ -106,7 +107,7 @@ static ig_status eval_on(const backend *dev, ig_array *const *arrays, int n,
     }
     ig_status status = engine_run(s, dev, &n_owned);
     if (status == IG_OK)
-        attach(s, dev);
+        attach(s, dev, n_owned);
     engine_drop(n_owned);
     /* A cancelled run may have overwritten leaves that no other array holds. */
     for (int i = 0; i < engine.g.n_leaf && status == IG_ERR_CANCELLED; i++)

@@ -362,6 +362,17 @@ ig_status engine_run(schedule *s, const backend *dev, int *n_owned)
     return status == IG_OK ? finished : status;
 }
 
+buffer *engine_take(int of, int n_owned, int *next)
+{
+    buffer *b = engine.binding[of].buf;
+    for (int i = 0; i < n_owned; i++, *next = (*next + 1) % n_owned)
+        if (engine.owned[*next] == b) {
+            engine.owned[*next] = NULL;
+            return b;
+        }
+    return buffer_retain(b);
+}
+
 void engine_drop(int n_owned)
 {
     for (int i = 0; i < n_owned; i++)

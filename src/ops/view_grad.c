@@ -39,7 +39,8 @@ static void sum_repeated(seen *s)
         axis_remove(&s->v, (int)axes[n]);
     if (!s->g)
         return;
-    view g = s->g->view;
+    view g;
+    view_copy(&g, &s->g->view);
     for (int a = g.ndim - 1; a >= 0; a--)
         if (g.shape[a] == 1) {
             axis_remove(&g, a);
@@ -54,7 +55,9 @@ static void walk_forward(seen *s)
 {
     int order[IG_MAX_NDIM];
     const int n = view_axes_by_stride(&s->v, order);
-    view from = s->v, g = s->g->view;
+    view from, g;
+    view_copy(&from, &s->v);
+    view_copy(&g, &s->g->view);
     bool as_it_is = true;
     for (int i = 0; i < n; i++) {
         const int a = order[i];
@@ -150,7 +153,9 @@ static bool close_windows(ig_array **g, const ig_array *x, const view *v)
 
 ig_array *grad_place(ig_array *x, const view *v, const view *root)
 {
-    seen s = {x, *v};
+    seen s;
+    s.g = x;
+    view_copy(&s.v, v);
     sum_repeated(&s);
     if (!s.g)
         return NULL;
@@ -171,7 +176,9 @@ ig_array *grad_through_view(ig_array *g, const ig_array *x, const view *v)
         return g;
     if (view_size(v) == 0)
         return build_fill(0, g->dtype, root->ndim, root->shape);
-    seen s = {g, *v};
+    seen s;
+    s.g = g;
+    view_copy(&s.v, v);
     sum_repeated(&s);
     if (!s.g)
         return NULL;

@@ -51,7 +51,10 @@ static ig_status pull_root(walk *w, ig_array *node, ig_array *g)
                  "grad: %s has no derivative; pass its input through stop_gradient if it is meant "
                  "as a constant",
                  op_rows[node->op].name);
-        pull p = {node, g, node->in[i]->view};
+        pull p;
+        p.node = node;
+        p.g = g;
+        view_copy(&p.seen, &node->in[i]->view);
         ig_array *d = rule(&p, i), *in = node->in[i];
         if (d && p.seen.ndim == 0 && d->view.ndim > 0) { /* one number for all elements */
             in = build_broadcast(node->op, in, d->view.ndim, d->view.shape);

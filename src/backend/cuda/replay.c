@@ -250,7 +250,10 @@ static size_t arguments_bytes(const cuda_kernel *k)
 static void arguments_put(const cuda_kernel *k, void *const *args, unsigned char *to)
 {
     for (int i = 0; i < k->n_params; to += value_room(&k->params[i++]))
-        memcpy(to, args[i], value_bytes(&k->params[i]));
+        if (k->params[i].kind != KERNEL_BYTES) /* most often */
+            memcpy(to, args[i], sizeof(CUdeviceptr));
+        else
+            memcpy(to, args[i], k->params[i].bytes);
 }
 
 static bool arguments_equal(const cuda_kernel *k, void *const *args, const unsigned char *to)
