@@ -14,8 +14,10 @@
 #include "base/memory.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { HELD_FEW = 40 }; /* registers: with so few held, a thread needs at most 80 in all */
+enum { HELD_FEWER = 24 };
 
 /* ---- rows of one warp each ---- */
 
@@ -74,8 +76,10 @@ static void write_short(emit_writer *w, const program *p, int n, int64_t rows, i
     const char *sync = w->target->subgroup == FOLD_WIDTH ? "__syncwarp()" : "__syncthreads()";
     const int r = writer_number(w, rows);
     text_add(&w->body, "extern \"C\" __global__ void ");
-    if (held && held_registers(held, p, n) <= HELD_FEW)
-        text_add(&w->body, "__launch_bounds__(%d, 3) ", teams * FOLD_WIDTH);
+    const int held_most = held ? held_registers(held, p, n) : HELD_FEW + 1;
+    const int blocks = held_most <= HELD_FEWER && getenv("IG_ROWS") ? atoi(getenv("IG_ROWS")) : 3;
+    if (held_most <= HELD_FEW)
+        text_add(&w->body, "__launch_bounds__(%d, %d) ", teams * FOLD_WIDTH, blocks);
     text_add(&w->body, "rows(PARAMS)\n{\n");
     if (locals && locals->n)
         text_add(&w->body, "    extern __shared__ long long shared[];\n"
