@@ -254,7 +254,12 @@ static bool chain_cut(chain_job *j)
     if (j->outer < pool_threads())
         return false;
     const int64_t work = TASK_WORK / cost, least = j->outer / (pool_threads() * TASKS_PER_THREAD);
-    j->task = ((work > least ? work : least) + j->tile) / j->tile * j->tile;
+    /* Smaller tiles if otherwise some threads would have none. */
+    const int64_t share = (j->outer + pool_threads() - 1) / pool_threads();
+    const int64_t even = share > work ? share : work;
+    j->tile = even < j->tile ? even : j->tile;
+    const int64_t rows = work > least ? work : least;
+    j->task = rows > 0 ? (rows + j->tile - 1) / j->tile * j->tile : j->tile;
     return true;
 }
 
