@@ -35,12 +35,12 @@
 #endif
 
 enum {
-    LINE_BYTES = 128, /* no less than a cache line anywhere, so that words do not share one */
-    SPIN_NS = 30000,  /* how long to spin before sleeping, after a long pause ... */
-    SPIN_MOST_NS =
-        1000000, /* ... and after a short one: waking takes the system longer than most programs run */
-    PAUSES_PER_CLOCK = 32, /* spins between two looks at the clock */
-    CLAIMS_PER_SHARE = 64, /* about: a claim is for more than one task when there are many */
+    LINE_BYTES = 128,       /* no less than a cache line anywhere, so that words do not share one */
+    SPIN_NS = 30000,        /* how long to spin before sleeping, after a long pause; ... */
+    SPIN_MOST_NS = 1000000, /* ... after a short one: waking takes longer than many programs; ... */
+    SPIN_OWNER_NS = 200000, /* ... and for the caller, which waits for workers that run */
+    PAUSES_PER_CLOCK = 32,  /* spins between two looks at the clock */
+    CLAIMS_PER_SHARE = 64,  /* about: a claim is for more than one task when there are many */
     STACK_BYTES = 1 << 20,
 };
 
@@ -340,7 +340,7 @@ static void gate_shut(void)
 {
     const uint32_t gate = atomic_load_explicit(&pool.gate.value, memory_order_relaxed);
     atomic_store(&pool.gate.value, gate & ~GATE_OPEN);
-    spin(all_are_out, 1, SPIN_MOST_NS);
+    spin(all_are_out, 1, SPIN_OWNER_NS);
     if (all_are_out(1))
         return;
     for (;;) {
