@@ -1,4 +1,4 @@
-/* MAP: a tape over its whole space, cut into blocks and the blocks into tasks. The cut depends on
+/* MAP: a tape over its whole space, cut into blocks and the blocks into tasks. The blocks depend on
  * the program alone.
  *
  * A MAP runs block by block (tape_run.c). Each special path exists for a row of bench/, which gets
@@ -38,7 +38,14 @@ typedef struct map_job {
 static void map_cut_tasks(map_job *j, int64_t points)
 {
     const int64_t least = (j->blocks + MOST_TASKS - 1) / MOST_TASKS;
-    j->task = TASK_WORK / (points * tape_cost(&j->p->pre));
+    const int64_t cost = points * tape_cost(&j->p->pre);
+    j->task = TASK_WORK / cost;
+    if (j->blocks >=
+        2 * j->task) { /* other threads are needed: then smaller tasks for all of them */
+        const int64_t share = j->blocks / (2 * pool_threads()), small = TASK_WORK / 4 / cost;
+        const int64_t even = share > small ? share : small;
+        j->task = even < j->task ? even : j->task;
+    }
     j->task = j->task > least ? j->task : least;
 }
 
