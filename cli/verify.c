@@ -219,6 +219,7 @@ static bool begin_device(session *s, int d)
     s->opened = d;
     s->scope.reference = s->reference.name;
     s->scope.flushes = device_flushes(&s->device[d]);
+    s->scope.batches = strcmp(s->device[d].kind, "gpu") == 0;
     return true;
 }
 

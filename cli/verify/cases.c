@@ -63,6 +63,14 @@ static bool verify_dtype(run *r, const plan *how)
         problem_end(&p);
         return true;
     }
+    if (r->scope->batches && !r->scope->reference && !r->scope->name && !r->report->op->evaluates) {
+        ahead all = {0};
+        r->ahead = &all;
+        for (int mode = 0; mode < MODES && more; mode++)
+            more = verify_mode(r, how, &p, mode);
+        r->ahead = NULL;
+        ahead_compile(&all);
+    }
     for (int mode = 0; mode < MODES && more; mode++)
         more = verify_mode(r, how, &p, mode);
     if (more)
@@ -82,7 +90,7 @@ bool verify_op(const ig_op *op, const verify_scope *scope, op_report *report)
     plan how;
     bool more = true;
     *report = (op_report){.op = op};
-    run r = {scope, report, IG_DTYPE_NONE};
+    run r = {.scope = scope, .report = report};
     if (!plan_find(op->name, &how)) {
         run_fail(&r, "none", "the op has no reference in cli/verify");
         return true;

@@ -19,6 +19,7 @@ typedef struct verify_scope {
     bool quick;            /* fewer and smaller problems */
     uint64_t seed;         /* of the numbers drawn */
     const char *reference; /* the device whose bits results must have; NULL: exact references */
+    bool batches;          /* kernels of a dtype are compiled together */
     bool flushes; /* the device makes 0 of f32 and bf16 below the normal numbers, and may */
     bool (*stop)(void);
 } verify_scope;
@@ -67,11 +68,20 @@ const char *verify_stray(void);
 
 /* ---- run.c ---- */
 
+/* Results of cases that wait for their kernels (ahead.c). */
+typedef struct ahead {
+    ig_array **array; /* n_array, of n_case cases, each with counts[i] of them */
+    int *counts;
+    int n_array, n_case, room;
+    int open_scopes; /* of the cases */
+} ahead;
+
 /* What a run goes by: where it counts, and what it is to run. */
 typedef struct run {
     const verify_scope *scope;
     op_report *report;
     ig_dtype dtype; /* under test */
+    ahead *ahead;   /* not NULL: cases are put there instead */
 } run;
 
 /* True if the scope has the case of that name. */
@@ -99,6 +109,13 @@ void run_refused(run *r, const problem *p);
 /* Calls the op of p and asks whether its results can be computed; IG_OK, or why not, with the library's error
  * waiting. */
 ig_status run_try(const problem *p);
+
+/* ---- ahead.c ---- */
+
+/* Adds the results of a case, which are owned from then on. Its scope may be open until ahead_compile. */
+void ahead_add(ahead *a, ig_array *const *y, int n, bool scope_is_open);
+/* Compiles the kernels of all of them and releases them. */
+void ahead_compile(ahead *a);
 
 /* ---- same.c ---- */
 

@@ -8,6 +8,7 @@
 #include "engine/faults.h"
 #include "engine/fallback.h"
 #include "engine/transfer.h"
+#include "module/module.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/trace.h"
@@ -310,6 +311,40 @@ ig_status ig_can_eval(ig_array *const *arrays, int n)
         schedule *s = schedule_build(&engine.g, &rules);
         status = s ? emitted_support(s, dev) : error_waiting(IG_ERR_MEMORY);
         schedule_free(s);
+    }
+    engine_leave();
+    return status;
+}
+
+/* Builds the kernels of one evaluation, and forgets it. */
+static ig_status prepare_one(ig_array *const *arrays, int n)
+{
+    const backend *dev = n ? engine_device_of(arrays[0]) : NULL;
+    for (int i = 0; i < n; i++)
+        if (arrays[i]->root->crosses || engine_device_of(arrays[i]) != dev || dev->compile)
+            return IG_OK; /* the CPU compiles nothing; what moves is not known before it runs */
+    TRY(prepare(arrays, n, NULL, 0));
+    if (n == 0 || engine.g.n_node == 0)
+        return IG_OK;
+    schedule *s = engine_build(dev);
+    engine_discard(s, dev);
+    return s ? IG_OK : error_waiting(IG_ERR_MEMORY);
+}
+
+ig_status ig_prepare(ig_array *const *arrays, const int *counts, int n)
+{
+    int all = 0;
+    TRY(require_list("prepare", "counts", counts, n));
+    for (int i = 0; i < n; i++)
+        all += counts[i];
+    engine_enter();
+    ig_status status = check_list(arrays, all, NULL, 0);
+    const backend *dev = status == IG_OK && all ? engine_device_of(arrays[0]) : NULL;
+    if (dev && !dev->compile) {
+        module_batch_begin(dev);
+        for (int i = 0; i < n && status == IG_OK; arrays += counts[i++])
+            status = prepare_one(arrays, counts[i]);
+        module_batch_end();
     }
     engine_leave();
     return status;

@@ -82,6 +82,8 @@ static ig_status build(module_built *b)
     for (uint32_t i = 0; i < f->n_params; i++)
         b->offsets[i] = (size_t)kernel_argument_at(f, i);
     ig_status status = translate(b->tree, b, &image, &params);
+    if (status == IG_OK && b->printed && batch_takes(b, &image, params))
+        return IG_OK;
     if (status == IG_OK)
         status = b->lanes ? b->dev->lanes->build(b->dev, b->lanes, image.params, image.n_params,
                                                  &b->code)
@@ -99,6 +101,8 @@ static void built_free(module_built *b)
     }
     if (b->code)
         b->dev->kernel_discard(b->code);
+    else
+        batch_forget(b);
     buffer_release(b->log);
     code_free(b->lanes);
     kernel_printed_free(b->printed);
@@ -123,9 +127,14 @@ static ig_status built_add(module_built *b, module_built **list, module_built **
 ig_status module_built_for(ig_module *m, const backend *dev, const kernel_entry *e,
                            module_built **out)
 {
-    for (module_built *b = m->built; b; b = b->next)
-        if (b->dev == dev && b->entry == e)
-            return *out = b, IG_OK;
+    for (module_built **at = &m->built, *b; (b = *at); at = &b->next)
+        if (b->dev == dev && b->entry == e) {
+            if (b->code || b->lanes || batch_has(b))
+                return *out = b, IG_OK;
+            *at = b->next; /* it failed together with others */
+            built_free(b);
+            break;
+        }
     module_built *b = memory_new(sizeof *b);
     if (!b)
         return IG_ERR_MEMORY;

@@ -54,6 +54,14 @@ ig_status module_built_launch(module_built *b, const lane_launch *l);
 /* The code for blocks of one shape; NULL if it runs lane code or has hidden parameters. */
 ig_status module_built_code(module_built *b, const uint32_t block[3], kernel_code **out);
 
+/* ---- batch.c ---- */
+
+/* True if the kernel is built later, with others. Then the image's params are no more the caller's. */
+bool batch_takes(module_built *b, const kernel_image *image, kernel_param *params);
+/* True if that is still to come. */
+bool batch_has(const module_built *b);
+void batch_forget(const module_built *b);
+
 /* The memory of all variables; buf is NULL if there are none. */
 ig_status module_globals(ig_module *m, const backend *dev, binding *out);
 

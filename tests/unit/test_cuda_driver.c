@@ -25,6 +25,8 @@ static ig_array *work(void)
     return ig_add(ig_relu(ig_subtract(sum, ig_float(10))), taken);
 }
 
+static bool prepares; /* kernels are compiled together before */
+
 /* Evaluates it on the current device; got is written only on success. */
 static ig_status compute(float got[4])
 {
@@ -32,7 +34,11 @@ static ig_status compute(float got[4])
     if (ig_scope_begin() != IG_OK)
         return IG_ERR_MEMORY;
     ig_array *y = work();
-    const ig_status status = y ? ig_read(y, all, sizeof all) : IG_ERR_MEMORY;
+    ig_status status = y ? IG_OK : IG_ERR_MEMORY;
+    if (status == IG_OK && prepares)
+        status = ig_prepare(&y, (int[]){1}, 1);
+    if (status == IG_OK)
+        status = ig_read(y, all, sizeof all);
     if (status == IG_OK)
         memcpy(got, all + 4, 4 * sizeof *got);
     ig_scope_end();
@@ -68,6 +74,36 @@ static void kernels_come_from_the_cache(void **unused)
     const long compiled = fake.count(FAKE_COMPILED);
     assert_int_equal(compute(got), IG_OK);
     assert_int_equal(fake.count(FAKE_COMPILED), compiled);
+}
+
+/* Kernels of several evaluations are one text. They give the same bits, and nothing is compiled later. */
+static void kernels_are_prepared_together(void **unused)
+{
+    (void)unused;
+    float result[2][4][N];
+    for (int i = 0; i < 2; i++) {
+        ig_scope_begin();
+        ig_set_device(i ? "cuda:0" : "cpu");
+        ig_array *x = ig_uniform(ig_key(1, NULL), IG_SHAPE(N), IG_F32, NULL, NULL);
+        assert_int_equal(ig_eval(&x, 1), IG_OK);
+        ig_array *y[4] = {ig_exp(x), ig_sin(x), ig_flip(ig_multiply(x, x), IG_NONE),
+                          ig_cumulative_sum(x, IG_SHAPE(0), IG_DTYPE_NONE, false)};
+        const long compiled = fake.count(FAKE_COMPILED), launches = fake.count(FAKE_LAUNCHES);
+        assert_int_equal(ig_prepare(y, (int[]){1, 2, 1}, 3), IG_OK);
+        assert_int_equal(fake.count(FAKE_COMPILED) - compiled, i);
+        assert_int_equal(fake.count(FAKE_LAUNCHES), launches);
+        assert_int_equal(ig_eval(y, 1), IG_OK);
+        assert_int_equal(ig_eval(y + 1, 2), IG_OK);
+        assert_int_equal(ig_eval(y + 3, 1), IG_OK);
+        assert_int_equal(fake.count(FAKE_COMPILED) - compiled, i);
+        for (int k = 0; k < 4; k++)
+            assert_int_equal(ig_read(y[k], result[i][k], sizeof result[i][k]), IG_OK);
+        ig_scope_end();
+    }
+    assert_memory_equal(result[0], result[1], sizeof result[0]);
+    assert_int_equal(ig_prepare(NULL, NULL, 0), IG_OK);
+    assert_int_equal(ig_prepare((ig_array *[]){NULL}, (int[]){1}, 1), IG_ERR_ARGUMENT);
+    assert_error(IG_ERR_ARGUMENT, "NULL");
 }
 
 /* ---- the same launches again ---- */
@@ -289,15 +325,24 @@ static void every_call_of_a_repeated_life_fails_once(void **unused)
     lives_repeat = 1;
 }
 
+static void every_call_of_a_prepared_life_fails_once(void **unused)
+{
+    (void)unused;
+    prepares = true;
+    setenv("IG_CACHE", "off", 1);
+    assert_true(lives_with_failures(false) > 20 / stride());
+    unsetenv("IG_CACHE");
+    prepares = false;
+}
+
 static void all_calls_fail_from_then_on(void **unused)
 {
     (void)unused;
     assert_true(lives_with_failures(true) > 20 / stride());
 }
 
-static void every_allocation_fails(void **unused)
+static void fail_allocations(void)
 {
-    (void)unused;
     float want[4];
     expected(want);
     end_life("no allocation", 0);
@@ -316,6 +361,15 @@ static void every_allocation_fails(void **unused)
         if (made < n)
             break;
     }
+}
+
+static void every_allocation_fails(void **unused)
+{
+    (void)unused;
+    fail_allocations();
+    prepares = true;
+    fail_allocations();
+    prepares = false;
 }
 
 /* ---- a device that is lost ---- */
@@ -515,12 +569,14 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         TEST(results_are_those_of_the_cpu),
         TEST(kernels_come_from_the_cache),
+        TEST(kernels_are_prepared_together),
         TEST(a_repeated_schedule_is_one_launch),
         TEST(a_compiled_step_is_one_launch),
         TEST(faults_of_graphs_are_reported),
         TEST(every_call_fails_once),
         TEST(every_call_with_the_cache_fails_once),
         TEST(every_call_of_a_repeated_life_fails_once),
+        TEST(every_call_of_a_prepared_life_fails_once),
         TEST(all_calls_fail_from_then_on),
         TEST(every_allocation_fails),
         TEST(a_lost_device_says_so),

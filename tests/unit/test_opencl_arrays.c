@@ -555,6 +555,32 @@ static void nvidia_has_instructions(void **unused)
     assert_true(!dev || !dev->limits.extremes);
 }
 
+/* Kernels of several evaluations are one text for the driver's compiler. */
+static void kernels_are_prepared_together(void **unused)
+{
+    (void)unused;
+    float result[2][3][24];
+    if (!opencl_device_or_skip(0))
+        return;
+    for (int i = 0; i < 2; i++) {
+        ig_scope_begin();
+        ig_set_device(i ? "opencl:0" : "cpu");
+        ig_array *x = ig_uniform(ig_key(1, NULL), IG_SHAPE(24), IG_F32, NULL, NULL);
+        assert_int_equal(ig_eval(&x, 1), IG_OK);
+        ig_array *y[3] = {ig_exp(x), ig_sin(x), ig_multiply(x, ig_flip(x, IG_NONE))};
+        const long compiled = shim.compiled();
+        assert_int_equal(ig_prepare(y, (int[]){1, 1, 1}, 3), IG_OK);
+        assert_int_equal(shim.compiled() - compiled, i);
+        for (int k = 0; k < 3; k++)
+            assert_int_equal(ig_read(y[k], result[i][k], sizeof result[i][k]), IG_OK);
+        assert_int_equal(shim.compiled() - compiled, i);
+        ig_scope_end();
+    }
+    assert_memory_equal(result[0], result[1], sizeof result[0]);
+    ig_set_device("cpu");
+    ig_shutdown();
+}
+
 /* The sum of 100 arrays fuses into one program, but a kernel of PoCL has at most 1024 bytes of parameters. So has the
  * assembly of 100 arrays. */
 static void more_inputs_than_a_kernel_has(void **unused)
@@ -607,6 +633,7 @@ int main(int argc, char **argv)
         TEST(headers_are_read_if_needed),
         TEST(rows_are_one_kernel),
         TEST(more_inputs_than_a_kernel_has),
+        TEST(kernels_are_prepared_together),
     };
     return cmocka_run_group_tests(tests, opencl_begin, opencl_end);
 }

@@ -17,7 +17,7 @@ enum {
         13 /* version of NVRTC: it can leave out declarations of textures and of the runtime */
 };
 
-static const cache images = {.kind = "cuda", .max_bytes = (uint64_t)256 << 20};
+static const cache cached = {.kind = "cuda", .max_bytes = (uint64_t)256 << 20};
 
 /* NVRTC is looked for by the first kernel that is not in the cache. */
 static struct {
@@ -128,81 +128,119 @@ static ig_status compile(const cuda_device *d, const kernel_image *image, char *
 
 /* ---- the kernel of an image ---- */
 
-static ig_status load(cuda_device *d, const kernel_image *image, const void *data, cuda_kernel *k)
+static CUresult take_function(const kernel_image *image, cuda_kernel *k)
 {
     int threads = 0, shared = 0;
-    TRY(cuda_enter(d));
-    const int64_t began = trace_begin();
-    CUresult status = cu.module_load(&k->module, data);
-    if (status == CUDA_SUCCESS)
-        status = cu.module_function(&k->function, k->module, image->entry);
+    CUresult status = cu.module_function(&k->function, k->module->module, image->entry);
     if (status == CUDA_SUCCESS)
         status =
             cu.function_attribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, k->function);
     if (status == CUDA_SUCCESS)
         status = cu.function_attribute(&shared, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, k->function);
-    if (status != CUDA_SUCCESS && k->module)
-        cu.module_unload(k->module);
-    trace_end(began, "load a kernel");
-    d->n_kernels += status == CUDA_SUCCESS;
     k->max_threads = threads;
     k->shared_static = (size_t)shared;
-    const ig_status result = cuda_check(d, status, "loading a kernel");
+    return status;
+}
+
+static ig_status load(cuda_device *d, const kernel_image *images, int n, const void *data,
+                      cuda_kernel **k)
+{
+    cuda_module *m = memory_new(sizeof *m);
+    if (!m)
+        return IG_ERR_MEMORY;
+    ig_status result = cuda_enter(d);
+    if (result != IG_OK) {
+        memory_free(m);
+        return result;
+    }
+    const int64_t began = trace_begin();
+    CUresult status = cu.module_load(&m->module, data);
+    for (int i = 0; i < n && status == CUDA_SUCCESS; i++) {
+        k[i]->module = m;
+        status = take_function(&images[i], k[i]);
+    }
+    if (status != CUDA_SUCCESS && m->module)
+        cu.module_unload(m->module);
+    trace_end(began, "load a kernel");
+    m->users = n;
+    d->n_kernels += status == CUDA_SUCCESS ? n : 0;
+    result = cuda_check(d, status, "loading a kernel");
     cuda_leave(d);
+    if (result != IG_OK)
+        memory_free(m);
     return result;
 }
 
-static ig_status build(cuda_device *d, const kernel_image *image, cuda_kernel *k)
+static ig_status build(cuda_device *d, const kernel_image *images, int n, cuda_kernel **k)
 {
     size_t key_bytes, bytes = 0;
     void *data = NULL;
-    char *made = NULL, *key = key_of(d, image, &key_bytes);
+    char *made = NULL, *key = key_of(d, images, &key_bytes);
     if (!key)
         return IG_ERR_MEMORY;
-    if (cache_get(&images, key, key_bytes, &data, &bytes)) {
+    if (cache_get(&cached, key, key_bytes, &data, &bytes)) {
         const bool failed = ig_failed();
-        if (load(d, image, data, k) == IG_OK) {
+        if (load(d, images, n, data, k) == IG_OK) {
             memory_free(data);
             memory_free(key);
             return IG_OK;
         }
         if (!failed)
             ig_error(NULL);
-        cache_remove(&images, key, key_bytes);
+        cache_remove(&cached, key, key_bytes);
         memory_free(data);
     }
     const int64_t began = trace_begin();
-    ig_status status = compile(d, image, &made, &bytes);
+    ig_status status = compile(d, images, &made, &bytes);
     trace_end(began, "compile a kernel");
     if (status == IG_OK)
-        status = load(d, image, made, k);
+        status = load(d, images, n, made, k);
     if (status == IG_OK)
-        cache_put(&images, key, key_bytes, made, bytes);
+        cache_put(&cached, key, key_bytes, made, bytes);
     memory_free(made);
     memory_free(key);
     return status;
 }
 
-ig_status cuda_kernel_build(const backend *dev, const kernel_image *image, kernel_code **out)
+static cuda_kernel *kernel_new(const backend *dev, const kernel_image *image)
 {
-    cuda_device *d = cuda_device_of(dev);
-    TRY(cuda_enter(d)); /* a device that is lost must not be seen as a fault of the compiler */
-    cuda_leave(d);
     cuda_kernel *k = memory_new(sizeof *k + (size_t)image->n_params * sizeof *k->params);
     if (!k)
-        return IG_ERR_MEMORY;
+        return NULL;
     k->base.dev = dev;
-    k->dev = d;
+    k->dev = cuda_device_of(dev);
     k->n_params = image->n_params;
     if (image->n_params)
         memcpy(k->params, image->params, (size_t)image->n_params * sizeof *k->params);
     snprintf(k->name, sizeof k->name, "kernel '%.48s'", image->entry);
-    const ig_status status = build(d, image, k);
+    return k;
+}
+
+ig_status cuda_kernels_build(const backend *dev, const kernel_image *images, int n,
+                             kernel_code **out)
+{
+    cuda_device *d = cuda_device_of(dev);
+    TRY(cuda_enter(d)); /* a device that is lost must not be seen as a fault of the compiler */
+    cuda_leave(d);
+    cuda_kernel **k = memory_new((size_t)n * sizeof *k);
+    ig_status status = k ? IG_OK : IG_ERR_MEMORY;
+    for (int i = 0; i < n && status == IG_OK; i++)
+        status = (k[i] = kernel_new(dev, &images[i])) ? IG_OK : IG_ERR_MEMORY;
     if (status == IG_OK)
-        *out = &k->base;
-    else
-        memory_free(k);
+        status = build(d, images, n, k);
+    for (int i = 0; i < n && k; i++) {
+        if (status == IG_OK)
+            out[i] = &k[i]->base;
+        else
+            memory_free(k[i]);
+    }
+    memory_free(k);
     return status;
+}
+
+ig_status cuda_kernel_build(const backend *dev, const kernel_image *image, kernel_code **out)
+{
+    return cuda_kernels_build(dev, image, 1, out);
 }
 
 void cuda_kernel_discard(kernel_code *code)
@@ -212,13 +250,16 @@ void cuda_kernel_discard(kernel_code *code)
         return;
     cuda_device *d = k->dev;
     pthread_mutex_lock(&d->lock);
-    if (cuda_push(d)) {
+    const bool last = --k->module->users == 0;
+    if (last && cuda_push(d)) {
         cuda_note(d, cuda_wait(d), "waiting for the GPU"); /* launches may be queued */
-        cu.module_unload(k->module);
+        cu.module_unload(k->module->module);
         cu.context_pop(&(CUcontext){NULL});
     }
     d->n_kernels--;
     pthread_mutex_unlock(&d->lock);
+    if (last)
+        memory_free(k->module);
     memory_free(k);
 }
 

@@ -49,10 +49,16 @@ typedef struct cuda_memory {
     pool_block *block;
 } cuda_memory;
 
+/* A module that was loaded, and how many kernels use it. */
+typedef struct cuda_module {
+    CUmodule module;
+    int users;
+} cuda_module;
+
 typedef struct cuda_kernel {
     kernel_code base;
     cuda_device *dev;
-    CUmodule module;
+    cuda_module *module;
     CUfunction function;
     char name[64];
     int max_threads;
@@ -102,6 +108,8 @@ typedef struct cuda_text {
 /* The kernel, compiled at most once. The device keeps it. Called with the engine's lock. */
 ig_status cuda_text_kernel(cuda_device *d, const cuda_text *t, cuda_kernel **out);
 void cuda_text_release(cuda_device *d);
+ig_status cuda_kernels_build(const backend *dev, const kernel_image *images, int n,
+                             kernel_code **out);
 void cuda_kernel_discard(kernel_code *code);
 ig_status cuda_kernel_launch(kernel_code *code, const kernel_launch *l);
 

@@ -21,7 +21,8 @@ static const cache binaries = {.kind = "opencl", .max_bytes = (uint64_t)256 << 2
 /* What is being built, and all that the result depends on. */
 typedef struct building {
     opencl_device *dev;
-    const kernel_image *image;
+    const kernel_image *image; /* the first of n with the same text */
+    int n;
     char *prelude;
     char *options;
     char *key;
@@ -135,11 +136,12 @@ static ig_status key_make(building *b)
     return b->key ? IG_OK : IG_ERR_MEMORY;
 }
 
-static ig_status building_begin(building *b, opencl_device *d, const kernel_image *t,
+static ig_status building_begin(building *b, opencl_device *d, const kernel_image *t, int n,
                                 bool no_header)
 {
     *b = (building){.dev = d,
                     .image = t,
+                    .n = n,
                     .is_pocl = strcmp(d->platform_name, "Portable Computing Language") == 0};
     TRY(prelude_make(b, no_header));
     TRY(options_make(b));
@@ -170,11 +172,11 @@ static cl_int threads_of(const building *b, made *out)
     return status;
 }
 
-static cl_int kernel_of(const building *b, cl_program built, made *out)
+static cl_int kernel_of(const building *b, const kernel_image *t, cl_program built, made *out)
 {
     const cl_device_id id = b->dev->id;
     cl_int status = CL_SUCCESS;
-    out->kernel = cl.clCreateKernel(built, b->image->entry, &status);
+    out->kernel = cl.clCreateKernel(built, t->entry, &status);
     if (status != CL_SUCCESS)
         return status;
     status =
@@ -186,6 +188,20 @@ static cl_int kernel_of(const building *b, cl_program built, made *out)
                                              sizeof out->shared_bytes, &out->shared_bytes, NULL);
     if (status != CL_SUCCESS)
         cl.clReleaseKernel(out->kernel);
+    return status;
+}
+
+/* All of them, or none. */
+static cl_int kernels_of(const building *b, cl_program built, made *out)
+{
+    cl_int status = CL_SUCCESS;
+    int n = 0;
+    while (n < b->n && status == CL_SUCCESS) {
+        status = kernel_of(b, &b->image[n], built, &out[n]);
+        n += status == CL_SUCCESS;
+    }
+    while (status != CL_SUCCESS && n)
+        cl.clReleaseKernel(out[--n].kernel);
     return status;
 }
 
@@ -203,7 +219,7 @@ static cl_int from_binary(const building *b, const void *data, size_t bytes, mad
     if (taken == CL_SUCCESS)
         taken = cl.clBuildProgram(built, 1, &d->id, b->options, NULL, NULL);
     if (taken == CL_SUCCESS)
-        taken = kernel_of(b, built, out);
+        taken = kernels_of(b, built, out);
     cl.clReleaseProgram(built);
     return taken;
 }
@@ -275,12 +291,12 @@ static ig_status build_failed(const building *b, cl_program built, cl_int status
          b->image->entry, opencl_status_name(status), log[0] ? "\n" : "; it does not say why", log);
 }
 
-/* The kernel of a program that was built, or what the compiler said. */
+/* The kernels of a program that was built, or what the compiler said. */
 static ig_status take(const building *b, cl_program built, cl_int status, made *out)
 {
     if (status != CL_SUCCESS)
         return build_failed(b, built, status);
-    status = kernel_of(b, built, out);
+    status = kernels_of(b, built, out);
     if (status == CL_INVALID_KERNEL_NAME)
         FAIL(IG_ERR_ARGUMENT, "%s: the text has no kernel '%s'", b->dev->name, b->image->entry);
     TRY(opencl_check(b->dev, status, "clCreateKernel"));
@@ -329,9 +345,9 @@ static ig_status check_params(const opencl_device *d, const kernel_image *t)
     return IG_OK;
 }
 
-static ig_status kernel_wrap(const building *b, const made *m, kernel_code **out)
+static ig_status kernel_wrap(const building *b, const kernel_image *t, const made *m,
+                             kernel_code **out)
 {
-    const kernel_image *t = b->image;
     const cl_uint expected = args_of(t);
     if (m->n_args != expected)
         FAIL(
@@ -355,45 +371,68 @@ static ig_status kernel_wrap(const building *b, const made *m, kernel_code **out
     return IG_OK;
 }
 
-static ig_status build(opencl_device *d, const kernel_image *t, bare *how, kernel_code **out)
+/* Wraps all of them, or releases them. */
+static ig_status wrap_all(const building *b, const made *m, kernel_code **out)
+{
+    ig_status status = IG_OK;
+    int n = 0;
+    while (n < b->n && status == IG_OK) {
+        status = kernel_wrap(b, &b->image[n], &m[n], &out[n]);
+        n += status == IG_OK;
+    }
+    for (int i = 0; i < b->n && status != IG_OK; i++) {
+        cl.clReleaseKernel(m[i].kernel);
+        if (i < n)
+            memory_free(out[i]);
+    }
+    return status;
+}
+
+static ig_status build(opencl_device *d, const kernel_image *t, int n, bare *how, kernel_code **out)
 {
     building b;
-    made m = {0};
-    ig_status status = building_begin(&b, d, t, how->wanted);
+    made *m = memory_new((size_t)n * sizeof *m);
+    if (!m)
+        return IG_ERR_MEMORY;
+    ig_status status = building_begin(&b, d, t, n, how->wanted);
     how->tried = b.no_header;
-    if (status == IG_OK && !from_cache(&b, &m))
-        status = from_source(&b, &m, &how->refused);
-    if (status == IG_OK && !how->refused) {
-        status = kernel_wrap(&b, &m, out);
-        if (status != IG_OK)
-            cl.clReleaseKernel(m.kernel);
-    }
+    if (status == IG_OK && !from_cache(&b, m))
+        status = from_source(&b, m, &how->refused);
+    if (status == IG_OK && !how->refused)
+        status = wrap_all(&b, m, out);
     building_end(&b);
+    memory_free(m);
     return status;
 }
 
 /* Compilers take their time: the device is kept open meanwhile, but not locked. */
-ig_status opencl_kernel_build(const backend *dev, const kernel_image *t, kernel_code **out)
+ig_status opencl_kernels_build(const backend *dev, const kernel_image *t, int n, kernel_code **out)
 {
     opencl_device *d = opencl_device_of(dev);
-    TRY(check_params(d, t));
+    for (int i = 0; i < n; i++)
+        TRY(check_params(d, &t[i]));
     TRY(opencl_enter(d));
-    d->live++;
+    d->live += n;
     bare how = {.wanted = !d->takes_no_bare};
     opencl_leave(d);
-    ig_status status = build(d, t, &how, out);
+    ig_status status = build(d, t, n, &how, out);
     if (how.refused)
-        status = build(d, t, &(bare){0}, out);
+        status = build(d, t, n, &(bare){0}, out);
     if (how.tried && status == IG_OK && opencl_enter_open(d)) {
         d->took_bare = d->took_bare || !how.refused;
         d->takes_no_bare = !d->took_bare;
         opencl_leave(d);
     }
     if (status != IG_OK && opencl_enter_open(d)) {
-        d->live--;
+        d->live -= n;
         opencl_leave(d);
     }
     return status;
+}
+
+ig_status opencl_kernel_build(const backend *dev, const kernel_image *t, kernel_code **out)
+{
+    return opencl_kernels_build(dev, t, 1, out);
 }
 
 void opencl_kernel_discard(kernel_code *code)

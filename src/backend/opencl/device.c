@@ -401,6 +401,7 @@ static const backend vtable = {
     .copy = opencl_copy,
     .fill = opencl_fill,
     .kernel_build = opencl_kernel_build,
+    .kernels_build = opencl_kernels_build,
     .kernel_discard = opencl_kernel_discard,
     .kernel_launch = opencl_kernel_launch,
 };

@@ -138,6 +138,8 @@ ig_status opencl_memory_valid(const opencl_memory *m, const char *what);
 /* ---- build.c, launch.c ---- */
 
 ig_status opencl_kernel_build(const backend *dev, const kernel_image *image, kernel_code **out);
+ig_status opencl_kernels_build(const backend *dev, const kernel_image *images, int n,
+                               kernel_code **out);
 void opencl_kernel_discard(kernel_code *code);
 ig_status opencl_kernel_launch(kernel_code *code, const kernel_launch *l);
 

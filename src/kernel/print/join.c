@@ -14,15 +14,16 @@ static char *renamed(const char *s, const char *name, const char *with)
 {
     text out = {0};
     const size_t n = strlen(name);
-    for (const char *at = s; *at;) {
-        const bool begins = at == s || !is_word(at[-1]);
-        if (begins && strncmp(at, name, n) == 0 && !is_word(at[n])) {
-            text_add(&out, "%s", with);
-            at += n;
-        } else {
-            text_add(&out, "%c", *at++);
+    const char *from = s;
+    for (const char *at = strstr(s, name); at; at = strstr(at, name)) {
+        const bool whole = (at == s || !is_word(at[-1])) && !is_word(at[n]);
+        if (whole) {
+            text_add(&out, "%.*s%s", (int)(at - from), from, with);
+            from = at + n;
         }
+        at += n;
     }
+    text_add(&out, "%s", from);
     return text_take(&out);
 }
 
@@ -71,8 +72,8 @@ static ig_status keep(print_joined *j, char *s, const char *name, const char *co
     return name && !copy ? IG_ERR_MEMORY : IG_OK;
 }
 
-/* Cuts the text of a kernel into its parts, and renames those whose names clash. */
-static ig_status split(const print_joined *j, const kernel_printed *p, char **parts)
+/* Cuts the text of a kernel into its parts, and renames those whose names clash. names[i] is the new name, or NULL. */
+static ig_status split(const print_joined *j, const kernel_printed *p, char **parts, char **names)
 {
     for (uint32_t i = 0; i < p->n_parts; i++) {
         const size_t begin = p->parts[i].begin,
@@ -91,6 +92,9 @@ static ig_status split(const print_joined *j, const kernel_printed *p, char **pa
         do
             snprintf(with, sizeof with, "%s_v%d", name, number++);
         while (find(j, NULL, with));
+        names[i] = memory_text(with);
+        if (!names[i])
+            return IG_ERR_MEMORY;
         for (uint32_t k = i; k < p->n_parts; k++) {
             char *made = renamed(parts[k], name, with);
             if (!made)
@@ -102,10 +106,11 @@ static ig_status split(const print_joined *j, const kernel_printed *p, char **pa
     return IG_OK;
 }
 
-ig_status print_join(print_joined *j, const kernel_printed *p, const char *comment)
+ig_status print_join(print_joined *j, const kernel_printed *p, const char *comment, char **entry)
 {
-    char **parts = memory_new((p->n_parts + 1) * sizeof *parts);
-    ig_status status = parts ? split(j, p, parts) : IG_ERR_MEMORY;
+    char **parts = memory_new(2 * (p->n_parts + 1) * sizeof *parts);
+    char **names = parts ? parts + p->n_parts + 1 : NULL;
+    ig_status status = parts ? split(j, p, parts, names) : IG_ERR_MEMORY;
     for (uint32_t i = 0; status == IG_OK && i < p->n_parts; i++) {
         const bool last = i + 1 == p->n_parts;
         const bool blank = parts[i][strspn(parts[i], "\n")] == 0;
@@ -113,10 +118,17 @@ ig_status print_join(print_joined *j, const kernel_printed *p, const char *comme
             continue;
         char *s = parts[i];
         parts[i] = NULL;
-        status = keep(j, s, p->parts[i].name, last ? comment : NULL);
+        status = keep(j, s, names[i] ? names[i] : p->parts[i].name, last ? comment : NULL);
     }
-    for (uint32_t i = 0; parts && i < p->n_parts; i++)
+    if (status == IG_OK && entry) {
+        const char *renamed_to = p->n_parts ? names[p->n_parts - 1] : NULL;
+        *entry = memory_text(renamed_to ? renamed_to : p->entry);
+        status = *entry ? IG_OK : IG_ERR_MEMORY;
+    }
+    for (uint32_t i = 0; parts && i < p->n_parts; i++) {
         memory_free(parts[i]);
+        memory_free(names[i]);
+    }
     memory_free(parts);
     return status == IG_OK && j->all.failed ? IG_ERR_MEMORY : status;
 }

@@ -21,7 +21,7 @@ static ig_status translate_one(const kernel_tree *tree, const kernel_entry *entr
         out->said = text_or_null(ig_error(NULL));
         return IG_OK;
     }
-    const ig_status joined = print_join(all, printed, single ? NULL : entry->name);
+    const ig_status joined = print_join(all, printed, single ? NULL : entry->name, NULL);
     out->entry = memory_text(printed->entry);
     out->text = printed->text;
     out->said = printed->warnings;

@@ -1,0 +1,40 @@
+/* Kernels of many cases are compiled together, before the first case runs: compilers of GPUs take tens of milliseconds for each
+ * text, however short it is. A case is built twice for this, which takes much less time. */
+#include "verify/verify.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void ahead_add(ahead *a, ig_array *const *y, int n, bool scope_is_open)
+{
+    if (a->n_array + n > a->room) {
+        a->room = 2 * (a->n_array + n);
+        ig_array **array = heap_get((size_t)a->room * sizeof *array);
+        int *counts = heap_get((size_t)a->room * sizeof *counts);
+        if (a->n_case) {
+            memcpy(array, a->array, (size_t)a->n_array * sizeof *array);
+            memcpy(counts, a->counts, (size_t)a->n_case * sizeof *counts);
+        }
+        free(a->array);
+        free(a->counts);
+        a->array = array;
+        a->counts = counts;
+    }
+    for (int i = 0; i < n; i++)
+        a->array[a->n_array++] = y[i];
+    a->counts[a->n_case++] = n;
+    a->open_scopes += scope_is_open;
+}
+
+void ahead_compile(ahead *a)
+{
+    ig_prepare(a->array, a->counts, a->n_case);
+    ig_error(NULL); /* the case that cannot be compiled tells */
+    for (int i = 0; i < a->n_array; i++)
+        ig_release(a->array[i]);
+    while (a->open_scopes-- > 0)
+        ig_scope_end();
+    free(a->array);
+    free(a->counts);
+    *a = (ahead){0};
+}
