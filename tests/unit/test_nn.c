@@ -219,6 +219,36 @@ static void test_softmax(void **state)
     }
 }
 
+/* Long rows, of which some have values that exp takes its slow path for: the bits of separate steps. */
+static void test_softmax_long_rows(void **state)
+{
+    (void)state;
+    enum { ROWS = 6, LONG = 1501 };
+    for (int d = 0; d < 2; d++) {
+        const ig_dtype dtype = d ? IG_F64 : IG_F32;
+        const size_t bytes = ROWS * LONG * ig_dtype_bytes(dtype);
+        static double v[ROWS * LONG];
+        for (int i = 0; i < ROWS * LONG; i++)
+            v[i] = sin(i * 0.37) * 20;
+        v[1 * LONG + 700] = -90; /* f32: a denormal */
+        v[2 * LONG + 1500] = -1000;
+        v[3 * LONG + 3] = -INFINITY;
+        v[4 * LONG + 1200] = -740; /* f64: a denormal */
+        v[5 * LONG + 64] = NAN;
+        ig_array *x = make(v, IG_SHAPE(ROWS, LONG), dtype);
+        ig_array *below = ig_eval_one(ig_subtract(x, ig_max(x, IG_AXES(1), true)));
+        ig_array *e = ig_eval_one(ig_exp(below));
+        ig_array *sums = ig_eval_one(ig_sum(e, IG_AXES(1), IG_DTYPE_NONE, true));
+        const char *apart = ig_data(ig_multiply(e, ig_reciprocal(sums)));
+        const char *y = ig_data(ig_softmax(x, IG_AXES(1)));
+        assert_true(apart && y);
+        assert_memory_equal(y, apart, bytes / ROWS * 5);
+        const char *of_exp = ig_data(ig_exp(ig_subtract(x, ig_max(x, IG_AXES(1), true))));
+        assert_true(of_exp);
+        assert_memory_equal(of_exp, ig_data(e), bytes / ROWS * 5);
+    }
+}
+
 static void test_softmax_special(void **state)
 {
     (void)state;
@@ -579,6 +609,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_dropout, begin, end),
         cmocka_unit_test_setup_teardown(test_softmax, begin, end),
         cmocka_unit_test_setup_teardown(test_softmax_special, begin, end),
+        cmocka_unit_test_setup_teardown(test_softmax_long_rows, begin, end),
         cmocka_unit_test_setup_teardown(test_layer_norm, begin, end),
         cmocka_unit_test_setup_teardown(test_rms_norm, begin, end),
         cmocka_unit_test_setup_teardown(test_batch_norm, begin, end),

@@ -56,6 +56,8 @@ typedef struct cpu_level {
     /* The loop of a run of 2 to RUN_MOST rows. Its results have the bits of the separate loops.
      * NULL if there is none. */
     run_loop (*run)(int rows, int code, ig_dtype lane);
+    /* The loop of row `first`, with flags `one`, and of unary row `second` of its result. NULL if there is none. */
+    map_loop (*pair)(int first, int second, ig_dtype lane, int one);
     /* Converts stored elements by the rules of ig_astype, also between f16, bf16 and f32: d[i * ds]
      * = a[i * as]. from == to copies. */
     void (*convert)(ig_dtype from, ig_dtype to, int64_t n, void *d, int64_t ds, const void *a,

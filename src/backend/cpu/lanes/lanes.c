@@ -123,6 +123,7 @@ const cpu_level PART(cpu_level) = {
     .available = lane_available,
     .loop = lane_loop,
     .run = PART(lane_run),
+    .pair = PART(lane_pair),
     .convert = PART(lane_convert),
     .round = PART(lane_round),
     .bits = PART(lane_bits),

@@ -77,6 +77,15 @@ run_loop PART(lane_run)(int rows, int code, ig_dtype lane)
     return NULL;
 }
 
+map_loop PART(lane_pair)(int first, int second, ig_dtype lane, int one)
+{
+    const bool is_ours = first == OP_subtract && second == OP_exp && one == MAP_ONE_B;
+    return !is_ours         ? NULL
+           : lane == IG_F32 ? subtract_exp_f32
+           : lane == IG_F64 ? subtract_exp_f64
+                            : NULL;
+}
+
 map_loop PART(lane_loop_float)(int op, ig_dtype lane, int one)
 {
     const map_loop special = (lane == IG_F64 ? special_f64 : special_f32)[op][one];

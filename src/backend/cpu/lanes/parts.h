@@ -37,6 +37,7 @@
 map_loop PART(lane_loop_float)(int op, ig_dtype lane, int one);
 map_loop PART(lane_loop_int)(int op, ig_dtype lane, int one);
 run_loop PART(lane_run)(int rows, int code, ig_dtype lane);
+map_loop PART(lane_pair)(int first, int second, ig_dtype lane, int one);
 void PART(lane_convert)(ig_dtype from, ig_dtype to, int64_t n, void *d, int64_t ds, const void *a,
                         int64_t as);
 void PART(lane_round)(ig_dtype to, int64_t n, float *d, const float *a);

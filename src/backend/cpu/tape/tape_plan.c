@@ -381,6 +381,25 @@ static void join_row_steps(const tape_run *run, int k)
     rows->n_step--;
 }
 
+/* Joins a unary step, of instruction k, with the one before it, if there is a loop of both. */
+static void pair_row_steps(const tape_run *run, int k)
+{
+    rows_plan *rows = &run->plan->rows;
+    row_step *last = &rows->step[rows->n_step - 1], *before = last - 1;
+    const int first = run->plan->inst[k].after;
+    if (rows->n_step < 2 || first < 0 || run->t->inst[first].code != TAPE_MAP || before->run.loop ||
+        before->op != run->t->inst[first].op || !before->d.own || before->d.of != last->x[0].of)
+        return;
+    const map_loop both = run->level->pair(before->op, last->op, last->dtype, ones_of(before));
+    if (!both)
+        return;
+    before->loop = both;
+    before->run = last->run;
+    before->op = OP_COUNT;
+    before->d = last->d;
+    rows->n_step--;
+}
+
 /* Plans a MAP as a step; not if it computes one value for a row. Rows of a result stay in its block
  * until all are computed, so no value of another size may be placed over them. */
 static bool plan_row_map(const tape_run *run, int k)
@@ -416,6 +435,7 @@ static bool plan_row_map(const tape_run *run, int k)
     if (!s->loop)
         return false;
     join_row_steps(run, k);
+    pair_row_steps(run, k);
     return true;
 }
 
