@@ -34,6 +34,8 @@ static bool is_named(const flight *f, int i, const char *name)
 
 void flight_add(flight *f, const char *name)
 {
+    if (f->others) /* there is no room for it */
+        return;
     name += strspn(name, " ");
     for (int i = 0; i < f->n; i++) /* most often it is one of the last texts */
         if (f->from[i] == name && is_named(f, i, name))

@@ -4,6 +4,7 @@
  * result of a command that failed. */
 #include "support/opencl.h"
 
+#include "backend/pool.h"
 #include "base/memory.h"
 
 #include <stdio.h>
@@ -399,6 +400,51 @@ static void gpus_name_all_launches(void **unused)
     backend_release_all();
 }
 
+/* ---- arguments that stay as they are ---- */
+
+/* Calls of OpenCL for one launch of add. */
+static long calls_of_add(kernel_code *add, binding x, binding y, binding sum)
+{
+    shim.at(0, false);
+    assert_int_equal(opencl_run_add(add, x, y, sum, N), IG_OK);
+    return shim.calls();
+}
+
+/* A launch sets what differs from the last one. After a buffer was released, everything is set. */
+static void arguments_are_set_once(void **state)
+{
+    (void)state;
+    life l = {.dev = backend_find("opencl")};
+    int32_t ones[N + 1], got[N];
+    for (int i = 0; i <= N; i++)
+        ones[i] = i;
+    l.x = l.dev->alloc(l.dev, sizeof ones);
+    l.y = l.dev->alloc(l.dev, sizeof ones);
+    l.sum = l.dev->alloc(l.dev, sizeof ones);
+    assert_int_equal(l.dev->kernel_build(l.dev, &opencl_add, &l.add), IG_OK);
+    assert_int_equal(l.dev->write(l.x, 0, ones, sizeof ones), IG_OK);
+    assert_int_equal(l.dev->write(l.y, 0, ones, sizeof ones), IG_OK);
+    const binding x = {l.x, 0}, y = {l.y, 0}, sum = {l.sum, 0};
+    const long first = calls_of_add(l.add, x, y, sum), again = calls_of_add(l.add, x, y, sum);
+    assert_true(first >= again + 6); /* three buffers are six arguments */
+    const long moved = calls_of_add(l.add, (binding){l.x, 4}, y, sum);
+    assert_int_equal(moved, again + 1);
+    assert_int_equal(l.dev->read(l.sum, 0, got, sizeof got), IG_OK);
+    assert_int_equal(got[5], 11);
+    buffer_release(l.y);
+    pool_trim(l.dev->pool);
+    l.y = l.dev->alloc(l.dev, sizeof ones);
+    assert_int_equal(l.dev->write(l.y, 0, ones, sizeof ones), IG_OK);
+    assert_true(calls_of_add(l.add, x, (binding){l.y, 0}, sum) >= again + 6);
+    assert_int_equal(l.dev->read(l.sum, 0, got, sizeof got), IG_OK);
+    assert_int_equal(got[5], 10);
+    l.dev->kernel_discard(l.add);
+    buffer_release(l.x);
+    buffer_release(l.y);
+    buffer_release(l.sum);
+    backend_release_all();
+}
+
 int main(int argc, char **argv)
 {
     (void)argc;
@@ -415,6 +461,7 @@ int main(int argc, char **argv)
         TEST(failures_are_found_by_whoever_comes),
         TEST(many_failures_are_remembered),
         TEST(gpus_name_all_launches),
+        TEST(arguments_are_set_once),
     };
     return cmocka_run_group_tests(tests, opencl_begin, opencl_end);
 }

@@ -354,9 +354,23 @@ static ig_status kernel_wrap(const building *b, const kernel_image *t, const mad
             IG_ERR_ARGUMENT,
             "%s: kernel '%s' has %u parameters in its text, but %u are described (a buffer is two)",
             b->dev->name, t->entry, m->n_args, expected);
+    size_t value_bytes = 0;
+    for (int i = 0; i < t->n_params; i++)
+        value_bytes += t->params[i].kind == KERNEL_BYTES ? t->params[i].bytes : 0;
     opencl_kernel *k = memory_new(sizeof *k + (size_t)t->n_params * sizeof *k->params);
-    if (!k)
+    opencl_set *set = memory_new((size_t)t->n_params * sizeof *set + value_bytes + 1);
+    if (!k || !set) {
+        memory_free(k);
+        memory_free(set);
         return IG_ERR_MEMORY;
+    }
+    k->set = set;
+    unsigned char *values = (unsigned char *)(set + t->n_params);
+    for (int i = 0; i < t->n_params; i++)
+        if (t->params[i].kind == KERNEL_BYTES) {
+            set[i].bytes = values;
+            values += t->params[i].bytes;
+        }
     k->base.dev = &b->dev->base;
     k->dev = b->dev;
     k->kernel = m->kernel;
@@ -445,5 +459,6 @@ void opencl_kernel_discard(kernel_code *code)
         k->dev->live--;
         opencl_leave(k->dev);
     }
+    memory_free(k->set);
     memory_free(k);
 }

@@ -58,26 +58,52 @@ static ig_status check_args(const opencl_kernel *k, const kernel_launch *l)
     return IG_OK;
 }
 
-static cl_int set_args(const opencl_kernel *k, const kernel_launch *l)
+/* One argument that is a buffer: two of the kernel's. */
+static cl_int set_buffer(const opencl_kernel *k, opencl_set *set, bool known, cl_uint n,
+                         const binding *b)
+{
+    size_t at = 0, left;
+    const opencl_memory *m = b->buf ? b->buf->handle : NULL;
+    const cl_mem mem = m ? opencl_place(m, b->offset, &at, &left) : NULL;
+    cl_int status = CL_SUCCESS;
+    if (!known || set->mem != mem)
+        status = cl.clSetKernelArg(k->kernel, n, sizeof(cl_mem), mem ? &mem : NULL);
+    set->mem = mem;
+    if (status == CL_SUCCESS && (!known || set->at != at))
+        status = cl.clSetKernelArg(k->kernel, n + 1, sizeof(cl_ulong), &(cl_ulong){at});
+    set->at = at;
+    return status;
+}
+
+static cl_int set_bytes(const opencl_kernel *k, opencl_set *set, bool known, cl_uint n, int i,
+                        const void *value)
+{
+    const size_t bytes = k->params[i].bytes;
+    if (known && memcmp(set->bytes, value, bytes) == 0)
+        return CL_SUCCESS;
+    memcpy(set->bytes, value, bytes);
+    return cl.clSetKernelArg(k->kernel, n, bytes, value);
+}
+
+/* Sets the arguments that differ from those of the last launch: a call for each of them takes longer than a launch. */
+static cl_int set_args(opencl_kernel *k, const kernel_launch *l)
 {
     cl_uint n = 0;
     cl_int status = CL_SUCCESS;
+    const uint64_t releases = opencl_releases();
+    const bool known = k->is_set && k->releases == releases;
+    const size_t shared = l->shared_bytes ? l->shared_bytes : 1; /* OpenCL has no 0 bytes of it */
     for (int i = 0; i < k->n_params && status == CL_SUCCESS; i++) {
-        const kernel_arg *a = &l->args[i];
-        if (k->params[i].kind == KERNEL_BYTES) {
-            status = cl.clSetKernelArg(k->kernel, n++, k->params[i].bytes, a->bytes);
-            continue;
-        }
-        const opencl_memory *m = a->at.buf ? a->at.buf->handle : NULL;
-        size_t at = 0, left;
-        const cl_mem mem = m ? opencl_place(m, a->at.offset, &at, &left) : NULL;
-        const cl_ulong offset = at;
-        status = cl.clSetKernelArg(k->kernel, n++, sizeof(cl_mem), m ? &mem : NULL);
-        if (status == CL_SUCCESS)
-            status = cl.clSetKernelArg(k->kernel, n++, sizeof offset, &offset);
+        const bool is_value = k->params[i].kind == KERNEL_BYTES;
+        status = is_value ? set_bytes(k, &k->set[i], known, n, i, l->args[i].bytes)
+                          : set_buffer(k, &k->set[i], known, n, &l->args[i].at);
+        n += is_value ? 1 : 2;
     }
-    if (k->dynamic_shared && status == CL_SUCCESS) /* OpenCL has no local memory of 0 bytes */
-        status = cl.clSetKernelArg(k->kernel, n, l->shared_bytes ? l->shared_bytes : 1, NULL);
+    if (k->dynamic_shared && status == CL_SUCCESS && (!known || k->set_shared != shared))
+        status = cl.clSetKernelArg(k->kernel, n, shared, NULL);
+    k->set_shared = shared;
+    k->releases = releases;
+    k->is_set = status == CL_SUCCESS;
     return status;
 }
 
@@ -96,14 +122,18 @@ static ig_status time_of(opencl_device *d, cl_event event, uint64_t *ns)
     return opencl_check(d, status, "the time of a launch");
 }
 
-/* For messages: the ops, and the kernel that computes them. */
+/* For messages: the ops, and the kernel that computes them. Every launch has one, so no printf. */
 static const char *name_of(const opencl_kernel *k, const kernel_launch *l, char *out)
 {
     enum { OPS_MOST = OPENCL_WHAT_BYTES - OPENCL_NAME_BYTES - 4 };
     if (!l->label)
         return k->name;
-    snprintf(out, OPENCL_WHAT_BYTES, "%.*s (%s)", OPS_MOST, l->label + strspn(l->label, " "),
-             k->name);
+    const char *ops = l->label + strspn(l->label, " ");
+    const size_t n = strnlen(ops, OPS_MOST), name = strlen(k->name);
+    memcpy(out, ops, n);
+    memcpy(out + n, " (", 2);
+    memcpy(out + n + 2, k->name, name);
+    memcpy(out + n + 2 + name, ")", 2);
     return out;
 }
 

@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/pages.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -25,8 +26,12 @@ typedef struct opencl_block {
     cl_mem windows[];
 } opencl_block;
 
+static atomic_uint_fast64_t releases;
+uint64_t opencl_releases(void) { return atomic_load(&releases); }
+
 static void block_free(opencl_block *b)
 {
+    atomic_fetch_add(&releases, 1);
     for (int i = 0; i < b->n_windows; i++)
         cl.clReleaseMemObject(b->windows[i]);
     pages_free(b->host);

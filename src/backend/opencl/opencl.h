@@ -64,6 +64,13 @@ typedef struct opencl_memory {
     struct opencl_memory *before, *after; /* in the list of the device */
 } opencl_memory;
 
+/* What an argument of a kernel was set to. */
+typedef struct opencl_set {
+    cl_mem mem; /* of a buffer */
+    cl_ulong at;
+    unsigned char *bytes; /* of a value */
+} opencl_set;
+
 typedef struct opencl_kernel {
     kernel_code base;
     opencl_device *dev;
@@ -72,6 +79,12 @@ typedef struct opencl_kernel {
     uint64_t threads;      /* of a block, at most */
     uint64_t shared_bytes; /* that the text itself declares */
     bool dynamic_shared;
+    /* The arguments of the last launch. They are set again if they differ, or if buffers have been released since, because
+     * a new one may have the address of an old one. */
+    bool is_set;
+    uint64_t releases;
+    size_t set_shared;
+    opencl_set *set;
     int n_params;
     kernel_param params[];
 } opencl_kernel;
@@ -130,6 +143,8 @@ ig_status opencl_memory_of(const opencl_device *d, const buffer *b, const char *
                            opencl_memory **m);
 /* The object of OpenCL in which a byte of the buffer is, and where; *left: bytes until the next one begins. */
 cl_mem opencl_place(const opencl_memory *m, size_t offset, size_t *at, size_t *left);
+/* How many objects have been released. */
+uint64_t opencl_releases(void);
 /* True if the buffer is larger than OpenCL allows. */
 bool opencl_is_windowed(const opencl_memory *m);
 /* IG_OK if the memory is not poisoned. Called with the lock. */

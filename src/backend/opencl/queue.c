@@ -128,8 +128,11 @@ ig_status queue_timed(opencl_device *d, cl_command_queue *queue)
 static void pending_add(opencl_device *d, uint64_t number, cl_event event, const char *what)
 {
     opencl_pending *p = &d->pending[(d->pending_first + d->n_pending++) % OPENCL_PENDING];
-    *p = (opencl_pending){.event = event, .number = number};
-    snprintf(p->what, sizeof p->what, "%s", what);
+    p->event = event;
+    p->number = number;
+    const size_t n = strnlen(what, sizeof p->what - 1);
+    memcpy(p->what, what, n);
+    p->what[n] = '\0';
 }
 
 ig_status queue_given(opencl_device *d, uint64_t number, cl_int status, cl_event event,
