@@ -63,7 +63,7 @@ static bool verify_dtype(run *r, const plan *how)
         problem_end(&p);
         return true;
     }
-    if (r->scope->batches && !r->scope->reference && !r->scope->name && !r->report->op->evaluates) {
+    if (r->scope->batches && !r->scope->name && !r->report->op->evaluates) {
         ahead all = {0};
         r->ahead = &all;
         for (int mode = 0; mode < MODES && more; mode++)

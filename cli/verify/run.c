@@ -397,7 +397,7 @@ void run_problem(run *r, const problem *p)
             continue;
         if (r->scope->stop && r->scope->stop())
             return;
-        if (r->scope->reference)
+        if (r->scope->reference && !r->ahead)
             run_same(r, p, l, name);
         else
             run_layout(r, p, (layout)l, name);
