@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "kernel/print/print.h"
+#include "kernel/print/join.h"
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
@@ -417,6 +417,41 @@ static void whole_warps_ask_for_none(void **unused)
     kernel_printed_free(out);
 }
 
+/* Kernels of one name in one file: each gets a name of its own, with what it calls; a function with the same text appears once. */
+static void kernels_of_one_name_are_joined(void **unused)
+{
+    (void)unused;
+    static const char *const sources[] = {
+        "__device__ int f(int x) { return x + 1; } __device__ int g(int x) { return f(x); }\n"
+        "__global__ void k(int *x) { x[0] = g(x[1]); }",
+        "__device__ int f(int x) { return x + 2; } __device__ int g(int x) { return f(x); }\n"
+        "__global__ void k(int *x) { x[0] = g(x[1]); }",
+        "__device__ int f(int x) { return x + 1; } __device__ int g(int x) { return f(x) * 3; }\n"
+        "__global__ void k(int *x) { x[0] = g(x[1]); }"};
+    static const char *const wanted[][4] = {
+        {"int f(int x)", "int g(int x)", " k(int *x)", "x[0] = g(x[1])"},
+        {"int f_v2(int x)", "return f_v2(x)", " k_v2(int *x)", "x[0] = g_v2(x[1])"},
+        {"int g_v3(int x)", "return f(x) * 3", " k_v3(int *x)", "x[0] = g_v3(x[1])"}};
+    print_joined all = {0};
+    for (int i = 0; i < 3; i++) {
+        kernel_printed *out;
+        char *entry = NULL, expected[8];
+        assert_int_equal(printed(sources[i], kernel_target_find("cuda"), &out), IG_OK);
+        assert_int_equal(print_join(&all, out, NULL, &entry), IG_OK);
+        snprintf(expected, sizeof expected, i ? "k_v%d" : "k", i + 1);
+        assert_string_equal(entry, expected);
+        memory_free(entry);
+        kernel_printed_free(out);
+    }
+    char *file = print_joined_take(&all);
+    for (int i = 0; i < 12; i++) {
+        const char *at = strstr(file, wanted[i / 4][i % 4]);
+        if (!at || strstr(at + 1, wanted[i / 4][i % 4]))
+            fail_msg("'%s' is not there once:\n%s", wanted[i / 4][i % 4], file);
+    }
+    memory_free(file);
+}
+
 /* What is said of a source that has nothing to translate, or none of what was asked for. */
 static void sources_without_kernels(void **unused)
 {
@@ -618,6 +653,7 @@ int main(void)
         cmocka_unit_test(instances_that_the_source_names),
         cmocka_unit_test(shuffles_ask_for_lanes),
         cmocka_unit_test(whole_warps_ask_for_none),
+        cmocka_unit_test(kernels_of_one_name_are_joined),
         cmocka_unit_test(whole_warps_shuffle_plainly),
         cmocka_unit_test(variables_begin_with_values),
         cmocka_unit_test(literals_are_float),
