@@ -33,6 +33,7 @@ static kernel_target target_of(const backend *dev, const module_built *b)
     t.whole_shuffles = l->whole_shuffles && b->whole_warps;
     t.shuffles = l->shuffles || t.whole_shuffles;
     t.whole_warps = b->whole_warps;
+    t.inlines = l->cpu;
     memcpy(t.block, b->block, sizeof t.block);
     return t;
 }

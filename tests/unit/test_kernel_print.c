@@ -399,6 +399,34 @@ static void shuffles_ask_for_lanes(void **unused)
     }
 }
 
+/* PoCL shares memory between blocks that only functions name, unless they are inlined at once. */
+static void functions_with_shared_memory_are_inlined(void **unused)
+{
+    (void)unused;
+    static const char source[] =
+        "__device__ int own(int x) { return x * x + 1; }\n"
+        "__device__ int get(int *s, int i) { return s[i] + own(i); }\n"
+        "__global__ void k(int *x) { __shared__ int s[4]; s[0] = 1; x[0] = get(s, 1) + own(2); }";
+    static const char attribute[] = "static __attribute__((always_inline)) int ";
+    kernel_target gpu = *kernel_target_find("opencl");
+    gpu.inlines = false;
+    const struct {
+        const kernel_target *target;
+        int wanted;
+    } rows[] = {{kernel_target_find("opencl"), 1}, {&gpu, 0}, {kernel_target_find("metal"), 0}};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        kernel_printed *out;
+        int found = 0;
+        assert_int_equal(printed(source, rows[i].target, &out), IG_OK);
+        for (const char *at = out->text; (at = strstr(at, attribute)); at++) {
+            found++;
+            assert_int_equal(strncmp(at + strlen(attribute), "get", 3), 0);
+        }
+        assert_int_equal(found, rows[i].wanted);
+        kernel_printed_free(out);
+    }
+}
+
 /* If all lanes take part, no one is asked, and no extension is needed. */
 static void whole_warps_ask_for_none(void **unused)
 {
@@ -652,6 +680,7 @@ int main(void)
         cmocka_unit_test(sources_without_kernels),
         cmocka_unit_test(instances_that_the_source_names),
         cmocka_unit_test(shuffles_ask_for_lanes),
+        cmocka_unit_test(functions_with_shared_memory_are_inlined),
         cmocka_unit_test(whole_warps_ask_for_none),
         cmocka_unit_test(kernels_of_one_name_are_joined),
         cmocka_unit_test(whole_warps_shuffle_plainly),

@@ -123,7 +123,7 @@ static const struct {
     const char *name;
     kernel_target target;
 } targets[] = {
-    {"opencl", {.language = LANGUAGE_OPENCL, .device = "plain OpenCL", .version = 102}},
+    {"opencl", {.language = LANGUAGE_OPENCL, .device = "plain OpenCL", .version = 102, .inlines = true}},
     {"metal",  {.language = LANGUAGE_METAL, .device = "an Apple GPU", .version = 204,
                 .subgroup = 32, .threads = 1024, .shared_bytes = 32768, .buffers = 31,
                 .f16 = true, .shuffles = true}},

@@ -275,12 +275,31 @@ static void function_params(printer *p, const print_function *f)
     print_hand_params(p, f, f->f->n_params == 0);
 }
 
+static bool takes_shared(const print_function *f)
+{
+    bool takes = f->hands[HAND_VOTE];
+    for (uint32_t i = 0; i < f->f->n_params && !takes; i++)
+        takes = f->f->params[i]->space == SPACE_SHARED;
+    for (uint32_t i = 0; i < f->n_vars && !takes; i++)
+        takes = f->vars[i]->storage == STORE_SHARED;
+    return takes;
+}
+
+/* If all calls pass the same array of shared memory, LLVM replaces the parameter by the array. PoCL 3 gives each of its
+ * threads a copy of the arrays that the kernel itself names, so all threads then use one copy of this array: results are
+ * wrong if two blocks run at a time. A function that is inlined at once has no parameters to replace. */
+static bool is_inlined(const printer *p, const print_function *f)
+{
+    return p->target->language == LANGUAGE_OPENCL && p->target->inlines && !f->f->is_kernel &&
+           takes_shared(f);
+}
+
 static void print_head(printer *p, const print_function *f)
 {
     const char *result = print_type(p, f->f->result, f->f->result_space, false);
     const bool star = result[strlen(result) - 1] == '*';
-    print_out(p, "%s%s%s", f->f->is_kernel ? p->lang->kernel : p->lang->function, result,
-              star ? "" : " ");
+    print_out(p, "%s%s%s%s", f->f->is_kernel ? p->lang->kernel : p->lang->function,
+              is_inlined(p, f) ? "__attribute__((always_inline)) " : "", result, star ? "" : " ");
     if (f->f->is_kernel && p->target->language == LANGUAGE_CUDA && p->entry->max_threads)
         print_out(p, p->entry->min_blocks ? "__launch_bounds__(%u, %u) " : "__launch_bounds__(%u) ",
                   p->entry->max_threads, p->entry->min_blocks);

@@ -30,6 +30,8 @@ typedef struct kernel_target {
     /* OpenCL C: only if all threads of a subgroup take part, and without an extension of the language */
     bool whole_shuffles;
     bool whole_warps; /* all blocks will have one axis and whole warps */
+    /* OpenCL C: functions with pointers to shared memory are inlined by the compiler's front end. PoCL 3 needs it. */
+    bool inlines;
     /* The shape of all blocks that the text will be launched with, or zeros. OpenCL C declares it: some
      * drivers allow larger blocks then. */
     uint32_t block[3];
