@@ -364,8 +364,8 @@ IG_API ig_status ig_eval(ig_array *const *arrays, int n);
 IG_API ig_status ig_can_eval(ig_array *const *arrays, int n);
 
 /* Compiles the kernels for n evaluations: ig_eval(arrays, counts[0]), ig_eval(arrays + counts[0], counts[1]) and so on. Nothing
- * is computed. A device compiles many kernels together in less time than one by one. They must all be on one device; the CPU has
- * nothing to compile. A kernel that cannot be compiled is reported by its evaluation. */
+ * is computed. A device compiles many kernels together in less time than one by one. They must all be on one device. A device that
+ * compiles kernels one by one, or none, does nothing. A kernel that cannot be compiled is reported by its evaluation. */
 IG_API ig_status ig_prepare(ig_array *const *arrays, const int *counts, int n);
 
 /* Asks the evaluations that run now, in any thread, to stop. They fail with IG_ERR_CANCELLED; their arrays

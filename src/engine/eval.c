@@ -340,7 +340,7 @@ ig_status ig_prepare(ig_array *const *arrays, const int *counts, int n)
     engine_enter();
     ig_status status = check_list(arrays, all, NULL, 0);
     const backend *dev = status == IG_OK && all ? engine_device_of(arrays[0]) : NULL;
-    if (dev && !dev->compile) {
+    if (dev && dev->kernels_build) {
         module_batch_begin(dev);
         for (int i = 0; i < n && status == IG_OK; arrays += counts[i++])
             status = prepare_one(arrays, counts[i]);

@@ -23,11 +23,11 @@ static struct {
     int n, room;
 } batch;
 
-void module_batch_begin(const backend *dev) { batch.dev = dev->kernels_build ? dev : NULL; }
+void module_batch_begin(const backend *dev) { batch.dev = dev; }
 
 bool batch_takes(module_built *b, const kernel_image *image, kernel_param *params)
 {
-    if (!batch.dev || b->dev != batch.dev || !b->whole_warps || b->block[0])
+    if (!b->whole_warps || !batch.dev || b->dev != batch.dev || b->block[0])
         return false;
     if (batch.n == batch.room) {
         const int room = batch.room ? 2 * batch.room : 64;
@@ -50,7 +50,7 @@ bool batch_takes(module_built *b, const kernel_image *image, kernel_param *param
 
 void batch_forget(const module_built *b)
 {
-    for (int i = 0; i < batch.n; i++)
+    for (int i = 0; b->whole_warps && i < batch.n; i++)
         if (batch.at[i].built == b) {
             memory_free(batch.at[i].params);
             batch.at[i--] = batch.at[--batch.n];
@@ -59,7 +59,7 @@ void batch_forget(const module_built *b)
 
 bool batch_has(const module_built *b)
 {
-    for (int i = 0; i < batch.n; i++)
+    for (int i = 0; b->whole_warps && i < batch.n; i++)
         if (batch.at[i].built == b)
             return true;
     return false;

@@ -17,9 +17,9 @@ ig_module *module_new(const char *name, const char *source, const kernel_parse_o
 /* All launches will have blocks of one axis and of whole warps: called before the first. */
 void module_whole_warps(ig_module *m);
 
-/* From here to module_batch_end, kernels of such modules for the device are not built: module_code gives NULL. module_batch_end
- * builds them together, as few texts, because compilers take a time for each text. Modules that are freed until then are left
- * out. One caller at a time, and no other uses the modules meanwhile. */
+/* From here to module_batch_end, kernels of such modules for the device, which has kernels_build, are not built: module_code gives
+ * NULL. module_batch_end builds them together, as few texts, because compilers take a time for each text. Modules that are
+ * freed until then are left out. All uses of such modules hold one lock, the engine's. */
 void module_batch_begin(const backend *dev);
 void module_batch_end(void);
 
