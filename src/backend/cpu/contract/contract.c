@@ -69,8 +69,8 @@ static int64_t shared_parts(const contraction *c, int side)
 static int64_t shared_bytes(const contraction *c, int side)
 {
     const cut *rows = side == 0 ? &c->m : &c->n;
-    return side_batches(c, side) * shared_parts(c, side) * c->kc.parts * rows->size *
-           panel_row(c, c->kc.size);
+    return side_batches(c, side) * shared_parts(c, side) * c->kc.parts *
+           panels_rows(c, side, rows->size) * panel_row(c, c->kc.size);
 }
 
 /* Allocates the panels of a side, if the memory limit allows it. */

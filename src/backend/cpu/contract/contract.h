@@ -67,6 +67,13 @@ static inline int64_t panel_row(const contraction *c, int64_t k)
     return (k + together - 1) / together * together * c->kernel->element_bytes;
 }
 
+/* Rows that the panels of so many rows of a side have. */
+static inline int64_t panels_rows(const contraction *c, int side, int64_t rows)
+{
+    const int64_t width = side == 0 ? c->kernel->mr : c->kernel->nr;
+    return (rows + width - 1) / width * width;
+}
+
 /* Plans the largest tiles, without precomputed offsets. */
 void contraction_set(contraction *c, const program *p);
 /* Precomputes offsets in `room`, which has contraction_offsets_bytes. */

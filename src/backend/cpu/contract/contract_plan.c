@@ -53,10 +53,12 @@ static size_t layout_add(layout *at, int64_t bytes)
 void contraction_layout(contraction *c)
 {
     layout *at = &c->at;
-    const int64_t m = c->m.size, n = c->n.size, kc = c->kc.size, lane = c->lane_bytes;
+    const bool packs = c->thin < 0 && !c->blas;
+    const int64_t m = packs ? panels_rows(c, 0, c->m.size) : c->m.size;
+    const int64_t n = c->n.size, kc = c->kc.size, lane = c->lane_bytes;
     const int64_t deep = panel_row(c, kc);
     *at = (layout){0};
-    if (c->thin < 0 && !c->blas) {
+    if (packs) {
         at->panel[0] = layout_add(at, (m < c->strip ? m : c->strip) * deep);
         at->panel[1] = layout_add(at, n * deep);
     }
@@ -277,23 +279,26 @@ static void share_evenly(contraction *c, int threads)
  * of a tile costs as much as `fetch` products: it is packed or fetched. */
 static int64_t share_cost(const contraction *c, int threads, const cut *m, const cut *n)
 {
-    const int64_t fetch = c->kernel->group > 1 ? 64 : 10;
+    const int64_t fetch = c->kernel->group > 1 ? 64 : 10, few = c->kernel->few_rows;
     const int64_t rounds = (c->batches * m->parts * n->parts + threads - 1) / threads;
-    return rounds * (m->size * n->size + fetch * (m->size + n->size));
+    const int64_t rows = m->parts > 1 ? m->size : m->extent, last = rows % c->kernel->mr;
+    const int64_t computed = last > 0 && last <= few ? rows : panels_rows(c, 0, rows);
+    return rounds * (computed * n->size + fetch * (computed + n->size));
 }
 
 /* Cuts both sides anew if that is clearly cheaper, because some threads would wait for others: of all ways with at most
  * MANY tiles for each thread and with tiles of at most m_most x n_most, the cheapest. */
 static void share_again(contraction *c, int threads, int64_t m_most, int64_t n_most)
 {
-    enum { MANY = 4 };
-    const int64_t mr = c->kernel->mr, nr = c->kernel->nr, most = (int64_t)threads * MANY;
+    enum { MANY = 4, FEW_UNIT = 4 }; /* the last rows of a tile may be few */
+    const int64_t unit = c->kernel->few_rows > 0 ? FEW_UNIT : c->kernel->mr, nr = c->kernel->nr;
+    const int64_t most = (int64_t)threads * MANY;
     cut best_m = c->m, best_n = c->n;
     int64_t least = share_cost(c, threads, &best_m, &best_n) * 95 / 100;
     if (c->batches * c->m.parts * c->n.parts > most)
         return;
     for (int64_t i = 1; i * c->batches <= most; i++) {
-        const cut m = cut_into(c->m.extent, i, mr);
+        const cut m = cut_into(c->m.extent, i, unit);
         for (int64_t j = 1; m.size <= m_most && i * j * c->batches <= most; j++) {
             const cut n = cut_into(c->n.extent, j, nr);
             const int64_t cost = share_cost(c, threads, &m, &n);

@@ -29,7 +29,7 @@ char *tile_shared(const contraction *c, int side, int64_t batch, int64_t part, i
     const int64_t parts = side == 0 ? c->round : rows->parts,
                   at = part - (side == 0 ? c->first : 0);
     const int64_t nth = (own * parts + at) * c->kc.parts + block;
-    return c->shared[side] + nth * rows->size * panel_row(c, c->kc.size);
+    return c->shared[side] + nth * panels_rows(c, side, rows->size) * panel_row(c, c->kc.size);
 }
 
 /* Offsets of n points of a group: precomputed, or computed now. */

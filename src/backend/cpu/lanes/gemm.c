@@ -38,6 +38,7 @@
 #define FLOAT_MR 6
 #define FLOAT_NV 2
 #define FLOAT_ROWS ROWS_6
+#define FEW_ROWS 4
 #endif
 #ifndef FEW_ROWS
 #define FEW_ROWS 0
