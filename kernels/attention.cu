@@ -6,7 +6,8 @@
  * operands have strides. A block has WGS warpgroups of 64
  * rows of q each, and one more whose first thread copies tiles of KEYS keys and values (TMA). The largest
  * score and the sum of a row are kept as the tiles go by; when the largest grows, what was summed is scaled.
- * While a warpgroup computes its exponentials, the tensor cores work on its last tile of values.
+ * While a warpgroup computes its exponentials, the tensor cores work on its last tile of values. If there are fewer
+ * blocks than tiles of rows, a block takes tiles in turn, and copies of the next begin during the last steps.
  *
  * A row that attends to nothing gives zeros. For the backward pass, lse[b, i] is the base 2 logarithm of the
  * sum of exp2(score * log2(e) * scale); it is inf for such a row and behind the last row.
@@ -18,6 +19,7 @@
  *   DIM       64 or 128: elements of a row; if there are fewer, the others are zeros
  *   WGS       2 or 3
  *   CAUSAL    1: row i attends to keys 0 to i
+ *   LOOP      1: there are fewer blocks than tiles
  *   MASKED    1: rows attend to key j only where mask[outer, j] is not 0
  */
 enum {
@@ -103,23 +105,34 @@ static __device__ __forceinline__ void write_out(const float (&out)[DIM / 2], so
     }
 }
 
+/* A tile of ROWS rows. */
+struct rows_of {
+    int row0, batch, outer, job;
+    unsigned steps;
+    __device__ __forceinline__ rows_of(unsigned work, const attention_sizes &g)
+    {
+        const int tile = (int)(work % (unsigned)g.tiles);
+        job = (int)(work / (unsigned)g.tiles);
+        row0 = (CAUSAL ? g.tiles - 1 - tile : tile) * ROWS; /* long rows of a causal product come first */
+        batch = job % g.batch;
+        outer = job / g.batch;
+        const int end = CAUSAL && row0 + ROWS < g.n_k ? row0 + ROWS : g.n_k;
+        steps = (unsigned)(end + KEYS - 1) / KEYS;
+    }
+};
+
 extern "C" __global__ void __launch_bounds__((WGS + 1) * 128, 1)
     attend(const __grid_constant__ tensor_map map_q, const __grid_constant__ tensor_map map_k,
            const __grid_constant__ tensor_map map_v, half_bits *out, float *lse,
            const unsigned char *mask, const attention_sizes g)
 {
     extern __shared__ __align__(1024) unsigned char shared[];
-    __shared__ __align__(8) unsigned long long barriers[2 * STAGES + 1];
+    __shared__ __align__(8) unsigned long long barriers[2 * STAGES + 2];
     const unsigned q = (shared_at(shared) + 1023) & ~1023u, kv = q + Q_BYTES;
     const unsigned full = shared_at(barriers), empty = full + STAGES * 8,
-                   ready = empty + STAGES * 8;
+                   ready = empty + STAGES * 8, free = ready + 8;
     const int warpgroup = threadIdx.x / 128;
-    const int tile = blockIdx.x % g.tiles, job = blockIdx.x / g.tiles;
-    /* Long rows of a causal product come first. */
-    const int row0 = (CAUSAL ? g.tiles - 1 - tile : tile) * ROWS;
-    const int batch = job % g.batch, outer = job / g.batch;
-    const int end = CAUSAL && row0 + ROWS < g.n_k ? row0 + ROWS : g.n_k;
-    const int steps = (end + KEYS - 1) / KEYS;
+    unsigned work = blockIdx.x, n = 0, turn = 0; /* the tile of rows; steps and tiles before it */
 
     if (threadIdx.x == 0) {
         for (int i = 0; i < STAGES; i++) {
@@ -127,73 +140,91 @@ extern "C" __global__ void __launch_bounds__((WGS + 1) * 128, 1)
             barrier_init(empty + (unsigned)i * 8, WGS);
         }
         barrier_init(ready, 1);
+        barrier_init(free, WGS);
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     }
     __syncthreads();
 
     if (warpgroup == 0) {
         fewer_registers();
-        if (threadIdx.x == 0) {
-            barrier_expect(ready, Q_BYTES);
-            for (int i = 0; i < BLOCKS; i++)
-                copy_box(q + (unsigned)(i * ROWS * 128), &map_q, ready, i * 64, row0,
-                         batch, outer);
-            for (int j = 0; j < steps; j++) {
-                const int stage = j % STAGES;
-                const unsigned barrier = full + (unsigned)stage * 8,
-                               at = kv + (unsigned)(stage * 2 * KV_BYTES);
-                if (j >= STAGES)
-                    barrier_wait(empty + (unsigned)stage * 8, (j / STAGES - 1) & 1);
-                barrier_expect(barrier, 2 * KV_BYTES);
-                for (int i = 0; i < BLOCKS; i++) {
-                    copy_box(at + (unsigned)(i * KEYS * 128), &map_k, barrier, i * 64, j * KEYS,
-                             batch, outer);
-                    copy_box(at + (unsigned)(KV_BYTES + i * KEYS * 128), &map_v, barrier, i * 64,
-                             j * KEYS, batch, outer);
+        if (threadIdx.x == 0)
+            do {
+                const rows_of t(work, g);
+                if (turn > 0)
+                    barrier_wait(free, (turn - 1) & 1);
+                barrier_expect(ready, Q_BYTES);
+                for (int i = 0; i < BLOCKS; i++)
+                    copy_box(q + (unsigned)(i * ROWS * 128), &map_q, ready, i * 64, t.row0, t.batch, t.outer);
+                for (unsigned j = 0; j < t.steps; j++, n++) {
+                    const unsigned stage = n % STAGES, barrier = full + stage * 8,
+                                   at = kv + stage * 2 * KV_BYTES;
+                    if (n >= STAGES)
+                        barrier_wait(empty + stage * 8, (n / STAGES - 1) & 1);
+                    barrier_expect(barrier, 2 * KV_BYTES);
+                    for (int i = 0; i < BLOCKS; i++) {
+                        copy_box(at + (unsigned)(i * KEYS * 128), &map_k, barrier, i * 64, (int)j * KEYS,
+                                 t.batch, t.outer);
+                        copy_box(at + (unsigned)(KV_BYTES + i * KEYS * 128), &map_v, barrier, i * 64,
+                                 (int)j * KEYS, t.batch, t.outer);
+                    }
                 }
-            }
-        }
+                turn++;
+            } while (LOOP && (work += gridDim.x) < g.total);
     } else {
         more_registers();
         const int group = warpgroup - 1, lane = threadIdx.x % 32;
-        const int row = row0 + group * 64 + threadIdx.x % 128 / 32 * 16 + lane / 4;
         const unsigned own = q + (unsigned)(group * 64 * 128);
         const float low = -__int_as_float(0x7f800000);
-        softmax_state state = {{low, low}, {0, 0}};
-        float s[64], sums[DIM / 2], scale[2];
-        unsigned p[KEYS / 4];
+        const unsigned char *const masks = mask;
+        do {
+            const rows_of t(work, g);
+            const int row = t.row0 + group * 64 + threadIdx.x % 128 / 32 * 16 + lane / 4;
+            softmax_state state = {{low, low}, {0, 0}};
+            float s[64], sums[DIM / 2], scale[2];
+            unsigned p[KEYS / 4];
 #pragma unroll
-        for (int i = 0; i < DIM / 2; i++)
-            sums[i] = 0;
-        mask += MASKED ? (long long)outer * g.n_k : 0;
-        barrier_wait(ready, 0);
-        barrier_wait(full, 0);
-        start_products<ROWS, KEYS>(s, own, kv);
-        multiply_wait<0>();
-        if (CAUSAL || MASKED || KEYS > g.n_k)
-            hide_scores(s, row, 0, g.n_k, mask);
-        take_exponentials(s, &state, g.scale, scale);
-        pack_all<KEYS>(s, p);
-        for (int j = 1; j < steps; j++) {
-            const int stage = j % STAGES, before = (j - 1) % STAGES;
-            if (!AHEAD || j == 1)
-                await_step<STAGES>(full, j, steps);
-            start_products<ROWS, KEYS>(s, own, kv + (unsigned)(stage * 2 * KV_BYTES));
-            start_sums<KEYS>(sums, p, kv + (unsigned)(before * 2 * KV_BYTES + KV_BYTES));
-            multiply_wait<1>();
-            if (MASKED || (j + 1) * KEYS > (CAUSAL ? row0 : g.n_k) || (j + 1) * KEYS > g.n_k)
-                hide_scores(s, row, j * KEYS, g.n_k, mask);
-            take_exponentials(s, &state, g.scale, scale);
-            await_step<STAGES>(full, j + AHEAD, steps);
+            for (int i = 0; i < DIM / 2; i++)
+                sums[i] = 0;
+            mask = masks + (MASKED ? (long long)t.outer * g.n_k : 0);
+            barrier_wait(ready, turn & 1);
+            barrier_wait(full + n % STAGES * 8, n / STAGES & 1);
+            start_products<ROWS, KEYS>(s, own, kv + n % STAGES * 2 * KV_BYTES);
             multiply_wait<0>();
-            if (threadIdx.x % 128 == 0)
-                barrier_arrive(empty + (unsigned)before * 8);
-            scale_rows(sums, scale);
+            if (LOOP && t.steps == 1 && threadIdx.x % 128 == 0)
+                barrier_arrive(free);
+            if (CAUSAL || MASKED || KEYS > g.n_k)
+                hide_scores(s, row, 0, g.n_k, mask);
+            take_exponentials(s, &state, g.scale, scale);
             pack_all<KEYS>(s, p);
-        }
-        start_sums<KEYS>(sums, p, kv + (unsigned)((steps - 1) % STAGES * 2 * KV_BYTES + KV_BYTES));
-        multiply_wait<0>();
-        write_out(sums, &state, out + outer * g.out_outer + batch * g.out_batch,
-                  lse + (long long)job * g.n_pad, row, g);
+            const unsigned last = n + t.steps - 1;
+            for (unsigned j = 1; j < t.steps; j++) {
+                const unsigned before = n % STAGES, stage = ++n % STAGES;
+                const int keys = (int)(j + 1) * KEYS;
+                if (!AHEAD || j == 1)
+                    await_step<STAGES>(full, n, last + 1);
+                start_products<ROWS, KEYS>(s, own, kv + stage * 2 * KV_BYTES);
+                start_sums<KEYS>(sums, p, kv + before * 2 * KV_BYTES + KV_BYTES);
+                multiply_wait<1>();
+                if (LOOP && n == last && threadIdx.x % 128 == 0)
+                    barrier_arrive(free);
+                if (MASKED || keys > (CAUSAL ? t.row0 : g.n_k) || keys > g.n_k)
+                    hide_scores(s, row, keys - KEYS, g.n_k, mask);
+                take_exponentials(s, &state, g.scale, scale);
+                await_step<STAGES>(full, n + AHEAD, last + 1);
+                multiply_wait<0>();
+                if (threadIdx.x % 128 == 0)
+                    barrier_arrive(empty + before * 8);
+                scale_rows(sums, scale);
+                pack_all<KEYS>(s, p);
+            }
+            start_sums<KEYS>(sums, p, kv + n % STAGES * 2 * KV_BYTES + KV_BYTES);
+            multiply_wait<0>();
+            if (LOOP && threadIdx.x % 128 == 0)
+                barrier_arrive(empty + n % STAGES * 8);
+            n++;
+            turn++;
+            write_out(sums, &state, out + t.outer * g.out_outer + t.batch * g.out_batch,
+                      lse + (long long)t.job * g.n_pad, row, g);
+        } while (LOOP && (work += gridDim.x) < g.total);
     }
 }

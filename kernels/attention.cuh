@@ -128,10 +128,10 @@ static __device__ __forceinline__ void pack_all(const float (&s)[N / 2], unsigne
  * beside it. Without a branch between the two, the compiler moves the wait before the arithmetic, and nothing
  * overlaps. */
 template <int STAGES>
-static __device__ __forceinline__ void await_step(unsigned full, int j, int steps)
+static __device__ __forceinline__ void await_step(unsigned full, unsigned j, unsigned steps)
 {
     if (j < steps)
-        barrier_wait(full + (unsigned)(j % STAGES) * 8, j / STAGES & 1);
+        barrier_wait(full + j % STAGES * 8, j / STAGES & 1);
 }
 
 /* A row's part of a thread: elements DIM / 8 * 2, of which r says which of the two rows. */

@@ -31,6 +31,7 @@ works=(
     "attention-wide: eval ${half//64/128}; r = grad(sum(scaled_dot_product_attention(q, k, k, is_causal=true)), (q, k)); sum(astype(r[0], f32)) + sum(astype(r[1], f32))"
     'attention: eval q = normal(key(0), [3, 130, 64]); h = astype(q, f16); sum(scaled_dot_product_attention(q, q, q)) + sum(astype(scaled_dot_product_attention(h, h, h), f32))'
     'attention-f32-gradient: eval q = normal(key(0), [3, 70, 32]); sum(grad(sum(scaled_dot_product_attention(q, q, q)), q))'
+    'attention-turns: eval q = astype(normal(key(0), [140, 60, 64]), f16); k = astype(normal(key(1), [140, 1030, 64]), f16); sum(astype(scaled_dot_product_attention(q, k, k), f32))'
     'attention-tiles: eval q = normal(key(0), [70, 70, 16]); sum(scaled_dot_product_attention(q, q, q))'
     'attention-same: eval --math=same q = normal(key(0), [70, 70, 16]); sum(scaled_dot_product_attention(q, q, q))'
     'maps: eval x = normal(key(0), [300, 70]); sum(relu(x * 2 + 1) / (1 + exp(-x.T[:, :]).T)) + sum(where(x > 0, x, x * x))'

@@ -92,9 +92,10 @@ static const char attend[] =
     "                                  const attention_sizes g)\n"
     "{\n"
     "    const int rows = (g.n_q + g.tiles - 1) / g.tiles;\n"
-    "    const int job = blockIdx.x / g.tiles, batch = job % g.batch, outer = job / g.batch;\n"
-    "    for (int i = blockIdx.x % g.tiles * rows + threadIdx.x; i < g.n_q && i < (blockIdx.x % "
-    "g.tiles + 1) * rows;\n"
+    "    for (int work = blockIdx.x; work < g.total; work += gridDim.x) {\n"
+    "    const int tile = work % g.tiles, job = work / g.tiles;\n"
+    "    const int batch = job % g.batch, outer = job / g.batch;\n"
+    "    for (int i = tile * rows + threadIdx.x; i < g.n_q && i < (tile + 1) * rows;\n"
     "         i += blockDim.x) {\n"
     "        float sum = 0, to[128];\n"
     "        const unsigned short *a = row(q, i, batch, outer);\n"
@@ -116,6 +117,7 @@ static const char attend[] =
     "            out[outer * g.out_outer + batch * g.out_batch + i * g.out_row + d] = narrow(to[d] "
     "/ sum);\n"
     "        lse[job * g.n_pad + i] = log2f(sum);\n"
+    "    }\n"
     "    }\n"
     "}\n";
 

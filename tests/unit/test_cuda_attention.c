@@ -82,6 +82,15 @@ static ig_array *three_axes(void)
     return ig_scaled_dot_product_attention(x[0], x[1], x[2], NULL, false, 0);
 }
 
+/* More keys, and more products than the device has cores: blocks take several. */
+static ig_array *many_keys(void)
+{
+    ig_array *x[3];
+    for (int i = 0; i < 3; i++)
+        x[i] = noise(i, IG_SHAPE(N * HEADS, i ? 1030 : T, WIDTH));
+    return ig_scaled_dot_product_attention(x[0], x[1], x[2], NULL, false, 0);
+}
+
 /* Rows that do not lie at multiples of 16 bytes. */
 static ig_array *shifted(void)
 {
@@ -98,8 +107,8 @@ static ig_array *shifted(void)
 static const struct form {
     ig_array *(*build)(void);
     int copies;
-} forms[] = {{projections, 0}, {one_projection, 0}, {masked, 0},
-             {contiguous, 1},  {three_axes, 0},     {shifted, 3}};
+} forms[] = {{projections, 0}, {one_projection, 0}, {masked, 0},   {contiguous, 1},
+             {three_axes, 0},  {shifted, 3},        {many_keys, 0}};
 
 static void compute(const char *device, ig_array *(*build)(void), float *to, int *copies)
 {

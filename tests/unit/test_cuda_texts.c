@@ -107,19 +107,20 @@ static void attention(void **unused)
                                      kernels_attention_grad};
     static const char form[] =
         "#define TYPE \"%s\"\n#define IS_F16 %d\n#define DIM %d\n"
-        "#define WGS %d\n#define CAUSAL %d\n#define PART %d\n#define MASKED %d\n";
+        "#define WGS %d\n#define CAUSAL %d\n#define PART %d\n#define MASKED %d\n"
+        "#define LOOP %d\n";
     char definitions[200];
     (void)unused;
-    snprintf(definitions, sizeof definitions, form, "f16", 1, 64, 3, 0, 0, 1);
+    snprintf(definitions, sizeof definitions, form, "f16", 1, 64, 3, 0, 0, 1, 1);
     compile(definitions, forward, hopper);
-    snprintf(definitions, sizeof definitions, form, "bf16", 0, 128, 2, 1, 0, 0);
+    snprintf(definitions, sizeof definitions, form, "bf16", 0, 128, 2, 1, 0, 0, 0);
     compile(definitions, forward, hopper);
     compile(definitions, backward, hopper);
-    snprintf(definitions, sizeof definitions, form, "f16", 1, 64, 3, 1, 1, 0);
+    snprintf(definitions, sizeof definitions, form, "f16", 1, 64, 3, 1, 1, 0, 0);
     compile(definitions, backward, hopper);
-    snprintf(definitions, sizeof definitions, form, "f16", 1, 64, 2, 0, 2, 0);
+    snprintf(definitions, sizeof definitions, form, "f16", 1, 64, 2, 0, 2, 0, 0);
     compile(definitions, backward, hopper);
-    snprintf(definitions, sizeof definitions, form, "bf16", 0, 128, 2, 1, 2, 0);
+    snprintf(definitions, sizeof definitions, form, "bf16", 0, 128, 2, 1, 2, 0, 0);
     compile(definitions, backward, hopper);
 }
 

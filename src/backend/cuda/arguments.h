@@ -31,9 +31,10 @@ typedef struct pack_sizes {
 typedef struct attention_sizes {
     long long out_outer, out_batch, out_row; /* strides of the result of the forward pass */
     int n_q, n_k, dim, batch, tiles;
-    int n_pad;    /* rows of lse: n_q, rounded up */
-    float scale;  /* times log2(e) */
-    float factor; /* of the gradients of q and k */
+    unsigned total; /* tiles of all products */
+    int n_pad;      /* rows of lse: n_q, rounded up */
+    float scale;    /* times log2(e) */
+    float factor;   /* of the gradients of q and k */
 } attention_sizes;
 
 #endif

@@ -18,6 +18,7 @@ INCLUDE_FILE("kernels_attention_grad", "kernels/attention_grad.cu");
 extern const char kernels_attention_parts[], kernels_attention[], kernels_attention_grad[];
 
 enum { KEYS = 128, LSE_ROWS = 64, QUERIES = 64, KV_GROUPS = 2, INPUTS = 6, MAPS = 4 };
+enum { LONG = 8 * KEYS }; /* keys from which blocks of the forward pass take several tiles */
 
 typedef struct attention {
     cuda_native base;
@@ -25,6 +26,7 @@ typedef struct attention {
     int wide;   /* elements of a row as the kernels see them: 64 or 128 */
     int groups; /* warpgroups with rows of their own */
     bool masked;
+    int64_t blocks; /* of the forward pass; if there are more tiles, each takes several */
     int64_t jobs, rows, keys, dim, padded;
     operand in[INPUTS], out[3];
     attention_sizes sizes;
@@ -57,11 +59,12 @@ static ig_status kernel_of(const attention *a, ig_dtype dtype, bool causal, cons
                            int part, const char *entry, int groups, const kernel_param *params,
                            int n, cuda_kernel **out)
 {
-    char definitions[200];
+    char definitions[220];
     snprintf(definitions, sizeof definitions,
              "#define TYPE \"%s\"\n#define IS_F16 %d\n#define DIM %d\n#define WGS %d\n"
-             "#define CAUSAL %d\n#define MASKED %d\n#define PART %d\n",
-             ig_dtype_name(dtype), dtype == IG_F16, a->wide, groups, causal, a->masked, part);
+             "#define CAUSAL %d\n#define MASKED %d\n#define PART %d\n#define LOOP %d\n",
+             ig_dtype_name(dtype), dtype == IG_F16, a->wide, groups, causal, a->masked, part,
+             a->blocks > 0 && a->blocks < a->sizes.total);
     const cuda_text t = {
         definitions, {kernels_arguments, kernels_hopper, kernels_attention_parts, text},
         entry,       "a",
@@ -154,7 +157,7 @@ static ig_status launch_forward(cuda_native *code, const binding *bindings, bind
                                {.at = place(&a->out[1], bindings)},
                                {.at = a->masked ? place(&a->in[3], bindings) : (binding){0}},
                                {.bytes = &a->sizes}};
-    const kernel_launch l = {.grid = {(uint32_t)(a->sizes.tiles * a->jobs), 1, 1},
+    const kernel_launch l = {.grid = {(uint32_t)a->blocks, 1, 1},
                              .block = {(uint32_t)(a->groups + 1) * 128, 1, 1},
                              .shared_bytes =
                                  1024 + (size_t)(rows + stages * 2 * KEYS) * (size_t)a->wide * 2,
@@ -248,6 +251,11 @@ static void describe(attention *a, const node_native *n, const program *p, bool 
     if (forward) {
         const bool four = a->in[0].v.ndim == 4, by_rows = n->number[5] != 0;
         const int64_t batch = four ? a->in[0].v.shape[1] : a->jobs;
+        const int64_t tiles = a->sizes.tiles * a->jobs, cores = a->base.dev->cores;
+        /* Tiles of a causal product differ in length: there the device hands them out. Short ones gain nothing. */
+        const bool in_turn = tiles > cores && n->number[4] == 0 && a->keys >= LONG;
+        a->blocks = in_turn ? cores : tiles;
+        a->sizes.total = (uint32_t)tiles;
         a->sizes.batch = (int32_t)batch;
         a->sizes.out_row = by_rows ? batch * a->dim : a->dim;
         a->sizes.out_batch = by_rows ? a->dim : a->rows * a->dim;
