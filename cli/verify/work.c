@@ -21,6 +21,7 @@
 enum {
     TEXT_BYTES = 1000,
     LINE_BYTES = 400,
+    WEIGHTS = 6,
     PATIENCE_S = 10, /* for processes that were asked to stop */
     FRESH = 3        /* exit code: a new process is to go on */
 };
@@ -259,21 +260,26 @@ static _Noreturn void foreman(work *w)
 /* How long a unit may take, roughly: kernels of contractions are the largest, those of composites the most. */
 static int weight(const ig_op *op)
 {
-    static const char *const heavy[] = {"move",   "index",     "elementwise",
-                                        "reduce", "composite", "contract"};
-    for (int i = 0; i < 6; i++)
+    static const char *const heavy[WEIGHTS] = {"move",   "index",     "elementwise",
+                                               "reduce", "composite", "contract"};
+    for (int i = 0; i < WEIGHTS; i++)
         if (strcmp(op->cls, heavy[i]) == 0)
             return i;
     return 0;
 }
 
+/* One process goes by op and dtype. Several begin with what takes longest, so that none is left alone at the end: of two units
+ * of one weight, with the one of floats, which may have gradients. */
 static void order_units(work *w)
 {
     int n = 0;
-    for (int class = w->o.jobs > 1 ? 5 : -1; class >= (w->o.jobs > 1 ? 0 : -1); class --)
-        for (int i = 0; i < w->per_device; i++)
-            if (class < 0 || weight(unit_op(w, i)) == class)
-                w->order[n++] = i;
+    for (int i = 0; i < w->per_device && w->o.jobs == 1; i++)
+        w->order[n++] = i;
+    for (int rank = WEIGHTS - 1; rank >= 0 && w->o.jobs > 1; rank--)
+        for (int d = DTYPES - 1; d >= 0; d--)
+            for (int k = 0; k < w->o.n_op; k++)
+                if (weight(w->o.op[k]) == rank)
+                    w->order[n++] = k * DTYPES + d;
 }
 
 work *work_new(const work_options *o)
