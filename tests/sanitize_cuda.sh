@@ -51,8 +51,8 @@ works=(
     "copies: eval -o=$temporary/copies.npy normal(key(0), [700001])"
 )
 
-# initcheck misses stores of some kernels of cuBLASLt and cuDNN, and then reports our kernels that read what they wrote. It
-# runs without the libraries.
+# initcheck does not see the stores of cuBLASLt's bf16 products, and reports our kernels that read them. It runs without
+# the libraries.
 without_libraries=(IG_CUBLASLT=off IG_CUDNN=off)
 
 # One work: alone (the kernels are compiled and cached), or under a tool. The exit code is the last line of the log.
