@@ -34,6 +34,7 @@ static kernel_target target_of(const backend *dev, const module_built *b)
     t.shuffles = l->shuffles || t.whole_shuffles;
     t.whole_warps = b->whole_warps;
     t.inlines = l->cpu;
+    t.hides_globals = true;
     memcpy(t.block, b->block, sizeof t.block);
     return t;
 }

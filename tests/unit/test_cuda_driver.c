@@ -63,6 +63,28 @@ static void results_are_those_of_the_cpu(void **unused)
     assert_true(fake.count(FAKE_LAUNCHES) > launches);
 }
 
+/* A kernel's variables begin with their values in each evaluation. */
+static void variables_begin_anew(void **unused)
+{
+    (void)unused;
+    const ig_kernel_call call = {.source = "__device__ int n = 5;\n"
+                                           "__global__ void k(int *y) { y[0] = n++; }",
+                                 .kernel = "k",
+                                 .args =
+                                     (const ig_arg[]){{.name = "y", .kind = IG_ARG_INT, .u.i = 1}},
+                                 .n_args = 1,
+                                 .block = {1}};
+    for (int i = 0; i < 3; i++) {
+        ig_array *y;
+        int32_t got;
+        assert_int_equal(ig_scope_begin(), IG_OK);
+        assert_int_equal(ig_kernel(&call, &y, 1), 1);
+        assert_int_equal(ig_read(y, &got, sizeof got), IG_OK);
+        assert_int_equal(got, 5);
+        ig_scope_end();
+    }
+}
+
 static void kernels_come_from_the_cache(void **unused)
 {
     (void)unused;
@@ -568,6 +590,7 @@ int main(int argc, char **argv)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, cuda_test_begin, cuda_test_end)
     const struct CMUnitTest tests[] = {
         TEST(results_are_those_of_the_cpu),
+        TEST(variables_begin_anew),
         TEST(kernels_come_from_the_cache),
         TEST(kernels_are_prepared_together),
         TEST(a_repeated_schedule_is_one_launch),

@@ -318,10 +318,10 @@ static void variables_begin_anew(void **state)
 {
     (void)state;
     for (int i = 0; i < 3; i++) {
-        ig_array *y = one(CALL(.kernel = "count", ARGS(SHAPE("y", 1)), .block = {(uint32_t)i + 1}));
+        ig_array *y = one(CALL(.kernel = "count", ARGS(SHAPE("y", 1)), .block = {2}));
         const int32_t *v = ig_data(y);
         assert_non_null(v);
-        assert_in_range(v[0], 5, 5 + i);
+        assert_in_range(v[0], 5, 6);
     }
 }
 

@@ -67,6 +67,18 @@ static const struct {
      "    if (i < n)\n"
      "        x[i] *= 2.0f;\n"
      "}\n"},
+    {"a variable of a struct", "cuda",
+     "struct pair { float a; int b[2]; }; __device__ pair all = {0.5f, {7, 8}};\n"
+     "__global__ void k(int *y) { y[0] = all.b[1]; }",
+     "struct pair {\n"
+     "    float a;\n"
+     "    int b[2];\n"
+     "};\n\n"
+     "__device__ pair all = {0.5f, {7, 8}};\n\n"
+     "extern \"C\" __global__ void k(int *y)\n"
+     "{\n"
+     "    y[0] = all.b[1];\n"
+     "}\n"},
     {"names of the language", "opencl",
      "struct local { int global; }; __device__ int half(int kernel) { return kernel / 2; }\n"
      "__global__ void k(local *constant) { constant->global = half(constant->global); }",
@@ -135,6 +147,34 @@ static void texts_are_readable(void **unused)
             fail_msg("%s as %s:\n%s", texts[i].name, texts[i].to, out->text);
         kernel_printed_free(out);
     }
+}
+
+/* All kernels of a module share them, and each kernel is a module of CUDA. */
+static void variables_are_handed_to_functions(void **unused)
+{
+    (void)unused;
+    kernel_printed *out;
+    kernel_target target = *kernel_target_find("cuda");
+    target.hides_globals = true;
+    assert_int_equal(printed("__device__ int n = 5; __device__ float t[3];\n"
+                             "__device__ int next() { return n++; }\n"
+                             "__global__ void k(float *y) { y[0] = t[1] + next(); }",
+                             &target, &out),
+                     IG_OK);
+    assert_int_equal(out->n_params, 2);
+    assert_int_equal(out->params[1].kind, PRINTED_GLOBALS);
+    assert_string_equal(out->text, "__device__ int next(char *ig_globals)\n"
+                                   "{\n"
+                                   "    int (&n) = *(int (*))(ig_globals + 0);\n"
+                                   "    return n++;\n"
+                                   "}\n\n"
+                                   "extern \"C\" __global__ void k(float *y, char *ig_globals)\n"
+                                   "{\n"
+                                   "    float (&t)[3] = *(float (*)[3])(ig_globals + 16);\n"
+                                   "    int (&n) = *(int (*))(ig_globals + 0);\n"
+                                   "    y[0] = t[1] + (float)next(ig_globals);\n"
+                                   "}\n");
+    kernel_printed_free(out);
 }
 
 static void params_are_told(void **unused)
@@ -672,6 +712,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts_are_readable),
+        cmocka_unit_test(variables_are_handed_to_functions),
         cmocka_unit_test(params_are_told),
         cmocka_unit_test(refusals_have_reasons),
         cmocka_unit_test(exchanges_that_are_fine),

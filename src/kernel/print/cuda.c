@@ -310,24 +310,57 @@ static void value_of(printer *p, const kernel_type *t, const uint8_t *bytes, tex
     p->into = &p->text;
 }
 
-void print_cuda_globals(printer *p)
+void print_cuda_references(printer *p, const print_function *f)
+{
+    for (uint32_t i = 0; i < f->n_vars && p->target->hides_globals; i++) {
+        const kernel_var *v = f->vars[i];
+        if (v->storage < STORE_GLOBAL)
+            continue;
+        const char *name = print_format(p, "(&%s)", v->name);
+        print_line(p);
+        print_out(p, "%s = *(%s)(ig_globals + %llu);\n",
+                  print_declare(p, v->type, v->space, name, true),
+                  print_declare(p, v->type, v->space, "(*)", true),
+                  (unsigned long long)kernel_global_at(p->tree, v));
+    }
+}
+
+/* The kernel is the last function. */
+static bool is_used_by_kernel(const printer *p, const kernel_var *v)
 {
     const print_function *kernel = p->functions;
     while (kernel->next)
         kernel = kernel->next;
+    for (uint32_t i = 0; i < kernel->n_vars; i++)
+        if (kernel->vars[i] == v)
+            return true;
+    return false;
+}
+
+static const char *declare_global(printer *p, const kernel_var *v)
+{
+    return print_declare(p, v->storage == STORE_CONSTANT ? v->type->plain : v->type, v->space,
+                         v->name, true);
+}
+
+void print_cuda_find_structs(printer *p)
+{
+    for (const kernel_var *v = p->tree->globals; v; v = v->next)
+        if (is_used_by_kernel(p, v))
+            declare_global(p, v);
+}
+
+void print_cuda_globals(printer *p)
+{
     for (const kernel_var *v = p->tree->globals; v; v = v->next) {
-        bool used = false;
-        for (uint32_t i = 0; i < kernel->n_vars; i++)
-            used = used || kernel->vars[i] == v;
-        if (!used)
+        if (!is_used_by_kernel(p, v))
             continue;
         print_part_begin(p, &p->top, v->name);
         text_add(&p->top, "%s %s",
                  v->is_managed                  ? "__managed__"
                  : v->storage == STORE_CONSTANT ? "__constant__"
                                                 : "__device__",
-                 print_declare(p, v->storage == STORE_CONSTANT ? v->type->plain : v->type, v->space,
-                               v->name, true));
+                 declare_global(p, v));
         if (v->init) {
             text_add(&p->top, " = ");
             value_of(p, v->type, v->init, &p->top);

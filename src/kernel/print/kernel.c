@@ -15,7 +15,7 @@ static void param_add(kernel_printed *out, kernel_printed_kind kind, uint64_t of
     out->params[out->n_params++] = (kernel_printed_param){kind, offset, bytes};
 }
 
-static bool uses_globals(const print_function *f)
+bool print_uses_globals(const print_function *f)
 {
     for (uint32_t i = 0; i < f->n_vars; i++)
         if (f->vars[i]->storage >= STORE_GLOBAL)
@@ -32,10 +32,11 @@ void print_find_params(printer *p, const print_function *f)
         param_add(out, type_is_pointer(t) ? PRINTED_BUFFER : PRINTED_BYTES,
                   kernel_argument_at(f->f, i), t->size);
     }
-    if (p->target->language == LANGUAGE_CUDA)
-        return;
-    if (uses_globals(f))
+    const bool cuda = p->target->language == LANGUAGE_CUDA;
+    if (print_uses_globals(f) && (!cuda || p->target->hides_globals))
         param_add(out, PRINTED_GLOBALS, 0, 0);
+    if (cuda)
+        return;
     if (f->hands[HAND_LOG])
         param_add(out, PRINTED_LOG, 0, 0);
     for (uint32_t i = 0; i < f->n_vars; i++)
@@ -63,7 +64,7 @@ static void opencl_params(printer *p, const print_function *f)
             print_item(&s, print_declare(p, v->type->plain, v->space,
                                          print_var_by_value(p, v) ? name : p->bases[i], true));
     }
-    if (uses_globals(f))
+    if (print_uses_globals(f))
         print_item(&s, "__global char *globals, ulong globals_offset");
     if (f->hands[HAND_LOG])
         print_item(&s, "__global uint *log, ulong log_offset");
@@ -88,7 +89,7 @@ static void opencl_begin(printer *p, const print_function *f)
             print_use(p, v->type->kind == TYPE_BF16 ? PRELUDE_BF16 : PRELUDE_F16);
         }
     }
-    if (uses_globals(f)) {
+    if (print_uses_globals(f)) {
         print_line(p);
         print_out(p, "globals += globals_offset;\n");
     }
@@ -124,7 +125,7 @@ static void metal_params(printer *p, const print_function *f)
                                         print_type(p, v->type->plain, v->space, true),
                                         is_read_only(p, v) ? name : p->bases[i], at++));
     }
-    if (uses_globals(f))
+    if (print_uses_globals(f))
         print_item(&s, print_format(p, "device char *globals [[buffer(%d)]]", at++));
     if (f->hands[HAND_LOG])
         print_item(&s, print_format(p, "device uint *log [[buffer(%d)]]", at++));

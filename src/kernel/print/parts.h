@@ -141,6 +141,7 @@ extern const char *const print_index_names[4];
 void print_find_params(printer *p, const print_function *kernel);
 /* The head of a kernel to its first statement. */
 void print_kernel_head(printer *p, const print_function *f);
+bool print_uses_globals(const print_function *f);
 
 /* ---- type.c ---- */
 
@@ -239,7 +240,11 @@ const char *print_cuda_name(printer *p, print_function *f);
 const char *print_cuda_hardware(const kernel_function *f);
 void print_cuda_shared(printer *p, const kernel_function *f);
 void print_cuda_prelude(printer *p);
+/* Structs are printed if something that is declared has their type, so this comes before them. */
+void print_cuda_find_structs(printer *p);
 void print_cuda_globals(printer *p);
+/* The same as references into the memory of the hidden parameter: at the top of a function. */
+void print_cuda_references(printer *p, const print_function *f);
 
 /* ---- stmt.c ---- */
 

@@ -248,16 +248,21 @@ static void hands(printer *p, const print_function *f, bool first, bool declare)
         print_item(&s, declare ? "bool active" : print_flagged(p->at) ? "active" : "true");
 }
 
+/* In CUDA C all but the memory of globals is there without being handed on. */
+static void cuda_hands(printer *p, const print_function *f, bool first, bool declare)
+{
+    if (p->target->hides_globals && print_uses_globals(f))
+        print_out(p, "%s%sig_globals", first ? "" : ", ", declare ? "char *" : "");
+}
+
 void print_hand_params(printer *p, const print_function *f, bool first)
 {
-    if (p->target->language != LANGUAGE_CUDA)
-        hands(p, f, first, true);
+    (p->target->language == LANGUAGE_CUDA ? cuda_hands : hands)(p, f, first, true);
 }
 
 void print_hand_args(printer *p, const print_function *f, bool first)
 {
-    if (p->target->language != LANGUAGE_CUDA)
-        hands(p, f, first, false);
+    (p->target->language == LANGUAGE_CUDA ? cuda_hands : hands)(p, f, first, false);
 }
 
 /* ---- functions -------------------------------------------------------------------------------- */
@@ -336,8 +341,10 @@ static void print_function_text(printer *p, print_function *f)
         print_head(p, f);
         print_out(p, "\n{\n");
     }
-    if (cuda)
+    if (cuda) {
         print_cuda_shared(p, f->f);
+        print_cuda_references(p, f);
+    }
     p->into = &p->inner;
     print_body(p);
     print_part_begin(p, &p->text, f->name);
@@ -424,8 +431,11 @@ static void print_all(printer *p)
     for (print_function *f = p->functions; f; f = f->next)
         if (!f->is_twin)
             print_function_text(p, f);
+    const bool declares = p->target->language == LANGUAGE_CUDA && !p->target->hides_globals;
+    if (declares)
+        print_cuda_find_structs(p);
     print_top(p);
-    if (p->target->language == LANGUAGE_CUDA)
+    if (declares)
         print_cuda_globals(p);
     if (p->diags.n_errors)
         print_stop(p);

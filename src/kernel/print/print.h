@@ -32,6 +32,9 @@ typedef struct kernel_target {
     bool whole_warps; /* all blocks will have one axis and whole warps */
     /* OpenCL C: functions with pointers to shared memory are inlined by the compiler's front end. PoCL 3 needs it. */
     bool inlines;
+    /* CUDA C: a hidden parameter names the memory of globals, which all kernels of a module share. Else the text declares
+     * them, as a text for people does; the other languages have no such variables. */
+    bool hides_globals;
     /* The shape of all blocks that the text will be launched with, or zeros. OpenCL C declares it: some
      * drivers allow larger blocks then. */
     uint32_t block[3];
