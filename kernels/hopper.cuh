@@ -46,41 +46,6 @@ static __device__ __forceinline__ void copy_box(unsigned to, const tensor_map *m
                  : "memory");
 }
 
-/* The same box into the memory of both blocks of a cluster, at the same place; it counts at the barrier of each. */
-static __device__ __forceinline__ void copy_box_to_both(unsigned to, const tensor_map *map,
-                                                        unsigned barrier, int x, int y, int z, int w)
-{
-    const unsigned short both = 3;
-    asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes"
-                 ".multicast::cluster [%0], [%1, {%3, %4, %5, %6}], [%2], %7;" ::"r"(to),
-                 "l"(map), "r"(barrier), "r"(x), "r"(y), "r"(z), "r"(w), "h"(both)
-                 : "memory");
-}
-
-/* ---- clusters of blocks ---- */
-
-static __device__ __forceinline__ unsigned cluster_rank(void)
-{
-    unsigned rank;
-    asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-    return rank;
-}
-
-/* Arrives at the barrier of a block of the cluster. */
-static __device__ __forceinline__ void barrier_arrive_at(unsigned at, unsigned rank)
-{
-    asm volatile("{\n.reg .b32 there;\nmapa.shared::cluster.u32 there, %0, %1;\n"
-                 "mbarrier.arrive.shared::cluster.b64 _, [there];\n}" ::"r"(at),
-                 "r"(rank)
-                 : "memory");
-}
-
-/* All threads of the cluster meet. */
-static __device__ __forceinline__ void cluster_meet(void)
-{
-    asm volatile("barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;" ::: "memory");
-}
-
 /* The state of a panel for wgmma: its address, and how far apart its parts lie.
  *
  * k inner: a row of the panel is a row of the matrix, and groups of 8 rows lie 1024 bytes apart. Otherwise a
@@ -119,10 +84,9 @@ template <int N> static __device__ __forceinline__ void multiply_wait(void)
 #define R64 \
     R32 ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
         "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
-#define R96 \
-    R64 ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, " \
-        "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
 #define R128 \
-    R96 ", %96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, " \
+    R64 ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, " \
+        "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, " \
+        "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, " \
         "%110, %111, %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, " \
         "%124, %125, %126, %127"

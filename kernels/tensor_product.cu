@@ -3,21 +3,15 @@
  *   out[b, m, n] = sum over k of a[b, m, k] * b[b, n, k] (+ bias[n]), perhaps with an epilogue
  *
  * A block has three warpgroups. One thread of the first copies panels of TILE_K points of k into a ring of STAGES
- * buffers (TMA); the other two warpgroups multiply them (wgmma). Panels are swizzled by 128 bytes. Elements behind an
- * edge are copied as zeros. The grid has as many blocks as run at a time; each takes one tile of TM x TN after another,
- * and the copies for the next tile begin while a result is written.
- *
- * Two blocks may be a cluster with tiles one below the other. Each copies half of the panel of b, for both.
- *
- * PINGPONG 0: both warpgroups compute half of each tile. PINGPONG 1: they take turns, a tile each, so that the epilogue
- * of one tile runs while the next one is multiplied.
+ * buffers (TMA); the other two warpgroups multiply them (wgmma), each TM / 2 rows. Panels are swizzled by 128 bytes.
+ * Elements behind an edge are copied as zeros. The grid has as many blocks as run at a time. Each takes one tile of TM x TN
+ * after another, and the copies for the next tile begin while a result is written.
  *
  * NVRTC gets this text behind arguments.h, hopper.cuh, result.cuh and these definitions:
  *
  *   TYPE        "f16", "bf16" or "tf32": names of wgmma's type; BYTES: of an element, 2 or 4
  *   A_K, B_K    1 if neighbours in k lie side by side, 0 if neighbours in m (or n) do; tf32: 1
- *   TN          columns of a tile: 128 or 256; 128 if PINGPONG
- *   CLUSTER     blocks of a cluster: 1 or 2
+ *   TN          columns of a tile: 128 or 256
  *   OUT         of the result: 0 f32, 1 f16, 2 bf16
  *   EPILOGUE    if there is one; in front, float epilogue(float, sizes): of a result, rounded to its type
  */
@@ -25,31 +19,27 @@ enum {
     TM = 128,
     TILE_K = 128 / BYTES, /* a row of 128 bytes */
     STEP_K = 32 / BYTES,  /* of one wgmma */
-    STAGES = TN == 256 ? 4 : TN == 192 ? 5 : 6,
+    STAGES = TN == 256 ? 4 : 6,
     A_BYTES = TM * 128,
     B_BYTES = TN * 128,
     STAGE_BYTES = A_BYTES + B_BYTES,
-    GROUP_M = 16, /* tiles of so many rows run together, so that they share panels in the L2 */
-    HALVES = PINGPONG ? 2 : 1, /* of a tile, that a warpgroup has */
-    PARTS = CLUSTER            /* of the panel of b: a block copies one */
+    GROUP_M = 16 /* tiles of so many rows run together, so that they share panels in the L2 */
 };
 
 /* ---- panels ---- */
 
-/* Rows [row, row + ROWS) and points [k, k + TILE_K) of a matrix, perhaps for both blocks. Where rows are neighbours, a
- * box has as many of them as 128 bytes hold. */
-template <int ROWS, int K_INNER, int BOTH>
+/* Rows [row, row + ROWS) and points [k, k + TILE_K) of a matrix. Where rows are neighbours, a box has as many
+ * of them as 128 bytes hold. */
+template <int ROWS, int K_INNER>
 static __device__ __forceinline__ void copy_panel(unsigned to, const tensor_map *map,
                                                   unsigned barrier, int row, int k, int z, int w)
 {
+    if (K_INNER)
+        copy_box(to, map, barrier, k, row, z, w);
+    else
 #pragma unroll
-    for (int i = 0; i < (K_INNER ? 1 : ROWS / TILE_K); i++) {
-        const int x = K_INNER ? k : row + i * TILE_K, y = K_INNER ? row : k;
-        if (BOTH)
-            copy_box_to_both(to + i * TILE_K * 128, map, barrier, x, y, z, w);
-        else
-            copy_box(to + i * TILE_K * 128, map, barrier, x, y, z, w);
-    }
+        for (int i = 0; i < ROWS / TILE_K; i++)
+            copy_box(to + i * TILE_K * 128, map, barrier, row + i * TILE_K, k, z, w);
 }
 
 /* ---- multiplication ---- */
@@ -84,12 +74,6 @@ static __device__ __forceinline__ void multiply(float (&d)[TN / 2], unsigned lon
                  " {" R128 "}, %128, %129, add, 1, 1;\n}"
                  : D64(0), D64(64)
                  : "l"(a), "l"(b), "r"(add));
-#elif TN == 192 && BYTES == 2
-    asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %98, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n192" STEP_NAME ".f32." TYPE "." TYPE
-                 " {" R96 "}, %96, %97, add, 1, 1, %99, %100;\n}"
-                 : D64(0), D16(64), D16(80)
-                 : "l"(a), "l"(b), "r"(add)MAJOR_OPERANDS);
 #elif BYTES == 2
     asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %66, 0;\n"
                  "wgmma.mma_async.sync.aligned.m64n128" STEP_NAME ".f32." TYPE "." TYPE
@@ -105,49 +89,31 @@ static __device__ __forceinline__ void multiply(float (&d)[TN / 2], unsigned lon
 #endif
 }
 
-/* A stage of the ring is read: both blocks may fill it. One thread of the warpgroup calls it. */
-static __device__ __forceinline__ void stage_release(unsigned empty, int at)
-{
-    const unsigned barrier = empty + (unsigned)(at % STAGES) * 8;
-#pragma unroll
-    for (unsigned rank = 0; rank < PARTS; rank++)
-        if (PARTS == 1)
-            barrier_arrive(barrier);
-        else
-            barrier_arrive_at(barrier, rank);
-}
-
-/* The sums of a warpgroup over all of k, from panels of the ring [at, at + steps). Then it is the other one's turn. */
-static __device__ __forceinline__ void sum_tile(float (&d)[HALVES][TN / 2], unsigned panels,
-                                                unsigned full, unsigned empty, unsigned turn,
-                                                int at, int steps, int first_half, bool first)
+/* The sums of a warpgroup over all of k, from panels of the ring [at, at + steps). */
+static __device__ __forceinline__ void sum_tile(float (&d)[TN / 2], unsigned panels, unsigned full,
+                                                unsigned empty, int at, int steps, int group,
+                                                bool first)
 {
     for (int i = 0; i < steps; i++) {
         const int stage = (at + i) % STAGES;
         const unsigned panel = panels + (unsigned)(stage * STAGE_BYTES);
+        /* K inner: 64 rows are 8192 bytes; else a box holds them, which is as large for 2 bytes. */
+        const unsigned a = panel + (unsigned)(group * (TM / 2) * 128), b = panel + A_BYTES;
         barrier_wait(full + (unsigned)stage * 8, (at + i) / STAGES & 1);
         multiply_begin();
 #pragma unroll
         for (int kk = 0; kk < TILE_K / STEP_K; kk++)
-#pragma unroll
-            for (int h = 0; h < HALVES; h++) {
-                /* K inner: 64 rows are 8192 bytes; else a box holds them, which is as large for 2 bytes. */
-                const unsigned a = panel + (unsigned)((first_half + h) * (TM / 2) * 128);
-                multiply(d[h], panel_of<A_K>(a + step_of<A_K>(kk), TILE_K * 128),
-                         panel_of<B_K>(panel + A_BYTES + step_of<B_K>(kk), TILE_K * 128),
-                         i > 0 || kk > 0);
-            }
+            multiply(d, panel_of<A_K>(a + step_of<A_K>(kk), TILE_K * 128),
+                     panel_of<B_K>(b + step_of<B_K>(kk), TILE_K * 128), i > 0 || kk > 0);
         multiply_commit();
         /* The step before is done: its stage can be filled again. */
         multiply_wait<1>();
         if (i > 0 && first)
-            stage_release(empty, at + i - 1);
+            barrier_arrive(empty + (unsigned)((at + i - 1) % STAGES) * 8);
     }
-    if (PINGPONG && first)
-        barrier_arrive(turn);
     multiply_wait<0>();
     if (first)
-        stage_release(empty, at + steps - 1);
+        barrier_arrive(empty + (unsigned)((at + steps - 1) % STAGES) * 8);
 }
 
 /* ---- the result ---- */
@@ -251,26 +217,24 @@ struct tile_place {
     long long job;
 };
 
-/* Tiles in groups of GROUP_M rows of tiles, column by column; those of a cluster one below the other. */
-static __device__ __forceinline__ tile_place tile_at(int at, int rank, const product_sizes &g)
+/* Tiles in groups of GROUP_M rows of tiles, column by column. */
+static __device__ __forceinline__ tile_place tile_at(int at, const product_sizes &g)
 {
-    const int rows = (g.tiles_m + PARTS - 1) / PARTS, high = GROUP_M / PARTS;
-    const int tiles = rows * g.tiles_n, job = at / tiles, tile = at % tiles;
-    const int group = tile / (high * g.tiles_n), first = group * high;
-    const int here = rows - first < high ? rows - first : high;
-    const int rest = tile - group * high * g.tiles_n;
-    return {((first + rest % here) * PARTS + rank) * TM, rest / here * TN, job % g.batch,
-            job / g.batch, job};
+    const int tiles = g.tiles_m * g.tiles_n, job = at / tiles, tile = at % tiles;
+    const int group = tile / (GROUP_M * g.tiles_n), first = group * GROUP_M;
+    const int high = g.tiles_m - first < GROUP_M ? g.tiles_m - first : GROUP_M;
+    const int rest = tile - group * GROUP_M * g.tiles_n;
+    return {(first + rest % high) * TM, rest / high * TN, job % g.batch, job / g.batch, job};
 }
 
+/* The panels of all tiles of the block, one after another. */
 static __device__ __forceinline__ void copy_tiles(const tensor_map *map_a, const tensor_map *map_b,
                                                   unsigned panels, unsigned full, unsigned empty,
-                                                  int first, int apart, int steps, int rank,
-                                                  const product_sizes &g)
+                                                  int steps, const product_sizes &g)
 {
     int at = 0;
-    for (int tile = first; tile < g.tiles; tile += apart) {
-        const tile_place p = tile_at(tile, rank, g);
+    for (int tile = blockIdx.x; tile < g.tiles; tile += gridDim.x) {
+        const tile_place p = tile_at(tile, g);
         for (int i = 0; i < steps; i++, at++) {
             const int stage = at % STAGES;
             const unsigned to = panels + (unsigned)(stage * STAGE_BYTES);
@@ -278,78 +242,53 @@ static __device__ __forceinline__ void copy_tiles(const tensor_map *map_a, const
             if (at >= STAGES)
                 barrier_wait(empty + (unsigned)stage * 8, (at / STAGES - 1) & 1);
             barrier_expect(barrier, STAGE_BYTES);
-            copy_panel<TM, A_K, 0>(to, map_a, barrier, p.row, i * TILE_K, p.batch * g.a_batch,
-                                   p.outer * g.a_outer);
-            copy_panel<TN / PARTS, B_K, PARTS == 2>(
-                to + A_BYTES + (unsigned)(rank * (B_BYTES / PARTS)), map_b, barrier,
-                p.col + rank * (TN / PARTS), i * TILE_K, p.batch * g.b_batch, p.outer * g.b_outer);
+            copy_panel<TM, A_K>(to, map_a, barrier, p.row, i * TILE_K, p.batch * g.a_batch,
+                                p.outer * g.a_outer);
+            copy_panel<TN, B_K>(to + A_BYTES, map_b, barrier, p.col, i * TILE_K,
+                                p.batch * g.b_batch, p.outer * g.b_outer);
         }
     }
 }
 
-extern "C" __global__ void
-#if CLUSTER == 2
-__cluster_dims__(2, 1, 1)
-#endif
-    __launch_bounds__(384, 1)
-        product(const __grid_constant__ tensor_map map_a, const __grid_constant__ tensor_map map_b,
-                result *out, const result *bias, const product_sizes g MORE_PARAMETERS)
+extern "C" __global__ void __launch_bounds__(384, 1)
+    product(const __grid_constant__ tensor_map map_a, const __grid_constant__ tensor_map map_b,
+            result *out, const result *bias, const product_sizes g MORE_PARAMETERS)
 {
     extern __shared__ __align__(1024) unsigned char shared[];
-    __shared__ __align__(8) unsigned long long barriers[2 * STAGES + 2];
+    __shared__ __align__(8) unsigned long long barriers[2 * STAGES];
     const unsigned panels = (shared_at(shared) + 1023) & ~1023u;
     const unsigned full = shared_at(barriers), empty = full + STAGES * 8;
-    const unsigned turns = empty + STAGES * 8; /* of each of the two warpgroups that multiply */
     const int warpgroup = threadIdx.x / 128, steps = (g.k + TILE_K - 1) / TILE_K;
-    const int rank = PARTS == 1 ? 0 : (int)cluster_rank();
-    const int first = blockIdx.x / PARTS, apart = gridDim.x / PARTS;
 
     if (threadIdx.x == 0) {
         for (int i = 0; i < STAGES; i++) {
             barrier_init(full + (unsigned)i * 8, 1);
-            barrier_init(empty + (unsigned)i * 8, PARTS * (PINGPONG ? 1 : 2));
+            barrier_init(empty + (unsigned)i * 8, 2);
         }
-        for (int i = 0; i < 2; i++)
-            barrier_init(turns + (unsigned)i * 8, 1);
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     }
-    if (PARTS == 1)
-        __syncthreads();
-    else
-        cluster_meet();
+    __syncthreads();
 
     if (warpgroup == 0) {
         asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
         if (threadIdx.x == 0)
-            copy_tiles(&map_a, &map_b, panels, full, empty, first, apart, steps, rank, g);
-    } else {
-        asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
-        const int mine = warpgroup - 1, warp = threadIdx.x / 32 - 4;
-        unsigned char *rooms = shared + (panels - shared_at(shared)) + STAGES * STAGE_BYTES;
-        result *room = (result *)(rooms + warp * ROOM_BYTES);
-        for (int n = PINGPONG ? mine : 0; first + n * apart < g.tiles; n += PINGPONG ? 2 : 1) {
-            const tile_place p = tile_at(first + n * apart, rank, g);
-            const int first_half = PINGPONG ? 0 : mine;
-            float d[HALVES][TN / 2], add[TN / CHUNK][2];
-            read_bias(add, bias, p.col, g);
-#pragma unroll
-            for (int h = 0; h < HALVES; h++)
-#pragma unroll
-                for (int i = 0; i < TN / 2; i++)
-                    d[h][i] = 0;
-            /* Only then is each stage at most one turn of the ring behind, which a parity can tell. */
-            if (PINGPONG && n > 0)
-                barrier_wait(turns + (unsigned)mine * 8, (n - 1) / 2 & 1);
-            sum_tile(d, panels, full, empty, turns + (unsigned)(1 - mine) * 8, n * steps, steps,
-                     first_half, threadIdx.x % 128 == 0);
-#pragma unroll
-            for (int h = 0; h < HALVES; h++)
-                write_rows(d[h], add, room, out, p.job * g.m * g.n,
-                           p.row + (first_half + h) * (TM / 2) + warp % 4 * 16, p.col,
-                           g MORE_ARGUMENTS);
-        }
+            copy_tiles(&map_a, &map_b, panels, full, empty, steps, g);
+        return;
     }
-    /* A block must not end while the other one still writes its memory, or arrives at its barriers. */
-    if (PARTS == 2)
-        cluster_meet();
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
+    const int warp = threadIdx.x / 32 - 4;
+    unsigned char *rooms = shared + (panels - shared_at(shared)) + STAGES * STAGE_BYTES;
+    result *room = (result *)(rooms + warp * ROOM_BYTES);
+    int at = 0;
+    for (int tile = blockIdx.x; tile < g.tiles; tile += gridDim.x, at += steps) {
+        const tile_place p = tile_at(tile, g);
+        float d[TN / 2], add[TN / CHUNK][2];
+        read_bias(add, bias, p.col, g);
+#pragma unroll
+        for (int i = 0; i < TN / 2; i++)
+            d[i] = 0;
+        sum_tile(d, panels, full, empty, at, steps, warpgroup - 1, threadIdx.x % 128 == 0);
+        write_rows(d, add, room, out, p.job * g.m * g.n, p.row + warp * 16, p.col,
+                   g MORE_ARGUMENTS);
+    }
 }

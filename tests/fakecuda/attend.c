@@ -62,7 +62,7 @@ static const char product[] =
     "*out,\n"
     "                                   const unsigned short *bias, const product_sizes g MORE)\n"
     "{\n"
-    "    const int jobs = g.tiles / ((g.tiles_m + CLUSTER - 1) / CLUSTER * g.tiles_n);\n"
+    "    const int jobs = g.tiles / (g.tiles_m * g.tiles_n);\n"
     "    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < jobs * g.m * g.n;\n"
     "         i += gridDim.x * blockDim.x) {\n"
     "        const int n = i % g.n, m = i / g.n % g.m, job = i / g.n / g.m;\n"

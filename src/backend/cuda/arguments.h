@@ -7,7 +7,7 @@
 typedef struct product_sizes {
     int m, n, k, batch;
     int tiles_m, tiles_n;
-    int tiles; /* of all jobs; pairs of tiles, if blocks are in clusters */
+    int tiles; /* of all jobs */
     int a_batch, a_outer, b_batch, b_outer;
     int has_bias, aligned; /* rows of the result begin at multiples of 16 bytes */
     int keeps;             /* the product before the epilogue is written, too */

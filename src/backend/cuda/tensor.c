@@ -13,7 +13,6 @@
 #include "base/text.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 INCLUDE_FILE("kernels_tensor_product", "kernels/tensor_product.cu");
 INCLUDE_FILE("kernels_mma_product", "kernels/mma_product.cu");
@@ -26,8 +25,9 @@ enum {
     TM = 128,
     STAGE_ROW = 128, /* bytes of a panel's row */
     HOPPER_THREADS = 384,
-    HOPPER_SHARED =
-        192 * 1024 + 8 * 16 * 144 + 1024, /* panels; rows of eight warps; to align them */
+    HOPPER_PANELS = 192 * 1024,
+    HOPPER_ROWS = 8 * 16 * 144, /* of eight warps, with the result */
+    HOPPER_SHARED = HOPPER_PANELS + HOPPER_ROWS + 1024,
     MMA_THREADS = 256,
     MMA_SHARED = 64 * 1024,
     ALIGN = 256
@@ -38,8 +38,7 @@ typedef struct tensor_product {
     product c;
     cuda_kernel *kernel, *pack;
     bool hopper;
-    int tn, bytes;      /* columns of a tile; bytes of an element */
-    int turns, cluster; /* of Hopper's kernel: PINGPONG, CLUSTER */
+    int tn, bytes; /* columns of a tile; bytes of an element */
     bool packed[2];
     product_side side[2];      /* as the kernel reads them: packed ones lie in scratch */
     uint64_t scratch_place[2]; /* of packed ones */
@@ -82,9 +81,9 @@ static ig_status hopper_kernel_of(tensor_product *p, cuda_device *d, int result)
         text_add(&t, "%s#define EPILOGUE\n", p->epilogue.text);
     text_add(&t,
              "#define TYPE \"%s\"\n#define BYTES %d\n#define A_K %d\n#define B_K %d\n"
-             "#define TN %d\n#define OUT %d\n#define PINGPONG %d\n#define CLUSTER %d\n",
+             "#define TN %d\n#define OUT %d\n",
              in == IG_F32 ? "tf32" : ig_dtype_name(in), p->bytes, p->side[0].k_inner,
-             p->side[1].k_inner, p->tn, result, p->turns, p->cluster);
+             p->side[1].k_inner, p->tn, result);
     char *definitions = text_take(&t);
     if (!definitions)
         return IG_ERR_MEMORY;
@@ -137,7 +136,7 @@ static ig_status map_set(CUtensorMap *map, const tensor_product *p, int i, CUdev
                                 s->batch ? (uint64_t)c->batch : 1,
                                 s->outer ? (uint64_t)c->outer : 1};
     const int64_t strides[3] = {s->ld, s->batch, s->outer};
-    const cuuint32_t box[2] = {inner, s->k_inner ? (uint32_t)(i ? p->tn / p->cluster : TM) : inner};
+    const cuuint32_t box[2] = {inner, s->k_inner ? (uint32_t)(i ? p->tn : TM) : inner};
     return cuda_map(p->base.dev, map, at, p->bytes, dims, strides, box);
 }
 
@@ -211,8 +210,7 @@ static ig_status launch(cuda_native *code, const binding *bindings, binding scra
     const kernel_arg by_mma[] = {
         {.at = at[0]}, {.at = at[1]}, {.at = out}, {.at = bias}, {.bytes = &p->mma}};
     const int64_t tiles = (int64_t)p->sizes.tiles_m * p->sizes.tiles_n * c->batch * c->outer;
-    const int64_t most = p->base.dev->cores / p->cluster;
-    const int64_t blocks = (p->sizes.tiles < most ? p->sizes.tiles : most) * p->cluster;
+    const int64_t blocks = tiles < p->base.dev->cores ? tiles : p->base.dev->cores;
     const kernel_launch l = {.grid = {(uint32_t)(p->hopper ? blocks : tiles), 1, 1},
                              .block = {p->hopper ? HOPPER_THREADS : MMA_THREADS, 1, 1},
                              .shared_bytes = p->hopper ? HOPPER_SHARED : MMA_SHARED,
@@ -256,7 +254,7 @@ static void sizes_set(tensor_product *p)
         .batch = (int)c->batch,
         .tiles_m = tiles_m,
         .tiles_n = tiles_n,
-        .tiles = (int)((tiles_m + p->cluster - 1) / p->cluster * tiles_n * c->batch * c->outer),
+        .tiles = (int)(tiles_m * tiles_n * c->batch * c->outer),
         .a_batch = p->side[0].batch != 0,
         .a_outer = p->side[0].outer != 0,
         .b_batch = p->side[1].batch != 0,
@@ -299,17 +297,11 @@ static bool can_run(const cuda_device *d, const product *c, bool tf32)
            c->k <= POINTS && tiles < POINTS;
 }
 
-/* Tiles for a Hopper: the larger ones have too few blocks for the device if the result is small. */
-static void tiles_set(tensor_product *p, int cores)
+/* The columns of a tile: the larger ones are too few for the device if the result is small. */
+static int columns_of(const product *c, int cores)
 {
-    const product *c = &p->c;
     const int64_t rows = (c->m + TM - 1) / TM * c->batch * c->outer;
-    const bool many = rows * ((c->n + 255) / 256) >= cores && c->n > 128;
-    p->tn = p->hopper && many ? 256 : 128;
-    p->cluster = 1;
-    const char *form = getenv("IG_TENSOR_FORM"); /* turns, blocks of a cluster, columns */
-    if (p->hopper && form)
-        sscanf(form, "%d,%d,%d", &p->turns, &p->cluster, &p->tn);
+    return rows * ((c->n + 255) / 256) >= cores && c->n > 128 ? 256 : 128;
 }
 
 /* p has the product, and the epilogue if there is one; it is freed on failure. */
@@ -320,7 +312,7 @@ static ig_status prepare(tensor_product *p, cuda_device *d, cuda_native **out)
         (cuda_native){{.name = "tensor cores", .core_only = c->out_slot < 0}, d, launch, discard};
     p->hopper = d->capability == HOPPER && cu.tensor_map;
     p->bytes = (int)ig_dtype_bytes(c->in);
-    tiles_set(p, d->cores);
+    p->tn = p->hopper ? columns_of(c, d->cores) : 128;
     uint64_t used = 0;
     if (c->out_slot < 0)
         used =
@@ -365,8 +357,6 @@ ig_status tensor_prepare_epilogue(cuda_device *d, const program *p, const bool *
     product c;
     product_epilogue e;
     *out = NULL;
-    if (getenv("IG_TENSOR_FORM") && getenv("IG_TENSOR_FORM")[0] == 'o')
-        return IG_OK;
     if (d->capability != HOPPER || !cu.tensor_map || !product_of(p, &c) || !dtype_is_half(c.in) ||
         c.in != c.out || !can_run(d, &c, false) || !fills_device(d, &c) ||
         !product_epilogue_of(p, by_value, &c, &e))

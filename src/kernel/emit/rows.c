@@ -14,10 +14,9 @@
 #include "base/memory.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
-enum { HELD_FEW = 40 }; /* registers: with so few held, a thread needs at most 80 in all */
-enum { HELD_FEWER = 24 };
+/* Registers: with so few held, a thread needs at most 80 in all, or 64. So three or four blocks run at a time. */
+enum { HELD_FEW = 40, HELD_FEWER = 24 };
 
 /* ---- rows of one warp each ---- */
 
@@ -77,9 +76,9 @@ static void write_short(emit_writer *w, const program *p, int n, int64_t rows, i
     const int r = writer_number(w, rows);
     text_add(&w->body, "extern \"C\" __global__ void ");
     const int held_most = held ? held_registers(held, p, n) : HELD_FEW + 1;
-    const int blocks = held_most <= HELD_FEWER && getenv("IG_ROWS") ? atoi(getenv("IG_ROWS")) : 3;
     if (held_most <= HELD_FEW)
-        text_add(&w->body, "__launch_bounds__(%d, %d) ", teams * FOLD_WIDTH, blocks);
+        text_add(&w->body, "__launch_bounds__(%d, %d) ", teams * FOLD_WIDTH,
+                 held_most <= HELD_FEWER ? 4 : 3);
     text_add(&w->body, "rows(PARAMS)\n{\n");
     if (locals && locals->n)
         text_add(&w->body, "    extern __shared__ long long shared[];\n"
