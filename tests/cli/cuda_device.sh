@@ -103,7 +103,7 @@ small() {
     IG_KEEP_KERNELS=$temporary/kernels "$ingot" eval --device cuda:0 \
         'x = ones([20, 30]); w = ones([30, 10]); b = sum(w, axis=0); sum(relu(x @ w + b))' >"$temporary/said" || return
     [ "$(cat "$temporary/said")" = 12000.0 ] && grep -lq '__restrict__ p' "$temporary"/kernels/*.cu &&
-        grep -q 'job / g.n[0-9]* % g.n[0-9]* \* 16;' "$temporary"/kernels/*.cu || return
+        grep -q 'job / g.n[0-9]* % g.n[0-9]* \* \(4\|8\|16\);' "$temporary"/kernels/*.cu || return
     ! grep -h 'define PARAMS' "$temporary"/kernels/*.cu | grep -v const | grep -q __restrict__
 }
 check 'a small product has small tiles and restricted inputs' small
