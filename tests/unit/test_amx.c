@@ -33,7 +33,7 @@ static uint16_t bf16_of(int x)
  * by side, which packing is told for every second k; else the rows of a point. */
 static void check(const gemm_kernel *g, ig_dtype result, int64_t k, const bool along[2])
 {
-    const bool bytes = result != IG_F32;
+    const bool bytes = result != IG_F32, straight = g->tile_rows && along[0] && k % g->group == 0;
     static uint16_t from[2][SIDE * K_MOST];
     static _Alignas(64) char panel[2][2 * 32 * 192 * 2];
     static float c[64 * 64];
@@ -57,8 +57,11 @@ static void check(const gemm_kernel *g, ig_dtype result, int64_t k, const bool a
     for (int add = 0; add < 2; add++)
         for (int64_t i = 0; i < 64; i += 32)
             for (int64_t j = 0; j < 64; j += 32)
-                g->tile(k, panel[0] + i * deep, panel[1] + j * deep,
-                        (char *)c + (i * 64 + j) * (result == IG_I8 ? 1 : 4), 64, add);
+                if (straight && i == 0) /* the rows are read where they are */
+                    g->tile_rows(k, from[0], k * 2, panel[1] + j * deep, c + j, 64, add);
+                else
+                    g->tile(k, panel[0] + i * deep, panel[1] + j * deep,
+                            (char *)c + (i * 64 + j) * (result == IG_I8 ? 1 : 4), 64, add);
     for (int64_t i = 0; i < SIDE; i++)
         for (int64_t j = 0; j < SIDE; j++) {
             int sum = 0;
@@ -78,7 +81,7 @@ static void check(const gemm_kernel *g, ig_dtype result, int64_t k, const bool a
 static void products_are_right(void **unused)
 {
     (void)unused;
-    static const int64_t lengths[] = {1, 2, 3, 31, 32, 33, 64, 65, 127, 150};
+    static const int64_t lengths[] = {1, 2, 3, 31, 32, 33, 64, 65, 127, 128, 150};
     if (gemm_emulated.ready && !gemm_emulated.ready())
         return;
     for (size_t n = 0; n < sizeof lengths / sizeof lengths[0]; n++)

@@ -76,6 +76,23 @@ static void products_of_bf16(void **state)
     }
 }
 
+/* Rows that fill whole panels may be read in place. They have the bits that they have with one row more. */
+static void whole_panels_of_bf16(void **state)
+{
+    (void)state;
+    enum { PANELS = 128, K = 768, N = 192 };
+    ig_array *x = numbers_of(1, IG_SHAPE(PANELS + 1, K), IG_BF16);
+    ig_array *w = numbers_of(2, IG_SHAPE(N, K), IG_BF16);
+    const ig_index first = {.kind = IG_INDEX_SLICE, .start = 0, .stop = PANELS, .step = 1};
+    for (int i = 0; i < TIMES; i++) {
+        ig_set_threads(1 + 15 * (i % 2));
+        const void *all = ig_data(product(x, w)), *some = ig_data(product(ig_get(x, &first, 1), w));
+        assert_non_null(all);
+        assert_memory_equal(some, all, PANELS * N * 2);
+    }
+    ig_set_threads(0);
+}
+
 /* The tiles of many threads are cut in other ways than those of few; the bits are the same. */
 static void products_of_many_threads(void **state)
 {
@@ -205,6 +222,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(products_have_the_same_bits, begin, end),
         cmocka_unit_test_setup_teardown(products_of_bf16, begin, end),
+        cmocka_unit_test_setup_teardown(whole_panels_of_bf16, begin, end),
         cmocka_unit_test_setup_teardown(products_of_many_threads, begin, end),
         cmocka_unit_test_setup_teardown(few_rows_have_the_same_bits, begin, end),
         cmocka_unit_test_setup_teardown(parts_of_an_array, begin, end),

@@ -15,6 +15,7 @@
  *   packed once                packed.c           linear 128x768x3072           1.05 (2 cores)
  *   thin, packed once          packed.c           linear 1x768x3072             1.8 (2 cores)
  *   small sides in place       reads_in_place     train_mlp 32 32-128-10        1.1
+ *   rows in place              reads_straight     matmul 512 bf16               1.1 (16 Xeon cores)
  *   thin, points contiguous    tile_sum_thin      linear 1x768x3072             2.7
  *   thin, rows contiguous      tile_sum_thin      matmul 1x768x3072             5.0
  *   dot products               dots_sum           vecdot 4096x256               3.7
@@ -84,12 +85,21 @@ static ig_status shared_take(contraction *c, int side)
     return c->shared[side] ? IG_OK : IG_ERR_MEMORY;
 }
 
+/* True if each thread has at most one tile, and packing a side for itself costs it less than a second run of the pool
+ * and panels in the caches of others: in[0] beside panels that are kept, and both sides of matrix instructions. */
+static bool packs_for_itself(const contraction *c, int side)
+{
+    return c->batches == 1 && c->tiles <= c->threads && c->threads > 2 &&
+           ((side == 0 && c->packed) || c->kernel->group > 1);
+}
+
 /* The same, only if small tiles or batches would pack them many times. */
 static ig_status shared_get(contraction *c, int side)
 {
     const bool again = contraction_packs_again(c, side);
     if (c->thin >= 0 || c->blas || c->in_place[side] || c->kc.parts == 0 ||
-        (side == 1 && c->packed) || !(again || side_batches(c, side) < c->batches))
+        (side == 0 ? c->straight : c->packed != NULL) || packs_for_itself(c, side) ||
+        !(again || side_batches(c, side) < c->batches))
         return IG_OK;
     return shared_take(c, side);
 }
@@ -317,7 +327,7 @@ static const contraction *rows_plan(const program *p, int64_t tile)
     contraction_set(c, p);
     contraction_offsets(c, (int64_t *)(c + 1));
     const int64_t unit = c->thin < 0 ? c->kernel->mr : 1;
-    c->dots = false;
+    c->dots = c->straight = false;
     c->m = cut_at_most(c->m.extent, tile + unit - 1, unit);
     c->rows = tile;
     contraction_layout(c);

@@ -42,6 +42,7 @@ typedef struct contraction {
     char *shared[2];    /* shared panels of a side; or NULL */
     const char *packed; /* panels of all of in[1] that its buffer keeps (packed.c); or NULL */
     bool in_place[2];   /* a side is small and has the layout of its panels */
+    bool straight;      /* kernels read rows of in[0] in place: see tile_rows */
     bool runs[2];       /* the points of a side's rows are contiguous, and its rows are not */
     int result;    /* operand of the epilogue that stores the sums unchanged; -1: there is none */
     bool close;    /* rows of sums are contiguous */

@@ -86,6 +86,16 @@ static bool reads_in_place(const contraction *c, int side, int64_t rows)
            step <= SMALL_BYTES && (points * step + rows) * c->element_bytes <= SMALL_BYTES;
 }
 
+/* Straight rows: true if kernels read rows of in[0] where they are. All of them are whole groups of points, in whole
+ * panels: there are no zeros to fill up with. */
+static bool reads_straight(const contraction *c, int64_t rows)
+{
+    const int64_t group = c->kernel->group;
+    return c->kernel->tile_rows && c->kernel->element_bytes == c->element_bytes && c->runs[0] &&
+           c->row[0].ndim == 1 && axis_group_step(&c->row[0]) > 0 && rows % c->kernel->mr == 0 &&
+           c->kc.extent % group == 0 && c->kc.size % group == 0;
+}
+
 /* Thin products: the side with so few rows that packing the other would not pay, if the other can
  * be read in place; -1 if there is none. The sums have the same bits either way. */
 static int thin_side(const contraction *c, int64_t rows, int64_t columns)
@@ -180,6 +190,7 @@ void contraction_set(contraction *c, const program *p)
     c->close = packs && c->result < 0 && c->kc.parts == 1 && c->kernel->group == 1;
     c->in_place[0] = packs && reads_in_place(c, 0, rows);
     c->in_place[1] = packs && reads_in_place(c, 1, p->extent[2]);
+    c->straight = packs && reads_straight(c, rows);
     const int64_t deep = packs ? panel_row(c, c->kernel->kc) : 1;
     c->strip = rows_in_cache(deep, 8, TILE_M) / c->kernel->mr * c->kernel->mr;
     const int64_t most = c->along ? TILE_N : TILE_THIN;
@@ -332,7 +343,7 @@ static void share_rounds(contraction *c, int threads, int64_t wanted)
 {
     const int64_t row = c->kc.parts * panel_row(c, c->kc.size);
     c->round = c->m.parts;
-    if (c->thin >= 0 || c->blas || c->batches != 1 || !contraction_packs_again(c, 0))
+    if (c->thin >= 0 || c->blas || c->straight || c->batches != 1 || !contraction_packs_again(c, 0))
         return;
     while (c->round * c->m.size * row > ROUND_BYTES) {
         const int64_t fewer = c->round > 1 ? c->round / 2 : 1;

@@ -79,6 +79,11 @@ static sheet sheet_of(const contraction *c, const worker_state *w, int side, int
         const char *at = c->packed + block * packed_block(c) + (w->n0 + first) * deep;
         return (sheet){at, deep, width, false};
     }
+    if (side == 0 && c->straight) {
+        const int64_t at = w->row[0][first] + block * c->kc.size;
+        return (sheet){w->from[0] + at * c->element_bytes,
+                       axis_group_step(&c->row[0]) * c->element_bytes, 1, false};
+    }
     if (c->shared[side]) {
         const int64_t part = side == 0 ? w->m0 / c->m.size : w->n0 / c->n.size;
         const char *at = tile_shared(c, side, w->batch, part, block) + first * deep;
@@ -102,6 +107,7 @@ static int64_t sheet_row(const sheet *s, int64_t i, int64_t width, int64_t n)
 /* The work of one kernel call: at least the first `rows` of mr rows, and `wide` columns, of two sheets. */
 typedef struct patch {
     const char *a, *b;
+    int64_t a_row; /* of straight rows: the distance of two, in bytes; 0 for others */
     int64_t a_step, b_step, rows, wide, k;
     bool plain; /* both are in panels, and all columns are used */
     bool add;
@@ -109,7 +115,9 @@ typedef struct patch {
 
 static void patch_sum(const gemm_kernel *g, const patch *p, char *sums, int64_t ldc)
 {
-    if (p->plain && p->rows > g->few_rows)
+    if (p->a_row)
+        g->tile_rows(p->k, p->a, p->a_row, p->b, sums, ldc, p->add);
+    else if (p->plain && p->rows > g->few_rows)
         g->tile(p->k, p->a, p->b, sums, ldc, p->add);
     else
         g->tile_at(p->rows, p->wide, p->k, p->a, p->a_step, p->b, p->b_step, sums, ldc, p->add);
@@ -217,6 +225,7 @@ static void tile_sum_block(const contraction *c, const worker_state *w, int64_t 
             const int64_t j = sheet_row(&columns, last, wide, w->n);
             const patch p = {
                 .b = columns.at + (one ? 0 : j * columns.row_bytes),
+                .a_row = c->straight ? rows.row_bytes : 0,
                 .a_step = rows.step,
                 .b_step = columns.step,
                 .wide = wide,
