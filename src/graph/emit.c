@@ -3,11 +3,12 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "graph/graph.h"
+#include "ops/formula.h"
 #include <limits.h>
 #include <string.h>
 
-/* A group has at most 128 nodes of 3 inputs, each stored at most once. */
-enum { GROUP_OPERANDS_MOST = 4 * 128 };
+/* A group has at most 128 nodes, each stored at most once. */
+enum { GROUP_OPERANDS_MOST = (FORMULA_INPUTS + 1) * 128 };
 
 /* A tape that is being written. */
 typedef struct writer {
@@ -190,6 +191,29 @@ static ig_status emit_map_row(writer *w, const ig_array *x, tape_inst *inst)
     return IG_OK;
 }
 
+/* An instruction for each op of a formula, as if each were a node. */
+static ig_status emit_formula(writer *w, const ig_array *x, int *value)
+{
+    const formula_row *row = &formula_rows[x->attr.fold];
+    int v[FORMULA_INPUTS + FORMULA_OPS];
+    for (int j = 0; j < row->n_in; j++)
+        TRY(value_of(w, x->in[j], &v[j]));
+    for (int k = 0; k < row->n_ops; k++) {
+        const formula_op *f = &row->ops[k];
+        tape_inst inst = nothing;
+        inst.code = TAPE_MAP;
+        inst.op = (uint16_t)f->op;
+        inst.dtype = inst.to = x->dtype;
+        inst.a = (int16_t)v[f->a];
+        inst.b = (int16_t)(f->b < 0 ? -1 : v[f->b]);
+        TRY(value_add(w, inst, &v[row->n_in + k]));
+        w->ops++;
+        text_add(w->label, " %s", op_rows[f->op].name);
+    }
+    *value = v[row->n_in + row->n_ops - 1];
+    return IG_OK;
+}
+
 /* One map node. */
 static ig_status emit_node(writer *w, int node)
 {
@@ -202,6 +226,8 @@ static ig_status emit_node(writer *w, int node)
         text_add(w->label, " copy");
         return IG_OK;
     }
+    if (x->op == OP_formula)
+        return emit_formula(w, x, &w->value_of[node]);
     if (x->op == OP_iota)
         inst.code = TAPE_IOTA;
     else if (x->op == OP_bits || x->op == OP_read)

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "graph/graph.h"
+#include "ops/formula.h"
 #include <limits.h>
 #include <string.h>
 
@@ -319,7 +320,7 @@ static int depth_of(const fuser *f, const ig_array *x, const role *join)
 static ig_status fuse_map(fuser *f, int node)
 {
     const ig_array *x = f->g->node[node];
-    role join[3] = {ROLE_NONE, ROLE_NONE, ROLE_NONE};
+    role join[FORMULA_INPUTS] = {ROLE_NONE};
     for (int j = 0; j < x->n_in; j++) {
         int s = source_of(f, x, j);
         if (s >= 0)

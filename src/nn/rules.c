@@ -4,11 +4,21 @@
  * p is the parameter, g its gradient. Where the papers keep a running mean, beta * m + (1 - beta) * g,
  * the state here is the sum beta * s + g. So m = (1 - beta) * s, and the factor is folded into a scalar. */
 #include "nn/optimizer.h"
+#include "ops/formula.h"
 #include <math.h>
 
 static ig_array *add(ig_array *a, ig_array *b) { return ig_add(a, b); }
 static ig_array *sub(ig_array *a, ig_array *b) { return ig_subtract(a, b); }
 static ig_array *mul(ig_array *a, ig_array *b) { return ig_multiply(a, b); }
+/* sum * factor + x, and the same of squares. */
+static ig_array *decayed(ig_array *sum, ig_array *factor, ig_array *x)
+{
+    return build_formula(FORMULA_DECAYED_SUM, (ig_array *[]){sum, factor, x});
+}
+static ig_array *decayed_squares(ig_array *sum, ig_array *factor, ig_array *x)
+{
+    return build_formula(FORMULA_DECAYED_SQUARES, (ig_array *[]){sum, factor, x});
+}
 
 /* ---- SGD ---- */
 
@@ -26,7 +36,7 @@ static ig_array *sgd(const ig_optimizer *o, ig_array *const *number, ig_array *p
     if (o->decay != 0)
         g = add(g, mul(p, decay));
     if (o->slots) {
-        next[0] = add(mul(state[0], momentum), g);
+        next[0] = decayed(state[0], momentum, g);
         g = o->nesterov ? add(g, mul(next[0], momentum)) : next[0];
     }
     return sub(p, mul(g, rate));
@@ -58,11 +68,11 @@ static ig_array *adam(const ig_optimizer *o, ig_array *const *number, ig_array *
 {
     ig_array *const beta1 = number[0], *const beta2 = number[1];
     ig_array *const rate = number[2], *const eps = number[3], *const keep = number[4];
-    ig_array *const s = next[0] = add(mul(state[0], beta1), g);
-    ig_array *const q = next[1] = add(mul(state[1], beta2), ig_square(g));
+    ig_array *const s = next[0] = decayed(state[0], beta1, g);
+    ig_array *const q = next[1] = decayed_squares(state[1], beta2, g);
     if (o->decay != 0)
         p = mul(p, keep);
-    return sub(p, ig_divide(mul(s, rate), add(ig_sqrt(q), eps)));
+    return build_formula(FORMULA_ADAM, (ig_array *[]){p, s, q, rate, eps});
 }
 
 /* ---- RMSprop ---- */
@@ -83,10 +93,10 @@ static ig_array *rmsprop(const ig_optimizer *o, ig_array *const *number, ig_arra
 {
     ig_array *const alpha = number[0], *const eps = number[1];
     ig_array *const momentum = number[2], *const rate = number[3];
-    ig_array *const q = next[0] = add(mul(state[0], alpha), ig_square(g));
+    ig_array *const q = next[0] = decayed_squares(state[0], alpha, g);
     g = ig_divide(g, add(ig_sqrt(q), eps));
     if (o->slots == 2)
-        g = next[1] = add(mul(state[1], momentum), g);
+        g = next[1] = decayed(state[1], momentum, g);
     return sub(p, mul(g, rate));
 }
 
@@ -107,7 +117,7 @@ static ig_array *lion(const ig_optimizer *o, ig_array *const *number, ig_array *
     ig_array *const k = number[0], *const beta2 = number[1];
     ig_array *const rate = number[2], *const keep = number[3];
     ig_array *const way = ig_sign(add(mul(state[0], k), g));
-    next[0] = add(mul(state[0], beta2), g);
+    next[0] = decayed(state[0], beta2, g);
     if (o->decay != 0)
         p = mul(p, keep);
     return sub(p, mul(way, rate));

@@ -1,6 +1,7 @@
 /* Optimizers: each rule against plain loops in double, schedules against their formulas, clipping,
  * dtypes, and steps that fail and leave everything as it was. */
 #include "base/memory.h"
+#include "ops/formula.h"
 #include "support/unit.h"
 #include <math.h>
 #include <stdio.h>
@@ -472,10 +473,48 @@ static void test_nothing_is_left(void **state)
     ig_model_free(m);
 }
 
+/* ---- formulas ---- */
+
+static void expect_bits(ig_array *x, ig_array *want)
+{
+    const size_t bytes = (size_t)ig_size(want) * ig_dtype_bytes(ig_dtype_of(want));
+    assert_true(x && want);
+    assert_int_equal(ig_size(x), ig_size(want));
+    assert_memory_equal(ig_data(x), ig_data(want), bytes);
+}
+
+/* A formula has the bits of its ops, also for views, and needs inputs that fit. */
+static void test_formulas(void **state)
+{
+    (void)state;
+    const ig_dtype dtypes[] = {IG_F32, IG_F64};
+    for (int i = 0; i < 2; i++) {
+        ig_array *x[3];
+        for (int k = 0; k < 3; k++)
+            x[k] = ig_normal(ig_key((uint64_t)k, NULL), IG_SHAPE(30, 7), dtypes[i]);
+        x[2] = ig_matrix_transpose(ig_normal(ig_key(9, NULL), IG_SHAPE(7, 30), dtypes[i]));
+        ig_array *k = ig_scalar(0.9, dtypes[i]), *e = ig_scalar(1e-3, dtypes[i]);
+        ig_array *sum = ig_add(ig_multiply(x[0], k), x[2]);
+        ig_array *squares = ig_add(ig_multiply(x[0], k), ig_square(x[2]));
+        ig_array *below = ig_add(ig_sqrt(x[2]), e);
+        ig_array *moved = ig_subtract(x[0], ig_divide(ig_multiply(x[1], k), below));
+        expect_bits(build_formula(FORMULA_DECAYED_SUM, (ig_array *[]){x[0], k, x[2]}), sum);
+        expect_bits(build_formula(FORMULA_DECAYED_SQUARES, (ig_array *[]){x[0], k, x[2]}), squares);
+        expect_bits(build_formula(FORMULA_ADAM, (ig_array *[]){x[0], x[1], x[2], k, e}), moved);
+    }
+    ig_array *x = ig_ones(IG_SHAPE(3), IG_F32), *y = ig_ones(IG_SHAPE(2), IG_F32);
+    assert_null(build_formula(FORMULA_DECAYED_SUM, (ig_array *[]){x, x, NULL}));
+    assert_null(build_formula(FORMULA_DECAYED_SUM, (ig_array *[]){x, x, y}));
+    assert_error(IG_ERR_ARGUMENT, "shape");
+    assert_null(build_formula(FORMULA_DECAYED_SUM, (ig_array *[]){x, x, ig_float(1)}));
+    assert_error(IG_ERR_ARGUMENT, "dtype");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_rules, begin, end),
+        cmocka_unit_test_setup_teardown(test_formulas, begin, end),
         cmocka_unit_test_setup_teardown(test_half, begin, end),
         cmocka_unit_test_setup_teardown(test_clip, begin, end),
         cmocka_unit_test_setup_teardown(test_decay_ndim, begin, end),

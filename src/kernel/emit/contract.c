@@ -12,9 +12,6 @@
 
 #include "base/error.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 enum {
     LARGE_SHARED = 100 * 1024, /* bytes of a block that a device must offer for them */
     LARGE_THREADS = 512,       /* of the blocks that a processor runs at once */
@@ -64,9 +61,6 @@ static contract_shape few_shape(const program *p, const emit_target *t)
     }
     while (s.points < p->extent[3] && s.points < MOST_POINTS && s.rows * s.cols < 16)
         s.points *= 2;
-    const char *wish = getenv("IG_FEW"); /* an experiment: rows, cols, points */
-    if (wish && sscanf(wish, "%d,%d,%d", &s.rows, &s.cols, &s.points) == 3)
-        s.vector = s.cols;
     return s;
 }
 
