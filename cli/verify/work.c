@@ -20,7 +20,7 @@
 
 enum {
     TEXT_BYTES = 1000,
-    LINE_BYTES = 400,
+    LINE_BYTES = 2 * TEXT_BYTES,
     WEIGHTS = 6,
     PATIENCE_S = 10, /* for processes that were asked to stop */
     FRESH = 3        /* exit code: a new process is to go on */
@@ -75,7 +75,8 @@ static const ig_op *unit_op(const work *w, int i) { return w->o.op[i % w->per_de
 
 /* ---- the record ---- */
 
-/* A line: key, op, dtype, cases, failed, refused, flushed, worst ulp, relative error and share of the bound, seconds. */
+/* A line: key, op, dtype, cases, failed, refused, flushed, worst ulp, relative error and share of the bound, seconds. Of
+ * a unit that failed, also the first case and what is wrong. */
 static void record_add(const work *w, int i)
 {
     const unit *u = &w->s->unit[i];
@@ -83,11 +84,16 @@ static void record_add(const work *w, int i)
     char line[LINE_BYTES];
     if (!f)
         return;
-    const int n = snprintf(
-        line, sizeof line, "%s %s %s %lld %lld %lld %lld %.9g %.9g %.9g %.2f\n",
+    int n = snprintf(
+        line, sizeof line, "%s %s %s %lld %lld %lld %lld %.9g %.9g %.9g %.2f",
         w->s->key[i / w->per_device], unit_op(w, i)->name, ig_dtype_name((ig_dtype)(i % DTYPES)),
         (long long)u->seen.cases, (long long)u->seen.failed, (long long)u->seen.refused,
         (long long)u->seen.flushed, u->seen.ulp, u->seen.relative, u->seen.bound, u->seconds);
+    if (u->text[0])
+        n += snprintf(line + n, sizeof line - (size_t)n, " %s: %s", u->name, u->text);
+    for (char *at = line; (at = strchr(at, '\n'));)
+        *at = ' ';
+    line[n++] = '\n';
     setvbuf(f, NULL, _IONBF, 0); /* one write for each line: processes append to one file */
     fwrite(line, 1, (size_t)n, f);
     fclose(f);

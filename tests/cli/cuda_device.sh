@@ -32,6 +32,11 @@ kernels() {
 }
 check 'integers have one kernel in all modes' kernels = i16
 check 'floats have two' kernels -gt f32
+wrong_results() { # of a device whose kernels do nothing: each process that meets one is replaced
+    FAKE_CUDA_IDLE=1 "$ingot" verify --quick --jobs 2 --device cuda:0 --op add,exp,sin --dtype f32 --record "$temporary/record" >"$temporary/said"
+    [ $? = 1 ] && [ "$(grep -c ' f32 .*plain.0.*got .*expected' "$temporary/record")" = 3 ]
+}
+check 'failures of several processes' wrong_results
 check 'several processes' ends 0 ', 0 failed' verify --quick --jobs 2 --device cuda:0 --op add,exp --dtype f32,i32
 losses() { "$ingot" train digits --quiet --json "$@" | grep -o '"loss": [^]]*'; }
 check 'a training has the losses of the CPU' bash -c "
