@@ -78,7 +78,7 @@ void contraction_layout(contraction *c)
  * block. */
 static bool reads_in_place(const contraction *c, int side, int64_t rows)
 {
-    enum { SMALL_BYTES = 1 << 15 };
+    enum { SMALL_BYTES = 40 << 10 };
     const int64_t width = side == 0 ? c->kernel->mr : c->kernel->nr;
     const int64_t points = c->p->extent[3], step = llabs(axis_group_step(&c->k[side]));
     return c->kernel->tile_at && c->kernel->element_bytes == c->element_bytes && rows >= width &&
