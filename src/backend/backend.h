@@ -117,8 +117,8 @@ typedef struct backend_native {
     /* A product of matrices with so many multiplications or more is better left alone than fused with what follows, except
      * for a bias. 0: none is. */
     int64_t plain_product;
-    bool
-        half_epilogues; /* but a product of halves may be fused with what reads only its result and numbers */
+    /* But a product of halves may be fused with what reads only its result and numbers. */
+    bool half_epilogues;
 } backend_native;
 
 /* ---- launches that are repeated ---- */

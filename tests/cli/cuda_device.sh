@@ -113,6 +113,13 @@ small() {
 }
 check 'a small product has small tiles and restricted inputs' small
 
+# ---- gelu is fused into a large product only where the device's own kernel can compute it: see test_cuda_product.c
+alone() {
+    "$ingot" eval -o "$temporary/x.npy" 'astype(ones([520, 256]), f16)' &&
+        "$ingot" eval --device cuda:0 --explain "x = load('$temporary/x.npy'); gelu(x @ x.T)" | grep '2 map .* gelu_erf'
+}
+check 'gelu is a kernel of its own without tensor maps' alone
+
 # ---- two GPUs
 second() { FAKE_CUDA_DEVICES=2 ends "$@"; }
 check 'both are listed' second 0 'fake GPU 1' devices

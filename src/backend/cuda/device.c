@@ -138,6 +138,7 @@ static bool device_look(cuda_device *d)
         .extremes = true,
         .unified = attribute(d, CU_DEVICE_ATTRIBUTE_INTEGRATED) != 0,
     };
+    d->base.native = cuda_is_hopper(d) ? &cuda_native_hopper : &cuda_native_programs;
     snprintf(d->level, sizeof d->level, "compute capability %d.%d", d->capability / 10,
              d->capability % 10);
     snprintf(d->features, sizeof d->features, "f16 f64 atomics64 subnormals exact-division%s",
@@ -348,7 +349,7 @@ static const backend vtable = {
     .kernels_build = cuda_kernels_build,
     .kernel_discard = cuda_kernel_discard,
     .kernel_launch = cuda_kernel_launch,
-    .native = &cuda_native_programs,
+    .native = &cuda_native_programs, /* device_look may choose another */
     .replay = &cuda_replays,
 };
 

@@ -134,10 +134,9 @@ static void discard(native_code *code)
     }
 }
 
-const backend_native cuda_native_programs = {.offers = offers,
-                                             .expect = expect,
-                                             .prepare = prepare,
-                                             .launch = launch,
-                                             .discard = discard,
-                                             .plain_product = FEW_WITH_EPILOGUE,
-                                             .half_epilogues = true};
+#define PROGRAMS \
+    .offers = offers, .expect = expect, .prepare = prepare, .launch = launch, .discard = discard, \
+    .plain_product = FEW_WITH_EPILOGUE
+
+const backend_native cuda_native_programs = {PROGRAMS};
+const backend_native cuda_native_hopper = {PROGRAMS, .half_epilogues = true};

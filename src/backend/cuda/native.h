@@ -15,6 +15,7 @@ typedef struct cuda_native {
 } cuda_native;
 
 extern const backend_native cuda_native_programs;
+extern const backend_native cuda_native_hopper; /* with products that have epilogues */
 
 /* arguments.h and kernels/hopper.cuh */
 extern const char kernels_arguments[], kernels_hopper[];
@@ -45,7 +46,9 @@ void lt_expect(void);
 /* Each returns IG_OK with *out NULL if it does not run the product. */
 ig_status lt_prepare(cuda_device *d, const product *c, bool tf32, cuda_native **out);
 ig_status tensor_prepare(cuda_device *d, const product *c, bool tf32, cuda_native **out);
-/* A product of halves with an epilogue, in one kernel: on Hopper. by_value is that of backend_native's prepare. */
+/* True for a Hopper whose driver knows tensor maps. */
+bool cuda_is_hopper(const cuda_device *d);
+/* A product of halves with an epilogue, in one kernel, on such a device. by_value is that of backend_native's prepare. */
 ig_status tensor_prepare_epilogue(cuda_device *d, const program *p, const bool *by_value,
                                   cuda_native **out);
 

@@ -281,6 +281,8 @@ static void sizes_set(tensor_product *p)
     };
 }
 
+bool cuda_is_hopper(const cuda_device *d) { return d->capability == HOPPER && cu.tensor_map; }
+
 static bool can_run(const cuda_device *d, const product *c, bool tf32)
 {
     enum {
@@ -291,7 +293,7 @@ static bool can_run(const cuda_device *d, const product *c, bool tf32)
     const int64_t jobs = c->batch * c->outer;
     const double tiles =
         (double)jobs * (double)((c->m + TM - 1) / TM) * (double)((c->n + 127) / 128);
-    const bool hopper = d->capability == HOPPER && cu.tensor_map;
+    const bool hopper = cuda_is_hopper(d);
     const bool known = dtype_is_half(c->in) || (c->in == IG_F32 && tf32 && hopper);
     return d->capability >= 80 && known && jobs <= JOBS && c->m <= ROWS && c->n <= ROWS &&
            c->k <= POINTS && tiles < POINTS;
@@ -310,7 +312,7 @@ static ig_status prepare(tensor_product *p, cuda_device *d, cuda_native **out)
     const product *c = &p->c;
     p->base =
         (cuda_native){{.name = "tensor cores", .core_only = c->out_slot < 0}, d, launch, discard};
-    p->hopper = d->capability == HOPPER && cu.tensor_map;
+    p->hopper = cuda_is_hopper(d);
     p->bytes = (int)ig_dtype_bytes(c->in);
     p->tn = p->hopper ? columns_of(c, d->cores) : 128;
     uint64_t used = 0;
@@ -357,9 +359,8 @@ ig_status tensor_prepare_epilogue(cuda_device *d, const program *p, const bool *
     product c;
     product_epilogue e;
     *out = NULL;
-    if (d->capability != HOPPER || !cu.tensor_map || !product_of(p, &c) || !dtype_is_half(c.in) ||
-        c.in != c.out || !can_run(d, &c, false) || !fills_device(d, &c) ||
-        !product_epilogue_of(p, by_value, &c, &e))
+    if (!cuda_is_hopper(d) || !product_of(p, &c) || !dtype_is_half(c.in) || c.in != c.out ||
+        !can_run(d, &c, false) || !fills_device(d, &c) || !product_epilogue_of(p, by_value, &c, &e))
         return IG_OK;
     tensor_product *t = memory_new(sizeof *t);
     if (!t)
