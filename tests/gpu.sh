@@ -4,10 +4,10 @@
 #
 # Without a PART all but verify-opencl run. OUT is the folder for results (build/gpu), DEVICE the device (cuda:0), JOBS the
 # processes at a time (one for each core), LIMIT the seconds for all ops (170), PYTHON one with PyTorch and JAX. With FULL=1
-# the ops are verified in full, not --quick. A part that reaches its limit is FAILED, with the results so far in OUT: called
-# again with the same OUT, verify and same go on from there, so that several calls can share the work. Remove OUT when
-# the library has changed. `make test` runs the checks where there is a GPU (the stage gpu of tests/run). Processes on one
-# GPU take turns of milliseconds unless CUDA's MPS runs, so it is started for these parts where it is installed.
+# the ops are verified in full, not --quick. A part that reaches its limit is FAILED, with the results so far in OUT. With
+# RESUME=1 and the same OUT, verify and same go on from there, so that several calls can share the work. `tests/run --stage gpu`
+# runs some parts. Processes on one GPU take turns of milliseconds unless CUDA's MPS runs, so it is started for verify and
+# same where it is installed.
 #
 #   DRY=1 tests/gpu.sh         on the fake driver, with few ops and tiny sizes: finds mistakes of this script
 . tests/check.sh
@@ -44,10 +44,11 @@ mps_stop() {
 }
 
 # each NAME SECONDS ARGUMENTS...: `ingot verify ARGUMENTS` of all ops, by several processes. What was seen of an op and dtype
-# goes to OUT/NAME.txt as soon as it is known (see cli/verify/work.c), and what passed there is not checked again.
+# goes to OUT/NAME.txt as soon as it is known (see cli/verify/work.c); with RESUME what passed there is not checked again.
 each() {
     local name=$1 seconds=$2 said code some=()
     shift 2
+    [ -n "${RESUME:-}" ] || rm -f "$out/$name.txt"
     [ -z "${DRY:-}" ] || some=(--op add,softmax,sort,matmul,take --dtype f32,i32)
     said=$(timeout --foreground -k 20 -s TERM "$seconds" \
         "$INGOT" verify "${quick[@]}" "${some[@]}" --jobs "$jobs" --record "$out/$name.txt" "$@" 2>&1)
