@@ -163,6 +163,27 @@ static int chain_length(const schedule *s, int i, int64_t outer, const schedule_
     return i + CHAIN_MOST < s->n_program ? CHAIN_MOST : s->n_program - i;
 }
 
+/* The same for a map at i that makes in[0] of the contraction after it, such as the scaled queries of attention: it
+ * joins a chain that also ends with a contraction. 0 if there is none, or if the rows are so long that a launch less is
+ * not worth the memory of one more value. */
+static int mapped_length(const schedule *s, int i, int64_t *outer, const schedule_rules *rules)
+{
+    enum { COLUMNS_MOST = 512 };
+    if (rules->chain_bytes || i + 1 >= s->n_program || s->program[i].kind != PROGRAM_MAP ||
+        s->program[i + 1].kind != PROGRAM_CONTRACT || s->program[i + 1].extent[2] > COLUMNS_MOST)
+        return 0;
+    const slot *made = &s->slot[s->program[i + 1].in[0].slot];
+    *outer = rows_at(s, i + 1);
+    const int n = *outer > 1 ? chain_length(s, i + 1, *outer, rules) : 0;
+    if (made->kind != SLOT_TEMP || made->first != i || made->last != i + 1 || n < 2 ||
+        n >= CHAIN_MOST || s->program[i + n].kind != PROGRAM_CONTRACT)
+        return 0;
+    for (int k = i; k <= i + n; k++)
+        if (!can_chain(s, &s->program[k], *outer, i, rules))
+            return 0;
+    return n + 1;
+}
+
 /* Points of the longest row of programs [i, i + n). */
 static int64_t longest_row(const schedule *s, int i, int n, int64_t outer)
 {
@@ -212,9 +233,13 @@ ig_status schedule_chain(schedule *s, const schedule_rules *rules)
         s->slot[k].until = s->slot[k].last;
     }
     for (int i = 0; i < s->n_program;) {
-        int64_t outer = rows_at(s, i);
-        const bool contracts = s->program[i].kind == PROGRAM_CONTRACT;
-        int n = outer > 1 ? chain_length(s, i, outer, rules) : 1;
+        int64_t outer;
+        int n = mapped_length(s, i, &outer, rules);
+        const bool contracts = n > 0 || s->program[i].kind == PROGRAM_CONTRACT;
+        if (n == 0) {
+            outer = rows_at(s, i);
+            n = outer > 1 ? chain_length(s, i, outer, rules) : 1;
+        }
         if (contracts && rules->contract_ends && n > 0 &&
             s->program[i + n - 1].kind != PROGRAM_CONTRACT)
             n = 1;

@@ -206,6 +206,38 @@ static void products_with_large_matrices_are_not_chained(void **unused)
     ig_scope_end();
 }
 
+/* Attention of `keys` keys for 4 x 8 rows; if `scaled`, of scaled queries. */
+static ig_array *attention_of(int64_t keys, bool scaled)
+{
+    ig_array *q = ig_reshape(input(32, 16), IG_SHAPE(4, 8, 16));
+    ig_array *k = ig_reshape(input(4 * keys, 16), IG_SHAPE(4, keys, 16));
+    if (scaled)
+        q = ig_multiply(q, ig_float(0.25));
+    return ig_matmul(ig_softmax(ig_matmul(q, ig_matrix_transpose(k)), IG_AXES(-1)), k);
+}
+
+/* A map that makes the rows of attention's first product joins its chain: not for a device, nor for long rows, nor
+ * without the second product. */
+static void maps_join_the_chain_of_attention(void **unused)
+{
+    (void)unused;
+    ig_scope_begin();
+    graph g = {0};
+    const schedule_rules any = {0}, device = {.chain_bytes = 1 << 20};
+    const int plain = longest_chain(&g, attention_of(32, false), &any);
+    assert_true(plain > 2);
+    assert_int_equal(longest_chain(&g, attention_of(32, true), &any), plain + 1);
+    assert_int_equal(longest_chain(&g, attention_of(32, true), &device),
+                     longest_chain(&g, attention_of(32, false), &device));
+    assert_int_equal(longest_chain(&g, attention_of(1024, true), &any), plain);
+    ig_array *x = input(8, 64), *w = input(64, 32);
+    assert_int_equal(
+        longest_chain(&g, ig_softmax(ig_matmul(ig_multiply(x, x), w), IG_AXES(-1)), &any),
+        longest_chain(&g, ig_softmax(ig_matmul(x, w), IG_AXES(-1)), &any));
+    graph_free(&g);
+    ig_scope_end();
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "--print") == 0) { /* to review and renew the golden text */
@@ -226,6 +258,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(plans_are_reused),
         cmocka_unit_test(the_arena_has_no_gaps),
         cmocka_unit_test(products_with_large_matrices_are_not_chained),
+        cmocka_unit_test(maps_join_the_chain_of_attention),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     ig_shutdown();
