@@ -416,7 +416,7 @@ ig_array *array_node(int op, ig_dtype dtype, int ndim, const int64_t *shape, ig_
         given++;
     bool whole = given == n_in;
     ig_array **many = NULL;
-    if (whole && n_in > 3 && !(many = memory_get((size_t)n_in * sizeof *many)))
+    if (whole && n_in > INPUTS_FEW && !(many = memory_get((size_t)n_in * sizeof *many)))
         whole = false;
     ig_array *x = whole ? array_new(op, dtype) : NULL;
     if (!x) {

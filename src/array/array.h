@@ -111,6 +111,8 @@ typedef struct custom {
     void (*release)(void *context); /* may be NULL */
 } custom;
 
+enum { INPUTS_FEW = 5 };
+
 struct ig_array {
     atomic_int refs;
     uint8_t dtype;  /* ig_dtype */
@@ -127,7 +129,7 @@ struct ig_array {
     const char
         *device; /* of a root: name of the device that it is on; NULL: on any, as numbers are */
     struct ig_array **in; /* in_few, or owned memory when there are more */
-    struct ig_array *in_few[3];
+    struct ig_array *in_few[INPUTS_FEW];
     node_attr attr;
     buffer
         *data; /* of a root: set once evaluated; of a strided view: a copy in order, for ig_data */

@@ -132,6 +132,17 @@ static void count_used(memory_pool *p, size_t bytes)
         atomic_store(&p->peak, used);
 }
 
+pool_block *pool_take_kept(memory_pool *p, size_t bytes)
+{
+    const size_t whole = block_bytes(p, bytes);
+    pool_block *b = whole < bytes || whole > room_of(p) ? NULL : kept_take(p, whole);
+    if (b) {
+        b->next = NULL;
+        count_used(p, whole);
+    }
+    return b;
+}
+
 pool_block *pool_take(memory_pool *p, size_t bytes)
 {
     const size_t whole = block_bytes(p, bytes);

@@ -51,6 +51,9 @@ ig_status pool_admit(const memory_pool *p, uint64_t bytes, const char *what);
 
 /* A block of at least so many bytes; NULL on failure. */
 pool_block *pool_take(memory_pool *p, size_t bytes);
+/* The same from kept blocks alone, without a call of the driver; NULL, without an error: there is none, or no room. For
+ * drivers without `busy`. */
+pool_block *pool_take_kept(memory_pool *p, size_t bytes);
 /* A buffer does not need the block any more. */
 void pool_put(memory_pool *p, pool_block *b);
 /* The same, but the driver must not be called any more: the memory is lost. */

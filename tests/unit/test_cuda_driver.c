@@ -463,6 +463,18 @@ static void memory_that_is_kept_makes_room(void **unused)
     }
 }
 
+static void kept_memory_needs_no_driver(void **unused)
+{
+    (void)unused;
+    const backend *dev = backend_find("cuda:0");
+    buffer_release(dev->alloc(dev, 1000));
+    fake.fail_at(0, false); /* counts from here on */
+    buffer *b = dev->alloc(dev, 1000);
+    assert_non_null(b);
+    assert_int_equal(fake.count(FAKE_CALLS), 0);
+    buffer_release(b);
+}
+
 static void too_much_memory_is_an_error(void **unused)
 {
     (void)unused;
@@ -605,6 +617,7 @@ int main(int argc, char **argv)
         TEST(a_lost_device_says_so),
         TEST(every_wait_may_find_the_device_lost),
         TEST(memory_that_is_kept_makes_room),
+        TEST(kept_memory_needs_no_driver),
         TEST(too_much_memory_is_an_error),
         TEST(arrays_move_between_gpus),
         TEST(copies_between_gpus_may_fail),

@@ -71,7 +71,11 @@ typedef struct cuda_kernel {
 extern cuda_api cu;
 
 cuda_device *cuda_device_of(const backend *dev);
-/* Locks the device, opens it and makes its context current; on failure nothing is locked. */
+/* Locks the device and opens it; on failure nothing is locked. */
+ig_status cuda_lock(cuda_device *d);
+/* With the lock, which a failure releases: makes the context current. */
+ig_status cuda_use(cuda_device *d);
+/* Both. */
 ig_status cuda_enter(cuda_device *d);
 void cuda_leave(cuda_device *d);
 /* With the lock: makes the context of an open device current, to give something back; cu.context_pop ends

@@ -243,7 +243,7 @@ static ig_status open_context(cuda_device *d)
     return cuda_check(d, status, "opening the context");
 }
 
-ig_status cuda_enter(cuda_device *d)
+ig_status cuda_lock(cuda_device *d)
 {
     TRY(search_check(&search, (int)(d - devices), d->name));
     pthread_mutex_lock(&d->lock);
@@ -252,11 +252,23 @@ ig_status cuda_enter(cuda_device *d)
         status = cuda_check(d, CUDA_ERROR_LAUNCH_FAILED, "an earlier command");
     if (status == IG_OK && !d->context)
         status = open_context(d);
-    if (status == IG_OK)
-        status = cuda_check(d, cu.context_push(d->context), "using the context");
     if (status != IG_OK)
         pthread_mutex_unlock(&d->lock);
     return status;
+}
+
+ig_status cuda_use(cuda_device *d)
+{
+    const ig_status status = cuda_check(d, cu.context_push(d->context), "using the context");
+    if (status != IG_OK)
+        pthread_mutex_unlock(&d->lock);
+    return status;
+}
+
+ig_status cuda_enter(cuda_device *d)
+{
+    TRY(cuda_lock(d));
+    return cuda_use(d);
 }
 
 bool cuda_push(cuda_device *d)

@@ -57,14 +57,19 @@ buffer *cuda_alloc(const backend *dev, size_t bytes)
     cuda_device *d = cuda_device_of(dev);
     buffer *b = buffer_new_opaque(bytes);
     cuda_memory *m = b ? memory_new(sizeof *m) : NULL;
-    if (!m || cuda_enter(d) != IG_OK) {
+    if (!m || cuda_lock(d) != IG_OK) {
         memory_free(m);
         buffer_release(b);
         return NULL;
     }
     m->dev = d;
-    m->block = pool_take(&d->pool, bytes);
-    cuda_leave(d);
+    m->block = pool_take_kept(&d->pool, bytes); /* most often */
+    if (m->block) {
+        pthread_mutex_unlock(&d->lock);
+    } else if (cuda_use(d) == IG_OK) {
+        m->block = pool_take(&d->pool, bytes);
+        cuda_leave(d);
+    }
     if (!m->block) {
         memory_free(m);
         buffer_release(b);
