@@ -7,9 +7,8 @@
 
 #include <string.h>
 
-enum {
-    GROUP = 32
-}; /* kernels of a text: compilers are not slower for more, but failures cost more */
+/* Kernels of a text. Compilers are not slower for more, but failures cost more. */
+enum { GROUP = 32 };
 
 typedef struct waiting {
     module_built *built;
