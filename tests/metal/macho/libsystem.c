@@ -74,7 +74,10 @@ int from_openat(int at, const char *path, int flags, void *slots)
 {
     return openat(at == -2 ? AT_FDCWD : at, path, open_flags(flags), *(mode_t *)slots & 07777);
 }
-int from_fcntl(int fd, int what, void *slots) { return fcntl(fd, what, *(long *)slots); }
+int from_fcntl(int fd, int what, void *slots)
+{
+    return fcntl(fd, what == 67 ? F_DUPFD_CLOEXEC : what, *(long *)slots);
+}
 int from_ioctl(int fd, unsigned long what, void *slots)
 {
     (void)fd, (void)what, (void)slots;
