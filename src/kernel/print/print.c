@@ -54,7 +54,9 @@ void print_part_begin(printer *p, const text *in, const char *name)
 {
     p->parts =
         kernel_arena_grow(p->arena, p->parts, &p->parts_room, p->n_parts + 1, sizeof *p->parts);
-    p->parts[p->n_parts++] = (print_part){in, in->used, name};
+    /* The tree may end before the text does. */
+    const char *own = name ? print_format(p, "%s", name) : NULL;
+    p->parts[p->n_parts++] = (print_part){in, in->used, own};
 }
 
 void print_make(printer *p, const char *name, const char *definition)
@@ -424,7 +426,7 @@ static void print_all(printer *p)
             print_stop(p);
     }
     name_all(p);
-    out->entry = entry->name;
+    out->entry = print_format(p, "%s", entry->name);
     for (print_function *f = p->functions; f; f = f->next)
         if (f->f->is_recursive && !f->is_twin)
             print_prototype(p, f);
