@@ -37,11 +37,20 @@ static ig_dtype dtype_like(ig_array *x, const ig_arg *dtype)
     return arg_dtype(dtype, ig_result_type(&x, 1));
 }
 
+/* What is filled with a number is on no device until it is evaluated. What is like x is where x is. */
+static int filled_as(op_id op, ig_array *x, ig_array *value, ig_dtype dtype, ig_array **out)
+{
+    const int n = filled(op, ig_shape(x), value, dtype, out);
+    if (n && !out[0]->root->is_number && !out[0]->root->device)
+        out[0]->root->device = x->root->device;
+    return n;
+}
+
 static int filled_like(op_id op, const ig_arg *args, double value, ig_array **out)
 {
     ig_array *x = args[0].u.array;
     ig_dtype dtype = dtype_like(x, &args[1]);
-    return filled(op, ig_shape(x), build_scalar(value, dtype), dtype, out);
+    return filled_as(op, x, build_scalar(value, dtype), dtype, out);
 }
 
 int op_empty(op_id op, const ig_arg *args, ig_array **out)
@@ -77,7 +86,7 @@ int op_full(op_id op, const ig_arg *args, ig_array **out)
 int op_full_like(op_id op, const ig_arg *args, ig_array **out)
 {
     ig_array *x = args[0].u.array;
-    return filled(op, ig_shape(x), args[1].u.array, dtype_like(x, &args[2]), out);
+    return filled_as(op, x, args[1].u.array, dtype_like(x, &args[2]), out);
 }
 
 /* ---- sequences ---- */

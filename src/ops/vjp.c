@@ -179,7 +179,7 @@ static ig_status differentiate(const question *q, ig_array **out)
         const bool reached = p && p->finished;
         out[i] = reached ? p->made : NULL;
         if (reached && !out[i])
-            out[i] = ig_zeros(ig_shape(q->x[i]), (ig_dtype)q->x[i]->dtype);
+            out[i] = ig_zeros_like(q->x[i], (ig_dtype)q->x[i]->dtype);
         if (reached && !out[i])
             status = IG_ERR_MEMORY;
         if (reached && out[i])
@@ -199,7 +199,7 @@ ig_status ig_vjp(ig_array *const *outputs, ig_array *const *cotangents, int n_ou
     TRY(check_seeds(outputs, cotangents, n_out));
     TRY(differentiate(&(question){outputs, cotangents, inputs, n_out, n_in}, grads));
     for (int i = 0; i < n_in; i++)
-        if (!grads[i] && !(grads[i] = ig_zeros(ig_shape(inputs[i]), (ig_dtype)inputs[i]->dtype)))
+        if (!grads[i] && !(grads[i] = ig_zeros_like(inputs[i], (ig_dtype)inputs[i]->dtype)))
             return IG_ERR_MEMORY;
     return IG_OK;
 }

@@ -549,7 +549,7 @@ static void on_another_device(void **unused)
     (void)unused;
     const char *device = ig_device(), *other = strcmp(device, "gang") == 0 ? "cpu" : "gang";
     ig_array *x = ig_to_device(ig_reshape(ig_arange(0, 16, 1, IG_F32), IG_SHAPE(4, 4)), other);
-    ig_array *i = ig_to_device(ig_arange(0, 4, 1, IG_I64), other), *y[9];
+    ig_array *i = ig_to_device(ig_arange(0, 4, 1, IG_I64), other), *y[12];
     int n = 0;
     y[n++] = ig_one_hot(i, 5, IG_F32);
     y[n++] = ig_scaled_dot_product_attention(x, x, x, NULL, true, 0);
@@ -561,6 +561,11 @@ static void on_another_device(void **unused)
         if (ig_vjp(&y[k], &y[k], 1, &x, 1, &y[n++]) != IG_OK)
             fail_msg("%d: %s", k, ig_error(NULL));
     }
+    ig_array *far = ig_square(ig_arange(0, 4, 1, IG_F32));
+    if (ig_vjp(&far, &far, 1, &x, 1, &y[n++]) != IG_OK) /* zeros: x is not reached */
+        fail_msg("%s", ig_error(NULL));
+    y[n++] = ig_zeros_like(x, IG_DTYPE_NONE);
+    y[n++] = ig_full_like(x, ig_float(2), IG_DTYPE_NONE);
     for (int k = 0; k < n; k++) {
         assert_string_equal(ig_array_device(y[k]), other);
         if (ig_eval(&y[k], 1) != IG_OK)
