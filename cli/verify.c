@@ -318,7 +318,7 @@ static int run_all(session *s)
     take_reports(s);
     s->seconds = clock_s() - begin;
     if (s->set->jobs > 1 && s->n_device)
-        begin_device(s, s->n_device - 1); /* for what is said about it */
+        begin_device(s, s->n_device - 1); /* the report describes it */
     const tally all = total(s);
     if (s->set->name && all.cases == 0 && !s->interrupted) {
         say(s->command, "%s %s has no case '%s'%s", s->set->op, s->set->dtype, s->set->name,

@@ -168,7 +168,7 @@ static void check(work *w, int i)
     atomic_fetch_add(&w->s->done, 1);
 }
 
-/* The number of a unit that nobody has taken, or -1. */
+/* The number of the next free unit, or -1. */
 static int take(work *w)
 {
     const int all = atomic_load(&w->s->n_device) * w->per_device;

@@ -119,7 +119,7 @@ struct ig_array {
     bool weak;      /* a scalar without a dtype of its own */
     bool is_key;    /* made by key, split_key or fold_in */
     bool is_number; /* a root that array_number made */
-    bool is_fixed;  /* such a root that no caller can hold, so nobody differentiates by it */
+    bool is_fixed;  /* such a root that no caller can hold, so it is never differentiated by */
     bool crosses;   /* a to_device node, or computed from one */
     uint16_t op;    /* row of ops.def that made it, or ARRAY_DATA */
     uint16_t level; /* how many scopes were open when it was made */
