@@ -52,6 +52,13 @@ void cuda_prepare(const char *path_of_test)
     }
 }
 
+void cuda_prepare_hopper(const char *path_of_test)
+{
+    cuda_prepare(path_of_test);
+    setenv("IG_CUDA", cuda_library("attention.so"), 1);
+    setenv("IG_NVRTC", cuda_library("attention.so"), 1);
+}
+
 int cuda_begin(void **state)
 {
     const int failed = folder_begin(state);

@@ -17,6 +17,8 @@ extern cuda_fake fake;
 
 /* Loads the fake driver, which lies beside the test's own folder. Called first in main. */
 void cuda_prepare(const char *path_of_test);
+/* The same with plain kernels in place of those for tensor cores (tests/fakecuda/attend.c). */
+void cuda_prepare_hopper(const char *path_of_test);
 /* The path of another library beside it. */
 const char *cuda_library(const char *name);
 /* Setup and teardown of a group: the caches go into a folder of its own. */

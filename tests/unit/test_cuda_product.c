@@ -94,10 +94,7 @@ static void epilogues_are_fused(void **unused)
 int main(int argc, char **argv)
 {
     (void)argc;
-    cuda_prepare(argv[0]);
-    setenv("IG_CUDA", cuda_library("attention.so"), 1);
-    setenv("IG_NVRTC", cuda_library("attention.so"), 1);
-    setenv("IG_CUBLASLT", "off", 1);
+    cuda_prepare_hopper(argv[0]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(epilogues_are_fused, cuda_test_begin, cuda_test_end)};
     return cmocka_run_group_tests(tests, cuda_begin, cuda_end);
