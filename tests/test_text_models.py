@@ -84,7 +84,7 @@ def vectors(folder, texts):
     tokenizer = Tokenizer.from_file(os.path.join(folder, "tokenizer.json"))
     tokenizer.enable_truncation(256)
     tokenizer.enable_padding()
-    model = transformers.AutoModel.from_pretrained(folder).eval()
+    model = transformers.AutoModel.from_pretrained(folder).float().eval()  # also where weights are f16
     rows = []
     for first in range(0, len(texts), 50):
         batch = tokenizer.encode_batch(texts[first:first + 50])
