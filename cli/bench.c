@@ -610,7 +610,7 @@ int verb_bench(int argc, char **argv)
     const option options[] = {
         FLAG("--quick", &set.quick, "one minute instead of ten: fewer sizes, fewer samples"),
         {"--device", 0, "NAMES", option_text, &set.device,
-         "devices to measure: cpu,gpu or all (the default)"},
+         "devices to measure: cpu,gpu or all (all, except OpenCL on the CPU)"},
         FALLBACK_OPTION(set.engine),
         {"--only", 0, "PATTERNS", option_text, &set.only,
          "works by name, group, 'name size' or 'name size dtype': matmul,'sort 1M',*bf16"},

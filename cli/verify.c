@@ -604,7 +604,7 @@ int verb_verify(int argc, char **argv)
     settings set = {.jobs = 1};
     const option options[] = {
         {"--device", 0, "DEVICE", option_text, &set.devices,
-         "this one, or several with commas between them (all that compute)"},
+         "these, with commas between them (all that compute, except OpenCL on the CPU)"},
         {"--same", 0, "DEVICES", option_text, &set.same,
          "compares bit by bit with the first of these devices instead: cpu,opencl:0"},
         {"--model", 0, "DIR", option_text, &set.model,

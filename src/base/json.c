@@ -107,7 +107,7 @@ static int32_t hex_read(const char *at, const char *end)
     return value;
 }
 
-/* The code point of an escape; returns how many bytes it takes, 0 if it is none. */
+/* The code point of an escape; returns how many bytes it takes, 0 if it is not one. */
 static size_t escape_read(const char *at, const char *end, uint32_t *point)
 {
     const char *name = end - at > 1 && at[1] ? strchr(escape_names, at[1]) : NULL;

@@ -252,7 +252,7 @@ static void check_pages(machine_report *r, const char *root)
         report_finding(r, IG_NOTE, "pages", "huge pages are off: large arrays cost more to walk",
                        "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled");
     else
-        report_finding(r, IG_FINE, "pages", "huge pages are to be had", NULL);
+        report_finding(r, IG_FINE, "pages", "huge pages are available", NULL);
 }
 
 void report_disturbances(machine_report *r, const char *root)

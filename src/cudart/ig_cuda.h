@@ -1,7 +1,7 @@
 /* The functions that a whole CUDA program calls through the cuda_runtime.h of `ingot run`.
  *
  * These functions are exported, for that header alone: they may change with every version, as the header
- * does, and are no part of ingot.h. Results are numbers of cuda_errors.def. As in CUDA, a failure is also
+ * does, and are not part of ingot.h. Results are numbers of cuda_errors.def. As in CUDA, a failure is also
  * kept until ig_cuda_last_error is asked, and one that a running kernel met stays for good: from then on
  * all calls give it. On an NVIDIA GPU the driver does the work, as in CUDA. On other devices work is done in
  * the order of the calls, whatever stream it is given to. */

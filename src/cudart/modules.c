@@ -314,8 +314,8 @@ static int resolve(const backend *dev, const module_kernel *k, int i, char **at)
         return cudaSuccess; /* the check reports the access, if there is one */
     fflush(stdout);
     fprintf(stderr,
-            "ingot: kernel '%s': '%s' is %p, which is no memory of the device; cudaMalloc gives "
-            "such memory\n",
+            "ingot: kernel '%s': '%s' is %p, which is not memory of the device; allocate it "
+            "with cudaMalloc\n",
             k->info->name, k->info->params[i].name, (void *)*at);
     return cudaErrorIllegalAddress;
 }

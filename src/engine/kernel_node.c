@@ -36,17 +36,6 @@ static void kernel_spec_release(kernel_spec *r)
     }
 }
 
-static ig_status fail_no_kernel(const ig_module *m, const char *kernel, const char *name)
-{
-    text t = {0};
-    for (int i = 0; i < ig_module_count(m); i++)
-        text_add(&t, "%s%s", i ? ", " : "; it has ", ig_module_at(m, i)->name);
-    char *all = text_take(&t);
-    ig_fail(IG_ERR_ARGUMENT, "there is no kernel '%s' in %s%s", kernel, name, all ? all : "");
-    memory_free(all);
-    return IG_ERR_ARGUMENT;
-}
-
 /* The device on which the kernel will run: that of its arrays. */
 static const backend *device_of_call(const ig_kernel_call *call)
 {
@@ -60,14 +49,13 @@ static const backend *device_of_call(const ig_kernel_call *call)
 
 /* Finds the kernel in the module and builds it for the device. If the CPU may run what the device cannot, that
  * is decided when it is evaluated. */
-static ig_status find_kernel(kernel_spec *r, const ig_kernel_call *call, const char *name,
-                             const backend *dev)
+static ig_status find_kernel(kernel_spec *r, const ig_kernel_call *call, const backend *dev)
 {
     ig_module *m = r->module->module;
     const kernel_entry *e = kernel_tree_find(m->tree, call->kernel);
     r->info = e ? ig_module_find(m, call->kernel) : NULL;
     if (!e)
-        return fail_no_kernel(m, call->kernel, name);
+        return module_no_kernel(m, call->kernel);
     if (e->failed)
         FAIL(IG_ERR_FORMAT, "%s", e->errors ? e->errors : "the kernel has mistakes");
     if (!r->info->n_written)
@@ -136,7 +124,7 @@ static ig_status kernel_spec_fill(kernel_spec *r, const ig_kernel_call *call,
     r->module = shared_module_get(name, from->source, from->options, call->kernel);
     if (!r->module)
         return IG_ERR_FORMAT;
-    TRY(find_kernel(r, call, name, device_of_call(around ? around : call)));
+    TRY(find_kernel(r, call, device_of_call(around ? around : call)));
     know_content(r);
     if (around)
         TRY(keep_numbers(r, call));

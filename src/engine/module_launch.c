@@ -22,16 +22,19 @@ static ig_status take_array(const backend *dev, const ig_kernel_info *k, const i
         FAIL(IG_ERR_ARGUMENT, "kernel '%s': '%s' is a %s: give an array", k->name, p->name,
              p->type);
     if (p->dtype != IG_DTYPE_NONE && ig_dtype_of(x) != p->dtype)
-        FAIL(IG_ERR_DTYPE, "kernel '%s': '%s' points to %s, but the array is %s", k->name, p->name,
-             ig_dtype_name(p->dtype), ig_dtype_name(ig_dtype_of(x)));
+        FAIL(IG_ERR_DTYPE,
+             "kernel '%s': '%s' points to %s, but the array is %s; convert it with astype", k->name,
+             p->name, ig_dtype_name(p->dtype), ig_dtype_name(ig_dtype_of(x)));
     const void *data = ig_data(x);
     const size_t bytes = (size_t)ig_size(x) * ig_dtype_bytes(ig_dtype_of(x));
     if (!data && bytes)
         return IG_ERR_ARGUMENT;
     if (p->dtype == IG_DTYPE_NONE && p->holds->n_fields && bytes % p->holds->bytes)
         FAIL(IG_ERR_ARGUMENT,
-             "kernel '%s': '%s' points to %s of %zu bytes, which %zu are no multiple of", k->name,
-             p->name, p->holds->type, p->holds->bytes, bytes);
+             "kernel '%s': '%s' points to %s of %zu bytes, but the array has %zu bytes, which is "
+             "not a "
+             "multiple",
+             k->name, p->name, p->holds->type, p->holds->bytes, bytes);
     a->buf = dev->alloc(dev, bytes ? bytes : 1);
     if (!a->buf)
         return IG_ERR_MEMORY;

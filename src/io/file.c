@@ -30,7 +30,7 @@ static const struct advice {
     int error;
     const char *text;
 } advices[] = {
-    {ENOENT, "check the path; its folder must be there"},
+    {ENOENT, "check the path"},
     {ENOTDIR, "a part of the path is a file: check the path"},
     {EISDIR, "name a file in the folder"},
     {ELOOP, "its links run in a circle: name the file itself"},
@@ -325,7 +325,7 @@ static ig_status temp_open(struct io_file *file)
 {
     file->temp = malloc(temp_stem(file) + TEMP_BYTES);
     if (!file->temp)
-        return fail_system(file, ENOMEM, "no file can be made there");
+        return fail_system(file, ENOMEM, "the file cannot be created");
     for (int tries = 0; tries < TEMP_TRIES; tries++) {
         temp_name(file);
         if (unnamed_open(file))
@@ -339,7 +339,7 @@ static ig_status temp_open(struct io_file *file)
     const int error = errno;
     free(file->temp); /* the file of that name is not ours: io_finish must not remove it */
     file->temp = NULL;
-    return fail_system(file, error, "no file can be made there");
+    return fail_system(file, error, "the file cannot be created");
 }
 
 ig_status io_create(struct io_file *file, const char *path)

@@ -246,6 +246,19 @@ static ig_status check_shape(const backend *dev, const ig_kernel_info *k, kernel
     return IG_OK;
 }
 
+ig_status module_no_kernel(const ig_module *m, const char *kernel)
+{
+    text t = {0};
+    for (int i = 0; i < ig_module_count(m); i++)
+        text_add(&t, "%s%s", i ? ", " : "; it has ", ig_module_at(m, i)->name);
+    char *all = text_take(&t);
+    ig_fail(IG_ERR_ARGUMENT, "there is no kernel '%s' in %s%s", kernel,
+            m->tree->unit.source.n_files ? m->tree->unit.source.files[0]->name : "the source",
+            all ? all : "");
+    memory_free(all);
+    return IG_ERR_ARGUMENT;
+}
+
 /* ---- on a device, with the module's lock ---- */
 
 /* Makes the kernel ready for the device, or says why it cannot run there. */
@@ -253,8 +266,7 @@ static ig_status prepare(ig_module *m, const backend *dev, const char *kernel, m
 {
     const kernel_entry *e = kernel_tree_find(m->tree, kernel);
     if (!e)
-        FAIL(IG_ERR_ARGUMENT, "there is no kernel '%s' in %s", kernel,
-             m->tree->unit.source.n_files ? m->tree->unit.source.files[0]->name : "the source");
+        return module_no_kernel(m, kernel);
     if (!backend_runs_kernels(dev))
         FAIL(IG_ERR_UNSUPPORTED, "device '%s' runs no kernels", dev->name);
     return module_built_for(m, dev, e, b);

@@ -35,6 +35,9 @@ typedef struct module_kernel {
     const lane_code *lanes;      /* NULL if the device runs text */
 } module_kernel;
 
+/* Fails with IG_ERR_ARGUMENT: the module has no kernel of that name. Lists those that it has. */
+ig_status module_no_kernel(const ig_module *m, const char *kernel);
+
 /* Builds a kernel for a device; what *out points to lives as long as the module. */
 ig_status module_prepare(ig_module *m, const backend *dev, const char *kernel, module_kernel *out);
 

@@ -80,8 +80,8 @@ static ig_status unequal(op_id op, ig_array *const x[2], const char *what, int64
     char have[2][400];
     for (int i = 0; i < 2; i++)
         view_shape_text(x[i]->view.ndim, x[i]->view.shape, have[i]);
-    FAIL(IG_ERR_SHAPE, "%s: shapes %s and %s do not go together: %s %lld and %lld",
-         op_rows[op].name, have[0], have[1], what, (long long)one, (long long)two);
+    FAIL(IG_ERR_SHAPE, "%s: shapes %s and %s do not match: %s %lld and %lld", op_rows[op].name,
+         have[0], have[1], what, (long long)one, (long long)two);
 }
 
 /* Broadcasts the first lead[i] axes of y[i] against each other, leaving the others as they are.
@@ -123,7 +123,10 @@ int op_matmul(op_id op, const ig_arg *args, ig_array **out)
     const int64_t k[2] = {x[0]->view.shape[x[0]->view.ndim - 1],
                           x[1]->view.shape[x[1]->view.ndim - 1 - n]};
     if (k[0] != k[1]) {
-        unequal(op, x, "the last axis of x1 and the last but one of x2 have lengths", k[0], k[1]);
+        unequal(op, x,
+                n ? "the last axis of x1 and the last but one of x2 have lengths"
+                  : "the last axis of x1 and the axis of x2 have lengths",
+                k[0], k[1]);
         return 0;
     }
     if (contract_cast(op, y, 2) != IG_OK)

@@ -178,8 +178,8 @@ int op_squeeze(op_id op, const ig_arg *args, ig_array **out)
     for (int i = 0; i < n; i++) {
         if (v.shape[axes[i]] != 1)
             FAIL_NONE(IG_ERR_SHAPE,
-                      "squeeze: axis %d has length %lld; only an axis of length 1 can go", axes[i],
-                      (long long)v.shape[axes[i]]);
+                      "squeeze: axis %d has length %lld; only axes of length 1 can be removed",
+                      axes[i], (long long)v.shape[axes[i]]);
         gone[axes[i]] = true;
     }
     for (int a = x->view.ndim - 1; a >= 0; a--)
@@ -194,8 +194,8 @@ int op_permute_dims(op_id op, const ig_arg *args, ig_array **out)
     ig_ints axes = args[1].u.ints;
     int order[IG_MAX_NDIM];
     if (axes.n != x->view.ndim)
-        FAIL_NONE(IG_ERR_SHAPE, "permute_dims: %d axes are given, but x has %d; give each one once",
-                  axes.n, x->view.ndim);
+        FAIL_NONE(IG_ERR_SHAPE, "permute_dims: %d ax%s given, but x has %d; give each one once",
+                  axes.n, axes.n == 1 ? "is is" : "es are", x->view.ndim);
     return infer_axes(op, axes, x->view.ndim, order) < 0 ? 0
                                                          : op_one(out, build_permute(op, x, order));
 }

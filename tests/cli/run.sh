@@ -133,7 +133,7 @@ check 'a number that does not fit' gives 2 "*no such number in 'u8', at '256}'" 
 check 'a fraction for an integer' gives 2 "*no such number in 'i32', at '1.5}'" "${structs[@]}" -a 's={1.5}'
 check 'a pointer in a struct' gives 2 "*a pointer in a struct can only be 0: 'none', at '8}'" "${structs[@]}" -a 's={.none = 8}'
 check 'a number for a vector' gives 2 "*'{' is missing before the fields of 'v', at '1'" structs.cu -a v=1
-check 'bytes that are no structs' gives 2 "*points to item of 32 bytes, which 4 are no multiple of" structs.cu -a 's={}' \
+check 'bytes that are not structs' gives 2 "*points to item of 32 bytes, but the array has 4 bytes, which is not a multiple" structs.cu -a 's={}' \
     -a 'v={}' -a 'all=zeros:f32[1]' -a y=zeros:[3]
 check 'which structs' gives 2 "*give zeros:[[]N], a .npy file, or say a dtype" structs.cu -a 'all=ones:[1]'
 python3 - <<'PYTHON'

@@ -45,8 +45,21 @@ print("missing:", *missing)
 sys.exit(bool(missing))
 PYTHON
 }
+# `node_program` (`src/graph/fuse.c`): the file has the name.
+names_are_in_files() {
+    python3 - "$1" <<'PYTHON'
+import os, re, sys
+text = open(sys.argv[1]).read()
+named = re.findall(r"`([A-Za-z_]\w*)`\s+\(`((?:src|cli|tests|include)/[\w./-]*)`\)", text)
+missing = [f"{path}: {name}" for name, path in named
+           if os.path.isfile(path) and not re.search(rf"\b{name}\b", open(path).read())]
+print("missing:", *missing)
+sys.exit(bool(missing))
+PYTHON
+}
 for page in $pages; do
     check "$page: paths exist" paths_exist "$page"
+    check "$page: names are in their files" names_are_in_files "$page"
 done
 
 # README.md states the commands of make, and make has them.

@@ -397,10 +397,13 @@ static void test_errors(void **state)
     ig_array *a = ones(IG_SHAPE(2, 3)), *v = ones(IG_SHAPE(3)), *c = ones(IG_SHAPE(4, 5));
     ig_array *truth = ig_full(IG_SHAPE(3, 3), ig_bool(true), IG_BOOL), *zero = ones(IG_SCALAR);
     expect_fail(ig_matmul(a, c), IG_ERR_SHAPE,
-                "matmul: shapes (2, 3) and (4, 5) do not go together: the last axis of x1 and the "
+                "matmul: shapes (2, 3) and (4, 5) do not match: the last axis of x1 and the "
                 "last but one of x2 have lengths 3 and 4");
+    expect_fail(ig_matmul(c, v), IG_ERR_SHAPE,
+                "matmul: shapes (4, 5) and (3,) do not match: the last axis of x1 and the axis of "
+                "x2 have lengths 5 and 3");
     expect_fail(ig_matmul(ones(IG_SHAPE(2, 2, 3)), ones(IG_SHAPE(3, 3, 2))), IG_ERR_SHAPE,
-                "matmul: shapes (2, 2, 3) and (3, 3, 2) do not go together: leading axes");
+                "matmul: shapes (2, 2, 3) and (3, 3, 2) do not match: leading axes");
     expect_fail(ig_matmul(zero, a), IG_ERR_SHAPE, "matmul: x1 has no axes");
     expect_fail(ig_matmul(a, zero), IG_ERR_SHAPE, "matmul: x2 has no axes");
     expect_fail(ig_matmul(truth, truth), IG_ERR_DTYPE, "matmul takes numbers, not bool");
@@ -419,10 +422,9 @@ static void test_errors(void **state)
     expect_fail(ig_tensordot(a, c, IG_AXES(0, 2)), IG_ERR_SHAPE, "tensordot: axis 2 is out of");
     expect_fail(ig_tensordot(a, a, IG_AXES(0, 0, 0, 1)), IG_ERR_SHAPE,
                 "tensordot: axis 0 is given");
-    expect_fail(
-        ig_tensordot(a, c, IG_AXES(1, 0)), IG_ERR_SHAPE,
-        "tensordot: shapes (2, 3) and (4, 5) do not go together: axis 1 of x1 and axis 0 of "
-        "x2 have lengths 3 and 4");
+    expect_fail(ig_tensordot(a, c, IG_AXES(1, 0)), IG_ERR_SHAPE,
+                "tensordot: shapes (2, 3) and (4, 5) do not match: axis 1 of x1 and axis 0 of "
+                "x2 have lengths 3 and 4");
     ig_array *wide = ones(IG_SHAPE(1, 1, 1, 1, 1, 1, 1, 1, 1));
     expect_fail(ig_tensordot(wide, wide, IG_AXES(0)), IG_ERR_SHAPE, "tensordot: 18 dimensions");
     /* More products than can be counted. */

@@ -104,7 +104,7 @@ static const planted mistakes[] = {
      "    y[threadIdx.x] = table[threadIdx.x]; // HERE\n"
      "}\n"},
     {"a float4 that is not aligned", 1, 4, 0, 64, "misaligned",
-     "reads 16 bytes in element 1 of 'x' at an address that is no multiple of 16",
+     "reads 16 bytes in element 1 of 'x' at an address that is not a multiple of 16",
      "thread (0, 0, 0) of block (0, 0, 0)",
      "__global__ void k(float *y, const float *x) {\n"
      "    float4 v = *(const float4 *)(x + 1 + 4 * threadIdx.x); // HERE\n"

@@ -552,7 +552,7 @@ static void test_errors(void **state)
     FAILS(IG_ERR_SHAPE, "meshgrid: array 0 has 2", ig_meshgrid(xy, 2, "xy", out));
     FAILS(IG_ERR_SHAPE, "moveaxis: source has 1", ig_moveaxis(x, INTS(0), INTS(0, 1)));
     FAILS(IG_ERR_SHAPE, "moveaxis: axis 0 is given twice", ig_moveaxis(x, INTS(0, 0), INTS(0, 1)));
-    FAILS(IG_ERR_SHAPE, "permute_dims: 1 axes", ig_permute_dims(x, INTS(0)));
+    FAILS(IG_ERR_SHAPE, "permute_dims: 1 axis is given, but x has 2", ig_permute_dims(x, INTS(0)));
     FAILS(IG_ERR_SHAPE, "permute_dims: axis 1 is given twice", ig_permute_dims(x, INTS(1, 1)));
 }
 

@@ -557,7 +557,7 @@ static void test_save_wrong_path(void **state)
     assert_error(IG_ERR_FILE, "it is a folder");
     assert_int_equal(ig_save(folder_path("no/x.npy"), x), IG_ERR_FILE);
     assert_error(IG_ERR_FILE,
-                 "no/x.npy': no file can be made there: No such file or directory; check");
+                 "no/x.npy': the file cannot be created: No such file or directory; check");
     folder_put(folder_path("file"), "old", 3);
     assert_int_equal(ig_save(folder_path("file/x.npy"), x), IG_ERR_FILE);
     assert_error(IG_ERR_FILE, "a part of the path is a file");

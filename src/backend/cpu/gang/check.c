@@ -203,7 +203,7 @@ static void tell_bounds(gang_check *c, const check_lane *l)
                    o ? ", whose memory" : " of memory that");
     } else if (c->out->memory && (o ? points && m < 0 : m < 0)) {
         check_tell(c, l->g, l->s, l->lane, MISTAKE_FOREIGN, -1,
-                   "%s %s at %#llx, which is no memory of the device; cudaMalloc gives such memory",
+                   "%s %s at %#llx, which is not memory of the device; allocate it with cudaMalloc",
                    did, name, (unsigned long long)place);
     } else if (!o || !o->is) {
         check_tell(c, l->g, l->s, l->lane, MISTAKE_BOUNDS, -1, "%s %s%s", did, name,
@@ -252,7 +252,7 @@ static bool check_place(gang_check *c, check_lane *l)
         if (l->object)
             check_name(l, name, sizeof name);
         check_tell(c, l->g, l->s, l->lane, MISTAKE_ALIGNMENT, -1,
-                   "%s %llu bytes in %s at an address that is no multiple of %llu",
+                   "%s %llu bytes in %s at an address that is not a multiple of %llu",
                    does[l->t->kind], (unsigned long long)align, name, (unsigned long long)align);
     }
     return place % align == 0;
