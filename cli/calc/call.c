@@ -161,9 +161,11 @@ static bool fail_kind(argument *a, span where, const char *name, unsigned kinds)
     for (int kind = 1; kind < KIND_NAMES; kind++)
         if (kinds & 1u << kind)
             str_printf(&wanted, "%s%s", wanted.n ? " or " : "", kind_names[kind]);
-    calc_fail(a->c, where, "%s takes %s, not %s", name, wanted.s ? wanted.s : "nothing",
-              a->v->kind == V_STRING && (kinds & 1u << IG_ARG_DTYPE) ? "this string"
-                                                                     : value_kind_name(a->v->kind));
+    if (a->v->kind == V_STRING && (kinds & 1u << IG_ARG_DTYPE))
+        calc_fail(a->c, where, "unknown dtype '%s'; write f32, i64, bool and so on", a->v->u.s);
+    else
+        calc_fail(a->c, where, "%s takes %s, not %s", name, wanted.s ? wanted.s : "nothing",
+                  value_kind_name(a->v->kind));
     str_free(&wanted);
     return false;
 }

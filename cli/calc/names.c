@@ -214,6 +214,8 @@ bool calc_fail_unknown(calc *c, const expr *n)
         str_printf(&hint, "; use %s", foreign);
     else
         str_did_you_mean(&hint, &search);
+    if (!hint.s && call)
+        str_puts(&hint, "; 'ingot ops' lists all ops");
     calc_fail(c, n->where, "unknown %s '%s'%s", call ? "op" : "name", n->name,
               hint.s ? hint.s : "");
     str_free(&hint);

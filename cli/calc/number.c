@@ -7,7 +7,8 @@
 static const char too_large[] =
     "the integer result does not fit in 64 bits; make an operand a float";
 static const char by_zero[] = "division by zero; write inf or nan if you mean them";
-static const char no_bits[] = "bits of a float: &, |, ^, ~, << and >> take integers or bools";
+static const char no_bits[] =
+    "&, |, ^, ~, << and >> work on bits and take integers or bools; a power is written **";
 
 int64_t value_int_of(const value *v) { return v->kind == V_BOOL ? v->u.b : v->u.i; }
 

@@ -62,8 +62,8 @@ static const struct {
     {"is", "use =="},
     {"if", "use where(condition, x1, x2)"},
     {"else", "use where(condition, x1, x2)"},
-    {"for", "write it with arrays: there are no loops"},
-    {"while", "write it with arrays: there are no loops"},
+    {"for", "there are no loops; use ops of whole arrays"},
+    {"while", "there are no loops; use ops of whole arrays"},
     {"lambda", "there are no functions"},
     {"def", "there are no functions"},
     {"import", "every op is already there"},
@@ -128,7 +128,7 @@ static const expr *expected(parser *p, const char *what)
     const token *t = p->now;
     const char *advice = advice_for(t);
     if (advice)
-        mistake_set(p->wrong, t->where, "'%s' is not used here: %s", t->u.s, advice);
+        mistake_set(p->wrong, t->where, "'%s' is not supported: %s", t->u.s, advice);
     else if (t->kind == T_END || t->kind == T_STOP) {
         p->wrong->unfinished = at_last(p);
         mistake_set(p->wrong, end_span(p), "%s is expected here, but the statement ends", what);

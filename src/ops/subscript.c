@@ -196,8 +196,8 @@ static bool survey(subscript *s, const ig_index *items, int n)
         s->has_array = s->has_array || items[i].kind == IG_INDEX_ARRAY;
     }
     if (axes > ndim) {
-        ig_fail(IG_ERR_INDEX, "%s: %d axes are indexed, but x has %d; give fewer", s->who, axes,
-                ndim);
+        ig_fail(IG_ERR_INDEX, "%s: %d ax%s indexed, but x has %d; give fewer", s->who, axes,
+                axes == 1 ? "is is" : "es are", ndim);
         return false;
     }
     if (rests > 1) {

@@ -680,7 +680,7 @@ static void test_errors(void **state)
     FAILS(IG_ERR_DTYPE, "mask_select: mask must be bool", ig_mask_select(x, i));
     FAILS(IG_ERR_SHAPE, "mask_select: the mask has shape (2,), but the axes from 0 on have (3,)",
           ig_mask_select(longs(INTS(3), I64S(0, 1, 2)), b));
-    FAILS(IG_ERR_INDEX, "mask_select: 1 axes", ig_mask_select(s, b));
+    FAILS(IG_ERR_INDEX, "mask_select: 1 axis is", ig_mask_select(s, b));
     FAILS(IG_ERR_SHAPE, "nonzero: x has no axes", ig_nonzero(s, out, 4));
 }
 
