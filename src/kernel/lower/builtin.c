@@ -1,5 +1,5 @@
 /* Lowering: what CUDA gives by name. One table for all that is computed lane by lane; the rest has a
- * function for each kind. */
+ * function for each kind (of wmma: fragment.c). */
 #include "kernel/lower/lower.h"
 
 #include "ops/ops.h"
@@ -18,87 +18,114 @@ typedef struct how {
 } how;
 
 static const how hows[BUILTINS] = {
-#define MAP(id, op) [BUILTIN_##id] = {BY_MAP, 0, OP_##op},
-#define TRUTH(id, op) [BUILTIN_##id] = {BY_TRUTH, 0, OP_##op},
-#define ROW_OF(id, name) [BUILTIN_##id] = {BY_ROW, 0, CODE_ROW_##name},
+#define MAP(id, op) [BUILTIN_##id] = {BY_MAP, 0, OP_##op}
+#define TRUTH(id, op) [BUILTIN_##id] = {BY_TRUTH, 0, OP_##op}
+#define ROW_OF(id, name) [BUILTIN_##id] = {BY_ROW, 0, CODE_ROW_##name}
 #define ROUNDED(id, by, row) \
     [BUILTIN_##id##_RZ] = {by, 1, row}, [BUILTIN_##id##_RU] = {by, 2, row}, \
-    [BUILTIN_##id##_RD] = {by, 3, row},
-    MAP(SQRT, sqrt) MAP(RSQRT, rsqrt) MAP(EXP, exp) MAP(EXP2, exp2) ROW_OF(EXP10, exp10) MAP(
-        LOG, log) MAP(LOG2, log2) MAP(LOG10, log10) MAP(SIN, sin) MAP(COS, cos) MAP(TANH, tanh)
-        MAP(FABS, abs) MAP(FLOOR, floor) MAP(CEIL, ceil) MAP(TRUNC, trunc) MAP(RINT, round) ROW_OF(
-            FMA, fma) ROW_OF(FMIN, fmin) ROW_OF(FMAX, fmax) MAP(FMIN_NAN, minimum)
-            MAP(FMAX_NAN, maximum) TRUTH(ISNAN, isnan) TRUTH(ISINF, isinf) MAP(
-                RCP, reciprocal) ROW_OF(SATURATE, saturate) ROW_OF(CBRT, cbrt) ROW_OF(RCBRT, rcbrt)
-                MAP(EXPM1, expm1) MAP(LOG1P, log1p) ROW_OF(LOGB, logb) MAP(
-                    TAN,
-                    tan) MAP(ASIN, asin) MAP(ACOS,
-                                             acos) MAP(ATAN, atan)
-                    MAP(ATAN2, atan2) MAP(SINH, sinh) MAP(COSH, cosh) MAP(ASINH, asinh) MAP(
-                        ACOSH, acosh) MAP(ATANH, atanh) ROW_OF(SINPI, sinpi)
-                        ROW_OF(COSPI, cospi) MAP(POW, pow) MAP(
-                            HYPOT,
-                            hypot) ROW_OF(RHYPOT,
-                                          rhypot) ROW_OF(NORM3D,
-                                                         norm3) MAP(ERF, erf)
-                            ROW_OF(ERFC, erfc) MAP(ERFINV, erfinv) ROW_OF(ERFCINV, erfcinv) ROW_OF(
-                                ERFCX,
-                                erfcx) ROW_OF(NORMCDF,
-                                              normcdf) ROW_OF(NORMCDFINV,
-                                                              normcdfinv) ROW_OF(TGAMMA, tgamma)
-                                ROW_OF(LGAMMA, lgamma) ROW_OF(J0, j0) ROW_OF(J1, j1) ROW_OF(
-                                    Y0,
-                                    y0) ROW_OF(Y1, y1)
-                                    ROW_OF(I0, i0) ROW_OF(I1, i1) ROW_OF(ROUND, round_away) ROW_OF(
-                                        FMOD, fmod) ROW_OF(REMAINDER, ieee_remainder)
-                                        ROW_OF(FDIM, fdim) MAP(COPYSIGN, copysign) MAP(
-                                            NEXTAFTER,
-                                            nextafter) TRUTH(ISFINITE, isfinite) TRUTH(SIGNBIT,
-                                                                                       signbit)
-                                            MAP(FAST_EXP, exp) ROW_OF(FAST_EXP10, exp10) MAP(
-                                                FAST_LOG,
-                                                log) MAP(FAST_LOG2,
-                                                         log2) MAP(FAST_LOG10,
-                                                                   log10) MAP(FAST_SIN, sin)
-                                                MAP(FAST_COS, cos) MAP(FAST_TAN, tan) MAP(
-                                                    FAST_TANH,
-                                                    tanh) MAP(FAST_POW,
-                                                              pow) MAP(FAST_DIV,
-                                                                       divide) ROUNDED(ADD, BY_MAP,
-                                                                                       OP_add)
-                                                    ROUNDED(SUB, BY_MAP, OP_subtract) ROUNDED(
-                                                        MUL, BY_MAP,
-                                                        OP_multiply) ROUNDED(DIV, BY_MAP, OP_divide)
-                                                        ROUNDED(RCP, BY_MAP, OP_reciprocal) ROUNDED(
-                                                            SQRT, BY_MAP,
-                                                            OP_sqrt) ROUNDED(FMA, BY_ROW, CODE_ROW_fma)
-                                                            MAP(MIN, minimum) MAP(MAX, maximum) MAP(
-                                                                ABS, abs) ROW_OF(MULHI,
-                                                                                 multiply_high)
-                                                                ROW_OF(MUL24, multiply_24) ROW_OF(
-                                                                    HADD,
-                                                                    average_down) ROW_OF(RHADD,
-                                                                                         average_up)
-                                                                    ROW_OF(SAD, add_difference) ROW_OF(
-                                                                        POPC, count_ones)
-                                                                        ROW_OF(CLZ,
-                                                                               count_leading_zeros)
-                                                                            ROW_OF(FFS, first_one) ROW_OF(
-                                                                                BREV, reverse_bits)
-                                                                                ROW_OF(
-                                                                                    BYTE_PERM,
-                                                                                    permute_bytes)
-                                                                                    ROW_OF(
-                                                                                        DP4A,
-                                                                                        dot_bytes)};
-
-static lower_value of_reg(lower *l, const kernel_type *t, int32_t reg)
-{
-    lower_value v = {.type = t, .n = 1, .address = CODE_NONE};
-    v.reg = kernel_arena_new(l->arena, sizeof *v.reg);
-    v.reg[0] = reg;
-    return v;
-}
+    [BUILTIN_##id##_RD] = {by, 3, row}
+    MAP(SQRT, sqrt),
+    MAP(RSQRT, rsqrt),
+    MAP(EXP, exp),
+    MAP(EXP2, exp2),
+    ROW_OF(EXP10, exp10),
+    MAP(LOG, log),
+    MAP(LOG2, log2),
+    MAP(LOG10, log10),
+    MAP(SIN, sin),
+    MAP(COS, cos),
+    MAP(TANH, tanh),
+    MAP(FABS, abs),
+    MAP(FLOOR, floor),
+    MAP(CEIL, ceil),
+    MAP(TRUNC, trunc),
+    MAP(RINT, round),
+    ROW_OF(FMA, fma),
+    ROW_OF(FMIN, fmin),
+    ROW_OF(FMAX, fmax),
+    MAP(FMIN_NAN, minimum),
+    MAP(FMAX_NAN, maximum),
+    TRUTH(ISNAN, isnan),
+    TRUTH(ISINF, isinf),
+    MAP(RCP, reciprocal),
+    ROW_OF(SATURATE, saturate),
+    ROW_OF(CBRT, cbrt),
+    ROW_OF(RCBRT, rcbrt),
+    MAP(EXPM1, expm1),
+    MAP(LOG1P, log1p),
+    ROW_OF(LOGB, logb),
+    MAP(TAN, tan),
+    MAP(ASIN, asin),
+    MAP(ACOS, acos),
+    MAP(ATAN, atan),
+    MAP(ATAN2, atan2),
+    MAP(SINH, sinh),
+    MAP(COSH, cosh),
+    MAP(ASINH, asinh),
+    MAP(ACOSH, acosh),
+    MAP(ATANH, atanh),
+    ROW_OF(SINPI, sinpi),
+    ROW_OF(COSPI, cospi),
+    MAP(POW, pow),
+    MAP(HYPOT, hypot),
+    ROW_OF(RHYPOT, rhypot),
+    ROW_OF(NORM3D, norm3),
+    MAP(ERF, erf),
+    ROW_OF(ERFC, erfc),
+    MAP(ERFINV, erfinv),
+    ROW_OF(ERFCINV, erfcinv),
+    ROW_OF(ERFCX, erfcx),
+    ROW_OF(NORMCDF, normcdf),
+    ROW_OF(NORMCDFINV, normcdfinv),
+    ROW_OF(TGAMMA, tgamma),
+    ROW_OF(LGAMMA, lgamma),
+    ROW_OF(J0, j0),
+    ROW_OF(J1, j1),
+    ROW_OF(Y0, y0),
+    ROW_OF(Y1, y1),
+    ROW_OF(I0, i0),
+    ROW_OF(I1, i1),
+    ROW_OF(ROUND, round_away),
+    ROW_OF(FMOD, fmod),
+    ROW_OF(REMAINDER, ieee_remainder),
+    ROW_OF(FDIM, fdim),
+    MAP(COPYSIGN, copysign),
+    MAP(NEXTAFTER, nextafter),
+    TRUTH(ISFINITE, isfinite),
+    TRUTH(SIGNBIT, signbit),
+    MAP(FAST_EXP, exp),
+    ROW_OF(FAST_EXP10, exp10),
+    MAP(FAST_LOG, log),
+    MAP(FAST_LOG2, log2),
+    MAP(FAST_LOG10, log10),
+    MAP(FAST_SIN, sin),
+    MAP(FAST_COS, cos),
+    MAP(FAST_TAN, tan),
+    MAP(FAST_TANH, tanh),
+    MAP(FAST_POW, pow),
+    MAP(FAST_DIV, divide),
+    ROUNDED(ADD, BY_MAP, OP_add),
+    ROUNDED(SUB, BY_MAP, OP_subtract),
+    ROUNDED(MUL, BY_MAP, OP_multiply),
+    ROUNDED(DIV, BY_MAP, OP_divide),
+    ROUNDED(RCP, BY_MAP, OP_reciprocal),
+    ROUNDED(SQRT, BY_MAP, OP_sqrt),
+    ROUNDED(FMA, BY_ROW, CODE_ROW_fma),
+    MAP(MIN, minimum),
+    MAP(MAX, maximum),
+    MAP(ABS, abs),
+    ROW_OF(MULHI, multiply_high),
+    ROW_OF(MUL24, multiply_24),
+    ROW_OF(HADD, average_down),
+    ROW_OF(RHADD, average_up),
+    ROW_OF(SAD, add_difference),
+    ROW_OF(POPC, count_ones),
+    ROW_OF(CLZ, count_leading_zeros),
+    ROW_OF(FFS, first_one),
+    ROW_OF(BREV, reverse_bits),
+    ROW_OF(BYTE_PERM, permute_bytes),
+    ROW_OF(DP4A, dot_bytes),
+};
 
 static int32_t compute(lower *l, const kernel_expr *e, const lower_value *v)
 {
@@ -226,7 +253,7 @@ static lower_value bitcast(lower *l, const kernel_expr *e, const lower_value *v)
     const kernel_type *from = e->args[0]->type, *to = e->type;
     if (type_is_scalar(from) && type_is_scalar(to) && lower_lane(from) == lower_stored(from) &&
         lower_lane(to) == lower_stored(to))
-        return of_reg(l, to, same_bits(l, v[0].reg[0], lower_lane(to)));
+        return lower_value_of(l, to, same_bits(l, v[0].reg[0], lower_lane(to)));
     lower_place p = {.type = from,
                      .a = lower_special(l, ORIGIN_LOCAL),
                      .b = CODE_NONE,
@@ -243,7 +270,7 @@ static void put(lower *l, const kernel_expr *pointer, int32_t reg)
 {
     const kernel_type *t = pointer->type->of;
     const lower_place p = lower_pointee(l, pointer, t);
-    const lower_value v = of_reg(l, t, reg);
+    const lower_value v = lower_value_of(l, t, reg);
     lower_store(l, &p, &v);
 }
 
@@ -336,7 +363,7 @@ static lower_value atomic(lower *l, const kernel_expr *e)
     i->align = t->align;
     if (p.space == SPACE_SHARED || p.space == SPACE_LOCAL)
         i->flags |= CODE_OWN;
-    return of_reg(l, e->type, d);
+    return lower_value_of(l, e->type, d);
 }
 
 static int32_t warp(lower *l, code_warp row, ig_dtype value, ig_dtype result, int32_t a, int32_t b,
@@ -370,7 +397,7 @@ static lower_value votes(lower *l, const kernel_expr *e, const lower_value *v, c
 {
     const ig_dtype d = lower_lane(e->args[1]->type);
     const int32_t r = warp(l, row, d, IG_U32, v[1].reg[0], CODE_NONE, v[0].reg[0], CODE_NONE);
-    return of_reg(l, e->type, lower_convert(l, r, IG_U32, lower_lane(e->type)));
+    return lower_value_of(l, e->type, lower_convert(l, r, IG_U32, lower_lane(e->type)));
 }
 
 static lower_value warps(lower *l, const kernel_expr *e)
@@ -394,10 +421,10 @@ static lower_value warps(lower *l, const kernel_expr *e)
             lower_emit(l, CODE_ACTIVE, IG_U32, d, CODE_NONE, CODE_NONE, CODE_NONE);
         else
             lower_emit(l, CODE_SYNC, IG_BOOL, CODE_NONE, CODE_NONE, CODE_NONE, CODE_NONE);
-        return of_reg(l, e->type, d);
+        return lower_value_of(l, e->type, d);
     }
     if (e->builtin == BUILTIN_LANE)
-        return of_reg(l, e->type, lower_special(l, ORIGIN_LANE));
+        return lower_value_of(l, e->type, lower_special(l, ORIGIN_LANE));
     const lower_value *v = lower_args(l, e->args, e->builtin == BUILTIN_MATCH_ALL ? 2 : e->n_args);
     if (row <= WARP_SHUFFLE_RANK)
         return shuffles(l, e, v, row);
@@ -412,7 +439,7 @@ static lower_value warps(lower *l, const kernel_expr *e)
     }
     const ig_dtype d = lower_lane(e->args[1]->type);
     const int32_t r = warp(l, row, d, d, v[1].reg[0], CODE_NONE, v[0].reg[0], CODE_NONE);
-    return of_reg(l, e->type, lower_rounded(l, e->type, r));
+    return lower_value_of(l, e->type, lower_rounded(l, e->type, r));
 }
 
 static lower_value barrier(lower *l, const kernel_expr *e)
@@ -423,7 +450,8 @@ static lower_value barrier(lower *l, const kernel_expr *e)
     const int32_t d = e->n_args ? lower_temp(l, IG_I32) : CODE_NONE;
     lower_emit(l, CODE_BARRIER, IG_BOOL, d, a, CODE_NONE, CODE_NONE)->row =
         (uint16_t)(e->builtin - BUILTIN_BARRIER + BARRIER_PLAIN);
-    return e->n_args ? of_reg(l, e->type, d) : (lower_value){.type = e->type, .address = CODE_NONE};
+    return e->n_args ? lower_value_of(l, e->type, d)
+                     : (lower_value){.type = e->type, .address = CODE_NONE};
 }
 
 /* ---- printf, assert, time, memory ---- */
@@ -446,7 +474,7 @@ static lower_value print(lower *l, const kernel_expr *e)
         (code_print){e->args[0]->as.text->text, (int)e->n_args - 1, args, literal};
     lower_emit(l, CODE_PRINT, IG_I32, CODE_NONE, CODE_NONE, CODE_NONE, CODE_NONE)->row =
         (uint16_t)c->n_print++;
-    return of_reg(l, e->type, lower_integer(l, IG_I32, (int64_t)e->n_args - 1));
+    return lower_value_of(l, e->type, lower_integer(l, IG_I32, (int64_t)e->n_args - 1));
 }
 
 /* The number of a message about the place we are at. */
@@ -507,140 +535,6 @@ static lower_value move_bytes(lower *l, const kernel_expr *e)
     return v[0];
 }
 
-/* ---- wmma: a fragment's element number e is the (e / 32)-th of lane e % 32 ---- */
-
-typedef struct fragment {
-    lower_place at; /* this lane's share */
-    const kernel_struct *s;
-    const kernel_type *element;
-    int rows, columns;
-} fragment;
-
-static fragment fragment_of(lower *l, const kernel_expr *pointer)
-{
-    fragment f = {.s = pointer->type->of->record};
-    f.at = lower_pointee(l, pointer, pointer->type->of);
-    f.element = f.s->members[0].type->of;
-    f.rows = f.s->fragment == FRAGMENT_B ? f.s->k : f.s->m;
-    f.columns = f.s->fragment == FRAGMENT_A ? f.s->k : f.s->n;
-    return f;
-}
-
-/* The number of this lane's i-th element, and its row and column. */
-static void element_of(lower *l, const fragment *f, int i, int32_t *row, int32_t *column)
-{
-    const int32_t lane = lower_special(l, ORIGIN_LANE);
-    const int32_t e = lower_map(l, OP_add, IG_U32, false, lane, lower_integer(l, IG_U32, 32 * i));
-    const int32_t n = lower_integer(l, IG_U32, f->columns);
-    *row = lower_row(l, CODE_ROW_divide, IG_U32, e, n, CODE_NONE);
-    *column = lower_row(l, CODE_ROW_modulo, IG_U32, e, n, CODE_NONE);
-}
-
-static int share_of(const fragment *f) { return f->rows * f->columns / 32; }
-
-static void fragment_move(lower *l, const kernel_expr *e, bool stores)
-{
-    const fragment f = fragment_of(l, e->args[stores]);
-    const kernel_expr *pointer = e->args[!stores];
-    const int32_t base = lower_scalar(l, pointer), stride = lower_scalar(l, e->args[2]);
-    bool by_columns = f.s->column_major;
-    if (f.s->fragment == FRAGMENT_ACCUMULATOR)
-        by_columns = e->args[3]->value.integer == 1;
-    for (int i = 0; i < share_of(&f); i++) {
-        int32_t row, column;
-        element_of(l, &f, i, &row, &column);
-        const int32_t far = by_columns ? column : row, near = by_columns ? row : column;
-        const int32_t at = lower_map(l, OP_add, IG_U32, false,
-                                     lower_map(l, OP_multiply, IG_U32, false, far, stride), near);
-        const kernel_type *t = pointer->type->of->plain;
-        const lower_place p = {.type = t,
-                               .a = base,
-                               .b = at,
-                               .index = IG_U32,
-                               .scale = (int32_t)t->size,
-                               .space = pointer->space};
-        const int64_t own = i * (int64_t)f.element->size;
-        if (stores)
-            lower_store_scalar(l, &p, t, 0, lower_load_scalar(l, &f.at, f.element, own));
-        else
-            lower_store_scalar(l, &f.at, f.element, own, lower_load_scalar(l, &p, t, 0));
-    }
-}
-
-/* The address of element `number` of a fragment, which another lane of the warp has. */
-static int32_t elsewhere(lower *l, const fragment *f, int32_t mine, int32_t number)
-{
-    const int32_t lane = lower_special(l, ORIGIN_LANE);
-    const int32_t holder =
-        lower_map(l, OP_bitwise_and, IG_U32, false, number, lower_integer(l, IG_U32, 31));
-    const int32_t slot =
-        lower_map(l, OP_bitwise_right_shift, IG_U32, false, number, lower_integer(l, IG_U32, 5));
-    const int32_t apart =
-        lower_map(l, OP_subtract, IG_I32, false, lower_convert(l, holder, IG_U32, IG_I32),
-                  lower_convert(l, lane, IG_U32, IG_I32));
-    const int32_t local = lower_temp(l, IG_U64);
-    code_inst *i = lower_emit(l, CODE_ADDRESS, IG_I32, local, mine, apart, CODE_NONE);
-    i->flags |= CODE_LOCALS; /* the scale is the size of a lane's local memory */
-    const int32_t d = lower_temp(l, IG_U64);
-    lower_emit(l, CODE_ADDRESS, IG_U32, d, local, slot, CODE_NONE)->scale =
-        (int32_t)f->element->size;
-    return d;
-}
-
-static void fragment_multiply(lower *l, const kernel_expr *e)
-{
-    const fragment d = fragment_of(l, e->args[0]), a = fragment_of(l, e->args[1]),
-                   b = fragment_of(l, e->args[2]), c = fragment_of(l, e->args[3]);
-    const int32_t mine_a = lower_address(l, &a.at), mine_b = lower_address(l, &b.at);
-    int32_t sums[32];
-    for (int i = 0; i < share_of(&d); i++) {
-        int32_t row, column;
-        element_of(l, &d, i, &row, &column);
-        sums[i] = lower_variable(l, IG_F32);
-        lower_assign(l, sums[i],
-                     lower_load_scalar(l, &c.at, c.element, i * (int64_t)c.element->size));
-        const int32_t first =
-            lower_map(l, OP_multiply, IG_U32, false, row, lower_integer(l, IG_U32, a.columns));
-        for (int k = 0; k < d.s->k; k++) {
-            const int32_t at_a =
-                lower_map(l, OP_add, IG_U32, false, first, lower_integer(l, IG_U32, k));
-            const int32_t at_b = lower_map(l, OP_add, IG_U32, false, column,
-                                           lower_integer(l, IG_U32, k * b.columns));
-            const lower_place from_a = {.type = a.element,
-                                        .a = elsewhere(l, &a, mine_a, at_a),
-                                        .b = CODE_NONE,
-                                        .index = IG_I64,
-                                        .space = SPACE_LOCAL};
-            const lower_place from_b = {.type = b.element,
-                                        .a = elsewhere(l, &b, mine_b, at_b),
-                                        .b = CODE_NONE,
-                                        .index = IG_I64,
-                                        .space = SPACE_LOCAL};
-            const int32_t x = lower_load_scalar(l, &from_a, a.element, 0);
-            const int32_t y = lower_load_scalar(l, &from_b, b.element, 0);
-            lower_assign(l, sums[i], lower_row(l, CODE_ROW_fma, IG_F32, x, y, sums[i]));
-        }
-    }
-    for (int i = 0; i < share_of(&d); i++)
-        lower_store_scalar(l, &d.at, d.element, i * (int64_t)d.element->size,
-                           lower_rounded(l, d.element, sums[i]));
-}
-
-static void fragments(lower *l, const kernel_expr *e)
-{
-    if (e->builtin == BUILTIN_WMMA_LOAD || e->builtin == BUILTIN_WMMA_STORE) {
-        fragment_move(l, e, e->builtin == BUILTIN_WMMA_STORE);
-    } else if (e->builtin == BUILTIN_WMMA_MMA) {
-        fragment_multiply(l, e);
-    } else {
-        const fragment f = fragment_of(l, e->args[0]);
-        const int32_t value =
-            lower_cast(l, lower_scalar(l, e->args[1]), e->args[1]->type, f.element);
-        for (int i = 0; i < share_of(&f); i++)
-            lower_store_scalar(l, &f.at, f.element, i * (int64_t)f.element->size, value);
-    }
-}
-
 /* ---- all of them ---- */
 
 static lower_value others(lower *l, const kernel_expr *e)
@@ -652,8 +546,8 @@ static lower_value others(lower *l, const kernel_expr *e)
     case BUILTIN_SINCOSPI:
     case BUILTIN_FAST_SINCOS: return sine_and_cosine(l, e);
     case BUILTIN_FREXP:
-    case BUILTIN_MODF: return of_reg(l, t, split_number(l, e));
-    case BUILTIN_REMQUO: return of_reg(l, t, remainder_and_quotient(l, e));
+    case BUILTIN_MODF: return lower_value_of(l, t, split_number(l, e));
+    case BUILTIN_REMQUO: return lower_value_of(l, t, remainder_and_quotient(l, e));
     case BUILTIN_PRINTF: return print(l, e);
     case BUILTIN_ASSERT: assertion(l, e); return none;
     case BUILTIN_TRAP:
@@ -662,7 +556,7 @@ static lower_value others(lower *l, const kernel_expr *e)
         return none;
     case BUILTIN_CLOCK:
     case BUILTIN_GLOBALTIMER:
-        return of_reg(l, t, lower_convert(l, clock_value(l), IG_U64, lower_lane(t)));
+        return lower_value_of(l, t, lower_convert(l, clock_value(l), IG_U64, lower_lane(t)));
     case BUILTIN_NANOSLEEP: lower_effect(l, e->args[0]); return none;
     case BUILTIN_MEMCPY:
     case BUILTIN_MEMSET: return move_bytes(l, e);
@@ -673,33 +567,34 @@ static lower_value others(lower *l, const kernel_expr *e)
     switch (e->builtin) {
     case BUILTIN_POWI: {
         const int32_t y = lower_convert(l, v[1].reg[0], IG_I32, d);
-        return of_reg(l, t, lower_map(l, OP_pow, d, false, v[0].reg[0], y));
+        return lower_value_of(l, t, lower_map(l, OP_pow, d, false, v[0].reg[0], y));
     }
-    case BUILTIN_LDEXP: return of_reg(l, t, scaled(l, d, v[0].reg[0], v[1].reg[0]));
+    case BUILTIN_LDEXP: return lower_value_of(l, t, scaled(l, d, v[0].reg[0], v[1].reg[0]));
     case BUILTIN_ILOGB:
-        return of_reg(
+        return lower_value_of(
             l, t,
             lower_convert(l, lower_row(l, CODE_ROW_logb, d, v[0].reg[0], CODE_NONE, CODE_NONE), d,
                           IG_I32));
     case BUILTIN_JN:
     case BUILTIN_YN: {
         const ig_dtype f = lower_lane(t);
-        return of_reg(l, t,
-                      lower_row(l, e->builtin == BUILTIN_JN ? CODE_ROW_jn : CODE_ROW_yn, f,
-                                lower_convert(l, v[0].reg[0], IG_I32, f), v[1].reg[0], CODE_NONE));
+        return lower_value_of(l, t,
+                              lower_row(l, e->builtin == BUILTIN_JN ? CODE_ROW_jn : CODE_ROW_yn, f,
+                                        lower_convert(l, v[0].reg[0], IG_I32, f), v[1].reg[0],
+                                        CODE_NONE));
     }
     case BUILTIN_RNORM3D:
     case BUILTIN_NORM4D:
-    case BUILTIN_RNORM4D: return of_reg(l, t, norm(l, e, v));
+    case BUILTIN_RNORM4D: return lower_value_of(l, t, norm(l, e, v));
     case BUILTIN_FUNNEL_L:
     case BUILTIN_FUNNEL_LC:
     case BUILTIN_FUNNEL_R:
-    case BUILTIN_FUNNEL_RC: return of_reg(l, t, funnel(l, e, v));
-    case BUILTIN_FNS: return of_reg(l, t, find_nth(l, v));
+    case BUILTIN_FUNNEL_RC: return lower_value_of(l, t, funnel(l, e, v));
+    case BUILTIN_FNS: return lower_value_of(l, t, find_nth(l, v));
     case BUILTIN_CONVERT_RN:
     case BUILTIN_CONVERT_RZ:
     case BUILTIN_CONVERT_RU:
-    case BUILTIN_CONVERT_RD: return of_reg(l, t, convert(l, e, v));
+    case BUILTIN_CONVERT_RD: return lower_value_of(l, t, convert(l, e, v));
     case BUILTIN_BITCAST: return bitcast(l, e, v);
     default:
         lower_fail(l, IG_ERR_UNSUPPORTED, "the CPU does not know %s",
@@ -711,13 +606,13 @@ lower_value lower_builtin(lower *l, const kernel_expr *e)
 {
     const lower_value none = {.type = e->type, .address = CODE_NONE};
     if (hows[e->builtin].by)
-        return of_reg(l, e->type, compute(l, e, lower_args(l, e->args, e->n_args)));
+        return lower_value_of(l, e->type, compute(l, e, lower_args(l, e->args, e->n_args)));
     switch (kernel_builtin_rows[e->builtin].class) {
     case CLASS_ATOMIC: return atomic(l, e);
     case CLASS_WARP: return warps(l, e);
     case CLASS_BARRIER: return barrier(l, e);
     case CLASS_FENCE: return none;
-    case CLASS_WMMA: fragments(l, e); return none;
+    case CLASS_WMMA: lower_fragments(l, e); return none;
     default: return others(l, e);
     }
 }

@@ -32,6 +32,13 @@ typedef struct lower_place {
     int32_t object; /* 1 + its number, as in code_inst */
 } lower_place;
 
+/* The leaves of a type: its scalars, and where they are. */
+typedef struct lower_scalars {
+    int n;
+    const kernel_type *type[LOWER_LEAVES];
+    uint64_t offset[LOWER_LEAVES];
+} lower_scalars;
+
 /* Where a variable lives: registers, or an offset in local memory. */
 typedef struct lower_home {
     int32_t *reg;
@@ -100,7 +107,7 @@ lower_home *lower_home_of(lower *l, const kernel_var *var);
 /* The call of a function with arguments. */
 lower_value lower_call(lower *l, const kernel_function *f, kernel_expr *const *args);
 
-/* ---- value.c ---- */
+/* ---- place.c ---- */
 
 /* The dtype of a scalar in memory, and in a register, where halves are f32. */
 ig_dtype lower_stored(const kernel_type *t);
@@ -110,29 +117,45 @@ int lower_leaves(const kernel_type *t);
 /* The scalar types of all leaves and where they are; arrays of lower_leaves(t) entries. */
 void lower_flatten(const kernel_type *t, uint64_t offset, const kernel_type **types,
                    uint64_t *offsets, int *n);
-lower_value lower_expr(lower *l, const kernel_expr *e);
-int32_t lower_scalar(lower *l, const kernel_expr *e);
-/* All of them, in order; none is changed by those after it. Strings have no value. */
-lower_value *lower_args(lower *l, kernel_expr *const *args, uint32_t n);
-void lower_effect(lower *l, const kernel_expr *e);
+lower_scalars lower_leaves_of(const kernel_type *t);
+/* A value of n registers, which are not set, and a value of one register. */
+lower_value lower_value_new(lower *l, const kernel_type *t, int n);
+lower_value lower_value_of(lower *l, const kernel_type *t, int32_t reg);
+int32_t lower_copy(lower *l, int32_t reg);
 lower_place lower_at(lower *l, const kernel_expr *e);
 /* The place that a pointer points at. */
 lower_place lower_pointee(lower *l, const kernel_expr *pointer, const kernel_type *type);
+/* Where a value is. */
+lower_place lower_place_of(const lower_value *v);
+/* Memory at the address in register a. */
+lower_place lower_memory(const kernel_type *t, int32_t a, uint8_t space);
+/* Moves a place by `by` elements of size bytes. */
+void lower_move(lower *l, lower_place *p, const kernel_expr *by, uint64_t size);
+int32_t lower_address(lower *l, const lower_place *p);
 lower_value lower_load(lower *l, const lower_place *p);
 void lower_store(lower *l, const lower_place *p, const lower_value *v);
 int32_t lower_load_scalar(lower *l, const lower_place *p, const kernel_type *t, int64_t offset);
 void lower_store_scalar(lower *l, const lower_place *p, const kernel_type *t, int64_t offset,
                         int32_t v);
-int32_t lower_address(lower *l, const lower_place *p);
+
+/* ---- value.c ---- */
+
+lower_value lower_expr(lower *l, const kernel_expr *e);
+int32_t lower_scalar(lower *l, const kernel_expr *e);
+/* All of them, in order; none is changed by those after it. Strings have no value. */
+lower_value *lower_args(lower *l, kernel_expr *const *args, uint32_t n);
+void lower_effect(lower *l, const kernel_expr *e);
 int32_t lower_cast(lower *l, int32_t a, const kernel_type *from, const kernel_type *to);
 /* a op b in the type, rounded if it is a half. */
 int32_t lower_binary(lower *l, kernel_operator op, const kernel_type *type,
                      const kernel_type *right, int32_t a, int32_t b);
 int32_t lower_rounded(lower *l, const kernel_type *t, int32_t a);
 
-/* ---- builtin.c ---- */
+/* ---- builtin.c, fragment.c ---- */
 
 lower_value lower_builtin(lower *l, const kernel_expr *e);
+/* A call of a wmma function. */
+void lower_fragments(lower *l, const kernel_expr *e);
 
 /* ---- from outside ---- */
 
