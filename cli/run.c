@@ -1,10 +1,9 @@
-/* ingot run: one kernel in CUDA C. Reads the source, makes the arguments, launches the kernel on each
- * device that was named, compares what they computed, and prints or writes it. */
-#include "bench/stats.h"
-#include "calc/calc.h"
+/* ingot run: one kernel in CUDA C. Reads the source, makes the arguments, launches the kernel on each device that was
+ * named, and compares what they computed; run/results.c prints or writes it. A file with a main function is a whole
+ * program: see cuda/program.c. */
 #include "cuda/compare.h"
 #include "cuda/program.h"
-#include "run/run.h"
+#include "run/session.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -15,46 +14,6 @@
 
 enum { SOURCE_MOST = 16 << 20, LAUNCHES_LEAST = 5, LAUNCHES_MOST = 10000 };
 static const double time_most_s = 0.5;
-
-typedef struct shape {
-    uint32_t n[3];
-} shape;
-
-typedef struct settings {
-    const char *kernel;
-    shape grid, block;
-    words args, defines, folders, libraries, flags, device_flags, outs;
-    uint64_t shared_bytes, seed;
-    int64_t ulp;
-    const char *compare;
-    double tolerance;
-    bool time, print, full, json, check, profile;
-    engine_options engine;
-} settings;
-
-/* The results of one device. */
-typedef struct answer {
-    const char *device;
-    ig_array **results; /* one per parameter that is written */
-    difference *apart;  /* of each result from the first device's */
-    double seconds;
-    interval time; /* of several launches */
-    int launches;
-    str printed;
-} answer;
-
-typedef struct session {
-    const command *command;
-    const settings *set;
-    const char *file;
-    ig_module *module;
-    const ig_kernel_info *kernel;
-    run_args args;
-    answer *answers;
-    int n_answers;
-    ig_kernel_findings *findings; /* findings and profile are of the first device */
-    ig_profile *profile;
-} session;
 
 /* ---- options ---- */
 
@@ -278,219 +237,6 @@ static int launch(session *s, const char *device, answer *a)
     return set->time && !time_launches(s, l, a) ? failed(s) : -1;
 }
 
-/* ---- results ---- */
-
-/* The name of the i-th parameter that is written. */
-static const char *result_name(const session *s, int i)
-{
-    const ig_kernel_param *p = s->kernel->params;
-    while (!p->is_written || i-- > 0)
-        p++;
-    return p->name;
-}
-
-static int save_one(const session *s, const char *name, const char *path)
-{
-    const int n = s->kernel->n_written;
-    nearest search = nearest_to(name ? name : "");
-    for (int i = 0; i < n; i++) {
-        nearest_offer(&search, result_name(s, i));
-        if (name ? strcmp(result_name(s, i), name) != 0 : n != 1)
-            continue;
-        if (ig_save(path, s->answers[0].results[i]) == IG_OK)
-            return -1;
-        return fail_library(s->command);
-    }
-    str hint = {0};
-    str_did_you_mean(&hint, &search);
-    if (name)
-        say(s->command, "--output: the kernel does not write an array '%s'%s", name,
-            hint.s ? hint.s : "");
-    else
-        say(s->command,
-            "--output FILE needs a kernel that writes one array, and this one writes %d; choose "
-            "one: "
-            "--output NAME=FILE",
-            n);
-    str_free(&hint);
-    return EXIT_USAGE;
-}
-
-static int save(const session *s)
-{
-    int code = -1;
-    for (int i = 0; i < s->set->outs.n && code < 0; i++) {
-        char *word = heap_string(s->set->outs.v[i]), *equals = strchr(word, '=');
-        if (equals)
-            *equals = 0;
-        code = save_one(s, equals ? word : NULL, equals ? equals + 1 : word);
-        free(word);
-    }
-    return code;
-}
-
-static bool print_results(const session *s, str *t)
-{
-    for (int i = 0; i < s->kernel->n_written; i++) {
-        const value v = value_array(s->answers[0].results[i]);
-        str_printf(t, "%s =%s", result_name(s, i), ig_ndim(v.u.array) > 1 ? "\n" : " ");
-        if (!print_value(t, &v, s->set->full))
-            return false;
-        str_puts(t, "\n");
-    }
-    return true;
-}
-
-static bool same(const session *s, const answer *a)
-{
-    bool all = true;
-    for (int i = 0; i < s->kernel->n_written; i++)
-        all &= !a->apart[i].count || a->apart[i].ulp <= (double)s->set->ulp;
-    return all;
-}
-
-static void say_differences(const session *s, const answer *a)
-{
-    const answer *first = &s->answers[0];
-    for (int i = 0; i < s->kernel->n_written; i++) {
-        const difference *d = &a->apart[i];
-        const ig_dtype dtype = ig_dtype_of(a->results[i]);
-        const char *unit = ig_isdtype(dtype, "real floating") ? " ulp" : "";
-        if (!d->count) {
-            text_printf(stderr, "%s: the same bits on %s and %s\n", result_name(s, i),
-                        first->device, a->device);
-            continue;
-        }
-        str x = {0}, y = {0};
-        const value vx = value_element(ig_data(first->results[i]), dtype, d->first);
-        const value vy = value_element(ig_data(a->results[i]), dtype, d->first);
-        print_value(&x, &vx, true);
-        print_value(&y, &vy, true);
-        text_printf(
-            stderr,
-            "%s: %lld of %lld elements differ, by %.6g%s at most; the first is element %lld: "
-            "%s on %s, %s on %s\n",
-            result_name(s, i), (long long)d->count, (long long)ig_size(a->results[i]), d->ulp, unit,
-            (long long)d->first, x.s, first->device, y.s, a->device);
-        str_free(&x);
-        str_free(&y);
-    }
-}
-
-static void say_times(const session *s)
-{
-    for (int i = 0; i < s->n_answers; i++) {
-        const answer *a = &s->answers[i];
-        text_printf(stderr, "%s: median %.4g ms (%d launches, 99 %% between %.4g and %.4g)\n",
-                    a->device, a->time.middle * 1e3, a->launches, a->time.low * 1e3,
-                    a->time.high * 1e3);
-    }
-}
-
-static void json_shape(str *t, const char *name, const shape *n)
-{
-    str_printf(t, "\"%s\": [%u, %u, %u], ", name, n->n[0], n->n[1], n->n[2]);
-}
-
-static bool json_device(const session *s, str *t, const answer *a)
-{
-    str_puts(t, "{\"device\": ");
-    json_string(t, a->device);
-    str_printf(t, ", \"ms\": %.6g", a->seconds * 1e3);
-    if (s->set->time)
-        str_printf(t,
-                   ", \"time\": {\"median_ms\": %.6g, \"low_ms\": %.6g, \"high_ms\": %.6g, "
-                   "\"launches\": %d}",
-                   a->time.middle * 1e3, a->time.low * 1e3, a->time.high * 1e3, a->launches);
-    str_puts(t, ", \"printed\": ");
-    json_string(t, a->printed.s ? a->printed.s : "");
-    str_puts(t, ", \"results\": [");
-    for (int i = 0; i < s->kernel->n_written; i++) {
-        const value v = value_array(a->results[i]);
-        str_printf(t, "%s{\"name\": \"%s\", \"different\": %lld, \"worst_ulp\": ", i ? ", " : "",
-                   result_name(s, i), (long long)a->apart[i].count);
-        str_printf(t, a->apart[i].ulp < 1e300 ? "%.6g, " : "\"%g\", ", a->apart[i].ulp);
-        if (!json_value(t, &v))
-            return false;
-        str_puts(t, "}");
-    }
-    str_puts(t, "]}");
-    return true;
-}
-
-/* The results of the first n devices. */
-static bool json_results(const session *s, str *t, int n, bool fine)
-{
-    str_puts(t, "{\"schema\": 1, \"file\": ");
-    json_string(t, s->file);
-    str_puts(t, ", \"kernel\": ");
-    json_string(t, s->kernel->name);
-    str_puts(t, ", ");
-    json_shape(t, "grid", &s->set->grid);
-    json_shape(t, "block", &s->set->block);
-    if (s->findings)
-        run_findings_json(t, s->findings);
-    if (s->profile)
-        run_profile_json(t, s->profile);
-    str_printf(t, "\"shared_bytes\": %llu, \"same\": %s, \"devices\": [",
-               (unsigned long long)s->set->shared_bytes, fine ? "true" : "false");
-    for (int i = 0; i < n; i++) {
-        str_puts(t, i ? ", " : "");
-        if (!json_device(s, t, &s->answers[i]))
-            return false;
-    }
-    str_puts(t, "]}\n");
-    return true;
-}
-
-static void add_profile(str *t, const ig_profile *p)
-{
-    char *text = ig_profile_text(p);
-    str_puts(t, text ? text : "");
-    ig_free(text);
-}
-
-static int tell(const session *s)
-{
-    const settings *set = s->set;
-    const bool print = set->print || (!set->outs.n && !set->time);
-    str t = {0};
-    bool fine = true;
-    for (int i = 1; i < s->n_answers; i++)
-        fine &= same(s, &s->answers[i]);
-    const bool written =
-        set->json ? json_results(s, &t, s->n_answers, fine) : !print || print_results(s, &t);
-    if (s->profile && !set->json)
-        add_profile(&t, s->profile);
-    int code = written ? save(s) : fail_library(s->command);
-    if (t.n && code < 0)
-        text_print(stdout, t.s);
-    str_free(&t);
-    fflush(stdout);
-    for (int i = 1; i < s->n_answers && !set->json; i++)
-        say_differences(s, &s->answers[i]);
-    if (!set->json)
-        run_findings_say(s->findings);
-    if (set->time && !set->json)
-        say_times(s);
-    return code >= 0 ? code : fine ? EXIT_FINE : EXIT_FAILED;
-}
-
-/* Prints the findings of a check that stopped the kernel. */
-static int tell_mistakes(const session *s)
-{
-    str t = {0};
-    ig_error(NULL); /* the findings say more */
-    if (s->set->json)
-        json_results(s, &t, 0, false);
-    text_print(stdout, t.s ? t.s : "");
-    fflush(stdout);
-    if (!s->set->json)
-        run_findings_say(s->findings);
-    str_free(&t);
-    return EXIT_FAILED;
-}
-
 /* ---- the verb ---- */
 
 static int run_devices(session *s, char *names)
@@ -502,8 +248,8 @@ static int run_devices(session *s, char *names)
     for (char *name = strtok(names, ","); name && code < 0; name = strtok(NULL, ","))
         code = launch(s, name, &s->answers[s->n_answers++]);
     if (run_findings_fail(s->findings))
-        return tell_mistakes(s);
-    return code < 0 ? tell(s) : code;
+        return run_tell_mistakes(s);
+    return code < 0 ? run_tell(s) : code;
 }
 
 static void session_end(session *s)
