@@ -53,6 +53,24 @@ static bool verify_mode(run *r, const plan *how, problem *p, int mode)
     return true;
 }
 
+static bool verify_modes(run *r, const plan *how, problem *p)
+{
+    bool more = true;
+    for (int mode = 0; mode < MODES && more; mode++)
+        more = verify_mode(r, how, p, mode);
+    return more;
+}
+
+static bool compile_ahead(run *r, const plan *how, problem *p)
+{
+    ahead all = {0};
+    r->ahead = &all;
+    const bool more = verify_modes(r, how, p);
+    r->ahead = NULL;
+    ahead_compile(&all);
+    return more;
+}
+
 static bool verify_dtype(run *r, const plan *how)
 {
     problem p = {.quick = r->scope->quick, .flushes = r->scope->flushes, .seed = r->scope->seed};
@@ -64,15 +82,13 @@ static bool verify_dtype(run *r, const plan *how)
         return true;
     }
     if (r->scope->batches && !r->scope->name && !r->report->op->evaluates) {
-        ahead all = {0};
-        r->ahead = &all;
-        for (int mode = 0; mode < MODES && more; mode++)
-            more = verify_mode(r, how, &p, mode);
-        r->ahead = NULL;
-        ahead_compile(&all);
+        more = compile_ahead(r, how, &p);
+        r->gradients = true;
+        if (more && r->scope->reference && dtype_in(r->dtype, FLOATS))
+            more = compile_ahead(r, how, &p);
+        r->gradients = false;
     }
-    for (int mode = 0; mode < MODES && more; mode++)
-        more = verify_mode(r, how, &p, mode);
+    more = more && verify_modes(r, how, &p);
     if (more)
         special_check(r);
     return more;

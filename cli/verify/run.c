@@ -397,7 +397,9 @@ void run_problem(run *r, const problem *p)
             continue;
         if (r->scope->stop && r->scope->stop())
             return;
-        if (r->scope->reference && !r->ahead)
+        if (r->ahead && r->gradients)
+            same_ahead(r, p, l);
+        else if (r->scope->reference && !r->ahead)
             run_same(r, p, l, name);
         else
             run_layout(r, p, (layout)l, name);

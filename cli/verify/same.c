@@ -62,28 +62,57 @@ static ig_array *weights_for(ig_array *y)
     return x;
 }
 
-/* The gradient of a weighted sum of the results for each input that has one. */
-static bool take_gradients(answer *a, const problem *p, ig_array *const *x, ig_array *const *y)
+/* Builds the gradient of a weighted sum of the results for each input that has one. Returns how many there are. */
+static int build_gradients(const problem *p, ig_array *const *x, ig_array *const *y, ig_array **g)
 {
     ig_array *loss = NULL;
+    int n = 0;
     for (int k = 0; k < p->n_out; k++)
         if (dtype_in(ig_dtype_of(y[k]), FLOATS)) {
             const ig_dtype d = ig_dtype_of(y[k]) == IG_F64 ? IG_F64 : IG_F32;
             ig_array *sum = ig_sum(ig_multiply(y[k], weights_for(y[k])), IG_NONE, d, false);
             loss = loss ? ig_add(loss, sum) : sum;
         }
-    bool fine = true;
-    for (int k = 0; k < p->n_in && loss && fine; k++) {
-        ig_array *g = NULL;
+    for (int k = 0; k < p->n_in && loss && !ig_failed(); k++) {
         if (!dtype_in(ig_dtype_of(x[k]), FLOATS) || p->in[k].same_as >= 0)
             continue;
-        if (ig_grad(loss, &x[k], 1, &g) != IG_OK)
+        if (ig_grad(loss, &x[k], 1, &g[n]) == IG_OK)
+            n++;
+        else
             ig_error(
                 NULL); /* the result does not depend on it, or has no gradient: on any device */
-        else
-            fine = take_part(a, g);
     }
+    return n;
+}
+
+/* Each is evaluated alone. */
+static bool take_gradients(answer *a, const problem *p, ig_array *const *x, ig_array *const *y)
+{
+    ig_array *g[MAX_INPUTS];
+    const int n = build_gradients(p, x, y, g);
+    bool fine = true;
+    for (int k = 0; k < n && fine; k++)
+        fine = ig_eval(&g[k], 1) == IG_OK && take_part(a, g[k]);
     return fine;
+}
+
+static bool has_gradients(const problem *p, int layout)
+{
+    return !run_donates(layout) && (!p->quick || layout == 0);
+}
+
+void same_ahead(run *r, const problem *p, int layout)
+{
+    ig_array *x[MAX_INPUTS] = {NULL}, *y[MAX_OUTPUTS] = {NULL}, *g[MAX_INPUTS];
+    if (!has_gradients(p, layout))
+        return;
+    ig_scope_begin();
+    const int n = run_call(p, layout, x, y);
+    const int count = n > 0 && ig_eval(y, n) == IG_OK ? build_gradients(p, x, y, g) : 0;
+    ig_error(NULL); /* the case itself tells */
+    for (int k = 0; k < count; k++)
+        ahead_add(r->ahead, (ig_array *[]){ig_retain(g[k])}, 1, false);
+    r->ahead->open_scopes++;
 }
 
 static void ask(const problem *p, int layout, const char *device, bool gradients, answer *a)
@@ -102,7 +131,7 @@ static void ask(const problem *p, int layout, const char *device, bool gradients
     for (int k = 0; k < n && fine; k++)
         fine = take_part(a, y[k]);
     a->n_result = a->n_part;
-    if (fine && gradients && !donated)
+    if (fine && gradients)
         fine = take_gradients(a, p, x, y);
     if (!fine || ig_failed())
         take_error(a);
@@ -173,7 +202,7 @@ static bool same_part(run *r, const char *name, const answer *there, const answe
 void run_same(run *r, const problem *p, int layout, const char *name)
 {
     const char *device = ig_device();
-    const bool gradients = !run_donates(layout) && (!p->quick || layout == 0);
+    const bool gradients = has_gradients(p, layout);
     answer there, here;
     ask(p, layout, r->scope->reference, gradients, &there);
     ask(p, layout, device, gradients, &here);

@@ -82,6 +82,7 @@ typedef struct run {
     op_report *report;
     ig_dtype dtype; /* under test */
     ahead *ahead;   /* not NULL: cases are put there instead */
+    bool gradients; /* then: their gradients are */
 } run;
 
 /* True if the scope has the case of that name. */
@@ -121,6 +122,9 @@ void ahead_compile(ahead *a);
 
 /* Runs a case on the device of the calling thread and on scope->reference, and compares bits. */
 void run_same(run *r, const problem *p, int layout, const char *name);
+/* Puts the gradients of a case that run_same will compare into r->ahead. Evaluates the results, as run_same does, because
+ * gradients have other kernels where the results are not evaluated. */
+void same_ahead(run *r, const problem *p, int layout);
 
 /* ---- special.c ---- */
 

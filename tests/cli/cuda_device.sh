@@ -38,6 +38,12 @@ wrong_results() { # of a device whose kernels do nothing: each process that meet
 }
 check 'failures of several processes' wrong_results
 check 'several processes' ends 0 ', 0 failed' verify --quick --jobs 2 --device cuda:0 --op add,exp --dtype f32,i32
+few_texts() { # 12 if each kernel of a gradient is compiled alone
+    FAKE_CUDA_LOG=$temporary/same XDG_CACHE_HOME=$temporary/empty \
+        "$ingot" verify --quick --same cpu,cuda:0 --op matmul --dtype f32 >"$temporary/said" &&
+        grep -q ', 0 failed' "$temporary/said" && [ "$(grep -c nvrtcCompileProgram "$temporary/same")" -le 3 ]
+}
+check 'kernels of gradients are compiled together' few_texts
 losses() { "$ingot" train digits --quiet --json "$@" | grep -o '"loss": [^]]*'; }
 check 'a training has the losses of the CPU' bash -c "
     $(declare -f losses); ingot='$ingot'
