@@ -3,7 +3,7 @@
 Each case is an expression of the calculator and what NumPy says in float64 or exactly. Cases of
 elementwise ops come from the columns "numpy" and "domain" of the op table. Inputs are made here, in several layouts (plain, transposed, every other element backwards), saved as .npy and loaded by
 one script; every result is saved and compared, dtype and shape included. A row of the op table without
-a case is a failure. INGOT names the command. Ends with "N passed, N failed".
+a case is a failure. INGOT names the command, INGOT_JOBS how many of its processes run at a time. Ends with "N passed, N failed".
 """
 import json
 import math
@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
@@ -30,6 +31,7 @@ BOUND = {"float16": 2e-3, "float32": 2e-6, "float64": 1e-14}
 SPECIAL = np.array([0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 1e-40, -1e-40, 65504.0, 0.5, -2.5,
                     3.5, 1e30])
 
+SOME = 200  # lines of a script
 cases = []  # (op, expression, inputs, expected, slack)
 
 
@@ -529,8 +531,22 @@ def compare(got, want, slack):
     return f"{np.count_nonzero(bad)} of {want.size} differ, first at {at}: {got[at]!r}, not {want[at]!r}"
 
 
-def run(script):
+def run(script, lines):
+    with open(script, "w", encoding="utf-8") as f:
+        f.write("\n".join(lines))
     return subprocess.run([INGOT, "eval", "-f", script], capture_output=True, text=True)
+
+
+def run_some(folder, lines, first):
+    """Runs lines from the first on; returns the errors. A failing statement ends a script: then one by one."""
+    part, failures = f"{folder}/part{first}", []
+    if run(part, lines[first:first + SOME]).returncode == 0:
+        return failures
+    for i in range(first, min(first + SOME, len(lines))):
+        done = run(part, lines[i:i + 1])
+        if done.returncode != 0:
+            failures.append(f"{cases[i][0]}: {cases[i][1]}: {done.stderr.strip()}")
+    return failures
 
 
 def main():
@@ -552,18 +568,9 @@ def main():
                     saved[id(x)] = (f'load("{folder}/in{len(saved)}.npy")', x)
                 names[name] = saved[id(x)][0]
             lines.append(f'save("{folder}/out{i}.npy", {text.format(**names)})')
-        for first in range(0, len(lines), 200):  # a failing statement ends a script: then one by one
-            part = f"{folder}/part"
-            with open(part, "w") as f:
-                f.write("\n".join(lines[first:first + 200]))
-            if run(part).returncode == 0:
-                continue
-            for i in range(first, min(first + 200, len(lines))):
-                with open(part, "w") as f:
-                    f.write(lines[i])
-                done = run(part)
-                if done.returncode != 0:
-                    failures.append(f"{cases[i][0]}: {cases[i][1]}: {done.stderr.strip()}")
+        with ThreadPoolExecutor(int(os.environ.get("INGOT_JOBS", "1"))) as pool:
+            for some in pool.map(lambda first: run_some(folder, lines, first), range(0, len(lines), SOME)):
+                failures += some
         for i, (op, text, inputs, want, slack) in enumerate(cases):
             path = f"{folder}/out{i}.npy"
             problem = compare(np.load(path), want, slack) if os.path.exists(path) else None

@@ -99,11 +99,21 @@ static void check_names(void)
 int check_rows(int argc, char **argv, void (*run)(const row *r))
 {
     const char *only = argc == 3 && strcmp(argv[1], "--op") == 0 ? argv[2] : NULL;
+    int part = 1, parts = 1, chosen = 0;
+    if (argc == 3 && strcmp(argv[1], "--part") == 0 &&
+        (sscanf(argv[2], "%d/%d", &part, &parts) != 2 || part < 1 || part > parts)) {
+        printf("--part K/N: the K-th of N parts\n");
+        return 2;
+    }
     ig_set_threads(1);
     check_names();
     for (int k = 0; k < row_count; k++)
-        if (!only || strcmp(only, rows[k].op) == 0)
+        if (k % parts == part - 1 && (!only || strcmp(only, rows[k].op) == 0)) {
             run(&rows[k]);
+            chosen++;
+        }
+    if (!chosen && ++failed)
+        printf("FAILED there is no op '%s'\n", only ? only : "");
     ig_shutdown();
     if (failed > SHOWN)
         printf("... and %lld more\n", (long long)(failed - SHOWN));

@@ -18,7 +18,8 @@ void check_array(const char *what, int k, ig_array *x, const double *want, int64
 /* The library refused, by status and error, in one line that has text in it. */
 void check_refused(ig_status status, ig_status code, const char *text);
 
-/* Calls run for each row, or only those of the op after --op, and prints "N passed, N failed".
+/* Calls run for each row, or only those of the op after --op, or only every N-th from the K-th on after --part K/N. Prints "N
+ * passed, N failed".
  * Returns what main must return. */
 int check_rows(int argc, char **argv, void (*run)(const row *r));
 

@@ -1,7 +1,7 @@
 /* Every row of the op table against central differences in f64, in every layout; second derivatives;
  * other floats against f64. An op that has no row is a failure, so a new op cannot be forgotten.
  *
- *   test_rows [--op NAME]      (IG_TEST_QUICK=1: fewer layouts, no second derivatives)
+ *   test_rows [--op NAME | --part K/N]      (IG_TEST_QUICK=1: fewer layouts, no second derivatives)
  *
  * Ends with "N passed, N failed". */
 #include "grad/check.h"

@@ -1,7 +1,7 @@
 /* vmap of every row of the op table against a loop over slices: results, gradients of each slice
  * (vmap of a vjp), and gradients of the mapped results (vjp of a vmap).
  *
- *   test_vmap [--op NAME]      (IG_TEST_QUICK=1: fewer layouts)
+ *   test_vmap [--op NAME | --part K/N]      (IG_TEST_QUICK=1: fewer layouts)
  *
  * Ends with "N passed, N failed". */
 #include "grad/check.h"

@@ -1,6 +1,7 @@
 /* A scope around each test; errors. */
 #include "support/unit.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 int begin(void **state)
@@ -51,6 +52,13 @@ void only_on_host(const char *why)
 {
     if (strcmp(ig_device(), "cpu") != 0 && strcmp(ig_device(), "gang") != 0)
         leave_out(why);
+}
+
+int every(int k)
+{
+    const char *device = ig_device();
+    const bool compiles = strcmp(device, "cpu") != 0 && strcmp(device, "gang") != 0;
+    return compiles && getenv("IG_TEST_QUICK") ? k : 1;
 }
 
 ig_status eval_and_wait(ig_array *x)

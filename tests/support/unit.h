@@ -22,6 +22,10 @@ void only_on_cpu(const char *why);
 /* The same, but the test also runs on gang: memory is the host's, and an evaluation ends before ig_eval does. */
 void only_on_host(const char *why);
 
+/* Short tests (IG_TEST_QUICK) on a device with a compiler that takes a time for each kernel run every k-th case only: k
+ * there, else 1. */
+int every(int k);
+
 /* Evaluates x and waits for its device, which may report a failure only then. */
 ig_status eval_and_wait(ig_array *x);
 

@@ -10,7 +10,11 @@
 #include <string.h>
 
 static const ig_dtype dtypes[] = {IG_F32, IG_F64, IG_F16, IG_BF16, IG_I32, IG_U8};
-enum { DTYPES = sizeof dtypes / sizeof dtypes[0], ROUNDS = 300 };
+enum {
+    DTYPES = sizeof dtypes / sizeof dtypes[0],
+    ROUNDS = 300,
+    STEP = 13 /* has no factor of DTYPES, SAMPLE_LAYOUTS and the pools: all of them occur */
+};
 
 /* ---- a case: always three spatial axes, of which the first may be unused ---- */
 
@@ -158,10 +162,12 @@ static void test_conv(void **state)
             fits = fits && c.length[a] + 2 * c.padding[a] >= reach(&c, a);
         if (!fits)
             continue;
+        done++;
+        if (r % every(STEP))
+            continue;
         ig_scope_begin();
         check_conv(&c, r % SAMPLE_LAYOUTS, dtypes[r % DTYPES], r % 3 == 0);
         ig_scope_end();
-        done++;
     }
 }
 
@@ -283,10 +289,12 @@ static void test_transposed(void **state)
         }
         if (!fits)
             continue;
+        done++;
+        if (r % every(STEP))
+            continue;
         ig_scope_begin();
         check_transposed(&c, out, r % SAMPLE_LAYOUTS, dtypes[r % DTYPES], r % 3 == 0);
         ig_scope_end();
-        done++;
     }
 }
 
@@ -381,6 +389,8 @@ static void test_pools(void **state)
             c.padding[a] = sample_between(0, c.kernel[a] / 2);
             c.dilation[a] = how == POOL_MAX ? c.dilation[a] : 1;
         }
+        if (r % every(STEP))
+            continue;
         ig_scope_begin();
         check_pool(&c, how, r % SAMPLE_LAYOUTS, dtypes[r / 3 % DTYPES], r / 2 % 2);
         ig_scope_end();
@@ -498,6 +508,8 @@ static void test_adaptive(void **state)
         int64_t to[5], out[3] = {1, 1, 1};
         for (int a = 3 - c.n; a < 3; a++)
             out[a] = sample_between(1, 8);
+        if (r % every(STEP))
+            continue;
         ig_scope_begin();
         sample x =
             sample_make(r % SAMPLE_LAYOUTS, full_shape(&c, c.batch, c.in, c.length, to), dtype);
