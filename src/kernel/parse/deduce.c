@@ -116,13 +116,10 @@ static void bind_patterns(parser *p, scope *s, const template_param *params, uin
 /* Does work with parameters that stand for themselves; false after an error, which is not reported. */
 static bool with_patterns(parser *p, void (*work)(parser *, void *), void *context)
 {
-    const bool failed = p->failed, patterns = p->patterns;
+    const bool patterns = p->patterns;
     p->patterns = true;
-    p->quiet++;
-    const bool fine = parser_guard(p, work, context);
-    p->quiet--;
+    const bool fine = parser_try(p, work, context);
     p->patterns = patterns;
-    p->failed = failed;
     return fine;
 }
 

@@ -93,6 +93,16 @@ bool parser_guard(parser *p, void (*work)(parser *, void *), void *context)
     return fine;
 }
 
+bool parser_try(parser *p, void (*work)(parser *, void *), void *context)
+{
+    const bool failed = p->failed;
+    p->quiet++;
+    const bool fine = parser_guard(p, work, context);
+    p->quiet--;
+    p->failed = failed;
+    return fine;
+}
+
 parser_place parser_enter(parser *p, const kernel_token *from, scope *in)
 {
     const parser_place back = here_of(p);

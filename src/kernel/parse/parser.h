@@ -347,6 +347,8 @@ void parser_error(parser *p, kernel_place place, const char *format, ...) IG_PRI
 _Noreturn void parser_jump(parser *p);
 /* Calls work; false if it jumped. Scope and depth are then as before. */
 bool parser_guard(parser *p, void (*work)(parser *, void *), void *context);
+/* The same, but its errors are neither reported nor counted. */
+bool parser_try(parser *p, void (*work)(parser *, void *), void *context);
 /* Work that is made in another place of the source, at `from` and in `in`; then we are back here. */
 typedef struct parser_place {
     const kernel_token *t;
@@ -419,6 +421,8 @@ scope *type_members(parser *p, const kernel_type *type, kernel_place place); /* 
 void type_complete(parser *p, const kernel_type *type, kernel_place place);
 const kernel_type *parse_struct(parser *p, bool is_union); /* after the keyword */
 const kernel_type *parse_enum(parser *p);
+/* A member of a struct; nothing if it is for the host and cannot be understood. */
+void struct_member(parser *p, kernel_struct *s);
 /* The default value of a struct's i-th member, or NULL. */
 kernel_expr *member_default(parser *p, const kernel_type *type, uint64_t i);
 /* Lay out a member (NULL name: anonymous) or a base of a struct that is being parsed. */
@@ -636,22 +640,31 @@ void parse_static_assert(parser *p);
 
 /* decl.c */
 void parse_file(parser *p);
+/* The token after the declaration at t: its semicolon, or the braces of its body. */
+const kernel_token *declaration_end(const kernel_token *t);
+/* The name of the function that is declared at t: the one before its parameters; NULL if none. */
+kernel_name *function_name(const kernel_token *t);
 void function_add(parser *p, const function_decl *made);
-/* At what "template <...>" declares: a function, of a struct if `object` is its type. */
-void declare_function_template(parser *p, template_param *params, uint32_t n,
-                               const kernel_type *object);
 void parse_namespace(parser *p); /* after "namespace" */
 /* A variable of the host: a constant of it may be used in kernels. e is its value, or NULL. */
 void declare_host(parser *p, const specifiers *s, const declarator *d, const kernel_type *type,
                   kernel_expr *e);
 void global_list(parser *p, kernel_var *v); /* adds it to the tree's */
+kernel_var *global_new(parser *p, kernel_name *name, const kernel_type *type,
+                       kernel_storage storage, kernel_place place);
+
+/* decl_template.c */
+void parse_template(parser *p); /* after "template" */
+/* At what "template <...>" declares: a function, of a struct if `object` is its type. */
+void declare_function_template(parser *p, template_param *params, uint32_t n,
+                               const kernel_type *object);
+
+/* request.c */
 /* "tile<float, 16>" at p->t, which is spelled `wanted`: its instance is made. */
 void parse_request(parser *p, void *wanted);
 /* Instances of kernel templates that the source itself names: full specializations, those whose arguments
  * all have defaults, and those that it launches with arguments in "<>". from: the first token. */
 void parse_launches(parser *p, const kernel_token *from);
-kernel_var *global_new(parser *p, kernel_name *name, const kernel_type *type,
-                       kernel_storage storage, kernel_place place);
 
 /* space.c */
 void space_infer(parser *p, kernel_function *kernel);
