@@ -3,31 +3,11 @@
  * directly, as no fuzzer guesses a checksum.
  */
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "io/inflate.h"
 #include "support/scratch.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static ig_tensors *load_piped(const uint8_t *data, size_t size)
-{
-    const struct scratch piped = scratch_pipe(data, size);
-    ig_tensors *t = ig_tensors_load(piped.path);
-    close(piped.fd);
-    return t;
-}
-
-static void check_same(const ig_tensors *a, const ig_tensors *b)
-{
-    scratch_check(a && b && ig_tensors_count(a) == ig_tensors_count(b), "numbers of arrays differ");
-    for (int i = 0; i < ig_tensors_count(a); i++) {
-        const char *name = ig_tensors_name(a, i);
-        scratch_check(strcmp(name, ig_tensors_name(b, i)) == 0, "names or their order differ");
-        scratch_check_same(ig_tensors_get(a, name), ig_tensors_get(b, name));
-    }
-}
 
 static void try_file(const uint8_t *data, size_t size)
 {
@@ -41,18 +21,18 @@ static void try_file(const uint8_t *data, size_t size)
     if (!t)
         scratch_error();
     if (size <= SCRATCH_PIPE_BYTES) {
-        ig_tensors *piped = load_piped(data, size);
+        ig_tensors *piped = scratch_load_piped(data, size);
         if (!piped)
             scratch_error();
         scratch_check(!t == !piped, "file and pipe differ");
         if (t)
-            check_same(t, piped);
+            scratch_check_tensors(t, piped);
         ig_tensors_free(piped);
     }
     if (t) {
         scratch_check(ig_tensors_save_npz(t, out.path) == IG_OK, "not saved");
         ig_tensors *again = ig_tensors_load(out.path);
-        check_same(t, again);
+        scratch_check_tensors(t, again);
         ig_tensors_free(again);
     }
     ig_tensors_free(t);

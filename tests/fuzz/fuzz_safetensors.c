@@ -4,32 +4,12 @@
  * guess that.
  */
 #include <string.h>
-#include <unistd.h>
 
 #include "support/scratch.h"
 
 enum { MOST = 8 * 1024, SPLIT = 0 /* the byte that parts a header from its data */ };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static ig_tensors *load_piped(const uint8_t *data, size_t size)
-{
-    const struct scratch piped = scratch_pipe(data, size);
-    ig_tensors *t = ig_tensors_load(piped.path);
-    close(piped.fd);
-    return t;
-}
-
-static void check_same(const ig_tensors *a, const ig_tensors *b)
-{
-    scratch_check(a && b && ig_tensors_count(a) == ig_tensors_count(b),
-                  "numbers of tensors differ");
-    for (int i = 0; i < ig_tensors_count(a); i++) {
-        const char *name = ig_tensors_name(a, i);
-        scratch_check(strcmp(name, ig_tensors_name(b, i)) == 0, "names or their order differ");
-        scratch_check_same(ig_tensors_get(a, name), ig_tensors_get(b, name));
-    }
-}
 
 static void try_file(const uint8_t *data, size_t size)
 {
@@ -42,19 +22,19 @@ static void try_file(const uint8_t *data, size_t size)
     ig_tensors *t = ig_tensors_load(in.path);
     const ig_status code = t ? IG_OK : scratch_error();
     if (size <= SCRATCH_PIPE_BYTES) {
-        ig_tensors *piped = load_piped(data, size);
+        ig_tensors *piped = scratch_load_piped(data, size);
         const ig_status piped_code = piped ? IG_OK : scratch_error();
         /* A file that is cut short is known to be so before the limit is asked; a pipe is not. */
         scratch_check(piped_code == code || (code == IG_ERR_FORMAT && piped_code == IG_ERR_MEMORY),
                       "file and pipe differ");
         if (t && piped)
-            check_same(t, piped);
+            scratch_check_tensors(t, piped);
         ig_tensors_free(piped);
     }
     if (t) {
         scratch_check(ig_tensors_save(t, out.path) == IG_OK, "not saved");
         ig_tensors *again = ig_tensors_load(out.path);
-        check_same(t, again);
+        scratch_check_tensors(t, again);
         ig_tensors_free(again);
     }
     ig_tensors_free(t);

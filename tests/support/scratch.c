@@ -79,3 +79,21 @@ ig_status scratch_error(void)
                   "no error, or not one line of it");
     return code;
 }
+
+ig_tensors *scratch_load_piped(const uint8_t *data, size_t size)
+{
+    const struct scratch piped = scratch_pipe(data, size);
+    ig_tensors *t = ig_tensors_load(piped.path);
+    close(piped.fd);
+    return t;
+}
+
+void scratch_check_tensors(const ig_tensors *a, const ig_tensors *b)
+{
+    scratch_check(a && b && ig_tensors_count(a) == ig_tensors_count(b), "numbers of arrays differ");
+    for (int i = 0; i < ig_tensors_count(a); i++) {
+        const char *name = ig_tensors_name(a, i);
+        scratch_check(strcmp(name, ig_tensors_name(b, i)) == 0, "names or their order differ");
+        scratch_check_same(ig_tensors_get(a, name), ig_tensors_get(b, name));
+    }
+}

@@ -26,6 +26,11 @@ struct scratch scratch_pipe(const uint8_t *data, size_t size);
 /* Two arrays are the same to the last bit. */
 void scratch_check_same(ig_array *x, ig_array *y);
 
+/* What ig_tensors_load gives for data in a pipe. */
+ig_tensors *scratch_load_piped(const uint8_t *data, size_t size);
+/* Two sets have the same arrays, with the same names, in the same order. */
+void scratch_check_tensors(const ig_tensors *a, const ig_tensors *b);
+
 /* The code of the error that waits; its text is one line. */
 ig_status scratch_error(void);
 

@@ -59,6 +59,25 @@ static inline view packed(int ndim, const int64_t *shape)
     return v;
 }
 
+/* How rows lie in memory. */
+typedef enum layout { ALONG, ACROSS, BACKWARDS } layout;
+
+/* Rows of `inner` elements. */
+static inline view lay(layout how, int64_t outer, int64_t inner)
+{
+    const int64_t shape[2] = {outer, inner};
+    view v = packed(2, shape);
+    if (how == ACROSS) {
+        v.stride[0] = 1;
+        v.stride[1] = outer;
+    }
+    if (how == BACKWARDS) {
+        v.stride[1] = -1;
+        v.offset = inner - 1;
+    }
+    return v;
+}
+
 static inline view line(int64_t n) { return packed(1, &n); }
 
 static inline int add_operand(tape *t, int slot, ig_dtype dtype, view v)

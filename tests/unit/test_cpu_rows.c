@@ -129,23 +129,6 @@ static void box_store(ig_dtype dtype, char *at, box x)
         memcpy(at, &x, ig_dtype_bytes(dtype));
 }
 
-typedef enum layout { ALONG, ACROSS, BACKWARDS } layout;
-
-static view lay(layout how, int64_t outer, int64_t inner)
-{
-    const int64_t shape[2] = {outer, inner};
-    view v = packed(2, shape);
-    if (how == ACROSS) {
-        v.stride[0] = 1;
-        v.stride[1] = outer;
-    }
-    if (how == BACKWARDS) {
-        v.stride[1] = -1;
-        v.offset = inner - 1;
-    }
-    return v;
-}
-
 static bool same(ig_dtype dtype, const char *a, const char *b)
 {
     if (dtype_is_float(dtype) && isnan(dtype_fetch(dtype, a)))

@@ -44,24 +44,6 @@ static void plain_sort(const plain *s, int64_t n, int64_t *rank, int64_t *other)
 
 /* ---- rows ---- */
 
-typedef enum layout { ALONG, ACROSS, BACKWARDS } layout;
-
-/* Element i of row o of x, n of each, lies at view_at. */
-static view lay(layout how, int64_t outer, int64_t inner)
-{
-    const int64_t shape[2] = {outer, inner};
-    view v = packed(2, shape);
-    if (how == ACROSS) {
-        v.stride[0] = 1;
-        v.stride[1] = outer;
-    }
-    if (how == BACKWARDS) {
-        v.stride[1] = -1;
-        v.offset = inner - 1;
-    }
-    return v;
-}
-
 /* kept: of each row's places, the first; of sorted values, all. */
 static void run_first(bool places, ig_dtype dtype, bool descending, int64_t outer, int64_t inner,
                       int64_t kept, layout how, const void *x, void *out)
