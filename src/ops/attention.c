@@ -8,8 +8,8 @@
  * projection's result is, so is the result. Then neither is copied. With a mask, (N, keys) of bool, rows attend only to
  * keys where it holds; its gradient is that of the definition. lse (products, rows
  * padded to a multiple of LSE_ROWS) has the base 2 logarithms of the sums of the softmax of each row; it is
- * inf for a row that attends to nothing, and for padding. Devices that offer the nodes never write the scores
- * to memory. The definition is op_scaled_dot_product_attention's. */
+ * inf for a row that attends to nothing, and for padding. A device that does not offer the gradient has no lse, either.
+ * Devices that offer the nodes never write the scores to memory. The definition is op_scaled_dot_product_attention's. */
 #include "ops/attention.h"
 
 #include "base/error.h"
@@ -93,8 +93,11 @@ static ig_status forward(const node_native *n, ig_array *const *x, ig_array *out
         q.shape[2] = x[0]->view.shape[1];
     }
     const native_shape shapes[2] = {{n->dtype, q.ndim, q.shape}, {IG_F32, 2, lse}};
-    const bool masked = n->number[MASKED] != 0;
-    return native_apply(n, x, masked ? 4 : 3, shapes, 2, masked ? NULL : pull, out);
+    node_native gradient = *n;
+    gradient.what = "attention gradient";
+    const bool masked = n->number[MASKED] != 0, pulls = native_is_offered(x[0], &gradient);
+    return native_apply(n, x, masked ? 4 : 3, shapes, pulls ? 2 : 1, pulls && !masked ? pull : NULL,
+                        out);
 }
 
 /* The forward node again, for lse: an evaluation of both computes it once. */
@@ -147,7 +150,7 @@ ig_array *attention_native(ig_array *const x[3], ig_array *mask, bool causal, do
 {
     const view *q = &x[0]->view, *k = &x[1]->view, *v = &x[2]->view;
     const ig_dtype dtype = (ig_dtype)x[0]->dtype;
-    if (!dtype_is_half(dtype) || x[1]->dtype != dtype || x[2]->dtype != dtype || !leads_alike(x))
+    if (!dtype_is_float(dtype) || x[1]->dtype != dtype || x[2]->dtype != dtype || !leads_alike(x))
         return NULL;
     const int last = q->ndim - 1;
     int64_t jobs = 1;

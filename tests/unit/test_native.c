@@ -31,7 +31,8 @@ static int forwards, gradients;
 static bool offers(const backend *dev, const node_native *n)
 {
     (void)dev;
-    return strncmp(n->what, "attention", 9) == 0 || strncmp(n->what, "convolution", 11) == 0;
+    return (strncmp(n->what, "attention", 9) == 0 && dtype_is_half(n->dtype)) ||
+           strncmp(n->what, "convolution", 11) == 0;
 }
 
 static char *element_at(const operand *o, const binding *bindings, int64_t i)

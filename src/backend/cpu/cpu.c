@@ -30,6 +30,7 @@ static const core cores[] = {
     [PROGRAM_ARGSORT] = {cpu_sort_scratch, cpu_sort, NULL},
     [PROGRAM_SEARCH] = {cpu_search_scratch, cpu_search, NULL},
     [PROGRAM_WRITE] = {cpu_write_scratch, cpu_write, NULL},
+    [PROGRAM_KERNEL] = {cpu_attention_scratch, cpu_attention, cpu_attention_plan},
 };
 
 static pthread_once_t note_once = PTHREAD_ONCE_INIT;
@@ -113,8 +114,19 @@ static void discard(program *p)
 
 static const char *core_name(const program *p)
 {
-    return p->kind == PROGRAM_CONTRACT ? cpu_contract_how(p) : NULL;
+    return p->kind == PROGRAM_CONTRACT                      ? cpu_contract_how(p)
+           : p->kind == PROGRAM_KERNEL && p->kernel->native ? cpu_level_now()->name
+                                                            : NULL;
 }
+
+static bool offers(const backend *dev, const node_native *n)
+{
+    (void)dev;
+    return cpu_attention_offers(n);
+}
+
+/* The engine launches programs of such nodes like all others. */
+static const backend_native native = {.offers = offers};
 
 /* compile has reserved the scratch, unless the number of threads has grown or p is a chain. */
 static ig_status launch(const program *p, const binding *bindings)
@@ -149,6 +161,7 @@ const backend backend_cpu = {
     .discard = discard,
     .core_name = core_name,
     .launch = launch,
+    .native = &native,
     .finish = finish,
     .release = release,
     .limits = {GANG_LIMITS, .shared_bytes = 1 << 20},

@@ -42,6 +42,8 @@ typedef struct gemm_level gemm_level;
 typedef struct rows_level rows_level;
 /* Loops of kernels (lanes/simt.h). */
 typedef struct simt_level simt_level;
+/* Loops of attention (lanes/attend.h). */
+typedef struct attend_level attend_level;
 
 /* All loops of one instruction set. Registers hold lanes (see dtype_lane); an argument `lane` may
  * be any dtype and means its lane. n <= TAPE_BLOCK, except for convert, identity, join and
@@ -92,6 +94,7 @@ typedef struct cpu_level {
     const gemm_level *gemm;
     const rows_level *rows;
     const simt_level *simt;
+    const attend_level *attend;
 } cpu_level;
 
 /* The level in use: the best one that the machine supports, or IG_CPU_LEVEL. */
@@ -194,6 +197,7 @@ ig_status cpu_contract(const program *p, const binding *b);
 ig_status cpu_scan(const program *p, const binding *b);
 ig_status cpu_sort(const program *p, const binding *b);
 ig_status cpu_search(const program *p, const binding *b);
+ig_status cpu_attention(const program *p, const binding *b);
 ig_status cpu_write(const program *p, const binding *b);
 /* Bytes of scratch that a worker needs for p. */
 size_t cpu_map_scratch(const program *p);
@@ -202,11 +206,15 @@ size_t cpu_contract_scratch(const program *p);
 size_t cpu_scan_scratch(const program *p);
 size_t cpu_sort_scratch(const program *p);
 size_t cpu_search_scratch(const program *p);
+size_t cpu_attention_scratch(const program *p);
 size_t cpu_write_scratch(const program *p);
 /* What computes this contraction, for messages: the name of a level or of a BLAS library. */
 const char *cpu_contract_how(const program *p);
-/* The plan of a reduction or a contraction, for p->compiled; NULL with the error set on failure. */
+/* True if cpu_attention runs programs of this node. */
+bool cpu_attention_offers(const node_native *n);
+/* The plan of a reduction, a contraction or attention, for p->compiled; NULL with the error set on failure. */
 void *cpu_reduce_plan(const program *p);
+void *cpu_attention_plan(const program *p);
 void *cpu_contract_plan(const program *p);
 
 /* Runs a chain of programs, some rows at a time; see program.h. */

@@ -117,6 +117,7 @@ static bool lane_available(void)
 extern const gemm_level PART(gemm);
 extern const rows_level PART(rows);
 extern const simt_level PART(simt);
+extern const attend_level PART(attend);
 extern const cpu_level PART(cpu_level);
 const cpu_level PART(cpu_level) = {
     .name = TEXT(LEVEL),
@@ -138,4 +139,5 @@ const cpu_level PART(cpu_level) = {
     .gemm = &PART(gemm),
     .rows = &PART(rows),
     .simt = &PART(simt),
+    .attend = &PART(attend),
 };

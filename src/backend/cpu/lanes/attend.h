@@ -1,0 +1,64 @@
+/* Loops of attention for one instruction set: what lanes/attend.c offers, and what attention.c builds on. All values are f32
+ * lanes.
+ *
+ * Rows of the query are lanes: a matrix with a row for each key or element has the values of ATTEND_ROWS of them side by
+ * side. So keys and values are read where they are, one factor at a time, and the largest score of a row, its exponentials and
+ * their sum need no work across lanes. */
+#ifndef CPU_ATTEND_H
+#define CPU_ATTEND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    ATTEND_KEYS = 1024,    /* most keys of `rows`: they are one chunk of a sum (reduce.c) */
+    ATTEND_ROWS_MOST = 32, /* of any level */
+    ATTEND_GROUP = 32,
+};
+
+/* Some rows of one product. Strides count elements. */
+typedef struct attend_rows {
+    int64_t rows, keys, width; /* rows of the query, keys, elements of a row; all > 0 */
+    const float *q, *k, *v;
+    int64_t q_row, k_row, v_row;
+    float scale;
+    const uint8_t *mask; /* of each key, whether rows attend to it; or NULL */
+    int64_t last;        /* row 0 attends to keys 0 to last, the next one to one more; -1: to all */
+    float *out;
+    int64_t out_row;
+    float *scratch; /* attend_scratch floats, aligned to 64 bytes */
+} attend_rows;
+
+/* Scores of some rows become weights, each as the sum of two numbers of bf16: the weight rounded, and what that leaves. */
+typedef struct attend_scores {
+    int64_t rows, keys;
+    int64_t
+        padded; /* keys of a row in memory, a multiple of ATTEND_GROUP; weights from `keys` on are 0 */
+    float *scores;       /* overwritten */
+    float scale;         /* > 0 */
+    const uint8_t *mask; /* as above */
+    int64_t last;
+    uint16_t *weight, *rest;
+    float *sum; /* of each row's weights; 1 if it attends to nothing */
+} attend_scores;
+
+struct attend_level {
+    int rows;       /* that one call takes */
+    bool is_faster; /* than the chain of programs of the op's definition */
+    /* Each sum has the order of a contraction and of a reduction, so the result has the bits of the op's definition. At
+     * most `rows` rows and ATTEND_KEYS keys. */
+    void (*rows_f32)(const attend_rows *a);
+    /* weight + rest = exp((score - the largest of its row) * scale) */
+    void (*weigh_bf16)(const attend_scores *s);
+    /* to[i] = from[i] / by, rounded to bf16; the quotient may be rounded twice. */
+    void (*divide_bf16)(int64_t n, uint16_t *to, const float *from, float by);
+};
+
+/* Floats of scratch of rows_f32. */
+static inline int64_t attend_scratch(int64_t keys, int64_t width)
+{
+    enum { FOLD = 32 };
+    return (keys + 2 * width + FOLD + 2) * ATTEND_ROWS_MOST;
+}
+
+#endif

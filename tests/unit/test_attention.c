@@ -1,0 +1,241 @@
+/* The CPU's loops of attention, in every way that attention.c has: f32 in place, halves widened to f32, and bf16 by AMX, whose
+ * steps are plain C here. Results are compared with sums in double. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#if !defined(__AMX_TILE__)
+#define AMX_EMULATED 1
+#endif
+#undef __ARM_FEATURE_BF16_VECTOR_ARITHMETIC
+#define LEVEL emulated
+#include "backend/cpu/lanes/gemm.c"
+
+#include "backend/cpu/cpu.h"
+#include <math.h>
+#include <stdlib.h>
+
+/* The level of these tests: that of the machine, with other kernels of bf16. */
+static cpu_level tested;
+static gemm_level kernels;
+static const cpu_level *level_here(void) { return &tested; }
+
+#define cpu_level_now level_here
+#define cpu_attention attention_run
+#define cpu_attention_offers attention_offers
+#define cpu_attention_plan attention_plan
+#define cpu_attention_scratch attention_scratch
+bool attention_offers(const node_native *n);
+void *attention_plan(const program *p);
+size_t attention_scratch(const program *p);
+ig_status attention_run(const program *p, const binding *b);
+#include "backend/cpu/attention.c"
+#undef cpu_level_now
+
+enum { N = 2, HEADS = 3, SLOTS = 5 };
+
+typedef struct problem {
+    ig_dtype dtype;
+    int64_t rows, keys, width;
+    bool causal, masked;
+    bool turned;   /* query, key, value and result are (N, rows, heads, width) in memory */
+    double scores; /* scores are about so large */
+} problem;
+
+static double fetch(const operand *o, const void *data, int64_t n, int64_t head, int64_t row,
+                    int64_t e)
+{
+    const int64_t *by = o->v.stride;
+    return dtype_fetch(o->dtype, (const char *)data + (n * by[0] + head * by[1] + row * by[2] + e) *
+                                                          (int64_t)ig_dtype_bytes(o->dtype));
+}
+
+static operand operand_make(const problem *p, int slot, int64_t rows)
+{
+    const int64_t w = p->width;
+    const operand o = {
+        .slot = slot, .dtype = p->dtype, .v = {.ndim = 4, .shape = {N, HEADS, rows, w}}};
+    operand made = o;
+    made.v.stride[0] = HEADS * rows * w;
+    made.v.stride[1] = p->turned ? w : rows * w;
+    made.v.stride[2] = p->turned ? HEADS * w : w;
+    made.v.stride[3] = 1;
+    return made;
+}
+
+/* A row of the result in double; returns the largest size of a value. */
+static double row_of_reference(const problem *p, const operand *in, void *const *data, int64_t n,
+                               int64_t head, int64_t row, double scale, double *out)
+{
+    double *score = calloc((size_t)p->keys, sizeof *score), most = -INFINITY, sum = 0, size = 0;
+    for (int64_t j = 0; j < p->keys; j++) {
+        for (int64_t e = 0; e < p->width; e++)
+            score[j] += scale * fetch(&in[0], data[0], n, head, row, e) *
+                        fetch(&in[1], data[1], n, head, j, e);
+        if ((p->causal && j > row) || (p->masked && !((uint8_t *)data[3])[n * p->keys + j]))
+            score[j] = -INFINITY;
+        most = fmax(most, score[j]);
+    }
+    memset(out, 0, (size_t)p->width * sizeof *out);
+    for (int64_t j = 0; j < p->keys && most > -INFINITY; j++) {
+        const double weight = exp(score[j] - most);
+        sum += weight;
+        for (int64_t e = 0; e < p->width; e++) {
+            const double value = fetch(&in[2], data[2], n, head, j, e);
+            out[e] += weight * value;
+            size = fmax(size, fabs(value));
+        }
+    }
+    for (int64_t e = 0; e < p->width && sum > 0; e++)
+        out[e] /= sum;
+    free(score);
+    return size;
+}
+
+/* What a result may be off: the rounding of the dtype, and of f32 before. */
+static double tolerance(ig_dtype dtype, double value, double size)
+{
+    const double step = dtype == IG_BF16 ? 0x1p-8 : dtype == IG_F16 ? 0x1p-11 : 0x1p-23;
+    return 0.51 * 2 * step * fabs(value) + 0x1p-17 * size;
+}
+
+static void check(const problem *p)
+{
+    const double scale = p->scores / sqrt((double)p->width);
+    const node_native n = {
+        .what = "attention",
+        .dtype = p->dtype,
+        .number = {N * HEADS, p->rows, p->keys, p->width, p->causal, p->turned, p->masked},
+        .scale = scale};
+    node_kernel kernel = {.native = &n};
+    operand in[4], out;
+    void *data[SLOTS];
+    buffer buffers[SLOTS] = {{.data = NULL}};
+    binding bindings[SLOTS];
+    const size_t size =
+        (size_t)(N * HEADS * (p->rows > p->keys ? p->rows : p->keys) * p->width) * 4;
+    for (int i = 0; i < SLOTS; i++) {
+        data[i] = calloc(size + (size_t)(N * p->keys), 1);
+        buffers[i].data = data[i];
+        bindings[i] = (binding){&buffers[i], 0};
+    }
+    for (int i = 0; i < 3; i++) {
+        in[i] = operand_make(p, i, i ? p->keys : p->rows);
+        for (int64_t e = 0; e < N * HEADS * (i ? p->keys : p->rows) * p->width; e++)
+            dtype_store(p->dtype, (char *)data[i] + e * (int64_t)ig_dtype_bytes(p->dtype),
+                        sin((double)(e * (7 + i) + i)) * 2);
+    }
+    in[3] = (operand){.slot = 3,
+                      .dtype = IG_BOOL,
+                      .v = {.ndim = 2, .shape = {N, p->keys}, .stride = {p->keys, 1}}};
+    for (int64_t j = 0; j < N * p->keys; j++)
+        ((uint8_t *)data[3])[j] =
+            j >= p->keys && j % 3 != 1; /* the first text attends to nothing */
+    out = operand_make(p, 4, p->rows);
+    operand by_rows = out;
+    if (p->turned) {
+        by_rows.v.shape[1] = p->rows;
+        by_rows.v.shape[2] = HEADS;
+    }
+    program made = {.kind = PROGRAM_KERNEL, .kernel = &kernel};
+    made.pre.operand = in;
+    made.post.operand = &by_rows;
+    made.compiled = attention_plan(&made);
+    assert_non_null(made.compiled);
+    assert_int_equal(scratch_reserve(attention_scratch(&made)), IG_OK);
+    assert_int_equal(attention_run(&made, bindings), IG_OK);
+    double *row = calloc((size_t)p->width, sizeof *row);
+    for (int64_t i = 0; i < N * HEADS * p->rows; i++) {
+        const int64_t t = i / p->rows / HEADS, head = i / p->rows % HEADS, r = i % p->rows;
+        const double largest = row_of_reference(p, in, data, t, head, r, (float)scale, row);
+        for (int64_t e = 0; e < p->width; e++) {
+            const double got = fetch(&out, data[4], t, head, r, e);
+            if (!(fabs(got - row[e]) <= tolerance(p->dtype, row[e], largest)))
+                fail_msg("%s %d x %d x %d: row %d, element %d is %.9g, not %.9g",
+                         ig_dtype_name(p->dtype), (int)p->rows, (int)p->keys, (int)p->width, (int)i,
+                         (int)e, got, row[e]);
+        }
+    }
+    free(row);
+    memory_free(made.compiled);
+    for (int i = 0; i < SLOTS; i++)
+        free(data[i]);
+}
+
+static void check_all(ig_dtype dtype)
+{
+    static const int64_t shapes[][3] = {
+        {9, 9, 9}, {32, 128, 64}, {40, 33, 20}, {8, 1, 1}, {33, 260, 4}};
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
+        for (int bits = 0; bits < 8; bits++)
+            check(&(problem){.dtype = dtype,
+                             .rows = shapes[i][0],
+                             .keys = shapes[i][1],
+                             .width = shapes[i][2],
+                             .causal = bits & 1,
+                             .masked = bits & 2,
+                             .turned = bits & 4,
+                             .scores =
+                                 i == 1 ? 60 : 1}); /* differences beyond the near path of exp */
+}
+
+static void use(bool matrices)
+{
+    tested = *cpu_level_now();
+    kernels = *tested.gemm;
+    kernels.of[IG_BF16] = gemm_emulated.of[IG_BF16];
+    if (!matrices)
+        kernels.of[IG_BF16].tile_rows = NULL;
+    tested.gemm = &kernels;
+}
+
+static void lanes_are_right(void **unused)
+{
+    (void)unused;
+    use(false);
+    check_all(IG_F32);
+    check_all(IG_F16);
+    check_all(IG_BF16);
+}
+
+static void matrices_are_right(void **unused)
+{
+    (void)unused;
+    if (gemm_emulated.ready && !gemm_emulated.ready())
+        return;
+    use(true);
+    check_all(IG_BF16);
+}
+
+/* What the loops cannot do is left to the definition. */
+static void limits_are_offered(void **unused)
+{
+    (void)unused;
+    use(true);
+    node_native n = {
+        .what = "attention", .dtype = IG_BF16, .number = {12, 128, 4096, 64}, .scale = 0.125};
+    const bool faster = tested.attend->is_faster;
+    assert_int_equal(attention_offers(&n), faster);
+    n.dtype = IG_F32;
+    assert_false(attention_offers(&n));
+    n.number[2] = ATTEND_KEYS;
+    assert_int_equal(attention_offers(&n), faster);
+    n.number[1] = 1;
+    assert_false(attention_offers(&n));
+    n.number[1] = 128;
+    n.what = "attention gradient";
+    assert_false(attention_offers(&n));
+    n.what = "attention";
+    n.dtype = IG_F64;
+    assert_false(attention_offers(&n));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(lanes_are_right),
+                                       cmocka_unit_test(matrices_are_right),
+                                       cmocka_unit_test(limits_are_offered)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
