@@ -61,9 +61,9 @@ static bool verify_modes(run *r, const plan *how, problem *p)
     return more;
 }
 
-static bool compile_ahead(run *r, const plan *how, problem *p)
+static bool compile_ahead(run *r, const plan *how, problem *p, ahead_what what)
 {
-    ahead all = {0};
+    ahead all = {.what = what};
     r->ahead = &all;
     const bool more = verify_modes(r, how, p);
     r->ahead = NULL;
@@ -82,11 +82,9 @@ static bool verify_dtype(run *r, const plan *how)
         return true;
     }
     if (r->scope->batches && !r->scope->name && !r->report->op->evaluates) {
-        more = compile_ahead(r, how, &p);
-        r->gradients = true;
-        if (more && r->scope->reference && dtype_in(r->dtype, FLOATS))
-            more = compile_ahead(r, how, &p);
-        r->gradients = false;
+        const int kinds = r->scope->reference ? AHEAD_KINDS : AHEAD_GRADIENTS;
+        for (int k = 0; k < kinds && more; k++)
+            more = compile_ahead(r, how, &p, (ahead_what)k);
     }
     more = more && verify_modes(r, how, &p);
     if (more)

@@ -397,8 +397,10 @@ void run_problem(run *r, const problem *p)
             continue;
         if (r->scope->stop && r->scope->stop())
             return;
-        if (r->ahead && r->gradients)
+        if (r->ahead && r->ahead->what == AHEAD_GRADIENTS)
             same_ahead(r, p, l);
+        else if (r->ahead && run_donates(l) != (r->ahead->what == AHEAD_DONATED))
+            continue;
         else if (r->scope->reference && !r->ahead)
             run_same(r, p, l, name);
         else

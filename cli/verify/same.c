@@ -85,14 +85,14 @@ static int build_gradients(const problem *p, ig_array *const *x, ig_array *const
     return n;
 }
 
-/* Each is evaluated alone. */
+/* They are evaluated together, as in a training. */
 static bool take_gradients(answer *a, const problem *p, ig_array *const *x, ig_array *const *y)
 {
     ig_array *g[MAX_INPUTS];
     const int n = build_gradients(p, x, y, g);
-    bool fine = true;
+    bool fine = ig_eval(g, n) == IG_OK;
     for (int k = 0; k < n && fine; k++)
-        fine = ig_eval(&g[k], 1) == IG_OK && take_part(a, g[k]);
+        fine = take_part(a, g[k]);
     return fine;
 }
 
@@ -111,8 +111,8 @@ void same_ahead(run *r, const problem *p, int layout)
     const int count = n > 0 && ig_eval(y, n) == IG_OK ? build_gradients(p, x, y, g) : 0;
     ig_error(NULL); /* the case itself tells */
     for (int k = 0; k < count; k++)
-        ahead_add(r->ahead, (ig_array *[]){ig_retain(g[k])}, 1, false);
-    r->ahead->open_scopes++;
+        ig_retain(g[k]);
+    ahead_add(r->ahead, g, count, true);
 }
 
 static void ask(const problem *p, int layout, const char *device, bool gradients, answer *a)

@@ -68,8 +68,13 @@ const char *verify_stray(void);
 
 /* ---- run.c ---- */
 
+/* Which evaluations of the cases. Which intermediate results an evaluation stores, and so its kernels, depends on the scopes
+ * that are open: results that donate are evaluated after their scopes have ended. */
+typedef enum ahead_what { AHEAD_RESULTS, AHEAD_DONATED, AHEAD_GRADIENTS, AHEAD_KINDS } ahead_what;
+
 /* Results of cases that wait for their kernels (ahead.c). */
 typedef struct ahead {
+    ahead_what what;
     ig_array **array; /* n_array, of n_case cases, each with counts[i] of them */
     int *counts;
     int n_array, n_case, room;
@@ -82,7 +87,6 @@ typedef struct run {
     op_report *report;
     ig_dtype dtype; /* under test */
     ahead *ahead;   /* not NULL: cases are put there instead */
-    bool gradients; /* then: their gradients are */
 } run;
 
 /* True if the scope has the case of that name. */
