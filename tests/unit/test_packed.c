@@ -3,6 +3,7 @@
  * many rows are shared in rounds, with the same bits, too. */
 #include "support/unit.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -217,6 +218,51 @@ static void rounds_of_rows(void **state)
     ig_set_threads(0);
 }
 
+/* Evaluates x now if `now`: each op is then a program of its own. */
+static ig_array *step_of(ig_array *x, bool now) { return now ? ig_eval_one(x) : x; }
+
+/* gelu((x w^T + bias) + rest), with a rounding to the dtype after each op; of it, `last` is what the epilogue ends with:
+ * the second sum, gelu, gelu in f32, or the square of the second sum, beside its sum in f32. */
+static ig_array *layer(ig_array *const *in, int last, bool now)
+{
+    ig_array *y = step_of(ig_tensordot(in[0], in[1], IG_AXES(-1, 1)), now);
+    y = step_of(ig_add(y, in[2]), now);
+    y = step_of(ig_add(in[3], y), now);
+    if (last == 1)
+        return ig_eval_one(ig_gelu(y, "none"));
+    if (last == 2)
+        return ig_eval_one(ig_gelu(step_of(ig_astype(y, IG_F32), now), "none"));
+    if (last == 3)
+        return ig_eval_one(
+            ig_add(step_of(ig_multiply(y, y), now), step_of(ig_astype(y, ig_dtype_of(y)), now)));
+    return ig_eval_one(y);
+}
+
+/* Epilogues of 16-bit floats in one program have the bits of programs for each op; also for infinities, NaN and numbers
+ * that are denormal in bf16. */
+static void epilogues_of_halves_have_the_same_bits(void **state)
+{
+    (void)state;
+    static const ig_dtype dtypes[] = {IG_BF16, IG_F16};
+    static const double factor[] = {1, 1e-38, INFINITY};
+    for (int i = 0; i < 2 * 3 * 4; i++) {
+        const ig_dtype dtype = dtypes[i % 2];
+        const int64_t rows = i % 3 ? 33 : 64, wide = i % 5 ? 300 : 64;
+        ig_scope_begin();
+        ig_array *const in[] = {
+            numbers_of(1, IG_SHAPE(rows, 96), dtype), numbers_of(2, IG_SHAPE(wide, 96), dtype),
+            ig_eval_one(ig_astype(
+                ig_multiply(numbers(3, IG_SHAPE(wide)), ig_float(factor[i / 2 % 3])), dtype)),
+            numbers_of(4, IG_SHAPE(rows, wide), dtype)};
+        ig_array *together = layer(in, i / 6, false), *apart = layer(in, i / 6, true);
+        assert_non_null(together);
+        assert_int_equal(ig_dtype_of(together), ig_dtype_of(apart));
+        assert_memory_equal(ig_data(together), ig_data(apart),
+                            (size_t)(rows * wide) * ig_dtype_bytes(ig_dtype_of(together)));
+        ig_scope_end();
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -225,6 +271,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(whole_panels_of_bf16, begin, end),
         cmocka_unit_test_setup_teardown(products_of_many_threads, begin, end),
         cmocka_unit_test_setup_teardown(few_rows_have_the_same_bits, begin, end),
+        cmocka_unit_test_setup_teardown(epilogues_of_halves_have_the_same_bits, begin, end),
         cmocka_unit_test_setup_teardown(parts_of_an_array, begin, end),
         cmocka_unit_test_setup_teardown(a_donated_matrix, begin, end),
         cmocka_unit_test_setup_teardown(a_mapped_file, begin, end),

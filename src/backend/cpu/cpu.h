@@ -32,6 +32,17 @@ enum {
     RUN_BITS = 3,
     RUN_MOST = 4
 };
+/* Loops of 16-bit floats: h is a stored element, x and y are f32 lanes. round(x) is x rounded to the dtype of h, a lane. */
+enum {
+    HALF_WIDEN,  /* y = h */
+    HALF_ROUND,  /* y = round(x) */
+    HALF_NARROW, /* h = x */
+    HALF_ADD,    /* y = x + h; with more: */
+    HALF_COUNT = HALF_ADD + 6,
+    HALF_FIRST = 1,   /* round(x) + h */
+    HALF_ROUNDED = 2, /* y = the sum, rounded */
+    HALF_STORED = 4   /* an element = the sum */
+};
 /* *total = the fold, in the order of `fold`, of a row applied to a[i] and b[i]. The row's result
  * may be stored in d[i]. */
 typedef void (*fold_loop)(int64_t n, void *total, void *d, const void *a, const void *b);
@@ -66,6 +77,8 @@ typedef struct cpu_level {
                     int64_t as);
     /* Rounds f32 lanes to values of f16 or bf16; they stay f32 lanes. */
     void (*round)(ig_dtype to, int64_t n, float *d, const float *a);
+    /* A loop of f32 lanes and stored elements of dtype, f16 or bf16 (HALF_*). NULL if there is none. */
+    map_loop (*half)(int code, ig_dtype dtype);
     /* Random bits: d[i] belongs to index start + i. key has 2 words (threefry) or 4 (philox). */
     void (*bits)(ig_dtype to, const uint32_t *key, int words, int64_t start, int64_t n, void *d);
     /* Random fractions: the bits of an unsigned integer as wide as `to` (f32 or f64) are shifted

@@ -117,6 +117,113 @@ void PART(lane_round)(ig_dtype to, int64_t n, float *d, const float *a)
         LANE_LOOP for (int64_t i = 0; i < n; i++) d[i] = bf16_to_f32(bf16_of_f32(a[i]));
 }
 
+/* ---- 16-bit floats in one loop with lanes: see HALF_WIDEN ---- */
+
+static void widen_f16(int64_t n, void *d, const void *a, const void *b, const void *c)
+{
+    (void)b, (void)c;
+    widen(IG_F16, n, d, a);
+}
+
+static void widen_bf16(int64_t n, void *d, const void *a, const void *b, const void *c)
+{
+    (void)b, (void)c;
+    widen(IG_BF16, n, d, a);
+}
+
+static void round_f16(int64_t n, void *d, const void *a, const void *b, const void *c)
+{
+    (void)b, (void)c;
+    PART(lane_round)(IG_F16, n, d, a);
+}
+
+static void round_bf16(int64_t n, void *d, const void *a, const void *b, const void *c)
+{
+    (void)b, (void)c;
+    PART(lane_round)(IG_BF16, n, d, a);
+}
+
+static void narrow_f16(int64_t n, void *d, const void *a, const void *b, const void *c)
+{
+    (void)b, (void)c;
+    const int64_t done = simd_narrow_f16(n, d, a);
+    convert_f32(IG_F16, n - done, (uint16_t *)d + done, (const float *)a + done);
+}
+
+static void narrow_bf16(int64_t n, void *d, const void *a, const void *b, const void *c)
+{
+    (void)b, (void)c;
+    convert_f32(IG_BF16, n, d, a);
+}
+
+/* Sums with elements of bf16; `code` is a constant. */
+static inline __attribute__((always_inline)) void sums_bf16(int code, int64_t n, void *d,
+                                                            const float *x, const uint16_t *h)
+{
+    float *lanes = d;
+    uint16_t *stored = d;
+    LANE_LOOP for (int64_t i = 0; i < n; i++)
+    {
+        const float first = code & HALF_FIRST ? bf16_to_f32(bf16_of_f32(x[i])) : x[i];
+        const float sum = first + bf16_to_f32(h[i]);
+        if (code & HALF_STORED)
+            stored[i] = bf16_of_f32(sum);
+        else
+            lanes[i] = code & HALF_ROUNDED ? bf16_to_f32(bf16_of_f32(sum)) : sum;
+    }
+}
+
+static void add_bf16(int64_t n, void *d, const void *a, const void *b, const void *c)
+{
+    (void)c;
+    sums_bf16(0, n, d, a, b);
+}
+
+static void first_add_bf16(int64_t n, void *d, const void *a, const void *b, const void *c)
+{
+    (void)c;
+    sums_bf16(HALF_FIRST, n, d, a, b);
+}
+
+static void add_rounded_bf16(int64_t n, void *d, const void *a, const void *b, const void *c)
+{
+    (void)c;
+    sums_bf16(HALF_ROUNDED, n, d, a, b);
+}
+
+static void first_add_rounded_bf16(int64_t n, void *d, const void *a, const void *b, const void *c)
+{
+    (void)c;
+    sums_bf16(HALF_FIRST | HALF_ROUNDED, n, d, a, b);
+}
+
+static void add_stored_bf16(int64_t n, void *d, const void *a, const void *b, const void *c)
+{
+    (void)c;
+    sums_bf16(HALF_STORED, n, d, a, b);
+}
+
+static void first_add_stored_bf16(int64_t n, void *d, const void *a, const void *b, const void *c)
+{
+    (void)c;
+    sums_bf16(HALF_FIRST | HALF_STORED, n, d, a, b);
+}
+
+map_loop PART(lane_half)(int code, ig_dtype dtype)
+{
+    static const map_loop of_f16[HALF_COUNT] = {widen_f16, round_f16, narrow_f16};
+    static const map_loop of_bf16[HALF_COUNT] = {widen_bf16,
+                                                 round_bf16,
+                                                 narrow_bf16,
+                                                 add_bf16,
+                                                 first_add_bf16,
+                                                 add_rounded_bf16,
+                                                 first_add_rounded_bf16,
+                                                 add_stored_bf16,
+                                                 first_add_stored_bf16};
+    return (dtype == IG_BF16 ? of_bf16 : of_f16)[code];
+}
+
 /* ---- any dtype, any stride ---- */
 
 typedef void (*convert_fn)(ig_dtype to, int64_t n, void *d, const void *a);

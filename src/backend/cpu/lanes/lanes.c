@@ -127,6 +127,7 @@ const cpu_level PART(cpu_level) = {
     .pair = PART(lane_pair),
     .convert = PART(lane_convert),
     .round = PART(lane_round),
+    .half = PART(lane_half),
     .bits = PART(lane_bits),
     .fractions = PART(lane_fractions),
     .identity = lane_identity,

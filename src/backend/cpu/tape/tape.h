@@ -56,6 +56,7 @@ typedef struct row_place {
     bool one;    /* one value for all points of the row */
     bool own;    /* in such a block */
     bool packed; /* rows are contiguous */
+    bool half;   /* elements of an operand of f16 or bf16, which no step has widened yet */
 } row_place;
 
 /* A step as a run of arithmetic (see run_loop): one row, or the rows of consecutive MAP
@@ -73,7 +74,8 @@ typedef struct row_step {
     map_loop loop;
     step_run run;
     int op;         /* row of ops.def, unless it is a run of several */
-    ig_dtype dtype; /* of its lanes */
+    ig_dtype dtype; /* of its lanes; of HALF_*: of the stored elements */
+    int half;       /* HALF_*; -1: it is another loop */
     row_place d, x[RUN_MOST + 1];
 } row_step;
 
@@ -121,5 +123,26 @@ step_run tape_run_of(const tape_run *run, int k, int one);
 /* Adds instruction k to the run of the step before it, if it is the only user of that step and
  * there is a loop. *other is then the input of k that becomes the last operand of the run. */
 bool tape_run_on(const tape_run *run, int k, int one, step_run *before, int *other);
+
+/* ---- rows plans (tape_plan.c) and their 16-bit floats (rows_half.c) ---- */
+
+/* Kinds of row_place.of: the core's values, the spare block, a register's block, an operand's
+ * memory, the lane of a constant. */
+enum { PLACE_CORE, PLACE_SPARE, PLACE_BLOCKS };
+
+/* Rows of operand i; in the block of register r; where instruction k writes its rows of lanes. */
+row_place rows_place_of_operand(const tape_run *run, int i);
+row_place rows_place_of_block(const tape_run *run, int r, size_t bytes);
+row_place rows_place_of_result(const tape_run *run, int k, size_t bytes);
+/* True if the rows of an instruction that writes into a STORE's operand are contiguous there. */
+bool rows_has_place(const tape_run *run, int k);
+
+/* Widens the value of register r if it is elements of 16 bits. All of these return false if there is no such plan. */
+bool rows_widen(const tape_run *run, int r);
+/* Plans instruction k: the sum of lanes and elements of 16 bits; a rounding, or a cast from or to f16 or bf16; a STORE of
+ * such elements. */
+bool rows_half_sum(const tape_run *run, int k);
+bool rows_half_cast(const tape_run *run, int k);
+bool rows_half_store(const tape_run *run, int k);
 
 #endif

@@ -216,7 +216,8 @@ static void plan_insts(const tape_run *run, tape_plan *plan)
 /* True if the instruction's value may be needed only by the next one. */
 static bool is_on_the_way(const tape_inst *in)
 {
-    return in->code == TAPE_MAP || in->code == TAPE_CAST || in->code == TAPE_BITS;
+    return in->code == TAPE_MAP || in->code == TAPE_CAST || in->code == TAPE_BITS ||
+           in->code == TAPE_ROUND;
 }
 
 /* Finds instructions that are the only users of the one before them. */
@@ -228,7 +229,8 @@ static void plan_pairs(const tape *t, tape_plan *plan)
     for (int k = t->n_inst - 1; k >= 0; k--) {
         const tape_inst *in = &t->inst[k];
         const int input[] = {in->a, in->b, in->c};
-        if (is_on_the_way(in) && next >= 0 && is_on_the_way(&t->inst[next]) &&
+        if (is_on_the_way(in) && next >= 0 &&
+            (is_on_the_way(&t->inst[next]) || t->inst[next].code == TAPE_STORE) &&
             plan->use[in->dst].n == 1 && plan->use[in->dst].user == next)
             plan->inst[next].after = k;
         if (in->code != TAPE_STORE)
@@ -312,10 +314,6 @@ bool tape_run_on(const tape_run *run, int k, int one, step_run *before, int *oth
 
 /* ---- rows plans: if all rows take the same steps, they are planned once for all rows ---- */
 
-/* Kinds of row_place.of: the core's values, the spare block, a register's block, an operand's
- * memory, the lane of a constant. */
-enum { PLACE_CORE, PLACE_SPARE, PLACE_BLOCKS };
-
 static int16_t place_of_block(int r) { return (int16_t)(PLACE_BLOCKS + r); }
 
 static int16_t place_of_operand(const tape *t, int i)
@@ -328,7 +326,7 @@ static int16_t place_of_lane(const tape *t, int i)
     return (int16_t)(place_of_operand(t, i) + t->n_operand);
 }
 
-static row_place row_of_operand(const tape_run *run, int i)
+row_place rows_place_of_operand(const tape_run *run, int i)
 {
     const operand_plan *p = &run->plan->operand[i];
     const view *v = &run->t->operand[i].v;
@@ -336,7 +334,8 @@ static row_place row_of_operand(const tape_run *run, int i)
                        .move = v->stride[0] * p->bytes,
                        .step = v->ndim > 1 ? v->stride[v->ndim - 1] * p->bytes : 0,
                        .one = v->stride[v->ndim - 1] == 0,
-                       .packed = p->packed};
+                       .packed = p->packed,
+                       .half = p->half};
 }
 
 /* In a register's block, or in that of the core's values. */
@@ -346,6 +345,24 @@ static row_place row_of_block(const tape_run *run, int16_t of, size_t bytes)
     return (row_place){.of = of, .move = move, .own = true, .packed = true};
 }
 
+row_place rows_place_of_block(const tape_run *run, int r, size_t bytes)
+{
+    return row_of_block(run, place_of_block(r), bytes);
+}
+
+bool rows_has_place(const tape_run *run, int k)
+{
+    const int direct = run->plan->inst[k].direct;
+    return direct == NOT_DIRECT || run->t->operand[direct].v.stride[run->t->ndim - 1] == 1;
+}
+
+row_place rows_place_of_result(const tape_run *run, int k, size_t bytes)
+{
+    const int direct = run->plan->inst[k].direct;
+    return direct != NOT_DIRECT ? rows_place_of_operand(run, direct)
+                                : rows_place_of_block(run, run->t->inst[k].dst, bytes);
+}
+
 /* A LOAD of rows that are contiguous, or of one value for each row. */
 static bool plan_row_load(const tape_run *run, const tape_inst *in)
 {
@@ -353,8 +370,8 @@ static bool plan_row_load(const tape_run *run, const tape_inst *in)
     const int64_t step = run->t->operand[in->operand].v.stride[run->t->ndim - 1];
     run->plan->rows.shown[in->dst] =
         p->constant ? (row_place){.of = place_of_lane(run->t, in->operand), .one = true}
-                    : row_of_operand(run, in->operand);
-    return p->constant || (!p->half && (step == 0 || step == 1));
+                    : rows_place_of_operand(run, in->operand);
+    return p->constant || step == 1 || (step == 0 && !p->half);
 }
 
 static int ones_of(const row_step *s)
@@ -407,16 +424,20 @@ static bool plan_row_map(const tape_run *run, int k)
     const tape_inst *in = &run->t->inst[k];
     const inst_plan *plan = &run->plan->inst[k];
     rows_plan *rows = &run->plan->rows;
-    row_step *s = &rows->step[rows->n_step];
     const size_t bytes =
         op_rows[in->op].result == RESULT_TRUTH ? sizeof(uint8_t) : lane_bytes(in->dtype);
     const int input[] = {in->a, in->op == OP_square ? in->a : in->b, in->c};
     int one = 0, all = 0;
+    if (rows_half_sum(run, k))
+        return true;
+    for (int i = 0; i < 3; i++)
+        if (input[i] >= 0 && !rows_widen(run, input[i]))
+            return false;
+    row_step *s = &rows->step[rows->n_step];
     rows->bytes = rows->n_step ? rows->bytes : bytes;
     if ((run->t->result >= 0 && (!plan->bytes || bytes != rows->bytes)) ||
         rows->n_step == STEP_MOST || (in->op == OP_where && rows->shown[in->a].one) ||
-        (plan->direct != NOT_DIRECT &&
-         run->t->operand[plan->direct].v.stride[run->t->ndim - 1] != 1))
+        !rows_has_place(run, k))
         return false;
     for (int i = 0; i < 3; i++) {
         const int r = input[i];
@@ -424,12 +445,12 @@ static bool plan_row_map(const tape_run *run, int k)
         one |= s->x[i].one ? 1 << i : 0;
         all |= r >= 0 ? 1 << i : 0;
     }
-    s->d = plan->direct != NOT_DIRECT ? row_of_operand(run, plan->direct)
-                                      : row_of_block(run, place_of_block(in->dst), bytes);
+    s->d = rows_place_of_result(run, k, bytes);
     s->loop = one != all ? run->level->loop(in->op, (ig_dtype)in->dtype, one) : NULL;
     s->run = tape_run_of(run, k, ones_of(s));
     s->op = in->op;
     s->dtype = (ig_dtype)in->dtype;
+    s->half = -1;
     rows->shown[in->dst] = s->d;
     rows->n_step++;
     if (!s->loop)
@@ -468,10 +489,16 @@ static bool plan_rows(const tape_run *run, tape_plan *plan)
             plain = plan_row_map(run, k);
         else if (in->code == TAPE_CORE)
             plan->rows.shown[in->dst] = row_of_block(run, PLACE_CORE, lane_bytes(in->dtype));
+        else if (in->code == TAPE_ROUND || in->code == TAPE_CAST)
+            plain = rows_half_cast(run, k);
+        else if (in->code == TAPE_STORE && plan->operand[in->operand].half)
+            plain = rows_half_store(run, k);
         else /* a STORE of a value that was written in place */
             plain = in->code == TAPE_STORE &&
                     plan->rows.shown[in->a].of == place_of_operand(t, in->operand);
     }
+    if (plain && t->result >= 0)
+        plain = rows_widen(run, t->result);
     plan->rows.most = plain && !plan->rows.flat ? most_rows(run, &plan->rows) : 1;
     return plain;
 }
