@@ -12,16 +12,22 @@ typedef struct classifier {
     text_settings set;
     ig_text_model *model;
     ig_text_info info;
-    bool all, pairs;
+    bool all, pairs, entities;
 } classifier;
+
+static int largest(const double *p, int n)
+{
+    int best = 0;
+    for (int i = 1; i < n; i++)
+        best = p[i] > p[best] ? i : best;
+    return best;
+}
 
 /* ---- one label for each text ------------------------------------------------------------------ */
 
 static void labels_add(const classifier *k, const double *p, str *out)
 {
-    int best = 0;
-    for (int i = 1; i < k->info.n_labels; i++)
-        best = p[i] > p[best] ? i : best;
+    const int best = largest(p, k->info.n_labels);
     if (!k->set.json && !k->all) {
         str_visible(out, k->info.labels[best]);
         str_printf(out, "\t%.4f\n", p[best]);
@@ -30,7 +36,7 @@ static void labels_add(const classifier *k, const double *p, str *out)
     if (k->set.json) {
         str_puts(out, "{\"schema\": 1, \"label\": ");
         json_string(out, k->info.labels[best]);
-        str_puts(out, ", \"probability\": ");
+        str_puts(out, k->info.regression ? ", \"value\": " : ", \"probability\": ");
         json_float(out, p[best]);
         str_puts(out, ", \"labels\": {");
     }
@@ -59,8 +65,12 @@ static bool answer_texts(void *context, const ig_text *texts, int n, str *out)
     const float *rows = x ? ig_data(x) : NULL;
     double *p = heap_get((size_t)k->info.n_labels * sizeof *p);
     for (int i = 0; i < n && rows; i++) {
-        probabilities(rows + (int64_t)i * k->info.n_labels, k->info.n_labels, k->info.many_labels,
-                      p);
+        const float *logits = rows + (int64_t)i * k->info.n_labels;
+        if (k->info.regression)
+            for (int j = 0; j < k->info.n_labels; j++)
+                p[j] = (double)logits[j];
+        else
+            probabilities(logits, k->info.n_labels, k->info.many_labels, p);
         labels_add(k, p, out);
     }
     free(p);
@@ -70,52 +80,93 @@ static bool answer_texts(void *context, const ig_text *texts, int n, str *out)
 
 /* ---- a label for each word -------------------------------------------------------------------- */
 
-static void word_add(const classifier *k, ig_text text, const ig_encoding *e, int token,
-                     const double *p, bool *begun, str *out)
+/* A word, or an entity of several words: bytes of the text, and a label. */
+typedef struct tagged {
+    int32_t start, end;
+    const char *label;
+    double probability;
+} tagged;
+
+/* The words of a text; returns how many. */
+static int words_find(const classifier *k, const ig_encoding *e, const float *rows, tagged *out)
 {
-    int best = 0;
-    int32_t end = e->ends[token];
-    for (int i = 1; i < k->info.n_labels; i++)
-        best = p[i] > p[best] ? i : best;
-    for (int i = token + 1; i < e->n && e->words[i] == e->words[token] && e->sequences[i] == 0; i++)
-        end = e->ends[i];
-    char *word = heap_get((size_t)(end - e->starts[token]) + 1);
-    memcpy(word, text.at + e->starts[token], (size_t)(end - e->starts[token]));
+    const int n_labels = k->info.n_labels;
+    double *p = heap_get((size_t)n_labels * sizeof *p);
+    int n = 0;
+    for (int i = 0; i < e->n; i++) {
+        if (e->sequences[i] != 0)
+            continue;
+        if (i > 0 && e->sequences[i - 1] == 0 && e->words[i - 1] == e->words[i]) {
+            out[n - 1].end = e->ends[i]; /* the first token of a word has its label, as usual */
+            continue;
+        }
+        probabilities(rows + (int64_t)i * n_labels, n_labels, false, p);
+        const int best = largest(p, n_labels);
+        out[n++] = (tagged){e->starts[i], e->ends[i], k->info.labels[best], p[best]};
+    }
+    free(p);
+    return n;
+}
+
+/* The label without "B-" or "I-". */
+static const char *label_kind(const char *label)
+{
+    return strncmp(label, "B-", 2) == 0 || strncmp(label, "I-", 2) == 0 ? label + 2 : label;
+}
+
+/* Joins words of one kind, up to the next that begins with "B-", and drops those with the label "O". The probability is the
+ * mean. Returns how many entities there are. */
+static int entities_join(tagged *words, int n)
+{
+    int count = 0;
+    for (int i = 0, next; i < n; i = next) {
+        const char *kind = label_kind(words[i].label);
+        double sum = words[i].probability;
+        for (next = i + 1; next < n && strncmp(words[next].label, "B-", 2) != 0 &&
+                           strcmp(label_kind(words[next].label), kind) == 0;
+             next++)
+            sum += words[next].probability;
+        if (strcmp(kind, "O") != 0)
+            words[count++] =
+                (tagged){words[i].start, words[next - 1].end, kind, sum / (double)(next - i)};
+    }
+    return count;
+}
+
+static void tagged_add(const classifier *k, ig_text text, const tagged *w, bool first, str *out)
+{
+    char *word = heap_get((size_t)(w->end - w->start) + 1);
+    memcpy(word, text.at + w->start, (size_t)(w->end - w->start));
     if (k->set.json) {
-        str_puts(out, *begun ? ", {\"word\": " : "{\"word\": ");
+        str_puts(out, first ? "{\"word\": " : ", {\"word\": ");
         json_string(out, word);
-        str_printf(out, ", \"start\": %d, \"end\": %d, \"label\": ", (int)e->starts[token],
-                   (int)end);
-        json_string(out, k->info.labels[best]);
+        str_printf(out, ", \"start\": %d, \"end\": %d, \"label\": ", (int)w->start, (int)w->end);
+        json_string(out, w->label);
         str_puts(out, ", \"probability\": ");
-        json_float(out, p[best]);
+        json_float(out, w->probability);
         str_puts(out, "}");
     } else {
         str_visible(out, word);
         str_puts(out, "\t");
-        str_visible(out, k->info.labels[best]);
-        str_printf(out, "\t%.4f\n", p[best]);
+        str_visible(out, w->label);
+        str_printf(out, "\t%.4f\n", w->probability);
     }
-    *begun = true;
     free(word);
 }
 
 static void words_add(const classifier *k, ig_text text, const ig_encoding *e, const float *rows,
                       str *out)
 {
-    double *p = heap_get((size_t)k->info.n_labels * sizeof *p);
-    bool begun = false;
-    str_puts(out, k->set.json ? "{\"schema\": 1, \"words\": [" : "");
-    for (int i = 0; i < e->n; i++) {
-        /* The first token of a word counts, as usual. */
-        if (e->sequences[i] != 0 ||
-            (i > 0 && e->sequences[i - 1] == 0 && e->words[i - 1] == e->words[i]))
-            continue;
-        probabilities(rows + (int64_t)i * k->info.n_labels, k->info.n_labels, false, p);
-        word_add(k, text, e, i, p, &begun, out);
-    }
+    tagged *words = heap_get((size_t)(e->n + 1) * sizeof *words);
+    int n = words_find(k, e, rows, words);
+    if (k->entities)
+        n = entities_join(words, n);
+    if (k->set.json)
+        str_printf(out, "{\"schema\": 1, \"%s\": [", k->entities ? "entities" : "words");
+    for (int i = 0; i < n; i++)
+        tagged_add(k, text, &words[i], i == 0, out);
     str_puts(out, k->set.json ? "]}\n" : "\n");
-    free(p);
+    free(words);
 }
 
 static bool answer_words(void *context, const ig_text *texts, int n, str *out)
@@ -146,6 +197,7 @@ int verb_classify(int argc, char **argv)
     const option options[] = {
         TEXT_OPTIONS(k.set),
         FLAG("--all", &k.all, "prints the probabilities of all labels"),
+        FLAG("--entities", &k.entities, "joins words with the same label (token classification)"),
         FLAG("--pairs", &k.pairs, "each text is two texts with a tab between them"),
         FLAG("--json", &k.set.json, "prints JSON, an object for each text, schema 1"),
         FLAG("--quiet", &k.set.quiet, "shows no progress"),
@@ -154,7 +206,8 @@ int verb_classify(int argc, char **argv)
     const command c = {
         "classify", "--model DIR [options] [TEXT...]",
         "Prints the label of each text and its probability, by a model for sequence\n"
-        "classification. With a model for token classification, prints the label of each word.\n"
+        "classification; its value, if the model is for regression. With a model for token\n"
+        "classification, prints the label of each word, or with --entities of each entity.\n"
         "Without TEXT, lines of standard input are answered as they arrive.\n\n"
         "  ingot classify --model DIR --file reviews.txt",
         options};

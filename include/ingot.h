@@ -1463,12 +1463,12 @@ IG_API ig_encoding *ig_tokenizer_encode(const ig_tokenizer *t, const ig_text *te
 /* ---- text models ---------------------------------------------------------------------------- */
 
 /* An encoder from a model folder as hubs publish it: config.json, model.safetensors (or shards with an index), the
- * tokenizer, and modules.json of sentence-transformers. Architectures: BERT, DistilBERT, RoBERTa, MPNet. Nothing in the
- * folder is executed. A model must be used by one thread at a time. */
+ * tokenizer, and modules.json of sentence-transformers. Architectures: BERT, DistilBERT, RoBERTa, MPNet, ELECTRA. Nothing
+ * in the folder is executed. A model must be used by one thread at a time. */
 typedef struct ig_text_model ig_text_model;
 
 typedef struct ig_text_info {
-    const char *architecture; /* "distilbert", "bert", "roberta", "mpnet" */
+    const char *architecture; /* "distilbert", "bert", "roberta", "mpnet", "electra" */
     const char
         *head; /* what the folder is trained for: "embed", "classify", "tag", "fill", "answer" */
     int layers, heads;
@@ -1477,7 +1477,9 @@ typedef struct ig_text_info {
     int max_length; /* tokens of a text, special ones included */
     int n_labels;
     const char *const *labels;
-    bool many_labels; /* labels are independent: probabilities by sigmoid, not softmax */
+    bool
+        many_labels; /* labels are independent: probabilities by sigmoid, not softmax; also if there is one label */
+    bool regression; /* logits are numbers to use as they are, not probabilities */
     uint64_t parameters;
     int mask_id; /* the token [MASK]; -1: none */
 } ig_text_info;

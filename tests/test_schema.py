@@ -47,7 +47,8 @@ EXAMPLES = {
                   "translate --json --to cuda -k smooth<float,2> tests/kernels/basics.cu"],
     "tokens": ["tokens --json --model {}/embed cats!"],
     "embed": ["embed --json --model {}/embed cats", "embed --json --similar --model {}/embed cats dog"],
-    "classify": ["classify --json --model {}/classify cats", "classify --json --model {}/tag cats"],
+    "classify": ["classify --json --model {}/classify cats", "classify --json --model {}/tag cats", "classify --json --entities --model {}/tag cats",
+                 "classify --json --model {}/regression cats"],
     "fill": ["fill --json --model {}/fill a[MASK]"],
     "answer": ["answer --json --model {}/answer --context README.md who?"],
     "train": ["train digits --json --epochs 1 --quiet",
@@ -268,6 +269,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for head in tiny_model.HEADS:
             tiny_model.make(os.path.join(folder, head), head)
+        tiny_model.make(os.path.join(folder, "regression"), "classify", problem_type="regression")
         for verb in verbs:
             for line in EXAMPLES.get(verb, []):
                 text, problems = run(line.replace("{}", folder).split(" "))

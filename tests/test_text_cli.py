@@ -1,6 +1,7 @@
 """The verbs of text models: tokens, embed, classify, fill, answer, train text; with tiny random models."""
 import array
 import json
+import math
 import os
 import shutil
 import signal
@@ -140,6 +141,44 @@ def test_classify():
     run("classify", "--model", FOLDERS["embed"], "x", code=5)
 
 
+def test_regression():
+    """One label is a probability by sigmoid; the values of a regression stay as they are."""
+    one = tiny_model.make(path("one"), "classify", labels=("score",))
+    raw = tiny_model.make(path("raw"), "classify", labels=("score",), problem_type="regression")
+    score = rows(run("classify", "--model", one, "--json", "good film"))[0]
+    value = rows(run("classify", "--model", raw, "--json", "good film"))[0]
+    check("sigmoid of one label", abs(score["probability"] - 1 / (1 + math.exp(-value["value"]))) < 1e-6, (score, value))
+    check("it is not 1", score["probability"] < 0.999 and value["labels"] == {"score": value["value"]}, (score, value))
+    text = run("classify", "--model", raw, "good film").stdout
+    check("a value as text", text == f"score\t{value['value']:.4f}\n", text)
+    numbers = tiny_model.make(path("numbers"), "classify", labels=(0, 1))
+    check("labels that are numbers", rows(run("classify", "--model", numbers, "--json", "cat"))[0]["label"] in ("0", "1"))
+
+
+def test_entities():
+    """Words with the same label are joined, up to one that begins with B-; O is left out."""
+    folder = tiny_model.make(path("entities"), "tag", labels=("O", "B-X", "I-X", "Y"))
+    texts = ["the cats is good , a film was very bad !", "dog dog dog dog", "the cat the cat was bad"]
+    plain = [row["words"] for row in rows(run("classify", "--model", folder, "--json", *texts))]
+    joined = [row["entities"] for row in rows(run("classify", "--model", folder, "--json", "--entities", *texts))]
+    for text, words, got in zip(texts, plain, joined):
+        expected, last = [], None
+        for word in words:
+            kind = word["label"][2:] if word["label"][1:2] == "-" else word["label"]
+            if kind == last and word["label"][:2] != "B-":
+                expected[-1].append(word)
+            else:
+                expected.append([word])
+            last = kind
+        expected = [group for group in expected if group[0]["label"] != "O"]
+        check("entities", [(row["start"], row["end"]) for row in got] ==
+              [(group[0]["start"], group[-1]["end"]) for group in expected], (got, words))
+        check("their words", all(text[row["start"]:row["end"]] == row["word"] and row["label"] in "XY" for row in got), got)
+        check("their means", all(abs(row["probability"] - sum(w["probability"] for w in group) / len(group)) < 1e-6
+                                 for row, group in zip(got, expected)), got)
+    check("several words were joined", any(len(e) < len(w) for e, w in zip(joined, plain)) and any(joined), joined)
+
+
 def test_fill():
     got = rows(run("fill", "--model", FOLDERS["fill"], "--json", "--top", "3", "the [MASK] is <mask> !", "no gap"))
     check("gaps", [len(gap) for gap in got[0]["gaps"]] == [3, 3] and got[1]["gaps"] == [], got)
@@ -257,6 +296,8 @@ done = subprocess.run([INGOT, "tokens", "--model", FOLDERS["embed"], "x"], captu
 if "utf8proc" in done.stderr:
     skip("all", "the library utf8proc is not there")
     finish()
-for test in (test_tokens, test_embed, test_lower_case, test_wrong_folders, test_same, test_defects, test_classify, test_fill, test_answer, test_stream, test_train, test_train_interrupted, test_mistakes):
+for test in (test_tokens, test_embed, test_lower_case, test_wrong_folders, test_same, test_defects, test_classify,
+             test_regression, test_entities, test_fill, test_answer, test_stream, test_train, test_train_interrupted,
+             test_mistakes):
     attempt(test.__name__, test)
 finish()

@@ -29,7 +29,7 @@ try:
     import numpy as np
     import torch
     import transformers
-    from safetensors.torch import save_file
+    from safetensors.torch import load_file, save_file
     from transformers.trainer_pt_utils import get_parameter_names
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 except ImportError as error:
@@ -163,6 +163,7 @@ CONFIGS = {
     "Roberta": (transformers.RobertaConfig, {**SMALL, "max_position_embeddings": 98, "type_vocab_size": 1,
                                              "pad_token_id": 1}, byte_level),
     "MPNet": (transformers.MPNetConfig, {**SMALL, "max_position_embeddings": 98, "pad_token_id": 1}, byte_level),
+    "Electra": (transformers.ElectraConfig, {**SMALL, "embedding_size": 32, "max_position_embeddings": 96}, wordpiece),
 }
 HEADS = {"Model": "embed", "ForSequenceClassification": "classify", "ForTokenClassification": "tag",
          "ForMaskedLM": "fill", "ForQuestionAnswering": "answer"}
@@ -173,7 +174,7 @@ def random_model(name, suffix, folder, **more):
     tokenizer = make()
     torch.manual_seed(len(name) + len(suffix))
     labels = 2 if suffix == "ForQuestionAnswering" else 3
-    options = config(vocab_size=tokenizer.get_vocab_size(), num_labels=labels, **numbers, **more)
+    options = config(**{"vocab_size": tokenizer.get_vocab_size(), "num_labels": labels, **numbers, **more})
     model = getattr(transformers, name + suffix)(options).eval()
     with torch.no_grad():
         for parameter in model.parameters():  # the initial ones are so small that mistakes would hide
@@ -233,6 +234,46 @@ def test_details():
     model.half().save_pretrained(half)
     tokenizer.save(os.path.join(half, "tokenizer.json"))
     close("weights in f16", tool(half, "fill", lines), expected_rows(model.float(), tokenizer, "fill", lines), 1e-4)
+
+
+def edit(folder, **more):
+    """Changes keys of config.json."""
+    path = os.path.join(folder, "config.json")
+    with open(path, encoding="utf-8") as file:
+        config = {**json.load(file), **more}
+    write_json(path, config)
+
+
+def test_variants():
+    """What config.json may say, and which weights the file may have."""
+    lines = sentences(3, 9)
+    for name, suffix, more in (("Roberta", "ForMaskedLM", {"hidden_act": "relu"}),  # its head has gelu
+                               ("MPNet", "ForMaskedLM", {"hidden_act": "silu"}),
+                               ("Bert", "ForMaskedLM", {"hidden_act": "gelu_pytorch_tanh", "layer_norm_eps": 1e-3}),
+                               ("DistilBert", "ForMaskedLM", {"layer_norm_eps": 0.5, "activation": "relu"}),
+                               ("MPNet", "Model", {"relative_attention_num_buckets": 64, "pad_token_id": 2}),
+                               ("Roberta", "Model", {"pad_token_id": 0}),  # the token <s>: positions do not count it
+                               ("Bert", "Model", {"pad_token_id": None, "type_vocab_size": 1, "hidden_size": 45,
+                                                  "num_attention_heads": 5, "intermediate_size": 77}),
+                               ("Bert", "ForMaskedLM", {"tie_word_embeddings": False}),
+                               ("Roberta", "ForMaskedLM", {"tie_word_embeddings": False}),
+                               ("Electra", "ForMaskedLM", {"tie_word_embeddings": False, "embedding_size": 48})):
+        folder = os.path.join(PLACE.name, "variant")
+        model, tokenizer = random_model(name, suffix, folder, **more)
+        expected = expected_rows(model, tokenizer, HEADS[suffix], lines)
+        close(f"{name}{suffix} with {more}", tool(folder, HEADS[suffix], lines), expected, 1e-4)
+    padded = ["the <pad> cat", "<pad><pad> sat"]
+    model, tokenizer = random_model("Roberta", "Model", folder)
+    close("padding in a text", tool(folder, "embed", padded), expected_rows(model, tokenizer, "embed", padded), 1e-4)
+    for name in CONFIGS:
+        for suffix, head in HEADS.items():
+            random_model(name, suffix, folder)
+            edit(folder, architectures=None)
+            text = "the cat" if head != "fill" else "the [MASK]"
+            verb = {"tag": "classify", "answer": "embed"}.get(head, head)
+            done = subprocess.run([INGOT, verb, "--model", folder, "--json", text], capture_output=True, text=True, check=False)
+            key = {"embed": "vector", "classify": "labels", "tag": "words", "fill": "gaps", "answer": "vector"}[head]
+            check(f"{name}{suffix} without architectures", key in (json.loads(done.stdout) if done.stdout else {}), done.stderr)
 
 
 # ---- sentence-transformers ------------------------------------------------------------------------
@@ -389,22 +430,37 @@ def test_mistakes():
         check(name, done.returncode in (4, 5) and all(word in done.stderr for word in words),
               f"exit {done.returncode}: {done.stderr}")
 
-    def edit(key, value):
-        def change(folder):
-            path = os.path.join(folder, "config.json")
-            with open(path, encoding="utf-8") as file:
-                config = json.load(file)
-            config[key] = value
-            with open(path, "w", encoding="utf-8") as file:
-                json.dump(config, file)
-        return change
+    def edited(**more):
+        return lambda folder: edit(folder, **more)
 
     for name in ("config.json", "model.safetensors", "tokenizer.json"):
         refused("without " + name, lambda folder, name=name: os.remove(os.path.join(folder, name)), name)
-    refused("an unknown type", edit("model_type", "gpt2"), "gpt2", "config.json", "distilbert")
-    refused("another width", edit("dim", 64), "word_embeddings.weight", "model.safetensors", f"({words}, 48)",
+    refused("an unknown type", edited(model_type="gpt2"), "gpt2", "config.json", "distilbert")
+    refused("another width", edited(dim=64), "word_embeddings.weight", "model.safetensors", f"({words}, 48)",
             f"({words}, 64)")
-    refused("one layer more", edit("n_layers", 4), "transformer.layer.3.attention.q_lin.weight", "missing", "(48, 48)")
+    refused("one layer more", edited(n_layers=4), "transformer.layer.3.attention.q_lin.weight", "missing", "(48, 48)")
+    refused("a width that is text", edited(dim="48"), "config.json", "'dim'")
+    refused("an activation of another kind", edited(activation=3), "config.json", "activation")
+    refused("an unknown activation", edited(activation="mish"), "config.json", "mish", "gelu_new")
+    refused("relative positions", edited(position_embedding_type="relative_key"), "config.json", "relative_key", "absolute")
+    refused("a decoder", edited(is_decoder=True), "config.json", "is_decoder")
+    refused("labels without a first", edited(id2label={"1": "a", "2": "b"}), "config.json", "id2label")
+
+    def renamed(folder):
+        path = os.path.join(folder, "model.safetensors")
+        save_file({name.replace("distilbert.", "model."): value for name, value in load_file(path).items()}, path)
+    refused("another prefix", renamed, "'embeddings.word_embeddings.weight' is missing",
+            "'model.embeddings.word_embeddings.weight'")
+
+    def pointer(folder):
+        with open(os.path.join(folder, "model.safetensors"), "w", encoding="utf-8") as file:
+            file.write("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n")
+    refused("a pointer of Git LFS", pointer, "model.safetensors", "git lfs pull")
+
+    def untied(folder):
+        random_model("Bert", "ForMaskedLM", folder)
+        edit(folder, tie_word_embeddings=False)
+    refused("an output layer that is missing", untied, "cls.predictions.decoder.weight", "missing")
     refused("a cut file", lambda folder: os.truncate(os.path.join(folder, "model.safetensors"), 5000), "cut short")
 
     def spoil(folder):
@@ -420,7 +476,7 @@ TESTS = [("MiniLM", test_minilm),
          *((arch + end, test_random, arch, end, kind) for arch in CONFIGS for end, kind in HEADS.items()),
          *((arch + " fine-tuning", test_fine_tuning, arch) for arch in CONFIGS),
          *((arch + " dropout", test_dropout, arch) for arch in CONFIGS),
-         ("details", test_details), ("vectors", test_vectors), ("mistakes", test_mistakes)]
+         ("details", test_details), ("variants", test_variants), ("vectors", test_vectors), ("mistakes", test_mistakes)]
 for test in TESTS[PART - 1::PARTS]:
     attempt(*test)
 finish()

@@ -297,6 +297,10 @@ static ig_status header_read(struct loader *l)
         return io_fail(file, IG_ERR_FORMAT, "it is empty; save it again");
     if (got < SAFETENSORS_LENGTH_BYTES)
         return header_cut(file, SAFETENSORS_LENGTH_BYTES, got);
+    if (memcmp(prefix, "version ", SAFETENSORS_LENGTH_BYTES) == 0)
+        return io_fail(file, IG_ERR_FORMAT,
+                       "it is a pointer of Git LFS, not the file itself; run 'git lfs pull' in its "
+                       "folder, or download the file");
     for (int i = SAFETENSORS_LENGTH_BYTES - 1; i >= 0; i--)
         length = length << 8 | prefix[i];
     if (length > SAFETENSORS_HEADER_MAX_BYTES)

@@ -10,157 +10,23 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static const architecture architectures[] = {
-    {.type = "bert",
-     .prefix = "bert.",
-     .layer = "encoder.layer.%d.",
-     .query = "attention.self.query",
-     .key = "attention.self.key",
-     .value = "attention.self.value",
-     .out = "attention.output.dense",
-     .norm1 = "attention.output.LayerNorm",
-     .up = "intermediate.dense",
-     .down = "output.dense",
-     .norm2 = "output.LayerNorm",
-     .width_key = "hidden_size",
-     .layers_key = "num_hidden_layers",
-     .heads_key = "num_attention_heads",
-     .inner_key = "intermediate_size",
-     .activation_key = "hidden_act",
-     .dropout_key = "hidden_dropout_prob",
-     .attention_dropout_key = "attention_probs_dropout_prob",
-     .classify_dropout_key = "classifier_dropout",
-     .attention_out_dropout = true,
-     .types = true,
-     .pre = "pooler.dense",
-     .pre_in_encoder = true,
-     .pre_activation = "tanh",
-     .post = "classifier",
-     .fill_dense = "cls.predictions.transform.dense",
-     .fill_norm = "cls.predictions.transform.LayerNorm",
-     .fill_decoder = "cls.predictions.decoder.weight",
-     .fill_bias = "cls.predictions.bias"},
-    {.type = "distilbert",
-     .prefix = "distilbert.",
-     .layer = "transformer.layer.%d.",
-     .query = "attention.q_lin",
-     .key = "attention.k_lin",
-     .value = "attention.v_lin",
-     .out = "attention.out_lin",
-     .norm1 = "sa_layer_norm",
-     .up = "ffn.lin1",
-     .down = "ffn.lin2",
-     .norm2 = "output_layer_norm",
-     .width_key = "dim",
-     .layers_key = "n_layers",
-     .heads_key = "n_heads",
-     .inner_key = "hidden_dim",
-     .activation_key = "activation",
-     .dropout_key = "dropout",
-     .attention_dropout_key = "attention_dropout",
-     .classify_dropout_key = "seq_classif_dropout",
-     .classify_dropout = 0.2,
-     .pre = "pre_classifier",
-     .pre_activation = "relu",
-     .post = "classifier",
-     .fill_dense = "vocab_transform",
-     .fill_norm = "vocab_layer_norm",
-     .fill_decoder = "vocab_projector.weight",
-     .fill_bias = "vocab_projector.bias"},
-    {.type = "roberta",
-     .prefix = "roberta.",
-     .layer = "encoder.layer.%d.",
-     .query = "attention.self.query",
-     .key = "attention.self.key",
-     .value = "attention.self.value",
-     .out = "attention.output.dense",
-     .norm1 = "attention.output.LayerNorm",
-     .up = "intermediate.dense",
-     .down = "output.dense",
-     .norm2 = "output.LayerNorm",
-     .width_key = "hidden_size",
-     .layers_key = "num_hidden_layers",
-     .heads_key = "num_attention_heads",
-     .inner_key = "intermediate_size",
-     .activation_key = "hidden_act",
-     .dropout_key = "hidden_dropout_prob",
-     .attention_dropout_key = "attention_probs_dropout_prob",
-     .classify_dropout_key = "classifier_dropout",
-     .attention_out_dropout = true,
-     .types = true,
-     .padded_positions = true,
-     .pre = "classifier.dense",
-     .pre_dropout = true,
-     .pre_activation = "tanh",
-     .post = "classifier.out_proj",
-     .fill_dense = "lm_head.dense",
-     .fill_norm = "lm_head.layer_norm",
-     .fill_decoder = "lm_head.decoder.weight",
-     .fill_bias = "lm_head.bias"},
-    {.type = "mpnet",
-     .prefix = "mpnet.",
-     .layer = "encoder.layer.%d.",
-     .query = "attention.attn.q",
-     .key = "attention.attn.k",
-     .value = "attention.attn.v",
-     .out = "attention.attn.o",
-     .norm1 = "attention.LayerNorm",
-     .up = "intermediate.dense",
-     .down = "output.dense",
-     .norm2 = "output.LayerNorm",
-     .width_key = "hidden_size",
-     .layers_key = "num_hidden_layers",
-     .heads_key = "num_attention_heads",
-     .inner_key = "intermediate_size",
-     .activation_key = "hidden_act",
-     .dropout_key = "hidden_dropout_prob",
-     .attention_dropout_key = "attention_probs_dropout_prob",
-     .classify_dropout_key = "classifier_dropout",
-     .attention_out_dropout = true,
-     .padded_positions = true,
-     .relative = true,
-     .pre = "classifier.dense",
-     .pre_dropout = true,
-     .pre_activation = "tanh",
-     .post = "classifier.out_proj",
-     .fill_dense = "lm_head.dense",
-     .fill_norm = "lm_head.layer_norm",
-     .fill_decoder = "lm_head.decoder.weight",
-     .fill_bias = "lm_head.bias"},
-};
-
-const architecture *architecture_find(const char *type)
-{
-    const char *known =
-        strcmp(type, "xlm-roberta") == 0 || strcmp(type, "camembert") == 0 ? "roberta" : type;
-    for (size_t i = 0; i < sizeof architectures / sizeof *architectures; i++)
-        if (strcmp(architectures[i].type, known) == 0)
-            return &architectures[i];
-    return NULL;
-}
-
-static const char *const head_names[HEADS] = {"embed", "classify", "tag", "fill", "answer"};
-
-const char *head_name(head_kind head) { return head_names[head]; }
-
-head_kind head_find(const char *function, const char *name)
-{
-    for (int i = 0; i < HEADS; i++)
-        if (name && strcmp(head_names[i], name) == 0)
-            return (head_kind)i;
-    ig_fail(IG_ERR_ARGUMENT,
-            "%s: the head '%.40s' is not known; there are embed, classify, tag, fill and answer",
-            function, name ? name : "(NULL)");
-    return HEADS;
-}
-
 ig_status config_count(const json_file *f, const char *key, int64_t otherwise, int64_t *out)
 {
     const field value = field_get(f->root, key);
     *out = field_int(value, otherwise);
-    if (*out < 1 || *out > INT32_MAX)
+    if (*out < 1 || *out > INT32_MAX || (field_given(value) && value.kind != JSON_NUMBER))
         FAIL(IG_ERR_FORMAT, "load '%.300s': '%s' %s; expected a number from 1 to %d", f->path, key,
              field_given(value) ? "is out of range" : "is missing", INT32_MAX);
+    return IG_OK;
+}
+
+/* A number of a file; `otherwise` if it is absent. */
+static ig_status config_number(const json_file *f, const char *key, double otherwise, double *out)
+{
+    const field value = field_get(f->root, key);
+    *out = field_number(value, otherwise);
+    if (field_given(value) && value.kind != JSON_NUMBER)
+        FAIL(IG_ERR_FORMAT, "load '%.300s': '%s' is not a number", f->path, key);
     return IG_OK;
 }
 
@@ -171,11 +37,22 @@ typedef struct label_reading {
     const json_file *file;
 } label_reading;
 
+/* A name, or a number as a name. */
+static char *label_text(field f)
+{
+    if (f.kind != JSON_NUMBER)
+        return field_text(f, NULL);
+    char *name = memory_get(f.bytes + 1);
+    if (name)
+        snprintf(name, f.bytes + 1, "%.*s", (int)f.bytes, f.at);
+    return name;
+}
+
 /* "0": "NEGATIVE" */
 static ig_status label_read(void *context, json_text key, field f)
 {
     label_reading *r = context;
-    char *number = json_text_copy(key, NULL), *name = field_text(f, NULL), *end = NULL;
+    char *number = json_text_copy(key, NULL), *name = label_text(f), *end = NULL;
     const long index = number ? strtol(number, &end, 10) : -1;
     const bool fine = number && name && *number && !*end && index >= 0 && index < 1 << 20;
     memory_free(number);
@@ -224,7 +101,7 @@ static ig_status labels_read(model_config *c, const json_file *f)
 
 /* ---- config.json ---------------------------------------------------------------------------- */
 
-/* The head by the end of the class name: "BertForMaskedLM". */
+/* The head by the end of the class name: "BertForMaskedLM". Of another class, the encoder is used. */
 static ig_status head_read(void *context, json_text key, field f)
 {
     static const struct {
@@ -234,10 +111,12 @@ static ig_status head_read(void *context, json_text key, field f)
                 {"ForTokenClassification", HEAD_TAG},
                 {"ForMaskedLM", HEAD_FILL},
                 {"ForQuestionAnswering", HEAD_ANSWER},
-                {"ForPreTraining", HEAD_FILL}};
+                {"BertForPreTraining", HEAD_FILL}};
     head_kind *head = context;
     char *name = field_text(f, NULL);
     (void)key;
+    if (*head == HEADS)
+        *head = HEAD_EMBED;
     for (size_t i = 0; i < sizeof rows / sizeof *rows && name; i++) {
         const size_t n = strlen(name), m = strlen(rows[i].end);
         if (n >= m && strcmp(name + n - m, rows[i].end) == 0)
@@ -250,55 +129,78 @@ static ig_status head_read(void *context, json_text key, field f)
 static ig_status type_read(model_config *c, const json_file *f)
 {
     char *type = field_text(field_get(f->root, "model_type"), NULL);
-    c->arch = type ? architecture_find(type) : NULL;
+    c->type = type ? model_type_find(type) : NULL;
+    c->arch = c->type ? c->type->arch : NULL;
     const ig_status status = c->arch ? IG_OK
                                      : ig_fail(IG_ERR_UNSUPPORTED,
                                                "load '%.300s': the model_type '%.40s' is not "
                                                "known; there are bert, distilbert, roberta, "
-                                               "xlm-roberta, camembert and mpnet",
+                                               "xlm-roberta, camembert, mpnet and electra",
                                                f->path, type ? type : "(missing)");
     memory_free(type);
     return status;
 }
 
+/* The first position, and so the most tokens of a text. */
+static ig_status positions_read(model_config *c, const json_file *f)
+{
+    const position_kind kind = c->arch->positions;
+    c->padding = kind == POSITIONS_FROM_0     ? -1
+                 : kind == POSITIONS_BEHIND_1 ? 1
+                                              : field_int(field_get(f->root, "pad_token_id"), 1);
+    c->first_position = c->padding + 1;
+    c->max_length = c->positions - c->first_position;
+    if (c->first_position < 0 || c->max_length < 1)
+        FAIL(IG_ERR_FORMAT,
+             "load '%.300s': pad_token_id is %lld, and there are %lld positions; positions begin "
+             "behind pad_token_id",
+             f->path, (long long)c->padding, (long long)c->positions);
+    return IG_OK;
+}
+
 static ig_status numbers_read(model_config *c, const json_file *f)
 {
     const architecture *a = c->arch;
-    TRY(config_count(f, a->width_key, 768, &c->width));
-    TRY(config_count(f, a->layers_key, 12, &c->layers));
-    TRY(config_count(f, a->heads_key, 12, &c->heads));
-    TRY(config_count(f, a->inner_key, 3072, &c->inner));
+    const config_keys *k = a->keys;
+    TRY(config_count(f, k->width, a->sizes.width, &c->width));
+    TRY(config_count(f, k->layers, a->sizes.layers, &c->layers));
+    TRY(config_count(f, k->heads, a->sizes.heads, &c->heads));
+    TRY(config_count(f, k->inner, a->sizes.inner, &c->inner));
     TRY(config_count(f, "vocab_size", 30522, &c->vocabulary));
     TRY(config_count(f, "max_position_embeddings", 512, &c->positions));
     c->types = 0;
     if (a->types)
         TRY(config_count(f, "type_vocab_size", 2, &c->types));
+    c->embedding = c->width;
+    if (a->narrow)
+        TRY(config_count(f, "embedding_size", 128, &c->embedding));
     c->buckets = 0;
     if (a->relative)
         TRY(config_count(f, "relative_attention_num_buckets", 32, &c->buckets));
-    c->eps = field_number(field_get(f->root, "layer_norm_eps"), 1e-12);
-    const int64_t pad = field_int(field_get(f->root, "pad_token_id"), 1);
-    c->first_position = a->padded_positions ? pad + 1 : 0;
+    if (a->relative && c->buckets < DISTANCE_BUCKETS)
+        FAIL(IG_ERR_UNSUPPORTED,
+             "load '%.300s': relative_attention_num_buckets is %lld; expected at least %d", f->path,
+             (long long)c->buckets, DISTANCE_BUCKETS);
+    TRY(config_number(f, "layer_norm_eps", 1e-12, &c->eps));
+    c->eps = a->eps ? a->eps : c->eps;
     if (c->width % c->heads)
         FAIL(IG_ERR_FORMAT, "load '%.300s': %s is %lld, which is not a multiple of the %lld heads",
-             f->path, a->width_key, (long long)c->width, (long long)c->heads);
-    if (pad < 0 || c->first_position >= c->positions)
-        FAIL(IG_ERR_FORMAT, "load '%.300s': pad_token_id is %lld, and there are %lld positions",
-             f->path, (long long)pad, (long long)c->positions);
-    c->max_length = c->positions - c->first_position;
-    return IG_OK;
+             f->path, k->width, (long long)c->width, (long long)c->heads);
+    return positions_read(c, f);
 }
 
 static ig_status activation_read(model_config *c, const json_file *f)
 {
-    char *name = field_text(field_get(f->root, c->arch->activation_key), NULL);
-    c->activation = activation_find(name ? name : "gelu");
+    const field value = field_get(f->root, c->arch->keys->activation);
+    char *name = field_given(value) ? field_text(value, NULL) : memory_text("gelu");
+    c->activation = name ? activation_find(name) : NULL;
     const ig_status status =
         c->activation ? IG_OK
                       : ig_fail(IG_ERR_UNSUPPORTED,
                                 "load '%.300s': the activation '%.40s' is not known; there are "
-                                "gelu, gelu_new, relu, silu, tanh, sigmoid and linear",
-                                f->path, name);
+                                "gelu, gelu_new, gelu_pytorch_tanh, relu, silu, tanh, sigmoid "
+                                "and linear",
+                                f->path, name ? name : "(not a name)");
     memory_free(name);
     return status;
 }
@@ -306,10 +208,11 @@ static ig_status activation_read(model_config *c, const json_file *f)
 static ig_status dropouts_read(model_config *c, const json_file *f)
 {
     const architecture *a = c->arch;
-    c->dropout = field_number(field_get(f->root, a->dropout_key), 0.1);
-    c->attention_dropout = field_number(field_get(f->root, a->attention_dropout_key), 0.1);
+    const config_keys *k = a->keys;
+    TRY(config_number(f, k->dropout, 0.1, &c->dropout));
+    TRY(config_number(f, k->attention_dropout, 0.1, &c->attention_dropout));
     const double otherwise = a->classify_dropout ? a->classify_dropout : c->dropout;
-    c->classify_dropout = field_number(field_get(f->root, a->classify_dropout_key), otherwise);
+    TRY(config_number(f, k->classify_dropout, otherwise, &c->classify_dropout));
     const double all[] = {c->dropout, c->attention_dropout, c->classify_dropout};
     for (int i = 0; i < 3; i++)
         if (!(all[i] >= 0 && all[i] < 1))
@@ -325,14 +228,23 @@ static ig_status details_read(model_config *c, const json_file *f)
                 problem = field_get(f->root, "problem_type");
     TRY(activation_read(c, f));
     if (field_given(positions) && !field_is(positions, "absolute"))
-        FAIL(IG_ERR_UNSUPPORTED, "load '%.300s': position_embedding_type is not \"absolute\"",
+        FAIL(IG_ERR_UNSUPPORTED,
+             "load '%.300s': position_embedding_type is %.*s; only \"absolute\" is known", f->path,
+             positions.bytes < 60 ? (int)positions.bytes : 60, positions.at);
+    if (field_bool(field_get(f->root, "is_decoder"), false))
+        FAIL(IG_ERR_UNSUPPORTED,
+             "load '%.300s': is_decoder is true, so a token does not see those behind it; only "
+             "encoders are known",
              f->path);
-    c->many_labels = field_is(problem, "multi_label_classification");
     c->tied = field_bool(field_get(f->root, "tie_word_embeddings"), true);
-    c->head = HEAD_EMBED;
+    c->head = HEADS;
     TRY(field_each(field_get(f->root, "architectures"), head_read, &c->head));
     TRY(dropouts_read(c, f));
-    return labels_read(c, f);
+    TRY(labels_read(c, f));
+    c->regression = field_is(problem, "regression");
+    c->many_labels =
+        !c->regression && (field_is(problem, "multi_label_classification") || c->n_labels == 1);
+    return IG_OK;
 }
 
 /* ---- the whole folder ----------------------------------------------------------------------- */

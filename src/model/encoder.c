@@ -12,27 +12,6 @@ enum { MAX_DISTANCE = 128 }; /* of MPNet's buckets: beyond it, distances share o
 
 /* ---- parts ---------------------------------------------------------------------------------- */
 
-static ig_array *gelu(ig_array *x) { return ig_gelu(x, "none"); }
-static ig_array *gelu_tanh(ig_array *x) { return ig_gelu(x, "tanh"); }
-static ig_array *linear(ig_array *x) { return x; }
-
-activation activation_find(const char *name)
-{
-    static const struct {
-        const char *name;
-        activation run;
-    } rows[] = {{"gelu", gelu},           {"gelu_python", gelu},
-                {"gelu_new", gelu_tanh},  {"gelu_pytorch_tanh", gelu_tanh},
-                {"gelu_fast", gelu_tanh}, {"relu", ig_relu},
-                {"silu", ig_silu},        {"swish", ig_silu},
-                {"tanh", ig_tanh},        {"sigmoid", ig_sigmoid},
-                {"linear", linear}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (strcmp(rows[i].name, name) == 0)
-            return rows[i].run;
-    return NULL;
-}
-
 ig_array *dropout_run(ig_text_model *m, ig_array *x, double p)
 {
     return x && m->dropping && p > 0 ? ig_nn_dropout(m->dropping, x, p) : x;
@@ -52,9 +31,8 @@ ig_array *linear_run(ig_text_model *m, const char *name, ig_array *x, int64_t in
     return y ? ig_add(y, tensor(m, name, "bias", IG_SHAPE(out))) : NULL;
 }
 
-static ig_array *norm_run(ig_text_model *m, const char *name, ig_array *x)
+ig_array *norm_run(ig_text_model *m, const char *name, ig_array *x, int64_t width)
 {
-    const int64_t width = m->config.width;
     ig_array *weight = x ? tensor(m, name, "weight", IG_SHAPE(width)) : NULL;
     ig_array *bias = weight ? tensor(m, name, "bias", IG_SHAPE(width)) : NULL;
     return bias ? ig_layer_norm(x, weight, bias, IG_AXES(-1), m->config.eps) : NULL;
@@ -71,7 +49,7 @@ static const char *layer_name(const ig_text_model *m, int layer, const char *par
                               char out[MODEL_NAME])
 {
     char prefix[64];
-    snprintf(prefix, sizeof prefix, m->config.arch->layer, layer);
+    snprintf(prefix, sizeof prefix, m->config.arch->layer->prefix, layer);
     snprintf(out, MODEL_NAME, "%s%s%s", m->weights.prefix, prefix, part);
     return out;
 }
@@ -90,36 +68,40 @@ static ig_array *embeddings_run(ig_text_model *m, const batch_arrays *b)
     char name[MODEL_NAME];
     ig_array *words =
         weights_get(&m->weights, encoder_name(m, "embeddings.word_embeddings.weight", name),
-                    IG_SHAPE(c->vocabulary, c->width));
+                    IG_SHAPE(c->vocabulary, c->embedding));
     ig_array *places =
         weights_get(&m->weights, encoder_name(m, "embeddings.position_embeddings.weight", name),
-                    IG_SHAPE(c->positions, c->width));
+                    IG_SHAPE(c->positions, c->embedding));
     if (!words || !places)
         return NULL;
     ig_array *x = ig_embedding(b->ids, words);
     if (c->types) {
         ig_array *types = weights_get(
             &m->weights, encoder_name(m, "embeddings.token_type_embeddings.weight", name),
-            IG_SHAPE(c->types, c->width));
+            IG_SHAPE(c->types, c->embedding));
         if (!types)
             return NULL;
         x = ig_add(x, b->types ? ig_embedding(b->types, types) : rows_from(types, 0, 1));
     }
-    x = ig_add(x, rows_from(places, c->first_position, b->t));
-    x = norm_run(m, encoder_name(m, "embeddings.LayerNorm", name), x);
-    return dropout_run(m, x, m->dropout);
+    x = ig_add(x, b->places ? ig_embedding(b->places, places)
+                            : rows_from(places, c->first_position, b->t));
+    x = norm_run(m, encoder_name(m, "embeddings.LayerNorm", name), x, c->embedding);
+    x = dropout_run(m, x, m->dropout);
+    return c->embedding == c->width ? x
+                                    : linear_run(m, encoder_name(m, "embeddings_project", name), x,
+                                                 c->embedding, c->width);
 }
 
 /* ---- attention ------------------------------------------------------------------------------ */
 
 /* The bucket of a distance from a token to another: exact up to a quarter of the buckets, then logarithmic; tokens
  * before and behind have buckets of their own. */
-static int32_t bucket_of(int64_t distance, int64_t buckets)
+static int32_t bucket_of(int64_t distance)
 {
-    const int64_t half = buckets / 2, exact = half / 2;
+    const int64_t half = DISTANCE_BUCKETS / 2, exact = half / 2;
     const int64_t behind = distance > 0 ? half : 0, n = distance < 0 ? -distance : distance;
-    if (n < exact || exact == 0)
-        return (int32_t)(behind + (n < half ? n : half - 1));
+    if (n < exact)
+        return (int32_t)(behind + n);
     const float scale =
         logf((float)n / (float)exact) / (float)log((double)MAX_DISTANCE / (double)exact);
     const int64_t large = exact + (int64_t)(scale * (float)(half - exact));
@@ -136,7 +118,7 @@ static ig_array *distances_run(ig_text_model *m, int64_t t)
         return NULL;
     for (int64_t i = 0; i < t; i++)
         for (int64_t j = 0; j < t; j++)
-            buckets[i * t + j] = bucket_of(j - i, c->buckets);
+            buckets[i * t + j] = bucket_of(j - i);
     ig_array *index = ig_from_data(buckets, IG_SHAPE(t, t), IG_I32);
     memory_free(buckets);
     ig_array *table =
@@ -182,7 +164,7 @@ static ig_status projections_run(ig_text_model *m, const batch_arrays *b, int la
 {
     const architecture *a = m->config.arch;
     const int64_t width = m->config.width, heads = m->config.heads;
-    const char *const parts[] = {a->query, a->key, a->value};
+    const char *const parts[] = {a->layer->query, a->layer->key, a->layer->value};
     char name[3][MODEL_NAME], full[3][MODEL_NAME + 8];
     const char *const names[] = {full[0], full[1], full[2]};
     ig_array *joined[2] = {NULL, NULL};
@@ -228,7 +210,7 @@ static ig_array *attention_run(ig_text_model *m, const batch_arrays *b, int laye
             ? attention_dropped(m, split, mask)
             : ig_scaled_dot_product_attention(split[0], split[1], split[2], mask, false, 0);
     y = ig_reshape(ig_permute_dims(y, IG_AXES(0, 2, 1, 3)), IG_SHAPE(b->n, b->t, width));
-    return linear_run(m, layer_name(m, layer, a->out, name), y, width, width);
+    return linear_run(m, layer_name(m, layer, a->layer->out, name), y, width, width);
 }
 
 static ig_array *layer_run(ig_text_model *m, const batch_arrays *b, int layer, ig_array *x,
@@ -239,12 +221,13 @@ static ig_array *layer_run(ig_text_model *m, const batch_arrays *b, int layer, i
     char name[MODEL_NAME];
     ig_array *y = attention_run(m, b, layer, x, mask);
     y = a->attention_out_dropout ? dropout_run(m, y, m->dropout) : y;
-    x = y ? norm_run(m, layer_name(m, layer, a->norm1, name), ig_add(x, y)) : NULL;
-    y = linear_run(m, layer_name(m, layer, a->up, name), x, c->width, c->inner);
+    x = y ? norm_run(m, layer_name(m, layer, a->layer->norm1, name), ig_add(x, y), c->width) : NULL;
+    y = linear_run(m, layer_name(m, layer, a->layer->up, name), x, c->width, c->inner);
     y = y ? c->activation(y) : NULL;
-    y = linear_run(m, layer_name(m, layer, a->down, name), y, c->inner, c->width);
+    y = linear_run(m, layer_name(m, layer, a->layer->down, name), y, c->inner, c->width);
     y = dropout_run(m, y, m->dropout);
-    return y ? norm_run(m, layer_name(m, layer, a->norm2, name), ig_add(x, y)) : NULL;
+    return y ? norm_run(m, layer_name(m, layer, a->layer->norm2, name), ig_add(x, y), c->width)
+             : NULL;
 }
 
 ig_array *encoder_run(ig_text_model *m, const batch_arrays *b, ig_array **all)
@@ -279,25 +262,31 @@ ig_status encoder_tensors(const ig_text_model *m, tensor_visit visit, void *cont
     const architecture *a = c->arch;
     char name[MODEL_NAME];
     TRY(visit(context, encoder_name(m, "embeddings.word_embeddings.weight", name),
-              IG_SHAPE(c->vocabulary, c->width)));
+              IG_SHAPE(c->vocabulary, c->embedding)));
     TRY(visit(context, encoder_name(m, "embeddings.position_embeddings.weight", name),
-              IG_SHAPE(c->positions, c->width)));
+              IG_SHAPE(c->positions, c->embedding)));
     if (c->types)
         TRY(visit(context, encoder_name(m, "embeddings.token_type_embeddings.weight", name),
-                  IG_SHAPE(c->types, c->width)));
+                  IG_SHAPE(c->types, c->embedding)));
     if (a->relative)
         TRY(visit(context, encoder_name(m, "encoder.relative_attention_bias.weight", name),
                   IG_SHAPE(c->buckets, c->heads)));
-    TRY(linear_visit(encoder_name(m, "embeddings.LayerNorm", name), 0, c->width, visit, context));
+    TRY(linear_visit(encoder_name(m, "embeddings.LayerNorm", name), 0, c->embedding, visit,
+                     context));
+    if (c->embedding != c->width)
+        TRY(linear_visit(encoder_name(m, "embeddings_project", name), c->embedding, c->width, visit,
+                         context));
     for (int i = 0; i < c->layers; i++) {
-        const char *const square[] = {a->query, a->key, a->value, a->out};
+        const char *const square[] = {a->layer->query, a->layer->key, a->layer->value,
+                                      a->layer->out};
         for (int j = 0; j < 4; j++)
             TRY(linear_visit(layer_name(m, i, square[j], name), c->width, c->width, visit,
                              context));
-        TRY(linear_visit(layer_name(m, i, a->norm1, name), 0, c->width, visit, context));
-        TRY(linear_visit(layer_name(m, i, a->up, name), c->width, c->inner, visit, context));
-        TRY(linear_visit(layer_name(m, i, a->down, name), c->inner, c->width, visit, context));
-        TRY(linear_visit(layer_name(m, i, a->norm2, name), 0, c->width, visit, context));
+        TRY(linear_visit(layer_name(m, i, a->layer->norm1, name), 0, c->width, visit, context));
+        TRY(linear_visit(layer_name(m, i, a->layer->up, name), c->width, c->inner, visit, context));
+        TRY(linear_visit(layer_name(m, i, a->layer->down, name), c->inner, c->width, visit,
+                         context));
+        TRY(linear_visit(layer_name(m, i, a->layer->norm2, name), 0, c->width, visit, context));
     }
     return IG_OK;
 }
@@ -310,15 +299,16 @@ ig_status head_tensors(const ig_text_model *m, head_kind head, int64_t labels, t
     char name[MODEL_NAME];
     switch (head) {
     case HEAD_CLASSIFY:
-        snprintf(name, sizeof name, "%s%s", a->pre_in_encoder ? m->weights.prefix : "", a->pre);
-        TRY(linear_visit(name, c->width, c->width, visit, context));
-        return linear_visit(a->post, c->width, labels, visit, context);
+        TRY(linear_visit(classify_pre(m, name), c->width, c->width, visit, context));
+        return linear_visit(a->classify.post, c->width, labels, visit, context);
     case HEAD_TAG: return linear_visit("classifier", c->width, labels, visit, context);
     case HEAD_ANSWER: return linear_visit("qa_outputs", c->width, 2, visit, context);
     case HEAD_FILL:
-        TRY(linear_visit(a->fill_dense, c->width, c->width, visit, context));
-        TRY(linear_visit(a->fill_norm, 0, c->width, visit, context));
-        return visit(context, a->fill_bias, IG_SHAPE(c->vocabulary));
+        TRY(linear_visit(a->fill.dense, c->width, c->embedding, visit, context));
+        TRY(linear_visit(a->fill.norm, 0, c->embedding, visit, context));
+        if (fill_table(m, name))
+            TRY(visit(context, name, IG_SHAPE(c->vocabulary, c->embedding)));
+        return visit(context, fill_bias(m, name), IG_SHAPE(c->vocabulary));
     default: return IG_OK;
     }
 }

@@ -13,43 +13,55 @@ static int64_t label_count(const ig_text_model *m, const char *name)
     return bias ? ig_dim(bias, 0) : m->config.n_labels;
 }
 
+const char *classify_pre(const ig_text_model *m, char out[MODEL_NAME])
+{
+    const classify_names *n = &m->config.arch->classify;
+    snprintf(out, MODEL_NAME, "%s%s", n->in_encoder ? m->weights.prefix : "", n->pre);
+    return out;
+}
+
 static ig_array *classify_run(ig_text_model *m, ig_array *hidden)
 {
-    const architecture *a = m->config.arch;
+    const classify_names *n = &m->config.arch->classify;
     const int64_t width = m->config.width;
     char name[MODEL_NAME];
-    snprintf(name, sizeof name, "%s%s", a->pre_in_encoder ? m->weights.prefix : "", a->pre);
     ig_array *x = first_token(hidden);
-    x = a->pre_dropout ? dropout_run(m, x, m->classify_dropout) : x;
-    x = linear_run(m, name, x, width, width);
-    x = dropout_run(m, x ? activation_find(a->pre_activation)(x) : NULL, m->classify_dropout);
-    return linear_run(m, a->post, x, width, label_count(m, a->post));
+    x = n->dropout ? dropout_run(m, x, m->classify_dropout) : x;
+    x = linear_run(m, classify_pre(m, name), x, width, width);
+    x = dropout_run(m, x ? activation_find(n->activation)(x) : NULL, m->classify_dropout);
+    return linear_run(m, n->post, x, width, label_count(m, n->post));
+}
+
+const char *fill_bias(const ig_text_model *m, char out[MODEL_NAME])
+{
+    const fill_names *n = &m->config.arch->fill;
+    snprintf(out, MODEL_NAME, "%s.bias", n->decoder);
+    return weights_has(&m->weights, out) ? out : n->bias;
+}
+
+bool fill_table(const ig_text_model *m, char out[MODEL_NAME])
+{
+    snprintf(out, MODEL_NAME, "%s.weight", m->config.arch->fill.decoder);
+    const bool own = !m->config.tied || weights_has(&m->weights, out);
+    if (!own)
+        snprintf(out, MODEL_NAME, "%sembeddings.word_embeddings.weight", m->weights.prefix);
+    return own;
 }
 
 static ig_array *fill_run(ig_text_model *m, ig_array *hidden)
 {
     const model_config *c = &m->config;
-    const architecture *a = c->arch;
+    const fill_names *n = &c->arch->fill;
     char name[MODEL_NAME];
-    ig_array *x = linear_run(m, a->fill_dense, hidden, c->width, c->width);
-    x = x ? c->activation(x) : NULL;
-    if (!x)
-        return NULL;
-    snprintf(name, sizeof name, "%s.weight", a->fill_norm);
-    ig_array *scale = weights_get(&m->weights, name, IG_SHAPE(c->width));
-    snprintf(name, sizeof name, "%s.bias", a->fill_norm);
-    ig_array *shift = scale ? weights_get(&m->weights, name, IG_SHAPE(c->width)) : NULL;
-    /* The table of words is the output layer too, unless the file has one of its own. */
-    const bool own = weights_has(&m->weights, a->fill_decoder);
-    snprintf(name, sizeof name, "%sembeddings.word_embeddings.weight", m->weights.prefix);
-    ig_array *table = shift ? weights_get(&m->weights, own ? a->fill_decoder : name,
-                                          IG_SHAPE(c->vocabulary, c->width))
-                            : NULL;
-    ig_array *bias = table ? weights_get(&m->weights, a->fill_bias, IG_SHAPE(c->vocabulary)) : NULL;
-    if (!bias)
-        return NULL;
-    x = ig_layer_norm(x, scale, shift, IG_AXES(-1), c->eps);
-    return ig_add(ig_tensordot(x, table, IG_AXES(-1, 1)), bias);
+    ig_array *x = linear_run(m, n->dense, hidden, c->width, c->embedding);
+    x = x ? (n->activation ? activation_find(n->activation) : c->activation)(x) : NULL;
+    x = norm_run(m, n->norm, x, c->embedding);
+    fill_table(m, name);
+    ig_array *table =
+        x ? weights_get(&m->weights, name, IG_SHAPE(c->vocabulary, c->embedding)) : NULL;
+    ig_array *bias =
+        table ? weights_get(&m->weights, fill_bias(m, name), IG_SHAPE(c->vocabulary)) : NULL;
+    return bias ? ig_add(ig_tensordot(x, table, IG_AXES(-1, 1)), bias) : NULL;
 }
 
 ig_array *head_run(ig_text_model *m, head_kind head, ig_array *hidden, ig_array *mask)

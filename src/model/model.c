@@ -58,6 +58,23 @@ static ig_status case_check(const ig_text_model *m, const char *folder)
     return IG_OK;
 }
 
+/* The head by its tensors, for a config.json that does not say. */
+static head_kind head_guess(const ig_text_model *m)
+{
+    const architecture *a = m->config.arch;
+    char name[MODEL_NAME], pre[MODEL_NAME], weight[MODEL_NAME + 8];
+    snprintf(name, sizeof name, "%s.weight", a->fill.dense);
+    if (weights_has(&m->weights, name))
+        return HEAD_FILL;
+    if (weights_has(&m->weights, "qa_outputs.weight"))
+        return HEAD_ANSWER;
+    snprintf(name, sizeof name, "%s.weight", a->classify.post);
+    snprintf(weight, sizeof weight, "%s.weight", classify_pre(m, pre));
+    if (weights_has(&m->weights, name) && weights_has(&m->weights, weight))
+        return HEAD_CLASSIFY;
+    return weights_has(&m->weights, "classifier.weight") ? HEAD_TAG : HEAD_EMBED;
+}
+
 static ig_status model_open(ig_text_model *m, const char *folder, ig_dtype dtype)
 {
     model_config *c = &m->config;
@@ -67,16 +84,13 @@ static ig_status model_open(ig_text_model *m, const char *folder, ig_dtype dtype
     snprintf(name, sizeof name, "%sembeddings.word_embeddings.weight", c->arch->prefix);
     if (weights_has(&m->weights, name))
         m->weights.prefix = c->arch->prefix;
+    c->head = c->head == HEADS ? head_guess(m) : c->head;
     TRY(encoder_tensors(m, tensor_check, m));
     TRY(head_tensors(m, c->head, c->n_labels, tensor_check, m));
     TRY(vectors_open(c, folder, dtype));
     m->tokenizer = ig_tokenizer_load(folder);
     if (!m->tokenizer)
         return error_waiting(IG_ERR_FILE);
-    if (ig_tokenizer_count(m->tokenizer) > c->vocabulary)
-        FAIL(IG_ERR_FORMAT,
-             "load '%.300s': the tokenizer has %d tokens, and the model has embeddings for %lld",
-             folder, ig_tokenizer_count(m->tokenizer), (long long)c->vocabulary);
     TRY(case_check(m, folder));
     m->label_list = memory_get((size_t)(c->n_labels + 1) * sizeof *m->label_list);
     for (int i = 0; i < c->n_labels && m->label_list; i++)
@@ -113,6 +127,7 @@ ig_status ig_text_model_info(const ig_text_model *m, ig_text_info *info)
                            .n_labels = c->n_labels,
                            .labels = m->label_list,
                            .many_labels = c->many_labels,
+                           .regression = c->regression,
                            .parameters = m->parameters,
                            .mask_id = ig_tokenizer_special(m->tokenizer, "mask")};
     return IG_OK;
@@ -163,12 +178,20 @@ static int64_t round_count(int64_t n)
     return rounded;
 }
 
+static const char *token_text(const ig_text_model *m, int id)
+{
+    const char *token = ig_tokenizer_token(m->tokenizer, id);
+    return token ? token : "";
+}
+
 static ig_status tokens_check(const ig_text_model *m, const ig_encoding *e)
 {
     for (int i = 0; i < e->n; i++) {
         if (e->ids[i] < 0 || e->ids[i] >= m->config.vocabulary)
-            FAIL(IG_ERR_INDEX, "a text has the token id %d, and the model has %lld tokens",
-                 (int)e->ids[i], (long long)m->config.vocabulary);
+            FAIL(IG_ERR_INDEX,
+                 "a text has the token '%.40s' with id %d, and the model has embeddings for %lld "
+                 "tokens; its tokenizer is that of another model",
+                 token_text(m, e->ids[i]), (int)e->ids[i], (long long)m->config.vocabulary);
         if (m->config.types && (e->types[i] < 0 || e->types[i] >= m->config.types))
             FAIL(IG_ERR_INDEX, "a text has the token type %d, and the model has %lld types",
                  (int)e->types[i], (long long)m->config.types);
@@ -179,7 +202,7 @@ static ig_status tokens_check(const ig_text_model *m, const ig_encoding *e)
 ig_status batch_make(const ig_text_model *m, const ig_encoding *encodings, int n, batch_arrays *out)
 {
     int64_t longest = 1;
-    bool types = false, padded = false;
+    bool types = false, padded = false, skips = false; /* positions skip a token */
     for (int i = 0; i < n; i++) {
         TRY(tokens_check(m, &encodings[i]));
         longest = encodings[i].n > longest ? encodings[i].n : longest;
@@ -190,15 +213,20 @@ ig_status batch_make(const ig_text_model *m, const ig_encoding *encodings, int n
              (long long)longest, (long long)(m->config.positions - m->config.first_position));
     const int64_t t = round_length(longest, m->config.positions - m->config.first_position);
     const int64_t rows = round_count(n), size = rows * t;
-    int32_t *ids = memory_new((size_t)size * 2 * sizeof *ids), *kinds = ids ? ids + size : NULL;
+    int32_t *ids = memory_new((size_t)size * 3 * sizeof *ids);
+    int32_t *kinds = ids ? ids + size : NULL, *places = ids ? ids + 2 * size : NULL;
     bool *mask = memory_new((size_t)size * sizeof *mask);
     for (int64_t i = 0; i < rows && ids && mask; i++) {
         const ig_encoding *e = i < n ? &encodings[i] : NULL;
+        int32_t place = (int32_t)m->config.padding;
         for (int64_t j = 0; e && j < e->n; j++) {
+            const bool counted = e->ids[j] != m->config.padding;
             ids[i * t + j] = e->ids[j];
             kinds[i * t + j] = e->types[j];
+            places[i * t + j] = counted ? ++place : (int32_t)m->config.padding;
             mask[i * t + j] = e->mask[j];
             types |= e->types[j] != 0;
+            skips |= !counted && e->mask[j];
         }
         mask[i * t] = true; /* a row of nothing but padding would be 0 / 0 */
         for (int64_t j = 0; j < t; j++)
@@ -208,6 +236,7 @@ ig_status batch_make(const ig_text_model *m, const ig_encoding *encodings, int n
     if (ids && mask) {
         out->ids = ig_from_data(ids, IG_SHAPE(rows, t), IG_I32);
         out->types = types ? ig_from_data(kinds, IG_SHAPE(rows, t), IG_I32) : NULL;
+        out->places = skips ? ig_from_data(places, IG_SHAPE(rows, t), IG_I32) : NULL;
         out->mask = padded ? ig_from_data(mask, IG_SHAPE(rows, t), IG_BOOL) : NULL;
     }
     memory_free(ids);

@@ -6,6 +6,7 @@
 #include "text/files.h"
 
 enum { MODEL_PATH = 4096, MODEL_NAME = 256 };
+enum { DISTANCE_BUCKETS = 32 }; /* of MPNet, whatever config.json says */
 
 typedef enum head_kind {
     HEAD_EMBED,
@@ -22,28 +23,69 @@ head_kind head_find(const char *function, const char *name);
 
 /* ---- architectures -------------------------------------------------------------------------- */
 
-/* Names of the tensors of an architecture. Those of a layer follow its prefix. */
-typedef struct architecture {
-    const char *type;   /* model_type of config.json */
-    const char *prefix; /* of the encoder in models with a head: "bert." */
-    const char *layer;  /* "encoder.layer.%d." */
+/* Names of the tensors of a layer, behind its prefix. */
+typedef struct layer_names {
+    const char *prefix; /* "encoder.layer.%d." */
     const char *query, *key, *value, *out, *norm1, *up, *down, *norm2;
-    /* Keys of config.json. */
-    const char *width_key, *layers_key, *heads_key, *inner_key, *activation_key;
-    const char *dropout_key, *attention_dropout_key, *classify_dropout_key;
+} layer_names;
+
+/* Keys of config.json. */
+typedef struct config_keys {
+    const char *width, *layers, *heads, *inner, *activation;
+    const char *dropout, *attention_dropout, *classify_dropout;
+} config_keys;
+
+typedef struct config_sizes {
+    int64_t width, layers, heads, inner;
+} config_sizes;
+
+/* The first position of a text. Behind the padding token: positions count the tokens that differ from it. */
+typedef enum position_kind {
+    POSITIONS_FROM_0,
+    POSITIONS_BEHIND_PADDING, /* pad_token_id of config.json */
+    POSITIONS_BEHIND_1
+} position_kind;
+
+/* Two layers, on the hidden state of the first token. */
+typedef struct classify_names {
+    const char *pre, *post;
+    const char *activation; /* between them */
+    bool in_encoder;        /* the first one has the prefix of the encoder */
+    bool dropout;           /* before the first one too */
+} classify_names;
+
+typedef struct fill_names {
+    const char *dense, *norm;
+    const char *activation; /* between them; NULL: that of the layers */
+    const char *decoder;    /* a linear layer, which may share the table of words */
+    const char *bias;       /* its bias, if it is not decoder.bias */
+} fill_names;
+
+typedef struct architecture {
+    const char *type;
+    const char *prefix; /* of the encoder in models with a head: "bert." */
+    const layer_names *layer;
+    const config_keys *keys;
+    config_sizes sizes;      /* the defaults of config.json */
     double classify_dropout; /* the default of that key; 0: as for hidden states */
+    double eps;              /* of norms, whatever config.json says; 0: layer_norm_eps */
     bool types;              /* it has token types */
-    bool padded_positions;   /* the first position is behind that of the padding token */
-    bool relative;           /* attention has a bias by distance, which all layers share */
-    const char *pre, *post;  /* the two layers of the classification head */
-    bool pre_in_encoder;     /* its first layer has the prefix of the encoder */
-    bool pre_dropout;        /* dropout before its first layer too */
+    position_kind positions;
+    bool relative; /* attention has a bias by distance, which all layers share */
+    bool narrow;   /* embeddings have a width of their own: embedding_size */
     bool attention_out_dropout;
-    const char *pre_activation;
-    const char *fill_dense, *fill_norm, *fill_decoder, *fill_bias;
+    classify_names classify;
+    fill_names fill;
 } architecture;
 
-const architecture *architecture_find(const char *type);
+/* model_type of config.json, the begin of the names of its classes in transformers, and what it is. */
+typedef struct model_type {
+    const char *name, *class_begin;
+    const architecture *arch;
+} model_type;
+
+/* NULL if it is unknown. */
+const model_type *model_type_find(const char *name);
 
 /* An activation function by its name in config.json; NULL if it is unknown. */
 typedef ig_array *(*activation)(ig_array *x);
@@ -82,10 +124,13 @@ typedef struct vector_step {
 } vector_step;
 
 typedef struct model_config {
+    const model_type *type;
     const architecture *arch;
-    head_kind head;
+    head_kind head; /* HEADS: config.json does not say */
     int64_t layers, heads, width, inner, vocabulary, positions, types;
-    int64_t first_position; /* behind the padding token, or 0 */
+    int64_t embedding;      /* the width of embeddings */
+    int64_t padding;        /* the token that positions do not count; -1: they count all */
+    int64_t first_position; /* padding + 1 */
     int64_t buckets;        /* of distances */
     int64_t max_length;
     bool lower; /* texts are in lower case before they are split */
@@ -95,7 +140,7 @@ typedef struct model_config {
     bool tied; /* the output of fill uses the table of words */
     char **labels;
     int n_labels;
-    bool many_labels;
+    bool many_labels, regression; /* see ig_text_info */
     /* Vectors. */
     char **modules; /* their folders in the model folder */
     int n_modules;
@@ -134,7 +179,7 @@ typedef struct model_plan {
     head_kind head;
     ig_math math;
     int64_t n, t;
-    bool types, mask;
+    bool types, places, mask;
     char device[64];
     int runs;
     uint64_t used; /* the model's clock when it was last used */
@@ -157,6 +202,7 @@ struct ig_text_model {
 typedef struct batch_arrays {
     int64_t n, t;
     ig_array *ids, *types, *mask; /* types is NULL if all are 0, mask if nothing is padding */
+    ig_array *places;             /* positions; NULL: they count all tokens */
 } batch_arrays;
 
 ig_status batch_make(const ig_text_model *m, const ig_encoding *encodings, int n,
@@ -177,12 +223,19 @@ ig_array *vectors_run(ig_text_model *m, ig_array *hidden, ig_array *mask);
 
 /* x, or in training x with elements dropped. */
 ig_array *dropout_run(ig_text_model *m, ig_array *x, double p);
+/* layer_norm(x) over its last axis, of that width, with the tensors name.weight and name.bias. */
+ig_array *norm_run(ig_text_model *m, const char *name, ig_array *x, int64_t width);
 /* x @ weight.T + bias with the tensors name.weight and name.bias. */
 ig_array *linear_run(ig_text_model *m, const char *name, ig_array *x, int64_t in, int64_t out);
 
 /* Visits the names and shapes of all tensors of the encoder, or of a head, until visit fails. */
 typedef ig_status (*tensor_visit)(void *context, const char *name, ig_ints shape);
 ig_status encoder_tensors(const ig_text_model *m, tensor_visit visit, void *context);
+/* The name of the first layer of the classification head. */
+const char *classify_pre(const ig_text_model *m, char out[MODEL_NAME]);
+/* The name of the bias of words, and whether the output layer has a table of its own. */
+const char *fill_bias(const ig_text_model *m, char out[MODEL_NAME]);
+bool fill_table(const ig_text_model *m, char out[MODEL_NAME]); /* out: the name of the table */
 ig_status head_tensors(const ig_text_model *m, head_kind head, int64_t labels, tensor_visit visit,
                        void *context);
 

@@ -20,8 +20,8 @@ void plans_free(ig_text_model *m)
 static bool plan_fits(const model_plan *p, const model_plan *like)
 {
     return p->runs && p->head == like->head && p->math == like->math && p->n == like->n &&
-           p->t == like->t && p->types == like->types && p->mask == like->mask &&
-           strcmp(p->device, like->device) == 0;
+           p->t == like->t && p->types == like->types && p->places == like->places &&
+           p->mask == like->mask && strcmp(p->device, like->device) == 0;
 }
 
 /* The plan of such batches, which may be new: it replaces the one that was used longest ago. */
@@ -32,6 +32,7 @@ static model_plan *plan_of(ig_text_model *m, head_kind head, const batch_arrays 
                        .n = b->n,
                        .t = b->t,
                        .types = b->types != NULL,
+                       .places = b->places != NULL,
                        .mask = b->mask != NULL};
     model_plan *oldest = &m->plans[0];
     snprintf(like.device, sizeof like.device, "%s", ig_device());
@@ -57,11 +58,13 @@ ig_array *rows_run(ig_text_model *m, head_kind head, const batch_arrays *b)
     if (m->weights.trained || m->dropping) /* what it computes changes */
         return rows_build(m, head, b);
     model_plan *p = plan_of(m, head, b);
-    ig_array *in[3], *out = NULL;
+    ig_array *in[4], *out = NULL;
     int n = 0;
     in[n++] = b->ids;
     if (b->types)
         in[n++] = b->types;
+    if (b->places)
+        in[n++] = b->places;
     if (b->mask)
         in[n++] = b->mask;
     p->used = ++m->plan_clock;

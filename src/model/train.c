@@ -117,18 +117,6 @@ static ig_status member_copy(void *context, json_text key, field f)
     return IG_OK;
 }
 
-/* The class of transformers for a model type: "BertForSequenceClassification". */
-static const char *class_begin(field type)
-{
-    static const char *const rows[][2] = {{"bert", "Bert"},           {"distilbert", "DistilBert"},
-                                          {"roberta", "Roberta"},     {"xlm-roberta", "XLMRoberta"},
-                                          {"camembert", "Camembert"}, {"mpnet", "MPNet"}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (field_is(type, rows[i][0]))
-            return rows[i][1];
-    return "Bert";
-}
-
 static void labels_write(text *t, const char *const *labels, int n)
 {
     text_add(t, ",\n  \"problem_type\": \"single_label_classification\",\n  \"id2label\": {");
@@ -155,7 +143,7 @@ static ig_status config_write(const ig_text_model *m, head_kind head, const char
     rewriting w = {.labels = n > 0};
     ig_status status = json_file_open(&f, m->weights.folder, "config.json", false);
     text_add(&w.out, "{\n  \"architectures\": [\"%s%s\"],\n  \"dtype\": \"float32\"",
-             class_begin(field_get(f.root, "model_type")), class_ends[head]);
+             m->config.type->class_begin, class_ends[head]);
     if (status == IG_OK)
         status = field_each(f.root, member_copy, &w);
     if (n > 0)
@@ -174,19 +162,17 @@ static ig_status config_write(const ig_text_model *m, head_kind head, const char
 typedef struct collecting {
     ig_text_model *m;
     ig_tensors *set;
+    bool encoder; /* tensors of the encoder are visited */
 } collecting;
 
 /* Encoders are saved with the prefix of their architecture, as transformers does for models with a head. */
 static ig_status tensor_collect(void *context, const char *name, ig_ints shape)
 {
     const collecting *k = context;
-    const char *has = k->m->weights.prefix, *wanted = k->m->config.arch->prefix;
+    const bool encoder = k->encoder || strncmp(name, "pooler.", 7) == 0;
     char full[MODEL_NAME];
-    const bool encoder =
-        !*has ? strncmp(name, "embeddings.", 11) == 0 || strncmp(name, "encoder.", 8) == 0 ||
-                    strncmp(name, "transformer.", 12) == 0 || strncmp(name, "pooler.", 7) == 0
-              : false;
-    snprintf(full, sizeof full, "%s%s", encoder ? wanted : "", name);
+    snprintf(full, sizeof full, "%s%s",
+             encoder && !*k->m->weights.prefix ? k->m->config.arch->prefix : "", name);
     ig_array *x = weights_get(&k->m->weights, name, shape);
     if (!x)
         return error_waiting(IG_ERR_FORMAT);
@@ -197,10 +183,11 @@ static ig_status weights_write(ig_text_model *m, head_kind head, int64_t labels,
 {
     char path[MODEL_PATH];
     snprintf(path, sizeof path, "%.3800s/model.safetensors", folder);
-    collecting k = {m, ig_tensors_new()};
+    collecting k = {m, ig_tensors_new(), true};
     ig_status status = k.set ? ig_scope_begin() : IG_ERR_MEMORY;
     if (status == IG_OK) {
         status = encoder_tensors(m, tensor_collect, &k);
+        k.encoder = false;
         if (status == IG_OK)
             status = head_tensors(m, head, labels, tensor_collect, &k);
         if (status == IG_OK)

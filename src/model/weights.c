@@ -172,16 +172,35 @@ static ig_array *convert(weights *w, const char *name, ig_array *x)
     return ig_tensors_get(w->converted, name);
 }
 
+/* The name of a tensor that differs from `name` in its prefix only; NULL if there is none. */
+static const char *find_similar(const weights *w, const char *name)
+{
+    const size_t n = strlen(name);
+    for (int i = 0; i < w->n; i++)
+        for (int k = 0; k < ig_tensors_count(w->files[i]); k++) {
+            const char *other = ig_tensors_name(w->files[i], k);
+            const size_t m = strlen(other);
+            if (m > n && other[m - n - 1] == '.' && strcmp(other + m - n, name) == 0)
+                return other;
+        }
+    return NULL;
+}
+
 /* The tensor as the file has it. */
 static ig_array *find_checked(const weights *w, const char *name, ig_ints shape)
 {
     char want[128], have[128];
     const char *file = w->n ? w->names[0] : w->folder;
     ig_array *x = find(w, name, &file);
-    if (!x)
-        FAIL_NULL(IG_ERR_FORMAT,
-                  "load '%.250s': the tensor '%.100s' is missing; expected one of shape %s",
-                  w->n > 1 ? w->folder : file, name, shape_text(shape, want));
+    if (!x) {
+        const char *similar = find_similar(w, name);
+        FAIL_NULL(
+            IG_ERR_FORMAT,
+            "load '%.250s': the tensor '%.100s' is missing; expected one of shape %s%s%.100s%s",
+            w->n > 1 ? w->folder : file, name, shape_text(shape, want),
+            similar ? "; there is '" : "", similar ? similar : "",
+            similar ? "', a name that transformers does not load either" : "");
+    }
     if (!same_shape(x, shape))
         FAIL_NULL(IG_ERR_FORMAT,
                   "load '%.250s': the tensor '%.100s' has shape %s; config.json says %s", file,

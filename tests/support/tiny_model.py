@@ -65,12 +65,13 @@ def tensors(head, labels):
     return made
 
 
-def make(folder, head="embed", labels=("no", "yes"), change=None):
-    """Writes config.json, tokenizer.json and model.safetensors; returns the folder. change(tensors) may change weights."""
+def make(folder, head="embed", labels=("no", "yes"), change=None, **more):
+    """Writes config.json, tokenizer.json and model.safetensors; returns the folder. change(tensors) may change weights, and
+    more is added to config.json."""
     os.makedirs(folder, exist_ok=True)
     config = {"model_type": "distilbert", "architectures": ["DistilBert" + HEADS[head]], "dim": WIDTH, "n_layers": LAYERS,
               "n_heads": 4, "hidden_dim": INNER, "vocab_size": len(WORDS), "max_position_embeddings": PLACES,
-              "activation": "gelu", "id2label": {str(i): label for i, label in enumerate(labels)}}
+              "activation": "gelu", "id2label": {str(i): label for i, label in enumerate(labels)}, **more}
     header, at = {}, 0
     values = tensors(head, len(labels))
     if change:
