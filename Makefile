@@ -469,7 +469,7 @@ check:
 	@tests/run --essential
 
 # Warnings of clang's front end in all sources. The fuzz build compiles them, but perhaps with a newer clang.
-check-clang: $(BUILD)/gen/levels.h
+check-clang: $(BUILD)/gen/levels.h $(BUILD)/gen/boundary_calls.inc
 	@printf '%s\n' $(SOURCES) | xargs -P$(JOBS) -n 16 $(CLANG) -fsyntax-only $(LIBRARY)
 	@printf '%s\n' $(filter-out %/limits_arm.c,$(CLI)) | xargs -P$(JOBS) -n 16 $(CLANG) -fsyntax-only $(LIBRARY) -Icli $(CLI_DEFINES)
 	@printf '%s\n' $(wildcard tests/*/*.c bench/*.c) | xargs -P$(JOBS) -n 16 $(CLANG) -fsyntax-only $(TESTING)

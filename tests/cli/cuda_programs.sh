@@ -6,12 +6,18 @@
 # `nvcc: rejects it`, and `sorted` where the order of lines is left open; `check: N` where a program makes that
 # many mistakes to see what is told; its output is then left open under --check.
 #
-# IG_TEST_DEVICES says where they run: "cpu", "opencl", or "nvcc", which is nvcc's own program on a GPU of
-# NVIDIA's.
+# They run on the CPU and on OpenCL, if it is there. CUDA_DEVICES names other devices: "cpu", "opencl", or "nvcc", which is
+# nvcc's own program on a GPU of NVIDIA's.
 . tests/check.sh
 . tests/cuda/comments.sh
 needs_compiler 'CUDA programs'
-devices=${IG_TEST_DEVICES:-cpu}
+devices=${CUDA_DEVICES:-cpu opencl}
+if ! "$ingot" devices 2>/dev/null | grep -q '^opencl:0'; then
+    case $devices in
+    *opencl*) skip 'CUDA programs on OpenCL' 'there is no OpenCL device' ;;
+    esac
+    devices=${devices/opencl/}
+fi
 
 order() { if grep -q '^/\* sorted' "$1"; then sort; else cat; fi; }
 

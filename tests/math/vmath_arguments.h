@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { BLOCK = 1024, BLOCKS = 200 };
+enum { BLOCK = 1024, BLOCKS = 100 };
 
 static uint64_t mix(uint64_t z)
 {
