@@ -202,15 +202,15 @@ IG_API int ig_device_count(void);
 IG_API ig_status ig_device_get(int i, ig_device_info *info);
 
 /* The device on which the calling thread's new arrays are: "cpu" (the default; IG_DEVICE names another),
- * "opencl:0", or "null", which computes nothing and serves to test schedules. A result is where its inputs
- * are, and numbers are on any device; an op of arrays on different devices fails. */
+ * "opencl:0", or "null", which computes nothing and serves to test schedules. A result is where its inputs are. Numbers, and
+ * arrays filled with one (ig_zeros, ig_full), are on any device. An op of arrays on different devices fails. */
 IG_API ig_status ig_set_device(const char *name);
 IG_API const char *ig_device(void);
 /* Where x is. Belongs to the library. NULL if x is NULL. */
 IG_API const char *ig_array_device(const ig_array *x);
-/* Waits until the device (NULL: the current one) has done all that it was given, and tells if something
- * failed. Devices other than the CPU run evaluations behind the caller's back: ig_eval returns when they are
- * queued, and whoever reads a result waits. A result of an evaluation that failed cannot be read. */
+/* Waits until the device (NULL: the current one) has done all that it was given, and fails if a part of it
+ * failed. Devices other than the CPU evaluate asynchronously: ig_eval returns when the work is queued, and
+ * functions that read a result wait for it. A result of an evaluation that failed cannot be read. */
 IG_API ig_status ig_synchronize(const char *device);
 
 /* How contractions (matmul, einsum, convolutions) add their products. All other results have the same bits in
@@ -575,7 +575,7 @@ typedef struct ig_kernel_field {
     ig_dtype dtype;   /* IG_DTYPE_NONE: a struct, a vector or a pointer */
     size_t offset;    /* in what it is in */
     size_t bytes;
-    int64_t count; /* elements of an array, over all its dimensions; 0: it is none */
+    int64_t count; /* elements of an array, over all its dimensions; 0: not an array */
     bool is_union; /* its fields share their place */
     const struct ig_kernel_field *fields; /* of a struct or a vector, in order; of each element */
     int n_fields;
@@ -666,8 +666,8 @@ typedef struct ig_launch {
     const ig_arg *args;
     int n_args;
     double *seconds; /* receives what the device took; may be NULL */
-    /* Looks for mistakes while the kernel runs: accesses out of bounds, races, and so on. What is found
-     * is not done, and the launch fails with IG_ERR_DEVICE and tells. On "cpu" only, and slow. */
+    /* Looks for mistakes while the kernel runs: accesses out of bounds, races, and so on. A wrong access is
+     * not made, and the launch fails with IG_ERR_DEVICE and a report. On "cpu" only, and slow. */
     bool check;
     uint64_t check_loops; /* iterations of one block's warp until a loop is endless; 0: 2^24 */
     ig_kernel_findings *
@@ -686,8 +686,8 @@ typedef struct ig_launch {
 IG_API ig_status ig_module_launch(ig_module *m, const char *kernel, const ig_launch *l,
                                   ig_array **results);
 
-/* What a device on which the kernel was launched computes otherwise than the source says, for people; NULL
- * if nothing. Valid as long as the module. */
+/* How what a device computed for the kernel may differ from what the source says, as text; NULL if it does not, or if the
+ * kernel was not launched there. Valid as long as the module. */
 IG_API const char *ig_module_warnings(const ig_module *m, const char *kernel, const char *device);
 
 /* A kernel as an operation of graphs. */
@@ -712,10 +712,10 @@ typedef struct ig_kernel_call {
 
 /* Writes an array for each parameter that is written, in order, to out, which holds max_out, and returns
  * how many there are; 0 on failure. They are lazy, scheduled, compiled, explained and verified as those of
- * any op. Mistakes in the source are told here, those of
- * a run where it is evaluated. It is known by its content: equal sources, kernels, launches and inputs
- * are computed once. So a kernel must be a function of its arguments; __device__ variables begin each launch
- * as the source has them.
+ * any op. Mistakes in the source are reported here, those of a run when it is evaluated.
+ * A call is identified by its content: equal sources, kernels, launches and inputs are computed once.
+ * So a kernel must be a function of its arguments; at each launch, __device__ variables begin with the
+ * values that the source gives them.
  *
  * A gradient kernel names what it needs: `x`, a parameter of this kernel or what it left there; `grad_y`,
  * a pointer to const, the gradient of a result; `grad_x`, which it writes and which begins as zeros, the
@@ -739,8 +739,8 @@ typedef struct ig_translate_options {
 typedef struct ig_translation {
     char *kernel; /* its name in the source */
     char *entry;  /* and in the text; NULL if it was refused */
-    char *text; /* NULL if the language, or the least device that has it, cannot do what it needs */
-    char *said; /* warnings, or why it was refused: place, reason, remedy; or NULL */
+    char *text;   /* NULL if the language, or the least capable device of it, lacks what it needs */
+    char *said;   /* warnings, or why it was refused: place, reason, remedy; or NULL */
 } ig_translation;
 
 typedef struct ig_translations {
@@ -751,11 +751,11 @@ typedef struct ig_translations {
     char *said; /* about the source as a whole, or NULL */
 } ig_translations;
 
-/* The kernels of a source, whose name is for messages and for the folder of its includes; host code is
- * passed over. Of templates, the instance that is asked for, or those that the source names: its launches,
- * specializations and default arguments. Nothing is computed otherwise than the source says,
- * unless a warning tells so. Release with ig_translations_free; NULL if the source has errors, which are
- * the error's text. */
+/* Translates the kernels of a source. name is for messages and for the folder of its includes; host code is
+ * skipped. Of templates, the instance that is asked for, or those that the source names by launches,
+ * specializations and default arguments. The translation computes what the source says, except where a
+ * warning says that it does not. Release it with ig_translations_free. NULL if the source has errors, which
+ * are the text of the error. */
 IG_API ig_translations *ig_translate(const char *name, const char *source,
                                      const ig_translate_options *options);
 IG_API void ig_translations_free(ig_translations *t);
@@ -1302,7 +1302,7 @@ IG_API ig_array *ig_nn_layer_norm(ig_model *m, const char *name, ig_array *x, do
 IG_API ig_array *ig_nn_rms_norm(ig_model *m, const char *name, ig_array *x, double eps);
 /* Normalizes by channel (axis 1): with the statistics of the batch in training, with running statistics in
  * inference. Each step moves these ("running_mean", "running_var") by a share of momentum, say 0.1, towards
- * those of the batch. */
+ * those of the batch. group_norm normalizes groups of channels and has no running statistics. */
 IG_API ig_array *ig_nn_batch_norm(ig_model *m, const char *name, ig_array *x, double momentum,
                                   double eps);
 IG_API ig_array *ig_nn_group_norm(ig_model *m, const char *name, ig_array *x, int64_t groups,
@@ -1384,8 +1384,8 @@ IG_API void ig_tensors_free(ig_tensors *t);
 
 /* Adds x, or replaces the array of that name. The set keeps a reference to x. */
 IG_API ig_status ig_tensors_put(ig_tensors *t, const char *name, ig_array *x);
-IG_API int ig_tensors_count(const ig_tensors *t);
-/* The number of arrays, and the name of the i-th, valid as long as the set; NULL if there is none. */
+IG_API int ig_tensors_count(const ig_tensors *t); /* The number of arrays. */
+/* The name of the i-th array, valid as long as the set; NULL if there is none. */
 IG_API const char *ig_tensors_name(const ig_tensors *t, int i);
 /* The array of that name, borrowed from the set; NULL, without an error, if there is none. */
 IG_API ig_array *ig_tensors_get(const ig_tensors *t, const char *name);
