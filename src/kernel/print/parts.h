@@ -176,6 +176,12 @@ const char *print_type(printer *p, const kernel_type *t, uint8_t space, bool sto
 const char *print_align(printer *p, uint32_t bytes);
 void print_structs(printer *p);
 
+/* ---- constant.c ---- */
+
+void print_constant(printer *p, const kernel_expr *e, int level);
+/* The integer u of the type t. */
+void print_integer(printer *p, const kernel_type *t, uint64_t u, int level);
+
 /* ---- expr.c ---- */
 
 enum {
