@@ -1,4 +1,4 @@
-/* User kernels in graphs: what kernel_node.c and kernel_grad.c share. */
+/* User kernels in graphs: what kernel_node.c, kernel_grad.c and kernel_launch.c share. */
 #ifndef ENGINE_KERNEL_PARTS_H
 #define ENGINE_KERNEL_PARTS_H
 

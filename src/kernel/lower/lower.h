@@ -76,10 +76,11 @@ typedef struct lower {
                     1]; /* registers that the machine fills, by origin; CODE_NONE: none yet */
 } lower;
 
-/* ---- lower.c ---- */
+/* ---- build.c ---- */
 
 /* Ends the lowering with an error that the user can act on. */
 _Noreturn void lower_fail(lower *l, ig_status status, const char *format, ...) IG_PRINTF(3, 4);
+int32_t lower_register(lower *l, code_reg r);
 /* A register of a dtype: for one value, or a variable that is written more than once. */
 int32_t lower_temp(lower *l, ig_dtype d);
 int32_t lower_variable(lower *l, ig_dtype d);
@@ -99,6 +100,9 @@ int lower_open(lower *l, code_op op, int32_t condition);
 void lower_else(lower *l, int begin);
 void lower_close(lower *l, int begin);
 void lower_leave(lower *l, code_op op, int level);
+
+/* ---- lower.c ---- */
+
 /* bytes of the lane's local memory. */
 int32_t lower_local(lower *l, uint64_t bytes, uint32_t align);
 /* The object of a variable, or of what a parameter points to, at offset from the origin. */
