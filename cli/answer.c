@@ -1,5 +1,6 @@
 /* ingot answer: where a text answers a question. */
 #include "text/common.h"
+#include "progress.h"
 
 #include <errno.h>
 #include <math.h>
@@ -8,15 +9,17 @@
 
 #include <ingot.h>
 
-enum { CONTEXT_MOST = 64 << 20, ANSWER_TOKENS = 30, OVERLAP_TOKENS = 128 };
+/* Windows as the question-answering pipeline of transformers makes them. */
+enum { CONTEXT_MOST = 64 << 20, WINDOW_TOKENS = 384, OVERLAP_TOKENS = 128, WINDOW_BATCH = 8 };
 
 typedef struct answering {
     text_settings set;
-    const char *file; /* the context */
+    const char *file;    /* the context */
+    int64_t most_tokens; /* of an answer */
+    bool none;           /* there may be no answer */
     ig_text_model *model;
     ig_text_info info;
     ig_text context;
-    ig_encoding *tokens; /* of the context */
 } answering;
 
 typedef struct span {
@@ -24,118 +27,191 @@ typedef struct span {
     size_t start, end; /* bytes of the context */
 } span;
 
-/* The best answer in one window, which begins at byte `first` of the context. */
-static void window_search(const ig_encoding *e, const float *logits, size_t first, span *best)
+/* A question and the whole context as tokens. Windows are the same tokens with a part of the context. */
+typedef struct question {
+    const ig_encoding *all;
+    int first, last; /* the tokens of the context */
+    int room;        /* tokens of the context in a window */
+    span best;
+    double none; /* the smallest probability, of all windows, that it has no answer */
+} question;
+
+/* ---- windows ---------------------------------------------------------------------------------- */
+
+/* The tokens of a window, which the caller releases with free(out->ids): before the context, n of the context from `first`,
+ * and behind it. */
+static void window_make(const question *q, int first, int n, ig_encoding *out)
 {
-    double start_sum = 0, end_sum = 0, most[2] = {-INFINITY, -INFINITY};
+    const ig_encoding *all = q->all;
+    const int behind = all->n - q->last, count = q->first + n + behind;
+    int32_t *words = heap_get((size_t)count * 5 * sizeof *words);
+    uint8_t *bytes = heap_get((size_t)count * 3);
+    const int32_t *const wide[] = {all->ids, all->types, all->starts, all->ends, all->words};
+    const uint8_t *const narrow[] = {(const uint8_t *)all->sequences, all->mask, all->special};
+    for (int i = 0; i < count; i++) {
+        const int from = i < q->first       ? i
+                         : i < q->first + n ? first + i - q->first
+                                            : q->last + i - q->first - n;
+        for (int k = 0; k < 5; k++)
+            words[k * count + i] = wide[k][from];
+        for (int k = 0; k < 3; k++)
+            bytes[k * count + i] = narrow[k][from];
+    }
+    *out = (ig_encoding){.n = count,
+                         .ids = words,
+                         .types = words + count,
+                         .starts = words + 2 * count,
+                         .ends = words + 3 * count,
+                         .words = words + 4 * count,
+                         .sequences = (const int8_t *)bytes,
+                         .mask = bytes + count,
+                         .special = bytes + 2 * count};
+}
+
+static void window_free(ig_encoding *e)
+{
+    free((int32_t *)e->ids);
+    free((int8_t *)e->sequences);
+}
+
+/* A token that may begin or end an answer. The first one, [CLS], stands for no answer. */
+static bool is_allowed(const ig_encoding *e, int i)
+{
+    return e->sequences[i] == 1 || (i == 0 && e->special[0]);
+}
+
+/* The softmax of the begins (column 0) or ends (column 1) over the allowed tokens. */
+static double *column_softmax(const ig_encoding *e, const float *logits, int column)
+{
+    double *p = heap_get((size_t)e->n * sizeof *p), most = -INFINITY, sum = 0;
     for (int i = 0; i < e->n; i++)
-        for (int k = 0; k < 2 && e->sequences[i] == 1; k++)
-            most[k] = logits[2 * i + k] > most[k] ? logits[2 * i + k] : most[k];
+        if (is_allowed(e, i))
+            most = fmax(most, (double)logits[2 * i + column]);
     for (int i = 0; i < e->n; i++) {
-        start_sum += e->sequences[i] == 1 ? exp(logits[2 * i] - most[0]) : 0;
-        end_sum += e->sequences[i] == 1 ? exp(logits[2 * i + 1] - most[1]) : 0;
+        p[i] = is_allowed(e, i) ? exp((double)logits[2 * i + column] - most) : 0;
+        sum += p[i];
     }
-    for (int i = 0; i < e->n; i++) {
-        if (e->sequences[i] != 1)
-            continue;
-        for (int j = i; j < e->n && j < i + ANSWER_TOKENS && e->sequences[j] == 1; j++) {
-            const double score = exp(logits[2 * i] - most[0]) / start_sum *
-                                 exp(logits[2 * j + 1] - most[1]) / end_sum;
-            if (score > best->score)
-                *best = (span){score, first + (size_t)e->starts[i], first + (size_t)e->ends[j]};
-        }
-    }
+    for (int i = 0; i < e->n; i++)
+        p[i] /= sum;
+    return p;
 }
 
-/* The last token of the window that begins at `first`: windows end before a word begins. */
-static int window_end(const ig_encoding *all, int first, int room)
+/* The bytes of the tokens i to j of the context, extended to whole words. */
+static span span_of(const ig_encoding *e, int i, int j, double score)
 {
-    int end = first + room < all->n ? first + room : all->n;
-    if (end == all->n)
-        return end;
-    int cut = end;
-    while (cut > first + room / 2 && all->words[cut] == all->words[cut - 1])
-        cut--;
-    return all->words[cut] != all->words[cut - 1] ? cut : end;
+    while (e->words[i] >= 0 && e->sequences[i - 1] == 1 && e->words[i - 1] == e->words[i])
+        i--;
+    while (e->words[j] >= 0 && j + 1 < e->n && e->sequences[j + 1] == 1 &&
+           e->words[j + 1] == e->words[j])
+        j++;
+    return (span){score, (size_t)e->starts[i], (size_t)e->ends[j]};
 }
 
-static bool window_run(const answering *a, ig_text question, int first, int last, span *best)
+static void window_search(const answering *a, question *q, const ig_encoding *e,
+                          const float *logits)
 {
-    const ig_encoding *all = a->tokens;
-    const size_t begin = (size_t)all->starts[first], end = (size_t)all->ends[last - 1];
-    const ig_text part = {a->context.at + begin, end - begin};
-    const ig_encode_options options = {.max_length = a->info.max_length, .pad = -1};
-    ig_encoding *e =
-        ig_tokenizer_encode(ig_text_model_tokenizer(a->model), &question, &part, 1, &options);
-    bool fine = e && ig_scope_begin() == IG_OK;
-    if (fine) {
-        ig_array *hidden = ig_text_model_hidden(a->model, e, 1);
-        ig_array *x = hidden ? ig_text_model_head(a->model, "answer", hidden, NULL, 0) : NULL;
-        x = x ? ig_astype(x, IG_F32) : NULL;
-        const float *logits = x ? ig_data(x) : NULL;
-        fine = logits != NULL;
-        if (fine)
-            window_search(e, logits, begin, best);
-        ig_scope_end();
-    }
-    ig_free(e);
-    return fine;
+    double *start = column_softmax(e, logits, 0), *end = column_softmax(e, logits, 1);
+    if (e->special[0])
+        q->none = fmin(q->none, start[0] * end[0]);
+    for (int i = 0; i < e->n; i++)
+        for (int j = i; e->sequences[i] == 1 && j < e->n && j < i + a->most_tokens; j++)
+            if (e->sequences[j] == 1 && start[i] * end[j] > q->best.score)
+                q->best = span_of(e, i, j, start[i] * end[j]);
+    free(start);
+    free(end);
 }
 
-static bool question_run(const answering *a, ig_text question, span *best)
+static bool windows_run(const answering *a, question *q, const ig_encoding *windows, int n)
 {
-    const ig_encode_options plain = {.plain = true, .max_length = -1, .pad = -1};
-    ig_encoding *q =
-        ig_tokenizer_encode(ig_text_model_tokenizer(a->model), &question, NULL, 1, &plain);
-    if (!q)
+    if (ig_scope_begin() != IG_OK)
         return false;
-    const int special = 4, room = a->info.max_length - special - q->n;
-    ig_free(q);
-    if (room < 8) {
-        ig_fail(IG_ERR_ARGUMENT,
-                "the question is too long: it leaves room for %d tokens of the context",
-                room < 0 ? 0 : room);
-        return false;
-    }
-    const int overlap = OVERLAP_TOKENS < room / 2 ? OVERLAP_TOKENS : room / 2;
+    ig_array *hidden = ig_text_model_hidden(a->model, windows, n);
+    ig_array *x = hidden ? ig_text_model_head(a->model, "answer", hidden, NULL, 0) : NULL;
+    x = x ? ig_astype(x, IG_F32) : NULL;
+    const float *logits = x ? ig_data(x) : NULL;
+    for (int i = 0; i < n && logits; i++)
+        window_search(a, q, &windows[i], logits + 2 * i * ig_dim(x, 1));
+    ig_scope_end();
+    return logits != NULL;
+}
+
+/* ---- questions -------------------------------------------------------------------------------- */
+
+/* All windows of a question, some at a time. */
+static bool question_run(const answering *a, question *q)
+{
+    const int overlap = OVERLAP_TOKENS < q->room / 2 ? OVERLAP_TOKENS : q->room / 2;
     bool fine = true;
-    for (int first = 0; first < a->tokens->n && fine;) {
-        const int last = window_end(a->tokens, first, room);
-        fine = window_run(a, question, first, last, best);
-        if (last == a->tokens->n)
-            break;
-        int next = last - overlap;
-        while (next > first + 1 && a->tokens->words[next] == a->tokens->words[next - 1])
-            next--;
-        first = next > first ? next : last;
+    for (int first = q->first, end = first; end < q->last && fine;) {
+        ig_encoding windows[WINDOW_BATCH];
+        int n = 0;
+        for (; n < WINDOW_BATCH && end < q->last; n++) {
+            end = q->last - first < q->room ? q->last : first + q->room;
+            window_make(q, first, end - first, &windows[n]);
+            first += q->room - overlap;
+        }
+        fine = !interrupt_asked() && windows_run(a, q, windows, n);
+        for (int i = 0; i < n; i++)
+            window_free(&windows[i]);
     }
     return fine;
+}
+
+/* Encodes a question with the context, and finds where the context is in it. */
+static bool question_begin(const answering *a, ig_text text, ig_encoding *all, question *q)
+{
+    const int most = a->info.max_length < WINDOW_TOKENS ? a->info.max_length : WINDOW_TOKENS;
+    *q = (question){.all = all, .none = 1};
+    while (q->first < all->n && all->sequences[q->first] != 1)
+        q->first++;
+    for (q->last = q->first; q->last < all->n && all->sequences[q->last] == 1;)
+        q->last++;
+    q->room = most - (all->n - (q->last - q->first));
+    if (q->room < 8)
+        ig_fail(IG_ERR_ARGUMENT,
+                "the question '%.*s...' is too long: it leaves room for %d tokens of the context",
+                text.bytes < 40 ? (int)text.bytes : 40, text.at, q->room < 0 ? 0 : q->room);
+    return q->room >= 8;
+}
+
+static void span_add(const answering *a, const span *best, str *out)
+{
+    char *found = heap_get(best->end - best->start + 1);
+    memcpy(found, a->context.at + best->start, best->end - best->start);
+    if (a->set.json) {
+        str_puts(out, "{\"schema\": 1, \"answer\": ");
+        json_string(out, found);
+        str_printf(out, ", \"start\": %zu, \"end\": %zu, \"probability\": ", best->start,
+                   best->end);
+        json_float(out, best->score);
+        str_puts(out, "}\n");
+    } else {
+        str_visible(out, found);
+        str_printf(out, "\t%.4f\n", best->score);
+    }
+    free(found);
 }
 
 static bool answer(void *context, const ig_text *texts, int n, str *out)
 {
     const answering *a = context;
-    for (int i = 0; i < n; i++) {
-        span best = {0};
-        if (!question_run(a, texts[i], &best))
-            return false;
-        char *found = heap_get(best.end - best.start + 1);
-        memcpy(found, a->context.at + best.start, best.end - best.start);
-        if (a->set.json) {
-            str_puts(out, "{\"schema\": 1, \"answer\": ");
-            json_string(out, found);
-            str_printf(out, ", \"start\": %zu, \"end\": %zu, \"probability\": ", best.start,
-                       best.end);
-            json_float(out, best.score);
-            str_puts(out, "}\n");
-        } else {
-            str_visible(out, found);
-            str_printf(out, "\t%.4f\n", best.score);
-        }
-        free(found);
+    const ig_encode_options options = {.max_length = -1, .pad = -1};
+    bool fine = true;
+    for (int i = 0; i < n && fine; i++) {
+        question q;
+        ig_encoding *all = ig_tokenizer_encode(ig_text_model_tokenizer(a->model), &texts[i],
+                                               &a->context, 1, &options);
+        fine = all && question_begin(a, texts[i], all, &q) && question_run(a, &q);
+        if (fine && a->none && q.none > q.best.score)
+            q.best = (span){.score = q.none};
+        if (fine)
+            span_add(a, &q.best, out);
+        ig_free(all);
     }
-    return true;
+    return fine;
 }
+
+/* ---- the verb --------------------------------------------------------------------------------- */
 
 static int context_read(const command *c, answering *a)
 {
@@ -151,21 +227,23 @@ static int context_read(const command *c, answering *a)
         return EXIT_INPUT;
     }
     const ig_encode_options plain = {.plain = true, .max_length = -1, .pad = -1};
-    a->tokens =
+    ig_encoding *tokens =
         ig_tokenizer_encode(ig_text_model_tokenizer(a->model), &a->context, NULL, 1, &plain);
-    if (a->tokens && a->tokens->n == 0) {
+    const bool empty = tokens && tokens->n == 0;
+    if (empty)
         say(c, "%s: it has no text", a->file);
-        return EXIT_INPUT;
-    }
-    return a->tokens ? -1 : fail_library(c);
+    ig_free(tokens);
+    return empty ? EXIT_INPUT : tokens ? -1 : fail_library(c);
 }
 
 int verb_answer(int argc, char **argv)
 {
-    answering a = {0};
+    answering a = {.most_tokens = 15};
     const option options[] = {
         {"--context", 'c', "FILE", option_text, &a.file, "the text that has the answer"},
         TEXT_OPTIONS(a.set),
+        {"--tokens", 0, "N", option_count, &a.most_tokens, "the most tokens of an answer (15)"},
+        FLAG("--none", &a.none, "answers nothing where this is more probable (SQuAD 2 models)"),
         FLAG("--json", &a.set.json, "prints JSON, an object for each question, schema 1"),
         FLAG("--quiet", &a.set.quiet, "shows no progress"),
         ENGINE_OPTIONS(a.set.engine),
@@ -173,8 +251,8 @@ int verb_answer(int argc, char **argv)
     const command c = {
         "answer", "--model DIR --context FILE [options] [QUESTION...]",
         "Prints the part of a text that answers a question, and its probability, by a model for\n"
-        "question answering. A long text is read in windows that overlap. Without QUESTION, lines\n"
-        "of standard input are answered as they arrive.\n\n"
+        "question answering. A long text is read in windows of 384 tokens that overlap by 128.\n"
+        "Without QUESTION, lines of standard input are answered as they arrive.\n\n"
         "  ingot answer --model DIR --context page.txt \"Who wrote it?\"",
         options};
     int code = options_read(&c, &argc, argv);
@@ -188,7 +266,6 @@ int verb_answer(int argc, char **argv)
         code = context_read(&c, &a);
     if (code < 0)
         code = text_loop(&c, &a.set, argv, argc, answer, &a);
-    ig_free(a.tokens);
     free((char *)a.context.at);
     ig_text_model_free(a.model);
     return code;

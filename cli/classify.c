@@ -56,7 +56,7 @@ static void labels_add(const classifier *k, const double *p, str *out)
 
 static bool answer_texts(void *context, const ig_text *texts, int n, str *out)
 {
-    const classifier *k = context;
+    classifier *k = context;
     ig_text *first = heap_get((size_t)n * 2 * sizeof *first), *second = first + n;
     memcpy(first, texts, (size_t)n * sizeof *first);
     for (int i = 0; i < n && k->pairs; i++)
@@ -73,6 +73,7 @@ static bool answer_texts(void *context, const ig_text *texts, int n, str *out)
             probabilities(logits, k->info.n_labels, k->info.many_labels, p);
         labels_add(k, p, out);
     }
+    text_cut_count(&k->set, k->model, &k->info, texts, n);
     free(p);
     free(first);
     return rows != NULL;
@@ -171,7 +172,7 @@ static void words_add(const classifier *k, ig_text text, const ig_encoding *e, c
 
 static bool answer_words(void *context, const ig_text *texts, int n, str *out)
 {
-    const classifier *k = context;
+    classifier *k = context;
     const ig_encode_options options = {.max_length = k->info.max_length, .pad = -1};
     ig_encoding *all =
         ig_tokenizer_encode(ig_text_model_tokenizer(k->model), texts, NULL, n, &options);
@@ -187,6 +188,7 @@ static bool answer_words(void *context, const ig_text *texts, int n, str *out)
             words_add(k, texts[first + i], &all[first + i], rows + i * ig_dim(x, 1) * ig_dim(x, 2),
                       out);
     }
+    text_cut_count(&k->set, k->model, &k->info, texts, n);
     ig_free(all);
     return fine;
 }

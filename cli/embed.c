@@ -24,6 +24,7 @@ static bool answer(void *context, const ig_text *texts, int n, str *out)
     const float *rows = x ? ig_data(x) : NULL;
     if (!rows)
         return false;
+    text_cut_count(&e->set, e->model, &e->info, texts, n);
     if (e->similar) {
         e->vectors = heap_resize(e->vectors, (size_t)(e->n + n) * (size_t)width * sizeof *rows);
         memcpy(e->vectors + e->n * width, rows, (size_t)n * (size_t)width * sizeof *rows);

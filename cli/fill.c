@@ -1,5 +1,8 @@
 /* ingot fill: the words that fit a gap. */
 #include "text/common.h"
+#include "progress.h"
+
+#include "base/json.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,38 +15,89 @@ typedef struct filler {
     ig_text_info info;
     int64_t top;
     const char *mask; /* how the model writes the gap */
+    bool bytes;       /* tokens are bytes, each written as a letter */
 } filler;
 
 /* Any model accepts [MASK] and <mask>. */
-static char *mask_replace(const filler *f, ig_text text, size_t *bytes)
+static char *mask_replace(const filler *f, ig_text line, size_t *bytes)
 {
     static const char *const names[] = {"[MASK]", "<mask>"};
     str t = {0};
-    for (size_t i = 0; i < text.bytes;) {
+    for (size_t i = 0; i < line.bytes;) {
         size_t n = 0;
         for (int j = 0; j < 2 && !n; j++)
-            if (text.bytes - i >= 6 && memcmp(text.at + i, names[j], 6) == 0)
+            if (line.bytes - i >= 6 && memcmp(line.at + i, names[j], 6) == 0)
                 n = 6;
         if (n)
             str_puts(&t, f->mask);
         else
-            str_add(&t, text.at + i, 1);
+            str_add(&t, line.at + i, 1);
         i += n ? n : 1;
     }
     *bytes = t.n;
     return t.s ? t.s : heap_string("");
 }
 
-/* A token as a word: without the marks of its tokenizer. */
-static void word_add(str *t, const char *token)
+static const char blank_byte[] = "\xc4\xa0", blank_mark[] = "\xe2\x96\x81"; /* of a blank */
+
+/* True if the tokenizer is byte-level: the blank before a word is then the byte 32, written as a letter. */
+static bool tokens_are_bytes(const ig_tokenizer *tokenizer)
 {
-    static const char *const marks[] = {"\xc4\xa0", "\xe2\x96\x81"}; /* of a blank before it */
-    if (strncmp(token, "##", 2) == 0)
-        token += 2;
-    for (int i = 0; i < 2; i++)
-        if (strncmp(token, marks[i], strlen(marks[i])) == 0)
-            token += strlen(marks[i]);
-    str_puts(t, token);
+    const ig_text words = {"a a", 3};
+    const ig_encode_options plain = {.plain = true, .max_length = -1, .pad = -1};
+    ig_encoding *e = ig_tokenizer_encode(tokenizer, &words, NULL, 1, &plain);
+    bool found = false;
+    for (int i = 0; e && i < e->n; i++) {
+        const char *token = ig_tokenizer_token(tokenizer, e->ids[i]);
+        found |= token && strncmp(token, blank_byte, 2) == 0;
+    }
+    if (!e)
+        ig_error(NULL); /* the texts will fail in the same way */
+    ig_free(e);
+    return found;
+}
+
+/* The byte that a letter of a byte-level token stands for: itself if it can be printed, else the n-th other is 256 + n. -1:
+ * none. */
+static int byte_of(int letter)
+{
+    int other = 256;
+    for (int byte = 0; byte < 256; byte++) {
+        const bool printed =
+            (byte >= '!' && byte <= '~') || (byte >= 0xa1 && byte <= 0xac) || byte >= 0xae;
+        if ((printed ? byte : other) == letter)
+            return byte;
+        other += !printed;
+    }
+    return -1;
+}
+
+/* Adds the text of a byte-level token; the token as it is, if it is an added token or a part of a character. */
+static void bytes_add(str *t, const char *token)
+{
+    str word = {0};
+    bool fine = true;
+    for (const unsigned char *c = (const unsigned char *)token; *c && fine;) {
+        const bool two = (c[0] & 0xe0) == 0xc0 && (c[1] & 0xc0) == 0x80;
+        const int byte = *c < 0x80 ? *c : two ? byte_of((c[0] & 0x1f) << 6 | (c[1] & 0x3f)) : -1;
+        const char one = (char)byte;
+        fine = byte > 0;
+        str_add(&word, &one, 1);
+        c += two ? 2 : 1;
+    }
+    str_puts(t, fine && word.s && json_is_utf8(word.s) ? word.s : token);
+    str_free(&word);
+}
+
+/* A token as a word: without the mark of the blank before it. */
+static void word_add(const filler *f, str *t, const char *token)
+{
+    if (strncmp(token, blank_mark, 3) == 0)
+        str_puts(t, token + 3);
+    else if (f->bytes)
+        bytes_add(t, strncmp(token, blank_byte, 2) == 0 ? token + 2 : token);
+    else
+        str_puts(t, token);
 }
 
 static void gap_add(const filler *f, const float *logits, int vocabulary, int gap, str *out)
@@ -58,7 +112,7 @@ static void gap_add(const filler *f, const float *logits, int vocabulary, int ga
         for (int i = 1; i < vocabulary; i++)
             best = p[i] > p[best] ? i : best;
         const char *token = ig_tokenizer_token(tokenizer, best);
-        word_add(&word, token ? token : "");
+        word_add(f, &word, token ? token : "");
         if (f->set.json) {
             str_puts(out, k ? ", {\"word\": " : "{\"word\": ");
             json_string(out, word.s ? word.s : "");
@@ -108,15 +162,15 @@ static bool text_fill(const filler *f, const ig_encoding *e, bool first, str *ou
 
 static bool answer(void *context, const ig_text *texts, int n, str *out)
 {
-    const filler *f = context;
+    filler *f = context;
     const ig_encode_options options = {.max_length = f->info.max_length, .pad = -1};
     bool fine = true;
-    for (int i = 0; i < n && fine; i++) {
+    for (int i = 0; i < n && fine && !interrupt_asked(); i++) {
         size_t bytes = 0;
         char *copy = mask_replace(f, texts[i], &bytes);
-        const ig_text text = {copy, bytes};
+        const ig_text line = {copy, bytes};
         ig_encoding *e =
-            ig_tokenizer_encode(ig_text_model_tokenizer(f->model), &text, NULL, 1, &options);
+            ig_tokenizer_encode(ig_text_model_tokenizer(f->model), &line, NULL, 1, &options);
         const size_t before = out->n;
         fine = e && ig_scope_begin() == IG_OK;
         if (fine) {
@@ -127,6 +181,8 @@ static bool answer(void *context, const ig_text *texts, int n, str *out)
             out->n = before;
             out->s[before] = 0;
         }
+        if (fine)
+            text_cut_count(&f->set, f->model, &f->info, &line, 1);
         ig_free(e);
         free(copy);
     }
@@ -159,6 +215,7 @@ int verb_fill(int argc, char **argv)
     }
     if (code < 0) {
         f.mask = ig_tokenizer_token(ig_text_model_tokenizer(f.model), f.info.mask_id);
+        f.bytes = tokens_are_bytes(ig_text_model_tokenizer(f.model));
         code = text_loop(&c, &f.set, argv, argc, answer, &f);
     }
     ig_text_model_free(f.model);

@@ -66,6 +66,15 @@ def test_embed():
     check("another device", max(abs(a - b) for a, b in zip(gang, one[0]["vector"])) < 1e-5, gang)
 
 
+def test_cut():
+    """A note counts the texts that are longer than the model reads."""
+    long = "the cat is good . " * 20
+    for verb, head in (("embed", "embed"), ("classify", "classify"), ("classify", "tag"), ("fill", "fill")):
+        done = run(verb, "--model", FOLDERS[head], long, "cat", long)
+        check(f"{verb}: long texts", "2 of 3 texts have more than 48 tokens" in done.stderr, done.stderr)
+        check(f"{verb}: short texts", run(verb, "--model", FOLDERS[head], "cat").stderr == "")
+
+
 def test_lower_case():
     """sentence_bert_config.json may lower case only where the tokenizer does too."""
     folder = shutil.copytree(FOLDERS["embed"], path("cased"))
@@ -296,7 +305,7 @@ done = subprocess.run([INGOT, "tokens", "--model", FOLDERS["embed"], "x"], captu
 if "utf8proc" in done.stderr:
     skip("all", "the library utf8proc is not there")
     finish()
-for test in (test_tokens, test_embed, test_lower_case, test_wrong_folders, test_same, test_defects, test_classify,
+for test in (test_tokens, test_embed, test_cut, test_lower_case, test_wrong_folders, test_same, test_defects, test_classify,
              test_regression, test_entities, test_fill, test_answer, test_stream, test_train, test_train_interrupted,
              test_mistakes):
     attempt(test.__name__, test)

@@ -31,7 +31,7 @@ try:
     import transformers
     from safetensors.torch import load_file, save_file
     from transformers.trainer_pt_utils import get_parameter_names
-    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
+    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 except ImportError as error:
     skip("all", f"the Python package {error.name} is not there")
     finish()
@@ -40,7 +40,7 @@ torch.set_num_threads(2)
 PART, PARTS = map(int, os.environ.get("INGOT_PART", "1/1").split("/"))
 transformers.logging.set_verbosity_error()
 transformers.logging.disable_progress_bar()
-WORDS = ("the cat sat on a mat and looked at old books while rain fell over quiet streets near our small house where "
+WORDS = ("the cat sat on a caf\u00e9 mat and looked at old books while rain fell over quiet streets near our small house where "
          "people talk about science music food travel history money love war peace time").split()
 PLACE = tempfile.TemporaryDirectory(prefix="ingot-text-")
 
@@ -276,6 +276,82 @@ def test_variants():
             check(f"{name}{suffix} without architectures", key in (json.loads(done.stdout) if done.stdout else {}), done.stderr)
 
 
+# ---- words and answers ----------------------------------------------------------------------------
+
+
+def test_words():
+    """Words for a gap: their order, probabilities, and the bytes of byte-level tokens."""
+    folder = os.path.join(PLACE.name, "words")
+    model, tokenizer = random_model("Roberta", "ForMaskedLM", folder)
+    with torch.no_grad():
+        model.lm_head.bias[tokenizer.encode(" caf\u00e9").ids[1:-1]] += 9
+    model.save_pretrained(folder)
+    ids = tokenizer.encode("the<mask> sat on<mask>.").ids
+    with torch.no_grad():
+        p = model(input_ids=torch.tensor([ids])).logits[0].softmax(-1)
+    done = subprocess.run([INGOT, "fill", "--model", folder, "--json", "--top", "6", "the<mask> sat on[MASK]."],
+                          capture_output=True, text=True, check=False)
+    gaps = json.loads(done.stdout)["gaps"]
+    places = [i for i, token in enumerate(ids) if token == tokenizer.token_to_id("<mask>")]
+    check("two gaps", len(gaps) == len(places) == 2, gaps)
+    decoder = decoders.ByteLevel()
+    for gap, place in zip(gaps, places):
+        values, best = p[place].topk(6)
+        check("the words of a gap", [word["id"] for word in gap] == best.tolist(), gap)
+        close("their probabilities", np.array([word["probability"] for word in gap]), values.numpy(), 1e-5)
+        check("their text", [word["word"] for word in gap] ==
+              [decoder.decode([tokenizer.id_to_token(i)]).removeprefix(" ") for i in best.tolist()], gap)
+    check("a byte is not a letter", not any("\u00c3" in word["word"] for gap in gaps for word in gap), gaps)
+
+
+def expected_answer(model, tokenizer, question, context, length, most, none):
+    """As the pipeline of transformers 4 finds it: probability, begin and end in characters."""
+    room = length - len(tokenizer.encode(question, "").ids)
+    tokenizer.enable_truncation(length, stride=min(128, room // 2), strategy="only_second")
+    whole = tokenizer.encode(question, context)
+    tokenizer.no_truncation()
+    best, nothing = (0, 0, 0), 1
+    for e in (whole, *whole.overflowing):
+        with torch.no_grad():
+            out = model(input_ids=torch.tensor([e.ids]), token_type_ids=torch.tensor([e.type_ids]))
+        inside = [i for i, sequence in enumerate(e.sequence_ids) if sequence == 1]
+        start, end = (torch.stack([row[0, [0, *inside]]]).double().softmax(-1)[0].tolist()
+                      for row in (out.start_logits, out.end_logits))
+        nothing = min(nothing, start[0] * end[0])
+        for i in range(len(inside)):
+            for j in range(i, min(i + most, len(inside))):
+                score = start[i + 1] * end[j + 1]
+                if score > best[0]:
+                    words = [e.word_ids[inside[i]], e.word_ids[inside[j]]]
+                    best = (score, min(e.offsets[k][0] for k in inside if e.word_ids[k] == words[0]),
+                            max(e.offsets[k][1] for k in inside if e.word_ids[k] == words[1]))
+    return (nothing, 0, 0) if none and nothing > best[0] else best
+
+
+def test_answers():
+    folder, page = os.path.join(PLACE.name, "answers"), os.path.join(PLACE.name, "page.txt")
+    model, tokenizer = random_model("Bert", "ForQuestionAnswering", folder)
+    with torch.no_grad():
+        model.qa_outputs.weight.mul_(8)  # so that answers are probable
+    model.save_pretrained(folder)
+    questions = ["who?", "where people talk about the small house?"]
+    kinds = set()
+    for count, most, none in ((1, 15, False), (3, 15, True), (12, 4, False), (30, 15, True)):
+        context = " ".join(sentences(count, count))
+        with open(page, "w", encoding="utf-8") as file:
+            file.write(context)
+        done = subprocess.run([INGOT, "answer", "--model", folder, "--context", page, "--json", "--tokens", str(most),
+                               *(["--none"] if none else []), *questions], capture_output=True, text=True, check=False)
+        for question, line in zip(questions, done.stdout.splitlines() or [done.stderr] * 2):
+            got, expected = json.loads(line), expected_answer(model, tokenizer, question, context, 96, most, none)
+            close(f"an answer in {count} sentences", np.array([got["probability"]]), np.array([expected[0]]), 1e-5)
+            check("its place in bytes", [got["start"], got["end"]] == [len(context[:i].encode()) for i in expected[1:]],
+                  (got, expected))
+            check("its text", got["answer"] == context[expected[1]:expected[2]], got)
+            kinds.add(got["answer"] == "")
+    check("some questions have an answer", False in kinds)
+
+
 # ---- sentence-transformers ------------------------------------------------------------------------
 
 
@@ -329,17 +405,31 @@ def test_vectors():
         save_file({prefix + name: value.detach() for name, value in module.state_dict().items()},
                   os.path.join(folder, f"{number}_{names[number]}", "model.safetensors"))
     with torch.no_grad():
-        x = torch.tensor(np.stack([np.concatenate([h.max(0), h.mean(0)]) for h in hidden]))
+        x = torch.tensor(np.stack([np.concatenate([h.mean(0), h.max(0)]) for h in hidden]))
         x = torch.tanh(dense[0](torch.nn.functional.normalize(x, dim=-1)))
         expected = torch.nn.functional.normalize(norm(dense[1](x)), dim=-1).numpy()
     for dtype, bound in (("f32", 1e-5), ("f16", 0.01)):
         close(f"two dense layers and a norm, {dtype}", tool(folder, "embed", lines, "cpu", dtype), expected, bound)
 
+    names = ["Transformer", "Pooling"]
+    modules_write(folder, names, {1: {"pooling_mode": "cls"}})
+    prompts = {"default_prompt_name": "query", "prompts": {"query": "the cat ", "other": "rain "}}
+    write_json(os.path.join(folder, "config_sentence_transformers.json"), prompts)
+    expected = np.stack([model(input_ids=torch.tensor([tokenizer.encode("the cat " + line).ids])).last_hidden_state[0, 0]
+                         .detach().numpy() for line in lines])
+    close("the default prompt", tool(folder, "embed", lines), expected, 1e-5)
+
     def refused(name, message, *words):
         done = subprocess.run([INGOT, "embed", "--model", folder, "x"], capture_output=True, text=True, check=False)
         check(name, done.returncode in (4, 5) and all(word in done.stderr for word in (message, *words)), done.stderr)
 
-    modules_write(folder, [*names[:3], "Dense"], {3: {**configs[3], "in_features": 95}})
+    modules_write(folder, names, {1: {"pooling_mode": "cls", "include_prompt": False}})
+    refused("a prompt that pooling leaves out", "include_prompt", "config_sentence_transformers.json")
+    write_json(os.path.join(folder, "config_sentence_transformers.json"), {**prompts, "default_prompt_name": "absent"})
+    refused("a prompt that is missing", "absent", "config_sentence_transformers.json")
+    os.remove(os.path.join(folder, "config_sentence_transformers.json"))
+    names = ["Transformer", "Pooling", "Normalize"]
+    modules_write(folder, [*names[:3], "Dense"], {1: configs[1], 3: {**configs[3], "in_features": 95}})
     refused("a dense layer of another width", "95", "3_Dense/config.json", "96")
     modules_write(folder, [*names[:3], "Dense"], {3: {**configs[3], "out_features": 21}})
     refused("a dense weight of another shape", "(20, 96)", "3_Dense/model.safetensors", "(21, 96)")
@@ -476,7 +566,8 @@ TESTS = [("MiniLM", test_minilm),
          *((arch + end, test_random, arch, end, kind) for arch in CONFIGS for end, kind in HEADS.items()),
          *((arch + " fine-tuning", test_fine_tuning, arch) for arch in CONFIGS),
          *((arch + " dropout", test_dropout, arch) for arch in CONFIGS),
-         ("details", test_details), ("variants", test_variants), ("vectors", test_vectors), ("mistakes", test_mistakes)]
+         ("details", test_details), ("variants", test_variants), ("words", test_words),
+         ("answers", test_answers), ("vectors", test_vectors), ("mistakes", test_mistakes)]
 for test in TESTS[PART - 1::PARTS]:
     attempt(*test)
 finish()

@@ -34,6 +34,21 @@ int text_model_open(const command *c, const text_settings *s, ig_text_model **m,
     return -1;
 }
 
+void text_cut_count(text_settings *s, const ig_text_model *m, const ig_text_info *info,
+                    const ig_text *texts, int n)
+{
+    const ig_encode_options options = {.max_length = -1, .pad = -1};
+    s->most_tokens = info->max_length;
+    for (int i = 0; i < n && !ig_failed(); i++) {
+        if (texts[i].bytes + 2 <= (size_t)info->max_length)
+            continue; /* a token has at least one byte */
+        ig_encoding *e =
+            ig_tokenizer_encode(ig_text_model_tokenizer(m), &texts[i], NULL, 1, &options);
+        s->cut += e && e->n > info->max_length;
+        ig_free(e);
+    }
+}
+
 int text_loop(const command *c, const text_settings *s, char **words, int n_words,
               text_answer answer, void *context)
 {
@@ -54,7 +69,7 @@ int text_loop(const command *c, const text_settings *s, char **words, int n_word
         text_print(stdout, out.s ? out.s : ""); /* after a failure, what was answered before it */
         fflush(stdout);
         if (!fine) {
-            code = fail_library(c);
+            code = interrupt_asked() && !ig_failed() ? EXIT_INTERRUPTED : fail_library(c);
         } else {
             char note[48];
             snprintf(note, sizeof note, "%.0f lines/s",
@@ -68,6 +83,9 @@ int text_loop(const command *c, const text_settings *s, char **words, int n_word
         say(c, "cannot read the lines: %s", strerror(errno));
         code = EXIT_INPUT;
     }
+    if (s->cut && !s->quiet)
+        say(c, "%lld of %lld texts have more than %d tokens; only their beginning was read",
+            (long long)s->cut, (long long)done, s->most_tokens);
     lines_close(&input);
     free(texts);
     return code >= 0 ? code : interrupt_asked() ? EXIT_INTERRUPTED : EXIT_FINE;

@@ -8,6 +8,8 @@ typedef struct text_settings {
     const char *model, *file, *dtype;
     bool json, quiet;
     engine_options engine;
+    int64_t cut; /* texts with more tokens than the model reads */
+    int most_tokens;
 } text_settings;
 
 /* clang-format off */
@@ -29,6 +31,10 @@ typedef bool (*text_answer)(void *context, const ig_text *texts, int n, str *out
  * exit code. */
 int text_loop(const command *c, const text_settings *s, char **words, int n_words,
               text_answer answer, void *context);
+
+/* Counts the texts that are longer than the model reads, for a note at the end of text_loop. */
+void text_cut_count(text_settings *s, const ig_text_model *m, const ig_text_info *info,
+                    const ig_text *texts, int n);
 
 /* Writes the probabilities of n logits: softmax, or sigmoid if each stands alone. */
 void probabilities(const float *logits, int n, bool independent, double *out);

@@ -317,6 +317,7 @@ void config_free(model_config *c)
     for (int i = 0; i < c->n_modules; i++)
         memory_free(c->modules[i]);
     memory_free(c->modules);
+    memory_free(c->prompt);
     for (int i = 0; i < c->n_steps; i++)
         weights_close(&c->steps[i].weights);
     memory_free(c->steps);

@@ -381,6 +381,25 @@ static ig_array *encoded_run(ig_text_model *m, head_kind head, const ig_encoding
     return result;
 }
 
+/* The texts with the prompt before each, in one block, which the caller releases with memory_free. */
+static ig_text *texts_prompt(const char *prompt, const ig_text *texts, int n)
+{
+    const size_t more = strlen(prompt);
+    size_t bytes = 0;
+    for (int i = 0; i < n; i++)
+        bytes += more + texts[i].bytes;
+    ig_text *out = memory_get((size_t)n * sizeof *out + bytes + 1);
+    char *at = out ? (char *)(out + n) : NULL;
+    for (int i = 0; i < n && out; i++) {
+        out[i] = (ig_text){at, more + texts[i].bytes};
+        memcpy(at, prompt, more);
+        if (texts[i].bytes)
+            memcpy(at + more, texts[i].at, texts[i].bytes);
+        at += out[i].bytes;
+    }
+    return out;
+}
+
 ig_array *ig_text_model_run(ig_text_model *m, const char *head, const ig_text *texts,
                             const ig_text *pairs, int n)
 {
@@ -396,8 +415,14 @@ ig_array *ig_text_model_run(ig_text_model *m, const char *head, const ig_text *t
             "ig_text_model_run: the head is 'embed' or 'classify'; use ig_text_model_head for '%s'",
             head);
     const ig_encode_options options = {.max_length = (int)m->config.max_length, .pad = -1};
-    ig_encoding *all = ig_tokenizer_encode(m->tokenizer, texts, pairs, n, &options);
+    ig_text *prompted = NULL;
+    if (kind == HEAD_EMBED && m->config.prompt && *m->config.prompt &&
+        !(prompted = texts_prompt(m->config.prompt, texts, n)))
+        return NULL;
+    ig_encoding *all =
+        ig_tokenizer_encode(m->tokenizer, prompted ? prompted : texts, pairs, n, &options);
     ig_array *result = all ? encoded_run(m, kind, all, n) : NULL;
+    memory_free(prompted);
     ig_free(all);
     return result;
 }

@@ -91,7 +91,7 @@ const model_type *model_type_find(const char *name);
 typedef ig_array *(*activation)(ig_array *x);
 activation activation_find(const char *name);
 
-/* How hidden states become a vector. Several vectors are joined, in this order. */
+/* How hidden states become a vector. Several vectors are joined. */
 typedef enum pool_kind {
     POOL_CLS,
     POOL_MAX,
@@ -144,7 +144,10 @@ typedef struct model_config {
     /* Vectors. */
     char **modules; /* their folders in the model folder */
     int n_modules;
-    unsigned pools; /* 1 << pool_kind */
+    pool_kind pools[POOLS]; /* in the order of their vectors */
+    int n_pools;
+    char *prompt;      /* put before each text; NULL: nothing */
+    bool hides_prompt; /* pooling leaves it out */
     vector_step *steps;
     int n_steps;
     int64_t dimensions;

@@ -25,62 +25,75 @@ static const char *const pool_names[POOLS][2] = {{"cls_token", "cls"},
                                                  {"weightedmean_tokens", "weightedmean"},
                                                  {"lasttoken", "lasttoken"}};
 
-typedef struct pool_reading {
-    const json_file *file;
-    unsigned pools;
-} pool_reading;
-
-static ig_status pool_add(pool_reading *r, const char *name, int column)
+static ig_status pool_add(reading *r, const json_file *f, const char *name)
 {
-    for (int i = 0; i < POOLS; i++)
-        if (strcmp(pool_names[i][column], name) == 0) {
-            r->pools |= 1u << i;
-            return IG_OK;
-        }
-    FAIL(IG_ERR_UNSUPPORTED,
-         "load '%.300s': the pooling mode '%.40s' is not known; there are cls, max, mean, "
-         "mean_sqrt_len_tokens, weightedmean and lasttoken",
-         r->file->path, name);
+    model_config *c = r->c;
+    int kind = 0;
+    while (kind < POOLS && strcmp(pool_names[kind][1], name) != 0)
+        kind++;
+    if (kind == POOLS)
+        FAIL(IG_ERR_UNSUPPORTED,
+             "load '%.300s': the pooling mode '%.40s' is not known; there are cls, max, mean, "
+             "mean_sqrt_len_tokens, weightedmean and lasttoken",
+             f->path, name);
+    if (c->n_pools == POOLS)
+        FAIL(IG_ERR_UNSUPPORTED, "load '%.300s': there are more than %d pooling modes", f->path,
+             POOLS);
+    c->pools[c->n_pools++] = (pool_kind)kind;
+    return IG_OK;
 }
+
+typedef struct pool_reading {
+    reading *r;
+    const json_file *file;
+} pool_reading;
 
 /* "pooling_mode": "cls" or ["cls", "mean"] */
 static ig_status pool_name_read(void *context, json_text key, field f)
 {
+    const pool_reading *p = context;
     char *name = field_text(f, NULL);
     (void)key;
-    const ig_status status = pool_add(context, name ? name : "(not a name)", 1);
+    const ig_status status = pool_add(p->r, p->file, name ? name : "(not a name)");
     memory_free(name);
     return status;
 }
 
-/* "pooling_mode_cls_token": true */
-static ig_status pool_flag_read(void *context, json_text key, field f)
+/* "pooling_mode_cls_token": true. A name that is not known must be false. */
+static ig_status pool_flag_check(void *context, json_text key, field f)
 {
     static const char begin[] = "pooling_mode_";
+    const pool_reading *p = context;
     char *name = json_text_copy(key, NULL);
-    if (!name)
-        return IG_ERR_MEMORY;
-    const ig_status status = strncmp(name, begin, sizeof begin - 1) == 0 && field_bool(f, false)
-                                 ? pool_add(context, name + sizeof begin - 1, 0)
-                                 : IG_OK;
+    bool known = !name || strncmp(name, begin, sizeof begin - 1) != 0 || !field_bool(f, false);
+    for (int i = 0; i < POOLS && !known; i++)
+        known = strcmp(pool_names[i][0], name + sizeof begin - 1) == 0;
+    const ig_status status = !name   ? IG_ERR_MEMORY
+                             : known ? IG_OK
+                                     : pool_add(p->r, p->file, name + sizeof begin - 1);
     memory_free(name);
     return status;
 }
 
+/* Modes are a list, whose order is kept, or in older folders flags. */
 static ig_status pooling_read(reading *r, const json_file *f)
 {
     const field mode = field_get(f->root, "pooling_mode");
-    pool_reading pools = {.file = f};
-    if (mode.kind == JSON_TEXT)
-        TRY(pool_name_read(&pools, (json_text){0}, mode));
-    TRY(field_each(mode, pool_name_read, &pools));
-    TRY(field_each(f->root, pool_flag_read, &pools));
-    if (!field_given(mode) && !field_given(field_get(f->root, "pooling_mode_mean_tokens")))
-        pools.pools |= 1u << POOL_MEAN; /* the default */
-    if (!pools.pools)
-        FAIL(IG_ERR_FORMAT, "load '%.300s': all pooling modes are false", f->path);
-    r->c->pools = pools.pools;
-    return IG_OK;
+    pool_reading p = {r, f};
+    r->c->n_pools = 0;
+    r->c->hides_prompt = !field_bool(field_get(f->root, "include_prompt"), true);
+    if (mode.kind == JSON_ARRAY)
+        return field_each(mode, pool_name_read, &p);
+    if (field_given(mode))
+        return pool_name_read(&p, (json_text){0}, mode);
+    TRY(field_each(f->root, pool_flag_check, &p));
+    for (int i = 0; i < POOLS; i++) {
+        char key[64];
+        snprintf(key, sizeof key, "pooling_mode_%s", pool_names[i][0]);
+        if (field_bool(field_get(f->root, key), false))
+            TRY(pool_add(r, f, pool_names[i][1]));
+    }
+    return r->c->n_pools ? IG_OK : pool_add(r, f, "mean");
 }
 
 /* ---- steps ---------------------------------------------------------------------------------- */
@@ -231,14 +244,55 @@ static ig_status module_read(void *context, json_text key, field f)
     return status;
 }
 
+typedef struct prompt_reading {
+    model_config *c;
+    field name;
+} prompt_reading;
+
+/* "query": "query: " */
+static ig_status prompt_find(void *context, json_text key, field f)
+{
+    const prompt_reading *r = context;
+    char *name = json_text_copy(key, NULL);
+    if (name && field_is(r->name, name)) {
+        memory_free(r->c->prompt);
+        r->c->prompt = field_text(f, NULL);
+    }
+    memory_free(name);
+    return name ? IG_OK : IG_ERR_MEMORY;
+}
+
+/* The prompt that sentence-transformers puts before each text unless told otherwise: one of "prompts" by its name. */
+static ig_status prompt_read(model_config *c, const char *folder)
+{
+    json_file f;
+    ig_status status = json_file_open(&f, folder, "config_sentence_transformers.json", true);
+    prompt_reading r = {c, field_get(f.root, "default_prompt_name")};
+    if (status == IG_OK && field_given(r.name)) {
+        status = field_each(field_get(f.root, "prompts"), prompt_find, &r);
+        if (status == IG_OK && !c->prompt)
+            status = ig_fail(IG_ERR_FORMAT,
+                             "load '%.300s': default_prompt_name is %.*s, which is not in prompts",
+                             f.path, r.name.bytes < 60 ? (int)r.name.bytes : 60, r.name.at);
+        else if (status == IG_OK && *c->prompt && c->hides_prompt)
+            status = ig_fail(IG_ERR_UNSUPPORTED,
+                             "load '%.300s': pooling leaves out the default prompt "
+                             "(include_prompt is false); this is not known",
+                             f.path);
+    }
+    json_file_close(&f);
+    return status;
+}
+
 ig_status modules_read(model_config *c, const char *folder)
 {
     json_file f;
     ig_status status = json_file_open(&f, folder, "modules.json", true);
     reading r = {.c = c, .folder = folder, .file = f.path};
-    c->pools = 1u << POOL_MEAN;
+    c->pools[0] = POOL_MEAN;
+    c->n_pools = 1;
     if (status == IG_OK)
         status = field_each(f.root, module_read, &r);
     json_file_close(&f);
-    return status;
+    return status == IG_OK ? prompt_read(c, folder) : status;
 }

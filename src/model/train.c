@@ -215,6 +215,7 @@ static ig_status modules_copy(const ig_text_model *m, const char *folder)
     static const char *const files[] = {"config.json", "model.safetensors"};
     TRY(file_copy(m, "modules.json", folder));
     TRY(file_copy(m, "sentence_bert_config.json", folder));
+    TRY(file_copy(m, "config_sentence_transformers.json", folder));
     for (int i = 0; i < m->config.n_modules; i++) {
         const char *module = m->config.modules[i];
         char name[MODEL_PATH];

@@ -29,9 +29,7 @@ static ig_array *step_weight(vector_step *s)
 
 ig_status vectors_open(model_config *c, const char *folder, ig_dtype dtype)
 {
-    int64_t width = 0;
-    for (int i = 0; i < POOLS; i++)
-        width += c->pools >> i & 1 ? c->width : 0;
+    int64_t width = c->n_pools * c->width;
     for (int i = 0; i < c->n_steps; i++) {
         vector_step *s = &c->steps[i];
         char path[MODEL_PATH];
@@ -115,11 +113,9 @@ ig_array *vectors_run(ig_text_model *m, ig_array *hidden, ig_array *mask)
     ig_array *x = ig_astype(hidden, ig_dtype_of(hidden) == IG_F64 ? IG_F64 : IG_F32);
     ig_array *wide = mask ? ig_reshape(mask, IG_SHAPE(ig_dim(mask, 0), ig_dim(mask, 1), 1)) : NULL;
     ig_array *parts[POOLS];
-    int n = 0;
-    for (int i = 0; i < POOLS; i++)
-        if (c->pools >> i & 1)
-            parts[n++] = pool_run((pool_kind)i, x, wide);
-    ig_array *y = n == 1 ? parts[0] : ig_concat(parts, n, IG_AXES(-1));
+    for (int i = 0; i < c->n_pools; i++)
+        parts[i] = pool_run(c->pools[i], x, wide);
+    ig_array *y = c->n_pools == 1 ? parts[0] : ig_concat(parts, c->n_pools, IG_AXES(-1));
     for (int i = 0; i < c->n_steps && y; i++)
         y = step_run(&c->steps[i], y);
     return y;
