@@ -299,8 +299,7 @@ def mpnet_folder(folder):
     t.normalizer = normalizers.BertNormalizer()
     t.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     t.add_special_tokens([special(name, lstrip=name == "<mask>") for name in names if name != "<unk>"])
-    t.post_processor = processors.TemplateProcessing("<s> $A </s>", "<s> $A </s> </s> $B:1 </s>:1",
-                                                     [("<s>", 0), ("</s>", 2)])
+    t.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), trim_offsets=True, add_prefix_space=False)
     return t
 
 

@@ -46,7 +46,7 @@ static void text_encode(const batch *b, encoder *e, int worker, int i)
         e->original = (aligned){0};
         encoder_tokens(e, t, b->pairs[i], second);
         if (most > 0 && !tokens_truncate(&e->first, second, how, most - added))
-            e->failed = true;
+            e->refused = true;
         post_trim(&t->post, second);
         encoder_bytes(e, second);
         memory_free(e->byte_at);
@@ -56,7 +56,7 @@ static void text_encode(const batch *b, encoder *e, int worker, int i)
         e->original = spare.original;
         e->ascii = spare.ascii;
     } else if (most > 0 && !tokens_truncate(&e->first, NULL, how, most - added)) {
-        e->failed = true;
+        e->refused = true;
     }
     post_trim(&t->post, &e->first);
     encoder_bytes(e, &e->first);
@@ -87,8 +87,8 @@ static size_t padded_length(const batch *b)
     if (b->options.pad < 0 || (b->options.pad == 0 && !p->given))
         return 0;
     if (b->options.pad == 0) {
-        length = p->fixed;
-        for (int i = 0; i < b->n && p->fixed == 0; i++)
+        length = p->fixed < 0 ? 0 : p->fixed;
+        for (int i = 0; i < b->n && p->fixed < 0; i++)
             length = (int64_t)b->places[i].n > length ? (int64_t)b->places[i].n : length;
         if (p->multiple > 0 && length % p->multiple)
             length += p->multiple - length % p->multiple;
@@ -173,15 +173,20 @@ static ig_status check(const batch *b, const ig_text *texts, const char *name)
 
 static ig_encoding *batch_run(batch *b, int workers)
 {
-    bool failed = false, refused = false, unknown = false;
+    bool failed = false, refused = false, unknown = false, exceeded = false;
     pool_run(((int64_t)b->n + CHUNK - 1) / CHUNK, chunk_encode, b);
     for (int i = 0; i < workers; i++) {
         failed |= b->encoders[i].out.failed;
-        refused |= b->encoders[i].failed;
+        refused |= b->encoders[i].refused;
+        exceeded |= b->encoders[i].exceeded;
         unknown |= b->encoders[i].subwords.unknown;
     }
     if (failed)
         FAIL_NULL(IG_ERR_MEMORY, "ig_tokenizer_encode: no memory for the tokens");
+    if (exceeded)
+        FAIL_NULL(IG_ERR_UNSUPPORTED,
+                  "ig_tokenizer_encode: a regular expression of the tokenizer takes too many steps "
+                  "on a text; make its texts shorter");
     if (refused)
         FAIL_NULL(IG_ERR_ARGUMENT,
                   "ig_tokenizer_encode: a text is too long, and the tokenizer truncates only the "

@@ -124,6 +124,18 @@ static bool word_make(encoder *e, const rune *at, size_t n)
     return true;
 }
 
+/* The text of a token is that of the vocabulary, but unknown tokens of a Unigram model keep the text that they stand for.
+ */
+static void token_blanks(const encoder *e, const subword_model *m, subword s, text_token *out)
+{
+    size_t bytes = s.end - s.start;
+    const unsigned char *chars = e->word.at + s.start;
+    if (!m->scores || s.id != m->unknown_id)
+        chars = (const unsigned char *)vocabulary_text(&m->vocabulary, s.id, &bytes);
+    if (chars)
+        blanks_count(out, chars, bytes);
+}
+
 static void word_tokens(encoder *e, const ig_tokenizer *t, const rune *at, size_t n, int32_t word,
                         tokens *out)
 {
@@ -139,12 +151,8 @@ static void word_tokens(encoder *e, const ig_tokenizer *t, const rune *at, size_
                        last = e->word_runes[s.end > s.start ? s.end - 1 : s.start];
         one.start = at[first].start;
         one.end = at[last].end;
-        if (t->post.trim) {
-            size_t bytes = 0;
-            const char *chars = vocabulary_text(&t->model->vocabulary, s.id, &bytes);
-            if (chars)
-                blanks_count(&one, (const unsigned char *)chars, bytes);
-        }
+        if (t->post.n_trims)
+            token_blanks(e, t->model, s, &one);
         tokens_add(out, one);
     }
 }
@@ -153,7 +161,7 @@ static void added_tokens_add(encoder *e, const ig_tokenizer *t, piece p, int32_t
 {
     const rune *at = e->cut.text.at + p.first;
     text_token one = {.id = p.id, .word = word, .start = at[0].start, .end = at[p.count - 1].end};
-    if (t->post.trim && word_make(e, at, p.count))
+    if (t->post.n_trims && word_make(e, at, p.count))
         blanks_count(&one, e->word.at, e->word.n);
     tokens_add(out, one);
 }
@@ -241,7 +249,9 @@ void encoder_tokens(encoder *e, const ig_tokenizer *t, ig_text chars, tokens *ou
     }
     normalize_and_cut(e, t);
     const cut_text *c = &e->cut;
-    if (c->text.failed || c->list.failed || c->spare_list.failed) {
+    e->exceeded |= c->regex.exceeded || e->normalize.regex.exceeded;
+    if (c->text.failed || c->list.failed || c->spare_list.failed || c->regex.failed ||
+        e->normalize.regex.failed) {
         out->failed = true;
         return;
     }

@@ -2,6 +2,7 @@
 #include "text/field.h"
 
 #include "base/error.h"
+#include "base/memory.h"
 
 #include <string.h>
 
@@ -103,6 +104,17 @@ bool field_is(field f, const char *plain)
 {
     json_text value;
     return text_read(f, &value) && json_text_is(value, plain);
+}
+
+ig_status field_refuse(const char *part, field type)
+{
+    char *name = field_text(type, NULL);
+    ig_fail(IG_ERR_UNSUPPORTED,
+            "%s '%.60s' is not supported; docs/TEXT.md lists what is: change the file, or tokenize "
+            "with the Python package tokenizers",
+            part, name ? name : "(without a type)");
+    memory_free(name);
+    return IG_ERR_UNSUPPORTED;
 }
 
 ig_status field_each(field f, ig_status (*visit)(void *context, json_text key, field value),

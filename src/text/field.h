@@ -30,6 +30,9 @@ char *field_text(field f, size_t *bytes);
 /* True if it is that string. */
 bool field_is(field f, const char *plain);
 
+/* Fails because a part of tokenizer.json, "normalizer" for example, is of a type that is not supported. */
+ig_status field_refuse(const char *part, field type);
+
 /* Calls visit for each item of an array or each member of an object (whose key is else empty) until it fails. */
 ig_status field_each(field f, ig_status (*visit)(void *context, json_text key, field value),
                      void *context);

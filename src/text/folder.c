@@ -34,7 +34,7 @@ typedef struct folder {
     const family *family;
     struct {
         char *chars;
-        bool lstrip, rstrip, single_word;
+        bool lstrip, rstrip, single_word, normalized;
     } special[SPECIALS];
 } folder;
 
@@ -55,14 +55,15 @@ static void folder_close(folder *d)
 static void special_read(folder *d, int i)
 {
     const bool newer = field_given(field_get(d->config.root, "added_tokens_decoder"));
-    const field one = field_get(newer ? d->config.root : d->map.root, special_keys[i]),
-                other = field_get(newer ? d->map.root : d->config.root, special_keys[i]),
-                f = field_given(one) ? one : other;
+    const field one = field_get(d->map.root, special_keys[i]),
+                other = field_get(d->config.root, special_keys[i]),
+                f = field_given(one) && !newer ? one : other;
     d->special[i].chars = field_text(f.kind == JSON_OBJECT ? field_get(f, "content") : f, NULL);
     d->special[i].lstrip = field_bool(field_get(f, "lstrip"),
                                       i == MASK && d->family->mask_lstrip && f.kind != JSON_OBJECT);
     d->special[i].rstrip = field_bool(field_get(f, "rstrip"), false);
     d->special[i].single_word = field_bool(field_get(f, "single_word"), false);
+    d->special[i].normalized = field_bool(field_get(f, "normalized"), false);
 }
 
 /* Token i as the folder writes it, or as the family does. */
@@ -133,32 +134,14 @@ static void added_write(const folder *d, const subword_model *m, text *t)
         text_add(t, "%s{\"id\": %d, \"content\": ", begun ? ", " : "", (int)id);
         json_quote(t, chars);
         text_add(t,
-                 ", \"lstrip\": %s, \"rstrip\": %s, \"single_word\": %s, \"normalized\": false, "
+                 ", \"lstrip\": %s, \"rstrip\": %s, \"single_word\": %s, \"normalized\": %s, "
                  "\"special\": true}",
                  d->special[i].lstrip ? "true" : "false", d->special[i].rstrip ? "true" : "false",
-                 d->special[i].single_word ? "true" : "false");
+                 d->special[i].single_word ? "true" : "false",
+                 d->special[i].normalized ? "true" : "false");
         begun = true;
     }
     text_add(t, "]");
-}
-
-/* <s> A </s> </s> B </s>, B with type 1 */
-static void mpnet_post_write(int cls, int sep, text *t)
-{
-    static const char item[] = "{\"%s\": {\"id\": \"%s\", \"type_id\": %d}}%s";
-    static const struct {
-        const char *kind, *name;
-        int type;
-    } items[] = {{"SpecialToken", "cls", 0}, {"Sequence", "A", 0}, {"SpecialToken", "sep", 0},
-                 {"SpecialToken", "sep", 0}, {"Sequence", "B", 1}, {"SpecialToken", "sep", 1}};
-    text_add(t, "{\"type\": \"TemplateProcessing\", \"single\": [");
-    for (int i = 0; i < 3; i++)
-        text_add(t, item, items[i].kind, items[i].name, items[i].type, i < 2 ? ", " : "");
-    text_add(t, "], \"pair\": [");
-    for (int i = 0; i < 6; i++)
-        text_add(t, item, items[i].kind, items[i].name, items[i].type, i < 5 ? ", " : "");
-    text_add(t, "], \"special_tokens\": {\"cls\": {\"ids\": [%d]}, \"sep\": {\"ids\": [%d]}}}", cls,
-             sep);
 }
 
 static ig_status post_write(const folder *d, const subword_model *m, text *t)
@@ -168,16 +151,10 @@ static ig_status post_write(const folder *d, const subword_model *m, text *t)
                   sep_id = vocabulary_find(&m->vocabulary, sep, strlen(sep));
     if (cls_id < 0 || sep_id < 0)
         FAIL(IG_ERR_FORMAT, "it does not have the token '%.60s'", cls_id < 0 ? cls : sep);
-    if (d->family == &mpnet) {
-        mpnet_post_write((int)cls_id, (int)sep_id, t);
-        return IG_OK;
-    }
     text_add(t, "{\"type\": \"%sProcessing\", \"cls\": [\"\", %d], \"sep\": [\"\", %d]",
              d->family == &bert ? "Bert" : "Roberta", (int)cls_id, (int)sep_id);
-    if (d->family == &roberta)
-        text_add(t, ", \"add_prefix_space\": %s, \"trim_offsets\": %s",
-                 bool_text(field_get(d->config.root, "add_prefix_space"), false),
-                 bool_text(field_get(d->config.root, "trim_offsets"), true));
+    if (d->family != &bert)
+        text_add(t, ", \"add_prefix_space\": false, \"trim_offsets\": true");
     text_add(t, "}");
     return IG_OK;
 }
@@ -188,8 +165,7 @@ static ig_status rest_write(const folder *d, const subword_model *m, text *t)
     text_add(t, "{");
     added_write(d, m, t);
     if (d->family == &roberta) {
-        text_add(t, ", \"pre_tokenizer\": {\"type\": \"ByteLevel\", \"add_prefix_space\": %s}",
-                 bool_text(field_get(d->config.root, "add_prefix_space"), false));
+        text_add(t, ", \"pre_tokenizer\": {\"type\": \"ByteLevel\", \"add_prefix_space\": false}");
     } else {
         text_add(t, ", \"pre_tokenizer\": {\"type\": \"BertPreTokenizer\"}, \"normalizer\": "
                     "{\"type\": \"BertNormalizer\"}");
@@ -202,10 +178,27 @@ static ig_status rest_write(const folder *d, const subword_model *m, text *t)
 
 /* ---- loading -------------------------------------------------------------------------------- */
 
+/* The list "additional_special_tokens", or "extra_special_tokens" as it is called since transformers 5. */
+static field extra_get(const folder *d)
+{
+    const bool newer = field_given(field_get(d->config.root, "added_tokens_decoder"));
+    const field places[] = {d->config.root, newer ? (field){0} : d->map.root};
+    for (int i = 0; i < 2; i++) {
+        const field extra = field_get(places[i], "extra_special_tokens"),
+                    list = extra.kind == JSON_ARRAY
+                               ? extra
+                               : field_get(places[i], "additional_special_tokens");
+        if (list.kind == JSON_ARRAY)
+            return list;
+    }
+    return (field){0};
+}
+
 static tokenizer_more more_of(const folder *d)
 {
     return (tokenizer_more){.config = d->config.root,
                             .added = d->added.root,
+                            .extra = extra_get(d),
                             .mask = d->special[MASK].chars,
                             .pad = d->special[PAD].chars};
 }

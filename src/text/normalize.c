@@ -123,20 +123,21 @@ static void strip_run(const step *s, normalize_scratch *w)
 
 static void replace_run(const step *s, normalize_scratch *w)
 {
-    size_t at = 0, start, end;
-    while (at <= w->a.n && w->a.n && regex_find(s->pattern, w->a.at, w->a.n, at, &start, &end)) {
+    size_t at = 0, from = 0, start, end;
+    bool any = false;
+    while (from <= w->a.n && w->a.n &&
+           regex_find(s->pattern, w->a.at, w->a.n, from, &w->regex, &start, &end)) {
+        from = end > start ? end : end + 1;
+        if (any && start == end && start == at)
+            continue; /* an empty match right behind another one does not count */
         aligned_append(&w->b, w->a.at + at, start - at);
-        rune before = {0, w->a.at[0].start, w->a.at[0].start};
+        rune before = {0, w->origin, w->origin};
         if (end > 0)
             before = w->a.at[end - 1];
         for (size_t i = 0; i < s->n_content; i++)
             aligned_add(&w->b, (rune){s->content[i], before.start, before.end});
         at = end;
-        if (start == end) { /* an empty match: go on behind the next code point */
-            if (at < w->a.n)
-                aligned_add(&w->b, w->a.at[at]);
-            at++;
-        }
+        any = true;
     }
     if (at < w->a.n)
         aligned_append(&w->b, w->a.at + at, w->a.n - at);
@@ -150,6 +151,8 @@ static void prepend_run(const step *s, normalize_scratch *w)
     for (size_t i = 0; i < s->n_content; i++)
         aligned_add(&w->b, (rune){s->content[i], w->a.at[0].start, w->a.at[0].end});
     aligned_append(&w->b, w->a.at, w->a.n);
+    if (s->n_content == 0 && w->b.n) /* as in the reference, the first code point counts as new */
+        w->b.at[0] = (rune){w->b.at[0].c, w->origin, w->origin};
     swap(w);
 }
 
@@ -220,6 +223,7 @@ void normalizer_run(const normalizer *n, const rune *runes, size_t count, aligne
         return;
     }
     s->a.n = s->b.n = 0;
+    s->origin = count ? runes[0].start : 0;
     aligned_append(&s->a, runes, count);
     for (int i = 0; i < n->n; i++)
         step_run(&n->steps[i], s);
@@ -232,6 +236,7 @@ void normalize_scratch_free(normalize_scratch *s)
     aligned_free(&s->a);
     aligned_free(&s->b);
     rewrites_free(&s->changes);
+    regex_scratch_free(&s->regex);
 }
 
 /* ---- reading the configuration -------------------------------------------------------------- */
@@ -355,11 +360,7 @@ static ig_status steps_read(void *context, json_text key, field f)
             s->flag[1] = kinds[i].flag[1];
             return kinds[i].read(s, f);
         }
-    char *name = field_text(type, NULL);
-    ig_fail(IG_ERR_UNSUPPORTED, "the normalizer '%.60s' is not known",
-            name ? name : "(without a type)");
-    memory_free(name);
-    return IG_ERR_UNSUPPORTED;
+    return field_refuse("normalizer", type);
 }
 
 normalizer *normalizer_new(field config)

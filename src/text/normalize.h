@@ -21,7 +21,9 @@ bool normalizer_is_bert(const normalizer *n);
 /* Scratch memory of one thread. */
 typedef struct normalize_scratch {
     aligned a, b;
+    uint32_t origin; /* where the text begins in the original */
     rewrites changes;
+    regex_scratch regex;
 } normalize_scratch;
 
 void normalize_scratch_free(normalize_scratch *s);

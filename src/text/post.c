@@ -86,21 +86,25 @@ bool tokens_truncate(tokens *a, tokens *b, const truncation *how, int64_t max_le
 
 /* ---- special tokens ------------------------------------------------------------------------- */
 
+static void token_trim(text_token *t, bool first, bool prefix_space)
+{
+    uint32_t leading = t->blanks[0];
+    const uint32_t trailing = t->blanks[1];
+    if (leading) {
+        /* A blank that was put before the first word is not in the text. */
+        if ((first || t->start == 0) && prefix_space && leading == 1)
+            leading = 0;
+        t->start = t->start + leading < t->end ? t->start + leading : t->end;
+    }
+    if (trailing && t->end >= trailing)
+        t->end = t->end - trailing > t->start ? t->end - trailing : t->start;
+}
+
 void post_trim(const post *p, tokens *list)
 {
-    for (size_t i = 0; i < list->n && p->trim; i++) {
-        text_token *t = &list->at[i];
-        uint32_t leading = t->blanks[0];
-        const uint32_t trailing = t->blanks[1];
-        if (leading) {
-            /* A blank that was put before the first word is not in the text. */
-            if ((i == 0 || t->start == 0) && p->prefix_space && leading == 1)
-                leading = 0;
-            t->start = t->start + leading < t->end ? t->start + leading : t->end;
-        }
-        if (trailing && t->end >= trailing)
-            t->end = t->end - trailing > t->start ? t->end - trailing : t->start;
-    }
+    for (int i = 0; i < p->n_trims; i++)
+        for (size_t j = 0; j < list->n; j++)
+            token_trim(&list->at[j], j == 0, p->prefix_space[i]);
 }
 
 static void sequence_add(const tokens *from, int sequence, int type, tokens *out)
@@ -272,11 +276,21 @@ static ig_status bert_read(post *p, field f)
     return IG_OK;
 }
 
+static ig_status trim_add(post *p, bool trim, bool prefix_space)
+{
+    if (!trim)
+        return IG_OK;
+    if (p->n_trims == TRIMS_MOST)
+        FAIL(IG_ERR_UNSUPPORTED, "post_processor: more than %d processors trim offsets",
+             TRIMS_MOST);
+    p->prefix_space[p->n_trims++] = prefix_space;
+    return IG_OK;
+}
+
 static ig_status trim_read(post *p, field f)
 {
-    p->trim = field_bool(field_get(f, "trim_offsets"), true);
-    p->prefix_space = field_bool(field_get(f, "add_prefix_space"), true);
-    return IG_OK;
+    return trim_add(p, field_bool(field_get(f, "trim_offsets"), true),
+                    field_bool(field_get(f, "add_prefix_space"), true));
 }
 
 /* <s> A </s> </s> B </s> */
@@ -293,7 +307,10 @@ static ig_status roberta_read(post *p, field f)
             TRY(item_add(&p->single, items[i]));
         TRY(item_add(&p->pair, items[i]));
     }
-    return trim_read(p, f);
+    const bool trim = field_bool(field_get(f, "trim_offsets"), true),
+               prefix = field_bool(field_get(f, "add_prefix_space"), true);
+    return trim_add(p, field_bool(field_get(p->settings, "trim_offsets"), trim),
+                    field_bool(field_get(p->settings, "add_prefix_space"), prefix));
 }
 
 static const struct {
@@ -319,14 +336,12 @@ static ig_status kind_read(void *context, json_text key, field f)
                      "the tokenizer has two post-processors that add special tokens");
             return kinds[i].read(p, f);
         }
-    char *name = field_text(type, NULL);
-    ig_fail(IG_ERR_UNSUPPORTED, "the post-processor '%.60s' is not known",
-            name ? name : "(without a type)");
-    memory_free(name);
-    return IG_ERR_UNSUPPORTED;
+    return field_refuse("post_processor", type);
 }
 
-ig_status post_read(post *p, field config)
+ig_status post_read(post *p, field config, field settings)
 {
+    if (field_is(field_get(config, "type"), "RobertaProcessing"))
+        p->settings = settings;
     return field_given(config) ? kind_read(p, (json_text){0}, config) : IG_OK;
 }

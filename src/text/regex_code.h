@@ -14,6 +14,11 @@ typedef enum opcode {
     OP_ATOMIC, /* the program behind it, up to its OP_MATCH; then goes on at x */
     OP_AHEAD,  /* the same, and consumes nothing */
     OP_NOT_AHEAD,
+    OP_BEHIND, /* the same for at most y code points that end here */
+    OP_NOT_BEHIND,
+    OP_HERE,     /* where the lookbehind that is being matched must end */
+    OP_BOUNDARY, /* of a word */
+    OP_NOT_BOUNDARY,
     OP_BEGIN, /* of the text or of a line */
     OP_END,
     OP_TEXT_BEGIN,
@@ -28,15 +33,16 @@ typedef struct instruction {
 
 /* What a class has: a range, or all code points of some categories, or spaces or word characters. */
 typedef struct item {
-    enum { ITEM_RANGE, ITEM_CATEGORIES, ITEM_SPACE, ITEM_WORD } kind;
+    enum { ITEM_RANGE, ITEM_CATEGORIES, ITEM_SPACE, ITEM_WORD, ITEM_CLASS } kind;
     bool negated;
-    uint32_t low, high; /* low: the bit set of categories */
+    uint32_t low, high; /* low: the bit set of categories; or the class */
 } item;
 
 typedef struct rune_class {
     item *items;
     int n;
     bool negated, folded;
+    int also;          /* a class that must have the code point too; -1: none */
     uint32_t ascii[4]; /* the result for ASCII, as bits */
 } rune_class;
 
@@ -50,8 +56,8 @@ struct regex {
 /* The code point in lower case, for comparisons in any case. */
 uint32_t regex_fold(uint32_t c);
 
-/* Whether a class has a code point; regex_class_test does not use the table for ASCII. */
-bool regex_class_has(const rune_class *s, uint32_t c);
-bool regex_class_test(const rune_class *s, uint32_t c);
+/* Whether class i has a code point; regex_class_test does not use its table for ASCII. */
+bool regex_class_has(const regex *r, uint32_t i, uint32_t c);
+bool regex_class_test(const regex *r, uint32_t i, uint32_t c);
 
 #endif

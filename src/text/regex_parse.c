@@ -53,6 +53,8 @@ static int emit(compiler *k, opcode op, uint32_t x, uint32_t y)
     return r->n++;
 }
 
+static bool has_target(opcode op) { return op >= OP_SPLIT && op <= OP_NOT_BEHIND; }
+
 /* Makes room for n instructions at a place of the program, and corrects the targets behind it. Those inside the code
  * that moves are relative to it. */
 static void insert(compiler *k, int at, int n)
@@ -65,8 +67,7 @@ static void insert(compiler *k, int at, int n)
     memmove(r->code + at + n, r->code + at, (size_t)(r->n - n - at) * sizeof *r->code);
     for (int i = at + n; i < r->n; i++) {
         instruction *c = &r->code[i];
-        if (c->op == OP_SPLIT || c->op == OP_JUMP || c->op == OP_ATOMIC || c->op == OP_AHEAD ||
-            c->op == OP_NOT_AHEAD)
+        if (has_target(c->op))
             c->x += (uint32_t)n;
         if (c->op == OP_SPLIT)
             c->y += (uint32_t)n;
@@ -85,8 +86,7 @@ static void copy_code(compiler *k, int first, int last)
     const int moved = k->r->n - first;
     for (int i = first; i < last && !k->failed; i++) {
         instruction c = k->r->code[i];
-        if (c.op == OP_SPLIT || c.op == OP_JUMP || c.op == OP_ATOMIC || c.op == OP_AHEAD ||
-            c.op == OP_NOT_AHEAD)
+        if (has_target(c.op))
             c.x += (uint32_t)moved;
         if (c.op == OP_SPLIT)
             c.y += (uint32_t)moved;
@@ -96,21 +96,24 @@ static void copy_code(compiler *k, int first, int last)
 
 /* ---- classes -------------------------------------------------------------------------------- */
 
-static rune_class *class_new(compiler *k)
+/* The index of a new class. */
+static int class_new(compiler *k)
 {
     regex *r = k->r;
-    rune_class *classes = memory_resize(r->classes, (size_t)(r->n_classes + 1) * sizeof *classes);
+    rune_class *classes =
+        k->failed ? NULL : memory_resize(r->classes, (size_t)(r->n_classes + 1) * sizeof *classes);
     if (!classes) {
         k->failed = true;
-        return NULL;
+        return 0;
     }
     r->classes = classes;
-    classes[r->n_classes] = (rune_class){.folded = k->folded};
-    return &classes[r->n_classes++];
+    classes[r->n_classes] = (rune_class){.folded = k->folded, .also = -1};
+    return r->n_classes++;
 }
 
-static void class_add(compiler *k, rune_class *s, item i)
+static void class_add(compiler *k, int class, item i)
 {
+    rune_class *s = k->failed ? NULL : &k->r->classes[class];
     item *items = s ? memory_resize(s->items, (size_t)(s->n + 1) * sizeof *items) : NULL;
     if (!items) {
         k->failed = true;
@@ -120,11 +123,13 @@ static void class_add(compiler *k, rune_class *s, item i)
     items[s->n++] = i;
 }
 
-static void class_finish(rune_class *s)
+static void class_finish(compiler *k, int class)
 {
-    for (uint32_t c = 0; c < 128; c++)
-        if (regex_class_test(s, c))
-            s->ascii[c / 32] |= 1u << c % 32;
+    if (!k->failed && k->r->classes[class].also >= 0)
+        class_finish(k, k->r->classes[class].also);
+    for (uint32_t c = 0; c < 128 && !k->failed; c++)
+        if (regex_class_test(k->r, (uint32_t) class, c))
+            k->r->classes[class].ascii[c / 32] |= 1u << c % 32;
 }
 
 /* ---- parsing -------------------------------------------------------------------------------- */
@@ -237,45 +242,76 @@ static bool escape_parse(compiler *k, item *out)
     return false;
 }
 
-static void class_parse(compiler *k)
+static int class_parse(compiler *k);
+
+/* What is left of a class up to its end, or up to "&&": single code points, ranges, and classes. */
+static void class_items_parse(compiler *k, int class, bool first)
 {
-    const int index = k->r->n_classes;
-    rune_class *s = class_new(k);
-    bool first = true;
-    if (!s)
-        return;
-    if (next_is(k, '^')) {
-        s->negated = true;
-        k->at++;
-    }
-    while (more(k) && (first || *k->at != ']')) {
+    for (; more(k) && (first || *k->at != ']'); first = false) {
         item low = {ITEM_RANGE, false, *k->at, *k->at};
         bool is_class = false;
-        first = false;
-        if (next_is(k, '[') || (k->end - k->at > 1 && k->at[0] == '&' && k->at[1] == '&')) {
-            refuse(k, "it has a class within a class");
+        if (k->end - k->at > 1 && k->at[0] == '&' && k->at[1] == '&')
             return;
-        }
         k->at++;
-        if (low.low == '\\')
+        if (low.low == '[') {
+            if (next_is(k, ':'))
+                refuse(k, "it has a class such as [:alpha:]");
+            low = (item){ITEM_CLASS, false, (uint32_t)class_parse(k), 0};
+            is_class = true;
+        } else if (low.low == '\\') {
             is_class = escape_parse(k, &low);
+        }
         if (!is_class && k->end - k->at > 1 && k->at[0] == '-' && k->at[1] != ']') {
             item high = {ITEM_RANGE, false, k->at[1], k->at[1]};
             k->at += 2;
-            if (high.low == '\\' && escape_parse(k, &high))
+            if (high.low == '[' || (high.low == '\\' && escape_parse(k, &high)))
                 refuse(k, "a range of it ends with a class");
             low.high = high.low;
         }
-        class_add(k, s, low);
+        class_add(k, class, low);
     }
+}
+
+/* A class behind its '['; returns its index. */
+static int class_parse(compiler *k)
+{
+    const int class = class_new(k);
+    if (++k->depth > DEPTH_MOST)
+        refuse(k, "its classes are nested too deeply");
+    if (next_is(k, '^') && !k->failed) {
+        k->r->classes[class].negated = true;
+        k->at++;
+    }
+    class_items_parse(k, class, true); /* a ']' at its beginning is literal */
+    for (int last = class; take(k, "&&");) {
+        const int also = class_new(k);
+        class_items_parse(k, also, false);
+        if (!k->failed)
+            k->r->classes[last].also = also;
+        last = also;
+    }
+    k->depth--;
     if (!take(k, "]"))
         refuse(k, "a class in it has no end");
-    if (!k->failed)
-        class_finish(s);
-    emit(k, OP_CLASS, (uint32_t)index, 0);
+    class_finish(k, class);
+    return class;
 }
 
 static void alternatives_parse(compiler *k);
+
+/* The most code points that the code from first on matches. */
+static int longest(compiler *k, int first)
+{
+    int n = 0;
+    for (int i = first; i < k->r->n && !k->failed; i++) {
+        const instruction c = k->r->code[i];
+        n += c.op <= OP_ANY;
+        if ((c.op == OP_JUMP && (int)c.x <= i) ||
+            (c.op == OP_SPLIT && ((int)c.x <= i || (int)c.y <= i)))
+            refuse(k, "a lookbehind in it has no limit");
+    }
+    return n;
+}
 
 static void group_parse(compiler *k)
 {
@@ -291,6 +327,10 @@ static void group_parse(compiler *k)
         kind = OP_NOT_AHEAD;
     else if (take(k, "?>"))
         kind = OP_ATOMIC;
+    else if (take(k, "?<="))
+        kind = OP_BEHIND;
+    else if (take(k, "?<!"))
+        kind = OP_NOT_BEHIND;
     else if (next_is(k, '?'))
         refuse(k, "it has a kind of group that is not supported");
     const int at = k->r->n;
@@ -300,9 +340,12 @@ static void group_parse(compiler *k)
         refuse(k, "its groups are nested too deeply");
     alternatives_parse(k);
     k->depth--;
+    const bool behind = kind == OP_BEHIND || kind == OP_NOT_BEHIND;
+    if (behind)
+        emit(k, OP_HERE, 0, 0);
     if (kind != OP_JUMP) {
         emit(k, OP_MATCH, 0, 0);
-        set(k, at, kind, k->r->n, 0);
+        set(k, at, kind, k->r->n, behind ? longest(k, at + 1) : 0);
     }
     if (!take(k, ")"))
         refuse(k, "a group in it has no end");
@@ -321,24 +364,25 @@ static void atom_parse(compiler *k)
     if (c == '(') {
         group_parse(k);
     } else if (c == '[') {
-        class_parse(k);
+        const int class = class_parse(k);
+        emit(k, OP_CLASS, (uint32_t) class, 0);
     } else if (c == '.') {
         emit(k, OP_ANY, 0, 0);
     } else if (c == '^' || c == '$') {
         emit(k, c == '^' ? OP_BEGIN : OP_END, 0, 0);
     } else if (c == '\\' && (next_is(k, 'A') || next_is(k, 'z'))) {
         emit(k, *k->at++ == 'A' ? OP_TEXT_BEGIN : OP_TEXT_END, 0, 0);
+    } else if (c == '\\' && (next_is(k, 'b') || next_is(k, 'B'))) {
+        emit(k, *k->at++ == 'b' ? OP_BOUNDARY : OP_NOT_BOUNDARY, 0, 0);
     } else if (c == '\\') {
         if (!escape_parse(k, &i)) {
             literal_emit(k, i.low);
             return;
         }
-        const int index = k->r->n_classes;
-        rune_class *s = class_new(k);
-        class_add(k, s, i);
-        if (!k->failed)
-            class_finish(s);
-        emit(k, OP_CLASS, (uint32_t)index, 0);
+        const int class = class_new(k);
+        class_add(k, class, i);
+        class_finish(k, class);
+        emit(k, OP_CLASS, (uint32_t) class, 0);
     } else if (c == '*' || c == '+' || c == '?') {
         refuse(k, "a quantifier in it has nothing to repeat");
     } else {
@@ -374,10 +418,36 @@ static bool bounds_parse(compiler *k, int *least, int *most)
     return true;
 }
 
+/* True if the code from first on can reach its end without a code point. Targets are ahead, except those of loops, whose
+ * code needs a code point. */
+static bool may_be_empty(compiler *k, int first)
+{
+    const int n = k->failed ? 0 : k->r->n - first;
+    bool *reached = memory_new((size_t)n + 1);
+    if (!reached) {
+        k->failed = true;
+        return false;
+    }
+    reached[0] = true;
+    for (int i = 0; i < n; i++) {
+        const instruction c = k->r->code[first + i];
+        if (!reached[i] || c.op <= OP_ANY)
+            continue;
+        if (c.op == OP_SPLIT)
+            reached[(int)c.y - first] = true;
+        reached[has_target(c.op) && c.op != OP_ATOMIC ? (int)c.x - first : i + 1] = true;
+    }
+    const bool empty = reached[n];
+    memory_free(reached);
+    return empty;
+}
+
 /* Repeats the code from first on. */
 static void repeat(compiler *k, int first, int least, int most, bool lazy)
 {
     const int last = k->r->n, length = last - first;
+    if (most < 0 && !k->failed && may_be_empty(k, first))
+        refuse(k, "it repeats something that may be empty");
     if (least == 0 && most == 0) {
         if (!k->failed)
             k->r->n = first;

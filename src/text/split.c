@@ -23,6 +23,7 @@ typedef enum rule_kind {
     RULE_FLAGS,   /* single code points with one of the flags */
     RULE_RUNE,    /* one code point */
     RULE_PATTERN, /* a regular expression */
+    RULE_WORDS,   /* runs of word characters, and of what is neither that nor blank */
     RULE_BYTES,   /* code points become bytes */
     RULE_METASPACE,
     RULE_PREFIX_SPACE,
@@ -43,6 +44,7 @@ struct splitter {
     rule *rules;
     int n;
     bool bert;
+    field prefix_space; /* see splitter_new */
 };
 
 /* ---- pieces --------------------------------------------------------------------------------- */
@@ -80,16 +82,27 @@ void cut_text_free(cut_text *t)
     aligned_free(&t->spare);
     pieces_free(&t->list);
     pieces_free(&t->spare_list);
+    regex_scratch_free(&t->regex);
 }
 
 /* ---- cutting -------------------------------------------------------------------------------- */
 
 /* Finds the next match of the rule in a piece at or behind `at`; false if there is none. */
-static bool rule_find(const rule *r, const rune *chars, size_t n, size_t at, size_t *start,
-                      size_t *end)
+static bool rule_find(const rule *r, const rune *chars, size_t n, size_t at, regex_scratch *s,
+                      size_t *start, size_t *end)
 {
     if (r->kind == RULE_PATTERN)
-        return regex_find(r->pattern, chars, n, at, start, end);
+        return regex_find(r->pattern, chars, n, at, s, start, end);
+    if (r->kind == RULE_WORDS) {
+        while (at < n && unicode_flags(chars[at].c) & UNICODE_SPACE)
+            at++;
+        *start = at;
+        const unsigned word = at < n ? unicode_flags(chars[at].c) & UNICODE_WORD : 0;
+        while (at < n && (unicode_flags(chars[at].c) & (UNICODE_WORD | UNICODE_SPACE)) == word)
+            at++;
+        *end = at;
+        return at > *start;
+    }
     for (size_t i = at; i < n; i++)
         if (r->kind == RULE_RUNE ? chars[i].c == r->rune : unicode_flags(chars[i].c) & r->flags) {
             *start = i;
@@ -140,16 +153,18 @@ static void cut(cutter *k, size_t start, size_t end, bool matched)
     k->previous = matched;
 }
 
-static void piece_cut(const rule *r, const aligned *chars, piece p, pieces *out)
+static void piece_cut(const rule *r, const aligned *chars, piece p, regex_scratch *s, pieces *out)
 {
     cutter k = {.r = r, .out = out, .first = out->n};
     const rune *runes = chars->at + p.first;
     size_t at = 0, from = 0, start = 0, end = 0;
-    while (from <= p.count && rule_find(r, runes, p.count, from, &start, &end)) {
+    while (from <= p.count && rule_find(r, runes, p.count, from, s, &start, &end)) {
         if (start > at)
             cut(&k, p.first + at, p.first + start, false);
         if (end > start)
             cut(&k, p.first + start, p.first + end, true);
+        else if (r->behavior == CONTIGUOUS)
+            k.previous = !r->inverted;
         at = end;
         from = end > start ? end : end + 1;
     }
@@ -169,7 +184,7 @@ static void rule_cut(const rule *r, cut_text *t)
                 pieces_add(&t->spare_list, p.first + at,
                            p.count - at < r->rune ? p.count - at : r->rune, -1);
         } else {
-            piece_cut(r, &t->text, p, &t->spare_list);
+            piece_cut(r, &t->text, p, &t->regex, &t->spare_list);
         }
     }
     const pieces list = t->list;
@@ -269,17 +284,6 @@ static ig_status behavior_read(field f, behavior otherwise, behavior *out)
     FAIL(IG_ERR_UNSUPPORTED, "a pre-tokenizer has an unknown behavior");
 }
 
-static ig_status expression_add(splitter *s, const char *pattern, behavior b, bool inverted)
-{
-    rule *r = rule_add(s, RULE_PATTERN);
-    if (!r)
-        return IG_ERR_MEMORY;
-    r->behavior = b;
-    r->inverted = inverted;
-    r->pattern = regex_new(pattern, strlen(pattern));
-    return r->pattern ? IG_OK : error_waiting(IG_ERR_MEMORY);
-}
-
 static ig_status bert_read(splitter *s, field f)
 {
     (void)f;
@@ -291,7 +295,12 @@ static ig_status bert_read(splitter *s, field f)
 static ig_status whitespace_read(splitter *s, field f)
 {
     (void)f;
-    return expression_add(s, "\\w+|[^\\w\\s]+", REMOVED, true);
+    rule *r = rule_add(s, RULE_WORDS);
+    if (!r)
+        return IG_ERR_MEMORY;
+    r->behavior = REMOVED;
+    r->inverted = true;
+    return IG_OK;
 }
 
 static ig_status whitespace_split_read(splitter *s, field f)
@@ -300,15 +309,26 @@ static ig_status whitespace_split_read(splitter *s, field f)
     return flags_add(s, UNICODE_SPACE, REMOVED);
 }
 
-static ig_status byte_level_read(splitter *s, field f)
+/* Words of GPT-2. */
+static ig_status words_add(splitter *s)
 {
-    /* Words of GPT-2. */
     static const char words[] =
         "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
-    if (field_bool(field_get(f, "add_prefix_space"), true) && !rule_add(s, RULE_PREFIX_SPACE))
+    rule *r = rule_add(s, RULE_PATTERN);
+    if (!r)
+        return IG_ERR_MEMORY;
+    r->behavior = ISOLATED;
+    r->pattern = regex_new(words, sizeof words - 1);
+    return r->pattern ? IG_OK : error_waiting(IG_ERR_MEMORY);
+}
+
+static ig_status byte_level_read(splitter *s, field f)
+{
+    const bool prefix = field_bool(field_get(f, "add_prefix_space"), true);
+    if (field_bool(s->prefix_space, prefix) && !rule_add(s, RULE_PREFIX_SPACE))
         return IG_ERR_MEMORY;
     if (field_bool(field_get(f, "use_regex"), true))
-        TRY(expression_add(s, words, ISOLATED, false));
+        TRY(words_add(s));
     return rule_add(s, RULE_BYTES) ? IG_OK : IG_ERR_MEMORY;
 }
 
@@ -411,16 +431,14 @@ static ig_status rules_read(void *context, json_text key, field f)
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (field_is(type, kinds[i].name))
             return kinds[i].read(s, f);
-    char *name = field_text(type, NULL);
-    ig_fail(IG_ERR_UNSUPPORTED, "the pre-tokenizer '%.60s' is not known",
-            name ? name : "(without a type)");
-    memory_free(name);
-    return IG_ERR_UNSUPPORTED;
+    return field_refuse("pre_tokenizer", type);
 }
 
-splitter *splitter_new(field config)
+splitter *splitter_new(field config, field prefix_space)
 {
     splitter *s = memory_new(sizeof *s);
+    if (s && field_is(field_get(config, "type"), "ByteLevel"))
+        s->prefix_space = prefix_space;
     if (!s || !field_given(config) || rules_read(s, (json_text){0}, config) == IG_OK)
         return s;
     splitter_free(s);

@@ -4,6 +4,7 @@
 
 #include "text/aligned.h"
 #include "text/field.h"
+#include "text/regex.h"
 
 /* A part of a text: runes, or an added token (id >= 0), which nothing splits any further. */
 typedef struct piece {
@@ -25,14 +26,16 @@ void pieces_free(pieces *p);
 typedef struct cut_text {
     aligned text, spare;
     pieces list, spare_list;
+    regex_scratch regex;
 } cut_text;
 
 void cut_text_free(cut_text *t);
 
 typedef struct splitter splitter;
 
-/* From the value of "pre_tokenizer" in tokenizer.json; null does nothing. NULL on failure. */
-splitter *splitter_new(field config);
+/* From the value of "pre_tokenizer" in tokenizer.json; null does nothing. prefix_space, if it is a bool, replaces
+ * add_prefix_space of ByteLevel, unless that is in a sequence. NULL on failure. */
+splitter *splitter_new(field config, field prefix_space);
 void splitter_free(splitter *s);
 bool splitter_is_bert(const splitter *s);
 

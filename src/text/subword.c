@@ -143,6 +143,11 @@ void subword_model_free(subword_model *m)
     memory_free(m);
 }
 
+int32_t subword_model_size(const subword_model *m)
+{
+    return m->scores ? (int32_t)m->n_scores : m->vocabulary.count;
+}
+
 /* A text of the source without a copy, if it has no escapes; else a copy in *copy. */
 static const char *text_view(json_text chars, size_t *bytes, char **copy)
 {
@@ -347,7 +352,7 @@ static ig_status model_finish(subword_model *m)
             m->kind = &kinds[i];
     if (!m->kind)
         FAIL(IG_ERR_UNSUPPORTED,
-             "the model type '%.60s' is not known; there are WordPiece, BPE, Unigram and WordLevel",
+             "model '%.60s' is not supported; there are WordPiece, BPE, Unigram and WordLevel",
              type);
     if (m->vocabulary.n == 0)
         FAIL(IG_ERR_FORMAT, "the vocabulary is empty");
@@ -355,6 +360,10 @@ static ig_status model_finish(subword_model *m)
     if (unigram != (m->scores != NULL))
         FAIL(IG_ERR_FORMAT, "the vocabulary of a %s model %s", type,
              unigram ? "is not a list of [token, score]" : "has scores");
+    if (c->byte_fallback && m->kind->split == bpe_split &&
+        ((c->prefix && *c->prefix) || (c->suffix && *c->suffix)))
+        FAIL(IG_ERR_UNSUPPORTED, "model.byte_fallback together with a continuing_subword_prefix or "
+                                 "an end_of_word_suffix is not supported");
     if (m->kind->split == wordpiece_split && !c->prefix && !(c->prefix = memory_text("##")))
         return IG_ERR_MEMORY;
     if (unigram && c->unknown_id >= m->n_scores)

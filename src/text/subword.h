@@ -68,6 +68,8 @@ subword_model *subword_model_lines(const char *chars, size_t bytes, const char *
 subword_model *subword_model_pairs(const char *words, size_t n_words, const char *merges,
                                    size_t n_merges, bool *in_merges);
 void subword_model_free(subword_model *m);
+/* The number of tokens of the vocabulary. */
+int32_t subword_model_size(const subword_model *m);
 
 /* Replaces out with the tokens of a word, which is not empty. */
 void subword_split(const subword_model *m, const unsigned char *word, size_t bytes, subwords *out);

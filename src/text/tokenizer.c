@@ -63,91 +63,6 @@ static ig_status members_read(ig_tokenizer *t, parts *p, json_reader *r)
     return IG_OK;
 }
 
-/* Adds a token to the sets: as it is, or as its normal form. */
-static ig_status added_add(ig_tokenizer *t, const char *chars, size_t bytes, added_token token)
-{
-    aligned runes = {0}, normal = {0};
-    normalize_scratch scratch = {0};
-    for (size_t i = 0; i < bytes;) {
-        rune r = {0};
-        i += unicode_read((const unsigned char *)chars + i, bytes - i, &r.c);
-        aligned_add(&runes, r);
-    }
-    if (token.normalized)
-        normalizer_run(t->normalizer, runes.at, runes.n, &normal, &scratch);
-    const aligned *use = token.normalized ? &normal : &runes;
-    ig_status status = runes.failed || normal.failed ? IG_ERR_MEMORY : IG_OK;
-    if (status == IG_OK)
-        status =
-            added_set_add(token.normalized ? &t->normalized : &t->plain, token, use->at, use->n);
-    if (status == IG_OK)
-        status = vocabulary_add(&t->added, chars, bytes, token.id);
-    aligned_free(&runes);
-    aligned_free(&normal);
-    normalize_scratch_free(&scratch);
-    return status;
-}
-
-/* A token with its flags: {"content": "[MASK]", "lstrip": false, ...}. One that is there already stays as it is if
- * `first`. */
-static ig_status added_field(ig_tokenizer *t, field f, int64_t id, bool first)
-{
-    size_t bytes = 0;
-    char *chars = field_text(field_get(f, "content"), &bytes);
-    if (chars && first && vocabulary_find(&t->added, chars, bytes) >= 0) {
-        memory_free(chars);
-        return IG_OK;
-    }
-    if (!chars || id < 0 || id >= VOCABULARY_MOST) {
-        memory_free(chars);
-        FAIL(IG_ERR_FORMAT, "added_tokens has an entry without content or id");
-    }
-    const added_token token = {.id = (int32_t)id,
-                               .single_word = field_bool(field_get(f, "single_word"), false),
-                               .lstrip = field_bool(field_get(f, "lstrip"), false),
-                               .rstrip = field_bool(field_get(f, "rstrip"), false),
-                               .normalized = field_bool(field_get(f, "normalized"), true),
-                               .special = field_bool(field_get(f, "special"), false)};
-    const ig_status status = added_add(t, chars, bytes, token);
-    memory_free(chars);
-    return status;
-}
-
-/* An item of "added_tokens" in tokenizer.json. */
-static ig_status added_read(void *context, json_text key, field f)
-{
-    (void)key;
-    return added_field(context, f, field_int(field_get(f, "id"), -1), false);
-}
-
-/* A member of "added_tokens_decoder" in tokenizer_config.json: "103": {"content": "[MASK]", ...}. */
-static ig_status decoder_read(void *context, json_text key, field f)
-{
-    char *number = json_text_copy(key, NULL), *end = NULL;
-    const long id = number ? strtol(number, &end, 10) : -1;
-    const bool fine = number && *number && !*end;
-    memory_free(number);
-    return added_field(context, f, fine ? id : -1, true);
-}
-
-/* A member of added_tokens.json: "<new>": 30522. */
-static ig_status added_id_read(void *context, json_text key, field f)
-{
-    ig_tokenizer *t = context;
-    const int64_t id = field_int(f, -1);
-    size_t bytes = 0;
-    char *chars = json_text_copy(key, &bytes);
-    if (!chars)
-        return IG_ERR_MEMORY;
-    ig_status status = IG_OK;
-    if (id < 0 || id >= VOCABULARY_MOST)
-        status = ig_fail(IG_ERR_FORMAT, "added_tokens.json has no id for '%.60s'", chars);
-    else if (vocabulary_find(&t->added, chars, bytes) < 0)
-        status = added_add(t, chars, bytes, (added_token){.id = (int32_t)id, .normalized = true});
-    memory_free(chars);
-    return status;
-}
-
 static ig_status truncation_read(truncation *t, field f)
 {
     if (!field_given(f))
@@ -170,10 +85,10 @@ static ig_status padding_read(padding *p, field f)
     const int64_t id = field_int(field_get(f, "pad_id"), 0),
                   type = field_int(field_get(f, "pad_type_id"), 0);
     p->given = field_given(f);
-    p->fixed = field_int(field_get(f, "strategy.Fixed"), 0);
+    p->fixed = field_int(field_get(f, "strategy.Fixed"), -1);
     p->multiple = field_int(field_get(f, "pad_to_multiple_of"), 0);
     p->left = field_is(field_get(f, "direction"), "Left");
-    if (id < 0 || id >= VOCABULARY_MOST || type < 0 || type > UINT8_MAX || p->fixed < 0 ||
+    if (id < 0 || id >= VOCABULARY_MOST || type < 0 || type > UINT8_MAX || p->fixed < -1 ||
         p->fixed > INT32_MAX || p->multiple < 0 || p->multiple > INT32_MAX)
         FAIL(IG_ERR_FORMAT, "padding has an id, a type or a length that is out of range");
     p->id = (int32_t)id;
@@ -203,13 +118,12 @@ static ig_status parts_read(ig_tokenizer *t, const parts *p, const tokenizer_mor
     if (!t->model)
         FAIL(IG_ERR_FORMAT, "it has no 'model'; it is not a tokenizer.json");
     TRY(normalizer_make(t, p->normalizer, more->config));
-    t->splitter = splitter_new(p->splitter);
+    t->splitter = splitter_new(p->splitter, field_get(more->config, "add_prefix_space"));
     if (!t->splitter)
         return error_waiting(IG_ERR_MEMORY);
-    TRY(field_each(p->added, added_read, t));
-    TRY(field_each(field_get(more->config, "added_tokens_decoder"), decoder_read, t));
-    TRY(field_each(more->added, added_id_read, t));
-    TRY(post_read(&t->post, p->post));
+    TRY(added_tokens_read(t, p->added, more));
+    const bool bytes = field_is(field_get(p->splitter, "type"), "ByteLevel");
+    TRY(post_read(&t->post, p->post, bytes ? more->config : (field){0}));
     TRY(truncation_read(&t->truncation, p->truncation));
     return padding_read(&t->padding, p->padding);
 }
@@ -227,14 +141,12 @@ static int32_t special_find(const ig_tokenizer *t, const char *name, const char 
 
 static void tokenizer_finish(ig_tokenizer *t, const tokenizer_more *more)
 {
-    added_set_sort(&t->plain);
-    added_set_sort(&t->normalized);
     t->mask_id = special_find(t, more->mask, "[MASK]", "<mask>");
     t->pad_id = t->padding.given ? t->padding.id : special_find(t, more->pad, "[PAD]", "<pad>");
     if (!t->padding.given)
         t->padding.id = t->pad_id < 0 ? 0 : t->pad_id;
-    t->bert = normalizer_is_bert(t->normalizer) && splitter_is_bert(t->splitter) && !t->post.trim &&
-              t->normalized.n == 0;
+    t->bert = normalizer_is_bert(t->normalizer) && splitter_is_bert(t->splitter) &&
+              t->post.n_trims == 0 && t->normalized.n == 0;
 }
 
 static ig_status source_read(ig_tokenizer *t, const char *source, size_t bytes,

@@ -16,7 +16,7 @@ typedef struct added_token {
     uint32_t *runes; /* what it matches */
     uint32_t n;
     int32_t id;
-    bool single_word, lstrip, rstrip, normalized, special;
+    bool single_word, lstrip, rstrip, normalized;
 } added_token;
 
 /* Tokens that are found in a text before it is split, by their first code point. */
@@ -27,8 +27,6 @@ typedef struct added_set {
     bool other;        /* there are others */
 } added_set;
 
-ig_status added_set_add(added_set *s, added_token token, const rune *runes, size_t n);
-void added_set_sort(added_set *s);
 void added_set_free(added_set *s);
 /* Adds the pieces of text[first..first+count): added tokens, and what is between them. */
 void added_set_cut(const added_set *s, const rune *chars, size_t first, size_t count, pieces *out);
@@ -45,16 +43,22 @@ typedef struct template_list {
     int n;
 } template_list;
 
+enum { TRIMS_MOST = 8 };
+
 /* The post-processor. Without a template, tokens stay as they are. */
 typedef struct post {
     bool has_template;
     template_list single, pair;
     bool types_zero; /* tokens of both texts have type 0, whether or not special tokens are added */
-    bool types_by_template;  /* those of the template hold even if special tokens are not added */
-    bool trim, prefix_space; /* offsets without the blanks of byte-level tokens */
+    bool types_by_template; /* those of the template hold even if special tokens are not added */
+    /* Byte-level post-processors: offsets without the blanks of tokens. Several trim several times. */
+    int n_trims;
+    bool prefix_space[TRIMS_MOST]; /* a blank before the first word is not in the text */
+    field settings;                /* while it is read */
 } post;
 
-ig_status post_read(post *p, field config);
+/* settings is tokenizer_config.json: its add_prefix_space and trim_offsets replace those of RoBERTa's post-processor. */
+ig_status post_read(post *p, field config, field settings);
 void post_free(post *p);
 /* The number of special tokens that are added to one text or to a pair. */
 int post_count(const post *p, bool pair);
@@ -95,7 +99,8 @@ typedef struct encoder {
     tokens first, second; /* of a text and its pair */
     tokens out;           /* of all texts that this thread has encoded */
     bool ascii;           /* the text is ASCII, so code points are bytes */
-    bool failed;
+    bool refused;         /* a text is too long, and the truncation does not shorten it */
+    bool exceeded;        /* a regular expression took too many steps */
 } encoder;
 
 void encoder_free(encoder *e);
@@ -109,7 +114,7 @@ typedef struct truncation {
 
 typedef struct padding {
     bool given;
-    int64_t fixed; /* 0: to the longest of the batch */
+    int64_t fixed; /* -1: to the longest of the batch */
     int64_t multiple;
     bool left;
     int32_t id, type;
@@ -125,7 +130,8 @@ struct ig_tokenizer {
     truncation truncation;
     padding padding;
     int32_t mask_id, pad_id;
-    bool bert; /* BERT's normalizer and pre-tokenizer, for which ASCII has a short path */
+    int32_t next_id; /* of added tokens, while they are read */
+    bool bert;       /* BERT's normalizer and pre-tokenizer, for which ASCII has a short path */
 };
 
 /* ---- loading -------------------------------------------------------------------------------- */
@@ -135,6 +141,7 @@ typedef struct tokenizer_more {
     field
         config;  /* tokenizer_config.json: options of BERT's normalizer, and added_tokens_decoder */
     field added; /* added_tokens.json: ids by token */
+    field extra; /* additional_special_tokens */
     const char *mask, *pad;
 } tokenizer_more;
 
@@ -142,6 +149,8 @@ typedef struct tokenizer_more {
  * failure. NULL with an error that does not name the file. */
 ig_tokenizer *tokenizer_parse(const char *source, size_t bytes, subword_model *model,
                               const tokenizer_more *more);
+/* Reads the added tokens of tokenizer.json, `list`, and those of other files. */
+ig_status added_tokens_read(ig_tokenizer *t, field list, const tokenizer_more *more);
 /* Puts the name of the file before the message of the error. */
 void tokenizer_name_file(const char *path);
 

@@ -28,6 +28,7 @@ enum { ZS = 23, ZL, ZP, CC, CF, CS, CO };
 static struct {
     const struct property *(*property)(int32_t c);
     int32_t (*tolower)(int32_t c);
+    int32_t (*toupper)(int32_t c);
     ptrdiff_t (*decompose)(int32_t c, int32_t *out, ptrdiff_t room, int options, int *last_class);
     ptrdiff_t (*normalize)(int32_t *buffer, ptrdiff_t length, int options);
     bool (*grapheme_break)(int32_t a, int32_t b, int32_t *state);
@@ -44,6 +45,7 @@ static void load(void)
         void *place;
     } functions[] = {{"utf8proc_get_property", &lib.property},
                      {"utf8proc_tolower", &lib.tolower},
+                     {"utf8proc_toupper", &lib.toupper},
                      {"utf8proc_decompose_char", &lib.decompose},
                      {"utf8proc_normalize_utf32", &lib.normalize},
                      {"utf8proc_grapheme_break_stateful", &lib.grapheme_break}};
@@ -138,14 +140,8 @@ static unsigned flags_compute(uint32_t c)
         flags |= UNICODE_MARK | UNICODE_WORD;
     if (category >= LU && category <= LO)
         flags |= UNICODE_LETTER | UNICODE_WORD;
-    if (category == LU || category == LT)
-        flags |= UNICODE_UPPER;
-    if (category == LL)
-        flags |= UNICODE_LOWER;
     if (category >= ND && category <= NO)
         flags |= UNICODE_NUMBER;
-    if (category == ND)
-        flags |= UNICODE_DIGIT;
     if (category == ND || category == NL || category == PC || c == 0x200c || c == 0x200d)
         flags |= UNICODE_WORD;
     if (is_ideograph(c))
@@ -156,41 +152,69 @@ static unsigned flags_compute(uint32_t c)
     return flags;
 }
 
-enum { PAGE = 256 };
-static _Atomic(uint16_t *) pages[(UNICODE_LAST + 1) / PAGE];
+/* The category in the regular expressions of the reference, whose tables are those of Unicode 16. */
+static int category_compute(uint32_t c)
+{
+    static const struct {
+        uint32_t first, last;
+        int category;
+    } rows[] = {
+#define ROW(first, last, category) {first, last, category},
+#include "text/unicode_category.def"
+#undef ROW
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (c >= rows[i].first && c <= rows[i].last)
+            return rows[i].category;
+    return lib.property((int32_t)c)->category;
+}
+
+/* \w of regular expressions: the superscripts and fractions of Latin-1 too, but not joiners. */
+static bool is_regex_word(uint32_t c, unsigned flags, int category)
+{
+    return c < 256 ? flags & UNICODE_WORD || category == NO
+                   : flags & UNICODE_WORD && c != 0x200c && c != 0x200d;
+}
+
+enum { PAGE = 256, CATEGORY_SHIFT = 16, UNICODE_FLAGS = (1 << CATEGORY_SHIFT) - 1 };
+
+/* The flags of a code point, and above them its category. */
+static uint32_t properties(uint32_t c)
+{
+    const int category = category_compute(c);
+    const unsigned flags = flags_compute(c);
+    return flags | (is_regex_word(c, flags, category) ? UNICODE_REGEX_WORD : 0) |
+           (uint32_t)category << CATEGORY_SHIFT;
+}
+
+static _Atomic(uint32_t *) pages[(UNICODE_LAST + 1) / PAGE];
 
 /* A new page; NULL if there is no memory. It stays until the process ends. */
-static uint16_t *page_make(uint32_t number)
+static uint32_t *page_make(uint32_t number)
 {
-    uint16_t *page = malloc(PAGE * sizeof *page), *expected = NULL;
+    uint32_t *page = malloc(PAGE * sizeof *page), *expected = NULL;
     if (!page)
         return NULL;
     for (uint32_t i = 0; i < PAGE; i++)
-        page[i] = (uint16_t)flags_compute(number * PAGE + i);
+        page[i] = properties(number * PAGE + i);
     if (atomic_compare_exchange_strong(&pages[number], &expected, page))
         return page;
     free(page);
     return expected;
 }
 
-unsigned unicode_flags(uint32_t c)
+static uint32_t properties_of(uint32_t c)
 {
     if (c > UNICODE_LAST)
         return 0;
-    const uint16_t *page = atomic_load_explicit(&pages[c / PAGE], memory_order_acquire);
+    const uint32_t *page = atomic_load_explicit(&pages[c / PAGE], memory_order_acquire);
     if (!page)
         page = page_make(c / PAGE);
-    return page ? page[c % PAGE] : flags_compute(c);
+    return page ? page[c % PAGE] : properties(c);
 }
 
-int unicode_category(uint32_t c)
-{
-    const int category = lib.property((int32_t)c)->category;
-    if (category != CN)
-        return category;
-    const unsigned flags = unicode_flags(c);
-    return flags & UNICODE_LETTER ? LO : flags & UNICODE_NUMBER ? ND : CN;
-}
+unsigned unicode_flags(uint32_t c) { return properties_of(c) & UNICODE_FLAGS; }
+int unicode_category(uint32_t c) { return (int)(properties_of(c) >> CATEGORY_SHIFT); }
 
 /* ---- case and decomposition ----------------------------------------------------------------- */
 
@@ -222,6 +246,8 @@ int unicode_lower(uint32_t c, uint32_t out[2])
     out[1] = 0x307;
     return 2;
 }
+
+uint32_t unicode_upper(uint32_t c) { return (uint32_t)lib.toupper((int32_t)c); }
 
 static int decompose(uint32_t c, bool compatible, uint32_t *out)
 {

@@ -17,13 +17,12 @@ enum {
     UNICODE_MARK = 16,       /* M */
     UNICODE_LETTER = 32,     /* L */
     UNICODE_NUMBER = 64,     /* N */
-    UNICODE_WORD = 128,      /* \w: letters, marks, decimal digits, connectors, joiners */
+    UNICODE_WORD = 128,      /* of words: letters, marks, decimal digits, connectors, joiners */
     UNICODE_IDEOGRAPH = 256, /* CJK, as BERT defines it */
-    UNICODE_DIGIT = 512,     /* Nd */
+    UNICODE_REGEX_WORD =
+        512, /* \w of regular expressions: letters, marks, decimal digits, connectors */
     UNICODE_STABLE = 1024,   /* its own lower case and NFD, class 0, not Mn */
-    UNICODE_UPPER = 2048,    /* Lu, Lt */
-    UNICODE_LOWER = 4096,    /* Ll */
-    UNICODE_UNDIVIDED = 8192 /* has no decomposition in older tables */
+    UNICODE_UNDIVIDED = 2048 /* has no decomposition in older tables */
 };
 
 enum { UNICODE_LAST = 0x10ffff, UNICODE_EXPANDED = 20 /* the longest decomposition */ };
@@ -41,6 +40,9 @@ int unicode_category(uint32_t c);
 
 /* Writes the lower case of c to out; returns how many code points it has: 1 or 2. */
 int unicode_lower(uint32_t c, uint32_t out[2]);
+
+/* The upper case of c, if that is one code point; else c. */
+uint32_t unicode_upper(uint32_t c);
 
 /* Writes the full decomposition of c, canonical or by compatibility; returns its length. */
 int unicode_decompose(uint32_t c, bool compatible, uint32_t out[UNICODE_EXPANDED]);

@@ -17,16 +17,14 @@ int32_t vocabulary_find_hashed(const vocabulary *v, uint32_t hash, const void *p
 {
     if (!v->slots)
         return -1;
-    hash |= hash == 0;
     for (uint32_t i = slot_of(v, hash);; i = (i + 1) & v->mask) {
-        const int32_t id = v->slots[i];
-        if (id < 0)
+        if (v->slots[i] < 0)
             return -1;
-        const struct vocabulary_entry *e = &v->entries[id];
+        const struct vocabulary_entry *e = &v->entries[v->slots[i]];
         if (e->hash == hash && e->length == prefix_bytes + bytes &&
             memcmp(v->bytes + e->at, prefix, prefix_bytes) == 0 &&
             memcmp(v->bytes + e->at + prefix_bytes, chars, bytes) == 0)
-            return id;
+            return e->id;
     }
 }
 
@@ -38,11 +36,12 @@ int32_t vocabulary_find(const vocabulary *v, const void *chars, size_t bytes)
 
 const char *vocabulary_text(const vocabulary *v, int64_t id, size_t *bytes)
 {
-    if (id < 0 || id >= v->n || !v->entries[id].hash)
+    if (id < 0 || id >= v->n || v->by_id[id] < 0)
         return NULL;
+    const struct vocabulary_entry *e = &v->entries[v->by_id[id]];
     if (bytes)
-        *bytes = v->entries[id].length;
-    return (const char *)v->bytes + v->entries[id].at;
+        *bytes = e->length;
+    return (const char *)v->bytes + e->at;
 }
 
 /* The slot of a text, or the empty one where it belongs. */
@@ -67,37 +66,41 @@ static ig_status slots_grow(vocabulary *v)
     memory_free(v->slots);
     v->slots = slots;
     v->mask = size - 1;
-    for (int32_t id = 0; id < v->n; id++) {
-        if (!v->entries[id].hash)
-            continue;
-        const struct vocabulary_entry *e = &v->entries[id];
-        slots[slot_for(v, e->hash, v->bytes + e->at, e->length)] = id;
+    for (int32_t i = 0; i < v->count; i++) {
+        const struct vocabulary_entry *e = &v->entries[i];
+        slots[slot_for(v, e->hash, v->bytes + e->at, e->length)] = i;
     }
     return IG_OK;
 }
 
-static ig_status rooms_grow(vocabulary *v, size_t bytes, int32_t id)
+/* Makes a block of *room elements large enough for n. */
+static ig_status grow(void **at, size_t n, size_t *room, size_t size)
 {
-    if (v->n_bytes + bytes + 1 > v->room_bytes) {
-        const size_t room = 2 * v->room_bytes + bytes + 4096;
-        unsigned char *all = memory_resize(v->bytes, room);
-        if (!all)
-            return IG_ERR_MEMORY;
-        v->bytes = all;
-        v->room_bytes = room;
-    }
-    if (id >= v->room) {
-        const int32_t room = id + id / 2 + 1024;
-        struct vocabulary_entry *entries =
-            memory_resize(v->entries, (size_t)room * sizeof *entries);
-        if (!entries)
-            return IG_ERR_MEMORY;
-        v->entries = entries;
-        v->room = room;
-    }
-    if (!v->slots || (uint32_t)v->n + 1 > (v->mask + 1) / 2)
-        return slots_grow(v);
+    if (n <= *room)
+        return IG_OK;
+    const size_t more = n + n / 2 + 1024;
+    void *block = memory_resize(*at, more * size);
+    if (!block)
+        return IG_ERR_MEMORY;
+    *at = block;
+    *room = more;
     return IG_OK;
+}
+
+/* Makes room for one more text, and for an id. */
+static ig_status rooms_grow(vocabulary *v, size_t bytes, size_t id)
+{
+    void *chars = v->bytes, *entries = v->entries, *by_id = v->by_id;
+    const ig_status status = grow(&chars, v->n_bytes + bytes + 1, &v->room_bytes, 1);
+    v->bytes = chars;
+    TRY(status);
+    const ig_status second = grow(&entries, (size_t)v->count + 1, &v->room, sizeof *v->entries);
+    v->entries = entries;
+    TRY(second);
+    const ig_status third = grow(&by_id, id + 1, &v->room_ids, sizeof *v->by_id);
+    v->by_id = by_id;
+    TRY(third);
+    return !v->slots || (uint32_t)v->count + 1 > (v->mask + 1) / 2 ? slots_grow(v) : IG_OK;
 }
 
 ig_status vocabulary_add(vocabulary *v, const void *chars, size_t bytes, int64_t id)
@@ -107,25 +110,25 @@ ig_status vocabulary_add(vocabulary *v, const void *chars, size_t bytes, int64_t
              VOCABULARY_MOST - 1);
     if (v->n_bytes + bytes + 1 > UINT32_MAX)
         FAIL(IG_ERR_FORMAT, "the vocabulary has more than 4 GiB of text");
-    TRY(rooms_grow(v, bytes, (int32_t)id));
-    for (; v->n <= id; v->n++) {
-        v->entries[v->n] = (struct vocabulary_entry){0};
-        if ((uint32_t)v->n + 1 > (v->mask + 1) / 2)
-            TRY(slots_grow(v));
+    TRY(rooms_grow(v, bytes, (size_t)id));
+    const uint32_t hash = vocabulary_hash(VOCABULARY_SEED, chars, bytes),
+                   slot = slot_for(v, hash, chars, bytes);
+    if (v->slots[slot] < 0) {
+        v->slots[slot] = v->count;
+        v->entries[v->count++] =
+            (struct vocabulary_entry){(uint32_t)v->n_bytes, (uint32_t)bytes, hash, 0};
+        if (bytes)
+            memcpy(v->bytes + v->n_bytes, chars, bytes);
+        v->n_bytes += bytes;
+        v->bytes[v->n_bytes++] = 0;
+        if ((int32_t)bytes > v->longest)
+            v->longest = (int32_t)bytes;
     }
-    struct vocabulary_entry *e = &v->entries[id];
-    if (e->hash)
-        return IG_OK; /* the first text of an id stays */
-    uint32_t hash = vocabulary_hash(VOCABULARY_SEED, chars, bytes);
-    hash |= hash == 0;
-    *e = (struct vocabulary_entry){(uint32_t)v->n_bytes, (uint32_t)bytes, hash};
-    if (bytes)
-        memcpy(v->bytes + v->n_bytes, chars, bytes);
-    v->n_bytes += bytes;
-    v->bytes[v->n_bytes++] = 0;
-    if ((int32_t)bytes > v->longest)
-        v->longest = (int32_t)bytes;
-    v->slots[slot_for(v, hash, chars, bytes)] = (int32_t)id;
+    v->entries[v->slots[slot]].id = (int32_t)id;
+    while (v->n <= id)
+        v->by_id[v->n++] = -1;
+    if (v->by_id[id] < 0)
+        v->by_id[id] = v->slots[slot];
     return IG_OK;
 }
 
@@ -133,6 +136,7 @@ void vocabulary_free(vocabulary *v)
 {
     memory_free(v->bytes);
     memory_free(v->entries);
+    memory_free(v->by_id);
     memory_free(v->slots);
     *v = (vocabulary){0};
 }

@@ -8,18 +8,22 @@ typedef struct vocabulary {
     unsigned char *bytes; /* all texts, each with a zero byte behind it */
     size_t n_bytes, room_bytes;
     struct vocabulary_entry {
-        uint32_t at, length, hash; /* hash 0: an id without a text */
-    } * entries;                   /* by id */
-    int32_t n, room;
-    int32_t *slots; /* ids by hash, open addressing; -1: empty */
+        uint32_t at, length, hash;
+        int32_t id;
+    } * entries; /* one for each text */
+    int32_t count;
+    int32_t *by_id; /* entries by id; -1: an id without a text */
+    int32_t n;      /* the largest id and 1 more */
+    size_t room, room_ids;
+    int32_t *slots; /* entries by hash, open addressing; -1: empty */
     uint32_t mask;
     int32_t longest; /* bytes of the longest text */
 } vocabulary;
 
 enum { VOCABULARY_MOST = 1 << 24 }; /* tokens */
 
-/* Adds a token; ids may come in any order. Of a text that is added twice, the later id is found. IG_ERR_FORMAT if the id
- * is out of range. */
+/* Adds a token; ids may come in any order. Of a text that is added twice, the later id is found; of an id that is added
+ * twice, the first text. IG_ERR_FORMAT if the id is out of range. */
 ig_status vocabulary_add(vocabulary *v, const void *chars, size_t bytes, int64_t id);
 void vocabulary_free(vocabulary *v);
 
