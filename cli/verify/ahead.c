@@ -7,14 +7,14 @@
 
 void ahead_add(ahead *a, ig_array *const *y, int n, bool scope_is_open)
 {
-    if (a->n_array + n > a->room) {
-        a->room = 2 * (a->n_array + n);
+    if (a->n_array + n > a->room || a->n_case >= a->room) { /* a case may have no arrays */
+        a->room = 2 * (a->n_array + n + a->n_case + 1);
         ig_array **array = heap_get((size_t)a->room * sizeof *array);
         int *counts = heap_get((size_t)a->room * sizeof *counts);
-        if (a->n_case) {
+        if (a->n_array)
             memcpy(array, a->array, (size_t)a->n_array * sizeof *array);
+        if (a->n_case)
             memcpy(counts, a->counts, (size_t)a->n_case * sizeof *counts);
-        }
         free(a->array);
         free(a->counts);
         a->array = array;

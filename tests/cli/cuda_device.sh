@@ -44,6 +44,7 @@ few_texts() { # 12 if each kernel of a gradient is compiled alone
         grep -q ', 0 failed' "$temporary/said" && [ "$(grep -c nvrtcCompileProgram "$temporary/same")" -le 3 ]
 }
 check 'kernels of gradients are compiled together' few_texts
+check 'an op without gradients' ends 0 ', 0 failed' verify --quick --same cpu,cuda:0 --op less_equal,take --dtype f32,i32
 losses() { "$ingot" train digits --quiet --json "$@" | grep -o '"loss": [^]]*'; }
 check 'a training has the losses of the CPU' bash -c "
     $(declare -f losses); ingot='$ingot'
