@@ -1,7 +1,7 @@
 /* A level: all loops of one instruction set in one table. This file has the folds itself. */
 #include "backend/cpu/lanes/lane_math.h"
 
-#define TEMPLATE "backend/cpu/lanes/fold_extreme.inc"
+#define TEMPLATE "backend/cpu/lanes/fold_row.inc"
 #include "backend/cpu/lanes/each_float.inc"
 #undef TEMPLATE
 enum { BESIDE = 16 }; /* short rows that are folded together */

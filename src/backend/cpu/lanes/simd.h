@@ -293,6 +293,30 @@ static inline simd_f64 simd_extreme_f64(bool least, simd_f64 x, simd_f64 y)
 }
 #endif
 
+/* Lanes from the given one on, which is at most half of all; the others are of no interest. */
+static inline simd_f32 simd_from_f32(simd_f32 x, int lane)
+{
+#if defined(__aarch64__)
+    const float32x4_t v = (float32x4_t)x;
+    return (simd_f32)(lane == 2 ? vextq_f32(v, v, 2) : vextq_f32(v, v, 1));
+#else
+    simd_f32 from = x;
+    __builtin_memcpy(&from, (const float *)&x + lane, (size_t)lane * sizeof(float));
+    return from;
+#endif
+}
+static inline simd_f64 simd_from_f64(simd_f64 x, int lane)
+{
+#if defined(__aarch64__)
+    (void)lane; /* 1 of 2 */
+    return (simd_f64)vextq_f64((float64x2_t)x, (float64x2_t)x, 1);
+#else
+    simd_f64 from = x;
+    __builtin_memcpy(&from, (const double *)&x + lane, (size_t)lane * sizeof(double));
+    return from;
+#endif
+}
+
 /* Integers wrap. */
 static inline simd_u8 simd_fma_u8(simd_u8 c, simd_u8 b, uint8_t a) { return c + b * a; }
 static inline simd_u16 simd_fma_u16(simd_u16 c, simd_u16 b, uint16_t a) { return c + b * a; }
