@@ -1,8 +1,8 @@
 /* The minimax polynomials of math.cuh, printed by tests/math/minimax.py.
  * vm_poly_NAME_TYPE(x) is evaluated by Estrin's scheme: terms are joined in pairs, and the pairs in pairs, which
  * gives short chains of fma. vm_sums_NAME_TYPE(x) is x times a polynomial of degree 7, as two sums of four powers: no
- * term is a constant, so no sum begins with a copy of one. The script's table says what each polynomial approximates,
- * and under which weight. */
+ * term is a constant, so no sum begins with a copy of one. vm_row_NAME_TYPE(x) is evaluated by Horner's scheme. The script's
+ * table says what each polynomial approximates, and under which weight. */
 
 /* error 2^-26.2 */
 static __device__ inline float vm_poly_exp_f32(float x)
@@ -366,6 +366,16 @@ static __device__ inline float vm_sums_gelu_root_f32(float x)
     low = fmaf(0x1.1d34bcp+0f, x2, low);
     low = fmaf(high, x4, low);
     return fmaf(0x1.988454p+0f, x, low);
+}
+
+/* error 2^-13.5 */
+static __device__ inline float vm_row_gelu_tail_f32(float x)
+{
+    float y = fmaf(-0x1.50184ep-12f, x, 0x1.7de88ep-8f);
+    y = fmaf(y, x, -0x1.8b2a74p-5f);
+    y = fmaf(y, x, -0x1.db4222p-2f);
+    y = fmaf(y, x, -0x1.263076p+0f);
+    return fmaf(y, x, -0x1.0007e6p+0f);
 }
 
 /* error 2^-31.2 */

@@ -21,8 +21,8 @@ HEAD = """\
 /* The minimax polynomials of math.cuh, printed by tests/math/minimax.py.
  * vm_poly_NAME_TYPE(x) is evaluated by Estrin's scheme: terms are joined in pairs, and the pairs in pairs, which
  * gives short chains of fma. vm_sums_NAME_TYPE(x) is x times a polynomial of degree 7, as two sums of four powers: no
- * term is a constant, so no sum begins with a copy of one. The script's table says what each polynomial approximates,
- * and under which weight. */
+ * term is a constant, so no sum begins with a copy of one. vm_row_NAME_TYPE(x) is evaluated by Horner's scheme. The script's
+ * table says what each polynomial approximates, and under which weight. */
 """
 
 
@@ -74,6 +74,12 @@ def erf_root(scale):
             at0(lambda a: root(a) ** 7 * a / erf(scale * a)), 7, None)
 
 
+def f16_weight(t):
+    """Of log2(Phi(-t)): the relative error of t * Phi(-t), or the absolute one where that is not a normal f16."""
+    size = t * erfc(t / sqrt(mpf(2))) / 2 / mpf(2) ** -14
+    return log(2) * (size if t > 1 and size < 1 else 1)
+
+
 EXP_TAIL = at0(lambda r: (expm1(r) - r) / r ** 2)  # exp(r) = 1 + r + r*r*P(r)
 HALF_LN2 = log(2) / 2 * mpf("1.001")
 S_MAX2 = (3 - 2 * sqrt(mpf(2))) ** 2
@@ -96,6 +102,7 @@ TABLE = {
     "erfc": (lambda t: log(erfc(t + 1)), mpf(0), mpf(5), lambda t: erfc(t + 1), None, 18),
     "erf_root": erf_root(mpf(1)),
     "gelu_root": erf_root(sqrt(mpf(2))),
+    "gelu_tail": (lambda t: log(erfc(t / sqrt(mpf(2))) / 2, 2), mpf(0), mpf(6), f16_weight, 5, None),
     "erfinv_near": (lambda t: erfinv_ratio(t + 3) - 1, mpf(-3), {"f32": mpf(2), "f64": mpf(5)},
                     lambda t: 1 / erfinv_ratio(t + 3), 11, 27),
     "erfinv_tail": (lambda t: erfinv_ratio((t + 4) ** 2) - 1,
@@ -103,6 +110,9 @@ TABLE = {
                     {"f32": mpf(0), "f64": sqrt(mpf("36.1")) - 4},
                     lambda t: 1 / erfinv_ratio((t + 4) ** 2), 10, 27),
 }
+
+# Evaluated by Horner's scheme, which takes the fewest steps, where many arguments are at hand.
+IN_A_ROW = {"gelu_tail"}
 
 # Evaluated as x times the polynomial: whether the first coefficient has a second part.
 TIMES_X = {"erf_root": True, "gelu_root": False}
@@ -183,6 +193,16 @@ def print_poly(name, kind, worst, c):
     print(f"    return {text[0]};\n}}")
 
 
+def print_in_a_row(name, worst, c):
+    text = [hex_float(round_to(a, 24), "f") for a in c]
+    print(f"\n/* error 2^{float(log(worst, 2)):.1f} */")
+    print(f"static __device__ inline float vm_row_{name}_f32(float x)\n{{")
+    print(f"    float y = fmaf({text[-1]}, x, {text[-2]});")
+    for coefficient in reversed(text[1:-2]):
+        print(f"    y = fmaf(y, x, {coefficient});")
+    print(f"    return fmaf(y, x, {text[0]});\n}}")
+
+
 def print_times_x(name, worst, c, two_parts):
     head = [round_to(a, 24) for a in c]
     text = [hex_float(a, "f") for a in head]
@@ -214,7 +234,9 @@ def main(args):
             degree = degree32 if kind == "f32" else degree64
             if degree is not None:
                 c, worst = remez(f, bottom, top, weight, degree)
-                if name in TIMES_X:
+                if name in IN_A_ROW:
+                    print_in_a_row(name, worst, c)
+                elif name in TIMES_X:
                     print_times_x(name, worst, c, TIMES_X[name])
                 else:
                     print_poly(name, kind, worst, c)

@@ -371,6 +371,28 @@ static void check_exact(const struct exact_reference *ref, long count)
     check(wrong64 == 0, ref->name, "f64 exact");
 }
 
+/* gelu for halves, of all f16: its error before rounding in units of the last place of an f16. */
+static void check_gelu_half(void)
+{
+    struct worst w = {0};
+    for (unsigned bits = 0; bits < 0x8000; bits++) {
+        const int exponent = (int)(bits >> 10), fraction = (int)(bits & 1023);
+        for (int sign = -1; sign <= 1 && exponent < 31; sign += 2) {
+            const double x =
+                sign * (exponent ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24));
+            const double want = x / 2 * erfc(-x * sqrt(0.5)),
+                         got = (double)vm_gelu_half_f32((float)x);
+            const int most = fmax(fabs(want), ldexp(1, -14)) == fabs(want) ? ilogb(want) : -14;
+            worst_take(&w, fabs(got - want) / ldexp(1, most - 10), x, 0, got);
+        }
+    }
+    printf("%-13s %.3f ulp of f16 at %a\n", "gelu_half", w.ulp, w.x);
+    check(w.ulp < 0.18, "gelu_half", "f16");
+    check(isnan(vm_gelu_half_f32(NAN)) && isnan(vm_gelu_half_f32(-INFINITY)) &&
+              isinf(vm_gelu_half_f32(INFINITY)) && signbit(vm_gelu_half_f32(-0.0f)),
+          "gelu_half", "special values");
+}
+
 int main(int argc, char **argv)
 {
     int all = argc > 1 && !strcmp(argv[1], "--exhaustive");
@@ -390,6 +412,8 @@ int main(int argc, char **argv)
         check_exact(&exact_references[i], 1000000L * times);
     for (int i = 0; i < expectation_count && !all; i++)
         expect(&expectations[i]);
+    if (!all)
+        check_gelu_half();
     printf("%d passed, %d failed\n", passed, failed);
     return failed != 0;
 }

@@ -1,7 +1,8 @@
 /* Epilogues of products as CUDA C: a function in front of the text of a kernel written by hand.
  *
  * The emitter writes it with the expressions of ops.def, and the front end prints it with the functions that it calls, so a
- * value has the bits that an emitted kernel would compute from the rounded product. */
+ * value has the bits that an emitted kernel would compute from the rounded product. gelu is the exception: there a shorter
+ * function is accurate enough for halves (m_gelu_half). */
 #include "backend/cuda/epilogue.h"
 
 #include "base/error.h"
@@ -32,7 +33,8 @@ static ig_status print(const char *source, char **out)
 ig_status cuda_epilogue_make(const program *p, const product *c, const product_epilogue *e,
                              const bool *by_value, cuda_epilogue *out)
 {
-    const emit_target target = {.f64 = true, .extremes = true, .by_value = by_value};
+    const emit_target target = {
+        .f64 = true, .extremes = true, .halves = dtype_is_half(c->out), .by_value = by_value};
     const emit_part part = {e->first, p->post.n_inst - 1, e->value, e->result, c->out};
     *out = (cuda_epilogue){0};
     ig_status status = emit_function(&p->post, &part, &target, &out->e);

@@ -25,6 +25,7 @@ typedef struct emit_target {
     bool same;     /* contractions add in the CPU's order */
     bool extremes; /* instructions for the minimum and maximum of two floats: see math.cuh */
     bool matrices; /* a subgroup multiplies matrices of f32: used for contractions unless same */
+    bool halves;   /* the tape's result is rounded to a half: functions need not be more accurate */
     const bool *by_value; /* of each slot: a one-element input that the launch passes as a value */
     const bool *constant; /* of each slot: an input that nothing overwrites meanwhile; or NULL */
     const int64_t *slot_len; /* of each slot: bytes */

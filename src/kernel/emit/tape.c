@@ -401,6 +401,22 @@ static void write_bits(emit_writer *w, const emit_space *s, int k, int u)
              u * (s->step > 1 ? s->step : 1), high, low);
 }
 
+/* True if nothing but roundings to halves reads the value of instruction k. */
+static bool is_for_halves(const tape *t, int k)
+{
+    const int value = t->inst[k].dst;
+    for (int i = k + 1; i < t->n_inst; i++) {
+        const tape_inst *in = &t->inst[i];
+        const bool rounds = (in->code == TAPE_ROUND || in->code == TAPE_CAST) &&
+                            in->dtype == IG_F32 && dtype_is_half((ig_dtype)in->to);
+        if (!rounds && (in->a == value || in->b == value || in->c == value))
+            return false;
+        if (in->code != TAPE_STORE && in->dst == value)
+            break;
+    }
+    return true;
+}
+
 static void write_map(emit_writer *w, const emit_space *s, int k, const int *def, int u)
 {
     const tape_inst *inst = &s->t->inst[k];
@@ -414,7 +430,10 @@ static void write_map(emit_writer *w, const emit_space *s, int k, const int *def
              truth ? "unsigned char" : emit_lane_type((ig_dtype)inst->dtype), k, u);
     if (inst->op == OP_where)
         text_add(&w->body, "%s ? %s : %s", a, b, c);
-    else {
+    else if (w->target->halves && inst->op == OP_gelu_erf && is_for_halves(s->t, k)) {
+        w->uses |= USES_MATH;
+        text_add(&w->body, "m_gelu_half(%s)", a);
+    } else {
         if (emit_needs_math(inst->op))
             w->uses |= USES_MATH;
         emit_expression(&w->body, inst->op, (ig_dtype)inst->dtype, a, inst->b >= 0 ? b : NULL);

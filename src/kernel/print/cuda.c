@@ -202,6 +202,10 @@ const char *print_cuda_hardware(const kernel_function *f)
                                    "    unsigned short h;\n"
                                    "    asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(h) : \"f\"(x));\n"
                                    "    return h;\n}\n"},
+        {"ingot_exp2_quick", "static __device__ float ingot_exp2_quick(float x)\n{\n"
+                             "    float y;\n"
+                             "    asm(\"ex2.approx.ftz.f32 %0, %1;\" : \"=f\"(y) : \"f\"(x));\n"
+                             "    return y;\n}\n"},
         {"ingot_bf16_of_f32_quick",
          "__device__ unsigned short ingot_bf16_of_f32_quick(float x)\n{\n"
          "#if __CUDA_ARCH__ >= 800\n"
