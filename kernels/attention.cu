@@ -17,16 +17,18 @@
  *
  *   TYPE      "f16" or "bf16"; IS_F16: 1 or 0
  *   DIM       64 or 128: elements of a row; if there are fewer, the others are zeros
- *   WGS       2 or 3
+ *   WGS       2 or 3; 1 if SHORT
  *   CAUSAL    1: row i attends to keys 0 to i
  *   LOOP      1: there are fewer blocks than tiles
  *   MASKED    1: rows attend to key j only where mask[outer, j] is not 0
+ *   SHORT     1: there are at most KEYS keys. A block is one warpgroup, which copies its operands itself, and several
+ *             blocks run at a time
  */
 enum {
     KEYS = 128,
     BLOCKS = DIM / 64, /* panels beside each other */
     ROWS = WGS * 64,
-    STAGES = DIM == 64 ? 4 : 2,
+    STAGES = SHORT ? 1 : DIM == 64 ? 4 : 2,
     AHEAD = STAGES > 2, /* a step waits for the next step's tiles; two stages have no room for them yet */
     Q_BYTES = ROWS * DIM * 2,
     KV_BYTES = KEYS * DIM * 2 /* of keys, or of values */
@@ -85,21 +87,27 @@ static __device__ __forceinline__ void scale_rows(float (&out)[DIM / 2], const f
         out[i] *= scale[i / 2 % 2];
 }
 
+/* Completes the sum of row r of the two and writes its lse. Returns what the row is to be multiplied by. */
+static __device__ __forceinline__ float finish_row(const softmax_state *state, int r, float *lse,
+                                                   int at, const attention_sizes &g)
+{
+    float sum = state->sum[r];
+    sum += __shfl_xor_sync(0xffffffffu, sum, 1);
+    sum += __shfl_xor_sync(0xffffffffu, sum, 2);
+    if (threadIdx.x % 4 == 0 && at < g.n_pad)
+        lse[at] = sum == 0 || at >= g.n_q ? __int_as_float(0x7f800000)
+                                          : fmaf(state->most[r], g.scale, log2_fast(sum));
+    return sum > 0 ? 1 / sum : sum == 0 ? 1.0f : sum; /* NaN stays */
+}
+
 static __device__ __forceinline__ void write_out(const float (&out)[DIM / 2], softmax_state *state,
                                                  half_bits *to, float *lse, int row,
                                                  const attention_sizes &g)
 {
-    const int lane = threadIdx.x % 32;
 #pragma unroll
     for (int r = 0; r < 2; r++) {
-        float sum = state->sum[r];
-        sum += __shfl_xor_sync(0xffffffffu, sum, 1);
-        sum += __shfl_xor_sync(0xffffffffu, sum, 2);
         const int at = row + r * 8;
-        const float inverse = sum > 0 ? 1 / sum : sum == 0 ? 1.0f : sum; /* NaN stays */
-        if (lane % 4 == 0 && at < g.n_pad)
-            lse[at] = sum == 0 || at >= g.n_q ? __int_as_float(0x7f800000)
-                                              : fmaf(state->most[r], g.scale, log2_fast(sum));
+        const float inverse = finish_row(state, r, lse, at, g);
         if (at < g.n_q)
             write_row(out, r, inverse, to + at * g.out_row, g.dim);
     }
@@ -121,6 +129,90 @@ struct rows_of {
     }
 };
 
+#if SHORT
+/* Writes rows of 64 elements through shared memory, so that whole rows are written. The room of a warp has 16 rows of
+ * 128 bytes; the eight parts of a row are permuted, so that neighbours in a column lie in different banks. */
+static __device__ __forceinline__ void write_rows(const float (&out)[DIM / 2], const float (&factor)[2],
+                                                  unsigned char *room, half_bits *to, int row0,
+                                                  const attention_sizes &g)
+{
+    const int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int r = 0; r < 2; r++)
+#pragma unroll
+        for (int j = 0; j < DIM / 8; j++) {
+            const int row = lane / 4 + r * 8;
+            *(unsigned *)(room + row * 128 + ((j ^ row % 8) * 16) + lane % 4 * 4) =
+                pack_two(out[4 * j + 2 * r] * factor[r], out[4 * j + 2 * r + 1] * factor[r]);
+        }
+    __syncwarp();
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        const int row = i * 4 + lane / 8, part = lane % 8;
+        if (row0 + row < g.n_q)
+            *(uint4 *)(to + (row0 + row) * g.out_row + part * 8) =
+                *(const uint4 *)(room + row * 128 + ((part ^ row % 8) * 16));
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(128, MASKED || CAUSAL ? 4 : 5)
+    attend(const __grid_constant__ tensor_map map_q, const __grid_constant__ tensor_map map_k,
+           const __grid_constant__ tensor_map map_v, half_bits *out, float *lse,
+           const unsigned char *mask, const attention_sizes g)
+{
+    extern __shared__ __align__(1024) unsigned char shared[];
+    __shared__ __align__(8) unsigned long long barriers[2];
+    const unsigned q = (shared_at(shared) + 1023) & ~1023u, k = q + Q_BYTES, v = k + KV_BYTES;
+    const unsigned first = shared_at(barriers), second = first + 8;
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const rows_of t(blockIdx.x, g);
+
+    if (threadIdx.x == 0) {
+        barrier_init(first, 1);
+        barrier_init(second, 1);
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        barrier_expect(first, Q_BYTES + KV_BYTES);
+        copy_box(q, &map_q, first, 0, t.row0, t.batch, t.outer);
+        copy_box(k, &map_k, first, 0, 0, t.batch, t.outer);
+        barrier_expect(second, KV_BYTES);
+        copy_box(v, &map_v, second, 0, 0, t.batch, t.outer);
+    }
+    const float low = -__int_as_float(0x7f800000);
+    const int row = t.row0 + warp * 16 + lane / 4;
+    softmax_state state = {{low, low}, {0, 0}};
+    float s[64], sums[DIM / 2], scale[2];
+    unsigned p[KEYS / 4];
+    barrier_wait(first, 0);
+    start_products<ROWS, KEYS>(s, q, k);
+#pragma unroll
+    for (int i = 0; i < DIM / 2; i++)
+        sums[i] = 0;
+    multiply_wait<0>();
+    if (CAUSAL || MASKED || KEYS > g.n_k)
+        hide_scores(s, row, 0, g.n_k, mask + (MASKED ? (long long)t.outer * g.n_k : 0));
+    take_exponentials(s, &state, g.scale, scale);
+    pack_all<KEYS>(s, p);
+    barrier_wait(second, 0);
+    start_sums<KEYS>(sums, p, v);
+    multiply_wait<0>();
+    half_bits *to = out + t.outer * g.out_outer + t.batch * g.out_batch;
+    float *own = lse + (long long)t.job * g.n_pad;
+    if (g.dim != DIM) {
+        write_out(sums, &state, to, own, row, g);
+        return;
+    }
+    float factor[2];
+#pragma unroll
+    for (int r = 0; r < 2; r++)
+        factor[r] = finish_row(&state, r, own, row + r * 8, g);
+    __syncthreads(); /* the rows of q become room for the result */
+    write_rows(sums, factor, shared + (q - shared_at(shared)) + warp * 2048, to,
+               t.row0 + warp * 16, g);
+}
+#else
 extern "C" __global__ void __launch_bounds__((WGS + 1) * 128, 1)
     attend(const __grid_constant__ tensor_map map_q, const __grid_constant__ tensor_map map_k,
            const __grid_constant__ tensor_map map_v, half_bits *out, float *lse,
@@ -228,3 +320,4 @@ extern "C" __global__ void __launch_bounds__((WGS + 1) * 128, 1)
         } while (LOOP && (work += gridDim.x) < g.total);
     }
 }
+#endif

@@ -2,7 +2,8 @@
 #
 #   tests/sanitize_cuda.sh [TOOL...]    TOOL: memcheck racecheck initcheck synccheck (all four)
 #
-# JOBS is the number of processes at a time (15), LIMIT the seconds for one of them (100).
+# JOBS is the number of processes at a time (15), LIMIT the seconds for one of them (100), WORKS a pattern that the names of works
+# match (all).
 # It needs a GPU and takes a minute or two. tests/gpu.sh runs it with everything else.
 . tests/check.sh
 ingot=${INGOT:-build/ingot}
@@ -40,6 +41,9 @@ works=(
     'chains: eval x = normal(key(0), [130, 1500]); sum(softmax(x) * layer_norm(x)) + sum(softmax(x[:, :33]))'
     'products: IG_CUBLASLT=off eval x = normal(key(0), [130, 67]); sum(x @ x.T) + sum((x @ x.T) @ x)'
     'products-own: IG_CUBLASLT=off eval x = astype(normal(key(0), [300, 272]), bf16); sum(astype(x @ x.T, f32)) + sum(astype(x.T @ x, f32))'
+    'products-epilogue: eval x = astype(normal(key(0), [1500, 272]), f16); w = astype(normal(key(1), [1501, 272]), f16); b = astype(normal(key(2), [1501]), f16); z = x @ w.T + b; sum(astype(gelu(z), f32)) + sum(astype(relu(x @ w.T), f32))'
+    'products-wide: eval x = astype(normal(key(0), [2100, 520]), f16); w = astype(normal(key(1), [760, 520]), f16); sum(astype(x @ w.T, f32))'
+    'attention-short: eval q = astype(normal(key(0), [3, 5, 70, 64]), f16); k = astype(normal(key(1), [3, 5, 97, 64]), f16); m = reshape(arange(291) % 3 > 0, [3, 1, 1, 97]); sum(astype(scaled_dot_product_attention(q, k, k, mask=m), f32)) + sum(astype(scaled_dot_product_attention(q, k, k), f32))'
     'products-tf32: IG_CUBLASLT=off eval --math=tf32 x = normal(key(0), [300, 270]); sum(x @ x.T)'
     'products-same: eval --math=same x = normal(key(0), [130, 67]); sum(x @ x.T) + sum((x @ x.T) @ x)'
     'convolution-own: IG_CUDNN=off eval x = normal(key(0), [2, 3, 17, 17]); w = normal(key(1), [5, 3, 3, 3]); r = grad(sum(conv2d(x, w)), (x, w)); sum(r[0]) + sum(r[1])'
@@ -50,6 +54,14 @@ works=(
     'histogram: run examples/cuda/07_histogram.cu --kernel histogram_shared --grid 4 --block 64 --arg n=1000 --arg x=zeros:u8[n] --arg bins=zeros:u32[8]'
     "copies: eval -o=$temporary/copies.npy normal(key(0), [700001])"
 )
+
+if [ -n "${WORKS:-}" ]; then
+    kept=()
+    for work in "${works[@]}"; do
+        [[ ${work%%: *} =~ $WORKS ]] && kept+=("$work")
+    done
+    works=("${kept[@]}")
+fi
 
 # initcheck does not see the stores of cuBLASLt's bf16 products, and reports our kernels that read them. It runs without
 # the libraries.

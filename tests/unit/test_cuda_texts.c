@@ -76,7 +76,7 @@ static void products(void **unused)
                   "struct sizes { float x0; };\n#define EPILOGUE\n"
                   "static __device__ float epilogue(float x, sizes g) { return x * g.x0; }\n"}};
     (void)unused;
-    for (int i = 0; i < 4; i++) {
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         char definitions[400];
         snprintf(definitions, sizeof definitions,
                  "%s#define TYPE \"%s\"\n#define BYTES %d\n#define A_K %d\n#define B_K %d\n"
@@ -107,19 +107,23 @@ static void attention(void **unused)
     static const char form[] =
         "#define TYPE \"%s\"\n#define IS_F16 %d\n#define DIM %d\n"
         "#define WGS %d\n#define CAUSAL %d\n#define PART %d\n#define MASKED %d\n"
-        "#define LOOP %d\n";
+        "#define LOOP %d\n#define SHORT %d\n";
     char definitions[200];
     (void)unused;
-    snprintf(definitions, sizeof definitions, form, "f16", 1, 64, 3, 0, 0, 1, 1);
+    snprintf(definitions, sizeof definitions, form, "f16", 1, 64, 3, 0, 0, 1, 1, 0);
     compile(definitions, forward, hopper);
-    snprintf(definitions, sizeof definitions, form, "bf16", 0, 128, 2, 1, 0, 0, 0);
+    snprintf(definitions, sizeof definitions, form, "f16", 1, 64, 1, 0, 0, 0, 0, 1);
+    compile(definitions, forward, hopper);
+    snprintf(definitions, sizeof definitions, form, "bf16", 0, 64, 1, 1, 0, 1, 0, 1);
+    compile(definitions, forward, hopper);
+    snprintf(definitions, sizeof definitions, form, "bf16", 0, 128, 2, 1, 0, 0, 0, 0);
     compile(definitions, forward, hopper);
     compile(definitions, backward, hopper);
-    snprintf(definitions, sizeof definitions, form, "f16", 1, 64, 3, 1, 1, 0, 0);
+    snprintf(definitions, sizeof definitions, form, "f16", 1, 64, 3, 1, 1, 0, 0, 0);
     compile(definitions, backward, hopper);
-    snprintf(definitions, sizeof definitions, form, "f16", 1, 64, 2, 0, 2, 0, 0);
+    snprintf(definitions, sizeof definitions, form, "f16", 1, 64, 2, 0, 2, 0, 0, 0);
     compile(definitions, backward, hopper);
-    snprintf(definitions, sizeof definitions, form, "bf16", 0, 128, 2, 1, 2, 0, 0);
+    snprintf(definitions, sizeof definitions, form, "bf16", 0, 128, 2, 1, 2, 0, 0, 0);
     compile(definitions, backward, hopper);
 }
 

@@ -26,6 +26,7 @@ typedef struct attention {
     int wide;   /* elements of a row as the kernels see them: 64 or 128 */
     int groups; /* warpgroups with rows of their own */
     bool masked;
+    bool is_short;  /* the forward pass has one tile of keys, and blocks of one warpgroup */
     int64_t blocks; /* of the forward pass; if there are more tiles, each takes several */
     int64_t jobs, rows, keys, dim, padded;
     operand in[INPUTS], out[3];
@@ -59,12 +60,13 @@ static ig_status kernel_of(const attention *a, ig_dtype dtype, bool causal, cons
                            int part, const char *entry, int groups, const kernel_param *params,
                            int n, cuda_kernel **out)
 {
-    char definitions[220];
+    char definitions[240];
     snprintf(definitions, sizeof definitions,
              "#define TYPE \"%s\"\n#define IS_F16 %d\n#define DIM %d\n#define WGS %d\n"
-             "#define CAUSAL %d\n#define MASKED %d\n#define PART %d\n#define LOOP %d\n",
+             "#define CAUSAL %d\n#define MASKED %d\n#define PART %d\n#define LOOP %d\n"
+             "#define SHORT %d\n",
              ig_dtype_name(dtype), dtype == IG_F16, a->wide, groups, causal, a->masked, part,
-             a->blocks > 0 && a->blocks < a->sizes.total);
+             a->blocks > 0 && a->blocks < a->sizes.total, a->is_short);
     const cuda_text t = {
         definitions, {kernels_arguments, kernels_hopper, kernels_attention_parts, text},
         entry,       "a",
@@ -138,7 +140,7 @@ static ig_status map_rows(const attention *a, CUtensorMap *map, int input, int64
 static ig_status launch_forward(cuda_native *code, const binding *bindings, binding scratch)
 {
     attention *a = (attention *)code;
-    const int rows = a->groups * 64, stages = a->wide == 64 ? 4 : 2;
+    const int rows = a->groups * 64, stages = a->is_short ? 1 : a->wide == 64 ? 4 : 2;
     CUtensorMap maps[3];
     (void)scratch;
     for (int i = 0; i < 3; i++) {
@@ -158,7 +160,7 @@ static ig_status launch_forward(cuda_native *code, const binding *bindings, bind
                                {.at = a->masked ? place(&a->in[3], bindings) : (binding){0}},
                                {.bytes = &a->sizes}};
     const kernel_launch l = {.grid = {(uint32_t)a->blocks, 1, 1},
-                             .block = {(uint32_t)(a->groups + 1) * 128, 1, 1},
+                             .block = {(uint32_t)(a->groups + !a->is_short) * 128, 1, 1},
                              .shared_bytes =
                                  1024 + (size_t)(rows + stages * 2 * KEYS) * (size_t)a->wide * 2,
                              .args = args};
@@ -233,8 +235,9 @@ static void describe(attention *a, const node_native *n, const program *p, bool 
     a->dim = n->number[3];
     a->padded = ceil_div(a->rows, LSE_ROWS) * LSE_ROWS;
     a->wide = a->dim <= 64 ? 64 : 128;
+    a->is_short = forward && a->wide == 64 && a->keys <= KEYS;
     /* Three warpgroups need registers that rows of 128 elements do not leave. With few rows, two waste less. */
-    a->groups = a->wide == 64 && a->rows > 128 ? 3 : 2;
+    a->groups = a->is_short ? 1 : a->wide == 64 && a->rows > 128 ? 3 : 2;
     a->masked = forward && n->number[6] != 0;
     for (int i = 0; i < (forward ? 3 + a->masked : INPUTS); i++)
         a->in[i] = p->pre.operand[i];
