@@ -636,7 +636,7 @@ int verb_verify(int argc, char **argv)
         "those\n"
         "of the first one; contractions add in the CPU's order (--math same).\n\n"
         "--model compares a text model (see ingot embed) on the devices with f64 on the CPU, and\n"
-        "names the first layer that is out of bounds.\n\n"
+        "names the first layer that is out of bounds, the head being the last.\n\n"
         "With --record, a run that was interrupted goes on where it stopped. Remove the file when "
         "the\n"
         "library or the driver has changed.\n\n"

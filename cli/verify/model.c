@@ -1,5 +1,5 @@
-/* ingot verify --model: see model.h. The states behind the embeddings and behind each layer are compared. The error of a
- * state is relative to its largest value, and its bound grows with the number of layers. */
+/* ingot verify --model: see model.h. The states behind the embeddings, behind each layer and behind the head are
+ * compared. The error of a state is relative to its largest value, and its bound grows with the number of layers. */
 #include "model.h"
 
 #include <float.h>
@@ -48,8 +48,12 @@ static bool states_read(states *s, ig_text_model *m)
         ig_tokenizer_encode(ig_text_model_tokenizer(m), texts, NULL, TEXTS, &options);
     bool fine = all && ig_scope_begin() == IG_OK;
     if (fine) {
-        const int n = ig_text_model_states(m, all, TEXTS, x, STATES_MOST);
-        fine = n > 0 && ig_eval(x, n) == IG_OK;
+        ig_text_info info;
+        int n = ig_text_model_states(m, all, TEXTS, x, STATES_MOST - 1);
+        fine = n > 0 && ig_text_model_info(m, &info) == IG_OK;
+        x[n] = fine ? ig_text_model_head(m, info.head, x[n - 1], all, TEXTS) : NULL;
+        n += fine;
+        fine = fine && x[n - 1] && ig_eval(x, n) == IG_OK;
         for (int i = 0; i < n && fine; i++)
             fine = state_read(s, x[i]);
         s->width = fine ? (int)ig_dim(x[0], -1) : 0;
@@ -90,9 +94,12 @@ static difference state_compare(const states *got, const states *expected, int i
     return d;
 }
 
-static void state_name(int i, char name[32])
+static void state_name(const states *s, int i, char name[32])
 {
-    snprintf(name, 32, i ? "layer %d" : "embedding layer", i - 1);
+    if (i == s->n - 1)
+        snprintf(name, 32, "head");
+    else
+        snprintf(name, 32, i ? "layer %d" : "embedding layer", i - 1);
 }
 
 /* Adds the comparison of one device; returns whether all states are within their bounds. */
@@ -112,7 +119,7 @@ static bool device_report(const char *device, const states *got, const states *e
                    isinf(d.error) ? 1e308 : d.error, d.bound);
     }
     char name[32];
-    state_name(failed < 0 ? 0 : failed, name);
+    state_name(got, failed < 0 ? 0 : failed, name);
     if (json) {
         str_puts(out, "{\"device\": ");
         json_string(out, device);

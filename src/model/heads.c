@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+/* The labels of the layer of that name, which may have been trained for others than the folder has. */
 static int64_t label_count(const ig_text_model *m, const char *name)
 {
     char full[MODEL_NAME];
@@ -30,6 +31,12 @@ static ig_array *classify_run(ig_text_model *m, ig_array *hidden)
     x = linear_run(m, classify_pre(m, name), x, width, width);
     x = dropout_run(m, x ? activation_find(n->activation)(x) : NULL, m->classify_dropout);
     return linear_run(m, n->post, x, width, label_count(m, n->post));
+}
+
+int64_t head_columns(const ig_text_model *m, head_kind head)
+{
+    return head == HEAD_EMBED ? m->config.dimensions
+                              : label_count(m, m->config.arch->classify.post);
 }
 
 const char *fill_bias(const ig_text_model *m, char out[MODEL_NAME])

@@ -300,7 +300,7 @@ ig_array *ig_text_model_head(ig_text_model *m, const char *head, ig_array *hidde
         (whole && ig_ndim(hidden) != 3))
         FAIL_NULL(IG_ERR_SHAPE, "ig_text_model_head: hidden must be (N, T, %lld)",
                   (long long)m->config.width);
-    if (kind == HEAD_EMBED && n > 0) {
+    if (kind == HEAD_EMBED) {
         if (ids_check("ig_text_model_head", m, encodings, n) != IG_OK ||
             batch_make(m, encodings, n, &b) != IG_OK)
             return NULL;
@@ -366,7 +366,7 @@ static ig_status texts_run(ig_text_model *m, head_kind head, const ig_encoding *
 
 static ig_array *encoded_run(ig_text_model *m, head_kind head, const ig_encoding *all, int n)
 {
-    const int64_t columns = head == HEAD_EMBED ? m->config.dimensions : m->config.n_labels;
+    const int64_t columns = head_columns(m, head);
     order *orders = memory_get(((size_t)n + 1) * sizeof *orders);
     float *out = memory_get(((size_t)(n * columns) + 1) * sizeof *out);
     ig_array *result = NULL;

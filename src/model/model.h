@@ -214,6 +214,8 @@ ig_status batch_make(const ig_text_model *m, const ig_encoding *encodings, int n
 /* The last hidden states. all, if not NULL, gets those behind the embeddings and behind each layer. */
 ig_array *encoder_run(ig_text_model *m, const batch_arrays *b, ig_array **all);
 ig_array *head_run(ig_text_model *m, head_kind head, ig_array *hidden, ig_array *mask);
+/* The columns of "embed" or "classify". */
+int64_t head_columns(const ig_text_model *m, head_kind head);
 /* The rows of a head in f32, for a batch. */
 ig_array *rows_run(ig_text_model *m, head_kind head, const batch_arrays *b);
 void plans_free(ig_text_model *m);

@@ -20,26 +20,14 @@ typedef struct adding {
     ig_model *trained;
 } adding;
 
-static bool has_shape(const ig_array *x, ig_ints shape)
-{
-    const ig_ints own = ig_shape(x);
-    return own.n == shape.n && memcmp(own.v, shape.v, (size_t)shape.n * sizeof *shape.v) == 0;
-}
-
 /* The tensor of the folder as a parameter; one that it does not have, or not of this shape, is new. */
 static ig_status parameter_add(void *context, const char *name, ig_ints shape)
 {
     const adding *a = context;
     const bool bias = strlen(name) > 5 && strcmp(name + strlen(name) - 5, ".bias") == 0;
     ig_array *value = NULL;
-    if (weights_has(&a->m->weights, name)) {
-        value = weights_get(&a->m->weights, name, shape);
-        if (!value) { /* of another shape: a head for other labels */
-            ig_error(NULL);
-        } else if (!has_shape(value, shape)) {
-            value = NULL;
-        }
-    }
+    if (weights_has(&a->m->weights, name) && !(value = weights_get(&a->m->weights, name, shape)))
+        ig_error(NULL); /* of another shape: a head for other labels */
     if (!ig_model_param(a->trained, name, shape, a->m->weights.dtype,
                         bias ? IG_INIT_ZEROS : IG_INIT_NORMAL, bias ? 0 : INITIAL_DEVIATION))
         return error_waiting(IG_ERR_MEMORY);

@@ -214,7 +214,11 @@ static ig_array *find_checked(const weights *w, const char *name, ig_ints shape)
 
 ig_array *weights_get(weights *w, const char *name, ig_ints shape)
 {
+    char want[128], have[128];
     ig_array *x = w->trained ? ig_model_get(w->trained, name) : NULL;
+    if (x && !same_shape(x, shape))
+        FAIL_NULL(IG_ERR_SHAPE, "the trained parameter '%.100s' has shape %s; expected %s", name,
+                  shape_text(ig_shape(x), have), shape_text(shape, want));
     if (x || ig_failed())
         return x;
     x = find_checked(w, name, shape);

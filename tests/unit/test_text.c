@@ -240,6 +240,44 @@ static void test_train(void **state)
     ig_model_free(trained);
 }
 
+/* A head that is trained for other labels than the folder has: rows have its labels, and it is saved with as many. */
+static void test_other_labels(void **state)
+{
+    (void)state;
+    if (!available())
+        skip();
+    ig_text_model *m = model_make();
+    const ig_text texts[] = {text_of("cats"), text_of("un"), text_of("cat cat cat !")};
+    const char *const labels[] = {"a", "b", "c"};
+    for (int n = 1; n <= 5; n += 4) {
+        ig_model *trained = ig_model_new(1);
+        assert_int_equal(ig_text_model_train(m, trained, "classify", n, false), IG_OK);
+        assert_int_equal(ig_text_model_override(m, trained), IG_OK);
+        ig_array *all = ig_text_model_run(m, "classify", texts, NULL, 3);
+        assert_non_null(all);
+        assert_int_equal(ig_dim(all, 1), n);
+        for (int i = 0; i < 3; i++) {
+            ig_array *one = ig_text_model_run(m, "classify", texts + i, NULL, 1);
+            const float *a = (const float *)ig_data(all) + n * i, *b = ig_data(one);
+            for (int j = 0; j < n; j++)
+                assert_true(fabsf(a[j] - b[j]) < 1e-5f);
+        }
+        assert_int_equal(ig_text_model_save(m, "classify", labels, 3, folder_path("out")),
+                         IG_ERR_SHAPE);
+        assert_non_null(strstr(ig_error(NULL), "'classifier.weight' has shape"));
+        ig_text_model_override(m, NULL);
+        ig_model_free(trained);
+    }
+    ig_encoding *e = ig_tokenizer_encode(ig_text_model_tokenizer(m), texts, NULL, 3, NULL);
+    ig_array *hidden = ig_text_model_hidden(m, e, 3);
+    assert_non_null(ig_text_model_head(m, "embed", hidden, e, 3));
+    assert_null(ig_text_model_head(m, "embed", hidden, NULL, 0)); /* what is padding? */
+    assert_non_null(strstr(ig_error(NULL), "no encodings"));
+    remove(folder_path("out"));
+    ig_free(e);
+    ig_text_model_free(m);
+}
+
 /* ingot verify --model finds a fault, and names the first layer that has it. */
 static void test_verify(void **state)
 {
@@ -247,9 +285,10 @@ static void test_verify(void **state)
         fault planted;
         int code;
         const char *says;
-    } rows[] = {{{0}, EXIT_FINE, "2 states within their bounds"},
+    } rows[] = {{{0}, EXIT_FINE, "3 states within their bounds"},
                 {{.op = "add", .kind = FAULT_ELEMENT}, EXIT_FAILED, "embedding layer is wrong"},
-                {{.op = "gelu_erf", .kind = FAULT_ELEMENT}, EXIT_FAILED, "layer 0 is wrong"}};
+                {{.op = "gelu_erf", .kind = FAULT_ELEMENT}, EXIT_FAILED, "layer 0 is wrong"},
+                {{.op = "tanh", .kind = FAULT_ELEMENT}, EXIT_FAILED, "head is wrong"}};
     (void)state;
     if (!available())
         skip();
@@ -277,6 +316,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_failing, folder_begin, folder_end),
         cmocka_unit_test_setup_teardown(test_model, folder_begin, folder_end),
         cmocka_unit_test_setup_teardown(test_train, folder_begin, folder_end),
+        cmocka_unit_test_setup_teardown(test_other_labels, folder_begin, folder_end),
         cmocka_unit_test_setup_teardown(test_verify, folder_begin, folder_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
