@@ -379,7 +379,7 @@ static void perform(void *context, task *t, int pass)
     if (pass != s->worker_pass)
         worker_end(&s->worker);
     s->worker_pass = pass;
-    if (s->worker.pid || worker_begin(&s->worker, s->worker_argv, s->jobs.n, &t->why))
+    if (s->worker.pid || worker_begin(&s->worker, s->worker_argv, s->tasks, s->jobs.n, &t->why))
         worker_visit(&s->worker, number, t, pass);
     else
         t->outcome = OUTCOME_FAILED;
@@ -407,7 +407,8 @@ static void begin_workers(session *s, int argc, char **argv)
     memcpy(s->worker_argv + 3, argv + 1, sizeof *argv * (size_t)(argc - 1));
     str line = {0};
     str_puts(&line, "one process measures everything, because no other can be started: ");
-    if (!worker_begin(&s->worker, s->worker_argv, s->jobs.n, &line) && !interrupt_asked()) {
+    if (!worker_begin(&s->worker, s->worker_argv, s->tasks, s->jobs.n, &line) &&
+        !interrupt_asked()) {
         say(s->command, "%s", line.s);
         collect_disturbance(&s->result, line.s);
         worker_argv_free(s);

@@ -14,6 +14,12 @@
 
 enum { WAIT_MS = 500, WHY_MOST = 4096 };
 
+/* What a worker says first. */
+typedef struct hello {
+    int64_t jobs;
+    uint64_t devices; /* see devices_number */
+} hello;
+
 /* An order: one visit, with what the runner knows about the task. */
 typedef struct order {
     int number, pass, repeats, samples;
@@ -85,10 +91,29 @@ static bool put_report(const task *t)
            write_all(STDOUT_FILENO, t->why.s, (size_t)r.why_bytes);
 }
 
+/* A number made of the names and models of the devices of all tasks. */
+static uint64_t devices_number(const task *tasks, int n)
+{
+    uint64_t number = 14695981039346656037u; /* FNV-1a */
+    ig_device_info d;
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < ig_device_count(); k++) {
+            if (ig_device_get(k, &d) != IG_OK ||
+                strcmp(d.name, ((const job *)tasks[i].context)->device) != 0)
+                continue;
+            for (const char *c = d.model; c && *c; c++)
+                number = (number ^ (unsigned char)*c) * 1099511628211u;
+            for (const char *c = d.name; *c; c++)
+                number = (number ^ (unsigned char)*c) * 1099511628211u;
+        }
+    return number;
+}
+
 int worker_serve(const runner *r, task *tasks, int n)
 {
     order o;
-    bool fine = write_all(STDOUT_FILENO, &n, sizeof n);
+    const hello h = {.jobs = n, .devices = devices_number(tasks, n)};
+    bool fine = write_all(STDOUT_FILENO, &h, sizeof h);
     while (fine && read_all(STDIN_FILENO, &o, sizeof o) && o.number < n) {
         task *t = &tasks[o.number];
         task_free(t);
@@ -129,27 +154,32 @@ static void put_end(const worker *w, str *why)
         str_printf(why, "its process ended with exit code %d", WEXITSTATUS(w->status));
 }
 
-bool worker_begin(worker *w, char *const *argv, int n, str *why)
+bool worker_begin(worker *w, char *const *argv, const task *tasks, int n, str *why)
 {
     *w = worker_none;
-    int problem = child_pipe(w->orders) && child_pipe(w->reports) ? 0 : errno, jobs = -1;
+    int problem = child_pipe(w->orders) && child_pipe(w->reports) ? 0 : errno;
+    hello h = {.jobs = -1};
     const int files[] = {w->orders[0], w->reports[1], STDERR_FILENO};
     if (!problem)
         problem = child_spawn(&w->pid, argv, files);
     if (!problem) {
         close(w->reports[1]); /* so that the end of the worker is an end of file */
         w->reports[1] = -1;
-        read_all(w->reports[0], &jobs, sizeof jobs);
+        read_all(w->reports[0], &h, sizeof h);
     }
-    if (jobs == n)
+    if (h.jobs == n && h.devices == devices_number(tasks, n))
         return true;
     worker_end(w);
     if (problem)
         str_puts(why, strerror(problem));
-    else if (jobs < 0)
+    else if (h.jobs < 0)
         put_end(w, why);
+    else if (h.jobs == n)
+        str_puts(
+            why,
+            "its devices of these names are others; compare 'ingot devices' in both environments");
     else
-        str_printf(why, "it has %d works instead of %d", jobs, n);
+        str_printf(why, "it has %lld works instead of %d", (long long)h.jobs, n);
     return false;
 }
 

@@ -19,8 +19,8 @@ typedef struct worker {
 
 extern const worker worker_none;
 
-/* Starts the program with these arguments and checks that it has n jobs too. Returns false with why set. */
-bool worker_begin(worker *w, char *const *argv, int n, str *why);
+/* Starts the program with these arguments and checks that it has n jobs too, on the same devices. Returns false with why set. */
+bool worker_begin(worker *w, char *const *argv, const task *tasks, int n, str *why);
 /* Performs runner_visit for task number, which is a job, in the worker. If the worker ends meanwhile, by a
  * crash or by Ctrl-C, the task has failed and no worker runs. */
 void worker_visit(worker *w, int number, task *t, int pass);

@@ -108,6 +108,9 @@ static cl_int enqueued(cl_int status, cl_event *event)
 
 cl_int clGetPlatformIDs(cl_uint n, cl_platform_id *ids, cl_uint *count)
 {
+    char *list = getenv("OCL_ICD_FILENAMES");
+    if (list)
+        strtok(list, ":"); /* as loaders do that know this variable */
     if (!real.clGetPlatformIDs)
         return CL_PLATFORM_NOT_FOUND_KHR;
     return fails() ? CL_OUT_OF_HOST_MEMORY : real.clGetPlatformIDs(n, ids, count);

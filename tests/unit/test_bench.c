@@ -5,6 +5,7 @@
 #include "cli/bench/glossary.h"
 #include "cli/bench/limits.h"
 #include "cli/bench/runner.h"
+#include "cli/bench/worker.h"
 #include "cli/bench/works.h"
 #include "cli/cli.h"
 #include "support/capture.h"
@@ -626,6 +627,20 @@ static void commands_that_are_absent_are_told(void **state)
     str_free(&why);
 }
 
+/* What a worker says first: one work, on devices whose number is "abcdefgh". */
+static void workers_with_other_devices_are_refused(void **state)
+{
+    (void)state;
+    char *argv[] = {"sh", "-c", "printf '\\001\\000\\000\\000\\000\\000\\000\\000abcdefgh'", NULL};
+    job j = {.device = "cpu"};
+    const task t = {.context = &j};
+    worker w;
+    str why = {0};
+    assert_false(worker_begin(&w, argv, &t, 1, &why));
+    assert_non_null(strstr(why.s, "its devices of these names are others"));
+    str_free(&why);
+}
+
 /* Each work has an entry in the glossary, whose verb reads well in both forms. */
 static void works_have_words(void **state)
 {
@@ -683,6 +698,7 @@ int main(int argc, char **argv)
                                        TEST(devices_have_a_bandwidth),
                                        TEST(commands_are_cut_into_words),
                                        TEST(commands_tell_how_they_end),
-                                       TEST(commands_that_are_absent_are_told)};
+                                       TEST(commands_that_are_absent_are_told),
+                                       TEST(workers_with_other_devices_are_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -167,6 +167,19 @@ static int lives_with_failures(lifetime *live, bool always)
 static lifetime *const lives[] = {live_as_buffers, live_as_module};
 enum { LIVES = sizeof lives / sizeof lives[0] };
 
+/* A child process must find what this one finds. */
+static void the_environment_stays(void **unused)
+{
+    (void)unused;
+    if (!opencl_device_or_skip(0))
+        return;
+    setenv("OCL_ICD_FILENAMES", "libone.so:libtwo.so", 1);
+    backend_release_all(); /* so that there is a new search */
+    assert_non_null(backend_find("opencl"));
+    assert_string_equal(getenv("OCL_ICD_FILENAMES"), "libone.so:libtwo.so");
+    unsetenv("OCL_ICD_FILENAMES");
+}
+
 static void every_call_fails_once(void **unused)
 {
     (void)unused;
@@ -453,6 +466,7 @@ int main(int argc, char **argv)
     setenv("POCL_DEVICES", "basic", 1);                        /* no threads: each life is short */
 #define TEST(f) cmocka_unit_test_setup_teardown(f, opencl_test_begin, opencl_test_end)
     const struct CMUnitTest tests[] = {
+        TEST(the_environment_stays),
         TEST(every_call_fails_once),
         TEST(every_call_with_the_cache_fails_once),
         TEST(all_calls_fail_from_then_on),

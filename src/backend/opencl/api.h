@@ -34,6 +34,15 @@ typedef struct opencl_api {
  * or else why there is none; then *remedy says what would help. The library stays loaded. */
 const char *opencl_api_load(opencl_api *api, const char **remedy);
 
+/* Some loaders cut lists in the environment in place when they look for drivers. A child process would see the first entry of
+ * a list only, and have other devices. So the lists are kept before the search, and what differs afterwards is set again. */
+enum { OPENCL_LISTS = 3 };
+typedef struct opencl_lists {
+    char *value[OPENCL_LISTS]; /* NULL: not set */
+} opencl_lists;
+void opencl_lists_keep(opencl_lists *lists);
+void opencl_lists_restore(opencl_lists *lists);
+
 /* "CL_OUT_OF_RESOURCES"; never NULL. */
 const char *opencl_status_name(cl_int status);
 

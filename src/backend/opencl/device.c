@@ -255,7 +255,7 @@ static void device_add(const char *kind, cl_platform_id platform, cl_device_id i
         search.count++;
 }
 
-static void look(void)
+static void look_at_platforms(void)
 {
     static const struct {
         const char *name;
@@ -287,6 +287,14 @@ static void look(void)
     because(n ? "there is a driver, but it has no device"
               : "there is an OpenCL loader, but no driver",
             CL_SUCCESS, "apt-get install your device's driver (for the CPU, pocl-opencl-icd)");
+}
+
+static void look(void)
+{
+    opencl_lists lists;
+    opencl_lists_keep(&lists);
+    look_at_platforms();
+    opencl_lists_restore(&lists);
 }
 
 static int count(void) { return search_count(&search); }

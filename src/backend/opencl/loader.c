@@ -2,6 +2,8 @@
  * few failed dlopens, once, when somebody asks for its devices. */
 #include "backend/opencl/api.h"
 
+#include "base/memory.h"
+
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,6 +76,30 @@ const char *opencl_api_load(opencl_api *api, const char **remedy)
         return why;
     }
     return load_from(library, api, remedy);
+}
+
+static const char *const lists_named[OPENCL_LISTS] = {"OCL_ICD_FILENAMES", "OCL_ICD_VENDORS",
+                                                      "OPENCL_LAYERS"};
+
+void opencl_lists_keep(opencl_lists *lists)
+{
+    for (int i = 0; i < OPENCL_LISTS; i++) {
+        const char *value = getenv(lists_named[i]);
+        const size_t bytes = value ? strlen(value) + 1 : 0;
+        lists->value[i] = value ? memory_get(bytes) : NULL;
+        if (lists->value[i])
+            memcpy(lists->value[i], value, bytes);
+    }
+}
+
+void opencl_lists_restore(opencl_lists *lists)
+{
+    for (int i = 0; i < OPENCL_LISTS; i++) {
+        const char *kept = lists->value[i], *value = kept ? getenv(lists_named[i]) : NULL;
+        if (kept && (!value || strcmp(kept, value) != 0))
+            setenv(lists_named[i], kept, 1);
+        memory_free(lists->value[i]);
+    }
 }
 
 static const struct status {
