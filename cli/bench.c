@@ -429,11 +429,16 @@ static void leave_out_slow(session *s, double seconds)
     }
 }
 
+static double seconds_of(const bench_settings *set, int devices)
+{
+    return set->seconds > 0 ? set->seconds : devices * (set->quick ? quick_s : full_s);
+}
+
 static void measure(session *s)
 {
     const bench_settings *set = s->set;
     const int devices = s->result.n_devices > 1 ? s->result.n_devices : 1;
-    double seconds = set->seconds > 0 ? set->seconds : devices * (set->quick ? quick_s : full_s);
+    double seconds = seconds_of(set, devices);
     runner *r = &s->runner;
     r->seconds = seconds;
     double most_s = devices * (set->quick ? quick_most_s : full_most_s) - (clock_s() - s->begin_s);
@@ -563,6 +568,7 @@ static int finish(session *s)
 static int run_worker(session *s)
 {
     choose(s, false);
+    s->runner.seconds = seconds_of(s->set, 1);
     return worker_serve(&s->runner, s->tasks, s->jobs.n);
 }
 

@@ -17,8 +17,11 @@ enum {
 };
 static const double sample_least_s = 0.002, /* long against the clock and a time slice of others */
     warm_most_s = 0.25, stable = 0.05, own_warm_up_s = 1, /* longer repetitions need no warm-up */
-    retake_most_s = 0.1, /* longer samples would be disturbed again */
-    slow_shares = 3;     /* a visit of more than so many equal shares is slow */
+    compile_most_s = 6,
+                    falls =
+                        0.7, /* first runs that compile: what they take, and how fast it falls */
+    retake_most_s = 0.1,     /* longer samples would be disturbed again */
+    slow_shares = 3;         /* a visit of more than so many equal shares is slow */
 
 /* ---- random order ------------------------------------------------------------------------------- */
 
@@ -78,10 +81,11 @@ static bool batch(const runner *r, task *t, double *seconds)
  * something: the first steps of a training are different programs. */
 static double find_repeats(const runner *r, task *t)
 {
-    double seconds = 0;
+    double seconds = 0, before = fmin(compile_most_s, 0.5 * r->seconds);
     t->repeats = 1;
-    for (int i = 0; i < FIRST_RUNS; i++)
-        if (!batch(r, t, &seconds) || seconds < sample_least_s || seconds >= own_warm_up_s)
+    for (int i = 0; i < FIRST_RUNS; i++, before = falls * seconds)
+        if (!batch(r, t, &seconds) || seconds < sample_least_s ||
+            (seconds >= own_warm_up_s && seconds > before))
             break;
     while (t->outcome == OUTCOME_FINE && seconds < own_warm_up_s && batch(r, t, &seconds) &&
            seconds < sample_least_s && t->repeats < REPEATS_MOST) {
