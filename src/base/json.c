@@ -147,6 +147,11 @@ bool json_read_text(json_reader *r, json_text *value)
     bool escaped = false;
     while (at < r->end && *at != '"') {
         uint32_t point = 0;
+        const unsigned char byte = (unsigned char)*at;
+        if (byte >= ' ' && byte < 0x80 && byte != '\\') {
+            at++;
+            continue;
+        }
         const size_t n = point_read(at, r->end, &point);
         if (n == 0)
             return json_fail(r, at, *at == '\\' ? "a valid escape" : "valid UTF-8");
@@ -345,20 +350,18 @@ bool json_read_null(json_reader *r)
 
 json_kind json_peek(json_reader *r)
 {
-    static const struct {
-        const char *begins;
-        json_kind kind;
-    } rows[] = {{"{", JSON_OBJECT},           {"[", JSON_ARRAY}, {"\"", JSON_TEXT},
-                {"-0123456789", JSON_NUMBER}, {"tf", JSON_BOOL}, {"n", JSON_NULL}};
+    static const unsigned char kinds[256] = {
+        ['{'] = JSON_OBJECT, ['['] = JSON_ARRAY,  ['"'] = JSON_TEXT,   ['-'] = JSON_NUMBER,
+        ['0'] = JSON_NUMBER, ['1'] = JSON_NUMBER, ['2'] = JSON_NUMBER, ['3'] = JSON_NUMBER,
+        ['4'] = JSON_NUMBER, ['5'] = JSON_NUMBER, ['6'] = JSON_NUMBER, ['7'] = JSON_NUMBER,
+        ['8'] = JSON_NUMBER, ['9'] = JSON_NUMBER, ['t'] = JSON_BOOL,   ['f'] = JSON_BOOL,
+        ['n'] = JSON_NULL};
+    static_assert(JSON_NOTHING == 0, "all other bytes begin nothing");
     if (r->status != IG_OK)
         return JSON_NOTHING;
-    while (r->at < r->end && *r->at && strchr(" \t\n\r", *r->at))
+    while (r->at < r->end && (*r->at == ' ' || *r->at == '\n' || *r->at == '\t' || *r->at == '\r'))
         r->at++;
-    if (r->at < r->end && *r->at)
-        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-            if (strchr(rows[i].begins, *r->at))
-                return rows[i].kind;
-    return JSON_NOTHING;
+    return r->at < r->end ? (json_kind)kinds[(unsigned char)*r->at] : JSON_NOTHING;
 }
 
 /* Takes one character, after any space; false leaves it there. */

@@ -61,6 +61,8 @@ typedef struct symbol {
     uint32_t bytes;         /* 0: merged into another */
 } symbol;
 
+enum { FEW = 32 }; /* symbols */
+
 /* A merge that can be made: at a symbol and its next. */
 typedef struct candidate {
     int32_t rank, at, id;
@@ -116,7 +118,40 @@ static void offer(work *w, int32_t at)
         heap_push(w, (candidate){found->rank, at, found->id});
 }
 
-static void merge_all(work *w)
+/* The merge of a symbol and the one behind it. */
+static candidate candidate_at(const work *w, int32_t at)
+{
+    const struct merge *found =
+        at + 1 < w->n ? merge_find(w->m, w->symbols[at].id, w->symbols[at + 1].id) : NULL;
+    return found ? (candidate){found->rank, at, found->id} : (candidate){INT32_MAX, at, -1};
+}
+
+/* The same as merge_many for few symbols: there is a candidate for each, and symbols move together. */
+static void merge_few(work *w)
+{
+    candidate *near = w->heap;
+    for (int32_t i = 0; i < w->n; i++)
+        near[i] = candidate_at(w, i);
+    while (w->n > 1) {
+        int32_t best = 0;
+        for (int32_t i = 1; i < w->n; i++)
+            best = near[i].rank < near[best].rank ? i : best;
+        if (near[best].id < 0)
+            return;
+        w->symbols[best].id = near[best].id;
+        w->symbols[best].bytes += w->symbols[best + 1].bytes;
+        w->n--;
+        for (int32_t i = best + 1; i < w->n; i++) {
+            w->symbols[i] = w->symbols[i + 1];
+            near[i] = near[i + 1];
+        }
+        near[best] = candidate_at(w, best);
+        if (best > 0)
+            near[best - 1] = candidate_at(w, best - 1);
+    }
+}
+
+static void merge_many(work *w)
 {
     for (int32_t i = 0; i + 1 < w->n; i++)
         offer(w, i);
@@ -149,14 +184,14 @@ static void symbol_add(work *w, int32_t id, size_t bytes)
 }
 
 /* The token of one code point, with the prefix and suffix of its place in the word. */
-static int32_t rune_id(const subword_model *m, const unsigned char *at, size_t bytes, bool first,
-                       bool last)
+static int32_t rune_id(const subword_model *m, uint32_t c, const unsigned char *at, size_t bytes,
+                       bool first, bool last)
 {
     const char *prefix = !first && m->config.prefix ? m->config.prefix : "";
     const char *suffix = last && m->config.suffix ? m->config.suffix : "";
     const size_t n_prefix = strlen(prefix), n_suffix = strlen(suffix);
     if (n_prefix + n_suffix == 0)
-        return vocabulary_find(&m->vocabulary, at, bytes);
+        return c < RUNE_IDS ? m->rune_ids[c] : vocabulary_find(&m->vocabulary, at, bytes);
     unsigned char chars[256];
     if (n_prefix + bytes + n_suffix > sizeof chars)
         return -1;
@@ -184,7 +219,7 @@ static void symbols_make(work *w, const unsigned char *word, size_t bytes)
     for (size_t i = 0; i < bytes;) {
         uint32_t c;
         const size_t length = unicode_read(word + i, bytes - i, &c);
-        const int32_t id = rune_id(m, word + i, length, i == 0, i + length == bytes);
+        const int32_t id = rune_id(m, c, word + i, length, i == 0, i + length == bytes);
         if (id >= 0) {
             if (unknown)
                 symbol_add(w, m->unknown_id, unknown);
@@ -221,7 +256,10 @@ void bpe_split(const subword_model *m, const unsigned char *word, size_t bytes, 
         return;
     w.heap = (candidate *)(w.symbols + bytes + 1);
     symbols_make(&w, word, bytes);
-    merge_all(&w);
+    if (w.n <= FEW)
+        merge_few(&w);
+    else
+        merge_many(&w);
     uint32_t at = 0;
     for (int32_t i = 0; i < w.n; i++)
         if (w.symbols[i].bytes) {

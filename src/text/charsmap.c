@@ -154,12 +154,21 @@ static bool grapheme_run(const charsmap *m, const rune *at, size_t n, rewrites *
     return changed;
 }
 
+/* Between ASCII characters there is always a boundary, except in a line end of two. */
+static bool is_boundary(uint32_t a, uint32_t b, int32_t *state)
+{
+    if (a >= 128 || b >= 128 || (a == '\r' && b == '\n'))
+        return unicode_boundary(a, b, state);
+    *state = 0;
+    return true;
+}
+
 bool charsmap_run(const charsmap *m, const aligned *from, rewrites *w)
 {
     bool changed = false;
     int32_t state = 0;
     for (size_t first = 0, i = 1; first < from->n; i++) {
-        if (i < from->n && !unicode_boundary(from->at[i - 1].c, from->at[i].c, &state))
+        if (i < from->n && !is_boundary(from->at[i - 1].c, from->at[i].c, &state))
             continue;
         changed |= grapheme_run(m, from->at + first, i - first, w);
         first = i;

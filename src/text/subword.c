@@ -86,8 +86,8 @@ void wordpiece_split(const subword_model *m, const unsigned char *word, size_t b
             h = vocabulary_hash(h, (const unsigned char *)prefix, prefix_bytes);
         if (most - start + before > (size_t)v->longest)
             most = start + ((size_t)v->longest > before ? (size_t)v->longest - before : 0);
-        for (; end < most; end++)
-            hashes[end + 1] = h = vocabulary_hash(h, word + end, 1);
+        while (end < most && vocabulary_begins(v, h = vocabulary_hash(h, word + end, 1)))
+            hashes[++end] = h;
         int32_t id = -1;
         for (; end > start; end--) {
             if (end < bytes && (word[end] & 0xc0) == 0x80)
@@ -375,6 +375,11 @@ static ig_status model_finish(subword_model *m)
     m->least_score = m->n_scores ? m->scores[0] : 0;
     for (int64_t i = 1; i < m->n_scores; i++)
         m->least_score = m->scores[i] < m->least_score ? m->scores[i] : m->least_score;
+    TRY(vocabulary_finish(&m->vocabulary));
+    for (uint32_t i = 0; i < RUNE_IDS; i++) {
+        unsigned char chars[4];
+        m->rune_ids[i] = vocabulary_find(&m->vocabulary, chars, unicode_write(i, chars));
+    }
     for (int b = 0; b < 256; b++) {
         char name[8];
         snprintf(name, sizeof name, "<0x%02X>", (unsigned)b);

@@ -37,6 +37,8 @@ typedef struct model_config {
 
 typedef struct subword_model subword_model;
 
+enum { RUNE_IDS = 512 };
+
 typedef struct subword_kind {
     const char *name;
     void (*split)(const subword_model *m, const unsigned char *word, size_t bytes, subwords *out);
@@ -47,7 +49,8 @@ struct subword_model {
     vocabulary vocabulary;
     model_config config;
     int32_t unknown_id;
-    int32_t byte_ids[256]; /* of "<0x00>" and so on; -1: none */
+    int32_t byte_ids[256];      /* of "<0x00>" and so on; -1: none */
+    int32_t rune_ids[RUNE_IDS]; /* of single code points */
     /* BPE: pairs of ids to rank and merged id, by open addressing. */
     struct merge {
         int32_t left, right; /* left -1: empty */

@@ -34,6 +34,8 @@ static void search(const subword_model *m, const unsigned char *word, size_t byt
         bool single = false;
         for (size_t n = 1; n <= most; n++) {
             h = vocabulary_hash(h, word + start + n - 1, 1);
+            if (!vocabulary_begins(v, h))
+                break;
             if (start + n < bytes && (word[start + n] & 0xc0) == 0x80)
                 continue;
             const int32_t id = vocabulary_find_hashed(v, h, "", 0, word + start, n);

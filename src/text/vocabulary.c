@@ -22,7 +22,7 @@ int32_t vocabulary_find_hashed(const vocabulary *v, uint32_t hash, const void *p
             return -1;
         const struct vocabulary_entry *e = &v->entries[v->slots[i]];
         if (e->hash == hash && e->length == prefix_bytes + bytes &&
-            memcmp(v->bytes + e->at, prefix, prefix_bytes) == 0 &&
+            (prefix_bytes == 0 || memcmp(v->bytes + e->at, prefix, prefix_bytes) == 0) &&
             memcmp(v->bytes + e->at + prefix_bytes, chars, bytes) == 0)
             return e->id;
     }
@@ -132,8 +132,27 @@ ig_status vocabulary_add(vocabulary *v, const void *chars, size_t bytes, int64_t
     return IG_OK;
 }
 
+ig_status vocabulary_finish(vocabulary *v)
+{
+    size_t bits = 1024;
+    while (bits < 8 * v->n_bytes && bits < (size_t)1 << 31)
+        bits *= 2;
+    v->prefixes = memory_new(bits / 8);
+    v->prefix_mask = (uint32_t)(bits - 1);
+    for (int32_t i = 0; i < v->count && v->prefixes; i++) {
+        uint32_t hash = VOCABULARY_SEED;
+        for (uint32_t j = 0; j < v->entries[i].length; j++) {
+            hash = vocabulary_hash(hash, v->bytes + v->entries[i].at + j, 1);
+            const uint32_t bit = (hash ^ hash >> 15) & v->prefix_mask;
+            v->prefixes[bit / 32] |= 1u << bit % 32;
+        }
+    }
+    return v->prefixes ? IG_OK : IG_ERR_MEMORY;
+}
+
 void vocabulary_free(vocabulary *v)
 {
+    memory_free(v->prefixes);
     memory_free(v->bytes);
     memory_free(v->entries);
     memory_free(v->by_id);

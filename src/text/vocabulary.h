@@ -18,6 +18,9 @@ typedef struct vocabulary {
     int32_t *slots; /* entries by hash, open addressing; -1: empty */
     uint32_t mask;
     int32_t longest; /* bytes of the longest text */
+    /* A set of the hashes of all beginnings of texts, as bits; it may have a few others too. */
+    uint32_t *prefixes;
+    uint32_t prefix_mask;
 } vocabulary;
 
 enum { VOCABULARY_MOST = 1 << 24 }; /* tokens */
@@ -26,6 +29,9 @@ enum { VOCABULARY_MOST = 1 << 24 }; /* tokens */
  * twice, the first text. IG_ERR_FORMAT if the id is out of range. */
 ig_status vocabulary_add(vocabulary *v, const void *chars, size_t bytes, int64_t id);
 void vocabulary_free(vocabulary *v);
+
+/* Makes the set of beginnings, when all texts are there. */
+ig_status vocabulary_finish(vocabulary *v);
 
 /* The id of a text; -1 if there is none. */
 int32_t vocabulary_find(const vocabulary *v, const void *chars, size_t bytes);
@@ -41,6 +47,13 @@ static inline uint32_t vocabulary_hash(uint32_t seed, const unsigned char *at, s
     return h;
 }
 enum { VOCABULARY_SEED = 0x811c9dc5 };
+
+/* False if no text begins with what has this hash. */
+static inline bool vocabulary_begins(const vocabulary *v, uint32_t hash)
+{
+    const uint32_t bit = (hash ^ hash >> 15) & v->prefix_mask;
+    return v->prefixes[bit / 32] >> bit % 32 & 1;
+}
 
 /* The same as vocabulary_find with a hash that is known, of a text in two parts. */
 int32_t vocabulary_find_hashed(const vocabulary *v, uint32_t hash, const void *prefix,
