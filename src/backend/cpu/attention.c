@@ -63,9 +63,9 @@ typedef struct attention {
 static way way_of(ig_dtype dtype)
 {
     const cpu_level *level = cpu_level_now();
-    return dtype == IG_BF16 && level->gemm->of[IG_BF16].tile_rows ? MATRICES
-           : dtype == IG_F32                                      ? IN_PLACE
-                                                                  : WIDENED;
+    return dtype == IG_BF16 && level->gemm->of[IG_BF16].panels ? MATRICES
+           : dtype == IG_F32                                   ? IN_PLACE
+                                                               : WIDENED;
 }
 
 bool cpu_attention_offers(const node_native *n)
@@ -205,12 +205,20 @@ static void widen_rows(const attention *a, float *to, const char *from, int64_t 
         a->convert(a->dtype, IG_F32, a->width, to + i * a->width, 1, from + i * row * size, 1);
 }
 
+/* Packs the keys and values of a product. Keys of whole panels are only transposed. */
 static void pack(const attention *a, char *keys, char *values, int64_t job)
 {
-    const int64_t n = a->keys;
-    a->matrices->pack_n(keys, rows_at(a, KEY, job), n, a->offset, a->width, NULL);
-    a->matrices->pack_n(values, rows_at(a, VALUE, job), a->width, a->offset + 2 * n, n,
-                        a->offset + n);
+    const gemm_kernel *g = a->matrices;
+    const int64_t n = a->keys, row = row_of(a, KEY) * g->element_bytes;
+    const int64_t whole = a->width == a->width_padded && row % 4 == 0 ? n / g->nr * g->nr : 0;
+    const char *from = rows_at(a, KEY, job);
+    for (int64_t j = 0; j < whole; j += g->nr)
+        a->level->turn_keys_bf16(keys + j * a->width * g->element_bytes, from + j * row, row, g->nr,
+                                 a->width);
+    if (whole < n)
+        g->pack_n(keys + whole * a->width_padded * g->element_bytes, from, n - whole,
+                  a->offset + whole, a->width, NULL);
+    g->pack_n(values, rows_at(a, VALUE, job), a->width, a->offset + 2 * n, n, a->offset + n);
 }
 
 /* Makes the keys and values of a product ready in the worker's scratch. */
@@ -291,10 +299,14 @@ static void run_matrices(attention *a, char *scratch, int64_t job, int64_t first
     float *sum = (float *)(scratch + a->at.sums);
     uint16_t *const weights[2] = {(uint16_t *)(scratch + a->at.weights),
                                   (uint16_t *)(scratch + a->at.rests)};
-    for (int64_t j = 0; j < a->keys_padded; j += g->nr)
-        g->tile_rows(a->width_padded, q, q_row,
-                     scratch + a->at.held[KEY] + j * a->width_padded * size, scores + j,
-                     a->keys_padded, false);
+    g->panels(&(gemm_panels){.n = a->keys_padded / g->nr,
+                             .k = a->width_padded,
+                             .parts = 1,
+                             .a = {q},
+                             .a_row = q_row,
+                             .b = scratch + a->at.held[KEY],
+                             .c = scores,
+                             .ldc = a->keys_padded});
     a->level->weigh_bf16(&(attend_scores){.rows = n,
                                           .keys = a->keys,
                                           .padded = a->keys_padded,
@@ -305,11 +317,14 @@ static void run_matrices(attention *a, char *scratch, int64_t job, int64_t first
                                           .weight = weights[0],
                                           .rest = weights[1],
                                           .sum = sum});
-    for (int64_t e = 0; e < a->width_padded; e += g->nr)
-        for (int part = 0; part < 2; part++)
-            g->tile_rows(a->keys_padded, weights[part], a->keys_padded * size,
-                         scratch + a->at.held[VALUE] + e * a->keys_padded * size, result + e,
-                         a->width_padded, part > 0);
+    g->panels(&(gemm_panels){.n = a->width_padded / g->nr,
+                             .k = a->keys_padded,
+                             .parts = 2,
+                             .a = {weights[0], weights[1]},
+                             .a_row = a->keys_padded * size,
+                             .b = scratch + a->at.held[VALUE],
+                             .c = result,
+                             .ldc = a->width_padded});
     for (int64_t i = 0; i < n; i++)
         a->level->divide_bf16(a->width, (uint16_t *)(out + i * row * size),
                               result + i * a->width_padded, sum[i]);

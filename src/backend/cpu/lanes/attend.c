@@ -3,10 +3,10 @@
 
 #include "backend/cpu/lanes/gemm.h"
 #include "backend/cpu/lanes/lane_math.h"
-#include "backend/cpu/lanes/simd_gemm.h"
+#include "backend/cpu/lanes/simd_attend.h"
 
 enum {
-    LANES = SIMD_BYTES / (int)sizeof(float),
+    LANES = SIMD_LANES,
     ROWS = 2 * LANES, /* of the query, in two registers */
     /* Rows of a tile of sums: with two registers for each, two for the query and one for a factor, they fit. */
     TILE = SIMD_BYTES == 32 ? 4 : 8,
@@ -66,45 +66,49 @@ INLINE void product(int64_t rows, int64_t n, const float *a, int64_t a_row, int6
 
 /* ---- transposing ---- */
 
-/* to[e * ROWS + i] = q[i * row + e] * scale. Lanes after the last row repeat it. */
-static void turn_in(const attend_rows *a, float *to)
+/* to[e * to_row + i] = from[i * from_row + e] for i < rows and e < width. Without a square of lanes, one by one. */
+INLINE void turn(float *to, int64_t to_row, const float *from, int64_t from_row, int64_t rows,
+                 int64_t width)
 {
-    const quad_f32 scale = {a->scale, a->scale, a->scale, a->scale};
-    for (int64_t i = 0; i < ROWS; i += 4) {
-        const float *from[4];
-        for (int64_t r = 0; r < 4; r++)
-            from[r] = a->q + (i + r < a->rows ? i + r : a->rows - 1) * a->q_row;
+    simd_f32 r[LANES];
+    int64_t i = 0;
+    for (; i + LANES <= rows; i += LANES) {
         int64_t e = 0;
-        for (; e + 4 <= a->width; e += 4)
-            quad_turn_f32(to + e * ROWS + i, ROWS, quad_of_f32(from[0] + e) * scale,
-                          quad_of_f32(from[1] + e) * scale, quad_of_f32(from[2] + e) * scale,
-                          quad_of_f32(from[3] + e) * scale);
-        for (; e < a->width; e++)
-            for (int r = 0; r < 4; r++)
-                to[e * ROWS + i + r] = from[r][e] * a->scale;
+        for (; e + LANES <= width; e += LANES) {
+            SIMD_UNROLL_16
+            for (int l = 0; l < LANES; l++)
+                r[l] = simd_of_f32(from + (i + l) * from_row + e);
+            simd_turn_f32(r);
+            SIMD_UNROLL_16
+            for (int l = 0; l < LANES; l++)
+                simd_keep_f32(to + (e + l) * to_row + i, r[l]);
+        }
+        for (; e < width; e++)
+            for (int l = 0; l < LANES; l++)
+                to[e * to_row + i + l] = from[(i + l) * from_row + e];
     }
+    for (; i < rows; i++)
+        for (int64_t e = 0; e < width; e++)
+            to[e * to_row + i] = from[i * from_row + e];
 }
 
-/* out[i * row + e] = from[e * ROWS + i] / sum[i] */
-static void turn_out(const attend_rows *a, const float *from, const float *sum)
+/* to[e * ROWS + i] = q[i * row + e] * scale; 0 after the last row. */
+static void turn_in(const attend_rows *a, float *to)
 {
-    int64_t i = 0;
-    for (; i + 4 <= a->rows; i += 4) {
-        const quad_f32 by = quad_of_f32(sum + i);
-        float *to = a->out + i * a->out_row;
-        int64_t e = 0;
-        for (; e + 4 <= a->width; e += 4) {
-            const float *x = from + e * ROWS + i;
-            quad_turn_f32(to + e, a->out_row, quad_of_f32(x) / by, quad_of_f32(x + ROWS) / by,
-                          quad_of_f32(x + 2 * ROWS) / by, quad_of_f32(x + 3 * ROWS) / by);
-        }
-        for (; e < a->width; e++)
-            for (int r = 0; r < 4; r++)
-                to[r * a->out_row + e] = from[e * ROWS + i + r] / sum[i + r];
-    }
-    for (; i < a->rows; i++)
-        for (int64_t e = 0; e < a->width; e++)
-            a->out[i * a->out_row + e] = from[e * ROWS + i] / sum[i];
+    if (a->rows < ROWS)
+        memset(to, 0, (size_t)(a->width * ROWS) * sizeof *to);
+    turn(to, ROWS, a->q, a->q_row, a->rows, a->width);
+    for (int64_t e = 0; e < a->width * ROWS; e++)
+        to[e] *= a->scale;
+}
+
+/* out[i * row + e] = from[e * ROWS + i] / sum[i]; from is overwritten. */
+static void turn_out(const attend_rows *a, float *from, const float *sum)
+{
+    for (int64_t e = 0; e < a->width; e++)
+        for (int l = 0; l < ROWS; l++)
+            from[e * ROWS + l] /= sum[l];
+    turn(a->out, a->out_row, from, ROWS, a->width, a->rows);
 }
 
 /* ---- softmax ---- */
@@ -193,73 +197,49 @@ static void rows_f32(const attend_rows *a)
 
 /* ---- weights in bf16 ---- */
 
-/* 2^t for t <= 0, or 0 below 2^-126: the nearest integer of t is the exponent, and a polynomial has the rest. The magic number's
- * last bit is worth 1, so that adding it rounds. */
-INLINE float power(float t)
-{
-    const float magic = 0x1.8p23f, low = t < -126 ? -126 : t, shifted = low + magic;
-    const float f = low - (shifted - magic);
-    float y = 1.54035304e-4f; /* ln(2)^n / n! */
-    y = fmaf(y, f, 1.33335581e-3f);
-    y = fmaf(y, f, 9.61812911e-3f);
-    y = fmaf(y, f, 5.55041087e-2f);
-    y = fmaf(y, f, 0.240226507f);
-    y = fmaf(y, f, 0.693147181f);
-    y = fmaf(y, f, 1);
-    return t < -126 ? 0 : half_float(half_bits(y) + (half_bits(shifted) << 23));
-}
-
-/* The bits of x rounded to bf16, as those of an f32. NaN stays NaN, if its payload is one of bf16. */
-INLINE uint32_t rounded(float x)
-{
-    const uint32_t u = half_bits(x);
-    return (u + 0x7fff + (u >> 16 & 1)) & 0xffff0000;
-}
-
 /* Keys to which row r does not attend get -inf. Returns the largest score, or 0 if all are -inf. */
 static float hide_row(const attend_scores *s, int64_t r, float *scores)
 {
     const int64_t most = s->last >= 0 ? s->last + r + 1 : s->keys;
     const int64_t n = most < s->keys ? most : s->keys;
-    simd_f32 high[2];
-    float largest;
     for (int64_t j = 0; s->mask && j < n; j++)
         scores[j] = s->mask[j] ? scores[j] : -INFINITY;
     for (int64_t j = n; j < s->padded; j++)
         scores[j] = -INFINITY;
-    high[0] = high[1] = simd_of_f32(scores);
-    for (int64_t j = 0; j < s->padded; j += 2 * LANES) {
-        high[0] = simd_larger_f32(simd_of_f32(scores + j), high[0]);
-        high[1] = simd_larger_f32(simd_of_f32(scores + j + LANES), high[1]);
+    simd_f32 x = simd_of_f32(scores), y = simd_of_f32(scores + LANES);
+    for (int64_t j = 0; j < s->padded; j += ROWS) {
+        x = simd_larger_f32(simd_of_f32(scores + j), x);
+        y = simd_larger_f32(simd_of_f32(scores + j + LANES), y);
     }
-    high[0] = simd_larger_f32(high[0], high[1]);
-    largest = high[0][0];
-    for (int l = 1; l < LANES; l++)
-        largest = high[0][l] > largest ? high[0][l] : largest;
+    const float largest = simd_largest_f32(simd_larger_f32(x, y));
     return largest == -INFINITY ? 0 : largest;
 }
 
 static void weigh_bf16(const attend_scores *s)
 {
     const float factor = s->scale * 1.44269504f; /* log2(e) */
+    const simd_f32 zero = {0};
     for (int64_t r = 0; r < s->rows; r++) {
-        float *scores = s->scores + r * s->padded, sum[ATTEND_GROUP] = {0};
+        float *scores = s->scores + r * s->padded;
         uint16_t *weight = s->weight + r * s->padded, *rest = s->rest + r * s->padded;
         const float most = hide_row(s, r, scores);
-        for (int64_t j = 0; j < s->padded; j += ATTEND_GROUP)
-            LANE_LOOP for (int l = 0; l < ATTEND_GROUP; l++)
-            {
-                const float e = power((scores[j + l] - most) * factor);
-                const uint32_t high = rounded(e);
-                weight[j + l] = (uint16_t)(high >> 16);
-                rest[j + l] = (uint16_t)(rounded(e - half_float(high)) >> 16);
-                sum[l] += e;
-            }
-        for (int half = ATTEND_GROUP / 2; half > 0; half /= 2)
-            for (int l = 0; l < half; l++)
-                sum[l] += sum[l + half];
-        s->sum[r] = sum[0] == 0 ? 1 : sum[0];
+        simd_f32 sum[2] = {zero, zero};
+        for (int64_t j = 0; j < s->padded; j += ROWS) {
+            const simd_f32 x = simd_power_f32((simd_of_f32(scores + j) - most) * factor);
+            const simd_f32 y = simd_power_f32((simd_of_f32(scores + j + LANES) - most) * factor);
+            sum[0] += x;
+            sum[1] += y;
+            simd_split_bf16(weight + j, rest + j, x, y);
+        }
+        const float all = simd_total_f32(sum[0] + sum[1]);
+        s->sum[r] = all == 0 ? 1 : all;
     }
+}
+
+/* Two elements of bf16 are one lane of f32. */
+static void turn_keys(void *to, const void *from, int64_t row_bytes, int64_t keys, int64_t width)
+{
+    turn(to, ATTEND_GROUP, from, row_bytes / (int64_t)sizeof(float), keys, width / 2);
 }
 
 static void divide_bf16(int64_t n, uint16_t *to, const float *from, float by)
@@ -273,6 +253,7 @@ const attend_level PART(attend) = {
     .rows = ROWS,
     .is_faster = SIMD_BYTES >= 32,
     .rows_f32 = rows_f32,
+    .turn_keys_bf16 = turn_keys,
     .weigh_bf16 = weigh_bf16,
     .divide_bf16 = divide_bf16,
 };

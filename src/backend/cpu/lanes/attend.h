@@ -13,7 +13,7 @@
 enum {
     ATTEND_KEYS = 1024,    /* most keys of `rows`: they are one chunk of a sum (reduce.c) */
     ATTEND_ROWS_MOST = 32, /* of any level */
-    ATTEND_GROUP = 32,
+    ATTEND_GROUP = 32,     /* keys of a panel of bf16 */
 };
 
 /* Some rows of one product. Strides count elements. */
@@ -48,6 +48,9 @@ struct attend_level {
     /* Each sum has the order of a contraction and of a reduction, so the result has the bits of the op's definition. At
      * most `rows` rows and ATTEND_KEYS keys. */
     void (*rows_f32)(const attend_rows *a);
+    /* A panel of pack_n of up to ATTEND_GROUP keys, whose rows are multiples of 4 bytes apart; width is even. */
+    void (*turn_keys_bf16)(void *to, const void *from, int64_t row_bytes, int64_t keys,
+                           int64_t width);
     /* weight + rest = exp((score - the largest of its row) * scale) */
     void (*weigh_bf16)(const attend_scores *s);
     /* to[i] = from[i] / by, rounded to bf16; the quotient may be rounded twice. */

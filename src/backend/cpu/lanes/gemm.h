@@ -35,6 +35,18 @@ typedef struct gemm_thin {
     bool add;
 } gemm_thin;
 
+/* c[i * ldc + j] = the sum over parts and k of a[part][i][k] * b[j][k], for mr rows and the columns of n panels of pack_n, one
+ * after the other. Rows of a are a_row bytes apart, their points contiguous; k is a multiple of group. */
+typedef struct gemm_panels {
+    int64_t n, k;
+    int parts;
+    const void *a[2];
+    int64_t a_row;
+    const void *b;
+    void *c;
+    int64_t ldc;
+} gemm_panels;
+
 typedef struct gemm_kernel {
     int mr, nr;
     int unit;          /* a narrow tile has a multiple of so many columns */
@@ -78,6 +90,8 @@ typedef struct gemm_kernel {
      * one before it. k is a multiple of group. NULL if there is none. */
     void (*tile_rows)(int64_t k, const void *a, int64_t a_row, const void *b, void *c, int64_t ldc,
                       bool add);
+    /* The same for several panels of in[1]. NULL if there is none. */
+    void (*panels)(const gemm_panels *p);
 } gemm_kernel;
 
 struct gemm_level {

@@ -205,31 +205,6 @@ static inline int64_t simd_round_f16(int64_t n, float *d, const float *a)
     return i;
 }
 
-/* The larger or smaller of each lane; if one of them is NaN, either of them. */
-#if defined(__AVX512F__)
-static inline simd_f32 simd_larger_f32(simd_f32 x, simd_f32 y)
-{
-    return (simd_f32)_mm512_max_ps((__m512)x, (__m512)y);
-}
-static inline simd_f32 simd_smaller_f32(simd_f32 x, simd_f32 y)
-{
-    return (simd_f32)_mm512_min_ps((__m512)x, (__m512)y);
-}
-#else
-static inline simd_f32 simd_larger_f32(simd_f32 x, simd_f32 y)
-{
-    for (unsigned i = 0; i < sizeof x / sizeof x[0]; i++)
-        x[i] = x[i] > y[i] ? x[i] : y[i];
-    return x;
-}
-static inline simd_f32 simd_smaller_f32(simd_f32 x, simd_f32 y)
-{
-    for (unsigned i = 0; i < sizeof x / sizeof x[0]; i++)
-        x[i] = x[i] < y[i] ? x[i] : y[i];
-    return x;
-}
-#endif
-
 /* The smaller of each lane (least), or the larger: NaN if either is NaN, and -0 is below +0. */
 #if defined(__aarch64__)
 static inline simd_f32 simd_extreme_f32(bool least, simd_f32 a, simd_f32 b)
