@@ -108,7 +108,7 @@ void json_string(str *t, const char *s)
 
 /* ---- control characters ------------------------------------------------------------------------- */
 
-bool control_is_bidirectional(unsigned code)
+static bool control_is_bidirectional(unsigned code)
 {
     return code == 0x061c || code == 0x200e || code == 0x200f ||
            (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);

@@ -34,7 +34,6 @@ void json_string(str *t, const char *s); /* in quotes, as JSON writes it */
  * control characters of ASCII and Latin-1 these are the bidirectional ones of Unicode, which can make a
  * terminal or a browser show a name in another order than it is written. */
 size_t control_at(const char *s, unsigned *code);
-bool control_is_bidirectional(unsigned code);
 /* Adds s with every control character written as \u001b. */
 void str_visible(str *t, const char *s);
 /* Prints text of ours: newlines, tabs and colors stay, bidirectional controls are written as \u202e. In

@@ -6,6 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The result of a comparison. Numbers with a point or an exponent may differ: by the tolerance, relative to the
+ * larger one, or by one unit of the last digit that was printed. Everything else is the same to the letter. */
+typedef struct output_comparison {
+    bool same;
+    bool reordered;     /* the same lines, in another order */
+    int lines, numbers; /* of the first output; numbers: those that may differ */
+    double largest;     /* relative difference of two numbers that was allowed */
+    int line;           /* from 1: the first one that differs; 0: none */
+    str first, second;  /* that line of both outputs; empty if there is none */
+} output_comparison;
+
 /* ---- numbers ---- */
 
 /* The length of the number at s, or 0. *unit receives the value of one unit of its last digit, 0 for an integer. */
@@ -112,7 +123,7 @@ static int first_difference(const line_list *a, const line_list *b, double toler
     return 0;
 }
 
-void output_compare(const char *a, const char *b, double tolerance, output_comparison *out)
+static void output_compare(const char *a, const char *b, double tolerance, output_comparison *out)
 {
     line_list x = lines_of(a), y = lines_of(b);
     *out = (output_comparison){.lines = x.n};
@@ -136,7 +147,7 @@ void output_compare(const char *a, const char *b, double tolerance, output_compa
     lines_free(&y);
 }
 
-void output_comparison_free(output_comparison *c)
+static void output_comparison_free(output_comparison *c)
 {
     str_free(&c->first);
     str_free(&c->second);

@@ -116,7 +116,7 @@ static void token(scanner *s)
     }
 }
 
-scan_condition scan_conditional(const scan_token *t)
+static scan_condition scan_conditional(const scan_token *t)
 {
     static const struct {
         const char *word;

@@ -31,7 +31,6 @@ typedef enum scan_condition {
     CONDITION_ELSE,
     CONDITION_END
 } scan_condition;
-scan_condition scan_conditional(const scan_token *t);
 
 /* The nesting depth of brackets after t, given the depth before it. Brackets that one side of an #if opens are
  * not open on its other side. Begin with {0}. */

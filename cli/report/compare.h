@@ -74,16 +74,12 @@ void words_ratio(str *t, double ratio);                 /* "31.0", "1.05": for t
 void words_times(str *t, double ratio);                 /* "31", "1.05": for sentences */
 void words_rate(str *t, double rate, const char *unit); /* "1.5 TFLOP/s" */
 void words_row(str *t, const result_row *r);            /* "matmul 1024 f32" */
-void words_old(str *t, const pairing *p); /* the same, with threads if there are several */
-/* "b multiplies matrices 31 times faster than a (matmul 64 f32 [30.4, 31.6])" */
-void words_pair(str *t, const comparison *c, const pairing *p);
+void words_old(str *t, const pairing *p);  /* the same, with threads if there are several */
 void words_counts(str *t, const match *m); /* "Of 24 rows 18 are faster, 2 slower" */
 /* The whole comparison in a few sentences, a line for each match. */
 void words_headline(str *t, const comparison *c);
 /* The clearest difference, for a title. */
 void words_title(str *t, const comparison *c);
-/* Whether more than half of a match's rows are unsure. */
-bool mostly_unsure(const match *m);
 /* Which of the user's commands is faster, a line for each but the first. Nothing for fewer than two. */
 void words_commands(str *t, const result *r);
 /* What limits the comparison, a line each: interrupted runs, disturbances, rows that are left out. */

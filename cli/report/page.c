@@ -57,7 +57,7 @@ static void measured_by(str *t, const result *r)
     str_free(&line);
 }
 
-void section_data(str *t, const comparison *c, const char *command)
+static void section_data(str *t, const comparison *c, const char *command)
 {
     part_heading(t, "data", "The data, and how to reproduce it", NULL);
     str_puts(t, "<p>The results with every sample:</p><ul>");

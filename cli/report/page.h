@@ -20,19 +20,18 @@ enum {
     NOTES_MOST = 40
 };
 
-void section_kinds(str *t, const comparison *c);                     /* kinds.c */
-void section_glossary(str *t, const comparison *c);                  /* kinds.c */
-void section_cards(str *t, const comparison *c);                     /* cards.c */
-void section_ratios(str *t, const comparison *c);                    /* ratios.c */
-void section_times(str *t, const comparison *c);                     /* times.c */
-void section_first(str *t, const comparison *c);                     /* times.c */
-void section_expected(str *t, const comparison *c);                  /* expected.c */
-void section_roofline(str *t, const comparison *c);                  /* roofline.c */
-void section_scaling(str *t, const comparison *c);                   /* curves.c */
-void section_crossing(str *t, const comparison *c);                  /* curves.c */
-void section_support(str *t, const comparison *c);                   /* support.c */
-void section_samples(str *t, const comparison *c);                   /* samples.c */
-void section_data(str *t, const comparison *c, const char *command); /* page.c */
+void section_kinds(str *t, const comparison *c);    /* kinds.c */
+void section_glossary(str *t, const comparison *c); /* kinds.c */
+void section_cards(str *t, const comparison *c);    /* cards.c */
+void section_ratios(str *t, const comparison *c);   /* ratios.c */
+void section_times(str *t, const comparison *c);    /* times.c */
+void section_first(str *t, const comparison *c);    /* times.c */
+void section_expected(str *t, const comparison *c); /* expected.c */
+void section_roofline(str *t, const comparison *c); /* roofline.c */
+void section_scaling(str *t, const comparison *c);  /* curves.c */
+void section_crossing(str *t, const comparison *c); /* curves.c */
+void section_support(str *t, const comparison *c);  /* support.c */
+void section_samples(str *t, const comparison *c);  /* samples.c */
 
 /* Whether a section may add a row; otherwise counts it in *left_out. */
 bool page_has_room(const str *t, int until, int *left_out);

@@ -84,22 +84,17 @@ static pool_block *kept_take(memory_pool *p, size_t bytes)
     return NULL;
 }
 
-/* Removes all kept blocks, and gives them to the driver if it may be called. */
-static void empty(memory_pool *p, bool give)
+void pool_trim(memory_pool *p)
 {
     for (int i = 0; i < POOL_CLASSES; i++)
         while (p->kept[i]) {
             pool_block *b = p->kept[i];
             p->kept[i] = b->next;
-            if (give)
-                p->driver->give(p->device, b->at);
+            p->driver->give(p->device, b->at);
             memory_free(b);
         }
     atomic_store(&p->cached, 0);
 }
-
-void pool_trim(memory_pool *p) { empty(p, true); }
-void pool_forget(memory_pool *p) { empty(p, false); }
 
 /* Commands in the queue may still use kept blocks. */
 static void make_room(memory_pool *p)

@@ -58,8 +58,7 @@ pool_block *pool_take_kept(memory_pool *p, size_t bytes);
 void pool_put(memory_pool *p, pool_block *b);
 /* The same, but the driver must not be called any more: the memory is lost. */
 void pool_lose(memory_pool *p, pool_block *b);
-/* Gives kept blocks back to the driver, or forgets them if it must not be called. */
+/* Gives kept blocks back to the driver. */
 void pool_trim(memory_pool *p);
-void pool_forget(memory_pool *p);
 
 #endif

@@ -151,7 +151,8 @@ static const char *find_virtual_machine(const char *root)
     return cpu_flag(root, "hypervisor") ? "an unnamed hypervisor" : NULL;
 }
 
-void report_place(machine_report *r, const char *root)
+/* System, distribution, processor, virtual machine, container. */
+static void report_place(machine_report *r, const char *root)
 {
     struct utsname name;
     ig_machine *m = &r->facts;

@@ -29,8 +29,6 @@ const char *report_words(machine_report *r, const char *format, ...) IG_PRINTF(2
 void report_finding(machine_report *r, ig_severity severity, const char *subject, const char *what,
                     const char *remedy);
 
-/* System, distribution, processor, virtual machine, container. */
-void report_place(machine_report *r, const char *root);
 /* What disturbs measurements. */
 void report_disturbances(machine_report *r, const char *root);
 /* Kinds of device that this build does not have. */

@@ -199,7 +199,6 @@ int cudart_event_time(void *from, void *to, float *milliseconds);
 /* Reads the settings, once. */
 void cudart_watch_begin(void);
 bool cudart_watch_checks(void);
-bool cudart_watch_is_on(void); /* there is a check or a profile */
 /* Notes that a kernel could not be built, for the exit code of `ingot run`. */
 void cudart_watch_unbuilt(ig_status why);
 /* Reports a mistake of the host's if there is a check; kind is a literal. */

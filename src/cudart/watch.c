@@ -85,7 +85,8 @@ void cudart_watch_unbuilt(ig_status why)
 }
 
 bool cudart_watch_checks(void) { return watch.check; }
-bool cudart_watch_is_on(void) { return watch.check || watch.profile; }
+/* There is a check or a profile. */
+static bool cudart_watch_is_on(void) { return watch.check || watch.profile; }
 
 /* ---- reports ---- */
 

@@ -8,12 +8,7 @@
 #include "engine/faults.h"
 #include "engine/fallback.h"
 
-#include <stdatomic.h>
 #include <string.h>
-
-static _Atomic uint64_t moved;
-
-uint64_t transfer_bytes(void) { return moved; }
 
 /* Host memory is the CPU's own, and that of all who run in it. */
 bool transfer_is_on(const buffer *b, const backend *dev)
@@ -49,7 +44,6 @@ ig_status transfer_read(buffer *from, size_t offset, void *to, size_t bytes)
         FAIL(IG_ERR_DEVICE, "device '%s' computes nothing, so there is nothing to read", dev->name);
     TRY(emitted_finish(dev));
     TRY(faults_check(from));
-    moved += bytes;
     return dev->read(from, offset, to, bytes);
 }
 
@@ -61,7 +55,6 @@ ig_status transfer_write(buffer *to, size_t offset, const void *from, size_t byt
         memcpy((char *)to->data + offset, from, bytes);
         return IG_OK;
     }
-    moved += bytes;
     return to->device->write(to, offset, from, bytes);
 }
 
@@ -115,7 +108,6 @@ buffer *transfer_copy(buffer *from, size_t offset, size_t bytes, const backend *
     if (from->device && from->device != dev) { /* a failure there must not be copied */
         status = emitted_finish(from->device);
         status = status == IG_OK ? faults_check(from) : status;
-        moved += bytes;
     }
     if (status == IG_OK)
         status = from->device ? dev->copy(b, 0, from, offset, bytes)

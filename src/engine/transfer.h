@@ -23,7 +23,4 @@ ig_status transfer_write(buffer *to, size_t offset, const void *from, size_t byt
 /* Brings the data of an evaluated root to the device. */
 ig_status transfer_root(ig_array *root, const backend *dev);
 
-/* Bytes that were copied between host and devices since the process started. */
-uint64_t transfer_bytes(void);
-
 #endif

@@ -47,7 +47,8 @@ program_kind node_program(const ig_array *x)
     }
 }
 
-bool node_is_map(const ig_array *x)
+/* True if x goes on a tape with others: a map node, not an assembly. */
+static bool node_is_map(const ig_array *x)
 {
     return x->op != OP_assemble && node_program(x) == PROGRAM_MAP;
 }
@@ -69,18 +70,22 @@ static int source_of(const fuser *f, const ig_array *x, int j)
     return root->data ? -1 : f->g->same[root->index];
 }
 
-bool node_is_full_view(const ig_array *y)
+/* True if y shows all elements of its root, in the same linear order. */
+static bool node_is_full_view(const ig_array *y)
 {
     return y == y->root || (y->view.offset == 0 && view_is_contiguous(&y->view) &&
                             view_size(&y->view) == view_size(&y->root->view));
 }
 
-bool node_is_repeated(const ig_array *x, int j)
+/* True if x reads the one element of its j-th input for all elements of its own. */
+static bool node_is_repeated(const ig_array *x, int j)
 {
     return x->in[j]->view.ndim == 0 && x->view.ndim > 0;
 }
 
-bool node_reads_elementwise(const ig_array *x, int j)
+/* True if map node x reads its j-th input at the index that it computes. The key of bits and the table of
+ * read are read elsewhere. */
+static bool node_reads_elementwise(const ig_array *x, int j)
 {
     return !(x->op == OP_bits || (x->op == OP_read && j == 1));
 }

@@ -140,15 +140,6 @@ bool graph_room(void *array_pointer, int n, int *room, size_t element_bytes);
 /* The kind of program that computes x. Map nodes are PROGRAM_MAP, and so is an assembly, which is a copy
  * for each input. */
 program_kind node_program(const ig_array *x);
-/* True if x goes on a tape with others: a map node, not an assembly. */
-bool node_is_map(const ig_array *x);
-/* True if y shows all elements of its root, in the same linear order. */
-bool node_is_full_view(const ig_array *y);
-/* True if x reads the one element of its j-th input for all elements of its own. */
-bool node_is_repeated(const ig_array *x, int j);
-/* True if map node x reads its j-th input at the index that it computes. The key of bits and the table of
- * read are read elsewhere. */
-bool node_reads_elementwise(const ig_array *x, int j);
 
 /* The nodes of one program: map nodes before the core, the core, map nodes behind it. A group without a
  * core is a map program. Groups of the same depth never depend on each other. */

@@ -40,7 +40,8 @@ double decimal_round(double f, ig_dtype dtype)
     return fabs(rounded) > type->most ? copysign(INFINITY, f) : rounded;
 }
 
-int decimal_digits(ig_dtype dtype) { return type_of(dtype)->kept; }
+/* Digits that a float of dtype always holds: 6 for f32. */
+static int decimal_digits(ig_dtype dtype) { return type_of(dtype)->kept; }
 
 static bool reads_back(const char *s, double f, const struct float_type *type)
 {
@@ -74,7 +75,8 @@ static bool next_reads_back(char *s, double f, const struct float_type *type)
     return reads_back(s, f, type);
 }
 
-decimal decimal_shortest(double f, ig_dtype dtype)
+/* f is finite and a value of dtype, one of the floats. */
+static decimal decimal_shortest(double f, ig_dtype dtype)
 {
     const struct float_type *type = type_of(dtype);
     char s[64];

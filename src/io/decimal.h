@@ -12,9 +12,6 @@ typedef struct decimal {
     bool negative;
 } decimal;
 
-/* f is finite and a value of dtype, one of the floats. */
-decimal decimal_shortest(double f, ig_dtype dtype);
-
 /* At most places digits after the point: the shortest digits where they are fewer, else f correctly
  * rounded. Zeros at the end are not kept. */
 decimal decimal_fixed(double f, ig_dtype dtype, int places);
@@ -24,9 +21,6 @@ decimal decimal_scientific(double f, ig_dtype dtype, int least, int most);
 
 /* The nearest value of dtype, as a double. */
 double decimal_round(double f, ig_dtype dtype);
-
-/* Digits that a float of dtype always holds: 6 for f32. */
-int decimal_digits(ig_dtype dtype);
 
 /* Digits after the point when it is written without an exponent. */
 int decimal_places(const decimal *d);

@@ -91,7 +91,8 @@ void model_clear(entries *list)
 
 /* ---- making values ---- */
 
-ig_array *model_own(ig_array *x)
+/* A leaf with x's elements that nobody else holds; the caller releases it. NULL on failure. */
+static ig_array *model_own(ig_array *x)
 {
     if (ig_scope_begin() != IG_OK)
         return NULL;

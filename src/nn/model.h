@@ -50,9 +50,6 @@ ig_array *model_draw_key(ig_model *m);
 /* After a step: what layers left for it has been used, or is void. */
 void model_step_end(ig_model *m, bool made);
 
-/* A leaf with x's elements that nobody else holds; the caller releases it. NULL on failure. */
-ig_array *model_own(ig_array *x);
-
 /* The entry of that whole name among parameters and state, or NULL. */
 entry *model_find(const ig_model *m, const char *name);
 

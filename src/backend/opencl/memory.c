@@ -49,6 +49,13 @@ static cl_int window_add(const opencl_device *d, opencl_block *b, size_t from, s
     return status;
 }
 
+/* True if a call failed because the device, or the driver, has too little memory. */
+static bool is_full(cl_int status)
+{
+    return status == CL_MEM_OBJECT_ALLOCATION_FAILURE || status == CL_OUT_OF_RESOURCES ||
+           status == CL_OUT_OF_HOST_MEMORY;
+}
+
 /* On a CPU, large blocks are memory of ours, in huge pages. */
 static ig_status block_get(void *device, size_t bytes, uint64_t *at, bool *full)
 {
@@ -78,7 +85,7 @@ static ig_status block_get(void *device, size_t bytes, uint64_t *at, bool *full)
         return IG_OK;
     }
     block_free(b);
-    *full = opencl_is_full(status);
+    *full = is_full(status);
     if (*full)
         return IG_ERR_MEMORY;
     snprintf(what, sizeof what, "a buffer of %zu bytes", bytes);
@@ -94,12 +101,6 @@ static void block_give(void *device, uint64_t at)
 static void block_wait(void *device) { cl.clFinish(((opencl_device *)device)->queue); }
 
 const pool_driver opencl_pool = {block_get, block_give, block_wait, NULL, NULL};
-
-bool opencl_is_full(cl_int status)
-{
-    return status == CL_MEM_OBJECT_ALLOCATION_FAILURE || status == CL_OUT_OF_RESOURCES ||
-           status == CL_OUT_OF_HOST_MEMORY;
-}
 
 /* ---- buffers ---- */
 

@@ -130,8 +130,6 @@ void queue_drop(opencl_device *d);
 /* ---- memory.c ---- */
 
 extern const pool_driver opencl_pool;
-/* True if a call failed because the device, or the driver, has too little memory. */
-bool opencl_is_full(cl_int status);
 buffer *opencl_alloc(const backend *dev, size_t bytes);
 ig_status opencl_write(buffer *to, size_t offset, const void *from, size_t bytes);
 ig_status opencl_read(buffer *from, size_t offset, void *to, size_t bytes);

@@ -77,7 +77,6 @@ int gpu_enter(void)
     return error;
 }
 
-CUdevice gpu_device(void) { return here.dev->id; }
 int gpu_capability(void) { return here.dev->capability; }
 
 static int synchronize(void)

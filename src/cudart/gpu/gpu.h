@@ -15,7 +15,6 @@ extern cuda_program_api gpu;
 
 /* Opens the device and makes its context current in the calling thread. Returns an error of CUDA's. */
 int gpu_enter(void);
-CUdevice gpu_device(void);
 /* 90 for compute capability 9.0. */
 int gpu_capability(void);
 

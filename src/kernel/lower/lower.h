@@ -150,9 +150,7 @@ int32_t lower_scalar(lower *l, const kernel_expr *e);
 lower_value *lower_args(lower *l, kernel_expr *const *args, uint32_t n);
 void lower_effect(lower *l, const kernel_expr *e);
 int32_t lower_cast(lower *l, int32_t a, const kernel_type *from, const kernel_type *to);
-/* a op b in the type, rounded if it is a half. */
-int32_t lower_binary(lower *l, kernel_operator op, const kernel_type *type,
-                     const kernel_type *right, int32_t a, int32_t b);
+/* a, rounded if the type is a half. */
 int32_t lower_rounded(lower *l, const kernel_type *t, int32_t a);
 
 /* ---- builtin.c, fragment.c ---- */

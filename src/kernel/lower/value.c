@@ -107,8 +107,9 @@ int32_t lower_cast(lower *l, int32_t a, const kernel_type *from, const kernel_ty
     return lower_convert(l, a, source, target);
 }
 
-int32_t lower_binary(lower *l, kernel_operator op, const kernel_type *type,
-                     const kernel_type *right, int32_t a, int32_t b)
+/* a op b in the type, rounded if it is a half. */
+static int32_t lower_binary(lower *l, kernel_operator op, const kernel_type *type,
+                            const kernel_type *right, int32_t a, int32_t b)
 {
     static const struct {
         int map;

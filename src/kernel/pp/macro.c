@@ -45,6 +45,8 @@ void pp_push(kernel_pp *pp, const kernel_token *list, uint32_t n) { frame_push(p
 
 /* ---- taking tokens ---- */
 
+static void pp_take(kernel_pp *pp, kernel_token *t);
+
 static void take_from_file(kernel_pp *pp, kernel_token *t)
 {
     for (;;) {
@@ -68,7 +70,8 @@ static void take_from_file(kernel_pp *pp, kernel_token *t)
     }
 }
 
-void pp_take(kernel_pp *pp, kernel_token *t)
+/* The next token, from the frames or the files; macros are not expanded. */
+static void pp_take(kernel_pp *pp, kernel_token *t)
 {
     while (pp->n_frames) {
         pp_frame *frame = &pp->frames[pp->n_frames - 1];

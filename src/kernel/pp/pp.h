@@ -118,8 +118,6 @@ typedef struct kernel_pp {
 
 /* ---- macro.c ---- */
 
-/* The next token, from the frames or the files; macros are not expanded. */
-void pp_take(kernel_pp *pp, kernel_token *t);
 /* The next token after expansion. */
 void pp_next(kernel_pp *pp, kernel_token *t);
 /* What a list of n tokens expands to, in the arena, ended by TOKEN_END. */

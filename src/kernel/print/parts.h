@@ -121,8 +121,7 @@ void print_use(printer *p, prelude which);
 void print_part_begin(printer *p, const text *in, const char *name);
 /* Adds a function that is made for this text, once for each name. */
 void print_make(printer *p, const char *name, const char *definition);
-/* The hidden parameters or arguments of f; first: no others precede them. */
-void print_hand_params(printer *p, const print_function *f, bool first);
+/* The arguments for the hidden parameters of f; first: no others precede them. */
 void print_hand_args(printer *p, const print_function *f, bool first);
 
 /* Items with commas between them. */
@@ -154,7 +153,6 @@ const char *print_name_new(printer *p, const char *name);
 void print_name_take(printer *p, const char *name);
 /* The same for a variable of one function, which others may have, too. */
 const char *print_name_local(printer *p, const char *name);
-const char *print_word(printer *p, const char *name); /* with an underscore if it is reserved */
 const char *print_member_name(printer *p, const kernel_struct *s, const kernel_member *m);
 
 /* The kind that a value of the type is computed in. */

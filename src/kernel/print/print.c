@@ -257,7 +257,8 @@ static void cuda_hands(printer *p, const print_function *f, bool first, bool dec
         print_out(p, "%s%sig_globals", first ? "" : ", ", declare ? "char *" : "");
 }
 
-void print_hand_params(printer *p, const print_function *f, bool first)
+/* The hidden parameters of f; first: no others precede them. */
+static void print_hand_params(printer *p, const print_function *f, bool first)
 {
     (p->target->language == LANGUAGE_CUDA ? cuda_hands : hands)(p, f, first, true);
 }

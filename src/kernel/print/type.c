@@ -76,7 +76,8 @@ static bool is_reserved(const printer *p, const char *name)
             bsearch(name, p->lang->reserved, (size_t)p->lang->n_reserved, sizeof(char *), by_text));
 }
 
-const char *print_word(printer *p, const char *name)
+/* The name, with an underscore if it is reserved. */
+static const char *print_word(printer *p, const char *name)
 {
     return is_reserved(p, name) ? print_format(p, "%s_", name) : name;
 }

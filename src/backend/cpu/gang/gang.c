@@ -287,7 +287,8 @@ static int control(gang *g, const gang_step *s)
 
 /* ---- the rest ---- */
 
-bool gang_fails(gang *g, const gang_step *s, gang_fault_kind kind, const uint32_t *mask)
+/* Records a fault of the lowest lane of the mask; returns false. */
+static bool gang_fails(gang *g, const gang_step *s, gang_fault_kind kind, const uint32_t *mask)
 {
     int lane = 0;
     while (lane < g->lanes && !(mask[lane / WARP_LANES] >> lane % WARP_LANES & 1))

@@ -143,8 +143,6 @@ const void *gang_lanes(gang *g, int32_t at, bool is_one, int width, int n);
 void *gang_target(gang *g, const gang_step *s);
 void gang_keep(gang *g, const gang_step *s, void *from);
 void *gang_spare(gang *g, int n);
-/* Records a fault of the lowest lane of the mask; returns false. */
-bool gang_fails(gang *g, const gang_step *s, gang_fault_kind kind, const uint32_t *mask);
 
 /* The lanes that a shuffle reads, for each lane of the warp that begins at lane `first` of the gang. */
 void gang_shuffle_sources(gang *g, const gang_step *s, int first, int *from);
