@@ -149,16 +149,25 @@ static void take_samples(const runner *r, task *t, int pass, int samples)
     }
 }
 
+/* In a new process: a sample, and more of them while the first runs load what was compiled. */
+static void warm_up_again(const runner *r, task *t)
+{
+    const double begin_s = r->clock(r->context);
+    double seconds;
+    for (int runs = 0; runs < FIRST_RUNS && batch(r, t, &seconds); runs += t->repeats)
+        if (r->clock(r->context) - begin_s > warm_most_s)
+            return;
+}
+
 static void visit_open(const runner *r, task *t, int pass)
 {
-    double seconds;
     int samples = pass == 0 ? 1 : t->samples;
     if (!check_again(r, t, pass))
         return;
     if (pass == 0 && warm_up_first(r, t))
         samples -= t->n; /* the warm-up sample counts */
     else if (pass > 0 && t->sample_s < own_warm_up_s)
-        batch(r, t, &seconds);
+        warm_up_again(r, t);
     take_samples(r, t, pass, samples);
 }
 
