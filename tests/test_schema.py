@@ -52,6 +52,7 @@ EXAMPLES = {
     "fill": ["fill --json --model {}/fill a[MASK]"],
     "answer": ["answer --json --model {}/answer --context README.md who?"],
     "train": ["train digits --json --epochs 1 --quiet",
+              "train text --json --epochs 1 --quiet --model {}/embed --data {}/samples.csv --hold 0.5 --save {}/trained",
               "train digits --json --epochs 1 --quiet --model cnn --batch 256 --save {}/m.safetensors"],
 }
 # Files that are JSON too: schema, what makes it, and where.
@@ -270,6 +271,8 @@ def main():
         for head in tiny_model.HEADS:
             tiny_model.make(os.path.join(folder, head), head)
         tiny_model.make(os.path.join(folder, "regression"), "classify", problem_type="regression")
+        with open(os.path.join(folder, "samples.csv"), "w", encoding="utf-8") as file:
+            file.write("text,label\ncat,1\ndog,2\n")
         for verb in verbs:
             for line in EXAMPLES.get(verb, []):
                 text, problems = run(line.replace("{}", folder).split(" "))

@@ -283,6 +283,52 @@ def test_train():
     check("nothing is left of it", not os.path.exists(path("x")))
 
 
+def test_train_data():
+    """The same samples as TSV, CSV and JSON lines, with and without a header; and what is refused."""
+    samples = [('the "good", film', "1"), ("very\ngood !", "1"), ("bad film", "0"), ("a cat\ris bad", "0"), ("not good", "10"),
+               ("a dog", "2")] * 3
+
+    def quoted(text):
+        return '"' + text.replace('"', '""') + '"'
+
+    def train(name, content, *words, code=0):
+        return run("train", "text", "--model", FOLDERS["embed"], "--data", path(name, content), "--save", path("data-out"),
+                   "--epochs", "2", "--json", *words, code=code)
+
+    csv = "".join(f"{quoted(text)},{label}\r\n" for text, label in samples)
+    files = {"a.csv": "Text,LABEL\n" + csv, "b.csv": csv.rstrip("\r\n"),
+             "c.csv": "\ufefflabel,idx,sentence\n" + "".join(f"{label},7,{quoted(text)}\n\n" for text, label in samples),
+             "d.jsonl": "".join(json.dumps({"text": text, "label": int(label)}) + "\n" for text, label in samples),
+             "e.jsonl": "\n".join(json.dumps({"id": 3, "label": label, "x": text}, ensure_ascii=False) for text, label in samples)}
+    losses = {name: json.loads(train(name, content).stdout)["loss"] for name, content in files.items()}
+    check("the same loss from all files", len(set(losses.values())) == 1, losses)
+    with open(os.path.join(path("data-out"), "config.json"), encoding="utf-8") as file:
+        check("numbers in order", list(json.load(file)["id2label"].values()) == ["0", "1", "2", "10"])
+    plain = [(text.replace("\n", " "), label) for text, label in samples]
+    one = json.loads(train("f.tsv", "".join(f"{text}\t{label}\n" for text, label in plain)).stdout)
+    check("quotes and \\r stay in TSV", one["loss"] == losses["a.csv"], (one, losses))
+    pairs = [json.loads(train(name, content).stdout)["loss"] for name, content in
+             (("g.tsv", "".join(f"{text}\tcats\t{label}\n" for text, label in plain)),
+              ("h.jsonl", "".join(json.dumps({"premise": text, "hypothesis": "cats", "label": label}) + "\n"
+                                  for text, label in plain)))]
+    check("pairs", pairs[0] == pairs[1] != losses["a.csv"], pairs)
+    done = train("i.csv", csv, "--hold", "0.25")
+    check("samples held back", "test_accuracy" in done.stdout and json.loads(done.stdout)["samples"] == 13, done.stdout)
+    check("their accuracy in each epoch", done.stderr.count("test accuracy") == 2, done.stderr)
+    for name, content, words in (("j.csv", 'a,"b\nc', ("j.csv:1", "quote")), ("k.csv", 'x,y\n"a"b,c\n', ("k.csv:2", "quote")),
+                                 ("l.csv", "x,y\na,b,c\n", ("l.csv:2", "columns")), ("m.csv", "a,b,c,d\n", ("m.csv:1", "header")),
+                                 ("n.jsonl", '{"text": "a", "label": 1}\n{"text": "a"}\n', ("n.jsonl:2", "'label'")),
+                                 ("o.jsonl", '{"text": "a", "label": 1\n', ("o.jsonl:1", "JSON")),
+                                 ("p.jsonl", '{"text": 3, "label": 1}\n', ("p.jsonl:1", "not a string")),
+                                 ("q.jsonl", '{"text": "a", "label": null}\n', ("q.jsonl:1", "label")),
+                                 ("r.tsv", "a\tb\ncats\n", ("r.tsv:2", "columns")), ("s.csv", "label,text\n", ("no lines",))):
+        done = train(name, content, code=5)
+        check(f"{name} is refused", all(word in done.stderr for word in words), done.stderr)
+    done = run("train", "text", "--model", FOLDERS["embed"], "--data", path("f.tsv"), "--test", path("g.tsv"), "--save",
+               path("data-out"), code=5)
+    check("pairs to test with", "g.tsv has two texts" in done.stderr, done.stderr)
+
+
 def test_train_interrupted():
     """Ctrl-C saves the weights so far."""
     data = path("long.tsv", "the cat\tplus\na dog\tminus\n" * 50)
@@ -311,7 +357,7 @@ if "utf8proc" in done.stderr:
     skip("all", "the library utf8proc is not there")
     finish()
 for test in (test_tokens, test_embed, test_cut, test_lower_case, test_wrong_folders, test_same, test_defects, test_classify,
-             test_regression, test_entities, test_fill, test_answer, test_stream, test_train, test_train_interrupted,
+             test_regression, test_entities, test_fill, test_answer, test_stream, test_train, test_train_data, test_train_interrupted,
              test_mistakes):
     attempt(test.__name__, test)
 finish()

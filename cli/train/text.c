@@ -1,41 +1,23 @@
 /* ingot train text: see text.h. */
 #include "text.h"
-#include "../cli.h"
 #include "../progress.h"
-#include "../text/lines.h"
-
-#include "base/json.h"
+#include "text_data.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <ingot.h>
-
-enum { DATA_MOST = 1 << 30, LABELS_MOST = 10000 };
-
-/* A line of the data: one text or two, and a label. */
-typedef struct sample {
-    ig_text first, second;
-    int label;
-} sample;
-
-typedef struct samples_text {
-    char *source;
-    sample *at;
-    int64_t n;
-    bool paired;
-} samples_text;
 
 typedef struct text_training {
     const command *command;
     const char *model, *data, *test, *save;
     int64_t epochs, batch, max_length, warmup;
     double lr, decay, clip, dropout; /* dropout -1: as config.json says */
+    double hold;                     /* the share of the samples to test with */
     uint64_t seed;
     bool all, json, quiet;
     bool made; /* the folder of the result did not exist */
@@ -44,133 +26,15 @@ typedef struct text_training {
     ig_model *trained;
     ig_optimizer *optimizer;
     const ig_tokenizer *tokenizer;
-    samples_text train, held;
-    const char **labels;
-    int n_labels;
+    text_samples train, held;
+    label_list labels;
     progress bar;
     double last_loss, last_accuracy, test_accuracy;
 } text_training;
 
-/* ---- data ------------------------------------------------------------------------------------- */
-
-static int label_index(text_training *t, const char *name, bool add)
-{
-    for (int i = 0; i < t->n_labels; i++)
-        if (strcmp(t->labels[i], name) == 0)
-            return i;
-    if (!add || t->n_labels == LABELS_MOST)
-        return -1;
-    t->labels = heap_resize(t->labels, (size_t)(t->n_labels + 1) * sizeof *t->labels);
-    t->labels[t->n_labels] = name;
-    return t->n_labels++;
-}
-
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-/* Splits a line at its tabs, in place: texts, then the label. */
-static int fields_split(char *line, char *fields[3])
-{
-    int n = 0;
-    for (char *at = line; at && n < 3; n++) {
-        fields[n] = at;
-        at = strchr(at, '\t');
-        if (at)
-            *at++ = 0;
-        if (at && n == 2)
-            return 4;
-    }
-    return n;
-}
-
-static int samples_read(text_training *t, samples_text *s, const char *path, bool add)
-{
-    size_t bytes = 0;
-    int64_t number = 0, room = 0;
-    int columns = 0;
-    s->source = str_read_file(path, DATA_MOST, &bytes);
-    if (!s->source || memchr(s->source, 0, bytes)) {
-        say(t->command, "cannot read '%s': %s", path,
-            s->source ? "it has a zero byte, so it is not a text file" : strerror(errno));
-        return EXIT_INPUT;
-    }
-    for (char *line = s->source, *next; line && *line; line = next) {
-        char *fields[3] = {0};
-        number++;
-        next = strchr(line, '\n');
-        if (next)
-            *next++ = 0;
-        line[strcspn(line, "\r")] = 0;
-        if (!*line)
-            continue;
-        const int n = fields_split(line, fields);
-        columns = columns ? columns : n;
-        if (n < 2 || n > 3 || n != columns) {
-            say(t->command,
-                "%s:%lld: expected TEXT<tab>LABEL, or TEXT<tab>TEXT<tab>LABEL in all lines", path,
-                (long long)number);
-            return EXIT_INPUT;
-        }
-        if (number == 1 && strcasecmp(fields[n - 1], "label") == 0)
-            continue; /* a header */
-        if (s->n == room) {
-            room = 2 * room + 256;
-            s->at = heap_resize(s->at, (size_t)room * sizeof *s->at);
-        }
-        if (!json_is_utf8(fields[n - 1])) {
-            say(t->command, "%s:%lld: the label is not UTF-8", path, (long long)number);
-            return EXIT_INPUT;
-        }
-        const int label = label_index(t, fields[n - 1], add);
-        if (label < 0) {
-            say(t->command, "%s:%lld: the label '%.60s' is not in %s", path, (long long)number,
-                fields[n - 1], t->data);
-            return EXIT_INPUT;
-        }
-        s->paired = n == 3;
-        s->at[s->n++] =
-            (sample){{fields[0], strlen(fields[0])},
-                     n == 3 ? (ig_text){fields[1], strlen(fields[1])} : (ig_text){"", 0},
-                     label};
-    }
-    if (s->n == 0) {
-        say(t->command, "%s: it has no lines", path);
-        return EXIT_INPUT;
-    }
-    return -1;
-}
-
-/* Labels in the order of the model, if it has them all; else in alphabetical order. */
-static void labels_order(text_training *t, const ig_text_info *info)
-{
-    const char **order = heap_get((size_t)(t->n_labels + info->n_labels) * sizeof *order);
-    bool known = strcmp(info->head, "classify") == 0;
-    for (int i = 0; i < t->n_labels && known; i++) {
-        known = false;
-        for (int j = 0; j < info->n_labels; j++)
-            known |= strcmp(t->labels[i], info->labels[j]) == 0;
-    }
-    const int n = known ? info->n_labels : t->n_labels;
-    memcpy(order, known ? (const void *)info->labels : (const void *)t->labels,
-           (size_t)n * sizeof *order);
-    if (!known)
-        qsort(order, (size_t)n, sizeof *order, compare_names);
-    for (int64_t i = 0; i < t->train.n; i++) {
-        const char *name = t->labels[t->train.at[i].label];
-        for (int j = 0; j < n; j++)
-            if (strcmp(order[j], name) == 0)
-                t->train.at[i].label = j;
-    }
-    free(t->labels);
-    t->labels = order;
-    t->n_labels = n;
-}
-
 /* ---- learning --------------------------------------------------------------------------------- */
 
-static ig_encoding *encode(const text_training *t, const samples_text *s, const int64_t *order,
+static ig_encoding *encode(const text_training *t, const text_samples *s, const int64_t *order,
                            int64_t n)
 {
     const ig_encode_options options = {.max_length = (int)t->max_length, .pad = -1};
@@ -194,7 +58,7 @@ static ig_array *logits_of(const text_training *t, const ig_encoding *all, int64
     return x ? ig_get(x, &rows, 1) : NULL;
 }
 
-static ig_array *labels_of(const samples_text *s, const int64_t *order, int64_t n)
+static ig_array *labels_of(const text_samples *s, const int64_t *order, int64_t n)
 {
     int64_t *labels = heap_get((size_t)n * sizeof *labels);
     for (int64_t i = 0; i < n; i++)
@@ -230,6 +94,7 @@ static bool learn(text_training *t, const int64_t *order, int64_t n, double *los
     return fine;
 }
 
+/* The order of the samples in an epoch; that of epoch -1 tells which are held back. */
 static bool shuffle(const text_training *t, int64_t epoch, int64_t *order)
 {
     if (ig_scope_begin() != IG_OK)
@@ -239,6 +104,31 @@ static bool shuffle(const text_training *t, int64_t epoch, int64_t *order)
     const bool fine = ig_read(mixed, order, sizeof *order * (size_t)t->train.n) == IG_OK;
     ig_scope_end();
     return fine;
+}
+
+/* The accuracy on the samples that are held back. */
+static bool test(text_training *t)
+{
+    if (ig_text_model_dropout(t->text, NULL, 0) != IG_OK)
+        return false;
+    int64_t right = 0, order[64];
+    for (int64_t first = 0; first < t->held.n && !ig_failed(); first += 32) {
+        const int64_t n = t->held.n - first < 32 ? t->held.n - first : 32;
+        for (int64_t i = 0; i < n; i++)
+            order[i] = first + i;
+        ig_encoding *all = encode(t, &t->held, order, n);
+        if (!all || ig_scope_begin() != IG_OK) {
+            ig_free(all);
+            return false;
+        }
+        ig_array *logits = logits_of(t, all, n);
+        if (logits)
+            right += ig_item_int(count_right(logits, labels_of(&t->held, order, n)));
+        ig_scope_end();
+        ig_free(all);
+    }
+    t->test_accuracy = t->held.n ? (double)right / (double)t->held.n : 0;
+    return !ig_failed() && ig_text_model_dropout(t->text, t->trained, t->dropout) == IG_OK;
 }
 
 static int learn_epoch(text_training *t, int64_t epoch, int64_t *order)
@@ -274,36 +164,37 @@ static int learn_epoch(text_training *t, int64_t epoch, int64_t *order)
         return -1;
     t->last_loss = sum / (double)n;
     t->last_accuracy = (double)right / (double)n;
+    const bool last = epoch + 1 == t->epochs;
+    if (t->held.n && (!t->quiet || last) && !test(t))
+        return fail_library(t->command);
     progress_clear(&t->bar);
-    if (!t->quiet)
-        fprintf(stderr, "epoch %lld/%lld  loss %.4f  accuracy %.2f %%\n", (long long)epoch + 1,
+    if (!t->quiet) {
+        fprintf(stderr, "epoch %lld/%lld  loss %.4f  accuracy %.2f %%", (long long)epoch + 1,
                 (long long)t->epochs, t->last_loss, 100 * t->last_accuracy);
+        fprintf(stderr, t->held.n ? "  test accuracy %.2f %%\n" : "\n", 100 * t->test_accuracy);
+    }
     return -1;
 }
 
-static bool test(text_training *t)
-{
-    int64_t right = 0, order[64];
-    for (int64_t first = 0; first < t->held.n && !ig_failed(); first += 32) {
-        const int64_t n = t->held.n - first < 32 ? t->held.n - first : 32;
-        for (int64_t i = 0; i < n; i++)
-            order[i] = first + i;
-        ig_encoding *all = encode(t, &t->held, order, n);
-        if (!all || ig_scope_begin() != IG_OK) {
-            ig_free(all);
-            return false;
-        }
-        ig_array *logits = logits_of(t, all, n);
-        if (logits)
-            right += ig_item_int(count_right(logits, labels_of(&t->held, order, n)));
-        ig_scope_end();
-        ig_free(all);
-    }
-    t->test_accuracy = t->held.n ? (double)right / (double)t->held.n : 0;
-    return !ig_failed();
-}
-
 /* ---- the run ---------------------------------------------------------------------------------- */
+
+/* Holds back a share of the samples, drawn by the seed. */
+static int hold(text_training *t)
+{
+    const int64_t all = t->train.n, n = (int64_t)(t->hold * (double)all + 0.5);
+    if (n < 1 || n >= all) {
+        say(t->command,
+            "--hold %g of %lld samples is %lld; at least 1 must be held back, and 1 stay", t->hold,
+            (long long)all, (long long)n);
+        return EXIT_INPUT;
+    }
+    int64_t *order = heap_get((size_t)all * sizeof *order);
+    const bool fine = shuffle(t, -1, order);
+    if (fine)
+        text_samples_hold(&t->train, order, n, &t->held);
+    free(order);
+    return fine ? -1 : fail_library(t->command);
+}
 
 /* Makes the folder of the result, so that a mistake in its name is found before the training. */
 static int save_check(text_training *t)
@@ -323,7 +214,7 @@ static int prepare(text_training *t)
     ig_text_info info;
     int code = engine_apply(t->command, &t->engine);
     if (code < 0)
-        code = samples_read(t, &t->train, t->data, true);
+        code = text_samples_read(t->command, t->data, &t->labels, true, &t->train);
     if (code < 0)
         code = save_check(t);
     if (code >= 0)
@@ -331,12 +222,20 @@ static int prepare(text_training *t)
     t->text = ig_text_model_load(t->model, IG_F32);
     if (!t->text || ig_text_model_info(t->text, &info) != IG_OK)
         return fail_library(t->command);
-    labels_order(t, &info);
-    if (t->n_labels < 2) {
+    labels_order(&t->labels, &info, &t->train);
+    if (t->labels.n < 2) {
         say(t->command, "%s: there is only one label", t->data);
         return EXIT_INPUT;
     }
-    if (t->test && (code = samples_read(t, &t->held, t->test, false)) >= 0)
+    if (t->test &&
+        (code = text_samples_read(t->command, t->test, &t->labels, false, &t->held)) >= 0)
+        return code;
+    if (t->test && t->held.paired != t->train.paired) {
+        say(t->command, "%s has %s in each line, and %s does not", t->test,
+            t->held.paired ? "two texts" : "one text", t->data);
+        return EXIT_INPUT;
+    }
+    if (t->hold > 0 && (code = hold(t)) >= 0)
         return code;
     t->tokenizer = ig_text_model_tokenizer(t->text);
     t->max_length =
@@ -347,7 +246,7 @@ static int prepare(text_training *t)
     t->trained = ig_model_new(t->seed);
     t->optimizer = ig_adamw(t->lr, 0.9, 0.999, 1e-8, t->decay);
     if (!t->trained || !t->optimizer ||
-        ig_text_model_train(t->text, t->trained, "classify", t->n_labels, t->all) != IG_OK ||
+        ig_text_model_train(t->text, t->trained, "classify", t->labels.n, t->all) != IG_OK ||
         ig_text_model_override(t->text, t->trained) != IG_OK ||
         (t->warmup > 0 && ig_schedule_warmup(t->optimizer, t->warmup) != IG_OK) ||
         ig_schedule_linear(t->optimizer, total > 1 ? total : 2, 0) != IG_OK ||
@@ -365,11 +264,11 @@ static void result_print(const text_training *t, bool interrupted)
         str_printf(
             &out,
             "{\"schema\": 1, \"samples\": %lld, \"labels\": %d, \"loss\": %.9g, \"accuracy\": %.9g",
-            (long long)t->train.n, t->n_labels, t->last_loss, t->last_accuracy);
-        if (t->test && !interrupted)
+            (long long)t->train.n, t->labels.n, t->last_loss, t->last_accuracy);
+        if (t->held.n && !interrupted)
             str_printf(&out, ", \"test_accuracy\": %.9g", t->test_accuracy);
         str_printf(&out, ", \"interrupted\": %s}\n", interrupted ? "true" : "false");
-    } else if (t->test && !interrupted) {
+    } else if (t->held.n && !interrupted) {
         str_printf(&out, "test accuracy %.2f %%\n", 100 * t->test_accuracy);
     }
     text_print(stdout, out.s ? out.s : "");
@@ -392,8 +291,7 @@ static int run(text_training *t)
         return code;
     const bool interrupted = interrupt_asked();
     ig_text_model_dropout(t->text, NULL, 0);
-    if (ig_text_model_save(t->text, "classify", t->labels, t->n_labels, t->save) != IG_OK ||
-        (t->test && !interrupted && !test(t)))
+    if (ig_text_model_save(t->text, "classify", t->labels.at, t->labels.n, t->save) != IG_OK)
         return fail_library(t->command);
     result_print(t, interrupted);
     if (interrupted)
@@ -406,8 +304,10 @@ int train_text(int argc, char **argv)
     text_training t = {.epochs = 3, .batch = 16, .decay = 0.01, .clip = 1, .dropout = -1};
     const option options[] = {
         {"--model", 'm', "DIR", option_text, &t.model, "the model folder to start from"},
-        {"--data", 0, "FILE", option_text, &t.data, "the samples: lines of TEXT<tab>LABEL"},
+        {"--data", 0, "FILE", option_text, &t.data, "the samples: TSV, or .csv, or .jsonl"},
         {"--test", 0, "FILE", option_text, &t.test, "samples to test the result with"},
+        {"--hold", 0, "SHARE", option_share, &t.hold,
+         "holds back this share of the samples to test with"},
         {"--save", 0, "DIR", option_text, &t.save, "the model folder that is written"},
         FLAG("--all", &t.all, "trains the whole model, not only the head"),
         {"--epochs", 0, "N", option_count, &t.epochs, "passes over the data (3)"},
@@ -429,10 +329,10 @@ int train_text(int argc, char **argv)
         "train text", "--model DIR --data FILE --save DIR [options]",
         "Trains a classification head on an encoder, or the whole model with --all, with AdamW,\n"
         "warm-up and gradient clipping. Lines of the data are TEXT<tab>LABEL, or for pairs\n"
-        "TEXT<tab>TEXT<tab>LABEL; a first line that ends with 'label' is a header. The result is "
-        "a\n"
-        "model folder for 'ingot classify' and for the Python package transformers. Ctrl-C stops\n"
-        "after the current step and saves.\n\n"
+        "TEXT<tab>TEXT<tab>LABEL. A file .csv has commas and quotes, and .jsonl an object in each\n"
+        "line. A header, or the keys, may name the columns: 'label', and one or two others. The\n"
+        "result is a model folder for 'ingot classify' and for the Python package transformers.\n"
+        "Ctrl-C stops after the current step and saves.\n\n"
         "  ingot train text --model DIR --data train.tsv --save OUT --all",
         options};
     t.command = &c;
@@ -442,6 +342,10 @@ int train_text(int argc, char **argv)
             argc ? "it takes options only" : "--model, --data and --save are needed");
         code = EXIT_USAGE;
     }
+    if (code < 0 && t.test && t.hold > 0) {
+        say(&c, "give --test or --hold, not both; see 'ingot train text --help'");
+        code = EXIT_USAGE;
+    }
     if (code < 0)
         code = run(&t);
     if (t.made && code != EXIT_FINE)
@@ -449,10 +353,8 @@ int train_text(int argc, char **argv)
     ig_optimizer_free(t.optimizer);
     ig_model_free(t.trained);
     ig_text_model_free(t.text);
-    free(t.train.source);
-    free(t.train.at);
-    free(t.held.source);
-    free(t.held.at);
-    free(t.labels);
+    text_samples_free(&t.train);
+    text_samples_free(&t.held);
+    free(t.labels.at);
     return code;
 }
