@@ -56,14 +56,19 @@ static void encoding_json(str *t, const ig_tokenizer *tokenizer, const ig_encodi
     str_puts(t, "}\n");
 }
 
+/* Tokens in lines. Padding, which is the same token again and again, is one line. */
 static void encoding_print(str *t, const ig_tokenizer *tokenizer, const ig_encoding *e)
 {
-    for (int i = 0; i < e->n; i++) {
+    for (int i = 0, same; i < e->n; i += same) {
         str piece = {0};
         str_visible(&piece, token_text(tokenizer, e->ids[i]));
         str_printf(t, "%7d  %-20s", (int)e->ids[i], piece.s ? piece.s : "");
+        for (same = 1; !e->mask[i] && i + same < e->n && !e->mask[i + same];)
+            same++;
         if (e->sequences[i] >= 0)
             str_printf(t, "  %d-%d", (int)e->starts[i], (int)e->ends[i]);
+        else if (!e->mask[i])
+            str_printf(t, "  padding, %d token%s", same, same > 1 ? "s" : "");
         str_trim(t);
         str_puts(t, "\n");
         str_free(&piece);

@@ -499,9 +499,17 @@ REFUSED = [
 ]
 
 
+def no_room(path):
+    """One token is too few for two special ones; the package then does not truncate."""
+    config = wordlevel(truncation={"direction": "Right", "max_length": 1, "strategy": "LongestFirst", "stride": 0},
+                       post_processor={"type": "BertProcessing", "sep": ["[SEP]", 7], "cls": ["[CLS]", 6]})
+    found = difference(config, [b"ab"], None, False, path)
+    return not (found and found[0] == "error" and "2 special tokens" in found[1])
+
+
 def cases(path):
     """The number of cases that fail."""
-    wrong = 0
+    wrong = no_room(path)
     for name, config, texts in CASES:
         found = difference(config, texts, None, False, path)
         if found and found[0] != "tokens":  # of two texts of one id, the package shows any
@@ -553,7 +561,7 @@ def main():
         print(f"  {n} x {why[:300]}")
     print(counts)
     wrong = broken + sum(n for kind, n in counts.items() if kind not in ("equal", "refused", "skipped", "accepted", "untrained"))
-    print(f"{rounds + len(CASES) + len(REFUSED) - wrong} passed, {wrong} failed")
+    print(f"{rounds + len(CASES) + len(REFUSED) + 1 - wrong} passed, {wrong} failed")
     return 1 if wrong else 0
 
 

@@ -29,14 +29,25 @@ typedef struct batch {
     size_t total, padded; /* padded: the least length of an encoding */
 } batch;
 
+/* The most tokens of a text; 0 or less: no limit. */
+static int64_t most_tokens(const batch *b)
+{
+    return b->options.max_length ? b->options.max_length : b->t->truncation.max_length;
+}
+
+/* The number of special tokens of a text. */
+static int64_t added_tokens(const batch *b)
+{
+    return b->options.plain ? 0 : post_count(&b->t->post, b->pairs != NULL);
+}
+
 static void text_encode(const batch *b, encoder *e, int worker, int i)
 {
     const ig_tokenizer *t = b->t;
     const truncation *how = &t->truncation;
     tokens *second = b->pairs ? &e->second : NULL;
     encoder_tokens(e, t, b->texts[i], &e->first);
-    const int64_t added = b->options.plain ? 0 : post_count(&t->post, second != NULL);
-    const int64_t most = b->options.max_length ? b->options.max_length : how->max_length;
+    const int64_t most = most_tokens(b), added = added_tokens(b);
     /* Offsets are trimmed in code points, behind the truncation, so the bytes of the first text are found before the
      * second text takes their place. A token's trimming depends on its index only if it is the first. */
     if (second) {
@@ -209,6 +220,12 @@ ig_encoding *ig_tokenizer_encode(const ig_tokenizer *t, const ig_text *texts, co
         return NULL;
     if (options)
         b.options = *options;
+    if (most_tokens(&b) > 0 && most_tokens(&b) < added_tokens(&b))
+        FAIL_NULL(
+            IG_ERR_ARGUMENT,
+            "ig_tokenizer_encode: the tokenizer adds %d special tokens, more than the %d tokens "
+            "that a text may have; allow more, or add no special tokens",
+            (int)added_tokens(&b), (int)most_tokens(&b));
     b.encoders = memory_new((size_t)workers * sizeof *b.encoders);
     b.places = memory_get(((size_t)n + 1) * sizeof *b.places);
     ig_encoding *all = b.encoders && b.places ? batch_run(&b, workers) : NULL;
