@@ -265,6 +265,9 @@ def test_variants():
     padded = ["the <pad> cat", "<pad><pad> sat"]
     model, tokenizer = random_model("Roberta", "Model", folder)
     close("padding in a text", tool(folder, "embed", padded), expected_rows(model, tokenizer, "embed", padded), 1e-4)
+    model, tokenizer = random_model("MPNet", "Model", folder)
+    edit(folder, architectures=["MPNetForMaskedLM"])  # as all-mpnet-base-v2 has it
+    close("a head that is not there", tool(folder, "embed", lines), expected_rows(model, tokenizer, "embed", lines), 1e-4)
     for name in CONFIGS:
         for suffix, head in HEADS.items():
             random_model(name, suffix, folder)

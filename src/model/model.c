@@ -58,7 +58,7 @@ static ig_status case_check(const ig_text_model *m, const char *folder)
     return IG_OK;
 }
 
-/* The head by its tensors, for a config.json that does not say. */
+/* The head by its tensors. */
 static head_kind head_guess(const ig_text_model *m)
 {
     const architecture *a = m->config.arch;
@@ -84,7 +84,9 @@ static ig_status model_open(ig_text_model *m, const char *folder, ig_dtype dtype
     snprintf(name, sizeof name, "%sembeddings.word_embeddings.weight", c->arch->prefix);
     if (weights_has(&m->weights, name))
         m->weights.prefix = c->arch->prefix;
-    c->head = c->head == HEADS ? head_guess(m) : c->head;
+    /* config.json may not name a head; or name one that the file does not have, as published sentence encoders do. */
+    const head_kind found = head_guess(m);
+    c->head = c->head == HEADS || found == HEAD_EMBED ? found : c->head;
     TRY(encoder_tensors(m, tensor_check, m));
     TRY(head_tensors(m, c->head, c->n_labels, tensor_check, m));
     TRY(vectors_open(c, folder, dtype));
