@@ -441,6 +441,8 @@ def test_vectors():
     os.remove(os.path.join(folder, "3_Dense/model.safetensors"))
     modules_write(folder, [*names[:3], "Dense"], {3: configs[3]})
     refused("a dense layer without weights", "3_Dense", "model.safetensors")
+    write_json(os.path.join(folder, "modules.json"), [{"idx": 0, "path": "0_BERT", "type": "sentence_transformers.models.Transformer"}])
+    refused("a transformer in a folder", "modules.json", "0_BERT")
     modules_write(folder, [*names[:2], "LSTM"])
     refused("an unknown module", "LSTM", "modules.json", "Dense")
     modules_write(folder, names[:2], {1: {"pooling_mode": "median"}})

@@ -269,24 +269,20 @@ static ig_status length_read(model_config *c, const char *folder)
     return IG_OK;
 }
 
-/* Fails if there is not a folder with a config.json: the message says what a model folder is. */
+static const char folder_files[] = "config.json, model.safetensors and tokenizer.json or vocab.txt";
+
+/* Fails if it is not a folder: the message says what a model folder is. */
 static ig_status folder_check(const char *folder)
 {
-    static const char files[] = "config.json, model.safetensors and tokenizer.json or vocab.txt";
-    char path[2100];
     struct stat info;
     if (stat(folder, &info) != 0)
         FAIL(IG_ERR_FILE,
              "load '%.300s': the model folder cannot be opened: %s; give the path of a folder with "
              "%s",
-             folder, strerror(errno), files);
+             folder, strerror(errno), folder_files);
     if (!S_ISDIR(info.st_mode))
         FAIL(IG_ERR_FILE, "load '%.300s': it is a file; give the path of the model folder, with %s",
-             folder, files);
-    snprintf(path, sizeof path, "%.2000s/config.json", folder);
-    if (stat(path, &info) != 0 && errno == ENOENT)
-        FAIL(IG_ERR_FILE, "load '%.300s': the folder has no config.json; a model folder has %s",
-             folder, files);
+             folder, folder_files);
     return IG_OK;
 }
 
@@ -294,7 +290,13 @@ ig_status config_read(model_config *c, const char *folder)
 {
     json_file f;
     TRY(folder_check(folder));
-    ig_status status = json_file_open(&f, folder, "config.json", false);
+    TRY(modules_read(c, folder)); /* it may say that config.json is elsewhere */
+    ig_status status = json_file_open(&f, folder, "config.json", true);
+    if (status == IG_OK && !f.data)
+        status = ig_fail(IG_ERR_FILE,
+                         "load '%.300s': the folder has no config.json; a model "
+                         "folder has %s",
+                         folder, folder_files);
     if (status == IG_OK && f.root.kind != JSON_OBJECT)
         status = ig_fail(IG_ERR_FORMAT, "load '%.300s': it is not an object", f.path);
     if (status == IG_OK)
@@ -304,8 +306,6 @@ ig_status config_read(model_config *c, const char *folder)
     if (status == IG_OK)
         status = details_read(c, &f);
     json_file_close(&f);
-    if (status == IG_OK)
-        status = modules_read(c, folder);
     return status == IG_OK ? length_read(c, folder) : status;
 }
 

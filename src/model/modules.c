@@ -169,8 +169,8 @@ static ig_status transformer_read(reading *r, const json_file *f)
     (void)f;
     if (*r->path)
         FAIL(IG_ERR_UNSUPPORTED,
-             "load '%.300s': the transformer is in the folder '%.80s'; only one in the model "
-             "folder itself is read",
+             "load '%.300s': the transformer is in the folder '%.80s', as older versions of "
+             "sentence-transformers had it; save the model again with a newer version",
              r->file, r->path);
     return IG_OK;
 }
