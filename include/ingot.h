@@ -1501,12 +1501,12 @@ IG_API ig_array *ig_text_model_hidden(ig_text_model *m, const ig_encoding *encod
 IG_API int ig_text_model_states(ig_text_model *m, const ig_encoding *encodings, int n,
                                 ig_array **out, int max_out);
 /* A head on hidden states of the same encodings: "embed" (N, dimensions), "classify" (N, labels), "tag" (N, T, labels),
- * "answer" (N, T, 2: start and end), "fill" (N, T, vocabulary). "tag", "answer" and "fill" also take other hidden states
- * (..., width), and then no encodings. */
+ * "answer" (N, T, 2: start and end), "fill" (N, T, vocabulary). Only "embed" needs the encodings, which tell what is padding;
+ * else they may be NULL, with n 0. "tag", "answer" and "fill" also take other hidden states (..., width). */
 IG_API ig_array *ig_text_model_head(ig_text_model *m, const char *head, ig_array *hidden,
                                     const ig_encoding *encodings, int n);
-/* Vectors ("embed") or logits ("classify") of n texts, or of n pairs if pairs is not NULL, in f32: (n, dimensions) or
- * (n, labels). Texts of similar length are computed together. */
+/* Vectors ("embed"; a default prompt is put before texts) or logits ("classify") of n texts, or pairs unless pairs is NULL,
+ * cut to max_length tokens: (n, dimensions) or (n, labels), in f32. Texts of similar length are computed together. */
 IG_API ig_array *ig_text_model_run(ig_text_model *m, const char *head, const ig_text *texts,
                                    const ig_text *pairs, int n);
 

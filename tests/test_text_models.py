@@ -445,6 +445,8 @@ def test_vectors():
     refused("a transformer in a folder", "modules.json", "0_BERT")
     modules_write(folder, [*names[:2], "LSTM"])
     refused("an unknown module", "LSTM", "modules.json", "Dense")
+    modules_write(folder, names[:2], {1: {"pooling_mode": []}})
+    refused("no pooling", "pooling mode ''", "1_Pooling/config.json")
     modules_write(folder, names[:2], {1: {"pooling_mode": "median"}})
     refused("an unknown pooling", "median", "1_Pooling/config.json")
 

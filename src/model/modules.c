@@ -82,8 +82,10 @@ static ig_status pooling_read(reading *r, const json_file *f)
     pool_reading p = {r, f};
     r->c->n_pools = 0;
     r->c->hides_prompt = !field_bool(field_get(f->root, "include_prompt"), true);
-    if (mode.kind == JSON_ARRAY)
-        return field_each(mode, pool_name_read, &p);
+    if (mode.kind == JSON_ARRAY) {
+        TRY(field_each(mode, pool_name_read, &p));
+        return r->c->n_pools ? IG_OK : pool_add(r, f, "");
+    }
     if (field_given(mode))
         return pool_name_read(&p, (json_text){0}, mode);
     TRY(field_each(f->root, pool_flag_check, &p));
