@@ -32,3 +32,22 @@ static __device__ __forceinline__ float widen(result x)
     return __uint_as_float((unsigned)x << 16);
 #endif
 }
+
+struct alignas(2 * sizeof(result)) result_pair {
+    result x, y;
+};
+
+static __device__ __forceinline__ result_pair narrow_pair(float x, float y)
+{
+#if OUT == 0
+    return {x, y};
+#else
+    unsigned both;
+#if OUT == 1
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(y), "f"(x));
+#else
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(y), "f"(x));
+#endif
+    return {(result)both, (result)(both >> 16)};
+#endif
+}

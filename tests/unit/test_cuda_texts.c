@@ -67,12 +67,14 @@ static void products(void **unused)
                                   kernels_tensor_product};
     static const struct {
         const char *type;
-        int bytes, a_k, b_k, columns, out;
+        int bytes, a_k, b_k, columns, out, boxes;
         const char *epilogue;
-    } forms[] = {{"f16", 2, 1, 0, 256, 1, ""},
-                 {"bf16", 2, 0, 1, 128, 2, ""},
-                 {"tf32", 4, 1, 1, 256, 0, ""},
-                 {"bf16", 2, 1, 1, 256, 2,
+    } forms[] = {{"f16", 2, 1, 0, 256, 1, 0, ""},
+                 {"bf16", 2, 0, 1, 128, 2, 1, ""},
+                 {"tf32", 4, 1, 1, 256, 0, 1, ""},
+                 {"f16", 2, 1, 0, 192, 1, 1, ""},
+                 {"tf32", 4, 1, 1, 192, 0, 0, ""},
+                 {"bf16", 2, 1, 1, 256, 2, 1,
                   "struct sizes { float x0; };\n#define EPILOGUE\n"
                   "static __device__ float epilogue(float x, sizes g) { return x * g.x0; }\n"}};
     (void)unused;
@@ -80,9 +82,9 @@ static void products(void **unused)
         char definitions[400];
         snprintf(definitions, sizeof definitions,
                  "%s#define TYPE \"%s\"\n#define BYTES %d\n#define A_K %d\n#define B_K %d\n"
-                 "#define TN %d\n#define OUT %d\n",
+                 "#define TN %d\n#define OUT %d\n#define BOXES %d\n",
                  forms[i].epilogue, forms[i].type, forms[i].bytes, forms[i].a_k, forms[i].b_k,
-                 forms[i].columns, forms[i].out);
+                 forms[i].columns, forms[i].out, forms[i].boxes);
         compile(definitions, texts, hopper);
     }
 }

@@ -13,6 +13,7 @@
 #include "base/text.h"
 
 #include <stdio.h>
+#include <string.h>
 
 INCLUDE_FILE("kernels_tensor_product", "kernels/tensor_product.cu");
 INCLUDE_FILE("kernels_mma_product", "kernels/mma_product.cu");
@@ -25,9 +26,10 @@ enum {
     TM = 128,
     STAGE_ROW = 128, /* bytes of a panel's row */
     HOPPER_THREADS = 384,
-    HOPPER_PANELS = 192 * 1024,
-    HOPPER_ROWS = 8 * 16 * 144, /* of eight warps, with the result */
-    HOPPER_SHARED = HOPPER_PANELS + HOPPER_ROWS + 1024,
+    HOPPER_WARPS = 8, /* that have rows of the result */
+    BOX_ROWS = 16,    /* of each of them */
+    ROWS_BYTES = 16 * 144,
+    BOXES_BYTES = 2 * 16 * 128,
     MMA_THREADS = 256,
     MMA_SHARED = 64 * 1024,
     ALIGN = 256
@@ -43,10 +45,14 @@ typedef struct tensor_product {
     product_side side[2];      /* as the kernel reads them: packed ones lie in scratch */
     uint64_t scratch_place[2]; /* of packed ones */
     product_sizes sizes;       /* of Hopper's kernel */
-    mma_sizes mma;             /* of the other */
+    bool boxes;    /* Hopper's kernel copies boxes of rows to the result, instead of writing rows */
+    mma_sizes mma; /* of the other */
     cuda_epilogue epilogue;
     int kept_slot; /* where Hopper's kernel also writes the product before the epilogue; -1 */
     int64_t kept_offset;
+    /* Maps of the operands and of the result as it was launched last, and the addresses that they are of. */
+    unsigned char map[3][sizeof(CUtensorMap)];
+    CUdeviceptr mapped[3];
 } tensor_product;
 
 static void discard(cuda_native *code)
@@ -71,7 +77,7 @@ static ig_status hopper_kernel_of(tensor_product *p, cuda_device *d, int result)
     const kernel_param params[] = {
         map,
         map,
-        a_pointer,
+        p->boxes ? map : a_pointer,
         a_pointer,
         bytes_param(sizeof(product_sizes)),
         a_pointer,
@@ -81,9 +87,9 @@ static ig_status hopper_kernel_of(tensor_product *p, cuda_device *d, int result)
         text_add(&t, "%s#define EPILOGUE\n", p->epilogue.text);
     text_add(&t,
              "#define TYPE \"%s\"\n#define BYTES %d\n#define A_K %d\n#define B_K %d\n"
-             "#define TN %d\n#define OUT %d\n",
+             "#define TN %d\n#define OUT %d\n#define BOXES %d\n",
              in == IG_F32 ? "tf32" : ig_dtype_name(in), p->bytes, p->side[0].k_inner,
-             p->side[1].k_inner, p->tn, result);
+             p->side[1].k_inner, p->tn, result, p->boxes);
     char *definitions = text_take(&t);
     if (!definitions)
         return IG_ERR_MEMORY;
@@ -140,6 +146,18 @@ static ig_status map_set(CUtensorMap *map, const tensor_product *p, int i, CUdev
     return cuda_map(p->base.dev, map, at, p->bytes, dims, strides, box);
 }
 
+/* The result, in boxes that a warp copies. */
+static ig_status map_result(CUtensorMap *map, const tensor_product *p, CUdeviceptr at)
+{
+    const product *c = &p->c;
+    const int bytes = (int)ig_dtype_bytes(c->out);
+    const cuuint64_t dims[4] = {(uint64_t)c->n, (uint64_t)c->m, (uint64_t)c->batch,
+                                (uint64_t)c->outer};
+    const int64_t strides[3] = {c->n, c->m * c->n, c->batch * c->m * c->n};
+    const cuuint32_t box[2] = {(uint32_t)(STAGE_ROW / bytes), BOX_ROWS};
+    return cuda_map(p->base.dev, map, at, bytes, dims, strides, box);
+}
+
 static ig_status launch_pack(const tensor_product *p, int i, binding from, binding to)
 {
     const product *c = &p->c;
@@ -177,21 +195,44 @@ static ig_status operand_ready(const tensor_product *p, int i, const binding *bi
     return IG_OK;
 }
 
+/* The maps of a launch of Hopper's kernel. */
+static ig_status maps_set(tensor_product *p, const binding at[2], binding out, CUtensorMap maps[3])
+{
+    const binding all[3] = {at[0], at[1], out};
+    for (int i = 0; i < (p->boxes ? 3 : 2); i++) {
+        const CUdeviceptr address = cuda_address(p->base.dev, all[i], 0, IG_U8);
+        memcpy(&maps[i], p->map[i], sizeof maps[i]);
+        if (address && address == p->mapped[i])
+            continue;
+        TRY(i < 2 ? map_set(&maps[i], p, i, address) : map_result(&maps[i], p, address));
+        memcpy(p->map[i], &maps[i], sizeof maps[i]);
+        p->mapped[i] = address;
+    }
+    return IG_OK;
+}
+
+/* Shared memory of Hopper's kernel: as many stages as kernels/tensor_product.cu has, and rows of the result. */
+static size_t hopper_shared(const tensor_product *p)
+{
+    const int stages = p->tn == 128 ? 6 : 4;
+    const int rows = HOPPER_WARPS * (p->boxes ? BOXES_BYTES : ROWS_BYTES);
+    return (size_t)(stages * (TM + p->tn) * STAGE_ROW + rows + 1024);
+}
+
 static ig_status launch(cuda_native *code, const binding *bindings, binding scratch)
 {
     tensor_product *p = (tensor_product *)code;
     const product *c = &p->c;
-    CUtensorMap maps[2];
+    CUtensorMap maps[3];
     binding at[2];
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++)
         TRY(operand_ready(p, i, bindings, scratch, &at[i]));
-        if (p->hopper)
-            TRY(map_set(&maps[i], p, i, cuda_address(p->base.dev, at[i], 0, c->in)));
-    }
     binding out = c->out_slot < 0 ? scratch : bindings[c->out_slot];
     binding bias = c->bias_slot < 0 ? (binding){0} : bindings[c->bias_slot];
     out.offset += (size_t)c->out_offset * ig_dtype_bytes(c->out);
     bias.offset += (size_t)c->bias_offset * ig_dtype_bytes(c->out);
+    if (p->hopper)
+        TRY(maps_set(p, at, out, maps));
     binding kept = {0};
     if (p->epilogue.text)
         cuda_epilogue_read(&p->epilogue, bindings);
@@ -202,7 +243,7 @@ static ig_status launch(cuda_native *code, const binding *bindings, binding scra
     const kernel_arg by_hopper[] = {
         {.bytes = &maps[0]},
         {.bytes = &maps[1]},
-        {.at = out},
+        p->boxes ? (kernel_arg){.bytes = &maps[2]} : (kernel_arg){.at = out},
         {.at = bias},
         {.bytes = &p->sizes},
         {.at = kept},
@@ -213,7 +254,7 @@ static ig_status launch(cuda_native *code, const binding *bindings, binding scra
     const int64_t blocks = tiles < p->base.dev->cores ? tiles : p->base.dev->cores;
     const kernel_launch l = {.grid = {(uint32_t)(p->hopper ? blocks : tiles), 1, 1},
                              .block = {p->hopper ? HOPPER_THREADS : MMA_THREADS, 1, 1},
-                             .shared_bytes = p->hopper ? HOPPER_SHARED : MMA_SHARED,
+                             .shared_bytes = p->hopper ? hopper_shared(p) : MMA_SHARED,
                              .args = p->hopper ? by_hopper : by_mma};
     return cuda_kernel_launch(&p->kernel->base, &l);
 }
@@ -299,11 +340,23 @@ static bool can_run(const cuda_device *d, const product *c, bool tf32)
            c->k <= POINTS && tiles < POINTS;
 }
 
-/* The columns of a tile: the larger ones are too few for the device if the result is small. */
+/* The time of a product with tiles of so many columns, in units of a step of one column: each processor takes one tile after
+ * another. A step of a narrow tile costs more for each column, since the rows are read, too. */
+static int64_t time_of(const product *c, int columns, int cores)
+{
+    const int64_t tiles =
+        (c->m + TM - 1) / TM * ((c->n + columns - 1) / columns) * c->batch * c->outer;
+    return (tiles + cores - 1) / cores * (columns + 16);
+}
+
+/* The columns of a tile: of 4096 x 768 sums, 192 give each of 132 processors one tile, and 256 only 96 of them. */
 static int columns_of(const product *c, int cores)
 {
-    const int64_t rows = (c->m + TM - 1) / TM * c->batch * c->outer;
-    return rows * ((c->n + 255) / 256) >= cores && c->n > 128 ? 256 : 128;
+    int best = 256;
+    for (int columns = 192; columns >= 128; columns -= 64)
+        if (time_of(c, columns, cores) < time_of(c, best, cores))
+            best = columns;
+    return best;
 }
 
 /* p has the product, and the epilogue if there is one; it is freed on failure. */
@@ -324,6 +377,7 @@ static ig_status prepare(tensor_product *p, cuda_device *d, cuda_native **out)
         side_set(p, i, &used);
     p->base.base.scratch_bytes = used;
     sizes_set(p);
+    p->boxes = p->hopper && p->sizes.aligned && p->kept_slot < 0;
     ig_status status = kernel_of(p, d);
     if (status == IG_OK)
         status = packing_of(p, d);
