@@ -64,14 +64,18 @@ static const config_keys distilbert_keys = {
     .classify_dropout = "seq_classif_dropout",
 };
 
-static const config_sizes base_sizes = {.width = 768, .layers = 12, .heads = 12, .inner = 3072};
+/* Sizes of the base models. A macro, because clang 14 accepts no object as an initializer of static data. */
+#define BASE_SIZES \
+    { \
+        .width = 768, .layers = 12, .heads = 12, .inner = 3072 \
+    }
 
 static const architecture bert = {
     .type = "bert",
     .prefix = "bert.",
     .layer = &bert_layer,
     .keys = &bert_keys,
-    .sizes = base_sizes,
+    .sizes = BASE_SIZES,
     .attention_out_dropout = true,
     .types = true,
     .classify = {.pre = "pooler.dense",
@@ -104,7 +108,7 @@ static const architecture roberta = {
     .prefix = "roberta.",
     .layer = &bert_layer,
     .keys = &bert_keys,
-    .sizes = base_sizes,
+    .sizes = BASE_SIZES,
     .attention_out_dropout = true,
     .types = true,
     .positions = POSITIONS_BEHIND_PADDING,
@@ -124,7 +128,7 @@ static const architecture mpnet = {
     .prefix = "mpnet.",
     .layer = &mpnet_layer,
     .keys = &bert_keys,
-    .sizes = base_sizes,
+    .sizes = BASE_SIZES,
     .attention_out_dropout = true,
     .positions = POSITIONS_BEHIND_1,
     .relative = true,
