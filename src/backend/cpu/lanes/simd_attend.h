@@ -97,18 +97,14 @@ static inline __attribute__((always_inline)) void simd_turn_f32(simd_f32 *r)
  * mantissa. */
 static inline simd_f32 simd_power_f32(simd_f32 x)
 {
-    static const float by[] = {1.54035304e-4f,
-                               1.33335581e-3f,
-                               9.61812911e-3f,
-                               5.55041087e-2f,
-                               0.240226507f,
-                               0.693147181f,
-                               1}; /* ln(2)^n / n! */
+    static const float by[] = {1.32647273e-3f, 9.67151299e-3f,
+                               5.55073358e-2f, 0.240222424f,
+                               0.693147004f,   1}; /* the largest error is 2^-22.5 */
 #if SIMD_BYTES == 64
     const __m512 low = _mm512_max_ps(_mm512_set1_ps(-200), (__m512)x); /* NaN stays NaN */
     const __m512 whole = _mm512_roundscale_ps(low, 0), f = _mm512_sub_ps(low, whole);
     __m512 y = _mm512_set1_ps(by[0]);
-    for (int i = 1; i < 7; i++)
+    for (int i = 1; i < 6; i++)
         y = _mm512_fmadd_ps(y, f, _mm512_set1_ps(by[i]));
     return (simd_f32)_mm512_scalef_ps(y, whole);
 #else
@@ -117,7 +113,7 @@ static inline simd_f32 simd_power_f32(simd_f32 x)
         const float magic = 0x1.8p23f, low = x[l] < -126 ? -126 : x[l], shifted = low + magic;
         const float f = low - (shifted - magic);
         float y = by[0];
-        for (int i = 1; i < 7; i++)
+        for (int i = 1; i < 6; i++)
             y = y * f + by[i];
         const float power = half_float(half_bits(y) + (half_bits(shifted) << 23));
         x[l] = x[l] < -126 ? 0 : power;
