@@ -441,7 +441,8 @@ def test_vectors():
     os.remove(os.path.join(folder, "3_Dense/model.safetensors"))
     modules_write(folder, [*names[:3], "Dense"], {3: configs[3]})
     refused("a dense layer without weights", "3_Dense", "model.safetensors")
-    write_json(os.path.join(folder, "modules.json"), [{"idx": 0, "path": "0_BERT", "type": "sentence_transformers.models.Transformer"}])
+    write_json(os.path.join(folder, "modules.json"),
+               [{"idx": 0, "path": "0_BERT", "type": "sentence_transformers.models.Transformer"}])
     refused("a transformer in a folder", "modules.json", "0_BERT")
     modules_write(folder, [*names[:2], "LSTM"])
     refused("an unknown module", "LSTM", "modules.json", "Dense")
@@ -497,19 +498,28 @@ def test_fine_tuning(name):
     close(f"{name}: the folder in transformers", expected_rows(again, tokenizer, "classify", lines), expected, 1e-4)
 
 
-def test_dropout(name):
+def test_dropout(name, suffix="ForSequenceClassification", **more):
     """Means and deviations of logits with dropout."""
-    folder = os.path.join(PLACE.name, "dropout-" + name)
-    model, tokenizer = random_model(name, "ForSequenceClassification", folder)
+    folder = os.path.join(PLACE.name, "dropout-" + name + suffix)
+    model, tokenizer = random_model(name, suffix, folder, **more)
     line = sentences(1, 11)[0]
     torch.manual_seed(0)
     model.train()
     with torch.no_grad():
-        expected = model(input_ids=torch.tensor([tokenizer.encode(line).ids] * 2000)).logits.numpy()
+        out = model(input_ids=torch.tensor([tokenizer.encode(line).ids] * 2000))
+        rows = torch.stack([out.start_logits, out.end_logits], -1) if "start_logits" in out else out.logits
+        expected = (rows if rows.ndim == 2 else rows[:, 0]).numpy()
     got = tool(folder, "dropout", [line])
     close(f"{name}: the mean with dropout, in deviations", (got.mean(0) - expected.mean(0)) / expected.std(0),
-          np.zeros(3), 0.15)
-    close(f"{name}: the deviation with dropout", got.std(0) / expected.std(0), np.ones(3), 0.1)
+          np.zeros(expected.shape[1]), 0.15)
+    close(f"{name}: the deviation with dropout", got.std(0) / expected.std(0), np.ones(expected.shape[1]), 0.1)
+
+
+def test_dropout_heads():
+    """DistilBERT has other probabilities for other heads."""
+    more = {"dropout": 0.05, "attention_dropout": 0.05, "seq_classif_dropout": 0.6, "qa_dropout": 0.4}
+    test_dropout("DistilBert", "ForTokenClassification", **more)
+    test_dropout("DistilBert", "ForQuestionAnswering", **more)
 
 
 def test_mistakes():
@@ -573,8 +583,8 @@ TESTS = [("MiniLM", test_minilm),
          *((arch + end, test_random, arch, end, kind) for arch in CONFIGS for end, kind in HEADS.items()),
          *((arch + " fine-tuning", test_fine_tuning, arch) for arch in CONFIGS),
          *((arch + " dropout", test_dropout, arch) for arch in CONFIGS),
-         ("details", test_details), ("variants", test_variants), ("words", test_words),
-         ("answers", test_answers), ("vectors", test_vectors), ("mistakes", test_mistakes)]
+         ("dropout of heads", test_dropout_heads), ("details", test_details), ("variants", test_variants),
+         ("words", test_words), ("answers", test_answers), ("vectors", test_vectors), ("mistakes", test_mistakes)]
 for test in TESTS[PART - 1::PARTS]:
     attempt(*test)
 finish()

@@ -51,6 +51,7 @@ static const config_keys bert_keys = {
     .dropout = "hidden_dropout_prob",
     .attention_dropout = "attention_probs_dropout_prob",
     .classify_dropout = "classifier_dropout",
+    .tag_dropout = "classifier_dropout",
 };
 
 static const config_keys distilbert_keys = {
@@ -62,6 +63,8 @@ static const config_keys distilbert_keys = {
     .dropout = "dropout",
     .attention_dropout = "attention_dropout",
     .classify_dropout = "seq_classif_dropout",
+    .tag_dropout = "dropout",
+    .answer_dropout = "qa_dropout",
 };
 
 /* Sizes of the base models. A macro, because clang 14 accepts no object as an initializer of static data. */

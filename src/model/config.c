@@ -209,12 +209,16 @@ static ig_status dropouts_read(model_config *c, const json_file *f)
 {
     const architecture *a = c->arch;
     const config_keys *k = a->keys;
-    TRY(config_number(f, k->dropout, 0.1, &c->dropout));
-    TRY(config_number(f, k->attention_dropout, 0.1, &c->attention_dropout));
-    const double otherwise = a->classify_dropout ? a->classify_dropout : c->dropout;
-    TRY(config_number(f, k->classify_dropout, otherwise, &c->classify_dropout));
-    const double all[] = {c->dropout, c->attention_dropout, c->classify_dropout};
-    for (int i = 0; i < 3; i++)
+    dropouts *d = &c->dropout;
+    TRY(config_number(f, k->dropout, 0.1, &d->hidden));
+    TRY(config_number(f, k->attention_dropout, 0.1, &d->attention));
+    const double otherwise = a->classify_dropout ? a->classify_dropout : d->hidden;
+    TRY(config_number(f, k->classify_dropout, otherwise, &d->classify));
+    TRY(config_number(f, k->tag_dropout, d->hidden, &d->tag));
+    if (k->answer_dropout)
+        TRY(config_number(f, k->answer_dropout, 0.1, &d->answer));
+    const double all[] = {d->hidden, d->attention, d->classify, d->tag, d->answer};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (!(all[i] >= 0 && all[i] < 1))
             FAIL(IG_ERR_FORMAT,
                  "load '%.300s': a dropout probability is %g; expected at least 0 and less than 1",
@@ -278,7 +282,7 @@ static ig_status folder_check(const char *folder)
     if (stat(folder, &info) != 0)
         FAIL(IG_ERR_FILE,
              "load '%.300s': the model folder cannot be opened: %s; give the path of a folder with "
-             "%s",
+             "%s; nothing is downloaded",
              folder, strerror(errno), folder_files);
     if (!S_ISDIR(info.st_mode))
         FAIL(IG_ERR_FILE, "load '%.300s': it is a file; give the path of the model folder, with %s",

@@ -86,7 +86,7 @@ static ig_array *embeddings_run(ig_text_model *m, const batch_arrays *b)
     x = ig_add(x, b->places ? ig_embedding(b->places, places)
                             : rows_from(places, c->first_position, b->t));
     x = norm_run(m, encoder_name(m, "embeddings.LayerNorm", name), x, c->embedding);
-    x = dropout_run(m, x, m->dropout);
+    x = dropout_run(m, x, m->dropout.hidden);
     return c->embedding == c->width ? x
                                     : linear_run(m, encoder_name(m, "embeddings_project", name), x,
                                                  c->embedding, c->width);
@@ -153,7 +153,7 @@ static ig_array *attention_dropped(ig_text_model *m, ig_array *const split[3], i
     ig_array *x = ig_multiply(ig_matmul(split[0], key), ig_float(scale));
     if (mask)
         x = ig_dtype_of(mask) == IG_BOOL ? ig_where(mask, x, ig_float(-INFINITY)) : ig_add(x, mask);
-    x = dropout_run(m, ig_softmax(x, IG_AXES(-1)), m->attention_dropout);
+    x = dropout_run(m, ig_softmax(x, IG_AXES(-1)), m->dropout.attention);
     return ig_matmul(x, split[2]);
 }
 
@@ -206,7 +206,7 @@ static ig_array *attention_run(ig_text_model *m, const batch_arrays *b, int laye
     if (!x || projections_run(m, b, layer, x, split) != IG_OK)
         return NULL;
     ig_array *y =
-        m->dropping && m->attention_dropout > 0
+        m->dropping && m->dropout.attention > 0
             ? attention_dropped(m, split, mask)
             : ig_scaled_dot_product_attention(split[0], split[1], split[2], mask, false, 0);
     y = ig_reshape(ig_permute_dims(y, IG_AXES(0, 2, 1, 3)), IG_SHAPE(b->n, b->t, width));
@@ -220,12 +220,12 @@ static ig_array *layer_run(ig_text_model *m, const batch_arrays *b, int layer, i
     const architecture *a = c->arch;
     char name[MODEL_NAME];
     ig_array *y = attention_run(m, b, layer, x, mask);
-    y = a->attention_out_dropout ? dropout_run(m, y, m->dropout) : y;
+    y = a->attention_out_dropout ? dropout_run(m, y, m->dropout.hidden) : y;
     x = y ? norm_run(m, layer_name(m, layer, a->layer->norm1, name), ig_add(x, y), c->width) : NULL;
     y = linear_run(m, layer_name(m, layer, a->layer->up, name), x, c->width, c->inner);
     y = y ? c->activation(y) : NULL;
     y = linear_run(m, layer_name(m, layer, a->layer->down, name), y, c->inner, c->width);
-    y = dropout_run(m, y, m->dropout);
+    y = dropout_run(m, y, m->dropout.hidden);
     return y ? norm_run(m, layer_name(m, layer, a->layer->norm2, name), ig_add(x, y), c->width)
              : NULL;
 }

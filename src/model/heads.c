@@ -27,9 +27,9 @@ static ig_array *classify_run(ig_text_model *m, ig_array *hidden)
     const int64_t width = m->config.width;
     char name[MODEL_NAME];
     ig_array *x = first_token(hidden);
-    x = n->dropout ? dropout_run(m, x, m->classify_dropout) : x;
+    x = n->dropout ? dropout_run(m, x, m->dropout.classify) : x;
     x = linear_run(m, classify_pre(m, name), x, width, width);
-    x = dropout_run(m, x ? activation_find(n->activation)(x) : NULL, m->classify_dropout);
+    x = dropout_run(m, x ? activation_find(n->activation)(x) : NULL, m->dropout.classify);
     return linear_run(m, n->post, x, width, label_count(m, n->post));
 }
 
@@ -77,9 +77,11 @@ ig_array *head_run(ig_text_model *m, head_kind head, ig_array *hidden, ig_array 
     case HEAD_EMBED: return vectors_run(m, hidden, mask);
     case HEAD_CLASSIFY: return classify_run(m, hidden);
     case HEAD_TAG:
-        return linear_run(m, "classifier", dropout_run(m, hidden, m->classify_dropout),
-                          m->config.width, label_count(m, "classifier"));
+        return linear_run(m, "classifier", dropout_run(m, hidden, m->dropout.tag), m->config.width,
+                          label_count(m, "classifier"));
     case HEAD_FILL: return fill_run(m, hidden);
-    default: return linear_run(m, "qa_outputs", hidden, m->config.width, 2);
+    default:
+        return linear_run(m, "qa_outputs", dropout_run(m, hidden, m->dropout.answer),
+                          m->config.width, 2);
     }
 }

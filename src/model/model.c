@@ -156,9 +156,8 @@ ig_status ig_text_model_dropout(ig_text_model *m, ig_model *trained, double p)
              "those of config.json",
              p);
     m->dropping = trained;
-    m->dropout = p < 0 ? m->config.dropout : p;
-    m->attention_dropout = p < 0 ? m->config.attention_dropout : p;
-    m->classify_dropout = p < 0 ? m->config.classify_dropout : p;
+    const double answer = m->config.arch->keys->answer_dropout ? p : 0;
+    m->dropout = p < 0 ? m->config.dropout : (dropouts){p, p, p, p, answer};
     return IG_OK;
 }
 

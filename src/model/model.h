@@ -32,7 +32,8 @@ typedef struct layer_names {
 /* Keys of config.json. */
 typedef struct config_keys {
     const char *width, *layers, *heads, *inner, *activation;
-    const char *dropout, *attention_dropout, *classify_dropout;
+    const char *dropout, *attention_dropout;
+    const char *classify_dropout, *tag_dropout, *answer_dropout; /* NULL: the head has none */
 } config_keys;
 
 typedef struct config_sizes {
@@ -87,6 +88,11 @@ typedef struct model_type {
 /* NULL if it is unknown. */
 const model_type *model_type_find(const char *name);
 
+/* Probabilities of dropout in training, of hidden states, of attention and in heads. */
+typedef struct dropouts {
+    double hidden, attention, classify, tag, answer;
+} dropouts;
+
 /* An activation function by its name in config.json; NULL if it is unknown. */
 typedef ig_array *(*activation)(ig_array *x);
 activation activation_find(const char *name);
@@ -136,7 +142,7 @@ typedef struct model_config {
     bool lower; /* texts are in lower case before they are split */
     double eps;
     activation activation;
-    double dropout, attention_dropout, classify_dropout; /* for training */
+    dropouts dropout;
     bool tied; /* the output of fill uses the table of words */
     char **labels;
     int n_labels;
@@ -196,7 +202,7 @@ struct ig_text_model {
     const char **label_list; /* for ig_text_info */
     uint64_t parameters;
     ig_model *dropping; /* draws the keys of dropout; NULL: there is none */
-    double dropout, attention_dropout, classify_dropout;
+    dropouts dropout;
     model_plan plans[MODEL_PLANS];
     uint64_t plan_clock;
 };

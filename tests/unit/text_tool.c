@@ -2,7 +2,7 @@
  *
  * text_tool DIR HEAD DEVICE DTYPE: reads lines (a tab separates the texts of a pair) and prints, for each, the values of
  * the head: one row for "embed" and "classify", one for each token otherwise. HEAD "dropout": many rows of logits of the
- * first line, with dropout. */
+ * first line, by the head of the folder, with dropout; of its first token, if it has a row for each. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,22 +59,23 @@ static int tokens_run(ig_text_model *m, const char *head, int n, bool paired)
 /* Logits of the first line with dropout, drawn many times. */
 static int dropout_run(ig_text_model *m)
 {
-    enum { DRAWS = 2000, LABELS = 3 };
+    enum { DRAWS = 2000 };
+    ig_text_info info = {0};
     const ig_encode_options options = {.pad = -1};
     ig_model *trained = ig_model_new(1);
     ig_encoding *e = ig_tokenizer_encode(ig_text_model_tokenizer(m), texts, NULL, 1, &options);
-    bool fine = trained && e &&
-                ig_text_model_train(m, trained, "classify", LABELS, true) == IG_OK &&
+    bool fine = trained && e && ig_text_model_info(m, &info) == IG_OK &&
+                ig_text_model_train(m, trained, info.head, info.n_labels, true) == IG_OK &&
                 ig_text_model_override(m, trained) == IG_OK &&
                 ig_text_model_dropout(m, trained, -1) == IG_OK;
     for (int i = 0; i < DRAWS && fine; i++) {
         ig_scope_begin();
         ig_array *hidden = ig_text_model_hidden(m, e, 1);
-        ig_array *x = hidden ? ig_text_model_head(m, "classify", hidden, NULL, 0) : NULL;
+        ig_array *x = hidden ? ig_text_model_head(m, info.head, hidden, NULL, 0) : NULL;
         const float *values = x ? ig_data(x) : NULL;
         fine = values != NULL;
         if (fine)
-            rows_print(values, 1, LABELS);
+            rows_print(values, 1, ig_dim(x, -1));
         ig_scope_end();
     }
     ig_text_model_override(m, NULL);
