@@ -495,6 +495,20 @@ REFUSED = [
     ("no limit", replaced(r"(?<=a+)b")),
     ("byte_fallback", wordlevel(model={"type": "BPE", "byte_fallback": True, "continuing_subword_prefix": "##", "vocab": {"a": 0},
                                        "merges": []})),
+    ("prepend_scheme", wordlevel(pre_tokenizer={"type": "Metaspace", "replacement": "_", "prepend_scheme": "sometimes"})),
+    ("replacement", wordlevel(pre_tokenizer={"type": "Metaspace", "replacement": "__"})),
+    ("contradicts", wordlevel(pre_tokenizer={"type": "Metaspace", "replacement": "_", "add_prefix_space": False,
+                                             "prepend_scheme": "first"})),
+    ("delimiter", wordlevel(pre_tokenizer={"type": "CharDelimiterSplit", "delimiter": "ab"})),
+    ("length", wordlevel(pre_tokenizer={"type": "FixedLength", "length": 0})),
+    ("behavior", wordlevel(pre_tokenizer={"type": "Punctuation", "behavior": "isolated"})),
+    ("truncation.direction", wordlevel(truncation={"direction": "left", "max_length": 2, "strategy": "LongestFirst", "stride": 0})),
+    ("truncation.strategy", wordlevel(truncation={"max_length": 2, "strategy": "longest_first", "stride": 0})),
+    ("padding.direction", wordlevel(padding={"direction": "left", "strategy": "BatchLongest", "pad_to_multiple_of": None,
+                                             "pad_id": 0, "pad_type_id": 0, "pad_token": "a"})),
+    ("version", {**wordlevel(), "version": "2.0"}),
+    ("merges", wordlevel(model={"type": "BPE", "vocab": {"a": 0, " b": 1, "a b": 2}, "merges": ["a  b"]})),
+    ("unknown token", wordlevel(model={"type": "BPE", "vocab": {"b": 0}, "merges": [], "unk_token": "?"})),
     ("dropout", wordlevel(model={"type": "BPE", "dropout": 0.1, "vocab": {"a": 0}, "merges": []})),
 ]
 
@@ -517,7 +531,7 @@ def cases(path):
             wrong += 1
     for word, config in REFUSED:
         found = difference(config, [b"a"], None, False, path)
-        fine = found and found[0] in ("refused", "skipped") and word in found[2] and path in found[2]
+        fine = found and found[0] in ("refused", "skipped") and word in found[2] and (path in found[2] or "encode" in found[2])
         if not fine:
             print(f"not refused with '{word}': {found}")
         wrong += not fine

@@ -211,8 +211,9 @@ static bool bytes_add(work *w, const unsigned char *at, size_t bytes)
     return true;
 }
 
-/* The word as symbols: one for each code point. */
-static void symbols_make(work *w, const unsigned char *word, size_t bytes)
+/* The word as symbols: one for each code point. Unknown ones are left out if the model names no unknown token; *missing
+ * says that the token that it names is not in the vocabulary. */
+static void symbols_make(work *w, const unsigned char *word, size_t bytes, bool *missing)
 {
     const subword_model *m = w->m;
     size_t unknown = 0; /* bytes of the unknown token that has not been added yet */
@@ -233,6 +234,8 @@ static void symbols_make(work *w, const unsigned char *word, size_t bytes)
                 unknown = 0;
             }
             unknown += length;
+        } else if (m->config.unknown) {
+            *missing = true;
         }
         i += length;
     }
@@ -255,7 +258,7 @@ void bpe_split(const subword_model *m, const unsigned char *word, size_t bytes, 
     if (!w.symbols)
         return;
     w.heap = (candidate *)(w.symbols + bytes + 1);
-    symbols_make(&w, word, bytes);
+    symbols_make(&w, word, bytes, &out->unknown);
     if (w.n <= FEW)
         merge_few(&w);
     else

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "text/unicode.h"
 
 #include <string.h>
 
@@ -115,6 +116,39 @@ ig_status field_refuse(const char *part, field type)
             part, name ? name : "(without a type)");
     memory_free(name);
     return IG_ERR_UNSUPPORTED;
+}
+
+ig_status field_choice(field f, const char *where, const char *const *names, int *out)
+{
+    if (!field_given(f))
+        return IG_OK;
+    for (int i = 0; names[i]; i++)
+        if (field_is(f, names[i])) {
+            *out = i;
+            return IG_OK;
+        }
+    text all = {0};
+    for (int i = 0; names[i]; i++)
+        text_add(&all, "%s%s", i ? ", " : "", names[i]);
+    char *list = text_take(&all);
+    ig_fail(IG_ERR_FORMAT, "%s is %.*s; expected one of %s", where,
+            (int)(f.bytes < 60 ? f.bytes : 60), f.at, list ? list : "a few names");
+    memory_free(list);
+    return IG_ERR_FORMAT;
+}
+
+ig_status field_rune(field f, const char *where, uint32_t *out)
+{
+    size_t bytes = 0;
+    if (!field_given(f))
+        return IG_OK;
+    char *chars = field_text(f, &bytes);
+    const bool one = bytes && unicode_read((unsigned char *)chars, bytes, out) == bytes;
+    memory_free(chars);
+    if (!one)
+        FAIL(IG_ERR_FORMAT, "%s is %.*s; expected one character", where,
+             (int)(f.bytes < 60 ? f.bytes : 60), f.at);
+    return IG_OK;
 }
 
 ig_status field_each(field f, ig_status (*visit)(void *context, json_text key, field value),

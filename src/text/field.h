@@ -33,6 +33,12 @@ bool field_is(field f, const char *plain);
 /* Fails because a part of tokenizer.json, "normalizer" for example, is of a type that is not supported. */
 ig_status field_refuse(const char *part, field type);
 
+/* Sets *out to the place of a string in a list that ends with NULL; leaves it if the field is absent or null. Fails with a
+ * message that names the field, `where`, if it is anything else. */
+ig_status field_choice(field f, const char *where, const char *const *names, int *out);
+/* Sets *out to the only code point of a string, in the same way. */
+ig_status field_rune(field f, const char *where, uint32_t *out);
+
 /* Calls visit for each item of an array or each member of an object (whose key is else empty) until it fails. */
 ig_status field_each(field f, ig_status (*visit)(void *context, json_text key, field value),
                      void *context);

@@ -217,9 +217,13 @@ static ig_status item_read(void *context, json_text key, field f)
     if (type < 0 || type > UINT8_MAX)
         FAIL(IG_ERR_FORMAT, "the post-processor has the type_id %lld", (long long)type);
     r->type = (int32_t)type;
-    if (field_given(sequence))
-        return item_add(r->list,
-                        (template_item){field_is(field_get(sequence, "id"), "B"), 0, r->type});
+    if (field_given(sequence)) {
+        static const char *const names[] = {"A", "B", NULL};
+        int which = 0;
+        TRY(field_choice(field_get(sequence, "id"), "post_processor: the id of a sequence", names,
+                         &which));
+        return item_add(r->list, (template_item){which, 0, r->type});
+    }
     wanted w = {.name = field_text(field_get(special, "id"), NULL)};
     if (!w.name)
         FAIL(IG_ERR_FORMAT,

@@ -30,6 +30,8 @@ typedef enum rule_kind {
     RULE_FIXED, /* pieces of `rune` code points */
 } rule_kind;
 
+enum { PREPEND_ALWAYS, PREPEND_FIRST, PREPEND_NEVER };
+
 typedef struct rule {
     rule_kind kind;
     behavior behavior;
@@ -37,7 +39,7 @@ typedef struct rule {
     uint32_t rune; /* of a metaspace: the replacement */
     regex *pattern;
     bool inverted;
-    enum { PREPEND_ALWAYS, PREPEND_FIRST, PREPEND_NEVER } prepend;
+    int prepend; /* PREPEND_ALWAYS and so on */
 } rule;
 
 struct splitter {
@@ -269,19 +271,14 @@ static ig_status flags_add(splitter *s, unsigned flags, behavior b)
     return IG_OK;
 }
 
-static ig_status behavior_read(field f, behavior otherwise, behavior *out)
+static ig_status behavior_read(field f, behavior *out)
 {
-    static const char *const names[] = {"Removed", "Isolated", "MergedWithPrevious",
-                                        "MergedWithNext", "Contiguous"};
-    *out = otherwise;
-    if (!field_given(f))
-        return IG_OK;
-    for (int i = 0; i < 5; i++)
-        if (field_is(f, names[i])) {
-            *out = (behavior)i;
-            return IG_OK;
-        }
-    FAIL(IG_ERR_UNSUPPORTED, "a pre-tokenizer has an unknown behavior");
+    static const char *const names[] = {"Removed",        "Isolated",   "MergedWithPrevious",
+                                        "MergedWithNext", "Contiguous", NULL};
+    int i = ISOLATED;
+    TRY(field_choice(field_get(f, "behavior"), "pre_tokenizer.behavior", names, &i));
+    *out = (behavior)i;
+    return IG_OK;
 }
 
 static ig_status bert_read(splitter *s, field f)
@@ -334,38 +331,34 @@ static ig_status byte_level_read(splitter *s, field f)
 
 static ig_status metaspace_read(splitter *s, field f)
 {
-    const field scheme = field_get(f, "prepend_scheme");
-    size_t bytes = 0;
-    char *chars = field_text(field_get(f, "replacement"), &bytes);
+    static const char *const schemes[] = {"always", "first", "never", NULL};
+    const bool prefix = field_bool(field_get(f, "add_prefix_space"), true);
+    int prepend = prefix ? PREPEND_ALWAYS : PREPEND_NEVER;
+    uint32_t mark = 0x2581;
+    TRY(field_rune(field_get(f, "replacement"), "pre_tokenizer.replacement", &mark));
+    TRY(field_choice(field_get(f, "prepend_scheme"), "pre_tokenizer.prepend_scheme", schemes,
+                     &prepend));
+    if (!prefix && prepend != PREPEND_NEVER)
+        FAIL(IG_ERR_FORMAT, "pre_tokenizer.add_prefix_space contradicts prepend_scheme");
     rule *r = rule_add(s, RULE_METASPACE);
-    if (!r) {
-        memory_free(chars);
+    if (!r)
         return IG_ERR_MEMORY;
-    }
-    r->rune = 0x2581;
-    if (chars && bytes)
-        unicode_read((unsigned char *)chars, bytes, &r->rune);
-    memory_free(chars);
-    r->prepend = field_is(scheme, "first")   ? PREPEND_FIRST
-                 : field_is(scheme, "never") ? PREPEND_NEVER
-                                             : PREPEND_ALWAYS;
-    if (!field_bool(field_get(f, "add_prefix_space"), true))
-        r->prepend = PREPEND_NEVER;
+    r->rune = mark;
+    r->prepend = prepend;
     if (!field_bool(field_get(f, "split"), true))
         return IG_OK;
-    const uint32_t mark = r->rune;
-    rule *cutting = rule_add(s, RULE_RUNE);
-    if (!cutting)
+    r = rule_add(s, RULE_RUNE);
+    if (!r)
         return IG_ERR_MEMORY;
-    cutting->rune = mark;
-    cutting->behavior = MERGED_WITH_NEXT;
+    r->rune = mark;
+    r->behavior = MERGED_WITH_NEXT;
     return IG_OK;
 }
 
 static ig_status punctuation_read(splitter *s, field f)
 {
     behavior b;
-    TRY(behavior_read(field_get(f, "behavior"), ISOLATED, &b));
+    TRY(behavior_read(f, &b));
     return flags_add(s, UNICODE_PUNCTUATION, b);
 }
 
@@ -381,28 +374,27 @@ static ig_status split_read(splitter *s, field f)
     if (!r)
         return IG_ERR_MEMORY;
     r->inverted = field_bool(field_get(f, "invert"), false);
-    TRY(behavior_read(field_get(f, "behavior"), ISOLATED, &r->behavior));
+    TRY(behavior_read(f, &r->behavior));
     return pattern_read(field_get(f, "pattern"), &r->pattern);
 }
 
 static ig_status delimiter_read(splitter *s, field f)
 {
-    size_t bytes = 0;
-    char *chars = field_text(field_get(f, "delimiter"), &bytes);
     rule *r = rule_add(s, RULE_RUNE);
-    if (r && chars && bytes)
-        unicode_read((unsigned char *)chars, bytes, &r->rune);
-    memory_free(chars);
-    return r ? IG_OK : IG_ERR_MEMORY;
+    return r ? field_rune(field_get(f, "delimiter"), "pre_tokenizer.delimiter", &r->rune)
+             : IG_ERR_MEMORY;
 }
 
 static ig_status fixed_read(splitter *s, field f)
 {
     const int64_t length = field_int(field_get(f, "length"), 5);
     rule *r = rule_add(s, RULE_FIXED);
-    if (r)
-        r->rune = length < 1 ? 1 : length > INT32_MAX ? INT32_MAX : (uint32_t)length;
-    return r ? IG_OK : IG_ERR_MEMORY;
+    if (!r)
+        return IG_ERR_MEMORY;
+    if (length < 1)
+        FAIL(IG_ERR_FORMAT, "pre_tokenizer.length is %lld; expected 1 or more", (long long)length);
+    r->rune = length > INT32_MAX ? INT32_MAX : (uint32_t)length;
+    return IG_OK;
 }
 
 static const struct {

@@ -290,7 +290,14 @@ static ig_status merges_make(subword_model *m, const merge_texts *t)
             const char *blank = memchr(left, ' ', bytes[0]);
             right = blank ? blank + 1 : left + bytes[0];
             bytes[1] = bytes[0] - (size_t)(right - left);
-            bytes[0] = blank ? (size_t)(blank - left) : bytes[0];
+            if (!blank || memchr(right, ' ', bytes[1])) {
+                ig_fail(IG_ERR_FORMAT,
+                        "model.merges: '%.*s' is not two tokens with a blank between",
+                        (int)(bytes[0] < 60 ? bytes[0] : 60), left);
+                memory_free(copies[0]);
+                return IG_ERR_FORMAT;
+            }
+            bytes[0] = (size_t)(blank - left);
         }
         const ig_status status =
             left && right ? merge_add(m, left, bytes[0], right, bytes[1], (int32_t)(i / 2))
@@ -337,10 +344,11 @@ static ig_status option_read(model_config *c, json_text key, field f)
 /* What an older file does not say. */
 static const char *type_guess(const subword_model *m)
 {
-    return m->config.type ? m->config.type
-           : m->scores    ? "Unigram"
-           : m->merges    ? "BPE"
-                          : "WordPiece";
+    return m->config.type     ? m->config.type
+           : m->scores        ? "Unigram"
+           : m->merges        ? "BPE"
+           : m->config.prefix ? "WordPiece"
+                              : "WordLevel";
 }
 
 static ig_status model_finish(subword_model *m)

@@ -30,7 +30,7 @@ void ig_tokenizer_free(ig_tokenizer *t)
 
 /* The parts that need others: they are read when the whole file is known. */
 typedef struct parts {
-    field added, normalizer, splitter, post, truncation, padding;
+    field added, normalizer, splitter, post, truncation, padding, version;
 } parts;
 
 static ig_status members_read(ig_tokenizer *t, parts *p, json_reader *r)
@@ -41,7 +41,8 @@ static ig_status members_read(ig_tokenizer *t, parts *p, json_reader *r)
     } rows[] = {
         {"added_tokens", offsetof(parts, added)},     {"normalizer", offsetof(parts, normalizer)},
         {"pre_tokenizer", offsetof(parts, splitter)}, {"post_processor", offsetof(parts, post)},
-        {"truncation", offsetof(parts, truncation)},  {"padding", offsetof(parts, padding)}};
+        {"truncation", offsetof(parts, truncation)},  {"padding", offsetof(parts, padding)},
+        {"version", offsetof(parts, version)}};
     json_text key;
     json_open_object(r);
     while (json_next_key(r, &key)) {
@@ -63,20 +64,26 @@ static ig_status members_read(ig_tokenizer *t, parts *p, json_reader *r)
     return IG_OK;
 }
 
+static ig_status left_read(field f, const char *where, bool *left)
+{
+    static const char *const names[] = {"Right", "Left", NULL};
+    int i = 0;
+    TRY(field_choice(f, where, names, &i));
+    *left = i == 1;
+    return IG_OK;
+}
+
 static ig_status truncation_read(truncation *t, field f)
 {
+    static const char *const strategies[] = {"LongestFirst", "OnlyFirst", "OnlySecond", NULL};
     if (!field_given(f))
         return IG_OK;
-    const field strategy = field_get(f, "strategy");
     t->max_length = field_int(field_get(f, "max_length"), 512);
-    t->stride = field_int(field_get(f, "stride"), 0);
-    t->left = field_is(field_get(f, "direction"), "Left");
-    t->strategy = field_is(strategy, "OnlyFirst")    ? ONLY_FIRST
-                  : field_is(strategy, "OnlySecond") ? ONLY_SECOND
-                                                     : LONGEST_FIRST;
-    if (t->max_length < 1 || t->stride < 0)
-        FAIL(IG_ERR_FORMAT, "truncation has the max_length %lld and the stride %lld",
-             (long long)t->max_length, (long long)t->stride);
+    TRY(left_read(field_get(f, "direction"), "truncation.direction", &t->left));
+    TRY(field_choice(field_get(f, "strategy"), "truncation.strategy", strategies, &t->strategy));
+    if (t->max_length < 1)
+        FAIL(IG_ERR_FORMAT, "truncation.max_length is %lld; expected 1 or more",
+             (long long)t->max_length);
     return IG_OK;
 }
 
@@ -87,7 +94,7 @@ static ig_status padding_read(padding *p, field f)
     p->given = field_given(f);
     p->fixed = field_int(field_get(f, "strategy.Fixed"), -1);
     p->multiple = field_int(field_get(f, "pad_to_multiple_of"), 0);
-    p->left = field_is(field_get(f, "direction"), "Left");
+    TRY(left_read(field_get(f, "direction"), "padding.direction", &p->left));
     if (id < 0 || id >= VOCABULARY_MOST || type < 0 || type > UINT8_MAX || p->fixed < -1 ||
         p->fixed > INT32_MAX || p->multiple < 0 || p->multiple > INT32_MAX)
         FAIL(IG_ERR_FORMAT, "padding has an id, a type or a length that is out of range");
@@ -117,6 +124,8 @@ static ig_status parts_read(ig_tokenizer *t, const parts *p, const tokenizer_mor
 {
     if (!t->model)
         FAIL(IG_ERR_FORMAT, "it has no 'model'; it is not a tokenizer.json");
+    static const char *const versions[] = {"1.0", NULL};
+    TRY(field_choice(p->version, "version", versions, &(int){0}));
     TRY(normalizer_make(t, p->normalizer, more->config));
     t->splitter = splitter_new(p->splitter, field_get(more->config, "add_prefix_space"));
     if (!t->splitter)

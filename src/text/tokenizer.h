@@ -105,10 +105,11 @@ typedef struct encoder {
 
 void encoder_free(encoder *e);
 
+enum { LONGEST_FIRST, ONLY_FIRST, ONLY_SECOND };
+
 typedef struct truncation {
     int64_t max_length; /* 0: none */
-    int64_t stride;
-    enum { LONGEST_FIRST, ONLY_FIRST, ONLY_SECOND } strategy;
+    int strategy;       /* LONGEST_FIRST and so on */
     bool left;
 } truncation;
 
