@@ -16,6 +16,9 @@
 #include "backend/cpu/cpu.h"
 #include <math.h>
 #include <stdlib.h>
+#if defined(__aarch64__)
+#include "backend/cpu/lanes/exp_neon.h"
+#endif
 
 /* The level of these tests: that of the machine, with other kernels of bf16. */
 static cpu_level tested;
@@ -166,8 +169,8 @@ static void check(const problem *p)
 
 static void check_all(ig_dtype dtype)
 {
-    static const int64_t shapes[][3] = {
-        {9, 9, 9}, {32, 64, 32}, {40, 33, 6}, {8, 1, 1}, {9, 260, 2}};
+    static const int64_t shapes[][3] = {{9, 9, 9}, {32, 64, 32}, {40, 33, 6},
+                                        {8, 1, 1}, {9, 260, 2},  {13, 1030, 3}};
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
         for (int bits = 0; bits < 8;
              bits += i == 0 ? 1 : 7) /* all ways, then none and all together */
@@ -219,8 +222,9 @@ static void limits_are_offered(void **unused)
     const bool faster = tested.attend->is_faster;
     assert_int_equal(here_offers(&n), faster);
     n.dtype = IG_F32;
+    n.number[2] = tested.attend->keys_most + 1;
     assert_false(here_offers(&n));
-    n.number[2] = ATTEND_KEYS;
+    n.number[2] = tested.attend->keys_most;
     assert_int_equal(here_offers(&n), faster);
     n.number[1] = 1;
     assert_false(here_offers(&n));
@@ -236,7 +240,7 @@ static void limits_are_offered(void **unused)
 static void f32_has_the_bits_of_the_definition(void **unused)
 {
     (void)unused;
-    static const int64_t shapes[][3] = {{6, 40, 20}, {2, 33, 64}, {1, 300, 8}};
+    static const int64_t shapes[][3] = {{6, 40, 20}, {2, 33, 64}, {1, 300, 8}, {1, 3075, 2}};
     for (size_t i = 0; i < 2 * sizeof shapes / sizeof shapes[0]; i++) {
         ig_array *x[3], *y[2];
         for (int k = 0; k < 3; k++) {
@@ -257,10 +261,32 @@ static void f32_has_the_bits_of_the_definition(void **unused)
     }
 }
 
+/* The loop in assembly has the bits of the function. */
+static void exponentials_are_exact(void **unused)
+{
+    (void)unused;
+#if defined(__aarch64__)
+    enum { GROUPS = 5, POINTS = 24 * GROUPS };
+    static float x[POINTS + 12], got[POINTS + 12], y[12];
+    for (int round = 0; round < 200; round++) {
+        for (int i = 0; i < 12; i++)
+            y[i] = (float)(i * round) / 7;
+        for (int i = 0; i < POINTS; i++)
+            got[i] = x[i] = y[i % 12] - vm_exp_reach_f32 * fabsf(sinf((float)(i * POINTS + round)));
+        for (int groups = 0; groups <= GROUPS; groups += GROUPS) {
+            exp_neon_rows(groups, got, y);
+            for (int i = 0; i < POINTS; i++)
+                assert_true(got[i] == (groups ? vm_exp_f32(x[i] - y[i % 12]) : x[i]));
+        }
+    }
+#endif
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lanes_are_right), cmocka_unit_test(matrices_are_right),
-        cmocka_unit_test(limits_are_offered), cmocka_unit_test(f32_has_the_bits_of_the_definition)};
+        cmocka_unit_test(limits_are_offered), cmocka_unit_test(f32_has_the_bits_of_the_definition),
+        cmocka_unit_test(exponentials_are_exact)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

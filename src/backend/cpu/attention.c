@@ -1,7 +1,8 @@
 /* Attention (ops/attention.c) by loops of its own: a task takes some rows of the query through both products and the softmax
  * between them, in its scratch. The pool runs once, and the scores are never in memory as a whole.
  *
- *   f32          keys and values are read where they are (lanes/attend.c); the result has the bits of the op's definition
+ *   f32          keys and values are read where they are, or packed (lanes/attend.c); the result has the bits of the op's
+ *                definition
  *   f16, bf16    the same, of keys and values that were converted to f32 first
  *   bf16         with matrix instructions that read rows in place (AMX): both products are of bf16; a weight of the
  *                values is the sum of two numbers of bf16, because one would be too inexact
@@ -33,7 +34,8 @@ typedef enum way { IN_PLACE, WIDENED, MATRICES } way;
 
 /* Offsets in a worker's scratch, in bytes. */
 typedef struct places {
-    size_t held[3]; /* query, keys and values: converted or packed */
+    size_t held[3];   /* query, keys and values: converted, or packed for matrix instructions */
+    size_t packed[3]; /* keys and values: packed by attend_level.pack_f32 */
     size_t scores, weights, rests, sums, result, bytes;
 } places;
 
@@ -74,7 +76,7 @@ bool cpu_attention_offers(const node_native *n)
     return strcmp(n->what, "attention") == 0 && cpu_level_now()->attend->is_faster &&
            (n->dtype == IG_F32 || dtype_is_half(n->dtype)) && rows >= ROWS_LEAST &&
            width <= WIDTH_MOST && n->scale > 0 &&
-           keys <= (way_of(n->dtype) == MATRICES ? KEYS_MOST : ATTEND_KEYS);
+           keys <= (way_of(n->dtype) == MATRICES ? KEYS_MOST : cpu_level_now()->attend->keys_most);
 }
 
 /* ---- planning ---- */
@@ -105,6 +107,8 @@ static void places_set(attention *a)
         return;
     }
     at->scores = place(at, attend_scratch(a->keys, a->width) * lane);
+    for (int i = KEY; i <= VALUE && a->level->pack_f32; i++)
+        at->packed[i] = place(at, attend_packed(a->keys, a->width) * lane);
     if (a->way == WIDENED) {
         at->held[QUERY] = place(at, a->tile * a->width * lane);
         at->held[KEY] = place(at, a->keys * a->width * lane);
@@ -221,19 +225,42 @@ static void pack(const attention *a, char *keys, char *values, int64_t job)
     g->pack_n(values, rows_at(a, VALUE, job), a->width, a->offset + 2 * n, n, a->offset + n);
 }
 
+/* The keys and values of a product in f32, as rows: where they are, or converted in the worker's scratch. */
+static attend_rows keys_of(const attention *a, char *scratch, int64_t job)
+{
+    attend_rows r = {.keys = a->keys, .width = a->width, .k_row = a->width, .v_row = a->width};
+    if (a->way == WIDENED) {
+        r.k = (const float *)(scratch + a->at.held[KEY]);
+        r.v = (const float *)(scratch + a->at.held[VALUE]);
+        return r;
+    }
+    r.k = (const float *)rows_at(a, KEY, job);
+    r.v = (const float *)rows_at(a, VALUE, job);
+    r.k_row = row_of(a, KEY);
+    r.v_row = row_of(a, VALUE);
+    return r;
+}
+
 /* Makes the keys and values of a product ready in the worker's scratch. */
 static void hold(attention *a, int worker, char *scratch, int64_t job)
 {
     char *keys = scratch + a->at.held[KEY], *values = scratch + a->at.held[VALUE];
-    if (a->way == IN_PLACE || a->holds[worker] == job)
+    if (a->holds[worker] == job)
         return;
     a->holds[worker] = job;
     if (a->way == MATRICES) {
         pack(a, keys, values, job);
         return;
     }
-    widen_rows(a, (float *)keys, rows_at(a, KEY, job), a->keys, row_of(a, KEY));
-    widen_rows(a, (float *)values, rows_at(a, VALUE, job), a->keys, row_of(a, VALUE));
+    if (a->way == WIDENED) {
+        widen_rows(a, (float *)keys, rows_at(a, KEY, job), a->keys, row_of(a, KEY));
+        widen_rows(a, (float *)values, rows_at(a, VALUE, job), a->keys, row_of(a, VALUE));
+    }
+    if (a->level->pack_f32) {
+        const attend_rows r = keys_of(a, scratch, job);
+        a->level->pack_f32(&r, (float *)(scratch + a->at.packed[KEY]),
+                           (float *)(scratch + a->at.packed[VALUE]));
+    }
 }
 
 static void run_lanes(attention *a, char *scratch, int64_t job, int64_t first, int64_t n)
@@ -242,20 +269,19 @@ static void run_lanes(attention *a, char *scratch, int64_t job, int64_t first, i
     int64_t row;
     char *out = result_at(a, job, first, &row);
     const char *q = rows_at(a, QUERY, job) + first * row_of(a, QUERY) * size;
-    attend_rows r = {.rows = n,
-                     .keys = a->keys,
-                     .width = a->width,
-                     .scale = a->scale,
-                     .mask = mask_at(a, job),
-                     .last = a->causal ? first : -1,
-                     .scratch = (float *)(scratch + a->at.scores)};
+    attend_rows r = keys_of(a, scratch, job);
+    r.rows = n;
+    r.scale = a->scale;
+    r.mask = mask_at(a, job);
+    r.last = a->causal ? first : -1;
+    r.scratch = (float *)(scratch + a->at.scores);
+    if (a->level->pack_f32) {
+        r.k = (const float *)(scratch + a->at.packed[KEY]);
+        r.v = (const float *)(scratch + a->at.packed[VALUE]);
+    }
     if (a->way == IN_PLACE) {
         r.q = (const float *)q;
-        r.k = (const float *)rows_at(a, KEY, job);
-        r.v = (const float *)rows_at(a, VALUE, job);
         r.q_row = row_of(a, QUERY);
-        r.k_row = row_of(a, KEY);
-        r.v_row = row_of(a, VALUE);
         r.out = (float *)out;
         r.out_row = row;
         a->level->rows_f32(&r);
@@ -264,9 +290,7 @@ static void run_lanes(attention *a, char *scratch, int64_t job, int64_t first, i
     float *wide = (float *)(scratch + a->at.held[QUERY]);
     widen_rows(a, wide, q, n, row_of(a, QUERY));
     r.q = wide;
-    r.k = (const float *)(scratch + a->at.held[KEY]);
-    r.v = (const float *)(scratch + a->at.held[VALUE]);
-    r.q_row = r.k_row = r.v_row = r.out_row = a->width;
+    r.q_row = r.out_row = a->width;
     r.out = (float *)(scratch + a->at.result);
     a->level->rows_f32(&r);
     for (int64_t i = 0; i < n; i++)

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 enum {
-    ATTEND_KEYS = 1024,    /* most keys of `rows`: they are one chunk of a sum (reduce.c) */
+    ATTEND_CHUNKS = 4,     /* most chunks of a sum over keys (reduce.c) */
     ATTEND_ROWS_MOST = 32, /* of any level */
     ATTEND_GROUP = 32,     /* keys of a panel of bf16 */
 };
@@ -19,7 +19,8 @@ enum {
 /* Some rows of one product. Strides count elements. */
 typedef struct attend_rows {
     int64_t rows, keys, width; /* rows of the query, keys, elements of a row; all > 0 */
-    const float *q, *k, *v;
+    const float *q, *k,
+        *v; /* keys and values are packed if the level has pack_f32; then their strides do not count */
     int64_t q_row, k_row, v_row;
     float scale;
     const uint8_t *mask; /* of each key, whether rows attend to it; or NULL */
@@ -45,8 +46,11 @@ typedef struct attend_scores {
 struct attend_level {
     int rows;       /* that one call takes */
     bool is_faster; /* than the chain of programs of the op's definition */
+    int64_t keys_most;
+    /* Packs keys and values of a, into attend_packed floats each; NULL: rows_f32 reads them where they are. */
+    void (*pack_f32)(const attend_rows *a, float *keys, float *values);
     /* Each sum has the order of a contraction and of a reduction, so the result has the bits of the op's definition. At
-     * most `rows` rows and ATTEND_KEYS keys. */
+     * most `rows` rows and keys_most keys. */
     void (*rows_f32)(const attend_rows *a);
     /* A panel of pack_n of up to ATTEND_GROUP keys, whose rows are multiples of 4 bytes apart; width is even. */
     void (*turn_keys_bf16)(void *to, const void *from, int64_t row_bytes, int64_t keys,
@@ -60,8 +64,15 @@ struct attend_level {
 /* Floats of scratch of rows_f32. */
 static inline int64_t attend_scratch(int64_t keys, int64_t width)
 {
-    enum { FOLD = 32 };
-    return (keys + 2 * width + FOLD + 2) * ATTEND_ROWS_MOST;
+    enum { FOLD = 32, MORE = 16 };
+    return (keys + 2 * width + FOLD + ATTEND_CHUNKS + MORE) * ATTEND_ROWS_MOST;
+}
+
+/* Floats of packed keys, and of packed values. */
+static inline int64_t attend_packed(int64_t keys, int64_t width)
+{
+    enum { TILE_MOST = 8 };
+    return (keys + TILE_MOST) * (width + TILE_MOST);
 }
 
 #endif

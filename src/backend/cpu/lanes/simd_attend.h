@@ -7,7 +7,12 @@
 
 enum { SIMD_LANES = SIMD_BYTES / (int)sizeof(float) };
 
-/* The larger or smaller of each lane; if one of them is NaN, either of them. */
+/* The larger or smaller of each lane; if one of them is NaN, either of them, or the NaN if SIMD_LARGER_NAN. */
+#if defined(__aarch64__)
+#define SIMD_LARGER_NAN 1
+#else
+#define SIMD_LARGER_NAN 0
+#endif
 #if SIMD_BYTES == 64
 static inline simd_f32 simd_larger_f32(simd_f32 x, simd_f32 y)
 {
@@ -16,6 +21,15 @@ static inline simd_f32 simd_larger_f32(simd_f32 x, simd_f32 y)
 static inline simd_f32 simd_smaller_f32(simd_f32 x, simd_f32 y)
 {
     return (simd_f32)_mm512_min_ps((__m512)x, (__m512)y);
+}
+#elif defined(__aarch64__)
+static inline simd_f32 simd_larger_f32(simd_f32 x, simd_f32 y)
+{
+    return (simd_f32)vmaxq_f32((float32x4_t)x, (float32x4_t)y);
+}
+static inline simd_f32 simd_smaller_f32(simd_f32 x, simd_f32 y)
+{
+    return (simd_f32)vminq_f32((float32x4_t)x, (float32x4_t)y);
 }
 #else
 static inline simd_f32 simd_larger_f32(simd_f32 x, simd_f32 y)
