@@ -585,11 +585,12 @@ static void work_copy_inputs(work *to, const work *from)
 static void test_same_bits_for_any_layout(void **state)
 {
     (void)state;
-    static const int64_t shapes[][4] = {{1, 1, 1, 700},  {9, 1, 1, 77},   {1, 1, 300, 600},
-                                        {1, 300, 1, 65}, {2, 3, 77, 530}, {2, 40, 50, 300}};
+    static const int64_t shapes[][4] = {{1, 1, 1, 700},   {9, 1, 1, 77},   {1, 1, 300, 600},
+                                        {1, 300, 1, 65},  {2, 3, 77, 530}, {2, 40, 50, 300},
+                                        {1, 61, 100, 530}};
     static const layout hows[][2] = {{PLAIN, REVERSED},  {REVERSED, PLAIN}, {REVERSED, REVERSED},
                                      {FLIPPED, FLIPPED}, {GAPPED, GAPPED},  {GAPPED, PLAIN}};
-    for (int i = 0; i < 6 * DTYPES; i++) {
+    for (int i = 0; i < 7 * DTYPES; i++) {
         work plain;
         const ig_dtype dtype = dtypes[i % DTYPES];
         const int ndim[] = {1, 1, 1, 1};

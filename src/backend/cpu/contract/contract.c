@@ -86,11 +86,12 @@ static ig_status shared_take(contraction *c, int side)
 }
 
 /* True if each thread has at most one tile, and packing a side for itself costs it less than a second run of the pool
- * and panels in the caches of others: in[0] beside panels that are kept, and both sides of matrix instructions. */
+ * and panels in the caches of others: in[0] beside panels that are kept, in[1] beside straight rows, and both sides of
+ * matrix instructions. */
 static bool packs_for_itself(const contraction *c, int side)
 {
     return c->batches == 1 && c->tiles <= c->threads && c->threads > 2 &&
-           ((side == 0 && c->packed) || c->kernel->group > 1);
+           ((side == 0 && c->packed) || (side == 1 && c->straight) || c->kernel->group > 1);
 }
 
 /* The same, only if small tiles or batches would pack them many times. */

@@ -86,13 +86,25 @@ static bool reads_in_place(const contraction *c, int side, int64_t rows)
            step <= SMALL_BYTES && (points * step + rows) * c->element_bytes <= SMALL_BYTES;
 }
 
-/* Straight rows: true if kernels read rows of in[0] where they are. All of them are whole groups of points, in whole
- * panels: there are no zeros to fill up with. */
+/* True if the lines of mr rows that are this far apart fit in the L1 cache together with other data. */
+static bool rows_fit(int64_t step_bytes, int64_t mr)
+{
+    enum { LINE = 64, SETS = 64, WAYS = 8 };
+    int64_t sets = SETS;
+    for (int64_t lines = step_bytes / LINE; sets > 1 && lines % 2 == 0; lines /= 2)
+        sets /= 2;
+    return step_bytes % LINE != 0 || mr <= sets * WAYS;
+}
+
+/* Straight rows: true if kernels read rows of in[0] where they are. All of them are whole groups of points: there are no
+ * zeros to fill up with. Kernels that read a line of each row for several points need these lines in the L1 cache. */
 static bool reads_straight(const contraction *c, int64_t rows)
 {
-    const int64_t group = c->kernel->group;
+    const int64_t group = c->kernel->group, step = axis_group_step(&c->row[0]);
     return c->kernel->tile_rows && c->kernel->element_bytes == c->element_bytes && c->runs[0] &&
-           c->row[0].ndim == 1 && axis_group_step(&c->row[0]) > 0 && rows % c->kernel->mr == 0 &&
+           !c->in_place[1] && c->row[0].ndim == 1 && step > 0 && rows >= c->kernel->mr &&
+           (group > 1 ? rows % c->kernel->mr == 0
+                      : rows_fit(step * c->element_bytes, c->kernel->mr)) &&
            c->kc.extent % group == 0 && c->kc.size % group == 0;
 }
 

@@ -56,6 +56,7 @@ typedef struct sheet {
     int64_t row_bytes; /* distance of two rows that begin a panel */
     int64_t step;      /* distance of two points of k, in elements */
     bool in_place;
+    const char *last; /* of straight rows: the panel of those that are not a whole one */
 } sheet;
 
 void tile_pack(const contraction *c, const worker_state *w, int side, int64_t first, int64_t n,
@@ -77,24 +78,26 @@ static sheet sheet_of(const contraction *c, const worker_state *w, int side, int
     const int64_t deep = panel_row(c, cut_length(&c->kc, block));
     if (side == 1 && c->packed) {
         const char *at = c->packed + block * packed_block(c) + (w->n0 + first) * deep;
-        return (sheet){at, deep, width, false};
+        return (sheet){at, deep, width, false, NULL};
     }
     if (side == 0 && c->straight) {
-        const int64_t at = w->row[0][first] + block * c->kc.size;
+        const int64_t at = w->row[0][first] + block * c->kc.size, last = n % width;
+        if (last > 0)
+            tile_pack(c, w, 0, first + n - last, last, block);
         return (sheet){w->from[0] + at * c->element_bytes,
-                       axis_group_step(&c->row[0]) * c->element_bytes, 1, false};
+                       axis_group_step(&c->row[0]) * c->element_bytes, width, false, w->panel[0]};
     }
     if (c->shared[side]) {
         const int64_t part = side == 0 ? w->m0 / c->m.size : w->n0 / c->n.size;
         const char *at = tile_shared(c, side, w->batch, part, block) + first * deep;
-        return (sheet){at, deep, width, false};
+        return (sheet){at, deep, width, false, NULL};
     }
     if (!c->in_place[side] || n < width) {
         tile_pack(c, w, side, first, n, block);
-        return (sheet){w->panel[side], deep, width, false};
+        return (sheet){w->panel[side], deep, width, false, NULL};
     }
     return (sheet){w->from[side] + w->row[side][first] * c->element_bytes, c->element_bytes,
-                   axis_group_step(&c->k[side]), true};
+                   axis_group_step(&c->k[side]), true, NULL};
 }
 
 /* The first of `width` rows that contain row i of n. Panels are padded with zeros. Rows in place
@@ -190,7 +193,11 @@ static void tile_sum_panel(const contraction *c, const worker_state *w, patch p,
         char *sums = w->sums + ((s + i) * w->ldc + j) * c->lane_bytes;
         p.a = rows->at + i * rows->row_bytes;
         p.rows = n - i < g->mr ? n - i : g->mr;
-        if (whole && (w->sums == w->own || i + g->mr <= n))
+        if (p.a_row && p.rows < g->mr) {
+            p.a = rows->last;
+            p.a_row = 0;
+        }
+        if (whole && (p.a_row == 0 || p.wide == g->nr) && (w->sums == w->own || i + g->mr <= n))
             patch_sum(g, &p, sums, w->ldc);
         else
             patch_sum_aside(c, w, &p, sums, p.rows, w->n - j < p.wide ? w->n - j : p.wide);
@@ -205,13 +212,14 @@ static void tile_sum_panel(const contraction *c, const worker_state *w, patch p,
 static void tile_sum_block(const contraction *c, const worker_state *w, int64_t block)
 {
     const gemm_kernel *g = c->kernel;
-    const bool one = !c->shared[1] && !c->in_place[1] && w->m <= c->strip;
+    const int64_t strip = c->straight ? w->m : c->strip;
+    const bool one = !c->shared[1] && !c->in_place[1] && w->m <= strip;
     const int64_t start = (w->n - 1) / g->nr * g->nr;
     sheet columns = {.at = NULL};
     if (!one)
         columns = sheet_of(c, w, 1, 0, w->n, block);
-    for (int64_t s = 0; s < w->m; s += c->strip) {
-        const int64_t n = w->m - s < c->strip ? w->m - s : c->strip;
+    for (int64_t s = 0; s < w->m; s += strip) {
+        const int64_t n = w->m - s < strip ? w->m - s : strip;
         const sheet rows = sheet_of(c, w, 0, s, n, block);
         for (int64_t last = start; last >= 0; last -= g->nr) {
             const int64_t left = w->n - last;

@@ -86,7 +86,7 @@ typedef struct gemm_kernel {
      * NULL if there is none. */
     void (*dots)(int64_t n, int64_t k, const void *const *x, const void *const *y, void *const *c,
                  const bool *add);
-    /* tile for rows of in[0] that are not packed: their points are contiguous, and a row begins a_row bytes after the
+    /* tile for mr rows of in[0] that are not packed: their points are contiguous, and a row begins a_row bytes after the
      * one before it. k is a multiple of group. NULL if there is none. */
     void (*tile_rows)(int64_t k, const void *a, int64_t a_row, const void *b, void *c, int64_t ldc,
                       bool add);
