@@ -184,13 +184,13 @@ def random_model(name, suffix, folder, **more):
     return model, tokenizer
 
 
-def expected_rows(model, tokenizer, head, lines):
+def expected_rows(model, tokenizer, head, lines, types=True):
     tokenizer.no_truncation()
     rows = []
     for line in lines:
         e = tokenizer.encode(*line.split("\t"))
         inputs = {"input_ids": torch.tensor([e.ids])}
-        if "Distil" not in type(model).__name__ and "MPNet" not in type(model).__name__:
+        if types and "Distil" not in type(model).__name__ and "MPNet" not in type(model).__name__:
             inputs["token_type_ids"] = torch.tensor([e.type_ids])
         with torch.no_grad():
             out = model(**inputs)
@@ -265,6 +265,15 @@ def test_variants():
     padded = ["the <pad> cat", "<pad><pad> sat"]
     model, tokenizer = random_model("Roberta", "Model", folder)
     close("padding in a text", tool(folder, "embed", padded), expected_rows(model, tokenizer, "embed", padded), 1e-4)
+    model, tokenizer = random_model("Bert", "Model", folder)
+    pairs = ["the cat\tsat on a mat", "rain\tfell"]
+    config = os.path.join(folder, "tokenizer_config.json")
+    for content, types in (({"model_input_names": ["input_ids", "attention_mask"]}, False), ({}, True),
+                           ({"model_input_names": ["input_ids", "token_type_ids"]}, True)):
+        write_json(config, content)
+        close(f"tokenizer_config.json with {content}", tool(folder, "embed", pairs),
+              expected_rows(model, tokenizer, "embed", pairs, types), 1e-4)
+    os.remove(config)
     model, tokenizer = random_model("MPNet", "Model", folder)
     edit(folder, architectures=["MPNetForMaskedLM"])  # as all-mpnet-base-v2 has it
     close("a head that is not there", tool(folder, "embed", lines), expected_rows(model, tokenizer, "embed", lines), 1e-4)

@@ -273,6 +273,30 @@ static ig_status length_read(model_config *c, const char *folder)
     return IG_OK;
 }
 
+static ig_status input_read(void *context, json_text key, field f)
+{
+    bool *types = context;
+    (void)key;
+    *types |= field_is(f, "token_type_ids");
+    return IG_OK;
+}
+
+/* Whether the model gets the types of tokens: tokenizer_config.json may list its inputs. The generic class of transformers 5
+ * leaves them out. */
+static ig_status inputs_read(model_config *c, const char *folder)
+{
+    json_file f;
+    ig_status status = json_file_open(&f, folder, "tokenizer_config.json", true);
+    const field inputs = field_get(f.root, "model_input_names");
+    bool types = inputs.kind != JSON_ARRAY &&
+                 !field_is(field_get(f.root, "tokenizer_class"), "TokenizersBackend");
+    if (status == IG_OK)
+        status = field_each(inputs, input_read, &types);
+    c->no_types = !types;
+    json_file_close(&f);
+    return status;
+}
+
 static const char folder_files[] = "config.json, model.safetensors and tokenizer.json or vocab.txt";
 
 /* Fails if it is not a folder: the message says what a model folder is. */
@@ -310,6 +334,8 @@ ig_status config_read(model_config *c, const char *folder)
     if (status == IG_OK)
         status = details_read(c, &f);
     json_file_close(&f);
+    if (status == IG_OK)
+        status = inputs_read(c, folder);
     return status == IG_OK ? length_read(c, folder) : status;
 }
 

@@ -193,7 +193,8 @@ static ig_status tokens_check(const ig_text_model *m, const ig_encoding *e)
                  "a text has the token '%.40s' with id %d, and the model has embeddings for %lld "
                  "tokens; its tokenizer is that of another model",
                  token_text(m, e->ids[i]), (int)e->ids[i], (long long)m->config.vocabulary);
-        if (m->config.types && (e->types[i] < 0 || e->types[i] >= m->config.types))
+        if (m->config.types && !m->config.no_types &&
+            (e->types[i] < 0 || e->types[i] >= m->config.types))
             FAIL(IG_ERR_INDEX, "a text has the token type %d, and the model has %lld types",
                  (int)e->types[i], (long long)m->config.types);
     }
@@ -226,7 +227,7 @@ ig_status batch_make(const ig_text_model *m, const ig_encoding *encodings, int n
             kinds[i * t + j] = e->types[j];
             places[i * t + j] = counted ? ++place : (int32_t)m->config.padding;
             mask[i * t + j] = e->mask[j];
-            types |= e->types[j] != 0;
+            types |= e->types[j] != 0 && !m->config.no_types;
             skips |= !counted && e->mask[j];
         }
         mask[i * t] = true; /* a row of nothing but padding would be 0 / 0 */

@@ -139,7 +139,8 @@ typedef struct model_config {
     int64_t first_position; /* padding + 1 */
     int64_t buckets;        /* of distances */
     int64_t max_length;
-    bool lower; /* texts are in lower case before they are split */
+    bool no_types; /* all types of tokens count as 0 */
+    bool lower;    /* texts are in lower case before they are split */
     double eps;
     activation activation;
     dropouts dropout;
