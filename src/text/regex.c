@@ -24,6 +24,9 @@ static bool item_has(const regex *r, const item *i, uint32_t c)
     case ITEM_CATEGORIES: has = i->low >> unicode_category(c) & 1; break;
     case ITEM_SPACE: has = unicode_flags(c) & UNICODE_SPACE; break;
     case ITEM_WORD: has = unicode_flags(c) & UNICODE_REGEX_WORD; break;
+    case ITEM_CLASS_WORD:
+        has = unicode_flags(c) & UNICODE_WORD && unicode_flags(c) & UNICODE_REGEX_WORD;
+        break;
     case ITEM_CLASS: has = regex_class_has(r, i->low, c); break;
     }
     return has != i->negated;

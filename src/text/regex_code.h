@@ -31,9 +31,9 @@ typedef struct instruction {
     uint32_t x, y;
 } instruction;
 
-/* What a class has: a range, or all code points of some categories, or spaces or word characters. */
+/* ITEM_CLASS_WORD is \w within a class, which lacks the superscripts and fractions of Latin-1. What a class has: a range, or all code points of some categories, or spaces or word characters. */
 typedef struct item {
-    enum { ITEM_RANGE, ITEM_CATEGORIES, ITEM_SPACE, ITEM_WORD, ITEM_CLASS } kind;
+    enum { ITEM_RANGE, ITEM_CATEGORIES, ITEM_SPACE, ITEM_WORD, ITEM_CLASS_WORD, ITEM_CLASS } kind;
     bool negated;
     uint32_t low, high; /* low: the bit set of categories; or the class */
 } item;

@@ -160,9 +160,31 @@ static uint32_t categories_named(const char *name)
     return set;
 }
 
+/* A new class with the code points of a script; -1 if it is not known. */
+static int script_named(compiler *k, const char *name)
+{
+    static const struct {
+        const char *name;
+        uint32_t first, last;
+    } rows[] = {
+#define ROW(name, first, last) {#name, first, last},
+#include "text/unicode_script.def"
+#undef ROW
+    };
+    int class = -1;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows && !k->failed; i++)
+        if (strcmp(rows[i].name, name) == 0) {
+            class = class < 0 ? class_new(k) : class;
+            class_add(k, class, (item){ITEM_RANGE, false, rows[i].first, rows[i].last});
+        }
+    if (class >= 0)
+        class_finish(k, class);
+    return class;
+}
+
 static bool property_parse(compiler *k, bool negated, item *out)
 {
-    char name[8] = "";
+    char name[16] = "";
     size_t n = 0;
     if (next_is(k, '{')) {
         k->at++;
@@ -178,13 +200,14 @@ static bool property_parse(compiler *k, bool negated, item *out)
         name[n++] = (char)(*k->at < 128 ? *k->at : 0);
         k->at++;
     }
-    const uint32_t set_of = n ? categories_named(name) : 0;
-    if (!set_of) {
-        refuse(k, "it names a property other than a general category");
-        return false;
-    }
-    *out = (item){ITEM_CATEGORIES, negated, set_of, 0};
-    return true;
+    const uint32_t categories = n ? categories_named(name) : 0;
+    const int script = n && !categories ? script_named(k, name) : -1;
+    *out = categories ? (item){ITEM_CATEGORIES, negated, categories, 0}
+                      : (item){ITEM_CLASS, negated, (uint32_t)script, 0};
+    if (!categories && script < 0)
+        refuse(k, "it names a property other than a general category, Han, Hangul, Hiragana or "
+                  "Katakana");
+    return !k->failed;
 }
 
 /* An escape behind its backslash: a class (true, in out) or one code point (false, in out->low). */
@@ -260,6 +283,8 @@ static void class_items_parse(compiler *k, int class, bool first)
             is_class = true;
         } else if (low.low == '\\') {
             is_class = escape_parse(k, &low);
+            if (is_class && low.kind == ITEM_WORD)
+                low.kind = ITEM_CLASS_WORD;
         }
         if (!is_class && k->end - k->at > 1 && k->at[0] == '-' && k->at[1] != ']') {
             item high = {ITEM_RANGE, false, k->at[1], k->at[1]};

@@ -6,6 +6,7 @@
 #include "text/unicode.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- tokens --------------------------------------------------------------------------------- */
@@ -192,25 +193,71 @@ static ig_status score_add(subword_model *m, double score)
     return IG_OK;
 }
 
+/* The double nearest to a power of ten. */
+static double power_of_ten(int exponent)
+{
+    static const double small[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                   1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                   1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    char name[16];
+    if (exponent < (int)(sizeof small / sizeof *small))
+        return small[exponent];
+    snprintf(name, sizeof name, "1e%d", exponent);
+    return strtod(name, NULL);
+}
+
+/* A number as the reference reads it: up to 19 digits, and then one product or quotient with a power of ten. That is not
+ * always the nearest double, and which of two equally good ways to split a word wins depends on the last bit. */
+static double score_read(field f)
+{
+    const char *at = f.at, *const end = f.at + f.bytes;
+    const bool negative = at < end && *at == '-';
+    uint64_t digits = 0;
+    int exponent = 0;
+    bool full = false, fraction = false;
+    for (at += negative; at < end && (*at | 0x20) != 'e'; at++) {
+        const unsigned digit = (unsigned)(*at - '0');
+        if (*at == '.') {
+            fraction = true;
+            continue;
+        }
+        full = full || digits > (UINT64_MAX - digit) / 10;
+        if (!full)
+            digits = 10 * digits + digit;
+        exponent += full ? !fraction : -(int)fraction;
+    }
+    if (at + 1 < end) {
+        const int64_t power = strtol(at + 1, NULL, 10);
+        exponent += (int)(power > 9999 ? 9999 : power < -9999 ? -9999 : power);
+    }
+    double value = (double)digits;
+    for (; exponent < -308 && value != 0; exponent += 308)
+        value /= 1e308;
+    if (value != 0)
+        value = exponent < 0 ? value / power_of_ten(-exponent) : value * power_of_ten(exponent);
+    return negative ? -value : value;
+}
+
 /* [["token", score], ...] */
 static ig_status scored_read(subword_model *m, json_reader *r)
 {
     json_open_array(r);
     while (json_next_item(r)) {
         json_text chars = {"", 0, false};
-        json_number number = {JSON_I64, {0}};
+        field score = {0};
         int n = 0;
         json_open_array(r);
         for (; json_next_item(r); n++)
-            n == 0 ? json_read_text(r, &chars) : json_read_number(r, &number);
+            if (n == 0)
+                json_read_text(r, &chars);
+            else
+                score = field_take(r);
         if (r->status != IG_OK)
             break;
-        if (n != 2)
-            FAIL(IG_ERR_FORMAT, "the vocabulary has an entry that is not [token, score]");
+        if (n != 2 || score.kind != JSON_NUMBER)
+            FAIL(IG_ERR_FORMAT, "model.vocab has an entry that is not [token, score]");
         TRY(token_add(m, chars, m->n_scores));
-        TRY(score_add(m, number.kind == JSON_F64   ? number.as.f
-                         : number.kind == JSON_I64 ? (double)number.as.i
-                                                   : (double)number.as.u));
+        TRY(score_add(m, score_read(score)));
     }
     return IG_OK;
 }
