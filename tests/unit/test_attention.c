@@ -221,6 +221,9 @@ static void limits_are_offered(void **unused)
         .what = "attention", .dtype = IG_BF16, .number = {12, 128, 4096, 64}, .scale = 0.125};
     const bool faster = tested.attend->is_faster;
     assert_int_equal(here_offers(&n), faster);
+    n.number[3] = 96; /* too many elements to hold */
+    assert_false(here_offers(&n));
+    n.number[3] = 64;
     n.dtype = IG_F32;
     n.number[2] = tested.attend->keys_most + 1;
     assert_false(here_offers(&n));

@@ -25,6 +25,7 @@ enum {
     ROWS_LEAST = 8,   /* fewer rows leave too many lanes idle */
     KEYS_MOST = 4096, /* of matrix instructions: their scores fit in the L2 cache */
     WIDTH_MOST = 256,
+    HELD_MOST = 1 << 18, /* elements of the keys of a product, in a worker's scratch */
     QUERY = 0,
     KEY = 1,
     VALUE = 2
@@ -75,7 +76,7 @@ bool cpu_attention_offers(const node_native *n)
     const int64_t rows = n->number[1], keys = n->number[2], width = n->number[3];
     return strcmp(n->what, "attention") == 0 && cpu_level_now()->attend->is_faster &&
            (n->dtype == IG_F32 || dtype_is_half(n->dtype)) && rows >= ROWS_LEAST &&
-           width <= WIDTH_MOST && n->scale > 0 &&
+           width <= WIDTH_MOST && keys * width <= HELD_MOST && n->scale > 0 &&
            keys <= (way_of(n->dtype) == MATRICES ? KEYS_MOST : cpu_level_now()->attend->keys_most);
 }
 
