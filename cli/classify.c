@@ -202,7 +202,7 @@ int verb_classify(int argc, char **argv)
         FLAG("--entities", &k.entities, "joins words with the same label (token classification)"),
         FLAG("--pairs", &k.pairs, "each text is two texts with a tab between them"),
         FLAG("--json", &k.set.json, "prints JSON, an object for each text, schema 1"),
-        FLAG("--quiet", &k.set.quiet, "shows no progress"),
+        FLAG("--quiet", &k.set.quiet, "shows no progress and no notes"),
         ENGINE_OPTIONS(k.set.engine),
         {0}};
     const command c = {

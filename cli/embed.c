@@ -83,7 +83,7 @@ int verb_embed(int argc, char **argv)
         TEXT_OPTIONS(e.set),
         FLAG("--similar", &e.similar, "prints the cosine similarity of all pairs of texts"),
         FLAG("--json", &e.set.json, "prints JSON, an object for each text, schema 1"),
-        FLAG("--quiet", &e.set.quiet, "shows no progress"),
+        FLAG("--quiet", &e.set.quiet, "shows no progress and no notes"),
         ENGINE_OPTIONS(e.set.engine),
         {0}};
     const command c = {

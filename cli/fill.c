@@ -196,7 +196,7 @@ int verb_fill(int argc, char **argv)
         TEXT_OPTIONS(f.set),
         {"--top", 0, "N", option_count, &f.top, "words for each gap (5)"},
         FLAG("--json", &f.set.json, "prints JSON, an object for each text, schema 1"),
-        FLAG("--quiet", &f.set.quiet, "shows no progress"),
+        FLAG("--quiet", &f.set.quiet, "shows no progress and no notes"),
         ENGINE_OPTIONS(f.set.engine),
         {0}};
     const command c = {

@@ -3,6 +3,7 @@ import array
 import json
 import math
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -343,6 +344,29 @@ def test_train_interrupted():
     run("classify", "--model", path("stopped"), "the cat")
 
 
+def test_c_program():
+    """The program of docs/TEXT.md compiles, and prints the vectors that ingot embed prints."""
+    with open(os.path.join(os.path.dirname(__file__), "../docs/TEXT.md"), encoding="utf-8") as file:
+        source = re.search("^```c\n(.*?)^```", file.read(), re.M | re.S).group(1)
+    build = os.environ.get("BUILD", "build")
+    if not shutil.which("cc") or not os.path.exists(build + "/libingot.a"):
+        skip("the program of docs/TEXT.md", "there is no compiler, or no library")
+        return
+    done = subprocess.run(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-Iinclude", "-o", path("program"),
+                           path("program.c", source), build + "/libingot.a", "-lm", "-lpthread", "-ldl"],
+                          capture_output=True, text=True, check=False)
+    if any(word in done.stderr for word in ("__asan", "__tsan", "__ubsan", "__gcov")):
+        skip("the program of docs/TEXT.md", "the library has checks that the program would need too")
+        return
+    check("it compiles", done.returncode == 0, done.stderr)
+    expected = [row["vector"][0] for row in rows(run("embed", "--model", FOLDERS["embed"], "--json", "cats", "a dog"))]
+    done = subprocess.run([path("program"), FOLDERS["embed"], "cats", "a dog"], capture_output=True, text=True, check=False)
+    got = [float(line.split(": ")[1].removesuffix(" ...")) for line in done.stdout.splitlines()]
+    check("it runs", len(got) == 2 and all(abs(a - b) < 1e-4 for a, b in zip(got, expected)), (done, expected))
+    done = subprocess.run([path("program"), path("nowhere")], capture_output=True, text=True, check=False)
+    check("its errors", done.returncode == 1 and "nowhere" in done.stderr, done)
+
+
 def test_mistakes():
     for verb in ("tokens", "embed", "classify", "fill", "answer"):
         done = run(verb, "x", code=2)
@@ -358,6 +382,6 @@ if "utf8proc" in done.stderr:
     finish()
 for test in (test_tokens, test_embed, test_cut, test_lower_case, test_wrong_folders, test_same, test_defects, test_classify,
              test_regression, test_entities, test_fill, test_answer, test_stream, test_train, test_train_data, test_train_interrupted,
-             test_mistakes):
+             test_c_program, test_mistakes):
     attempt(test.__name__, test)
 finish()
