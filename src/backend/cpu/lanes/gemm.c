@@ -295,6 +295,9 @@ static inline bool gemm_has_long(const int64_t *offset, int64_t n)
 #define UNIT 32
 #define WEAVE_ROWS 8
 #define WEAVE weave_2_bytes
+#if defined(__AVX512BW__)
+#define WEAVE_PANEL weave_2_bytes_panel
+#endif
 #define TURN_SIDE 4
 #define TURN TURN_F32 /* two points of bf16 are one lane of f32 */
 #include "gemm_pack.inc"

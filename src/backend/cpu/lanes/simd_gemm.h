@@ -116,6 +116,24 @@ static inline void weave_2_bytes(uint16_t *to, const uint16_t *const *s, int64_t
     memcpy(to + 8, &high, sizeof high);
 }
 
+#if defined(__AVX512BW__)
+/* The same for 32 rows: a whole panel. */
+static inline void weave_2_bytes_panel(uint16_t *to, const uint16_t *const *s)
+{
+    typedef uint16_t row __attribute__((vector_size(64)));
+    row x, y;
+    memcpy(&x, s[0], sizeof x);
+    memcpy(&y, s[1], sizeof y);
+    const row low = SIMD_SHUFFLE(row, x, y, 0, 32, 1, 33, 2, 34, 3, 35, 4, 36, 5, 37, 6, 38, 7, 39,
+                                 8, 40, 9, 41, 10, 42, 11, 43, 12, 44, 13, 45, 14, 46, 15, 47);
+    const row high =
+        SIMD_SHUFFLE(row, x, y, 16, 48, 17, 49, 18, 50, 19, 51, 20, 52, 21, 53, 22, 54, 23, 55, 24,
+                     56, 25, 57, 26, 58, 27, 59, 28, 60, 29, 61, 30, 62, 31, 63);
+    memcpy(to, &low, sizeof low);
+    memcpy(to + 32, &high, sizeof high);
+}
+#endif
+
 /* ---- registers of quads ---- */
 
 enum { SIMD_QUADS = SIMD_BYTES / 16 };
