@@ -44,37 +44,22 @@ static int64_t added_tokens(const batch *b)
 static void text_encode(const batch *b, encoder *e, int worker, int i)
 {
     const ig_tokenizer *t = b->t;
-    const truncation *how = &t->truncation;
-    tokens *second = b->pairs ? &e->second : NULL;
-    encoder_tokens(e, t, b->texts[i], &e->first);
-    const int64_t most = most_tokens(b), added = added_tokens(b);
-    /* Offsets are trimmed in code points, behind the truncation, so the bytes of the first text are found before the
-     * second text takes their place. A token's trimming depends on its index only if it is the first. */
-    if (second) {
-        encoder spare = *e; /* the tables of the first text */
-        e->byte_at = NULL;
-        e->byte_room = 0;
-        e->original = (aligned){0};
+    text_source *first = &e->sources[0], *second = b->pairs ? &e->sources[1] : NULL;
+    encoder_tokens(e, t, b->texts[i], first);
+    if (second)
         encoder_tokens(e, t, b->pairs[i], second);
-        if (most > 0 && !tokens_truncate(&e->first, second, how, most - added))
-            e->refused = true;
-        post_trim(&t->post, second);
-        encoder_bytes(e, second);
-        memory_free(e->byte_at);
-        aligned_free(&e->original);
-        e->byte_at = spare.byte_at;
-        e->byte_room = spare.byte_room;
-        e->original = spare.original;
-        e->ascii = spare.ascii;
-    } else if (most > 0 && !tokens_truncate(&e->first, NULL, how, most - added)) {
+    if (most_tokens(b) > 0 && !tokens_truncate(&first->tokens, second ? &second->tokens : NULL,
+                                               &t->truncation, most_tokens(b) - added_tokens(b)))
         e->refused = true;
+    /* Offsets are trimmed in code points, behind the truncation. */
+    for (int j = 0; j < (second ? 2 : 1); j++) {
+        post_trim(&t->post, &e->sources[j].tokens);
+        source_bytes(&e->sources[j]);
+        e->out.failed |= e->sources[j].tokens.failed;
     }
-    post_trim(&t->post, &e->first);
-    encoder_bytes(e, &e->first);
     b->places[i] = (place){.worker = worker, .first = e->out.n};
-    post_run(&t->post, &e->first, second, b->options.plain, &e->out);
+    post_run(&t->post, &first->tokens, second ? &second->tokens : NULL, b->options.plain, &e->out);
     b->places[i].n = e->out.n - b->places[i].first;
-    e->out.failed |= e->first.failed || (second && second->failed);
 }
 
 static void chunk_encode(void *context, int64_t task, int worker)

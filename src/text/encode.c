@@ -9,15 +9,16 @@
 
 void encoder_free(encoder *e)
 {
+    for (int i = 0; i < 2; i++) {
+        aligned_free(&e->sources[i].original);
+        memory_free(e->sources[i].byte_at);
+        tokens_free(&e->sources[i].tokens);
+    }
     cut_text_free(&e->cut);
-    aligned_free(&e->original);
     normalize_scratch_free(&e->normalize);
     octets_free(&e->word);
     memory_free(e->word_runes);
-    memory_free(e->byte_at);
     subwords_free(&e->subwords);
-    tokens_free(&e->first);
-    tokens_free(&e->second);
     tokens_free(&e->out);
 }
 
@@ -36,51 +37,48 @@ static bool numbers_reserve(uint32_t **at, size_t *room, size_t n)
 
 /* ---- the text ------------------------------------------------------------------------------- */
 
-static bool text_read(encoder *e, ig_text chars)
+static bool text_read(text_source *s, ig_text chars)
 {
     const unsigned char *at = (const unsigned char *)chars.at;
-    aligned *a = &e->original;
+    aligned *a = &s->original;
     a->n = 0;
     if (!aligned_reserve(a, chars.bytes) ||
-        !numbers_reserve(&e->byte_at, &e->byte_room, chars.bytes + 1))
+        !numbers_reserve(&s->byte_at, &s->byte_room, chars.bytes + 1))
         return false;
     size_t n = 0;
     for (size_t i = 0; i < chars.bytes; n++) {
         uint32_t c;
-        e->byte_at[n] = (uint32_t)i;
+        s->byte_at[n] = (uint32_t)i;
         i += unicode_read(at + i, chars.bytes - i, &c);
         a->at[n] = (rune){c, (uint32_t)n, (uint32_t)n + 1};
     }
     a->n = n;
-    e->byte_at[n] = (uint32_t)chars.bytes;
+    s->byte_at[n] = (uint32_t)chars.bytes;
     return true;
 }
 
-void encoder_bytes(encoder *e, tokens *list)
+void source_bytes(text_source *s)
 {
-    if (e->ascii)
-        return;
-    for (size_t i = 0; i < list->n; i++) {
-        text_token *t = &list->at[i];
-        t->start = t->start <= e->original.n ? e->byte_at[t->start] : 0;
-        t->end = t->end <= e->original.n ? e->byte_at[t->end] : 0;
+    for (size_t i = 0; i < s->tokens.n && !s->ascii; i++) {
+        text_token *t = &s->tokens.at[i];
+        t->start = t->start <= s->original.n ? s->byte_at[t->start] : 0;
+        t->end = t->end <= s->original.n ? s->byte_at[t->end] : 0;
     }
 }
 
-static void normalize_and_cut(encoder *e, const ig_tokenizer *t)
+static void normalize_and_cut(encoder *e, const ig_tokenizer *t, const aligned *original)
 {
     cut_text *c = &e->cut;
     c->text.n = c->list.n = c->spare_list.n = 0;
-    added_set_cut(&t->plain, e->original.at, 0, e->original.n, &c->spare_list);
+    added_set_cut(&t->plain, original->at, 0, original->n, &c->spare_list);
     for (size_t i = 0; i < c->spare_list.n; i++) {
         const piece p = c->spare_list.at[i];
         const size_t first = c->text.n;
         if (p.id >= 0) {
-            aligned_append(&c->text, e->original.at + p.first, p.count);
+            aligned_append(&c->text, original->at + p.first, p.count);
             pieces_add(&c->list, first, c->text.n - first, p.id);
         } else {
-            normalizer_run(t->normalizer, e->original.at + p.first, p.count, &c->text,
-                           &e->normalize);
+            normalizer_run(t->normalizer, original->at + p.first, p.count, &c->text, &e->normalize);
             added_set_cut(&t->normalized, c->text.at, first, c->text.n - first, &c->list);
         }
     }
@@ -235,19 +233,20 @@ static void ascii_tokens(encoder *e, const ig_tokenizer *t, ig_text chars, token
     out->failed |= e->subwords.failed;
 }
 
-void encoder_tokens(encoder *e, const ig_tokenizer *t, ig_text chars, tokens *out)
+void encoder_tokens(encoder *e, const ig_tokenizer *t, ig_text chars, text_source *s)
 {
+    tokens *out = &s->tokens;
     out->n = 0;
-    e->ascii = t->bert && is_simple(t, chars);
-    if (e->ascii) {
+    s->ascii = t->bert && is_simple(t, chars);
+    if (s->ascii) {
         ascii_tokens(e, t, chars, out);
         return;
     }
-    if (!text_read(e, chars)) {
+    if (!text_read(s, chars)) {
         out->failed = true;
         return;
     }
-    normalize_and_cut(e, t);
+    normalize_and_cut(e, t, &s->original);
     const cut_text *c = &e->cut;
     e->exceeded |= c->regex.exceeded || e->normalize.regex.exceeded;
     if (c->text.failed || c->list.failed || c->spare_list.failed || c->regex.failed ||

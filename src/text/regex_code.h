@@ -1,4 +1,4 @@
-/* The program of a regular expression: what regex_parse.c makes and regex.c runs. */
+/* The program of a regular expression: what regex_parse.c and regex_class.c make and regex.c runs. */
 #ifndef TEXT_REGEX_CODE_H
 #define TEXT_REGEX_CODE_H
 
@@ -52,6 +52,39 @@ struct regex {
     rune_class *classes;
     int n_classes;
 };
+
+/* ---- parsing -------------------------------------------------------------------------------- */
+
+enum { REGEX_DEPTH_MOST = 40 };
+
+/* A pattern that is being parsed: [at, end) is left of it. After a failure nothing is added any more. */
+typedef struct compiler {
+    regex *r;
+    const uint32_t *at, *end;
+    const char *pattern;
+    size_t bytes;
+    bool folded;
+    bool failed;
+    int depth;
+} compiler;
+
+/* Fails with a message that has the pattern and says why. */
+void compiler_refuse(compiler *k, const char *why);
+/* Whether there is more of the pattern; whether c is next; and takes a word if it is next. */
+bool compiler_more(const compiler *k);
+bool compiler_next_is(const compiler *k, uint32_t c);
+bool compiler_take(compiler *k, const char *word);
+
+/* A class of a pattern by its index: a new one, an item for it, and its table for ASCII when it is complete. */
+int compiler_class_new(compiler *k);
+void compiler_class_add(compiler *k, int class, item i);
+void compiler_class_finish(compiler *k, int class);
+/* Parses a class behind its '['; returns its index. */
+int compiler_class(compiler *k);
+/* Parses an escape behind its backslash: a class (true, in out) or one code point (false, in out->low). */
+bool compiler_escape(compiler *k, item *out);
+
+/* ---- matching ------------------------------------------------------------------------------- */
 
 /* The code point in lower case, for comparisons in any case. */
 uint32_t regex_fold(uint32_t c);

@@ -8,27 +8,9 @@
 
 #include <string.h>
 
-enum { CODE_MOST = 20000, DEPTH_MOST = 40, REPEAT_MOST = 1000 };
+enum { CODE_MOST = 20000, REPEAT_MOST = 1000 };
 
 /* ---- compiling ------------------------------------------------------------------------------ */
-
-typedef struct compiler {
-    regex *r;
-    const uint32_t *at, *end;
-    const char *pattern;
-    size_t bytes;
-    bool folded;
-    bool failed;
-    int depth;
-} compiler;
-
-static void refuse(compiler *k, const char *why)
-{
-    if (!k->failed && !ig_failed())
-        ig_fail(IG_ERR_UNSUPPORTED, "the regular expression '%.*s' cannot be used: %s",
-                (int)(k->bytes < 200 ? k->bytes : 200), k->pattern, why);
-    k->failed = true;
-}
 
 static int emit(compiler *k, opcode op, uint32_t x, uint32_t y)
 {
@@ -36,7 +18,7 @@ static int emit(compiler *k, opcode op, uint32_t x, uint32_t y)
     if (k->failed)
         return 0;
     if (r->n == CODE_MOST) {
-        refuse(k, "it is too long");
+        compiler_refuse(k, "it is too long");
         return 0;
     }
     if (r->n == r->room) {
@@ -94,233 +76,7 @@ static void copy_code(compiler *k, int first, int last)
     }
 }
 
-/* ---- classes -------------------------------------------------------------------------------- */
-
-/* The index of a new class. */
-static int class_new(compiler *k)
-{
-    regex *r = k->r;
-    rune_class *classes =
-        k->failed ? NULL : memory_resize(r->classes, (size_t)(r->n_classes + 1) * sizeof *classes);
-    if (!classes) {
-        k->failed = true;
-        return 0;
-    }
-    r->classes = classes;
-    classes[r->n_classes] = (rune_class){.folded = k->folded, .also = -1};
-    return r->n_classes++;
-}
-
-static void class_add(compiler *k, int class, item i)
-{
-    rune_class *s = k->failed ? NULL : &k->r->classes[class];
-    item *items = s ? memory_resize(s->items, (size_t)(s->n + 1) * sizeof *items) : NULL;
-    if (!items) {
-        k->failed = true;
-        return;
-    }
-    s->items = items;
-    items[s->n++] = i;
-}
-
-static void class_finish(compiler *k, int class)
-{
-    if (!k->failed && k->r->classes[class].also >= 0)
-        class_finish(k, k->r->classes[class].also);
-    for (uint32_t c = 0; c < 128 && !k->failed; c++)
-        if (regex_class_test(k->r, (uint32_t) class, c))
-            k->r->classes[class].ascii[c / 32] |= 1u << c % 32;
-}
-
 /* ---- parsing -------------------------------------------------------------------------------- */
-
-static bool more(const compiler *k) { return k->at < k->end && !k->failed; }
-static bool next_is(const compiler *k, uint32_t c) { return more(k) && *k->at == c; }
-
-static bool take(compiler *k, const char *word)
-{
-    const size_t n = strlen(word);
-    if (k->failed || (size_t)(k->end - k->at) < n)
-        return false;
-    for (size_t i = 0; i < n; i++)
-        if (k->at[i] != (unsigned char)word[i])
-            return false;
-    k->at += n;
-    return true;
-}
-
-/* The bit set of categories of \p{L}, \p{Lu} and so on. */
-static uint32_t categories_named(const char *name)
-{
-    static const char names[] = "CnLuLlLtLmLoMnMcMeNdNlNoPcPdPsPePiPfPoSmScSkSoZsZlZpCcCfCsCo";
-    uint32_t set = 0;
-    for (int i = 0; i < 30; i++)
-        if (names[2 * i] == name[0] && (!name[1] || (names[2 * i + 1] == name[1] && !name[2])))
-            set |= 1u << i;
-    return set;
-}
-
-/* A new class with the code points of a script; -1 if it is not known. */
-static int script_named(compiler *k, const char *name)
-{
-    static const struct {
-        const char *name;
-        uint32_t first, last;
-    } rows[] = {
-#define ROW(name, first, last) {#name, first, last},
-#include "text/unicode_script.def"
-#undef ROW
-    };
-    int class = -1;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows && !k->failed; i++)
-        if (strcmp(rows[i].name, name) == 0) {
-            class = class < 0 ? class_new(k) : class;
-            class_add(k, class, (item){ITEM_RANGE, false, rows[i].first, rows[i].last});
-        }
-    if (class >= 0)
-        class_finish(k, class);
-    return class;
-}
-
-static bool property_parse(compiler *k, bool negated, item *out)
-{
-    char name[16] = "";
-    size_t n = 0;
-    if (next_is(k, '{')) {
-        k->at++;
-        if (next_is(k, '^')) {
-            negated = !negated;
-            k->at++;
-        }
-        while (more(k) && *k->at != '}' && n < sizeof name - 1 && *k->at < 128)
-            name[n++] = (char)*k->at++;
-        if (!take(k, "}"))
-            n = 0;
-    } else if (more(k)) {
-        name[n++] = (char)(*k->at < 128 ? *k->at : 0);
-        k->at++;
-    }
-    const uint32_t categories = n ? categories_named(name) : 0;
-    const int script = n && !categories ? script_named(k, name) : -1;
-    *out = categories ? (item){ITEM_CATEGORIES, negated, categories, 0}
-                      : (item){ITEM_CLASS, negated, (uint32_t)script, 0};
-    if (!categories && script < 0)
-        refuse(k, "it names a property other than a general category, Han, Hangul, Hiragana or "
-                  "Katakana");
-    return !k->failed;
-}
-
-/* An escape behind its backslash: a class (true, in out) or one code point (false, in out->low). */
-static bool escape_parse(compiler *k, item *out)
-{
-    static const struct {
-        char name, value;
-    } controls[] = {{'n', '\n'}, {'r', '\r'}, {'t', '\t'}, {'f', '\f'},
-                    {'v', '\v'}, {'a', '\a'}, {'e', 27}};
-    if (!more(k)) {
-        refuse(k, "it ends with a backslash");
-        return false;
-    }
-    const uint32_t c = *k->at++;
-    const uint32_t lower = c | 0x20;
-    if (c < 128 && (lower == 's' || lower == 'w')) {
-        *out = (item){lower == 's' ? ITEM_SPACE : ITEM_WORD, c != lower, 0, 0};
-        return true;
-    }
-    if (c < 128 && lower == 'd') {
-        *out = (item){ITEM_CATEGORIES, c != lower, categories_named("Nd"), 0};
-        return true;
-    }
-    if (c == 'p' || c == 'P')
-        return property_parse(k, c == 'P', out);
-    *out = (item){ITEM_RANGE, false, c, c};
-    for (size_t i = 0; i < sizeof controls / sizeof *controls; i++)
-        if (c == (unsigned char)controls[i].name) {
-            out->low = out->high = (unsigned char)controls[i].value;
-            return false;
-        }
-    if (c == 'x' || c == 'u') {
-        const bool braces = next_is(k, '{');
-        uint32_t value = 0;
-        int digits = 0;
-        k->at += braces;
-        while (more(k) && digits < (braces ? 6 : c == 'x' ? 2 : 4)) {
-            const uint32_t d = *k->at, l = d | 0x20;
-            if (d >= '0' && d <= '9')
-                value = value * 16 + (d - '0');
-            else if (l >= 'a' && l <= 'f')
-                value = value * 16 + (l - 'a' + 10);
-            else
-                break;
-            k->at++;
-            digits++;
-        }
-        if (digits == 0 || (braces && !take(k, "}")))
-            refuse(k, "it has a code point without digits");
-        out->low = out->high = value;
-        return false;
-    }
-    if (c < 128 && ((lower >= 'a' && lower <= 'z') || (c >= '0' && c <= '9')))
-        refuse(k, "it has an escape that is not supported");
-    return false;
-}
-
-static int class_parse(compiler *k);
-
-/* What is left of a class up to its end, or up to "&&": single code points, ranges, and classes. */
-static void class_items_parse(compiler *k, int class, bool first)
-{
-    for (; more(k) && (first || *k->at != ']'); first = false) {
-        item low = {ITEM_RANGE, false, *k->at, *k->at};
-        bool is_class = false;
-        if (k->end - k->at > 1 && k->at[0] == '&' && k->at[1] == '&')
-            return;
-        k->at++;
-        if (low.low == '[') {
-            if (next_is(k, ':'))
-                refuse(k, "it has a class such as [:alpha:]");
-            low = (item){ITEM_CLASS, false, (uint32_t)class_parse(k), 0};
-            is_class = true;
-        } else if (low.low == '\\') {
-            is_class = escape_parse(k, &low);
-            if (is_class && low.kind == ITEM_WORD)
-                low.kind = ITEM_CLASS_WORD;
-        }
-        if (!is_class && k->end - k->at > 1 && k->at[0] == '-' && k->at[1] != ']') {
-            item high = {ITEM_RANGE, false, k->at[1], k->at[1]};
-            k->at += 2;
-            if (high.low == '[' || (high.low == '\\' && escape_parse(k, &high)))
-                refuse(k, "a range of it ends with a class");
-            low.high = high.low;
-        }
-        class_add(k, class, low);
-    }
-}
-
-/* A class behind its '['; returns its index. */
-static int class_parse(compiler *k)
-{
-    const int class = class_new(k);
-    if (++k->depth > DEPTH_MOST)
-        refuse(k, "its classes are nested too deeply");
-    if (next_is(k, '^') && !k->failed) {
-        k->r->classes[class].negated = true;
-        k->at++;
-    }
-    class_items_parse(k, class, true); /* a ']' at its beginning is literal */
-    for (int last = class; take(k, "&&");) {
-        const int also = class_new(k);
-        class_items_parse(k, also, false);
-        if (!k->failed)
-            k->r->classes[last].also = also;
-        last = also;
-    }
-    k->depth--;
-    if (!take(k, "]"))
-        refuse(k, "a class in it has no end");
-    class_finish(k, class);
-    return class;
-}
 
 static void alternatives_parse(compiler *k);
 
@@ -333,7 +89,7 @@ static int longest(compiler *k, int first)
         n += c.op <= OP_ANY;
         if ((c.op == OP_JUMP && (int)c.x <= i) ||
             (c.op == OP_SPLIT && ((int)c.x <= i || (int)c.y <= i)))
-            refuse(k, "a lookbehind in it has no limit");
+            compiler_refuse(k, "a lookbehind in it has no limit");
     }
     return n;
 }
@@ -342,27 +98,27 @@ static void group_parse(compiler *k)
 {
     const bool folded = k->folded;
     opcode kind = OP_JUMP; /* a plain group */
-    if (take(k, "?:"))
+    if (compiler_take(k, "?:"))
         ;
-    else if (take(k, "?i:"))
+    else if (compiler_take(k, "?i:"))
         k->folded = true;
-    else if (take(k, "?="))
+    else if (compiler_take(k, "?="))
         kind = OP_AHEAD;
-    else if (take(k, "?!"))
+    else if (compiler_take(k, "?!"))
         kind = OP_NOT_AHEAD;
-    else if (take(k, "?>"))
+    else if (compiler_take(k, "?>"))
         kind = OP_ATOMIC;
-    else if (take(k, "?<="))
+    else if (compiler_take(k, "?<="))
         kind = OP_BEHIND;
-    else if (take(k, "?<!"))
+    else if (compiler_take(k, "?<!"))
         kind = OP_NOT_BEHIND;
-    else if (next_is(k, '?'))
-        refuse(k, "it has a kind of group that is not supported");
+    else if (compiler_next_is(k, '?'))
+        compiler_refuse(k, "it has a kind of group that is not supported");
     const int at = k->r->n;
     if (kind != OP_JUMP)
         emit(k, kind, 0, 0);
-    if (++k->depth > DEPTH_MOST)
-        refuse(k, "its groups are nested too deeply");
+    if (++k->depth > REGEX_DEPTH_MOST)
+        compiler_refuse(k, "its groups are nested too deeply");
     alternatives_parse(k);
     k->depth--;
     const bool behind = kind == OP_BEHIND || kind == OP_NOT_BEHIND;
@@ -372,8 +128,8 @@ static void group_parse(compiler *k)
         emit(k, OP_MATCH, 0, 0);
         set(k, at, kind, k->r->n, behind ? longest(k, at + 1) : 0);
     }
-    if (!take(k, ")"))
-        refuse(k, "a group in it has no end");
+    if (!compiler_take(k, ")"))
+        compiler_refuse(k, "a group in it has no end");
     k->folded = folded;
 }
 
@@ -389,27 +145,27 @@ static void atom_parse(compiler *k)
     if (c == '(') {
         group_parse(k);
     } else if (c == '[') {
-        const int class = class_parse(k);
+        const int class = compiler_class(k);
         emit(k, OP_CLASS, (uint32_t) class, 0);
     } else if (c == '.') {
         emit(k, OP_ANY, 0, 0);
     } else if (c == '^' || c == '$') {
         emit(k, c == '^' ? OP_BEGIN : OP_END, 0, 0);
-    } else if (c == '\\' && (next_is(k, 'A') || next_is(k, 'z'))) {
+    } else if (c == '\\' && (compiler_next_is(k, 'A') || compiler_next_is(k, 'z'))) {
         emit(k, *k->at++ == 'A' ? OP_TEXT_BEGIN : OP_TEXT_END, 0, 0);
-    } else if (c == '\\' && (next_is(k, 'b') || next_is(k, 'B'))) {
+    } else if (c == '\\' && (compiler_next_is(k, 'b') || compiler_next_is(k, 'B'))) {
         emit(k, *k->at++ == 'b' ? OP_BOUNDARY : OP_NOT_BOUNDARY, 0, 0);
     } else if (c == '\\') {
-        if (!escape_parse(k, &i)) {
+        if (!compiler_escape(k, &i)) {
             literal_emit(k, i.low);
             return;
         }
-        const int class = class_new(k);
-        class_add(k, class, i);
-        class_finish(k, class);
+        const int class = compiler_class_new(k);
+        compiler_class_add(k, class, i);
+        compiler_class_finish(k, class);
         emit(k, OP_CLASS, (uint32_t) class, 0);
     } else if (c == '*' || c == '+' || c == '?') {
-        refuse(k, "a quantifier in it has nothing to repeat");
+        compiler_refuse(k, "a quantifier in it has nothing to repeat");
     } else {
         literal_emit(k, c);
     }
@@ -424,7 +180,7 @@ static bool bounds_parse(compiler *k, int *least, int *most)
         if (*at >= '0' && *at <= '9') {
             value[n] = (value[n] < 0 ? 0 : value[n]) * 10 + (int)(*at - '0');
             if (value[n] > REPEAT_MOST) {
-                refuse(k, "it repeats something too often");
+                compiler_refuse(k, "it repeats something too often");
                 return false;
             }
         } else if (*at == ',' && n == 0) {
@@ -439,7 +195,7 @@ static bool bounds_parse(compiler *k, int *least, int *most)
     *most = n == 0 ? *least : value[1]; /* -1: no limit */
     k->at = at + 1;
     if (*most >= 0 && *most < *least)
-        refuse(k, "it repeats something at least more often than at most");
+        compiler_refuse(k, "it repeats something at least more often than at most");
     return true;
 }
 
@@ -472,7 +228,7 @@ static void repeat(compiler *k, int first, int least, int most, bool lazy)
 {
     const int last = k->r->n, length = last - first;
     if (most < 0 && !k->failed && may_be_empty(k, first))
-        refuse(k, "it repeats something that may be empty");
+        compiler_refuse(k, "it repeats something that may be empty");
     if (least == 0 && most == 0) {
         if (!k->failed)
             k->r->n = first;
@@ -525,7 +281,7 @@ static void piece_parse(compiler *k)
 {
     const int first = k->r->n;
     atom_parse(k);
-    while (more(k)) {
+    while (compiler_more(k)) {
         int least = 0, most = -1;
         bool bounds = false;
         const uint32_t c = *k->at;
@@ -540,9 +296,9 @@ static void piece_parse(compiler *k)
         } else {
             return;
         }
-        const bool lazy = next_is(k, '?');
+        const bool lazy = compiler_next_is(k, '?');
         /* As in Ruby's syntax, which is that of tokenizer files: "{1,3}+" repeats the repetition. */
-        const bool possessive = !bounds && next_is(k, '+');
+        const bool possessive = !bounds && compiler_next_is(k, '+');
         k->at += lazy || possessive;
         repeat(k, first, least, most, lazy);
         if (possessive)
@@ -553,16 +309,16 @@ static void piece_parse(compiler *k)
 static void alternatives_parse(compiler *k)
 {
     const int first = k->r->n;
-    while (more(k) && *k->at != '|' && *k->at != ')')
+    while (compiler_more(k) && *k->at != '|' && *k->at != ')')
         piece_parse(k);
-    if (!next_is(k, '|'))
+    if (!compiler_next_is(k, '|'))
         return;
     k->at++;
     insert(k, first, 1);
     const int jump = emit(k, OP_JUMP, 0, 0);
     set(k, first, OP_SPLIT, first + 1, k->r->n);
     if (++k->depth > CODE_MOST)
-        refuse(k, "it has too many alternatives");
+        compiler_refuse(k, "it has too many alternatives");
     alternatives_parse(k);
     k->depth--;
     set(k, jump, OP_JUMP, k->r->n, 0);
@@ -575,12 +331,12 @@ static regex *compile(const uint32_t *runes, size_t n, const char *pattern, size
     compiler k = {.r = r, .at = runes, .end = runes + n, .pattern = pattern, .bytes = bytes};
     if (!r)
         return NULL;
-    while (literal && more(&k))
+    while (literal && compiler_more(&k))
         literal_emit(&k, *k.at++);
     if (!literal)
         alternatives_parse(&k);
-    if (more(&k))
-        refuse(&k, "it has a ')' without a '('");
+    if (compiler_more(&k))
+        compiler_refuse(&k, "it has a ')' without a '('");
     emit(&k, OP_MATCH, 0, 0);
     if (!k.failed)
         return r;

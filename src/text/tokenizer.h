@@ -85,22 +85,27 @@ bool tokens_reserve(tokens *t, size_t more);
 void tokens_add(tokens *t, text_token one);
 void tokens_free(tokens *t);
 
+/* A text and its tokens, without special ones. */
+typedef struct text_source {
+    aligned original;
+    uint32_t *byte_at; /* of each code point */
+    size_t byte_room;
+    bool ascii; /* code points are bytes, and the rest is not set */
+    tokens tokens;
+} text_source;
+
 /* Scratch memory of one thread. */
 typedef struct encoder {
+    text_source sources[2]; /* a text and its pair */
     cut_text cut;
-    aligned original;
     normalize_scratch normalize;
     octets word;
     uint32_t *word_runes; /* the code point of each byte of the word */
     size_t word_room;
-    uint32_t *byte_at; /* of each code point of the text */
-    size_t byte_room;
     subwords subwords;
-    tokens first, second; /* of a text and its pair */
-    tokens out;           /* of all texts that this thread has encoded */
-    bool ascii;           /* the text is ASCII, so code points are bytes */
-    bool refused;         /* a text is too long, and the truncation does not shorten it */
-    bool exceeded;        /* a regular expression took too many steps */
+    tokens out;    /* of all texts that this thread has encoded */
+    bool refused;  /* a text is too long, and the truncation does not shorten it */
+    bool exceeded; /* a regular expression took too many steps */
 } encoder;
 
 void encoder_free(encoder *e);
@@ -165,10 +170,9 @@ ig_tokenizer *tokenizer_load_lines(const char *path);
 
 /* ---- steps ---------------------------------------------------------------------------------- */
 
-/* Replaces out with the tokens of one text, without special tokens. Offsets are in code points; encoder_bytes makes them
- * bytes, and must be called before the next text. */
-void encoder_tokens(encoder *e, const ig_tokenizer *t, ig_text chars, tokens *out);
-void encoder_bytes(encoder *e, tokens *list);
+/* Makes the tokens of one text. Offsets are in code points; source_bytes makes them bytes. */
+void encoder_tokens(encoder *e, const ig_tokenizer *t, ig_text chars, text_source *out);
+void source_bytes(text_source *s);
 
 /* Truncates to max_length tokens in all, special ones included. Returns false if the strategy does not allow it. */
 bool tokens_truncate(tokens *a, tokens *b, const truncation *how, int64_t max_length);
