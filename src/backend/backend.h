@@ -186,6 +186,7 @@ struct backend {
     ig_status (*fill)(buffer *to, size_t offset, uint8_t value, size_t bytes);
     /* The error has the log of the device's compiler. The text is not kept. */
     ig_status (*kernel_build)(const backend *dev, const kernel_image *image, kernel_code **out);
+    bool builds_in_threads; /* kernel_build runs in several threads at the same time */
     /* n kernels of one text, all of them or none; NULL: a text has one kernel. They differ in entries and parameters only. */
     ig_status (*kernels_build)(const backend *dev, const kernel_image *images, int n,
                                kernel_code **out);

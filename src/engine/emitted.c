@@ -342,6 +342,17 @@ ig_status emitted_compile(schedule *s, int i, const backend *dev)
     return status;
 }
 
+ig_status emitted_complete(const program *p, const backend *dev)
+{
+    emitted_program *c = p->compiled;
+    for (int i = 0; c && i < c->e.n_step; i++) {
+        const emit_step *step = &c->e.step[i];
+        if (!c->step[i].code)
+            TRY(kernel_code_of(c->step[i].kernel, dev, step->entry, step->block, &c->step[i].code));
+    }
+    return IG_OK;
+}
+
 scratch_range emitted_scratch(const program *p)
 {
     const emitted_program *c = p->compiled;

@@ -13,6 +13,8 @@ ig_status emitted_support(schedule *s, const backend *dev);
  * all. The kernels are emitted, and those whose text is new are compiled. If one has too many parameters, s->is_crowded is
  * set: programs of fewer nodes may have few enough. */
 ig_status emitted_compile(schedule *s, int i, const backend *dev);
+/* Takes the kernels that were built later (module_batch_begin); builds those that were not. */
+ig_status emitted_complete(const program *p, const backend *dev);
 /* Makes all programs of the schedule ready for launches with these bindings: memory, and numbers by value. */
 ig_status emitted_arrange(const schedule *s, const backend *dev, const binding *bindings);
 /* After emitted_arrange. Launches are queued; with device_ns each is waited for, and its time is added. */

@@ -344,7 +344,7 @@ ig_status ig_prepare(ig_array *const *arrays, const int *counts, int n)
         module_batch_begin(dev);
         for (int i = 0; i < n && status == IG_OK; arrays += counts[i++])
             status = prepare_one(arrays, counts[i]);
-        module_batch_end();
+        module_batch_end(BATCH_JOINED);
     }
     engine_leave();
     return status;

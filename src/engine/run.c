@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "base/trace.h"
+#include "module/module.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -48,14 +49,27 @@ static ig_status compile_for(schedule *s, int i, const backend *dev)
     return dev->compile ? dev->compile(dev, &s->program[i]) : emitted_compile(s, i, dev);
 }
 
+static ig_status complete_for(schedule *s, int i, const backend *dev)
+{
+    program *p = &s->program[i];
+    if (is_user_kernel(p))
+        return IG_OK;
+    const ig_status status = emitted_complete(p, dev);
+    if (status != IG_OK)
+        emitted_discard(p);
+    return status;
+}
+
+typedef ig_status step_fn(schedule *s, int i, const backend *dev);
+
 /* What the device cannot run may fall back. But a crowded schedule can be built of smaller programs, unless this one is the
  * last. */
-static ig_status compile(schedule *s, int i, const backend *dev, bool last)
+static ig_status compile(schedule *s, int i, const backend *dev, bool last, step_fn *step)
 {
     const bool waiting = ig_failed(); /* then the reason of a failure is not known */
     if (s->program[i].on_cpu)         /* its chain was taken apart */
         return IG_OK;
-    const ig_status status = compile_for(s, i, dev);
+    const ig_status status = step(s, i, dev);
     if (status == IG_OK || waiting || dev->launch || (s->is_crowded && !last))
         return status;
     return fallback_compile(s, i, dev,
@@ -94,8 +108,15 @@ static schedule *build(const backend *dev, const schedule_rules *rules, bool las
     for (int i = 0; status == IG_OK && dev->native && dev->native->expect && i < s->n_program; i++)
         if (s->program[i].chain > 0)
             dev->native->expect(dev, &s->program[i]);
+    /* Compilers take a time for each kernel: several threads compile those of a new schedule. */
+    const bool later = status == IG_OK && s->n_program > 1 && dev->builds_in_threads &&
+                       pool_threads() > 1 && module_batch_begin(dev);
     for (int i = 0; status == IG_OK && i < s->n_program; i++)
-        status = compile(s, i, dev, last);
+        status = compile(s, i, dev, last, compile_for);
+    if (later)
+        module_batch_end(status == IG_OK ? BATCH_APART : BATCH_DROPPED);
+    for (int i = 0; later && status == IG_OK && i < s->n_program; i++)
+        status = compile(s, i, dev, last, complete_for);
     trace_end(began, "compile");
     if (status == IG_OK) {
         s->may_fall_back = fallback_allowed(dev);

@@ -3,8 +3,12 @@
 #include "module/module.h"
 
 #include "base/memory.h"
+#include "base/threads.h"
 #include "kernel/print/join.h"
 
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 
 /* Kernels of a text. Compilers are not slower for more, but failures cost more. */
@@ -22,7 +26,12 @@ static struct {
     int n, room;
 } batch;
 
-void module_batch_begin(const backend *dev) { batch.dev = dev; }
+bool module_batch_begin(const backend *dev)
+{
+    const bool is_new = !batch.dev;
+    batch.dev = is_new ? dev : batch.dev;
+    return is_new;
+}
 
 bool batch_takes(module_built *b, const kernel_image *image, kernel_param *params)
 {
@@ -107,7 +116,45 @@ static void build_group(waiting *const *w, int n)
         ig_error(NULL);
 }
 
-void module_batch_end(void)
+/* ---- a text of each ---- */
+
+/* Compilers recurse deeply. */
+enum { THREADS_MOST = 32, STACK_BYTES = 8 << 20 };
+
+static void *build_some(void *context)
+{
+    atomic_int *next = context;
+    for (int i; (i = atomic_fetch_add(next, 1)) < batch.n;)
+        build_group((waiting *[]){&batch.at[i]}, 1);
+    return NULL;
+}
+
+/* By this thread and others; signals are for this one. */
+static void build_apart(void)
+{
+    pthread_t threads[THREADS_MOST];
+    pthread_attr_t attr;
+    sigset_t all, before;
+    atomic_int next = 0;
+    int n = 0, wanted = batch.n < pool_threads() ? batch.n - 1 : pool_threads() - 1;
+    wanted = wanted < THREADS_MOST ? wanted : THREADS_MOST;
+    sigfillset(&all);
+    if (wanted > 0 && pthread_attr_init(&attr) == 0) {
+        pthread_attr_setstacksize(&attr, STACK_BYTES);
+        pthread_sigmask(SIG_BLOCK, &all, &before);
+        while (n < wanted && pthread_create(&threads[n], &attr, build_some, &next) == 0)
+            n++;
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+        pthread_attr_destroy(&attr);
+    }
+    build_some(&next);
+    for (int i = 0; i < n; i++)
+        pthread_join(threads[i], NULL);
+}
+
+/* ---- many in a text ---- */
+
+static void build_joined(void)
 {
     for (int i = 0; i < batch.n; i++) {
         waiting *group[GROUP];
@@ -120,6 +167,14 @@ void module_batch_end(void)
         for (int k = 0; k < n; k++)
             group[k]->built = NULL;
     }
+}
+
+void module_batch_end(batch_way way)
+{
+    if (way == BATCH_JOINED)
+        build_joined();
+    else if (way == BATCH_APART)
+        build_apart();
     for (int i = 0; i < batch.n; i++)
         memory_free(batch.at[i].params);
     memory_free(batch.at);

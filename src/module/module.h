@@ -18,10 +18,16 @@ ig_module *module_new(const char *name, const char *source, const kernel_parse_o
 void module_whole_warps(ig_module *m);
 
 /* From here to module_batch_end, kernels of such modules for the device, which has kernels_build, are not built: module_code gives
- * NULL. module_batch_end builds them together, as few texts, because compilers take a time for each text. Modules that are
- * freed until then are left out. All uses of such modules hold one lock, the engine's. */
-void module_batch_begin(const backend *dev);
-void module_batch_end(void);
+ * NULL. Modules that are freed until then are left out. All uses of such modules hold one lock, the engine's. Returns false
+ * if this has begun already. */
+bool module_batch_begin(const backend *dev);
+/* What becomes of these kernels. */
+typedef enum batch_way {
+    BATCH_JOINED, /* few texts of many kernels: the fastest, if they are used together again, because the cache has texts */
+    BATCH_APART,  /* by several threads, a text of each */
+    BATCH_DROPPED /* module_code builds them when it is asked again */
+} batch_way;
+void module_batch_end(batch_way way);
 
 /* What a launch needs to know about a kernel. */
 typedef struct module_kernel {

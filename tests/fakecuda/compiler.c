@@ -4,9 +4,11 @@
 
 #include "module/module.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static const char mark[] = "fake image\n";
 
@@ -54,9 +56,17 @@ nvrtcResult nvrtcCreateProgram(nvrtcProgram *made, const char *source, const cha
 nvrtcResult nvrtcCompileProgram(nvrtcProgram made, int n_options, const char *const *options)
 {
     (void)n_options, (void)options;
+    static atomic_long together;
+    const long now = atomic_fetch_add(&together, 1) + 1;
+    const char *ms = getenv("FAKE_COMPILE_MS");
     const CUresult entered = fake_enter(__func__);
     fake_counts[FAKE_COMPILED]++;
+    if (now > fake_counts[FAKE_TOGETHER])
+        fake_counts[FAKE_TOGETHER] = now;
     fake_leave();
+    if (ms)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000 * strtol(ms, NULL, 10)}, NULL);
+    atomic_fetch_sub(&together, 1);
     return entered != CUDA_SUCCESS || strstr(made->text, "#error") ? 6 : 0;
 }
 

@@ -23,7 +23,7 @@ typedef void fake_lose_fn(long n);
 typedef void fake_memory_fn(uint64_t bytes);
 /* Calls since fake_fail; objects that are alive; programs that were ever compiled; kernels that were ever
  * launched alone; graphs that were ever launched; parameters of graphs that were ever set; copies from one
- * device to another. */
+ * device to another; the most programs that were ever compiled at a time. */
 typedef enum fake_what {
     FAKE_CALLS,
     FAKE_OBJECTS,
@@ -32,6 +32,7 @@ typedef enum fake_what {
     FAKE_GRAPHS,
     FAKE_UPDATES,
     FAKE_PEER_COPIES,
+    FAKE_TOGETHER,
     FAKE_COUNTS
 } fake_what;
 typedef long fake_count_fn(fake_what what);

@@ -98,6 +98,32 @@ static void kernels_come_from_the_cache(void **unused)
     assert_int_equal(fake.count(FAKE_COMPILED), compiled);
 }
 
+/* Those of one evaluation are compiled at the same time, each as a text. */
+static void threads_compile_a_new_schedule(void **unused)
+{
+    (void)unused;
+    float result[2][N];
+    setenv("FAKE_COMPILE_MS", "100", 1);
+    ig_set_threads(4);
+    for (int i = 0; i < 2; i++) {
+        ig_scope_begin();
+        ig_set_device(i ? "cuda:0" : "cpu");
+        ig_array *x = ig_uniform(ig_key(2, NULL), IG_SHAPE(N), IG_F32, NULL, NULL);
+        assert_int_equal(ig_eval(&x, 1), IG_OK);
+        const long compiled = fake.count(FAKE_COMPILED);
+        ig_array *y = ig_cumulative_sum(ig_sort(ig_tan(x), 0, false, true), IG_SHAPE(0),
+                                        IG_DTYPE_NONE, false);
+        y = ig_cumulative_prod(y, IG_SHAPE(0), IG_DTYPE_NONE, false);
+        assert_int_equal(ig_read(y, result[i], sizeof result[i]), IG_OK);
+        assert_true(fake.count(FAKE_COMPILED) - compiled >= 3 * i);
+        ig_scope_end();
+    }
+    assert_true(fake.count(FAKE_TOGETHER) >= 3);
+    assert_memory_equal(result[0], result[1], sizeof result[0]);
+    ig_set_threads(0);
+    unsetenv("FAKE_COMPILE_MS");
+}
+
 /* Kernels of several evaluations are one text. They give the same bits, and nothing is compiled later. */
 static void kernels_are_prepared_together(void **unused)
 {
@@ -604,6 +630,7 @@ int main(int argc, char **argv)
         TEST(results_are_those_of_the_cpu),
         TEST(variables_begin_anew),
         TEST(kernels_come_from_the_cache),
+        TEST(threads_compile_a_new_schedule),
         TEST(kernels_are_prepared_together),
         TEST(a_repeated_schedule_is_one_launch),
         TEST(a_compiled_step_is_one_launch),

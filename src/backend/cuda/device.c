@@ -358,6 +358,7 @@ static const backend vtable = {
     .copies_peers = true,
     .fill = cuda_fill,
     .kernel_build = cuda_kernel_build,
+    .builds_in_threads = true,
     .kernels_build = cuda_kernels_build,
     .kernel_discard = cuda_kernel_discard,
     .kernel_launch = cuda_kernel_launch,
