@@ -80,9 +80,10 @@ INLINE void product(int64_t rows, int64_t n, const float *a, int64_t a_row, int6
 
 /* ---- transposing ---- */
 
-/* to[e * to_row + i] = from[i * from_row + e] for i < rows and e < width. Without a square of lanes, one by one. */
+/* to[e * to_row + i] = from[i * from_row + e] for i < rows and e < width, times *by and divided by over[e] unless they are NULL.
+ * Without a square of lanes, one by one. */
 INLINE void turn(float *to, int64_t to_row, const float *from, int64_t from_row, int64_t rows,
-                 int64_t width)
+                 int64_t width, const float *by, const float *over)
 {
     simd_f32 r[LANES];
     int64_t i = 0;
@@ -90,20 +91,26 @@ INLINE void turn(float *to, int64_t to_row, const float *from, int64_t from_row,
         int64_t e = 0;
         for (; e + LANES <= width; e += LANES) {
             SIMD_UNROLL_16
-            for (int l = 0; l < LANES; l++)
+            for (int l = 0; l < LANES; l++) {
                 r[l] = simd_of_f32(from + (i + l) * from_row + e);
+                r[l] = by ? r[l] * *by : over ? r[l] / simd_of_f32(over + e) : r[l];
+            }
             simd_turn_f32(r);
             SIMD_UNROLL_16
             for (int l = 0; l < LANES; l++)
                 simd_keep_f32(to + (e + l) * to_row + i, r[l]);
         }
         for (; e < width; e++)
-            for (int l = 0; l < LANES; l++)
-                to[e * to_row + i + l] = from[(i + l) * from_row + e];
+            for (int l = 0; l < LANES; l++) {
+                const float x = from[(i + l) * from_row + e];
+                to[e * to_row + i + l] = by ? x * *by : over ? x / over[e] : x;
+            }
     }
     for (; i < rows; i++)
-        for (int64_t e = 0; e < width; e++)
-            to[e * to_row + i] = from[i * from_row + e];
+        for (int64_t e = 0; e < width; e++) {
+            const float x = from[i * from_row + e];
+            to[e * to_row + i] = by ? x * *by : over ? x / over[e] : x;
+        }
 }
 
 /* to[e * ROWS + i] = q[i * row + e] * scale; 0 after the last row. */
@@ -111,18 +118,13 @@ static void turn_in(const attend_rows *a, float *to)
 {
     if (a->rows < ROWS)
         memset(to, 0, (size_t)(a->width * ROWS) * sizeof *to);
-    turn(to, ROWS, a->q, a->q_row, a->rows, a->width);
-    for (int64_t e = 0; e < a->width * ROWS; e++)
-        to[e] *= a->scale;
+    turn(to, ROWS, a->q, a->q_row, a->rows, a->width, &a->scale, NULL);
 }
 
-/* out[i * row + e] = from[e * ROWS + i] / sum[i]; from is overwritten. */
-static void turn_out(const attend_rows *a, float *from, const float *sum)
+/* out[i * row + e] = from[e * ROWS + i] / sum[i] */
+static void turn_out(const attend_rows *a, const float *from, const float *sum)
 {
-    for (int64_t e = 0; e < a->width; e++)
-        for (int l = 0; l < ROWS; l++)
-            from[e * ROWS + l] /= sum[l];
-    turn(a->out, a->out_row, from, ROWS, a->width, a->rows);
+    turn(a->out, a->out_row, from, ROWS, a->width, a->rows, NULL, sum);
 }
 
 /* ---- softmax ---- */
@@ -257,7 +259,7 @@ static void pack_f32(const attend_rows *a, float *keys, float *values)
         const int64_t n = a->keys - j < TILE ? a->keys - j : TILE;
         if (n < TILE)
             memset(keys, 0, (size_t)(TILE * a->width) * sizeof *keys);
-        turn(keys, TILE, a->k + j * a->k_row, a->k_row, n, a->width);
+        turn(keys, TILE, a->k + j * a->k_row, a->k_row, n, a->width, NULL, NULL);
     }
     for (int64_t e = 0; e < a->width; e += TILE) {
         const int64_t n = a->width - e < TILE ? a->width - e : TILE;
@@ -395,7 +397,7 @@ static void weigh_bf16(const attend_scores *s)
 /* Two elements of bf16 are one lane of f32. */
 static void turn_keys(void *to, const void *from, int64_t row_bytes, int64_t keys, int64_t width)
 {
-    turn(to, ATTEND_GROUP, from, row_bytes / (int64_t)sizeof(float), keys, width / 2);
+    turn(to, ATTEND_GROUP, from, row_bytes / (int64_t)sizeof(float), keys, width / 2, NULL, NULL);
 }
 
 static void divide_bf16(int64_t n, uint16_t *to, const float *from, float by)
