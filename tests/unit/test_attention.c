@@ -264,23 +264,34 @@ static void f32_has_the_bits_of_the_definition(void **unused)
     }
 }
 
-/* The loop in assembly has the bits of the function. */
+/* The loops in assembly have the bits of the function, and find the range of the differences. */
 static void exponentials_are_exact(void **unused)
 {
     (void)unused;
 #if defined(__aarch64__)
-    enum { GROUPS = 5, POINTS = 24 * GROUPS };
-    static float x[POINTS + 12], got[POINTS + 12], y[12];
+    enum { GROUPS = 5, POINTS = EXP_GROUP * GROUPS };
+    static float x[POINTS + EXP_MORE], got[2][POINTS], y[EXP_MORE];
     for (int round = 0; round < 200; round++) {
-        for (int i = 0; i < 12; i++)
+        float range[8] = {0}, least = 0, most = 0;
+        for (int i = 0; i < EXP_MORE; i++)
             y[i] = (float)(i * round) / 7;
-        for (int i = 0; i < POINTS; i++)
-            got[i] = x[i] = y[i % 12] - vm_exp_reach_f32 * fabsf(sinf((float)(i * POINTS + round)));
-        for (int groups = 0; groups <= GROUPS; groups += GROUPS) {
-            exp_neon_rows(groups, got, y);
-            for (int i = 0; i < POINTS; i++)
-                assert_true(got[i] == (groups ? vm_exp_f32(x[i] - y[i % 12]) : x[i]));
+        for (int i = 0; i < POINTS + EXP_MORE; i++)
+            x[i] = y[i % EXP_MORE] + vm_exp_reach_f32 * sinf((float)(i * POINTS + round));
+        exp_neon(GROUPS, got[0], x, y);
+        exp_neon_range(GROUPS, got[1], x, y, range);
+        for (int i = 0; i < POINTS; i++) {
+            assert_true(got[0][i] == vm_exp_f32(x[i] - y[i % EXP_MORE]));
+            assert_true(got[1][i] == got[0][i]);
         }
+        for (int i = 0; i < POINTS + EXP_MORE; i++) {
+            least = fminf(least, x[i] - y[i % EXP_MORE]);
+            most = fmaxf(most, x[i] - y[i % EXP_MORE]);
+        }
+        for (int i = 0; i < 3; i++) {
+            range[0] = fminf(range[0], range[1 + i]);
+            range[4] = fmaxf(range[4], range[5 + i]);
+        }
+        assert_true(range[0] == least && range[4] == most);
     }
 #endif
 }

@@ -221,7 +221,7 @@ static void exponentials_near(int64_t keys, float *scores, const float *most, fl
     enum { PIECE = 128 };
     for (int64_t j = 0; j < keys; j += PIECE) {
         const int64_t now = keys - j < PIECE ? keys - j : PIECE;
-        exp_neon_rows((now + 1) / 2, scores + j * ROWS, most);
+        exp_neon((now + 1) / 2, scores + j * ROWS, scores + j * ROWS, most);
         add_rows(now, scores + j * ROWS, sum);
     }
 }
@@ -306,7 +306,7 @@ static int make_groups(const attend_rows *a, int64_t keys, int64_t width, row_gr
         g->most = g->result + width * ROWS;
         g->sum = g->most + ROWS;
         g->scores = g->sum + (FOLD_LANES + ATTEND_CHUNKS) * ROWS;
-        scratch = g->scores + (keys + 1) * ROWS; /* exp_neon_rows reads one more row */
+        scratch = g->scores + (keys + 1) * ROWS; /* exp_neon reads one more row */
     }
     return n;
 }

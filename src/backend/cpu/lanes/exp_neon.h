@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 /* In memory: three terms, four times each, and six factors. The polynomial is vm_poly_exp_f32. */
-enum { EXP_CONSTANTS = 20 };
+enum { EXP_CONSTANTS = 20, EXP_GROUP = 24, EXP_MORE = 12 };
 #define EXP_FOUR(x) x, x, x, x
 static const float exp_neon_constants[EXP_CONSTANTS] __attribute__((aligned(16))) = {
     EXP_FOUR(vm_biased_f32), EXP_FOUR(0x1p-1f), EXP_FOUR(0x1.555486p-5f), vm_log2e_f32,
@@ -53,14 +53,25 @@ static const float exp_neon_constants[EXP_CONSTANTS] __attribute__((aligned(16))
 #define EXP_REST_HI(x) EXP_COMMON("fmls", x, EXP_K, "v31.s[1]")
 #define EXP_REST_LO(x) EXP_COMMON("fmls", x, EXP_K, "v31.s[2]")
 
-/* One group's second half, and the next group's first one. */
-#define EXP_STEP(x, t, to, next_x, next_t, next) \
+/* The smallest and the largest difference of each lane. */
+#define EXP_INTO_(op, d, a0, a1, a2) \
+    op " v" #d ".4s, v" #d ".4s, v" #a0 ".4s\n" op " v" #d ".4s, v" #d ".4s, v" #a1 ".4s\n" op \
+       " v" #d ".4s, v" #d ".4s, v" #a2 ".4s\n"
+#define EXP_INTO(op, d, a) EXP_CALL(EXP_INTO_, op, d, EXP_LIST a)
+#define EXP_LEAST(x) EXP_INTO("fmin", 27, x)
+#define EXP_MOST(x) EXP_INTO("fmax", 28, x)
+#define EXP_NOTHING(x) ""
+
+/* One group's second half, and the next group's first one. LEAST and MOST are EXP_LEAST and EXP_MOST, or EXP_NOTHING. */
+#define EXP_STEP(LEAST, MOST, x, t, at, next_x, next_t, next) \
     EXP_READ(next_x, next_t, next) \
     EXP_SHIFT(next_x, next_t) \
     EXP_MEMORY("ldr", constants, 32, 0, EXP_P) \
     EXP_MEMORY("ldr", constants, 16, 0, EXP_Q) \
+    LEAST(next_x) \
     EXP_EACH("fmul", EXP_R2, x, x) \
     EXP_COMMON("fmla", EXP_P, x, "v30.s[0]") \
+    MOST(next_x) \
     EXP_COMMON("fmla", EXP_Q, x, "v31.s[3]") \
     EXP_WHOLE(next_t) \
     EXP_COMMON("fmla", EXP_P, EXP_R2, "v30.s[1]") \
@@ -69,26 +80,41 @@ static const float exp_neon_constants[EXP_CONSTANTS] __attribute__((aligned(16))
     EXP_REST_LO(next_x) \
     EXP_COMMON("shl", t, t, "#23") \
     EXP_EACH("fmla", x, EXP_Q, EXP_R2) \
-    EXP_EACH("fmla", t, t, x) EXP_MEMORY("str", from, to, 16, t)
+    EXP_EACH("fmla", t, t, x) EXP_MEMORY("str", to, at, 16, t)
 
-/* x[i] = exp(x[i] - y[i % 12]) for 24 * groups of them, each difference in the near path of exp. Reads 12
- * more. */
-static inline void exp_neon_rows(int64_t groups, float *x, const float *y)
+#define EXP_LOOP(LEAST, MOST) \
+    "ldp q24, q25, [%[y]]\n ldr q26, [%[y], #32]\n ldp q27, q28, [%[range]]\n" \
+    "ldr q29, [%[constants]]\n ldp q31, q30, [%[constants], #48]\n" EXP_READ(EXP_X_A, EXP_T_A, 0) \
+        EXP_SHIFT(EXP_X_A, EXP_T_A) LEAST(EXP_X_A) MOST(EXP_X_A) EXP_WHOLE(EXP_T_A) \
+            EXP_REST_HI(EXP_X_A) EXP_REST_LO(EXP_X_A) "1:\n" EXP_STEP( \
+                LEAST, MOST, EXP_X_A, EXP_T_A, 0, EXP_X_B, EXP_T_B, 48) \
+                EXP_STEP(LEAST, MOST, EXP_X_B, EXP_T_B, 48, EXP_X_A, EXP_T_A, \
+                         96) "add %[from], %[from], #96\n add %[to], %[to], #96\n subs %[n], " \
+                             "%[n], #1\n b.ne 1b\n" \
+                             "stp q27, q28, [%[range]]\n"
+
+#define EXP_RUN(TEXT) \
+    __asm__ volatile(TEXT \
+                     : [n] "+r"(groups), [from] "+r"(x), [to] "+r"(d) \
+                     : [y] "r"(y), [range] "r"(range), [constants] "r"(exp_neon_constants) \
+                     : "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", \
+                       "v12", "v13", "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", \
+                       "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31", "cc", \
+                       "memory")
+
+/* d[i] = exp(x[i] - y[i % 12]) for EXP_GROUP * groups of them, groups > 0. Reads EXP_MORE more of x. Differences that are not in the
+ * near path of exp give wrong results. exp_neon_range also joins each difference, and the EXP_MORE more, to the smallest and
+ * the largest ones of four lanes each; NaN exceeds all. */
+static inline void exp_neon(int64_t groups, float *d, const float *x, const float *y)
 {
-    if (groups == 0)
-        return;
-    __asm__ volatile(
-        "ldp q24, q25, [%[y]]\n ldr q26, [%[y], #32]\n"
-        "ldr q29, [%[constants]]\n ldp q31, q30, [%[constants], #48]\n" EXP_READ(
-            EXP_X_A, EXP_T_A, 0) EXP_SHIFT(EXP_X_A, EXP_T_A) EXP_WHOLE(EXP_T_A) EXP_REST_HI(EXP_X_A)
-            EXP_REST_LO(EXP_X_A) "1:\n" EXP_STEP(EXP_X_A, EXP_T_A, 0, EXP_X_B, EXP_T_B, 48)
-                EXP_STEP(EXP_X_B, EXP_T_B, 48, EXP_X_A, EXP_T_A,
-                         96) "add %[from], %[from], #96\n subs %[n], %[n], #1\n b.ne 1b\n"
-        : [n] "+r"(groups), [from] "+r"(x)
-        : [y] "r"(y), [constants] "r"(exp_neon_constants)
-        : "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13",
-          "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26",
-          "v29", "v30", "v31", "cc", "memory");
+    float range[8] = {0};
+    EXP_RUN(EXP_LOOP(EXP_NOTHING, EXP_NOTHING));
+}
+
+static inline void exp_neon_range(int64_t groups, float *d, const float *x, const float *y,
+                                  float *range)
+{
+    EXP_RUN(EXP_LOOP(EXP_LEAST, EXP_MOST));
 }
 
 #endif

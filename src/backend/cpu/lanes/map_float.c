@@ -1,10 +1,42 @@
 /* The elementwise rows in floating point lanes. */
 #include "backend/cpu/lanes/lane_math.h"
+#if defined(__aarch64__)
+#include "backend/cpu/lanes/exp_neon.h"
+#endif
 
 #define TEMPLATE "backend/cpu/lanes/map.inc"
 #include "backend/cpu/lanes/each_float.inc"
 #undef TEMPLATE
 enum { PIECE = 1024 }; /* elements that are examined before a path is chosen for them */
+
+/* exp(a - y) of some of n elements, if these differences and some more are in the near path; d is not a. Returns how many were
+ * computed. */
+#if defined(__aarch64__)
+static int64_t exp_quickly_f32(int64_t n, float *d, const float *a, float y)
+{
+    const int64_t groups = n < EXP_MORE ? 0 : (n - EXP_MORE) / EXP_GROUP;
+    float ys[EXP_MORE], range[8] = {0};
+    bool near = true;
+    if (groups == 0 || d == a)
+        return 0;
+    for (int i = 0; i < EXP_MORE; i++)
+        ys[i] = y;
+    exp_neon_range(groups, d, a, ys, range);
+    for (int i = 0; i < 8; i++)
+        near &= fabsf(range[i]) <= vm_exp_reach_f32;
+    return near ? groups * EXP_GROUP : 0;
+}
+#else
+static int64_t exp_quickly_f32(int64_t n, float *d, const float *a, float y)
+{
+    return (void)n, (void)d, (void)a, (void)y, 0;
+}
+#endif
+static int64_t exp_quickly_f64(int64_t n, double *d, const double *a, double y)
+{
+    return (void)n, (void)d, (void)a, (void)y, 0;
+}
+
 #define TEMPLATE "backend/cpu/lanes/pass.inc"
 #include "backend/cpu/lanes/each_float.inc"
 #undef TEMPLATE
