@@ -68,7 +68,7 @@ def line(r):
         elif kind < 0.985:
             parts.append((r.choice(WORDS) * r.randint(10, 60)).encode())
         else:
-            parts.append(r.choice(["[MASK]", "[SEP]x", " <mask> ", "x<mask>", "<s>", "[PAD ]", "<unk>", "yesterday"]).encode())
+            parts.append(r.choice(["[MASK]", "[SEP]x", " <mask> ", "x<mask>", "<s>", "[PAD ]", "<unk>", "yesterday", "<extra>", " <more>"]).encode())
         parts.append(r.choice([b" ", b" ", b" ", b"", b"  ", b"\t", "\u3000".encode(), "\u00a0".encode()]))
     return b"".join(parts).replace(b"\n", b"").rstrip(b"\r")
 
@@ -321,6 +321,36 @@ def roberta_folder(folder):
     return t
 
 
+def numbered_folder(folder):
+    """Added tokens are numbered in the order of their ids, whatever these are; their flags replace those of special tokens."""
+    t = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    t.normalizer = normalizers.BertNormalizer()
+    t.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    t.train_from_iterator(corpus(), trainers.WordPieceTrainer(vocab_size=900, special_tokens=SPECIAL, show_progress=False))
+    put(folder, "vocab.txt", "\n".join(by_id(t)) + "\n")
+    put(folder, "tokenizer_config.json", {
+        "additional_special_tokens": ["<extra>", {"content": "<more>", "lstrip": True}, "[SEP]"], "mask_token": "[MASK]",
+        "added_tokens_decoder": {"99001": {"content": "yesterday"}, "9000": {"content": "WORLD", "rstrip": True},
+                                 "4": {"content": "[MASK]", "lstrip": True, "special": True}}})
+    put(folder, "special_tokens_map.json", {"mask_token": {"content": "[MASK]", "rstrip": True}})  # not read
+    put(folder, "added_tokens.json", {"hello": 8000})  # not read
+    t.add_special_tokens([special(name, lstrip=name == "[MASK]") for name in SPECIAL])
+    t.add_tokens([AddedToken("WORLD", rstrip=True, normalized=True), AddedToken("yesterday", normalized=True)])
+    t.add_special_tokens([special("<extra>"), special("<more>", lstrip=True)])
+    t.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+    return t
+
+
+def prefixed_folder(folder):
+    """tokenizer_config.json decides about RoBERTa's blank before the text and the blanks in offsets."""
+    t = roberta()
+    put(folder, "tokenizer.json", t.to_str())
+    put(folder, "tokenizer_config.json", {"add_prefix_space": True, "trim_offsets": False})
+    t.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
+    t.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), trim_offsets=False, add_prefix_space=True)
+    return t
+
+
 def changed_folder(folder):
     """tokenizer.json lowers case; tokenizer_config.json says that it does not, and adds a token."""
     t = wordpiece()
@@ -402,7 +432,7 @@ def main():
                 oracle.no_truncation()
                 oracle.add_special_tokens([AddedToken(name, special=True, normalized=False) for name in SPECIAL])
                 compare("vocab.txt", os.path.join(place, "vocab.txt"), lines, oracle)
-        for make in (bert_folder, mpnet_folder, roberta_folder, changed_folder):
+        for make in (bert_folder, mpnet_folder, roberta_folder, numbered_folder, prefixed_folder, changed_folder):
             folder = os.path.join(place, make.__name__)
             oracle = make(folder)
             compare(make.__name__, folder, lines, oracle)
