@@ -414,6 +414,7 @@ def main():
                 continue
             path = os.path.join(place, make.__name__ + ".json")
             oracle.save(path)
+            oracle = Tokenizer.from_file(path)  # the last bits of scores change when the package reads them
             padded = oracle.padding is not None and oracle.padding.get("length") is None
             # The command encodes batches of 256; padding to the longest depends on them.
             some = lines[:1] if padded else lines
