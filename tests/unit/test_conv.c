@@ -130,26 +130,43 @@ static void wrap(double *v, int64_t n, ig_dtype dtype)
         v[i] -= floor(v[i] / 256) * 256;
 }
 
-static void check_conv(const shape *c, int layout, ig_dtype dtype, bool with_bias)
+/* One kind of convolution: the definition, the call, and whether weight has the channels of x first. */
+typedef struct kind {
+    const char *name;
+    void (*plain)(const shape *c, const double *x, const double *weight, const double *bias,
+                  const int64_t *out, double *want);
+    ig_array *(*call)(const shape *c, ig_array *x, ig_array *w, ig_array *bias);
+    bool in_first;
+} kind;
+
+static void check_kind(const kind *k, const shape *c, const int64_t *out, int layout,
+                       ig_dtype dtype, bool with_bias)
 {
-    int64_t to[5], out[3];
-    for (int a = 0; a < 3; a++)
-        out[a] = (c->length[a] + 2 * c->padding[a] - reach(c, a)) / c->stride[a] + 1;
-    sample x =
-        sample_make(layout, full_shape(c, c->batch, c->groups * c->in, c->length, to), dtype);
+    int64_t to[5];
+    const int64_t in = c->in, rows = k->in_first ? in : c->out, columns = k->in_first ? c->out : in;
+    sample x = sample_make(layout, full_shape(c, c->batch, c->groups * in, c->length, to), dtype);
     sample w = sample_make((layout + 1) % SAMPLE_LAYOUTS,
-                           full_shape(c, c->groups * c->out, c->in, c->kernel, to), dtype);
+                           full_shape(c, c->groups * rows, columns, c->kernel, to), dtype);
     sample b = sample_make((layout + 2) % SAMPLE_LAYOUTS, IG_SHAPE(c->groups * c->out), dtype);
     const int64_t size = c->batch * c->groups * c->out * product(out);
     double *want = calloc((size_t)size + 1, sizeof *want);
-    plain_conv(c, x.v, w.v, with_bias ? b.v : NULL, out, want);
+    k->plain(c, x.v, w.v, with_bias ? b.v : NULL, out, want);
     wrap(want, size, dtype);
-    sample_expect("conv", call_conv(c, x.x, w.x, with_bias ? b.x : NULL),
+    sample_expect(k->name, k->call(c, x.x, w.x, with_bias ? b.x : NULL),
                   full_shape(c, c->batch, c->groups * c->out, out, to), dtype, want);
     free(want);
     sample_free(&x);
     sample_free(&w);
     sample_free(&b);
+}
+
+static void check_conv(const shape *c, int layout, ig_dtype dtype, bool with_bias)
+{
+    static const kind conv = {"conv", plain_conv, call_conv, false};
+    int64_t out[3];
+    for (int a = 0; a < 3; a++)
+        out[a] = (c->length[a] + 2 * c->padding[a] - reach(c, a)) / c->stride[a] + 1;
+    check_kind(&conv, c, out, layout, dtype, with_bias);
 }
 
 static void test_conv(void **state)
@@ -252,26 +269,7 @@ static ig_array *call_transposed(const shape *c, ig_array *x, ig_array *w, ig_ar
                           (int)c->groups, used(c, c->dilation));
 }
 
-static void check_transposed(const shape *c, const int64_t *out, int layout, ig_dtype dtype,
-                             bool with_bias)
-{
-    int64_t to[5];
-    sample x =
-        sample_make(layout, full_shape(c, c->batch, c->groups * c->in, c->length, to), dtype);
-    sample w = sample_make((layout + 1) % SAMPLE_LAYOUTS,
-                           full_shape(c, c->groups * c->in, c->out, c->kernel, to), dtype);
-    sample b = sample_make((layout + 2) % SAMPLE_LAYOUTS, IG_SHAPE(c->groups * c->out), dtype);
-    const int64_t size = c->batch * c->groups * c->out * product(out);
-    double *want = calloc((size_t)size + 1, sizeof *want);
-    plain_transposed(c, x.v, w.v, with_bias ? b.v : NULL, out, want);
-    wrap(want, size, dtype);
-    sample_expect("conv_transpose", call_transposed(c, x.x, w.x, with_bias ? b.x : NULL),
-                  full_shape(c, c->batch, c->groups * c->out, out, to), dtype, want);
-    free(want);
-    sample_free(&x);
-    sample_free(&w);
-    sample_free(&b);
-}
+static const kind transposed = {"conv_transpose", plain_transposed, call_transposed, true};
 
 static void test_transposed(void **state)
 {
@@ -293,7 +291,7 @@ static void test_transposed(void **state)
         if (r % every(STEP))
             continue;
         ig_scope_begin();
-        check_transposed(&c, out, r % SAMPLE_LAYOUTS, dtypes[r % DTYPES], r % 3 == 0);
+        check_kind(&transposed, &c, out, r % SAMPLE_LAYOUTS, dtypes[r % DTYPES], r % 3 == 0);
         ig_scope_end();
     }
 }
