@@ -168,9 +168,12 @@ static bool question_begin(const answering *a, ig_text text, ig_encoding *all, q
         q->last++;
     q->room = most - (all->n - (q->last - q->first));
     if (q->room < 8)
-        ig_fail(IG_ERR_ARGUMENT,
-                "the question '%.*s...' is too long: it leaves room for %d tokens of the context",
-                text.bytes < 40 ? (int)text.bytes : 40, text.at, q->room < 0 ? 0 : q->room);
+        ig_fail(
+            IG_ERR_ARGUMENT,
+            "the question '%.*s%s' is too long: it leaves room for %d of the model's %d tokens to "
+            "the context",
+            text.bytes < 40 ? (int)text.bytes : 40, text.at, text.bytes < 40 ? "" : "...",
+            q->room < 0 ? 0 : q->room, most);
     return q->room >= 8;
 }
 
