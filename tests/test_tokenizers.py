@@ -382,6 +382,11 @@ def mistakes(folder):
     refused("a vocabulary that is not one", "vocab.json", {"vocab.json": "[1]", "merges.txt": ""})
     refused("a vocabulary without specials", "'<s>'", {"vocab.json": {"a": 0}, "merges.txt": "#version: 0.2\n"})
     refused("lines without specials", "'[CLS]'", {"vocab.txt": "a\nb\n"})
+    refused("a class that splits otherwise", "'BertJapaneseTokenizer'",
+            {"vocab.txt": "[CLS]\n[SEP]\n", "tokenizer_config.json": {"tokenizer_class": "BertJapaneseTokenizer"}})
+    refused("a class without special tokens", "'GPT2Tokenizer'",
+            {"vocab.json": words, "merges.txt": "a b\n", "tokenizer_config.json": {"tokenizer_class": "GPT2Tokenizer"}})
+    refused("only a model of sentencepiece", "spiece.model", {"spiece.model": "x"})
     refused("a config that is not JSON", "tokenizer_config.json", {"vocab.txt": "a\n", "tokenizer_config.json": "{"})
     refused("an added token without id", "vocab.txt",
             {"vocab.txt": "[CLS]\n[SEP]\n", "tokenizer_config.json": {"added_tokens_decoder": {"x": {"content": "y"}}}})

@@ -254,33 +254,59 @@ static ig_tokenizer *pairs_load(const folder *d, const char *words, const char *
     return t;
 }
 
+/* Without tokenizer.json, the class says how texts are split; that of another class would be guessed. */
+static ig_status class_check(const folder *d, bool lines)
+{
+    static const char *const known[2][5] = {
+        {"RobertaTokenizer", "BartTokenizer", "LongformerTokenizer"},
+        {"BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer", "MPNetTokenizer",
+         "MobileBertTokenizer"}};
+    char *name = field_text(field_get(d->config.root, "tokenizer_class"), NULL);
+    bool fine = !name;
+    for (int i = 0; i < 5 && !fine && known[lines][i]; i++) {
+        const size_t n = strlen(known[lines][i]);
+        fine =
+            strncmp(name, known[lines][i], n) == 0 && (!name[n] || strcmp(name + n, "Fast") == 0);
+    }
+    if (!fine)
+        ig_fail(IG_ERR_UNSUPPORTED,
+                "load '%.300s': tokenizer_class '%.60s' is not supported without tokenizer.json; "
+                "write that file with transformers' AutoTokenizer and save_pretrained",
+                d->config.path, name);
+    memory_free(name);
+    return fine ? IG_OK : IG_ERR_UNSUPPORTED;
+}
+
 static ig_tokenizer *any_load(folder *d, const char *path)
 {
-    enum { JSON, LINES, WORDS, PAIRS, PIECES, FILES };
-    static const char *const names[FILES] = {"tokenizer.json", "vocab.txt", "vocab.json",
-                                             "merges.txt", "sentencepiece.bpe.model"};
+    enum { JSON, LINES, WORDS, PAIRS, PIECES, FILES = PIECES + 3 };
+    static const char *const names[FILES] = {
+        "tokenizer.json",          "vocab.txt",    "vocab.json",     "merges.txt",
+        "sentencepiece.bpe.model", "spiece.model", "tokenizer.model"};
     char files[FILES][4096];
     bool has[FILES];
+    const char *other = NULL;
     for (int i = 0; i < FILES; i++) {
         if ((size_t)snprintf(files[i], sizeof files[i], "%s/%s", path, names[i]) >= sizeof files[i])
             FAIL_NULL(IG_ERR_FILE, "load '%.100s...': the path is too long", path);
         has[i] = file_exists(files[i]);
+        other = has[i] && i >= PIECES ? names[i] : other;
     }
     family_set(d, is_mpnet(d) ? &mpnet : has[WORDS] && !has[LINES] ? &roberta : &bert);
     const tokenizer_more more = more_of(d);
     if (has[JSON])
         return tokenizer_load_json(files[JSON], &more);
     if (has[LINES])
-        return lines_load(d, files[LINES]);
+        return class_check(d, true) == IG_OK ? lines_load(d, files[LINES]) : NULL;
     if (has[WORDS] && has[PAIRS])
-        return pairs_load(d, files[WORDS], files[PAIRS]);
+        return class_check(d, false) == IG_OK ? pairs_load(d, files[WORDS], files[PAIRS]) : NULL;
     FAIL_NULL(IG_ERR_FILE,
               "load '%.200s': it has no tokenizer; expected tokenizer.json, vocab.txt, or "
-              "vocab.json and merges.txt%s",
-              path,
-              has[PIECES] ? "; sentencepiece.bpe.model is not read: convert it with transformers' "
-                            "AutoTokenizer and save_pretrained, which write tokenizer.json"
-                          : "");
+              "vocab.json and merges.txt%s%s%s",
+              path, other ? "; " : "", other ? other : "",
+              other ? " is not read: convert it with transformers' AutoTokenizer and "
+                      "save_pretrained, which write tokenizer.json"
+                    : "");
 }
 
 ig_tokenizer *tokenizer_load_folder(const char *path)
