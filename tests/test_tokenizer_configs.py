@@ -511,6 +511,8 @@ REFUSED = [
     ("truncation.strategy", wordlevel(truncation={"max_length": 2, "strategy": "longest_first", "stride": 0})),
     ("padding.direction", wordlevel(padding={"direction": "left", "strategy": "BatchLongest", "pad_to_multiple_of": None,
                                              "pad_id": 0, "pad_type_id": 0, "pad_token": "a"})),
+    ("padding.strategy", wordlevel(padding={"direction": "Left", "strategy": "Longest", "pad_to_multiple_of": None,
+                                            "pad_id": 0, "pad_type_id": 0, "pad_token": "a"})),
     ("version", {**wordlevel(), "version": "2.0"}),
     ("merges", wordlevel(model={"type": "BPE", "vocab": {"a": 0, " b": 1, "a b": 2}, "merges": ["a  b"]})),
     ("unknown token", wordlevel(model={"type": "BPE", "vocab": {"b": 0}, "merges": [], "unk_token": "?"})),

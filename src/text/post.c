@@ -336,8 +336,8 @@ static ig_status kind_read(void *context, json_text key, field f)
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (field_is(type, kinds[i].name)) {
             if (kinds[i].is_template && p->has_template)
-                FAIL(IG_ERR_UNSUPPORTED,
-                     "the tokenizer has two post-processors that add special tokens");
+                FAIL(IG_ERR_UNSUPPORTED, "post_processor: two processors add special tokens, which "
+                                         "is not supported; keep one");
             return kinds[i].read(p, f);
         }
     return field_refuse("post_processor", type);

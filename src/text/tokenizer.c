@@ -91,8 +91,12 @@ static ig_status padding_read(padding *p, field f)
 {
     const int64_t id = field_int(field_get(f, "pad_id"), 0),
                   type = field_int(field_get(f, "pad_type_id"), 0);
+    static const char *const strategies[] = {"BatchLongest", NULL};
+    const field strategy = field_get(f, "strategy"), fixed = field_get(strategy, "Fixed");
     p->given = field_given(f);
-    p->fixed = field_int(field_get(f, "strategy.Fixed"), -1);
+    p->fixed = field_int(fixed, -1);
+    if (fixed.kind != JSON_NUMBER)
+        TRY(field_choice(strategy, "padding.strategy", strategies, &(int){0}));
     p->multiple = field_int(field_get(f, "pad_to_multiple_of"), 0);
     TRY(left_read(field_get(f, "direction"), "padding.direction", &p->left));
     if (id < 0 || id >= VOCABULARY_MOST || type < 0 || type > UINT8_MAX || p->fixed < -1 ||
