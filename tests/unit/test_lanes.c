@@ -305,6 +305,45 @@ static void test_sums(void **s)
     on_each_level(check_sums);
 }
 
+static int pairs_checked;
+
+/* A loop of two rows, also over its input: differences from y whose size is at most `reach`. */
+static void check_pair(int first, int second, ig_dtype dtype, double reach, bool in_place)
+{
+    const map_loop both = level->pair(first, second, dtype, MAP_ONE_B);
+    for (int s = 0; s < SIZES && both; s++) {
+        const int64_t n = sizes[s];
+        const size_t bytes = ig_dtype_bytes(dtype);
+        dtype_store(dtype, mem_b, 3.5);
+        for (int64_t i = 0; i < n; i++)
+            dtype_store(dtype, (char *)mem_a + (size_t)i * bytes,
+                        3.5 + reach * (double)(int64_t)next_random() * 0x1p-63);
+        map(first, dtype, n, mem_e, mem_a, mem_b, NULL, MAP_ONE_B);
+        map(second, dtype, n, mem_e, mem_e, NULL, NULL, 0);
+        memcpy(mem_d, mem_a, (size_t)n * bytes);
+        both(n, mem_d, in_place ? mem_d : mem_a, mem_b, NULL);
+        if (!references[dtype].same(n, (int)bytes, mem_d, mem_e))
+            fail_msg("%s and %s of %s on %s differ, n = %d", op_rows[first].name,
+                     op_rows[second].name, ig_dtype_name(dtype), level->name, (int)n);
+        pairs_checked++;
+    }
+}
+
+static void check_pairs(void)
+{
+    static const double reach[] = {5, 80, 120, 2000};
+    pairs_checked = 0;
+    for (int i = 0; i < 16; i++)
+        check_pair(OP_subtract, OP_exp, i & 1 ? IG_F64 : IG_F32, reach[i >> 2], i & 2);
+    assert_int_equal(pairs_checked, 16 * SIZES);
+}
+
+static void test_pairs(void **s)
+{
+    (void)s;
+    on_each_level(check_pairs);
+}
+
 /* Rows with a near path, where all arguments are within its reach: the bits are m_NAME's. */
 static void check_near_row(int op, float reach_f32, double reach_f64)
 {
@@ -756,6 +795,7 @@ int main(void)
         cmocka_unit_test(test_rows),
         cmocka_unit_test(test_runs),
         cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_pairs),
         cmocka_unit_test(test_near),
         cmocka_unit_test(test_where),
         cmocka_unit_test(test_integers),
