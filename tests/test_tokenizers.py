@@ -388,6 +388,8 @@ def mistakes(folder):
             {"vocab.json": words, "merges.txt": "a b\n", "tokenizer_config.json": {"tokenizer_class": "GPT2Tokenizer"}})
     refused("only a model of sentencepiece", "spiece.model", {"spiece.model": "x"})
     refused("a config that is not JSON", "tokenizer_config.json", {"vocab.txt": "a\n", "tokenizer_config.json": "{"})
+    refused("an added token without flags", "added_tokens_decoder",
+            {"vocab.txt": "[CLS]\n[SEP]\n", "tokenizer_config.json": {"added_tokens_decoder": {"7": "y"}}})
     refused("an added token without id", "vocab.txt",
             {"vocab.txt": "[CLS]\n[SEP]\n", "tokenizer_config.json": {"added_tokens_decoder": {"x": {"content": "y"}}}})
 

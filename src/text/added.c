@@ -258,6 +258,10 @@ static ig_status decoder_read(void *context, json_text key, field f)
     const long id = number ? strtol(number, &end, 10) : -1;
     const bool fine = number && *number && !*end;
     memory_free(number);
+    if (f.kind != JSON_OBJECT)
+        FAIL(IG_ERR_FORMAT,
+             "added_tokens_decoder in tokenizer_config.json has an entry that is not "
+             "an object");
     return numbered_add(context, (struct numbered_token){fine ? id : -1, key, f});
 }
 

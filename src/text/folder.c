@@ -178,17 +178,17 @@ static ig_status rest_write(const folder *d, const subword_model *m, text *t)
 
 /* ---- loading -------------------------------------------------------------------------------- */
 
-/* The list "additional_special_tokens", or "extra_special_tokens" as it is called since transformers 5. */
+/* The list "additional_special_tokens", or "extra_special_tokens", as it is called since transformers 5: a list, or an
+ * object of tokens by name. */
 static field extra_get(const folder *d)
 {
     const bool newer = field_given(field_get(d->config.root, "added_tokens_decoder"));
     const field places[] = {d->config.root, newer ? (field){0} : d->map.root};
     for (int i = 0; i < 2; i++) {
         const field extra = field_get(places[i], "extra_special_tokens"),
-                    list = extra.kind == JSON_ARRAY
-                               ? extra
-                               : field_get(places[i], "additional_special_tokens");
-        if (list.kind == JSON_ARRAY)
+                    list = field_given(extra) ? extra
+                                              : field_get(places[i], "additional_special_tokens");
+        if (field_given(list))
             return list;
     }
     return (field){0};
