@@ -409,13 +409,12 @@ static void divide_bf16(int64_t n, uint16_t *to, const float *from, float by)
 extern const attend_level PART(attend);
 const attend_level PART(attend) = {
     .rows = GROUPS * ROWS,
+    .keys_most = ATTEND_CHUNKS * TAPE_BLOCK,
 #if defined(__aarch64__)
     .is_faster = true,
-    .keys_most = ATTEND_CHUNKS * TAPE_BLOCK,
     .pack_f32 = pack_f32,
 #else
     .is_faster = SIMD_BYTES >= 32,
-    .keys_most = TAPE_BLOCK,
 #endif
     .rows_f32 = rows_f32,
     .turn_keys_bf16 = turn_keys,
