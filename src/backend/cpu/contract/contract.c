@@ -16,6 +16,7 @@
  *   thin, packed once          packed.c           linear 1x768x3072             1.8 (2 cores)
  *   small sides in place       reads_in_place     train_mlp 32 32-128-10        1.1
  *   rows in place              reads_straight     distilbert 8x128 bf16         1.1 (16 Xeon cores)
+ *   epilogue by panels of rows tile_run_strips    matmul 512 bf16               1.1 (16 Xeon cores)
  *   thin, points contiguous    tile_sum_thin      linear 1x768x3072             2.7
  *   thin, rows contiguous      tile_sum_thin      matmul 1x768x3072             5.0
  *   dot products               dots_sum           vecdot 4096x256               3.7

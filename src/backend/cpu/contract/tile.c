@@ -416,6 +416,28 @@ void tile_find_rows(const contraction *c, worker_state *w, int side, int64_t bat
     w->row[side] = offsets_of(&c->row[side], c->all_rows[side], first, n, w->row_room[side]);
 }
 
+/* Sums and epilogue of straight rows, one panel of rows after the other: its sums are in the L1 cache when the epilogue
+ * reads them. */
+static void tile_run_strips(const contraction *c, worker_state *w)
+{
+    const gemm_kernel *g = c->kernel;
+    const int64_t m0 = w->m0, m = w->m;
+    const sheet columns = sheet_of(c, w, 1, 0, w->n, 0), rows = sheet_of(c, w, 0, 0, m, 0);
+    for (int64_t first = 0; first < m; first += g->mr) {
+        g->panels(&(gemm_panels){.n = (w->n + g->nr - 1) / g->nr,
+                                 .k = c->kc.extent,
+                                 .parts = 1,
+                                 .a = {rows.at + first * rows.row_bytes},
+                                 .a_row = rows.row_bytes,
+                                 .b = columns.at,
+                                 .c = w->sums,
+                                 .ldc = w->ldc});
+        w->m0 = m0 + first;
+        w->m = g->mr;
+        tile_finish(c, w);
+    }
+}
+
 void tile_run(const contraction *c, worker_state *w, int64_t batch, int64_t m0, int64_t rows,
               int64_t j)
 {
@@ -427,6 +449,10 @@ void tile_run(const contraction *c, worker_state *w, int64_t batch, int64_t m0, 
     tile_place(c, w);
     tile_find_rows(c, w, 0, batch, w->m0, w->m);
     tile_find_rows(c, w, 1, batch, w->n0, w->n);
+    if (c->straight && c->kernel->panels && c->kc.parts == 1 && c->result < 0) {
+        tile_run_strips(c, w);
+        return;
+    }
     if (c->kc.parts == 0)
         memset(w->sums, 0, (size_t)(w->m * c->n.size * c->lane_bytes));
     tile_sum(c, w);

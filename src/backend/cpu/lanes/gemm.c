@@ -494,10 +494,10 @@ _Static_assert(INT_NR(uint8_t) <= GEMM_WIDTH_MAX && INT_MR <= INT_NR(uint8_t), "
         INT_MR, INT_NR(type), INT_NR(type), 1, sizeof(type), GEMM_KC, pack_m_##element, \
             pack_n_##element, tile_##lane, NULL, 0, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL \
     }
-#define GROUP_KERNEL(mr, nr, group, bytes, element, gather, thin, ...) \
+#define GROUP_KERNEL(mr, nr, group, bytes, kc, element, gather, thin, ...) \
     { \
-        mr, nr, nr, group, bytes, GEMM_KC * 4 / bytes, pack_m_##element, pack_n_##element, \
-            tile_##element, NULL, 0, gather, thin, 3, 4, NULL, NULL, __VA_ARGS__ \
+        mr, nr, nr, group, bytes, kc, pack_m_##element, pack_n_##element, tile_##element, NULL, 0, \
+            gather, thin, 3, 4, NULL, NULL, __VA_ARGS__ \
     }
 
 #if ON_BASE
@@ -506,14 +506,17 @@ _Static_assert(INT_NR(uint8_t) <= GEMM_WIDTH_MAX && INT_MR <= INT_NR(uint8_t), "
 #endif
 
 #if SIMD_MMA
-#define BF16_KERNEL GROUP_KERNEL(MMA_MR, MMA_NR, 4, 2, bf16, gather_bf16, thin_bf16, NULL, NULL)
-#define BYTE_KERNEL GROUP_KERNEL(MMA_MR, MMA_NR, 8, 1, i8, NULL, NULL, NULL, NULL)
-#define WIDE_KERNEL GROUP_KERNEL(MMA_MR, MMA_NR, 8, 1, i32, NULL, NULL, NULL, NULL)
+#define BF16_KERNEL \
+    GROUP_KERNEL(MMA_MR, MMA_NR, 4, 2, 2 * GEMM_KC, bf16, gather_bf16, thin_bf16, NULL, NULL)
+#define BYTE_KERNEL GROUP_KERNEL(MMA_MR, MMA_NR, 8, 1, 4 * GEMM_KC, i8, NULL, NULL, NULL, NULL)
+#define WIDE_KERNEL GROUP_KERNEL(MMA_MR, MMA_NR, 8, 1, 4 * GEMM_KC, i32, NULL, NULL, NULL, NULL)
 #elif SIMD_AMX
 #define BF16_KERNEL \
-    GROUP_KERNEL(AMX_SIDE, AMX_SIDE, 32, 2, bf16, NULL, NULL, tile_rows_bf16, panels_bf16)
-#define BYTE_KERNEL GROUP_KERNEL(AMX_SIDE, AMX_SIDE, 64, 1, i8, NULL, NULL, NULL, NULL)
-#define WIDE_KERNEL GROUP_KERNEL(AMX_SIDE, AMX_SIDE, 64, 1, i32, NULL, NULL, NULL, NULL)
+    GROUP_KERNEL(AMX_SIDE, AMX_SIDE, 32, 2, 4 * GEMM_KC, bf16, NULL, NULL, tile_rows_bf16, \
+                 panels_bf16)
+#define BYTE_KERNEL GROUP_KERNEL(AMX_SIDE, AMX_SIDE, 64, 1, 4 * GEMM_KC, i8, NULL, NULL, NULL, NULL)
+#define WIDE_KERNEL \
+    GROUP_KERNEL(AMX_SIDE, AMX_SIDE, 64, 1, 4 * GEMM_KC, i32, NULL, NULL, NULL, NULL)
 #else
 #define BF16_KERNEL FLOAT_KERNEL(bf16, f32, float, NULL)
 #define BYTE_KERNEL INT_KERNEL(u8, u8, uint8_t)

@@ -2,7 +2,7 @@
  * contract.c builds on. A panel is a strip of `mr` rows of in[0] (or `nr` rows of in[1]) laid out
  * point by point of k, so that a kernel reads both panels from front to back.
  *
- * Invariant: k is cut evenly into the fewest blocks of at most the kernel's kc, which is GEMM_KC. An element of the result is
+ * Invariant: k is cut evenly into the fewest blocks of at most the kernel's kc, which is GEMM_KC for floats. An element of the result is
  * the sum over k in order, each product fused into the sum where the instruction set can, from zero
  * again in every block, and the blocks' sums added in order. No tile size enters, so the bits are the
  * same on all levels that have fma, and whichever kernel is chosen. The exception is bf16 on levels
