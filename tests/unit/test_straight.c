@@ -82,8 +82,33 @@ static void products_are_right(void **state)
     ig_set_threads(0);
 }
 
+/* A linear layer is cut into several tiles for each thread: cores may differ in speed. A product whose columns each tile
+ * packs is not. */
+static void threads_have_several_tiles(void **state)
+{
+    (void)state;
+    enum { THREADS = 16, M = 1024, N = 768, K = 768 };
+    for (int beside = 0; beside < 2; beside++) {
+        program p = {.kind = PROGRAM_CONTRACT,
+                     .dtype = IG_BF16,
+                     .ndim = {0, 1, 1, 1},
+                     .chain = 1,
+                     .extent = {1, M, N, K}};
+        p.in[0] = (operand){.dtype = IG_BF16, .v = {.ndim = 2, .shape = {M, K}, .stride = {K, 1}}};
+        p.in[1] = (operand){
+            .dtype = IG_BF16,
+            .v = {.ndim = 2, .shape = {N, K}, .stride = {beside ? 1 : K, beside ? N : 1}}};
+        contraction c;
+        contraction_set(&c, &p);
+        contraction_share(&c, THREADS);
+        assert_true(c.straight);
+        assert_true(beside ? c.tiles == THREADS : c.tiles >= 2 * THREADS);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(products_are_right)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(products_are_right),
+                                       cmocka_unit_test(threads_have_several_tiles)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
