@@ -318,25 +318,27 @@ def test_words():
 
 def expected_answer(model, tokenizer, question, context, length, most, none):
     """As the pipeline of transformers 4 finds it: probability, begin and end in characters."""
-    room = length - len(tokenizer.encode(question, "").ids)
-    tokenizer.enable_truncation(length, stride=min(128, room // 2), strategy="only_second")
     whole = tokenizer.encode(question, context)
-    tokenizer.no_truncation()
+    text = [i for i, sequence in enumerate(whole.sequence_ids) if sequence == 1]
+    room = length - (len(whole.ids) - len(text))
+    shared = min(128, room // 2)
     best, nothing = (0, 0, 0), 1
-    for e in (whole, *whole.overflowing):
+    for first in range(0, max(1, len(text) - shared), room - shared):
+        inside = text[first:first + room]
+        places = [*range(text[0]), *inside, *range(text[-1] + 1, len(whole.ids))]
         with torch.no_grad():
-            out = model(input_ids=torch.tensor([e.ids]), token_type_ids=torch.tensor([e.type_ids]))
-        inside = [i for i, sequence in enumerate(e.sequence_ids) if sequence == 1]
-        start, end = (torch.stack([row[0, [0, *inside]]]).double().softmax(-1)[0].tolist()
+            out = model(input_ids=torch.tensor([[whole.ids[i] for i in places]]),
+                        token_type_ids=torch.tensor([[whole.type_ids[i] for i in places]]))
+        start, end = (row[0, [0, *range(text[0], text[0] + len(inside))]].double().softmax(-1).tolist()
                       for row in (out.start_logits, out.end_logits))
         nothing = min(nothing, start[0] * end[0])
         for i in range(len(inside)):
             for j in range(i, min(i + most, len(inside))):
                 score = start[i + 1] * end[j + 1]
                 if score > best[0]:
-                    words = [e.word_ids[inside[i]], e.word_ids[inside[j]]]
-                    best = (score, min(e.offsets[k][0] for k in inside if e.word_ids[k] == words[0]),
-                            max(e.offsets[k][1] for k in inside if e.word_ids[k] == words[1]))
+                    words = [whole.word_ids[inside[i]], whole.word_ids[inside[j]]]
+                    best = (score, min(whole.offsets[k][0] for k in inside if whole.word_ids[k] == words[0]),
+                            max(whole.offsets[k][1] for k in inside if whole.word_ids[k] == words[1]))
     return (nothing, 0, 0) if none and nothing > best[0] else best
 
 
