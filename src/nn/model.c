@@ -91,7 +91,7 @@ void model_clear(entries *list)
 
 /* ---- making values ---- */
 
-/* A leaf with x's elements that nobody else holds; the caller releases it. NULL on failure. */
+/* A leaf with the elements of x in memory of its own. The caller releases it. NULL on failure. */
 static ig_array *model_own(ig_array *x)
 {
     if (ig_scope_begin() != IG_OK)

@@ -1,9 +1,9 @@
-/* The lane loops of every level that runs here: elementwise rows, conversions and random bits, against
- * plain scalar C. */
+/* The lane loops of every level that runs here: elementwise rows and conversions, against plain scalar C. */
 #define LEVEL test
 #include "backend/cpu/lanes/lane_math.h"
 
 #include "ops/ops.h"
+#include "each_level.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,30 +24,6 @@
     _Generic((x), float \
              : vm_remainder_full_f32, double \
              : vm_remainder_full_f64, LANE_PICK_INT(remainder))(x, y)
-
-/* ---- the levels ---- */
-
-#undef LEVEL
-#define LEVEL(name) extern const cpu_level cpu_level_##name;
-#include "levels.h"
-#undef LEVEL
-#define LEVEL(name) &cpu_level_##name,
-static const cpu_level *const all_levels[] = {
-#include "levels.h"
-};
-#undef LEVEL
-
-enum { ALL_LEVELS = sizeof all_levels / sizeof all_levels[0] };
-static const cpu_level *level;
-
-static void on_each_level(void (*check)(void))
-{
-    for (int i = 0; i < ALL_LEVELS; i++) {
-        level = all_levels[i];
-        if (level->available())
-            check();
-    }
-}
 
 static void map(int op, ig_dtype dtype, int64_t n, void *d, const void *a, const void *b,
                 const void *c, int one)
@@ -677,134 +653,14 @@ static void test_convert_int_to_half(void **s)
     on_each_level(check_convert_int_to_half);
 }
 
-/* ---- random bits ---- */
-
-/* Philox 4x32-10 as the paper has it, for one counter. */
-static void philox_reference(const uint32_t ctr[4], const uint32_t key[2], uint32_t out[4])
-{
-    uint32_t c[4] = {ctr[0], ctr[1], ctr[2], ctr[3]}, k[2] = {key[0], key[1]};
-    for (int r = 0; r < 10; r++) {
-        const uint64_t a = (uint64_t)c[0] * 0xD2511F53u, b = (uint64_t)c[2] * 0xCD9E8D57u;
-        const uint32_t n[4] = {(uint32_t)(b >> 32) ^ c[1] ^ k[0], (uint32_t)b,
-                               (uint32_t)(a >> 32) ^ c[3] ^ k[1], (uint32_t)a};
-        memcpy(c, n, sizeof c);
-        k[0] += 0x9E3779B9u;
-        k[1] += 0xBB67AE85u;
-    }
-    memcpy(out, c, sizeof c);
-}
-
-/* The known answers of Random123's kat_vectors. */
-static void test_philox_known_answers(void **s)
-{
-    static const uint32_t known[3][10] = {
-        {0, 0, 0, 0, 0, 0, 0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8},
-        {~0u, ~0u, ~0u, ~0u, ~0u, ~0u, 0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd},
-        {0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344, 0xa4093822, 0x299f31d0, 0xd16cfe09,
-         0x94fdcceb, 0x5001e420, 0x24126ea1}};
-    (void)s;
-    for (int i = 0; i < 3; i++) {
-        uint32_t out[4];
-        philox_reference(known[i], known[i] + 4, out);
-        assert_memory_equal(out, known[i] + 6, sizeof out);
-    }
-}
-
-static void check_philox(void)
-{
-    static const int64_t starts[] = {0, 1, 2, 3, 4, 777, 1021, (int64_t)1 << 34, INT64_MAX - 2000};
-    const uint32_t key[4] = {0x12345678, 0x9abcdef0, 0xdeadbeef, 0x0badf00d};
-    for (size_t k = 0; k < sizeof starts / sizeof starts[0]; k++) {
-        const int64_t n = k % 2 ? 1024 : 101;
-        const uint64_t start = (uint64_t)starts[k];
-        level->bits(IG_U32, key, 4, starts[k], n, mem_a);
-        level->bits(IG_U64, key, 4, starts[k], n, mem_b);
-        level->bits(IG_U16, key, 4, starts[k], n, mem_c);
-        level->bits(IG_U8, key, 4, starts[k], n, mem_d);
-        for (int64_t i = 0; i < n; i++) {
-            const uint64_t at = start + (uint64_t)i;
-            uint32_t w[4];
-            uint32_t ctr[4] = {(uint32_t)(at / 4), (uint32_t)(at / 4 >> 32), key[2], key[3]};
-            philox_reference(ctr, key, w);
-            assert_int_equal(((uint32_t *)mem_a)[i], w[at % 4]);
-            assert_int_equal(((uint16_t *)mem_c)[i], w[at % 4] & 0xffff);
-            assert_int_equal(((uint8_t *)mem_d)[i], w[at % 4] & 0xff);
-            ctr[0] = (uint32_t)(at / 2);
-            ctr[1] = (uint32_t)(at / 2 >> 32);
-            philox_reference(ctr, key, w);
-            assert_true(mem_b[i] == ((uint64_t)w[at % 2 * 2 + 1] << 32 | w[at % 2 * 2]));
-        }
-    }
-}
-
-static void test_philox(void **s)
-{
-    (void)s;
-    on_each_level(check_philox);
-}
-
-/* jax.random.bits(jax.random.key(seed), (5,), dtype) of JAX 0.10.2, threefry partitionable. */
-static void check_threefry(void)
-{
-    static const uint32_t key0[2] = {0, 0}, key42[2] = {0, 42}, key7[2] = {0, 7};
-    static const uint8_t u8_42[] = {0xa2, 0xd9, 0xf9, 0xd7, 0x15};
-    static const uint16_t u16_42[] = {0x13a2, 0x30d9, 0xf9f9, 0xc1d7, 0x7315};
-    static const uint32_t u32_0[] = {0xf29a4fa7, 0xfa843692, 0x55110e28, 0x77faa835, 0x91e43bb7};
-    static const uint32_t u32_42[] = {0x7d1c13a2, 0xae0730d9, 0x9dc3f9f9, 0x8f9ec1d7, 0x735d7315};
-    static const uint64_t u64_0[] = {0x6b20015999ba4efe, 0x375f238fcddb151d, 0xf71f4ea9a20e4081,
-                                     0x9312778be4e8dfbe, 0x883ffec119dbc576};
-    static const uint64_t u64_42[] = {0x6d3e048f1022172d, 0x03d7b32dadd083f4, 0x92fb20ea0f38d913,
-                                      0xbad56946354ba891, 0xb013aee3c34eddf6};
-    level->bits(IG_U8, key42, 2, 0, 5, mem_d);
-    assert_memory_equal(mem_d, u8_42, sizeof u8_42);
-    level->bits(IG_U16, key42, 2, 0, 5, mem_d);
-    assert_memory_equal(mem_d, u16_42, sizeof u16_42);
-    level->bits(IG_U32, key0, 2, 0, 5, mem_d);
-    assert_memory_equal(mem_d, u32_0, sizeof u32_0);
-    level->bits(IG_U32, key42, 2, 0, 5, mem_d);
-    assert_memory_equal(mem_d, u32_42, sizeof u32_42);
-    level->bits(IG_U64, key0, 2, 0, 5, mem_d);
-    assert_memory_equal(mem_d, u64_0, sizeof u64_0);
-    level->bits(IG_U64, key42, 2, 2, 3, mem_d);
-    assert_memory_equal(mem_d, u64_42 + 2, 3 * sizeof u64_42[0]);
-    /* Of key 7, 3000 values: their exclusive or. */
-    uint32_t all = 0;
-    uint64_t all64 = 0;
-    for (int64_t at = 0; at < 3000; at += 1000) {
-        level->bits(IG_U32, key7, 2, at, 1000, mem_a);
-        level->bits(IG_U64, key7, 2, at, 1000, mem_b);
-        for (int i = 0; i < 1000; i++) {
-            all ^= ((uint32_t *)mem_a)[i];
-            all64 ^= mem_b[i];
-        }
-    }
-    assert_int_equal(((uint32_t *)mem_a)[999], 0xead3173a);
-    assert_int_equal(all, 0x271c9a97);
-    assert_true(mem_b[999] == 0x4b24ceb7a1f7d98d && all64 == 0x1291bb39358d21ae);
-}
-
-static void test_threefry(void **s)
-{
-    (void)s;
-    on_each_level(check_threefry);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_runs),
-        cmocka_unit_test(test_sums),
-        cmocka_unit_test(test_pairs),
-        cmocka_unit_test(test_near),
-        cmocka_unit_test(test_where),
-        cmocka_unit_test(test_integers),
-        cmocka_unit_test(test_half),
-        cmocka_unit_test(test_convert),
-        cmocka_unit_test(test_convert_int_to_half),
-        cmocka_unit_test(test_philox_known_answers),
-        cmocka_unit_test(test_philox),
-        cmocka_unit_test(test_threefry),
+        cmocka_unit_test(test_rows),     cmocka_unit_test(test_runs),
+        cmocka_unit_test(test_sums),     cmocka_unit_test(test_pairs),
+        cmocka_unit_test(test_near),     cmocka_unit_test(test_where),
+        cmocka_unit_test(test_integers), cmocka_unit_test(test_half),
+        cmocka_unit_test(test_convert),  cmocka_unit_test(test_convert_int_to_half),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
