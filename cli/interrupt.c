@@ -13,15 +13,22 @@
 #include <unistd.h>
 
 static const int numbers[] = {SIGINT, SIGTERM};
-static volatile sig_atomic_t asked;
+static volatile sig_atomic_t asked, cancels;
 static atomic_bool watched;
 static bool traced;
 static void (*_Atomic diverted)(int number);
 
+static void note(void)
+{
+    asked = 1;
+    if (cancels)
+        ig_cancel();
+}
+
 static void ask(int number)
 {
     (void)number;
-    asked = 1;
+    note();
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
 }
@@ -46,6 +53,12 @@ void interrupt_watch(void)
     }
 }
 
+void interrupt_cancel(void)
+{
+    cancels = 1;
+    interrupt_watch();
+}
+
 void interrupt_divert(void (*handler)(int number))
 {
     struct sigaction ours;
@@ -66,7 +79,7 @@ static void *wait_for_signals(void *set)
         if (handler && number == SIGINT) {
             handler(number);
         } else if (atomic_load(&watched) && !asked) {
-            asked = 1;
+            note();
         } else {
             ig_trace_end();
             _exit(EXIT_INTERRUPTED);

@@ -26,6 +26,8 @@ void progress_clear(const progress *p);
 
 /* From now on the first Ctrl-C, or SIGTERM, only asks to stop; the next one ends the process. */
 void interrupt_watch(void);
+/* The same; what is being evaluated is cancelled, too. */
+void interrupt_cancel(void);
 bool interrupt_asked(void);
 
 /* From now on Ctrl-C calls handler, from a signal handler or another thread. */

@@ -1506,7 +1506,7 @@ IG_API int ig_text_model_states(ig_text_model *m, const ig_encoding *encodings, 
 IG_API ig_array *ig_text_model_head(ig_text_model *m, const char *head, ig_array *hidden,
                                     const ig_encoding *encodings, int n);
 /* Vectors ("embed"; a default prompt is put before texts) or logits ("classify") of n texts, or pairs unless pairs is NULL,
- * cut to max_length tokens: (n, dimensions) or (n, labels), in f32. Texts of similar length are computed together. */
+ * cut to max_length tokens: (n, dimensions) or (n, labels), in f32, in batches of similar length. ig_cancel stops it. */
 IG_API ig_array *ig_text_model_run(ig_text_model *m, const char *head, const ig_text *texts,
                                    const ig_text *pairs, int n);
 

@@ -1,6 +1,7 @@
 /* Text models: loading, and running batches of texts. See model.h. */
 #include "model/model.h"
 
+#include "base/cancel.h"
 #include "base/error.h"
 #include "base/memory.h"
 
@@ -346,6 +347,7 @@ static ig_status batch_run(ig_text_model *m, head_kind head, const ig_encoding *
 static ig_status texts_run(ig_text_model *m, head_kind head, const ig_encoding *all, order *orders,
                            int n, int64_t columns, float *out)
 {
+    const uint32_t cancels = cancel_count();
     ig_encoding some[BATCH_TEXTS];
     qsort(orders, (size_t)n, sizeof *orders, order_compare);
     for (int first = 0; first < n;) {
@@ -360,6 +362,9 @@ static ig_status texts_run(ig_text_model *m, head_kind head, const ig_encoding *
         /* Full batches are powers of two; the rest of the texts join the next one. */
         while (first + count < n && (count & (count - 1)))
             count &= count - 1;
+        if (cancel_count() != cancels)
+            FAIL(IG_ERR_CANCELLED, "ig_text_model_run was cancelled after %d of %d texts", first,
+                 n);
         TRY(batch_run(m, head, some, orders + first, count, columns, out));
         first += count;
     }

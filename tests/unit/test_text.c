@@ -6,12 +6,17 @@
 #include "support/text_folder.h"
 
 #include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cancel.h"
 #include "base/memory.h"
 #include "cli/cli.h"
+#include "cli/progress.h"
 
 static ig_text text_of(const char *s) { return (ig_text){s, strlen(s)}; }
 
@@ -308,6 +313,48 @@ static void test_verify(void **state)
     assert_int_equal(wrong, 0);
 }
 
+static void *cancel_until(void *stop)
+{
+    while (!atomic_load((atomic_bool *)stop))
+        ig_cancel();
+    return NULL;
+}
+
+/* Ctrl-C cancels what a verb of text models evaluates, and a run of many texts stops. The last test, as Ctrl-C is
+ * remembered. */
+static void test_cancel(void **state)
+{
+    enum { TEXTS = 200 };
+    (void)state;
+    if (!available())
+        skip();
+    const uint32_t before = cancel_count();
+    interrupt_cancel();
+    raise(SIGINT);
+    assert_true(interrupt_asked());
+    assert_int_equal(cancel_count(), before + 1);
+
+    assert_true(text_folder_make(folder_itself()));
+    ig_text_model *m = ig_text_model_load(folder_itself(), IG_F32);
+    ig_text texts[TEXTS];
+    for (int i = 0; i < TEXTS; i++)
+        texts[i] = text_of("a cat");
+    atomic_bool stop = false;
+    pthread_t thread;
+    ig_status code = IG_OK;
+    assert_int_equal(ig_scope_begin(), IG_OK);
+    assert_int_equal(pthread_create(&thread, NULL, cancel_until, &stop), 0);
+    const ig_array *cancelled = ig_text_model_run(m, "embed", texts, NULL, TEXTS);
+    atomic_store(&stop, true);
+    pthread_join(thread, NULL);
+    assert_null(cancelled);
+    assert_non_null(ig_error(&code));
+    assert_int_equal(code, IG_ERR_CANCELLED);
+    assert_non_null(ig_text_model_run(m, "embed", texts, NULL, TEXTS));
+    ig_scope_end();
+    ig_text_model_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -318,6 +365,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_train, folder_begin, folder_end),
         cmocka_unit_test_setup_teardown(test_other_labels, folder_begin, folder_end),
         cmocka_unit_test_setup_teardown(test_verify, folder_begin, folder_end),
+        cmocka_unit_test_setup_teardown(test_cancel, folder_begin, folder_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
