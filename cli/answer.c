@@ -157,7 +157,7 @@ static bool question_run(const answering *a, question *q)
     return fine;
 }
 
-/* Encodes a question with the context, and finds where the context is in it. */
+/* Finds where the context is in `all`, a question and the context. */
 static bool question_begin(const answering *a, ig_text text, ig_encoding *all, question *q)
 {
     const int most = a->info.max_length < WINDOW_TOKENS ? a->info.max_length : WINDOW_TOKENS;

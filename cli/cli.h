@@ -117,7 +117,7 @@ void say(const command *c, const char *format, ...) __attribute__((format(printf
 /* The exit code for the library's error. */
 int exit_for(int status);
 
-/* Reports the library's error; returns its exit code. */
+/* Reports the library's error; returns its exit code. What Ctrl-C stopped is not reported. */
 int fail_library(const command *c);
 
 /* Writes a file, beside it first: what was there stays until all of t is on the disk. False: *why says

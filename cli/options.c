@@ -154,6 +154,8 @@ int fail_library(const command *c)
 {
     ig_status status = IG_OK;
     const char *message = ig_error(&status);
+    if (interrupt_asked() && (!message || status == IG_ERR_CANCELLED))
+        return EXIT_INTERRUPTED;
     say(c, "%s", message ? message : "failed without a reason");
     return exit_for((int)status);
 }

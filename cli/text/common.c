@@ -49,17 +49,6 @@ void text_cut_count(text_settings *s, const ig_text_model *m, const ig_text_info
     }
 }
 
-/* The exit code after a batch that was not answered: it failed, or Ctrl-C stopped it. */
-static int batch_failed(const command *c)
-{
-    ig_status status = IG_OK;
-    const char *message = ig_error(&status);
-    if (interrupt_asked() && (!message || status == IG_ERR_CANCELLED))
-        return EXIT_INTERRUPTED;
-    say(c, "%s", message ? message : "failed without a reason");
-    return exit_for((int)status);
-}
-
 int text_loop(const command *c, const text_settings *s, char **words, int n_words,
               text_answer answer, void *context)
 {
@@ -80,7 +69,7 @@ int text_loop(const command *c, const text_settings *s, char **words, int n_word
         text_print(stdout, out.s ? out.s : ""); /* after a failure, what was answered before it */
         fflush(stdout);
         if (!fine) {
-            code = batch_failed(c);
+            code = fail_library(c);
         } else {
             char note[48];
             snprintf(note, sizeof note, "%.0f lines/s",

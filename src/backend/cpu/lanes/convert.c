@@ -119,41 +119,10 @@ void PART(lane_round)(ig_dtype to, int64_t n, float *d, const float *a)
 
 /* ---- 16-bit floats in one loop with lanes: see HALF_WIDEN ---- */
 
-static void widen_f16(int64_t n, void *d, const void *a, const void *b, const void *c)
+static void f16_of_f32s(int64_t n, uint16_t *d, const float *a)
 {
-    (void)b, (void)c;
-    widen(IG_F16, n, d, a);
-}
-
-static void widen_bf16(int64_t n, void *d, const void *a, const void *b, const void *c)
-{
-    (void)b, (void)c;
-    widen(IG_BF16, n, d, a);
-}
-
-static void round_f16(int64_t n, void *d, const void *a, const void *b, const void *c)
-{
-    (void)b, (void)c;
-    PART(lane_round)(IG_F16, n, d, a);
-}
-
-static void round_bf16(int64_t n, void *d, const void *a, const void *b, const void *c)
-{
-    (void)b, (void)c;
-    PART(lane_round)(IG_BF16, n, d, a);
-}
-
-static void narrow_f16(int64_t n, void *d, const void *a, const void *b, const void *c)
-{
-    (void)b, (void)c;
     const int64_t done = simd_narrow_f16(n, d, a);
-    convert_f32(IG_F16, n - done, (uint16_t *)d + done, (const float *)a + done);
-}
-
-static void narrow_bf16(int64_t n, void *d, const void *a, const void *b, const void *c)
-{
-    (void)b, (void)c;
-    convert_f32(IG_BF16, n, d, a);
+    convert_f32(IG_F16, n - done, d + done, a + done);
 }
 
 /* Sums with elements of bf16; `code` is a constant. */
@@ -173,41 +142,24 @@ static inline __attribute__((always_inline)) void sums_bf16(int code, int64_t n,
     }
 }
 
-static void add_bf16(int64_t n, void *d, const void *a, const void *b, const void *c)
-{
-    (void)c;
-    sums_bf16(0, n, d, a, b);
-}
-
-static void first_add_bf16(int64_t n, void *d, const void *a, const void *b, const void *c)
-{
-    (void)c;
-    sums_bf16(HALF_FIRST, n, d, a, b);
-}
-
-static void add_rounded_bf16(int64_t n, void *d, const void *a, const void *b, const void *c)
-{
-    (void)c;
-    sums_bf16(HALF_ROUNDED, n, d, a, b);
-}
-
-static void first_add_rounded_bf16(int64_t n, void *d, const void *a, const void *b, const void *c)
-{
-    (void)c;
-    sums_bf16(HALF_FIRST | HALF_ROUNDED, n, d, a, b);
-}
-
-static void add_stored_bf16(int64_t n, void *d, const void *a, const void *b, const void *c)
-{
-    (void)c;
-    sums_bf16(HALF_STORED, n, d, a, b);
-}
-
-static void first_add_stored_bf16(int64_t n, void *d, const void *a, const void *b, const void *c)
-{
-    (void)c;
-    sums_bf16(HALF_FIRST | HALF_STORED, n, d, a, b);
-}
+#define HALF_LOOP(name, call) \
+    static void name(int64_t n, void *d, const void *a, const void *b, const void *c) \
+    { \
+        (void)b, (void)c; \
+        call; \
+    }
+HALF_LOOP(widen_f16, widen(IG_F16, n, d, a))
+HALF_LOOP(widen_bf16, widen(IG_BF16, n, d, a))
+HALF_LOOP(round_f16, PART(lane_round)(IG_F16, n, d, a))
+HALF_LOOP(round_bf16, PART(lane_round)(IG_BF16, n, d, a))
+HALF_LOOP(narrow_f16, f16_of_f32s(n, d, a))
+HALF_LOOP(narrow_bf16, convert_f32(IG_BF16, n, d, a))
+HALF_LOOP(add_bf16, sums_bf16(0, n, d, a, b))
+HALF_LOOP(first_add_bf16, sums_bf16(HALF_FIRST, n, d, a, b))
+HALF_LOOP(add_rounded_bf16, sums_bf16(HALF_ROUNDED, n, d, a, b))
+HALF_LOOP(first_add_rounded_bf16, sums_bf16(HALF_FIRST | HALF_ROUNDED, n, d, a, b))
+HALF_LOOP(add_stored_bf16, sums_bf16(HALF_STORED, n, d, a, b))
+HALF_LOOP(first_add_stored_bf16, sums_bf16(HALF_FIRST | HALF_STORED, n, d, a, b))
 
 map_loop PART(lane_half)(int code, ig_dtype dtype)
 {
@@ -235,10 +187,9 @@ static const convert_fn converts[DTYPE_COUNT] = {
 
 static void convert_packed(ig_dtype from, ig_dtype to, int64_t n, void *d, const void *a)
 {
-    if (from == IG_F32 && to == IG_F16) {
-        const int64_t done = simd_narrow_f16(n, d, a);
-        convert_f32(to, n - done, (uint16_t *)d + done, (const float *)a + done);
-    } else if (from == to)
+    if (from == IG_F32 && to == IG_F16)
+        f16_of_f32s(n, d, a);
+    else if (from == to)
         memcpy(d, a, (size_t)n * ig_dtype_bytes(to));
     else
         converts[from](to, n, d, a);
